@@ -21,6 +21,7 @@
 //	  rediskv     Redis, Valkey and their clusters
 //	  nearkv      what a process has read of another store
 //	  kvopen      a database, or a store, from a URL
+//	  kvopen/all  every engine for kvopen
 //	  kvsession   gorilla/sessions on any store
 //	  kvtest      the suite every store passes; the simulator
 //	internal      what several rooms share and no app sees
@@ -31,6 +32,7 @@
 //	  boot        what tells a store on servers that one has lost its memory
 //	  numbering   rows of numbered keys without a counter
 //	  contact     whether the servers of a store answer
+//	  storeurl    what the URLs of stores have in common
 //	  whole       every index class at once: stores that were kept, and an oracle
 //	  proof       tools that prove protocols: every order, deliberate mistakes, crashes, servers
 //	  optest      how tests show an operation and its answer

@@ -27,12 +27,13 @@ type grant struct{ rooms, modules []string }
 var (
 	indexes  = []string{"index", "timeline", "ranking"}
 	backends = []string{"kvmodel/memkv", "kvmodel/boltkv", "kvmodel/memcachekv", "kvmodel/rediskv", "kvmodel/nearkv"}
+	onServer = []string{"kvmodel/kv", "kvmodel/nearkv", "internal/storeurl", "internal/boot", "internal/contact"}
 	shared   = []string{"internal/plug", "internal/envelope", "internal/numbering", "internal/wire", "internal/ahead"}
 	records  = append([]string{"kvmodel", "kvmodel/kv", "kvmodel/codec"}, shared...)
 
 	grants = map[string]grant{
 		"example-app": {
-			slices.Concat([]string{"inspect", "templates", "kvmodel/kvsession", "kvmodel/kvopen"}, indexes, records),
+			slices.Concat([]string{"inspect", "templates", "kvmodel/kvsession", "kvmodel/kvopen", "kvmodel/kvopen/all"}, indexes, records),
 			[]string{"github.com/a-h/templ", "github.com/gorilla/sessions", "github.com/vmihailenco/msgpack/v5", "golang.org/x/crypto/argon2"},
 		},
 		"examples":  {slices.Concat(indexes, records), []string{"github.com/vmihailenco/msgpack/v5"}},
@@ -49,16 +50,18 @@ var (
 		"internal/ahead":     {[]string{"kvmodel/kv"}, nil},
 		"internal/boot":      {[]string{"kvmodel/kv"}, nil},
 		"internal/contact":   {[]string{"kvmodel/kv"}, nil},
+		"internal/storeurl":  {[]string{"kvmodel/kv", "kvmodel/nearkv"}, nil},
 		"internal/numbering": {[]string{"kvmodel/kv", "kvmodel/codec"}, nil},
 
 		"kvmodel/kv":         {nil, nil},
 		"kvmodel/codec":      {nil, []string{"github.com/vmihailenco/msgpack/v5"}},
 		"kvmodel/memkv":      {[]string{"kvmodel/kv"}, nil},
 		"kvmodel/boltkv":     {[]string{"kvmodel/kv", "kvmodel/codec", "internal/wire"}, []string{"go.etcd.io/bbolt"}},
-		"kvmodel/memcachekv": {[]string{"kvmodel/kv", "internal/boot", "internal/contact"}, []string{"github.com/bradfitz/gomemcache"}},
-		"kvmodel/rediskv":    {[]string{"kvmodel/kv", "internal/boot", "internal/contact"}, []string{"github.com/redis/rueidis"}},
+		"kvmodel/memcachekv": {onServer, []string{"github.com/bradfitz/gomemcache"}},
+		"kvmodel/rediskv":    {onServer, []string{"github.com/redis/rueidis"}},
 		"kvmodel/nearkv":     {[]string{"kvmodel/kv"}, nil},
-		"kvmodel/kvopen":     {append([]string{"kvmodel", "kvmodel/kv"}, backends...), nil},
+		"kvmodel/kvopen":     {[]string{"kvmodel", "kvmodel/kv", "kvmodel/memkv", "kvmodel/boltkv", "internal/storeurl"}, nil},
+		"kvmodel/kvopen/all": {[]string{"kvmodel/memcachekv", "kvmodel/rediskv"}, nil},
 		"kvmodel/kvsession":  {[]string{"kvmodel/kv", "kvmodel/codec", "internal/wire"}, []string{"github.com/gorilla/sessions", "github.com/gorilla/securecookie"}},
 		"kvmodel/kvtest": {
 			[]string{"kvmodel/kv", "kvmodel/memkv", "kvmodel/nearkv", "internal/optest"},

@@ -25,6 +25,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
+	"github.com/ringtree/ringtree/kvmodel/kvopen/all"
 )
 
 // drain limits how long the shutdown waits for requests, and then again for
@@ -102,7 +103,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 
 // openStore opens the store, or the tenant's part of it if there is a tenant.
 func openStore(ctx context.Context, set settings) (kvmodel.Store, error) {
-	store, err := kvopen.Store(ctx, set.store)
+	store, err := kvopen.Store(ctx, set.store, all.Engines)
 	if err != nil || set.tenant == "" {
 		return store, err
 	}

@@ -102,6 +102,9 @@ type dataClass interface {
 // An Option changes how a DB behaves.
 type Option func(*options)
 
+// OpenOption makes an Option one of kvopen.Open.
+func (Option) OpenOption() {}
+
 type options struct {
 	now      func() time.Time
 	log      *slog.Logger

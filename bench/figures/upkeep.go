@@ -16,6 +16,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
+	"github.com/ringtree/ringtree/kvmodel/kvopen/all"
 )
 
 const (
@@ -34,7 +35,7 @@ func upkeep(b *bench) error {
 		}
 		defer front.Close()
 		scheme := map[string]string{"rediskv": "redis://", "memcachekv": "memcached://"}[on.name]
-		s, err := kvopen.Store(b.ctx, scheme+front.Addr().String())
+		s, err := kvopen.Store(b.ctx, scheme+front.Addr().String(), all.Engines)
 		if err != nil {
 			return err
 		}

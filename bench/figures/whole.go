@@ -19,6 +19,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
+	"github.com/ringtree/ringtree/kvmodel/kvopen/all"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/ranking"
 	"github.com/ringtree/ringtree/timeline"
@@ -422,7 +423,7 @@ func writeWholeUntilKilled(what string) {
 	_, err := fmt.Sscan(what, &url, &tenant, &seed)
 	if err == nil {
 		var s kvmodel.Store
-		if s, err = kvopen.Store(context.Background(), url); err == nil {
+		if s, err = kvopen.Store(context.Background(), url, all.Engines); err == nil {
 			err = whole.WriteUntilKilled(context.Background(), s, tenant, seed, os.Stdout)
 		}
 	}
@@ -494,7 +495,7 @@ func (k *killing) round(tenant string, seed uint64) error {
 	if err != nil {
 		return err
 	}
-	s, err := kvopen.Store(k.b.ctx, url)
+	s, err := kvopen.Store(k.b.ctx, url, all.Engines)
 	if err != nil {
 		return err
 	}

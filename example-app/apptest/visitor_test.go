@@ -13,6 +13,7 @@ import (
 	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
+	"github.com/ringtree/ringtree/kvmodel/kvopen/all"
 )
 
 // stores opens each kind of store that the tests run on.
@@ -41,7 +42,7 @@ var stores = map[string]func(t *testing.T) kvmodel.Store{
 
 func openStore(t *testing.T, url string) kvmodel.Store {
 	t.Helper()
-	store, err := kvopen.Store(context.WithoutCancel(t.Context()), url)
+	store, err := kvopen.Store(context.WithoutCancel(t.Context()), url, all.Engines)
 	if err != nil {
 		t.Fatal(err)
 	}

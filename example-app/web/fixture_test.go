@@ -22,6 +22,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
+	"github.com/ringtree/ringtree/kvmodel/kvopen/all"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -97,7 +98,7 @@ func visitMem(t *testing.T) *visitor {
 // visitURL returns a visitor of a site in the store, who is logged in as ann.
 func visitURL(t *testing.T, store string) *visitor {
 	t.Helper()
-	db, err := kvopen.Open(t.Context(), store)
+	db, err := kvopen.Open(t.Context(), store, all.Engines)
 	if err != nil {
 		t.Fatal(err)
 	}

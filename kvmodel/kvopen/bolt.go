@@ -4,24 +4,27 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/url"
 	"strings"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/storeurl"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-func openBolt(ctx context.Context, path string, opts *options) (kv.Store, error) {
+func openBolt(ctx context.Context, path string, options url.Values) (kv.Store, error) {
 	durabilities := []boltkv.Durability{boltkv.Synced, boltkv.Periodic, boltkv.Unsynced}
 	var names []string
 	for _, d := range durabilities {
 		names = append(names, d.String())
 	}
-	settings := boltkv.Options{Durability: durabilities[opts.choice("durability", names...)]}
-	ship, _ := opts.text("ship", "DIR")
-	settings.Strict = opts.choice("strict", "off", "on") == 1
-	follow, _ := opts.text("follow", "DIR")
-	if err := opts.check(); err != nil {
+	given := storeurl.New(options)
+	settings := boltkv.Options{Durability: durabilities[given.Choice("durability", names...)]}
+	ship, _ := given.Text("ship", "DIR")
+	settings.Strict = given.Choice("strict", "off", "on") == 1
+	follow, _ := given.Text("follow", "DIR")
+	if err := given.Check(); err != nil {
 		return nil, err
 	}
 	switch {
@@ -29,7 +32,7 @@ func openBolt(ctx context.Context, path string, opts *options) (kv.Store, error)
 		return nil, errors.New("the file's path is missing: bolt:PATH")
 	case strings.HasPrefix(path, "//"):
 		return nil, errors.New("two slashes must not follow the colon: write bolt:dir/file, or bolt:/dir/file from the root")
-	case follow != "" && (ship != "" || settings.Strict || opts.given.Has("durability")):
+	case follow != "" && (ship != "" || settings.Strict || options.Has("durability")):
 		return nil, errors.New("a copy that follows is not written, so follow=DIR goes with no other option")
 	case settings.Strict && ship == "":
 		return nil, errors.New("strict=on stops writes when the folder cannot be reached that ship=DIR names; it is missing")

@@ -3,9 +3,20 @@
 //
 //	mem:                                   in memory, lost with the process
 //	bolt:PATH                              embedded, one file
+//
+// These two it opens by itself. Stores on servers need an engine, an option beside the
+// others, so that a program links only what it may be run on:
+//
+//	db, err := kvopen.Open(ctx, url, rediskv.Engine)
+//
+//	memcachekv.Engine
 //	memcached://HOST:PORT,HOST:PORT        memcached servers
+//
+//	rediskv.Engine
 //	redis://USER:PASSWORD@HOST:PORT/DB     one Redis or Valkey server
 //	redis-cluster://HOST:PORT,HOST:PORT    some nodes of a cluster
+//
+// Package kvopen/all has all engines as one.
 //
 // A missing port means the usual one, and no hosts at all mean this machine.
 // Options follow a question mark, as in bolt:app.db?durability=periodic;
@@ -20,104 +31,68 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"regexp"
-	"strings"
 
+	"github.com/ringtree/ringtree/internal/storeurl"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// scheme is one kind of store a URL can name.
-type scheme struct {
-	name string
-	form string // what its URLs look like, for error messages
-	open func(ctx context.Context, rest string, opts *options) (kv.Store, error)
-}
-
-var schemes = []scheme{
-	{"mem", "mem:", openMem},
-	{"bolt", "bolt:PATH", openBolt},
-	{"memcached", "memcached://HOST:PORT,HOST:PORT", openMemcached},
-	{"redis", "redis://USER:PASSWORD@HOST:PORT/DB", openRedis},
-	{"redis-cluster", "redis-cluster://USER:PASSWORD@HOST:PORT,HOST:PORT", openRedisCluster},
-}
+// An Option is a [kv.Engine] or a [kvmodel.Option].
+type Option interface{ OpenOption() }
 
 // Open returns the database in the store that url names. Closing the database
 // closes the store. Errors are those of Store and of kvmodel.Open.
-func Open(ctx context.Context, url string, opts ...kvmodel.Option) (*kvmodel.DB, error) {
-	s, err := Store(ctx, url)
+func Open(ctx context.Context, url string, opts ...Option) (*kvmodel.DB, error) {
+	var engines []kv.Engine
+	var rest []kvmodel.Option
+	for _, opt := range opts {
+		switch opt := opt.(type) {
+		case kv.Engine:
+			engines = append(engines, opt)
+		case kvmodel.Option:
+			rest = append(rest, opt)
+		default:
+			return nil, fmt.Errorf("kvopen: a %T is no option of Open", opt)
+		}
+	}
+	s, err := Store(ctx, url, engines...)
 	if err != nil {
 		return nil, err
 	}
-	db, err := kvmodel.Open(s, opts...)
+	db, err := kvmodel.Open(s, rest...)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("kvopen: %w", err), s.Close())
 	}
 	return db, nil
 }
 
-// Store opens the store that url names. An error says what is wrong with the
-// URL, or why the store could not be opened, and never shows a password.
-func Store(ctx context.Context, url string) (kv.Store, error) {
-	s, rest, opts, err := parse(url)
+// Store opens the store that url names, with one of the engines if it is on servers. An
+// error says what is wrong with the URL, which engine is missing, or why the store could
+// not be opened, and never shows a password.
+func Store(ctx context.Context, url string, engines ...kv.Engine) (kv.Store, error) {
+	scheme, rest, options, err := parse(url, engines)
 	if err != nil {
 		return nil, fmt.Errorf("kvopen: %w", err)
 	}
-	store, err := s.open(ctx, rest, opts)
+	store, err := scheme.Open(ctx, rest, options)
 	if err != nil {
-		return nil, fmt.Errorf("kvopen: %s URL: %w", s.name, err)
+		return nil, fmt.Errorf("kvopen: %s URL: %w", scheme.Name, err)
 	}
 	return store, nil
 }
 
-var schemeName = regexp.MustCompile(`^[a-z][a-z0-9+.-]*$`)
-
-// parse splits a URL into its scheme, its options, and the rest between them.
-// Its errors show no part of the URL that could be a password.
-func parse(text string) (s scheme, rest string, opts *options, err error) {
-	name, rest, ok := strings.Cut(text, ":")
-	if !ok || !schemeName.MatchString(name) {
-		return s, "", nil, fmt.Errorf("not a store URL: it must start with one of %s", forms())
-	}
-	if s, err = find(name); err != nil {
-		return s, "", nil, err
-	}
-	rest, query, _ := strings.Cut(rest, "?")
-	if strings.Contains(query, "@") {
-		return s, "", nil, fmt.Errorf("%s URL: an @ after the question mark; write ? in a password as %%3F", name)
-	}
-	given, err := url.ParseQuery(query)
-	if err != nil {
-		return s, "", nil, fmt.Errorf("%s URL: options: %w", name, err)
-	}
-	return s, rest, &options{given: given}, nil
+// own is what every program can open.
+var own = kv.Engine{
+	{Name: "mem", Form: "mem:", Open: openMem},
+	{Name: "bolt", Form: "bolt:PATH", Open: openBolt},
 }
 
-func find(name string) (scheme, error) {
-	var names []string
-	for _, s := range schemes {
-		if s.name == name {
-			return s, nil
-		}
-		names = append(names, s.name)
-	}
-	return scheme{}, fmt.Errorf("unknown scheme %q%s; a store URL is one of %s", name, suggest(name, names), forms())
-}
-
-func forms() string {
-	var all []string
-	for _, s := range schemes {
-		all = append(all, s.form)
-	}
-	return strings.Join(all, ", ")
-}
-
-func openMem(_ context.Context, rest string, opts *options) (kv.Store, error) {
+func openMem(_ context.Context, rest string, options url.Values) (kv.Store, error) {
 	if rest != "" {
 		return nil, errors.New("nothing may follow the colon")
 	}
-	if err := opts.check(); err != nil {
+	if err := storeurl.New(options).Check(); err != nil {
 		return nil, err
 	}
 	return memkv.New(memkv.Options{}), nil

@@ -1,15 +1,18 @@
 package kvopen
 
 import (
+	"context"
 	"errors"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/ringtree/ringtree/internal/storeurl"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/kvopen/all"
+	"github.com/ringtree/ringtree/kvmodel/rediskv"
 )
 
 func TestStore_MemHoldsWhatItIsGiven(t *testing.T) {
@@ -177,7 +180,7 @@ func TestStore_WrongURLSaysWhatIsWrong(t *testing.T) {
 		{"redis://h?tls=yes", "option tls=yes: it must be one of off|on"},
 		{"redis-cluster://h/1", "redis-cluster URL: a cluster has no databases"},
 	} {
-		s, err := Store(t.Context(), test.url)
+		s, err := Store(t.Context(), test.url, all.Engines)
 		if err == nil {
 			t.Errorf("%s: want an error that says %q, got a store", test.url, test.want)
 			s.Close()
@@ -189,27 +192,64 @@ func TestStore_WrongURLSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestParseAddress_TakesAddressesApart(t *testing.T) {
-	for _, test := range []struct {
-		rest string
-		want address
-	}{
-		{"//", address{hosts: []string{"127.0.0.1:1"}}},
-		{"//h", address{hosts: []string{"h:1"}}},
-		{"//h:2,g", address{hosts: []string{"h:2", "g:1"}}},
-		{"//[::1]:2,[::2]", address{hosts: []string{"[::1]:2", "[::2]:1"}}},
-		{"//h/3", address{hosts: []string{"h:1"}, path: "3"}},
-		{"//:p@h", address{password: "p", hosts: []string{"h:1"}}},
-		{"//u:a%40b%3Fc%25@h", address{user: "u", password: "a@b?c%", hosts: []string{"h:1"}}},
-		{"//u:a/b:c@d@h/1", address{user: "u", password: "a/b:c@d", hosts: []string{"h:1"}, path: "1"}},
+func TestStore_WithoutItsEngineSaysWhatToLink(t *testing.T) {
+	for _, test := range []struct{ url, path, engine string }{
+		{"memcached://h", "kvmodel/memcachekv", "memcachekv.Engine"},
+		{"redis://:secret@h?wait=1", "kvmodel/rediskv", "rediskv.Engine"},
+		{"redis-cluster://:secret@g,h", "kvmodel/rediskv", "rediskv.Engine"},
 	} {
-		got, err := parseAddress(test.rest, "1")
-		if err != nil {
-			t.Errorf("%s: %v", test.rest, err)
+		_, err := Store(t.Context(), test.url)
+		if err == nil {
+			t.Errorf("%s: want an error, got a store", test.url)
+			continue
 		}
-		if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(address{})); diff != "" {
-			t.Errorf("%s: address mismatch (-want +got):\n%s", test.rest, diff)
+		for _, want := range []string{`"github.com/ringtree/ringtree/` + test.path + `"`, test.engine, "all.Engines", "kvmodel/kvopen/all"} {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: want an error that says %q, got %q", test.url, want, err)
+			}
 		}
+		if strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: the error shows the password: %v", test.url, err)
+		}
+	}
+	if _, err := Store(t.Context(), "memcached://h", rediskv.Engine); err == nil || !strings.Contains(err.Error(), "memcachekv.Engine") {
+		t.Errorf("with another engine: want an error that names memcachekv.Engine, got %v", err)
+	}
+}
+
+// What is said of engines that are not linked agrees with them.
+func TestMissing_IsWhatTheEnginesOpen(t *testing.T) {
+	var names, forms []string
+	for _, m := range missing {
+		names, forms = append(names, m.scheme), append(forms, m.form)
+	}
+	for i, s := range all.Engines {
+		if i >= len(names) || names[i] != s.Name || forms[i] != s.Form {
+			t.Errorf("engine %d opens %s, as %s: missing lacks that", i, s.Name, s.Form)
+		}
+	}
+	if len(names) != len(all.Engines) {
+		t.Errorf("missing has %d schemes, want %d", len(names), len(all.Engines))
+	}
+}
+
+func TestOpen_TakesEnginesAndOptionsSideBySide(t *testing.T) {
+	opened := kv.Engine{{Name: "mine", Form: "mine:", Open: func(ctx context.Context, rest string, options url.Values) (kv.Store, error) {
+		if rest != "here" || options.Get("a") != "b" {
+			t.Errorf("want here and a=b, got %q and %v", rest, options)
+		}
+		return Store(ctx, "mem:")
+	}}}
+	db, err := Open(t.Context(), "mine:here?a=b", kvmodel.ReadOnly(), opened)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close(t.Context())
+	if err := db.Writable(); !errors.Is(err, kvmodel.ErrReadOnly) {
+		t.Errorf("Writable: want an ErrReadOnly, got %v", err)
+	}
+	if _, err := Open(t.Context(), "yours:", opened); err == nil || !strings.Contains(err.Error(), "mine:") {
+		t.Errorf("want an error that lists mine:, got %v", err)
 	}
 }
 
@@ -226,28 +266,13 @@ func FuzzStore_ErrorsHideThePassword(f *testing.F) {
 	f.Add("", "")
 	f.Fuzz(func(t *testing.T, before, after string) {
 		const password = "pass-of-mine"
-		_, rest, opts, err := parse(before + password + "@" + after)
+		_, rest, options, err := parse(before+password+"@"+after, []kv.Engine{all.Engines})
 		if err == nil {
-			if _, err = parseAddress(rest, "1"); err == nil {
-				err = opts.check()
-			}
+			_, addressErr := storeurl.ParseAddress(rest, "1")
+			err = errors.Join(addressErr, storeurl.New(options).Check())
 		}
 		if err != nil && strings.Contains(err.Error(), password) {
 			t.Errorf("%s%s@%s: the error shows the password: %v", before, password, after, err)
 		}
 	})
-}
-
-func TestDistance_CountsEdits(t *testing.T) {
-	for _, test := range []struct {
-		a, b string
-		want int
-	}{
-		{"", "", 0}, {"", "abc", 3}, {"abc", "", 3}, {"redis", "redis", 0},
-		{"redsi", "redis", 2}, {"rdis", "redis", 1}, {"bold", "bolt", 1}, {"kitten", "sitting", 3},
-	} {
-		if got := distance(test.a, test.b); got != test.want {
-			t.Errorf("distance(%q, %q): want %d, got %d", test.a, test.b, test.want, got)
-		}
-	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
+	"github.com/ringtree/ringtree/kvmodel/kvopen/all"
 )
 
 // wantCount opens url, increments a number there, and wants the sum.
@@ -20,7 +21,7 @@ func wantCount(t *testing.T, url string, want int64) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	s, err := kvopen.Store(ctx, url)
+	s, err := kvopen.Store(ctx, url, all.Engines)
 	if err != nil {
 		t.Error(err)
 		return
@@ -45,24 +46,24 @@ func TestStore_MemcachedIsReached(t *testing.T) {
 func TestOpen_AfterALossOpensSoThatItCanBeAccepted(t *testing.T) {
 	servers.Need(t, "memcached")
 	var addrs []string
-	var all []*servers.Process
+	var running []*servers.Process
 	for range 2 {
 		server, err := servers.Memcached()
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer server.Stop()
-		addrs, all = append(addrs, server.Addr), append(all, server)
+		addrs, running = append(addrs, server.Addr), append(running, server)
 	}
 	url := "memcached://" + strings.Join(addrs, ",")
 	wantCount(t, url, 1)
-	all[1].Kill()
-	if err := all[1].Start(); err != nil {
+	running[1].Kill()
+	if err := running[1].Start(); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	db, err := kvopen.Open(ctx, url)
+	db, err := kvopen.Open(ctx, url, all.Engines)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +91,7 @@ func TestStore_RedisIsLoggedIn(t *testing.T) {
 	wantCount(t, "redis://:p%40ss/w%3Frd@"+server.Addr+"/3", 1)
 
 	for _, wrong := range []string{"", "default:guess@"} {
-		_, err := kvopen.Store(t.Context(), "redis://"+wrong+server.Addr)
+		_, err := kvopen.Store(t.Context(), "redis://"+wrong+server.Addr, all.Engines)
 		if err == nil || strings.Contains(err.Error(), "guess") {
 			t.Errorf("log in as %q: want an error without the password, got %v", wrong, err)
 		}
@@ -115,7 +116,7 @@ func TestStore_ServerThatIsDownIsAnErrorAtOpening(t *testing.T) {
 	}
 	down := listener.Addr().String()
 	listener.Close()
-	_, err = kvopen.Store(t.Context(), "redis://:secret@"+down)
+	_, err = kvopen.Store(t.Context(), "redis://:secret@"+down, all.Engines)
 	if !kv.Failed(err) || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), down) {
 		t.Errorf("want an ErrUnavailable that names %s and not the password, got %v", down, err)
 	}
@@ -138,7 +139,7 @@ func TestStore_RedisSpeaksTLSIfTold(t *testing.T) {
 		conn.Read(b[:])
 		first <- b[0]
 	}()
-	if _, err := kvopen.Store(t.Context(), "redis://"+listener.Addr().String()+"?tls=on"); err == nil {
+	if _, err := kvopen.Store(t.Context(), "redis://"+listener.Addr().String()+"?tls=on", all.Engines); err == nil {
 		t.Error("want an error, since no one answers")
 	}
 	const handshake = 22 // the type of a TLS record

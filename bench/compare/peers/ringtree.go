@@ -13,6 +13,7 @@ import (
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
+	"github.com/ringtree/ringtree/kvmodel/kvopen/all"
 )
 
 // ringtree is package model on any store.
@@ -39,7 +40,7 @@ func (at Place) fill(url string) string {
 }
 
 func (r *ringtree) open(ctx context.Context, url string) error {
-	store, err := kvopen.Store(ctx, url)
+	store, err := kvopen.Store(ctx, url, all.Engines)
 	if err != nil {
 		return err
 	}

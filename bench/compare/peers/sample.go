@@ -8,6 +8,7 @@ import (
 	"github.com/ringtree/ringtree/bench/compare/sampleapp"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
+	"github.com/ringtree/ringtree/kvmodel/kvopen/all"
 )
 
 // Sampler is a peer that can hold the sample app's data, too.
@@ -63,7 +64,7 @@ func (r *ringtree) LoadSample(ctx context.Context, n int) error {
 
 // openSample opens the site in the store at url, as a tenant of it.
 func openSample(ctx context.Context, url string) (*sampleapp.Ringtree, error) {
-	store, err := kvopen.Store(ctx, url)
+	store, err := kvopen.Store(ctx, url, all.Engines)
 	if err != nil {
 		return nil, err
 	}

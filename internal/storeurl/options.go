@@ -1,4 +1,4 @@
-package kvopen
+package storeurl
 
 import (
 	"fmt"
@@ -10,21 +10,24 @@ import (
 	"time"
 )
 
-// options are the options of one URL. The caller asks for each by name, once;
-// then check knows all valid names and what was wrong.
-type options struct {
+// Options are the options of one URL. The caller asks for each by name, once;
+// then Check knows all valid names and what was wrong.
+type Options struct {
 	given url.Values
 	known []string // names
 	forms []string // the same as name=form
 	err   error    // about the first bad value
 }
 
-// check returns what is wrong with the options, if anything: an unknown one, one
+// New returns the options that were given, for one use.
+func New(given url.Values) *Options { return &Options{given: given} }
+
+// Check returns what is wrong with the options, if anything: an unknown one, one
 // given twice, or a bad value.
-func (o *options) check() error {
+func (o *Options) Check() error {
 	for _, name := range slices.Sorted(maps.Keys(o.given)) {
 		if !slices.Contains(o.known, name) {
-			return fmt.Errorf("unknown option %q%s; %s", name, suggest(name, o.known), o.list())
+			return fmt.Errorf("unknown option %q%s; %s", name, Suggest(name, o.known), o.list())
 		}
 		if len(o.given[name]) > 1 {
 			return fmt.Errorf("option %s is given %d times", name, len(o.given[name]))
@@ -33,74 +36,75 @@ func (o *options) check() error {
 	return o.err
 }
 
-func (o *options) list() string {
+func (o *Options) list() string {
 	if len(o.known) == 0 {
 		return "this kind of store has no options"
 	}
 	return "the options are " + strings.Join(o.forms, ", ")
 }
 
-// text returns the value of an option, and whether it was given.
-func (o *options) text(name, form string) (string, bool) {
+// Text returns the value of an option, and whether it was given.
+func (o *Options) Text(name, form string) (string, bool) {
 	o.known = append(o.known, name)
 	o.forms = append(o.forms, name+"="+form)
 	return o.given.Get(name), o.given.Has(name)
 }
 
-func (o *options) bad(name, value, form string) {
+// Bad notes that the value of an option should have been of that form.
+func (o *Options) Bad(name, value, form string) {
 	if o.err == nil {
 		o.err = fmt.Errorf("option %s=%s: it must be %s", name, value, form)
 	}
 }
 
-// number returns the value of an option in low..high, or 0 if it is not given.
-func (o *options) number(name string, low, high int) int {
+// Number returns the value of an option in low..high, or 0 if it is not given.
+func (o *Options) Number(name string, low, high int) int {
 	form := fmt.Sprintf("%d..%d", low, high)
-	text, ok := o.text(name, form)
+	text, ok := o.Text(name, form)
 	if !ok {
 		return 0
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < low || n > high {
-		o.bad(name, text, "a number in "+form)
+		o.Bad(name, text, "a number in "+form)
 		return 0
 	}
 	return n
 }
 
-// duration returns the value of an option such as 500ms, or 0 if it is not given.
-func (o *options) duration(name string) time.Duration {
-	text, ok := o.text(name, "DURATION")
+// Duration returns the value of an option such as 500ms, or 0 if it is not given.
+func (o *Options) Duration(name string) time.Duration {
+	text, ok := o.Text(name, "DURATION")
 	if !ok {
 		return 0
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {
-		o.bad(name, text, "a duration above 0 such as 500ms")
+		o.Bad(name, text, "a duration above 0 such as 500ms")
 		return 0
 	}
 	return d
 }
 
-// choice returns the index in names of an option's value, or 0 if it is not
+// Choice returns the index in names of an option's value, or 0 if it is not
 // given.
-func (o *options) choice(name string, names ...string) int {
+func (o *Options) Choice(name string, names ...string) int {
 	form := strings.Join(names, "|")
-	text, ok := o.text(name, form)
+	text, ok := o.Text(name, form)
 	if !ok {
 		return 0
 	}
 	i := slices.Index(names, text)
 	if i < 0 {
-		o.bad(name, text, "one of "+form)
+		o.Bad(name, text, "one of "+form)
 		return 0
 	}
 	return i
 }
 
-// suggest returns ": did you mean NAME?" if text may be a misspelling of one of
+// Suggest returns ": did you mean NAME?" if text may be a misspelling of one of
 // names, otherwise "".
-func suggest(text string, names []string) string {
+func Suggest(text string, names []string) string {
 	best, least := "", 3
 	for _, name := range names {
 		if d := distance(text, name); d < least && d < len(name) {

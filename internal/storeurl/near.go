@@ -1,4 +1,4 @@
-package kvopen
+package storeurl
 
 import (
 	"errors"
@@ -11,8 +11,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/nearkv"
 )
 
-// nearTo returns s, which keeps what it reads if opts say so.
-func nearTo(s kv.Store, opts nearkv.Options) (kv.Store, error) {
+// Keep returns s, which keeps what it reads if opts say so. If it cannot, it closes s.
+func Keep(s kv.Store, opts nearkv.Options) (kv.Store, error) {
 	if opts.Bytes == 0 {
 		return s, nil
 	}
@@ -23,11 +23,11 @@ func nearTo(s kv.Store, opts nearkv.Options) (kv.Store, error) {
 	return near, nil
 }
 
-// near returns the value of the option near: a size such as 64MB, and after a comma how
+// Near returns the value of the option near: a size such as 64MB, and after a comma how
 // old an answer may be, such as 500ms. Where nothing tells what has changed, the age must
 // be given.
-func (o *options) near(form string, aged bool) (opts nearkv.Options) {
-	text, ok := o.text("near", form)
+func (o *Options) Near(form string, aged bool) (opts nearkv.Options) {
+	text, ok := o.Text("near", form)
 	if !ok {
 		return opts
 	}
@@ -36,11 +36,11 @@ func (o *options) near(form string, aged bool) (opts nearkv.Options) {
 	d, ageErr := time.ParseDuration(age)
 	switch {
 	case sizeErr != nil:
-		o.bad("near", text, sizeErr.Error())
+		o.Bad("near", text, sizeErr.Error())
 	case aged && !hasAge:
-		o.bad("near", text, "a size and how old an answer may be, such as 64MB,500ms, since no one tells what has changed")
+		o.Bad("near", text, "a size and how old an answer may be, such as 64MB,500ms, since no one tells what has changed")
 	case hasAge && (ageErr != nil || d <= 0):
-		o.bad("near", text, "a size and how old an answer may be, such as 64MB,500ms")
+		o.Bad("near", text, "a size and how old an answer may be, such as 64MB,500ms")
 	default:
 		opts = nearkv.Options{Bytes: bytes, Age: d}
 	}

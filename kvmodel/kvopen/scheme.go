@@ -1,0 +1,79 @@
+package kvopen
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/ringtree/ringtree/internal/storeurl"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// parse splits a URL into its scheme, its options, and the rest between them.
+// Its errors show no part of the URL that could be a password.
+func parse(text string, engines []kv.Engine) (s kv.Scheme, rest string, options url.Values, err error) {
+	schemes := slices.Concat(append([]kv.Engine{own}, engines...)...)
+	name, rest, ok := strings.Cut(text, ":")
+	if !ok || !isName(name) {
+		return s, "", nil, fmt.Errorf("not a store URL: it must start with one of %s", forms(schemes))
+	}
+	if s, err = find(name, schemes); err != nil {
+		return s, "", nil, err
+	}
+	rest, query, _ := strings.Cut(rest, "?")
+	if strings.Contains(query, "@") {
+		return s, "", nil, fmt.Errorf("%s URL: an @ after the question mark; write ? in a password as %%3F", name)
+	}
+	options, err = url.ParseQuery(query)
+	if err != nil {
+		return s, "", nil, fmt.Errorf("%s URL: options: %w", name, err)
+	}
+	return s, rest, options, nil
+}
+
+// isName reports whether name can be that of a scheme.
+func isName(name string) bool {
+	const letters = "abcdefghijklmnopqrstuvwxyz"
+	return strings.Trim(name, letters+"0123456789+.-") == "" && strings.IndexAny(name, letters) == 0
+}
+
+// missing are the schemes of this module's engines, to say what a program has to link.
+var missing = []struct{ backend, scheme, form string }{
+	{"memcachekv", "memcached", "memcached://HOST:PORT,HOST:PORT"},
+	{"rediskv", "redis", "redis://USER:PASSWORD@HOST:PORT/DB"},
+	{"rediskv", "redis-cluster", "redis-cluster://USER:PASSWORD@HOST:PORT,HOST:PORT"},
+}
+
+// find returns the scheme of that name.
+func find(name string, schemes []kv.Scheme) (kv.Scheme, error) {
+	var names []string
+	for _, s := range schemes {
+		if s.Name == name {
+			return s, nil
+		}
+		names = append(names, s.Name)
+	}
+	for _, m := range missing {
+		if m.scheme == name {
+			return kv.Scheme{}, fmt.Errorf("%s URL: the program has no engine for it: import %q and give %s.Engine to Open or Store, or all.Engines of %q",
+				name, "github.com/ringtree/ringtree/kvmodel/"+m.backend, m.backend, "github.com/ringtree/ringtree/kvmodel/kvopen/all")
+		}
+		names = append(names, m.scheme)
+	}
+	return kv.Scheme{}, fmt.Errorf("unknown scheme %q%s; a store URL is one of %s", name, storeurl.Suggest(name, names), forms(schemes))
+}
+
+// forms returns what the URLs of schemes look like, and of those that are missing.
+func forms(schemes []kv.Scheme) string {
+	var all []string
+	for _, s := range schemes {
+		all = append(all, s.Form)
+	}
+	for _, m := range missing {
+		if !slices.Contains(all, m.form) {
+			all = append(all, m.form)
+		}
+	}
+	return strings.Join(all, ", ")
+}
