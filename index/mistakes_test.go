@@ -80,7 +80,7 @@ func TestMistakes_WithTheEndsOfClaimsAreNoticed(t *testing.T) {
 	const claim, unique, plan, ends = "index/claim.go", "index/unique.go", "kvmodel/write_plan.go", "kvmodel/write_ends.go"
 	proof.Mistakes(t, "./index", "TestUnique_(AC|AR|Repair)|TestList_AChange", nil, []proof.Mistake{
 		proof.Wrong("an entry ends sooner before the commit",
-			ends, "	return sooner || was", "	return was",
+			ends, "	return sooner || was", "	return !sooner && was",
 		),
 		proof.Wrong("A1 shortens a claim",
 			plan, "	stands := c.stands(p, ttl)\n", "	stands := ttl\n",

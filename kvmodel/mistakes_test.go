@@ -49,7 +49,7 @@ func TestSweep_NoticesEveryMistakeOfTheWritePath(t *testing.T) {
 			write, "func (c *change[T]) note(s kv.Store, l journal.Line) error {\n", "func (c *change[T]) note(s kv.Store, l journal.Line) error {\n	if len(c.lines) > 0 {\n		return nil\n	}\n",
 		),
 		proof.Wrong("the old entries go first",
-			commit, "	c.setMarks(p)\n	var works", "	if err := c.removeOldest(p); err != nil {\n		return err\n	}\n	c.setMarks(p)\n	var works",
+			commit, "	c.setMarks(p)\n	c.unnoted", "	if err := c.removeOldest(p); err != nil {\n		return err\n	}\n	c.setMarks(p)\n	c.unnoted",
 			write, "// complete is A5.", `func (c *change[T]) removeOldest(p *plan[T]) error {
 	for i, index := range c.indexes {
 		if mv := p.moves[i]; mv != nil {
@@ -123,7 +123,10 @@ func TestMistakes_OfEndsAreNoticed(t *testing.T) {
 			ends, "	return sooner || was.Sub(c.db.now()) > renewedIn\n", "	return sooner || was.Sub(c.db.now()) > renewedIn/3\n",
 		),
 		proof.Wrong("what has ended is not made again",
-			commit, "	if !settled || p.renews() && c.db.now().Sub(since) > maxAge {\n", "	if !settled {\n",
+			commit, "	if !settled || p.isOverdue(c.db.now().Sub(since)) {\n", "	if !settled {\n",
+		),
+		proof.Wrong("the record is written again without a line",
+			commit, "			c.unnoted = err != nil\n", "",
 		),
 		proof.Wrong("a list keeps the old end",
 			"index/lists.go", "	places := slices.Concat(m.Lost, m.Renewed)\n", "	places := m.Lost\n",

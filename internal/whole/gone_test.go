@@ -270,7 +270,7 @@ func TestMistakes_OfDroppingAreNoticed(t *testing.T) {
 			gone, "		if err != nil || living == \"\" {", "		if true {",
 		),
 		proof.Wrong("a board whose entries have ends is not looked for",
-			gone, "[]string{name, name + \".ends\"}", "[]string{name}",
+			gone, "range plug.BoardNames(name)", "range plug.BoardNames(name)[:1]",
 		),
 		proof.Wrong("the tombstone keeps its end",
 			gone, "env.Encode(nil)).For(m.stored(env))", "env.Encode(nil))",

@@ -38,7 +38,7 @@ func Models(r *problem.Reporter, s *load.Source, p *model.Package) {
 var recordMethods = []string{
 	"Records", "ModelName", "Rebuild", "History", "DB", "ID", "IDs", "Last", "Before", "AcceptLoss", "Purge",
 	"Get", "GetMulti", "All", "Each", "Create", "CreateMulti", "Put", "PutMulti",
-	"Update", "UpdateMulti", "Upsert", "Delete", "DeleteMulti", "OnChange", "Plug",
+	"Touch", "Update", "UpdateMulti", "Upsert", "Delete", "DeleteMulti", "OnChange", "Plug",
 }
 
 // hookShapes are the methods that the library looks for on a model.

@@ -56,9 +56,9 @@ func TestLeaf_AnEntryCountsOnceItsRecordWasSeen(t *testing.T) {
 			[]entry{{FromUint(7), 2, "a", false, 0}, {FromUint(7), 4, "a", true, 0}, {FromUint(9), 2, "b", true, 0}},
 		},
 		"an end comes with its version, and an earlier one comes too late": {
-			[]entry{{7, 1, "a", false, 10}},
-			[]func(*nodes) *edit{tidying(State{In: true, Score: 7, Ver: 3, End: 30}), tidying(State{In: true, Score: 7, Ver: 2, End: 20})},
-			[]entry{{7, 3, "a", false, 30}},
+			[]entry{{FromUint(7), 1, "a", false, 10}},
+			[]func(*nodes) *edit{tidying(State{In: true, Score: FromUint(7), Ver: 3, End: 30}), tidying(State{In: true, Score: FromUint(7), Ver: 2, End: 20})},
+			[]entry{{FromUint(7), 3, "a", false, 30}},
 		},
 		"of a member that is out nothing stays": {
 			[]entry{{FromUint(7), 1, "a", false, 0}, {FromUint(8), 2, "a", true, 0}}, []func(*nodes) *edit{tidying(State{Ver: 2})}, []entry{},
