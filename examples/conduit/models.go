@@ -28,7 +28,7 @@ type Article struct {
 	Title       string
 	Description string
 	Body        string
-	Author      string // the id of a User
+	Author      string    // the id of a User
 	Tags        []string  `kv:"list,values"`
 	Made        time.Time `kv:"created; ranking; ranking,by=Author; ranking,by=Tags; timeline,by=Author"`
 	Edited      time.Time `kv:"updated"`
