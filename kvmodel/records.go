@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/ringtree/ringtree/internal/numbering"
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/internal/built"
 	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
@@ -73,7 +74,9 @@ func NewRecords[T any, K comparable](db *DB, schema Schema[T, K]) *Records[T, K]
 	m.builds = newBuilds(db, schema.Name)
 	db.register(schema.Name, m)
 	for _, index := range schema.Gone.Indexes {
-		db.noteGone("rank:" + kv.JoinText(schema.Name, index))
+		for _, board := range plug.BoardNames(index) {
+			db.noteGone("rank:" + kv.JoinText(schema.Name, board))
+		}
 	}
 	return &Records[T, K]{m, schema}
 }

@@ -113,9 +113,10 @@ func (b *Board[T, K, S]) Percentile(ctx context.Context, id K) (float64, error) 
 	return st.Percentile, err
 }
 
-// At returns n records from the given rank on; the first rank is 1. Two trips; one if the
-// records are those that this process has seen there last, and as many as the tree is deep
-// in a part that it has not seen.
+// At returns n records from the given rank on; the first rank is 1. It goes on by position,
+// also where records share ranks: from rank 3 on is from the third record on. Two trips; one
+// if the records are those that this process has seen there last, and as many as the tree is
+// deep in a part that it has not seen.
 func (b *Board[T, K, S]) At(ctx context.Context, rank, n int) ([]Place[T, S], error) {
 	r, err := b.open(ctx)
 	if err != nil {

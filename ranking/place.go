@@ -24,17 +24,17 @@ const (
 )
 
 // String returns p as a text: by@score, by!wrong, or with a tie by!@score@tie. To a release
-// from before there were ties that last one is wrong, so it lets the place alone, which is
+// from before there were ties that last one is wrong, so it leaves the place as it is, which is
 // in a tree that it does not know.
 func (p place) String() string {
-	score := scoreSign + strconv.FormatUint(p.score.Uint(), 16)
-	switch tie := p.score.Tie(); {
+	score, tie := strconv.FormatUint(p.score.Uint(), 16), p.score.Tie()
+	switch {
 	case p.wrong != "":
 		return p.by + wrongSign + p.wrong
-	case tie != 0:
-		return p.by + wrongSign + score + scoreSign + strconv.FormatUint(tie, 16)
+	case tie == 0:
+		return p.by + scoreSign + score
 	}
-	return p.by + score
+	return p.by + wrongSign + scoreSign + score + scoreSign + strconv.FormatUint(tie, 16)
 }
 
 func parsePlace(text string) (place, error) {

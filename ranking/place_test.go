@@ -1,6 +1,7 @@
 package ranking
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
@@ -33,7 +35,7 @@ func TestPlace_IsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
-// The release before ties read places as below, and let wrong ones alone.
+// The release before ties read places as below, and leave wrong ones as they are.
 func TestPlace_WithATieIsWrongToTheReleaseBefore(t *testing.T) {
 	before := func(text string) (by, wrong string, score uint64) {
 		if by, wrong, ok := strings.Cut(text, "!"); ok {
@@ -75,6 +77,19 @@ func TestNote_IsReadAsItWasWritten(t *testing.T) {
 		}
 		if len(text) != c.size {
 			t.Errorf("%s: %d bytes, want %d", name, len(text), c.size)
+		}
+	}
+}
+
+// What an index of an earlier release has kept is found by the names of its trees.
+func TestTies_EveryFormOfATreeIsOneOfABoard(t *testing.T) {
+	for _, ties := range []Ties{NoTies, Shared, Dense, Newest, Oldest} {
+		for _, low := range []bool{true, false} {
+			for _, ends := range []bool{true, false} {
+				if name := plug.BoardName("Top", ends, ties.form(low)); !slices.Contains(plug.BoardNames("Top"), name) {
+					t.Errorf("a tree of a board with ties %d is called %s, which is none of %v", ties, name, plug.BoardNames("Top"))
+				}
+			}
 		}
 	}
 }

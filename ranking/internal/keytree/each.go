@@ -11,7 +11,7 @@ const eachAtOnce = 32 * entryLimit
 
 // Each calls f with the ids of all members that have an entry, from the lowest score up,
 // some thousands at a time, until f returns an error. A member may come twice, and one that
-// comes may not be in. One whose score falls meanwhile may not come.
+// comes may not be in. One whose score falls while Each runs may not come.
 func (t *Tree) Each(ctx context.Context, s kv.Store, f func(ids []string) error) error {
 	return t.query(ctx, s, func(r *reading) error {
 		for st, all := (Between{}).stretch(false), false; !all; {

@@ -193,13 +193,17 @@ func (r *ranking) epochsNow(t *testing.T) *nodes {
 
 // The values below were written by the release in which all entries counted.
 func TestLeaf_ThoseOfEarlierReleasesCount(t *testing.T) {
-	l, err := decodeNode(kv.Result{Version: 1, Value: []byte("K1L\x00\a\x02\x02\x80\x00\x00\x00\x00\x00\x00\x03\x01\x8b\xcf\xe5h\x00\x01a\x80\x00\x00\x00\x00\x00\x00\x03\x01\x8b\xcf\xe5h\x01\x01b\xc4\xef\x96D")})
+	leafValue := "K1L\x00\a\x02\x02\x80\x00\x00\x00\x00\x00\x00\x03\x01\x8b\xcf\xe5h\x00\x01a\x80\x00\x00\x00\x00\x00\x00\x03\x01\x8b\xcf\xe5h\x01\x01b\xc4\xef\x96D"
+	l, err := decodeNode(kv.Result{Version: 1, Value: []byte(leafValue)})
 	if err != nil || l.leaf == nil {
 		t.Fatal(l, err)
 	}
 	want := []entry{{score: FromInt(3), ver: 1700000000000, id: "a"}, {score: FromInt(3), ver: 1700000000001, id: "b"}}
 	if diff := cmp.Diff(want, l.leaf.counted(End(time.Now().Unix())), entries); diff != "" {
 		t.Errorf("mismatch (-want +got):\n%s", diff)
+	}
+	if got := string(l.leaf.encode()); got != leafValue {
+		t.Errorf("a leaf without ends and ties is written as %q", got)
 	}
 	value := "K1R\x00\t\x05\x00\x03\x02\x01\x04\x00\x00\x01\x03\x01\x00\x00\xbf\xc0;\xdf"
 	r, err := decodeNode(kv.Result{Version: 1, Value: []byte(value)})
@@ -209,9 +213,13 @@ func TestLeaf_ThoseOfEarlierReleasesCount(t *testing.T) {
 	if got := string(r.router.encode()); got != value {
 		t.Errorf("a router without ends is written as %q", got)
 	}
-	st, err := decodeState(kv.Result{Version: 1, Value: []byte("K1I\x01\x80\x00\x00\x00\x00\x00\x00\x05\x01\x8b\xcf\xe5h\x02z\xb7\x8f3")})
+	record := "K1I\x01\x80\x00\x00\x00\x00\x00\x00\x05\x01\x8b\xcf\xe5h\x02z\xb7\x8f3"
+	st, err := decodeState(kv.Result{Version: 1, Value: []byte(record)})
 	if want := (State{In: true, Score: FromInt(5), Ver: 1700000000002}); st != want || err != nil {
 		t.Errorf("%+v, %v; want %+v", st, err, want)
+	}
+	if got := string(encodeState(st)); got != record {
+		t.Errorf("a record without an end and a tie is written as %q", got)
 	}
 }
 
