@@ -574,6 +574,47 @@ func TestList_AChangeThatStopsBeforeItsCommitEndsNoEntry(t *testing.T) {
 	}
 }
 
+// Nothing can be written to the list once the end has changed.
+func TestList_AProcessSeesTheEndsThatItHasChangedAtOnce(t *testing.T) {
+	for _, c := range []struct {
+		was, is time.Duration
+		want    []string // ten minutes later
+	}{
+		{5 * time.Minute, time.Hour, []string{"x"}},
+		{time.Hour, 5 * time.Minute, nil},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, full := t.Context(), &fullLists{Store: server{memkv.New(memkv.Options{})}}
+			b := newBooks(closing(t, open(t, full)))
+			must(t, b.Create(ctx, &book{ID: "x", Author: "ann", Gone: time.Now().Add(c.was)}))
+			must(t, b.db.Flush(ctx))
+			full.on.Store(true)
+			must(t, b.Touch(ctx, "x", time.Now().Add(c.is)))
+			time.Sleep(10 * time.Minute)
+			wantIDs(t, ctx, b.ByAuthor.Of("ann"), c.want...)
+			full.on.Store(false)
+			time.Sleep(time.Minute)
+			must(t, b.db.Flush(ctx))
+			wantIDs(t, ctx, newBooks(closing(t, open(t, shared{full}))).ByAuthor.Of("ann"), c.want...)
+		})
+	}
+}
+
+// fullLists is a store that can refuse what is added to lists.
+type fullLists struct {
+	kv.Store
+	on atomic.Bool
+}
+
+func (f *fullLists) Powers() kv.Powers { return kv.PowersOf(f.Store) }
+
+func (f *fullLists) Do(ctx context.Context, ops []kv.Op) error {
+	if f.on.Load() && slices.ContainsFunc(ops, func(op kv.Op) bool { return op.Kind == kv.Append && strings.HasPrefix(op.Key, "l:") }) {
+		return kv.Fail(ops, kv.ErrUnavailable)
+	}
+	return f.Store.Do(ctx, ops)
+}
+
 func TestList_Numbered_IsAPageByItsNumber(t *testing.T) {
 	for name, s := range map[string]kv.Store{"atomic": memkv.New(memkv.Options{}), "plain": still{memkv.New(memkv.Options{})}} {
 		t.Run(name, func(t *testing.T) {

@@ -187,7 +187,7 @@ func (l *Lists[T, K, V]) stand(ctx context.Context, s kv.Store, m *plug.Move) er
 
 // Committed makes the readers of this process see at once that the record is in the
 // lists that Repair has yet to enter it into, that it is no longer in those that After
-// will take it out of, and which numbers are in doubt.
+// will take it out of, when it ends in the others, and which numbers are in doubt.
 func (l *Lists[T, K, V]) Committed(m *plug.Move) {
 	a := underWayOf(m)
 	for i, place := range m.Gained {
@@ -197,6 +197,9 @@ func (l *Lists[T, K, V]) Committed(m *plug.Move) {
 	}
 	for _, place := range m.Lost {
 		l.logs.Expect(place, l.out(m.ID, m.Rev))
+	}
+	for _, place := range m.Renewed {
+		l.logs.Expect(place, in(m.ID, m.Rev, m.Ends))
 	}
 	if l.countsBeside(m) {
 		for _, place := range m.Added.Doubt {

@@ -76,9 +76,12 @@ func TestSweep_NoticesEveryMistakeWithNumbers(t *testing.T) {
 }
 
 // Each mistake lets a claim end before its record, or outlive it.
-func TestMistakes_WithTheEndsOfClaimsAreNoticed(t *testing.T) {
+func TestMistakes_WithTheEndsOfEntriesAreNoticed(t *testing.T) {
 	const claim, unique, plan, ends = "index/claim.go", "index/unique.go", "kvmodel/write_plan.go", "kvmodel/write_ends.go"
-	proof.Mistakes(t, "./index", "TestUnique_(AC|AR|Repair)|TestList_AChange", nil, []proof.Mistake{
+	proof.Mistakes(t, "./index", "TestUnique_(AC|AR|Repair)|TestList_A(Change|Process)", nil, []proof.Mistake{
+		proof.Wrong("a process learns of an end of its own when the list does",
+			"index/lists.go", "		l.logs.Expect(place, in(m.ID, m.Rev, m.Ends))\n", "		_ = place\n",
+		),
 		proof.Wrong("an entry ends sooner before the commit",
 			ends, "	return sooner || was", "	return !sooner && was",
 		),

@@ -125,7 +125,7 @@ func (t *Total[T, K]) listed(ctx context.Context, s kv.Store, some shardSet) (li
 func (t *Total[T, K]) read(ctx context.Context, s kv.Store, some shardSet) (n int, err error) {
 	err = t.atEach(ctx, s, some, func(s kv.Store, shard int) error {
 		if t.lists.host.DB().Writable() == nil {
-			t.lists.derived.Doubt(shardTexts[shard], t.lists.host.DB().Now())
+			t.lists.derived.Suspect(shardTexts[shard], t.lists.host.DB().Now())
 		}
 		members, err := t.lists.logs.Count(ctx, s, shardTexts[shard])
 		n += members
