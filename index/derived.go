@@ -222,13 +222,8 @@ func (l *Lists[T, K, V]) tooLate(began time.Time) bool {
 	return !began.IsZero() && l.host.DB().Now().Sub(began) > countedInTime
 }
 
-const (
-	// recountRounds is how often a rebuild tries to count, every 15 seconds.
-	recountRounds = 5
-
-	// firstRounds is how often it does where nothing may be read before.
-	firstRounds = 20
-)
+// firstRounds is how often a rebuild tries to count where nothing may be read before.
+const firstRounds = 20
 
 // recount counts the lists at places, which are in order, again. It waits until their
 // numbers have not changed for long enough. reached is called now and then with the last
@@ -237,7 +232,7 @@ func (l *Lists[T, K, V]) recount(ctx context.Context, places []string, reached f
 	if l.derived == nil {
 		return nil
 	}
-	first, rounds := len(l.total) > 0 && !l.host.Built(), recountRounds
+	first, rounds := len(l.total) > 0 && !l.host.Built(), kvmodel.RecountRounds
 	if first {
 		rounds = firstRounds
 	}

@@ -129,7 +129,7 @@ func hasClaim(ctx context.Context, t *testing.T, s kv.Store, code string) bool {
 	return err == nil
 }
 
-// The change has lost a race, so that it makes the claim anew before its commit. Its process
+// The change has lost a race, so that it makes the claim again before its commit. Its process
 // stops right after that, and no one repairs it before its end has passed.
 func TestUnique_AChangeThatStopsBeforeItsCommitDoesNotShortenAClaim(t *testing.T) {
 	for _, lives := range []time.Duration{0, 100 * time.Hour} {
@@ -227,7 +227,7 @@ func TestUnique_AClaimEndsSoonerOnceItsRecordDoes(t *testing.T) {
 	})
 }
 
-// The second try makes the claim anew, for as long as the record lives if it fails.
+// The second try makes the claim again, for as long as the record lives if it fails.
 func TestUnique_AClaimEndsSoonerAlsoAfterALostRace(t *testing.T) {
 	eachEnding(t, func(ctx context.Context, t *testing.T, s kv.Store, _ *mute, a, b *vouchers) {
 		must(t, a.Create(ctx, &voucher{ID: "x", Code: "c", Gone: time.Now().Add(100 * time.Hour)}))

@@ -10,7 +10,6 @@ import (
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/internal/build"
 	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
-	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -98,12 +97,9 @@ func (b *building[T]) enterRest(ctx context.Context) error {
 
 // enterLines enters the records whose ids are still in lines.
 func (b *building[T]) enterLines(ctx context.Context) error {
-	if b.numbers != nil {
-		return nil
-	}
-	open, damaged := journal.CreatedIDs(ctx, b.db.store, b.name)
-	if damaged != nil && !wire.IsCorrupt(damaged) {
-		return damaged
+	open, damaged, err := b.openIDs(ctx)
+	if err != nil {
+		return err
 	}
 	b.unread = damaged
 	for ids := range slices.Chunk(open, recordsAtOnce) {

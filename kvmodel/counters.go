@@ -32,6 +32,9 @@ type Tally = tally.Tally
 // another model. [DB.Derived] returns it.
 type Derived = tally.Derived
 
+// RecountRounds is how often a rebuild tries to count a [Derived] again.
+const RecountRounds = tally.RecountRounds
+
 // Members are those of a list at one moment.
 type Members = tally.Members
 

@@ -8,9 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
-	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -64,23 +62,19 @@ type each[T any] struct {
 	damaged []error // of records, the first of them
 }
 
-// run gives first the records whose ids are in lines: a line is deleted only after its id is
-// in a chunk, so none is missed.
+// run gives first the records whose ids are in lines.
 func (e *each[T]) run() error {
 	from, err := e.from()
 	if err != nil {
 		return err
 	}
-	var unread error
-	if e.numbers == nil {
-		var open []string
-		if open, unread = journal.CreatedIDs(e.ctx, e.db.store, e.model.name); unread != nil && !wire.IsCorrupt(unread) {
-			return unread
-		}
-		for ids := range slices.Chunk(open, recordsAtOnce) {
-			if err := e.batch(ids); err != nil {
-				return err
-			}
+	open, unread, err := e.openIDs(e.ctx)
+	if err != nil {
+		return err
+	}
+	for ids := range slices.Chunk(open, recordsAtOnce) {
+		if err := e.batch(ids); err != nil {
+			return err
 		}
 	}
 	_, err = e.eachFrom(e.ctx, from, func(ids []string, to enumeration.Reached, left int64) error {

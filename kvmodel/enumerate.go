@@ -73,11 +73,9 @@ func (m *model[T]) eachID(ctx context.Context, f func(ids []string) (live int, e
 			return err
 		})
 	}
-	// A line is deleted only after its id is in a chunk, so reading the lines
-	// first misses none.
-	open, damaged := journal.CreatedIDs(ctx, m.db.store, m.name)
-	if damaged != nil && !wire.IsCorrupt(damaged) {
-		return damaged
+	open, damaged, err := m.openIDs(ctx)
+	if err != nil {
+		return err
 	}
 	head, exists, err := m.built.Head(ctx)
 	if err != nil || !exists {
@@ -93,6 +91,20 @@ func (m *model[T]) eachID(ctx context.Context, f func(ids []string) (live int, e
 		m.upkeep(walked, live)
 	}
 	return work.FirstError(err, damaged)
+}
+
+// openIDs returns the ids that are in lines, and what is damaged of these. A line is deleted
+// only after its id is in a chunk, so to read the lines before the chunks is to miss none.
+// Numbered records need no lines.
+func (m *model[T]) openIDs(ctx context.Context) (ids []string, damaged, err error) {
+	if m.numbers != nil {
+		return nil, nil, nil
+	}
+	ids, err = journal.CreatedIDs(ctx, m.db.store, m.name)
+	if wire.IsCorrupt(err) {
+		return ids, err, nil
+	}
+	return ids, nil, err
 }
 
 // upkeep compacts the enumeration in the background if few of the ids of a walk are live, and

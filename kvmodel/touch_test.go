@@ -121,7 +121,7 @@ func (l *leases) wantShown(t testing.TB, ctx context.Context, ids ...string) {
 	of := fmt.Sprintf("%s of %d", all, len(ids))
 	want := map[string]string{"ByOwner": all, "ByCode": all, "Newest": all, "Top": of, "TopOf": of, "TopHits": of}
 	if diff := cmp.Diff(want, l.shown(ctx)); diff != "" {
-		t.Errorf("at %v: shown (-want +got)\n%s", time.Now().Sub(bubbleBegins), diff)
+		t.Errorf("at %v: shown (-want +got)\n%s", time.Since(bubbleBegins), diff)
 	}
 }
 
@@ -254,7 +254,7 @@ func TestTouch_Trips(t *testing.T) {
 		{"without a read", hour / 2, 2 * hour, false, 2, 3},
 		{"to an earlier end, after a read", hour / 4, hour / 2, true, 1, 2},
 		{"to an earlier end, without a read", hour / 4, hour / 2, false, 2, 3},
-		{"in the last two minutes, after a read", hour - 2*time.Minute, 2 * hour, true, 4, 4}, // It claims its value anew.
+		{"in the last two minutes, after a read", hour - 2*time.Minute, 2 * hour, true, 4, 4}, // It claims its value again.
 		{"in the last two minutes, without a read", hour - 2*time.Minute, 2 * hour, false, 5, 5},
 		{"to the end that it has", hour / 2, hour, true, 1, 1},
 	} {

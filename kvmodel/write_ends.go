@@ -9,7 +9,7 @@ import (
 
 // A record that gets another end has entries with the old one where it stays. They
 // stand until then, so they may get the new one after the commit, if that is soon
-// enough. Otherwise A1 makes them anew.
+// enough. Otherwise A1 makes them again.
 
 // renewedIn is how long before its end a record must be changed for its entries to get
 // a later one after the commit: longer than a change lives, and then the others need to

@@ -8,7 +8,7 @@ import (
 )
 
 // A crowd follows members for many callers. What is asked for while it follows is followed
-// together afterward, each member once, for all who wait for it.
+// together after that, each member once, for all who wait for it.
 type crowd struct {
 	// do follows ids, and returns an error for each.
 	do func(ctx context.Context, ids []string) []error

@@ -127,9 +127,6 @@ func (x *valuesIndex[T]) Finish(ctx context.Context, s kv.Store, _ plug.Steps) e
 	return x.failure(err)
 }
 
-// recountRounds is how often a rebuild tries to count, every 15 seconds.
-const recountRounds = 5
-
 // recountOthers counts again the values in the tree that are not among met, which are in
 // order.
 func (x *valuesIndex[T]) recountOthers(ctx context.Context, s kv.Store, met []string) error {
@@ -145,7 +142,7 @@ func (x *valuesIndex[T]) recountOthers(ctx context.Context, s kv.Store, met []st
 	if err != nil {
 		return err
 	}
-	left, err := x.count.Recount(ctx, others, recountRounds, func(string) error { return nil })
+	left, err := x.count.Recount(ctx, others, kvmodel.RecountRounds, func(string) error { return nil })
 	if left > 0 {
 		err = fmt.Errorf("counters of %d values: %w", left, err)
 	}

@@ -14,7 +14,7 @@ import (
 // valueTree is the values of a list without their type: a tree whose members are the texts
 // of the values, at the number of records that hold them. A value is in while that is not 0.
 //
-// It follows the numbers as a board does, see [counted]: whoever has changed one reads the
+// It follows the numbers as a board does, see [counted]: the process that has changed one reads the
 // member's own record, then the number, and moves the member there, or fences its record
 // if it is there already.
 type valueTree struct {

@@ -13,7 +13,7 @@ import (
 // Words returns what Page does, in the order of the values: texts by their bytes, numbers by
 // their size. No index has that order. So each page reads which values there are, in a trip
 // for some 4,000 of them, and sorts them in memory; then it reads the counts, in one trip, or
-// up to five if it is filled up. A value whose count falls meanwhile may be left out.
+// up to five if it is filled up. A value whose count falls while the page is read may be left out.
 func (v *Values[V]) Words(ctx context.Context, cursor string, n int, keep ...func(*Value[V]) bool) (kvmodel.Listing[Value[V]], error) {
 	var none kvmodel.Listing[Value[V]]
 	p := &wordPage[V]{Values: v, n: n, keep: keep}

@@ -29,7 +29,7 @@ func NewApp(db *kvmodel.DB, opts Options) *App {
 	return a
 }
 
-// Error says what a request has asked for in vain, and why.
+// Error says what a request asked for and did not get, and why.
 type Error struct {
 	About string // article, comment, profile, credentials or token
 	Err   error

@@ -48,7 +48,7 @@ func (c *counting) done(kinds ...kv.Kind) (n int) {
 	return n
 }
 
-// costOf returns what work costs before it returns. What is left to do afterward is done
+// costOf returns what work costs before it returns. What is left to do after that is done
 // when it returns.
 func costOf(t *testing.T, p *posts, work func(context.Context) error) kvmodel.Cost {
 	t.Helper()

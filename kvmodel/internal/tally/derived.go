@@ -76,7 +76,7 @@ func (d *Derived) Over(l Lists) {
 func (d *Derived) FollowSurely(f SureFollower) { d.sure = f }
 
 // Followed returns nil once the SureFollower, if there is one, agrees with the numbers of
-// ids. Whoever has added to one calls it as a step of the write path on its store.
+// ids. A change that has added to one calls it as a step of the write path on its store.
 func (d *Derived) Followed(ctx context.Context, s kv.Store, ids []string) error {
 	if d.sure == nil || len(ids) == 0 {
 		return nil

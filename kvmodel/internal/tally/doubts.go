@@ -136,6 +136,9 @@ func (d *doubts) settle(id string, began time.Time) {
 // settledAtOnce is how many numbers are counted side by side.
 const settledAtOnce = 100
 
+// RecountRounds is how often a rebuild tries to count, once in quietFor.
+const RecountRounds = 5
+
 // Recount counts ids again and waits for that: it tries rounds times, once in quietFor. It
 // begins at once: there is no doubt about what was under way. It returns how many are left,
 // with an ErrNotYet, because they have not been quiet for long enough. What releases before

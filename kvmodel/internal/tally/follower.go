@@ -39,8 +39,8 @@ type OnlyFollower interface {
 	OnlyFollows() bool
 }
 
-// A SureFollower is an index that misses no number of a [Derived]. Whoever changes one has
-// it followed before the change counts as complete, and again if that has failed.
+// A SureFollower is an index that misses no number of a [Derived]. It follows before the
+// change of a number counts as complete, and again if that has failed.
 type SureFollower interface {
 	// Follow makes the index agree with the numbers of these records, given by the texts of
 	// their ids. s is the store of a step of the write path, or a transaction.
