@@ -271,3 +271,40 @@ func ExampleSessions_Create() {
 	// 1 ""
 	// true
 }
+
+// A session lives for as long as it is used: a visit makes it end later if half of its time
+// is over. Its entry in the list of its user follows.
+func ExampleSessions_Touch() {
+	start, later := time.Now(), new(atomic.Int64)
+	clock := func() time.Time { return start.Add(time.Duration(later.Load())) }
+	db, err := kvmodel.Open(memkv.New(memkv.Options{Now: clock}), kvmodel.Clock(clock))
+	check(err)
+	ctx := context.Background()
+	defer db.Close(ctx)
+	m := examples.New(db)
+
+	const idle = time.Hour
+	visit := func(token string) (*examples.Session, error) {
+		session, err := m.Sessions.Get(ctx, token)
+		if err != nil {
+			return nil, err
+		}
+		if session.Until.Sub(clock()) < idle/2 {
+			err = m.Sessions.Touch(ctx, token, clock().Add(idle))
+		}
+		return session, err
+	}
+	check(m.Sessions.Create(ctx, &examples.Session{Token: "t", User: "ann", Until: start.Add(idle)}))
+	for _, after := range []time.Duration{20 * time.Minute, 40 * time.Minute, 90 * time.Minute, 3 * time.Hour} {
+		later.Store(int64(after))
+		_, err := visit("t")
+		n, errCount := m.Sessions.ByUser.Of("ann").Count(ctx)
+		check(errCount)
+		fmt.Println(after, err == nil, n)
+	}
+	// Output:
+	// 20m0s true 1
+	// 40m0s true 1
+	// 1h30m0s true 1
+	// 3h0m0s false 0
+}

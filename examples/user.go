@@ -33,7 +33,7 @@ func (u *User) Validate() error {
 // Session is a user's log-in, which ends by itself.
 type Session struct {
 	Token  string    `kv:"id"`
-	User   string    // the id
+	User   string    `kv:"list"` // the id
 	Until  time.Time `kv:"expires"`
 	Secret string    `kv:"-"` // for this request only
 }

@@ -92,10 +92,12 @@ func userFields(name []byte) (codec.Fields, bool) {
 	return nil, false
 }
 
-// Sessions holds the Session records of a database by Token.
-// Trips: Get 1, Create 2, Update 2, Delete 2.
+// Sessions holds the Session records of a database and the indexes kept over them.
+// Trips: Get 1, Create 2, Update 2 or 3, Touch 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
 type Sessions struct {
 	*kvmodel.Records[Session, string]
+
+	ByUser *index.Lists[Session, string, string] // the Sessions with a User
 }
 
 // NewSessions returns the Sessions in db.
@@ -110,13 +112,17 @@ func NewSessions(db *kvmodel.DB) *Sessions {
 	})
 	return &Sessions{
 		Records: r,
+		ByUser: index.NewLists(r, kvmodel.IndexSpec[Session, string]{
+			Name: "ByUser", Def: "list User string", Fields: []string{"User"}, Key: kvmodel.StringKey[string](),
+			Values: func(s *Session) []string { return []string{s.User} },
+		}),
 	}
 }
 
 // These lines stop compiling when Session changes: run kvgen again.
 var _ struct {
-	Token  string `kv:"id"`
-	User   string
+	Token  string    `kv:"id"`
+	User   string    `kv:"list"`
 	Until  time.Time `kv:"expires"`
 	Secret string    `kv:"-"`
 } = Session{}

@@ -14,6 +14,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/ringtree/ringtree/bench/figures/models"
+	"github.com/ringtree/ringtree/internal/whole"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -24,6 +25,7 @@ var recordFigures = []func(*bench) error{
 	generated,
 	recordCodec,
 	recordTrips,
+	touches,
 	recordCommits,
 	journalAppends,
 	manyUpdates,
@@ -174,6 +176,51 @@ func recordTrips(b *bench) error {
 		}
 		b.report("trips: "+step.name, float64(cost.Trips), exactly(step.trips))
 		if err := db.Flush(b.ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// touches reports what it takes to make a record live longer that has a unique value, is in a
+// list and on two boards, on a store as a Redis server is and on one as memcached.
+func touches(b *bench) error {
+	for _, on := range []struct {
+		name           string
+		has            kv.Powers
+		first, foreign float64
+	}{
+		{"as Redis", kv.Powers{Unless: true, Ordered: true}, 1, 2},
+		{"as memcached", kv.Powers{}, 2, 3},
+	} {
+		var ops atomic.Int64
+		counted := kvmodel.Trace(memkv.New(memkv.Options{}), func(_ context.Context, trip kvmodel.Trip) { ops.Add(int64(len(trip.Ops))) })
+		l, err := whole.Open(powers{outliving{counted}, on.has})
+		if err != nil {
+			return err
+		}
+		o := &whole.Offer{ID: "f1", Code: "c", Kind: "sale", Price: 5, Until: l.DB.Now().Add(time.Hour)}
+		if err := errors.Join(l.Offers.Create(b.ctx, o), l.DB.Flush(b.ctx)); err != nil {
+			return err
+		}
+		for _, read := range []bool{true, false} {
+			what, trips, before := "Touch of a record read a moment ago, "+on.name, on.first, 2.0 // the line and the record
+			if !read {
+				what, trips, before = "Touch of another, "+on.name, on.foreign, 3
+			} else if _, err := l.Offers.Get(b.ctx, o.ID); err != nil {
+				return err
+			}
+			ops.Store(0)
+			o.Until = o.Until.Add(time.Hour)
+			cost, err := b.cost(func(ctx context.Context) error { return l.Offers.Touch(ctx, o.ID, o.Until) })
+			if err := errors.Join(err, l.DB.Flush(b.ctx)); err != nil {
+				return err
+			}
+			b.report("trips: "+what, float64(cost.Trips), exactly(trips))
+			b.report("  operations before the reply", float64(cost.Ops), exactly(before))
+			b.report("  operations in all, with its four entries", float64(ops.Load()), atMost(20))
+		}
+		if err := l.DB.Close(b.ctx); err != nil {
 			return err
 		}
 	}

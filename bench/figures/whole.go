@@ -218,6 +218,13 @@ var wholeVerbs = []wholeVerb{
 	{"Update of a score", [2]int{4, 2}, func(ctx context.Context, l *whole.Library, try int) error {
 		return edited(ctx, l, func(w *whole.Work) { w.Price += 3 })
 	}},
+	{"Touch", [2]int{3, 2}, func(ctx context.Context, l *whole.Library, try int) error {
+		o := &whole.Offer{ID: "f1", Code: "c", Kind: "sale", Price: 5, Until: l.DB.Now().Add(time.Hour)}
+		if try == 0 {
+			return l.Offers.Create(ctx, o)
+		}
+		return l.Offers.Touch(ctx, o.ID, o.Until.Add(time.Hour))
+	}},
 	{"Delete", [2]int{2, 2}, func(ctx context.Context, l *whole.Library, try int) error {
 		return l.Works.Delete(ctx, fmt.Sprint("w", 17+try))
 	}},

@@ -352,7 +352,7 @@ func likeFields(name []byte) (codec.Fields, bool) {
 }
 
 // Offers holds the Offer records of a database and the indexes kept over them.
-// Trips: Get 1, Create 3, Update 2 to 4, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 3, Update 2 to 4, Touch 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
 type Offers struct {
 	*kvmodel.Records[Offer, string]
 

@@ -73,7 +73,7 @@ var choices = []struct {
 }{
 	{8, (*Writer).makeWork},
 	{2, (*Writer).makeWorks},
-	{16, (*Writer).editWork},
+	{14, (*Writer).editWork},
 	{5, (*Writer).wavering},
 	{6, (*Writer).deleteWork},
 	{4, (*Writer).restoreWork},
@@ -82,6 +82,7 @@ var choices = []struct {
 	{8, (*Writer).unlike},
 	{6, (*Writer).offer},
 	{3, (*Writer).withdraw},
+	{2, (*Writer).touch},
 	{3, (*Writer).ticket},
 	{4, (*Writer).set},
 	{2, (*Writer).log},
@@ -295,10 +296,20 @@ func (w *Writer) readLikes(ctx context.Context) {
 func (w *Writer) offer(ctx context.Context) {
 	o := &Offer{ID: pick(w, OfferIDs), Code: pick(w, []string{"", "c1", "c2"}), Kind: pick(w, Kinds), Price: pick(w, []int64{2, 5, 30})}
 	if w.rng.IntN(2) == 0 {
-		// Some end while the writers work, and some while a dead one is repaired.
-		o.Until = w.l.DB.Now().Add(pick(w, []time.Duration{20 * time.Second, time.Hour, 100 * time.Hour}))
+		o.Until = w.until()
 	}
 	_ = w.note("put", o.ID, func() error { return w.l.Offers.Put(ctx, o) })
+}
+
+// until returns when an offer is to end. Some do while the writers work, and some while a
+// dead one is repaired.
+func (w *Writer) until() time.Time {
+	return w.l.DB.Now().Add(pick(w, []time.Duration{20 * time.Second, time.Hour, 100 * time.Hour}))
+}
+
+func (w *Writer) touch(ctx context.Context) {
+	id, until := pick(w, OfferIDs), w.until()
+	_ = w.note("touch", id, func() error { return w.l.Offers.Touch(ctx, id, until) })
 }
 
 func (w *Writer) withdraw(ctx context.Context) {

@@ -67,7 +67,15 @@ func trips(m *model.Model) string {
 	if m.History > 0 && update == "2" {
 		update = "3"
 	}
-	return fmt.Sprintf("Get 1, Create %d%s, Update %s, Delete 2%s", create, again, update, listing)
+	touch := ""
+	switch {
+	case m.Expires == "":
+	case len(m.Indexes) == 0:
+		touch = ", Touch 2"
+	default:
+		touch = ", Touch 2 or 3"
+	}
+	return fmt.Sprintf("Get 1, Create %d%s, Update %s%s, Delete 2%s", create, again, update, touch, listing)
 }
 
 // Plan returns the access plan of the package: what each model holds, and what
