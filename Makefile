@@ -54,8 +54,12 @@ race: setup ## run all tests under the race detector, which needs a C compiler
 	CGO_ENABLED=1 go test -race -timeout 1h ./...
 
 .PHONY: figures
-figures: setup ## measure what this project promises, and write docs/costs.md
-	cd bench && go run ./figures -o ../docs/costs.md
+figures: setup ## measure what this project promises
+	cd bench && go run ./figures
+
+.PHONY: costs
+costs: ## measure what each verb asks of a store, and write docs/costs.md
+	cd bench && go run ./figures -only costs -o ../docs/costs.md
 
 # COMPARE holds more flags, such as "-n 100000 -gate"; -h lists them.
 .PHONY: compare

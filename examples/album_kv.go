@@ -217,7 +217,7 @@ func heartFields(name []byte) (codec.Fields, bool) {
 }
 
 // Tickets holds the Ticket records of a database by ID.
-// Trips: Get 1, Create 2, Update 2, Delete 2.
+// Trips: Get 1, Create 1, Update 2, Delete 2.
 type Tickets struct {
 	*kvmodel.Records[Ticket, int64]
 

@@ -12,7 +12,7 @@ import (
 )
 
 // Snapshots holds the last 5 Snapshots of each Document, newest first.
-// Trips: Push 2 for any 500 owners, Latest 1, Unread 1, Clear 1.
+// Trips: Push 2 to 5 for any 500 owners, Latest 1, Unread 1, Clear 1.
 type Snapshots struct {
 	*timeline.Events[Snapshot, string]
 }

@@ -120,7 +120,7 @@ func storyFields(name []byte) (codec.Fields, bool) {
 }
 
 // Visits holds the last 30 Visits of each Owner, each Guest once, for 720h0m0s, newest first.
-// Trips: Push 1 for any 500 owners, Latest 1, Unread 1, Clear 1.
+// Trips: Push 1 or 2 for any 500 owners, Latest 1, Unread 1, Clear 1.
 type Visits struct {
 	*timeline.Events[Visit, string]
 }
@@ -186,7 +186,7 @@ func visitFields(name []byte) (codec.Fields, bool) {
 }
 
 // FeedItems holds the last 100 FeedItems of each Reader, each Story once, newest first.
-// Trips: Push 1 for any 500 owners, Latest 1, Unread 1, Clear 1.
+// Trips: Push 1 or 2 for any 500 owners, Latest 1, Unread 1, Clear 1.
 type FeedItems struct {
 	*timeline.Events[FeedItem, string]
 }

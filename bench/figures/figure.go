@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -86,10 +85,11 @@ func (t target) show(value float64) string {
 
 // bench is one run of the command: its flags and its results.
 type bench struct {
-	ctx context.Context
-	n   int    // as -n says
-	dir string // for files, removed at the end
-	out io.Writer
+	ctx  context.Context
+	n    int    // as -n says
+	dir  string // for files, removed at the end
+	out  io.Writer
+	page string // as -o says
 
 	group   string
 	figures []figure
@@ -130,36 +130,4 @@ func (b *bench) size(own int) int {
 		return b.n
 	}
 	return own
-}
-
-const costsHead = `# Costs
-
-What ringtree promises, as ` + "`make figures`" + ` measured it. Counts are exact and the
-same everywhere. What takes time is promised as a ratio within one run, so only
-the promise stands here: ` + "`make figures`" + ` says what it is on your machine.
-`
-
-// costs returns docs/costs.md.
-func costs(figures []figure) []byte {
-	var text bytes.Buffer
-	text.WriteString(costsHead)
-	group := ""
-	for _, f := range figures {
-		if f.group != group {
-			group = f.group
-			fmt.Fprintf(&text, "\n## %s\n\n| figure | value | target |\n|---|--:|---|\n", group)
-		}
-		value := f.target.show(f.value)
-		switch {
-		case f.err != nil:
-			value = "not measured"
-		case f.target.varies:
-			value = "varies"
-		}
-		if !f.ok() {
-			value += " (short)"
-		}
-		fmt.Fprintf(&text, "| %s | %s | %s |\n", f.name, value, f.target)
-	}
-	return text.Bytes()
 }

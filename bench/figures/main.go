@@ -2,7 +2,10 @@
 // each figure: its name, its value, its target, and ok or SHORT. It exits with
 // status 1 if one is short or could not be measured.
 //
-//	go run ./figures [-only GROUP] [-n N] [-o FILE]
+//	go run ./figures [-only GROUP] [-n N]
+//	go run ./figures -only costs [-o FILE]
+//
+// The group costs measures docs/costs.md, which -o writes.
 //
 // Counts (trips, operations, keys, bytes, allocations) are exact and the same
 // on every machine. A time is given as a ratio of two that were measured in turns in
@@ -41,6 +44,8 @@ var groups = []group{
 	{name: "timeline", measure: timelineFigures},
 	{name: "ranking", measure: rankingFigures},
 	{name: "app", measure: appFigures},
+	{name: "conduit", measure: conduitFigures},
+	{name: "costs", measure: costFigures},
 	{name: "whole", measure: wholeFigures},
 	{name: "bulk", measure: []func(*bench) error{bulk}, byHand: true},
 	{name: "kills", measure: []func(*bench) error{longKills}, byHand: true},
@@ -75,7 +80,7 @@ func run(ctx context.Context, args []string, out io.Writer, groups []group) erro
 	flags.SetOutput(out)
 	only := flags.String("only", "", "measure this `GROUP` alone: "+names(groups))
 	n := flags.Int("n", 0, "`N`: how many kills, histories, records or members where a figure has such a number; 0 is its own")
-	file := flags.String("o", "", "write the figures to this `FILE` as well, as a text")
+	page := flags.String("o", "", "with -only costs: the `FILE` to write, docs/costs.md")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -84,8 +89,8 @@ func run(ctx context.Context, args []string, out io.Writer, groups []group) erro
 		return fmt.Errorf("unexpected argument %q; -h lists the flags", flags.Arg(0))
 	case *n < 0:
 		return fmt.Errorf("-n %d: it must not be negative", *n)
-	case *only != "" && *file != "":
-		return errors.New("-o needs all groups: leave out -only")
+	case *page != "" && *only != "costs":
+		return errors.New("-o is for the group costs: add -only costs")
 	}
 	chosen, err := choose(groups, *only)
 	if err != nil {
@@ -97,17 +102,12 @@ func run(ctx context.Context, args []string, out io.Writer, groups []group) erro
 	}
 	defer os.RemoveAll(dir)
 
-	b := &bench{ctx: ctx, n: *n, dir: dir, out: out}
+	b := &bench{ctx: ctx, n: *n, dir: dir, out: out, page: *page}
 	for _, g := range chosen {
 		b.run(g)
 	}
 	if err := ctx.Err(); err != nil {
 		return err
-	}
-	if *file != "" {
-		if err := os.WriteFile(*file, costs(b.figures), 0o644); err != nil {
-			return err
-		}
 	}
 	if short := b.short(); short > 0 {
 		return fmt.Errorf("%d of %d figures are short", short, len(b.figures))

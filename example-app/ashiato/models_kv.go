@@ -633,7 +633,7 @@ func interestFields(name []byte) (codec.Fields, bool) {
 }
 
 // FeedItems holds the last 200 FeedItems of each Reader, each Page once, newest first.
-// Trips: Push 1 for any 500 owners, Latest 1, Unread 1, Clear 1.
+// Trips: Push 1 or 2 for any 500 owners, Latest 1, Unread 1, Clear 1.
 type FeedItems struct {
 	*timeline.Events[FeedItem, string]
 }
@@ -699,7 +699,7 @@ func feedItemFields(name []byte) (codec.Fields, bool) {
 }
 
 // Visits holds the last 100 Visits of each Owner, each Guest once, for 720h0m0s, newest first.
-// Trips: Push 1 for any 500 owners, Latest 1, Unread 1, Clear 1.
+// Trips: Push 1 or 2 for any 500 owners, Latest 1, Unread 1, Clear 1.
 type Visits struct {
 	*timeline.Events[Visit, string]
 }

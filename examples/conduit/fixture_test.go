@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/ringtree/ringtree/examples/conduit"
-	"github.com/ringtree/ringtree/examples/conduit/internal/tour"
+	"github.com/ringtree/ringtree/examples/conduit/tour"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"

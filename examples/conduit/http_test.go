@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/examples/conduit"
-	"github.com/ringtree/ringtree/examples/conduit/internal/tour"
+	"github.com/ringtree/ringtree/examples/conduit/tour"
 	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"

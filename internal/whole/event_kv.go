@@ -12,7 +12,7 @@ import (
 )
 
 // Visits holds the last 5 Visits of each Owner, each Guest once, newest first.
-// Trips: Push 1 for any 500 owners, Latest 1, Unread 1, Clear 1.
+// Trips: Push 1 or 2 for any 500 owners, Latest 1, Unread 1, Clear 1.
 type Visits struct {
 	*timeline.Events[Visit, string]
 }
@@ -74,7 +74,7 @@ func visitFields(name []byte) (codec.Fields, bool) {
 }
 
 // Glances holds the last 5 Glances of each Owner, for 240h0m0s, newest first.
-// Trips: Push 1 for any 500 owners, Latest 1, Unread 1, Clear 1.
+// Trips: Push 1 or 2 for any 500 owners, Latest 1, Unread 1, Clear 1.
 type Glances struct {
 	*timeline.Events[Glance, string]
 }
@@ -201,7 +201,7 @@ func noticeFields(name []byte) (codec.Fields, bool) {
 }
 
 // Shots holds the last 4 Shots of each Of, newest first.
-// Trips: Push 2 for any 500 owners, Latest 1, Unread 1, Clear 1.
+// Trips: Push 2 to 5 for any 500 owners, Latest 1, Unread 1, Clear 1.
 type Shots struct {
 	*timeline.Events[Shot, string]
 }

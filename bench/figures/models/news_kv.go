@@ -86,7 +86,7 @@ func storyFields(name []byte) (codec.Fields, bool) {
 }
 
 // Foots holds the last 30 Foots of each Owner, each Guest once, newest first.
-// Trips: Push 1 for any 500 owners, Latest 1, Unread 1, Clear 1.
+// Trips: Push 1 or 2 for any 500 owners, Latest 1, Unread 1, Clear 1.
 type Foots struct {
 	*timeline.Events[Foot, string]
 }
@@ -227,7 +227,7 @@ func noteFields(name []byte) (codec.Fields, bool) {
 }
 
 // FeedItems holds the last 100 FeedItems of each Reader, each Note once, newest first.
-// Trips: Push 1 for any 500 owners, Latest 1, Unread 1, Clear 1.
+// Trips: Push 1 or 2 for any 500 owners, Latest 1, Unread 1, Clear 1.
 type FeedItems struct {
 	*timeline.Events[FeedItem, string]
 }
@@ -289,7 +289,7 @@ func feedItemFields(name []byte) (codec.Fields, bool) {
 }
 
 // RingFoots holds the last 30 RingFoots of each Owner, newest first.
-// Trips: Push 2 for any 500 owners, Latest 1, Unread 1, Clear 1.
+// Trips: Push 2 to 5 for any 500 owners, Latest 1, Unread 1, Clear 1.
 type RingFoots struct {
 	*timeline.Events[RingFoot, string]
 }

@@ -64,8 +64,11 @@ func trips(m *model.Model) string {
 	if len(m.ID) > 1 {
 		again = " (1 if it exists)"
 	}
-	if m.History > 0 && update == "2" {
-		update = "3"
+	switch {
+	case m.Sequential && len(m.Indexes) == 0:
+		create = 1
+	case m.History > 0 && len(m.Indexes) == 0:
+		create, update = 3, "3"
 	}
 	touch := ""
 	switch {

@@ -114,11 +114,8 @@ func eventsLine(m *model.Model) string {
 
 // eventsTrips returns what the verbs cost.
 func eventsTrips(e *model.Events) string {
-	push := 1
-	if e.Layout != "append" {
-		push = 2
-	}
-	return fmt.Sprintf("Push %d for any 500 owners, Latest 1, Unread 1, Clear 1", push)
+	push := map[string]string{"append": "1 or 2", "packed": "2", "ring": "2 to 5"}[e.Layout]
+	return fmt.Sprintf("Push %s for any 500 owners, Latest 1, Unread 1, Clear 1", push)
 }
 
 // events writes the type that holds the events m, and the function that makes it.

@@ -125,7 +125,7 @@ func pageFields(name []byte) (codec.Fields, bool) {
 }
 
 // Visits holds the last 30 Visits of each Owner, each Visitor once, newest first.
-// Trips: Push 1 for any 500 owners, Latest 1, Unread 1, Clear 1.
+// Trips: Push 1 or 2 for any 500 owners, Latest 1, Unread 1, Clear 1.
 type Visits struct {
 	*timeline.Events[Visit, int64]
 }

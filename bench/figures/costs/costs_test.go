@@ -1,0 +1,258 @@
+package costs
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+)
+
+const docs = "../../../docs"
+
+// measured is what the tests look at. It takes some seconds, so it is measured once.
+var measured = sync.OnceValues(func() ([]Table, error) { return Measure(context.Background()) })
+
+func tablesOf(t *testing.T) []Table {
+	t.Helper()
+	tables, err := measured()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tables
+}
+
+func TestPage_IsCurrent(t *testing.T) {
+	app, err := MeasureApp(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, err := os.ReadFile(filepath.Join(docs, "costs.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := func(page []byte) []string { return strings.Split(string(page), "\n") }
+	if diff := gocmp.Diff(lines(stored), lines(page(tablesOf(t), app)), gocmp.Comparer(sameRow)); diff != "" {
+		t.Errorf("docs/costs.md is not what is measured: make costs writes it again (-page +measured):\n%s", diff)
+	}
+}
+
+// sameRow reports whether two rows of a table agree. What depends on who came first may differ
+// a little: operations if there are many, and bytes, of which there may be twice as many.
+func sameRow(a, b string) bool {
+	x, y := strings.Split(a, "|"), strings.Split(b, "|")
+	const ops, bytes = 5, 7 // the first cell of them, of ten
+	if len(x) != 10 || len(y) != 10 {
+		return a == b
+	}
+	return slices.Equal(x[:ops], y[:ops]) &&
+		slices.EqualFunc(x[ops:bytes], y[ops:bytes], near(0, 2)) &&
+		slices.EqualFunc(x[bytes:], y[bytes:], near(100, 100))
+}
+
+// near reports whether two cells are the same, or numbers that differ by at most least and so
+// many percent of the smaller one.
+func near(least, percent int) func(a, b string) bool {
+	return func(a, b string) bool {
+		m, errM := strconv.Atoi(strings.TrimSpace(a))
+		n, errN := strconv.Atoi(strings.TrimSpace(b))
+		low := min(m, n)
+		return a == b || errM == nil && errN == nil && max(m, n)-low <= least+low*percent/100
+	}
+}
+
+func TestSameRow_ForgivesALittleOfWhatIsMuch(t *testing.T) {
+	const row = "| Get | 1 | 1 | 1 | 1 | 1 | 956 | 0 |"
+	for other, want := range map[string]bool{
+		row: true,
+		"| Get | 1 | 1 | 1 | 1 | 1 | 1800 | 90 |": true,
+		"| Get | 1 | 1 | 1 | 1 | 1 | 2100 | 0 |":  false,
+		"| Get | 1 | 1 | 1 | 1 | 1 | 956 | 200 |": false,
+		"| Get | 1 | 1 | 1 | 2 | 1 | 956 | 0 |":   false,
+		"| Get | 1 | 2 | 1 | 1 | 1 | 956 | 0 |":   false,
+		"| Put | 1 | 1 | 1 | 1 | 1 | 956 | 0 |":   false,
+	} {
+		if got := sameRow(row, other); got != want {
+			t.Errorf("%s is the same: %t, want %t", other, got, want)
+		}
+	}
+}
+
+// A promise is a cell of a table in docs, or of what kvgen -plan prints, which has the trips
+// of some rows: each number there is that of one of them, and the other way round.
+type promise struct {
+	of   string // the row of the page
+	rows []string
+}
+
+// trips returns the trips of rows on servers, each once.
+func trips(t *testing.T, rows []string) (all []int) {
+	t.Helper()
+	for _, name := range rows {
+		found := false
+		for _, table := range tablesOf(t) {
+			for _, r := range table.Rows {
+				if r.Name == name {
+					found = true
+					all = append(all, r.Costs[OnRedis].Trips, r.Costs[OnMemcached].Trips)
+				}
+			}
+		}
+		if !found {
+			t.Errorf("there is no row %q", name)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+var number = regexp.MustCompile(`\b\d+\b`)
+
+// numbers returns the numbers in a text, each once.
+func numbers(text string) (all []int) {
+	for _, digits := range number.FindAllString(text, -1) {
+		n, _ := strconv.Atoi(digits) // It is one.
+		all = append(all, n)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// cell returns a cell of the table row in a page of docs that begins with first.
+func cell(t *testing.T, page, first string, column int) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(docs, page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if cells := strings.Split(line, "|"); strings.HasPrefix(line, "| "+first+" |") && len(cells) > column {
+			return cells[column]
+		}
+	}
+	t.Errorf("docs/%s has no row %s", page, first)
+	return ""
+}
+
+func TestDocs_TripsAreThoseThatAreMeasured(t *testing.T) {
+	for _, page := range []struct {
+		name   string
+		column int // that has the trips
+		cells  []promise
+	}{
+		{"data-classes.md", 3, []promise{
+			{"`Get`", []string{"Get"}},
+			{"`GetMulti`", []string{"GetMulti of 100"}},
+			{"`Create`", []string{"Create", "Create, the id exists", "Create with a unique value that is taken"}},
+			{"`Put`", []string{"Put, there is one", "Put, there is none"}},
+			{"`Update`", []string{"Update", "Update of a unique value", "Update that moves it to another list"}},
+			{"`Upsert`", []string{"Upsert, there is one", "Upsert, there is none"}},
+			{"`Delete`", []string{"Delete", "Delete with a unique value", "Delete with a list", "Delete with a ranking"}},
+			{"`BySlug.Find`", []string{"Find", "Find of a value that was found before"}},
+			{"`BySlug.FindMulti`", []string{"FindMulti of 100"}},
+			{"`Before(id)`", []string{"Before, a page of 20"}},
+			{"`Visits.Push`", []string{"Push, append", "Push to 500 owners, append"}},
+			{"`Visits.Latest`", []string{"Latest 10, append"}},
+			{"`kvmodel.Load`", []string{"Load for 100 that refer to 10"}},
+		}},
+	} {
+		for _, c := range page.cells {
+			text := cell(t, page.name, c.of, page.column)
+			if diff := gocmp.Diff(trips(t, c.rows), numbers(text)); diff != "" {
+				t.Errorf("docs/%s says%sof %s; mismatch (-measured +docs):\n%s", page.name, text, c.of, diff)
+			}
+		}
+	}
+}
+
+// What the comment of a collection, and so kvgen -plan, says of a model.
+func TestPlan_TripsAreThoseThatAreMeasured(t *testing.T) {
+	generated, err := os.ReadFile("models_kv.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for collection, verbs := range map[string]map[string][]string{
+		"Plains": {
+			"Get":    {"Get", "GetMulti of 100"},
+			"Create": {"Create"},
+			"Update": {"Update"},
+			"Delete": {"Delete"},
+		},
+		"Kepts": {
+			"Create": {"Create with a history"},
+			"Update": {"Update with a history"},
+			"Delete": {"Delete with a history"},
+		},
+		"Votes": {
+			"Create": {"Create of an edge", "Create of an edge that exists"},
+			"Delete": {"Delete of an edge"},
+		},
+		"Lents": {"Touch": {"Touch without an index"}},
+		"Leaseds": {
+			"Create": {"Create of a record that ends"},
+			"Touch":  {"Touch"},
+		},
+		"AllSummed": {
+			"Create": {"Create of a record that is counted"},
+			"Update": {"Update of a record that is counted"},
+			"Delete": {"Delete of a record that is counted"},
+		},
+		"Nameds": {
+			"Create": {"Create with a unique value"},
+			"Update": {"Update of another field", "Update of a unique value"},
+			"Delete": {"Delete with a unique value"},
+		},
+		"Valueds": {
+			"Create":    {"Create with a value of those that are counted"},
+			"Delete":    {"Delete with a value of those that are counted"},
+			"a listing": {"Values.Page, with something new", "Values.Page, as it was read last"},
+		},
+		"Notes": {
+			"Create":    {"Create with a timeline"},
+			"Delete":    {"Delete with a timeline"},
+			"a listing": {"Page of 20, with something new", "Page of 20, as it was read last"},
+		},
+		"Priceds": {
+			"Create":    {"Create with a ranking"},
+			"Update":    {"Update of another field", "Update of the score"},
+			"Delete":    {"Delete with a ranking"},
+			"a listing": {"Page of 20, with something new", "Page of 20, as it was read last"},
+		},
+		"Tickets":   {"Create": {"Create with the next number"}},
+		"Invoices":  {"Create": {"Create with the next number and a list"}},
+		"Visits":    {"Push": {"Push, append", "Push to 500 owners, append"}, "Latest": {"Latest 10, append"}, "Clear": {"Clear, append"}},
+		"AllPacked": {"Push": {"Push, packed", "Push to 500 owners, packed"}},
+	} {
+		plan := planOf(t, string(generated), collection)
+		for verb, rows := range verbs {
+			said, _, _ := strings.Cut(plan[verb], " for any ")
+			if diff := gocmp.Diff(trips(t, rows), numbers(said)); diff != "" {
+				t.Errorf("the plan of %s has %s%s; mismatch (-measured +plan):\n%s", collection, verb, plan[verb], diff)
+			}
+		}
+	}
+}
+
+var planned = regexp.MustCompile(`(\pL[\pL ]*?)( \d[^;.,]*(?:, or \d+)?)`)
+
+// planOf returns what the comment of a collection says of each verb.
+func planOf(t *testing.T, source, collection string) map[string]string {
+	t.Helper()
+	comment, _, _ := strings.Cut(source, "\ntype "+collection+" struct")
+	at := strings.LastIndex(comment, "// Trips: ")
+	if at < 0 {
+		t.Fatalf("%s has no trips", collection)
+	}
+	line, _, _ := strings.Cut(comment[at+len("// Trips: "):], "\n")
+	plan := map[string]string{}
+	for _, verb := range planned.FindAllStringSubmatch(line, -1) {
+		plan[verb[1]] = verb[2]
+	}
+	return plan
+}

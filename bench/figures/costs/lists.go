@@ -1,0 +1,378 @@
+package costs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+func named(id string) *Named { return &Named{ID: id, Slug: "slug " + id, Text: text} }
+
+func fillNamed(w *world) error {
+	return w.Nameds.CreateMulti(w.ctx, many(200, func(i int) *Named { return named(id(i + 1)) }))
+}
+
+var unique = section{
+	title: "Unique values",
+	text:  "Of a model with one.",
+	fill: func(w *world) error {
+		w.n = 200
+		return fillNamed(w)
+	},
+	rows: []row{{
+		name: "Create with a unique value",
+		do:   func(ctx context.Context, w *world) error { return w.Nameds.Create(ctx, named(w.id())) },
+	}, {
+		name: "Create with a unique value that is taken",
+		do: func(ctx context.Context, w *world) error {
+			n := named(id(1))
+			n.ID = w.id()
+			return w.Nameds.Create(ctx, n)
+		},
+		want: kvmodel.ErrExists,
+	}, {
+		name: "CreateMulti of 100 with a unique value",
+		do: func(ctx context.Context, w *world) error {
+			return w.Nameds.CreateMulti(ctx, many(100, func(int) *Named { return named(w.id()) }))
+		},
+	}, {
+		name: "Update of another field",
+		do: func(ctx context.Context, w *world) error {
+			return last(w.Nameds.Update(ctx, id(1), func(n *Named) error { n.Text += "!"; return nil }))
+		},
+	}, {
+		name: "Update of a unique value",
+		do: func(ctx context.Context, w *world) error {
+			return last(w.Nameds.Update(ctx, id(2), func(n *Named) error { n.Slug += "!"; return nil }))
+		},
+	}, {
+		name:   "Update of a unique value, read a moment ago",
+		before: func(w *world) error { return last(w.Nameds.Get(w.ctx, id(3))) },
+		wait:   atOnce,
+		do: func(ctx context.Context, w *world) error {
+			return last(w.Nameds.Update(ctx, id(3), func(n *Named) error { n.Slug += "!"; return nil }))
+		},
+	}, {
+		name: "Delete with a unique value",
+		do:   func(ctx context.Context, w *world) error { return w.Nameds.Delete(ctx, id(4)) },
+	}, {
+		name: "Find",
+		before: func(w *world) error {
+			return errors.Join(w.restart(), last(w.Nameds.BySlug.Find(w.ctx, "slug "+id(7))))
+		},
+		do: func(ctx context.Context, w *world) error {
+			return last(w.Nameds.BySlug.Find(ctx, "slug "+id(6)))
+		},
+	}, {
+		name: "Find of a value that was found before",
+		do:   func(ctx context.Context, w *world) error { return last(w.Nameds.BySlug.Find(ctx, "slug "+id(6))) },
+	}, {
+		name: "Find, there is none",
+		do:   func(ctx context.Context, w *world) error { return last(w.Nameds.BySlug.Find(ctx, "none")) },
+		want: kvmodel.ErrNotFound,
+	}, {
+		name: "FindMulti of 100",
+		do: func(ctx context.Context, w *world) error {
+			slugs := ids(200)[100:]
+			for i := range slugs {
+				slugs[i] = "slug " + slugs[i]
+			}
+			return last(w.Nameds.BySlug.FindMulti(ctx, slugs))
+		},
+	}},
+}
+
+func listed(id, owner string) *Listed { return &Listed{ID: id, Owner: owner, Text: text} }
+
+func fillListed(w *world) error {
+	return w.Listeds.CreateMulti(w.ctx, many(200, func(i int) *Listed { return listed(id(i+1), "ann") }))
+}
+
+// through goes through all there is.
+func through[T any](all iter.Seq2[T, error]) error {
+	for _, err := range all {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var lists = section{
+	title: "Lists",
+	text:  "Of a list of 200 in the way, and an edge with lists on both sides, of which one is counted.",
+	fill: func(w *world) error {
+		w.n = 200
+		return errors.Join(
+			fillListed(w),
+			w.Taggeds.Create(w.ctx, &Tagged{ID: w.id(), Tags: []string{"a", "b", "c"}, Text: text}),
+			w.Photos.CreateMulti(w.ctx, many(3, func(i int) *Photo { return &Photo{ID: id(i + 1), Text: text} })),
+			w.Likes.CreateMulti(w.ctx, many(100, func(i int) *Like { return &Like{User: id(i + 1), Photo: id(1)} })),
+		)
+	},
+	rows: []row{{
+		name: "Create with a list",
+		do:   func(ctx context.Context, w *world) error { return w.Listeds.Create(ctx, listed(w.id(), "ann")) },
+	}, {
+		name: "Create, the first in its list",
+		do:   func(ctx context.Context, w *world) error { return w.Listeds.Create(ctx, listed(w.id(), "bob")) },
+	}, {
+		name: "Create with three values in lists",
+		do: func(ctx context.Context, w *world) error {
+			return w.Taggeds.Create(ctx, &Tagged{ID: w.id(), Tags: []string{"a", "b", "c"}, Text: text})
+		},
+	}, {
+		name: "CreateMulti of 100 in one list",
+		do: func(ctx context.Context, w *world) error {
+			return w.Listeds.CreateMulti(ctx, many(100, func(int) *Listed { return listed(w.id(), "cid") }))
+		},
+	}, {
+		name: "Update that moves it to another list",
+		do: func(ctx context.Context, w *world) error {
+			return last(w.Listeds.Update(ctx, id(1), func(l *Listed) error { l.Owner = "bob"; return nil }))
+		},
+	}, {
+		name: "Delete with a list",
+		do:   func(ctx context.Context, w *world) error { return w.Listeds.Delete(ctx, id(2)) },
+	}, {
+		name:   "Page of 20, not the first of a process",
+		before: func(w *world) error { return last(w.Listeds.ByOwner.Of("ann").Page(w.ctx, "", 10)) },
+		do:     func(ctx context.Context, w *world) error { return last(w.Listeds.ByOwner.Of("ann").Page(ctx, "", 20)) },
+	}, {
+		name: "Page of 20, as it was read last",
+		do:   func(ctx context.Context, w *world) error { return last(w.Listeds.ByOwner.Of("ann").Page(ctx, "", 20)) },
+	}, {
+		name: "Page of 20 further on",
+		do: func(ctx context.Context, w *world) error {
+			// Its cursor is that of the page before, which is read in a context of its own.
+			first, err := w.Listeds.ByOwner.Of("ann").Page(w.ctx, "", 20)
+			if err != nil {
+				return err
+			}
+			return last(w.Listeds.ByOwner.Of("ann").Page(ctx, first.Next, 20))
+		},
+	}, {
+		name: "Numbered(3, 20)",
+		do: func(ctx context.Context, w *world) error {
+			return last(w.Listeds.ByOwner.Of("ann").Numbered(ctx, 3, 20))
+		},
+	}, {
+		name: "Contains",
+		do: func(ctx context.Context, w *world) error {
+			return last(w.Listeds.ByOwner.Of("ann").Contains(ctx, id(9)))
+		},
+	}, {
+		name: "Size",
+		do:   func(ctx context.Context, w *world) error { return last(w.Listeds.ByOwner.Of("ann").Size(ctx)) },
+	}, {
+		name: "Count",
+		do:   func(ctx context.Context, w *world) error { return last(w.Listeds.ByOwner.Of("ann").Count(ctx)) },
+	}, {
+		name: "IDs",
+		do:   func(ctx context.Context, w *world) error { return through(w.Listeds.ByOwner.Of("ann").IDs(ctx)) },
+	}, {
+		name: "All",
+		do:   func(ctx context.Context, w *world) error { return through(w.Listeds.ByOwner.Of("ann").All(ctx)) },
+	}, {
+		name: "Create of an edge that is counted",
+		do: func(ctx context.Context, w *world) error {
+			return w.Likes.Create(ctx, &Like{User: id(1), Photo: id(2)})
+		},
+	}, {
+		name: "the same, not the first of the photo",
+		do: func(ctx context.Context, w *world) error {
+			return w.Likes.Create(ctx, &Like{User: id(2), Photo: id(2)})
+		},
+	}, {
+		name: "Delete of an edge that is counted",
+		do: func(ctx context.Context, w *world) error {
+			return w.Likes.Delete(ctx, LikeID{User: id(1), Photo: id(2)})
+		},
+	}, {
+		name: "Likes.Get",
+		do:   func(ctx context.Context, w *world) error { return last(w.Photos.Likes.Get(ctx, id(1))) },
+	}},
+}
+
+var values = section{
+	title: "The values of a list",
+	text:  "Of 100 records with `list,values`, of which each has one of ten tags.",
+	fill: func(w *world) error {
+		w.n = 100
+		return w.Valueds.CreateMulti(w.ctx, many(100, func(i int) *Valued {
+			return &Valued{ID: id(i + 1), Tags: []string{fmt.Sprint("tag", i%10)}, Text: text}
+		}))
+	},
+	warm: func(w *world) error { return last(w.Valueds.ByTags.Values.Len(w.ctx)) },
+	rows: []row{{
+		name: "Create with a value of those that are counted",
+		do: func(ctx context.Context, w *world) error {
+			return w.Valueds.Create(ctx, &Valued{ID: w.id(), Tags: []string{"tag1"}, Text: text})
+		},
+	}, {
+		name: "Create with a value that is new",
+		do: func(ctx context.Context, w *world) error {
+			return w.Valueds.Create(ctx, &Valued{ID: w.id(), Tags: []string{"new"}, Text: text})
+		},
+	}, {
+		name: "Update to another value",
+		do: func(ctx context.Context, w *world) error {
+			return last(w.Valueds.Update(ctx, id(3), func(v *Valued) error { v.Tags = []string{"tag9"}; return nil }))
+		},
+	}, {
+		name: "Delete with a value of those that are counted",
+		do:   func(ctx context.Context, w *world) error { return w.Valueds.Delete(ctx, id(4)) },
+	}, {
+		name:   "Values.Page, with something new",
+		before: func(w *world) error { return last(w.Valueds.ByTags.Values.Page(w.ctx, "", 5)) },
+		do:     func(ctx context.Context, w *world) error { return last(w.Valueds.ByTags.Values.Page(ctx, "", 10)) },
+	}, {
+		name: "Values.Page, as it was read last",
+		do:   func(ctx context.Context, w *world) error { return last(w.Valueds.ByTags.Values.Page(ctx, "", 10)) },
+	}, {
+		name: "Values.Words",
+		do:   func(ctx context.Context, w *world) error { return last(w.Valueds.ByTags.Values.Words(ctx, "", 10)) },
+	}, {
+		name: "Values.Has",
+		do:   func(ctx context.Context, w *world) error { return last(w.Valueds.ByTags.Values.Has(ctx, "tag5")) },
+	}, {
+		name: "Values.Count",
+		do:   func(ctx context.Context, w *world) error { return last(w.Valueds.ByTags.Values.Count(ctx, "tag5")) },
+	}, {
+		name: "Values.Len",
+		do:   func(ctx context.Context, w *world) error { return last(w.Valueds.ByTags.Values.Len(ctx)) },
+	}},
+}
+
+var totals = section{
+	title: "How many there are",
+	text:  "Of a model with `count`, which has 1,000 records.",
+	fill: func(w *world) error {
+		w.n = 1000
+		return w.AllSummed.CreateMulti(w.ctx, many(1000, func(i int) *Summed { return &Summed{ID: id(i + 1), Text: text} }))
+	},
+	rows: []row{{
+		name: "Create of a record that is counted",
+		do: func(ctx context.Context, w *world) error {
+			return w.AllSummed.Create(ctx, &Summed{ID: w.id(), Text: text})
+		},
+	}, {
+		name: "Update of a record that is counted",
+		do: func(ctx context.Context, w *world) error {
+			return last(w.AllSummed.Update(ctx, id(1), func(s *Summed) error { s.Text += "!"; return nil }))
+		},
+	}, {
+		name: "Delete of a record that is counted",
+		do:   func(ctx context.Context, w *world) error { return w.AllSummed.Delete(ctx, id(2)) },
+	}, {
+		name: "Count of all",
+		do:   func(ctx context.Context, w *world) error { return last(w.AllSummed.Count(ctx)) },
+	}},
+}
+
+var sets = section{
+	title: "Sets",
+	text:  "Of a set of 200.",
+	fill:  func(w *world) error { return w.set.Add(w.ctx, ids(200)...) },
+	rows: []row{{
+		name: "Add",
+		do:   func(ctx context.Context, w *world) error { return w.set.Add(ctx, "new") },
+	}, {
+		name: "Add of 1,000",
+		do:   func(ctx context.Context, w *world) error { return w.set.Add(ctx, ids(1000)...) },
+	}, {
+		name: "Remove",
+		do:   func(ctx context.Context, w *world) error { return w.set.Remove(ctx, "new") },
+	}, {
+		name: "Contains",
+		do:   func(ctx context.Context, w *world) error { return last(w.set.Contains(ctx, id(7))) },
+	}, {
+		name: "Page of 100",
+		do:   func(ctx context.Context, w *world) error { return last(w.set.Page(ctx, "", 100)) },
+	}, {
+		name: "Size",
+		do:   func(ctx context.Context, w *world) error { return last(w.set.Size(ctx)) },
+	}, {
+		name: "Count",
+		do:   func(ctx context.Context, w *world) error { return last(w.set.Count(ctx)) },
+	}, {
+		name: "All",
+		do:   func(ctx context.Context, w *world) error { return through(w.set.All(ctx)) },
+	}},
+}
+
+var sequences = section{
+	title: "Sequences",
+	text:  "Of records with `id,seq`, of which there are 1,000.",
+	fill: func(w *world) error {
+		return errors.Join(
+			w.Tickets.CreateMulti(w.ctx, many(1000, func(int) *Ticket { return &Ticket{Text: text} })),
+			w.Invoices.Create(w.ctx, &Invoice{Owner: "ann", Text: text}))
+	},
+	rows: []row{{
+		name: "Create with the next number",
+		do:   func(ctx context.Context, w *world) error { return w.Tickets.Create(ctx, &Ticket{Text: text}) },
+	}, {
+		name: "Create with the next number and a list",
+		do: func(ctx context.Context, w *world) error {
+			return w.Invoices.Create(ctx, &Invoice{Owner: "ann", Text: text})
+		},
+	}, {
+		name: "CreateMulti of 100 with the next numbers",
+		do: func(ctx context.Context, w *world) error {
+			return w.Tickets.CreateMulti(ctx, many(100, func(int) *Ticket { return &Ticket{Text: text} }))
+		},
+	}, {
+		name: "Sequence.Count",
+		do:   func(ctx context.Context, w *world) error { return last(w.Tickets.Sequence.Count(ctx)) },
+	}, {
+		name: "Sequence.Page of 20",
+		do:   func(ctx context.Context, w *world) error { return last(w.Tickets.Sequence.Page(ctx, "", 20)) },
+	}, {
+		name: "Sequence.Latest 20",
+		do:   func(ctx context.Context, w *world) error { return last(w.Tickets.Sequence.Latest(ctx, 20)) },
+	}, {
+		name: "Sequence.Range of 200",
+		do: func(ctx context.Context, w *world) error {
+			for _, err := range w.Tickets.Sequence.Range(ctx, 101, 300) {
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}, {
+		name: "Before, a page of 20",
+		do:   func(ctx context.Context, w *world) error { return last(w.Tickets.Before(500).Page(ctx, "", 20)) },
+	}},
+}
+
+var counters = section{
+	title: "Counters",
+	text:  "That no ranking follows.",
+	fill: func(w *world) error {
+		return errors.Join(w.Seens.Create(w.ctx, &Seen{ID: id(1), Text: text}), last(w.Seens.Views.Hit(w.ctx, id(1))))
+	},
+	rows: []row{{
+		name: "Hit",
+		do:   func(ctx context.Context, w *world) error { return last(w.Seens.Views.Hit(ctx, id(1))) },
+	}, {
+		name: "Hit, the first of a record",
+		do:   func(ctx context.Context, w *world) error { return last(w.Seens.Views.Hit(ctx, id(2))) },
+	}, {
+		name: "Add",
+		do:   func(ctx context.Context, w *world) error { return last(w.Seens.Views.Add(ctx, id(1), 5)) },
+	}, {
+		name: "Views.Get",
+		do:   func(ctx context.Context, w *world) error { return last(w.Seens.Views.Get(ctx, id(1))) },
+	}, {
+		name: "Set",
+		do:   func(ctx context.Context, w *world) error { return w.Seens.Views.Set(ctx, id(1), 7) },
+	}, {
+		name: "Get of a record with a counter",
+		do:   func(ctx context.Context, w *world) error { return last(w.Seens.Get(ctx, id(1))) },
+	}},
+}

@@ -1,0 +1,225 @@
+package costs
+
+import "time"
+
+//go:generate go tool kvgen
+
+// Each model has one clause, so that its rows say what that clause costs. A record is about a
+// KiB.
+
+// Plain has no index.
+type Plain struct {
+	ID   string `kv:"id"`
+	Text string
+}
+
+// Heard has a handler of its changes.
+type Heard struct {
+	ID   string `kv:"id"`
+	Text string
+}
+
+// Kept has a history.
+type Kept struct {
+	_    struct{} `kv:"model,history=20"`
+	ID   string   `kv:"id"`
+	Text string
+}
+
+// Named has a unique value.
+type Named struct {
+	ID   string `kv:"id"`
+	Slug string `kv:"unique"`
+	Text string
+}
+
+// Listed is in the list of its owner.
+type Listed struct {
+	ID    string `kv:"id"`
+	Owner string `kv:"list"`
+	Text  string
+}
+
+// Tagged is in a list for each of its tags.
+type Tagged struct {
+	ID   string   `kv:"id"`
+	Tags []string `kv:"list"`
+	Text string
+}
+
+// Summed is counted in all.
+type Summed struct {
+	_    struct{} `kv:"model,count,plural=AllSummed"`
+	ID   string   `kv:"id"`
+	Text string
+}
+
+// Leased lives until a time, and is in the list of its owner.
+type Leased struct {
+	ID    string    `kv:"id"`
+	Owner string    `kv:"list"`
+	Until time.Time `kv:"expires"`
+	Text  string
+}
+
+// Lent is a Leased without an index.
+type Lent struct {
+	ID    string    `kv:"id"`
+	Until time.Time `kv:"expires"`
+	Text  string
+}
+
+// Valued is in a list for each of its tags, of which the values are counted.
+type Valued struct {
+	ID   string   `kv:"id"`
+	Tags []string `kv:"list,values"`
+	Text string
+}
+
+// Vote is an edge without an index.
+type Vote struct {
+	User string `kv:"id"`
+	Page string `kv:"id"`
+}
+
+// Photo is what Likes are counted of.
+type Photo struct {
+	ID    string `kv:"id"`
+	Text  string
+	Likes int64 `kv:"counter"`
+}
+
+// Like is an edge with a list on both sides, of which one is counted.
+type Like struct {
+	User  string `kv:"id; list"`
+	Photo string `kv:"id; list; count=Photo.Likes"`
+}
+
+// Ticket has a number.
+type Ticket struct {
+	ID   int64 `kv:"id,seq"`
+	Text string
+}
+
+// Invoice has a number, and is in the list of its owner.
+type Invoice struct {
+	ID    int64  `kv:"id,seq"`
+	Owner string `kv:"list"`
+	Text  string
+}
+
+// Seen is counted.
+type Seen struct {
+	ID    string `kv:"id"`
+	Text  string
+	Views int64 `kv:"counter"`
+}
+
+// Note is in the timeline of all.
+type Note struct {
+	ID   string `kv:"id"`
+	Rest string
+	Text string `kv:"timeline"`
+}
+
+// Post is in the timeline of its author.
+type Post struct {
+	ID     string    `kv:"id"`
+	Author string    // whose timeline
+	Made   time.Time `kv:"timeline,by=Author"`
+	Text   string
+}
+
+// Story is in a timeline for each of its tags.
+type Story struct {
+	ID   string    `kv:"id"`
+	Tags []string  // whose timelines
+	Made time.Time `kv:"timeline,by=Tags"`
+	Text string
+}
+
+// Visit, Packed and Ringed are events in the three layouts.
+type Visit struct {
+	_     struct{} `kv:"events,by=Owner,once=Guest,keep=30"`
+	Owner string   `msgpack:"o"`
+	Guest string   `msgpack:"g"`
+}
+
+// Packed is a Visit in another layout.
+type Packed struct {
+	_     struct{} `kv:"events,by=Owner,once=Guest,keep=30,layout=packed,plural=AllPacked"`
+	Owner string   `msgpack:"o"`
+	Guest string   `msgpack:"g"`
+}
+
+// Ringed is a Visit in another layout.
+type Ringed struct {
+	_     struct{} `kv:"events,by=Owner,keep=30,layout=ring,plural=AllRinged"`
+	Owner string   `msgpack:"o"`
+	Guest string   `msgpack:"g"`
+}
+
+// Priced is on a board by a field.
+type Priced struct {
+	ID    string `kv:"id"`
+	Price int64  `kv:"ranking"`
+	Text  string
+}
+
+// Good is on the board of its category.
+type Good struct {
+	ID       string `kv:"id"`
+	Category string // whose board
+	Price    int64  `kv:"ranking,by=Category"`
+	Text     string
+}
+
+// Article is on the board of each of its tags.
+type Article struct {
+	ID   string   `kv:"id"`
+	Tags []string // whose boards
+	Made int64    `kv:"ranking,by=Tags"`
+	Text string
+}
+
+// Tied is on two boards with equal scores: one by who came last, one of ranks without gaps.
+type Tied struct {
+	ID    string    `kv:"id"`
+	Made  time.Time `kv:"created"`
+	Stars int64     `kv:"ranking,ties=newest; ranking,name=Chart,ties=dense"`
+	Text  string
+}
+
+// Viewed is on a board by its counter.
+type Viewed struct {
+	ID    string `kv:"id"`
+	Text  string
+	Views int64 `kv:"counter; ranking"`
+}
+
+// Played is on a board that follows at once.
+type Played struct {
+	ID    string `kv:"id"`
+	Text  string
+	Plays int64 `kv:"counter,batch=every; ranking"`
+}
+
+// Daily is on a board for each day.
+type Daily struct {
+	ID    string `kv:"id"`
+	Text  string
+	Views int64 `kv:"counter; ranking,per=day,keep=10"`
+}
+
+// Folder takes its Files along.
+type Folder struct {
+	ID   string `kv:"id"`
+	Text string
+}
+
+// File goes with its Folder.
+type File struct {
+	ID     string `kv:"id"`
+	Folder string `kv:"list,with=Folder"`
+	Text   string
+}

@@ -1,0 +1,242 @@
+package costs
+
+import (
+	"context"
+	"errors"
+)
+
+func priced(id string, price int64) *Priced { return &Priced{ID: id, Price: price, Text: text} }
+
+// fillPriced makes 1,000 records, whose prices are far from each other.
+func fillPriced(w *world) error {
+	return w.Priceds.CreateMulti(w.ctx, many(1000, func(i int) *Priced { return priced(id(i+1), int64(i)*7919%100_003) }))
+}
+
+func reprice(p *Priced) error { p.Price += 40_000; return nil }
+
+var rankings = section{
+	title: "Rankings by a field",
+	text:  "Of 1,000 records, and of those with a category or tags.",
+	fill: func(w *world) error {
+		err := fillPriced(w)
+		w.n = 1000
+		return errors.Join(err,
+			w.Goods.Create(w.ctx, &Good{ID: w.id(), Category: "tea", Price: 3, Text: text}),
+			w.Articles.Create(w.ctx, &Article{ID: w.id(), Tags: []string{"a", "b", "c"}, Made: 3, Text: text}))
+	},
+	warm: func(w *world) error {
+		return errors.Join(
+			last(w.Priceds.TopPrice.Len(w.ctx)),
+			last(w.Goods.TopPriceByCategory.Of("tea").Len(w.ctx)),
+			last(w.Articles.TopMadeByTags.Of("a").Len(w.ctx)))
+	},
+	rows: []row{{
+		name: "Create with a ranking",
+		do:   func(ctx context.Context, w *world) error { return w.Priceds.Create(ctx, priced(w.id(), 500)) },
+	}, {
+		name: "Create with a ranking of its category",
+		do: func(ctx context.Context, w *world) error {
+			return w.Goods.Create(ctx, &Good{ID: w.id(), Category: "tea", Price: 4, Text: text})
+		},
+	}, {
+		name: "Create with a ranking, the first of its category",
+		do: func(ctx context.Context, w *world) error {
+			return w.Goods.Create(ctx, &Good{ID: w.id(), Category: "new", Price: 4, Text: text})
+		},
+	}, {
+		name: "Create with rankings of three tags",
+		do: func(ctx context.Context, w *world) error {
+			return w.Articles.Create(ctx, &Article{ID: w.id(), Tags: []string{"a", "b", "c"}, Made: 4, Text: text})
+		},
+	}, {
+		name: "CreateMulti of 100 with a ranking",
+		do: func(ctx context.Context, w *world) error {
+			return w.Priceds.CreateMulti(ctx, many(100, func(i int) *Priced { return priced(w.id(), int64(i)*997) }))
+		},
+	}, {
+		name: "Update of another field",
+		do: func(ctx context.Context, w *world) error {
+			return last(w.Priceds.Update(ctx, id(10), func(p *Priced) error { p.Text += "!"; return nil }))
+		},
+	}, {
+		name: "Update of the score",
+		do:   func(ctx context.Context, w *world) error { return last(w.Priceds.Update(ctx, id(11), reprice)) },
+	}, {
+		name:   "Update of the score, read a moment ago",
+		before: func(w *world) error { return last(w.Priceds.Get(w.ctx, id(12))) },
+		wait:   atOnce,
+		do:     func(ctx context.Context, w *world) error { return last(w.Priceds.Update(ctx, id(12), reprice)) },
+	}, {
+		name: "UpdateMulti of 100 scores",
+		do: func(ctx context.Context, w *world) error {
+			return last(w.Priceds.UpdateMulti(ctx, ids(1000)[100:200], reprice))
+		},
+	}, {
+		name: "Delete with a ranking",
+		do:   func(ctx context.Context, w *world) error { return w.Priceds.Delete(ctx, id(13)) },
+	}, {
+		name: "Page of 20, with something new",
+		before: func(w *world) error {
+			return errors.Join(last(w.Priceds.TopPrice.Page(w.ctx, "", 20)), w.Priceds.Create(w.ctx, priced(w.id(), 1_000_000)))
+		},
+		do: func(ctx context.Context, w *world) error { return last(w.Priceds.TopPrice.Page(ctx, "", 20)) },
+	}, {
+		name: "Page of 20, as it was read last",
+		do:   func(ctx context.Context, w *world) error { return last(w.Priceds.TopPrice.Page(ctx, "", 20)) },
+	}, {
+		name: "Page of 20 further on",
+		do: func(ctx context.Context, w *world) error {
+			first, err := w.Priceds.TopPrice.Page(w.ctx, "", 20)
+			if err != nil {
+				return err
+			}
+			return last(w.Priceds.TopPrice.Page(ctx, first.Next, 20))
+		},
+	}, {
+		name: "Table of 20, as it was read last",
+		do:   func(ctx context.Context, w *world) error { return last(w.Priceds.TopPrice.Table(ctx, "", 20)) },
+	}, {
+		name:   "At(501, 20)",
+		before: func(w *world) error { return last(w.Priceds.TopPrice.At(w.ctx, 501, 19)) },
+		do:     func(ctx context.Context, w *world) error { return last(w.Priceds.TopPrice.At(ctx, 501, 20)) },
+	}, {
+		name: "Numbered(7, 20)",
+		do:   func(ctx context.Context, w *world) error { return last(w.Priceds.TopPrice.Numbered(ctx, 7, 20)) },
+	}, {
+		name: "Numbered(7, 20), as it was read last",
+		do:   func(ctx context.Context, w *world) error { return last(w.Priceds.TopPrice.Numbered(ctx, 7, 20)) },
+	}, {
+		name: "Rank",
+		do:   func(ctx context.Context, w *world) error { return last(w.Priceds.TopPrice.Rank(ctx, id(20))) },
+	}, {
+		name: "Standing",
+		do:   func(ctx context.Context, w *world) error { return last(w.Priceds.TopPrice.Standing(ctx, id(21))) },
+	}, {
+		name: "Percentile",
+		do:   func(ctx context.Context, w *world) error { return last(w.Priceds.TopPrice.Percentile(ctx, id(22))) },
+	}, {
+		name: "RankOf",
+		do:   func(ctx context.Context, w *world) error { return last(w.Priceds.TopPrice.RankOf(ctx, 5000)) },
+	}, {
+		name: "Around, 5 on each side",
+		do:   func(ctx context.Context, w *world) error { return last(w.Priceds.TopPrice.Around(ctx, id(23), 5)) },
+	}, {
+		name: "Between, a page of 20",
+		do: func(ctx context.Context, w *world) error {
+			return last(w.Priceds.TopPrice.Between(1000, 90_000).Page(ctx, "", 20))
+		},
+	}, {
+		name: "Between, Count",
+		do: func(ctx context.Context, w *world) error {
+			return last(w.Priceds.TopPrice.Between(1000, 90_000).Count(ctx))
+		},
+	}, {
+		name: "Len",
+		do:   func(ctx context.Context, w *world) error { return last(w.Priceds.TopPrice.Len(ctx)) },
+	}, {
+		name: "IDs of 20",
+		do: func(ctx context.Context, w *world) error {
+			_, _, err := w.Priceds.TopPrice.IDs(ctx, "", 20)
+			return err
+		},
+	}},
+}
+
+func tied(id string, stars int64) *Tied { return &Tied{ID: id, Stars: stars, Text: text} }
+
+var ties = section{
+	title: "Equal scores",
+	text:  "Of 1,000 records with one of ten scores, on a board with `ties=newest` and on one with `ties=dense`.",
+	fill: func(w *world) error {
+		w.n = 1000
+		return w.Tieds.CreateMulti(w.ctx, many(1000, func(i int) *Tied { return tied(id(i+1), int64(i%10)) }))
+	},
+	warm: func(w *world) error {
+		return errors.Join(last(w.Tieds.TopStars.Len(w.ctx)), last(w.Tieds.Chart.Len(w.ctx)))
+	},
+	rows: []row{{
+		name: "Create on both boards",
+		do:   func(ctx context.Context, w *world) error { return w.Tieds.Create(ctx, tied(w.id(), 5)) },
+	}, {
+		name: "Update of a score on both boards",
+		do: func(ctx context.Context, w *world) error {
+			return last(w.Tieds.Update(ctx, id(11), func(t *Tied) error { t.Stars = 9; return nil }))
+		},
+	}, {
+		name:   "Page of 20, ties=newest",
+		before: func(w *world) error { return last(w.Tieds.TopStars.Page(w.ctx, "", 19)) },
+		do:     func(ctx context.Context, w *world) error { return last(w.Tieds.TopStars.Page(ctx, "", 20)) },
+	}, {
+		name:   "Page of 20, ties=dense",
+		before: func(w *world) error { return last(w.Tieds.Chart.Page(w.ctx, "", 19)) },
+		do:     func(ctx context.Context, w *world) error { return last(w.Tieds.Chart.Page(ctx, "", 20)) },
+	}, {
+		name: "Rank, ties=newest",
+		do:   func(ctx context.Context, w *world) error { return last(w.Tieds.TopStars.Rank(ctx, id(20))) },
+	}, {
+		name: "Rank, ties=dense",
+		do:   func(ctx context.Context, w *world) error { return last(w.Tieds.Chart.Rank(ctx, id(20))) },
+	}, {
+		name: "RankOf, ties=dense",
+		do:   func(ctx context.Context, w *world) error { return last(w.Tieds.Chart.RankOf(ctx, 5)) },
+	}},
+}
+
+var counted = section{
+	title: "Rankings by a counter",
+	text:  "Of 100 records, by `batch=window`, `every`, and for each day.",
+	fill: func(w *world) error {
+		err := errors.Join(
+			w.Vieweds.CreateMulti(w.ctx, many(100, func(i int) *Viewed { return &Viewed{ID: id(i + 1), Text: text} })),
+			w.Playeds.CreateMulti(w.ctx, many(100, func(i int) *Played { return &Played{ID: id(i + 1), Text: text} })),
+			w.Dailies.CreateMulti(w.ctx, many(100, func(i int) *Daily { return &Daily{ID: id(i + 1), Text: text} })))
+		for i := range 100 {
+			err = errors.Join(err,
+				last(w.Vieweds.Views.Add(w.ctx, id(i+1), int64(i+1))),
+				last(w.Playeds.Plays.Add(w.ctx, id(i+1), int64(i+1))),
+				last(w.Dailies.Views.Add(w.ctx, id(i+1), int64(i+1))))
+		}
+		return err
+	},
+	warm: func(w *world) error {
+		return errors.Join(last(w.Vieweds.TopViews.Len(w.ctx)), last(w.Playeds.TopPlays.Len(w.ctx)), last(w.Dailies.TopViewsPerDay.Len(w.ctx)))
+	},
+	rows: []row{{
+		name: "Hit, followed within a second",
+		do:   func(ctx context.Context, w *world) error { return last(w.Vieweds.Views.Hit(ctx, id(1))) },
+	}, {
+		name: "Hit, followed before the reply",
+		do:   func(ctx context.Context, w *world) error { return last(w.Playeds.Plays.Hit(ctx, id(1))) },
+	}, {
+		name: "Hit, counted by the day",
+		do:   func(ctx context.Context, w *world) error { return last(w.Dailies.Views.Hit(ctx, id(1))) },
+	}, {
+		name: "Create with a ranking by a counter",
+		do: func(ctx context.Context, w *world) error {
+			return w.Vieweds.Create(ctx, &Viewed{ID: id(200), Text: text})
+		},
+	}, {
+		name: "Delete with a ranking by a counter",
+		do:   func(ctx context.Context, w *world) error { return w.Vieweds.Delete(ctx, id(2)) },
+	}, {
+		name:   "Page of 20 by a counter",
+		before: func(w *world) error { return last(w.Vieweds.TopViews.Page(w.ctx, "", 19)) },
+		do:     func(ctx context.Context, w *world) error { return last(w.Vieweds.TopViews.Page(ctx, "", 20)) },
+	}, {
+		name: "Page of 20 by a counter, as it was read last",
+		do:   func(ctx context.Context, w *world) error { return last(w.Vieweds.TopViews.Page(ctx, "", 20)) },
+	}, {
+		name:   "Page of 20 of today",
+		before: func(w *world) error { return last(w.Dailies.TopViewsPerDay.Page(w.ctx, "", 19)) },
+		do:     func(ctx context.Context, w *world) error { return last(w.Dailies.TopViewsPerDay.Page(ctx, "", 20)) },
+	}, {
+		name: "Last(7, 20)",
+		do: func(ctx context.Context, w *world) error {
+			_, _, err := w.Dailies.TopViewsPerDay.Last(ctx, 7, 20)
+			return err
+		},
+	}, {
+		name: "Rank by a counter",
+		do:   func(ctx context.Context, w *world) error { return last(w.Vieweds.TopViews.Rank(ctx, id(5))) },
+	}},
+}

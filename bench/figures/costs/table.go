@@ -1,0 +1,111 @@
+package costs
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// A section is some rows that are measured one after another in a world of their own.
+type section struct {
+	title string
+	text  string // what the rows have in common
+	fill  func(*world) error
+	warm  func(*world) error // reads the definitions of its boards
+	rows  []row
+}
+
+// A row is a call that is measured.
+type row struct {
+	name   string
+	before func(*world) error // makes ready for it
+	wait   time.Duration      // what passes then; 0: seconds
+	do     func(context.Context, *world) error
+	want   error
+}
+
+// seconds is longer than a process keeps a record for an update that may follow, and less
+// than it keeps what it knows of an index.
+const seconds = 2 * time.Second
+
+// definitionsLast is longer than a process goes by the definition of a board.
+const definitionsLast = 6 * time.Second
+
+// atOnce is how long a row waits that wants the record to be at hand.
+const atOnce = time.Millisecond
+
+// Table is what the rows of a section cost before the reply.
+type Table struct {
+	Title string
+	Text  string
+	Rows  []Row
+}
+
+// Row is what a call costs on a store of each kind.
+type Row struct {
+	Name  string
+	Costs [3]kvmodel.Cost // on kinds
+}
+
+// Measure measures all there is.
+func Measure(ctx context.Context) ([]Table, error) {
+	var tables []Table
+	for _, s := range sections {
+		t, err := s.measure(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s.title, err)
+		}
+		tables = append(tables, t)
+	}
+	return tables, nil
+}
+
+func (s section) measure(ctx context.Context) (Table, error) {
+	t := Table{Title: s.title, Text: s.text, Rows: make([]Row, len(s.rows))}
+	for k, kind := range kinds {
+		w, err := newWorld(ctx, kind.powers)
+		if err == nil && s.fill != nil {
+			err = s.fill(w)
+		}
+		if err != nil {
+			return t, fmt.Errorf("on %s: %w", kind.name, err)
+		}
+		for i, r := range s.rows {
+			t.Rows[i].Name = r.name
+			if s.warm != nil {
+				w.clock.pass(definitionsLast)
+				err = s.warm(w)
+			}
+			if err == nil {
+				t.Rows[i].Costs[k], err = w.cost(r)
+			}
+			if err != nil {
+				return t, fmt.Errorf("%s on %s: %w", r.name, kind.name, err)
+			}
+		}
+		leave(ctx, w.db)
+	}
+	return t, nil
+}
+
+// cost returns what a row costs once all is quiet.
+func (w *world) cost(r row) (kvmodel.Cost, error) {
+	if r.before != nil {
+		if err := r.before(w); err != nil {
+			return kvmodel.Cost{}, fmt.Errorf("before it: %w", err)
+		}
+	}
+	if err := w.db.Flush(w.ctx); err != nil {
+		return kvmodel.Cost{}, err
+	}
+	w.clock.pass(cmp.Or(r.wait, seconds))
+	ctx, meter := kvmodel.Metered(w.ctx)
+	if err := r.do(ctx, w); !errors.Is(err, r.want) {
+		return kvmodel.Cost{}, fmt.Errorf("it returns %v, want %v", err, r.want)
+	}
+	return meter.Cost(), nil
+}

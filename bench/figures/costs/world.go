@@ -1,0 +1,126 @@
+package costs
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/ringtree/ringtree/index"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// The kinds of stores, in the order of costs.
+const (
+	OnFile = iota
+	OnRedis
+	OnMemcached
+)
+
+// kinds are the stores that are simulated, in memory: each can do what one of its kind can.
+var kinds = []struct {
+	name   string
+	powers func(kv.Powers) kv.Powers
+}{
+	{"file", func(all kv.Powers) kv.Powers { return all }},
+	{"Redis", func(all kv.Powers) kv.Powers { return kv.Powers{Unless: true, Ordered: true, Keys: all.Keys} }},
+	{"memcached", func(all kv.Powers) kv.Powers { return kv.Powers{Keys: all.Keys} }},
+}
+
+// simulated is a store with the powers of another kind.
+type simulated struct {
+	kvmodel.Store
+	powers kv.Powers
+}
+
+func (s simulated) Powers() kv.Powers { return s.powers }
+
+// clock stands still until time passes.
+type clock struct{ ms atomic.Int64 }
+
+func (c *clock) Now() time.Time { return time.UnixMilli(1_800_000_000_000 + c.ms.Load()) }
+
+func (c *clock) pass(d time.Duration) { c.ms.Add(d.Milliseconds()) }
+
+// world is what the rows of a section are measured in: a store of one kind, and the records
+// in it.
+type world struct {
+	*Models
+	ctx   context.Context
+	store kvmodel.Store
+	clock *clock
+	db    *kvmodel.DB
+	n     int // how many ids were given
+
+	set     *index.Set[string]
+	browser *browser
+}
+
+func newWorld(ctx context.Context, powers func(kv.Powers) kv.Powers) (*world, error) {
+	w := &world{ctx: ctx, clock: new(clock)}
+	mem := memkv.New(memkv.Options{Now: w.clock.Now})
+	w.store = simulated{mem, powers(mem.Powers())}
+	return w, w.open()
+}
+
+// open makes w a process that knows nothing of the store yet.
+func (w *world) open() (err error) {
+	w.db, err = kvmodel.Open(lasting{w.store}, kvmodel.Clock(w.clock.Now), kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil))))
+	if err != nil {
+		return err
+	}
+	w.Models = New(w.db)
+	w.set = index.NewSets(w.db, "followers", kvmodel.StringKey[string](), kvmodel.StringKey[string]()).Of("topic")
+	return nil
+}
+
+// lasting is a store that is there after a DB on it was closed.
+type lasting struct{ kvmodel.Store }
+
+func (l lasting) Powers() kv.Powers { return kv.PowersOf(l.Store) }
+func (lasting) Close() error        { return nil }
+
+// restart makes w another process, after the one it was has ended.
+func (w *world) restart() error {
+	if err := w.db.Close(w.ctx); err != nil {
+		return err
+	}
+	return w.open()
+}
+
+// id returns an id that nothing has, as long as those that are given by itself.
+func (w *world) id() string {
+	w.n++
+	return id(w.n)
+}
+
+func id(n int) string { return fmt.Sprintf("id%024d", n) }
+
+// ids returns the first n ids that were given.
+func ids(n int) []string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = id(i + 1)
+	}
+	return all
+}
+
+// many returns n of what f makes.
+func many[T any](n int, f func(i int) *T) []*T {
+	all := make([]*T, n)
+	for i := range all {
+		all[i] = f(i)
+	}
+	return all
+}
+
+// text makes a record about a KiB long.
+var text = strings.Repeat("All work and no play. ", 40)
+
+// last returns the error of a call.
+func last[T any](_ T, err error) error { return err }
