@@ -26,21 +26,25 @@ import (
 // client is a client of the API.
 type client struct {
 	t       *testing.T
+	db      *kvmodel.DB
 	handler http.Handler
 	token   string // sent with each request, unless it is empty
 }
 
 func newClient(t *testing.T, store kvmodel.Store) *client {
-	app := conduit.NewApp(open(t, store, new(tour.Clock)), conduit.Options{Passes: 1})
-	return &client{t: t, handler: conduit.Handler(app, conduit.Tokens{Key: []byte("a key of the tests")})}
+	db := open(t, store, new(tour.Clock))
+	app := conduit.NewApp(db, conduit.Options{Passes: 1})
+	return &client{t: t, db: db, handler: conduit.Handler(app, conduit.Tokens{Key: []byte("a key of the tests")})}
 }
 
 // as returns a client with that token.
-func (c *client) as(token string) *client { return &client{c.t, c.handler, token} }
+func (c *client) as(token string) *client { return &client{c.t, c.db, c.handler, token} }
 
-// do sends a request, "GET /tags" or the like, and returns the status and the answer.
+// do sends a request, "GET /tags" or the like, and returns the status and the answer. The
+// number of articles is exact once what follows a change is done, so it waits for that.
 func (c *client) do(request, body string) (int, map[string]any) {
 	c.t.Helper()
+	must(c.t, c.db.Flush(c.t.Context()))
 	method, path, _ := strings.Cut(request, " ")
 	r := httptest.NewRequest(method, "/api"+path, bytes.NewBufferString(body))
 	if c.token != "" {
@@ -176,8 +180,9 @@ func TestHandler_SaysWhatIsWrong(t *testing.T) {
 
 func TestHandler_ATokenEndsAndIsNoOtherUsers(t *testing.T) {
 	clock := new(tour.Clock)
-	app := conduit.NewApp(open(t, memkv.New(memkv.Options{}), clock), conduit.Options{Passes: 1})
-	c := &client{t: t, handler: conduit.Handler(app, conduit.Tokens{Key: []byte("a key of the tests"), For: time.Hour})}
+	db := open(t, memkv.New(memkv.Options{}), clock)
+	app := conduit.NewApp(db, conduit.Options{Passes: 1})
+	c := &client{t: t, db: db, handler: conduit.Handler(app, conduit.Tokens{Key: []byte("a key of the tests"), For: time.Hour})}
 	token := c.signUp("ann")
 	c.as(token).wants("GET /user", "", 200, nil)
 	user, rest, _ := strings.Cut(token, ".")
