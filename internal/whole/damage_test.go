@@ -75,16 +75,18 @@ func damagedClass(key string, value []byte) string {
 // unnoticed are the classes of which one bit can make something else that is as good, and
 // why no sum notices: servers count with these numbers.
 var unnoticed = map[string]string{
-	"n Work Views":        "another digit of a counter",
-	"c Work Likes":        "another digit of a derived count",
-	"per":                 "another digit of what was counted in a period",
-	"seq":                 "another digit of a number that shortens a search",
-	"qh":                  "another digit of a number that shortens a search",
-	"t counter":           "another digit of the last stamp",
-	"e counter":           "another digit of the last stamp",
-	"rebuild":             "another digit of a number of rebuilds",
-	"rebuilt":             "another digit of a number of rebuilds",
-	"rank counter record": "another digit of a score",
+	"n Work Views":          "another digit of a counter",
+	"c Work Likes":          "another digit of a derived count",
+	"c Piece count":         "another digit of a part of a total",
+	"c Piece ByTags.Values": "another digit of the number of a value",
+	"per":                   "another digit of what was counted in a period",
+	"seq":                   "another digit of a number that shortens a search",
+	"qh":                    "another digit of a number that shortens a search",
+	"t counter":             "another digit of the last stamp",
+	"e counter":             "another digit of the last stamp",
+	"rebuild":               "another digit of a number of rebuilds",
+	"rebuilt":               "another digit of a number of rebuilds",
+	"rank counter record":   "another digit of a score",
 }
 
 // unmended are the classes of which Rebuild cannot make an item again, since nothing else
@@ -93,6 +95,7 @@ var unmended = map[string]bool{
 	"n Work Views":      true, // Set does
 	"r Like":            true, // Delete does
 	"r Offer":           true,
+	"r Piece":           true,
 	"r Ticket":          true,
 	"r Work":            true,
 	"rank alone record": true, // until Set or Remove of the member

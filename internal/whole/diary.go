@@ -86,7 +86,8 @@ func (d *Diary) Story(line string) []string {
 	words := strings.FieldsFunc(line, func(c rune) bool { return strings.ContainsRune(` :;,"{}[]()`, c) })
 	about := func(e *Entry) bool {
 		return slices.ContainsFunc(strings.Fields(e.About), func(id string) bool { return slices.Contains(words, id) }) ||
-			words[0] == "Offer" && slices.Contains([]string{"put", "touch", "withdraw"}, e.What)
+			words[0] == "Offer" && slices.Contains([]string{"put", "touch", "withdraw"}, e.What) ||
+			words[0] == "Piece" && slices.Contains([]string{"piece", "smash"}, e.What)
 	}
 	var lines []string
 	for _, e := range d.entries {

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/internal/whole"
 	"github.com/ringtree/ringtree/kvmodel"
@@ -49,6 +50,9 @@ func gone(all ...thing) (g kvmodel.Gone) {
 		switch x.kind {
 		case "index":
 			g.Indexes = append(g.Indexes, x.name)
+			if x.isTotal() {
+				g.Counters = append(g.Counters, x.name)
+			}
 		case "counter":
 			g.Counters = append(g.Counters, x.name)
 		default:
@@ -57,6 +61,9 @@ func gone(all ...thing) (g kvmodel.Gone) {
 	}
 	return g
 }
+
+// isTotal reports whether x is how many records there are, whose numbers are a counter's.
+func (x thing) isTotal() bool { return x == thing{x.model, "index", "count"} }
 
 // isNamed reports whether a record names x.
 func (x thing) isNamed(record []byte) bool {
@@ -74,8 +81,8 @@ func (x thing) isIn(key string, value []byte) bool {
 		return ok && rest != "" || strings.HasPrefix(key, "r:"+x.model+":") && x.isNamed(value)
 	}
 	parts := strings.Split(key, ":")
-	if len(parts) > 2 && parts[1] == x.model && strings.TrimSuffix(parts[2], ".ends") == x.name {
-		return (x.kind == "counter") == (parts[0] == "n" || parts[0] == "c")
+	if len(parts) > 2 && parts[1] == x.model && slices.Contains(plug.BoardNames(x.name), parts[2]) {
+		return x.isTotal() || (x.kind == "counter") == (parts[0] == "n" || parts[0] == "c")
 	}
 	return x.kind == "index" && strings.HasPrefix(key, "r:"+x.model+":") && x.isNamed(value) || key == "built:"+x.model && strings.Contains(string(value), x.name+"=")
 }
@@ -118,6 +125,7 @@ func lived(t *testing.T, k kind) *memkv.Store {
 	must(t, l.Works.Delete(ctx, "b"))
 	must(t, l.Offers.Create(ctx, &whole.Offer{ID: "7", Code: "c", Kind: "k", Price: 7, Until: time.Now().Add(480 * time.Hour)}))
 	must(t, l.Tickets.Create(ctx, &whole.Ticket{Text: "t"}))
+	must(t, l.Pieces.Create(ctx, &whole.Piece{ID: "p", Tags: []string{"red"}, Stars: 3}))
 	must(t, l.Visits.Push(ctx, whole.Visit{Owner: "o", Guest: "g"}))
 	must(t, l.DB.Close(ctx))
 	return s
@@ -125,7 +133,7 @@ func lived(t *testing.T, k kind) *memkv.Store {
 
 func TestGone_RebuildLeavesNothingOfWhatWasRemoved(t *testing.T) {
 	for _, k := range kinds {
-		for _, x := range slices.Concat(thingsOf(t, "Work"), thingsOf(t, "Offer"), thingsOf(t, "Like"), thingsOf(t, "Ticket")) {
+		for _, x := range slices.Concat(thingsOf(t, "Work"), thingsOf(t, "Offer"), thingsOf(t, "Like"), thingsOf(t, "Ticket"), thingsOf(t, "Piece")) {
 			t.Run(k.name+"/"+x.model+"/"+x.kind+"/"+x.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s := lived(t, k)

@@ -10,6 +10,7 @@ type Models struct {
 	Likes   *Likes
 	Notices *Notices
 	Offers  *Offers
+	Pieces  *Pieces
 	Shots   *Shots
 	Tickets *Tickets
 	Visits  *Visits
@@ -23,6 +24,7 @@ func New(db *kvmodel.DB) *Models {
 		Likes:   NewLikes(db),
 		Notices: NewNotices(db),
 		Offers:  NewOffers(db),
+		Pieces:  NewPieces(db),
 		Shots:   NewShots(db),
 		Tickets: NewTickets(db),
 		Visits:  NewVisits(db),
@@ -37,6 +39,7 @@ func (m *Models) All() []kvmodel.Model {
 		m.Likes,
 		m.Notices,
 		m.Offers,
+		m.Pieces,
 		m.Shots,
 		m.Tickets,
 		m.Visits,

@@ -76,6 +76,8 @@ func NewBare(db *kvmodel.DB, model string, gone kvmodel.Gone) kvmodel.Model {
 		return kvmodel.NewRecords(db, kvmodel.Schema[Work, string]{Name: model, Version: 2, Key: text, Codec: &workCodec, Gone: gone})
 	case "Offer":
 		return kvmodel.NewRecords(db, kvmodel.Schema[Offer, string]{Name: model, Version: 1, Key: text, Codec: &offerCodec, Gone: gone})
+	case "Piece":
+		return kvmodel.NewRecords(db, kvmodel.Schema[Piece, string]{Name: model, Version: 1, Key: text, Codec: &pieceCodec, Gone: gone})
 	case "Like":
 		return kvmodel.NewRecords(db, kvmodel.Schema[Like, string]{Name: model, Version: 1, Key: text, Codec: &likeCodec, Gone: gone})
 	default:

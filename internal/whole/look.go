@@ -29,6 +29,7 @@ func (l *Library) Look(ctx context.Context) Shown {
 func workID(w *Work) string   { return w.ID }
 func offerID(o *Offer) string { return o.ID }
 func likeID(v *Like) string   { return fmt.Sprint(LikeID{v.User, v.Work}) }
+func pieceID(p *Piece) string { return p.ID }
 func ticketID(t *Ticket) string {
 	return fmt.Sprint(t.ID)
 }
@@ -44,6 +45,9 @@ func (l *Library) lookAtRecords(ctx context.Context, s Shown) {
 	records(ctx, s, "Like", l.Likes.Records, likeID, func(*Like, error) {})
 	records(ctx, s, "Offer", l.Offers.Records, offerID, func(*Offer, error) {})
 	records(ctx, s, "Ticket", l.Tickets.Records, ticketID, func(*Ticket, error) {})
+	records(ctx, s, "Piece", l.Pieces.Records, pieceID, func(p *Piece, _ error) { p.Made = p.Made.Truncate(day) })
+	n, err := l.Pieces.Count(ctx)
+	s.say("Piece Count", err, n)
 }
 
 const day = 24 * time.Hour
@@ -64,6 +68,7 @@ func records[T any, K comparable](ctx context.Context, s Shown, name string, r *
 func (l *Library) LookByID(ctx context.Context, s Shown) {
 	byID(ctx, s, "Work", l.Works.Records, append(WorkIDs, "later"), workID)
 	byID(ctx, s, "Offer", l.Offers.Records, numbered("f", 151), offerID)
+	byID(ctx, s, "Piece", l.Pieces.Records, PieceIDs, pieceID)
 	byID(ctx, s, "Ticket", l.Tickets.Records, []int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}, ticketID)
 	for _, user := range Users {
 		for _, work := range WorkIDs {
@@ -103,7 +108,7 @@ func (l *Library) lookByValue(ctx context.Context, s Shown) {
 	l.lookAtLists(ctx, s)
 }
 
-// Browse pages through every list.
+// Browse pages through every list and its values.
 func (l *Library) Browse(ctx context.Context) { l.lookAtLists(ctx, Shown{}) }
 
 // lookAtLists shows every list.
@@ -128,6 +133,10 @@ func (l *Library) lookAtLists(ctx context.Context, s Shown) {
 	for _, kind := range Kinds {
 		list(ctx, s, "Offer ByKind "+kind, l.Offers.ByKind.Of(kind), offerID)
 	}
+	for _, tag := range Tags {
+		list(ctx, s, "Piece ByTags "+tag, l.Pieces.ByTags.Of(tag), pieceID)
+	}
+	values(ctx, s, "Piece ByTags Values", l.Pieces.ByTags.Values, Tags)
 	for _, text := range Texts {
 		list(ctx, s, "Ticket ByText "+text, l.Tickets.ByText.Of(text), ticketID)
 	}
@@ -179,6 +188,8 @@ func (l *Library) lookAtBoards(ctx context.Context, s Shown) {
 	for _, kind := range Kinds {
 		board(ctx, s, "Offer TopPriceByKind "+kind, l.Offers.TopPriceByKind.Of(kind), offerID)
 	}
+	board(ctx, s, "Piece TopStars", l.Pieces.TopStars, pieceID)
+	boardBy(ctx, s, "Piece Latest", l.Pieces.Latest, pieceID, func(int64) int { return 0 })
 	for _, bounds := range bounds {
 		n, err := w.TopPrice.Between(bounds[0], bounds[1]).Count(ctx)
 		s.say(fmt.Sprint("Work TopPrice Between ", bounds), err, n)

@@ -83,6 +83,8 @@ func boardKind(rest string) string {
 		return "ends by"
 	case strings.HasSuffix(name, ".ends"):
 		return "ends"
+	case strings.HasSuffix(name, ".Values"):
+		return "values"
 	case strings.HasSuffix(name, "ByAuthor"):
 		return "by"
 	case strings.HasSuffix(name, "PerDay"):

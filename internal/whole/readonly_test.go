@@ -112,6 +112,7 @@ func verbsOf(t *testing.T, ctx context.Context, l *whole.Library) []verbs {
 		recordVerbs(ctx, l.Works.Records, func() *whole.Work { return &whole.Work{Slug: "new"} }, id),
 		recordVerbs(ctx, l.Likes.Records, func() *whole.Like { return &whole.Like{User: "u", Work: id} }, whole.LikeID{User: "u", Work: id}),
 		recordVerbs(ctx, l.Offers.Records, func() *whole.Offer { return &whole.Offer{Code: "new"} }, "o"),
+		recordVerbs(ctx, l.Pieces.Records, func() *whole.Piece { return new(whole.Piece) }, "p"),
 		recordVerbs(ctx, l.Tickets.Records, func() *whole.Ticket { return new(whole.Ticket) }, 1),
 		{l.Works.History, map[string]func() error{
 			"Restore": func() error {
@@ -132,6 +133,7 @@ func verbsOf(t *testing.T, ctx context.Context, l *whole.Library) []verbs {
 			"Set": func() error { return l.Works.Views.Set(ctx, id, 3) },
 		}, "Get"},
 		reading(l.Works.Likes, "Get"),
+		reading(l.Pieces.Total, "Count"),
 		{l.DB.Tally("Work", "Views"), map[string]func() error{
 			"Add": func() error { _, err := l.DB.Tally("Work", "Views").Add(ctx, id, 3); return err },
 			"Set": func() error { return l.DB.Tally("Work", "Views").Set(ctx, id, 3) },

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -25,6 +26,7 @@ func (l *Library) Should(ctx context.Context) (Shown, error) {
 	r.saysFound(s)
 	r.saysLists(s)
 	r.saysBoards(s)
+	r.saysPieces(s)
 	for _, w := range r.works {
 		s["Work Likes "+w.ID] = fmt.Sprint(r.likesOf(w.ID))
 	}
@@ -37,6 +39,7 @@ type truth struct {
 	likes   []*Like
 	offers  []*Offer
 	tickets []*Ticket
+	pieces  []*Piece
 	today   map[string]int64 // views, by work
 }
 
@@ -44,7 +47,7 @@ type truth struct {
 // from the enumeration.
 func (l *Library) read(ctx context.Context) (truth, error) {
 	var r truth
-	var errs [5]error
+	var errs [6]error
 	r.works, errs[0] = live(ctx, l.Works.Records, WorkIDs)
 	var edges []LikeID
 	for _, user := range Users {
@@ -67,6 +70,7 @@ func (l *Library) read(ctx context.Context) (truth, error) {
 		numbers = append(numbers, n+1)
 	}
 	r.tickets, errs[4] = live(ctx, l.Tickets.Records, numbers)
+	r.pieces, errs[5] = live(ctx, l.Pieces.Records, PieceIDs)
 	r.today = map[string]int64{}
 	today := l.DB.Now().UTC().Format("2006-01-02")
 	for _, w := range r.works {
@@ -92,6 +96,7 @@ func (r *truth) saysIDs(s Shown) {
 	s["Like All"] = those(r.likes, likeID, all)
 	s["Offer All"] = those(r.offers, offerID, all)
 	s["Ticket All"] = those(r.tickets, ticketID, all)
+	s["Piece All"] = those(r.pieces, pieceID, all)
 }
 
 func all[T any](*T) bool { return true }
@@ -184,6 +189,38 @@ func (r *truth) saysBoards(s Shown) {
 		s[fmt.Sprint("Offer TopPrice Between ", b)] = fmt.Sprint(number(r.offers, func(o *Offer) bool { return within(o.Price) }))
 	}
 }
+
+// saysPieces says how many pieces there are, by which tags they are found, and how they
+// stand.
+func (r *truth) saysPieces(s Shown) {
+	s["Piece Count"] = fmt.Sprint(len(r.pieces))
+	const name = "Piece ByTags Values"
+	for _, tag := range Tags {
+		saysList(s, "Piece ByTags "+tag, r.pieces, pieceID, func(p *Piece) bool { return slices.Contains(p.Tags, tag) })
+	}
+	var there []string
+	for _, tag := range append(slices.Clone(Tags), "nobody's") {
+		n := number(r.pieces, func(p *Piece) bool { return slices.Contains(p.Tags, tag) })
+		s[name+" Count "+tag] = fmt.Sprint(n)
+		if n > 0 {
+			there = append(there, fmt.Sprint(tag, "=", n))
+		}
+	}
+	s[name+" Page"], s[name+" Words"] = strings.Join(there, " "), strings.Join(there, " ")
+	s[name+" Len"], s[name+" odd order"] = fmt.Sprint(len(there)), ""
+
+	saysBoard(s, "Piece TopStars", r.pieces, pieceID, func(p *Piece) (int64, bool) { return p.Stars, true }, false, false)
+	saysBoard(s, "Piece Latest", r.pieces, pieceID, func(*Piece) (int, bool) { return 0, true }, false, false)
+	s["Piece TopStars At"] = dense(s["Piece TopStars At"])
+}
+
+// dense numbers what a board shows without gaps.
+func dense(at string) string {
+	rank := 0
+	return ranks.ReplaceAllStringFunc(at, func(string) string { rank++; return fmt.Sprint(rank, ":") })
+}
+
+var ranks = regexp.MustCompile(`\d+:`)
 
 // likesOf returns how many likes of a work there are.
 func (r *truth) likesOf(work string) int64 {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"strings"
 
@@ -79,6 +80,29 @@ func list[T any, K comparable](ctx context.Context, s Shown, name string, l *ind
 	n, err = l.Count(ctx)
 	s.say(name+" Count", err, n)
 	sayAll(s, name+" Page", pages(ctx, l, 3), id, true)
+}
+
+// values shows the values of a list. Those that equally many records have are in the order
+// of the values, since their order on a page is by chance.
+func values(ctx context.Context, s Shown, name string, v *ranking.Values[string], words []string) {
+	text := func(item *ranking.Value[string]) string { return fmt.Sprint(item.Value, "=", item.Count) }
+	sayAll(s, name+" Page", pages(ctx, v, 2), text, true)
+	last := int64(math.MaxInt64)
+	sayAll(s, name+" odd order", pages(ctx, v, 2), func(item *ranking.Value[string]) string {
+		defer func() { last = item.Count }()
+		if item.Count <= last {
+			return ""
+		}
+		return text(item) + " comes late"
+	}, true)
+	s[name+" odd order"] = strings.TrimSpace(s[name+" odd order"])
+	sayAll(s, name+" Words", v.All(ctx), text, false)
+	n, err := v.Len(ctx)
+	s.say(name+" Len", err, n)
+	for _, word := range append(words[:len(words):len(words)], "nobody's") {
+		n, err := v.Count(ctx, word)
+		s.say(name+" Count "+word, err, n)
+	}
 }
 
 // pages yields all items of a listing, n a page.

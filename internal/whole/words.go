@@ -13,9 +13,10 @@ var (
 	Topics  = []string{"moss", "rain"}
 	Texts   = []string{"no", "yes"}
 
-	// WorkIDs and OfferIDs are the ids of all works and offers.
+	// WorkIDs, OfferIDs and PieceIDs are the ids of all works, offers and pieces.
 	WorkIDs  = numbered("w", 12)
 	OfferIDs = numbered("f", 6)
+	PieceIDs = numbered("p", 6)
 )
 
 // Shelves is how many shelves a room has, from 0.

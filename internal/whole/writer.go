@@ -73,16 +73,18 @@ var choices = []struct {
 }{
 	{8, (*Writer).makeWork},
 	{2, (*Writer).makeWorks},
-	{14, (*Writer).editWork},
+	{12, (*Writer).editWork},
 	{5, (*Writer).wavering},
 	{6, (*Writer).deleteWork},
 	{4, (*Writer).restoreWork},
-	{9, (*Writer).hit},
-	{14, (*Writer).like},
+	{8, (*Writer).hit},
+	{12, (*Writer).like},
 	{8, (*Writer).unlike},
 	{6, (*Writer).offer},
 	{3, (*Writer).withdraw},
 	{2, (*Writer).touch},
+	{3, (*Writer).piece},
+	{2, (*Writer).smash},
 	{3, (*Writer).ticket},
 	{4, (*Writer).set},
 	{2, (*Writer).log},
@@ -111,10 +113,15 @@ func (w *Writer) note(what, about string, f func() error) error {
 func (w *Writer) fill(v *Work) {
 	v.Slug = pick(w, []string{"", "s1", "s2", "s3", v.ID})
 	v.Author, v.Room, v.Shelf = pick(w, append(Authors, "")), pick(w, Rooms), w.rng.IntN(Shelves)
-	v.Tags = slices.Compact(slices.Sorted(slices.Values([]string{pick(w, Tags), pick(w, Tags)})))
+	v.Tags = w.tags()
 	v.Title, v.Note = w.token(), pick(w, []string{"", "a", "b"})
 	v.Price, v.Grade = pick(w, []int64{-3, 1, 4, 7, 15, 40}), pick(w, []float64{0.5, 1.25, 3})
 	v.Taken = pick(w, []time.Time{{}, time.Unix(1000, 0), time.Unix(2000, 0)})
+}
+
+// tags returns one tag or two.
+func (w *Writer) tags() []string {
+	return slices.Compact(slices.Sorted(slices.Values([]string{pick(w, Tags), pick(w, Tags)})))
 }
 
 func (w *Writer) makeWork(ctx context.Context) {
@@ -315,6 +322,19 @@ func (w *Writer) touch(ctx context.Context) {
 func (w *Writer) withdraw(ctx context.Context) {
 	id := pick(w, OfferIDs)
 	_ = w.note("withdraw", id, func() error { return w.l.Offers.Delete(ctx, id) })
+}
+
+func (w *Writer) piece(ctx context.Context) {
+	id, tags, stars := pick(w, PieceIDs), w.tags(), w.rng.Int64N(4)
+	_ = w.note("piece", id, func() error {
+		_, err := w.l.Pieces.Upsert(ctx, id, func(p *Piece) error { p.Tags, p.Stars = tags, stars; return nil })
+		return err
+	})
+}
+
+func (w *Writer) smash(ctx context.Context) {
+	id := pick(w, PieceIDs)
+	_ = w.note("smash", id, func() error { return w.l.Pieces.Delete(ctx, id) })
 }
 
 func (w *Writer) ticket(ctx context.Context) {
