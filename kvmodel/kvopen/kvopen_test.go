@@ -53,7 +53,11 @@ func TestOpen_CopyShowsWhatIsShippedAndIsReadOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := kv.One(t.Context(), writer.Store(), kv.OpSet("key", []byte("value"))); err != nil {
+	// It takes writes once it has reached the folder.
+	write := func() error { _, err := kv.One(t.Context(), writer.Store(), kv.OpSet("key", []byte("value"))); return err }
+	for err = write(); errors.Is(err, kv.ErrUnavailable); err = write() {
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	url := "bolt:" + filepath.Join(dir, "copy.db") + "?follow=" + filepath.Join(dir, "shipped")
