@@ -4,21 +4,23 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
-	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // number is what a [Counter] and a [DerivedCount] read.
 type number[K comparable] struct {
+	db     plug.DB
 	name   string
 	ids    kvmodel.KeyOf[K]
-	store  kv.Store
 	counts kvmodel.Counter
 }
 
 // Get returns the number, 0 if nothing was counted yet. One trip.
 func (n *number[K]) Get(ctx context.Context, id K) (int64, error) {
-	counts, err := n.counts.Counts(ctx, n.store, []string{n.ids.Text(id)})
+	ctx, end := n.db.Begin(ctx, "Get")
+	defer end()
+	counts, err := n.counts.Counts(ctx, n.db.Store(), []string{n.ids.Text(id)})
 	if err != nil {
 		return 0, n.failure(id, err)
 	}
@@ -45,17 +47,23 @@ type Counter[K comparable] struct {
 func NewCounter[T any, K comparable](records *kvmodel.Records[T, K], name string) *Counter[K] {
 	db := records.DB()
 	tally := db.Tally(records.ModelName(), name)
-	return &Counter[K]{number[K]{records.ModelName() + "." + name, records.IDs(), db.Store(), tally}, tally}
+	return &Counter[K]{number[K]{db.Named(records.ModelName(), name), records.ModelName() + "." + name, records.IDs(), tally}, tally}
 }
 
 // Hit adds 1 and returns the sum. One trip, two the first time, plus those of
 // boards that follow before the reply. After an ErrUnclear it may or may not have
 // counted.
-func (c *Counter[K]) Hit(ctx context.Context, id K) (int64, error) { return c.Add(ctx, id, 1) }
+func (c *Counter[K]) Hit(ctx context.Context, id K) (int64, error) {
+	ctx, end := c.db.Begin(ctx, "Hit")
+	defer end()
+	return c.Add(ctx, id, 1)
+}
 
 // Add adds d, which may be negative, and returns the sum, which is at least 0. It
 // does not check that there is such a record.
 func (c *Counter[K]) Add(ctx context.Context, id K, d int64) (int64, error) {
+	ctx, end := c.db.Begin(ctx, "Add")
+	defer end()
 	n, err := c.tally.Add(ctx, c.ids.Text(id), d)
 	return n, c.failure(id, err)
 }
@@ -64,6 +72,8 @@ func (c *Counter[K]) Add(ctx context.Context, id K, d int64) (int64, error) {
 // lost, and counts of a period stay as they are. Two trips, plus those of boards that
 // follow before the reply.
 func (c *Counter[K]) Set(ctx context.Context, id K, n int64) error {
+	ctx, end := c.db.Begin(ctx, "Set")
+	defer end()
 	return c.failure(id, c.tally.Set(ctx, c.ids.Text(id), n))
 }
 
@@ -78,5 +88,5 @@ type DerivedCount[K comparable] struct{ number[K] }
 func NewDerivedCount[T any, K comparable](records *kvmodel.Records[T, K], name string) *DerivedCount[K] {
 	db := records.DB()
 	derived := db.Derived(records.ModelName(), name)
-	return &DerivedCount[K]{number[K]{derived.Name(), records.IDs(), db.Store(), derived}}
+	return &DerivedCount[K]{number[K]{db.Named(records.ModelName(), name), derived.Name(), records.IDs(), derived}}
 }

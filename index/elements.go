@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/ringtree/ringtree/internal/numbering"
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -23,7 +24,7 @@ var (
 // stamp: what all stamps begin with, a random number by which its adder recognizes the
 // value, and a sum of that number and the value.
 type elements[T any] struct {
-	db      *kvmodel.DB
+	db      plug.DB
 	name    string
 	codec   kvmodel.Codec[T]
 	numbers *numbering.Row
@@ -56,7 +57,7 @@ func isWhole(value []byte) bool {
 	return off > 1 || off == 0 && binary.BigEndian.Uint16(value[randomEnd:]) == sumOf(value)
 }
 
-func newElements[T any](db *kvmodel.DB, name string, codec kvmodel.Codec[T]) *elements[T] {
+func newElements[T any](db plug.DB, name string, codec kvmodel.Codec[T]) *elements[T] {
 	e := &elements[T]{db: db, name: name, codec: codec, turn: make(chan struct{}, 1)}
 	e.numbers = &numbering.Row{
 		Key:  func(n int64) string { return elementKey.Key(name, strconv.FormatInt(n, 10)) },

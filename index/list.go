@@ -26,6 +26,8 @@ type List[T any, K comparable] struct {
 // that a crash has stopped halfway, until it is repaired or, where the keys are on
 // several servers, a page has come across it.
 func (l *List[T, K]) Count(ctx context.Context) (int, error) {
+	ctx, end := l.host.Begin(ctx, "Count")
+	defer end()
 	ctx, cancel := l.host.DB().Patient(ctx)
 	defer cancel()
 	if err := l.host.Ready(ctx); err != nil {
@@ -38,6 +40,8 @@ func (l *List[T, K]) Count(ctx context.Context) (int, error) {
 // it: exactly up to a few thousand, and within a few percent above. It counts
 // what Count does. One trip, two the first time.
 func (l *List[T, K]) Size(ctx context.Context) (int, error) {
+	ctx, end := l.host.Begin(ctx, "Size")
+	defer end()
 	ctx, cancel := l.host.DB().Patient(ctx)
 	defer cancel()
 	if err := l.host.Ready(ctx); err != nil {
@@ -49,6 +53,8 @@ func (l *List[T, K]) Size(ctx context.Context) (int, error) {
 // Contains reports whether the record with id is in the list. It reads the
 // record. One trip.
 func (l *List[T, K]) Contains(ctx context.Context, id K) (bool, error) {
+	ctx, end := l.host.Begin(ctx, "Contains")
+	defer end()
 	recs, err := l.host.See(ctx, kv.Near(l.store), l.ids.Text(id))
 	if err != nil {
 		return false, l.failure(err)
@@ -64,6 +70,8 @@ func (l *List[T, K]) Contains(ctx context.Context, id K) (bool, error) {
 // The first page takes one trip if it is as this process has read it last. Otherwise a page
 // takes two trips, three the first time. Errors are ErrBadCursor and ErrNeedsRebuild.
 func (l *List[T, K]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
+	ctx, end := l.host.Begin(ctx, "Page")
+	defer end()
 	ctx, cancel := l.host.DB().Patient(ctx)
 	defer cancel()
 	from, err := startOf(l.name, cursor, n)
@@ -89,6 +97,8 @@ func (l *List[T, K]) Page(ctx context.Context, cursor string, n int, keep ...fun
 // there are. It reads the whole list, as Count does, and the records of the page in one trip
 // more. A page may have a few records less, where some have just left the list.
 func (l *List[T, K]) Numbered(ctx context.Context, page, n int) (kvmodel.Numbered[T], error) {
+	ctx, end := l.host.Begin(ctx, "Numbered")
+	defer end()
 	ctx, cancel := l.host.DB().Patient(ctx)
 	defer cancel()
 	err := kvmodel.CheckNumber(l.name, page, n)
@@ -120,6 +130,8 @@ func (l *List[T, K]) Numbered(ctx context.Context, page, n int) (kvmodel.Numbere
 // after an error.
 func (l *List[T, K]) IDs(ctx context.Context) iter.Seq2[K, error] {
 	return func(yield func(K, error) bool) {
+		ctx, end := l.host.Begin(ctx, "IDs")
+		defer end()
 		if err := l.host.Ready(ctx); err != nil {
 			var none K
 			yield(none, l.failure(err))
@@ -136,6 +148,8 @@ const loadAtOnce = 100
 // or leave while it runs may or may not be among them. It ends after an error.
 func (l *List[T, K]) All(ctx context.Context) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
+		ctx, end := l.host.Begin(ctx, "All")
+		defer end()
 		var texts []string
 		err := l.host.Ready(ctx)
 		if err == nil {

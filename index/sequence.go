@@ -6,6 +6,7 @@ import (
 	"iter"
 	"strconv"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -16,6 +17,7 @@ import (
 // twice. A value does not change once it is added. Values that are records may
 // change, and a deleted record leaves its number empty.
 type Sequence[T any] struct {
+	db   plug.DB
 	name string
 	last func(ctx context.Context) (int64, error)
 	load func(ctx context.Context, first, last int64) ([]*T, error) // nil where there is none
@@ -27,9 +29,10 @@ type Sequence[T any] struct {
 // NewSequence returns the sequence with this name in db. codec turns its values
 // into bytes.
 func NewSequence[T any](db *kvmodel.DB, name string, codec kvmodel.Codec[T]) *Sequence[T] {
-	e := newElements(db, name, codec)
-	last := func(ctx context.Context) (int64, error) { return e.numbers.Last(ctx, db.Store()) }
-	return &Sequence[T]{name: name, last: last, load: e.load, add: e.add, accept: e.accept}
+	named := db.Named("", name)
+	e := newElements(named, name, codec)
+	last := func(ctx context.Context) (int64, error) { return e.numbers.Last(ctx, named.Store()) }
+	return &Sequence[T]{db: named, name: name, last: last, load: e.load, add: e.add, accept: e.accept}
 }
 
 // SequenceOf returns the records of a model whose ids are given in order as a
@@ -48,7 +51,7 @@ func SequenceOf[T any, K comparable](records *kvmodel.Records[T, K]) *Sequence[T
 		}
 		return strconv.ParseInt(records.IDs().Text(records.ID(v)), 10, 64)
 	}
-	return &Sequence[T]{name: records.ModelName(), last: records.Last, load: load, add: add, accept: records.AcceptLoss}
+	return &Sequence[T]{db: records.DB().Named(records.ModelName(), ""), name: records.ModelName(), last: records.Last, load: load, add: add, accept: records.AcceptLoss}
 }
 
 func (s *Sequence[T]) failure(err error) error {
@@ -61,6 +64,8 @@ func (s *Sequence[T]) failure(err error) error {
 // Add stores v under the next number and returns the number. One trip while no one
 // else adds.
 func (s *Sequence[T]) Add(ctx context.Context, v *T) (int64, error) {
+	ctx, end := s.db.Begin(ctx, "Add")
+	defer end()
 	n, err := s.add(ctx, v)
 	return n, s.failure(err)
 }
@@ -69,12 +74,16 @@ func (s *Sequence[T]) Add(ctx context.Context, v *T) (int64, error) {
 // are none. It takes one trip where this process added the last value, and at most
 // 25 gets among a million values.
 func (s *Sequence[T]) Count(ctx context.Context) (int64, error) {
+	ctx, end := s.db.Begin(ctx, "Count")
+	defer end()
 	n, err := s.last(ctx)
 	return n, s.failure(err)
 }
 
 // Get returns the value with number n, or ErrNotFound. One trip.
 func (s *Sequence[T]) Get(ctx context.Context, n int64) (*T, error) {
+	ctx, end := s.db.Begin(ctx, "Get")
+	defer end()
 	if n < 1 {
 		return nil, s.failure(fmt.Errorf("%w: number %d", kv.ErrNotFound, n))
 	}
@@ -99,6 +108,8 @@ type Numbered[T any] struct {
 // at the end.
 func (s *Sequence[T]) Range(ctx context.Context, first, last int64) iter.Seq2[Numbered[T], error] {
 	return func(yield func(Numbered[T], error) bool) {
+		ctx, end := s.db.Begin(ctx, "Range")
+		defer end()
 		var damaged []error
 		for first = max(first, 1); first <= last; first += loadAtOnce {
 			values, err := s.numbered(ctx, Span{first, min(last, first+loadAtOnce-1)})
@@ -141,6 +152,8 @@ type Span struct{ First, Last int64 }
 // there are fewer numbers. Each of n workers takes the Range of one span; a worker
 // that was stopped resumes with a Range from where it was.
 func (s *Sequence[T]) Split(ctx context.Context, n int) ([]Span, error) {
+	ctx, end := s.db.Begin(ctx, "Split")
+	defer end()
 	if n < 1 {
 		return nil, s.failure(fmt.Errorf("%w: %d spans", kv.ErrBadOp, n))
 	}
@@ -162,4 +175,8 @@ func (s *Sequence[T]) Split(ctx context.Context, n int) ([]Span, error) {
 // some. Until then Add and Count may return ErrLost. It leaves the numbers empty that are
 // lost or whose values are damaged; records are found again by a Rebuild. It finds what is
 // left unless a gap is longer than 64 numbers, and often then.
-func (s *Sequence[T]) Accept(ctx context.Context) error { return s.failure(s.accept(ctx)) }
+func (s *Sequence[T]) Accept(ctx context.Context) error {
+	ctx, end := s.db.Begin(ctx, "Accept")
+	defer end()
+	return s.failure(s.accept(ctx))
+}

@@ -16,6 +16,8 @@ import (
 // trips. n is from 1 to 1000. One trip, and one more at the end. The error may be
 // an ErrBadCursor, or an ErrCorrupt with the page of all that is not damaged.
 func (s *Sequence[T]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
+	ctx, end := s.db.Begin(ctx, "Page")
+	defer end()
 	from, err := s.startOf(cursor, n)
 	if err != nil {
 		return kvmodel.Listing[T]{}, err
@@ -26,6 +28,8 @@ func (s *Sequence[T]) Page(ctx context.Context, cursor string, n int, keep ...fu
 // Latest returns the last n values, in the order of their numbers, with the cursor
 // of the values before them.
 func (s *Sequence[T]) Latest(ctx context.Context, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
+	ctx, end := s.db.Begin(ctx, "Latest")
+	defer end()
 	if _, err := s.startOf("", n); err != nil {
 		return kvmodel.Listing[T]{}, err
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/index/internal/memberlog"
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -20,7 +21,7 @@ type Sets[V any, K comparable] struct {
 	name   string
 	values kvmodel.KeyOf[V]
 	ids    kvmodel.KeyOf[K]
-	db     *kvmodel.DB
+	db     plug.DB
 	logs   *memberlog.Logs
 	revs   revs
 }
@@ -29,8 +30,8 @@ var setKey = kv.NewClass("s", 2) // name, value text
 
 // NewSets returns the sets with this name in db.
 func NewSets[V any, K comparable](db *kvmodel.DB, name string, values kvmodel.KeyOf[V], ids kvmodel.KeyOf[K], opts ...ListOption) *Sets[V, K] {
-	s := &Sets[V, K]{name: name, values: values, ids: ids, db: db}
-	s.logs = newLogs(db, optionsOf(opts))
+	s := &Sets[V, K]{name: name, values: values, ids: ids, db: db.Named("", name)}
+	s.logs = newLogs(db, s.db, optionsOf(opts))
 	s.logs.Key = func(place string) string { return setKey.KeyOfText([]string{name}, place) }
 	return s
 }
@@ -47,7 +48,7 @@ func (s *Sets[V, K]) Of(v V) *Set[K] {
 // changes; the changes of one process count in their order. Adding an id that is
 // in the set changes nothing, nor does removing one that is not.
 type Set[K comparable] struct {
-	db   *kvmodel.DB
+	db   plug.DB
 	revs *revs
 	members[K]
 }
@@ -55,10 +56,18 @@ type Set[K comparable] struct {
 // Add puts ids into the set. One trip, and one more where the store cannot refuse
 // an append after a seal; it reads nothing. If it fails, some ids may have been
 // added.
-func (s *Set[K]) Add(ctx context.Context, ids ...K) error { return s.say(ctx, ids, true) }
+func (s *Set[K]) Add(ctx context.Context, ids ...K) error {
+	ctx, end := s.db.Begin(ctx, "Add")
+	defer end()
+	return s.say(ctx, ids, true)
+}
 
 // Remove takes ids out of the set. It costs what Add does.
-func (s *Set[K]) Remove(ctx context.Context, ids ...K) error { return s.say(ctx, ids, false) }
+func (s *Set[K]) Remove(ctx context.Context, ids ...K) error {
+	ctx, end := s.db.Begin(ctx, "Remove")
+	defer end()
+	return s.say(ctx, ids, false)
+}
 
 func (s *Set[K]) say(ctx context.Context, ids []K, in bool) error {
 	if err := s.db.Writable(); err != nil {
@@ -78,18 +87,28 @@ func (s *Set[K]) say(ctx context.Context, ids []K, in bool) error {
 
 // Contains reports whether id is in the set. One trip, two the first time.
 func (s *Set[K]) Contains(ctx context.Context, id K) (bool, error) {
+	ctx, end := s.db.Begin(ctx, "Contains")
+	defer end()
 	in, err := s.logs.Contains(ctx, kv.Near(s.store), s.place, s.ids.Text(id))
 	return in, s.failure(err)
 }
 
 // Count returns how many ids are in the set. It reads the whole set, some segments
 // a trip.
-func (s *Set[K]) Count(ctx context.Context) (int, error) { return s.count(ctx) }
+func (s *Set[K]) Count(ctx context.Context) (int, error) {
+	ctx, end := s.db.Begin(ctx, "Count")
+	defer end()
+	return s.count(ctx)
+}
 
 // Size returns about how many ids are in the set, by counting a part of it:
 // exactly up to a few thousand, and within a few percent above. One trip, two the
 // first time.
-func (s *Set[K]) Size(ctx context.Context) (int, error) { return s.size(ctx) }
+func (s *Set[K]) Size(ctx context.Context) (int, error) {
+	ctx, end := s.db.Begin(ctx, "Size")
+	defer end()
+	return s.size(ctx)
+}
 
 // Members is one page of ids, with the cursors of the pages around it. An empty
 // cursor means that there is nothing in that direction.
@@ -102,6 +121,8 @@ type Members[K any] struct {
 // beginning, with the cursors of the pages around it. n is from 1 to 1000. One
 // trip, two the first time. The error may be an ErrBadCursor.
 func (s *Set[K]) Page(ctx context.Context, cursor string, n int) (Members[K], error) {
+	ctx, end := s.db.Begin(ctx, "Page")
+	defer end()
 	from, err := startOf(s.name, cursor, n)
 	if err != nil {
 		return Members[K]{}, err
@@ -136,12 +157,18 @@ func (s *Set[K]) Page(ctx context.Context, cursor string, n int) (Members[K], er
 // All returns the ids in the set, each once. Ids that are added or removed while it
 // runs may or may not be among them. It ends after an error.
 func (s *Set[K]) All(ctx context.Context) iter.Seq2[K, error] {
-	return func(yield func(K, error) bool) { s.each(ctx, yield) }
+	return func(yield func(K, error) bool) {
+		ctx, end := s.db.Begin(ctx, "All")
+		defer end()
+		s.each(ctx, yield)
+	}
 }
 
 // Accept declares what is left of the set to be the whole set, after its store has
 // lost a part. Until then reading the set returns ErrNeedsRebuild.
 func (s *Set[K]) Accept(ctx context.Context) error {
+	ctx, end := s.db.Begin(ctx, "Accept")
+	defer end()
 	if err := s.db.Writable(); err != nil {
 		return s.failure(err)
 	}

@@ -68,6 +68,8 @@ func NewTotal[T any, K comparable](records *kvmodel.Records[T, K]) *Total[T, K] 
 // is read from the list behind it. Errors are ErrNeedsRebuild, where the model has records
 // that were written without a Total, and ErrCorrupt.
 func (t *Total[T, K]) Count(ctx context.Context) (int, error) {
+	ctx, end := t.lists.host.Begin(ctx, "Count")
+	defer end()
 	ctx, cancel := t.lists.host.DB().Patient(ctx)
 	defer cancel()
 	if err := t.lists.host.Ready(ctx); err != nil {

@@ -39,6 +39,8 @@ func NewUnique[T any, K comparable, V any](records *kvmodel.Records[T, K], spec 
 // Find returns the record that holds v, or ErrNotFound. Two trips, or one where
 // this process knows which record held v last.
 func (u *Unique[T, V]) Find(ctx context.Context, v V) (*T, error) {
+	ctx, end := u.host.Begin(ctx, "Find")
+	defer end()
 	found, err := u.FindMulti(ctx, []V{v})
 	if err != nil {
 		return nil, err
@@ -52,6 +54,8 @@ func (u *Unique[T, V]) Find(ctx context.Context, v V) (*T, error) {
 // FindMulti returns the records that hold vs, in the order of vs and nil where
 // there is none, in the trips of one Find.
 func (u *Unique[T, V]) FindMulti(ctx context.Context, vs []V) ([]*T, error) {
+	ctx, end := u.host.Begin(ctx, "FindMulti")
+	defer end()
 	ctx, cancel := u.host.DB().Patient(ctx)
 	defer cancel()
 	if err := u.host.Ready(ctx); err != nil {

@@ -4,20 +4,30 @@ import (
 	"context"
 
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // behalf is the DB as a model uses it, or one of its indexes: what fails in the
-// background is logged under their names.
+// background is logged under their names, and trips are for them.
 type behalf struct {
 	*DB
 	model, index string // index is "" for the model itself
 }
 
-// of returns f with errors that name the model and the index.
-func (b behalf) of(f func(context.Context) error) func(context.Context) error {
-	return func(ctx context.Context) error { return work.About(b.model, b.index, f(ctx)) }
+// Begin says that a verb begins; see plug.Host.
+func (b behalf) Begin(ctx context.Context, verb string) (context.Context, func()) {
+	return b.begin(ctx, kv.Work{Model: b.model, Index: b.index, Verb: verb})
 }
 
-func (b behalf) Later(f func(context.Context) error)  { b.DB.Later(b.of(f)) }
-func (b behalf) Soon(f func(context.Context) error)   { b.DB.Soon(b.of(f)) }
-func (b behalf) Surely(f func(context.Context) error) { b.DB.Surely(b.of(f)) }
+// upkeep returns f, whose trips are upkeep, with errors that name the model and the index.
+func (b behalf) upkeep(f func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		ctx, end := b.Begin(ctx, "upkeep")
+		defer end()
+		return work.About(b.model, b.index, f(ctx))
+	}
+}
+
+func (b behalf) Later(f func(context.Context) error)  { b.DB.Later(b.upkeep(f)) }
+func (b behalf) Soon(f func(context.Context) error)   { b.DB.Soon(b.upkeep(f)) }
+func (b behalf) Surely(f func(context.Context) error) { b.DB.Surely(b.upkeep(f)) }

@@ -92,6 +92,8 @@ func (m *model[T]) do(ctx context.Context, r *run) (err error) {
 	ctx, leave, err := m.db.life.enter(ctx)
 	if err == nil {
 		defer leave()
+		ctx, end := m.db.Begin(ctx, "build")
+		defer end()
 		ended := m.db.report(ctx, r)
 		err = m.build(ctx, r)
 		ended(err)

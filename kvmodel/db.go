@@ -47,6 +47,7 @@ type DB struct {
 	refusal  error       // of writes; see ReadOnly
 	name     string      // of its builds
 	onBuild  func(Build) // see OnBuild
+	hooks    []Hooks     // see Observe
 	life     *life
 
 	journal  *journal.Journal
@@ -111,6 +112,9 @@ type options struct {
 	tenant   string
 	readOnly bool
 	onBuild  func(Build)
+	hooks    []Hooks
+	tries    int
+	pause    time.Duration
 }
 
 // Clock makes the DB read the time from now.
@@ -131,7 +135,7 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 	for _, opt := range opts {
 		opt(&o)
 	}
-	s = kv.Count(s)
+	s = o.wrapped(s)
 	if o.tenant != "" {
 		tenant, err := kv.Prefix(s, o.tenant)
 		if err != nil {
@@ -154,6 +158,7 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		refusal:  powers.ReadOnly,
 		name:     kv.RandomName(),
 		onBuild:  o.onBuild,
+		hooks:    o.hooks,
 		life:     newLife(),
 		failures: failures,
 		work:     work.NewQueue(failures),
@@ -179,6 +184,7 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 			failures.Note(slog.LevelWarn, "the journal could not begin its next segment; it will be tried again", err)
 		},
 		Shapes: db.shapes, Archive: db.archive,
+		Begin: func(ctx context.Context) (context.Context, func()) { return db.begin(ctx, kv.Work{Verb: "journal"}) },
 	})
 	db.repairer = repair.New(repair.Config{
 		Store: db.store, Now: o.now, IsOwn: db.journal.IsOwn, Alone: powers.Alone,
@@ -225,6 +231,8 @@ func (db *DB) Accept(ctx context.Context) (servers []string, err error) {
 	if err := db.Writable(); err != nil {
 		return nil, err
 	}
+	ctx, end := db.begin(ctx, kv.Work{Verb: "Accept"})
+	defer end()
 	ctx, cancel := db.Patient(ctx)
 	defer cancel()
 	if db.losses != nil {
@@ -311,6 +319,8 @@ func (db *DB) Close(ctx context.Context) error {
 		return nil
 	}
 	db.life.close(ctx)
+	ctx, end := db.begin(ctx, kv.Work{Verb: "Close"})
+	defer end()
 	err := db.Flush(ctx)
 	if err == nil {
 		err = db.journal.Close(ctx, db.work.Stats().Waiting > 0)
@@ -353,7 +363,11 @@ func (db *DB) AtFlush(f func(context.Context) error) { db.work.AtFlush(f) }
 // Flush writes what this process has gathered, and returns when all that was to
 // be done after replies is done. What has failed is tried once more. The error
 // says how much still fails and why, or that ctx ended first.
-func (db *DB) Flush(ctx context.Context) error { return db.work.Flush(ctx) }
+func (db *DB) Flush(ctx context.Context) error {
+	ctx, end := db.begin(ctx, kv.Work{Verb: "Flush"})
+	defer end()
+	return db.work.Flush(ctx)
+}
 
 // SideBySide runs works at the same time, each with a context of its own, and
 // returns the first of their errors, in their order. What they ask db for under
@@ -368,7 +382,9 @@ func (db *DB) Flush(ctx context.Context) error { return db.work.Flush(ctx) }
 func (db *DB) SideBySide(ctx context.Context, works ...func(context.Context) error) error {
 	ctx, cancel := db.Patient(ctx)
 	defer cancel()
-	return sides.Run(ctx, db.store, works...)
+	trips, end := db.begin(ctx, kv.Work{Verb: "SideBySide"})
+	defer end()
+	return sides.Run(ctx, trips, db.store, works...)
 }
 
 // Tally returns the counter of that name of a model, the same one at every call.
@@ -395,7 +411,12 @@ func (db *DB) Derived(model, counter string) *Derived {
 }
 
 func (db *DB) tallyBase() tally.Base {
-	return tally.Base{Store: db.store, Atomic: db.atomic, Now: db.now, Work: db.work, Failures: db.failures}
+	return tally.Base{
+		Store: db.store, Atomic: db.atomic, Now: db.now, Work: db.work, Failures: db.failures,
+		Begin: func(ctx context.Context, model, counter string) (context.Context, func()) {
+			return db.begin(ctx, kv.Work{Model: model, Index: counter, Verb: "upkeep"})
+		},
+	}
 }
 
 // deriveds returns all derived counts.

@@ -41,6 +41,8 @@ func (r *Records[T, K]) Each(ctx context.Context, w Walk, f func(*T) error) erro
 	if w.Rate < 0 {
 		return fmt.Errorf("%s.Each: %w: a rate of %d a second", r.m.name, ErrInvalid, w.Rate)
 	}
+	ctx, end := r.m.db.Begin(ctx, "Each")
+	defer end()
 	e := &each[T]{model: r.m, ctx: ctx, Walk: w, give: f, began: time.Now()}
 	err := e.run()
 	if e.refused != nil {

@@ -153,6 +153,8 @@ func (m *model[T]) keepsMore(shape string) bool {
 // processes that have it to end, and then returns an ErrConflict. It reads all keys of
 // the store. After any error, call it again.
 func (db *DB) DropModel(ctx context.Context, name string) error {
+	ctx, end := db.begin(ctx, kv.Work{Model: name, Verb: "DropModel"})
+	defer end()
 	if err := db.Writable(); err != nil {
 		return err
 	}

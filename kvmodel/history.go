@@ -15,6 +15,8 @@ type History[T any, K comparable] struct{ r *Records[T, K] }
 // NewHistory returns the history of r, whose schema says how much of it is kept.
 func NewHistory[T any, K comparable](r *Records[T, K]) *History[T, K] { return &History[T, K]{r} }
 
+func (h *History[T, K]) db() behalf { return behalf{h.r.m.db.DB, h.r.m.name, "History"} }
+
 // Revision is one body of a record.
 type Revision[T any] struct {
 	Rev  int64     // 1, 2, 3, ... for each record
@@ -27,6 +29,8 @@ type Revision[T any] struct {
 // A record that never existed has none. With an ErrCorrupt it returns those that can be
 // read, and come after what is damaged. One trip.
 func (h *History[T, K]) Of(ctx context.Context, id K, n int) ([]Revision[T], error) {
+	ctx, end := h.db().Begin(ctx, "Of")
+	defer end()
 	m, text := h.r.m, h.r.schema.Key.Text(id)
 	rec, log, version, damaged := m.readHistory(ctx, m.db.store, text)
 	if damaged != nil && version == 0 {
@@ -53,6 +57,8 @@ func (h *History[T, K]) Of(ctx context.Context, id K, n int) ([]Revision[T], err
 // deleted now, and returns it. That is a change like any other, with a revision of
 // its own. ErrNotFound if revision rev is not kept.
 func (h *History[T, K]) Restore(ctx context.Context, id K, rev int64) (*T, error) {
+	ctx, end := h.db().Begin(ctx, "Restore")
+	defer end()
 	ctx, cancel := h.r.m.db.Patient(ctx)
 	defer cancel()
 	revisions, err := h.Of(ctx, id, h.r.m.history)

@@ -21,6 +21,8 @@ import (
 // were, including those deleted since; 0 if there was none. One trip if this
 // process made the last. ErrBadOp if ids are not given in order.
 func (r *Records[T, K]) Last(ctx context.Context) (int64, error) {
+	ctx, end := r.m.db.Begin(ctx, "Last")
+	defer end()
 	if r.m.numbers == nil {
 		return 0, fmt.Errorf("%s: %w: its ids are not given in order", r.m.name, kv.ErrBadOp)
 	}
@@ -35,6 +37,8 @@ func (r *Records[T, K]) Last(ctx context.Context) (int64, error) {
 // return an ErrLost. DB.Accept does so for all models. ErrBadOp if ids are not given in
 // order.
 func (r *Records[T, K]) AcceptLoss(ctx context.Context) error {
+	ctx, end := r.m.db.Begin(ctx, "AcceptLoss")
+	defer end()
 	if err := r.m.db.Writable(); err != nil {
 		return r.m.failure("the last number", err)
 	}

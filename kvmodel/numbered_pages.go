@@ -41,6 +41,8 @@ const (
 // short. It takes one more if this process does not know the last number yet. With an
 // ErrCorrupt it returns the records that are not damaged.
 func (d *downward[T]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (Listing[T], error) {
+	ctx, end := d.m.db.Begin(ctx, "Before")
+	defer end()
 	var none Listing[T]
 	if err := CheckPage(d.m.name, n); err != nil {
 		return none, err

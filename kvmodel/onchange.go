@@ -31,6 +31,8 @@ func (r *Records[T, K]) OnChange(f func(context.Context, Change[T, K]) error) {
 		if err != nil {
 			return err
 		}
+		ctx, end := r.m.db.beginAnew(ctx, Work{Model: r.m.name, Verb: "OnChange"})
+		defer end()
 		return f(ctx, Change[T, K]{ID: key, Created: created, Record: rec.Value})
 	})
 	r.m.db.knowsMore()

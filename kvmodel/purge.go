@@ -24,6 +24,8 @@ import (
 // has left before that, records that refer to it, and events are not among that; nor are
 // backups. It reads the ids of the whole model, so it is not for every deletion.
 func (r *Records[T, K]) Purge(ctx context.Context, id K) error {
+	ctx, end := r.m.db.Begin(ctx, "Purge")
+	defer end()
 	text := r.schema.Key.Text(id)
 	if r.schema.Key.Empty(id) {
 		return r.m.failure(text, fmt.Errorf("%w: the id or a part of it is empty", ErrInvalid))

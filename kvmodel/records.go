@@ -114,6 +114,8 @@ func (r *Records[T, K]) text(v *T) string { return r.schema.Key.Text(r.schema.ID
 // Get returns the record with id, or ErrNotFound. If just some of its counters are
 // damaged, it returns the record, in which these are 0, and an ErrCorrupt. One trip.
 func (r *Records[T, K]) Get(ctx context.Context, id K) (*T, error) {
+	ctx, end := r.m.db.Begin(ctx, "Get")
+	defer end()
 	text := r.schema.Key.Text(id)
 	rec, err := r.m.look(ctx, text)
 	switch {
@@ -129,6 +131,8 @@ func (r *Records[T, K]) Get(ctx context.Context, id K) (*T, error) {
 // It returns an error if the store could not be asked for one of them, and with an
 // ErrCorrupt those that are not damaged. One trip.
 func (r *Records[T, K]) GetMulti(ctx context.Context, ids []K) ([]*T, error) {
+	ctx, end := r.m.db.Begin(ctx, "GetMulti")
+	defer end()
 	if len(ids) == 0 {
 		return nil, nil
 	}
@@ -150,6 +154,8 @@ func (r *Records[T, K]) GetMulti(ctx context.Context, ids []K) ([]*T, error) {
 // ErrLost or ErrCorrupt that says how many may be missing.
 func (r *Records[T, K]) All(ctx context.Context) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
+		ctx, end := r.m.db.Begin(ctx, "All")
+		defer end()
 		err := r.m.eachID(ctx, func(ids []string) (live int, err error) {
 			recs, err := r.m.see(ctx, r.m.db.store, ids)
 			if recs == nil {
@@ -216,6 +222,8 @@ func Load[F, T any, K comparable](ctx context.Context, r *Records[T, K], from []
 // Rebuild then drops what the schema says is Gone. It waits up to a minute for processes
 // of a release that still keeps such an index to end, and then returns an ErrConflict.
 func (r *Records[T, K]) Rebuild(ctx context.Context) error {
+	ctx, end := r.m.db.Begin(ctx, "Rebuild")
+	defer end()
 	if err := r.m.writable(ctx); err != nil {
 		return r.m.failure("rebuild", err)
 	}

@@ -23,6 +23,8 @@ const (
 
 // CreateMulti is Create for many records, in no particular order.
 func (r *Records[T, K]) CreateMulti(ctx context.Context, vs []*T) error {
+	ctx, end := r.m.db.Begin(ctx, "CreateMulti")
+	defer end()
 	if r.m.numbers != nil {
 		errs := make([]error, len(vs))
 		for i, v := range vs {
@@ -37,6 +39,8 @@ func (r *Records[T, K]) CreateMulti(ctx context.Context, vs []*T) error {
 
 // PutMulti is Put for many records, in no particular order.
 func (r *Records[T, K]) PutMulti(ctx context.Context, vs []*T) error {
+	ctx, end := r.m.db.Begin(ctx, "PutMulti")
+	defer end()
 	errs := make([]error, len(vs))
 	for i, v := range vs {
 		_, errs[i] = r.giveID(v)
@@ -53,6 +57,8 @@ func (r *Records[T, K]) PutMulti(ctx context.Context, vs []*T) error {
 // UpdateMulti is Update of many records with one f, in no particular order, and returns what
 // they have become, nil where that failed. Several calls of f may run at once.
 func (r *Records[T, K]) UpdateMulti(ctx context.Context, ids []K, f func(*T) error) ([]*T, error) {
+	ctx, end := r.m.db.Begin(ctx, "UpdateMulti")
+	defer end()
 	vs := make([]*T, len(ids))
 	absent := func() (*T, error) { return nil, kv.ErrNotFound }
 	id := func(i int) string { return r.schema.Key.Text(ids[i]) }
@@ -68,6 +74,8 @@ func (r *Records[T, K]) UpdateMulti(ctx context.Context, ids []K, f func(*T) err
 
 // DeleteMulti is Delete of many records, in no particular order.
 func (r *Records[T, K]) DeleteMulti(ctx context.Context, ids []K) error {
+	ctx, end := r.m.db.Begin(ctx, "DeleteMulti")
+	defer end()
 	id := func(i int) string { return r.schema.Key.Text(ids[i]) }
 	return itemErrors(r.m.several(ctx, len(ids), id, func(ctx context.Context, s kv.Store, i int, _ *rest[T]) error {
 		if r.schema.Key.Empty(ids[i]) {

@@ -16,6 +16,8 @@ import (
 // holds one of v's unique values; ErrInvalid. v's id and the fields that the data
 // class fills in are set when Create returns.
 func (r *Records[T, K]) Create(ctx context.Context, v *T) error {
+	ctx, end := r.m.db.Begin(ctx, "Create")
+	defer end()
 	ctx, cancel := r.m.db.Patient(ctx)
 	defer cancel()
 	return r.create(ctx, r.m.db.store, v, nil)
@@ -63,6 +65,8 @@ func (r *Records[T, K]) giveID(v *T) (given bool, err error) {
 // is an ErrConflict. A damaged record is an ErrCorrupt and stays as it is until it is
 // deleted. The other errors are those of Create.
 func (r *Records[T, K]) Put(ctx context.Context, v *T) error {
+	ctx, end := r.m.db.Begin(ctx, "Put")
+	defer end()
 	if _, err := r.giveID(v); err != nil {
 		return err
 	}
@@ -101,12 +105,16 @@ func (r *Records[T, K]) revision(v *T) int64 {
 // that error unchanged. If f changes nothing, nothing is written. ErrNotFound if
 // there is no record. f must not change the id.
 func (r *Records[T, K]) Update(ctx context.Context, id K, f func(*T) error) (*T, error) {
+	ctx, end := r.m.db.Begin(ctx, "Update")
+	defer end()
 	return r.edit(ctx, id, f, func() (*T, error) { return nil, kv.ErrNotFound })
 }
 
 // Upsert is Update, but if there is no record, f gets an empty one with its id, and
 // the record is made.
 func (r *Records[T, K]) Upsert(ctx context.Context, id K, f func(*T) error) (*T, error) {
+	ctx, end := r.m.db.Begin(ctx, "Upsert")
+	defer end()
 	return r.edit(ctx, id, f, func() (*T, error) {
 		v := new(T)
 		r.schema.SetID(v, id)
@@ -182,6 +190,8 @@ func (r *Records[T, K]) Touch(ctx context.Context, id K, until time.Time) error 
 	if r.schema.Key.Empty(id) {
 		return r.m.failure(text, kv.ErrNotFound)
 	}
+	ctx, end := r.m.db.Begin(ctx, "Touch")
+	defer end()
 	ctx, cancel := r.m.db.Patient(ctx)
 	defer cancel()
 	return r.m.inTurn(ctx, text, func(string) error { return r.touch(ctx, text, until) })
@@ -204,6 +214,8 @@ func (r *Records[T, K]) touch(ctx context.Context, id string, until time.Time) e
 //
 // What belongs to the record, by list,with= in its model, is deleted after the reply.
 func (r *Records[T, K]) Delete(ctx context.Context, id K) error {
+	ctx, end := r.m.db.Begin(ctx, "Delete")
+	defer end()
 	if r.schema.Key.Empty(id) {
 		return r.m.failure(r.schema.Key.Text(id), kv.ErrNotFound)
 	}

@@ -19,6 +19,9 @@ type Cost = kv.Cost
 // Trip is one request to the store, for a hook of [Trace] to look at.
 type Trip = kv.Trip
 
+// Work says which verb of which model or index asks for something.
+type Work = kv.Work
+
 // Errors that an app compares with errors.Is; package kv says exactly when each
 // is returned.
 var (

@@ -54,6 +54,8 @@ func (db *DB) knowsMore() {
 
 // look is what a DB does by itself every 15 seconds.
 func (db *DB) look(ctx context.Context) error {
+	ctx, end := db.begin(ctx, kv.Work{Verb: "repair"})
+	defer end()
 	errs := []error{db.Repair(ctx)}
 	for _, m := range db.allModels() {
 		if db.watch.alone {
@@ -74,6 +76,8 @@ func (db *DB) Repair(ctx context.Context) error {
 	if err := db.Writable(); err != nil {
 		return err
 	}
+	ctx, end := db.begin(ctx, kv.Work{Verb: "Repair"})
+	defer end()
 	repaired := db.repairer.Repair(ctx)
 	_, settled := db.settle(ctx)
 	errs := []error{repaired, settled}

@@ -29,7 +29,7 @@ func (m *model[T]) finish(r *rest[T]) {
 		return
 	}
 	since := m.db.now()
-	m.db.work.Large(func(ctx context.Context) error {
+	m.db.work.Large(m.db.upkeep(func(ctx context.Context) error {
 		age := m.db.now().Sub(since)
 		for i, err := range m.afterAll(ctx, r) {
 			if c, p := r.all[i].c, r.all[i].p; err != nil || p.isOverdue(age) {
@@ -39,7 +39,7 @@ func (m *model[T]) finish(r *rest[T]) {
 			}
 		}
 		return nil
-	})
+	}))
 }
 
 // afterAll is A4 of the changes that r is left of. It returns an error for each.

@@ -38,12 +38,16 @@ func boardOf[T any, K comparable, S any](records *kvmodel.Records[T, K], c *core
 // empty cursor. It leaves out records that a keep rejects. Two trips; the first page takes one
 // if the records on it are those that this process has seen there last.
 func (b *Board[T, K, S]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
+	ctx, end := b.host.Begin(ctx, "Page")
+	defer end()
 	return b.page(ctx, cursor, n, keep)
 }
 
 // IDs returns what Page does, as ids alone and unchecked: they may include what a
 // running change or a crash has left behind. One trip.
 func (b *Board[T, K, S]) IDs(ctx context.Context, cursor string, n int) (ids []K, next string, err error) {
+	ctx, end := b.host.Begin(ctx, "IDs")
+	defer end()
 	l, next, _, err := b.members(ctx, cursor, n, keytree.Want{Unverified: true})
 	if err != nil {
 		return nil, "", err
@@ -67,6 +71,8 @@ type Table[T, S any] struct {
 
 // Table returns what Page does, with the ranks of the records, in as many trips.
 func (b *Board[T, K, S]) Table(ctx context.Context, cursor string, n int) (Table[T, S], error) {
+	ctx, end := b.host.Begin(ctx, "Table")
+	defer end()
 	w := b.want(nil)
 	w.Placed = true
 	l, next, prev, err := b.members(ctx, cursor, n, w)
@@ -83,6 +89,8 @@ type Standing[S any] struct {
 // Standing returns where the record with id stands; ErrNotFound if it is not on
 // the board. Two trips.
 func (b *Board[T, K, S]) Standing(ctx context.Context, id K) (Standing[S], error) {
+	ctx, end := b.host.Begin(ctx, "Standing")
+	defer end()
 	r, err := b.open(ctx)
 	if err != nil {
 		return Standing[S]{}, err
@@ -101,6 +109,8 @@ func percentile(st keytree.Standing) float64 {
 // Rank returns the rank of the record with id, from 1; ErrNotFound if it is not
 // on the board. Two trips.
 func (b *Board[T, K, S]) Rank(ctx context.Context, id K) (int, error) {
+	ctx, end := b.host.Begin(ctx, "Rank")
+	defer end()
 	st, err := b.Standing(ctx, id)
 	return st.Rank, err
 }
@@ -109,6 +119,8 @@ func (b *Board[T, K, S]) Rank(ctx context.Context, id K) (int, error) {
 // one with id: 0 for the last one, close to 100 for the first of many.
 // ErrNotFound as for Rank. Two trips.
 func (b *Board[T, K, S]) Percentile(ctx context.Context, id K) (float64, error) {
+	ctx, end := b.host.Begin(ctx, "Percentile")
+	defer end()
 	st, err := b.Standing(ctx, id)
 	return st.Percentile, err
 }
@@ -118,6 +130,8 @@ func (b *Board[T, K, S]) Percentile(ctx context.Context, id K) (float64, error) 
 // if the records are those that this process has seen there last, and as many as the tree is
 // deep in a part that it has not seen.
 func (b *Board[T, K, S]) At(ctx context.Context, rank, n int) ([]Place[T, S], error) {
+	ctx, end := b.host.Begin(ctx, "At")
+	defer end()
 	r, err := b.open(ctx)
 	if err != nil {
 		return nil, err
@@ -129,6 +143,8 @@ func (b *Board[T, K, S]) At(ctx context.Context, rank, n int) ([]Place[T, S], er
 // Numbered returns a page of n records by its number, from 1, and how many pages and
 // records there are, in the trips of At. A page counts as At does.
 func (b *Board[T, K, S]) Numbered(ctx context.Context, page, n int) (kvmodel.Numbered[T], error) {
+	ctx, end := b.host.Begin(ctx, "Numbered")
+	defer end()
 	r, err := b.open(ctx)
 	if err != nil {
 		return kvmodel.Numbered[T]{}, err
@@ -148,6 +164,8 @@ func (b *Board[T, K, S]) Numbered(ctx context.Context, page, n int) (kvmodel.Num
 // there are records with a better score, or with Dense, better scores. Where records with
 // equal scores have ranks of their own, it is that of the first of them. One trip.
 func (b *Board[T, K, S]) RankOf(ctx context.Context, score S) (int, error) {
+	ctx, end := b.host.Begin(ctx, "RankOf")
+	defer end()
 	at, err := b.of.to(score)
 	if err != nil {
 		return 0, b.failure(err)
@@ -162,6 +180,8 @@ func (b *Board[T, K, S]) RankOf(ctx context.Context, score S) (int, error) {
 // Around returns the record with id, up to n before it and up to n after it.
 // ErrNotFound as for Rank. Three trips.
 func (b *Board[T, K, S]) Around(ctx context.Context, id K, n int) ([]Place[T, S], error) {
+	ctx, end := b.host.Begin(ctx, "Around")
+	defer end()
 	r, err := b.open(ctx)
 	if err != nil {
 		return nil, err
@@ -181,7 +201,11 @@ func (b *Board[T, K, S]) places(found keytree.Part) []Place[T, S] {
 }
 
 // Len returns how many records the board holds, as exactly as Rank. One trip.
-func (b *Board[T, K, S]) Len(ctx context.Context) (int, error) { return b.count(ctx) }
+func (b *Board[T, K, S]) Len(ctx context.Context) (int, error) {
+	ctx, end := b.host.Begin(ctx, "Len")
+	defer end()
+	return b.count(ctx)
+}
 
 // Between returns the part of the board with low <= score < high.
 func (b *Board[T, K, S]) Between(low, high S) *Span[T] {

@@ -11,6 +11,8 @@ import (
 // Verify reads the whole board and reports what is wrong with it. Of the records
 // with ids it also reports which are missing. The board may change while it runs.
 func (b *Board[T, K, S]) Verify(ctx context.Context, ids ...K) (Report, error) {
+	ctx, end := b.host.Begin(ctx, "Verify")
+	defer end()
 	return b.reader().verify(ctx, b.texts(ids))
 }
 
@@ -21,6 +23,8 @@ func (b *Board[T, K, S]) texts(ids []K) []string { return kv.Texts(ids, b.key.Te
 // counts exact. A board by a counter also catches up with the counts of the
 // records with ids. A change in progress may have to begin again.
 func (b *Board[T, K, S]) Mend(ctx context.Context, ids ...K) (Report, error) {
+	ctx, end := b.host.Begin(ctx, "Mend")
+	defer end()
 	if err := b.host.DB().Writable(); err != nil {
 		return Report{}, b.failure(err)
 	}
@@ -40,7 +44,11 @@ func (b *Board[T, K, S]) Mend(ctx context.Context, ids ...K) (Report, error) {
 
 // Refresh makes the board's counts, and so its ranks, exact, unless the board
 // changes while it runs. It reads every node.
-func (b *Board[T, K, S]) Refresh(ctx context.Context) error { return b.reader().refresh(ctx) }
+func (b *Board[T, K, S]) Refresh(ctx context.Context) error {
+	ctx, end := b.host.Begin(ctx, "Refresh")
+	defer end()
+	return b.reader().refresh(ctx)
+}
 
 // Rebuild copies the board into new nodes, none of them empty or lost, and adds
 // those of the records with ids that are missing. The board can be read and
@@ -51,6 +59,8 @@ func (b *Board[T, K, S]) Refresh(ctx context.Context) error { return b.reader().
 // change. Rebuild it when Verify counts more than a quarter as many leaves as
 // members.
 func (b *Board[T, K, S]) Rebuild(ctx context.Context, ids ...K) error {
+	ctx, end := b.host.Begin(ctx, "Rebuild")
+	defer end()
 	return b.withAllIfLost(ctx, b.texts(ids), func(ids []string, all bool) error {
 		return b.reader().rebuild(ctx, ids, all)
 	})

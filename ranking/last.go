@@ -25,6 +25,8 @@ import (
 //
 // Last returns ErrInvalid if the board does not count by periods.
 func (b *Board[T, K, S]) Last(ctx context.Context, periods, n int) (places []Place[T, S], off S, err error) {
+	ctx, end := b.host.Begin(ctx, "Last")
+	defer end()
 	if b.per == Forever || b.scored {
 		return nil, off, b.failure(fmt.Errorf("%w: it does not count by periods", kvmodel.ErrInvalid))
 	}

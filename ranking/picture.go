@@ -29,6 +29,8 @@ type Node struct {
 // records with ids, then others level by level, up to limit nodes and at most
 // 1,024. Three trips, and one more for each level that this process has not seen.
 func (b *Board[T, K, S]) Picture(ctx context.Context, limit int, ids ...K) (Picture, error) {
+	ctx, end := b.host.Begin(ctx, "Picture")
+	defer end()
 	nothing := Picture{Leaves: make([]string, len(ids))}
 	r, err := b.open(ctx)
 	if err != nil || r.tree == nil {

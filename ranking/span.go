@@ -16,6 +16,8 @@ type Span[T any] struct {
 // ones for an empty cursor. It leaves out records that a keep rejects. Two trips,
 // and more if this process has not seen that part of the board.
 func (sp *Span[T]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
+	ctx, end := sp.host.Begin(ctx, "Page")
+	defer end()
 	if sp.wrong != nil {
 		return kvmodel.Listing[T]{}, sp.wrong
 	}
@@ -31,6 +33,8 @@ func (sp *Span[T]) Ascending() *Span[T] {
 
 // Count returns how many records the span holds, as exactly as Rank. One trip.
 func (sp *Span[T]) Count(ctx context.Context) (int, error) {
+	ctx, end := sp.host.Begin(ctx, "Count")
+	defer end()
 	if sp.wrong != nil {
 		return 0, sp.wrong
 	}

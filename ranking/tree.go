@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
@@ -15,7 +16,7 @@ import (
 // Tree is a board without records: it ranks any texts, its members, each with
 // one score.
 type Tree[S any] struct {
-	db      *kvmodel.DB
+	db      plug.DB
 	spec    TreeSpec[S]
 	tree    *keytree.Tree
 	own     *keytree.Own
@@ -40,7 +41,8 @@ type Member[S any] struct {
 }
 
 // NewTree returns the tree spec describes, in db.
-func NewTree[S any](db *kvmodel.DB, spec TreeSpec[S]) *Tree[S] {
+func NewTree[S any](in *kvmodel.DB, spec TreeSpec[S]) *Tree[S] {
+	db := in.Named("", spec.Name)
 	t := &Tree[S]{db: db, spec: spec, reports: &reporter{db: db}}
 	own := newOwnTree(db, spec.Of.code, spec.Name)
 	t.tree, t.own = own.Tree, own.own
@@ -55,6 +57,8 @@ func NewTree[S any](db *kvmodel.DB, spec TreeSpec[S]) *Tree[S] {
 // returns ErrInvalid for a score that cannot be ordered. After ErrUnclear, as a
 // store returns it, Set can be called again.
 func (t *Tree[S]) Set(ctx context.Context, id string, score S) error {
+	ctx, end := t.db.Begin(ctx, "Set")
+	defer end()
 	to, err := t.spec.Of.to(score)
 	if err != nil {
 		return t.about(id, err)
@@ -64,12 +68,16 @@ func (t *Tree[S]) Set(ctx context.Context, id string, score S) error {
 
 // Delete removes the member id, if there is one.
 func (t *Tree[S]) Delete(ctx context.Context, id string) error {
+	ctx, end := t.db.Begin(ctx, "Delete")
+	defer end()
 	return t.change(ctx, id, keytree.Out)
 }
 
 // Add adds delta to the score of the member id; a new member starts at 0. Scores
 // must be integers. After ErrUnclear, delta may have been added or not.
 func (t *Tree[S]) Add(ctx context.Context, id string, delta int64) error {
+	ctx, end := t.db.Begin(ctx, "Add")
+	defer end()
 	return t.change(ctx, id, t.plus(delta))
 }
 
@@ -80,6 +88,8 @@ func (t *Tree[S]) Add(ctx context.Context, id string, delta int64) error {
 // does not count, if too much is already waiting. Sampled, one call in I adds I,
 // so a score of c is right to about the square root of c*I.
 func (t *Tree[S]) Hit(ctx context.Context, id string) error {
+	ctx, end := t.db.Begin(ctx, "Hit")
+	defer end()
 	if err := t.db.Writable(); err != nil {
 		return t.about(id, err)
 	}
@@ -103,6 +113,8 @@ func (t *Tree[S]) Hit(ctx context.Context, id string) error {
 // A crash loses nothing that was counted: the next call brings it. Sampled, a
 // score lags by I calls on average, where I is at least a 64th of the count.
 func (t *Tree[S]) Follow(ctx context.Context, id string, count int64) error {
+	ctx, end := t.db.Begin(ctx, "Follow")
+	defer end()
 	if err := t.db.Writable(); err != nil {
 		return t.about(id, err)
 	}

@@ -28,6 +28,8 @@ func (t *Tree[S]) want() keytree.Want { return keytree.Want{Met: t.met} }
 
 // Get returns the score of the member id; ErrNotFound if there is none.
 func (t *Tree[S]) Get(ctx context.Context, id string) (score S, err error) {
+	ctx, end := t.db.Begin(ctx, "Get")
+	defer end()
 	states, err := t.own.States(ctx, t.db.Store(), []string{kv.JoinText(id)})
 	if err == nil {
 		err = states[0].Broken
@@ -45,6 +47,8 @@ func (t *Tree[S]) Get(ctx context.Context, id string) (score S, err error) {
 // an empty cursor, and the cursors of the next and the previous page, empty
 // where there is none. It does not count ranks: they are 0. Two trips.
 func (t *Tree[S]) Page(ctx context.Context, cursor string, n int) (members []Member[S], next, prev string, err error) {
+	ctx, end := t.db.Begin(ctx, "Page")
+	defer end()
 	l, next, prev, err := t.reader().page(ctx, cursor, n, t.want())
 	if err == nil {
 		members, err = t.members(l.Part)
@@ -55,12 +59,16 @@ func (t *Tree[S]) Page(ctx context.Context, cursor string, n int) (members []Mem
 // Rank returns the rank of the member id, from 1; ErrNotFound if there is none.
 // Two trips.
 func (t *Tree[S]) Rank(ctx context.Context, id string) (int, error) {
+	ctx, end := t.db.Begin(ctx, "Rank")
+	defer end()
 	st, err := t.reader().standing(ctx, kv.JoinText(id))
 	return st.Rank, err
 }
 
 // At returns n members from the given rank on; the first rank is 1.
 func (t *Tree[S]) At(ctx context.Context, rank, n int) ([]Member[S], error) {
+	ctx, end := t.db.Begin(ctx, "At")
+	defer end()
 	part, err := t.reader().at(ctx, rank, n, t.want())
 	return t.ranked(part, err)
 }
@@ -68,6 +76,8 @@ func (t *Tree[S]) At(ctx context.Context, rank, n int) ([]Member[S], error) {
 // Around returns the member id, up to n before it and up to n after it.
 // ErrNotFound if there is no such member.
 func (t *Tree[S]) Around(ctx context.Context, id string, n int) ([]Member[S], error) {
+	ctx, end := t.db.Begin(ctx, "Around")
+	defer end()
 	part, err := t.reader().around(ctx, kv.JoinText(id), n, t.want())
 	return t.ranked(part, err)
 }
@@ -105,10 +115,16 @@ func (t *Tree[S]) Ascending() *Tree[S] {
 }
 
 // Len returns how many members there are, as exactly as Rank. One trip.
-func (t *Tree[S]) Len(ctx context.Context) (int, error) { return t.reader().count(ctx) }
+func (t *Tree[S]) Len(ctx context.Context) (int, error) {
+	ctx, end := t.db.Begin(ctx, "Len")
+	defer end()
+	return t.reader().count(ctx)
+}
 
 // Count returns how many members have low <= score < high, as exactly as Rank.
 func (t *Tree[S]) Count(ctx context.Context, low, high S) (int, error) {
+	ctx, end := t.db.Begin(ctx, "Count")
+	defer end()
 	r := t.reader()
 	var err error
 	if r.between, err = t.spec.Of.between(low, high); err != nil {
@@ -119,22 +135,32 @@ func (t *Tree[S]) Count(ctx context.Context, low, high S) (int, error) {
 
 // Verify reads the whole tree and reports what is wrong with it: see Board.
 func (t *Tree[S]) Verify(ctx context.Context, ids ...string) (Report, error) {
+	ctx, end := t.db.Begin(ctx, "Verify")
+	defer end()
 	return t.reader().verify(ctx, textsOf(ids))
 }
 
 // Mend reports what Verify does and repairs it: see Board. If the store has lost a part
 // of the tree, give the ids of all members: those are taken for all there are.
 func (t *Tree[S]) Mend(ctx context.Context, ids ...string) (Report, error) {
+	ctx, end := t.db.Begin(ctx, "Mend")
+	defer end()
 	return t.reader().mend(ctx, textsOf(ids), len(ids) > 0, t.clear)
 }
 
 // Refresh makes the tree's counts, and so its ranks, exact.
-func (t *Tree[S]) Refresh(ctx context.Context) error { return t.reader().refresh(ctx) }
+func (t *Tree[S]) Refresh(ctx context.Context) error {
+	ctx, end := t.db.Begin(ctx, "Refresh")
+	defer end()
+	return t.reader().refresh(ctx)
+}
 
 // Rebuild copies the tree into new nodes, none of them empty or lost: see Board. If the
 // store has lost a part of the tree, give the ids of all members: the tree answers
 // ErrNeedsRebuild until it was rebuilt with some, which are taken for all there are.
 func (t *Tree[S]) Rebuild(ctx context.Context, ids ...string) error {
+	ctx, end := t.db.Begin(ctx, "Rebuild")
+	defer end()
 	return t.reader().rebuild(ctx, textsOf(ids), len(ids) > 0)
 }
 

@@ -44,6 +44,8 @@ func NewValues[T any, K comparable, V any](records *kvmodel.Records[T, K], spec 
 // a keep rejects. n is from 1 to 1000. Two trips; the first page takes one if the values on
 // it are those that this process has seen there last.
 func (v *Values[V]) Page(ctx context.Context, cursor string, n int, keep ...func(*Value[V]) bool) (kvmodel.Listing[Value[V]], error) {
+	ctx, end := v.tree.db.Begin(ctx, "Page")
+	defer end()
 	if err := v.tree.ready(ctx); err != nil {
 		return kvmodel.Listing[Value[V]]{}, err
 	}
@@ -96,12 +98,16 @@ func kept[V any](item *Value[V], keep []func(*Value[V]) bool) bool {
 
 // Has reports whether any record holds value. One trip.
 func (v *Values[V]) Has(ctx context.Context, value V) (bool, error) {
+	ctx, end := v.tree.db.Begin(ctx, "Has")
+	defer end()
 	n, err := v.Count(ctx, value)
 	return n > 0, err
 }
 
 // Count returns how many records hold value. One trip.
 func (v *Values[V]) Count(ctx context.Context, value V) (int64, error) {
+	ctx, end := v.tree.db.Begin(ctx, "Count")
+	defer end()
 	if err := v.tree.ready(ctx); err != nil || v.key.Empty(value) {
 		return 0, err
 	}
@@ -116,6 +122,8 @@ func (v *Values[V]) Count(ctx context.Context, value V) (int64, error) {
 // Len returns how many values there are: exactly up to 8,192, while nothing changes, and a
 // few more or less above. One trip.
 func (v *Values[V]) Len(ctx context.Context) (int, error) {
+	ctx, end := v.tree.db.Begin(ctx, "Len")
+	defer end()
 	if err := v.tree.ready(ctx); err != nil {
 		return 0, err
 	}

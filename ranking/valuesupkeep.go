@@ -9,6 +9,8 @@ import (
 // Verify reads the tree of the values and reports what is wrong with it: see Board. Of these
 // values it also reports which should be there and are missing.
 func (v *Values[V]) Verify(ctx context.Context, values ...V) (Report, error) {
+	ctx, end := v.tree.db.Begin(ctx, "Verify")
+	defer end()
 	return v.tree.reader().verify(ctx, v.texts(values))
 }
 
@@ -20,6 +22,8 @@ func (v *Values[V]) Mend(ctx context.Context, values ...V) (Report, error) {
 	if err := v.tree.db.Writable(); err != nil {
 		return Report{}, v.tree.failure(err)
 	}
+	ctx, end := v.tree.db.Begin(ctx, "Mend")
+	defer end()
 	if err := v.tree.followThere(ctx, v.texts(values)); err != nil {
 		return Report{}, err
 	}
@@ -27,11 +31,17 @@ func (v *Values[V]) Mend(ctx context.Context, values ...V) (Report, error) {
 }
 
 // Refresh makes Len exact, unless values change while it runs. It reads every node.
-func (v *Values[V]) Refresh(ctx context.Context) error { return v.tree.reader().refresh(ctx) }
+func (v *Values[V]) Refresh(ctx context.Context) error {
+	ctx, end := v.tree.db.Begin(ctx, "Refresh")
+	defer end()
+	return v.tree.reader().refresh(ctx)
+}
 
 // Rebuild copies the tree of the values into new nodes, none of them empty: see Board. If the
 // store has lost a part of it, take the Rebuild of the records.
 func (v *Values[V]) Rebuild(ctx context.Context) error {
+	ctx, end := v.tree.db.Begin(ctx, "Rebuild")
+	defer end()
 	return v.tree.reader().rebuild(ctx, nil, false)
 }
 

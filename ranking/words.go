@@ -24,6 +24,8 @@ func (v *Values[V]) Words(ctx context.Context, cursor string, n int, keep ...fun
 	if err != nil {
 		return none, err
 	}
+	ctx, end := v.tree.db.Begin(ctx, "Words")
+	defer end()
 	ctx, cancel := v.tree.db.Patient(ctx)
 	defer cancel()
 	if p.all, err = v.words(ctx); err != nil {
@@ -36,6 +38,8 @@ func (v *Values[V]) Words(ctx context.Context, cursor string, n int, keep ...fun
 // It reads which values there are first, and then the counts of a thousand in each trip.
 func (v *Values[V]) All(ctx context.Context) iter.Seq2[*Value[V], error] {
 	return func(yield func(*Value[V], error) bool) {
+		ctx, end := v.tree.db.Begin(ctx, "All")
+		defer end()
 		words, err := v.words(ctx)
 		for some := range slices.Chunk(words, kvmodel.MaxPage) {
 			var items []*Value[V]

@@ -61,6 +61,8 @@ const (
 
 // Page returns n records, newest first, from the position that cursor stands for.
 func (a *archived[T, M]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
+	ctx, end := a.ring.core.host.Begin(ctx, "Page")
+	defer end()
 	var none kvmodel.Listing[T]
 	if err := kvmodel.CheckPage(a.name(), n); err != nil || a.ring.isEmpty() {
 		return none, err

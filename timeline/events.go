@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -42,7 +43,7 @@ type EventsSpec[T, V any] struct {
 // others about something else have come.
 type Events[T, V any] struct {
 	spec   EventsSpec[T, V]
-	db     *kvmodel.DB
+	db     plug.DB
 	layout layout
 }
 
@@ -54,13 +55,13 @@ func NewEvents[T, V any](db *kvmodel.DB, spec EventsSpec[T, V]) *Events[T, V] {
 		panic(fmt.Sprintf("timeline: events of %s: keep %d for %v", spec.Name, spec.Keep, spec.TTL))
 	}
 	spec.Keep = cmp.Or(spec.Keep, DefaultKeep)
-	e := &Events[T, V]{spec: spec, db: db}
+	e := &Events[T, V]{spec: spec, db: db.Named(spec.Name, "")}
 	base := func(owner string) string { return eventKey.KeyOfText([]string{spec.Name}, owner) }
-	shared := common{db: db, base: base, keep: spec.Keep, ttl: spec.TTL, what: e.what}
+	shared := common{db: e.db, base: base, keep: spec.Keep, ttl: spec.TTL, what: e.what}
 	switch spec.Layout {
 	case Numbered:
 		ring := Shape{Size: spec.Keep, Segment: 1}.shape()
-		p := newProcess(db)
+		p := newProcess(e.db)
 		p.sparing = true
 		e.layout = &numbered{shared, p, ownShapes(ring)}
 	case Packed:
@@ -85,6 +86,8 @@ const pushedAtOnce = 500
 // an owner stay in their order. Each owner stands alone: the error joins an
 // *ItemError for every event that was not added or may not have been.
 func (e *Events[T, V]) Push(ctx context.Context, events ...T) error {
+	ctx, end := e.db.Begin(ctx, "Push")
+	defer end()
 	if err := e.db.Writable(); err != nil {
 		return e.failure(err)
 	}
@@ -163,6 +166,8 @@ func (e *Events[T, V]) pushBatch(ctx context.Context, batches []*batch) (errs []
 // fewer. If some of them are damaged, it returns the others and an ErrCorrupt, until
 // Keep others have come or Clear is called. One trip.
 func (e *Events[T, V]) Latest(ctx context.Context, owner V, n int) ([]T, error) {
+	ctx, end := e.db.Begin(ctx, "Latest")
+	defer end()
 	if n < 1 {
 		return nil, e.failure(fmt.Errorf("%w: the last %d", kvmodel.ErrInvalid, n))
 	}
@@ -182,6 +187,8 @@ func (e *Events[T, V]) Latest(ctx context.Context, owner V, n int) ([]T, error) 
 // Unread returns how many of owner's events came after a time, such as when the owner
 // last looked. It returns at most Keep; then there may have been more. One trip.
 func (e *Events[T, V]) Unread(ctx context.Context, owner V, since time.Time) (int, error) {
+	ctx, end := e.db.Begin(ctx, "Unread")
+	defer end()
 	entries, damage := e.entries(ctx, owner, e.spec.Keep)
 	if damage != nil && !wire.IsCorrupt(damage) {
 		return 0, damage
@@ -211,6 +218,8 @@ func (e *Events[T, V]) entries(ctx context.Context, owner V, n int) ([]entry, er
 
 // Clear removes all events of owner. One trip.
 func (e *Events[T, V]) Clear(ctx context.Context, owner V) error {
+	ctx, end := e.db.Begin(ctx, "Clear")
+	defer end()
 	if err := e.db.Writable(); err != nil {
 		return e.failure(err)
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -44,7 +44,7 @@ type layout interface {
 
 // common is what all layouts have.
 type common struct {
-	db   *kvmodel.DB
+	db   plug.DB
 	base func(owner string) string // what the keys of an owner begin with
 	keep int
 	ttl  time.Duration

@@ -43,6 +43,8 @@ const recordsAtOnce = 512
 // changes nothing. It takes one trip for 128 segments of each ring, and one for 512
 // entries: three for a ring of 1,024 slots, and one more the first time.
 func (r *Ring[T]) Pictures(ctx context.Context) ([]Picture, error) {
+	ctx, end := r.core.host.Begin(ctx, "Pictures")
+	defer end()
 	lanes, err := r.ready(ctx)
 	if err != nil {
 		return nil, err

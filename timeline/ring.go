@@ -94,6 +94,8 @@ func (r *Ring[T]) title() string { return r.core.host.Model() + "." + r.core.spe
 // what the ring has forgotten. Prev leads to newer records and is empty on the newest
 // page. Neither moves when other records are written.
 func (r *Ring[T]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
+	ctx, end := r.core.host.Begin(ctx, "Page")
+	defer end()
 	var none kvmodel.Listing[T]
 	if err := kvmodel.CheckPage(r.title(), n); err != nil || r.isEmpty() {
 		return none, err
@@ -214,6 +216,8 @@ func (r *Ring[T]) openAhead(ctx context.Context, ahead func(int, *reader) int64)
 // after an error. What is damaged is an error at the end.
 func (r *Ring[T]) All(ctx context.Context) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
+		ctx, end := r.core.host.Begin(ctx, "All")
+		defer end()
 		var damage error
 		for cursor := ""; ; {
 			l, err := r.Page(ctx, cursor, 100)

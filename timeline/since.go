@@ -12,6 +12,8 @@ import (
 // moving a record. It is also a cursor: Page returns what is newer than the head, and
 // Since counts it. One trip.
 func (r *Ring[T]) Head(ctx context.Context) (string, error) {
+	ctx, end := r.core.host.Begin(ctx, "Head")
+	defer end()
 	if r.isEmpty() {
 		return "", nil
 	}
@@ -42,6 +44,8 @@ func (r *Ring[T]) Head(ctx context.Context) (string, error) {
 // if those do not reach the cursor, there are more than it returns. One trip if there
 // are none, and otherwise one more for the records.
 func (r *Ring[T]) Since(ctx context.Context, cursor string) (int, error) {
+	ctx, end := r.core.host.Begin(ctx, "Since")
+	defer end()
 	if r.isEmpty() {
 		return 0, nil
 	}
@@ -82,6 +86,8 @@ func (r *Ring[T]) Since(ctx context.Context, cursor string) (int, error) {
 // may be stale. Of several owners or shards, they are the stamps of the oldest and
 // the newest entry. Two trips.
 func (r *Ring[T]) InUse(ctx context.Context) (first, last int64, err error) {
+	ctx, end := r.core.host.Begin(ctx, "InUse")
+	defer end()
 	if r.isEmpty() {
 		return 0, 0, nil
 	}

@@ -139,7 +139,7 @@ func sweepEvents(t *testing.T, layout Layout) {
 					_ = a.trim(context.Background(), s, a.keys("o")[0])
 				}
 			}
-			_ = e.db.Close(context.Background())
+			closeDB(e.db)
 		})
 		sim.Wait()
 		e := openFeet(still{sim.Store()}, layout, keep)
@@ -158,5 +158,5 @@ func (f *footprints) pushSome(e *Events[foot, string], name string) {
 			f.ack(guest)
 		}
 	}
-	_ = e.db.Close(context.Background())
+	closeDB(e.db)
 }

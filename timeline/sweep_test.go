@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -81,9 +82,11 @@ func quietDB(s kv.Store) *kvmodel.DB {
 	return db
 }
 
-func (l *lane) close() {
+func (l *lane) close() { closeDB(l.db) }
+
+func closeDB(db plug.DB) {
 	// The upkeep of a crashed process takes no longer than its sleep.
-	_ = l.db.(*kvmodel.DB).Close(context.Background())
+	_ = db.(interface{ Close(context.Context) error }).Close(context.Background())
 }
 
 // pushSome pushes n entries as one process and checks S3 for each.

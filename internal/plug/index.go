@@ -285,6 +285,10 @@ type Host[T any] interface {
 	// DB returns the database of the model.
 	DB() DB
 
+	// Begin says that a verb of the index begins: what is asked under the context that it
+	// returns is for that verb. The func is to be called when the verb ends.
+	Begin(ctx context.Context, verb string) (context.Context, func())
+
 	// Ends reports whether records of the model can expire.
 	Ends() bool
 
@@ -348,6 +352,9 @@ type Host[T any] interface {
 type DB interface {
 	Store() kv.Store
 	Now() time.Time
+
+	// Begin is that of Host, for a verb of what belongs to no model.
+	Begin(ctx context.Context, verb string) (context.Context, func())
 
 	// Patient returns ctx for a call of several trips. If it has no deadline, it
 	// ends after the store's patience.

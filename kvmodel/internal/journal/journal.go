@@ -30,6 +30,9 @@ type Config struct {
 	Atomic bool // changes put new ids into the enumeration themselves
 	Closed <-chan struct{}
 
+	// Begin says that a tick begins.
+	Begin func(ctx context.Context) (context.Context, func())
+
 	// Failed is called when a tick has failed, which is tried again.
 	Failed func(error)
 

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,7 +13,7 @@ import (
 func TestJournal_LeavesOneWithVeryManyIncompleteSegmentsToRepair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, s, closed := t.Context(), memkv.New(memkv.Options{}), make(chan struct{})
-		j := New(Config{Store: s, Now: time.Now, Closed: closed, Failed: func(err error) { t.Error(err) }, Shapes: func() []string { return nil }})
+		j := New(Config{Store: s, Now: time.Now, Closed: closed, Failed: func(err error) { t.Error(err) }, Shapes: func() []string { return nil }, Begin: unobserved})
 		if err := j.Ready(ctx); err != nil {
 			t.Fatal(err)
 		}
@@ -40,3 +41,5 @@ func TestJournal_LeavesOneWithVeryManyIncompleteSegmentsToRepair(t *testing.T) {
 		synctest.Wait()
 	})
 }
+
+func unobserved(ctx context.Context) (context.Context, func()) { return ctx, func() {} }

@@ -45,9 +45,11 @@ func (j *Journal) loop() {
 		case <-j.now:
 		case <-ticker.C:
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), tickTime)
+		ctx, end := j.Begin(context.Background())
+		ctx, cancel := context.WithTimeout(ctx, tickTime)
 		busy, err := j.doTick(ctx)
 		cancel()
+		end()
 		if err != nil {
 			j.Failed(err)
 		}

@@ -9,8 +9,9 @@ import (
 
 // Run runs works at the same time, each with a context of its own, and returns
 // the first of their errors, in their order. What they ask a [Store] on s for
-// under that context is sent as by [kv.Together]. If a work panics, Run does.
-func Run(ctx context.Context, s kv.Store, works ...func(context.Context) error) error {
+// under that context is sent as by [kv.Together], under the context trips. If a work
+// panics, Run does.
+func Run(ctx, trips context.Context, s kv.Store, works ...func(context.Context) error) error {
 	errs := make([]error, len(works))
 	panics := make([]any, len(works))
 	sides := make([]func(kv.Store) error, len(works))
@@ -21,9 +22,9 @@ func Run(ctx context.Context, s kv.Store, works ...func(context.Context) error) 
 			defer func() { panics[i] = recover() }()
 			errs[i] = work(context.WithValue(ctx, sideKey{}, w))
 		}()
-		sides[i] = func(trip kv.Store) error { return w.serve(ctx, trip) }
+		sides[i] = func(trip kv.Store) error { return w.serve(trips, trip) }
 	}
-	_ = kv.Together(ctx, s, sides...)
+	_ = kv.Together(trips, s, sides...)
 	for i, err := range errs {
 		if panics[i] != nil {
 			panic(panics[i])

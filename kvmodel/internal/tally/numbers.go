@@ -34,6 +34,9 @@ type Base struct {
 	Now    func() time.Time
 	Work   *work.Queue
 
+	// Begin says that work in the background begins for a counter of a model.
+	Begin func(ctx context.Context, model, counter string) (context.Context, func())
+
 	Failures *work.Failures
 }
 
@@ -123,6 +126,8 @@ func (n *numbers) tellSoon(id string, delta, count int64) {
 		return
 	}
 	tell := func(ctx context.Context) error {
+		ctx, end := n.base.Begin(ctx, n.model, n.counter)
+		defer end()
 		n.tell(ctx, id, delta, count)
 		return nil
 	}
@@ -131,6 +136,8 @@ func (n *numbers) tellSoon(id string, delta, count int64) {
 		return
 	}
 	afterwards := func(ctx context.Context) error {
+		ctx, end := n.base.Begin(ctx, n.model, n.counter)
+		defer end()
 		// Transactions come one after another.
 		if err := n.base.Atomic(ctx, func(kv.Store) error { return nil }); err != nil {
 			return err

@@ -1,0 +1,117 @@
+package whole
+
+import (
+	"context"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// observed is what hooks have seen.
+type observed struct {
+	mu     sync.Mutex
+	begun  map[kvmodel.Work]int
+	under  map[kvmodel.Work]int // verbs that have begun and not ended
+	trips  map[kvmodel.Work]int
+	strays []string // trips for nobody, or under another verb than they say
+}
+
+func (o *observed) hooks() kvmodel.Hooks {
+	return kvmodel.Hooks{Verb: o.verb, Trip: o.trip}
+}
+
+type verbKey struct{}
+
+func (o *observed) verb(ctx context.Context, w kvmodel.Work) (context.Context, func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.begun[w]++
+	o.under[w]++
+	return context.WithValue(ctx, verbKey{}, w), func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.under[w]--
+	}
+}
+
+func (o *observed) trip(ctx context.Context, trip kvmodel.Trip) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.trips[trip.For]++
+	if under, _ := ctx.Value(verbKey{}).(kvmodel.Work); trip.For.Verb == "" || under != trip.For {
+		keys := make([]string, len(trip.Ops))
+		for i, op := range trip.Ops {
+			keys[i] = op.Kind.String() + " " + op.Key
+		}
+		o.strays = append(o.strays, trip.For.String()+" under "+under.String()+": "+strings.Join(keys, ", "))
+	}
+}
+
+func TestObserve_EveryTripSaysWhoHasAsked(t *testing.T) {
+	for name, store := range map[string]kv.Store{
+		"with transactions": memkv.New(memkv.Options{}),
+		"without":           &halved{Store: memkv.New(memkv.Options{})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := &observed{begun: map[kvmodel.Work]int{}, under: map[kvmodel.Work]int{}, trips: map[kvmodel.Work]int{}}
+			l, err := Open(store, kvmodel.Observe(o.hooks()))
+			succeed(t, err)
+			w := NewWriter(l, 0, rand.New(rand.NewPCG(1, 1)), new(Diary))
+			for range 400 {
+				w.Step(t.Context())
+			}
+			l.Look(t.Context())
+			if kv.PowersOf(store).Atomic != nil { // Otherwise a Rebuild waits for other processes to end.
+				for _, m := range l.All() {
+					succeed(t, m.Rebuild(t.Context()))
+				}
+			}
+			succeed(t, l.DB.Repair(t.Context()))
+			succeed(t, l.DB.Close(t.Context()))
+			o.check(t)
+		})
+	}
+}
+
+func (o *observed) check(t *testing.T) {
+	t.Helper()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, stray := range o.strays[:min(len(o.strays), 20)] {
+		t.Error("a trip for", stray)
+	}
+	for w, n := range o.under {
+		if n != 0 {
+			t.Errorf("%v has not ended %d times", w, n)
+		}
+	}
+	for w := range o.trips {
+		if o.begun[w] == 0 {
+			t.Errorf("trips for %v, which has not begun", w)
+		}
+	}
+	for _, want := range []kvmodel.Work{
+		{Model: "Work", Verb: "Create"}, {Model: "Work", Verb: "Update"}, {Model: "Work", Index: "BySlug", Verb: "Find"},
+		{Model: "Work", Index: "Views", Verb: "Hit"}, {Model: "Visit", Verb: "Push"}, {Index: "topics", Verb: "Add"},
+		{Index: "scores", Verb: "Set"}, {Model: "Work", Verb: "upkeep"}, {Verb: "Repair"},
+	} {
+		if o.trips[want] == 0 {
+			t.Errorf("no trip for %v", want)
+		}
+	}
+	if n := len(o.trips); n > 250 {
+		t.Errorf("trips for %d works: they should be few", n)
+	}
+}
+
+func succeed(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
