@@ -38,6 +38,7 @@ type DB struct {
 	store   kv.Store
 	atomic  func(context.Context, func(kv.Store) error) error // nil: the store has none
 	losses  kv.Losses                                         // nil: likewise
+	disk    func() kv.Disk                                    // nil: likewise
 	ordered bool                                              // the ops of a trip take effect in their order
 	now     func() time.Time
 	log     *slog.Logger
@@ -153,6 +154,7 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		atomic:   powers.Atomic,
 		losses:   powers.Losses,
 		ordered:  powers.Ordered,
+		disk:     powers.Disk,
 		now:      o.now,
 		log:      o.log,
 		refusal:  powers.ReadOnly,
@@ -270,6 +272,9 @@ type Stats struct {
 	Unbuilt []string      // the indexes known to be ErrNeedsRebuild, each as Model.Index
 	Builds  []Build       // that this DB carries out
 
+	// Disk is what the store is doing if it is in a file of its own; nil: it is not.
+	Disk *kv.Disk
+
 	// Cascades are deletions whose children this DB is still deleting.
 	Cascades []Cascade
 
@@ -288,6 +293,10 @@ func (db *DB) Stats() Stats {
 		Lines: db.journal.OpenLines(), Retries: int(db.lostRaces.Load()), InDoubt: db.inDoubt(),
 		Oldest: db.journal.Oldest(), Away: db.outages.servers(), Unbuilt: db.unbuilt(), Builds: db.running(),
 		Cascades: db.cascades.now(),
+	}
+	if db.disk != nil {
+		disk := db.disk()
+		s.Disk = &disk
 	}
 	if db.losses != nil {
 		s.Lost = len(db.losses.Lost())

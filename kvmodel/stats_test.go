@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -36,6 +38,20 @@ func TestStats_CountWhatWaitsForItsTurn(t *testing.T) {
 			t.Errorf("at the end %+v", got)
 		}
 	})
+}
+
+func TestStats_HaveADiskWhereTheStoreHasOne(t *testing.T) {
+	if d := closing(t, open(t, memkv.New(memkv.Options{}))).Stats().Disk; d != nil {
+		t.Errorf("in memory: want none, got %+v", d)
+	}
+	file, err := boltkv.Open(filepath.Join(t.TempDir(), "a.db"), boltkv.Options{})
+	must(t, err)
+	db := closing(t, open(t, file))
+	_, err = kv.One(t.Context(), db.Store(), kv.OpSet("a", nil))
+	must(t, err)
+	if d := db.Stats().Disk; d == nil || d.Commits == 0 {
+		t.Errorf("in a file: want the commits, got %+v", d)
+	}
 }
 
 func TestStats_SayForHowLongTheOldestChangeIsIncomplete(t *testing.T) {

@@ -112,7 +112,7 @@ type Store struct {
 	commitTree func(*bolt.Tx) error  // tests make it fail
 
 	commits, trips, ops, swept, aside, lost atomic.Uint64
-	slowed                                  atomic.Int64
+	slowed, committing                      atomic.Int64
 	scrubbed                                atomic.Pointer[Scrub]
 
 	followed chan struct{} // closed when Follow has ended; nil if nobody follows; guarded by mu
@@ -131,6 +131,8 @@ type Stats struct {
 	Swept   uint64 // expired items removed
 	Aside   uint64 // items kept in another place, since their page of the file is damaged
 	Lost    uint64 // commits that a crash of the machine had taken when the store was opened
+
+	Committing time.Duration // how long the commits took, until they were synced if they were to be
 
 	Slowed  time.Duration // how long writers were held up since the log filled too fast
 	Unmoved int64         // bytes that are in the log and in memory, and not in the tree yet
@@ -163,7 +165,7 @@ func (s *Store) Close() error { return s.close() }
 
 // Powers returns all the powers there are.
 func (s *Store) Powers() kv.Powers {
-	return kv.Powers{Unless: true, Ordered: true, Alone: true, Atomic: s.atomic, Keys: s.keys}
+	return kv.Powers{Unless: true, Ordered: true, Alone: true, Atomic: s.atomic, Keys: s.keys, Disk: s.onDisk}
 }
 
 // Stats returns the counts so far.
@@ -176,6 +178,8 @@ func (s *Store) Stats() Stats {
 		Aside:   s.aside.Load(),
 		Lost:    s.lost.Load(),
 		Slowed:  time.Duration(s.slowed.Load()),
+
+		Committing: time.Duration(s.committing.Load()),
 	}
 	if err := s.trouble.Load(); err != nil {
 		st.Trouble = *err
@@ -194,6 +198,20 @@ func (s *Store) Stats() Stats {
 		}
 	}
 	return st
+}
+
+// onDisk is the power Disk.
+func (s *Store) onDisk() kv.Disk {
+	st := s.Stats()
+	d := kv.Disk{
+		Commits: st.Commits, Committing: st.Committing, Lost: st.Lost, Unmoved: st.Unmoved,
+		Damaged: st.Scrub.Damaged + st.Scrub.Missing,
+		Trouble: errors.Join(st.Trouble, st.Scrub.Err, st.Shipping.Trouble, st.Shipping.Spoiled),
+	}
+	if !st.Shipping.Shipped.IsZero() {
+		d.Behind = max(0, time.Since(st.Shipping.Shipped))
+	}
+	return d
 }
 
 func writes(ops []kv.Op) bool {

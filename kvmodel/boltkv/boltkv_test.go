@@ -19,7 +19,7 @@ import (
 )
 
 // unmoved leaves out of a comparison of Stats what the mover does in its own time.
-var unmoved = cmpopts.IgnoreFields(boltkv.Stats{}, "Unmoved", "Scrub")
+var unmoved = cmpopts.IgnoreFields(boltkv.Stats{}, "Unmoved", "Scrub", "Committing")
 
 // must returns v, or panics if err is not nil.
 func must[T any](v T, err error) T {
@@ -171,6 +171,18 @@ func TestStore_Do_LoneWriterCommitsEachTripAtOnce(t *testing.T) {
 		if diff := cmp.Diff(want, s.Stats(), unmoved); diff != "" {
 			t.Errorf("Stats after %d trips mismatch (-want +got):\n%s", i+1, diff)
 		}
+	}
+}
+
+func TestStore_Disk_CountsAndTimesCommits(t *testing.T) {
+	s := open(t, boltkv.Options{})
+	began := time.Now()
+	for range 5 {
+		must(kv.One(t.Context(), s, kv.OpSet("a", nil)))
+	}
+	took := time.Since(began)
+	if d := s.Powers().Disk(); d.Commits != 5 || d.Committing <= 0 || d.Committing > took || d.Trouble != nil {
+		t.Errorf("want 5 commits in up to %v and no trouble, got %+v", took, d)
 	}
 }
 

@@ -149,6 +149,7 @@ func (s *Store) commit(changes map[string][]byte) *failure {
 	if fail := s.full(); fail != nil {
 		return fail
 	}
+	began := time.Now()
 	if cap(s.body) > keptRoom {
 		s.body = nil
 	}
@@ -169,6 +170,7 @@ func (s *Store) commit(changes map[string][]byte) *failure {
 	s.mu.Unlock()
 	s.commits.Add(1)
 	s.used = time.Now()
+	s.committing.Add(int64(s.used.Sub(began)))
 	if s.load() >= s.limits.turn {
 		s.note(s.turnLog())
 	}

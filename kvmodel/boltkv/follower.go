@@ -114,7 +114,14 @@ func (r followed) Do(ctx context.Context, ops []kv.Op) error {
 	return c.Do(ctx, ops)
 }
 
-func (r followed) Powers() kv.Powers { return kv.Powers{Unless: true, Ordered: true, Keys: r.keys} }
+func (r followed) Powers() kv.Powers {
+	return kv.Powers{Unless: true, Ordered: true, Keys: r.keys, Disk: r.onDisk}
+}
+
+func (r followed) onDisk() kv.Disk {
+	following := r.f.Following()
+	return kv.Disk{Behind: following.Behind(), Trouble: following.Trouble}
+}
 
 func (r followed) keys(ctx context.Context, begin string, f func([]string) error) error {
 	c, done := r.f.use()

@@ -57,9 +57,23 @@ type Powers struct {
 	// for and when it answers again. hear must be quick, and must not use the store.
 	Outages func(hear func(Outage))
 
+	// Disk, if not nil, says what a store in a file of its own is doing.
+	Disk func() Disk
+
 	// Losses, if not nil, is what the store knows of servers that have lost
 	// their memory.
 	Losses Losses
+}
+
+// Disk is what a store in a file of its own is doing, for a metrics page.
+type Disk struct {
+	Commits    uint64        // since the store was opened
+	Committing time.Duration // how long they took, all together; with it the disk, if the store waits for that
+	Lost       uint64        // commits that a crash of the machine had taken before it was opened
+	Unmoved    int64         // bytes that are committed, and not yet where they are to stay
+	Damaged    uint64        // items that were found damaged or missing when the file was last looked through
+	Behind     time.Duration // by how much what is shipped to a folder, or a copy that follows, is behind
+	Trouble    error         // what has failed in the background and is tried again; nil: nothing
 }
 
 // Outage is a time in which a server of a store refuses, or is asked and says
