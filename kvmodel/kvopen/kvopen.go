@@ -15,13 +15,16 @@
 //	rediskv.Engine
 //	redis://USER:PASSWORD@HOST:PORT/DB     one Redis or Valkey server
 //	redis-cluster://HOST:PORT,HOST:PORT    some nodes of a cluster
+//	redis-sentinel://HOST:PORT/MASTER      the server that sentinels name the master
+//	rediss://, rediss-cluster://, rediss-sentinel://   the same with TLS
 //
 // Package kvopen/all has all engines as one.
 //
 // A missing port means the usual one, and no hosts at all mean this machine.
-// Options follow a question mark, as in bolt:app.db?durability=periodic;
-// docs/stores.md lists them. In a user name or a password, write the bytes % @ ?
-// as in any URL: %25 %40 %3F.
+// Options follow a question mark, as in bolt:app.db?durability=periodic or
+// rediss://HOST?durable=1&ca=ca.pem; docs/stores.md lists them. In a user name or a
+// password, write the bytes % @ ? as in any URL: %25 %40 %3F, and in an option also
+// & + ; as %26 %2B %3B.
 //
 // To configure what a URL cannot express, use a backend's own constructor.
 package kvopen

@@ -27,7 +27,8 @@ func parse(text string, engines []kv.Engine) (s kv.Scheme, rest string, options 
 	}
 	options, err = url.ParseQuery(query)
 	if err != nil {
-		return s, "", nil, fmt.Errorf("%s URL: options: %w", name, err)
+		// The error may show a part of a password.
+		return s, "", nil, fmt.Errorf("%s URL: options: write %% as %%25 and ; as %%3B", name)
 	}
 	return s, rest, options, nil
 }
@@ -43,6 +44,10 @@ var missing = []struct{ backend, scheme, form string }{
 	{"memcachekv", "memcached", "memcached://HOST:PORT,HOST:PORT"},
 	{"rediskv", "redis", "redis://USER:PASSWORD@HOST:PORT/DB"},
 	{"rediskv", "redis-cluster", "redis-cluster://USER:PASSWORD@HOST:PORT,HOST:PORT"},
+	{"rediskv", "redis-sentinel", "redis-sentinel://USER:PASSWORD@HOST:PORT,HOST:PORT/MASTER/DB"},
+	{"rediskv", "rediss", "rediss://USER:PASSWORD@HOST:PORT/DB"},
+	{"rediskv", "rediss-cluster", "rediss-cluster://USER:PASSWORD@HOST:PORT,HOST:PORT"},
+	{"rediskv", "rediss-sentinel", "rediss-sentinel://USER:PASSWORD@HOST:PORT,HOST:PORT/MASTER/DB"},
 }
 
 // find returns the scheme of that name.

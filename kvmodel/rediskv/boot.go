@@ -20,7 +20,7 @@ const bootKey = "ringtree{b}"
 // single server there is one boot item; on a cluster they are spread over the slots,
 // and each stands for the master that has its slot.
 func (s *Store) newMemory() *boot.Memory {
-	keys, names := []string{bootKey}, []string{s.where}
+	keys, names := []string{bootKey}, s.targets()
 	if s.cluster {
 		keys, names = clusterKeys(), nil
 		for i := range keys {

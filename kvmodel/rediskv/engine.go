@@ -3,10 +3,13 @@ package rediskv
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"strconv"
+	"strings"
 
 	"github.com/ringtree/ringtree/internal/storeurl"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -15,64 +18,148 @@ import (
 
 // Engine opens stores on Redis and Valkey from their URLs, for package kvopen.
 var Engine = kv.Engine{
-	{Name: "redis", Form: "redis://USER:PASSWORD@HOST:PORT/DB", Open: openServer},
-	{Name: "redis-cluster", Form: "redis-cluster://USER:PASSWORD@HOST:PORT,HOST:PORT", Open: openCluster},
+	{Name: "redis", Form: "redis://USER:PASSWORD@HOST:PORT/DB", Open: opener(oneServer, false)},
+	{Name: "redis-cluster", Form: "redis-cluster://USER:PASSWORD@HOST:PORT,HOST:PORT", Open: opener(someNodes, false)},
+	{Name: "redis-sentinel", Form: "redis-sentinel://USER:PASSWORD@HOST:PORT,HOST:PORT/MASTER/DB", Open: opener(someSentinels, false)},
+	{Name: "rediss", Form: "rediss://USER:PASSWORD@HOST:PORT/DB", Open: opener(oneServer, true)},
+	{Name: "rediss-cluster", Form: "rediss-cluster://USER:PASSWORD@HOST:PORT,HOST:PORT", Open: opener(someNodes, true)},
+	{Name: "rediss-sentinel", Form: "rediss-sentinel://USER:PASSWORD@HOST:PORT,HOST:PORT/MASTER/DB", Open: opener(someSentinels, true)},
 }
 
-func openServer(ctx context.Context, rest string, options url.Values) (kv.Store, error) {
-	opts, near, path, err := fromURL(rest, options)
-	if err != nil {
-		return nil, err
-	}
-	if len(opts.Addrs) > 1 {
-		return nil, errors.New("it must name one server; a cluster is redis-cluster://HOST:PORT,HOST:PORT")
-	}
-	if path != "" {
-		if opts.DB, err = strconv.Atoi(path); err != nil || opts.DB < 0 {
-			return nil, fmt.Errorf("database %q is not a number from 0", path)
+// kind is what the hosts of a URL are.
+type kind struct {
+	port string // the usual one
+
+	// place says in opts what path, which follows the hosts, names there.
+	place func(opts *Options, path string) error
+}
+
+var (
+	oneServer = kind{"6379", func(opts *Options, path string) (err error) {
+		if len(opts.Addrs) > 1 {
+			return errors.New("it must name one server; a cluster is redis-cluster://HOST:PORT,HOST:PORT")
 		}
+		opts.DB, err = number(path)
+		return err
+	}}
+	someNodes = kind{"6379", func(_ *Options, path string) error {
+		if path != "" {
+			return errors.New("a cluster has no databases: only options may follow the hosts")
+		}
+		return nil
+	}}
+	someSentinels = kind{"26379", func(opts *Options, path string) (err error) {
+		name, db, _ := strings.Cut(path, "/")
+		if opts.Sentinel.Master, err = url.PathUnescape(name); err != nil || name == "" {
+			return errors.New("the name of the master must follow the sentinels: redis-sentinel://HOST:PORT,HOST:PORT/MASTER")
+		}
+		opts.DB, err = number(db)
+		return err
+	}}
+)
+
+// number returns the number of a database, 0 if text is empty.
+func number(text string) (int, error) {
+	if text == "" {
+		return 0, nil
 	}
-	return openNear(ctx, opts, near)
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("database %q is not a number from 0", text)
+	}
+	return n, nil
 }
 
-func openCluster(ctx context.Context, rest string, options url.Values) (kv.Store, error) {
-	opts, near, path, err := fromURL(rest, options)
-	if err != nil {
-		return nil, err
+// opener returns what opens URLs whose hosts are of a kind, with TLS if secure.
+func opener(k kind, secure bool) func(context.Context, string, url.Values) (kv.Store, error) {
+	return func(ctx context.Context, rest string, options url.Values) (kv.Store, error) {
+		opts, near, err := k.options(rest, secure, options)
+		if err != nil {
+			return nil, err
+		}
+		s, err := Open(ctx, opts)
+		if err != nil {
+			return nil, err
+		}
+		return storeurl.Keep(s, near)
 	}
-	if path != "" {
-		return nil, errors.New("a cluster has no databases: only options may follow the hosts")
-	}
-	return openNear(ctx, opts, near)
 }
 
-// openNear opens a store that keeps what it reads as near says.
-func openNear(ctx context.Context, opts Options, near nearkv.Options) (kv.Store, error) {
-	opts.Track = near.Bytes > 0 && near.Age == 0
-	s, err := Open(ctx, opts)
-	if err != nil {
-		return nil, err
-	}
-	return storeurl.Keep(s, near)
-}
-
-// fromURL returns what the URLs of a server and of a cluster have in common, and what
-// follows the hosts.
-func fromURL(rest string, options url.Values) (opts Options, near nearkv.Options, path string, err error) {
+// options returns what a URL says.
+func (k kind) options(rest string, secure bool, options url.Values) (opts Options, near nearkv.Options, err error) {
 	given := storeurl.New(options)
 	opts = Options{
+		Durable:      given.Choice("durable", "0", "1") == 1,
 		Patience:     given.Duration("patience"),
 		WaitReplicas: given.Number("wait-replicas", 0, 100),
 		WaitTimeout:  given.Duration("wait-timeout"),
 	}
 	near = given.Near("SIZE", false)
-	if given.Choice("tls", "off", "on") == 1 {
-		opts.TLS = new(tls.Config)
+	opts.Track = near.Bytes > 0 && near.Age == 0
+	if k.port == someSentinels.port {
+		opts.Sentinel = new(Sentinel)
+		opts.Sentinel.Username, _ = given.Text("sentinel-user", "NAME")
+		opts.Sentinel.Password, _ = given.Text("sentinel-password", "PASSWORD")
 	}
+	on := given.Choice("tls", "off", "on") == 1
+	files := filesOf(given)
 	if err := given.Check(); err != nil {
-		return opts, near, "", err
+		return opts, near, err
 	}
-	a, err := storeurl.ParseAddress(rest, "6379")
+	if secure && options.Get("tls") == "off" {
+		return opts, near, errors.New("tls=off contradicts the two s of its scheme")
+	}
+	if opts.TLS, err = files.config(secure || on); err != nil {
+		return opts, near, err
+	}
+	a, err := storeurl.ParseAddress(rest, k.port)
+	if err != nil {
+		return opts, near, err
+	}
 	opts.Addrs, opts.Username, opts.Password = a.Hosts, a.User, a.Password
-	return opts, near, a.Path, err
+	return opts, near, k.place(&opts, a.Path)
+}
+
+// files are what a URL says about certificates.
+type files struct{ ca, cert, key, name string }
+
+func filesOf(given *storeurl.Options) (f files) {
+	f.ca, _ = given.Text("ca", "FILE")
+	f.cert, _ = given.Text("cert", "FILE")
+	f.key, _ = given.Text("key", "FILE")
+	f.name, _ = given.Text("server-name", "NAME")
+	return f
+}
+
+// config returns how TLS is spoken, nil if it is not.
+func (f files) config(on bool) (*tls.Config, error) {
+	if !on {
+		if f != (files{}) {
+			return nil, errors.New("ca, cert, key and server-name are about TLS: write rediss:// for it")
+		}
+		return nil, nil
+	}
+	config := &tls.Config{ServerName: f.name}
+	if f.ca != "" {
+		text, err := os.ReadFile(f.ca)
+		if err != nil {
+			return nil, fmt.Errorf("option ca: %w", err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(text) {
+			return nil, fmt.Errorf("option ca: %s holds no certificate in PEM", f.ca)
+		}
+	}
+	if f.cert == "" && f.key == "" {
+		return config, nil
+	}
+	if f.cert == "" || f.key == "" {
+		return nil, errors.New("a certificate needs its key: cert=FILE and key=FILE go together")
+	}
+	own, err := tls.LoadX509KeyPair(f.cert, f.key)
+	if err != nil {
+		return nil, fmt.Errorf("options cert and key: %w", err)
+	}
+	config.Certificates = []tls.Certificate{own}
+	return config, nil
 }

@@ -22,12 +22,19 @@
 // then on calls fail at once, too. In the background the store tries to reach it,
 // one try after another, and calls work again when it answers.
 //
+// # Sentinels
+//
+// With [Options].Sentinel each connection is made to the server that most sentinels name
+// the master, and that says so itself. When they name another one, the connections to the
+// old one are closed before one to the new one is used, and its boot item is looked at
+// like that of a server that was restarted.
+//
 // # Caveats
 //
 // Replication is asynchronous: a failover, or the restart of a server that does
 // not write every command to disk, loses acknowledged writes, and nothing here
-// notices as long as some of the data is left. [Options].WaitReplicas makes that
-// rarer.
+// notices as long as some of the data is left. [Options].Durable refuses to open where
+// that can happen.
 //
 // A server that has lost all it held, by FLUSHDB, a restart without its data, or a
 // failover to an empty replica, is noticed: on a server one item, and on a cluster 64,
@@ -48,6 +55,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"strings"
 	"sync"
@@ -64,8 +72,10 @@ import (
 // Options say which server a Store uses, and how. Only Addrs is required.
 type Options struct {
 	// Addrs holds the server's address, host:port, or the addresses of some nodes
-	// of one cluster. One address is enough to find the others.
-	Addrs []string
+	// of one cluster. One address is enough to find the others. With Sentinel they are
+	// those of the sentinels.
+	Addrs    []string
+	Sentinel *Sentinel // nil: there are none
 
 	Username, Password string
 	DB                 int         // on a single server
@@ -85,6 +95,16 @@ type Options struct {
 	WaitReplicas int
 	WaitTimeout  time.Duration
 
+	// Durable makes Open fail unless every server writes each command to disk before it
+	// answers, and drops nothing when it is full; an error says what to set. Where masters
+	// have replicas, WaitReplicas is at least 1. On a cluster and with Sentinel, where a
+	// replica is to take over, each master must have one. What a server does not say of
+	// itself is logged.
+	Durable bool
+
+	// Log gets warnings about servers that may lose data; nil means slog.Default.
+	Log *slog.Logger
+
 	// Track has the servers tell what has changed of what this process has read, for
 	// [github.com/ringtree/ringtree/kvmodel/nearkv]. For that a single server remembers
 	// which keys the process has read near, and each of a cluster which it has read at all.
@@ -96,15 +116,18 @@ type Store struct {
 	opts    Options
 	where   string // the addresses, for error messages
 	client  rueidis.Client
+	line    line
 	servers *contact.Servers
 	cluster bool
-	script  script
-	senders senders
-	changes *changes                    // nil without Track
-	picks   bool                        // with Track: the server tells of what is asked for after CLIENT CACHING YES
-	flights sync.Pool                   // of *flight, for reuse
-	memory  atomic.Pointer[boot.Memory] // nil before Open has connected
-	closed  atomic.Bool
+
+	sentinels *sentinels // nil: there are none
+	script    script
+	senders   senders
+	changes   *changes                    // nil without Track
+	picks     bool                        // with Track: the server tells of what is asked for after CLIENT CACHING YES
+	flights   sync.Pool                   // of *flight, for reuse
+	memory    atomic.Pointer[boot.Memory] // nil before Open has connected
+	closed    atomic.Bool
 
 	// answered is one more than how often the memory had been doubted when a single
 	// server last answered a sender.
@@ -114,7 +137,8 @@ type Store struct {
 var _ kv.Store = (*Store)(nil)
 
 // Open connects to the server or cluster and finds out which it is. It returns an
-// ErrUnavailable if no address answers as Redis does.
+// ErrUnavailable if no address answers as Redis does, and an error that says what to do
+// about servers that refuse commands it needs, or are not as Durable asks for.
 func Open(ctx context.Context, opts Options) (*Store, error) {
 	if err := opts.check(); err != nil {
 		return nil, fmt.Errorf("rediskv: %w", err)
@@ -125,35 +149,64 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if opts.WaitTimeout == 0 {
 		opts.WaitTimeout = time.Second
 	}
-	s := &Store{
-		opts:    opts,
-		where:   strings.Join(opts.Addrs, ","),
-		servers: contact.New(opts.Patience, "PING\r\n", dialer(opts)),
-		script:  newScript(),
-		senders: newSenders(),
+	if opts.Log == nil {
+		opts.Log = slog.Default()
 	}
-	if opts.Track {
-		s.changes = new(changes)
-	}
-	client, err := connect(ctx, s.clientOption())
-	if err == nil && opts.Track && client.Mode() == rueidis.ClientModeStandalone {
-		client.Close()
-		s.picks = true
-		client, err = connect(ctx, s.clientOption())
-	}
-	if errors.Is(err, rueidis.ErrNoCache) {
-		err = errors.New("the server cannot tell what has changed (CLIENT TRACKING of RESP3)")
-	}
+	s := newStore(opts)
+	client, err := s.connect(ctx)
 	if err != nil {
 		s.servers.Close()
 		return nil, fmt.Errorf("rediskv: open %s: %w: %w", s.where, kv.ErrUnavailable, err)
 	}
 	s.client, s.cluster = client, client.Mode() == rueidis.ClientModeCluster
 	s.memory.Store(s.newMemory())
+	if err := s.checkServers(ctx); err != nil {
+		s.Close()
+		return nil, fmt.Errorf("rediskv: open %s: %w", s.where, err)
+	}
 	if s.changes != nil {
 		go s.changes.ticks(s, s.senders.quit)
 	}
+	if s.sentinels != nil {
+		go s.sentinels.watch(s.senders.quit)
+	}
 	return s, nil
+}
+
+// newStore returns a store that is not connected yet.
+func newStore(opts Options) *Store {
+	s := &Store{
+		opts:    opts,
+		where:   strings.Join(opts.Addrs, ","),
+		line:    newLine(opts),
+		script:  newScript(),
+		senders: newSenders(),
+	}
+	dial := s.line.dial
+	if opts.Sentinel != nil {
+		s.where = opts.Sentinel.Master + " of " + s.where
+		s.sentinels = newSentinels(s.line)
+		dial = s.sentinels.dial
+	}
+	s.servers = contact.New(opts.Patience, "PING\r\n", dial)
+	if opts.Track {
+		s.changes = new(changes)
+	}
+	return s
+}
+
+// checkServers returns what stands in the way of using the servers.
+func (s *Store) checkServers(ctx context.Context) error {
+	ctx, cancel := kv.Patient(ctx, s.opts.Patience)
+	defer cancel()
+	if s.opts.Durable {
+		if err := s.makeDurable(ctx); err != nil {
+			return err
+		}
+	} else {
+		s.warn(ctx)
+	}
+	return s.checkCommands(ctx)
 }
 
 func (o Options) check() error {
@@ -165,77 +218,13 @@ func (o Options) check() error {
 			return fmt.Errorf("address %q is not host:port: %w", addr, err)
 		}
 	}
+	if o.Sentinel != nil && (o.Sentinel.Master == "" || strings.ContainsAny(o.Sentinel.Master, " \t\r\n")) {
+		return fmt.Errorf("%q is no name of a master that sentinels can be asked for", o.Sentinel.Master)
+	}
 	if o.DB < 0 || o.Patience < 0 || o.WaitReplicas < 0 || o.WaitTimeout < 0 {
 		return errors.New("DB, Patience, WaitReplicas and WaitTimeout must not be negative")
 	}
 	return nil
-}
-
-// connect returns a client that has reached a server, or an error if there is
-// none or ctx ends first.
-func connect(ctx context.Context, opt rueidis.ClientOption) (rueidis.Client, error) {
-	type connected struct {
-		client rueidis.Client
-		err    error
-	}
-	done := make(chan connected, 1)
-	go func() {
-		client, err := rueidis.NewClient(opt)
-		done <- connected{client, err}
-	}()
-	select {
-	case c := <-done:
-		return c.client, c.err
-	case <-ctx.Done():
-		go func() {
-			if c := <-done; c.err == nil {
-				c.client.Close()
-			}
-		}()
-		return nil, ctx.Err()
-	}
-}
-
-// dialer returns what connects to a server.
-func dialer(opts Options) contact.Dialer {
-	plain := &net.Dialer{Timeout: opts.Patience, KeepAlive: rueidis.DefaultTCPKeepAlive}
-	return func(ctx context.Context, addr string) (net.Conn, error) {
-		if opts.TLS == nil {
-			return plain.DialContext(ctx, "tcp", addr)
-		}
-		secured := tls.Dialer{NetDialer: plain, Config: opts.TLS}
-		return secured.DialContext(ctx, "tcp", addr)
-	}
-}
-
-func (s *Store) clientOption() rueidis.ClientOption {
-	opts := s.opts
-	option := rueidis.ClientOption{
-		InitAddress: opts.Addrs,
-		Username:    opts.Username,
-		Password:    opts.Password,
-		SelectDB:    opts.DB,
-		TLSConfig:   opts.TLS,
-		DialCtxFn:   s.dial,
-		// What is known of the servers ends a silence first.
-		Dialer:           net.Dialer{Timeout: 2 * opts.Patience},
-		ConnWriteTimeout: 2 * opts.Patience,
-		DisableCache:     true,
-		// One connection to a server batches more commands per write than several.
-		PipelineMultiplex: -1,
-		// Store.Do retries, since only it knows what must not be repeated.
-		DisableRetry:  true,
-		ClusterOption: rueidis.ClusterOption{MaxMovedRedirections: 8},
-	}
-	if s.changes != nil {
-		// Not what the client can keep by itself, but what the server says.
-		option.DisableCache, option.ClientTrackingOptions = false, []string{}
-		if s.picks {
-			option.ClientTrackingOptions = []string{"OPTIN"}
-		}
-		option.OnInvalidations = s.changes.hear
-	}
-	return option
 }
 
 // Close closes the connections. Calls under way may fail.

@@ -21,6 +21,17 @@ func Redis(args ...string) (*Process, error) {
 	return startRedis(ports[0], args...)
 }
 
+// RedisTLS starts a redis-server that speaks nothing but TLS, with these files in PEM. A
+// client must show a certificate of the authority ca, unless more args say otherwise.
+func RedisTLS(cert, key, ca string, args ...string) (*Process, error) {
+	ports, err := freePorts(1)
+	if err != nil {
+		return nil, err
+	}
+	secure := []string{"--port", "0", "--tls-port", ports[0], "--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", ca}
+	return startRedis(ports[0], append(secure, args...)...)
+}
+
 func startRedis(port string, args ...string) (*Process, error) {
 	dir, err := os.MkdirTemp("", "ringtree-redis-")
 	if err != nil {

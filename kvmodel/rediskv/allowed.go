@@ -1,0 +1,118 @@
+package rediskv
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A user may be allowed some commands only, and a server may have renamed some. Which
+// ones the store needs and does not get is found out at opening: a server looks at that
+// when it queues the command of a transaction, and this one is never carried out.
+
+// checkCommands returns an error that names the commands the store needs and the server
+// refuses. A user who may not write at all is taken for one who only reads.
+func (s *Store) checkCommands(ctx context.Context) error {
+	addrs, err := s.addresses(ctx)
+	for _, addr := range addrs {
+		if err := s.checkCommandsOf(ctx, addr); !isBroken(err) {
+			return err
+		}
+	}
+	if err != nil {
+		s.opts.Log.Debug("ringtree: no server was asked which commands it refuses", "err", err)
+	}
+	return nil
+}
+
+func (s *Store) checkCommandsOf(ctx context.Context, addr string) error {
+	t, err := s.line.talkTo(ctx, addr, s.opts.Username, s.opts.Password)
+	if err != nil {
+		return err
+	}
+	defer t.conn.Close()
+	_, err = t.ask(ctx, "MULTI")
+	switch {
+	case err == nil:
+		return s.checkQueued(ctx, t)
+	case isRefused(err) && !s.cluster:
+		return refusing([]string{"MULTI"}, err)
+	case isBroken(err):
+		return err
+	}
+	return nil // Nothing can be asked. On a cluster the store does without it.
+}
+
+// checkQueued is checkCommandsOf in a transaction, which it ends.
+func (s *Store) checkQueued(ctx context.Context, t *talk) error {
+	var refused []string
+	var why error
+	for _, command := range append(s.needed(), []string{"DISCARD"}, []string{"EXEC"}) {
+		_, err := t.ask(ctx, command...)
+		if isBroken(err) {
+			return err
+		}
+		if isRefused(err) {
+			refused, why = append(refused, command[0]), cmp.Or(why, err)
+		}
+	}
+	if slices.Contains(refused, "SET") && !slices.Contains(refused, "GET") {
+		s.opts.Log.Warn("ringtree: the server refuses SET, so nothing can be written", "server", s.where, "err", why)
+		return nil
+	}
+	return refusing(refused, why)
+}
+
+// needed returns the commands that the store sends.
+func (s *Store) needed() [][]string {
+	all := [][]string{
+		{"SET", bootKey, "", "NX"},
+		{"GET", bootKey},
+		{"MGET", bootKey},
+		{"DEL", bootKey},
+		{"EVALSHA", s.script.sha, "1", bootKey},
+		{"EVAL", "return 0", "1", bootKey},
+		// These the script calls.
+		{"EXISTS", bootKey},
+		{"STRLEN", bootKey},
+		{"GETRANGE", bootKey, "0", "0"},
+		{"SETRANGE", bootKey, "0", ""},
+		{"APPEND", bootKey, ""},
+	}
+	if s.opts.WaitReplicas > 0 {
+		all = append(all, []string{"WAIT", "0", "0"})
+	}
+	return all
+}
+
+// refusing returns why the store cannot do with a server that refuses these commands.
+func refusing(refused []string, why error) error {
+	if len(refused) == 0 {
+		return nil
+	}
+	hint := ""
+	if strings.Contains(why.Error(), " key") {
+		hint = "; besides its own keys a user needs ringtree{*}"
+	}
+	return fmt.Errorf("the server refuses %s, which the store needs: %w%s", strings.Join(refused, ", "), why, hint)
+}
+
+// isBroken reports whether err is no answer of the server.
+func isBroken(err error) bool {
+	no := refusal("")
+	return err != nil && !errors.As(err, &no)
+}
+
+// isRefused reports whether the server has refused a command for good: it does not know it,
+// or the user may not send it.
+func isRefused(err error) bool {
+	no := refusal("")
+	_ = errors.As(err, &no)
+	// What is said to EXEC stands behind EXECABORT.
+	return slices.ContainsFunc([]string{"NOPERM", "unknown command", "not allowed"}, func(why string) bool {
+		return strings.Contains(string(no), why)
+	})
+}

@@ -1,0 +1,105 @@
+package rediskv
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// connect returns a client that has reached a server.
+func (s *Store) connect(ctx context.Context) (rueidis.Client, error) {
+	client, err := s.newClient(ctx)
+	if err == nil && s.opts.Track && client.Mode() == rueidis.ClientModeStandalone {
+		client.Close()
+		s.picks = true
+		client, err = s.newClient(ctx)
+	}
+	if errors.Is(err, rueidis.ErrNoCache) {
+		err = errors.New("the server cannot tell what has changed (CLIENT TRACKING of RESP3)")
+	}
+	return client, err
+}
+
+// newClient returns a client that has reached a server, or an error if there is
+// none or ctx ends first.
+func (s *Store) newClient(ctx context.Context) (rueidis.Client, error) {
+	type connected struct {
+		client rueidis.Client
+		err    error
+	}
+	done := make(chan connected, 1)
+	go func() {
+		client, err := rueidis.NewClient(s.clientOption())
+		done <- connected{client, err}
+	}()
+	late := time.After(askAfter)
+	for {
+		var err error
+		select {
+		case c := <-done:
+			if c.err != nil {
+				c.err = cmp.Or(s.line.mistaken(ctx), c.err)
+			}
+			return c.client, c.err
+		case <-late:
+			if s.opts.TLS == nil {
+				err = s.line.mistaken(ctx)
+			}
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		if err != nil {
+			go func() {
+				if c := <-done; c.err == nil {
+					c.client.Close()
+				}
+			}()
+			return nil, err
+		}
+	}
+}
+
+func (s *Store) clientOption() rueidis.ClientOption {
+	opts := s.opts
+	option := rueidis.ClientOption{
+		InitAddress: s.targets(),
+		Username:    opts.Username,
+		Password:    opts.Password,
+		SelectDB:    opts.DB,
+		TLSConfig:   opts.TLS,
+		DialCtxFn:   s.dial,
+		// What is known of the servers ends a silence first.
+		Dialer:           net.Dialer{Timeout: 2 * opts.Patience},
+		ConnWriteTimeout: 2 * opts.Patience,
+		DisableCache:     true,
+		// One connection to a server batches more commands per write than several.
+		PipelineMultiplex: -1,
+		// Store.Do retries, since only it knows what must not be repeated.
+		DisableRetry:  true,
+		ClusterOption: rueidis.ClusterOption{MaxMovedRedirections: 8},
+
+		ForceSingleClient: s.sentinels != nil,
+	}
+	if s.changes != nil {
+		// Not what the client can keep by itself, but what the server says.
+		option.DisableCache, option.ClientTrackingOptions = false, []string{}
+		if s.picks {
+			option.ClientTrackingOptions = []string{"OPTIN"}
+		}
+		option.OnInvalidations = s.changes.hear
+	}
+	return option
+}
+
+// targets returns the addresses that the client connects to. Which server has the name of
+// a master is found out where it is dialed.
+func (s *Store) targets() []string {
+	if s.sentinels != nil {
+		return []string{s.sentinels.name}
+	}
+	return s.opts.Addrs
+}

@@ -1,0 +1,175 @@
+package rediskv
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// line connects to servers, with TLS if the options say so.
+type line struct {
+	opts  Options
+	plain *net.Dialer
+}
+
+func newLine(opts Options) line {
+	return line{opts, &net.Dialer{Timeout: opts.Patience, KeepAlive: rueidis.DefaultTCPKeepAlive}}
+}
+
+func (l line) dial(ctx context.Context, addr string) (net.Conn, error) {
+	conn, err := l.plain.DialContext(ctx, "tcp", addr)
+	if err != nil || l.opts.TLS == nil {
+		return conn, err
+	}
+	return l.secure(ctx, conn, addr)
+}
+
+// talkTo connects to a server and logs in there.
+func (l line) talkTo(ctx context.Context, addr, user, password string) (*talk, error) {
+	conn, err := l.dial(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	t := newTalk(conn)
+	if err := t.logIn(ctx, user, password); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// secure makes conn, which leads to addr, a connection with TLS. A server that speaks
+// none may wait for the end of what it takes for a command: it is asked without.
+func (l line) secure(ctx context.Context, raw net.Conn, addr string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.opts.Patience)
+	defer cancel()
+	conn := tls.Client(raw, l.configFor(addr))
+	ended := make(chan error, 1)
+	go func() { ended <- conn.HandshakeContext(ctx) }()
+	var err error
+	select {
+	case err = <-ended:
+	case <-l.answersPlainly(ctx, addr):
+		err = tls.RecordHeaderError{Msg: "the server answers without TLS"}
+	}
+	if err != nil {
+		raw.Close()
+		return nil, l.explain(addr, err)
+	}
+	return conn, nil
+}
+
+// configFor returns how TLS is spoken with addr, whose certificate must be for its name.
+func (l line) configFor(addr string) *tls.Config {
+	config := l.opts.TLS.Clone()
+	if config.ServerName == "" {
+		config.ServerName, _, _ = net.SplitHostPort(addr)
+	}
+	return config
+}
+
+// askAfter is how long a server may be silent before it is asked otherwise, with TLS or
+// without.
+const askAfter = 200 * time.Millisecond
+
+// answersPlainly returns a channel that is closed if the server at addr answers without
+// TLS, before ctx ends.
+func (l line) answersPlainly(ctx context.Context, addr string) <-chan struct{} {
+	answers := make(chan struct{})
+	go func() {
+		if !kv.Sleep(ctx, askAfter) {
+			return
+		}
+		conn, err := l.plain.DialContext(ctx, "tcp", addr)
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		_, err = newTalk(conn).ask(ctx, "PING")
+		if no := refusal(""); err == nil || errors.As(err, &no) {
+			close(answers)
+		}
+	}()
+	return answers
+}
+
+// speaksTLS reports whether the server at addr does, whatever certificates it has or wants.
+func (l line) speaksTLS(ctx context.Context, addr string) bool {
+	raw, err := l.plain.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return false
+	}
+	defer raw.Close()
+	err = tls.Client(raw, &tls.Config{InsecureSkipVerify: true}).HandshakeContext(ctx)
+	return err == nil || isAlert(err)
+}
+
+// isAlert reports whether err is what a server has said by TLS.
+func isAlert(err error) bool { return strings.Contains(err.Error(), "remote error: tls:") }
+
+// mistaken returns an error if a server is connected to without TLS and speaks it, or
+// wants another certificate.
+func (l line) mistaken(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	for _, addr := range l.opts.Addrs {
+		if l.opts.TLS != nil {
+			if err := l.turnedAway(ctx, addr); err != nil {
+				return err
+			}
+		} else if l.speaksTLS(ctx, addr) {
+			return fmt.Errorf("%s speaks TLS: write rediss:// in the URL", addr)
+		}
+	}
+	return nil
+}
+
+// turnedAway returns what the server at addr says against this program's certificate. It
+// may say so after the handshake, and who has sent a command by then does not come to hear
+// it.
+func (l line) turnedAway(ctx context.Context, addr string) error {
+	conn, err := l.dial(ctx, addr)
+	if err != nil {
+		return nil
+	}
+	defer conn.Close()
+	end, _ := ctx.Deadline()
+	_ = conn.SetReadDeadline(end)
+	if _, err := conn.Read(make([]byte, 1)); err != nil && isAlert(err) {
+		return l.explain(addr, err)
+	}
+	return nil
+}
+
+// explain returns err, with which TLS has failed, with what can be done.
+func (l line) explain(addr string, err error) error {
+	var header tls.RecordHeaderError
+	var unknown x509.UnknownAuthorityError
+	var other x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	what := "TLS with " + addr
+	switch {
+	case errors.As(err, &header):
+		what = addr + " speaks no TLS: write redis:// in the URL, or the port at which it does"
+	case errors.As(err, &unknown) && l.opts.TLS.RootCAs != nil:
+		what = "the certificate of " + addr + " is signed by no authority of ca=FILE"
+	case errors.As(err, &unknown):
+		what = "the certificate of " + addr + " is signed by no authority that this machine knows: give the authority's own by ca=FILE"
+	case errors.As(err, &other):
+		what = "the certificate of " + addr + " is for another name: write that one, or give it by server-name=NAME"
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		what = fmt.Sprintf("the certificate of %s is good from %v to %v", addr, invalid.Cert.NotBefore.UTC(), invalid.Cert.NotAfter.UTC())
+	case isAlert(err) && strings.Contains(err.Error(), "certificate"):
+		what = addr + " wants to see a certificate of its own authority: give it by cert=FILE and key=FILE"
+	}
+	return fmt.Errorf("%s: %w", what, err)
+}

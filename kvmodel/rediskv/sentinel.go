@@ -1,0 +1,238 @@
+package rediskv
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Sentinel says which servers the sentinels at [Options].Addrs are to be asked for, and who
+// logs in at them.
+type Sentinel struct {
+	Master             string // the name of the master, as the sentinels have it
+	Username, Password string // at the sentinels; Options has those at the servers
+}
+
+// sentinels lead to the server that is the master of a group. What they keep true: all
+// connections lead to one server, the last one that most sentinels have named, and it has
+// said itself that it is a master.
+type sentinels struct {
+	line line
+	name string
+
+	mu     sync.Mutex // never held during a trip
+	master string     // its address; "" before the first connection
+	held   map[*held]bool
+}
+
+// held is a connection to the master.
+type held struct {
+	net.Conn
+	by *sentinels
+}
+
+func (h *held) Close() error {
+	h.by.mu.Lock()
+	delete(h.by.held, h)
+	h.by.mu.Unlock()
+	return h.Conn.Close()
+}
+
+// askEvery is how often sentinels are asked although nothing seems wrong: a master that
+// was replaced breaks its connections only if it can be reached.
+// Tests ask more often.
+var askEvery = 5 * time.Second
+
+func newSentinels(l line) *sentinels {
+	return &sentinels{line: l, name: l.opts.Sentinel.Master, held: make(map[*held]bool)}
+}
+
+// dial connects to the server that is the master now.
+func (s *sentinels) dial(ctx context.Context, _ string) (net.Conn, error) {
+	ctx, cancel := kv.Patient(ctx, s.line.opts.Patience)
+	defer cancel()
+	addr, err := s.ask(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.turnTo(addr)
+	conn, err := s.line.dial(ctx, addr)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.isMaster(ctx, conn); err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("sentinel names %s as the master of %q: %w", addr, s.name, err)
+	}
+	return s.hold(conn, addr)
+}
+
+// turnTo makes addr the address of the master. If it was another one, the connections to
+// that one are closed.
+func (s *sentinels) turnTo(addr string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.master == addr {
+		return
+	}
+	if s.master != "" {
+		s.line.opts.Log.Warn("ringtree: another server is the master now", "of", s.name, "was", s.master, "is", addr)
+	}
+	s.master = addr
+	for h := range s.held {
+		cutOff(h.Conn)
+	}
+	clear(s.held)
+}
+
+// cutOff closes conn, without a word to the other side, which might take long.
+func cutOff(conn net.Conn) {
+	if secured, ok := conn.(*tls.Conn); ok {
+		conn = secured.NetConn()
+	}
+	_ = conn.Close()
+}
+
+// hold returns conn, which leads to addr, unless another server has become the master.
+func (s *sentinels) hold(conn net.Conn, addr string) (net.Conn, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.master != addr {
+		cutOff(conn)
+		return nil, fmt.Errorf("%s is no longer the master of %q", addr, s.name)
+	}
+	h := &held{conn, s}
+	s.held[h] = true
+	return h, nil
+}
+
+// isMaster returns nil if the server at the other end of conn says that it is a master.
+func (s *sentinels) isMaster(ctx context.Context, conn net.Conn) error {
+	t := newTalk(conn)
+	if err := t.logIn(ctx, s.line.opts.Username, s.line.opts.Password); err != nil {
+		return err
+	}
+	answer, err := t.ask(ctx, "ROLE")
+	if err != nil {
+		return fmt.Errorf("ROLE: %w", err)
+	}
+	if list, _ := answer.([]any); len(list) == 0 || list[0] != "master" {
+		return errors.New("it is a replica")
+	}
+	return conn.SetDeadline(time.Time{})
+}
+
+// named is what a sentinel says: which server is the master, since which epoch.
+type named struct {
+	addr  string
+	epoch int64
+	err   error
+}
+
+// ask asks the sentinels which server is the master, until most of them have answered: fewer
+// may be cut off with a master that was replaced. Of what they say the latest epoch counts.
+func (s *sentinels) ask(ctx context.Context) (string, error) {
+	all := s.line.opts.Addrs
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	answers := make(chan named, len(all))
+	for _, addr := range all {
+		go func() { answers <- s.askOne(ctx, addr) }()
+	}
+	best, good, errs := named{epoch: -1}, 0, []error(nil)
+	for range all {
+		a := <-answers
+		if a.err != nil {
+			errs = append(errs, a.err)
+			continue
+		}
+		if good++; a.epoch > best.epoch {
+			best = a
+		}
+		if good > len(all)/2 {
+			break
+		}
+	}
+	if good <= len(all)/2 {
+		return "", fmt.Errorf("%d of %d sentinels name the master of %q, and most must: %w", good, len(all), s.name, kv.Join(errs...))
+	}
+	return best.addr, nil
+}
+
+// askOne asks the sentinel at addr.
+func (s *sentinels) askOne(ctx context.Context, addr string) named {
+	answer, err := s.askSentinel(ctx, addr, "MASTER")
+	if err != nil {
+		return named{err: fmt.Errorf("sentinel %s: %w", addr, err)}
+	}
+	of := pairs(answer)
+	epoch, err := strconv.ParseInt(of["config-epoch"], 10, 64)
+	if err != nil || of["ip"] == "" {
+		return named{err: fmt.Errorf("sentinel %s: %w", addr, errReply)}
+	}
+	return named{addr: net.JoinHostPort(of["ip"], of["port"]), epoch: epoch}
+}
+
+// askSentinel sends a sentinel a command about the master.
+func (s *sentinels) askSentinel(ctx context.Context, addr, command string) (any, error) {
+	as := s.line.opts.Sentinel
+	t, err := s.line.talkTo(ctx, addr, as.Username, as.Password)
+	if err != nil {
+		return nil, err
+	}
+	defer t.conn.Close()
+	return t.ask(ctx, "SENTINEL", command, s.name)
+}
+
+// servers returns the addresses of the master and of its replicas that are not down, as the
+// first sentinel that answers has them.
+func (s *sentinels) servers(ctx context.Context) ([]string, error) {
+	master, err := s.ask(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var errs []error
+	for _, addr := range s.line.opts.Addrs {
+		answer, err := s.askSentinel(ctx, addr, "REPLICAS")
+		if err != nil {
+			errs = append(errs, fmt.Errorf("sentinel %s: %w", addr, err))
+			continue
+		}
+		all := []string{master}
+		list, _ := answer.([]any)
+		for _, replica := range list {
+			if of := pairs(replica); !slices.Contains(strings.Split(of["flags"], ","), "s_down") {
+				all = append(all, net.JoinHostPort(of["ip"], of["port"]))
+			}
+		}
+		return all, nil
+	}
+	return nil, errors.Join(errs...)
+}
+
+// watch asks the sentinels from time to time, until quit is closed.
+func (s *sentinels) watch(quit <-chan struct{}) {
+	ticker := time.NewTicker(askEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-quit:
+			return
+		case <-ticker.C:
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), askEvery)
+		if addr, err := s.ask(ctx); err == nil {
+			s.turnTo(addr)
+		}
+		cancel()
+	}
+}

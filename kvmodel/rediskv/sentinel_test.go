@@ -1,0 +1,275 @@
+package rediskv
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/proof/servers"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+func ownGroup(t testing.TB, args ...string) *servers.Group {
+	servers.Need(t, "redis-server")
+	g, err := servers.RedisGroup(args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(g.Stop)
+	return g
+}
+
+func through(g *servers.Group) Options {
+	return Options{Addrs: g.Addrs(), Sentinel: &Sentinel{Master: g.Name}}
+}
+
+// inTheEnd carries out op until it succeeds, and returns the result.
+func inTheEnd(t testing.TB, s kv.Store, op kv.Op) kv.Result {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		r := do(t, s, op)
+		if r.Err == nil {
+			return r
+		}
+		if !kv.Failed(r.Err) || time.Now().After(end) {
+			t.Fatalf("%v %s: %v", op.Kind, op.Key, r.Err)
+		}
+	}
+}
+
+func TestSentinel_StoreFollowsTheMaster(t *testing.T) {
+	g := ownGroup(t)
+	log := new(said)
+	opts := through(g)
+	opts.Log = log.log()
+	s := wantOpen(t, opts)
+	if !s.Powers().Ordered {
+		t.Error("behind sentinels is one server, so trips are ordered")
+	}
+	must(t, s, kv.OpSet("k", []byte("1")))
+	if err := g.Failover(); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); !strings.Contains(log.String(), "another server is the master now"); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("no other server was seen to be the master within a minute")
+		}
+		_ = do(t, s, kv.OpGet("k"))
+	}
+	if r := inTheEnd(t, s, kv.OpGet("k")); string(r.Value) != "1" {
+		t.Errorf("after the failover: want 1, got %q", r.Value)
+	}
+	inTheEnd(t, s, kv.OpSet("k", []byte("2")))
+	if text, _ := raw(t, g.Replica.Addr, "GET", "k").ToString(); !strings.HasSuffix(text, "2") {
+		t.Errorf("the new master has %q, want 2", text)
+	}
+	for _, want := range []string{"level=WARN", "of=" + g.Name, "was=" + g.Master.Addr, "is=" + g.Replica.Addr} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("want a log that says %q, got %q", want, log)
+		}
+	}
+}
+
+// What was acknowledged is there after the master has died, and no read says otherwise on
+// the way.
+func TestSentinel_DurableStoreLosesNothingWhenTheMasterDies(t *testing.T) {
+	g := ownGroup(t, keeps...)
+	opts := through(g)
+	opts.Durable = true
+	s := wantOpen(t, opts)
+	if s.opts.WaitReplicas != 1 {
+		t.Errorf("it waits for %d replicas, want 1", s.opts.WaitReplicas)
+	}
+	stored := 0
+	for ; stored < 50; stored++ {
+		must(t, s, kv.OpSet(fmt.Sprint("k", stored), []byte("v")))
+	}
+	g.Master.Kill()
+	for i := range stored {
+		if r := inTheEnd(t, s, kv.OpGet(fmt.Sprint("k", i))); string(r.Value) != "v" {
+			t.Errorf("k%d: want v, got %q", i, r.Value)
+		}
+	}
+	// No replica is left to confirm it.
+	wantErr(t, do(t, s, kv.OpSet("k", nil)).Err, kv.ErrUnclear, errUnconfirmed)
+}
+
+func TestSentinel_EmptyServerThatTakesOverIsALoss(t *testing.T) {
+	a, b := ownServer(t), ownServer(t)
+	of := newFakeSentinels(t, 3)
+	of.say(1, a.Addr, 0, 1, 2)
+	s := wantOpen(t, Options{Addrs: of.addrs, Sentinel: &Sentinel{Master: "main"}})
+	must(t, s, kv.OpSet("k", []byte("v")))
+	askOften(t)
+	of.say(2, b.Addr, 0, 1, 2)
+	go s.sentinels.watch(s.senders.quit)
+	// The old master can still be reached, and would go on answering.
+	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		r := do(t, s, kv.OpGet("k"))
+		if errors.Is(r.Err, kv.ErrLost) {
+			return
+		}
+		if r.Err != nil && !errors.Is(r.Err, kv.ErrUnavailable) || r.Err == nil && string(r.Value) != "v" {
+			t.Fatalf("want v until the loss is known, got %q, %v", r.Value, r.Err)
+		}
+		if time.Now().After(end) {
+			t.Fatal("the loss was not noticed within a minute")
+		}
+	}
+}
+
+func TestSentinel_ReplicaIsNotTakenForAMaster(t *testing.T) {
+	master := ownServer(t, "--repl-diskless-sync-delay", "0")
+	replica := replicaOf(t, master)
+	of := newFakeSentinels(t, 1)
+	of.say(1, replica.Addr, 0)
+	wantOpen(t, Options{Addrs: of.addrs, Sentinel: &Sentinel{Master: "main"}}, `sentinel names `+replica.Addr+` as the master of "main": it is a replica`)
+}
+
+func TestSentinel_MostMustAnswerAndTheLatestCounts(t *testing.T) {
+	old, now := ownServer(t), ownServer(t)
+	of := newFakeSentinels(t, 3)
+	opts := Options{Addrs: of.addrs, Sentinel: &Sentinel{Master: "main"}, Patience: 30 * time.Second}
+	of.say(1, old.Addr, 0)
+	wantOpen(t, opts, `1 of 3 sentinels name the master of "main", and most must`, "ERR No such master")
+	of.say(2, now.Addr, 1)
+	s := wantOpen(t, opts)
+	if s.sentinels.master != now.Addr {
+		t.Errorf("the master is %s, want %s", s.sentinels.master, now.Addr)
+	}
+}
+
+func TestSentinel_UsersOfBothKindsLogIn(t *testing.T) {
+	p := ownServer(t, "--requirepass", "secret-of-servers")
+	of := newFakeSentinels(t, 1)
+	of.password = "secret-of-sentinels"
+	of.say(1, p.Addr, 0)
+	url := "redis-sentinel://:secret-of-servers@" + of.addrs[0] + "/main/2?sentinel-password="
+	wantURL(t, url+"secret-of-sentinels")
+	wantNoURL(t, url+"secret-of-no-one", "WRONGPASS")
+	wantNoURL(t, strings.Replace(url, "servers@", "no-one@", 1)+"secret-of-sentinels", "WRONGPASS")
+	if n, err := databaseSize(t, p.Addr, "secret-of-servers", "2"); n != 1 || err != nil {
+		t.Errorf("want one key in database 2, got %d, %v", n, err)
+	}
+}
+
+func databaseSize(t testing.TB, addr, password, db string) (int64, error) {
+	talk, err := newLine(Options{Patience: time.Minute}).talkTo(context.Background(), addr, "", password)
+	if err != nil {
+		return 0, err
+	}
+	defer talk.conn.Close()
+	if _, err := talk.ask(context.Background(), "SELECT", db); err != nil {
+		return 0, err
+	}
+	answer, err := talk.ask(context.Background(), "DBSIZE")
+	n, _ := answer.(int64)
+	return n - 1, err // The boot item is there, too.
+}
+
+func askOften(t *testing.T) {
+	before := askEvery
+	askEvery = 20 * time.Millisecond
+	t.Cleanup(func() { askEvery = before })
+}
+
+// fakeSentinels say what they are told.
+type fakeSentinels struct {
+	addrs    []string
+	password string // that they want; "": none
+
+	mu     sync.Mutex
+	master []string // by sentinel; "": it knows none
+	epoch  []int
+}
+
+func newFakeSentinels(t testing.TB, n int) *fakeSentinels {
+	f := &fakeSentinels{master: make([]string, n), epoch: make([]int, n)}
+	for i := range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() })
+		f.addrs = append(f.addrs, l.Addr().String())
+		go func() {
+			for {
+				conn, err := l.Accept()
+				if err != nil {
+					return
+				}
+				go f.serve(i, conn)
+			}
+		}()
+	}
+	return f
+}
+
+// say makes some sentinels name a master since an epoch.
+func (f *fakeSentinels) say(epoch int, master string, which ...int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, i := range which {
+		f.master[i], f.epoch[i] = master, epoch
+	}
+}
+
+func (f *fakeSentinels) serve(i int, conn net.Conn) {
+	defer conn.Close()
+	in := bufio.NewReader(conn)
+	known := f.password == ""
+	for {
+		command, err := readCommand(in)
+		if err != nil {
+			return
+		}
+		switch {
+		case command[0] == "AUTH":
+			if known = command[len(command)-1] == f.password; !known {
+				fmt.Fprint(conn, "-WRONGPASS invalid username-password pair or user is disabled.\r\n")
+				continue
+			}
+			fmt.Fprint(conn, "+OK\r\n")
+		case !known:
+			fmt.Fprint(conn, "-NOAUTH Authentication required.\r\n")
+		case len(command) == 3 && command[1] == "MASTER":
+			f.nameMaster(i, conn)
+		default:
+			fmt.Fprint(conn, "*0\r\n")
+		}
+	}
+}
+
+func (f *fakeSentinels) nameMaster(i int, out io.Writer) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.master[i] == "" {
+		fmt.Fprint(out, "-ERR No such master with that name\r\n")
+		return
+	}
+	host, port, _ := net.SplitHostPort(f.master[i])
+	fields := []string{"name", "main", "ip", host, "port", port, "config-epoch", fmt.Sprint(f.epoch[i])}
+	fmt.Fprintf(out, "*%d\r\n", len(fields))
+	for _, field := range fields {
+		fmt.Fprintf(out, "$%d\r\n%s\r\n", len(field), field)
+	}
+}
+
+// readCommand reads a command, which is a list of texts.
+func readCommand(in *bufio.Reader) (command []string, err error) {
+	list, err := (&talk{in: in}).read()
+	if err != nil {
+		return nil, err
+	}
+	for _, part := range list.([]any) {
+		command = append(command, part.(string))
+	}
+	return command, nil
+}

@@ -1,0 +1,181 @@
+package rediskv
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// wanted are the settings of a server that keeps what it has acknowledged, and what it does
+// with any other.
+var wanted = []struct{ name, value, otherwise string }{
+	{"maxmemory-policy", "noeviction", "it drops items that are in use when its memory is full"},
+	{"appendonly", "yes", "a restart loses what it holds"},
+	{"appendfsync", "always", "a crash of its machine loses the last writes"},
+}
+
+// seen is what a server says of itself.
+type seen struct {
+	addr     string
+	values   map[string]string // of the settings in wanted
+	unasked  []string          // commands that it refuses, so that what they would say is not known
+	isMaster bool
+	replicas int // that are connected; -1: not known
+}
+
+// lookAtServer asks the server at addr how it is set up.
+func (s *Store) lookAtServer(ctx context.Context, addr string) (found seen, err error) {
+	found = seen{addr: addr, values: make(map[string]string), isMaster: true, replicas: -1}
+	t, err := s.line.talkTo(ctx, addr, s.opts.Username, s.opts.Password)
+	if err != nil {
+		return found, err
+	}
+	defer t.conn.Close()
+	for _, w := range wanted {
+		answer, err := found.ask(ctx, t, "CONFIG", "GET", w.name)
+		if err != nil {
+			return found, err
+		}
+		if value, there := pairs(answer)[w.name]; there {
+			found.values[w.name] = value
+		}
+	}
+	answer, err := found.ask(ctx, t, "INFO", "replication")
+	if text, there := answer.(string); there {
+		found.isMaster = !strings.Contains(text, "role:slave")
+		found.replicas = strings.Count(text, "state=online")
+	}
+	return found, err
+}
+
+// ask asks what the server may refuse to say.
+func (f *seen) ask(ctx context.Context, t *talk, command ...string) (any, error) {
+	answer, err := t.ask(ctx, command...)
+	if no := refusal(""); errors.As(err, &no) {
+		f.unasked = append(f.unasked, strings.Join(command, " "))
+		return nil, nil
+	}
+	return answer, err
+}
+
+// addresses returns those of the servers that hold the data or may come to: all nodes of a
+// cluster, or the master and the replicas that sentinels know.
+func (s *Store) addresses(ctx context.Context) ([]string, error) {
+	switch {
+	case s.sentinels != nil:
+		return s.sentinels.servers(ctx)
+	case s.cluster:
+		var all []string
+		for addr := range s.client.Nodes() {
+			all = append(all, addr)
+		}
+		slices.Sort(all)
+		return all, nil
+	}
+	return s.opts.Addrs, nil
+}
+
+// lookAtServers asks all servers how they are set up.
+func (s *Store) lookAtServers(ctx context.Context) ([]seen, error) {
+	addrs, err := s.addresses(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all, errs := make([]seen, len(addrs)), make([]error, len(addrs))
+	var wait sync.WaitGroup
+	for i, addr := range addrs {
+		wait.Go(func() {
+			if all[i], errs[i] = s.lookAtServer(ctx, addr); errs[i] != nil {
+				errs[i] = fmt.Errorf("%s: %w", addr, errs[i])
+			}
+		})
+	}
+	wait.Wait()
+	return all, kv.Join(errs...)
+}
+
+// makeDurable makes trips wait for a replica where there are any. The error says which
+// server would lose what it has acknowledged, and why.
+func (s *Store) makeDurable(ctx context.Context) error {
+	all, err := s.lookAtServers(ctx)
+	if err != nil {
+		return fmt.Errorf("durable: the servers must be asked how they are set up: %w", err)
+	}
+	var errs []error
+	for _, found := range all {
+		errs = append(errs, found.faults()...)
+		if found.isMaster {
+			errs = append(errs, s.waitFor(found))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("durable: %w", err)
+	}
+	for _, found := range all {
+		if len(found.unasked) > 0 {
+			s.opts.Log.Warn("ringtree: durable=1 could not be checked: the server does not say how it is set up",
+				"server", found.addr, "refused", found.unasked)
+		}
+	}
+	return nil
+}
+
+// faults returns an error for each setting with which the server would lose data.
+func (f *seen) faults() (errs []error) {
+	for _, w := range wanted {
+		if value, known := f.values[w.name]; known && value != w.value {
+			errs = append(errs, fmt.Errorf("%s of %s is %s, so %s: set it to %s", w.name, f.addr, value, w.otherwise, w.value))
+		}
+	}
+	return errs
+}
+
+// waitFor makes trips wait for a replica, if the master has one. Where a replica is to take
+// over when it fails, it must have one.
+func (s *Store) waitFor(master seen) error {
+	takesOver := s.cluster || s.sentinels != nil
+	switch {
+	case master.replicas < 0 && s.opts.WaitReplicas == 0:
+		return fmt.Errorf("%s refuses INFO, so it is not known whether it has replicas: say how many by wait-replicas", master.addr)
+	case master.replicas < 0:
+		return nil
+	case master.replicas == 0 && takesOver:
+		return fmt.Errorf("%s has no replica that is connected, and what it holds dies with it: connect one", master.addr)
+	case master.replicas < s.opts.WaitReplicas:
+		return fmt.Errorf("%s has %d replicas that are connected, and wait-replicas is %d", master.addr, master.replicas, s.opts.WaitReplicas)
+	case master.replicas > 0:
+		s.opts.WaitReplicas = max(s.opts.WaitReplicas, 1)
+	}
+	return nil
+}
+
+// warnTime bounds what opening takes longer because of warnings.
+const warnTime = time.Second
+
+// warn logs what may lose data that was acknowledged. It is silent where it cannot ask.
+func (s *Store) warn(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, warnTime)
+	defer cancel()
+	all, _ := s.lookAtServers(ctx)
+	var evict, unwaited []string
+	for _, found := range all {
+		if policy := found.values["maxmemory-policy"]; policy != "" && policy != "noeviction" {
+			evict = append(evict, found.addr+" "+policy)
+		}
+		if found.isMaster && found.replicas > 0 && s.opts.WaitReplicas == 0 {
+			unwaited = append(unwaited, found.addr)
+		}
+	}
+	if len(evict) > 0 {
+		s.opts.Log.Warn("ringtree: servers drop items that are in use when their memory is full: set maxmemory-policy to noeviction", "servers", evict)
+	}
+	if len(unwaited) > 0 {
+		s.opts.Log.Warn("ringtree: a failover may lose writes that were acknowledged, since none waits for a replica: set durable=1, or wait-replicas", "servers", unwaited)
+	}
+}

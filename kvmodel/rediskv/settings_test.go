@@ -1,0 +1,254 @@
+package rediskv
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/proof/servers"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// said is what was logged.
+type said struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (s *said) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *said) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+func (s *said) log() *slog.Logger { return slog.New(slog.NewTextHandler(s, nil)) }
+
+// wantOpen opens a store, and wants an error that says all of want; if want is empty, it
+// wants a store, which it returns.
+func wantOpen(t testing.TB, opts Options, want ...string) *Store {
+	t.Helper()
+	s, err := Open(within(t, time.Minute), opts)
+	if len(want) == 0 {
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		return s
+	}
+	if err == nil {
+		s.Close()
+		t.Fatalf("want an error that says %q, got a store", want)
+	}
+	for _, what := range want {
+		if !strings.Contains(err.Error(), what) {
+			t.Errorf("want an error that says %q, got %q", what, err)
+		}
+	}
+	if strings.Contains(err.Error(), "secret") {
+		t.Errorf("the error shows a password: %v", err)
+	}
+	return nil
+}
+
+// replicaOf starts a replica of the server and returns when it has confirmed a write.
+func replicaOf(t testing.TB, master *servers.Process, args ...string) *servers.Process {
+	t.Helper()
+	host, port, _ := net.SplitHostPort(master.Addr)
+	replica := ownServer(t, append([]string{"--replicaof", host + " " + port}, args...)...)
+	ctx, l := within(t, time.Minute), newLine(Options{Patience: time.Minute})
+	talk, err := l.talkTo(ctx, master.Addr, "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer talk.conn.Close()
+	for confirmed := any(int64(0)); confirmed != any(int64(1)); {
+		if _, err = talk.ask(ctx, "SET", "confirmed", ""); err == nil {
+			confirmed, err = talk.ask(ctx, "WAIT", "1", "100")
+		}
+		if err != nil {
+			t.Fatalf("the replica did not connect: %v", err)
+		}
+	}
+	return replica
+}
+
+var keeps = []string{"--appendonly", "yes", "--appendfsync", "always", "--repl-diskless-sync-delay", "0"}
+
+func TestOpen_DurableNamesTheSettingsThatLoseData(t *testing.T) {
+	p := ownServer(t, "--requirepass", "secret", "--maxmemory-policy", "allkeys-lru")
+	wantOpen(t, Options{Addrs: []string{p.Addr}, Password: "secret", Durable: true},
+		"maxmemory-policy of "+p.Addr+" is allkeys-lru, so it drops items that are in use when its memory is full: set it to noeviction",
+		"appendonly of "+p.Addr+" is no, so a restart loses what it holds: set it to yes",
+		"appendfsync of "+p.Addr+" is everysec, so a crash of its machine loses the last writes: set it to always")
+	for _, change := range [][]string{{"maxmemory-policy", "noeviction"}, {"appendonly", "yes"}, {"appendfsync", "always"}} {
+		orderAs(t, p.Addr, "secret", "CONFIG", "SET", change[0], change[1])
+	}
+	s := wantOpen(t, Options{Addrs: []string{p.Addr}, Password: "secret", Durable: true})
+	if n := s.opts.WaitReplicas; n != 0 {
+		t.Errorf("without replicas: it waits for %d", n)
+	}
+	must(t, s, kv.OpSet("k", nil))
+}
+
+func TestOpen_DurableWaitsForAReplicaWhereThereIsOne(t *testing.T) {
+	p := ownServer(t, keeps...)
+	replica := replicaOf(t, p)
+	durable := Options{Addrs: []string{p.Addr}, Durable: true, WaitTimeout: 200 * time.Millisecond}
+	s := wantOpen(t, durable)
+	eventually(t, "a write is confirmed", func() bool { return do(t, s, kv.OpSet("k", []byte("1"))).Err == nil })
+	if text, _ := raw(t, replica.Addr, "GET", "k").ToString(); !strings.HasSuffix(text, "1") {
+		t.Errorf("the replica has %q when the write is acknowledged, want 1", text)
+	}
+	two := durable
+	two.WaitReplicas = 2
+	wantOpen(t, two, p.Addr+" has 1 replicas that are connected, and wait-replicas is 2")
+	replica.Kill()
+	wantErr(t, do(t, s, kv.OpSet("k", []byte("2"))).Err, kv.ErrUnclear, errUnconfirmed)
+}
+
+func TestOpen_DurableClusterIsCheckedNodeByNode(t *testing.T) {
+	var want []string
+	for _, addr := range clusterAddrs(t) {
+		want = append(want, "appendonly of "+addr+" is no", "appendfsync of "+addr+" is everysec")
+	}
+	wantOpen(t, Options{Addrs: clusterAddrs(t)[:1], Durable: true}, want...)
+}
+
+func TestOpen_DurableSaysWhatTheServerDoesNotSay(t *testing.T) {
+	p := ownServer(t, keeps...)
+	raw(t, p.Addr, "ACL", "SETUSER", "app", "on", ">secret", "~*", "+@all", "-config")
+	raw(t, p.Addr, "ACL", "SETUSER", "mute", "on", ">secret", "~*", "+@all", "-config", "-info")
+	log := new(said)
+	opts := Options{Addrs: []string{p.Addr}, Username: "app", Password: "secret", Durable: true, Log: log.log()}
+	wantOpen(t, opts)
+	for _, want := range []string{"durable=1 could not be checked", p.Addr, "CONFIG GET appendonly", "CONFIG GET appendfsync", "CONFIG GET maxmemory-policy"} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("want a log that says %q, got %q", want, log)
+		}
+	}
+	opts.Username = "mute"
+	wantOpen(t, opts, p.Addr+" refuses INFO, so it is not known whether it has replicas: say how many by wait-replicas")
+	opts.WaitReplicas = 1
+	if s := wantOpen(t, opts); s.opts.WaitReplicas != 1 || !strings.Contains(log.String(), "INFO replication") {
+		t.Errorf("it waits for %d, want 1; the log is %q", s.opts.WaitReplicas, log)
+	}
+}
+
+func TestOpen_WarnsOfServersThatLoseData(t *testing.T) {
+	p := ownServer(t, "--repl-diskless-sync-delay", "0")
+	log := new(said)
+	open := func(wait int) string {
+		log.text.Reset()
+		wantOpen(t, Options{Addrs: []string{p.Addr}, WaitReplicas: wait, Log: log.log()}).Close()
+		return log.String()
+	}
+	if got := open(0); got != "" {
+		t.Errorf("of a server alone that drops nothing: got %q", got)
+	}
+	raw(t, p.Addr, "CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
+	if got := open(0); !strings.Contains(got, "level=WARN") || !strings.Contains(got, "set maxmemory-policy to noeviction") || !strings.Contains(got, p.Addr+" allkeys-lru") {
+		t.Errorf("of allkeys-lru: got %q", got)
+	}
+	raw(t, p.Addr, "CONFIG", "SET", "maxmemory-policy", "noeviction")
+	replicaOf(t, p)
+	if got := open(0); !strings.Contains(got, "level=WARN") || !strings.Contains(got, "none waits for a replica: set durable=1") || !strings.Contains(got, p.Addr) {
+		t.Errorf("of a replica that no write waits for: got %q", got)
+	}
+	if got := open(1); got != "" {
+		t.Errorf("with wait-replicas=1: got %q", got)
+	}
+}
+
+// orderAs is raw with a password.
+func orderAs(t testing.TB, addr, password string, command ...string) {
+	t.Helper()
+	l := newLine(Options{Patience: time.Minute})
+	talk, err := l.talkTo(context.Background(), addr, "", password)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer talk.conn.Close()
+	if _, err := talk.ask(context.Background(), command...); err != nil {
+		t.Fatalf("%v: %v", command, err)
+	}
+}
+
+// The replica is cut off some time before the master dies, and takes over.
+func TestOpen_DurableLosesNothingThatWasAcknowledged(t *testing.T) {
+	for _, durable := range []bool{false, true} {
+		master := ownServer(t, keeps...)
+		replica := replicaOf(t, master)
+		s := wantOpen(t, Options{Addrs: []string{master.Addr}, Durable: durable, WaitTimeout: 300 * time.Millisecond, Log: new(said).log()})
+		acknowledged := writeAround(s, func() { order(t, replica.Addr, "REPLICAOF", "NO", "ONE") })
+		master.Kill()
+		lost := absent(t, replica.Addr, acknowledged)
+		t.Logf("durable %v: %d of %d acknowledged writes are lost", durable, lost, len(acknowledged))
+		if durable && lost > 0 {
+			t.Errorf("durable: %d of %d acknowledged writes are lost", lost, len(acknowledged))
+		}
+		if !durable && lost == 0 {
+			t.Error("not durable: nothing was lost, so this shows nothing")
+		}
+	}
+}
+
+// absent returns how many of keys the server does not have.
+func absent(t testing.TB, addr string, keys []string) (n int) {
+	t.Helper()
+	l, ctx := newLine(Options{Patience: time.Minute}), t.Context()
+	talk, err := l.talkTo(ctx, addr, "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer talk.conn.Close()
+	for _, key := range keys {
+		answer, err := talk.ask(ctx, "EXISTS", key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if answer == int64(0) {
+			n++
+		}
+	}
+	return n
+}
+
+// writeAround has 8 writers write until 300 writes are acknowledged, calls event, has each
+// try some more, and returns the keys of what was acknowledged.
+func writeAround(s kv.Store, event func()) (acknowledged []string) {
+	const before, after = 300, 5
+	var mu sync.Mutex
+	var once sync.Once
+	var wait sync.WaitGroup
+	for w := range 8 {
+		wait.Go(func() {
+			for n, left := 0, after; left > 0; n++ {
+				key := fmt.Sprintf("w:%d:%d", w, n)
+				_, err := kv.One(context.Background(), s, kv.OpSet(key, nil))
+				mu.Lock()
+				if err == nil {
+					acknowledged = append(acknowledged, key)
+				}
+				enough := len(acknowledged) >= before
+				mu.Unlock()
+				if enough {
+					once.Do(event)
+					left--
+				}
+			}
+		})
+	}
+	wait.Wait()
+	return acknowledged
+}
