@@ -18,7 +18,7 @@
 //	  memkv       the reference store: the specification of the contract, in memory
 //	  boltkv      the embedded store, the default
 //	  memcachekv  memcached
-//	  rediskv     Redis, Valkey and their clusters
+//	  rediskv     Redis, Valkey, their clusters and sentinels
 //	  nearkv      what a process has read of another store
 //	  kvopen      a database, or a store, from a URL
 //	  kvopen/all  every engine for kvopen
@@ -38,5 +38,6 @@
 //	  optest      how tests show an operation and its answer
 //	codegen       load, resolve, check, emit; codegen/kvgen is the command
 //	bench         a module of its own: the figures this project promises, the comparison with peers
+//	adapters      modules of their own: what a database does, for OpenTelemetry and Prometheus
 //	docs          architecture, key formats, decisions
 package ringtree

@@ -14,8 +14,8 @@ part() { # name command...
 	((status == 0)) || failed+=" $1"
 }
 
-# in_bench runs a command in the module of the figures.
-in_bench() { (cd bench && "$@"); }
+# beside runs a command in each of the other modules.
+beside() { for module in bench adapters/*; do (cd "$module" && "$@") || return; done; }
 
 failed=
 part setup make --no-print-directory setup
@@ -24,7 +24,7 @@ part current make --no-print-directory current
 # Some packages mostly wait, for a server or for the end of a TTL. Those that wait the
 # longest come first.
 part tests go test -p 4 -timeout 30m ./internal/whole ./kvmodel/rediskv ./example-app/apptest ./...
-part bench in_bench go test -timeout 30m ./...
+part beside beside go test -timeout 30m ./...
 
 echo "test: seconds by package and by part, slowest first"
 awk '($1 == "ok" || $1 == "FAIL") && NF > 2 { print $3 + 0, $2 } /^part / { print $3, "part: " $2 }' "$log" |
