@@ -54,7 +54,10 @@ func TestOpen_CopyShowsWhatIsShippedAndIsReadOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	// It takes writes once it has reached the folder.
-	write := func() error { _, err := kv.One(t.Context(), writer.Store(), kv.OpSet("key", []byte("value"))); return err }
+	write := func() error {
+		_, err := kv.One(t.Context(), writer.Store(), kv.OpSet("key", []byte("value")))
+		return err
+	}
 	for err = write(); errors.Is(err, kv.ErrUnavailable); err = write() {
 	}
 	if err != nil {
