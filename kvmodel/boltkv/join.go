@@ -72,7 +72,6 @@ func (sh *shipper) join(ctx context.Context) error {
 		return err
 	}
 	sh.term, sh.piece.Term = terms[own], terms[own].Number
-	sh.note(func(done *Shipping) { done.Known = true })
 	sh.wakeSnapshots()
 	return nil
 }

@@ -118,6 +118,7 @@ func (sh *shipper) shipAll(ctx context.Context) error {
 	if err := sh.look(ctx); err != nil {
 		return err
 	}
+	sh.note(func(done *Shipping) { done.Known = true })
 	for {
 		seen := time.Now()
 		more, err := sh.gather(ctx)

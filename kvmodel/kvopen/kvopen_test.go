@@ -53,7 +53,7 @@ func TestOpen_CopyShowsWhatIsShippedAndIsReadOnly(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// It takes writes once it has reached the folder.
+	// Opening waits for the folder, but not for long.
 	write := func() error {
 		_, err := kv.One(t.Context(), writer.Store(), kv.OpSet("key", []byte("value")))
 		return err
