@@ -2,12 +2,14 @@ package ranking
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -45,8 +47,27 @@ func (c *core[T]) noteLoss(by string, at time.Time) {
 	}
 }
 
+// lookForLoss notes the tree of a board if it has lost a node to which no record has led: one
+// whose records are gone, too. It reads the tree. On a board for each value, nobody knows which
+// values there were.
+func (c *core[T]) lookForLoss(ctx context.Context, s kv.Store) error {
+	if c.many {
+		return nil
+	}
+	now := c.host.DB().Now()
+	err := c.tree("", now).Each(ctx, s, func([]string) error { return nil })
+	if errors.Is(err, kvmodel.ErrNeedsRebuild) {
+		c.losses.note(boardKey{"", c.per.begin(now)})
+		return nil
+	}
+	return c.failure(err)
+}
+
 // Finish rebuilds the trees that have lost a part.
 func (c *core[T]) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
+	if err := c.lookForLoss(ctx, s); err != nil {
+		return err
+	}
 	lost := c.losses.take()
 	if len(lost) == 0 {
 		return nil

@@ -2,6 +2,7 @@ package ranking
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -118,11 +119,15 @@ func (x *valuesIndex[T]) Finish(ctx context.Context, s kv.Store, _ plug.Steps) e
 		}
 	}
 	lost, err := x.tree.HasLost(ctx, s)
-	if err == nil && lost {
-		err = x.tree.Rebuild(ctx, s, met, true)
-	}
-	if err == nil {
+	if err == nil && !lost {
 		err = x.recountOthers(ctx, s, met)
+		lost = errors.Is(err, kvmodel.ErrNeedsRebuild) // A node is lost that no value has led to.
+	}
+	if lost {
+		err = x.tree.Rebuild(ctx, s, met, true)
+		if err == nil {
+			err = x.recountOthers(ctx, s, met)
+		}
 	}
 	return x.failure(err)
 }
