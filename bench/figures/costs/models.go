@@ -138,7 +138,7 @@ type Story struct {
 	Text string
 }
 
-// Visit, Packed and Ringed are events in the three layouts.
+// Visit is an event. Packed and Ringed are the same in the other layouts.
 type Visit struct {
 	_     struct{} `kv:"events,by=Owner,once=Guest,keep=30"`
 	Owner string   `msgpack:"o"`
