@@ -7,10 +7,10 @@ import (
 	"os"
 	"os/exec"
 
+	"github.com/ringtree/ringtree/bench/internal/stores"
 	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
-	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memcachekv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/kvmodel/rediskv"
@@ -122,14 +122,8 @@ func need(program string) error {
 	return nil
 }
 
-// outliving is a store that its users do not close.
-type outliving struct{ kvmodel.Store }
-
-func (o outliving) Powers() kv.Powers { return kv.PowersOf(o.Store) }
-func (outliving) Close() error        { return nil }
-
 // open returns a database in s, as a process of its own would open it. It does
 // not close s.
 func open(s kvmodel.Store, opts ...kvmodel.Option) (*kvmodel.DB, error) {
-	return kvmodel.Open(outliving{s}, append(opts, kvmodel.Log(slog.New(slog.DiscardHandler)))...)
+	return kvmodel.Open(stores.Outliving{Store: s}, append(opts, kvmodel.Log(slog.New(slog.DiscardHandler)))...)
 }

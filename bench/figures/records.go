@@ -14,6 +14,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/ringtree/ringtree/bench/figures/models"
+	"github.com/ringtree/ringtree/bench/internal/stores"
 	"github.com/ringtree/ringtree/internal/whole"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
@@ -195,7 +196,7 @@ func touches(b *bench) error {
 	} {
 		var ops atomic.Int64
 		counted := kvmodel.Trace(memkv.New(memkv.Options{}), func(_ context.Context, trip kvmodel.Trip) { ops.Add(int64(len(trip.Ops))) })
-		l, err := whole.Open(powers{outliving{counted}, on.has})
+		l, err := whole.Open(stores.With{Outliving: stores.Outliving{Store: counted}, Has: on.has})
 		if err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ringtree/ringtree/bench/internal/stores"
 	"github.com/ringtree/ringtree/internal/whole"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -40,7 +41,7 @@ func upkeep(b *bench) error {
 			return err
 		}
 		var sent requests
-		l, err := whole.Open(outliving{kvmodel.Trace(s, sent.count)})
+		l, err := whole.Open(stores.Outliving{Store: kvmodel.Trace(s, sent.count)})
 		if err != nil {
 			return errors.Join(err, s.Close())
 		}

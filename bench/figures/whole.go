@@ -14,10 +14,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ringtree/ringtree/bench/internal/stores"
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/internal/whole"
 	"github.com/ringtree/ringtree/kvmodel"
-	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
 	"github.com/ringtree/ringtree/kvmodel/kvopen/all"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -45,7 +45,7 @@ var wholeFigures = []func(*bench) error{
 // edges, as a count and by the list, right after one is made or deleted.
 func ownWrites(b *bench) error {
 	return b.eachOf([]opener{onMemory, onUnsyncedBolt, onMemcached, onRedis, onCluster}, func(on backend) error {
-		l, err := whole.Open(outliving{on.store})
+		l, err := whole.Open(stores.Outliving{Store: on.store})
 		if err != nil {
 			return err
 		}
@@ -124,22 +124,14 @@ func (o *ownEdges) of(call int) int {
 	return (o.edges - call%edgeTargets + edgeTargets - 1) / edgeTargets
 }
 
-// powers is a store with some of its powers.
-type powers struct {
-	outliving
-	has kv.Powers
-}
-
-func (p powers) Powers() kv.Powers { return p.has }
-
 // wholeTrips reports the trips of every verb before its reply, on a store as
 // memcached and on one as bolt is.
 func wholeTrips(b *bench) error {
 	for i, name := range []string{"as memcached", "as bolt"} {
 		mem := memkv.New(memkv.Options{})
-		store := powers{outliving: outliving{mem}}
+		store := stores.With{Outliving: stores.Outliving{Store: mem}}
 		if i == 1 {
-			store.has = mem.Powers()
+			store.Has = mem.Powers()
 		}
 		l, err := whole.Open(store)
 		if err != nil {
@@ -303,7 +295,7 @@ var wholeVerbs = []wholeVerb{
 func firstCounts(b *bench) error {
 	members, clients := b.size(10_000), 32
 	count := func(batches []int) (time.Duration, error) {
-		store := powers{outliving: outliving{memkv.New(memkv.Options{})}}
+		store := stores.With{Outliving: stores.Outliving{Store: memkv.New(memkv.Options{})}}
 		db, err := open(store)
 		if err != nil {
 			return 0, err
@@ -380,7 +372,7 @@ func setOfThousand(b *bench) error {
 // latestOfRing reports how many keys the last event of an owner takes in a ring of
 // keys, in a process that knows the ring and in one that does not.
 func latestOfRing(b *bench) error {
-	store := powers{outliving: outliving{memkv.New(memkv.Options{})}}
+	store := stores.With{Outliving: stores.Outliving{Store: memkv.New(memkv.Options{})}}
 	shots := func() (*kvmodel.DB, *timeline.Events[whole.Shot, string], error) {
 		db, err := open(store)
 		if err != nil {

@@ -21,7 +21,7 @@ func MeasureApp(ctx context.Context) (rows []AppRow, err error) {
 	for k, kind := range kinds {
 		clock := new(tour.Clock)
 		mem := memkv.New(memkv.Options{Now: clock.Now})
-		db, err := kvmodel.Open(tour.Committing{Store: simulated{mem, kind.powers(mem.Powers())}}, kvmodel.Clock(clock.Now))
+		db, err := kvmodel.Open(tour.Committing{Store: kind.of(mem)}, kvmodel.Clock(clock.Now))
 		if err != nil {
 			return nil, err
 		}

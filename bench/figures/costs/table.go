@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ringtree/ringtree/examples/conduit/tour"
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
@@ -27,10 +28,6 @@ type row struct {
 	do     func(context.Context, *world) error
 	want   error
 }
-
-// seconds is longer than a process keeps a record for an update that may follow, and less
-// than it keeps what it knows of an index.
-const seconds = 2 * time.Second
 
 // definitionsLast is longer than a process goes by the definition of a board.
 const definitionsLast = 6 * time.Second
@@ -67,7 +64,7 @@ func Measure(ctx context.Context) ([]Table, error) {
 func (s section) measure(ctx context.Context) (Table, error) {
 	t := Table{Title: s.title, Text: s.text, Rows: make([]Row, len(s.rows))}
 	for k, kind := range kinds {
-		w, err := newWorld(ctx, kind.powers)
+		w, err := newWorld(ctx, kind)
 		if err == nil && s.fill != nil {
 			err = s.fill(w)
 		}
@@ -102,7 +99,7 @@ func (w *world) cost(r row) (kvmodel.Cost, error) {
 	if err := w.db.Flush(w.ctx); err != nil {
 		return kvmodel.Cost{}, err
 	}
-	w.clock.pass(cmp.Or(r.wait, seconds))
+	w.clock.pass(cmp.Or(r.wait, tour.Seconds))
 	ctx, meter := kvmodel.Metered(w.ctx)
 	if err := r.do(ctx, w); !errors.Is(err, r.want) {
 		return kvmodel.Cost{}, fmt.Errorf("it returns %v, want %v", err, r.want)

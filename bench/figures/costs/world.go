@@ -3,12 +3,12 @@ package costs
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/ringtree/ringtree/bench/internal/stores"
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -22,25 +22,25 @@ const (
 	OnMemcached
 )
 
-// kinds are the stores that are simulated, in memory: each can do what one of its kind can.
-var kinds = []struct {
+// kind is a kind of stores.
+type kind struct {
 	name   string
 	powers func(kv.Powers) kv.Powers
-}{
+}
+
+// kinds are the stores that are simulated, in memory: each can do what one of its kind can.
+var kinds = []kind{
 	{"file", func(all kv.Powers) kv.Powers { return all }},
 	{"Redis", func(all kv.Powers) kv.Powers { return kv.Powers{Unless: true, Ordered: true, Keys: all.Keys} }},
 	{"memcached", func(all kv.Powers) kv.Powers { return kv.Powers{Keys: all.Keys} }},
 }
 
-// simulated is a store with the powers of another kind.
-type simulated struct {
-	kvmodel.Store
-	powers kv.Powers
+// of returns mem as a store of the kind.
+func (k kind) of(mem *memkv.Store) kvmodel.Store {
+	return stores.With{Outliving: stores.Outliving{Store: mem}, Has: k.powers(mem.Powers())}
 }
 
-func (s simulated) Powers() kv.Powers { return s.powers }
-
-// clock stands still until time passes.
+// clock stands still until time passes, also while thousands of records are made.
 type clock struct{ ms atomic.Int64 }
 
 func (c *clock) Now() time.Time { return time.UnixMilli(1_800_000_000_000 + c.ms.Load()) }
@@ -61,16 +61,15 @@ type world struct {
 	browser *browser
 }
 
-func newWorld(ctx context.Context, powers func(kv.Powers) kv.Powers) (*world, error) {
+func newWorld(ctx context.Context, on kind) (*world, error) {
 	w := &world{ctx: ctx, clock: new(clock)}
-	mem := memkv.New(memkv.Options{Now: w.clock.Now})
-	w.store = simulated{mem, powers(mem.Powers())}
+	w.store = on.of(memkv.New(memkv.Options{Now: w.clock.Now}))
 	return w, w.open()
 }
 
 // open makes w a process that knows nothing of the store yet.
 func (w *world) open() (err error) {
-	w.db, err = kvmodel.Open(lasting{w.store}, kvmodel.Clock(w.clock.Now), kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil))))
+	w.db, err = kvmodel.Open(w.store, kvmodel.Clock(w.clock.Now), kvmodel.Log(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		return err
 	}
@@ -78,12 +77,6 @@ func (w *world) open() (err error) {
 	w.set = index.NewSets(w.db, "followers", kvmodel.StringKey[string](), kvmodel.StringKey[string]()).Of("topic")
 	return nil
 }
-
-// lasting is a store that is there after a DB on it was closed.
-type lasting struct{ kvmodel.Store }
-
-func (l lasting) Powers() kv.Powers { return kv.PowersOf(l.Store) }
-func (lasting) Close() error        { return nil }
 
 // restart makes w another process, after the one it was has ended.
 func (w *world) restart() error {

@@ -47,15 +47,15 @@ func Measure(ctx context.Context, call Call, db *kvmodel.DB, clock *Clock) (c Co
 		return meter.Cost()
 	}
 	c.Later = once(true, time.Minute)
-	c.Again = once(!call.Reads, seconds)
+	c.Again = once(!call.Reads, Seconds)
 	c.Commits = commits
-	c.New = once(true, seconds)
+	c.New = once(true, Seconds)
 	return c, err
 }
 
-// seconds is longer than a process keeps a record for an update that may follow, and less
+// Seconds is longer than a process keeps a record for an update that may follow, and less
 // than it keeps what it knows of a board.
-const seconds = 2 * time.Second
+const Seconds = 2 * time.Second
 
 type commitsKey struct{}
 
