@@ -63,7 +63,7 @@ func NewLists[T any, K comparable, V any](records *kvmodel.Records[T, K], spec k
 		l.derived, l.says = o.derived(records.DB(), records.ModelName(), spec.Name), o.says
 	}
 	l.host = records.Plug(l)
-	l.logs = newLogs(records.DB(), l.host.DB(), o)
+	l.logs = newLogs(l.host.DB(), o)
 	l.logs.Key = func(place string) string {
 		return listKey.KeyOfText([]string{l.host.Model(), spec.Name}, place)
 	}
@@ -81,8 +81,8 @@ func optionsOf(opts []ListOption) (o listOptions) {
 	return o
 }
 
-func newLogs(db *kvmodel.DB, named plug.DB, o listOptions) *memberlog.Logs {
-	return &memberlog.Logs{Hot: o.hot, Store: db.Store(), Now: db.Now, Soon: named.Soon, Limits: memberlog.DefaultLimits}
+func newLogs(db plug.DB, o listOptions) *memberlog.Logs {
+	return &memberlog.Logs{Hot: o.hot, Store: db.Store(), Now: db.Now, Soon: db.Soon, Limits: memberlog.DefaultLimits}
 }
 
 // Spec returns what the lists were made with.

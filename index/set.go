@@ -31,7 +31,7 @@ var setKey = kv.NewClass("s", 2) // name, value text
 // NewSets returns the sets with this name in db.
 func NewSets[V any, K comparable](db *kvmodel.DB, name string, values kvmodel.KeyOf[V], ids kvmodel.KeyOf[K], opts ...ListOption) *Sets[V, K] {
 	s := &Sets[V, K]{name: name, values: values, ids: ids, db: db.Named("", name)}
-	s.logs = newLogs(db, s.db, optionsOf(opts))
+	s.logs = newLogs(s.db, optionsOf(opts))
 	s.logs.Key = func(place string) string { return setKey.KeyOfText([]string{name}, place) }
 	return s
 }

@@ -30,11 +30,12 @@ type host[T any] struct {
 
 func (h host[T]) Model() string { return h.m.name }
 
-func (h host[T]) DB() plug.DB { return behalf{h.m.db.DB, h.m.name, h.index.Name()} }
-func (h host[T]) Ends() bool  { return h.m.ends }
+func (h host[T]) behalf() behalf { return behalf{h.m.db.DB, h.m.name, h.index.Name()} }
+func (h host[T]) DB() plug.DB    { return h.behalf() }
+func (h host[T]) Ends() bool     { return h.m.ends }
 
 func (h host[T]) Begin(ctx context.Context, verb string) (context.Context, func()) {
-	return h.m.db.begin(ctx, kv.Work{Model: h.m.name, Index: h.index.Name(), Verb: verb})
+	return h.behalf().Begin(ctx, verb)
 }
 
 func (h host[T]) Store() kv.Store { return h.m.db.store }
