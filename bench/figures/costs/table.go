@@ -99,7 +99,7 @@ func (w *world) cost(r row) (kvmodel.Cost, error) {
 	if err := w.db.Flush(w.ctx); err != nil {
 		return kvmodel.Cost{}, err
 	}
-	w.clock.pass(cmp.Or(r.wait, tour.Seconds))
+	w.clock.pass(cmp.Or(r.wait, tour.Pause))
 	ctx, meter := kvmodel.Metered(w.ctx)
 	if err := r.do(ctx, w); !errors.Is(err, r.want) {
 		return kvmodel.Cost{}, fmt.Errorf("it returns %v, want %v", err, r.want)

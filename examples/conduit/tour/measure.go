@@ -47,15 +47,15 @@ func Measure(ctx context.Context, call Call, db *kvmodel.DB, clock *Clock) (c Co
 		return meter.Cost()
 	}
 	c.Later = once(true, time.Minute)
-	c.Again = once(!call.Reads, Seconds)
+	c.Again = once(!call.Reads, Pause)
 	c.Commits = commits
-	c.New = once(true, Seconds)
+	c.New = once(true, Pause)
 	return c, err
 }
 
-// Seconds is longer than a process keeps a record for an update that may follow, and less
+// Pause is longer than a process keeps a record for an update that may follow, and less
 // than it keeps what it knows of a board.
-const Seconds = 2 * time.Second
+const Pause = 2 * time.Second
 
 type commitsKey struct{}
 
