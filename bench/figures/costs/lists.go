@@ -281,8 +281,8 @@ var sets = section{
 		name: "Add",
 		do:   func(ctx context.Context, w *world) error { return w.set.Add(ctx, "new") },
 	}, {
-		name: "Add of 1,000",
-		do:   func(ctx context.Context, w *world) error { return w.set.Add(ctx, ids(1000)...) },
+		name: "Add of 50",
+		do:   func(ctx context.Context, w *world) error { return w.set.Add(ctx, ids(50)...) },
 	}, {
 		name: "Remove",
 		do:   func(ctx context.Context, w *world) error { return w.set.Remove(ctx, "new") },
