@@ -75,13 +75,13 @@ func (c *Copy) readSegments(ctx context.Context, s kv.Store) error {
 // CreatedIDs returns the ids of model that some journal names as new. With an ErrCorrupt,
 // they may be some of them.
 func CreatedIDs(ctx context.Context, s kv.Store, model string) ([]string, error) {
-	all, _, err := processes(ctx, s)
+	p, err := readProcesses(ctx, s)
 	if err != nil {
 		return nil, err
 	}
 	var ids []string
 	var damaged error
-	for _, process := range all {
+	for _, process := range p.all {
 		c, err := Read(ctx, s, process)
 		if err != nil {
 			return nil, err

@@ -121,7 +121,11 @@ func (j *Journal) leavePast(ctx context.Context) error {
 	if err != nil && !errors.Is(err, kv.ErrExists) {
 		return err
 	}
-	if err := j.list(ctx, last.process); err != nil {
+	p, err := readProcesses(ctx, j.Store)
+	if err != nil {
+		return err
+	}
+	if err := j.list(ctx, p, last.process); err != nil {
 		return err
 	}
 	j.forget(last.process)
@@ -137,9 +141,9 @@ func (j *Journal) isListed() bool {
 	return j.process != "" && j.edition == edition
 }
 
-// list makes others know of the journal of process.
-func (j *Journal) list(ctx context.Context, process string) error {
-	err := listProcess(ctx, j.Store, process, true)
+// list makes others know of the journal of process, beside p.
+func (j *Journal) list(ctx context.Context, p processes, process string) error {
+	err := p.change(ctx, j.Store, process, true)
 	_, edition := kv.EditionOf(j.losses)
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -149,19 +153,24 @@ func (j *Journal) list(ctx context.Context, process string) error {
 	return err
 }
 
-// open starts a journal under a name that was never used before.
+// open starts a journal under a name that was never used before. It reads before it
+// writes: the first trip of a process shows whether it may use the store.
 func (j *Journal) open(ctx context.Context) error {
+	p, err := readProcesses(ctx, j.Store)
+	if err != nil {
+		return err
+	}
 	first := newSegment(newName(), 0)
 	j.begin(first.process)
 	sent := j.Now()
-	err := j.Store.Do(ctx, []kv.Op{
+	err = j.Store.Do(ctx, []kv.Op{
 		kv.OpAdd(first.key(), nil),
 		kv.OpSet(headKey.Key(first.process), head{shapes: j.Shapes()}.encode()),
 	})
 	if err != nil {
 		return err
 	}
-	if err := j.list(ctx, first.process); err != nil {
+	if err := j.list(ctx, p, first.process); err != nil {
 		return err
 	}
 	j.mu.Lock()

@@ -58,39 +58,50 @@ func (o Other) Head() (tick uint64, shapes []string, err error) {
 	return h.sign(), h.shapes, nil
 }
 
-// listProcess puts process into the list of processes or takes it out.
-func listProcess(ctx context.Context, s kv.Store, process string, in bool) error {
-	for {
-		all, version, err := processes(ctx, s)
-		if err != nil {
-			return err
-		}
-		if slices.Contains(all, process) == in {
-			return nil
-		}
+// processes is the list of processes as it was read.
+type processes struct {
+	all     []string
+	version kv.Version // 0 if there is none
+}
+
+// readProcesses reads the list of processes.
+func readProcesses(ctx context.Context, s kv.Store) (processes, error) {
+	r, err := kv.One(ctx, s, kv.OpGet(processList))
+	if errors.Is(err, kv.ErrNotFound) {
+		return processes{}, nil
+	}
+	if err != nil {
+		return processes{}, err
+	}
+	return processes{decodeProcesses(r.Value), r.Version}, nil
+}
+
+// change puts process into the list or takes it out. If the list has changed since it was
+// read, it is read again.
+func (p processes) change(ctx context.Context, s kv.Store, process string, in bool) error {
+	for slices.Contains(p.all, process) != in {
+		all := slices.DeleteFunc(slices.Clone(p.all), func(name string) bool { return name == process })
 		if in {
 			all = append(all, process)
-		} else {
-			all = slices.DeleteFunc(all, func(p string) bool { return p == process })
 		}
-		_, err = kv.One(ctx, s, kv.OpReplace(processList, version, encodeProcesses(all)))
+		_, err := kv.One(ctx, s, kv.OpReplace(processList, p.version, encodeProcesses(all)))
 		if !kv.Raced(err) && !errors.Is(err, kv.ErrUnclear) {
 			return err
 		}
+		if p, err = readProcesses(ctx, s); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
-// processes returns the names of the processes with a journal, and the version
-// of their list, 0 if there is none.
-func processes(ctx context.Context, s kv.Store) ([]string, kv.Version, error) {
-	r, err := kv.One(ctx, s, kv.OpGet(processList))
-	if errors.Is(err, kv.ErrNotFound) {
-		return nil, 0, nil
-	}
+// listProcess puts process into the list of processes or takes it out.
+func listProcess(ctx context.Context, s kv.Store, process string, in bool) error {
+	p, err := readProcesses(ctx, s)
 	if err != nil {
-		return nil, 0, err
+		return err
 	}
-	return decodeProcesses(r.Value), r.Version, nil
+	return p.change(ctx, s, process, in)
 }
 
 // The name of a process is random characters and the sum of these, so that one which is
