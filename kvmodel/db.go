@@ -36,6 +36,7 @@ const (
 // replies. A process opens one per store.
 type DB struct {
 	store   kv.Store
+	marked  marked                                            // underneath store
 	atomic  func(context.Context, func(kv.Store) error) error // nil: the store has none
 	losses  kv.Losses                                         // nil: likewise
 	disk    func() kv.Disk                                    // nil: likewise
@@ -144,6 +145,8 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		}
 		s = tenant
 	}
+	marked := newMarked(s, o.now)
+	s = marked
 	if o.readOnly {
 		s = kv.ReadOnly(s, errReadOnly)
 	}
@@ -151,6 +154,7 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 	failures := work.NewFailures(o.log)
 	db := &DB{
 		store:    sides.Store{Store: s},
+		marked:   marked,
 		atomic:   powers.Atomic,
 		losses:   powers.Losses,
 		ordered:  powers.Ordered,
@@ -229,6 +233,9 @@ func clipped(names []string) []string {
 // Afterwards what was lost is absent, and every index of every model is
 // ErrNeedsRebuild: Rebuild makes those whose records are left. The records that are
 // gone, and what no record says, such as plain counters, do not come back.
+//
+// If the marker of the store's format is damaged, Accept writes it again. So call it with
+// the newest release that has written the store.
 func (db *DB) Accept(ctx context.Context) (servers []string, err error) {
 	if err := db.Writable(); err != nil {
 		return nil, err
@@ -241,6 +248,9 @@ func (db *DB) Accept(ctx context.Context) (servers []string, err error) {
 		if servers, err = db.losses.Accept(ctx); err != nil {
 			return servers, err
 		}
+	}
+	if err := db.marked.mend(ctx); err != nil {
+		return servers, err
 	}
 	var errs []error
 	for _, m := range db.allModels() {

@@ -68,6 +68,10 @@ func TestSideBySide_CostsTheTripsOfTheLongestWork(t *testing.T) {
 	nested := func(ctx context.Context) error {
 		return db.SideBySide(ctx, asks(db, "c1"), asks(db, "d1", "d2", "d3"))
 	}
+	if err := asks(db, "first")(t.Context()); err != nil { // and the marker of the format
+		t.Fatal(err)
+	}
+	s.trips = nil
 	ctx, meter := kv.Metered(t.Context())
 	if err := db.SideBySide(ctx, asks(db, "a1", "a2"), asks(db), asks(db, "b1"), nested); err != nil {
 		t.Fatal(err)

@@ -33,6 +33,11 @@ var (
 	// nothing was.
 	ErrReadOnly = kv.ErrReadOnly
 
+	// ErrUnknownFormat: a later release has given the store a format that this one does not
+	// know, or the marker that says which it has is damaged. So nothing is read or written.
+	// It is an ErrUnavailable, too.
+	ErrUnknownFormat = errors.New("unknown format")
+
 	// ErrCorrupt: stored bytes are not what this module writes. The error wraps a
 	// *CorruptError that names their key. What is returned besides it is right, and
 	// complete but for what is stored under the keys that are named.

@@ -20,6 +20,7 @@ var statuses = []struct {
 	{kv.ErrUnavailable, 503},
 	{ErrNeedsRebuild, 503},
 	{ErrReadOnly, 503},
+	{ErrUnknownFormat, 503},
 	{context.DeadlineExceeded, 503},
 	{context.Canceled, 503},
 	{kv.ErrTooLarge, 413},

@@ -20,6 +20,7 @@ var named = map[string]error{
 	"ErrNotFound": kvmodel.ErrNotFound, "ErrExists": kvmodel.ErrExists, "ErrConflict": kvmodel.ErrConflict, "ErrInvalid": kvmodel.ErrInvalid,
 	"ErrTooLarge": kvmodel.ErrTooLarge, "ErrUnavailable": kvmodel.ErrUnavailable, "ErrUnclear": kvmodel.ErrUnclear, "ErrLost": kvmodel.ErrLost,
 	"ErrNeedsRebuild": kvmodel.ErrNeedsRebuild, "ErrCorrupt": kvmodel.ErrCorrupt, "ErrBadCursor": kvmodel.ErrBadCursor, "ErrReadOnly": kvmodel.ErrReadOnly,
+	"ErrUnknownFormat": kvmodel.ErrUnknownFormat,
 }
 
 func TestHTTPStatus_IsThatOfTheTableInTheDocs(t *testing.T) {

@@ -2,6 +2,7 @@ package kvmodel
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -71,16 +72,21 @@ func (db *DB) look(ctx context.Context) error {
 // first call of a new DB only looks. On a store that one process holds alone, what
 // the first call finds is dead. It also counts again what is in doubt, and takes out of
 // tombstones where the records were that this DB has deleted an hour ago. What has to
-// wait for its time is left to a later call.
+// wait for its time is left to a later call. If the marker of the store's format is
+// damaged, the error is an ErrCorrupt that names it.
 func (db *DB) Repair(ctx context.Context) error {
 	if err := db.Writable(); err != nil {
 		return err
 	}
 	ctx, end := db.begin(ctx, kv.Work{Verb: "Repair"})
 	defer end()
+	db.marked.readAgain()
 	repaired := db.repairer.Repair(ctx)
 	_, settled := db.settle(ctx)
 	errs := []error{repaired, settled}
+	if errors.Is(repaired, ErrUnknownFormat) {
+		errs = append(errs, db.marked.damage(ctx))
+	}
 	for _, m := range db.allModels() {
 		errs = append(errs, m.forgetDue(ctx))
 	}

@@ -175,7 +175,7 @@ func TestRepair_ALookIsOneTripWithAGetForEachProcess(t *testing.T) {
 			looks = nil
 		}
 		wait(45 * time.Second)
-		between(1, 1, 1)
+		between(2, 2, 2) // the list of processes, and the marker of the format
 		var writers []*process
 		for range 3 {
 			writers = append(writers, start(t, plain(mem)).ends(t))
@@ -186,7 +186,7 @@ func TestRepair_ALookIsOneTripWithAGetForEachProcess(t *testing.T) {
 			}
 			wait(time.Second)
 		}
-		between(1, 3, 4, 4, 4) // and once the heads of those that are new
+		between(2, 3, 5, 5, 5) // and once the heads of those that are new
 		_ = reader
 	})
 }

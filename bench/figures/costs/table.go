@@ -91,6 +91,9 @@ func (s section) measure(ctx context.Context) (Table, error) {
 
 // cost returns what a row costs once all is quiet.
 func (w *world) cost(r row) (kvmodel.Cost, error) {
+	if err := w.db.Repair(w.ctx); err != nil { // as it does by itself every 15 seconds
+		return kvmodel.Cost{}, err
+	}
 	if r.before != nil {
 		if err := r.before(w); err != nil {
 			return kvmodel.Cost{}, fmt.Errorf("before it: %w", err)
@@ -99,7 +102,9 @@ func (w *world) cost(r row) (kvmodel.Cost, error) {
 	if err := w.db.Flush(w.ctx); err != nil {
 		return kvmodel.Cost{}, err
 	}
-	w.clock.pass(cmp.Or(r.wait, tour.Pause))
+	if err := tour.Wait(w.ctx, w.db, w.clock.pass, cmp.Or(r.wait, tour.Pause)); err != nil {
+		return kvmodel.Cost{}, err
+	}
 	ctx, meter := kvmodel.Metered(w.ctx)
 	if err := r.do(ctx, w); !errors.Is(err, r.want) {
 		return kvmodel.Cost{}, fmt.Errorf("it returns %v, want %v", err, r.want)

@@ -1,0 +1,201 @@
+package kvmodel
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel/codec"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// knownFormat is the format of what this release stores. A store whose marker names a
+// greater one was written by a release that this one cannot follow. One without a marker
+// is of a release that had none, or has lost it, and has format 1.
+const knownFormat = 1
+
+// markerKey is the key of the marker: the format of all that a DB stores.
+var markerKey = kv.NewClass("format", 1).Key("ringtree")
+
+// markerGood is how long what the marker says may be used, on a store that other processes
+// write, too. A DB that has models reads it twice as often, in its looks for the dead.
+const markerGood = 2 * repairEvery
+
+// markerOf returns the marker of a format.
+func markerOf(format int) []byte { return wire.Seal(strconv.AppendInt(nil, int64(format), 10)) }
+
+// checkMarker returns an ErrUnknownFormat unless the marker names a format that this release
+// knows; if it is damaged, an ErrCorrupt. What a later release puts behind the number and a
+// blank does not count.
+func checkMarker(marker []byte) error {
+	text, damaged := wire.Unseal(marker)
+	if damaged != nil {
+		return wire.Corrupt(markerKey, damaged)
+	}
+	digits, _, _ := bytes.Cut(text, []byte(" "))
+	format, err := kv.ParseNumber(digits)
+	if err != nil {
+		return wire.Corrupt(markerKey, fmt.Errorf("%w: %w", codec.ErrCorrupt, err))
+	}
+	if format > knownFormat {
+		return fmt.Errorf("%w: the store has format %d, and this release knows %d: run a release that knows it", ErrUnknownFormat, format, knownFormat)
+	}
+	return nil
+}
+
+// marked is a store whose marker is read beside the first trip, and added beside the first
+// one that writes if it is absent. Only where the very first trip writes, another one reads
+// the marker before it.
+type marked struct {
+	kv.Store
+	now    func() time.Time
+	seen   *atomic.Pointer[sight] // nil: the marker was not seen, or refuses the store
+	shared bool                   // other processes may write the store
+}
+
+// sight is how a marker was seen that does not refuse the store.
+type sight struct {
+	absent bool
+	at     time.Time
+	due    bool // it is read again beside the next trip
+}
+
+func newMarked(s kv.Store, now func() time.Time) marked {
+	return marked{s, now, new(atomic.Pointer[sight]), kv.PowersOf(s).Atomic == nil}
+}
+
+// Powers returns those of the store underneath. What a transaction has seen of the marker
+// counts once it is committed.
+func (m marked) Powers() kv.Powers {
+	p := kv.PowersOf(m.Store)
+	outer := p.Atomic
+	if outer == nil {
+		return p
+	}
+	p.Atomic = func(ctx context.Context, f func(kv.Store) error) error {
+		if m.isDone() {
+			return outer(ctx, f)
+		}
+		var seen atomic.Pointer[sight]
+		err := outer(ctx, func(s kv.Store) error {
+			seen.Store(m.seen.Load())
+			return f(marked{s, m.now, &seen, m.shared})
+		})
+		if err == nil {
+			m.seen.Store(seen.Load())
+		}
+		return err
+	}
+	return p
+}
+
+// Do carries out ops, and beside them what is due of the marker.
+func (m marked) Do(ctx context.Context, ops []kv.Op) error {
+	if m.isDone() {
+		return m.Store.Do(ctx, ops)
+	}
+	writes := slices.ContainsFunc(ops, func(op kv.Op) bool { return op.Kind.Writes() })
+	if writes && !m.isGood(m.seen.Load()) {
+		if refusal := m.ask(ctx, []kv.Op{kv.OpGet(markerKey)}); refusal != nil {
+			kv.Check(ops, kv.PowersOf(m.Store))
+			return kv.Fail(ops, refusal)
+		}
+	}
+	switch seen := m.seen.Load(); {
+	case writes && seen != nil && seen.absent:
+		return m.beside(ctx, ops, kv.OpAdd(markerKey, markerOf(knownFormat)))
+	case !m.isGood(seen) || seen.due:
+		return m.beside(ctx, ops, kv.OpGet(markerKey))
+	}
+	return m.Store.Do(ctx, ops)
+}
+
+// isDone reports whether nothing is due of the marker.
+func (m marked) isDone() bool {
+	seen := m.seen.Load()
+	return m.isGood(seen) && !seen.absent && !seen.due
+}
+
+// isGood reports whether what was seen of the marker may be used.
+func (m marked) isGood(seen *sight) bool {
+	return seen != nil && (!m.shared || m.now().Sub(seen.at) < markerGood)
+}
+
+// readAgain makes the next trip read the marker, which others may have written.
+func (m marked) readAgain() {
+	if seen := m.seen.Load(); seen != nil && m.shared {
+		m.seen.Store(&sight{seen.absent, seen.at, true})
+	}
+}
+
+// beside carries out ops with own, which is of the marker. If that refuses the store, what
+// was read counts for nothing. What was written is written.
+func (m marked) beside(ctx context.Context, ops []kv.Op, own kv.Op) error {
+	all := append(slices.Clone(ops), own)
+	refusal := m.ask(ctx, all)
+	for i := range ops {
+		ops[i].Result = all[i].Result
+		if refusal != nil && !ops[i].Kind.Writes() {
+			ops[i].Result = kv.Result{Err: refusal}
+		}
+	}
+	return kv.Unanswered(ops)
+}
+
+// ask carries out ops, the last of which is of the marker, and returns why that refuses the
+// store. If it was not answered, the next trip asks again. The refusal is no ErrCorrupt:
+// what was asked for is not damaged.
+func (m marked) ask(ctx context.Context, ops []kv.Op) error {
+	at := m.now()
+	_ = m.Store.Do(ctx, ops) // The results say what its error says.
+	err := answered(ops[len(ops)-1])
+	switch {
+	case err == nil:
+		m.seen.Store(&sight{at: at})
+	case errors.Is(err, kv.ErrNotFound):
+		m.seen.Store(&sight{absent: true, at: at})
+	case errors.Is(err, kv.ErrExists):
+		m.seen.Store(&sight{}) // Someone has added it since. The next trip reads which.
+	case errors.Is(err, ErrUnknownFormat):
+		m.seen.Store(nil)
+		return kv.Unavailable(fmt.Errorf("%w; see docs/formats.md", err))
+	case wire.IsCorrupt(err):
+		m.seen.Store(nil)
+		return kv.Unavailable(fmt.Errorf("%w: %v; see docs/formats.md", ErrUnknownFormat, err))
+	}
+	return nil
+}
+
+// answered returns the error of an op of the marker, or what is wrong with what it has read.
+func answered(own kv.Op) error {
+	if own.Result.Err == nil && own.Kind == kv.Get {
+		return checkMarker(own.Result.Value)
+	}
+	return own.Result.Err
+}
+
+// damage returns an ErrCorrupt if the marker is damaged.
+func (m marked) damage(ctx context.Context) error {
+	own := []kv.Op{kv.OpGet(markerKey)}
+	_ = m.Store.Do(ctx, own)
+	if err := answered(own[0]); wire.IsCorrupt(err) {
+		return err
+	}
+	return nil
+}
+
+// mend writes a marker that is damaged again. The caller has to know that no later release
+// has written the store.
+func (m marked) mend(ctx context.Context) error {
+	if m.damage(ctx) == nil {
+		return nil
+	}
+	_, err := kv.One(ctx, m.Store, kv.OpSet(markerKey, markerOf(knownFormat)))
+	return err
+}

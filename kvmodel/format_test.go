@@ -1,0 +1,370 @@
+package kvmodel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+const marker = "format:ringtree"
+
+// mark makes the marker of s say text.
+func mark(t *testing.T, s kv.Store, text string) {
+	t.Helper()
+	_, err := kv.One(t.Context(), s, kv.OpSet(marker, wire.Seal([]byte(text))))
+	must(t, err)
+}
+
+// marked returns what the marker of s says, "" if there is none.
+func marked(t *testing.T, s kv.Store) string {
+	t.Helper()
+	r, err := kv.One(t.Context(), s, kv.OpGet(marker))
+	if errors.Is(err, kv.ErrNotFound) {
+		return ""
+	}
+	must(t, err)
+	text, err := wire.Unseal(r.Value)
+	must(t, err)
+	return string(text)
+}
+
+// verbs are ways to read or write the first thing.
+var verbs = map[string]func(context.Context, *process) error{
+	"Get":      func(ctx context.Context, p *process) error { _, err := p.Get(ctx, "a"); return err },
+	"GetMulti": func(ctx context.Context, p *process) error { _, err := p.GetMulti(ctx, []string{"a"}); return err },
+	"Find":     func(ctx context.Context, p *process) error { _, err := p.byCode.Find(ctx, "c"); return err },
+	"All": func(ctx context.Context, p *process) error {
+		for _, err := range p.All(ctx) {
+			return err
+		}
+		return nil
+	},
+	"Create":      func(ctx context.Context, p *process) error { return p.Create(ctx, &note{Text: "x"}) },
+	"CreateMulti": func(ctx context.Context, p *process) error { return p.CreateMulti(ctx, []*note{{Text: "x"}}) },
+	"Put":         func(ctx context.Context, p *process) error { return p.Put(ctx, &note{ID: "a", Text: "y"}) },
+	"Update": func(ctx context.Context, p *process) error {
+		_, err := p.Update(ctx, "a", func(n *note) error { n.Text = "y"; return nil })
+		return err
+	},
+	"Delete":  func(ctx context.Context, p *process) error { return p.Delete(ctx, "a") },
+	"Rebuild": func(ctx context.Context, p *process) error { return p.Rebuild(ctx) },
+	"Repair":  func(ctx context.Context, p *process) error { return p.db.Repair(ctx) },
+	"Accept":  func(ctx context.Context, p *process) error { _, err := p.db.Accept(ctx); return err },
+	"Add": func(ctx context.Context, p *process) error {
+		_, err := p.db.Tally("Note", "Views").Add(ctx, "a", 1)
+		return err
+	},
+	"Store": func(ctx context.Context, p *process) error {
+		set := kv.OpSet("k", nil)
+		set.Result.Err = kv.ErrNotFound // of an earlier use
+		return p.db.Store().Do(ctx, []kv.Op{set})
+	},
+}
+
+// contents returns all that mem holds.
+func contents(t *testing.T, mem *memkv.Store) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, key := range mem.Keys() {
+		r, err := kv.One(t.Context(), mem, kv.OpGet(key))
+		must(t, err)
+		all[key] = string(r.Value)
+	}
+	return all
+}
+
+func TestFormat_AStoreOfALaterOneIsNeitherReadNorWritten(t *testing.T) {
+	for name, kind := range kinds {
+		for verb, do := range verbs {
+			t.Run(name+"/"+verb, func(t *testing.T) {
+				inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+					first := start(t, kind(mem)).ends(t)
+					must(t, first.Create(ctx, &note{ID: "a", Text: "x", Code: "c"}))
+					must(t, first.db.Close(ctx))
+					mark(t, mem, "2")
+					before := contents(t, mem)
+					p := start(t, kind(mem)).ends(t)
+					for range 2 {
+						err := do(ctx, p)
+						wantErr(t, err, kvmodel.ErrUnknownFormat)
+						wantErr(t, err, kvmodel.ErrUnavailable)
+						for _, says := range []string{"format 2", "knows 1", "run a release", "docs/formats.md"} {
+							if !strings.Contains(fmt.Sprint(err), says) {
+								t.Errorf("%q does not say %q", err, says)
+							}
+						}
+					}
+					must(t, p.db.Close(ctx))
+					if diff := cmp.Diff(before, contents(t, mem)); diff != "" {
+						t.Errorf("what is stored (-want +got)\n%s", diff)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestFormat_AStoreWithoutAMarkerGetsOneWithTheFirstWrite(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
+		s = shared{s}
+		older := start(t, s).ends(t)
+		must(t, older.Create(ctx, &note{ID: "a", Text: "x", Code: "c"}))
+		_, err := kv.One(ctx, s, kv.OpDelete(marker)) // as a release without one has left it
+		must(t, err)
+		p := start(t, s).ends(t)
+		_, err = p.byCode.Find(ctx, "c")
+		must(t, err)
+		if got := marked(t, s); got != "" {
+			t.Errorf("reading has left the marker %q", got)
+		}
+		must(t, p.Create(ctx, &note{ID: "b", Text: "x"}))
+		if got := marked(t, s); got != "1" {
+			t.Errorf("the marker is %q, want 1", got)
+		}
+	})
+}
+
+func TestFormat_TheMarkerTakesNoTrip(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		for i, want := range [][]int{{10, 2, 1, 2}, {6, 2, 1, 2}} { // as without a marker
+			p, reader := start(t, plain(mem)).ends(t), start(t, plain(mem)).ends(t)
+			create := func(name string) int {
+				n := &note{ID: fmt.Sprint(name, i), Text: "x", Code: fmt.Sprint(name, i)}
+				return cost(t, ctx, func(ctx context.Context) error { return p.Create(ctx, n) }).Trips
+			}
+			got := []int{create("a"), create("b")}
+			for _, verb := range []string{"Get", "Find"} {
+				got = append(got, cost(t, ctx, func(ctx context.Context) error {
+					if err := verbs[verb](ctx, reader); !errors.Is(err, kv.ErrNotFound) {
+						return err
+					}
+					return nil
+				}).Trips)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("process %d: the first create, the second, a get and a find took %v trips, want %v", i, got, want)
+			}
+		}
+	})
+}
+
+func TestFormat_OfProcessesThatBeginTogetherOneAddsTheMarker(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
+		s = shared{s}
+		var all []*process
+		for range 2 {
+			p := start(t, s).ends(t)
+			_, err := p.Get(ctx, "a")
+			wantErr(t, err, kv.ErrNotFound)
+			all = append(all, p)
+		}
+		for i, p := range all {
+			must(t, p.Create(ctx, &note{ID: fmt.Sprint(i), Text: "x"}))
+		}
+		if got := marked(t, s); got != "1" {
+			t.Errorf("the marker is %q, want 1", got)
+		}
+	})
+}
+
+func TestFormat_AMarkerThatAppearsBesideTheFirstWriteIsRead(t *testing.T) {
+	ctx, mem := t.Context(), memkv.New(memkv.Options{})
+	p := start(t, plain(mem)).ends(t)
+	_, err := p.Get(ctx, "a")
+	wantErr(t, err, kv.ErrNotFound)
+	mark(t, mem, "2")
+	wantErr(t, p.Create(ctx, &note{ID: "a", Text: "x"}), kvmodel.ErrUnknownFormat)
+}
+
+func TestFormat_AProcessThatRunsLearnsOfALaterOneBeforeItWrites(t *testing.T) {
+	for _, idle := range []time.Duration{30 * time.Second, 45 * time.Second, time.Hour} {
+		for verb, do := range verbs {
+			inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+				p := start(t, plain(mem)).ends(t)
+				must(t, p.Create(ctx, &note{ID: "a", Text: "x", Code: "c"}))
+				mark(t, mem, "2")
+				wait(idle)
+				before := keys(mem, "k", "n", "r")
+				if err := do(ctx, p); !errors.Is(err, kvmodel.ErrUnknownFormat) {
+					t.Errorf("%s after %v: got %v, want an ErrUnknownFormat", verb, idle, err)
+				}
+				if diff := cmp.Diff(before, keys(mem, "k", "n", "r")); diff != "" {
+					t.Errorf("%s after %v has written (-want +got)\n%s", verb, idle, diff)
+				}
+			})
+		}
+	}
+}
+
+func TestFormat_AProcessThatHasSleptReadsTheMarkerBeforeItWrites(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		db := open(t, plain(mem)) // without models, so it does nothing by itself
+		set := func(key string) error {
+			_, err := kv.One(ctx, db.Store(), kv.OpSet(key, nil))
+			return err
+		}
+		must(t, set("first"))
+		wait(29 * time.Second)
+		must(t, set("second"))
+		mark(t, mem, "2")
+		wait(30 * time.Second)
+		wantErr(t, set("third"), kvmodel.ErrUnknownFormat)
+		if got := keys(mem, "third"); len(got) > 0 {
+			t.Errorf("it has written %q", got)
+		}
+		must(t, db.Close(ctx))
+	})
+}
+
+func TestFormat_ALostMarkerIsAddedByTheNextProcess(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
+		s = shared{s}
+		for i := range 2 {
+			must(t, start(t, s).ends(t).Create(ctx, &note{ID: fmt.Sprint(i), Text: "x"}))
+			if got := marked(t, s); got != "1" {
+				t.Errorf("process %d: the marker is %q, want 1", i, got)
+			}
+			_, err := kv.One(ctx, s, kv.OpDelete(marker))
+			must(t, err)
+		}
+	})
+}
+
+func TestFormat_OneWrongBitOfTheMarkerIsNoDamage(t *testing.T) {
+	ctx, mem := t.Context(), memkv.New(memkv.Options{})
+	must(t, start(t, shared{mem}).ends(t).Create(ctx, &note{ID: "a", Text: "x"}))
+	stored, err := kv.One(ctx, mem, kv.OpGet(marker))
+	must(t, err)
+	for at := range 8 * len(stored.Value) {
+		data := slices.Clone(stored.Value)
+		data[at/8] ^= 1 << (at % 8)
+		_, err := kv.One(ctx, mem, kv.OpSet(marker, data))
+		must(t, err)
+		_, err = start(t, shared{mem}).ends(t).Get(ctx, "a")
+		must(t, err)
+	}
+}
+
+func TestFormat_WithADamagedMarkerNothingIsReadOrWrittenUntilAccept(t *testing.T) {
+	for verb, do := range verbs {
+		if verb == "Accept" {
+			continue
+		}
+		eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
+			s = shared{s}
+			must(t, start(t, s).ends(t).Create(ctx, &note{ID: "a", Text: "x", Code: "c"}))
+			mark(t, s, "one")
+			p := start(t, s).ends(t)
+			err := do(ctx, p)
+			wantErr(t, err, kvmodel.ErrUnknownFormat)
+			if !strings.Contains(fmt.Sprint(err), marker) {
+				t.Errorf("%s: %q does not name %s", verb, err, marker)
+			}
+			_, err = p.db.Accept(ctx)
+			must(t, err)
+			if got := marked(t, s); got != "1" {
+				t.Errorf("the marker is %q, want 1", got)
+			}
+			if err := do(ctx, p); kv.Failed(err) {
+				t.Errorf("%s: %v", verb, err)
+			}
+		})
+	}
+}
+
+func TestFormat_RepairNamesADamagedMarker(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
+		mark(t, s, "one")
+		err := start(t, shared{s}).ends(t).db.Repair(ctx)
+		damaged, ok := errors.AsType[*kvmodel.CorruptError](err)
+		if !ok || !slices.Equal(damaged.Keys, []string{marker}) {
+			t.Errorf("got %v, want an ErrCorrupt that names %s", err, marker)
+		}
+	})
+}
+
+func TestFormat_WhatStandsBehindTheNumberDoesNotCount(t *testing.T) {
+	ctx, mem := t.Context(), memkv.New(memkv.Options{})
+	p := start(t, shared{mem}).ends(t)
+	mark(t, mem, "1 of a later release")
+	must(t, p.Create(ctx, &note{ID: "a", Text: "x"}))
+	q := start(t, shared{mem}).ends(t)
+	mark(t, mem, "2 of a later release")
+	_, err := q.Get(ctx, "a")
+	wantErr(t, err, kvmodel.ErrUnknownFormat)
+}
+
+func TestFormat_EachTenantHasAMarker(t *testing.T) {
+	ctx, mem := t.Context(), memkv.New(memkv.Options{})
+	a := start(t, shared{mem}, kvmodel.Tenant("a")).ends(t)
+	b := start(t, shared{mem}, kvmodel.Tenant("b")).ends(t)
+	_, err := kv.One(ctx, mem, kv.OpSet("a:"+marker, []byte("2")))
+	must(t, err)
+	wantErr(t, a.Create(ctx, &note{ID: "a", Text: "x"}), kvmodel.ErrUnknownFormat)
+	must(t, b.Create(ctx, &note{ID: "a", Text: "x"}))
+}
+
+func TestFormat_AReadOnlyDBLooksAndAddsNothing(t *testing.T) {
+	ctx, mem := t.Context(), memkv.New(memkv.Options{})
+	p := start(t, shared{mem}, kvmodel.ReadOnly()).ends(t)
+	_, err := p.Get(ctx, "a")
+	wantErr(t, err, kv.ErrNotFound)
+	wantErr(t, p.Create(ctx, &note{ID: "a", Text: "x"}), kvmodel.ErrReadOnly)
+	if got := mem.Keys(); len(got) > 0 {
+		t.Errorf("it has written %q", got)
+	}
+	mark(t, mem, "2")
+	_, err = start(t, shared{mem}, kvmodel.ReadOnly()).ends(t).Get(ctx, "a")
+	wantErr(t, err, kvmodel.ErrUnknownFormat)
+}
+
+func TestFormat_AMarkerThatCannotBeAskedForHindersNoOne(t *testing.T) {
+	ctx, mem := t.Context(), memkv.New(memkv.Options{})
+	away := tamper(plain(mem), func(_ context.Context, ops []kv.Op, next func([]kv.Op) error) error {
+		err := next(ops)
+		for i := range ops {
+			if ops[i].Key == marker {
+				ops[i].Result = kv.Result{Err: kv.ErrUnavailable}
+				err = kv.Unanswered(ops)
+			}
+		}
+		return err
+	})
+	p := start(t, away).ends(t)
+	must(t, p.Create(ctx, &note{ID: "a", Text: "x"}))
+	_, err := p.Get(ctx, "a")
+	must(t, err)
+	mark(t, mem, "2")
+	away.set(nil)
+	_, err = p.Get(ctx, "a")
+	wantErr(t, err, kvmodel.ErrUnknownFormat)
+}
+
+func TestFormat_AMarkerThatIsNotCommittedIsAddedByTheNextChange(t *testing.T) {
+	ctx, mem := t.Context(), memkv.New(memkv.Options{})
+	p := start(t, shared{mem}).ends(t)
+	failed := errors.New("not now")
+	err := kv.PowersOf(p.db.Store()).Atomic(ctx, func(s kv.Store) error {
+		_, err := kv.One(ctx, s, kv.OpSet("k", nil))
+		return errors.Join(err, failed)
+	})
+	wantErr(t, err, failed)
+	if got := mem.Keys(); len(got) > 0 {
+		t.Errorf("it has written %q", got)
+	}
+	must(t, p.Create(ctx, &note{ID: "a", Text: "x"}))
+	if got := marked(t, mem); got != "1" {
+		t.Errorf("the marker is %q, want 1", got)
+	}
+}
