@@ -189,8 +189,8 @@ func dump(t *testing.T, path string, now time.Time) []byte {
 	var lines bytes.Buffer
 	err = db.View(func(tx *bolt.Tx) error {
 		return tx.Bucket([]byte("items")).ForEach(func(key, stored []byte) error {
-			it := item{Key: string(key), Value: stored[16:]}
-			if end := int64(binary.BigEndian.Uint64(stored[8:])); end != 0 {
+			it := item{Key: string(key), Value: stored[21:]}
+			if end := int64(binary.BigEndian.Uint64(stored[9:])); end != 0 {
 				if it.TTL = time.Unix(0, end).Sub(now); it.TTL <= 0 {
 					return nil
 				}
@@ -441,6 +441,7 @@ func fill(t *testing.T, k kind, s kv.Store) (cookie string) {
 	process(t, k, s, func(l *whole.Library) { fillWorks(t, l) })
 	process(t, k, s, func(l *whole.Library) { fillOffers(t, l) })
 	process(t, k, s, func(l *whole.Library) { fillOthers(t, l) })
+	process(t, k, s, func(l *whole.Library) { fillPieces(t, l) })
 	time.Sleep(24 * time.Hour)
 	process(t, k, s, func(l *whole.Library) { changeWorks(t, l) })
 	signIn(t, s, "u1")
@@ -551,6 +552,22 @@ func fillOthers(t *testing.T, l *whole.Library) {
 	}
 }
 
+// fillPieces makes pieces that share tags and stars, and changes some of them.
+func fillPieces(t *testing.T, l *whole.Library) {
+	for i, id := range whole.PieceIDs[:5] {
+		must(t, l.Pieces.Create(ctx, &whole.Piece{ID: id, Tags: whole.Tags[i%2 : 2+i%2], Stars: int64(i / 2)}))
+		time.Sleep(time.Minute)
+	}
+	editPiece(t, l, "p1", func(p *whole.Piece) { p.Tags, p.Stars = whole.Tags, 2 })
+	must(t, l.Pieces.Delete(ctx, "p3"))
+}
+
+func editPiece(t *testing.T, l *whole.Library, id string, edit func(*whole.Piece)) {
+	t.Helper()
+	_, err := l.Pieces.Upsert(ctx, id, func(p *whole.Piece) error { edit(p); return nil })
+	must(t, err)
+}
+
 func editWork(t *testing.T, l *whole.Library, id string, edit func(*whole.Work)) {
 	t.Helper()
 	_, err := l.Works.Update(ctx, id, func(w *whole.Work) error { edit(w); return nil })
@@ -612,5 +629,18 @@ func change(t *testing.T, k kind, s kv.Store) {
 		text := "last"
 		_, err = l.Log.Add(ctx, &text)
 		must(t, err)
+		changePieces(t, l)
 	})
+}
+
+// changePieces changes pieces, of which stores that were kept before there were any have
+// none.
+func changePieces(t *testing.T, l *whole.Library) {
+	for i, id := range []string{"p0", "p3", "p5"} {
+		editPiece(t, l, id, func(p *whole.Piece) { p.Tags, p.Stars = whole.Tags[i:], 1 })
+		time.Sleep(time.Minute)
+	}
+	if err := l.Pieces.Delete(ctx, "p1"); err != nil && !errors.Is(err, kvmodel.ErrNotFound) {
+		t.Fatal(err)
+	}
 }
