@@ -16,6 +16,10 @@ type Schema[T any, K comparable] struct {
 	Key   KeyOf[K]
 	Codec Codec[T]
 
+	// Private are the fields, by their stored names, whose values package inspect shows as
+	// *** unless asked for them.
+	Private []string
+
 	// Sequential: ids are the numbers 1, 2, 3, ..., given by Create in that order
 	// without a counter. The number of a deleted record is not used again.
 	Sequential bool

@@ -56,7 +56,10 @@
 //	version              an int64: the number of the record's changes, checked by Put
 //	created, updated     a time.Time that is filled in
 //	expires              a time.Time at which the record ends
+//	private              tools that show records mask the value; what is stored stays the same
 //	-                    a field that is not stored
+//
+// The last two may stand in any struct within a record.
 //
 // On the field _ struct{}:
 //

@@ -18,7 +18,7 @@ import (
 type Member struct {
 	ID        string `kv:"id"`
 	Handle    string
-	Password  string // its argon2id hash; if empty, nobody can log in
+	Password  string `kv:"private"` // its argon2id hash; if empty, nobody can log in
 	About     string
 	Joined    time.Time `kv:"timeline"`
 	Looked    time.Time // when they last saw the footprints on their profile

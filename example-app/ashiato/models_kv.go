@@ -28,10 +28,11 @@ type Members struct {
 func NewMembers(db *kvmodel.DB) *Members {
 	r := kvmodel.NewRecords(db, kvmodel.Schema[Member, string]{
 		Name: "Member", Version: 1,
-		ID:    func(m *Member) string { return m.ID },
-		SetID: func(m *Member, id string) { m.ID = id },
-		Key:   kvmodel.StringKey[string](),
-		Codec: &memberCodec,
+		ID:      func(m *Member) string { return m.ID },
+		SetID:   func(m *Member, id string) { m.ID = id },
+		Key:     kvmodel.StringKey[string](),
+		Codec:   &memberCodec,
+		Private: []string{"Password"},
 		Counters: []kvmodel.CounterOf[Member]{
 			{Name: "Followers", Derived: true, Set: func(m *Member, n int64) { m.Followers = n }},
 			{Name: "Following", Derived: true, Set: func(m *Member, n int64) { m.Following = n }},
@@ -59,7 +60,7 @@ func NewMembers(db *kvmodel.DB) *Members {
 var _ struct {
 	ID        string `kv:"id"`
 	Handle    string
-	Password  string
+	Password  string `kv:"private"`
 	About     string
 	Joined    time.Time `kv:"timeline"`
 	Looked    time.Time

@@ -74,6 +74,9 @@ func (w *printer) constructor(m *model.Model) {
 	w.printf("Name: %q, Version: %d,\n", m.Stored, m.Version)
 	w.identity(m)
 	w.printf("Codec: &%s,\n", w.codecs.codecName(m.Type))
+	if len(m.Private) > 0 {
+		w.printf("Private: %#v,\n", m.Private)
+	}
 	w.times(m)
 	w.kept(m)
 	w.printf("})\n")

@@ -160,9 +160,12 @@ type Tagged struct {
 	faulty  bool // the text has more than the clauses
 }
 
-// makesModel reports whether t makes its struct a model. A lone - does not: it may
-// stand in any struct that is part of a record.
-func (t *Tagged) makesModel() bool { return strings.TrimSpace(t.Text.Text) != "-" }
+// makesModel reports whether t makes its struct a model. A lone - or private does not:
+// they may stand in any struct that is part of a record.
+func (t *Tagged) makesModel() bool {
+	text := strings.TrimSpace(t.Text.Text)
+	return text != "-" && text != "private"
+}
 
 // A KeyDecl is a key type that kvgen writes: the id of a model whose id has
 // several fields, or the value of a group.

@@ -47,6 +47,8 @@ type Model struct {
 	Children   []*Index // lists of records that are deleted with one of the model
 	Gone       Gone     // what it once had, as kvgen.lock says
 
+	Private []string // the stored names, older ones too, of the fields that tools mask
+
 	// The fields that the library fills in, "" where there is none.
 	VersionField, Created, Updated, Expires string
 

@@ -96,10 +96,13 @@ func (b *builder) needStored(m member, c tag.Clause) {
 }
 
 // countsOn reports whether the field called name is a counter.
-func (b *builder) countsOn(name string) bool {
+func (b *builder) countsOn(name string) bool { return b.says(name, "counter") }
+
+// says reports whether the tag of the field called name has the word.
+func (b *builder) says(name, word string) bool {
 	for f, tag := range b.tags {
 		if f.Name() == name {
-			return stored.Says(tag, "counter")
+			return stored.Says(tag, word)
 		}
 	}
 	return false

@@ -16,6 +16,7 @@ var meanings = map[string]meaning{
 	"created":  {use: fill(func(m *model.Model) *string { return &m.Created })},
 	"updated":  {use: fill(func(m *model.Model) *string { return &m.Updated })},
 	"expires":  {use: fill(func(m *model.Model) *string { return &m.Expires })},
+	"private":  {use: (*builder).usePrivate},
 	"-":        {use: (*builder).useSkip},
 	"model":    {use: (*builder).useModel},
 	"events":   {use: (*builder).useEvents},

@@ -17,6 +17,8 @@ type Field struct {
 	Path  string   // from the struct: "Title", "Base.Created"
 	Type  types.Type
 	Place Place
+
+	private bool // the word stands on it, or on what embeds it
 }
 
 // Place is where a type is reached: a name for it if it has none, and the
@@ -30,7 +32,7 @@ type Place struct {
 // if two fields have one name, or if nothing of t would be stored.
 func (s *Forms) Fields(t types.Type, st *types.Struct, base string, pos token.Pos) []Field {
 	c := fieldCollector{Forms: s, root: t, base: base, seen: make(map[string]bool)}
-	c.collect(st, "", pos)
+	c.collect(st, "", pos, false)
 	if len(c.fields) == 0 && hidesData(st) {
 		s.refuseEmpty(t, pos)
 	}
@@ -63,10 +65,12 @@ type fieldCollector struct {
 	fields []Field
 }
 
-// collect adds the fields of st, which is reached by path from the root.
-func (c *fieldCollector) collect(st *types.Struct, path string, pos token.Pos) {
+// collect adds the fields of st, which is reached by path from the root. If private is
+// set, all of them are, by the word on what embeds st.
+func (c *fieldCollector) collect(st *types.Struct, path string, pos token.Pos, private bool) {
 	for i := range st.NumFields() {
 		f, tag := st.Field(i), st.Tag(i)
+		private := private || Says(tag, "private")
 		own := pos
 		if f.Pkg() == c.Pkg {
 			own = f.Pos()
@@ -76,16 +80,16 @@ func (c *fieldCollector) collect(st *types.Struct, path string, pos token.Pos) {
 		case f.Name() == "_msgpack" && msgpack.asArray:
 			c.At(own, "%s is stored as an array (as_array): an array does not survive a change of fields; remove the option", Describe(c.root, c.Pkg))
 		case !InRecord(f, tag):
-		case f.Embedded() && !msgpack.noinline && c.inlined(f, path, own):
+		case f.Embedded() && !msgpack.noinline && c.inlined(f, path, own, private):
 		case f.Exported():
-			c.add(f, msgpack, path, own)
+			c.add(f, msgpack, path, own, private)
 		}
 	}
 }
 
 // inlined reports whether f, an embedded field, is a struct whose fields are
 // stored as those of the root, and adds them.
-func (c *fieldCollector) inlined(f *types.Var, path string, pos token.Pos) bool {
+func (c *fieldCollector) inlined(f *types.Var, path string, pos token.Pos, private bool) bool {
 	st, ok := f.Type().Underlying().(*types.Struct)
 	if !ok {
 		if _, pointer := f.Type().Underlying().(*types.Pointer); pointer && !f.Exported() {
@@ -102,17 +106,19 @@ func (c *fieldCollector) inlined(f *types.Var, path string, pos token.Pos) bool 
 	if f.Exported() || f.Pkg() == c.Pkg {
 		path += f.Name() + "."
 	}
-	c.collect(st, path, pos)
+	c.collect(st, path, pos, private)
 	return true
 }
 
 // add adds the field f, which is reached by path from the root.
-func (c *fieldCollector) add(f *types.Var, tag msgpackTag, path string, pos token.Pos) {
+func (c *fieldCollector) add(f *types.Var, tag msgpackTag, path string, pos token.Pos, private bool) {
 	field := Field{
 		Names: append([]string{cmp.Or(tag.name, f.Name())}, tag.aliases...),
 		Path:  path + f.Name(),
 		Type:  f.Type(),
 		Place: Place{c.base + english.Capital(f.Name()), pos},
+
+		private: private,
 	}
 	if tag.intern {
 		c.At(pos, "field %s: the msgpack option intern has no stored form here: remove it", f.Name())

@@ -102,20 +102,23 @@ func parseClause(text string, offset int, site Site) (Clause, *Fault) {
 	}
 	for offset += len(head) + 1; more; offset += len(head) + 1 {
 		head, rest, more = strings.Cut(rest, ",")
-		if c.Options, fault = parseOption(c, head, offset); fault != nil {
+		if c.Options, fault = parseOption(c, head, offset, site); fault != nil {
 			return c, fault
 		}
 	}
 	return c, nil
 }
 
-// parseOption returns the options of c with the one that text says.
-func parseOption(c Clause, text string, offset int) ([]Option, *Fault) {
+// parseOption returns the options of c, which stands on site, with the one that text says.
+func parseOption(c Clause, text string, offset int, site Site) ([]Option, *Fault) {
 	name, value, valued, at := parseWord(text, offset)
 	takes, ok := c.word.option(name)
 	if !ok {
 		if name == "" {
 			return nil, &Fault{at, fmt.Sprintf("an empty option of %s", c.Word)}
+		}
+		if slices.Contains(wordsOn(site), name) {
+			return nil, &Fault{at, fmt.Sprintf("%s is not an option of %s but a word of its own, after a semicolon: %[2]s; %[1]s", name, c.Word)}
 		}
 		return nil, &Fault{at, fmt.Sprintf("unknown option %q of %s; %s", name, c.Word, c.word.knownOptions(name))}
 	}

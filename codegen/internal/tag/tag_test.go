@@ -18,6 +18,7 @@ func TestParse_ReadsEveryClause(t *testing.T) {
 	}{
 		{"id", OnField, []Clause{{Word: "id"}}},
 		{"-", OnField, []Clause{{Word: "-"}}},
+		{"unique;private", OnField, []Clause{{Word: "unique"}, {Word: "private", Offset: 7}}},
 		{"unique=SitePath", OnField, []Clause{{Word: "unique", Value: "SitePath"}}},
 		{"count=Story.Points", OnField, []Clause{{Word: "count", Value: "Story.Points"}}},
 		{
@@ -86,6 +87,8 @@ func TestParse_SaysWhatIsWrongAndWhere(t *testing.T) {
 		{"ID", OnField, 0, `unknown word "ID"; did you mean "id"?`},
 		{"unique,fi=Live", OnField, 7, `unknown option "fi" of unique; did you mean "if"?`},
 		{"created,if=Live", OnField, 8, `unknown option "if" of created; it has none`},
+		{"unique,private", OnField, 7, "private is not an option of unique but a word of its own, after a semicolon: unique; private"},
+		{"unique,private", OnMethod, 7, `unknown option "private" of unique; known`},
 		{"id=3", OnField, 0, "id takes no value"},
 		{"id=", OnField, 0, "id takes no value"},
 		{"id,seq=1", OnField, 3, "seq takes no value"},
@@ -192,7 +195,7 @@ func FuzzTag(f *testing.F) {
 	for _, text := range []string{
 		"id,seq", "unique=SitePath,name=BySite,if=Live,was=Old", "list,hot=4; count=Story.Points",
 		"timeline,by=Author,ring=9", "counter,batch=window; ranking,per=day,keep=30,order=low",
-		"model,version=2,plural=People", "events,by=Owner,ttl=24h", "-", ";;,=,", "unique,name==", "\xff=\x00",
+		"unique; private", "model,version=2,plural=People", "events,by=Owner,ttl=24h", "-", ";;,=,", "unique,name==", "\xff=\x00",
 	} {
 		for _, site := range []Site{OnField, OnModel, OnMethod} {
 			f.Add(text, int(site))

@@ -118,6 +118,7 @@ var words = []*word{
 	{name: "created", on: OnField, fits: timeType},
 	{name: "updated", on: OnField, fits: timeType},
 	{name: "expires", on: OnField, fits: timeType},
+	{name: "private", on: OnField},
 	{name: "-", on: OnField},
 	{
 		name: "model", on: OnModel,

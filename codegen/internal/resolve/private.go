@@ -1,0 +1,32 @@
+package resolve
+
+import (
+	"go/token"
+
+	"github.com/ringtree/ringtree/codegen/internal/model"
+	"github.com/ringtree/ringtree/codegen/internal/problem"
+	"github.com/ringtree/ringtree/codegen/internal/stored"
+	"github.com/ringtree/ringtree/codegen/internal/tag"
+)
+
+// usePrivate complains if m is no value that a record holds for itself.
+func (b *builder) usePrivate(m member, c tag.Clause) {
+	switch {
+	case b.says(m.Name, "id"):
+		b.At(m.at(c), "private cannot stand on %s: an id is part of the names of keys, which nothing masks", m.Name)
+	case b.countsOn(m.Name):
+		b.At(m.at(c), "private cannot stand on %s: a counter is kept outside of the record, and nothing masks it", m.Name)
+	default:
+		b.needStored(m, c)
+	}
+}
+
+// settlePrivate finds the private fields of the models of p. It goes by types and not by
+// clauses, since the word counts in the structs within a record too.
+func settlePrivate(p *model.Package) {
+	// What cannot be stored is reported when the codecs are written.
+	f := &stored.Forms{Reporter: &problem.Reporter{Fset: token.NewFileSet()}, Pkg: p.Types, Writes: p.Has}
+	for _, m := range p.Models {
+		m.Private = f.Private(m.Type)
+	}
+}
