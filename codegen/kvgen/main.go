@@ -3,7 +3,7 @@
 //
 // Usage:
 //
-//	go tool kvgen [-check | -plan] [-accept] [packages]
+//	go tool kvgen [-check | -plan | -cmd DIR] [-accept] [packages]
 //
 // Packages are named as for the go command; without any it is the one in the
 // working directory. Kvgen is set up once by
@@ -89,6 +89,7 @@
 //
 //	-check   write nothing; name each file that is stale, missing or left over, exit with 1 if any is
 //	-plan    write nothing; print the access plan with its trips to the store
+//	-cmd DIR write DIR/main.go alone, a program that looks into the database of these models
 //	-accept  take changes that the lock file refuses
 //	-h       print this manual
 //
@@ -124,27 +125,17 @@ func run(args []string, stdout, stderr io.Writer) int {
 	flags.Usage = func() {}
 	check := flags.Bool("check", false, "")
 	plan := flags.Bool("plan", false, "")
+	program := flags.String("cmd", "", "")
 	accept := flags.Bool("accept", false, "")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(stdout, manual())
 		return 0
 	} else if err != nil {
-		fmt.Fprintln(stderr, "usage: kvgen [-check | -plan] [-accept] [packages]; kvgen -h prints the manual")
+		fmt.Fprintln(stderr, "usage: kvgen [-check | -plan | -cmd DIR] [-accept] [packages]; kvgen -h prints the manual")
 		return 2
 	}
 	r := codegen.Run{Patterns: flags.Args(), Accept: *accept}
-	var text string
-	var err error
-	switch {
-	case *check && *plan:
-		err = errors.New("kvgen: -check and -plan are two runs")
-	case *plan:
-		text, err = r.Plan()
-	case *check:
-		text, err = r.Check()
-	default:
-		err = r.Generate()
-	}
+	text, err := choose(r, *check, *plan, *program)
 	fmt.Fprint(stdout, text)
 	if err != nil {
 		fmt.Fprintln(stderr, err)
@@ -153,6 +144,22 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return 1
 	}
 	return 0
+}
+
+// choose does what the flags say and returns what to print. The directory program is
+// empty if no program is to be written.
+func choose(r codegen.Run, check, plan bool, program string) (text string, err error) {
+	switch {
+	case check && plan, program != "" && (check || plan):
+		return "", errors.New("kvgen: -check, -plan and -cmd are runs of their own: give one of them")
+	case plan:
+		return r.Plan()
+	case check:
+		return r.Check()
+	case program != "":
+		return "", r.Program(program)
+	}
+	return "", r.Generate()
 }
 
 // manual returns the command's doc comment.

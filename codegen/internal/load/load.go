@@ -62,6 +62,9 @@ func read(r *problem.Reporter, p *packages.Package) *Source {
 		return nil
 	}
 	s := &Source{Path: p.PkgPath, Dir: p.Dir, aside: append(tests, p.IgnoredFiles...)}
+	if p.Module != nil {
+		s.Module = p.Module.Dir
+	}
 	if p.Module != nil && p.Module.GoVersion != "" {
 		s.goVersion = "go" + p.Module.GoVersion
 	}

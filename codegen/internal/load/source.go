@@ -14,6 +14,7 @@ import (
 // which may be missing, stale or broken.
 type Source struct {
 	Name, Path, Dir string
+	Module          string // the directory of the module it is part of
 	goVersion       string
 	Files           []*sourceFile // of the build, sorted by name
 	aside           []string      // left out of the build: tests and other systems' files

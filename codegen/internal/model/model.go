@@ -14,6 +14,7 @@ import (
 // A Package is a Go package with models, ready to be written.
 type Package struct {
 	Name, Path, Dir string
+	Module          string // the directory of the module it is part of
 	Types           *types.Package
 	Declared        []string // its handwritten top-level names
 	Models          []*Model // sorted by name

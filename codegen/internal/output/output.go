@@ -112,6 +112,17 @@ func (c Change) apply() error {
 	return fmt.Errorf("cannot write %s: %w", c.name, err)
 }
 
+// Create writes a file that is its owner's from then on, and so must not be there yet.
+func Create(path string, text []byte) error {
+	if _, err := os.Lstat(path); err == nil {
+		return fmt.Errorf("%s is there already, and kvgen writes no program over another", path)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return fmt.Errorf("cannot write %s: %w", path, err)
+	}
+	return Change{File{Path: path, Text: text}, path, missing}.apply()
+}
+
 // Compare returns what has to be done for dir to hold files and nothing else
 // that kvgen wrote.
 func Compare(r *problem.Reporter, dir string, files []File) []Change {

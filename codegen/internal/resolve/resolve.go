@@ -19,7 +19,7 @@ import (
 
 // Package returns the package that s declares and reports what is wrong with its models.
 func Package(r *problem.Reporter, s *load.Source) *model.Package {
-	p := &model.Package{Name: s.Name, Path: s.Path, Dir: s.Dir, Types: s.Types, Declared: slices.Collect(maps.Keys(s.Declared()))}
+	p := &model.Package{Name: s.Name, Path: s.Path, Dir: s.Dir, Module: s.Module, Types: s.Types, Declared: slices.Collect(maps.Keys(s.Declared()))}
 	var counts []pendingCount
 	var parents []pendingParent
 	for _, d := range s.Drafts {
