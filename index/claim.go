@@ -31,7 +31,11 @@ func (u *Unique[T, V]) key(place string) string {
 
 // claim reads the claim at place.
 func (u *Unique[T, V]) claim(ctx context.Context, s kv.Store, place string) (claim, error) {
-	r, err := kv.One(ctx, s, kv.OpGet(u.key(place)))
+	return u.claimUnder(ctx, s, u.key(place))
+}
+
+func (u *Unique[T, V]) claimUnder(ctx context.Context, s kv.Store, key string) (claim, error) {
+	r, err := kv.One(ctx, s, kv.OpGet(key))
 	if errors.Is(err, kv.ErrNotFound) {
 		return claim{}, nil
 	}
@@ -40,7 +44,7 @@ func (u *Unique[T, V]) claim(ctx context.Context, s kv.Store, place string) (cla
 	}
 	c := claim{version: r.Version}
 	if !c.decode(r.Value) {
-		return claim{version: c.version}, wire.Corrupt(u.key(place), fmt.Errorf("%w: claim %q", kvmodel.ErrCorrupt, r.Value))
+		return claim{version: c.version}, wire.Corrupt(key, fmt.Errorf("%w: claim %q", kvmodel.ErrCorrupt, r.Value))
 	}
 	return c, nil
 }

@@ -90,13 +90,18 @@ func (e *elements[T]) add(ctx context.Context, v *T) (int64, error) {
 	return n, nil
 }
 
-// load returns the values with numbers from first to last. What is damaged is left out,
-// with an ErrCorrupt.
-func (e *elements[T]) load(ctx context.Context, first, last int64) ([]*T, error) {
-	var keys []string
+// keys returns the keys of the values with numbers from first to last.
+func (e *elements[T]) keys(first, last int64) (keys []string) {
 	for n := first; n <= last; n++ {
 		keys = append(keys, e.numbers.Key(n))
 	}
+	return keys
+}
+
+// load returns the values with numbers from first to last. What is damaged is left out,
+// with an ErrCorrupt.
+func (e *elements[T]) load(ctx context.Context, first, last int64) ([]*T, error) {
+	keys := e.keys(first, last)
 	results, err := kv.GetAll(ctx, e.db.Store(), keys...)
 	if err != nil {
 		return nil, err
@@ -146,10 +151,7 @@ func (e *elements[T]) accept(ctx context.Context) error {
 
 // fill stores nothing under the numbers from first to last that are lost or damaged.
 func (e *elements[T]) fill(ctx context.Context, first, last int64) error {
-	var keys []string
-	for n := first; n <= last; n++ {
-		keys = append(keys, e.numbers.Key(n))
-	}
+	keys := e.keys(first, last)
 	results, err := kv.GetAll(ctx, e.db.Store(), keys...)
 	if err != nil {
 		return err

@@ -31,6 +31,7 @@ type Sequence[T any] struct {
 func NewSequence[T any](db *kvmodel.DB, name string, codec kvmodel.Codec[T]) *Sequence[T] {
 	named := db.Named("", name)
 	e := newElements(named, name, codec)
+	db.Plug(sequenceWindow[T]{e})
 	last := func(ctx context.Context) (int64, error) { return e.numbers.Last(ctx, named.Store()) }
 	return &Sequence[T]{db: named, name: name, last: last, load: e.load, add: e.add, accept: e.accept}
 }

@@ -33,6 +33,7 @@ func NewSets[V any, K comparable](db *kvmodel.DB, name string, values kvmodel.Ke
 	s := &Sets[V, K]{name: name, values: values, ids: ids, db: db.Named("", name)}
 	s.logs = newLogs(s.db, optionsOf(opts))
 	s.logs.Key = func(place string) string { return setKey.KeyOfText([]string{name}, place) }
+	db.Plug(setWindow[V, K]{s})
 	return s
 }
 

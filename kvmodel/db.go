@@ -7,10 +7,12 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 	"github.com/ringtree/ringtree/kvmodel/internal/recent"
 	"github.com/ringtree/ringtree/kvmodel/internal/repair"
@@ -67,6 +69,8 @@ type DB struct {
 	gone    map[string]bool        // what lines of the journal may name and this release has left out
 	tallies map[[2]string]*Tally   // by model and counter
 	derived map[[2]string]*Derived // likewise
+	classes []plug.Class           // of models
+	windows []plug.Window          // into what belongs to no model
 
 	runs map[*run]bool // builds under way
 
@@ -469,6 +473,31 @@ func (db *DB) setModel(name string, m dataClass) {
 	db.models[name] = m
 	db.mu.Unlock()
 	db.knowsMore()
+}
+
+// Plug makes w, into what belongs to no model, known to package inspect. It is for the index
+// classes of this module, which call it once, at start-up.
+func (db *DB) Plug(w plug.Window) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.windows = append(db.windows, w)
+}
+
+// Windows returns what package inspect looks into: the models, and what belongs to none.
+func (db *DB) Windows() (models []plug.Class, others []plug.Window) {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	models = slices.Clone(db.classes)
+	slices.SortFunc(models, func(a, b plug.Class) int { return strings.Compare(a.Name(), b.Name()) })
+	return models, slices.Clone(db.windows)
+}
+
+// HasCounter reports whether a model has a counter or a derived count of that name.
+func (db *DB) HasCounter(model, counter string) bool {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	of := [2]string{model, counter}
+	return db.tallies[of] != nil || db.derived[of] != nil
 }
 
 func (db *DB) model(name string) dataClass {

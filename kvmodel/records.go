@@ -78,7 +78,11 @@ func NewRecords[T any, K comparable](db *DB, schema Schema[T, K]) *Records[T, K]
 			db.noteGone("rank:" + kv.JoinText(schema.Name, board))
 		}
 	}
-	return &Records[T, K]{m, schema}
+	r := &Records[T, K]{m, schema}
+	db.mu.Lock()
+	db.classes = append(db.classes, untyped[T, K]{m, r})
+	db.mu.Unlock()
+	return r
 }
 
 func (s *Schema[T, K]) fields(v *T) fields {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ringtree/ringtree/internal/ahead"
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
@@ -199,17 +200,24 @@ type fieldTruth[T any] struct {
 	by string
 }
 
-// States reads the records of ids.
+// States reads the records of ids. With an ErrCorrupt it says which are damaged.
 func (ft fieldTruth[T]) States(ctx context.Context, s kv.Store, ids []string) ([]keytree.State, error) {
 	recs, err := ft.c.host.See(ctx, s, ids...)
-	if err != nil {
+	if err != nil && !wire.IsCorrupt(err) {
 		return nil, err
+	}
+	if !slices.ContainsFunc(recs, (*plug.Seen[T]).Damaged) {
+		err = nil // Where only counters are damaged, the score is known all the same.
 	}
 	states := make([]keytree.State, len(recs))
 	for i, rec := range recs {
+		if rec.Damaged() {
+			states[i].Broken = rec.Err
+			continue
+		}
 		states[i] = stateOf(ft.by, rec)
 		states[i].Value = rec.Value
 		states[i].Apart = !states[i].In && rec.Value != nil
 	}
-	return states, nil
+	return states, err
 }

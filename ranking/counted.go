@@ -151,16 +151,6 @@ func (f *counted[T]) Check(context.Context, kv.Store, *plug.Seen[T]) ([]string, 
 	return nil, nil
 }
 
-// kept returns a time in each period that is kept, the current one first.
-func (f *counted[T]) kept() []time.Time {
-	now := f.host.DB().Now()
-	times := []time.Time{now}
-	for past := 1; f.per != Forever && past < f.keep; past++ {
-		times = append(times, f.per.add(now, -past))
-	}
-	return times
-}
-
 func (f *counted[T]) followAt(ctx context.Context, s kv.Store, places []string, id string, times []time.Time, fence keytree.Fence) error {
 	return f.eachBoard(ctx, s, places, times, func(s kv.Store, by string, at time.Time) error {
 		due := new(keytree.Due)

@@ -50,6 +50,7 @@ func NewTree[S any](in *kvmodel.DB, spec TreeSpec[S]) *Tree[S] {
 	t.window.size, t.window.apply, t.window.again = t.tree.Size, t.apply, repeatable
 	db.AtFlush(t.window.flush)
 	own.finishes(db, t.reports, spec.Name)
+	in.Plug(treeWindow[S]{t})
 	return t
 }
 

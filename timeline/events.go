@@ -56,20 +56,24 @@ func NewEvents[T, V any](db *kvmodel.DB, spec EventsSpec[T, V]) *Events[T, V] {
 	}
 	spec.Keep = cmp.Or(spec.Keep, DefaultKeep)
 	e := &Events[T, V]{spec: spec, db: db.Named(spec.Name, "")}
-	base := func(owner string) string { return eventKey.KeyOfText([]string{spec.Name}, owner) }
-	shared := common{db: e.db, base: base, keep: spec.Keep, ttl: spec.TTL, what: e.what}
-	switch spec.Layout {
+	e.layout = e.layoutAt(func(owner string) string { return eventKey.KeyOfText([]string{spec.Name}, owner) })
+	db.Plug(eventsWindow[T, V]{e})
+	return e
+}
+
+// layoutAt returns what stores the events of owners under keys that begin as base says.
+func (e *Events[T, V]) layoutAt(base func(owner string) string) layout {
+	shared := common{db: e.db, base: base, keep: e.spec.Keep, ttl: e.spec.TTL, what: e.what}
+	switch e.spec.Layout {
 	case Numbered:
-		ring := Shape{Size: spec.Keep, Segment: 1}.shape()
+		ring := Shape{Size: e.spec.Keep, Segment: 1}.shape()
 		p := newProcess(e.db)
 		p.sparing = true
-		e.layout = &numbered{shared, p, ownShapes(ring)}
+		return &numbered{shared, p, ownShapes(ring)}
 	case Packed:
-		e.layout = &packed{shared}
-	default:
-		e.layout = &appended{shared}
+		return &packed{shared}
 	}
-	return e
+	return &appended{shared}
 }
 
 // ModelName returns the name of the events.

@@ -45,7 +45,7 @@ func (w *watched) Do(ctx context.Context, ops []kv.Op) error {
 
 // plugged are the methods that the write path calls on an index plugged into it.
 var plugged = []string{
-	"After", "AfterAll", "Beside", "Build", "Check", "Committed", "Counts", "Def", "Each", "Early", "Finish", "Forget", "Meet", "Name", "Places", "Prepare", "Purge", "Repair", "Undo",
+	"After", "AfterAll", "Beside", "Build", "Check", "Committed", "Counts", "Def", "Each", "Early", "Finish", "Forget", "Meet", "Name", "Places", "Prepare", "Purge", "Repair", "Undo", "Window",
 }
 
 // verbs are the methods of an object: those that write, each as a call that would,
@@ -108,7 +108,7 @@ func verbsOf(t *testing.T, ctx context.Context, l *whole.Library) []verbs {
 			"DropModel": func() error { return l.DB.DropModel(ctx, "Other") },
 			"Note":      func() error { _, err := l.DB.Note(ctx, l.DB.Store(), "notes", []string{"x"}); return err },
 			"Writable":  func() error { return l.DB.Writable() },
-		}, "AtFlush Begin Close Derived Finishes Flush Later Named Now Patient SideBySide Soon Stats Store Surely Tally"},
+		}, "AtFlush Begin Close Derived Finishes Flush HasCounter Later Named Now Patient Plug SideBySide Soon Stats Store Surely Tally Windows Writers"},
 		recordVerbs(ctx, l.Works.Records, func() *whole.Work { return &whole.Work{Slug: "new"} }, id),
 		recordVerbs(ctx, l.Likes.Records, func() *whole.Like { return &whole.Like{User: "u", Work: id} }, whole.LikeID{User: "u", Work: id}),
 		recordVerbs(ctx, l.Offers.Records, func() *whole.Offer { return &whole.Offer{Code: "new"} }, "o"),

@@ -1,0 +1,386 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ringtree/ringtree/index/internal/memberlog"
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// What package inspect sees of lists, unique values and sets: see [plug.Window].
+
+// listWindow is lists as package inspect sees them.
+type listWindow[T any, K comparable, V any] struct{ *Lists[T, K, V] }
+
+// Window returns the lists as package inspect sees them.
+func (l *Lists[T, K, V]) Window() plug.Window { return listWindow[T, K, V]{l} }
+
+// Kind returns "total" for lists of which only the numbers are read.
+func (l listWindow[T, K, V]) Kind() string {
+	if l.total != nil {
+		return "total"
+	}
+	return "list"
+}
+
+// Bases returns the key of the list at place.
+func (l listWindow[T, K, V]) Bases(place string) []string { return []string{l.logs.Key(place)} }
+
+// Base finds a list by its first segment, which stays when others hold the list.
+func (l listWindow[T, K, V]) Base(key string) (base string, first bool) {
+	return listBase(key, listKey.Family(l.host.Model(), l.spec.Name).Key(""))
+}
+
+func listBase(key, begin string) (base string, first bool) {
+	base, rest, ok := plug.BaseAt(key, begin)
+	return base, ok && rest == "0"
+}
+
+// Audit returns the members whose records do not hold the value, and the number if it is not
+// how many there are.
+func (l listWindow[T, K, V]) Audit(ctx context.Context, s kv.Store, base, place string) (wrong []plug.Wrong, err error) {
+	live := int64(0)
+	err = bareLogs(l.host.DB()).Entries(ctx, s, base, func(entries []memberlog.Entry) error {
+		recs, err := l.seeThoseOf(ctx, s, entries)
+		if recs == nil {
+			return err
+		}
+		for i, rec := range recs {
+			at, holds := l.placeAt(rec, base)
+			if holds {
+				place = at
+			}
+			in := entries[i].Member(l.host.DB().Now())
+			if in && holds {
+				live++
+			}
+			if in && !holds && !rec.Damaged() && l.isSettled(rec, &entries[i]) {
+				wrong = append(wrong, plug.Wrong{Kind: plug.StrayEntry, ID: rec.ID, Text: fmt.Sprintf("%s: %s is in the list and its record does not hold the value", base, rec.ID)})
+			}
+		}
+		return nil
+	})
+	if text, ok := plug.Damage(err, kvmodel.ErrNeedsRebuild); ok {
+		return append(wrong, plug.Wrong{Kind: plug.DamagedItem, Text: text}), nil
+	}
+	if err != nil || l.derived == nil {
+		return wrong, err
+	}
+	if place == "" {
+		place = l.placeOf(base)
+	}
+	return l.auditCount(ctx, s, base, place, live, wrong)
+}
+
+// auditCount adds to wrong what is wrong with the number of the list at place, which has n
+// members.
+func (l listWindow[T, K, V]) auditCount(ctx context.Context, s kv.Store, base, place string, n int64, wrong []plug.Wrong) ([]plug.Wrong, error) {
+	if place == "" {
+		return wrong, nil // The value is hashed, and no record holds it.
+	}
+	counts, err := l.derived.Counts(ctx, s, []string{place})
+	switch {
+	case errors.Is(err, kv.ErrNotNumber):
+		return append(wrong, plug.Wrong{Kind: plug.WrongCount, Text: fmt.Sprintf("%s: %v", base, err)}), nil
+	case err != nil:
+		return wrong, err
+	case max(counts[0], 0) != n:
+		text := fmt.Sprintf("%s: %d records hold the value, and %s says %d", base, n, l.derived.Name(), max(counts[0], 0))
+		return append(wrong, plug.Wrong{Kind: plug.WrongCount, Text: text}), nil
+	}
+	return wrong, nil
+}
+
+// settledAfter is how long after it was made an entry may wait for its record.
+const settledAfter = time.Minute
+
+// isSettled reports whether the change that has made e can no longer commit.
+func (l listWindow[T, K, V]) isSettled(rec *plug.Seen[T], e *memberlog.Entry) bool {
+	return rec.Rev >= e.Rev || rec.Rev == 0 && time.UnixMilli(int64(e.Rev)).Before(l.host.DB().Now().Add(-settledAfter))
+}
+
+// bareLogs returns logs whose places are the keys of lists, and that leave upkeep to others.
+func bareLogs(db plug.DB) *memberlog.Logs {
+	logs := newLogs(db, listOptions{})
+	logs.Key = func(base string) string { return base }
+	logs.Soon = func(func(context.Context) error) {}
+	return logs
+}
+
+// placeAt returns the place of rec whose list has the key base.
+func (l listWindow[T, K, V]) placeAt(rec *plug.Seen[T], base string) (place string, holds bool) {
+	for _, place := range rec.Places {
+		if l.logs.Key(place) == base {
+			return place, true
+		}
+	}
+	return "", false
+}
+
+// placeOf returns the place of the list with the key base, "" if it is hashed.
+func (l listWindow[T, K, V]) placeOf(base string) string {
+	place := strings.TrimPrefix(base, listKey.Family(l.host.Model(), l.spec.Name).Key(""))
+	if l.logs.Key(place) != base {
+		return ""
+	}
+	return place
+}
+
+// Amend makes the list hold what its records say, and has it counted.
+func (l listWindow[T, K, V]) Amend(ctx context.Context, s kv.Store, base, place string) error {
+	if place == "" {
+		place = l.placeOf(base)
+	}
+	if place == "" {
+		return fmt.Errorf("%s: %w: its value is hashed; Rebuild mends it", base, kvmodel.ErrNeedsRebuild)
+	}
+	if _, err := l.mendAll(ctx, s, place); err != nil {
+		return err
+	}
+	return l.recount(ctx, []string{place}, func(string) error { return nil })
+}
+
+// Page returns the first members of the list of value.
+func (l listWindow[T, K, V]) Page(ctx context.Context, s kv.Store, value string, n int) ([]plug.Row, error) {
+	return firstMembers(ctx, bareLogs(l.host.DB()), s, l.logs.Key(value), n)
+}
+
+func firstMembers(ctx context.Context, logs *memberlog.Logs, s kv.Store, place string, n int) (rows []plug.Row, err error) {
+	w, err := logs.After(ctx, s, place, nil, n)
+	for _, m := range w.Members[:min(n, len(w.Members))] {
+		rows = append(rows, plug.Row{ID: m.ID})
+	}
+	return rows, err
+}
+
+// Show says what a head or a segment holds.
+func (l listWindow[T, K, V]) Show(key string, value []byte) ([]string, error) {
+	return memberlog.Show(key, value, l.host.DB().Now())
+}
+
+// uniqueWindow is unique values as package inspect sees them.
+type uniqueWindow[T, V any] struct{ *Unique[T, V] }
+
+// Window returns the unique values as package inspect sees them.
+func (u *Unique[T, V]) Window() plug.Window { return uniqueWindow[T, V]{u} }
+
+// Kind returns "unique".
+func (u uniqueWindow[T, V]) Kind() string { return "unique" }
+
+// Bases returns the key of the claim at place.
+func (u uniqueWindow[T, V]) Bases(place string) []string { return []string{u.key(place)} }
+
+// Base returns the key of a claim.
+func (u uniqueWindow[T, V]) Base(key string) (base string, first bool) {
+	base, _, ok := plug.BaseAt(key, claimKey.Family(u.host.Model(), u.spec.Name).Key(""))
+	return base, ok
+}
+
+// Audit returns a claim whose owner does not hold the value.
+func (u uniqueWindow[T, V]) Audit(ctx context.Context, s kv.Store, base, _ string) ([]plug.Wrong, error) {
+	c, err := u.claimUnder(ctx, s, base)
+	if wire.IsCorrupt(err) {
+		return []plug.Wrong{{Kind: plug.DamagedItem, Text: err.Error()}}, nil
+	}
+	if err != nil || c.owner == "" {
+		return nil, err
+	}
+	recs, err := u.host.See(ctx, s, c.owner)
+	if recs == nil {
+		return nil, err
+	}
+	rec := recs[0]
+	if rec.Damaged() || u.holdsAt(rec, base) {
+		return nil, nil
+	}
+	w := plug.Wrong{Kind: plug.StrayEntry, ID: c.owner, Text: fmt.Sprintf("%s: the claim is that of %s at rev %d, whose record does not hold the value", base, c.owner, c.base)}
+	if rec.Rev == c.base {
+		w.Kind = plug.Pending
+	}
+	return []plug.Wrong{w}, nil
+}
+
+func (u uniqueWindow[T, V]) holdsAt(rec *plug.Seen[T], base string) bool {
+	for _, place := range rec.Places {
+		if u.key(place) == base {
+			return true
+		}
+	}
+	return false
+}
+
+// Amend drops a claim that Audit finds, as it was read, once its change can no longer commit.
+func (u uniqueWindow[T, V]) Amend(ctx context.Context, s kv.Store, base, _ string) error {
+	c, err := u.claimUnder(ctx, s, base)
+	if err != nil && !wire.IsCorrupt(err) {
+		return err
+	}
+	if wire.IsCorrupt(err) {
+		return fmt.Errorf("%w: Rebuild finds whose it is", err)
+	}
+	wrong, err := u.Audit(ctx, s, base, "")
+	if err != nil || len(wrong) == 0 {
+		return err
+	}
+	if wrong[0].Kind == plug.Pending {
+		recs, err := u.host.See(ctx, s, c.owner)
+		if err == nil {
+			err = u.host.Fence(ctx, s, recs[0])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	_, err = kv.One(ctx, s, kv.OpDrop(base, c.version))
+	if kv.Raced(err) {
+		return nil
+	}
+	return err
+}
+
+// Page returns the record that holds value.
+func (u uniqueWindow[T, V]) Page(ctx context.Context, s kv.Store, value string, _ int) ([]plug.Row, error) {
+	f := find[T]{place: value}
+	c, err := u.claim(ctx, s, value)
+	if err != nil || c.owner == "" {
+		return nil, err
+	}
+	done, err := u.look(ctx, s, &f, c.owner)
+	if err != nil || !done {
+		return nil, err
+	}
+	return []plug.Row{{ID: c.owner}}, nil
+}
+
+// Show says whose the claim is.
+func (u uniqueWindow[T, V]) Show(key string, value []byte) ([]string, error) {
+	var c claim
+	if !c.decode(value) {
+		return nil, wire.Corrupt(key, fmt.Errorf("%w: claim %q", kvmodel.ErrCorrupt, value))
+	}
+	return []string{fmt.Sprintf("claimed by %s, which had the rev %d", c.owner, c.base)}, nil
+}
+
+// setWindow is sets as package inspect sees them.
+type setWindow[V any, K comparable] struct{ *Sets[V, K] }
+
+// Kind returns "set".
+func (s setWindow[V, K]) Kind() string { return "set" }
+
+// Name returns the name of the sets.
+func (s setWindow[V, K]) Name() string { return s.name }
+
+// Bases returns the key of the set at place.
+func (s setWindow[V, K]) Bases(place string) []string { return []string{s.logs.Key(place)} }
+
+// Base finds a set by its first segment.
+func (s setWindow[V, K]) Base(key string) (base string, first bool) {
+	return listBase(key, setKey.Family(s.name).Key(""))
+}
+
+// Audit returns a set that cannot be read: no record says what should be in it.
+func (s setWindow[V, K]) Audit(ctx context.Context, store kv.Store, base, _ string) ([]plug.Wrong, error) {
+	return damagedOnly(bareLogs(s.db).Entries(ctx, store, base, func([]memberlog.Entry) error { return nil }))
+}
+
+// damagedOnly returns err as what is wrong if it says that something is damaged or lost.
+func damagedOnly(err error) ([]plug.Wrong, error) {
+	if text, ok := plug.Damage(err, kvmodel.ErrNeedsRebuild); ok {
+		return []plug.Wrong{{Kind: plug.DamagedItem, Text: text}}, nil
+	}
+	return nil, err
+}
+
+// Amend does nothing: what a set has lost is gone until AcceptLoss.
+func (s setWindow[V, K]) Amend(context.Context, kv.Store, string, string) error { return nil }
+
+// Page returns the first members of the set of value.
+func (s setWindow[V, K]) Page(ctx context.Context, store kv.Store, value string, n int) ([]plug.Row, error) {
+	return firstMembers(ctx, bareLogs(s.db), store, s.logs.Key(value), n)
+}
+
+// Show says what a head or a segment holds.
+func (s setWindow[V, K]) Show(key string, value []byte) ([]string, error) {
+	return memberlog.Show(key, value, s.db.Now())
+}
+
+// sequenceWindow is a sequence that stands alone as package inspect sees it.
+type sequenceWindow[T any] struct{ *elements[T] }
+
+func (q sequenceWindow[T]) Name() string { return q.name }
+func (q sequenceWindow[T]) Kind() string { return "sequence" }
+
+func (q sequenceWindow[T]) Bases(string) []string { return []string{q.base()} }
+
+func (q sequenceWindow[T]) base() string { return strings.TrimSuffix(elementKey.Key(q.name, ""), ":") }
+
+// Base finds a sequence by its first value, which stays, or by a number that it has.
+func (q sequenceWindow[T]) Base(key string) (base string, first bool) {
+	if key != q.numbers.Hint && !strings.HasPrefix(key, q.base()+":") {
+		return "", false
+	}
+	return q.base(), key == q.numbers.Key(1) || key == q.numbers.Hint
+}
+
+// Audit returns what was lost or cannot be read of the sequence.
+func (q sequenceWindow[T]) Audit(ctx context.Context, s kv.Store, _, _ string) (wrong []plug.Wrong, err error) {
+	last, err := q.numbers.Left(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	for first := int64(1); first <= last; first += loadAtOnce {
+		keys := q.keys(first, min(last, first+loadAtOnce-1))
+		results, err := kv.GetAll(ctx, s, keys...)
+		if err != nil {
+			return wrong, err
+		}
+		for i, r := range results {
+			if r.Err == nil {
+				_, r.Err = q.decode(r.Value)
+			}
+			if r.Err != nil {
+				wrong = append(wrong, plug.Wrong{Kind: plug.DamagedItem, Text: fmt.Sprintf("%s: %v", keys[i], r.Err)})
+			}
+		}
+	}
+	return wrong, nil
+}
+
+// Amend does nothing: what a sequence has lost is gone until AcceptLoss.
+func (q sequenceWindow[T]) Amend(context.Context, kv.Store, string, string) error { return nil }
+
+// Page returns the last n values, the newest first.
+func (q sequenceWindow[T]) Page(ctx context.Context, s kv.Store, _ string, n int) (rows []plug.Row, err error) {
+	last, err := q.numbers.Last(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	results, err := kv.GetAll(ctx, s, q.keys(max(1, last-int64(n)+1), last)...)
+	for i := len(results) - 1; i >= 0; i-- {
+		row := plug.Row{ID: strconv.FormatInt(last-int64(len(results)-1-i), 10)}
+		if r := results[i]; r.Err == nil && isWhole(r.Value) {
+			row.Data = r.Value[stampBytes:]
+		}
+		rows = append(rows, row)
+	}
+	return rows, err
+}
+
+// Show says how many bytes the value has.
+func (q sequenceWindow[T]) Show(key string, value []byte) ([]string, error) {
+	if key == q.numbers.Hint {
+		return []string{"a number that some value has: " + string(value)}, nil
+	}
+	if _, err := q.decode(value); err != nil {
+		return nil, wire.Corrupt(key, err)
+	}
+	return []string{fmt.Sprintf("a value of %d bytes", max(0, len(value)-stampBytes))}, nil
+}

@@ -1,0 +1,104 @@
+package plug
+
+import (
+	"context"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// A Class is a data class without its types, as package inspect sees it. Up to Check nothing
+// is written.
+type Class interface {
+	Name() string
+	Version() int       // of the model
+	Private() []string  // stored names of the fields whose values are not shown
+	IsNumbered() bool   // ids are given in order
+	KeepsHistory() bool // bodies of the records before
+	Counters() []string // plain ones
+	Children() []string // lists, each MODEL.INDEX, of records that are deleted with one
+	Windows() []Window  // one for each index
+
+	Key(id string) string
+	HistoryKey(id string) string
+	CounterKey(counter, id string) string
+
+	// State says how much there is of the model, and which indexes hold all of it.
+	State(ctx context.Context) (State, error)
+
+	// See reads records. One that is damaged has an Err.
+	See(ctx context.Context, s kv.Store, ids []string) ([]Sight, error)
+
+	// Decode returns the record that value is, which stands under the key of id. An id of ""
+	// is found in the record, if that can be read.
+	Decode(id string, value []byte) Sight
+
+	// Stands returns for how long value, a record, is to be stored from now on, 0 for ever. It is
+	// less than 0 if that is over.
+	Stands(value []byte) (time.Duration, error)
+
+	// IDs calls f with the ids of all records there may be, some at a time, with what a
+	// later call takes to go on behind them, and about how many are left. An id may come
+	// twice. Once the rest was given, the error names ids that are lost or damaged.
+	IDs(ctx context.Context, from string, f func(ids []string, to string, left int64) error) error
+
+	// Check is See, with what is wrong with the records in the indexes.
+	Check(ctx context.Context, s kv.Store, ids []string) ([]Sight, error)
+
+	// Mend makes what indexes hold of the record id agree with it.
+	Mend(ctx context.Context, id string) error
+
+	// Enlist makes the ids of the model name those of records that they do not.
+	Enlist(ctx context.Context, ids []string) error
+
+	// Prepare makes the model one whose indexes hold not all records, but for those that
+	// whole says.
+	Prepare(ctx context.Context, whole func(index string) bool) error
+
+	// Accept says that what is lost of the ids is known to be.
+	Accept(ctx context.Context) error
+
+	// Purge erases the record id: see Records.Purge.
+	Purge(ctx context.Context, id string) error
+
+	// Resave writes those of the records ids again that an earlier version of the model has
+	// written, and returns how many these are. With dry it only tries that they can be.
+	Resave(ctx context.Context, ids []string, dry bool) (n int, err error)
+
+	// Orphans deletes the children of the record id, which is gone.
+	Orphans(ctx context.Context, id string) error
+
+	// Build makes the indexes hold all records; with again, also those that do already.
+	Build(ctx context.Context, again bool) error
+}
+
+// State is what a store says of a model as a whole.
+type State struct {
+	Exists  bool
+	IDs     int64 // that its chunks name, about, or the last number: more than there are records
+	Indexes []IndexState
+	Built   error // why it is not known which indexes are built; nil: it is
+}
+
+// IndexState is how an index is.
+type IndexState struct {
+	Name  string
+	State string // "built", "building", "not built", or "unknown" if this program has no such index
+	Far   string // how far it is, if it is being built
+}
+
+// Sight is a record without its type.
+type Sight struct {
+	ID       string
+	Envelope *envelope.Envelope // nil if it is absent or damaged
+	Bytes    int                // of the stored item
+	Ended    bool               // it has expired
+	Counts   []int64            // by Class.Counters
+	Places   [][]string         // where it belongs, by Class.Windows
+	Err      error              // an ErrCorrupt, if it is damaged
+	Wrong    []Wrong            // if it was checked
+}
+
+// Live reports whether a user sees the record.
+func (s *Sight) Live() bool { return s.Envelope.Live() && !s.Ended && s.Err == nil }

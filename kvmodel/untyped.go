@@ -1,0 +1,387 @@
+package kvmodel
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
+	"github.com/ringtree/ringtree/kvmodel/internal/revisions"
+	"github.com/ringtree/ringtree/kvmodel/internal/work"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// untyped is a data class without its types: see [plug.Class].
+type untyped[T any, K comparable] struct {
+	*model[T]
+	r *Records[T, K]
+}
+
+func (u untyped[T, K]) Name() string       { return u.name }
+func (u untyped[T, K]) Version() int       { return u.version }
+func (u untyped[T, K]) Private() []string  { return u.r.schema.Private }
+func (u untyped[T, K]) IsNumbered() bool   { return u.numbers != nil }
+func (u untyped[T, K]) KeepsHistory() bool { return u.history > 0 }
+func (u untyped[T, K]) Children() []string { return u.children }
+
+func (u untyped[T, K]) Counters() (names []string) {
+	for i := range u.counters {
+		if u.counters[i].plain != nil {
+			names = append(names, u.counters[i].Name)
+		}
+	}
+	return names
+}
+
+func (u untyped[T, K]) Windows() (all []plug.Window) {
+	for _, index := range u.shown() {
+		all = append(all, index.(plug.Shown).Window())
+	}
+	return all
+}
+
+// shown returns the indexes that have windows, as all of this module have.
+func (u untyped[T, K]) shown() (all []plug.Index[T]) {
+	for _, index := range u.indexes {
+		if _, ok := index.(plug.Shown); ok {
+			all = append(all, index)
+		}
+	}
+	return all
+}
+
+func (u untyped[T, K]) Key(id string) string        { return u.key(id) }
+func (u untyped[T, K]) HistoryKey(id string) string { return revisions.Key(u.name, id) }
+
+func (u untyped[T, K]) CounterKey(counter, id string) string { return CounterKey(u.name, counter, id) }
+
+// State reads the head, the built item and, where indexes are being built, how far.
+func (u untyped[T, K]) State(ctx context.Context) (st plug.State, err error) {
+	is, err := u.built.Status(ctx)
+	if err != nil && !wire.IsCorrupt(err) {
+		return st, u.failure("state", err)
+	}
+	st.Exists, st.Built = is.Exists || err != nil, err
+	if st.IDs, err = u.about(ctx); err != nil {
+		return st, err
+	}
+	far := ""
+	if len(is.Building) > 0 {
+		if at, there, err := u.builds.item.Read(ctx); err == nil && there {
+			far = howFar(at)
+		}
+	}
+	mine := u.definitions()
+	for _, def := range mine {
+		s := plug.IndexState{Name: names([]string{def})[0], State: "not built"}
+		switch {
+		case slices.Contains(is.Whole, def) || !st.Exists:
+			s.State = "built"
+		case slices.Contains(is.Building, def):
+			s.State, s.Far = "building", far
+		}
+		st.Indexes = append(st.Indexes, s)
+	}
+	for _, def := range plug.Without(slices.Concat(is.Whole, is.Building), mine) {
+		st.Indexes = append(st.Indexes, plug.IndexState{Name: names([]string{def})[0], State: "unknown"})
+	}
+	return st, nil
+}
+
+// errEnough ends a walk.
+var errEnough = errors.New("enough")
+
+// about returns about how many ids there are. Where they are in chunks it reads the first.
+func (u untyped[T, K]) about(ctx context.Context) (n int64, err error) {
+	err = u.IDs(ctx, "", func(ids []string, _ string, left int64) error {
+		n += int64(len(ids)) + left
+		if left > 0 {
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) || wire.IsCorrupt(err) || errors.Is(err, kv.ErrLost) {
+		err = nil // A check says what is wrong with them.
+	}
+	return n, err
+}
+
+func (u untyped[T, K]) See(ctx context.Context, s kv.Store, ids []string) ([]plug.Sight, error) {
+	for _, id := range ids {
+		if err := kv.CheckKey(u.key(id)); err != nil {
+			return nil, u.failure(id, err)
+		}
+	}
+	results, err := kv.GetEach(ctx, s, u.keys, ids)
+	if err != nil {
+		return nil, err
+	}
+	sights := make([]plug.Sight, len(ids))
+	for i, id := range ids {
+		of := results[i*len(u.keys):][:len(u.keys)]
+		sights[i] = plug.Sight{ID: id, Places: make([][]string, len(u.shown()))}
+		if of[0].Err == nil {
+			sights[i] = u.Decode(id, of[0].Value)
+		}
+		u.count(&sights[i], of[1:])
+	}
+	return sights, nil
+}
+
+// count puts into s what gets of the counters have answered.
+func (u untyped[T, K]) count(s *plug.Sight, results []kv.Result) {
+	for i := range u.counters {
+		c := &u.counters[i]
+		if c.plain == nil {
+			continue
+		}
+		n, err := c.plain.Number(0, results[i])
+		if err != nil && s.Err == nil {
+			s.Err = u.failure(s.ID, wire.Corrupt(c.key(s.ID), err))
+		}
+		s.Counts = append(s.Counts, n)
+	}
+}
+
+func (u untyped[T, K]) Decode(id string, value []byte) plug.Sight {
+	shown := u.shown()
+	s := plug.Sight{ID: id, Bytes: len(value), Places: make([][]string, len(shown))}
+	env, err := envelope.Decode(value)
+	if err != nil {
+		s.Err = u.failure(id, wire.Corrupt(u.key(id), err))
+		return s
+	}
+	s.Envelope = env
+	if env.Deleted {
+		return s
+	}
+	v, err := u.decodeBody(env.Model, env.Body, false)
+	if err != nil {
+		s.Err = u.failure(id, wire.Corrupt(u.key(id), err))
+		return s
+	}
+	if id == "" {
+		s.ID = u.r.schema.Key.Text(u.r.schema.ID(v))
+	}
+	if s.Ended = env.HasEnded(u.db.now()); s.Ended {
+		return s
+	}
+	for i, index := range shown {
+		s.Places[i] = index.Places(v)
+	}
+	return s
+}
+
+func (u untyped[T, K]) Stands(value []byte) (time.Duration, error) {
+	env, err := envelope.Decode(value)
+	if err != nil {
+		return 0, err
+	}
+	if env.HasEnded(u.db.now()) {
+		return -1, nil
+	}
+	return u.stored(env), nil
+}
+
+func (u untyped[T, K]) IDs(ctx context.Context, from string, f func(ids []string, to string, left int64) error) error {
+	e := &each[T]{model: u.model, ctx: ctx, Walk: Walk{From: from}}
+	at, err := e.from()
+	if err != nil {
+		return err
+	}
+	open, unread, err := u.openIDs(ctx)
+	if err == nil && len(open) > 0 {
+		err = f(open, from, 0)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = u.eachFrom(ctx, at, func(ids []string, to enumeration.Reached, left int64) error {
+		return f(ids, e.cursor(to), left)
+	})
+	return cmp.Or(err, unread)
+}
+
+func (u untyped[T, K]) Check(ctx context.Context, s kv.Store, ids []string) ([]plug.Sight, error) {
+	sights, err := u.See(ctx, s, ids)
+	if err != nil {
+		return nil, err
+	}
+	recs, err := u.see(ctx, s, ids)
+	if recs == nil {
+		return nil, err
+	}
+	var checks []*check[T]
+	var works []func(kv.Store) error
+	for i, rec := range recs {
+		if rec.Err != nil {
+			sights[i].Wrong = []plug.Wrong{{Kind: plug.DamagedRecord, ID: rec.ID, Text: rec.Err.Error()}}
+		}
+		for _, index := range u.indexes {
+			if rec.Value != nil {
+				c := &check[T]{at: i, rec: *rec, index: index}
+				u.as(&c.rec, index)
+				checks, works = append(checks, c), append(works, func(s kv.Store) error { return c.run(ctx, s) })
+			}
+		}
+	}
+	err = work.FirstError(kv.Together(ctx, s, works...)...)
+	for _, c := range checks {
+		sights[c.at].Wrong = append(sights[c.at].Wrong, c.wrong...)
+	}
+	return sights, err
+}
+
+// check is that of one record in one index.
+type check[T any] struct {
+	at    int
+	rec   plug.Seen[T]
+	index plug.Index[T]
+	wrong []plug.Wrong
+}
+
+func (c *check[T]) run(ctx context.Context, s kv.Store) error {
+	texts, err := c.index.Check(ctx, s, &c.rec)
+	for _, text := range texts {
+		c.wrong = append(c.wrong, plug.Wrong{Kind: plug.MissingEntry, Index: c.index.Name(), ID: c.rec.ID, Text: text})
+	}
+	if text, ok := plug.Damage(err, ErrNeedsRebuild); ok {
+		c.wrong = append(c.wrong, plug.Wrong{Kind: plug.DamagedItem, Index: c.index.Name(), ID: c.rec.ID, Text: text})
+		return nil
+	}
+	return err
+}
+
+// Mend raises the rev of the record, since an entry that says that it is out may have the
+// one it has.
+func (u untyped[T, K]) Mend(ctx context.Context, id string) error {
+	if err := u.db.Writable(); err != nil {
+		return err
+	}
+	return u.inTurn(ctx, id, func(id string) error {
+		rec, err := u.readable(ctx, u.db.store, id)
+		if err != nil {
+			return err
+		}
+		var touched []envelope.Touched
+		for _, index := range u.indexes {
+			if rec.Value != nil {
+				touched = append(touched, envelope.Touched{Index: index.Name(), Places: index.Places(rec.Value)})
+			}
+		}
+		u.db.recent.Drop(u.key(id))
+		return u.repair(ctx, u.db.store, id, rec.Rev+1, touched, true)
+	})
+}
+
+func (u untyped[T, K]) Enlist(ctx context.Context, ids []string) error {
+	return cmp.Or(u.db.Writable(), u.archive(ctx, ids))
+}
+
+func (u untyped[T, K]) Prepare(ctx context.Context, whole func(index string) bool) error {
+	if err := u.writable(ctx); err != nil {
+		return err
+	}
+	if err := u.distrust(ctx); err != nil {
+		return err
+	}
+	tokens, err := u.built.Build(ctx)
+	if err != nil {
+		return err
+	}
+	var kept []string
+	for _, index := range u.indexes {
+		if whole(index.Name()) {
+			kept = append(kept, definition(index))
+		}
+	}
+	return u.built.Mark(ctx, tokens, kept...)
+}
+
+func (u untyped[T, K]) Accept(ctx context.Context) error {
+	return cmp.Or(u.db.Writable(), u.accept(ctx))
+}
+
+func (u untyped[T, K]) Purge(ctx context.Context, id string) error {
+	key, err := u.r.schema.Key.Parse(id)
+	if err != nil {
+		return u.failure(id, fmt.Errorf("%w: %w", ErrInvalid, err))
+	}
+	return u.r.Purge(ctx, key)
+}
+
+func (u untyped[T, K]) Resave(ctx context.Context, ids []string, dry bool) (n int, err error) {
+	recs, err := u.see(ctx, u.db.store, ids)
+	if recs == nil {
+		return 0, err
+	}
+	for _, rec := range recs {
+		switch {
+		case rec.Damaged():
+			return n, rec.Err // Upgrade may have refused it.
+		case rec.Value == nil || rec.Envelope.Model >= u.version:
+			continue
+		}
+		n++
+		if !dry {
+			err = u.inTurn(ctx, rec.ID, func(id string) error { return u.rewrite(ctx, id) })
+		}
+		if err != nil {
+			return n, u.failure(rec.ID, err)
+		}
+	}
+	return n, nil
+}
+
+// rewrite writes the record id as this version does. What it means stays, so its places do.
+func (u untyped[T, K]) rewrite(ctx context.Context, id string) error {
+	return kv.Change(u.key(id), func() error {
+		rec, err := u.readable(ctx, u.db.store, id)
+		if err != nil || rec.Value == nil || rec.Envelope.Model >= u.version {
+			return err
+		}
+		env := *rec.Envelope
+		env.Model, env.Rev = u.version, rec.Rev+1
+		if env.Body, err = u.encodeBody(rec.Envelope, rec.Value); err != nil {
+			return err
+		}
+		u.db.recent.Drop(u.key(id))
+		_, err = kv.One(ctx, u.db.store, u.store(rec, &env))
+		return err
+	})
+}
+
+func (u untyped[T, K]) Orphans(ctx context.Context, id string) error {
+	if err := u.db.Writable(); err != nil {
+		return err
+	}
+	o := orphans{place: id, deleted: func(int) {}, goOn: func(ctx context.Context) error {
+		rec, err := u.readable(ctx, u.db.store, id)
+		if err == nil && rec.Value != nil {
+			err = errStays
+		}
+		return err
+	}}
+	for _, list := range u.children {
+		if err := u.deleteIn(ctx, list, o); err != nil && !errors.Is(err, errStays) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (u untyped[T, K]) Build(ctx context.Context, again bool) error {
+	if !again {
+		missing, err := u.missing(ctx)
+		if err != nil && !errors.Is(err, ErrNeedsRebuild) || err == nil && len(missing) == 0 {
+			return err
+		}
+	}
+	return u.r.Rebuild(ctx)
+}

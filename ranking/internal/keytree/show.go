@@ -1,0 +1,86 @@
+package keytree
+
+import (
+	"fmt"
+
+	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// ExactUpTo is up to how many members the counts of a tree are kept exact.
+const ExactUpTo = smallTree
+
+// Stray returns the ids of the entries that their records do not confirm.
+func (r *Report) Stray() (ids []string) {
+	for _, d := range r.doubtful {
+		ids = append(ids, d.ID)
+	}
+	return ids
+}
+
+// MetaKey is the key of the definition, without which there is no tree.
+func (t *Tree) MetaKey() string { return t.metaKey() }
+
+// Base is what the keys of the tree begin with.
+func (t *Tree) Base() string { return t.name }
+
+// shownAtMost is how many entries of a leaf Show has lines for.
+const shownAtMost = 100
+
+// Show says what value means, which stands under key.
+func Show(key string, value []byte) ([]string, error) {
+	kind, _, err := unseal(value)
+	if err != nil {
+		return nil, wire.Corrupt(key, err)
+	}
+	got := kv.Result{Value: value}
+	switch kind {
+	case metaKind:
+		m, err := decodeMeta(got)
+		if err != nil {
+			return nil, wire.Corrupt(key, err)
+		}
+		return []string{fmt.Sprintf("definition of a tree: epoch %d, %d entries to a leaf, %d losses", m.epoch, m.limit, m.lost)}, nil
+	case recordKind:
+		st, err := decodeState(got)
+		if err != nil {
+			return nil, wire.Corrupt(key, err)
+		}
+		return []string{fmt.Sprintf("record of a member: in %t, score %d, version %d", st.In, st.Score.Int(), st.Ver)}, nil
+	case edgeKind:
+		return []string{"where the ends of a tree were last seen"}, nil
+	case leaseKind:
+		return []string{"the right to rebuild a tree"}, nil
+	}
+	nd, err := decodeNode(got)
+	if err != nil {
+		return nil, wire.Corrupt(key, err)
+	}
+	if nd.router != nil {
+		return nd.router.show(), nil
+	}
+	return nd.leaf.show(), nil
+}
+
+func (r *router) show() []string {
+	lines := []string{fmt.Sprintf("router over %d members", r.members())}
+	for i, s := range r.slots {
+		lines = append(lines, fmt.Sprintf("below at %d: %d members, closed %t", i, s.members, s.closed))
+	}
+	return lines
+}
+
+func (l *leaf) show() []string {
+	lines := []string{fmt.Sprintf("leaf of %d entries", len(l.entries))}
+	for i, e := range l.entries {
+		if i == shownAtMost {
+			return append(lines, fmt.Sprintf("and %d more", len(l.entries)-i))
+		}
+		pending := ""
+		if e.pending {
+			pending = ", pending"
+		}
+		lines = append(lines, fmt.Sprintf("%s at %d, version %d%s", e.id, e.score.Int(), e.ver, pending))
+	}
+	return lines
+}

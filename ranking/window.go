@@ -1,0 +1,372 @@
+package ranking
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/ranking/internal/keytree"
+)
+
+// What package inspect sees of boards, of the values of lists and of trees: see
+// [plug.Window]. A base is that of a tree.
+
+// boardWindow is the boards of an index as package inspect sees them.
+type boardWindow[T any] struct{ *core[T] }
+
+// Window returns the boards as package inspect sees them.
+func (c *core[T]) Window() plug.Window { return boardWindow[T]{c} }
+
+// Kind returns "board".
+func (c boardWindow[T]) Kind() string { return "board" }
+
+// Bases returns the trees of a place, in all periods that are kept.
+func (c boardWindow[T]) Bases(text string) (bases []string) {
+	p, err := parsePlace(text)
+	if err != nil {
+		return nil
+	}
+	for _, at := range c.kept() {
+		bases = append(bases, c.tree(p.by, at).Base())
+	}
+	return bases
+}
+
+// kept returns a time in each period that is kept, the current one first.
+func (c *core[T]) kept() []time.Time {
+	now := c.host.DB().Now()
+	times := []time.Time{now}
+	for past := 1; c.per != Forever && past < c.keep; past++ {
+		times = append(times, c.per.add(now, -past))
+	}
+	return times
+}
+
+// Base finds a tree by its definition.
+func (c boardWindow[T]) Base(key string) (base string, first bool) {
+	name := kv.JoinText(c.host.Model(), plug.BoardName(c.name, c.host.Ends(), c.form))
+	return treeBase(key, name, c.many || c.per != Forever)
+}
+
+// treeBase returns the base of a key of the tree called name, or with more, of a tree whose
+// name goes on behind that.
+func treeBase(key, name string, more bool) (base string, first bool) {
+	tree := "rank:" + plug.TreeName(name)
+	begin := tree + ":"
+	if more {
+		begin = "rank:" + name + ":"
+	}
+	if !strings.HasPrefix(key, begin) {
+		return "", false
+	}
+	base, first = strings.CutSuffix(key, ":meta")
+	switch {
+	case !more:
+		return tree, first && base == tree
+	case first:
+		return base, true
+	}
+	for at := len(begin); at < len(key); at++ {
+		if key[at] == ':' && isTreeEnd(key[at:]) {
+			return key[:at], false
+		}
+	}
+	return "", false
+}
+
+// isTreeEnd reports whether rest is what follows the name of a tree in a key.
+func isTreeEnd(rest string) bool {
+	epoch, node, ok := strings.Cut(rest[1:], ":key0")
+	_, err := strconv.ParseUint(epoch, 10, 64)
+	return ok && err == nil && strings.Trim(node, "01") == "" ||
+		rest == ":edge" || rest == ":lease" || strings.HasPrefix(rest, ":i:")
+}
+
+// at returns the board whose tree has that base. place is one on it, "" if none is known.
+func (c boardWindow[T]) at(base, place string) (part[T], bool) {
+	begin := "rank:" + kv.JoinText(c.host.Model(), plug.BoardName(c.name, c.host.Ends(), c.form))
+	var values []string
+	if p, err := parsePlace(place); err == nil && place != "" {
+		values = []string{p.by}
+	} else if c.many {
+		by := strings.TrimPrefix(strings.TrimPrefix(base, begin), ":")
+		if c.per != Forever {
+			by = by[:max(0, strings.LastIndexByte(by, ':'))]
+		}
+		values = []string{by}
+	} else {
+		values = []string{""}
+	}
+	for _, by := range values {
+		for _, at := range c.kept() {
+			if c.tree(by, at).Base() == base {
+				return part[T]{core: c.core, by: by, at: at}, true
+			}
+		}
+	}
+	return part[T]{}, false
+}
+
+// Audit reads the tree.
+func (c boardWindow[T]) Audit(ctx context.Context, s kv.Store, base, place string) ([]plug.Wrong, error) {
+	p, ok := c.at(base, place)
+	if !ok {
+		return nil, nil // It is of a period that is not kept, or of a value that no record has.
+	}
+	wrong, err := auditTree(ctx, s, p.tree(p.by, p.when()))
+	if err != nil || !c.own {
+		return wrong, err
+	}
+	strays, err := p.strays(ctx, s)
+	for _, id := range strays {
+		wrong = append(wrong, plug.Wrong{Kind: plug.StrayEntry, ID: id, Text: fmt.Sprintf("%s: %s is a member and its record does not belong there", base, id)})
+	}
+	return wrong, err
+}
+
+// restoreMembers makes the records of members again that have entries and lack those.
+func (p part[T]) restoreMembers(ctx context.Context, s kv.Store) error {
+	if !p.own {
+		return nil
+	}
+	r, err := p.tree(p.by, p.when()).Verify(ctx, s, nil)
+	if ids := r.Stray(); err == nil && len(ids) > 0 {
+		err = p.catchUp(ctx, p.by, p.when(), ids)
+	}
+	return p.failure(err)
+}
+
+// strays returns the members with records of their own whose records do not belong on the
+// board.
+func (p part[T]) strays(ctx context.Context, s kv.Store) (strays []string, err error) {
+	t := p.tree(p.by, p.when())
+	ids, _, err := membersOf(ctx, s, t)
+	for some := range slices.Chunk(ids, membersAtOnce) {
+		states, err := t.own.States(ctx, s, some)
+		if err != nil {
+			return nil, err
+		}
+		recs, err := p.host.See(ctx, s, some...)
+		if recs == nil {
+			return nil, err
+		}
+		for i, rec := range recs {
+			if states[i].In && !rec.Damaged() && !stateOf(p.by, rec).In {
+				strays = append(strays, rec.ID)
+			}
+		}
+	}
+	return strays, err
+}
+
+const membersAtOnce = 100
+
+// membersOf returns the members of t that have records of their own, as far as the keys of
+// these tell: one that is hashed does not, nor does a store that cannot list its keys.
+func membersOf(ctx context.Context, s kv.Store, t tree) (ids []string, all bool, err error) {
+	keys := kv.PowersOf(s).Keys
+	if t.own == nil || keys == nil {
+		return nil, false, nil
+	}
+	begin := t.own.Key("")
+	all = true
+	err = keys(ctx, begin, func(some []string) error {
+		for _, key := range some {
+			id := strings.TrimPrefix(key, begin)
+			if t.own.Key(id) != key {
+				all = false
+				continue
+			}
+			ids = append(ids, id)
+		}
+		return nil
+	})
+	slices.Sort(ids)
+	return slices.Compact(ids), all, err
+}
+
+// auditTree returns what is wrong with a tree.
+func auditTree(ctx context.Context, s kv.Store, t tree) (wrong []plug.Wrong, err error) {
+	ids, _, err := membersOf(ctx, s, t)
+	if err != nil {
+		return nil, err
+	}
+	r, err := t.Verify(ctx, s, ids)
+	if text, ok := plug.Damage(err, kvmodel.ErrNeedsRebuild); ok {
+		return []plug.Wrong{{Kind: plug.DamagedItem, Text: t.Base() + ": " + text}}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range r.Wrong {
+		wrong = append(wrong, plug.Wrong{Kind: plug.DamagedItem, Text: t.Base() + ": " + text})
+	}
+	if r.Lost > 0 {
+		wrong = append(wrong, plug.Wrong{Kind: plug.DamagedItem, Text: fmt.Sprintf("%s: %d nodes are missing or damaged", t.Base(), r.Lost)})
+	}
+	for _, id := range r.Missing {
+		wrong = append(wrong, plug.Wrong{Kind: plug.MissingEntry, ID: id, Text: fmt.Sprintf("%s: %s has no entry", t.Base(), id)})
+	}
+	for _, id := range r.Stray() {
+		wrong = append(wrong, plug.Wrong{Kind: plug.StrayEntry, ID: id, Text: fmt.Sprintf("%s: %s has an entry that its record does not confirm", t.Base(), id)})
+	}
+	if r.Drift > 0 && r.Members <= keytree.ExactUpTo {
+		wrong = append(wrong, plug.Wrong{Kind: plug.WrongCount, Text: fmt.Sprintf("%s: the counts of its nodes are off by %d", t.Base(), r.Drift)})
+	}
+	return wrong, nil
+}
+
+// Amend mends the tree. One that has lost a part is filled from all records.
+func (c boardWindow[T]) Amend(ctx context.Context, s kv.Store, base, place string) error {
+	p, ok := c.at(base, place)
+	if !ok {
+		return nil
+	}
+	members, _, err := membersOf(ctx, s, p.tree(p.by, p.when()))
+	if err == nil {
+		err = p.restoreMembers(ctx, s)
+	}
+	if err != nil {
+		return err
+	}
+	err = p.withAllIfLost(ctx, members, func(ids []string, all bool) error {
+		_, err := p.reader().mend(ctx, ids, all, p.clear)
+		return err
+	})
+	if err != nil || !c.own {
+		return err
+	}
+	strays, err := p.strays(ctx, s)
+	if err != nil || len(strays) == 0 {
+		return err
+	}
+	return c.failure(c.catchUp(ctx, p.by, p.when(), strays))
+}
+
+// Page returns the first members of the board of value now, unverified.
+func (c boardWindow[T]) Page(ctx context.Context, s kv.Store, value string, n int) ([]plug.Row, error) {
+	p := part[T]{core: c.core, by: value}
+	return topOf(ctx, s, p.tree(value, p.when()).Tree, n)
+}
+
+// topOf returns the n highest members of a tree.
+func topOf(ctx context.Context, s kv.Store, t *keytree.Tree, n int) (rows []plug.Row, err error) {
+	l, err := t.Page(ctx, s, keytree.Between{}, true, nil, n, keytree.Want{Unverified: true})
+	for _, m := range l.Members {
+		rows = append(rows, plug.Row{ID: m.ID, Note: "score " + scoreText(t.Code, m.Score)})
+	}
+	return rows, err
+}
+
+// scoreText returns the score as the code stores it.
+func scoreText(code keytree.Code, s keytree.Score) string {
+	switch code {
+	case keytree.Float, keytree.Float.WithTies():
+		return strconv.FormatFloat(s.Float(), 'g', -1, 64)
+	case keytree.Unsigned, keytree.Unsigned.WithTies():
+		return strconv.FormatUint(s.Uint(), 10)
+	}
+	return strconv.FormatInt(s.Int(), 10)
+}
+
+// Show says what a node holds.
+func (c boardWindow[T]) Show(key string, value []byte) ([]string, error) {
+	return keytree.Show(key, value)
+}
+
+// Ends returns when what was counted in a period ends.
+func (c boardWindow[T]) Ends(key string) time.Time {
+	if c.per == Forever {
+		return time.Time{}
+	}
+	for _, at := range c.kept() {
+		if strings.Contains(key, ":"+kv.JoinText(c.per.name(at))+":") {
+			return c.per.add(at, c.keep)
+		}
+	}
+	return c.host.DB().Now().Add(time.Second)
+}
+
+// valuesWindow is the values of a list as package inspect sees them.
+type valuesWindow[T any] struct{ *valuesIndex[T] }
+
+// Window returns the values as package inspect sees them.
+func (x *valuesIndex[T]) Window() plug.Window { return valuesWindow[T]{x} }
+
+// Kind returns "values".
+func (x valuesWindow[T]) Kind() string { return "values" }
+
+// Bases returns the tree of the values.
+func (x valuesWindow[T]) Bases(string) []string { return []string{x.tree.Base()} }
+
+// Base finds the tree by its definition.
+func (x valuesWindow[T]) Base(key string) (base string, first bool) {
+	return exactBase(key, x.tree.Tree)
+}
+
+func exactBase(key string, t *keytree.Tree) (base string, first bool) {
+	if !strings.HasPrefix(key, t.Base()+":") {
+		return "", false
+	}
+	return t.Base(), key == t.MetaKey()
+}
+
+// Audit reads the tree.
+func (x valuesWindow[T]) Audit(ctx context.Context, s kv.Store, _, _ string) ([]plug.Wrong, error) {
+	return auditTree(ctx, s, x.tree)
+}
+
+// Amend mends the tree.
+func (x valuesWindow[T]) Amend(ctx context.Context, s kv.Store, _, _ string) error {
+	ids, _, err := membersOf(ctx, s, x.tree)
+	if err == nil {
+		_, err = x.reader().mend(ctx, ids, false, x.clear)
+	}
+	return err
+}
+
+// Page returns the values that most records hold.
+func (x valuesWindow[T]) Page(ctx context.Context, s kv.Store, _ string, n int) ([]plug.Row, error) {
+	return topOf(ctx, s, x.tree.Tree, n)
+}
+
+// Show says what a node holds.
+func (x valuesWindow[T]) Show(key string, value []byte) ([]string, error) {
+	return keytree.Show(key, value)
+}
+
+// treeWindow is a tree that stands alone.
+type treeWindow[S any] struct{ *Tree[S] }
+
+func (w treeWindow[S]) Name() string          { return w.spec.Name }
+func (w treeWindow[S]) Kind() string          { return "tree" }
+func (w treeWindow[S]) Bases(string) []string { return []string{w.tree.Base()} }
+
+func (w treeWindow[S]) Base(key string) (base string, first bool) { return exactBase(key, w.tree) }
+
+func (w treeWindow[S]) Audit(ctx context.Context, s kv.Store, _, _ string) ([]plug.Wrong, error) {
+	return auditTree(ctx, s, tree{w.tree, w.own})
+}
+
+// Amend fills a tree that has lost a part from the records of its members.
+func (w treeWindow[S]) Amend(ctx context.Context, s kv.Store, _, _ string) error {
+	ids, all, err := membersOf(ctx, s, tree{w.tree, w.own})
+	if err == nil {
+		_, err = w.reader().mend(ctx, ids, all, w.clear)
+	}
+	return err
+}
+
+func (w treeWindow[S]) Page(ctx context.Context, s kv.Store, _ string, n int) ([]plug.Row, error) {
+	return topOf(ctx, s, w.tree, n)
+}
+
+func (w treeWindow[S]) Show(key string, value []byte) ([]string, error) {
+	return keytree.Show(key, value)
+}

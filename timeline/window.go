@@ -1,0 +1,232 @@
+package timeline
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// What package inspect sees of timelines and events: see [plug.Window]. A base is that of
+// all rings of one owner.
+
+// ringWindow is the rings of an index as package inspect sees them.
+type ringWindow[T any] struct{ *core[T] }
+
+// Window returns the rings as package inspect sees them.
+func (c *core[T]) Window() plug.Window { return ringWindow[T]{c} }
+
+// Kind returns "timeline".
+func (c ringWindow[T]) Kind() string { return "timeline" }
+
+// Bases returns what the keys of the rings of a place begin with.
+func (c ringWindow[T]) Bases(place string) []string {
+	return []string{ringKey.KeyOfText([]string{c.host.Model(), c.spec.Name}, ownerOf(place))}
+}
+
+// Base finds the rings of an owner by the counter of the first.
+func (c ringWindow[T]) Base(key string) (base string, first bool) {
+	base, rest, ok := plug.BaseAt(key, ringKey.Family(c.host.Model(), c.spec.Name).Key(""))
+	return base, ok && (rest == "n" || rest == "0#n")
+}
+
+// lanesAt returns the lanes whose keys begin with base.
+func (c ringWindow[T]) lanesAt(base string) (all []*lane) {
+	shapes := c.shapes()
+	if c.shards == 1 {
+		return []*lane{newLane(c.process, base, shapes)}
+	}
+	for i := range c.shards {
+		all = append(all, newLane(c.process, fmt.Sprintf("%s#%d", base, i), shapes))
+	}
+	return all
+}
+
+// Audit returns the segments that are damaged. An entry that its record does not confirm is
+// none of what is wrong, since readers pass over it.
+func (c ringWindow[T]) Audit(ctx context.Context, s kv.Store, base, _ string) (wrong []plug.Wrong, err error) {
+	if err := c.host.Look(ctx); err != nil {
+		return nil, c.failure(err)
+	}
+	for _, l := range c.lanesAt(base) {
+		damaged, err := l.damaged(ctx, s)
+		if err != nil {
+			return wrong, c.failure(err)
+		}
+		for _, key := range damaged {
+			wrong = append(wrong, plug.Wrong{Kind: plug.DamagedItem, Text: key + " cannot be read"})
+		}
+	}
+	return wrong, nil
+}
+
+// damaged returns the keys of the segments that are damaged, and that of a counter that is
+// no number.
+func (l *lane) damaged(ctx context.Context, s kv.Store) (damaged []string, err error) {
+	keys := []string{l.counterKey}
+	for _, g := range l.all {
+		for i := range g.blocks {
+			keys = append(keys, l.key(g, i))
+		}
+	}
+	for first := 0; first < len(keys); first += atOnce {
+		some := keys[first:min(first+atOnce, len(keys))]
+		results, err := kv.GetAll(ctx, s, some...)
+		if err != nil {
+			return damaged, err
+		}
+		for i, r := range results {
+			switch {
+			case r.Err != nil:
+			case some[i] == l.counterKey && numberIn(r) < 0:
+				damaged = append(damaged, some[i])
+			case some[i] != l.counterKey && isDamaged(decodeEntries(r.Value)):
+				damaged = append(damaged, some[i])
+			}
+		}
+	}
+	return damaged, nil
+}
+
+// Amend takes what cannot be read out of the rings. The records whose entries these were have
+// to be mended after that.
+func (c ringWindow[T]) Amend(ctx context.Context, s kv.Store, base, _ string) error {
+	if err := c.host.Look(ctx); err != nil {
+		return c.failure(err)
+	}
+	for _, l := range c.lanesAt(base) {
+		if err := cmp.Or(l.mend(ctx, s), l.dropBadCounter(ctx, s)); err != nil {
+			return c.failure(err)
+		}
+	}
+	return nil
+}
+
+// dropBadCounter drops a counter that is no number. The next writer makes it again: see
+// RECOVER.
+func (l *lane) dropBadCounter(ctx context.Context, s kv.Store) error {
+	r, err := kv.One(ctx, s, kv.OpGet(l.counterKey))
+	switch {
+	case errors.Is(err, kv.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	case numberIn(r) >= 0:
+		return nil
+	}
+	_, err = kv.One(ctx, s, kv.OpDrop(l.counterKey, r.Version))
+	return unlessRaced(err)
+}
+
+// Page returns the newest records of an owner.
+func (c ringWindow[T]) Page(ctx context.Context, s kv.Store, value string, n int) (rows []plug.Row, err error) {
+	p, err := c.ring(value).page(ctx, position{}, n, nil)
+	if err != nil {
+		return nil, err
+	}
+	ids := kv.Texts(p.items, c.idText)
+	recs, err := c.host.SeeMarks(ctx, s, ids...)
+	if recs == nil {
+		return nil, err
+	}
+	for _, rec := range recs {
+		m := c.markOf(rec.Mark, value)
+		rows = append(rows, plug.Row{ID: rec.ID, Note: fmt.Sprintf("stamp %d, %s", m.stamp, at(m.at))})
+	}
+	return rows, p.damage
+}
+
+func at(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.DateTime) }
+
+// Show says what a counter or a segment holds.
+func (c ringWindow[T]) Show(key string, value []byte) ([]string, error) {
+	if strings.HasSuffix(key, "#n") {
+		return []string{"the last stamp that was given: " + string(value)}, nil
+	}
+	return showEntries(key, value, func(e entry) string { return string(e.body) })
+}
+
+// shownAtMost is how many entries Show has lines for.
+const shownAtMost = 100
+
+func showEntries(key string, value []byte, body func(entry) string) ([]string, error) {
+	entries := decodeEntries(value)
+	lines := []string{fmt.Sprintf("%d entries", len(entries))}
+	for i, e := range entries {
+		if i == shownAtMost {
+			lines = append(lines, fmt.Sprintf("and %d more", len(entries)-i))
+			break
+		}
+		lines = append(lines, fmt.Sprintf("stamp %d, %s, %s", e.stamp, at(e.at), body(e)))
+	}
+	if isDamaged(entries) {
+		return lines, damageOf([]string{key})
+	}
+	return lines, nil
+}
+
+// eventsWindow is the events of a type as package inspect sees them.
+type eventsWindow[T, V any] struct{ *Events[T, V] }
+
+func (w eventsWindow[T, V]) Name() string { return w.spec.Name }
+func (w eventsWindow[T, V]) Kind() string { return "events" }
+
+func (w eventsWindow[T, V]) Bases(place string) []string {
+	return []string{eventKey.KeyOfText([]string{w.spec.Name}, place)}
+}
+
+func (w eventsWindow[T, V]) Base(key string) (base string, first bool) {
+	base, rest, ok := plug.BaseAt(key, eventKey.Family(w.spec.Name).Key(""))
+	return base, ok && (rest == "n" || strings.HasPrefix(rest, "a") || rest == "p")
+}
+
+// Audit returns what cannot be read: no record says what should be there.
+func (w eventsWindow[T, V]) Audit(ctx context.Context, s kv.Store, base, _ string) ([]plug.Wrong, error) {
+	_, err := w.layoutAt(func(base string) string { return base }).latest(ctx, s, base, w.spec.Keep)
+	if wire.IsCorrupt(err) {
+		return []plug.Wrong{{Kind: plug.DamagedItem, Text: err.Error()}}, nil
+	}
+	return nil, err
+}
+
+// Amend does nothing: what is damaged goes as others come.
+func (w eventsWindow[T, V]) Amend(context.Context, kv.Store, string, string) error { return nil }
+
+// Page returns the last events of an owner.
+func (w eventsWindow[T, V]) Page(ctx context.Context, s kv.Store, value string, n int) (rows []plug.Row, err error) {
+	entries, err := w.layout.latest(ctx, s, value, n)
+	if err != nil && !wire.IsCorrupt(err) {
+		return nil, err
+	}
+	for _, e := range distinct(withoutLost(entries), n, w.what) {
+		rows = append(rows, plug.Row{Note: at(e.at), Data: e.body})
+	}
+	return rows, err
+}
+
+// Ends returns when a turn of events with a TTL ends: see appended.
+func (w eventsWindow[T, V]) Ends(key string) time.Time {
+	if w.spec.TTL == 0 {
+		return time.Time{}
+	}
+	_, turn, _ := strings.Cut(key, "#a")
+	n, err := strconv.ParseInt(turn, 10, 64)
+	if err != nil {
+		return w.db.Now().Add(w.spec.TTL)
+	}
+	return time.Unix(0, (n+2)*int64(w.spec.TTL))
+}
+
+func (w eventsWindow[T, V]) Show(key string, value []byte) ([]string, error) {
+	if strings.HasSuffix(key, "#n") {
+		return []string{"the last stamp that was given: " + string(value)}, nil
+	}
+	return showEntries(key, value, func(e entry) string { return fmt.Sprintf("%d bytes", len(e.body)) })
+}
