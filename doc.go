@@ -7,7 +7,7 @@
 //
 //	example-app   the sample app: main.go wires, its domain package holds the models
 //	examples      what records can do, as runnable examples
-//	inspect       check, repair, rebuild, export and import over any set of models (coming)
+//	inspect       sees, checks, mends, moves and erases what a database holds
 //	templates     templ components that take plain values
 //	index         look-up by value: unique, lists, sets, sequences, counters
 //	timeline      newest-first rings of records, and events kept in a ring

@@ -37,14 +37,14 @@ var (
 			[]string{"github.com/a-h/templ", "github.com/gorilla/sessions", "github.com/vmihailenco/msgpack/v5", "golang.org/x/crypto/argon2"},
 		},
 		"examples":  {slices.Concat(indexes, records), []string{"github.com/vmihailenco/msgpack/v5"}},
-		"inspect":   {slices.Concat(indexes, records), nil},
+		"inspect":   {records, []string{"github.com/vmihailenco/msgpack/v5"}},
 		"templates": {nil, []string{"github.com/a-h/templ"}},
 		"index":     {records, nil},
 		"timeline":  {records, nil},
 		"ranking":   {records, nil},
 		"kvmodel":   {append([]string{"kvmodel/kv", "kvmodel/codec"}, shared...), nil},
 
-		"internal/plug":      {[]string{"internal/envelope", "kvmodel/kv"}, nil},
+		"internal/plug":      {[]string{"internal/envelope", "internal/wire", "kvmodel/kv"}, nil},
 		"internal/envelope":  {[]string{"internal/wire", "kvmodel/kv", "kvmodel/codec"}, nil},
 		"internal/wire":      {[]string{"kvmodel/codec"}, nil},
 		"internal/ahead":     {[]string{"kvmodel/kv"}, nil},
@@ -71,7 +71,7 @@ var (
 		"internal/optest": {[]string{"kvmodel/kv"}, nil},
 		"internal/proof":  {[]string{"kvmodel/kv", "kvmodel/kvtest", "internal/optest"}, nil},
 		"internal/whole": {
-			slices.Concat(indexes, records, backends, []string{"kvmodel/kvtest", "kvmodel/kvsession", "internal/proof"}),
+			slices.Concat(indexes, records, backends, []string{"inspect", "kvmodel/kvtest", "kvmodel/kvsession", "internal/proof"}),
 			[]string{"github.com/gorilla/sessions", "github.com/vmihailenco/msgpack/v5", "go.etcd.io/bbolt"},
 		},
 

@@ -1,0 +1,460 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Fault is something that is not as it should be.
+type Fault struct {
+	Kind  string `json:"kind"` // one of Kinds
+	Model string `json:"model,omitempty"`
+	Index string `json:"index,omitempty"`
+	ID    string `json:"id,omitempty"`
+	Key   string `json:"key,omitempty"` // what the keys concerned begin with
+	Text  string `json:"text"`          // a sentence
+
+	place   string // in the index
+	audited bool   // it does not show in a record
+}
+
+// Kinds are all kinds of faults, as `repair -only` takes them.
+var Kinds = []string{
+	plug.MissingEntry, plug.StrayEntry, plug.WrongCount, plug.Orphan, plug.DamagedItem,
+	plug.DamagedRecord, plug.Unlisted, plug.LostIDs, plug.NotBuilt,
+}
+
+// CheckOptions say what to check, and how fast.
+type CheckOptions struct {
+	Pace
+	What  string      // MODEL or MODEL.INDEX; "": all
+	Quick bool        // one record in a hundred, and no keys
+	Found func(Fault) // is told each fault as it is sure; nil: no one is
+}
+
+// Report is what a check has found.
+type Report struct {
+	Faults  []Fault          // the first 10,000
+	Counts  map[string]int64 // all of them, by kind
+	Records int64            // that were looked at
+	Keys    int64
+	Unasked []string // questions that could not be asked, and why
+	Foreign int64    // keys that are not of this program's models
+	Took    time.Duration
+}
+
+// Well reports whether nothing is wrong and everything was asked.
+func (r *Report) Well() bool { return len(r.Counts) == 0 && len(r.Unasked) == 0 }
+
+// faultsKept is how many faults a report holds.
+const faultsKept = 10_000
+
+// Check compares all records with all indexes, from both sides: the records that the ids of
+// their model lead to with what should be kept of them, and what stands under the keys of
+// the store with the records. It writes nothing, and others may write at the same time: what
+// looks wrong is looked at again at the end.
+func (in *Inspector) Check(ctx context.Context, o CheckOptions) (Report, error) {
+	c := &checking{in: in, o: o, began: time.Now(), places: make(map[string]string)}
+	c.report.Counts = make(map[string]int64)
+	err := c.run(ctx)
+	c.report.Took = time.Since(c.began)
+	return c.report, err
+}
+
+// checking is a Check under way.
+type checking struct {
+	in     *Inspector
+	o      CheckOptions
+	began  time.Time
+	report Report
+
+	listed []uint64          // hashes of the ids that models name, with the model; sorted once all are there
+	places map[string]string // by base, where a hash in that does not tell
+	doubts []Fault           // to be looked at again
+}
+
+func (c *checking) run(ctx context.Context) error {
+	models, index, err := c.chosen()
+	if err != nil {
+		return err
+	}
+	if n := c.in.db.Stats().Lost; n > 0 {
+		return fmt.Errorf("%w: %d servers; Accept says that this is known, and then a check says what is gone", kv.ErrLost, n)
+	}
+	from, resumed := "", ""
+	if c.o.From != "" {
+		resumed, from, _ = strings.Cut(c.o.From, " ")
+	}
+	for _, m := range models {
+		if m.Name() < resumed {
+			continue
+		}
+		start := ""
+		if m.Name() == resumed {
+			start = from
+		}
+		if err := c.model(ctx, m, index, start); err != nil {
+			return err
+		}
+	}
+	if err := c.allKeys(ctx, index); err != nil {
+		return err
+	}
+	return c.again(ctx)
+}
+
+// chosen returns the models to check, and the index if it is only one.
+func (c *checking) chosen() (models []model, index string, err error) {
+	if c.o.What == "" {
+		return c.in.models, "", nil
+	}
+	name, index, _ := strings.Cut(c.o.What, ".")
+	if index != "" {
+		if _, _, err := c.in.window(c.o.What); err != nil {
+			return nil, "", err
+		}
+	}
+	m, err := c.in.model(name)
+	return []model{m}, index, err
+}
+
+// unasked notes that a question could not be asked.
+func (c *checking) unasked(format string, args ...any) {
+	c.report.Unasked = append(c.report.Unasked, fmt.Sprintf(format, args...))
+}
+
+// doubt notes a fault that is to be looked at again. One that is beyond what is kept in memory
+// is taken as it is.
+func (c *checking) doubt(f Fault) {
+	if len(c.doubts) < 10*faultsKept {
+		c.doubts = append(c.doubts, f)
+		return
+	}
+	c.sure(f)
+}
+
+func (c *checking) sure(f Fault) {
+	c.report.Counts[f.Kind]++
+	if len(c.report.Faults) < faultsKept {
+		c.report.Faults = append(c.report.Faults, f)
+	}
+	if c.o.Found != nil {
+		c.o.Found(f)
+	}
+}
+
+// model checks the records of m from a point on.
+func (c *checking) model(ctx context.Context, m model, index, from string) error {
+	total, err := c.built(ctx, m, index)
+	if err != nil {
+		return err
+	}
+	pace := c.o.Pace.begin("check", m.Name(), total)
+	n := 0
+	err = m.IDs(ctx, from, func(ids []string, to string, _ int64) error {
+		for some := range slices.Chunk(ids, at) {
+			for _, id := range some {
+				c.list(m, id)
+			}
+			if n++; c.o.Quick && n%at != 1 {
+				continue
+			}
+			if err := c.records(ctx, m, index, some); err != nil {
+				return err
+			}
+			c.report.Records += int64(len(some))
+		}
+		pace.step.Found = int64(len(c.doubts))
+		return pace.did(ctx, len(ids), m.Name()+" "+to)
+	})
+	return c.state(m, err)
+}
+
+// built notes the indexes of m that are not built, and returns about how many ids there are.
+func (c *checking) built(ctx context.Context, m model, index string) (total int64, err error) {
+	st, err := m.State(ctx)
+	if err != nil {
+		return 0, c.state(m, err)
+	}
+	if st.Built != nil {
+		c.doubt(Fault{Kind: plug.DamagedItem, Model: m.Name(), Text: st.Built.Error()})
+	}
+	for _, i := range st.Indexes {
+		if i.State != "built" && i.State != "unknown" && (index == "" || index == i.Name) {
+			c.doubt(Fault{Kind: plug.NotBuilt, Model: m.Name(), Index: i.Name, Text: strings.TrimSuffix(fmt.Sprintf("%s.%s is %s: %s", m.Name(), i.Name, i.State, i.Far), ": ")})
+		}
+	}
+	return st.IDs, nil
+}
+
+// ids goes through the ids of m, and leaves the records alone.
+func (c *checking) ids(ctx context.Context, m model) error {
+	if _, err := c.built(ctx, m, ""); err != nil {
+		return err
+	}
+	return c.state(m, m.IDs(ctx, "", func([]string, string, int64) error { return ctx.Err() }))
+}
+
+// state makes an error that says what is wrong with the ids of m a fault.
+func (c *checking) state(m model, err error) error {
+	if err == nil || ctxEnded(err) || !errors.Is(err, kvmodel.ErrCorrupt) && !errors.Is(err, kv.ErrLost) {
+		return err
+	}
+	c.doubt(Fault{Kind: plug.LostIDs, Model: m.Name(), Text: err.Error()})
+	return nil
+}
+
+func ctxEnded(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+func (c *checking) hash(m model, id string) uint64 {
+	return hashOf(m.Name() + ":" + id)
+}
+
+// list notes that the ids of m name id. Where ids are numbers the last one says that.
+func (c *checking) list(m model, id string) {
+	if !m.IsNumbered() && c.in.keys != nil && !c.o.Quick {
+		c.listed = append(c.listed, c.hash(m, id))
+	}
+}
+
+// records checks the records ids.
+func (c *checking) records(ctx context.Context, m model, index string, ids []string) error {
+	sights, err := m.Check(ctx, c.in.store, ids)
+	if err != nil {
+		return err
+	}
+	for i := range sights {
+		for _, w := range sights[i].Wrong {
+			if index == "" || w.Index == "" || w.Index == index {
+				c.doubt(c.faultOf(m, &sights[i], w))
+			}
+		}
+		for k, w := range m.windows {
+			for _, place := range sights[i].Places[k] {
+				c.note(w, place)
+			}
+		}
+	}
+	return nil
+}
+
+// faultOf returns w as a fault of m. With it comes a place of the record in that index.
+func (c *checking) faultOf(m model, s *plug.Sight, w plug.Wrong) Fault {
+	f := Fault{Kind: w.Kind, Model: m.Name(), Index: w.Index, ID: w.ID, Text: w.Text}
+	for k, window := range m.windows {
+		if s != nil && window.Name() == w.Index && len(s.Places[k]) > 0 {
+			f.place = s.Places[k][0]
+			if bases := window.Bases(f.place); len(bases) > 0 {
+				f.Key = bases[0]
+			}
+		}
+	}
+	return f
+}
+
+// note keeps a place whose bases are hashed.
+func (c *checking) note(w plug.Window, place string) {
+	for _, base := range w.Bases(place) {
+		if strings.Contains(base, "#h") {
+			c.places[base] = place
+		}
+	}
+}
+
+// allKeys goes through the keys of the store.
+func (c *checking) allKeys(ctx context.Context, index string) error {
+	switch {
+	case c.o.Quick:
+		c.unasked("a quick check does not go through the keys: stray entries, counts and unlisted records")
+		return nil
+	case c.in.keys == nil:
+		c.unasked("%v: stray entries, counts and unlisted records", ErrNoKeys)
+		return nil
+	}
+	slices.Sort(c.listed)
+	if c.o.From != "" {
+		c.unasked("a check that goes on does not know all ids: unlisted records")
+	}
+	pace := c.o.Pace.begin("check", "keys", 0)
+	err := c.in.eachKey(ctx, "", func(keys []string) error {
+		if err := c.someKeys(ctx, index, keys); err != nil {
+			return err
+		}
+		c.report.Keys += int64(len(keys))
+		pace.step.Found = int64(len(c.doubts))
+		return pace.did(ctx, len(keys), "")
+	})
+	if err != nil && kv.Failed(err) && !ctxEnded(err) {
+		c.unasked("the store refused to list its keys: %v", err)
+		return nil
+	}
+	return err
+}
+
+// someKeys checks what stands under keys.
+func (c *checking) someKeys(ctx context.Context, index string, keys []string) error {
+	var audits []*audit
+	var records []string
+	for _, key := range keys {
+		o := c.in.owner(key)
+		place := ""
+		if !o.known {
+			o, place = c.hashed(key, o)
+		}
+		switch {
+		case !o.known:
+			c.report.Foreign++
+		case c.o.What != "" && (o.model == nil || o.model.Name() != strings.SplitN(c.o.What, ".", 2)[0] || index != "" && o.part != index):
+		case o.class == "r" && !o.model.IsNumbered() && c.o.From == "":
+			records = append(records, key)
+		case o.first:
+			audits = append(audits, &audit{owner: o, place: place})
+		}
+	}
+	if err := c.unlisted(ctx, records); err != nil {
+		return err
+	}
+	return c.audits(ctx, audits)
+}
+
+// hashed finds whose key is that has a hash in its base, by the bases that places lead to.
+func (c *checking) hashed(key string, o owner) (owner, string) {
+	base, ok := strings.CutSuffix(key, ":meta")
+	place, known := c.places[base]
+	if !ok || !known {
+		return o, ""
+	}
+	for i := range c.in.models {
+		m := &c.in.models[i]
+		for _, w := range m.windows {
+			if slices.Contains(w.Bases(place), base) {
+				return owner{class: o.class, model: m, name: m.Name(), part: w.Name(), known: true, window: w, base: base, first: true}, place
+			}
+		}
+	}
+	return o, ""
+}
+
+// unlisted looks at those records among keys that the ids of their models do not name.
+func (c *checking) unlisted(ctx context.Context, keys []string) error {
+	var some []string
+	for _, key := range keys {
+		o := c.in.owner(key)
+		if _, listed := slices.BinarySearch(c.listed, c.hash(*o.model, o.rest)); !listed {
+			some = append(some, key)
+		}
+	}
+	results, err := kv.GetAll(ctx, c.in.store, some...)
+	if err != nil {
+		return err
+	}
+	for i, key := range some {
+		if results[i].Err != nil {
+			continue
+		}
+		o := c.in.owner(key)
+		s := o.model.Decode("", results[i].Value)
+		if s.Err != nil {
+			c.doubt(Fault{Kind: plug.DamagedRecord, Model: o.model.Name(), ID: o.rest, Key: key, Text: s.Err.Error()})
+			continue
+		}
+		if _, listed := slices.BinarySearch(c.listed, c.hash(*o.model, s.ID)); s.Live() && !listed {
+			text := fmt.Sprintf("%s %s is there, and the ids of %s do not name it", o.model.Name(), s.ID, o.model.Name())
+			c.doubt(Fault{Kind: plug.Unlisted, Model: o.model.Name(), ID: s.ID, Key: key, Text: text})
+		}
+	}
+	return nil
+}
+
+// audit is the audit of one base.
+type audit struct {
+	owner
+	place string
+	wrong []plug.Wrong
+}
+
+// audits carries out all, side by side.
+func (c *checking) audits(ctx context.Context, all []*audit) error {
+	errs := kv.Each(ctx, c.in.store, all, func(s kv.Store, _ int, a *audit) (err error) {
+		if a.wrong, err = a.window.Audit(ctx, s, a.base, a.place); err != nil {
+			return fmt.Errorf("%s: %w", a.base, err)
+		}
+		orphans, err := c.in.orphans(ctx, s, a)
+		a.wrong = append(a.wrong, orphans...)
+		return err
+	})
+	for i, a := range all {
+		if errs[i] != nil {
+			return errs[i]
+		}
+		for _, w := range a.wrong {
+			c.doubt(a.fault(w))
+		}
+	}
+	return nil
+}
+
+func (a *audit) fault(w plug.Wrong) Fault {
+	f := Fault{Kind: w.Kind, Index: a.window.Name(), ID: w.ID, Key: a.base, Text: w.Text, place: a.place, audited: true}
+	if a.model != nil {
+		f.Model = a.model.Name()
+	}
+	return f
+}
+
+// orphans returns what is in the list of a though the record is gone that it belongs to.
+func (in *Inspector) orphans(ctx context.Context, s kv.Store, a *audit) ([]plug.Wrong, error) {
+	if a.model == nil || a.window.Kind() != "list" {
+		return nil, nil
+	}
+	list := a.model.Name() + "." + a.window.Name()
+	for _, parent := range in.models {
+		if !slices.Contains(parent.Children(), list) {
+			continue
+		}
+		_, id, _ := strings.Cut(strings.TrimPrefix(a.base, "l:"+kv.JoinText(a.model.Name())+":"), ":")
+		sights, err := parent.See(ctx, s, []string{id})
+		if err != nil || sights[0].Live() || sights[0].Err != nil {
+			return nil, err
+		}
+		rows, err := a.window.Page(ctx, s, id, 1)
+		if err != nil || len(rows) == 0 {
+			return nil, err
+		}
+		text := fmt.Sprintf("%s: %s %s is gone, and %s and perhaps others that belong to it are not", a.base, parent.Name(), id, rows[0].ID)
+		return []plug.Wrong{{Kind: plug.Orphan, ID: id, Text: text}}, nil
+	}
+	return nil, nil
+}
+
+// settle is how long what looks wrong has to become right before it is looked at again.
+const settle = time.Second
+
+// again looks at all doubts again.
+func (c *checking) again(ctx context.Context) error {
+	if len(c.doubts) == 0 {
+		return nil
+	}
+	wait := settle
+	if slices.ContainsFunc(c.doubts, func(f Fault) bool { return f.Kind == plug.Pending }) {
+		wait = plug.PendingFor
+	}
+	if !kv.Sleep(ctx, wait) {
+		return kv.TooLate(ctx)
+	}
+	still, err := c.in.still(ctx, c.doubts)
+	for _, f := range still {
+		c.sure(f)
+	}
+	return err
+}

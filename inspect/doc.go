@@ -1,0 +1,12 @@
+// Package inspect sees, checks, mends, moves and erases what a database holds, whatever its
+// models are. It works on what their data classes say of themselves, so it needs no code of
+// the app's.
+//
+//	in := inspect.New(db)
+//	report, err := in.Check(ctx, inspect.CheckOptions{})
+//
+// [Main] is the same as a command. docs/operations.md says when to use what.
+//
+// What only reads writes nothing to the store, not even the upkeep that a page of the app
+// does on its way.
+package inspect

@@ -1,0 +1,391 @@
+package inspect
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Export writes to w what the database knows: records with their revs, versions, ends,
+// places in timelines, counters and histories, what stands alone, and sessions. Import and
+// Diff read it, on a store of any kind. Each record is as it was at some moment of the export;
+// others may write meanwhile.
+func (in *Inspector) Export(ctx context.Context, w io.Writer, p Pace) (Summary, error) {
+	if len(in.models) == 0 && len(in.alone) == 0 {
+		return Summary{}, errEmpty
+	}
+	h := Header{Format: exportFormat, Made: in.db.Now().UTC(), Models: make(map[string]int)}
+	for _, m := range in.models {
+		h.Models[m.Name()] = m.Version()
+	}
+	out, err := newExportWriter(w, h)
+	if err != nil {
+		return Summary{}, err
+	}
+	if err := in.items(ctx, "export", p, out.put); err != nil {
+		return Summary{}, err
+	}
+	return out.end()
+}
+
+// items calls f with all items, some at a time.
+func (in *Inspector) items(ctx context.Context, verb string, p Pace, f func([]item) error) error {
+	for _, m := range in.models {
+		st, err := m.State(ctx)
+		if err == nil {
+			err = in.records(ctx, m, p.begin(verb, m.Name(), st.IDs), f)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.Name(), err)
+		}
+	}
+	return in.others(ctx, p.begin(verb, "keys", 0), f)
+}
+
+// ImportOptions say how to import.
+type ImportOptions struct {
+	Pace
+	Merge bool // the database may have records: of two the one with the higher rev stays, and of what has none that which is there
+}
+
+// ErrNotEmpty says that a database to import into has records.
+var ErrNotEmpty = errors.New("the database is not empty")
+
+// Import puts what Export has written into the database, and has the indexes built. No one
+// else may write to it meanwhile. If it is cut short, the indexes need a Rebuild, and Import
+// with Merge goes on.
+func (in *Inspector) Import(ctx context.Context, r io.Reader, o ImportOptions) (Summary, error) {
+	from, err := newExportReader(r)
+	if err != nil {
+		return Summary{}, err
+	}
+	var names []string
+	for name := range from.header.Models {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	pace := o.Pace.begin("import", "items", 0)
+	return in.take(ctx, names, o, pace, from.each)
+}
+
+// Copy puts what the database holds into another one, as Export and Import do.
+func (in *Inspector) Copy(ctx context.Context, to *Inspector, o ImportOptions) (Summary, error) {
+	var names []string
+	for _, m := range in.models {
+		names = append(names, m.Name())
+	}
+	pace := o.Pace.begin("copy", "items", 0)
+	return to.take(ctx, names, o, pace, func(f func([]item) error) (Summary, error) {
+		t := newTally()
+		err := in.items(ctx, "copy", Pace{Rate: o.Rate}, func(items []item) error {
+			for i := range items {
+				t.add(&items[i])
+			}
+			return f(items)
+		})
+		return t.summary(), err
+	})
+}
+
+// take imports the items that each gives, of models of those names.
+func (in *Inspector) take(ctx context.Context, names []string, o ImportOptions, p *pacer, each func(func([]item) error) (Summary, error)) (Summary, error) {
+	models, err := in.takers(ctx, names, o)
+	if err != nil {
+		return Summary{}, err
+	}
+	for _, m := range models {
+		if err := m.Prepare(ctx, isRing(m)); err != nil {
+			return Summary{}, err
+		}
+	}
+	sum, err := each(func(items []item) error {
+		if err := in.enlist(ctx, items); err != nil {
+			return err
+		}
+		for some := range slices.Chunk(items, at) {
+			if err := in.putAll(ctx, some, o.Merge); err != nil {
+				return err
+			}
+		}
+		return p.did(ctx, len(items), "")
+	})
+	if err != nil {
+		return sum, err
+	}
+	return sum, in.build(ctx, models)
+}
+
+// takers returns the models of those names, which are fit to take what is imported.
+func (in *Inspector) takers(ctx context.Context, names []string, o ImportOptions) (models []model, err error) {
+	if err := in.db.Writable(); err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		m, err := in.model(name)
+		if err != nil {
+			return nil, err
+		}
+		st, err := m.State(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if st.IDs > 0 && !o.Merge {
+			return nil, fmt.Errorf("%w: it has about %d records of %s; with Merge the one of two that has the higher rev stays", ErrNotEmpty, st.IDs, name)
+		}
+		models = append(models, m)
+	}
+	return models, nil
+}
+
+// isRing reports which indexes of m are made from what records say of their places there, not
+// built anew.
+func isRing(m model) func(index string) bool {
+	return func(index string) bool {
+		return slices.ContainsFunc(m.windows, func(w plug.Window) bool { return w.Name() == index && w.Kind() == "timeline" })
+	}
+}
+
+// enlist makes the ids of models name those of records.
+func (in *Inspector) enlist(ctx context.Context, items []item) error {
+	ids := make(map[string][]string)
+	for i := range items {
+		if it := &items[i]; it.kind == record {
+			ids[it.model] = append(ids[it.model], it.id)
+		}
+	}
+	for name, some := range ids {
+		m, err := in.model(name)
+		if err == nil {
+			err = m.Enlist(ctx, some)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putAll stores items. Those that are there already stay, unless they are records that merge
+// says have a lower rev.
+func (in *Inspector) putAll(ctx context.Context, items []item, merge bool) error {
+	var ops []kv.Op
+	var put []*item
+	for i := range items {
+		it := &items[i]
+		ttl, ended, err := it.lives(in)
+		if err != nil {
+			return fmt.Errorf("%s: %w", it.of(), err)
+		}
+		key, err := it.keyIn(in)
+		if err != nil {
+			return err
+		}
+		if ended {
+			continue
+		}
+		ops, put = append(ops, kv.OpAdd(key, it.value).For(ttl)), append(put, it)
+	}
+	_ = in.db.Store().Do(ctx, ops) // Each op has its own result.
+	for i := range ops {
+		err := ops[i].Err()
+		if errors.Is(err, kv.ErrExists) || errors.Is(err, kv.ErrUnclear) {
+			err = in.putOver(ctx, put[i], ops[i], merge)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putOver stores it where something stands already.
+func (in *Inspector) putOver(ctx context.Context, it *item, op kv.Op, merge bool) error {
+	return kv.Change(op.Key, func() error {
+		got, err := kv.One(ctx, in.db.Store(), kv.OpGet(op.Key))
+		if errors.Is(err, kv.ErrNotFound) {
+			_, err = kv.One(ctx, in.db.Store(), op)
+			return err
+		}
+		if err != nil || bytes.Equal(got.Value, it.value) {
+			return err
+		}
+		m, err := in.model(it.model)
+		if it.kind != record || err != nil || !merge {
+			return nil // What is there stays.
+		}
+		there, mine := m.Decode(it.id, got.Value), m.Decode(it.id, it.value)
+		if there.Err == nil && there.Envelope.Rev >= mine.Envelope.Rev {
+			return nil
+		}
+		_, err = kv.One(ctx, in.db.Store(), kv.OpSwap(op.Key, got.Version, it.value).For(op.TTL))
+		return err
+	})
+}
+
+// build has the indexes of models built, and what stands alone.
+func (in *Inspector) build(ctx context.Context, models []model) error {
+	for _, m := range models {
+		if err := m.Prepare(ctx, isRing(m)); err != nil {
+			return err
+		}
+		if err := m.Build(ctx, true); err != nil {
+			return err
+		}
+	}
+	for _, w := range in.alone {
+		if w.Kind() == "tree" {
+			if err := w.Amend(ctx, in.db.Store(), w.Bases("")[0], ""); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Difference is something that two databases do not agree about.
+type Difference struct {
+	What string `json:"what"` // the record, or the key
+	Says string `json:"says"` // "only here", "only there", "differs"
+}
+
+// Differences are what Diff has found.
+type Differences struct {
+	Same  int64 // records and other items
+	All   int64 // differences
+	First []Difference
+	Sum   string // of what is here
+}
+
+// differencesKept is how many differences Diff names.
+const differencesKept = 1000
+
+func (d *Differences) note(what, says string) {
+	d.All++
+	if len(d.First) < differencesKept {
+		d.First = append(d.First, Difference{what, says})
+	}
+}
+
+// Diff compares what two databases know, on whatever stores: records, counters, histories and
+// what stands alone; not the indexes, which Check compares with the records.
+func (in *Inspector) Diff(ctx context.Context, with *Inspector, p Pace) (d Differences, err error) {
+	t := newTally()
+	err = in.items(ctx, "diff", p, func(items []item) error {
+		for i := range items {
+			t.add(&items[i])
+		}
+		return with.compare(ctx, items, &d, "only here", true)
+	})
+	if err == nil {
+		err = with.items(ctx, "diff", p, func(items []item) error { return in.compare(ctx, items, &d, "only there", false) })
+	}
+	d.Sum = t.summary().Sum
+	return d, err
+}
+
+// DiffFile compares the database with an export.
+func (in *Inspector) DiffFile(ctx context.Context, r io.Reader, p Pace) (d Differences, err error) {
+	from, err := newExportReader(r)
+	if err != nil {
+		return d, err
+	}
+	in2 := &fileKeys{in: in, has: make(map[uint64]bool)}
+	sum, err := from.each(func(items []item) error {
+		in2.note(items)
+		return in.compare(ctx, items, &d, "only there", true)
+	})
+	if err != nil {
+		return d, err
+	}
+	d.Sum = sum.Sum
+	return d, in.items(ctx, "diff", p, func(items []item) error { return in2.compare(items, &d) })
+}
+
+// compare notes in d how items, which another database has, differ from what is here. both
+// says that what both have is to be compared, too.
+func (in *Inspector) compare(ctx context.Context, items []item, d *Differences, only string, both bool) error {
+	var keys []string
+	for i := range items {
+		key, err := items[i].keyIn(in)
+		if err != nil {
+			return err
+		}
+		keys = append(keys, key)
+	}
+	results, err := kv.GetAll(ctx, in.store, keys...)
+	if err != nil {
+		return err
+	}
+	for i := range items {
+		it := &items[i]
+		switch {
+		case results[i].Err != nil:
+			d.note(it.of(), only)
+		case both && in.same(it, results[i].Value):
+			d.Same++
+		case both:
+			d.note(it.of(), "differs")
+		}
+	}
+	return nil
+}
+
+// same reports whether value says of it what it says. Of records the marks of indexes do not
+// count.
+func (in *Inspector) same(it *item, value []byte) bool {
+	if bytes.Equal(it.value, value) {
+		return true
+	}
+	m, err := in.model(it.model)
+	if it.kind != record || err != nil {
+		return false
+	}
+	a, b := m.Decode(it.id, it.value), m.Decode(it.id, value)
+	return a.Err == nil && b.Err == nil && a.Envelope.Rev == b.Envelope.Rev && a.Envelope.Deleted == b.Envelope.Deleted &&
+		a.Envelope.Expires == b.Envelope.Expires && a.Envelope.Model == b.Envelope.Model && bytes.Equal(a.Envelope.Body, b.Envelope.Body)
+}
+
+// fileKeys are the keys of the items of an export, by hashes.
+type fileKeys struct {
+	in  *Inspector
+	has map[uint64]bool
+}
+
+func (f *fileKeys) note(items []item) {
+	for i := range items {
+		if key, err := items[i].keyIn(f.in); err == nil {
+			f.has[hashOf(key)] = true
+		}
+	}
+}
+
+// compare notes the items that the export does not have.
+func (f *fileKeys) compare(items []item, d *Differences) error {
+	for i := range items {
+		key, err := items[i].keyIn(f.in)
+		if err != nil {
+			return err
+		}
+		if !f.has[hashOf(key)] {
+			d.note(items[i].of(), "only here")
+		}
+	}
+	return nil
+}
+
+// VerifyExport reads a whole export and returns what it holds, or what is wrong with it and
+// where.
+func VerifyExport(r io.Reader) (Header, Summary, error) {
+	from, err := newExportReader(r)
+	if err != nil {
+		return Header{}, Summary{}, err
+	}
+	sum, err := from.each(func([]item) error { return nil })
+	return from.header, sum, err
+}

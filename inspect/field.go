@@ -1,0 +1,67 @@
+package inspect
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/vmihailenco/msgpack/v5"
+)
+
+// Field is a field of a record as it is stored.
+type Field struct {
+	Name  string // as it is stored
+	Value any    // nil, bool, int64, uint64, float64, string, []byte, time.Time, []any, map[string]any
+}
+
+// Masked is the value of a private field.
+const Masked = "***"
+
+// fieldsOf returns the fields in body, a msgpack map. Those that are private are masked.
+func fieldsOf(body []byte, private []string) ([]Field, error) {
+	d := msgpack.NewDecoder(bytes.NewReader(body))
+	n, err := d.DecodeMapLen()
+	if err != nil {
+		return nil, fmt.Errorf("body: %w", err)
+	}
+	var fields []Field
+	for range n {
+		name, err := d.DecodeString()
+		if err != nil {
+			return fields, fmt.Errorf("body: the name of a field: %w", err)
+		}
+		v, err := d.DecodeInterfaceLoose()
+		if err != nil {
+			return fields, fmt.Errorf("body: %s: %w", name, err)
+		}
+		if slices.Contains(private, name) {
+			v = Masked
+		}
+		fields = append(fields, Field{name, v})
+	}
+	return fields, nil
+}
+
+// Text returns the value as people read it.
+func (f Field) Text() string { return textOf(f.Value) }
+
+func textOf(v any) string {
+	switch v := v.(type) {
+	case time.Time:
+		return v.UTC().Format(time.RFC3339Nano)
+	case []byte:
+		return "base64:" + base64.StdEncoding.EncodeToString(v)
+	case string:
+		if v == Masked {
+			return v
+		}
+	}
+	data, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprint(v)
+	}
+	return string(data)
+}

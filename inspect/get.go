@@ -1,0 +1,188 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Record is a record with all that is kept of it.
+type Record struct {
+	Model, ID, Key string
+
+	State   string // "live", "deleted", "expired", "absent", "damaged"
+	Rev     uint64
+	Version int // of the model, that has written it
+	Bytes   int
+	Expires time.Time // zero: never
+	Err     error     // why it cannot be read
+
+	Fields   []Field
+	Counters []Field
+	Places   []Place
+	History  int // bytes of its history
+}
+
+// Place is where a record stands in an index.
+type Place struct {
+	Index, Kind string
+	Value       string   // the place, as the index says it
+	Bases       []string // what the keys begin with, under which it stands
+	Wrong       []string // sentences; none: it is right
+}
+
+// Get returns the record of a model with that id, with each place that it has in an index
+// and what is wrong there. Private fields are masked unless open is set.
+func (in *Inspector) Get(ctx context.Context, name, id string, open bool) (Record, error) {
+	m, err := in.model(name)
+	if err != nil {
+		return Record{}, err
+	}
+	sights, err := m.See(ctx, in.store, []string{id})
+	if err != nil {
+		return Record{}, err
+	}
+	r := recordOf(m, &sights[0])
+	if r.State != "live" {
+		return r, nil
+	}
+	private := m.Private()
+	if open {
+		private = nil
+	}
+	if r.Fields, r.Err = fieldsOf(sights[0].Envelope.Body, private); r.Err != nil {
+		r.State = "damaged"
+		return r, nil
+	}
+	for i, counter := range m.Counters() {
+		r.Counters = append(r.Counters, Field{counter, sights[0].Counts[i]})
+	}
+	if m.KeepsHistory() {
+		got, err := kv.One(ctx, in.store, kv.OpGet(m.HistoryKey(id)))
+		if err != nil && !errors.Is(err, kv.ErrNotFound) {
+			return r, err
+		}
+		r.History = len(got.Value)
+	}
+	return r, in.place(ctx, m, &sights[0], &r)
+}
+
+func recordOf(m model, s *plug.Sight) Record {
+	r := Record{Model: m.Name(), ID: s.ID, Key: m.Key(s.ID), State: "live", Bytes: s.Bytes, Err: s.Err}
+	switch {
+	case s.Err != nil:
+		r.State = "damaged"
+	case s.Envelope == nil:
+		r.State = "absent"
+	case s.Envelope.Deleted:
+		r.State = "deleted"
+	case s.Ended:
+		r.State = "expired"
+	}
+	if s.Envelope != nil {
+		r.Rev, r.Version, r.Expires = s.Envelope.Rev, s.Envelope.Model, s.Envelope.Ends()
+	}
+	return r
+}
+
+// place adds the places of the record to r, and what is wrong with them.
+func (in *Inspector) place(ctx context.Context, m model, s *plug.Sight, r *Record) error {
+	checked, err := m.Check(ctx, in.store, []string{s.ID})
+	if err != nil {
+		return err
+	}
+	for i, w := range m.windows {
+		for _, place := range s.Places[i] {
+			r.Places = append(r.Places, Place{Index: w.Name(), Kind: w.Kind(), Value: place, Bases: w.Bases(place)})
+		}
+	}
+	for _, w := range checked[0].Wrong {
+		r.blame(w)
+	}
+	return nil
+}
+
+// blame puts w beside the places that it may be about.
+func (r *Record) blame(w plug.Wrong) {
+	for i := range r.Places {
+		if r.Places[i].Index == w.Index {
+			r.Places[i].Wrong = append(r.Places[i].Wrong, w.Text)
+		}
+	}
+}
+
+// Find returns the records that an index, MODEL.INDEX, has at a value, at most a hundred.
+func (in *Inspector) Find(ctx context.Context, index, value string, open bool) (all []Record, err error) {
+	m, w, err := in.window(index)
+	if err != nil {
+		return nil, err
+	}
+	if m == nil {
+		return nil, fmt.Errorf("%w: %s holds no records; take Page", kvmodel.ErrInvalid, index)
+	}
+	rows, err := w.Page(ctx, in.store, textOfValue(value), at)
+	for _, row := range rows {
+		r, err := in.Get(ctx, m.Name(), row.ID, open)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, r)
+	}
+	return all, err
+}
+
+// textOfValue returns the text of a value as people write it: parts that are separated by a
+// slash, or what is a text already.
+func textOfValue(value string) string {
+	if strings.ContainsAny(value, "%:") {
+		return value
+	}
+	if value == "" {
+		return ""
+	}
+	return kv.JoinText(strings.Split(value, "/")...)
+}
+
+// Row is a line of a page.
+type Row struct {
+	ID     string  // of the record, or the member
+	Note   string  // its stamp or its score
+	Fields []Field // of an event
+}
+
+// Page is what a visitor gets of an index.
+type Page struct {
+	Index, Kind string
+	Rows        []Row
+	Cost        kvmodel.Cost
+}
+
+// Page returns the first n of what an index has at a value, or what stands alone.
+func (in *Inspector) Page(ctx context.Context, index, value string, n int) (Page, error) {
+	if err := kvmodel.CheckPage(index, n); err != nil {
+		return Page{}, err
+	}
+	_, w, err := in.window(index)
+	if err != nil {
+		return Page{}, err
+	}
+	ctx, meter := kvmodel.Metered(ctx)
+	rows, err := w.Page(ctx, in.store, textOfValue(value), n)
+	p := Page{Index: index, Kind: w.Kind(), Cost: meter.Cost()}
+	for _, row := range rows {
+		r := Row{ID: row.ID, Note: row.Note}
+		if row.Data != nil {
+			if r.Fields, _ = fieldsOf(row.Data, nil); r.Fields == nil {
+				r.Fields = []Field{{"value", string(row.Data)}}
+			}
+		}
+		p.Rows = append(p.Rows, r)
+	}
+	return p, err
+}

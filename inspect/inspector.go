@@ -1,0 +1,179 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Inspector looks into one database.
+type Inspector struct {
+	db    *kvmodel.DB
+	store kv.Store // refuses writes
+	keys  func(ctx context.Context, begin string, f func(keys []string) error) error
+
+	models []model
+	alone  []plug.Window // what belongs to no model
+}
+
+// model is a data class with the windows of its indexes.
+type model struct {
+	plug.Class
+	windows []plug.Window
+}
+
+// New returns an Inspector of db, which has all its models by now.
+func New(db *kvmodel.DB) *Inspector {
+	in := &Inspector{db: db, store: kv.ReadOnly(db.Store(), errReads), keys: kv.PowersOf(db.Store()).Keys}
+	classes, others := db.Windows()
+	for _, c := range classes {
+		in.models = append(in.models, model{c, c.Windows()})
+	}
+	in.alone = others
+	return in
+}
+
+var (
+	// ErrUnknown says that there is no model, index or verb of that name.
+	ErrUnknown = errors.New("unknown")
+
+	// ErrNoKeys says that the store cannot list its keys, and so not answer a question.
+	ErrNoKeys = errors.New("the store cannot list its keys")
+
+	errReads = fmt.Errorf("%w: %w: this verb only reads", kv.ErrUnavailable, kvmodel.ErrReadOnly)
+)
+
+// model returns the model of that name.
+func (in *Inspector) model(name string) (model, error) {
+	var known []string
+	for _, m := range in.models {
+		if m.Name() == name {
+			return m, nil
+		}
+		known = append(known, m.Name())
+	}
+	return model{}, unknown("model", name, known)
+}
+
+// window returns what MODEL.INDEX names, or what stands alone under a name.
+func (in *Inspector) window(name string) (of *model, w plug.Window, err error) {
+	var known []string
+	for i := range in.models {
+		m := &in.models[i]
+		for _, w := range m.windows {
+			full := m.Name() + "." + w.Name()
+			if full == name {
+				return m, w, nil
+			}
+			known = append(known, full)
+		}
+	}
+	for _, w := range in.alone {
+		if w.Name() == name {
+			return nil, w, nil
+		}
+		known = append(known, w.Name())
+	}
+	return nil, nil, unknown("index", name, known)
+}
+
+// unknown returns an error for a name that is none of known.
+func unknown(what, name string, known []string) error {
+	if near := nearest(name, known); near != "" {
+		return fmt.Errorf("%w %s %q; did you mean %s?", ErrUnknown, what, name, near)
+	}
+	if len(known) == 0 {
+		return fmt.Errorf("%w %s %q: there is none", ErrUnknown, what, name)
+	}
+	slices.Sort(known)
+	return fmt.Errorf("%w %s %q; there are %s", ErrUnknown, what, name, strings.Join(known, ", "))
+}
+
+// nearest returns the one of known that name is probably meant to be, or "".
+func nearest(name string, known []string) (near string) {
+	least := 1 + len(name)/3
+	for _, k := range known {
+		if d := distance(strings.ToLower(name), strings.ToLower(k)); d <= least && d < len(k) {
+			near, least = k, d-1
+		}
+	}
+	return near
+}
+
+// distance returns how many bytes have to be changed, added or taken to make a into b.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, diagonal+cost)
+		}
+	}
+	return row[len(b)]
+}
+
+// Step is how far a long call has come.
+type Step struct {
+	Verb  string // check, build
+	What  string // the model, or "keys"
+	Done  int64
+	Total int64  // about; 0: not known
+	Found int64  // what it has found so far
+	To    string // what its option From takes to go on from there; "" where it cannot
+}
+
+// Pace is how a long call goes.
+type Pace struct {
+	Rate     int        // records or keys a second at most; 0: any number
+	Progress func(Step) // is told how far it is; nil: no one is
+	From     string     // how far an earlier call has come: its last Step.To; "": it begins
+}
+
+// pacer keeps a long call to its pace.
+type pacer struct {
+	Pace
+	began time.Time
+	step  Step
+}
+
+func (p Pace) begin(verb, what string, total int64) *pacer {
+	return &pacer{Pace: p, began: time.Now(), step: Step{Verb: verb, What: what, Total: total}}
+}
+
+// did says that n more are done, and waits if they came too fast.
+func (p *pacer) did(ctx context.Context, n int, to string) error {
+	p.step.Done += int64(n)
+	p.step.To = to
+	if p.Progress != nil {
+		p.Progress(p.step)
+	}
+	if p.Rate > 0 && !kv.Sleep(ctx, time.Until(p.began.Add(time.Duration(p.step.Done)*time.Second/time.Duration(p.Rate)))) {
+		return kv.TooLate(ctx)
+	}
+	return ctx.Err()
+}
+
+// seed makes hashes that no one can aim at.
+var seed = maphash.MakeSeed()
+
+// hashOf stands for text where many are kept in memory.
+func hashOf(text string) uint64 { return maphash.String(seed, text) }
+
+// at is how many records are looked at in the trips of one.
+const at = 100

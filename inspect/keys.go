@@ -1,0 +1,251 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// owner is whose a key is.
+type owner struct {
+	class string // what the key begins with
+	model *model // nil: no model's, or of one that this program does not have
+	name  string // of the model, or of what stands alone
+	part  string // "record", "history", an index, a counter
+	known bool   // by this program
+
+	window plug.Window // of an index, or of what stands alone
+	base   string      // see plug.Window
+	first  bool
+	rest   string // of a key of records: what follows the model, the text of the id unless it is hashed
+}
+
+// Classes of keys that belong to a model as a whole, and what they hold.
+var modelClasses = map[string]string{
+	"r": "records", "h": "history", "ids": "ids", "all": "ids", "built": "state", "rebuild": "state",
+	"rebuilt": "state", "build": "state", "seq": "ids",
+}
+
+// Classes of keys that belong to no model.
+var otherClasses = map[string]string{
+	"procs": "journal", "out": "journal", "line": "journal", "fixed": "journal",
+	"session": "sessions", "sessions": "sessions", "format": "format",
+}
+
+// owner says whose key is.
+func (in *Inspector) owner(key string) owner {
+	class, rest, _ := strings.Cut(key, ":")
+	o := owner{class: class}
+	if what, ok := otherClasses[class]; ok {
+		o.name, o.part, o.known = what, what, true
+		return o
+	}
+	o.name, o.rest, _ = strings.Cut(rest, ":")
+	o.model = in.named(o.name)
+	if what, ok := modelClasses[class]; ok {
+		o.part, o.known = what, o.model != nil
+		return o
+	}
+	switch class {
+	case "n", "c":
+		o.part, _, _ = strings.Cut(o.rest, ":")
+		o.known = in.db.HasCounter(o.name, o.part)
+	case "per":
+		o.part, _, _ = strings.Cut(o.rest, ":")
+		o.known = o.model != nil && slices.ContainsFunc(o.model.windows, func(w plug.Window) bool { return w.Name() == o.part })
+	default:
+		in.find(key, &o)
+	}
+	return o
+}
+
+// named returns the model of that name, nil if there is none.
+func (in *Inspector) named(name string) *model {
+	for i := range in.models {
+		if kv.JoinText(in.models[i].Name()) == name {
+			return &in.models[i]
+		}
+	}
+	return nil
+}
+
+// find finds the window of key.
+func (in *Inspector) find(key string, o *owner) {
+	o.part, _, _ = strings.Cut(o.rest, ":")
+	if o.model != nil {
+		for _, w := range o.model.windows {
+			if o.base, o.first = w.Base(key); o.base != "" {
+				o.window, o.part, o.known = w, w.Name(), true
+				return
+			}
+		}
+	}
+	for _, w := range in.alone {
+		if o.base, o.first = w.Base(key); o.base != "" {
+			o.window, o.name, o.part, o.known = w, w.Name(), w.Kind(), true
+			return
+		}
+	}
+}
+
+// eachKey calls f with all keys, some at a time.
+func (in *Inspector) eachKey(ctx context.Context, begin string, f func(keys []string) error) error {
+	if in.keys == nil {
+		return ErrNoKeys
+	}
+	return in.keys(ctx, begin, func(keys []string) error {
+		for some := range slices.Chunk(keys, at) {
+			if err := f(some); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Share is how much of a store something takes.
+type Share struct {
+	Model, Part string // of a model, or what stands alone
+	Keys, Bytes int64  // bytes of keys and values
+	Biggest     string // key
+	BiggestSize int
+	Known       bool // by this program
+}
+
+// Sizes returns how much each part of the store takes, the largest first. It reads all of
+// it, at the pace that it is told.
+func (in *Inspector) Sizes(ctx context.Context, p Pace) ([]Share, error) {
+	shares := make(map[[2]string]*Share)
+	pace := p.begin("sizes", "keys", 0)
+	err := in.eachKey(ctx, "", func(keys []string) error {
+		results, err := kv.GetAll(ctx, in.store, keys...)
+		if err != nil {
+			return err
+		}
+		for i, key := range keys {
+			if results[i].Err != nil {
+				continue // It is gone.
+			}
+			o := in.owner(key)
+			name := [2]string{o.name, o.part}
+			if shares[name] == nil {
+				shares[name] = &Share{Model: o.name, Part: o.part, Known: o.known}
+			}
+			shares[name].add(key, len(results[i].Value))
+		}
+		return pace.did(ctx, len(keys), "")
+	})
+	return largest(shares), err
+}
+
+// largest returns shares, the largest first.
+func largest[K comparable](shares map[K]*Share) []Share {
+	all := make([]Share, 0, len(shares))
+	for _, s := range shares {
+		all = append(all, *s)
+	}
+	slices.SortFunc(all, func(a, b Share) int {
+		return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Model, b.Model), cmp.Compare(a.Part, b.Part))
+	})
+	return all
+}
+
+// sharesKept is how many values of an index List has in memory.
+const sharesKept = 100_000
+
+// trim drops the smaller half of shares if there are too many.
+func trim(shares map[string]*Share) {
+	if len(shares) < 2*sharesKept {
+		return
+	}
+	for _, s := range largest(shares)[sharesKept:] {
+		delete(shares, s.Part)
+	}
+}
+
+func (s *Share) add(key string, bytes int) {
+	s.Keys++
+	s.Bytes += int64(len(key) + bytes)
+	if bytes > s.BiggestSize || s.Biggest == "" {
+		s.Biggest, s.BiggestSize = key, bytes
+	}
+}
+
+// Item is what a key holds.
+type Item struct {
+	Key     string
+	Exists  bool
+	Owner   string // MODEL.PART
+	Known   bool   // by this program
+	Bytes   int
+	Lines   []string // what it means
+	Damaged error
+	Value   []byte // as it is stored
+}
+
+// Key returns what one key holds, whatever it is.
+func (in *Inspector) Key(ctx context.Context, key string) (Item, error) {
+	o := in.owner(key)
+	it := Item{Key: key, Owner: strings.Trim(o.name+"."+o.part, "."), Known: o.known}
+	results, err := kv.GetAll(ctx, in.store, key)
+	if err != nil || results[0].Err != nil {
+		return it, err
+	}
+	it.Exists, it.Value, it.Bytes = true, results[0].Value, len(results[0].Value)
+	switch {
+	case o.window != nil:
+		it.Lines, it.Damaged = o.window.Show(key, it.Value)
+	case o.class == "r" && o.model != nil:
+		s := o.model.Decode("", it.Value)
+		r := recordOf(*o.model, &s)
+		it.Lines, it.Damaged = []string{r.summary()}, r.Err
+	case isText(it.Value):
+		it.Lines = []string{string(it.Value)}
+	}
+	return it, nil
+}
+
+func isText(value []byte) bool {
+	return !slices.ContainsFunc(value, func(b byte) bool { return b < ' ' && b != '\n' || b > '~' })
+}
+
+// List returns the values of an index, MODEL.INDEX, that have keys, with how many and how
+// many bytes these have, the largest first, at most top of them. Of an index with more than
+// 100,000 values, some of a small one may be missing.
+func (in *Inspector) List(ctx context.Context, index string, top int, p Pace) ([]Share, error) {
+	_, w, err := in.window(index)
+	if err != nil {
+		return nil, err
+	}
+	shares := make(map[string]*Share)
+	pace := p.begin("ls", index, 0)
+	err = in.eachKey(ctx, "", func(keys []string) error {
+		var mine []string
+		for _, key := range keys {
+			if base, _ := w.Base(key); base != "" {
+				mine = append(mine, key)
+			}
+		}
+		results, err := kv.GetAll(ctx, in.store, mine...)
+		if err != nil {
+			return err
+		}
+		for i, key := range mine {
+			base, _ := w.Base(key)
+			if shares[base] == nil {
+				shares[base] = &Share{Model: index, Part: base, Known: true}
+			}
+			if results[i].Err == nil {
+				shares[base].add(key, len(results[i].Value))
+			}
+		}
+		trim(shares)
+		return pace.did(ctx, len(keys), "")
+	})
+	all := largest(shares)
+	return all[:min(top, len(all))], err
+}

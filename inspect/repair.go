@@ -1,0 +1,288 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// RepairOptions say what to repair.
+type RepairOptions struct {
+	Pace
+	Only []string     // of Kinds; none: all
+	Dry  bool         // only say what would be done
+	Done func(Mended) // is told of each fault what was done; nil: no one is
+}
+
+// Mended is what was done about a fault.
+type Mended struct {
+	Fault
+	Did string // "enter the record again"
+	Err error  // why that has failed
+}
+
+// Repaired is what a repair has come to.
+type Repaired struct {
+	Mended int
+	Left   []Fault // that are still there
+}
+
+// errLost says that what is gone cannot be made again.
+var errLost = errors.New("it is lost: nothing else says what it was")
+
+// remedies says what is done about faults of each kind.
+var remedies = map[string]string{
+	plug.MissingEntry:  "enter the record again",
+	plug.StrayEntry:    "take the entry out",
+	plug.WrongCount:    "count again",
+	plug.Orphan:        "delete the children",
+	plug.DamagedItem:   "make it again",
+	plug.DamagedRecord: "nothing: restore it from its history or a backup, or delete it",
+	plug.Unlisted:      "name it in the ids of its model",
+	plug.LostIDs:       "name all records that are there",
+	plug.NotBuilt:      "build",
+}
+
+// Repair mends faults that a check has found, each on its own, and then looks at them again.
+// What stays wrong has the indexes of its model built again. It can be called again at any
+// time, and does nothing where nothing is wrong. What is lost, such as a damaged record, it
+// only names.
+func (in *Inspector) Repair(ctx context.Context, faults []Fault, o RepairOptions) (Repaired, error) {
+	if err := checkKinds(o.Only); err != nil {
+		return Repaired{}, err
+	}
+	if err := in.db.Writable(); err != nil && !o.Dry {
+		return Repaired{}, err
+	}
+	r := &repairing{in: in, o: o, done: make(map[string]error)}
+	some := slices.DeleteFunc(slices.Clone(faults), func(f Fault) bool { return len(o.Only) > 0 && !slices.Contains(o.Only, f.Kind) })
+	if o.Dry {
+		for _, f := range some {
+			r.tell(f, nil)
+		}
+		return Repaired{Left: some}, nil
+	}
+	slices.SortStableFunc(some, func(a, b Fault) int { return cmp.Compare(order(a), order(b)) })
+	pace := o.Pace.begin("repair", "faults", int64(len(some)))
+	for _, f := range some {
+		err := r.mend(ctx, f)
+		if err != nil && (ctx.Err() != nil || errors.Is(err, kv.ErrUnavailable)) {
+			return Repaired{}, err
+		}
+		r.tell(f, err)
+		if err := pace.did(ctx, 1, ""); err != nil {
+			return Repaired{}, err
+		}
+	}
+	return r.finish(ctx, some)
+}
+
+// order is the order in which faults are mended: ids first, by which all else is found, and
+// numbers last.
+func order(f Fault) int {
+	switch f.Kind {
+	case plug.LostIDs:
+		return 0
+	case plug.WrongCount:
+		return 2
+	}
+	return 1
+}
+
+func checkKinds(only []string) error {
+	for _, kind := range only {
+		if !slices.Contains(Kinds, kind) {
+			return unknown("kind of faults", kind, slices.Clone(Kinds))
+		}
+	}
+	return nil
+}
+
+// repairing is a Repair under way.
+type repairing struct {
+	in   *Inspector
+	o    RepairOptions
+	done map[string]error // what was mended already that other faults are about, too
+}
+
+func (r *repairing) tell(f Fault, err error) {
+	if r.o.Done != nil {
+		r.o.Done(Mended{f, remedies[f.Kind], err})
+	}
+}
+
+// once does what is called name, unless that was done already.
+func (r *repairing) once(name string, do func() error) error {
+	err, did := r.done[name]
+	if !did {
+		err = do()
+		r.done[name] = err
+	}
+	return err
+}
+
+// mend mends one fault.
+func (r *repairing) mend(ctx context.Context, f Fault) error {
+	var m model
+	if f.Model != "" {
+		var err error
+		if m, err = r.in.model(f.Model); err != nil {
+			return err
+		}
+	}
+	switch f.Kind {
+	case plug.MissingEntry:
+		if f.Model == "" {
+			return r.amend(ctx, f)
+		}
+		err := r.once("record "+f.Model+" "+f.ID, func() error { return m.Mend(ctx, f.ID) })
+		if err == nil && r.isBoard(f) {
+			err = r.amend(ctx, f)
+		}
+		return err
+	case plug.StrayEntry, plug.WrongCount:
+		return r.amend(ctx, f)
+	case plug.Orphan:
+		return r.orphan(ctx, f)
+	case plug.Unlisted:
+		return m.Enlist(ctx, []string{f.ID})
+	case plug.LostIDs:
+		return r.once("ids "+f.Model, func() error { return r.relist(ctx, m) })
+	case plug.NotBuilt:
+		return r.build(ctx, m, false)
+	case plug.DamagedItem:
+		if err := r.amend(ctx, f); f.Model == "" || err != nil && ctx.Err() != nil {
+			return err
+		}
+		return r.build(ctx, m, true)
+	}
+	return fmt.Errorf("%s: %w", strings.Trim(f.Model+" "+f.ID, " "), errLost)
+}
+
+// isBoard reports whether f is of a board, whose members may have records of their own.
+func (r *repairing) isBoard(f Fault) bool {
+	a, err := r.in.auditOf(f)
+	return err == nil && a.window.Kind() == "board"
+}
+
+// build builds the indexes of m, once.
+func (r *repairing) build(ctx context.Context, m model, again bool) error {
+	return r.once("build "+m.Name(), func() error { return m.Build(ctx, again) })
+}
+
+// amend puts right what stands under the base of f.
+func (r *repairing) amend(ctx context.Context, f Fault) error {
+	if f.Index == "" || f.Key == "" {
+		return nil
+	}
+	return r.once("base "+f.Key, func() error {
+		a, err := r.in.auditOf(f)
+		if err != nil {
+			return err
+		}
+		return a.window.Amend(ctx, r.in.db.Store(), f.Key, f.place)
+	})
+}
+
+// orphan deletes the children of a record that is gone.
+func (r *repairing) orphan(ctx context.Context, f Fault) error {
+	list := f.Model + "." + f.Index
+	for _, parent := range r.in.models {
+		if slices.Contains(parent.Children(), list) {
+			return r.once("children "+parent.Name()+" "+f.ID, func() error { return parent.Orphans(ctx, f.ID) })
+		}
+	}
+	return fmt.Errorf("%w: no model has children in %s", kvmodel.ErrInvalid, list)
+}
+
+// finish looks at faults again, has what is left built again, and looks once more.
+func (r *repairing) finish(ctx context.Context, faults []Fault) (Repaired, error) {
+	left, err := r.in.still(ctx, faults)
+	if err != nil {
+		return Repaired{}, err
+	}
+	for _, f := range left {
+		if f.Model == "" || f.Kind == plug.DamagedRecord || f.Kind == plug.Unlisted {
+			continue
+		}
+		m, err := r.in.model(f.Model)
+		if err == nil {
+			err = r.build(ctx, m, true)
+		}
+		if err != nil && ctx.Err() != nil {
+			return Repaired{}, err
+		}
+	}
+	left, err = r.in.still(ctx, left)
+	return Repaired{Mended: max(0, len(faults)-len(left)), Left: left}, err
+}
+
+// relist accepts what is lost of the ids of m, has all records of m named that are there, and
+// all indexes built.
+func (r *repairing) relist(ctx context.Context, m model) error {
+	if r.in.keys == nil {
+		return fmt.Errorf("%s: %w; which records are left is not known: Accept, and Rebuild", m.Name(), ErrNoKeys)
+	}
+	if err := m.Accept(ctx); err != nil {
+		return err
+	}
+	if !m.IsNumbered() {
+		if err := r.in.relist(ctx, m, r.o.Pace); err != nil {
+			return err
+		}
+	}
+	return r.build(ctx, m, true)
+}
+
+// relist makes the ids of m name all records of m that are there.
+func (in *Inspector) relist(ctx context.Context, m model, p Pace) error {
+	pace := p.begin("relist", m.Name(), 0)
+	return in.eachKey(ctx, m.Key(""), func(keys []string) error {
+		results, err := kv.GetAll(ctx, in.store, keys...)
+		if err != nil {
+			return err
+		}
+		var ids []string
+		for _, r := range results {
+			if r.Err == nil {
+				if s := m.Decode("", r.Value); s.Live() && s.ID != "" {
+					ids = append(ids, s.ID)
+				}
+			}
+		}
+		if err := m.Enlist(ctx, ids); err != nil {
+			return err
+		}
+		return pace.did(ctx, len(keys), "")
+	})
+}
+
+// Rescue makes what it can of a database that has lost a part: it accepts the loss, has the
+// ids of each model name all records that the keys of the store lead to, and builds all
+// indexes. A check says what is still wrong, and what is gone.
+func (in *Inspector) Rescue(ctx context.Context, p Pace) error {
+	if in.keys == nil {
+		return ErrNoKeys
+	}
+	if _, err := in.db.Accept(ctx); err != nil {
+		return err
+	}
+	for _, m := range in.models {
+		if !m.IsNumbered() {
+			if err := in.relist(ctx, m, p); err != nil {
+				return fmt.Errorf("%s: %w", m.Name(), err)
+			}
+		}
+		if err := m.Build(ctx, true); err != nil {
+			return err
+		}
+	}
+	return nil
+}

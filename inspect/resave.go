@@ -1,0 +1,49 @@
+package inspect
+
+import (
+	"context"
+	"slices"
+)
+
+// ResaveOptions say how to write records again.
+type ResaveOptions struct {
+	Pace
+	Dry bool // only try it
+}
+
+// Resave writes all records of a model again that an earlier version of the model has
+// written, so that code which reads the earlier one can go. It returns how many these are.
+// Others may write meanwhile.
+func (in *Inspector) Resave(ctx context.Context, name string, o ResaveOptions) (n int64, err error) {
+	m, err := in.model(name)
+	if err != nil {
+		return 0, err
+	}
+	st, err := m.State(ctx)
+	if err != nil {
+		return 0, err
+	}
+	pace := o.Pace.begin("resave", name, st.IDs)
+	err = m.IDs(ctx, o.From, func(ids []string, to string, _ int64) error {
+		for some := range slices.Chunk(ids, at) {
+			done, err := m.Resave(ctx, some, o.Dry)
+			n += int64(done)
+			if err != nil {
+				return err
+			}
+		}
+		pace.step.Found = n
+		return pace.did(ctx, len(ids), to)
+	})
+	return n, err
+}
+
+// Build makes the indexes of a model hold all records, as its Rebuild does; with again also
+// those that hold them already. Its progress comes from kvmodel.OnBuild.
+func (in *Inspector) Build(ctx context.Context, name string, again bool) error {
+	m, err := in.model(name)
+	if err != nil {
+		return err
+	}
+	return m.Build(ctx, again)
+}

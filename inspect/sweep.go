@@ -1,0 +1,110 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Leftover is what no model of this program has any more.
+type Leftover struct {
+	What   string // MODEL or MODEL.PART
+	Keys   int64
+	Bytes  int64
+	Sample string // one of the keys
+}
+
+// Leftovers returns what this program has no use for: what belongs to a model, an index or a
+// counter that it does not have. A program with other models may have one, so it is for
+// people to say. Keys of a class that this module does not write are none of them.
+func (in *Inspector) Leftovers(ctx context.Context, p Pace) ([]Leftover, error) {
+	all := make(map[string]*Leftover)
+	pace := p.begin("sweep", "keys", 0)
+	err := in.eachKey(ctx, "", func(keys []string) error {
+		var mine []string
+		for _, key := range keys {
+			if in.leftover(key) != "" {
+				mine = append(mine, key)
+			}
+		}
+		results, err := kv.GetAll(ctx, in.store, mine...)
+		if err != nil {
+			return err
+		}
+		for i, key := range mine {
+			what := in.leftover(key)
+			if all[what] == nil {
+				all[what] = &Leftover{What: what, Sample: key}
+			}
+			all[what].Keys++
+			all[what].Bytes += int64(len(key) + len(results[i].Value))
+		}
+		return pace.did(ctx, len(keys), "")
+	})
+	var list []Leftover
+	for _, what := range slices.Sorted(maps.Keys(all)) {
+		list = append(list, *all[what])
+	}
+	return list, err
+}
+
+// leftover returns of what key is that this program does not have, "" if that is not certain:
+// a long name is hashed in the key of a ranking.
+func (in *Inspector) leftover(key string) string {
+	o := in.owner(key)
+	if o.known || strings.Contains(key, "#h") {
+		return ""
+	}
+	switch o.class {
+	case "r", "h", "ids", "all", "built", "rebuild", "rebuilt", "build", "seq":
+		return o.name
+	case "n", "c", "per", "l", "u", "t":
+		if o.model == nil {
+			return o.name
+		}
+		return o.name + "." + o.part
+	case "rank", "s", "q", "qh", "e":
+		return strings.Trim(o.name+"."+o.part, ".")
+	}
+	return ""
+}
+
+// Sweep deletes what Leftovers returns under these names, and returns how many keys that
+// were.
+func (in *Inspector) Sweep(ctx context.Context, what []string, p Pace) (deleted int64, err error) {
+	if err := in.db.Writable(); err != nil {
+		return 0, err
+	}
+	there, err := in.Leftovers(ctx, Pace{Rate: p.Rate})
+	if err != nil {
+		return 0, err
+	}
+	for _, name := range what {
+		if !slices.ContainsFunc(there, func(l Leftover) bool { return l.What == name }) {
+			return 0, fmt.Errorf("%w: nothing is left over of %s", kvmodel.ErrInvalid, name)
+		}
+	}
+	pace := p.begin("sweep", "keys", 0)
+	err = in.eachKey(ctx, "", func(keys []string) error {
+		var ops []kv.Op
+		for _, key := range keys {
+			if slices.Contains(what, in.leftover(key)) {
+				ops = append(ops, kv.OpDelete(key))
+			}
+		}
+		_ = in.db.Store().Do(ctx, ops) // Each op has its own result.
+		for i := range ops {
+			if err := ops[i].Err(); err != nil && !kv.Raced(err) {
+				return err
+			}
+			deleted++
+		}
+		return pace.did(ctx, len(keys), "")
+	})
+	return deleted, err
+}

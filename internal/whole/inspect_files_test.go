@@ -1,0 +1,210 @@
+package whole_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/inspect"
+	"github.com/ringtree/ringtree/internal/whole"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// exported is an export of a furnished store of w.
+func (w lossWorld) exported(t *testing.T) []byte {
+	t.Helper()
+	var file bytes.Buffer
+	w.inspected(t, w.furnished(t), func(t *testing.T, l *whole.Library, _ *memkv.Store) {
+		_, err := inspect.New(l.DB).Export(ctx, &file, inspect.Pace{})
+		must(t, err)
+	})
+	return file.Bytes()
+}
+
+func TestExport_WhatIsCutOrDamagedIsRefusedWithWhere(t *testing.T) {
+	file := lossWorlds[0].exported(t)
+	if _, sum, err := inspect.VerifyExport(bytes.NewReader(file)); err != nil || sum.Records["Work"] != int64(len(whole.WorkIDs)) {
+		t.Error("a whole one:", sum, err)
+	}
+	for _, n := range []int{0, 5, 16, 20, 200, len(file) / 2, len(file) - 1} {
+		if _, _, err := inspect.VerifyExport(bytes.NewReader(file[:n])); !errors.Is(err, inspect.ErrBadExport) {
+			t.Errorf("cut at %d: %v", n, err)
+		}
+	}
+	for at := 0; at < len(file); at += 1 + len(file)/500 {
+		bad := slices.Clone(file)
+		bad[at] ^= 0x10
+		_, _, err := inspect.VerifyExport(bytes.NewReader(bad))
+		if err == nil || at > 16 && !strings.Contains(err.Error(), "at byte") {
+			t.Errorf("flipped at %d: %v", at, err)
+		}
+	}
+	if _, _, err := inspect.VerifyExport(bytes.NewReader(append(slices.Clone(file), 'x'))); !errors.Is(err, inspect.ErrBadExport) {
+		t.Error("something follows:", err)
+	}
+}
+
+func TestImport_OntoRecordsIsRefusedAndMergeKeepsTheHigherRev(t *testing.T) {
+	w := lossWorlds[0]
+	file := w.exported(t)
+	w.inspected(t, nil, func(t *testing.T, l *whole.Library, _ *memkv.Store) {
+		must(t, l.Works.Create(ctx, &whole.Work{ID: "w1", Slug: "newer", Author: "newer"}))
+		must(t, l.Works.Create(ctx, &whole.Work{ID: "alone", Slug: "alone", Author: "alone"}))
+		rest(t, l)
+		in := inspect.New(l.DB)
+		if _, err := in.Import(ctx, bytes.NewReader(file), inspect.ImportOptions{}); !errors.Is(err, inspect.ErrNotEmpty) {
+			t.Error("without merge:", err)
+		}
+		if _, err := l.Works.Get(ctx, "w2"); !errors.Is(err, kv.ErrNotFound) {
+			t.Error("what was refused has left something:", err)
+		}
+		_, err := in.Import(ctx, bytes.NewReader(file), inspect.ImportOptions{Merge: true})
+		must(t, err)
+		rest(t, l)
+		for id, author := range map[string]string{"w1": "newer", "alone": "alone", "w2": whole.Authors[2]} {
+			if v, err := l.Works.Get(ctx, id); err != nil || v.Author != author {
+				t.Errorf("%s: %+v, %v", id, v, err)
+			}
+		}
+		if r := checked(t, l); !r.Well() {
+			t.Error(faultTexts(r.Faults))
+		}
+	})
+}
+
+func TestImport_ThatIsCutShortNeedsARebuildAndGoesOnWithMerge(t *testing.T) {
+	for _, w := range lossWorlds {
+		file := w.exported(t)
+		w.inspected(t, nil, func(t *testing.T, l *whole.Library, _ *memkv.Store) {
+			in := inspect.New(l.DB)
+			if _, err := in.Import(ctx, bytes.NewReader(file[:len(file)-30]), inspect.ImportOptions{}); !errors.Is(err, inspect.ErrBadExport) {
+				t.Error("a file that is cut:", err)
+			}
+			// Where one process holds the store alone, a check is a reader that has them built.
+			if r := checked(t, l); r.Counts["not built"] == 0 && w.name != "alone" {
+				t.Error("indexes pass for whole:", r.Counts)
+			}
+			_, err := in.Import(ctx, bytes.NewReader(file), inspect.ImportOptions{Merge: true})
+			must(t, err)
+			rest(t, l)
+			if r := checked(t, l); !r.Well() {
+				t.Error(w.name, faultTexts(r.Faults))
+			}
+		})
+	}
+}
+
+func TestCopy_AndDiffFindsTheTwoEqualAndThenEachChange(t *testing.T) {
+	from, to := lossWorlds[1], lossWorlds[2]
+	items := from.furnished(t)
+	from.inspected(t, items, func(t *testing.T, l *whole.Library, _ *memkv.Store) {
+		mem := memkv.New(memkv.Options{})
+		powers := to.powers(mem)
+		powers.Keys = kv.PowersOf(mem).Keys
+		other := to.openOver(t, mem, powers)
+		a, b := inspect.New(l.DB), inspect.New(other.DB)
+		_, err := a.Copy(ctx, b, inspect.ImportOptions{})
+		must(t, err)
+		rest(t, other)
+		d, err := a.Diff(ctx, b, inspect.Pace{})
+		must(t, err)
+		if d.All > 0 || d.Same == 0 {
+			t.Errorf("%d the same, differences: %v", d.Same, d.First)
+		}
+		_, err = other.Works.Update(ctx, "w4", func(v *whole.Work) error { v.Title = "another"; return nil })
+		must(t, err, other.Likes.Delete(ctx, whole.LikeID{User: whole.Users[1], Work: "w1"}), l.Tickets.Delete(ctx, 2))
+		_, err = other.Works.Views.Hit(ctx, "w5")
+		must(t, err)
+		rest(t, other)
+		rest(t, l)
+		d, err = a.Diff(ctx, b, inspect.Pace{})
+		must(t, err)
+		found := map[string]string{}
+		for _, f := range d.First {
+			found[f.What] = f.Says
+		}
+		for _, what := range []string{"Work w4", "Like " + whole.Users[1] + ":w1", "Ticket 2", "Work w5 Views"} {
+			if found[what] == "" {
+				t.Errorf("%s is not among %v", what, d.First)
+			}
+		}
+	})
+}
+
+// plants are faults that nothing but a check finds, each with the kind that it is found as.
+var plants = map[string]struct {
+	kind  string
+	plant func(t *testing.T, l *whole.Library, mem *memkv.Store)
+}{
+	"a record that no ids name": {"unlisted record", func(t *testing.T, l *whole.Library, mem *memkv.Store) {
+		before := valueOf(t, mem, "all:Like:1")
+		must(t, l.Likes.Create(ctx, &whole.Like{User: "u1", Work: "w1"}))
+		rest(t, l)
+		must(t, mem.Do(ctx, []kv.Op{kv.OpSet("all:Like:1", before)}))
+	}},
+	"a member of a list that does not hold the value": {"stray entry", func(t *testing.T, l *whole.Library, mem *memkv.Store) {
+		must(t, mem.Do(ctx, []kv.Op{kv.OpSet("l:Work:ByAuthor:nobody#0", valueOf(t, mem, "l:Work:ByAuthor:ann#0"))}))
+	}},
+	"a claim of a record that holds another value": {"stray entry", func(t *testing.T, l *whole.Library, mem *memkv.Store) {
+		must(t, mem.Do(ctx, []kv.Op{kv.OpSet("u:Work:BySlug:other", valueOf(t, mem, "u:Work:BySlug:slug-w3"))}))
+	}},
+	"a claim of another record": {"missing entry", func(t *testing.T, l *whole.Library, mem *memkv.Store) {
+		must(t, mem.Do(ctx, []kv.Op{kv.OpSet("u:Work:BySlug:slug-w3", valueOf(t, mem, "u:Work:BySlug:slug-w4"))}))
+	}},
+	"a list without a member": {"missing entry", func(t *testing.T, l *whole.Library, mem *memkv.Store) {
+		must(t, mem.Do(ctx, []kv.Op{kv.OpSet("l:Work:ByAuthor:ann#0", valueOf(t, mem, "l:Work:ByAuthor:bob#0"))}))
+	}},
+	"a count that is one too many": {"wrong count", func(t *testing.T, l *whole.Library, mem *memkv.Store) {
+		must(t, mem.Do(ctx, []kv.Op{kv.OpIncrement("c:Work:Likes:w4", 1)}))
+	}},
+	"a total that is one too many": {"wrong count", func(t *testing.T, l *whole.Library, mem *memkv.Store) {
+		must(t, l.Pieces.Create(ctx, &whole.Piece{ID: "p1", Tags: []string{"red"}}))
+		rest(t, l)
+		for _, key := range mem.Keys() {
+			if strings.HasPrefix(key, "c:Piece:count:") {
+				must(t, mem.Do(ctx, []kv.Op{kv.OpIncrement(key, 1)}))
+			}
+		}
+	}},
+}
+
+func TestInspect_WhatIsPlantedIsFoundMendedAndNothingElse(t *testing.T) {
+	w := lossWorlds[0]
+	items := w.furnished(t)
+	for _, name := range slices.Sorted(maps.Keys(plants)) {
+		t.Run(name, func(t *testing.T) {
+			w.inspected(t, items, func(t *testing.T, l *whole.Library, mem *memkv.Store) {
+				plants[name].plant(t, l, mem)
+				time.Sleep(2 * time.Minute)
+				in := inspect.New(l.DB)
+				found := checked(t, l)
+				if found.Counts[plants[name].kind] == 0 {
+					t.Errorf("found %v: %s", found.Counts, faultTexts(found.Faults))
+				}
+				dry := contents(t, mem)
+				_, err := in.Repair(ctx, found.Faults, inspect.RepairOptions{Dry: true})
+				must(t, err)
+				if fmt.Sprint(contents(t, mem)) != fmt.Sprint(dry) {
+					t.Error("a dry run has written")
+				}
+				done, err := in.Repair(ctx, found.Faults, inspect.RepairOptions{})
+				must(t, err)
+				rest(t, l)
+				if left := checked(t, l); !left.Well() || len(done.Left) > 0 {
+					t.Errorf("left: %s\n%s", faultTexts(left.Faults), faultTexts(done.Left))
+				}
+				should, err := l.Should(ctx)
+				must(t, err)
+				for _, wrong := range should.Differences(l.Look(ctx)) {
+					t.Errorf("%.300s", wrong)
+				}
+			})
+		})
+	}
+}
