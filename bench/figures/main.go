@@ -46,6 +46,7 @@ var groups = []group{
 	{name: "app", measure: appFigures},
 	{name: "conduit", measure: conduitFigures},
 	{name: "costs", measure: costFigures},
+	{name: "inspect", measure: inspectFigures},
 	{name: "whole", measure: wholeFigures},
 	{name: "bulk", measure: []func(*bench) error{bulk}, byHand: true},
 	{name: "kills", measure: []func(*bench) error{longKills}, byHand: true},
