@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
@@ -18,6 +19,10 @@ type Writer struct {
 	Lines   int      // changes that are not known to be complete
 	Handles []string // models whose changes it has handlers for
 	Other   []string // models that this process has with other indexes
+
+	// Repaired is when another process has finished Lines, after this one had died. The
+	// journal stays for an hour then. Zero: no one has, or not all of them.
+	Repaired time.Time
 
 	// Damaged is an ErrCorrupt if some of its journal cannot be read.
 	Damaged error
@@ -41,6 +46,11 @@ func (db *DB) Writers(ctx context.Context) (all []Writer, err error) {
 			return nil, err
 		}
 		w.Lines, w.Damaged = len(j.Lines), wire.JoinCorrupt(w.Damaged, j.Damaged)
+		if when, covered, err := journal.Repaired(ctx, db.store, o.Process); err != nil {
+			return nil, err
+		} else if covered == j.Bytes {
+			w.Repaired = when
+		}
 		w.Handles, w.Other = db.told(shapes)
 		all = append(all, w)
 	}

@@ -1,0 +1,41 @@
+package kvmodel_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// onlyWriter returns what reader says of the only other process.
+func onlyWriter(t *testing.T, ctx context.Context, reader *process) kvmodel.Writer {
+	t.Helper()
+	all, err := reader.db.Writers(ctx)
+	must(t, err)
+	if len(all) != 1 {
+		t.Fatalf("writers %+v, want one", all)
+	}
+	return all[0]
+}
+
+func TestWriters_OneThatDiedIsRepairedOnceAnotherHasFinishedItsLines(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		dieMoving(t, ctx, mem)
+		reader := start(t, plain(mem), kvmodel.ReadOnly()).ends(t)
+		if w := onlyWriter(t, ctx, reader); w.Lines == 0 || !w.Repaired.IsZero() || w.Own {
+			t.Errorf("after the crash: %+v", w)
+		}
+		next := start(t, plain(mem)).ends(t)
+		wait(time.Minute)
+		if w := onlyWriter(t, ctx, reader); w.Lines == 0 || w.Repaired.IsZero() || w.Repaired.After(time.Now()) {
+			t.Errorf("after the repair: %+v", w)
+		}
+		wait(2 * time.Hour)
+		if all, err := reader.db.Writers(ctx); err != nil || len(all) > 0 {
+			t.Errorf("two hours later: %+v, %v", all, err)
+		}
+		must(t, next.db.Close(ctx))
+	})
+}
