@@ -1,0 +1,38 @@
+package kvopen
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/boltkv"
+)
+
+// What is done with the files of bolt stores besides opening them, for programs that name
+// their store by its URL alone. Package boltkv says the rest of each.
+
+// VerifyBackup reads a backup of a bolt store, and returns an error if it is not whole.
+func VerifyBackup(ctx context.Context, r io.Reader) (boltkv.Snapshot, error) {
+	return boltkv.VerifyBackup(ctx, r)
+}
+
+// RestoreBackup makes a file at path of a backup. There must be none yet.
+func RestoreBackup(ctx context.Context, r io.Reader, path string) (boltkv.Snapshot, error) {
+	return boltkv.RestoreBackup(ctx, r, path)
+}
+
+// RestoreShipped makes a file at path of what was shipped to the directory dir, as it was at
+// the moment until; zero is the last there is.
+func RestoreShipped(ctx context.Context, dir string, until time.Time, path string) (boltkv.Restored, error) {
+	return boltkv.Restore(ctx, boltkv.Dir(dir), until, path)
+}
+
+// Promote makes the copy at path the file that is written and shipped to dir.
+func Promote(ctx context.Context, dir, path string) (boltkv.Promoted, error) {
+	return boltkv.Promote(ctx, boltkv.Dir(dir), path)
+}
+
+// Salvage makes a file at to of what can be read of the one at from.
+func Salvage(ctx context.Context, from, to string) (boltkv.Salvaged, error) {
+	return boltkv.Salvage(ctx, from, to)
+}
