@@ -1,0 +1,166 @@
+// Package console is what the command of package inspect talks through: text in columns,
+// objects for programs, one line of progress, and questions to whoever sits there.
+package console
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+)
+
+// Console is where a verb reads and writes. It may be used by several goroutines.
+type Console struct {
+	Asks bool // someone sits at the input
+	Live bool // a line of the errors can be written again
+
+	in *bufio.Reader
+
+	mu     sync.Mutex
+	out    io.Writer
+	err    io.Writer
+	failed error     // the first of the output
+	shown  bool      // a line of progress is on the screen
+	last   time.Time // when one was written
+}
+
+// New returns a console over the three. What is a terminal it finds out.
+func New(in io.Reader, out, err io.Writer) *Console {
+	return &Console{Asks: IsTerminal(in), Live: IsTerminal(err), in: bufio.NewReader(in), out: out, err: err, last: time.Now()}
+}
+
+// IsTerminal reports whether f is a file that is a terminal.
+func IsTerminal(f any) bool {
+	file, ok := f.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := file.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// Write writes to the output.
+func (c *Console) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.clear()
+	n, err := c.out.Write(p)
+	if c.failed == nil {
+		c.failed = err
+	}
+	return n, err
+}
+
+// Failed returns why the output could not be written, nil if it could.
+func (c *Console) Failed() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.failed
+}
+
+// Say writes a line to the output.
+func (c *Console) Say(format string, args ...any) { fmt.Fprintf(c, format+"\n", args...) }
+
+// Note writes a line to the errors.
+func (c *Console) Note(format string, args ...any) { fmt.Fprintf(c.Errors(), format+"\n", args...) }
+
+// Errors returns what writes to the errors.
+func (c *Console) Errors() io.Writer { return toErrors{c} }
+
+type toErrors struct{ *Console }
+
+func (e toErrors) Write(p []byte) (int, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.clear()
+	return e.err.Write(p)
+}
+
+// Table writes rows, whose columns are aligned.
+func (c *Console) Table(rows [][]string) {
+	var widths []int
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	for _, row := range rows {
+		var line strings.Builder
+		for i, cell := range row {
+			line.WriteString(cell + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2))
+		}
+		c.Say("%s", strings.TrimRight(line.String(), " "))
+	}
+}
+
+const (
+	liveEvery = 100 * time.Millisecond
+	lineEvery = 10 * time.Second
+)
+
+// Progress writes a line of progress to the errors: on a terminal in place of the one
+// before, elsewhere every ten seconds.
+func (c *Console) Progress(line string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	every := lineEvery
+	if c.Live {
+		every = liveEvery
+	}
+	now := time.Now()
+	if now.Sub(c.last) < every {
+		return
+	}
+	c.clear()
+	c.last, c.shown = now, c.Live
+	if c.Live {
+		fmt.Fprint(c.err, line)
+		return
+	}
+	fmt.Fprintln(c.err, line)
+}
+
+// Done takes the line of progress off the screen.
+func (c *Console) Done() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.clear()
+}
+
+// clear takes the line of progress off the screen. The caller holds the lock.
+func (c *Console) clear() {
+	if c.shown {
+		fmt.Fprint(c.err, "\r\x1b[K")
+		c.shown = false
+	}
+}
+
+// Ask asks a question, and reports whether the answer is yes.
+func (c *Console) Ask(question string) bool {
+	fmt.Fprint(c.Errors(), question+" [y/N] ")
+	answer, err := c.in.ReadString('\n')
+	if err != nil {
+		c.Note("")
+	}
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return true
+	}
+	return false
+}
+
+// Again clears a terminal, for what is written again and again.
+func (c *Console) Again() {
+	if IsTerminal(c.out) {
+		fmt.Fprint(c, "\x1b[H\x1b[2J")
+		return
+	}
+	c.Say("")
+}
