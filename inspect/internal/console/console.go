@@ -4,6 +4,7 @@ package console
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -40,7 +41,11 @@ func IsTerminal(f any) bool {
 		return false
 	}
 	info, err := file.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	if err != nil || info.Mode()&os.ModeCharDevice == 0 {
+		return false
+	}
+	null, err := os.Stat(os.DevNull)
+	return err != nil || !os.SameFile(info, null)
 }
 
 // Write writes to the output.
@@ -142,18 +147,25 @@ func (c *Console) clear() {
 	}
 }
 
-// Ask asks a question, and reports whether the answer is yes.
-func (c *Console) Ask(question string) bool {
+// Ask asks a question, and reports whether the answer is yes. It is not if ctx ends first.
+func (c *Console) Ask(ctx context.Context, question string) bool {
 	fmt.Fprint(c.Errors(), question+" [y/N] ")
-	answer, err := c.in.ReadString('\n')
-	if err != nil {
+	answer := make(chan string, 1)
+	go func() {
+		line, err := c.in.ReadString('\n')
+		if err != nil {
+			c.Note("")
+		}
+		answer <- line
+	}()
+	select {
+	case line := <-answer:
+		line = strings.ToLower(strings.TrimSpace(line))
+		return line == "y" || line == "yes"
+	case <-ctx.Done():
 		c.Note("")
+		return false
 	}
-	switch strings.ToLower(strings.TrimSpace(answer)) {
-	case "y", "yes":
-		return true
-	}
-	return false
 }
 
 // Again clears a terminal, for what is written again and again.

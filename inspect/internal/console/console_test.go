@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"strings"
@@ -45,9 +46,18 @@ func TestProgress_ElsewhereThereIsALineEveryTenSeconds(t *testing.T) {
 
 func TestAsk_OnlyYesIsYes(t *testing.T) {
 	for answer, want := range map[string]bool{"y\n": true, "Yes\n": true, "yes": true, "n\n": false, "\n": false, "": false, "yesterday\n": false} {
-		if got := New(strings.NewReader(answer), io.Discard, io.Discard).Ask("go on?"); got != want {
+		if got := New(strings.NewReader(answer), io.Discard, io.Discard).Ask(t.Context(), "go on?"); got != want {
 			t.Errorf("%q: want %v, got %v", answer, want, got)
 		}
+	}
+}
+
+func TestAsk_EndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	never, _ := io.Pipe()
+	if New(never, io.Discard, io.Discard).Ask(ctx, "go on?") {
+		t.Error("nobody has said yes")
 	}
 }
 

@@ -1,0 +1,88 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// accept says that it is known what is lost.
+func accept(ctx context.Context, c *call) error {
+	in, err := c.reader(ctx)
+	if err != nil {
+		return err
+	}
+	lost, err := c.lost(ctx, in)
+	if err != nil {
+		return err
+	}
+	if len(lost) == 0 {
+		c.Say("nothing is lost")
+		return nil
+	}
+	for _, text := range lost {
+		c.Say("lost: %s", text)
+	}
+	c.Say("What was there will be absent, in every process, and the indexes of every model will have to be built.")
+	if gone := goneWith(in); len(gone) > 0 {
+		c.Say("What no record says does not come back: %s.", strings.Join(gone, ", "))
+	}
+	if err := c.confirm(ctx, "Accept that?"); err != nil {
+		return err
+	}
+	if _, err = c.writer(ctx); err != nil {
+		return err
+	}
+	servers, err := c.db.Accept(ctx)
+	if err != nil {
+		return err
+	}
+	c.Say("accepted%s", strings.TrimSuffix(": "+strings.Join(servers, ", "), ": "))
+	c.Say("next: %s", c.command("build"))
+	return nil
+}
+
+// lost returns what the servers have lost, or else what is lost of the ids of models.
+func (c *call) lost(ctx context.Context, in *Inspector) (texts []string, err error) {
+	if losses := kv.PowersOf(c.store).Losses; losses != nil {
+		if err := losses.Look(ctx); err != nil && !errors.Is(err, kv.ErrLost) {
+			return nil, err
+		}
+		for _, err := range losses.Lost() {
+			texts = append(texts, err.Error())
+		}
+		if len(texts) > 0 {
+			return texts, nil
+		}
+	}
+	for _, m := range in.models {
+		state := new(checking)
+		if err := state.ids(ctx, m); err != nil {
+			return nil, err
+		}
+		for _, f := range state.doubts {
+			if f.Kind != plug.LostIDs {
+				continue
+			}
+			texts = append(texts, cmp.Or(f.Text, m.Name()))
+		}
+	}
+	return texts, nil
+}
+
+// goneWith returns what no record says: counters, and what belongs to no model.
+func goneWith(in *Inspector) (all []string) {
+	for _, m := range in.models {
+		for _, counter := range m.Counters() {
+			all = append(all, "counter "+m.Name()+"."+counter)
+		}
+	}
+	for _, w := range in.alone {
+		all = append(all, w.Kind()+" "+w.Name())
+	}
+	return all
+}

@@ -1,0 +1,137 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/ringtree/ringtree/inspect/internal/console"
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// build builds what is not built.
+func build(ctx context.Context, c *call) error {
+	name, err := c.modelArg()
+	if err != nil {
+		return err
+	}
+	in, err := c.reader(ctx)
+	if err != nil {
+		return err
+	}
+	if name != "" {
+		if _, err := in.model(name); err != nil {
+			return err
+		}
+	}
+	st, err := in.Status(ctx)
+	if err != nil {
+		return err
+	}
+	names := c.toBuild(st, name)
+	if len(names) == 0 {
+		c.Say("everything is built")
+		return nil
+	}
+	if err := c.confirm(ctx, fmt.Sprintf("Build the indexes of %s?", strings.Join(names, ", "))); err != nil {
+		return err
+	}
+	return c.buildModels(ctx, names)
+}
+
+// modelArg returns the model to build, "" for all.
+func (c *call) modelArg() (string, error) {
+	name, index, _ := strings.Cut(c.arg(0), ".")
+	if index != "" {
+		return "", fmt.Errorf("%w: indexes are built with the others of their model: %s", errCall, c.command("build", name))
+	}
+	return name, nil
+}
+
+// toBuild says what there is to build, and returns the models.
+func (c *call) toBuild(st Status, only string) (names []string) {
+	for _, m := range st.Models {
+		if only != "" && m.Name != only {
+			continue
+		}
+		var missing []string
+		for _, i := range m.Indexes {
+			if i.State != "unknown" && (i.State != "built" || c.anew) {
+				missing = append(missing, i.Name)
+			}
+		}
+		if len(missing) == 0 && m.Err == nil {
+			continue
+		}
+		names = append(names, m.Name)
+		c.Say("%s: build %s, with about %s", m.Name, strings.Join(missing, ", "), console.Some(m.IDs, "record", "records"))
+		if m.Err != nil {
+			c.Say("%s: %v", m.Name, m.Err)
+		}
+		for _, process := range otherwise(st.Writers, m.Name) {
+			c.Say("%s: process %s writes it with other indexes; the build waits for its end", m.Name, process)
+		}
+	}
+	return names
+}
+
+// otherwise returns the processes that write a model with other indexes.
+func otherwise(all []kvmodel.Writer, model string) (processes []string) {
+	for _, w := range all {
+		if slices.Contains(w.Other, model) {
+			processes = append(processes, w.Process)
+		}
+	}
+	return processes
+}
+
+// buildModels builds the indexes of models, one after another.
+func (c *call) buildModels(ctx context.Context, names []string) error {
+	p := c.progress()
+	shows := kvmodel.OnBuild(func(b kvmodel.Build) {
+		p.step(Step{Verb: "build", What: b.Model, Done: int64(b.Done), Total: int64(b.Total)})
+	})
+	in, err := c.writer(ctx, shows, kvmodel.Log(slog.New(slog.DiscardHandler))) // What it would say is an error of Build.
+	if err != nil {
+		return err
+	}
+	var all []error
+	for _, name := range names {
+		m, err := in.model(name)
+		if err == nil {
+			err = c.built(ctx, name, m.Build(ctx, c.anew))
+		}
+		if ctx.Err() != nil {
+			return p.stopped(ctx, err)
+		}
+		all = append(all, err)
+	}
+	return errors.Join(all...)
+}
+
+// built says how the build of a model has ended, and returns what the verb is to return.
+func (c *call) built(ctx context.Context, name string, err error) error {
+	c.Done()
+	var duplicates *kvmodel.DuplicatesError
+	switch {
+	case err == nil:
+		c.Say("%s: built", name)
+		return nil
+	case errors.As(err, &duplicates):
+		for _, d := range duplicates.Records {
+			c.Say("%s %s: %v", name, d.ID, d.Taken)
+		}
+		c.Say("%s: %s in conflict, so %s cannot be built; change or delete them, and build again",
+			name, console.Some(len(duplicates.Records)+duplicates.More, "record is", "records are"), strings.Join(duplicates.Indexes(), ", "))
+		return errDiffers
+	}
+	if all, failed := c.db.Writers(ctx); failed == nil {
+		if others := otherwise(all, name); len(others) > 0 {
+			return fmt.Errorf("%w: end the processes that write %s with other indexes, %s; then: %s", errStopped, name, strings.Join(others, ", "), c.again())
+		}
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}

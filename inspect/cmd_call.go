@@ -1,0 +1,236 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/ringtree/ringtree/inspect/internal/console"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/kvopen"
+	"github.com/ringtree/ringtree/kvmodel/kvopen/all"
+)
+
+// storeVariable is the environment variable that names the store.
+const storeVariable = "RINGTREE_STORE"
+
+// reach is how long the store has for its first answer.
+const reach = 2 * time.Second
+
+// closing is how long a DB has to end what it is doing.
+const closing = 10 * time.Second
+
+// call is a call of the command.
+type call struct {
+	Config
+	*console.Console
+	options
+	verb  verb
+	args  []string // behind the verb, without flags
+	given []string // flags, but for --resume
+
+	store kv.Store    // once it is open
+	db    *kvmodel.DB // the one open now
+}
+
+// errNotOpen says that a store cannot be opened though its URL is right.
+var errNotOpen = errors.New("the store cannot be opened")
+
+// stays is a store that closing a DB leaves open, since the next one needs it.
+type stays struct{ kv.Store }
+
+func (stays) Close() error        { return nil }
+func (s stays) Powers() kv.Powers { return kv.PowersOf(s.Store) }
+
+// reader opens the database and writes nothing to it.
+func (c *call) reader(ctx context.Context) (*Inspector, error) {
+	return c.open(ctx, kvmodel.ReadOnly())
+}
+
+// writer opens the database to write to it.
+func (c *call) writer(ctx context.Context, opts ...kvmodel.Option) (*Inspector, error) {
+	return c.open(ctx, opts...)
+}
+
+func (c *call) open(ctx context.Context, opts ...kvmodel.Option) (*Inspector, error) {
+	if err := c.closeDB(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.openStore(ctx); err != nil {
+		return nil, err
+	}
+	log := slog.New(slog.NewTextHandler(c.Errors(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	opts = append([]kvmodel.Option{kvmodel.Log(log)}, opts...)
+	if c.tenant != "" {
+		opts = append(opts, kvmodel.Tenant(c.tenant))
+	}
+	db, err := kvmodel.Open(stays{c.store}, opts...)
+	if err != nil {
+		return nil, err
+	}
+	c.db = db
+	c.Models(db)
+	return New(db), c.ask(ctx)
+}
+
+// openStore opens the store, unless it is open.
+func (c *call) openStore(ctx context.Context) error {
+	if c.store != nil {
+		return nil
+	}
+	url := c.url()
+	if url == "" {
+		return fmt.Errorf("%w: no store is named, by --store URL or by $%s", errCall, storeVariable)
+	}
+	if c.verb.quick {
+		limited, cancel := context.WithTimeout(ctx, reach)
+		defer cancel()
+		ctx = limited
+	}
+	open := c.Open
+	if open == nil {
+		open = openURL
+	}
+	var err error
+	c.store, err = open(ctx, url)
+	return err
+}
+
+// url returns the URL of the store.
+func (c *call) url() string {
+	for _, url := range []string{c.storeURL, os.Getenv(storeVariable), c.URL} {
+		if url != "" {
+			return url
+		}
+	}
+	return ""
+}
+
+// openURL opens the store that url names. It makes no file.
+func openURL(ctx context.Context, url string) (kv.Store, error) {
+	path, options, inFile := boltPath(url)
+	if inFile && !strings.Contains(options, "follow=") && path != "" {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%w: there is no file %s", errNotOpen, path)
+		}
+	}
+	s, err := kvopen.Store(ctx, url, all.Engines)
+	switch {
+	case err == nil:
+		return s, nil
+	case inFile && strings.Contains(err.Error(), "open in another process"):
+		return nil, fmt.Errorf("%w: %w; end that process, or look at a copy of what it ships: bolt:COPY?follow=DIR", errNotOpen, err)
+	case inFile:
+		return nil, fmt.Errorf("%w: %w", errNotOpen, err)
+	case errors.Is(err, kv.ErrUnavailable):
+		return nil, err
+	}
+	return nil, fmt.Errorf("%w: %w", errCall, err)
+}
+
+// boltPath returns the file that url names, if it names one.
+func boltPath(url string) (path, options string, ok bool) {
+	rest, ok := strings.CutPrefix(url, "bolt:")
+	path, options, _ = strings.Cut(rest, "?")
+	return path, options, ok
+}
+
+// shownURL returns url without what may be a password.
+func shownURL(url string) string {
+	url, _, _ = strings.Cut(url, "?")
+	scheme, rest, ok := strings.Cut(url, "://")
+	if !ok {
+		return url
+	}
+	return scheme + "://" + rest[strings.LastIndex(rest, "@")+1:]
+}
+
+// ask makes the first trip, so that a store that is away is noticed soon. That a server has
+// lost its memory is an answer here.
+func (c *call) ask(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, reach)
+	defer cancel()
+	_, err := kv.One(ctx, c.db.Store(), kv.OpGet("procs"))
+	if errors.Is(err, kv.ErrLost) || !kv.Failed(err) {
+		return nil
+	}
+	return err
+}
+
+// close closes what is open.
+func (c *call) close(ctx context.Context) error {
+	err := c.closeDB(ctx)
+	if c.store != nil {
+		err = errors.Join(err, c.store.Close())
+		c.store = nil
+	}
+	return err
+}
+
+func (c *call) closeDB(ctx context.Context) error {
+	if c.db == nil {
+		return nil
+	}
+	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), closing)
+	defer cancel()
+	err := c.db.Close(limited)
+	c.db = nil
+	return err
+}
+
+// Tell says something to people, beside the objects if there are any.
+func (c *call) Tell(format string, args ...any) {
+	if c.json {
+		c.Note(format, args...)
+		return
+	}
+	c.Say(format, args...)
+}
+
+// confirm returns nil if the verb may write: --yes says so, or whoever sits there.
+func (c *call) confirm(ctx context.Context, question string) error {
+	if refusal := kv.PowersOf(c.store).ReadOnly; refusal != nil {
+		return refusal
+	}
+	switch {
+	case c.dry:
+		c.Tell("dry run: nothing was written")
+		return errIdle
+	case !c.yes && !c.Asks:
+		return fmt.Errorf("%w: nobody is here to be asked; --yes says that it is meant", errRefused)
+	case c.yes || c.Ask(ctx, question):
+		return nil
+	case ctx.Err() != nil:
+		return fmt.Errorf("%w: nothing was written", errStopped)
+	}
+	return fmt.Errorf("%w: nothing was written", errRefused)
+}
+
+// command returns how the command is called with args.
+func (c *call) command(args ...string) string {
+	words := []string{c.Name}
+	for _, arg := range args {
+		words = append(words, quoted(arg))
+	}
+	return strings.Join(words, " ")
+}
+
+// quoted returns arg as a shell takes it.
+func quoted(arg string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,@%+"
+	if arg != "" && strings.Trim(arg, plain) == "" {
+		return arg
+	}
+	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
+}
+
+// again returns how to call the verb once more, with more flags.
+func (c *call) again(flags ...string) string {
+	return c.command(append(append(append([]string{c.verb.name}, c.args...), c.given...), flags...)...)
+}

@@ -1,0 +1,116 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/ringtree/ringtree/inspect/internal/console"
+)
+
+// check looks whether records and indexes agree.
+func check(ctx context.Context, c *call) error {
+	in, err := c.reader(ctx)
+	if err != nil {
+		return err
+	}
+	var failed error
+	r, err := c.checked(ctx, in, func(f Fault) {
+		if err := c.fault(f); failed == nil {
+			failed = err
+		}
+	})
+	if err != nil || failed != nil {
+		return cmp.Or(err, failed)
+	}
+	if c.json {
+		err = c.Object("check", objectOfReport(r))
+	} else {
+		c.reportText(r)
+	}
+	if err == nil && !c.fine(r) {
+		err = errDiffers
+	}
+	return err
+}
+
+// checked carries out a check with progress.
+func (c *call) checked(ctx context.Context, in *Inspector, found func(Fault)) (Report, error) {
+	if name, _, _ := strings.Cut(c.resume, " "); name != "" {
+		if _, err := in.model(name); err != nil {
+			return Report{}, fmt.Errorf("--resume: %w", err)
+		}
+	}
+	p := c.progress()
+	r, err := in.Check(ctx, CheckOptions{
+		Pace: Pace{Rate: c.rate, Progress: p.step, From: c.resume}, What: c.arg(0), Quick: c.quick, Found: found,
+	})
+	if err != nil {
+		err = p.stopped(ctx, err)
+	}
+	return r, err
+}
+
+// fine reports whether a check has found nothing, and has looked at all that it was to.
+func (c *call) fine(r Report) bool {
+	asked := len(r.Unasked) == 0 || c.quick || c.resume != ""
+	return len(r.Counts) == 0 && asked
+}
+
+// fault shows f.
+func (c *call) fault(f Fault) error {
+	if c.json {
+		return c.Object("fault", f)
+	}
+	c.Say("%s   %s", f.head(), f.Text)
+	return nil
+}
+
+// head says what kind of fault f is, and where.
+func (f *Fault) head() string {
+	return strings.TrimSpace(f.Kind + "   " + strings.Trim(f.Model+"."+f.Index, ".") + " " + f.ID)
+}
+
+func (c *call) reportText(r Report) {
+	for _, text := range r.Unasked {
+		c.Say("not asked: %s", text)
+	}
+	if r.Foreign > 0 {
+		c.Say("%s that are not of this program's models", console.Some(r.Foreign, "key", "keys"))
+	}
+	looked := fmt.Sprintf("%s and %s in %s", console.Some(r.Records, "record", "records"), console.Some(r.Keys, "key", "keys"), console.Span(r.Took))
+	switch {
+	case len(r.Counts) > 0:
+		c.Say("%s: %s", looked, countsText(r.Counts))
+		c.Say("next: %s", c.command(append([]string{"repair"}, c.args...)...))
+	case len(r.Unasked) > 0:
+		c.Say("%s: nothing is wrong with what was looked at", looked)
+	default:
+		c.Say("%s: all is well", looked)
+	}
+}
+
+// countsText returns how many faults there are of each kind.
+func countsText(counts map[string]int64) string {
+	var all []string
+	for _, kind := range slices.Sorted(maps.Keys(counts)) {
+		all = append(all, fmt.Sprintf("%s x %s", console.Number(counts[kind]), kind))
+	}
+	return strings.Join(all, ", ")
+}
+
+type reportObject struct {
+	Counts  map[string]int64 `json:"counts"`
+	Records int64            `json:"records"`
+	Keys    int64            `json:"keys"`
+	Unasked []string         `json:"unasked"`
+	Foreign int64            `json:"foreign"`
+	Seconds float64          `json:"seconds"`
+}
+
+func objectOfReport(r Report) reportObject {
+	return reportObject{r.Counts, r.Records, r.Keys, append([]string{}, r.Unasked...), r.Foreign, r.Took.Seconds()}
+}

@@ -1,0 +1,270 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/ringtree/ringtree/inspect/internal/console"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/kvopen"
+)
+
+// backer is a store that can write what it holds.
+type backer interface {
+	Backup(ctx context.Context, w io.Writer) error
+}
+
+// backup writes what the store holds to a file.
+func backup(ctx context.Context, c *call) error {
+	to := c.args[0]
+	if err := c.openStore(ctx); err != nil {
+		return err
+	}
+	s, ok := c.store.(backer)
+	if !ok {
+		return fmt.Errorf("%w: %s is in no file of its own; its engine has backups of its own", errRefused, shownURL(c.url()))
+	}
+	if to == "-" {
+		return s.Backup(ctx, c.counted(c))
+	}
+	if err := absent(to); err != nil {
+		return err
+	}
+	if c.dry {
+		c.Say("dry run: %s would be written to %s", shownURL(c.url()), to)
+		return nil
+	}
+	return c.backupTo(ctx, s, to)
+}
+
+// absent returns an error if there is a file at path.
+func absent(path string) error {
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %w", errRefused, cmp.Or(err, fmt.Errorf("%s is there already", path)))
+	}
+	return nil
+}
+
+// backupTo writes a backup beside the file first, so that under its name there is a whole
+// one or none.
+func (c *call) backupTo(ctx context.Context, s backer, to string) error {
+	file, err := os.CreateTemp(filepath.Dir(to), filepath.Base(to)+".*.part")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name())
+	err = s.Backup(ctx, c.counted(file))
+	err = cmp.Or(err, file.Sync())
+	if err = cmp.Or(err, file.Close()); err != nil {
+		return err
+	}
+	if err := c.verify(ctx, file.Name(), to); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), to)
+}
+
+// counted returns w with progress.
+func (c *call) counted(w io.Writer) io.Writer { return &counting{call: c, to: w} }
+
+type counting struct {
+	*call
+	to io.Writer
+	n  int64
+}
+
+func (w *counting) Write(p []byte) (int, error) {
+	n, err := w.to.Write(p)
+	w.n += int64(n)
+	w.Progress("backup " + console.Size(w.n))
+	return n, err
+}
+
+// verify reads the backup at path, which will be called name, and says what it holds.
+func (c *call) verify(ctx context.Context, path, name string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errCall, err)
+	}
+	defer file.Close()
+	found, err := kvopen.VerifyBackup(ctx, file)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	c.Say("%s is whole: the store as it was at %s, with %s", name, moment(found.Taken), console.Some(int64(found.Items), "item", "items"))
+	return c.damaged(found.Damaged)
+}
+
+// damaged says that n items of a backup were damaged already.
+func (c *call) damaged(n uint64) error {
+	if n == 0 {
+		return nil
+	}
+	c.Say("%s damaged when it was made", console.Some(int64(n), "item was", "items were"))
+	return errDiffers
+}
+
+func moment(at time.Time) string { return at.UTC().Format(time.RFC3339) }
+
+func verifyBackup(ctx context.Context, c *call) error { return c.verify(ctx, c.args[0], c.args[0]) }
+
+// restore makes a store of a backup, or of what was shipped.
+func restore(ctx context.Context, c *call) error {
+	from, to := c.args[0], filePath(c.args[1])
+	info, err := os.Stat(from)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errCall, err)
+	}
+	until, err := c.untilTime()
+	if err != nil {
+		return err
+	}
+	if err := absent(to); err != nil {
+		return err
+	}
+	if !info.IsDir() && !until.IsZero() {
+		return fmt.Errorf("%w: --until is for what was shipped, and %s is a backup", errCall, from)
+	}
+	switch {
+	case c.dry && info.IsDir():
+		c.Say("dry run: %s would be made of what was shipped to %s", to, from)
+		return nil
+	case c.dry:
+		return c.verify(ctx, from, from)
+	case info.IsDir():
+		return c.restoreShipped(ctx, from, to, until)
+	}
+	return c.restoreBackup(ctx, from, to)
+}
+
+// filePath returns the path in arg, which may be a store's URL.
+func filePath(arg string) string {
+	if path, _, ok := boltPath(arg); ok {
+		return path
+	}
+	return arg
+}
+
+func (c *call) untilTime() (until time.Time, err error) {
+	if c.until != "" {
+		if until, err = time.Parse(time.RFC3339Nano, c.until); err != nil {
+			err = fmt.Errorf("%w: --until %q is not as in 2026-03-01T12:00:00Z", errCall, c.until)
+		}
+	}
+	return until, err
+}
+
+func (c *call) restoreBackup(ctx context.Context, from, to string) error {
+	file, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	found, err := kvopen.RestoreBackup(ctx, file, to)
+	if err != nil {
+		return err
+	}
+	c.Say("%s is the store as it was at %s", to, moment(found.Taken))
+	return c.damaged(found.Damaged)
+}
+
+func (c *call) restoreShipped(ctx context.Context, from, to string, until time.Time) error {
+	found, err := kvopen.RestoreShipped(ctx, from, until, to)
+	if err != nil {
+		return err
+	}
+	c.Say("%s is the store as it was at %s: the snapshot of %s, and %s since", to, moment(found.Known), moment(found.Snapshot),
+		console.Some(int64(found.Commits), "commit", "commits"))
+	if found.Known.Before(until) {
+		c.Say("nothing that was committed later was shipped")
+		return errDiffers
+	}
+	return nil
+}
+
+// followEvery is how often follow looks how far the copy is.
+const followEvery = time.Second
+
+// follow keeps a copy of what is shipped.
+func follow(ctx context.Context, c *call) error {
+	from, to := c.args[0], filePath(c.args[1])
+	if c.dry {
+		c.Say("dry run: %s would follow what is shipped to %s", to, from)
+		return nil
+	}
+	if strings.ContainsAny(from+to, "?%&#+") {
+		return fmt.Errorf("%w: a path with one of ?, %%, &, # and + cannot be in the URL of a store", errCall)
+	}
+	s, err := kvopen.Store(ctx, "bolt:"+to+"?follow="+from)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errNotOpen, err)
+	}
+	c.store = s
+	c.Say("%s follows what is shipped to %s; Ctrl-C ends that", to, from)
+	for disk := kv.PowersOf(s).Disk; kv.Sleep(ctx, followEvery); {
+		d := disk()
+		line := console.Span(d.Behind) + " behind"
+		if d.Trouble != nil {
+			line += ": " + d.Trouble.Error()
+		}
+		c.Progress("follow " + line)
+	}
+	return nil
+}
+
+// promote makes a copy the store that is written.
+func promote(ctx context.Context, c *call) error {
+	from, to := c.args[0], filePath(c.args[1])
+	if info, err := os.Stat(from); err != nil || !info.IsDir() {
+		return fmt.Errorf("%w: %w", errCall, cmp.Or(err, fmt.Errorf("%s is no directory", from)))
+	}
+	c.Say("%s becomes the store that is written and shipped to %s; the one that is so far takes no writes any more", to, from)
+	if err := c.confirm(ctx, "Go on?"); err != nil {
+		return err
+	}
+	done, err := kvopen.Promote(ctx, from, to)
+	if err != nil {
+		return err
+	}
+	c.Say("%s is the store from now on, with all commits up to %s; open it with ship=%s", to, moment(done.Last), from)
+	return nil
+}
+
+// salvage makes a store of what can be read of a damaged one.
+func salvage(ctx context.Context, c *call) error {
+	from, to := filePath(c.args[0]), filePath(c.args[1])
+	if err := absent(to); err != nil {
+		return err
+	}
+	if c.dry {
+		c.Say("dry run: %s would be made of what can be read of %s", to, from)
+		return nil
+	}
+	found, err := kvopen.Salvage(ctx, from, to)
+	if err != nil {
+		return err
+	}
+	for _, text := range append(found.Pages, found.Logs...) {
+		c.Say("%s", text)
+	}
+	for _, key := range found.Damaged {
+		c.Say("damaged: %s", kv.Quote(key))
+	}
+	missing := "an unknown number"
+	if found.Missing >= 0 {
+		missing = console.Number(found.Missing)
+	}
+	c.Say("%s salvaged, %s damaged, %s missing", console.Some(int64(found.Items), "item", "items"), console.Number(len(found.Damaged)), missing)
+	if !found.OK() {
+		return errDiffers
+	}
+	return nil
+}

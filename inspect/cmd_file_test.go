@@ -1,0 +1,127 @@
+package inspect_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// file runs the command on the file of a bolt store.
+func file(t testing.TB, path string, args ...string) ran {
+	t.Helper()
+	c := on(nil, args...)
+	c.URL, c.Open = "bolt:"+path, nil
+	return runIn(t.Context(), c)
+}
+
+// appFile makes a file with three notes.
+func appFile(t testing.TB) (dir, path string) {
+	t.Helper()
+	dir = t.TempDir()
+	path = filepath.Join(dir, "app.db")
+	s := boltStore(t, "bolt:"+path+"?durability=unsynced")
+	fill(t, powers{s, kv.PowersOf(s)})
+	must(t, s.Close())
+	return dir, path
+}
+
+func TestFile_EveryVerbTakesABoltStore(t *testing.T) {
+	_, path := appFile(t)
+	file(t, path, "status").want(t, 0, "store      bolt:"+path, "this one alone has the file", "all is well")
+	file(t, path, "check").want(t, 0, "all is well")
+	file(t, path, "get", "Note", "n1").want(t, 0, "Views    7 (a counter)")
+	file(t, path, "doctor").want(t, 0, "one process has the store to itself")
+	file(t, path, "build", "--again", "--yes").want(t, 0, "Note: built")
+	file(t, path, "accept").want(t, 0, "nothing is lost")
+}
+
+func TestBackup_IsWholeAndCanBeRestored(t *testing.T) {
+	dir, path := appFile(t)
+	to, again := filepath.Join(dir, "backup"), filepath.Join(dir, "again.db")
+	file(t, path, "backup", to, "--dry-run").want(t, 0, "dry run: ")
+	file(t, path, "backup", to).want(t, 0, to+" is whole")
+	file(t, path, "backup", to).want(t, 5, "is there already")
+	file(t, path, "verify-backup", to).want(t, 0, to+" is whole")
+	file(t, path, "restore", to, path).want(t, 5, "is there already")
+	file(t, path, "restore", to, again, "--dry-run").want(t, 0, to+" is whole")
+	file(t, path, "restore", to, again, "--until", "2026-03-01T12:00:00Z").want(t, 2, "--until is for what was shipped")
+	file(t, path, "restore", to, "bolt:"+again).want(t, 0, again+" is the store as it was at ")
+	file(t, again, "check").want(t, 0, "3 records", "all is well")
+	if parts, _ := filepath.Glob(filepath.Join(dir, "*.part")); len(parts) > 0 {
+		t.Errorf("left: %q", parts)
+	}
+}
+
+func TestBackup_ToTheOutputIsTheSame(t *testing.T) {
+	dir, path := appFile(t)
+	r := file(t, path, "backup", "-")
+	to := filepath.Join(dir, "backup")
+	must(t, os.WriteFile(to, []byte(r.out), 0o600))
+	file(t, path, "verify-backup", to).want(t, 0, to+" is whole")
+}
+
+func TestVerifyBackup_OneThatIsCutShortIsNotWhole(t *testing.T) {
+	dir, path := appFile(t)
+	to := filepath.Join(dir, "backup")
+	file(t, path, "backup", to).want(t, 0)
+	must(t, os.Truncate(to, 100))
+	file(t, path, "verify-backup", to).want(t, 1, "damaged")
+	file(t, path, "verify-backup", filepath.Join(dir, "none")).want(t, 2, "no such file")
+}
+
+func TestBackup_AStoreWithoutAFileRefuses(t *testing.T) {
+	run(t, furnished(t), "backup", filepath.Join(t.TempDir(), "b")).want(t, 5, "its engine has backups of its own")
+}
+
+func TestSalvage_MakesAStoreOfWhatCanBeRead(t *testing.T) {
+	dir, path := appFile(t)
+	to := filepath.Join(dir, "salvaged.db")
+	file(t, path, "salvage", path, to, "--dry-run").want(t, 0, "dry run: ")
+	file(t, path, "salvage", path, to).want(t, 0, "items salvaged, 0 damaged, 0 missing")
+	file(t, to, "check").want(t, 0, "3 records", "all is well")
+	file(t, path, "salvage", path, to).want(t, 5, "is there already")
+}
+
+// shippedFile makes a file with three notes that was shipped.
+func shippedFile(t testing.TB) (dir, shipped string) {
+	t.Helper()
+	dir = t.TempDir()
+	shipped = filepath.Join(dir, "shipped")
+	s := boltStore(t, "bolt:"+filepath.Join(dir, "app.db")+"?durability=unsynced&ship="+shipped)
+	fill(t, powers{s, kv.PowersOf(s)})
+	filled := time.Now()
+	for done := false; !done; time.Sleep(10 * time.Millisecond) {
+		at := s.(*boltkv.Store).Stats().Shipping
+		done = at.Shipped.After(filled) && !at.Snapshot.IsZero()
+	}
+	must(t, s.Close())
+	return dir, shipped
+}
+
+func TestRestore_TakesWhatWasShipped(t *testing.T) {
+	dir, shipped := shippedFile(t)
+	to := filepath.Join(dir, "again.db")
+	file(t, "", "restore", shipped, to, "--dry-run").want(t, 0, "dry run: ")
+	file(t, "", "restore", shipped, to).want(t, 0, "the snapshot of ")
+	file(t, to, "check").want(t, 0, "3 records", "all is well")
+	file(t, "", "restore", shipped, filepath.Join(dir, "later.db"), "--until", "2199-01-01T00:00:00Z").want(t, 1, "nothing that was committed later was shipped")
+}
+
+func TestFollow_KeepsACopyThatCanBePromoted(t *testing.T) {
+	dir, shipped := shippedFile(t)
+	copied := filepath.Join(dir, "copy.db")
+	ctx, cancel := contextFor(t, 1500*time.Millisecond)
+	defer cancel()
+	c := on(nil, "follow", shipped, copied)
+	c.Open = nil
+	runIn(ctx, c).want(t, 0, copied+" follows what is shipped to "+shipped)
+	file(t, copied+"?follow="+shipped, "status").want(t, 0, "all is well")
+	file(t, copied+"?follow="+shipped, "build", "--again", "--yes").want(t, 5, "read")
+	file(t, "", "promote", shipped, copied).want(t, 5, "takes no writes any more", "nobody is here to be asked")
+	file(t, "", "promote", shipped, copied, "--dry-run").want(t, 0, "nothing was written")
+	file(t, "", "promote", filepath.Join(dir, "none"), copied).want(t, 2, "no such file")
+}

@@ -1,0 +1,184 @@
+package inspect_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/kvopen"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// inTime runs f with a clock that moves when nothing else does.
+func inTime(t *testing.T, f func(t *testing.T)) { synctest.Test(t, f) }
+
+// boltStore makes the file of a bolt store and opens it.
+func boltStore(t testing.TB, url string) kv.Store {
+	t.Helper()
+	s, err := kvopen.Store(t.Context(), url)
+	must(t, err)
+	return s
+}
+
+// draft is a model that the command under test does not have.
+type draft struct{ ID string }
+
+func draftsIn(t testing.TB, mem *memkv.Store) {
+	t.Helper()
+	db := open(t, shared(mem))
+	all := kvmodel.NewRecords(db, kvmodel.Schema[draft, string]{
+		Name: "Draft", Version: 1, ID: func(d *draft) string { return d.ID }, SetID: func(d *draft, id string) { d.ID = id },
+		Key: kvmodel.StringKey[string](), Codec: packed[draft]{},
+	})
+	must(t, all.Create(t.Context(), &draft{ID: "d1"}))
+	must(t, db.Close(t.Context()))
+}
+
+func TestStatus_ShowsModelsIndexesAndProcesses(t *testing.T) {
+	run(t, furnished(t), "status").wantOut(t, 0, `store      test://here
+
+model  records  bytes   version  indexes
+Note   ~3       ~240 B  2        ByTags  ByTitle
+
+processes  none writes
+all is well
+`)
+}
+
+func TestStatus_AsAnObjectHasTheSame(t *testing.T) {
+	r := run(t, furnished(t), "status", "--json")
+	all := r.objects(t)
+	if r.code != 0 || len(all) != 1 || all[0]["type"] != "status" || all[0]["store"] != "test://here" {
+		t.Fatalf("exit code %d: %s%s", r.code, r.out, r.errs)
+	}
+	model := all[0]["models"].([]any)[0].(map[string]any)
+	if model["model"] != "Note" || model["records"] != 3.0 || len(model["indexes"].([]any)) != 2 {
+		t.Errorf("%v", model)
+	}
+}
+
+func TestStatus_WhatIsNotBuiltIsAWarningWithTheVerbThatHelps(t *testing.T) {
+	mem := memkv.New(memkv.Options{})
+	fillWithoutIndexes(t, mem)
+	run(t, mem, "status").want(t, 1, "ByTitle: NOT BUILT", "warning    Note.ByTags is not built", "next       db build Note")
+	run(t, mem, "status", "--json").want(t, 1, `"next":"build Note"`, `"state":"not built"`)
+}
+
+func TestStatus_WatchShowsItAgainUntilItIsStopped(t *testing.T) {
+	inTime(t, func(t *testing.T) {
+		ctx, cancel := contextFor(t, 5e9)
+		defer cancel()
+		r := runIn(ctx, on(shared(furnished(t)), "status", "--watch"))
+		if n := strings.Count(r.out, "all is well"); n != 3 || r.code != 0 {
+			t.Errorf("exit code %d, shown %d times:\n%s%s", r.code, n, r.out, r.errs)
+		}
+	})
+}
+
+func TestLs_ListsModelsIndexesAndValues(t *testing.T) {
+	mem := furnished(t)
+	run(t, mem, "ls").wantOut(t, 0, `model  records  bytes   version  indexes
+Note   ~3       ~240 B  2        ByTags  ByTitle
+`)
+	run(t, mem, "ls", "Note").wantOut(t, 0, `index         kind    state
+Note.ByTags   list    built
+Note.ByTitle  unique  built
+`)
+	r := run(t, mem, "ls", "Note.ByTags", "--top", "1", "--json")
+	if all := r.objects(t); r.code != 0 || len(all) != 1 || all[0]["part"] != "l:Note:ByTags:sea" {
+		t.Errorf("exit code %d: %s", r.code, r.out)
+	}
+	run(t, mem, "ls", "Note.ByTags").want(t, 0, "l:Note:ByTags:hills", "l:Note:ByTags:woods")
+	run(t, mem, "ls", "--json").want(t, 0, `{"v":1,"type":"model","model":"Note"`)
+	run(t, mem, "ls", "Note", "--json").want(t, 0, `{"v":1,"type":"index","index":"Note.ByTags","kind":"list","state":"built"}`)
+}
+
+func TestGet_ShowsFieldsCountersAndPlaces(t *testing.T) {
+	mem := furnished(t)
+	r := run(t, mem, "get", "Note", "n1")
+	r.want(t, 0, "Note n1   live   rev ", "version 2", "expires never", `Title    "Tides"`, `Tags     ["sea"]`, "Views    7 (a counter)",
+		"ByTitle  u:Note:ByTitle:Tides   ok", "ByTags   l:Note:ByTags:sea   ok", "Email    ***")
+	if strings.Contains(r.out, "ann@") {
+		t.Error("it shows a private field")
+	}
+	run(t, mem, "get", "Note", "n1", "--private").want(t, 0, `Email    "ann@example.org"`)
+	all := run(t, mem, "get", "--json", "Note", "n1").objects(t)
+	fields := map[string]any{"ID": "n1", "Title": "Tides", "Tags": []any{"sea"}, "Email": "***"}
+	if diff := cmp.Diff(fields, all[0]["fields"]); diff != "" {
+		t.Errorf("fields mismatch (-want +got):\n%s", diff)
+	}
+}
+
+func TestGet_WhatIsNotThereExitsWith1(t *testing.T) {
+	mem := furnished(t)
+	run(t, mem, "get", "Note", "n9").wantOut(t, 1, "Note n9: there is none\n")
+	run(t, mem, "get", "Note", "n9", "--json").want(t, 1, `"state":"absent"`)
+}
+
+func TestGet_APlaceThatIsWrongSaysSo(t *testing.T) {
+	mem := furnished(t)
+	drop(t, mem, "u:Note:ByTitle:Tides")
+	run(t, mem, "get", "Note", "n1").want(t, 1, "ByTitle  u:Note:ByTitle:Tides   WRONG: ", "next: db repair Note")
+	all := run(t, mem, "get", "Note", "n1", "--json").objects(t)
+	if place := all[0]["places"].([]any)[0].(map[string]any); place["wrong"] == nil {
+		t.Errorf("%v", place)
+	}
+}
+
+func TestFind_ShowsTheRecordsAtAValue(t *testing.T) {
+	mem := furnished(t)
+	run(t, mem, "find", "Note.ByTitle", "Moss").want(t, 0, "Note n3   live")
+	if all := run(t, mem, "find", "Note.ByTags", "sea", "--json").objects(t); len(all) != 2 {
+		t.Errorf("found %v", all)
+	}
+	run(t, mem, "find", "Note.ByTags", "desert").wantOut(t, 1, "Note.ByTags has no record at desert\n")
+}
+
+func TestPage_ShowsRowsAndWhatTheyCost(t *testing.T) {
+	mem := furnished(t)
+	run(t, mem, "page", "Note.ByTags/sea").want(t, 0, "  1  n", "2 rows of Note.ByTags/sea (list), for ")
+	run(t, mem, "page", "Note.ByTags/sea", "1").want(t, 0, "1 row of Note.ByTags/sea (list)")
+	all := run(t, mem, "page", "Note.ByTags/sea", "--json").objects(t)
+	if rows := all[0]["rows"].([]any); len(rows) != 2 || all[0]["value"] != "sea" {
+		t.Errorf("%v", all)
+	}
+}
+
+func TestKey_SaysWhoseItIsAndWhatItHolds(t *testing.T) {
+	mem := furnished(t)
+	run(t, mem, "key", "r:Note:n2").want(t, 0, "r:Note:n2   ", "Note.records", "Note n2: live")
+	run(t, mem, "key", "u:Note:ByTitle:Moss", "--hex").want(t, 0, "Note.ByTitle", "00000000  ")
+	run(t, mem, "key", "u:Note:ByTitle:Moss", "--hex", "--json").want(t, 0, `"hex":"`)
+	run(t, mem, "key", "r:Note:n9").want(t, 1, "absent")
+	run(t, mem, "key", "r:Draft:d1").want(t, 1, "Draft.records (unknown to this program)")
+}
+
+func TestKey_BytesWithPrivateFieldsAreShownOnlyOnRequest(t *testing.T) {
+	mem := furnished(t)
+	run(t, mem, "key", "r:Note:n1", "--hex").want(t, 5, "--private shows those, too")
+	run(t, mem, "key", "r:Note:n1", "--hex", "--private").want(t, 0, "00000000  ")
+}
+
+func TestSizes_AModelThatIsUnknownIsMarked(t *testing.T) {
+	mem := furnished(t)
+	draftsIn(t, mem)
+	run(t, mem, "sizes").want(t, 0, "Note.records", "Draft.records (unknown to this program)", "in all")
+	known := map[any]any{}
+	for _, o := range run(t, mem, "sizes", "--json").objects(t) {
+		known[o["model"].(string)+"."+o["part"].(string)] = o["known"]
+	}
+	if known["Note.records"] != true || known["Draft.records"] != false {
+		t.Errorf("%v", known)
+	}
+	run(t, mem, "check").want(t, 0, "keys that are not of this program's models", "all is well")
+	run(t, mem, "get", "Draft", "d1").want(t, 2, `unknown model "Draft"`)
+}
+
+func TestSizes_AStoreThatCannotListItsKeysRefuses(t *testing.T) {
+	runIn(t.Context(), on(unkeyed(furnished(t)), "sizes")).want(t, 5, "the store cannot list its keys")
+	runIn(t.Context(), on(unkeyed(furnished(t)), "ls", "Note.ByTags")).want(t, 5, "the store cannot list its keys")
+}

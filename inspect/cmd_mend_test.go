@@ -1,0 +1,243 @@
+package inspect_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// contextFor returns a context that ends as Ctrl-C ends one.
+func contextFor(t testing.TB, d time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(d, cancel)
+	return ctx, cancel
+}
+
+// drop removes items from a store, as a fault would.
+func drop(t testing.TB, mem *memkv.Store, keys ...string) {
+	t.Helper()
+	for _, key := range keys {
+		_, err := kv.One(t.Context(), mem, kv.OpDelete(key))
+		must(t, err)
+	}
+}
+
+// fillWithoutIndexes writes two notes with the same title in a release that has no indexes.
+func fillWithoutIndexes(t testing.TB, mem *memkv.Store, titles ...string) {
+	t.Helper()
+	db := open(t, shared(mem))
+	all := kvmodel.NewRecords(db, kvmodel.Schema[note, string]{
+		Name: "Note", Version: 1, ID: func(n *note) string { return n.ID }, SetID: func(n *note, id string) { n.ID = id },
+		Key: kvmodel.StringKey[string](), Codec: packed[note]{},
+	})
+	for i, title := range append(titles, "Last") {
+		must(t, all.Create(t.Context(), &note{ID: "n" + string(rune('1'+i)), Title: title, Tags: []string{"old"}}))
+	}
+	must(t, db.Close(t.Context()))
+}
+
+func TestCheck_ASoundStoreIsWell(t *testing.T) {
+	r := run(t, furnished(t), "check")
+	r.want(t, 0, "3 records and ", ": all is well\n")
+	run(t, furnished(t), "check", "Note.ByTags", "--json").want(t, 0, `{"v":1,"type":"check","counts":{},"records":3,`)
+}
+
+func TestCheck_FaultsAreNamedAndExitWith1(t *testing.T) {
+	inTime(t, func(t *testing.T) {
+		mem := furnished(t)
+		drop(t, mem, "u:Note:ByTitle:Tides")
+		run(t, mem, "check").want(t, 1, "missing entry   Note.ByTitle n1   ", "1 x missing entry", "next: db repair\n")
+		run(t, mem, "check", "Note").want(t, 1, "next: db repair Note\n")
+		run(t, mem, "check", "Note.ByTags").want(t, 0)
+		all := run(t, mem, "check", "--json").objects(t)
+		if len(all) != 2 || all[0]["type"] != "fault" || all[0]["kind"] != "missing entry" || all[1]["type"] != "check" {
+			t.Errorf("%v", all)
+		}
+	})
+}
+
+func TestCheck_WhatCouldNotBeAskedIsNoGreenLine(t *testing.T) {
+	r := runIn(t.Context(), on(unkeyed(furnished(t)), "check"))
+	r.want(t, 1, "not asked: the store cannot list its keys", "nothing is wrong with what was looked at")
+	if strings.Contains(r.out, "all is well") {
+		t.Error("it says that all is well")
+	}
+	run(t, furnished(t), "check", "--quick").want(t, 0, "not asked: a quick check", "nothing is wrong with what was looked at")
+}
+
+func TestCheck_OneThatIsStoppedSaysHowToGoOn(t *testing.T) {
+	inTime(t, func(t *testing.T) {
+		ctx, cancel := contextFor(t, 100*time.Millisecond)
+		defer cancel()
+		s := shared(furnished(t))
+		r := runIn(ctx, on(s, "check", "--rate", "1", "Note", "--json"))
+		r.want(t, 4, "stopped; to go on: db check Note --rate=1 --json --resume 'Note ")
+		_, line, _ := strings.Cut(strings.TrimSpace(r.errs), "--resume '")
+		runIn(t.Context(), on(s, "check", "--resume", strings.Trim(line, "'"))).want(t, 0, "a check that goes on does not know all ids")
+	})
+}
+
+func TestCheck_ALineToGoOnWithThatIsNoneIsAWrongCall(t *testing.T) {
+	run(t, furnished(t), "check", "--resume", "Note nonsense").want(t, 2, "bad cursor")
+}
+
+func TestCheck_ShowsEveryTenSecondsHowFarItIs(t *testing.T) {
+	inTime(t, func(t *testing.T) {
+		mem := memkv.New(memkv.Options{})
+		db := open(t, shared(mem))
+		var many []*note
+		for i := range 3000 {
+			many = append(many, &note{ID: "n" + kvmodel.NewID(time.Now().Add(time.Duration(i)*time.Second)), Title: kvmodel.NewID(time.Now().Add(time.Duration(i) * time.Second))})
+		}
+		must(t, newNotes(db).CreateMulti(t.Context(), many))
+		must(t, db.Close(t.Context()))
+		r := run(t, mem, "check", "--rate", "100")
+		r.want(t, 0, "check Note 1,", " of 3,", "/s, ", " left\n", "check keys ")
+	})
+}
+
+func TestRepair_MendsWhatACheckFinds(t *testing.T) {
+	inTime(t, func(t *testing.T) {
+		mem := furnished(t)
+		drop(t, mem, "u:Note:ByTitle:Tides", "u:Note:ByTitle:Moss")
+		run(t, mem, "repair").want(t, 5, "missing entry   Note.ByTitle n1   ", "-> enter the record again", "nobody is here to be asked")
+		run(t, mem, "repair", "--dry-run").want(t, 1, "dry run: nothing was written")
+		run(t, mem, "check").want(t, 1, "2 x missing entry")
+		run(t, mem, "repair", "--only", "stray-entry", "--yes").want(t, 1, "there is nothing to mend")
+		all := run(t, mem, "repair", "--yes", "--json").objects(t)
+		if len(all) != 4 || all[0]["type"] != "planned" || all[2]["type"] != "mended" || all[2]["did"] != "enter the record again" {
+			t.Errorf("%v", all)
+		}
+		run(t, mem, "check").want(t, 0)
+		run(t, mem, "repair", "--yes").wantOut(t, 0, "there is nothing to mend\n")
+	})
+}
+
+func TestRepair_OnATerminalItAsks(t *testing.T) {
+	inTime(t, func(t *testing.T) {
+		mem := furnished(t)
+		drop(t, mem, "u:Note:ByTitle:Tides")
+		c := on(shared(mem), "repair").AtTerminal()
+		c.Stdin = strings.NewReader("y\n")
+		runIn(t.Context(), c).want(t, 0, "Mend 1 fault? [y/N] ", "1 mended, 0 left")
+	})
+}
+
+func TestRepair_WhatIsLostIsLeft(t *testing.T) {
+	inTime(t, func(t *testing.T) {
+		mem := furnished(t)
+		must(t, mem.Do(t.Context(), []kv.Op{kv.OpSet("r:Note:n1", []byte("\xff\xff damaged"))}))
+		run(t, mem, "repair", "--yes").want(t, 1, "damaged record", "FAILED: Note n1: it is lost", "left: damaged record")
+	})
+}
+
+func TestBuild_BuildsWhatIsNotBuilt(t *testing.T) {
+	inTime(t, func(t *testing.T) {
+		mem := memkv.New(memkv.Options{})
+		fillWithoutIndexes(t, mem, "First")
+		run(t, mem, "build", "--dry-run").want(t, 0, "Note: build ByTags, ByTitle, with about 2 records", "dry run: nothing was written")
+		run(t, mem, "build", "--yes").want(t, 0, "Note: built\n")
+		run(t, mem, "status").want(t, 0, "all is well")
+		run(t, mem, "build", "--yes").wantOut(t, 0, "everything is built\n")
+		run(t, mem, "build", "Note", "--again", "--yes").want(t, 0, "Note: build ByTags, ByTitle", "Note: built\n")
+	})
+}
+
+func TestBuild_RecordsInConflictAreNamed(t *testing.T) {
+	inTime(t, func(t *testing.T) {
+		mem := memkv.New(memkv.Options{})
+		fillWithoutIndexes(t, mem, "Last", "Other")
+		run(t, mem, "build", "--yes").want(t, 1, `Note.ByTitle: Title "Last" is taken by "`, "1 record is in conflict, so ByTitle cannot be built")
+		run(t, mem, "status").want(t, 1, "ByTitle: BUILDING", "ByTags")
+	})
+}
+
+func TestBuild_WaitsForAProcessWithOtherIndexesAndNamesIt(t *testing.T) {
+	inTime(t, func(t *testing.T) {
+		mem := memkv.New(memkv.Options{})
+		db := open(t, shared(mem))
+		old := kvmodel.NewRecords(db, kvmodel.Schema[note, string]{
+			Name: "Note", Version: 1, ID: func(n *note) string { return n.ID }, SetID: func(n *note, id string) { n.ID = id },
+			Key: kvmodel.StringKey[string](), Codec: packed[note]{},
+		})
+		writing, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			for kv.Sleep(writing, time.Second) {
+				_ = old.Put(t.Context(), &note{ID: "n1", Title: "again"})
+			}
+		}()
+		time.Sleep(3 * time.Second)
+		run(t, mem, "status").want(t, 1, "has other indexes of Note")
+		run(t, mem, "ps").want(t, 1, "writes", "other indexes of Note")
+		run(t, mem, "build", "--yes").want(t, 4, "Note: process ", "writes it with other indexes; the build waits for its end", "end the processes that write Note with other indexes, ", "; then: db build --yes")
+		stop()
+		<-ended
+		must(t, db.Close(context.Background()))
+	})
+}
+
+// lossy is a store with a server that has lost its memory.
+type lossy struct {
+	kv.Store
+	lost *bool
+}
+
+func (s lossy) Powers() kv.Powers { return kv.Powers{Unless: true, Losses: s} }
+func (s lossy) Close() error      { return nil }
+
+func (s lossy) Do(ctx context.Context, ops []kv.Op) error {
+	if !*s.lost {
+		return s.Store.Do(ctx, ops)
+	}
+	for i := range ops {
+		ops[i].Result = kv.Result{Err: s.Lost()[0]}
+	}
+	return kv.Unanswered(ops)
+}
+
+func (s lossy) Lost() (all []error) {
+	if *s.lost {
+		all = append(all, wrapLost{})
+	}
+	return all
+}
+
+// wrapLost is what a server that has lost its memory says.
+type wrapLost struct{}
+
+func (wrapLost) Error() string        { return "cache-1:11211: store has lost its data" }
+func (wrapLost) Is(target error) bool { return target == kv.ErrLost }
+
+func (s lossy) Accept(context.Context) ([]string, error) {
+	*s.lost = false
+	return []string{"cache-1:11211"}, nil
+}
+func (s lossy) Edition() (number, id uint64)           { return 1, 1 }
+func (s lossy) Look(context.Context) error             { return nil }
+func (s lossy) GoneBack(context.Context, string) error { return nil }
+func (s lossy) Watch(func([]string, error))            {}
+
+func TestAccept_SaysWhatIsLostAndAsks(t *testing.T) {
+	inTime(t, func(t *testing.T) {
+		lost := true
+		s := lossy{furnished(t), &lost}
+		runIn(t.Context(), on(s, "status")).want(t, 1, "store has lost its data", "next       db accept")
+		runIn(t.Context(), on(s, "doctor")).want(t, 1, "store has lost its data")
+		runIn(t.Context(), on(s, "get", "Note", "n1")).want(t, 1, "`db accept` says what is lost")
+		runIn(t.Context(), on(s, "check")).want(t, 1, "`db accept` says what is lost")
+		runIn(t.Context(), on(s, "accept")).want(t, 5, "lost: cache-1:11211: store has lost its data", "does not come back: counter Note.Views.")
+		runIn(t.Context(), on(s, "accept", "--dry-run")).want(t, 0, "nothing was written")
+		runIn(t.Context(), on(s, "accept", "--yes")).want(t, 0, "accepted: cache-1:11211", "next: db build")
+		if lost {
+			t.Error("it was not accepted")
+		}
+		runIn(t.Context(), on(s, "accept", "--yes")).wantOut(t, 0, "nothing is lost\n")
+	})
+}

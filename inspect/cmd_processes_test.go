@@ -1,0 +1,131 @@
+package inspect_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ringtree/ringtree/inspect"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// mortal is a store whose process can die.
+type mortal struct {
+	kv.Store
+	dead atomic.Bool
+}
+
+func (m *mortal) Powers() kv.Powers { return kv.PowersOf(m.Store) }
+func (m *mortal) Close() error      { return nil }
+
+func (m *mortal) Do(ctx context.Context, ops []kv.Op) error {
+	if !m.dead.Load() {
+		return m.Store.Do(ctx, ops)
+	}
+	for i := range ops {
+		ops[i].Result = kv.Result{Err: kv.ErrUnclear}
+	}
+	return kv.Unanswered(ops)
+}
+
+// dieWriting leaves the journal of a process that died before a change was complete.
+func dieWriting(t *testing.T, mem *memkv.Store) {
+	t.Helper()
+	life := &mortal{Store: shared(mem)}
+	db := open(t, life)
+	t.Cleanup(func() { _ = db.Close(context.Background()) })
+	all := newNotes(db)
+	all.OnChange(func(context.Context, kvmodel.Change[note, string]) error {
+		life.dead.Store(true)
+		return errors.New("dead")
+	})
+	must(t, all.Create(t.Context(), &note{ID: "n7", Title: "Half"}))
+	synctest.Wait()
+}
+
+// hearing returns c with models that have handlers.
+func hearing(c inspect.Config) inspect.Config {
+	c.Models = func(db *kvmodel.DB) []kvmodel.Model {
+		all := newNotes(db)
+		all.OnChange(func(context.Context, kvmodel.Change[note, string]) error { return nil })
+		return []kvmodel.Model{all}
+	}
+	return c
+}
+
+func TestPs_TellsWhoWritesFromWhoIsSilent(t *testing.T) {
+	inTime(t, func(t *testing.T) {
+		mem := furnished(t)
+		run(t, mem, "ps").wantOut(t, 0, "no process writes, and none has left anything\n")
+		dieWriting(t, mem)
+		time.Sleep(time.Minute)
+		run(t, mem, "ps").want(t, 1, "silent  1        Note")
+		all := run(t, mem, "ps", "--json").objects(t)
+		if len(all) != 1 || all[0]["state"] != "silent" || all[0]["changes"] != 1.0 {
+			t.Errorf("%v", all)
+		}
+	})
+}
+
+func TestDrain_FinishesWhatTheDeadHaveLeft(t *testing.T) {
+	inTime(t, func(t *testing.T) {
+		mem := furnished(t)
+		dieWriting(t, mem)
+		time.Sleep(time.Minute)
+		run(t, mem, "drain").want(t, 5, "has 1 change in its journal", "nobody is here to be asked")
+		run(t, mem, "drain", "--dry-run").want(t, 0, "nothing was written")
+		run(t, mem, "drain", "Zz", "--yes").want(t, 2, `unknown process "Zz"`)
+		run(t, mem, "drain", "--yes").want(t, 4, "1 change is left", "it had handlers of Note")
+		began := time.Now()
+		runIn(t.Context(), hearing(on(shared(mem), "drain", "--yes"))).want(t, 0, "what dead processes had left is finished")
+		if took := time.Since(began); took > time.Minute {
+			t.Errorf("it took %v", took)
+		}
+		run(t, mem, "ps").want(t, 0, "dead, repaired")
+		run(t, mem, "drain", "--yes").wantOut(t, 0, "no process has left anything\n")
+		run(t, mem, "get", "Note", "n7").want(t, 0)
+		run(t, mem, "check").want(t, 0)
+	})
+}
+
+func TestDrain_OneThatLivesIsLeftAlone(t *testing.T) {
+	inTime(t, func(t *testing.T) {
+		mem := furnished(t)
+		db := open(t, shared(mem))
+		all := newNotes(db)
+		release := make(chan struct{})
+		all.OnChange(func(context.Context, kvmodel.Change[note, string]) error { <-release; return nil })
+		must(t, all.Create(t.Context(), &note{ID: "n7", Title: "Half"}))
+		time.Sleep(3 * time.Second)
+		run(t, mem, "drain", "--yes").want(t, 0, "lives, and was left alone")
+		run(t, mem, "ps").want(t, 0, "writes  1        Note")
+		close(release)
+		must(t, db.Close(t.Context()))
+	})
+}
+
+func TestDrain_OneThatIsStoppedSaysHowToGoOn(t *testing.T) {
+	inTime(t, func(t *testing.T) {
+		mem := furnished(t)
+		dieWriting(t, mem)
+		ctx, cancel := contextFor(t, 10*time.Second)
+		defer cancel()
+		runIn(ctx, on(shared(mem), "drain", "--yes")).want(t, 4, "stopped; to begin again: db drain --yes")
+	})
+}
+
+func TestDoctor_SaysWhatTheStoreCanDo(t *testing.T) {
+	mem := furnished(t)
+	run(t, mem, "doctor").want(t, 0, "ok       test://here answers", "ok       the store can list its keys", "a trip takes ", "models, indexes and processes are well")
+	runIn(t.Context(), on(unkeyed(mem), "doctor")).want(t, 1, "warning  the store cannot list its keys")
+	for _, o := range run(t, mem, "doctor", "--json").objects(t) {
+		if o["type"] != "finding" || o["text"] == "" {
+			t.Errorf("%v", o)
+		}
+	}
+}

@@ -1,0 +1,77 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ringtree/ringtree/inspect/internal/console"
+)
+
+// progress shows how far a long verb is, and keeps that.
+type progress struct {
+	*call
+	mu    sync.Mutex
+	last  Step
+	began time.Time // with last.What
+	from  int64
+}
+
+func (c *call) progress() *progress { return &progress{call: c} }
+
+// step shows s.
+func (p *progress) step(s Step) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s.Verb != p.last.Verb || s.What != p.last.What {
+		p.began, p.from = time.Now(), s.Done
+	}
+	p.last = s
+	p.Progress(lineOf(s, s.Done-p.from, time.Since(p.began)))
+}
+
+// lineOf returns s as a line. So many were done in that time.
+func lineOf(s Step, done int64, took time.Duration) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s %s", s.Verb, s.What, console.Number(s.Done))
+	if s.Total > 0 {
+		fmt.Fprintf(&b, " of %s (%d %%)", console.Number(max(s.Total, s.Done)), 100*s.Done/max(s.Total, s.Done))
+	}
+	if rate := float64(done) / took.Seconds(); done > 0 && took > time.Second {
+		fmt.Fprintf(&b, " %s/s", console.Number(int64(rate)))
+		if left := s.Total - s.Done; left > 0 && rate > 0 {
+			fmt.Fprintf(&b, ", %s left", console.Span(time.Duration(float64(left)/rate*float64(time.Second))))
+		}
+	}
+	if s.Found > 0 {
+		fmt.Fprintf(&b, ", %s found", console.Number(s.Found))
+	}
+	return b.String()
+}
+
+// stopped returns err as that of a verb that can go on, if it was stopped, and says how.
+func (p *progress) stopped(ctx context.Context, err error) error {
+	p.Done()
+	if ctx.Err() == nil {
+		if to := p.to(); to != "" {
+			p.Note("to go on: %s", p.again("--resume", to))
+		}
+		return err
+	}
+	if to := p.to(); to != "" {
+		return fmt.Errorf("%w; to go on: %s", errStopped, p.again("--resume", to))
+	}
+	return fmt.Errorf("%w; to begin again: %s", errStopped, p.again())
+}
+
+// to returns from where the verb can go on, "" if only from its beginning.
+func (p *progress) to() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !strings.Contains(p.verb.flags, "resume") {
+		return ""
+	}
+	return p.last.To
+}

@@ -1,0 +1,200 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ringtree/ringtree/inspect/internal/console"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// watchEvery is how often a screen is shown again.
+const watchEvery = 2 * time.Second
+
+// status shows how the database is.
+func status(ctx context.Context, c *call) error {
+	in, err := c.reader(ctx)
+	if err != nil {
+		return err
+	}
+	for {
+		err := c.statusOnce(ctx, in)
+		if !c.watch {
+			return err
+		}
+		if err != nil && !errors.Is(err, errDiffers) {
+			c.Note("%v", err)
+		}
+		if !kv.Sleep(ctx, watchEvery) {
+			return nil
+		}
+		c.Again()
+	}
+}
+
+func (c *call) statusOnce(ctx context.Context, in *Inspector) error {
+	st, err := in.Status(ctx)
+	if errors.Is(err, kv.ErrLost) {
+		st.Warnings, st.Next = append(st.Warnings, err.Error()), "accept"
+	} else if err != nil {
+		return err
+	}
+	if c.json {
+		if err := c.Object("status", c.statusObject(&st)); err != nil {
+			return err
+		}
+	} else {
+		c.statusText(&st)
+	}
+	if len(st.Warnings) > 0 {
+		return errDiffers
+	}
+	return nil
+}
+
+func (c *call) statusText(st *Status) {
+	c.Say("store      %s", c.storeText(st))
+	c.Say("")
+	rows := [][]string{{"model", "records", "bytes", "version", "indexes"}}
+	for _, m := range st.Models {
+		rows = append(rows, m.row())
+	}
+	c.Table(rows)
+	if len(st.Others) > 0 {
+		c.Say("besides    %s", strings.Join(st.Others, ", "))
+	}
+	c.Say("")
+	c.Say("processes  %s", writersText(st))
+	for _, w := range st.Warnings {
+		c.Say("warning    %s", w)
+	}
+	if st.Next != "" {
+		c.Say("next       %s %s", c.Name, st.Next)
+	} else if len(st.Warnings) == 0 {
+		c.Say("all is well")
+	}
+}
+
+func (c *call) storeText(st *Status) string {
+	text := shownURL(c.url())
+	if c.tenant != "" {
+		text += ", tenant " + c.tenant
+	}
+	if d := st.Stats.Disk; d != nil && d.Behind > 0 {
+		text += ", shipped up to " + console.Span(d.Behind) + " ago"
+	}
+	return text
+}
+
+// row returns m as a row of a table.
+func (m *ModelStatus) row() []string {
+	if m.Err != nil {
+		return []string{m.Name, "?", "?", fmt.Sprint(m.Version), "not known: see the warning"}
+	}
+	version := fmt.Sprint(m.Version)
+	if m.Older > 0 {
+		version += fmt.Sprintf(" (%d %% older)", m.Older)
+	}
+	return []string{m.Name, about(console.Number(m.IDs), m.IDs), about(console.Size(m.Bytes), m.Bytes), version, indexesText(m.Indexes)}
+}
+
+// about marks text as one that is about right, unless n is nothing.
+func about(text string, n int64) string {
+	if n == 0 {
+		return text
+	}
+	return "~" + text
+}
+
+// indexesText returns the names of all, and of those that are not built how far they are.
+func indexesText(all []IndexStatus) string {
+	var names []string
+	for _, i := range all {
+		switch i.State {
+		case "built":
+			names = append(names, i.Name)
+		case "unknown":
+			names = append(names, i.Name+" (of another release)")
+		default:
+			names = append(names, strings.TrimSuffix(i.Name+": "+strings.ToUpper(i.State)+", "+i.Far, ", "))
+		}
+	}
+	return strings.Join(names, "  ")
+}
+
+func writersText(st *Status) string {
+	lines := 0
+	for _, w := range st.Writers {
+		lines += w.Lines
+	}
+	switch {
+	case len(st.Writers) > 0:
+		return fmt.Sprintf("%s with %s in their journals", console.Some(len(st.Writers), "writes", "write"), console.Some(lines, "change", "changes"))
+	case st.Stats.Disk != nil:
+		return "this one alone has the file"
+	}
+	return "none writes"
+}
+
+// What status and ls write as objects.
+type (
+	statusObject struct {
+		Store     string         `json:"store"`
+		Tenant    string         `json:"tenant,omitempty"`
+		Models    []modelObject  `json:"models"`
+		Besides   []string       `json:"besides,omitempty"`
+		Processes []writerObject `json:"processes"`
+		Lost      int            `json:"lost"`
+		Away      []string       `json:"away,omitempty"`
+		Warnings  []string       `json:"warnings"`
+		Next      string         `json:"next,omitempty"`
+	}
+	modelObject struct {
+		Model   string        `json:"model"`
+		Records int64         `json:"records"` // about
+		Bytes   int64         `json:"bytes"`   // about
+		Version int           `json:"version"`
+		Older   int           `json:"older"` // of a hundred
+		Indexes []indexObject `json:"indexes"`
+		Error   string        `json:"error,omitempty"`
+	}
+	indexObject struct {
+		Index string `json:"index"`
+		Kind  string `json:"kind,omitempty"`
+		State string `json:"state"`
+		Far   string `json:"far,omitempty"`
+	}
+)
+
+func (c *call) statusObject(st *Status) statusObject {
+	o := statusObject{
+		Store: shownURL(c.url()), Tenant: c.tenant, Besides: st.Others, Models: []modelObject{}, Processes: []writerObject{},
+		Lost: st.Stats.Lost, Away: st.Stats.Away, Warnings: append([]string{}, st.Warnings...), Next: st.Next,
+	}
+	for _, m := range st.Models {
+		o.Models = append(o.Models, m.object())
+	}
+	for _, w := range st.Writers {
+		o.Processes = append(o.Processes, objectOfWriter(w, ""))
+	}
+	return o
+}
+
+func (m *ModelStatus) object() modelObject {
+	o := modelObject{Model: m.Name, Records: m.IDs, Bytes: m.Bytes, Version: m.Version, Older: m.Older, Indexes: []indexObject{}, Error: errorText(m.Err)}
+	for _, i := range m.Indexes {
+		o.Indexes = append(o.Indexes, indexObject{i.Name, i.Kind, i.State, i.Far})
+	}
+	return o
+}
+
+// errorText returns what err says, "" if there is none.
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}

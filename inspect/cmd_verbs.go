@@ -1,0 +1,158 @@
+package inspect
+
+import (
+	"context"
+	"slices"
+	"strings"
+)
+
+// verb is one of the command's.
+type verb struct {
+	name  string
+	args  string // as help shows them
+	does  string // in a line
+	flags string // their names, with blanks between them
+	text  string // what else help says
+
+	least, most int  // arguments
+	quick       bool // opening the store may not take long either
+	bare        bool // it opens no store
+	run         func(ctx context.Context, c *call) error
+}
+
+// takes returns the names of the flags of v.
+func (v verb) takes() []string {
+	names := strings.Fields(v.flags)
+	if !v.bare {
+		names = append(names, "store", "tenant")
+	}
+	return names
+}
+
+// room is a heading of help, with its verbs.
+type room struct {
+	title string
+	verbs []verb
+}
+
+// rooms returns all verbs. Those that move data (export, import, copy, diff, resave) and that
+// erase some (sweep, forget) will have rooms of their own.
+func rooms() []room {
+	return []room{
+		{"See what is there", lookVerbs},
+		{"Trust it", trustVerbs},
+		{"Build and mend", mendVerbs},
+		{"Processes and servers", processVerbs},
+		{"The file of a bolt store", fileVerbs},
+		{"This command", helpVerbs()},
+	}
+}
+
+var lookVerbs = []verb{
+	{name: "status", flags: "json watch", quick: true, run: status,
+		does: "how the database is, on one screen, and what to do next",
+		text: "Numbers with a ~ are about right: ids of deleted records count, and the bytes are those of a sample."},
+	{name: "ls", args: "[MODEL[.INDEX]]", most: 1, flags: "json top rate", quick: true, run: ls,
+		does: "the models; the indexes of one; the values of an index that take most",
+		text: "For an index it goes through all keys of the store. --top is 20 unless it is given."},
+	{name: "get", args: "MODEL ID", least: 2, most: 2, flags: "json private", quick: true, run: get,
+		does: "a record, field by field, and where each index has it"},
+	{name: "find", args: "MODEL.INDEX VALUE", least: 2, most: 2, flags: "json private", quick: true, run: find,
+		does: "the records that an index has at a value, at most a hundred",
+		text: "A value of several parts is written with a slash between them."},
+	{name: "page", args: "MODEL.INDEX[/VALUE] [N]", least: 1, most: 2, flags: "json", quick: true, run: page,
+		does: "what a visitor gets of an index: the first N, or 20"},
+	{name: "key", args: "KEY", least: 1, most: 1, flags: "json hex private", quick: true, run: key,
+		does: "what a key of the store holds, and whose it is"},
+	{name: "sizes", flags: "json top rate", run: sizes,
+		does: "how many keys and bytes each part of the store takes",
+		text: "It reads the whole store."},
+}
+
+var trustVerbs = []verb{
+	{name: "check", args: "[MODEL[.INDEX]]", most: 1, flags: "json quick rate resume", run: check,
+		does: "look whether all records and all indexes agree",
+		text: "It goes from the records to the indexes, and from the keys of the store back to the records. It writes nothing, and the app may go on."},
+	{name: "doctor", flags: "json", quick: true, run: doctor,
+		does: "look at the store and its settings for what will hurt one day"},
+}
+
+var mendVerbs = []verb{
+	{name: "repair", args: "[MODEL[.INDEX]]", most: 1, flags: "json only rate yes dry-run", run: repair,
+		does: "check, and mend what that finds",
+		text: "KIND is one of " + strings.Join(kindNames(), ", ") + "."},
+	{name: "build", args: "[MODEL]", most: 1, flags: "again yes dry-run", run: build,
+		does: "build the indexes that do not hold all records yet",
+		text: "It waits for processes that write a model with other indexes, and names them. A build that was stopped goes on where it was."},
+	{name: "accept", flags: "yes dry-run", run: accept,
+		does: "say that it is known which servers have lost their memory",
+		text: "It says first what that is. Afterwards indexes have to be built."},
+}
+
+var processVerbs = []verb{
+	{name: "ps", flags: "json", quick: true, run: ps,
+		does: "the processes that write, or that died before they were done"},
+	{name: "drain", args: "[PROCESS]", most: 1, flags: "yes dry-run", run: drain,
+		does: "finish what dead processes have left half done",
+		text: "Any process of the app does that by itself. A process is dead if it has shown no sign for half a minute."},
+}
+
+var fileVerbs = []verb{
+	{name: "backup", args: "FILE", least: 1, most: 1, flags: "dry-run", run: backup,
+		does: "write all there is to a new file, or to the output if that is -",
+		text: "No other process may have the store open. A store that is shipped (ship=DIR in its URL) needs no backup: restore takes what was shipped."},
+	{name: "verify-backup", args: "FILE", least: 1, most: 1, bare: true, run: verifyBackup,
+		does: "read a backup, and say whether it is whole"},
+	{name: "restore", args: "FILE|DIR PATH", least: 2, most: 2, flags: "until dry-run", bare: true, run: restore,
+		does: "make a store at PATH of a backup, or of what was shipped to DIR",
+		text: "There must be nothing at PATH. --until is for what was shipped."},
+	{name: "follow", args: "DIR PATH", least: 2, most: 2, flags: "dry-run", bare: true, run: follow,
+		does: "keep a copy at PATH of what is shipped to DIR, until Ctrl-C"},
+	{name: "promote", args: "DIR PATH", least: 2, most: 2, flags: "yes dry-run", bare: true, run: promote,
+		does: "make the copy at PATH the store that is written",
+		text: "The file that was written so far takes no writes any more."},
+	{name: "salvage", args: "FROM PATH", least: 2, most: 2, flags: "dry-run", bare: true, run: salvage,
+		does: "make a store at PATH of what can be read of a damaged file",
+		text: "No process may have FROM open. It stays as it is."},
+}
+
+// helpVerbs are a function, since they tell of all verbs.
+func helpVerbs() []verb {
+	return []verb{
+		{name: "help", args: "[VERB]", most: 1, bare: true, run: help,
+			does: "the verbs, or one of them"},
+		{name: "completion", args: "bash|zsh|fish", least: 1, most: 100, bare: true, run: completion,
+			does: "a script with which a shell completes verbs, models and indexes"},
+	}
+}
+
+func allVerbs() (all []verb) {
+	for _, r := range rooms() {
+		all = append(all, r.verbs...)
+	}
+	return all
+}
+
+// verbOf returns the verb of that name.
+func verbOf(name string) (verb, error) {
+	all := allVerbs()
+	if i := slices.IndexFunc(all, func(v verb) bool { return v.name == name }); i >= 0 {
+		return all[i], nil
+	}
+	return verb{}, unknown("verb", name, verbNames())
+}
+
+func verbNames() (names []string) {
+	for _, v := range allVerbs() {
+		names = append(names, v.name)
+	}
+	return names
+}
+
+// kindNames returns the kinds of faults as --only takes them.
+func kindNames() (names []string) {
+	for _, kind := range Kinds {
+		names = append(names, strings.ReplaceAll(kind, " ", "-"))
+	}
+	return names
+}

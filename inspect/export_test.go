@@ -1,0 +1,7 @@
+package inspect
+
+// AtTerminal returns c as if someone sat at its input.
+func (c Config) AtTerminal() Config {
+	c.atTerminal = true
+	return c
+}

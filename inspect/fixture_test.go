@@ -1,0 +1,201 @@
+package inspect_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/ringtree/ringtree/index"
+	"github.com/ringtree/ringtree/inspect"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// note is what the tests look into.
+type note struct {
+	ID    string
+	Title string
+	Tags  []string
+	Email string // private
+	Views int64  `msgpack:"-"` // a counter
+}
+
+// notes is the data class of notes.
+type notes struct {
+	*kvmodel.Records[note, string]
+	views *index.Counter[string]
+}
+
+func newNotes(db *kvmodel.DB) notes {
+	r := kvmodel.NewRecords(db, kvmodel.Schema[note, string]{
+		Name: "Note", Version: 2,
+		ID:      func(n *note) string { return n.ID },
+		SetID:   func(n *note, id string) { n.ID = id },
+		Key:     kvmodel.StringKey[string](),
+		Codec:   packed[note]{},
+		Private: []string{"Email"},
+		Counters: []kvmodel.CounterOf[note]{
+			{Name: "Views", Set: func(n *note, views int64) { n.Views = views }},
+		},
+	})
+	index.NewUnique(r, kvmodel.IndexSpec[note, string]{
+		Name: "ByTitle", Def: "unique Title", Fields: []string{"Title"}, Key: kvmodel.StringKey[string](),
+		Values: func(n *note) []string { return []string{n.Title} },
+	})
+	index.NewLists(r, kvmodel.IndexSpec[note, string]{
+		Name: "ByTags", Def: "list Tags", Fields: []string{"Tags"}, Key: kvmodel.StringKey[string](),
+		Values: func(n *note) []string { return n.Tags },
+	})
+	return notes{r, index.NewCounter(r, "Views")}
+}
+
+// models are those of the command under test.
+func models(db *kvmodel.DB) []kvmodel.Model { return []kvmodel.Model{newNotes(db)} }
+
+// packed is a codec that stores a map by field name.
+type packed[T any] struct{}
+
+func (packed[T]) Append(dst []byte, v *T) ([]byte, error) {
+	data, err := msgpack.Marshal(v)
+	return append(dst, data...), err
+}
+
+func (packed[T]) Unmarshal(data []byte, v *T) (bool, error) { return false, msgpack.Unmarshal(data, v) }
+func (packed[T]) Merge(_, next []byte) ([]byte, error)      { return next, nil }
+
+// powers is a store with powers of its own, that closing a DB leaves open.
+type powers struct {
+	kv.Store
+	p kv.Powers
+}
+
+func (s powers) Powers() kv.Powers { return s.p }
+func (powers) Close() error        { return nil }
+
+// shared is a store that several processes can use, so that each has a journal.
+func shared(mem *memkv.Store) kv.Store {
+	return powers{mem, kv.Powers{Unless: true, Keys: kv.PowersOf(mem).Keys}}
+}
+
+// unkeyed is a store that cannot list its keys.
+func unkeyed(mem *memkv.Store) kv.Store { return powers{mem, kv.Powers{Unless: true}} }
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// open returns a DB on s that logs nothing.
+func open(t testing.TB, s kv.Store) *kvmodel.DB {
+	t.Helper()
+	db, err := kvmodel.Open(s, kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil))))
+	must(t, err)
+	return db
+}
+
+// fill writes three notes.
+func fill(t testing.TB, s kv.Store) {
+	t.Helper()
+	db := open(t, s)
+	all := newNotes(db)
+	for _, n := range []note{
+		{ID: "n1", Title: "Tides", Tags: []string{"sea"}, Email: "ann@example.org"},
+		{ID: "n2", Title: "Snow", Tags: []string{"hills", "sea"}},
+		{ID: "n3", Title: "Moss", Tags: []string{"woods"}},
+	} {
+		must(t, all.Create(t.Context(), &n))
+	}
+	_, err := all.views.Add(t.Context(), "n1", 7)
+	must(t, err)
+	must(t, db.Close(t.Context()))
+}
+
+// furnished returns a store with three notes.
+func furnished(t testing.TB) *memkv.Store {
+	t.Helper()
+	mem := memkv.New(memkv.Options{})
+	fill(t, shared(mem))
+	return mem
+}
+
+// ran is how a call of the command has ended.
+type ran struct {
+	code      int
+	out, errs string
+}
+
+// on returns the configuration of a call that looks into s.
+func on(s kv.Store, args ...string) inspect.Config {
+	return inspect.Config{
+		Name: "db", Args: args, Models: models, URL: "test://somebody:secret@here", Stdin: strings.NewReader(""),
+		Open: func(context.Context, string) (kv.Store, error) { return s, nil },
+	}
+}
+
+func runIn(ctx context.Context, c inspect.Config) ran {
+	var out, errs bytes.Buffer
+	c.Stdout, c.Stderr = &out, &errs
+	code := inspect.Run(ctx, c)
+	return ran{code, out.String(), errs.String()}
+}
+
+// run runs the command on mem.
+func run(t testing.TB, mem *memkv.Store, args ...string) ran {
+	t.Helper()
+	return runIn(t.Context(), on(shared(mem), args...))
+}
+
+// say runs what needs no store.
+func say(t testing.TB, args ...string) ran {
+	t.Helper()
+	return runIn(t.Context(), on(nil, args...))
+}
+
+// want fails unless the call has ended with code and has said all of texts.
+func (r ran) want(t testing.TB, code int, texts ...string) {
+	t.Helper()
+	if r.code != code {
+		t.Errorf("exit code: want %d, got %d", code, r.code)
+	}
+	for _, text := range texts {
+		if !strings.Contains(r.out+r.errs, text) {
+			t.Errorf("it does not say %q", text)
+		}
+	}
+	if t.Failed() {
+		t.Logf("output:\n%s\nerrors:\n%s", r.out, r.errs)
+	}
+}
+
+// wantOut fails unless the call has ended with code, has written out and no errors.
+func (r ran) wantOut(t testing.TB, code int, out string) {
+	t.Helper()
+	if r.code != code || r.out != out || r.errs != "" {
+		t.Errorf("want exit code %d, no errors, and\n%s\ngot exit code %d, errors %q, and\n%s", code, out, r.code, r.errs, r.out)
+	}
+}
+
+// objects returns the objects that were written, each with its version and its type.
+func (r ran) objects(t testing.TB) (all []map[string]any) {
+	t.Helper()
+	for line := range strings.Lines(r.out) {
+		var o map[string]any
+		if err := json.Unmarshal([]byte(line), &o); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		if o["v"] != 1.0 || o["type"] == "" {
+			t.Errorf("%q: want version 1 and a type", line)
+		}
+		all = append(all, o)
+	}
+	return all
+}

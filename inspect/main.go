@@ -1,0 +1,144 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"github.com/ringtree/ringtree/inspect/internal/console"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Main is the main function of a command that looks into an app's database. models makes the
+// app's models in a DB; `kvgen -cmd` writes a program that hands them over. Main ends the
+// process.
+func Main(models func(*kvmodel.DB) []kvmodel.Model) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // A second signal ends the process at once.
+	os.Exit(Run(ctx, Config{Args: os.Args[1:], Models: models}))
+}
+
+// Config is one call of the command.
+type Config struct {
+	Name   string   // of the command, for what it says of itself; "": that of the program
+	Args   []string // behind the name
+	Models func(*kvmodel.DB) []kvmodel.Model
+
+	// URL is the store that is opened where neither --store nor $RINGTREE_STORE names one.
+	URL string
+
+	Stdin          io.Reader // nil: os.Stdin, and so on
+	Stdout, Stderr io.Writer
+
+	// Open opens the store that a URL names; nil: as kvopen does, with all engines.
+	Open func(ctx context.Context, url string) (kv.Store, error)
+
+	atTerminal bool // for tests: Stdin is one
+}
+
+// What Run returns.
+const (
+	exitWell    = 0
+	exitDiffers = 1 // something is wrong, or not there
+	exitCall    = 2 // the call is wrong
+	exitStore   = 3 // the store cannot be reached
+	exitStopped = 4 // the verb was stopped, and can go on
+	exitRefused = 5
+)
+
+// Run carries out the verb that the arguments name, and returns the exit code: 0 if all is
+// well, 1 if something is wrong or not there, 2 if the call is wrong, 3 if the store cannot be
+// reached, 4 if the verb was stopped and can go on, and 5 if it was refused. When ctx ends,
+// the verb is stopped.
+func Run(ctx context.Context, config Config) int {
+	c := newCall(config)
+	err := c.parse()
+	if err == nil {
+		err = c.verb.run(ctx, c)
+	}
+	c.Done()
+	err = cmp.Or(err, c.close(ctx))
+	if err == nil {
+		err = c.Failed()
+	}
+	return c.end(ctx, err)
+}
+
+// Errors of verbs, beside those of the store and of Inspector.
+var (
+	errCall    = errors.New("wrong call")
+	errDiffers = errors.New("something is wrong") // which was said
+	errStopped = errors.New("stopped")
+	errRefused = errors.New("refused")
+	errIdle    = errors.New("dry run")
+)
+
+// end says why the verb has failed, and returns the exit code.
+func (c *call) end(ctx context.Context, err error) int {
+	code := codeOf(ctx, err)
+	if err == nil || errors.Is(err, errDiffers) || errors.Is(err, errIdle) {
+		return code
+	}
+	if code == exitStopped && !errors.Is(err, errStopped) {
+		err = errStopped
+	}
+	c.Note("%s: %v", c.Name, err)
+	if errors.Is(err, kv.ErrLost) {
+		c.Note("`%s accept` says what is lost", c.Name)
+	}
+	if code == exitCall {
+		c.Note("`%s` says how it is called", c.helpOf())
+	}
+	return code
+}
+
+// codeOf returns the exit code of a verb that has ended with err.
+func codeOf(ctx context.Context, err error) int {
+	is := func(targets ...error) bool {
+		for _, target := range targets {
+			if errors.Is(err, target) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case err == nil || is(errIdle):
+		return exitWell
+	case is(errDiffers, kv.ErrLost):
+		return exitDiffers
+	case is(errCall, ErrUnknown, kvmodel.ErrInvalid, kvmodel.ErrBadCursor, kv.ErrBadKey):
+		return exitCall
+	case is(errRefused, ErrNoKeys, kv.ErrReadOnly):
+		return exitRefused
+	case is(errStopped) || ctx.Err() != nil:
+		return exitStopped
+	case is(kv.ErrUnavailable, kv.ErrUnclear, errNotOpen):
+		return exitStore
+	}
+	return exitDiffers
+}
+
+func newCall(config Config) *call {
+	if config.Name == "" {
+		config.Name = filepath.Base(os.Args[0])
+	}
+	if config.Stdin == nil {
+		config.Stdin = os.Stdin
+	}
+	if config.Stdout == nil {
+		config.Stdout = os.Stdout
+	}
+	if config.Stderr == nil {
+		config.Stderr = os.Stderr
+	}
+	c := &call{Config: config, Console: console.New(config.Stdin, config.Stdout, config.Stderr)}
+	c.Asks = c.Asks || config.atTerminal
+	return c
+}
