@@ -56,13 +56,13 @@ func (c *call) helpFor(v verb) {
 	if v.text != "" {
 		c.Say("%s", v.text)
 	}
-	if len(v.takes()) == 0 {
+	if len(v.needs()) == 0 {
 		return
 	}
 	c.Say("")
 	var rows [][]string
 	for _, o := range flags {
-		if slices.Contains(v.takes(), o.name) {
+		if slices.Contains(v.needs(), o.name) {
 			rows = append(rows, []string{"  " + strings.TrimSpace("--"+o.name+" "+o.arg), o.does})
 		}
 	}
@@ -144,7 +144,7 @@ func (c *call) words(ctx context.Context, before []string) error {
 	for _, word := range all {
 		c.Say("%s", word)
 	}
-	for _, name := range v.takes() {
+	for _, name := range v.needs() {
 		c.Say("--%s", name)
 	}
 	return err

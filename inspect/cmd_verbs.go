@@ -20,13 +20,16 @@ type verb struct {
 	run         func(ctx context.Context, c *call) error
 }
 
-// takes returns the names of the flags of v.
-func (v verb) takes() []string {
-	names := strings.Fields(v.flags)
-	if !v.bare {
-		names = append(names, "store", "tenant")
+// takes returns the names of the flags of v. Those that name the store go with any verb, so
+// that they can be part of an alias.
+func (v verb) takes() []string { return append(strings.Fields(v.flags), "store", "tenant") }
+
+// needs returns the names of the flags that mean something to v.
+func (v verb) needs() []string {
+	if v.bare {
+		return strings.Fields(v.flags)
 	}
-	return names
+	return v.takes()
 }
 
 // room is a heading of help, with its verbs.

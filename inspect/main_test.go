@@ -218,7 +218,7 @@ func TestHelp_NamesEveryVerbAndEveryFlagOfOne(t *testing.T) {
 		say(t, "help", verb[1]).want(t, 0, "Usage: db "+verb[1])
 		say(t, verb[1], "--help").want(t, 0, "Usage: db "+verb[1])
 	}
-	say(t, "help", "check").want(t, 0, "--rate N", "--resume LINE", "--tenant NAME")
+	say(t, "help", "--store", "mem:", "check").want(t, 0, "--rate N", "--resume LINE", "--tenant NAME")
 	say(t, "help", "repair").want(t, 0, "KIND is one of missing-entry,")
 }
 
