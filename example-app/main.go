@@ -42,6 +42,9 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if len(os.Args) > 1 && os.Args[1] == "db" {
+		os.Exit(database(ctx, os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
+	}
 	err := command(ctx, os.Args[1:], os.Stdout)
 	if err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "example-app:", err)

@@ -30,6 +30,7 @@ type settings struct {
 
 const usage = `Usage: example-app [flags]         serve the sample app
        example-app load [flags]    send visitors to a running one; load -h lists its flags
+       example-app db VERB         look into its database; db help lists the verbs
 
 Flags:
 `
@@ -61,7 +62,10 @@ func parse(args []string, out io.Writer) (settings, error) {
 		return set, fmt.Errorf("-demo %d: want 0 or more", set.demo)
 	}
 	if set.store == "" {
-		set.store = "bolt:" + filepath.Join(set.data, "app.db")
+		set.store = storeIn(set.data)
 	}
 	return set, nil
 }
+
+// storeIn returns the URL of the store in a data directory.
+func storeIn(data string) string { return "bolt:" + filepath.Join(data, "app.db") }
