@@ -79,7 +79,7 @@ func (c *call) reportText(r Report) {
 		c.Say("not asked: %s", text)
 	}
 	if r.Foreign > 0 {
-		c.Say("%s that are not of this program's models", console.Some(r.Foreign, "key", "keys"))
+		c.Say("%s not of this program's models", console.Some(r.Foreign, "key is", "keys are"))
 	}
 	looked := fmt.Sprintf("%s and %s in %s", console.Some(r.Records, "record", "records"), console.Some(r.Keys, "key", "keys"), console.Span(r.Took))
 	switch {

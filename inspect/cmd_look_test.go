@@ -154,6 +154,7 @@ func TestKey_SaysWhoseItIsAndWhatItHolds(t *testing.T) {
 	run(t, mem, "key", "u:Note:ByTitle:Moss", "--hex").want(t, 0, "Note.ByTitle", "00000000  ")
 	run(t, mem, "key", "u:Note:ByTitle:Moss", "--hex", "--json").want(t, 0, `"hex":"`)
 	run(t, mem, "key", "r:Note:n9").want(t, 1, "absent")
+	run(t, mem, "key", "ringtree{b}").want(t, 1, "ringtree{b}   absent   boot\n")
 	run(t, mem, "key", "r:Draft:d1").want(t, 1, "Draft.records (unknown to this program)")
 }
 
@@ -174,7 +175,7 @@ func TestSizes_AModelThatIsUnknownIsMarked(t *testing.T) {
 	if known["Note.records"] != true || known["Draft.records"] != false {
 		t.Errorf("%v", known)
 	}
-	run(t, mem, "check").want(t, 0, "keys that are not of this program's models", "all is well")
+	run(t, mem, "check").want(t, 0, "keys are not of this program's models", "all is well")
 	run(t, mem, "get", "Draft", "d1").want(t, 2, `unknown model "Draft"`)
 }
 

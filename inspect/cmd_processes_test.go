@@ -3,6 +3,7 @@ package inspect_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -123,6 +124,16 @@ func TestDoctor_SaysWhatTheStoreCanDo(t *testing.T) {
 	mem := furnished(t)
 	run(t, mem, "doctor").want(t, 0, "ok       test://here answers", "ok       the store can list its keys", "a trip takes ", "models, indexes and processes are well")
 	runIn(t.Context(), on(unkeyed(mem), "doctor")).want(t, 1, "warning  the store cannot list its keys")
+	c := on(shared(mem), "doctor")
+	c.Open = func(context.Context, string) (kv.Store, error) {
+		slog.Warn("set maxmemory-policy to noeviction", "servers", "cache-1")
+		return shared(mem), nil
+	}
+	before := slog.Default()
+	runIn(t.Context(), c).want(t, 1, `warning  msg="set maxmemory-policy to noeviction" servers=cache-1`)
+	if slog.Default() != before {
+		t.Error("the log stays where doctor has led it")
+	}
 	for _, o := range run(t, mem, "doctor", "--json").objects(t) {
 		if o["type"] != "finding" || o["text"] == "" {
 			t.Errorf("%v", o)

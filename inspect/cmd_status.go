@@ -132,7 +132,7 @@ func writersText(st *Status) string {
 	}
 	switch {
 	case len(st.Writers) > 0:
-		return fmt.Sprintf("%s with %s in their journals", console.Some(len(st.Writers), "writes", "write"), console.Some(lines, "change", "changes"))
+		return fmt.Sprintf("%s, with %s in the journal", console.Some(len(st.Writers), "process", "processes"), console.Some(lines, "change", "changes"))
 	case st.Stats.Disk != nil:
 		return "this one alone has the file"
 	}
