@@ -9,9 +9,9 @@ import (
 
 // options are what flags say.
 type options struct {
-	storeURL, tenant, resume, only, until string
+	storeURL, tenant, resume, only, until, report string
 
-	json, private, hex, watch, quick, yes, dry, anew bool
+	json, private, hex, watch, quick, yes, dry, anew, merge bool
 
 	top, rate int
 }
@@ -35,6 +35,8 @@ var flags = []option{
 	{"yes", "", "do not ask", given(func(o *options) *bool { return &o.yes })},
 	{"dry-run", "", "say what would be done, and write nothing", given(func(o *options) *bool { return &o.dry })},
 	{"again", "", "also what is built already", given(func(o *options) *bool { return &o.anew })},
+	{"merge", "", "the database may have records already", given(func(o *options) *bool { return &o.merge })},
+	{"report", "FILE", "write down what was done", text(func(o *options) *string { return &o.report })},
 	{"top", "N", "show the N largest", number(func(o *options) *int { return &o.top })},
 	{"rate", "N", "look at N records or keys a second at most", number(func(o *options) *int { return &o.rate })},
 	{"resume", "LINE", "go on where an earlier call was stopped, which has said with what", text(func(o *options) *string { return &o.resume })},

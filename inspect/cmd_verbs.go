@@ -38,13 +38,14 @@ type room struct {
 	verbs []verb
 }
 
-// rooms returns all verbs. Those that move data (export, import, copy, diff, resave) and that
-// erase some (sweep, forget) will have rooms of their own.
+// rooms returns all verbs.
 func rooms() []room {
 	return []room{
 		{"See what is there", lookVerbs},
 		{"Trust it", trustVerbs},
 		{"Build and mend", mendVerbs},
+		{"Move it", moveVerbs},
+		{"Erase", eraseVerbs},
 		{"Processes and servers", processVerbs},
 		{"The file of a bolt store", fileVerbs},
 		{"This command", helpVerbs()},
@@ -87,9 +88,39 @@ var mendVerbs = []verb{
 	{name: "build", args: "[MODEL]", most: 1, flags: "again yes dry-run", run: build,
 		does: "build the indexes that do not hold all records yet",
 		text: "It waits for processes that write a model with other indexes, and names them. A build that was stopped goes on where it was."},
+	{name: "rescue", flags: "rate yes dry-run", run: rescue,
+		does: "make what can be made of a database that has lost a part",
+		text: "It accepts what is lost, names all records again that are left, and builds all indexes. A check says what is gone."},
 	{name: "accept", flags: "yes dry-run", run: accept,
 		does: "say that it is known which servers have lost their memory",
 		text: "It says first what that is. Afterwards indexes have to be built."},
+}
+
+var moveVerbs = []verb{
+	{name: "export", args: "FILE", least: 1, most: 1, flags: "json rate dry-run", run: export,
+		does: "write what the database knows to a new file, for any kind of store, or to the output if that is -",
+		text: "Records with their revs, ends, counters and histories, what belongs to no record, and sessions. Indexes are built by import."},
+	{name: "import", args: "FILE", least: 1, most: 1, flags: "json rate merge yes dry-run", run: importAll,
+		does: "put what export has written into an empty database, and build the indexes",
+		text: "With --merge it need not be empty: of two records with one id the one with the higher rev stays, and of anything else that which is there."},
+	{name: "copy", args: "URL", least: 1, most: 1, flags: "json rate merge yes dry-run", run: copyAll,
+		does: "put what the database holds into the store that URL names"},
+	{name: "diff", args: "URL|FILE", least: 1, most: 1, flags: "json rate", run: diff,
+		does: "compare what the database knows with another store, or with an export"},
+	{name: "verify-export", args: "FILE", least: 1, most: 1, bare: true, run: verifyExport,
+		does: "read an export, and say whether it is whole, or where it is not"},
+	{name: "resave", args: "MODEL", least: 1, most: 1, flags: "json rate resume yes dry-run", run: resave,
+		does: "write the records again that an earlier version of a model has written",
+		text: "Afterwards the app no longer needs to know that version. --dry-run tries that all can be upgraded."},
+}
+
+var eraseVerbs = []verb{
+	{name: "sweep", args: "[WHAT]", most: 1, flags: "json rate yes dry-run", run: sweep,
+		does: "delete what no model has any more: removed models, indexes and counters",
+		text: "It says first what that is."},
+	{name: "forget", args: "MODEL ID", least: 2, most: 2, flags: "json rate report yes dry-run", run: forget,
+		does: "erase a record, such as a person, and say what still names it",
+		text: "It looks through the keys and values of the whole store. --report writes down what was done."},
 }
 
 var processVerbs = []verb{

@@ -111,7 +111,7 @@ func codeOf(ctx context.Context, err error) int {
 	switch {
 	case err == nil || is(errIdle):
 		return exitWell
-	case is(errDiffers, kv.ErrLost):
+	case is(errDiffers, ErrBadExport, kv.ErrLost):
 		return exitDiffers
 	case is(errCall, ErrUnknown, kvmodel.ErrInvalid, kvmodel.ErrBadCursor, kv.ErrBadKey):
 		return exitCall

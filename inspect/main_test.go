@@ -21,7 +21,7 @@ func TestRun_WrongCallsSayWhatWasMeantAndExitWith2(t *testing.T) {
 	for _, test := range []struct{ args, want string }{
 		{"", "which verb?"},
 		{"statsu", `unknown verb "statsu"; did you mean status?`},
-		{"export x", `unknown verb "export"`},
+		{"explode x", `unknown verb "explode"`},
 		{"help chek", "did you mean check?"},
 		{"status --jsno", `unknown flag "--jsno"; did you mean --json?`},
 		{"status --hex", `status: unknown flag "--hex"; there are --json`},

@@ -1,0 +1,273 @@
+package inspect
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ringtree/ringtree/inspect/internal/console"
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// export writes what the database knows to a file.
+func export(ctx context.Context, c *call) error {
+	to := c.args[0]
+	in, err := c.reader(ctx)
+	if err != nil {
+		return err
+	}
+	if to == "-" {
+		_, err := in.Export(ctx, c.Stdout, Pace{Rate: c.rate})
+		return err
+	}
+	if err := absent(to); err != nil {
+		return err
+	}
+	if c.dry {
+		c.Say("dry run: %s would be written to %s", shownURL(c.url()), to)
+		return nil
+	}
+	return c.exportTo(ctx, in, to)
+}
+
+// exportTo writes an export beside the file first, so that under its name there is a whole one
+// or none.
+func (c *call) exportTo(ctx context.Context, in *Inspector, to string) error {
+	file, err := os.CreateTemp(filepath.Dir(to), filepath.Base(to)+".*.part")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name())
+	p := c.progress()
+	out := bufio.NewWriterSize(file, 1<<20)
+	sum, err := in.Export(ctx, out, Pace{Rate: c.rate, Progress: p.step})
+	if err != nil {
+		return errors.Join(p.stopped(ctx, err), file.Close())
+	}
+	err = cmp.Or(out.Flush(), file.Sync())
+	if err = cmp.Or(err, file.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(file.Name(), to); err != nil {
+		return err
+	}
+	return c.summary("exported", sum)
+}
+
+// summary says what was moved.
+func (c *call) summary(did string, sum Summary) error {
+	if c.json {
+		return c.Object(did, sum)
+	}
+	for _, name := range slices.Sorted(maps.Keys(sum.Records)) {
+		c.Say("%s: %s", name, console.Some(sum.Records[name], "record", "records"))
+	}
+	c.Say("%s, with %s that belong to no record; sum %s", did, console.Some(sum.Others, "item", "items"), sum.Sum)
+	return nil
+}
+
+// opened opens a file that is to be read, or the input if that is "-".
+func (c *call) opened(path string) (io.ReadCloser, error) {
+	if path == "-" {
+		return io.NopCloser(c.Stdin), nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errCall, err)
+	}
+	return file, nil
+}
+
+// importAll puts an export into the database.
+func importAll(ctx context.Context, c *call) error {
+	if c.args[0] != "-" {
+		if err := c.sound(c.args[0]); err != nil {
+			return err
+		}
+	}
+	if err := c.openStore(ctx); err != nil {
+		return err
+	}
+	c.Tell("%s takes what is in %s; nothing else may write to it meanwhile", shownURL(c.url()), c.args[0])
+	if err := c.confirm(ctx, "Import that?"); err != nil {
+		return err
+	}
+	file, err := c.opened(c.args[0])
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	in, err := c.writer(ctx)
+	if err != nil {
+		return err
+	}
+	p := c.progress()
+	sum, err := in.Import(ctx, file, ImportOptions{Pace: Pace{Rate: c.rate, Progress: p.step}, Merge: c.merge})
+	return c.took(ctx, p, "imported", sum, err)
+}
+
+// took says how an import has ended.
+func (c *call) took(ctx context.Context, p *progress, did string, sum Summary, err error) error {
+	switch {
+	case errors.Is(err, ErrNotEmpty):
+		return fmt.Errorf("%w: %w", errRefused, err)
+	case err != nil && ctx.Err() != nil:
+		p.Done()
+		return fmt.Errorf("%w; to go on: %s", errStopped, p.again("--merge"))
+	case err != nil:
+		return err
+	}
+	return c.summary(did, sum)
+}
+
+// sound reads a whole export before anything is written.
+func (c *call) sound(path string) error {
+	file, err := c.opened(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	h, sum, err := VerifyExport(bufio.NewReaderSize(file, 1<<20))
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	c.Tell("%s is whole: made at %s, %s", path, moment(h.Made), recordsText(sum))
+	return nil
+}
+
+func recordsText(sum Summary) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(sum.Records)) {
+		all = append(all, fmt.Sprintf("%s of %s", console.Number(sum.Records[name]), name))
+	}
+	return cmp.Or(strings.Join(all, ", "), "no records")
+}
+
+// verifyExport reads an export, and says whether it is whole.
+func verifyExport(_ context.Context, c *call) error { return c.sound(c.args[0]) }
+
+// beside opens a second store, which --store does not name.
+func (c *call) beside(ctx context.Context, url string, opts ...kvmodel.Option) (*call, *Inspector, error) {
+	other := *c
+	other.store, other.db, other.storeURL = nil, nil, url
+	if url == c.url() {
+		return nil, nil, fmt.Errorf("%w: both are %s", errCall, shownURL(url))
+	}
+	in, err := other.open(ctx, opts...)
+	return &other, in, err
+}
+
+// copyAll puts what the database holds into another store.
+func copyAll(ctx context.Context, c *call) (err error) {
+	from, err := c.reader(ctx)
+	if err != nil {
+		return err
+	}
+	c.Tell("%s takes what is in %s; nothing else may write to it meanwhile", shownURL(c.args[0]), shownURL(c.url()))
+	if err := c.confirm(ctx, "Copy that?"); err != nil {
+		return err
+	}
+	other, to, err := c.beside(ctx, c.args[0])
+	if other != nil {
+		defer func() { err = errors.Join(err, other.close(ctx)) }()
+	}
+	if err != nil {
+		return err
+	}
+	p := c.progress()
+	sum, err := from.Copy(ctx, to, ImportOptions{Pace: Pace{Rate: c.rate, Progress: p.step}, Merge: c.merge})
+	return c.took(ctx, p, "copied", sum, err)
+}
+
+// diff compares the database with another store, or with an export.
+func diff(ctx context.Context, c *call) (err error) {
+	in, err := c.reader(ctx)
+	if err != nil {
+		return err
+	}
+	p := c.progress()
+	pace := Pace{Rate: c.rate, Progress: p.step}
+	var d Differences
+	if _, failed := os.Stat(c.args[0]); failed == nil || !strings.Contains(c.args[0], ":") {
+		file, err := c.opened(c.args[0])
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		d, err = in.DiffFile(ctx, file, pace)
+		return c.differences(ctx, p, d, err)
+	}
+	other, with, err := c.beside(ctx, c.args[0], kvmodel.ReadOnly())
+	if other != nil {
+		defer func() { err = errors.Join(err, other.close(ctx)) }()
+	}
+	if err != nil {
+		return err
+	}
+	d, err = in.Diff(ctx, with, pace)
+	return c.differences(ctx, p, d, err)
+}
+
+func (c *call) differences(ctx context.Context, p *progress, d Differences, err error) error {
+	if err != nil {
+		return p.stopped(ctx, err)
+	}
+	c.Done()
+	for _, f := range d.First {
+		if c.json {
+			err = cmp.Or(err, c.Object("difference", f))
+		} else {
+			c.Say("%-10s %s", f.Says, f.What)
+		}
+	}
+	switch {
+	case d.All == 0:
+		c.Tell("identical: %s, sum %s", console.Some(d.Same, "item", "items"), d.Sum)
+		return err
+	case d.All > int64(len(d.First)):
+		c.Tell("and %s more", console.Number(d.All-int64(len(d.First))))
+	}
+	c.Tell("%s, %s the same", console.Some(d.All, "difference", "differences"), console.Number(d.Same))
+	return cmp.Or(err, errDiffers)
+}
+
+// resave writes records of earlier versions again.
+func resave(ctx context.Context, c *call) error {
+	in, err := c.reader(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := in.model(c.args[0]); err != nil {
+		return err
+	}
+	p := c.progress()
+	if c.dry {
+		n, err := in.Resave(ctx, c.args[0], ResaveOptions{Pace: Pace{Rate: c.rate, Progress: p.step, From: c.resume}, Dry: true})
+		if err != nil {
+			return p.stopped(ctx, err)
+		}
+		c.Tell("dry run: %s would be written again, and all can be", console.Some(n, "record", "records"))
+		return nil
+	}
+	if err := c.confirm(ctx, "Write all records of "+c.args[0]+" again that an earlier version has written?"); err != nil {
+		return err
+	}
+	if in, err = c.writer(ctx); err != nil {
+		return err
+	}
+	n, err := in.Resave(ctx, c.args[0], ResaveOptions{Pace: Pace{Rate: c.rate, Progress: p.step, From: c.resume}})
+	if err != nil {
+		return p.stopped(ctx, err)
+	}
+	c.Done()
+	c.Tell("%s: %s again", c.args[0], console.Some(n, "record was written", "records were written"))
+	return nil
+}

@@ -1,0 +1,140 @@
+package inspect_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// stores are opened by the names in their URLs.
+type stores map[string]*memkv.Store
+
+// run runs the command on the store called here.
+func (s stores) run(t testing.TB, args ...string) ran {
+	t.Helper()
+	c := on(nil, args...)
+	c.URL = "test:here"
+	c.Open = func(_ context.Context, url string) (kv.Store, error) {
+		return shared(s[strings.TrimPrefix(url, "test:")]), nil
+	}
+	return runIn(t.Context(), c)
+}
+
+func TestExport_IsImportedIntoAnotherStoreAndThenIdentical(t *testing.T) {
+	inTime(t, func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "notes.export")
+		run(t, furnished(t), "export", file).want(t, 0, "Note: 3 records\n", "exported, with 0 items that belong to no record; sum ")
+		run(t, furnished(t), "export", file).want(t, 5, "is there already")
+		say(t, "verify-export", file).want(t, 0, "is whole: made at ", "3 of Note")
+		to := memkv.New(memkv.Options{})
+		run(t, to, "import", file).want(t, 5, "nobody is here to be asked")
+		run(t, to, "import", file, "--dry-run").want(t, 0, "dry run")
+		if to.Len() > 0 {
+			t.Error("something was written: ", to.Keys())
+		}
+		run(t, to, "import", file, "--yes").want(t, 0, "Note: 3 records\n", "imported")
+		run(t, to, "find", "Note.ByTags", "sea").want(t, 0, "n1", "n2")
+		run(t, to, "diff", file).want(t, 0, "identical: ")
+		run(t, to, "check").want(t, 0, "all is well")
+		run(t, to, "import", file, "--yes").want(t, 5, "not empty", "Merge")
+		run(t, to, "import", file, "--yes", "--merge").want(t, 0, "imported")
+		drop(t, to, "r:Note:n3")
+		run(t, to, "diff", file).want(t, 1, "only there Note n3\n", "1 difference, ")
+	})
+}
+
+func TestExport_OneThatIsCutIsRefusedWithWhereAndNothingIsWritten(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "notes.export")
+	run(t, furnished(t), "export", file).want(t, 0)
+	data, err := os.ReadFile(file)
+	must(t, err)
+	must(t, os.WriteFile(file, data[:len(data)-5], 0o600))
+	to := memkv.New(memkv.Options{})
+	for _, r := range []ran{say(t, "verify-export", file), run(t, to, "import", file, "--yes")} {
+		r.want(t, 1, "not a whole export: it is cut in the block at byte ")
+	}
+	if to.Len() > 0 {
+		t.Error("something was written:", to.Keys())
+	}
+	must(t, os.WriteFile(file, []byte("another file"), 0o600))
+	say(t, "verify-export", file).want(t, 1, "it does not begin with")
+	say(t, "verify-export", file+".none").want(t, 2, "no such file")
+}
+
+func TestCopy_AndDiffGoBetweenTwoStores(t *testing.T) {
+	inTime(t, func(t *testing.T) {
+		s := stores{"here": furnished(t), "there": memkv.New(memkv.Options{})}
+		s.run(t, "copy", "test:here", "--yes").want(t, 2, "both are test:here")
+		s.run(t, "diff", "test:there").want(t, 1, "only here  Note n1\n")
+		s.run(t, "copy", "test:there").want(t, 5, "--yes")
+		s.run(t, "copy", "test:there", "--yes").want(t, 0, "Note: 3 records\n", "copied")
+		s.run(t, "diff", "test:there").want(t, 0, "identical: 4 items, sum ")
+	})
+}
+
+func TestResave_WritesRecordsOfEarlierVersionsOnce(t *testing.T) {
+	inTime(t, func(t *testing.T) {
+		mem := memkv.New(memkv.Options{})
+		fillWithoutIndexes(t, mem, "Old")
+		run(t, mem, "build", "--yes").want(t, 0)
+		run(t, mem, "resave", "Note", "--dry-run").want(t, 0, "dry run: 2 records would be written again")
+		run(t, mem, "resave", "Note", "--yes").want(t, 0, "Note: 2 records were written again")
+		run(t, mem, "resave", "Note", "--yes").want(t, 0, "Note: 0 records were written again")
+		run(t, mem, "resave", "Nite", "--yes").want(t, 2, "did you mean Note?")
+	})
+}
+
+func TestForget_ErasesARecordAndSaysWhatNamesIt(t *testing.T) {
+	inTime(t, func(t *testing.T) {
+		mem := furnished(t)
+		set(t, mem, "mine:x", "written by n2 once")
+		report := filepath.Join(t.TempDir(), "report")
+		run(t, mem, "forget", "Note", "n2").want(t, 5, "--yes")
+		run(t, mem, "forget", "Note", "n1", "--yes").want(t, 0, "Note n1 is erased", "Backups")
+		run(t, mem, "forget", "Note", "n2", "--yes", "--report", report).want(t, 1, "its id still stands in mine:x")
+		for _, key := range mem.Keys() {
+			if strings.Contains(key, "n2") {
+				t.Error(key, "is there")
+			}
+		}
+		if text, err := os.ReadFile(report); err != nil || !strings.Contains(string(text), "Note n2 is erased") {
+			t.Errorf("report: %q, %v", text, err)
+		}
+		run(t, mem, "check").want(t, 0, "all is well")
+	})
+}
+
+func TestSweep_ListsAndThenDeletesWhatNoModelHas(t *testing.T) {
+	inTime(t, func(t *testing.T) {
+		mem := furnished(t)
+		run(t, mem, "sweep", "--yes").want(t, 0, "nothing is left over")
+		set(t, mem, "l:Note:ByColor:red#0", "old")
+		set(t, mem, "mine:x", "of the app")
+		run(t, mem, "sweep").want(t, 5, "Note.ByColor: 1 key, ", "such as l:Note:ByColor:red#0")
+		run(t, mem, "sweep", "--yes").want(t, 0, "1 key deleted")
+		run(t, mem, "sweep", "--yes").want(t, 0, "nothing is left over")
+		run(t, mem, "key", "mine:x").want(t, 0)
+	})
+}
+
+func TestRescue_NamesAgainTheRecordsThatTheKeysLeadTo(t *testing.T) {
+	inTime(t, func(t *testing.T) {
+		mem := furnished(t)
+		drop(t, mem, "all:Note:1", "ids:Note")
+		run(t, mem, "check").want(t, 1, "lost ids")
+		run(t, mem, "rescue", "--yes").want(t, 0, "next: db check")
+		run(t, mem, "check").want(t, 0, "3 records and ", "all is well")
+	})
+}
+
+// set puts an item into a store, as another program would.
+func set(t testing.TB, mem *memkv.Store, key, value string) {
+	t.Helper()
+	_, err := kv.One(t.Context(), mem, kv.OpSet(key, []byte(value)))
+	must(t, err)
+}
