@@ -243,6 +243,10 @@ func (r *repairing) relist(ctx context.Context, m model) error {
 
 // relist makes the ids of m name all records of m that are there.
 func (in *Inspector) relist(ctx context.Context, m model, p Pace) error {
+	listed, err := in.listed(ctx, m)
+	if err != nil {
+		return err
+	}
 	pace := p.begin("relist", m.Name(), 0)
 	return in.eachKey(ctx, m.Key(""), func(keys []string) error {
 		results, err := kv.GetAll(ctx, in.store, keys...)
@@ -252,7 +256,8 @@ func (in *Inspector) relist(ctx context.Context, m model, p Pace) error {
 		var ids []string
 		for _, r := range results {
 			if r.Err == nil {
-				if s := m.Decode("", r.Value); s.Live() && s.ID != "" {
+				s := m.Decode("", r.Value)
+				if _, named := slices.BinarySearch(listed, hashOf(s.ID)); s.Live() && !named {
 					ids = append(ids, s.ID)
 				}
 			}
@@ -262,6 +267,18 @@ func (in *Inspector) relist(ctx context.Context, m model, p Pace) error {
 		}
 		return pace.did(ctx, len(keys), "")
 	})
+}
+
+// listed returns hashes of the ids that m names, in order.
+func (in *Inspector) listed(ctx context.Context, m model) (all []uint64, err error) {
+	err = m.IDs(ctx, "", func(ids []string, _ string, _ int64) error {
+		for _, id := range ids {
+			all = append(all, hashOf(id))
+		}
+		return ctx.Err()
+	})
+	slices.Sort(all)
+	return all, new(checking).state(m, err)
 }
 
 // Rescue makes what it can of a database that has lost a part: it accepts the loss, has the

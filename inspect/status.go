@@ -36,6 +36,7 @@ type ModelStatus struct {
 	Bytes   int64 // about, of its records
 	Version int   // of this program
 	Older   int   // of a hundred records, how many an earlier version has written
+	Damaged int   // of as many, how many cannot be read
 	Indexes []IndexStatus
 	Err     error // why it is not known
 }
@@ -74,6 +75,10 @@ func (in *Inspector) Status(ctx context.Context) (Status, error) {
 func (st *Status) judge(m model, ms ModelStatus) {
 	if ms.Err != nil {
 		st.Warnings = append(st.Warnings, fmt.Sprintf("%s: %v", m.Name(), ms.Err))
+		st.next("check " + m.Name())
+	}
+	if ms.Damaged > 0 {
+		st.Warnings = append(st.Warnings, fmt.Sprintf("%s: of the first hundred records, %d cannot be read", m.Name(), ms.Damaged))
 		st.next("check " + m.Name())
 	}
 	for _, i := range ms.Indexes {
@@ -146,6 +151,9 @@ func (in *Inspector) sample(ctx context.Context, m model, ms *ModelStatus) error
 		}
 		live, older, bytes := 0, 0, 0
 		for i := range sights {
+			if sights[i].Err != nil {
+				ms.Damaged++
+			}
 			if s := &sights[i]; s.Live() {
 				live++
 				bytes += s.Bytes
