@@ -63,7 +63,6 @@ type marked struct {
 type sight struct {
 	absent bool
 	at     time.Time
-	due    bool // it is read again beside the next trip
 }
 
 func newMarked(s kv.Store, now func() time.Time) marked {
@@ -97,7 +96,8 @@ func (m marked) Powers() kv.Powers {
 
 // Do carries out ops, and beside them what is due of the marker.
 func (m marked) Do(ctx context.Context, ops []kv.Op) error {
-	if m.isDone() {
+	due := m.isDue(ctx)
+	if m.isDone() && !due {
 		return m.Store.Do(ctx, ops)
 	}
 	writes := slices.ContainsFunc(ops, func(op kv.Op) bool { return op.Kind.Writes() })
@@ -110,7 +110,7 @@ func (m marked) Do(ctx context.Context, ops []kv.Op) error {
 	switch seen := m.seen.Load(); {
 	case writes && seen != nil && seen.absent:
 		return m.beside(ctx, ops, kv.OpAdd(markerKey, markerOf(knownFormat)))
-	case !m.isGood(seen) || seen.due:
+	case !m.isGood(seen) || due:
 		return m.beside(ctx, ops, kv.OpGet(markerKey))
 	}
 	return m.Store.Do(ctx, ops)
@@ -119,7 +119,7 @@ func (m marked) Do(ctx context.Context, ops []kv.Op) error {
 // isDone reports whether nothing is due of the marker.
 func (m marked) isDone() bool {
 	seen := m.seen.Load()
-	return m.isGood(seen) && !seen.absent && !seen.due
+	return m.isGood(seen) && !seen.absent
 }
 
 // isGood reports whether what was seen of the marker may be used.
@@ -127,11 +127,22 @@ func (m marked) isGood(seen *sight) bool {
 	return seen != nil && (!m.shared || m.now().Sub(seen.at) < markerGood)
 }
 
-// readAgain makes the next trip read the marker, which others may have written.
-func (m marked) readAgain() {
-	if seen := m.seen.Load(); seen != nil && m.shared {
-		m.seen.Store(&sight{seen.absent, seen.at, true})
+// again is the key of what says in a context that a trip has to read the marker again.
+type again struct{}
+
+// readAgain returns a context whose first trip reads the marker, which others may have
+// written.
+func (m marked) readAgain(ctx context.Context) context.Context {
+	if !m.shared {
+		return ctx
 	}
+	return context.WithValue(ctx, again{}, new(atomic.Bool))
+}
+
+// isDue reports whether this is the first trip under a context of readAgain.
+func (m marked) isDue(ctx context.Context) bool {
+	done, ok := ctx.Value(again{}).(*atomic.Bool)
+	return ok && !done.Swap(true)
 }
 
 // beside carries out ops with own, which is of the marker. If that refuses the store, what

@@ -80,8 +80,7 @@ func (db *DB) Repair(ctx context.Context) error {
 	}
 	ctx, end := db.begin(ctx, kv.Work{Verb: "Repair"})
 	defer end()
-	db.marked.readAgain()
-	repaired := db.repairer.Repair(ctx)
+	repaired := db.repairer.Repair(db.marked.readAgain(ctx))
 	_, settled := db.settle(ctx)
 	errs := []error{repaired, settled}
 	if errors.Is(repaired, ErrUnknownFormat) {
