@@ -5,7 +5,7 @@
 //	in := inspect.New(db)
 //	report, err := in.Check(ctx, inspect.CheckOptions{})
 //
-// [Main] is the same as a command. docs/operations.md says when to use what.
+// [Main] is the same as a command, and [Handler] as pages that only read. docs/operations.md says when to use what.
 //
 // What only reads writes nothing to the store, not even the upkeep that a page of the app
 // does on its way.

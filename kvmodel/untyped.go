@@ -46,6 +46,13 @@ func (u untyped[T, K]) Windows() (all []plug.Window) {
 	return all
 }
 
+func (u untyped[T, K]) Defs() (all []string) {
+	for _, index := range u.shown() {
+		all = append(all, index.Def())
+	}
+	return all
+}
+
 // shown returns the indexes that have windows, as all of this module have.
 func (u untyped[T, K]) shown() (all []plug.Index[T]) {
 	for _, index := range u.indexes {

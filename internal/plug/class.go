@@ -19,6 +19,7 @@ type Class interface {
 	Counters() []string // plain ones
 	Children() []string // lists, each MODEL.INDEX, of records that are deleted with one
 	Windows() []Window  // one for each index
+	Defs() []string     // the definitions of these indexes
 
 	Key(id string) string
 	HistoryKey(id string) string

@@ -1,0 +1,82 @@
+package inspect
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"net/url"
+
+	"github.com/ringtree/ringtree/inspect/internal/face"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// faceHex is how many bytes of a value a page shows.
+const faceHex = 4096
+
+// keyPage shows what a key holds.
+func (h *faceHandler) keyPage(ctx context.Context, query url.Values) (face.Page, error) {
+	key := query.Get("key")
+	p := face.Page{Title: "Key", Lead: key, Command: h.command("key", "--hex", key), Parts: []templPart{h.keyForm(key)}}
+	if key == "" {
+		p.Command = ""
+		return p, faceError{"The key is missing.", kvmodel.ErrInvalid}
+	}
+	if err := kv.CheckKey(key); err != nil {
+		return p, err
+	}
+	it, err := h.in.Key(ctx, key)
+	if err != nil {
+		return p, err
+	}
+	parts := []templPart{itemFacts(&it)}
+	if !it.Exists {
+		p.Parts = append(parts, p.Parts...)
+		return p, faceError{"The store holds nothing under this key.", kvmodel.ErrNotFound}
+	}
+	if it.Damaged != nil {
+		parts = append(parts, face.Notes{Title: "What is wrong", Texts: []face.Text{{Text: it.Damaged.Error(), Wrong: true}}})
+	}
+	p.Parts = append(append(parts, h.itemParts(&it)...), p.Parts...)
+	return p, nil
+}
+
+func itemFacts(it *Item) face.Facts {
+	facts := face.Facts{{Name: "Owner", Value: face.Text{Text: it.Owner}}}
+	if !it.Known {
+		facts = append(facts, face.Fact{Name: "Known", Value: face.Text{Text: "not to this program", Wrong: true}})
+	}
+	if it.Exists {
+		facts = append(facts, face.Fact{Name: "Bytes", Value: face.Text{Text: faceNumber(int64(it.Bytes))}})
+	}
+	return facts
+}
+
+// itemParts show what the item means and its bytes. Of what may hold a private field they
+// show only what a record says of itself.
+func (h *faceHandler) itemParts(it *Item) (parts []templPart) {
+	o := h.in.owner(it.Key)
+	open := o.isOpen()
+	if len(it.Lines) > 0 && (open || o.class == "r" && o.model != nil) {
+		n := face.Notes{Title: "What it means"}
+		for _, line := range it.Lines {
+			n.Texts = append(n.Texts, face.Text{Text: line})
+		}
+		parts = append(parts, n)
+	}
+	if !open {
+		return append(parts, face.Dump{Title: "Bytes", Note: faceHidden})
+	}
+	d := face.Dump{Title: "Bytes", Text: hex.Dump(it.Value[:min(faceHex, len(it.Value))])}
+	if len(it.Value) > faceHex {
+		d.Note = fmt.Sprintf("The first %s of %s bytes.", faceNumber(faceHex), faceNumber(int64(len(it.Value))))
+	}
+	return append(parts, d)
+}
+
+func (h *faceHandler) keyForm(key string) face.Form {
+	return face.Form{
+		Title: "Look at a key", Action: h.at("key", nil), Button: "Show the key",
+		Fields: []face.Input{{Name: "key", Label: "Key", Hint: "As the store has it, without the prefix of a tenant.", Value: key, Required: true}},
+	}
+}

@@ -1,0 +1,65 @@
+package inspect
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// faceHidden stands on a page where a private field would show.
+const faceHidden = "This would show a private field. The page leaves it out; a terminal shows it."
+
+// isHidden reports whether the index w of m is over a private field, so that its places,
+// its keys and what these hold would show it.
+func isHidden(m *model, w plug.Window) bool {
+	if m == nil {
+		return false
+	}
+	i := slices.IndexFunc(m.windows, func(v plug.Window) bool { return v.Name() == w.Name() })
+	words := strings.FieldsFunc(m.Defs()[i], func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
+	return slices.ContainsFunc(m.Private(), func(field string) bool { return slices.Contains(words, field) })
+}
+
+// isOpen reports whether what stands under a key may be shown as it is: what of it this
+// program knows, and knows to hold no private field.
+func (o *owner) isOpen() bool {
+	switch {
+	case o.window != nil:
+		return !isHidden(o.model, o.window)
+	case o.class == "r" || o.class == "h":
+		return o.model != nil && len(o.model.Private()) == 0
+	case o.class == "n" || o.class == "c" || o.class == "format":
+		return true
+	}
+	return o.known && (o.part == "ids" || o.part == "state")
+}
+
+// privateTexts returns the texts of the private fields of a record, as places of an index
+// may hold them.
+func privateTexts(private []string, open []Field) (texts []string) {
+	for _, f := range open {
+		if text, ok := f.Value.(string); ok && text != "" && slices.Contains(private, f.Name) {
+			texts = append(texts, strings.ToLower(kv.JoinText(text)))
+		}
+	}
+	return texts
+}
+
+// hide masks the places of r that show a private field.
+func (r *Record) hide(m *model, secrets []string) {
+	for i := range r.Places {
+		p := &r.Places[i]
+		at := slices.IndexFunc(m.windows, func(w plug.Window) bool { return w.Name() == p.Index })
+		shows := func(secret string) bool { return strings.Contains(strings.ToLower(p.Value), secret) }
+		if !isHidden(m, m.windows[at]) && !slices.ContainsFunc(secrets, shows) {
+			continue
+		}
+		p.Value, p.Bases = Masked, nil
+		for j := range p.Wrong {
+			p.Wrong[j] = "something is wrong here; it would show a private field"
+		}
+	}
+}

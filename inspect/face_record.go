@@ -1,0 +1,150 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/ringtree/ringtree/inspect/internal/face"
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// recordPage shows a record, with each place that it has in an index.
+func (h *faceHandler) recordPage(ctx context.Context, query url.Values) (face.Page, error) {
+	m, err := h.in.model(query.Get("model"))
+	if err != nil {
+		return face.Page{}, err
+	}
+	id := textOfID(query.Get("id"))
+	p := face.Page{
+		Title: m.Name() + " " + id, Trail: []face.Link{{Text: m.Name(), Href: h.modelAt(m.Name())}},
+		Command: h.command("get", m.Name(), id), Parts: []templPart{h.recordForm(m.Name(), id)},
+	}
+	if id == "" {
+		p.Title, p.Trail, p.Command = m.Name(), nil, ""
+		return p, faceError{"The id is missing.", kvmodel.ErrInvalid}
+	}
+	r, err := h.in.masked(ctx, &m, id)
+	if err != nil {
+		return p, err
+	}
+	if r.State == "absent" {
+		return p, faceError{"There is no " + m.Name() + " with the id " + id + ".", kvmodel.ErrNotFound}
+	}
+	parts := []templPart{h.recordFacts(&r)}
+	if r.Err != nil {
+		parts = append(parts, face.Notes{Title: "What is wrong", Texts: []face.Text{{Text: r.Err.Error(), Wrong: true}}})
+	}
+	if r.State == "live" {
+		parts = append(parts, fieldTable(&r), h.placeTable(&m, &r))
+	}
+	p.Parts = append(parts, p.Parts...)
+	return p, nil
+}
+
+// textOfID returns the text of an id that someone may have typed as it is.
+func textOfID(id string) string {
+	if id == "" || strings.ContainsAny(id, "%:") {
+		return id
+	}
+	return kv.JoinText(id)
+}
+
+// masked is Get for a page: neither fields nor places show what is private.
+func (in *Inspector) masked(ctx context.Context, m *model, id string) (Record, error) {
+	r, err := in.Get(ctx, m.Name(), id, true)
+	r.hide(m, privateTexts(m.Private(), r.Fields))
+	for i := range r.Fields {
+		for _, private := range m.Private() {
+			if r.Fields[i].Name == private {
+				r.Fields[i].Value = Masked
+			}
+		}
+	}
+	return r, err
+}
+
+func (h *faceHandler) recordFacts(r *Record) face.Facts {
+	facts := face.Facts{
+		{Name: "State", Value: face.Text{Text: r.State, Wrong: r.State != "live"}},
+		{Name: "Rev", Value: face.Text{Text: fmt.Sprint(r.Rev)}},
+		{Name: "Version", Value: face.Text{Text: fmt.Sprint(r.Version)}},
+		{Name: "Bytes", Value: face.Text{Text: faceNumber(int64(r.Bytes))}},
+		{Name: "Expires", Value: face.Text{Text: faceTime(r.Expires)}},
+		{Name: "Key", Value: face.Text{Text: r.Key, Href: h.keyAt(r.Key), Code: true}},
+	}
+	if r.History > 0 {
+		facts = append(facts, face.Fact{Name: "History", Value: face.Text{Text: faceSize(int64(r.History))}})
+	}
+	return facts
+}
+
+// fieldTable shows the fields of r and its counters.
+func fieldTable(r *Record) templPart {
+	t := face.Table{
+		Title: "Fields", Caption: "Fields by their stored names, then counters. Private ones are shown as " + Masked + ".",
+		Columns: face.Columns("Field", "Value"), Empty: "It has none.",
+	}
+	for _, f := range r.Fields {
+		t.Rows = append(t.Rows, []face.Cell{faceText(f.Name), faceText(f.Text())})
+	}
+	for _, f := range r.Counters {
+		t.Rows = append(t.Rows, []face.Cell{faceText(f.Name + " (a counter)"), faceText(f.Text())})
+	}
+	return t
+}
+
+// placeTable shows where r stands in the indexes of its model.
+func (h *faceHandler) placeTable(m *model, r *Record) templPart {
+	t := face.Table{
+		Title: "Places", Caption: "Where the record stands in each index, and whether it is right there",
+		Columns: face.Columns("Index", "Place", "Keys", "Is it right?"), Empty: "It stands in no index.",
+	}
+	for i := range r.Places {
+		p := &r.Places[i]
+		full := r.Model + "." + p.Index
+		place := face.Text{Text: p.Value, Code: true}
+		if p.Value != Masked {
+			place.Href = h.indexAt(full, p.Value)
+		}
+		t.Rows = append(t.Rows, []face.Cell{{{Text: p.Index, Href: h.indexAt(full, "")}}, {place}, h.keysOf(m, p), p.right()})
+	}
+	return t
+}
+
+// keysOf returns the keys under which a place begins.
+func (h *faceHandler) keysOf(m *model, p *Place) (cell face.Cell) {
+	for _, w := range m.windows {
+		if w.Name() != p.Index {
+			continue
+		}
+		for _, base := range p.Bases {
+			key := firstKey(w, base)
+			cell = append(cell, face.Text{Text: key, Href: h.keyAt(key), Code: true})
+		}
+	}
+	return cell
+}
+
+// firstKey returns the key by which what has that base is found.
+func firstKey(w plug.Window, base string) string {
+	for _, more := range []string{"", "#0"} {
+		if b, first := w.Base(base + more); first && b == base {
+			return base + more
+		}
+	}
+	return base
+}
+
+func (p *Place) right() (cell face.Cell) {
+	if len(p.Wrong) == 0 {
+		return faceText("ok")
+	}
+	for _, text := range p.Wrong {
+		cell = append(cell, face.Text{Text: text, Wrong: true})
+	}
+	return cell
+}

@@ -1,0 +1,135 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/ringtree/ringtree/inspect/internal/face"
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// statusPage shows how the database is.
+func (h *faceHandler) statusPage(ctx context.Context, _ url.Values) (face.Page, error) {
+	p := face.Page{Title: faceHome, Command: h.command("status")}
+	st, err := h.in.Status(ctx)
+	if err != nil {
+		return p, err
+	}
+	p.Lead = "All is well."
+	if n := len(st.Warnings); n > 0 {
+		p.Lead = faceCount(n, "warning.", "warnings.")
+		p.Parts = append(p.Parts, h.warnings(st))
+	}
+	p.Parts = append(p.Parts, h.models(st.Models), writersTable(st.Writers))
+	if len(h.in.alone) > 0 {
+		p.Parts = append(p.Parts, h.alone())
+	}
+	p.Parts = append(p.Parts, processTable(st.Stats), h.keyForm(""))
+	return p, nil
+}
+
+func (h *faceHandler) warnings(st Status) templPart {
+	n := face.Notes{Title: "Warnings"}
+	for _, text := range st.Warnings {
+		n.Texts = append(n.Texts, face.Text{Text: text, Wrong: true})
+	}
+	if st.Next != "" {
+		n.Texts = append(n.Texts, face.Text{Text: "Next: " + h.command(strings.Fields(st.Next)...)})
+	}
+	return n
+}
+
+func (h *faceHandler) models(all []ModelStatus) templPart {
+	t := face.Table{
+		Title: "Models", Caption: "Numbers with a ~ are about right: ids of deleted records count, and bytes are those of a sample.",
+		Columns: face.Columns("Model", "#Records", "#Bytes", "Version", "Indexes"), Empty: "This program has no models.",
+	}
+	for _, m := range all {
+		t.Rows = append(t.Rows, []face.Cell{
+			{{Text: m.Name, Href: h.modelAt(m.Name)}}, faceText("~" + faceNumber(m.IDs)), faceText("~" + faceSize(m.Bytes)),
+			faceText(m.versions()), h.indexesOf(m),
+		})
+	}
+	return t
+}
+
+// versions returns which versions of the model its records have.
+func (m *ModelStatus) versions() string {
+	if m.Older == 0 {
+		return fmt.Sprint(m.Version)
+	}
+	return fmt.Sprintf("%d (%d %% of an earlier one)", m.Version, m.Older)
+}
+
+func (h *faceHandler) indexesOf(m ModelStatus) (cell face.Cell) {
+	for _, i := range m.Indexes {
+		cell = append(cell, h.indexText(m.Name, i, i.Name+" "+i.state()))
+	}
+	return cell
+}
+
+// indexText returns text with a link to the index, unless the program does not have it.
+func (h *faceHandler) indexText(model string, i IndexStatus, text string) face.Text {
+	shown := face.Text{Text: text, Wrong: i.State != "built"}
+	if i.Kind != "" {
+		shown.Href = h.indexAt(model+"."+i.Name, "")
+	}
+	return shown
+}
+
+// state returns how the index is, in words.
+func (i *IndexStatus) state() string {
+	if i.State == "unknown" {
+		return "unknown to this program"
+	}
+	return strings.TrimSpace(i.State + " " + i.Far)
+}
+
+func (h *faceHandler) alone() templPart {
+	t := face.Table{Title: "Without a model", Caption: "What belongs to no model", Columns: face.Columns("Name", "Kind")}
+	for _, w := range h.in.alone {
+		t.Rows = append(t.Rows, []face.Cell{{{Text: w.Name(), Href: h.indexAt(w.Name(), "")}}, faceText(w.Kind())})
+	}
+	return t
+}
+
+func writersTable(all []kvmodel.Writer) templPart {
+	t := face.Table{
+		Title: "Processes", Caption: "Processes that write, or that died before they were done",
+		Columns: face.Columns("Process", "#Lines", "Handlers of", "Other indexes of"),
+		Empty:   "No process has a journal: none has written yet, or one has the store alone.",
+	}
+	for _, w := range all {
+		name := w.Process
+		if w.Own {
+			name += " (this one)"
+		}
+		row := []face.Cell{faceText(name), faceText(faceNumber(int64(w.Lines))), faceText(strings.Join(w.Handles, ", ")), {{Text: strings.Join(w.Other, ", "), Wrong: true}}}
+		if w.Damaged != nil {
+			row[0] = append(row[0], face.Text{Text: w.Damaged.Error(), Wrong: true})
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}
+
+// processTable shows what this process is doing.
+func processTable(s kvmodel.Stats) templPart {
+	t := face.Table{Title: "This process", Caption: "What this process is doing", Columns: face.Columns("What", "#How many")}
+	for _, row := range []struct {
+		what string
+		n    int
+	}{
+		{"changes that are not known to be complete", s.Lines},
+		{"works after their replies", s.Background},
+		{"works that failed and will be tried again", s.Waiting},
+		{"failures of such works", s.Failed},
+		{"changes that lost a race and started over", s.Retries},
+		{"derived counts in doubt", s.InDoubt},
+	} {
+		t.Rows = append(t.Rows, []face.Cell{faceText(row.what), faceText(faceNumber(int64(row.n)))})
+	}
+	return t
+}
