@@ -108,11 +108,19 @@ func (h *faceHandler) placeTable(m *model, r *Record) templPart {
 		full := r.Model + "." + p.Index
 		place := face.Text{Text: p.Value, Code: true}
 		if p.Value != Masked {
-			place.Href = h.indexAt(full, p.Value)
+			place.Href = h.indexAt(full, p.value())
 		}
 		t.Rows = append(t.Rows, []face.Cell{{{Text: p.Index, Href: h.indexAt(full, "")}}, {place}, h.keysOf(m, p), p.right()})
 	}
 	return t
+}
+
+// value returns the value in a place, which may go on with a stamp or a score.
+func (p *Place) value() string {
+	if i := strings.IndexAny(p.Value, "#@"); i >= 0 {
+		return p.Value[:i]
+	}
+	return p.Value
 }
 
 // keysOf returns the keys under which a place begins.
@@ -131,7 +139,7 @@ func (h *faceHandler) keysOf(m *model, p *Place) (cell face.Cell) {
 
 // firstKey returns the key by which what has that base is found.
 func firstKey(w plug.Window, base string) string {
-	for _, more := range []string{"", "#0"} {
+	for _, more := range []string{"", "#0", "#n", "#0#n", ":meta"} {
 		if b, first := w.Base(base + more); first && b == base {
 			return base + more
 		}
