@@ -97,7 +97,16 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 		return err
 	}
 	fmt.Fprintf(out, "example-app: on http://%s/ with a %s store; stop it with Ctrl-C\n", listener.Addr(), kind)
-	if err := serve(ctx, listener, site, site.Close); err != nil {
+	handler := http.Handler(site)
+	if set.inspect {
+		door, err := newDoor(db, set.secure)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "example-app: look into its database, once, at http://%s%s\n", listener.Addr(), door.address())
+		handler = door.beside(site)
+	}
+	if err := serve(ctx, listener, handler, site.Close); err != nil {
 		return err
 	}
 	fmt.Fprintln(out, "example-app: stopped")

@@ -254,7 +254,7 @@ func TestRun_HelpListsTheFlags(t *testing.T) {
 	if err := run(t.Context(), []string{"-h"}, &out); !errors.Is(err, flag.ErrHelp) {
 		t.Errorf("want flag.ErrHelp, got %v", err)
 	}
-	for _, want := range []string{"-addr HOST:PORT", "-data DIR", "-store URL", "-demo N", "-tenant NAME", "-secure", "-log LEVEL", "example-app load", keyVariable} {
+	for _, want := range []string{"-addr HOST:PORT", "-data DIR", "-store URL", "-demo N", "-tenant NAME", "-secure", "-inspect", "-log LEVEL", "example-app load", keyVariable} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("want %q in the help, got:\n%s", want, out.String())
 		}
