@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 
+	"github.com/ringtree/ringtree/inspect/internal/console"
 	"github.com/ringtree/ringtree/inspect/internal/face"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -47,7 +48,7 @@ func itemFacts(it *Item) face.Facts {
 		facts = append(facts, face.Fact{Name: "Known", Value: face.Text{Text: "not to this program", Wrong: true}})
 	}
 	if it.Exists {
-		facts = append(facts, face.Fact{Name: "Bytes", Value: face.Text{Text: faceNumber(int64(it.Bytes))}})
+		facts = append(facts, face.Fact{Name: "Bytes", Value: face.Text{Text: console.Number(int64(it.Bytes))}})
 	}
 	return facts
 }
@@ -69,7 +70,7 @@ func (h *faceHandler) itemParts(it *Item) (parts []templPart) {
 	}
 	d := face.Dump{Title: "Bytes", Text: hex.Dump(it.Value[:min(faceHex, len(it.Value))])}
 	if len(it.Value) > faceHex {
-		d.Note = fmt.Sprintf("The first %s of %s bytes.", faceNumber(faceHex), faceNumber(int64(len(it.Value))))
+		d.Note = fmt.Sprintf("The first %s of %s bytes.", console.Number(faceHex), console.Number(int64(len(it.Value))))
 	}
 	return append(parts, d)
 }

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/ringtree/ringtree/inspect/internal/console"
 	"github.com/ringtree/ringtree/inspect/internal/face"
 )
 
@@ -28,8 +29,8 @@ func (h *faceHandler) modelPage(ctx context.Context, query url.Values) (face.Pag
 
 func modelFacts(m model, ms ModelStatus) face.Facts {
 	facts := face.Facts{
-		{Name: "Records", Value: face.Text{Text: "~" + faceNumber(ms.IDs)}},
-		{Name: "Bytes", Value: face.Text{Text: "~" + faceSize(ms.Bytes)}},
+		{Name: "Records", Value: face.Text{Text: "~" + console.Number(ms.IDs)}},
+		{Name: "Bytes", Value: face.Text{Text: "~" + console.Size(ms.Bytes)}},
 		{Name: "Version", Value: face.Text{Text: ms.versions()}},
 	}
 	for _, more := range []struct {

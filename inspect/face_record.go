@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/ringtree/ringtree/inspect/internal/console"
 	"github.com/ringtree/ringtree/inspect/internal/face"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
@@ -72,12 +73,12 @@ func (h *faceHandler) recordFacts(r *Record) face.Facts {
 		{Name: "State", Value: face.Text{Text: r.State, Wrong: r.State != "live"}},
 		{Name: "Rev", Value: face.Text{Text: fmt.Sprint(r.Rev)}},
 		{Name: "Version", Value: face.Text{Text: fmt.Sprint(r.Version)}},
-		{Name: "Bytes", Value: face.Text{Text: faceNumber(int64(r.Bytes))}},
+		{Name: "Bytes", Value: face.Text{Text: console.Number(int64(r.Bytes))}},
 		{Name: "Expires", Value: face.Text{Text: faceTime(r.Expires)}},
 		{Name: "Key", Value: face.Text{Text: r.Key, Href: h.keyAt(r.Key), Code: true}},
 	}
 	if r.History > 0 {
-		facts = append(facts, face.Fact{Name: "History", Value: face.Text{Text: faceSize(int64(r.History))}})
+		facts = append(facts, face.Fact{Name: "History", Value: face.Text{Text: console.Size(int64(r.History))}})
 	}
 	return facts
 }

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/ringtree/ringtree/inspect/internal/console"
 	"github.com/ringtree/ringtree/inspect/internal/face"
 	"github.com/ringtree/ringtree/kvmodel"
 )
@@ -19,7 +20,7 @@ func (h *faceHandler) statusPage(ctx context.Context, _ url.Values) (face.Page, 
 	}
 	p.Lead = "All is well."
 	if n := len(st.Warnings); n > 0 {
-		p.Lead = faceCount(n, "warning.", "warnings.")
+		p.Lead = console.Some(n, "warning.", "warnings.")
 		p.Parts = append(p.Parts, h.warnings(st))
 	}
 	p.Parts = append(p.Parts, h.models(st.Models), writersTable(st.Writers))
@@ -48,7 +49,7 @@ func (h *faceHandler) models(all []ModelStatus) templPart {
 	}
 	for _, m := range all {
 		t.Rows = append(t.Rows, []face.Cell{
-			{{Text: m.Name, Href: h.modelAt(m.Name)}}, faceText("~" + faceNumber(m.IDs)), faceText("~" + faceSize(m.Bytes)),
+			{{Text: m.Name, Href: h.modelAt(m.Name)}}, faceText("~" + console.Number(m.IDs)), faceText("~" + console.Size(m.Bytes)),
 			faceText(m.versions()), h.indexesOf(m),
 		})
 	}
@@ -106,7 +107,7 @@ func writersTable(all []kvmodel.Writer) templPart {
 		if w.Own {
 			name += " (this one)"
 		}
-		row := []face.Cell{faceText(name), faceText(faceNumber(int64(w.Lines))), faceText(strings.Join(w.Handles, ", ")), {{Text: strings.Join(w.Other, ", "), Wrong: true}}}
+		row := []face.Cell{faceText(name), faceText(console.Number(int64(w.Lines))), faceText(strings.Join(w.Handles, ", ")), {{Text: strings.Join(w.Other, ", "), Wrong: true}}}
 		if w.Damaged != nil {
 			row[0] = append(row[0], face.Text{Text: w.Damaged.Error(), Wrong: true})
 		}
@@ -129,7 +130,7 @@ func processTable(s kvmodel.Stats) templPart {
 		{"changes that lost a race and started over", s.Retries},
 		{"derived counts in doubt", s.InDoubt},
 	} {
-		t.Rows = append(t.Rows, []face.Cell{faceText(row.what), faceText(faceNumber(int64(row.n)))})
+		t.Rows = append(t.Rows, []face.Cell{faceText(row.what), faceText(console.Number(int64(row.n)))})
 	}
 	return t
 }

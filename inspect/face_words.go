@@ -1,12 +1,11 @@
 package inspect
 
 import (
-	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/a-h/templ"
 
+	"github.com/ringtree/ringtree/inspect/internal/console"
 	"github.com/ringtree/ringtree/inspect/internal/face"
 	"github.com/ringtree/ringtree/kvmodel"
 )
@@ -19,38 +18,7 @@ const faceHome = "Status"
 
 // faceCost returns the cells that show a cost.
 func faceCost(c kvmodel.Cost) []string {
-	return []string{faceCount(c.Trips, "trip", "trips"), faceCount(c.Keys, "key", "keys"), faceSize(int64(c.Read))}
-}
-
-// faceNumber returns n with its digits in groups of three.
-func faceNumber(n int64) string {
-	text := strconv.FormatInt(n, 10)
-	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
-}
-
-func faceCount(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return faceNumber(int64(n)) + " " + many
-}
-
-// faceSize returns a number of bytes in units that people read.
-func faceSize(n int64) string {
-	size, units := float64(n), []string{"kB", "MB", "GB", "TB"}
-	if n < 1000 {
-		return faceNumber(n) + " B"
-	}
-	unit := ""
-	for _, unit = range units {
-		if size /= 1000; size < 999.5 {
-			break
-		}
-	}
-	return fmt.Sprintf("%.3g %s", size, unit)
+	return []string{console.Some(c.Trips, "trip", "trips"), console.Some(c.Keys, "key", "keys"), console.Size(int64(c.Read))}
 }
 
 func faceTime(t time.Time) string {
