@@ -1,0 +1,30 @@
+package inspect
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// command is a call of the command in a text.
+var command = regexp.MustCompile("(?m)(?:^    \\$ |^    |`)db ([a-z-][^`\n]*)")
+
+func TestDocs_EveryCommandOfOperationsIsOne(t *testing.T) {
+	text, err := os.ReadFile("../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := command.FindAllStringSubmatch(string(text), -1)
+	if len(calls) < 40 {
+		t.Fatalf("only %d commands were found", len(calls))
+	}
+	for _, call := range calls {
+		args := slices.DeleteFunc(strings.Fields(call[1]), func(arg string) bool { return arg == "VERB" || arg == "lists" })
+		c := newCall(Config{Name: "db", Args: args})
+		if err := c.parse(); err != nil {
+			t.Errorf("db %s: %v", call[1], err)
+		}
+	}
+}
