@@ -17,10 +17,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
 )
 
-// backer is a store that can write what it holds.
-type backer interface {
-	Backup(ctx context.Context, w io.Writer) error
-}
+// backer is a power of a store: it writes what the store holds.
+type backer func(ctx context.Context, w io.Writer) error
 
 // backup writes what the store holds to a file.
 func backup(ctx context.Context, c *call) error {
@@ -28,12 +26,12 @@ func backup(ctx context.Context, c *call) error {
 	if err := c.openStore(ctx); err != nil {
 		return err
 	}
-	s, ok := c.store.(backer)
-	if !ok {
+	write := kv.PowersOf(c.store).Backup
+	if write == nil {
 		return fmt.Errorf("%w: %s is in no file of its own; its engine has backups of its own", errRefused, shownURL(c.url()))
 	}
 	if to == "-" {
-		return s.Backup(ctx, c.counted(c))
+		return write(ctx, c.counted(c))
 	}
 	if err := absent(to); err != nil {
 		return err
@@ -42,7 +40,7 @@ func backup(ctx context.Context, c *call) error {
 		c.Say("dry run: %s would be written to %s", shownURL(c.url()), to)
 		return nil
 	}
-	return c.backupTo(ctx, s, to)
+	return c.backupTo(ctx, write, to)
 }
 
 // absent returns an error if there is a file at path.
@@ -55,13 +53,13 @@ func absent(path string) error {
 
 // backupTo writes a backup beside the file first, so that under its name there is a whole
 // one or none.
-func (c *call) backupTo(ctx context.Context, s backer, to string) error {
+func (c *call) backupTo(ctx context.Context, write backer, to string) error {
 	file, err := os.CreateTemp(filepath.Dir(to), filepath.Base(to)+".*.part")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(file.Name())
-	err = s.Backup(ctx, c.counted(file))
+	err = write(ctx, c.counted(file))
 	err = cmp.Or(err, file.Sync())
 	if err = cmp.Or(err, file.Close()); err != nil {
 		return err

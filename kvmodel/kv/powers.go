@@ -2,6 +2,7 @@ package kv
 
 import (
 	"context"
+	"io"
 	"time"
 )
 
@@ -59,6 +60,13 @@ type Powers struct {
 
 	// Disk, if not nil, says what a store in a file of its own is doing.
 	Disk func() Disk
+
+	// Backup, if not nil, writes all there is to w, of every tenant, while reads and
+	// writes go on.
+	Backup func(ctx context.Context, w io.Writer) error
+
+	// Prefix is what begins every key beneath a store of [Prefix]; "": nothing does.
+	Prefix string
 
 	// Losses, if not nil, is what the store knows of servers that have lost
 	// their memory.

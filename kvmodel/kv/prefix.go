@@ -24,6 +24,7 @@ type prefixed struct {
 
 func (p *prefixed) Powers() Powers {
 	powers := PowersOf(p.Store).through(func(s Store) Store { return &prefixed{s, p.prefix} })
+	powers.Prefix += p.prefix
 	if keys := powers.Keys; keys != nil {
 		powers.Keys = func(ctx context.Context, begin string, f func([]string) error) error {
 			return keys(ctx, p.prefix+begin, func(found []string) error {

@@ -190,6 +190,13 @@ func TestPrefix_KeepsTenantsApart(t *testing.T) {
 	r.holds(t, "a%20b:b:k", "a b")
 }
 
+func TestPrefix_PowersSayWhatKeysBeginWith(t *testing.T) {
+	s := tenant(t, kv.Trace(tenant(t, newRig(), "a b"), func(context.Context, kv.Trip) {}), "c")
+	if got := kv.PowersOf(s).Prefix; got != "a%20b:c:" {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestPrefix_RefusesTenantsThatAreEmptyOrLong(t *testing.T) {
 	for name, want := range map[string]string{
 		"":                      `tenant "": bad key: 1 to 40 bytes when escaped`,
