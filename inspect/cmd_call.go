@@ -37,6 +37,8 @@ type call struct {
 
 	store kv.Store    // once it is open
 	db    *kvmodel.DB // the one open now
+
+	served *kvmodel.DB // that of this process, which stays open; nil: the verb opens its own
 }
 
 // errNotOpen says that a store cannot be opened though its URL is right.
@@ -65,6 +67,10 @@ func (c *call) open(ctx context.Context, opts ...kvmodel.Option) (*Inspector, er
 	if err := c.openStore(ctx); err != nil {
 		return nil, err
 	}
+	if c.served != nil {
+		c.db = c.served
+		return New(c.db), c.ask(ctx)
+	}
 	log := slog.New(slog.NewTextHandler(c.Errors(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	opts = append([]kvmodel.Option{kvmodel.Log(log)}, opts...)
 	if c.tenant != "" {
@@ -82,6 +88,10 @@ func (c *call) open(ctx context.Context, opts ...kvmodel.Option) (*Inspector, er
 // openStore opens the store, unless it is open.
 func (c *call) openStore(ctx context.Context) error {
 	if c.store != nil {
+		return nil
+	}
+	if c.served != nil {
+		c.store = stays{c.served.Store()}
 		return nil
 	}
 	url := c.url()
@@ -125,7 +135,7 @@ func openURL(ctx context.Context, url string) (kv.Store, error) {
 	case err == nil:
 		return s, nil
 	case inFile && strings.Contains(err.Error(), "open in another process"):
-		return nil, fmt.Errorf("%w: %w; end that process, or look at a copy of what it ships: bolt:COPY?follow=DIR", errNotOpen, err)
+		return nil, fmt.Errorf("%w: %w; end that process, or have it call inspect.Serve, or look at a copy of what it ships: bolt:COPY?follow=DIR", errNotOpen, err)
 	case inFile:
 		return nil, fmt.Errorf("%w: %w", errNotOpen, err)
 	case errors.Is(err, kv.ErrUnavailable):
@@ -174,7 +184,7 @@ func (c *call) close(ctx context.Context) error {
 }
 
 func (c *call) closeDB(ctx context.Context) error {
-	if c.db == nil {
+	if c.db == nil || c.db == c.served {
 		return nil
 	}
 	limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), closing)

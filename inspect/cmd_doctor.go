@@ -45,6 +45,9 @@ func doctor(ctx context.Context, c *call) error {
 // readerLogging is reader. What the store logs while it is opened goes to the buffer: that is
 // where backends say which settings of their servers will hurt.
 func (c *call) readerLogging(ctx context.Context, to *bytes.Buffer) (*Inspector, error) {
+	if c.served != nil {
+		return c.reader(ctx) // The log is the app's.
+	}
 	before := slog.Default()
 	slog.SetDefault(slog.New(slog.NewTextHandler(to, &slog.HandlerOptions{ReplaceAttr: withoutTime})))
 	defer slog.SetDefault(before)

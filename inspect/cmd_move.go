@@ -196,7 +196,7 @@ func diff(ctx context.Context, c *call) (err error) {
 	p := c.progress()
 	pace := Pace{Rate: c.rate, Progress: p.step}
 	var d Differences
-	if _, failed := os.Stat(c.args[0]); failed == nil || !strings.Contains(c.args[0], ":") {
+	if isFile(c.args[0]) {
 		file, err := c.opened(c.args[0])
 		if err != nil {
 			return err
@@ -214,6 +214,12 @@ func diff(ctx context.Context, c *call) (err error) {
 	}
 	d, err = in.Diff(ctx, with, pace)
 	return c.differences(ctx, p, d, err)
+}
+
+// isFile reports whether arg, which may be a URL, is a file.
+func isFile(arg string) bool {
+	_, err := os.Stat(arg)
+	return err == nil || !strings.Contains(arg, ":")
 }
 
 func (c *call) differences(ctx context.Context, p *progress, d Differences, err error) error {

@@ -56,12 +56,26 @@ const (
 // well, 1 if something is wrong or not there, 2 if the call is wrong, 3 if the store cannot be
 // reached, 4 if the verb was stopped and can go on, and 5 if it was refused. When ctx ends,
 // the verb is stopped.
+//
+// If the store is a file that an app has open which calls [Serve], the verb runs in the app.
 func Run(ctx context.Context, config Config) int {
 	c := newCall(config)
-	err := c.parse()
-	if err == nil {
-		err = c.verb.run(ctx, c)
+	if err := c.parse(); err != nil {
+		return c.end(ctx, err)
 	}
+	app, err := c.app(ctx)
+	switch {
+	case err != nil:
+		return c.end(ctx, err)
+	case app != nil:
+		return c.relay(ctx, app)
+	}
+	return c.carryOut(ctx)
+}
+
+// carryOut runs the verb in this process, and returns the exit code.
+func (c *call) carryOut(ctx context.Context) int {
+	err := c.verb.run(ctx, c)
 	c.Done()
 	err = cmp.Or(err, c.close(ctx))
 	if err == nil {

@@ -16,8 +16,9 @@ import (
 
 // Console is where a verb reads and writes. It may be used by several goroutines.
 type Console struct {
-	Asks bool // someone sits at the input
-	Live bool // a line of the errors can be written again
+	Asks   bool // someone sits at the input
+	Live   bool // a line of the errors can be written again
+	Clears bool // the output is a screen, which can be cleared
 
 	in *bufio.Reader
 
@@ -31,7 +32,7 @@ type Console struct {
 
 // New returns a console over the three. What is a terminal it finds out.
 func New(in io.Reader, out, err io.Writer) *Console {
-	return &Console{Asks: IsTerminal(in), Live: IsTerminal(err), in: bufio.NewReader(in), out: out, err: err, last: time.Now()}
+	return &Console{Asks: IsTerminal(in), Live: IsTerminal(err), Clears: IsTerminal(out), in: bufio.NewReader(in), out: out, err: err, last: time.Now()}
 }
 
 // IsTerminal reports whether f is a file that is a terminal.
@@ -153,7 +154,7 @@ func (c *Console) Ask(ctx context.Context, question string) bool {
 	answer := make(chan string, 1)
 	go func() {
 		line, err := c.in.ReadString('\n')
-		if err != nil {
+		if err != nil && ctx.Err() == nil {
 			c.Note("")
 		}
 		answer <- line
@@ -170,7 +171,7 @@ func (c *Console) Ask(ctx context.Context, question string) bool {
 
 // Again clears a terminal, for what is written again and again.
 func (c *Console) Again() {
-	if IsTerminal(c.out) {
+	if c.Clears {
 		fmt.Fprint(c, "\x1b[H\x1b[2J")
 		return
 	}

@@ -1,0 +1,258 @@
+package inspect
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Serve lets the command work while the app runs that has the file of an embedded store at
+// path: on a socket beside the file, PATH.sock, it takes calls of the command, and carries them
+// out on db. Only the user whose process this is can connect. db has all its models by now.
+//
+// It serves until ctx ends or stop is called, which ends the calls under way and waits for
+// them; so call stop before db is closed. A socket that a dead process has left behind is
+// replaced. It is an error if another process serves there.
+func Serve(ctx context.Context, db *kvmodel.DB, path string) (stop func() error, err error) {
+	at := socketOf(path)
+	if err := vacant(at); err != nil {
+		return nil, fmt.Errorf("inspect: serve %s: %w", path, err)
+	}
+	s := &server{db: db, socket: at}
+	if err := s.listen(); err != nil {
+		return nil, fmt.Errorf("inspect: serve %s: %w", path, err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	s.calls.Go(func() { s.accept(ctx) })
+	end := sync.OnceValue(func() error {
+		cancel()
+		err := s.leave()
+		s.calls.Wait()
+		return err
+	})
+	context.AfterFunc(ctx, func() { _ = end() }) // stop returns the error.
+	return end, nil
+}
+
+// vacant returns an error if something else is at the place of a socket than one that was left
+// behind.
+func vacant(at string) error {
+	info, err := os.Lstat(at)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if info.Mode()&os.ModeSocket == 0 {
+		return fmt.Errorf("%s is there, and is no socket", at)
+	}
+	conn, err := net.DialTimeout("unix", at, reach)
+	switch {
+	case err == nil:
+		return errors.Join(fmt.Errorf("another process serves on %s", at), conn.Close())
+	case errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, os.ErrNotExist):
+		return nil
+	}
+	return err
+}
+
+// server is an app that carries out calls.
+type server struct {
+	db       *kvmodel.DB
+	socket   string
+	made     os.FileInfo
+	listener *net.UnixListener
+	calls    sync.WaitGroup
+}
+
+// listen makes the socket. It is made in a folder that no one else can enter, and gets its
+// mode before its place. To change the umask would be to change it for the whole app.
+func (s *server) listen() (err error) {
+	dir, err := os.MkdirTemp(filepath.Dir(s.socket), ".sock") // with mode 0700
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	inside := filepath.Join(dir, "s")
+	if err := errors.Join(fits(s.socket), fits(inside)); err != nil {
+		return err
+	}
+	s.listener, err = net.ListenUnix("unix", &net.UnixAddr{Name: inside, Net: "unix"})
+	if err != nil {
+		return err
+	}
+	s.listener.SetUnlinkOnClose(false)
+	if err := s.place(inside); err != nil {
+		return errors.Join(err, s.listener.Close())
+	}
+	return nil
+}
+
+// place puts the socket that was made inside a folder where it belongs.
+func (s *server) place(inside string) (err error) {
+	if err := os.Chmod(inside, 0o600); err != nil {
+		return err
+	}
+	if s.made, err = os.Lstat(inside); err != nil {
+		return err
+	}
+	return os.Rename(inside, s.socket)
+}
+
+// leave removes the socket, if it is still the one that was made, and takes no more calls.
+func (s *server) leave() (err error) {
+	if info, failed := os.Lstat(s.socket); failed == nil && os.SameFile(info, s.made) {
+		err = os.Remove(s.socket)
+	}
+	return errors.Join(err, s.listener.Close())
+}
+
+// breath is how long accept waits when a connection could not be taken, such as for want of
+// file descriptors.
+const breath = 100 * time.Millisecond
+
+func (s *server) accept(ctx context.Context) {
+	for ctx.Err() == nil {
+		conn, err := s.listener.AcceptUnix()
+		if err != nil {
+			kv.Sleep(ctx, breath)
+			continue
+		}
+		s.calls.Go(func() { s.serve(ctx, conn) })
+	}
+}
+
+// serve carries out the call of a connection.
+func (s *server) serve(ctx context.Context, conn *net.UnixConn) {
+	defer conn.Close()
+	_ = conn.SetReadDeadline(time.Now().Add(reach))
+	hears := json.NewDecoder(conn)
+	var r request
+	if err := hears.Decode(&r); err != nil {
+		return
+	}
+	_ = conn.SetReadDeadline(time.Time{})
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	context.AfterFunc(ctx, func() { _ = conn.SetWriteDeadline(time.Now().Add(reach)) })
+	caller := &caller{says: json.NewEncoder(conn), inputs: make(chan input, 1)}
+	err := caller.send(frame{V: protocol, Release: release()})
+	if err != nil || r.V != protocol {
+		return
+	}
+	go caller.hear(ctx, cancel, hears)
+	code := s.run(ctx, r, caller)
+	_ = caller.send(frame{Exit: &code})
+}
+
+// run runs the verb, and returns the exit code. A verb that panics does not end the app.
+func (s *server) run(ctx context.Context, r request, from *caller) (code int) {
+	c := newCall(Config{Name: r.Name, Args: r.Args, Stdin: from, Stdout: toOutput{from}, Stderr: toErrors{from}})
+	c.Asks, c.Live, c.Clears = r.Terminal, r.Live, r.Clears
+	c.storeURL, c.served = r.Store, s.db
+	defer func() {
+		if p := recover(); p != nil {
+			c.Note("%s: panic: %v\n%s", c.Name, p, debug.Stack())
+			code = exitDiffers
+		}
+	}()
+	err := c.parse()
+	if err == nil {
+		err = c.servable()
+	}
+	if err != nil {
+		return c.end(ctx, err)
+	}
+	return c.carryOut(ctx)
+}
+
+// servable returns an error if the app cannot carry the call out.
+func (c *call) servable() error {
+	has, wants := kv.PowersOf(c.served.Store()).Prefix, ""
+	if c.tenant != "" {
+		wants = kv.JoinText(c.tenant) + ":"
+	}
+	switch {
+	case c.verb.bare:
+		return fmt.Errorf("%w: %s needs no app", errCall, c.verb.name)
+	case has == "" && wants != "":
+		return fmt.Errorf("%w: the app is that of no tenant, so leave out --tenant", errCall)
+	case has != wants:
+		return fmt.Errorf("%w: the app has the keys of the tenant %s alone; --tenant names one", errCall, strings.TrimSuffix(has, ":"))
+	case strings.Contains(c.verb.args, "URL") && !c.verb.takesFile(c.args[0]):
+		return fmt.Errorf("%w: an app opens no second store; export to a file, and take that with --store %s", errRefused, quoted(shownURL(c.args[0])))
+	}
+	return nil
+}
+
+// caller is the command whose call is carried out. It is the verb's input.
+type caller struct {
+	mu   sync.Mutex
+	says *json.Encoder
+
+	inputs chan input // closed when no more comes
+	rest   []byte     // of the last one
+}
+
+// send sends f.
+func (c *caller) send(f frame) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.says.Encode(f)
+}
+
+// hear takes input until the command says no more, and stops the verb then.
+func (c *caller) hear(ctx context.Context, stop func(), hears *json.Decoder) {
+	defer close(c.inputs)
+	defer stop()
+	for {
+		var i input
+		if err := hears.Decode(&i); err != nil {
+			return
+		}
+		select {
+		case c.inputs <- i:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Read asks the command for input.
+func (c *caller) Read(p []byte) (int, error) {
+	for len(c.rest) == 0 {
+		if err := c.send(frame{Read: len(p)}); err != nil {
+			return 0, err
+		}
+		i, ok := <-c.inputs
+		c.rest = i.In
+		if len(c.rest) == 0 && (!ok || i.End) {
+			return 0, io.EOF
+		}
+	}
+	n := copy(p, c.rest)
+	c.rest = c.rest[n:]
+	return n, nil
+}
+
+type (
+	toOutput struct{ *caller }
+	toErrors struct{ *caller }
+)
+
+func (to toOutput) Write(p []byte) (int, error) { return len(p), to.send(frame{Out: p}) }
+func (to toErrors) Write(p []byte) (int, error) { return len(p), to.send(frame{Err: p}) }

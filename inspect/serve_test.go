@@ -1,0 +1,260 @@
+package inspect_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/inspect"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// serve opens the file at path, as an app does, and serves the verbs. The app stops with the
+// test, or before that when stop is called.
+func serve(t testing.TB, path string, opts ...kvmodel.Option) (stop func()) {
+	t.Helper()
+	db, err := kvmodel.Open(boltStore(t, "bolt:"+path+"?durability=unsynced"), opts...)
+	must(t, err)
+	newNotes(db)
+	end, err := inspect.Serve(context.Background(), db, path)
+	must(t, err)
+	stop = func() {
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+		_ = db.Close(context.Background()) // A second time it is closed already.
+	}
+	t.Cleanup(stop)
+	return stop
+}
+
+// socket listens at the place of path's socket.
+func socket(t testing.TB, path string) *net.UnixListener {
+	t.Helper()
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path + ".sock", Net: "unix"})
+	must(t, err)
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+// terminal returns a call on the file at path, at a terminal where someone types text.
+func terminal(path, text string, args ...string) inspect.Config {
+	c := on(nil, args...).AtTerminal()
+	c.URL, c.Open, c.Stdin = "bolt:"+path, nil, strings.NewReader(text)
+	return c
+}
+
+func TestServe_VerbsAnswerAsOnTheFile(t *testing.T) {
+	_, path := appFile(t)
+	s := boltStore(t, "bolt:"+path)
+	must(t, s.Do(t.Context(), []kv.Op{kv.OpDelete("u:Note:ByTitle:Tides")}))
+	must(t, s.Close())
+	calls := []string{"status", "status --json", "ls Note", "get Note n1", "check", "check --json", "repair", "repair --yes", "check Note.ByTag", "sizes"}
+	answers := func(served bool) (all []ran) {
+		dir := t.TempDir()
+		must(t, os.CopyFS(dir, os.DirFS(filepath.Dir(path))))
+		t.Chdir(dir)
+		if served {
+			serve(t, "app.db")
+		}
+		took := regexp.MustCompile(`in [0-9.]+ s|"seconds":[0-9.]+`)
+		for _, args := range calls {
+			r := file(t, "app.db", strings.Fields(args)...)
+			r.out = took.ReplaceAllString(r.out, "")
+			all = append(all, r)
+		}
+		return all
+	}
+	onFile, through := answers(false), answers(true)
+	for i, args := range calls {
+		errs, ok := strings.CutPrefix(through[i].errs, "through the app, by app.db.sock\n")
+		if !ok || through[i].out != onFile[i].out || through[i].code != onFile[i].code || errs != onFile[i].errs {
+			t.Errorf("%s\non the file: %+v\nthrough the app: %+v", args, onFile[i], through[i])
+		}
+	}
+	file(t, "app.db", "check").want(t, 0, "all is well")
+}
+
+func TestServe_TheSocketIsItsUsersAndGoesWithIt(t *testing.T) {
+	dir, path := appFile(t)
+	stop := serve(t, path)
+	info, err := os.Stat(path + ".sock")
+	must(t, err)
+	if info.Mode() != os.ModeSocket|0o600 {
+		t.Errorf("mode %v", info.Mode())
+	}
+	stop()
+	for _, left := range []string{path + ".sock", filepath.Join(dir, ".sock*")} {
+		if found, _ := filepath.Glob(left); len(found) > 0 {
+			t.Errorf("left: %q", found)
+		}
+	}
+	if r := file(t, path, "status"); r.code != 0 || r.errs != "" {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestServe_EndsWithItsContext(t *testing.T) {
+	_, path := appFile(t)
+	db := open(t, boltStore(t, "bolt:"+path))
+	defer db.Close(context.Background())
+	ctx, cancel := context.WithCancel(t.Context())
+	stop, err := inspect.Serve(ctx, db, path)
+	must(t, err)
+	cancel()
+	must(t, stop())
+	if _, err := os.Stat(path + ".sock"); !os.IsNotExist(err) {
+		t.Error(err)
+	}
+}
+
+func TestServe_WhatADeadProcessLeftIsReplaced(t *testing.T) {
+	_, path := appFile(t)
+	l := socket(t, path)
+	l.SetUnlinkOnClose(false)
+	must(t, l.Close())
+	file(t, path, "status").want(t, 0, path+".sock was left behind by a process that is gone\n", "all is well")
+	serve(t, path)
+	file(t, path, "status").want(t, 0, "through the app, by "+path+".sock\n", "all is well")
+}
+
+func TestServe_OneProcessServesAFile(t *testing.T) {
+	_, path := appFile(t)
+	serve(t, path)
+	for at, want := range map[string]string{
+		path: "another process serves on " + path + ".sock",
+		filepath.Join(filepath.Dir(path), strings.Repeat("long", 25)): "is too long for the path of a socket: ",
+	} {
+		if _, err := inspect.Serve(t.Context(), open(t, shared(furnished(t))), at); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", at, err)
+		}
+	}
+	must(t, os.WriteFile(path+"2.sock", nil, 0o600))
+	if _, err := inspect.Serve(t.Context(), open(t, shared(furnished(t))), path+"2"); err == nil || !strings.Contains(err.Error(), "is no socket") {
+		t.Error(err)
+	}
+}
+
+func TestRun_AnAppThatIsSilentIsNamed(t *testing.T) {
+	_, path := appFile(t)
+	socket(t, path)
+	began := time.Now()
+	file(t, path, "status").want(t, 3, "the app does not answer on "+path+".sock")
+	if took := time.Since(began); took > 3*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+func TestRun_AnotherVersionIsAWrongCall(t *testing.T) {
+	_, path := appFile(t)
+	l := socket(t, path)
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = io.WriteString(conn, `{"v":2,"release":"v9","more":[]}`+"\n")
+			conn.Close()
+		}
+	}()
+	file(t, path, "status").want(t, 2, path+".sock speaks version 2 of the protocol, and this command version 1", "v9")
+}
+
+// sayTo sends an app a line, and returns what it answers.
+func sayTo(t *testing.T, path, line string) (frames []map[string]any) {
+	t.Helper()
+	conn, err := net.Dial("unix", path+".sock")
+	must(t, err)
+	defer conn.Close()
+	_, err = io.WriteString(conn, line+"\n")
+	must(t, err)
+	for says := json.NewDecoder(conn); ; {
+		var f map[string]any
+		if says.Decode(&f) != nil {
+			return frames
+		}
+		frames = append(frames, f)
+	}
+}
+
+func TestServe_SaysItsVersionToACommandOfAnother(t *testing.T) {
+	_, path := appFile(t)
+	serve(t, path)
+	if got := sayTo(t, path, `{"v":2,"do":"status"}`); len(got) != 1 || got[0]["v"] != 1.0 {
+		t.Errorf("%v", got)
+	}
+	if got := sayTo(t, path, `{"v":1,"args":["help"]}`); len(got) != 4 || got[3]["exit"] != 2.0 {
+		t.Errorf("%v", got)
+	}
+	if got := sayTo(t, path, "status"); len(got) != 0 {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestServe_AsksWhoeverSitsAtTheCommand(t *testing.T) {
+	_, path := appFile(t)
+	serve(t, path)
+	runIn(t.Context(), terminal(path, "no\n", "build", "--again")).want(t, 5, "Build the indexes of Note? [y/N] ", "nothing was written")
+	runIn(t.Context(), terminal(path, "", "build", "--again")).want(t, 5, "nothing was written")
+	runIn(t.Context(), terminal(path, "y\n", "build", "--again")).want(t, 0, "[y/N] ", "Note: built")
+	file(t, path, "build", "--again").want(t, 5, "nobody is here to be asked")
+}
+
+func TestServe_CtrlCEndsTheVerb(t *testing.T) {
+	_, path := appFile(t)
+	serve(t, path)
+	ctx, cancel := contextFor(t, 300*time.Millisecond)
+	defer cancel()
+	c := terminal(path, "", "build", "--again")
+	c.Stdin, _ = io.Pipe()
+	runIn(ctx, c).want(t, 4, "stopped: nothing was written")
+	ctx, cancel = contextFor(t, 300*time.Millisecond)
+	defer cancel()
+	runIn(ctx, terminal(path, "", "check", "--rate", "1")).want(t, 4, "stopped; to go on: db check --rate=1 --resume ")
+}
+
+func TestServe_AnAppThatStopsEndsItsCalls(t *testing.T) {
+	_, path := appFile(t)
+	stop := serve(t, path)
+	time.AfterFunc(300*time.Millisecond, stop)
+	file(t, path, "check", "--rate", "1").want(t, 4, "stopped; to go on: db check --rate=1 --resume ")
+}
+
+func TestServe_FilesAreWhereTheCommandIs(t *testing.T) {
+	dir, path := appFile(t)
+	serve(t, path)
+	t.Chdir(dir)
+	file(t, path, "backup", "whole").want(t, 0, filepath.Join(dir, "whole")+" is whole")
+	file(t, path, "export", "all").want(t, 0, "exported")
+	file(t, path, "diff", "all").want(t, 0, "identical")
+	exported := file(t, path, "export", "-")
+	c := terminal(path, exported.out, "import", "-", "--merge", "--yes")
+	runIn(t.Context(), c).want(t, 0, "imported")
+	file(t, path, "forget", "Note", "n3", "--yes", "--report", "report").want(t, 0, "Note n3 is erased")
+	_, err := os.Stat("report")
+	must(t, err)
+	if r := file(t, path, "verify-backup", "whole"); r.code != 0 || r.errs != "" {
+		t.Errorf("%+v", r)
+	}
+	file(t, path, "copy", "mem:").want(t, 5, "an app opens no second store", "--store mem:")
+}
+
+func TestServe_ATenantIsTheAppsOrRefused(t *testing.T) {
+	_, path := appFile(t)
+	stop := serve(t, path)
+	file(t, path, "get", "Note", "n1", "--tenant", "snow").want(t, 2, "that of no tenant")
+	stop()
+	serve(t, path, kvmodel.Tenant("snow"))
+	file(t, path, "get", "Note", "n1").want(t, 2, "the keys of the tenant snow alone")
+	file(t, path, "get", "Note", "n1", "--tenant", "rain").want(t, 2, "the keys of the tenant snow alone")
+	file(t, path, "get", "Note", "n1", "--tenant", "snow").want(t, 1, "there is none")
+}
