@@ -24,7 +24,9 @@ func look(t *testing.T, store string, code int, args string, wants ...string) {
 func TestDatabase_ShowsWhatTheAppHasWritten(t *testing.T) {
 	store := "bolt:" + filepath.Join(t.TempDir(), "app.db")
 	_, stop := start(t, "-store", store, "-demo", "30", "-tenant", "snow")
-	look(t, store, 3, "status --tenant snow", "it is open in another process")
+	look(t, store, 0, "status --tenant snow", "through the app, by ", "this one alone has the file", "all is well")
+	look(t, store, 0, "find Member.ByHandle heron --tenant snow", `"heron"`, "Password  ***")
+	look(t, store, 2, "get Member demo-member-1", "the app has the keys of the tenant snow alone")
 	wantEnd(t, stop)
 	look(t, store, 0, "status --tenant snow", "Member", "TopViewsPerDay", "FeedItem (events)", "all is well")
 	look(t, store, 0, "find Member.ByHandle heron --tenant snow", `"heron"`, "Password  ***")

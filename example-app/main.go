@@ -92,6 +92,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	}
 	kind, _, _ := strings.Cut(set.store, ":")
 	app := ashiato.NewSite(db, ashiato.Options{})
+	defer serveDatabase(ctx, db, set.store)()
 	site, err := web.New(app, web.Config{Keys: secrets.session, Development: !set.secure, Kind: kind, Tenant: set.tenant})
 	if err != nil {
 		return err

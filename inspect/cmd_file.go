@@ -97,7 +97,11 @@ func (c *call) verify(ctx context.Context, path, name string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	c.Say("%s is whole: the store as it was at %s, with %s", name, moment(found.Taken), console.Some(int64(found.Items), "item", "items"))
+	with := console.Some(int64(found.Items), "item", "items")
+	if found.Commits > 0 {
+		with += " and " + console.Some(int64(found.Commits), "commit", "commits") + " more"
+	}
+	c.Say("%s is whole: the store as it was at %s, with %s", name, moment(found.Taken), with)
 	return c.damaged(found.Damaged)
 }
 

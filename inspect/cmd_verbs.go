@@ -134,7 +134,7 @@ var processVerbs = []verb{
 var fileVerbs = []verb{
 	{name: "backup", args: "FILE", least: 1, most: 1, flags: "dry-run", run: backup,
 		does: "write all there is to a new file, or to the output if that is -",
-		text: "No other process may have the store open. A store that is shipped (ship=DIR in its URL) needs no backup: restore takes what was shipped."},
+		text: "The app may go on, if it calls inspect.Serve; otherwise no other process may have the store open. A store that is shipped (ship=DIR in its URL) needs no backup: restore takes what was shipped."},
 	{name: "verify-backup", args: "FILE", least: 1, most: 1, bare: true, run: verifyBackup,
 		does: "read a backup, and say whether it is whole"},
 	{name: "restore", args: "FILE|DIR PATH", least: 2, most: 2, flags: "until dry-run", bare: true, run: restore,

@@ -5,7 +5,9 @@
 //	in := inspect.New(db)
 //	report, err := in.Check(ctx, inspect.CheckOptions{})
 //
-// [Main] is the same as a command, and [Handler] as pages that only read. docs/operations.md says when to use what.
+// [Main] is the same as a command, and [Handler] as pages that only read. An app that calls
+// [Serve] carries out what the command is told while it has the file of an embedded store
+// open. docs/operations.md says when to use what.
 //
 // What only reads writes nothing to the store, not even the upkeep that a page of the app
 // does on its way.

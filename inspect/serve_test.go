@@ -234,6 +234,8 @@ func TestServe_FilesAreWhereTheCommandIs(t *testing.T) {
 	serve(t, path)
 	t.Chdir(dir)
 	file(t, path, "backup", "whole").want(t, 0, filepath.Join(dir, "whole")+" is whole")
+	file(t, path, "restore", "whole", "again.db").want(t, 0, "again.db is the store as it was at ")
+	file(t, "again.db", "check").want(t, 0, "3 records", "all is well")
 	file(t, path, "export", "all").want(t, 0, "exported")
 	file(t, path, "diff", "all").want(t, 0, "identical")
 	exported := file(t, path, "export", "-")
