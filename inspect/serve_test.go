@@ -209,24 +209,51 @@ func TestServe_AsksWhoeverSitsAtTheCommand(t *testing.T) {
 	file(t, path, "build", "--again").want(t, 5, "nobody is here to be asked")
 }
 
+// asked is an input of which f is told when it is read, and that says nothing.
+type asked struct{ f func() }
+
+func (a asked) Read([]byte) (int, error) {
+	a.f()
+	select {}
+}
+
+// once calls f a moment after something was written to it for the first time.
+type once struct {
+	strings.Builder
+	f func()
+}
+
+func (o *once) Write(p []byte) (int, error) {
+	if o.Len() == 0 {
+		time.AfterFunc(300*time.Millisecond, o.f)
+	}
+	return o.Builder.Write(p)
+}
+
+// wantStopped runs a slow check through the app, and fails unless it ends well after stop was
+// called.
+func wantStopped(ctx context.Context, t *testing.T, path string, stop func()) {
+	t.Helper()
+	errs := &once{f: stop}
+	c := terminal(path, "", "check", "--rate", "1")
+	c.Stdout, c.Stderr = io.Discard, errs
+	ran{inspect.Run(ctx, c), "", errs.String()}.want(t, 4, "through the app", "db: stopped")
+}
+
 func TestServe_CtrlCEndsTheVerb(t *testing.T) {
 	_, path := appFile(t)
 	serve(t, path)
-	ctx, cancel := contextFor(t, 300*time.Millisecond)
-	defer cancel()
+	ctx, cancel := context.WithCancel(t.Context())
 	c := terminal(path, "", "build", "--again")
-	c.Stdin, _ = io.Pipe()
-	runIn(ctx, c).want(t, 4, "stopped: nothing was written")
-	ctx, cancel = contextFor(t, 300*time.Millisecond)
-	defer cancel()
-	runIn(ctx, terminal(path, "", "check", "--rate", "1")).want(t, 4, "stopped; to go on: db check --rate=1 --resume ")
+	c.Stdin = asked{cancel}
+	runIn(ctx, c).want(t, 4, "[y/N] \n", "stopped: nothing was written")
+	ctx, cancel = context.WithCancel(t.Context())
+	wantStopped(ctx, t, path, cancel)
 }
 
 func TestServe_AnAppThatStopsEndsItsCalls(t *testing.T) {
 	_, path := appFile(t)
-	stop := serve(t, path)
-	time.AfterFunc(300*time.Millisecond, stop)
-	file(t, path, "check", "--rate", "1").want(t, 4, "stopped; to go on: db check --rate=1 --resume ")
+	wantStopped(t.Context(), t, path, serve(t, path))
 }
 
 func TestServe_FilesAreWhereTheCommandIs(t *testing.T) {
