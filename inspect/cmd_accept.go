@@ -34,7 +34,7 @@ func accept(ctx context.Context, c *call) error {
 	if err := c.confirm(ctx, "Accept that?"); err != nil {
 		return err
 	}
-	if _, err = c.writer(ctx); err != nil {
+	if _, err = c.writer(ctx, quiet()); err != nil {
 		return err
 	}
 	servers, err := c.db.Accept(ctx)
@@ -42,7 +42,7 @@ func accept(ctx context.Context, c *call) error {
 		return err
 	}
 	c.Say("accepted%s", strings.TrimSuffix(": "+strings.Join(servers, ", "), ": "))
-	c.Say("next: %s", c.command("build"))
+	c.Say("next: %s, and then %s, which finds records that are left and that nothing names", c.command("build"), c.command("check"))
 	return nil
 }
 

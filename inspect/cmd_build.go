@@ -1,12 +1,13 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ringtree/ringtree/inspect/internal/console"
 	"github.com/ringtree/ringtree/kvmodel"
@@ -88,28 +89,40 @@ func otherwise(all []kvmodel.Writer, model string) (processes []string) {
 	return processes
 }
 
-// buildModels builds the indexes of models, one after another.
+// buildModels builds the indexes of models side by side, since each may have to wait for
+// other processes.
 func (c *call) buildModels(ctx context.Context, names []string) error {
 	p := c.progress()
 	shows := kvmodel.OnBuild(func(b kvmodel.Build) {
 		p.step(Step{Verb: "build", What: b.Model, Done: int64(b.Done), Total: int64(b.Total)})
 	})
-	in, err := c.writer(ctx, shows, kvmodel.Log(slog.New(slog.DiscardHandler))) // What it would say is an error of Build.
+	in, err := c.writer(ctx, shows, quiet())
 	if err != nil {
 		return err
 	}
-	var all []error
-	for _, name := range names {
-		m, err := in.model(name)
-		if err == nil {
-			err = c.built(ctx, name, m.Build(ctx, c.anew))
-		}
-		if ctx.Err() != nil {
-			return p.stopped(ctx, err)
-		}
-		all = append(all, err)
+	all := make([]error, len(names))
+	var ends sync.WaitGroup
+	for i, name := range names {
+		ends.Go(func() {
+			if all[i] = in.Build(ctx, name, c.anew); ctx.Err() == nil {
+				all[i] = c.built(ctx, name, all[i])
+			}
+		})
 	}
-	return errors.Join(all...)
+	ends.Wait()
+	if ctx.Err() != nil {
+		return p.stopped(ctx, ctx.Err())
+	}
+	return worst(all)
+}
+
+// worst returns those of errs that were not said yet, or else one that was.
+func worst(errs []error) error {
+	unsaid := slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil || errors.Is(err, errDiffers) })
+	if len(unsaid) > 0 {
+		return errors.Join(unsaid...)
+	}
+	return cmp.Or(errs...)
 }
 
 // built says how the build of a model has ended, and returns what the verb is to return.

@@ -52,8 +52,11 @@ func (s stays) Powers() kv.Powers { return kv.PowersOf(s.Store) }
 
 // reader opens the database and writes nothing to it.
 func (c *call) reader(ctx context.Context) (*Inspector, error) {
-	return c.open(ctx, kvmodel.ReadOnly())
+	return c.open(ctx, kvmodel.ReadOnly(), quiet())
 }
+
+// quiet makes a DB log nothing, where a verb says the same.
+func quiet() kvmodel.Option { return kvmodel.Log(slog.New(slog.DiscardHandler)) }
 
 // writer opens the database to write to it.
 func (c *call) writer(ctx context.Context, opts ...kvmodel.Option) (*Inspector, error) {

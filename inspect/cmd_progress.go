@@ -13,23 +13,30 @@ import (
 // progress shows how far a long verb is, and keeps that.
 type progress struct {
 	*call
-	mu    sync.Mutex
-	last  Step
-	began time.Time // with last.What
-	from  int64
+	mu     sync.Mutex
+	last   Step
+	starts map[string]start // of what it works on
 }
 
-func (c *call) progress() *progress { return &progress{call: c} }
+// start is how something began.
+type start struct {
+	at   time.Time
+	done int64
+}
+
+func (c *call) progress() *progress { return &progress{call: c, starts: make(map[string]start)} }
 
 // step shows s.
 func (p *progress) step(s Step) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if s.Verb != p.last.Verb || s.What != p.last.What {
-		p.began, p.from = time.Now(), s.Done
+	began, ok := p.starts[s.Verb+" "+s.What]
+	if !ok {
+		began = start{time.Now(), s.Done}
+		p.starts[s.Verb+" "+s.What] = began
 	}
 	p.last = s
-	p.Progress(lineOf(s, s.Done-p.from, time.Since(p.began)))
+	p.Progress(lineOf(s, s.Done-began.done, time.Since(began.at)))
 }
 
 // lineOf returns s as a line. So many were done in that time.
