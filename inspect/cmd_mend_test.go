@@ -2,10 +2,12 @@ package inspect_test
 
 import (
 	"context"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/inspect"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -97,8 +99,25 @@ func TestCheck_ShowsEveryTenSecondsHowFarItIs(t *testing.T) {
 		must(t, newNotes(db).CreateMulti(t.Context(), many))
 		must(t, db.Close(t.Context()))
 		r := run(t, mem, "check", "--rate", "100")
-		r.want(t, 0, "check Note 1,", " %) ", "/s, ", " left\n", "check keys ")
+		r.want(t, 0, "all is well")
+		line := regexp.MustCompile(`(?m)^check Note 1,\d{3} of \d,\d{3} \(\d+ %\) \d+/s`)
+		if n := strings.Count(r.errs, "\n"); !line.MatchString(r.errs) || !strings.Contains(r.errs, "\ncheck keys ") || n < 8 || n > 10 {
+			t.Errorf("%d lines of progress:\n%s", n, r.errs)
+		}
 	})
+}
+
+func TestProgress_SaysHowFarAndHowLongStill(t *testing.T) {
+	for want, line := range map[string]string{
+		"build Note 412,000 of 1,000,000 (41 %) 5,150/s, 1m54s left": inspect.LineOf(inspect.Step{Verb: "build", What: "Note", Done: 412_000, Total: 1_000_000}, 412_000, 80*time.Second),
+		"check keys 1,200 600/s, 3 found":                            inspect.LineOf(inspect.Step{Verb: "check", What: "keys", Done: 1200, Found: 3}, 1200, 2*time.Second),
+		"check Note 120 of 120 (100 %) 10/s":                         inspect.LineOf(inspect.Step{Verb: "check", What: "Note", Done: 120, Total: 100}, 20, 2*time.Second),
+		"check Note 100 of 900 (11 %)":                               inspect.LineOf(inspect.Step{Verb: "check", What: "Note", Done: 100, Total: 900}, 0, 0),
+	} {
+		if line != want {
+			t.Errorf("want %q, got %q", want, line)
+		}
+	}
 }
 
 func TestRepair_MendsWhatACheckFinds(t *testing.T) {
