@@ -92,6 +92,9 @@ func (c *checking) run(ctx context.Context) error {
 	from, resumed := "", ""
 	if c.o.From != "" {
 		resumed, from, _ = strings.Cut(c.o.From, " ")
+		if !slices.ContainsFunc(models, func(m model) bool { return m.Name() == resumed }) {
+			return fmt.Errorf("%w: no model is called %q", kvmodel.ErrBadCursor, resumed)
+		}
 	}
 	for _, m := range models {
 		if m.Name() < resumed {

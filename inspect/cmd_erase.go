@@ -117,15 +117,15 @@ func (c *call) forgotten(f Forgotten) error {
 
 // rescue makes what it can of a database that has lost a part.
 func rescue(ctx context.Context, c *call) error {
-	in, err := c.reader(ctx)
-	if err != nil {
+	if _, err := c.reader(ctx); err != nil {
 		return err
 	}
 	c.Tell("What is lost is accepted, all records that are left are named again, and all indexes are built. What is gone stays gone.")
 	if err := c.confirm(ctx, "Rescue "+shownURL(c.url())+"?"); err != nil {
 		return err
 	}
-	if in, err = c.writer(ctx); err != nil {
+	in, err := c.writer(ctx)
+	if err != nil {
 		return err
 	}
 	p := c.progress()
