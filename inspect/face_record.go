@@ -28,7 +28,7 @@ func (h *faceHandler) recordPage(ctx context.Context, query url.Values) (face.Pa
 		p.Title, p.Trail, p.Command = m.Name(), nil, ""
 		return p, faceError{"The id is missing.", kvmodel.ErrInvalid}
 	}
-	r, err := h.in.masked(ctx, &m, id)
+	r, err := h.in.Get(ctx, m.Name(), id, false)
 	if err != nil {
 		return p, err
 	}
@@ -52,20 +52,6 @@ func textOfID(id string) string {
 		return id
 	}
 	return kv.JoinText(id)
-}
-
-// masked is Get for a page: neither fields nor places show what is private.
-func (in *Inspector) masked(ctx context.Context, m *model, id string) (Record, error) {
-	r, err := in.Get(ctx, m.Name(), id, true)
-	r.hide(m, privateTexts(m.Private(), r.Fields))
-	for i := range r.Fields {
-		for _, private := range m.Private() {
-			if r.Fields[i].Name == private {
-				r.Fields[i].Value = Masked
-			}
-		}
-	}
-	return r, err
 }
 
 func (h *faceHandler) recordFacts(r *Record) face.Facts {

@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/vmihailenco/msgpack/v5"
@@ -20,8 +19,8 @@ type Field struct {
 // Masked is the value of a private field.
 const Masked = "***"
 
-// fieldsOf returns the fields in body, a msgpack map. Those that are private are masked.
-func fieldsOf(body []byte, private []string) ([]Field, error) {
+// fieldsOf returns the fields in body, a msgpack map.
+func fieldsOf(body []byte) ([]Field, error) {
 	d := msgpack.NewDecoder(bytes.NewReader(body))
 	n, err := d.DecodeMapLen()
 	if err != nil {
@@ -36,9 +35,6 @@ func fieldsOf(body []byte, private []string) ([]Field, error) {
 		v, err := d.DecodeInterfaceLoose()
 		if err != nil {
 			return fields, fmt.Errorf("body: %s: %w", name, err)
-		}
-		if slices.Contains(private, name) {
-			v = Masked
 		}
 		fields = append(fields, Field{name, v})
 	}

@@ -38,12 +38,22 @@ type Place struct {
 }
 
 // Get returns the record of a model with that id, with each place that it has in an index
-// and what is wrong there. Private fields are masked unless open is set.
+// and what is wrong there. Private fields are masked, and the places that show them, unless
+// open is set.
 func (in *Inspector) Get(ctx context.Context, name, id string, open bool) (Record, error) {
 	m, err := in.model(name)
 	if err != nil {
 		return Record{}, err
 	}
+	r, err := in.look(ctx, m, id)
+	if !open {
+		r.mask(&m)
+	}
+	return r, err
+}
+
+// look returns a record with all that it says.
+func (in *Inspector) look(ctx context.Context, m model, id string) (Record, error) {
 	sights, err := m.See(ctx, in.store, []string{id})
 	if err != nil {
 		return Record{}, err
@@ -52,11 +62,7 @@ func (in *Inspector) Get(ctx context.Context, name, id string, open bool) (Recor
 	if r.State != "live" {
 		return r, nil
 	}
-	private := m.Private()
-	if open {
-		private = nil
-	}
-	if r.Fields, r.Err = fieldsOf(sights[0].Envelope.Body, private); r.Err != nil {
+	if r.Fields, r.Err = fieldsOf(sights[0].Envelope.Body); r.Err != nil {
 		r.State = "damaged"
 		return r, nil
 	}
@@ -178,7 +184,7 @@ func (in *Inspector) Page(ctx context.Context, index, value string, n int) (Page
 	for _, row := range rows {
 		r := Row{ID: row.ID, Note: row.Note}
 		if row.Data != nil {
-			if r.Fields, _ = fieldsOf(row.Data, nil); r.Fields == nil {
+			if r.Fields, _ = fieldsOf(row.Data); r.Fields == nil {
 				r.Fields = []Field{{"value", string(row.Data)}}
 			}
 		}

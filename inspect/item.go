@@ -196,7 +196,7 @@ func (in *Inspector) isKept(key string) (ends int64, ok bool) {
 
 // endOfSession returns when a session ends, however it is used.
 func endOfSession(value []byte) int64 {
-	fields, _ := fieldsOf(value, nil)
+	fields, _ := fieldsOf(value)
 	for _, f := range fields {
 		if at, ok := f.Value.(time.Time); ok && f.Name == "Ends" {
 			return at.UnixMilli()

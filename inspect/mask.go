@@ -48,6 +48,16 @@ func privateTexts(private []string, open []Field) (texts []string) {
 	return texts
 }
 
+// mask masks the private fields of r, and the places that show them.
+func (r *Record) mask(m *model) {
+	r.hide(m, privateTexts(m.Private(), r.Fields))
+	for i := range r.Fields {
+		if slices.Contains(m.Private(), r.Fields[i].Name) {
+			r.Fields[i].Value = Masked
+		}
+	}
+}
+
 // hide masks the places of r that show a private field.
 func (r *Record) hide(m *model, secrets []string) {
 	for i := range r.Places {
