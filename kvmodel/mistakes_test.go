@@ -132,7 +132,7 @@ func TestMistakes_OfEndsAreNoticed(t *testing.T) {
 			"index/lists.go", "	places := slices.Concat(m.Lost, m.Renewed)\n", "	places := m.Lost\n",
 		),
 		proof.Wrong("a claim keeps the old end",
-			"index/unique.go", "	places := slices.Concat(m.Renewed, m.Lost)\n", "	places := m.Lost[:len(m.Lost):len(m.Lost)]\n",
+			"index/unique.go", "	places := slices.Concat(m.Renewed, m.Lost)\n", "	places := slices.Clone(m.Lost)\n",
 		),
 		proof.Wrong("a board keeps the old end",
 			exact, "		return slices.Concat(m.Lost, m.Renewed)\n", "		return m.Lost\n",
