@@ -120,25 +120,35 @@ func (u untyped[T, K]) about(ctx context.Context) (n int64, err error) {
 }
 
 func (u untyped[T, K]) See(ctx context.Context, s kv.Store, ids []string) ([]plug.Sight, error) {
-	for _, id := range ids {
-		if err := kv.CheckKey(u.key(id)); err != nil {
-			return nil, u.failure(id, err)
-		}
-	}
-	results, err := kv.GetEach(ctx, s, u.keys, ids)
+	results, err := u.gets(ctx, s, u.keys, ids)
 	if err != nil {
 		return nil, err
 	}
 	sights := make([]plug.Sight, len(ids))
 	for i, id := range ids {
-		of := results[i*len(u.keys):][:len(u.keys)]
-		sights[i] = plug.Sight{ID: id, Places: make([][]string, len(u.shown()))}
-		if of[0].Err == nil {
-			sights[i] = u.Decode(id, of[0].Value)
-		}
-		u.count(&sights[i], of[1:])
+		sights[i] = u.sight(id, results[i*len(u.keys):][:len(u.keys)])
 	}
 	return sights, nil
+}
+
+// gets returns what gets of the keys of families answer for ids.
+func (u untyped[T, K]) gets(ctx context.Context, s kv.Store, families []kv.Family, ids []string) ([]kv.Result, error) {
+	for _, id := range ids {
+		if err := kv.CheckKey(u.key(id)); err != nil {
+			return nil, u.failure(id, err)
+		}
+	}
+	return kv.GetEach(ctx, s, families, ids)
+}
+
+// sight returns the record id, as gets of its key and of those of its counters have answered.
+func (u untyped[T, K]) sight(id string, results []kv.Result) plug.Sight {
+	s := plug.Sight{ID: id, Places: make([][]string, len(u.shown()))}
+	if results[0].Err == nil {
+		s = u.Decode(id, results[0].Value)
+	}
+	u.count(&s, results[1:])
+	return s
 }
 
 // count puts into s what gets of the counters have answered.
@@ -216,17 +226,21 @@ func (u untyped[T, K]) IDs(ctx context.Context, from string, f func(ids []string
 }
 
 func (u untyped[T, K]) Check(ctx context.Context, s kv.Store, ids []string) ([]plug.Sight, error) {
-	sights, err := u.See(ctx, s, ids)
+	families := u.families()
+	results, err := u.gets(ctx, s, families, ids)
 	if err != nil {
 		return nil, err
 	}
-	recs, err := u.see(ctx, s, ids)
-	if recs == nil {
-		return nil, err
-	}
+	sights := make([]plug.Sight, len(ids))
 	var checks []*check[T]
 	var works []func(kv.Store) error
-	for i, rec := range recs {
+	for i, id := range ids {
+		of := results[i*len(families):][:len(families)]
+		rec, err := u.decodeCounted(id, of)
+		if err != nil && !wire.IsCorrupt(err) {
+			return nil, err
+		}
+		sights[i] = u.sight(id, of[:len(u.keys)])
 		if rec.Err != nil {
 			sights[i].Wrong = []plug.Wrong{{Kind: plug.DamagedRecord, ID: rec.ID, Text: rec.Err.Error()}}
 		}
