@@ -91,23 +91,18 @@ func isTreeEnd(rest string) bool {
 // at returns the board whose tree has that base. place is one on it, "" if none is known.
 func (c boardWindow[T]) at(base, place string) (part[T], bool) {
 	begin := "rank:" + kv.JoinText(c.host.Model(), plug.BoardName(c.name, c.host.Ends(), c.form))
-	var values []string
+	by := ""
 	if p, err := parsePlace(place); err == nil && place != "" {
-		values = []string{p.by}
+		by = p.by
 	} else if c.many {
-		by := strings.TrimPrefix(strings.TrimPrefix(base, begin), ":")
+		by = strings.TrimPrefix(strings.TrimPrefix(base, begin), ":")
 		if c.per != Forever {
 			by = by[:max(0, strings.LastIndexByte(by, ':'))]
 		}
-		values = []string{by}
-	} else {
-		values = []string{""}
 	}
-	for _, by := range values {
-		for _, at := range c.kept() {
-			if c.tree(by, at).Base() == base {
-				return part[T]{core: c.core, by: by, at: at}, true
-			}
+	for _, at := range c.kept() {
+		if c.tree(by, at).Base() == base {
+			return part[T]{core: c.core, by: by, at: at}, true
 		}
 	}
 	return part[T]{}, false
