@@ -372,11 +372,16 @@ func (c *checking) unlisted(ctx context.Context, keys []string) error {
 			continue
 		}
 		if _, listed := slices.BinarySearch(c.listed, c.hash(*o.model, s.ID)); s.Live() && !listed {
-			text := fmt.Sprintf("%s %s is there, and the ids of %s do not name it", o.model.Name(), s.ID, o.model.Name())
-			c.doubt(Fault{Kind: plug.Unlisted, Model: o.model.Name(), ID: s.ID, Key: key, Text: text})
+			c.doubt(unlistedFault(o.model, s.ID, key))
 		}
 	}
 	return nil
+}
+
+// unlistedFault is that of a record that the ids of m do not name.
+func unlistedFault(m *model, id, key string) Fault {
+	text := fmt.Sprintf("%s %s is there, and the ids of %s do not name it", m.Name(), id, m.Name())
+	return Fault{Kind: plug.Unlisted, Model: m.Name(), ID: id, Key: key, Text: text}
 }
 
 // audit is the audit of one base.

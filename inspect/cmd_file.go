@@ -51,23 +51,32 @@ func absent(path string) error {
 	return nil
 }
 
-// backupTo writes a backup beside the file first, so that under its name there is a whole
-// one or none.
-func (c *call) backupTo(ctx context.Context, write backer, to string) error {
+// writeWhole writes a file under another name first, so that under its own there is a whole one
+// or none. check, which may be nil, looks at it before it gets its name.
+func writeWhole(to string, write func(*os.File) error, check func(path string) error) error {
 	file, err := os.CreateTemp(filepath.Dir(to), filepath.Base(to)+".*.part")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(file.Name())
-	err = write(ctx, c.counted(file))
+	err = write(file)
 	err = cmp.Or(err, file.Sync())
 	if err = cmp.Or(err, file.Close()); err != nil {
 		return err
 	}
-	if err := c.verify(ctx, file.Name(), to); err != nil {
-		return err
+	if check != nil {
+		if err := check(file.Name()); err != nil {
+			return err
+		}
 	}
 	return os.Rename(file.Name(), to)
+}
+
+// backupTo writes a backup, and reads it once more before it gets its name.
+func (c *call) backupTo(ctx context.Context, write backer, to string) error {
+	return writeWhole(to,
+		func(file *os.File) error { return write(ctx, c.counted(file)) },
+		func(path string) error { return c.verify(ctx, path, to) })
 }
 
 // counted returns w with progress.

@@ -9,7 +9,6 @@ import (
 	"io"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -38,25 +37,18 @@ func export(ctx context.Context, c *call) error {
 	return c.exportTo(ctx, in, to)
 }
 
-// exportTo writes an export beside the file first, so that under its name there is a whole one
-// or none.
+// exportTo writes an export to a file.
 func (c *call) exportTo(ctx context.Context, in *Inspector, to string) error {
-	file, err := os.CreateTemp(filepath.Dir(to), filepath.Base(to)+".*.part")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(file.Name())
 	p := c.progress()
-	out := bufio.NewWriterSize(file, 1<<20)
-	sum, err := in.Export(ctx, out, Pace{Rate: c.rate, Progress: p.step})
+	var sum Summary
+	err := writeWhole(to, func(file *os.File) (err error) {
+		out := bufio.NewWriterSize(file, 1<<20)
+		if sum, err = in.Export(ctx, out, Pace{Rate: c.rate, Progress: p.step}); err != nil {
+			return p.stopped(ctx, err)
+		}
+		return out.Flush()
+	}, nil)
 	if err != nil {
-		return errors.Join(p.stopped(ctx, err), file.Close())
-	}
-	err = cmp.Or(out.Flush(), file.Sync())
-	if err = cmp.Or(err, file.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(file.Name(), to); err != nil {
 		return err
 	}
 	return c.summary("exported", sum)

@@ -167,7 +167,7 @@ func (v *verifying) unlisted(ctx context.Context, name string, ids []string) err
 			continue
 		}
 		if s := m.Decode(id, results[0].Value); s.Live() {
-			v.add(Fault{Kind: plug.Unlisted, Model: name, ID: id, Key: m.Key(id), Text: name + " " + id + " is there, and the ids of " + name + " do not name it"})
+			v.add(unlistedFault(&m, id, m.Key(id)))
 		}
 	}
 	return nil
