@@ -19,7 +19,7 @@ const (
 	doorCookie = "ashiato-inspect"
 )
 
-// door lets whoever has started the app look into its database. The key in its address
+// door lets the person who has started the app look into its database. The key in its address
 // works once: it becomes a cookie with its hash, which works until the app ends.
 type door struct {
 	key    string

@@ -51,7 +51,7 @@ func parse(args []string, out io.Writer) (settings, error) {
 	flags.StringVar(&set.store, "store", "", "`URL` of the store, as in docs/stores.md (default bolt:DIR/app.db)")
 	flags.StringVar(&set.tenant, "tenant", "", "begin all keys with `NAME`, to share the store with others")
 	flags.BoolVar(&set.secure, "secure", false, "for use behind a TLS proxy: send cookies over https only and do not show what pages cost")
-	flags.BoolVar(&set.inspect, "inspect", false, "show pages about the database, for whoever opens the address that is printed")
+	flags.BoolVar(&set.inspect, "inspect", false, "show pages about the database, at an address that is printed")
 	flags.TextVar(&set.log, "log", slog.LevelInfo, "lowest `LEVEL` to log: debug (every request), info, warn, or error")
 	flags.IntVar(&set.demo, "demo", defaultDemo, "make sure that the first `N` demo pages exist; 0 for none")
 	if err := flags.Parse(args); err != nil {

@@ -206,7 +206,7 @@ func (c *call) Tell(format string, args ...any) {
 	c.Say(format, args...)
 }
 
-// confirm returns nil if the verb may write: --yes says so, or whoever sits there.
+// confirm returns nil if the verb may write: --yes says so, or the person at the terminal.
 func (c *call) confirm(ctx context.Context, question string) error {
 	if refusal := kv.PowersOf(c.store).ReadOnly; refusal != nil {
 		return refusal

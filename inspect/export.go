@@ -144,7 +144,7 @@ func (in *Inspector) takers(ctx context.Context, names []string, o ImportOptions
 }
 
 // isRing reports which indexes of m are made from what records say of their places there, not
-// built anew.
+// built again.
 func isRing(m model) func(index string) bool {
 	return func(index string) bool {
 		return slices.ContainsFunc(m.windows, func(w plug.Window) bool { return w.Name() == index && w.Kind() == "timeline" })
