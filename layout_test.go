@@ -78,7 +78,7 @@ var (
 			[]string{"github.com/gorilla/sessions", "github.com/vmihailenco/msgpack/v5", "go.etcd.io/bbolt"},
 		},
 
-		"codegen": {nil, []string{"golang.org/x/tools"}},
+		"codegen": {nil, []string{"github.com/a-h/templ", "golang.org/x/mod", "golang.org/x/tools"}},
 	}
 
 	// What every test may import besides.

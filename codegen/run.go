@@ -3,7 +3,7 @@ package codegen
 import (
 	"fmt"
 	"go/token"
-	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/ringtree/ringtree/codegen/internal/check"
@@ -17,6 +17,7 @@ import (
 
 // A Run is one run of kvgen over some packages.
 type Run struct {
+	Dir      string   // in which it runs; "": the working directory
 	Patterns []string // of packages, as the go command takes them; none: the one in the working directory
 	Accept   bool     // write what the lock file would refuse
 }
@@ -56,7 +57,7 @@ func (run Run) Plan() (string, error) {
 
 // load returns the packages of the run, resolved and checked.
 func (run Run) load() (*problem.Reporter, []*model.Package, error) {
-	dir, err := os.Getwd()
+	dir, err := filepath.Abs(run.Dir)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -62,6 +62,7 @@ func samples() []sample {
 			Name: "tags", Label: "Tags", Hint: "Up to five, with commas between.", Value: "repair, wool, a very long tag that no one would ever look for",
 			Error: "“a very long tag that no one would ever look for” is longer than 24 characters.",
 		}},
+		{"field-checked", Field{Name: "vegan", Label: "Vegan", Type: "checkbox", Value: "on"}},
 		{"notice", sampleNotice},
 		{"empty", Empty{Words: "No visitors yet.", Way: Link{"Find a profile to visit", "/feed"}}},
 		{"failure", Failure{

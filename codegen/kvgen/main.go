@@ -4,6 +4,8 @@
 // Usage:
 //
 //	go tool kvgen [-check | -plan | -cmd DIR] [-accept] [packages]
+//	go run github.com/ringtree/ringtree/codegen/kvgen@latest new [-module NAME] [-replace CLONE] DIR
+//	go tool kvgen scaffold MODEL
 //
 // Packages are named as for the go command; without any it is the one in the
 // working directory. Kvgen is set up once by
@@ -13,6 +15,15 @@
 // and a line in one file of each package with models, which go generate runs:
 //
 //	//go:generate go tool kvgen
+//
+// # A site of one's own
+//
+// Kvgen new begins a site in the directory DIR: a model, its pages, sign-in, tests. It
+// runs at once, and its files are its owner's from then on. Within a clone of
+// ringtree the site uses that clone, and -replace names another.
+//
+// Kvgen scaffold, in the directory of such a site, adds the pages of another model of
+// ./models: a form, a listing for each index, a page for each record.
 //
 // # Models
 //
@@ -120,6 +131,14 @@ func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 // run carries out the command line and returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
+	if len(args) > 0 {
+		switch args[0] {
+		case "new":
+			return begin(args[1:], stdout, stderr)
+		case "scaffold":
+			return scaffold(args[1:], stdout, stderr)
+		}
+	}
 	flags := flag.NewFlagSet("kvgen", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.Usage = func() {}
@@ -142,6 +161,48 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	if err != nil || *check && text != "" {
 		return 1
+	}
+	return 0
+}
+
+// begin carries out kvgen new.
+func begin(args []string, stdout, stderr io.Writer) int {
+	var n codegen.New
+	flags := flag.NewFlagSet("kvgen new", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.Usage = func() {}
+	flags.StringVar(&n.Module, "module", "", "")
+	flags.StringVar(&n.Replace, "replace", "", "")
+	const usage = "usage: kvgen new [-module NAME] [-replace CLONE] DIR"
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		fmt.Fprintln(stdout, usage)
+		return 0
+	} else if err != nil || flags.NArg() != 1 {
+		fmt.Fprintln(stderr, usage)
+		return 2
+	}
+	n.Dir = flags.Arg(0)
+	if err := n.Write(); err != nil {
+		fmt.Fprintln(stderr, err)
+		return 1
+	}
+	fmt.Fprintf(stdout, "%s is a site. Start it:\n\n\tcd %[1]s\n\tgo run .\n\nThen change models/models.go, and run go generate ./...\n", n.Dir)
+	return 0
+}
+
+// scaffold carries out kvgen scaffold.
+func scaffold(args []string, stdout, stderr io.Writer) int {
+	if len(args) != 1 || strings.HasPrefix(args[0], "-") {
+		fmt.Fprintln(stderr, "usage: kvgen scaffold MODEL")
+		return 2
+	}
+	written, err := codegen.Run{Patterns: []string{"./models"}}.Scaffold(args[0])
+	if err != nil {
+		fmt.Fprintln(stderr, err)
+		return 1
+	}
+	for _, path := range written {
+		fmt.Fprintln(stdout, path)
 	}
 	return 0
 }

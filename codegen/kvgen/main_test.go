@@ -28,7 +28,7 @@ func TestScripts(t *testing.T) {
 		WorkdirRoot:   withinAModule(t),
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 		Setup: func(e *testscript.Env) error {
-			e.Vars = append(e.Vars, goEnv(t)...)
+			e.Vars = append(append(e.Vars, goEnv(t)...), "LIBRARY="+app.root)
 			e.Values["vars"] = e.Vars
 			return app.write(e.WorkDir)
 		},
@@ -59,11 +59,14 @@ func goEnv(t *testing.T) []string {
 		t.Fatal(err)
 	}
 	dirs := strings.Fields(string(out))
-	return []string{"GOCACHE=" + dirs[0], "GOMODCACHE=" + dirs[1], "GOPROXY=off", "GOFLAGS=-trimpath", "GOWORK=off", "GOTOOLCHAIN=local"}
+	return []string{"GOCACHE=" + dirs[0], "GOMODCACHE=" + dirs[1], "GOPROXY=off", "GOSUMDB=off", "GOFLAGS=-trimpath", "GOWORK=off", "GOTOOLCHAIN=local"}
 }
 
-// An app is the files that make a directory a module with the library in it.
-type app struct{ mod, sum []byte }
+// An app is what makes a directory a module with the library in it.
+type app struct {
+	root     string // of the library
+	mod, sum []byte
+}
 
 const library = "github.com/ringtree/ringtree"
 
@@ -81,7 +84,7 @@ func newApp(root string) (app, error) {
 	mod = bytes.Replace(mod, []byte("module "+library+"\n"), []byte("module example.com/app\n"), 1)
 	mod = fmt.Appendf(mod, "\nrequire %s v0.0.0\n\nreplace %[1]s => %s\n", library, root)
 	sum, err := os.ReadFile(filepath.Join(root, "go.sum"))
-	return app{mod, sum}, err
+	return app{root, mod, sum}, err
 }
 
 // write makes dir the module, unless the script has brought one.

@@ -112,15 +112,41 @@ func (c Change) apply() error {
 	return fmt.Errorf("cannot write %s: %w", c.name, err)
 }
 
+// CreateAll is Create for several files. If one is there already, it writes none.
+func CreateAll(files []File) error {
+	for _, f := range files {
+		if err := absent(f.Path); err != nil {
+			return err
+		}
+	}
+	for _, f := range files {
+		if err := Create(f.Path, f.Text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Create writes a file that is its owner's from then on, and so must not be there yet.
 func Create(path string, text []byte) error {
-	if _, err := os.Lstat(path); err == nil {
-		return fmt.Errorf("%s is there already, and kvgen writes no program over another", path)
+	if err := absent(path); err != nil {
+		return err
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return fmt.Errorf("cannot write %s: %w", path, err)
 	}
 	return Change{File{Path: path, Text: text}, path, missing}.apply()
+}
+
+// Replace writes a file, whatever was there.
+func Replace(f File) error { return Change{f, f.Path, stale}.apply() }
+
+// absent returns an error if there is a file at path.
+func absent(path string) error {
+	if _, err := os.Lstat(path); err == nil {
+		return fmt.Errorf("%s is there already, and kvgen does not write over it", path)
+	}
+	return nil
 }
 
 // Compare returns what has to be done for dir to hold files and nothing else

@@ -1,0 +1,150 @@
+package codegen
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+
+	"github.com/ringtree/ringtree/codegen/internal/output"
+	"github.com/ringtree/ringtree/codegen/internal/site"
+	"golang.org/x/mod/module"
+	"golang.org/x/mod/semver"
+)
+
+const (
+	ringtree = "github.com/ringtree/ringtree"
+	templ    = "github.com/a-h/templ"
+)
+
+// A New is a site to begin.
+type New struct {
+	Dir     string // that is made, or is empty
+	Module  string // "": the name of the directory
+	Replace string // the clone of ringtree to use; "": the release that runs, or the clone that it runs in
+}
+
+// Write writes the site. What it says after an error can be repeated by hand.
+func (n New) Write() error {
+	s, err := n.site()
+	if err != nil {
+		return err
+	}
+	all, err := s.Files()
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		all[i].Path = filepath.Join(n.Dir, all[i].Path)
+	}
+	if err := output.CreateAll(all); err != nil {
+		return err
+	}
+	models := Run{Dir: n.Dir, Patterns: []string{"./models"}}
+	if err := models.Generate(); err != nil {
+		return err
+	}
+	if _, err := models.Scaffold("Post"); err != nil {
+		return err
+	}
+	tidy := exec.Command("go", "mod", "tidy")
+	tidy.Dir = n.Dir
+	if out, err := tidy.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s is written, but its dependencies could not be found: run go mod tidy there\n%s", n.Dir, out)
+	}
+	return nil
+}
+
+// site looks at what n says.
+func (n New) site() (site.Site, error) {
+	if n.Dir == "" {
+		return site.Site{}, errors.New("kvgen new needs the directory of the site")
+	}
+	if err := empty(n.Dir); err != nil {
+		return site.Site{}, err
+	}
+	path, err := filepath.Abs(n.Dir)
+	if err != nil {
+		return site.Site{}, err
+	}
+	s := site.Site{Name: filepath.Base(path)}
+	s.Module = cmp.Or(n.Module, s.Name)
+	if err := module.CheckImportPath(s.Module); err != nil {
+		return site.Site{}, fmt.Errorf("%s cannot be the name of a module: give one with -module (%w)", s.Module, err)
+	}
+	s.Version, s.Templ = versions()
+	s.Replace, err = n.replaced(path, s.Version)
+	if s.Replace != "" {
+		s.Version = "v0.0.0"
+	}
+	return s, err
+}
+
+// empty returns an error if there is something in dir.
+func empty(dir string) error {
+	all, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil && len(all) > 0 {
+		return fmt.Errorf("%s is not empty: a new site needs a directory of its own", dir)
+	}
+	return err
+}
+
+// versions returns the version of ringtree that this is, and that of templ which it knows.
+func versions() (own, templs string) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "", ""
+	}
+	for _, m := range append(info.Deps, &info.Main) {
+		switch m.Path {
+		case ringtree:
+			own = m.Version
+		case templ:
+			templs = m.Version
+		}
+	}
+	return own, templs
+}
+
+// replaced returns the directory of ringtree that a site in path has to use, as that sees it;
+// "" means the release called version.
+func (n New) replaced(path, version string) (string, error) {
+	clone := n.Replace
+	if clone == "" {
+		clone = cloneAround()
+	}
+	if clone == "" {
+		if !semver.IsValid(version) || semver.Build(version) != "" {
+			return "", errors.New("this kvgen is not a release: say with -replace where a clone of ringtree is")
+		}
+		return "", nil
+	}
+	clone, err := filepath.Abs(clone)
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(filepath.Join(clone, "codegen", "kvgen")); err != nil {
+		return "", fmt.Errorf("%s is no clone of ringtree: %w", clone, err)
+	}
+	if below, err := filepath.Rel(path, clone); err == nil {
+		clone = below
+	}
+	return filepath.ToSlash(clone), nil
+}
+
+// cloneAround returns the clone of ringtree that the working directory is in, "" if it is in none.
+func cloneAround() string {
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Path}} {{.Dir}}").Output()
+	if path, dir, ok := strings.Cut(strings.TrimSpace(string(out)), " "); err == nil && ok && path == ringtree {
+		return dir
+	}
+	return ""
+}

@@ -1,0 +1,62 @@
+package codegen
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/ringtree/ringtree/codegen/internal/english"
+	"github.com/ringtree/ringtree/codegen/internal/model"
+	"github.com/ringtree/ringtree/codegen/internal/output"
+	"github.com/ringtree/ringtree/codegen/internal/site"
+)
+
+// Scaffold writes the pages of the model called name into the site that is in the directory
+// of the run, and returns what it has written.
+func (run Run) Scaffold(name string) (paths []string, err error) {
+	_, packages, err := run.load()
+	if err != nil {
+		return nil, err
+	}
+	p, m, err := modelCalled(packages, name)
+	if err != nil {
+		return nil, err
+	}
+	made, helpers, err := site.Pages(p, m)
+	if err != nil {
+		return nil, err
+	}
+	joined, err := site.Join(filepath.Join(run.Dir, "web", "site.go"), m)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range helpers {
+		if _, err := os.Stat(filepath.Join(run.Dir, f.Path)); errors.Is(err, fs.ErrNotExist) {
+			made = append(made, f)
+		}
+	}
+	for i, f := range made {
+		made[i].Path = filepath.Join(run.Dir, f.Path)
+		paths = append(paths, made[i].Path)
+	}
+	if err := output.CreateAll(made); err != nil {
+		return nil, err
+	}
+	return append(paths, joined.Path), output.Replace(joined)
+}
+
+// modelCalled returns the model called name, and its package.
+func modelCalled(packages []*model.Package, name string) (*model.Package, *model.Model, error) {
+	var known []string
+	for _, p := range packages {
+		for _, m := range p.Models {
+			if m.Name == name {
+				return p, m, nil
+			}
+			known = append(known, m.Name)
+		}
+	}
+	return nil, nil, fmt.Errorf("no model is called %s; %s", name, english.Known(name, known))
+}

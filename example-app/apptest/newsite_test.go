@@ -1,0 +1,192 @@
+package apptest
+
+import (
+	"bufio"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var siteShots = flag.String("siteshots", "", "write a screenshot of each page of a new site into this folder")
+
+// moreModels is added to the models of a new site: each kind of field, each kind of index.
+const moreModels = `
+type Stars int8
+
+type RecipeBook struct {
+	Slug    string ` + "`kv:\"id\"`" + `
+	Name    string
+	About   string
+	Section string    ` + "`kv:\"list\"`" + `
+	Stars   Stars     ` + "`kv:\"ranking,by=Section; list\"`" + `
+	Price   float64   ` + "`kv:\"ranking,scale=2\"`" + `
+	Vegan   bool      ` + "`kv:\"list\"`" + `
+	Tags    []string  ` + "`kv:\"list,values\"`" + `
+	Since   time.Time ` + "`kv:\"timeline\"`" + `
+	Isbn    string    ` + "`kv:\"unique\"`" + `
+	Parts   map[string]int
+	Owner   string    ` + "`kv:\"timeline,by=Owner\"`" + `
+}
+
+type Ticket struct {
+	No    int64     ` + "`kv:\"id,seq\"`" + `
+	Text  string
+	Open  bool
+	Made  time.Time ` + "`kv:\"created; timeline\"`" + `
+	Views int64     ` + "`kv:\"counter; ranking,per=day\"`" + `
+}
+`
+
+// shell runs a program in dir, which has to end well.
+func shell(t *testing.T, dir, name string, args ...string) string {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), name, args...)
+	c.Dir = dir
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// newSite makes a site as kvgen new does, with the pages of moreModels, and returns where it
+// is served.
+func newSite(t *testing.T) string {
+	dir, tools := filepath.Join(t.TempDir(), "wiki"), t.TempDir()
+	kvgen, wiki := filepath.Join(tools, "kvgen"), filepath.Join(tools, "wiki")
+	shell(t, "../..", "go", "build", "-trimpath", "-o", kvgen, "./codegen/kvgen")
+	shell(t, ".", kvgen, "new", dir)
+
+	models, err := os.OpenFile(filepath.Join(dir, "models", "models.go"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fmt.Fprint(models, moreModels)
+	if err := models.Close(); err != nil {
+		t.Fatal(err)
+	}
+	shell(t, dir, kvgen, "./models")
+	shell(t, dir, kvgen, "scaffold", "RecipeBook")
+	shell(t, dir, kvgen, "scaffold", "Ticket")
+	if left := shell(t, dir, "gofmt", "-l", "main.go", "web"); left != "" {
+		t.Errorf("gofmt would change %s", left)
+	}
+	shell(t, dir, "go", "vet", "-trimpath", "./...")
+	shell(t, dir, "go", "test", "-trimpath", "./...")
+	shell(t, dir, "go", "build", "-trimpath", "-o", wiki)
+
+	c := exec.Command(wiki, "-addr", "127.0.0.1:0")
+	c.Dir = dir
+	said, err := c.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		c.Process.Signal(os.Interrupt)
+		if err := c.Wait(); err != nil {
+			t.Errorf("the site ended with %v", err)
+		}
+	})
+	for lines := bufio.NewScanner(said); lines.Scan(); {
+		if url := regexp.MustCompile(`http://[0-9.:]+`).FindString(lines.Text()); url != "" {
+			return url
+		}
+	}
+	t.Fatal("the site does not say where it is")
+	return ""
+}
+
+func TestNewSite_DoesWhatItsFormsSayAndPassesTheAudit(t *testing.T) {
+	p := newTab(t, chromium(t), newSite(t))
+	look := func(name string) {
+		t.Helper()
+		for _, width := range []int64{phoneWidth, desktopWidth} {
+			p.SetViewport(width)
+			for _, complaint := range p.Audit() {
+				t.Errorf("%s, %d px: %s", name, width, complaint)
+			}
+			if *siteShots != "" {
+				if err := os.WriteFile(filepath.Join(*siteShots, fmt.Sprintf("%s-%d.png", name, width)), p.Screenshot(), 0o666); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	}
+	p.Open("/")
+	p.WantText("Nothing here yet.")
+	look("empty")
+	p.Follow("New post")
+	look("sign-in")
+	p.Fill("Name", "heron")
+	p.Fill("Password", "long enough")
+	p.Submit("Sign up")
+
+	p.Open("/posts/new")
+	p.Submit("Create")
+	p.WantText("A post needs a title.")
+	look("wrong-form")
+	p.Fill("Title", "Snow in the morning")
+	p.Fill("Body", "The figure two, the figure two.\n\nThe marks of clogs.")
+	p.Fill("Tags", "winter, haiku")
+	p.Submit("Create")
+	p.WantText("Snow in the morning", "The marks of clogs.")
+	look("post")
+	p.Follow("haiku")
+	p.WantText("Snow in the morning")
+	look("list")
+	p.Follow("Snow in the morning")
+	p.Follow("Edit")
+	p.Eval("document.querySelector('[name=version]').value = '7'", nil)
+	p.Fill("Title", "Snow at night")
+	p.Submit("Save")
+	p.WantText("Someone else has saved a change meanwhile.")
+	look("conflict")
+	p.Submit("Save mine")
+	p.WantText("Snow at night")
+	p.Submit("Move to the trash")
+	p.WantText("This post is in the trash.")
+	look("trashed")
+	p.Open("/posts/trash")
+	p.WantText("Snow at night")
+
+	p.Open("/recipe-books/new")
+	look("long-form")
+	p.Fill("Price", "dear")
+	p.Fill("Slug", "soups")
+	p.Submit("Create")
+	p.WantText("“dear” is not a number.")
+	p.Fill("Price", "12.50")
+	p.Fill("Stars", "5")
+	p.Fill("Name", "Soups")
+	p.Fill("Section", "Kitchen")
+	p.Eval("document.querySelector('[name=vegan]').checked = true", nil)
+	p.Fill("Tags", "warm")
+	p.Fill("Since", "2026-11-01T10:00")
+	p.Submit("Create")
+	p.WantText("Soups", "12.5", "Kitchen")
+	look("facts")
+	p.Follow("Edit")
+	p.Wait("the box that was checked", "document.querySelector('[name=vegan]').checked")
+	p.Open("/recipe-books/top-stars-by-section/Kitchen")
+	p.WantText("Soups")
+	p.Open("/recipe-books/by-stars/5")
+	p.WantText("Soups")
+	p.Open("/recipe-book/soups/delete")
+	look("delete")
+	p.Submit("Delete")
+	p.WantText("Nothing here yet.")
+
+	p.Open("/tickets/new")
+	p.Fill("Text", "The door squeaks.")
+	p.Submit("Create")
+	p.Open("/ticket/1")
+	p.WantText("The door squeaks.")
+}
