@@ -10,6 +10,10 @@ STATICCHECK := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
 SERVERS     := memcached redis-server redis-cli chromium
 FUZZTIME    ?= 60s
 
+# Without their paths, what was built and looked at in one checkout serves another, and
+# what lint has built serves the tests.
+export GOFLAGS += -trimpath
+
 # With this, tests whose server is missing fail instead of being skipped.
 export RINGTREE_SERVERS := required
 
@@ -36,9 +40,6 @@ generate: ## regenerate all generated files
 .PHONY: current
 current: ## fail if a generated file is out of date
 	scripts/current.sh
-
-# Without their paths, files of one checkout need no second look in another.
-lint: export GOFLAGS += -trimpath
 
 .PHONY: lint
 lint: ## run gofmt, go vet and staticcheck

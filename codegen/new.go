@@ -31,7 +31,16 @@ type New struct {
 
 // Write writes the site. What it says after an error can be repeated by hand.
 func (n New) Write() error {
-	s, err := n.site()
+	if n.Dir == "" {
+		return errors.New("kvgen new needs the directory of the site")
+	}
+	// Seen from a directory that was reached by a link, .. means one thing to the system
+	// and another to shells: that of shells is meant.
+	dir, err := filepath.Abs(n.Dir)
+	if err != nil {
+		return err
+	}
+	s, err := n.site(dir)
 	if err != nil {
 		return err
 	}
@@ -40,12 +49,12 @@ func (n New) Write() error {
 		return err
 	}
 	for i := range all {
-		all[i].Path = filepath.Join(n.Dir, all[i].Path)
+		all[i].Path = filepath.Join(dir, all[i].Path)
 	}
 	if err := output.CreateAll(all); err != nil {
 		return err
 	}
-	models := Run{Dir: n.Dir, Patterns: []string{"./models"}}
+	models := Run{Dir: dir, Patterns: []string{"./models"}}
 	if err := models.Generate(); err != nil {
 		return err
 	}
@@ -53,32 +62,26 @@ func (n New) Write() error {
 		return err
 	}
 	tidy := exec.Command("go", "mod", "tidy")
-	tidy.Dir = n.Dir
+	tidy.Dir = dir
 	if out, err := tidy.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s is written, but its dependencies could not be found: run go mod tidy there\n%s", n.Dir, out)
 	}
 	return nil
 }
 
-// site looks at what n says.
-func (n New) site() (site.Site, error) {
-	if n.Dir == "" {
-		return site.Site{}, errors.New("kvgen new needs the directory of the site")
-	}
-	if err := empty(n.Dir); err != nil {
-		return site.Site{}, err
-	}
-	path, err := filepath.Abs(n.Dir)
+// site looks at what n says of a site in the directory dir.
+func (n New) site(dir string) (site.Site, error) {
+	err := n.empty(dir)
 	if err != nil {
 		return site.Site{}, err
 	}
-	s := site.Site{Name: filepath.Base(path)}
+	s := site.Site{Name: filepath.Base(dir)}
 	s.Module = cmp.Or(n.Module, s.Name)
 	if err := module.CheckImportPath(s.Module); err != nil {
 		return site.Site{}, fmt.Errorf("%s cannot be the name of a module: give one with -module (%w)", s.Module, err)
 	}
 	s.Version, s.Templ = versions()
-	s.Replace, err = n.replaced(path, s.Version)
+	s.Replace, err = n.replaced(dir, s.Version)
 	if s.Replace != "" {
 		s.Version = "v0.0.0"
 	}
@@ -86,13 +89,13 @@ func (n New) site() (site.Site, error) {
 }
 
 // empty returns an error if there is something in dir.
-func empty(dir string) error {
+func (n New) empty(dir string) error {
 	all, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err == nil && len(all) > 0 {
-		return fmt.Errorf("%s is not empty: a new site needs a directory of its own", dir)
+		return fmt.Errorf("%s is not empty: a new site needs a directory of its own", n.Dir)
 	}
 	return err
 }
@@ -114,9 +117,9 @@ func versions() (own, templs string) {
 	return own, templs
 }
 
-// replaced returns the directory of ringtree that a site in path has to use, as that sees it;
+// replaced returns the directory of ringtree that a site in dir has to use, as that sees it;
 // "" means the release called version.
-func (n New) replaced(path, version string) (string, error) {
+func (n New) replaced(dir, version string) (string, error) {
 	clone := n.Replace
 	if clone == "" {
 		clone = cloneAround()
@@ -134,7 +137,7 @@ func (n New) replaced(path, version string) (string, error) {
 	if _, err := os.Stat(filepath.Join(clone, "codegen", "kvgen")); err != nil {
 		return "", fmt.Errorf("%s is no clone of ringtree: %w", clone, err)
 	}
-	if below, err := filepath.Rel(path, clone); err == nil {
+	if below, err := filepath.Rel(dir, clone); err == nil {
 		clone = below
 	}
 	return filepath.ToSlash(clone), nil

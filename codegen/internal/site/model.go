@@ -1,10 +1,12 @@
 package site
 
 import (
+	"cmp"
 	"fmt"
 	"go/token"
 	"go/types"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -45,7 +47,20 @@ type pages struct {
 }
 
 // A route is an address that an index answers.
-type route struct{ Route, Parse, Title, Tab, Expr string }
+type route struct {
+	Route, Parse, Title, Tab, Expr string
+
+	part part // which records it has
+}
+
+// A part is which records an index has. The first that there is makes the page of a model.
+type part int
+
+const (
+	newestOf part = iota
+	allOf
+	someOf // such as those seen this week
+)
 
 // linked are the links of a record to a listing of what has the same value.
 type linked struct{ Before, Route, Values string }
@@ -223,7 +238,11 @@ func (s *pages) field(m *model.Model, f *types.Var) {
 		s.Trash = name
 		return
 	}
+	facts, areas, title := s.Facts, s.Areas, s.TitleExpr
 	s.ask(shown, f.Type(), kind, name, value, asked)
+	if slices.Contains(m.Private, name) {
+		s.Facts, s.Areas, s.TitleExpr = facts, areas, title // Forms alone show it.
+	}
 }
 
 // ask adds a field that forms ask for.
@@ -267,42 +286,51 @@ func (s *pages) ask(shown field, t types.Type, kind kind, name, value, asked str
 
 // indexes looks at the indexes of m: which pages there are.
 func (s *pages) indexes(m *model.Model) {
-	var first, rest []route
+	var overall, valued []route
 	var left []string
 	for _, x := range m.Indexes {
-		title, ways := fmt.Sprintf("%q", english.Capital(s.Words)+": "+snake(x.Name, ' ')), "/"+s.Records+"/"+snake(x.Name, '-')
 		by := byOf(x)
 		switch {
 		case x.Name == "Trash" && s.Trash != "":
 			s.TrashList = x.Name
-			if by != nil && s.Author != "" {
+			if by != nil {
 				s.TrashList += ".Of(" + s.typed(by.Value, "v.user") + ")"
 			}
-		case x.Ranking != nil && x.Ranking.Per != "":
-			left = append(left, x.Name)
-		case x.Word != "unique" && x.Word != "list" && by == nil:
-			first = append(first, route{Route: ways, Title: title, Tab: english.Capital(snake(x.Name, ' ')), Expr: x.Name})
+		case by == nil:
+			overall = append(overall, s.wholeOf(x))
 		default:
-			r, ok := s.valued(x, by, ways)
+			r, ok := s.valuedOf(x, by)
 			switch {
 			case !ok:
 				left = append(left, x.Name)
 			case x.Word == "unique":
-				r.Expr = fmt.Sprintf("%s.Find(v.Context(), %s)", x.Name, r.Expr)
 				s.Finds = append(s.Finds, r)
 			default:
-				r.Expr = fmt.Sprintf("%s.Of(%s)", x.Name, r.Expr)
-				rest = append(rest, r)
+				valued = append(valued, r)
 			}
 		}
 	}
-	if i := slices.IndexFunc(first, func(r route) bool { return r.Expr == "Newest" }); i > 0 {
-		first[0], first[i] = first[i], first[0]
+	slices.SortStableFunc(overall, func(a, b route) int { return cmp.Compare(a.part, b.part) })
+	if len(overall) > 0 && overall[0].part < someOf {
+		overall[0].Route, overall[0].Title = "/"+s.Records, strconv.Quote(english.Capital(s.Words))
 	}
-	if len(first) > 0 {
-		first[0].Route, first[0].Title = "/"+s.Records, fmt.Sprintf("%q", english.Capital(s.Words))
+	s.Listings, s.Left = append(overall, valued...), english.List(left)
+}
+
+// way returns the address of what x answers.
+func (s *pages) way(x *model.Index) string { return "/" + s.Records + "/" + snake(x.Name, '-') }
+
+// wholeOf returns the address of the records that x has.
+func (s *pages) wholeOf(x *model.Index) route {
+	tab := english.Capital(snake(x.Name, ' '))
+	r := route{Route: s.way(x), Title: strconv.Quote(english.Capital(s.Words) + ": " + tab), Tab: tab, Expr: x.Name, part: allOf}
+	switch {
+	case x.If != nil || x.Ranking != nil && x.Ranking.Per != "":
+		r.part = someOf
+	case x.Name == "Newest":
+		r.part = newestOf
 	}
-	s.Listings, s.Left = append(first, rest...), english.List(left)
+	return r
 }
 
 // byOf returns what the value of x is made of that a listing is of; nil if there is one listing.
@@ -316,34 +344,38 @@ func byOf(x *model.Index) *model.By {
 	return &model.By{Group: x.Group, Parts: x.Parts, Value: x.Value, Many: x.Many}
 }
 
-// valued returns the address of the records of x with a value. There is none if the value is
-// neither a text nor a number.
-func (s *pages) valued(x *model.Index, by *model.By, ways string) (route, bool) {
+// valuedOf returns the address of the records that x has with a value. There is none if the
+// value is neither a text nor a number.
+func (s *pages) valuedOf(x *model.Index, by *model.By) (r route, ok bool) {
 	if len(by.Parts) != 1 {
 		return route{}, false
 	}
-	r := route{Route: ways + "/{value}", Title: fmt.Sprintf("%q+v.PathValue(\"value\")", english.Capital(s.Words)+": ")}
-	part := by.Parts[0]
-	expr := part.Expr(s.Var)
-	link := linked{Route: ways + "/"}
-	if x.Word != "list" || kindOf(by.Value) != text {
-		link.Before = english.Capital(snake(x.Name, ' ')) + ": "
-	}
-	switch kindOf(by.Value) {
+	r = route{Route: s.way(x) + "/{value}", Title: fmt.Sprintf("%q+v.PathValue(\"value\")", english.Capital(s.Words)+": ")}
+	expr, value := by.Parts[0].Expr(s.Var), "value"
+	link := linked{Route: s.way(x) + "/"}
+	kind := kindOf(by.Value)
+	switch kind {
 	case text:
-		r.Expr = s.typed(by.Value, `v.PathValue("value")`)
+		value = s.typed(by.Value, `v.PathValue("value")`)
 		link.Values = as("string", by.Value, expr)
 		if by.Many {
 			link.Values = expr + "..."
 		}
 	case whole:
-		r.Parse, r.Expr = fmt.Sprintf(`parse[%s](v.PathValue("value"))`, s.name(by.Value)), "value"
+		r.Parse = fmt.Sprintf(`parse[%s](v.PathValue("value"))`, s.name(by.Value))
 		link.Values = "strconv.FormatInt(int64(" + expr + "), 10)"
 	default:
 		return route{}, false
 	}
-	plain := types.Identical(by.Value, types.Typ[types.String])
-	if x.Word != "unique" && (!by.Many || plain) {
+	if x.Word == "unique" {
+		r.Expr = fmt.Sprintf("%s.Find(v.Context(), %s)", x.Name, value)
+		return r, true
+	}
+	r.Expr = fmt.Sprintf("%s.Of(%s)", x.Name, value)
+	if x.Word != "list" || kind != text {
+		link.Before = english.Capital(snake(x.Name, ' ')) + ": "
+	}
+	if private := slices.Contains(x.Model.Private, by.Parts[0].Name); !private && (!by.Many || types.Identical(by.Value, types.Typ[types.String])) {
 		s.Links = append(s.Links, link)
 	}
 	return r, true
