@@ -7,7 +7,7 @@ SHELL := bash
 
 # Linters run at a fixed version outside go.mod, because users do not build them.
 STATICCHECK := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
-SERVERS     := memcached redis-server redis-cli chromium
+SERVERS     := memcached redis-server redis-cli chromium curl
 FUZZTIME    ?= 60s
 
 # Without their paths, what was built and looked at in one checkout serves another, and

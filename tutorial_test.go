@@ -1,0 +1,205 @@
+package ringtree_test
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/ringtree/ringtree/internal/proof/servers"
+)
+
+// The tutorial is followed as it is written: each file is made, each change made by hand, and each
+// command typed into one shell, but those that go on, which have a terminal of their own.
+func TestTutorial_RunsAsItIsWritten(t *testing.T) {
+	for _, program := range []string{"redis-server", "curl"} {
+		servers.Need(t, program)
+	}
+	r := startReader(t)
+	all := blocks(os.DirFS("."))
+	steps := 0
+	for i, b := range all {
+		if b.file != "docs/tutorial.md" {
+			continue
+		}
+		steps++
+		var err error
+		said := ""
+		switch b.kind + " " + b.name {
+		case "sh runs":
+			err = r.start(b.text)
+		case "sh stopped":
+			r.stop()
+			fallthrough
+		case "sh ":
+			said, err = r.types(b.text)
+		case "output ":
+			continue
+		default:
+			err = r.edits(b)
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", b.place(), err)
+		}
+		want := ""
+		if i+1 < len(all) && all[i+1].kind == "output" {
+			want = all[i+1].text
+		}
+		if diff := cmp.Diff(want, said); diff != "" {
+			t.Fatalf("%s: output mismatch (-page +shell):\n%s", b.place(), diff)
+		}
+	}
+	if steps < 20 {
+		t.Errorf("the tutorial has %d blocks: is it the page that is meant?", steps)
+	}
+}
+
+// A reader follows a page in a folder of their own, beside a clone.
+type reader struct {
+	*testing.T
+	dir   string
+	ports *strings.Replacer
+	shell *exec.Cmd
+	in    *os.File
+	out   *bufio.Reader
+	runs  *exec.Cmd // in the first terminal; nil: nothing
+}
+
+func startReader(t *testing.T) *reader {
+	root, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.Symlink(root, filepath.Join(dir, "ringtree")); err != nil {
+		t.Fatal(err)
+	}
+	r := &reader{T: t, dir: dir, ports: strings.NewReplacer("8080", freePort(t), "7000", freePort(t))}
+	input, in, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.in = in
+	r.shell = exec.Command("bash", "-eu")
+	r.shell.Dir, r.shell.Stdin = dir, input
+	r.shell.Env = append(os.Environ(), "GOFLAGS=-trimpath", "GOWORK=off", "PWD="+dir)
+	out, err := r.shell.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var messages strings.Builder
+	r.shell.Stderr = &messages
+	r.out = bufio.NewReader(out)
+	if err := r.shell.Start(); err != nil {
+		t.Fatal(err)
+	}
+	input.Close()
+	t.Cleanup(func() {
+		r.stop()
+		in.Close()
+		err := r.shell.Wait()
+		if t.Failed() {
+			t.Logf("the shell ended with %v, and had said:\n%s", err, messages.String())
+		}
+	})
+	return r
+}
+
+func freePort(t *testing.T) string {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+}
+
+const prompt = "ringtree: what was typed is done"
+
+// types types commands into the shell, and returns what they print.
+func (r *reader) types(text string) (string, error) {
+	fmt.Fprintf(r.in, "%s\necho '%s'\n", r.ports.Replace(text), prompt)
+	said := ""
+	for {
+		line, err := r.out.ReadString('\n')
+		if err != nil {
+			return said, fmt.Errorf("a command failed; before, they printed %q", said)
+		}
+		if line == prompt+"\n" {
+			return said, nil
+		}
+		said += line
+	}
+}
+
+// start starts what goes on, instead of what has gone on until now. It has begun when it says
+// where.
+func (r *reader) start(text string) error {
+	r.stop()
+	c := exec.Command("bash", "-euc", "exec "+r.ports.Replace(strings.Replace(text, "go run .", "go run . -addr 127.0.0.1:8080", 1)))
+	c.Dir = filepath.Join(r.dir, "wiki")
+	c.Env = append(r.shell.Env, "PWD="+c.Dir)
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	messages, err := c.StderrPipe()
+	if err != nil {
+		return err
+	}
+	if err := c.Start(); err != nil {
+		return err
+	}
+	r.runs = c
+	all := ""
+	for lines := bufio.NewScanner(messages); lines.Scan(); {
+		all += lines.Text() + "\n"
+		if regexp.MustCompile(`http://127\.0\.0\.1:\d+/`).MatchString(lines.Text()) {
+			return nil
+		}
+	}
+	return errors.New("it ended: " + all)
+}
+
+// stop is Ctrl-C in the first terminal.
+func (r *reader) stop() {
+	if r.runs == nil {
+		return
+	}
+	if err := syscall.Kill(-r.runs.Process.Pid, syscall.SIGINT); err != nil {
+		r.Error(err)
+	}
+	r.runs.Wait()
+	r.runs = nil
+}
+
+// edits makes the file that b is, or the change.
+func (r *reader) edits(b block) error {
+	path := filepath.Join(r.dir, "wiki", b.name)
+	if b.kind != "diff" {
+		return os.WriteFile(path, []byte(b.text), 0o644)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	var before, after strings.Builder
+	for line := range strings.Lines(b.text) {
+		if line[0] != '+' {
+			before.WriteString(line[1:])
+		}
+		if line[0] != '-' {
+			after.WriteString(line[1:])
+		}
+	}
+	if n := strings.Count(string(text), before.String()); n != 1 {
+		return fmt.Errorf("%s has these lines %d times, want once:\n%s", b.name, n, before.String())
+	}
+	return os.WriteFile(path, []byte(strings.Replace(string(text), before.String(), after.String(), 1)), 0o644)
+}
