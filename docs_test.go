@@ -12,6 +12,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -97,12 +98,12 @@ func runProgram(t *testing.T, b block) (string, error) {
 	return string(out), err
 }
 
-// The README's quick start is pasted into a shell beside this repository, as a
+// The first program of docs/quickstart.md is pasted into a shell beside this repository, as a
 // reader would do it, except that the new module finds the repository by its whole
 // path: the library is then the one that the go command has built for the other
 // tests. go mod tidy looks at the tests of imported packages, so on a
 // new machine it fetches modules that nothing else here needs.
-func TestDocs_QuickStartRunsInANewModule(t *testing.T) {
+func TestDocs_FirstProgramRunsInANewModule(t *testing.T) {
 	script, want := quickStart(blocks(os.DirFS(".")))
 	root, err := os.Getwd()
 	if err != nil {
@@ -110,7 +111,7 @@ func TestDocs_QuickStartRunsInANewModule(t *testing.T) {
 	}
 	const beside = "=../ringtree\n"
 	if !strings.Contains(script, beside) {
-		t.Fatalf("the quick start does not replace the module by %q", beside)
+		t.Fatalf("the page does not replace the module by %q", beside)
 	}
 	script = strings.Replace(script, beside, "="+root+"\n", 1)
 	cmd := exec.CommandContext(t.Context(), "bash", "-euc", script)
@@ -123,16 +124,16 @@ func TestDocs_QuickStartRunsInANewModule(t *testing.T) {
 		t.Fatalf("%v\n%s\n%s", err, got, messages.String())
 	}
 	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("output mismatch (-README +shell):\n%s", diff)
+		t.Errorf("output mismatch (-page +shell):\n%s", diff)
 	}
 }
 
-// quickStart returns what a reader types in the README's quick start, its files
+// quickStart returns what a reader types of docs/quickstart.md, its files
 // included, and the output that follows.
 func quickStart(all []block) (script, output string) {
 	for _, b := range all {
 		switch {
-		case b.file != "README.md" || output != "":
+		case b.file != "docs/quickstart.md" || output != "":
 		case b.name != "":
 			script += "cat >" + b.name + " <<'END OF FILE'\n" + b.text + "END OF FILE\n"
 		case b.kind == "sh":
@@ -230,4 +231,42 @@ func TestCheckLinks_NamesTheDeadOnes(t *testing.T) {
 	if diff := cmp.Diff(want, checkLinks(tree)); diff != "" {
 		t.Errorf("complaints mismatch (-want +got):\n%s", diff)
 	}
+}
+
+// The numbers by which the README compares are those of docs/benchmarks.md.
+func TestDocs_ReadmeComparesAsTheBenchmarksDo(t *testing.T) {
+	_, table, _ := strings.Cut(string(read(os.DirFS("."), "README.md")), "## Beside SQL and GORM")
+	table, _, _ = strings.Cut(table, "\n## ")
+	_, million, _ := strings.Cut(string(read(os.DirFS("."), "docs/benchmarks.md")), "\n## 1000000 pages")
+	million, _, _ = strings.Cut(million, "\n## ")
+	peers := []string{"gorm-postgres", "pgx", "ringtree-redis", "ringtree-memcached"}
+	for line, workload := range map[string]string{
+		"a page by its id": "W1", "the newest 20": "W2", "20 behind the newest 10,000": "W2deep",
+		"the 20 viewed most": "W5", "the rank of a page": "W6", "a new page with a unique slug": "W9",
+	} {
+		want := []string{line}
+		for _, peer := range peers {
+			want = append(want, medianOf(million, peer, workload))
+		}
+		if row := "| " + strings.Join(want, " | ") + " |"; !strings.Contains(table, row) {
+			t.Errorf("README.md lacks the row\n\t%s", row)
+		}
+	}
+}
+
+// medianOf returns what a text with tables has for a peer and a workload, in the first table
+// with that column.
+func medianOf(text, peer, workload string) string {
+	var head []string
+	for line := range strings.Lines(text) {
+		cells := strings.Split(line, " | ")
+		switch {
+		case strings.HasPrefix(line, "| peer "):
+			head = strings.Split(strings.TrimRight(line, " |\n"), " | ")
+		case cells[0] == "| "+peer && slices.Contains(head, workload):
+			median, _, _ := strings.Cut(cells[slices.Index(head, workload)], " ")
+			return median
+		}
+	}
+	return ""
 }

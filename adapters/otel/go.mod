@@ -5,7 +5,7 @@ go 1.26.0
 replace github.com/ringtree/ringtree => ../../
 
 require (
-	github.com/ringtree/ringtree v0.0.0
+	github.com/ringtree/ringtree v0.1.0
 	go.opentelemetry.io/otel v1.43.0
 	go.opentelemetry.io/otel/sdk v1.43.0
 	go.opentelemetry.io/otel/trace v1.43.0

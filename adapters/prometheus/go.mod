@@ -7,7 +7,7 @@ replace github.com/ringtree/ringtree => ../../
 require (
 	github.com/prometheus/client_golang v1.25.0
 	github.com/prometheus/client_model v0.6.3
-	github.com/ringtree/ringtree v0.0.0
+	github.com/ringtree/ringtree v0.1.0
 )
 
 require (
