@@ -61,6 +61,10 @@ figures: setup ## measure what this project promises
 costs: ## measure what each verb asks of a store, and write docs/costs.md
 	cd bench && go run ./figures -only costs -o ../docs/costs.md
 
+.PHONY: pictures
+pictures: ## draw how each index is stored, into docs/pictures
+	cd bench && go test -count=1 ./pictures -update
+
 # COMPARE holds more flags, such as "-n 100000 -gate"; -h lists them.
 .PHONY: compare
 compare: ## measure ringtree beside GORM, pgx, rueidis and others, in a quarter of an hour

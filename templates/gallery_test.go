@@ -32,7 +32,7 @@ const galleryPage = `<a class="skip" href="#main">Skip to the page</a><header cl
 <div class="narrow stack">[notice]<form id="edit">[field][field-text][field-wrong][field-checked]</form>[empty][failure]</div>
 <div class="columns even"><section>[head-key][ring]</section><section>[head-key][tree]</section></div>
 <div class="columns even"><section>[head-key][ring-large]</section><section>[head-key][tree-deep]</section></div>
-<div class="columns even"><section>[head-key][list]</section><section>[head-key][list-long][tree-leaf]</section></div>
+<div class="columns even"><section>[head-key][list]</section><section>[head-key][list-long][tree-leaf][steps]</section></div>
 <section>[head][keys]</section>
 </main>
 <footer class="foot"><div><nav aria-label="About"><a href="/hood">Under the hood</a><a href="/sessions">Sessions</a><a href="/status">Status</a></nav>[cost][cost-deep]</div></footer>

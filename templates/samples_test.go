@@ -84,6 +84,7 @@ func samples() []sample {
 		{"tree-leaf", TreePicture{Title: "A ranking of one leaf", Root: Node{Name: "key0", Count: 21}, Room: 128}},
 		{"list", sampleList(6)},
 		{"list-long", sampleList(80)},
+		{"steps", sampleSteps},
 	}
 }
 
@@ -233,6 +234,14 @@ func sampleDeepTree() TreePicture {
 	}
 	chain := router("key0", Node{Name: "key011", Shut: true}, grow("key010", 3), Node{Name: "key001", Shut: true}, Node{Name: "key000", Shut: true})
 	return TreePicture{Title: "The tree of a large ranking", Room: 128, Way: "key01001101101", Root: chain}
+}
+
+var sampleSteps = StepsPicture{
+	Title: "A look-up of a unique value", Words: "The key is made of the value, so nothing is searched for.",
+	Steps: []Step{
+		{Name: "Whose is it?", Keys: []StepKey{{"get", "u:Page:BySlug:home", "page p1"}}},
+		{Name: "What does it say?", Note: "The record decides.", Now: true, Keys: []StepKey{{"get", "r:Page:p1", "the record"}}},
+	},
 }
 
 func sampleList(segments int) ListPicture {

@@ -120,7 +120,7 @@ func TestStyle_AndMarkupUseTheSameClasses(t *testing.T) {
 		styled[string(match[1])] = true
 	}
 	// These name things for tests and for an app's own rules.
-	for _, class := range []string{"moment", "day", "list", "tree", "left"} {
+	for _, class := range []string{"moment", "day", "list", "steps", "tree", "left"} {
 		styled[class] = styled[class] || used[class]
 	}
 	if diff := cmp.Diff(sorted(used), sorted(styled)); diff != "" {

@@ -1,0 +1,49 @@
+package pictures
+
+import (
+	"flag"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "draw the pictures in docs again")
+
+const folder = "../../docs/pictures"
+
+func TestAll_PicturesInDocsAreCurrent(t *testing.T) {
+	all, err := All(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		for name, file := range all {
+			if err := os.WriteFile(filepath.Join(folder, name), file, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	var stored []string
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		stored = append(stored, e.Name())
+	}
+	if diff := gocmp.Diff(slices.Sorted(maps.Keys(all)), stored); diff != "" {
+		t.Errorf("files mismatch (-drawn +docs/pictures):\n%s", diff)
+	}
+	for name, file := range all {
+		text, err := os.ReadFile(filepath.Join(folder, name))
+		if err != nil {
+			t.Error(err)
+		} else if diff := gocmp.Diff(string(text), string(file)); diff != "" {
+			t.Errorf("docs/pictures/%s is not what is drawn: make pictures draws it again (-docs +drawn):\n%s", name, diff)
+		}
+	}
+}
