@@ -35,6 +35,7 @@ type call struct {
 	args  []string // behind the verb, without flags
 	given []string // flags, but for --resume
 
+	makes bool        // the store's file need not be there
 	store kv.Store    // once it is open
 	db    *kvmodel.DB // the one open now
 
@@ -106,12 +107,12 @@ func (c *call) openStore(ctx context.Context) error {
 		defer cancel()
 		ctx = limited
 	}
-	open := c.Open
-	if open == nil {
-		open = openURL
-	}
 	var err error
-	c.store, err = open(ctx, url)
+	if c.Open != nil {
+		c.store, err = c.Open(ctx, url)
+	} else {
+		c.store, err = openURL(ctx, url, c.makes)
+	}
 	return err
 }
 
@@ -125,10 +126,10 @@ func (c *call) url() string {
 	return ""
 }
 
-// openURL opens the store that url names. It makes no file.
-func openURL(ctx context.Context, url string) (kv.Store, error) {
+// openURL opens the store that url names. It makes no file unless that is meant.
+func openURL(ctx context.Context, url string, makes bool) (kv.Store, error) {
 	path, options, inFile := boltPath(url)
-	if inFile && !strings.Contains(options, "follow=") && path != "" {
+	if inFile && !makes && !strings.Contains(options, "follow=") && path != "" {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%w: there is no file %s", errNotOpen, path)
 		}
@@ -211,6 +212,11 @@ func (c *call) confirm(ctx context.Context, question string) error {
 	if refusal := kv.PowersOf(c.store).ReadOnly; refusal != nil {
 		return refusal
 	}
+	return c.agreed(ctx, question)
+}
+
+// agreed is confirm for another store than the one that is open.
+func (c *call) agreed(ctx context.Context, question string) error {
 	switch {
 	case c.dry:
 		c.Tell("dry run: nothing was written")

@@ -11,7 +11,7 @@ import (
 type options struct {
 	storeURL, tenant, resume, only, until, report string
 
-	json, private, hex, watch, quick, yes, dry, anew, merge bool
+	json, private, hex, watch, quick, yes, dry, anew, merge, replace bool
 
 	top, rate int
 }
@@ -36,6 +36,7 @@ var flags = []option{
 	{"dry-run", "", "say what would be done, and write nothing", given(func(o *options) *bool { return &o.dry })},
 	{"again", "", "also what is built already", given(func(o *options) *bool { return &o.anew })},
 	{"merge", "", "the database may have records already", given(func(o *options) *bool { return &o.merge })},
+	{"replace", "", "make the database hold that, and nothing else", given(func(o *options) *bool { return &o.replace })},
 	{"report", "FILE", "write down what was done", text(func(o *options) *string { return &o.report })},
 	{"top", "N", "show the N largest", number(func(o *options) *int { return &o.top })},
 	{"rate", "N", "look at N records or keys a second at most", number(func(o *options) *int { return &o.rate })},

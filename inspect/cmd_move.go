@@ -88,7 +88,9 @@ func importAll(ctx context.Context, c *call) error {
 	if err := c.openStore(ctx); err != nil {
 		return err
 	}
-	c.Tell("%s takes what is in %s; nothing else may write to it meanwhile", shownURL(c.url()), c.args[0])
+	if err := c.announce(shownURL(c.url()), c.args[0]); err != nil {
+		return err
+	}
 	if err := c.confirm(ctx, "Import that?"); err != nil {
 		return err
 	}
@@ -102,8 +104,25 @@ func importAll(ctx context.Context, c *call) error {
 		return err
 	}
 	p := c.progress()
-	sum, err := in.Import(ctx, file, ImportOptions{Pace: Pace{Rate: c.rate, Progress: p.step}, Merge: c.merge})
+	sum, err := in.Import(ctx, file, c.importOptions(p))
 	return c.took(ctx, p, "imported", sum, err)
+}
+
+// announce says that the store called to will take what is in from.
+func (c *call) announce(to, from string) error {
+	if c.merge && c.replace {
+		return fmt.Errorf("%w: --merge keeps what is there, and --replace does not; take one of them", errCall)
+	}
+	text := "%s takes what is in %s; nothing else may write to it meanwhile"
+	if c.replace {
+		text = "%s will hold what is in %s, and nothing else; nothing else may write to it meanwhile"
+	}
+	c.Tell(text, to, from)
+	return nil
+}
+
+func (c *call) importOptions(p *progress) ImportOptions {
+	return ImportOptions{Pace: Pace{Rate: c.rate, Progress: p.step}, Merge: c.merge, Replace: c.replace}
 }
 
 // took says how an import has ended.
@@ -113,6 +132,9 @@ func (c *call) took(ctx context.Context, p *progress, did string, sum Summary, e
 		return fmt.Errorf("%w: %w", errRefused, err)
 	case err != nil && ctx.Err() != nil:
 		p.Done()
+		if c.merge || c.replace {
+			return fmt.Errorf("%w; to go on: %s", errStopped, p.again())
+		}
 		return fmt.Errorf("%w; to go on: %s", errStopped, p.again("--merge"))
 	case err != nil:
 		return err
@@ -147,64 +169,124 @@ func recordsText(sum Summary) string {
 func verifyExport(_ context.Context, c *call) error { return c.sound(c.args[0]) }
 
 // beside opens a second store, which --store does not name.
-func (c *call) beside(ctx context.Context, url string, opts ...kvmodel.Option) (*call, *Inspector, error) {
+func (c *call) beside(ctx context.Context, opts ...kvmodel.Option) (*call, *Inspector, error) {
 	other := *c
-	other.store, other.db, other.storeURL = nil, nil, url
-	if url == c.url() {
-		return nil, nil, fmt.Errorf("%w: both are %s", errCall, shownURL(url))
-	}
+	other.store, other.db, other.storeURL, other.makes = nil, nil, c.args[0], len(opts) == 0
 	in, err := other.open(ctx, opts...)
 	return &other, in, err
 }
 
+// here is the database that --store names, as a second store is to have it: looked into, or
+// as the export of the app that has it.
+type here struct {
+	in     *Inspector
+	export io.ReadCloser
+}
+
+// here opens the database that --store names.
+func (c *call) here(ctx context.Context) (*here, error) {
+	if c.args[0] == c.url() {
+		return nil, fmt.Errorf("%w: both are %s", errCall, shownURL(c.url()))
+	}
+	a, err := c.app(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if a == nil {
+		in, err := c.reader(ctx)
+		return &here{in: in}, err
+	}
+	export, err := c.exportOf(ctx, a)
+	return &here{export: export}, err
+}
+
+func (h *here) close() error {
+	if h.export == nil {
+		return nil
+	}
+	return h.export.Close()
+}
+
+// copy puts what h holds into another database.
+func (h *here) copy(ctx context.Context, to *Inspector, o ImportOptions) (Summary, error) {
+	if h.in == nil {
+		return to.Import(ctx, h.export, o)
+	}
+	return h.in.Copy(ctx, to, o)
+}
+
+// diff compares h with another database.
+func (h *here) diff(ctx context.Context, with *Inspector, p Pace) (Differences, error) {
+	if h.in != nil {
+		return h.in.Diff(ctx, with, p)
+	}
+	d, err := with.DiffFile(ctx, h.export, p)
+	for i := range d.First {
+		switch d.First[i].Says {
+		case onlyHere:
+			d.First[i].Says = onlyThere
+		case onlyThere:
+			d.First[i].Says = onlyHere
+		}
+	}
+	return d, err
+}
+
 // copyAll puts what the database holds into another store.
 func copyAll(ctx context.Context, c *call) (err error) {
-	from, err := c.reader(ctx)
+	from, err := c.here(ctx)
 	if err != nil {
 		return err
 	}
-	c.Tell("%s takes what is in %s; nothing else may write to it meanwhile", shownURL(c.args[0]), shownURL(c.url()))
-	if err := c.confirm(ctx, "Copy that?"); err != nil {
+	defer func() { err = cmp.Or(err, from.close()) }()
+	if err := c.announce(shownURL(c.args[0]), shownURL(c.url())); err != nil {
 		return err
 	}
-	other, to, err := c.beside(ctx, c.args[0])
-	if other != nil {
-		defer func() { err = errors.Join(err, other.close(ctx)) }()
+	if err := c.agreed(ctx, "Copy that?"); err != nil {
+		return err
 	}
+	other, to, err := c.beside(ctx)
+	defer func() { err = errors.Join(err, other.close(ctx)) }()
 	if err != nil {
 		return err
 	}
 	p := c.progress()
-	sum, err := from.Copy(ctx, to, ImportOptions{Pace: Pace{Rate: c.rate, Progress: p.step}, Merge: c.merge})
+	sum, err := from.copy(ctx, to, c.importOptions(p))
 	return c.took(ctx, p, "copied", sum, err)
 }
 
 // diff compares the database with another store, or with an export.
-func diff(ctx context.Context, c *call) (err error) {
+func diff(ctx context.Context, c *call) error {
+	if c.opensAnother() {
+		return c.diffStores(ctx)
+	}
 	in, err := c.reader(ctx)
 	if err != nil {
 		return err
 	}
-	p := c.progress()
-	pace := Pace{Rate: c.rate, Progress: p.step}
-	var d Differences
-	if isFile(c.args[0]) {
-		file, err := c.opened(c.args[0])
-		if err != nil {
-			return err
-		}
-		defer file.Close()
-		d, err = in.DiffFile(ctx, file, pace)
-		return c.differences(ctx, p, d, err)
-	}
-	other, with, err := c.beside(ctx, c.args[0], kvmodel.ReadOnly())
-	if other != nil {
-		defer func() { err = errors.Join(err, other.close(ctx)) }()
-	}
+	file, err := c.opened(c.args[0])
 	if err != nil {
 		return err
 	}
-	d, err = in.Diff(ctx, with, pace)
+	defer file.Close()
+	p := c.progress()
+	d, err := in.DiffFile(ctx, file, Pace{Rate: c.rate, Progress: p.step})
+	return c.differences(ctx, p, d, err)
+}
+
+func (c *call) diffStores(ctx context.Context) (err error) {
+	from, err := c.here(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = cmp.Or(err, from.close()) }()
+	other, with, err := c.beside(ctx, kvmodel.ReadOnly())
+	defer func() { err = errors.Join(err, other.close(ctx)) }()
+	if err != nil {
+		return err
+	}
+	p := c.progress()
+	d, err := from.diff(ctx, with, Pace{Rate: c.rate, Progress: p.step})
 	return c.differences(ctx, p, d, err)
 }
 

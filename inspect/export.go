@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -51,7 +52,8 @@ func (in *Inspector) items(ctx context.Context, verb string, p Pace, f func([]it
 // ImportOptions say how to import.
 type ImportOptions struct {
 	Pace
-	Merge bool // the database may have records: of two the one with the higher rev stays, and of what has none that which is there
+	Merge   bool // the database may have records: of two the one with the higher rev stays, and of what has none that which is there
+	Replace bool // the database may have records: it is made to hold what is imported, and nothing else
 }
 
 // ErrNotEmpty says that a database to import into has records.
@@ -59,7 +61,7 @@ var ErrNotEmpty = errors.New("the database is not empty")
 
 // Import puts what Export has written into the database, and has the indexes built. No one
 // else may write to it meanwhile. If it is cut short, the indexes need a Rebuild, and Import
-// with Merge goes on.
+// with Merge or Replace goes on.
 func (in *Inspector) Import(ctx context.Context, r io.Reader, o ImportOptions) (Summary, error) {
 	from, err := newExportReader(r)
 	if err != nil {
@@ -99,10 +101,11 @@ func (in *Inspector) take(ctx context.Context, names []string, o ImportOptions, 
 	if err != nil {
 		return Summary{}, err
 	}
-	for _, m := range models {
-		if err := m.Prepare(ctx, isRing(m)); err != nil {
-			return Summary{}, err
-		}
+	if o.Replace {
+		return in.replace(ctx, models, p, each)
+	}
+	if err := in.prepare(ctx, models); err != nil {
+		return Summary{}, err
 	}
 	sum, err := each(func(items []item) error {
 		if err := in.enlist(ctx, items); err != nil {
@@ -121,6 +124,16 @@ func (in *Inspector) take(ctx context.Context, names []string, o ImportOptions, 
 	return sum, in.build(ctx, models)
 }
 
+// prepare makes the indexes of models say that they do not hold all records.
+func (in *Inspector) prepare(ctx context.Context, models []model) error {
+	for _, m := range models {
+		if err := m.Prepare(ctx, isRing(m)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // takers returns the models of those names, which are fit to take what is imported.
 func (in *Inspector) takers(ctx context.Context, names []string, o ImportOptions) (models []model, err error) {
 	if err := in.db.Writable(); err != nil {
@@ -135,7 +148,7 @@ func (in *Inspector) takers(ctx context.Context, names []string, o ImportOptions
 		if err != nil {
 			return nil, err
 		}
-		if st.IDs > 0 && !o.Merge {
+		if st.IDs > 0 && !o.Merge && !o.Replace {
 			return nil, fmt.Errorf("%w: it has about %d records of %s; with Merge the one of two that has the higher rev stays", ErrNotEmpty, st.IDs, name)
 		}
 		models = append(models, m)
@@ -228,15 +241,19 @@ func (in *Inspector) putOver(ctx context.Context, it *item, op kv.Op, merge bool
 	})
 }
 
-// build has the indexes of models built, and what stands alone.
+// build has the indexes of models built, and what stands alone. The models are built side by
+// side, since each may have to wait until no other process can know it as it was.
 func (in *Inspector) build(ctx context.Context, models []model) error {
-	for _, m := range models {
-		if err := m.Prepare(ctx, isRing(m)); err != nil {
-			return err
-		}
-		if err := m.Build(ctx, true); err != nil {
-			return err
-		}
+	if err := in.prepare(ctx, models); err != nil {
+		return err
+	}
+	errs := make([]error, len(models))
+	var ends sync.WaitGroup
+	for i, m := range models {
+		ends.Go(func() { errs[i] = m.Build(ctx, true) })
+	}
+	if ends.Wait(); errors.Join(errs...) != nil {
+		return errors.Join(errs...)
 	}
 	for _, w := range in.alone {
 		if w.Kind() == "tree" {
@@ -253,6 +270,11 @@ type Difference struct {
 	What string `json:"what"` // the record, or the key
 	Says string `json:"says"` // "only here", "only there", "differs"
 }
+
+const (
+	onlyHere  = "only here"
+	onlyThere = "only there"
+)
 
 // Differences are what Diff has found.
 type Differences struct {
@@ -280,10 +302,10 @@ func (in *Inspector) Diff(ctx context.Context, with *Inspector, p Pace) (d Diffe
 		for i := range items {
 			t.add(&items[i])
 		}
-		return with.compare(ctx, items, &d, "only here", true)
+		return with.compare(ctx, items, &d, onlyHere, true)
 	})
 	if err == nil {
-		err = with.items(ctx, "diff", p, func(items []item) error { return in.compare(ctx, items, &d, "only there", false) })
+		err = with.items(ctx, "diff", p, func(items []item) error { return in.compare(ctx, items, &d, onlyThere, false) })
 	}
 	d.Sum = t.summary().Sum
 	return d, err
@@ -295,16 +317,26 @@ func (in *Inspector) DiffFile(ctx context.Context, r io.Reader, p Pace) (d Diffe
 	if err != nil {
 		return d, err
 	}
-	in2 := &fileKeys{in: in, has: make(map[uint64]bool)}
+	has := &keySet{in: in, hashes: make(map[uint64]bool)}
+	pace := p.begin("diff", "items of the export", 0)
 	sum, err := from.each(func(items []item) error {
-		in2.note(items)
-		return in.compare(ctx, items, &d, "only there", true)
+		has.add(items)
+		if err := in.compare(ctx, items, &d, onlyThere, true); err != nil {
+			return err
+		}
+		return pace.did(ctx, len(items), "")
 	})
 	if err != nil {
 		return d, err
 	}
 	d.Sum = sum.Sum
-	return d, in.items(ctx, "diff", p, func(items []item) error { return in2.compare(items, &d) })
+	return d, in.items(ctx, "diff", p, func(items []item) error {
+		rest, err := has.others(items)
+		for i := range rest {
+			d.note(rest[i].of(), onlyHere)
+		}
+		return err
+	})
 }
 
 // compare notes in d how items, which another database has, differ from what is here. both
@@ -351,32 +383,32 @@ func (in *Inspector) same(it *item, value []byte) bool {
 		a.Envelope.Expires == b.Envelope.Expires && a.Envelope.Model == b.Envelope.Model && bytes.Equal(a.Envelope.Body, b.Envelope.Body)
 }
 
-// fileKeys are the keys of the items of an export, by hashes.
-type fileKeys struct {
-	in  *Inspector
-	has map[uint64]bool
+// keySet is the keys of items, by hashes.
+type keySet struct {
+	in     *Inspector
+	hashes map[uint64]bool
 }
 
-func (f *fileKeys) note(items []item) {
+func (k *keySet) add(items []item) {
 	for i := range items {
-		if key, err := items[i].keyIn(f.in); err == nil {
-			f.has[hashOf(key)] = true
+		if key, err := items[i].keyIn(k.in); err == nil {
+			k.hashes[hashOf(key)] = true
 		}
 	}
 }
 
-// compare notes the items that the export does not have.
-func (f *fileKeys) compare(items []item, d *Differences) error {
+// others returns those of items that are not among them.
+func (k *keySet) others(items []item) (others []item, err error) {
 	for i := range items {
-		key, err := items[i].keyIn(f.in)
+		key, err := items[i].keyIn(k.in)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if !f.has[hashOf(key)] {
-			d.note(items[i].of(), "only here")
+		if !k.hashes[hashOf(key)] {
+			others = append(others, items[i])
 		}
 	}
-	return nil
+	return others, nil
 }
 
 // VerifyExport reads a whole export and returns what it holds, or what is wrong with it and

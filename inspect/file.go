@@ -185,7 +185,11 @@ type exportReader struct {
 func newExportReader(from io.Reader) (*exportReader, error) {
 	r := &exportReader{from: bufio.NewReader(from), at: int64(len(magic))}
 	begin := make([]byte, len(magic))
-	if n, err := io.ReadFull(r.from, begin); err != nil || string(begin) != magic {
+	n, err := io.ReadFull(r.from, begin)
+	if err := unread(err); err != nil {
+		return nil, err
+	}
+	if string(begin) != magic {
 		return nil, fmt.Errorf("%w: it does not begin with %q but with %q", ErrBadExport, magic, begin[:n])
 	}
 	kind, data, err := r.block()
@@ -204,10 +208,21 @@ func newExportReader(from io.Reader) (*exportReader, error) {
 	return r, nil
 }
 
+// unread returns err unless it says that there is nothing more to read.
+func unread(err error) error {
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		return nil
+	}
+	return err
+}
+
 // block reads a block.
 func (r *exportReader) block() (kind byte, data []byte, err error) {
 	head := make([]byte, 5)
 	if _, err := io.ReadFull(r.from, head); err != nil {
+		if err := unread(err); err != nil {
+			return 0, nil, err
+		}
 		return 0, nil, fmt.Errorf("%w: it ends at byte %d without an end", ErrBadExport, r.at)
 	}
 	n := binary.BigEndian.Uint32(head[1:])
@@ -216,6 +231,9 @@ func (r *exportReader) block() (kind byte, data []byte, err error) {
 	}
 	rest := make([]byte, n+4)
 	if _, err := io.ReadFull(r.from, rest); err != nil {
+		if err := unread(err); err != nil {
+			return 0, nil, err
+		}
 		return 0, nil, fmt.Errorf("%w: it is cut in the block at byte %d", ErrBadExport, r.at)
 	}
 	sum := crc32.Update(crc32.Checksum(head, castagnoli), castagnoli, rest[:n])

@@ -157,7 +157,9 @@ func (in *Inspector) others(ctx context.Context, p *pacer, f func([]item) error)
 			if strings.HasPrefix(it.key, "session:") {
 				it.ends = endOfSession(it.value)
 			}
-			there = append(there, it)
+			if _, ended, _ := it.lives(in); !ended {
+				there = append(there, it)
+			}
 		}
 		if err := f(there); err != nil {
 			return err

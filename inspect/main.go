@@ -63,12 +63,15 @@ func Run(ctx context.Context, config Config) int {
 	if err := c.parse(); err != nil {
 		return c.end(ctx, err)
 	}
+	if c.opensAnother() {
+		return c.carryOut(ctx) // It asks the app for what that holds.
+	}
 	app, err := c.app(ctx)
 	switch {
 	case err != nil:
 		return c.end(ctx, err)
 	case app != nil:
-		return c.relay(ctx, app)
+		return c.through(ctx, app)
 	}
 	return c.carryOut(ctx)
 }
@@ -122,7 +125,10 @@ func codeOf(ctx context.Context, err error) int {
 		}
 		return false
 	}
+	var ended endedWith
 	switch {
+	case errors.As(err, &ended):
+		return int(ended)
 	case err == nil || is(errIdle):
 		return exitWell
 	case is(errDiffers, ErrBadExport, kv.ErrLost):

@@ -193,8 +193,8 @@ func (c *call) servable() error {
 		return fmt.Errorf("%w: the app is that of no tenant, so leave out --tenant", errCall)
 	case has != wants:
 		return fmt.Errorf("%w: the app has the keys of the tenant %s alone; --tenant names one", errCall, strings.TrimSuffix(has, ":"))
-	case strings.Contains(c.verb.args, "URL") && !c.verb.takesFile(c.args[0]):
-		return fmt.Errorf("%w: an app opens no second store; export to a file, and take that with --store %s", errRefused, quoted(shownURL(c.args[0])))
+	case c.opensAnother():
+		return fmt.Errorf("%w: an app opens no second store", errRefused)
 	}
 	return nil
 }

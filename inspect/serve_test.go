@@ -274,7 +274,41 @@ func TestServe_FilesAreWhereTheCommandIs(t *testing.T) {
 	if r := file(t, path, "verify-backup", "whole"); r.code != 0 || r.errs != "" {
 		t.Errorf("%+v", r)
 	}
-	file(t, path, "copy", "mem:").want(t, 5, "an app opens no second store", "--store mem:")
+}
+
+func TestServe_CopyAndDiffTakeWhatTheAppHolds(t *testing.T) {
+	dir, path := appFile(t)
+	serve(t, path)
+	there := "bolt:" + filepath.Join(dir, "there.db")
+	file(t, path, "copy", there, "--dry-run").want(t, 0, "dry run")
+	file(t, path, "copy", there).want(t, 5, "nobody is here to be asked")
+	file(t, path, "diff", there).want(t, 3, "there is no file")
+	file(t, path, "copy", there, "--yes").want(t, 0, "through the app", "Note: 3 records\n", "copied")
+	file(t, path, "diff", there).want(t, 0, "through the app", "identical: 4 items")
+	file(t, there[5:], "check").want(t, 0, "3 records", "all is well")
+	file(t, path, "forget", "Note", "n3", "--yes").want(t, 0)
+	file(t, path, "diff", there).want(t, 1, "only there Note n3\n", "1 difference, 3 the same")
+	file(t, path, "copy", there, "--yes").want(t, 5, "not empty")
+	file(t, path, "copy", there, "--yes", "--replace", "--merge").want(t, 2, "take one of them")
+	file(t, path, "copy", there, "--yes", "--replace").want(t, 0, there+" will hold what is in bolt:"+path+", and nothing else", "Note: 2 records\n")
+	file(t, path, "diff", there).want(t, 0, "identical: 3 items")
+	file(t, path, "copy", there, "--tenant", "snow", "--yes").want(t, 2, "that of no tenant")
+	file(t, path, "copy", "amqp://h", "--yes").want(t, 2, `amqp`)
+	if got := sayTo(t, path, `{"v":1,"args":["copy","mem:","--yes"]}`); got[len(got)-1]["exit"] != 5.0 {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestServe_ACopyOfAnAppThatStopsIsNoWholeOne(t *testing.T) {
+	dir, path := appFile(t)
+	stop := serve(t, path)
+	there := "bolt:" + filepath.Join(dir, "there.db")
+	c := terminal(path, "y\n", "copy", there, "--rate", "1")
+	errs := &once{f: stop}
+	c.Stdout, c.Stderr = io.Discard, errs
+	ran{inspect.Run(t.Context(), c), "", errs.String()}.want(t, 4, "db: stopped")
+	file(t, path, "copy", there, "--yes", "--replace").want(t, 0, "Note: 3 records\n")
+	file(t, there[5:], "check").want(t, 0, "all is well")
 }
 
 func TestServe_ATenantIsTheAppsOrRefused(t *testing.T) {

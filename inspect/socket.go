@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -113,19 +114,55 @@ func (c *call) app(ctx context.Context) (*app, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%w: the app does not answer: %w", errNotOpen, err)
 	}
-	a := &app{at, conn.(*net.UnixConn), json.NewDecoder(conn), json.NewEncoder(conn)}
-	if err := c.request(a); err != nil {
-		return nil, errors.Join(err, conn.Close())
-	}
-	return a, nil
+	return &app{at, conn.(*net.UnixConn), json.NewDecoder(conn), json.NewEncoder(conn)}, nil
 }
 
-// request gives a the call.
-func (c *call) request(a *app) error {
+// through has a carry the call out, and returns the exit code.
+func (c *call) through(ctx context.Context, a *app) int {
+	defer a.conn.Close()
 	args, err := c.argsElsewhere()
-	if err != nil {
-		return err
+	if err == nil {
+		err = c.request(a, args)
 	}
+	if err != nil {
+		return c.end(ctx, err)
+	}
+	code, err := c.relay(ctx, a, c)
+	if err != nil {
+		return c.end(ctx, err)
+	}
+	return code
+}
+
+// endedWith is the exit code of an export that the app did not write to its end, having said
+// why.
+type endedWith int
+
+func (e endedWith) Error() string { return "the app has not told all that it holds" }
+
+// exportOf returns what a holds as an export, for whoever reads it.
+func (c *call) exportOf(ctx context.Context, a *app) (io.ReadCloser, error) {
+	args := []string{"export", "--tenant=" + c.tenant}
+	if c.rate > 0 {
+		args = append(args, "--rate="+strconv.Itoa(c.rate))
+	}
+	if err := c.request(a, append(args, "--", "-")); err != nil {
+		return nil, errors.Join(err, a.conn.Close())
+	}
+	from, to := io.Pipe()
+	go func() {
+		defer a.conn.Close()
+		code, err := c.relay(ctx, a, to)
+		if err == nil && code != exitWell {
+			err = endedWith(code)
+		}
+		to.CloseWithError(err)
+	}()
+	return from, nil
+}
+
+// request tells a what to do.
+func (c *call) request(a *app, args []string) error {
 	if err := a.conn.SetDeadline(time.Now().Add(reach)); err != nil {
 		return err
 	}
@@ -177,15 +214,19 @@ func (c *call) argsElsewhere() (args []string, err error) {
 	return args, nil
 }
 
+// opensAnother reports whether the verb opens a second store.
+func (c *call) opensAnother() bool {
+	return strings.Contains(c.verb.args, "URL") && !c.verb.takesFile(c.args[0])
+}
+
 // takesFile reports whether arg, the first of the verb, names a file.
 func (v verb) takesFile(arg string) bool {
 	return v.args == "FILE" || v.args == "URL|FILE" && isFile(arg)
 }
 
-// relay writes what a says, gives it the input that it asks for, and returns the exit code.
-// When ctx ends, a is to stop, and has some time to say how to go on.
-func (c *call) relay(ctx context.Context, a *app) int {
-	defer a.conn.Close()
+// relay writes the output of a to out, gives it the input that it asks for, and returns the
+// exit code. When ctx ends, a is to stop, and has some time to say how to go on.
+func (c *call) relay(ctx context.Context, a *app, out io.Writer) (code int, err error) {
 	defer context.AfterFunc(ctx, func() {
 		_ = a.conn.CloseWrite()
 		_ = a.conn.SetReadDeadline(time.Now().Add(closing))
@@ -193,7 +234,7 @@ func (c *call) relay(ctx context.Context, a *app) int {
 	for {
 		var f frame
 		if err := a.says.Decode(&f); err != nil {
-			return c.end(ctx, fmt.Errorf("%w: the app has ended the call before its time: %w", errNotOpen, err))
+			return 0, fmt.Errorf("%w: the app has ended the call before its time: %w", errNotOpen, err)
 		}
 		if f.Read > 0 {
 			go a.give(c.Stdin, f.Read)
@@ -202,13 +243,12 @@ func (c *call) relay(ctx context.Context, a *app) int {
 			_, _ = c.Errors().Write(f.Err)
 		}
 		if len(f.Out) > 0 {
-			_, _ = c.Write(f.Out)
-		}
-		if err := c.Failed(); err != nil {
-			return c.end(ctx, err)
+			if _, err := out.Write(f.Out); err != nil {
+				return 0, err
+			}
 		}
 		if f.Exit != nil {
-			return *f.Exit
+			return *f.Exit, nil
 		}
 	}
 }

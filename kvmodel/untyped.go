@@ -301,6 +301,15 @@ func (u untyped[T, K]) Mend(ctx context.Context, id string) error {
 	})
 }
 
+func (u untyped[T, K]) Settle(ctx context.Context, id string, places [][]string) error {
+	var touched []envelope.Touched
+	for i, index := range u.shown() {
+		touched = append(touched, envelope.Touched{Index: index.Name(), Places: places[i]})
+	}
+	u.db.recent.Drop(u.key(id))
+	return u.inTurn(ctx, id, func(id string) error { return u.repair(ctx, u.db.store, id, 0, touched, true) })
+}
+
 func (u untyped[T, K]) Enlist(ctx context.Context, ids []string) error {
 	return cmp.Or(u.db.Writable(), u.archive(ctx, ids))
 }

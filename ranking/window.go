@@ -275,7 +275,8 @@ func (c boardWindow[T]) Show(key string, value []byte) ([]string, error) {
 	return keytree.Show(key, value)
 }
 
-// Ends returns when what was counted in a period ends.
+// Ends returns when what was counted in a period ends. Of one that is kept no longer, that is
+// now.
 func (c boardWindow[T]) Ends(key string) time.Time {
 	if c.per == Forever {
 		return time.Time{}
@@ -285,7 +286,7 @@ func (c boardWindow[T]) Ends(key string) time.Time {
 			return c.per.add(at, c.keep)
 		}
 	}
-	return c.host.DB().Now().Add(time.Second)
+	return c.host.DB().Now()
 }
 
 // valuesWindow is the values of a list as package inspect sees them.

@@ -50,6 +50,10 @@ type Class interface {
 	// Mend makes what indexes hold of the record id agree with it.
 	Mend(ctx context.Context, id string) error
 
+	// Settle takes the record id out of places, by Windows, where it stood before its item was
+	// replaced, and where it no longer belongs.
+	Settle(ctx context.Context, id string, places [][]string) error
+
 	// Enlist makes the ids of the model name those of records that they do not.
 	Enlist(ctx context.Context, ids []string) error
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -78,25 +79,27 @@ func TestImport_OntoRecordsIsRefusedAndMergeKeepsTheHigherRev(t *testing.T) {
 	})
 }
 
-func TestImport_ThatIsCutShortNeedsARebuildAndGoesOnWithMerge(t *testing.T) {
-	for _, w := range lossWorlds {
-		file := w.exported(t)
-		w.inspected(t, nil, func(t *testing.T, l *whole.Library, _ *memkv.Store) {
-			in := inspect.New(l.DB)
-			if _, err := in.Import(ctx, bytes.NewReader(file[:len(file)-30]), inspect.ImportOptions{}); !errors.Is(err, inspect.ErrBadExport) {
-				t.Error("a file that is cut:", err)
-			}
-			// Where one process holds the store alone, a check is a reader that has them built.
-			if r := checked(t, l); r.Counts["not built"] == 0 && w.name != "alone" {
-				t.Error("indexes pass for whole:", r.Counts)
-			}
-			_, err := in.Import(ctx, bytes.NewReader(file), inspect.ImportOptions{Merge: true})
-			must(t, err)
-			rest(t, l)
-			if r := checked(t, l); !r.Well() {
-				t.Error(w.name, faultTexts(r.Faults))
-			}
-		})
+func TestImport_ThatIsCutShortNeedsARebuildAndGoesOn(t *testing.T) {
+	for _, o := range []inspect.ImportOptions{{Merge: true}, {Replace: true}} {
+		for _, w := range lossWorlds {
+			file := w.exported(t)
+			w.inspected(t, nil, func(t *testing.T, l *whole.Library, _ *memkv.Store) {
+				in := inspect.New(l.DB)
+				if _, err := in.Import(ctx, bytes.NewReader(file[:len(file)-30]), o); !errors.Is(err, inspect.ErrBadExport) {
+					t.Error("a file that is cut:", err)
+				}
+				// Where one process holds the store alone, a check is a reader that has them built.
+				if r := checked(t, l); r.Counts["not built"] == 0 && w.name != "alone" {
+					t.Error("indexes pass for whole:", r.Counts)
+				}
+				_, err := in.Import(ctx, bytes.NewReader(file), o)
+				must(t, err)
+				rest(t, l)
+				if r := checked(t, l); !r.Well() {
+					t.Error(w.name, faultTexts(r.Faults))
+				}
+			})
+		}
 	}
 }
 
@@ -133,6 +136,64 @@ func TestCopy_AndDiffFindsTheTwoEqualAndThenEachChange(t *testing.T) {
 			if found[what] == "" {
 				t.Errorf("%s is not among %v", what, d.First)
 			}
+		}
+	})
+}
+
+func TestCopy_WithReplaceMakesTheOtherEqualAfterAnyChange(t *testing.T) {
+	for _, to := range lossWorlds {
+		from := lossWorlds[1]
+		from.inspected(t, from.furnished(t), func(t *testing.T, l *whole.Library, _ *memkv.Store) {
+			mem := memkv.New(memkv.Options{})
+			powers := to.powers(mem)
+			powers.Keys = kv.PowersOf(mem).Keys
+			other := to.openOver(t, mem, powers)
+			a, b := inspect.New(l.DB), inspect.New(other.DB)
+			_, err := a.Copy(ctx, b, inspect.ImportOptions{})
+			must(t, err)
+			rest(t, other)
+			_, err = l.Works.Update(ctx, "w4", func(v *whole.Work) error {
+				v.Title, v.Slug, v.Author = "another", "elsewhere", whole.Authors[0]
+				return nil
+			})
+			must(t, err, l.Likes.Delete(ctx, whole.LikeID{User: whole.Users[1], Work: "w1"}), l.Tickets.Delete(ctx, 2), l.Works.Delete(ctx, "w3"))
+			_, err = l.Works.Update(ctx, "w6", func(v *whole.Work) error { v.Slug = "slug-w3"; return nil })
+			must(t, err, l.Likes.Create(ctx, &whole.Like{User: whole.Users[1], Work: "w2"}))
+			for range 5 {
+				_, err = l.Works.Views.Hit(ctx, "w5")
+				must(t, err)
+			}
+			must(t, other.Works.Create(ctx, &whole.Work{ID: "stranger", Slug: "elsewhere", Author: whole.Authors[1]}))
+			rest(t, l)
+			rest(t, other)
+			_, err = a.Copy(ctx, b, inspect.ImportOptions{Replace: true})
+			must(t, err)
+			rest(t, other)
+			d, err := a.Diff(ctx, b, inspect.Pace{})
+			must(t, err)
+			if d.All > 0 || d.Same == 0 {
+				t.Errorf("%s: %d the same, differences: %v", to.name, d.Same, d.First)
+			}
+			if r := checked(t, other); !r.Well() {
+				t.Error(to.name, faultTexts(r.Faults))
+			}
+			should, err := l.Should(ctx)
+			must(t, err)
+			for _, wrong := range should.Differences(other.Look(ctx)) {
+				t.Errorf("%s: %.300s", to.name, wrong)
+			}
+		})
+	}
+}
+
+func TestExport_LeavesOutWhatAPeriodIsKeptNoLonger(t *testing.T) {
+	w := lossWorlds[0]
+	w.inspected(t, nil, func(t *testing.T, l *whole.Library, mem *memkv.Store) {
+		must(t, mem.Do(ctx, []kv.Op{kv.OpSet("per:Work:TopViewsPerDay:1999-01-02:w1", []byte("7"))}))
+		sum, err := inspect.New(l.DB).Export(ctx, io.Discard, inspect.Pace{})
+		must(t, err)
+		if sum.Others > 0 {
+			t.Errorf("exported: %+v", sum)
 		}
 	})
 }

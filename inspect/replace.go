@@ -1,0 +1,154 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// replacing is an import that makes a database hold what is imported, and nothing else.
+type replacing struct {
+	in      *Inspector
+	models  []model
+	changed []model // those of which something was written
+	has     keySet  // what was imported
+}
+
+// replace makes the database hold the items that each gives. It writes only what differs, and
+// builds the indexes of models that have changed.
+func (in *Inspector) replace(ctx context.Context, models []model, p *pacer, each func(func([]item) error) (Summary, error)) (Summary, error) {
+	r := &replacing{in: in, models: models, has: keySet{in, make(map[uint64]bool)}}
+	sum, err := each(func(items []item) error {
+		r.has.add(items)
+		for some := range slices.Chunk(items, at) {
+			if err := r.put(ctx, some); err != nil {
+				return err
+			}
+		}
+		return p.did(ctx, len(items), "")
+	})
+	if err == nil {
+		err = in.items(ctx, "replace", Pace{}, func(items []item) error {
+			rest, err := r.has.others(items)
+			if err != nil {
+				return err
+			}
+			return r.remove(ctx, rest)
+		})
+	}
+	if err != nil {
+		return sum, err
+	}
+	return sum, r.build(ctx)
+}
+
+// build has the indexes built of models that have changed, and those that an earlier call has
+// left.
+func (r *replacing) build(ctx context.Context) error {
+	if err := r.in.build(ctx, r.changed); err != nil {
+		return err
+	}
+	for _, m := range r.models {
+		if err := m.Build(ctx, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// change makes the indexes of the model of it say that they do not hold all records, before
+// anything of it is written.
+func (r *replacing) change(ctx context.Context, it *item) (model, error) {
+	m, err := r.in.model(it.model)
+	if err != nil || slices.ContainsFunc(r.changed, func(c model) bool { return c.Name() == m.Name() }) {
+		return m, err
+	}
+	r.changed = append(r.changed, m)
+	return m, r.in.prepare(ctx, []model{m})
+}
+
+// put stores those of items that are not there like this.
+func (r *replacing) put(ctx context.Context, items []item) error {
+	var keys []string
+	for i := range items {
+		key, err := items[i].keyIn(r.in)
+		if err != nil {
+			return err
+		}
+		keys = append(keys, key)
+	}
+	results, err := kv.GetAll(ctx, r.in.store, keys...)
+	if err != nil {
+		return err
+	}
+	for i := range items {
+		if results[i].Err == nil && r.in.same(&items[i], results[i].Value) {
+			continue
+		}
+		if err := r.putOne(ctx, &items[i], keys[i], results[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putOne stores it under key in place of there.
+func (r *replacing) putOne(ctx context.Context, it *item, key string, there kv.Result) error {
+	ttl, ended, err := it.lives(r.in)
+	if err != nil || ended && there.Err != nil {
+		return err
+	}
+	op := kv.OpSet(key, it.value).For(ttl)
+	if ended {
+		op = kv.OpDelete(key)
+	}
+	if it.kind == kept {
+		return r.do(ctx, op)
+	}
+	m, err := r.change(ctx, it)
+	if err == nil && it.kind == record {
+		err = m.Enlist(ctx, []string{it.id})
+	}
+	if err == nil {
+		err = r.do(ctx, op)
+	}
+	if err != nil || it.kind != record || there.Err != nil {
+		return err
+	}
+	return m.Settle(ctx, it.id, m.Decode(it.id, there.Value).Places)
+}
+
+// do carries op out. To delete what is not there is to have done it.
+func (r *replacing) do(ctx context.Context, op kv.Op) error {
+	_, err := kv.One(ctx, r.in.db.Store(), op)
+	if op.Kind == kv.Delete && errors.Is(err, kv.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// remove deletes items, which were not imported.
+func (r *replacing) remove(ctx context.Context, items []item) error {
+	for i := range items {
+		it := &items[i]
+		key, err := it.keyIn(r.in)
+		if err != nil {
+			return err
+		}
+		if it.kind != kept {
+			m, err := r.change(ctx, it)
+			if err == nil && it.kind == record {
+				err = m.Purge(ctx, it.id)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if err := r.do(ctx, kv.OpDelete(key)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
