@@ -93,10 +93,7 @@ func otherwise(all []kvmodel.Writer, model string) (processes []string) {
 // other processes.
 func (c *call) buildModels(ctx context.Context, names []string) error {
 	p := c.progress()
-	shows := kvmodel.OnBuild(func(b kvmodel.Build) {
-		p.step(Step{Verb: "build", What: b.Model, Done: int64(b.Done), Total: int64(b.Total)})
-	})
-	in, err := c.writer(ctx, shows, quiet())
+	in, err := c.writer(ctx, quiet())
 	if err != nil {
 		return err
 	}
@@ -104,7 +101,7 @@ func (c *call) buildModels(ctx context.Context, names []string) error {
 	var ends sync.WaitGroup
 	for i, name := range names {
 		ends.Go(func() {
-			if all[i] = in.Build(ctx, name, c.anew); ctx.Err() == nil {
+			if all[i] = in.Build(ctx, name, c.anew, p.step); ctx.Err() == nil {
 				all[i] = c.built(ctx, name, all[i])
 			}
 		})

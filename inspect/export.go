@@ -121,7 +121,7 @@ func (in *Inspector) take(ctx context.Context, names []string, o ImportOptions, 
 	if err != nil {
 		return sum, err
 	}
-	return sum, in.build(ctx, models)
+	return sum, in.build(ctx, models, o.Progress)
 }
 
 // prepare makes the indexes of models say that they do not hold all records.
@@ -243,17 +243,21 @@ func (in *Inspector) putOver(ctx context.Context, it *item, op kv.Op, merge bool
 
 // build has the indexes of models built, and what stands alone. The models are built side by
 // side, since each may have to wait until no other process can know it as it was.
-func (in *Inspector) build(ctx context.Context, models []model) error {
+func (in *Inspector) build(ctx context.Context, models []model, progress func(Step)) error {
 	if err := in.prepare(ctx, models); err != nil {
 		return err
 	}
-	errs := make([]error, len(models))
-	var ends sync.WaitGroup
-	for i, m := range models {
-		ends.Go(func() { errs[i] = m.Build(ctx, true) })
-	}
-	if ends.Wait(); errors.Join(errs...) != nil {
+	err := in.building(models, progress, func() error {
+		errs := make([]error, len(models))
+		var ends sync.WaitGroup
+		for i, m := range models {
+			ends.Go(func() { errs[i] = m.Build(ctx, true) })
+		}
+		ends.Wait()
 		return errors.Join(errs...)
+	})
+	if err != nil {
+		return err
 	}
 	for _, w := range in.alone {
 		if w.Kind() == "tree" {

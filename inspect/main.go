@@ -39,7 +39,7 @@ type Config struct {
 	// Open opens the store that a URL names; nil: as kvopen does, with all engines.
 	Open func(ctx context.Context, url string) (kv.Store, error)
 
-	atTerminal bool // for tests: Stdin is one
+	atTerminal bool // for tests: Stdin and Stderr are one
 }
 
 // What Run returns.
@@ -159,6 +159,6 @@ func newCall(config Config) *call {
 		config.Stderr = os.Stderr
 	}
 	c := &call{Config: config, Console: console.New(config.Stdin, config.Stdout, config.Stderr)}
-	c.Asks = c.Asks || config.atTerminal
+	c.Asks, c.Live = c.Asks || config.atTerminal, c.Live || config.atTerminal
 	return c
 }

@@ -174,7 +174,7 @@ func (r *repairing) isBoard(f Fault) bool {
 
 // build builds the indexes of m, once.
 func (r *repairing) build(ctx context.Context, m model, again bool) error {
-	return r.once("build "+m.Name(), func() error { return m.Build(ctx, again) })
+	return r.once("build "+m.Name(), func() error { return r.in.buildOne(ctx, m, again, r.o.Progress) })
 }
 
 // amend puts right what stands under the base of f.
@@ -297,7 +297,7 @@ func (in *Inspector) Rescue(ctx context.Context, p Pace) error {
 				return fmt.Errorf("%s: %w", m.Name(), err)
 			}
 		}
-		if err := m.Build(ctx, true); err != nil {
+		if err := in.buildOne(ctx, m, true, p.Progress); err != nil {
 			return err
 		}
 	}

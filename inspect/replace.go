@@ -30,7 +30,7 @@ func (in *Inspector) replace(ctx context.Context, models []model, p *pacer, each
 		return p.did(ctx, len(items), "")
 	})
 	if err == nil {
-		err = in.items(ctx, "replace", Pace{}, func(items []item) error {
+		err = in.items(ctx, "compare", Pace{Rate: p.Rate, Progress: p.Progress}, func(items []item) error {
 			rest, err := r.has.others(items)
 			if err != nil {
 				return err
@@ -41,17 +41,17 @@ func (in *Inspector) replace(ctx context.Context, models []model, p *pacer, each
 	if err != nil {
 		return sum, err
 	}
-	return sum, r.build(ctx)
+	return sum, r.build(ctx, p.Progress)
 }
 
 // build has the indexes built of models that have changed, and those that an earlier call has
 // left.
-func (r *replacing) build(ctx context.Context) error {
-	if err := r.in.build(ctx, r.changed); err != nil {
+func (r *replacing) build(ctx context.Context, progress func(Step)) error {
+	if err := r.in.build(ctx, r.changed, progress); err != nil {
 		return err
 	}
 	for _, m := range r.models {
-		if err := m.Build(ctx, false); err != nil {
+		if err := r.in.buildOne(ctx, m, false, progress); err != nil {
 			return err
 		}
 	}

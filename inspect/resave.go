@@ -37,13 +37,3 @@ func (in *Inspector) Resave(ctx context.Context, name string, o ResaveOptions) (
 	})
 	return n, err
 }
-
-// Build makes the indexes of a model hold all records, as its Rebuild does; with again also
-// those that hold them already. Its progress comes from kvmodel.OnBuild.
-func (in *Inspector) Build(ctx context.Context, name string, again bool) error {
-	m, err := in.model(name)
-	if err != nil {
-		return err
-	}
-	return m.Build(ctx, again)
-}

@@ -21,7 +21,12 @@ import (
 // test, or before that when stop is called.
 func serve(t testing.TB, path string, opts ...kvmodel.Option) (stop func()) {
 	t.Helper()
-	db, err := kvmodel.Open(boltStore(t, "bolt:"+path+"?durability=unsynced"), opts...)
+	return serveOn(t, boltStore(t, "bolt:"+path+"?durability=unsynced"), path, opts...)
+}
+
+func serveOn(t testing.TB, s kv.Store, path string, opts ...kvmodel.Option) (stop func()) {
+	t.Helper()
+	db, err := kvmodel.Open(s, opts...)
 	must(t, err)
 	newNotes(db)
 	end, err := inspect.Serve(context.Background(), db, path)
@@ -230,14 +235,14 @@ func (o *once) Write(p []byte) (int, error) {
 	return o.Builder.Write(p)
 }
 
-// wantStopped runs a slow check through the app, and fails unless it ends well after stop was
-// called.
-func wantStopped(ctx context.Context, t *testing.T, path string, stop func()) {
+// wantStopped runs a slow verb through the app, and fails unless it shows how far it is, and
+// ends well after stop was called.
+func wantStopped(ctx context.Context, t *testing.T, path string, stop func(), call, shows, goOn string) {
 	t.Helper()
 	errs := &once{f: stop}
-	c := terminal(path, "", "check", "--rate", "1")
+	c := terminal(path, "", strings.Fields(call)...)
 	c.Stdout, c.Stderr = io.Discard, errs
-	ran{inspect.Run(ctx, c), "", errs.String()}.want(t, 4, "through the app", "db: stopped")
+	ran{inspect.Run(ctx, c), "", errs.String()}.want(t, 4, "through the app", shows, "db: stopped; "+goOn)
 }
 
 func TestServe_CtrlCEndsTheVerb(t *testing.T) {
@@ -247,13 +252,46 @@ func TestServe_CtrlCEndsTheVerb(t *testing.T) {
 	c := terminal(path, "", "build", "--again")
 	c.Stdin = asked{cancel}
 	runIn(ctx, c).want(t, 4, "[y/N] \n", "stopped: nothing was written")
-	ctx, cancel = context.WithCancel(t.Context())
-	wantStopped(ctx, t, path, cancel)
+}
+
+func TestServe_LongVerbsShowHowFarTheyAreAndCtrlCEndsThem(t *testing.T) {
+	for call, want := range map[string][2]string{
+		"check --rate 1":                 {"check Note 3 of 3", "to go on: db check --rate=1 --resume "},
+		"repair --rate 1 --yes":          {"check Note 3 of 3", "to begin again: db repair --rate=1 --yes"},
+		"resave Note --rate 1 --dry-run": {"resave Note 3 of 3", "to go on: db resave Note --rate=1 --dry-run --resume "},
+		"rescue --rate 1 --yes":          {"relist Note ", "to begin again: db rescue --rate=1 --yes"},
+		"build --again --yes":            {"build Note ", "to begin again: db build --again --yes"},
+	} {
+		t.Run(call, func(t *testing.T) {
+			_, path := appFile(t)
+			s := &held{Store: shared(furnished(t))}
+			serveOn(t, s, path)
+			s.builds = strings.HasPrefix(call, "build")
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			wantStopped(ctx, t, path, cancel, call, want[0], want[1])
+		})
+	}
+}
+
+// held is a store in which builds do not get further than their first list.
+type held struct {
+	kv.Store
+	builds bool
+}
+
+func (s *held) Powers() kv.Powers { return kv.PowersOf(s.Store) }
+
+func (s *held) Do(ctx context.Context, ops []kv.Op) error {
+	if s.builds && strings.HasPrefix(ops[0].Key, "l:Note:") {
+		<-ctx.Done()
+	}
+	return s.Store.Do(ctx, ops)
 }
 
 func TestServe_AnAppThatStopsEndsItsCalls(t *testing.T) {
 	_, path := appFile(t)
-	wantStopped(t.Context(), t, path, serve(t, path))
+	wantStopped(t.Context(), t, path, serve(t, path), "check --rate 1", "check Note 3", "to go on: ")
 }
 
 func TestServe_FilesAreWhereTheCommandIs(t *testing.T) {

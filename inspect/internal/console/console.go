@@ -25,14 +25,15 @@ type Console struct {
 	mu     sync.Mutex
 	out    io.Writer
 	err    io.Writer
-	failed error     // the first of the output
-	shown  bool      // a line of progress is on the screen
-	last   time.Time // when one was written
+	failed error // the first of the output
+	shown  bool  // a line of progress is on the screen
+	began  time.Time
+	last   time.Time // when one was written, zero if none was
 }
 
 // New returns a console over the three. What is a terminal it finds out.
 func New(in io.Reader, out, err io.Writer) *Console {
-	return &Console{Asks: IsTerminal(in), Live: IsTerminal(err), Clears: IsTerminal(out), in: bufio.NewReader(in), out: out, err: err, last: time.Now()}
+	return &Console{Asks: IsTerminal(in), Live: IsTerminal(err), Clears: IsTerminal(out), in: bufio.NewReader(in), out: out, err: err, began: time.Now()}
 }
 
 // IsTerminal reports whether f is a file that is a terminal.
@@ -116,12 +117,15 @@ const (
 func (c *Console) Progress(line string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	every := lineEvery
-	if c.Live {
+	every, last := lineEvery, c.last
+	switch {
+	case c.Live:
 		every = liveEvery
+	case last.IsZero():
+		last = c.began
 	}
 	now := time.Now()
-	if now.Sub(c.last) < every {
+	if now.Sub(last) < every {
 		return
 	}
 	c.clear()

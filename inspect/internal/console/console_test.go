@@ -16,7 +16,7 @@ func TestProgress_OnATerminalOneLineIsWrittenAgain(t *testing.T) {
 		var errs bytes.Buffer
 		c := New(strings.NewReader(""), io.Discard, &errs)
 		c.Live = true
-		for range 3 {
+		for range 2 {
 			time.Sleep(50 * time.Millisecond)
 			c.Progress("half")
 		}

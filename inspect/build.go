@@ -1,0 +1,47 @@
+package inspect
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// Build makes the indexes of a model hold all records, as its Rebuild does; with again also
+// those that hold them already. progress is told how far it is; nil: no one is.
+func (in *Inspector) Build(ctx context.Context, name string, again bool, progress func(Step)) error {
+	m, err := in.model(name)
+	if err != nil {
+		return err
+	}
+	return in.buildOne(ctx, m, again, progress)
+}
+
+func (in *Inspector) buildOne(ctx context.Context, m model, again bool, progress func(Step)) error {
+	return in.building([]model{m}, progress, func() error { return m.Build(ctx, again) })
+}
+
+// buildEvery is how often a build says how far it is.
+const buildEvery = 200 * time.Millisecond
+
+// building does what builds models, and tells progress meanwhile how far they are.
+func (in *Inspector) building(models []model, progress func(Step), do func() error) error {
+	if progress == nil {
+		return do()
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- do() }()
+	ticker := time.NewTicker(buildEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case err := <-ended:
+			return err
+		case <-ticker.C:
+			for _, b := range in.db.Stats().Builds {
+				if slices.ContainsFunc(models, func(m model) bool { return m.Name() == b.Model }) {
+					progress(Step{Verb: "build", What: b.Model, Done: int64(b.Done), Total: int64(b.Total)})
+				}
+			}
+		}
+	}
+}
