@@ -46,6 +46,7 @@ type Report struct {
 	Counts  map[string]int64 // all of them, by kind
 	Records int64            // that were looked at
 	Keys    int64
+	Newest  time.Time // about when the newest of these records was made; zero: there is none
 	Unasked []string // questions that could not be asked, and why
 	Foreign int64    // keys that are not of this program's models
 	Took    time.Duration
@@ -237,6 +238,7 @@ func (c *checking) records(ctx context.Context, m model, index string, ids []str
 		return err
 	}
 	for i := range sights {
+		c.newest(&sights[i])
 		for _, w := range sights[i].Wrong {
 			if index == "" || w.Index == "" || w.Index == index {
 				c.doubt(c.faultOf(m, &sights[i], w))
@@ -249,6 +251,17 @@ func (c *checking) records(ctx context.Context, m model, index string, ids []str
 		}
 	}
 	return nil
+}
+
+// newest notes when a record was made: its first rev is that, in milliseconds, and each change
+// adds little to it.
+func (c *checking) newest(s *plug.Sight) {
+	if !s.Live() {
+		return
+	}
+	if made := time.UnixMilli(int64(s.Envelope.Rev)); made.After(c.report.Newest) {
+		c.report.Newest = made
+	}
 }
 
 // faultOf returns w as a fault of m. With it comes a place of the record in that index.

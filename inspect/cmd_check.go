@@ -74,10 +74,15 @@ func (f *Fault) head() string {
 	return strings.TrimSpace(f.Kind + "   " + strings.Trim(f.Model+"."+f.Index, ".") + " " + f.ID)
 }
 
-func (c *call) reportText(r Report) {
+// unasked says what could not be looked at.
+func (c *call) unasked(r Report) {
 	for _, text := range r.Unasked {
-		c.Say("not asked: %s", text)
+		c.Tell("not asked: %s", text)
 	}
+}
+
+func (c *call) reportText(r Report) {
+	c.unasked(r)
 	if r.Foreign > 0 {
 		c.Say("%s not of this program's models", console.Some(r.Foreign, "key is", "keys are"))
 	}

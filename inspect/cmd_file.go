@@ -125,7 +125,62 @@ func (c *call) damaged(n uint64) error {
 
 func moment(at time.Time) string { return at.UTC().Format(time.RFC3339) }
 
-func verifyBackup(ctx context.Context, c *call) error { return c.verify(ctx, c.args[0], c.args[0]) }
+// verifyBackup looks whether a backup is whole: a file, or a store that was restored of one.
+func verifyBackup(ctx context.Context, c *call) error {
+	if c.opensAnother() {
+		return c.verifyStore(ctx)
+	}
+	return c.verify(ctx, c.args[0], c.args[0])
+}
+
+// markerKey is the key of the item that says which format the others have.
+const markerKey = "format:ringtree"
+
+// verifyStore looks at all that a restored store holds.
+func (c *call) verifyStore(ctx context.Context) error {
+	c.storeURL = c.args[0]
+	in, err := c.reader(ctx)
+	if err != nil {
+		return err
+	}
+	name := shownURL(c.storeURL)
+	_, err = kv.One(ctx, c.db.Store(), kv.OpGet(markerKey))
+	if errors.Is(err, kv.ErrNotFound) {
+		c.Say("%s holds nothing of this app: it has no %s; --tenant chooses whose keys", name, markerKey)
+		return errDiffers
+	}
+	if err != nil {
+		return err
+	}
+	st, err := in.Status(ctx)
+	if err != nil {
+		return err
+	}
+	p := c.progress()
+	r, err := in.Check(ctx, CheckOptions{Pace: Pace{Rate: c.rate, Progress: p.step}, Found: func(f Fault) { _ = c.fault(f) }})
+	if err != nil {
+		return p.stopped(ctx, err)
+	}
+	return c.verified(name, st.Warnings, r)
+}
+
+// verified says what was found in the store called name.
+func (c *call) verified(name string, warnings []string, r Report) error {
+	for _, text := range warnings {
+		c.Say("warning: %s", text)
+	}
+	c.unasked(r)
+	holds := fmt.Sprintf("%s and %s", console.Some(r.Records, "record", "records"), console.Some(r.Keys, "key", "keys"))
+	if !r.Newest.IsZero() {
+		holds += ", the newest record of " + moment(r.Newest)
+	}
+	if len(warnings) > 0 || !r.Well() {
+		c.Say("%s is not whole, or that is not known: %s", name, strings.TrimSuffix(holds+"; "+countsText(r.Counts), "; "))
+		return errDiffers
+	}
+	c.Say("%s is whole: %s", name, holds)
+	return nil
+}
 
 // restore makes a store of a backup, or of what was shipped.
 func restore(ctx context.Context, c *call) error {

@@ -61,9 +61,7 @@ func ofKinds(faults []Fault, only []string) []Fault {
 // plan says what would be done about faults. If there are none it says that, and returns what
 // the verb is to return.
 func (c *call) plan(ctx context.Context, in *Inspector, r Report, faults []Fault) error {
-	for _, text := range r.Unasked {
-		c.Tell("not asked: %s", text)
-	}
+	c.unasked(r)
 	if len(faults) == 0 {
 		c.Tell("there is nothing to mend")
 		if !c.fine(r) {

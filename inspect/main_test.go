@@ -210,7 +210,7 @@ func TestRun_AnOutputThatCannotBeWrittenIsNotWell(t *testing.T) {
 
 func TestHelp_NamesEveryVerbAndEveryFlagOfOne(t *testing.T) {
 	r := say(t, "help")
-	r.want(t, 0, "Usage: db VERB", "status", "verify-backup FILE", "$RINGTREE_STORE names, or else test://here.", "5 refused")
+	r.want(t, 0, "Usage: db VERB", "status", "verify-backup URL|FILE", "$RINGTREE_STORE names, or else test://here.", "5 refused")
 	if strings.Contains(r.out, "secret") {
 		t.Error("it shows a password")
 	}
