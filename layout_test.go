@@ -39,7 +39,7 @@ var (
 		},
 		"examples": {slices.Concat(indexes, records), []string{"github.com/vmihailenco/msgpack/v5"}},
 		"inspect": {
-			append([]string{"kvmodel/kvopen", "kvmodel/kvopen/all"}, records...),
+			append([]string{"kvmodel/kvopen", "kvmodel/kvopen/all", "templates"}, records...),
 			[]string{"github.com/a-h/templ", "github.com/vmihailenco/msgpack/v5"},
 		},
 		"templates": {nil, []string{"github.com/a-h/templ"}},

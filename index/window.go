@@ -161,6 +161,11 @@ func firstMembers(ctx context.Context, logs *memberlog.Logs, s kv.Store, place s
 	return rows, err
 }
 
+// Picture draws the list of value.
+func (l listWindow[T, K, V]) Picture(ctx context.Context, s kv.Store, value string, most int) (plug.Picture, error) {
+	return bareLogs(l.host.DB()).Picture(ctx, s, l.logs.Key(value), most)
+}
+
 // Show says what a head or a segment holds.
 func (l listWindow[T, K, V]) Show(key string, value []byte) ([]string, error) {
 	return memberlog.Show(key, value, l.host.DB().Now())
@@ -305,6 +310,11 @@ func (s setWindow[V, K]) Amend(context.Context, kv.Store, string, string) error 
 // Page returns the first members of the set of value.
 func (s setWindow[V, K]) Page(ctx context.Context, store kv.Store, value string, n int) ([]plug.Row, error) {
 	return firstMembers(ctx, bareLogs(s.db), store, s.logs.Key(value), n)
+}
+
+// Picture draws the set of value.
+func (s setWindow[V, K]) Picture(ctx context.Context, store kv.Store, value string, most int) (plug.Picture, error) {
+	return bareLogs(s.db).Picture(ctx, store, s.logs.Key(value), most)
 }
 
 // Show says what a head or a segment holds.

@@ -47,8 +47,8 @@ type Report struct {
 	Records int64            // that were looked at
 	Keys    int64
 	Newest  time.Time // about when the newest of these records was made; zero: there is none
-	Unasked []string // questions that could not be asked, and why
-	Foreign int64    // keys that are not of this program's models
+	Unasked []string  // questions that could not be asked, and why
+	Foreign int64     // keys that are not of this program's models
 	Took    time.Duration
 }
 

@@ -40,7 +40,11 @@ func (h *faceHandler) indexPage(ctx context.Context, query url.Values) (face.Pag
 	if err != nil {
 		return p, err
 	}
-	p.Parts = append([]templPart{h.rowTable(m, got, value)}, p.Parts...)
+	parts := []templPart{h.rowTable(m, got, value)}
+	if picture := h.pictures(ctx, w, name, value); picture != nil {
+		parts = append(parts, picture)
+	}
+	p.Parts = append(parts, p.Parts...)
 	return p, nil
 }
 

@@ -250,6 +250,29 @@ func (c boardWindow[T]) Page(ctx context.Context, s kv.Store, value string, n in
 	return topOf(ctx, s, p.tree(value, p.when()).Tree, n)
 }
 
+// Picture draws the top of the tree of the board of value now.
+func (c boardWindow[T]) Picture(ctx context.Context, s kv.Store, value string, most int) (plug.Picture, error) {
+	p := part[T]{core: c.core, by: value}
+	return pictureOf(ctx, s, p.tree(value, p.when()).Tree, most)
+}
+
+func pictureOf(ctx context.Context, s kv.Store, t *keytree.Tree, most int) (plug.Picture, error) {
+	p, err := t.Picture(ctx, s, most, nil)
+	if err != nil || p.Root == nil {
+		return plug.Picture{}, err
+	}
+	root := plainNode(p.Root)
+	return plug.Picture{Root: &root, Room: p.Limit}, nil
+}
+
+func plainNode(n *keytree.PictureNode) plug.Node {
+	out := plug.Node{Name: n.Name, Count: n.Count, Closed: n.Closed}
+	for _, below := range n.Below {
+		out.Below = append(out.Below, plainNode(below))
+	}
+	return out
+}
+
 // topOf returns the n highest members of a tree.
 func topOf(ctx context.Context, s kv.Store, t *keytree.Tree, n int) (rows []plug.Row, err error) {
 	l, err := t.Page(ctx, s, keytree.Between{}, true, nil, n, keytree.Want{Unverified: true})
@@ -332,6 +355,11 @@ func (x valuesWindow[T]) Page(ctx context.Context, s kv.Store, _ string, n int) 
 	return topOf(ctx, s, x.tree.Tree, n)
 }
 
+// Picture draws the tree of the values.
+func (x valuesWindow[T]) Picture(ctx context.Context, s kv.Store, _ string, most int) (plug.Picture, error) {
+	return pictureOf(ctx, s, x.tree.Tree, most)
+}
+
 // Show says what a node holds.
 func (x valuesWindow[T]) Show(key string, value []byte) ([]string, error) {
 	return keytree.Show(key, value)
@@ -361,6 +389,10 @@ func (w treeWindow[S]) Amend(ctx context.Context, s kv.Store, _, _ string) error
 
 func (w treeWindow[S]) Page(ctx context.Context, s kv.Store, _ string, n int) ([]plug.Row, error) {
 	return topOf(ctx, s, w.tree, n)
+}
+
+func (w treeWindow[S]) Picture(ctx context.Context, s kv.Store, _ string, most int) (plug.Picture, error) {
+	return pictureOf(ctx, s, w.tree, most)
 }
 
 func (w treeWindow[S]) Show(key string, value []byte) ([]string, error) {

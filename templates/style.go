@@ -9,8 +9,19 @@ import (
 	"time"
 )
 
-//go:embed ashiato.css
-var style []byte
+var (
+	//go:embed ashiato.css
+	ownStyle []byte
+
+	// PictureStyle is the part of the stylesheet that pictures need, for a page that has
+	// another one. It takes the colors --ink, --soft, --ai, --edge, --line, --mist and
+	// --paper, and the fonts --mono and --serif.
+	//
+	//go:embed picture.css
+	PictureStyle string
+
+	style = append(ownStyle, PictureStyle...)
+)
 
 var styleName = fmt.Sprintf("ashiato.%.6x.css", sha256.Sum256(style))
 

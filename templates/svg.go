@@ -116,7 +116,6 @@ func aloneStyle() string {
 			fmt.Fprintf(&light, " %s: %s;", t[1], t[4])
 		}
 	}
-	_, rules, _ := strings.Cut(string(style), "/* The signs of pictures */\n")
-	rules, _, _ = strings.Cut(rules, "\n\n")
-	return fmt.Sprintf(":root {%s }\n@media (prefers-color-scheme: dark) { :root {%s } }\n%s\n", light.String(), dark.String(), rules)
+	_, rules, _ := strings.Cut(PictureStyle, "/* The signs of pictures */\n")
+	return fmt.Sprintf(":root {%s }\n@media (prefers-color-scheme: dark) { :root {%s } }\n%s", light.String(), dark.String(), rules)
 }

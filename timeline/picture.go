@@ -1,7 +1,9 @@
 package timeline
 
 import (
+	"cmp"
 	"context"
+	"math"
 	"slices"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -49,27 +51,45 @@ func (r *Ring[T]) Pictures(ctx context.Context) ([]Picture, error) {
 	if err != nil {
 		return nil, err
 	}
-	readers, err := r.whole(ctx, lanes)
+	pictures, _, err := r.pictures(ctx, r.core.db.Store(), lanes, math.MaxInt)
+	return pictures, err
+}
+
+// pictures returns pictures of lanes. It compares about most entries with their records, the
+// newest of each lane; others count as if a record stood there. skipped says that there were
+// some.
+func (r *Ring[T]) pictures(ctx context.Context, s kv.Store, lanes []*lane, most int) (pictures []Picture, skipped bool, err error) {
+	readers, err := r.whole(ctx, s, lanes)
 	if err != nil {
-		return nil, r.core.failure(err)
+		return nil, false, r.core.failure(err)
 	}
-	f := newFilling(r.core, &merge{store: r.core.db.Store()})
-	for some := range slices.Chunk(shown(readers), recordsAtOnce) {
+	f := newFilling(r.core, &merge{store: s})
+	lowest := make(map[*reader]int64) // the stamps from which on entries are compared
+	var compared []item
+	for _, v := range readers {
+		items := shown([]*reader{v})
+		slices.SortFunc(items, func(a, b item) int { return cmp.Compare(b.stamp, a.stamp) })
+		if n := most / len(readers); len(items) > n {
+			lowest[v], skipped = items[n].stamp+1, true
+			items = items[:n]
+		}
+		compared = append(compared, items...)
+	}
+	for some := range slices.Chunk(compared, recordsAtOnce) {
 		if err := f.load(ctx, some); err != nil {
-			return nil, r.core.failure(err)
+			return nil, false, r.core.failure(err)
 		}
 	}
-	pictures := make([]Picture, len(readers))
-	for i, v := range readers {
-		pictures[i] = v.picture(func(it item) bool { return f.stands(it) })
+	for _, v := range readers {
+		pictures = append(pictures, v.picture(func(it item) bool { return it.stamp < lowest[v] || f.stands(it) }))
 	}
-	return pictures, nil
+	return pictures, skipped, nil
 }
 
 // whole returns readers of lanes that have read everything.
-func (r *Ring[T]) whole(ctx context.Context, lanes []*lane) ([]*reader, error) {
+func (r *Ring[T]) whole(ctx context.Context, s kv.Store, lanes []*lane) ([]*reader, error) {
 	readers := make([]*reader, len(lanes))
-	errs := kv.Each(ctx, r.core.db.Store(), lanes, func(s kv.Store, i int, l *lane) error {
+	errs := kv.Each(ctx, s, lanes, func(s kv.Store, i int, l *lane) error {
 		readers[i] = l.newReader(false, nil, 0)
 		return readers[i].readWhole(ctx, s)
 	})

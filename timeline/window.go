@@ -143,6 +143,51 @@ func (c ringWindow[T]) Page(ctx context.Context, s kv.Store, value string, n int
 	return rows, p.damage
 }
 
+// keysOfRecord is about how many keys are read for a record: its own, and those of what is
+// counted beside it.
+const keysOfRecord = 4
+
+// Picture draws the rings of an owner.
+func (c ringWindow[T]) Picture(ctx context.Context, s kv.Store, value string, most int) (plug.Picture, error) {
+	r := c.ring(value)
+	lanes, err := r.ready(ctx)
+	if err != nil {
+		return plug.Picture{}, err
+	}
+	segments := 0
+	for _, l := range lanes {
+		segments += int(l.newReader(false, nil, 0).shape().blocks)
+	}
+	if segments > most {
+		return plug.Picture{Words: fmt.Sprintf("No picture: it has %d segments.", segments)}, nil
+	}
+	all, skipped, err := r.pictures(ctx, s, lanes, (most-segments)/keysOfRecord)
+	if err != nil {
+		return plug.Picture{}, err
+	}
+	var p plug.Picture
+	for _, ring := range all {
+		p.Rings = append(p.Rings, ring.plain())
+	}
+	if skipped {
+		p.Words = "Only the newest entries were compared with their records; others count as filled."
+	}
+	return p, nil
+}
+
+// plain returns p in the words of plug.
+func (p Picture) plain() plug.Ring {
+	ring := plug.Ring{Head: p.Head, Newest: p.Newest}
+	for _, s := range p.Segments {
+		slots := make([]uint8, len(s.Slots))
+		for i, slot := range s.Slots {
+			slots[i] = uint8(slot)
+		}
+		ring.Segments = append(ring.Segments, plug.Segment{Name: s.Key[strings.LastIndexByte(s.Key, '.')+1:], Slots: slots})
+	}
+	return ring
+}
+
 func at(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.DateTime) }
 
 // Show says what a counter or a segment holds.

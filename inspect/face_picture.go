@@ -1,0 +1,87 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/ringtree/ringtree/inspect/internal/console"
+	"github.com/ringtree/ringtree/inspect/internal/face"
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/templates"
+)
+
+// faceKeys is about how many keys a page reads for its pictures.
+const faceKeys = 300
+
+// facePictures is how many pictures a page has at most: a ring may have many shards.
+const facePictures = 4
+
+// pictures returns the section that shows how what w has at value lies in the store, nil if
+// there is nothing to draw. Why a picture is missing is said there, and is no failure of the page.
+func (h *faceHandler) pictures(ctx context.Context, w plug.Window, name, value string) templPart {
+	d, ok := w.(plug.Drawn)
+	if !ok {
+		return nil
+	}
+	ctx, meter := kvmodel.Metered(ctx)
+	p, err := d.Picture(ctx, h.in.store, value, faceKeys)
+	section := face.Drawings{Title: "How it lies in the store", Note: p.Words, Pictures: drawn(p, name)}
+	switch {
+	case err != nil:
+		section.Note = "No picture: " + err.Error()
+	case len(section.Pictures) == 0:
+		section.Note = cmp.Or(p.Words, "There is nothing to draw.")
+	}
+	cost := meter.Cost()
+	section.Note = strings.TrimSpace(fmt.Sprintf("%s It took %s and %s.", section.Note,
+		console.Some(int64(cost.Trips), "trip", "trips"), console.Some(int64(cost.Keys), "key", "keys")))
+	return section
+}
+
+// drawn returns the pictures of p, of the index called name.
+func drawn(p plug.Picture, name string) (all []templPart) {
+	for i, ring := range p.Rings[:min(facePictures, len(p.Rings))] {
+		all = append(all, ringPicture(ring, fmt.Sprintf("%s, ring %d of %d", name, i+1, len(p.Rings))))
+	}
+	if p.Root != nil {
+		all = append(all, templates.TreePicture{Title: name, Root: treeNode(*p.Root), Room: int64(p.Room)})
+	}
+	if len(p.Parts) > 0 {
+		all = append(all, listPicture(p, name))
+	}
+	return all
+}
+
+func ringPicture(r plug.Ring, title string) templates.RingPicture {
+	p := templates.RingPicture{Title: title, Newest: r.Newest, Counter: r.Head}
+	room := 0
+	for _, s := range r.Segments {
+		segment := templates.Segment{Name: s.Name}
+		for _, slot := range s.Slots {
+			segment.Slots = append(segment.Slots, templates.Slot(slot))
+		}
+		p.Segments = append(p.Segments, segment)
+		room += len(s.Slots)
+	}
+	p.Counts = "numbers used, room for " + templates.Grouped(int64(room))
+	return p
+}
+
+func treeNode(n plug.Node) templates.Node {
+	out := templates.Node{Name: n.Name, Count: int64(n.Count), Shut: n.Closed}
+	for _, below := range n.Below {
+		out.Children = append(out.Children, treeNode(below))
+	}
+	return out
+}
+
+func listPicture(p plug.Picture, title string) templates.ListPicture {
+	l := templates.ListPicture{Title: title, Room: int64(max(p.Room, 1))}
+	for _, part := range p.Parts {
+		l.Segments = append(l.Segments, templates.ListSegment{Name: part.Name, Live: int64(part.Live), Stale: int64(part.Stale)})
+	}
+	return l
+}
