@@ -29,7 +29,7 @@ func build(ctx context.Context, c *call) error {
 		}
 	}
 	st, err := in.Status(ctx)
-	if err != nil {
+	if err = cmp.Or(err, st.Lost); err != nil {
 		return err
 	}
 	names := c.toBuild(st, name)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -28,9 +27,7 @@ func doctor(ctx context.Context, c *call) error {
 		return err
 	}
 	st, err := in.Status(ctx)
-	if errors.Is(err, kv.ErrLost) {
-		st.Warnings = append(st.Warnings, err.Error())
-	} else if err != nil {
+	if err != nil {
 		return err
 	}
 	for _, text := range st.Warnings {

@@ -32,7 +32,7 @@ func ls(ctx context.Context, c *call) error {
 // models lists the models.
 func (c *call) models(ctx context.Context, in *Inspector) error {
 	st, err := in.Status(ctx)
-	if err != nil {
+	if err = cmp.Or(err, st.Lost); err != nil {
 		return err
 	}
 	rows := [][]string{{"model", "records", "bytes", "version", "indexes"}}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
@@ -27,14 +28,25 @@ func boltStore(t testing.TB, url string) kv.Store {
 // draft is a model that the command under test does not have.
 type draft struct{ ID string }
 
-func draftsIn(t testing.TB, mem *memkv.Store) {
-	t.Helper()
-	db := open(t, shared(mem))
-	all := kvmodel.NewRecords(db, kvmodel.Schema[draft, string]{
+func newDrafts(db *kvmodel.DB) *kvmodel.Records[draft, string] {
+	return kvmodel.NewRecords(db, kvmodel.Schema[draft, string]{
 		Name: "Draft", Version: 1, ID: func(d *draft) string { return d.ID }, SetID: func(d *draft, id string) { d.ID = id },
 		Key: kvmodel.StringKey[string](), Codec: packed[draft]{},
 	})
-	must(t, all.Create(t.Context(), &draft{ID: "d1"}))
+}
+
+// draftsByID adds an index.
+func draftsByID(all *kvmodel.Records[draft, string]) {
+	index.NewUnique(all, kvmodel.IndexSpec[draft, string]{
+		Name: "ByID", Def: "unique ID", Fields: []string{"ID"}, Key: kvmodel.StringKey[string](),
+		Values: func(d *draft) []string { return []string{d.ID} },
+	})
+}
+
+func draftsIn(t testing.TB, mem *memkv.Store) {
+	t.Helper()
+	db := open(t, shared(mem))
+	must(t, newDrafts(db).Create(t.Context(), &draft{ID: "d1"}))
 	must(t, db.Close(t.Context()))
 }
 

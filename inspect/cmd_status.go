@@ -37,9 +37,7 @@ func status(ctx context.Context, c *call) error {
 
 func (c *call) statusOnce(ctx context.Context, in *Inspector) error {
 	st, err := in.Status(ctx)
-	if errors.Is(err, kv.ErrLost) {
-		st.Warnings, st.Next = append(st.Warnings, err.Error()), "accept"
-	} else if err != nil {
+	if err != nil {
 		return err
 	}
 	if c.json {
@@ -133,6 +131,8 @@ func writersText(st *Status) string {
 	switch {
 	case len(st.Writers) > 0:
 		return fmt.Sprintf("%s, with %s in the journal", console.Some(len(st.Writers), "process", "processes"), console.Some(lines, "change", "changes"))
+	case st.Lost != nil:
+		return "not known"
 	case st.Stats.Disk != nil:
 		return "this one alone has the file"
 	}

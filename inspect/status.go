@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ringtree/ringtree/inspect/internal/console"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -25,6 +26,7 @@ type Status struct {
 	Others   []string // what stands alone, each with its kind
 	Writers  []kvmodel.Writer
 	Stats    kvmodel.Stats // of this process, and what the store says
+	Lost     error         // an ErrLost: what stands on some servers is not known; nil: nothing is lost
 	Warnings []string
 	Next     string // the verb to go on with; "" if all is well
 }
@@ -49,82 +51,128 @@ type IndexStatus struct {
 }
 
 // Status returns how the database is. It reads a sample of each model, so it takes as long
-// for many records as for few.
-func (in *Inspector) Status(ctx context.Context) (Status, error) {
-	st := Status{Stats: in.db.Stats()}
+// for many records as for few. What servers have lost is no error, but Lost and warnings.
+func (in *Inspector) Status(ctx context.Context) (st Status, err error) {
 	for _, m := range in.models {
 		ms, err := in.modelStatus(ctx, m)
-		if err != nil {
+		if err = st.lose(err); err != nil {
 			return st, err
 		}
 		st.Models = append(st.Models, ms)
-		st.judge(m, ms)
 	}
 	for _, w := range in.alone {
 		st.Others = append(st.Others, w.Name()+" ("+w.Kind()+")")
 	}
-	var err error
-	if st.Writers, err = in.db.Writers(ctx); err != nil {
+	st.Writers, err = in.db.Writers(ctx)
+	if err = st.lose(err); err != nil {
 		return st, err
 	}
-	st.warn()
+	st.Stats = in.db.Stats()
+	st.judge()
 	return st, nil
 }
 
-// judge adds what is wrong with a model.
-func (st *Status) judge(m model, ms ModelStatus) {
-	if ms.Err != nil {
-		st.Warnings = append(st.Warnings, fmt.Sprintf("%s: %v", m.Name(), ms.Err))
-		st.next("check " + m.Name())
+// lose notes err if it is an ErrLost, and returns any other.
+func (st *Status) lose(err error) error {
+	if !errors.Is(err, kv.ErrLost) {
+		return err
 	}
-	if ms.Damaged > 0 {
-		st.Warnings = append(st.Warnings, fmt.Sprintf("%s: of the first hundred records, %d cannot be read", m.Name(), ms.Damaged))
-		st.next("check " + m.Name())
+	if st.Lost == nil {
+		st.Lost = err
 	}
-	for _, i := range ms.Indexes {
-		if i.State == "not built" || i.State == "building" {
-			st.Warnings = append(st.Warnings, fmt.Sprintf("%s.%s is %s", m.Name(), i.Name, strings.TrimSpace(i.State+" "+i.Far)))
-		}
-		if i.State == "not built" {
-			st.next("build " + m.Name())
-		}
-	}
+	return nil
 }
 
-// next keeps the first verb to go on with.
-func (st *Status) next(verb string) {
-	if st.Next == "" {
-		st.Next = verb
+// judge says what is wrong, and what to do first: to accept what is lost, to look at what is
+// damaged, and to build.
+func (st *Status) judge() {
+	var damaged, unbuilt []string // models
+	for i := range st.Models {
+		ms := &st.Models[i]
+		if st.warnOfDamage(ms) {
+			damaged = append(damaged, ms.Name)
+		}
+		if st.warnOfIndexes(ms) {
+			unbuilt = append(unbuilt, ms.Name)
+		}
 	}
-}
-
-// warn adds what is wrong with the store and with those that write to it.
-func (st *Status) warn() {
-	if st.Stats.Lost > 0 {
-		st.Warnings = append(st.Warnings, fmt.Sprintf("%d servers have lost their memory", st.Stats.Lost))
-		st.next("accept")
-	}
-	for _, server := range st.Stats.Away {
-		st.Warnings = append(st.Warnings, "server "+server+" does not answer")
-	}
-	if d := st.Stats.Disk; d != nil && d.Damaged > 0 {
-		st.Warnings = append(st.Warnings, fmt.Sprintf("%d items of the file are damaged or missing", d.Damaged))
-		st.next("check")
+	if st.warnOfStore() {
+		damaged = append(damaged, "")
 	}
 	for _, w := range st.Writers {
 		if len(w.Other) > 0 {
-			st.Warnings = append(st.Warnings, fmt.Sprintf("process %s has other indexes of %s", w.Process, strings.Join(w.Other, ", ")))
+			st.warn("process %s has other indexes of %s", w.Process, strings.Join(w.Other, ", "))
 		}
+	}
+	switch {
+	case st.Lost != nil || st.Stats.Lost > 0:
+		st.Next = "accept"
+	case len(damaged) > 0:
+		st.Next = verbFor("check", damaged)
+	case len(unbuilt) > 0:
+		st.Next = verbFor("build", unbuilt)
 	}
 }
 
+// verbFor returns the verb for what is called so: with its name if it is one thing alone.
+func verbFor(verb string, names []string) string {
+	if len(names) > 1 {
+		return verb
+	}
+	return strings.TrimSpace(verb + " " + names[0])
+}
+
+func (st *Status) warn(format string, args ...any) {
+	st.Warnings = append(st.Warnings, fmt.Sprintf(format, args...))
+}
+
+// warnOfDamage reports whether a check of the model says more than what it warns of.
+func (st *Status) warnOfDamage(ms *ModelStatus) bool {
+	if ms.Err != nil {
+		st.warn("%s: %v", ms.Name, ms.Err)
+	}
+	if ms.Damaged > 0 {
+		st.warn("%s: of the first hundred records, %d cannot be read", ms.Name, ms.Damaged)
+	}
+	return ms.Err != nil || ms.Damaged > 0
+}
+
+// warnOfIndexes reports whether there is something to build.
+func (st *Status) warnOfIndexes(ms *ModelStatus) (unbuilt bool) {
+	for _, i := range ms.Indexes {
+		if i.State == "not built" || i.State == "building" {
+			st.warn("%s.%s is %s", ms.Name, i.Name, strings.TrimSpace(i.State+" "+i.Far))
+		}
+		unbuilt = unbuilt || i.State == "not built"
+	}
+	return unbuilt
+}
+
+// warnOfStore reports whether a check says more than what it warns of.
+func (st *Status) warnOfStore() (damaged bool) {
+	if st.Stats.Lost > 0 {
+		st.warn("%s", console.Some(st.Stats.Lost, "server has lost its memory", "servers have lost their memory"))
+	} else if st.Lost != nil {
+		st.warn("%v", st.Lost)
+	}
+	for _, server := range st.Stats.Away {
+		st.warn("server %s does not answer", server)
+	}
+	if d := st.Stats.Disk; d != nil && d.Damaged > 0 {
+		st.warn("%d items of the file are damaged or missing", d.Damaged)
+		return true
+	}
+	return false
+}
+
+// modelStatus returns how m is. With an ErrLost it returns what is known.
 func (in *Inspector) modelStatus(ctx context.Context, m model) (ms ModelStatus, err error) {
 	ms = ModelStatus{Name: m.Name(), Version: m.Version()}
 	st, err := m.State(ctx)
-	if err != nil && kv.Failed(err) {
+	ms.IDs, ms.Err = st.IDs, err
+	if kv.Failed(err) {
 		return ms, err
 	}
-	ms.IDs, ms.Err = st.IDs, err
 	if ms.Err == nil {
 		ms.Err = st.Built
 	}
@@ -136,9 +184,12 @@ func (in *Inspector) modelStatus(ctx context.Context, m model) (ms ModelStatus, 
 		ms.Indexes = append(ms.Indexes, IndexStatus{i.Name, kinds[i.Name], i.State, i.Far})
 	}
 	if ms.Err == nil {
-		err = in.sample(ctx, m, &ms)
+		ms.Err = in.sample(ctx, m, &ms)
 	}
-	return ms, err
+	if kv.Failed(ms.Err) {
+		return ms, ms.Err
+	}
+	return ms, nil
 }
 
 // sample reads the first records of m, for how large they are and how old.
