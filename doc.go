@@ -32,6 +32,7 @@
 //	  boot        what tells a store on servers that one has lost its memory
 //	  numbering   rows of numbered keys without a counter
 //	  contact     whether the servers of a store answer
+//	  release     which release of itself a program is
 //	  storeurl    what the URLs of stores have in common
 //	  whole       every index class at once: stores that were kept, and an oracle
 //	  proof       tools that prove protocols: every order, deliberate mistakes, crashes, servers

@@ -39,14 +39,14 @@ var (
 		},
 		"examples": {slices.Concat(indexes, records), []string{"github.com/vmihailenco/msgpack/v5"}},
 		"inspect": {
-			append([]string{"kvmodel/kvopen", "kvmodel/kvopen/all", "templates"}, records...),
+			append([]string{"kvmodel/kvopen", "kvmodel/kvopen/all", "internal/release", "templates"}, records...),
 			[]string{"github.com/a-h/templ", "github.com/vmihailenco/msgpack/v5"},
 		},
 		"templates": {nil, []string{"github.com/a-h/templ"}},
 		"index":     {records, nil},
 		"timeline":  {records, nil},
 		"ranking":   {records, nil},
-		"kvmodel":   {append([]string{"kvmodel/kv", "kvmodel/codec"}, shared...), nil},
+		"kvmodel":   {append([]string{"kvmodel/kv", "kvmodel/codec", "internal/release"}, shared...), nil},
 
 		"internal/plug":      {[]string{"internal/envelope", "internal/wire", "kvmodel/kv"}, nil},
 		"internal/envelope":  {[]string{"internal/wire", "kvmodel/kv", "kvmodel/codec"}, nil},
@@ -55,6 +55,7 @@ var (
 		"internal/boot":      {[]string{"kvmodel/kv"}, nil},
 		"internal/contact":   {[]string{"kvmodel/kv"}, nil},
 		"internal/storeurl":  {[]string{"kvmodel/kv", "kvmodel/nearkv"}, nil},
+		"internal/release":   {nil, nil},
 		"internal/numbering": {[]string{"kvmodel/kv", "kvmodel/codec"}, nil},
 
 		"kvmodel/kv":         {nil, nil},

@@ -72,18 +72,18 @@ func (c *call) toBuild(st Status, only string) (names []string) {
 		if m.Err != nil {
 			c.Say("%s: %v", m.Name, m.Err)
 		}
-		for _, process := range otherwise(st.Writers, m.Name) {
+		for _, process := range c.otherwise(st.Writers, m.Name) {
 			c.Say("%s: process %s writes it with other indexes; the build waits for its end", m.Name, process)
 		}
 	}
 	return names
 }
 
-// otherwise returns the processes that write a model with other indexes.
-func otherwise(all []kvmodel.Writer, model string) (processes []string) {
+// otherwise returns what the processes are called that write a model with other indexes.
+func (c *call) otherwise(all []kvmodel.Writer, model string) (processes []string) {
 	for _, w := range all {
 		if slices.Contains(w.Other, model) {
-			processes = append(processes, w.Process)
+			processes = append(processes, c.called(&w))
 		}
 	}
 	return processes
@@ -139,7 +139,7 @@ func (c *call) built(ctx context.Context, name string, err error) error {
 		return errDiffers
 	}
 	if all, failed := c.db.Writers(ctx); failed == nil {
-		if others := otherwise(all, name); len(others) > 0 {
+		if others := c.otherwise(all, name); len(others) > 0 {
 			return fmt.Errorf("%w: end the processes that write %s with other indexes, %s; then: %s", errStopped, name, strings.Join(others, ", "), c.again())
 		}
 	}

@@ -179,7 +179,7 @@ func TestBuild_RecordsInConflictAreNamed(t *testing.T) {
 func TestBuild_WaitsForAProcessWithOtherIndexesAndNamesIt(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		mem := memkv.New(memkv.Options{})
-		db := open(t, shared(mem))
+		db := open(t, shared(mem), kvmodel.Release("old-1"))
 		old := kvmodel.NewRecords(db, kvmodel.Schema[note, string]{
 			Name: "Note", Version: 1, ID: func(n *note) string { return n.ID }, SetID: func(n *note, id string) { n.ID = id },
 			Key: kvmodel.StringKey[string](), Codec: packed[note]{},
@@ -193,9 +193,10 @@ func TestBuild_WaitsForAProcessWithOtherIndexesAndNamesIt(t *testing.T) {
 			}
 		}()
 		time.Sleep(3 * time.Second)
-		run(t, mem, "status").want(t, 1, "has other indexes of Note")
-		run(t, mem, "ps").want(t, 1, "writes", "other indexes of Note")
-		run(t, mem, "build", "--yes").want(t, 4, "Note: process ", "writes it with other indexes; the build waits for its end", "end the processes that write Note with other indexes, ", "; then: db build --yes")
+		run(t, mem, "status").want(t, 1, "(release old-1, since 3 s) has other indexes of Note")
+		run(t, mem, "ps").want(t, 1, "(release old-1, since 5 s)", "writes", "other indexes of Note")
+		run(t, mem, "ps", "--json").want(t, 1, `"pid":`, `"release":"old-1"`)
+		run(t, mem, "build", "--yes").want(t, 4, "Note: process ", " (release old-1, since 7 s) writes it with other indexes; the build waits for its end", "end the processes that write Note with other indexes, ", "; then: db build --yes")
 		stop()
 		<-ended
 		must(t, db.Close(context.Background()))

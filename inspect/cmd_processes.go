@@ -51,24 +51,27 @@ func ticksOf(all []kvmodel.Writer) map[string]uint64 {
 // writers shows all. Ticks are those of a moment ago.
 func (c *call) writers(all []kvmodel.Writer, ticks map[string]uint64) error {
 	var wrong error
-	rows := [][]string{{"process", "state", "changes", "handlers of", ""}}
+	rows := [][]string{{"process", "name", "state", "changes", "handlers of", ""}}
 	for _, w := range all {
 		state := stateOf(w, ticks)
 		if state == "silent" || len(w.Other) > 0 || w.Damaged != nil {
 			wrong = errDiffers
 		}
 		if c.json {
-			if err := c.Object("process", objectOfWriter(w, state)); err != nil {
+			if err := c.Object("process", objectOfWriter(&w, state)); err != nil {
 				return err
 			}
 		}
-		rows = append(rows, []string{w.Process, state, console.Number(w.Lines), strings.Join(w.Handles, " "), remarkOn(w)})
+		rows = append(rows, []string{c.called(&w), w.Process, state, console.Number(w.Lines), strings.Join(w.Handles, " "), remarkOn(w)})
 	}
 	if !c.json && len(all) > 0 {
 		c.Table(rows)
 	}
 	return wrong
 }
+
+// called returns what people call the process of w.
+func (c *call) called(w *kvmodel.Writer) string { return w.Called(c.db.Now()) }
 
 // stateOf says what a process does. One that has nothing to do does not tick.
 func stateOf(w kvmodel.Writer, ticks map[string]uint64) string {
@@ -96,7 +99,11 @@ func remarkOn(w kvmodel.Writer) string {
 }
 
 type writerObject struct {
-	Process  string     `json:"process"`
+	Process  string     `json:"process"` // its name
+	Host     string     `json:"host,omitempty"`
+	PID      int        `json:"pid,omitempty"`
+	Release  string     `json:"release,omitempty"`
+	Since    *time.Time `json:"since,omitempty"`
 	State    string     `json:"state,omitempty"`
 	Changes  int        `json:"changes"`
 	Handles  []string   `json:"handles,omitempty"`
@@ -105,8 +112,14 @@ type writerObject struct {
 	Damaged  string     `json:"damaged,omitempty"`
 }
 
-func objectOfWriter(w kvmodel.Writer, state string) writerObject {
-	o := writerObject{Process: w.Process, State: state, Changes: w.Lines, Handles: w.Handles, Other: w.Other, Damaged: errorText(w.Damaged)}
+func objectOfWriter(w *kvmodel.Writer, state string) writerObject {
+	o := writerObject{
+		Process: w.Process, Host: w.Origin.Host, PID: w.Origin.PID, Release: w.Origin.Release,
+		State: state, Changes: w.Lines, Handles: w.Handles, Other: w.Other, Damaged: errorText(w.Damaged),
+	}
+	if !w.Origin.IsZero() {
+		o.Since = &w.Origin.Since
+	}
 	if !w.Repaired.IsZero() {
 		o.Repaired = &w.Repaired
 	}
@@ -139,7 +152,7 @@ func drain(ctx context.Context, c *call) error {
 		return nil
 	}
 	for _, w := range left {
-		c.Say("process %s has %s in its journal", w.Process, console.Some(w.Lines, "change", "changes"))
+		c.Say("process %s has %s in its journal", c.called(&w), console.Some(w.Lines, "change", "changes"))
 	}
 	if err := c.confirm(ctx, "Finish them, where the process is dead?"); err != nil {
 		return err
@@ -192,7 +205,7 @@ func (c *call) drainAll(ctx context.Context, ticks map[string]uint64) error {
 		if time.Since(began) > drainFor {
 			return c.undrained(left, failed)
 		}
-		p.step(Step{Verb: "drain", What: left[0].Process, Found: int64(len(left))})
+		p.step(Step{Verb: "drain", What: c.called(&left[0]), Found: int64(len(left))})
 		if !kv.Sleep(ctx, drainEvery) {
 			return p.stopped(ctx, ctx.Err())
 		}
@@ -203,9 +216,9 @@ func (c *call) drainAll(ctx context.Context, ticks map[string]uint64) error {
 func (c *call) undrained(left []kvmodel.Writer, failed error) error {
 	c.Done()
 	for _, w := range left {
-		c.Say("process %s: %s left", w.Process, console.Some(w.Lines, "change is", "changes are"))
+		c.Say("process %s: %s left", c.called(&w), console.Some(w.Lines, "change is", "changes are"))
 		if len(w.Handles) > 0 {
-			c.Say("process %s: it had handlers of %s, which a program that has none does not call", w.Process, strings.Join(w.Handles, ", "))
+			c.Say("process %s: it had handlers of %s, which a program that has none does not call", c.called(&w), strings.Join(w.Handles, ", "))
 		}
 	}
 	if failed != nil {
@@ -219,9 +232,9 @@ func (c *call) drained(all []kvmodel.Writer, ticks map[string]uint64) error {
 	c.Done()
 	for _, w := range all {
 		if last, seen := ticks[w.Process]; !w.Own && (c.arg(0) == "" || c.arg(0) == w.Process) && (!seen || w.Tick > last) && w.Lines > 0 {
-			c.Say("process %s lives, and was left alone", w.Process)
+			c.Say("process %s lives, and was left alone", c.called(&w))
 			if c.arg(0) != "" {
-				return fmt.Errorf("%w: process %s lives", errRefused, w.Process)
+				return fmt.Errorf("%w: process %s lives", errRefused, c.called(&w))
 			}
 		}
 	}

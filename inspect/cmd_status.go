@@ -65,7 +65,9 @@ func (c *call) statusText(st *Status) {
 		c.Say("besides    %s", strings.Join(st.Others, ", "))
 	}
 	c.Say("")
-	c.Say("processes  %s", writersText(st))
+	for i, line := range c.writersText(st) {
+		c.Say("%-10s %s", []string{"processes", ""}[min(i, 1)], line)
+	}
 	for _, w := range st.Warnings {
 		c.Say("warning    %s", w)
 	}
@@ -123,20 +125,29 @@ func indexesText(all []IndexStatus) string {
 	return strings.Join(names, "  ")
 }
 
-func writersText(st *Status) string {
-	lines := 0
-	for _, w := range st.Writers {
-		lines += w.Lines
+// writersShown is how many processes a status names.
+const writersShown = 10
+
+// writersText returns a line for each process.
+func (c *call) writersText(st *Status) (lines []string) {
+	for _, w := range st.Writers[:min(writersShown, len(st.Writers))] {
+		text := c.called(&w)
+		if w.Lines > 0 {
+			text += ", " + console.Some(w.Lines, "change", "changes") + " in its journal"
+		}
+		lines = append(lines, text)
 	}
-	switch {
-	case len(st.Writers) > 0:
-		return fmt.Sprintf("%s, with %s in the journal", console.Some(len(st.Writers), "process", "processes"), console.Some(lines, "change", "changes"))
+	switch rest := len(st.Writers) - len(lines); {
+	case rest > 0:
+		return append(lines, fmt.Sprint("and ", rest, " more"))
+	case len(lines) > 0:
+		return lines
 	case st.Lost != nil:
-		return "not known"
+		return []string{"not known"}
 	case st.Stats.Disk != nil:
-		return "this one alone has the file"
+		return []string{"this one alone has the file"}
 	}
-	return "none writes"
+	return []string{"none writes"}
 }
 
 // What status and ls write as objects.
@@ -178,7 +189,7 @@ func (c *call) statusObject(st *Status) statusObject {
 		o.Models = append(o.Models, m.object())
 	}
 	for _, w := range st.Writers {
-		o.Processes = append(o.Processes, objectOfWriter(w, ""))
+		o.Processes = append(o.Processes, objectOfWriter(&w, ""))
 	}
 	return o
 }

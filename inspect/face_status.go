@@ -23,7 +23,7 @@ func (h *faceHandler) statusPage(ctx context.Context, _ url.Values) (face.Page, 
 		p.Lead = console.Some(n, "warning.", "warnings.")
 		p.Parts = append(p.Parts, h.warnings(st))
 	}
-	p.Parts = append(p.Parts, h.models(st.Models), writersTable(st.Writers))
+	p.Parts = append(p.Parts, h.models(st.Models), h.writersTable(st.Writers))
 	if len(h.in.alone) > 0 {
 		p.Parts = append(p.Parts, h.alone())
 	}
@@ -96,14 +96,14 @@ func (h *faceHandler) alone() templPart {
 	return t
 }
 
-func writersTable(all []kvmodel.Writer) templPart {
+func (h *faceHandler) writersTable(all []kvmodel.Writer) templPart {
 	t := face.Table{
 		Title: "Processes", Caption: "Processes that write, or that died before they were done",
 		Columns: face.Columns("Process", "#Lines", "Handlers of", "Other indexes of"),
 		Empty:   "No process has a journal: none has written yet, or one has the store alone.",
 	}
 	for _, w := range all {
-		name := w.Process
+		name := w.Called(h.in.db.Now())
 		if w.Own {
 			name += " (this one)"
 		}

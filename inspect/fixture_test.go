@@ -95,9 +95,9 @@ func must(t testing.TB, err error) {
 }
 
 // open returns a DB on s that logs nothing.
-func open(t testing.TB, s kv.Store) *kvmodel.DB {
+func open(t testing.TB, s kv.Store, opts ...kvmodel.Option) *kvmodel.DB {
 	t.Helper()
-	db, err := kvmodel.Open(s, kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil))))
+	db, err := kvmodel.Open(s, append(opts, kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil))))...)
 	must(t, err)
 	return db
 }

@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/release"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -150,7 +151,7 @@ func (s *server) serve(ctx context.Context, conn *net.UnixConn) {
 	defer cancel()
 	context.AfterFunc(ctx, func() { _ = conn.SetWriteDeadline(time.Now().Add(reach)) })
 	caller := &caller{says: json.NewEncoder(conn), inputs: make(chan input, 1)}
-	err := caller.send(frame{V: protocol, Release: release()})
+	err := caller.send(frame{V: protocol, Release: release.Name()})
 	if err != nil || r.V != protocol {
 		return
 	}

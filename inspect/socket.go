@@ -10,11 +10,12 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/ringtree/ringtree/internal/release"
 )
 
 // protocol is the version of what the command and the app say to each other: one call a
@@ -56,20 +57,6 @@ type input struct {
 
 // socketOf returns the socket of the app that has the file at path open.
 func socketOf(path string) string { return path + ".sock" }
-
-// release names the release that this program was built of, "" if nothing says that.
-func release() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			return s.Value
-		}
-	}
-	return strings.TrimPrefix(info.Main.Version, "(devel)")
-}
 
 // longest is how many bytes the path of a socket has at most.
 const longest = len(syscall.RawSockaddrUnix{}.Path) - 1
@@ -167,7 +154,7 @@ func (c *call) request(a *app, args []string) error {
 		return err
 	}
 	sent := a.hears.Encode(request{
-		V: protocol, Release: release(), Name: c.Name, Store: c.url(), Args: args,
+		V: protocol, Release: release.Name(), Name: c.Name, Store: c.url(), Args: args,
 		Terminal: c.Asks, Live: c.Live, Clears: c.Clears,
 	})
 	var f frame
@@ -180,7 +167,7 @@ func (c *call) request(a *app, args []string) error {
 			errCall, a.socket, f.V, protocol, f.Release)
 	}
 	c.Note("through the app, by %s", a.socket)
-	if own := release(); own != "" && f.Release != "" && f.Release != own {
+	if own := release.Name(); own != "" && f.Release != "" && f.Release != own {
 		c.Note("the app is of release %s, and this command of %s", f.Release, own)
 	}
 	return a.conn.SetDeadline(time.Time{})

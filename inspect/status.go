@@ -68,7 +68,7 @@ func (in *Inspector) Status(ctx context.Context) (st Status, err error) {
 		return st, err
 	}
 	st.Stats = in.db.Stats()
-	st.judge()
+	in.judge(&st)
 	return st, nil
 }
 
@@ -85,7 +85,7 @@ func (st *Status) lose(err error) error {
 
 // judge says what is wrong, and what to do first: to accept what is lost, to look at what is
 // damaged, and to build.
-func (st *Status) judge() {
+func (in *Inspector) judge(st *Status) {
 	var damaged, unbuilt []string // models
 	for i := range st.Models {
 		ms := &st.Models[i]
@@ -101,7 +101,7 @@ func (st *Status) judge() {
 	}
 	for _, w := range st.Writers {
 		if len(w.Other) > 0 {
-			st.warn("process %s has other indexes of %s", w.Process, strings.Join(w.Other, ", "))
+			st.warn("process %s has other indexes of %s", w.Called(in.db.Now()), strings.Join(w.Other, ", "))
 		}
 	}
 	switch {

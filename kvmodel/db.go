@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/release"
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 	"github.com/ringtree/ringtree/kvmodel/internal/recent"
 	"github.com/ringtree/ringtree/kvmodel/internal/repair"
@@ -116,6 +117,7 @@ type options struct {
 	now      func() time.Time
 	log      *slog.Logger
 	tenant   string
+	release  string
 	readOnly bool
 	onBuild  func(Build)
 	hooks    []Hooks
@@ -133,13 +135,22 @@ func Log(l *slog.Logger) Option { return func(o *options) { o.log = l } }
 // Tenant puts all keys of the DB under a prefix of their own.
 func Tenant(name string) Option { return func(o *options) { o.tenant = name } }
 
+// Release names the release of the app, by which its journal and those who read it know the
+// process: see [Writer]. The default is the revision or the version that the program was built
+// of.
+func Release(name string) Option { return func(o *options) { o.release = name } }
+
 // Open returns a DB on s, which belongs to the DB from now on: Close closes it.
 // It asks nothing of the store yet. The error is an ErrBadKey if the tenant cannot
-// be one.
+// be one, and an ErrInvalid if the name of the release is too long.
 func Open(s kv.Store, opts ...Option) (*DB, error) {
-	o := options{now: time.Now, log: slog.Default(), onBuild: func(Build) {}}
+	o := options{now: time.Now, log: slog.Default(), release: release.Name(), onBuild: func(Build) {}}
 	for _, opt := range opts {
 		opt(&o)
+	}
+	origin, err := originOf(o.release, o.now())
+	if err != nil {
+		return nil, err
 	}
 	s = o.wrapped(s)
 	if o.tenant != "" {
@@ -193,7 +204,7 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		Failed: func(err error) {
 			failures.Note(slog.LevelWarn, "the journal could not begin its next segment; it will be tried again", err)
 		},
-		Shapes: db.shapes, Archive: db.archive,
+		Origin: origin, Shapes: db.shapes, Archive: db.archive,
 		Begin: func(ctx context.Context) (context.Context, func()) { return db.begin(ctx, kv.Work{Verb: "journal"}) },
 	})
 	db.repairer = repair.New(repair.Config{

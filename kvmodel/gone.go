@@ -213,7 +213,7 @@ func (db *DB) awaitWithout(ctx context.Context, model string, keeps func(shape s
 	return fmt.Errorf("%w: another process still keeps more of %s: end it first", kv.ErrConflict, model)
 }
 
-// keeper returns another process that lives one of whose shapes keeps accepts, or "".
+// keeper returns what another process is called that lives one of whose shapes keeps accepts, or "".
 func (db *DB) keeper(ctx context.Context, keeps func(shape string) bool) (string, error) {
 	all, err := journal.Others(ctx, db.store, db.journal.IsOwn, nil)
 	if err != nil {
@@ -225,7 +225,7 @@ func (db *DB) keeper(ctx context.Context, keeps func(shape string) bool) (string
 			return "", err
 		}
 		if slices.ContainsFunc(shapes, keeps) && !db.repairer.IsDead(other.Process, tick) {
-			return other.Process, nil
+			return db.called(other), nil
 		}
 	}
 	return "", nil

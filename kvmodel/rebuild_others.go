@@ -67,8 +67,8 @@ func (b *building[T]) awaitPast(ctx context.Context) error {
 	return nil
 }
 
-// others returns a process that lives and lacks an index of the model, or "", and those
-// that do and are dead.
+// others returns what a process is called that lives and lacks an index of the model, or "",
+// and the names of those that do and are dead.
 func (b *building[T]) others(ctx context.Context) (living string, dead []string, err error) {
 	all, err := journal.Others(ctx, b.db.store, b.db.journal.IsOwn, nil)
 	if err != nil {
@@ -83,7 +83,7 @@ func (b *building[T]) others(ctx context.Context) (living string, dead []string,
 		case b.db.repairer.IsDead(other.Process, tick):
 			dead = append(dead, other.Process)
 		default:
-			living = other.Process
+			living = b.db.called(other)
 		}
 	}
 	return living, dead, nil

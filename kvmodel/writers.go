@@ -2,6 +2,8 @@ package kvmodel
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -10,10 +12,27 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 )
 
+// Origin is what a process says of itself in its journal: where it runs, of which release it
+// is, and since when it runs.
+type Origin = journal.Origin
+
+// releaseBytes is how long the name of a release can be.
+const releaseBytes = 64
+
+// originOf returns what this process, which is of that release, says of itself.
+func originOf(release string, now time.Time) (Origin, error) {
+	if len(release) > releaseBytes {
+		return Origin{}, fmt.Errorf("%w: the name of the release has %d bytes, and can have %d", ErrInvalid, len(release), releaseBytes)
+	}
+	host, _ := os.Hostname() // Without a name, the process id says something still.
+	return Origin{Host: host, PID: os.Getpid(), Release: release, Since: now.Truncate(time.Second)}, nil
+}
+
 // Writer is a process that has a journal in the store: it writes, or died before it was
 // done.
 type Writer struct {
 	Process string   // its name, made when it began to write
+	Origin  Origin   // what it says of itself; zero: it is of a release that says nothing, or its head is damaged
 	Own     bool     // it is this process
 	Tick    uint64   // rises every few seconds while it lives
 	Lines   int      // changes that are not known to be complete
@@ -28,6 +47,13 @@ type Writer struct {
 	Damaged error
 }
 
+// Called returns what people call the process: web-1 pid 4121 (release a3f19c2, since 3 h), or
+// its name if it says nothing else.
+func (w *Writer) Called(now time.Time) string { return w.Origin.Called(w.Process, now) }
+
+// called is that of a process whose head was read.
+func (db *DB) called(o journal.Other) string { return o.Origin().Called(o.Process, db.now()) }
+
 // Writers returns the processes that have a journal, by name. A process that holds its store
 // alone has none. It writes nothing.
 func (db *DB) Writers(ctx context.Context) (all []Writer, err error) {
@@ -36,7 +62,7 @@ func (db *DB) Writers(ctx context.Context) (all []Writer, err error) {
 		return nil, err
 	}
 	for _, o := range others {
-		w := Writer{Process: o.Process, Own: db.journal.IsOwn(o.Process)}
+		w := Writer{Process: o.Process, Origin: o.Origin(), Own: db.journal.IsOwn(o.Process)}
 		var shapes []string
 		if w.Tick, shapes, w.Damaged = o.Head(); w.Damaged != nil && !wire.IsCorrupt(w.Damaged) {
 			return nil, w.Damaged

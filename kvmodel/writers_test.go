@@ -2,6 +2,9 @@ package kvmodel_test
 
 import (
 	"context"
+	"errors"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,6 +21,31 @@ func onlyWriter(t *testing.T, ctx context.Context, reader *process) kvmodel.Writ
 		t.Fatalf("writers %+v, want one", all)
 	}
 	return all[0]
+}
+
+func TestWriters_SayWhereTheyRunAndOfWhichRelease(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		began := time.Now()
+		writer := start(t, plain(mem), kvmodel.Release("r 17")).ends(t)
+		must(t, writer.notes.Create(ctx, &note{ID: "n1", Text: "one"}))
+		wait(3 * time.Hour)
+		reader := start(t, plain(mem), kvmodel.ReadOnly()).ends(t)
+		w := onlyWriter(t, ctx, reader)
+		host, _ := os.Hostname()
+		if o := w.Origin; o.Host != host || o.PID != os.Getpid() || o.Release != "r 17" || !o.Since.Equal(began.Truncate(time.Second)) {
+			t.Errorf("%+v", o)
+		}
+		if got := w.Called(time.Now()); !strings.HasSuffix(got, " (release r 17, since 3 h)") {
+			t.Errorf("it is called %q", got)
+		}
+	})
+}
+
+func TestOpen_RefusesAReleaseWithALongName(t *testing.T) {
+	_, err := kvmodel.Open(memkv.New(memkv.Options{}), kvmodel.Release(strings.Repeat("x", 65)))
+	if !errors.Is(err, kvmodel.ErrInvalid) {
+		t.Errorf("want an ErrInvalid, got %v", err)
+	}
 }
 
 func TestWriters_OneThatDiedIsRepairedOnceAnotherHasFinishedItsLines(t *testing.T) {

@@ -26,6 +26,7 @@ var (
 		Model: "Page", ID: "p1", Rev: 300, Created: true,
 		Touched: []envelope.Touched{{Index: "BySlug", Places: []string{"home"}}, {Index: "ByTags", Places: []string{"go", "kv"}}},
 	}
+	runsForm = head{lowest: 3, highest: 200, tick: 1000, shapes: []string{"Page=0a1b"}, origin: Origin{"web=1", 4121, "a3 19", time.Unix(1795308910, 0)}}
 	headForm = head{lowest: 3, highest: 200, tick: 1000, shapes: []string{"Page=0a1b", "User=ff"}}
 )
 
@@ -62,6 +63,14 @@ func TestFormat_WhatIsStoredReadsAsItAlwaysDid(t *testing.T) {
 			encode: func() []byte { return headForm.encode() },
 			decode: func(b []byte) (any, error) { s, err := decodeHead(b); return s, err },
 			want:   headForm,
+		},
+		"journal head with the origin of its process": {
+			// lowest; highest; tick; a shape; runs HOST PID TIME RELEASE; seal
+			golden: "03 c801 e807 02 09 506167653d30613162 " +
+				"22 72756e7320 776562253344 31 20 34313231 20 31373935333038393130 20 61332b3139 ff5ea1ed ee0ce805",
+			encode: func() []byte { return runsForm.encode() },
+			decode: func(b []byte) (any, error) { s, err := decodeHead(b); return s, err },
+			want:   runsForm,
 		},
 		"journal head without a seal": {
 			golden: "03 c801 e807 02 09 506167653d30613162 07 557365723d6666",

@@ -24,6 +24,7 @@ type head struct {
 	lowest, highest int64
 	tick            uint64
 	shapes          []string
+	origin          Origin
 }
 
 // Handling returns what stands among the shapes if the process calls handlers for
@@ -52,8 +53,12 @@ func (h head) encode() []byte {
 	b := binary.AppendUvarint(nil, uint64(h.lowest))
 	b = binary.AppendUvarint(b, uint64(h.highest))
 	b = binary.AppendUvarint(b, h.tick)
-	b = binary.AppendUvarint(b, uint64(len(h.shapes)))
-	return wire.Seal(wire.AppendTexts(b, h.shapes))
+	texts := h.shapes
+	if !h.origin.IsZero() {
+		texts = append(slices.Clone(texts), h.origin.text())
+	}
+	b = binary.AppendUvarint(b, uint64(len(texts)))
+	return wire.Seal(wire.AppendTexts(b, texts))
 }
 
 // readHead returns what the head of process says. With an ErrCorrupt it returns the
@@ -73,7 +78,12 @@ func decodeHead(data []byte) (head, error) {
 	}
 	h.shapes = make([]string, 0, r.Count("shapes", 2))
 	for range cap(h.shapes) {
-		h.shapes = append(h.shapes, r.Name("shape"))
+		text := r.Name("shape")
+		if o, ok := readOrigin(text); ok {
+			h.origin = o
+			continue
+		}
+		h.shapes = append(h.shapes, text)
 	}
 	if r.Err == nil && len(r.Rest) > 0 {
 		r.Fail("end")

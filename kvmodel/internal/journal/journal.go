@@ -36,6 +36,9 @@ type Config struct {
 	// Failed is called when a tick has failed, which is tried again.
 	Failed func(error)
 
+	// Origin is what the process says of itself.
+	Origin Origin
+
 	// Shapes returns the shape of every model of the process.
 	Shapes func() []string
 
@@ -165,7 +168,7 @@ func (j *Journal) open(ctx context.Context) error {
 	sent := j.Now()
 	err = j.Store.Do(ctx, []kv.Op{
 		kv.OpAdd(first.key(), nil),
-		kv.OpSet(headKey.Key(first.process), head{shapes: j.Shapes()}.encode()),
+		kv.OpSet(headKey.Key(first.process), head{shapes: j.Shapes(), origin: j.Origin}.encode()),
 	})
 	if err != nil {
 		return err

@@ -58,6 +58,18 @@ func (o Other) Head() (tick uint64, shapes []string, err error) {
 	return h.sign(), h.shapes, nil
 }
 
+// Origin returns what the process says of itself, as far as that can be read.
+func (o Other) Origin() Origin {
+	if o.head.Err != nil {
+		return Origin{}
+	}
+	h, err := readHead(o.Process, o.head.Value)
+	if err != nil {
+		return Origin{}
+	}
+	return h.origin
+}
+
 // processes is the list of processes as it was read.
 type processes struct {
 	all     []string

@@ -246,7 +246,7 @@ func (j *Journal) headTo(next *Segment) head {
 		lowest = j.segments[0].number
 	}
 	j.tick++
-	return head{lowest, next.number, j.tick, shapes}
+	return head{lowest, next.number, j.tick, shapes, j.Origin}
 }
 
 // gap is how long a process may not have ticked without being taken for dead.
