@@ -1,4 +1,4 @@
-// Package contact is what a store knows of its servers: whether they answer.
+// Package contact is what a store knows of its servers: whether they answer, and how they fare.
 //
 // A store makes its connections through [Servers], which looks at what goes over
 // them. A server is away when it cannot be connected to, or when it has been asked

@@ -65,6 +65,10 @@ type Powers struct {
 	// writes go on.
 	Backup func(ctx context.Context, w io.Writer) error
 
+	// Findings, if not nil, looks at how the servers of the store are set up, or the disk
+	// that it is on, and says what will hurt one day.
+	Findings func(ctx context.Context) []Finding
+
 	// Prefix is what begins every key beneath a store of [Prefix]; "": nothing does.
 	Prefix string
 

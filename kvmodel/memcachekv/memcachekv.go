@@ -141,7 +141,7 @@ func OpenVolatile(servers []string, opts Options) (*Store, error) {
 // Powers returns Keys, Patience, which is five times the Timeout of the options,
 // Outages and Losses.
 func (s *Store) Powers() kv.Powers {
-	return kv.Powers{Keys: s.keys, Patience: 5 * s.opts.Timeout, Outages: s.contacts.Outages, Losses: s.memory}
+	return kv.Powers{Keys: s.keys, Patience: 5 * s.opts.Timeout, Outages: s.contacts.Outages, Losses: s.memory, Findings: s.findings}
 }
 
 // Do sends all ops for a server together, on one connection, and to all servers at

@@ -240,7 +240,7 @@ func (s *Store) Close() error {
 // Powers returns Unless, and Ordered on a single server, Keys, the Patience of the
 // options, Outages and Losses.
 func (s *Store) Powers() kv.Powers {
-	p := kv.Powers{Unless: true, Ordered: !s.cluster, Keys: s.keys, Patience: s.opts.Patience, Outages: s.servers.Outages, Losses: s.memory.Load()}
+	p := kv.Powers{Unless: true, Ordered: !s.cluster, Keys: s.keys, Patience: s.opts.Patience, Outages: s.servers.Outages, Losses: s.memory.Load(), Findings: s.findings}
 	if s.changes != nil {
 		p.Changes = s.changes
 	}

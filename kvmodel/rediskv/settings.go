@@ -23,35 +23,52 @@ var wanted = []struct{ name, value, otherwise string }{
 // seen is what a server says of itself.
 type seen struct {
 	addr     string
-	values   map[string]string // of the settings in wanted
+	values   map[string]string // of the settings that were asked for
 	unasked  []string          // commands that it refuses, so that what they would say is not known
 	isMaster bool
 	replicas int // that are connected; -1: not known
+
+	// What only Findings asks for.
+	used  int64         // bytes of memory
+	clock time.Duration // by how much that of the server is ahead of that of this machine
+	trip  time.Duration // how long it took to say so; 0: it did not
 }
 
-// lookAtServer asks the server at addr how it is set up.
-func (s *Store) lookAtServer(ctx context.Context, addr string) (found seen, err error) {
+// lookAtServer has look ask the server at addr.
+func (s *Store) lookAtServer(ctx context.Context, addr string, look looker) (found seen, err error) {
 	found = seen{addr: addr, values: make(map[string]string), isMaster: true, replicas: -1}
 	t, err := s.line.talkTo(ctx, addr, s.opts.Username, s.opts.Password)
 	if err != nil {
 		return found, err
 	}
 	defer t.conn.Close()
+	return found, look(&found, ctx, t)
+}
+
+// looker asks a server for something.
+type looker func(f *seen, ctx context.Context, t *talk) error
+
+// lookAtDurability asks for the settings in wanted, and for replicas.
+func (f *seen) lookAtDurability(ctx context.Context, t *talk) error {
 	for _, w := range wanted {
-		answer, err := found.ask(ctx, t, "CONFIG", "GET", w.name)
-		if err != nil {
-			return found, err
-		}
-		if value, there := pairs(answer)[w.name]; there {
-			found.values[w.name] = value
+		if err := f.lookAtSetting(ctx, t, w.name); err != nil {
+			return err
 		}
 	}
-	answer, err := found.ask(ctx, t, "INFO", "replication")
+	answer, err := f.ask(ctx, t, "INFO", "replication")
 	if text, there := answer.(string); there {
-		found.isMaster = !strings.Contains(text, "role:slave")
-		found.replicas = strings.Count(text, "state=online")
+		f.isMaster = !strings.Contains(text, "role:slave")
+		f.replicas = strings.Count(text, "state=online")
 	}
-	return found, err
+	return err
+}
+
+func (f *seen) lookAtSetting(ctx context.Context, t *talk, name string) error {
+	answer, err := f.ask(ctx, t, "CONFIG", "GET", name)
+	if value, there := pairs(answer)[name]; there {
+		f.values[name] = value
+	}
+	return err
 }
 
 // ask asks what the server may refuse to say.
@@ -81,30 +98,30 @@ func (s *Store) addresses(ctx context.Context) ([]string, error) {
 	return s.opts.Addrs, nil
 }
 
-// lookAtServers asks all servers how they are set up.
-func (s *Store) lookAtServers(ctx context.Context) ([]seen, error) {
+// lookAtServers has look ask all servers. Each has an error.
+func (s *Store) lookAtServers(ctx context.Context, look looker) (all []seen, errs []error) {
 	addrs, err := s.addresses(ctx)
 	if err != nil {
-		return nil, err
+		return nil, []error{err}
 	}
-	all, errs := make([]seen, len(addrs)), make([]error, len(addrs))
+	all, errs = make([]seen, len(addrs)), make([]error, len(addrs))
 	var wait sync.WaitGroup
 	for i, addr := range addrs {
 		wait.Go(func() {
-			if all[i], errs[i] = s.lookAtServer(ctx, addr); errs[i] != nil {
+			if all[i], errs[i] = s.lookAtServer(ctx, addr, look); errs[i] != nil {
 				errs[i] = fmt.Errorf("%s: %w", addr, errs[i])
 			}
 		})
 	}
 	wait.Wait()
-	return all, kv.Join(errs...)
+	return all, errs
 }
 
 // makeDurable makes trips wait for a replica where there are any. The error says which
 // server would lose what it has acknowledged, and why.
 func (s *Store) makeDurable(ctx context.Context) error {
-	all, err := s.lookAtServers(ctx)
-	if err != nil {
+	all, looked := s.lookAtServers(ctx, (*seen).lookAtDurability)
+	if err := kv.Join(looked...); err != nil {
 		return fmt.Errorf("durable: the servers must be asked how they are set up: %w", err)
 	}
 	var errs []error
@@ -162,7 +179,7 @@ const warnTime = time.Second
 func (s *Store) warn(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, warnTime)
 	defer cancel()
-	all, _ := s.lookAtServers(ctx)
+	all, _ := s.lookAtServers(ctx, (*seen).lookAtDurability)
 	var evict, unwaited []string
 	for _, found := range all {
 		if policy := found.values["maxmemory-policy"]; policy != "" && policy != "noeviction" {

@@ -1,0 +1,49 @@
+package contact
+
+import (
+	"net"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// What all stores on servers find of them in the same words.
+
+// IsLocal reports whether addr, host:port, is of this machine, so that nobody is on the way.
+func IsLocal(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		host = addr
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// maxSkew is by how much clocks may differ before that is a warning.
+const maxSkew = 2 * time.Second
+
+// FindClock says by how much the clock of the server at addr is ahead of that of this machine,
+// which is known to within some time.
+func FindClock(addr string, ahead, within time.Duration) kv.Finding {
+	off, is := ahead, "ahead of"
+	if ahead < 0 {
+		off, is = -ahead, "behind"
+	}
+	if off <= maxSkew+within {
+		return kv.Find(kv.Fine, "%s: its clock is that of this machine, to %v", addr, max(time.Millisecond, (off+within).Round(time.Millisecond)))
+	}
+	return kv.Find(kv.Hurts, "%s: its clock is %v %s that of this machine, so records expire at the wrong time: have both set their clocks by the network (NTP)",
+		addr, off.Round(time.Second), is)
+}
+
+// fullFrom is how much of its memory, of a hundred, a server may use before that is a warning.
+const fullFrom = 80
+
+// FindMemory says how full the memory of the server at addr is. setting is what bounds it.
+func FindMemory(addr, setting string, used, limit int64) kv.Finding {
+	full := int(float64(used) / float64(limit) * 100)
+	if full < fullFrom {
+		return kv.Find(kv.Fine, "%s: %d %% of its memory is used", addr, full)
+	}
+	return kv.Find(kv.Hurts, "%s: %d %% of its memory is used: raise %s before it is full, or delete what is not needed; sizes says what takes most", addr, full, setting)
+}

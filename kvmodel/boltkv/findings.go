@@ -1,0 +1,68 @@
+package boltkv
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// room is what a file system says of itself.
+type room struct {
+	free uint64 // bytes that this user may still take
+	kind string // of file system, if that is not fit for the file
+	why  string // it is not
+}
+
+// leastFree is how many bytes should be free beside what the file takes: for the logs, twice.
+const leastFree = 256 << 20
+
+// findings is the power of that name.
+func (s *Store) findings(context.Context) (all []kv.Finding) {
+	folder := filepath.Dir(s.path)
+	r, err := roomIn(folder)
+	info, failed := os.Stat(s.path)
+	if err == nil {
+		err = failed
+	}
+	if err != nil {
+		all = append(all, kv.Find(kv.Unknown, "the file system of %s could not be looked at: %v", folder, err))
+	} else {
+		all = append(all, r.judge(folder, uint64(info.Size()))...)
+	}
+	return append(all, s.opts.Durability.judge(), s.judgeShipping())
+}
+
+// judge says whether a file of that size is well in folder.
+func (r room) judge(folder string, size uint64) (all []kv.Finding) {
+	if r.kind != "" {
+		all = append(all, kv.Find(kv.Hurts, "%s is on %s: %s; put the file on a local disk", folder, r.kind, r.why))
+	}
+	free := kv.Find(kv.Fine, "%s has %s free, and the file takes %s", folder, megabytes(r.free), megabytes(size))
+	if r.free < size+leastFree {
+		free.Is = kv.Hurts
+		free.Text += ": a backup beside it would not fit, and soon no write; make room"
+	}
+	return append(all, free)
+}
+
+func megabytes(n uint64) string { return fmt.Sprint(n/1e6, " MB") }
+
+// judge says what a crash of the machine takes.
+func (d Durability) judge() kv.Finding {
+	if d == Synced {
+		return kv.Find(kv.Fine, "each write is on the disk before it is answered (durability=synced)")
+	}
+	return kv.Find(kv.Hurts, "a crash of the machine loses the last writes (durability=%s): leave that out of the URL, unless it is meant", d)
+}
+
+func (s *Store) judgeShipping() kv.Finding {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.followed != nil {
+		return kv.Find(kv.Fine, "it is shipped to a folder")
+	}
+	return kv.Find(kv.Fine, "it is not shipped, so what came after the last backup is gone with the disk; ship=DIR in the URL keeps a folder a second behind")
+}

@@ -1,0 +1,136 @@
+package memcachekv
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/contact"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// findingTime bounds what a look at the servers takes.
+const findingTime = 2 * time.Second
+
+// findings is the power of that name.
+func (s *Store) findings(ctx context.Context) (all []kv.Finding) {
+	ctx, cancel := context.WithTimeout(ctx, findingTime)
+	defer cancel()
+	found := make([][]kv.Finding, len(s.servers))
+	var wait sync.WaitGroup
+	for i, srv := range s.servers {
+		wait.Go(func() { found[i] = srv.findings(ctx) })
+	}
+	wait.Wait()
+	for _, some := range found {
+		all = append(all, some...)
+	}
+	return all
+}
+
+func (s *server) findings(ctx context.Context) []kv.Finding {
+	t, err := s.told(ctx)
+	if err != nil {
+		return []kv.Finding{kv.Find(kv.Unknown, "a server could not be looked at: %s: %v", s.addr, err)}
+	}
+	return t.judge(s.addr)
+}
+
+// told is what a server says of itself.
+type told struct {
+	settings, stats map[string]string
+	asked           time.Time // when it was asked for stats
+	took            time.Duration
+}
+
+// told asks the server, on a connection of its own.
+func (s *server) told(ctx context.Context) (t told, err error) {
+	if s.isClosed() {
+		return t, errClosed
+	}
+	conn, err := s.connect(ctx, s.addr)
+	if err != nil {
+		return t, err
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	in := bufio.NewReader(conn)
+	if t.settings, err = askStats(conn, in, "stats settings"); err != nil {
+		return t, err
+	}
+	t.asked = time.Now()
+	t.stats, err = askStats(conn, in, "stats")
+	t.took = time.Since(t.asked)
+	return t, err
+}
+
+// askStats sends a command and returns the statistics that the answer has: none if the server,
+// or a proxy, does not know the command.
+func askStats(conn io.Writer, in *bufio.Reader, command string) (map[string]string, error) {
+	if _, err := io.WriteString(conn, command+"\r\n"); err != nil {
+		return nil, err
+	}
+	found := make(map[string]string)
+	for {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			return nil, err
+		}
+		rest, ok := strings.CutPrefix(strings.TrimRight(line, "\r\n"), "STAT ")
+		if !ok {
+			return found, nil
+		}
+		name, value, _ := strings.Cut(rest, " ")
+		found[name] = value
+	}
+}
+
+// smallestItem is the item limit that holds any value that the contract allows.
+const smallestItem = 1 << 20
+
+// judge returns what the server does with its data, and what hurts.
+func (t *told) judge(addr string) (all []kv.Finding) {
+	var unsaid []string
+	find := func(is kv.Verdict, format string, args ...any) {
+		all = append(all, kv.Find(is, addr+": "+format, args...))
+	}
+	number := func(of map[string]string, name string) (n int64, known bool) {
+		n, err := strconv.ParseInt(of[name], 10, 64)
+		if err != nil {
+			unsaid = append(unsaid, name)
+		}
+		return n, err == nil
+	}
+	dropped, _ := number(t.stats, "evictions")
+	switch t.settings["evictions"] {
+	case "on":
+		find(kv.Hurts, "it drops items that are in use when its memory is full, and has dropped %d so far: start it with -M", dropped)
+	case "off":
+		find(kv.Fine, "it refuses writes when its memory is full, and drops nothing (-M)")
+	default:
+		unsaid = append(unsaid, "whether it evicts")
+	}
+	if most, known := number(t.settings, "item_size_max"); known && most < smallestItem {
+		find(kv.Hurts, "it takes items of up to %d bytes, and records and indexes may need 1 MiB: start it with -I 1m", most)
+	}
+	used, known := number(t.stats, "bytes")
+	if limit, limited := number(t.settings, "maxbytes"); known && limited && limit > 0 {
+		all = append(all, contact.FindMemory(addr, "-m", used, limit))
+	}
+	if seconds, known := number(t.stats, "time"); known {
+		half := time.Second / 2 // It says whole seconds.
+		ahead := time.Unix(seconds, 0).Add(half).Sub(t.asked.Add(t.took / 2))
+		all = append(all, contact.FindClock(addr, ahead, t.took/2+half))
+	}
+	if !contact.IsLocal(addr) {
+		find(kv.Hurts, "it is asked without TLS and without a password over a network, so who is on the way can read and change everything: let no one else into that network")
+	}
+	if len(unsaid) > 0 {
+		find(kv.Unknown, "it does not say %s, so that could not be looked at: look how it was started, and whether a proxy is in between", strings.Join(unsaid, ", "))
+	}
+	return all
+}

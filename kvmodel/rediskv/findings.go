@@ -1,0 +1,182 @@
+package rediskv
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/contact"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// findingTime bounds what a look at the servers takes.
+const findingTime = 2 * time.Second
+
+// findings is the power of that name.
+func (s *Store) findings(ctx context.Context) (all []kv.Finding) {
+	ctx, cancel := context.WithTimeout(ctx, findingTime)
+	defer cancel()
+	servers, errs := s.lookAtServers(ctx, (*seen).lookAtAll)
+	for _, err := range errs {
+		if err != nil {
+			all = append(all, kv.Find(kv.Unknown, "a server could not be looked at: %v", err))
+		}
+	}
+	for i := range servers {
+		if errs[i] == nil {
+			all = append(all, s.judge(&servers[i])...)
+		}
+	}
+	return all
+}
+
+// examined are the settings that judge goes by.
+var examined = []string{"appendonly", "save", "appendfsync", "maxmemory-policy", "maxmemory"}
+
+// lookAtAll asks for all that judge goes by.
+func (f *seen) lookAtAll(ctx context.Context, t *talk) error {
+	if err := f.lookAtDurability(ctx, t); err != nil {
+		return err
+	}
+	for _, name := range examined {
+		if _, known := f.values[name]; known {
+			continue
+		}
+		if err := f.lookAtSetting(ctx, t, name); err != nil {
+			return err
+		}
+	}
+	answer, err := f.ask(ctx, t, "INFO", "memory")
+	if err != nil {
+		return err
+	}
+	text, _ := answer.(string)
+	_, text, _ = strings.Cut(text, "used_memory:")
+	text, _, _ = strings.Cut(text, "\r")
+	f.used, _ = strconv.ParseInt(text, 10, 64) // 0 if it does not say.
+	return f.lookAtClock(ctx, t)
+}
+
+func (f *seen) lookAtClock(ctx context.Context, t *talk) error {
+	began := time.Now()
+	answer, err := f.ask(ctx, t, "TIME")
+	f.readClock(answer, began, time.Since(began))
+	return err
+}
+
+// readClock reads an answer to TIME, which was asked at began and took so long.
+func (f *seen) readClock(answer any, began time.Time, took time.Duration) {
+	list, _ := answer.([]any)
+	if len(list) != 2 {
+		return
+	}
+	seconds, err := strconv.ParseInt(fmt.Sprint(list[0]), 10, 64)
+	micros, failed := strconv.ParseInt(fmt.Sprint(list[1]), 10, 64)
+	if err == nil && failed == nil {
+		f.trip = max(took, 1)
+		f.clock = time.Unix(seconds, micros*1000).Sub(began.Add(took / 2))
+	}
+}
+
+// judge returns what the server does with its data, and what hurts.
+func (s *Store) judge(f *seen) (all []kv.Finding) {
+	find := func(is kv.Verdict, format string, args ...any) {
+		all = append(all, kv.Find(is, f.addr+": "+format, args...))
+	}
+	f.judgeDisk(find)
+	f.judgeMemory(find)
+	s.judgeReplicas(f, find)
+	if s.opts.TLS == nil && !contact.IsLocal(f.addr) {
+		find(kv.Hurts, "it is asked without TLS over a network, so who is on the way can read and change everything: take rediss:// in the URL")
+	}
+	if limit, _ := strconv.ParseInt(f.values["maxmemory"], 10, 64); limit > 0 && f.used > 0 {
+		all = append(all, contact.FindMemory(f.addr, "maxmemory", f.used, limit))
+	}
+	if f.trip > 0 {
+		all = append(all, contact.FindClock(f.addr, f.clock, f.trip))
+	}
+	if unknown := f.unsaid(); len(unknown) > 0 {
+		find(kv.Unknown, "it does not say %s, so that could not be looked at: let the user run these commands, or look where the server is set up", strings.Join(unknown, ", "))
+	}
+	return all
+}
+
+// unsaid returns what the server does not say of itself.
+func (f *seen) unsaid() (all []string) {
+	for _, name := range examined {
+		if _, known := f.values[name]; !known {
+			all = append(all, "CONFIG GET "+name)
+		}
+	}
+	if f.replicas < 0 {
+		all = append(all, "INFO replication")
+	}
+	if f.used == 0 {
+		all = append(all, "INFO memory")
+	}
+	if f.trip == 0 {
+		all = append(all, "TIME")
+	}
+	return all
+}
+
+// finder notes a finding.
+type finder func(is kv.Verdict, format string, args ...any)
+
+// judgeDisk says what is left after a crash.
+func (f *seen) judgeDisk(find finder) {
+	appends, known := f.values["appendonly"]
+	saves, says := f.values["save"]
+	sync, synced := f.values["appendfsync"]
+	switch {
+	case !known:
+	case appends != "yes" && says && saves == "":
+		find(kv.Hurts, "it keeps nothing on disk, so a restart loses everything: set appendonly to yes")
+	case appends != "yes" && says:
+		find(kv.Hurts, "it keeps snapshots alone (save %s), so a crash loses what came after the last one: set appendonly to yes", saves)
+	case appends != "yes":
+		find(kv.Hurts, "it keeps snapshots at most, so a crash loses what came after the last one: set appendonly to yes")
+	case !synced:
+	case sync == "always":
+		find(kv.Fine, "each write is on its disk before it is answered (appendfsync always)")
+	case sync == "everysec":
+		find(kv.Fine, "writes are on its disk within about a second, which a crash of its machine loses (appendfsync everysec); durable=1 in the URL, with appendfsync always, loses nothing")
+	default:
+		find(kv.Hurts, "its machine chooses when writes get to the disk, so a crash loses the last half minute (appendfsync %s): set appendfsync to always, or to everysec", sync)
+	}
+}
+
+// judgeMemory says what it does when its memory is full.
+func (f *seen) judgeMemory(find finder) {
+	policy := f.values["maxmemory-policy"]
+	limit, limited := f.values["maxmemory"]
+	switch {
+	case policy == "":
+	case policy == "noeviction":
+		find(kv.Fine, "it refuses writes when its memory is full, and drops nothing (noeviction)")
+	case strings.HasPrefix(policy, "volatile-"):
+		find(kv.Hurts, "it drops what is to expire before its time when its memory is full, such as sessions and marks of what was deleted (%s): set maxmemory-policy to noeviction", policy)
+	default:
+		find(kv.Hurts, "it drops items that are in use when its memory is full (%s): set maxmemory-policy to noeviction", policy)
+	}
+	if limited && limit == "0" {
+		find(kv.Hurts, "it takes memory until its machine has none left, and is killed then: set maxmemory to what the machine can spare")
+	}
+}
+
+// judgeReplicas says what a failover loses.
+func (s *Store) judgeReplicas(f *seen, find finder) {
+	switch {
+	case f.replicas < 0 || !f.isMaster:
+	case f.replicas > 0 && s.opts.WaitReplicas == 0:
+		find(kv.Hurts, "no write waits for one of its replicas, so a failover may lose writes that were acknowledged: set durable=1 or wait-replicas=1 in the URL")
+	case f.replicas < s.opts.WaitReplicas:
+		find(kv.Hurts, "%d replicas are connected, and writes wait for %d, so they are not confirmed: connect more, or lower wait-replicas", f.replicas, s.opts.WaitReplicas)
+	case f.replicas > 0:
+		find(kv.Fine, "writes wait for %d of its %d replicas", s.opts.WaitReplicas, f.replicas)
+	case s.cluster || s.sentinels != nil:
+		find(kv.Hurts, "it has no replica that is connected, so what it holds is gone with its machine: connect one")
+	}
+}
