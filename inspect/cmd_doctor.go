@@ -1,12 +1,8 @@
 package inspect
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"fmt"
-	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/ringtree/ringtree/inspect/internal/console"
@@ -15,14 +11,14 @@ import (
 
 // doctor looks for what will hurt one day.
 func doctor(ctx context.Context, c *call) error {
-	var logged bytes.Buffer
-	in, err := c.readerLogging(ctx, &logged)
+	in, err := c.reader(ctx)
 	if err != nil {
 		return err
 	}
 	d := &diagnosis{call: c}
-	d.settings(logged.String())
+	d.say(kv.Fine, "%s answers", shownURL(c.url()))
 	d.powers()
+	d.findings(ctx)
 	if err := d.trips(ctx); err != nil {
 		return err
 	}
@@ -31,31 +27,12 @@ func doctor(ctx context.Context, c *call) error {
 		return err
 	}
 	for _, text := range st.Warnings {
-		d.say("warning", "%s", text)
+		d.say(kv.Hurts, "%s", text)
 	}
 	if len(st.Warnings) == 0 {
-		d.say("ok", "models, indexes and processes are well")
+		d.say(kv.Fine, "models, indexes and processes are well")
 	}
 	return cmp.Or(d.failed, d.wrong)
-}
-
-// readerLogging is reader. What the store logs while it is opened goes to the buffer: that is
-// where backends say which settings of their servers will hurt.
-func (c *call) readerLogging(ctx context.Context, to *bytes.Buffer) (*Inspector, error) {
-	if c.served != nil {
-		return c.reader(ctx) // The log is the app's.
-	}
-	before := slog.Default()
-	slog.SetDefault(slog.New(slog.NewTextHandler(to, &slog.HandlerOptions{ReplaceAttr: withoutTime})))
-	defer slog.SetDefault(before)
-	return c.reader(ctx)
-}
-
-func withoutTime(groups []string, a slog.Attr) slog.Attr {
-	if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey) {
-		return slog.Attr{}
-	}
-	return a
 }
 
 // diagnosis is what doctor has found so far.
@@ -65,27 +42,34 @@ type diagnosis struct {
 	failed error
 }
 
-func (d *diagnosis) say(state, format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	if state == "warning" {
+func (d *diagnosis) say(is kv.Verdict, format string, args ...any) {
+	d.show(kv.Find(is, format, args...))
+}
+
+func (d *diagnosis) show(f kv.Finding) {
+	if f.Is == kv.Hurts {
 		d.wrong = errDiffers
 	}
 	if !d.json {
-		d.Say("%-8s %s", state, text)
+		d.Say("%-8s %s", f.Is, f.Text)
 		return
 	}
 	err := d.Object("finding", struct {
-		State string `json:"state"`
-		Text  string `json:"text"`
-	}{state, text})
+		State kv.Verdict `json:"state"`
+		Text  string     `json:"text"`
+	}{f.Is, f.Text})
 	d.failed = cmp.Or(d.failed, err)
 }
 
-// settings shows what the store has logged of its settings.
-func (d *diagnosis) settings(logged string) {
-	d.say("ok", "%s answers", shownURL(d.url()))
-	for line := range strings.Lines(logged) {
-		d.say("warning", "%s", strings.TrimSpace(line))
+// findings shows how the store is set up. What it does not say is no green line.
+func (d *diagnosis) findings(ctx context.Context) {
+	look := kv.PowersOf(d.store).Findings
+	if look == nil {
+		d.say(kv.Unknown, "how the store is set up: it does not say")
+		return
+	}
+	for _, f := range look(ctx) {
+		d.show(f)
 	}
 }
 
@@ -93,17 +77,17 @@ func (d *diagnosis) settings(logged string) {
 func (d *diagnosis) powers() {
 	p := kv.PowersOf(d.store)
 	if p.Keys == nil {
-		d.say("warning", "the store cannot list its keys: check does not find stray entries, and sizes does not work")
+		d.say(kv.Hurts, "the store cannot list its keys: check does not find stray entries, and sizes does not work")
 	} else {
-		d.say("ok", "the store can list its keys")
+		d.say(kv.Fine, "the store can list its keys")
 	}
 	switch {
 	case p.ReadOnly != nil:
-		d.say("ok", "the store is a copy, or can only be read")
+		d.say(kv.Fine, "the store is a copy, or can only be read")
 	case p.Alone:
-		d.say("ok", "one process has the store to itself")
+		d.say(kv.Fine, "one process has the store to itself")
 	case p.Losses == nil:
-		d.say("unknown", "whether a server has lost its memory")
+		d.say(kv.Unknown, "whether a server has lost its memory")
 	}
 	if p.Disk != nil {
 		d.disk(p.Disk())
@@ -115,13 +99,13 @@ const behindFor = time.Minute
 
 func (d *diagnosis) disk(disk kv.Disk) {
 	if disk.Trouble != nil {
-		d.say("warning", "the file: %v", disk.Trouble)
+		d.say(kv.Hurts, "the file: %v", disk.Trouble)
 	}
 	if disk.Lost > 0 {
-		d.say("warning", "a crash of the machine has taken %s", console.Some(int64(disk.Lost), "commit", "commits"))
+		d.say(kv.Hurts, "a crash of the machine has taken %s", console.Some(int64(disk.Lost), "commit", "commits"))
 	}
 	if disk.Behind > behindFor {
-		d.say("warning", "what is shipped is %s behind", console.Span(disk.Behind))
+		d.say(kv.Hurts, "what is shipped is %s behind", console.Span(disk.Behind))
 	}
 }
 
@@ -142,10 +126,10 @@ func (d *diagnosis) trips(ctx context.Context) error {
 		}
 		fastest = min(fastest, time.Since(began))
 	}
-	state := "ok"
+	is := kv.Fine
 	if fastest > slowTrip {
-		state = "warning"
+		is = kv.Hurts
 	}
-	d.say(state, "a trip takes %v", fastest.Round(time.Microsecond))
+	d.say(is, "a trip takes %v", fastest.Round(time.Microsecond))
 	return nil
 }

@@ -3,6 +3,7 @@ package inspect_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,7 +35,10 @@ func TestFile_EveryVerbTakesABoltStore(t *testing.T) {
 	file(t, path, "status").want(t, 0, "store      bolt:"+path, "this one alone has the file", "all is well")
 	file(t, path, "check").want(t, 0, "all is well")
 	file(t, path, "get", "Note", "n1").want(t, 0, "Views    7 (a counter)")
-	file(t, path, "doctor").want(t, 0, "one process has the store to itself")
+	// What else it says depends on the disk.
+	if r := file(t, path, "doctor"); r.code > 1 || !strings.Contains(r.out, "one process has the store to itself") || !strings.Contains(r.out, " free, and the file takes ") {
+		t.Errorf("exit code %d: %s%s", r.code, r.out, r.errs)
+	}
 	file(t, path, "build", "--again", "--yes").want(t, 0, "Note: built")
 	file(t, path, "accept").want(t, 0, "nothing is lost")
 }

@@ -3,7 +3,6 @@ package inspect_test
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -124,16 +123,11 @@ func TestDoctor_SaysWhatTheStoreCanDo(t *testing.T) {
 	mem := furnished(t)
 	run(t, mem, "doctor").want(t, 0, "ok       test://here answers", "ok       the store can list its keys", "a trip takes ", "models, indexes and processes are well")
 	runIn(t.Context(), on(unkeyed(mem), "doctor")).want(t, 1, "warning  the store cannot list its keys")
-	c := on(shared(mem), "doctor")
-	c.Open = func(context.Context, string) (kv.Store, error) {
-		slog.Warn("set maxmemory-policy to noeviction", "servers", "cache-1")
-		return shared(mem), nil
-	}
-	before := slog.Default()
-	runIn(t.Context(), c).want(t, 1, `warning  msg="set maxmemory-policy to noeviction" servers=cache-1`)
-	if slog.Default() != before {
-		t.Error("the log stays where doctor has led it")
-	}
+	run(t, mem, "doctor").want(t, 0, "unknown  how the store is set up: it does not say")
+	s := powers{mem, kv.Powers{Unless: true, Keys: kv.PowersOf(mem).Keys, Findings: func(context.Context) []kv.Finding {
+		return []kv.Finding{kv.Find(kv.Fine, "a is well"), kv.Find(kv.Hurts, "b hurts"), kv.Find(kv.Unknown, "c is not known")}
+	}}}
+	runIn(t.Context(), on(s, "doctor")).want(t, 1, "ok       a is well\nwarning  b hurts\nunknown  c is not known\n")
 	for _, o := range run(t, mem, "doctor", "--json").objects(t) {
 		if o["type"] != "finding" || o["text"] == "" {
 			t.Errorf("%v", o)

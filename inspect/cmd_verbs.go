@@ -78,7 +78,8 @@ var trustVerbs = []verb{
 		does: "look whether all records and all indexes agree",
 		text: "It goes from the records to the indexes, and from the keys of the store back to the records. It writes nothing, and the app may go on."},
 	{name: "doctor", flags: "json", quick: true, run: doctor,
-		does: "look at the store and its settings for what will hurt one day"},
+		does: "look at the store and its settings for what will hurt one day",
+		text: "What a crash takes, what happens when memory or disk are full, replicas, TLS, clocks, and how long a trip takes. What it cannot look at is \"unknown\"."},
 }
 
 var mendVerbs = []verb{
