@@ -11,7 +11,7 @@ import (
 type options struct {
 	storeURL, tenant, resume, only, until, report string
 
-	json, private, hex, watch, quick, yes, dry, anew, merge, replace bool
+	json, jsonl, csv, private, hex, watch, quick, yes, dry, anew, merge, replace bool
 
 	top, rate int
 }
@@ -28,6 +28,8 @@ var flags = []option{
 	{"store", "URL", "the store, as docs/stores.md says; otherwise that of $" + storeVariable, text(func(o *options) *string { return &o.storeURL })},
 	{"tenant", "NAME", "whose keys, where several share the store", text(func(o *options) *string { return &o.tenant })},
 	{"json", "", "write objects, one a line", given(func(o *options) *bool { return &o.json })},
+	{"jsonl", "", "write tables, as objects of JSON, one a line", given(func(o *options) *bool { return &o.jsonl })},
+	{"csv", "", "write tables, as CSV", given(func(o *options) *bool { return &o.csv })},
 	{"private", "", "show private fields, too", given(func(o *options) *bool { return &o.private })},
 	{"hex", "", "show the bytes that are stored", given(func(o *options) *bool { return &o.hex })},
 	{"watch", "", "show it again every two seconds, until Ctrl-C", given(func(o *options) *bool { return &o.watch })},
@@ -41,7 +43,7 @@ var flags = []option{
 	{"top", "N", "show the N largest", number(func(o *options) *int { return &o.top })},
 	{"rate", "N", "look at N records or keys a second at most", number(func(o *options) *int { return &o.rate })},
 	{"resume", "LINE", "go on where an earlier call was stopped, which has said with what", text(func(o *options) *string { return &o.resume })},
-	{"only", "KIND,...", "only faults of these kinds", text(func(o *options) *string { return &o.only })},
+	{"only", "NAME,...", "only these kinds of faults, or these models", text(func(o *options) *string { return &o.only })},
 	{"until", "TIME", "as it was then, such as 2026-03-01T12:00:00Z", text(func(o *options) *string { return &o.until })},
 }
 

@@ -23,6 +23,12 @@ func export(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
+	if c.csv || c.jsonl {
+		return c.tables(ctx, in, to)
+	}
+	if c.only != "" || c.private {
+		return fmt.Errorf("%w: an export has all there is; --only and --private go with --csv or --jsonl", errCall)
+	}
 	if to == "-" {
 		_, err := in.Export(ctx, c.Stdout, Pace{Rate: c.rate})
 		return err

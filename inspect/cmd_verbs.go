@@ -98,9 +98,10 @@ var mendVerbs = []verb{
 }
 
 var moveVerbs = []verb{
-	{name: "export", args: "FILE", least: 1, most: 1, flags: "json rate dry-run", run: export,
+	{name: "export", args: "FILE", least: 1, most: 1, flags: "json jsonl csv only private rate dry-run", run: export,
 		does: "write what the database knows to a new file, for any kind of store, or to the output if that is -",
-		text: "Records with their revs, ends, counters and histories, what belongs to no record, and sessions. Indexes are built by import."},
+		text: "Records with their revs, ends, counters and histories, what belongs to no record, and sessions. Indexes are built by import. " +
+			"With --csv or --jsonl it writes tables for people, spreadsheets and SQL, which import does not read: FILE is a folder then, with a table for each model, or with --only MODEL the table of that one. Private fields are *** in them without --private."},
 	{name: "import", args: "FILE", least: 1, most: 1, flags: "json rate merge replace yes dry-run", run: importAll,
 		does: "put what export has written into an empty database, and build the indexes",
 		text: "With --merge it need not be empty: of two records with one id the one with the higher rev stays, and of anything else that which is there. With --replace it holds what was imported afterwards, and nothing else."},

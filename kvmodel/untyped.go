@@ -195,6 +195,17 @@ func (u untyped[T, K]) Decode(id string, value []byte) plug.Sight {
 	return s
 }
 
+func (u untyped[T, K]) Body(s *plug.Sight) ([]byte, error) {
+	v := new(T)
+	if s != nil {
+		var err error
+		if v, err = u.decodeBody(s.Envelope.Model, s.Envelope.Body, false); err != nil {
+			return nil, u.failure(s.ID, wire.Corrupt(u.key(s.ID), err))
+		}
+	}
+	return u.encodeBody(nil, v)
+}
+
 func (u untyped[T, K]) Stands(value []byte) (time.Duration, error) {
 	env, err := envelope.Decode(value)
 	if err != nil {

@@ -35,6 +35,10 @@ type Class interface {
 	// is found in the record, if that can be read.
 	Decode(id string, value []byte) Sight
 
+	// Body returns what a record that lives says, as this version of the model writes it: its
+	// fields in their order. Of nil it is that of an empty record.
+	Body(s *Sight) ([]byte, error)
+
 	// Stands returns for how long value, a record, is to be stored from now on, 0 for ever. It is
 	// less than 0 if that is over.
 	Stands(value []byte) (time.Duration, error)

@@ -1,0 +1,112 @@
+package inspect
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/ringtree/ringtree/inspect/internal/console"
+)
+
+// tables writes records as tables: a file for each model in a folder, or one for one model.
+func (c *call) tables(ctx context.Context, in *Inspector, to string) error {
+	names, err := c.tableNames(in)
+	switch {
+	case err != nil:
+		return err
+	case to == "-" && len(names) > 1:
+		return fmt.Errorf("%w: the output takes the table of one model: --only MODEL", errCall)
+	case to == "-":
+		_, err := in.Table(ctx, c.Stdout, names[0], c.tableOptions(Pace{Rate: c.rate}))
+		return err
+	}
+	if err := absent(to); err != nil {
+		return err
+	}
+	if c.dry {
+		c.Say("dry run: %s of %s would be written to %s", strings.Join(names, ", "), shownURL(c.url()), to)
+		return nil
+	}
+	if c.only != "" && len(names) == 1 {
+		return c.tableTo(ctx, in, names[0], to)
+	}
+	return c.tablesIn(ctx, in, names, to)
+}
+
+// tableNames returns the models that are to be written.
+func (c *call) tableNames(in *Inspector) (names []string, err error) {
+	if c.csv && c.jsonl {
+		return nil, fmt.Errorf("%w: --csv or --jsonl, not both", errCall)
+	}
+	if c.only == "" {
+		for _, m := range in.models {
+			names = append(names, m.Name())
+		}
+		if len(names) == 0 {
+			return nil, errEmpty
+		}
+		return names, nil
+	}
+	for name := range strings.SplitSeq(c.only, ",") {
+		if _, err := in.model(name); err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	return names, nil
+}
+
+func (c *call) tableOptions(p Pace) TableOptions {
+	return TableOptions{Pace: p, CSV: c.csv, Open: c.private}
+}
+
+// tableTo writes the records of a model to a file.
+func (c *call) tableTo(ctx context.Context, in *Inspector, name, to string) error {
+	p := c.progress()
+	var n int64
+	err := writeWhole(to, func(file *os.File) (err error) {
+		out := bufio.NewWriterSize(file, 1<<20)
+		if n, err = in.Table(ctx, out, name, c.tableOptions(Pace{Rate: c.rate, Progress: p.step})); err != nil {
+			return p.stopped(ctx, err)
+		}
+		return out.Flush()
+	}, nil)
+	if err != nil {
+		return err
+	}
+	return c.wroteTable(name, n)
+}
+
+func (c *call) wroteTable(name string, n int64) error {
+	if c.json {
+		return c.Object("table", struct {
+			Model   string `json:"model"`
+			Records int64  `json:"records"`
+		}{name, n})
+	}
+	c.Say("%s: %s", name, console.Some(n, "record", "records"))
+	return nil
+}
+
+// tablesIn writes a file for each model to a folder, which gets its name when all are whole.
+func (c *call) tablesIn(ctx context.Context, in *Inspector, names []string, to string) error {
+	part, err := os.MkdirTemp(filepath.Dir(to), filepath.Base(to)+".*.part")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(part)
+	ending := ".jsonl"
+	if c.csv {
+		ending = ".csv"
+	}
+	for _, name := range names {
+		if err := c.tableTo(ctx, in, name, filepath.Join(part, url.PathEscape(name)+ending)); err != nil {
+			return err
+		}
+	}
+	return os.Rename(part, to)
+}

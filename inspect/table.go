@@ -1,0 +1,249 @@
+package inspect
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// TableOptions say how a table is written.
+type TableOptions struct {
+	Pace
+	CSV  bool // in the place of objects of JSON, one a line
+	Open bool // private fields, too
+}
+
+// Table writes the records of a model to w as a table, for people, spreadsheets and SQL: its
+// fields in the order in which the model stores them, and its plain counters. Times are as RFC
+// 3339 says, and empty if they are zero, bytes are in base64, and in CSV lists and maps are JSON. Private fields are masked, unless
+// Open is set. It returns how many records it has written, each once; it remembers eight bytes
+// of each. Import reads no tables: they lack revs, ends, histories and what belongs to no
+// record.
+func (in *Inspector) Table(ctx context.Context, w io.Writer, name string, o TableOptions) (n int64, err error) {
+	m, err := in.model(name)
+	if err != nil {
+		return 0, err
+	}
+	st, err := m.State(ctx)
+	if err != nil {
+		return 0, err
+	}
+	t, err := newTable(m, w, o)
+	if err != nil {
+		return 0, err
+	}
+	pace := o.begin("export", name, st.IDs)
+	err = m.IDs(ctx, "", func(ids []string, _ string, _ int64) error {
+		for some := range slices.Chunk(ids, at) {
+			if err := t.add(ctx, in, t.unwritten(some)); err != nil {
+				return err
+			}
+		}
+		return pace.did(ctx, len(ids), "")
+	})
+	if err != nil {
+		return t.n, err
+	}
+	return t.n, t.end()
+}
+
+// table is one that is being written.
+type table struct {
+	TableOptions
+	m       model
+	columns []string
+	written map[uint64]struct{} // hashes of ids
+	n       int64
+
+	to  io.Writer
+	csv *csv.Writer
+}
+
+func newTable(m model, w io.Writer, o TableOptions) (*table, error) {
+	empty, err := m.Body(nil)
+	if err != nil {
+		return nil, err
+	}
+	fields, err := fieldsOf(empty)
+	if err != nil {
+		return nil, err
+	}
+	t := &table{TableOptions: o, m: m, written: make(map[uint64]struct{}), to: w}
+	for _, f := range fields {
+		t.columns = append(t.columns, f.Name)
+	}
+	t.columns = append(t.columns, m.Counters()...)
+	if o.CSV {
+		t.csv = csv.NewWriter(w)
+		return t, t.csv.Write(t.columns)
+	}
+	return t, nil
+}
+
+// unwritten returns those of ids that were not seen yet.
+func (t *table) unwritten(ids []string) (rest []string) {
+	for _, id := range ids {
+		hash := hashOf(id)
+		if _, seen := t.written[hash]; !seen {
+			t.written[hash] = struct{}{}
+			rest = append(rest, id)
+		}
+	}
+	return rest
+}
+
+// add writes the records ids that live. One that is damaged is an error: it would be missing
+// from what claims to be all.
+func (t *table) add(ctx context.Context, in *Inspector, ids []string) error {
+	sights, err := t.m.See(ctx, in.store, ids)
+	if err != nil {
+		return err
+	}
+	for i := range sights {
+		s := &sights[i]
+		if s.Err != nil {
+			return fmt.Errorf("%w; repair or delete it first", s.Err)
+		}
+		if !s.Live() {
+			continue
+		}
+		body, err := t.m.Body(s)
+		if err != nil {
+			return err
+		}
+		fields, err := fieldsOf(body)
+		if err != nil {
+			return fmt.Errorf("%s %s: %w", t.m.Name(), s.ID, err)
+		}
+		for i, counter := range t.m.Counters() {
+			fields = append(fields, Field{counter, s.Counts[i]})
+		}
+		if err := t.row(fields); err != nil {
+			return fmt.Errorf("%s %s: %w", t.m.Name(), s.ID, err)
+		}
+		t.n++
+	}
+	return nil
+}
+
+func (t *table) row(fields []Field) error {
+	for i := range fields {
+		if !t.Open && slices.Contains(t.m.Private(), fields[i].Name) {
+			fields[i].Value = Masked
+		}
+	}
+	if t.csv != nil {
+		return t.cells(fields)
+	}
+	return t.object(fields)
+}
+
+// object writes a line of JSON, with the fields in their order.
+func (t *table) object(fields []Field) error {
+	line := []byte("{")
+	for i, f := range fields {
+		if i > 0 {
+			line = append(line, ',')
+		}
+		name, err := jsonOf(f.Name)
+		if err != nil {
+			return err
+		}
+		value, err := jsonOf(plain(f.Value))
+		if err != nil {
+			return fmt.Errorf("%s: %w", f.Name, err)
+		}
+		line = append(append(append(line, name...), ':'), value...)
+	}
+	_, err := t.to.Write(append(line, "}\n"...))
+	return err
+}
+
+var errColumn = errors.New("a field that an empty record does not have, so there is no column for it; JSON takes it")
+
+// cells writes a line of CSV.
+func (t *table) cells(fields []Field) error {
+	cells := make([]string, len(t.columns))
+	for _, f := range fields {
+		i := slices.Index(t.columns, f.Name)
+		if i < 0 {
+			return fmt.Errorf("%s: %w", f.Name, errColumn)
+		}
+		var err error
+		if cells[i], err = cellOf(f.Value); err != nil {
+			return fmt.Errorf("%s: %w", f.Name, err)
+		}
+	}
+	return t.csv.Write(cells)
+}
+
+// end writes what is left.
+func (t *table) end() error {
+	if t.csv == nil {
+		return nil
+	}
+	t.csv.Flush()
+	return t.csv.Error()
+}
+
+// cellOf returns v as a cell of a table: nothing for nil, text as it is, the rest as in JSON.
+func cellOf(v any) (string, error) {
+	switch v := plain(v).(type) {
+	case nil:
+		return "", nil
+	case string:
+		return v, nil
+	default:
+		data, err := jsonOf(v)
+		return string(data), err
+	}
+}
+
+// plain returns v as JSON has it: with times in UTC, bytes in base64, numbers that are none as
+// text, and nil for a zero time.
+func plain(v any) any {
+	switch v := v.(type) {
+	case time.Time:
+		if v.IsZero() {
+			return nil
+		}
+		return v.UTC().Format(time.RFC3339Nano)
+	case []byte:
+		return base64.StdEncoding.EncodeToString(v)
+	case float64:
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return strconv.FormatFloat(v, 'g', -1, 64)
+		}
+	case []any:
+		all := make([]any, len(v))
+		for i, e := range v {
+			all[i] = plain(e)
+		}
+		return all
+	case map[string]any:
+		all := make(map[string]any, len(v))
+		for name, e := range v {
+			all[name] = plain(e)
+		}
+		return all
+	}
+	return v
+}
+
+// jsonOf returns v as JSON, in which text stays as people read it.
+func jsonOf(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	err := e.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}

@@ -1,0 +1,82 @@
+package inspect_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+const (
+	notesCSV = `ID,Title,Tags,Email,Views
+n1,Tides,"[""sea""]",***,7
+n2,Snow,"[""hills"",""sea""]",***,0
+n3,Moss,"[""woods""]",***,0
+`
+	notesJSON = `{"ID":"n1","Title":"Tides","Tags":["sea"],"Email":"ann@example.org","Views":7}
+{"ID":"n2","Title":"Snow","Tags":["hills","sea"],"Email":"","Views":0}
+{"ID":"n3","Title":"Moss","Tags":["woods"],"Email":"","Views":0}
+`
+)
+
+func wantFile(t *testing.T, path, want string) {
+	t.Helper()
+	got, err := os.ReadFile(path)
+	must(t, err)
+	if string(got) != want {
+		t.Errorf("%s: want\n%sgot\n%s", path, want, got)
+	}
+}
+
+func TestTable_HasTheFieldsInTheirOrderAndPrivateOnesMasked(t *testing.T) {
+	mem, dir := furnished(t), t.TempDir()
+	one, all := filepath.Join(dir, "notes.csv"), filepath.Join(dir, "tables")
+	run(t, mem, "export", one, "--csv", "--only", "Note").wantOut(t, 0, "Note: 3 records\n")
+	wantFile(t, one, notesCSV)
+	run(t, mem, "export", all, "--jsonl", "--private").wantOut(t, 0, "Note: 3 records\n")
+	wantFile(t, filepath.Join(all, "Note.jsonl"), notesJSON)
+	run(t, mem, "export", "-", "--csv").wantOut(t, 0, notesCSV)
+	run(t, mem, "export", all, "--csv").want(t, 5, "is there already")
+	run(t, mem, "export", filepath.Join(dir, "none"), "--csv", "--dry-run").wantOut(t, 0, "dry run: Note of test://here would be written to "+filepath.Join(dir, "none")+"\n")
+	run(t, mem, "import", one, "--yes").want(t, 1, "not a whole export: it does not begin with")
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
+		t.Errorf("%v, %v", entries, err)
+	}
+}
+
+func TestTable_AWrongCallSaysWhatIsWrong(t *testing.T) {
+	mem := furnished(t)
+	run(t, mem, "export", "x", "--csv", "--jsonl").want(t, 2, "--csv or --jsonl, not both")
+	run(t, mem, "export", "x", "--only", "Note").want(t, 2, "--only and --private go with --csv or --jsonl")
+	run(t, mem, "export", "x", "--csv", "--only", "Not").want(t, 2, "did you mean Note?")
+	run(t, mem, "export", "-", "--csv", "--only", "Note,Note").want(t, 2, "the output takes the table of one model: --only MODEL")
+	say(t, "help", "export").want(t, 0, "which import does not read")
+}
+
+func TestTable_ADamagedRecordIsNamedAndLeavesNoFile(t *testing.T) {
+	mem, dir := furnished(t), t.TempDir()
+	_, err := kv.One(t.Context(), mem, kv.OpSet("r:Note:n2", []byte("?")))
+	must(t, err)
+	run(t, mem, "export", filepath.Join(dir, "all"), "--csv").want(t, 1, "n2", "repair or delete it first")
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		t.Errorf("left: %v, %v", entries, err)
+	}
+}
+
+// oldNote is a note of a version that had another field, and not all of them.
+type oldNote struct{ ID, Title, Color string }
+
+func TestTable_ARecordOfAnEarlierVersionIsAsThisOneHasIt(t *testing.T) {
+	mem := memkv.New(memkv.Options{})
+	db := open(t, shared(mem))
+	old := kvmodel.NewRecords(db, kvmodel.Schema[oldNote, string]{
+		Name: "Note", Version: 1, ID: func(n *oldNote) string { return n.ID }, SetID: func(n *oldNote, id string) { n.ID = id },
+		Key: kvmodel.StringKey[string](), Codec: packed[oldNote]{},
+	})
+	must(t, old.Create(t.Context(), &oldNote{"n1", "Old", "red"}))
+	must(t, db.Close(t.Context()))
+	run(t, mem, "export", "-", "--csv").wantOut(t, 0, "ID,Title,Tags,Email,Views\nn1,Old,,***,0\n")
+}
