@@ -14,6 +14,8 @@ type options struct {
 	json, jsonl, csv, private, hex, watch, quick, yes, dry, anew, merge, replace bool
 
 	top, rate int
+
+	sample float64 // a part of 1; 0: it was not given
 }
 
 // option is a flag.
@@ -42,6 +44,7 @@ var flags = []option{
 	{"report", "FILE", "write down what was done", text(func(o *options) *string { return &o.report })},
 	{"top", "N", "show the N largest", number(func(o *options) *int { return &o.top })},
 	{"rate", "N", "look at N records or keys a second at most", number(func(o *options) *int { return &o.rate })},
+	{"sample", "PERCENT", "look at so many of a hundred keys alone", percent(func(o *options) *float64 { return &o.sample })},
 	{"resume", "LINE", "go on where an earlier call was stopped, which has said with what", text(func(o *options) *string { return &o.resume })},
 	{"only", "NAME,...", "only these kinds of faults, or these models", text(func(o *options) *string { return &o.only })},
 	{"until", "TIME", "as it was then, such as 2026-03-01T12:00:00Z", text(func(o *options) *string { return &o.until })},
@@ -68,6 +71,17 @@ func number(at func(*options) *int) func(*options, string) error {
 			return fmt.Errorf("%q is not a number from 1 on", value)
 		}
 		*at(o) = n
+		return nil
+	}
+}
+
+func percent(at func(*options) *float64) func(*options, string) error {
+	return func(o *options, value string) error {
+		n, err := strconv.ParseFloat(strings.TrimSuffix(value, "%"), 64)
+		if err != nil || !(n > 0 && n <= 100) {
+			return fmt.Errorf("%q is not a percentage above 0, such as 1%%", value)
+		}
+		*at(o) = n / 100
 		return nil
 	}
 }

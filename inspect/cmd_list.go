@@ -3,9 +3,12 @@ package inspect
 import (
 	"cmp"
 	"context"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ringtree/ringtree/inspect/internal/console"
+	"github.com/ringtree/ringtree/internal/plug"
 )
 
 // ls lists the models, the indexes of one, or the values of an index.
@@ -15,18 +18,16 @@ func ls(ctx context.Context, c *call) error {
 		return err
 	}
 	what := c.arg(0)
-	if what == "" {
+	alone := slices.ContainsFunc(in.alone, func(w plug.Window) bool { return w.Name() == what })
+	switch {
+	case alone || strings.Contains(what, "."):
+		return c.values(ctx, in, what)
+	case c.sample > 0:
+		return fmt.Errorf("%w: --sample is for the values of an index", errCall)
+	case what == "":
 		return c.models(ctx, in)
 	}
-	if !strings.Contains(what, ".") {
-		for _, w := range in.alone {
-			if w.Name() == what {
-				return c.values(ctx, in, what)
-			}
-		}
-		return c.indexes(ctx, in, what)
-	}
-	return c.values(ctx, in, what)
+	return c.indexes(ctx, in, what)
 }
 
 // models lists the models.
@@ -84,7 +85,7 @@ const topOf = 20
 // values lists the values of an index that take most.
 func (c *call) values(ctx context.Context, in *Inspector, name string) error {
 	p := c.progress()
-	all, err := in.List(ctx, name, cmp.Or(c.top, topOf), Pace{Rate: c.rate, Progress: p.step})
+	all, err := in.List(ctx, name, ListOptions{Pace: Pace{Rate: c.rate, Progress: p.step}, Top: cmp.Or(c.top, topOf), Sample: c.sample})
 	if err != nil {
 		return p.stopped(ctx, err)
 	}
@@ -95,7 +96,11 @@ func (c *call) values(ctx context.Context, in *Inspector, name string) error {
 				return err
 			}
 		}
-		rows = append(rows, []string{console.Number(s.Keys), console.Size(s.Bytes), s.Part})
+		keys, bytes := console.Number(s.Keys), console.Size(s.Bytes)
+		if c.sample > 0 {
+			keys, bytes = about(keys, s.Keys), about(bytes, s.Bytes)
+		}
+		rows = append(rows, []string{keys, bytes, s.Part})
 	}
 	if !c.json {
 		c.Table(rows)

@@ -1,6 +1,8 @@
 package inspect_test
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -107,6 +109,33 @@ Note.ByTitle  unique  built
 	run(t, mem, "ls", "Note.ByTags").want(t, 0, "l:Note:ByTags:hills", "l:Note:ByTags:woods")
 	run(t, mem, "ls", "--json").want(t, 0, `{"v":1,"type":"model","model":"Note"`)
 	run(t, mem, "ls", "Note", "--json").want(t, 0, `{"v":1,"type":"index","index":"Note.ByTags","kind":"list","state":"built"}`)
+}
+
+func TestLs_ASampleReadsSomeOfTheKeys(t *testing.T) {
+	mem := memkv.New(memkv.Options{})
+	db := open(t, shared(mem))
+	all := newNotes(db)
+	const records = 2000
+	for i := range records {
+		must(t, all.Create(t.Context(), &note{ID: fmt.Sprint("n", i), Title: fmt.Sprint("title ", i)}))
+	}
+	must(t, db.Close(t.Context()))
+	read := 0
+	s := kv.Trace(shared(mem), func(_ context.Context, trip kv.Trip) {
+		for _, op := range trip.Ops {
+			if strings.HasPrefix(op.Key, "u:Note:ByTitle:") {
+				read++
+			}
+		}
+	})
+	r := runIn(t.Context(), on(powers{s, kv.PowersOf(s)}, "ls", "Note.ByTitle", "--sample", "10%", "--top", "1", "--json"))
+	r.want(t, 0, `"keys":10,`)
+	if read < records/20 || read > records/5 {
+		t.Errorf("of %d keys it has read %d, want about a tenth", records, read)
+	}
+	run(t, mem, "ls", "Note.ByTitle", "--sample=10%", "--top", "1").want(t, 0, "~10 ")
+	run(t, mem, "ls", "Note", "--sample", "10%").want(t, 2, "--sample is for the values of an index")
+	run(t, mem, "ls", "Note.ByTitle", "--sample", "0").want(t, 2, `"0" is not a percentage above 0, such as 1%`)
 }
 
 func TestGet_ShowsFieldsCountersAndPlaces(t *testing.T) {
