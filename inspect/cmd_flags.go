@@ -5,17 +5,19 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // options are what flags say.
 type options struct {
-	storeURL, tenant, resume, only, until, report string
+	storeURL, tenant, resume, only, until, report, appPath string
 
 	json, jsonl, csv, private, hex, watch, quick, yes, dry, anew, merge, replace bool
 
 	top, rate int
 
-	sample float64 // a part of 1; 0: it was not given
+	sample float64       // a part of 1; 0: it was not given
+	span   time.Duration // 0: likewise
 }
 
 // option is a flag.
@@ -44,6 +46,13 @@ var flags = []option{
 	{"report", "FILE", "write down what was done", text(func(o *options) *string { return &o.report })},
 	{"top", "N", "show the N largest", number(func(o *options) *int { return &o.top })},
 	{"rate", "N", "look at N records or keys a second at most", number(func(o *options) *int { return &o.rate })},
+	{"for", "DURATION", "for how long, such as 30s; 10s unless it is given", func(o *options, value string) (err error) {
+		if o.span, err = time.ParseDuration(value); err != nil || o.span <= 0 {
+			return fmt.Errorf("%q is not a duration above 0, such as 30s", value)
+		}
+		return nil
+	}},
+	{"app", "PATH", "the running app that carries this out: what it gave to inspect.Serve, where the store is no file", text(func(o *options) *string { return &o.appPath })},
 	{"sample", "PERCENT", "look at so many of a hundred keys alone", percent(func(o *options) *float64 { return &o.sample })},
 	{"resume", "LINE", "go on where an earlier call was stopped, which has said with what", text(func(o *options) *string { return &o.resume })},
 	{"only", "NAME,...", "only these kinds of faults, or these models", text(func(o *options) *string { return &o.only })},

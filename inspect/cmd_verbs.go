@@ -71,6 +71,9 @@ var lookVerbs = []verb{
 	{name: "sizes", flags: "json top rate", run: sizes,
 		does: "how many keys and bytes each part of the store takes",
 		text: "It reads the whole store."},
+	{name: "hot", flags: "json top for private app", run: hot,
+		does: "which keys the running app asks for most",
+		text: "The app counts, so it has to call inspect.Serve. What it has in memory does not count. --top is 20 unless it is given. Keys that would show a private field are *** without --private."},
 }
 
 var trustVerbs = []verb{

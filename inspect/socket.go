@@ -80,11 +80,17 @@ type app struct {
 // app returns the app that has the store's file open, nil if there is none that serves.
 func (c *call) app(ctx context.Context) (*app, error) {
 	path, _, inFile := boltPath(c.url())
+	if c.appPath != "" {
+		path, inFile = c.appPath, true
+	}
 	if !inFile || path == "" || c.verb.bare {
 		return nil, nil
 	}
 	at := socketOf(path)
 	if info, err := os.Stat(at); err != nil || info.Mode()&os.ModeSocket == 0 {
+		if c.appPath != "" {
+			return nil, fmt.Errorf("%w: no app serves at %s: there is no socket %s", errNotOpen, c.appPath, at)
+		}
 		return nil, nil
 	}
 	if err := fits(at); err != nil {

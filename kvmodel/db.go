@@ -53,6 +53,7 @@ type DB struct {
 	name     string      // of its builds
 	onBuild  func(Build) // see OnBuild
 	hooks    []Hooks     // see Observe
+	trips    *listeners  // see OnTrip
 	life     *life
 
 	journal  *journal.Journal
@@ -152,7 +153,8 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	s = o.wrapped(s)
+	trips := newListeners(o.wrapped(s))
+	s = trips
 	if o.tenant != "" {
 		tenant, err := kv.Prefix(s, o.tenant)
 		if err != nil {
@@ -180,6 +182,7 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		name:     kv.RandomName(),
 		onBuild:  o.onBuild,
 		hooks:    o.hooks,
+		trips:    trips,
 		life:     newLife(),
 		failures: failures,
 		work:     work.NewQueue(failures),
