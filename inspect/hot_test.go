@@ -47,14 +47,19 @@ func TestHot_SaysWhichKeysAreAskedForMostAndWhoseTheyAre(t *testing.T) {
 		db := open(t, shared(memkv.New(memkv.Options{})), kvmodel.Tenant("mine"))
 		defer db.Close(context.Background())
 		newNotes(db)
-		often := map[string]int{"r:Note:n1": 9, "u:Note:ByTitle:Moss": 5, "x:Draft:secret": 3, "r:Note:n2": 1}
+		draftsByID(kvmodel.NewRecords(db, kvmodel.Schema[draft, string]{
+			Name: "Draft", Version: 1, ID: func(d *draft) string { return d.ID }, SetID: func(d *draft, id string) { d.ID = id },
+			Key: kvmodel.StringKey[string](), Codec: packed[draft]{}, Private: []string{"ID"},
+		}))
+		often := map[string]int{"r:Note:n1": 9, "u:Note:ByTitle:Moss": 5, "u:Draft:ByID:secret": 4, "l:Other:ByName:secret": 3, "r:Note:n2": 1}
 		began := time.Now()
-		hot, err := counting(t, t.Context(), db, inspect.HotOptions{Top: 3}, func() { asks(t, db, often) })
+		hot, err := counting(t, t.Context(), db, inspect.HotOptions{Top: 4}, func() { asks(t, db, often) })
 		must(t, err)
 		want := []inspect.HotKey{
 			{Key: "r:Note:n1", Owner: "Note.records", Known: true, Gets: 9},
 			{Key: "u:Note:ByTitle:Moss", Owner: "Note.ByTitle", Known: true, Gets: 5},
-			{Key: inspect.Masked, Owner: "Draft.secret", Gets: 3},
+			{Key: inspect.Masked, Owner: "Draft.ByID", Known: true, Gets: 4},
+			{Key: inspect.Masked, Owner: "Other.ByName", Gets: 3},
 		}
 		if diff := cmp.Diff(want, hot.Keys); diff != "" {
 			t.Errorf("keys mismatch (-want +got):\n%s", diff)

@@ -180,12 +180,18 @@ func TestRun_WhatWritesIsRefusedUnlessSomeoneSaysYes(t *testing.T) {
 	}
 }
 
+// typing is an input that someone is about to type into.
+type typing struct{ asked func() }
+
+func (i typing) Read([]byte) (int, error) {
+	i.asked()
+	select {}
+}
+
 func TestRun_CtrlCAtAQuestionEndsTheVerb(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	c := on(shared(furnished(t)), "build", "--again").AtTerminal()
-	in, _ := io.Pipe()
-	c.Stdin = in
-	time.AfterFunc(50*time.Millisecond, cancel)
+	c.Stdin = typing{cancel}
 	runIn(ctx, c).want(t, 4, "stopped: nothing was written")
 }
 

@@ -3,6 +3,7 @@ package kvmodel_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -38,6 +39,27 @@ func TestWriters_SayWhereTheyRunAndOfWhichRelease(t *testing.T) {
 		if got := w.Called(time.Now()); !strings.HasSuffix(got, " (release r 17, since 3 h)") {
 			t.Errorf("it is called %q", got)
 		}
+	})
+}
+
+func TestRebuild_NamesTheProcessThatItWaitsForByWhereItRuns(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		s := shared{plain(mem)}
+		old := deploy(t, s)
+		stop := make(chan struct{})
+		// A change that is not complete keeps the journal alive.
+		old.OnChange(func(context.Context, kvmodel.Change[note, string]) error { <-stop; return nil })
+		must(t, old.Create(ctx, &note{ID: "a", Text: "x"}))
+		time.Sleep(3 * time.Second)
+		next := deploy(t, s, "Code")
+		err := next.Rebuild(ctx)
+		want := fmt.Sprintf("pid %d (since 1 min) writes Note with other indexes: end it first", os.Getpid())
+		if !errors.Is(err, kvmodel.ErrNeedsRebuild) || !strings.Contains(err.Error(), want) {
+			t.Errorf("want an ErrNeedsRebuild that says %q, got %v", want, err)
+		}
+		close(stop)
+		old.undeploy(t)
+		next.undeploy(t)
 	})
 }
 
