@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
@@ -61,7 +62,7 @@ func (in *Inspector) Repair(ctx context.Context, faults []Fault, o RepairOptions
 	if err := in.db.Writable(); err != nil && !o.Dry {
 		return Repaired{}, err
 	}
-	r := &repairing{in: in, o: o, done: make(map[string]error)}
+	r := &repairing{in: in, o: o, done: make(map[string]*deed)}
 	some := slices.DeleteFunc(slices.Clone(faults), func(f Fault) bool { return len(o.Only) > 0 && !slices.Contains(o.Only, f.Kind) })
 	if o.Dry {
 		for _, f := range some {
@@ -71,15 +72,15 @@ func (in *Inspector) Repair(ctx context.Context, faults []Fault, o RepairOptions
 	}
 	slices.SortStableFunc(some, func(a, b Fault) int { return cmp.Compare(order(a), order(b)) })
 	pace := o.Pace.begin("repair", "faults", int64(len(some)))
-	for _, f := range some {
-		err := r.mend(ctx, f)
-		if err != nil && (ctx.Err() != nil || errors.Is(err, kv.ErrUnavailable)) {
+	for from := 0; from < len(some); {
+		to := from + 1
+		for to < len(some) && order(some[to]) == order(some[from]) {
+			to++
+		}
+		if err := r.mendAll(ctx, some[from:to], pace); err != nil {
 			return Repaired{}, err
 		}
-		r.tell(f, err)
-		if err := pace.did(ctx, 1, ""); err != nil {
-			return Repaired{}, err
-		}
+		from = to
 	}
 	return r.finish(ctx, some)
 }
@@ -107,9 +108,17 @@ func checkKinds(only []string) error {
 
 // repairing is a Repair under way.
 type repairing struct {
-	in   *Inspector
-	o    RepairOptions
-	done map[string]error // what was mended already that other faults are about, too
+	in *Inspector
+	o  RepairOptions
+
+	mu   sync.Mutex
+	done map[string]*deed // what other faults may be about, too
+}
+
+// deed is what is done once.
+type deed struct {
+	ended chan struct{}
+	err   error // once it has ended
 }
 
 func (r *repairing) tell(f Fault, err error) {
@@ -118,14 +127,55 @@ func (r *repairing) tell(f Fault, err error) {
 	}
 }
 
-// once does what is called name, unless that was done already.
+// once does what is called name, unless that was done already. If it is being done, once
+// waits for that.
 func (r *repairing) once(name string, do func() error) error {
-	err, did := r.done[name]
-	if !did {
-		err = do()
-		r.done[name] = err
+	r.mu.Lock()
+	d, is := r.done[name]
+	if !is {
+		d = &deed{ended: make(chan struct{})}
+		r.done[name] = d
 	}
-	return err
+	r.mu.Unlock()
+	if is {
+		<-d.ended
+		return d.err
+	}
+	defer close(d.ended)
+	d.err = do()
+	return d.err
+}
+
+// mendedAtOnce is how many faults are mended side by side: most of the time of many is a
+// wait, as before a count is counted again.
+const mendedAtOnce = 100
+
+// mendAll mends faults of one order side by side, and tells of them in their order.
+func (r *repairing) mendAll(ctx context.Context, faults []Fault, pace *pacer) error {
+	var ends sync.WaitGroup
+	defer ends.Wait()
+	mended := make([]chan error, len(faults))
+	begin := func(i int) {
+		if i < len(faults) {
+			mended[i] = make(chan error, 1)
+			ends.Go(func() { mended[i] <- r.mend(ctx, faults[i]) })
+		}
+	}
+	for i := range mendedAtOnce {
+		begin(i)
+	}
+	for i, f := range faults {
+		err := <-mended[i]
+		if err != nil && (ctx.Err() != nil || errors.Is(err, kv.ErrUnavailable)) {
+			return err
+		}
+		r.tell(f, err)
+		if err := pace.did(ctx, 1, ""); err != nil {
+			return err
+		}
+		begin(i + mendedAtOnce)
+	}
+	return nil
 }
 
 // mend mends one fault.
@@ -208,20 +258,32 @@ func (r *repairing) finish(ctx context.Context, faults []Fault) (Repaired, error
 	if err != nil {
 		return Repaired{}, err
 	}
-	for _, f := range left {
-		if f.Model == "" || f.Kind == plug.DamagedRecord || f.Kind == plug.Unlisted {
-			continue
+	_ = r.in.eachModel(func(m model) error { // What could not be built is left.
+		if slices.ContainsFunc(left, func(f Fault) bool { return f.Model == m.Name() && isBuilt(f) }) {
+			return r.build(ctx, m, true)
 		}
-		m, err := r.in.model(f.Model)
-		if err == nil {
-			err = r.build(ctx, m, true)
-		}
-		if err != nil && ctx.Err() != nil {
-			return Repaired{}, err
-		}
+		return nil
+	})
+	if ctx.Err() != nil {
+		return Repaired{}, kv.TooLate(ctx)
 	}
 	left, err = r.in.still(ctx, left)
 	return Repaired{Mended: max(0, len(faults)-len(left)), Left: left}, err
+}
+
+// isBuilt reports whether a build may mend f.
+func isBuilt(f Fault) bool { return f.Kind != plug.DamagedRecord && f.Kind != plug.Unlisted }
+
+// eachModel calls f with all models side by side, since a build of each may have to wait for
+// other processes, and returns the first error.
+func (in *Inspector) eachModel(f func(m model) error) error {
+	errs := make([]error, len(in.models))
+	var ends sync.WaitGroup
+	for i, m := range in.models {
+		ends.Go(func() { errs[i] = f(m) })
+	}
+	ends.Wait()
+	return cmp.Or(errs...)
 }
 
 // relist accepts what is lost of the ids of m, has all records of m named that are there, and
@@ -297,9 +359,8 @@ func (in *Inspector) Rescue(ctx context.Context, p Pace) error {
 				return fmt.Errorf("%s: %w", m.Name(), err)
 			}
 		}
-		if err := in.buildOne(ctx, m, true, p.Progress); err != nil {
-			return err
-		}
 	}
-	return nil
+	return in.building(in.models, p.Progress, func() error {
+		return in.eachModel(func(m model) error { return m.Build(ctx, true) })
+	})
 }

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -38,10 +39,8 @@ func (in *Inspector) still(ctx context.Context, faults []Fault) ([]Fault, error)
 			return v.all, err
 		}
 	}
-	for _, f := range byBase {
-		if err := v.base(ctx, f); err != nil {
-			return v.all, err
-		}
+	if err := v.bases(ctx, byBase); err != nil {
+		return v.all, err
 	}
 	for name, ids := range unlisted {
 		if err := v.unlisted(ctx, name, ids); err != nil {
@@ -121,12 +120,21 @@ func (v *verifying) records(ctx context.Context, name string, ids []string) erro
 	return nil
 }
 
-func (v *verifying) base(ctx context.Context, f Fault) error {
-	a, err := v.in.auditOf(f)
-	if err != nil {
-		return err
+func (v *verifying) bases(ctx context.Context, byBase map[string]Fault) error {
+	var all []*audit
+	for _, base := range slices.Sorted(maps.Keys(byBase)) {
+		a, err := v.in.auditOf(byBase[base])
+		if err != nil {
+			return err
+		}
+		all = append(all, a)
 	}
-	return v.look(func(c *checking) error { return c.audits(ctx, []*audit{a}) })
+	for some := range slices.Chunk(all, at) {
+		if err := v.look(func(c *checking) error { return c.audits(ctx, some) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // auditOf returns the audit that has found f.

@@ -269,3 +269,44 @@ func TestInspect_WhatIsPlantedIsFoundMendedAndNothingElse(t *testing.T) {
 		})
 	}
 }
+
+func TestRepair_ManyCountsTakeNoLongerThanOneAndAreToldInOrder(t *testing.T) {
+	w := lossWorlds[0]
+	items := w.furnished(t)
+	counts := slices.DeleteFunc(slices.Sorted(maps.Keys(items)), func(key string) bool { return !strings.HasPrefix(key, "c:Work:Likes:") })
+	took := map[int]time.Duration{}
+	for _, n := range []int{1, len(counts)} {
+		w.inspected(t, items, func(t *testing.T, l *whole.Library, mem *memkv.Store) {
+			for _, key := range counts[:n] {
+				must(t, mem.Do(ctx, []kv.Op{kv.OpIncrement(key, 1)}))
+			}
+			found := checked(t, l)
+			in := inspect.New(l.DB)
+			var want, told []string
+			_, err := in.Repair(ctx, found.Faults, inspect.RepairOptions{Dry: true, Done: func(m inspect.Mended) { want = append(want, m.Text) }})
+			must(t, err)
+			var steps []int64
+			o := inspect.RepairOptions{Pace: inspect.Pace{Progress: func(s inspect.Step) { steps = append(steps, s.Done) }}}
+			o.Done = func(m inspect.Mended) { told = append(told, m.Text) }
+			began := time.Now()
+			done, err := in.Repair(ctx, found.Faults, o)
+			must(t, err)
+			took[n] = time.Since(began)
+			if len(found.Faults) != n || done.Mended != n || !slices.Equal(want, told) || !slices.IsSorted(steps) {
+				t.Errorf("of %d faults %d mended, told %q in steps %v, want %q", len(found.Faults), done.Mended, told, steps, want)
+			}
+			before := contents(t, mem)
+			if again, err := in.Repair(ctx, found.Faults, inspect.RepairOptions{}); err != nil || again.Mended != n {
+				t.Errorf("again: %+v, %v", again, err)
+			}
+			for key, value := range contents(t, mem) {
+				if strings.HasPrefix(key, "c:") && !bytes.Equal(before[key], value) {
+					t.Errorf("a second repair has changed %s", key)
+				}
+			}
+		})
+	}
+	if len(counts) < 8 || took[len(counts)] > 2*took[1] || took[1] == 0 {
+		t.Errorf("one of %d counts takes %v, all %v", len(counts), took[1], took[len(counts)])
+	}
+}
