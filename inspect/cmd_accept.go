@@ -42,8 +42,16 @@ func accept(ctx context.Context, c *call) error {
 		return err
 	}
 	c.Say("accepted%s", strings.TrimSuffix(": "+strings.Join(servers, ", "), ": "))
-	c.Say("next: %s, and then %s, which finds records that are left and that nothing names", c.command("build"), c.command("check"))
+	c.Say("next: %s", c.command(mends(in)))
 	return nil
+}
+
+// mends is the verb that makes what can be made once a loss was accepted.
+func mends(in *Inspector) string {
+	if in.keys == nil {
+		return "build"
+	}
+	return "rescue"
 }
 
 // lost returns what the servers have lost, or else what is lost of the ids of models.

@@ -205,12 +205,15 @@ func TestBuild_WaitsForAProcessWithOtherIndexesAndNamesIt(t *testing.T) {
 
 // lossy is a store with a server that has lost its memory.
 type lossy struct {
-	kv.Store
-	lost *bool
+	*memkv.Store
+	lost    *bool
+	edition *uint64
 }
 
-func (s lossy) Powers() kv.Powers { return kv.Powers{Unless: true, Losses: s} }
-func (s lossy) Close() error      { return nil }
+func (s lossy) Powers() kv.Powers {
+	return kv.Powers{Unless: true, Losses: s, Keys: kv.PowersOf(s.Store).Keys}
+}
+func (s lossy) Close() error { return nil }
 
 func (s lossy) Do(ctx context.Context, ops []kv.Op) error {
 	if !*s.lost {
@@ -236,28 +239,57 @@ func (wrapLost) Error() string        { return "cache-1:11211: store has lost it
 func (wrapLost) Is(target error) bool { return target == kv.ErrLost }
 
 func (s lossy) Accept(context.Context) ([]string, error) {
+	if !*s.lost {
+		return nil, nil
+	}
 	*s.lost = false
+	*s.edition++
 	return []string{"cache-1:11211"}, nil
 }
-func (s lossy) Edition() (number, id uint64)           { return 1, 1 }
+func (s lossy) Edition() (number, id uint64)           { return *s.edition, *s.edition }
 func (s lossy) Look(context.Context) error             { return nil }
 func (s lossy) GoneBack(context.Context, string) error { return nil }
 func (s lossy) Watch(func([]string, error))            {}
 
 func TestAccept_SaysWhatIsLostAndAsks(t *testing.T) {
 	inTime(t, func(t *testing.T) {
-		lost := true
-		s := lossy{furnished(t), &lost}
+		lost, edition := true, uint64(1)
+		s := lossy{furnished(t), &lost, &edition}
 		runIn(t.Context(), on(s, "status")).want(t, 1, "store has lost its data", "next       db accept")
 		runIn(t.Context(), on(s, "doctor")).want(t, 1, "store has lost its data")
 		runIn(t.Context(), on(s, "get", "Note", "n1")).want(t, 1, "`db accept` says what is lost")
 		runIn(t.Context(), on(s, "check")).want(t, 1, "`db accept` says what is lost")
 		runIn(t.Context(), on(s, "accept")).want(t, 5, "lost: cache-1:11211: store has lost its data", "does not come back: counter Note.Views.")
 		runIn(t.Context(), on(s, "accept", "--dry-run")).want(t, 0, "nothing was written")
-		runIn(t.Context(), on(s, "accept", "--yes")).want(t, 0, "accepted: cache-1:11211", "next: db build")
+		runIn(t.Context(), on(s, "accept", "--yes")).want(t, 0, "accepted: cache-1:11211", "next: db rescue")
 		if lost {
 			t.Error("it was not accepted")
 		}
 		runIn(t.Context(), on(s, "accept", "--yes")).wantOut(t, 0, "nothing is lost\n")
+	})
+}
+
+func TestStatus_AfterALossThatWasAcceptedSaysRescueUntilThatIsDone(t *testing.T) {
+	inTime(t, func(t *testing.T) {
+		lost, edition := true, uint64(1)
+		s := lossy{furnished(t), &lost, &edition}
+		before, err := kv.One(t.Context(), s.Store, kv.OpGet("all:Note:1"))
+		must(t, err)
+		db := open(t, shared(s.Store))
+		must(t, newNotes(db).Create(t.Context(), &note{ID: "n4", Title: "Dew"}))
+		must(t, db.Close(t.Context()))
+		must(t, s.Store.Do(t.Context(), []kv.Op{kv.OpSet("all:Note:1", before.Value)})) // which does not name n4
+		const says = "a loss was accepted, and no rescue has followed"
+		runIn(t.Context(), on(s, "accept", "--yes")).want(t, 0)
+		runIn(t.Context(), on(s, "status")).want(t, 1, says, "next       db rescue")
+		runIn(t.Context(), on(s, "build", "--yes")).want(t, 0)
+		runIn(t.Context(), on(s, "status")).want(t, 1, says)
+		runIn(t.Context(), on(s, "check")).want(t, 1, "unlisted record")
+		runIn(t.Context(), on(s, "rescue", "--yes")).want(t, 0, "next: db check")
+		runIn(t.Context(), on(s, "check")).want(t, 0, "4 records", "all is well")
+		runIn(t.Context(), on(s, "status")).want(t, 0, "all is well")
+		lost = true
+		runIn(t.Context(), on(s, "accept", "--yes")).want(t, 0)
+		runIn(t.Context(), on(s, "status")).want(t, 1, says)
 	})
 }

@@ -37,7 +37,7 @@ var modelClasses = map[string]string{
 // Classes of keys that belong to no model.
 var otherClasses = map[string]string{
 	"procs": "journal", "out": "journal", "line": "journal", "fixed": "journal",
-	"session": "sessions", "sessions": "sessions", "format": "format",
+	"session": "sessions", "sessions": "sessions", "format": "format", "rescued": "state",
 }
 
 // owner says whose key is.

@@ -342,25 +342,3 @@ func (in *Inspector) listed(ctx context.Context, m model) (all []uint64, err err
 	slices.Sort(all)
 	return all, new(checking).state(m, err)
 }
-
-// Rescue makes what it can of a database that has lost a part: it accepts the loss, has the
-// ids of each model name all records that the keys of the store lead to, and builds all
-// indexes. A check says what is still wrong, and what is gone.
-func (in *Inspector) Rescue(ctx context.Context, p Pace) error {
-	if in.keys == nil {
-		return ErrNoKeys
-	}
-	if _, err := in.db.Accept(ctx); err != nil {
-		return err
-	}
-	for _, m := range in.models {
-		if !m.IsNumbered() {
-			if err := in.relist(ctx, m, p); err != nil {
-				return fmt.Errorf("%s: %w", m.Name(), err)
-			}
-		}
-	}
-	return in.building(in.models, p.Progress, func() error {
-		return in.eachModel(func(m model) error { return m.Build(ctx, true) })
-	})
-}

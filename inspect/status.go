@@ -68,7 +68,11 @@ func (in *Inspector) Status(ctx context.Context) (st Status, err error) {
 		return st, err
 	}
 	st.Stats = in.db.Stats()
-	in.judge(&st)
+	awaits, err := in.awaitsRescue(ctx)
+	if err = st.lose(err); err != nil {
+		return st, err
+	}
+	in.judge(&st, awaits && st.Lost == nil && st.Stats.Lost == 0)
 	return st, nil
 }
 
@@ -83,9 +87,9 @@ func (st *Status) lose(err error) error {
 	return nil
 }
 
-// judge says what is wrong, and what to do first: to accept what is lost, to look at what is
-// damaged, and to build.
-func (in *Inspector) judge(st *Status) {
+// judge says what is wrong, and what to do first: to accept what is lost, to rescue what is
+// left, to look at what is damaged, and to build.
+func (in *Inspector) judge(st *Status, awaitsRescue bool) {
 	var damaged, unbuilt []string // models
 	for i := range st.Models {
 		ms := &st.Models[i]
@@ -104,9 +108,14 @@ func (in *Inspector) judge(st *Status) {
 			st.warn("process %s has other indexes of %s", w.Called(in.db.Now()), strings.Join(w.Other, ", "))
 		}
 	}
+	if awaitsRescue {
+		st.warn("a loss was accepted, and no rescue has followed: records may be left that nothing leads to")
+	}
 	switch {
 	case st.Lost != nil || st.Stats.Lost > 0:
 		st.Next = "accept"
+	case awaitsRescue:
+		st.Next = "rescue"
 	case len(damaged) > 0:
 		st.Next = verbFor("check", damaged)
 	case len(unbuilt) > 0:

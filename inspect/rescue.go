@@ -1,0 +1,74 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Rescue makes what it can of a database that has lost a part: it accepts the loss, has the
+// ids of each model name all records that the keys of the store lead to, and builds all
+// indexes. A check says what is still wrong, and what is gone.
+func (in *Inspector) Rescue(ctx context.Context, p Pace) error {
+	if in.keys == nil {
+		return ErrNoKeys
+	}
+	if _, err := in.db.Accept(ctx); err != nil {
+		return err
+	}
+	edition := in.edition()
+	for _, m := range in.models {
+		if !m.IsNumbered() {
+			if err := in.relist(ctx, m, p); err != nil {
+				return fmt.Errorf("%s: %w", m.Name(), err)
+			}
+		}
+	}
+	err := in.building(in.models, p.Progress, func() error {
+		return in.eachModel(func(m model) error { return m.Build(ctx, true) })
+	})
+	if err != nil {
+		return err
+	}
+	return in.noteRescue(ctx, edition)
+}
+
+// rescuedKey is the key of what says in which edition of the store a rescue was last carried
+// out. Each loss that is accepted begins another one.
+var rescuedKey = kv.NewClass("rescued", 1).Key("ringtree")
+
+// edition returns the edition of the store as it is noted, "" if it is the first.
+func (in *Inspector) edition() string {
+	number, id := kv.EditionOf(kv.PowersOf(in.db.Store()).Losses)
+	if number <= 1 {
+		return ""
+	}
+	return fmt.Sprintf("%d.%x", number, id)
+}
+
+// noteRescue notes that all was rescued that a loss has left which began an edition.
+func (in *Inspector) noteRescue(ctx context.Context, edition string) error {
+	if edition == "" {
+		return nil
+	}
+	_, err := kv.One(ctx, in.db.Store(), kv.OpSet(rescuedKey, wire.Seal([]byte(edition))))
+	return err
+}
+
+// awaitsRescue reports whether a loss was accepted and no rescue has followed. Then records
+// may be left that nothing leads to: their ids were in what is lost.
+func (in *Inspector) awaitsRescue(ctx context.Context) (bool, error) {
+	edition := in.edition()
+	if edition == "" || in.keys == nil {
+		return false, nil
+	}
+	got, err := kv.One(ctx, in.store, kv.OpGet(rescuedKey))
+	if err != nil && !errors.Is(err, kv.ErrNotFound) {
+		return false, err
+	}
+	noted, _ := wire.Unseal(got.Value)
+	return string(noted) != edition, nil
+}
