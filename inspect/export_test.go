@@ -8,3 +8,12 @@ func (c Config) AtTerminal() Config {
 	c.atTerminal = true
 	return c
 }
+
+// Verbs returns the names of all verbs, each with those of its flags.
+func Verbs() map[string][]string {
+	all := make(map[string][]string)
+	for _, v := range allVerbs() {
+		all[v.name] = v.takes()
+	}
+	return all
+}

@@ -1,0 +1,107 @@
+package inspect_test
+
+import (
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/inspect"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// unbuilt makes a bolt file with two notes and no indexes. A DB that opens it to write, with
+// models that have indexes, builds these.
+func unbuilt(t *testing.T, path string) {
+	t.Helper()
+	s := boltStore(t, "bolt:"+path)
+	db := open(t, s)
+	all := kvmodel.NewRecords(db, kvmodel.Schema[note, string]{
+		Name: "Note", Version: 1, ID: func(n *note) string { return n.ID }, SetID: func(n *note, id string) { n.ID = id },
+		Key: kvmodel.StringKey[string](), Codec: packed[note]{},
+	})
+	for _, id := range []string{"n1", "n2"} {
+		must(t, all.Create(t.Context(), &note{ID: id, Title: "of " + id, Tags: []string{"sea"}}))
+	}
+	must(t, db.Close(t.Context()))
+}
+
+// held returns what is in a bolt file, with the versions of the items.
+func held(t *testing.T, path string) map[string]kv.Result {
+	t.Helper()
+	s := boltStore(t, "bolt:"+path)
+	all := make(map[string]kv.Result)
+	must(t, kv.PowersOf(s).Keys(t.Context(), "", func(keys []string) error {
+		results, err := kv.GetAll(t.Context(), s, keys...)
+		for i, key := range keys {
+			all[key] = results[i]
+		}
+		return err
+	}))
+	must(t, s.Close())
+	return all
+}
+
+// waiting returns c as one that waits a minute once its models are there: what a DB does by
+// itself is done by then.
+func waiting(c inspect.Config) inspect.Config {
+	c.Models = func(db *kvmodel.DB) []kvmodel.Model {
+		all := models(db)
+		time.Sleep(time.Minute)
+		return all
+	}
+	return c
+}
+
+// A verb that writes takes --yes, and with --dry-run it only reads.
+func TestVerbs_ThatReadLeaveAFileAsItIs(t *testing.T) {
+	inTime(t, func(t *testing.T) {
+		dir, shipped := shippedFile(t)
+		at := func(name string) string { return filepath.Join(dir, name) }
+		calls := map[string][]string{
+			"status": {}, "ls": {"Note.ByTags"}, "get": {"Note", "n1"}, "find": {"Note.ByTitle", "of n1"},
+			"page": {"Note.ByTags/sea"}, "key": {"r:Note:n1"}, "sizes": {}, "check": {}, "doctor": {}, "ps": {},
+			"export": {at("export")}, "verify-export": {at("export")}, "diff": {at("export")}, "import": {at("export")},
+			"backup": {at("backup")}, "verify-backup": {at("backup")}, "restore": {at("backup"), at("restored.db")},
+			"salvage": {at("unbuilt.db"), at("salvaged.db")}, "follow": {shipped, at("copy.db")}, "promote": {shipped, at("copy.db")},
+			"copy": {"bolt:" + at("none.db")}, "repair": {}, "build": {}, "rescue": {}, "accept": {}, "resave": {"Note"},
+			"sweep": {}, "forget": {"Note", "n1"}, "drain": {}, "help": {}, "completion": {"bash"},
+		}
+		verbs := inspect.Verbs()
+		if diff := cmp.Diff(slices.Sorted(maps.Keys(verbs)), slices.Sorted(maps.Keys(calls))); diff != "" {
+			t.Fatalf("say how each verb is called (-verbs +called)\n%s", diff)
+		}
+		path := at("unbuilt.db")
+		unbuilt(t, path)
+		want := held(t, path)
+		file(t, path, "export", at("export")).want(t, 0)
+		file(t, path, "backup", at("backup")).want(t, 0)
+		fresh, err := os.ReadFile(path)
+		must(t, err)
+		calls["export"][0], calls["backup"][0] = at("export again"), at("backup again")
+		for _, name := range slices.Sorted(maps.Keys(calls)) {
+			args := append([]string{name}, calls[name]...)
+			if slices.Contains(verbs[name], "yes") {
+				args = append(args, "--dry-run")
+			}
+			must(t, os.WriteFile(path, fresh, 0o600))
+			c := waiting(on(nil, args...))
+			c.URL, c.Open = "bolt:"+path, nil
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+			r := runIn(ctx, c)
+			cancel()
+			if r.code == 2 || r.code == 3 {
+				t.Errorf("%s: exit code %d, %s", name, r.code, r.errs)
+			}
+			if diff := cmp.Diff(want, held(t, path)); diff != "" {
+				t.Errorf("%s has changed the file:\n%s", name, diff)
+			}
+		}
+	})
+}
