@@ -133,6 +133,6 @@ func rescue(ctx context.Context, c *call) error {
 		return p.stopped(ctx, err)
 	}
 	c.Done()
-	c.Tell("next: %s", c.command("check"))
+	c.Tell("next: %s, which takes out what is left of records that are gone", c.command("repair"))
 	return nil
 }

@@ -285,7 +285,7 @@ func TestStatus_AfterALossThatWasAcceptedSaysRescueUntilThatIsDone(t *testing.T)
 		runIn(t.Context(), on(s, "build", "--yes")).want(t, 0)
 		runIn(t.Context(), on(s, "status")).want(t, 1, says)
 		runIn(t.Context(), on(s, "check")).want(t, 1, "unlisted record")
-		runIn(t.Context(), on(s, "rescue", "--yes")).want(t, 0, "next: db check")
+		runIn(t.Context(), on(s, "rescue", "--yes")).want(t, 0, "next: db repair")
 		runIn(t.Context(), on(s, "check")).want(t, 0, "4 records", "all is well")
 		runIn(t.Context(), on(s, "status")).want(t, 0, "all is well")
 		lost = true

@@ -127,7 +127,7 @@ func TestRescue_NamesAgainTheRecordsThatTheKeysLeadTo(t *testing.T) {
 		mem := furnished(t)
 		drop(t, mem, "all:Note:1", "ids:Note")
 		run(t, mem, "check").want(t, 1, "lost ids")
-		run(t, mem, "rescue", "--yes").want(t, 0, "next: db check")
+		run(t, mem, "rescue", "--yes").want(t, 0, "next: db repair")
 		run(t, mem, "check").want(t, 0, "3 records and ", "all is well")
 	})
 }

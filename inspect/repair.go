@@ -85,11 +85,11 @@ func (in *Inspector) Repair(ctx context.Context, faults []Fault, o RepairOptions
 	return r.finish(ctx, some)
 }
 
-// order is the order in which faults are mended: ids first, by which all else is found, and
-// numbers last.
+// order is the order in which faults are mended: ids first, by which all else is found, with
+// what is not built, and numbers last.
 func order(f Fault) int {
 	switch f.Kind {
-	case plug.LostIDs:
+	case plug.LostIDs, plug.NotBuilt:
 		return 0
 	case plug.WrongCount:
 		return 2
@@ -208,10 +208,7 @@ func (r *repairing) mend(ctx context.Context, f Fault) error {
 	case plug.NotBuilt:
 		return r.build(ctx, m, false)
 	case plug.DamagedItem:
-		if err := r.amend(ctx, f); f.Model == "" || err != nil && ctx.Err() != nil {
-			return err
-		}
-		return r.build(ctx, m, true)
+		return r.amend(ctx, f) // What a part was lost of is built once the rest is mended.
 	}
 	return fmt.Errorf("%s: %w", strings.Trim(f.Model+" "+f.ID, " "), errLost)
 }
@@ -252,18 +249,15 @@ func (r *repairing) orphan(ctx context.Context, f Fault) error {
 	return fmt.Errorf("%w: no model has children in %s", kvmodel.ErrInvalid, list)
 }
 
-// finish looks at faults again, has what is left built again, and looks once more.
+// finish has built what a part was lost of, looks at faults again, has what is left built
+// again, and looks once more.
 func (r *repairing) finish(ctx context.Context, faults []Fault) (Repaired, error) {
+	r.buildAll(ctx, faults, func(f Fault) bool { return f.Kind == plug.DamagedItem })
 	left, err := r.in.still(ctx, faults)
 	if err != nil {
 		return Repaired{}, err
 	}
-	_ = r.in.eachModel(func(m model) error { // What could not be built is left.
-		if slices.ContainsFunc(left, func(f Fault) bool { return f.Model == m.Name() && isBuilt(f) }) {
-			return r.build(ctx, m, true)
-		}
-		return nil
-	})
+	r.buildAll(ctx, left, func(f Fault) bool { return f.Kind != plug.DamagedRecord && f.Kind != plug.Unlisted })
 	if ctx.Err() != nil {
 		return Repaired{}, kv.TooLate(ctx)
 	}
@@ -271,8 +265,15 @@ func (r *repairing) finish(ctx context.Context, faults []Fault) (Repaired, error
 	return Repaired{Mended: max(0, len(faults)-len(left)), Left: left}, err
 }
 
-// isBuilt reports whether a build may mend f.
-func isBuilt(f Fault) bool { return f.Kind != plug.DamagedRecord && f.Kind != plug.Unlisted }
+// buildAll builds the indexes of the models of those of faults. What cannot be built is left.
+func (r *repairing) buildAll(ctx context.Context, faults []Fault, those func(Fault) bool) {
+	_ = r.in.eachModel(func(m model) error {
+		if slices.ContainsFunc(faults, func(f Fault) bool { return f.Model == m.Name() && those(f) }) {
+			return r.build(ctx, m, true)
+		}
+		return nil
+	})
+}
 
 // eachModel calls f with all models side by side, since a build of each may have to wait for
 // other processes, and returns the first error.
