@@ -76,7 +76,7 @@ var (
 		"internal/optest": {[]string{"kvmodel/kv"}, nil},
 		"internal/proof":  {[]string{"kvmodel/kv", "kvmodel/kvtest", "internal/optest"}, nil},
 		"internal/whole": {
-			slices.Concat(indexes, records, backends, []string{"inspect", "kvmodel/kvtest", "kvmodel/kvsession", "internal/proof"}),
+			slices.Concat(indexes, records, backends, []string{"inspect", "kvmodel/kvopen", "kvmodel/kvopen/all", "kvmodel/kvtest", "kvmodel/kvsession", "internal/proof"}),
 			[]string{"github.com/gorilla/sessions", "github.com/vmihailenco/msgpack/v5", "go.etcd.io/bbolt"},
 		},
 

@@ -11,17 +11,19 @@ import (
 
 	"github.com/ringtree/ringtree/internal/whole"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/kvmodel/kvopen"
+	"github.com/ringtree/ringtree/kvmodel/kvopen/all"
 )
 
-// childVariable names the file that this program, started again as a child, writes
+// childVariable is the URL of the store that this program, started again as a child, writes
 // to until it is killed.
 const childVariable = "RINGTREE_WHOLE_CHILD"
 
 func TestMain(m *testing.M) {
-	if path := os.Getenv(childVariable); path != "" {
-		s, err := boltkv.Open(path, boltkv.Options{Durability: boltkv.Unsynced})
+	if url := os.Getenv(childVariable); url != "" {
+		s, err := kvopen.Store(ctx, url, all.Engines)
 		if err == nil {
-			err = whole.WriteUntilKilled(ctx, s, "kill", uint64(os.Getpid()), os.Stdout)
+			err = whole.WriteUntilKilled(ctx, s, "", uint64(os.Getpid()), os.Stdout)
 		}
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -38,11 +40,11 @@ func TestKill_AFileIsRightAfterAKilledProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	for round := range 4 {
 		child := exec.Command(os.Args[0])
-		child.Env = append(os.Environ(), childVariable+"="+path)
+		child.Env = append(os.Environ(), childVariable+"=bolt:"+path+"?durability=unsynced")
 		must(t, whole.Kill(child, time.Duration(50+50*round)*time.Millisecond))
 		s, err := boltkv.Open(path, boltkv.Options{Durability: boltkv.Unsynced})
 		must(t, err)
-		healed, err := whole.Heal(ctx, s, "kill", 20*time.Second)
+		healed, err := whole.Heal(ctx, s, "", 20*time.Second)
 		must(t, err)
 		for _, wrong := range healed.Wrong {
 			t.Errorf("round %d: %s", round, wrong)

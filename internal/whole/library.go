@@ -27,6 +27,11 @@ func Open(s kv.Store, opts ...kvmodel.Option) (*Library, error) {
 	if err != nil {
 		return nil, err
 	}
+	return In(db), nil
+}
+
+// In returns the library in a DB.
+func In(db *kvmodel.DB) *Library {
 	text := kvmodel.StringKey[string]()
 	return &Library{
 		Models: New(db),
@@ -34,7 +39,7 @@ func Open(s kv.Store, opts ...kvmodel.Option) (*Library, error) {
 		Topics: index.NewSets(db, "topics", text, text),
 		Log:    index.NewSequence(db, "log", kvmodel.Codec[string](plainText{})),
 		Scores: ranking.NewTree(db, ranking.TreeSpec[int64]{Name: "scores", Of: ranking.Int[int64]()}),
-	}, nil
+	}
 }
 
 // plainText stores a text as it is.

@@ -1,0 +1,360 @@
+package whole_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/ringtree/ringtree/inspect"
+	"github.com/ringtree/ringtree/internal/proof"
+	"github.com/ringtree/ringtree/internal/proof/servers"
+	"github.com/ringtree/ringtree/internal/whole"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/kvopen"
+	"github.com/ringtree/ringtree/kvmodel/kvopen/all"
+)
+
+// site is a store as its operator has it, who knows the command and docs/operations.md.
+type site struct {
+	t       *testing.T
+	dir     string
+	url     string
+	servers []*servers.Process
+}
+
+// siteKinds are the classes of stores.
+var siteKinds = []string{"file", "memcached", "Redis"}
+
+// newSite returns an empty store.
+func newSite(t *testing.T, kind string) *site {
+	t.Helper()
+	s := &site{t: t, dir: t.TempDir()}
+	add := func(p *servers.Process, err error) {
+		must(t, err)
+		t.Cleanup(p.Stop)
+		s.servers = append(s.servers, p)
+	}
+	switch kind {
+	case "memcached":
+		add(servers.Memcached())
+		add(servers.Memcached())
+		s.url = "memcached://" + s.servers[0].Addr + "," + s.servers[1].Addr
+	case "Redis":
+		add(servers.Redis())
+		s.url = "redis://" + s.servers[0].Addr + "/0"
+	default:
+		s.url = "bolt:" + s.at("app.db")
+	}
+	return s
+}
+
+func (s *site) at(name string) string { return filepath.Join(s.dir, name) }
+
+// store opens the store.
+func (s *site) store() kv.Store {
+	s.t.Helper()
+	store, err := kvopen.Store(ctx, s.url, all.Engines)
+	must(s.t, err)
+	return store
+}
+
+// app runs an app for as long as f takes.
+func (s *site) app(f func(l *whole.Library), opts ...kvmodel.Option) {
+	s.t.Helper()
+	l, err := whole.Open(s.store(), opts...)
+	must(s.t, err)
+	f(l)
+	must(s.t, l.DB.Close(ctx))
+}
+
+// furnish writes something of every class.
+func (s *site) furnish() {
+	s.t.Helper()
+	s.app(func(l *whole.Library) {
+		w := whole.NewWriter(l, 0, rand.New(rand.NewPCG(1, 2)), new(whole.Diary))
+		for range 200 {
+			w.Step(ctx)
+		}
+		for _, id := range whole.WorkIDs {
+			_, err := l.Works.Upsert(ctx, id, func(v *whole.Work) error { v.Title = "of " + id; return nil })
+			must(s.t, err)
+		}
+		must(s.t, l.Offers.Create(ctx, &whole.Offer{ID: "late", Code: "late", Until: time.Now().Add(time.Hour)}))
+	})
+}
+
+// older opens the store as a release of the app that has no index of works yet.
+func (s *site) older() (*kvmodel.DB, *kvmodel.Records[whole.Work, string]) {
+	s.t.Helper()
+	db, err := kvmodel.Open(s.store())
+	must(s.t, err)
+	return db, kvmodel.NewRecords(db, kvmodel.Schema[whole.Work, string]{
+		Name: "Work", Version: 2, ID: func(v *whole.Work) string { return v.ID }, SetID: func(v *whole.Work, id string) { v.ID = id },
+		Key: kvmodel.StringKey[string](), Codec: packedWork{},
+	})
+}
+
+// packedWork is the codec of works in that release.
+type packedWork struct{}
+
+func (packedWork) Append(dst []byte, v *whole.Work) ([]byte, error) {
+	data, err := msgpack.Marshal(map[string]any{"Slug": v.Slug, "Author": v.Author, "Title": v.Title})
+	return append(dst, data...), err
+}
+
+func (packedWork) Unmarshal(data []byte, v *whole.Work) (bool, error) {
+	return false, msgpack.Unmarshal(data, v)
+}
+
+func (packedWork) Merge(_, next []byte) ([]byte, error) { return next, nil }
+
+// db runs the command, as the operator types it.
+func (s *site) db(args ...string) (code int, said string) {
+	s.t.Helper()
+	var out bytes.Buffer
+	code = inspect.Run(ctx, inspect.Config{
+		Name: "db", Args: args, URL: s.url, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out,
+		Models: func(db *kvmodel.DB) []kvmodel.Model { return whole.In(db).All() },
+	})
+	s.t.Logf("db %s: exit code %d\n%.1500s", strings.Join(args, " "), code, out.String())
+	return code, out.String()
+}
+
+// must runs the command, which has to end with one of codes.
+func (s *site) must(codes []int, args ...string) string {
+	s.t.Helper()
+	code, said := s.db(args...)
+	if !slices.Contains(codes, code) {
+		s.t.Fatalf("db %s: want exit code %v, got %d", strings.Join(args, " "), codes, code)
+	}
+	return said
+}
+
+// cardCommand is a command of a card: in a block of its own, or in the text.
+var cardCommand = regexp.MustCompile("(?m)(?:^    (?:\\$ )?|`)db ([a-z-][^`\n]*)")
+
+// card returns the commands of an incident card, in their order.
+func card(t *testing.T, title string) (calls [][]string) {
+	t.Helper()
+	text := string(read(t, filepath.Join("..", "..", "docs", "operations.md")))
+	_, rest, found := strings.Cut(text, "\n### "+title+"\n")
+	if !found {
+		t.Fatalf("no card is called %q", title)
+	}
+	rest, _, _ = strings.Cut(rest, "\n### ")
+	for _, call := range cardCommand.FindAllStringSubmatch(rest, -1) {
+		calls = append(calls, strings.Fields(call[1]))
+	}
+	return calls
+}
+
+// cardWriting are the verbs to which an operator at a terminal says yes.
+var cardWriting = []string{"drain", "accept", "rescue", "build", "repair", "import", "promote"}
+
+// follow carries out what a card says, but for the calls of skipped verbs.
+func (s *site) follow(title string, skipped ...string) {
+	s.t.Helper()
+	for _, args := range card(s.t, title) {
+		verb := args[0]
+		if verb == "--store" {
+			verb = args[2]
+		}
+		if slices.Contains(skipped, verb) {
+			continue
+		}
+		for i, arg := range args {
+			for _, name := range []string{"app.db", "saved.db", "FILE"} {
+				if file := strings.TrimPrefix(arg, "bolt:"); file == name {
+					args[i] = strings.Replace(arg, name, s.at(name), 1)
+				}
+			}
+		}
+		if slices.Contains(cardWriting, verb) && !slices.Contains(args, "--dry-run") && !slices.Contains(args, "--yes") {
+			args = append(args, "--yes")
+		}
+		s.must([]int{0, 1}, args...)
+	}
+}
+
+// clean wants a check and a status to be well, as all cards end.
+func (s *site) clean() {
+	s.t.Helper()
+	s.must([]int{0}, "check")
+	s.must([]int{0}, "status")
+}
+
+// sees wants a verb to say text, and to exit with code.
+func (s *site) sees(code int, text string, args ...string) {
+	s.t.Helper()
+	if said := s.must([]int{code}, args...); !strings.Contains(said, text) {
+		s.t.Fatalf("db %s does not say %q", strings.Join(args, " "), text)
+	}
+}
+
+// incident is a card, and how what it is about comes about on some classes of stores.
+type incident struct {
+	card  string
+	kinds []string
+	play  func(t *testing.T, s *site, card string)
+}
+
+var incidents = []incident{
+	{"The process was killed, or the machine", siteKinds, func(t *testing.T, s *site, card string) {
+		s.furnish()
+		child := exec.Command(os.Args[0])
+		child.Env = append(os.Environ(), childVariable+"="+s.url)
+		must(t, whole.Kill(child, 300*time.Millisecond))
+		if len(s.servers) > 0 {
+			s.must([]int{0, 1}, "ps")
+			time.Sleep(35 * time.Second) // until it is known to be dead
+		}
+		s.follow(card)
+	}},
+	{"A file is damaged", siteKinds[:1], func(t *testing.T, s *site, card string) {
+		s.furnish()
+		data := read(t, s.at("app.db"))
+		at := bytes.LastIndex(data, []byte("u:Work:BySlug:"))
+		data[at+len("u:Work:BySlug:")+1] ^= 8
+		must(t, os.WriteFile(s.at("app.db"), data, 0o600))
+		s.follow(card, "restore", "diff")
+		s.url = "bolt:" + s.at("saved.db")
+	}},
+	{"An item is damaged", siteKinds[1:], func(t *testing.T, s *site, card string) {
+		s.furnish()
+		store := s.store()
+		must(t, store.Do(ctx, []kv.Op{kv.OpSet("built:Work", []byte("\xff damaged")), kv.OpSet("all:Like:1", []byte("\xff damaged"))}), store.Close())
+		s.sees(1, "warning", "status")
+		s.follow(card)
+	}},
+	{"A server has lost its memory, or came back empty", siteKinds[1:2], func(t *testing.T, s *site, card string) {
+		s.furnish()
+		s.must([]int{0}, "export", s.at("FILE"))
+		s.servers[1].Kill()
+		must(t, s.servers[1].Start())
+		s.sees(1, "accept", "status")
+		s.follow(card)
+		if code, _ := s.db("check"); code != 0 {
+			s.must([]int{0}, "repair", "--yes") // as the card says
+		}
+		s.sees(1, "only there", "diff", s.at("FILE"))
+	}},
+	{"The store answers, and holds nothing", siteKinds, func(t *testing.T, s *site, card string) {
+		s.furnish()
+		s.must([]int{0}, "export", s.at("FILE"))
+		for _, p := range s.servers {
+			p.Kill()
+			must(t, p.Start())
+		}
+		if len(s.servers) == 0 {
+			must(t, os.Rename(s.at("app.db"), s.at("old.db")))
+			must(t, s.store().Close())
+		}
+		s.sees(0, "Work    0 ", "status")
+		s.follow(card, "restore")
+		s.sees(0, "identical", "diff", s.at("FILE"))
+	}},
+	{"503s, or a store that is down", siteKinds[1:], func(t *testing.T, s *site, _ string) {
+		s.furnish()
+		stopped := s.servers[len(s.servers)-1]
+		must(t, syscall.Kill(stopped.Pid(), syscall.SIGSTOP))
+		scheme, _, _ := strings.Cut(s.url, "://")
+		for _, args := range [][]string{{"doctor"}, {"status"}, {"--store", scheme + "://127.0.0.1:1", "status"}} {
+			began := time.Now()
+			s.must([]int{3}, args...)
+			if took := time.Since(began); took > 4*time.Second {
+				t.Errorf("%q takes %v", args, took)
+			}
+		}
+		must(t, syscall.Kill(stopped.Pid(), syscall.SIGCONT))
+	}},
+	{"A process hangs on to an old release", siteKinds[1:], func(t *testing.T, s *site, card string) {
+		db, old := s.older()
+		write := func(n int) error {
+			return old.Put(ctx, &whole.Work{ID: "w1", Slug: "s1", Author: "ann", Title: fmt.Sprint("t", n)})
+		}
+		must(t, write(0))
+		writing, stop := context.WithCancel(ctx)
+		ended := make(chan error, 1)
+		go func() {
+			var err error
+			for n := 0; kv.Sleep(writing, 300*time.Millisecond); n++ {
+				err = cmp.Or(write(n), err)
+			}
+			ended <- err
+		}()
+		s.sees(1, "other indexes of Work", "status")
+		s.must([]int{1}, "ps")
+		stop()
+		must(t, <-ended, db.Close(ctx))
+		s.must([]int{0}, "build", "--yes")
+	}},
+	{"Indexes say `ErrNeedsRebuild`", siteKinds, func(t *testing.T, s *site, card string) {
+		db, old := s.older()
+		for i := range 20 {
+			must(t, old.Create(ctx, &whole.Work{ID: fmt.Sprint("w", i), Slug: fmt.Sprint("s", i), Author: "ann", Title: "t"}))
+		}
+		must(t, db.Close(ctx))
+		s.sees(1, "not built", "status")
+		s.follow(card)
+	}},
+	{"A clock is wrong", siteKinds, func(t *testing.T, s *site, card string) {
+		s.furnish()
+		revs := []int64{}
+		for _, wrong := range []time.Duration{0, 2 * time.Hour, -2 * time.Hour} {
+			clock := kvmodel.Clock(func() time.Time { return time.Now().Add(wrong) })
+			s.app(func(l *whole.Library) {
+				v, err := l.Works.Upsert(ctx, whole.WorkIDs[0], func(v *whole.Work) error { v.Price++; return nil })
+				must(t, err)
+				revs = append(revs, v.Version)
+				if _, err := l.Offers.Get(ctx, "late"); (err != nil) != (wrong > time.Hour) {
+					t.Errorf("clock off by %v: %v", wrong, err)
+				}
+			}, clock)
+		}
+		if !slices.IsSorted(revs) || revs[0] == revs[2] {
+			t.Errorf("revs %d", revs)
+		}
+	}},
+}
+
+func TestMatrix_OfCards_FollowedToACleanCheck(t *testing.T) {
+	type played struct {
+		incident
+		kind string
+	}
+	var few, every []played
+	for _, i := range incidents {
+		for _, kind := range i.kinds {
+			every = append(every, played{i, kind})
+			if kind == "file" {
+				few = append(few, played{i, kind})
+			}
+		}
+	}
+	for p := range proof.Part(t, few, every) {
+		t.Run(p.kind+": "+p.card, func(t *testing.T) {
+			if program := map[string]string{"memcached": "memcached", "Redis": "redis-server"}[p.kind]; program != "" {
+				servers.Need(t, program)
+			}
+			t.Parallel()
+			card(t, p.card)
+			s := newSite(t, p.kind)
+			p.play(t, s, p.card)
+			s.clean()
+		})
+	}
+}
