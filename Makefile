@@ -65,6 +65,10 @@ costs: ## measure what each verb asks of a store, and write docs/costs.md
 pictures: ## draw how each index is stored, into docs/pictures
 	cd bench && go test -count=1 ./pictures -update
 
+.PHONY: sizes
+sizes: ## measure what records and indexes take, and write the tables of docs/sizing.md
+	cd bench && go test -count=1 ./sizing -update
+
 # COMPARE holds more flags, such as "-n 100000 -gate"; -h lists them.
 .PHONY: compare
 compare: ## measure ringtree beside GORM, pgx, rueidis and others, in a quarter of an hour

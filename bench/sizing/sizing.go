@@ -1,0 +1,244 @@
+// Package sizing measures how many keys and bytes a record and each index of it take, and
+// writes the tables of docs/sizing.md. The models are those of package costs, each of which has
+// one clause.
+package sizing
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/ringtree/ringtree/bench/figures/costs"
+	"github.com/ringtree/ringtree/examples/conduit/tour"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// Records is how many records are measured.
+const Records = 2000
+
+// Size is what a store holds for each record besides its body.
+type Size struct {
+	Keys, Bytes float64 // of keys and of values
+}
+
+// A row is a clause, and what makes records with it.
+type row struct {
+	clause string
+	values string // what they are like
+	fill   func(*world) error
+}
+
+// A world is a database in memory, with what its records' bodies take.
+type world struct {
+	*costs.Models
+	ctx    context.Context
+	db     *kvmodel.DB
+	bodies int // bytes
+}
+
+// id returns an id as long as those that are given by themselves.
+func id(i int) string { return fmt.Sprintf("id%024d", i*7919%1_000_000) }
+
+// owner returns the owner of record i, of whom each has so many.
+func owner(i, each int) string { return fmt.Sprintf("owner%06d", i/each) }
+
+// fill creates records and adds up what their bodies take.
+func fill[T any](w *world, create func(context.Context, []*T) error, one func(i int) *T) error {
+	for from := 0; from < Records; from += 500 {
+		var some []*T
+		for i := from; i < from+500; i++ {
+			some = append(some, one(i))
+		}
+		if err := create(w.ctx, some); err != nil {
+			return err
+		}
+		for _, v := range some {
+			body, err := msgpack.Marshal(v)
+			if err != nil {
+				return err
+			}
+			w.bodies += len(body)
+		}
+	}
+	return nil
+}
+
+var made = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+var rows = []row{
+	{"a record", "an id of 26 characters", func(w *world) error {
+		return fill(w, w.Plains.CreateMulti, func(i int) *costs.Plain { return &costs.Plain{ID: id(i)} })
+	}},
+	{"`id` on two fields", "an edge of two ids", func(w *world) error {
+		return fill(w, w.Votes.CreateMulti, func(i int) *costs.Vote { return &costs.Vote{User: id(i), Page: id(i / 20)} })
+	}},
+	{"`id,seq`", "", func(w *world) error {
+		return fill(w, w.Tickets.CreateMulti, func(i int) *costs.Ticket { return &costs.Ticket{} })
+	}},
+	{"`unique`", "texts of 14 characters", func(w *world) error {
+		return fill(w, w.Nameds.CreateMulti, func(i int) *costs.Named {
+			return &costs.Named{ID: id(i), Slug: fmt.Sprintf("a-slug-%07d", i)}
+		})
+	}},
+	{"`list`, of 20", "20 records with each value", func(w *world) error {
+		return fill(w, w.Listeds.CreateMulti, func(i int) *costs.Listed { return &costs.Listed{ID: id(i), Owner: owner(i, 20)} })
+	}},
+	{"`list`, of 2,000", "all have the same value", func(w *world) error {
+		return fill(w, w.Listeds.CreateMulti, func(i int) *costs.Listed { return &costs.Listed{ID: id(i), Owner: "all"} })
+	}},
+	{"`list` on a slice", "three values, of 100", func(w *world) error {
+		return fill(w, w.Taggeds.CreateMulti, func(i int) *costs.Tagged {
+			return &costs.Tagged{ID: id(i), Tags: []string{tag(i), tag(i + 33), tag(i + 66)}}
+		})
+	}},
+	{"`list,values` on a slice", "the same", func(w *world) error {
+		return fill(w, w.Valueds.CreateMulti, func(i int) *costs.Valued {
+			return &costs.Valued{ID: id(i), Tags: []string{tag(i), tag(i + 33), tag(i + 66)}}
+		})
+	}},
+	{"`list` on both sides and `count=`", "likes, 20 for each photo", func(w *world) error {
+		return fill(w, w.Likes.CreateMulti, func(i int) *costs.Like { return &costs.Like{User: id(i % 50), Photo: owner(i, 20)} })
+	}},
+	{"`model,count`", "", func(w *world) error {
+		return fill(w, w.AllSummed.CreateMulti, func(i int) *costs.Summed { return &costs.Summed{ID: id(i)} })
+	}},
+	{"`timeline`", "the last 1,024 of 2,000", func(w *world) error {
+		return fill(w, w.Notes.CreateMulti, func(i int) *costs.Note { return &costs.Note{ID: id(i), Text: "x"} })
+	}},
+	{"`timeline,by=`", "20 of each author", func(w *world) error {
+		return fill(w, w.Posts.CreateMulti, func(i int) *costs.Post { return &costs.Post{ID: id(i), Author: owner(i, 20), Made: made} })
+	}},
+	{"`ranking`", "by an integer", func(w *world) error {
+		return fill(w, w.Priceds.CreateMulti, func(i int) *costs.Priced { return &costs.Priced{ID: id(i), Price: int64(i * 7919 % 100_000)} })
+	}},
+	{"`ranking,by=`", "20 categories", func(w *world) error {
+		return fill(w, w.Goods.CreateMulti, func(i int) *costs.Good {
+			return &costs.Good{ID: id(i), Category: owner(i, 100), Price: int64(i * 7919 % 100_000)}
+		})
+	}},
+	{"`counter`", "each was hit", func(w *world) error {
+		err := fill(w, w.Seens.CreateMulti, func(i int) *costs.Seen { return &costs.Seen{ID: id(i)} })
+		return w.hit(err, w.Seens.Views.Add)
+	}},
+	{"`counter; ranking`", "each was hit", func(w *world) error {
+		err := fill(w, w.Vieweds.CreateMulti, func(i int) *costs.Viewed { return &costs.Viewed{ID: id(i)} })
+		return w.hit(err, w.Vieweds.Views.Add)
+	}},
+	{"`model,history=20`", "one change, with a body of its own", func(w *world) error {
+		return fill(w, w.Kepts.CreateMulti, func(i int) *costs.Kept { return &costs.Kept{ID: id(i)} })
+	}},
+	{"`events`", "30 of each owner, with two names", func(w *world) error {
+		for i := range Records {
+			v := costs.Visit{Owner: owner(i, 30), Guest: owner(i, 1)}
+			if err := w.Visits.Push(w.ctx, v); err != nil {
+				return err
+			}
+		}
+		return nil
+	}},
+}
+
+func tag(i int) string { return fmt.Sprintf("tag%02d", i%100) }
+
+// hit counts something of each record.
+func (w *world) hit(err error, add func(context.Context, string, int64) (int64, error)) error {
+	for i := 0; i < Records && err == nil; i++ {
+		_, err = add(w.ctx, id(i), int64(1+i%500))
+	}
+	return err
+}
+
+// processOnly are the classes of keys that there are for a process or a model and not for records.
+var processOnly = []string{"out:", "line:", "procs", "fixed:", "built:", "build:", "rebuild", "format:", "ids:", "seq:"}
+
+// measure returns what a row takes, record and all, without bodies.
+func measure(ctx context.Context, r row) (Size, error) {
+	clock := new(tour.Clock)
+	mem := memkv.New(memkv.Options{Now: clock.Now})
+	db, err := kvmodel.Open(mem, kvmodel.Clock(clock.Now), kvmodel.Log(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		return Size{}, err
+	}
+	defer db.Close(ctx)
+	w := &world{ctx: ctx, Models: costs.New(db), db: db}
+	if err := r.fill(w); err != nil {
+		return Size{}, fmt.Errorf("%s: %w", r.clause, err)
+	}
+	if err := db.Flush(ctx); err != nil {
+		return Size{}, err
+	}
+	var keys, bytes int
+	for _, key := range mem.Keys() {
+		if isOfProcess(key) {
+			continue
+		}
+		item, err := kv.One(ctx, mem, kv.OpGet(key))
+		if err != nil {
+			return Size{}, err
+		}
+		keys++
+		bytes += len(key) + len(item.Value)
+	}
+	return Size{float64(keys) / Records, float64(bytes-w.bodies) / Records}, nil
+}
+
+func isOfProcess(key string) bool {
+	for _, class := range processOnly {
+		if strings.HasPrefix(key, class) {
+			return true
+		}
+	}
+	return false
+}
+
+// alone are rows that are records of their own; all others are besides a record.
+var alone = map[string]bool{"a record": true, "`id` on two fields": true, "`id,seq`": true, "`events`": true, "`list` on both sides and `count=`": true}
+
+// example is what the article of the worked example has, by the clauses of the rows.
+var example = []string{
+	"a record", "`unique`", "`list`, of 20", "`list,values` on a slice", "`timeline`", "`ranking`", "`counter; ranking`",
+}
+
+const (
+	exampleBody    = 1000      // bytes
+	exampleRecords = 1_000_000 // articles
+)
+
+// Tables measures all rows and returns the tables of docs/sizing.md, with what is between them.
+func Tables(ctx context.Context) (string, error) {
+	sizes := map[string]Size{}
+	text := "| | of | keys | bytes |\n|---|---|--:|--:|\n"
+	for _, r := range rows {
+		size, err := measure(ctx, r)
+		if err != nil {
+			return "", err
+		}
+		if r.clause != example[0] && !alone[r.clause] {
+			size.Keys -= sizes[example[0]].Keys
+			size.Bytes -= sizes[example[0]].Bytes
+		}
+		sizes[r.clause] = size
+		text += fmt.Sprintf("| %s | %s | %.2f | %.0f |\n", r.clause, r.values, max(0, size.Keys), size.Bytes)
+	}
+	return text + "\n## A million articles\n\n" + worked(sizes), nil
+}
+
+// worked adds up the example.
+func worked(sizes map[string]Size) string {
+	text := fmt.Sprintf("Each has a body of %d bytes.\n\n| | million keys | MB |\n|---|--:|--:|\n| the bodies | - | %d |\n",
+		exampleBody, exampleBody*exampleRecords/1_000_000)
+	sum := Size{Bytes: exampleBody}
+	for _, clause := range example {
+		size := sizes[clause]
+		sum.Keys += size.Keys
+		sum.Bytes += size.Bytes
+		text += fmt.Sprintf("| %s | %.2f | %.0f |\n", clause, max(0, size.Keys), size.Bytes)
+	}
+	return text + fmt.Sprintf("| **in all** | **%.1f** | **%.0f** |\n", sum.Keys, sum.Bytes)
+}

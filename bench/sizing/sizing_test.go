@@ -1,0 +1,83 @@
+package sizing
+
+import (
+	"flag"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the tables in docs again")
+
+const (
+	page  = "../../docs/sizing.md"
+	begin = "<!-- sizes: written by make sizes -->\n\n"
+	end   = "\n<!-- end of sizes -->"
+)
+
+func TestTables_OfThePageAreCurrent(t *testing.T) {
+	measured, err := Tables(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(text), begin)
+	stored, after, ends := strings.Cut(rest, end)
+	if !found || !ends {
+		t.Fatal("docs/sizing.md has no place for the tables")
+	}
+	if *update {
+		stored = measured
+		if err := os.WriteFile(page, []byte(before+begin+measured+end+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	was, is := strings.Split(stored, "\n"), strings.Split(measured, "\n")
+	if len(was) != len(is) {
+		t.Fatalf("docs/sizing.md has %d lines of tables, and %d are measured: make sizes writes them again", len(was), len(is))
+	}
+	for i := range was {
+		if !agree(was[i], is[i]) {
+			t.Errorf("docs/sizing.md is not what is measured: make sizes writes it again\n- %s\n+ %s", was[i], is[i])
+		}
+	}
+}
+
+var number = regexp.MustCompile(`\d+(\.\d+)?`)
+
+// agree reports whether two lines are the same but for numbers that differ by a tenth, or by a
+// little: where a list is divided, and a tree, depends on chance.
+func agree(a, b string) bool {
+	if number.ReplaceAllString(a, "") != number.ReplaceAllString(b, "") {
+		return false
+	}
+	x, y := number.FindAllString(a, -1), number.FindAllString(b, -1)
+	for i := range x {
+		m, _ := strconv.ParseFloat(x[i], 64) // They are numbers.
+		n, _ := strconv.ParseFloat(y[i], 64)
+		if low, high := min(m, n), max(m, n); high-low > low/10+.02 {
+			return false
+		}
+	}
+	return true
+}
+
+func TestAgree_ForgivesATenth(t *testing.T) {
+	const line = "| `unique` | texts | 1.00 | 64 |"
+	for other, want := range map[string]bool{
+		line:                               true,
+		"| `unique` | texts | 1.01 | 69 |": true,
+		"| `unique` | texts | 1.00 | 75 |": false,
+		"| `unique` | texts | 2.00 | 64 |": false,
+		"| `list` | texts | 1.00 | 64 |":   false,
+	} {
+		if got := agree(line, other); got != want {
+			t.Errorf("%s agrees: %t, want %t", other, got, want)
+		}
+	}
+}
