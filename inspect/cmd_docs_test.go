@@ -11,13 +11,19 @@ import (
 // command is a call of the command in a text.
 var command = regexp.MustCompile("(?m)(?:^    \\$ |^    |`)db ([a-z-][^`\n]*)")
 
-func TestDocs_EveryCommandOfOperationsIsOne(t *testing.T) {
-	text, err := os.ReadFile("../docs/operations.md")
+func TestDocs_EveryCommandIsOne(t *testing.T) {
+	for page, least := range map[string]int{"operations": 40, "growing": 10, "tenants": 2} {
+		t.Run(page, func(t *testing.T) { everyCommandIsOne(t, page, least) })
+	}
+}
+
+func everyCommandIsOne(t *testing.T, page string, least int) {
+	text, err := os.ReadFile("../docs/" + page + ".md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	calls := command.FindAllStringSubmatch(string(text), -1)
-	if len(calls) < 40 {
+	if len(calls) < least {
 		t.Fatalf("only %d commands were found", len(calls))
 	}
 	for _, call := range calls {
