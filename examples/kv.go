@@ -6,8 +6,11 @@ import "github.com/ringtree/ringtree/kvmodel"
 
 // Models are the models of this package in one database.
 type Models struct {
+	Accounts  *Accounts
 	Albums    *Albums
 	Articles  *Articles
+	Authors   *Authors
+	Badges    *Badges
 	Bulletins *Bulletins
 	Clips     *Clips
 	FeedItems *FeedItems
@@ -29,8 +32,11 @@ type Models struct {
 // New returns the models of this package in db.
 func New(db *kvmodel.DB) *Models {
 	return &Models{
+		Accounts:  NewAccounts(db),
 		Albums:    NewAlbums(db),
 		Articles:  NewArticles(db),
+		Authors:   NewAuthors(db),
+		Badges:    NewBadges(db),
 		Bulletins: NewBulletins(db),
 		Clips:     NewClips(db),
 		FeedItems: NewFeedItems(db),
@@ -53,8 +59,11 @@ func New(db *kvmodel.DB) *Models {
 // All returns every model, sorted by name, as package inspect takes them.
 func (m *Models) All() []kvmodel.Model {
 	return []kvmodel.Model{
+		m.Accounts,
 		m.Albums,
 		m.Articles,
+		m.Authors,
+		m.Badges,
 		m.Bulletins,
 		m.Clips,
 		m.FeedItems,

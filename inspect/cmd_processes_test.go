@@ -134,3 +134,29 @@ func TestDoctor_SaysWhatTheStoreCanDo(t *testing.T) {
 		}
 	}
 }
+
+type sending struct{ To, Text string }
+
+func TestIntents_ShowsWhatHasNotEnded(t *testing.T) {
+	inTime(t, func(t *testing.T) {
+		mem := furnished(t)
+		run(t, mem, "intents").wantOut(t, 0, "no intent is under way\n")
+		life := &mortal{Store: shared(mem)}
+		db := open(t, life)
+		t.Cleanup(func() { _ = db.Close(context.Background()) })
+		send := kvmodel.NewIntent(db, "send", func(context.Context, sending) error {
+			life.dead.Store(true)
+			return errors.New("dead")
+		})
+		if err := send.Do(t.Context(), sending{To: "ann@example.org", Text: "hello"}); !errors.Is(err, kvmodel.ErrUnclear) {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Hour)
+		run(t, mem, "intents").want(t, 1, "send    1h0m0s ago", "Text=*** To=***")
+		run(t, mem, "intents", "--private").want(t, 1, `To="ann@example.org"`)
+		all := run(t, mem, "intents", "--json").objects(t)
+		if len(all) != 1 || all[0]["intent"] != "send" || all[0]["args"] != nil {
+			t.Errorf("%v", all)
+		}
+	})
+}

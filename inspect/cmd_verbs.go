@@ -132,6 +132,9 @@ var eraseVerbs = []verb{
 var processVerbs = []verb{
 	{name: "ps", flags: "json", quick: true, run: ps,
 		does: "the processes that write, or that died before they were done"},
+	{name: "intents", flags: "json private", quick: true, run: intents,
+		does: "the intents that have begun and have not ended, the oldest first",
+		text: "One that has ended a moment ago may still be among them. The app carries them out by itself: this command does not know how. --private shows their args."},
 	{name: "drain", args: "[PROCESS]", most: 1, flags: "yes dry-run", run: drain,
 		does: "finish what dead processes have left half done",
 		text: "Any process of the app does that by itself. A process is dead if it has shown no sign for half a minute."},

@@ -147,7 +147,7 @@ func TestRun_VerbsThatReadWriteNothing(t *testing.T) {
 	})
 	for _, args := range []string{
 		"status", "ls", "ls Note", "ls Note.ByTags", "get Note n1", "find Note.ByTitle Moss", "page Note.ByTags/sea", "key r:Note:n1",
-		"sizes", "check", "doctor", "ps", "repair --yes", "repair --dry-run", "build", "build --dry-run --again", "accept --dry-run", "drain",
+		"sizes", "check", "doctor", "ps", "intents", "repair --yes", "repair --dry-run", "build", "build --dry-run --again", "accept --dry-run", "drain",
 	} {
 		if r := runIn(t.Context(), on(s, strings.Fields(args)...)); r.code != 0 {
 			t.Errorf("%s: exit code %d, %s%s", args, r.code, r.out, r.errs)

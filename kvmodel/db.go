@@ -73,6 +73,7 @@ type DB struct {
 	derived map[[2]string]*Derived // likewise
 	classes []plug.Class           // of models
 	windows []plug.Window          // into what belongs to no model
+	intents []anyIntent
 
 	runs map[*run]bool // builds under way
 
@@ -306,6 +307,9 @@ type Stats struct {
 	// Cascades are deletions whose children this DB is still deleting.
 	Cascades []Cascade
 
+	// Intents are those of which some have failed to end so far.
+	Intents []IntentStats
+
 	// Failures is how often something has failed after a reply, by kind: "lost",
 	// "unclear" and "unavailable" as the store said, "corrupt", "conflict", "late" when
 	// its time was over, and "other".
@@ -320,7 +324,7 @@ func (db *DB) Stats() Stats {
 		Waiting: background.Waiting, Failed: background.Failed, Failures: db.failures.Counts(),
 		Lines: db.journal.OpenLines(), Retries: int(db.lostRaces.Load()), InDoubt: db.inDoubt(),
 		Oldest: db.journal.Oldest(), Away: db.outages.servers(), Unbuilt: db.unbuilt(), Builds: db.running(),
-		Cascades: db.cascades.now(),
+		Cascades: db.cascades.now(), Intents: db.intentStats(),
 	}
 	if db.disk != nil {
 		disk := db.disk()
@@ -540,7 +544,7 @@ func (db *DB) shapes() []string {
 	defer db.mu.Unlock()
 	var all []string
 	for name, m := range db.models {
-		if _, ok := m.(notes); !ok {
+		if !isNote(m) {
 			all = append(all, shapeOf(name, m.definitions()))
 		}
 		if m.Handles() {

@@ -371,3 +371,37 @@ func TestMistakes_OfTheLooksForTheDeadAreNoticed(t *testing.T) {
 		),
 	})
 }
+
+// What makes an intent end, whatever dies.
+func TestMistakes_OfIntentsAreNoticed(t *testing.T) {
+	const intent, journals = "kvmodel/intent.go", "kvmodel/internal/repair/repair.go"
+	proof.Mistakes(t, "./kvmodel", "TestIntent|TestSweep_AnIntent", []string{"RINGTREE_SEEDS=300"}, []proof.Mistake{
+		proof.Wrong("nobody carries out what a dead process has left",
+			journals, "			errs = append(errs, m.Resume(ctx, l))\n", "			_ = m.Resume\n",
+		),
+		proof.Wrong("the line is complete before the function has run",
+			intent, "	switch err := i.tries(ctx, args); {\n", "	done()\n	done = func() {}\n	switch err := i.tries(ctx, args); {\n",
+		),
+		proof.Wrong("there is no line",
+			intent, "	done, err := i.begin(ctx, text)\n", "	done, err := func() {}, error(nil)\n",
+		),
+		proof.Wrong("a line that was not written counts as begun",
+			intent, "	if err != nil {\n		done()\n	}\n	return done, err\n", "	return done, nil\n",
+		),
+		proof.Wrong("what has failed is complete",
+			intent, "		i.keep(text, done, err)\n		return i.failure(fmt.Errorf(\"%w: it has not ended", "		done()\n		return i.failure(fmt.Errorf(\"%w: it has not ended",
+		),
+		proof.Wrong("what has failed is never tried again",
+			intent, "		i.db.Surely(i.tryAgain)\n", "",
+		),
+		proof.Wrong("what fails keeps others from ending",
+			journals, "	for _, l := range j.Lines {\n		if m := r.Model(l.Model); m != nil {\n			errs = append(errs, m.Resume(ctx, l))\n", "	for _, l := range j.Lines {\n		if m := r.Model(l.Model); m != nil {\n			if err := m.Resume(ctx, l); err != nil {\n				return err\n			}\n",
+		),
+		proof.Wrong("what has ended is carried out again beside what fails",
+			intent, "	i.ended[text] = true\n", "",
+		),
+		proof.Wrong("a journal with an intent that nobody knows is removed",
+			journals, "		if m == nil {\n			return false, nil\n		}\n		names, known", "		if m == nil {\n			continue\n		}\n		names, known",
+		),
+	})
+}

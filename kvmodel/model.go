@@ -13,6 +13,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/internal/built"
 	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
 	"github.com/ringtree/ringtree/kvmodel/internal/handlers"
+	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -162,3 +163,6 @@ func (m *model[T]) Changed(ctx context.Context, age time.Duration, id string, cr
 	}
 	return err
 }
+
+// Resume does nothing: a change of a record is no intent.
+func (m *model[T]) Resume(context.Context, journal.Line) error { return nil }

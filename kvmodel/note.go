@@ -18,6 +18,15 @@ type notes struct {
 
 var _ dataClass = notes{}
 
+// isNote reports whether m is no model.
+func isNote(m dataClass) bool {
+	switch m.(type) {
+	case notes, intents:
+		return true
+	}
+	return false
+}
+
 // Finishes makes repair call finish with the texts of each note under name that a
 // dead process has left. It is for the index classes of this module, which call it
 // once, at start-up.
@@ -29,16 +38,20 @@ func (db *DB) Finishes(name string, finish func(ctx context.Context, s kv.Store,
 // about to do. After done, which is never nil, nothing is left to finish. Without texts
 // it only makes sure that there is a journal.
 func (db *DB) Note(ctx context.Context, s kv.Store, name string, texts []string) (done func(), err error) {
+	if len(texts) == 0 {
+		return func() {}, db.journal.Ready(ctx)
+	}
+	return db.writeLine(ctx, s, journal.Line{Model: name, Note: true, Touched: []envelope.Touched{{Index: name, Places: texts}}})
+}
+
+// writeLine writes l to the journal. After done, which is never nil, it is complete.
+func (db *DB) writeLine(ctx context.Context, s kv.Store, l journal.Line) (done func(), err error) {
 	var lines []*journal.Segment
 	done = func() {
 		for _, seg := range lines {
 			db.journal.Done(seg)
 		}
 	}
-	if len(texts) == 0 {
-		return done, db.journal.Ready(ctx)
-	}
-	l := journal.Line{Model: name, Note: true, Touched: []envelope.Touched{{Index: name, Places: texts}}}
 	for range maxTries {
 		if err := db.journal.Ready(ctx); err != nil {
 			return done, err
@@ -72,6 +85,9 @@ func (notes) Handles() bool { return false }
 
 // Changed does nothing.
 func (notes) Changed(context.Context, time.Duration, string, bool) error { return nil }
+
+// Resume does nothing: a note says what an index has begun, which RepairLine finishes.
+func (notes) Resume(context.Context, journal.Line) error { return nil }
 
 // DeleteChildren does nothing: a note has none.
 func (notes) DeleteChildren(context.Context, string) error { return nil }

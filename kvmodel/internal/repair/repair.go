@@ -64,6 +64,9 @@ type Model interface {
 	// Changed calls the handlers of the model for a change of id of that age.
 	Changed(ctx context.Context, age time.Duration, id string, created bool) error
 
+	// Resume carries out what l says was begun, if that is an intent.
+	Resume(ctx context.Context, l journal.Line) error
+
 	// DeleteChildren deletes the children of the record id if it was deleted.
 	DeleteChildren(ctx context.Context, id string) error
 }
@@ -160,6 +163,9 @@ func (r *Repairer) firstPass(ctx context.Context, j journal.Copy) error {
 		return err
 	}
 	if err := r.once(ctx, j, followed, all, r.deleteChildren); err != nil {
+		return err
+	}
+	if err := r.once(ctx, j, resumed, all, r.resume); err != nil {
 		return err
 	}
 	if known, err := r.knows(ctx, j); err != nil || !known || r.Known() != all.known {
@@ -273,6 +279,17 @@ func (r *Repairer) deleteChildren(ctx context.Context, j journal.Copy) error {
 	for _, l := range j.Lines {
 		if m := r.Model(l.Model); m != nil {
 			errs = append(errs, m.DeleteChildren(ctx, l.ID))
+		}
+	}
+	return work.FirstError(errs...)
+}
+
+// resume carries out the intents in j. One that fails does not keep others from it.
+func (r *Repairer) resume(ctx context.Context, j journal.Copy) error {
+	var errs []error
+	for _, l := range j.Lines {
+		if m := r.Model(l.Model); m != nil {
+			errs = append(errs, m.Resume(ctx, l))
 		}
 	}
 	return work.FirstError(errs...)

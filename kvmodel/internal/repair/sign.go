@@ -20,6 +20,7 @@ const (
 	mended   part = iota // the entries of its lines are repaired
 	told                 // their handlers are called and their ids archived
 	followed             // the children of what they have deleted are deleted
+	resumed              // the intents among them are carried out
 	parts
 )
 

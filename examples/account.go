@@ -1,0 +1,109 @@
+package examples
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// Account has a balance, and the last transfers that have changed it.
+type Account struct {
+	ID      string `kv:"id"`
+	Balance int64
+	Seen    []string // the ids of transfers, the newest last
+}
+
+// Transfer is what an intent needs to know to move an amount.
+type Transfer struct {
+	ID, From, To string
+	Amount       int64
+}
+
+// Turn lets a process carry out the transfers from one account one after another.
+func (t *Transfer) Turn() string { return t.From }
+
+// seenLimit is how many transfers an account remembers. A transfer that is tried again must
+// still be among them.
+const seenLimit = 1000
+
+var errPoor = errors.New("the balance is too low")
+
+// NewTransfers returns the intent that moves an amount from one account to another.
+func NewTransfers(db *kvmodel.DB, accounts *Accounts) *kvmodel.Intent[Transfer] {
+	return kvmodel.NewIntent(db, "transfer", func(ctx context.Context, t Transfer) error {
+		_, err := accounts.Update(ctx, t.From, func(a *Account) error {
+			if !slices.Contains(a.Seen, t.ID) && a.Balance < t.Amount {
+				return kvmodel.Refused(errPoor) // Nothing was changed yet.
+			}
+			a.book(t.ID, -t.Amount)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		_, err = accounts.Update(ctx, t.To, func(a *Account) error {
+			a.book(t.ID, t.Amount)
+			return nil
+		})
+		return err
+	})
+}
+
+// book changes the balance, unless the account has seen the transfer.
+func (a *Account) book(transfer string, amount int64) {
+	if slices.Contains(a.Seen, transfer) {
+		return
+	}
+	a.Balance += amount
+	a.Seen = append(a.Seen, transfer)
+	a.Seen = a.Seen[max(0, len(a.Seen)-seenLimit):]
+}
+
+// Author is someone who is known by a name.
+type Author struct {
+	ID    string    `kv:"id"`
+	Name  string    `kv:"unique"`
+	Named time.Time // when the author got the name
+}
+
+// Badge shows the name of an author, in a record of its own.
+type Badge struct {
+	ID   string `kv:"id"` // of the author
+	Name string
+}
+
+// Rename is what an intent needs to know to give an author another name.
+type Rename struct {
+	Author, Name string
+	At           time.Time
+}
+
+// NewRenames returns the intent that changes the name of an author in both places. A rename
+// that is late does not undo one that came after it.
+func NewRenames(db *kvmodel.DB, authors *Authors, badges *Badges) *kvmodel.Intent[Rename] {
+	return kvmodel.NewIntent(db, "rename", func(ctx context.Context, r Rename) error {
+		_, err := authors.Update(ctx, r.Author, func(a *Author) error {
+			if a.Named.Before(r.At) {
+				a.Name, a.Named = r.Name, r.At
+			}
+			return nil
+		})
+		if errors.Is(err, kvmodel.ErrExists) {
+			return kvmodel.Refused(err) // Someone else has the name. Nothing was changed yet.
+		}
+		if err != nil {
+			return err
+		}
+		_, err = badges.Upsert(ctx, r.Author, func(b *Badge) error {
+			author, err := authors.Get(ctx, r.Author) // as it is by now
+			if err == nil {
+				b.Name = author.Name
+			}
+			return err
+		})
+		return err
+	})
+}

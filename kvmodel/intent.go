@@ -1,0 +1,344 @@
+package kvmodel
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/codec"
+	"github.com/ringtree/ringtree/kvmodel/internal/handlers"
+	"github.com/ringtree/ringtree/kvmodel/internal/journal"
+	"github.com/ringtree/ringtree/kvmodel/internal/work"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Intent is a change of several records that does not stay half done: once it has begun, it
+// is carried out by this process or, if that dies, by another one.
+//
+// What it keeps true: as long as Do has not returned nil or a Refused error, the args are in
+// the journal, and the function is called until it returns nil, at least once, and perhaps
+// again after that. So each of its steps looks first whether it is done already.
+type Intent[A any] struct {
+	db   *DB
+	name string
+	run  func(context.Context, A) error
+
+	mu    sync.Mutex // never held during a call
+	open  map[string]*underway
+	ended map[string]bool // by others' journals, lately
+	again bool            // what is open is being tried again
+}
+
+// underway is an intent that has failed to end so far.
+type underway struct {
+	began time.Time
+	done  func() // of its line; nil: that is in the journal of another process
+	err   error
+}
+
+const (
+	// maxArgs is how many bytes the args of an intent may have.
+	maxArgs = 16 << 10
+
+	// maxOpen is how many intents of one name may have failed to end before no more begin.
+	maxOpen = 100
+
+	// runTries is how often Do calls the function before it leaves that to the background.
+	runTries = 3
+
+	// runTime is how long a call in the background may take.
+	runTime = 10 * time.Second
+)
+
+// NewIntent returns the intent of that name. Its function gets the args of Do. Call NewIntent
+// once for each name, at start-up, in every process that is not opened with ReadOnly: what a
+// process that died has left is carried out by one that knows the name, and waits for it.
+//
+// The args are a struct with exported fields, stored as msgpack. A later release may add
+// fields, which are empty where an earlier one has begun, but give none another meaning. If
+// they have a method Validate() error, Do asks it first. If they have a method Turn() string,
+// a process does not carry out two with the same turn side by side. Two processes may.
+func NewIntent[A any](db *DB, name string, run func(context.Context, A) error) *Intent[A] {
+	i := &Intent[A]{db: db, name: name, run: run, open: make(map[string]*underway), ended: make(map[string]bool)}
+	db.register(intentLine+name, intents{notes{}, i.resume})
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	db.intents = append(db.intents, i)
+	return i
+}
+
+// intentLine is what the name of an intent has before it in the journal, where models stand.
+const intentLine = "intent "
+
+// intents are the lines of an intent as repair sees them.
+type intents struct {
+	notes
+	resume func(ctx context.Context, text string) error
+}
+
+// Resume carries out what the line says.
+func (i intents) Resume(ctx context.Context, l journal.Line) error { return i.resume(ctx, l.ID) }
+
+// Refused returns an error that ends an intent, since it cannot be carried out. Return it
+// from the function only if nothing was changed. Do returns it; in the background it is logged.
+func Refused(err error) error { return &refusedError{err} }
+
+type refusedError struct{ error }
+
+func (e *refusedError) Unwrap() error { return e.error }
+
+// Do carries out the intent with args, and returns when the function has returned nil. That
+// takes a trip besides those of the function.
+//
+// An ErrUnclear says that the function has failed so far, and why; or that it is not known
+// whether the intent has begun. In the first case the function is called every 15 seconds from
+// then on until it returns nil, whatever happens to this process. An error of args is an
+// ErrInvalid or ErrTooLarge; ErrUnavailable says that nothing was begun.
+func (i *Intent[A]) Do(ctx context.Context, args A) error {
+	ctx, end := i.db.begin(ctx, kv.Work{Model: i.name, Verb: "Do"})
+	defer end()
+	text, err := i.encode(args)
+	if err != nil {
+		return i.failure(err)
+	}
+	leave, err := i.turn(ctx, args)
+	if err != nil {
+		return i.failure(err)
+	}
+	defer leave()
+	done, err := i.begin(ctx, text)
+	if err != nil {
+		return i.failure(err)
+	}
+	switch err := i.tries(ctx, args); {
+	case err == nil:
+		done()
+		return nil
+	case isRefused(err):
+		done()
+		return err
+	default:
+		i.keep(text, done, err)
+		return i.failure(fmt.Errorf("%w: it has not ended, and will be tried again: %w", ErrUnclear, err))
+	}
+}
+
+func isRefused(err error) bool {
+	_, refused := errors.AsType[*refusedError](err)
+	return refused
+}
+
+func (i *Intent[A]) failure(err error) error { return fmt.Errorf("intent %s: %w", i.name, err) }
+
+// encode returns the text of a line: the moment, a random name, and the args.
+func (i *Intent[A]) encode(args A) (string, error) {
+	if err := i.db.Writable(); err != nil {
+		return "", err
+	}
+	if err := validate(&args); err != nil {
+		return "", err
+	}
+	body, err := codec.Marshal(args)
+	if err != nil {
+		return "", fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	if len(body) > maxArgs {
+		return "", fmt.Errorf("%w: args of %d bytes; they may have %d", ErrTooLarge, len(body), maxArgs)
+	}
+	return encodeIntent(i.db.now(), body), nil
+}
+
+// begin writes the line. The caller owes it one done, if there is no error.
+func (i *Intent[A]) begin(ctx context.Context, text string) (done func(), err error) {
+	if n := i.stats(i.db.now()).Open; n >= maxOpen {
+		return nil, fmt.Errorf("%w: %d have not ended yet, and none begins until some have", kv.ErrUnavailable, n)
+	}
+	ctx, cancel := i.db.Patient(ctx)
+	defer cancel()
+	done, err = i.db.writeLine(ctx, i.db.store, journal.Line{Model: intentLine + i.name, ID: text, Note: true})
+	if err != nil {
+		done()
+	}
+	return done, err
+}
+
+// turn waits for the turn of args.
+func (i *Intent[A]) turn(ctx context.Context, args A) (leave func(), err error) {
+	t, ok := any(&args).(interface{ Turn() string })
+	if !ok {
+		return func() {}, nil
+	}
+	return i.db.handling.Take(ctx, intentLine+i.name+"\n"+t.Turn())
+}
+
+// tries calls the function a few times.
+func (i *Intent[A]) tries(ctx context.Context, args A) (err error) {
+	for try := range runTries {
+		if try > 0 && !kv.Sleep(ctx, kv.Jitter(time.Duration(try)*100*time.Millisecond)) {
+			return err
+		}
+		if err = i.call(ctx, args); err == nil || isRefused(err) || ctx.Err() != nil {
+			return err
+		}
+	}
+	return err
+}
+
+// call calls the function.
+func (i *Intent[A]) call(ctx context.Context, args A) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	return i.run(ctx, args)
+}
+
+// keep notes that what has begun has failed, and sees to it that it is tried again. Without
+// done, its line is in the journal of another process, and repair tries it again.
+func (i *Intent[A]) keep(text string, done func(), err error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	u := i.open[text]
+	if u == nil {
+		began, _, _ := decodeIntent(text)
+		u = &underway{began: began, done: done}
+		i.open[text] = u
+	}
+	u.err = err
+	if done != nil && !i.again {
+		i.again = true
+		i.db.Surely(i.tryAgain)
+	}
+}
+
+// tryAgain carries out once more what has failed in this process, and returns an error if some
+// of it fails again.
+func (i *Intent[A]) tryAgain(ctx context.Context) error {
+	var errs []error
+	for text, done := range i.own() {
+		if err := i.carryOut(ctx, text); err != nil {
+			i.keep(text, done, err)
+			errs = append(errs, err)
+			continue
+		}
+		i.end(text)
+		done()
+	}
+	if len(errs) > 0 {
+		return kv.Join(errs...)
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for _, u := range i.open {
+		if u.done != nil {
+			return ErrNotYet // It has come meanwhile.
+		}
+	}
+	i.again = false
+	return nil
+}
+
+// own returns what this process has begun.
+func (i *Intent[A]) own() map[string]func() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	all := make(map[string]func())
+	for text, u := range i.open {
+		if u.done != nil {
+			all[text] = u.done
+		}
+	}
+	return all
+}
+
+func (i *Intent[A]) end(text string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	delete(i.open, text)
+}
+
+// resume carries out what a dead process has left, unless this one has already.
+func (i *Intent[A]) resume(ctx context.Context, text string) error {
+	if i.hasEnded(text) {
+		return nil
+	}
+	err := i.carryOut(ctx, text)
+	if err != nil {
+		i.keep(text, nil, err)
+		return err
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	delete(i.open, text)
+	if len(i.ended) >= maxEnded {
+		clear(i.ended)
+	}
+	i.ended[text] = true
+	return nil
+}
+
+// maxEnded is how many of the intents that others have left are remembered as carried out.
+// Those that are forgotten are carried out again if another one beside them has failed.
+const maxEnded = 1000
+
+func (i *Intent[A]) hasEnded(text string) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.ended[text]
+}
+
+// carryOut calls the function in the background for what text says.
+func (i *Intent[A]) carryOut(ctx context.Context, text string) error {
+	ctx, cancel := context.WithTimeout(ctx, runTime)
+	defer cancel()
+	began, body, err := decodeIntent(text)
+	var args A
+	if err == nil {
+		err = codec.Unmarshal(body, &args)
+	}
+	if err != nil {
+		return i.failure(err)
+	}
+	leave, err := i.turn(ctx, args)
+	if err != nil {
+		return i.failure(err)
+	}
+	defer leave()
+	ctx, end := i.db.beginAnew(ctx, kv.Work{Model: i.name, Verb: "Do"})
+	defer end()
+	err = i.call(ctx, args)
+	switch {
+	case err == nil:
+		return nil
+	case isRefused(err):
+		i.db.failures.Note(slog.LevelWarn, "an intent that had begun was refused, and has ended", i.failure(err))
+		return nil
+	case i.db.now().Sub(began) >= handlers.Patience:
+		i.db.failures.Note(slog.LevelError, "an intent has failed for a day; it is tried again until it ends", work.About(i.name, "", i.failure(err)))
+	}
+	return i.failure(err)
+}
+
+// IntentStats is how the intents of one name are doing.
+type IntentStats struct {
+	Name   string
+	Open   int           // how many have failed to end so far
+	Oldest time.Duration // since the oldest of these has begun
+	Err    error         // why that one has failed
+}
+
+func (i *Intent[A]) stats(now time.Time) IntentStats {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	s := IntentStats{Name: i.name, Open: len(i.open)}
+	for _, u := range i.open {
+		if age := now.Sub(u.began); age >= s.Oldest {
+			s.Oldest, s.Err = age, u.err
+		}
+	}
+	return s
+}

@@ -1,0 +1,156 @@
+package kvmodel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/proof"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
+)
+
+// In the sweep of intents, two processes move amounts between accounts. Each account knows
+// which moves it has seen, so a step can tell whether it is done. One process is killed at any
+// of its steps, and the other or a later one carries on. In the end each move that has
+// begun has changed both accounts, once.
+
+type account struct {
+	ID      string
+	Balance int64
+	Seen    []string // moves
+}
+
+type transfer struct {
+	ID, From, To string
+	Amount       int64
+}
+
+type bank struct {
+	db       *kvmodel.DB
+	accounts *kvmodel.Records[account, string]
+	move     *kvmodel.Intent[transfer]
+}
+
+func newBank(s kv.Store) *bank {
+	db, err := kvmodel.Open(s, quiet())
+	if err != nil {
+		panic(err)
+	}
+	b := &bank{db: db, accounts: kvmodel.NewRecords(db, kvmodel.Schema[account, string]{
+		Name: "Account", Version: 1, Key: kvmodel.StringKey[string](), Codec: keeping[account]{},
+		ID: func(a *account) string { return a.ID }, SetID: func(a *account, id string) { a.ID = id },
+	})}
+	b.move = kvmodel.NewIntent(db, "move", b.carryOut)
+	return b
+}
+
+func bankDB(s kv.Store) *kvmodel.DB { return newBank(s).db }
+
+func (b *bank) carryOut(ctx context.Context, t transfer) error {
+	if err := b.book(ctx, t.From, t.ID, -t.Amount); err != nil {
+		return err
+	}
+	return b.book(ctx, t.To, t.ID, t.Amount)
+}
+
+// book changes an account, unless it has seen the move.
+func (b *bank) book(ctx context.Context, id, move string, amount int64) error {
+	_, err := b.accounts.Upsert(ctx, id, func(a *account) error {
+		if !slices.Contains(a.Seen, move) {
+			a.Balance += amount
+			a.Seen = append(a.Seen, move)
+		}
+		return nil
+	})
+	return err
+}
+
+// transfers is what a process was told of its moves.
+type transfers struct{ sure, open []transfer }
+
+// moveAround makes moves as one process.
+func moveAround(s kv.Store, name string, rng *rand.Rand, told *transfers) {
+	b := newBank(s)
+	for n := range 4 {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		t := transfer{fmt.Sprint(name, n), pick(rng, []string{"a", "b"}), pick(rng, []string{"c", "d"}), 1 + rng.Int64N(9)}
+		told.open = append(told.open, t)
+		if err := b.move.Do(ctx, t); err == nil {
+			told.sure = append(told.sure, t)
+		}
+		cancel()
+		if rng.IntN(3) == 0 {
+			time.Sleep(time.Duration(rng.IntN(10)) * time.Second)
+		}
+	}
+	_ = b.db.Close(context.Background())
+}
+
+func TestSweep_AnIntentThatHasBegunIsCarriedOutWhole(t *testing.T) {
+	for _, powers := range []kvtest.Powers{kvtest.NoPowers, kvtest.ServerPowers, kvtest.AllPowers} {
+		world := kvtest.Hostile(powers)
+		world.Crash = 0
+		proof.Sweep(t, 60, world, func(sim *kvtest.Sim) {
+			sim.CrashAt("p", 1+sim.Rand().IntN(80))
+			all := map[string]*transfers{"p": {}, "q": {}}
+			for i, name := range []string{"p", "q"} {
+				rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
+				sim.Go(name, func(s kv.Store) { moveAround(s, name, rng, all[name]) })
+			}
+			sim.Wait()
+			repairAll(sim, bankDB)
+			sim.Wait()
+			checkTransfers(sim, all)
+		})
+	}
+}
+
+// checkTransfers asserts that each move has changed both of its accounts or, unless the process
+// was told that it is done, neither, and that the balances are those of the moves.
+func checkTransfers(sim *kvtest.Sim, all map[string]*transfers) {
+	t := sim.T()
+	accounts := map[string]*account{}
+	b := newBank(still{sim.Store()})
+	for _, id := range []string{"a", "b", "c", "d"} {
+		a, err := b.accounts.Get(context.Background(), id)
+		if errors.Is(err, kvmodel.ErrNotFound) {
+			a, err = &account{}, nil
+		}
+		must(t, err)
+		accounts[id] = a
+	}
+	defer b.db.Close(context.Background())
+	want := map[string]int64{}
+	for _, told := range all {
+		for _, m := range told.open {
+			from, to := count(accounts[m.From].Seen, m.ID), count(accounts[m.To].Seen, m.ID)
+			if from != to || from > 1 || from == 0 && slices.Contains(told.sure, m) {
+				t.Errorf("%+v was booked %d times from and %d times to; sure %t", m, from, to, slices.Contains(told.sure, m))
+			}
+			if from == 1 {
+				want[m.From] -= m.Amount
+				want[m.To] += m.Amount
+			}
+		}
+	}
+	for id, a := range accounts {
+		if a.Balance != want[id] {
+			t.Errorf("%s has %d, want %d", id, a.Balance, want[id])
+		}
+	}
+}
+
+func count(all []string, one string) (n int) {
+	for _, s := range all {
+		if s == one {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,292 @@
+package kvmodel_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+type move struct {
+	From, To string
+	Amount   int64
+}
+
+func (m *move) Validate() error {
+	if m.Amount < 0 {
+		return errors.New("a negative amount")
+	}
+	return nil
+}
+
+func (m *move) Turn() string { return m.From }
+
+func TestIntent_DoTakesOneTripBesidesItsSteps(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
+		db := closing(t, open(t, s))
+		intent := kvmodel.NewIntent(db, "move", func(ctx context.Context, m move) error {
+			_, err := kv.One(ctx, db.Store(), kv.OpGet("x"))
+			if errors.Is(err, kv.ErrNotFound) {
+				err = nil
+			}
+			return err
+		})
+		must(t, intent.Do(ctx, move{})) // opens the journal
+		if c := cost(t, ctx, func(ctx context.Context) error { return intent.Do(ctx, move{From: "a"}) }); c.Trips != 2 {
+			t.Errorf("got %v, want the line and the step: 2 trips", c)
+		}
+	})
+}
+
+func TestIntent_ArgsThatCannotBeCarriedOutBeginNothing(t *testing.T) {
+	ctx := t.Context()
+	db := closing(t, open(t, memkv.New(memkv.Options{})))
+	calls := 0
+	intent := kvmodel.NewIntent(db, "move", func(context.Context, move) error { calls++; return nil })
+	wantErr(t, intent.Do(ctx, move{Amount: -1}), kvmodel.ErrInvalid)
+	wantErr(t, intent.Do(ctx, move{From: strings.Repeat("x", 17<<10)}), kvmodel.ErrTooLarge)
+	reader := open(t, memkv.New(memkv.Options{}), kvmodel.ReadOnly())
+	wantErr(t, kvmodel.NewIntent(reader, "move", func(context.Context, move) error { calls++; return nil }).Do(ctx, move{}), kvmodel.ErrReadOnly)
+	if calls != 0 || db.Stats().Lines != 0 {
+		t.Errorf("%d calls and %d lines, want none", calls, db.Stats().Lines)
+	}
+}
+
+// One that fails is called again until it ends, and says meanwhile that it has not.
+func TestIntent_AFailureIsTriedAgainUntilItEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := t.Context()
+		db := closing(t, open(t, memkv.New(memkv.Options{})))
+		var broken atomic.Bool
+		var got atomic.Int64
+		broken.Store(true)
+		away := errors.New("the other side is away")
+		intent := kvmodel.NewIntent(db, "move", func(_ context.Context, m move) error {
+			if broken.Load() {
+				return away
+			}
+			got.Add(m.Amount)
+			return nil
+		})
+		err := intent.Do(ctx, move{Amount: 7})
+		wantErr(t, err, kvmodel.ErrUnclear)
+		wantErr(t, err, away)
+		time.Sleep(time.Minute)
+		s := db.Stats().Intents
+		if len(s) != 1 || s[0].Name != "move" || s[0].Open != 1 || s[0].Oldest < time.Minute || !errors.Is(s[0].Err, away) {
+			t.Errorf("got %+v, want one that has failed for a minute", s)
+		}
+		open, err := db.Underway(ctx)
+		must(t, err)
+		if len(open) != 1 || !open[0].Own || !open[0].Known || fmt.Sprint(open[0].Args["Amount"]) != "7" || !errors.Is(open[0].Err, away) {
+			t.Errorf("got %+v, want the one that fails", open)
+		}
+		broken.Store(false)
+		time.Sleep(20 * time.Second)
+		if got.Load() != 7 || len(db.Stats().Intents) != 0 || db.Stats().Lines != 0 {
+			t.Errorf("moved %d, %+v, want 7 and nothing left", got.Load(), db.Stats())
+		}
+		open, err = db.Underway(ctx)
+		must(t, err)
+		if len(open) != 0 {
+			t.Errorf("got %+v, want none", open)
+		}
+	})
+}
+
+func TestIntent_ARefusalEndsIt(t *testing.T) {
+	db := closing(t, open(t, memkv.New(memkv.Options{})))
+	poor, calls := errors.New("not enough"), 0
+	intent := kvmodel.NewIntent(db, "move", func(context.Context, move) error { calls++; return kvmodel.Refused(poor) })
+	err := intent.Do(t.Context(), move{Amount: 7})
+	wantErr(t, err, poor)
+	if errors.Is(err, kvmodel.ErrUnclear) || calls != 1 || db.Stats().Lines != 0 {
+		t.Errorf("got %v after %d calls, with %d lines open; want the refusal after one", err, calls, db.Stats().Lines)
+	}
+}
+
+// A function that panics has failed, like any other.
+func TestIntent_APanicIsAFailure(t *testing.T) {
+	db := open(t, memkv.New(memkv.Options{}))
+	calls := 0
+	intent := kvmodel.NewIntent(db, "move", func(context.Context, move) error {
+		if calls++; calls == 1 {
+			panic("lost my way")
+		}
+		return nil
+	})
+	must(t, intent.Do(t.Context(), move{}))
+	if calls != 2 {
+		t.Errorf("%d calls, want a second one", calls)
+	}
+}
+
+func TestIntent_TooManyThatFailLetNoMoreBegin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := t.Context()
+		db := open(t, memkv.New(memkv.Options{}))
+		intent := kvmodel.NewIntent(db, "move", func(context.Context, move) error { return errors.New("no") })
+		for range 100 {
+			wantErr(t, intent.Do(ctx, move{}), kvmodel.ErrUnclear)
+		}
+		err := intent.Do(ctx, move{})
+		wantErr(t, err, kvmodel.ErrUnavailable)
+		if errors.Is(err, kvmodel.ErrUnclear) {
+			t.Errorf("%v says that it may have begun", err)
+		}
+		_ = db.Close(ctx)
+	})
+}
+
+// Two with the same turn wait for each other; others do not.
+func TestIntent_TwoWithOneTurnAreNotCarriedOutSideBySide(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db := closing(t, open(t, memkv.New(memkv.Options{})))
+		var busy, most, all atomic.Int64
+		intent := kvmodel.NewIntent(db, "move", func(_ context.Context, m move) error {
+			all.Add(1)
+			if m.From == "a" {
+				most.Store(max(most.Load(), busy.Add(1)))
+				time.Sleep(time.Second)
+				busy.Add(-1)
+			}
+			return nil
+		})
+		done := make(chan error)
+		for range 5 {
+			go func() { done <- intent.Do(t.Context(), move{From: "a"}) }()
+		}
+		for range 5 {
+			must(t, <-done)
+		}
+		if most.Load() != 1 || all.Load() != 5 {
+			t.Errorf("%d of %d at once, want 1 of 5", most.Load(), all.Load())
+		}
+	})
+}
+
+// What a process that died has begun is carried out by one that knows the name; until there is
+// one, it waits, and can be seen.
+func TestIntent_WaitsForAProcessThatKnowsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := t.Context()
+		disk := shared{plain(memkv.New(memkv.Options{}))}
+		m := &mortal{Store: disk}
+		dead := open(t, m)
+		intent := kvmodel.NewIntent(dead, "move", func(context.Context, move) error {
+			m.kill()
+			return errDead
+		})
+		wantErr(t, intent.Do(ctx, move{Amount: 7}), kvmodel.ErrUnclear)
+
+		other := open(t, disk)
+		kvmodel.NewRecords(other, noteSchema())
+		time.Sleep(48 * time.Hour)
+		all, err := other.Underway(ctx)
+		must(t, err)
+		if len(all) != 1 || all[0].Name != "move" || all[0].Known || all[0].Own {
+			t.Errorf("got %+v, want one that this process does not know", all)
+		}
+
+		var got atomic.Int64
+		kvmodel.NewIntent(other, "move", func(_ context.Context, m move) error { got.Add(m.Amount); return nil })
+		time.Sleep(2 * time.Minute)
+		if got.Load() != 7 {
+			t.Errorf("moved %d, want 7", got.Load())
+		}
+		time.Sleep(3 * time.Hour)
+		if got.Load() != 7 {
+			t.Errorf("moved %d in the end, want 7, once", got.Load())
+		}
+		writers, err := other.Writers(ctx)
+		must(t, err)
+		if len(writers) != 0 {
+			t.Errorf("the journal of the dead is still there: %+v", writers)
+		}
+		_ = other.Close(ctx)
+		_ = dead.Close(ctx)
+	})
+}
+
+// One that fails keeps neither others of the dead process from ending, nor is any that has ended
+// carried out again meanwhile.
+func TestIntent_OneThatFailsHoldsUpNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := t.Context()
+		disk := shared{plain(memkv.New(memkv.Options{}))}
+		m := &mortal{Store: disk}
+		dead := open(t, m)
+		intent := kvmodel.NewIntent(dead, "move", func(_ context.Context, args move) error {
+			if args.Amount == 3 {
+				m.kill()
+			}
+			return errors.New("not yet")
+		})
+		for _, amount := range []int64{1, 2, 3} {
+			wantErr(t, intent.Do(ctx, move{Amount: amount}), kvmodel.ErrUnclear)
+		}
+		var stuck atomic.Bool
+		stuck.Store(true)
+		calls := map[int64]int{}
+		other := open(t, disk)
+		kvmodel.NewIntent(other, "move", func(_ context.Context, m move) error {
+			calls[m.Amount]++
+			if m.Amount == 1 && stuck.Load() {
+				return errors.New("stuck")
+			}
+			return nil
+		})
+		time.Sleep(10 * time.Minute)
+		if calls[1] < 10 || calls[2] != 1 || calls[3] != 1 {
+			t.Errorf("calls %v, want the first often, the others once", calls)
+		}
+		if s := other.Stats().Intents; len(s) != 1 || s[0].Open != 1 {
+			t.Errorf("got %+v, want the one that is stuck", s)
+		}
+		stuck.Store(false)
+		time.Sleep(time.Minute)
+		if s := other.Stats().Intents; len(s) != 0 {
+			t.Errorf("got %+v, want none", s)
+		}
+		_ = other.Close(ctx)
+		_ = dead.Close(ctx)
+	})
+}
+
+// Fields that an earlier release did not have are empty, and those of a later one are passed over.
+func TestIntent_ArgsOfAnotherReleaseAreRead(t *testing.T) {
+	type wider struct {
+		From, To, Why string
+		Amount        int64
+	}
+	for _, newer := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx := t.Context()
+			disk := shared{plain(memkv.New(memkv.Options{}))}
+			m := &mortal{Store: disk}
+			dead, other := open(t, m), open(t, disk)
+			var got atomic.Value
+			if newer {
+				wantErr(t, kvmodel.NewIntent(dead, "move", func(context.Context, wider) error { m.kill(); return errDead }).Do(ctx, wider{From: "a", Why: "rent"}), kvmodel.ErrUnclear)
+				kvmodel.NewIntent(other, "move", func(_ context.Context, m move) error { got.Store(m.From); return nil })
+			} else {
+				wantErr(t, kvmodel.NewIntent(dead, "move", func(context.Context, move) error { m.kill(); return errDead }).Do(ctx, move{From: "a"}), kvmodel.ErrUnclear)
+				kvmodel.NewIntent(other, "move", func(_ context.Context, w wider) error { got.Store(w.From + w.Why); return nil })
+			}
+			time.Sleep(2 * time.Minute)
+			if got.Load() != "a" {
+				t.Errorf("got %v, want what both know", got.Load())
+			}
+			_ = other.Close(ctx)
+			_ = dead.Close(ctx)
+		})
+	}
+}
