@@ -33,7 +33,7 @@ func unbuilt(t *testing.T, path string) {
 }
 
 // held returns what is in a bolt file, with the versions of the items.
-func held(t *testing.T, path string) map[string]kv.Result {
+func itemsIn(t *testing.T, path string) map[string]kv.Result {
 	t.Helper()
 	s := boltStore(t, "bolt:"+path)
 	all := make(map[string]kv.Result)
@@ -71,7 +71,7 @@ func TestVerbs_ThatReadLeaveAFileAsItIs(t *testing.T) {
 			"backup": {at("backup")}, "verify-backup": {at("backup")}, "restore": {at("backup"), at("restored.db")},
 			"salvage": {at("unbuilt.db"), at("salvaged.db")}, "follow": {shipped, at("copy.db")}, "promote": {shipped, at("copy.db")},
 			"copy": {"bolt:" + at("none.db")}, "repair": {}, "build": {}, "rescue": {}, "accept": {}, "resave": {"Note"},
-			"sweep": {}, "forget": {"Note", "n1"}, "drain": {}, "help": {}, "completion": {"bash"},
+			"sweep": {}, "forget": {"Note", "n1"}, "drain": {}, "hot": {}, "intents": {}, "help": {}, "completion": {"bash"},
 		}
 		verbs := inspect.Verbs()
 		if diff := cmp.Diff(slices.Sorted(maps.Keys(verbs)), slices.Sorted(maps.Keys(calls))); diff != "" {
@@ -79,7 +79,7 @@ func TestVerbs_ThatReadLeaveAFileAsItIs(t *testing.T) {
 		}
 		path := at("unbuilt.db")
 		unbuilt(t, path)
-		want := held(t, path)
+		want := itemsIn(t, path)
 		file(t, path, "export", at("export")).want(t, 0)
 		file(t, path, "backup", at("backup")).want(t, 0)
 		fresh, err := os.ReadFile(path)
@@ -99,7 +99,7 @@ func TestVerbs_ThatReadLeaveAFileAsItIs(t *testing.T) {
 			if r.code == 2 || r.code == 3 {
 				t.Errorf("%s: exit code %d, %s", name, r.code, r.errs)
 			}
-			if diff := cmp.Diff(want, held(t, path)); diff != "" {
+			if diff := cmp.Diff(want, itemsIn(t, path)); diff != "" {
 				t.Errorf("%s has changed the file:\n%s", name, diff)
 			}
 		}

@@ -62,6 +62,7 @@ func (in *Inspector) Repair(ctx context.Context, faults []Fault, o RepairOptions
 	if err := in.db.Writable(); err != nil && !o.Dry {
 		return Repaired{}, err
 	}
+	o.Progress = oneByOne(o.Progress)
 	r := &repairing{in: in, o: o, done: make(map[string]*deed)}
 	some := slices.DeleteFunc(slices.Clone(faults), func(f Fault) bool { return len(o.Only) > 0 && !slices.Contains(o.Only, f.Kind) })
 	if o.Dry {
@@ -211,6 +212,19 @@ func (r *repairing) mend(ctx context.Context, f Fault) error {
 		return r.amend(ctx, f) // What a part was lost of is built once the rest is mended.
 	}
 	return fmt.Errorf("%s: %w", strings.Trim(f.Model+" "+f.ID, " "), errLost)
+}
+
+// oneByOne returns a function that calls progress, which is not called side by side.
+func oneByOne(progress func(Step)) func(Step) {
+	if progress == nil {
+		return nil
+	}
+	var mu sync.Mutex
+	return func(s Step) {
+		mu.Lock()
+		defer mu.Unlock()
+		progress(s)
+	}
 }
 
 // isBoard reports whether f is of a board, whose members may have records of their own.

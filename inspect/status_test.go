@@ -29,7 +29,7 @@ func withNotes(db *kvmodel.DB) { newNotes(db) }
 
 func TestStatus_WhatIsLostIsAFindingAndNoError(t *testing.T) {
 	lost := true
-	st := statusOf(t, lossy{furnished(t), &lost}, withNotes)
+	st := statusOf(t, lossy{furnished(t), &lost, new(uint64)}, withNotes)
 	if !errors.Is(st.Lost, kv.ErrLost) || st.Next != "accept" || len(st.Models) != 1 || st.Stats.Lost != 1 {
 		t.Errorf("%+v", st)
 	}
