@@ -47,6 +47,7 @@ var groups = []group{
 	{name: "conduit", measure: conduitFigures},
 	{name: "costs", measure: costFigures},
 	{name: "inspect", measure: inspectFigures},
+	{name: "docs", measure: docsFigures},
 	{name: "whole", measure: wholeFigures},
 	{name: "bulk", measure: []func(*bench) error{bulk}, byHand: true},
 	{name: "kills", measure: []func(*bench) error{longKills}, byHand: true},
