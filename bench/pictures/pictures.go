@@ -18,6 +18,7 @@ import (
 	"github.com/ringtree/ringtree/bench/internal/stores"
 	"github.com/ringtree/ringtree/examples"
 	"github.com/ringtree/ringtree/examples/conduit/tour"
+	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/inspect"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -133,29 +134,27 @@ func ring(w *world) (templates.Picture, error) {
 var inSegment = regexp.MustCompile(`^segment of a list: (\d+) records`)
 
 func list(w *world) (templates.Picture, error) {
-	album := "sea"
-	for from := 0; from < 4000; from += 500 {
-		hearts := make([]*examples.Heart, 500)
-		for i := range hearts {
-			hearts[i] = &examples.Heart{User: fmt.Sprintf("user%04d", from+i), Album: album}
-		}
-		if err := errors.Join(w.Hearts.CreateMulti(w.ctx, hearts), w.db.Flush(w.ctx)); err != nil {
-			return nil, err
-		}
+	// A set is kept as a list is, and has no records to be made.
+	set := index.NewSets(w.db, "followers", kvmodel.StringKey[string](), kvmodel.StringKey[string](), index.Hot(16)).Of("sea")
+	users := make([]string, 8000)
+	for i := range users {
+		users[i] = fmt.Sprintf("user%04d", i)
 	}
-	p := templates.ListPicture{Title: "A list of 4,000 members, as it is stored"}
+	if err := errors.Join(set.Add(w.ctx, users...), w.db.Flush(w.ctx)); err != nil {
+		return nil, err
+	}
+	p := templates.ListPicture{Title: "A list of 8,000 members, as it is stored", Room: maxSegment}
 	for _, key := range w.mem.Keys() {
 		item, err := inspect.New(w.db).Key(w.ctx, key)
 		if err != nil {
 			return nil, err
 		}
-		if !strings.HasPrefix(key, "l:Heart:ByAlbum:") || len(item.Lines) == 0 {
+		if !strings.HasPrefix(key, "s:followers:sea") || len(item.Lines) == 0 {
 			continue
 		}
 		if found := inSegment.FindStringSubmatch(item.Lines[0]); found != nil {
 			n, _ := strconv.ParseInt(found[1], 10, 64) // It is one.
 			p.Segments = append(p.Segments, templates.ListSegment{Live: n})
-			p.Room = max(p.Room, n*maxSegment/int64(item.Bytes)/100*100)
 		}
 	}
 	slices.SortFunc(p.Segments, func(a, b templates.ListSegment) int { return cmp.Compare(a.Live, b.Live) })
@@ -165,8 +164,8 @@ func list(w *world) (templates.Picture, error) {
 	return p, nil
 }
 
-// maxSegment is how many bytes a segment has at most before it is divided.
-const maxSegment = 32 << 10
+// maxSegment is about how many members of eight bytes a segment has before it is divided.
+const maxSegment = 1500
 
 func tree(w *world) (templates.Picture, error) {
 	for i := range 1000 {
