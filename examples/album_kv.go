@@ -15,16 +15,16 @@ type Albums struct {
 	*kvmodel.Records[Album, string]
 	*index.Total[Album, string] // Count: how many Albums there are
 
-	History     *kvmodel.History[Album, string]          // the last 20 bodies of each Album
-	ByArtist    *index.Lists[Album, string, string]      // the Albums with an Artist
-	ByTags      *index.Lists[Album, string, string]      // the Albums with a value among Tags
-	ByShopShelf *index.Lists[Album, string, ByShopShelf] // the Albums with a Shop and Shelf
-	Plays       *index.Counter[string]                   // outside of the record, filled in when that is loaded
-	Hearts      *index.DerivedCount[string]              // the size of its list in Hearts.ByAlbum, filled in when the record is loaded
+	History     *kvmodel.History[Album, string]        // the last 20 bodies of each Album
+	ByArtist    *index.Lists[Album, string, string]    // the Albums with an Artist
+	ByTags      *index.Lists[Album, string, string]    // the Albums with a value among Tags
+	ByShopShelf *index.Lists[Album, string, ShopShelf] // the Albums with a Shop and Shelf
+	Plays       *index.Counter[string]                 // outside of the record, filled in when that is loaded
+	Hearts      *index.DerivedCount[string]            // the size of its list in Hearts.ByAlbum, filled in when the record is loaded
 }
 
-// ByShopShelf is what the Albums of a list have in common.
-type ByShopShelf struct {
+// ShopShelf is what the Albums of a list have in common.
+type ShopShelf struct {
 	Shop  string
 	Shelf int
 }
@@ -55,13 +55,13 @@ func NewAlbums(db *kvmodel.DB) *Albums {
 			Name: "ByTags", Def: "list Tags string each", Fields: []string{"Tags"}, Key: kvmodel.StringKey[string](),
 			Values: func(a *Album) []string { return a.Tags },
 		}, index.Hot(16)),
-		ByShopShelf: index.NewLists(r, kvmodel.IndexSpec[Album, ByShopShelf]{
+		ByShopShelf: index.NewLists(r, kvmodel.IndexSpec[Album, ShopShelf]{
 			Name: "ByShopShelf", Def: "list Shop,Shelf (string,int)", Fields: []string{"Shop", "Shelf"}, Key: kvmodel.Key2(
 				kvmodel.StringKey[string](), kvmodel.IntKey[int](),
-				func(k ByShopShelf) (string, int) { return k.Shop, k.Shelf },
-				func(a string, b int) ByShopShelf { return ByShopShelf{Shop: a, Shelf: b} },
+				func(k ShopShelf) (string, int) { return k.Shop, k.Shelf },
+				func(a string, b int) ShopShelf { return ShopShelf{Shop: a, Shelf: b} },
 			),
-			Values: func(a *Album) []ByShopShelf { return []ByShopShelf{{Shop: a.Shop, Shelf: a.Shelf}} },
+			Values: func(a *Album) []ShopShelf { return []ShopShelf{{Shop: a.Shop, Shelf: a.Shelf}} },
 		}),
 		Plays:  index.NewCounter(r, "Plays"),
 		Hearts: index.NewDerivedCount(r, "Hearts"),

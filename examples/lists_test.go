@@ -136,7 +136,7 @@ func Example_listOfSeveralFields() {
 	ctx := context.Background()
 	addAlbums(ctx, m)
 
-	shelf := m.Albums.ByShopShelf.Of(examples.ByShopShelf{Shop: "quay", Shelf: 3})
+	shelf := m.Albums.ByShopShelf.Of(examples.ShopShelf{Shop: "quay", Shelf: 3})
 	var ids []string
 	for id, err := range shelf.IDs(ctx) {
 		check(err)

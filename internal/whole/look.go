@@ -121,7 +121,7 @@ func (l *Library) lookAtLists(ctx context.Context, s Shown) {
 	}
 	for _, room := range Rooms {
 		for shelf := range Shelves {
-			list(ctx, s, fmt.Sprint("Work ByRoomShelf ", room, shelf), l.Works.ByRoomShelf.Of(ByRoomShelf{room, shelf}), workID)
+			list(ctx, s, fmt.Sprint("Work ByRoomShelf ", room, shelf), l.Works.ByRoomShelf.Of(RoomShelf{room, shelf}), workID)
 		}
 	}
 	for _, user := range Users {

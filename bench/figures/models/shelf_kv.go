@@ -15,15 +15,15 @@ import (
 type Shelves struct {
 	*kvmodel.Records[Shelf, string]
 
-	ByPlace *index.Unique[Shelf, ByPlace] // the one Shelf with a Room and Number
-	ByLabel *index.Unique[Shelf, string]  // the one Shelf with a Label
-	ByCodes *index.Unique[Shelf, string]  // the one Shelf with a value among Codes; if Listed
-	ByMail  *index.Unique[Shelf, string]  // the one Shelf with a Mail
-	BySign  *index.Unique[Shelf, string]  // the one Shelf with a Sign()
+	ByPlace *index.Unique[Shelf, Place]  // the one Shelf with a Room and Number
+	ByLabel *index.Unique[Shelf, string] // the one Shelf with a Label
+	ByCodes *index.Unique[Shelf, string] // the one Shelf with a value among Codes; if Listed
+	ByMail  *index.Unique[Shelf, string] // the one Shelf with a Mail
+	BySign  *index.Unique[Shelf, string] // the one Shelf with a Sign()
 }
 
-// ByPlace is unique to one Shelf.
-type ByPlace struct {
+// Place is unique to one Shelf.
+type Place struct {
 	Room   string
 	Number int
 }
@@ -39,13 +39,13 @@ func NewShelves(db *kvmodel.DB) *Shelves {
 	})
 	return &Shelves{
 		Records: r,
-		ByPlace: index.NewUnique(r, kvmodel.IndexSpec[Shelf, ByPlace]{
+		ByPlace: index.NewUnique(r, kvmodel.IndexSpec[Shelf, Place]{
 			Name: "ByPlace", Def: "unique Room,Number (string,int) if Live", Fields: []string{"Room", "Number"}, Key: kvmodel.Key2(
 				kvmodel.StringKey[string](), kvmodel.IntKey[int](),
-				func(k ByPlace) (string, int) { return k.Room, k.Number },
-				func(a string, b int) ByPlace { return ByPlace{Room: a, Number: b} },
+				func(k Place) (string, int) { return k.Room, k.Number },
+				func(a string, b int) Place { return Place{Room: a, Number: b} },
 			),
-			Values: func(s *Shelf) []ByPlace { return []ByPlace{{Room: s.Room, Number: s.Number}} }, If: (*Shelf).Live,
+			Values: func(s *Shelf) []Place { return []Place{{Room: s.Room, Number: s.Number}} }, If: (*Shelf).Live,
 		}),
 		ByLabel: index.NewUnique(r, kvmodel.IndexSpec[Shelf, string]{
 			Name: "ByLabel", Def: "unique Label string if Live", Fields: []string{"Label"}, Key: kvmodel.StringKey[string](),

@@ -11,6 +11,10 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/tag"
 )
 
+// predeclared are the names of Go that generated code uses, besides those of types that
+// fields have. A package that declares one gives it another meaning.
+var predeclared = []string{"any", "bool", "byte", "error", "false", "int64", "len", "nil", "string", "true"}
+
 // A nameTable says of each name at the top of a package what has it, as a message
 // goes on after "but".
 type nameTable map[string]string
@@ -26,6 +30,9 @@ func (s *Source) nameDrafts(r *problem.Reporter) {
 		pos := s.Drafts[0].Spec.Pos()
 		t.claim(r, pos, "Models", "all models of the package", "rename that")
 		t.claim(r, pos, "New", "what makes the Models", "rename that")
+		for _, name := range predeclared {
+			t.claim(r, pos, name, "Go's own", "rename that")
+		}
 	}
 	for _, d := range s.Drafts {
 		d.Names = d.ownNames(r)
@@ -90,7 +97,7 @@ func (d *Draft) nameID(r *problem.Reporter, t nameTable) {
 	d.keys = append(d.keys, &KeyDecl{name, group{}, "the id of " + english.Article(d.Names.Model), parts})
 }
 
-// nameGroups names the key types of the groups of d: By<Group>, with the model
+// nameGroups names the key types of the groups of d as the groups, with the model
 // before it if that is taken.
 func (d *Draft) nameGroups(r *problem.Reporter, t nameTable) {
 	var groups []group
@@ -105,7 +112,7 @@ func (d *Draft) nameGroups(r *problem.Reporter, t nameTable) {
 		}
 	}
 	for _, g := range groups {
-		name := "By" + g.name
+		name := g.name
 		if _, taken := t[name]; taken {
 			name = d.Names.Model + name
 		}

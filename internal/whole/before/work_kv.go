@@ -23,7 +23,7 @@ type Works struct {
 	ByAuthor         *index.Lists[Work, string, string]           // the Works with an Author
 	NewestByAuthor   *timeline.Rings[Work, string]                // last change of Author first, per Author; newest 40 of each
 	ByTags           *index.Lists[Work, string, string]           // the Works with a value among Tags
-	ByRoomShelf      *index.Lists[Work, string, ByRoomShelf]      // the Works with a Room and Shelf
+	ByRoomShelf      *index.Lists[Work, string, RoomShelf]        // the Works with a Room and Shelf
 	Newest           *timeline.Ring[Work]                         // last change of Title first; newest 200
 	Notes            *timeline.Ring[Work]                         // last change of Note first; newest 60
 	TopPrice         *ranking.Board[Work, string, int64]          // by Price, highest first
@@ -38,8 +38,8 @@ type Works struct {
 	Likes            *index.Counter[string]                       // outside of the record, filled in when that is loaded; rankings follow within a second
 }
 
-// ByRoomShelf is what the Works of a list have in common.
-type ByRoomShelf struct {
+// RoomShelf is what the Works of a list have in common.
+type RoomShelf struct {
 	Room  string
 	Shelf int
 }
@@ -86,13 +86,13 @@ func NewWorks(db *kvmodel.DB) *Works {
 			Name: "ByTags", Def: "list Tags string each", Fields: []string{"Tags"}, Key: kvmodel.StringKey[string](),
 			Values: func(w *Work) []string { return w.Tags },
 		}),
-		ByRoomShelf: index.NewLists(r, kvmodel.IndexSpec[Work, ByRoomShelf]{
+		ByRoomShelf: index.NewLists(r, kvmodel.IndexSpec[Work, RoomShelf]{
 			Name: "ByRoomShelf", Def: "list Room,Shelf (string,int)", Fields: []string{"Room", "Shelf"}, Key: kvmodel.Key2(
 				kvmodel.StringKey[string](), kvmodel.IntKey[int](),
-				func(k ByRoomShelf) (string, int) { return k.Room, k.Shelf },
-				func(a string, b int) ByRoomShelf { return ByRoomShelf{Room: a, Shelf: b} },
+				func(k RoomShelf) (string, int) { return k.Room, k.Shelf },
+				func(a string, b int) RoomShelf { return RoomShelf{Room: a, Shelf: b} },
 			),
-			Values: func(w *Work) []ByRoomShelf { return []ByRoomShelf{{Room: w.Room, Shelf: w.Shelf}} },
+			Values: func(w *Work) []RoomShelf { return []RoomShelf{{Room: w.Room, Shelf: w.Shelf}} },
 		}, index.Hot(4)),
 		Newest: timeline.NewRing(r, timeline.Spec[Work]{
 			Name: "Newest", Def: "timeline Title",
