@@ -20,6 +20,9 @@ func List(words []string) string {
 // Known returns the part of a message that lists the known words and, if one of
 // them is close to wrong, asks whether it was meant.
 func Known(wrong string, words []string) string {
+	if len(words) == 0 {
+		return "there are none"
+	}
 	text := "known: " + strings.Join(words, ", ")
 	if wrong == "" {
 		return text

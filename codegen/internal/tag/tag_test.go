@@ -86,7 +86,7 @@ func TestParse_SaysWhatIsWrongAndWhere(t *testing.T) {
 		{"zebra", OnField, 0, `unknown word "zebra"; known: id`},
 		{"ID", OnField, 0, `unknown word "ID"; did you mean "id"?`},
 		{"unique,fi=Live", OnField, 7, `unknown option "fi" of unique; did you mean "if"?`},
-		{"created,if=Live", OnField, 8, `unknown option "if" of created; it has none`},
+		{"created,if=Live", OnField, 8, `unknown option "if" of created; there are none`},
 		{"unique,private", OnField, 7, "private is not an option of unique but a word of its own, after a semicolon: unique; private"},
 		{"unique,private", OnMethod, 7, `unknown option "private" of unique; known`},
 		{"id=3", OnField, 0, "id takes no value"},

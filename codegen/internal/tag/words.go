@@ -163,9 +163,6 @@ func (w *word) option(name string) (option, bool) {
 
 // knownOptions returns the options of w for a message about the unknown option wrong.
 func (w *word) knownOptions(wrong string) string {
-	if len(w.options) == 0 {
-		return "it has none"
-	}
 	names := make([]string, len(w.options))
 	for i, o := range w.options {
 		names[i] = o.name
