@@ -410,11 +410,13 @@ func (db *DB) Flush(ctx context.Context) error {
 	return db.work.Flush(ctx)
 }
 
-// SideBySide runs works at the same time, each with a context of its own, and
-// returns the first of their errors, in their order. What they ask db for under
-// that context is sent as by [kv.Together]: the first request of each in one trip,
-// the second of each in the next. So reads that do not depend on each other cost
-// the trips of the longest work.
+// SideBySide runs works in parallel, each in a goroutine and with a context of its
+// own, and returns the first of their errors, in their order. It returns when all have
+// ended: each may set variables of its own that the caller reads then, and variables
+// that several of them use need a lock. What they ask db for under their context is
+// sent as by [kv.Together]: the first request of each in one trip, the second of each
+// in the next. So reads that do not depend on each other cost the trips of the longest
+// work.
 //
 // A trip leaves when each work has asked for something or has ended, so a work
 // must not wait for another one: works read, or count. A work that changes

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -27,10 +28,11 @@ type note struct {
 	Created, Updated, Expires time.Time
 }
 
-// errBlank is what a note without text says of itself.
+// errBlank is what a note without text says of itself, once it is trimmed.
 var errBlank = errors.New("the text is blank")
 
 func (n *note) Validate() error {
+	n.Text = strings.TrimSpace(n.Text)
 	if n.Text == "" {
 		return errBlank
 	}

@@ -11,8 +11,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// MaxID is the length limit of the text of a record's id, in bytes.
-const MaxID = 4 << 10
+// MaxID is the length limit of the text of a record's id, in bytes. A ranking keeps
+// several ids under one key, so this is what any index can take.
+const MaxID = 2048
 
 // KeyOf turns ids and indexed values of type K into text and back. A text has
 // a fixed number of escaped parts, joined by colons.

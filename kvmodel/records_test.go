@@ -483,6 +483,25 @@ func TestRecords_Validate_IsAskedBeforeEveryWrite(t *testing.T) {
 	})
 }
 
+func TestRecords_Validate_WhatItChangesIsStoredAndIndexed(t *testing.T) {
+	for _, isAtomic := range []bool{true, false} {
+		s := &site{Store: memkv.New(memkv.Options{}), isAtomic: isAtomic}
+		v := plugged(open(t, s), "Text")
+		made := &note{ID: "a", Text: " new "}
+		must(t, v.notes.Create(t.Context(), made))
+		v.finds(t, "Text", "new", "a")
+		changed, err := v.notes.Update(t.Context(), "a", func(n *note) error { n.Text = "\told"; return nil })
+		must(t, err)
+		v.finds(t, "Text", "old", "a")
+		stored, err := v.notes.Get(t.Context(), "a")
+		must(t, err)
+		if diff := cmp.Diff([]string{"new", "old", "old"}, []string{made.Text, changed.Text, stored.Text}); diff != "" {
+			t.Errorf("texts as made, changed and stored (-want +got):\n%s", diff)
+		}
+		v.undeploy(t)
+	}
+}
+
 func TestRecords_Delete_TheIDCanBeUsedAgainAndRevGrows(t *testing.T) {
 	eachNotes(t, simpleNotes(), func(t *testing.T, ctx context.Context, r *notes, s kv.Store) {
 		wantErr(t, r.Delete(ctx, "a"), kv.ErrNotFound)

@@ -13,7 +13,8 @@ import (
 // Create stores v as a new record. If v has no id and ids are texts, it gets a new
 // one. If ids are given in order, v must have none and gets the next number.
 // ErrExists if there is a record with that id; a *TakenError if another record
-// holds one of v's unique values; ErrInvalid. v's id and the fields that the data
+// holds one of v's unique values; ErrInvalid, also of an error of v's method Validate, if
+// it has one, which is asked first and may change v. v's id and the fields that the data
 // class fills in are set when Create returns.
 func (r *Records[T, K]) Create(ctx context.Context, v *T) error {
 	ctx, end := r.m.db.Begin(ctx, "Create")

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -68,6 +69,25 @@ func TestBoard_ShowsTheRecordsInTheOrderOfTheirScores(t *testing.T) {
 			t.Fatal(err)
 		}
 		checkBoards(t, a, all)
+	})
+}
+
+func TestBoard_TakesTheLongestIDThatARecordMayHave(t *testing.T) {
+	eachStore(t, func(t *testing.T, a *articles) {
+		ids := []string{strings.Repeat("x", kvmodel.MaxID), strings.Repeat("y", kvmodel.MaxID), "short"}
+		for i, id := range ids {
+			must(t, a.Create(ctx, &article{ID: id, Category: "go", Price: float64(i), Stock: int64(-i)}))
+		}
+		must(t, a.db.Flush(ctx))
+		for name, board := range map[string]kvmodel.Lister[article]{"Cheapest": a.Cheapest, "TopStock": a.TopStock} {
+			if diff := cmp.Diff(ids, allOf(t, board, 2)); diff != "" {
+				t.Errorf("%s: mismatch (-want +got):\n%s", name, diff)
+			}
+		}
+		err := a.Create(ctx, &article{ID: strings.Repeat("z", kvmodel.MaxID+1)})
+		if !errors.Is(err, kvmodel.ErrTooLarge) || !strings.HasSuffix(err.Error(), "an id of 2049 bytes, at most 2048") {
+			t.Errorf("want an ErrTooLarge that names the limit, got %v", err)
+		}
 	})
 }
 

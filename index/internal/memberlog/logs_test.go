@@ -349,8 +349,8 @@ func TestLogs_AFullSegmentIsReplacedByTheWriterThatMeetsIt(t *testing.T) {
 		ctx := t.Context()
 		// The list is never tended, so it fills up.
 		l, _ := prompt(s, DefaultLimits)
-		id := func(i int) string { return fmt.Sprintf("%s%04d", strings.Repeat("x", 4000), i) }
-		const n = 300 // of 4 KiB each: more than a value holds
+		id := func(i int) string { return fmt.Sprintf("%s%04d", strings.Repeat("x", MaxID-4), i) }
+		const n = 600 // of 2 KiB each: more than a value holds
 		for i := range n {
 			must(t, l.Write(ctx, s, place, Entry{ID: id(i), Rev: 1, In: true}))
 		}
@@ -384,8 +384,8 @@ func fullSegment(t testing.TB) (value []byte, n int) {
 	const frame = 6 // what a record takes beside an id of some hundred bytes
 	value = encodeSegment(nil)
 	for rest := kv.MaxValue - len(value); rest > 0; rest = kv.MaxValue - len(value) {
-		if rest > 3000 {
-			rest = 2000
+		if rest > MaxID {
+			rest = MaxID / 2
 		}
 		e := Entry{ID: fmt.Sprintf("%04d%s", n, strings.Repeat("x", rest-frame-4)), Rev: 1, In: true}
 		value = appendRecord(value, &e)

@@ -6,11 +6,12 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // MaxID is the maximum length of a member's id text: a leaf must hold several.
-const MaxID = 2048
+const MaxID = kvmodel.MaxID
 
 func tooLong(id string) error {
 	return fmt.Errorf("%w: an id of %d bytes in a ranking, at most %d", kv.ErrTooLarge, len(id), MaxID)
