@@ -225,9 +225,9 @@ func Example_sequence() {
 	}
 	n, err := m.Tickets.Sequence.Count(ctx)
 	check(err)
-	latest, err := m.Tickets.Sequence.Latest(ctx, 2)
+	last, err := m.Tickets.Sequence.LastPage(ctx, 2)
 	check(err)
-	fmt.Println(n, "in all; before", latest.Items[0].Text, "there are more:", latest.Prev != "")
+	fmt.Println(n, "in all; before", last.Items[0].Text, "there are more:", last.Prev != "")
 	// Output:
 	// 1 no sound
 	// 2 too loud

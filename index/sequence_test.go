@@ -229,7 +229,7 @@ func TestSequence_Page_GoesBothWays(t *testing.T) {
 		if diff := cmp.Diff(want, onward); diff != "" {
 			t.Errorf("onward (-want +got)\n%s", diff)
 		}
-		p, err := ts.InOrder.Latest(ctx, 3)
+		p, err := ts.InOrder.LastPage(ctx, 3)
 		must(t, err)
 		back := [][]int64{numbersOf(p)}
 		for p.Prev != "" {

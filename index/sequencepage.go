@@ -25,10 +25,10 @@ func (s *Sequence[T]) Page(ctx context.Context, cursor string, n int, keep ...fu
 	return s.page(ctx, from, n, keep)
 }
 
-// Latest returns the last n values, in the order of their numbers, with the cursor
-// of the values before them.
-func (s *Sequence[T]) Latest(ctx context.Context, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
-	ctx, end := s.db.Begin(ctx, "Latest")
+// LastPage returns the last n values, in the order of their numbers as Page does, with
+// the cursor of the values before them.
+func (s *Sequence[T]) LastPage(ctx context.Context, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
+	ctx, end := s.db.Begin(ctx, "LastPage")
 	defer end()
 	if _, err := s.startOf("", n); err != nil {
 		return kvmodel.Listing[T]{}, err

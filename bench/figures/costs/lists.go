@@ -332,8 +332,8 @@ var sequences = section{
 		name: "Sequence.Page of 20",
 		do:   func(ctx context.Context, w *world) error { return last(w.Tickets.Sequence.Page(ctx, "", 20)) },
 	}, {
-		name: "Sequence.Latest 20",
-		do:   func(ctx context.Context, w *world) error { return last(w.Tickets.Sequence.Latest(ctx, 20)) },
+		name: "Sequence.LastPage 20",
+		do:   func(ctx context.Context, w *world) error { return last(w.Tickets.Sequence.LastPage(ctx, 20)) },
 	}, {
 		name: "Sequence.Range of 200",
 		do: func(ctx context.Context, w *world) error {
