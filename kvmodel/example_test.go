@@ -453,5 +453,5 @@ func ExampleModel() {
 	}
 	// Output:
 	// Album <nil>
-	// Bulletin <nil>
+	// Article <nil>
 }
