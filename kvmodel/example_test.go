@@ -99,7 +99,7 @@ func ExampleCost() {
 	ctx, meter := kvmodel.Metered(ctx)
 	_, err := m.Pages.GetMulti(ctx, []string{"a", "b", "c"})
 	check(err)
-	var cost kvmodel.Cost = meter.Cost()
+	cost := meter.Cost()
 	fmt.Println(cost.Trips, "trip")
 	// Output: 1 trip
 }
@@ -378,7 +378,7 @@ func ExampleStats() {
 	check(m.Pages.Create(ctx, &examples.Page{Slug: "home"}))
 	check(db.Flush(ctx))
 
-	var stats kvmodel.Stats = db.Stats()
+	stats := db.Stats()
 	fmt.Println(stats.Waiting, stats.Failed, stats.Unbuilt)
 	// Output: 0 0 []
 }
@@ -448,7 +448,6 @@ func ExampleModel() {
 	db, m := opened()
 	defer db.Close(ctx)
 	for _, model := range m.All()[:2] {
-		var model kvmodel.Model = model
 		fmt.Println(model.ModelName(), model.Rebuild(ctx))
 	}
 	// Output:
