@@ -46,7 +46,7 @@ go get github.com/ringtree/ringtree/adapters/otel@v0.1.0 github.com/ringtree/rin
 cat >page.go <<'END'
 package main
 
-//go:generate go tool kvgen
+` + "//go" + `:generate go tool kvgen
 
 type Page struct {
 	ID    string ` + "`kv:\"id\"`" + `

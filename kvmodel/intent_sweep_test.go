@@ -129,7 +129,7 @@ func checkTransfers(sim *kvtest.Sim, all map[string]*transfers) {
 	want := map[string]int64{}
 	for _, told := range all {
 		for _, m := range told.open {
-			from, to := count(accounts[m.From].Seen, m.ID), count(accounts[m.To].Seen, m.ID)
+			from, to := timesIn(accounts[m.From].Seen, m.ID), timesIn(accounts[m.To].Seen, m.ID)
 			if from != to || from > 1 || from == 0 && slices.Contains(told.sure, m) {
 				t.Errorf("%+v was booked %d times from and %d times to; sure %t", m, from, to, slices.Contains(told.sure, m))
 			}
@@ -146,7 +146,7 @@ func checkTransfers(sim *kvtest.Sim, all map[string]*transfers) {
 	}
 }
 
-func count(all []string, one string) (n int) {
+func timesIn(all []string, one string) (n int) {
 	for _, s := range all {
 		if s == one {
 			n++

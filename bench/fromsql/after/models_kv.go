@@ -98,8 +98,8 @@ type Posts struct {
 	*kvmodel.Records[Post, string]
 	*index.Total[Post, string] // Count: how many Posts there are
 
-	BySlug         *index.Unique[Post, string]                // the one Post with a Slug
-	ByAuthorStatus *index.Lists[Post, string, ByAuthorStatus] // the Posts with an Author and Status
+	BySlug         *index.Unique[Post, string]              // the one Post with a Slug
+	ByAuthorStatus *index.Lists[Post, string, AuthorStatus] // the Posts with an Author and Status
 	ByTags         struct {
 		*index.Lists[Post, string, string] // the Posts with a value among Tags
 
@@ -114,8 +114,8 @@ type Posts struct {
 	Likes          *index.DerivedCount[string]             // the size of its list in Likes.ByPost, filled in when the record is loaded
 }
 
-// ByAuthorStatus is what the Posts of a list have in common.
-type ByAuthorStatus struct {
+// AuthorStatus is what the Posts of a list have in common.
+type AuthorStatus struct {
 	Author string
 	Status string
 }
@@ -142,13 +142,13 @@ func NewPosts(db *kvmodel.DB) *Posts {
 			Name: "BySlug", Def: "unique Slug string", Fields: []string{"Slug"}, Key: kvmodel.StringKey[string](),
 			Values: func(p *Post) []string { return []string{p.Slug} },
 		}),
-		ByAuthorStatus: index.NewLists(r, kvmodel.IndexSpec[Post, ByAuthorStatus]{
+		ByAuthorStatus: index.NewLists(r, kvmodel.IndexSpec[Post, AuthorStatus]{
 			Name: "ByAuthorStatus", Def: "list Author,Status (string,string)", Fields: []string{"Author", "Status"}, Key: kvmodel.Key2(
 				kvmodel.StringKey[string](), kvmodel.StringKey[string](),
-				func(k ByAuthorStatus) (string, string) { return k.Author, k.Status },
-				func(a string, b string) ByAuthorStatus { return ByAuthorStatus{Author: a, Status: b} },
+				func(k AuthorStatus) (string, string) { return k.Author, k.Status },
+				func(a string, b string) AuthorStatus { return AuthorStatus{Author: a, Status: b} },
 			),
-			Values: func(p *Post) []ByAuthorStatus { return []ByAuthorStatus{{Author: p.Author, Status: p.Status}} },
+			Values: func(p *Post) []AuthorStatus { return []AuthorStatus{{Author: p.Author, Status: p.Status}} },
 		}),
 		Newest: timeline.NewRing(r, timeline.Spec[Post]{
 			Name: "Newest", Def: "timeline Made",
