@@ -12,8 +12,9 @@ import (
 // holds each record once, at the score the record has; its pages show no other.
 type Board[T any, K comparable, S any] struct {
 	part[T]
-	of  ScoreOf[S]
-	key kvmodel.KeyOf[K]
+	of   ScoreOf[S]
+	text func(*T) S // of a record, on a board of texts
+	key  kvmodel.KeyOf[K]
 }
 
 // Place is a record with its rank, from 1.
@@ -31,7 +32,7 @@ func NewBoard[T any, K comparable, S any](records *kvmodel.Records[T, K], spec S
 }
 
 func boardOf[T any, K comparable, S any](records *kvmodel.Records[T, K], c *core[T], spec Spec[T, S]) *Board[T, K, S] {
-	return &Board[T, K, S]{part[T]{core: c, up: spec.Low}, spec.Of, records.IDs()}
+	return &Board[T, K, S]{part[T]{core: c, up: spec.Low}, spec.Of, spec.Score, records.IDs()}
 }
 
 // Page returns up to n records from the position of cursor, the first ones for an
@@ -99,7 +100,7 @@ func (b *Board[T, K, S]) Standing(ctx context.Context, id K) (Standing[S], error
 	if err != nil {
 		return Standing[S]{}, err
 	}
-	return Standing[S]{st.Rank, st.Total, percentile(st), b.of.from(st.Score)}, nil
+	return Standing[S]{st.Rank, st.Total, percentile(st), b.score(st.Member)}, nil
 }
 
 func percentile(st keytree.Standing) float64 {
@@ -195,7 +196,7 @@ func (b *Board[T, K, S]) places(found keytree.Part) []Place[T, S] {
 	places, ranks := make([]Place[T, S], len(found.Members)), found.Ranks(b.ranks)
 	for i, m := range found.Members {
 		item, _ := m.Value.(*T)
-		places[i] = Place[T, S]{ranks[i], b.of.from(m.Score), item}
+		places[i] = Place[T, S]{ranks[i], b.score(m), item}
 	}
 	return places
 }
@@ -207,7 +208,8 @@ func (b *Board[T, K, S]) Len(ctx context.Context) (int, error) {
 	return b.count(ctx)
 }
 
-// Between returns the part of the board with low <= score < high.
+// Between returns the part of the board with low <= score < high. Of texts only the letters
+// are compared, and not their case and accents; an empty high is no bound.
 func (b *Board[T, K, S]) Between(low, high S) *Span[T] {
 	span := &Span[T]{part: b.part}
 	between, err := b.of.between(low, high)

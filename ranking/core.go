@@ -3,6 +3,7 @@ package ranking
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -31,8 +32,10 @@ type core[T any] struct {
 	// these.
 	where  func(*T) (by []string, p place)
 	ranks  keytree.Ranks
-	form   string // of the trees
-	scored bool   // the score is the record's own
+	form   string          // of the trees
+	order  string          // in which words stand; "" on a board without
+	text   func(*T) string // of a record, on a board of texts
+	scored bool            // the score is the record's own
 	per    Period
 	keep   int
 
@@ -48,11 +51,15 @@ type core[T any] struct {
 func newCore[T, S any](spec Spec[T, S], by func(*T) []string) *core[T] {
 	c := &core[T]{
 		shelf: newShelf(), name: spec.Name, def: spec.Def, code: spec.Of.code,
-		ranks: spec.Ties.ranks(), form: spec.Ties.form(spec.Low), per: spec.Per, keep: cmp.Or(spec.Keep, keptByDefault),
+		ranks: spec.Ties.ranks(), form: spec.Ties.form(spec.Low), order: spec.Of.order, per: spec.Per, keep: cmp.Or(spec.Keep, keptByDefault),
 		own: spec.Counter != nil, scored: spec.Score != nil,
 	}
 	if spec.Ties.byTime() {
 		c.code = c.code.WithTies()
+	}
+	if spec.Of.isText() {
+		c.form, c.def = plug.WordsForm, c.def+" "+c.order
+		c.text = func(rec *T) string { return fmt.Sprint(spec.Score(rec)) }
 	}
 	c.where = func(rec *T) (_ []string, p place) {
 		if spec.If != nil && !spec.If(rec) {
@@ -105,7 +112,7 @@ type tree struct {
 
 // tree returns the tree of a value in the period that holds at.
 func (c *core[T]) tree(by string, at time.Time) tree {
-	name := kv.JoinText(c.host.Model(), plug.BoardName(c.name, c.host.Ends(), c.form))
+	name := c.treeName()
 	if c.many {
 		name += ":" + by
 	}
@@ -125,6 +132,15 @@ func (c *core[T]) tree(by string, at time.Time) tree {
 	return tree{c.shelf.tree(name, keytree.Config{
 		Limit: leafLimit, Code: c.code, Dense: c.ranks == keytree.Dense, Truth: truth, Now: now, Expires: expires, Later: c.soon, Atomic: c.atomic(),
 	}), own}
+}
+
+// treeName returns the name of a tree but for its value and its period.
+func (c *core[T]) treeName() string {
+	parts := []string{c.host.Model(), plug.BoardName(c.name, c.host.Ends(), c.form)}
+	if c.order != "" {
+		parts = append(parts, c.order)
+	}
+	return kv.JoinText(parts...)
 }
 
 // now returns the tree of a value in the current period.

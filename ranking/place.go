@@ -1,6 +1,7 @@
 package ranking
 
 import (
+	"encoding/base64"
 	"fmt"
 	"strconv"
 	"strings"
@@ -21,16 +22,22 @@ type place struct {
 const (
 	scoreSign = "@"
 	wrongSign = "!"
+	wordSign  = "=" // no reason why a record cannot be on a board begins with it
 )
 
-// String returns p as a text: by@score, by!wrong, or with a tie by!@score@tie. To a release
-// from before there were ties that last one is wrong, so it leaves the place as it is, which is
-// in a tree that it does not know.
+// wordText is how a place says a word.
+var wordText = base64.RawURLEncoding
+
+// String returns p as a text: by@score, by!wrong, with a tie by!@score@tie, or by!=word. To a
+// release from before there were ties or words the last two are wrong, so it leaves the place
+// as it is, which is in a tree that it does not know.
 func (p place) String() string {
 	score, tie := strconv.FormatUint(p.score.Uint(), 16), p.score.Tie()
 	switch {
 	case p.wrong != "":
 		return p.by + wrongSign + p.wrong
+	case p.score.Word() != "":
+		return p.by + wrongSign + wordSign + wordText.EncodeToString([]byte(p.score.Word()))
 	case tie == 0:
 		return p.by + scoreSign + score
 	}
@@ -38,7 +45,11 @@ func (p place) String() string {
 }
 
 func parsePlace(text string) (place, error) {
-	if by, wrong, ok := strings.Cut(text, wrongSign); ok && !strings.HasPrefix(wrong, scoreSign) {
+	by, wrong, ok := strings.Cut(text, wrongSign)
+	if word, isWord := strings.CutPrefix(wrong, wordSign); isWord {
+		return placeOfWord(by, word, text)
+	}
+	if ok && !strings.HasPrefix(wrong, scoreSign) {
 		return place{by: by, wrong: wrong}, nil
 	}
 	by, score, _ := strings.Cut(text, scoreSign)
@@ -49,9 +60,21 @@ func parsePlace(text string) (place, error) {
 		last, err = strconv.ParseUint(tie, 16, 64)
 	}
 	if err != nil {
-		return place{}, fmt.Errorf("%w: place %q of a ranking", kvmodel.ErrCorrupt, text)
+		return place{}, badPlace(text)
 	}
 	return place{by: strings.TrimSuffix(by, wrongSign), score: keytree.FromUint(n).WithTie(last)}, nil
+}
+
+func placeOfWord(by, word, text string) (place, error) {
+	b, err := wordText.DecodeString(word)
+	if err != nil || len(b) == 0 {
+		return place{}, badPlace(text)
+	}
+	return place{by: by, score: keytree.FromWord(string(b))}, nil
+}
+
+func badPlace(text string) error {
+	return fmt.Errorf("%w: place %q of a ranking", kvmodel.ErrCorrupt, text)
 }
 
 // err returns why a record cannot be there.

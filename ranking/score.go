@@ -18,10 +18,24 @@ type ScoreOf[S any] struct {
 	// none reports whether a score means none, so that the record is not on the
 	// board: the zero time does. It is nil for numbers, since none of them does.
 	none func(S) bool
+
+	// Of texts alone, which no score can be turned back into:
+	order  string                  // the name of the collation
+	prefix func(S) keytree.Between // what begins with the letters of a text
 }
+
+// isText reports whether scores are texts.
+func (of ScoreOf[S]) isText() bool { return of.prefix != nil }
 
 // between returns the bounds low <= score < high.
 func (of ScoreOf[S]) between(low, high S) (keytree.Between, error) {
+	if of.isText() {
+		b := keytree.Between{Low: of.prefix(low).Low}
+		if !of.none(high) {
+			b.High = of.prefix(high).Low
+		}
+		return b, nil
+	}
 	from, err := of.to(low)
 	if err != nil {
 		return keytree.Between{}, err

@@ -40,8 +40,11 @@ type Member[S any] struct {
 	ID    string
 }
 
-// NewTree returns the tree spec describes, in db.
+// NewTree returns the tree spec describes, in db. Its scores are no texts.
 func NewTree[S any](in *kvmodel.DB, spec TreeSpec[S]) *Tree[S] {
+	if spec.Of.isText() {
+		panic("ranking: the tree " + spec.Name + " cannot be of texts: only records say them")
+	}
 	db := in.Named("", spec.Name)
 	t := &Tree[S]{db: db, spec: spec, reports: &reporter{db: db}}
 	own := newOwnTree(db, spec.Of.code, spec.Name)

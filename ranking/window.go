@@ -50,13 +50,12 @@ func (c *core[T]) kept() []time.Time {
 
 // Base finds a tree by its definition.
 func (c boardWindow[T]) Base(key string) (base string, first bool) {
-	name := kv.JoinText(c.host.Model(), plug.BoardName(c.name, c.host.Ends(), c.form))
-	return treeBase(key, name, c.many || c.per != Forever)
+	return treeBase(key, c.treeName(), c.many || c.per != Forever, c.code)
 }
 
 // treeBase returns the base of a key of the tree called name, or with more, of a tree whose
-// name goes on behind that.
-func treeBase(key, name string, more bool) (base string, first bool) {
+// name goes on behind that. Its scores have that code.
+func treeBase(key, name string, more bool, code keytree.Code) (base string, first bool) {
 	tree := "rank:" + plug.TreeName(name)
 	begin := tree + ":"
 	if more {
@@ -73,7 +72,7 @@ func treeBase(key, name string, more bool) (base string, first bool) {
 		return base, true
 	}
 	for at := len(begin); at < len(key); at++ {
-		if key[at] == ':' && isTreeEnd(key[at:]) {
+		if key[at] == ':' && isTreeEnd(key[at:], code) {
 			return key[:at], false
 		}
 	}
@@ -81,16 +80,16 @@ func treeBase(key, name string, more bool) (base string, first bool) {
 }
 
 // isTreeEnd reports whether rest is what follows the name of a tree in a key.
-func isTreeEnd(rest string) bool {
+func isTreeEnd(rest string, code keytree.Code) bool {
 	epoch, node, ok := strings.Cut(rest[1:], ":key0")
 	_, err := strconv.ParseUint(epoch, 10, 64)
-	return ok && err == nil && strings.Trim(node, "01") == "" ||
+	return ok && err == nil && code.IsName(node) ||
 		rest == ":edge" || rest == ":lease" || strings.HasPrefix(rest, ":i:")
 }
 
 // at returns the board whose tree has that base. place is one on it, "" if none is known.
 func (c boardWindow[T]) at(base, place string) (part[T], bool) {
-	begin := "rank:" + kv.JoinText(c.host.Model(), plug.BoardName(c.name, c.host.Ends(), c.form))
+	begin := "rank:" + c.treeName()
 	by := ""
 	if p, err := parsePlace(place); err == nil && place != "" {
 		by = p.by
@@ -244,10 +243,26 @@ func (c boardWindow[T]) Amend(ctx context.Context, s kv.Store, base, place strin
 	return c.failure(c.catchUp(ctx, p.by, p.when(), strays))
 }
 
-// Page returns the first members of the board of value now, unverified.
+// Page returns the first members of the board of value now, by number unverified.
 func (c boardWindow[T]) Page(ctx context.Context, s kv.Store, value string, n int) ([]plug.Row, error) {
 	p := part[T]{core: c.core, by: value}
-	return topOf(ctx, s, p.tree(value, p.when()).Tree, n)
+	t := p.tree(value, p.when()).Tree
+	if c.text != nil {
+		return c.texts(ctx, s, t, n)
+	}
+	return topOf(ctx, s, t, n)
+}
+
+// texts returns the first n members of a tree of words, with the texts that their records
+// have.
+func (c boardWindow[T]) texts(ctx context.Context, s kv.Store, t *keytree.Tree, n int) (rows []plug.Row, err error) {
+	l, err := t.Page(ctx, s, keytree.Between{}, false, nil, n, keytree.Want{})
+	for _, m := range l.Members {
+		if rec, _ := m.Value.(*T); rec != nil {
+			rows = append(rows, plug.Row{ID: m.ID, Note: strconv.Quote(c.text(rec))})
+		}
+	}
+	return rows, err
 }
 
 // Picture draws the top of the tree of the board of value now.

@@ -18,8 +18,11 @@ var nameHash = base32.HexEncoding.WithPadding(base32.NoPadding)
 // of the first release: what is stored in one is not found in another.
 var (
 	boardEnds  = ".ends" // its entries have ends
-	boardForms = []string{"", ".newer", ".older", ".dense"}
+	boardForms = []string{"", ".newer", ".older", ".dense", WordsForm}
 )
+
+// WordsForm is the form of a tree of words. Their order follows, as a part of the name.
+const WordsForm = ".words"
 
 // BoardName returns the name of a board in the names of its trees.
 func BoardName(board string, ends bool, form string) string {

@@ -92,7 +92,7 @@ func (p *nodes) correctOnce(ctx context.Context, s kv.Store, ways, fence map[str
 // of them that are being split.
 func (p *nodes) readAround(ctx context.Context, s kv.Store, around map[string]bool) (map[string]node, error) {
 	names := slices.Sorted(maps.Keys(around))
-	names = uniq(append(names, namesBelow(names)...))
+	names = uniq(append(names, p.namesBelow(names)...))
 	got, err := p.get(ctx, s, names...)
 	if err != nil {
 		return nil, err

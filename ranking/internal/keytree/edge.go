@@ -55,7 +55,7 @@ func (t *Tree) readEdge(ctx context.Context, s kv.Store) error {
 		body.take(read.copy.salt[:])
 		read.copy.limit, read.copy.lost = int(body.number()), body.number()
 	}
-	if body.end("edge") == nil && isName(read.highest) && isName(read.lowest) {
+	if body.end("edge") == nil && t.isName(read.highest) && t.isName(read.lowest) {
 		t.keepEdge(read)
 	}
 	return nil
@@ -73,8 +73,8 @@ func (t *Tree) putEdge(ctx context.Context, s kv.Store, e edge, m *meta) error {
 }
 
 // isName reports whether name can be the name of a node.
-func isName(name string) bool {
-	return strings.Trim(name, "01") == "" && len(name)%perLevel == 0 && len(name) <= maxBits
+func (t *Tree) isName(name string) bool {
+	return strings.Trim(name, "01") == "" && len(name)%perLevel == 0 && len(name) <= t.Code.maxBits()
 }
 
 func (t *Tree) knownEdge() edge {

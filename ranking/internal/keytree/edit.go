@@ -253,7 +253,7 @@ func (p *nodes) takeWithRoom(ctx context.Context, s kv.Store, at *spot, edits []
 }
 
 // splits reports whether the node called name can be split.
-func (p *nodes) splits(name string) bool { return len(name) < maxBits }
+func (p *nodes) splits(name string) bool { return len(name) < p.code.maxBits() }
 
 // replace writes next, which has other entries or is about to be split, over the
 // leaf at. It returns what it wrote.

@@ -22,7 +22,7 @@ const aheadOfMany = 4
 // guess returns the name of the first node on the way of bits that is not known to
 // be a router, and reports whether anything is known at all.
 func (p *nodes) guess(bits string) (name string, known bool) {
-	n, known := p.local.follow(p.root, bits)
+	n, known := p.local.follow(p.code, p.root, bits)
 	return bits[:n], known
 }
 
@@ -160,7 +160,7 @@ func (w *search) follow(met map[string]*spot) *spot {
 // way returns the names of width nodes on the way of bits, from name down.
 func way(bits, name string, width int) []string {
 	names := []string{name}
-	for n := len(name) + perLevel; n <= maxBits && len(names) < width; n += perLevel {
+	for n := len(name) + perLevel; n <= len(bits) && len(names) < width; n += perLevel {
 		names = append(names, bits[:n])
 	}
 	return names

@@ -102,16 +102,25 @@ func (f finding) listing(from point, hasStart, back bool) Listing {
 	return l
 }
 
+// Flags of a position.
+const (
+	backFlag = 1 << iota // it leads back
+	wordFlag             // it ends with a word
+)
+
 // encodePosition encodes a point for a cursor, and whether to go back from it. Only that of
 // a member with a tie says one.
 func encodePosition(p point, back bool) []byte {
 	b := append(appendFlag(nil, back), byte(p.side+1))
+	if p.score.word != "" {
+		b[0] |= wordFlag
+	}
 	b = binary.BigEndian.AppendUint64(b, p.score.n)
 	b = append(b, p.hash[:]...)
 	if p.score.tie != 0 && p != after(p.score) {
 		b = binary.BigEndian.AppendUint64(b, p.score.tie)
 	}
-	return b
+	return append(b, p.score.word...)
 }
 
 func decodePosition(b []byte) (p point, back bool, err error) {
@@ -119,10 +128,14 @@ func decodePosition(b []byte) (p point, back bool, err error) {
 		return point{}, false, nil
 	}
 	r := readerOf(b)
-	back = r.Byte() == 1
+	flags := r.Byte()
+	back = flags&backFlag != 0
 	p.side = int8(r.Byte()) - 1
 	p.score = FromUint(r.Uint64())
 	r.take(p.hash[:])
+	if flags&wordFlag != 0 {
+		p.score.word, r.Rest = string(r.Rest), nil
+	}
 	switch edge := after(p.score); {
 	case len(r.Rest) > 0:
 		p.score.tie = r.Uint64()

@@ -44,16 +44,16 @@ func (l *Local) router(key string) (r *router, seen bool) {
 	return r, seen
 }
 
-// follow returns how many of bits lead through known routers from the root with that
-// key, and reports whether anything is known at all.
-func (l *Local) follow(root, bits string) (n int, known bool) {
+// follow returns how many of bits, which are of that code, lead through known routers from
+// the root with that key, and reports whether anything is known at all.
+func (l *Local) follow(c Code, root, bits string) (n int, known bool) {
 	var room [longestKey]byte
-	key := append(append(room[:0], root...), bits...)
+	key := append(room[:0], root...)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for {
-		r, seen := l.routers[string(key[:len(root)+n])]
-		if r == nil || n == maxBits {
+		r, seen := l.routers[string(c.appendName(key, bits[:n]))]
+		if r == nil || n == len(bits) {
 			return n, seen || n > 0
 		}
 		n += perLevel

@@ -148,6 +148,7 @@ const (
 	endsFlag  // each entry, or each slot of a dense router, has its end
 	tiesFlag  // each entry has its tie
 	denseFlag // of a leaf that counts scores, too
+	wordsFlag // each entry has its word in the place of its score
 )
 
 // flagsOf returns the flags that leaves and routers have.
@@ -177,6 +178,10 @@ func (l *leaf) encode() []byte {
 	if l.pushed.scores > 0 {
 		flags |= denseFlag
 	}
+	worded := slices.ContainsFunc(l.entries, func(e entry) bool { return e.score.word != "" })
+	if worded {
+		flags |= wordsFlag
+	}
 	b := make([]byte, 0, 32+40*len(l.entries))
 	b = append(b, magic...)
 	b = append(b, kind, flags)
@@ -184,7 +189,11 @@ func (l *leaf) encode() []byte {
 	b = l.pushed.append(b, flags&denseFlag != 0)
 	b = binary.AppendUvarint(b, uint64(len(l.entries)))
 	for _, e := range l.entries {
-		b = binary.BigEndian.AppendUint64(b, e.score.n)
+		if worded {
+			b = wire.AppendText(b, e.score.word)
+		} else {
+			b = binary.BigEndian.AppendUint64(b, e.score.n)
+		}
 		b = appendUint48(b, e.stored())
 		if ending {
 			b = binary.BigEndian.AppendUint32(b, uint32(e.end))
@@ -209,7 +218,7 @@ func (e entry) stored() uint64 {
 func (l *leaf) bytes() int {
 	n := 32
 	for _, e := range l.entries {
-		n += 16 + len(e.id)
+		n += 16 + len(e.id) + len(e.score.word)
 		if e.end != 0 {
 			n += 4
 		}
@@ -225,12 +234,31 @@ func decodeLeaf(kind byte, r reader) (*leaf, error) {
 	l := &leaf{splitting: kind == splittingKind, closed: flags&closedFlag != 0, lost: flags&lostFlag != 0}
 	l.seq = r.number()
 	l.pushed = r.tally(flags&denseFlag != 0)
-	n := r.Count("entries", 15)
+	least := 15
+	if flags&wordsFlag != 0 {
+		least = 8
+	}
+	n := r.Count("entries", least)
 	l.entries = make([]entry, 0, n+1)
-	// All ids share one string, since a leaf is read often and kept briefly.
-	ids := string(r.Rest)
+	// All texts share one string, since a leaf is read often and kept briefly.
+	shared := string(r.Rest)
+	text := func(what string) string {
+		size := r.Count(what, 1)
+		if r.Err != nil {
+			return ""
+		}
+		at := len(shared) - len(r.Rest)
+		r.Rest = r.Rest[size:]
+		return shared[at : at+size]
+	}
 	for range n {
-		e := entry{score: FromUint(r.Uint64()), ver: r.uint48()}
+		var e entry
+		if flags&wordsFlag != 0 {
+			e.score.word = text("word")
+		} else {
+			e.score.n = r.Uint64()
+		}
+		e.ver = r.uint48()
 		e.ver, e.pending = e.ver&^pendingBit, e.ver&pendingBit != 0
 		if flags&endsFlag != 0 {
 			e.end = End(r.uint32())
@@ -238,13 +266,9 @@ func decodeLeaf(kind byte, r reader) (*leaf, error) {
 		if flags&tiesFlag != 0 {
 			e.score.tie = r.Uint64()
 		}
-		size := r.Count("id", 1)
-		if r.Err != nil {
+		if e.id = text("id"); r.Err != nil {
 			break
 		}
-		at := len(ids) - len(r.Rest)
-		r.Rest = r.Rest[size:]
-		e.id = ids[at : at+size]
 		l.entries = append(l.entries, e)
 	}
 	return l, r.end("leaf")

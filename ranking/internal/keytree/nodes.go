@@ -41,11 +41,20 @@ var errLate = fmt.Errorf("%w: the operation has taken too long", kv.ErrConflict)
 
 const maxOperation = 10 * time.Second
 
-func (p *nodes) key(name string) string { return p.root + name }
+func (p *nodes) key(name string) string {
+	if p.code != Words {
+		return p.root + name
+	}
+	var room [longestKey]byte
+	return string(p.code.appendName(append(room[:0], p.root...), name))
+}
 
-// keyName returns the last part of the key of the node called name: key0 for the
-// root.
-func keyName(name string) string { return "key0" + name }
+// rootName is the last part of the key of the root. Those of other nodes go on with their
+// names.
+const rootName = "key0"
+
+// keyName returns the last part of the key of the node called name.
+func (p *nodes) keyName(name string) string { return rootName + p.key(name)[len(p.root):] }
 
 func (p *nodes) keys(names []string) []string { return kv.Texts(names, p.key) }
 
@@ -72,7 +81,7 @@ func (p *nodes) get(ctx context.Context, s kv.Store, names ...string) ([]node, e
 			return nil, err
 		}
 		// A node with the longest name is never split.
-		if len(names[i]) >= maxBits {
+		if len(names[i]) >= p.code.maxBits() {
 			got[i].router = nil
 		}
 		// That the root is a leaf is worth remembering: the tree is small.

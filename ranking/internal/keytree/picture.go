@@ -43,7 +43,7 @@ func (t *Tree) Picture(ctx context.Context, s kv.Store, limit int, ids []string)
 				if err := r.answer(ctx, s, r.to(bits, &out.Leaves[i])); err != nil {
 					return err
 				}
-				out.Leaves[i] = keyName(out.Leaves[i])
+				out.Leaves[i] = r.keyName(out.Leaves[i])
 			}
 		}
 		if err := r.readTop(ctx, s, min(limit, picturedMost)); err != nil {
@@ -129,7 +129,7 @@ func openBelow(name string, r *router) (children []string) {
 // above.
 func (r *reading) draw(name string, at slot) *PictureNode {
 	nd, read := r.seen[name]
-	n := &PictureNode{Name: keyName(name), Key: r.key(name), Read: read, Count: at.members, Bytes: nd.size, Closed: at.closed}
+	n := &PictureNode{Name: r.keyName(name), Key: r.key(name), Read: read, Count: at.members, Bytes: nd.size, Closed: at.closed}
 	switch {
 	case nd.leaf != nil:
 		n.Count, n.Closed = r.live(nd.leaf, r.clock()).members, nd.leaf.closed

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"math"
+	"strings"
 )
 
 const (
@@ -13,10 +14,20 @@ const (
 	// perLevel is how many bits each level of the tree adds to a node's name.
 	perLevel = 2
 
-	// maxBits is the length of the longest names of nodes. A node with such a name
-	// is never split.
-	maxBits = 150
+	// maxBits is the length of the longest names of nodes, and maxWordBits that of nodes with
+	// words. A node with such a name is never split.
+	maxBits     = 150
+	maxWordBits = 8*MaxWord + 88
 )
+
+// maxBits returns the length of the longest names of nodes. Behind the longest code it has
+// bits of the hash.
+func (c Code) maxBits() int {
+	if c == Words {
+		return maxWordBits
+	}
+	return maxBits
+}
 
 // point is a position in the order of all possible members: that of a member, or
 // just below or above it.
@@ -76,15 +87,15 @@ func (o *order) point(s Score, id string) point {
 
 // bits returns the bits of p, as many as the longest name has.
 func (o *order) bits(p point) string {
-	var room [200]byte
+	var room [8*MaxWord + 8*hashBytes]byte
 	b := o.code.append(room[:0], p.score)
 	for _, h := range p.hash {
-		if len(b) >= maxBits {
-			break
-		}
 		b = appendBits(b, uint64(h), 8)
 	}
-	return string(b[:maxBits])
+	for len(b) < o.code.maxBits() {
+		b = append(b, '0')
+	}
+	return string(b[:o.code.maxBits()])
 }
 
 // child returns which child of the node called name these bits lead to: 0 to 3,
@@ -96,6 +107,29 @@ func child(name, bits string) int {
 // childName returns the name of child i of the node called name.
 func childName(name string, i int) string {
 	return name + string([]byte{'0' + byte(i>>1), '0' + byte(i&1)})
+}
+
+// appendName appends the name of a node as its key has it: its bits or, since words have so
+// many, a hexadecimal digit for each two levels and one of ghij for a level that is left.
+func (c Code) appendName(dst []byte, name string) []byte {
+	if c != Words {
+		return append(dst, name...)
+	}
+	for ; len(name) >= 2*perLevel; name = name[2*perLevel:] {
+		dst = append(dst, "0123456789abcdef"[child("", name)<<2|child(name[:perLevel], name)])
+	}
+	if name != "" {
+		dst = append(dst, "ghij"[child("", name)])
+	}
+	return dst
+}
+
+// IsName reports whether text can be the name of a node as its key has it.
+func (c Code) IsName(text string) bool {
+	if c != Words {
+		return strings.Trim(text, "01") == ""
+	}
+	return strings.Trim(strings.TrimRight(text, "ghij"), "0123456789abcdef") == ""
 }
 
 // parent returns the name of the node above the one called name, which is not the

@@ -251,4 +251,6 @@ func (b Between) stretch(down bool) stretch {
 }
 
 // empty reports whether nothing can be in b.
-func (b Between) empty() bool { return b.Low != nil && b.High != nil && b.Low.n >= b.High.n }
+func (b Between) empty() bool {
+	return b.Low != nil && b.High != nil && b.Low.WithTie(0).Compare(b.High.WithTie(0)) >= 0
+}

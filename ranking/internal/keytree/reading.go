@@ -109,7 +109,7 @@ func (r *reading) widen(names []string) []string {
 	last := names[len(names)-1]
 	expected := r.expected(last)
 	switch {
-	case len(last) == maxBits:
+	case len(last) == r.code.maxBits():
 		return names
 	case r.hint != nil && r.blind:
 		names, r.hint = append(names, r.hint...), nil
@@ -119,19 +119,19 @@ func (r *reading) widen(names []string) []string {
 	case !r.blind && expected <= r.limit:
 		return names
 	}
-	children := namesBelow([]string{last})
+	children := r.namesBelow([]string{last})
 	names = append(names, children...)
 	if expected > 4*r.limit {
-		names = append(names, namesBelow(children)...)
+		names = append(names, r.namesBelow(children)...)
 	}
 	return names
 }
 
 // namesBelow returns the names of the children of the nodes called names.
-func namesBelow(names []string) []string {
+func (p *nodes) namesBelow(names []string) []string {
 	var below []string
 	for _, name := range names {
-		for i := 0; i < 4 && len(name) < maxBits; i++ {
+		for i := 0; i < 4 && len(name) < p.code.maxBits(); i++ {
 			below = append(below, childName(name, i))
 		}
 	}

@@ -202,7 +202,7 @@ func (p *nodes) delete(ctx context.Context, l *lease, name string) error {
 		return err
 	}
 	lost := got[0].missing()
-	if got[0].router != nil || lost && len(name) < maxBits {
+	if got[0].router != nil || lost && p.splits(name) {
 		if err := p.deleteBelow(ctx, l, name); err != nil {
 			return err
 		}
@@ -216,7 +216,7 @@ func (p *nodes) delete(ctx context.Context, l *lease, name string) error {
 
 // deleteBelow deletes the nodes below the one called name.
 func (p *nodes) deleteBelow(ctx context.Context, l *lease, name string) error {
-	names := namesBelow([]string{name})
+	names := p.namesBelow([]string{name})
 	children, err := p.get(ctx, l.s, names...)
 	if err != nil {
 		return err

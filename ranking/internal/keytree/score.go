@@ -9,9 +9,12 @@ import (
 )
 
 // Score is a score as the tree orders it: the greater is the higher, whatever it was
-// made from. Of equal scores the one with the greater tie is the higher. Most trees have
-// no ties: theirs are 0.
-type Score struct{ n, tie uint64 }
+// made from. It is a number, or a word. Of equal scores the one with the greater tie is the
+// higher. Most trees have no ties: theirs are 0.
+type Score struct {
+	n, tie uint64
+	word   string // "" for a number, whose trees hold no words
+}
 
 const signBit = 1 << 63
 
@@ -52,6 +55,16 @@ func (s Score) Float() float64 {
 	return math.Float64frombits(^s.n)
 }
 
+// FromWord returns the score of a word: bytes in whose order texts stand, so made that no word
+// is the beginning of another, and up to MaxWord long. It may also be a bound between words.
+func FromWord(word string) Score { return Score{word: word} }
+
+// Word returns what FromWord made s from.
+func (s Score) Word() string { return s.word }
+
+// MaxWord is the maximum length of a word in bytes.
+const MaxWord = 64
+
 // tieBits is how many bits of a position say the tie.
 const tieBits = 62
 
@@ -71,17 +84,17 @@ func TieAt(t time.Time) uint64 {
 }
 
 // WithTie returns s with that tie.
-func (s Score) WithTie(tie uint64) Score { return Score{s.n, tie} }
+func (s Score) WithTie(tie uint64) Score { return Score{s.n, tie, s.word} }
 
 // Tie returns the tie of s.
 func (s Score) Tie() uint64 { return s.tie }
 
 // Equals reports whether s and other are equal but for their ties.
-func (s Score) Equals(other Score) bool { return s.n == other.n }
+func (s Score) Equals(other Score) bool { return s.n == other.n && s.word == other.word }
 
 // Compare returns -1 if s is below other, 1 if it is above. It goes by their ties, too.
 func (s Score) Compare(other Score) int {
-	return cmp.Or(cmp.Compare(s.n, other.n), cmp.Compare(s.tie, other.tie))
+	return cmp.Or(cmp.Compare(s.n, other.n), cmp.Compare(s.word, other.word), cmp.Compare(s.tie, other.tie))
 }
 
 // Code says how scores become bits. Codes keep the order of scores, and none is the
@@ -90,11 +103,13 @@ type Code byte
 
 // Signed is for scores from FromInt, Unsigned for any numbers, Float for scores from
 // FromFloat. Small numbers have short codes, except with Float, whose codes all have
-// 64 bits. See WithTies for those of scores with ties.
+// 64 bits. See WithTies for those of scores with ties. Words is for scores from FromWord,
+// whose codes are the bits of the words.
 const (
 	Signed   Code = 'i'
 	Unsigned Code = 'u'
 	Float    Code = 'f'
+	Words    Code = 't'
 )
 
 // tiesBit makes a small letter a capital one.
@@ -107,7 +122,7 @@ func (c Code) WithTies() Code { return c &^ tiesBit }
 // alone returns the code of a score without its tie.
 func (c Code) alone() Code { return c | tiesBit }
 
-func (c Code) known() bool { return strings.ContainsRune("iufIUF", rune(c)) }
+func (c Code) known() bool { return strings.ContainsRune("iufIUFt", rune(c)) }
 
 // append appends the code of s, as the characters 0 and 1.
 func (c Code) append(dst []byte, s Score) []byte {
@@ -115,6 +130,8 @@ func (c Code) append(dst []byte, s Score) []byte {
 		return appendBits(c.alone().append(dst, s), s.tie, tieBits)
 	}
 	switch {
+	case c == Words:
+		return appendWord(dst, s)
 	case c == Float:
 		return appendBits(dst, s.n, 64)
 	case c == Unsigned && s.n >= signBit:
@@ -126,6 +143,17 @@ func (c Code) append(dst []byte, s Score) []byte {
 	default:
 		return appendMagnitude(append(dst, '0'), -uint64(s.Int()), true)
 	}
+}
+
+// appendWord appends the bits of a word. What has a number is above all words.
+func appendWord(dst []byte, s Score) []byte {
+	if s.n > 0 {
+		return append(dst, strings.Repeat("1", 8*MaxWord)...)
+	}
+	for i := range len(s.word) {
+		dst = appendBits(dst, uint64(s.word[i]), 8)
+	}
+	return dst
 }
 
 // appendMagnitude appends v, which is not 0, as the position of its first bit and
@@ -152,10 +180,10 @@ func appendBits(dst []byte, v uint64, n int) []byte {
 }
 
 // hasWhole reports whether bits begin with a whole score, with its tie or without. Then
-// nothing that has these bits has another score.
+// nothing that has these bits has another score. Where a word ends is not known.
 func (c Code) hasWhole(bits []byte) bool {
 	switch c = c.alone(); {
-	case len(bits) == 0:
+	case len(bits) == 0 || c == Words:
 		return false
 	case c == Float || c == Unsigned && bits[0] == '1':
 		return len(bits) >= 64

@@ -37,7 +37,7 @@ func checkCode(t *testing.T, c Code, a, b Score, want int) {
 	t.Helper()
 	x, y := string(c.append(nil, a)), string(c.append(nil, b))
 	if got := cmp.Compare(x, y); got != want {
-		t.Errorf("%c: code %s of %d, %s of %d: order %d, want %d", c, x, a, y, b, got, want)
+		t.Errorf("%c: code %s of %+v, %s of %+v: order %d, want %d", c, x, a, y, b, got, want)
 	}
 	if x != y && (strings.HasPrefix(x, y) || strings.HasPrefix(y, x)) {
 		t.Errorf("%c: of the codes %s and %s one begins with the other", c, x, y)

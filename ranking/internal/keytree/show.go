@@ -2,6 +2,7 @@ package keytree
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -62,6 +63,14 @@ func Show(key string, value []byte) ([]string, error) {
 	return nd.leaf.show(), nil
 }
 
+// show returns s as a text, as far as it is known without the code what it was made from.
+func (s Score) show() string {
+	if s.word != "" {
+		return fmt.Sprintf("%x", s.word)
+	}
+	return strconv.FormatInt(s.Int(), 10)
+}
+
 func (r *router) show() []string {
 	lines := []string{fmt.Sprintf("router over %d members", r.members())}
 	for i, s := range r.slots {
@@ -80,7 +89,7 @@ func (l *leaf) show() []string {
 		if e.pending {
 			pending = ", pending"
 		}
-		lines = append(lines, fmt.Sprintf("%s at %d, version %d%s", e.id, e.score.Int(), e.ver, pending))
+		lines = append(lines, fmt.Sprintf("%s at %s, version %d%s", e.id, e.score.show(), e.ver, pending))
 	}
 	return lines
 }

@@ -68,7 +68,7 @@ func New(c Config) *Tree {
 func (t *Tree) nodes(m *meta, epoch uint64) *nodes {
 	name := t.name + ":" + strconv.FormatUint(epoch, 10)
 	return &nodes{
-		order: m.order, epoch: epoch, name: name, root: name + ":" + keyName(""),
+		order: m.order, epoch: epoch, name: name, root: name + ":" + rootName,
 		limit: m.limit, small: cmp.Or(t.Small, smallTree), expire: t.Expires,
 		local: t.Local, truth: t.Truth, now: t.Now, dense: t.Dense,
 	}

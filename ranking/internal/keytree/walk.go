@@ -244,9 +244,10 @@ func (r *reading) skip(skipped, n int, down bool, at *point) func(look) bool {
 // askFrom looks at the leaves, from the node called name on, that are likely to hold
 // n members.
 func (r *reading) askFrom(look look, name string, n int, down bool) {
-	low, high := name+strings.Repeat("0", maxBits-len(name)), strings.Repeat("1", maxBits)
+	most := r.code.maxBits()
+	low, high := name+strings.Repeat("0", most-len(name)), strings.Repeat("1", most)
 	if down {
-		low, high = strings.Repeat("0", maxBits), name+strings.Repeat("1", maxBits-len(name))
+		low, high = strings.Repeat("0", most), name+strings.Repeat("1", most-len(name))
 	}
 	r.leavesIn(look, low, high, !down, func(name string, _ *leaf) bool {
 		n -= r.surely(name)

@@ -1,0 +1,37 @@
+package collation
+
+// levels are the weights of a collation key.
+type levels struct{ letters, accents, cases []int }
+
+// Weights of what is not special.
+const (
+	plainAccent = 0x20 // no accent
+	plainCase   = 0x02 // a small letter
+)
+
+// levelsOf reads a key as package collate makes it: weights of letters, of two bytes or, if
+// the first bit is set, of three; two zeros; weights of accents, of two bytes; two zeros;
+// bytes, of which there may be more levels.
+func levelsOf(key []byte) (l levels) {
+	l.letters, key = weights(key)
+	l.accents, key = weights(key)
+	for _, b := range key {
+		l.cases = append(l.cases, int(b))
+	}
+	return l
+}
+
+// weights returns the weights before the next two zeros, and what follows these.
+func weights(key []byte) (all []int, rest []byte) {
+	for len(key) >= 2 {
+		w, size := int(key[0])<<8|int(key[1]), 2
+		if w>>15 == 1 && len(key) > 2 {
+			w, size = w&0x7fff<<8|int(key[2]), 3
+		}
+		if key = key[size:]; w == 0 {
+			break
+		}
+		all = append(all, w)
+	}
+	return all, key
+}
