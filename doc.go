@@ -12,6 +12,7 @@
 //	index         look-up by value: unique, lists, sets, sequences, counters
 //	timeline      newest-first rings of records, and events kept in a ring
 //	ranking       boards: access rankings and sorted indexes
+//	  collation   the orders of languages, for boards of words
 //	kvmodel       DB and Records: the data class
 //	  kv          the contract of every store, keys, trips, and wrappers of stores
 //	  codec       what generated encoders and decoders call

@@ -60,6 +60,9 @@
 //	                     counted, per= in one period, of which the last N are kept; ties= is
 //	                     which of equal scores comes first, by the created field, or that they
 //	                     share a rank
+//	ranking[,by=F][,order=high][,locale=L]
+//	                     on a string, the records from A to Z, and order=high from Z to A; L is
+//	                     the language whose order that is, such as sv; without it, that of none
 //	counter[,batch=sampled|window|every]
 //	                     a number kept outside the record; batch= is when rankings follow it
 //	count=Model.Field    that counter is the number of records that hold its model's id; not

@@ -37,14 +37,15 @@ type collator struct {
 // tag.
 func Of(locale string) *Collation {
 	tag, err := language.Parse(locale)
-	if locale == "" {
-		locale, tag, err = "root", language.Und, nil
-	}
-	if err != nil {
+	if err != nil && locale != "" {
 		panic("collation: the locale " + strconv.Quote(locale) + ": " + err.Error())
 	}
+	name := "root"
+	if locale != "" {
+		name = tag.String()
+	}
 	return &Collation{
-		name: locale + "." + collate.CLDRVersion + "." + strconv.Itoa(version),
+		name: name + "." + collate.CLDRVersion + "." + strconv.Itoa(version),
 		pool: sync.Pool{New: func() any { return &collator{Collator: collate.New(tag)} }},
 	}
 }

@@ -78,6 +78,8 @@ func scoreOrder(x *model.Index, n *imports) string {
 	switch kind := x.Ranking.Kind; {
 	case kind == "time":
 		return ranking + ".Time()"
+	case x.Ranking.IsText():
+		return fmt.Sprintf("%s.Text[%s](%s.Of(%q))", ranking, scores(x, n), n.runtime("ranking/collation"), x.Ranking.Locale)
 	case x.Ranking.Scale >= 0:
 		return fmt.Sprintf("%s.Decimal[%s](%d)", ranking, scores(x, n), x.Ranking.Scale)
 	default:
@@ -112,13 +114,24 @@ var tiesLine = map[string]string{
 
 func order(r *model.Ranking) string {
 	words := [2]string{"highest first", "lowest first"}
-	if r.Kind == "time" {
+	switch {
+	case r.Kind == "time":
 		words = [2]string{"latest first", "earliest first"}
+	case r.IsText():
+		words = [2]string{"from Z to A" + language(r), "from A to Z" + language(r)}
 	}
 	if r.Low {
 		return words[1]
 	}
 	return words[0]
+}
+
+// language says in the order of which language texts stand.
+func language(r *model.Ranking) string {
+	if r.Locale == "" {
+		return ""
+	}
+	return " in " + r.Locale
 }
 
 func periods(r *model.Ranking) string {

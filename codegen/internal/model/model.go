@@ -141,8 +141,11 @@ func (x *Index) Condition() *Condition {
 
 // Followed returns the counters that the ranking x follows: the one it ranks by
 // or, if it ranks by a method, all counters of the model, since the method may use
-// any. If there are none, the score depends on the record alone.
+// any. If there are none, the score depends on the record alone, as a text does always.
 func (x *Index) Followed() []*Counter {
+	if x.Ranking.IsText() {
+		return nil
+	}
 	var found []*Counter
 	for _, c := range x.Model.Counters {
 		if x.Parts[0].Method || x.Parts[0].Name == c.Field {
@@ -182,13 +185,22 @@ type Ranking struct {
 	Keep   int    // periods
 	Low    bool
 	Ties   string // newest, oldest, shared or dense; "": records with equal scores stand in no order
-	Kind   string // of its stored scores: int, uint, float, decimal N, time
+	Kind   string // of its stored scores: int, uint, float, decimal N, time, words, words LOCALE
+	Locale string // in whose order texts stand; "": that of no language
 	Scale  int    // the decimals that count; -1: scores are as they are
 	Counts bool   // it ranks by a counter
 }
 
 // ByTime reports whether records with equal scores stand by when they were made.
 func (r *Ranking) ByTime() bool { return r.Ties == "newest" || r.Ties == "oldest" }
+
+// IsText reports whether r is by a text; a nil one is not.
+func (r *Ranking) IsText() bool { return r != nil && strings.HasPrefix(r.Kind, textKind) }
+
+const textKind = "words"
+
+// TextKind returns the kind of texts in the order of a locale.
+func TextKind(locale string) string { return strings.TrimSpace(textKind + " " + locale) }
 
 // A Counter is a number that is kept beside each record of a model.
 type Counter struct {

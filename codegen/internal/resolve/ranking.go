@@ -21,14 +21,33 @@ const periodsKept = 2
 // settleRanking settles the owner, the periods and the order of the ranking x.
 func (b *builder) settleRanking(x *model.Index, c tag.Clause) {
 	r := &model.Ranking{
-		By: b.byOf(c), Low: c.Has("order"), Ties: c.Get("ties"), Scale: c.Number("scale", -1),
+		By: b.byOf(c), Low: c.Get("order") == "low", Ties: c.Get("ties"), Scale: c.Number("scale", -1), Locale: c.Get("locale"),
 		Counts: !x.Parts[0].Method && b.countsOn(x.Parts[0].Name), Keep: c.Number("keep", periodsKept),
 	}
 	x.Ranking = r
 	r.Kind = scoreKind(r, x.Value)
 	b.settlePeriod(x, c)
+	b.settleText(x, c)
 	if r.Scale >= 0 && (r.Counts || !stored.IsBasic(x.Value, types.IsFloat)) {
 		b.At(x.Pos, "scale=%d on %s, which has no decimals: it says how many of a float64 or float32 count", r.Scale, x.Parts[0].Label())
+	}
+}
+
+// settleText settles the direction of the ranking x, if it is by a text.
+func (b *builder) settleText(x *model.Index, c tag.Clause) {
+	r, order := x.Ranking, c.Get("order")
+	if r.IsText() {
+		r.Low = order != "high"
+	}
+	switch {
+	case r.IsText() && r.Ties != "":
+		b.At(x.Pos, "ties=%s on %s: that is for equal numbers; equal texts stand in a fixed order that means nothing", r.Ties, x.Parts[0].Label())
+		r.Ties = ""
+	case r.IsText():
+	case order == "high":
+		b.At(x.Pos, "order=high on %s: without it the highest comes first; it is for texts, from Z to A", x.Parts[0].Label())
+	case r.Locale != "":
+		b.At(x.Pos, "locale=%s on %s, which is no text: it says in the order of which language a string stands", r.Locale, x.Parts[0].Label())
 	}
 }
 
@@ -40,6 +59,8 @@ func (b *builder) settlePeriod(x *model.Index, c tag.Clause) {
 		b.At(x.Pos, "keep=%d: a ranking without per= is kept forever", r.Keep)
 	case per == "":
 		return
+	case r.IsText():
+		b.At(x.Pos, "per=%s on %s, which is a text: only what a counter counts has periods", per, x.Parts[0].Label())
 	case !r.Counts:
 		b.At(x.Pos, "per=%s on %s: it counts what falls into one %s, so it stands on a counter: write counter; ranking,per=%s", per, x.Parts[0].Label(), per, per)
 	case r.Keep > most:
@@ -59,6 +80,8 @@ func scoreKind(r *model.Ranking, t types.Type) string {
 	switch b := t.Underlying().(*types.Basic); {
 	case r.Counts:
 		return "int"
+	case b.Kind() == types.String:
+		return model.TextKind(r.Locale)
 	case r.Scale >= 0:
 		return fmt.Sprintf("decimal %d", r.Scale)
 	case stored.IsBasic(t, types.IsFloat):
@@ -69,8 +92,16 @@ func scoreKind(r *model.Ranking, t types.Type) string {
 	return "int"
 }
 
+// rankingName returns TopViews or, where the top means nothing, TitleAZ.
 func rankingName(x *model.Index) string {
-	name := "Top" + english.Capital(x.Parts[0].Name)
+	subject := english.Capital(x.Parts[0].Name)
+	name := "Top" + subject
+	switch {
+	case x.Ranking.IsText() && x.Ranking.Low:
+		name = subject + "AZ"
+	case x.Ranking.IsText():
+		name = subject + "ZA"
+	}
 	if by := x.Ranking.By; by != nil {
 		name += "By" + english.Capital(by.Name())
 	}

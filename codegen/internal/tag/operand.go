@@ -9,6 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/text/collate"
+	"golang.org/x/text/language"
+
 	"github.com/ringtree/ringtree/codegen/internal/english"
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 )
@@ -87,6 +90,22 @@ func modelField(s string) string {
 	return ""
 }
 
+// locale complains about a text that names no language.
+func locale(s string) string {
+	tag, err := language.Parse(s)
+	if err != nil {
+		var known []string
+		for _, tag := range collate.Supported()[1:] {
+			known = append(known, tag.String())
+		}
+		return "no language is called so; these have an order of their own, " + english.Known(s, known)
+	}
+	if tag.String() != s {
+		return "write it as " + tag.String()
+	}
+	return ""
+}
+
 // keyType complains about a type that cannot be a key.
 func keyType(t types.Type) string {
 	if _, ok := stored.ScalarKey(t); ok || stored.KeyStruct(t) != nil {
@@ -122,7 +141,7 @@ func anyType(types.Type) string { return "" }
 
 // What other words stand on.
 var (
-	scoreType   = want("a ranking is by a number or a time.Time", hasOrder)
+	scoreType   = want("a ranking is by a number, a string or a time.Time", hasOrder)
 	integerType = want("a counter is an integer", func(t types.Type) bool { return stored.IsBasic(t, types.IsInteger) })
 	int64Type   = want("want int64", func(t types.Type) bool { return types.Identical(t, types.Typ[types.Int64]) })
 	timeType    = want("want time.Time", stored.IsTime)
@@ -140,5 +159,5 @@ func want(message string, fits func(types.Type) bool) func(types.Type) string {
 
 // hasOrder reports whether a ranking can be by values of type t.
 func hasOrder(t types.Type) bool {
-	return stored.IsTime(t) || stored.IsBasic(t, types.IsInteger|types.IsFloat) && t.Underlying() != types.Typ[types.Uintptr]
+	return stored.IsTime(t) || stored.IsBasic(t, types.IsInteger|types.IsFloat|types.IsString) && t.Underlying() != types.Typ[types.Uintptr]
 }
