@@ -23,6 +23,7 @@ var ctx = context.Background()
 type article struct {
 	ID        string
 	Category  string
+	Title     string
 	Price     float64
 	Stock     int64
 	Draft     bool
@@ -40,6 +41,9 @@ type articles struct {
 	StockBy   *ranking.Boards[article, string, int64, string]
 	TopViews  *ranking.Board[article, string, int64]
 	ViewsADay *ranking.Boards[article, string, int64, string]
+
+	Titles  *ranking.Board[article, string, string]          // nil but in tests of words
+	TitleBy *ranking.Boards[article, string, string, string] // likewise
 
 	stock, others ranking.Ties // of TopStock, and of boards of others
 }

@@ -16,7 +16,7 @@ type Picture struct {
 // Node is a node of a tree. One that was read is a router if it has nodes Below,
 // otherwise a leaf.
 type Node struct {
-	Name   string // key0 and two digits for each level below the root: 1 is higher, 0 lower
+	Name   string // key0 and two digits for each level below the root: 1 is higher, 0 lower; of words see docs/keys-ranking.md
 	Key    string // the key of the node in the store
 	Read   bool   // false: this is what the router above says of it
 	Count  int    // records in it or below it

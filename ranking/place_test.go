@@ -19,6 +19,8 @@ func TestPlace_IsReadAsItWasWritten(t *testing.T) {
 		"@0":                                     {},
 		"sea!@8000000000000005@3fffffffffffffff": {by: "sea", score: keytree.FromInt(5).WithTie(keytree.MaxTie)},
 		"!@0@1":                                  {score: keytree.Score{}.WithTie(1)},
+		"sea!=c2VhAA":                            {by: "sea", score: keytree.FromWord("sea\x00")},
+		"!=_-8":                                  {score: keytree.FromWord("\xff\xef")},
 		"sea!invalid: NaN cannot be ranked":      {by: "sea", wrong: "invalid: NaN cannot be ranked"},
 	} {
 		if got := want.String(); got != text {
@@ -28,15 +30,15 @@ func TestPlace_IsReadAsItWasWritten(t *testing.T) {
 			t.Errorf("%q is read as %+v, %v; want %+v", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "sea", "sea@", "sea@x", "sea!@5@", "sea!@5@x", "sea!@x@5"} {
+	for _, text := range []string{"", "sea", "sea@", "sea@x", "sea!@5@", "sea!@5@x", "sea!@x@5", "sea!=", "!=_-8=", "sea!=c2VhAA!"} {
 		if p, err := parsePlace(text); err == nil {
 			t.Errorf("%q is read as %+v", text, p)
 		}
 	}
 }
 
-// The release before ties read places as below, and leave wrong ones as they are.
-func TestPlace_WithATieIsWrongToTheReleaseBefore(t *testing.T) {
+// The release before ties and words read places as below, and leave wrong ones as they are.
+func TestPlace_WithATieOrAWordIsWrongToTheReleaseBefore(t *testing.T) {
 	before := func(text string) (by, wrong string, score uint64) {
 		if by, wrong, ok := strings.Cut(text, "!"); ok {
 			return by, wrong, 0
@@ -48,9 +50,11 @@ func TestPlace_WithATieIsWrongToTheReleaseBefore(t *testing.T) {
 		}
 		return by, "", score
 	}
-	tied := place{by: "sea", score: keytree.FromInt(5).WithTie(7)}.String()
-	if by, wrong, _ := before(tied); by != "sea" || wrong == "" {
-		t.Errorf("%q is read as by %q, wrong %q", tied, by, wrong)
+	for _, score := range []keytree.Score{keytree.FromInt(5).WithTie(7), keytree.FromWord("tea")} {
+		text := place{by: "sea", score: score}.String()
+		if by, wrong, _ := before(text); by != "sea" || wrong == "" {
+			t.Errorf("%q is read as by %q, wrong %q", text, by, wrong)
+		}
 	}
 	plain := place{by: "sea", score: keytree.FromInt(5)}.String()
 	if by, wrong, score := before(plain); by != "sea" || wrong != "" || score != keytree.FromInt(5).Uint() {
@@ -83,6 +87,9 @@ func TestNote_IsReadAsItWasWritten(t *testing.T) {
 
 // What an index of an earlier release has kept is found by the names of its trees.
 func TestTies_EveryFormOfATreeIsOneOfABoard(t *testing.T) {
+	if words := plug.BoardName("Top", true, plug.WordsForm); !slices.Contains(plug.BoardNames("Top"), words) {
+		t.Errorf("a tree of words is called %s, which is none of %v", words, plug.BoardNames("Top"))
+	}
 	for _, ties := range []Ties{NoTies, Shared, Dense, Newest, Oldest} {
 		for _, low := range []bool{true, false} {
 			for _, ends := range []bool{true, false} {

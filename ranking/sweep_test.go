@@ -35,7 +35,7 @@ func sweep(t *testing.T, seeds int, powers kvtest.Powers) {
 		open := openAny(sim)
 		first := open(still{sim.Store()})
 		for i := range 6 {
-			if err := first.Create(ctx, &article{ID: fmt.Sprint("a", i), Stock: int64(i), Category: "tea"}); err != nil {
+			if err := first.Create(ctx, &article{ID: fmt.Sprint("a", i), Stock: int64(i), Category: "tea", Title: titles[i]}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -57,14 +57,14 @@ func sweep(t *testing.T, seeds int, powers kvtest.Powers) {
 // openAny returns what opens articles whose boards have ties of some kind.
 func openAny(sim *kvtest.Sim) func(kv.Store) *articles {
 	ties := [][2]ranking.Ties{{ranking.Shared, ranking.NoTies}, {ranking.Dense, ranking.Newest}, {ranking.Newest, ranking.Dense}}[sim.Seed()%3]
-	return func(s kv.Store) *articles { return openTied(s, ranking.Windowed, ties[0], ties[1]) }
+	return func(s kv.Store) *articles { return openTied(s, ranking.Windowed, ties[0], ties[1]).withTitles() }
 }
 
 // changeSome makes random changes as one process.
 func changeSome(a *articles, rng *rand.Rand) {
 	for range 5 {
 		id := fmt.Sprint("a", rng.IntN(9))
-		v := article{ID: id, Stock: []int64{0, 3, 50, -9}[rng.IntN(4)] + rng.Int64N(4), Category: []string{"tea", "coffee"}[rng.IntN(2)], Price: float64(rng.IntN(3)), Draft: rng.IntN(4) == 0}
+		v := article{ID: id, Stock: []int64{0, 3, 50, -9}[rng.IntN(4)] + rng.Int64N(4), Category: []string{"tea", "coffee"}[rng.IntN(2)], Price: float64(rng.IntN(3)), Draft: rng.IntN(4) == 0, Title: titles[rng.IntN(len(titles))]}
 		limited, cancel := context.WithTimeout(ctx, 5*time.Second)
 		// Whether it succeeds is checked at the end.
 		switch rng.IntN(6) {
@@ -129,12 +129,14 @@ func checkSwept(sim *kvtest.Sim, open func(kv.Store) *articles, garbage bool) {
 	all := records(t, a)
 	checkNumbers(t, a, all)
 	checkBoards(t, a, all)
+	checkTitles(t, a, all)
 	report, err := a.TopStock.Verify(ctx, slices.Sorted(maps.Keys(all))...)
 	if err != nil || report.Pending > 0 && !garbage {
 		t.Errorf("verify: %+v, %v", report, err)
 	}
 	checkMended(t, a, slices.Sorted(maps.Keys(all)))
 	checkBoards(t, a, all)
+	checkTitles(t, a, all)
 	if err := a.db.Close(ctx); err != nil {
 		t.Error(err)
 	}
@@ -143,7 +145,7 @@ func checkSwept(sim *kvtest.Sim, open func(kv.Store) *articles, garbage bool) {
 // checkMended asserts that a mended board holds nothing but its records, and counts
 // them correctly.
 func checkMended(t *testing.T, a *articles, ids []string) {
-	for _, b := range []*ranking.Board[article, string, int64]{a.TopStock, a.TopViews} {
+	for _, b := range []mended{a.TopStock, a.TopViews, a.Titles} {
 		if _, err := b.Mend(ctx, ids...); err != nil {
 			t.Error("mend:", err)
 		}
@@ -155,6 +157,13 @@ func checkMended(t *testing.T, a *articles, ids []string) {
 			t.Errorf("%d members by the count, %v; %d entries", n, err, report.Members)
 		}
 	}
+}
+
+// mended is a board with scores of any kind.
+type mended interface {
+	Mend(ctx context.Context, ids ...string) (ranking.Report, error)
+	Verify(ctx context.Context, ids ...string) (ranking.Report, error)
+	Len(ctx context.Context) (int, error)
 }
 
 // faults spares what is [proof.Spared].

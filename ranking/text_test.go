@@ -1,0 +1,348 @@
+package ranking_test
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"golang.org/x/text/collate"
+	"golang.org/x/text/language"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+	"github.com/ringtree/ringtree/ranking"
+	"github.com/ringtree/ringtree/ranking/collation"
+)
+
+// titles are some that differ by a letter, an accent, or case alone.
+var titles = []string{"The tea", "the tea", "Tea", "té", "tè", "zoo", "", "Åsa", "The tea house"}
+
+// withTitles adds boards by the title, in the order of no language.
+func (a *articles) withTitles() *articles { return a.titledIn(collation.Of("")) }
+
+func (a *articles) titledIn(order ranking.Collation) *articles {
+	spec := ranking.Spec[article, string]{
+		Name: "TitleAZ", Def: "ranking Title words", Of: ranking.Text[string](order), Low: true,
+		Score: func(v *article) string { return v.Title },
+	}
+	a.Titles = ranking.NewBoard(a.Records, spec)
+	spec.Name, spec.Def, spec.Low = "TitleZAByCategory", "ranking Title words by Category", false
+	a.TitleBy = ranking.NewBoards(a.Records, spec, kvmodel.By[article, string]{
+		Key: kvmodel.StringKey[string](), Value: func(v *article) string { return v.Category },
+	})
+	return a
+}
+
+func openTitles(t *testing.T, s kv.Store, order ranking.Collation) *articles {
+	t.Helper()
+	return openArticles(s, ranking.Windowed).titledIn(order)
+}
+
+// sortedBy returns those of all that are wanted and have a title, in the order of a locale.
+// Those with titles that are equal there are in the order of got, where that has them.
+func sortedBy(all map[string]*article, locale string, got []string, want func(*article) bool) []string {
+	c := collate.New(language.Make(locale))
+	at := map[string]int{}
+	for i, id := range got {
+		at[id] = i
+	}
+	var ids []string
+	for id, v := range all {
+		if v.Title != "" && want(v) {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, func(a, b string) int {
+		return cmp.Or(c.CompareString(all[a].Title, all[b].Title), cmp.Compare(at[a], at[b]))
+	})
+	return ids
+}
+
+// checkTitles asserts that the boards of titles show what all says, in order.
+func checkTitles(t *testing.T, a *articles, all map[string]*article) { checkTitlesIn(t, a, all, "") }
+
+func checkTitlesIn(t *testing.T, a *articles, all map[string]*article, locale string) {
+	t.Helper()
+	check := func(name string, l kvmodel.Lister[article], high bool, want func(*article) bool) []string {
+		t.Helper()
+		got := allOf(t, l, 7)
+		if high {
+			slices.Reverse(got)
+		}
+		if diff := gocmp.Diff(sortedBy(all, locale, got, want), got); diff != "" {
+			t.Errorf("%s: mismatch (-want +got):\n%s", name, diff)
+		}
+		return got
+	}
+	every := func(*article) bool { return true }
+	inOrder := check("from A to Z", a.Titles, false, every)
+	check("ascending", a.Titles.Ascending(), false, every)
+	for _, category := range []string{"tea", "coffee"} {
+		check("by "+category, a.TitleBy.Of(category), true, func(v *article) bool { return v.Category == category })
+	}
+	for _, prefix := range []string{"T", "té", "THE TEA", "å", "zoo", "x", ""} {
+		// Package collate has no prefixes. With level 1, what begins with one is up to a great letter.
+		first := collate.New(language.Make(locale), collate.IgnoreCase, collate.IgnoreDiacritics)
+		is := func(v *article) bool {
+			return first.CompareString(v.Title, prefix) >= 0 && first.CompareString(v.Title, prefix+"\U0010ffff") < 0
+		}
+		check("prefix "+prefix, a.Titles.Prefix(prefix), false, is)
+		checkCount(t, "prefix "+prefix, a.Titles.Prefix(prefix), len(sortedBy(all, locale, nil, is)))
+		from := func(v *article) bool { return first.CompareString(v.Title, prefix) >= 0 }
+		check("from "+prefix, a.Titles.Between(prefix, ""), false, from)
+		below := func(v *article) bool { return first.CompareString(v.Title, "tea") < 0 }
+		check("between", a.Titles.Between("", "TEA"), false, below)
+	}
+	for i := 0; i < len(inOrder); i += 1 + len(inOrder)/5 {
+		id := inOrder[i]
+		if st, err := a.Titles.Standing(ctx, id); err != nil || st.Rank != i+1 || st.Len != len(inOrder) || st.Score != all[id].Title {
+			t.Errorf("%s stands at %+v, %v; want %d of %d with %q", id, st, err, i+1, len(inOrder), all[id].Title)
+		}
+		around, err := a.Titles.Around(ctx, id, 2)
+		if err != nil || !slices.ContainsFunc(around, func(p ranking.Place[article, string]) bool {
+			return p.Item.ID == id && p.Rank == i+1 && p.Score == all[id].Title
+		}) {
+			t.Errorf("around %s: %+v, %v", id, around, err)
+		}
+		if page, err := a.Titles.Numbered(ctx, i/3+1, 3); err != nil || page.Total != len(inOrder) || page.Items[i%3].ID != id {
+			t.Errorf("page %d: %+v, %v", i/3+1, page, err)
+		}
+		before := slices.IndexFunc(inOrder, func(other string) bool {
+			return collate.New(language.Make(locale)).CompareString(all[other].Title, all[id].Title) == 0
+		})
+		if rank, err := a.Titles.RankOf(ctx, all[id].Title); rank != before+1 || err != nil {
+			t.Errorf("the title of %s has rank %d, %v; want %d", id, rank, err, before+1)
+		}
+	}
+}
+
+func checkCount(t *testing.T, name string, span *ranking.Span[article], want int) {
+	t.Helper()
+	if n, err := span.Count(ctx); n != want || err != nil {
+		t.Errorf("%s: %d, %v; want %d", name, n, err, want)
+	}
+}
+
+// someTitle returns a title of a few words.
+func someTitle(rng *rand.Rand) string {
+	words := []string{"the", "The", "Tea", "té", "tè", "zoo", "Åsa", "Ärla", "övre", "ch", "Война", "ひらがな", "ヒラ", "שלום", "😀", "of", "a", "1984"}
+	var title []string
+	for range rng.IntN(4) {
+		title = append(title, words[rng.IntN(len(words))])
+	}
+	return strings.Join(title, " ")
+}
+
+func TestBoard_OfWords_StandsAsTheCollatorSays(t *testing.T) {
+	for _, locale := range []string{"", "sv", "cs", "ja"} {
+		for name, s := range map[string]kv.Store{"atomic": memkv.New(memkv.Options{}), "plain": plain{memkv.New(memkv.Options{})}} {
+			t.Run(locale+" "+name, func(t *testing.T) {
+				ranking.SmallLeaves(t)
+				rng := seeded(t)
+				a := openTitles(t, s, collation.Of(locale))
+				all := map[string]*article{}
+				for i := range 120 {
+					id := fmt.Sprint("a", rng.IntN(60))
+					v := &article{ID: id, Title: someTitle(rng), Category: []string{"tea", "coffee"}[rng.IntN(2)]}
+					if all[id] != nil && rng.IntN(4) == 0 {
+						must(t, a.Delete(ctx, id))
+						delete(all, id)
+						continue
+					}
+					must(t, a.Put(ctx, v))
+					if all[id] = v; i%60 == 59 {
+						must(t, a.db.Flush(ctx))
+						checkTitlesIn(t, a, all, locale)
+					}
+				}
+				must(t, a.db.Flush(ctx))
+				checkTitlesIn(t, a, all, locale)
+				report, err := a.Titles.Verify(ctx, slices.Sorted(maps.Keys(all))...)
+				if err != nil || len(report.Missing)+len(report.Wrong)+report.Drift+report.Pending+report.Stale > 0 {
+					t.Errorf("verify: %+v, %v", report, err)
+				}
+				must(t, a.db.Close(ctx))
+			})
+		}
+	}
+}
+
+// reordered is the order of a release with other tables.
+type reordered struct{ *collation.Collation }
+
+func (r reordered) Name() string { return r.Collation.Name() + "next" }
+
+func (r reordered) Word(text string) string { return r.Collation.Word(strings.ToLower(text)) }
+
+func TestBoard_OfWords_OtherTablesNeedARebuild(t *testing.T) { synctest.Test(t, checkOtherTables) }
+
+func checkOtherTables(t *testing.T) {
+	s := still{memkv.New(memkv.Options{})}
+	a := openTitles(t, s, collation.Of(""))
+	for i, title := range titles {
+		must(t, a.Create(ctx, &article{ID: fmt.Sprint("a", i), Title: title, Category: "tea"}))
+	}
+	must(t, a.db.Close(ctx))
+	for name, order := range map[string]ranking.Collation{"other tables": reordered{collation.Of("")}, "another language": collation.Of("sv")} {
+		next := openTitles(t, s, order)
+		if l, err := next.Titles.Page(ctx, "", 10); !errors.Is(err, kvmodel.ErrNeedsRebuild) {
+			t.Errorf("%s: %d records are shown, %v; want ErrNeedsRebuild", name, len(l.Items), err)
+		}
+		if _, err := next.Titles.Prefix("t").Count(ctx); !errors.Is(err, kvmodel.ErrNeedsRebuild) {
+			t.Errorf("%s: %v, want ErrNeedsRebuild", name, err)
+		}
+		must(t, next.Records.Rebuild(ctx))
+		l, err := next.Titles.Page(ctx, "", 10)
+		if err != nil || len(l.Items) != len(titles)-1 {
+			t.Errorf("%s: %d records are shown after a rebuild, %v", name, len(l.Items), err)
+		}
+		if report, err := next.Titles.Verify(ctx); err != nil || report.Stale+report.Pending+len(report.Wrong) > 0 {
+			t.Errorf("%s: after a rebuild: %+v, %v", name, report, err)
+		}
+		must(t, next.db.Close(ctx))
+	}
+}
+
+func TestBoard_OfWords_ATextThatIsEmptyHasNoEntry(t *testing.T) {
+	a := openTitles(t, memkv.New(memkv.Options{}), collation.Of(""))
+	must(t, a.Create(ctx, &article{ID: "a"}))
+	must(t, a.Create(ctx, &article{ID: "b", Title: "\u0301"})) // It has no letter, and is a text.
+	if _, err := a.Titles.Rank(ctx, "a"); !errors.Is(err, kv.ErrNotFound) {
+		t.Errorf("the rank of an empty title: %v, want ErrNotFound", err)
+	}
+	if n, err := a.Titles.Len(ctx); n != 1 || err != nil {
+		t.Errorf("%d titles, %v; want 1", n, err)
+	}
+	_, err := a.Update(ctx, "b", func(v *article) error { v.Title = ""; return nil })
+	must(t, err)
+	if n, err := a.Titles.Len(ctx); n != 0 || err != nil {
+		t.Errorf("%d titles after the only one was taken back, %v", n, err)
+	}
+}
+
+func TestBoard_Prefix_OfNumbersIsInvalid(t *testing.T) {
+	a := openArticles(memkv.New(memkv.Options{}), ranking.Windowed)
+	if _, err := a.TopStock.Prefix(3).Page(ctx, "", 10); !errors.Is(err, kvmodel.ErrInvalid) || !strings.Contains(err.Error(), "Article.TopStock") {
+		t.Errorf("a prefix of numbers: %v", err)
+	}
+}
+
+func TestText_IsForRecordsAlone(t *testing.T) {
+	refused := func(name string, f func()) {
+		defer func() {
+			if text := fmt.Sprint(recover()); !strings.Contains(text, name) {
+				t.Errorf("%s ends in %s", name, text)
+			}
+		}()
+		f()
+	}
+	a := openArticles(memkv.New(memkv.Options{}), ranking.Windowed)
+	text := ranking.Text[string](collation.Of(""))
+	refused("the tree Words", func() { ranking.NewTree(a.db, ranking.TreeSpec[string]{Name: "Words", Of: text}) })
+	refused("Counted", func() {
+		ranking.NewBoard(a.Records, ranking.Spec[article, string]{Name: "Counted", Of: text, Counter: a.views, Score: func(v *article) string { return v.Title }})
+	})
+}
+
+// What is shown stays within its board, and a cursor of another one is refused.
+func TestBoard_OfWords_RefusesCursorsOfOthers(t *testing.T) {
+	a := openTitles(t, memkv.New(memkv.Options{}), collation.Of(""))
+	for i := range 30 {
+		must(t, a.Create(ctx, &article{ID: fmt.Sprint(i), Title: fmt.Sprint("title ", i), Stock: int64(i), Category: "tea"}))
+	}
+	l, err := a.Titles.Page(ctx, "", 5)
+	must(t, err)
+	if _, err := a.TopStock.Page(ctx, l.Next, 5); !errors.Is(err, kvmodel.ErrBadCursor) {
+		t.Errorf("a cursor of words on a board of numbers: %v", err)
+	}
+	stock, err := a.TopStock.Page(ctx, "", 5)
+	must(t, err)
+	if _, err := a.Titles.Page(ctx, stock.Next, 5); !errors.Is(err, kvmodel.ErrBadCursor) {
+		t.Errorf("a cursor of numbers on a board of words: %v", err)
+	}
+	// A cursor of the board that stands outside of a part of it begins at its beginning.
+	for _, span := range []*ranking.Span[article]{a.Titles.Prefix("title 2"), a.Titles.Between("a", "b")} {
+		page, err := span.Page(ctx, l.Next, 50)
+		must(t, err)
+		for _, v := range page.Items {
+			if !strings.HasPrefix(v.Title, "title 2") {
+				t.Errorf("%q is shown in a part without it", v.Title)
+			}
+		}
+	}
+}
+
+func TestBoard_OfWords_ALostNodeIsNoticedAndMadeGood(t *testing.T) {
+	ranking.SmallLeaves(t)
+	s := memkv.New(memkv.Options{})
+	a := openTitles(t, still{s}, collation.Of(""))
+	all := map[string]*article{}
+	for i := range 40 {
+		v := &article{ID: fmt.Sprint("a", i), Title: fmt.Sprintf("title %02d", i*7%40), Category: "tea"}
+		must(t, a.Create(ctx, v))
+		all[v.ID] = v
+	}
+	picture, err := a.Titles.Picture(ctx, 99, "a7")
+	must(t, err)
+	leaf := picture.Root
+	for leaf.Below != nil {
+		leaf = leaf.Below[slices.IndexFunc(leaf.Below, func(n ranking.Node) bool { return n.Count > 0 })]
+	}
+	must(t, a.db.Close(ctx))
+	_, err = kv.One(ctx, s, kv.OpDelete(leaf.Key))
+	must(t, err)
+	a = openTitles(t, still{s}, collation.Of(""))
+	refused := 0
+	for _, ask := range []func() error{
+		func() error { _, err := a.Titles.Page(ctx, "", 40); return err },
+		func() error { _, err := a.TitleBy.Of("tea").Page(ctx, "", 40); return err },
+	} {
+		if err := ask(); errors.Is(err, kvmodel.ErrNeedsRebuild) {
+			refused++
+		} else if err != nil {
+			t.Error(err)
+		}
+	}
+	if refused != 1 {
+		t.Errorf("%d boards say that they need a rebuild, want 1: without %s", refused, leaf.Key)
+	}
+}
+
+func TestBoard_OfWords_PagesAndRanksTakeTheTripsOfOthers(t *testing.T) {
+	s := memkv.New(memkv.Options{})
+	a := openTitles(t, plain{s}, collation.Of(""))
+	for i := range 1500 {
+		must(t, a.Create(ctx, &article{ID: fmt.Sprint("a", i), Title: fmt.Sprintf("The title %04d", i*7%1500), Category: "tea"}))
+	}
+	must(t, a.db.Flush(ctx))
+	must(t, a.Titles.Refresh(ctx))
+	for name, c := range map[string]struct {
+		most int
+		ask  func() error
+	}{
+		"page":   {2, func() error { _, err := a.Titles.Page(ctx, "", 20); return err }},
+		"table":  {2, func() error { _, err := a.Titles.Table(ctx, "", 20); return err }},
+		"prefix": {2, func() error { _, err := a.Titles.Prefix("the title 07").Page(ctx, "", 20); return err }},
+		"rank":   {2, func() error { _, err := a.Titles.Rank(ctx, "a77"); return err }},
+		"count":  {1, func() error { _, err := a.Titles.Prefix("the title 07").Count(ctx); return err }},
+		"around": {3, func() error { _, err := a.Titles.Around(ctx, "a77", 5); return err }},
+	} {
+		must(t, c.ask())
+		limited, meter := kvmodel.Metered(ctx)
+		before := ctx
+		ctx = limited
+		err := c.ask()
+		ctx = before
+		if trips := meter.Cost().Trips; trips > c.most || err != nil {
+			t.Errorf("%s: %d trips, %v; want at most %d", name, trips, err, c.most)
+		}
+	}
+}
