@@ -48,7 +48,7 @@ var (
 		"ranking":   {records, nil},
 		"kvmodel":   {append([]string{"kvmodel/kv", "kvmodel/codec", "internal/release"}, shared...), nil},
 
-		"ranking/collation": {nil, []string{"golang.org/x/text"}},
+		"ranking/collation": {[]string{"internal/proof"}, []string{"golang.org/x/text"}}, // its tests have the room
 
 		"internal/plug":      {[]string{"internal/envelope", "internal/wire", "kvmodel/kv"}, nil},
 		"internal/envelope":  {[]string{"internal/wire", "kvmodel/kv", "kvmodel/codec"}, nil},

@@ -28,6 +28,8 @@ var rankingFigures = []func(*bench) error{
 	rankAtOneScore,
 	rankTies,
 	rankTiesAtOnce,
+	rankWords,
+	rankOneBeginning,
 	rankElsewhere,
 }
 

@@ -17,7 +17,9 @@ type Models struct {
 	RingFoots   *RingFoots
 	Shelves     *Shelves
 	Stories     *Stories
+	Titles      *Titles
 	Votes       *Votes
+	Weights     *Weights
 }
 
 // New returns the models of this package in db.
@@ -34,7 +36,9 @@ func New(db *kvmodel.DB) *Models {
 		RingFoots:   NewRingFoots(db),
 		Shelves:     NewShelves(db),
 		Stories:     NewStories(db),
+		Titles:      NewTitles(db),
 		Votes:       NewVotes(db),
+		Weights:     NewWeights(db),
 	}
 }
 
@@ -52,6 +56,8 @@ func (m *Models) All() []kvmodel.Model {
 		m.RingFoots,
 		m.Shelves,
 		m.Stories,
+		m.Titles,
 		m.Votes,
+		m.Weights,
 	}
 }
