@@ -91,6 +91,7 @@ var (
 		"github.com/anishathalye/porcupine",
 		"github.com/rogpeppe/go-internal",
 		"github.com/chromedp",
+		"golang.org/x/text",
 	}
 )
 

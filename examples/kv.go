@@ -11,6 +11,7 @@ type Models struct {
 	Articles  *Articles
 	Authors   *Authors
 	Badges    *Badges
+	Books     *Books
 	Bulletins *Bulletins
 	Clips     *Clips
 	FeedItems *FeedItems
@@ -37,6 +38,7 @@ func New(db *kvmodel.DB) *Models {
 		Articles:  NewArticles(db),
 		Authors:   NewAuthors(db),
 		Badges:    NewBadges(db),
+		Books:     NewBooks(db),
 		Bulletins: NewBulletins(db),
 		Clips:     NewClips(db),
 		FeedItems: NewFeedItems(db),
@@ -64,6 +66,7 @@ func (m *Models) All() []kvmodel.Model {
 		m.Articles,
 		m.Authors,
 		m.Badges,
+		m.Books,
 		m.Bulletins,
 		m.Clips,
 		m.FeedItems,

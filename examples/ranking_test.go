@@ -110,6 +110,40 @@ func Example_yourRank() {
 	// true
 }
 
+// A catalog from A to Z, what begins with some letters for a search box that completes them,
+// and where a book stands.
+func Example_fromAToZ() {
+	m, done := open()
+	defer done()
+	ctx := context.Background()
+	for i, title := range []string{"The Trial", "Emma", "émigrés", "Embers", "Ulysses", "emma"} {
+		check(m.Books.Create(ctx, &examples.Book{ID: fmt.Sprint(i), Title: title, Language: "en"}))
+	}
+	check(m.Flush(ctx))
+	show := func(books kvmodel.Lister[examples.Book]) {
+		page, err := books.Page(ctx, "", 20)
+		check(err)
+		for _, b := range page.Items {
+			fmt.Print(b.Title, "; ")
+		}
+		fmt.Println()
+	}
+
+	show(m.Books.TitleAZ)
+	show(m.Books.TitleAZ.Prefix("em"))
+	show(m.Books.TitleAZByLanguage.Of("en").Between("f", ""))
+	n, err := m.Books.TitleAZ.Prefix("EM").Count(ctx)
+	check(err)
+	st, err := m.Books.TitleAZ.Standing(ctx, "0")
+	check(err)
+	fmt.Println(n, "with em;", st.Score, "is number", st.Rank, "of", st.Len)
+	// Output:
+	// Embers; émigrés; emma; Emma; The Trial; Ulysses; 
+	// Embers; émigrés; emma; Emma; 
+	// The Trial; Ulysses; 
+	// 4 with em; The Trial is number 5 of 6
+}
+
 // What to do where many have the same score: show the newest first, or give all of them the
 // same rank. RankOf says which rank a score would have, without a record.
 func Example_equalScores() {

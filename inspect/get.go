@@ -158,7 +158,7 @@ func textOfValue(value string) string {
 // Row is a line of a page.
 type Row struct {
 	ID     string  // of the record, or the member
-	Note   string  // its stamp or its score
+	Note   string  // its stamp, its score or its text
 	Fields []Field // of an event
 }
 
@@ -169,12 +169,13 @@ type Page struct {
 	Cost        kvmodel.Cost
 }
 
-// Page returns the first n of what an index has at a value, or what stands alone.
+// Page returns the first n of what an index has at a value, or what stands alone. What it says
+// of them is masked if the index is over a private field.
 func (in *Inspector) Page(ctx context.Context, index, value string, n int) (Page, error) {
 	if err := kvmodel.CheckPage(index, n); err != nil {
 		return Page{}, err
 	}
-	_, w, err := in.window(index)
+	m, w, err := in.window(index)
 	if err != nil {
 		return Page{}, err
 	}
@@ -183,6 +184,9 @@ func (in *Inspector) Page(ctx context.Context, index, value string, n int) (Page
 	p := Page{Index: index, Kind: w.Kind(), Cost: meter.Cost()}
 	for _, row := range rows {
 		r := Row{ID: row.ID, Note: row.Note}
+		if r.Note != "" && isHidden(m, w) {
+			r.Note = Masked
+		}
 		if row.Data != nil {
 			if r.Fields, _ = fieldsOf(row.Data); r.Fields == nil {
 				r.Fields = []Field{{"value", string(row.Data)}}

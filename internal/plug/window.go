@@ -102,7 +102,7 @@ func Damage(err, needsRebuild error) (text string, is bool) {
 // Row is a line of a page as package inspect shows it.
 type Row struct {
 	ID   string // text of the record's id, or a member
-	Note string // its stamp, or its score
+	Note string // its stamp, its score, or its text
 	Data []byte // the msgpack of what is no record, such as an event
 }
 
