@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/ringtree/ringtree/examples"
@@ -123,10 +124,11 @@ func Example_fromAToZ() {
 	show := func(books kvmodel.Lister[examples.Book]) {
 		page, err := books.Page(ctx, "", 20)
 		check(err)
+		var titles []string
 		for _, b := range page.Items {
-			fmt.Print(b.Title, "; ")
+			titles = append(titles, b.Title)
 		}
-		fmt.Println()
+		fmt.Println(strings.Join(titles, ", "))
 	}
 
 	show(m.Books.TitleAZ)
@@ -138,9 +140,9 @@ func Example_fromAToZ() {
 	check(err)
 	fmt.Println(n, "with em;", st.Score, "is number", st.Rank, "of", st.Len)
 	// Output:
-	// Embers; émigrés; emma; Emma; The Trial; Ulysses; 
-	// Embers; émigrés; emma; Emma; 
-	// The Trial; Ulysses; 
+	// Embers, émigrés, emma, Emma, The Trial, Ulysses
+	// Embers, émigrés, emma, Emma
+	// The Trial, Ulysses
 	// 4 with em; The Trial is number 5 of 6
 }
 
