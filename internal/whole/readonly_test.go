@@ -80,7 +80,7 @@ func recordVerbs[T any, K comparable](ctx context.Context, r *kvmodel.Records[T,
 
 func reading(of any, reads string) verbs { return verbs{of, nil, reads} }
 
-const boardReads = "Around Ascending At Between IDs Last Len Numbered On Page Percentile Picture Rank RankOf Standing Stats Table Verify"
+const boardReads = "Around Ascending At Between IDs Last Len Numbered On Page Percentile Picture Prefix Rank RankOf Standing Stats Table Verify"
 
 // verbsOf returns the verbs of everything in l, which has a work "own", and of
 // sessions beside it.

@@ -33,6 +33,7 @@ type Models struct {
 	Taggeds   *Taggeds
 	Tickets   *Tickets
 	Tieds     *Tieds
+	Titleds   *Titleds
 	Valueds   *Valueds
 	Vieweds   *Vieweds
 	Visits    *Visits
@@ -69,6 +70,7 @@ func New(db *kvmodel.DB) *Models {
 		Taggeds:   NewTaggeds(db),
 		Tickets:   NewTickets(db),
 		Tieds:     NewTieds(db),
+		Titleds:   NewTitleds(db),
 		Valueds:   NewValueds(db),
 		Vieweds:   NewVieweds(db),
 		Visits:    NewVisits(db),
@@ -106,6 +108,7 @@ func (m *Models) All() []kvmodel.Model {
 		m.Taggeds,
 		m.Tickets,
 		m.Tieds,
+		m.Titleds,
 		m.Valueds,
 		m.Vieweds,
 		m.Visits,

@@ -190,6 +190,13 @@ type Tied struct {
 	Text  string
 }
 
+// Titled is on a board of words.
+type Titled struct {
+	ID    string `kv:"id"`
+	Title string `kv:"ranking"`
+	Text  string
+}
+
 // Viewed is on a board by its counter.
 type Viewed struct {
 	ID    string `kv:"id"`

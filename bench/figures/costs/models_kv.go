@@ -9,6 +9,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/ranking"
+	"github.com/ringtree/ringtree/ranking/collation"
 	"github.com/ringtree/ringtree/timeline"
 	msgpack "github.com/vmihailenco/msgpack/v5"
 )
@@ -1926,6 +1927,82 @@ func readTiedField(r *codec.Reader, v *Tied, name []byte) bool {
 func tiedFields(name []byte) (codec.Fields, bool) {
 	switch string(name) {
 	case "ID", "Made", "Stars", "Text":
+		return nil, true
+	}
+	return nil, false
+}
+
+// Titleds holds the Titled records of a database and the indexes kept over them.
+// Trips: Get 1, Create 3, Update 2 or 4, Delete 2; a listing 2, or 1 if nothing is new.
+type Titleds struct {
+	*kvmodel.Records[Titled, string]
+
+	TitleAZ *ranking.Board[Titled, string, string] // by Title, from A to Z
+}
+
+// NewTitleds returns the Titleds in db.
+func NewTitleds(db *kvmodel.DB) *Titleds {
+	r := kvmodel.NewRecords(db, kvmodel.Schema[Titled, string]{
+		Name: "Titled", Version: 1,
+		ID:    func(t *Titled) string { return t.ID },
+		SetID: func(t *Titled, id string) { t.ID = id },
+		Key:   kvmodel.StringKey[string](),
+		Codec: &titledCodec,
+	})
+	return &Titleds{
+		Records: r,
+		TitleAZ: ranking.NewBoard(r, ranking.Spec[Titled, string]{
+			Name: "TitleAZ", Def: "ranking Title words",
+			Of:    ranking.Text[string](collation.Of("")),
+			Score: func(t *Titled) string { return t.Title },
+			Low:   true,
+		}),
+	}
+}
+
+// These lines stop compiling when Titled changes: run kvgen again.
+var _ struct {
+	ID    string `kv:"id"`
+	Title string `kv:"ranking"`
+	Text  string
+} = Titled{}
+
+// EncodeMsgpack writes t as a map by field name, in its stored form.
+func (t *Titled) EncodeMsgpack(enc *msgpack.Encoder) error { return titledCodec.Encode(enc, t) }
+
+// DecodeMsgpack reads the stored form into t; fields that it lacks stay as they are.
+func (t *Titled) DecodeMsgpack(dec *msgpack.Decoder) error { return titledCodec.Decode(dec, t) }
+
+var titledCodec = codec.Model[Titled]{Write: writeTitled, Read: readTitled, Fields: titledFields}
+
+func writeTitled(w *codec.Writer, v *Titled) {
+	w.Struct(3)
+	codec.WriteString(w.Name("ID"), &v.ID)
+	codec.WriteString(w.Name("Title"), &v.Title)
+	codec.WriteString(w.Name("Text"), &v.Text)
+}
+
+func readTitled(r *codec.Reader, v *Titled) {
+	codec.ReadStruct(r, v, readTitledField)
+}
+
+func readTitledField(r *codec.Reader, v *Titled, name []byte) bool {
+	switch string(name) {
+	case "ID":
+		codec.ReadString(r, &v.ID)
+	case "Title":
+		codec.ReadString(r, &v.Title)
+	case "Text":
+		codec.ReadString(r, &v.Text)
+	default:
+		return false
+	}
+	return true
+}
+
+func titledFields(name []byte) (codec.Fields, bool) {
+	switch string(name) {
+	case "ID", "Title", "Text":
 		return nil, true
 	}
 	return nil, false

@@ -3,6 +3,7 @@ package costs
 import (
 	"context"
 	"errors"
+	"fmt"
 )
 
 func priced(id string, price int64) *Priced { return &Priced{ID: id, Price: price, Text: text} }
@@ -179,6 +180,49 @@ var ties = section{
 	}, {
 		name: "RankOf, ties=dense",
 		do:   func(ctx context.Context, w *world) error { return last(w.Tieds.Chart.RankOf(ctx, 5)) },
+	}},
+}
+
+func titled(id string, i int) *Titled {
+	first, second := []string{"Early", "great", "Old", "tidal", "White"}, []string{"birds", "Forests", "rivers", "Songs", "winters"}
+	return &Titled{ID: id, Title: fmt.Sprintf("%s %s %d", first[i*7%5], second[i/5%5], i*7919%100_003), Text: text}
+}
+
+var words = section{
+	title: "Rankings from A to Z",
+	text:  "Of 1,000 records with titles of some twenty letters.",
+	fill: func(w *world) error {
+		w.n = 1000
+		return w.Titleds.CreateMulti(w.ctx, many(1000, func(i int) *Titled { return titled(id(i+1), i) }))
+	},
+	warm: func(w *world) error { return last(w.Titleds.TitleAZ.Len(w.ctx)) },
+	rows: []row{{
+		name: "Create with a title",
+		do:   func(ctx context.Context, w *world) error { return w.Titleds.Create(ctx, titled(w.id(), 1001)) },
+	}, {
+		name: "Update of the title",
+		do: func(ctx context.Context, w *world) error {
+			return last(w.Titleds.Update(ctx, id(11), func(t *Titled) error { t.Title = "Old songs of " + t.Title; return nil }))
+		},
+	}, {
+		name: "Delete with a title",
+		do:   func(ctx context.Context, w *world) error { return w.Titleds.Delete(ctx, id(13)) },
+	}, {
+		name:   "Page of 20 from A on",
+		before: func(w *world) error { return last(w.Titleds.TitleAZ.Page(w.ctx, "", 19)) },
+		do:     func(ctx context.Context, w *world) error { return last(w.Titleds.TitleAZ.Page(ctx, "", 20)) },
+	}, {
+		name:   "Prefix, a page of 20",
+		before: func(w *world) error { return last(w.Titleds.TitleAZ.Prefix("old f").Page(w.ctx, "", 19)) },
+		do: func(ctx context.Context, w *world) error {
+			return last(w.Titleds.TitleAZ.Prefix("old f").Page(ctx, "", 20))
+		},
+	}, {
+		name: "Prefix, Count",
+		do:   func(ctx context.Context, w *world) error { return last(w.Titleds.TitleAZ.Prefix("old").Count(ctx)) },
+	}, {
+		name: "Rank of a title",
+		do:   func(ctx context.Context, w *world) error { return last(w.Titleds.TitleAZ.Rank(ctx, id(20))) },
 	}},
 }
 

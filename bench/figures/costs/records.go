@@ -11,7 +11,7 @@ import (
 // sections are the tables of the page.
 var sections = []section{
 	records, together, edges, history, ends, unique, lists, values, totals, sets, sequences, counters,
-	timelines, events, rankings, ties, counted, cascades, withSessions, processes,
+	timelines, events, rankings, ties, words, counted, cascades, withSessions, processes,
 }
 
 // fillPlain makes 200 records.
