@@ -180,6 +180,16 @@ func (w *words) checkCount(t *testing.T, text string) {
 	if n, err := w.Count(ctx, w.s, Between{Low: &s}); err != nil || n != above {
 		t.Errorf("%d words are from %q on, %v; want %d", n, text, err, above)
 	}
+	first := FromWord("0")
+	early := 0
+	for _, st := range w.told {
+		if st.In && st.Score.word < min("0", text) {
+			early++
+		}
+	}
+	if n, err := w.Count(ctx, w.s, Between{&first, &s}); err != nil || n != below-early {
+		t.Errorf("%d words are from 0 on and below %q, %v; want %d", n, text, err, below-early)
+	}
 	if l, err := w.Page(ctx, w.s, Between{Low: &s}, false, nil, 500, Want{}); err != nil || len(l.Members) != above {
 		t.Errorf("%d words are shown from %q on, %v; want %d", len(l.Members), text, err, above)
 	}
@@ -263,8 +273,11 @@ func TestWords_ALeafHasThemInPlaceOfScores(t *testing.T) {
 	if got[:len(got)-sumBytes] != value {
 		t.Errorf("a leaf is written as %q, want %q", got[:len(got)-sumBytes], value)
 	}
-	if l.bytes() < len(got) {
-		t.Errorf("a leaf of %d bytes is taken for one of %d", len(got), l.bytes())
+	long := &leaf{entries: slices.Repeat([]entry{{FromWord(strings.Repeat("x", MaxWord)), 1, "x", false, 0}}, 9)}
+	for _, l := range []*leaf{l, long} {
+		if n := len(l.encode()); l.bytes() < n {
+			t.Errorf("a leaf of %d bytes is taken for one of %d", n, l.bytes())
+		}
 	}
 	nd, err := decodeNode(kv.Result{Value: []byte(got), Version: 1})
 	if err != nil || nd.leaf == nil {
