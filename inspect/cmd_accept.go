@@ -28,7 +28,7 @@ func accept(ctx context.Context, c *call) error {
 		c.Say("lost: %s", text)
 	}
 	c.Say("What was there will be absent, in every process, and the indexes of every model will have to be built.")
-	if gone := goneWith(in); len(gone) > 0 {
+	if gone := in.Unbuildable(); len(gone) > 0 {
 		c.Say("What no record says does not come back: %s.", strings.Join(gone, ", "))
 	}
 	if err := c.confirm(ctx, "Accept that?"); err != nil {
@@ -80,17 +80,4 @@ func (c *call) lost(ctx context.Context, in *Inspector) (texts []string, err err
 		}
 	}
 	return texts, nil
-}
-
-// goneWith returns what no record says: counters, and what belongs to no model.
-func goneWith(in *Inspector) (all []string) {
-	for _, m := range in.models {
-		for _, counter := range m.Counters() {
-			all = append(all, "counter "+m.Name()+"."+counter)
-		}
-	}
-	for _, w := range in.alone {
-		all = append(all, w.Kind()+" "+w.Name())
-	}
-	return all
 }

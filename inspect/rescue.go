@@ -36,6 +36,20 @@ func (in *Inspector) Rescue(ctx context.Context, p Pace) error {
 	return in.noteRescue(ctx, edition)
 }
 
+// Unbuildable returns what no record says, so that no build brings it back: counters, and
+// what belongs to no model, each with its kind.
+func (in *Inspector) Unbuildable() (all []string) {
+	for _, m := range in.models {
+		for _, counter := range m.Counters() {
+			all = append(all, "counter "+m.Name()+"."+counter)
+		}
+	}
+	for _, w := range in.alone {
+		all = append(all, w.Kind()+" "+w.Name())
+	}
+	return all
+}
+
 // rescuedKey is the key of what says in which edition of the store a rescue was last carried
 // out. Each loss that is accepted begins another one.
 var rescuedKey = kv.NewClass("rescued", 1).Key("ringtree")
