@@ -2,6 +2,7 @@ package ashiato
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/ringtree/ringtree/kvmodel"
@@ -18,26 +19,29 @@ type Entry struct {
 type Listing struct {
 	Entries    []Entry
 	Next, Prev string
+	Rebuilding bool // it has no entries, because its index has to be rebuilt first
 }
 
 // Home is what the home page of the site shows.
 type Home struct {
-	Newest Listing
-	Week   []Placed // the top of this week's ranking
+	Newest     Listing
+	Week       []Placed // the top of this week's ranking
+	Rebuilding bool     // Week is empty, because its index has to be rebuilt first
 }
 
 const homeRanked = 10
 
 // Home returns what the home page of the site shows.
 func (s *Site) Home(ctx context.Context) (*Home, error) {
+	home := &Home{}
 	var newest kvmodel.Listing[Page]
 	var week []viewPlace
 	err := s.db.SideBySide(ctx, func(ctx context.Context) (err error) {
 		newest, err = s.Models.Pages.Newest.Page(ctx, "", pageSize)
-		return err
+		return orRebuilding(&home.Newest.Rebuilding, err)
 	}, func(ctx context.Context) (err error) {
 		week, err = s.week(ctx, homeRanked)
-		return err
+		return orRebuilding(&home.Rebuilding, err)
 	})
 	if err != nil {
 		return nil, err
@@ -50,7 +54,19 @@ func (s *Site) Home(ctx context.Context) (*Home, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Home{listingBy(newest, authors), placedBy(week, authors)}, nil
+	home.Newest.Entries, home.Newest.Next = listingBy(newest, authors).Entries, newest.Next
+	home.Week = placedBy(week, authors)
+	return home, nil
+}
+
+// orRebuilding returns err, or nil if that says that an index has to be rebuilt first,
+// which it notes: the part of a page that needs the index is left out then.
+func orRebuilding(noted *bool, err error) error {
+	if errors.Is(err, kvmodel.ErrNeedsRebuild) {
+		*noted = true
+		return nil
+	}
+	return err
 }
 
 // Newest returns the pages published last, from the cursor on. It returns

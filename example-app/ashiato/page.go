@@ -148,6 +148,10 @@ type Reading struct {
 	Remarks  []Remark
 	Next     string // the cursor of older comments
 	Prev     string // the cursor of newer ones
+
+	// Rebuilding says that there are no Remarks, because their index has to be rebuilt
+	// first. Without their indexes, More and Rank are left out.
+	Rebuilding bool
 }
 
 // moreByAuthor is how many other pages of its author a page names.
@@ -197,6 +201,7 @@ func (s *Site) read(ctx context.Context, who, slug, cursor string, also func(con
 // moreBy returns the newest other pages by the author of p.
 func (s *Site) moreBy(ctx context.Context, p *Page) ([]*Page, error) {
 	newest, err := s.Models.Pages.NewestByAuthor.Of(p.Author).Page(ctx, "", moreByAuthor+1)
+	err = orRebuilding(new(bool), err)
 	others := slices.DeleteFunc(newest.Items, func(other *Page) bool { return other.ID == p.ID })
 	return others[:min(moreByAuthor, len(others))], err
 }
@@ -204,7 +209,7 @@ func (s *Site) moreBy(ctx context.Context, p *Page) ([]*Page, error) {
 // discuss fills in the comments of r, their authors and the author of the page.
 func (s *Site) discuss(ctx context.Context, r *Reading, cursor string) error {
 	comments, err := s.Models.Comments.NewestByPage.Of(r.ID).Page(ctx, cursor, pageSize)
-	if err != nil {
+	if err := orRebuilding(&r.Rebuilding, err); err != nil {
 		return err
 	}
 	ids := []string{r.Author}

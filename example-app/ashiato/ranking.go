@@ -40,21 +40,23 @@ type Ranks struct {
 	Rows       []Placed
 	Of         int // how many pages are ranked
 	Next, Prev string
+	Rebuilding bool // it has no rows, because its index has to be rebuilt first
 }
 
 // Ranking returns the most viewed pages of a period, from the cursor on. The
 // ranking of the week ends with the 100th page. It returns ErrNotFound for an
 // unknown period, or ErrBadCursor.
 func (s *Site) Ranking(ctx context.Context, p Period, cursor string) (*Ranks, error) {
+	ranks := &Ranks{Period: p}
 	table, err := s.table(ctx, p, cursor)
-	if err != nil {
+	if err := orRebuilding(&ranks.Rebuilding, err); err != nil {
 		return nil, err
 	}
-	rows, err := s.placed(ctx, table.Places)
-	if err != nil {
+	if ranks.Rows, err = s.placed(ctx, table.Places); err != nil {
 		return nil, err
 	}
-	return &Ranks{Period: p, Rows: rows, Of: table.Len, Next: table.Next, Prev: table.Prev}, nil
+	ranks.Of, ranks.Next, ranks.Prev = table.Len, table.Next, table.Prev
+	return ranks, nil
 }
 
 type (
@@ -188,10 +190,11 @@ func toRise(around []viewPlace, id string) int64 {
 }
 
 // standing returns the rank of the page with id by all views, and how many pages
-// are ranked. Both are 0 if the page is not ranked yet.
+// are ranked. Both are 0 if the page is not ranked yet, or the ranking has to be rebuilt
+// first.
 func (s *Site) standing(ctx context.Context, id string) (rank, of int, err error) {
 	standing, err := s.Models.Pages.TopViews.Standing(ctx, id)
-	if errors.Is(err, kvmodel.ErrNotFound) {
+	if errors.Is(err, kvmodel.ErrNotFound) || errors.Is(err, kvmodel.ErrNeedsRebuild) {
 		return 0, 0, nil
 	}
 	return standing.Rank, standing.Len, err

@@ -28,7 +28,7 @@ func (s *Site) Topic(ctx context.Context, who, name, cursor string) (*TopicView,
 	}, func(ctx context.Context) error {
 		page, err := s.Models.Pages.ByTopics.Of(name).Page(ctx, cursor, pageSize)
 		if err != nil {
-			return err
+			return orRebuilding(&v.Pages.Rebuilding, err)
 		}
 		v.Pages, err = s.listing(ctx, page)
 		return err

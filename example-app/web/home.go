@@ -33,11 +33,22 @@ func (s *Site) home(v *visit) (answer, error) {
 		Feed:    rowsWithTopics(feed, now),
 		Newest:  rows(home.Newest.Entries[:min(homeNewest, len(home.Newest.Entries))], now),
 		Popular: ranked(home.Week, firstScore(home.Week)),
+
+		NoNewest:  unlessRebuilding(home.Newest.Rebuilding, pages.NoPages),
+		NoPopular: unlessRebuilding(home.Rebuilding, templates.Empty{Words: "No views this week."}),
 	}
 	if len(home.Newest.Entries) > homeNewest || home.Newest.Next != "" {
 		page.Older = "/newest"
 	}
 	return answer{here: "/", live: true, body: page.Body()}, nil
+}
+
+// unlessRebuilding returns what a list says that is empty, or has to be rebuilt first.
+func unlessRebuilding(rebuilding bool, empty templates.Empty) templates.Empty {
+	if rebuilding {
+		return templates.Empty{Words: "This list is being rebuilt. Try again in a few minutes."}
+	}
+	return empty
 }
 
 // someFeed returns the top of the member's feed, or nothing for a guest.

@@ -109,6 +109,7 @@ func (s *Site) comments(r *ashiato.Reading, member string, now time.Time) pages.
 		LogIn: logInPath(pagePath(r.Slug)),
 		ID:    s.app.NewID(),
 		Field: templates.Field{Name: "text", Label: "Your comment", Rows: 4, Max: ashiato.MaxComment, Required: true},
+		Empty: unlessRebuilding(r.Rebuilding, templates.Empty{}),
 	}
 	if member != "" {
 		c.Action = "/comment/" + r.ID

@@ -30,6 +30,7 @@ func (s *Site) profile(v *visit) (answer, error) {
 		Follow: pages.Follow{Action: path, Following: profile.Followed},
 		Rows:   rowsWithTopics(profile.Pages.Entries, s.app.DB().Now()),
 		Pager:  byAge(path, profile.Pages.Prev, profile.Pages.Next),
+		Empty:  unlessRebuilding(profile.Pages.Rebuilding, templates.Empty{Words: m.Handle + " hasn’t written anything yet."}),
 	}
 	return answer{title: m.Handle, body: page.Body()}, nil
 }

@@ -56,7 +56,7 @@ func (s *Site) ranking(v *visit) (answer, error) {
 		Hint:  hint(period),
 	}
 	if ranks.Of == 0 {
-		page.Empty = templates.Empty{Words: "No views yet.", Way: templates.Link{Text: "Newest pages", Href: "/newest"}}
+		page.Empty = unlessRebuilding(ranks.Rebuilding, templates.Empty{Words: "No views yet.", Way: templates.Link{Text: "Newest pages", Href: "/newest"}})
 	}
 	if len(near) > 0 {
 		page.Around, page.Top = aroundOf(near, pageFor(v), int64(ranks.Of))
@@ -96,7 +96,7 @@ func (s *Site) neighbors(ctx context.Context, v *visit, p ashiato.Period) ([]sta
 		return nil, nil
 	}
 	around, err := s.app.Models.Pages.TopViews.Around(ctx, id, 2)
-	if errors.Is(err, kvmodel.ErrNotFound) {
+	if errors.Is(err, kvmodel.ErrNotFound) || errors.Is(err, kvmodel.ErrNeedsRebuild) {
 		return nil, nil
 	}
 	return around, err

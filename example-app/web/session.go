@@ -1,6 +1,11 @@
 package web
 
-import "github.com/ringtree/ringtree/example-app/ashiato"
+import (
+	"errors"
+
+	"github.com/ringtree/ringtree/example-app/ashiato"
+	"github.com/ringtree/ringtree/kvmodel"
+)
 
 // signedIn returns the id of the member who is logged in, or errSignedOut.
 func (v *visit) signedIn() (string, error) {
@@ -44,7 +49,7 @@ func (s *Site) begin(v *visit, member *ashiato.Member) error {
 		return err
 	}
 	newest, err := s.app.Models.Pages.NewestByAuthor.Of(member.ID).Page(v.Context(), "", 1)
-	if err != nil {
+	if err != nil && !errors.Is(err, kvmodel.ErrNeedsRebuild) {
 		return err
 	}
 	for _, page := range newest.Items {

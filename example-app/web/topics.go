@@ -49,6 +49,7 @@ func (s *Site) topic(v *visit) (answer, error) {
 		Follow: pages.Follow{Action: path, Following: view.Followed},
 		Rows:   rows(view.Pages.Entries, s.app.DB().Now()),
 		Pager:  inOrder(path, view.Pages.Prev, view.Pages.Next),
+		Empty:  unlessRebuilding(view.Pages.Rebuilding, templates.Empty{Words: "No pages on this topic yet.", Way: templates.Link{Text: "Write the first page", Href: "/write"}}),
 	}
 	return answer{title: view.Topic.Name, here: "/topics", body: page.Body()}, nil
 }

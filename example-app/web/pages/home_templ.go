@@ -17,6 +17,8 @@ type Home struct {
 	Newest  []templates.Row
 	Older   string // the address of older ones
 	Popular []templates.Ranked
+
+	NoNewest, NoPopular templates.Empty // what they say without rows
 }
 
 // Body writes the page.
@@ -48,7 +50,7 @@ func (h Home) Body() templ.Component {
 		var templ_7745c5c3_Var2 string
 		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(h.Words + " ")
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `home.templ`, Line: 20, Col: 18}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `home.templ`, Line: 22, Col: 18}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 		if templ_7745c5c3_Err != nil {
@@ -89,7 +91,7 @@ func (h Home) Body() templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(h.Newest) == 0 {
-			templ_7745c5c3_Err = NoPages.Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = h.NoNewest.Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -116,7 +118,7 @@ func (h Home) Body() templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(h.Popular) == 0 {
-			templ_7745c5c3_Err = templates.Empty{Words: "No views this week."}.Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = h.NoPopular.Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -165,7 +167,7 @@ func newer(live string) templ.Component {
 			var templ_7745c5c3_Var4 string
 			templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(live)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `home.templ`, Line: 57, Col: 38}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `home.templ`, Line: 59, Col: 38}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 			if templ_7745c5c3_Err != nil {
