@@ -17,11 +17,14 @@ type Limit struct {
 	Per   time.Duration
 }
 
-// The limits of trying passwords. logInsOf stops an attacker who tries one handle
-// from many addresses; the price is that the member with that handle waits too.
+// The limits of trying passwords: of anybody at one address, of one handle at one address,
+// and of one handle at all addresses. The last is for an attacker with very many addresses.
+// Its price is that the member with that handle waits as well, so it is far above what one
+// address can use up.
 var (
 	logInsFrom      = Limit{"log-in-from", 50, 15 * time.Minute}
-	logInsOf        = Limit{"log-in-of", 20, 15 * time.Minute}
+	logInsFromOf    = Limit{"log-in-from-of", 20, 15 * time.Minute}
+	logInsOf        = Limit{"log-in-of", 1000, 15 * time.Minute}
 	passwordChanges = Limit{"password", 10, 15 * time.Minute}
 )
 

@@ -39,15 +39,20 @@ func (s *Site) SignUp(ctx context.Context, form Joining) (*Member, error) {
 }
 
 // LogIn returns the member with that handle and password. from is where the try
-// comes from, such as the visitor's address: tries are limited for each address and
-// each handle. If it fails, it returns ErrNoLogIn or a *TooManyError. It does the
-// same work whether or not there is such a member.
+// comes from, such as the visitor's address: tries are limited for each address, for
+// each handle at one address, and for each handle. If it fails, it returns ErrNoLogIn or a
+// *TooManyError. It does the same work whether or not there is such a member.
 func (s *Site) LogIn(ctx context.Context, handle, password, from string) (*Member, error) {
 	name := strings.ToLower(handle)
 	if utf8.RuneCountInString(name) > MaxHandle || len(password) > MaxPassword {
 		return nil, ErrNoLogIn
 	}
-	if err := s.Allow(ctx, Try{logInsFrom, from}, Try{logInsOf, name}); err != nil {
+	// No address has a space in it.
+	err := s.Allow(ctx, Try{logInsFrom, from}, Try{logInsFromOf, from + " " + name})
+	if err == nil {
+		err = s.Allow(ctx, Try{logInsOf, name})
+	}
+	if err != nil {
 		return nil, err
 	}
 	m, err := s.Models.Members.ByHandle.Find(ctx, name)
@@ -173,7 +178,7 @@ func (s *Site) Profile(ctx context.Context, who, handle, cursor string) (*Profil
 	err = s.db.SideBySide(ctx, func(ctx context.Context) error {
 		page, err := s.Models.Pages.NewestByAuthor.Of(m.ID).Page(ctx, cursor, pageSize)
 		p.Pages = listingBy(page, map[string]*Member{m.ID: m})
-		return err
+		return orRebuilding(&p.Pages.Rebuilding, err)
 	}, func(ctx context.Context) (err error) {
 		p.Followed, err = s.follows(ctx, who, m.ID)
 		return err

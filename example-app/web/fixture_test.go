@@ -28,10 +28,11 @@ import (
 
 // visitor is a browser without JavaScript, with a site of its own.
 type visitor struct {
-	t      *testing.T
-	site   string
-	app    *ashiato.Site
-	client *http.Client
+	t       *testing.T
+	site    string
+	app     *ashiato.Site
+	handler http.Handler // of the site
+	client  *http.Client
 }
 
 // reply is the answer at the end of all redirects.
@@ -50,8 +51,15 @@ const password = "two bars in the snow"
 // visit returns a visitor of a site whose data is in db.
 func visit(t *testing.T, db *kvmodel.DB) *visitor {
 	t.Helper()
+	return visitWith(t, db, web.Config{Development: true, Kind: "mem"})
+}
+
+// visitWith is visit for a site with a config, but for its keys.
+func visitWith(t *testing.T, db *kvmodel.DB, config web.Config) *visitor {
+	t.Helper()
 	app := ashiato.NewSite(db, cheap)
-	site, err := web.New(app, web.Config{Keys: [][]byte{bytes.Repeat([]byte("k"), 32)}, Development: true, Kind: "mem"})
+	config.Keys = [][]byte{bytes.Repeat([]byte("k"), 32)}
+	site, err := web.New(app, config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +74,7 @@ func visit(t *testing.T, db *kvmodel.DB) *visitor {
 			t.Errorf("close: %v", err)
 		}
 	})
-	return (&visitor{t: t, site: server.URL, app: app}).another()
+	return (&visitor{t: t, site: server.URL, app: app, handler: site}).another()
 }
 
 // another returns a new visitor of the same site.

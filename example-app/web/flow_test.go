@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/ringtree/ringtree/internal/proof/servers"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 func TestSite_WritesEditsAndDeletesOnEachStore(t *testing.T) {
@@ -326,5 +328,42 @@ func TestSite_DoesNotMistakeARestartedMemcachedForAnEmptyOne(t *testing.T) {
 	if err := server.Start(); err != nil {
 		t.Fatal(err)
 	}
-	v.want(v.get("/p/tea"), 503, "The store has lost its data")
+	v.want(v.get("/p/tea"), 503, "The store has lost its data", "example-app db accept", "example-app db rescue")
+	v.want(v.get("/healthz"), 503, "lost")
 }
+
+// While indexes have to be built, each part of a page that needs one says so.
+func TestSite_ShowsTheRestWhileAPartIsBeingRebuilt(t *testing.T) {
+	store := newFrail()
+	db, err := kvmodel.Open(shared{store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := visit(t, db).as("ann")
+	v.want(v.post("/write", fill(v.get("/write"), "slug", "tea", "title", "Tea", "body", "One cup.", "topics", "water")), 200)
+	v.settle()
+	for _, model := range []string{"Page", "Comment"} {
+		if err := store.Do(t.Context(), []kv.Op{kv.OpDelete("built:" + model)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other, err := kvmodel.Open(shared{store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := visit(t, other)
+	w.setCookie(v.cookie())
+	const says = "This list is being rebuilt."
+	for _, path := range []string{"/", "/ranking", "/ranking?span=all", "/m/ann", "/t/water"} {
+		w.want(w.get(path), 200, says)
+	}
+	w.want(w.get("/newest"), 503, says[:len(says)-1])
+	out := w.another()
+	out.want(out.post("/login", fill(out.get("/login"), "handle", "ann", "password", password)), 200, says)
+}
+
+// shared is a store that other processes may use, too.
+type shared struct{ *frail }
+
+func (s shared) Powers() kv.Powers { return kv.Powers{Unless: true} }
+func (s shared) Close() error      { return nil }

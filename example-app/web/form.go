@@ -2,6 +2,7 @@ package web
 
 import (
 	"errors"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -13,12 +14,31 @@ import (
 func readForm(v *visit) error {
 	err := v.ParseForm()
 	if _, tooBig := errors.AsType[*http.MaxBytesError](err); tooBig {
+		v.drain()
 		return errTooBig
 	}
 	if err != nil {
 		return errBadForm
 	}
 	return nil
+}
+
+// maxDrained is how much of a form that is too big is read to its end.
+const maxDrained = 16 << 20
+
+// drain reads the rest of the request. A browser that still sends it does not look for the
+// answer, and shows a broken connection instead.
+func (v *visit) drain() {
+	if body, ok := v.Body.(limitedBody); ok {
+		// What cannot be read is not sent any more.
+		_, _ = io.CopyN(io.Discard, body.whole, maxDrained)
+	}
+}
+
+// limitedBody is the body of a request as a form may use it, and the whole of it.
+type limitedBody struct {
+	io.ReadCloser
+	whole io.Reader
 }
 
 // line returns a field without the spaces around it. text returns a field with

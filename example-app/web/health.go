@@ -1,30 +1,67 @@
 package web
 
 import (
+	"context"
+	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"slices"
+
+	"github.com/ringtree/ringtree/example-app/recovery"
+	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// health replies with 200 if the store answers, and with 503 otherwise.
+// health replies how the data is: "ok" and "rebuilding" with 200, since the site serves
+// what it can, and with 503 "lost" or that the store is not responding. On this machine or
+// with the token it adds why.
 func (s *Site) health(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header.Set("Content-Type", "text/plain; charset=utf-8")
 	header.Set("Cache-Control", "no-store")
-	if err := s.app.Health(r.Context()); err != nil {
-		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = io.WriteString(w, "the store is not responding\n")
+	words, status := s.healthOf(r.Context())
+	w.WriteHeader(status)
+	fmt.Fprintln(w, words)
+	if !s.trusts(r) {
 		return
 	}
-	_, _ = io.WriteString(w, "ok\n")
+	stats := s.app.DB().Stats()
+	for _, server := range stats.Away {
+		fmt.Fprintln(w, "server away:", server)
+	}
+	if stats.Lost > 0 {
+		fmt.Fprintln(w, "servers that have lost their memory:", stats.Lost)
+	}
+	for _, index := range stats.Unbuilt {
+		fmt.Fprintln(w, "index to rebuild:", index)
+	}
+}
+
+func (s *Site) healthOf(ctx context.Context) (words string, status int) {
+	err := s.app.Health(ctx)
+	s.config.Recovery.Told(err)
+	state := s.config.Recovery.State()
+	switch {
+	case errors.Is(err, kvmodel.ErrLost) && state == recovery.Well:
+		state = recovery.Lost // which it has not noticed yet
+	case err != nil && state == recovery.Well:
+		return "the store is not responding", http.StatusServiceUnavailable
+	}
+	if state == recovery.Lost {
+		return state.String(), http.StatusServiceUnavailable
+	}
+	return state.String(), http.StatusOK
 }
 
 // metrics writes the totals and the state of the database in the text format of
 // Prometheus, one per line.
-func (s *Site) metrics(w http.ResponseWriter, _ *http.Request) {
+func (s *Site) metrics(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
+	if !s.trusts(r) {
+		header.Set("Cache-Control", "no-store")
+		http.Error(w, "The metrics are for this machine, or with a token.", http.StatusForbidden)
+		return
+	}
 	header.Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	header.Set("Cache-Control", "no-store")
 	for class := 1; class < len(s.totals.requests); class++ {
@@ -38,7 +75,7 @@ func (s *Site) metrics(w http.ResponseWriter, _ *http.Request) {
 		{"ashiato_requests_open", s.totals.open.Load()},
 		{"ashiato_response_bytes_total", s.totals.bytes.Load()},
 		{"ashiato_request_microseconds_total", s.totals.micros.Load()},
-		{"ashiato_streams_open", int64(len(s.streams.slots))},
+		{"ashiato_streams_open", int64(s.streams.len())},
 		{"ashiato_background_tasks", int64(stats.Background)},
 		{"ashiato_background_queued", int64(stats.Queued)},
 		{"ashiato_background_room", int64(stats.Room)},

@@ -216,7 +216,12 @@ func TestSite_GuestsChangeNothing(t *testing.T) {
 		}
 		path := strings.NewReplacer("{id}", edit[len("/edit/"):], "{handle}", "ben", "{topic}", "kitchen").Replace(route)
 		fields := fill(ann.get("/write"), "version", "1", "slug", "tea", "title", "x", "body", "x", "text", "x", "until", "1", "about", "x")
-		guest.want(guest.post(path, fields), 403, "You are not logged in")
+		got := guest.post(path, fields)
+		if strings.HasSuffix(route, "/follow") {
+			guest.want(got, 200, "Log in", "Then you’ll follow")
+			continue
+		}
+		guest.want(got, 403, "You are not logged in")
 	}
 	ann.want(ann.get("/p/tea"), 200, "One cup.", "1 comment")
 	ann.wantVersion(edit, "1")
@@ -327,6 +332,56 @@ func TestFootprints_OnlyAVisitLeavesOne(t *testing.T) {
 	ann.another().get("/m/ann")
 	ann.get("/m/ann")
 	ann.want(ann.get("/footprints"), 200, "No visitors yet.")
+}
+
+func TestFollow_SendsAGuestToLogInAndDoesItThen(t *testing.T) {
+	ann, ben := furnish(t)
+	guest := ann.another()
+	form := guest.post("/m/ann/follow", nil)
+	guest.want(form, 200, "Log in", "Then you’ll follow ann.")
+	got := guest.post("/login", fill(form, "handle", "ben", "password", password))
+	guest.want(got, 200, "You follow ann")
+	if got.path != "/m/ann" {
+		t.Errorf("want to arrive at ann, got %s", got.path)
+	}
+	ben.want(ben.get("/m/ann"), 200, "You follow ann")
+
+	guest = ann.another()
+	guest.want(guest.post("/t/water/follow", nil), 200, "Then you’ll follow water.")
+	got = guest.post("/signup", fill(guest.get("/signup?next=/t/water"), "handle", "carol", "password", password))
+	guest.want(got, 200, "You follow", "Unfollow")
+	guest.without(guest.get("/login?next=/t/water"), `name="wish"`)
+}
+
+// No link and no form of another makes anybody follow: the browser must have asked for it.
+func TestFollow_IsDoneOnlyForTheBrowserThatAskedForIt(t *testing.T) {
+	ann, ben := furnish(t)
+	logIn := func(v *visitor, fields ...string) {
+		t.Helper()
+		form := fill(v.get("/login?next=/m/ann"), append([]string{"handle", "ben", "password", password}, fields...)...)
+		v.want(v.post("/login", form), 200)
+		ben.without(ben.get("/m/ann"), "You follow ann")
+	}
+	logIn(ann.another(), "wish", "/m/ann/follow", "next", "/m/ann")
+
+	asked := ann.another()
+	asked.want(asked.post("/m/ann/follow", nil), 200, "Then you’ll follow ann.")
+	asked.without(asked.get("/login?next=/settings"), `name="wish"`)
+	logIn(asked, "wish", "")
+	asked = ann.another()
+	asked.want(asked.post("/m/ann/follow", nil), 200, "Then you’ll follow ann.")
+	logIn(asked, "next", "/")
+
+	for _, wish := range []string{"/m/ann/unfollow", "/m/ann/follow/follow", "/m//follow", "/settings/sessions/end", "//evil.example/m/ann/follow", "/delete/x"} {
+		v := ann.another()
+		at, err := url.Parse(v.site)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v.client.Jar.SetCookies(at, []*http.Cookie{{Name: "ashiato-wish", Value: wish, Path: "/"}})
+		v.without(v.get("/login?next=/m/ann"), `name="wish"`)
+		logIn(v, "wish", wish)
+	}
 }
 
 func TestFollow_FillsTheFeed(t *testing.T) {

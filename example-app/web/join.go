@@ -13,13 +13,27 @@ import (
 var joining = ashiato.Limit{What: "sign-ups-from", Times: 100, Per: time.Hour}
 
 // signUpForm shows the form for new members.
-func (s *Site) signUpForm(*visit) (answer, error) {
-	return s.joining(ashiato.Joining{ID: s.app.NewID()}, refused{}), nil
+func (s *Site) signUpForm(v *visit) (answer, error) {
+	return s.joining(ashiato.Joining{ID: s.app.NewID()}, s.onward(v, v.FormValue("next")), refused{}), nil
+}
+
+// onward returns where a guest goes after logging in.
+func (s *Site) onward(v *visit, next string) pages.Onward {
+	on := pages.Onward{Next: local(next), SignUp: "/signup", LogIn: "/login"}
+	if on.Next == "/" {
+		return on
+	}
+	on.Wish = s.wish(v, on.Next)
+	if _, what := placeOf(on.Wish); what != "" {
+		on.Words = "Then you’ll follow " + what + "."
+	}
+	on.SignUp, on.LogIn = with("/signup", "next", on.Next), logInPath(on.Next)
+	return on
 }
 
 // joining shows the form with what was typed, except the password.
-func (s *Site) joining(j ashiato.Joining, r refused) answer {
-	page := pages.SignUp{ID: j.ID, Notice: r.notice, Fields: templates.Explain(r.problems, []templates.Field{
+func (s *Site) joining(j ashiato.Joining, on pages.Onward, r refused) answer {
+	page := pages.SignUp{ID: j.ID, On: on, Notice: r.notice, Fields: templates.Explain(r.problems, []templates.Field{
 		{
 			Name: "handle", Label: "Handle", Value: j.Handle, Required: true, Max: ashiato.MaxHandle, Complete: "username",
 			Hint: "The name others see. Use letters from a to z, digits, hyphens, and underscores.",
@@ -45,12 +59,17 @@ func (s *Site) signUp(v *visit) (answer, error) {
 		if errors.Is(err, ashiato.ErrSentBefore) {
 			j.ID = s.app.NewID()
 		}
-		return s.joining(j, r), nil
+		return s.joining(j, s.onward(v, v.PostFormValue("next")), r), nil
 	}
 	if err := s.begin(v, member); err != nil {
 		return answer{}, err
 	}
-	return answer{to: memberPath(member.Handle)}, nil
+	next := local(v.PostFormValue("next"))
+	if next == "/" {
+		return answer{to: memberPath(member.Handle)}, nil
+	}
+	s.fulfill(v, member.ID, next)
+	return answer{to: next}, nil
 }
 
 func (s *Site) join(v *visit, j ashiato.Joining) (*ashiato.Member, error) {
@@ -62,11 +81,11 @@ func (s *Site) join(v *visit, j ashiato.Joining) (*ashiato.Member, error) {
 
 // logInForm shows the form for returning members.
 func (s *Site) logInForm(v *visit) (answer, error) {
-	return loggingIn("", v.FormValue("next"), refused{}), nil
+	return loggingIn("", s.onward(v, v.FormValue("next")), refused{}), nil
 }
 
-func loggingIn(handle, next string, r refused) answer {
-	page := pages.LogIn{Next: local(next), Notice: r.notice, Fields: templates.Explain(r.problems, []templates.Field{
+func loggingIn(handle string, on pages.Onward, r refused) answer {
+	page := pages.LogIn{On: on, Notice: r.notice, Fields: templates.Explain(r.problems, []templates.Field{
 		{Name: "handle", Label: "Handle", Value: handle, Required: true, Complete: "username"},
 		{Name: "password", Label: "Password", Type: "password", Required: true, Complete: "current-password"},
 	})}
@@ -75,15 +94,16 @@ func loggingIn(handle, next string, r refused) answer {
 
 // logIn logs a member in and redirects to the page they wanted.
 func (s *Site) logIn(v *visit) (answer, error) {
-	handle, next := v.line("handle"), v.PostFormValue("next")
+	handle, next := v.line("handle"), local(v.PostFormValue("next"))
 	member, err := s.app.LogIn(v.Context(), handle, v.PostFormValue("password"), v.from)
 	if err != nil {
-		return loggingIn(handle, next, refuse(v, err)), nil
+		return loggingIn(handle, s.onward(v, next), refuse(v, err)), nil
 	}
 	if err := s.begin(v, member); err != nil {
 		return answer{}, err
 	}
-	return answer{to: local(next)}, nil
+	s.fulfill(v, member.ID, next)
+	return answer{to: next}, nil
 }
 
 // logOut ends the session. Without a session it does nothing.

@@ -25,18 +25,36 @@ func (s *Site) live(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, o.title+". "+o.says, o.status)
 		return
 	}
-	if !s.streams.enter() {
+	who, err := s.whose(r)
+	if err != nil {
+		o := outcomeOf(err)
+		http.Error(w, o.title+". "+o.says, o.status)
+		return
+	}
+	ended, ok := s.streams.enter(who)
+	if !ok {
 		w.Header().Set("Retry-After", "60")
 		http.Error(w, "too many open streams; reload the page instead", http.StatusServiceUnavailable)
 		return
 	}
-	defer s.streams.leave()
+	defer s.streams.leave(who, ended)
 	header := w.Header()
 	header.Set("Content-Type", "text/event-stream")
 	header.Set("Cache-Control", "no-store")
 	ctx, cancel := context.WithTimeout(r.Context(), streamLife)
 	defer cancel()
-	s.stream(ctx, w, since)
+	s.stream(ctx, w, since, ended)
+}
+
+// whose returns the visitor that a stream is for: a member, or else an address.
+func (s *Site) whose(r *http.Request) (string, error) {
+	ctx, cancel := context.WithTimeout(r.Context(), patience)
+	defer cancel()
+	session, err := s.sessions.New(r.WithContext(ctx), s.config.cookie(cookieName))
+	if member := s.sessions.User(session); err != nil || member != "" {
+		return "member " + member, err
+	}
+	return "address " + addressOf(r, !s.config.Development), nil
 }
 
 // sinceOf returns the head of the ring from which a stream counts.
@@ -52,8 +70,9 @@ func (s *Site) sinceOf(r *http.Request) (string, error) {
 }
 
 // stream writes an event whenever the number of new pages changes. It ends when ctx
-// ends, the visitor leaves or the streams are closed.
-func (s *Site) stream(ctx context.Context, w http.ResponseWriter, since string) {
+// ends or the visitor leaves, and when ended is closed: then it tells the script to open no
+// other, since the visitor has one on a later page.
+func (s *Site) stream(ctx context.Context, w http.ResponseWriter, since string, ended chan struct{}) {
 	control := http.NewResponseController(w)
 	// The server's deadline suits pages, so a stream sets its own with each event.
 	extend := func() { _ = control.SetWriteDeadline(time.Now().Add(3 * pulse)) }
@@ -65,7 +84,8 @@ func (s *Site) stream(ctx context.Context, w http.ResponseWriter, since string) 
 		select {
 		case <-ctx.Done():
 			return
-		case <-s.streams.ended:
+		case <-ended:
+			fmt.Fprint(w, "event: over\ndata:\n\n")
 			return
 		case <-tick.C:
 		}

@@ -11,5 +11,6 @@ for (const place of document.querySelectorAll("[data-live]")) {
 		link.textContent = count === 1 ? "1 new page" : count + " new pages";
 		place.replaceChildren(link, " since you opened this one.");
 	};
+	source.addEventListener("over", () => source.close());
 	addEventListener("pagehide", () => source.close());
 }

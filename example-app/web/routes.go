@@ -16,7 +16,8 @@ type route struct {
 // on its button and the names of its fields.
 //
 // A handler in members runs only for members. The forms for a page or a comment check
-// the member themselves, so that they can show guests what they typed.
+// the member themselves, so that they can show guests what they typed. One in orLogIn has
+// guests log in first.
 var routes = []route{
 	{"GET", "/{$}", (*Site).home},           // newest and popular pages; for members, also their feed
 	{"GET", "/newest", (*Site).newest},      // ?at=CURSOR
@@ -33,22 +34,22 @@ var routes = []route{
 
 	{"GET", "/m/{handle}", (*Site).profile},                                  // ?at=CURSOR
 	{"GET", "/m/{handle}/followers", (*Site).followers},                      // ?at=CURSOR
-	{"POST", "/m/{handle}/follow", members(tie((*ashiato.Site).Follow))},     // Follow
+	{"POST", "/m/{handle}/follow", orLogIn(tie((*ashiato.Site).Follow))},     // Follow
 	{"POST", "/m/{handle}/unfollow", members(tie((*ashiato.Site).Unfollow))}, // Unfollow
 
 	{"GET", "/topics", (*Site).topics},                                                // ?at=CURSOR
 	{"GET", "/t/{topic}", (*Site).topic},                                              // ?at=CURSOR
 	{"GET", "/t/{topic}/followers", (*Site).topicFollowers},                           // ?at=CURSOR
-	{"POST", "/t/{topic}/follow", members(interest((*ashiato.Site).FollowTopic))},     // Follow
+	{"POST", "/t/{topic}/follow", orLogIn(interest((*ashiato.Site).FollowTopic))},     // Follow
 	{"POST", "/t/{topic}/unfollow", members(interest((*ashiato.Site).UnfollowTopic))}, // Unfollow
 
 	{"GET", "/footprints", members((*Site).footprints)},         // ?from=N, the first one shown
 	{"POST", "/footprints/seen", membersWithForm((*Site).seen)}, // Mark all as seen: until
 
-	{"GET", "/signup", (*Site).signUpForm},
-	{"POST", "/signup", withForm((*Site).signUp)}, // Sign up: id handle password
+	{"GET", "/signup", (*Site).signUpForm},        // ?next=PATH
+	{"POST", "/signup", withForm((*Site).signUp)}, // Sign up: id handle password next wish
 	{"GET", "/login", (*Site).logInForm},          // ?next=PATH
-	{"POST", "/login", withForm((*Site).logIn)},   // Log in: handle password next
+	{"POST", "/login", withForm((*Site).logIn)},   // Log in: handle password next wish
 	{"POST", "/logout", (*Site).logOut},           // Log out
 
 	{"GET", "/settings", members((*Site).settings)},
@@ -63,7 +64,7 @@ var routes = []route{
 // services answer machines, without a page.
 var services = map[string]func(*Site, http.ResponseWriter, *http.Request){
 	"GET /live":    (*Site).live,    // how many pages are newer than the stream or ?since=HEAD, as server-sent events
-	"GET /healthz": (*Site).health,  // asks the store: 200 or 503
+	"GET /healthz": (*Site).health,  // how the data is: 200 or 503
 	"GET /metrics": (*Site).metrics, // counters in the text format of Prometheus
 }
 

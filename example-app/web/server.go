@@ -65,7 +65,7 @@ func (s *Site) guarded(next http.Handler) http.Handler {
 		ctx, cancel := context.WithTimeout(r.Context(), patience)
 		defer cancel()
 		r = r.WithContext(ctx)
-		r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+		r.Body = limitedBody{http.MaxBytesReader(w, r.Body, maxForm), r.Body}
 		next.ServeHTTP(w, r)
 	})
 }

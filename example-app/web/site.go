@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
+	"github.com/ringtree/ringtree/example-app/recovery"
 	"github.com/ringtree/ringtree/kvmodel/kvsession"
 )
 
@@ -12,8 +13,9 @@ const (
 	// patience is how long a visitor waits for the store.
 	patience = 5 * time.Second
 
-	// cookieName is the name of the session's cookie.
+	// cookieName and wishName are the names of the cookies.
 	cookieName = "ashiato"
+	wishName   = "ashiato-wish"
 )
 
 // Config configures a site.
@@ -22,6 +24,22 @@ type Config struct {
 	Development bool     // pages show their cost, and cookies work without TLS; if false, a proxy in front must speak TLS
 	Kind        string   // of the store, shown under the hood: "bolt"
 	Tenant      string   // the owner of this part of the store, also shown there; the store already adds its prefix
+
+	// Recovery brings the data back after a loss. If it is nil, nobody does.
+	Recovery *recovery.Recovery
+
+	// Token lets its bearer see the metrics from another machine. If it is empty,
+	// nobody can.
+	Token string
+}
+
+// cookie returns the name of a cookie. Behind TLS it begins with __Host-: a browser takes
+// such a cookie from this host alone, and over TLS.
+func (c Config) cookie(name string) string {
+	if c.Development {
+		return name
+	}
+	return "__Host-" + name
 }
 
 // Site serves the pages of one ashiato.Site:

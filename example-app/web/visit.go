@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -13,6 +12,7 @@ import (
 	"github.com/gorilla/sessions"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
+	"github.com/ringtree/ringtree/example-app/recovery"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvsession"
@@ -27,9 +27,11 @@ type visit struct {
 	nonce   string // lets the page's script run
 	begun   time.Time
 	meter   *kv.Meter
-	from    string // the network address it comes from
+	from    string // where it comes from: see addressOf
 	holder  func() (holder, error)
 	visitor func() (*ashiato.Visitor, error) // nil: a guest
+
+	recovery *recovery.Recovery
 }
 
 // holder is the session of a visit, and the member who was logged in when the visit
@@ -44,10 +46,10 @@ func (s *Site) visit(w http.ResponseWriter, r *http.Request) *visit {
 	ctx, meter := kvmodel.Metered(r.Context())
 	v := &visit{
 		Request: r.WithContext(ctx), w: w, id: idOf(ctx), nonce: rand.Text(), begun: time.Now(), meter: meter,
-		from: addressOf(r, !s.config.Development),
+		from: addressOf(r, !s.config.Development), recovery: s.config.Recovery,
 	}
 	v.holder = sync.OnceValues(func() (holder, error) {
-		session, err := s.sessions.New(v.Request, cookieName)
+		session, err := s.sessions.New(v.Request, s.config.cookie(cookieName))
 		return holder{session, s.sessions.User(session)}, err
 	})
 	v.visitor = sync.OnceValues(func() (*ashiato.Visitor, error) {
@@ -83,22 +85,6 @@ func (v *visit) keepAlive() error {
 		return nil
 	}
 	return err
-}
-
-// addressOf returns the address that a request comes from. Behind a proxy that is the
-// last forwarded address, because clients can make up all others.
-func addressOf(r *http.Request, proxied bool) string {
-	if forwarded := r.Header.Values("X-Forwarded-For"); proxied && len(forwarded) > 0 {
-		last := forwarded[len(forwarded)-1]
-		if ip := net.ParseIP(strings.TrimSpace(last[strings.LastIndexByte(last, ',')+1:])); ip != nil {
-			return ip.String()
-		}
-	}
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
 }
 
 // looks reports whether a person is viewing the page, rather than a browser that
