@@ -106,6 +106,9 @@ func TestCookie_HasItsFlags(t *testing.T) {
 		if len(cookies) != 1 {
 			t.Fatalf("want one cookie, got %v", got.header)
 		}
+		if c := cookies[0]; strings.HasPrefix(c.Name, "__Host-") == development {
+			t.Errorf("development %v: want the name to begin with __Host- unless in development, got %s", development, c.Name)
+		}
 		if c := cookies[0]; !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" || c.Secure == development {
 			t.Errorf("development %v: want HttpOnly, SameSite=Lax, this host only, and Secure unless in development; got %s", development, c)
 		}
