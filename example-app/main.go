@@ -16,11 +16,13 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
 	"github.com/ringtree/ringtree/example-app/demo"
+	"github.com/ringtree/ringtree/example-app/recovery"
 	"github.com/ringtree/ringtree/example-app/web"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -90,10 +92,17 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
+	if !set.secure && !isLoopback(listener.Addr()) {
+		slog.Warn("other machines can reach the app, and what they send is not encrypted: use -secure behind a proxy that speaks TLS", "addr", listener.Addr())
+	}
 	kind, _, _ := strings.Cut(set.store, ":")
 	app := ashiato.NewSite(db, ashiato.Options{})
 	defer serveDatabase(ctx, db, set.store)()
-	site, err := web.New(app, web.Config{Keys: secrets.session, Development: !set.secure, Kind: kind, Tenant: set.tenant})
+	rec := recovery.New(db, set.afterLoss == accept)
+	defer inBackground(ctx, rec.Run)()
+	site, err := web.New(app, web.Config{
+		Keys: secrets.session, Development: !set.secure, Kind: kind, Tenant: set.tenant, Recovery: rec, Token: set.token,
+	})
 	if err != nil {
 		return err
 	}
@@ -150,33 +159,55 @@ func furnish(ctx context.Context, store kvmodel.Store, pages int, password strin
 	}
 }
 
-// listen refuses addresses that other machines can reach: the sample app is for
-// looking at, not for publishing.
+// inBackground calls f until ctx ends or wait is called, which returns once f has.
+func inBackground(ctx context.Context, f func(context.Context)) (wait func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { f(ctx) })
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}
+
 func listen(addr string) (net.Listener, error) {
-	resolved, err := net.ResolveTCPAddr("tcp", addr)
-	if err != nil {
+	listener, err := net.Listen("tcp", addr)
+	switch {
+	case errors.Is(err, syscall.EADDRINUSE):
+		return nil, fmt.Errorf("-addr %s is in use; use 127.0.0.1:0 for any free port", addr)
+	case err != nil:
 		return nil, fmt.Errorf("-addr %q: %w", addr, err)
 	}
-	if !resolved.IP.IsLoopback() {
-		return nil, fmt.Errorf("-addr %q: other machines could reach it; use 127.0.0.1:PORT", addr)
+	return listener, nil
+}
+
+// isLoopback reports whether this machine alone can reach addr.
+func isLoopback(addr net.Addr) bool {
+	tcp, ok := addr.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}
+
+// times are how long a server waits for the header of a request and for all of it, and how
+// long it takes to answer.
+type times struct{ header, request, answer time.Duration }
+
+// slow is for visitors on the slowest lines. Slower ones are cut off.
+var slow = times{5 * time.Second, 15 * time.Second, 30 * time.Second}
+
+func newServer(handler http.Handler, t times) *http.Server {
+	return &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: t.header,
+		ReadTimeout:       t.request,
+		WriteTimeout:      t.answer,
+		MaxHeaderBytes:    64 << 10,
 	}
-	listener, err := net.ListenTCP("tcp", resolved)
-	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("-addr %s is in use; use 127.0.0.1:0 for any free port", addr)
-	}
-	return listener, err
 }
 
 // serve serves until ctx ends. Then it calls end, which has to end the requests
 // that would otherwise go on, and waits for all of them.
 func serve(ctx context.Context, listener net.Listener, handler http.Handler, end func()) error {
-	server := &http.Server{
-		Handler:           handler,
-		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       15 * time.Second,
-		WriteTimeout:      30 * time.Second,
-		MaxHeaderBytes:    64 << 10,
-	}
+	server := newServer(handler, slow)
 	server.RegisterOnShutdown(end)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()

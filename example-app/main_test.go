@@ -143,8 +143,8 @@ func TestRun_SecureSendsCookiesOverHTTPSOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	resp.Body.Close()
-	if cookies := resp.Cookies(); len(cookies) != 1 || !cookies[0].Secure {
-		t.Errorf("want one cookie, with Secure, got %v", cookies)
+	if cookies := resp.Cookies(); len(cookies) != 1 || !cookies[0].Secure || cookies[0].Name != "__Host-ashiato" {
+		t.Errorf("want one cookie, with Secure and a name that begins with __Host-, got %v", cookies)
 	}
 	if _, body := get(t, url); strings.Contains(body, "Cost of this page") {
 		t.Error("want no cost on the page")
@@ -172,6 +172,77 @@ func TestServe_FinishesRequestsUnderWay(t *testing.T) {
 	}
 	if err := <-served; err != nil {
 		t.Error(err)
+	}
+}
+
+func TestRun_ServesAtAnyAddress(t *testing.T) {
+	url, stop := start(t, "-store", "mem:", "-demo", "0", "-addr", ":0")
+	_, port, err := net.SplitHostPort(strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantPage(t, "http://127.0.0.1:"+port+"/", 200)
+	wantEnd(t, stop)
+}
+
+func TestIsLoopback_OtherMachinesCanReachTheRest(t *testing.T) {
+	for addr, want := range map[string]bool{"127.0.0.1:0": true, "127.0.0.2:0": true, "0.0.0.0:0": false, ":0": false} {
+		listener, err := listen(addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := isLoopback(listener.Addr()); got != want {
+			t.Errorf("%s: want %t, got %t", addr, want, got)
+		}
+		listener.Close()
+	}
+}
+
+func TestParse_AfterALossMemcachedAcceptsAndOthersRefuse(t *testing.T) {
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"-store", "memcached://cache-1:11211"}, accept},
+		{[]string{"-store", "memcached://cache-1:11211", "-after-loss", "refuse"}, refuse},
+		{[]string{"-store", "redis://127.0.0.1:6379/0"}, refuse},
+		{[]string{"-store", "redis://127.0.0.1:6379/0", "-after-loss", "accept"}, accept},
+		{nil, refuse},
+	} {
+		set, err := parse(test.args, io.Discard)
+		if err != nil || set.afterLoss != test.want {
+			t.Errorf("%q: want %s, got %s, %v", test.args, test.want, set.afterLoss, err)
+		}
+	}
+}
+
+// Someone who sends a header or a body byte by byte does not keep a connection.
+func TestServer_CutsOffWhoIsTooSlow(t *testing.T) {
+	read := func(w http.ResponseWriter, r *http.Request) {
+		if _, err := io.Copy(io.Discard, r.Body); err != nil {
+			panic(http.ErrAbortHandler)
+		}
+	}
+	for what, sent := range map[string]string{
+		"header": "POST / HTTP/1.1\r\nHost: a\r\n",
+		"body":   "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nbody",
+	} {
+		listener, err := listen("127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := newServer(http.HandlerFunc(read), times{slow.header / 100, slow.request / 100, slow.answer})
+		go server.Serve(listener)
+		conn, err := net.Dial("tcp", listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(conn, sent)
+		if _, err := io.ReadAll(conn); err != nil {
+			t.Errorf("%s: want the connection ended, got %v", what, err)
+		}
+		conn.Close()
+		server.Close()
 	}
 }
 
@@ -224,8 +295,7 @@ func TestRun_NamesBadSettings(t *testing.T) {
 		want string
 	}{
 		{[]string{"-store", "sqlite:x"}, `unknown scheme "sqlite"`},
-		{[]string{"-store", "mem:", "-addr", "0.0.0.0:0"}, "other machines could reach it"},
-		{[]string{"-store", "mem:", "-addr", ":0"}, "other machines could reach it"},
+		{[]string{"-store", "mem:", "-after-loss", "hope"}, "-after-loss hope: want accept or refuse"},
 		{[]string{"-store", "mem:", "-addr", "127.0.0.1"}, "missing port"},
 		{[]string{"-store", "mem:", "-addr", busy.Addr().String()}, "is in use"},
 		{[]string{"-store", "mem:", "more"}, `unexpected argument "more"`},
@@ -254,7 +324,7 @@ func TestRun_HelpListsTheFlags(t *testing.T) {
 	if err := run(t.Context(), []string{"-h"}, &out); !errors.Is(err, flag.ErrHelp) {
 		t.Errorf("want flag.ErrHelp, got %v", err)
 	}
-	for _, want := range []string{"-addr HOST:PORT", "-data DIR", "-store URL", "-demo N", "-tenant NAME", "-secure", "-inspect", "-log LEVEL", "example-app load", keyVariable} {
+	for _, want := range []string{"-addr HOST:PORT", "-data DIR", "-store URL", "-demo N", "-tenant NAME", "-secure", "-inspect", "-log LEVEL", "-after-loss WHAT", "example-app load", keyVariable, tokenVariable} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("want %q in the help, got:\n%s", want, out.String())
 		}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func readText(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// onlyMatch returns what the group of an expression matches in text, which it does once.
+func onlyMatch(t *testing.T, text, expression string) string {
+	t.Helper()
+	found := regexp.MustCompile(expression).FindAllStringSubmatch(text, -1)
+	if len(found) != 1 {
+		t.Fatalf("want one match of %s, got %q", expression, found)
+	}
+	return found[0][1]
+}
+
+func TestContainerfile_NamesWhatIsThere(t *testing.T) {
+	text := readText(t, "Containerfile")
+	if want, got := onlyMatch(t, readText(t, "../go.mod"), `(?m)^go (\d+\.\d+)`), onlyMatch(t, text, `golang:(\S+) AS build`); got != want {
+		t.Errorf("want the image of Go %s, as in go.mod, got %s", want, got)
+	}
+	for _, file := range strings.Fields(onlyMatch(t, text, `(?m)^COPY (go\..*) \./$`)) {
+		readText(t, "../"+file)
+	}
+	built, main := onlyMatch(t, text, `go build -trimpath -o (\S+)`), onlyMatch(t, text, `go build .* (\./\S+) &&`)
+	if _, err := os.Stat(filepath.Join("..", main, "main.go")); err != nil {
+		t.Error(err)
+	}
+	if got := onlyMatch(t, text, `(?m)^COPY --from=build (\S+) /ashiato$`); got != built {
+		t.Errorf("want what was built, %s, copied, got %s", built, got)
+	}
+}
+
+func TestContainerfile_StartsTheAppAndLetsDbFindItsStore(t *testing.T) {
+	text := readText(t, "Containerfile")
+	var args []string
+	if err := json.Unmarshal([]byte(onlyMatch(t, text, `(?m)^ENTRYPOINT (.*)$`)), &args); err != nil {
+		t.Fatal(err)
+	}
+	set, err := parse(args[1:], io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "0.0.0.0:" + onlyMatch(t, text, `(?m)^EXPOSE (\d+)$`); !set.secure || set.addr != want || set.data != onlyMatch(t, text, `(?m)^VOLUME (\S+)$`) {
+		t.Errorf("want it to serve behind TLS on %s with its data in the volume, got %+v", want, set)
+	}
+	if got := onlyMatch(t, text, `RINGTREE_STORE=(\S+)`); got != set.store {
+		t.Errorf("want db to open %s, got %s", set.store, got)
+	}
+	if args[0] != "/ashiato" {
+		t.Errorf("want the program that was built started, got %s", args[0])
+	}
+}
