@@ -63,7 +63,7 @@ func openRecovering(t *testing.T, accepts bool) (s *site, lose func()) {
 // until gets path until good says that the answer is.
 func (v *visitor) until(path string, good func(reply) bool) {
 	v.t.Helper()
-	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
 		got := v.get(path)
 		if good(got) {
 			return
@@ -77,7 +77,7 @@ func (v *visitor) until(path string, good func(reply) bool) {
 // isOK reports whether an answer is a page.
 func isOK(got reply) bool { return got.status == http.StatusOK }
 
-// With all there is to prove, it waits for the rebuild as well, which takes half a minute.
+// With all there is to prove, it waits for the rebuild as well, which takes a minute or two.
 func TestMatrix_TheSiteAcceptsALossAndGoesOn(t *testing.T) {
 	for whole := range proof.Part(t, []bool{false}, []bool{true}) {
 		s, lose := openRecovering(t, true)
