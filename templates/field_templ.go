@@ -282,6 +282,9 @@ func (f Field) attributes() templ.Attributes {
 	if f.Writing {
 		all["class"] = "writing"
 	}
+	if f.Type == "" {
+		all["dir"] = "auto"
+	}
 	if f.Max > 0 {
 		all["maxlength"] = f.Max
 	}

@@ -17,7 +17,7 @@ var gallery = flag.String("gallery", "", "write a page with every component, lig
 // brackets.
 const galleryPage = `<a class="skip" href="#main">Skip to the page</a><header class="site"><div>
 <a class="name" href="/">[mark]Ashiato</a>
-<nav aria-label="Main"><a href="/">Home</a><a href="/feed">Feed</a><a href="/ranking" aria-current="page">Ranking</a><a href="/topics">Topics</a><a href="/footprints">Footprints[unread]</a></nav>
+<nav aria-label="Main"><a href="/feed">Feed</a><a href="/ranking" aria-current="page">Ranking</a><a href="/topics">Topics</a><a href="/footprints">Footprints[unread]</a></nav>
 <div class="end">[button][seal]</div>
 </div></header>
 <main class="page" id="main">
@@ -29,7 +29,7 @@ const galleryPage = `<a class="skip" href="#main">Skip to the page</a><header cl
 <ul class="rows"><li><div class="gutter">[seal]</div><div class="remark"><p class="meta">papercrane · yesterday</p><p>His twos always looked as if they were leaning into the wind.</p></div></li></ul>
 <div>[footprints]</div></div>
 <div class="aside stack">[card]<p class="who">[seal-large]<a href="/papercrane">papercrane</a></p>[ruler][ruler-one]<p>[unread-many] [button-quiet]</p></div></div>
-<div class="narrow stack">[notice]<form id="edit">[field][field-text][field-wrong][field-checked]</form>[empty][failure]</div>
+<div class="narrow stack">[notice][changes]<form id="edit">[field][field-text][field-wrong][field-checked]</form>[empty][failure]</div>
 <div class="columns even"><section>[head-key][ring]</section><section>[head-key][tree]</section></div>
 <div class="columns even"><section>[head-key][ring-large]</section><section>[head-key][tree-deep]</section></div>
 <div class="columns even"><section>[head-key][list]</section><section>[head-key][list-long][tree-leaf][steps]</section></div>
@@ -79,7 +79,7 @@ func TestGallery_ShowsEveryComponent(t *testing.T) {
 func TestComponents_NeedNoValues(t *testing.T) {
 	for _, c := range []templ.Component{
 		SectionHead{}, Tabs{}, Feed{}, RankList{}, Around{}, Ruler{}, Facts{}, Pager{}, Footprints{}, Seal{}, Card(""), Tags{}, Unread(0), Button{},
-		Field{}, Notice{}, Empty{}, Failure{}, Cost{}, KeyTable{}, RingPicture{}, TreePicture{}, ListPicture{},
+		Field{}, Notice{}, Changes{}, Empty{}, Failure{}, Cost{}, KeyTable{}, RingPicture{}, TreePicture{}, ListPicture{},
 		RingPicture{Segments: make([]Segment, 3), Newest: 7}, TreePicture{Root: Node{Children: make([]Node, 40)}}, Ruler{Rank: 9, Of: 3},
 	} {
 		if text := render(t, c); strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {

@@ -48,6 +48,7 @@ func samples() []sample {
 		{"seal", Seal{Name: "mosswren"}},
 		{"seal-large", Seal{Name: "\u202e§ éclair", Large: true}},
 		{"card", sampleCard},
+		{"changes", Changed("One cup of green tea.\nSlowly.", "Two cups of tea.\nSlowly.")},
 		{"tags", Tags{Tags: []Link{to("mornings"), to("paper"), to("snow"), to("walking")}}},
 		{"unread", Unread(3)},
 		{"unread-many", Unread(1200)},
