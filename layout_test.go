@@ -35,7 +35,7 @@ var (
 		".": {[]string{"internal/proof"}, []string{"golang.org/x/mod"}}, // tests alone: nothing else is there
 		"example-app": {
 			slices.Concat([]string{"inspect", "templates", "kvmodel/kvsession", "kvmodel/kvopen", "kvmodel/kvopen/all"}, indexes, records),
-			[]string{"github.com/a-h/templ", "github.com/gorilla/sessions", "github.com/vmihailenco/msgpack/v5", "golang.org/x/crypto/argon2"},
+			[]string{"github.com/a-h/templ", "github.com/gorilla/sessions", "github.com/vmihailenco/msgpack/v5", "golang.org/x/crypto/argon2", "golang.org/x/text"},
 		},
 		"examples": {slices.Concat(indexes, records), []string{"github.com/vmihailenco/msgpack/v5"}},
 		"inspect": {

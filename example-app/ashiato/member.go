@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/ringtree/ringtree/kvmodel"
 )
@@ -21,7 +22,7 @@ type Joining struct {
 // SignUp makes a member. A form that is sent twice makes one member. It returns
 // ErrSentBefore, or Problems, including one with a handle that is taken.
 func (s *Site) SignUp(ctx context.Context, form Joining) (*Member, error) {
-	m := &Member{ID: form.ID, Handle: form.Handle, About: lines(form.About), Joined: s.now()}
+	m := &Member{ID: form.ID, Handle: norm.NFKC.String(form.Handle), About: lines(form.About), Joined: s.now()}
 	problems := kvmodel.ProblemsOf(m.Validate())
 	problems.Add("id", formProblem(form.ID))
 	problems.Add("password", passwordProblem(form.Password))
@@ -32,10 +33,11 @@ func (s *Site) SignUp(ctx context.Context, form Joining) (*Member, error) {
 	if m.Password, err = s.passwords.hash(ctx, form.Password); err != nil {
 		return nil, err
 	}
-	return once(ctx, s.Models.Members.Records, m.ID, m, func(there *Member) (bool, error) {
+	joined, err := once(ctx, s.Models.Members.Records, m.ID, m, func(there *Member) (bool, error) {
 		same, err := s.passwords.match(ctx, there.Password, form.Password)
-		return same && there.Handle == form.Handle, err
+		return same && there.Handle == m.Handle, err
 	})
+	return joined, taken(err)
 }
 
 // LogIn returns the member with that handle and password. from is where the try
@@ -43,8 +45,9 @@ func (s *Site) SignUp(ctx context.Context, form Joining) (*Member, error) {
 // each handle at one address, and for each handle. If it fails, it returns ErrNoLogIn or a
 // *TooManyError. It does the same work whether or not there is such a member.
 func (s *Site) LogIn(ctx context.Context, handle, password, from string) (*Member, error) {
-	name := strings.ToLower(handle)
-	if utf8.RuneCountInString(name) > MaxHandle || len(password) > MaxPassword {
+	handle = norm.NFKC.String(handle)
+	name := normal(handle)
+	if utf8.RuneCountInString(handle) > MaxHandle || len(password) > MaxPassword {
 		return nil, ErrNoLogIn
 	}
 	// No address has a space in it.
@@ -191,7 +194,7 @@ func (s *Site) Profile(ctx context.Context, who, handle, cursor string) (*Profil
 
 // Find returns the member with that handle, or ErrNotFound.
 func (s *Site) Find(ctx context.Context, handle string) (*Member, error) {
-	return s.Models.Members.ByHandle.Find(ctx, strings.ToLower(handle))
+	return s.Models.Members.ByHandle.Find(ctx, normal(handle))
 }
 
 // Newcomers returns the members who joined last, latest first, from the cursor on.

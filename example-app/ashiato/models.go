@@ -7,10 +7,7 @@
 // methods of Site.
 package ashiato
 
-import (
-	"strings"
-	"time"
-)
+import "time"
 
 //go:generate go tool kvgen
 
@@ -26,13 +23,14 @@ type Member struct {
 	Following int64     `kv:"counter"`
 }
 
-// Name is the handle in lower case: nobody can be Ann if there is an ann.
+// Name is the handle in its normal form: nobody can be Ann if there is an ann.
 //
 //kv:unique,name=ByHandle,field=Handle
-func (m *Member) Name() string { return strings.ToLower(m.Handle) }
+func (m *Member) Name() string { return normal(m.Handle) }
 
 // Page is something that a member wrote. A page in the trash keeps its record and
-// its comments. It is in no index, and another page can take its address.
+// its comments. It is in no index but that of its author's trash, and another page can
+// take its address.
 type Page struct {
 	_         struct{} `kv:"model,if=Live,history=20"`
 	ID        string   `kv:"id"`
@@ -45,12 +43,15 @@ type Page struct {
 	Comments  int64     `kv:"counter"`
 	Published time.Time `kv:"timeline; timeline,by=Author"`
 	Edited    time.Time
-	Trashed   time.Time // zero unless it is in the trash
+	Trashed   time.Time `kv:"timeline,by=Author,name=TrashByAuthor,if=InTrash"` // zero unless it is in the trash
 	Version   int64     `kv:"version"`
 }
 
 // Live reports whether the page is not in the trash.
-func (p *Page) Live() bool { return p.Trashed.IsZero() }
+func (p *Page) Live() bool { return !p.InTrash() }
+
+// InTrash reports whether the page is in the trash of its author.
+func (p *Page) InTrash() bool { return !p.Trashed.IsZero() }
 
 // Comment is what a member said about a page.
 type Comment struct {

@@ -133,6 +133,7 @@ type Pages struct {
 	TopViewsPerDay *ranking.Board[Page, string, int64] // Views of one day, highest first; 8 days
 	Newest         *timeline.Ring[Page]                // last change of Published first; newest 1024
 	NewestByAuthor *timeline.Rings[Page, string]       // last change of Published first, per Author; newest 1024 of each
+	TrashByAuthor  *timeline.Rings[Page, string]       // last change of Trashed first, per Author; newest 1024 of each; if InTrash
 	Views          *index.Counter[string]              // outside of the record, filled in when that is loaded; rankings follow within a second
 	Comments       *index.DerivedCount[string]         // the size of its list in Comments.ByPage, filled in when the record is loaded
 }
@@ -193,6 +194,16 @@ func NewPages(db *kvmodel.DB) *Pages {
 			Key:   kvmodel.StringKey[string](),
 			Value: func(p *Page) string { return p.Author },
 		}),
+		TrashByAuthor: timeline.NewRings(r, timeline.Spec[Page]{
+			Name: "TrashByAuthor", Def: "timeline Trashed by Author string if InTrash",
+			Value: func(p *Page) string { return timeline.Text(p.Trashed) },
+			Holds: func(p *Page) bool { return !p.Trashed.IsZero() }, If: (*Page).InTrash,
+			Order: func(p *Page) any { return p.Trashed },
+			Shape: timeline.Shape{Size: 1024, Segment: 64},
+		}, kvmodel.By[Page, string]{
+			Key:   kvmodel.StringKey[string](),
+			Value: func(p *Page) string { return p.Author },
+		}),
 		Views:    index.NewCounter(r, "Views"),
 		Comments: index.NewDerivedCount(r, "Comments"),
 	}
@@ -211,10 +222,11 @@ var _ struct {
 	Comments  int64     `kv:"counter"`
 	Published time.Time `kv:"timeline; timeline,by=Author"`
 	Edited    time.Time
-	Trashed   time.Time
-	Version   int64 `kv:"version"`
+	Trashed   time.Time `kv:"timeline,by=Author,name=TrashByAuthor,if=InTrash"`
+	Version   int64     `kv:"version"`
 } = Page{}
 
+var _ func(*Page) bool = (*Page).InTrash
 var _ func(*Page) bool = (*Page).Live
 
 // EncodeMsgpack writes p as a map by field name, in its stored form.

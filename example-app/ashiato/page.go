@@ -1,7 +1,10 @@
 package ashiato
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -10,15 +13,35 @@ import (
 
 // Draft is the form for writing or editing a page.
 type Draft struct {
-	ID                string // of the form, from NewID; Edit ignores it
-	Slug, Title, Body string
-	Topics            []string
-	Version           int64 // of the page when the draft was begun; Write ignores it
+	ID          string // of the form, from NewID; Edit ignores it
+	Slug        string // if empty, the page gets one that is free, made from its title
+	Title, Body string
+	Topics      []string
+	Version     int64 // of the page when the draft was begun; Write ignores it
 }
 
-// page returns the page that d describes, by author.
-func (d Draft) page(author string) *Page {
-	return &Page{ID: d.ID, Slug: d.Slug, Title: d.Title, Body: lines(d.Body), Topics: d.Topics, Author: author}
+// page returns the page with an id that d describes, by author.
+func (d Draft) page(id, author string) *Page {
+	return &Page{ID: id, Slug: d.slugs(id)[0], Title: d.Title, Body: lines(d.Body), Topics: topicsOf(d.Topics), Author: author}
+}
+
+// slugs returns the slugs that the page with an id may get, the best first.
+func (d Draft) slugs(id string) []string {
+	if slug := normal(d.Slug); slug != "" {
+		return []string{slug}
+	}
+	return slugsFrom(slugOf(d.Title), id)
+}
+
+// atFree calls try with one slug after another, until one is not taken.
+func atFree(slugs []string, try func(slug string) (*Page, error)) (p *Page, err error) {
+	for _, slug := range slugs {
+		p, err = try(slug)
+		if _, ok := errors.AsType[*kvmodel.TakenError](err); !ok {
+			return p, err
+		}
+	}
+	return nil, taken(err)
 }
 
 // says reports whether p says the same as q.
@@ -29,19 +52,56 @@ func (p *Page) says(q *Page) bool {
 // Write makes a page. A form that is sent twice makes one page. It returns
 // ErrSentBefore, or Problems, including one with a slug that is taken.
 func (s *Site) Write(ctx context.Context, who string, d Draft) (*Page, error) {
-	p := d.page(who)
+	p := d.page(cmp.Or(d.ID, s.NewID()), who)
 	p.Published = s.now()
 	problems := kvmodel.ProblemsOf(p.Validate())
 	problems.Add("id", formProblem(d.ID))
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
-	if err := s.addTopics(ctx, p.Topics); err != nil {
+	slugs := d.slugs(p.ID)
+	written, err := atFree(slugs, func(slug string) (*Page, error) { return s.publish(ctx, p, slug, slugs) })
+	return s.withTopics(ctx, written, err)
+}
+
+// publish creates p with a slug. If its author has sent it before, with any of the
+// slugs, publish returns the page that it became then.
+func (s *Site) publish(ctx context.Context, p *Page, slug string, slugs []string) (*Page, error) {
+	same := func(there *Page) bool {
+		return there.Author == p.Author && slices.Contains(slugs, there.Slug) && there.says(p.at(there.Slug))
+	}
+	published, err := once(ctx, s.Models.Pages.Records, p.ID, p.at(slug), func(there *Page) (bool, error) { return same(there), nil })
+	held, ok := errors.AsType[*kvmodel.TakenError](err)
+	if !ok {
+		return published, err
+	}
+	there, failed := s.Models.Pages.Get(ctx, held.Owner)
+	switch {
+	case failed == nil && same(there):
+		return there, nil
+	case unlessGone(failed) != nil:
+		return nil, failed
+	}
+	return nil, err
+}
+
+// at returns a copy of p with a slug.
+func (p *Page) at(slug string) *Page {
+	c := copyOf(p)
+	c.Slug = slug
+	return c
+}
+
+// withTopics returns p after it has made those of its topics that do not exist yet,
+// unless err says that p was not saved. If that fails, the form can be sent again.
+func (s *Site) withTopics(ctx context.Context, p *Page, err error) (*Page, error) {
+	if err == nil {
+		err = s.addTopics(ctx, p.Topics)
+	}
+	if err != nil {
 		return nil, err
 	}
-	return once(ctx, s.Models.Pages.Records, p.ID, p, func(there *Page) (bool, error) {
-		return there.Author == who && there.says(p), nil
-	})
+	return p, nil
 }
 
 // Edit makes the page say what d says and returns it. If the page says so already,
@@ -49,27 +109,52 @@ func (s *Site) Write(ctx context.Context, who string, d Draft) (*Page, error) {
 // ErrNotFound, ErrNotYours, ErrTrashed, or an *EditConflict if the page was saved
 // after d was begun.
 func (s *Site) Edit(ctx context.Context, who, id string, d Draft) (*Page, error) {
-	next := d.page(who)
+	next := d.page(id, who)
 	if err := next.Validate(); err != nil {
 		return nil, err
 	}
-	if err := s.addTopics(ctx, next.Topics); err != nil {
+	slugs := d.slugs(id)
+	edited, err := atFree(slugs, func(slug string) (*Page, error) {
+		return s.change(ctx, who, id, func(p *Page) error {
+			if slices.Contains(slugs, p.Slug) {
+				slug = p.Slug
+			}
+			return s.edit(p, next.at(slug), d)
+		})
+	})
+	return s.withTopics(ctx, edited, err)
+}
+
+// edit makes p say what next does, which d describes.
+func (s *Site) edit(p, next *Page, d Draft) error {
+	if !p.Live() {
+		return ErrTrashed
+	}
+	if p.says(next) {
+		return nil
+	}
+	if p.Version != d.Version {
+		return &EditConflict{Saved: copyOf(p), Yours: d}
+	}
+	p.Slug, p.Title, p.Body, p.Topics = next.Slug, next.Title, next.Body, next.Topics
+	p.Edited = s.now()
+	return nil
+}
+
+// BringBack makes the page say what its revision with that number says. Its slug
+// stays, since others may have linked to it. It returns the errors of Edit, for which
+// version is that of the page when its author looked at the revisions.
+func (s *Site) BringBack(ctx context.Context, who, id string, number, version int64) (*Page, error) {
+	story, err := s.Story(ctx, who, id)
+	if err != nil {
 		return nil, err
 	}
-	return s.change(ctx, who, id, func(p *Page) error {
-		if !p.Live() {
-			return ErrTrashed
+	for _, r := range story.Revisions {
+		if r.Rev == number && r.Item != nil {
+			return s.Edit(ctx, who, id, Draft{Slug: story.Page.Slug, Title: r.Item.Title, Body: r.Item.Body, Topics: r.Item.Topics, Version: version})
 		}
-		if p.says(next) {
-			return nil
-		}
-		if p.Version != d.Version {
-			return &EditConflict{Saved: copyOf(p), Yours: d}
-		}
-		p.Slug, p.Title, p.Body, p.Topics = next.Slug, next.Title, next.Body, next.Topics
-		p.Edited = s.now()
-		return nil
-	})
+	}
+	return nil, fmt.Errorf("%w: revision %d", kvmodel.ErrNotFound, number)
 }
 
 // Trash puts the page into the trash, if it is not there already. It returns
@@ -88,24 +173,37 @@ func (s *Site) Trash(ctx context.Context, who, id string, version int64) (*Page,
 	})
 }
 
-// Restore takes the page out of the trash. It returns ErrNotFound, ErrNotYours, or
-// Problems with "slug" if another page has taken its address.
+// Restore takes the page out of the trash, if it is there. If another page has taken
+// its slug, it gets one with a number. It returns ErrNotFound or ErrNotYours.
 func (s *Site) Restore(ctx context.Context, who, id string) (*Page, error) {
-	return s.change(ctx, who, id, func(p *Page) error {
-		p.Trashed = time.Time{}
-		return nil
+	p, err := s.Own(ctx, who, id)
+	if err != nil {
+		return nil, err
+	}
+	return atFree(slugsFrom(p.Slug, id), func(slug string) (*Page, error) {
+		return s.change(ctx, who, id, func(p *Page) error {
+			if p.InTrash() {
+				p.Slug, p.Trashed = slug, time.Time{}
+			}
+			return nil
+		})
 	})
+}
+
+// Trashed returns the pages that who has put into the trash, the last first, from
+// the cursor on. It returns ErrBadCursor.
+func (s *Site) Trashed(ctx context.Context, who, cursor string) (kvmodel.Listing[Page], error) {
+	return s.Models.Pages.TrashByAuthor.Of(who).Page(ctx, cursor, pageSize)
 }
 
 // change lets f change the page, if who wrote it.
 func (s *Site) change(ctx context.Context, who, id string, f func(*Page) error) (*Page, error) {
-	p, err := s.Models.Pages.Update(ctx, id, func(p *Page) error {
+	return s.Models.Pages.Update(ctx, id, func(p *Page) error {
 		if p.Author != who {
 			return ErrNotYours
 		}
 		return f(p)
 	})
-	return p, taken(err)
 }
 
 // copyOf returns a copy of p that later changes of p do not reach.
@@ -115,13 +213,27 @@ func copyOf(p *Page) *Page {
 	return &c
 }
 
-// Revisions returns the last n revisions of the page to its author, newest first.
-// It returns ErrNotFound or ErrNotYours.
-func (s *Site) Revisions(ctx context.Context, who, id string, n int) ([]kvmodel.Revision[Page], error) {
-	if _, err := s.Own(ctx, who, id); err != nil {
+// keptRevisions is how many revisions of a page there are at most.
+const keptRevisions = 20
+
+// Story is a page with its revisions.
+type Story struct {
+	Page      *Page
+	Revisions []kvmodel.Revision[Page] // newest first, as many as Page keeps
+}
+
+// Story returns the page and its revisions to its author, even from the trash. It
+// returns ErrNotFound or ErrNotYours.
+func (s *Site) Story(ctx context.Context, who, id string) (*Story, error) {
+	p, err := s.Own(ctx, who, id)
+	if err != nil {
 		return nil, err
 	}
-	return s.Models.Pages.History.Of(ctx, id, n)
+	revisions, err := s.Models.Pages.History.Of(ctx, id, keptRevisions)
+	if err != nil {
+		return nil, err
+	}
+	return &Story{p, revisions}, nil
 }
 
 // Own returns the page with that id to its author, even from the trash: the forms
@@ -181,7 +293,7 @@ func (s *Site) Read(ctx context.Context, who, slug, cursor string) (*Reading, er
 // read returns the page with that slug as who sees it. It calls also with the page
 // while it reads the rest.
 func (s *Site) read(ctx context.Context, who, slug, cursor string, also func(context.Context, *Page) error) (*Reading, error) {
-	p, err := s.Models.Pages.BySlug.Find(ctx, slug)
+	p, err := s.Models.Pages.BySlug.Find(ctx, normal(slug))
 	if err != nil {
 		return nil, err
 	}

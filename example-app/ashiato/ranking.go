@@ -155,7 +155,7 @@ type Place struct {
 // Place returns where the page with that slug stands. It returns ErrNotFound if
 // there is no such page, or if nobody has viewed it.
 func (s *Site) Place(ctx context.Context, slug string) (*Place, error) {
-	page, err := s.Models.Pages.BySlug.Find(ctx, slug)
+	page, err := s.Models.Pages.BySlug.Find(ctx, normal(slug))
 	if err != nil {
 		return nil, err
 	}

@@ -33,15 +33,13 @@ func handleProblem(handle string) string {
 	switch n := utf8.RuneCountInString(handle); {
 	case handle == "":
 		return "A member needs a handle."
-	case strings.ContainsFunc(handle, func(r rune) bool { return !inHandle(r) }):
-		return "A handle has letters from a to z, digits, - and _ only."
+	case strings.ContainsFunc(handle, func(r rune) bool { return !inName(r) && r != '_' }):
+		return "A handle has letters, digits, - and _ only."
 	case n < MinHandle || n > MaxHandle:
 		return fmt.Sprintf("A handle has %d to %d characters; this one has %d.", MinHandle, MaxHandle, n)
 	}
 	return ""
 }
-
-func inHandle(r rune) bool { return inSlug(r) || r == '_' || 'A' <= r && r <= 'Z' }
 
 func passwordProblem(password string) string {
 	switch n := utf8.RuneCountInString(password); {
@@ -69,21 +67,19 @@ func slugProblem(slug string) string {
 	switch n := utf8.RuneCountInString(slug); {
 	case slug == "":
 		return "A page needs an address."
-	case strings.ContainsFunc(slug, func(r rune) bool { return !inSlug(r) }):
-		return "An address has lowercase letters from a to z, digits and - only."
+	case slug != normal(slug) || strings.ContainsFunc(slug, func(r rune) bool { return !inName(r) }):
+		return "An address has lowercase letters, digits and - only."
 	case n > MaxSlug:
 		return fmt.Sprintf("An address has at most %d characters; this one has %d.", MaxSlug, n)
 	}
 	return ""
 }
 
-func inSlug(r rune) bool { return 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '-' }
-
 func topicsProblem(topics []string) string {
 	for i, topic := range topics {
 		switch n := utf8.RuneCountInString(topic); {
-		case strings.ContainsFunc(topic, func(r rune) bool { return !inSlug(r) }):
-			return fmt.Sprintf("A topic has letters from a to z, digits and - only; %q has others.", topic)
+		case topic != normal(topic) || strings.ContainsFunc(topic, func(r rune) bool { return !inName(r) }):
+			return fmt.Sprintf("A topic has lowercase letters, digits and - only; %q has others.", topic)
 		case topic == "" || slices.Contains(topics[:i], topic):
 			return fmt.Sprintf("Topics are different words; %q is empty or repeated.", topic)
 		case n > MaxTopic:
@@ -96,20 +92,6 @@ func topicsProblem(topics []string) string {
 	return ""
 }
 
-// ParseTopics returns the topics in typed, which are separated by commas or blanks.
-// It returns them in lower case, without a # before them, each once, in their
-// order.
-func ParseTopics(typed string) []string {
-	var topics []string
-	between := func(r rune) bool { return r == ',' || unicode.IsSpace(r) }
-	for _, topic := range strings.FieldsFunc(strings.ToLower(typed), between) {
-		if topic = strings.TrimPrefix(topic, "#"); topic != "" && !slices.Contains(topics, topic) {
-			topics = append(topics, topic)
-		}
-	}
-	return topics
-}
-
 // Validate returns all Problems with a Comment.
 func (c *Comment) Validate() error {
 	problems := Problems{}
@@ -118,9 +100,9 @@ func (c *Comment) Validate() error {
 	return problems.Err()
 }
 
-// neededProblem returns problem if text is blank.
+// neededProblem returns problem if a reader of text sees nothing.
 func neededProblem(problem, text string) string {
-	if strings.TrimSpace(text) == "" {
+	if !visible(text) {
 		return problem
 	}
 	return ""
@@ -143,7 +125,7 @@ func textProblem(name, text string, limit int, allowed string) string {
 // formProblem says what is wrong with the id of a form, which must be empty or
 // from NewID.
 func formProblem(id string) string {
-	if id == "" || len(id) == 26 && !strings.ContainsFunc(id, func(r rune) bool { return !inSlug(r) || r == '-' }) {
+	if id == "" || len(id) == 26 && strings.Trim(id, "0123456789abcdefghijklmnopqrstuvwxyz") == "" {
 		return ""
 	}
 	return "This form does not come from this site."

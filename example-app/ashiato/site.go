@@ -50,7 +50,7 @@ func once[T any](ctx context.Context, records *kvmodel.Records[T, string], id st
 		return record, nil
 	}
 	if !usedUp(err) {
-		return nil, taken(err)
+		return nil, err
 	}
 	there, err := records.Get(ctx, id)
 	if err != nil {

@@ -206,7 +206,6 @@ func TestSite_Write_RefusesWhatCannotBeShown(t *testing.T) {
 		change func(*ashiato.Draft)
 		field  string
 	}{
-		"no slug":       {func(d *ashiato.Draft) { d.Slug = "" }, "slug"},
 		"slug":          {func(d *ashiato.Draft) { d.Slug = "a/../b" }, "slug"},
 		"huge slug":     {func(d *ashiato.Draft) { d.Slug = strings.Repeat("a", 61) }, "slug"},
 		"no title":      {func(d *ashiato.Draft) { d.Title = " \t" }, "title"},
@@ -216,8 +215,9 @@ func TestSite_Write_RefusesWhatCannotBeShown(t *testing.T) {
 		"control bytes": {func(d *ashiato.Draft) { d.Body = "a\x1b[2J" }, "body"},
 		"huge body":     {func(d *ashiato.Draft) { d.Body = strings.Repeat("ä", 10_001) }, "body"},
 		"topic":         {func(d *ashiato.Draft) { d.Topics = []string{"a:b"} }, "topics"},
-		"empty topic":   {func(d *ashiato.Draft) { d.Topics = []string{""} }, "topics"},
-		"six topics":    {func(d *ashiato.Draft) { d.Topics = ashiato.ParseTopics("a b c d e f") }, "topics"},
+		"unseen title":  {func(d *ashiato.Draft) { d.Title = "\u200b\u2060\u3164\u2800\ufe0f\u00ad" }, "title"},
+		"unseen body":   {func(d *ashiato.Draft) { d.Body = "\u200d\n\u034f\u3000" }, "body"},
+		"six topics":    {func(d *ashiato.Draft) { d.Topics = strings.Fields("a b c d e f") }, "topics"},
 	} {
 		d := good
 		test.change(&d)
@@ -253,8 +253,8 @@ func TestSite_Write_IsFoundEverywhere(t *testing.T) {
 			t.Errorf("want two pages about kitchens, got %+v, %v", kitchen, err)
 		}
 		topics, err := s.Topics(t.Context(), "")
-		if err != nil || len(topics.Items) != 2 || topics.Items[0].Name != "kitchen" {
-			t.Errorf("want kitchen before slow, got %+v, %v", topics.Items, err)
+		if err != nil || len(topics.Places) != 2 || topics.Places[0].Item.Name != "kitchen" {
+			t.Errorf("want kitchen before slow, got %+v, %v", topics.Places, err)
 		}
 	})
 }
@@ -302,9 +302,9 @@ func TestSite_Edit_LosesNothingOfTwoWriters(t *testing.T) {
 		if got, err := s.Edit(t.Context(), m.ID, p.ID, yours); err != nil || got.Title != "Yours" {
 			t.Errorf("want it saved after a look, got %+v, %v", got, err)
 		}
-		revisions, err := s.Revisions(t.Context(), m.ID, p.ID, 10)
-		if err != nil || len(revisions) != 3 || revisions[1].Item.Title != "Mine" {
-			t.Errorf("want three bodies, got %+v, %v", revisions, err)
+		story, err := s.Story(t.Context(), m.ID, p.ID)
+		if err != nil || len(story.Revisions) != 3 || story.Revisions[1].Item.Title != "Mine" {
+			t.Errorf("want three bodies, got %+v, %v", story, err)
 		}
 	})
 }
@@ -321,8 +321,10 @@ func TestSite_Page_BelongsToItsAuthorOnly(t *testing.T) {
 		wantErr(t, "restore", err, ashiato.ErrNotYours)
 		_, err = s.Own(t.Context(), other.ID, p.ID)
 		wantErr(t, "own", err, ashiato.ErrNotYours)
-		_, err = s.Revisions(t.Context(), other.ID, p.ID, 3)
-		wantErr(t, "revisions", err, ashiato.ErrNotYours)
+		_, err = s.Story(t.Context(), other.ID, p.ID)
+		wantErr(t, "story", err, ashiato.ErrNotYours)
+		_, err = s.BringBack(t.Context(), other.ID, p.ID, 1, p.Version)
+		wantErr(t, "bring back", err, ashiato.ErrNotYours)
 		_, err = s.Own(t.Context(), m.ID, "no such page")
 		wantErr(t, "no page", err, kvmodel.ErrNotFound)
 	})
@@ -349,15 +351,17 @@ func TestSite_Trash_LeavesTheAddressAndComesBack(t *testing.T) {
 			t.Errorf("want nothing about kitchens, got %+v, %v", topic, err)
 		}
 		second := write(t, s, m, "tea")
-		_, err = s.Restore(t.Context(), m.ID, p.ID)
-		wantProblem(t, "restore beside another", err, "slug")
-		if _, err := s.Trash(t.Context(), m.ID, second.ID, second.Version); err != nil {
-			t.Fatal(err)
+		wantTrash(t, s, m, p.ID)
+		for range 2 {
+			if got, err := s.Restore(t.Context(), m.ID, p.ID); err != nil || got.Slug != "tea-2" || got.InTrash() {
+				t.Errorf("restore beside another: want tea-2, got %+v, %v", got, err)
+			}
 		}
-		if _, err := s.Restore(t.Context(), m.ID, p.ID); err != nil {
-			t.Fatal(err)
+		wantTrash(t, s, m)
+		if got, err := s.Read(t.Context(), "", "tea", ""); err != nil || got.Page.ID != second.ID {
+			t.Errorf("want the second page at its address, got %+v, %v", got, err)
 		}
-		if got, err := s.Read(t.Context(), "", "tea", ""); err != nil || got.Page.ID != p.ID {
+		if got, err := s.Read(t.Context(), "", "tea-2", ""); err != nil || got.Page.ID != p.ID {
 			t.Errorf("want the first page back, got %+v, %v", got, err)
 		}
 	})

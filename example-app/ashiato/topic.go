@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/ranking"
 )
 
 // TopicView is the page of a topic.
@@ -18,7 +19,7 @@ type TopicView struct {
 // from the cursor on, in no particular order. It returns ErrNotFound or
 // ErrBadCursor.
 func (s *Site) Topic(ctx context.Context, who, name, cursor string) (*TopicView, error) {
-	v := &TopicView{}
+	v, name := &TopicView{}, normal(name)
 	err := s.db.SideBySide(ctx, func(ctx context.Context) (err error) {
 		v.Topic, err = s.Models.Topics.Get(ctx, name)
 		return err
@@ -39,19 +40,20 @@ func (s *Site) Topic(ctx context.Context, who, name, cursor string) (*TopicView,
 	return v, nil
 }
 
-// Topics returns the topics from the cursor on, those with the most pages first. It
-// returns ErrBadCursor.
-func (s *Site) Topics(ctx context.Context, cursor string) (kvmodel.Listing[Topic], error) {
-	return s.Models.Topics.TopPages.Page(ctx, cursor, pageSize)
+// Topics returns the ranking of the topics from the cursor on, those with the most
+// pages first. It returns ErrBadCursor.
+func (s *Site) Topics(ctx context.Context, cursor string) (ranking.Table[Topic, int64], error) {
+	return s.Models.Topics.TopPages.Table(ctx, cursor, pageSize)
 }
 
 // FollowTopic makes who follow a topic. If who follows it already, it changes
 // nothing. It returns ErrNotFound.
 func (s *Site) FollowTopic(ctx context.Context, who, name string) error {
-	if _, err := s.Models.Topics.Get(ctx, name); err != nil {
+	t, err := s.Models.Topics.Get(ctx, normal(name))
+	if err != nil {
 		return err
 	}
-	err := s.Models.Interests.Create(ctx, &Interest{Member: who, Topic: name})
+	err = s.Models.Interests.Create(ctx, &Interest{Member: who, Topic: t.Name})
 	if usedUp(err) {
 		return nil
 	}
@@ -61,7 +63,7 @@ func (s *Site) FollowTopic(ctx context.Context, who, name string) error {
 // UnfollowTopic makes who stop following a topic. It changes nothing if who does
 // not follow it.
 func (s *Site) UnfollowTopic(ctx context.Context, who, name string) error {
-	return unlessGone(s.Models.Interests.Delete(ctx, InterestID{Member: who, Topic: name}))
+	return unlessGone(s.Models.Interests.Delete(ctx, InterestID{Member: who, Topic: normal(name)}))
 }
 
 // FollowersOf returns the followers of a topic, in no particular order, from the

@@ -189,7 +189,7 @@ func TestFill_GivesEachPageOfTheSiteSomethingToShow(t *testing.T) {
 		t.Errorf("want two pages of followers, got %d, %q, %v", len(followers.Items), followers.Next, err)
 	}
 	topics, err := s.Topics(ctx, "")
-	if err != nil || len(topics.Items) < 10 {
-		t.Errorf("want topics, got %d, %v", len(topics.Items), err)
+	if err != nil || len(topics.Places) < 10 {
+		t.Errorf("want topics, got %d, %v", len(topics.Places), err)
 	}
 }

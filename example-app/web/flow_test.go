@@ -2,6 +2,9 @@ package web_test
 
 import (
 	"maps"
+	"net/url"
+	"regexp"
+	"strings"
 	"sync"
 	"testing"
 
@@ -82,10 +85,98 @@ func TestWrite_DuplicateSlugKeepsWhatWasTyped(t *testing.T) {
 
 func TestWrite_AddressIsMadeFromTheTitle(t *testing.T) {
 	v := visitMem(t)
-	if got := v.write("", "Tea, for one — Ünlike 2!", "Warm."); got.path != "/p/tea-for-one-nlike-2" {
-		t.Errorf("want the address made from the title, got %s", got.path)
+	for _, test := range []struct{ title, want string }{
+		{"Tea, for one — Ünlike 2!", "/p/tea-for-one-unlike-2"},
+		{"お茶", "/p/お茶"},
+		{"תה", "/p/תה"},
+	} {
+		if got := v.write("", test.title, "Warm."); got.path != test.want {
+			t.Errorf("%s: want the address made from the title, got %s", test.title, got.path)
+		}
 	}
-	v.want(v.write("", "茶", "Warm."), 422, "address", "Warm.")
+	v.want(v.write("", "🍵", "Warm."), 200, "🍵")
+	v.want(v.write("", "お茶", "Cold."), 200, "Cold.")
+	v.want(v.get("/p/%E3%81%8A%E8%8C%B6-2"), 200, "Cold.")
+	v.want(v.write("", "\u200b\u3164", "Warm."), 422, "A page needs a title.")
+}
+
+func TestWrite_TopicsNeedNoCare(t *testing.T) {
+	v := visitMem(t)
+	got := v.post("/write", fill(v.get("/write"), "slug", "tea", "title", "Tea", "body", "Warm.", "topics", "#Kitchen warm,kitchen、お茶　,"))
+	v.want(got, 200, `href="/t/kitchen"`, `href="/t/warm"`, `href="/t/%E3%81%8A%E8%8C%B6"`)
+	v.want(v.get("/t/KITCHEN"), 200, "<bdi>kitchen</bdi></h1>", "Tea")
+	v.settle()
+	v.want(v.get("/topics"), 200, `<span class="sr">rank </span>1</p>`, `<span class="sr">rank </span>3</p>`, "お茶", "1</b> <span class=\"unit\">page")
+}
+
+func TestForms_TakeTextInItsDirection(t *testing.T) {
+	v := visitMem(t)
+	v.write("tea", "Tea", "Warm.")
+	for path, n := range map[string]int{"/write": 4, "/p/tea": 1, "/settings": 1, "/signup": 1} {
+		guest := v
+		if path == "/signup" {
+			guest = v.another()
+		}
+		got := regexp.MustCompile(`<(?:input|textarea)[^>]* dir="auto"`).FindAllString(guest.get(path).body, -1)
+		if len(got) != n {
+			t.Errorf("%s: want %d fields with dir=auto, got %q", path, n, got)
+		}
+	}
+}
+
+func TestTrash_OffersUndoAndRestores(t *testing.T) {
+	onEachStore(t, func(t *testing.T, v *visitor) {
+		v.want(v.get("/trash"), 200, "The trash is empty.")
+		v.write("tea", "Tea", "One cup.")
+		edit := v.editOf("tea")
+		got := v.post(deleteOf(edit), fill(v.get(edit)))
+		v.want(got, 200, "<bdi>Tea</bdi> is in the trash.", "Undo", "Restore")
+		v.without(v.get("/trash"), "Undo")
+		v.want(v.get("/trash"), 200, "Restore", "Tea")
+		other := v.as("ben")
+		other.want(other.get("/trash"), 200, "The trash is empty.")
+		other.want(other.post(restoreOf(edit), nil), 403, "This belongs to someone else")
+
+		v.want(v.write("tea", "New tea", "Two cups."), 200)
+		got = v.post(restoreOf(edit), nil)
+		v.want(got, 200, "One cup.")
+		if got.path != "/p/tea-2" {
+			t.Errorf("want the page at /p/tea-2, got %s", got.path)
+		}
+		v.want(v.get("/trash"), 200, "The trash is empty.")
+	})
+}
+
+func restoreOf(edit string) string { return "/restore/" + edit[len("/edit/"):] }
+func historyOf(edit string) string { return "/history/" + edit[len("/edit/"):] }
+
+func TestHistory_ShowsEachEditAndBringsOneBack(t *testing.T) {
+	v := visitMem(t)
+	v.write("tea", "Tea", "One cup, warm.")
+	edit := v.editOf("tea")
+	history := historyOf(edit)
+	v.want(v.get("/p/tea"), 200, `href="`+history+`"`)
+	v.post(edit, fill(v.get(edit), "slug", "tea", "title", "Tea", "body", "Two cups, warm."))
+	v.post(deleteOf(edit), fill(v.get(edit)))
+	v.want(v.get(history), 200, "is in the trash", restoreOf(edit), "The page was deleted.")
+	v.without(v.get(history), "Bring back")
+	v.post(restoreOf(edit), nil)
+
+	got := v.get(history)
+	v.want(got, 200, "Edit 4", "The page was restored.", "<del>One cup, </del><ins>Two cups, </ins>warm.</p>", "The page was written.")
+	if n := strings.Count(got.body, "Bring back"); n != 1 {
+		t.Errorf("want one edit with another text to bring back, got %d", n)
+	}
+	back := url.Values{"version": {"4"}, "edit": {"1"}}
+	v.want(v.post(history, back), 200, "One cup, warm.")
+	v.want(v.post(history, back), 200, "One cup, warm.")
+	v.want(v.post(history, url.Values{"version": {"4"}, "edit": {"2"}}), 409, "This has changed since you opened it")
+	v.want(v.post(history, url.Values{"version": {"5"}, "edit": {"77"}}), 404)
+	v.want(v.post(history, url.Values{"version": {"5"}, "edit": {"x"}}), 400)
+	v.wantVersion(edit, "5")
+	ben := v.as("ben")
+	ben.want(ben.get(history), 403, "This belongs to someone else")
+	ben.want(ben.post(history, back), 403, "This belongs to someone else")
 }
 
 func TestWrite_PreviewShowsThePageAndSavesNothing(t *testing.T) {
@@ -97,7 +188,7 @@ func TestWrite_PreviewShowsThePageAndSavesNothing(t *testing.T) {
 
 func TestWrite_EmptyFormNamesEachField(t *testing.T) {
 	v := visitMem(t)
-	v.want(v.write("", "", ""), 422, "A page needs a title.", "A page needs text.", "A page needs an address.")
+	v.want(v.write("", "", ""), 422, "A page needs a title.", "A page needs text.")
 }
 
 func TestWrite_DoubleSubmitMakesOnePage(t *testing.T) {

@@ -22,7 +22,7 @@ var hostile = map[string]string{
 	"text":       `'; DROP TABLE pages; --`,
 	"line ends":  "one\r\ntwo",
 	"blanks":     "a b\u00a0c",
-	"right-left": "\u202egnirts",
+	"right-left": "\u202egnirts \u202c",
 	"astral":     "𝄞 👩‍👩‍👧",
 }
 
@@ -66,7 +66,7 @@ func TestWrite_RefusesAHostileSlugAtItsField(t *testing.T) {
 func TestSignUp_RefusesAHostileHandleAtItsField(t *testing.T) {
 	v := visitMem(t)
 	for _, handle := range hostile {
-		v.want(v.signUp(handle), 422, "A handle has letters from a to z")
+		v.want(v.signUp(handle), 422, "A handle has letters, digits, - and _ only.")
 	}
 	v.want(v.signUp("  "), 422, "A member needs a handle.")
 	v.want(v.signUp("a"), 422, "2 to 20 characters; this one has 1")

@@ -36,7 +36,7 @@ func (s *Site) joining(j ashiato.Joining, on pages.Onward, r refused) answer {
 	page := pages.SignUp{ID: j.ID, On: on, Notice: r.notice, Fields: templates.Explain(r.problems, []templates.Field{
 		{
 			Name: "handle", Label: "Handle", Value: j.Handle, Required: true, Max: ashiato.MaxHandle, Complete: "username",
-			Hint: "The name others see. Use letters from a to z, digits, hyphens, and underscores.",
+			Hint: "The name others see. Use letters, digits, hyphens, and underscores.",
 		},
 		{
 			Name: "password", Label: "Password", Type: "password", Required: true, Complete: "new-password",

@@ -35,7 +35,7 @@ func (s *Site) pageWith(v *visit, slug string, r refused, text string) (answer, 
 		More:     moreBy(reading, now),
 	}
 	if member == reading.Author {
-		page.Edit = editPath(reading.ID)
+		page.Edit, page.History = editPath(reading.ID), historyPath(reading.ID)
 	}
 	if r.status != 0 {
 		page.Comments.Action = "/comment/" + reading.ID

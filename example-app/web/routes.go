@@ -30,7 +30,11 @@ var routes = []route{
 	{"GET", "/edit/{id}", members((*Site).editForm)},
 	{"POST", "/edit/{id}", withForm((*Site).edit)},           // Save page, Preview (do=preview): version title body topics slug
 	{"POST", "/delete/{id}", membersWithForm((*Site).trash)}, // Delete page: version
-	{"POST", "/comment/{id}", withForm((*Site).comment)},     // Post comment: id text; the page's id is in the path
+	{"GET", "/trash", members((*Site).trashed)},              // ?at=CURSOR&done=ID, the page that was just deleted
+	{"POST", "/restore/{id}", members((*Site).restore)},      // Restore, Undo
+	{"GET", "/history/{id}", members((*Site).history)},
+	{"POST", "/history/{id}", membersWithForm((*Site).bringBack)}, // Bring back: version edit
+	{"POST", "/comment/{id}", withForm((*Site).comment)},          // Post comment: id text; the page's id is in the path
 
 	{"GET", "/m/{handle}", (*Site).profile},                                  // ?at=CURSOR
 	{"GET", "/m/{handle}/followers", (*Site).followers},                      // ?at=CURSOR

@@ -19,14 +19,16 @@ func (s *Site) topics(v *visit) (answer, error) {
 		Words: "Topics with the most pages come first. Follow a topic to see its new pages in your feed.",
 		Pager: inOrder("/topics", list.Prev, list.Next),
 	}
-	now := s.app.DB().Now()
-	for _, t := range list.Items {
-		page.Rows = append(page.Rows, templates.Row{
-			When:   ago(now, t.Since),
-			Title:  templates.Link{Text: t.Name, Href: topicPath(t.Name)},
-			Meta:   []templates.Link{{Text: counted(t.Followers, "follower", "followers")}},
-			Figure: templates.Counted(t.Pages, "page", "pages"),
+	for _, t := range list.Places {
+		page.Rows = append(page.Rows, templates.Ranked{
+			Rank:   int64(t.Rank),
+			Title:  templates.Link{Text: t.Item.Name, Href: topicPath(t.Item.Name)},
+			Meta:   []templates.Link{{Text: counted(t.Item.Followers, "follower", "followers")}},
+			Figure: templates.Counted(t.Score, "page", "pages"),
 		})
+	}
+	if n := len(page.Rows); n > 0 {
+		page.Pager.Words = templates.Span(page.Rows[0].Rank, page.Rows[n-1].Rank, int64(list.Len))
 	}
 	return answer{title: "Topics", here: "/topics", body: page.Body()}, nil
 }
@@ -42,7 +44,7 @@ func (s *Site) topic(v *visit) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	path := topicPath(name)
+	path := topicPath(view.Topic.Name)
 	page := pages.Topic{
 		Name:   view.Topic.Name,
 		Facts:  topicFacts(view.Topic),

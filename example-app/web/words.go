@@ -16,6 +16,8 @@ func pagePath(slug string) string     { return "/p/" + url.PathEscape(slug) }
 func memberPath(handle string) string { return "/m/" + url.PathEscape(handle) }
 func topicPath(name string) string    { return "/t/" + url.PathEscape(name) }
 func editPath(id string) string       { return "/edit/" + url.PathEscape(id) }
+func historyPath(id string) string    { return "/history/" + url.PathEscape(id) }
+func restorePath(id string) string    { return "/restore/" + url.PathEscape(id) }
 func hoodPath(slug string) string {
 	if slug == "" {
 		return "/hood"

@@ -1,11 +1,11 @@
 package web
 
 import (
-	"cmp"
 	"errors"
 	"net/http"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
 	"github.com/ringtree/ringtree/example-app/web/pages"
@@ -42,46 +42,28 @@ func draftFields(d ashiato.Draft, wrong ashiato.Problems) []templates.Field {
 			Name: "body", Label: "Text", Value: d.Body, Writing: true, Required: true, Rows: 14, Max: ashiato.MaxBody,
 			Hint: "Leave a blank line between paragraphs. Use ## heading, *emphasis*, > quote, and [text](address).",
 		},
-		{Name: "topics", Label: "Topics", Value: strings.Join(d.Topics, ", "), Hint: "Up to five, separated by commas."},
+		{Name: "topics", Label: "Topics", Value: strings.Join(d.Topics, ", "), Hint: "Up to five, separated by commas or spaces."},
 		{
 			Name: "slug", Label: "Address", Value: d.Slug, Max: ashiato.MaxSlug,
-			Hint: "The last part of the page’s address: lowercase letters, digits, and hyphens. Leave it empty to use the title.",
+			Hint: "The last part of the page’s address: letters, digits, and hyphens. Leave it empty to use the title.",
 		},
 	})
 }
 
 // readDraft returns what was typed into the form of a page.
 func readDraft(v *visit) ashiato.Draft {
-	d := ashiato.Draft{
+	return ashiato.Draft{
 		Title:  v.line("title"),
 		Body:   v.text("body"),
 		Topics: topicsIn(v.line("topics")),
-		Slug:   strings.ToLower(v.line("slug")),
+		Slug:   v.line("slug"),
 	}
-	d.Slug = cmp.Or(d.Slug, slugOf(d.Title))
-	return d
 }
 
-// topicsIn returns the topics in a text that separates them by commas.
+// topicsIn returns the topics in a text that separates them by commas or spaces of any
+// script, perhaps with a # before each.
 func topicsIn(text string) []string {
-	var topics []string
-	for topic := range strings.SplitSeq(text, ",") {
-		if topic = strings.ToLower(strings.TrimSpace(topic)); topic != "" {
-			topics = append(topics, topic)
-		}
-	}
-	return topics
-}
-
-// slugOf makes an address from the letters and digits of a title, with a hyphen
-// between words.
-func slugOf(title string) string {
-	words := strings.FieldsFunc(strings.ToLower(title), func(r rune) bool { return !('a' <= r && r <= 'z' || '0' <= r && r <= '9') })
-	slug := strings.Join(words, "-")
-	if len(slug) > ashiato.MaxSlug {
-		slug = strings.TrimRight(slug[:ashiato.MaxSlug], "-")
-	}
-	return slug
+	return strings.FieldsFunc(text, func(r rune) bool { return unicode.Is(unicode.Zs, r) || strings.ContainsRune("\t#,，、،", r) })
 }
 
 // previewOf returns a preview of d if the visitor asked for one, and nil otherwise.
@@ -203,7 +185,7 @@ func (s *Site) notChanged(v *visit, id string, d ashiato.Draft, err error) answe
 // editing shows the form for an existing page.
 func (s *Site) editing(id string, d ashiato.Draft, r refused, theirs *templates.Notice, preview *pages.Preview) answer {
 	page := pages.Write{
-		Heading: editTitle, Action: editPath(id), Version: versionText(d.Version), Delete: "/delete/" + id,
+		Heading: editTitle, Action: editPath(id), Version: versionText(d.Version), Delete: "/delete/" + id, History: historyPath(id),
 		Notice: r.notice, Fields: draftFields(d, r.problems), Theirs: theirs, Preview: preview,
 	}
 	return answer{status: r.status, title: editTitle, body: page.Body()}
@@ -212,7 +194,7 @@ func (s *Site) editing(id string, d ashiato.Draft, r refused, theirs *templates.
 // theirs returns the notice that a page changed while its author was editing it. The
 // notice shows both versions side by side.
 func theirs(c *ashiato.EditConflict) *templates.Notice {
-	saved, mine := templates.Compare(whole(c.Saved.Title, c.Saved.Slug, c.Saved.Body, c.Saved.Topics), whole(c.Yours.Title, c.Yours.Slug, c.Yours.Body, c.Yours.Topics))
+	saved, mine := templates.Compare(whole(draftOf(c.Saved)), whole(c.Yours))
 	edit := versionText(c.Saved.Version)
 	return &templates.Notice{
 		Title: "This page changed while you were writing",
@@ -230,26 +212,6 @@ func theirs(c *ashiato.EditConflict) *templates.Notice {
 }
 
 // whole returns everything that an edit can change, as one text.
-func whole(title, slug, body string, topics []string) string {
-	return title + "\n\n" + body + "\n\n" + strings.Join(topics, ", ") + "\n" + slug
-}
-
-// trash moves the page whose id is in the path to the trash, unless the page has
-// changed since the form was shown.
-func (s *Site) trash(v *visit, member string) (answer, error) {
-	version, err := v.version()
-	if err != nil {
-		return answer{}, err
-	}
-	id := v.PathValue("id")
-	_, err = s.app.Trash(v.Context(), member, id, version)
-	if conflict, ok := errors.AsType[*ashiato.EditConflict](err); ok {
-		r := refuse(v, err)
-		r.notice = "The page was saved from another window on " + moment(conflict.Saved.Edited) + ", so it was not deleted. The current version is below."
-		return s.editing(id, draftOf(conflict.Saved), r, nil, nil), nil
-	}
-	if err != nil {
-		return answer{}, err
-	}
-	return answer{to: "/"}, nil
+func whole(d ashiato.Draft) string {
+	return d.Title + "\n\n" + d.Body + "\n\n" + strings.Join(d.Topics, ", ") + "\n" + d.Slug
 }

@@ -12,7 +12,7 @@ import "github.com/ringtree/ringtree/templates"
 // Topics lists all topics.
 type Topics struct {
 	Words string
-	Rows  []templates.Row
+	Rows  []templates.Ranked
 	Pager templates.Pager
 }
 
@@ -65,7 +65,7 @@ func (t Topics) Body() templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templates.Feed{Rows: t.Rows}.Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = templates.RankList{Rows: t.Rows}.Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -1,0 +1,106 @@
+package ashiato
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+)
+
+// normal returns the form in which handles, topics and addresses are compared. It
+// knows no difference between upper and lower case, between wide and narrow
+// letters, or between an accent that is part of its letter and one that follows it.
+// Characters that cannot be seen are left out.
+func normal(name string) string {
+	seen := strings.Map(func(r rune) rune {
+		if ignorable(r) {
+			return -1
+		}
+		return r
+	}, name)
+	return norm.NFKC.String(cases.Fold().String(norm.NFKC.String(seen)))
+}
+
+// ignorable reports whether a reader sees nothing of r.
+func ignorable(r rune) bool {
+	return unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+}
+
+// blankBraille looks like a space, but is a symbol.
+const blankBraille = '\u2800'
+
+// visible reports whether a reader sees something of text.
+func visible(text string) bool {
+	return strings.ContainsFunc(text, func(r rune) bool {
+		return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S) && !ignorable(r) && r != blankBraille
+	})
+}
+
+// inWord reports whether r is part of a word, in any script.
+func inWord(r rune) bool { return unicode.In(r, unicode.L, unicode.M, unicode.Nd) && !ignorable(r) }
+
+// inName reports whether r may be in a topic or an address.
+func inName(r rune) bool { return inWord(r) || r == '-' }
+
+// topicsOf returns the topics that names are: each once, in their order.
+func topicsOf(names []string) []string {
+	var topics []string
+	for _, name := range names {
+		if name = normal(name); name != "" && !slices.Contains(topics, name) {
+			topics = append(topics, name)
+		}
+	}
+	return topics
+}
+
+// slugOf returns the words of a title with hyphens between them, in its own script.
+// Latin letters lose their accents. It returns "" if the title has no words.
+func slugOf(title string) string {
+	words := strings.FieldsFunc(normal(unaccented(title)), func(r rune) bool { return !inWord(r) })
+	return cut(strings.Join(words, "-"), MaxSlug)
+}
+
+// unaccented returns text without the accents of Latin letters. The marks of other
+// scripts stay, because they make other letters.
+func unaccented(text string) string {
+	latin := false
+	return strings.Map(func(r rune) rune {
+		if !unicode.Is(unicode.Mn, r) {
+			latin = unicode.Is(unicode.Latin, r)
+		} else if latin {
+			return -1
+		}
+		return r
+	}, norm.NFD.String(text))
+}
+
+// sameSlugs is how many pages get numbers behind one slug, up to -9.
+const sameSlugs = 9
+
+// slugsFrom returns slugs to try for the page with an id, the best first: slug,
+// slug-2, slug-3 and so on. The last ends in a part of the id, which no other page
+// has. If slug is "", that part is all.
+func slugsFrom(slug, id string) []string {
+	own := id[max(0, len(id)-8):]
+	if slug == "" {
+		return []string{own}
+	}
+	slugs := []string{slug}
+	for n := 2; n <= sameSlugs; n++ {
+		slugs = append(slugs, ending(slug, strconv.Itoa(n)))
+	}
+	return append(slugs, ending(slug, own))
+}
+
+func ending(slug, end string) string { return cut(slug, MaxSlug-len(end)-1) + "-" + end }
+
+// cut returns at most n characters of a slug.
+func cut(slug string, n int) string {
+	if runes := []rune(slug); len(runes) > n {
+		return strings.TrimRight(string(runes[:n]), "-")
+	}
+	return slug
+}
