@@ -49,10 +49,13 @@ type request struct {
 func (c *community) requests() []request {
 	c.t.Helper()
 	version := c.ann.fields("/edit/"+c.page, "/edit/"+c.page)
+	edited, trashed := c.past()
 	return []request{
 		{"/write", "/write", []string{"id", newID(1), "slug", "milk", "title", "Milk", "body", "None."}},
 		{"/edit/{id}", "/edit/" + c.page, append(version, "title", "Coffee")},
 		{"/delete/{id}", "/delete/" + c.page, []string{"version", valueOf(version, "version")}},
+		{"/restore/{id}", "/restore/" + trashed, nil},
+		{"/history/{id}", "/history/" + edited, []string{"version", "2", "edit", "1"}},
 		{"/comment/{id}", "/comment/" + c.page, []string{"id", newID(2), "text", "Three cups."}},
 		{"/m/{handle}/follow", "/m/ben/follow", nil},
 		{"/m/{handle}/unfollow", "/m/ben/unfollow", nil},
@@ -67,6 +70,22 @@ func (c *community) requests() []request {
 		{"/settings/sessions/end", "/settings/sessions/end", nil},
 		{"/logout", "/logout", nil},
 	}
+}
+
+// past writes two pages by ann, edits one and puts the other into the trash. It
+// returns their ids.
+func (c *community) past() (edited, trashed string) {
+	c.t.Helper()
+	ctx, ann := c.t.Context(), c.id("ann")
+	one, err := c.app.Write(ctx, ann, ashiato.Draft{Title: "Edited", Body: "Before."})
+	c.must(err)
+	_, err = c.app.Edit(ctx, ann, one.ID, ashiato.Draft{Title: "Edited", Body: "After.", Version: one.Version})
+	c.must(err)
+	other, err := c.app.Write(ctx, ann, ashiato.Draft{Title: "Trashed", Body: "Gone."})
+	c.must(err)
+	_, err = c.app.Trash(ctx, ann, other.ID, other.Version)
+	c.must(err)
+	return one.ID, other.ID
 }
 
 // otherSession returns the id of a session that v could end.

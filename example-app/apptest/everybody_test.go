@@ -71,7 +71,7 @@ func (c *community) sights(t *testing.T, chromium context.Context) []sight {
 }
 
 // Every page is usable with a keyboard, with a screen reader, with poor sight, at
-// night, and on a phone.
+// night, and on a phone, and none is wider than its window.
 func TestMatrix_PagesAreForEveryone(t *testing.T) {
 	browser, c := chromium(t), newCommunity(t)
 	c.ann.want(c.ann.fill("/edit/"+c.page, "/edit/"+c.page, "body", "One cup, or two."), 303)
@@ -91,6 +91,7 @@ func TestMatrix_PagesAreForEveryone(t *testing.T) {
 				t.Errorf("%s, %d px, %s: %s", s.name, l.width, l.colors, complaint)
 			}
 		}
+		s.page.wantFit(s.name)
 	}
 }
 

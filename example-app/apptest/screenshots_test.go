@@ -45,6 +45,9 @@ var shots = []shot{
 	{name: "page-phone", path: "PAGE", phone: true},
 	{name: "write", path: "/write"},
 	{name: "conflict", path: "CONFLICT"},
+	{name: "history", path: "HISTORY"},
+	{name: "trash", path: "TRASH"},
+	{name: "trash-phone", path: "/trash", phone: true},
 	{name: "ranking", path: "/ranking?span=all"},
 	{name: "ranking-phone", path: "/ranking", phone: true},
 	{name: "topics", path: "/topics"},
@@ -126,6 +129,15 @@ func (s *site) show(w *walker, path string) {
 		path = s.first(w, "/topics", "/t/") + "/followers"
 	case "CONFLICT":
 		s.conflict(w)
+		return
+	case "HISTORY":
+		w.Open("/p/a-gate-in-the-snow")
+		w.Follow("History")
+		return
+	case "TRASH":
+		w.Open("/p/a-gate-in-the-snow")
+		w.Follow("Edit page")
+		w.Submit("Delete page")
 		return
 	}
 	w.Open(path)

@@ -169,6 +169,7 @@ func walk(t *testing.T, chromium context.Context, s *site, scripts bool) {
 		liveCount(ann, ben)
 	}
 	conflict(t, ann)
+	secondThoughts(ann)
 	underTheHood(t, carol)
 	otherSession(t, chromium, url, ann)
 	logOut(ann)
@@ -242,6 +243,10 @@ func comments(ann, ben *walker) {
 	ben.Open("/p/the-figure-two")
 	ben.Fill("Your comment", "I saw it too: *二*")
 	ben.Submit("Post comment")
+	// Someone who goes back may send the comment again.
+	ben.Back()
+	ben.Fill("Your comment", "I saw it too: *二*")
+	ben.Submit("Post comment")
 	ann.Open("/p/the-figure-two")
 	ann.WantText("1 comment", "I saw it too: 二")
 }
@@ -279,6 +284,22 @@ func conflict(t *testing.T, ann *walker) {
 	second.Submit("Save")
 	ann.Reload()
 	ann.WantText("It fell in the second tab.")
+}
+
+// Ann brings back what a page said before, and deletes it only to undo that.
+func secondThoughts(ann *walker) {
+	ann.Open("/p/snow-at-the-gate")
+	ann.Follow("History")
+	ann.WantText("Edit 3", "first", "second", "The page was written.")
+	ann.Submit("Bring back edit 1")
+	ann.WantText("It fell in the night.")
+	ann.Follow("Edit page")
+	ann.Submit("Delete page")
+	ann.WantText("Snow at the gate is in the trash.")
+	ann.Submit("Undo")
+	ann.wantHeading("Snow at the gate")
+	ann.Open("/trash")
+	ann.WantText("The trash is empty.")
 }
 
 // The pictures have names and are drawn, even the tree of a new ranking, which is a
