@@ -167,7 +167,7 @@ func TestSite_LogIn_LimitsTries(t *testing.T) {
 	var all sync.WaitGroup
 	for range 200 {
 		all.Go(func() {
-			_, err := s.LogIn(t.Context(), "heron", "wrong password", s.NewID())
+			_, err := s.LogIn(t.Context(), "heron", "wrong password", "here")
 			if _, tooMany := errors.AsType[*ashiato.TooManyError](err); !tooMany {
 				asked.Add(1)
 			}
@@ -180,6 +180,9 @@ func TestSite_LogIn_LimitsTries(t *testing.T) {
 	}
 	_, err := s.LogIn(t.Context(), "moss", "wrong password", "elsewhere")
 	wantErr(t, "another handle from elsewhere", err, ashiato.ErrNoLogIn)
+	if _, err := s.LogIn(t.Context(), "heron", password, "elsewhere"); err != nil {
+		t.Errorf("the owner cannot log in from elsewhere: %v", err)
+	}
 }
 
 func TestSite_ChangePassword_WantsTheOldOne(t *testing.T) {

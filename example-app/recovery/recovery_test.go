@@ -160,7 +160,11 @@ func TestRecovery_BringsBackWhatIsLeftByOneOfTwoProcesses(t *testing.T) {
 		two.write(t, "milk")
 		synctest.Wait()
 		s.lose(t, "ids", "all", "u", "t")
-		one.within(t, time.Minute, Rebuilding)
+		for end := time.Now().Add(time.Minute); one.State() != Rebuilding && two.State() != Rebuilding; time.Sleep(time.Second / 10) {
+			if time.Now().After(end) {
+				t.Fatalf("after a minute want one process that rebuilds, got %s and %s", one.State(), two.State())
+			}
+		}
 		one.within(t, time.Minute, Well)
 		two.within(t, time.Minute, Well)
 		if n := one.newest(t); n != 2 {
