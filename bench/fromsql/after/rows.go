@@ -43,7 +43,7 @@ var Reads = map[string]func(ctx context.Context, m *Models) (any, error){
 		return post.ID, nil
 	},
 	"WHERE author = ? AND status = ?": func(ctx context.Context, m *Models) (any, error) {
-		page, err := m.Posts.ByAuthorStatus.Of(ByAuthorStatus{ann, "draft"}).Page(ctx, "", 20)
+		page, err := m.Posts.ByAuthorStatus.Of(AuthorStatus{ann, "draft"}).Page(ctx, "", 20)
 		return len(page.Items), err
 	},
 	"WHERE title LIKE '%trees%'": func(ctx context.Context, m *Models) (any, error) {
