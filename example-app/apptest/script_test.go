@@ -1,6 +1,7 @@
 package apptest
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -92,14 +93,14 @@ func newAudit(t *testing.T) *audit {
 		a.fair[tag], a.fair["/"+strings.Fields(tag)[0]] = true, true
 	}
 	for i := range 2 {
-		a.store("Plain words, and nothing else.", i)
+		a.store(fmt.Sprintf("Plain words, and nothing else: %d.", i), i)
 		for what, look := range a.places() {
 			a.learn(what, look())
 			a.learn(what, look()) // After the first view, the page is in the ranking.
 		}
 		a.settle()
 		for n := range 30 { // Enough comments for a pager.
-			a.store("Plain words, and nothing else.", 10+n)
+			a.store(fmt.Sprintf("Plain words, and nothing else: %d.", 10+n), 10+n)
 		}
 	}
 	a.wantEqual(33, a.comments())
