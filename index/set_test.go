@@ -171,7 +171,7 @@ func wantError(t testing.TB, err, want error) {
 func TestSets_AnyBytesNameTheirOwnSetAndMember(t *testing.T) {
 	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
 		db := closing(t, open(t, s))
-		odd := []string{"", "a:b", "a%3Ab", "a%b", "a", "a b", "\x00\xff", "#0", "ä", "+a@1", "\n", strings.Repeat("x", 4096)}
+		odd := []string{"", "a:b", "a%3Ab", "a%b", "a", "a b", "\x00\xff", "#0", "ä", "+a@1", "\n", strings.Repeat("x", kvmodel.MaxID)}
 		for _, name := range []string{"fans", "fans:of", "fans%3Aof"} {
 			sets := newSets(db, name)
 			for i, value := range odd {

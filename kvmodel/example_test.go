@@ -451,6 +451,6 @@ func ExampleModel() {
 		fmt.Println(model.ModelName(), model.Rebuild(ctx))
 	}
 	// Output:
+	// Account <nil>
 	// Album <nil>
-	// Article <nil>
 }

@@ -30,13 +30,13 @@ func ExampleRing() {
 	db, m := opened()
 	defer db.Close(ctx)
 	for _, text := range []string{"one", "two", "three"} {
-		check(m.Replies.Create(ctx, &examples.Reply{Text: text}))
+		check(m.Stories.Create(ctx, &examples.Story{Text: text}))
 	}
 
-	page, err := m.Replies.Newest.Page(ctx, "", 2)
+	page, err := m.Stories.Newest.Page(ctx, "", 2)
 	check(err)
-	for _, reply := range page.Items {
-		fmt.Println(reply.Text)
+	for _, story := range page.Items {
+		fmt.Println(story.Text)
 	}
 	// Output:
 	// three

@@ -5,12 +5,14 @@ import (
 	"flag"
 	"fmt"
 	"go/ast"
+	"go/build"
 	"go/format"
 	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -199,6 +201,11 @@ func newPackage(t *testing.T, path string, sources ...string) *testPackage {
 
 // sourceImporter is shared, since it type-checks what it imports only once.
 var sourceImporter = sync.OnceValue(func() types.Importer {
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		panic(err)
+	}
+	build.Default.GOROOT = strings.TrimSpace(string(root)) // A test that is built with -trimpath does not know it.
 	return importer.ForCompiler(token.NewFileSet(), "source", nil)
 })
 
