@@ -90,7 +90,7 @@ const (
 )
 
 // afterLoss returns what to do unless someone says otherwise: on memcached all can be lost
-// at any time, and elsewhere that is for somebody to look at.
+// at any time, and elsewhere someone should look at that first.
 func afterLoss(store string) string {
 	if strings.HasPrefix(store, "memcached:") {
 		return accept

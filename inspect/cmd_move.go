@@ -119,9 +119,9 @@ func (c *call) announce(to, from string) error {
 	if c.merge && c.replace {
 		return fmt.Errorf("%w: --merge keeps what is there, and --replace does not; take one of them", errCall)
 	}
-	text := "%s takes what is in %s; nothing else may write to it meanwhile"
+	text := "%s takes what is in %s; nothing else may write to it before that is done"
 	if c.replace {
-		text = "%s will hold what is in %s, and nothing else; nothing else may write to it meanwhile"
+		text = "%s will hold what is in %s, and nothing else; nothing else may write to it before that is done"
 	}
 	c.Tell(text, to, from)
 	return nil

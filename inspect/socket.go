@@ -133,7 +133,7 @@ type endedWith int
 
 func (e endedWith) Error() string { return "the app has not told all that it holds" }
 
-// exportOf returns what a holds as an export, for whoever reads it.
+// exportOf returns what a holds as an export.
 func (c *call) exportOf(ctx context.Context, a *app) (io.ReadCloser, error) {
 	args := []string{"export", "--tenant=" + c.tenant}
 	if c.rate > 0 {

@@ -60,7 +60,7 @@ func TestIntent_ArgsThatCannotBeCarriedOutBeginNothing(t *testing.T) {
 	}
 }
 
-// One that fails is called again until it ends, and says meanwhile that it has not.
+// One that fails is called again until it ends, and says until then that it has not.
 func TestIntent_AFailureIsTriedAgainUntilItEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
@@ -217,7 +217,7 @@ func TestIntent_WaitsForAProcessThatKnowsIt(t *testing.T) {
 }
 
 // One that fails keeps neither others of the dead process from ending, nor is any that has ended
-// carried out again meanwhile.
+// carried out again in the meantime.
 func TestIntent_OneThatFailsHoldsUpNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()

@@ -30,7 +30,7 @@ func TestCookie_TamperedOrHugeIsNobodys(t *testing.T) {
 			t.Errorf("%s: want the page of a guest, got %d", what, got.status)
 		}
 		if v.signedIn() {
-			t.Errorf("%s: somebody is logged in", what)
+			t.Errorf("%s: someone is logged in", what)
 		}
 	}
 	c.unchanged(before, "a tampered cookie")
@@ -135,7 +135,7 @@ func TestForms_RefuseBrokenBodies(t *testing.T) {
 		"a header without a colon": head("Evil") + form,
 	} {
 		resp, err := c.raw(text)
-		// Whoever has gone away before the answer gets a 503, if the server answers at all.
+		// A visitor who has gone away before the answer gets a 503, if the server answers at all.
 		if err == nil && (resp.StatusCode < 400 || resp.StatusCode == 500) {
 			t.Errorf("%s: want it refused, got %d", what, resp.StatusCode)
 		}

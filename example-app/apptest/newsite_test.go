@@ -147,7 +147,7 @@ func TestNewSite_DoesWhatItsFormsSayAndPassesTheAudit(t *testing.T) {
 	p.Eval("document.querySelector('[name=version]').value = '7'", nil)
 	p.Fill("Title", "Snow at night")
 	p.Submit("Save")
-	p.WantText("Someone else has saved a change meanwhile.")
+	p.WantText("Someone else has saved a change since you began.")
 	look("conflict")
 	p.Submit("Save mine")
 	p.WantText("Snow at night")
