@@ -3,6 +3,7 @@ package inspect
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -20,10 +21,22 @@ func (in *Inspector) buildOne(ctx context.Context, m model, again bool, progress
 	return in.building([]model{m}, progress, func() error { return m.Build(ctx, again) })
 }
 
+// beside calls f with all of values at the same time, since a build of each may have to wait
+// for other processes, and returns the errors, in their order.
+func beside[V any](values []V, f func(V) error) []error {
+	errs := make([]error, len(values))
+	var ends sync.WaitGroup
+	for i, v := range values {
+		ends.Go(func() { errs[i] = f(v) })
+	}
+	ends.Wait()
+	return errs
+}
+
 // buildEvery is how often a build says how far it is.
 const buildEvery = 200 * time.Millisecond
 
-// building does what builds models, and tells progress meanwhile how far they are.
+// building does what builds models. While that goes on, it tells progress how far they are.
 func (in *Inspector) building(models []model, progress func(Step), do func() error) error {
 	if progress == nil {
 		return do()

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/ringtree/ringtree/inspect/internal/console"
 	"github.com/ringtree/ringtree/kvmodel"
@@ -97,16 +96,13 @@ func (c *call) buildModels(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	all := make([]error, len(names))
-	var ends sync.WaitGroup
-	for i, name := range names {
-		ends.Go(func() {
-			if all[i] = in.Build(ctx, name, c.anew, p.step); ctx.Err() == nil {
-				all[i] = c.built(ctx, name, all[i])
-			}
-		})
-	}
-	ends.Wait()
+	all := beside(names, func(name string) error {
+		err := in.Build(ctx, name, c.anew, p.step)
+		if ctx.Err() != nil {
+			return err
+		}
+		return c.built(ctx, name, err)
+	})
 	if ctx.Err() != nil {
 		return p.stopped(ctx, ctx.Err())
 	}

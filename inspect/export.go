@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"sync"
 
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -60,7 +59,7 @@ type ImportOptions struct {
 var ErrNotEmpty = errors.New("the database is not empty")
 
 // Import puts what Export has written into the database, and has the indexes built. No one
-// else may write to it meanwhile. If it is cut short, the indexes need a Rebuild, and Import
+// else may write to it during the import. If it is cut short, the indexes need a Rebuild, and Import
 // with Merge or Replace goes on.
 func (in *Inspector) Import(ctx context.Context, r io.Reader, o ImportOptions) (Summary, error) {
 	from, err := newExportReader(r)
@@ -248,13 +247,7 @@ func (in *Inspector) build(ctx context.Context, models []model, progress func(St
 		return err
 	}
 	err := in.building(models, progress, func() error {
-		errs := make([]error, len(models))
-		var ends sync.WaitGroup
-		for i, m := range models {
-			ends.Go(func() { errs[i] = m.Build(ctx, true) })
-		}
-		ends.Wait()
-		return errors.Join(errs...)
+		return errors.Join(beside(models, func(m model) error { return m.Build(ctx, true) })...)
 	})
 	if err != nil {
 		return err

@@ -27,6 +27,17 @@ type note struct {
 	Views int64  `msgpack:"-"` // a counter
 }
 
+func noteSchema() kvmodel.Schema[note, string] {
+	return kvmodel.Schema[note, string]{
+		Name: "Note", Version: 2,
+		ID:      func(n *note) string { return n.ID },
+		SetID:   func(n *note, id string) { n.ID = id },
+		Key:     kvmodel.StringKey[string](),
+		Codec:   packed[note]{},
+		Private: []string{"Email"},
+	}
+}
+
 // notes is the data class of notes.
 type notes struct {
 	*kvmodel.Records[note, string]
@@ -34,17 +45,11 @@ type notes struct {
 }
 
 func newNotes(db *kvmodel.DB) notes {
-	r := kvmodel.NewRecords(db, kvmodel.Schema[note, string]{
-		Name: "Note", Version: 2,
-		ID:      func(n *note) string { return n.ID },
-		SetID:   func(n *note, id string) { n.ID = id },
-		Key:     kvmodel.StringKey[string](),
-		Codec:   packed[note]{},
-		Private: []string{"Email"},
-		Counters: []kvmodel.CounterOf[note]{
-			{Name: "Views", Set: func(n *note, views int64) { n.Views = views }},
-		},
-	})
+	schema := noteSchema()
+	schema.Counters = []kvmodel.CounterOf[note]{
+		{Name: "Views", Set: func(n *note, views int64) { n.Views = views }},
+	}
+	r := kvmodel.NewRecords(db, schema)
 	index.NewUnique(r, kvmodel.IndexSpec[note, string]{
 		Name: "ByTitle", Def: "unique Title", Fields: []string{"Title"}, Key: kvmodel.StringKey[string](),
 		Values: func(n *note) []string { return []string{n.Title} },

@@ -46,8 +46,7 @@ const (
 	heatsKept = 10_000
 )
 
-// Hot counts for a while which keys this process asks its store for, whoever in it does: so it
-// is to be called in the app. What is answered from memory does not count. Of many keys it
+// Hot counts for a while which keys this process asks its store for, so call it in the app. What is answered from memory does not count. Of many keys it
 // forgets those that were asked for least, so of more than 10,000 some counts may be too low. If
 // ctx ends before the time is over, Hot returns what it has counted, and an error.
 func (in *Inspector) Hot(ctx context.Context, o HotOptions) (Hot, error) {

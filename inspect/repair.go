@@ -281,24 +281,12 @@ func (r *repairing) finish(ctx context.Context, faults []Fault) (Repaired, error
 
 // buildAll builds the indexes of the models of those of faults. What cannot be built is left.
 func (r *repairing) buildAll(ctx context.Context, faults []Fault, those func(Fault) bool) {
-	_ = r.in.eachModel(func(m model) error {
+	_ = beside(r.in.models, func(m model) error {
 		if slices.ContainsFunc(faults, func(f Fault) bool { return f.Model == m.Name() && those(f) }) {
 			return r.build(ctx, m, true)
 		}
 		return nil
 	})
-}
-
-// eachModel calls f with all models side by side, since a build of each may have to wait for
-// other processes, and returns the first error.
-func (in *Inspector) eachModel(f func(m model) error) error {
-	errs := make([]error, len(in.models))
-	var ends sync.WaitGroup
-	for i, m := range in.models {
-		ends.Go(func() { errs[i] = f(m) })
-	}
-	ends.Wait()
-	return cmp.Or(errs...)
 }
 
 // relist accepts what is lost of the ids of m, has all records of m named that are there, and

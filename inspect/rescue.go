@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,7 +29,7 @@ func (in *Inspector) Rescue(ctx context.Context, p Pace) error {
 		}
 	}
 	err := in.building(in.models, p.Progress, func() error {
-		return in.eachModel(func(m model) error { return m.Build(ctx, true) })
+		return cmp.Or(beside(in.models, func(m model) error { return m.Build(ctx, true) })...)
 	})
 	if err != nil {
 		return err

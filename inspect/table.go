@@ -1,11 +1,9 @@
 package inspect
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/csv"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/ringtree/ringtree/inspect/internal/console"
 )
 
 // TableOptions say how a table is written.
@@ -23,11 +23,11 @@ type TableOptions struct {
 }
 
 // Table writes the records of a model to w as a table, for people, spreadsheets and SQL: its
-// fields in the order in which the model stores them, and its plain counters. Times are as RFC
-// 3339 says, and empty if they are zero, bytes are in base64, and in CSV lists and maps are JSON. Private fields are masked, unless
-// Open is set. It returns how many records it has written, each once; it remembers eight bytes
-// of each. Import reads no tables: they lack revs, ends, histories and what belongs to no
-// record.
+// fields in the order in which the model stores them, and its plain counters. Times are as
+// RFC 3339 says, and empty if they are zero; bytes are in base64; in CSV lists and maps are
+// JSON. Private fields are masked, unless Open is set. It returns how many records it has
+// written, each once; it remembers eight bytes of each. Import reads no tables: they lack revs,
+// ends, histories and what belongs to no record.
 func (in *Inspector) Table(ctx context.Context, w io.Writer, name string, o TableOptions) (n int64, err error) {
 	m, err := in.model(name)
 	if err != nil {
@@ -154,11 +154,11 @@ func (t *table) object(fields []Field) error {
 		if i > 0 {
 			line = append(line, ',')
 		}
-		name, err := jsonOf(f.Name)
+		name, err := console.JSON(f.Name)
 		if err != nil {
 			return err
 		}
-		value, err := jsonOf(plain(f.Value))
+		value, err := console.JSON(plain(f.Value))
 		if err != nil {
 			return fmt.Errorf("%s: %w", f.Name, err)
 		}
@@ -203,7 +203,7 @@ func cellOf(v any) (string, error) {
 	case string:
 		return v, nil
 	default:
-		data, err := jsonOf(v)
+		data, err := console.JSON(v)
 		return string(data), err
 	}
 }
@@ -237,13 +237,4 @@ func plain(v any) any {
 		return all
 	}
 	return v
-}
-
-// jsonOf returns v as JSON, in which text stays as people read it.
-func jsonOf(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }

@@ -20,14 +20,7 @@ type shelved struct {
 }
 
 func newShelved(db *kvmodel.DB) shelved {
-	r := kvmodel.NewRecords(db, kvmodel.Schema[note, string]{
-		Name: "Note", Version: 2,
-		ID:      func(n *note) string { return n.ID },
-		SetID:   func(n *note, id string) { n.ID = id },
-		Key:     kvmodel.StringKey[string](),
-		Codec:   packed[note]{},
-		Private: []string{"Email"},
-	})
+	r := kvmodel.NewRecords(db, noteSchema())
 	spec := ranking.Spec[note, string]{
 		Name: "TitleAZ", Def: "ranking Title words", Of: ranking.Text[string](collation.Of("")), Low: true,
 		Score: func(n *note) string { return n.Title },

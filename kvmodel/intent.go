@@ -153,7 +153,7 @@ func (i *Intent[A]) encode(args A) (string, error) {
 
 // begin writes the line. The caller owes it one done, if there is no error.
 func (i *Intent[A]) begin(ctx context.Context, text string) (done func(), err error) {
-	if n := i.stats(i.db.now()).Open; n >= maxOpen {
+	if n := i.countOpen(); n >= maxOpen {
 		return nil, fmt.Errorf("%w: %d have not ended yet, and none begins until some have", kv.ErrUnavailable, n)
 	}
 	ctx, cancel := i.db.Patient(ctx)
@@ -235,7 +235,7 @@ func (i *Intent[A]) tryAgain(ctx context.Context) error {
 	defer i.mu.Unlock()
 	for _, u := range i.open {
 		if u.done != nil {
-			return ErrNotYet // It has come meanwhile.
+			return ErrNotYet // It has come while the others were tried.
 		}
 	}
 	i.again = false
@@ -253,6 +253,13 @@ func (i *Intent[A]) own() map[string]func() {
 		}
 	}
 	return all
+}
+
+// countOpen returns how many have failed to end so far.
+func (i *Intent[A]) countOpen() int {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return len(i.open)
 }
 
 func (i *Intent[A]) end(text string) {

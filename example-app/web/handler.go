@@ -27,6 +27,16 @@ type memberHandler func(s *Site, v *visit, member string) (answer, error)
 // members returns a handler that calls handle for members. It sends guests to log in
 // and come back, and refuses their forms.
 func members(handle memberHandler) handler {
+	return membersOr(handle, func(_ *Site, v *visit) (answer, error) {
+		if v.Method == http.MethodGet || v.Method == http.MethodHead {
+			return answer{to: logInPath(v.URL.RequestURI())}, nil
+		}
+		return answer{}, errSignedOut
+	})
+}
+
+// membersOr returns a handler that calls handle for members, and guests for guests.
+func membersOr(handle memberHandler, guests handler) handler {
 	return func(s *Site, v *visit) (answer, error) {
 		member, err := v.member()
 		switch {
@@ -34,10 +44,8 @@ func members(handle memberHandler) handler {
 			return answer{}, err
 		case member != "":
 			return handle(s, v, member)
-		case v.Method == http.MethodGet || v.Method == http.MethodHead:
-			return answer{to: logInPath(v.URL.RequestURI())}, nil
 		}
-		return answer{}, errSignedOut
+		return guests(s, v)
 	}
 }
 

@@ -16,19 +16,12 @@ const wishTime = 10 * time.Minute
 
 // orLogIn returns a handler that calls handle for members, and sends guests to log in first.
 func orLogIn(handle memberHandler) handler {
-	return func(s *Site, v *visit) (answer, error) {
-		member, err := v.member()
-		switch {
-		case err != nil:
-			return answer{}, err
-		case member != "":
-			return handle(s, v, member)
-		}
+	return membersOr(handle, func(s *Site, v *visit) (answer, error) {
 		wish := v.URL.EscapedPath()
 		place, _ := placeOf(wish)
 		s.setWish(v, wish, wishTime)
 		return answer{to: logInPath(place)}, nil
-	}
+	})
 }
 
 // placeOf returns the page that a wish was made on, and whom or what to follow there. Both

@@ -9,6 +9,9 @@ import (
 
 // What all stores on servers find of them in the same words.
 
+// FindingTime bounds how long servers are asked for findings.
+const FindingTime = 2 * time.Second
+
 // IsLocal reports whether addr, host:port, is of this machine, so that nobody is on the way.
 func IsLocal(addr string) bool {
 	host, _, err := net.SplitHostPort(addr)

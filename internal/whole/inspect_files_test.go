@@ -103,18 +103,26 @@ func TestImport_ThatIsCutShortNeedsARebuildAndGoesOn(t *testing.T) {
 	}
 }
 
+// copied returns a library in a store of another world, a copy of l, and both as they are
+// inspected.
+func copied(t *testing.T, l *whole.Library, to lossWorld) (other *whole.Library, a, b *inspect.Inspector) {
+	t.Helper()
+	mem := memkv.New(memkv.Options{})
+	powers := to.powers(mem)
+	powers.Keys = kv.PowersOf(mem).Keys
+	other = to.openOver(t, mem, powers)
+	a, b = inspect.New(l.DB), inspect.New(other.DB)
+	_, err := a.Copy(ctx, b, inspect.ImportOptions{})
+	must(t, err)
+	rest(t, other)
+	return other, a, b
+}
+
 func TestCopy_AndDiffFindsTheTwoEqualAndThenEachChange(t *testing.T) {
 	from, to := lossWorlds[1], lossWorlds[2]
 	items := from.furnished(t)
 	from.inspected(t, items, func(t *testing.T, l *whole.Library, _ *memkv.Store) {
-		mem := memkv.New(memkv.Options{})
-		powers := to.powers(mem)
-		powers.Keys = kv.PowersOf(mem).Keys
-		other := to.openOver(t, mem, powers)
-		a, b := inspect.New(l.DB), inspect.New(other.DB)
-		_, err := a.Copy(ctx, b, inspect.ImportOptions{})
-		must(t, err)
-		rest(t, other)
+		other, a, b := copied(t, l, to)
 		d, err := a.Diff(ctx, b, inspect.Pace{})
 		must(t, err)
 		if d.All > 0 || d.Same == 0 {
@@ -144,15 +152,8 @@ func TestCopy_WithReplaceMakesTheOtherEqualAfterAnyChange(t *testing.T) {
 	for _, to := range lossWorlds {
 		from := lossWorlds[1]
 		from.inspected(t, from.furnished(t), func(t *testing.T, l *whole.Library, _ *memkv.Store) {
-			mem := memkv.New(memkv.Options{})
-			powers := to.powers(mem)
-			powers.Keys = kv.PowersOf(mem).Keys
-			other := to.openOver(t, mem, powers)
-			a, b := inspect.New(l.DB), inspect.New(other.DB)
-			_, err := a.Copy(ctx, b, inspect.ImportOptions{})
-			must(t, err)
-			rest(t, other)
-			_, err = l.Works.Update(ctx, "w4", func(v *whole.Work) error {
+			other, a, b := copied(t, l, to)
+			_, err := l.Works.Update(ctx, "w4", func(v *whole.Work) error {
 				v.Title, v.Slug, v.Author = "another", "elsewhere", whole.Authors[0]
 				return nil
 			})

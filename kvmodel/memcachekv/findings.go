@@ -13,12 +13,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// findingTime bounds what a look at the servers takes.
-const findingTime = 2 * time.Second
-
 // findings is the power of that name.
 func (s *Store) findings(ctx context.Context) (all []kv.Finding) {
-	ctx, cancel := context.WithTimeout(ctx, findingTime)
+	ctx, cancel := context.WithTimeout(ctx, contact.FindingTime)
 	defer cancel()
 	found := make([][]kv.Finding, len(s.servers))
 	var wait sync.WaitGroup

@@ -7,6 +7,7 @@ import (
 	"go/types"
 	"strconv"
 
+	"github.com/ringtree/ringtree/codegen/internal/english"
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 )
 
@@ -81,7 +82,7 @@ func (s *codecSet) writeFields(t types.Type, base string, pos token.Pos) {
 			nested = append(nested, f)
 		}
 	}
-	s.printf("func %sFields(name []byte) (%s.Fields, bool) {\n", lowerFirst(base), s.runtime())
+	s.printf("func %sFields(name []byte) (%s.Fields, bool) {\n", english.Uncapital(base), s.runtime())
 	if len(plain)+len(nested) == 0 {
 		s.printf("\treturn nil, false\n}\n\n")
 		return

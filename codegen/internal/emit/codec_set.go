@@ -7,7 +7,6 @@ import (
 	"go/types"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/ringtree/ringtree/codegen/internal/english"
 	"github.com/ringtree/ringtree/codegen/internal/stored"
@@ -52,7 +51,7 @@ func (s *codecSet) codecOf(t types.Type, place string, pos token.Pos) string {
 func (s *codecSet) fieldsOf(t types.Type, place string, pos token.Pos) string {
 	base := s.helper(t, place)
 	s.need(codecPart{t, base, pos, true})
-	return lowerFirst(base) + "Fields"
+	return english.Uncapital(base) + "Fields"
 }
 
 // need has part written, once.
@@ -65,7 +64,7 @@ func (s *codecSet) need(part codecPart) {
 
 // codecName returns the name of the variable that holds the codec of model.
 func (s *codecSet) codecName(model *types.Named) string {
-	return lowerFirst(s.helper(model, "")) + "Codec"
+	return english.Uncapital(s.helper(model, "")) + "Codec"
 }
 
 // helper returns the name that the functions for t end with. It has a number at
@@ -94,7 +93,7 @@ func (s *codecSet) helper(t types.Type, place string) string {
 
 // identifiers returns what may be made of the helper name.
 func identifiers(name string) []string {
-	lower := lowerFirst(name)
+	lower := english.Uncapital(name)
 	return []string{"write" + name, "read" + name, "read" + name + "Field", lower + "Fields", lower + "Codec"}
 }
 
@@ -123,19 +122,6 @@ func mangled(t types.Type, home *types.Package) string {
 		return name
 	}
 	return "Value"
-}
-
-// lowerFirst returns name with its first word in lower case: Page is page,
-// HTTPRoute is httpRoute, URL is url.
-func lowerFirst(name string) string {
-	runes := []rune(name)
-	for i, r := range runes {
-		if !unicode.IsUpper(r) || i > 0 && i+1 < len(runes) && unicode.IsLower(runes[i+1]) {
-			break
-		}
-		runes[i] = unicode.ToLower(r)
-	}
-	return string(runes)
 }
 
 // typeName returns t as the package writes it, and imports what it needs. It

@@ -84,3 +84,16 @@ func Capital(name string) string {
 	r, size := utf8.DecodeRuneInString(name)
 	return string(unicode.ToUpper(r)) + name[size:]
 }
+
+// Uncapital returns name with its first word in lower case: Page is page,
+// HTTPRoute is httpRoute, URL is url.
+func Uncapital(name string) string {
+	runes := []rune(name)
+	for i, r := range runes {
+		if !unicode.IsUpper(r) || i > 0 && i+1 < len(runes) && unicode.IsLower(runes[i+1]) {
+			break
+		}
+		runes[i] = unicode.ToLower(r)
+	}
+	return string(runes)
+}

@@ -145,7 +145,7 @@ func pagesOf(p *model.Package, m *model.Model) (*pages, error) {
 	}
 	s := &pages{
 		Package: p.Name, Path: p.Path, Type: m.Name, Collection: m.Collection,
-		One: lower(m.Name), Var: variable(m.Name),
+		One: english.Uncapital(m.Name), Var: variable(m.Name),
 		Word: snake(m.Name, ' '), Words: snake(m.Collection, ' '),
 		Record: snake(m.Name, '-'), Records: records(m),
 		ID: m.ID[0].Name, Version: m.VersionField, When: m.Created,
@@ -461,22 +461,12 @@ func as(want string, t types.Type, expr string) string {
 func variable(name string) string {
 	short := strings.ToLower(name[:1])
 	if short == "v" || short == "s" {
-		short = lower(name)
+		short = english.Uncapital(name)
 	}
-	if token.IsKeyword(short) || len(short) == 1 && (short == "v" || short == "s") {
+	if token.IsKeyword(short) || short == "v" || short == "s" {
 		short += "1"
 	}
 	return short
-}
-
-// lower returns name with its beginning in lower case: recipeBook, urlList.
-func lower(name string) string { return camel(strings.Split(snake(name, ' '), " ")) }
-
-func camel(words []string) string {
-	for i := range words[1:] {
-		words[i+1] = english.Capital(words[i+1])
-	}
-	return strings.Join(words, "")
 }
 
 // snake returns the words of a name in lower case, with sep between them.
@@ -484,8 +474,7 @@ func snake(name string, sep rune) string {
 	var b strings.Builder
 	all := []rune(name)
 	for i, r := range all {
-		begins := unicode.IsUpper(r) && i > 0 && (!unicode.IsUpper(all[i-1]) || i+1 < len(all) && unicode.IsLower(all[i+1]))
-		if begins {
+		if i > 0 && unicode.IsUpper(r) && (!unicode.IsUpper(all[i-1]) || i+1 < len(all) && unicode.IsLower(all[i+1])) {
 			b.WriteRune(sep)
 		}
 		b.WriteRune(unicode.ToLower(r))
