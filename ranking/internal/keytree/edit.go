@@ -278,7 +278,7 @@ func (p *nodes) replace(ctx context.Context, s kv.Store, at *spot, next *leaf, d
 	}
 	reports := l.closed
 	if !l.closed {
-		l.pushed, reports = p.due(l.pushed, live, leafAllows)
+		l.pushed, reports = p.due(l.pushed, live, p.leafAllows)
 		if was := at.leaf.ends(0); was != 0 || ends != 0 {
 			// What was reported may have ended since, and been corrected.
 			l.pushed, reports = live, p.size() <= p.small || was != ends

@@ -270,7 +270,7 @@ func (r *router) with(family []report) (next *router, changed bool) {
 // and reports whether next must be reported to the node above.
 func (p *nodes) settle(name string, old, next *router) bool {
 	next.closed = next.empty()
-	pushed, due := p.due(next.pushed, p.total(name, next), routerAllows)
+	pushed, due := p.due(next.pushed, p.total(name, next), p.routerAllows)
 	if due || next.closed != old.closed || next.ends() != old.ends() {
 		next.pushed = pushed
 		return true
@@ -281,16 +281,24 @@ func (p *nodes) settle(name string, old, next *router) bool {
 // In a small tree, where a reader could count, every change of a count is reported,
 // so that ranks and lengths are right. In a larger one a report is due when a count
 // of a leaf has changed by leafDrift, or one of a router by routerDrift or a 128th of
-// it.
+// it. Words lead to twice as many small routers on a way as numbers do, so with these
+// the first two are half as much again.
 const (
 	smallTree   = 8192
 	leafDrift   = 4
 	routerDrift = 6
 )
 
-func leafAllows(int) int { return leafDrift }
+func (p *nodes) leafAllows(int) int { return p.drift(leafDrift) }
 
-func routerAllows(count int) int { return max(routerDrift, count/128) }
+func (p *nodes) routerAllows(count int) int { return max(p.drift(routerDrift), count/128) }
+
+func (p *nodes) drift(of int) int {
+	if p.code == Words {
+		return of + of/2
+	}
+	return of
+}
 
 // due returns what a node should report that has now, and whether to report it. pushed is
 // what it last reported, and allowed how far a count may be off.

@@ -122,7 +122,7 @@ func (r *reading) reach(st stretch, n int) func(look) bool {
 
 // surely returns how many members there are at least below the node called name,
 // which was not read and is not empty.
-func (r *reading) surely(name string) int { return max(1, r.expected(name)-leafDrift) }
+func (r *reading) surely(name string) int { return max(1, r.expected(name)-r.drift(leafDrift)) }
 
 // expected returns how many members there are below the node called name, as far as
 // is known.
