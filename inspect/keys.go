@@ -36,7 +36,7 @@ var modelClasses = map[string]string{
 
 // Classes of keys that belong to no model.
 var otherClasses = map[string]string{
-	"procs": "journal", "out": "journal", "line": "journal", "fixed": "journal",
+	"procs": "journal", "out": "journal", "line": "journal", "fixed": "journal", "turn": "journal",
 	"session": "sessions", "sessions": "sessions", "format": "format", "rescued": "state",
 }
 

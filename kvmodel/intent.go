@@ -104,16 +104,16 @@ func (i *Intent[A]) Do(ctx context.Context, args A) error {
 	if err != nil {
 		return i.failure(err)
 	}
-	leave, err := i.turn(ctx, args)
+	turn, err := i.turn(ctx, args)
 	if err != nil {
 		return i.failure(err)
 	}
-	defer leave()
-	done, err := i.begin(ctx, text)
+	defer turn.end()
+	done, err := i.begin(ctx, text, turn)
 	if err != nil {
 		return i.failure(err)
 	}
-	switch err := i.tries(ctx, args); {
+	switch err := i.tries(ctx, args, turn); {
 	case err == nil:
 		done()
 		return nil
@@ -151,31 +151,30 @@ func (i *Intent[A]) encode(args A) (string, error) {
 	return encodeIntent(i.db.now(), body), nil
 }
 
-// begin writes the line. The caller owes it one done, if there is no error.
-func (i *Intent[A]) begin(ctx context.Context, text string) (done func(), err error) {
+// begin writes the line, and takes the turn unless another process has it. The caller owes the
+// line one done, if there is no error.
+func (i *Intent[A]) begin(ctx context.Context, text string, turn *turn) (done func(), err error) {
 	if n := i.countOpen(); n >= maxOpen {
 		return nil, fmt.Errorf("%w: %d have not ended yet, and none begins until some have", kv.ErrUnavailable, n)
 	}
 	ctx, cancel := i.db.Patient(ctx)
 	defer cancel()
-	done, err = i.db.writeLine(ctx, i.db.store, journal.Line{Model: intentLine + i.name, ID: text, Note: true})
-	if err != nil {
+	errs := kv.Together(ctx, i.db.store, func(s kv.Store) (err error) {
+		done, err = i.db.writeLine(ctx, s, journal.Line{Model: intentLine + i.name, ID: text, Note: true})
+		return err
+	}, func(s kv.Store) error { return turn.try(ctx, s) })
+	if err := errs[0]; err != nil {
 		done()
+		return nil, err
 	}
-	return done, err
+	return done, nil // What has begun waits for its turn.
 }
 
-// turn waits for the turn of args.
-func (i *Intent[A]) turn(ctx context.Context, args A) (leave func(), err error) {
-	t, ok := any(&args).(interface{ Turn() string })
-	if !ok {
-		return func() {}, nil
+// tries calls the function a few times, once it has its turn.
+func (i *Intent[A]) tries(ctx context.Context, args A, turn *turn) (err error) {
+	if err := turn.wait(ctx); err != nil {
+		return err
 	}
-	return i.db.handling.Take(ctx, intentLine+i.name+"\n"+t.Turn())
-}
-
-// tries calls the function a few times.
-func (i *Intent[A]) tries(ctx context.Context, args A) (err error) {
 	for try := range runTries {
 		if try > 0 && !kv.Sleep(ctx, kv.Jitter(time.Duration(try)*100*time.Millisecond)) {
 			return err
@@ -310,11 +309,14 @@ func (i *Intent[A]) carryOut(ctx context.Context, text string) error {
 	if err != nil {
 		return i.failure(err)
 	}
-	leave, err := i.turn(ctx, args)
+	turn, err := i.turn(ctx, args)
 	if err != nil {
 		return i.failure(err)
 	}
-	defer leave()
+	defer turn.end()
+	if err := turn.wait(ctx); err != nil {
+		return i.failure(err)
+	}
 	ctx, end := i.db.beginAnew(ctx, kv.Work{Model: i.name, Verb: "Do"})
 	defer end()
 	err = i.call(ctx, args)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -18,7 +19,8 @@ import (
 // In the sweep of intents, two processes move amounts between accounts. Each account knows
 // which moves it has seen, so a step can tell whether it is done. One process is killed at any
 // of its steps, and the other or a later one carries on. In the end each move that has
-// begun has changed both accounts, once.
+// begun has changed both accounts, once, and no two from one account were carried out side by
+// side.
 
 type account struct {
 	ID      string
@@ -31,18 +33,49 @@ type transfer struct {
 	Amount       int64
 }
 
+// Turn lets the transfers from one account be carried out one after the other.
+func (t *transfer) Turn() string { return t.From }
+
+// booth notes which turns are under way, in all processes.
+type booth struct {
+	mu   sync.Mutex
+	open map[string]time.Time
+	both int // how often one has begun beside another
+}
+
+// almostTurn is nearly as long as a process has its turn.
+const almostTurn = 50 * time.Second
+
+func (c *booth) begin(turn string) (end func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := time.Now()
+	if at, open := c.open[turn]; open && now.Sub(at) < almostTurn {
+		c.both++
+	}
+	c.open[turn] = now
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.open[turn].Equal(now) {
+			delete(c.open, turn)
+		}
+	}
+}
+
 type bank struct {
+	turns    *booth
 	db       *kvmodel.DB
 	accounts *kvmodel.Records[account, string]
 	move     *kvmodel.Intent[transfer]
 }
 
-func newBank(s kv.Store) *bank {
+func newBank(s kv.Store, turns *booth) *bank {
 	db, err := kvmodel.Open(s, quiet())
 	if err != nil {
 		panic(err)
 	}
-	b := &bank{db: db, accounts: kvmodel.NewRecords(db, kvmodel.Schema[account, string]{
+	b := &bank{turns: turns, db: db, accounts: kvmodel.NewRecords(db, kvmodel.Schema[account, string]{
 		Name: "Account", Version: 1, Key: kvmodel.StringKey[string](), Codec: keeping[account]{},
 		ID: func(a *account) string { return a.ID }, SetID: func(a *account, id string) { a.ID = id },
 	})}
@@ -50,9 +83,8 @@ func newBank(s kv.Store) *bank {
 	return b
 }
 
-func bankDB(s kv.Store) *kvmodel.DB { return newBank(s).db }
-
 func (b *bank) carryOut(ctx context.Context, t transfer) error {
+	defer b.turns.begin(t.From)()
 	if err := b.book(ctx, t.From, t.ID, -t.Amount); err != nil {
 		return err
 	}
@@ -75,8 +107,8 @@ func (b *bank) book(ctx context.Context, id, move string, amount int64) error {
 type transfers struct{ sure, open []transfer }
 
 // moveAround makes moves as one process.
-func moveAround(s kv.Store, name string, rng *rand.Rand, told *transfers) {
-	b := newBank(s)
+func moveAround(s kv.Store, turns *booth, name string, rng *rand.Rand, told *transfers) {
+	b := newBank(s, turns)
 	for n := range 4 {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		t := transfer{fmt.Sprint(name, n), pick(rng, []string{"a", "b"}), pick(rng, []string{"c", "d"}), 1 + rng.Int64N(9)}
@@ -98,15 +130,19 @@ func TestSweep_AnIntentThatHasBegunIsCarriedOutWhole(t *testing.T) {
 		world.Crash = 0
 		proof.Sweep(t, 60, world, func(sim *kvtest.Sim) {
 			sim.CrashAt("p", 1+sim.Rand().IntN(80))
+			turns := &booth{open: map[string]time.Time{}}
 			all := map[string]*transfers{"p": {}, "q": {}}
 			for i, name := range []string{"p", "q"} {
 				rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
-				sim.Go(name, func(s kv.Store) { moveAround(s, name, rng, all[name]) })
+				sim.Go(name, func(s kv.Store) { moveAround(s, turns, name, rng, all[name]) })
 			}
 			sim.Wait()
-			repairAll(sim, bankDB)
+			repairAll(sim, func(s kv.Store) *kvmodel.DB { return newBank(s, turns).db })
 			sim.Wait()
 			checkTransfers(sim, all)
+			if turns.both > 0 {
+				t.Errorf("%d transfers from an account had another one beside them", turns.both)
+			}
 		})
 	}
 }
@@ -116,7 +152,7 @@ func TestSweep_AnIntentThatHasBegunIsCarriedOutWhole(t *testing.T) {
 func checkTransfers(sim *kvtest.Sim, all map[string]*transfers) {
 	t := sim.T()
 	accounts := map[string]*account{}
-	b := newBank(still{sim.Store()})
+	b := newBank(still{sim.Store()}, nil)
 	for _, id := range []string{"a", "b", "c", "d"} {
 		a, err := b.accounts.Get(context.Background(), id)
 		if errors.Is(err, kvmodel.ErrNotFound) {

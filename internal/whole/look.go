@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -190,6 +191,12 @@ func (l *Library) lookAtBoards(ctx context.Context, s Shown) {
 	}
 	board(ctx, s, "Piece TopStars", l.Pieces.TopStars, pieceID)
 	boardBy(ctx, s, "Piece Latest", l.Pieces.Latest, pieceID, func(int64) int { return 0 })
+	boardBy(ctx, s, "Piece TitleAZ", l.Pieces.TitleAZ, pieceID, inTitles)
+	for _, prefix := range prefixes {
+		sayAll(s, "Piece TitleAZ Prefix "+prefix, pages(ctx, l.Pieces.TitleAZ.Prefix(prefix), 4), pieceID, true)
+		n, err := l.Pieces.TitleAZ.Prefix(prefix).Count(ctx)
+		s.say("Piece TitleAZ Prefix Count "+prefix, err, n)
+	}
 	for _, bounds := range bounds {
 		n, err := w.TopPrice.Between(bounds[0], bounds[1]).Count(ctx)
 		s.say(fmt.Sprint("Work TopPrice Between ", bounds), err, n)
@@ -199,6 +206,12 @@ func (l *Library) lookAtBoards(ctx context.Context, s Shown) {
 }
 
 var atZero = regexp.MustCompile(` ?\d+: [^;]* at 0;$`)
+
+// inTitles returns which of Titles a title is.
+func inTitles(title string) int { return slices.Index(Titles, title) }
+
+// prefixes are the beginnings of titles that are asked for, by letters alone.
+var prefixes = []string{"RAIN", "rê"}
 
 // bounds are the parts of boards by price that are counted.
 var bounds = [][2]int64{{-100, 5}, {5, 20}, {20, 1000}}

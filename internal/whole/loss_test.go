@@ -27,7 +27,7 @@ import (
 
 // told are the classes whose loss is not a matter of indexes: records and what they
 // alone say, and what has tests of its own.
-var told = []string{"r", "n", "h", "ids", "all", "built", "rebuild", "rebuilt", "procs", "out", "line", "fixed", "build", "seq", "qh", "session", "sessions", "limit", "rescued", "recovery"}
+var told = []string{"r", "n", "h", "ids", "all", "built", "rebuild", "rebuilt", "procs", "out", "line", "fixed", "build", "seq", "qh", "session", "sessions", "limit", "rescued", "recovery", "turn"}
 
 // listedClass is how the table of docs/keys.md begins a line about a class. It lists
 // all that there are: see files_test.go.
@@ -91,6 +91,8 @@ func boardKind(rest string) string {
 		return "period"
 	case slices.Contains([]string{"Work:TopViews", "Work:TopLikes", "Work:Front"}, name):
 		return "counter"
+	case strings.HasSuffix(name, ".words"):
+		return "words"
 	}
 	return "field"
 }

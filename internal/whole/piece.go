@@ -2,7 +2,8 @@ package whole
 
 import "time"
 
-// Piece is a record that is counted, in all and by its tags, and may share its rank.
+// Piece is a record that is counted, in all and by its tags, may share its rank, and has a
+// place from A to Z.
 type Piece struct {
 	_     struct{}  `kv:"model,count"`
 	ID    string    `kv:"id"`
@@ -10,3 +11,8 @@ type Piece struct {
 	Stars int64     `kv:"ranking,ties=dense; ranking,name=Latest,ties=newest"`
 	Made  time.Time `kv:"created"`
 }
+
+// Title returns that of all pieces with as many stars.
+//
+//kv:ranking
+func (p *Piece) Title() string { return Titles[p.Stars%int64(len(Titles))] }

@@ -9,6 +9,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/ranking"
+	"github.com/ringtree/ringtree/ranking/collation"
 	msgpack "github.com/vmihailenco/msgpack/v5"
 )
 
@@ -23,8 +24,9 @@ type Pieces struct {
 
 		Values *ranking.Values[string] // each value among Tags, and how many Pieces have it
 	}
-	TopStars *ranking.Board[Piece, string, int64] // by Stars, highest first, ties share a place and none is left out
-	Latest   *ranking.Board[Piece, string, int64] // by Stars, highest first, of equal ones the newest first
+	TopStars *ranking.Board[Piece, string, int64]  // by Stars, highest first, ties share a place and none is left out
+	Latest   *ranking.Board[Piece, string, int64]  // by Stars, highest first, of equal ones the newest first
+	TitleAZ  *ranking.Board[Piece, string, string] // by Title(), from A to Z
 }
 
 // NewPieces returns the Pieces in db.
@@ -53,6 +55,12 @@ func NewPieces(db *kvmodel.DB) *Pieces {
 			Ties:  ranking.Newest,
 			Made:  func(p *Piece) time.Time { return p.Made },
 		}),
+		TitleAZ: ranking.NewBoard(r, ranking.Spec[Piece, string]{
+			Name: "TitleAZ", Def: "ranking Title() words",
+			Of:    ranking.Text[string](collation.Of("")),
+			Score: func(p *Piece) string { return p.Title() },
+			Low:   true,
+		}),
 	}
 	c.ByTags.Lists = index.NewLists(r, kvmodel.IndexSpec[Piece, string]{
 		Name: "ByTags", Def: "list Tags string each", Fields: []string{"Tags"}, Key: kvmodel.StringKey[string](),
@@ -70,6 +78,8 @@ var _ struct {
 	Stars int64     `kv:"ranking,ties=dense; ranking,name=Latest,ties=newest"`
 	Made  time.Time `kv:"created"`
 } = Piece{}
+
+var _ func(*Piece) string = (*Piece).Title
 
 // EncodeMsgpack writes p as a map by field name, in its stored form.
 func (p *Piece) EncodeMsgpack(enc *msgpack.Encoder) error { return pieceCodec.Encode(enc, p) }

@@ -48,8 +48,8 @@ func rootless(t *testing.T, k kind, left bool) {
 			lost++
 		}
 	}
-	if lost != 3 {
-		t.Fatalf("%d roots, want 3", lost)
+	if lost != 4 {
+		t.Fatalf("%d roots, want 4", lost)
 	}
 	l = open()
 	must(t, l.Pieces.Rebuild(ctx), l.DB.Flush(ctx))

@@ -212,6 +212,13 @@ func (r *truth) saysPieces(s Shown) {
 	saysBoard(s, "Piece TopStars", r.pieces, pieceID, func(p *Piece) (int64, bool) { return p.Stars, true }, false, false)
 	saysBoard(s, "Piece Latest", r.pieces, pieceID, func(*Piece) (int, bool) { return 0, true }, false, false)
 	s["Piece TopStars At"] = dense(s["Piece TopStars At"])
+	saysBoard(s, "Piece TitleAZ", r.pieces, pieceID, func(p *Piece) (int, bool) { return inTitles(p.Title()), p.Title() != "" }, true, false)
+	for i, with := range [][]string{{"rain", "Rainbow"}, {"réd"}} {
+		name := "Piece TitleAZ Prefix "
+		begins := func(p *Piece) bool { return slices.Contains(with, p.Title()) }
+		s[name+prefixes[i]] = those(r.pieces, pieceID, begins)
+		s[name+"Count "+prefixes[i]] = fmt.Sprint(number(r.pieces, begins))
+	}
 }
 
 // dense numbers what a board shows without gaps.

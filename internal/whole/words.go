@@ -12,6 +12,7 @@ var (
 	Owners  = []string{"o1", "o2"}
 	Topics  = []string{"moss", "rain"}
 	Texts   = []string{"no", "yes"}
+	Titles  = []string{"", "moss", "rain", "Rainbow", "réd"} // in order
 
 	// WorkIDs, OfferIDs and PieceIDs are the ids of all works, offers and pieces.
 	WorkIDs  = numbered("w", 12)

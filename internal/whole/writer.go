@@ -325,7 +325,7 @@ func (w *Writer) withdraw(ctx context.Context) {
 }
 
 func (w *Writer) piece(ctx context.Context) {
-	id, tags, stars := pick(w, PieceIDs), w.tags(), w.rng.Int64N(4)
+	id, tags, stars := pick(w, PieceIDs), w.tags(), w.rng.Int64N(5)
 	_ = w.note("piece", id, func() error {
 		_, err := w.l.Pieces.Upsert(ctx, id, func(p *Piece) error { p.Tags, p.Stars = tags, stars; return nil })
 		return err

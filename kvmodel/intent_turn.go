@@ -1,0 +1,101 @@
+package kvmodel
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// turn is the right to carry out intents of one name that have the same turn. In a process
+// one waits for the other. Among processes it is an item in the store, which goes after the
+// call, or by itself after turnTime. So a call that takes longer may have another one beside it.
+type turn struct {
+	db    *DB
+	key   string // empty: any may run side by side
+	token []byte // tells this process from others
+	mine  bool
+	leave func() // for others in this process
+}
+
+var turnClass = kv.NewClass("turn", 2)
+
+// turnTime is how long others wait for a process that has died at its turn.
+const turnTime = time.Minute
+
+// turn waits for the turn of args in this process.
+func (i *Intent[A]) turn(ctx context.Context, args A) (*turn, error) {
+	t, ok := any(&args).(interface{ Turn() string })
+	if !ok {
+		return &turn{mine: true}, nil
+	}
+	// What the turn is called may be about a person, and a key is not.
+	sum := sha256.Sum256([]byte(t.Turn()))
+	key := turnClass.Key(i.name, hex.EncodeToString(sum[:16]))
+	leave, err := i.db.handling.Take(ctx, key)
+	return &turn{i.db, key, kv.RandomBytes(16), false, leave}, err
+}
+
+// try takes the turn among processes, unless another one has it.
+func (t *turn) try(ctx context.Context, s kv.Store) error {
+	if t.mine {
+		return nil
+	}
+	_, err := kv.One(ctx, s, kv.OpAdd(t.key, t.token).For(turnTime))
+	switch {
+	case errors.Is(err, kv.ErrUnclear):
+		return nil
+	case !errors.Is(err, kv.ErrExists):
+		t.mine = err == nil
+		return err
+	}
+	// The answer to an earlier try may have been lost.
+	at, err := kv.One(ctx, s, kv.OpGet(t.key))
+	if errors.Is(err, kv.ErrNotFound) {
+		return nil
+	}
+	t.mine = err == nil && string(at.Value) == string(t.token)
+	return err
+}
+
+// wait tries until this process has the turn.
+func (t *turn) wait(ctx context.Context) error {
+	for !t.mine {
+		if !kv.Sleep(ctx, kv.Jitter(turnPause)) {
+			return fmt.Errorf("%w: another process carries out one with the same turn", ErrUnavailable)
+		}
+		if err := t.try(ctx, t.db.store); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// turnPause is about how long a process waits before it tries again.
+const turnPause = 200 * time.Millisecond
+
+// end gives the turn back, to other processes first.
+func (t *turn) end() {
+	if t.key == "" {
+		return
+	}
+	t.db.Later(func(ctx context.Context) error {
+		defer t.leave()
+		return t.give(ctx)
+	})
+}
+
+func (t *turn) give(ctx context.Context) error {
+	at, err := kv.One(ctx, t.db.store, kv.OpGet(t.key))
+	if err == nil && string(at.Value) == string(t.token) {
+		_, err = kv.One(ctx, t.db.store, kv.OpDrop(t.key, at.Version))
+	}
+	if kv.Raced(err) || errors.Is(err, kv.ErrNotFound) {
+		return nil
+	}
+	return err
+}
