@@ -240,11 +240,11 @@ func (e entering) Do(ctx context.Context, ops []kv.Op) error {
 // killedBuilds is how often a build is killed, and of how many things.
 type killedBuilds struct{ kills, n int }
 
-// lives returns how many things each process enters before it is killed.
+// lives returns how many things each process enters before it is killed, all together not all.
 func (k killedBuilds) lives() (all []int64) {
 	r := rand.New(rand.NewPCG(7, uint64(k.kills)))
 	for range k.kills {
-		all = append(all, int64(float64(k.n)/float64(k.kills+1)*(0.6+0.8*r.Float64())))
+		all = append(all, int64(float64(k.n)/float64(k.kills+1)*(0.6+0.7*r.Float64())))
 	}
 	return all
 }
