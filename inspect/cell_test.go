@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"math"
-	"slices"
 	"testing"
 	"time"
 )
@@ -26,13 +25,5 @@ func TestCell_TimesAreUTCAndWhatIsNestedIsJSON(t *testing.T) {
 		if got, err := cellOf(v); err != nil || got != want {
 			t.Errorf("want %s, got %s, %v", want, got, err)
 		}
-	}
-}
-
-func TestTable_WritesARecordOnceThoughItsIDComesTwice(t *testing.T) {
-	w := table{written: make(map[uint64]struct{})}
-	got := append(w.unwritten([]string{"a", "b", "a"}), w.unwritten([]string{"b", "c"})...)
-	if want := []string{"a", "b", "c"}; !slices.Equal(got, want) {
-		t.Errorf("want %q, got %q", want, got)
 	}
 }

@@ -63,7 +63,7 @@ const faultsKept = 10_000
 // the store with the records. It writes nothing, and others may write at the same time: what
 // looks wrong is looked at again at the end.
 func (in *Inspector) Check(ctx context.Context, o CheckOptions) (Report, error) {
-	c := &checking{in: in, o: o, began: time.Now(), places: make(map[string]string)}
+	c := &checking{in: in, o: o, began: time.Now(), listed: make(met), places: make(map[string]string)}
 	c.report.Counts = make(map[string]int64)
 	err := c.run(ctx)
 	c.report.Took = time.Since(c.began)
@@ -77,7 +77,7 @@ type checking struct {
 	began  time.Time
 	report Report
 
-	listed []uint64          // hashes of the ids that models name, with the model; sorted once all are there
+	listed met               // what models name
 	places map[string]string // by base, where a hash in that does not tell
 	doubts []Fault           // to be looked at again
 }
@@ -164,10 +164,11 @@ func (c *checking) model(ctx context.Context, m model, index, from string) error
 	pace := c.o.Pace.begin("check", m.Name(), total)
 	n := 0
 	err = m.IDs(ctx, from, func(ids []string, to string, _ int64) error {
-		for some := range slices.Chunk(ids, at) {
-			for _, id := range some {
-				c.list(m, id)
-			}
+		fresh := ids
+		if !c.o.Quick {
+			fresh = c.listed.fresh(m, ids)
+		}
+		for some := range slices.Chunk(fresh, at) {
 			if n++; c.o.Quick && n%at != 1 {
 				continue
 			}
@@ -218,17 +219,6 @@ func (c *checking) state(m model, err error) error {
 
 func ctxEnded(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
-}
-
-func (c *checking) hash(m model, id string) uint64 {
-	return hashOf(m.Name() + ":" + id)
-}
-
-// list notes that the ids of m name id. Where ids are numbers the last one says that.
-func (c *checking) list(m model, id string) {
-	if !m.IsNumbered() && c.in.keys != nil && !c.o.Quick {
-		c.listed = append(c.listed, c.hash(m, id))
-	}
 }
 
 // records checks the records ids.
@@ -297,7 +287,6 @@ func (c *checking) allKeys(ctx context.Context, index string) error {
 		c.unasked("%v: stray entries, counts and unlisted records", ErrNoKeys)
 		return nil
 	}
-	slices.Sort(c.listed)
 	if c.o.From != "" {
 		c.unasked("a check that goes on does not know all ids: unlisted records")
 	}
@@ -366,7 +355,7 @@ func (c *checking) unlisted(ctx context.Context, keys []string) error {
 	var some []string
 	for _, key := range keys {
 		o := c.in.owner(key)
-		if _, listed := slices.BinarySearch(c.listed, c.hash(*o.model, o.rest)); !listed {
+		if !c.listed.has(*o.model, o.rest) {
 			some = append(some, key)
 		}
 	}
@@ -384,7 +373,7 @@ func (c *checking) unlisted(ctx context.Context, keys []string) error {
 			c.doubt(Fault{Kind: plug.DamagedRecord, Model: o.model.Name(), ID: o.rest, Key: key, Text: s.Err.Error()})
 			continue
 		}
-		if _, listed := slices.BinarySearch(c.listed, c.hash(*o.model, s.ID)); s.Live() && !listed {
+		if s.Live() && !c.listed.has(*o.model, s.ID) {
 			c.doubt(unlistedFault(o.model, s.ID, key))
 		}
 	}

@@ -98,9 +98,6 @@ func (d *diagnosis) powers() {
 const behindFor = time.Minute
 
 func (d *diagnosis) disk(disk kv.Disk) {
-	if disk.Trouble != nil {
-		d.say(kv.Hurts, "the file: %v", disk.Trouble)
-	}
 	if disk.Lost > 0 {
 		d.say(kv.Hurts, "a crash of the machine has taken %s", console.Some(int64(disk.Lost), "commit", "commits"))
 	}

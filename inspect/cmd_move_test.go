@@ -138,3 +138,20 @@ func set(t testing.TB, mem *memkv.Store, key, value string) {
 	_, err := kv.One(t.Context(), mem, kv.OpSet(key, []byte(value)))
 	must(t, err)
 }
+
+func TestExport_ARecordThatWasDeletedAndCreatedAnewIsThereOnce(t *testing.T) {
+	mem := furnished(t)
+	db := open(t, shared(mem))
+	all := newNotes(db)
+	for range 3 {
+		must(t, all.Delete(t.Context(), "n3"))
+		must(t, all.Create(t.Context(), &note{ID: "n3", Title: "Moss", Tags: []string{"woods"}}))
+	}
+	must(t, db.Close(t.Context()))
+	file := filepath.Join(t.TempDir(), "export")
+	run(t, mem, "export", file).want(t, 0, "Note: 3 records\n")
+	run(t, mem, "export", "-", "--csv", "--only", "Note").want(t, 0, "\nn2,Snow,\"[\"\"hills\"\",\"\"sea\"\"]\",***,0\nn3,Moss,\"[\"\"woods\"\"]\",***,0\n")
+	run(t, mem, "check").want(t, 0, "3 records and ")
+	must(t, mem.Do(t.Context(), []kv.Op{kv.OpDelete("r:Note:n3")}))
+	run(t, mem, "diff", file).want(t, 1, "only there Note n3\n", "1 difference, ")
+}

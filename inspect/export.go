@@ -317,8 +317,11 @@ func (in *Inspector) DiffFile(ctx context.Context, r io.Reader, p Pace) (d Diffe
 	has := &keySet{in: in, hashes: make(map[uint64]bool)}
 	pace := p.begin("diff", "items of the export", 0)
 	sum, err := from.each(func(items []item) error {
-		has.add(items)
-		if err := in.compare(ctx, items, &d, onlyThere, true); err != nil {
+		fresh, err := has.add(items)
+		if err != nil {
+			return err
+		}
+		if err := in.compare(ctx, fresh, &d, onlyThere, true); err != nil {
 			return err
 		}
 		return pace.did(ctx, len(items), "")
@@ -386,12 +389,20 @@ type keySet struct {
 	hashes map[uint64]bool
 }
 
-func (k *keySet) add(items []item) {
+// add adds items, and returns those that were not there yet: earlier releases export some more
+// than once.
+func (k *keySet) add(items []item) (fresh []item, err error) {
 	for i := range items {
-		if key, err := items[i].keyIn(k.in); err == nil {
-			k.hashes[hashOf(key)] = true
+		key, err := items[i].keyIn(k.in)
+		if err != nil {
+			return nil, err
+		}
+		if hash := hashOf(key); !k.hashes[hash] {
+			k.hashes[hash] = true
+			fresh = append(fresh, items[i])
 		}
 	}
+	return fresh, nil
 }
 
 // others returns those of items that are not among them.

@@ -37,10 +37,13 @@ const (
 
 // of says what the item is of, for messages.
 func (it *item) of() string {
-	if it.kind == kept {
+	switch it.kind {
+	case kept:
 		return it.key
+	case history:
+		return it.model + " " + it.id + ": its history"
 	}
-	return strings.Join(slices.DeleteFunc([]string{it.model, it.id, it.name}, func(s string) bool { return s == "" }), " ")
+	return strings.TrimSuffix(it.model+" "+it.id+" "+it.name, " ")
 }
 
 // keyIn returns the key under which the item stands.
@@ -64,8 +67,9 @@ func (it *item) keyIn(in *Inspector) (string, error) {
 // records calls f with the records of m, each with its counters and its history, some at a
 // time.
 func (in *Inspector) records(ctx context.Context, m model, p *pacer, f func([]item) error) error {
+	given := make(met)
 	return m.IDs(ctx, "", func(ids []string, _ string, _ int64) error {
-		for some := range slices.Chunk(ids, at) {
+		for some := range slices.Chunk(given.fresh(m, ids), at) {
 			items, err := in.itemsOf(ctx, m, some)
 			if err != nil {
 				return err

@@ -322,26 +322,24 @@ func (in *Inspector) relist(ctx context.Context, m model, p Pace) error {
 		for _, r := range results {
 			if r.Err == nil {
 				s := m.Decode("", r.Value)
-				if _, named := slices.BinarySearch(listed, hashOf(s.ID)); s.Live() && !named {
+				if s.Live() {
 					ids = append(ids, s.ID)
 				}
 			}
 		}
-		if err := m.Enlist(ctx, ids); err != nil {
+		if err := m.Enlist(ctx, listed.fresh(m, ids)); err != nil {
 			return err
 		}
 		return pace.did(ctx, len(keys), "")
 	})
 }
 
-// listed returns hashes of the ids that m names, in order.
-func (in *Inspector) listed(ctx context.Context, m model) (all []uint64, err error) {
-	err = m.IDs(ctx, "", func(ids []string, _ string, _ int64) error {
-		for _, id := range ids {
-			all = append(all, hashOf(id))
-		}
+// listed returns the ids that m names.
+func (in *Inspector) listed(ctx context.Context, m model) (met, error) {
+	all := make(met)
+	err := m.IDs(ctx, "", func(ids []string, _ string, _ int64) error {
+		all.fresh(m, ids)
 		return ctx.Err()
 	})
-	slices.Sort(all)
 	return all, new(checking).state(m, err)
 }

@@ -21,8 +21,11 @@ type replacing struct {
 func (in *Inspector) replace(ctx context.Context, models []model, p *pacer, each func(func([]item) error) (Summary, error)) (Summary, error) {
 	r := &replacing{in: in, models: models, has: keySet{in, make(map[uint64]bool)}}
 	sum, err := each(func(items []item) error {
-		r.has.add(items)
-		for some := range slices.Chunk(items, at) {
+		fresh, err := r.has.add(items)
+		if err != nil {
+			return err
+		}
+		for some := range slices.Chunk(fresh, at) {
 			if err := r.put(ctx, some); err != nil {
 				return err
 			}

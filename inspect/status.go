@@ -167,7 +167,11 @@ func (st *Status) warnOfStore() (damaged bool) {
 	for _, server := range st.Stats.Away {
 		st.warn("server %s does not answer", server)
 	}
-	if d := st.Stats.Disk; d != nil && d.Damaged > 0 {
+	d := st.Stats.Disk
+	if d != nil && d.Trouble != nil {
+		st.warn("the file: %v", d.Trouble)
+	}
+	if d != nil && d.Damaged > 0 {
 		st.warn("%d items of the file are damaged or missing", d.Damaged)
 		return true
 	}

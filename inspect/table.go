@@ -42,9 +42,10 @@ func (in *Inspector) Table(ctx context.Context, w io.Writer, name string, o Tabl
 		return 0, err
 	}
 	pace := o.begin("export", name, st.IDs)
+	written := make(met)
 	err = m.IDs(ctx, "", func(ids []string, _ string, _ int64) error {
-		for some := range slices.Chunk(ids, at) {
-			if err := t.add(ctx, in, t.unwritten(some)); err != nil {
+		for some := range slices.Chunk(written.fresh(m, ids), at) {
+			if err := t.add(ctx, in, some); err != nil {
 				return err
 			}
 		}
@@ -61,7 +62,6 @@ type table struct {
 	TableOptions
 	m       model
 	columns []string
-	written map[uint64]struct{} // hashes of ids
 	n       int64
 
 	to  io.Writer
@@ -77,7 +77,7 @@ func newTable(m model, w io.Writer, o TableOptions) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &table{TableOptions: o, m: m, written: make(map[uint64]struct{}), to: w}
+	t := &table{TableOptions: o, m: m, to: w}
 	for _, f := range fields {
 		t.columns = append(t.columns, f.Name)
 	}
@@ -87,18 +87,6 @@ func newTable(m model, w io.Writer, o TableOptions) (*table, error) {
 		return t, t.csv.Write(t.columns)
 	}
 	return t, nil
-}
-
-// unwritten returns those of ids that were not seen yet.
-func (t *table) unwritten(ids []string) (rest []string) {
-	for _, id := range ids {
-		hash := hashOf(id)
-		if _, seen := t.written[hash]; !seen {
-			t.written[hash] = struct{}{}
-			rest = append(rest, id)
-		}
-	}
-	return rest
 }
 
 // add writes the records ids that live. One that is damaged is an error: it would be missing

@@ -224,6 +224,7 @@ var incidents = []incident{
 		}
 		s.follow(card)
 	}},
+	{"The disk is full", siteKinds[:1], fillTheDisk},
 	{"A file is damaged", siteKinds[:1], func(t *testing.T, s *site, card string) {
 		s.furnish()
 		data := read(t, s.at("app.db"))

@@ -109,6 +109,7 @@ type Store struct {
 	woken      chan struct{}
 	moverEnded chan struct{}
 	trouble    atomic.Pointer[error] // why the mover has failed; nil if it has not
+	turnedDown atomic.Pointer[error] // why the last commit could not be made; nil if it was
 	commitTree func(*bolt.Tx) error  // tests make it fail
 
 	commits, trips, ops, swept, aside, lost atomic.Uint64
@@ -137,6 +138,7 @@ type Stats struct {
 	Slowed  time.Duration // how long writers were held up since the log filled too fast
 	Unmoved int64         // bytes that are in the log and in memory, and not in the tree yet
 	Trouble error         // why they cannot be moved there; nil: nothing is wrong
+	Refused error         // why the last commit was refused, as for want of room; nil: it was made
 
 	Scrub    Scrub    // what was last found in the file
 	Shipping Shipping // what Follow has done
@@ -184,6 +186,9 @@ func (s *Store) Stats() Stats {
 	if err := s.trouble.Load(); err != nil {
 		st.Trouble = *err
 	}
+	if err := s.turnedDown.Load(); err != nil {
+		st.Refused = *err
+	}
 	if found := s.scrubbed.Load(); found != nil {
 		st.Scrub = *found
 	}
@@ -206,7 +211,7 @@ func (s *Store) onDisk() kv.Disk {
 	d := kv.Disk{
 		Commits: st.Commits, Committing: st.Committing, Lost: st.Lost, Unmoved: st.Unmoved,
 		Damaged: st.Scrub.Damaged + st.Scrub.Missing,
-		Trouble: errors.Join(st.Trouble, st.Scrub.Err, st.Shipping.Trouble, st.Shipping.Spoiled),
+		Trouble: errors.Join(st.Refused, st.Trouble, st.Scrub.Err, st.Shipping.Trouble, st.Shipping.Spoiled),
 	}
 	if !st.Shipping.Shipped.IsZero() {
 		d.Behind = max(0, time.Since(st.Shipping.Shipped))

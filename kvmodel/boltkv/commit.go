@@ -168,6 +168,7 @@ func (s *Store) commit(changes map[string][]byte) *failure {
 	s.filling.add(changes, after(&r))
 	s.seen = s.log.Bytes()
 	s.mu.Unlock()
+	s.turnedDown.Store(nil)
 	s.commits.Add(1)
 	s.used = time.Now()
 	s.committing.Add(int64(s.used.Sub(began)))
@@ -184,6 +185,7 @@ func (s *Store) appended(err error) *failure {
 	}
 	err = fmt.Errorf("append to %s: %w", s.logPath(s.log.Epoch), err)
 	if !isStuck(err) {
+		s.turnedDown.Store(&err)
 		return unavailable(err)
 	}
 	s.stop(err)

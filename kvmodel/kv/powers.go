@@ -85,7 +85,7 @@ type Disk struct {
 	Unmoved    int64         // bytes that are committed, and not yet where they are to stay
 	Damaged    uint64        // items that were found damaged or missing when the file was last looked through
 	Behind     time.Duration // by how much what is shipped to a folder, or a copy that follows, is behind
-	Trouble    error         // what has failed in the background and is tried again; nil: nothing
+	Trouble    error         // what has failed and is tried again: the last commit, or work in the background; nil: nothing
 }
 
 // Outage is a time in which a server of a store refuses, or is asked and says

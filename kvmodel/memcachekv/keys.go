@@ -25,12 +25,18 @@ const (
 	dumpPause = 100 * time.Millisecond
 )
 
-// errCrawling: the server looks through its items for someone else.
-var errCrawling = errors.New("its crawler is busy")
+var (
+	// errCrawling: the server looks through its items for someone else.
+	errCrawling = errors.New("its crawler is busy")
+
+	// errNotListed: the server does not know such a dump.
+	errNotListed = errors.New("it does not list its keys")
+)
 
 // keys is the power of that name. Each server lists its items with a command that its
 // LRU crawler carries out, so it needs memcached 1.5 with that crawler on, as it is by
-// default. It may miss an item that is read or moved within the server meanwhile.
+// default. An early one, which only goes through its lists and not through its table of all
+// items, may miss an item that is moved from one to another meanwhile, as reading it can do.
 func (s *Store) keys(ctx context.Context, begin string, f func([]string) error) error {
 	for _, srv := range s.servers {
 		found, err := srv.keys(ctx, begin)
@@ -50,8 +56,13 @@ func (s *Store) keys(ctx context.Context, begin string, f func([]string) error) 
 
 // keys returns the keys on s that begin with begin.
 func (s *server) keys(ctx context.Context, begin string) (found []string, err error) {
-	for range dumpTries {
-		if found, err = s.dump(ctx, begin); !errors.Is(err, errCrawling) || !kv.Sleep(ctx, dumpPause) {
+	for _, all := range []string{"hash", "all"} {
+		for range dumpTries {
+			if found, err = s.dump(ctx, all, begin); !errors.Is(err, errCrawling) || !kv.Sleep(ctx, dumpPause) {
+				break
+			}
+		}
+		if !errors.Is(err, errNotListed) {
 			break
 		}
 	}
@@ -61,8 +72,9 @@ func (s *server) keys(ctx context.Context, begin string) (found []string, err er
 	return found, nil
 }
 
-// dump asks for the keys once, on a connection of its own.
-func (s *server) dump(ctx context.Context, begin string) (found []string, err error) {
+// dump asks for the keys once, on a connection of its own: by the table of all items, "hash",
+// or by the lists of all classes, "all".
+func (s *server) dump(ctx context.Context, all, begin string) (found []string, err error) {
 	if s.isClosed() {
 		return nil, errClosed
 	}
@@ -72,7 +84,7 @@ func (s *server) dump(ctx context.Context, begin string) (found []string, err er
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	if _, err := io.WriteString(conn, "lru_crawler metadump all\r\n"); err != nil {
+	if _, err := io.WriteString(conn, "lru_crawler metadump "+all+"\r\n"); err != nil {
 		return nil, err
 	}
 	in := bufio.NewReader(conn)
@@ -109,7 +121,7 @@ func keyIn(line string) (string, error) {
 	}
 	escaped, ok := strings.CutPrefix(line, "key=")
 	if !ok {
-		return "", fmt.Errorf("it does not list its keys: %q", line)
+		return "", fmt.Errorf("%w: %q", errNotListed, line)
 	}
 	escaped, _, _ = strings.Cut(escaped, " ")
 	return url.PathUnescape(escaped)

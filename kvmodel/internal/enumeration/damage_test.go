@@ -86,6 +86,13 @@ func TestDamage_MoreThanABitInAChunkCostsItsIDsAndIsNamed(t *testing.T) {
 		if missing := without(without(ids, c.ids), got); len(missing) > 0 {
 			t.Errorf("%s: %q are missing, which stand in other chunks", name, missing)
 		}
+		_, err = e.Accept(t.Context(), mem, "")
+		must(t, err)
+		must(t, e.Put(t.Context(), mem, []string{"later"}))
+		after, _, err := all(t, e, mem)
+		if missing := without(append(got, "later"), after); len(missing) > 0 || err != nil {
+			t.Errorf("%s: once that is accepted: %v, and %q are missing", name, err, missing)
+		}
 	}
 }
 

@@ -150,7 +150,7 @@ func (e *Enumeration) Bear(ctx context.Context, s kv.Store, h Head) error {
 func (e *Enumeration) Remake(ctx context.Context, s kv.Store, damaged Head, birth string) error {
 	to, err := e.Found(ctx, s)
 	if err == nil {
-		to.lost, err = e.gone(ctx, s, to)
+		to.lost, _, err = e.gone(ctx, s, to)
 	}
 	if err != nil {
 		return err

@@ -1,0 +1,26 @@
+package inspect
+
+// met are hashes of ids that a call has met, each with its model. A model can name an id more
+// than once: it does so again for a record that was deleted and created anew.
+type met map[uint64]struct{}
+
+func hashIn(m model, id string) uint64 { return hashOf(m.Name() + ":" + id) }
+
+// fresh returns those of ids that were not met before. Numbers are named once.
+func (s met) fresh(m model, ids []string) (fresh []string) {
+	if m.IsNumbered() {
+		return ids
+	}
+	for _, id := range ids {
+		if !s.has(m, id) {
+			s[hashIn(m, id)] = struct{}{}
+			fresh = append(fresh, id)
+		}
+	}
+	return fresh
+}
+
+func (s met) has(m model, id string) bool {
+	_, is := s[hashIn(m, id)]
+	return is
+}
