@@ -145,6 +145,37 @@ func quickStart(all []block) (script, output string) {
 	return script, output
 }
 
+// A block without a name is a program, or each part of it is a model, which a test of kvgen tries,
+// or stands in the code of this module. A block with a name is a file of a page that is followed.
+func TestDocs_GoBlocksAreRunOrCompiled(t *testing.T) {
+	tree := os.DirFS(".")
+	var code strings.Builder
+	for _, file := range files(tree) {
+		if slices.Contains([]string{".go", ".tmpl", ".txtar"}, path.Ext(file)) {
+			code.WriteString(plainly(string(read(tree, file))) + " ")
+		}
+	}
+	count := 0
+	for _, b := range blocks(tree) {
+		if b.kind != "go" {
+			continue
+		}
+		count++
+		if b.isProgram() || b.name != "" {
+			continue
+		}
+		for paragraph := range strings.SplitSeq(b.text, "\n\n") {
+			if !strings.Contains(paragraph, "`kv:") && !strings.Contains(code.String(), plainly(paragraph)) {
+				t.Errorf("%s: this stands in no code that is compiled:\n%s", b.place(), paragraph)
+			}
+		}
+	}
+	t.Logf("%d blocks of Go", count)
+}
+
+// plainly returns text with one blank for each row of white space.
+func plainly(text string) string { return strings.Join(strings.Fields(text), " ") }
+
 func TestDocs_LinksLeadSomewhere(t *testing.T) {
 	report(t, checkLinks(os.DirFS(".")))
 }

@@ -37,7 +37,7 @@ var (
 			slices.Concat([]string{"inspect", "templates", "kvmodel/kvsession", "kvmodel/kvopen", "kvmodel/kvopen/all"}, indexes, records),
 			[]string{"github.com/a-h/templ", "github.com/gorilla/sessions", "github.com/vmihailenco/msgpack/v5", "golang.org/x/crypto/argon2", "golang.org/x/text"},
 		},
-		"examples": {slices.Concat(indexes, records), []string{"github.com/vmihailenco/msgpack/v5"}},
+		"examples": {slices.Concat(indexes, records, []string{"kvmodel/memkv"}), []string{"github.com/vmihailenco/msgpack/v5"}},
 		"inspect": {
 			append([]string{"kvmodel/kvopen", "kvmodel/kvopen/all", "internal/release", "templates"}, records...),
 			[]string{"github.com/a-h/templ", "github.com/vmihailenco/msgpack/v5"},

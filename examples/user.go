@@ -8,9 +8,10 @@ import (
 
 // User is a person who has signed up.
 type User struct {
-	ID   string `kv:"id"`
-	Name string `kv:"unique"`
-	Mail string
+	ID     string `kv:"id"`
+	Name   string `kv:"unique"`
+	Mail   string
+	Latest time.Time // when the user made a page last
 }
 
 // Address is the user's mail address without differences that mean nothing, so

@@ -44,9 +44,10 @@ func NewUsers(db *kvmodel.DB) *Users {
 
 // These lines stop compiling when User changes: run kvgen again.
 var _ struct {
-	ID   string `kv:"id"`
-	Name string `kv:"unique"`
-	Mail string
+	ID     string `kv:"id"`
+	Name   string `kv:"unique"`
+	Mail   string
+	Latest time.Time
 } = User{}
 
 var _ func(*User) string = (*User).Address
@@ -60,10 +61,11 @@ func (u *User) DecodeMsgpack(dec *msgpack.Decoder) error { return userCodec.Deco
 var userCodec = codec.Model[User]{Write: writeUser, Read: readUser, Fields: userFields}
 
 func writeUser(w *codec.Writer, v *User) {
-	w.Struct(3)
+	w.Struct(4)
 	codec.WriteString(w.Name("ID"), &v.ID)
 	codec.WriteString(w.Name("Name"), &v.Name)
 	codec.WriteString(w.Name("Mail"), &v.Mail)
+	codec.WriteTime(w.Name("Latest"), &v.Latest)
 }
 
 func readUser(r *codec.Reader, v *User) {
@@ -78,6 +80,8 @@ func readUserField(r *codec.Reader, v *User, name []byte) bool {
 		codec.ReadString(r, &v.Name)
 	case "Mail":
 		codec.ReadString(r, &v.Mail)
+	case "Latest":
+		codec.ReadTime(r, &v.Latest)
 	default:
 		return false
 	}
@@ -86,7 +90,7 @@ func readUserField(r *codec.Reader, v *User, name []byte) bool {
 
 func userFields(name []byte) (codec.Fields, bool) {
 	switch string(name) {
-	case "ID", "Name", "Mail":
+	case "ID", "Name", "Mail", "Latest":
 		return nil, true
 	}
 	return nil, false

@@ -4,18 +4,10 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/ringtree/ringtree/examples"
+	"github.com/ringtree/ringtree/examples/wiki"
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/kvmodel"
-	"github.com/ringtree/ringtree/kvmodel/kvopen"
 )
-
-// opened returns the models of package examples in a database in memory.
-func opened() (*kvmodel.DB, *examples.Models) {
-	db, err := kvopen.Open(context.Background(), "mem:")
-	check(err)
-	return db, examples.New(db)
-}
 
 func check(err error) {
 	if err != nil {
@@ -25,9 +17,9 @@ func check(err error) {
 
 func ExampleUnique() {
 	ctx := context.Background()
-	db, m := opened()
+	db, m := wiki.InMemory()
 	defer db.Close(ctx)
-	check(m.Pages.Create(ctx, &examples.Page{Slug: "home", Title: "Welcome"}))
+	check(m.Pages.Create(ctx, &wiki.Page{Slug: "home", Title: "Welcome"}))
 
 	page, err := m.Pages.BySlug.Find(ctx, "home")
 	check(err)
@@ -37,63 +29,63 @@ func ExampleUnique() {
 
 func ExampleLists() {
 	ctx := context.Background()
-	db, m := opened()
+	db, m := wiki.InMemory()
 	defer db.Close(ctx)
-	check(m.Albums.Create(ctx, &examples.Album{Title: "Blue", Tags: []string{"jazz", "live"}}))
+	check(m.Pages.Create(ctx, &wiki.Page{Title: "Rings", Tags: []string{"keys", "time"}}))
 
-	for _, tag := range []string{"live", "rock"} {
-		page, err := m.Albums.ByTags.Of(tag).Page(ctx, "", 10)
+	for _, tag := range []string{"time", "space"} {
+		page, err := m.Pages.ByTags.Of(tag).Page(ctx, "", 10)
 		check(err)
 		fmt.Println(tag, len(page.Items))
 	}
 	// Output:
-	// live 1
-	// rock 0
+	// time 1
+	// space 0
 }
 
 // Both sides of an edge have a list.
 func ExampleList() {
 	ctx := context.Background()
-	db, m := opened()
+	db, m := wiki.InMemory()
 	defer db.Close(ctx)
 	for _, user := range []string{"ann", "bob"} {
-		check(m.Hearts.Create(ctx, &examples.Heart{User: user, Album: "blue"}))
+		check(m.Likes.Create(ctx, &wiki.Like{User: user, Page: "home"}))
 	}
 
-	hearts := m.Hearts.ByAlbum.Of("blue")
-	n, err := hearts.Count(ctx)
+	likes := m.Likes.ByPage.Of("home")
+	n, err := likes.Count(ctx)
 	check(err)
-	loves, err := hearts.Contains(ctx, examples.HeartID{User: "ann", Album: "blue"})
+	is, err := likes.Contains(ctx, wiki.LikeID{User: "ann", Page: "home"})
 	check(err)
-	fmt.Println(n, loves)
+	fmt.Println(n, is)
 	// Output: 2 true
 }
 
 // A view of a page is one trip, and writes no record.
 func ExampleCounter() {
 	ctx := context.Background()
-	db, m := opened()
+	db, m := wiki.InMemory()
 	defer db.Close(ctx)
-	check(m.Albums.Create(ctx, &examples.Album{ID: "blue"}))
+	check(m.Pages.Create(ctx, &wiki.Page{ID: "home", Title: "Welcome"}))
 
-	_, err := m.Albums.Plays.Hit(ctx, "blue")
+	_, err := m.Pages.Views.Hit(ctx, "home")
 	check(err)
-	album, err := m.Albums.Get(ctx, "blue")
+	page, err := m.Pages.Get(ctx, "home")
 	check(err)
-	fmt.Println(album.Plays)
+	fmt.Println(page.Views)
 	// Output: 1
 }
 
-// How many hearts an album has follows the hearts.
+// How many likes a page has follows the likes.
 func ExampleDerivedCount() {
 	ctx := context.Background()
-	db, m := opened()
+	db, m := wiki.InMemory()
 	defer db.Close(ctx)
-	check(m.Hearts.Create(ctx, &examples.Heart{User: "ann", Album: "blue"}))
-	check(m.Hearts.Create(ctx, &examples.Heart{User: "bob", Album: "blue"}))
-	check(m.Hearts.Delete(ctx, examples.HeartID{User: "ann", Album: "blue"}))
+	check(m.Likes.Create(ctx, &wiki.Like{User: "ann", Page: "home"}))
+	check(m.Likes.Create(ctx, &wiki.Like{User: "bob", Page: "home"}))
+	check(m.Likes.Delete(ctx, wiki.LikeID{User: "ann", Page: "home"}))
 
-	n, err := m.Albums.Hearts.Get(ctx, "blue")
+	n, err := m.Pages.Likes.Get(ctx, "home")
 	check(err)
 	fmt.Println(n)
 	// Output: 1
@@ -101,23 +93,23 @@ func ExampleDerivedCount() {
 
 func ExampleTotal() {
 	ctx := context.Background()
-	db, m := opened()
+	db, m := wiki.InMemory()
 	defer db.Close(ctx)
-	check(m.Albums.CreateMulti(ctx, []*examples.Album{{Title: "Blue"}, {Title: "Kind"}}))
+	check(m.Pages.CreateMulti(ctx, []*wiki.Page{{Title: "Rings"}, {Title: "Keys"}}))
 
-	n, err := m.Albums.Count(ctx)
+	n, err := m.Pages.Count(ctx)
 	check(err)
-	fmt.Println(n, "albums")
-	// Output: 2 albums
+	fmt.Println(n, "pages")
+	// Output: 2 pages
 }
 
 // Tickets have numbers without a gap, and the last page shows the newest, in order.
 func ExampleSequence() {
 	ctx := context.Background()
-	db, m := opened()
+	db, m := wiki.InMemory()
 	defer db.Close(ctx)
 	for _, text := range []string{"no sound", "too loud", "a scratch"} {
-		check(m.Tickets.Create(ctx, &examples.Ticket{Text: text}))
+		check(m.Tickets.Create(ctx, &wiki.Ticket{Text: text}))
 	}
 
 	page, err := m.Tickets.Sequence.LastPage(ctx, 2)
@@ -133,9 +125,9 @@ func ExampleSequence() {
 // Workers share the numbers among them, and each goes through its span.
 func ExampleSpan() {
 	ctx := context.Background()
-	db, m := opened()
+	db, m := wiki.InMemory()
 	defer db.Close(ctx)
-	check(m.Tickets.CreateMulti(ctx, []*examples.Ticket{{Text: "one"}, {Text: "two"}, {Text: "three"}, {Text: "four"}}))
+	check(m.Tickets.CreateMulti(ctx, []*wiki.Ticket{{Text: "one"}, {Text: "two"}, {Text: "three"}, {Text: "four"}}))
 
 	spans, err := m.Tickets.Sequence.Split(ctx, 2)
 	check(err)
@@ -149,13 +141,13 @@ func ExampleSpan() {
 
 func ExampleNumbered() {
 	ctx := context.Background()
-	db, m := opened()
+	db, m := wiki.InMemory()
 	defer db.Close(ctx)
-	check(m.Tickets.Create(ctx, &examples.Ticket{Text: "no sound"}))
+	check(m.Tickets.Create(ctx, &wiki.Ticket{Text: "no sound"}))
 
 	for ticket, err := range m.Tickets.Sequence.Range(ctx, 1, 1) {
 		check(err)
-		var _ index.Numbered[examples.Ticket] = ticket
+		var _ index.Numbered[wiki.Ticket] = ticket
 		fmt.Println(ticket.N, ticket.Value.Text)
 	}
 	// Output: 1 no sound
@@ -164,7 +156,7 @@ func ExampleNumbered() {
 // Who is blocked by whom needs no record: a set of ids for each user does.
 func ExampleSets() {
 	ctx := context.Background()
-	db, _ := opened()
+	db, _ := wiki.InMemory()
 	defer db.Close(ctx)
 	blocked := index.NewSets(db, "blocked", kvmodel.StringKey[string](), kvmodel.StringKey[string]())
 
@@ -178,7 +170,7 @@ func ExampleSets() {
 
 func ExampleSet() {
 	ctx := context.Background()
-	db, _ := opened()
+	db, _ := wiki.InMemory()
 	defer db.Close(ctx)
 	readers := index.NewSets(db, "readers", kvmodel.StringKey[string](), kvmodel.StringKey[string]()).Of("home")
 
@@ -191,7 +183,7 @@ func ExampleSet() {
 
 func ExampleMembers() {
 	ctx := context.Background()
-	db, _ := opened()
+	db, _ := wiki.InMemory()
 	defer db.Close(ctx)
 	readers := index.NewSets(db, "readers", kvmodel.StringKey[string](), kvmodel.StringKey[string]()).Of("home")
 	check(readers.Add(ctx, "ann", "bob", "eve"))
@@ -201,4 +193,30 @@ func ExampleMembers() {
 	check(err)
 	fmt.Println(len(page.IDs), "and there are more:", page.Next != "")
 	// Output: 2 and there are more: true
+}
+
+// Sets belong to no model, so an app makes them by hand, once for each name, when it starts.
+func ExampleNewSets() {
+	ctx := context.Background()
+	db, _ := wiki.InMemory()
+	defer db.Close(ctx)
+	followers := index.NewSets(db, "followers", kvmodel.StringKey[string](), kvmodel.StringKey[string]())
+
+	check(followers.Of("ann").Add(ctx, "bob"))
+	n, err := followers.Of("ann").Count(ctx)
+	fmt.Println(n, err)
+	// Output: 1 <nil>
+}
+
+// Rows that are no records, such as a log, are numbered from 1 as well.
+func ExampleNewSequence() {
+	type line struct{ Text string }
+	ctx := context.Background()
+	db, _ := wiki.InMemory()
+	defer db.Close(ctx)
+	log := index.NewSequence(db, "log", asJSON[line]{})
+
+	n, err := log.Add(ctx, &line{"started"})
+	fmt.Println(n, err)
+	// Output: 1 <nil>
 }

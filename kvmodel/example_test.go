@@ -4,20 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync/atomic"
 	"time"
 
-	"github.com/ringtree/ringtree/examples"
+	"github.com/ringtree/ringtree/examples/wiki"
 	"github.com/ringtree/ringtree/kvmodel"
-	"github.com/ringtree/ringtree/kvmodel/kvopen"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
-
-// opened returns the models of package examples in a database in memory.
-func opened(opts ...kvopen.Option) (*kvmodel.DB, *examples.Models) {
-	db, err := kvopen.Open(context.Background(), "mem:", opts...)
-	check(err)
-	return db, examples.New(db)
-}
 
 func check(err error) {
 	if err != nil {
@@ -29,7 +27,7 @@ func check(err error) {
 func ExampleOpen() {
 	db, err := kvmodel.Open(memkv.New(memkv.Options{}))
 	check(err)
-	m := examples.New(db) // all data classes of a package
+	m := wiki.New(db) // all models of a package
 	fmt.Println(m.Pages.ModelName())
 	check(db.Close(context.Background()))
 	// Output: Page
@@ -38,14 +36,14 @@ func ExampleOpen() {
 // Close does what is left to do after replies, as long as its context lasts.
 func ExampleDB() {
 	ctx := context.Background()
-	db, m := opened()
+	db, m := wiki.InMemory()
 	defer db.Close(ctx)
 
 	// Reads that do not need each other share their trips.
-	check(m.Users.Create(ctx, &examples.User{ID: "ann", Name: "Ann"}))
-	check(m.Pages.Create(ctx, &examples.Page{ID: "home", Slug: "home", Title: "Welcome"}))
-	var user *examples.User
-	var page *examples.Page
+	check(m.Users.Create(ctx, &wiki.User{ID: "ann", Name: "Ann"}))
+	check(m.Pages.Create(ctx, &wiki.Page{ID: "home", Slug: "home", Title: "Welcome"}))
+	var user *wiki.User
+	var page *wiki.Page
 	check(db.SideBySide(ctx,
 		func(ctx context.Context) (err error) { user, err = m.Users.Get(ctx, "ann"); return err },
 		func(ctx context.Context) (err error) { page, err = m.Pages.BySlug.Find(ctx, "home"); return err },
@@ -57,12 +55,12 @@ func ExampleDB() {
 // Records has the verbs of every data class.
 func ExampleRecords() {
 	ctx := context.Background()
-	db, m := opened()
+	db, m := wiki.InMemory()
 	defer db.Close(ctx)
 
-	page := &examples.Page{Slug: "home", Title: "Welcome"}
+	page := &wiki.Page{Slug: "home", Title: "Welcome"}
 	check(m.Pages.Create(ctx, page)) // gives it an id
-	page, err := m.Pages.Update(ctx, page.ID, func(p *examples.Page) error {
+	page, err := m.Pages.Update(ctx, page.ID, func(p *wiki.Page) error {
 		p.Title += " back"
 		return nil
 	})
@@ -79,9 +77,9 @@ func ExampleRecords() {
 // A page can show what it has asked of the store, and a test can hold it to a number.
 func ExampleMetered() {
 	ctx := context.Background()
-	db, m := opened()
+	db, m := wiki.InMemory()
 	defer db.Close(ctx)
-	check(m.Pages.Create(ctx, &examples.Page{ID: "home", Slug: "home"}))
+	check(m.Pages.Create(ctx, &wiki.Page{ID: "home", Title: "Welcome"}))
 
 	ctx, meter := kvmodel.Metered(ctx)
 	_, err := m.Pages.Get(ctx, "home")
@@ -93,7 +91,7 @@ func ExampleMetered() {
 // A cost also says how many keys were asked for.
 func ExampleCost() {
 	ctx := context.Background()
-	db, m := opened()
+	db, m := wiki.InMemory()
 	defer db.Close(ctx)
 
 	ctx, meter := kvmodel.Metered(ctx)
@@ -107,12 +105,12 @@ func ExampleCost() {
 // The authors of all pages of a listing are loaded in one trip, each once.
 func ExampleLoad() {
 	ctx := context.Background()
-	db, m := opened()
+	db, m := wiki.InMemory()
 	defer db.Close(ctx)
-	check(m.Users.Create(ctx, &examples.User{ID: "ann", Name: "Ann"}))
-	pages := []*examples.Page{{Title: "Rings", Author: "ann"}, {Title: "Keys", Author: "ann"}, {Title: "Lost", Author: "bob"}}
+	check(m.Users.Create(ctx, &wiki.User{ID: "ann", Name: "Ann"}))
+	pages := []*wiki.Page{{Title: "Rings", Author: "ann"}, {Title: "Keys", Author: "ann"}, {Title: "Lost", Author: "bob"}}
 
-	authors, err := kvmodel.Load(ctx, m.Users.Records, pages, func(p *examples.Page) string { return p.Author })
+	authors, err := kvmodel.Load(ctx, m.Users.Records, pages, func(p *wiki.Page) string { return p.Author })
 	check(err)
 	for _, p := range pages {
 		if author := authors[p.Author]; author != nil {
@@ -127,12 +125,12 @@ func ExampleLoad() {
 // An id in a form makes the form safe to send twice: the second Create returns ErrExists.
 func ExampleNewID() {
 	ctx := context.Background()
-	db, m := opened()
+	db, m := wiki.InMemory()
 	defer db.Close(ctx)
 
 	id := kvmodel.NewID(time.Now()) // a hidden field of the form
 	for range 2 {
-		err := m.Pages.Create(ctx, &examples.Page{ID: id, Slug: "news"})
+		err := m.Pages.Create(ctx, &wiki.Page{ID: id, Title: "News"})
 		fmt.Println(errors.Is(err, kvmodel.ErrExists))
 	}
 	// Output:
@@ -143,7 +141,7 @@ func ExampleNewID() {
 // A handler needs one line to turn any error into a status.
 func ExampleHTTPStatus() {
 	ctx := context.Background()
-	db, m := opened()
+	db, m := wiki.InMemory()
 	defer db.Close(ctx)
 
 	_, err := m.Pages.Get(ctx, "none")
@@ -154,40 +152,40 @@ func ExampleHTTPStatus() {
 // Of many records that are made at once, each can fail for itself.
 func ExampleItems() {
 	ctx := context.Background()
-	db, m := opened()
+	db, m := wiki.InMemory()
 	defer db.Close(ctx)
-	check(m.Users.Create(ctx, &examples.User{ID: "ann", Name: "Ann"}))
+	check(m.Pages.Create(ctx, &wiki.Page{Title: "Welcome", Slug: "home"}))
 
-	users := []*examples.User{{ID: "bob", Name: "Bob"}, {ID: "eve", Name: "Ann"}, {ID: "zoe"}}
-	err := m.Users.CreateMulti(ctx, users)
+	pages := []*wiki.Page{{ID: "a", Title: "Rings"}, {ID: "b", Title: "Keys", Slug: "home"}, {ID: "c"}}
+	err := m.Pages.CreateMulti(ctx, pages)
 	for i, err := range kvmodel.Items(err) {
-		fmt.Println(users[i].ID, kvmodel.HTTPStatus(err))
+		fmt.Println(pages[i].ID, kvmodel.HTTPStatus(err))
 	}
 	// Output:
-	// eve 409
-	// zoe 422
+	// b 409
+	// c 422
 }
 
 func ExampleItemError() {
 	ctx := context.Background()
-	db, m := opened()
+	db, m := wiki.InMemory()
 	defer db.Close(ctx)
 
-	err := m.Users.CreateMulti(ctx, []*examples.User{{ID: "bob", Name: "Bob"}, {ID: "zoe"}})
+	err := m.Pages.CreateMulti(ctx, []*wiki.Page{{Title: "Rings"}, {Slug: "no-title"}})
 	if item, ok := errors.AsType[*kvmodel.ItemError](err); ok {
-		fmt.Println("the user at", item.Index, "has no name:", errors.Is(item, examples.ErrNoName))
+		fmt.Println("page", item.Index, "is refused:", kvmodel.ProblemsOf(item)["title"])
 	}
-	// Output: the user at 1 has no name: true
+	// Output: page 1 is refused: A page needs a title.
 }
 
 // A form shows who has the name already.
 func ExampleTakenError() {
 	ctx := context.Background()
-	db, m := opened()
+	db, m := wiki.InMemory()
 	defer db.Close(ctx)
-	check(m.Users.Create(ctx, &examples.User{ID: "ann", Name: "Ann"}))
+	check(m.Users.Create(ctx, &wiki.User{ID: "ann", Name: "Ann"}))
 
-	err := m.Users.Create(ctx, &examples.User{ID: "eve", Name: "Ann"})
+	err := m.Users.Create(ctx, &wiki.User{ID: "eve", Name: "Ann"})
 	if taken, ok := errors.AsType[*kvmodel.TakenError](err); ok {
 		fmt.Println(taken.Fields, taken.Value, "is taken by", taken.Owner)
 	}
@@ -211,11 +209,11 @@ func ExampleProblems() {
 // A unique value that is taken is a problem of its field, too.
 func ExampleProblemsOf() {
 	ctx := context.Background()
-	db, m := opened()
+	db, m := wiki.InMemory()
 	defer db.Close(ctx)
-	check(m.Pages.Create(ctx, &examples.Page{Slug: "home"}))
+	check(m.Pages.Create(ctx, &wiki.Page{Slug: "home", Title: "Welcome"}))
 
-	err := m.Pages.Create(ctx, &examples.Page{Slug: "home"})
+	err := m.Pages.Create(ctx, &wiki.Page{Slug: "home", Title: "Welcome"})
 	for field := range kvmodel.ProblemsOf(err) {
 		fmt.Println(field)
 	}
@@ -225,13 +223,12 @@ func ExampleProblemsOf() {
 // What shows a list works with any: a timeline, a ranking, a list of a value.
 func ExampleLister() {
 	ctx := context.Background()
-	db, m := opened()
+	db, m := wiki.InMemory()
 	defer db.Close(ctx)
-	check(m.Albums.Create(ctx, &examples.Album{Artist: "nina", Title: "Blue"}))
-	check(m.Stories.Create(ctx, &examples.Story{Author: "ann", Title: "Rings", Text: "They turn."}))
+	check(m.Pages.Create(ctx, &wiki.Page{Author: "ann", Title: "Rings", Text: "They turn."}))
 
-	fmt.Println(count(ctx, m.Albums.ByArtist.Of("nina")), count(ctx, m.Stories.NewestByAuthor.Of("ann")))
-	// Output: 1 1
+	fmt.Println(count(ctx, m.Pages.ByAuthor.Of("ann")), count(ctx, m.Pages.Newest), count(ctx, m.Pages.TitleAZ))
+	// Output: 1 1 1
 }
 
 func count[T any](ctx context.Context, list kvmodel.Lister[T]) int {
@@ -243,17 +240,17 @@ func count[T any](ctx context.Context, list kvmodel.Lister[T]) int {
 // The cursors of a listing go into the links to the pages around it.
 func ExampleListing() {
 	ctx := context.Background()
-	db, m := opened()
+	db, m := wiki.InMemory()
 	defer db.Close(ctx)
 	for _, title := range []string{"one", "two", "three"} {
-		check(m.Stories.Create(ctx, &examples.Story{Author: "ann", Title: title}))
+		check(m.Pages.Create(ctx, &wiki.Page{Author: "ann", Title: title}))
 	}
 
-	var page kvmodel.Listing[examples.Story]
-	page, err := m.Stories.NewestByAuthor.Of("ann").Page(ctx, "", 2)
+	var page kvmodel.Listing[wiki.Page]
+	page, err := m.Pages.NewestByAuthor.Of("ann").Page(ctx, "", 2)
 	check(err)
 	fmt.Println(len(page.Items), page.Prev == "", page.Next != "")
-	page, err = m.Stories.NewestByAuthor.Of("ann").Page(ctx, page.Next, 2)
+	page, err = m.Pages.NewestByAuthor.Of("ann").Page(ctx, page.Next, 2)
 	check(err)
 	fmt.Println(len(page.Items), page.Prev != "", page.Next == "")
 	// Output:
@@ -264,25 +261,25 @@ func ExampleListing() {
 // "Page 2 of 2", for readers who want to go to a page by its number.
 func ExampleNumbered() {
 	ctx := context.Background()
-	db, m := opened()
+	db, m := wiki.InMemory()
 	defer db.Close(ctx)
 	for i := range 3 {
-		check(m.Recipes.Create(ctx, &examples.Recipe{ID: fmt.Sprint(i), Stars: int64(i)}))
+		check(m.Pages.Create(ctx, &wiki.Page{Title: fmt.Sprint("page ", i)}))
 	}
 
-	var page kvmodel.Numbered[examples.Recipe]
-	page, err := m.Recipes.TopStars.Numbered(ctx, 2, 2)
+	var page kvmodel.Numbered[wiki.Page]
+	page, err := m.Pages.TitleAZ.Numbered(ctx, 2, 2)
 	check(err)
-	fmt.Printf("page %d of %d, %d recipes in all\n", page.Page, page.Pages, page.Total)
-	// Output: page 2 of 2, 3 recipes in all
+	fmt.Printf("page %d of %d, %d pages in all\n", page.Page, page.Pages, page.Total)
+	// Output: page 2 of 2, 3 pages in all
 }
 
 // An index of your own, such as one for search, follows the records after the reply.
 func ExampleChange() {
 	ctx := context.Background()
-	db, m := opened()
+	db, m := wiki.InMemory()
 	defer db.Close(ctx)
-	m.Pages.OnChange(func(ctx context.Context, c kvmodel.Change[examples.Page, string]) error {
+	m.Pages.OnChange(func(ctx context.Context, c kvmodel.Change[wiki.Page, string]) error {
 		if c.Record == nil {
 			fmt.Println("remove", c.ID)
 			return nil
@@ -291,7 +288,7 @@ func ExampleChange() {
 		return nil
 	})
 
-	check(m.Pages.Create(ctx, &examples.Page{ID: "home", Slug: "home", Title: "Welcome"}))
+	check(m.Pages.Create(ctx, &wiki.Page{ID: "home", Slug: "home", Title: "Welcome"}))
 	check(db.Flush(ctx)) // Wait for what comes after the reply.
 	check(m.Pages.Delete(ctx, "home"))
 	check(db.Flush(ctx))
@@ -302,26 +299,26 @@ func ExampleChange() {
 
 func ExampleHistory() {
 	ctx := context.Background()
-	db, m := opened()
+	db, m := wiki.InMemory()
 	defer db.Close(ctx)
-	check(m.Albums.Create(ctx, &examples.Album{ID: "a", Title: "Blue"}))
-	_, err := m.Albums.Update(ctx, "a", func(a *examples.Album) error { a.Title = "Bleu"; return nil })
+	check(m.Pages.Create(ctx, &wiki.Page{ID: "a", Title: "Blue"}))
+	_, err := m.Pages.Update(ctx, "a", func(p *wiki.Page) error { p.Title = "Bleu"; return nil })
 	check(err)
 
-	album, err := m.Albums.History.Restore(ctx, "a", 1)
+	page, err := m.Pages.History.Restore(ctx, "a", 1)
 	check(err)
-	fmt.Println(album.Title)
+	fmt.Println(page.Title)
 	// Output: Blue
 }
 
 func ExampleRevision() {
 	ctx := context.Background()
-	db, m := opened()
+	db, m := wiki.InMemory()
 	defer db.Close(ctx)
-	check(m.Albums.Create(ctx, &examples.Album{ID: "a", Title: "Blue"}))
-	check(m.Albums.Delete(ctx, "a"))
+	check(m.Pages.Create(ctx, &wiki.Page{ID: "a", Title: "Blue"}))
+	check(m.Pages.Delete(ctx, "a"))
 
-	revisions, err := m.Albums.History.Of(ctx, "a", 10)
+	revisions, err := m.Pages.History.Of(ctx, "a", 10)
 	check(err)
 	for _, r := range revisions {
 		if r.Item == nil {
@@ -338,16 +335,16 @@ func ExampleRevision() {
 // A job that was stopped goes on where it was.
 func ExampleWalk() {
 	ctx := context.Background()
-	db, m := opened()
+	db, m := wiki.InMemory()
 	defer db.Close(ctx)
-	check(m.Users.Create(ctx, &examples.User{ID: "ann", Name: "Ann"}))
+	check(m.Users.Create(ctx, &wiki.User{ID: "ann", Name: "Ann"}))
 
 	place := "" // An app keeps it somewhere.
 	err := m.Users.Each(ctx, kvmodel.Walk{
 		From:   place,
 		Rate:   500, // in a second, so that the app does not wait
 		Report: func(w kvmodel.Walked) { place = w.To },
-	}, func(u *examples.User) error {
+	}, func(u *wiki.User) error {
 		fmt.Println("a letter to", u.Name)
 		return nil
 	})
@@ -357,15 +354,15 @@ func ExampleWalk() {
 
 func ExampleWalked() {
 	ctx := context.Background()
-	db, m := opened()
+	db, m := wiki.InMemory()
 	defer db.Close(ctx)
 	for i := range 3 {
-		check(m.Recipes.Create(ctx, &examples.Recipe{ID: fmt.Sprint(i)}))
+		check(m.Pages.Create(ctx, &wiki.Page{Title: fmt.Sprint("page ", i)}))
 	}
 
 	var last kvmodel.Walked
 	walk := kvmodel.Walk{Report: func(w kvmodel.Walked) { last = w }}
-	check(m.Recipes.Each(ctx, walk, func(*examples.Recipe) error { return nil }))
+	check(m.Pages.Each(ctx, walk, func(*wiki.Page) error { return nil }))
 	fmt.Println(last.Done, "done,", last.Left, "left")
 	// Output: 3 done, 0 left
 }
@@ -373,9 +370,9 @@ func ExampleWalked() {
 // A metrics page shows what waits, and what failed after a reply.
 func ExampleStats() {
 	ctx := context.Background()
-	db, m := opened()
+	db, m := wiki.InMemory()
 	defer db.Close(ctx)
-	check(m.Pages.Create(ctx, &examples.Page{Slug: "home"}))
+	check(m.Pages.Create(ctx, &wiki.Page{Slug: "home", Title: "Welcome"}))
 	check(db.Flush(ctx))
 
 	stats := db.Stats()
@@ -386,10 +383,10 @@ func ExampleStats() {
 // A report must not change what it reads.
 func ExampleReadOnly() {
 	ctx := context.Background()
-	db, m := opened(kvmodel.ReadOnly())
+	db, m := wiki.InMemory(kvmodel.ReadOnly())
 	defer db.Close(ctx)
 
-	err := m.Pages.Create(ctx, &examples.Page{Slug: "home"})
+	err := m.Pages.Create(ctx, &wiki.Page{Slug: "home", Title: "Welcome"})
 	fmt.Println(errors.Is(err, kvmodel.ErrReadOnly))
 	// Output: true
 }
@@ -398,10 +395,10 @@ func ExampleReadOnly() {
 func ExampleClock() {
 	ctx := context.Background()
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-	db, m := opened(kvmodel.Clock(func() time.Time { return now }))
+	db, m := wiki.InMemory(kvmodel.Clock(func() time.Time { return now }))
 	defer db.Close(ctx)
 
-	page := &examples.Page{Slug: "home"}
+	page := &wiki.Page{Slug: "home", Title: "Welcome"}
 	check(m.Pages.Create(ctx, page))
 	fmt.Println(page.Created.Format(time.DateOnly))
 	// Output: 2026-05-01
@@ -414,7 +411,7 @@ func ExampleTenant() {
 	for _, tenant := range []string{"acme", "bolts"} {
 		db, err := kvmodel.Open(store, kvmodel.Tenant(tenant))
 		check(err)
-		err = examples.New(db).Pages.Create(ctx, &examples.Page{Slug: "home"})
+		err = wiki.New(db).Pages.Create(ctx, &wiki.Page{Slug: "home", Title: "Welcome"})
 		fmt.Println(tenant, err)
 		check(db.Flush(ctx))
 	}
@@ -426,7 +423,7 @@ func ExampleTenant() {
 // Hooks see every verb. The adapters for OpenTelemetry and Prometheus are made of them.
 func ExampleHooks() {
 	ctx := context.Background()
-	db, m := opened(kvmodel.Observe(kvmodel.Hooks{
+	db, m := wiki.InMemory(kvmodel.Observe(kvmodel.Hooks{
 		Verb: func(ctx context.Context, w kvmodel.Work) (context.Context, func()) {
 			if w.Model == "Page" {
 				fmt.Println(w.Model, w.Verb)
@@ -445,12 +442,396 @@ func ExampleHooks() {
 // Tools take all models of a package, without their types.
 func ExampleModel() {
 	ctx := context.Background()
-	db, m := opened()
+	db, m := wiki.InMemory()
 	defer db.Close(ctx)
-	for _, model := range m.All()[:2] {
-		fmt.Println(model.ModelName(), model.Rebuild(ctx))
+	for _, model := range m.All() {
+		fmt.Print(model.ModelName(), " ")
 	}
+	// Output: Like Page Ticket User Visit
+}
+
+// A change of several records that does not stay half done: a process that dies in the middle
+// of it leaves the rest to another one.
+func ExampleNewIntent() {
+	type rename struct{ ID, Name string }
+	ctx := context.Background()
+	db, m := wiki.InMemory()
+	defer db.Close(ctx)
+	renames := kvmodel.NewIntent(db, "rename", func(ctx context.Context, r rename) error {
+		_, err := m.Users.Update(ctx, r.ID, func(u *wiki.User) error { u.Name = r.Name; return nil })
+		if err != nil {
+			return err
+		}
+		_, err = m.Pages.Update(ctx, "about-"+r.ID, func(p *wiki.Page) error { p.Title = r.Name; return nil })
+		return err
+	})
+
+	check(m.Users.Create(ctx, &wiki.User{ID: "ann", Name: "Ann"}))
+	check(m.Pages.Create(ctx, &wiki.Page{ID: "about-ann", Title: "Ann"}))
+	check(renames.Do(ctx, rename{ID: "ann", Name: "Anna"}))
+	page, err := m.Pages.Get(ctx, "about-ann")
+	check(err)
+	fmt.Println(page.Title)
+	// Output: Anna
+}
+
+// What cannot be carried out is refused, and nothing is left to do.
+func ExampleIntent() {
+	type move struct{ From, To string }
+	errSame := errors.New("from and to are the same")
+	ctx := context.Background()
+	db, _ := wiki.InMemory()
+	defer db.Close(ctx)
+	var moves *kvmodel.Intent[move] = kvmodel.NewIntent(db, "move", func(_ context.Context, m move) error {
+		if m.From == m.To {
+			return kvmodel.Refused(errSame)
+		}
+		return nil
+	})
+
+	err := moves.Do(ctx, move{From: "ann", To: "ann"})
+	fmt.Println(errors.Is(err, errSame), errors.Is(err, kvmodel.ErrUnclear))
+	// Output: true false
+}
+
+// Refused ends an intent. After any other error it is tried again until it ends.
+func ExampleRefused() {
+	errPoor := errors.New("the balance is too low")
+	err := kvmodel.Refused(errPoor)
+	fmt.Println(errors.Is(err, errPoor))
+	// Output: true
+}
+
+// A metrics page shows the intents that fail for now.
+func ExampleIntentStats() {
+	ctx := context.Background()
+	db, _ := wiki.InMemory(kvmodel.Log(slog.New(slog.DiscardHandler)))
+	var away atomic.Bool
+	away.Store(true)
+	mails := kvmodel.NewIntent(db, "mail", func(context.Context, struct{ To string }) error {
+		if away.Load() {
+			return errors.New("the mail server is away")
+		}
+		return nil
+	})
+
+	err := mails.Do(ctx, struct{ To string }{"ann"})
+	fmt.Println(errors.Is(err, kvmodel.ErrUnclear))
+	for _, s := range db.Stats().Intents {
+		fmt.Println(s.Name, s.Open, s.Err)
+	}
+	away.Store(false)
+	check(db.Close(ctx))
 	// Output:
-	// Account <nil>
-	// Album <nil>
+	// true
+	// mail 1 the mail server is away
+}
+
+// Underway are the intents that have begun and not ended, of all processes.
+func ExampleUnderway() {
+	ctx := context.Background()
+	db, _ := wiki.InMemory(kvmodel.Log(slog.New(slog.DiscardHandler)))
+	var away atomic.Bool
+	away.Store(true)
+	mails := kvmodel.NewIntent(db, "mail", func(context.Context, struct{ To string }) error {
+		if away.Load() {
+			return errors.New("the mail server is away")
+		}
+		return nil
+	})
+	_ = mails.Do(ctx, struct{ To string }{"ann"}) // The rest goes on after the reply.
+
+	all, err := db.Underway(ctx)
+	check(err)
+	for _, intent := range all {
+		fmt.Println(intent.Name, intent.Args["To"], intent.Own)
+	}
+	away.Store(false)
+	check(db.Close(ctx))
+	// Output: mail ann true
+}
+
+// Builds of indexes say how far they are. The first release with a new index builds it.
+func ExampleOnBuild() {
+	ctx := context.Background()
+	db, m := wiki.InMemory(kvmodel.Log(slog.New(slog.DiscardHandler)), kvmodel.OnBuild(func(b kvmodel.Build) { fmt.Println(b.Model, b.Done, "of", b.Total) }))
+	defer db.Close(ctx)
+	check(m.Users.CreateMulti(ctx, []*wiki.User{{Name: "Ann"}, {Name: "Bob"}}))
+
+	check(m.Users.Rebuild(ctx))
+	// Output: User 2 of 2
+}
+
+func ExampleBuild() {
+	build := kvmodel.Build{Model: "Page", Indexes: []string{"ByTags"}, Done: 20_000, Total: 100_000}
+	fmt.Println(build)
+	// Output: building: 20,000 of about 100,000 records
+}
+
+// A tool that builds an index over values that must be unique says which records are in the way.
+func ExampleDuplicatesError() {
+	report := func(err error) {
+		if duplicates, ok := errors.AsType[*kvmodel.DuplicatesError](err); ok {
+			for _, record := range duplicates.Records {
+				fmt.Println("change", duplicates.Model, record.ID)
+			}
+		}
+	}
+	report(&kvmodel.DuplicatesError{Model: "User", Records: []kvmodel.Duplicate{
+		{ID: "eve", Taken: &kvmodel.TakenError{Model: "User", Index: "ByName", Value: "Ann", Owner: "ann"}},
+	}})
+	// Output: change User eve
+}
+
+func ExampleDuplicate() {
+	record := kvmodel.Duplicate{ID: "eve", Taken: &kvmodel.TakenError{Index: "ByName", Value: "Ann", Owner: "ann"}}
+	fmt.Println(record.ID, "has the", record.Taken.Index, record.Taken.Value, "of", record.Taken.Owner)
+	// Output: eve has the ByName Ann of ann
+}
+
+// The key of a damaged item is what the commands that mend want to know.
+func ExampleCorruptError() {
+	ctx := context.Background()
+	store := memkv.New(memkv.Options{})
+	db, err := kvmodel.Open(store)
+	check(err)
+	m := wiki.New(db)
+	check(m.Users.Create(ctx, &wiki.User{ID: "ann", Name: "Ann"}))
+	check(db.Flush(ctx))
+	check(store.Do(ctx, []kv.Op{{Kind: kv.Set, Key: "r:User:ann", Value: []byte("?")}})) // a tool gone wrong
+
+	another, err := kvmodel.Open(store, kvmodel.ReadOnly()) // It has not read the record yet.
+	check(err)
+	_, err = wiki.New(another).Users.Get(ctx, "ann")
+	if corrupt, ok := errors.AsType[*kvmodel.CorruptError](err); ok {
+		fmt.Println(corrupt.Keys)
+	}
+	// Output: [r:User:ann]
+}
+
+// A tool writes down what goes wrong after a reply where the app's logs are.
+func ExampleLog() {
+	ctx := context.Background()
+	db, m := wiki.InMemory(kvmodel.Log(slog.New(slog.NewTextHandler(os.Stderr, nil))))
+	defer db.Close(ctx)
+	fmt.Println(m.Users.Create(ctx, &wiki.User{ID: "ann", Name: "Ann"}))
+	// Output: <nil>
+}
+
+// Observe is how spans and metrics are made, of a few lines or by the modules in adapters.
+func ExampleObserve() {
+	ctx := context.Background()
+	verbs := map[string]int{}
+	db, m := wiki.InMemory(kvmodel.Observe(kvmodel.Hooks{
+		Verb: func(ctx context.Context, w kvmodel.Work) (context.Context, func()) {
+			verbs[w.String()]++
+			return ctx, func() {}
+		},
+	}))
+	defer db.Close(ctx)
+	_, err := m.Pages.Get(ctx, "home")
+	fmt.Println(errors.Is(err, kvmodel.ErrNotFound), verbs["Page.Get"])
+	// Output: true 1
+}
+
+func ExampleWork() {
+	work := kvmodel.Work{Model: "Page", Index: "ByTags", Verb: "Page"}
+	fmt.Println(work)
+	// Output: Page.ByTags.Page
+}
+
+// The journal then says which processes run which release.
+func ExampleRelease() {
+	ctx := context.Background()
+	db, m := wiki.InMemory(kvmodel.Release("2026-05-01"))
+	defer db.Close(ctx)
+	fmt.Println(m.Users.Create(ctx, &wiki.User{Name: "Ann"}))
+	// Output: <nil>
+}
+
+// A store on servers that are restarted now and then is asked once more.
+func ExampleRetries() {
+	ctx := context.Background()
+	store := kvtest.Faulty(memkv.New(memkv.Options{}), 1, kvtest.Unsent) // Its first op fails.
+	db, err := kvmodel.Open(store, kvmodel.Retries(3, time.Millisecond))
+	check(err)
+	defer db.Close(ctx)
+
+	_, err = wiki.New(db).Pages.Get(ctx, "home")
+	fmt.Println(errors.Is(err, kvmodel.ErrNotFound))
+	// Output: true
+}
+
+// Options choose how a database behaves.
+func ExampleOption() {
+	production := false
+	opts := []kvmodel.Option{kvmodel.Tenant("acme")}
+	if production {
+		opts = append(opts, kvmodel.Retries(3, 10*time.Millisecond))
+	}
+	db, _ := wiki.InMemory(opts...)
+	fmt.Println(db.Close(context.Background()))
+	// Output: <nil>
+}
+
+// A store that several processes share knows which they are.
+func ExampleWriter() {
+	ctx := context.Background()
+	db, err := kvmodel.Open(struct{ kvmodel.Store }{memkv.New(memkv.Options{})}, kvmodel.Release("2026-05-01"))
+	check(err)
+	defer db.Close(ctx)
+	check(wiki.New(db).Users.Create(ctx, &wiki.User{Name: "Ann"}))
+
+	writers, err := db.Writers(ctx)
+	check(err)
+	for _, w := range writers {
+		fmt.Println(w.Own, w.Origin.Release)
+	}
+	// Output: true 2026-05-01
+}
+
+func ExampleOrigin() {
+	ctx := context.Background()
+	db, err := kvmodel.Open(struct{ kvmodel.Store }{memkv.New(memkv.Options{})}, kvmodel.Release("2026-05-01"))
+	check(err)
+	defer db.Close(ctx)
+	check(wiki.New(db).Users.Create(ctx, &wiki.User{Name: "Ann"}))
+
+	writers, err := db.Writers(ctx)
+	check(err)
+	var origin kvmodel.Origin = writers[0].Origin
+	fmt.Println(origin.Release)
+	// Output: 2026-05-01
+}
+
+// Two apps share a store, as two tenants of one app do.
+func ExamplePrefix() {
+	ctx := context.Background()
+	mem := memkv.New(memkv.Options{})
+	shop, err := kvmodel.Prefix(mem, "shop")
+	check(err)
+	db, err := kvmodel.Open(shop)
+	check(err)
+	check(wiki.New(db).Users.Create(ctx, &wiki.User{ID: "ann", Name: "Ann"}))
+	check(db.Close(ctx))
+
+	for _, key := range mem.Keys() {
+		if strings.Contains(key, "User:ann") {
+			fmt.Println(key)
+		}
+	}
+	// Output: shop:r:User:ann
+}
+
+// An app that uses a store beside its database counts what that costs, too.
+func ExampleCount() {
+	ctx, meter := kvmodel.Metered(context.Background())
+	store := kvmodel.Count(memkv.New(memkv.Options{}))
+	ops := []kv.Op{{Kind: kv.Set, Key: "motd", Value: []byte("hello")}}
+	check(store.Do(ctx, ops))
+	fmt.Println(meter.Cost().Trips)
+	// Output: 1
+}
+
+// A hook of a few lines shows the trips of an app while it is written.
+func ExampleTrace() {
+	ctx := context.Background()
+	store := kvmodel.Trace(memkv.New(memkv.Options{}), func(_ context.Context, t kvmodel.Trip) {
+		for _, op := range t.Ops {
+			fmt.Println(op.Kind, op.Key)
+		}
+	})
+	ops := []kv.Op{{Kind: kv.Get, Key: "motd"}}
+	check(store.Do(ctx, ops))
+	// Output: get motd
+}
+
+// A test counts the trips that a handler makes.
+func ExampleTrip() {
+	ctx := context.Background()
+	db, m := wiki.InMemory()
+	defer db.Close(ctx)
+	trips := 0
+	stop := db.OnTrip(func(_ context.Context, t kvmodel.Trip) { trips++ })
+	defer stop()
+
+	_, err := m.Users.GetMulti(ctx, []string{"ann", "bob"})
+	check(err)
+	fmt.Println(trips)
+	// Output: 1
+}
+
+// Any store will do for a database.
+func ExampleStore() {
+	stores := map[string]kvmodel.Store{"in memory": memkv.New(memkv.Options{})}
+	for name, store := range stores {
+		db, err := kvmodel.Open(store)
+		check(err)
+		fmt.Println(name, db.Close(context.Background()))
+	}
+	// Output: in memory <nil>
+}
+
+// The cursors of a listing of your own are opaque, too, and belong to it alone.
+func ExampleCursor() {
+	cursor := kvmodel.Cursor("Search", []byte("20"))
+	position, err := kvmodel.ParseCursor("Search", cursor)
+	fmt.Println(string(position), err)
+	// Output: 20 <nil>
+}
+
+// A cursor that was changed, or is that of another listing, is an error of the client.
+func ExampleParseCursor() {
+	_, err := kvmodel.ParseCursor("Search", kvmodel.Cursor("Page.Newest", []byte("20")))
+	fmt.Println(errors.Is(err, kvmodel.ErrBadCursor), kvmodel.HTTPStatus(err))
+	// Output: true 400
+}
+
+// A listing of your own has pages by number as those of the module have.
+func ExampleNumberedOf() {
+	found := []*wiki.Page{{Title: "Rings"}, {Title: "Keys"}}
+	page := kvmodel.NumberedOf(found, 2, 10, 12)
+	fmt.Println("page", page.Page, "of", page.Pages)
+	// Output: page 2 of 2
+}
+
+// A search engine that the app asks is a listing like the others.
+func ExampleCheckPage() {
+	search := func(n int) error {
+		if err := kvmodel.CheckPage("Search", n); err != nil {
+			return err
+		}
+		return nil // and ask it
+	}
+	fmt.Println(kvmodel.HTTPStatus(search(10)), kvmodel.HTTPStatus(search(100_000)))
+	// Output: 200 422
+}
+
+func ExampleCheckNumber() {
+	fmt.Println(kvmodel.CheckNumber("Search", 1, 10))
+	fmt.Println(kvmodel.HTTPStatus(kvmodel.CheckNumber("Search", 0, 10)))
+	// Output:
+	// <nil>
+	// 422
+}
+
+// The deletion of a page with many comments goes on after the reply.
+func ExampleCascade() {
+	ctx := context.Background()
+	db, m := wiki.InMemory()
+	defer db.Close(ctx)
+	check(m.Pages.Create(ctx, &wiki.Page{ID: "home", Title: "Welcome"}))
+	for i := range 3 {
+		check(m.Likes.Create(ctx, &wiki.Like{User: fmt.Sprint("user ", i), Page: "home"}))
+	}
+
+	check(m.Pages.Delete(ctx, "home"))
+	for _, c := range db.Stats().Cascades {
+		fmt.Println(c.Model, c.ID, "has left", c.Deleted)
+	}
+	check(db.Flush(ctx))
+	n, err := m.Likes.ByPage.Of("home").Count(ctx)
+	check(err)
+	fmt.Println(n)
+	// Output: 0
 }

@@ -5,18 +5,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ringtree/ringtree/examples"
+	"github.com/ringtree/ringtree/examples/wiki"
 	"github.com/ringtree/ringtree/kvmodel"
-	"github.com/ringtree/ringtree/kvmodel/kvopen"
 	"github.com/ringtree/ringtree/timeline"
 )
-
-// opened returns the models of package examples in a database in memory.
-func opened() (*kvmodel.DB, *examples.Models) {
-	db, err := kvopen.Open(context.Background(), "mem:")
-	check(err)
-	return db, examples.New(db)
-}
 
 func check(err error) {
 	if err != nil {
@@ -27,35 +19,35 @@ func check(err error) {
 // What was written last comes first.
 func ExampleRing() {
 	ctx := context.Background()
-	db, m := opened()
+	db, m := wiki.InMemory()
 	defer db.Close(ctx)
 	for _, text := range []string{"one", "two", "three"} {
-		check(m.Stories.Create(ctx, &examples.Story{Text: text}))
+		check(m.Pages.Create(ctx, &wiki.Page{Title: text, Text: text}))
 	}
 
-	page, err := m.Stories.Newest.Page(ctx, "", 2)
+	page, err := m.Pages.Newest.Page(ctx, "", 2)
 	check(err)
-	for _, story := range page.Items {
-		fmt.Println(story.Text)
+	for _, p := range page.Items {
+		fmt.Println(p.Title)
 	}
 	// Output:
 	// three
 	// two
 }
 
-// One author's stories.
+// One author's pages.
 func ExampleRings() {
 	ctx := context.Background()
-	db, m := opened()
+	db, m := wiki.InMemory()
 	defer db.Close(ctx)
 	for _, author := range []string{"ann", "bob", "eve"} {
-		check(m.Stories.Create(ctx, &examples.Story{Author: author, Title: "by " + author}))
+		check(m.Pages.Create(ctx, &wiki.Page{Author: author, Title: "by " + author}))
 	}
 
-	page, err := m.Stories.NewestByAuthor.Of("eve").Page(ctx, "", 10)
+	page, err := m.Pages.NewestByAuthor.Of("eve").Page(ctx, "", 10)
 	check(err)
-	for _, story := range page.Items {
-		fmt.Println(story.Title)
+	for _, p := range page.Items {
+		fmt.Println(p.Title)
 	}
 	// Output: by eve
 }
@@ -63,14 +55,14 @@ func ExampleRings() {
 // Footprints: who has looked at a page, each guest once.
 func ExampleEvents() {
 	ctx := context.Background()
-	db, m := opened()
+	db, m := wiki.InMemory()
 	defer db.Close(ctx)
 	at := time.Now()
 	for i, guest := range []string{"bob", "eve", "bob"} {
-		check(m.Visits.Push(ctx, examples.Visit{Owner: "ann", Guest: guest, At: at.Add(time.Duration(i))}))
+		check(m.Visits.Push(ctx, wiki.Visit{Page: "home", Guest: guest, At: at.Add(time.Duration(i))}))
 	}
 
-	visits, err := m.Visits.Latest(ctx, "ann", 10)
+	visits, err := m.Visits.Latest(ctx, "home", 10)
 	check(err)
 	for _, visit := range visits {
 		fmt.Println(visit.Guest)
@@ -80,20 +72,76 @@ func ExampleEvents() {
 	// eve
 }
 
-// The ring has the four newest bulletins; older ones come from their numbers.
+// The ring has the four newest tickets; older ones come from their numbers.
 func ExampleWithArchive() {
 	ctx := context.Background()
-	db, m := opened()
+	db, m := wiki.InMemory()
 	defer db.Close(ctx)
 	for i := range 6 {
-		check(m.Bulletins.Create(ctx, &examples.Bulletin{Text: fmt.Sprint("number ", i+1)}))
+		check(m.Tickets.Create(ctx, &wiki.Ticket{Text: fmt.Sprint("number ", i+1)}))
 	}
 
-	all := timeline.WithArchive(m.Bulletins.Newest,
-		func(b *examples.Bulletin) int64 { return b.ID },
-		func(id int64) kvmodel.Lister[examples.Bulletin] { return m.Bulletins.Before(id) })
+	all := timeline.WithArchive(m.Tickets.Newest,
+		func(t *wiki.Ticket) int64 { return t.ID },
+		func(id int64) kvmodel.Lister[wiki.Ticket] { return m.Tickets.Before(id) })
 	page, err := all.Page(ctx, "", 10)
 	check(err)
 	fmt.Println(len(page.Items), page.Items[5].Text)
 	// Output: 6 number 1
+}
+
+// Pictures show the keys of a ring as they are stored.
+func ExamplePicture() {
+	ctx := context.Background()
+	db, m := wiki.InMemory()
+	defer db.Close(ctx)
+	for i := range 3 {
+		check(m.Tickets.Create(ctx, &wiki.Ticket{Text: fmt.Sprint("number ", i+1)}))
+	}
+
+	pictures, err := m.Tickets.Newest.Pictures(ctx) // one for each shard
+	check(err)
+	fmt.Println(pictures[0].Head, "numbers,", len(pictures[0].Segments), "keys")
+	// Output: 3 numbers, 3 keys
+}
+
+func ExampleSegment() {
+	ctx := context.Background()
+	db, m := wiki.InMemory()
+	defer db.Close(ctx)
+	for i := range 3 {
+		check(m.Tickets.Create(ctx, &wiki.Ticket{Text: fmt.Sprint("number ", i+1)}))
+	}
+
+	pictures, err := m.Tickets.Newest.Pictures(ctx)
+	check(err)
+	for _, segment := range pictures[0].Segments {
+		fmt.Println(segment.Key, segment.Entries)
+	}
+	// Output:
+	// t:Ticket:Newest:#2x3.0 1
+	// t:Ticket:Newest:#2x3.1 2
+	// t:Ticket:Newest:#2x3.2 0
+}
+
+// A ticket that is changed moves to the top, and leaves an entry behind that is stale.
+func ExampleSlot() {
+	ctx := context.Background()
+	db, m := wiki.InMemory()
+	defer db.Close(ctx)
+	ticket := &wiki.Ticket{Text: "no sound"}
+	check(m.Tickets.Create(ctx, ticket))
+	_, err := m.Tickets.Update(ctx, ticket.ID, func(t *wiki.Ticket) error { t.Text = "too loud"; return nil })
+	check(err)
+
+	pictures, err := m.Tickets.Newest.Pictures(ctx)
+	check(err)
+	counts := map[timeline.Slot]int{}
+	for _, segment := range pictures[0].Segments {
+		for _, slot := range segment.Slots {
+			counts[slot]++
+		}
+	}
+	fmt.Println(counts[timeline.Filled], "filled,", counts[timeline.Stale], "stale")
+	// Output: 1 filled, 1 stale
 }

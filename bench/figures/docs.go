@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-var docsFigures = []func(*bench) error{newSite, firstProgram, fragments}
+var docsFigures = []func(*bench) error{newSite, firstProgram, complaints}
 
 // newSite reports what it takes to get from a clone to the first page of a site: commands, and
 // seconds of processor time with an empty build cache.
@@ -67,69 +67,39 @@ func firstProgram(b *bench) error {
 // fence is a block of a page.
 var fence = regexp.MustCompile("(?ms)^```([^\n]*)\n(.*?)^```$")
 
-// fragments reports how many blocks of Go in the docs are run or compiled by a test: programs,
-// files, and what stands in the code of this module as well.
-func fragments(b *bench) error {
+// docTests are the tests that hold the docs to what they say. What a test complains of is
+// counted.
+var docTests = []struct{ name, dir, test string }{
+	{"docs: parts of Go blocks that nothing runs or compiles", ".", "TestDocs_GoBlocksAreRunOrCompiled"},
+	{"docs: models that kvgen does not take", "codegen/kvgen", "TestDocs_ModelsAreThoseThatKvgenTakes"},
+	{"docs: exported types and functions without an example", ".", "TestDocs_ExportedTypesAndFunctionsHaveExamples"},
+	{"docs: broken links", ".", "TestDocs_LinksLeadSomewhere"},
+	{"docs: steps of the tutorial that fail", ".", "TestTutorial_RunsAsItIsWritten"},
+	{"docs: differences between its tables and what is measured", "bench/figures/costs", "TestPage_IsCurrent|TestDocs_TripsAreThoseThatAreMeasured|TestPlan_TripsAreThoseThatAreMeasured"},
+}
+
+var complaint = regexp.MustCompile(`(?m)^ +\w+_test\.go:\d+: `)
+
+// complaints reports what the tests of the docs complain of.
+func complaints(b *bench) error {
 	clone, err := b.clone()
 	if err != nil {
 		return err
 	}
-	code, err := b.texts(clone, "*.go", "*.tmpl")
-	if err != nil {
-		return err
-	}
-	pages, err := b.texts(clone, "*.md")
-	if err != nil {
-		return err
-	}
-	all, held := 0, 0
-	for _, m := range fence.FindAllStringSubmatch(pages, -1) {
-		if kind, name, _ := strings.Cut(m[1], " "); kind == "go" {
-			all++
-			if name != "" || strings.HasPrefix(m[2], "package main\n") || isIn(m[2], code) {
-				held++
-			}
+	for _, t := range docTests {
+		c := exec.CommandContext(b.ctx, "go", "test", "-count=1", "-run", "^("+t.test+")$", ".")
+		c.Dir = filepath.Join(clone, t.dir)
+		out, err := c.CombinedOutput()
+		found := len(complaint.FindAll(out, -1))
+		if err != nil && found == 0 {
+			return fmt.Errorf("%s: %w\n%s", t.test, err, out)
 		}
+		if err == nil {
+			found = 0
+		}
+		b.report(t.name, float64(found), exactly(0))
 	}
-	b.report("docs: blocks of Go", float64(all), target{})
-	b.report("docs: of these, not run, or not part of code that is", float64(all-held), exactly(0))
 	return nil
-}
-
-// isIn reports whether each paragraph of a block stands in code.
-func isIn(block, code string) bool {
-	for paragraph := range strings.SplitSeq(block, "\n\n") {
-		if !strings.Contains(code, plainly(paragraph)) {
-			return false
-		}
-	}
-	return true
-}
-
-// plainly returns text with one blank for each row of white space.
-func plainly(text string) string { return strings.Join(strings.Fields(text), " ") }
-
-// texts returns the files of the clone that match patterns, one after another.
-func (b *bench) texts(clone string, patterns ...string) (string, error) {
-	c := exec.CommandContext(b.ctx, "git", append([]string{"ls-files"}, patterns...)...)
-	c.Dir = clone
-	names, err := c.Output()
-	if err != nil {
-		return "", fmt.Errorf("git ls-files: %w", err)
-	}
-	var all strings.Builder
-	for name := range strings.Lines(string(names)) {
-		text, err := os.ReadFile(filepath.Join(clone, strings.TrimSpace(name)))
-		if err != nil {
-			return "", err
-		}
-		if strings.HasSuffix(name, ".md\n") {
-			all.Write(text)
-			continue
-		}
-		all.WriteString(plainly(string(text)) + " ")
-	}
-	return all.String(), nil
 }
 
 // clone returns the directory of this module's root.

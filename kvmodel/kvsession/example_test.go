@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
+	"time"
 
 	"github.com/ringtree/ringtree/kvmodel/kvsession"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -76,4 +77,68 @@ func Example() {
 	// user "", cart book
 	// user "jo", cart book
 	// user "", cart <nil>
+}
+
+// kept returns a store of sessions in memory.
+func kept() *kvsession.Store {
+	store, err := kvsession.New(memkv.New(memkv.Options{}), kvsession.Options{Keys: [][]byte{make([]byte, 32)}})
+	if err != nil {
+		panic(err)
+	}
+	return store
+}
+
+// The error says which option is wrong.
+func ExampleNew() {
+	_, err := kvsession.New(memkv.New(memkv.Options{}), kvsession.Options{Keys: [][]byte{[]byte("short")}})
+	fmt.Println(err != nil)
+	// Output: true
+}
+
+// An app takes its keys from its configuration: the new one first, while both are accepted.
+func ExampleOptions() {
+	fresh, old := bytes.Repeat([]byte("n"), 32), bytes.Repeat([]byte("o"), 32)
+	_, err := kvsession.New(memkv.New(memkv.Options{}), kvsession.Options{
+		Keys:     [][]byte{fresh, old},
+		Idle:     7 * 24 * time.Hour,
+		SameSite: http.SameSiteStrictMode,
+		Label:    func(r *http.Request) string { return r.UserAgent() },
+	})
+	fmt.Println(err)
+	// Output: <nil>
+}
+
+// A Store is a sessions.Store, and knows who is signed in.
+func ExampleStore() {
+	store := kept()
+	r, w := httptest.NewRequest("POST", "/login", nil), httptest.NewRecorder()
+	session, err := store.Get(r, "shop")
+	if err == nil {
+		err = store.SignIn(r, w, session, "fern")
+	}
+	fmt.Println(err, store.User(session))
+	// Output: <nil> fern
+}
+
+// Where a user is signed in, to sign out there.
+func ExampleInfo() {
+	store := kept()
+	r, w := httptest.NewRequest("POST", "/login", nil), httptest.NewRecorder()
+	session, err := store.Get(r, "shop")
+	if err == nil {
+		err = store.SignIn(r, w, session, "fern")
+	}
+	if err != nil {
+		panic(err)
+	}
+
+	var all []kvsession.Info
+	all, err = store.List(r.Context(), "fern")
+	if err != nil {
+		panic(err)
+	}
+	for _, info := range all {
+		fmt.Println(info.ID == session.ID, store.Revoke(r.Context(), "fern", info.ID))
+	}
+	// Output: true <nil>
 }

@@ -53,8 +53,12 @@ func (s *Store) fail(req request, err error) {
 	}
 }
 
-// refuse fails ops that were not carried out.
+// refuse fails ops that were not carried out. Of another op that could not be carried out it
+// says why, and not that twice.
 func (s *Store) refuse(ops []*kv.Op, err error, again bool) {
+	if other, failed := err.(*failure); failed && other.sentinel == kv.ErrUnavailable {
+		err = other.cause
+	}
 	for _, op := range ops {
 		op.Result = kv.Result{Err: &failure{s.where, kv.ErrUnavailable, err, again}}
 	}

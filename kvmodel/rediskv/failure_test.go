@@ -17,3 +17,12 @@ func TestStore_AWriteIsUnclearAloneThoughALookAtTheServerHasFailed(t *testing.T)
 		t.Errorf("the write ended in %v, want ErrUnclear alone, which wraps context.DeadlineExceeded", err)
 	}
 }
+
+func TestStore_SaysOnceThatItCannotBeAsked(t *testing.T) {
+	s := &Store{where: "here"}
+	op := kv.OpGet("k")
+	s.refuse([]*kv.Op{&op}, s.failed(kv.ErrUnavailable, errors.New("connection refused")), true)
+	if want, got := "redis here: store unavailable: connection refused", op.Result.Err.Error(); got != want {
+		t.Errorf("want %q, got %q", want, got)
+	}
+}

@@ -152,11 +152,11 @@ func (w *printer) guard(m *model.Model) {
 		if f.Embedded() {
 			name = ""
 		}
-		w.printf("%s%s %s\n", name, w.names.typeString(f.Type()), quoteTag(s.Tag(i)))
+		w.printf("%s%s %s\n", name, w.names.spelled(f.Type()), quoteTag(s.Tag(i)))
 	}
 	w.printf("} = %s{}\n\n", typ)
 	for _, name := range slices.Sorted(maps.Keys(m.Methods)) {
-		w.printf("var _ func(*%s) %s = (*%s).%s\n", typ, w.names.typeString(m.Methods[name]), typ, name)
+		w.printf("var _ func(*%s) %s = (*%s).%s\n", typ, w.names.spelled(m.Methods[name]), typ, name)
 	}
 	w.printf("\n")
 }

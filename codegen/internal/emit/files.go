@@ -29,6 +29,10 @@ func Files(r *problem.Reporter, p *model.Package) []output.File {
 		byFile[m.File] = append(byFile[m.File], m)
 	}
 	names := newImports(p.Types, takenNames(p))
+	names.locals = locals(p)
+	for _, m := range p.Models {
+		names.typeString(m.Type)
+	}
 	codecs := newCodecSet(&stored.Forms{Reporter: r, Pkg: p.Types, Writes: p.Has}, names)
 	files := []output.File{modelsFile(p, names)}
 	for _, path := range slices.Sorted(maps.Keys(byFile)) {
@@ -39,6 +43,7 @@ func Files(r *problem.Reporter, p *model.Package) []output.File {
 		}
 		files = append(files, w.file(strings.TrimSuffix(path, ".go")+"_kv.go", p.Name))
 	}
+	names.reportHidden(r)
 	return files
 }
 
@@ -50,15 +55,23 @@ func takenNames(p *model.Package) map[string]bool {
 	}
 	for _, m := range p.Models {
 		taken[m.Collection], taken["New"+m.Collection] = true, true
-		taken[variable(m)] = true
 		for _, k := range m.Keys {
 			taken[k.Name] = true
 		}
 	}
-	for _, local := range []string{"a", "b", "c", "d", "k", "m", "r", "v", "w", "id", "db", "enc", "dec", "name"} {
+	for _, local := range locals(p) {
 		taken[local] = true
 	}
 	return taken
+}
+
+// locals returns the names of variables in generated code.
+func locals(p *model.Package) []string {
+	names := []string{"a", "b", "c", "d", "k", "m", "r", "v", "w", "id", "db", "enc", "dec", "name"}
+	for _, m := range p.Models {
+		names = append(names, variable(m))
+	}
+	return names
 }
 
 // modelsFile returns the package's kv.go.

@@ -8,6 +8,9 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode"
+
+	"github.com/ringtree/ringtree/codegen/internal/problem"
 )
 
 // module is the import path under which generated code finds the library.
@@ -21,12 +24,14 @@ type imports struct {
 	names  map[string]string // by path
 	plain  map[string]string // the packages' own names, by path
 	needed map[string]bool   // the paths that the file being written needs
+	locals []string          // the names of variables
+	hidden []types.Object    // types of the package that a variable hides
 }
 
 // newImports returns imports for the package own, in which the names of taken are in
 // use.
 func newImports(own *types.Package, taken map[string]bool) *imports {
-	return &imports{own, maps.Clone(taken), map[string]string{}, map[string]string{}, map[string]bool{}}
+	return &imports{own: own, taken: maps.Clone(taken), names: map[string]string{}, plain: map[string]string{}, needed: map[string]bool{}}
 }
 
 // runtime imports the library's package in the directory dir and returns what to call it.
@@ -49,14 +54,38 @@ func (im *imports) add(importPath, name string) string {
 	return chosen
 }
 
-// typeString returns t as the file has to write it.
-func (im *imports) typeString(t types.Type) string {
+// spelled returns t as the file has to write it at its top.
+func (im *imports) spelled(t types.Type) string {
 	return types.TypeString(t, func(p *types.Package) string {
 		if p.Path() == im.own.Path() {
 			return ""
 		}
 		return im.add(p.Path(), p.Name())
 	})
+}
+
+// typeString returns t as the file has to write it where variables may hide it.
+func (im *imports) typeString(t types.Type) string {
+	text := im.spelled(t)
+	for _, name := range im.locals {
+		obj, isType := im.own.Scope().Lookup(name).(*types.TypeName)
+		if isType && !slices.Contains(im.hidden, types.Object(obj)) && mentions(text, name) {
+			im.hidden = append(im.hidden, obj)
+		}
+	}
+	return text
+}
+
+// mentions reports whether the type that text describes is made of the one called name.
+func mentions(text, name string) bool {
+	return slices.Contains(strings.FieldsFunc(text, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) && c != '_' && c != '.' }), name)
+}
+
+// reportHidden reports the types that generated code cannot name.
+func (im *imports) reportHidden(r *problem.Reporter) {
+	for _, obj := range im.hidden {
+		r.At(obj.Pos(), "kvgen writes %s for a variable, which hides this type: take another name", obj.Name())
+	}
 }
 
 // decl returns the import declaration of the file being written, the standard

@@ -61,7 +61,7 @@ func read(r *problem.Reporter, p *packages.Package) *Source {
 		}
 		return nil
 	}
-	s := &Source{Path: p.PkgPath, Dir: p.Dir, aside: append(tests, p.IgnoredFiles...)}
+	s := &Source{Path: p.PkgPath, Dir: p.Dir, aside: slices.Concat(tests, p.IgnoredFiles)}
 	if p.Module != nil {
 		s.Module = p.Module.Dir
 	}
@@ -78,6 +78,12 @@ func read(r *problem.Reporter, p *packages.Package) *Source {
 	}
 	for _, path := range slices.Sorted(maps.Keys(texts)) {
 		s.parse(r, path, texts[path])
+	}
+	for _, path := range tests {
+		file, err := parser.ParseFile(r.Fset, path, nil, parser.SkipObjectResolution)
+		if err == nil && file.Name.Name == s.Name { // One with a fault is for go vet to report.
+			s.tests = append(s.tests, file)
+		}
 	}
 	return s
 }

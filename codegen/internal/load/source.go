@@ -17,6 +17,7 @@ type Source struct {
 	Module          string // the directory of the module it is part of
 	goVersion       string
 	Files           []*sourceFile // of the build, sorted by name
+	tests           []*ast.File   // of the package, whose names generated code must not take either
 	aside           []string      // left out of the build: tests and other systems' files
 	generated       bool          // kvgen has written files in Dir
 
@@ -36,11 +37,15 @@ func (s *Source) Named(name string) *types.Named {
 	return named
 }
 
-// Declared returns the names that s declares at the top of the package.
+// Declared returns the names that s declares at the top of the package, tests included.
 func (s *Source) Declared() map[string]token.Pos {
 	found := map[string]token.Pos{}
+	files := slices.Clone(s.tests)
 	for _, f := range s.Files {
-		for _, decl := range f.Syntax.Decls {
+		files = append(files, f.Syntax)
+	}
+	for _, f := range files {
+		for _, decl := range f.Decls {
 			for _, id := range declaredBy(decl) {
 				found[id.Name] = id.Pos()
 			}

@@ -320,9 +320,20 @@ func (s *pages) indexes(m *model.Model) {
 // way returns the address of what x answers.
 func (s *pages) way(x *model.Index) string { return "/" + s.Records + "/" + snake(x.Name, '-') }
 
+// label returns what pages call x: "Top views", "Title A–Z".
+func label(x *model.Index) string {
+	words := strings.Fields(snake(x.Name, ' '))
+	for i, word := range words {
+		if order := map[string]string{"az": "A–Z", "za": "Z–A"}[word]; order != "" && x.Ranking.IsText() {
+			words[i] = order
+		}
+	}
+	return english.Capital(strings.Join(words, " "))
+}
+
 // wholeOf returns the address of the records that x has.
 func (s *pages) wholeOf(x *model.Index) route {
-	tab := english.Capital(snake(x.Name, ' '))
+	tab := label(x)
 	r := route{Route: s.way(x), Title: strconv.Quote(english.Capital(s.Words) + ": " + tab), Tab: tab, Expr: x.Name, part: allOf}
 	switch {
 	case x.If != nil || x.Ranking != nil && x.Ranking.Per != "":
@@ -373,7 +384,7 @@ func (s *pages) valuedOf(x *model.Index, by *model.By) (r route, ok bool) {
 	}
 	r.Expr = fmt.Sprintf("%s.Of(%s)", x.Name, value)
 	if x.Word != "list" || kind != text {
-		link.Before = english.Capital(snake(x.Name, ' ')) + ": "
+		link.Before = label(x) + ": "
 	}
 	if private := slices.Contains(x.Model.Private, by.Parts[0].Name); !private && (!by.Many || types.Identical(by.Value, types.Typ[types.String])) {
 		s.Links = append(s.Links, link)

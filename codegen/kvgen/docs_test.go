@@ -1,0 +1,127 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/ringtree/ringtree/codegen"
+)
+
+var (
+	goBlock  = regexp.MustCompile("(?ms)^```go\n(.*?)^```$") // without a name: those with one are run as files
+	referred = regexp.MustCompile(`(?:with|count)=(\w+)(?:\.(\w+))?`)
+)
+
+// The models in the docs are what kvgen takes, unless they are those of code in this module. A
+// block that names the model of another one gets such a model beside it.
+func TestDocs_ModelsAreThoseThatKvgenTakes(t *testing.T) {
+	app, err := newApp("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := app.write(dir); err != nil {
+		t.Fatal(err)
+	}
+	code := codeIn(t, app.root)
+	count := 0
+	for _, page := range pages(t, app.root) {
+		text, err := os.ReadFile(filepath.Join(app.root, page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range goBlock.FindAllStringSubmatch(string(text), -1) {
+			if !strings.Contains(m[1], "kv:\"") || strings.Contains(code, plainly(m[1])) {
+				continue
+			}
+			count++
+			name := fmt.Sprintf("%s%d", strings.NewReplacer(".", "", "-", "", "/", "").Replace(page), count)
+			if err := os.MkdirAll(filepath.Join(dir, name), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, name, "models.go"), []byte(modelsIn(m[1])), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if count == 0 {
+		t.Error("the docs have no models")
+	}
+	for _, name := range goEnv(t) {
+		key, value, _ := strings.Cut(name, "=")
+		t.Setenv(key, value)
+	}
+	if err := (codegen.Run{Dir: dir, Patterns: []string{"./..."}}).Generate(); err != nil {
+		t.Error(err)
+	}
+}
+
+// codeIn returns the code of a module, with one blank for each row of white space.
+func codeIn(t *testing.T, root string) string {
+	var code strings.Builder
+	err := fs.WalkDir(os.DirFS(root), ".", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".go" {
+			return err
+		}
+		text, err := os.ReadFile(filepath.Join(root, path))
+		code.WriteString(plainly(string(text)) + " ")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return code.String()
+}
+
+func plainly(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// modelsIn returns a file with the declarations of a block.
+func modelsIn(block string) string {
+	var decls []string
+	declared := map[string]bool{}
+	for paragraph := range strings.SplitSeq(block, "\n\n") {
+		word, rest, _ := strings.Cut(paragraph, " ")
+		switch word {
+		case "type":
+			name, _, _ := strings.Cut(rest, " ")
+			declared[name] = true
+			fallthrough
+		case "func", "//":
+			decls = append(decls, paragraph)
+		}
+	}
+	for _, m := range referred.FindAllStringSubmatch(block, -1) {
+		if declared[m[1]] {
+			continue
+		}
+		declared[m[1]] = true
+		counter := ""
+		if m[2] != "" {
+			counter = fmt.Sprintf("\n\t%s int64 `kv:\"counter\"`", m[2])
+		}
+		decls = append(decls, fmt.Sprintf("type %s struct {\n\tID string `kv:\"id\"`%s\n}", m[1], counter))
+	}
+	head := "package models\n\n"
+	if strings.Contains(block, "time.") {
+		head += "import \"time\"\n\n"
+	}
+	return head + strings.Join(decls, "\n\n")
+}
+
+// pages returns the texts of the library that stand in its root and in docs.
+func pages(t *testing.T, root string) []string {
+	var found []string
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/decisions/*.md"} {
+		all, err := fs.Glob(os.DirFS(root), pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = append(found, all...)
+	}
+	return found
+}

@@ -1,0 +1,273 @@
+package examples_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	. "github.com/ringtree/ringtree/examples"
+	"github.com/ringtree/ringtree/examples/wiki"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/kvopen"
+	"github.com/ringtree/ringtree/kvmodel/kvsession"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
+	"github.com/ringtree/ringtree/kvmodel/rediskv"
+	"github.com/ringtree/ringtree/timeline"
+)
+
+// The pages of docs show parts of this file, as they stand here: a test at the root looks for
+// them. So they stay what compiles.
+
+var _ = []any{
+	ofOpening, ofGrowing, ofSideBySide, ofProblems, (*app).session, ofOnChange, publish, ofJobs, ofIntents,
+	ofLists, ofValues, ofPeriods, ofArchive, ofFeeds, ofSessions, keepAlive,
+}
+
+func ofOpening(ctx context.Context) error {
+	db, err := kvopen.Open(ctx, "bolt:wiki.db")
+	if err != nil {
+		return err
+	}
+	defer db.Close(ctx) // does what is left to do, as long as ctx lasts
+	m := wiki.New(db)
+
+	_ = m
+	return nil
+}
+
+func ofGrowing(ctx context.Context, url string) (*kvmodel.DB, error) {
+	db, err := kvopen.Open(ctx, url, rediskv.Engine) // bolt:, redis:// and redis-cluster://
+
+	return db, err
+}
+
+func ofSideBySide(ctx context.Context, db *kvmodel.DB, m *wiki.Models) error {
+	var newest, top kvmodel.Listing[wiki.Page]
+
+	err := db.SideBySide(ctx,
+		func(ctx context.Context) (err error) { newest, err = m.Pages.Newest.Page(ctx, "", 20); return err },
+		func(ctx context.Context) (err error) { top, err = m.Pages.TopViews.Page(ctx, "", 10); return err },
+	)
+
+	_, _ = newest, top
+	return err
+}
+
+type writer func(w http.ResponseWriter, page *wiki.Page, problems kvmodel.Problems) error
+
+func ofProblems(ctx context.Context, m *wiki.Models, w http.ResponseWriter, page *wiki.Page, writeForm writer) error {
+	err := m.Pages.Create(ctx, page)
+	if problems := kvmodel.ProblemsOf(err); len(problems) > 0 {
+		w.WriteHeader(kvmodel.HTTPStatus(err)) // 422, or 409 if something is taken
+		return writeForm(w, page, problems)    // each beside its field: problems["title"]
+	}
+
+	return err
+}
+
+type app struct{ *Models }
+
+const idle = time.Hour
+
+func (a *app) session(ctx context.Context, token string) (*Session, error) {
+	session, err := a.Sessions.Get(ctx, token)
+	if err != nil {
+		return nil, err
+	}
+	if time.Until(session.Until) < idle/2 {
+		err = a.Sessions.Touch(ctx, token, time.Now().Add(idle))
+	}
+	return session, err
+}
+
+var m *Models
+
+func ofOnChange(subscribe func(context.Context, *User) error, unsubscribe func(context.Context, string) error) {
+	m.Users.OnChange(func(ctx context.Context, c kvmodel.Change[User, string]) error {
+		if c.Record == nil {
+			return unsubscribe(ctx, c.ID) // it was deleted
+		}
+		return subscribe(ctx, c.Record)
+	})
+}
+
+func publish(ctx context.Context, p *Page) error {
+	if err := m.Pages.Create(ctx, p); err != nil {
+		return err
+	}
+	return noteLatest(ctx, p) // What OnChange does, too.
+}
+
+func noteLatest(ctx context.Context, p *Page) error {
+	_, err := m.Users.Update(ctx, p.Author, func(u *User) error {
+		if u.Latest.Before(p.Created) {
+			u.Latest = p.Created
+		}
+		return nil
+	})
+	return err
+}
+
+func ofJobs(ctx context.Context, place string, note func(kvmodel.Walked), send func(context.Context, *User) error) error {
+	err := m.Users.Each(ctx, kvmodel.Walk{From: place, Rate: 500, Report: note}, func(u *User) error {
+		return send(ctx, u)
+	})
+
+	return err
+}
+
+func ofIntents(ctx context.Context, db *kvmodel.DB) error {
+	transfers := kvmodel.NewIntent(db, "transfer", func(ctx context.Context, t Transfer) error {
+		// step by step, each of which looks whether it is done
+		return nil
+	})
+
+	err := transfers.Do(ctx, Transfer{ID: kvmodel.NewID(time.Now()), From: "ann", To: "bob", Amount: 7})
+
+	return err
+}
+
+func ofLists(ctx context.Context, m *wiki.Models, cursor string) error {
+	page, err := m.Pages.ByTags.Of("sea").Page(ctx, cursor, 20) // records, Next, Prev
+
+	_ = page
+	return err
+}
+
+func ofValues(ctx context.Context) error {
+	cloud, err := m.Articles.ByTags.Values.Page(ctx, "", 20) // the tags that most articles have
+	for _, tag := range cloud.Items {
+		fmt.Println(tag.Value, tag.Count)
+	}
+
+	return err
+}
+
+func ofPeriods(ctx context.Context) error {
+	today, err := m.Photos.TopViewsByCategoryPerDay.Of("sea").Page(ctx, "", 20)
+	yesterday := m.Photos.TopViewsByCategoryPerDay.On(time.Now().AddDate(0, 0, -1)).Of("sea")
+
+	_, _ = today, yesterday
+	return err
+}
+
+func ofArchive(ctx context.Context, cursor string) error {
+	all := timeline.WithArchive(m.Bulletins.Newest,
+		func(b *Bulletin) int64 { return b.ID },
+		func(id int64) kvmodel.Lister[Bulletin] { return m.Bulletins.Before(id + 9) })
+	page, err := all.Page(ctx, cursor, 20)
+
+	_ = page
+	return err
+}
+
+func ofFeeds(followers func(author string) []string) {
+	m.Stories.OnChange(func(ctx context.Context, c kvmodel.Change[Story, string]) error {
+		if !c.Created || c.Record == nil {
+			return nil
+		}
+		var items []FeedItem
+		for _, reader := range followers(c.Record.Author) {
+			items = append(items, FeedItem{Reader: reader, Story: c.ID})
+		}
+		return m.FeedItems.Push(ctx, items...)
+	})
+}
+
+func ofSessions(kv kv.Store, key []byte, user *User, w http.ResponseWriter, r *http.Request) error {
+	ctx := r.Context()
+
+	store, err := kvsession.New(kv, kvsession.Options{Keys: [][]byte{key}}) // key: 32 random bytes, from the environment
+
+	if err != nil {
+		return err
+	}
+
+	session, err := store.Get(r, "app") // err: the store is down: answer 503, and the visitor stays signed in
+
+	if err != nil {
+		return err
+	}
+
+	session.Values["theme"] = "dark"
+	err = session.Save(r, w) // before the response is written
+
+	if err != nil {
+		return err
+	}
+
+	err = store.SignIn(r, w, session, user.ID) // after the password: a new cookie
+
+	name := store.User(session) // "" if nobody is signed in
+
+	if err != nil || name == "" {
+		return err
+	}
+
+	infos, err := store.List(ctx, user.ID) // for the page of settings
+
+	if err != nil {
+		return err
+	}
+
+	err = store.Revoke(ctx, user.ID, infos[0].ID) // one of the user's own
+
+	if err != nil {
+		return err
+	}
+
+	err = store.RevokeAll(ctx, user.ID, session.ID) // all others; without session.ID: everywhere
+
+	if err != nil {
+		return err
+	}
+
+	err = store.SignOut(r, w, session)
+
+	return err
+}
+
+func keepAlive(store *kvsession.Store, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		session, err := store.Get(r, "app")
+		if err == nil {
+			err = session.Save(r, w)
+		}
+		if err != nil && !errors.Is(err, kvsession.ErrEnded) {
+			http.Error(w, "Please try again in a moment.", http.StatusServiceUnavailable)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// balanced says that the two accounts of a store have as much as they had.
+func balanced(s kv.Store) error {
+	for _, key := range []string{"ann", "bob"} {
+		if _, err := kv.One(context.Background(), s, kv.OpAdd(key, nil)); kv.Failed(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+func work(s kv.Store) { _, _ = kv.One(context.Background(), s, kv.OpAdd("ann", nil)) }
+
+func checkAll(t *testing.T, s kv.Store) {
+	if err := balanced(s); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTransfer_LosesNothing(t *testing.T) {
+	kvtest.SimulateMany(t, 100, kvtest.Hostile(kvtest.NoPowers), func(sim *kvtest.Sim) {
+		sim.Go("a", func(s kv.Store) { work(s) })
+		sim.Go("b", func(s kv.Store) { work(s) })
+		sim.Wait()
+		checkAll(t, sim.Store())
+	})
+}

@@ -1,0 +1,15 @@
+package wiki
+
+import (
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// InMemory returns a database in memory, and the models of the wiki in it.
+func InMemory(opts ...kvmodel.Option) (*kvmodel.DB, *Models) {
+	db, err := kvmodel.Open(memkv.New(memkv.Options{}), opts...)
+	if err != nil {
+		panic(err) // an option is wrong
+	}
+	return db, New(db)
+}

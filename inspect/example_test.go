@@ -1,0 +1,657 @@
+package inspect_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/ringtree/ringtree/examples/wiki"
+	"github.com/ringtree/ringtree/inspect"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/kvopen"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// furnishedWiki returns a store with two pages of a wiki, and the wiki.
+func furnishedWiki(ctx context.Context) (*memkv.Store, *kvmodel.DB) {
+	store := memkv.New(memkv.Options{})
+	db, err := kvmodel.Open(store)
+	check(err)
+	check(wiki.New(db).Pages.CreateMulti(ctx, []*wiki.Page{
+		{ID: "home", Slug: "home", Title: "Welcome", Author: "ann", Tags: []string{"start"}},
+		{ID: "rings", Slug: "rings", Title: "Rings", Author: "ann"},
+	}))
+	check(db.Flush(ctx))
+	return store, db
+}
+
+// broken is a wiki in which no one finds the page rings by its address any more.
+func broken(ctx context.Context) *kvmodel.DB {
+	store, db := furnishedWiki(ctx)
+	_, err := kv.One(ctx, store, kv.OpDelete("u:Page:BySlug:rings"))
+	check(err)
+	return db
+}
+
+// A tool looks at an app's database without the app's types.
+func ExampleInspector() {
+	ctx := context.Background()
+	_, db := furnishedWiki(ctx)
+	defer db.Close(ctx)
+	var in *inspect.Inspector = inspect.New(db)
+
+	record, err := in.Get(ctx, "Page", "home", false)
+	check(err)
+	fmt.Println(record.Model, record.ID, record.State)
+	// Output: Page home live
+}
+
+// The models come first, since an Inspector sees those that the database has by then.
+func ExampleNew() {
+	ctx := context.Background()
+	db, _ := wiki.InMemory()
+	defer db.Close(ctx)
+
+	status, err := inspect.New(db).Status(ctx)
+	check(err)
+	fmt.Println(status.Models[0].Name)
+	// Output: Like
+}
+
+// How the database is, for a dashboard.
+func ExampleStatus() {
+	ctx := context.Background()
+	_, db := furnishedWiki(ctx)
+	defer db.Close(ctx)
+
+	var status inspect.Status
+	status, err := inspect.New(db).Status(ctx)
+	check(err)
+	fmt.Println(len(status.Models), "models,", len(status.Warnings), "warnings")
+	// Output: 4 models, 0 warnings
+}
+
+func ExampleModelStatus() {
+	ctx := context.Background()
+	_, db := furnishedWiki(ctx)
+	defer db.Close(ctx)
+
+	status, err := inspect.New(db).Status(ctx)
+	check(err)
+	for _, model := range status.Models {
+		if model.IDs > 0 {
+			fmt.Println(model.Name, model.IDs, "records,", model.Damaged, "damaged")
+		}
+	}
+	// Output: Page 2 records, 0 damaged
+}
+
+func ExampleIndexStatus() {
+	ctx := context.Background()
+	_, db := furnishedWiki(ctx)
+	defer db.Close(ctx)
+
+	status, err := inspect.New(db).Status(ctx)
+	check(err)
+	for _, index := range status.Models[1].Indexes {
+		if index.State != "built" {
+			fmt.Println("build", index.Name)
+		}
+	}
+	fmt.Println("all others are built")
+	// Output: all others are built
+}
+
+// A check every night, with its faults in a log.
+func ExampleReport() {
+	ctx := context.Background()
+	db := broken(ctx)
+	defer db.Close(ctx)
+
+	var report inspect.Report
+	report, err := inspect.New(db).Check(ctx, inspect.CheckOptions{})
+	check(err)
+	fmt.Println(report.Well(), report.Counts)
+	// Output: false map[missing entry:1]
+}
+
+// A check of one index, at a pace that visitors do not notice.
+func ExampleCheckOptions() {
+	ctx := context.Background()
+	db := broken(ctx)
+	defer db.Close(ctx)
+
+	report, err := inspect.New(db).Check(ctx, inspect.CheckOptions{
+		Pace:  inspect.Pace{Rate: 10_000},
+		What:  "Page.BySlug",
+		Found: func(f inspect.Fault) { fmt.Println(f.Model, f.Index, f.ID, "has a", f.Kind) },
+	})
+	check(err)
+	fmt.Println(report.Records, "records")
+	// Output:
+	// Page BySlug rings has a missing entry
+	// 2 records
+}
+
+func ExampleFault() {
+	ctx := context.Background()
+	db := broken(ctx)
+	defer db.Close(ctx)
+
+	report, err := inspect.New(db).Check(ctx, inspect.CheckOptions{})
+	check(err)
+	for _, fault := range report.Faults {
+		fmt.Println(fault.Kind, "in", fault.Model, fault.ID)
+	}
+	// Output: missing entry in Page rings
+}
+
+// What a check has found is mended one by one.
+func ExampleRepaired() {
+	ctx := context.Background()
+	db := broken(ctx)
+	defer db.Close(ctx)
+	in := inspect.New(db)
+	report, err := in.Check(ctx, inspect.CheckOptions{})
+	check(err)
+
+	var repaired inspect.Repaired
+	repaired, err = in.Repair(ctx, report.Faults, inspect.RepairOptions{})
+	check(err)
+	fmt.Println(repaired.Mended, "mended,", len(repaired.Left), "left")
+	// Output: 1 mended, 0 left
+}
+
+// What would be done?
+func ExampleRepairOptions() {
+	ctx := context.Background()
+	db := broken(ctx)
+	defer db.Close(ctx)
+	in := inspect.New(db)
+	report, err := in.Check(ctx, inspect.CheckOptions{})
+	check(err)
+
+	_, err = in.Repair(ctx, report.Faults, inspect.RepairOptions{
+		Dry:  true,
+		Done: func(m inspect.Mended) { fmt.Println(m.ID+":", m.Did) },
+	})
+	check(err)
+	// Output: rings: enter the record again
+}
+
+func ExampleMended() {
+	ctx := context.Background()
+	db := broken(ctx)
+	defer db.Close(ctx)
+	in := inspect.New(db)
+	report, err := in.Check(ctx, inspect.CheckOptions{})
+	check(err)
+
+	failed := 0
+	_, err = in.Repair(ctx, report.Faults, inspect.RepairOptions{
+		Done: func(m inspect.Mended) {
+			if m.Err != nil {
+				failed++
+			}
+		},
+	})
+	check(err)
+	fmt.Println(failed, "failed")
+	// Output: 0 failed
+}
+
+// A long walk says how far it is, and can be slowed down.
+func ExamplePace() {
+	ctx := context.Background()
+	_, db := furnishedWiki(ctx)
+	defer db.Close(ctx)
+
+	_, err := inspect.New(db).Export(ctx, io.Discard, inspect.Pace{
+		Rate:     1_000, // a second
+		Progress: func(inspect.Step) {},
+	})
+	fmt.Println(err)
+	// Output: <nil>
+}
+
+// What was stopped goes on where it was.
+func ExampleStep() {
+	ctx := context.Background()
+	_, db := furnishedWiki(ctx)
+	defer db.Close(ctx)
+
+	place := ""
+	_, err := inspect.New(db).Sizes(ctx, inspect.Pace{Progress: func(s inspect.Step) { place = s.To }})
+	check(err)
+	_ = place // From of the next call
+	fmt.Println(err)
+	// Output: <nil>
+}
+
+// What is in a record, whatever its model.
+func ExampleRecord() {
+	ctx := context.Background()
+	_, db := furnishedWiki(ctx)
+	defer db.Close(ctx)
+
+	var records []inspect.Record
+	records, err := inspect.New(db).Find(ctx, "Page.BySlug", "home", false)
+	check(err)
+	for _, r := range records {
+		fmt.Println(r.ID, r.State, len(r.Places) > 0)
+	}
+	// Output: home live true
+}
+
+func ExampleField() {
+	ctx := context.Background()
+	_, db := furnishedWiki(ctx)
+	defer db.Close(ctx)
+
+	record, err := inspect.New(db).Get(ctx, "Page", "home", false)
+	check(err)
+	for _, field := range record.Fields {
+		if field.Name == "Title" || field.Name == "Tags" {
+			fmt.Println(field.Name, field.Text())
+		}
+	}
+	// Output:
+	// Title "Welcome"
+	// Tags ["start"]
+}
+
+// Where a record stands in the indexes, and whether it should.
+func ExamplePlace() {
+	ctx := context.Background()
+	db := broken(ctx)
+	defer db.Close(ctx)
+
+	record, err := inspect.New(db).Get(ctx, "Page", "rings", false)
+	check(err)
+	for _, place := range record.Places {
+		if len(place.Wrong) > 0 {
+			fmt.Println(place.Index, place.Value, "is wrong")
+		}
+	}
+	// Output: BySlug rings is wrong
+}
+
+// What one key holds.
+func ExampleItem() {
+	ctx := context.Background()
+	_, db := furnishedWiki(ctx)
+	defer db.Close(ctx)
+
+	var item inspect.Item
+	item, err := inspect.New(db).Key(ctx, "u:Page:BySlug:home")
+	check(err)
+	fmt.Println(item.Exists, item.Owner)
+	// Output: true Page.BySlug
+}
+
+// The first of an index.
+func ExamplePage() {
+	ctx := context.Background()
+	_, db := furnishedWiki(ctx)
+	defer db.Close(ctx)
+
+	var page inspect.Page
+	page, err := inspect.New(db).Page(ctx, "Page.ByAuthor", "ann", 10)
+	check(err)
+	fmt.Println(page.Kind, len(page.Rows))
+	// Output: list 2
+}
+
+func ExampleRow() {
+	ctx := context.Background()
+	_, db := furnishedWiki(ctx)
+	defer db.Close(ctx)
+
+	page, err := inspect.New(db).Page(ctx, "Page.TitleAZ", "", 10)
+	check(err)
+	for _, row := range page.Rows {
+		fmt.Println(row.ID, row.Note)
+	}
+	// Output:
+	// rings "Rings"
+	// home "Welcome"
+}
+
+// What takes the most room.
+func ExampleShare() {
+	ctx := context.Background()
+	_, db := furnishedWiki(ctx)
+	defer db.Close(ctx)
+
+	shares, err := inspect.New(db).Sizes(ctx, inspect.Pace{})
+	check(err)
+	for _, s := range shares {
+		if s.Part == "records" {
+			fmt.Println(s.Model, s.Keys, "records")
+		}
+	}
+	// Output: Page 2 records
+}
+
+// The values of an index with the most keys.
+func ExampleListOptions() {
+	ctx := context.Background()
+	_, db := furnishedWiki(ctx)
+	defer db.Close(ctx)
+
+	authors, err := inspect.New(db).List(ctx, "Page.ByAuthor", inspect.ListOptions{Top: 3})
+	check(err)
+	for _, author := range authors {
+		fmt.Println(author.Part, author.Keys > 0)
+	}
+	// Output: l:Page:ByAuthor:ann true
+}
+
+// What a release that is gone has left behind.
+func ExampleLeftover() {
+	ctx := context.Background()
+	store, old := furnishedWiki(ctx)
+	defer old.Close(ctx)
+	db, err := kvmodel.Open(store)
+	check(err)
+	wiki.NewUsers(db) // There are no pages any more.
+
+	var leftovers []inspect.Leftover
+	leftovers, err = inspect.New(db).Leftovers(ctx, inspect.Pace{})
+	check(err)
+	for _, l := range leftovers {
+		fmt.Println(l.What, l.Keys > 0)
+	}
+	// Output:
+	// Page true
+	// Page.ByTags.Values true
+	// Page.TitleAZ.words true
+	// Page.TopViews true
+	// Page.TopViewsByAuthor true
+}
+
+// A user wants to be forgotten.
+func ExampleForgotten() {
+	ctx := context.Background()
+	_, db := furnishedWiki(ctx)
+	defer db.Close(ctx)
+
+	var forgotten inspect.Forgotten
+	forgotten, err := inspect.New(db).Forget(ctx, "Page", "home", inspect.Pace{})
+	check(err)
+	fmt.Println(forgotten.Model, forgotten.ID, len(forgotten.Traces), "traces")
+	// Output: Page home 0 traces
+}
+
+// Where something that is to be forgotten stands.
+func ExampleTrace() {
+	ctx := context.Background()
+	_, db := furnishedWiki(ctx)
+	defer db.Close(ctx)
+
+	traces, err := inspect.New(db).Traces(ctx, "Page", "home", inspect.Pace{})
+	check(err)
+	i := slices.IndexFunc(traces, func(t inspect.Trace) bool { return t.Owner == "Page.records" })
+	fmt.Println(traces[i].Key, "has", traces[i].What)
+	// Output: r:Page:home has its id
+}
+
+// Which keys an app asks for most, while it runs.
+func ExampleHot() {
+	ctx := context.Background()
+	_, db := furnishedWiki(ctx)
+	defer db.Close(ctx)
+
+	var hot inspect.Hot
+	hot, err := inspect.New(db).Hot(ctx, inspect.HotOptions{For: time.Millisecond})
+	check(err)
+	fmt.Println(hot.Gets, hot.Writes)
+	// Output: 0 0
+}
+
+func ExampleHotOptions() {
+	ctx := context.Background()
+	_, db := furnishedWiki(ctx)
+	defer db.Close(ctx)
+
+	_, err := inspect.New(db).Hot(ctx, inspect.HotOptions{
+		For:      10 * time.Millisecond,
+		Top:      5,
+		Progress: func(inspect.Step) {},
+	})
+	fmt.Println(err)
+	// Output: <nil>
+}
+
+func ExampleHotKey() {
+	ctx := context.Background()
+	_, db := furnishedWiki(ctx)
+	defer db.Close(ctx)
+
+	hot, err := inspect.New(db).Hot(ctx, inspect.HotOptions{For: time.Millisecond})
+	check(err)
+	for _, key := range hot.Keys {
+		fmt.Println(key.Owner, key.Key, key.Gets)
+	}
+	// Output:
+}
+
+// exported returns an export of a wiki.
+func exported(ctx context.Context) *bytes.Buffer {
+	_, db := furnishedWiki(ctx)
+	defer db.Close(ctx)
+	var file bytes.Buffer
+	_, err := inspect.New(db).Export(ctx, &file, inspect.Pace{})
+	check(err)
+	return &file
+}
+
+// An export is checked before the store it is from is given up.
+func ExampleVerifyExport() {
+	file := exported(context.Background())
+
+	header, summary, err := inspect.VerifyExport(file)
+	check(err)
+	fmt.Println(header.Models["Page"], summary.Records["Page"])
+	// Output: 1 2
+}
+
+func ExampleHeader() {
+	file := exported(context.Background())
+
+	var header inspect.Header
+	header, _, err := inspect.VerifyExport(file)
+	check(err)
+	fmt.Println("format", header.Format, "with version", header.Models["Page"], "of Page")
+	// Output: format 1 with version 1 of Page
+}
+
+// What was written, to compare with what is read elsewhere.
+func ExampleSummary() {
+	ctx := context.Background()
+	_, db := furnishedWiki(ctx)
+	defer db.Close(ctx)
+	var file bytes.Buffer
+
+	var written inspect.Summary
+	written, err := inspect.New(db).Export(ctx, &file, inspect.Pace{})
+	check(err)
+	_, read, err := inspect.VerifyExport(&file)
+	check(err)
+	fmt.Println(written.Sum == read.Sum)
+	// Output: true
+}
+
+// Two databases become one; of two records with one id the newer one stays.
+func ExampleImportOptions() {
+	ctx := context.Background()
+	file := exported(ctx)
+	db, m := wiki.InMemory()
+	defer db.Close(ctx)
+	check(m.Pages.Create(ctx, &wiki.Page{ID: "trees", Title: "Trees"}))
+
+	_, err := inspect.New(db).Import(ctx, file, inspect.ImportOptions{Merge: true})
+	check(err)
+	n, err := m.Pages.Count(ctx)
+	check(err)
+	fmt.Println(n)
+	// Output: 3
+}
+
+// Is a copy what the original is?
+func ExampleDifferences() {
+	ctx := context.Background()
+	_, db := furnishedWiki(ctx)
+	defer db.Close(ctx)
+	file := exported(ctx)
+
+	var differences inspect.Differences
+	differences, err := inspect.New(db).DiffFile(ctx, file, inspect.Pace{})
+	check(err)
+	fmt.Println(differences.All > 0) // They were made at different times.
+	// Output: true
+}
+
+func ExampleDifference() {
+	ctx := context.Background()
+	_, here := furnishedWiki(ctx)
+	defer here.Close(ctx)
+	there, _ := wiki.InMemory()
+	defer there.Close(ctx)
+
+	differences, err := inspect.New(here).Diff(ctx, inspect.New(there), inspect.Pace{})
+	check(err)
+	first := differences.First[0]
+	fmt.Println(first.What, first.Says)
+	// Output: Page home only here
+}
+
+// Once all records are stored by this release, what reads those of earlier ones can go.
+func ExampleResaveOptions() {
+	ctx := context.Background()
+	_, db := furnishedWiki(ctx)
+	defer db.Close(ctx)
+
+	n, err := inspect.New(db).Resave(ctx, "Page", inspect.ResaveOptions{Dry: true})
+	fmt.Println(n, err)
+	// Output: 0 <nil>
+}
+
+// A table for a spreadsheet.
+func ExampleTableOptions() {
+	ctx := context.Background()
+	db, m := wiki.InMemory()
+	defer db.Close(ctx)
+	check(m.Users.Create(ctx, &wiki.User{ID: "ann", Name: "Ann"}))
+
+	_, err := inspect.New(db).Table(ctx, os.Stdout, "User", inspect.TableOptions{CSV: true})
+	check(err)
+	// Output:
+	// ID,Name
+	// ann,Ann
+}
+
+// Pages that show a database, for those who may look.
+func ExampleHandler() {
+	ctx := context.Background()
+	_, db := furnishedWiki(ctx)
+	defer db.Close(ctx)
+	pages, err := inspect.Handler(inspect.New(db), inspect.HandlerOptions{
+		Guard: func(*http.Request) error { return nil }, // An app asks who it is.
+		Base:  "/inspect",
+	})
+	check(err)
+
+	answer := httptest.NewRecorder()
+	pages.ServeHTTP(answer, httptest.NewRequest("GET", "/inspect/", nil))
+	fmt.Println(answer.Code)
+	// Output: 200
+}
+
+// Who is not signed in sees nothing.
+func ExampleHandlerOptions() {
+	ctx := context.Background()
+	_, db := furnishedWiki(ctx)
+	defer db.Close(ctx)
+	pages, err := inspect.Handler(inspect.New(db), inspect.HandlerOptions{
+		Guard: func(r *http.Request) error {
+			if r.Header.Get("Cookie") == "" {
+				return fmt.Errorf("not signed in")
+			}
+			return nil
+		},
+	})
+	check(err)
+
+	answer := httptest.NewRecorder()
+	pages.ServeHTTP(answer, httptest.NewRequest("GET", "/", nil))
+	fmt.Println(answer.Code)
+	// Output: 403
+}
+
+// The verbs of the command, on the store of the app's configuration.
+func ExampleRun() {
+	ctx := context.Background()
+	store, db := furnishedWiki(ctx)
+	defer db.Close(ctx)
+
+	code := inspect.Run(ctx, inspect.Config{
+		Name: "db", Args: []string{"get", "Page", "none"}, URL: "mem:", Stdout: io.Discard,
+		Models: func(db *kvmodel.DB) []kvmodel.Model { return wiki.New(db).All() },
+		Open:   func(context.Context, string) (kv.Store, error) { return store, nil },
+	})
+	fmt.Println(code)
+	// Output: 1
+}
+
+func ExampleConfig() {
+	config := inspect.Config{
+		Name:   "app db", // as it is called in what it says
+		Args:   []string{"-h"},
+		Models: func(db *kvmodel.DB) []kvmodel.Model { return wiki.New(db).All() },
+		URL:    "bolt:app.db", // unless --store names another
+		Stdout: io.Discard,
+	}
+	fmt.Println(inspect.Run(context.Background(), config))
+	// Output: 0
+}
+
+// The whole main.go of a command. "kvgen -cmd" writes it.
+func ExampleMain() {
+	main := func() {
+		inspect.Main(func(db *kvmodel.DB) []kvmodel.Model { return wiki.New(db).All() })
+	}
+	_ = main
+}
+
+// An app that has its file open carries out what the command is told.
+func ExampleServe() {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "wiki")
+	check(err)
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "app.db")
+	db, err := kvopen.Open(ctx, "bolt:"+path)
+	check(err)
+	defer db.Close(ctx)
+	wiki.New(db)
+
+	stop, err := inspect.Serve(ctx, db, path)
+	check(err)
+	fmt.Println(stop())
+	// Output: <nil>
+}

@@ -1,0 +1,174 @@
+package kvopen_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/kvopen"
+	"github.com/ringtree/ringtree/kvmodel/rediskv"
+)
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// folder returns a folder for the files of an example.
+func folder() (dir string, remove func()) {
+	dir, err := os.MkdirTemp("", "kvopen")
+	check(err)
+	return dir, func() { os.RemoveAll(dir) }
+}
+
+// An app takes the URL from its configuration.
+func ExampleOpen() {
+	ctx := context.Background()
+	url := os.Getenv("RINGTREE_STORE")
+	if url == "" {
+		url = "mem:"
+	}
+	db, err := kvopen.Open(ctx, url)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(db.Close(ctx))
+	// Output: <nil>
+}
+
+// Engines and the options of a database stand side by side.
+func ExampleOption() {
+	ctx := context.Background()
+	opts := []kvopen.Option{rediskv.Engine, kvmodel.Tenant("acme")}
+	db, err := kvopen.Open(ctx, "mem:", opts...)
+	check(err)
+	fmt.Println(db.Close(ctx))
+	// Output: <nil>
+}
+
+// A store without models, such as that of sessions.
+func ExampleStore() {
+	ctx := context.Background()
+	store, err := kvopen.Store(ctx, "mem:")
+	check(err)
+	_, err = kv.One(ctx, store, kv.OpSet("motd", []byte("hello")))
+	check(err)
+	got, err := kv.One(ctx, store, kv.OpGet("motd"))
+	check(err)
+	fmt.Println(string(got.Value))
+	check(store.Close())
+	// Output: hello
+}
+
+// backedUp returns a backup of a file with one item.
+func backedUp(ctx context.Context, path string) *bytes.Buffer {
+	store, err := boltkv.Open(path, boltkv.Options{})
+	check(err)
+	defer store.Close()
+	_, err = kv.One(ctx, store, kv.OpSet("motd", []byte("hello")))
+	check(err)
+	var backup bytes.Buffer
+	check(store.Backup(ctx, &backup))
+	return &backup
+}
+
+// What cannot be restored is no backup: look before it is needed.
+func ExampleVerifyBackup() {
+	ctx := context.Background()
+	dir, remove := folder()
+	defer remove()
+	backup := backedUp(ctx, filepath.Join(dir, "app.db"))
+
+	snapshot, err := kvopen.VerifyBackup(ctx, backup)
+	check(err)
+	fmt.Println(snapshot.Damaged, "damaged")
+	// Output: 0 damaged
+}
+
+func ExampleRestoreBackup() {
+	ctx := context.Background()
+	dir, remove := folder()
+	defer remove()
+	backup := backedUp(ctx, filepath.Join(dir, "app.db"))
+
+	path := filepath.Join(dir, "restored.db")
+	_, err := kvopen.RestoreBackup(ctx, backup, path)
+	check(err)
+	store, err := kvopen.Store(ctx, "bolt:"+path)
+	check(err)
+	defer store.Close()
+	got, err := kv.One(ctx, store, kv.OpGet("motd"))
+	check(err)
+	fmt.Println(string(got.Value))
+	// Output: hello
+}
+
+// shipped writes an item to a file that is shipped to a folder, and closes it.
+func shipped(ctx context.Context, dir string) (to string) {
+	to = filepath.Join(dir, "shipped")
+	store, err := kvopen.Store(ctx, "bolt:"+filepath.Join(dir, "app.db")+"?strict=on&ship="+to)
+	check(err)
+	for { // The folder has the file a moment after it was opened.
+		_, err = kv.One(ctx, store, kv.OpSet("motd", []byte("hello")))
+		if !errors.Is(err, kv.ErrUnavailable) {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	check(err)
+	check(store.Close())
+	return to
+}
+
+// The disk is gone, and the folder that the file was shipped to is there.
+func ExampleRestoreShipped() {
+	ctx := context.Background()
+	dir, remove := folder()
+	defer remove()
+	from := shipped(ctx, dir)
+
+	path := filepath.Join(dir, "restored.db")
+	_, err := kvopen.RestoreShipped(ctx, from, time.Time{}, path)
+	check(err)
+	store, err := kvopen.Store(ctx, "bolt:"+path)
+	check(err)
+	defer store.Close()
+	got, err := kv.One(ctx, store, kv.OpGet("motd"))
+	check(err)
+	fmt.Println(string(got.Value))
+	// Output: hello
+}
+
+// The machine with the file is gone, and a copy takes its place.
+func ExamplePromote() {
+	ctx := context.Background()
+	dir, remove := folder()
+	defer remove()
+	from := shipped(ctx, dir)
+
+	promoted, err := kvopen.Promote(ctx, from, filepath.Join(dir, "copy.db"))
+	fmt.Println(promoted.Term > 1, err)
+	// Output: true <nil>
+}
+
+// What a damaged file still has goes into a new one.
+func ExampleSalvage() {
+	ctx := context.Background()
+	dir, remove := folder()
+	defer remove()
+	path := filepath.Join(dir, "app.db")
+	backedUp(ctx, path)
+
+	salvaged, err := kvopen.Salvage(ctx, path, filepath.Join(dir, "new.db"))
+	fmt.Println(salvaged.Items > 0, err)
+	// Output: true <nil>
+}

@@ -1,0 +1,349 @@
+package ranking_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ringtree/ringtree/examples/wiki"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/ranking"
+)
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// viewed returns a wiki whose pages were viewed as often as views says.
+func viewed(ctx context.Context, views ...int64) (*kvmodel.DB, *wiki.Models) {
+	db, m := wiki.InMemory()
+	for i, n := range views {
+		id := fmt.Sprint("page", i+1)
+		check(m.Pages.Create(ctx, &wiki.Page{ID: id, Title: fmt.Sprint("Page ", i+1), Author: "ann"}))
+		_, err := m.Pages.Views.Add(ctx, id, n)
+		check(err)
+	}
+	check(db.Flush(ctx)) // The board follows within a second, or at once.
+	return db, m
+}
+
+// The pages that were viewed most, a page of them at a time.
+func ExampleBoard() {
+	ctx := context.Background()
+	db, m := viewed(ctx, 5, 9, 7)
+	defer db.Close(ctx)
+
+	page, err := m.Pages.TopViews.Page(ctx, "", 2)
+	check(err)
+	for _, p := range page.Items {
+		fmt.Println(p.Title, p.Views)
+	}
+	rank, err := m.Pages.TopViews.Rank(ctx, "page1")
+	check(err)
+	fmt.Println("page1 has rank", rank)
+	// Output:
+	// Page 2 9
+	// Page 3 7
+	// page1 has rank 3
+}
+
+// One board for each author.
+func ExampleBoards() {
+	ctx := context.Background()
+	db, m := viewed(ctx, 5, 9)
+	defer db.Close(ctx)
+
+	page, err := m.Pages.TopViewsByAuthor.Of("ann").Page(ctx, "", 10)
+	check(err)
+	for _, p := range page.Items {
+		fmt.Println(p.Title)
+	}
+	// Output:
+	// Page 2
+	// Page 1
+}
+
+// "12th of 3,456, ahead of 99%".
+func ExampleStanding() {
+	ctx := context.Background()
+	db, m := viewed(ctx, 5, 9, 7)
+	defer db.Close(ctx)
+
+	standing, err := m.Pages.TopViews.Standing(ctx, "page3")
+	check(err)
+	fmt.Printf("%d of %d with %d views\n", standing.Rank, standing.Len, standing.Score)
+	// Output: 2 of 3 with 7 views
+}
+
+// The neighbors of a page, with their ranks.
+func ExamplePlace() {
+	ctx := context.Background()
+	db, m := viewed(ctx, 5, 9, 7)
+	defer db.Close(ctx)
+
+	var places []ranking.Place[wiki.Page, int64]
+	places, err := m.Pages.TopViews.Around(ctx, "page3", 1)
+	check(err)
+	for _, place := range places {
+		fmt.Println(place.Rank, place.Item.Title, place.Score)
+	}
+	// Output:
+	// 1 Page 2 9
+	// 2 Page 3 7
+	// 3 Page 1 5
+}
+
+// A page of the board with its ranks and the length of the board.
+func ExampleTable() {
+	ctx := context.Background()
+	db, m := viewed(ctx, 5, 9, 7)
+	defer db.Close(ctx)
+
+	var table ranking.Table[wiki.Page, int64]
+	table, err := m.Pages.TopViews.Table(ctx, "", 1)
+	check(err)
+	fmt.Println(table.Places[0].Rank, "of", table.Len, "and there are more:", table.Next != "")
+	// Output: 1 of 3 and there are more: true
+}
+
+// The pages whose views are in a range.
+func ExampleSpan() {
+	ctx := context.Background()
+	db, m := viewed(ctx, 5, 9, 7)
+	defer db.Close(ctx)
+
+	var span *ranking.Span[wiki.Page] = m.Pages.TopViews.Between(5, 8)
+	n, err := span.Count(ctx)
+	check(err)
+	fmt.Println(n)
+	// Output: 2
+}
+
+// Which tags there are, those with the most pages first.
+func ExampleValues() {
+	ctx := context.Background()
+	db, m := wiki.InMemory()
+	defer db.Close(ctx)
+	check(m.Pages.Create(ctx, &wiki.Page{Title: "Rings", Tags: []string{"keys", "time"}}))
+	check(m.Pages.Create(ctx, &wiki.Page{Title: "Trees", Tags: []string{"keys"}}))
+	check(db.Flush(ctx))
+
+	page, err := m.Pages.ByTags.Values.Page(ctx, "", 10)
+	check(err)
+	for _, tag := range page.Items {
+		fmt.Println(tag.Value, tag.Count)
+	}
+	// Output:
+	// keys 2
+	// time 1
+}
+
+// A cloud of tags needs every one of them once.
+func ExampleValue() {
+	ctx := context.Background()
+	db, m := wiki.InMemory()
+	defer db.Close(ctx)
+	check(m.Pages.Create(ctx, &wiki.Page{Title: "Rings", Tags: []string{"time", "keys"}}))
+	check(db.Flush(ctx))
+
+	for tag, err := range m.Pages.ByTags.Values.All(ctx) {
+		check(err)
+		var _ *ranking.Value[string] = tag
+		fmt.Println(tag.Value, tag.Count)
+	}
+	// Output:
+	// keys 1
+	// time 1
+}
+
+// A board as it is stored, for a page that explains it.
+func ExamplePicture() {
+	ctx := context.Background()
+	db, m := viewed(ctx, 5, 9, 7)
+	defer db.Close(ctx)
+
+	picture, err := m.Pages.TopViews.Picture(ctx, 100, "page1")
+	check(err)
+	fmt.Println(picture.Root.Count, "entries; page1 is in", picture.Leaves[0])
+	// Output: 3 entries; page1 is in key0
+}
+
+func ExampleNode() {
+	ctx := context.Background()
+	db, m := viewed(ctx, 5, 9, 7)
+	defer db.Close(ctx)
+
+	picture, err := m.Pages.TopViews.Picture(ctx, 100)
+	check(err)
+	var show func(n ranking.Node)
+	show = func(n ranking.Node) {
+		fmt.Println(n.Name, n.Count, n.Read)
+		for _, below := range n.Below {
+			show(below)
+		}
+	}
+	show(picture.Root)
+	// Output: key0 3 true
+}
+
+// A tool looks whether a board is well.
+func ExampleReport() {
+	ctx := context.Background()
+	db, m := viewed(ctx, 5, 9, 7)
+	defer db.Close(ctx)
+
+	report, err := m.Pages.TopViews.Verify(ctx, "page1", "page2")
+	check(err)
+	fmt.Println(report.Members, "members,", len(report.Missing), "missing,", len(report.Wrong), "wrong")
+	// Output: 3 members, 0 missing, 0 wrong
+}
+
+// A metrics page shows what a process keeps of its boards.
+func ExampleStats() {
+	ctx := context.Background()
+	db, m := viewed(ctx, 5, 9, 7)
+	defer db.Close(ctx)
+
+	stats := m.Pages.TopViews.Stats()
+	fmt.Println(stats.Lost)
+	// Output: 0
+}
+
+// The players of a game, who are no records.
+func ExampleTree() {
+	ctx := context.Background()
+	db, _ := wiki.InMemory()
+	defer db.Close(ctx)
+	players := ranking.NewTree(db, ranking.TreeSpec[int]{Name: "players", Of: ranking.Int[int]()})
+
+	check(players.Set(ctx, "ann", 30))
+	check(players.Set(ctx, "bob", 20))
+	check(players.Add(ctx, "bob", 15))
+	rank, err := players.Rank(ctx, "bob")
+	check(err)
+	fmt.Println(rank)
+	// Output: 1
+}
+
+// An app makes its trees once, when it starts.
+func ExampleNewTree() {
+	ctx := context.Background()
+	db, _ := wiki.InMemory()
+	defer db.Close(ctx)
+	players := ranking.NewTree(db, ranking.TreeSpec[int]{Name: "players", Of: ranking.Int[int]()})
+
+	n, err := players.Len(ctx)
+	fmt.Println(n, err)
+	// Output: 0 <nil>
+}
+
+// Golfers: the lowest score comes first, and equal scores share a rank.
+func ExampleTreeSpec() {
+	ctx := context.Background()
+	db, _ := wiki.InMemory()
+	defer db.Close(ctx)
+	golfers := ranking.NewTree(db, ranking.TreeSpec[int]{Name: "golf", Of: ranking.Int[int](), Low: true, Shared: true})
+
+	for name, strokes := range map[string]int{"ann": 71, "bob": 71, "eve": 74} {
+		check(golfers.Set(ctx, name, strokes))
+	}
+	for _, name := range []string{"ann", "bob", "eve"} {
+		rank, err := golfers.Rank(ctx, name)
+		check(err)
+		fmt.Println(name, rank)
+	}
+	// Output:
+	// ann 1
+	// bob 1
+	// eve 3
+}
+
+func ExampleMember() {
+	ctx := context.Background()
+	db, _ := wiki.InMemory()
+	defer db.Close(ctx)
+	players := ranking.NewTree(db, ranking.TreeSpec[int]{Name: "players", Of: ranking.Int[int]()})
+	check(players.Set(ctx, "ann", 30))
+
+	var members []ranking.Member[int]
+	members, err := players.At(ctx, 1, 10)
+	check(err)
+	for _, member := range members {
+		fmt.Println(member.Rank, member.ID, member.Score)
+	}
+	// Output: 1 ann 30
+}
+
+// Every follows each hit before the reply; what is hit much more often is gathered, or sampled.
+func ExampleBatch() {
+	ctx := context.Background()
+	db, _ := wiki.InMemory()
+	defer db.Close(ctx)
+	words := ranking.NewTree(db, ranking.TreeSpec[int]{Name: "words", Of: ranking.Int[int](), Batch: ranking.Every})
+
+	check(words.Hit(ctx, "ring"))
+	check(words.Hit(ctx, "ring"))
+	n, err := words.Get(ctx, "ring")
+	fmt.Println(n, err)
+	// Output: 2 <nil>
+}
+
+// A ScoreOf says how scores are put in order.
+func ExampleScoreOf() {
+	ctx := context.Background()
+	db, _ := wiki.InMemory()
+	defer db.Close(ctx)
+	var byTime ranking.ScoreOf[time.Time] = ranking.Time()
+	due := ranking.NewTree(db, ranking.TreeSpec[time.Time]{Name: "due", Of: byTime, Low: true})
+
+	noon := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	check(due.Set(ctx, "letter", noon.Add(time.Hour)))
+	check(due.Set(ctx, "call", noon))
+	next, err := due.At(ctx, 1, 1)
+	check(err)
+	fmt.Println(next[0].ID, next[0].Score.Format(time.TimeOnly))
+	// Output: call 12:00:00
+}
+
+// best returns the member of a tree with the best of scores.
+func best[S any](of ranking.ScoreOf[S], scores map[string]S) string {
+	ctx := context.Background()
+	db, _ := wiki.InMemory()
+	defer db.Close(ctx)
+	tree := ranking.NewTree(db, ranking.TreeSpec[S]{Name: "tree", Of: of})
+	for id, score := range scores {
+		check(tree.Set(ctx, id, score))
+	}
+	first, err := tree.At(ctx, 1, 1)
+	check(err)
+	return fmt.Sprint(first[0].ID, " ", first[0].Score)
+}
+
+func ExampleInt() {
+	fmt.Println(best(ranking.Int[int](), map[string]int{"frost": -3, "mild": 12}))
+	// Output: mild 12
+}
+
+func ExampleUint() {
+	fmt.Println(best(ranking.Uint[uint64](), map[string]uint64{"few": 3, "all": 1<<64 - 1}))
+	// Output: all 18446744073709551615
+}
+
+func ExampleFloat() {
+	fmt.Println(best(ranking.Float[float64](), map[string]float64{"e": 2.71828, "pi": 3.14159}))
+	// Output: pi 3.14159
+}
+
+// Prices have two decimals.
+func ExampleDecimal() {
+	fmt.Println(best(ranking.Decimal[float64](2), map[string]float64{"tea": 3.20, "cake": 4.499}))
+	// Output: cake 4.5
+}
+
+func ExampleTime() {
+	day := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
+	fmt.Println(best(ranking.Time(), map[string]time.Time{"then": day, "later": day.AddDate(0, 0, 1)}))
+	// Output: later 2026-05-02 00:00:00 +0000 UTC
+}

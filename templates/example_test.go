@@ -1,0 +1,414 @@
+package templates_test
+
+import (
+	"context"
+	"fmt"
+	"html"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/a-h/templ"
+
+	"github.com/ringtree/ringtree/templates"
+)
+
+var tag = regexp.MustCompile(`<[^>]*>`)
+
+// show prints the words of a component. What it writes is in testdata.
+func show(c templ.Component) {
+	var page strings.Builder
+	if err := c.Render(context.Background(), &page); err != nil {
+		panic(err)
+	}
+	fmt.Println(strings.Join(strings.Fields(html.UnescapeString(tag.ReplaceAllString(page.String(), " "))), " "))
+}
+
+func to(text string) templates.Link { return templates.Link{Text: text, Href: "/" + text} }
+
+// In a .templ file: @templates.Card("Sign in") { <form>…</form> }
+func ExampleCard() {
+	form := templ.Raw("<form>…</form>")
+	if err := templates.Card("Sign in").Render(templ.WithChildren(context.Background(), form), io.Discard); err != nil {
+		panic(err)
+	}
+}
+
+func ExampleGrouped() {
+	fmt.Println(templates.Grouped(1_234_567))
+	// Output: 1,234,567
+}
+
+func ExampleSpan() {
+	fmt.Println(templates.Span(11, 20, 3456))
+	fmt.Println(templates.Span(1, 10, 0))
+	// Output:
+	// 11–20 of 3,456
+	// 1–10
+}
+
+// Any path that ends in StyleName will do, and clients keep the file for good.
+func ExampleStyle() {
+	mux := http.NewServeMux()
+	mux.Handle("GET /static/"+templates.StyleName(), templates.Style())
+
+	answer := httptest.NewRecorder()
+	mux.ServeHTTP(answer, httptest.NewRequest("GET", "/static/"+templates.StyleName(), nil))
+	fmt.Println(answer.Code, answer.Header().Get("Content-Type"))
+	// Output: 200 text/css; charset=utf-8
+}
+
+func ExampleStyleName() {
+	fmt.Println(strings.HasSuffix(templates.StyleName(), ".css"))
+	// Output: true
+}
+
+func ExampleWalk() {
+	show(templates.Walk(5)) // It has no words.
+	// Output:
+}
+
+func ExampleWriteSVG() {
+	err := templates.WriteSVG(context.Background(), io.Discard, templates.StepsPicture{
+		Title: "A read by id",
+		Steps: []templates.Step{{Name: "trip 1", Keys: []templates.StepKey{{Op: "get", Key: "r:Page:home", Holds: "the record"}}}},
+	})
+	fmt.Println(err)
+	// Output: <nil>
+}
+
+// PictureStyle is for a page that shows a picture and has a style of its own.
+func ExamplePicture() {
+	var picture templates.Picture = templates.RingPicture{Title: "The newest pages"}
+	fmt.Fprintf(io.Discard, "<style>%s</style>", templates.PictureStyle)
+	if err := picture.Render(context.Background(), io.Discard); err != nil {
+		panic(err)
+	}
+}
+
+func ExampleRanked() {
+	show(templates.RankList{Rows: []templates.Ranked{
+		{Rank: 1, Title: to("rings"), Figure: templates.Counted(1234, "view", "views"), Share: 1},
+		{Rank: 2, Title: to("trees"), Figure: templates.Counted(617, "view", "views"), Share: 0.5, Yours: true},
+	}})
+	// Output: rank 1 rings 1,234 views rank 2 trees 617 views
+}
+
+func ExampleRankList() {
+	show(templates.RankList{Moves: true, Rows: []templates.Ranked{
+		{Rank: 1, Title: to("rings"), Moved: 2},
+		{Rank: 2, Title: to("trees"), New: true},
+	}})
+	// Output: rank 1 rings ↑ up 2 rank 2 trees new
+}
+
+func ExampleAround() {
+	show(templates.Around{
+		Rank: 412, Of: 3456, Next: "3 more views to pass #411.",
+		Rows: []templates.Ranked{
+			{Rank: 411, Title: to("rings")},
+			{Rank: 412, Title: to("trees"), Yours: true},
+		},
+	})
+	// Output: rank 411 rings – unchanged rank 412 trees – unchanged 3 more views to pass #411. Rank 412 of 3,456 A logarithmic scale from the first rank to the last, with a dot at this one. 1 10 100 3,456 #412
+}
+
+func ExampleRuler() {
+	show(templates.Ruler{Rank: 48_211, Of: 10_000_000})
+	// Output: Rank 48,211 of 10,000,000 A logarithmic scale from the first rank to the last, with a dot at this one. 1 10 100 1,000 10,000,000 #48,211
+}
+
+func ExampleButton() {
+	show(templates.Button{Text: "Write", Href: "/write"})
+	// Output: Write
+}
+
+// An edit as readers of a history see it.
+func ExampleChanges() {
+	show(templates.Changed("One cup of tea.", "Two cups of tea."))
+	// Output: One cup Two cups of tea.
+}
+
+func ExampleChanged() {
+	for _, change := range templates.Changed("green tea", "black tea") {
+		if change.Before != change.After {
+			fmt.Printf("%q became %q\n", change.Before, change.After)
+		}
+	}
+	// Output: "green " became "black "
+}
+
+func ExampleChange() {
+	show(templates.Changes{{Before: "green", After: "black"}, {Before: " tea", After: " tea"}})
+	// Output: green black tea
+}
+
+func ExampleCompare() {
+	theirs, mine := templates.Compare("green tea", "black tea")
+	fmt.Println(theirs[0].Text, theirs[0].Differs)
+	fmt.Println(mine[0].Text, mine[0].Differs)
+	// Output:
+	// green  true
+	// black  true
+}
+
+func ExamplePiece() {
+	_, mine := templates.Compare("tea", "tea and cake")
+	for _, piece := range mine {
+		fmt.Printf("%q %v\n", piece.Text, piece.Differs)
+	}
+	// Output: "tea and cake" true
+}
+
+// Two people have changed a page at once: the second one decides.
+func ExampleNotice() {
+	theirs, mine := templates.Compare("green tea", "black tea")
+	show(templates.Notice{
+		Title:    "Someone was faster",
+		Words:    "fern saved this page while you were writing. Nothing is lost.",
+		Versions: []templates.Version{{Title: "Saved", Pieces: theirs}, {Title: "Yours", Pieces: mine}},
+		Buttons:  []templates.Button{{Text: "Save mine", Form: "edit"}},
+	})
+	// Output: Someone was faster fern saved this page while you were writing. Nothing is lost. Saved green tea Yours black tea Save mine
+}
+
+func ExampleVersion() {
+	saved, _ := templates.Compare("green tea", "black tea")
+	version := templates.Version{Title: "Saved", Pieces: saved}
+	fmt.Println(version.Title, len(version.Pieces) > 0)
+	// Output: Saved true
+}
+
+// Package kvmodel's Cost has the same numbers.
+func ExampleCost() {
+	show(templates.Cost{Trips: 2, Keys: 21, Bytes: 4096, Time: 3 * time.Millisecond})
+	// Output: 2 trips 21 keys 4.1 KB 3.0 ms
+}
+
+func ExampleFootprints() {
+	show(templates.Footprints{Days: []templates.Day{{Title: "Today", Prints: []templates.Footprint{
+		{Who: to("fern"), Note: "looked at Rings", When: templates.Moment{Words: "2 min"}, New: true},
+	}}}})
+	// Output: Today F fern looked at Rings new 2 min
+}
+
+func ExampleDay() {
+	yesterday := templates.Day{Title: "Yesterday"}
+	yesterday.Prints = append(yesterday.Prints, templates.Footprint{Who: to("moss")})
+	show(templates.Footprints{Days: []templates.Day{yesterday}})
+	// Output: Yesterday M moss
+}
+
+func ExampleFootprint() {
+	print := templates.Footprint{Who: to("fern"), When: templates.Moment{Words: "14:21"}}
+	show(templates.Footprints{Days: []templates.Day{{Title: "Today", Prints: []templates.Footprint{print}}}})
+	// Output: Today F fern 14:21
+}
+
+func ExampleEmpty() {
+	show(templates.Empty{Words: "No one has written anything yet.", Way: templates.Link{Text: "Write the first page", Href: "/write"}})
+	// Output: No one has written anything yet. Write the first page
+}
+
+func ExampleFacts() {
+	show(templates.Facts{Facts: []templates.Fact{
+		{Before: "rank", Figure: templates.Link{Text: "#12", Href: "/ranking"}, After: "of 3,456"},
+		{Figure: templates.Link{Text: "4", Href: "#comments"}, After: "comments"},
+	}})
+	// Output: rank #12 of 3,456 4 comments
+}
+
+func ExampleFact() {
+	show(templates.Facts{Facts: []templates.Fact{{Figure: templates.Link{Text: "1,234"}, After: "views"}}})
+	// Output: 1,234 views
+}
+
+func ExampleFailure() {
+	show(templates.Failure{
+		Title: "There is no such page", Words: "It may have been renamed.", Status: http.StatusNotFound,
+		Buttons: []templates.Button{{Text: "All pages", Href: "/"}},
+	})
+	// Output: There is no such page It may have been renamed. All pages 404
+}
+
+func ExampleFeed() {
+	show(templates.Feed{Rows: []templates.Row{
+		{Title: to("rings"), Meta: []templates.Link{to("fern")}, When: templates.Moment{Words: "2 min"}},
+	}})
+	// Output: 2 min rings fern
+}
+
+func ExampleRow() {
+	row := templates.Row{Title: to("rings"), Figure: templates.Counted(1, "view", "views"), New: true}
+	show(templates.Feed{Rows: []templates.Row{row}})
+	// Output: rings 1 view new
+}
+
+// A field that was filled in wrongly says so beside itself.
+func ExampleField() {
+	show(templates.Field{Name: "title", Label: "Title", Required: true, Max: 120, Error: "A page needs a title."})
+	// Output: Title A page needs a title.
+}
+
+// Package kvmodel's ProblemsOf returns the problems of an error.
+func ExampleExplain() {
+	problems := map[string]string{"title": "A page needs a title."}
+	for _, field := range templates.Explain(problems, []templates.Field{{Name: "title"}, {Name: "text"}}) {
+		fmt.Printf("%s: %q\n", field.Name, field.Error)
+	}
+	// Output:
+	// title: "A page needs a title."
+	// text: ""
+}
+
+func ExampleFigure() {
+	figure := templates.Figure{Value: "4.5", Unit: "stars"}
+	show(templates.Feed{Rows: []templates.Row{{Title: to("rings"), Figure: figure}}})
+	// Output: rings 4.5 stars
+}
+
+func ExampleCounted() {
+	fmt.Println(templates.Counted(1, "view", "views"), templates.Counted(1234, "view", "views"))
+	// Output: {1 view} {1,234 views}
+}
+
+func ExampleKeyTable() {
+	show(templates.KeyTable{Caption: "Keys of the ring", Rows: []templates.KeyRow{
+		{Key: "t:Page.Newest:0", Holds: "segment, newest", Entries: 12, Bytes: 340},
+	}})
+	// Output: Keys of the ring Key Holds Entries Bytes t:Page.Newest:0 segment, newest 12 340
+}
+
+func ExampleKeyRow() {
+	row := templates.KeyRow{Key: "r:Page:home", Holds: "the record", Bytes: 512}
+	show(templates.KeyTable{Caption: "Keys of a page", Rows: []templates.KeyRow{row}})
+	// Output: Keys of a page Key Holds Entries Bytes r:Page:home the record 0 512
+}
+
+func ExampleLink() {
+	show(templates.Tags{Tags: []templates.Link{{Text: "rings", Href: "/tags/rings"}, {Text: "no link"}}})
+	// Output: rings no link
+}
+
+func ExampleTags() {
+	show(templates.Tags{Tags: []templates.Link{to("mornings"), to("paper")}})
+	// Output: mornings paper
+}
+
+func ExampleListPicture() {
+	show(templates.ListPicture{
+		Title: "The pages with a tag", Room: 64, Words: "One key is full.",
+		Segments: []templates.ListSegment{{Name: "0", Live: 60, Stale: 4}, {Name: "1", Live: 9}},
+	})
+	// Output: The pages with a tag A list of 2 segments with 69 members and 4 stale entries; a segment has room for 64. 0 60 1 9 69 live, full at 64 4 stale sealed One key is full.
+}
+
+func ExampleListSegment() {
+	segment := templates.ListSegment{Name: "0", Live: 60, Sealed: true}
+	show(templates.ListPicture{Title: "The pages with a tag", Room: 64, Segments: []templates.ListSegment{segment}})
+	// Output: The pages with a tag A list of 1 segment with 0 members and 0 stale entries; a segment has room for 64. 0 sealed 0 live, full at 64 0 stale sealed
+}
+
+func ExampleMark() {
+	show(templates.Mark{}) // It has no words.
+	// Output:
+}
+
+func ExampleMoment() {
+	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	show(templates.Feed{Rows: []templates.Row{{When: templates.Moment{Words: "2 min", At: at}, Title: to("rings")}}})
+	// Output: 2 min rings
+}
+
+func ExampleRingPicture() {
+	show(templates.RingPicture{
+		Title: "The newest pages", Counter: 6, Counts: "numbers used, room for 8", Newest: 1,
+		Segments: []templates.Segment{
+			{Name: "0", Slots: []templates.Slot{templates.Filled, templates.Filled, templates.Stale, templates.Filled}},
+			{Name: "1", Slots: []templates.Slot{templates.Filled, templates.Filled, templates.Unwritten, templates.Unwritten}},
+		},
+	})
+	// Output: The newest pages A ring of 2 segments with 8 slots: 5 filled, 1 stale, 0 missing. The head is in 1. 0 1 head 1 6 numbers used, room for 8 5 filled newest 1 stale 0 missing head
+}
+
+func ExampleSegment() {
+	segment := templates.Segment{Name: "0", Slots: []templates.Slot{templates.Filled, templates.Unwritten}}
+	show(templates.RingPicture{Title: "A ring", Segments: []templates.Segment{segment}})
+	// Output: A ring A ring of 1 segment with 2 slots: 1 filled, 0 stale, 0 missing. The head is in 0. 0 head 0 0 1 filled newest 0 stale 0 missing head
+}
+
+// Package timeline numbers its slots in the same way.
+func ExampleSlot() {
+	slots := []templates.Slot{templates.Filled, templates.Stale, templates.Missing, templates.Unwritten}
+	show(templates.RingPicture{Title: "A ring", Segments: []templates.Segment{{Slots: slots}}})
+	// Output: A ring A ring of 1 segment with 4 slots: 1 filled, 1 stale, 1 missing. 0 1 filled newest 1 stale 1 missing head
+}
+
+func ExampleTreePicture() {
+	show(templates.TreePicture{
+		Title: "A ranking", Room: 64, Way: "01", Goal: "path to one page",
+		Root: templates.Node{Name: "", Count: 90, Children: []templates.Node{{Name: "11", Count: 40}, {Name: "01", Count: 50}}},
+	})
+	// Output: A ranking A tree of names with 90 below , in leaves of at most 64. The path to 01 is marked. 90 11 40 01 50 router leaf, full at 64 router and its leaves shut, empty path to one page
+}
+
+func ExampleNode() {
+	leaf := templates.Node{Name: "11", Count: 40}
+	show(templates.TreePicture{Title: "A ranking", Room: 64, Root: leaf})
+	// Output: A ranking A tree of names with 40 below 11, in leaves of at most 64. 11 40 router leaf, full at 64 router and its leaves shut, empty
+}
+
+func ExampleStepsPicture() {
+	show(templates.StepsPicture{Title: "A change", Steps: []templates.Step{
+		{Name: "1", Keys: []templates.StepKey{{Op: "get", Key: "r:Page:home", Holds: "the record"}}},
+		{Name: "2", Note: "the change", Now: true, Keys: []templates.StepKey{{Op: "swap", Key: "r:Page:home"}}},
+	}})
+	// Output: A change 2 steps with 2 keys. 1 get r:Page:home the record 2 the change swap r:Page:home
+}
+
+func ExampleStep() {
+	step := templates.Step{Name: "1", Note: "one trip", Keys: []templates.StepKey{{Op: "get", Key: "r:Page:home"}}}
+	show(templates.StepsPicture{Title: "A read", Steps: []templates.Step{step}})
+	// Output: A read 1 step with 1 key. 1 one trip get r:Page:home
+}
+
+func ExampleStepKey() {
+	key := templates.StepKey{Op: "append", Key: "l:Page:ByTags:tea", Holds: "an entry"}
+	show(templates.StepsPicture{Title: "A tag", Steps: []templates.Step{{Name: "1", Keys: []templates.StepKey{key}}}})
+	// Output: A tag 1 step with 1 key. 1 append l:Page:ByTags:tea an entry
+}
+
+func ExamplePager() {
+	show(templates.Pager{
+		Back:  templates.Link{Text: "Newer", Href: "/?before=k3Qz"},
+		On:    templates.Link{Text: "Older", Href: "/?after=p81A"},
+		Words: templates.Span(11, 20, 3456),
+	})
+	// Output: ← Newer 11–20 of 3,456 Older →
+}
+
+func ExampleSeal() {
+	show(templates.Seal{Name: "fern"})
+	// Output: F
+}
+
+func ExampleSectionHead() {
+	show(templates.SectionHead{Title: "Popular", ID: "popular", More: templates.Link{Text: "Whole ranking", Href: "/ranking"}})
+	// Output: Popular Whole ranking
+}
+
+func ExampleTabs() {
+	show(templates.Tabs{Label: "Period", Now: 1, Tabs: []templates.Link{to("day"), to("week")}})
+	// Output: day week
+}
+
+func ExampleUnread() {
+	if err := templates.Unread(3).Render(context.Background(), os.Stdout); err != nil {
+		panic(err)
+	}
+	// Output: <span class="count">3<span class="sr"> unread</span></span>
+}
