@@ -419,7 +419,8 @@ func (db *DB) Flush(ctx context.Context) error {
 // work.
 //
 // A trip leaves when each work has asked for something or has ended, so a work
-// must not wait for another one: works read, or count. A work that changes
+// must not wait for another one: works read, or count. Once a work has failed, no further
+// trip leaves, so a page whose cursor is bad reads nothing. A work that changes
 // records may have to wait for another that changes the same record. If a work
 // panics, SideBySide does.
 func (db *DB) SideBySide(ctx context.Context, works ...func(context.Context) error) error {

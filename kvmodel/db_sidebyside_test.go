@@ -115,10 +115,29 @@ func TestSideBySide_ReturnsTheFirstErrorInTheOrderOfTheWorks(t *testing.T) {
 	db, _ := openLog(t)
 	first, second := errors.New("first"), errors.New("second")
 	err := db.SideBySide(t.Context(),
-		func(ctx context.Context) error { return errors.Join(asks(db, "a", "b")(ctx), first) },
-		func(context.Context) error { return second })
+		func(ctx context.Context) error { return errors.Join(asks(db, "a")(ctx), first) },
+		func(ctx context.Context) error { return errors.Join(asks(db, "b")(ctx), second) })
 	if !errors.Is(err, first) || errors.Is(err, second) {
 		t.Errorf("want the first work's error, got %v", err)
+	}
+}
+
+func TestSideBySide_SendsNothingMoreOnceAWorkHasFailed(t *testing.T) {
+	failed := errors.New("failed")
+	fails := func(db *kvmodel.DB, keys ...string) func(context.Context) error {
+		return func(ctx context.Context) error { return errors.Join(asks(db, keys...)(ctx), failed) }
+	}
+	for _, before := range [][]string{nil, {"a"}, {"a", "b"}} {
+		db, s := openLog(t)
+		err := db.SideBySide(t.Context(), asks(db, "1", "2", "3", "4"), fails(db, before...), func(ctx context.Context) error {
+			return db.SideBySide(ctx, asks(db, "5", "6", "7", "8"), asks(db, "9"))
+		})
+		if !errors.Is(err, failed) {
+			t.Errorf("want the error of the work that failed by itself, got %v", err)
+		}
+		if len(s.trips) != len(before) {
+			t.Errorf("a work fails after %d trips: want no further one, got %q", len(before), s.trips)
+		}
 	}
 }
 

@@ -71,9 +71,17 @@ func (h host[T]) See(ctx context.Context, s kv.Store, ids ...string) ([]*plug.Se
 }
 
 func (h host[T]) SeeMarks(ctx context.Context, s kv.Store, ids ...string) ([]*plug.Seen[T], error) {
-	recs, err := h.m.see(ctx, s, ids)
+	return h.seeIn(ctx, s, h.m.families(), ids)
+}
+
+func (h host[T]) SeeBare(ctx context.Context, s kv.Store, ids ...string) ([]*plug.Seen[T], error) {
+	return h.seeIn(ctx, s, h.m.families()[:1], ids)
+}
+
+func (h host[T]) seeIn(ctx context.Context, s kv.Store, families []kv.Family, ids []string) ([]*plug.Seen[T], error) {
+	recs, err := h.m.seeIn(ctx, s, families, ids)
 	if errors.Is(err, kv.ErrBadKey) {
-		recs, err = h.seeGood(ctx, s, ids)
+		recs, err = h.seeGood(ctx, s, families, ids)
 	}
 	for _, rec := range recs {
 		rec.Mark = rec.Envelope.Mark(h.index.Name())
@@ -81,8 +89,8 @@ func (h host[T]) SeeMarks(ctx context.Context, s kv.Store, ids ...string) ([]*pl
 	return recs, err
 }
 
-// seeGood is See where some of ids can be no record's. They come from damaged entries.
-func (h host[T]) seeGood(ctx context.Context, s kv.Store, ids []string) ([]*plug.Seen[T], error) {
+// seeGood is seeIn where some of ids can be no record's. They come from damaged entries.
+func (h host[T]) seeGood(ctx context.Context, s kv.Store, families []kv.Family, ids []string) ([]*plug.Seen[T], error) {
 	recs := make([]*plug.Seen[T], len(ids))
 	var good []string
 	var damaged []error
@@ -95,7 +103,7 @@ func (h host[T]) seeGood(ctx context.Context, s kv.Store, ids []string) ([]*plug
 		recs[i] = &plug.Seen[T]{ID: id, Err: h.m.failure(id, wire.Corrupt(h.m.key(id), fmt.Errorf("%w: an entry of %s has this id: %v", ErrCorrupt, h.index.Name(), bad)))}
 		damaged = append(damaged, recs[i].Err)
 	}
-	seen, err := h.m.see(ctx, s, good)
+	seen, err := h.m.seeIn(ctx, s, families, good)
 	if seen == nil {
 		return nil, err
 	}

@@ -19,7 +19,11 @@ type upgrader interface{ Upgrade(from int) error }
 // some could not be asked for, or with an ErrCorrupt if some are damaged: then each id
 // has its Seen all the same.
 func (m *model[T]) see(ctx context.Context, s kv.Store, ids []string) ([]*plug.Seen[T], error) {
-	families := m.families()
+	return m.seeIn(ctx, s, m.families(), ids)
+}
+
+// seeIn is see of families, which are all, or the first alone: then without counters.
+func (m *model[T]) seeIn(ctx context.Context, s kv.Store, families []kv.Family, ids []string) ([]*plug.Seen[T], error) {
 	results, err := kv.GetEach(ctx, s, families, ids)
 	if err != nil {
 		return nil, err
@@ -30,7 +34,7 @@ func (m *model[T]) see(ctx context.Context, s kv.Store, ids []string) ([]*plug.S
 	for i := range sightings {
 		of := results[i*len(families):][:len(families)]
 		err := m.decode(&sightings[i], ids[i], of[0])
-		if err == nil {
+		if err == nil && len(of) > 1 {
 			err = m.fillCounters(&sightings[i].Seen, of[1:])
 		}
 		if err != nil && !wire.IsCorrupt(err) {

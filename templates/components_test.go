@@ -62,7 +62,7 @@ func TestComponents_ReadAsSentences(t *testing.T) {
 		{Facts{[]Fact{{"rank", words("#12"), "of 3,456"}}}, "rank #12 of 3,456"},
 		{Feed{[]Row{{When: Moment{Words: "2 min"}, Title: words("A title"), Meta: []Link{words("mosswren"), words("places")}, Figure: Figure{"14", "views"}, New: true}}},
 			"2 min A title mosswren · places 14 views new"},
-		{RankList{Rows: []Ranked{{Rank: 3, Title: words("A title"), Moved: -2}}, Moves: true}, "rank 3 A title ↓ down 2"},
+		{RankList{Rows: []Ranked{{Rank: 3, Title: words("A title"), Moved: -2, Known: true}}}, "rank 3 A title ↓ down 2"},
 		{Cost{Trips: 5, Deep: 2, Keys: 1, Bytes: 1536, Time: time.Millisecond}, "5 trips, 2 deep 1 key 1.5 KB 1.0 ms"},
 		{Unread(2), "2 unread"},
 		{Notice{Title: "x", Versions: []Version{{"y", []Piece{{"It was ", false}, {"red", true}, {".", false}}}}}, "x y It was red."},

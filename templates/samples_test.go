@@ -31,7 +31,7 @@ func samples() []sample {
 			Tabs: []Link{{"Today", "/ranking?of=day"}, {"This week", "/ranking"}, {"All time", "/ranking?of=all"}},
 		}},
 		{"feed", sampleFeed},
-		{"ranks", RankList{Rows: sampleRanks(true), Moves: true}},
+		{"ranks", RankList{Rows: sampleRanks(true)}},
 		{"ranks-aside", RankList{Rows: sampleRanks(false)}},
 		{"around", sampleAround},
 		{"ruler", Ruler{Rank: 48_211, Of: 10_000_000}},
@@ -105,7 +105,7 @@ func sampleRanks(figures bool) []Ranked {
 	for i, title := range titles {
 		row := Ranked{Rank: int64(i + 1), Title: to(title), Meta: []Link{to(authors[i])}, Share: float64(views[i]) / float64(views[0])}
 		if figures {
-			row.Figure, row.Moved, row.New = Counted(views[i], "view", "views"), moved[i], i == 4
+			row.Figure, row.Moved, row.New, row.Known = Counted(views[i], "view", "views"), moved[i], i == 4, true
 		} else {
 			row.Meta = append(row.Meta, words(Grouped(views[i])+" views"))
 		}
@@ -116,11 +116,11 @@ func sampleRanks(figures bool) []Ranked {
 
 var sampleAround = Around{
 	Rows: []Ranked{
-		{Rank: 410, Title: to("An owl, and the other owl"), Meta: []Link{to("jackdaw")}, Figure: Figure{Value: "63"}, Moved: -1},
-		{Rank: 411, Title: to("Letters to the bus driver"), Meta: []Link{to("longstride")}, Figure: Figure{Value: "62"}},
-		{Rank: 412, Title: to("Mending a wool jumper in the wrong color"), Meta: []Link{words("your page")}, Figure: Figure{Value: "60"}, Moved: 18, Yours: true},
-		{Rank: 413, Title: to("Plums, and what the wasps left"), Meta: []Link{to("figtree")}, Figure: Figure{Value: "59"}, Moved: -2},
-		{Rank: 414, Title: to("A drawer for odd buttons"), Meta: []Link{to("crumb")}, Figure: Figure{Value: "59"}, New: true},
+		{Rank: 410, Title: to("An owl, and the other owl"), Meta: []Link{to("jackdaw")}, Figure: Figure{Value: "63"}, Moved: -1, Known: true},
+		{Rank: 411, Title: to("Letters to the bus driver"), Meta: []Link{to("longstride")}, Figure: Figure{Value: "62"}, Known: true},
+		{Rank: 412, Title: to("Mending a wool jumper in the wrong color"), Meta: []Link{words("your page")}, Figure: Figure{Value: "60"}, Moved: 18, Known: true, Yours: true},
+		{Rank: 413, Title: to("Plums, and what the wasps left"), Meta: []Link{to("figtree")}, Figure: Figure{Value: "59"}, Moved: -2, Known: true},
+		{Rank: 414, Title: to("A drawer for odd buttons"), Meta: []Link{to("crumb")}, Figure: Figure{Value: "59"}, New: true, Known: true},
 	},
 	Next: "3 more views to pass #411.",
 	Rank: 412, Of: 3456,

@@ -19,6 +19,7 @@ type filling[T any] struct {
 	merge  *merge
 	keep   []func(*T) bool
 	deep   bool                     // the page is not the newest
+	bare   bool                     // nobody looks at the counters of the records
 	loaded map[string]*plug.Seen[T] // by id
 	passed int                      // how many entries it has looked at
 }
@@ -97,7 +98,11 @@ func (f *filling[T]) load(ctx context.Context, items []item) error {
 	if !f.deep {
 		s = kv.Near(s)
 	}
-	recs, err := f.core.host.SeeMarks(ctx, s, ids...)
+	see := f.core.host.SeeMarks
+	if f.bare {
+		see = f.core.host.SeeBare
+	}
+	recs, err := see(ctx, s, ids...)
 	for i, rec := range recs {
 		f.loaded[ids[i]] = rec
 	}

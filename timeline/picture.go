@@ -64,6 +64,7 @@ func (r *Ring[T]) pictures(ctx context.Context, s kv.Store, lanes []*lane, most 
 		return nil, false, r.core.failure(err)
 	}
 	f := newFilling(r.core, &merge{store: s})
+	f.bare = true
 	lowest := make(map[*reader]int64) // the stamps from which on entries are compared
 	var compared []item
 	for _, v := range readers {

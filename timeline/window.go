@@ -143,10 +143,6 @@ func (c ringWindow[T]) Page(ctx context.Context, s kv.Store, value string, n int
 	return rows, p.damage
 }
 
-// keysOfRecord is about how many keys are read for a record: its own, and those of what is
-// counted beside it.
-const keysOfRecord = 4
-
 // Picture draws the rings of an owner.
 func (c ringWindow[T]) Picture(ctx context.Context, s kv.Store, value string, most int) (plug.Picture, error) {
 	r := c.ring(value)
@@ -161,7 +157,7 @@ func (c ringWindow[T]) Picture(ctx context.Context, s kv.Store, value string, mo
 	if segments > most {
 		return plug.Picture{Words: fmt.Sprintf("No picture: it has %d segments.", segments)}, nil
 	}
-	all, skipped, err := r.pictures(ctx, s, lanes, (most-segments)/keysOfRecord)
+	all, skipped, err := r.pictures(ctx, s, lanes, most-segments)
 	if err != nil {
 		return plug.Picture{}, err
 	}

@@ -11,14 +11,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// The most that a page may cost, no matter how much is in the store.
+// The most that a page may cost, no matter how much is in the store. The first visitor of
+// a process that has just begun pays for what it gets to know.
 const (
-	maxTrips = 10
-	maxDepth = 5
-	maxHTML  = 60 << 10
+	maxTrips, maxColdTrips = 10, 16
+	maxDepth, maxColdDepth = 5, 9
+	maxKeys                = 300
+	maxHTML                = 60 << 10
 )
 
 // manyPages is enough to make every listing continue on a second page.
@@ -42,11 +46,11 @@ func newCrowd(t *testing.T, n int) (*community, *kvtest.Slow) {
 			c.must(err)
 		}
 		if i < 100 {
-			c.look(fmt.Sprintf("/p/page-%d", i), 1+i%3)
+			c.look(fmt.Sprintf("page-%d", i), 1+i%3)
 		}
 	}
 	c.ben.want(c.ben.get("/m/ann"), 200)
-	c.look("/p/tea", 1)
+	c.look("tea", 1)
 	return c, store
 }
 
@@ -85,13 +89,74 @@ func TestPages_CostFewTripsAndAreSmall(t *testing.T) {
 			}
 			time := medianTime(v, path)
 			all, deep := cheapest(t, v, path, store)
-			t.Logf("%-7s %-60.60s %2d trips, %d deep, %5.1f KB, %v", who, path, all, deep, float64(len(got.body))/1024, time)
-			if all > maxTrips || deep > maxDepth {
-				t.Errorf("%s for %s: want at most %d trips and %d in sequence, got %d and %d", path, who, maxTrips, maxDepth, all, deep)
+			keys := keysOf(t, got)
+			t.Logf("%-7s %-60.60s %2d trips, %d deep, %3d keys, %5.1f KB, %v", who, path, all, deep, keys, float64(len(got.body))/1024, time)
+			if all > maxTrips || deep > maxDepth || keys > maxKeys {
+				t.Errorf("%s for %s: want at most %d trips, %d in sequence, and %d keys, got %d, %d and %d", path, who, maxTrips, maxDepth, maxKeys, all, deep, keys)
 			}
 			if len(got.body) > maxHTML {
 				t.Errorf("%s for %s: want at most %d bytes, got %d", path, who, maxHTML, len(got.body))
 			}
+		}
+	}
+}
+
+// keysOf returns how many keys a page has read, as its header says.
+func keysOf(t *testing.T, got reply) int {
+	t.Helper()
+	found := keys.FindStringSubmatch(got.header.Get("X-Store-Cost"))
+	if found == nil {
+		t.Fatalf("%s: no keys in %q", got.path, got.header.Get("X-Store-Cost"))
+	}
+	n, _ := strconv.Atoi(found[1])
+	return n
+}
+
+var keys = regexp.MustCompile(`(\d+) keys`)
+
+// The pages that visitors begin with, in a process that knows nothing yet.
+func TestPages_CostLittleInAFreshProcess(t *testing.T) {
+	c, store := newCrowd(t, manyPages)
+	c.settle()
+	for _, path := range []string{"/", "/newest", "/feed", "/ranking?span=today", "/ranking?span=week", "/ranking", "/ranking?span=all", "/ranking?span=liked", "/p/tea", "/m/ben", "/topics", "/t/words", "/footprints", "/hood"} {
+		fresh := open(t, kept{store})
+		for who, v := range map[string]*visitor{"ann": c.ann, "guest": c.guest} {
+			cold := *v
+			cold.site = fresh
+			if who == "guest" {
+				cold.site = open(t, kept{store})
+			}
+			got := cold.get(path)
+			if got.status != 200 {
+				continue
+			}
+			all, deep := costOf(t, got)
+			t.Logf("cold: %-6s %-22s %2d trips, %d deep, %s", who, path, all, deep, got.header.Get("X-Store-Cost"))
+			if n := keysOf(t, got); all > maxColdTrips || deep > maxColdDepth || n > maxKeys {
+				t.Errorf("%s for %s, cold: want at most %d trips, %d in sequence, and %d keys, got %d, %d and %d", path, who, maxColdTrips, maxColdDepth, maxKeys, all, deep, n)
+			}
+		}
+	}
+}
+
+// kept is a store that other processes use, too.
+type kept struct{ kvmodel.Store }
+
+func (k kept) Powers() kv.Powers { return kv.PowersOf(k.Store) }
+func (kept) Close() error        { return nil }
+
+// A page whose cursor is not one of its list reads nothing of it.
+func TestPages_RefuseABadCursorBeforeTheyRead(t *testing.T) {
+	c, _ := newCrowd(t, 50)
+	for _, path := range []string{"/newest?at=", "/ranking?span=today&at=", "/ranking?span=week&at=", "/ranking?span=all&at=", "/ranking?span=liked&at=", "/topics?at=", "/t/words?at=", "/feed?at=", "/m/ben?at=", "/p/tea?comments=", "/trash?at="} {
+		c.ann.get(path)
+		got := c.ann.get(path + "tampered")
+		if got.status != 400 {
+			t.Errorf("%stampered: want 400, got %d", path, got.status)
+		}
+		// Its session, its member and their footprints, and what names the list.
+		if n := keysOf(t, got); n > 20 {
+			t.Errorf("%stampered: want at most 20 keys, got %d", path, n)
 		}
 	}
 }

@@ -50,6 +50,8 @@ func (c *community) requests() []request {
 	c.t.Helper()
 	version := c.ann.fields("/edit/"+c.page, "/edit/"+c.page)
 	edited, trashed := c.past()
+	_, err := c.app.Write(c.t.Context(), c.id("ben"), ashiato.Draft{ID: newID(4), Title: "Milk tea", Body: "Ben’s own."})
+	c.must(err)
 	return []request{
 		{"/write", "/write", []string{"id", newID(1), "slug", "milk", "title", "Milk", "body", "None."}},
 		{"/edit/{id}", "/edit/" + c.page, append(version, "title", "Coffee")},
@@ -57,6 +59,8 @@ func (c *community) requests() []request {
 		{"/restore/{id}", "/restore/" + trashed, nil},
 		{"/history/{id}", "/history/" + edited, []string{"version", "2", "edit", "1"}},
 		{"/comment/{id}", "/comment/" + c.page, []string{"id", newID(2), "text", "Three cups."}},
+		{"/p/{slug}/like", "/p/milk-tea/like", nil},
+		{"/p/{slug}/unlike", "/p/milk-tea/unlike", nil},
 		{"/m/{handle}/follow", "/m/ben/follow", nil},
 		{"/m/{handle}/unfollow", "/m/ben/unfollow", nil},
 		{"/t/{topic}/follow", "/t/drinks/follow", nil},
@@ -139,8 +143,8 @@ func TestRequests_WorkForAnn(t *testing.T) {
 		r = c.requests()[i]
 		before := c.state()
 		c.ann.want(c.ann.post(r.path, r.fields...), http.StatusSeeOther)
-		// There is nothing for these two to undo.
-		if quiet := []string{"/m/{handle}/unfollow", "/t/{topic}/unfollow"}; !slices.Contains(quiet, r.route) && c.state() == before {
+		// There is nothing for these to undo.
+		if quiet := []string{"/p/{slug}/unlike", "/m/{handle}/unfollow", "/t/{topic}/unfollow"}; !slices.Contains(quiet, r.route) && c.state() == before {
 			t.Errorf("POST %s changed nothing", r.path)
 		}
 	}
@@ -170,6 +174,10 @@ func (c *community) state() string {
 	for follow, err := range models.Follows.All(ctx) {
 		c.must(err)
 		note("follow %+v", *follow)
+	}
+	for like, err := range models.Likes.All(ctx) {
+		c.must(err)
+		note("like %+v", *like)
 	}
 	for topic, err := range models.Topics.All(ctx) {
 		c.must(err)

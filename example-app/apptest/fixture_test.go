@@ -44,6 +44,8 @@ type site struct {
 	url string
 	app *ashiato.Site
 
+	strangers int // who have looked at something
+
 	ahead *atomic.Int64 // how far the site's clock is ahead
 }
 
@@ -73,7 +75,7 @@ func open(t testing.TB, store kvmodel.Store) *site {
 			t.Errorf("close: %v", err)
 		}
 	})
-	return &site{t, server.URL, app, ahead}
+	return &site{t: t, url: server.URL, app: app, ahead: ahead}
 }
 
 // later lets time pass, so that visitors who tried too often may try again.

@@ -35,7 +35,7 @@ func TestPost_FromThisSiteIsAccepted(t *testing.T) {
 		"no browser, no header": func(*community) http.Header { return nil },
 	} {
 		c := newCommunity(t)
-		for _, r := range c.requests()[:10] {
+		for _, r := range c.requests()[:12] {
 			if got := c.ann.send("POST", r.path, values(r.fields).Encode(), headerOf(c)); got.status == http.StatusForbidden {
 				t.Errorf("POST %s from %s: want it accepted, got %s", r.path, what, shown(got.body))
 			}

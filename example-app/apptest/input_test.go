@@ -81,7 +81,7 @@ func TestForms_RefuseHugeBodies(t *testing.T) {
 		huge := values(append(r.fields, "more", strings.Repeat("a", 1<<20))).Encode()
 		got := c.ann.send("POST", r.path, huge, http.Header{"Sec-Fetch-Site": {"same-origin"}})
 		switch r.route {
-		case "/restore/{id}", "/m/{handle}/follow", "/m/{handle}/unfollow", "/t/{topic}/follow", "/t/{topic}/unfollow", "/footprints/seen", "/logout", "/settings/sessions/end":
+		case "/restore/{id}", "/p/{slug}/like", "/p/{slug}/unlike", "/m/{handle}/follow", "/m/{handle}/unfollow", "/t/{topic}/follow", "/t/{topic}/unfollow", "/footprints/seen", "/logout", "/settings/sessions/end":
 			// These read no form, so its size does not matter.
 			if got.status >= 500 {
 				t.Errorf("POST %s of 1 MiB: status %d", r.path, got.status)

@@ -100,7 +100,7 @@ func TestCookie_HasItsFlags(t *testing.T) {
 			t.Fatal(err)
 		}
 		app := ashiato.NewSite(db, ashiato.Options{Hash: cheap})
-		s := &site{t, serveOnce(t, newHandler(t, app, development)), app, nil}
+		s := &site{t: t, url: serveOnce(t, newHandler(t, app, development)), app: app}
 		got := s.visitor().fill("/signup", "/signup", "handle", "ann", "password", password)
 		cookies := (&http.Response{Header: got.header}).Cookies()
 		if len(cookies) != 1 {
@@ -127,7 +127,7 @@ func TestLogIn_IsLimitedByTheAddressThatTheProxySaw(t *testing.T) {
 			t.Fatal(err)
 		}
 		app := ashiato.NewSite(db, ashiato.Options{Hash: cheap})
-		v := (&site{t, serveOnce(t, newHandler(t, app, !proxied)), app, nil}).visitor()
+		v := (&site{t: t, url: serveOnce(t, newHandler(t, app, !proxied)), app: app}).visitor()
 		try := func(i int, forwarded string) int {
 			form := values([]string{"handle", fmt.Sprintf("nobody%d", i), "password", password}).Encode()
 			return v.send("POST", "/login", form, http.Header{"X-Forwarded-For": {forwarded}}).status

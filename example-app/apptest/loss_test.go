@@ -52,7 +52,7 @@ func openRecovering(t *testing.T, accepts bool) (s *site, lose func()) {
 		// What was lost cannot be finished.
 		_ = db.Close(context.WithoutCancel(ctx))
 	})
-	return &site{t, serveOnce(t, handler), app, nil}, func() {
+	return &site{t: t, url: serveOnce(t, handler), app: app}, func() {
 		all[0].Kill()
 		if err := all[0].Start(); err != nil {
 			t.Fatal(err)

@@ -23,6 +23,9 @@ var (
 	// ErrYourself is returned when a member follows themselves.
 	ErrYourself = errors.New("members cannot follow themselves")
 
+	// ErrOwnPage is returned when members like a page of their own.
+	ErrOwnPage = errors.New("members cannot like their own pages")
+
 	// ErrSentBefore is returned when a form was sent before with other contents.
 	// Nothing was changed; the contents can be sent in a form with a new id.
 	ErrSentBefore = errors.New("this form was sent before with other contents")

@@ -22,14 +22,15 @@ const newFor = 24 * time.Hour
 // topics that who follows. It holds as many pages as FeedItem keeps. Pages that
 // came before an unfollow stay. It returns ErrBadCursor.
 func (s *Site) Feed(ctx context.Context, who, cursor string) (Listing, error) {
+	after, err := feedPosition(cursor)
+	if err != nil {
+		return Listing{}, err
+	}
 	items, err := s.feedItems(ctx, who)
 	if err != nil {
 		return Listing{}, err
 	}
-	from, err := feedStart(items, cursor)
-	if err != nil {
-		return Listing{}, err
-	}
+	from := feedStart(items, after)
 	part := items[from:min(from+pageSize, len(items))]
 	pages, err := s.livePages(ctx, part)
 	if err != nil {
@@ -72,21 +73,27 @@ func (s *Site) livePages(ctx context.Context, items []FeedItem) ([]*Page, error)
 
 const feedListing = "FeedItem"
 
-// feedStart returns the index in items at which the listing at cursor begins:
-// after the item that the cursor names, or at the end if that is gone.
-func feedStart(items []FeedItem, cursor string) (int, error) {
+// feedPosition returns the id of the page after which the listing at cursor begins, or ""
+// for the first listing.
+func feedPosition(cursor string) (after string, err error) {
 	if cursor == "" {
-		return 0, nil
+		return "", nil
 	}
-	after, err := kvmodel.ParseCursor(feedListing, cursor)
-	if err != nil || len(after) == 0 {
-		return 0, err
+	position, err := kvmodel.ParseCursor(feedListing, cursor)
+	return string(position), err
+}
+
+// feedStart returns the index in items at which the listing after that page begins: at
+// the end if the page is gone.
+func feedStart(items []FeedItem, after string) int {
+	if after == "" {
+		return 0
 	}
-	at := slices.IndexFunc(items, func(item FeedItem) bool { return item.Page == string(after) })
+	at := slices.IndexFunc(items, func(item FeedItem) bool { return item.Page == after })
 	if at < 0 {
-		return len(items), nil
+		return len(items)
 	}
-	return at + 1, nil
+	return at + 1
 }
 
 // feedCursors returns the cursors of the listings after and before the one that

@@ -10,9 +10,11 @@ type Models struct {
 	FeedItems *FeedItems
 	Follows   *Follows
 	Interests *Interests
+	Likes     *Likes
 	Members   *Members
 	Pages     *Pages
 	Topics    *Topics
+	Views     *Views
 	Visits    *Visits
 }
 
@@ -23,9 +25,11 @@ func New(db *kvmodel.DB) *Models {
 		FeedItems: NewFeedItems(db),
 		Follows:   NewFollows(db),
 		Interests: NewInterests(db),
+		Likes:     NewLikes(db),
 		Members:   NewMembers(db),
 		Pages:     NewPages(db),
 		Topics:    NewTopics(db),
+		Views:     NewViews(db),
 		Visits:    NewVisits(db),
 	}
 }
@@ -37,9 +41,11 @@ func (m *Models) All() []kvmodel.Model {
 		m.FeedItems,
 		m.Follows,
 		m.Interests,
+		m.Likes,
 		m.Members,
 		m.Pages,
 		m.Topics,
+		m.Views,
 		m.Visits,
 	}
 }

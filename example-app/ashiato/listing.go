@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/ranking"
+	"github.com/ringtree/ringtree/timeline"
 )
 
 // Entry is a page in a listing, with its author.
@@ -26,28 +29,45 @@ type Listing struct {
 type Home struct {
 	Newest     Listing
 	Week       []Placed // the top of this week's ranking
+	First      int64    // the score of the first of Week
 	Rebuilding bool     // Week is empty, because its index has to be rebuilt first
+
+	Pages, Members int // how many there are
 }
 
 const homeRanked = 10
 
 // Home returns what the home page of the site shows.
 func (s *Site) Home(ctx context.Context) (*Home, error) {
+	now, before, err := s.board(ThisWeek)
+	if err != nil {
+		return nil, err
+	}
 	home := &Home{}
 	var newest kvmodel.Listing[Page]
-	var week []viewPlace
-	err := s.db.SideBySide(ctx, func(ctx context.Context) (err error) {
+	var week ranking.Table[Page, int64]
+	var moves movement
+	err = s.db.SideBySide(ctx, func(ctx context.Context) (err error) {
 		newest, err = s.Models.Pages.Newest.Page(ctx, "", pageSize)
 		return orRebuilding(&home.Newest.Rebuilding, err)
 	}, func(ctx context.Context) (err error) {
-		week, err = s.week(ctx, homeRanked)
+		week, err = now.Table(ctx, "", homeRanked)
 		return orRebuilding(&home.Rebuilding, err)
+	}, func(ctx context.Context) (err error) {
+		moves, err = movementSince(ctx, before)
+		return err
+	}, func(ctx context.Context) (err error) {
+		home.Pages, err = s.Models.Pages.Archive.Len(ctx)
+		return orRebuilding(new(bool), err)
+	}, func(ctx context.Context) (err error) {
+		home.Members, err = s.Models.Members.Newcomers.Len(ctx)
+		return orRebuilding(new(bool), err)
 	})
 	if err != nil {
 		return nil, err
 	}
 	pages := slices.Clone(newest.Items)
-	for _, p := range week {
+	for _, p := range week.Places {
 		pages = append(pages, p.Item)
 	}
 	authors, err := kvmodel.Load(ctx, s.Models.Members.Records, pages, authorOf)
@@ -55,7 +75,11 @@ func (s *Site) Home(ctx context.Context) (*Home, error) {
 		return nil, err
 	}
 	home.Newest.Entries, home.Newest.Next = listingBy(newest, authors).Entries, newest.Next
-	home.Week = placedBy(week, authors)
+	home.Week = placedBy(week.Places, authors)
+	if len(home.Week) > 0 {
+		home.First = home.Week[0].Score
+	}
+	moves.note(home.Week)
 	return home, nil
 }
 
@@ -69,10 +93,15 @@ func orRebuilding(noted *bool, err error) error {
 	return err
 }
 
-// Newest returns the pages published last, from the cursor on. It returns
-// ErrBadCursor.
+// Newest returns the pages published last, from the cursor on. What the ring has
+// forgotten is in the archive. It returns ErrBadCursor.
 func (s *Site) Newest(ctx context.Context, cursor string) (Listing, error) {
-	page, err := s.Models.Pages.Newest.Page(ctx, cursor, pageSize)
+	all := timeline.WithArchive(s.Models.Pages.Newest,
+		func(p *Page) time.Time { return p.Published },
+		func(oldest time.Time) kvmodel.Lister[Page] {
+			return s.Models.Pages.Archive.Between(time.Time{}, oldest.Add(time.Millisecond))
+		})
+	page, err := all.Page(ctx, cursor, pageSize)
 	if err != nil {
 		return Listing{}, err
 	}

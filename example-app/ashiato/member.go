@@ -196,9 +196,3 @@ func (s *Site) Profile(ctx context.Context, who, handle, cursor string) (*Profil
 func (s *Site) Find(ctx context.Context, handle string) (*Member, error) {
 	return s.Models.Members.ByHandle.Find(ctx, normal(handle))
 }
-
-// Newcomers returns the members who joined last, latest first, from the cursor on.
-// It returns ErrBadCursor.
-func (s *Site) Newcomers(ctx context.Context, cursor string) (kvmodel.Listing[Member], error) {
-	return s.Models.Members.Newest.Page(ctx, cursor, pageSize)
-}

@@ -17,7 +17,7 @@ type Member struct {
 	Handle    string
 	Password  string `kv:"private"` // its argon2id hash; if empty, nobody can log in
 	About     string
-	Joined    time.Time `kv:"timeline"`
+	Joined    time.Time `kv:"ranking,name=Newcomers"`
 	Looked    time.Time // when they last saw the footprints on their profile
 	Followers int64     `kv:"counter"`
 	Following int64     `kv:"counter"`
@@ -39,9 +39,10 @@ type Page struct {
 	Body      string
 	Author    string    // the id of a Member
 	Topics    []string  `kv:"list; count=Topic.Pages"`
-	Views     int64     `kv:"counter; ranking; ranking,per=day,keep=8"`
+	Views     int64     `kv:"counter; ranking; ranking,per=day,keep=2; ranking,per=week,keep=2"`
+	Likes     int64     `kv:"counter; ranking"`
 	Comments  int64     `kv:"counter"`
-	Published time.Time `kv:"timeline; timeline,by=Author"`
+	Published time.Time `kv:"timeline,ring=200; ranking,name=Archive; timeline,by=Author"`
 	Edited    time.Time
 	Trashed   time.Time `kv:"timeline,by=Author,name=TrashByAuthor,if=InTrash"` // zero unless it is in the trash
 	Version   int64     `kv:"version"`
@@ -52,6 +53,21 @@ func (p *Page) Live() bool { return !p.InTrash() }
 
 // InTrash reports whether the page is in the trash of its author.
 func (p *Page) InTrash() bool { return !p.Trashed.IsZero() }
+
+// View records for an hour that a visitor has viewed a page. So long, further views of
+// theirs do not count.
+type View struct {
+	Page    string    `kv:"id"`
+	Visitor string    `kv:"id"` // the id of a member, or the address of a guest
+	Until   time.Time `kv:"expires"`
+}
+
+// Like is a member's vote for a page, by the mere existence of the record.
+type Like struct {
+	Member string    `kv:"id"`
+	Page   string    `kv:"id; list; count=Page.Likes"`
+	Since  time.Time `kv:"created"`
+}
 
 // Comment is what a member said about a page.
 type Comment struct {

@@ -14,14 +14,14 @@ import (
 )
 
 // Members holds the Member records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 3, Update 2 to 4, Delete 2; a listing 2, or 1 if nothing is new.
 type Members struct {
 	*kvmodel.Records[Member, string]
 
-	Newest    *timeline.Ring[Member]        // last change of Joined first; newest 1024
-	ByHandle  *index.Unique[Member, string] // the one Member with a Name()
-	Followers *index.DerivedCount[string]   // the size of its list in Follows.ByFollowed, filled in when the record is loaded
-	Following *index.DerivedCount[string]   // the size of its list in Follows.ByFollower, filled in when the record is loaded
+	Newcomers *ranking.Board[Member, string, time.Time] // by Joined, latest first
+	ByHandle  *index.Unique[Member, string]             // the one Member with a Name()
+	Followers *index.DerivedCount[string]               // the size of its list in Follows.ByFollowed, filled in when the record is loaded
+	Following *index.DerivedCount[string]               // the size of its list in Follows.ByFollower, filled in when the record is loaded
 }
 
 // NewMembers returns the Members in db.
@@ -33,6 +33,7 @@ func NewMembers(db *kvmodel.DB) *Members {
 		Key:     kvmodel.StringKey[string](),
 		Codec:   &memberCodec,
 		Private: []string{"Password"},
+		Gone:    kvmodel.Gone{Indexes: []string{"Newest"}},
 		Counters: []kvmodel.CounterOf[Member]{
 			{Name: "Followers", Derived: true, Set: func(m *Member, n int64) { m.Followers = n }},
 			{Name: "Following", Derived: true, Set: func(m *Member, n int64) { m.Following = n }},
@@ -40,12 +41,10 @@ func NewMembers(db *kvmodel.DB) *Members {
 	})
 	return &Members{
 		Records: r,
-		Newest: timeline.NewRing(r, timeline.Spec[Member]{
-			Name: "Newest", Def: "timeline Joined",
-			Value: func(m *Member) string { return timeline.Text(m.Joined) },
-			Holds: func(m *Member) bool { return !m.Joined.IsZero() },
-			Order: func(m *Member) any { return m.Joined },
-			Shape: timeline.Shape{Size: 1024, Segment: 64},
+		Newcomers: ranking.NewBoard(r, ranking.Spec[Member, time.Time]{
+			Name: "Newcomers", Def: "ranking Joined time",
+			Of:    ranking.Time(),
+			Score: func(m *Member) time.Time { return m.Joined },
 		}),
 		ByHandle: index.NewUnique(r, kvmodel.IndexSpec[Member, string]{
 			Name: "ByHandle", Def: "unique Name() string", Fields: []string{"Handle"}, Key: kvmodel.StringKey[string](),
@@ -62,7 +61,7 @@ var _ struct {
 	Handle    string
 	Password  string `kv:"private"`
 	About     string
-	Joined    time.Time `kv:"timeline"`
+	Joined    time.Time `kv:"ranking,name=Newcomers"`
 	Looked    time.Time
 	Followers int64 `kv:"counter"`
 	Following int64 `kv:"counter"`
@@ -122,20 +121,24 @@ func memberFields(name []byte) (codec.Fields, bool) {
 
 // Pages holds the Page records of a database and the indexes kept over them.
 // Indexes hold the Pages that are Live, unless their line says otherwise.
-// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 3, Update 2 to 4, Delete 2; a listing 2, or 1 if nothing is new.
 type Pages struct {
 	*kvmodel.Records[Page, string]
 
-	History        *kvmodel.History[Page, string]      // the last 20 bodies of each Page
-	BySlug         *index.Unique[Page, string]         // the one Page with a Slug
-	ByTopics       *index.Lists[Page, string, string]  // the Pages with a value among Topics; counted in Topic.Pages
-	TopViews       *ranking.Board[Page, string, int64] // by Views, highest first
-	TopViewsPerDay *ranking.Board[Page, string, int64] // Views of one day, highest first; 8 days
-	Newest         *timeline.Ring[Page]                // last change of Published first; newest 1024
-	NewestByAuthor *timeline.Rings[Page, string]       // last change of Published first, per Author; newest 1024 of each
-	TrashByAuthor  *timeline.Rings[Page, string]       // last change of Trashed first, per Author; newest 1024 of each; if InTrash
-	Views          *index.Counter[string]              // outside of the record, filled in when that is loaded; rankings follow within a second
-	Comments       *index.DerivedCount[string]         // the size of its list in Comments.ByPage, filled in when the record is loaded
+	History         *kvmodel.History[Page, string]          // the last 20 bodies of each Page
+	BySlug          *index.Unique[Page, string]             // the one Page with a Slug
+	ByTopics        *index.Lists[Page, string, string]      // the Pages with a value among Topics; counted in Topic.Pages
+	TopViews        *ranking.Board[Page, string, int64]     // by Views, highest first
+	TopViewsPerDay  *ranking.Board[Page, string, int64]     // Views of one day, highest first; 2 days
+	TopViewsPerWeek *ranking.Board[Page, string, int64]     // Views of one week, highest first; 2 weeks
+	TopLikes        *ranking.Board[Page, string, int64]     // by Likes, highest first
+	Newest          *timeline.Ring[Page]                    // last change of Published first; newest 200
+	Archive         *ranking.Board[Page, string, time.Time] // by Published, latest first
+	NewestByAuthor  *timeline.Rings[Page, string]           // last change of Published first, per Author; newest 1024 of each
+	TrashByAuthor   *timeline.Rings[Page, string]           // last change of Trashed first, per Author; newest 1024 of each; if InTrash
+	Views           *index.Counter[string]                  // outside of the record, filled in when that is loaded; rankings follow within a second
+	Likes           *index.DerivedCount[string]             // the size of its list in Likes.ByPage, filled in when the record is loaded; rankings follow within a second
+	Comments        *index.DerivedCount[string]             // the size of its list in Comments.ByPage, filled in when the record is loaded
 }
 
 // NewPages returns the Pages in db.
@@ -150,6 +153,7 @@ func NewPages(db *kvmodel.DB) *Pages {
 		History:  20,
 		Counters: []kvmodel.CounterOf[Page]{
 			{Name: "Views", Set: func(p *Page, n int64) { p.Views = n }},
+			{Name: "Likes", Derived: true, Set: func(p *Page, n int64) { p.Likes = n }},
 			{Name: "Comments", Derived: true, Set: func(p *Page, n int64) { p.Comments = n }},
 		},
 	})
@@ -175,14 +179,33 @@ func NewPages(db *kvmodel.DB) *Pages {
 			Of:      ranking.Int[int64](),
 			If:      (*Page).Live,
 			Counter: db.Tally("Page", "Views"), Batch: ranking.Windowed,
-			Per: ranking.Day, Keep: 8,
+			Per: ranking.Day, Keep: 2,
+		}),
+		TopViewsPerWeek: ranking.NewBoard(r, ranking.Spec[Page, int64]{
+			Name: "TopViewsPerWeek", Def: "ranking Views int counted per week if Live",
+			Of:      ranking.Int[int64](),
+			If:      (*Page).Live,
+			Counter: db.Tally("Page", "Views"), Batch: ranking.Windowed,
+			Per: ranking.Week, Keep: 2,
+		}),
+		TopLikes: ranking.NewBoard(r, ranking.Spec[Page, int64]{
+			Name: "TopLikes", Def: "ranking Likes int counted if Live",
+			Of:      ranking.Int[int64](),
+			If:      (*Page).Live,
+			Counter: db.Derived("Page", "Likes"), Batch: ranking.Windowed,
 		}),
 		Newest: timeline.NewRing(r, timeline.Spec[Page]{
 			Name: "Newest", Def: "timeline Published if Live",
 			Value: func(p *Page) string { return timeline.Text(p.Published) },
 			Holds: func(p *Page) bool { return !p.Published.IsZero() }, If: (*Page).Live,
 			Order: func(p *Page) any { return p.Published },
-			Shape: timeline.Shape{Size: 1024, Segment: 64},
+			Shape: timeline.Shape{Size: 200, Segment: 25},
+		}),
+		Archive: ranking.NewBoard(r, ranking.Spec[Page, time.Time]{
+			Name: "Archive", Def: "ranking Published time if Live",
+			Of:    ranking.Time(),
+			Score: func(p *Page) time.Time { return p.Published },
+			If:    (*Page).Live,
 		}),
 		NewestByAuthor: timeline.NewRings(r, timeline.Spec[Page]{
 			Name: "NewestByAuthor", Def: "timeline Published by Author string if Live",
@@ -205,6 +228,7 @@ func NewPages(db *kvmodel.DB) *Pages {
 			Value: func(p *Page) string { return p.Author },
 		}),
 		Views:    index.NewCounter(r, "Views"),
+		Likes:    index.NewDerivedCount(r, "Likes"),
 		Comments: index.NewDerivedCount(r, "Comments"),
 	}
 }
@@ -218,9 +242,10 @@ var _ struct {
 	Body      string
 	Author    string
 	Topics    []string  `kv:"list; count=Topic.Pages"`
-	Views     int64     `kv:"counter; ranking; ranking,per=day,keep=8"`
+	Views     int64     `kv:"counter; ranking; ranking,per=day,keep=2; ranking,per=week,keep=2"`
+	Likes     int64     `kv:"counter; ranking"`
 	Comments  int64     `kv:"counter"`
-	Published time.Time `kv:"timeline; timeline,by=Author"`
+	Published time.Time `kv:"timeline,ring=200; ranking,name=Archive; timeline,by=Author"`
 	Edited    time.Time
 	Trashed   time.Time `kv:"timeline,by=Author,name=TrashByAuthor,if=InTrash"`
 	Version   int64     `kv:"version"`
@@ -286,6 +311,170 @@ func readPageField(r *codec.Reader, v *Page, name []byte) bool {
 func pageFields(name []byte) (codec.Fields, bool) {
 	switch string(name) {
 	case "ID", "Slug", "Title", "Body", "Author", "Topics", "Published", "Edited", "Trashed", "Version":
+		return nil, true
+	}
+	return nil, false
+}
+
+// Views holds the View records of a database by Page and Visitor.
+// Trips: Get 1, Create 2 (1 if it exists), Update 2, Touch 2, Delete 2.
+type Views struct {
+	*kvmodel.Records[View, ViewID]
+}
+
+// ViewID is the id of a View.
+type ViewID struct {
+	Page    string
+	Visitor string
+}
+
+// NewViews returns the Views in db.
+func NewViews(db *kvmodel.DB) *Views {
+	r := kvmodel.NewRecords(db, kvmodel.Schema[View, ViewID]{
+		Name: "View", Version: 1,
+		ID:    func(v *View) ViewID { return ViewID{Page: v.Page, Visitor: v.Visitor} },
+		SetID: func(v *View, id ViewID) { v.Page, v.Visitor = id.Page, id.Visitor },
+		Key: kvmodel.Key2(
+			kvmodel.StringKey[string](), kvmodel.StringKey[string](),
+			func(k ViewID) (string, string) { return k.Page, k.Visitor },
+			func(a string, b string) ViewID { return ViewID{Page: a, Visitor: b} },
+		),
+		Codec:   &viewCodec,
+		Expires: func(v *View) *time.Time { return &v.Until },
+	})
+	return &Views{
+		Records: r,
+	}
+}
+
+// These lines stop compiling when View changes: run kvgen again.
+var _ struct {
+	Page    string    `kv:"id"`
+	Visitor string    `kv:"id"`
+	Until   time.Time `kv:"expires"`
+} = View{}
+
+// EncodeMsgpack writes v as a map by field name, in its stored form.
+func (v *View) EncodeMsgpack(enc *msgpack.Encoder) error { return viewCodec.Encode(enc, v) }
+
+// DecodeMsgpack reads the stored form into v; fields that it lacks stay as they are.
+func (v *View) DecodeMsgpack(dec *msgpack.Decoder) error { return viewCodec.Decode(dec, v) }
+
+var viewCodec = codec.Model[View]{Write: writeView, Read: readView, Fields: viewFields}
+
+func writeView(w *codec.Writer, v *View) {
+	w.Struct(3)
+	codec.WriteString(w.Name("Page"), &v.Page)
+	codec.WriteString(w.Name("Visitor"), &v.Visitor)
+	codec.WriteTime(w.Name("Until"), &v.Until)
+}
+
+func readView(r *codec.Reader, v *View) {
+	codec.ReadStruct(r, v, readViewField)
+}
+
+func readViewField(r *codec.Reader, v *View, name []byte) bool {
+	switch string(name) {
+	case "Page":
+		codec.ReadString(r, &v.Page)
+	case "Visitor":
+		codec.ReadString(r, &v.Visitor)
+	case "Until":
+		codec.ReadTime(r, &v.Until)
+	default:
+		return false
+	}
+	return true
+}
+
+func viewFields(name []byte) (codec.Fields, bool) {
+	switch string(name) {
+	case "Page", "Visitor", "Until":
+		return nil, true
+	}
+	return nil, false
+}
+
+// Likes holds the Like records of a database and the indexes kept over them.
+// Trips: Get 1, Create 2 (1 if it exists), Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
+type Likes struct {
+	*kvmodel.Records[Like, LikeID]
+
+	ByPage *index.Lists[Like, LikeID, string] // the Likes with a Page; counted in Page.Likes
+}
+
+// LikeID is the id of a Like.
+type LikeID struct {
+	Member string
+	Page   string
+}
+
+// NewLikes returns the Likes in db.
+func NewLikes(db *kvmodel.DB) *Likes {
+	r := kvmodel.NewRecords(db, kvmodel.Schema[Like, LikeID]{
+		Name: "Like", Version: 1,
+		ID:    func(l *Like) LikeID { return LikeID{Member: l.Member, Page: l.Page} },
+		SetID: func(l *Like, id LikeID) { l.Member, l.Page = id.Member, id.Page },
+		Key: kvmodel.Key2(
+			kvmodel.StringKey[string](), kvmodel.StringKey[string](),
+			func(k LikeID) (string, string) { return k.Member, k.Page },
+			func(a string, b string) LikeID { return LikeID{Member: a, Page: b} },
+		),
+		Codec:   &likeCodec,
+		Created: func(l *Like) *time.Time { return &l.Since },
+	})
+	return &Likes{
+		Records: r,
+		ByPage: index.NewLists(r, kvmodel.IndexSpec[Like, string]{
+			Name: "ByPage", Def: "list Page string", Fields: []string{"Page"}, Key: kvmodel.StringKey[string](),
+			Values: func(l *Like) []string { return []string{l.Page} },
+		}, index.Counted("Page", "Likes")),
+	}
+}
+
+// These lines stop compiling when Like changes: run kvgen again.
+var _ struct {
+	Member string    `kv:"id"`
+	Page   string    `kv:"id; list; count=Page.Likes"`
+	Since  time.Time `kv:"created"`
+} = Like{}
+
+// EncodeMsgpack writes l as a map by field name, in its stored form.
+func (l *Like) EncodeMsgpack(enc *msgpack.Encoder) error { return likeCodec.Encode(enc, l) }
+
+// DecodeMsgpack reads the stored form into l; fields that it lacks stay as they are.
+func (l *Like) DecodeMsgpack(dec *msgpack.Decoder) error { return likeCodec.Decode(dec, l) }
+
+var likeCodec = codec.Model[Like]{Write: writeLike, Read: readLike, Fields: likeFields}
+
+func writeLike(w *codec.Writer, v *Like) {
+	w.Struct(3)
+	codec.WriteString(w.Name("Member"), &v.Member)
+	codec.WriteString(w.Name("Page"), &v.Page)
+	codec.WriteTime(w.Name("Since"), &v.Since)
+}
+
+func readLike(r *codec.Reader, v *Like) {
+	codec.ReadStruct(r, v, readLikeField)
+}
+
+func readLikeField(r *codec.Reader, v *Like, name []byte) bool {
+	switch string(name) {
+	case "Member":
+		codec.ReadString(r, &v.Member)
+	case "Page":
+		codec.ReadString(r, &v.Page)
+	case "Since":
+		codec.ReadTime(r, &v.Since)
+	default:
+		return false
+	}
+	return true
+}
+
+func likeFields(name []byte) (codec.Fields, bool) {
+	switch string(name) {
+	case "Member", "Page", "Since":
 		return nil, true
 	}
 	return nil, false

@@ -254,6 +254,7 @@ func (s *Site) Own(ctx context.Context, who, id string) (*Page, error) {
 type Reading struct {
 	Entry
 	Followed bool    // whether the reader follows the author
+	Liked    bool    // whether the reader likes the page
 	More     []*Page // the newest other pages of the author
 	Rank     int     // by all views, from 1; 0 if it is not ranked yet
 	Of       int     // how many pages are ranked
@@ -275,11 +276,22 @@ type Remark struct {
 	By *Member // nil if they are gone
 }
 
-// View returns the page with that slug as who sees it, and counts a view of it. It
-// returns ErrNotFound.
-func (s *Site) View(ctx context.Context, who, slug string) (*Reading, error) {
-	return s.read(ctx, who, slug, "", func(ctx context.Context, p *Page) (err error) {
-		p.Views, err = s.Models.Pages.Views.Hit(ctx, p.ID)
+// viewTime is how long further views of a page by the same visitor are none.
+const viewTime = time.Hour
+
+// View returns the page with that slug as who sees it, and counts a view of it, unless
+// they have viewed it within the last hour. A guest, for whom who is "", is known by
+// the address that they come from. It returns ErrNotFound.
+func (s *Site) View(ctx context.Context, who, from, slug string) (*Reading, error) {
+	visitor := cmp.Or(who, from)
+	return s.read(ctx, who, slug, "", func(ctx context.Context, p *Page) error {
+		err := s.Models.Views.Create(ctx, &View{Page: p.ID, Visitor: visitor, Until: s.now().Add(viewTime)})
+		if errors.Is(err, kvmodel.ErrExists) {
+			return nil
+		}
+		if err == nil {
+			p.Views, err = s.Models.Pages.Views.Hit(ctx, p.ID)
+		}
 		return err
 	})
 }
@@ -303,6 +315,7 @@ func (s *Site) read(ctx context.Context, who, slug, cursor string, also func(con
 		func(ctx context.Context) error { return also(ctx, p) },
 		func(ctx context.Context) (err error) { r.Rank, r.Of, err = s.standing(ctx, p.ID); return err },
 		func(ctx context.Context) (err error) { r.Followed, err = s.follows(ctx, who, p.Author); return err },
+		func(ctx context.Context) (err error) { r.Liked, err = s.likes(ctx, who, p.ID); return err },
 		func(ctx context.Context) (err error) { r.More, err = s.moreBy(ctx, p); return err })
 	if err != nil {
 		return nil, err

@@ -4,189 +4,168 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
 
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// Period is the time in which a ranking counts views: Today, ThisWeek, or AllTime.
-type Period string
+// Order is what a ranking of the pages goes by: Today, ThisWeek, AllTime or MostLiked.
+type Order string
 
-// The periods, as addresses name them. Days are in UTC. The week is today and the
-// six days before.
+// The orders, as addresses name them. The first three go by views. Days and weeks are
+// in UTC, and a week begins on Monday.
 const (
-	Today    Period = "today"
-	ThisWeek Period = "week"
-	AllTime  Period = "all"
-)
-
-const (
-	weekDays   = 7
-	weekRanked = 100 // how many pages the ranking of the week has
+	Today     Order = "today"
+	ThisWeek  Order = "week"
+	AllTime   Order = "all"
+	MostLiked Order = "liked"
 )
 
 // Placed is a page with its rank.
 type Placed struct {
 	Entry
 	Rank  int
-	Score int64 // its views in the period
+	Score int64 // its views in that time, or its likes
+
+	// How it has moved since the day or the week before: Up is how many ranks, and
+	// negative if it has fallen. New says that it was not ranked then. Without Known
+	// that is not known.
+	Up         int
+	New, Known bool
 }
 
 // Ranks is a part of a ranking, with the cursors of the parts after and before it.
 type Ranks struct {
-	Period     Period
+	Order      Order
 	Rows       []Placed
-	Of         int // how many pages are ranked
+	Of         int   // how many pages are ranked
+	First      int64 // the score of the first page
 	Next, Prev string
-	Rebuilding bool // it has no rows, because its index has to be rebuilt first
-}
-
-// Ranking returns the most viewed pages of a period, from the cursor on. The
-// ranking of the week ends with the 100th page. It returns ErrNotFound for an
-// unknown period, or ErrBadCursor.
-func (s *Site) Ranking(ctx context.Context, p Period, cursor string) (*Ranks, error) {
-	ranks := &Ranks{Period: p}
-	table, err := s.table(ctx, p, cursor)
-	if err := orRebuilding(&ranks.Rebuilding, err); err != nil {
-		return nil, err
-	}
-	if ranks.Rows, err = s.placed(ctx, table.Places); err != nil {
-		return nil, err
-	}
-	ranks.Of, ranks.Next, ranks.Prev = table.Len, table.Next, table.Prev
-	return ranks, nil
+	Near       []Placed // the page that was asked for, with up to two before it and two behind it
+	Rebuilding bool     // it has no rows, because its index has to be rebuilt first
 }
 
 type (
+	viewBoard = ranking.Board[Page, string, int64]
 	viewPlace = ranking.Place[Page, int64]
-	viewTable = ranking.Table[Page, int64]
 )
 
-func (s *Site) table(ctx context.Context, p Period, cursor string) (viewTable, error) {
-	switch p {
-	case AllTime:
-		return s.Models.Pages.TopViews.Table(ctx, cursor, pageSize)
+// board returns the board of an order, and what it was in the day or the week before: nil
+// if that is not kept.
+func (s *Site) board(o Order) (now, before *viewBoard, err error) {
+	pages := s.Models.Pages
+	switch o {
 	case Today:
-		return s.Models.Pages.TopViewsPerDay.On(s.now()).Table(ctx, cursor, pageSize)
+		return pages.TopViewsPerDay, pages.TopViewsPerDay.On(s.now().AddDate(0, 0, -1)), nil
 	case ThisWeek:
-		return s.weekTable(ctx, cursor)
+		return pages.TopViewsPerWeek, pages.TopViewsPerWeek.On(s.now().AddDate(0, 0, -7)), nil
+	case AllTime:
+		return pages.TopViews, nil, nil
+	case MostLiked:
+		return pages.TopLikes, nil, nil
 	}
-	return viewTable{}, fmt.Errorf("%w: no ranking of %q", kvmodel.ErrNotFound, p)
+	return nil, nil, fmt.Errorf("%w: no ranking of %q", kvmodel.ErrNotFound, o)
 }
 
-// weekTable returns a part of the week's ranking. Its cursors hold how many pages
-// come before that part.
-func (s *Site) weekTable(ctx context.Context, cursor string) (viewTable, error) {
-	before, err := weekStart(cursor)
-	if err != nil {
-		return viewTable{}, err
-	}
-	all, err := s.week(ctx, weekRanked)
-	begin, end := min(before, len(all)), min(before+pageSize, len(all))
-	t := viewTable{Places: all[begin:end], Len: len(all)}
-	if end < len(all) {
-		t.Next = weekCursor(end)
-	}
-	if before > 0 {
-		t.Prev = weekCursor(max(0, before-pageSize))
-	}
-	return t, err
-}
-
-const weekListing = "Page.Week"
-
-func weekCursor(before int) string {
-	return kvmodel.Cursor(weekListing, strconv.AppendInt(nil, int64(before), 10))
-}
-
-func weekStart(cursor string) (before int, err error) {
-	if cursor == "" {
-		return 0, nil
-	}
-	text, err := kvmodel.ParseCursor(weekListing, cursor)
-	if err != nil {
-		return 0, err
-	}
-	before, err = strconv.Atoi(string(text))
-	if err != nil || before < 0 || before > weekRanked {
-		return 0, fmt.Errorf("%w: past the end of the week's ranking", kvmodel.ErrBadCursor)
-	}
-	return before, nil
-}
-
-// week returns the top n pages of this week. Where very many have nearly as many
-// views, another page may belong among the last of them.
-func (s *Site) week(ctx context.Context, n int) ([]viewPlace, error) {
-	places, _, err := s.Models.Pages.TopViewsPerDay.Last(ctx, weekDays, n)
-	for i := range places {
-		places[i].Rank = i + 1
-	}
-	return places, err
-}
-
-// placed returns places with the authors of their pages. One trip.
-func (s *Site) placed(ctx context.Context, places []viewPlace) ([]Placed, error) {
-	authors, err := kvmodel.Load(ctx, s.Models.Members.Records, places, func(p viewPlace) string { return p.Item.Author })
+// Ranking returns the first pages of an order, from the cursor on, and the neighbors of
+// the page with the id near, unless that is empty or not ranked. It returns ErrNotFound
+// for an unknown order, or ErrBadCursor.
+func (s *Site) Ranking(ctx context.Context, o Order, cursor, near string) (*Ranks, error) {
+	now, before, err := s.board(o)
 	if err != nil {
 		return nil, err
 	}
-	return placedBy(places, authors), nil
-}
-
-func placedBy(places []viewPlace, authors map[string]*Member) []Placed {
-	rows := make([]Placed, len(places))
-	for i, p := range places {
-		rows[i] = Placed{Entry{p.Item, authors[p.Item.Author]}, p.Rank, p.Score}
-	}
-	return rows
-}
-
-// Place is where a page stands in the ranking by all views.
-type Place struct {
-	Page       *Page
-	Rank, Of   int
-	Percentile float64  // the share of pages behind it, 0 to 100
-	Around     []Placed // the page, with up to two before it and two behind it
-	ToRise     int64    // how many views the page before it is ahead; 0 if it is first
-}
-
-// Place returns where the page with that slug stands. It returns ErrNotFound if
-// there is no such page, or if nobody has viewed it.
-func (s *Site) Place(ctx context.Context, slug string) (*Place, error) {
-	page, err := s.Models.Pages.BySlug.Find(ctx, normal(slug))
-	if err != nil {
-		return nil, err
-	}
-	place := &Place{Page: page}
-	err = s.db.SideBySide(ctx, func(ctx context.Context) error {
-		standing, err := s.Models.Pages.TopViews.Standing(ctx, page.ID)
-		place.Rank, place.Of, place.Percentile = standing.Rank, standing.Len, standing.Percentile
+	ranks := &Ranks{Order: o}
+	var table ranking.Table[Page, int64]
+	var moves movement
+	err = s.db.SideBySide(ctx, func(ctx context.Context) (err error) {
+		table, err = now.Table(ctx, cursor, pageSize)
+		return orRebuilding(&ranks.Rebuilding, err)
+	}, func(ctx context.Context) (err error) {
+		ranks.First, err = firstScore(ctx, now)
 		return err
-	}, func(ctx context.Context) error {
-		around, err := s.Models.Pages.TopViews.Around(ctx, page.ID, 2)
-		if err != nil {
-			return err
-		}
-		place.ToRise = toRise(around, page.ID)
-		place.Around, err = s.placed(ctx, around)
+	}, func(ctx context.Context) (err error) {
+		ranks.Near, err = neighbors(ctx, now, near)
+		return err
+	}, func(ctx context.Context) (err error) {
+		moves, err = movementSince(ctx, before)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return place, nil
+	authors, err := kvmodel.Load(ctx, s.Models.Members.Records, table.Places, func(p viewPlace) string { return p.Item.Author })
+	if err != nil {
+		return nil, err
+	}
+	ranks.Rows = placedBy(table.Places, authors)
+	ranks.Of, ranks.Next, ranks.Prev = table.Len, table.Next, table.Prev
+	moves.note(ranks.Rows)
+	moves.note(ranks.Near)
+	return ranks, nil
 }
 
-// toRise returns how many views the page before the one with id is ahead, 0 if
-// there is none.
-func toRise(around []viewPlace, id string) int64 {
-	at := slices.IndexFunc(around, func(p viewPlace) bool { return p.Item.ID == id })
-	if at < 1 {
-		return 0
+func placedBy(places []viewPlace, authors map[string]*Member) []Placed {
+	rows := make([]Placed, len(places))
+	for i, p := range places {
+		rows[i] = Placed{Entry: Entry{p.Item, authors[p.Item.Author]}, Rank: p.Rank, Score: p.Score}
 	}
-	return around[at-1].Score - around[at].Score
+	return rows
+}
+
+// firstScore returns the score of the first page of a board; 0 if it has none.
+func firstScore(ctx context.Context, b *viewBoard) (int64, error) {
+	first, err := b.Table(ctx, "", 1)
+	if err != nil || len(first.Places) == 0 {
+		return 0, orRebuilding(new(bool), err)
+	}
+	return first.Places[0].Score, nil
+}
+
+// neighbors returns the page with that id, with up to two on either side of it and
+// without authors. It returns nothing if the page is not on the board.
+func neighbors(ctx context.Context, b *viewBoard, id string) ([]Placed, error) {
+	if id == "" {
+		return nil, nil
+	}
+	around, err := b.Around(ctx, id, 2)
+	return placedBy(around, nil), orRebuilding(new(bool), unlessGone(err))
+}
+
+// movement is where pages stood in the day or the week before.
+type movement struct {
+	ranks map[string]int
+	all   bool // it has all pages that were ranked then
+}
+
+// remembered is how many ranks a movement goes by. Of a page that was further down it is
+// not known how far it has moved.
+const remembered = 100
+
+func movementSince(ctx context.Context, before *viewBoard) (movement, error) {
+	if before == nil {
+		return movement{}, nil
+	}
+	ids, next, err := before.IDs(ctx, "", remembered)
+	m := movement{ranks: make(map[string]int, len(ids)), all: next == ""}
+	for i, id := range ids {
+		m.ranks[id] = i + 1
+	}
+	return m, orRebuilding(new(bool), err)
+}
+
+// note fills in how rows have moved. Where nothing was ranked before, nothing has.
+func (m movement) note(rows []Placed) {
+	if len(m.ranks) == 0 {
+		return
+	}
+	for i, row := range rows {
+		was, ranked := m.ranks[row.ID]
+		rows[i].Known, rows[i].New = ranked || m.all, !ranked && m.all
+		if ranked {
+			rows[i].Up = was - row.Rank
+		}
+	}
 }
 
 // standing returns the rank of the page with id by all views, and how many pages

@@ -59,7 +59,10 @@ func page(i, members int) *ashiato.Page {
 	title := theme.titles[serial/len(theme.things)%len(theme.titles)]
 	p.Title = capital(strings.ReplaceAll(title, "{thing}", thing))
 	if round := serial / len(theme.things) / len(theme.titles); round > 0 {
-		p.Title += fmt.Sprintf(", part %d", round+1)
+		p.Title += ", " + endings[(round-1)%len(endings)]
+		if again := (round - 1) / len(endings); again > 0 {
+			p.Title += fmt.Sprintf(", part %d", again+1)
+		}
 	}
 	p.Slug = slugOf(p.Title)
 	p.Topics = append([]string{theme.topic}, some(r, theme.also, r.IntN(3))...)
@@ -90,12 +93,26 @@ func body(r *rand.Rand, theme theme, thing string) string {
 	return strings.Join(blocks, "\n\n")
 }
 
-// views returns how many views page i gets on the day it is published: many for a
-// few pages, few for most.
-func views(i int) int64 {
-	r := chanceOf("views", i)
-	return int64(400/(1+r.IntN(200))) + int64(r.IntN(12))
+// views returns how many views page i gets on the day it is published. By Zipf's law: the
+// tenth of all pages has a tenth of the views of the first.
+func views(i int) int64 { return 1 + int64(2/(chanceOf("views", i).Float64()+.0004)) }
+
+// likes returns the likes of page i, in the order of the members' ids.
+func likes(i, members int) []*ashiato.Like {
+	r := chanceOf("likes", i)
+	var all []*ashiato.Like
+	author := page(i, members).Author
+	for who := range min(members, int(1/(r.Float64()+.02))) {
+		if memberID(who) != author {
+			all = append(all, &ashiato.Like{Member: memberID(who), Page: pageID(i)})
+		}
+	}
+	return all
 }
+
+// regretted reports whether the author of page i puts it into the trash on the next day, and
+// takes it back at once.
+func regretted(i int) (trashed, restored bool) { return i%17 == 11, i%34 == 11 }
 
 // remarks returns the comments on page i, oldest first.
 func remarks(i, members int, now time.Time) []*ashiato.Comment {

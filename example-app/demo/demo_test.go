@@ -15,6 +15,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
+	"github.com/ringtree/ringtree/timeline"
 )
 
 var cheap = ashiato.Hash{Passes: 1, Memory: 8, Threads: 1}
@@ -72,9 +73,37 @@ func TestFill_IsTheSameEverywhere(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("pages mismatch (-one +two):\n%s", diff)
 	}
-	if len(want) != 150 {
-		t.Errorf("want 150 pages with different slugs, got %d", len(want))
+	titles := map[string]bool{}
+	for _, p := range want {
+		titles[p.Title] = true
+		if p.Views == 0 {
+			t.Errorf("want all pages viewed, got no views of %q", p.Title)
+		}
 	}
+	if len(want) < 140 || len(titles) != len(want) {
+		t.Errorf("want 150 pages but for a few in the trash, with different slugs and titles, got %d with %d titles", len(want), len(titles))
+	}
+}
+
+// The pictures under the hood show what there is to see: a ring that has gone round, with
+// places whose pages have moved or are gone.
+func TestFill_MakesARingThatHasGoneRound(t *testing.T) {
+	store := newStore(t)
+	wantFilled(t, store, 400, 400)
+	hood, err := open(t, store).UnderHood(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	slots := map[timeline.Slot]int{}
+	for _, segment := range hood.Ring.Segments {
+		for _, slot := range segment.Slots {
+			slots[slot]++
+		}
+	}
+	if slots[timeline.Filled] < 150 || slots[timeline.Stale] < 5 || hood.Ring.Head < 300 {
+		t.Errorf("want a whole lap with stale places, got %v up to %d", slots, hood.Ring.Head)
+	}
+	t.Logf("filled, stale and missing: %v; head %d; %d keys of the tree", slots, hood.Ring.Head, len(hood.TreeKeys))
 }
 
 // Every text keeps the rules of the site, which refuses any other.
@@ -166,8 +195,8 @@ func TestFill_GivesEachPageOfTheSiteSomethingToShow(t *testing.T) {
 	if at := home.Newest.Entries[0].Published; time.Since(at) > 24*time.Hour {
 		t.Errorf("want the newest page to be of today, got %v", at)
 	}
-	for _, p := range []ashiato.Period{ashiato.Today, ashiato.ThisWeek, ashiato.AllTime} {
-		ranks, err := s.Ranking(ctx, p, "")
+	for _, p := range []ashiato.Order{ashiato.Today, ashiato.ThisWeek, ashiato.AllTime, ashiato.MostLiked} {
+		ranks, err := s.Ranking(ctx, p, "", "")
 		if err != nil || len(ranks.Rows) < 10 {
 			t.Errorf("%s: want a ranking, got %d rows, %v", p, len(ranks.Rows), err)
 		}

@@ -32,11 +32,9 @@ const (
 	days  = 14
 	batch = 500 // pages made in one call
 
-	lot     = 64 // pages viewed at the same time
-	ordered = 40 // how many of the last pages are made one by one, to stand in the order of their times
-
-	viewedOf = 64 // how many pages of a batch are viewed at all
-	lookedAt = 40 // how many pages of earlier days are still viewed
+	ordered  = 40  // how many of the last pages are made one by one, to stand in the order of their times
+	lookedAt = 40  // how many pages of earlier days are still viewed
+	liked    = 300 // how many of the last pages have comments and likes
 )
 
 // Fill makes what is missing of plan in the store, and returns how many pages it
@@ -107,7 +105,7 @@ func (f *filling) fill(ctx context.Context) error {
 	for day := range days {
 		steps = append(steps, func(ctx context.Context) error { return f.live(ctx, day) })
 	}
-	steps = append(steps, f.talk, f.visit, f.makeInterests, f.makeFollows)
+	steps = append(steps, f.talk, f.like, f.visit, f.makeInterests, f.makeFollows)
 	for _, step := range steps {
 		if err := errors.Join(ctx.Err(), step(ctx)); err != nil {
 			return err
@@ -147,10 +145,14 @@ func (f *filling) makeTopics(ctx context.Context) error {
 	return err
 }
 
-// live makes the pages of a day, and views for them and for older ones.
+// live makes the pages of a day, and views for them and for older ones. First, some
+// authors regret what they wrote the day before.
 func (f *filling) live(ctx context.Context, day int) error {
 	f.calendar.day(day)
 	begin, end := f.firstOf(day), f.firstOf(day+1)
+	if err := each(ctx, f.firstOf(max(0, day-1)), begin, func(i int) error { return f.regret(ctx, i) }); err != nil {
+		return err
+	}
 	for at := begin; at < end; at += batch {
 		if err := f.makePages(ctx, at, min(at+batch, end)); err != nil {
 			return err
@@ -162,8 +164,28 @@ func (f *filling) live(ctx context.Context, day int) error {
 // firstOf returns which page is the first of a day.
 func (f *filling) firstOf(day int) int { return f.Pages * day / days }
 
-// makePages makes the pages from begin to end, and views for the last of them
-// unless all of them existed.
+// regret puts page i into the trash, and perhaps takes it back, if its author does that and
+// nobody has changed it.
+func (f *filling) regret(ctx context.Context, i int) error {
+	trashed, restored := regretted(i)
+	if !trashed {
+		return nil
+	}
+	p, err := f.site.Models.Pages.Get(ctx, pageID(i))
+	if errors.Is(err, kvmodel.ErrNotFound) || err == nil && p.Version > 1 {
+		return nil
+	}
+	if err == nil {
+		_, err = f.site.Trash(ctx, p.Author, p.ID, p.Version)
+	}
+	if err == nil && restored {
+		_, err = f.site.Restore(ctx, p.Author, p.ID)
+	}
+	return err
+}
+
+// makePages makes the pages from begin to end, and views for them unless all of them
+// existed.
 func (f *filling) makePages(ctx context.Context, begin, end int) error {
 	var pages []*ashiato.Page
 	now := f.calendar.now()
@@ -189,15 +211,15 @@ func (f *filling) makePages(ctx context.Context, begin, end int) error {
 	if there == len(pages) {
 		return nil
 	}
-	return f.view(ctx, max(begin, end-viewedOf), end, 1)
+	return f.view(ctx, begin, end, 1)
 }
 
 // view adds views to the pages from begin to end: their views divided by part. A
 // young ranking is a single key, at which many pages at once would get in each
-// other's way, so each lot waits until the one before it is ranked.
+// other's way, so each batch waits until the one before it is ranked.
 func (f *filling) view(ctx context.Context, begin, end, part int) error {
-	for at := begin; at < end; at += lot {
-		err := each(ctx, at, min(at+lot, end), func(i int) error {
+	for at := begin; at < end; at += batch {
+		err := each(ctx, at, min(at+batch, end), func(i int) error {
 			n := views(i) / int64(part)
 			if n == 0 {
 				return nil
@@ -215,10 +237,20 @@ func (f *filling) view(ctx context.Context, begin, end, part int) error {
 // talk makes the comments on the last pages.
 func (f *filling) talk(ctx context.Context) error {
 	var comments []*ashiato.Comment
-	for i := max(0, f.Pages-300); i < f.Pages; i++ {
+	for i := max(0, f.Pages-liked); i < f.Pages; i++ {
 		comments = append(comments, remarks(i, f.handles(), f.calendar.now())...)
 	}
 	_, err := made(f.site.Models.Comments.CreateMulti(ctx, comments))
+	return err
+}
+
+// like makes the likes of the last pages.
+func (f *filling) like(ctx context.Context) error {
+	var all []*ashiato.Like
+	for i := max(0, f.Pages-liked); i < f.Pages; i++ {
+		all = append(all, likes(i, f.handles())...)
+	}
+	_, err := made(f.site.Models.Likes.CreateMulti(ctx, all))
 	return err
 }
 

@@ -10,6 +10,14 @@ type theme struct {
 	extra     string // a block that some pages have between the others
 }
 
+// endings make titles that would be there twice different.
+var endings = []string{
+	"again", "a year later", "from the other side", "by bus", "with a guest", "without a map", "in the rain",
+	"the long version", "the short version", "in May", "in June", "in November", "after dark", "on a Tuesday",
+	"with both hands", "and what came of it", "slowly", "against advice", "from memory", "with the window open",
+	"the second attempt", "the third attempt", "for beginners", "in half the time", "revisited",
+}
+
 var themes = []theme{
 	{
 		topic: "walks", also: []string{"morning", "maps", "quiet"},

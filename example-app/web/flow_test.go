@@ -186,6 +186,36 @@ func TestWrite_PreviewShowsThePageAndSavesNothing(t *testing.T) {
 	v.want(v.get("/p/tea"), 404)
 }
 
+func TestRanking_ShowsWhatIsAroundYouOnEveryTab(t *testing.T) {
+	ann := visitMem(t)
+	ann.write("tea", "Tea", "Warm.")
+	ben := ann.as("ben")
+	ben.write("milk", "Milk", "Cold.")
+	for _, v := range []*visitor{ann, ben} {
+		v.get("/p/tea")
+	}
+	ann.get("/p/milk")
+	ben.want(ben.post("/p/tea/like", nil), 200)
+	ann.want(ann.post("/p/milk/like", nil), 200)
+	ann.settle()
+	for _, span := range []string{"today", "week", "all", "liked"} {
+		got := ben.get("/ranking?span=" + span)
+		ben.want(got, 200, "Around you", `class="yours"`, "Tea", "Milk")
+		// What was not ranked before has not moved.
+		ben.without(got, "not moved")
+	}
+	guest := ann.another()
+	guest.want(guest.get("/ranking"), 200, "Write a page to see its rank here")
+	guest.want(guest.get("/ranking?span=year"), 404)
+}
+
+func TestHome_SaysHowMuchThereIsAndWhatThePageTook(t *testing.T) {
+	v := visitMem(t)
+	v.write("tea", "Tea", "Warm.")
+	v.settle()
+	v.want(v.get("/"), 200, "1 page by 1 person, kept in nothing but a key-value store.", "This page took ")
+}
+
 func TestWrite_EmptyFormNamesEachField(t *testing.T) {
 	v := visitMem(t)
 	v.want(v.write("", "", ""), 422, "A page needs a title.", "A page needs text.")

@@ -1,11 +1,6 @@
 package web
 
-import (
-	"context"
-	"net/http"
-
-	"github.com/ringtree/ringtree/example-app/ashiato"
-)
+import "net/http"
 
 // A handler decides what to answer. An error becomes a page by the table in
 // outcome.go.
@@ -27,16 +22,6 @@ type memberHandler func(s *Site, v *visit, member string) (answer, error)
 // members returns a handler that calls handle for members. It sends guests to log in
 // and come back, and refuses their forms.
 func members(handle memberHandler) handler {
-	return membersOr(handle, func(_ *Site, v *visit) (answer, error) {
-		if v.Method == http.MethodGet || v.Method == http.MethodHead {
-			return answer{to: logInPath(v.URL.RequestURI())}, nil
-		}
-		return answer{}, errSignedOut
-	})
-}
-
-// membersOr returns a handler that calls handle for members, and guests for guests.
-func membersOr(handle memberHandler, guests handler) handler {
 	return func(s *Site, v *visit) (answer, error) {
 		member, err := v.member()
 		switch {
@@ -44,8 +29,10 @@ func membersOr(handle memberHandler, guests handler) handler {
 			return answer{}, err
 		case member != "":
 			return handle(s, v, member)
+		case v.Method == http.MethodGet || v.Method == http.MethodHead:
+			return answer{to: logInPath(v.URL.RequestURI())}, nil
 		}
-		return guests(s, v)
+		return answer{}, errSignedOut
 	}
 }
 
@@ -57,29 +44,4 @@ func membersWithForm(handle memberHandler) handler {
 		}
 		return handle(s, v, member)
 	})
-}
-
-// tie returns a handler that makes the member follow another one, or end that.
-func tie(change func(s *ashiato.Site, ctx context.Context, who, whom string) error) memberHandler {
-	return func(s *Site, v *visit, member string) (answer, error) {
-		other, err := s.app.Find(v.Context(), v.PathValue("handle"))
-		if err != nil {
-			return answer{}, err
-		}
-		if err := change(s.app, v.Context(), member, other.ID); err != nil {
-			return answer{}, err
-		}
-		return answer{to: memberPath(other.Handle)}, nil
-	}
-}
-
-// interest returns a handler that makes the member follow a topic, or end that.
-func interest(change func(s *ashiato.Site, ctx context.Context, who, name string) error) memberHandler {
-	return func(s *Site, v *visit, member string) (answer, error) {
-		name := v.PathValue("topic")
-		if err := change(s.app, v.Context(), member, name); err != nil {
-			return answer{}, err
-		}
-		return answer{to: topicPath(name)}, nil
-	}
 }

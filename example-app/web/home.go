@@ -28,14 +28,17 @@ func (s *Site) home(v *visit) (answer, error) {
 	}
 	now := s.app.DB().Now()
 	page := pages.Home{
-		Words:   "The newest pages, and the ones most viewed this week.",
+		Words:   counted(int64(home.Pages), "page", "pages") + " by " + counted(int64(home.Members), "person", "people") + ", kept in nothing but a key-value store.",
 		Live:    "/live",
 		Feed:    rowsWithTopics(feed, now),
 		Newest:  rows(home.Newest.Entries[:min(homeNewest, len(home.Newest.Entries))], now),
-		Popular: ranked(home.Week, firstScore(home.Week)),
+		Popular: ranked(home.Week, home.First, orderOf(string(ashiato.ThisWeek), "")),
 
 		NoNewest:  unlessRebuilding(home.Newest.Rebuilding, pages.NoPages),
 		NoPopular: unlessRebuilding(home.Rebuilding, templates.Empty{Words: "No views this week."}),
+	}
+	if s.config.Development {
+		page.Trips = func() int { return v.meter.Cost().Trips }
 	}
 	if len(home.Newest.Entries) > homeNewest || home.Newest.Next != "" {
 		page.Older = "/newest"
@@ -67,14 +70,6 @@ func rowsWithTopics(entries []ashiato.Entry, now time.Time) []templates.Row {
 		all[i].Meta = all[i].Meta[1:]
 	}
 	return all
-}
-
-// firstScore returns the highest score, or 0 if nothing is ranked.
-func firstScore(placed []ashiato.Placed) int64 {
-	if len(placed) == 0 {
-		return 0
-	}
-	return placed[0].Score
 }
 
 // newest shows all pages, the newest first.

@@ -135,6 +135,8 @@ func TestSite_BadFormsAreRefusedAndChangeNothing(t *testing.T) {
 		{"/comment/never", "text=hello&id=" + strings.Repeat("0", 26), 404},
 		{"/m/nobody/follow", "", 404},
 		{"/m/ann/follow", "", 403},
+		{"/p/nothing/like", "", 404},
+		{"/p/tea/like", "", 403},
 		{"/t/nothing/follow", "", 404},
 		{"/footprints/seen", "until=soon", 400},
 		{"/settings/password", "old=wrong&password=" + password, 422},
@@ -178,7 +180,7 @@ func TestSite_RefusesFormsFromOtherSites(t *testing.T) {
 	ann, _ := furnish(t)
 	for _, route := range web.Forms() {
 		for header, value := range map[string]string{"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"} {
-			path := strings.NewReplacer("{id}", ann.editOf("tea")[len("/edit/"):], "{handle}", "ben", "{topic}", "kitchen").Replace(route)
+			path := strings.NewReplacer("{id}", ann.editOf("tea")[len("/edit/"):], "{handle}", "ben", "{topic}", "kitchen", "{slug}", "tea").Replace(route)
 			req := ann.form(path, fill(ann.get("/write"), "version", "1", "title", "x", "body", "x", "text", "x").Encode())
 			req.Header.Del("Sec-Fetch-Site")
 			req.Header.Set(header, value)
@@ -214,11 +216,11 @@ func TestSite_GuestsChangeNothing(t *testing.T) {
 		if route == "/signup" || route == "/login" || route == "/logout" {
 			continue
 		}
-		path := strings.NewReplacer("{id}", edit[len("/edit/"):], "{handle}", "ben", "{topic}", "kitchen").Replace(route)
+		path := strings.NewReplacer("{id}", edit[len("/edit/"):], "{handle}", "ben", "{topic}", "kitchen", "{slug}", "tea").Replace(route)
 		fields := fill(ann.get("/write"), "version", "1", "slug", "tea", "title", "x", "body", "x", "text", "x", "until", "1", "about", "x")
 		got := guest.post(path, fields)
-		if strings.HasSuffix(route, "/follow") {
-			guest.want(got, 200, "Log in", "Then you’ll follow")
+		if strings.HasSuffix(route, "/follow") || strings.HasSuffix(route, "/like") {
+			guest.want(got, 200, "Log in", "Then you’ll ")
 			continue
 		}
 		guest.want(got, 403, "You are not logged in")
@@ -353,6 +355,28 @@ func TestFollow_SendsAGuestToLogInAndDoesItThen(t *testing.T) {
 	guest.without(guest.get("/login?next=/t/water"), `name="wish"`)
 }
 
+func TestLike_SendsAGuestToLogInAndDoesItThen(t *testing.T) {
+	ann, ben := furnish(t)
+	ann.write("likable", "Likable", "Warm.")
+	guest := ann.another()
+	guest.want(guest.get("/p/likable"), 200, `action="/p/likable/like"`)
+	form := guest.post("/p/likable/like", nil)
+	guest.want(form, 200, "Log in", "Then you’ll like likable.")
+	got := guest.post("/login", fill(form, "handle", "ben", "password", password))
+	guest.want(got, 200, "Take back your like")
+	if got.path != "/p/likable" {
+		t.Errorf("want to arrive at the page, got %s", got.path)
+	}
+	ben.settle()
+	ben.want(ben.get("/p/likable"), 200, "Take back your like", "<bdi>1</bdi></a></b> like</li>")
+	ben.want(ben.get("/ranking?span=liked"), 200, "Likable", `1</b> <span class="unit">like`)
+	ben.want(ben.post("/p/likable/unlike", nil), 200, ">Like<")
+	ann.without(ann.get("/p/likable"), "/p/likable/like")
+	ann.want(ann.post("/p/likable/like", nil), 403, "You cannot like your own page")
+	guest = ann.another()
+	guest.want(guest.post("/p/likable/unlike", nil), 403, "You are not logged in")
+}
+
 // No link and no form of another makes anybody follow: the browser must have asked for it.
 func TestFollow_IsDoneOnlyForTheBrowserThatAskedForIt(t *testing.T) {
 	ann, ben := furnish(t)
@@ -409,7 +433,7 @@ func TestSite_GetChangesNothing(t *testing.T) {
 	v.write("tea", "Tea", "One cup.")
 	edit := v.editOf("tea")
 	for _, route := range web.Forms() {
-		path := strings.NewReplacer("{id}", edit[len("/edit/"):], "{handle}", "ann", "{topic}", "kitchen").Replace(route)
+		path := strings.NewReplacer("{id}", edit[len("/edit/"):], "{handle}", "ann", "{topic}", "kitchen", "{slug}", "tea").Replace(route)
 		v.get(path + "?version=1&slug=x&title=x&body=x&id=00000000000000000000000001&handle=ben&password=" + url.QueryEscape(password))
 	}
 	v.want(v.get("/p/tea"), 200, "One cup.")

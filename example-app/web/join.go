@@ -23,10 +23,7 @@ func (s *Site) onward(v *visit, next string) pages.Onward {
 	if on.Next == "/" {
 		return on
 	}
-	on.Wish = s.wish(v, on.Next)
-	if _, what := placeOf(on.Wish); what != "" {
-		on.Words = "Then you’ll follow " + what + "."
-	}
+	on.Wish, on.Words = s.wish(v, on.Next)
 	on.SignUp, on.LogIn = with("/signup", "next", on.Next), logInPath(on.Next)
 	return on
 }

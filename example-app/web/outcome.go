@@ -45,6 +45,7 @@ var outcomes = []outcome{
 	{kvsession.ErrEnded, http.StatusForbidden, "Your session has ended", "Nothing was changed. Log in and send it again."},
 	{ashiato.ErrNotYours, http.StatusForbidden, "This belongs to someone else", "Only its author can change it."},
 	{ashiato.ErrYourself, http.StatusForbidden, "You cannot follow yourself", "Your own pages are on your profile."},
+	{ashiato.ErrOwnPage, http.StatusForbidden, "You cannot like your own page", "Likes are the votes of its readers."},
 	{errOtherSite, http.StatusForbidden, "This form was sent from another site", "Nothing was changed. Use the forms on this site."},
 	{ashiato.ErrTrashed, http.StatusGone, "This page was deleted", "Its author moved it to the trash."},
 	{ashiato.ErrSentBefore, http.StatusConflict, "This form was already sent", "Nothing was changed this time. What you typed is below. Send it to create another one."},

@@ -36,6 +36,8 @@ func (s *Site) pageWith(v *visit, slug string, r refused, text string) (answer, 
 	}
 	if member == reading.Author {
 		page.Edit, page.History = editPath(reading.ID), historyPath(reading.ID)
+	} else {
+		page.Like = pages.Like{Action: pagePath(reading.Slug), Liked: reading.Liked}
 	}
 	if r.status != 0 {
 		page.Comments.Action = "/comment/" + reading.ID
@@ -49,7 +51,7 @@ func (s *Site) pageWith(v *visit, slug string, r refused, text string) (answer, 
 func (s *Site) read(v *visit, member, slug string) (*ashiato.Reading, error) {
 	cursor := v.FormValue("comments")
 	if v.looks() && cursor == "" {
-		return s.app.View(v.Context(), member, slug)
+		return s.app.View(v.Context(), member, v.from, slug)
 	}
 	return s.app.Read(v.Context(), member, slug, cursor)
 }
@@ -83,7 +85,8 @@ func factsOf(r *ashiato.Reading) templates.Facts {
 			After: "of " + templates.Grouped(int64(r.Of)),
 		})
 	}
-	return templates.Facts{Facts: append(facts, fact(r.Views, "view", "views", ""), fact(r.Comments, "comment", "comments", "#comments"))}
+	return templates.Facts{Facts: append(facts, fact(r.Views, "view", "views", ""),
+		fact(r.Likes, "like", "likes", rankPath(ashiato.MostLiked, "", r.ID)), fact(r.Comments, "comment", "comments", "#comments"))}
 }
 
 // moreBy returns rows for other pages by the author.

@@ -1,137 +1,94 @@
 package web
 
 import (
-	"context"
-	"errors"
 	"net/url"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
 	"github.com/ringtree/ringtree/example-app/web/pages"
-	"github.com/ringtree/ringtree/kvmodel"
-	"github.com/ringtree/ringtree/ranking"
 	"github.com/ringtree/ringtree/templates"
 )
 
-// periods lists the rankings, with the words for their tabs.
-var periods = []struct {
-	period ashiato.Period
-	words  string
-	views  string // what it sorts by
-}{
-	{ashiato.Today, "Today", "by views today"},
-	{ashiato.ThisWeek, "This week", "by views in the last seven days"},
-	{ashiato.AllTime, "All time", "by total views"},
+// order is a ranking and its words.
+type order struct {
+	order     ashiato.Order
+	tab       string
+	by        string // what it goes by
+	one, many string // what it counts
 }
 
-// ranking shows part of a ranking. Beside it, it shows the rank of the page that the
+var orders = []order{
+	{ashiato.Today, "Today", "by views today", "view", "views"},
+	{ashiato.ThisWeek, "Week", "by views since Monday", "view", "views"},
+	{ashiato.AllTime, "All time", "by all their views", "view", "views"},
+	{ashiato.MostLiked, "Liked", "by likes", "like", "likes"},
+}
+
+// ranking shows part of a ranking. Beside it, it shows the neighbors of the page that the
 // query names, or of the one that the member saved last.
 func (s *Site) ranking(v *visit) (answer, error) {
-	period := ashiato.Period(v.FormValue("span"))
-	if period == "" {
-		period = ashiato.ThisWeek
-		if v.FormValue("page") != "" {
-			period = ashiato.AllTime
-		}
+	named := v.FormValue("page")
+	o := orderOf(v.FormValue("span"), named)
+	beside, yours := "Nearby ranks", named
+	if named == "" {
+		beside, yours = "Around you", v.remembered()
 	}
-	cursor := v.FormValue("at")
-	var ranks *ashiato.Ranks
-	var first int64
-	var near []standing
-	err := s.app.DB().SideBySide(v.Context(),
-		func(ctx context.Context) (err error) { ranks, err = s.app.Ranking(ctx, period, cursor); return err },
-		func(ctx context.Context) (err error) { first, err = s.firstOf(ctx, period, cursor); return err },
-		func(ctx context.Context) (err error) { near, err = s.neighbors(ctx, v, period); return err })
+	ranks, err := s.app.Ranking(v.Context(), o.order, v.FormValue("at"), yours)
 	if err != nil {
 		return answer{}, err
 	}
-	if first == 0 {
-		first = firstScore(ranks.Rows)
-	}
 	page := pages.Ranking{
-		Words: rankingWords(ranks),
-		Tabs:  tabs(ranks.Period, v.FormValue("page")),
-		Rows:  ranked(ranks.Rows, first),
-		Pager: rankPager(ranks, v.FormValue("page")),
-		Empty: templates.Empty{Words: "No page has this rank.", Way: templates.Link{Text: "Go to the top", Href: rankPath(period, "", "")}},
-		Hint:  hint(period),
+		Words:  counted(int64(ranks.Of), "page", "pages") + " " + o.by + ". Each bar compares a page with the first one.",
+		Tabs:   tabs(o, named),
+		Rows:   ranked(ranks.Rows, ranks.First, o),
+		Pager:  rankPager(ranks, named),
+		Empty:  templates.Empty{Words: "No page has this rank.", Way: templates.Link{Text: "Go to the top", Href: rankPath(o.order, "", "")}},
+		Beside: beside,
+		Hint:   "Write a page to see its rank here, once someone has found it.",
+	}
+	if yours != "" {
+		page.Hint = "Your page is not in this ranking yet."
 	}
 	if ranks.Of == 0 {
-		page.Empty = unlessRebuilding(ranks.Rebuilding, templates.Empty{Words: "No views yet.", Way: templates.Link{Text: "Newest pages", Href: "/newest"}})
+		page.Empty = unlessRebuilding(ranks.Rebuilding, templates.Empty{Words: "No " + o.many + " yet.", Way: templates.Link{Text: "Newest pages", Href: "/newest"}})
 	}
-	if len(near) > 0 {
-		page.Around, page.Top = aroundOf(near, pageFor(v), int64(ranks.Of))
+	if len(ranks.Near) > 0 {
+		page.Around, page.Top = aroundOf(ranks, yours, o)
 	}
 	return answer{title: "Ranking", here: "/ranking", body: page.Body()}, nil
 }
 
-// firstOf returns the highest score, to which all bars are relative. It returns 0
-// without a cursor, because the ranking then shows the first page itself.
-func (s *Site) firstOf(ctx context.Context, p ashiato.Period, cursor string) (int64, error) {
-	if cursor == "" {
-		return 0, nil
+// orderOf returns the order of that name. Without a name it is the week, or all time if a
+// page is named. An unknown one has no words; the domain refuses it.
+func orderOf(name, page string) order {
+	if name == "" && page == "" {
+		name = string(ashiato.ThisWeek)
+	} else if name == "" {
+		name = string(ashiato.AllTime)
 	}
-	ranks, err := s.app.Ranking(ctx, p, "")
-	if err != nil {
-		return 0, err
-	}
-	return firstScore(ranks.Rows), nil
-}
-
-type standing = ranking.Place[ashiato.Page, int64]
-
-// pageFor returns the id of the page whose neighbors to show: the one that the query
-// names, or the one that the member saved last.
-func pageFor(v *visit) string {
-	if id := v.FormValue("page"); id != "" {
-		return id
-	}
-	return v.remembered()
-}
-
-// neighbors returns that page with up to two on either side of it. It returns nothing
-// except for the ranking of all time.
-func (s *Site) neighbors(ctx context.Context, v *visit, p ashiato.Period) ([]standing, error) {
-	id := pageFor(v)
-	if id == "" || p != ashiato.AllTime {
-		return nil, nil
-	}
-	around, err := s.app.Models.Pages.TopViews.Around(ctx, id, 2)
-	if errors.Is(err, kvmodel.ErrNotFound) || errors.Is(err, kvmodel.ErrNeedsRebuild) {
-		return nil, nil
-	}
-	return around, err
-}
-
-func hint(p ashiato.Period) string {
-	if p == ashiato.AllTime {
-		return "Write a page to see its rank here after its first view."
-	}
-	return "Open “All time” to see the rank of your page."
-}
-
-// aroundOf returns the rank of the page with the id among of pages, and how near the
-// top that is.
-func aroundOf(near []standing, id string, of int64) (*templates.Around, string) {
-	a := &templates.Around{Of: of}
-	for i, p := range near {
-		row := templates.Ranked{
-			Rank:   int64(p.Rank),
-			Title:  templates.Link{Text: p.Item.Title, Href: pagePath(p.Item.Slug)},
-			Figure: templates.Counted(p.Score, "view", "views"),
+	for _, o := range orders {
+		if string(o.order) == name {
+			return o
 		}
-		if p.Item.ID == id {
-			row.Yours, a.Rank = true, row.Rank
-			if i > 0 {
-				a.Next = rise(near[i-1], p)
-			}
-		}
-		a.Rows = append(a.Rows, row)
 	}
-	return a, topShare(a.Rank, of)
+	return order{order: ashiato.Order(name)}
 }
 
-func rise(above, p standing) string {
-	return counted(above.Score-p.Score+1, "more view", "more views") + " to pass #" + templates.Grouped(int64(above.Rank)) + "."
+// aroundOf returns the rank of the page with the id, its neighbors, and how near the top
+// that is.
+func aroundOf(ranks *ashiato.Ranks, id string, o order) (*templates.Around, string) {
+	a := &templates.Around{Of: int64(ranks.Of), Rows: ranked(ranks.Near, 0, o)}
+	for i, p := range ranks.Near {
+		a.Rows[i].Meta = nil
+		if p.ID != id {
+			continue
+		}
+		a.Rows[i].Yours, a.Rank = true, int64(p.Rank)
+		if i > 0 {
+			above := ranks.Near[i-1]
+			a.Next = counted(above.Score-p.Score+1, "more "+o.one, "more "+o.many) + " to pass #" + templates.Grouped(int64(above.Rank)) + "."
+		}
+	}
+	return a, topShare(a.Rank, a.Of)
 }
 
 // topShare returns the share of a ranking down to a rank: "top 12%".
@@ -142,20 +99,11 @@ func topShare(rank, of int64) string {
 	return "top " + templates.Grouped(max(1, (100*rank+of-1)/of)) + "%"
 }
 
-func rankingWords(ranks *ashiato.Ranks) string {
-	for _, p := range periods {
-		if p.period == ranks.Period {
-			return counted(int64(ranks.Of), "page", "pages") + " " + p.views + ". Each bar compares a page with the first one."
-		}
-	}
-	return ""
-}
-
-func tabs(now ashiato.Period, page string) templates.Tabs {
-	t := templates.Tabs{Label: "Period"}
-	for i, p := range periods {
-		t.Tabs = append(t.Tabs, templates.Link{Text: p.words, Href: rankPath(p.period, "", page)})
-		if p.period == now {
+func tabs(now order, page string) templates.Tabs {
+	t := templates.Tabs{Label: "Order"}
+	for i, o := range orders {
+		t.Tabs = append(t.Tabs, templates.Link{Text: o.tab, Href: rankPath(o.order, "", page)})
+		if o.order == now.order {
 			t.Now = i
 		}
 	}
@@ -164,8 +112,8 @@ func tabs(now ashiato.Period, page string) templates.Tabs {
 
 // rankPath returns the address of part of a ranking, which also shows the neighbors
 // of page.
-func rankPath(p ashiato.Period, cursor, page string) string {
-	query := url.Values{"span": {string(p)}}
+func rankPath(o ashiato.Order, cursor, page string) string {
+	query := url.Values{"span": {string(o)}}
 	if cursor != "" {
 		query.Set("at", cursor)
 	}
@@ -177,7 +125,7 @@ func rankPath(p ashiato.Period, cursor, page string) string {
 
 func rankPager(ranks *ashiato.Ranks, page string) templates.Pager {
 	p := pagerOf(ranks.Prev, ranks.Next, "Higher", "Lower", func(cursor string) string {
-		return rankPath(ranks.Period, cursor, page)
+		return rankPath(ranks.Order, cursor, page)
 	})
 	if n := len(ranks.Rows); n > 0 {
 		p.Words = templates.Span(int64(ranks.Rows[0].Rank), int64(ranks.Rows[n-1].Rank), int64(ranks.Of))

@@ -1,10 +1,6 @@
 package web
 
-import (
-	"net/http"
-
-	"github.com/ringtree/ringtree/example-app/ashiato"
-)
+import "net/http"
 
 // route is one way into the site.
 type route struct {
@@ -16,13 +12,13 @@ type route struct {
 // on its button and the names of its fields.
 //
 // A handler in members runs only for members. The forms for a page or a comment check
-// the member themselves, so that they can show guests what they typed. One in orLogIn has
-// guests log in first.
+// the member themselves, so that they can show guests what they typed. The forms of deeds
+// have guests log in first.
 var routes = []route{
 	{"GET", "/{$}", (*Site).home},           // newest and popular pages; for members, also their feed
 	{"GET", "/newest", (*Site).newest},      // ?at=CURSOR
 	{"GET", "/feed", members((*Site).feed)}, // pages by the members and on the topics one follows; ?at=CURSOR
-	{"GET", "/ranking", (*Site).ranking},    // ?span=today|week|all&at=CURSOR&page=ID, the page whose neighbors are shown
+	{"GET", "/ranking", (*Site).ranking},    // ?span=today|week|all|liked&at=CURSOR&page=ID, the page whose neighbors are shown
 
 	{"GET", "/p/{slug}", (*Site).page}, // a page; ?comments=CURSOR
 	{"GET", "/write", members((*Site).writeForm)},
@@ -34,18 +30,20 @@ var routes = []route{
 	{"POST", "/restore/{id}", members((*Site).restore)},      // Restore, Undo
 	{"GET", "/history/{id}", members((*Site).history)},
 	{"POST", "/history/{id}", membersWithForm((*Site).bringBack)}, // Bring back: version edit
+	{"POST", "/p/{slug}/like", (*Site).do},                        // Like
+	{"POST", "/p/{slug}/unlike", (*Site).do},                      // Take back your like
 	{"POST", "/comment/{id}", withForm((*Site).comment)},          // Post comment: id text; the page's id is in the path
 
-	{"GET", "/m/{handle}", (*Site).profile},                                  // ?at=CURSOR
-	{"GET", "/m/{handle}/followers", (*Site).followers},                      // ?at=CURSOR
-	{"POST", "/m/{handle}/follow", orLogIn(tie((*ashiato.Site).Follow))},     // Follow
-	{"POST", "/m/{handle}/unfollow", members(tie((*ashiato.Site).Unfollow))}, // Unfollow
+	{"GET", "/m/{handle}", (*Site).profile},             // ?at=CURSOR
+	{"GET", "/m/{handle}/followers", (*Site).followers}, // ?at=CURSOR
+	{"POST", "/m/{handle}/follow", (*Site).do},          // Follow
+	{"POST", "/m/{handle}/unfollow", (*Site).do},        // Unfollow
 
-	{"GET", "/topics", (*Site).topics},                                                // ?at=CURSOR
-	{"GET", "/t/{topic}", (*Site).topic},                                              // ?at=CURSOR
-	{"GET", "/t/{topic}/followers", (*Site).topicFollowers},                           // ?at=CURSOR
-	{"POST", "/t/{topic}/follow", orLogIn(interest((*ashiato.Site).FollowTopic))},     // Follow
-	{"POST", "/t/{topic}/unfollow", members(interest((*ashiato.Site).UnfollowTopic))}, // Unfollow
+	{"GET", "/topics", (*Site).topics},                      // ?at=CURSOR
+	{"GET", "/t/{topic}", (*Site).topic},                    // ?at=CURSOR
+	{"GET", "/t/{topic}/followers", (*Site).topicFollowers}, // ?at=CURSOR
+	{"POST", "/t/{topic}/follow", (*Site).do},               // Follow
+	{"POST", "/t/{topic}/unfollow", (*Site).do},             // Unfollow
 
 	{"GET", "/footprints", members((*Site).footprints)},         // ?from=N, the first one shown
 	{"POST", "/footprints/seen", membersWithForm((*Site).seen)}, // Mark all as seen: until

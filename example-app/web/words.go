@@ -101,16 +101,17 @@ func views(n int64) templates.Figure {
 	return templates.Counted(n, "view", "views")
 }
 
-// ranked returns pages as rows of a ranking, whose bars are relative to the score of
-// the first.
-func ranked(placed []ashiato.Placed, first int64) []templates.Ranked {
+// ranked returns pages as rows of a ranking, whose bars are relative to the score of the
+// first. For a first of 0 there are no bars.
+func ranked(placed []ashiato.Placed, first int64, o order) []templates.Ranked {
 	var all []templates.Ranked
 	for _, p := range placed {
 		row := templates.Ranked{
 			Rank:   int64(p.Rank),
 			Title:  templates.Link{Text: p.Title, Href: pagePath(p.Slug)},
 			Meta:   []templates.Link{linkTo(p.By)},
-			Figure: templates.Counted(p.Score, "view", "views"),
+			Figure: templates.Counted(p.Score, o.one, o.many),
+			Moved:  p.Up, New: p.New, Known: p.Known,
 		}
 		if first > 0 {
 			row.Share = float64(p.Score) / float64(first)

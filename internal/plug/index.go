@@ -319,6 +319,9 @@ type Host[T any] interface {
 	// SeeMarks is See without the Places, which take time.
 	SeeMarks(ctx context.Context, s kv.Store, ids ...string) ([]*Seen[T], error)
 
+	// SeeBare is SeeMarks without the counters, which have keys of their own.
+	SeeBare(ctx context.Context, s kv.Store, ids ...string) ([]*Seen[T], error)
+
 	// Each calls f with all records there may be, in batches. It misses none that
 	// was there before the call and is there after it, but for those that are damaged: the
 	// ErrCorrupt that it returns at the end names these.

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// Now is the time on the clocks of all sites.
-var Now = time.Date(2026, time.July, 15, 12, 0, 0, 0, time.UTC)
+// Now is the time on the clocks of all sites: a Sunday, so that the week which began on
+// Monday has seven days.
+var Now = time.Date(2026, time.July, 19, 12, 0, 0, 0, time.UTC)
 
 // The data of a site with n articles, which are numbered from 1.
 const (

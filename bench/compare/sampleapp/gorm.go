@@ -71,7 +71,12 @@ func (g *Gorm) Home(ctx context.Context) (Home, error) {
 		return Home{}, err
 	}
 	week, err := g.week(db)
-	return Home{listedArticles(latest), week}, err
+	if err != nil {
+		return Home{}, err
+	}
+	var last int64 // None was deleted, so its id says how many there are.
+	err = db.Model(&article{}).Select("max(id)").Scan(&last).Error
+	return Home{listedArticles(latest), week, last, members}, err
 }
 
 // week returns the articles viewed most this week.

@@ -33,14 +33,18 @@ func collect[T any](all *[]T) func(pgx.Rows) error {
 	}
 }
 
-// Home sends both queries at once.
+// Home sends all queries at once. No article was deleted, so the last id says how many there
+// are.
 func (p *Pgx) Home(ctx context.Context) (home Home, err error) {
-	var both pgx.Batch
-	both.Queue(listedColumns+"ORDER BY a.published DESC LIMIT $1", newest+1).Query(collect(&home.Newest))
-	both.Queue(`SELECT a.slug, a.title, m.handle, a.topics, w.views, a.published
+	var all pgx.Batch
+	home.Members = members
+	all.Queue("SELECT max(id) FROM articles").QueryRow(func(row pgx.Row) error { return row.Scan(&home.Pages) })
+	all.Queue(listedColumns+"ORDER BY a.published DESC LIMIT $1", newest+1).Query(collect(&home.Newest))
+	all.Queue(`SELECT a.slug, a.title, m.handle, a.topics, w.views, a.published
 		FROM (SELECT article_id, sum(views)::bigint AS views FROM day_views WHERE day > $1 GROUP BY article_id ORDER BY views DESC LIMIT $2) w
 		JOIN articles a ON a.id = w.article_id JOIN members m ON m.id = a.author_id ORDER BY w.views DESC`, today()-weekDays, popular).Query(collect(&home.Week))
-	return home, p.Pool.SendBatch(ctx, &both).Close()
+	err = p.Pool.SendBatch(ctx, &all).Close()
+	return home, err
 }
 
 const countRanked = "SELECT count(*) FROM articles WHERE views > 0"

@@ -37,12 +37,12 @@ func (r *Ringtree) Home(ctx context.Context) (Home, error) {
 	if err != nil {
 		return Home{}, err
 	}
-	return Home{entries(home.Newest.Entries), places(home.Week)}, nil
+	return Home{entries(home.Newest.Entries), places(home.Week), int64(home.Pages), int64(home.Members)}, nil
 }
 
 // Ranking is the Ranking of the app.
 func (r *Ringtree) Ranking(ctx context.Context) (Ranking, error) {
-	ranks, err := r.App.Ranking(ctx, ashiato.AllTime, "")
+	ranks, err := r.App.Ranking(ctx, ashiato.AllTime, "", "")
 	if err != nil {
 		return Ranking{}, err
 	}
@@ -97,7 +97,7 @@ func (r *Ringtree) Load(ctx context.Context, n int) error {
 	if err := eachBatch(n, func(batch []entry) error { return r.loadArticles(ctx, batch, n) }); err != nil {
 		return err
 	}
-	// The ranking of a week ends with the day before, on which all other views were.
+	// All other views were on one day, so long ago that no ranking of a week has them.
 	for day := weekDays; day >= 0; day-- {
 		if err := r.loadViews(ctx, n, day); err != nil {
 			return err
@@ -170,11 +170,11 @@ func (r *Ringtree) loadComments(ctx context.Context, all []*ashiato.Comment) err
 // loadViews counts the views of a day, 0 being today. Its batches grow with the ranking:
 // one that is small can take only a few at once.
 func (r *Ringtree) loadViews(ctx context.Context, n, day int) error {
-	r.behind.Store(int64(day) * int64(24*time.Hour))
-	step := viewed
+	step, ago := viewed, day
 	if day == weekDays {
-		step = 1
+		step, ago = 1, 3*weekDays
 	}
+	r.behind.Store(int64(ago) * int64(24*time.Hour))
 	for from := step; from <= n; {
 		some := max(32, min(from/step/4, 2000))
 		end := min(from+some*step, n+1)

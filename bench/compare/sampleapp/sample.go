@@ -21,6 +21,8 @@ type Site interface {
 type Home struct {
 	Newest []Listed // one more than is shown, if there is one
 	Week   []Listed // with their views of this week
+
+	Pages, Members int64 // how many there are
 }
 
 // Ranking is the first part of the ranking.

@@ -23,7 +23,7 @@ func WriteHome(ctx context.Context, w io.Writer, s Site) error {
 		return err
 	}
 	page := pages.Home{
-		Words: "The newest pages, and the ones most viewed this week.", Live: "/live",
+		Words: counted(home.Pages, "page", "pages") + " by " + counted(home.Members, "person", "people") + ", kept in nothing but a key-value store.", Live: "/live",
 		Newest: rows(home.Newest[:min(newest, len(home.Newest))]), Popular: ranked(home.Week),
 	}
 	if len(home.Newest) > newest {
@@ -39,13 +39,15 @@ func WriteRanking(ctx context.Context, w io.Writer, s Site) error {
 		return err
 	}
 	page := pages.Ranking{
-		Words: counted(ranks.Of, "page", "pages") + " by total views. Each bar compares a page with the first one.",
-		Tabs: templates.Tabs{Label: "Period", Now: 2, Tabs: []templates.Link{
-			{Text: "Today", Href: "/ranking?span=today"}, {Text: "This week", Href: "/ranking?span=week"}, {Text: "All time", Href: "/ranking?span=all"},
+		Words: counted(ranks.Of, "page", "pages") + " by all their views. Each bar compares a page with the first one.",
+		Tabs: templates.Tabs{Label: "Order", Now: 2, Tabs: []templates.Link{
+			{Text: "Today", Href: "/ranking?span=today"}, {Text: "Week", Href: "/ranking?span=week"}, {Text: "All time", Href: "/ranking?span=all"},
+			{Text: "Liked", Href: "/ranking?span=liked"},
 		}},
-		Rows:  ranked(ranks.Top),
-		Pager: templates.Pager{Words: templates.Span(1, int64(len(ranks.Top)), ranks.Of)},
-		Hint:  "Write a page to see its rank here after its first view.",
+		Rows:   ranked(ranks.Top),
+		Pager:  templates.Pager{Words: templates.Span(1, int64(len(ranks.Top)), ranks.Of)},
+		Beside: "Around you",
+		Hint:   "Write a page to see its rank here, once someone has found it.",
 	}
 	if ranks.Next != "" {
 		page.Pager.On = templates.Link{Text: "Lower", Href: "/ranking?" + url.Values{"span": {"all"}, "at": {ranks.Next}}.Encode()}
@@ -69,6 +71,7 @@ func WriteArticle(ctx context.Context, w io.Writer, s Site, slug string) error {
 		Facts:  a.facts(),
 		Text:   a.Body,
 		Topics: topicLinks(a.Topics),
+		Like:   pages.Like{Action: articlePath(slug)},
 		Comments: pages.Comments{
 			Count: counted(a.Comments, "comment", "comments"),
 			LogIn: "/login?next=" + url.QueryEscape(articlePath(slug)),
@@ -146,7 +149,8 @@ func (a *Article) facts() templates.Facts {
 		Before: "rank", After: "of " + templates.Grouped(a.Of),
 		Figure: templates.Link{Text: "#" + templates.Grouped(a.Rank), Href: "/ranking?" + url.Values{"page": {idOf(a.Slug)}}.Encode()},
 	}
-	return templates.Facts{Facts: []templates.Fact{rank, fact(a.Views, "view", "views", ""), fact(a.Comments, "comment", "comments", "#comments")}}
+	liked := "/ranking?" + url.Values{"page": {idOf(a.Slug)}, "span": {"liked"}}.Encode()
+	return templates.Facts{Facts: []templates.Fact{rank, fact(a.Views, "view", "views", ""), fact(0, "like", "likes", liked), fact(a.Comments, "comment", "comments", "#comments")}}
 }
 
 func fact(n int64, one, many, href string) templates.Fact {

@@ -3,37 +3,64 @@ package sides
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Run runs works at the same time, each with a context of its own, and returns
 // the first of their errors, in their order. What they ask a [Store] on s for
-// under that context is sent as by [kv.Together], under the context trips. If a work
-// panics, Run does.
+// under that context is sent as by [kv.Together], under the context trips. Once a work
+// has failed, no further trip leaves, and the others fail too. If a work panics, Run does.
 func Run(ctx, trips context.Context, s kv.Store, works ...func(context.Context) error) error {
 	errs := make([]error, len(works))
 	panics := make([]any, len(works))
 	sides := make([]func(kv.Store) error, len(works))
+	var stopped atomic.Bool
 	for i, work := range works {
 		w := &side{asks: make(chan *ask), ended: make(chan struct{})}
 		go func() {
 			defer close(w.ended)
 			defer func() { panics[i] = recover() }()
-			errs[i] = work(context.WithValue(ctx, sideKey{}, w))
+			if errs[i] = work(context.WithValue(ctx, sideKey{}, w)); errs[i] != nil {
+				stopped.Store(true)
+			}
 		}()
 		sides[i] = func(trip kv.Store) error { return w.serve(trips, trip) }
 	}
-	_ = kv.Together(trips, s, sides...)
+	_ = kv.Together(trips, stopping{s, &stopped}, sides...)
+	var failed error
 	for i, err := range errs {
 		if panics[i] != nil {
 			panic(panics[i])
 		}
-		if err != nil {
-			return err
+		if failed == nil || errors.Is(failed, errStopped) && err != nil {
+			failed = err
 		}
 	}
-	return nil
+	return failed
+}
+
+// errStopped is what works get once another one has failed.
+var errStopped = fmt.Errorf("another work beside it has failed: %w", context.Canceled)
+
+// stopping is a store until it is stopped.
+type stopping struct {
+	kv.Store
+	stopped *atomic.Bool
+}
+
+// Powers returns those of the store underneath.
+func (s stopping) Powers() kv.Powers { return kv.PowersOf(s.Store) }
+
+// Do carries out ops, unless s is stopped.
+func (s stopping) Do(ctx context.Context, ops []kv.Op) error {
+	if s.stopped.Load() {
+		return kv.Fail(ops, errStopped)
+	}
+	return s.Store.Do(ctx, ops)
 }
 
 type sideKey struct{}

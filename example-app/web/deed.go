@@ -1,0 +1,131 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// A deed is what one button does for a member to what a page shows. The path of its form
+// is that of the page and the deed's name: /m/ann/follow.
+type deed struct {
+	to, name string // /m/…/follow: "m" and "follow"
+	wish     string // what a guest is told before they log in; empty if guests are refused
+	do       func(s *Site, ctx context.Context, member, name string) error
+}
+
+var deeds = []deed{
+	{"m", "follow", "Then you’ll follow ", (*Site).follow},
+	{"m", "unfollow", "", (*Site).unfollow},
+	{"t", "follow", "Then you’ll follow ", func(s *Site, ctx context.Context, member, name string) error {
+		return s.app.FollowTopic(ctx, member, name)
+	}},
+	{"t", "unfollow", "", func(s *Site, ctx context.Context, member, name string) error {
+		return s.app.UnfollowTopic(ctx, member, name)
+	}},
+	{"p", "like", "Then you’ll like ", func(s *Site, ctx context.Context, member, name string) error {
+		return s.app.Like(ctx, member, name)
+	}},
+	{"p", "unlike", "", func(s *Site, ctx context.Context, member, name string) error {
+		return s.app.Unlike(ctx, member, name)
+	}},
+}
+
+func (s *Site) follow(ctx context.Context, member, handle string) error {
+	other, err := s.app.Find(ctx, handle)
+	if err != nil {
+		return err
+	}
+	return s.app.Follow(ctx, member, other.ID)
+}
+
+func (s *Site) unfollow(ctx context.Context, member, handle string) error {
+	other, err := s.app.Find(ctx, handle)
+	if err != nil {
+		return err
+	}
+	return s.app.Unfollow(ctx, member, other.ID)
+}
+
+// deedAt returns the deed of a form's path, the page to return to, and the name of what
+// that shows. It reports whether path is one of a form's.
+func deedAt(path string) (d deed, page, name string, ok bool) {
+	parts := strings.Split(path, "/")
+	if len(parts) != 4 || parts[0] != "" {
+		return deed{}, "", "", false
+	}
+	name, err := url.PathUnescape(parts[2])
+	for _, d := range deeds {
+		if err == nil && name != "" && parts[1] == d.to && parts[3] == d.name {
+			return d, "/" + parts[1] + "/" + parts[2], name, true
+		}
+	}
+	return deed{}, "", "", false
+}
+
+// do does the deed that the path names. It sends guests to log in first and come back to
+// have it done.
+func (s *Site) do(v *visit) (answer, error) {
+	d, page, name, ok := deedAt(v.URL.EscapedPath())
+	member, err := v.member()
+	switch {
+	case err != nil:
+		return answer{}, err
+	case !ok:
+		return answer{}, errNoSuchPage
+	case member == "" && d.wish == "":
+		return answer{}, errSignedOut
+	case member == "":
+		s.setWish(v, v.URL.EscapedPath(), wishTime)
+		return answer{to: logInPath(page)}, nil
+	}
+	if err := d.do(s, v.Context(), member, name); err != nil {
+		return answer{}, err
+	}
+	return answer{to: page}, nil
+}
+
+// A wish is the path of a deed's form that a guest has sent. It is carried out once the
+// guest has logged in. The form for that repeats it, and a cookie says that it was this
+// browser that sent it: no link can make someone follow anybody.
+
+// wishTime is how long a browser remembers a wish.
+const wishTime = 10 * time.Minute
+
+// setWish makes the browser remember a wish for a time, or forget it if that is negative.
+func (s *Site) setWish(v *visit, wish string, d time.Duration) {
+	http.SetCookie(v.w, &http.Cookie{
+		Name: s.config.cookie(wishName), Value: wish, Path: "/", MaxAge: int(d.Seconds()),
+		HttpOnly: true, Secure: !s.config.Development, SameSite: http.SameSiteStrictMode,
+	})
+}
+
+// wish returns what this browser wished for on the page next, and the words for that. Both
+// are empty if it wished for nothing.
+func (s *Site) wish(v *visit, next string) (wish, words string) {
+	cookie, err := v.Cookie(s.config.cookie(wishName))
+	if err != nil {
+		return "", ""
+	}
+	d, page, name, ok := deedAt(cookie.Value)
+	if !ok || d.wish == "" || page != next {
+		return "", ""
+	}
+	return cookie.Value, d.wish + name + "."
+}
+
+// fulfill carries out the wish that the form repeats, if it is this browser's. If it cannot
+// be, the page next shows so: the member has logged in all the same.
+func (s *Site) fulfill(v *visit, member, next string) {
+	wish, _ := s.wish(v, next)
+	if wish == "" || v.PostFormValue("wish") != wish {
+		return
+	}
+	s.setWish(v, "", -1)
+	d, _, name, _ := deedAt(wish)
+	if err := d.do(s, v.Context(), member, name); err != nil {
+		report(v, err)
+	}
+}
