@@ -44,6 +44,7 @@ func samples() []sample {
 		{"pager", Pager{Back: Link{"Newer", "/feed?before=k3Qz"}, On: Link{"Older", "/feed?after=p81A"}, Words: Span(11, 20, 3456)}},
 		{"pager-first", Pager{On: Link{"Older", "/feed?after=k3Qz"}, Words: Span(1, 10, 0)}},
 		{"footprints", sampleFootprints},
+		{"search", Search{Label: "Search titles", Href: "/search", Found: "/search/titles", Query: "Th"}},
 		{"mark", Mark{}},
 		{"seal", Seal{Name: "mosswren"}},
 		{"seal-large", Seal{Name: "\u202e§ éclair", Large: true}},

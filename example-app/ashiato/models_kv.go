@@ -9,6 +9,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/ranking"
+	"github.com/ringtree/ringtree/ranking/collation"
 	"github.com/ringtree/ringtree/timeline"
 	msgpack "github.com/vmihailenco/msgpack/v5"
 )
@@ -122,20 +123,21 @@ func memberFields(name []byte) (codec.Fields, bool) {
 
 // Pages holds the Page records of a database and the indexes kept over them.
 // Indexes hold the Pages that are Live, unless their line says otherwise.
-// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 3, Update 2 to 4, Delete 2; a listing 2, or 1 if nothing is new.
 type Pages struct {
 	*kvmodel.Records[Page, string]
 
-	History        *kvmodel.History[Page, string]      // the last 20 bodies of each Page
-	BySlug         *index.Unique[Page, string]         // the one Page with a Slug
-	ByTopics       *index.Lists[Page, string, string]  // the Pages with a value among Topics; counted in Topic.Pages
-	TopViews       *ranking.Board[Page, string, int64] // by Views, highest first
-	TopViewsPerDay *ranking.Board[Page, string, int64] // Views of one day, highest first; 8 days
-	Newest         *timeline.Ring[Page]                // last change of Published first; newest 1024
-	NewestByAuthor *timeline.Rings[Page, string]       // last change of Published first, per Author; newest 1024 of each
-	TrashByAuthor  *timeline.Rings[Page, string]       // last change of Trashed first, per Author; newest 1024 of each; if InTrash
-	Views          *index.Counter[string]              // outside of the record, filled in when that is loaded; rankings follow within a second
-	Comments       *index.DerivedCount[string]         // the size of its list in Comments.ByPage, filled in when the record is loaded
+	History        *kvmodel.History[Page, string]       // the last 20 bodies of each Page
+	BySlug         *index.Unique[Page, string]          // the one Page with a Slug
+	TitleAZ        *ranking.Board[Page, string, string] // by Title, from A to Z
+	ByTopics       *index.Lists[Page, string, string]   // the Pages with a value among Topics; counted in Topic.Pages
+	TopViews       *ranking.Board[Page, string, int64]  // by Views, highest first
+	TopViewsPerDay *ranking.Board[Page, string, int64]  // Views of one day, highest first; 8 days
+	Newest         *timeline.Ring[Page]                 // last change of Published first; newest 1024
+	NewestByAuthor *timeline.Rings[Page, string]        // last change of Published first, per Author; newest 1024 of each
+	TrashByAuthor  *timeline.Rings[Page, string]        // last change of Trashed first, per Author; newest 1024 of each; if InTrash
+	Views          *index.Counter[string]               // outside of the record, filled in when that is loaded; rankings follow within a second
+	Comments       *index.DerivedCount[string]          // the size of its list in Comments.ByPage, filled in when the record is loaded
 }
 
 // NewPages returns the Pages in db.
@@ -159,6 +161,13 @@ func NewPages(db *kvmodel.DB) *Pages {
 		BySlug: index.NewUnique(r, kvmodel.IndexSpec[Page, string]{
 			Name: "BySlug", Def: "unique Slug string if Live", Fields: []string{"Slug"}, Key: kvmodel.StringKey[string](),
 			Values: func(p *Page) []string { return []string{p.Slug} }, If: (*Page).Live,
+		}),
+		TitleAZ: ranking.NewBoard(r, ranking.Spec[Page, string]{
+			Name: "TitleAZ", Def: "ranking Title words if Live",
+			Of:    ranking.Text[string](collation.Of("")),
+			Score: func(p *Page) string { return p.Title },
+			If:    (*Page).Live,
+			Low:   true,
 		}),
 		ByTopics: index.NewLists(r, kvmodel.IndexSpec[Page, string]{
 			Name: "ByTopics", Def: "list Topics string each if Live", Fields: []string{"Topics"}, Key: kvmodel.StringKey[string](),
@@ -214,7 +223,7 @@ var _ struct {
 	_         struct{} `kv:"model,if=Live,history=20"`
 	ID        string   `kv:"id"`
 	Slug      string   `kv:"unique"`
-	Title     string
+	Title     string   `kv:"ranking"`
 	Body      string
 	Author    string
 	Topics    []string  `kv:"list; count=Topic.Pages"`

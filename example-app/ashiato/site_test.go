@@ -570,10 +570,11 @@ func TestSite_TripsOfEachVerb(t *testing.T) {
 		{"topic", 3, 3, func(ctx context.Context) error { _, err := s.Topic(ctx, heron.ID, "kitchen", ""); return err }},
 		{"topics", 2, 2, func(ctx context.Context) error { _, err := s.Topics(ctx, ""); return err }},
 		{"followers of a topic", 3, 3, func(ctx context.Context) error { _, err := s.FollowersOf(ctx, "kitchen", ""); return err }},
+		{"search", 2, 2, func(ctx context.Context) error { _, err := s.Search(ctx, "pa", "", 20); return err }},
 		{"footprints", 3, 3, func(ctx context.Context) error { _, err := s.Footprints(ctx, heron.ID); return err }},
 		{"log in", 5, 5, func(ctx context.Context) error { _, err := s.LogIn(ctx, "heron", password, "here"); return err }},
 		{"visit", 1, 1, func(ctx context.Context) error { return s.Visit(ctx, moss.ID, heron.ID) }},
-		{"write", 2, 2, func(ctx context.Context) error {
+		{"write", 3, 3, func(ctx context.Context) error {
 			_, err := s.Write(ctx, heron.ID, ashiato.Draft{ID: s.NewID(), Slug: "new-" + s.NewID(), Title: "New", Body: "New.", Topics: []string{"kitchen"}})
 			return err
 		}},

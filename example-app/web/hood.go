@@ -36,7 +36,7 @@ func (s *Site) hood(v *visit) (answer, error) {
 		}
 	}
 	page.Count = templates.Grouped(int64(len(page.Keys.Rows))) + " of " + templates.Grouped(int64(len(h.RingKeys)+len(h.TreeKeys)))
-	return answer{title: "Under the hood", body: page.Body()}, nil
+	return answer{title: "Under the hood", here: "/hood", body: page.Body()}, nil
 }
 
 func (s *Site) storeWords() string {

@@ -24,6 +24,9 @@ var routes = []route{
 	{"GET", "/feed", members((*Site).feed)}, // pages by the members and on the topics one follows; ?at=CURSOR
 	{"GET", "/ranking", (*Site).ranking},    // ?span=today|week|all&at=CURSOR&page=ID, the page whose neighbors are shown
 
+	{"GET", "/search", (*Site).search},        // the pages whose titles begin with ?q=; ?at=CURSOR
+	{"GET", "/search/titles", (*Site).titles}, // the first of them without a frame, while ?q= is typed
+
 	{"GET", "/p/{slug}", (*Site).page}, // a page; ?comments=CURSOR
 	{"GET", "/write", members((*Site).writeForm)},
 	{"POST", "/write", withForm((*Site).write)}, // Save page, Preview (do=preview): id title body topics slug
