@@ -27,7 +27,7 @@ func drawn(p timeline.Picture) string {
 // pictureOf returns the picture of a ring that is made of just one.
 func pictureOf(t testing.TB, r *timeline.Ring[page]) timeline.Picture {
 	t.Helper()
-	pictures, err := r.Pictures(ctx)
+	pictures, err := r.Pictures(ctx, 2000)
 	if err != nil || len(pictures) != 1 {
 		t.Fatal(len(pictures), "pictures,", err)
 	}
@@ -119,7 +119,7 @@ func TestRing_Pictures_ShowWhatPagesShow(t *testing.T) {
 					t.Fatal("seed", seed, err)
 				}
 			}
-			pictures, err := ring.Pictures(ctx)
+			pictures, err := ring.Pictures(ctx, 2000)
 			if err != nil {
 				t.Fatal("seed", seed, err)
 			}
@@ -167,7 +167,7 @@ func TestRing_Pictures_TakeThreeTripsAndWriteNothing(t *testing.T) {
 	other := openRing(s, timeline.Shape{})
 	defer other.close(t)
 	for _, want := range []int{4, 3} {
-		c := cost(t, func(p *pages) error { _, err := p.newest.Pictures(ctx); return err }, other)
+		c := cost(t, func(p *pages) error { _, err := p.newest.Pictures(ctx, 2000); return err }, other)
 		if c.Trips != want {
 			t.Errorf("a picture of a full ring: %v, want %d trips", c, want)
 		}
@@ -180,7 +180,7 @@ func TestRing_Pictures_TakeThreeTripsAndWriteNothing(t *testing.T) {
 func TestRing_Pictures_OfNobodyAreNone(t *testing.T) {
 	p := openPages(memkv.New(memkv.Options{}), timeline.Shape{})
 	defer p.close(t)
-	if all, err := p.byAuthor.Of().Pictures(ctx); err != nil || len(all) != 0 {
+	if all, err := p.byAuthor.Of().Pictures(ctx, 2000); err != nil || len(all) != 0 {
 		t.Errorf("of nobody: %v, %v; want none", all, err)
 	}
 }

@@ -65,12 +65,12 @@ var routes = []route{
 	{"POST", "/settings/session/end", membersWithForm((*Site).endSession)},  // Log out, beside a session: session
 	{"POST", "/settings/sessions/end", members((*Site).endSessions)},        // Log out everywhere
 
-	{"GET", "/hood", (*Site).hood}, // Under the hood; ?page=SLUG, the page whose path in the tree is marked
+	{"GET", "/hood", (*Site).hood}, // Under the hood; ?page=SLUG, the page to which a way is drawn; or ?list=NAME&of=WHOSE
 }
 
 // services answer machines, without a page.
 var services = map[string]func(*Site, http.ResponseWriter, *http.Request){
-	"GET /live":    (*Site).live,    // how many pages are newer than the stream or ?since=HEAD, as server-sent events
+	"GET /live":    (*Site).live,    // how many pages are newer than the stream or ?since=HEAD; or ?hood, its pictures; as server-sent events
 	"GET /healthz": (*Site).health,  // how the data is: 200 or 503
 	"GET /metrics": (*Site).metrics, // counters in the text format of Prometheus
 }

@@ -22,7 +22,7 @@ func New(app *ashiato.Site, c Config) (*Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Site{app: app, config: c, sessions: sessions, streams: newStreams()}
+	s := &Site{app: app, config: c, sessions: sessions, streams: newStreams(), glances: glances{all: make(map[string]*glance)}}
 	s.root = s.watched(s.guarded(s.mux()))
 	return s, nil
 }
