@@ -17,7 +17,7 @@ func drawn(p timeline.Picture) string {
 	var line strings.Builder
 	for _, segment := range p.Segments {
 		for _, slot := range segment.Slots {
-			line.WriteByte(".FSM"[slot])
+			line.WriteByte(".FSMU"[slot])
 		}
 		line.WriteByte('|')
 	}
@@ -174,6 +174,22 @@ func TestRing_Pictures_TakeThreeTripsAndWriteNothing(t *testing.T) {
 	}
 	if err := other.db.Flush(ctx); err != nil || len(wrote) > 0 {
 		t.Errorf("a picture has written %q, %v", wrote, err)
+	}
+}
+
+// Of entries beyond the limit a picture does not say what their records do.
+func TestRing_Pictures_ReadNoMoreRecordsThanTheLimit(t *testing.T) {
+	p := openRing(plain{memkv.New(memkv.Options{})}, timeline.Shape{Size: 8, Segment: 4})
+	defer p.close(t)
+	for i := range 6 {
+		p.create(t, fmt.Sprint("p", i), "ann", "text")
+	}
+	must(t, p.Delete(ctx, "p0"))
+	must(t, p.Delete(ctx, "p4"))
+	for limit, want := range map[int]string{-1: ".UUU|UUU.|....|", 0: ".UUU|UUU.|....|", 2: ".UUU|USF.|....|", 9: ".SFF|FSF.|....|"} {
+		pictures, err := p.newest.Pictures(ctx, limit)
+		must(t, err)
+		wantPicture(t, fmt.Sprint("limit ", limit), want, pictures[0])
 	}
 }
 

@@ -18,7 +18,7 @@ type Picture struct {
 type PictureNode struct {
 	Name   string // the last part of its key
 	Key    string
-	Read   bool // false: only the router above it was read, and says the rest
+	Read   bool   // false: only the router above it was read, and says the rest
 	State  uint64 // another one after each change; 0: not read
 	Count  int
 	Bytes  int // 0: not read
