@@ -19,6 +19,7 @@ type Node struct {
 	Name   string // key0 and two digits for each level below the root: 1 is higher, 0 lower; of words see docs/keys-ranking.md
 	Key    string // the key of the node in the store
 	Read   bool   // false: this is what the router above says of it
+	State  uint64 // another one after each change of the node itself; 0 if it was not read
 	Count  int    // records in it or below it
 	Bytes  int    // in the store, if it was read
 	Closed bool   // it is empty, and readers skip it
@@ -44,7 +45,7 @@ func (b *Board[T, K, S]) Picture(ctx context.Context, limit int, ids ...K) (Pict
 }
 
 func nodeOf(n *keytree.PictureNode) Node {
-	out := Node{Name: n.Name, Key: n.Key, Read: n.Read, Count: n.Count, Bytes: n.Bytes, Closed: n.Closed}
+	out := Node{Name: n.Name, Key: n.Key, Read: n.Read, State: n.State, Count: n.Count, Bytes: n.Bytes, Closed: n.Closed}
 	for _, below := range n.Below {
 		out.Below = append(out.Below, nodeOf(below))
 	}

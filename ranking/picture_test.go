@@ -77,6 +77,46 @@ func TestBoard_Picture_ShowsTheKeysThatAreStored(t *testing.T) {
 	}
 }
 
+// A change gives the nodes that it writes another state, and no others.
+func TestBoard_Picture_StateTellsWhichNodesHaveChanged(t *testing.T) {
+	ranking.SmallLeaves(t)
+	a := openArticles(memkv.New(memkv.Options{}), ranking.Windowed)
+	defer a.db.Close(ctx)
+	stock(t, a, 60)
+	flush(t, a)
+	states := func() map[string]uint64 {
+		p, err := a.TopStock.Picture(ctx, 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := map[string]uint64{}
+		for _, n := range nodes(p.Root) {
+			if n.Read {
+				all[n.Name] = n.State
+			}
+		}
+		return all
+	}
+	before := states()
+	p, err := a.TopStock.Picture(ctx, 1, "a59")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Update(ctx, "a59", func(v *article) error { v.Stock++; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	flush(t, a)
+	after, changed := states(), 0
+	for name, state := range after {
+		if before[name] != state {
+			changed++
+		}
+	}
+	if leaf := p.Leaves[0]; before[leaf] == after[leaf] || changed > 6 {
+		t.Errorf("want another state of %s and of few others, got %d of %d", leaf, changed, len(after))
+	}
+}
+
 func TestBoard_Picture_ReadsTheNodesOnTheWayAndOthersUpToTheLimit(t *testing.T) {
 	ranking.SmallLeaves(t)
 	a := openArticles(memkv.New(memkv.Options{}), ranking.Windowed)

@@ -18,6 +18,7 @@ var gallery = flag.String("gallery", "", "write a page with every component, lig
 const galleryPage = `<a class="skip" href="#main">Skip to the page</a><header class="site"><div>
 <a class="name" href="/">[mark]Ashiato</a>
 <nav aria-label="Main"><a href="/feed">Feed</a><a href="/ranking" aria-current="page">Ranking</a><a href="/topics">Topics</a><a href="/footprints">Footprints[unread]</a></nav>
+[search]
 <div class="end">[button][seal]</div>
 </div></header>
 <main class="page" id="main">
@@ -79,7 +80,7 @@ func TestGallery_ShowsEveryComponent(t *testing.T) {
 func TestComponents_NeedNoValues(t *testing.T) {
 	for _, c := range []templ.Component{
 		SectionHead{}, Tabs{}, Feed{}, RankList{}, Around{}, Ruler{}, Facts{}, Pager{}, Footprints{}, Seal{}, Card(""), Tags{}, Unread(0), Button{},
-		Field{}, Notice{}, Changes{}, Empty{}, Failure{}, Cost{}, KeyTable{}, RingPicture{}, TreePicture{}, ListPicture{},
+		Field{}, Notice{}, Search{}, Changes{}, Empty{}, Failure{}, Cost{}, KeyTable{}, RingPicture{}, TreePicture{}, ListPicture{},
 		RingPicture{Segments: make([]Segment, 3), Newest: 7}, TreePicture{Root: Node{Children: make([]Node, 40)}}, Ruler{Rank: 9, Of: 3},
 	} {
 		if text := render(t, c); strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {

@@ -15,6 +15,7 @@ type RingPicture struct {
 	Newest   int    // the segment being written; the head follows its last slot that is not Unwritten
 	Counter  int64  // in the middle
 	Counts   string // what the counter counts: "numbers used, room for 256"
+	Lit      []int  // slots that have just changed, counted over all segments
 	Words    string // below the picture
 }
 
@@ -31,8 +32,9 @@ type Slot uint8
 const (
 	Unwritten Slot = iota // not reached yet
 	Filled
-	Stale   // refers to something that is no longer there
-	Missing // never written, although its number was used
+	Stale     // refers to something that is no longer there
+	Missing   // never written, although its number was used
+	Unchecked // Filled or Stale: nobody has looked
 )
 
 // Render writes the picture with its key.
@@ -41,9 +43,13 @@ func (r RingPicture) Render(ctx context.Context, w io.Writer) error {
 }
 
 func (r RingPicture) description() string {
-	return fmt.Sprintf("A ring of %s with %s: %s filled, %s stale, %s missing.%s",
+	text := fmt.Sprintf("A ring of %s with %s: %s filled, %s stale, %s missing.%s",
 		counted(len(r.Segments), "segment", "segments"), counted(len(r.slots()), "slot", "slots"),
 		r.count(Filled), r.count(Stale), r.count(Missing), r.headWords())
+	if countOf(Unchecked, r.slots()) > 0 {
+		text += " " + r.count(Unchecked) + " others were not looked into."
+	}
+	return text
 }
 
 func (r RingPicture) headWords() string {
@@ -88,13 +94,17 @@ func countOf(want Slot, slots []Slot) int {
 }
 
 func (r RingPicture) key() []entry {
-	return []entry{
+	key := []entry{
 		{"filled", r.count(Filled) + " filled"},
 		{"newest", "newest"},
 		{"stale", r.count(Stale) + " stale"},
 		{"missing", r.count(Missing) + " missing"},
 		{"head", "head"},
 	}
+	if countOf(Unchecked, r.slots()) > 0 {
+		key = append(key, entry{"unchecked", r.count(Unchecked) + " not looked into"})
+	}
+	return key
 }
 
 // The measures of the drawing, in its own units.
@@ -117,6 +127,7 @@ type ringDrawing struct {
 	rim            string
 	filled, newest string
 	stale, missing string
+	unread, lit    string
 	names          []ringName
 	hand           string
 	knob           point
@@ -134,8 +145,15 @@ type ringName struct {
 
 func (r RingPicture) draw() *ringDrawing {
 	d := r.measure()
+	before := 0
 	for i, s := range r.Segments {
 		d.segment(i, s, i == r.Newest)
+		for _, slot := range r.Lit {
+			if slot -= before; slot >= 0 && slot < len(s.Slots) {
+				d.lit += d.radial(d.direction(i, s, slot/d.per), 1)
+			}
+		}
+		before += len(s.Slots)
 		if i == r.Newest || i%((len(r.Segments)-1)/ringNames+1) == 0 {
 			d.name(i, s.Name, i == r.Newest)
 		}
@@ -200,6 +218,12 @@ func (d *ringDrawing) arc(start, end float64) {
 	d.rim += points("M", from.x, from.y) + points("A", inner, inner) + " 0 " + large + " 1" + points(" ", to.x, to.y)
 }
 
+// direction returns where the stroke j of segment i is.
+func (d *ringDrawing) direction(i int, s Segment, j int) float64 {
+	strokes := (len(s.Slots) + d.per - 1) / d.per
+	return float64(i)*d.turn + d.gap/2 + (float64(j)+.5)*(d.turn-d.gap)/float64(strokes)
+}
+
 // stroke draws slots: a stroke as high as their filled share. If none is filled,
 // it draws half a stroke if one is stale, or a dot if one is missing.
 func (d *ringDrawing) stroke(direction float64, slots []Slot, now bool) {
@@ -209,6 +233,8 @@ func (d *ringDrawing) stroke(direction float64, slots []Slot, now bool) {
 		d.newest += d.radial(direction, filled)
 	case filled > 0:
 		d.filled += d.radial(direction, filled)
+	case countOf(Unchecked, slots) > 0:
+		d.unread += d.radial(direction, 1)
 	case countOf(Stale, slots) > 0:
 		d.stale += d.radial(direction, .5)
 	case countOf(Missing, slots) > 0:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/a-h/templ"
@@ -44,6 +45,7 @@ func samples() []sample {
 		{"pager", Pager{Back: Link{"Newer", "/feed?before=k3Qz"}, On: Link{"Older", "/feed?after=p81A"}, Words: Span(11, 20, 3456)}},
 		{"pager-first", Pager{On: Link{"Older", "/feed?after=k3Qz"}, Words: Span(1, 10, 0)}},
 		{"footprints", sampleFootprints},
+		{"search", Search{Label: "Search titles", Href: "/search", Found: "/search/titles", Query: "Th"}},
 		{"mark", Mark{}},
 		{"seal", Seal{Name: "mosswren"}},
 		{"seal-large", Seal{Name: "\u202e§ éclair", Large: true}},
@@ -79,7 +81,7 @@ func samples() []sample {
 			{"ashiato:page:views:1:key01110", "leaf", 38, 1216},
 		}}},
 		{"ring", sampleRing(8, 32)},
-		{"ring-large", sampleRing(32, 64)},
+		{"ring-large", sampleLive},
 		{"tree", sampleTree},
 		{"tree-deep", sampleDeepTree()},
 		{"tree-leaf", TreePicture{Title: "A ranking of one leaf", Root: Node{Name: "key0", Count: 21}, Room: 128}},
@@ -166,6 +168,16 @@ var sampleNotice = Notice{
 
 // sampleRing returns a ring in which some slots are stale or missing. The last
 // segment is not full.
+// sampleLive is a ring of which not all was read, and some has just changed.
+var sampleLive = func() RingPicture {
+	r := sampleRing(32, 64)
+	r.Lit = []int{3, 2000}
+	for i := range 20 {
+		r.Segments[i].Slots = slices.Repeat([]Slot{Unchecked}, len(r.Segments[i].Slots))
+	}
+	return r
+}()
+
 func sampleRing(segments, width int) RingPicture {
 	r := RingPicture{
 		Title: "The ring of the newest pages", Newest: segments - 1, Counter: 10_490, Counts: fmt.Sprintf("numbers used, room for %d", segments*width),

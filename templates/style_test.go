@@ -14,8 +14,9 @@ import (
 )
 
 func TestStyle_IsSmall(t *testing.T) {
-	if len(style) >= 12_000 {
-		t.Errorf("the stylesheet has %d bytes, want fewer than 12,000", len(style))
+	// With the search field in the header it has grown beyond 12,000.
+	if len(style) >= 13_000 {
+		t.Errorf("the stylesheet has %d bytes, want fewer than 13,000", len(style))
 	}
 }
 

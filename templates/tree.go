@@ -14,10 +14,11 @@ import (
 type TreePicture struct {
 	Title string // for those who do not see the picture
 	Root  Node
-	Room  int64  // entries a leaf has room for
-	Way   string // the name of the leaf to show the path to; empty means none
-	Goal  string // what the key calls the path: "path to one page"
-	Words string // below the picture
+	Room  int64    // entries a leaf has room for
+	Way   string   // the name of the leaf to show the path to; empty means none
+	Lit   []string // names of nodes that have just changed
+	Goal  string   // what the key calls the path: "path to one page"
+	Words string   // below the picture
 }
 
 // Node is a router if it has children, else a leaf.
@@ -69,6 +70,7 @@ type branch struct {
 	above    string // the first router of the chain that is folded into this node
 	depth    int
 	onWay    bool
+	lit      bool
 	branches []*branch
 	point
 }
@@ -111,7 +113,7 @@ func (t TreePicture) branch(n Node, depth int) *branch {
 		}
 		n = only
 	}
-	b := &branch{node: n, depth: depth, onWay: leads(n, t.Way)}
+	b := &branch{node: n, depth: depth, onWay: leads(n, t.Way), lit: slices.ContainsFunc(t.Lit, func(name string) bool { return name == n.Name || leads(n, name) })}
 	if n.Name != first {
 		b.above = first
 	}

@@ -3,7 +3,6 @@ package timeline
 import (
 	"cmp"
 	"context"
-	"math"
 	"slices"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -31,33 +30,34 @@ type Slot uint8
 
 // The states of a slot. Package templates numbers its own in the same way.
 const (
-	Free    Slot = iota // not reached yet, or its entry was lapped
-	Filled              // a record stands here
-	Stale               // an entry whose record has a newer entry or is gone
-	Missing             // no entry, or none yet, though its number was handed out or skipped
+	Free      Slot = iota // not reached yet, or its entry was lapped
+	Filled                // a record stands here
+	Stale                 // an entry whose record has a newer entry or is gone
+	Missing               // no entry, or none yet, though its number was handed out or skipped
+	Unchecked             // an entry whose record was not read: Filled or Stale
 )
 
 // recordsAtOnce is how many entries' records a picture reads in one trip.
 const recordsAtOnce = 512
 
 // Pictures returns a picture of each ring that this one is made of: just one, or one
-// for each shard of each owner. It reads all segments and the records in them, and
-// changes nothing. It takes one trip for 128 segments of each ring, and one for 512
-// entries: three for a ring of 1,024 slots, and one more the first time.
-func (r *Ring[T]) Pictures(ctx context.Context) ([]Picture, error) {
+// for each shard of each owner. It reads all segments and the records of the newest
+// entries, limit of them at most, and changes nothing. It takes one trip for 128 segments
+// of each ring, and one for 512 entries: three for all of a ring of 1,024 slots, and one
+// more the first time.
+func (r *Ring[T]) Pictures(ctx context.Context, limit int) ([]Picture, error) {
 	ctx, end := r.core.host.Begin(ctx, "Pictures")
 	defer end()
 	lanes, err := r.ready(ctx)
 	if err != nil {
 		return nil, err
 	}
-	pictures, _, err := r.pictures(ctx, r.core.db.Store(), lanes, math.MaxInt)
+	pictures, _, err := r.pictures(ctx, r.core.db.Store(), lanes, limit)
 	return pictures, err
 }
 
 // pictures returns pictures of lanes. It compares about most entries with their records, the
-// newest of each lane; others count as if a record stood there. skipped says that there were
-// some.
+// newest of each lane; skipped says that there were others.
 func (r *Ring[T]) pictures(ctx context.Context, s kv.Store, lanes []*lane, most int) (pictures []Picture, skipped bool, err error) {
 	readers, err := r.whole(ctx, s, lanes)
 	if err != nil {
@@ -70,7 +70,7 @@ func (r *Ring[T]) pictures(ctx context.Context, s kv.Store, lanes []*lane, most 
 	for _, v := range readers {
 		items := shown([]*reader{v})
 		slices.SortFunc(items, func(a, b item) int { return cmp.Compare(b.stamp, a.stamp) })
-		if n := most / len(readers); len(items) > n {
+		if n := max(0, most) / len(readers); len(items) > n {
 			lowest[v], skipped = items[n].stamp+1, true
 			items = items[:n]
 		}
@@ -82,7 +82,15 @@ func (r *Ring[T]) pictures(ctx context.Context, s kv.Store, lanes []*lane, most 
 		}
 	}
 	for _, v := range readers {
-		pictures = append(pictures, v.picture(func(it item) bool { return it.stamp < lowest[v] || f.stands(it) }))
+		pictures = append(pictures, v.picture(func(it item) Slot {
+			switch {
+			case it.stamp < lowest[v]:
+				return Unchecked
+			case f.stands(it):
+				return Filled
+			}
+			return Stale
+		}))
 	}
 	return pictures, skipped, nil
 }
@@ -122,7 +130,7 @@ func shown(readers []*reader) (items []item) {
 }
 
 // picture returns the picture of what was read.
-func (r *reader) picture(stands func(item) bool) Picture {
+func (r *reader) picture(state func(item) Slot) Picture {
 	g := r.shape()
 	p := Picture{Head: r.top, Newest: int(g.segment(g.block(r.top)))}
 	for i := range g.blocks {
@@ -133,11 +141,8 @@ func (r *reader) picture(stands func(item) bool) Picture {
 		*slot(n) = Missing
 	}
 	for _, it := range shown([]*reader{r}) {
-		switch at := slot(it.stamp); {
-		case stands(it):
-			*at = Filled
-		case *at == Missing:
-			*at = Stale
+		if is, at := state(it), slot(it.stamp); is != Stale || *at == Missing {
+			*at = is
 		}
 	}
 	return p

@@ -17,7 +17,7 @@ func drawn(p timeline.Picture) string {
 	var line strings.Builder
 	for _, segment := range p.Segments {
 		for _, slot := range segment.Slots {
-			line.WriteByte(".FSM"[slot])
+			line.WriteByte(".FSMU"[slot])
 		}
 		line.WriteByte('|')
 	}
@@ -27,7 +27,7 @@ func drawn(p timeline.Picture) string {
 // pictureOf returns the picture of a ring that is made of just one.
 func pictureOf(t testing.TB, r *timeline.Ring[page]) timeline.Picture {
 	t.Helper()
-	pictures, err := r.Pictures(ctx)
+	pictures, err := r.Pictures(ctx, 2000)
 	if err != nil || len(pictures) != 1 {
 		t.Fatal(len(pictures), "pictures,", err)
 	}
@@ -119,7 +119,7 @@ func TestRing_Pictures_ShowWhatPagesShow(t *testing.T) {
 					t.Fatal("seed", seed, err)
 				}
 			}
-			pictures, err := ring.Pictures(ctx)
+			pictures, err := ring.Pictures(ctx, 2000)
 			if err != nil {
 				t.Fatal("seed", seed, err)
 			}
@@ -167,7 +167,7 @@ func TestRing_Pictures_TakeThreeTripsAndWriteNothing(t *testing.T) {
 	other := openRing(s, timeline.Shape{})
 	defer other.close(t)
 	for _, want := range []int{4, 3} {
-		c := cost(t, func(p *pages) error { _, err := p.newest.Pictures(ctx); return err }, other)
+		c := cost(t, func(p *pages) error { _, err := p.newest.Pictures(ctx, 2000); return err }, other)
 		if c.Trips != want {
 			t.Errorf("a picture of a full ring: %v, want %d trips", c, want)
 		}
@@ -177,10 +177,26 @@ func TestRing_Pictures_TakeThreeTripsAndWriteNothing(t *testing.T) {
 	}
 }
 
+// Of entries beyond the limit a picture does not say what their records do.
+func TestRing_Pictures_ReadNoMoreRecordsThanTheLimit(t *testing.T) {
+	p := openRing(plain{memkv.New(memkv.Options{})}, timeline.Shape{Size: 8, Segment: 4})
+	defer p.close(t)
+	for i := range 6 {
+		p.create(t, fmt.Sprint("p", i), "ann", "text")
+	}
+	must(t, p.Delete(ctx, "p0"))
+	must(t, p.Delete(ctx, "p4"))
+	for limit, want := range map[int]string{-1: ".UUU|UUU.|....|", 0: ".UUU|UUU.|....|", 2: ".UUU|USF.|....|", 9: ".SFF|FSF.|....|"} {
+		pictures, err := p.newest.Pictures(ctx, limit)
+		must(t, err)
+		wantPicture(t, fmt.Sprint("limit ", limit), want, pictures[0])
+	}
+}
+
 func TestRing_Pictures_OfNobodyAreNone(t *testing.T) {
 	p := openPages(memkv.New(memkv.Options{}), timeline.Shape{})
 	defer p.close(t)
-	if all, err := p.byAuthor.Of().Pictures(ctx); err != nil || len(all) != 0 {
+	if all, err := p.byAuthor.Of().Pictures(ctx, 2000); err != nil || len(all) != 0 {
 		t.Errorf("of nobody: %v, %v; want none", all, err)
 	}
 }

@@ -142,7 +142,7 @@ func checkReaders(t *testing.T, name string, ring *timeline.Ring[brief], in map[
 		checkPages(t, fmt.Sprint(name, " by ", n), ring, shown, n)
 	}
 	filled := 0
-	pictures, err := ring.Pictures(ctx)
+	pictures, err := ring.Pictures(ctx, 2000)
 	must(t, err)
 	for _, p := range pictures {
 		for _, s := range p.Segments {

@@ -166,7 +166,7 @@ func (c ringWindow[T]) Picture(ctx context.Context, s kv.Store, value string, mo
 		p.Rings = append(p.Rings, ring.plain())
 	}
 	if skipped {
-		p.Words = "Only the newest entries were compared with their records; others count as filled."
+		p.Words = "Only the newest entries were compared with their records; others are gray."
 	}
 	return p, nil
 }

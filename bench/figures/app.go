@@ -81,15 +81,20 @@ func appOnDisk(b *bench) error {
 	}); err != nil {
 		return err
 	}
-	const clients, calls = 32, 3000
+	const clients, calls = 64, 3000
 	visitors := make([]*appVisitor, clients)
 	for i := range visitors {
 		visitors[i] = app.visitor()
 	}
-	start := time.Now()
-	err = together(clients, calls, func(client, _ int) error { _, err := visitors[client].get("/"); return err })
-	b.report("app: home pages a second, 32 clients", calls/time.Since(start).Seconds(), target{}.in("/s"))
-	return err
+	for _, path := range []string{"/", "/ranking", "/p/tide-table", "/hood", "/search?q=t"} {
+		start := time.Now()
+		err := together(clients, calls, func(client, _ int) error { _, err := visitors[client].get(path); return err })
+		b.report("app: "+path+" a second, 64 clients", calls/time.Since(start).Seconds(), target{}.in("/s"))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // named returns a path without the parts that differ from run to run.
@@ -138,7 +143,7 @@ func (b *bench) openApp(s kvmodel.Store, pages int) (*sampleApp, error) {
 func (a *sampleApp) eachPage(f func(v *appVisitor, path string) error) error {
 	paths := []string{
 		"/", "/newest", "/ranking", "/ranking?span=today", "/ranking?span=all&page=demo-page-1", "/p/tide-table",
-		"/m/heron", "/m/moss", "/m/heron/followers", "/topics", "/hood", "/hood?page=tide-table", "/signup", "/login",
+		"/m/heron", "/m/moss", "/m/heron/followers", "/topics", "/search?q=t", "/hood", "/hood?page=tide-table", "/hood?list=titles&of=tide-table", "/signup", "/login",
 	}
 	ofMembers := []string{"/feed", "/footprints", "/settings", "/write"}
 	for v, paths := range map[*appVisitor][]string{a.member: append(ofMembers, paths...), a.nobody: paths} {

@@ -107,7 +107,7 @@ func ring(w *world) (templates.Picture, error) {
 	for i := 500; i < 900; i += 9 {
 		err = errors.Join(err, w.Stories.Delete(w.ctx, fmt.Sprint("s", i)))
 	}
-	pictures, pictured := w.Stories.Newest.Pictures(w.ctx)
+	pictures, pictured := w.Stories.Newest.Pictures(w.ctx, 1000)
 	if err := errors.Join(err, pictured); err != nil {
 		return nil, err
 	}

@@ -27,7 +27,7 @@ func (c *community) sights(t *testing.T, chromium context.Context) []sight {
 	ann.logIn()
 	var all []sight
 	for _, path := range c.paths() {
-		if strings.Contains(path, ".") || path == "/healthz" || path == "/metrics" {
+		if strings.Contains(path, ".") || strings.HasPrefix(path, "/search/") || path == "/healthz" || path == "/metrics" {
 			continue // These are not pages.
 		}
 		all = append(all, sight{"ann " + path, ann.tab, func() { ann.Open(path) }})

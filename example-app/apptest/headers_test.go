@@ -35,7 +35,7 @@ func (c *community) paths() []string {
 	return []string{
 		"/", "/newest", "/feed", "/ranking", "/ranking?span=today", "/ranking?span=all&page=" + c.page, "/topics", "/t/drinks", "/t/drinks/followers",
 		"/p/tea", "/m/ann", "/m/ben", "/m/ann/followers", "/write", "/edit/" + c.page, "/history/" + c.page, "/trash", "/footprints", "/settings", "/signup", "/login",
-		"/hood", "/hood?page=tea", "/nowhere", "/p/nothing", "/m/nobody", "/healthz", "/metrics", "/mark.svg", "/live.js",
+		"/hood", "/hood?page=tea", "/hood?list=titles&of=tea", "/hood?list=topic", "/hood?list=followers&of=ann", "/hood?list=comments&of=tea", "/nowhere", "/p/nothing", "/m/nobody", "/healthz", "/metrics", "/search", "/search?q=te", "/search?q=nothing", "/search/titles?q=te", "/mark.svg", "/live.js", "/search.js",
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"flag"
+	"fmt"
 	"image"
 	"image/color"
 	"image/png"
@@ -18,6 +19,8 @@ import (
 	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
+
+var every = flag.String("every", "", "write a screenshot of each page in each width and color, in and out, with and without data, into this folder")
 
 var screenshots = flag.String("screenshots", "", "write a screenshot of each page of the sample app into this folder")
 
@@ -50,6 +53,7 @@ var shots = []shot{
 	{name: "trash-phone", path: "/trash", phone: true},
 	{name: "ranking", path: "/ranking?span=all"},
 	{name: "ranking-phone", path: "/ranking", phone: true},
+	{name: "search", path: "/search?q=t"},
 	{name: "topics", path: "/topics"},
 	{name: "topic", path: "TOPIC"},
 	{name: "followers", path: "FOLLOWERS"},
@@ -86,14 +90,64 @@ func TestScreenshots_ExistAndAreShown(t *testing.T) {
 	}
 }
 
-func takeAll(t *testing.T, folder string) {
-	servers.Need(t, program)
+// everyPage are the pages that -every shows.
+var everyPage = map[string]string{
+	"home": "/", "newest": "/newest", "feed": "/feed", "page": "PAGE", "write": "/write", "ranking": "/ranking", "ranking-all": "/ranking?span=all",
+	"search": "/search?q=t", "search-all": "/search", "search-none": "/search?q=zzz", "topics": "/topics", "topic": "TOPIC", "followers": "FOLLOWERS",
+	"profile": "/m/heron", "footprints": "/footprints", "trash": "/trash", "settings": "/settings", "hood": "/hood?page=tide-table",
+	"hood-titles": "/hood?list=titles&of=tide-table", "hood-author": "/hood?list=author&of=heron", "hood-list": "/hood?list=topic&of=food",
+	"log-in": "/login", "sign-up": "/signup", "not-found": "/nowhere",
+}
+
+// Someone who looks at the app needs pictures of all of it.
+func TestScreenshots_OfEveryPage(t *testing.T) {
+	if *every == "" {
+		t.Skip("without -every")
+	}
+	chromium := startBrowser(t)
+	full := openDemo(t)
+	bare := openMem(t)
+	bare.member("heron")
+	for data, s := range map[string]*site{"data": full, "bare": bare} {
+		heron, stranger := newWalker(t, chromium, s.url, "heron", true), newWalker(t, chromium, s.url, "", true)
+		heron.Open("/login")
+		heron.logIn()
+		for who, w := range map[string]*walker{"in": heron, "out": stranger} {
+			for name, path := range everyPage {
+				if data == "bare" && path == strings.ToUpper(path) && path != "/" {
+					continue // It does not exist.
+				}
+				s.show(w, path)
+				for _, width := range []int64{360, 768, 1280} {
+					for _, colors := range []string{"light", "dark"} {
+						w.SetViewport(width)
+						w.SetColors(colors)
+						file := fmt.Sprintf("%s-%s-%s-%d-%s.png", name, data, who, width, colors)
+						if err := os.WriteFile(filepath.Join(*every, file), fewColors(t, w.Screenshot()), 0o644); err != nil {
+							t.Fatal(err)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// openDemo returns a site with 400 demo pages.
+func openDemo(t *testing.T) *site {
+	t.Helper()
 	store := memkv.New(memkv.Options{})
 	if _, err := demo.Fill(t.Context(), store, demo.Plan{Pages: 400, Password: password, Hash: cheap}); err != nil {
 		t.Fatal(err)
 	}
 	s := open(t, store)
 	s.settle()
+	return s
+}
+
+func takeAll(t *testing.T, folder string) {
+	servers.Need(t, program)
+	s := openDemo(t)
 	chromium := startBrowser(t)
 	heron, stranger := newWalker(t, chromium, s.url, "heron", true), newWalker(t, chromium, s.url, "", true)
 	heron.Open("/login")

@@ -46,7 +46,7 @@ func (a *audit) check(what, payload string, got reply) {
 		if !a.fair[tag.shape()] {
 			a.t.Errorf("%s with %s: a new tag %q", what, payload, tag.shape())
 		}
-		for _, name := range []string{"href", "src", "action", "formaction", "data-live", "data-to"} {
+		for _, name := range []string{"href", "src", "action", "formaction", "data-live", "data-to", "data-hood", "data-found"} {
 			if value, has := tag.attrs[name]; has && !fairAddress.MatchString(value) {
 				a.t.Errorf("%s with %s: %s leads to %q", what, payload, tag.shape(), value)
 			}
@@ -75,6 +75,8 @@ func (c *community) places() map[string]func() reply {
 		"form":                 func() reply { return c.ann.get("/edit/" + c.page) },
 		"settings":             func() reply { return c.ann.get("/settings") },
 		"footprints":           func() reply { return c.ben.get("/footprints") },
+		"search":               func() reply { return c.guest.get("/search") },
+		"titles":               func() reply { return c.guest.get("/search/titles") },
 		"hood":                 func() reply { return c.guest.get("/hood?page=tea") },
 	}
 }
@@ -205,6 +207,10 @@ func TestTypedText_IsNeverMarkup(t *testing.T) {
 		"span":        func(text string) reply { return a.guest.get("/ranking?span=" + url.QueryEscape(text)) },
 		"place":       func(text string) reply { return a.guest.get("/ranking?from=" + url.QueryEscape(text)) },
 		"ranked page": func(text string) reply { return a.guest.get("/ranking?page=" + url.QueryEscape(text)) },
+		"search":      func(text string) reply { return a.guest.get("/search?q=" + url.QueryEscape(text)) },
+		"titles":      func(text string) reply { return a.guest.get("/search/titles?q=" + url.QueryEscape(text)) },
+		"hood list":   func(text string) reply { return a.guest.get("/hood?list=" + url.QueryEscape(text)) },
+		"hood way":    func(text string) reply { return a.guest.get("/hood?list=titles&of=" + url.QueryEscape(text)) },
 		"hood":        func(text string) reply { return a.guest.get("/hood?page=" + url.QueryEscape(text)) },
 		"member":      func(text string) reply { return a.guest.get("/m/" + url.PathEscape(text)) },
 		"topic":       func(text string) reply { return a.guest.get("/t/" + url.PathEscape(text)) },

@@ -6,7 +6,7 @@ import (
 )
 
 // The widths of common phones, tablets and small windows.
-var widths = []int64{320, 360, 375, phoneWidth, 640, 768, 800}
+var widths = []int64{320, 360, 375, phoneWidth, 640, 768, 800, 1024}
 
 // oneLine is the width from which the navigation stands on the line of the name.
 const oneLine = 768
@@ -21,12 +21,13 @@ const crooked = `((oneLine) => {
     const middles = parts.map((e) => { const r = e.getBoundingClientRect(); return (r.top + r.bottom) / 2; });
     if (Math.max(...middles) - Math.min(...middles) > 6) said.push(what + " is more than one line high");
   };
-  const ends = [header.querySelector(".name"), ...header.querySelectorAll(".end > *")];
+  const ends = [header.querySelector(".name"), header.querySelector("input"), ...header.querySelectorAll(".end > *")];
   line("the navigation", [...nav.children]);
   line("the header", innerWidth < oneLine ? ends : [...ends, ...nav.children]);
-  for (const e of header.querySelectorAll("a, button, .count")) {
+  for (const e of header.querySelectorAll("a, button, input, .count")) {
     const r = e.getBoundingClientRect();
     if (r.left < 0 || r.right > innerWidth) said.push(e.innerText + " is cut off");
+    if (e.matches("input") && r.width < 64) said.push("the search field is " + r.width + " px wide");
     if (e.matches(".button") && r.height > 50) said.push(e.innerText + " wraps");
   }
   if (nav.scrollWidth > nav.clientWidth) said.push("the navigation is " + nav.scrollWidth + " px wide on " + nav.clientWidth);
@@ -60,7 +61,7 @@ func TestHeader_FitsNarrowWindows(t *testing.T) {
 		ann.Open("/")
 		ann.Eval(`document.querySelector(".count")?.remove()`, nil)
 		if count != "" {
-			ann.Eval(`document.querySelector("header nav a:last-child").insertAdjacentHTML("beforeend", '<span class="count">`+count+`</span>')`, nil)
+			ann.Eval(`document.querySelector("header nav a[href='/footprints']").insertAdjacentHTML("beforeend", '<span class="count">`+count+`</span>')`, nil)
 		}
 		ann.wantFit("ann with " + count + " unread")
 	}

@@ -34,8 +34,8 @@ func (m *Member) Name() string { return normal(m.Handle) }
 type Page struct {
 	_         struct{} `kv:"model,if=Live,history=20"`
 	ID        string   `kv:"id"`
-	Slug      string   `kv:"unique"` // its address
-	Title     string
+	Slug      string   `kv:"unique"`  // its address
+	Title     string   `kv:"ranking"` // A to Z
 	Body      string
 	Author    string    // the id of a Member
 	Topics    []string  `kv:"list; count=Topic.Pages"`

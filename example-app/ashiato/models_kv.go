@@ -9,6 +9,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/ranking"
+	"github.com/ringtree/ringtree/ranking/collation"
 	"github.com/ringtree/ringtree/timeline"
 	msgpack "github.com/vmihailenco/msgpack/v5"
 )
@@ -127,6 +128,7 @@ type Pages struct {
 
 	History         *kvmodel.History[Page, string]          // the last 20 bodies of each Page
 	BySlug          *index.Unique[Page, string]             // the one Page with a Slug
+	TitleAZ         *ranking.Board[Page, string, string]    // by Title, from A to Z
 	ByTopics        *index.Lists[Page, string, string]      // the Pages with a value among Topics; counted in Topic.Pages
 	TopViews        *ranking.Board[Page, string, int64]     // by Views, highest first
 	TopViewsPerDay  *ranking.Board[Page, string, int64]     // Views of one day, highest first; 2 days
@@ -163,6 +165,13 @@ func NewPages(db *kvmodel.DB) *Pages {
 		BySlug: index.NewUnique(r, kvmodel.IndexSpec[Page, string]{
 			Name: "BySlug", Def: "unique Slug string if Live", Fields: []string{"Slug"}, Key: kvmodel.StringKey[string](),
 			Values: func(p *Page) []string { return []string{p.Slug} }, If: (*Page).Live,
+		}),
+		TitleAZ: ranking.NewBoard(r, ranking.Spec[Page, string]{
+			Name: "TitleAZ", Def: "ranking Title words if Live",
+			Of:    ranking.Text[string](collation.Of("")),
+			Score: func(p *Page) string { return p.Title },
+			If:    (*Page).Live,
+			Low:   true,
 		}),
 		ByTopics: index.NewLists(r, kvmodel.IndexSpec[Page, string]{
 			Name: "ByTopics", Def: "list Topics string each if Live", Fields: []string{"Topics"}, Key: kvmodel.StringKey[string](),
@@ -238,7 +247,7 @@ var _ struct {
 	_         struct{} `kv:"model,if=Live,history=20"`
 	ID        string   `kv:"id"`
 	Slug      string   `kv:"unique"`
-	Title     string
+	Title     string   `kv:"ranking"`
 	Body      string
 	Author    string
 	Topics    []string  `kv:"list; count=Topic.Pages"`

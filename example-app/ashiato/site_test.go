@@ -411,9 +411,9 @@ func TestSite_View_IsCountedAndRanked(t *testing.T) {
 			_, err = s.Ranking(t.Context(), p, "tampered", "")
 			wantErr(t, string(p), err, kvmodel.ErrBadCursor)
 		}
-		hood, err := s.UnderHood(t.Context(), "tea")
-		if err != nil || hood.Ring.Head < 3 || hood.Tree.Root.Count != 3 || hood.Tree.Leaves[0] == "" || len(hood.RingKeys) == 0 || len(hood.TreeKeys) == 0 {
-			t.Errorf("want a ring of three and a tree of three with a way, got %+v, %v", hood, err)
+		hood, err := s.Look(t.Context(), "views", "tea")
+		if err != nil || hood.Tree.Root.Count != 3 || hood.Tree.Leaves[0] == "" || len(hood.Keys) == 0 {
+			t.Errorf("want a tree of three with a way, got %+v, %v", hood, err)
 		}
 	})
 }
@@ -629,10 +629,11 @@ func TestSite_TripsOfEachVerb(t *testing.T) {
 		{"topic", 3, 3, func(ctx context.Context) error { _, err := s.Topic(ctx, heron.ID, "kitchen", ""); return err }},
 		{"topics", 2, 2, func(ctx context.Context) error { _, err := s.Topics(ctx, ""); return err }},
 		{"followers of a topic", 3, 3, func(ctx context.Context) error { _, err := s.FollowersOf(ctx, "kitchen", ""); return err }},
+		{"search", 2, 2, func(ctx context.Context) error { _, err := s.Search(ctx, "pa", "", 20); return err }},
 		{"footprints", 3, 3, func(ctx context.Context) error { _, err := s.Footprints(ctx, heron.ID); return err }},
 		{"log in", 5, 5, func(ctx context.Context) error { _, err := s.LogIn(ctx, "heron", password, "here"); return err }},
 		{"visit", 1, 1, func(ctx context.Context) error { return s.Visit(ctx, moss.ID, heron.ID) }},
-		{"write", 2, 2, func(ctx context.Context) error {
+		{"write", 3, 3, func(ctx context.Context) error {
 			_, err := s.Write(ctx, heron.ID, ashiato.Draft{ID: s.NewID(), Slug: "new-" + s.NewID(), Title: "New", Body: "New.", Topics: []string{"kitchen"}})
 			return err
 		}},
@@ -807,8 +808,44 @@ func TestSite_Read_ShowsTheAuthor(t *testing.T) {
 	})
 }
 
+// Every list can be looked at. One of someone or something unknown is not there, and a way
+// to what is unknown is not drawn.
+func TestSite_Look_DrawsEveryList(t *testing.T) {
+	onEachStore(t, func(t *testing.T, s *ashiato.Site) {
+		heron, moss := join(t, s, "heron"), join(t, s, "moss")
+		tea := write(t, s, heron, "tea", "kitchen")
+		_, commented := s.Comment(t.Context(), moss.ID, tea.ID, s.NewID(), "Good.")
+		_, viewed := s.View(t.Context(), "", "tea")
+		if err := errors.Join(commented, viewed, s.Follow(t.Context(), moss.ID, heron.ID), s.FollowTopic(t.Context(), moss.ID, "kitchen")); err != nil {
+			t.Fatal(err)
+		}
+		settle(t, s)
+		names := map[string]string{"page": "tea", "member": "heron", "topic": "kitchen"}
+		for _, l := range ashiato.Lists {
+			got, err := s.Look(t.Context(), l.Name, names[l.Asks])
+			if err != nil || got.Ring == nil && got.Tree == nil && got.Log == nil || len(got.Keys) == 0 {
+				t.Errorf("%s: want a picture, got %+v, %v", l.Name, got, err)
+				continue
+			}
+			if got.Tree != nil && got.Tree.Leaves[0] == "" {
+				t.Errorf("%s: want a way to %s", l.Name, names[l.Asks])
+			}
+			got, err = s.Look(t.Context(), l.Name, "nobody")
+			if gone := errors.Is(err, kvmodel.ErrNotFound); gone != l.Needs || !gone && len(got.Keys) == 0 {
+				t.Errorf("%s of nobody: got %+v, %v", l.Name, got, err)
+			}
+			if got, err = s.Look(t.Context(), l.Name, ""); err != nil || l.Needs == (len(got.Keys) > 0) {
+				t.Errorf("%s without a name: got %+v, %v", l.Name, got, err)
+			}
+		}
+		if _, err := s.Look(t.Context(), "trash", ""); !errors.Is(err, kvmodel.ErrNotFound) {
+			t.Errorf("an unknown list: want ErrNotFound, got %v", err)
+		}
+	})
+}
+
 // The picture of the ring distinguishes a live page from one in the trash.
-func TestSite_UnderHood_ShowsWhatIsStale(t *testing.T) {
+func TestSite_Look_ShowsWhatIsStale(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *ashiato.Site) {
 		m := join(t, s, "heron")
 		write(t, s, m, "tea")
@@ -817,7 +854,7 @@ func TestSite_UnderHood_ShowsWhatIsStale(t *testing.T) {
 			t.Fatal(err)
 		}
 		settle(t, s)
-		hood, err := s.UnderHood(t.Context(), "")
+		hood, err := s.Look(t.Context(), "newest", "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -195,7 +195,7 @@ func (w *walk) get(ctx context.Context, at *url.URL) ([]*url.URL, error) {
 	return w.links(at, string(body)), err
 }
 
-var href = regexp.MustCompile(`<a [^>]*href="(/[^"]*)"`)
+var href = regexp.MustCompile(`(?:<a [^>]*href|<form [^>]*role="search" action)="(/[^"]*)"`)
 
 // links returns where the links on a page lead within the site.
 func (w *walk) links(at *url.URL, body string) []*url.URL {

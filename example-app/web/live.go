@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 )
 
@@ -16,10 +17,10 @@ const (
 	streamLife = 5 * time.Minute
 )
 
-// live sends, as server-sent events, how many pages were published since the stream
-// began, or since the head of the ring that ?since= names.
+// live sends server-sent events: how many pages were published since the stream began, or
+// since the head of the ring that ?since= names; with ?hood, the pictures under the hood.
 func (s *Site) live(w http.ResponseWriter, r *http.Request) {
-	since, err := s.sinceOf(r)
+	tell, err := s.sourceOf(r)
 	if err != nil {
 		o := outcomeOf(err)
 		http.Error(w, o.title+". "+o.says, o.status)
@@ -43,7 +44,7 @@ func (s *Site) live(w http.ResponseWriter, r *http.Request) {
 	header.Set("Cache-Control", "no-store")
 	ctx, cancel := context.WithTimeout(r.Context(), streamLife)
 	defer cancel()
-	s.stream(ctx, w, since, ended)
+	stream(ctx, w, tell, ended)
 }
 
 // whose returns the visitor that a stream is for: a member, or else an address.
@@ -57,22 +58,44 @@ func (s *Site) whose(r *http.Request) (string, error) {
 	return "address " + addressOf(r, !s.config.Development), nil
 }
 
-// sinceOf returns the head of the ring from which a stream counts.
-func (s *Site) sinceOf(r *http.Request) (string, error) {
+// A source returns what a stream has to tell since it was asked last, "" for nothing.
+type source func(ctx context.Context) (string, error)
+
+// sourceOf returns the source of the stream that r asks for.
+func (s *Site) sourceOf(r *http.Request) (source, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
-	since := r.URL.Query().Get("since")
-	if since == "" {
-		return s.app.Models.Pages.Newest.Head(ctx)
+	query := r.URL.Query()
+	if query.Has("hood") {
+		return s.hoodSource(ctx, query)
 	}
-	_, err := s.app.Models.Pages.Newest.Since(ctx, since)
-	return since, err
+	return s.countSource(ctx, query.Get("since"))
 }
 
-// stream writes an event whenever the number of new pages changes. It ends when ctx
+// countSource tells how many pages are newer than the head since, or than now, whenever
+// that has changed.
+func (s *Site) countSource(ctx context.Context, since string) (_ source, err error) {
+	newest := s.app.Models.Pages.Newest
+	if since == "" {
+		since, err = newest.Head(ctx)
+	} else {
+		_, err = newest.Since(ctx, since)
+	}
+	told := 0
+	return func(ctx context.Context) (string, error) {
+		n, err := newest.Since(ctx, since)
+		if err != nil || n == told {
+			return "", err
+		}
+		told = n
+		return strconv.Itoa(n), nil
+	}, err
+}
+
+// stream writes an event whenever tell has something to say. It ends when ctx
 // ends or the visitor leaves, and when ended is closed: then it tells the script to open no
 // other, since the visitor has one on a later page.
-func (s *Site) stream(ctx context.Context, w http.ResponseWriter, since string, ended chan struct{}) {
+func stream(ctx context.Context, w http.ResponseWriter, tell source, ended chan struct{}) {
 	control := http.NewResponseController(w)
 	// The server's deadline suits pages, so a stream sets its own with each event.
 	extend := func() { _ = control.SetWriteDeadline(time.Now().Add(3 * pulse)) }
@@ -80,7 +103,7 @@ func (s *Site) stream(ctx context.Context, w http.ResponseWriter, since string, 
 	tick := time.NewTicker(pulse)
 	defer tick.Stop()
 	fmt.Fprint(w, "retry: 10000\n\n")
-	for sent := 0; control.Flush() == nil; {
+	for control.Flush() == nil {
 		select {
 		case <-ctx.Done():
 			return
@@ -90,12 +113,11 @@ func (s *Site) stream(ctx context.Context, w http.ResponseWriter, since string, 
 		case <-tick.C:
 		}
 		extend()
-		n, err := s.app.Models.Pages.Newest.Since(ctx, since)
-		if err != nil || n == sent {
+		data, err := tell(ctx)
+		if err != nil || data == "" {
 			fmt.Fprint(w, ":\n\n")
 			continue
 		}
-		sent = n
-		fmt.Fprintf(w, "data: %d\n\n", n)
+		fmt.Fprintf(w, "data: %s\n\n", data)
 	}
 }

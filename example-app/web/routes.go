@@ -20,6 +20,9 @@ var routes = []route{
 	{"GET", "/feed", members((*Site).feed)}, // pages by the members and on the topics one follows; ?at=CURSOR
 	{"GET", "/ranking", (*Site).ranking},    // ?span=today|week|all|liked&at=CURSOR&page=ID, the page whose neighbors are shown
 
+	{"GET", "/search", (*Site).search},        // the pages whose titles begin with ?q=; ?at=CURSOR
+	{"GET", "/search/titles", (*Site).titles}, // the first of them without a frame, while ?q= is typed
+
 	{"GET", "/p/{slug}", (*Site).page}, // a page; ?comments=CURSOR
 	{"GET", "/write", members((*Site).writeForm)},
 	{"POST", "/write", withForm((*Site).write)}, // Save page, Preview (do=preview): id title body topics slug
@@ -60,12 +63,12 @@ var routes = []route{
 	{"POST", "/settings/session/end", membersWithForm((*Site).endSession)},  // Log out, beside a session: session
 	{"POST", "/settings/sessions/end", members((*Site).endSessions)},        // Log out everywhere
 
-	{"GET", "/hood", (*Site).hood}, // Under the hood; ?page=SLUG, the page whose path in the tree is marked
+	{"GET", "/hood", (*Site).hood}, // Under the hood; ?page=SLUG, the page to which a way is drawn; or ?list=NAME&of=WHOSE
 }
 
 // services answer machines, without a page.
 var services = map[string]func(*Site, http.ResponseWriter, *http.Request){
-	"GET /live":    (*Site).live,    // how many pages are newer than the stream or ?since=HEAD, as server-sent events
+	"GET /live":    (*Site).live,    // how many pages are newer than the stream or ?since=HEAD; or ?hood, its pictures; as server-sent events
 	"GET /healthz": (*Site).health,  // how the data is: 200 or 503
 	"GET /metrics": (*Site).metrics, // counters in the text format of Prometheus
 }

@@ -40,7 +40,7 @@ func (s *Site) show(v *visit, a answer) {
 	if err != nil && a.status < http.StatusInternalServerError {
 		a = s.failure(v, err)
 	}
-	f := pages.Frame{Title: a.title, Here: a.here, Nonce: v.nonce, Hood: hoodPath(a.slug)}
+	f := pages.Frame{Title: a.title, Here: a.here, Query: a.query, Nonce: v.nonce, Hood: hoodPath(a.slug)}
 	header := v.w.Header()
 	header.Set("Content-Security-Policy", policy(v.nonce))
 	if visitor != nil {
@@ -53,8 +53,12 @@ func (s *Site) show(v *visit, a answer) {
 	f.Cost = s.showCost(v)
 	// The deadline is for reading. The page that reports a missed deadline must still
 	// be written.
+	page := a.body
+	if !a.bare {
+		page = pages.Document(f, a.body)
+	}
 	var body bytes.Buffer
-	if err := pages.Document(f, a.body).Render(context.WithoutCancel(v.Context()), &body); err != nil {
+	if err := page.Render(context.WithoutCancel(v.Context()), &body); err != nil {
 		slog.Error("render failed", "request", v.id, "path", v.URL.Path, "err", err)
 		http.Error(v.w, "This page could not be displayed. Try again in a moment.", http.StatusInternalServerError)
 		return

@@ -13,7 +13,7 @@ import (
 // maxForm is the largest form in bytes. It has room for the longest page, escaped.
 const maxForm = 256 << 10
 
-//go:embed mark.svg live.js
+//go:embed mark.svg live.js search.js
 var files embed.FS
 
 // New returns a site that shows app. An error reports what is wrong with c.
@@ -22,7 +22,7 @@ func New(app *ashiato.Site, c Config) (*Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Site{app: app, config: c, sessions: sessions, streams: newStreams()}
+	s := &Site{app: app, config: c, sessions: sessions, streams: newStreams(), glances: glances{all: make(map[string]*glance)}}
 	s.root = s.watched(s.guarded(s.mux()))
 	return s, nil
 }
@@ -42,6 +42,7 @@ func (s *Site) mux() *http.ServeMux {
 	assets := http.FileServerFS(files)
 	mux.Handle("GET /mark.svg", assets)
 	mux.Handle("GET /live.js", assets)
+	mux.Handle("GET /search.js", assets)
 	mux.Handle("GET /style/"+templates.StyleName(), templates.Style())
 	for pattern, serve := range services {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { serve(s, w, r) })

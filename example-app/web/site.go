@@ -52,6 +52,7 @@ type Site struct {
 	config   Config
 	sessions *kvsession.Store
 	streams  *streams
+	glances  glances
 	totals   totals
 	root     http.Handler
 }

@@ -47,5 +47,7 @@ type Node struct {
 // Part is a segment of a list.
 type Part struct {
 	Name        string
+	Key         string
+	Bytes       int
 	Live, Stale int
 }

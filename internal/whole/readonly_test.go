@@ -126,7 +126,7 @@ func verbsOf(t *testing.T, ctx context.Context, l *whole.Library) []verbs {
 		}, "Of"},
 		reading(l.Works.BySlug, "Find FindMulti"),
 		reading(l.Works.ByAuthor, "Derived Of Spec"),
-		reading(l.Works.ByAuthor.Of("a"), "All Contains Count IDs Numbered Page Size"),
+		reading(l.Works.ByAuthor.Of("a"), "All Contains Count IDs Numbered Page Picture Size"),
 		{l.Works.Views, map[string]func() error{
 			"Hit": func() error { _, err := l.Works.Views.Hit(ctx, id); return err },
 			"Add": func() error { _, err := l.Works.Views.Add(ctx, id, 3); return err },

@@ -38,7 +38,7 @@ func (l *Logs) Picture(ctx context.Context, s kv.Store, place string, most int) 
 		if err != nil {
 			return plug.Picture{}, l.failure(place, wire.Corrupt(keys[i], err))
 		}
-		p.Parts = append(p.Parts, l.part(keys[i][len(l.Key(place)):], &g))
+		p.Parts = append(p.Parts, l.part(place, keys[i], &g))
 		rows, bytes = rows+len(g.rows), bytes+g.size
 	}
 	if rows > 0 {
@@ -47,13 +47,13 @@ func (l *Logs) Picture(ctx context.Context, s kv.Store, place string, most int) 
 	return p, nil
 }
 
-// part returns g, which is called name, with the members that its last entries leave.
-func (l *Logs) part(name string, g *segment) plug.Part {
+// part returns g, which has that key, with the members that its last entries leave.
+func (l *Logs) part(place, key string, g *segment) plug.Part {
 	members := make(map[string]bool)
 	for _, r := range g.rows {
 		members[r.ID] = r.Member(l.Now())
 	}
-	p := plug.Part{Name: name}
+	p := plug.Part{Name: key[len(l.Key(place)):], Key: key, Bytes: g.size}
 	for _, in := range members {
 		if in {
 			p.Live++

@@ -18,7 +18,8 @@ type Picture struct {
 type PictureNode struct {
 	Name   string // the last part of its key
 	Key    string
-	Read   bool // false: only the router above it was read, and says the rest
+	Read   bool   // false: only the router above it was read, and says the rest
+	State  uint64 // another one after each change; 0: not read
 	Count  int
 	Bytes  int // 0: not read
 	Closed bool
@@ -129,7 +130,7 @@ func openBelow(name string, r *router) (children []string) {
 // above.
 func (r *reading) draw(name string, at slot) *PictureNode {
 	nd, read := r.seen[name]
-	n := &PictureNode{Name: r.keyName(name), Key: r.key(name), Read: read, Count: at.members, Bytes: nd.size, Closed: at.closed}
+	n := &PictureNode{Name: r.keyName(name), Key: r.key(name), Read: read, State: uint64(nd.version), Count: at.members, Bytes: nd.size, Closed: at.closed}
 	switch {
 	case nd.leaf != nil:
 		n.Count, n.Closed = r.live(nd.leaf, r.clock()).members, nd.leaf.closed

@@ -1,0 +1,48 @@
+package ashiato
+
+import (
+	"context"
+	"strings"
+	"unicode"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// Found is a part of the pages whose titles begin with a query, from A to Z, with the
+// cursors of the parts after and before it.
+type Found struct {
+	Query      string // without what nobody sees
+	Pages      []*Page
+	Of         int // how many pages there are
+	Next, Prev string
+	Rebuilding bool // it has no pages, because its index has to be rebuilt first
+}
+
+// Search returns the pages with titles that begin with the letters of query, whatever
+// their case and accents, from A to Z: n at most, from the cursor on. All titles begin
+// with the empty query. It returns ErrBadCursor.
+func (s *Site) Search(ctx context.Context, query, cursor string, n int) (*Found, error) {
+	found := &Found{Query: searched(query)}
+	titles := s.Models.Pages.TitleAZ.Prefix(found.Query)
+	var list kvmodel.Listing[Page]
+	err := s.db.SideBySide(ctx,
+		func(ctx context.Context) (err error) { list, err = titles.Page(ctx, cursor, n); return err },
+		func(ctx context.Context) (err error) { found.Of, err = titles.Count(ctx); return err })
+	if err := orRebuilding(&found.Rebuilding, err); err != nil {
+		return nil, err
+	}
+	found.Pages, found.Next, found.Prev = list.Items, list.Next, list.Prev
+	return found, nil
+}
+
+// searched returns the part of a query that may be the beginning of a title.
+func searched(query string) string {
+	text := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || ignorable(r) {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(query, ""))
+	runes := []rune(strings.TrimLeftFunc(text, unicode.IsSpace))
+	return string(runes[:min(MaxTitle, len(runes))])
+}

@@ -1,0 +1,94 @@
+package web
+
+import (
+	"context"
+	"maps"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ringtree/ringtree/example-app/ashiato"
+	"github.com/ringtree/ringtree/example-app/web/pages"
+)
+
+// glances share looks under the hood among the streams that want the same one: it is
+// taken once in a pulse, however many visitors watch.
+type glances struct {
+	mu  sync.Mutex
+	all map[string]*glance // by query
+}
+
+type glance struct {
+	mu    sync.Mutex
+	at    time.Time // when the looks were taken; guarded by glances.mu
+	looks []*ashiato.Look
+}
+
+// kept is how long a look that nobody wants again stays.
+const kept = time.Minute
+
+// get returns the looks of key, which look takes if there are none of this pulse.
+func (g *glances) get(key string, look func() ([]*ashiato.Look, error)) ([]*ashiato.Look, error) {
+	g.mu.Lock()
+	maps.DeleteFunc(g.all, func(_ string, old *glance) bool { return time.Since(old.at) > kept })
+	one := g.all[key]
+	if one == nil {
+		one = &glance{at: time.Now()}
+		g.all[key] = one
+	}
+	g.mu.Unlock()
+
+	one.mu.Lock()
+	defer one.mu.Unlock()
+	g.mu.Lock()
+	recent := one.looks != nil && time.Since(one.at) < pulse/2
+	g.mu.Unlock()
+	if recent {
+		return one.looks, nil
+	}
+	looks, err := look()
+	if err != nil {
+		return nil, err
+	}
+	g.mu.Lock()
+	one.at, one.looks = time.Now(), looks
+	g.mu.Unlock()
+	return looks, nil
+}
+
+// hoodSource tells a stream of the pictures that a query asks for, whenever they have
+// changed, with what has changed lit.
+func (s *Site) hoodSource(ctx context.Context, query url.Values) (source, error) {
+	query = hoodQuery(query)
+	glance := func(ctx context.Context) ([]*ashiato.Look, error) {
+		return s.glances.get(query.Encode(), func() ([]*ashiato.Look, error) { return s.look(ctx, query) })
+	}
+	before, err := glance(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) (string, error) {
+		now, err := glance(ctx)
+		if err != nil {
+			return "", err
+		}
+		plain, err := s.drawn(ctx, before, nil)
+		if err != nil {
+			return "", err
+		}
+		lit, err := s.drawn(ctx, now, before)
+		if err != nil || lit == plain {
+			return "", err
+		}
+		before = now
+		return lit, nil
+	}, nil
+}
+
+// drawn returns the markup of looks on one line.
+func (s *Site) drawn(ctx context.Context, looks, before []*ashiato.Look) (string, error) {
+	var markup strings.Builder
+	err := pages.HoodParts(s.hoodParts(looks, before)).Render(ctx, &markup)
+	return strings.ReplaceAll(markup.String(), "\n", " "), err
+}

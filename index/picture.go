@@ -1,0 +1,41 @@
+package index
+
+import (
+	"context"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Picture is the keys of a list as they are stored, to look at.
+type Picture struct {
+	Segments []Segment
+	Room     int    // about how many members a segment has room for; 0: not known
+	Words    string // what was left out; "": nothing
+}
+
+// Segment is one key of a list.
+type Segment struct {
+	Key   string // the whole key in the store
+	Bytes int
+	Live  int // members
+	Stale int // other entries, which the next change of the segment's shape leaves out
+}
+
+// Picture returns the segments of the list, limit of them at most. It reads no records and
+// changes nothing. Two trips.
+func (l *List[T, K]) Picture(ctx context.Context, limit int) (Picture, error) {
+	ctx, end := l.host.Begin(ctx, "Picture")
+	defer end()
+	if err := l.host.Ready(ctx); err != nil {
+		return Picture{}, err
+	}
+	drawn, err := l.logs.Picture(ctx, kv.Near(l.store), l.place, limit)
+	if err != nil {
+		return Picture{}, l.failure(err)
+	}
+	p := Picture{Room: drawn.Room, Words: drawn.Words}
+	for _, part := range drawn.Parts {
+		p.Segments = append(p.Segments, Segment{part.Key, part.Bytes, part.Live, part.Stale})
+	}
+	return p, nil
+}
