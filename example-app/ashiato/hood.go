@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/kvmodel"
@@ -44,13 +45,16 @@ var Lists = []Shown{
 	{"newest", "Newest pages", "", false, ringOf(func(s *Site, _ string) *timeline.Ring[Page] { return s.Models.Pages.Newest })},
 	{"views", "Most viewed pages", "page", false, boardOf(func(s *Site) *ranking.Board[Page, string, int64] { return s.Models.Pages.TopViews })},
 	{"today", "Most viewed today", "page", false, boardOf(func(s *Site) *ranking.Board[Page, string, int64] { return s.Models.Pages.TopViewsPerDay })},
+	{"week", "Most viewed this week", "page", false, boardOf(func(s *Site) *ranking.Board[Page, string, int64] { return s.Models.Pages.TopViewsPerWeek })},
+	{"liked", "Most liked pages", "page", false, boardOf(func(s *Site) *ranking.Board[Page, string, int64] { return s.Models.Pages.TopLikes })},
 	{"titles", "Titles from A to Z", "page", false, boardOf(func(s *Site) *ranking.Board[Page, string, string] { return s.Models.Pages.TitleAZ })},
 	{"topics", "Largest topics", "topic", false, boardOf(func(s *Site) *ranking.Board[Topic, string, int64] { return s.Models.Topics.TopPages })},
 	{"topic", "Pages on a topic", "topic", true, logOf(func(s *Site, of string) *index.List[Page, string] { return s.Models.Pages.ByTopics.Of(of) })},
 	{"topic-followers", "Followers of a topic", "topic", true, logOf(func(s *Site, of string) *index.List[Interest, InterestID] { return s.Models.Interests.ByTopic.Of(of) })},
-	{"members", "Newest members", "", false, ringOf(func(s *Site, _ string) *timeline.Ring[Member] { return s.Models.Members.Newest })},
+	{"members", "Newest members", "member", false, boardOf(func(s *Site) *ranking.Board[Member, string, time.Time] { return s.Models.Members.Newcomers })},
 	{"author", "Pages of a member", "member", true, ringOf(func(s *Site, of string) *timeline.Ring[Page] { return s.Models.Pages.NewestByAuthor.Of(of) })},
 	{"followers", "Followers of a member", "member", true, logOf(func(s *Site, of string) *index.List[Follow, FollowID] { return s.Models.Follows.ByFollowed.Of(of) })},
+	{"likes", "Likes of a page", "page", true, logOf(func(s *Site, of string) *index.List[Like, LikeID] { return s.Models.Likes.ByPage.Of(of) })},
 	{"comments", "Comments on a page", "page", true, ringOf(func(s *Site, of string) *timeline.Ring[Comment] { return s.Models.Comments.NewestByPage.Of(of) })},
 }
 
