@@ -31,4 +31,3 @@ func (b behalf) upkeep(f func(context.Context) error) func(context.Context) erro
 func (b behalf) Later(f func(context.Context) error)  { b.DB.Later(b.upkeep(f)) }
 func (b behalf) Soon(f func(context.Context) error)   { b.DB.Soon(b.upkeep(f)) }
 func (b behalf) Surely(f func(context.Context) error) { b.DB.Surely(b.upkeep(f)) }
-// m10866
