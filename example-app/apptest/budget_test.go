@@ -21,8 +21,8 @@ import (
 // The most that a page may cost, no matter how much is in the store. The first visitor of
 // a process that has just begun pays for what it gets to know.
 const (
-	maxTrips, maxColdTrips = 10, 16
-	maxDepth, maxColdDepth = 5, 9
+	maxTrips, maxColdTrips = 10, 12
+	maxDepth, maxColdDepth = 5, 10
 	maxKeys                = 300
 	maxHTML                = 60 << 10
 )

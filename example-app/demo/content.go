@@ -64,7 +64,9 @@ func page(i, members int) *ashiato.Page {
 			p.Title += fmt.Sprintf(", part %d", again+1)
 		}
 	}
-	p.Slug = slugOf(p.Title)
+	if p.Slug = slugOf(p.Title); len(p.Slug) > ashiato.MaxSlug {
+		p.Slug = fmt.Sprintf("%s-%d", strings.TrimRight(p.Slug[:ashiato.MaxSlug-8], "-"), i+1)
+	}
 	p.Topics = append([]string{theme.topic}, some(r, theme.also, r.IntN(3))...)
 	p.Body = body(r, theme, thing)
 	return p

@@ -85,8 +85,8 @@ func TestFill_IsTheSameEverywhere(t *testing.T) {
 	}
 }
 
-// The pictures under the hood show what there is to see: a ring that has gone round, with
-// places whose pages have moved or are gone.
+// What the page under the hood shows: a ring that has gone round, with places whose pages
+// have moved or are gone.
 func TestFill_MakesARingThatHasGoneRound(t *testing.T) {
 	store := newStore(t)
 	wantFilled(t, store, 400, 400)
