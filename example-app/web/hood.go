@@ -112,7 +112,7 @@ func (s *Site) hoodParts(looks, before []*ashiato.Look) []pages.HoodPart {
 			part.Title += ": " + l.Of
 		}
 		if len(l.Keys) > 0 {
-			part.Key = s.stored(strings.TrimSuffix(l.Keys[0].Key, lastPart(l.Keys[0].Key)))
+			part.Key = beginning(s.stored(strings.TrimSuffix(l.Keys[0].Key, lastPart(l.Keys[0].Key))))
 		}
 		if part.Picture == nil {
 			part.Words = "There is nothing in the store yet."
@@ -147,8 +147,19 @@ func (s *Site) stored(key string) string {
 // lastPart returns the part in which the keys of one picture differ.
 func lastPart(key string) string { return key[strings.LastIndexByte(key, ':')+1:] }
 
-// longestEnding is how many bytes of a key the table shows, so that none takes two lines.
-const longestEnding = 14
+// How many bytes of a key are shown, so that none takes two lines on a phone.
+const (
+	longestBeginning = 32
+	longestEnding    = 14
+)
+
+// beginning returns the beginning of a key.
+func beginning(key string) string {
+	if len(key) <= longestBeginning {
+		return key
+	}
+	return strings.ToValidUTF8(key[:longestBeginning], "") + "…"
+}
 
 // ending returns the end of a key, in which it differs from those beside it.
 func ending(key string) string {
