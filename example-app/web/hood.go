@@ -150,7 +150,7 @@ func lastPart(key string) string { return key[strings.LastIndexByte(key, ':')+1:
 // How many bytes of a key are shown, so that none takes two lines on a phone.
 const (
 	longestBeginning = 32
-	longestEnding    = 14
+	longestEnding    = 10
 )
 
 // beginning returns the beginning of a key.
