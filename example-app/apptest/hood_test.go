@@ -50,7 +50,7 @@ func TestHood_CanBeReadOnAPhone(t *testing.T) {
 func TestHood_AsksForANameWhereAListHasOne(t *testing.T) {
 	c := newCommunity(t)
 	c.guest.want(c.guest.get("/hood?list=topic"), 200, "Name a topic to see this.", "Pages on a topic")
-	c.guest.want(c.guest.get("/hood?list=topic&of=drinks"), 200, "Pages on a topic: drinks", "…drinks")
+	c.guest.want(c.guest.get("/hood?list=topic&of=drinks"), 200, "Pages on a topic: drinks", "1 of 1 key read")
 	c.guest.want(c.guest.get("/hood?list=topic&of=nothing"), http.StatusNotFound)
 	c.guest.want(c.guest.get("/hood?list=trash"), http.StatusNotFound)
 	c.guest.want(c.guest.get("/hood?list=titles&of=tea"), 200, "way to tea")

@@ -3,7 +3,9 @@ package web
 import (
 	"context"
 	"net/url"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/a-h/templ"
 
@@ -45,7 +47,7 @@ func (s *Site) hood(v *visit) (answer, error) {
 	for _, l := range looks {
 		of += len(l.Keys)
 		for _, k := range l.Keys[:min(keysShown, len(l.Keys))] {
-			k.Key = "…" + lastPart(k.Key)
+			k.Key = ending(k.Key)
 			page.Keys.Rows = append(page.Keys.Rows, templates.KeyRow(k))
 		}
 	}
@@ -110,7 +112,7 @@ func (s *Site) hoodParts(looks, before []*ashiato.Look) []pages.HoodPart {
 			part.Title += ": " + l.Of
 		}
 		if len(l.Keys) > 0 {
-			part.Key = s.stored(strings.TrimSuffix(l.Keys[0].Key, lastPart(l.Keys[0].Key)))
+			part.Key = beginning(s.stored(strings.TrimSuffix(l.Keys[0].Key, lastPart(l.Keys[0].Key))))
 		}
 		if part.Picture == nil {
 			part.Words = "There is nothing in the store yet."
@@ -145,6 +147,31 @@ func (s *Site) stored(key string) string {
 // lastPart returns the part in which the keys of one picture differ.
 func lastPart(key string) string { return key[strings.LastIndexByte(key, ':')+1:] }
 
+// How many bytes of a key are shown, so that none takes two lines on a phone.
+const (
+	longestBeginning = 32
+	longestEnding    = 10
+)
+
+// beginning returns the beginning of a key.
+func beginning(key string) string {
+	if len(key) <= longestBeginning {
+		return key
+	}
+	return strings.ToValidUTF8(key[:longestBeginning], "") + "…"
+}
+
+// ending returns the end of a key, in which it differs from those beside it.
+func ending(key string) string {
+	end := lastPart(key)
+	end = end[max(0, strings.LastIndexByte(end, '#')):]
+	for len(end) > longestEnding {
+		_, size := utf8.DecodeRuneInString(end)
+		end = end[size:]
+	}
+	return "…" + end
+}
+
 // picture draws a look, nil if there is nothing to draw, and lights what was not so before.
 func picture(l, before *ashiato.Look) templ.Component {
 	switch {
@@ -175,7 +202,7 @@ var slots = map[timeline.Slot]templates.Slot{
 func ringPicture(r *timeline.Picture) templates.RingPicture {
 	p := templates.RingPicture{
 		Title: "The ring as it is stored", Newest: r.Newest, Counter: r.Head,
-		Words: "Each entry takes the next number and is appended to that number’s segment. After the last segment, the ring continues with the first. A stale slot refers to a record that has moved or is gone; a missing one was never written. Readers skip both. Only the records of the newest entries were read for this picture.",
+		Words: "Each entry takes the next number and is appended to that number’s segment. After the last segment, the ring continues with the first. A stale slot refers to a record that has moved or is gone; a missing one was never written. Readers skip both.",
 	}
 	room := 0
 	for _, s := range r.Segments {
@@ -185,6 +212,9 @@ func ringPicture(r *timeline.Picture) templates.RingPicture {
 		}
 		p.Segments = append(p.Segments, segment)
 		room += len(s.Slots)
+	}
+	if slices.ContainsFunc(r.Segments, func(s timeline.Segment) bool { return slices.Contains(s.Slots, timeline.Unchecked) }) {
+		p.Words += " Only the newest entries were compared with their records; the others are gray."
 	}
 	p.Counts = "numbers used, room for " + templates.Grouped(int64(room))
 	return p
