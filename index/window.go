@@ -373,7 +373,9 @@ func (q sequenceWindow[T]) Audit(ctx context.Context, s kv.Store, _, _ string) (
 func (q sequenceWindow[T]) Amend(context.Context, kv.Store, string, string) error { return nil }
 
 // Accept declares the values that are left to be all there are.
-func (q sequenceWindow[T]) Accept(ctx context.Context, _ kv.Store, _ string) error { return q.accept(ctx) }
+func (q sequenceWindow[T]) Accept(ctx context.Context, _ kv.Store, _ string) error {
+	return q.accept(ctx)
+}
 
 // Page returns the last n values, the newest first.
 func (q sequenceWindow[T]) Page(ctx context.Context, s kv.Store, _ string, n int) (rows []plug.Row, err error) {
