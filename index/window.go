@@ -304,8 +304,13 @@ func damagedOnly(err error) ([]plug.Wrong, error) {
 	return nil, err
 }
 
-// Amend does nothing: what a set has lost is gone until AcceptLoss.
+// Amend does nothing: what a set has lost is gone until Accept.
 func (s setWindow[V, K]) Amend(context.Context, kv.Store, string, string) error { return nil }
+
+// Accept declares what is left of a set to be the whole set.
+func (s setWindow[V, K]) Accept(ctx context.Context, store kv.Store, base string) error {
+	return bareLogs(s.db).Accept(ctx, store, base)
+}
 
 // Page returns the first members of the set of value.
 func (s setWindow[V, K]) Page(ctx context.Context, store kv.Store, value string, n int) ([]plug.Row, error) {
@@ -364,8 +369,13 @@ func (q sequenceWindow[T]) Audit(ctx context.Context, s kv.Store, _, _ string) (
 	return wrong, nil
 }
 
-// Amend does nothing: what a sequence has lost is gone until AcceptLoss.
+// Amend does nothing: what a sequence has lost is gone until Accept.
 func (q sequenceWindow[T]) Amend(context.Context, kv.Store, string, string) error { return nil }
+
+// Accept declares the values that are left to be all there are.
+func (q sequenceWindow[T]) Accept(ctx context.Context, _ kv.Store, _ string) error {
+	return q.accept(ctx)
+}
 
 // Page returns the last n values, the newest first.
 func (q sequenceWindow[T]) Page(ctx context.Context, s kv.Store, _ string, n int) (rows []plug.Row, err error) {

@@ -373,7 +373,7 @@ func TestMatrix_OfKilledBuilds_NoPageIsWrong(t *testing.T) {
 }
 
 // On servers it takes half a minute until it is known that a process is dead.
-func TestBuild_KilledOnServersShowsNoWrongPage(t *testing.T) {
+func TestMatrix_OfKilledBuildsOnServers_NoPageIsWrong(t *testing.T) {
 	for kind := range proof.Part(t, nil, []string{"redis", "memcached"}) {
 		t.Run(kind, func(t *testing.T) { killedBuilds{20, 100_000}.onServers(t, kind) })
 	}

@@ -10,7 +10,7 @@ import (
 
 // options are what flags say.
 type options struct {
-	storeURL, tenant, resume, only, until, report, appPath string
+	storeURL, tenant, toTenant, resume, only, until, report, appPath string
 
 	json, jsonl, csv, private, hex, watch, quick, yes, dry, anew, merge, replace bool
 
@@ -31,6 +31,7 @@ type option struct {
 var flags = []option{
 	{"store", "URL", "the store, as docs/stores.md says; otherwise that of $" + storeVariable, text(func(o *options) *string { return &o.storeURL })},
 	{"tenant", "NAME", "whose keys, where several share the store", text(func(o *options) *string { return &o.tenant })},
+	{"to-tenant", "NAME", "whose keys those of the other store are, if not of the same tenant", text(func(o *options) *string { return &o.toTenant })},
 	{"json", "", "write objects, one a line", given(func(o *options) *bool { return &o.json })},
 	{"jsonl", "", "write tables, as objects of JSON, one a line", given(func(o *options) *bool { return &o.jsonl })},
 	{"csv", "", "write tables, as CSV", given(func(o *options) *bool { return &o.csv })},

@@ -178,6 +178,7 @@ func verifyExport(_ context.Context, c *call) error { return c.sound(c.args[0]) 
 func (c *call) beside(ctx context.Context, opts ...kvmodel.Option) (*call, *Inspector, error) {
 	other := *c
 	other.store, other.db, other.storeURL, other.makes = nil, nil, c.args[0], len(opts) == 0
+	other.tenant = cmp.Or(c.toTenant, c.tenant)
 	in, err := other.open(ctx, opts...)
 	return &other, in, err
 }
@@ -191,7 +192,7 @@ type here struct {
 
 // here opens the database that --store names.
 func (c *call) here(ctx context.Context) (*here, error) {
-	if c.args[0] == c.url() {
+	if c.args[0] == c.url() && cmp.Or(c.toTenant, c.tenant) == c.tenant {
 		return nil, fmt.Errorf("%w: both are %s", errCall, shownURL(c.url()))
 	}
 	a, err := c.app(ctx)

@@ -40,6 +40,9 @@ func TestTenant_EachSeesItsKeysAlone(t *testing.T) {
 		if after := len(mem.Keys()); after != before {
 			t.Errorf("a sweep of no tenant has deleted %d keys of others", before-after)
 		}
+		run(t, mem, "copy", "test:there", "--tenant", "snow", "--to-tenant", "ice", "--yes").want(t, 0, "Note: 3 records\n")
+		run(t, mem, "diff", "test:there", "--tenant", "snow", "--to-tenant", "ice").want(t, 0, "identical: 4 items")
+		run(t, mem, "check", "--tenant", "ice").want(t, 0, "all is well")
 		file := filepath.Join(t.TempDir(), "snow.export")
 		run(t, mem, "export", file, "--tenant", "snow").want(t, 0, "Note: 3 records\n", "exported, with 0 items that belong to no record")
 		run(t, mem, "diff", file, "--tenant", "snow").want(t, 0, "identical: 4 items")

@@ -238,6 +238,11 @@ func (r *repairing) build(ctx context.Context, m model, again bool) error {
 	return r.once("build "+m.Name(), func() error { return r.in.buildOne(ctx, m, again, r.o.Progress) })
 }
 
+// buildAgain builds the indexes of m once more: to mend other faults can take a part of them out.
+func (r *repairing) buildAgain(ctx context.Context, m model, again bool) error {
+	return r.in.buildOne(ctx, m, again, r.o.Progress)
+}
+
 // amend puts right what stands under the base of f.
 func (r *repairing) amend(ctx context.Context, f Fault) error {
 	if f.Index == "" || f.Key == "" {
@@ -266,12 +271,12 @@ func (r *repairing) orphan(ctx context.Context, f Fault) error {
 // finish has built what a part was lost of, looks at faults again, has what is left built
 // again, and looks once more.
 func (r *repairing) finish(ctx context.Context, faults []Fault) (Repaired, error) {
-	r.buildAll(ctx, faults, func(f Fault) bool { return f.Kind == plug.DamagedItem })
+	r.buildAll(ctx, faults, r.build, func(f Fault) bool { return f.Kind == plug.DamagedItem })
 	left, err := r.in.still(ctx, faults)
 	if err != nil {
 		return Repaired{}, err
 	}
-	r.buildAll(ctx, left, func(f Fault) bool { return f.Kind != plug.DamagedRecord && f.Kind != plug.Unlisted })
+	r.buildAll(ctx, left, r.buildAgain, func(f Fault) bool { return f.Kind != plug.DamagedRecord && f.Kind != plug.Unlisted })
 	if ctx.Err() != nil {
 		return Repaired{}, kv.TooLate(ctx)
 	}
@@ -280,10 +285,10 @@ func (r *repairing) finish(ctx context.Context, faults []Fault) (Repaired, error
 }
 
 // buildAll builds the indexes of the models of those of faults. What cannot be built is left.
-func (r *repairing) buildAll(ctx context.Context, faults []Fault, those func(Fault) bool) {
+func (r *repairing) buildAll(ctx context.Context, faults []Fault, build func(context.Context, model, bool) error, those func(Fault) bool) {
 	_ = beside(r.in.models, func(m model) error {
 		if slices.ContainsFunc(faults, func(f Fault) bool { return f.Model == m.Name() && those(f) }) {
-			return r.build(ctx, m, true)
+			return build(ctx, m, true)
 		}
 		return nil
 	})

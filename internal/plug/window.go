@@ -57,6 +57,12 @@ type Ender interface {
 	Ends(key string) time.Time
 }
 
+// An Accepter is a Window of what no record says, so that what is lost of it stays lost.
+type Accepter interface {
+	// Accept takes what of base is lost or damaged for lost: what is left is all there is.
+	Accept(ctx context.Context, s kv.Store, base string) error
+}
+
 // Wrong is one thing that is not as it should be.
 type Wrong struct {
 	Kind  string // one of those below

@@ -248,9 +248,6 @@ var incidents = []incident{
 		must(t, s.servers[1].Start())
 		s.sees(1, "accept", "status")
 		s.follow(card)
-		if code, _ := s.db("check"); code != 0 {
-			s.must([]int{0}, "repair", "--yes") // as the card says
-		}
 		s.sees(1, "only there", "diff", s.at("FILE"))
 	}},
 	{"The store answers, and holds nothing", siteKinds, func(t *testing.T, s *site, card string) {
