@@ -99,9 +99,9 @@ func ExampleRanked() {
 }
 
 func ExampleRankList() {
-	show(templates.RankList{Moves: true, Rows: []templates.Ranked{
-		{Rank: 1, Title: to("rings"), Moved: 2},
-		{Rank: 2, Title: to("trees"), New: true},
+	show(templates.RankList{Rows: []templates.Ranked{
+		{Rank: 1, Title: to("rings"), Known: true, Moved: 2},
+		{Rank: 2, Title: to("trees"), Known: true, New: true},
 	}})
 	// Output: rank 1 rings ↑ up 2 rank 2 trees new
 }

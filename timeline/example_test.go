@@ -99,7 +99,7 @@ func ExamplePicture() {
 		check(m.Tickets.Create(ctx, &wiki.Ticket{Text: fmt.Sprint("number ", i+1)}))
 	}
 
-	pictures, err := m.Tickets.Newest.Pictures(ctx) // one for each shard
+	pictures, err := m.Tickets.Newest.Pictures(ctx, 100) // one for each shard
 	check(err)
 	fmt.Println(pictures[0].Head, "numbers,", len(pictures[0].Segments), "keys")
 	// Output: 3 numbers, 3 keys
@@ -113,7 +113,7 @@ func ExampleSegment() {
 		check(m.Tickets.Create(ctx, &wiki.Ticket{Text: fmt.Sprint("number ", i+1)}))
 	}
 
-	pictures, err := m.Tickets.Newest.Pictures(ctx)
+	pictures, err := m.Tickets.Newest.Pictures(ctx, 100)
 	check(err)
 	for _, segment := range pictures[0].Segments {
 		fmt.Println(segment.Key, segment.Entries)
@@ -134,7 +134,7 @@ func ExampleSlot() {
 	_, err := m.Tickets.Update(ctx, ticket.ID, func(t *wiki.Ticket) error { t.Text = "too loud"; return nil })
 	check(err)
 
-	pictures, err := m.Tickets.Newest.Pictures(ctx)
+	pictures, err := m.Tickets.Newest.Pictures(ctx, 100)
 	check(err)
 	counts := map[timeline.Slot]int{}
 	for _, segment := range pictures[0].Segments {

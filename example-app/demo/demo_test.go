@@ -90,20 +90,27 @@ func TestFill_IsTheSameEverywhere(t *testing.T) {
 func TestFill_MakesARingThatHasGoneRound(t *testing.T) {
 	store := newStore(t)
 	wantFilled(t, store, 400, 400)
-	hood, err := open(t, store).UnderHood(t.Context(), "")
+	site := open(t, store)
+	rings, err := site.Models.Pages.Newest.Pictures(t.Context(), 400)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, err := site.Models.Pages.TopViews.Picture(t.Context(), 400)
 	if err != nil {
 		t.Fatal(err)
 	}
 	slots := map[timeline.Slot]int{}
-	for _, segment := range hood.Ring.Segments {
+	for _, segment := range rings[0].Segments {
 		for _, slot := range segment.Slots {
 			slots[slot]++
 		}
 	}
-	if slots[timeline.Filled] < 150 || slots[timeline.Stale] < 5 || hood.Ring.Head < 300 {
-		t.Errorf("want a whole lap with stale places, got %v up to %d", slots, hood.Ring.Head)
+	if slots[timeline.Filled] < 150 || slots[timeline.Stale] < 5 || rings[0].Head < 300 {
+		t.Errorf("want a whole lap with stale places, got %v up to %d", slots, rings[0].Head)
 	}
-	t.Logf("filled, stale and missing: %v; head %d; %d keys of the tree", slots, hood.Ring.Head, len(hood.TreeKeys))
+	if tree.Root.Below == nil {
+		t.Error("want a tree of views with nodes below its root")
+	}
 }
 
 // Every text keeps the rules of the site, which refuses any other.
