@@ -108,7 +108,7 @@ func (db *DB) report(ctx context.Context, r *run) (ended func(error)) {
 	db.runs[r] = true
 	db.mu.Unlock()
 	began, ticker := time.Now(), time.NewTicker(logEvery)
-	ctx, cancel := context.WithCancel(ctx)
+	ticking, cancel := context.WithCancel(ctx)
 	go func() {
 		defer ticker.Stop()
 		for {
@@ -116,7 +116,7 @@ func (db *DB) report(ctx context.Context, r *run) (ended func(error)) {
 			case <-ticker.C:
 				b := r.state()
 				db.log.Info("ringtree: building indexes", "model", b.Model, "indexes", b.Indexes, "done", b.Done, "total", b.Total)
-			case <-ctx.Done():
+			case <-ticking.Done():
 				return
 			}
 		}
@@ -129,13 +129,15 @@ func (db *DB) report(ctx context.Context, r *run) (ended func(error)) {
 		b := r.state()
 		db.onBuild(b)
 		about := []any{"model", b.Model, "indexes", b.Indexes, "done", b.Done, "took", time.Since(began).Round(time.Millisecond)}
-		switch failed := err != nil && !work.Waits(err); {
-		case failed && len(b.Indexes) > 0:
-			db.log.Error("ringtree: indexes could not be built and cannot be read", append(about, "err", err)...)
-		case failed:
-			db.log.Error("ringtree: a rebuild of indexes that can be read has failed", append(about, "err", err)...)
-		default:
+		switch {
+		case err == nil:
 			db.log.Info("ringtree: indexes are built", about...)
+		case work.Waits(err), ctx.Err() != nil:
+			db.log.Info("ringtree: the building of indexes has stopped, and goes on later", append(about, "err", err)...)
+		case len(b.Indexes) > 0:
+			db.log.Error("ringtree: indexes could not be built and cannot be read", append(about, "err", err)...)
+		default:
+			db.log.Error("ringtree: a rebuild of indexes that can be read has failed", append(about, "err", err)...)
 		}
 	}
 }

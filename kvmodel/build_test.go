@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -351,10 +352,15 @@ func TestBuild_IsTakenOverAtOnceFromOneThatWasClosed(t *testing.T) {
 	eachSite(t, 3000, func(t *testing.T, ctx context.Context, at func(int64) *site) {
 		slow := at(0)
 		slow.takes = 50 * time.Millisecond
-		first := deploy(t, slow, "Code")
+		var log strings.Builder
+		first := plugged(open(t, slow, kvmodel.Log(slog.New(slog.NewTextHandler(&log, nil)))), "Code")
 		go first.Rebuild(ctx)
 		time.Sleep(1500 * time.Millisecond)
 		first.undeploy(t)
+		synctest.Wait()
+		if said := log.String(); strings.Contains(said, "level=ERROR") || !strings.Contains(said, "goes on later") {
+			t.Errorf("the one that was closed says\n%s", said)
+		}
 		s := at(0)
 		next := deploy(t, s, "Code")
 		began := time.Now()
