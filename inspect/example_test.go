@@ -52,7 +52,7 @@ func ExampleInspector() {
 	ctx := context.Background()
 	_, db := furnishedWiki(ctx)
 	defer db.Close(ctx)
-	var in *inspect.Inspector = inspect.New(db)
+	in := inspect.New(db)
 
 	record, err := in.Get(ctx, "Page", "home", false)
 	check(err)

@@ -482,7 +482,7 @@ func ExampleIntent() {
 	ctx := context.Background()
 	db, _ := wiki.InMemory()
 	defer db.Close(ctx)
-	var moves *kvmodel.Intent[move] = kvmodel.NewIntent(db, "move", func(_ context.Context, m move) error {
+	moves := kvmodel.NewIntent(db, "move", func(_ context.Context, m move) error {
 		if m.From == m.To {
 			return kvmodel.Refused(errSame)
 		}
@@ -699,7 +699,7 @@ func ExampleOrigin() {
 
 	writers, err := db.Writers(ctx)
 	check(err)
-	var origin kvmodel.Origin = writers[0].Origin
+	origin := writers[0].Origin
 	fmt.Println(origin.Release)
 	// Output: 2026-05-01
 }

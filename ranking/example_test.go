@@ -114,7 +114,7 @@ func ExampleSpan() {
 	db, m := viewed(ctx, 5, 9, 7)
 	defer db.Close(ctx)
 
-	var span *ranking.Span[wiki.Page] = m.Pages.TopViews.Between(5, 8)
+	span := m.Pages.TopViews.Between(5, 8)
 	n, err := span.Count(ctx)
 	check(err)
 	fmt.Println(n)
@@ -295,7 +295,7 @@ func ExampleScoreOf() {
 	ctx := context.Background()
 	db, _ := wiki.InMemory()
 	defer db.Close(ctx)
-	var byTime ranking.ScoreOf[time.Time] = ranking.Time()
+	byTime := ranking.Time()
 	due := ranking.NewTree(db, ranking.TreeSpec[time.Time]{Name: "due", Of: byTime, Low: true})
 
 	noon := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
