@@ -9,12 +9,12 @@ import (
 func TestHood_ShowsWhatPeopleDo(t *testing.T) {
 	c := newCommunity(t)
 	w := newWalker(t, chromium(t), c.url, "", true)
-	c.look("/p/tea", 1)
+	c.look("tea", 1)
 	w.Open("/hood")
 	w.Wait("the stream", "document.querySelector('[data-following]').innerText.startsWith('Live')")
 	c.ben.write("coffee", "Coffee", "Black.", "drinks")
 	w.Wait("a lit place in the ring", "document.querySelector('.ring .lit') !== null")
-	c.look("/p/tea", 1)
+	c.look("tea", 1)
 	w.Wait("a lit node of the tree", "document.querySelector('.tree .lit') !== null")
 	for _, width := range []int64{320, phoneWidth, desktopWidth} {
 		w.SetViewport(width)
@@ -27,7 +27,7 @@ func TestHood_ShowsWhatPeopleDo(t *testing.T) {
 // No text of a picture is smaller than 10 px, and no key takes two lines.
 func TestHood_CanBeReadOnAPhone(t *testing.T) {
 	c := newCommunity(t)
-	c.look("/p/tea", 1)
+	c.look("tea", 1)
 	w := newWalker(t, chromium(t), c.url, "", true)
 	for _, path := range []string{"/hood?page=tea", "/hood?list=titles&of=tea", "/hood?list=topic&of=drinks"} {
 		w.Open(path)
