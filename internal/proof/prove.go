@@ -27,6 +27,9 @@ const ProveBy = "RINGTREE_PROVE_BY"
 // Long reports whether there is time for more than go test does by itself.
 func Long() bool { return os.Getenv(Prove) != "" }
 
+// All reports whether everything is to be proved.
+func All() bool { return os.Getenv(Prove) == "all" }
+
 // budget returns how long a test may take to prove a part. It returns false if it
 // is to prove all, or just the short cut.
 func budget(t testing.TB) (time.Duration, bool) {
