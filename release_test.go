@@ -30,6 +30,11 @@ func TestRelease_CanBeGotByItsVersion(t *testing.T) {
 		if err := publish(proxy, dir, m); err != nil {
 			t.Fatal(err)
 		}
+		needs := exec.Command("go", "list", "-deps", "./...") // downloads what is not here yet
+		needs.Dir = dir
+		if out, err := needs.CombinedOutput(); err != nil {
+			t.Fatalf("%s: %v\n%s", dir, err, out)
+		}
 	}
 	known, err := exec.Command("go", "env", "GOMODCACHE").Output()
 	if err != nil {

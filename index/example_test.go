@@ -220,3 +220,32 @@ func ExampleNewSequence() {
 	fmt.Println(n, err)
 	// Output: 1 <nil>
 }
+
+func ExamplePicture() {
+	ctx := context.Background()
+	db, m := wiki.InMemory()
+	defer db.Close(ctx)
+	for _, title := range []string{"Rings", "Trees"} {
+		check(m.Pages.Create(ctx, &wiki.Page{Title: title, Tags: []string{"keys"}}))
+	}
+
+	picture, err := m.Pages.ByTags.Of("keys").Picture(ctx, 100)
+	check(err)
+	fmt.Println(len(picture.Segments), "segment", picture.Words)
+	// Output: 1 segment
+}
+
+func ExampleSegment() {
+	ctx := context.Background()
+	db, m := wiki.InMemory()
+	defer db.Close(ctx)
+	page := &wiki.Page{Title: "Rings", Tags: []string{"keys"}}
+	check(m.Pages.Create(ctx, page))
+
+	picture, err := m.Pages.ByTags.Of("keys").Picture(ctx, 100)
+	check(err)
+	for _, segment := range picture.Segments {
+		fmt.Println(segment.Key, "has", segment.Live, "member")
+	}
+	// Output: l:Page:ByTags:keys#0 has 1 member
+}

@@ -258,7 +258,8 @@ func (k killedBuilds) judge(t *testing.T, name string, entered int64, said tally
 	if said.Wrong > 0 || said.Right == 0 || said.Building == 0 && name != "file" {
 		t.Errorf("%s: %+v", name, said)
 	}
-	if work := float64(entered) / float64(k.n); work < 1 || work > 1.2 {
+	// What one has entered since it last said so before its death is not known.
+	if work := float64(entered) / float64(k.n); work > 1.2 {
 		t.Errorf("%s: %v times the work of one build", name, work)
 	}
 }

@@ -110,11 +110,11 @@ func ExampleAround() {
 	show(templates.Around{
 		Rank: 412, Of: 3456, Next: "3 more views to pass #411.",
 		Rows: []templates.Ranked{
-			{Rank: 411, Title: to("rings")},
-			{Rank: 412, Title: to("trees"), Yours: true},
+			{Rank: 411, Title: to("rings"), Known: true},
+			{Rank: 412, Title: to("trees"), Known: true, Yours: true},
 		},
 	})
-	// Output: rank 411 rings – unchanged rank 412 trees – unchanged 3 more views to pass #411. Rank 412 of 3,456 A logarithmic scale from the first rank to the last, with a dot at this one. 1 10 100 3,456 #412
+	// Output: rank 411 rings – not moved rank 412 trees – not moved 3 more views to pass #411. Rank 412 of 3,456 A logarithmic scale from the first rank to the last, with a dot at this one. 1 10 100 3,456 #412
 }
 
 func ExampleRuler() {
@@ -411,4 +411,9 @@ func ExampleUnread() {
 		panic(err)
 	}
 	// Output: <span class="count">3<span class="sr"> unread</span></span>
+}
+
+func ExampleSearch() {
+	show(templates.Search{Label: "Search titles", Href: "/search", Found: "/search/titles", Query: "tea"})
+	// Output: Search titles
 }

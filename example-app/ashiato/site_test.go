@@ -816,7 +816,7 @@ func TestSite_Look_DrawsEveryList(t *testing.T) {
 		tea := write(t, s, heron, "tea", "kitchen")
 		_, commented := s.Comment(t.Context(), moss.ID, tea.ID, s.NewID(), "Good.")
 		_, viewed := s.View(t.Context(), "", "192.0.2.1", "tea")
-		if err := errors.Join(commented, viewed, s.Follow(t.Context(), moss.ID, heron.ID), s.FollowTopic(t.Context(), moss.ID, "kitchen")); err != nil {
+		if err := errors.Join(commented, viewed, s.Like(t.Context(), moss.ID, "tea"), s.Follow(t.Context(), moss.ID, heron.ID), s.FollowTopic(t.Context(), moss.ID, "kitchen")); err != nil {
 			t.Fatal(err)
 		}
 		settle(t, s)
