@@ -110,7 +110,7 @@ func (r *Ringtree) loadMembers(ctx context.Context) error {
 	var all []*ashiato.Member
 	var follows []*ashiato.Follow
 	for i := range int64(members) {
-		all = append(all, &ashiato.Member{ID: memberID(i + 1), Handle: handle(i + 1), About: about(i + 1)})
+		all = append(all, &ashiato.Member{ID: memberID(i + 1), Handle: handle(i + 1), About: about(i + 1), Joined: Now})
 		for f := range int64(followers) {
 			follows = append(follows, &ashiato.Follow{Follower: memberID((i+f+1)%members + 1), Followed: memberID(i + 1)})
 		}
