@@ -1,7 +1,7 @@
 package inspect
 
 // met are hashes of ids that a call has met, each with its model. A model can name an id more
-// than once: it does so again for a record that was deleted and created anew.
+// than once: it does so again for a record that was deleted and created again.
 type met map[uint64]struct{}
 
 func hashIn(m model, id string) uint64 { return hashOf(m.Name() + ":" + id) }

@@ -94,7 +94,7 @@ func (t *turn) give(ctx context.Context) error {
 	if err == nil && string(at.Value) == string(t.token) {
 		_, err = kv.One(ctx, t.db.store, kv.OpDrop(t.key, at.Version))
 	}
-	if kv.Raced(err) || errors.Is(err, kv.ErrNotFound) {
+	if kv.Raced(err) {
 		return nil
 	}
 	return err

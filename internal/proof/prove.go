@@ -34,10 +34,10 @@ func All() bool { return os.Getenv(Prove) == "all" }
 // is to prove all, or just the short cut.
 func budget(t testing.TB) (time.Duration, bool) {
 	t.Helper()
-	text := os.Getenv(Prove)
-	if text == "" || text == "all" {
+	if !Long() || All() {
 		return 0, false
 	}
+	text := os.Getenv(Prove)
 	limit, err := time.ParseDuration(text)
 	if err != nil {
 		t.Fatalf("%s=%s: want all or a duration such as 20s", Prove, text)

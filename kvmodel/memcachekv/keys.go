@@ -35,8 +35,8 @@ var (
 
 // keys is the power of that name. Each server lists its items with a command that its
 // LRU crawler carries out, so it needs memcached 1.5 with that crawler on, as it is by
-// default. An early one, which only goes through its lists and not through its table of all
-// items, may miss an item that is moved from one to another meanwhile, as reading it can do.
+// default. An early one only goes through its lists and not through its table of all items. It
+// misses an item that moves from one list to another during that, as reading it can make it.
 func (s *Store) keys(ctx context.Context, begin string, f func([]string) error) error {
 	for _, srv := range s.servers {
 		found, err := srv.keys(ctx, begin)
