@@ -67,10 +67,7 @@ func (r RingPicture) head() string {
 	return r.Segments[r.Newest].Name
 }
 
-func counted(n int, one, many string) string {
-	f := Counted(int64(n), one, many)
-	return f.Value + " " + f.Unit
-}
+func counted(n int, one, many string) string { return Counted(int64(n), one, many).Words() }
 
 // slots returns the slots of all segments.
 func (r RingPicture) slots() []Slot {

@@ -22,6 +22,9 @@ func Counted(n int64, one, many string) Figure {
 	return Figure{Grouped(n), many}
 }
 
+// Words returns the figure as a part of a sentence: "1,234 views".
+func (f Figure) Words() string { return f.Value + " " + f.Unit }
+
 // Grouped returns n with its digits in groups of three: "1,234".
 func Grouped(n int64) string {
 	digits := strconv.FormatInt(n, 10)

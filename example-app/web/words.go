@@ -129,8 +129,7 @@ func fact(n int64, one, many, href string) templates.Fact {
 
 // counted returns a number with what it counts: "1 page".
 func counted(n int64, one, many string) string {
-	f := templates.Counted(n, one, many)
-	return f.Value + " " + f.Unit
+	return templates.Counted(n, one, many).Words()
 }
 
 // ago returns a time in the past as it reads in a list.

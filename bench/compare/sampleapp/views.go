@@ -159,8 +159,7 @@ func fact(n int64, one, many, href string) templates.Fact {
 }
 
 func counted(n int64, one, many string) string {
-	f := templates.Counted(n, one, many)
-	return f.Value + " " + f.Unit
+	return templates.Counted(n, one, many).Words()
 }
 
 // ago returns a time as it reads in a list at the time Now.

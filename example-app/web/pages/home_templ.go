@@ -63,9 +63,9 @@ func (h Home) Body() templ.Component {
 		}
 		if h.Trips != nil {
 			var templ_7745c5c3_Var3 string
-			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs("This page took " + counted(h.Trips(), "trip", "trips") + " to it. ")
+			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs("This page took " + templates.Counted(int64(h.Trips()), "trip", "trips").Words() + " to it. ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `home.templ`, Line: 25, Col: 74}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `home.templ`, Line: 25, Col: 99}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 			if templ_7745c5c3_Err != nil {

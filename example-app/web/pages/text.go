@@ -1,15 +1,6 @@
 package pages
 
-import (
-	"github.com/ringtree/ringtree/example-app/markdown"
-	"github.com/ringtree/ringtree/templates"
-)
-
-// counted returns a number with what it counts: "1 trip".
-func counted(n int, one, many string) string {
-	f := templates.Counted(int64(n), one, many)
-	return f.Value + " " + f.Unit
-}
+import "github.com/ringtree/ringtree/example-app/markdown"
 
 // parsed returns the blocks of a text. Because they go below the heading of the page,
 // the first heading in the text has level 2, and no heading skips a level.
