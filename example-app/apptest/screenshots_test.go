@@ -73,6 +73,9 @@ func TestScreenshots_ExistAndAreShown(t *testing.T) {
 	if *screenshots != "" {
 		takeAll(t, *screenshots)
 	}
+	if *every != "" {
+		shootEveryPage(t)
+	}
 	page, err := os.ReadFile(shotsPage)
 	if err != nil {
 		t.Fatal(err)
@@ -99,11 +102,9 @@ var everyPage = map[string]string{
 	"log-in": "/login", "sign-up": "/signup", "not-found": "/nowhere",
 }
 
-// Someone who looks at the app needs pictures of all of it.
-func TestScreenshots_OfEveryPage(t *testing.T) {
-	if *every == "" {
-		t.Skip("without -every")
-	}
+// shootEveryPage makes the pictures for someone who looks at all of the app.
+func shootEveryPage(t *testing.T) {
+	t.Helper()
 	chromium := startBrowser(t)
 	full := openDemo(t)
 	bare := openMem(t)

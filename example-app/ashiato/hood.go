@@ -97,11 +97,11 @@ func (s *Site) idOf(ctx context.Context, what, name string) (string, error) {
 	}
 	switch what {
 	case "page":
-		if p, err := s.Models.Pages.BySlug.Find(ctx, normal(name)); err != nil {
+		p, err := s.Models.Pages.BySlug.Find(ctx, normal(name))
+		if err != nil {
 			return "", err
-		} else {
-			return p.ID, nil
 		}
+		return p.ID, nil
 	case "member":
 		m, err := s.Find(ctx, name)
 		if err != nil {

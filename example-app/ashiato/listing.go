@@ -58,10 +58,10 @@ func (s *Site) Home(ctx context.Context) (*Home, error) {
 		return err
 	}, func(ctx context.Context) (err error) {
 		home.Pages, err = s.Models.Pages.Archive.Len(ctx)
-		return orRebuilding(new(bool), err)
+		return unlessRebuilding(err)
 	}, func(ctx context.Context) (err error) {
 		home.Members, err = s.Models.Members.Newcomers.Len(ctx)
-		return orRebuilding(new(bool), err)
+		return unlessRebuilding(err)
 	})
 	if err != nil {
 		return nil, err
@@ -76,9 +76,7 @@ func (s *Site) Home(ctx context.Context) (*Home, error) {
 	}
 	home.Newest.Entries, home.Newest.Next = listingBy(newest, authors).Entries, newest.Next
 	home.Week = placedBy(week.Places, authors)
-	if len(home.Week) > 0 {
-		home.First = home.Week[0].Score
-	}
+	home.First = firstScore(week)
 	moves.note(home.Week)
 	return home, nil
 }
@@ -92,6 +90,9 @@ func orRebuilding(noted *bool, err error) error {
 	}
 	return err
 }
+
+// unlessRebuilding returns err, or nil if it says that an index has to be rebuilt first.
+func unlessRebuilding(err error) error { return orRebuilding(new(bool), err) }
 
 // Newest returns the pages published last, from the cursor on. What the ring has
 // forgotten is in the archive. It returns ErrBadCursor.

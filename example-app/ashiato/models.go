@@ -54,8 +54,8 @@ func (p *Page) Live() bool { return !p.InTrash() }
 // InTrash reports whether the page is in the trash of its author.
 func (p *Page) InTrash() bool { return !p.Trashed.IsZero() }
 
-// View records for an hour that a visitor has viewed a page. So long, further views of
-// theirs do not count.
+// View records for an hour that a visitor has viewed a page. Until it ends, further
+// views of theirs do not count.
 type View struct {
 	Page    string    `kv:"id"`
 	Visitor string    `kv:"id"` // the id of a member, or the address of a guest

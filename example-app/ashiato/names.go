@@ -15,13 +15,17 @@ import (
 // letters, or between an accent that is part of its letter and one that follows it.
 // Characters that cannot be seen are left out.
 func normal(name string) string {
-	seen := strings.Map(func(r rune) rune {
-		if ignorable(r) {
+	return norm.NFKC.String(cases.Fold().String(norm.NFKC.String(without(name, ignorable))))
+}
+
+// without returns text without its characters that are so.
+func without(text string, are func(rune) bool) string {
+	return strings.Map(func(r rune) rune {
+		if are(r) {
 			return -1
 		}
 		return r
-	}, name)
-	return norm.NFKC.String(cases.Fold().String(norm.NFKC.String(seen)))
+	}, text)
 }
 
 // ignorable reports whether a reader sees nothing of r.

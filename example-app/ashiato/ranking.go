@@ -76,14 +76,16 @@ func (s *Site) Ranking(ctx context.Context, o Order, cursor, near string) (*Rank
 		return nil, err
 	}
 	ranks := &Ranks{Order: o}
-	var table ranking.Table[Page, int64]
+	var table, first ranking.Table[Page, int64]
 	var moves movement
 	err = s.db.SideBySide(ctx, func(ctx context.Context) (err error) {
 		table, err = now.Table(ctx, cursor, pageSize)
 		return orRebuilding(&ranks.Rebuilding, err)
 	}, func(ctx context.Context) (err error) {
-		ranks.First, err = firstScore(ctx, now)
-		return err
+		if cursor != "" {
+			first, err = now.Table(ctx, "", 1)
+		}
+		return unlessRebuilding(err)
 	}, func(ctx context.Context) (err error) {
 		ranks.Near, err = neighbors(ctx, now, near)
 		return err
@@ -100,6 +102,10 @@ func (s *Site) Ranking(ctx context.Context, o Order, cursor, near string) (*Rank
 	}
 	ranks.Rows = placedBy(table.Places, authors)
 	ranks.Of, ranks.Next, ranks.Prev = table.Len, table.Next, table.Prev
+	if cursor == "" {
+		first = table
+	}
+	ranks.First = firstScore(first)
 	moves.note(ranks.Rows)
 	moves.note(ranks.Near)
 	return ranks, nil
@@ -113,13 +119,12 @@ func placedBy(places []viewPlace, authors map[string]*Member) []Placed {
 	return rows
 }
 
-// firstScore returns the score of the first page of a board; 0 if it has none.
-func firstScore(ctx context.Context, b *viewBoard) (int64, error) {
-	first, err := b.Table(ctx, "", 1)
-	if err != nil || len(first.Places) == 0 {
-		return 0, orRebuilding(new(bool), err)
+// firstScore returns the score of the first page of a table; 0 if it has none.
+func firstScore(t ranking.Table[Page, int64]) int64 {
+	if len(t.Places) == 0 {
+		return 0
 	}
-	return first.Places[0].Score, nil
+	return t.Places[0].Score
 }
 
 // neighbors returns the page with that id, with up to two on either side of it and
@@ -129,7 +134,7 @@ func neighbors(ctx context.Context, b *viewBoard, id string) ([]Placed, error) {
 		return nil, nil
 	}
 	around, err := b.Around(ctx, id, 2)
-	return placedBy(around, nil), orRebuilding(new(bool), unlessGone(err))
+	return placedBy(around, nil), unlessRebuilding(unlessGone(err))
 }
 
 // movement is where pages stood in the day or the week before.
@@ -151,7 +156,7 @@ func movementSince(ctx context.Context, before *viewBoard) (movement, error) {
 	for i, id := range ids {
 		m.ranks[id] = i + 1
 	}
-	return m, orRebuilding(new(bool), err)
+	return m, unlessRebuilding(err)
 }
 
 // note fills in how rows have moved. Where nothing was ranked before, nothing has.

@@ -37,12 +37,7 @@ func (s *Site) Search(ctx context.Context, query, cursor string, n int) (*Found,
 
 // searched returns the part of a query that may be the beginning of a title.
 func searched(query string) string {
-	text := strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || ignorable(r) {
-			return -1
-		}
-		return r
-	}, strings.ToValidUTF8(query, ""))
+	text := without(strings.ToValidUTF8(query, ""), func(r rune) bool { return unicode.IsControl(r) || ignorable(r) })
 	runes := []rune(strings.TrimLeftFunc(text, unicode.IsSpace))
 	return string(runes[:min(MaxTitle, len(runes))])
 }

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/ringtree/ringtree/example-app/ashiato"
 )
 
 // A deed is what one button does for a member to what a page shows. The path of its form
@@ -13,40 +15,30 @@ import (
 type deed struct {
 	to, name string // /m/…/follow: "m" and "follow"
 	wish     string // what a guest is told before they log in; empty if guests are refused
-	do       func(s *Site, ctx context.Context, member, name string) error
+	do       change
 }
+
+// A change is one that a member makes to what goes by a name.
+type change func(app *ashiato.Site, ctx context.Context, member, name string) error
 
 var deeds = []deed{
-	{"m", "follow", "Then you’ll follow ", (*Site).follow},
-	{"m", "unfollow", "", (*Site).unfollow},
-	{"t", "follow", "Then you’ll follow ", func(s *Site, ctx context.Context, member, name string) error {
-		return s.app.FollowTopic(ctx, member, name)
-	}},
-	{"t", "unfollow", "", func(s *Site, ctx context.Context, member, name string) error {
-		return s.app.UnfollowTopic(ctx, member, name)
-	}},
-	{"p", "like", "Then you’ll like ", func(s *Site, ctx context.Context, member, name string) error {
-		return s.app.Like(ctx, member, name)
-	}},
-	{"p", "unlike", "", func(s *Site, ctx context.Context, member, name string) error {
-		return s.app.Unlike(ctx, member, name)
-	}},
+	{"m", "follow", "Then you’ll follow ", byHandle((*ashiato.Site).Follow)},
+	{"m", "unfollow", "", byHandle((*ashiato.Site).Unfollow)},
+	{"t", "follow", "Then you’ll follow ", (*ashiato.Site).FollowTopic},
+	{"t", "unfollow", "", (*ashiato.Site).UnfollowTopic},
+	{"p", "like", "Then you’ll like ", (*ashiato.Site).Like},
+	{"p", "unlike", "", (*ashiato.Site).Unlike},
 }
 
-func (s *Site) follow(ctx context.Context, member, handle string) error {
-	other, err := s.app.Find(ctx, handle)
-	if err != nil {
-		return err
+// byHandle returns do for the member with a handle, which does it for one with an id.
+func byHandle(do change) change {
+	return func(app *ashiato.Site, ctx context.Context, member, handle string) error {
+		other, err := app.Find(ctx, handle)
+		if err != nil {
+			return err
+		}
+		return do(app, ctx, member, other.ID)
 	}
-	return s.app.Follow(ctx, member, other.ID)
-}
-
-func (s *Site) unfollow(ctx context.Context, member, handle string) error {
-	other, err := s.app.Find(ctx, handle)
-	if err != nil {
-		return err
-	}
-	return s.app.Unfollow(ctx, member, other.ID)
 }
 
 // deedAt returns the deed of a form's path, the page to return to, and the name of what
@@ -81,7 +73,7 @@ func (s *Site) do(v *visit) (answer, error) {
 		s.setWish(v, v.URL.EscapedPath(), wishTime)
 		return answer{to: logInPath(page)}, nil
 	}
-	if err := d.do(s, v.Context(), member, name); err != nil {
+	if err := d.do(s.app, v.Context(), member, name); err != nil {
 		return answer{}, err
 	}
 	return answer{to: page}, nil
@@ -125,7 +117,7 @@ func (s *Site) fulfill(v *visit, member, next string) {
 	}
 	s.setWish(v, "", -1)
 	d, _, name, _ := deedAt(wish)
-	if err := d.do(s, v.Context(), member, name); err != nil {
+	if err := d.do(s.app, v.Context(), member, name); err != nil {
 		report(v, err)
 	}
 }

@@ -20,8 +20,10 @@ type glances struct {
 }
 
 type glance struct {
-	mu    sync.Mutex
-	at    time.Time // when the looks were taken; guarded by glances.mu
+	asked time.Time // when it was last wanted; guarded by glances.mu
+
+	mu    sync.Mutex // held while looks are taken
+	taken time.Time
 	looks []*ashiato.Look
 }
 
@@ -30,31 +32,31 @@ const kept = time.Minute
 
 // get returns the looks of key, which look takes if there are none of this pulse.
 func (g *glances) get(key string, look func() ([]*ashiato.Look, error)) ([]*ashiato.Look, error) {
-	g.mu.Lock()
-	maps.DeleteFunc(g.all, func(_ string, old *glance) bool { return time.Since(old.at) > kept })
-	one := g.all[key]
-	if one == nil {
-		one = &glance{at: time.Now()}
-		g.all[key] = one
-	}
-	g.mu.Unlock()
-
+	one := g.of(key)
 	one.mu.Lock()
 	defer one.mu.Unlock()
-	g.mu.Lock()
-	recent := one.looks != nil && time.Since(one.at) < pulse/2
-	g.mu.Unlock()
-	if recent {
+	if one.looks != nil && time.Since(one.taken) < pulse/2 {
 		return one.looks, nil
 	}
 	looks, err := look()
-	if err != nil {
-		return nil, err
+	if err == nil {
+		one.taken, one.looks = time.Now(), looks
 	}
+	return looks, err
+}
+
+// of returns the glance of key, and forgets those that nobody wants any more.
+func (g *glances) of(key string) *glance {
 	g.mu.Lock()
-	one.at, one.looks = time.Now(), looks
-	g.mu.Unlock()
-	return looks, nil
+	defer g.mu.Unlock()
+	maps.DeleteFunc(g.all, func(_ string, old *glance) bool { return time.Since(old.asked) > kept })
+	one := g.all[key]
+	if one == nil {
+		one = new(glance)
+		g.all[key] = one
+	}
+	one.asked = time.Now()
+	return one
 }
 
 // hoodSource tells a stream of the pictures that a query asks for, whenever they have
@@ -68,12 +70,12 @@ func (s *Site) hoodSource(ctx context.Context, query url.Values) (source, error)
 	if err != nil {
 		return nil, err
 	}
+	plain, err := s.drawn(ctx, before, nil)
+	if err != nil {
+		return nil, err
+	}
 	return func(ctx context.Context) (string, error) {
 		now, err := glance(ctx)
-		if err != nil {
-			return "", err
-		}
-		plain, err := s.drawn(ctx, before, nil)
 		if err != nil {
 			return "", err
 		}
@@ -81,7 +83,11 @@ func (s *Site) hoodSource(ctx context.Context, query url.Values) (source, error)
 		if err != nil || lit == plain {
 			return "", err
 		}
-		before = now
+		next, err := s.drawn(ctx, now, nil)
+		if err != nil {
+			return "", err
+		}
+		before, plain = now, next
 		return lit, nil
 	}, nil
 }
