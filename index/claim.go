@@ -25,16 +25,16 @@ type claim struct {
 
 var claimKey = kv.NewClass("u", 3) // model, index, value text
 
-func (u *Unique[T, V]) key(place string) string {
-	return claimKey.KeyOfText([]string{u.host.Model(), u.spec.Name}, place)
+func (u *unique) key(place string) string {
+	return claimKey.KeyOfText([]string{u.host.Model(), u.index}, place)
 }
 
 // claim reads the claim at place.
-func (u *Unique[T, V]) claim(ctx context.Context, s kv.Store, place string) (claim, error) {
+func (u *unique) claim(ctx context.Context, s kv.Store, place string) (claim, error) {
 	return u.claimUnder(ctx, s, u.key(place))
 }
 
-func (u *Unique[T, V]) claimUnder(ctx context.Context, s kv.Store, key string) (claim, error) {
+func (u *unique) claimUnder(ctx context.Context, s kv.Store, key string) (claim, error) {
 	r, err := kv.One(ctx, s, kv.OpGet(key))
 	if errors.Is(err, kv.ErrNotFound) {
 		return claim{}, nil
@@ -109,7 +109,7 @@ const takeTries = 8
 
 // take claims place for the record of m, or returns a TakenError if another
 // record holds it. The steps are those of protocol UNIQUE: U2 and U3.
-func (u *Unique[T, V]) take(ctx context.Context, s kv.Store, m *plug.Move, place string) error {
+func (u *unique) take(ctx context.Context, s kv.Store, m *plug.Move, place string) error {
 	mine := claim{owner: m.ID, base: m.Base}
 	for range takeTries {
 		_, err := kv.One(ctx, s, kv.OpAdd(u.key(place), mine.encode()).For(claimTTL(m.Stands)))
@@ -130,7 +130,7 @@ func (u *Unique[T, V]) take(ctx context.Context, s kv.Store, m *plug.Move, place
 
 // takeOver is U3: it reads the claim that stands at place and replaces it if it
 // may. done is false if the claim has changed in between.
-func (u *Unique[T, V]) takeOver(ctx context.Context, s kv.Store, m *plug.Move, place string) (done bool, err error) {
+func (u *unique) takeOver(ctx context.Context, s kv.Store, m *plug.Move, place string) (done bool, err error) {
 	c, err := u.claim(ctx, s, place)
 	if wire.IsCorrupt(err) && slices.Contains(m.Was, place) {
 		// The record holds the value, so the claim was its own.
@@ -156,7 +156,7 @@ func (u *Unique[T, V]) takeOver(ctx context.Context, s kv.Store, m *plug.Move, p
 // isFree reports whether the claim c of another record is dead. It kills a pending
 // claim with a fence, which makes the claim's change fail. A live claim is a
 // TakenError.
-func (u *Unique[T, V]) isFree(ctx context.Context, s kv.Store, c claim, place string) (bool, error) {
+func (u *unique) isFree(ctx context.Context, s kv.Store, c claim, place string) (bool, error) {
 	recs, err := u.host.See(ctx, s, c.owner)
 	if err != nil {
 		return false, err
@@ -175,16 +175,16 @@ func (u *Unique[T, V]) isFree(ctx context.Context, s kv.Store, c claim, place st
 	return err == nil, err
 }
 
-func (u *Unique[T, V]) taken(place, owner string) error {
+func (u *unique) taken(place, owner string) error {
 	value := place
-	if v, err := u.spec.Key.Parse(place); err == nil {
+	if v, err := u.parse(place); err == nil {
 		value = fmt.Sprint(v)
 	}
-	return &kvmodel.TakenError{Model: u.host.Model(), Index: u.spec.Name, Fields: u.spec.Fields, Value: value, Owner: owner}
+	return &kvmodel.TakenError{Model: u.host.Model(), Index: u.index, Fields: u.fields, Value: value, Owner: owner}
 }
 
 // replace swaps c for m's claim.
-func (u *Unique[T, V]) replace(ctx context.Context, s kv.Store, m *plug.Move, place string, c claim) (bool, error) {
+func (u *unique) replace(ctx context.Context, s kv.Store, m *plug.Move, place string, c claim) (bool, error) {
 	mine := claim{owner: m.ID, base: m.Base}
 	_, err := kv.One(ctx, s, kv.OpSwap(u.key(place), c.version, mine.encode()).For(claimTTL(m.Stands)))
 	if kv.Raced(err) || errors.Is(err, kv.ErrUnclear) {
@@ -196,10 +196,10 @@ func (u *Unique[T, V]) replace(ctx context.Context, s kv.Store, m *plug.Move, pl
 // settle makes the claim at place of the record with this id agree with the record:
 // it stands as long as the record if that holds the value, and is removed if it is
 // dead.
-func (u *Unique[T, V]) settle(ctx context.Context, s kv.Store, id, place string) error {
+func (u *unique) settle(ctx context.Context, s kv.Store, id, place string) error {
 	for range takeTries {
 		var c claim
-		var recs []*plug.Seen[T]
+		var recs []*plug.Seen
 		errs := kv.Together(ctx, s,
 			func(s kv.Store) (err error) {
 				if c, err = u.claim(ctx, s, place); wire.IsCorrupt(err) {
@@ -230,7 +230,7 @@ func (u *Unique[T, V]) settle(ctx context.Context, s kv.Store, id, place string)
 
 // settling returns the op that makes c, which stands at place, agree with rec, and
 // whether it needs one.
-func (u *Unique[T, V]) settling(c claim, rec *plug.Seen[T], place string) (kv.Op, bool) {
+func (u *unique) settling(c claim, rec *plug.Seen, place string) (kv.Op, bool) {
 	mine := claim{owner: rec.ID, base: rec.Rev}
 	switch holds := rec.Holds(place); {
 	case c.broken && !holds:
@@ -254,7 +254,7 @@ func (u *Unique[T, V]) settling(c claim, rec *plug.Seen[T], place string) (kv.Op
 }
 
 // lasts returns how long the claims of rec stand.
-func (u *Unique[T, V]) lasts(rec *plug.Seen[T]) time.Duration {
+func (u *unique) lasts(rec *plug.Seen) time.Duration {
 	return claimTTL(rec.Envelope.TTL(u.host.DB().Now(), 0))
 }
 

@@ -42,15 +42,15 @@ func ForValues() ListOption {
 }
 
 // counted is lists as their derived count sees them.
-type counted[T any, K comparable, V any] struct{ *Lists[T, K, V] }
+type counted struct{ *lists }
 
-func (l counted[T, K, V]) Members(ctx context.Context, s kv.Store, place string) (m kvmodel.Members, err error) {
+func (l counted) Members(ctx context.Context, s kv.Store, place string) (m kvmodel.Members, err error) {
 	m.N, m.Sum, err = l.logs.Digest(ctx, s, place)
 	return m, err
 }
 
 // Mend asks the records about what no fold has asked about.
-func (l counted[T, K, V]) Mend(ctx context.Context, s kv.Store, place string) (mended bool, err error) {
+func (l counted) Mend(ctx context.Context, s kv.Store, place string) (mended bool, err error) {
 	err = l.logs.Open(ctx, s, place, func(entries []memberlog.Entry) error {
 		some, err := l.mend(ctx, s, place, entries)
 		mended = mended || some
@@ -59,15 +59,15 @@ func (l counted[T, K, V]) Mend(ctx context.Context, s kv.Store, place string) (m
 	return mended, err
 }
 
-func (l counted[T, K, V]) Built() bool { return l.host.Built() }
+func (l counted) Built() bool { return l.host.Built() }
 
 // Counts reports whether a derived count follows the lists.
-func (l *Lists[T, K, V]) Counts() bool { return l.derived != nil }
+func (l *lists) Counts() bool { return l.derived != nil }
 
-func (l *Lists[T, K, V]) isAtomic() bool { return kv.PowersOf(l.host.Store()).Atomic != nil }
+func (l *lists) isAtomic() bool { return kv.PowersOf(l.host.Store()).Atomic != nil }
 
 // countsBeside reports whether m is a change that is counted beside its commit.
-func (l *Lists[T, K, V]) countsBeside(m *plug.Move) bool {
+func (l *lists) countsBeside(m *plug.Move) bool {
 	return l.derived != nil && m.Added != nil && !l.isAtomic()
 }
 
@@ -92,7 +92,7 @@ func shares(m *plug.Move) (all []plug.Share) {
 }
 
 // add adds more to the numbers, and notes in added what it did.
-func (l *Lists[T, K, V]) add(ctx context.Context, s kv.Store, added *plug.Added, more []plug.Share) {
+func (l *lists) add(ctx context.Context, s kv.Store, added *plug.Added, more []plug.Share) {
 	if len(more) > 0 && added.Began.IsZero() {
 		added.Began = l.host.DB().Now()
 	}
@@ -110,7 +110,7 @@ func (l *Lists[T, K, V]) add(ctx context.Context, s kv.Store, added *plug.Added,
 }
 
 // count adds the shares of m in a transaction. A number that is not there is counted.
-func (l *Lists[T, K, V]) count(ctx context.Context, s kv.Store, m *plug.Move) error {
+func (l *lists) count(ctx context.Context, s kv.Store, m *plug.Move) error {
 	for _, share := range shares(m) {
 		sum, err := l.derived.Add(ctx, s, share.Place, share.By)
 		if errors.Is(err, kv.ErrNotFound) {
@@ -125,7 +125,7 @@ func (l *Lists[T, K, V]) count(ctx context.Context, s kv.Store, m *plug.Move) er
 }
 
 // tell tells the followers of the numbers what m has added.
-func (l *Lists[T, K, V]) tell(ctx context.Context, s kv.Store, m *plug.Move) {
+func (l *lists) tell(ctx context.Context, s kv.Store, m *plug.Move) {
 	_ = kv.Each(ctx, s, m.Added.Shares, func(s kv.Store, _ int, share plug.Share) error {
 		if share.By != 0 {
 			l.derived.Tell(ctx, s, share.Place, share.By, share.Sum)
@@ -135,7 +135,7 @@ func (l *Lists[T, K, V]) tell(ctx context.Context, s kv.Store, m *plug.Move) {
 }
 
 // followed has what follows the numbers surely follow what moves have changed there.
-func (l *Lists[T, K, V]) followed(ctx context.Context, s kv.Store, moves []*plug.Move) error {
+func (l *lists) followed(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	var places []string
 	for _, m := range moves {
 		for _, share := range l.changed(m) {
@@ -154,7 +154,7 @@ func (l *Lists[T, K, V]) followed(ctx context.Context, s kv.Store, moves []*plug
 
 // changed returns what m has changed of numbers, unless that was followed. A share of 0 was
 // more in between.
-func (l *Lists[T, K, V]) changed(m *plug.Move) []plug.Share {
+func (l *lists) changed(m *plug.Move) []plug.Share {
 	switch {
 	case m.Added == nil || underWayOf(m).followed:
 		return nil
@@ -165,7 +165,7 @@ func (l *Lists[T, K, V]) changed(m *plug.Move) []plug.Share {
 }
 
 // Undo takes back what a change has added that did not commit.
-func (l *Lists[T, K, V]) Undo(ctx context.Context, s kv.Store, added *plug.Added, places []string, doubt bool) error {
+func (l *lists) Undo(ctx context.Context, s kv.Store, added *plug.Added, places []string, doubt bool) error {
 	back := added.Shares
 	added.Shares = nil
 	if doubt {
@@ -182,7 +182,7 @@ func (l *Lists[T, K, V]) Undo(ctx context.Context, s kv.Store, added *plug.Added
 }
 
 // settleMove settles what m has added. What has taken long is in doubt, too.
-func (l *Lists[T, K, V]) settleMove(m *plug.Move) error {
+func (l *lists) settleMove(m *plug.Move) error {
 	if m.Added == nil || l.isAtomic() {
 		return nil
 	}
@@ -194,7 +194,7 @@ func (l *Lists[T, K, V]) settleMove(m *plug.Move) error {
 
 // settle puts in doubt what added says. It returns an ErrNotYet until that has been
 // counted again.
-func (l *Lists[T, K, V]) settle(added *plug.Added) error {
+func (l *lists) settle(added *plug.Added) error {
 	if len(added.Doubt) == 0 {
 		return nil
 	}
@@ -218,7 +218,7 @@ func (l *Lists[T, K, V]) settle(added *plug.Added) error {
 const countedInTime = 10 * time.Second
 
 // tooLate reports whether that is over for what began then, if ever.
-func (l *Lists[T, K, V]) tooLate(began time.Time) bool {
+func (l *lists) tooLate(began time.Time) bool {
 	return !began.IsZero() && l.host.DB().Now().Sub(began) > countedInTime
 }
 
@@ -228,7 +228,7 @@ const firstRounds = 20
 // recount counts the lists at places, which are in order, again. It waits until their
 // numbers have not changed for long enough. reached is called now and then with the last
 // place up to which all are counted.
-func (l *Lists[T, K, V]) recount(ctx context.Context, places []string, reached func(place string) error) error {
+func (l *lists) recount(ctx context.Context, places []string, reached func(place string) error) error {
 	if l.derived == nil {
 		return nil
 	}
@@ -241,7 +241,7 @@ func (l *Lists[T, K, V]) recount(ctx context.Context, places []string, reached f
 		err = fmt.Errorf("%w: %w", plug.ErrUnfit, err)
 	}
 	if left > 0 {
-		err = fmt.Errorf("%s.%s: counters of %d values: %w", l.host.Model(), l.spec.Name, left, err)
+		err = fmt.Errorf("%s.%s: counters of %d values: %w", l.host.Model(), l.index, left, err)
 	}
 	return err
 }

@@ -7,19 +7,19 @@ import (
 
 // Limits returns the limits for the upkeep of the lists. A test may change them
 // before using the lists.
-func (l *Lists[T, K, V]) Limits() *memberlog.Limits { return &l.logs.Limits }
+func (l *Lists[T, K, V]) Limits() *memberlog.Limits { return &l.all.logs.Limits }
 
 // Limits returns the limits for the upkeep of the sets.
 func (s *Sets[V, K]) Limits() *memberlog.Limits { return &s.logs.Limits }
 
 // Divide has every segment replaced by two when it is read next.
-func (l *Lists[T, K, V]) Divide() { l.logs.Hot++ }
+func (l *Lists[T, K, V]) Divide() { l.all.logs.Hot++ }
 
 // Host returns what the lists see of their model.
-func (l *Lists[T, K, V]) Host() plug.Host[T] { return l.host }
+func (l *Lists[T, K, V]) Host() plug.Host { return l.all.host }
 
 // Host returns what the index sees of its model.
-func (u *Unique[T, V]) Host() plug.Host[T] { return u.host }
+func (u *Unique[T, V]) Host() plug.Host { return u.all.host }
 
 // Limits returns the limits for the upkeep of the lists behind the number.
-func (t *Total[T, K]) Limits() *memberlog.Limits { return t.lists.Limits() }
+func (t *Total[T, K]) Limits() *memberlog.Limits { return &t.total.lists.logs.Limits }

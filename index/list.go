@@ -14,9 +14,15 @@ import (
 // List is the records that hold one value, in an order that never changes but
 // means nothing.
 type List[T any, K comparable] struct {
-	host  plug.Host[T]
+	list list
+	ids  kvmodel.KeyOf[K]
+}
+
+// list is a List without its types.
+type list struct {
+	host  plug.Host
 	ahead *ahead.Memory // of first pages
-	members[K]
+	members
 }
 
 // Count returns how many records are in the list. It reads the whole list,
@@ -25,7 +31,9 @@ type List[T any, K comparable] struct {
 // returned are counted; one that is under way may be counted already. So may one
 // that a crash has stopped halfway, until it is repaired or, where the keys are on
 // several servers, a page has come across it.
-func (l *List[T, K]) Count(ctx context.Context) (int, error) {
+func (l *List[T, K]) Count(ctx context.Context) (int, error) { return l.list.count(ctx) }
+
+func (l *list) count(ctx context.Context) (int, error) {
 	ctx, end := l.host.Begin(ctx, "Count")
 	defer end()
 	ctx, cancel := l.host.DB().Patient(ctx)
@@ -33,13 +41,15 @@ func (l *List[T, K]) Count(ctx context.Context) (int, error) {
 	if err := l.host.Ready(ctx); err != nil {
 		return 0, err
 	}
-	return l.count(ctx)
+	return l.members.count(ctx)
 }
 
 // Size returns about how many records are in the list, by counting a part of
 // it: exactly up to a few thousand, and within a few percent above. It counts
 // what Count does. One trip, two the first time.
-func (l *List[T, K]) Size(ctx context.Context) (int, error) {
+func (l *List[T, K]) Size(ctx context.Context) (int, error) { return l.list.size(ctx) }
+
+func (l *list) size(ctx context.Context) (int, error) {
 	ctx, end := l.host.Begin(ctx, "Size")
 	defer end()
 	ctx, cancel := l.host.DB().Patient(ctx)
@@ -47,15 +57,19 @@ func (l *List[T, K]) Size(ctx context.Context) (int, error) {
 	if err := l.host.Ready(ctx); err != nil {
 		return 0, err
 	}
-	return l.size(ctx)
+	return l.members.size(ctx)
 }
 
 // Contains reports whether the record with id is in the list. It reads the
 // record. One trip.
 func (l *List[T, K]) Contains(ctx context.Context, id K) (bool, error) {
+	return l.list.contains(ctx, l.ids.Text(id))
+}
+
+func (l *list) contains(ctx context.Context, id string) (bool, error) {
 	ctx, end := l.host.Begin(ctx, "Contains")
 	defer end()
-	recs, err := l.host.See(ctx, kv.Near(l.store), l.ids.Text(id))
+	recs, err := l.host.See(ctx, kv.Near(l.store), id)
 	if err != nil {
 		return false, l.failure(err)
 	}
@@ -70,6 +84,11 @@ func (l *List[T, K]) Contains(ctx context.Context, id K) (bool, error) {
 // The first page takes one trip if it is as this process has read it last. Otherwise a page
 // takes two trips, three the first time. Errors are ErrBadCursor and ErrNeedsRebuild.
 func (l *List[T, K]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
+	found, next, prev, err := l.list.page(ctx, cursor, n, plug.Keeps(keep))
+	return kvmodel.Listing[T]{Items: plug.AllAs[T](found), Next: next, Prev: prev}, err
+}
+
+func (l *list) page(ctx context.Context, cursor string, n int, keep func(plug.Record) bool) (found []plug.Record, next, prev string, err error) {
 	ctx, end := l.host.Begin(ctx, "Page")
 	defer end()
 	ctx, cancel := l.host.DB().Patient(ctx)
@@ -79,34 +98,42 @@ func (l *List[T, K]) Page(ctx context.Context, cursor string, n int, keep ...fun
 		err = l.host.Ready(ctx)
 	}
 	if err != nil {
-		return kvmodel.Listing[T]{}, err
+		return nil, "", "", err
 	}
-	p := &page[T, K]{List: l, ctx: ctx, s: l.store, start: from, n: n, keep: keep}
+	p := &page{list: l, ctx: ctx, s: l.store, start: from, n: n, keep: keep}
 	if from.at == nil {
 		first := l.ahead.Store(l.store, ahead.Look{Listing: l.name, N: n})
 		defer first.Remember()
 		p.s = first
 	}
 	if err := p.fill(); err != nil {
-		return kvmodel.Listing[T]{}, l.failure(err)
+		return nil, "", "", l.failure(err)
 	}
-	return p.listing(), nil
+	next, prev = p.finish()
+	return p.items, next, prev, nil
 }
 
 // Numbered returns a page of n records by its number, from 1, and how many pages and records
 // there are. It reads the whole list, as Count does, and the records of the page in one trip
 // more. A page may have a few records less, where some have just left the list.
 func (l *List[T, K]) Numbered(ctx context.Context, page, n int) (kvmodel.Numbered[T], error) {
+	found, total, err := l.list.numbered(ctx, page, n)
+	if err != nil {
+		return kvmodel.Numbered[T]{}, err
+	}
+	return kvmodel.NumberedOf(plug.AllAs[T](found), page, n, total), nil
+}
+
+func (l *list) numbered(ctx context.Context, page, n int) (items []plug.Record, total int, err error) {
 	ctx, end := l.host.Begin(ctx, "Numbered")
 	defer end()
 	ctx, cancel := l.host.DB().Patient(ctx)
 	defer cancel()
-	err := kvmodel.CheckNumber(l.name, page, n)
+	err = kvmodel.CheckNumber(l.name, page, n)
 	if err == nil {
 		err = l.host.Ready(ctx)
 	}
 	var texts []string
-	total := 0
 	if err == nil {
 		err = l.eachText(ctx, func(text string) error {
 			if total++; total > (page-1)*n && total <= page*n {
@@ -115,14 +142,10 @@ func (l *List[T, K]) Numbered(ctx context.Context, page, n int) (kvmodel.Numbere
 			return nil
 		})
 	}
-	var items []*T
 	if err == nil && len(texts) > 0 {
-		err = l.yieldRecords(ctx, texts, func(v *T, err error) bool { items = append(items, v); return true })
+		err = l.yieldRecords(ctx, texts, func(v plug.Record, err error) bool { items = append(items, v); return true })
 	}
-	if err != nil {
-		return kvmodel.Numbered[T]{}, l.failure(err)
-	}
-	return kvmodel.NumberedOf(items, page, n, total), nil
+	return items, total, l.failure(err)
 }
 
 // IDs returns the ids of the records in the list, each once. It does not read the
@@ -130,14 +153,14 @@ func (l *List[T, K]) Numbered(ctx context.Context, page, n int) (kvmodel.Numbere
 // after an error.
 func (l *List[T, K]) IDs(ctx context.Context) iter.Seq2[K, error] {
 	return func(yield func(K, error) bool) {
-		ctx, end := l.host.Begin(ctx, "IDs")
+		ctx, end := l.list.host.Begin(ctx, "IDs")
 		defer end()
-		if err := l.host.Ready(ctx); err != nil {
+		if err := l.list.host.Ready(ctx); err != nil {
 			var none K
-			yield(none, l.failure(err))
+			yield(none, l.list.failure(err))
 			return
 		}
-		l.each(ctx, yield)
+		eachID(ctx, &l.list.members, &l.ids, yield)
 	}
 }
 
@@ -148,30 +171,34 @@ const loadAtOnce = 100
 // or leave while it runs may or may not be among them. It ends after an error.
 func (l *List[T, K]) All(ctx context.Context) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		ctx, end := l.host.Begin(ctx, "All")
-		defer end()
-		var texts []string
-		err := l.host.Ready(ctx)
-		if err == nil {
-			err = l.eachText(ctx, func(text string) (err error) {
-				if texts = append(texts, text); len(texts) == loadAtOnce {
-					err = l.yieldRecords(ctx, texts, yield)
-					texts = nil
-				}
-				return err
-			})
-		}
-		if err == nil && len(texts) > 0 {
-			err = l.yieldRecords(ctx, texts, yield)
-		}
-		if err != nil && !errors.Is(err, errStop) {
-			yield(nil, l.failure(err))
-		}
+		l.list.all(ctx, func(v plug.Record, err error) bool { return yield(plug.As[T](v), err) })
+	}
+}
+
+func (l *list) all(ctx context.Context, yield func(plug.Record, error) bool) {
+	ctx, end := l.host.Begin(ctx, "All")
+	defer end()
+	var texts []string
+	err := l.host.Ready(ctx)
+	if err == nil {
+		err = l.eachText(ctx, func(text string) (err error) {
+			if texts = append(texts, text); len(texts) == loadAtOnce {
+				err = l.yieldRecords(ctx, texts, yield)
+				texts = nil
+			}
+			return err
+		})
+	}
+	if err == nil && len(texts) > 0 {
+		err = l.yieldRecords(ctx, texts, yield)
+	}
+	if err != nil && !errors.Is(err, errStop) {
+		yield(nil, l.failure(err))
 	}
 }
 
 // yieldRecords yields the records with these ids that are in the list.
-func (l *List[T, K]) yieldRecords(ctx context.Context, texts []string, yield func(*T, error) bool) error {
+func (l *list) yieldRecords(ctx context.Context, texts []string, yield func(plug.Record, error) bool) error {
 	recs, err := l.host.See(ctx, kv.Near(l.store), texts...)
 	if err != nil {
 		return err

@@ -27,8 +27,15 @@ import (
 type Lists[T any, K comparable, V any] struct {
 	spec kvmodel.IndexSpec[T, V]
 	ids  kvmodel.KeyOf[K]
-	host plug.Host[T]
-	logs *memberlog.Logs
+	all  *lists
+}
+
+// lists are Lists without their types.
+type lists struct {
+	index, def string
+	places     func(plug.Record) []string
+	host       plug.Host
+	logs       *memberlog.Logs
 
 	ahead   ahead.Memory     // of first pages
 	derived *kvmodel.Derived // nil: there is none
@@ -57,21 +64,31 @@ func Hot(segments int) ListOption {
 
 // NewLists returns the index that spec describes and plugs it into records.
 func NewLists[T any, K comparable, V any](records *kvmodel.Records[T, K], spec kvmodel.IndexSpec[T, V], opts ...ListOption) *Lists[T, K, V] {
-	l := &Lists[T, K, V]{spec: spec, ids: records.IDs()}
-	o := optionsOf(opts)
+	l := &lists{index: spec.Name, def: spec.Def, places: plug.Untyped(spec.Places)}
+	l.join(records, records.DB(), optionsOf(opts))
+	return &Lists[T, K, V]{spec, records.IDs(), l}
+}
+
+// records is a data class that indexes are plugged into.
+type records interface {
+	ModelName() string
+	Plug(plug.Index) plug.Host
+}
+
+// join plugs l into r.
+func (l *lists) join(r records, db *kvmodel.DB, o listOptions) {
 	if o.derived != nil {
-		l.derived, l.says = o.derived(records.DB(), records.ModelName(), spec.Name), o.says
+		l.derived, l.says = o.derived(db, r.ModelName(), l.index), o.says
 	}
-	l.host = records.Plug(l)
+	l.host = r.Plug(l)
 	l.logs = newLogs(l.host.DB(), o)
 	l.logs.Key = func(place string) string {
-		return listKey.KeyOfText([]string{l.host.Model(), spec.Name}, place)
+		return listKey.KeyOfText([]string{l.host.Model(), l.index}, place)
 	}
 	l.logs.Rebuilds, l.logs.Confirm, l.logs.Overdue = l.host.Rebuilds, l.confirm, l.reconsider
 	if l.derived != nil {
-		l.derived.Over(counted[T, K, V]{l})
+		l.derived.Over(counted{l})
 	}
-	return l
 }
 
 func optionsOf(opts []ListOption) (o listOptions) {
@@ -89,31 +106,34 @@ func newLogs(db plug.DB, o listOptions) *memberlog.Logs {
 func (l *Lists[T, K, V]) Spec() kvmodel.IndexSpec[T, V] { return l.spec }
 
 // Derived returns the count that follows the lists, nil if none does.
-func (l *Lists[T, K, V]) Derived() *kvmodel.Derived { return l.derived }
+func (l *Lists[T, K, V]) Derived() *kvmodel.Derived { return l.all.derived }
 
 // Of returns the list of the records that hold v.
 func (l *Lists[T, K, V]) Of(v V) *List[T, K] {
-	place := l.spec.Key.Text(v)
-	return &List[T, K]{l.host, &l.ahead, members[K]{l.logs, l.host.Store(), l.ids, place, l.name(place)}}
+	return &List[T, K]{l.all.at(l.spec.Key.Text(v)), l.ids}
 }
 
-func (l *Lists[T, K, V]) name(place string) string {
-	return fmt.Sprintf("%s.%s %q", l.host.Model(), l.spec.Name, place)
+func (l *lists) at(place string) list {
+	return list{l.host, &l.ahead, members{l.logs, l.host.Store(), place, l.name(place)}}
+}
+
+func (l *lists) name(place string) string {
+	return fmt.Sprintf("%s.%s %q", l.host.Model(), l.index, place)
 }
 
 // Name returns the index's name.
-func (l *Lists[T, K, V]) Name() string { return l.spec.Name }
+func (l *lists) Name() string { return l.index }
 
 // Def returns the index's definition, with what counts the lists for another model.
-func (l *Lists[T, K, V]) Def() string {
+func (l *lists) Def() string {
 	if l.says {
-		return l.spec.Def + " counted in " + l.derived.Name()
+		return l.def + " counted in " + l.derived.Name()
 	}
-	return l.spec.Def
+	return l.def
 }
 
 // Places returns the texts of rec's values.
-func (l *Lists[T, K, V]) Places(rec *T) []string { return l.spec.Places(rec) }
+func (l *lists) Places(v plug.Record) []string { return l.places(v) }
 
 // underWay is what one step of a change leaves for the next: the entry, where it
 // was put at each place that was gained, and whether followers were told what was counted,
@@ -137,7 +157,7 @@ func underWayOf(m *plug.Move) *underWay {
 
 // Prepare enters the record into the lists of its new values, and makes sure that
 // these have numbers if they are counted.
-func (l *Lists[T, K, V]) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
+func (l *lists) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	a := &underWay{entry: in(m.ID, m.Rev, m.Ends), tickets: make([]memberlog.Ticket, len(m.Gained))}
 	m.Kept = a
 	if m.Rev == m.Base { // It is a rebuild, which may make up for the loss of a head.
@@ -168,7 +188,7 @@ func (l *Lists[T, K, V]) Prepare(ctx context.Context, s kv.Store, m *plug.Move) 
 
 // Beside makes sure that what Prepare appended counts, and adds the change's shares
 // to the numbers.
-func (l *Lists[T, K, V]) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
+func (l *lists) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if !l.countsBeside(m) {
 		return l.stand(ctx, s, m)
 	}
@@ -178,7 +198,7 @@ func (l *Lists[T, K, V]) Beside(ctx context.Context, s kv.Store, m *plug.Move) e
 	)[0]
 }
 
-func (l *Lists[T, K, V]) stand(ctx context.Context, s kv.Store, m *plug.Move) error {
+func (l *lists) stand(ctx context.Context, s kv.Store, m *plug.Move) error {
 	a := underWayOf(m)
 	return l.atEach(ctx, s, m.Gained, func(s kv.Store, i int) error {
 		return l.logs.Settle(ctx, s, m.Gained[i], a.entry, &a.tickets[i])
@@ -188,7 +208,7 @@ func (l *Lists[T, K, V]) stand(ctx context.Context, s kv.Store, m *plug.Move) er
 // Committed makes the readers of this process see at once that the record is in the
 // lists that Repair has yet to enter it into, that it is no longer in those that After
 // will take it out of, when it ends in the others, and which numbers are in doubt.
-func (l *Lists[T, K, V]) Committed(m *plug.Move) {
+func (l *lists) Committed(m *plug.Move) {
 	a := underWayOf(m)
 	for i, place := range m.Gained {
 		if !a.tickets[i].Settled() {
@@ -210,13 +230,13 @@ func (l *Lists[T, K, V]) Committed(m *plug.Move) {
 
 // After takes the record out of the lists of the values it no longer holds, gives it
 // its new end where it stays, and settles what was counted.
-func (l *Lists[T, K, V]) After(ctx context.Context, s kv.Store, m *plug.Move) error {
+func (l *lists) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return l.AfterAll(ctx, s, []*plug.Move{m})
 }
 
 // AfterAll does what After does for each of moves, and has what was counted followed for all
 // of them together.
-func (l *Lists[T, K, V]) AfterAll(ctx context.Context, s kv.Store, moves []*plug.Move) error {
+func (l *lists) AfterAll(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	if err := cmp.Or(kv.Each(ctx, s, moves, func(s kv.Store, _ int, m *plug.Move) error { return l.follow(ctx, s, m) })...); err != nil {
 		return err
 	}
@@ -232,7 +252,7 @@ func (l *Lists[T, K, V]) AfterAll(ctx context.Context, s kv.Store, moves []*plug
 
 // follow makes the entries of m what they are to be, and makes known what was counted, which
 // on a store with transactions happens here.
-func (l *Lists[T, K, V]) follow(ctx context.Context, s kv.Store, m *plug.Move) error {
+func (l *lists) follow(ctx context.Context, s kv.Store, m *plug.Move) error {
 	write := func(s kv.Store) error { return l.leave(ctx, s, m) }
 	switch {
 	case l.derived == nil || m.Added == nil:
@@ -253,7 +273,7 @@ func (l *Lists[T, K, V]) follow(ctx context.Context, s kv.Store, m *plug.Move) e
 
 // leave takes the record of m out of the lists that it has left, and gives it its new end
 // where it stays.
-func (l *Lists[T, K, V]) leave(ctx context.Context, s kv.Store, m *plug.Move) error {
+func (l *lists) leave(ctx context.Context, s kv.Store, m *plug.Move) error {
 	places := slices.Concat(m.Lost, m.Renewed)
 	return l.atEach(ctx, s, places, func(s kv.Store, i int) error {
 		e := l.out(m.ID, m.Rev)
@@ -265,7 +285,7 @@ func (l *Lists[T, K, V]) leave(ctx context.Context, s kv.Store, m *plug.Move) er
 }
 
 // put makes e part of the list at place.
-func (l *Lists[T, K, V]) put(ctx context.Context, s kv.Store, place string, e memberlog.Entry) error {
+func (l *lists) put(ctx context.Context, s kv.Store, place string, e memberlog.Entry) error {
 	err := l.logs.Write(ctx, s, place, e)
 	if err == nil {
 		l.logs.Written(place, e)
@@ -282,13 +302,13 @@ func in(id string, rev uint64, ends time.Time) memberlog.Entry {
 	return e
 }
 
-func (l *Lists[T, K, V]) out(id string, rev uint64) memberlog.Entry {
+func (l *lists) out(id string, rev uint64) memberlog.Entry {
 	return memberlog.Entry{ID: id, Rev: rev, At: max(l.host.DB().Now().Unix(), 1)}
 }
 
 // Repair enters rec into the lists at those of places whose values it holds, and
 // takes it out of the others.
-func (l *Lists[T, K, V]) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[T], places []string) error {
+func (l *lists) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places []string) error {
 	if rec.Rev == 0 { // Nothing was ever written, or it was lost.
 		for _, place := range places {
 			l.logs.Written(place, l.out(rec.ID, math.MaxUint64))
@@ -313,7 +333,7 @@ func (l *Lists[T, K, V]) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[
 
 // Forget removes the id from the lists of the values that its record held. The last one
 // takes the keys of a list along, and its number.
-func (l *Lists[T, K, V]) Forget(ctx context.Context, s kv.Store, id string, rev uint64, places []string) error {
+func (l *lists) Forget(ctx context.Context, s kv.Store, id string, rev uint64, places []string) error {
 	return l.atEach(ctx, s, places, func(s kv.Store, i int) error {
 		gone, err := l.logs.Erase(ctx, s, places[i], id, rev)
 		if err != nil || !gone || l.derived == nil {
@@ -324,16 +344,16 @@ func (l *Lists[T, K, V]) Forget(ctx context.Context, s kv.Store, id string, rev 
 }
 
 // Each calls f with the ids of the records in the list at place.
-func (l *Lists[T, K, V]) Each(ctx context.Context, s kv.Store, place string, f func(id string) error) error {
+func (l *lists) Each(ctx context.Context, s kv.Store, place string, f func(id string) error) error {
 	if err := l.host.Ready(ctx); err != nil {
 		return err
 	}
-	m := members[K]{logs: l.logs, store: s, place: place, name: l.name(place)}
+	m := members{logs: l.logs, store: s, place: place, name: l.name(place)}
 	return m.failure(m.eachText(ctx, f))
 }
 
 // Check reports the values of rec whose lists do not have it.
-func (l *Lists[T, K, V]) Check(ctx context.Context, s kv.Store, rec *plug.Seen[T]) ([]string, error) {
+func (l *lists) Check(ctx context.Context, s kv.Store, rec *plug.Seen) ([]string, error) {
 	var wrong []string
 	for _, place := range rec.Places {
 		in, err := l.logs.Contains(ctx, s, place, rec.ID)
@@ -347,7 +367,7 @@ func (l *Lists[T, K, V]) Check(ctx context.Context, s kv.Store, rec *plug.Seen[T
 	return wrong, nil
 }
 
-func (l *Lists[T, K, V]) atEach(ctx context.Context, s kv.Store, places []string, step func(kv.Store, int) error) error {
+func (l *lists) atEach(ctx context.Context, s kv.Store, places []string, step func(kv.Store, int) error) error {
 	return atEach(ctx, s, len(places), step, func(i int, err error) error {
 		return fmt.Errorf("%s: %w", l.name(places[i]), err)
 	})

@@ -12,20 +12,19 @@ import (
 )
 
 // members is what a [List] and a [Set] read: the list of ids at one place.
-type members[K comparable] struct {
+type members struct {
 	logs  *memberlog.Logs
 	store kv.Store
-	ids   kvmodel.KeyOf[K]
 	place string
 	name  string
 }
 
-func (m *members[K]) count(ctx context.Context) (int, error) {
+func (m *members) count(ctx context.Context) (int, error) {
 	n, err := m.logs.Count(ctx, kv.Near(m.store), m.place)
 	return n, m.failure(err)
 }
 
-func (m *members[K]) size(ctx context.Context) (int, error) {
+func (m *members) size(ctx context.Context) (int, error) {
 	n, err := m.logs.Size(ctx, kv.Near(m.store), m.place)
 	return n, m.failure(err)
 }
@@ -33,10 +32,10 @@ func (m *members[K]) size(ctx context.Context) (int, error) {
 // errStop ends an iteration that its user has left.
 var errStop = errors.New("stop")
 
-// each yields every id, and an error at the end if there is one.
-func (m *members[K]) each(ctx context.Context, yield func(K, error) bool) {
+// eachID yields every id of m, and an error at the end if there is one.
+func eachID[K any](ctx context.Context, m *members, ids *kvmodel.KeyOf[K], yield func(K, error) bool) {
 	err := m.eachText(ctx, func(text string) error {
-		id, err := m.ids.Parse(text)
+		id, err := ids.Parse(text)
 		if err == nil && !yield(id, nil) {
 			err = errStop
 		}
@@ -49,7 +48,7 @@ func (m *members[K]) each(ctx context.Context, yield func(K, error) bool) {
 }
 
 // eachText calls f with the text of each id until f fails.
-func (m *members[K]) eachText(ctx context.Context, f func(string) error) error {
+func (m *members) eachText(ctx context.Context, f func(string) error) error {
 	var own error
 	err := m.logs.Each(ctx, kv.Near(m.store), m.place, func(text string) bool {
 		own = f(text)
@@ -58,7 +57,7 @@ func (m *members[K]) eachText(ctx context.Context, f func(string) error) error {
 	return cmp.Or(own, err)
 }
 
-func (m *members[K]) failure(err error) error {
+func (m *members) failure(err error) error {
 	if err == nil {
 		return nil
 	}

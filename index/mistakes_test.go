@@ -70,7 +70,7 @@ func TestSweep_NoticesEveryMistakeWithNumbers(t *testing.T) {
 			commit, "	record := len(works)\n	works = append(works, func(s kv.Store) error { return c.write(s, p) })\n", "	works = append([]func(kv.Store) error{func(s kv.Store) error { return c.write(s, p) }}, works...)\n	record := 0\n",
 		),
 		proof.Wrong("the line is not the first op of its trip",
-			prepare, "works = append(works, c.each(p, plug.Index[T].Prepare)...)", "works = append(c.each(p, plug.Index[T].Prepare), works...)",
+			prepare, "works = append(works, c.each(p, plug.Index.Prepare)...)", "works = append(c.each(p, plug.Index.Prepare), works...)",
 		),
 	})
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/ringtree/ringtree/index/internal/memberlog"
 	"github.com/ringtree/ringtree/internal/ahead"
 	"github.com/ringtree/ringtree/internal/plug"
-	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -69,22 +68,22 @@ func position(m *memberlog.Member) *memberlog.Position {
 }
 
 // page is a page of records that is being filled.
-type page[T any, K comparable] struct {
-	*List[T, K]
+type page struct {
+	*list
 	ctx   context.Context
 	s     kv.Store
 	start start
 	n     int
-	keep  []func(*T) bool
+	keep  func(plug.Record) bool
 
-	items   []*T
+	items   []plug.Record
 	first   *memberlog.Member // of the first item
 	last    *memberlog.Member // the last one that was looked at
 	waiting memberlog.Window  // what was read but not looked at yet
 	met     bool              // a member without the value was met
 }
 
-func (p *page[T, K]) fill() error {
+func (p *page) fill() error {
 	at := p.start.at
 	for batch := 0; batch < maxBatches && len(p.items) < p.n; batch++ {
 		if len(p.waiting.Members) == 0 {
@@ -109,7 +108,7 @@ func (p *page[T, K]) fill() error {
 
 // take loads the records of the next members and keeps those that belong on the
 // page.
-func (p *page[T, K]) take() error {
+func (p *page) take() error {
 	batch := p.waiting.Members[:min(len(p.waiting.Members), p.n)]
 	ids := make([]string, len(batch))
 	for i := range batch {
@@ -120,7 +119,7 @@ func (p *page[T, K]) take() error {
 		return err
 	}
 	if p.items == nil {
-		p.items = make([]*T, 0, len(batch))
+		p.items = make([]plug.Record, 0, len(batch))
 	}
 	for i, rec := range recs {
 		if len(p.items) == p.n {
@@ -132,13 +131,13 @@ func (p *page[T, K]) take() error {
 	return nil
 }
 
-func (p *page[T, K]) look(m *memberlog.Member, rec *plug.Seen[T]) {
+func (p *page) look(m *memberlog.Member, rec *plug.Seen) {
 	p.last = m
 	if !rec.Holds(p.place) {
 		p.passOver(m, rec)
 		return
 	}
-	if !kept(rec.Value, p.keep) {
+	if p.keep != nil && !p.keep(rec.Value) {
 		return
 	}
 	if p.first == nil {
@@ -155,7 +154,7 @@ const pending = 8
 
 // passOver repairs the entry of a record that does not belong on the page: one of
 // each page, and those of changes that have long ended.
-func (p *page[T, K]) passOver(m *memberlog.Member, rec *plug.Seen[T]) {
+func (p *page) passOver(m *memberlog.Member, rec *plug.Seen) {
 	switch {
 	case m.Rev > rec.Rev && p.hasEnded(m, rec):
 		p.host.Meet(rec.ID, p.place, m.Rev)
@@ -177,15 +176,16 @@ const changesEndIn = time.Minute
 
 // hasEnded reports whether the change that has made m must have ended: the rev of a
 // record that is made is the time, or more.
-func (p *page[T, K]) hasEnded(m *memberlog.Member, rec *plug.Seen[T]) bool {
+func (p *page) hasEnded(m *memberlog.Member, rec *plug.Seen) bool {
 	return !rec.Envelope.Live() && p.host.DB().Now().Sub(time.UnixMilli(int64(m.Rev))) > changesEndIn
 }
 
-func (p *page[T, K]) listing() kvmodel.Listing[T] {
+// finish puts the items in order, and returns the cursors of the pages around them.
+func (p *page) finish() (next, prev string) {
 	more := p.last != nil && (len(p.waiting.Members) > 0 || !p.waiting.Ends)
-	next, prev := p.start.cursors(p.name, position(p.first), position(p.last), more)
+	next, prev = p.start.cursors(p.name, position(p.first), position(p.last), more)
 	if p.start.direction == back {
 		slices.Reverse(p.items)
 	}
-	return kvmodel.Listing[T]{Items: p.items, Next: next, Prev: prev}
+	return next, prev
 }

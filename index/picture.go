@@ -24,6 +24,10 @@ type Segment struct {
 // Picture returns the segments of the list, limit of them at most. It reads no records and
 // changes nothing. Two trips.
 func (l *List[T, K]) Picture(ctx context.Context, limit int) (Picture, error) {
+	return l.list.picture(ctx, limit)
+}
+
+func (l *list) picture(ctx context.Context, limit int) (Picture, error) {
 	ctx, end := l.host.Begin(ctx, "Picture")
 	defer end()
 	if err := l.host.Ready(ctx); err != nil {

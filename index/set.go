@@ -40,7 +40,7 @@ func NewSets[V any, K comparable](db *kvmodel.DB, name string, values kvmodel.Ke
 // Of returns the set of v.
 func (s *Sets[V, K]) Of(v V) *Set[K] {
 	place := s.values.Text(v)
-	return &Set[K]{s.db, &s.revs, members[K]{s.logs, s.db.Store(), s.ids, place, fmt.Sprintf("%s %q", s.name, place)}}
+	return &Set[K]{s.db, &s.revs, &s.ids, members{s.logs, s.db.Store(), place, fmt.Sprintf("%s %q", s.name, place)}}
 }
 
 // Set is a set of ids, in an order that never changes but means nothing.
@@ -51,7 +51,8 @@ func (s *Sets[V, K]) Of(v V) *Set[K] {
 type Set[K comparable] struct {
 	db   plug.DB
 	revs *revs
-	members[K]
+	ids  *kvmodel.KeyOf[K]
+	members
 }
 
 // Add puts ids into the set. One trip, and one more where the store cannot refuse
@@ -161,7 +162,7 @@ func (s *Set[K]) All(ctx context.Context) iter.Seq2[K, error] {
 	return func(yield func(K, error) bool) {
 		ctx, end := s.db.Begin(ctx, "All")
 		defer end()
-		s.each(ctx, yield)
+		eachID(ctx, &s.members, s.ids, yield)
 	}
 }
 

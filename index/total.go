@@ -21,7 +21,12 @@ import (
 // which hashes of their ids say. So writers seldom meet, and what is in doubt is counted
 // by reading one list of many.
 type Total[T any, K comparable] struct {
-	lists *Lists[T, K, uint8]
+	total total
+}
+
+// total is a Total without its types.
+type total struct {
+	lists *lists
 
 	bare atomic.Uint64 // a bit for each shard that had no number when Count looked last
 }
@@ -47,15 +52,15 @@ func shardOf(id string) uint8 { return uint8(memberlog.PositionOf(id).Hash % sha
 // records can expire, since nothing would count them down.
 func NewTotal[T any, K comparable](records *kvmodel.Records[T, K]) *Total[T, K] {
 	ids := records.IDs()
-	lists := NewLists(records, kvmodel.IndexSpec[T, uint8]{
+	l := NewLists(records, kvmodel.IndexSpec[T, uint8]{
 		Name: totalName, Def: fmt.Sprintf("total of %d shards", shards), Key: kvmodel.UintKey[uint8](),
 		Values: func(v *T) []uint8 { return []uint8{shardOf(ids.Text(records.ID(v)))} },
-	}, Counted(records.ModelName(), totalName))
-	if lists.host.Ends() {
+	}, Counted(records.ModelName(), totalName)).all
+	if l.host.Ends() {
 		panic("index: the records of " + records.ModelName() + " cannot be counted: they expire")
 	}
-	lists.total = shardTexts
-	return &Total[T, K]{lists: lists}
+	l.total = shardTexts
+	return &Total[T, K]{total{lists: l}}
 }
 
 // Count returns how many records the model has, whatever an if= says of its indexes. It
@@ -67,7 +72,9 @@ func NewTotal[T any, K comparable](records *kvmodel.Records[T, K]) *Total[T, K] 
 // until it is counted again; see kvmodel.Stats.InDoubt. A number that the store has dropped
 // is read from the list behind it. Errors are ErrNeedsRebuild, where the model has records
 // that were written without a Total, and ErrCorrupt.
-func (t *Total[T, K]) Count(ctx context.Context) (int, error) {
+func (t *Total[T, K]) Count(ctx context.Context) (int, error) { return t.total.records(ctx) }
+
+func (t *total) records(ctx context.Context) (int, error) {
 	ctx, end := t.lists.host.Begin(ctx, "Count")
 	defer end()
 	ctx, cancel := t.lists.host.DB().Patient(ctx)
@@ -84,7 +91,7 @@ func (t *Total[T, K]) Count(ctx context.Context) (int, error) {
 
 // count adds up the numbers. Beside them it looks for lists of the shards that had none the
 // last time.
-func (t *Total[T, K]) count(ctx context.Context, s kv.Store) (n int, err error) {
+func (t *total) count(ctx context.Context, s kv.Store) (n int, err error) {
 	var numbers []int64
 	var listed, bare shardSet
 	was := shardSet(t.bare.Load())
@@ -111,7 +118,7 @@ func (t *Total[T, K]) count(ctx context.Context, s kv.Store) (n int, err error) 
 }
 
 // listed returns those of some that have a list.
-func (t *Total[T, K]) listed(ctx context.Context, s kv.Store, some shardSet) (listed shardSet, err error) {
+func (t *total) listed(ctx context.Context, s kv.Store, some shardSet) (listed shardSet, err error) {
 	err = t.atEach(ctx, s, some, func(s kv.Store, shard int) error {
 		bare, err := t.lists.logs.IsBare(ctx, s, shardTexts[shard])
 		if !bare {
@@ -124,7 +131,7 @@ func (t *Total[T, K]) listed(ctx context.Context, s kv.Store, some shardSet) (li
 
 // read returns how many members the lists of some have, whose numbers the store has
 // dropped, and has these counted again.
-func (t *Total[T, K]) read(ctx context.Context, s kv.Store, some shardSet) (n int, err error) {
+func (t *total) read(ctx context.Context, s kv.Store, some shardSet) (n int, err error) {
 	err = t.atEach(ctx, s, some, func(s kv.Store, shard int) error {
 		if t.lists.host.DB().Writable() == nil {
 			t.lists.derived.Suspect(shardTexts[shard], t.lists.host.DB().Now())
@@ -137,7 +144,7 @@ func (t *Total[T, K]) read(ctx context.Context, s kv.Store, some shardSet) (n in
 }
 
 // atEach runs step for each of some, side by side.
-func (t *Total[T, K]) atEach(ctx context.Context, s kv.Store, some shardSet, step func(kv.Store, int) error) error {
+func (t *total) atEach(ctx context.Context, s kv.Store, some shardSet, step func(kv.Store, int) error) error {
 	all := some.all()
 	return atEach(ctx, s, len(all), func(s kv.Store, i int) error { return step(s, all[i]) }, func(_ int, err error) error { return err })
 }

@@ -18,7 +18,7 @@ import (
 
 // confirm is [memberlog.Logs.Confirm]: what the records say of entries of the list
 // at place.
-func (l *Lists[T, K, V]) confirm(ctx context.Context, s kv.Store, place string, entries []memberlog.Entry) ([]memberlog.Entry, error) {
+func (l *lists) confirm(ctx context.Context, s kv.Store, place string, entries []memberlog.Entry) ([]memberlog.Entry, error) {
 	recs, err := l.seeThoseOf(ctx, s, entries)
 	if err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func (l *Lists[T, K, V]) confirm(ctx context.Context, s kv.Store, place string, 
 
 // reconsider makes the change fail that has made e, if it has still not committed,
 // and takes e out of the list at place.
-func (l *Lists[T, K, V]) reconsider(place string, e memberlog.Entry) {
+func (l *lists) reconsider(place string, e memberlog.Entry) {
 	l.host.DB().Soon(func(ctx context.Context) error {
 		says, err := l.confirm(ctx, l.host.Store(), place, []memberlog.Entry{e})
 		if err == nil && says[0].Rev == 0 {
@@ -48,7 +48,7 @@ func (l *Lists[T, K, V]) reconsider(place string, e memberlog.Entry) {
 	})
 }
 
-func (l *Lists[T, K, V]) seeThoseOf(ctx context.Context, s kv.Store, entries []memberlog.Entry) ([]*plug.Seen[T], error) {
+func (l *lists) seeThoseOf(ctx context.Context, s kv.Store, entries []memberlog.Entry) ([]*plug.Seen, error) {
 	ids := make([]string, len(entries))
 	for i := range entries {
 		ids[i] = entries[i].ID
@@ -60,12 +60,12 @@ func (l *Lists[T, K, V]) seeThoseOf(ctx context.Context, s kv.Store, entries []m
 const mendAtOnce = 16
 
 // Meet notes lists that a rebuild has come across.
-func (l *Lists[T, K, V]) Meet(places []string) { l.met.Note(places) }
+func (l *lists) Meet(places []string) { l.met.Note(places) }
 
 // Finish makes the lists that a rebuild has come across hold what their records say
 // and nothing else, and then has them counted. What has changed since a process before
 // this one has come to a list is of processes that keep the lists.
-func (l *Lists[T, K, V]) Finish(ctx context.Context, s kv.Store, steps plug.Steps) error {
+func (l *lists) Finish(ctx context.Context, s kv.Store, steps plug.Steps) error {
 	l.met.Note(l.total)
 	entered, from := l.met.Take(), steps.From()
 	var damaged atomic.Bool
@@ -88,7 +88,7 @@ func (l *Lists[T, K, V]) Finish(ctx context.Context, s kv.Store, steps plug.Step
 		}
 	}
 	if damaged.Load() {
-		return fmt.Errorf("%s.%s: %w: lists were damaged", l.host.Model(), l.spec.Name, kvmodel.ErrNeedsRebuild)
+		return fmt.Errorf("%s.%s: %w: lists were damaged", l.host.Model(), l.index, kvmodel.ErrNeedsRebuild)
 	}
 	return l.recount(ctx, left(entered, from, counting), func(place string) error {
 		return steps.Reached(ctx, append([]byte{counting}, place...), plug.Many)
@@ -119,7 +119,7 @@ func left(places []string, from []byte, what byte) []string {
 
 // mendAll mends the entries of the list at place that do not agree with their
 // records. It returns how many entries there are.
-func (l *Lists[T, K, V]) mendAll(ctx context.Context, s kv.Store, place string) (n int, err error) {
+func (l *lists) mendAll(ctx context.Context, s kv.Store, place string) (n int, err error) {
 	err = l.logs.Entries(ctx, s, place, func(entries []memberlog.Entry) error {
 		n += len(entries)
 		_, err := l.mend(ctx, s, place, entries)
@@ -130,7 +130,7 @@ func (l *Lists[T, K, V]) mendAll(ctx context.Context, s kv.Store, place string) 
 
 // mend mends those of entries that do not agree with their records, and reports
 // whether there are any.
-func (l *Lists[T, K, V]) mend(ctx context.Context, s kv.Store, place string, entries []memberlog.Entry) (mended bool, err error) {
+func (l *lists) mend(ctx context.Context, s kv.Store, place string, entries []memberlog.Entry) (mended bool, err error) {
 	for batch := range slices.Chunk(entries, loadAtOnce) {
 		some, err := l.mendSome(ctx, s, place, batch)
 		if err != nil {
@@ -141,7 +141,7 @@ func (l *Lists[T, K, V]) mend(ctx context.Context, s kv.Store, place string, ent
 	return mended, nil
 }
 
-func (l *Lists[T, K, V]) mendSome(ctx context.Context, s kv.Store, place string, entries []memberlog.Entry) (mended bool, err error) {
+func (l *lists) mendSome(ctx context.Context, s kv.Store, place string, entries []memberlog.Entry) (mended bool, err error) {
 	recs, err := l.seeThoseOf(ctx, s, entries)
 	if err != nil {
 		return false, err

@@ -24,29 +24,42 @@ import (
 //     made the claim may yet commit,
 //   - and dead otherwise. Then any other change may take it over.
 type Unique[T, V any] struct {
-	spec       kvmodel.IndexSpec[T, V]
-	host       plug.Host[T]
+	key kvmodel.KeyOf[V]
+	all *unique
+}
+
+// unique is a Unique without its types.
+type unique struct {
+	index, def string
+	fields     []string
+	parse      func(place string) (any, error) // the value
+	places     func(plug.Record) []string
+	host       plug.Host
 	remembered memory
 }
 
 // NewUnique returns the index that spec describes and plugs it into records.
 func NewUnique[T any, K comparable, V any](records *kvmodel.Records[T, K], spec kvmodel.IndexSpec[T, V]) *Unique[T, V] {
-	u := &Unique[T, V]{spec: spec}
+	u := &unique{
+		index: spec.Name, def: spec.Def, fields: spec.Fields,
+		parse:  func(place string) (any, error) { return spec.Key.Parse(place) },
+		places: plug.Untyped(spec.Places),
+	}
 	u.host = records.Plug(u)
-	return u
+	return &Unique[T, V]{spec.Key, u}
 }
 
 // Find returns the record that holds v, or ErrNotFound. Two trips, or one where
 // this process knows which record held v last.
 func (u *Unique[T, V]) Find(ctx context.Context, v V) (*T, error) {
-	ctx, end := u.host.Begin(ctx, "Find")
+	ctx, end := u.all.host.Begin(ctx, "Find")
 	defer end()
 	found, err := u.FindMulti(ctx, []V{v})
 	if err != nil {
 		return nil, err
 	}
 	if found[0] == nil {
-		return nil, u.failure(u.spec.Key.Text(v), kv.ErrNotFound)
+		return nil, u.all.failure(u.key.Text(v), kv.ErrNotFound)
 	}
 	return found[0], nil
 }
@@ -54,6 +67,18 @@ func (u *Unique[T, V]) Find(ctx context.Context, v V) (*T, error) {
 // FindMulti returns the records that hold vs, in the order of vs and nil where
 // there is none, in the trips of one Find.
 func (u *Unique[T, V]) FindMulti(ctx context.Context, vs []V) ([]*T, error) {
+	finds, err := u.all.findAll(ctx, kv.Texts(vs, u.key.Text))
+	if err != nil {
+		return nil, err
+	}
+	values := make([]*T, len(vs))
+	for i := range finds {
+		values[i] = plug.As[T](finds[i].value)
+	}
+	return values, nil
+}
+
+func (u *unique) findAll(ctx context.Context, places []string) ([]find, error) {
 	ctx, end := u.host.Begin(ctx, "FindMulti")
 	defer end()
 	ctx, cancel := u.host.DB().Patient(ctx)
@@ -61,11 +86,11 @@ func (u *Unique[T, V]) FindMulti(ctx context.Context, vs []V) ([]*T, error) {
 	if err := u.host.Ready(ctx); err != nil {
 		return nil, err
 	}
-	finds := make([]find[T], len(vs))
-	works := make([]func(kv.Store) error, len(vs))
-	for i, v := range vs {
+	finds := make([]find, len(places))
+	works := make([]func(kv.Store) error, len(places))
+	for i, place := range places {
 		f := &finds[i]
-		f.place = u.spec.Key.Text(v)
+		f.place = place
 		works[i] = func(s kv.Store) error { return u.find(ctx, s, f) }
 	}
 	for i, err := range kv.Together(ctx, u.host.Store(), works...) {
@@ -73,20 +98,16 @@ func (u *Unique[T, V]) FindMulti(ctx context.Context, vs []V) ([]*T, error) {
 			return nil, u.failure(finds[i].place, err)
 		}
 	}
-	values := make([]*T, len(vs))
-	for i := range finds {
-		values[i] = finds[i].value
-	}
-	return values, nil
+	return finds, nil
 }
 
 // find is the search for one value.
-type find[T any] struct {
+type find struct {
 	place string
-	value *T // the record that holds it
+	value plug.Record // the record that holds it
 }
 
-func (u *Unique[T, V]) find(ctx context.Context, s kv.Store, f *find[T]) error {
+func (u *unique) find(ctx context.Context, s kv.Store, f *find) error {
 	if id, ok := u.remembered.get(f.place); ok {
 		// A record that holds the value is the answer, whatever the claim says.
 		if done, err := u.look(ctx, kv.Near(s), f, id); done || err != nil {
@@ -108,7 +129,7 @@ func (u *Unique[T, V]) find(ctx context.Context, s kv.Store, f *find[T]) error {
 }
 
 // look finds the record with this id if it holds the value of f.
-func (u *Unique[T, V]) look(ctx context.Context, s kv.Store, f *find[T], id string) (bool, error) {
+func (u *unique) look(ctx context.Context, s kv.Store, f *find, id string) (bool, error) {
 	recs, err := u.host.See(ctx, s, id)
 	if err != nil || !recs[0].Holds(f.place) {
 		return false, err
@@ -118,25 +139,25 @@ func (u *Unique[T, V]) look(ctx context.Context, s kv.Store, f *find[T], id stri
 }
 
 // Name returns the index's name.
-func (u *Unique[T, V]) Name() string { return u.spec.Name }
+func (u *unique) Name() string { return u.index }
 
 // Def returns the index's definition.
-func (u *Unique[T, V]) Def() string { return u.spec.Def }
+func (u *unique) Def() string { return u.def }
 
 // Places returns the texts of rec's values.
-func (u *Unique[T, V]) Places(rec *T) []string { return u.spec.Places(rec) }
+func (u *unique) Places(v plug.Record) []string { return u.places(v) }
 
 // Prepare claims the record's new values.
-func (u *Unique[T, V]) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
+func (u *unique) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return u.atEach(ctx, s, m.Gained, func(s kv.Store, place string) error { return u.take(ctx, s, m, place) })
 }
 
 // Beside does nothing: a claim comes before the commit.
-func (u *Unique[T, V]) Beside(context.Context, kv.Store, *plug.Move) error { return nil }
+func (u *unique) Beside(context.Context, kv.Store, *plug.Move) error { return nil }
 
 // After releases the values that the record no longer holds. Its claims stand as long as
 // it lives now.
-func (u *Unique[T, V]) After(ctx context.Context, s kv.Store, m *plug.Move) error {
+func (u *unique) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	places := slices.Concat(m.Renewed, m.Lost)
 	if m.Stands != m.TTL {
 		places = append(places, m.Gained...)
@@ -146,16 +167,16 @@ func (u *Unique[T, V]) After(ctx context.Context, s kv.Store, m *plug.Move) erro
 
 // Repair releases those of places that rec does not hold, and makes the claims of the
 // others stand as long as rec.
-func (u *Unique[T, V]) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[T], places []string) error {
+func (u *unique) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places []string) error {
 	return u.settleAll(ctx, s, rec.ID, places)
 }
 
-func (u *Unique[T, V]) settleAll(ctx context.Context, s kv.Store, id string, places []string) error {
+func (u *unique) settleAll(ctx context.Context, s kv.Store, id string, places []string) error {
 	return u.atEach(ctx, s, places, func(s kv.Store, place string) error { return u.settle(ctx, s, id, place) })
 }
 
 // Check reports the values that rec holds without a claim.
-func (u *Unique[T, V]) Check(ctx context.Context, s kv.Store, rec *plug.Seen[T]) ([]string, error) {
+func (u *unique) Check(ctx context.Context, s kv.Store, rec *plug.Seen) ([]string, error) {
 	var wrong []string
 	for _, place := range rec.Places {
 		c, err := u.claim(ctx, s, place)
@@ -163,24 +184,24 @@ func (u *Unique[T, V]) Check(ctx context.Context, s kv.Store, rec *plug.Seen[T])
 			return nil, err
 		}
 		if c.owner != rec.ID {
-			wrong = append(wrong, fmt.Sprintf("%s.%s: %s holds %q, but the claim is %q's", u.host.Model(), u.spec.Name, rec.ID, place, c.owner))
+			wrong = append(wrong, fmt.Sprintf("%s.%s: %s holds %q, but the claim is %q's", u.host.Model(), u.index, rec.ID, place, c.owner))
 		}
 	}
 	return wrong, nil
 }
 
-func (u *Unique[T, V]) atEach(ctx context.Context, s kv.Store, places []string, step func(kv.Store, string) error) error {
+func (u *unique) atEach(ctx context.Context, s kv.Store, places []string, step func(kv.Store, string) error) error {
 	return atEach(ctx, s, len(places),
 		func(s kv.Store, i int) error { return step(s, places[i]) },
 		func(i int, err error) error { return u.failure(places[i], err) })
 }
 
-func (u *Unique[T, V]) failure(place string, err error) error {
+func (u *unique) failure(place string, err error) error {
 	var taken *kvmodel.TakenError
 	if errors.As(err, &taken) {
 		return err
 	}
-	return fmt.Errorf("%s.%s %q: %w", u.host.Model(), u.spec.Name, place, err)
+	return fmt.Errorf("%s.%s %q: %w", u.host.Model(), u.index, place, err)
 }
 
 // memory remembers, for some values, which record held each last.

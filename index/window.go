@@ -18,13 +18,13 @@ import (
 // What package inspect sees of lists, unique values and sets: see [plug.Window].
 
 // listWindow is lists as package inspect sees them.
-type listWindow[T any, K comparable, V any] struct{ *Lists[T, K, V] }
+type listWindow struct{ *lists }
 
 // Window returns the lists as package inspect sees them.
-func (l *Lists[T, K, V]) Window() plug.Window { return listWindow[T, K, V]{l} }
+func (l *lists) Window() plug.Window { return listWindow{l} }
 
 // Kind returns "total" for lists of which only the numbers are read.
-func (l listWindow[T, K, V]) Kind() string {
+func (l listWindow) Kind() string {
 	if l.total != nil {
 		return "total"
 	}
@@ -32,11 +32,11 @@ func (l listWindow[T, K, V]) Kind() string {
 }
 
 // Bases returns the key of the list at place.
-func (l listWindow[T, K, V]) Bases(place string) []string { return []string{l.logs.Key(place)} }
+func (l listWindow) Bases(place string) []string { return []string{l.logs.Key(place)} }
 
 // Base finds a list by its first segment, which stays when others hold the list.
-func (l listWindow[T, K, V]) Base(key string) (base string, first bool) {
-	return listBase(key, listKey.Family(l.host.Model(), l.spec.Name).Key(""))
+func (l listWindow) Base(key string) (base string, first bool) {
+	return listBase(key, listKey.Family(l.host.Model(), l.index).Key(""))
 }
 
 func listBase(key, begin string) (base string, first bool) {
@@ -46,7 +46,7 @@ func listBase(key, begin string) (base string, first bool) {
 
 // Audit returns the members whose records do not hold the value, and the number if it is not
 // how many there are.
-func (l listWindow[T, K, V]) Audit(ctx context.Context, s kv.Store, base, place string) (wrong []plug.Wrong, err error) {
+func (l listWindow) Audit(ctx context.Context, s kv.Store, base, place string) (wrong []plug.Wrong, err error) {
 	live := int64(0)
 	err = bareLogs(l.host.DB()).Entries(ctx, s, base, func(entries []memberlog.Entry) error {
 		recs, err := l.seeThoseOf(ctx, s, entries)
@@ -82,7 +82,7 @@ func (l listWindow[T, K, V]) Audit(ctx context.Context, s kv.Store, base, place 
 
 // auditCount adds to wrong what is wrong with the number of the list at place, which has n
 // members.
-func (l listWindow[T, K, V]) auditCount(ctx context.Context, s kv.Store, base, place string, n int64, wrong []plug.Wrong) ([]plug.Wrong, error) {
+func (l listWindow) auditCount(ctx context.Context, s kv.Store, base, place string, n int64, wrong []plug.Wrong) ([]plug.Wrong, error) {
 	if place == "" {
 		return wrong, nil // The value is hashed, and no record holds it.
 	}
@@ -103,7 +103,7 @@ func (l listWindow[T, K, V]) auditCount(ctx context.Context, s kv.Store, base, p
 const settledAfter = time.Minute
 
 // isSettled reports whether the change that has made e can no longer commit.
-func (l listWindow[T, K, V]) isSettled(rec *plug.Seen[T], e *memberlog.Entry) bool {
+func (l listWindow) isSettled(rec *plug.Seen, e *memberlog.Entry) bool {
 	return rec.Rev >= e.Rev || rec.Rev == 0 && time.UnixMilli(int64(e.Rev)).Before(l.host.DB().Now().Add(-settledAfter))
 }
 
@@ -116,7 +116,7 @@ func bareLogs(db plug.DB) *memberlog.Logs {
 }
 
 // placeAt returns the place of rec whose list has the key base.
-func (l listWindow[T, K, V]) placeAt(rec *plug.Seen[T], base string) (place string, holds bool) {
+func (l listWindow) placeAt(rec *plug.Seen, base string) (place string, holds bool) {
 	for _, place := range rec.Places {
 		if l.logs.Key(place) == base {
 			return place, true
@@ -126,8 +126,8 @@ func (l listWindow[T, K, V]) placeAt(rec *plug.Seen[T], base string) (place stri
 }
 
 // placeOf returns the place of the list with the key base, "" if it is hashed.
-func (l listWindow[T, K, V]) placeOf(base string) string {
-	place := strings.TrimPrefix(base, listKey.Family(l.host.Model(), l.spec.Name).Key(""))
+func (l listWindow) placeOf(base string) string {
+	place := strings.TrimPrefix(base, listKey.Family(l.host.Model(), l.index).Key(""))
 	if l.logs.Key(place) != base {
 		return ""
 	}
@@ -135,7 +135,7 @@ func (l listWindow[T, K, V]) placeOf(base string) string {
 }
 
 // Amend makes the list hold what its records say, and has it counted.
-func (l listWindow[T, K, V]) Amend(ctx context.Context, s kv.Store, base, place string) error {
+func (l listWindow) Amend(ctx context.Context, s kv.Store, base, place string) error {
 	if place == "" {
 		place = l.placeOf(base)
 	}
@@ -149,7 +149,7 @@ func (l listWindow[T, K, V]) Amend(ctx context.Context, s kv.Store, base, place 
 }
 
 // Page returns the first members of the list of value.
-func (l listWindow[T, K, V]) Page(ctx context.Context, s kv.Store, value string, n int) ([]plug.Row, error) {
+func (l listWindow) Page(ctx context.Context, s kv.Store, value string, n int) ([]plug.Row, error) {
 	return firstMembers(ctx, bareLogs(l.host.DB()), s, l.logs.Key(value), n)
 }
 
@@ -162,35 +162,35 @@ func firstMembers(ctx context.Context, logs *memberlog.Logs, s kv.Store, place s
 }
 
 // Picture draws the list of value.
-func (l listWindow[T, K, V]) Picture(ctx context.Context, s kv.Store, value string, most int) (plug.Picture, error) {
+func (l listWindow) Picture(ctx context.Context, s kv.Store, value string, most int) (plug.Picture, error) {
 	return bareLogs(l.host.DB()).Picture(ctx, s, l.logs.Key(value), most)
 }
 
 // Show says what a head or a segment holds.
-func (l listWindow[T, K, V]) Show(key string, value []byte) ([]string, error) {
+func (l listWindow) Show(key string, value []byte) ([]string, error) {
 	return memberlog.Show(key, value, l.host.DB().Now())
 }
 
 // uniqueWindow is unique values as package inspect sees them.
-type uniqueWindow[T, V any] struct{ *Unique[T, V] }
+type uniqueWindow struct{ *unique }
 
 // Window returns the unique values as package inspect sees them.
-func (u *Unique[T, V]) Window() plug.Window { return uniqueWindow[T, V]{u} }
+func (u *unique) Window() plug.Window { return uniqueWindow{u} }
 
 // Kind returns "unique".
-func (u uniqueWindow[T, V]) Kind() string { return "unique" }
+func (u uniqueWindow) Kind() string { return "unique" }
 
 // Bases returns the key of the claim at place.
-func (u uniqueWindow[T, V]) Bases(place string) []string { return []string{u.key(place)} }
+func (u uniqueWindow) Bases(place string) []string { return []string{u.key(place)} }
 
 // Base returns the key of a claim.
-func (u uniqueWindow[T, V]) Base(key string) (base string, first bool) {
-	base, _, ok := plug.BaseAt(key, claimKey.Family(u.host.Model(), u.spec.Name).Key(""))
+func (u uniqueWindow) Base(key string) (base string, first bool) {
+	base, _, ok := plug.BaseAt(key, claimKey.Family(u.host.Model(), u.index).Key(""))
 	return base, ok
 }
 
 // Audit returns a claim whose owner does not hold the value.
-func (u uniqueWindow[T, V]) Audit(ctx context.Context, s kv.Store, base, _ string) ([]plug.Wrong, error) {
+func (u uniqueWindow) Audit(ctx context.Context, s kv.Store, base, _ string) ([]plug.Wrong, error) {
 	c, err := u.claimUnder(ctx, s, base)
 	if wire.IsCorrupt(err) {
 		return []plug.Wrong{{Kind: plug.DamagedItem, Text: err.Error()}}, nil
@@ -213,7 +213,7 @@ func (u uniqueWindow[T, V]) Audit(ctx context.Context, s kv.Store, base, _ strin
 	return []plug.Wrong{w}, nil
 }
 
-func (u uniqueWindow[T, V]) holdsAt(rec *plug.Seen[T], base string) bool {
+func (u uniqueWindow) holdsAt(rec *plug.Seen, base string) bool {
 	for _, place := range rec.Places {
 		if u.key(place) == base {
 			return true
@@ -223,7 +223,7 @@ func (u uniqueWindow[T, V]) holdsAt(rec *plug.Seen[T], base string) bool {
 }
 
 // Amend drops a claim that Audit finds, as it was read, once its change can no longer commit.
-func (u uniqueWindow[T, V]) Amend(ctx context.Context, s kv.Store, base, _ string) error {
+func (u uniqueWindow) Amend(ctx context.Context, s kv.Store, base, _ string) error {
 	c, err := u.claimUnder(ctx, s, base)
 	if err != nil && !wire.IsCorrupt(err) {
 		return err
@@ -252,8 +252,8 @@ func (u uniqueWindow[T, V]) Amend(ctx context.Context, s kv.Store, base, _ strin
 }
 
 // Page returns the record that holds value.
-func (u uniqueWindow[T, V]) Page(ctx context.Context, s kv.Store, value string, _ int) ([]plug.Row, error) {
-	f := find[T]{place: value}
+func (u uniqueWindow) Page(ctx context.Context, s kv.Store, value string, _ int) ([]plug.Row, error) {
+	f := find{place: value}
 	c, err := u.claim(ctx, s, value)
 	if err != nil || c.owner == "" {
 		return nil, err
@@ -266,7 +266,7 @@ func (u uniqueWindow[T, V]) Page(ctx context.Context, s kv.Store, value string, 
 }
 
 // Show says whose the claim is.
-func (u uniqueWindow[T, V]) Show(key string, value []byte) ([]string, error) {
+func (u uniqueWindow) Show(key string, value []byte) ([]string, error) {
 	var c claim
 	if !c.decode(value) {
 		return nil, wire.Corrupt(key, fmt.Errorf("%w: claim %q", kvmodel.ErrCorrupt, value))

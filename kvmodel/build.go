@@ -69,7 +69,7 @@ func (b *builds) end(r *run, err error, now time.Time) {
 // rebuild makes every index hold every record, and says so in the built item. Others may
 // write at the same time, as long as they keep the same indexes. If a build is under
 // way, rebuild waits for that.
-func (m *model[T]) rebuild(ctx context.Context) error {
+func (m *model) rebuild(ctx context.Context) error {
 	for {
 		r, own := m.builds.begin(newRun(m.name, nil))
 		if own {
@@ -88,7 +88,7 @@ func (m *model[T]) rebuild(ctx context.Context) error {
 }
 
 // do carries out r, and ends with the DB.
-func (m *model[T]) do(ctx context.Context, r *run) (err error) {
+func (m *model) do(ctx context.Context, r *run) (err error) {
 	ctx, leave, err := m.db.life.enter(ctx)
 	if err == nil {
 		defer leave()
@@ -104,7 +104,7 @@ func (m *model[T]) do(ctx context.Context, r *run) (err error) {
 
 // buildMissing builds the indexes that are missing in the background, unless that was
 // tried just now or records are in conflict.
-func (m *model[T]) buildMissing(missing []string) {
+func (m *model) buildMissing(missing []string) {
 	now, ended, last := m.builds.current()
 	var duplicates *DuplicatesError
 	if now != nil || errors.As(last, &duplicates) || last != nil && m.db.now().Sub(ended) < buildAgain {
@@ -122,7 +122,7 @@ func (m *model[T]) buildMissing(missing []string) {
 
 // build is a build, and others as long as processes without the index begin to write. If
 // another process builds, it waits for that.
-func (m *model[T]) build(ctx context.Context, r *run) error {
+func (m *model) build(ctx context.Context, r *run) error {
 	joined := false
 	for stops := 0; ; {
 		err := m.buildOnce(ctx, r, joined)
@@ -148,7 +148,7 @@ func (m *model[T]) build(ctx context.Context, r *run) error {
 
 // awaitBuilt returns nil once index holds all records: it waits until ctx ends, or for
 // buildPatience if it has no deadline.
-func (m *model[T]) awaitBuilt(ctx context.Context, index plug.Index[T]) error {
+func (m *model) awaitBuilt(ctx context.Context, index plug.Index) error {
 	if r, _, _ := m.builds.current(); r != nil {
 		ctx, cancel := kv.Patient(ctx, buildPatience)
 		defer cancel()
@@ -160,14 +160,14 @@ func (m *model[T]) awaitBuilt(ctx context.Context, index plug.Index[T]) error {
 		case <-ctx.Done():
 		}
 	}
-	if host := (host[T]{m, index}); host.Built() {
+	if host := (host{m, index}); host.Built() {
 		return nil
 	}
 	return m.unbuilt(ctx, index)
 }
 
 // unbuilt returns an ErrNeedsRebuild that says how far index is.
-func (m *model[T]) unbuilt(ctx context.Context, index plug.Index[T]) error {
+func (m *model) unbuilt(ctx context.Context, index plug.Index) error {
 	how := "call Rebuild of the data class once all writers know the index"
 	switch r, _, last := m.builds.current(); {
 	case r != nil:

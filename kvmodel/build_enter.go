@@ -19,7 +19,7 @@ const keepRecords = 1000
 
 // beat shows that b lives until end is called. The context it returns ends if another
 // process has taken the build over.
-func (b *building[T]) beat(ctx context.Context) (_ context.Context, end func()) {
+func (b *building) beat(ctx context.Context) (_ context.Context, end func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	ended := make(chan struct{})
 	go func() {
@@ -40,13 +40,13 @@ func (b *building[T]) beat(ctx context.Context) (_ context.Context, end func()) 
 }
 
 // keep writes down how far b is.
-func (b *building[T]) keep(ctx context.Context) error {
+func (b *building) keep(ctx context.Context) error {
 	b.kept, b.keptDone, b.ownDone = b.db.now(), b.state.Done, 0
 	return b.lease.Keep(ctx, b.db.store, b.state)
 }
 
 // release lets others go on, whatever has ended b.
-func (b *building[T]) release(ctx context.Context, kept bool) {
+func (b *building) release(ctx context.Context, kept bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), buildPatience)
 	defer cancel()
 	if !kept && b.keep(ctx) != nil {
@@ -56,7 +56,7 @@ func (b *building[T]) release(ctx context.Context, kept bool) {
 }
 
 // reach notes that b has come to to, and entered n ids more, whose losers are given.
-func (b *building[T]) reach(to enumeration.Reached, n int, left int64, losers []string) {
+func (b *building) reach(to enumeration.Reached, n int, left int64, losers []string) {
 	b.state.Reached = to
 	b.state.Done += int64(n)
 	b.state.Total = b.state.Done + left
@@ -67,7 +67,7 @@ func (b *building[T]) reach(to enumeration.Reached, n int, left int64, losers []
 // enterRest enters every record that was not entered yet. A line goes only after its id
 // is in a chunk, so the lines are entered first. Chunks may be passed by then: what they
 // get later is of a process that keeps the indexes, or was in a line.
-func (b *building[T]) enterRest(ctx context.Context) error {
+func (b *building) enterRest(ctx context.Context) error {
 	if b.state.Stage != build.Entering {
 		return nil
 	}
@@ -96,7 +96,7 @@ func (b *building[T]) enterRest(ctx context.Context) error {
 }
 
 // enterLines enters the records whose ids are still in lines.
-func (b *building[T]) enterLines(ctx context.Context) error {
+func (b *building) enterLines(ctx context.Context) error {
 	open, damaged, err := b.openIDs(ctx)
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func (b *building[T]) enterLines(ctx context.Context) error {
 
 // enterBatch enters the records with ids, which is how b gets to to. In a transaction
 // that is one with what says so.
-func (b *building[T]) enterBatch(ctx context.Context, ids []string, to enumeration.Reached, left int64) (live int, err error) {
+func (b *building) enterBatch(ctx context.Context, ids []string, to enumeration.Reached, left int64) (live int, err error) {
 	if b.db.atomic == nil {
 		var losers []string
 		if live, losers, err = b.enterIDs(ctx, b.db.store, ids); err != nil {
@@ -148,7 +148,7 @@ func (b *building[T]) enterBatch(ctx context.Context, ids []string, to enumerati
 
 // enterIDs enters the records with ids. It returns how many of them exist, and which are to
 // be entered once more, as they are damaged or hold unique values of others.
-func (b *building[T]) enterIDs(ctx context.Context, s kv.Store, ids []string) (live int, losers []string, err error) {
+func (b *building) enterIDs(ctx context.Context, s kv.Store, ids []string) (live int, losers []string, err error) {
 	recs, err := b.see(ctx, s, ids)
 	if recs == nil {
 		return 0, nil, err
@@ -158,7 +158,7 @@ func (b *building[T]) enterIDs(ctx context.Context, s kv.Store, ids []string) (l
 			return 0, nil, err
 		}
 	}
-	var whole []*plug.Seen[T]
+	var whole []*plug.Seen
 	for _, rec := range recs {
 		if rec.Damaged() {
 			losers = append(losers, rec.ID)
@@ -179,10 +179,10 @@ func (b *building[T]) enterIDs(ctx context.Context, s kv.Store, ids []string) (l
 // enterAll makes the entries of recs in every index but the builders. It returns the
 // unique values that others hold, and the ErrCorrupts of indexes, by the ids of the records
 // that they keep out.
-func (b *building[T]) enterAll(ctx context.Context, s kv.Store, recs []*plug.Seen[T]) (duplicates []Duplicate, damaged map[string]error, err error) {
+func (b *building) enterAll(ctx context.Context, s kv.Store, recs []*plug.Seen) (duplicates []Duplicate, damaged map[string]error, err error) {
 	damaged = make(map[string]error)
 	taken := make([][]*TakenError, len(recs))
-	errs := kv.Each(ctx, s, recs, func(s kv.Store, i int, rec *plug.Seen[T]) (err error) {
+	errs := kv.Each(ctx, s, recs, func(s kv.Store, i int, rec *plug.Seen) (err error) {
 		taken[i], err = b.enter(ctx, s, rec)
 		return err
 	})
@@ -201,7 +201,7 @@ func (b *building[T]) enterAll(ctx context.Context, s kv.Store, recs []*plug.See
 
 // enterLosers enters once more the records that were in conflict or damaged. It returns
 // those that still are in conflict, nil if none is.
-func (b *building[T]) enterLosers(ctx context.Context) (*DuplicatesError, error) {
+func (b *building) enterLosers(ctx context.Context) (*DuplicatesError, error) {
 	ids := slices.Compact(slices.Sorted(slices.Values(b.state.Losers)))
 	all := &DuplicatesError{Model: b.name, More: int(b.state.More)}
 	for some := range slices.Chunk(ids, recordsAtOnce) {
@@ -229,7 +229,7 @@ func (b *building[T]) enterLosers(ctx context.Context) (*DuplicatesError, error)
 }
 
 // meet lets the indexes that have something to do at the end know where rec is.
-func (b *building[T]) meet(rec *plug.Seen[T]) {
+func (b *building) meet(rec *plug.Seen) {
 	for _, index := range b.indexes {
 		if f, ok := index.(plug.Meeter); ok {
 			f.Meet(index.Places(rec.Value))
@@ -238,8 +238,8 @@ func (b *building[T]) meet(rec *plug.Seen[T]) {
 }
 
 // meetEarlier meets the records up to to, which a process before this one has entered.
-func (b *building[T]) meetEarlier(ctx context.Context, to enumeration.Reached) error {
-	finishes := slices.ContainsFunc(b.indexes, func(i plug.Index[T]) bool { _, ok := i.(plug.Meeter); return ok })
+func (b *building) meetEarlier(ctx context.Context, to enumeration.Reached) error {
+	finishes := slices.ContainsFunc(b.indexes, func(i plug.Index) bool { _, ok := i.(plug.Meeter); return ok })
 	if to == (enumeration.Reached{}) || b.lease.Found.Stage == build.Finished || !finishes {
 		return nil
 	}

@@ -9,16 +9,16 @@ import (
 
 // steps is how far the index called name has come with its own part of a building. Indexes
 // that finish side by side do so in one goroutine.
-type steps[T any] struct {
-	*building[T]
+type steps struct {
+	*building
 	name string
 }
 
-func (s steps[T]) From() []byte { return []byte(s.state.Own[s.name]) }
+func (s steps) From() []byte { return []byte(s.state.Own[s.name]) }
 
 // Reached writes down at once what an index reaches first, so that a process which is
 // killed soon after that has come further all the same.
-func (s steps[T]) Reached(ctx context.Context, to []byte, n int) error {
+func (s steps) Reached(ctx context.Context, to []byte, n int) error {
 	b := s.building
 	own := maps.Clone(b.state.Own)
 	if own == nil {

@@ -45,7 +45,7 @@ var errChildren = fmt.Errorf("%w: children are still to be deleted", work.ErrNot
 const childrenMark = "children"
 
 // markChildren notes in env, the tombstone of rec, that the children of rec are to go.
-func (c *change[T]) markChildren(env *envelope.Envelope, rec *plug.Seen[T]) {
+func (c *change) markChildren(env *envelope.Envelope, rec *plug.Seen) {
 	if len(c.children) > 0 && (rec.Envelope.Live() || rec.Damaged()) {
 		env.SetMark(childrenMark, binary.AppendUvarint(nil, uint64(c.db.now().UnixMilli())))
 	}
@@ -55,7 +55,7 @@ func (c *change[T]) markChildren(env *envelope.Envelope, rec *plug.Seen[T]) {
 var errStays = errors.New("the record is not one that was deleted")
 
 // deleted returns when the record id was deleted, or errStays.
-func (m *model[T]) deleted(ctx context.Context, id string) (at time.Time, err error) {
+func (m *model) deleted(ctx context.Context, id string) (at time.Time, err error) {
 	rec, err := m.readable(ctx, m.db.store, id)
 	if err != nil {
 		return at, err
@@ -69,7 +69,7 @@ func (m *model[T]) deleted(ctx context.Context, id string) (at time.Time, err er
 
 // DeleteChildren deletes the children of the record id if it was deleted, unless it is made
 // again before they are gone. It returns an ErrNotYet if it has to be called again.
-func (m *model[T]) DeleteChildren(ctx context.Context, id string) error {
+func (m *model) DeleteChildren(ctx context.Context, id string) error {
 	if len(m.children) == 0 {
 		return nil
 	}
@@ -89,7 +89,7 @@ func (m *model[T]) DeleteChildren(ctx context.Context, id string) error {
 }
 
 // deleteAll deletes the children of the record id, which was deleted at a time.
-func (m *model[T]) deleteAll(ctx context.Context, id string, at time.Time) error {
+func (m *model) deleteAll(ctx context.Context, id string, at time.Time) error {
 	o := orphans{
 		place:   id,
 		goOn:    func(ctx context.Context) error { _, err := m.deleted(ctx, id); return err },
@@ -112,7 +112,7 @@ func (m *model[T]) deleteAll(ctx context.Context, id string, at time.Time) error
 }
 
 // deleteIn deletes those of o that are in a list, MODEL.INDEX.
-func (m *model[T]) deleteIn(ctx context.Context, list string, o orphans) error {
+func (m *model) deleteIn(ctx context.Context, list string, o orphans) error {
 	name, index, _ := strings.Cut(list, ".")
 	if child := m.db.DB.model(name); child != nil {
 		return child.deleteOrphans(ctx, index, o)
@@ -128,7 +128,7 @@ type orphans struct {
 }
 
 // deleteOrphans deletes the records of o in an index.
-func (m *model[T]) deleteOrphans(ctx context.Context, name string, o orphans) error {
+func (m *model) deleteOrphans(ctx context.Context, name string, o orphans) error {
 	index, ok := m.index(name).(plug.Listing)
 	if !ok {
 		return fmt.Errorf("%s has no list %s", m.name, name)
@@ -148,16 +148,16 @@ func (m *model[T]) deleteOrphans(ctx context.Context, name string, o orphans) er
 
 // deleteSome deletes those records of ids that are of o in an index. Then others have the
 // store for as long.
-func (m *model[T]) deleteSome(ctx context.Context, index string, ids []string, o orphans) error {
+func (m *model) deleteSome(ctx context.Context, index string, ids []string, o orphans) error {
 	if err := o.goOn(ctx); err != nil {
 		return err
 	}
 	var n atomic.Int64
 	began := time.Now()
 	id := func(i int) string { return ids[i] }
-	errs := m.several(ctx, len(ids), id, func(ctx context.Context, s kv.Store, i int, _ *rest[T]) error {
+	errs := m.several(ctx, len(ids), id, func(ctx context.Context, s kv.Store, i int, _ *rest) error {
 		is := false
-		err := m.remove(ctx, s, ids[i], func(rec *plug.Seen[T]) bool {
+		err := m.remove(ctx, s, ids[i], func(rec *plug.Seen) bool {
 			is = rec.Damaged() || rec.Value != nil && slices.Contains(m.index(index).Places(rec.Value), o.place)
 			return is
 		})

@@ -53,16 +53,17 @@ type SureFollower = tally.SureFollower
 func CounterKey(model, counter, id string) string { return tally.Key(model, counter, id) }
 
 // counter is a counter as its model knows it: either plain or derived.
-type counter[T any] struct {
-	CounterOf[T]
+type counter struct {
+	Name    string
+	Set     func(plug.Record, int64)
 	plain   *Tally
 	derived *Derived
 }
 
-func newCounters[T any](db *DB, model string, all []CounterOf[T]) []counter[T] {
-	var counters []counter[T]
+func newCounters[T any](db *DB, model string, all []CounterOf[T]) []counter {
+	var counters []counter
 	for _, of := range all {
-		c := counter[T]{CounterOf: of}
+		c := counter{Name: of.Name, Set: func(v plug.Record, n int64) { of.Set(v.(*T), n) }}
 		if of.Derived {
 			c.derived = db.Derived(model, of.Name)
 		} else {
@@ -73,18 +74,18 @@ func newCounters[T any](db *DB, model string, all []CounterOf[T]) []counter[T] {
 	return counters
 }
 
-func (c *counter[T]) keys() kv.Family {
+func (c *counter) keys() kv.Family {
 	if c.derived != nil {
 		return c.derived.Keys()
 	}
 	return c.plain.Keys()
 }
 
-func (c *counter[T]) key(id string) string { return c.keys().Key(id) }
+func (c *counter) key(id string) string { return c.keys().Key(id) }
 
 // families returns those of the keys under which a record is stored and its counters
 // are, and after these those of their old keys while some may be in use.
-func (m *model[T]) families() []kv.Family {
+func (m *model) families() []kv.Family {
 	all := m.keys
 	for _, d := range m.oldCounts() {
 		all = append(all, d.OldKeys())
@@ -94,7 +95,7 @@ func (m *model[T]) families() []kv.Family {
 
 // oldCounts returns all derived counts if the numbers of one may stand under their
 // old keys.
-func (m *model[T]) oldCounts() (all []*Derived) {
+func (m *model) oldCounts() (all []*Derived) {
 	built := true
 	for i := range m.counters {
 		if d := m.counters[i].derived; d != nil {
@@ -110,7 +111,7 @@ func (m *model[T]) oldCounts() (all []*Derived) {
 
 // fillCounters puts into rec what gets of all keys of families but the first have answered. A
 // counter that is no number is 0, and the ErrCorrupt names it.
-func (m *model[T]) fillCounters(rec *plug.Seen[T], results []kv.Result) error {
+func (m *model) fillCounters(rec *plug.Seen, results []kv.Result) error {
 	rec.Counts = results
 	if rec.Value == nil {
 		return nil
@@ -120,7 +121,7 @@ func (m *model[T]) fillCounters(rec *plug.Seen[T], results []kv.Result) error {
 }
 
 // setCounters puts into v, which is the record id, what fillCounters puts into rec.
-func (m *model[T]) setCounters(id string, v *T, results []kv.Result) error {
+func (m *model) setCounters(id string, v plug.Record, results []kv.Result) error {
 	old := results[len(m.counters):]
 	var damaged []error
 	for i := range m.counters {
@@ -140,7 +141,7 @@ func (m *model[T]) setCounters(id string, v *T, results []kv.Result) error {
 
 // number returns the number that a get has answered. old begins with what stands
 // under the old key, unless it is empty; the number takes that out.
-func (c *counter[T]) number(r kv.Result, old *[]kv.Result) (int64, error) {
+func (c *counter) number(r kv.Result, old *[]kv.Result) (int64, error) {
 	if c.derived == nil {
 		return c.plain.Number(0, r)
 	}
@@ -153,7 +154,7 @@ func (c *counter[T]) number(r kv.Result, old *[]kv.Result) (int64, error) {
 }
 
 // decodeCounted is decodeOne for what gets of all families of id have answered.
-func (m *model[T]) decodeCounted(id string, results []kv.Result) (*plug.Seen[T], error) {
+func (m *model) decodeCounted(id string, results []kv.Result) (*plug.Seen, error) {
 	rec, err := m.decodeOne(id, results[0])
 	if err != nil {
 		return rec, err
@@ -167,7 +168,7 @@ func (m *model[T]) decodeCounted(id string, results []kv.Result) (*plug.Seen[T],
 // was answered for keeps its counter.
 
 // hasPlain reports whether records have plain counters.
-func (m *model[T]) hasPlain() bool {
+func (m *model) hasPlain() bool {
 	for i := range m.counters {
 		if m.counters[i].plain != nil {
 			return true
@@ -179,7 +180,7 @@ func (m *model[T]) hasPlain() bool {
 // drops returns an op for each plain counter of id: it drops what known says, the
 // results of an earlier read that was before that moment, or reads the counter where
 // there was none.
-func (m *model[T]) drops(id string, known []kv.Result) []kv.Op {
+func (m *model) drops(id string, known []kv.Result) []kv.Op {
 	var ops []kv.Op
 	for i := range m.counters {
 		c := &m.counters[i]
@@ -206,7 +207,7 @@ func remaining(ops []kv.Op) (keys []string) {
 
 // dropCounters removes the plain counters of the record id, which is deleted. known
 // is what was read of its counters before it was.
-func (m *model[T]) dropCounters(ctx context.Context, s kv.Store, id string, known []kv.Result) error {
+func (m *model) dropCounters(ctx context.Context, s kv.Store, id string, known []kv.Result) error {
 	ops := m.drops(id, known)
 	if len(ops) == 0 {
 		return nil
@@ -219,7 +220,7 @@ func (m *model[T]) dropCounters(ctx context.Context, s kv.Store, id string, know
 
 // dropGuarded removes the counters under keys unless the record id lives: each by
 // the version that it had before the record was read.
-func (m *model[T]) dropGuarded(ctx context.Context, s kv.Store, id string, keys []string) error {
+func (m *model) dropGuarded(ctx context.Context, s kv.Store, id string, keys []string) error {
 	for range maxTries {
 		drops, err := dropsOf(ctx, s, keys)
 		if err != nil || len(drops) == 0 {

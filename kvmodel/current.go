@@ -28,7 +28,7 @@ const goodFor = 2 * maxAge
 // writable returns nil when the model may be written by the journal it has now: W1 to W3.
 // On a store that one process holds alone, an index that was added since is built in the
 // background from then on.
-func (m *model[T]) writable(ctx context.Context) error {
+func (m *model) writable(ctx context.Context) error {
 	if m.db.work.IsClosed() {
 		return kv.Unavailable(errDBClosed)
 	}
@@ -51,7 +51,7 @@ func (m *model[T]) writable(ctx context.Context) error {
 }
 
 // isCurrent reports whether a change that begins now needs no look at the built item.
-func (m *model[T]) isCurrent() bool {
+func (m *model) isCurrent() bool {
 	if m.db.atomic != nil {
 		return true
 	}
@@ -66,7 +66,7 @@ func (m *model[T]) isCurrent() bool {
 
 // lookAgain looks at the built item and the head of the journal, in a trip with others.
 // If the process has to claim the model once more, the change has lost.
-func (m *model[T]) lookAgain(ctx context.Context, s kv.Store) error {
+func (m *model) lookAgain(ctx context.Context, s kv.Store) error {
 	process := m.db.journal.Process()
 	if process == "" {
 		return errLost

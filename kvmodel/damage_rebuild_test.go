@@ -17,20 +17,20 @@ type hurt struct{ id string }
 
 const hurtKey = "x:Note:Hurt"
 
-func (*hurt) Name() string          { return "Hurt" }
-func (*hurt) Def() string           { return "" }
-func (*hurt) Places(*note) []string { return []string{"all"} }
+func (*hurt) Name() string                { return "Hurt" }
+func (*hurt) Def() string                 { return "" }
+func (*hurt) Places(plug.Record) []string { return []string{"all"} }
 
 func (h *hurt) Prepare(_ context.Context, _ kv.Store, mv *plug.Move) error { return h.of(mv.ID) }
 
 func (*hurt) Beside(context.Context, kv.Store, *plug.Move) error { return nil }
 func (*hurt) After(context.Context, kv.Store, *plug.Move) error  { return nil }
 
-func (h *hurt) Repair(_ context.Context, _ kv.Store, rec *plug.Seen[note], _ []string) error {
+func (h *hurt) Repair(_ context.Context, _ kv.Store, rec *plug.Seen, _ []string) error {
 	return h.of(rec.ID)
 }
 
-func (*hurt) Check(context.Context, kv.Store, *plug.Seen[note]) ([]string, error) { return nil, nil }
+func (*hurt) Check(context.Context, kv.Store, *plug.Seen) ([]string, error) { return nil, nil }
 
 func (h *hurt) of(id string) error {
 	if id != h.id {

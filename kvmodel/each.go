@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -43,7 +44,7 @@ func (r *Records[T, K]) Each(ctx context.Context, w Walk, f func(*T) error) erro
 	}
 	ctx, end := r.m.db.Begin(ctx, "Each")
 	defer end()
-	e := &each[T]{model: r.m, ctx: ctx, Walk: w, give: f, began: time.Now()}
+	e := &each{model: r.m, ctx: ctx, Walk: w, give: func(v plug.Record) error { return f(v.(*T)) }, began: time.Now()}
 	err := e.run()
 	if e.refused != nil {
 		return e.refused
@@ -52,11 +53,11 @@ func (r *Records[T, K]) Each(ctx context.Context, w Walk, f func(*T) error) erro
 }
 
 // each is a call of Each.
-type each[T any] struct {
-	*model[T]
+type each struct {
+	*model
 	Walk
 	ctx     context.Context
-	give    func(*T) error
+	give    func(plug.Record) error
 	name    string // of the walk, for its cursors
 	began   time.Time
 	done    int64
@@ -65,7 +66,7 @@ type each[T any] struct {
 }
 
 // run gives first the records whose ids are in lines.
-func (e *each[T]) run() error {
+func (e *each) run() error {
 	from, err := e.from()
 	if err != nil {
 		return err
@@ -92,7 +93,7 @@ func (e *each[T]) run() error {
 }
 
 // batch gives the records with ids. It waits first if those before came too fast.
-func (e *each[T]) batch(ids []string) error {
+func (e *each) batch(ids []string) error {
 	if e.Rate > 0 && !kv.Sleep(e.ctx, time.Until(e.began.Add(time.Duration(e.done)*time.Second/time.Duration(e.Rate)))) {
 		return kv.TooLate(e.ctx)
 	}
@@ -121,7 +122,7 @@ const damagedNamed = 100
 
 // from returns where the walk begins. A cursor is of one birth of the model: the ids of
 // another one stand elsewhere.
-func (e *each[T]) from() (at enumeration.Reached, err error) {
+func (e *each) from() (at enumeration.Reached, err error) {
 	e.name = e.model.name + ".Each"
 	if e.numbers == nil {
 		head, _, err := e.built.Head(e.ctx)
@@ -145,6 +146,6 @@ func (e *each[T]) from() (at enumeration.Reached, err error) {
 	return enumeration.Reached{Chunk: int64(chunk), IDs: int64(ids)}, nil
 }
 
-func (e *each[T]) cursor(at enumeration.Reached) string {
+func (e *each) cursor(at enumeration.Reached) string {
 	return Cursor(e.name, binary.AppendUvarint(binary.AppendUvarint(nil, uint64(at.Chunk)), uint64(at.IDs)))
 }

@@ -19,7 +19,7 @@ const recordsAtOnce = 100
 
 // builtConfig returns what the built item needs of m. What is not removed any more
 // once it is there: the first chunk of ids, and record 1 where ids are numbers.
-func (m *model[T]) builtConfig() built.Config {
+func (m *model) builtConfig() built.Config {
 	witness := m.all.FirstKey()
 	if m.numbers != nil {
 		witness = m.numbers.Key(1)
@@ -32,7 +32,7 @@ func (m *model[T]) builtConfig() built.Config {
 
 // archive puts ids into the enumeration. Numbered records need none: the last
 // number says which there are.
-func (m *model[T]) archive(ctx context.Context, ids []string) error {
+func (m *model) archive(ctx context.Context, ids []string) error {
 	if m.numbers != nil || len(ids) == 0 {
 		return nil
 	}
@@ -49,7 +49,7 @@ func (m *model[T]) archive(ctx context.Context, ids []string) error {
 }
 
 // list adds the id to the enumeration in the transaction s.
-func (m *model[T]) list(ctx context.Context, s kv.Store, id string) (enumeration.Growth, error) {
+func (m *model) list(ctx context.Context, s kv.Store, id string) (enumeration.Growth, error) {
 	grown, err := m.all.Add(ctx, s, []string{id})
 	if wire.IsCorrupt(err) {
 		if err = m.built.Mend(ctx, s); err == nil {
@@ -62,7 +62,7 @@ func (m *model[T]) list(ctx context.Context, s kv.Store, id string) (enumeration
 // eachID calls f with the ids of all records there may be, in batches, each id
 // once. f returns how many of the records exist: if that is few, the enumeration is
 // compacted in the background. An ErrCorrupt comes when the others were given.
-func (m *model[T]) eachID(ctx context.Context, f func(ids []string) (live int, err error)) error {
+func (m *model) eachID(ctx context.Context, f func(ids []string) (live int, err error)) error {
 	if m.numbers != nil {
 		last, err := m.numbers.Last(ctx, m.db.store)
 		if err != nil {
@@ -96,7 +96,7 @@ func (m *model[T]) eachID(ctx context.Context, f func(ids []string) (live int, e
 // openIDs returns the ids that are in lines, and what is damaged of these. A line is deleted
 // only after its id is in a chunk, so to read the lines before the chunks is to miss none.
 // Numbered records need no lines.
-func (m *model[T]) openIDs(ctx context.Context) (ids []string, damaged, err error) {
+func (m *model) openIDs(ctx context.Context) (ids []string, damaged, err error) {
 	if m.numbers != nil {
 		return nil, nil, nil
 	}
@@ -109,7 +109,7 @@ func (m *model[T]) openIDs(ctx context.Context) (ids []string, damaged, err erro
 
 // upkeep compacts the enumeration in the background if few of the ids of a walk are live, and
 // mends what the walk has found.
-func (m *model[T]) upkeep(walked enumeration.Walked, live int) {
+func (m *model) upkeep(walked enumeration.Walked, live int) {
 	if len(walked.Mended) > 0 {
 		m.db.Soon(func(ctx context.Context) error { return m.all.Mend(ctx, m.db.store, walked.Mended) })
 	}
@@ -124,7 +124,7 @@ func (m *model[T]) upkeep(walked enumeration.Walked, live int) {
 // eachFrom calls f with the ids of all records that were there when a walk began which
 // has reached from, in batches, with how far that goes, and with about how many are left.
 // Where ids are numbers that includes those beyond the gaps of a loss.
-func (m *model[T]) eachFrom(ctx context.Context, from enumeration.Reached, f func(ids []string, to enumeration.Reached, left int64) error) (walked enumeration.Walked, err error) {
+func (m *model) eachFrom(ctx context.Context, from enumeration.Reached, f func(ids []string, to enumeration.Reached, left int64) error) (walked enumeration.Walked, err error) {
 	if m.numbers != nil {
 		last, err := m.numbers.Left(ctx, m.db.store)
 		if err != nil {
@@ -142,7 +142,7 @@ func (m *model[T]) eachFrom(ctx context.Context, from enumeration.Reached, f fun
 }
 
 // alive reports which of the records with ids exist, or may, since they are damaged.
-func (m *model[T]) alive(ctx context.Context, ids []string) ([]bool, error) {
+func (m *model) alive(ctx context.Context, ids []string) ([]bool, error) {
 	var alive []bool
 	for batch := range slices.Chunk(ids, recordsAtOnce) {
 		recs, err := m.see(ctx, m.db.store, batch)
@@ -158,20 +158,20 @@ func (m *model[T]) alive(ctx context.Context, ids []string) ([]bool, error) {
 
 // accept takes what the store has lost of the enumeration and of the built item for
 // lost.
-func (m *model[T]) accept(ctx context.Context) error {
+func (m *model) accept(ctx context.Context) error {
 	if err := m.acceptNumbers(ctx); err != nil {
 		return err
 	}
 	return m.failure("accept", m.built.Accept(ctx))
 }
 
-func (m *model[T]) distrust(ctx context.Context) error {
+func (m *model) distrust(ctx context.Context) error {
 	_, err := m.built.Distrust(ctx)
 	return err
 }
 
 // living returns how many of recs exist, or may.
-func living[T any](recs []*plug.Seen[T]) (n int) {
+func living(recs []*plug.Seen) (n int) {
 	for _, rec := range recs {
 		if rec.Value != nil || rec.Damaged() {
 			n++

@@ -63,7 +63,7 @@ func (d *deletions) due(before time.Time) (some []deletion) {
 }
 
 // noteDeleted has the tombstone of rec cleaned later, if there is something to clean.
-func (m *model[T]) noteDeleted(id string, env *envelope.Envelope) {
+func (m *model) noteDeleted(id string, env *envelope.Envelope) {
 	if env == nil || !env.Deleted || len(env.Lost) == 0 && !m.forgets {
 		return
 	}
@@ -73,7 +73,7 @@ func (m *model[T]) noteDeleted(id string, env *envelope.Envelope) {
 }
 
 // forgetDue cleans the tombstones whose time has come. What fails is tried again.
-func (m *model[T]) forgetDue(ctx context.Context) error {
+func (m *model) forgetDue(ctx context.Context) error {
 	due := m.deletions.due(m.db.now().Add(-forgetAfter))
 	errs := kv.Each(ctx, m.db.store, due, func(s kv.Store, _ int, d deletion) error { return m.forget(ctx, s, d.id) })
 	for i, err := range errs {
@@ -85,7 +85,7 @@ func (m *model[T]) forgetDue(ctx context.Context) error {
 }
 
 // forget cleans the tombstone of id for the second time, if it still is one.
-func (m *model[T]) forget(ctx context.Context, s kv.Store, id string) error {
+func (m *model) forget(ctx context.Context, s kv.Store, id string) error {
 	rec, err := m.seeOne(ctx, s, id)
 	if err != nil || rec.Envelope == nil || !rec.Envelope.Deleted {
 		return err

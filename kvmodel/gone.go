@@ -72,7 +72,7 @@ func (g *Gone) without(env *envelope.Envelope) (change bool) {
 }
 
 // cleanGone takes what is gone out of the records under keys and their tombstones.
-func (m *model[T]) cleanGone(ctx context.Context, keys []string) error {
+func (m *model) cleanGone(ctx context.Context, keys []string) error {
 	for some := range slices.Chunk(keys, recordsAtOnce) {
 		for tries := 0; len(some) > 0; tries++ {
 			if tries == maxTries {
@@ -89,7 +89,7 @@ func (m *model[T]) cleanGone(ctx context.Context, keys []string) error {
 
 // cleanOnce is one try of cleanGone. It returns the keys of the records that have changed
 // meanwhile.
-func (m *model[T]) cleanOnce(ctx context.Context, keys []string) (changed []string, err error) {
+func (m *model) cleanOnce(ctx context.Context, keys []string) (changed []string, err error) {
 	results, err := kv.GetAll(ctx, m.db.store, keys...)
 	if err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func (m *model[T]) cleanOnce(ctx context.Context, keys []string) (changed []stri
 }
 
 // dropGone removes what is gone, once no process keeps it any more.
-func (m *model[T]) dropGone(ctx context.Context) error {
+func (m *model) dropGone(ctx context.Context) error {
 	begins := m.gone.begins(m.name)
 	if len(begins) == 0 {
 		return nil
@@ -133,7 +133,7 @@ func (m *model[T]) dropGone(ctx context.Context) error {
 
 // keepsMore reports whether shape is of m, and of a release that keeps an index which m
 // does not have.
-func (m *model[T]) keepsMore(shape string) bool {
+func (m *model) keepsMore(shape string) bool {
 	hashes, ok := strings.CutPrefix(shape, m.name+"=")
 	if !ok || len(hashes) == olderHash {
 		return m.isOlder(shape)

@@ -43,10 +43,11 @@ func (h *History[T, K]) Of(ctx context.Context, id K, n int) ([]Revision[T], err
 		}
 		rev := Revision[T]{Rev: e.Number, At: e.At}
 		if e.Kept {
-			var err error
-			if rev.Item, err = m.decodeBody(e.Model, e.Body, false); err != nil {
+			item, err := m.decodeBody(e.Model, e.Body, false)
+			if err != nil {
 				return nil, m.failure(text, fmt.Errorf("revision %d: %w", e.Number, err))
 			}
+			rev.Item = item.(*T)
 		}
 		revisions = append(revisions, rev)
 	}

@@ -16,38 +16,40 @@ import (
 // Plug adds index to the model, to be kept in step from now on, and returns what
 // the index needs for that. It is for the index classes of this module, which call
 // it once, at start-up. It panics if the model has an index of that name.
-func (r *Records[T, K]) Plug(index plug.Index[T]) plug.Host[T] {
-	r.m.plug(index)
-	r.m.db.knowsMore()
-	return host[T]{r.m, index}
+func (r *Records[T, K]) Plug(index plug.Index) plug.Host { return r.m.host(index) }
+
+func (m *model) host(index plug.Index) plug.Host {
+	m.plug(index)
+	m.db.knowsMore()
+	return host{m, index}
 }
 
 // host is the data class as an index plugged into it sees it.
-type host[T any] struct {
-	m     *model[T]
-	index plug.Index[T]
+type host struct {
+	m     *model
+	index plug.Index
 }
 
-func (h host[T]) Model() string { return h.m.name }
+func (h host) Model() string { return h.m.name }
 
-func (h host[T]) behalf() behalf { return behalf{h.m.db.DB, h.m.name, h.index.Name()} }
-func (h host[T]) DB() plug.DB    { return h.behalf() }
-func (h host[T]) Ends() bool     { return h.m.ends }
+func (h host) behalf() behalf { return behalf{h.m.db.DB, h.m.name, h.index.Name()} }
+func (h host) DB() plug.DB    { return h.behalf() }
+func (h host) Ends() bool     { return h.m.ends }
 
-func (h host[T]) Begin(ctx context.Context, verb string) (context.Context, func()) {
+func (h host) Begin(ctx context.Context, verb string) (context.Context, func()) {
 	return h.behalf().Begin(ctx, verb)
 }
 
-func (h host[T]) Store() kv.Store { return h.m.db.store }
+func (h host) Store() kv.Store { return h.m.db.store }
 
-func (h host[T]) Ready(ctx context.Context) error { return h.m.indexReady(ctx, h.index) }
+func (h host) Ready(ctx context.Context) error { return h.m.indexReady(ctx, h.index) }
 
-func (h host[T]) Shapes() (all []string, written int) {
+func (h host) Shapes() (all []string, written int) {
 	r, _ := h.m.built.Ring(h.index.Name())
 	return r.Shapes, r.Written()
 }
 
-func (h host[T]) Look(ctx context.Context) error {
+func (h host) Look(ctx context.Context) error {
 	if _, fresh := h.m.built.Ring(h.index.Name()); fresh {
 		return nil
 	}
@@ -55,12 +57,12 @@ func (h host[T]) Look(ctx context.Context) error {
 	return err
 }
 
-func (h host[T]) Built() bool {
+func (h host) Built() bool {
 	missing, known, _ := h.m.built.Known()
 	return known && !isAmong(h.index, missing)
 }
 
-func (h host[T]) See(ctx context.Context, s kv.Store, ids ...string) ([]*plug.Seen[T], error) {
+func (h host) See(ctx context.Context, s kv.Store, ids ...string) ([]*plug.Seen, error) {
 	recs, err := h.SeeMarks(ctx, s, ids...)
 	for _, rec := range recs {
 		if rec.Value != nil {
@@ -70,15 +72,15 @@ func (h host[T]) See(ctx context.Context, s kv.Store, ids ...string) ([]*plug.Se
 	return recs, err
 }
 
-func (h host[T]) SeeMarks(ctx context.Context, s kv.Store, ids ...string) ([]*plug.Seen[T], error) {
+func (h host) SeeMarks(ctx context.Context, s kv.Store, ids ...string) ([]*plug.Seen, error) {
 	return h.seeIn(ctx, s, h.m.families(), ids)
 }
 
-func (h host[T]) SeeBare(ctx context.Context, s kv.Store, ids ...string) ([]*plug.Seen[T], error) {
+func (h host) SeeBare(ctx context.Context, s kv.Store, ids ...string) ([]*plug.Seen, error) {
 	return h.seeIn(ctx, s, h.m.families()[:1], ids)
 }
 
-func (h host[T]) seeIn(ctx context.Context, s kv.Store, families []kv.Family, ids []string) ([]*plug.Seen[T], error) {
+func (h host) seeIn(ctx context.Context, s kv.Store, families []kv.Family, ids []string) ([]*plug.Seen, error) {
 	recs, err := h.m.seeIn(ctx, s, families, ids)
 	if errors.Is(err, kv.ErrBadKey) {
 		recs, err = h.seeGood(ctx, s, families, ids)
@@ -90,8 +92,8 @@ func (h host[T]) seeIn(ctx context.Context, s kv.Store, families []kv.Family, id
 }
 
 // seeGood is seeIn where some of ids can be no record's. They come from damaged entries.
-func (h host[T]) seeGood(ctx context.Context, s kv.Store, families []kv.Family, ids []string) ([]*plug.Seen[T], error) {
-	recs := make([]*plug.Seen[T], len(ids))
+func (h host) seeGood(ctx context.Context, s kv.Store, families []kv.Family, ids []string) ([]*plug.Seen, error) {
+	recs := make([]*plug.Seen, len(ids))
 	var good []string
 	var damaged []error
 	for i, id := range ids {
@@ -100,7 +102,7 @@ func (h host[T]) seeGood(ctx context.Context, s kv.Store, families []kv.Family, 
 			good = append(good, id)
 			continue
 		}
-		recs[i] = &plug.Seen[T]{ID: id, Err: h.m.failure(id, wire.Corrupt(h.m.key(id), fmt.Errorf("%w: an entry of %s has this id: %v", ErrCorrupt, h.index.Name(), bad)))}
+		recs[i] = &plug.Seen{ID: id, Err: h.m.failure(id, wire.Corrupt(h.m.key(id), fmt.Errorf("%w: an entry of %s has this id: %v", ErrCorrupt, h.index.Name(), bad)))}
 		damaged = append(damaged, recs[i].Err)
 	}
 	seen, err := h.m.seeIn(ctx, s, families, good)
@@ -118,7 +120,7 @@ func (h host[T]) seeGood(ctx context.Context, s kv.Store, families []kv.Family, 
 	return recs, joined(damaged)
 }
 
-func (h host[T]) Each(ctx context.Context, f func([]*plug.Seen[T]) error) error {
+func (h host) Each(ctx context.Context, f func([]*plug.Seen) error) error {
 	var damaged []error
 	err := h.m.eachID(ctx, func(ids []string) (live int, err error) {
 		recs, err := h.See(ctx, h.m.db.store, ids...)
@@ -128,12 +130,12 @@ func (h host[T]) Each(ctx context.Context, f func([]*plug.Seen[T]) error) error 
 		if err != nil {
 			damaged = append(damaged, err)
 		}
-		return living(recs), f(slices.DeleteFunc(slices.Clone(recs), (*plug.Seen[T]).Damaged))
+		return living(recs), f(slices.DeleteFunc(slices.Clone(recs), (*plug.Seen).Damaged))
 	})
 	return work.FirstError(err, joined(damaged))
 }
 
-func (h host[T]) Keep(ctx context.Context, s kv.Store, rec *plug.Seen[T], mark []byte) error {
+func (h host) Keep(ctx context.Context, s kv.Store, rec *plug.Seen, mark []byte) error {
 	env := *rec.Envelope
 	env.Marks = slices.Clone(env.Marks)
 	env.SetMark(h.index.Name(), mark)
@@ -142,18 +144,18 @@ func (h host[T]) Keep(ctx context.Context, s kv.Store, rec *plug.Seen[T], mark [
 	return err
 }
 
-func (h host[T]) Fence(ctx context.Context, s kv.Store, rec *plug.Seen[T]) error {
+func (h host) Fence(ctx context.Context, s kv.Store, rec *plug.Seen) error {
 	return h.m.fence(ctx, s, rec, 0)
 }
 
-func (h host[T]) Meet(id, place string, past uint64) {
+func (h host) Meet(id, place string, past uint64) {
 	h.DB().Later(func(ctx context.Context) error { return h.Mend(ctx, h.m.db.store, id, place, past) })
 }
 
-func (h host[T]) Mend(ctx context.Context, s kv.Store, id, place string, past uint64) error {
+func (h host) Mend(ctx context.Context, s kv.Store, id, place string, past uint64) error {
 	return h.m.repair(ctx, s, id, past, []envelope.Touched{{Index: h.index.Name(), Places: []string{place}}}, false)
 }
 
-func (h host[T]) Rebuilds(ctx context.Context, s kv.Store) (begun, ended int64, err error) {
+func (h host) Rebuilds(ctx context.Context, s kv.Store) (begun, ended int64, err error) {
 	return h.m.built.Rebuilds(ctx, s)
 }

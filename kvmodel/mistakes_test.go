@@ -14,8 +14,8 @@ func TestSweep_NoticesEveryMistakeOfTheWritePath(t *testing.T) {
 	const unique, claim = "index/unique.go", "index/claim.go"
 	proof.Mistakes(t, "./kvmodel", "TestClaim|TestRepair|TestSweep_(After|ARecord|ACut)", []string{"RINGTREE_SEEDS=6000"}, []proof.Mistake{
 		proof.Wrong("the record is written beside its claim",
-			prepare, "	works = append(works, c.each(p, plug.Index[T].Prepare)...)\n", "	_ = plug.Index[T].Prepare\n",
-			commit, "c.each(p, plug.Index[T].Beside)...)\n	if c.removes && c.history", "c.each(p, plug.Index[T].Prepare)...)\n	if c.removes && c.history",
+			prepare, "	works = append(works, c.each(p, plug.Index.Prepare)...)\n", "	_ = plug.Index.Prepare\n",
+			commit, "c.each(p, plug.Index.Beside)...)\n	if c.removes && c.history", "c.each(p, plug.Index.Prepare)...)\n	if c.removes && c.history",
 		),
 		proof.Wrong("repair does not fence",
 			repair, "if err != nil || rec.Rev >= past {", "if true {",
@@ -26,10 +26,10 @@ func TestSweep_NoticesEveryMistakeOfTheWritePath(t *testing.T) {
 		),
 		proof.Wrong("a loser cleans without reading",
 			"kvmodel/write_cleanup.go", "c.repair(ctx, c.db.store, c.id, c.maxRev, c.touched, false)", "c.repairUnread(ctx)",
-			write, "// complete is A5.", `func (c *change[T]) repairUnread(ctx context.Context) error {
+			write, "// complete is A5.", `func (c *change) repairUnread(ctx context.Context) error {
 	for _, t := range c.touched {
 		index := c.index(t.Index)
-		if err := index.Repair(ctx, c.db.store, &plug.Seen[T]{ID: c.id, Rev: c.maxRev}, t.Places); err != nil {
+		if err := index.Repair(ctx, c.db.store, &plug.Seen{ID: c.id, Rev: c.maxRev}, t.Places); err != nil {
 			return err
 		}
 	}
@@ -46,14 +46,14 @@ func TestSweep_NoticesEveryMistakeOfTheWritePath(t *testing.T) {
 			commit, "	if c.notesBeside(p) {", "	if len(c.lines) == 0 && c.needsLine(p) {",
 		),
 		proof.Wrong("a second try has no line of its own",
-			write, "func (c *change[T]) note(s kv.Store, l journal.Line) error {\n", "func (c *change[T]) note(s kv.Store, l journal.Line) error {\n	if len(c.lines) > 0 {\n		return nil\n	}\n",
+			write, "func (c *change) note(s kv.Store, l journal.Line) error {\n", "func (c *change) note(s kv.Store, l journal.Line) error {\n	if len(c.lines) > 0 {\n		return nil\n	}\n",
 		),
 		proof.Wrong("the old entries go first",
 			commit, "	c.setMarks(p)\n	c.unnoted", "	if err := c.removeOldest(p); err != nil {\n		return err\n	}\n	c.setMarks(p)\n	c.unnoted",
-			write, "// complete is A5.", `func (c *change[T]) removeOldest(p *plan[T]) error {
+			write, "// complete is A5.", `func (c *change) removeOldest(p *plan) error {
 	for i, index := range c.indexes {
 		if mv := p.moves[i]; mv != nil {
-			if err := index.Repair(c.ctx, c.s, &plug.Seen[T]{ID: c.id, Rev: p.env.Rev}, mv.Lost); err != nil {
+			if err := index.Repair(c.ctx, c.s, &plug.Seen{ID: c.id, Rev: p.env.Rev}, mv.Lost); err != nil {
 				return err
 			}
 		}

@@ -23,17 +23,21 @@ const maxTries = 8
 
 var recordKey = kv.NewClass("r", 2) // model, id text
 
-// model is the part of a data class that does not know the type of its ids: it
-// reads and writes records by the texts of their ids.
-type model[T any] struct {
+// model is a data class without its types: it reads and writes records by the texts of their
+// ids.
+type model struct {
 	db       behalf
 	name     string
 	version  int
-	codec    Codec[T]
-	schema   func(*T) fields // the record's own fields that the write path fills in
-	indexes  []plug.Index[T]
+	codec    bodies
+	empty    func() plug.Record       // an empty record
+	idOf     func(plug.Record) string // its text
+	parses   func(id string) error    // nil if that is the text of an id
+	schema   func(plug.Record) fields // the record's own fields that the write path fills in
+	private  []string                 // fields whose values are not shown
+	indexes  []plug.Index
 	streaks  []*streak // of the indexes, by their numbers
-	counters []counter[T]
+	counters []counter
 	keys     []kv.Family // under which a record is stored and its counters are
 	history  int
 	forgets  bool     // a deletion takes the history along
@@ -58,7 +62,7 @@ type fields struct {
 	created, updated, expires *time.Time
 }
 
-func (m *model[T]) plug(index plug.Index[T]) {
+func (m *model) plug(index plug.Index) {
 	if m.index(index.Name()) != nil {
 		panic("kvmodel: model " + m.name + " has an index " + index.Name() + " already")
 	}
@@ -72,7 +76,7 @@ func (m *model[T]) plug(index plug.Index[T]) {
 	m.streaks = append(m.streaks, new(streak))
 }
 
-func (m *model[T]) index(name string) plug.Index[T] {
+func (m *model) index(name string) plug.Index {
 	for _, index := range m.indexes {
 		if index.Name() == name {
 			return index
@@ -82,7 +86,7 @@ func (m *model[T]) index(name string) plug.Index[T] {
 }
 
 // definitions returns the indexes of m by name and definition, sorted.
-func (m *model[T]) definitions() []string {
+func (m *model) definitions() []string {
 	var defs []string
 	for _, index := range m.indexes {
 		defs = append(defs, definition(index))
@@ -91,7 +95,7 @@ func (m *model[T]) definitions() []string {
 	return defs
 }
 
-func (m *model[T]) unbuiltIndexes() (all []string) {
+func (m *model) unbuiltIndexes() (all []string) {
 	missing, _, _ := m.built.Known()
 	for _, index := range names(missing) {
 		all = append(all, m.name+"."+index)
@@ -100,17 +104,17 @@ func (m *model[T]) unbuiltIndexes() (all []string) {
 }
 
 // isAmong reports whether index is one of definitions.
-func isAmong[T any](index plug.Index[T], definitions []string) bool {
+func isAmong(index plug.Index, definitions []string) bool {
 	return len(definitions) > 0 && slices.Contains(definitions, definition(index))
 }
 
-func definition[T any](index plug.Index[T]) string { return index.Name() + "=" + index.Def() }
+func definition(index plug.Index) string { return index.Name() + "=" + index.Def() }
 
-func (m *model[T]) key(id string) string { return m.keys[0].Key(id) }
+func (m *model) key(id string) string { return m.keys[0].Key(id) }
 
 // failure returns err with the record it concerns, unless it says so already. A
 // TakenError says everything itself.
-func (m *model[T]) failure(id string, err error) error {
+func (m *model) failure(id string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -142,7 +146,7 @@ const handlerWait = 5 * time.Second
 // Changed calls the handlers for a change of id, also if one of them fails, but not while
 // they are called for another change of it. If the change is a day old, errors are logged
 // and no more.
-func (m *model[T]) Changed(ctx context.Context, age time.Duration, id string, created bool) error {
+func (m *model) Changed(ctx context.Context, age time.Duration, id string, created bool) error {
 	if !m.handlers.Any() {
 		return nil
 	}
@@ -165,4 +169,4 @@ func (m *model[T]) Changed(ctx context.Context, age time.Duration, id string, cr
 }
 
 // Resume does nothing: a change of a record is no intent.
-func (m *model[T]) Resume(context.Context, journal.Line) error { return nil }
+func (m *model) Resume(context.Context, journal.Line) error { return nil }

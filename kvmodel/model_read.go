@@ -18,18 +18,18 @@ type upgrader interface{ Upgrade(from int) error }
 // see reads records in one trip. Each id has its Seen. The error is not nil if
 // some could not be asked for, or with an ErrCorrupt if some are damaged: then each id
 // has its Seen all the same.
-func (m *model[T]) see(ctx context.Context, s kv.Store, ids []string) ([]*plug.Seen[T], error) {
+func (m *model) see(ctx context.Context, s kv.Store, ids []string) ([]*plug.Seen, error) {
 	return m.seeIn(ctx, s, m.families(), ids)
 }
 
 // seeIn is see of families, which are all, or the first alone: then without counters.
-func (m *model[T]) seeIn(ctx context.Context, s kv.Store, families []kv.Family, ids []string) ([]*plug.Seen[T], error) {
+func (m *model) seeIn(ctx context.Context, s kv.Store, families []kv.Family, ids []string) ([]*plug.Seen, error) {
 	results, err := kv.GetEach(ctx, s, families, ids)
 	if err != nil {
 		return nil, err
 	}
-	recs := make([]*plug.Seen[T], len(ids))
-	sightings := make([]sighting[T], len(ids))
+	recs := make([]*plug.Seen, len(ids))
+	sightings := make([]sighting, len(ids))
 	var damaged []error
 	for i := range sightings {
 		of := results[i*len(families):][:len(families)]
@@ -49,8 +49,8 @@ func (m *model[T]) seeIn(ctx context.Context, s kv.Store, families []kv.Family, 
 }
 
 // sighting is a Seen with its envelope, so that those of a page are one piece of memory.
-type sighting[T any] struct {
-	plug.Seen[T]
+type sighting struct {
+	plug.Seen
 	envelope envelope.Envelope
 }
 
@@ -62,7 +62,7 @@ func joined(errs []error) error {
 	return errors.Join(errs...)
 }
 
-func (m *model[T]) seeOne(ctx context.Context, s kv.Store, id string) (*plug.Seen[T], error) {
+func (m *model) seeOne(ctx context.Context, s kv.Store, id string) (*plug.Seen, error) {
 	recs, err := m.see(ctx, s, []string{id})
 	if len(recs) == 0 {
 		return nil, err
@@ -71,7 +71,7 @@ func (m *model[T]) seeOne(ctx context.Context, s kv.Store, id string) (*plug.See
 }
 
 // look reads a record for a user, and keeps it for an update that may follow.
-func (m *model[T]) look(ctx context.Context, id string) (*plug.Seen[T], error) {
+func (m *model) look(ctx context.Context, id string) (*plug.Seen, error) {
 	results, err := kv.GetEach(ctx, kv.Near(m.db.store), m.families(), []string{id})
 	if err != nil {
 		return nil, err
@@ -82,23 +82,9 @@ func (m *model[T]) look(ctx context.Context, id string) (*plug.Seen[T], error) {
 	return m.decodeCounted(id, results)
 }
 
-// values reads records for a user; nil where there is none, or with an ErrCorrupt where
-// it is damaged.
-func (m *model[T]) values(ctx context.Context, ids []string) ([]*T, error) {
-	recs, err := m.see(ctx, kv.Near(m.db.store), ids)
-	if recs == nil {
-		return nil, err
-	}
-	values := make([]*T, len(recs))
-	for i, rec := range recs {
-		values[i] = rec.Value
-	}
-	return values, err
-}
-
 // decode makes rec, which is empty, what a get of id's record has answered. One that is
 // damaged has nothing but its version, and a rev above all that it may have had.
-func (m *model[T]) decode(rec *sighting[T], id string, r kv.Result) error {
+func (m *model) decode(rec *sighting, id string, r kv.Result) error {
 	rec.ID = id
 	switch {
 	case r.Err == nil:
@@ -128,8 +114,8 @@ func (m *model[T]) decode(rec *sighting[T], id string, r kv.Result) error {
 
 // decodeOne returns the record id as a get has answered. With an error that is no
 // ErrCorrupt there is none.
-func (m *model[T]) decodeOne(id string, r kv.Result) (*plug.Seen[T], error) {
-	var rec sighting[T]
+func (m *model) decodeOne(id string, r kv.Result) (*plug.Seen, error) {
+	var rec sighting
 	err := m.decode(&rec, id, r)
 	if err != nil && !wire.IsCorrupt(err) {
 		return nil, err
@@ -138,7 +124,7 @@ func (m *model[T]) decodeOne(id string, r kv.Result) (*plug.Seen[T], error) {
 }
 
 // end makes rec, which has expired, what it would be if it had been deleted.
-func (m *model[T]) end(rec *plug.Seen[T]) {
+func (m *model) end(rec *plug.Seen) {
 	env := &envelope.Envelope{Model: rec.Envelope.Model, Rev: rec.Rev, Deleted: true, Tries: rec.Envelope.Tries}
 	for _, index := range m.indexes {
 		if places := places(index, rec.Value); len(places) > 0 {
@@ -153,19 +139,14 @@ func (m *model[T]) end(rec *plug.Seen[T]) {
 const unreadAhead = 24 * time.Hour
 
 // revAbove returns a rev above all that a record may have had.
-func (m *model[T]) revAbove() uint64 { return uint64(m.db.now().Add(unreadAhead).UnixMilli()) }
+func (m *model) revAbove() uint64 { return uint64(m.db.now().Add(unreadAhead).UnixMilli()) }
 
 // damage makes rec a damaged record, of which err says that it cannot be read, and returns
 // an ErrCorrupt.
-func (m *model[T]) damage(rec *plug.Seen[T], r kv.Result, err error) error {
-	*rec = plug.Seen[T]{ID: rec.ID, Rev: m.revAbove(), Version: r.Version}
+func (m *model) damage(rec *plug.Seen, r kv.Result, err error) error {
+	*rec = plug.Seen{ID: rec.ID, Rev: m.revAbove(), Version: r.Version}
 	rec.Err = m.failure(rec.ID, wire.Corrupt(m.key(rec.ID), err))
 	return rec.Err
-}
-
-// sharer is a Codec whose values may keep parts of what they were read from.
-type sharer[T any] interface {
-	UnmarshalShared(data []byte, v *T) (unknown bool, err error)
 }
 
 // sharedBytes is the size of the largest record whose texts are parts of what the store
@@ -174,18 +155,18 @@ const sharedBytes = 4 << 10
 
 // decodeBody returns the record in a body that the given version of the model has
 // written. If shared, the record may keep parts of body.
-func (m *model[T]) decodeBody(version int, body []byte, shared bool) (*T, error) {
-	v := new(T)
+func (m *model) decodeBody(version int, body []byte, shared bool) (plug.Record, error) {
+	v := m.empty()
 	unmarshal := m.codec.Unmarshal
-	if codec, ok := m.codec.(sharer[T]); ok && shared {
-		unmarshal = codec.UnmarshalShared
+	if shared {
+		unmarshal = m.codec.UnmarshalShared
 	}
 	if _, err := unmarshal(body, v); errors.Is(err, ErrCorrupt) {
 		return nil, err
 	} else if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCorrupt, err)
 	}
-	if up, ok := any(v).(upgrader); ok && version < m.version {
+	if up, ok := v.(upgrader); ok && version < m.version {
 		if err := up.Upgrade(version); err != nil {
 			return nil, fmt.Errorf("upgrade from version %d: %w", version, err)
 		}
@@ -197,7 +178,7 @@ func (m *model[T]) decodeBody(version int, body []byte, shared bool) (*T, error)
 }
 
 // as fills in what index sees of rec.
-func (m *model[T]) as(rec *plug.Seen[T], index plug.Index[T]) {
+func (m *model) as(rec *plug.Seen, index plug.Index) {
 	rec.Places, rec.Mark = nil, rec.Envelope.Mark(index.Name())
 	if rec.Value != nil {
 		rec.Places = index.Places(rec.Value)

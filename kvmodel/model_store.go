@@ -10,14 +10,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// encodeBody returns v's body. What old, which may be nil, holds and T does not
-// know is kept.
-func (m *model[T]) encodeBody(old *envelope.Envelope, v *T) ([]byte, error) {
+// encodeBody returns v's body. What old, which may be nil, holds and the struct does
+// not know is kept.
+func (m *model) encodeBody(old *envelope.Envelope, v plug.Record) ([]byte, error) {
 	body, err := m.codec.Append(nil, v)
 	if err != nil || !old.Live() {
 		return body, err
 	}
-	unknown, err := m.codec.Unmarshal(old.Body, new(T))
+	unknown, err := m.codec.Unmarshal(old.Body, m.empty())
 	if err != nil || !unknown {
 		return body, err
 	}
@@ -27,7 +27,7 @@ func (m *model[T]) encodeBody(old *envelope.Envelope, v *T) ([]byte, error) {
 // ttl returns how long env's record is to live. The tombstones of numbered records
 // stay, since the next number is found by them, and so do those of records with a
 // history, since the history is found by them, unless it goes with the record.
-func (m *model[T]) ttl(env *envelope.Envelope) time.Duration {
+func (m *model) ttl(env *envelope.Envelope) time.Duration {
 	tombstone := tombstoneTTL
 	if m.numbers != nil || m.history > 0 && !m.forgets {
 		tombstone = 0
@@ -36,7 +36,7 @@ func (m *model[T]) ttl(env *envelope.Envelope) time.Duration {
 }
 
 // stored returns how long env's item is to live.
-func (m *model[T]) stored(env *envelope.Envelope) time.Duration {
+func (m *model) stored(env *envelope.Envelope) time.Duration {
 	ttl := m.ttl(env)
 	if env.Ends().IsZero() {
 		return ttl
@@ -45,7 +45,7 @@ func (m *model[T]) stored(env *envelope.Envelope) time.Duration {
 }
 
 // store returns the op that puts env in the place of rec.
-func (m *model[T]) store(rec *plug.Seen[T], env *envelope.Envelope) kv.Op {
+func (m *model) store(rec *plug.Seen, env *envelope.Envelope) kv.Op {
 	return kv.OpReplace(m.key(rec.ID), rec.Version, env.Encode(nil)).For(m.stored(env))
 }
 
@@ -53,7 +53,7 @@ func (m *model[T]) store(rec *plug.Seen[T], env *envelope.Envelope) kv.Op {
 // that no change prepared for one of them can commit. An absent record becomes a
 // deleted one. The error is an ErrConflict if the record has changed since it was
 // read.
-func (m *model[T]) fence(ctx context.Context, s kv.Store, rec *plug.Seen[T], past uint64) error {
+func (m *model) fence(ctx context.Context, s kv.Store, rec *plug.Seen, past uint64) error {
 	env := envelope.Envelope{Deleted: true, Model: m.version}
 	if rec.Envelope != nil {
 		env = *rec.Envelope

@@ -50,7 +50,7 @@ func (r *Records[T, K]) AcceptLoss(ctx context.Context) error {
 
 // acceptNumbers takes the numbers that the store has lost for lost. The last one that was
 // given is kept by a tombstone if need be; a build fills the gaps before it.
-func (m *model[T]) acceptNumbers(ctx context.Context) error {
+func (m *model) acceptNumbers(ctx context.Context) error {
 	if m.numbers == nil {
 		return nil
 	}
@@ -62,9 +62,9 @@ func (m *model[T]) acceptNumbers(ctx context.Context) error {
 // fillGaps puts tombstones in the places of those of recs, whose ids are numbers, that are
 // gone: each was given, so the store has lost it. Their revs are above those of the entries
 // that are left of it.
-func (m *model[T]) fillGaps(ctx context.Context, s kv.Store, recs []*plug.Seen[T]) error {
-	gone := slices.DeleteFunc(slices.Clone(recs), func(rec *plug.Seen[T]) bool { return rec.Version != 0 })
-	return work.FirstError(kv.Each(ctx, s, gone, func(s kv.Store, _ int, rec *plug.Seen[T]) error {
+func (m *model) fillGaps(ctx context.Context, s kv.Store, recs []*plug.Seen) error {
+	gone := slices.DeleteFunc(slices.Clone(recs), func(rec *plug.Seen) bool { return rec.Version != 0 })
+	return work.FirstError(kv.Each(ctx, s, gone, func(s kv.Store, _ int, rec *plug.Seen) error {
 		err := m.fence(ctx, s, rec, m.revAbove())
 		if errors.Is(err, kv.ErrConflict) {
 			return nil // It is there now.
@@ -95,7 +95,7 @@ func (r *Records[T, K]) createNext(ctx context.Context, s kv.Store, v *T) error 
 		r.schema.SetID(v, r.schema.Key.Number(n))
 		return r.text(v)
 	}
-	_, err = r.m.change(ctx, s, edit[T]{
+	_, err = r.m.change(ctx, s, edit{
 		id: number(n), fresh: true, peek: true,
 		next: func(ctx context.Context) (string, error) {
 			last, err := r.m.numbers.Last(ctx, s)
@@ -104,7 +104,7 @@ func (r *Records[T, K]) createNext(ctx context.Context, s kv.Store, v *T) error 
 			}
 			return number(last), nil
 		},
-		apply: func(*T) (*T, error) { return v, nil },
+		apply: func(plug.Record) (plug.Record, error) { return v, nil },
 	})
 	if err != nil {
 		r.schema.SetID(v, r.schema.Key.Number(0))
@@ -116,7 +116,7 @@ func (r *Records[T, K]) createNext(ctx context.Context, s kv.Store, v *T) error 
 }
 
 // hintSometimes shows other processes the number n, which exists.
-func (m *model[T]) hintSometimes(n int64) {
+func (m *model) hintSometimes(n int64) {
 	if op, due := m.numbers.Remind(n); due {
 		m.db.Soon(func(ctx context.Context) error {
 			_, err := kv.One(ctx, m.db.store, op)

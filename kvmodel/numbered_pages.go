@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -20,16 +21,19 @@ func (r *Records[T, K]) Before(id K) Lister[T] {
 	if r.m.numbers == nil || err != nil || n < 0 {
 		err = fmt.Errorf("%s: %w: its ids are not given in order", r.m.name, kv.ErrBadOp)
 	}
-	return &downward[T]{m: r.m, name: fmt.Sprintf("%s.Before %d", r.m.name, n), top: n - 1, wrong: err}
+	return downwardOf[T]{&downward{m: r.m, name: fmt.Sprintf("%s.Before %d", r.m.name, n), top: n - 1, wrong: err}}
 }
 
 // downward is a listing of records by their numbers, the highest first.
-type downward[T any] struct {
-	m     *model[T]
+type downward struct {
+	m     *model
 	name  string // for its cursors
 	top   int64  // the highest number it goes up to; -1: the last there is
 	wrong error  // why it has no pages
 }
+
+// downwardOf is a downward of records of type T.
+type downwardOf[T any] struct{ d *downward }
 
 const (
 	numbersAtOnce = 100 // looked at in one trip of a page
@@ -40,52 +44,55 @@ const (
 // trip, and up to four more if records are deleted or left out; then it may be
 // short. It takes one more if this process does not know the last number yet. With an
 // ErrCorrupt it returns the records that are not damaged.
-func (d *downward[T]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (Listing[T], error) {
+func (d downwardOf[T]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (Listing[T], error) {
+	found, next, prev, err := d.d.page(ctx, cursor, n, plug.Keeps(keep))
+	return Listing[T]{Items: plug.AllAs[T](found), Next: next, Prev: prev}, err
+}
+
+func (d *downward) page(ctx context.Context, cursor string, n int, keep func(plug.Record) bool) (found []plug.Record, next, prev string, err error) {
 	ctx, end := d.m.db.Begin(ctx, "Before")
 	defer end()
-	var none Listing[T]
 	if err := CheckPage(d.m.name, n); err != nil {
-		return none, err
+		return nil, "", "", err
 	}
 	if d.wrong != nil {
-		return none, d.wrong
+		return nil, "", "", d.wrong
 	}
 	ctx, cancel := d.m.db.Patient(ctx)
 	defer cancel()
 	top, err := d.last(ctx)
 	if err != nil {
-		return none, err
+		return nil, "", "", err
 	}
 	w := numberWalk{at: top, step: -1, top: top}
 	if cursor != "" {
 		if w, err = d.resume(cursor, top); err != nil {
-			return none, err
+			return nil, "", "", err
 		}
 	}
-	return d.page(ctx, w, n, keep)
+	return d.from(ctx, w, n, keep)
 }
 
-func (d *downward[T]) page(ctx context.Context, w numberWalk, n int, keep []func(*T) bool) (Listing[T], error) {
+func (d *downward) from(ctx context.Context, w numberWalk, n int, keep func(plug.Record) bool) (found []plug.Record, next, prev string, err error) {
 	start := w.at
-	items, err := d.walk(ctx, &w, n, keep)
+	found, err = d.walk(ctx, &w, n, keep)
 	if err != nil && !wire.IsCorrupt(err) {
-		return Listing[T]{}, err
+		return nil, "", "", err
 	}
-	if w.step > 0 && w.ended() && len(items) < n {
+	if w.step > 0 && w.ended() && len(found) < n {
 		// Fewer than a page are above: then it is the first page.
-		return d.page(ctx, numberWalk{at: w.top, step: -1, top: w.top}, n, keep)
+		return d.from(ctx, numberWalk{at: w.top, step: -1, top: w.top}, n, keep)
 	}
-	back := numberWalk{at: start - w.step, step: -w.step, top: w.top}
-	l := Listing[T]{Items: items, Next: d.cursor(w), Prev: d.cursor(back)}
+	next, prev = d.cursor(w), d.cursor(numberWalk{at: start - w.step, step: -w.step, top: w.top})
 	if w.step > 0 {
-		slices.Reverse(l.Items)
-		l.Next, l.Prev = l.Prev, l.Next
+		slices.Reverse(found)
+		next, prev = prev, next
 	}
-	return l, err
+	return found, next, prev, err
 }
 
 // last returns the highest number to be listed.
-func (d *downward[T]) last(ctx context.Context) (int64, error) {
+func (d *downward) last(ctx context.Context) (int64, error) {
 	if d.top >= 0 {
 		return d.top, nil
 	}
@@ -95,7 +102,7 @@ func (d *downward[T]) last(ctx context.Context) (int64, error) {
 
 // walk returns the next n records, and moves w past all it has looked at. The ErrCorrupt
 // is of those among these that are damaged.
-func (d *downward[T]) walk(ctx context.Context, w *numberWalk, n int, keep []func(*T) bool) (found []*T, err error) {
+func (d *downward) walk(ctx context.Context, w *numberWalk, n int, keep func(plug.Record) bool) (found []plug.Record, err error) {
 	var damaged []error
 	for trip := range numberTrips {
 		ids := w.ahead(min(numbersAtOnce, (n-len(found))<<trip))
@@ -114,7 +121,7 @@ func (d *downward[T]) walk(ctx context.Context, w *numberWalk, n int, keep []fun
 			if rec.Err != nil {
 				damaged = append(damaged, rec.Err)
 			}
-			if v := rec.Value; v != nil && !slices.ContainsFunc(keep, func(keeps func(*T) bool) bool { return !keeps(v) }) {
+			if v := rec.Value; v != nil && (keep == nil || keep(v)) {
 				found = append(found, v)
 			}
 		}
@@ -138,7 +145,7 @@ func (w numberWalk) ahead(n int) []string {
 }
 
 // cursor returns where w goes on, empty if it has ended.
-func (d *downward[T]) cursor(w numberWalk) string {
+func (d *downward) cursor(w numberWalk) string {
 	if w.ended() {
 		return ""
 	}
@@ -146,7 +153,7 @@ func (d *downward[T]) cursor(w numberWalk) string {
 }
 
 // resume returns the way that cursor stands for: '<' leads down and '>' up.
-func (d *downward[T]) resume(cursor string, top int64) (numberWalk, error) {
+func (d *downward) resume(cursor string, top int64) (numberWalk, error) {
 	b, err := ParseCursor(d.name, cursor)
 	if err != nil {
 		return numberWalk{}, err

@@ -1,6 +1,10 @@
 package kvmodel
 
-import "context"
+import (
+	"context"
+
+	"github.com/ringtree/ringtree/internal/plug"
+)
 
 // Change says which record has changed.
 type Change[T any, K comparable] struct {
@@ -33,7 +37,7 @@ func (r *Records[T, K]) OnChange(f func(context.Context, Change[T, K]) error) {
 		}
 		ctx, end := r.m.db.beginAnew(ctx, Work{Model: r.m.name, Verb: "OnChange"})
 		defer end()
-		return f(ctx, Change[T, K]{ID: key, Created: created, Record: rec.Value})
+		return f(ctx, Change[T, K]{ID: key, Created: created, Record: plug.As[T](rec.Value)})
 	})
 	r.m.db.knowsMore()
 }

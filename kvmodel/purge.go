@@ -24,39 +24,42 @@ import (
 // has left before that, records that refer to it, and events are not among that; nor are
 // backups. It reads the ids of the whole model, so it is not for every deletion.
 func (r *Records[T, K]) Purge(ctx context.Context, id K) error {
-	ctx, end := r.m.db.Begin(ctx, "Purge")
+	return r.m.purge(ctx, r.schema.Key.Text(id), r.schema.Key.Empty(id))
+}
+
+func (m *model) purge(ctx context.Context, id string, empty bool) error {
+	ctx, end := m.db.Begin(ctx, "Purge")
 	defer end()
-	text := r.schema.Key.Text(id)
-	if r.schema.Key.Empty(id) {
-		return r.m.failure(text, fmt.Errorf("%w: the id or a part of it is empty", ErrInvalid))
+	if empty {
+		return m.failure(id, fmt.Errorf("%w: the id or a part of it is empty", ErrInvalid))
 	}
-	ctx, cancel := r.m.db.Patient(ctx)
+	ctx, cancel := m.db.Patient(ctx)
 	defer cancel()
-	if err := r.Delete(ctx, id); err != nil && !errors.Is(err, kv.ErrNotFound) {
+	if err := m.delete(ctx, id, false); err != nil && !errors.Is(err, kv.ErrNotFound) {
 		return err
 	}
 	// What is still to be done for earlier changes would write the id again.
-	if err := r.m.db.Flush(ctx); err != nil {
-		return r.m.failure(text, err)
+	if err := m.db.Flush(ctx); err != nil {
+		return m.failure(id, err)
 	}
 	// The tombstone, which says that they go, is about to be removed.
-	if err := r.m.DeleteChildren(ctx, text); err != nil {
-		return r.m.failure(text, err)
+	if err := m.DeleteChildren(ctx, id); err != nil {
+		return m.failure(id, err)
 	}
-	if err := r.m.db.journal.Shed(ctx); err != nil {
-		return r.m.failure(text, err)
+	if err := m.db.journal.Shed(ctx); err != nil {
+		return m.failure(id, err)
 	}
-	return r.m.inTurn(ctx, text, func(id string) error {
-		p := &purge[T]{model: r.m, ctx: ctx, s: r.m.db.store, id: id}
-		return r.m.failure(id, p.run())
+	return m.inTurn(ctx, id, func(id string) error {
+		p := &purge{model: m, ctx: ctx, s: m.db.store, id: id}
+		return m.failure(id, p.run())
 	})
 }
 
 // purge is a Purge under way. The record is deleted. If another process makes it again,
 // the purge ends with an ErrConflict and takes nothing of what belongs to the new record:
 // it removes what it has read before a fence, and only as it was then.
-type purge[T any] struct {
-	*model[T]
+type purge struct {
+	*model
 	ctx context.Context
 	s   kv.Store
 	id  string
@@ -64,7 +67,7 @@ type purge[T any] struct {
 }
 
 // run removes the tombstone last, so that it leads another purge to what is left.
-func (p *purge[T]) run() error {
+func (p *purge) run() error {
 	places, err := p.places()
 	if err != nil {
 		return err
@@ -96,7 +99,7 @@ func (p *purge[T]) run() error {
 
 // places returns where indexes may name the record: the places of its tombstone and of
 // its earlier bodies.
-func (p *purge[T]) places() ([]envelope.Touched, error) {
+func (p *purge) places() ([]envelope.Touched, error) {
 	rec, log, _, err := p.readHistory(p.ctx, p.s, p.id)
 	if err != nil {
 		return nil, err
@@ -121,7 +124,7 @@ func (p *purge[T]) places() ([]envelope.Touched, error) {
 }
 
 // fence makes every change fail that has seen the tombstone as it was.
-func (p *purge[T]) fence() error {
+func (p *purge) fence() error {
 	rec, err := p.seeOne(p.ctx, p.s, p.id)
 	if err != nil || rec.Envelope == nil {
 		return err
@@ -135,7 +138,7 @@ func (p *purge[T]) fence() error {
 }
 
 // clear removes what index still keeps of the record at places.
-func (p *purge[T]) clear(index plug.Index[T], places []string) error {
+func (p *purge) clear(index plug.Index, places []string) error {
 	if f, ok := index.(plug.Forgetter); ok {
 		if err := f.Forget(p.ctx, p.s, p.id, p.rev, places); err != nil {
 			return err
@@ -149,7 +152,7 @@ func (p *purge[T]) clear(index plug.Index[T], places []string) error {
 
 // dropNumbers removes the derived counts of the record that are 0. Of the others there are
 // records that refer to it. The plain counters went with the record.
-func (p *purge[T]) dropNumbers() error {
+func (p *purge) dropNumbers() error {
 	var works []func(kv.Store) error
 	for i := range p.counters {
 		if d := p.counters[i].derived; d != nil {
@@ -161,7 +164,7 @@ func (p *purge[T]) dropNumbers() error {
 
 // dropTombstone removes what is left under the record's key. The number of a record whose
 // ids are given in order stays taken, by a tombstone that says nothing.
-func (p *purge[T]) dropTombstone() error {
+func (p *purge) dropTombstone() error {
 	rec, err := p.seeOne(p.ctx, p.s, p.id)
 	if err != nil || rec.Envelope == nil || rec.Envelope.Live() {
 		return err

@@ -19,7 +19,7 @@ import (
 )
 
 // indexReady returns nil if index holds all records.
-func (m *model[T]) indexReady(ctx context.Context, index plug.Index[T]) error {
+func (m *model) indexReady(ctx context.Context, index plug.Index) error {
 	if missing, _, fresh := m.built.Known(); fresh && !isAmong(index, missing) {
 		if m.built.IsDue() {
 			m.db.Soon(m.lookAtBuilt)
@@ -39,7 +39,7 @@ func (m *model[T]) indexReady(ctx context.Context, index plug.Index[T]) error {
 
 // missing returns the indexes that do not hold all records. On a store that one
 // process holds alone they are being built then.
-func (m *model[T]) missing(ctx context.Context) ([]string, error) {
+func (m *model) missing(ctx context.Context) ([]string, error) {
 	there, err := m.built.Read(ctx)
 	if err != nil || !there.Exists {
 		// Nothing was ever written where the item is absent. That is not
@@ -64,7 +64,7 @@ func (m *model[T]) missing(ctx context.Context) ([]string, error) {
 }
 
 // beginBuild begins to build what is missing, on a store that one process holds alone.
-func (m *model[T]) beginBuild(ctx context.Context) error {
+func (m *model) beginBuild(ctx context.Context) error {
 	if missing, read, _ := m.built.Known(); m.db.atomic == nil || read && len(missing) == 0 {
 		return nil
 	}
@@ -73,8 +73,8 @@ func (m *model[T]) beginBuild(ctx context.Context) error {
 }
 
 // A building makes indexes hold every record. It is a try of a build.
-type building[T any] struct {
-	*model[T]
+type building struct {
+	*model
 	run      *run
 	lease    *build.Lease
 	state    build.State     // what the build has come to
@@ -92,8 +92,8 @@ type building[T any] struct {
 // buildOnce is one try of build. From B2 on, a process that lacks an index takes it out
 // before it writes, so only those that have written before are to be looked for. With
 // joined, it is done if another process has done it.
-func (m *model[T]) buildOnce(ctx context.Context, r *run, joined bool) error {
-	b := &building[T]{model: m, run: r, kept: m.db.now(), noted: map[string]bool{}}
+func (m *model) buildOnce(ctx context.Context, r *run, joined bool) error {
+	b := &building{model: m, run: r, kept: m.db.now(), noted: map[string]bool{}}
 	var err error
 	if b.tokens, err = m.built.Build(ctx); err != nil {
 		return err
@@ -143,7 +143,7 @@ func (m *model[T]) buildOnce(ctx context.Context, r *run, joined bool) error {
 }
 
 // startOver builds from the first record on.
-func (b *building[T]) startOver(ctx context.Context) error {
+func (b *building) startOver(ctx context.Context) error {
 	number, err := b.built.Begin(ctx)
 	if err != nil {
 		return err
@@ -158,7 +158,7 @@ func (b *building[T]) startOver(ctx context.Context) error {
 
 // isWhole reports whether b has entered all records, and did not go on with what another
 // process had entered.
-func (b *building[T]) isWhole() bool {
+func (b *building) isWhole() bool {
 	found := b.lease.Found
 	return found.Stage == build.Entering && found.Reached == (enumeration.Reached{})
 }
@@ -171,7 +171,7 @@ var errLostSince = errors.New("a part of an index is lost")
 var errBuilt = errors.New("another process has built it")
 
 // missing returns the indexes that did not hold all records when b began.
-func (b *building[T]) missing() (missing []string) {
+func (b *building) missing() (missing []string) {
 	for _, def := range b.definitions() {
 		if b.tokens[def] != "" {
 			missing = append(missing, def)
@@ -181,7 +181,7 @@ func (b *building[T]) missing() (missing []string) {
 }
 
 // steps are what is left of the build.
-func (b *building[T]) steps(ctx context.Context) error {
+func (b *building) steps(ctx context.Context) error {
 	forgets, err := b.awaitRings(ctx)
 	if err != nil {
 		return err
@@ -233,7 +233,7 @@ func (b *building[T]) steps(ctx context.Context) error {
 }
 
 // without returns the indexes that duplicates do not concern, as far as that is known.
-func (b *building[T]) without(duplicates *DuplicatesError) []string {
+func (b *building) without(duplicates *DuplicatesError) []string {
 	switch {
 	case duplicates == nil:
 		return b.definitions()
@@ -246,7 +246,7 @@ func (b *building[T]) without(duplicates *DuplicatesError) []string {
 
 // findBuilders returns the indexes, by name, that do not hold all records and build
 // themselves.
-func (b *building[T]) findBuilders() map[string]plug.Builder {
+func (b *building) findBuilders() map[string]plug.Builder {
 	builders := map[string]plug.Builder{}
 	for _, index := range b.indexes {
 		if builder, ok := index.(plug.Builder); ok && b.tokens[definition(index)] != "" {
@@ -258,12 +258,12 @@ func (b *building[T]) findBuilders() map[string]plug.Builder {
 
 // finishIndexes does what indexes have left to do when every record is entered. Some of
 // them wait, so they do it side by side. It returns those that cannot be read yet.
-func (b *building[T]) finishIndexes(ctx context.Context) (unfit []string, err error) {
+func (b *building) finishIndexes(ctx context.Context) (unfit []string, err error) {
 	var works []func(kv.Store) error
 	for _, index := range b.indexes {
 		if f, ok := index.(plug.Finisher); ok {
 			works = append(works, func(s kv.Store) error {
-				err := f.Finish(ctx, s, steps[T]{b, index.Name()})
+				err := f.Finish(ctx, s, steps{b, index.Name()})
 				if errors.Is(err, plug.ErrUnfit) {
 					unfit = append(unfit, definition(index))
 				}
@@ -277,10 +277,10 @@ func (b *building[T]) finishIndexes(ctx context.Context) (unfit []string, err er
 
 // buildAll lets the builders build themselves, in the order of the model's indexes. One
 // that is marked is not built again, whatever becomes of the rest.
-func (b *building[T]) buildAll(ctx context.Context) error {
+func (b *building) buildAll(ctx context.Context) error {
 	for _, index := range b.indexes {
 		if builder := b.builders[index.Name()]; builder != nil {
-			if err := builder.Build(ctx, steps[T]{b, index.Name()}); err != nil {
+			if err := builder.Build(ctx, steps{b, index.Name()}); err != nil {
 				return err
 			}
 			def := definition(index)
@@ -296,7 +296,7 @@ func (b *building[T]) buildAll(ctx context.Context) error {
 // enter makes the entries of rec in every index but the builders. If the record changes
 // at the same time it starts over, since the change may not have touched what is to be
 // entered. It returns the unique values of rec that others hold.
-func (b *building[T]) enter(ctx context.Context, s kv.Store, rec *plug.Seen[T]) ([]*TakenError, error) {
+func (b *building) enter(ctx context.Context, s kv.Store, rec *plug.Seen) ([]*TakenError, error) {
 	for range maxTries {
 		taken, err := b.enterOnce(ctx, s, rec)
 		if err == nil || !kv.Raced(err) && !errors.Is(err, kv.ErrUnclear) {
@@ -311,7 +311,7 @@ func (b *building[T]) enter(ctx context.Context, s kv.Store, rec *plug.Seen[T]) 
 
 // whole returns those of recs that are not damaged, and keeps the errors of the others
 // for the end.
-func (b *building[T]) whole(recs []*plug.Seen[T]) (whole []*plug.Seen[T]) {
+func (b *building) whole(recs []*plug.Seen) (whole []*plug.Seen) {
 	for _, rec := range recs {
 		if !rec.Damaged() {
 			whole = append(whole, rec)
@@ -323,7 +323,7 @@ func (b *building[T]) whole(recs []*plug.Seen[T]) (whole []*plug.Seen[T]) {
 }
 
 // leaveOut keeps err, which is why the record id is not in all indexes, for the end.
-func (b *building[T]) leaveOut(id string, err error) {
+func (b *building) leaveOut(id string, err error) {
 	if b.damaged == nil {
 		b.damaged = make(map[string]error)
 	}
@@ -332,7 +332,7 @@ func (b *building[T]) leaveOut(id string, err error) {
 
 // leftOut returns an ErrCorrupt that names the records which could not be entered, and what
 // else may have named some, nil if there was none of these.
-func (b *building[T]) leftOut() error {
+func (b *building) leftOut() error {
 	var errs []error
 	if b.unread != nil {
 		errs = append(errs, b.unread)
@@ -347,7 +347,7 @@ func (b *building[T]) leftOut() error {
 }
 
 // enterOnce is one try of enter.
-func (b *building[T]) enterOnce(ctx context.Context, s kv.Store, rec *plug.Seen[T]) ([]*TakenError, error) {
+func (b *building) enterOnce(ctx context.Context, s kv.Store, rec *plug.Seen) ([]*TakenError, error) {
 	m := b.model
 	if rec.Value == nil {
 		// It may not have left all its places.
@@ -418,7 +418,7 @@ func unlessCorrupt(all *[]error, err error) error {
 
 // keepMarks stores in rec what the indexes of moves want to keep in it. Where a process
 // that lacks an index may still have a change under way, that fences the record.
-func (b *building[T]) keepMarks(ctx context.Context, s kv.Store, rec *plug.Seen[T], moves []*plug.Move) error {
+func (b *building) keepMarks(ctx context.Context, s kv.Store, rec *plug.Seen, moves []*plug.Move) error {
 	env := *rec.Envelope
 	env.Marks = slices.Clone(env.Marks)
 	changed := b.fencing

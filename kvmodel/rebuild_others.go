@@ -19,7 +19,7 @@ const otherTries = 60
 // indexes. An ErrNeedsRebuild names one that does not end. What the dead have left is
 // repaired, and b is fencing then: requests of theirs may still be under way. The built
 // item has named the indexes since then.
-func (b *building[T]) awaitOthers(ctx context.Context, since time.Time) error {
+func (b *building) awaitOthers(ctx context.Context, since time.Time) error {
 	if b.db.atomic != nil {
 		return nil // No one else has the store.
 	}
@@ -56,7 +56,7 @@ func (b *building[T]) awaitOthers(ctx context.Context, since time.Time) error {
 // awaitPast returns when all processes that run know of the last loss that was accepted.
 // The list of journals may have been lost: until then, lines of theirs may be in none
 // that it names.
-func (b *building[T]) awaitPast(ctx context.Context) error {
+func (b *building) awaitPast(ctx context.Context) error {
 	number, _ := kv.EditionOf(b.db.losses)
 	if number <= 1 || !b.isWhole() || len(b.missing()) == 0 {
 		return nil
@@ -69,7 +69,7 @@ func (b *building[T]) awaitPast(ctx context.Context) error {
 
 // others returns what a process is called that lives and lacks an index of the model, or "",
 // and the names of those that do and are dead.
-func (b *building[T]) others(ctx context.Context) (living string, dead []string, err error) {
+func (b *building) others(ctx context.Context) (living string, dead []string, err error) {
 	all, err := journal.Others(ctx, b.db.store, b.db.journal.IsOwn, nil)
 	if err != nil {
 		return "", nil, err
@@ -91,7 +91,7 @@ func (b *building[T]) others(ctx context.Context) (living string, dead []string,
 
 // repairAll repairs the lines of the model in the journals of processes. After that a
 // record that one of them was about to make is fenced.
-func (b *building[T]) repairAll(ctx context.Context, processes []string) error {
+func (b *building) repairAll(ctx context.Context, processes []string) error {
 	for _, process := range processes {
 		j, err := journal.Read(ctx, b.db.store, process)
 		if err != nil {

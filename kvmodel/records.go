@@ -21,7 +21,7 @@ import (
 //
 // Errors name the model and the id and wrap one of the package's sentinels.
 type Records[T any, K comparable] struct {
-	m      *model[T]
+	m      *model
 	schema Schema[T, K]
 }
 
@@ -38,13 +38,17 @@ var numbersHint = kv.NewClass("seq", 1) // model
 // NewRecords returns the data class of schema in db. Call it once, at start-up: it
 // panics if db has a model of that name already.
 func NewRecords[T any, K comparable](db *DB, schema Schema[T, K]) *Records[T, K] {
-	m := &model[T]{
+	r := &Records[T, K]{schema: schema}
+	r.m = &model{
 		db:      behalf{DB: db, model: schema.Name},
 		name:    schema.Name,
 		version: schema.Version,
-		codec:   schema.Codec,
-		schema:  schema.fields,
-		all:     enumeration.New(schema.Name, db.now),
+		codec:   bodiesOf[T]{schema.Codec},
+		empty:   func() plug.Record { return new(T) },
+		idOf:    func(v plug.Record) string { return r.text(v.(*T)) },
+		parses:  func(id string) error { _, err := schema.Key.Parse(id); return err },
+		schema:  func(v plug.Record) fields { return r.schema.fields(v.(*T)) },
+		private: schema.Private,
 
 		counters: newCounters(db, schema.Name, schema.Counters),
 		history:  schema.History,
@@ -53,36 +57,41 @@ func NewRecords[T any, K comparable](db *DB, schema Schema[T, K]) *Records[T, K]
 		gone:     schema.Gone,
 		ends:     schema.Expires != nil,
 	}
-	m.keys = []kv.Family{recordKey.Family(schema.Name)}
+	r.m.join(db, schema.Sequential, schema.Key.Number != nil)
+	return r
+}
+
+// join makes m one of db's models. It panics if that cannot be.
+func (m *model) join(db *DB, sequential, integers bool) {
+	m.all = enumeration.New(m.name, db.now)
+	m.keys = []kv.Family{recordKey.Family(m.name)}
 	for i := range m.counters {
 		m.keys = append(m.keys, m.counters[i].keys())
 	}
 	m.keys = slices.Clip(m.keys)
-	if schema.History > 0 && schema.Expires != nil {
-		panic("kvmodel: " + schema.Name + " cannot have a history: its records expire")
+	if m.history > 0 && m.ends {
+		panic("kvmodel: " + m.name + " cannot have a history: its records expire")
 	}
-	if schema.Sequential {
-		if schema.Expires != nil || schema.Key.Number == nil {
-			panic("kvmodel: the ids of " + schema.Name + " cannot be given in order: they must be integers, and the records must not expire")
+	if sequential {
+		if m.ends || !integers {
+			panic("kvmodel: the ids of " + m.name + " cannot be given in order: they must be integers, and the records must not expire")
 		}
 		m.numbers = &numbering.Row{
 			Key:  func(n int64) string { return m.key(strconv.FormatInt(n, 10)) },
-			Hint: numbersHint.Key(schema.Name),
+			Hint: numbersHint.Key(m.name),
 		}
 	}
 	m.built = built.New(m.builtConfig())
-	m.builds = newBuilds(db, schema.Name)
-	db.register(schema.Name, m)
-	for _, index := range schema.Gone.Indexes {
+	m.builds = newBuilds(db, m.name)
+	db.register(m.name, m)
+	for _, index := range m.gone.Indexes {
 		for _, board := range plug.BoardNames(index) {
-			db.noteGone("rank:" + kv.JoinText(schema.Name, board))
+			db.noteGone("rank:" + kv.JoinText(m.name, board))
 		}
 	}
-	r := &Records[T, K]{m, schema}
 	db.mu.Lock()
-	db.classes = append(db.classes, untyped[T, K]{m, r})
+	db.classes = append(db.classes, untyped{m})
 	db.mu.Unlock()
-	return r
 }
 
 func (s *Schema[T, K]) fields(v *T) fields {
@@ -128,7 +137,7 @@ func (r *Records[T, K]) Get(ctx context.Context, id K) (*T, error) {
 	case rec.Value == nil && err == nil:
 		err = kv.ErrNotFound
 	}
-	return rec.Value, r.m.failure(text, err)
+	return plug.As[T](rec.Value), r.m.failure(text, err)
 }
 
 // GetMulti returns the records with ids, in that order, nil where there is none.
@@ -144,7 +153,15 @@ func (r *Records[T, K]) GetMulti(ctx context.Context, ids []K) ([]*T, error) {
 	for i, id := range ids {
 		texts[i] = r.schema.Key.Text(id)
 	}
-	return r.m.values(ctx, texts)
+	recs, err := r.m.see(ctx, kv.Near(r.m.db.store), texts)
+	if recs == nil {
+		return nil, err
+	}
+	values := make([]*T, len(recs))
+	for i, rec := range recs {
+		values[i] = plug.As[T](rec.Value)
+	}
+	return values, err
 }
 
 // All returns every record once, in no order. It reads the list of ids and then
@@ -158,26 +175,31 @@ func (r *Records[T, K]) GetMulti(ctx context.Context, ids []K) ([]*T, error) {
 // ErrLost or ErrCorrupt that says how many may be missing.
 func (r *Records[T, K]) All(ctx context.Context) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		ctx, end := r.m.db.Begin(ctx, "All")
-		defer end()
-		err := r.m.eachID(ctx, func(ids []string) (live int, err error) {
-			recs, err := r.m.see(ctx, r.m.db.store, ids)
-			if recs == nil {
-				return 0, err
-			}
-			for _, rec := range recs {
-				if rec.Value == nil && rec.Err == nil {
-					continue
-				}
-				if live++; !yield(rec.Value, rec.Err) {
-					return live, errStop
-				}
-			}
-			return live, nil
-		})
-		if err != nil && !errors.Is(err, errStop) {
-			yield(nil, err)
+		r.m.each(ctx, func(v plug.Record, err error) bool { return yield(plug.As[T](v), err) })
+	}
+}
+
+// each yields every record: see Records.All.
+func (m *model) each(ctx context.Context, yield func(plug.Record, error) bool) {
+	ctx, end := m.db.Begin(ctx, "All")
+	defer end()
+	err := m.eachID(ctx, func(ids []string) (live int, err error) {
+		recs, err := m.see(ctx, m.db.store, ids)
+		if recs == nil {
+			return 0, err
 		}
+		for _, rec := range recs {
+			if rec.Value == nil && rec.Err == nil {
+				continue
+			}
+			if live++; !yield(rec.Value, rec.Err) {
+				return live, errStop
+			}
+		}
+		return live, nil
+	})
+	if err != nil && !errors.Is(err, errStop) {
+		yield(nil, err)
 	}
 }
 
@@ -225,15 +247,17 @@ func Load[F, T any, K comparable](ctx context.Context, r *Records[T, K], from []
 //
 // Rebuild then drops what the schema says is Gone. It waits up to a minute for processes
 // of a release that still keeps such an index to end, and then returns an ErrConflict.
-func (r *Records[T, K]) Rebuild(ctx context.Context) error {
-	ctx, end := r.m.db.Begin(ctx, "Rebuild")
+func (r *Records[T, K]) Rebuild(ctx context.Context) error { return r.m.rebuildAll(ctx) }
+
+func (m *model) rebuildAll(ctx context.Context) error {
+	ctx, end := m.db.Begin(ctx, "Rebuild")
 	defer end()
-	if err := r.m.writable(ctx); err != nil {
-		return r.m.failure("rebuild", err)
+	if err := m.writable(ctx); err != nil {
+		return m.failure("rebuild", err)
 	}
-	err := r.m.rebuild(ctx)
+	err := m.rebuild(ctx)
 	if err != nil && !work.Waits(err) {
 		return err
 	}
-	return cmp.Or(r.m.dropGone(ctx), err)
+	return cmp.Or(m.dropGone(ctx), err)
 }

@@ -2,12 +2,12 @@ package kvmodel
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"slices"
 	"sync"
 	"sync/atomic"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -32,7 +32,7 @@ func (r *Records[T, K]) CreateMulti(ctx context.Context, vs []*T) error {
 		}
 		return itemErrors(errs)
 	}
-	return itemErrors(r.m.several(ctx, len(vs), nil, func(ctx context.Context, s kv.Store, i int, rest *rest[T]) error {
+	return itemErrors(r.m.several(ctx, len(vs), nil, func(ctx context.Context, s kv.Store, i int, rest *rest) error {
 		return r.create(ctx, s, vs[i], rest)
 	}))
 }
@@ -46,7 +46,7 @@ func (r *Records[T, K]) PutMulti(ctx context.Context, vs []*T) error {
 		_, errs[i] = r.giveID(v)
 	}
 	id := func(i int) string { return r.text(vs[i]) }
-	return itemErrors(r.m.several(ctx, len(vs), id, func(ctx context.Context, s kv.Store, i int, rest *rest[T]) error {
+	return itemErrors(r.m.several(ctx, len(vs), id, func(ctx context.Context, s kv.Store, i int, rest *rest) error {
 		if errs[i] != nil {
 			return errs[i]
 		}
@@ -60,13 +60,15 @@ func (r *Records[T, K]) UpdateMulti(ctx context.Context, ids []K, f func(*T) err
 	ctx, end := r.m.db.Begin(ctx, "UpdateMulti")
 	defer end()
 	vs := make([]*T, len(ids))
-	absent := func() (*T, error) { return nil, kv.ErrNotFound }
 	id := func(i int) string { return r.schema.Key.Text(ids[i]) }
-	errs := r.m.several(ctx, len(ids), id, func(ctx context.Context, s kv.Store, i int, rest *rest[T]) (err error) {
+	errs := r.m.several(ctx, len(ids), id, func(ctx context.Context, s kv.Store, i int, rest *rest) error {
 		if r.schema.Key.Empty(ids[i]) {
-			return fmt.Errorf("%s: %w: the id or a part of it is empty", r.m.name, ErrInvalid)
+			return r.m.emptyID()
 		}
-		vs[i], err = r.editAt(ctx, s, ids[i], f, absent, rest)
+		e := r.alter(ids[i], f, false)
+		e.rest = rest
+		v, err := r.m.editAt(ctx, s, e)
+		vs[i] = plug.As[T](v)
 		return err
 	})
 	return vs, itemErrors(errs)
@@ -77,7 +79,7 @@ func (r *Records[T, K]) DeleteMulti(ctx context.Context, ids []K) error {
 	ctx, end := r.m.db.Begin(ctx, "DeleteMulti")
 	defer end()
 	id := func(i int) string { return r.schema.Key.Text(ids[i]) }
-	return itemErrors(r.m.several(ctx, len(ids), id, func(ctx context.Context, s kv.Store, i int, _ *rest[T]) error {
+	return itemErrors(r.m.several(ctx, len(ids), id, func(ctx context.Context, s kv.Store, i int, _ *rest) error {
 		if r.schema.Key.Empty(ids[i]) {
 			return r.m.failure(id(i), kv.ErrNotFound)
 		}
@@ -116,7 +118,7 @@ func itemErrors(errs []error) error {
 
 // several changes n records by work, each in its turn, if id returns the texts of their
 // ids. An id may come more than once.
-func (m *model[T]) several(ctx context.Context, n int, id func(i int) string, work func(ctx context.Context, s kv.Store, i int, rest *rest[T]) error) []error {
+func (m *model) several(ctx context.Context, n int, id func(i int) string, work func(ctx context.Context, s kv.Store, i int, rest *rest) error) []error {
 	errs := make([]error, n)
 	if m.db.atomic != nil {
 		sideBySide(commitsAtOnce, n, func(i int) {
@@ -126,7 +128,7 @@ func (m *model[T]) several(ctx context.Context, n int, id func(i int) string, wo
 	}
 	batches := batchesOf(n, id)
 	sideBySide(batchesAtOnce, len(batches), func(b int) {
-		batch, rest := batches[b], new(rest[T])
+		batch, rest := batches[b], new(rest)
 		for k, err := range m.inTurns(ctx, batch, id, func() []error {
 			return kv.Each(ctx, m.db.store, batch, func(s kv.Store, _, i int) error { return work(ctx, s, i, rest) })
 		}) {
@@ -163,7 +165,7 @@ func batchesOf(n int, id func(i int) string) (batches [][]int) {
 // inTurns runs f, which returns an error for each of batch, while no other change of these
 // records runs in this process. All who take several turns take them in the same order, so
 // none of two waits for the other.
-func (m *model[T]) inTurns(ctx context.Context, batch []int, id func(i int) string, f func() []error) []error {
+func (m *model) inTurns(ctx context.Context, batch []int, id func(i int) string, f func() []error) []error {
 	if id == nil {
 		return f()
 	}

@@ -24,7 +24,7 @@ func (r *Records[T, K]) Create(ctx context.Context, v *T) error {
 	return r.create(ctx, r.m.db.store, v, nil)
 }
 
-func (r *Records[T, K]) create(ctx context.Context, s kv.Store, v *T, rest *rest[T]) error {
+func (r *Records[T, K]) create(ctx context.Context, s kv.Store, v *T, rest *rest) error {
 	if r.m.numbers != nil {
 		return r.createNext(ctx, s, v)
 	}
@@ -32,13 +32,13 @@ func (r *Records[T, K]) create(ctx context.Context, s kv.Store, v *T, rest *rest
 	if err != nil {
 		return err
 	}
-	_, err = r.m.change(ctx, s, edit[T]{
+	_, err = r.m.change(ctx, s, edit{
 		id:    r.text(v),
 		fresh: true,
 		peek:  given,
 		made:  !given,
 		rest:  rest,
-		apply: func(old *T) (*T, error) {
+		apply: func(old plug.Record) (plug.Record, error) {
 			if old != nil {
 				return nil, kv.ErrExists
 			}
@@ -55,7 +55,7 @@ func (r *Records[T, K]) giveID(v *T) (given bool, err error) {
 		return true, nil
 	}
 	if r.schema.Key.New == nil {
-		return false, fmt.Errorf("%s: %w: the id or a part of it is empty", r.m.name, ErrInvalid)
+		return false, r.m.emptyID()
 	}
 	r.schema.SetID(v, r.schema.Key.New())
 	return false, nil
@@ -76,12 +76,12 @@ func (r *Records[T, K]) Put(ctx context.Context, v *T) error {
 	return r.m.inTurn(ctx, r.text(v), func(id string) error { return r.put(ctx, r.m.db.store, id, v, nil) })
 }
 
-func (r *Records[T, K]) put(ctx context.Context, s kv.Store, id string, v *T, rest *rest[T]) error {
+func (r *Records[T, K]) put(ctx context.Context, s kv.Store, id string, v *T, rest *rest) error {
 	given := *v
 	expected := value(at(r.schema.Revision, v))
-	_, err := r.m.change(ctx, s, edit[T]{id: id, rest: rest, apply: func(old *T) (*T, error) {
-		if r.schema.Revision != nil && expected != r.revision(old) {
-			return nil, fmt.Errorf("%w: it is at version %d, not %d", kv.ErrConflict, r.revision(old), expected)
+	_, err := r.m.change(ctx, s, edit{id: id, rest: rest, apply: func(old plug.Record) (plug.Record, error) {
+		if is := r.revision(plug.As[T](old)); r.schema.Revision != nil && expected != is {
+			return nil, fmt.Errorf("%w: it is at version %d, not %d", kv.ErrConflict, is, expected)
 		}
 		return v, nil
 	}})
@@ -94,7 +94,7 @@ func (r *Records[T, K]) put(ctx context.Context, s kv.Store, id string, v *T, re
 }
 
 func (r *Records[T, K]) revision(v *T) int64 {
-	if v == nil {
+	if v == nil || r.schema.Revision == nil {
 		return 0
 	}
 	return value(r.schema.Revision(v))
@@ -106,48 +106,60 @@ func (r *Records[T, K]) revision(v *T) int64 {
 // that error unchanged. If f changes nothing, nothing is written. ErrNotFound if
 // there is no record. f must not change the id.
 func (r *Records[T, K]) Update(ctx context.Context, id K, f func(*T) error) (*T, error) {
-	ctx, end := r.m.db.Begin(ctx, "Update")
-	defer end()
-	return r.edit(ctx, id, f, func() (*T, error) { return nil, kv.ErrNotFound })
+	return r.edit(ctx, "Update", id, r.alter(id, f, false))
 }
 
 // Upsert is Update, but if there is no record, f gets an empty one with its id, and
 // the record is made.
 func (r *Records[T, K]) Upsert(ctx context.Context, id K, f func(*T) error) (*T, error) {
-	ctx, end := r.m.db.Begin(ctx, "Upsert")
-	defer end()
-	return r.edit(ctx, id, f, func() (*T, error) {
-		v := new(T)
-		r.schema.SetID(v, id)
-		return v, nil
-	})
+	return r.edit(ctx, "Upsert", id, r.alter(id, f, true))
 }
 
-// edit changes the record with id by f. Where there is none, f gets what
-// absent returns.
-func (r *Records[T, K]) edit(ctx context.Context, id K, f func(*T) error, absent func() (*T, error)) (v *T, err error) {
-	if r.schema.Key.Empty(id) {
-		return nil, fmt.Errorf("%s: %w: the id or a part of it is empty", r.m.name, ErrInvalid)
+// alter returns the edit of the record with id by f. Where there is none, f gets a new one
+// if orNew says so.
+func (r *Records[T, K]) alter(id K, f func(*T) error, orNew bool) edit {
+	return edit{id: r.schema.Key.Text(id), apply: func(old plug.Record) (plug.Record, error) {
+		v := plug.As[T](old)
+		if v == nil && !orNew {
+			return nil, kv.ErrNotFound
+		}
+		if v == nil {
+			v = new(T)
+			r.schema.SetID(v, id)
+		}
+		return v, r.call(f, v, id)
+	}}
+}
+
+func (r *Records[T, K]) edit(ctx context.Context, verb string, id K, e edit) (*T, error) {
+	v, err := r.m.edit(ctx, verb, r.schema.Key.Empty(id), e)
+	return plug.As[T](v), err
+}
+
+// edit carries out e in the record's turn.
+func (m *model) edit(ctx context.Context, verb string, empty bool, e edit) (v plug.Record, err error) {
+	ctx, end := m.db.Begin(ctx, verb)
+	defer end()
+	if empty {
+		return nil, m.emptyID()
 	}
-	ctx, cancel := r.m.db.Patient(ctx)
+	ctx, cancel := m.db.Patient(ctx)
 	defer cancel()
-	err = r.m.inTurn(ctx, r.schema.Key.Text(id), func(string) error {
-		v, err = r.editAt(ctx, r.m.db.store, id, f, absent, nil)
+	err = m.inTurn(ctx, e.id, func(string) error {
+		v, err = m.editAt(ctx, m.db.store, e)
 		return err
 	})
 	return v, err
 }
 
-// editAt is edit on s, in the record's turn.
-func (r *Records[T, K]) editAt(ctx context.Context, s kv.Store, id K, f func(*T) error, absent func() (*T, error), rest *rest[T]) (*T, error) {
-	v, err := r.m.change(ctx, s, edit[T]{id: r.schema.Key.Text(id), rest: rest, apply: func(old *T) (_ *T, err error) {
-		if old == nil {
-			if old, err = absent(); err != nil {
-				return nil, err
-			}
-		}
-		return old, r.call(f, old, id)
-	}})
+// emptyID is the error of a record without an id.
+func (m *model) emptyID() error {
+	return fmt.Errorf("%s: %w: the id or a part of it is empty", m.name, ErrInvalid)
+}
+
+// editAt carries out e on s. It is the record's turn.
+func (m *model) editAt(ctx context.Context, s kv.Store, e edit) (plug.Record, error) {
+	v, err := m.change(ctx, s, e)
 	var own *ownError
 	if errors.As(err, &own) {
 		err = own.error
@@ -178,35 +190,36 @@ type ownError struct{ error }
 // and the time of the last change stay as they are. ErrInvalid if the time is past or too
 // far ahead; ErrBadOp if the records of the model do not expire.
 func (r *Records[T, K]) Touch(ctx context.Context, id K, until time.Time) error {
-	text := r.schema.Key.Text(id)
-	if err := r.m.db.Writable(); err != nil {
-		return r.m.failure(text, err)
-	}
-	if r.schema.Expires == nil {
-		return fmt.Errorf("%s: %w: its records do not expire", r.m.name, kv.ErrBadOp)
-	}
-	if err := r.m.checkExpiry(until); err != nil {
-		return r.m.failure(text, err)
-	}
-	if r.schema.Key.Empty(id) {
-		return r.m.failure(text, kv.ErrNotFound)
-	}
-	ctx, end := r.m.db.Begin(ctx, "Touch")
-	defer end()
-	ctx, cancel := r.m.db.Patient(ctx)
-	defer cancel()
-	return r.m.inTurn(ctx, text, func(string) error { return r.touch(ctx, text, until) })
+	return r.m.touch(ctx, r.schema.Key.Text(id), r.schema.Key.Empty(id), until)
 }
 
-func (r *Records[T, K]) touch(ctx context.Context, id string, until time.Time) error {
-	_, err := r.m.change(ctx, r.m.db.store, edit[T]{id: id, touches: true, apply: func(old *T) (*T, error) {
-		if old == nil {
-			return nil, kv.ErrNotFound
-		}
-		*r.schema.Expires(old) = until
-		return old, nil
-	}})
-	return err
+func (m *model) touch(ctx context.Context, id string, empty bool, until time.Time) error {
+	if err := m.db.Writable(); err != nil {
+		return m.failure(id, err)
+	}
+	if !m.ends {
+		return fmt.Errorf("%s: %w: its records do not expire", m.name, kv.ErrBadOp)
+	}
+	if err := m.checkExpiry(until); err != nil {
+		return m.failure(id, err)
+	}
+	if empty {
+		return m.failure(id, kv.ErrNotFound)
+	}
+	ctx, end := m.db.Begin(ctx, "Touch")
+	defer end()
+	ctx, cancel := m.db.Patient(ctx)
+	defer cancel()
+	return m.inTurn(ctx, id, func(string) error {
+		_, err := m.change(ctx, m.db.store, edit{id: id, touches: true, apply: func(old plug.Record) (plug.Record, error) {
+			if old == nil {
+				return nil, kv.ErrNotFound
+			}
+			*m.schema(old).expires = until
+			return old, nil
+		}})
+		return err
+	})
 }
 
 // Delete removes the record with id and its index entries, or returns ErrNotFound.
@@ -215,24 +228,28 @@ func (r *Records[T, K]) touch(ctx context.Context, id string, until time.Time) e
 //
 // What belongs to the record, by list,with= in its model, is deleted after the reply.
 func (r *Records[T, K]) Delete(ctx context.Context, id K) error {
-	ctx, end := r.m.db.Begin(ctx, "Delete")
+	return r.m.delete(ctx, r.schema.Key.Text(id), r.schema.Key.Empty(id))
+}
+
+func (m *model) delete(ctx context.Context, id string, empty bool) error {
+	ctx, end := m.db.Begin(ctx, "Delete")
 	defer end()
-	if r.schema.Key.Empty(id) {
-		return r.m.failure(r.schema.Key.Text(id), kv.ErrNotFound)
+	if empty {
+		return m.failure(id, kv.ErrNotFound)
 	}
-	ctx, cancel := r.m.db.Patient(ctx)
+	ctx, cancel := m.db.Patient(ctx)
 	defer cancel()
-	return r.m.inTurn(ctx, r.schema.Key.Text(id), func(id string) error { return r.m.remove(ctx, r.m.db.store, id, nil) })
+	return m.inTurn(ctx, id, func(id string) error { return m.remove(ctx, m.db.store, id, nil) })
 }
 
 // remove deletes the record id, if only, unless it is nil, says so.
-func (m *model[T]) remove(ctx context.Context, s kv.Store, id string, only func(*plug.Seen[T]) bool) error {
-	_, err := m.change(ctx, s, edit[T]{id: id, removes: true, only: only, apply: func(*T) (*T, error) { return nil, nil }})
+func (m *model) remove(ctx context.Context, s kv.Store, id string, only func(*plug.Seen) bool) error {
+	_, err := m.change(ctx, s, edit{id: id, removes: true, only: only, apply: func(plug.Record) (plug.Record, error) { return nil, nil }})
 	return err
 }
 
 // inTurn runs f while no other change of the same record runs in this process.
-func (m *model[T]) inTurn(ctx context.Context, id string, f func(id string) error) error {
+func (m *model) inTurn(ctx context.Context, id string, f func(id string) error) error {
 	leave, err := m.db.turns.Take(ctx, m.key(id))
 	if err != nil {
 		return m.failure(id, err)

@@ -16,7 +16,7 @@ import (
 // agree with the record. First, every change prepared for a rev up to past is made
 // to fail, unless it has committed. With doubt, what counts the record may be wrong,
 // too.
-func (m *model[T]) repair(ctx context.Context, s kv.Store, id string, past uint64, touched []envelope.Touched, doubt bool) error {
+func (m *model) repair(ctx context.Context, s kv.Store, id string, past uint64, touched []envelope.Touched, doubt bool) error {
 	if m.ends && past > 0 {
 		// Two changes for one rev may have entered the record at one place with
 		// different ends. Only an entry with a greater rev outdoes them both.
@@ -55,7 +55,7 @@ func (m *model[T]) repair(ctx context.Context, s kv.Store, id string, past uint6
 }
 
 // readable is seeOne, but damaged counters are no error.
-func (m *model[T]) readable(ctx context.Context, s kv.Store, id string) (*plug.Seen[T], error) {
+func (m *model) readable(ctx context.Context, s kv.Store, id string) (*plug.Seen, error) {
 	rec, err := m.seeOne(ctx, s, id)
 	if rec != nil && rec.Value != nil {
 		err = nil
@@ -64,7 +64,7 @@ func (m *model[T]) readable(ctx context.Context, s kv.Store, id string) (*plug.S
 }
 
 // fenced returns the record id, whose rev is at least past.
-func (m *model[T]) fenced(ctx context.Context, s kv.Store, id string, past uint64) (*plug.Seen[T], error) {
+func (m *model) fenced(ctx context.Context, s kv.Store, id string, past uint64) (*plug.Seen, error) {
 	for range maxTries {
 		rec, err := m.readable(ctx, s, id)
 		if err != nil || rec.Rev >= past {
@@ -79,7 +79,7 @@ func (m *model[T]) fenced(ctx context.Context, s kv.Store, id string, past uint6
 }
 
 // RepairLine finishes the change of l.
-func (m *model[T]) RepairLine(ctx context.Context, s kv.Store, l journal.Line) error {
+func (m *model) RepairLine(ctx context.Context, s kv.Store, l journal.Line) error {
 	past := l.Rev
 	if past == journal.FenceAlways {
 		rec, err := m.readable(ctx, s, l.ID)
@@ -92,13 +92,13 @@ func (m *model[T]) RepairLine(ctx context.Context, s kv.Store, l journal.Line) e
 }
 
 // Lacked returns the names of the indexes that the built item names and m does not have.
-func (m *model[T]) Lacked(ctx context.Context) ([]string, error) { return m.built.Lacked(ctx) }
+func (m *model) Lacked(ctx context.Context) ([]string, error) { return m.built.Lacked(ctx) }
 
 // Handles reports whether there is someone to call for a change.
-func (m *model[T]) Handles() bool { return m.handlers.Any() }
+func (m *model) Handles() bool { return m.handlers.Any() }
 
 // mergePlaces adds the places of rec to all, in the indexes that count.
-func (m *model[T]) mergePlaces(all []envelope.Touched, rec *plug.Seen[T]) []envelope.Touched {
+func (m *model) mergePlaces(all []envelope.Touched, rec *plug.Seen) []envelope.Touched {
 	for _, index := range m.indexes {
 		if rec.Value != nil && counts(index) {
 			all = envelope.Merge(all, envelope.Touched{Index: index.Name(), Places: index.Places(rec.Value)})
@@ -107,13 +107,13 @@ func (m *model[T]) mergePlaces(all []envelope.Touched, rec *plug.Seen[T]) []enve
 	return all
 }
 
-func counts[T any](index plug.Index[T]) bool {
+func counts(index plug.Index) bool {
 	c, ok := index.(plug.Counting)
 	return ok && c.Counts()
 }
 
 // lost returns the places that may still name rec although it is deleted.
-func lost[T any](rec *plug.Seen[T]) []envelope.Touched {
+func lost(rec *plug.Seen) []envelope.Touched {
 	if rec.Envelope == nil {
 		return nil
 	}

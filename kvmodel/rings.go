@@ -9,7 +9,7 @@ import (
 )
 
 // rings returns the shapes of the model's rings, by name.
-func (m *model[T]) rings() map[string][]string {
+func (m *model) rings() map[string][]string {
 	all := make(map[string][]string)
 	for _, index := range m.indexes {
 		if s, ok := index.(plug.Shaped); ok {
@@ -21,14 +21,14 @@ func (m *model[T]) rings() map[string][]string {
 
 // tendRings looks in the background, now and then, which shapes the model's rings have by
 // now, so that a process which only writes knows of another one's, too.
-func (m *model[T]) tendRings() {
+func (m *model) tendRings() {
 	if m.shaped && m.built.IsDue() {
 		m.db.Soon(m.lookAtBuilt)
 	}
 }
 
 // lookAtBuilt reads the built item, and does what is due in it.
-func (m *model[T]) lookAtBuilt(ctx context.Context) error {
+func (m *model) lookAtBuilt(ctx context.Context) error {
 	if _, err := m.missing(ctx); err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (m *model[T]) lookAtBuilt(ctx context.Context) error {
 // awaitRings returns when the model's rings are written in the shapes that are to come,
 // and no one writes those any more that the built item is to forget. forgets reports that
 // there are some.
-func (m *model[T]) awaitRings(ctx context.Context) (forgets bool, err error) {
+func (m *model) awaitRings(ctx context.Context) (forgets bool, err error) {
 	wait := func(d time.Duration) error {
 		if m.db.atomic == nil && !kv.Sleep(ctx, d) {
 			return kv.TooLate(ctx)

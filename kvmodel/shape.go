@@ -31,7 +31,7 @@ func hashOfDef(def string) string {
 }
 
 // olderShape returns what older releases say of a model: one hash of all its indexes.
-func (m *model[T]) olderShape() string {
+func (m *model) olderShape() string {
 	h := sha256.New()
 	for _, index := range m.indexes {
 		fmt.Fprintf(h, "%q %q\n", index.Name(), index.Def())
@@ -43,13 +43,13 @@ const olderHash = 12 // characters
 
 // isOlder reports whether shape is of m, and of an older release that does not keep the
 // same indexes. Which it keeps is not known then.
-func (m *model[T]) isOlder(shape string) bool {
+func (m *model) isOlder(shape string) bool {
 	hash, ok := strings.CutPrefix(shape, m.name+"=")
 	return ok && len(hash) == olderHash && shape != m.olderShape()
 }
 
 // lacks reports whether shape is of m, and of a release that does not keep all indexes.
-func (m *model[T]) lacks(shape string) bool {
+func (m *model) lacks(shape string) bool {
 	hashes, ok := strings.CutPrefix(shape, m.name+"=")
 	if !ok || len(hashes) == olderHash {
 		return m.isOlder(shape)
@@ -68,7 +68,7 @@ func (m *model[T]) lacks(shape string) bool {
 
 // met takes out of the built item what a process of an older release may not keep: it
 // writes without looking there.
-func (m *model[T]) met(ctx context.Context, process, shape string) error {
+func (m *model) met(ctx context.Context, process, shape string) error {
 	if !m.isOlder(shape) {
 		return nil
 	}

@@ -70,9 +70,11 @@ func membersDB(s kv.Store) *kvmodel.DB { return openMembers(s).db }
 // same rev the removal.
 type logged struct{}
 
-func (logged) Name() string                                       { return "ByTags" }
-func (logged) Def() string                                        { return "list Tags" }
-func (logged) Places(m *member) []string                          { return slices.Compact(slices.Sorted(slices.Values(m.Tags))) }
+func (logged) Name() string { return "ByTags" }
+func (logged) Def() string  { return "list Tags" }
+func (logged) Places(v plug.Record) []string {
+	return slices.Compact(slices.Sorted(slices.Values(v.(*member).Tags)))
+}
 func (logged) Beside(context.Context, kv.Store, *plug.Move) error { return nil }
 
 func (l logged) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
@@ -83,7 +85,7 @@ func (l logged) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return l.write(ctx, s, m.Lost, func(string) string { return entry("-", m.ID, m.Rev) })
 }
 
-func (l logged) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[member], places []string) error {
+func (l logged) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places []string) error {
 	return l.write(ctx, s, places, func(place string) string {
 		if rec.Holds(place) {
 			return entry("+", rec.ID, rec.Rev)
@@ -92,7 +94,7 @@ func (l logged) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[member], 
 	})
 }
 
-func (logged) Check(context.Context, kv.Store, *plug.Seen[member]) ([]string, error) {
+func (logged) Check(context.Context, kv.Store, *plug.Seen) ([]string, error) {
 	return nil, nil
 }
 

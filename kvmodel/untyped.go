@@ -18,19 +18,16 @@ import (
 )
 
 // untyped is a data class without its types: see [plug.Class].
-type untyped[T any, K comparable] struct {
-	*model[T]
-	r *Records[T, K]
-}
+type untyped struct{ *model }
 
-func (u untyped[T, K]) Name() string       { return u.name }
-func (u untyped[T, K]) Version() int       { return u.version }
-func (u untyped[T, K]) Private() []string  { return u.r.schema.Private }
-func (u untyped[T, K]) IsNumbered() bool   { return u.numbers != nil }
-func (u untyped[T, K]) KeepsHistory() bool { return u.history > 0 }
-func (u untyped[T, K]) Children() []string { return u.children }
+func (u untyped) Name() string       { return u.name }
+func (u untyped) Version() int       { return u.version }
+func (u untyped) Private() []string  { return u.private }
+func (u untyped) IsNumbered() bool   { return u.numbers != nil }
+func (u untyped) KeepsHistory() bool { return u.history > 0 }
+func (u untyped) Children() []string { return u.children }
 
-func (u untyped[T, K]) Counters() (names []string) {
+func (u untyped) Counters() (names []string) {
 	for i := range u.counters {
 		if u.counters[i].plain != nil {
 			names = append(names, u.counters[i].Name)
@@ -39,14 +36,14 @@ func (u untyped[T, K]) Counters() (names []string) {
 	return names
 }
 
-func (u untyped[T, K]) Windows() (all []plug.Window) {
+func (u untyped) Windows() (all []plug.Window) {
 	for _, index := range u.shown() {
 		all = append(all, index.(plug.Shown).Window())
 	}
 	return all
 }
 
-func (u untyped[T, K]) Defs() (all []string) {
+func (u untyped) Defs() (all []string) {
 	for _, index := range u.shown() {
 		all = append(all, index.Def())
 	}
@@ -54,7 +51,7 @@ func (u untyped[T, K]) Defs() (all []string) {
 }
 
 // shown returns the indexes that have windows, as all of this module have.
-func (u untyped[T, K]) shown() (all []plug.Index[T]) {
+func (u untyped) shown() (all []plug.Index) {
 	for _, index := range u.indexes {
 		if _, ok := index.(plug.Shown); ok {
 			all = append(all, index)
@@ -63,13 +60,13 @@ func (u untyped[T, K]) shown() (all []plug.Index[T]) {
 	return all
 }
 
-func (u untyped[T, K]) Key(id string) string        { return u.key(id) }
-func (u untyped[T, K]) HistoryKey(id string) string { return revisions.Key(u.name, id) }
+func (u untyped) Key(id string) string        { return u.key(id) }
+func (u untyped) HistoryKey(id string) string { return revisions.Key(u.name, id) }
 
-func (u untyped[T, K]) CounterKey(counter, id string) string { return CounterKey(u.name, counter, id) }
+func (u untyped) CounterKey(counter, id string) string { return CounterKey(u.name, counter, id) }
 
 // State reads the head, the built item and, where indexes are being built, how far.
-func (u untyped[T, K]) State(ctx context.Context) (st plug.State, err error) {
+func (u untyped) State(ctx context.Context) (st plug.State, err error) {
 	is, err := u.built.Status(ctx)
 	if err != nil && !wire.IsCorrupt(err) {
 		return st, u.failure("state", err)
@@ -105,7 +102,7 @@ func (u untyped[T, K]) State(ctx context.Context) (st plug.State, err error) {
 var errEnough = errors.New("enough")
 
 // about returns about how many ids there are. Where they are in chunks it reads the first.
-func (u untyped[T, K]) about(ctx context.Context) (n int64, err error) {
+func (u untyped) about(ctx context.Context) (n int64, err error) {
 	err = u.IDs(ctx, "", func(ids []string, _ string, left int64) error {
 		n += int64(len(ids)) + left
 		if left > 0 {
@@ -119,7 +116,7 @@ func (u untyped[T, K]) about(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-func (u untyped[T, K]) See(ctx context.Context, s kv.Store, ids []string) ([]plug.Sight, error) {
+func (u untyped) See(ctx context.Context, s kv.Store, ids []string) ([]plug.Sight, error) {
 	results, err := u.gets(ctx, s, u.keys, ids)
 	if err != nil {
 		return nil, err
@@ -132,7 +129,7 @@ func (u untyped[T, K]) See(ctx context.Context, s kv.Store, ids []string) ([]plu
 }
 
 // gets returns what gets of the keys of families answer for ids.
-func (u untyped[T, K]) gets(ctx context.Context, s kv.Store, families []kv.Family, ids []string) ([]kv.Result, error) {
+func (u untyped) gets(ctx context.Context, s kv.Store, families []kv.Family, ids []string) ([]kv.Result, error) {
 	for _, id := range ids {
 		if err := kv.CheckKey(u.key(id)); err != nil {
 			return nil, u.failure(id, err)
@@ -142,7 +139,7 @@ func (u untyped[T, K]) gets(ctx context.Context, s kv.Store, families []kv.Famil
 }
 
 // sight returns the record id, as gets of its key and of those of its counters have answered.
-func (u untyped[T, K]) sight(id string, results []kv.Result) plug.Sight {
+func (u untyped) sight(id string, results []kv.Result) plug.Sight {
 	s := plug.Sight{ID: id, Places: make([][]string, len(u.shown()))}
 	if results[0].Err == nil {
 		s = u.Decode(id, results[0].Value)
@@ -152,7 +149,7 @@ func (u untyped[T, K]) sight(id string, results []kv.Result) plug.Sight {
 }
 
 // count puts into s what gets of the counters have answered.
-func (u untyped[T, K]) count(s *plug.Sight, results []kv.Result) {
+func (u untyped) count(s *plug.Sight, results []kv.Result) {
 	for i := range u.counters {
 		c := &u.counters[i]
 		if c.plain == nil {
@@ -166,7 +163,7 @@ func (u untyped[T, K]) count(s *plug.Sight, results []kv.Result) {
 	}
 }
 
-func (u untyped[T, K]) Decode(id string, value []byte) plug.Sight {
+func (u untyped) Decode(id string, value []byte) plug.Sight {
 	shown := u.shown()
 	s := plug.Sight{ID: id, Bytes: len(value), Places: make([][]string, len(shown))}
 	env, err := envelope.Decode(value)
@@ -184,7 +181,7 @@ func (u untyped[T, K]) Decode(id string, value []byte) plug.Sight {
 		return s
 	}
 	if id == "" {
-		s.ID = u.r.schema.Key.Text(u.r.schema.ID(v))
+		s.ID = u.idOf(v)
 	}
 	if s.Ended = env.HasEnded(u.db.now()); s.Ended {
 		return s
@@ -195,8 +192,8 @@ func (u untyped[T, K]) Decode(id string, value []byte) plug.Sight {
 	return s
 }
 
-func (u untyped[T, K]) Body(s *plug.Sight) ([]byte, error) {
-	v := new(T)
+func (u untyped) Body(s *plug.Sight) ([]byte, error) {
+	v := u.empty()
 	if s != nil {
 		var err error
 		if v, err = u.decodeBody(s.Envelope.Model, s.Envelope.Body, false); err != nil {
@@ -206,7 +203,7 @@ func (u untyped[T, K]) Body(s *plug.Sight) ([]byte, error) {
 	return u.encodeBody(nil, v)
 }
 
-func (u untyped[T, K]) Stands(value []byte) (time.Duration, error) {
+func (u untyped) Stands(value []byte) (time.Duration, error) {
 	env, err := envelope.Decode(value)
 	if err != nil {
 		return 0, err
@@ -217,8 +214,8 @@ func (u untyped[T, K]) Stands(value []byte) (time.Duration, error) {
 	return u.stored(env), nil
 }
 
-func (u untyped[T, K]) IDs(ctx context.Context, from string, f func(ids []string, to string, left int64) error) error {
-	e := &each[T]{model: u.model, ctx: ctx, Walk: Walk{From: from}}
+func (u untyped) IDs(ctx context.Context, from string, f func(ids []string, to string, left int64) error) error {
+	e := &each{model: u.model, ctx: ctx, Walk: Walk{From: from}}
 	at, err := e.from()
 	if err != nil {
 		return err
@@ -236,14 +233,14 @@ func (u untyped[T, K]) IDs(ctx context.Context, from string, f func(ids []string
 	return cmp.Or(err, unread)
 }
 
-func (u untyped[T, K]) Check(ctx context.Context, s kv.Store, ids []string) ([]plug.Sight, error) {
+func (u untyped) Check(ctx context.Context, s kv.Store, ids []string) ([]plug.Sight, error) {
 	families := u.families()
 	results, err := u.gets(ctx, s, families, ids)
 	if err != nil {
 		return nil, err
 	}
 	sights := make([]plug.Sight, len(ids))
-	var checks []*check[T]
+	var checks []*check
 	var works []func(kv.Store) error
 	for i, id := range ids {
 		of := results[i*len(families):][:len(families)]
@@ -257,7 +254,7 @@ func (u untyped[T, K]) Check(ctx context.Context, s kv.Store, ids []string) ([]p
 		}
 		for _, index := range u.indexes {
 			if rec.Value != nil {
-				c := &check[T]{at: i, rec: *rec, index: index}
+				c := &check{at: i, rec: *rec, index: index}
 				u.as(&c.rec, index)
 				checks, works = append(checks, c), append(works, func(s kv.Store) error { return c.run(ctx, s) })
 			}
@@ -271,14 +268,14 @@ func (u untyped[T, K]) Check(ctx context.Context, s kv.Store, ids []string) ([]p
 }
 
 // check is that of one record in one index.
-type check[T any] struct {
+type check struct {
 	at    int
-	rec   plug.Seen[T]
-	index plug.Index[T]
+	rec   plug.Seen
+	index plug.Index
 	wrong []plug.Wrong
 }
 
-func (c *check[T]) run(ctx context.Context, s kv.Store) error {
+func (c *check) run(ctx context.Context, s kv.Store) error {
 	texts, err := c.index.Check(ctx, s, &c.rec)
 	for _, text := range texts {
 		c.wrong = append(c.wrong, plug.Wrong{Kind: plug.MissingEntry, Index: c.index.Name(), ID: c.rec.ID, Text: text})
@@ -292,7 +289,7 @@ func (c *check[T]) run(ctx context.Context, s kv.Store) error {
 
 // Mend raises the rev of the record, since an entry that says that it is out may have the
 // one it has.
-func (u untyped[T, K]) Mend(ctx context.Context, id string) error {
+func (u untyped) Mend(ctx context.Context, id string) error {
 	if err := u.db.Writable(); err != nil {
 		return err
 	}
@@ -312,7 +309,7 @@ func (u untyped[T, K]) Mend(ctx context.Context, id string) error {
 	})
 }
 
-func (u untyped[T, K]) Settle(ctx context.Context, id string, places [][]string) error {
+func (u untyped) Settle(ctx context.Context, id string, places [][]string) error {
 	var touched []envelope.Touched
 	for i, index := range u.shown() {
 		touched = append(touched, envelope.Touched{Index: index.Name(), Places: places[i]})
@@ -321,11 +318,11 @@ func (u untyped[T, K]) Settle(ctx context.Context, id string, places [][]string)
 	return u.inTurn(ctx, id, func(id string) error { return u.repair(ctx, u.db.store, id, 0, touched, true) })
 }
 
-func (u untyped[T, K]) Enlist(ctx context.Context, ids []string) error {
+func (u untyped) Enlist(ctx context.Context, ids []string) error {
 	return cmp.Or(u.db.Writable(), u.archive(ctx, ids))
 }
 
-func (u untyped[T, K]) Prepare(ctx context.Context, whole func(index string) bool) error {
+func (u untyped) Prepare(ctx context.Context, whole func(index string) bool) error {
 	if err := u.writable(ctx); err != nil {
 		return err
 	}
@@ -345,19 +342,18 @@ func (u untyped[T, K]) Prepare(ctx context.Context, whole func(index string) boo
 	return u.built.Mark(ctx, tokens, kept...)
 }
 
-func (u untyped[T, K]) Accept(ctx context.Context) error {
+func (u untyped) Accept(ctx context.Context) error {
 	return cmp.Or(u.db.Writable(), u.accept(ctx))
 }
 
-func (u untyped[T, K]) Purge(ctx context.Context, id string) error {
-	key, err := u.r.schema.Key.Parse(id)
-	if err != nil {
+func (u untyped) Purge(ctx context.Context, id string) error {
+	if err := u.parses(id); err != nil {
 		return u.failure(id, fmt.Errorf("%w: %w", ErrInvalid, err))
 	}
-	return u.r.Purge(ctx, key)
+	return u.purge(ctx, id, false)
 }
 
-func (u untyped[T, K]) Resave(ctx context.Context, ids []string, dry bool) (n int, err error) {
+func (u untyped) Resave(ctx context.Context, ids []string, dry bool) (n int, err error) {
 	recs, err := u.see(ctx, u.db.store, ids)
 	if recs == nil {
 		return 0, err
@@ -381,7 +377,7 @@ func (u untyped[T, K]) Resave(ctx context.Context, ids []string, dry bool) (n in
 }
 
 // rewrite writes the record id as this version does. What it means stays, so its places do.
-func (u untyped[T, K]) rewrite(ctx context.Context, id string) error {
+func (u untyped) rewrite(ctx context.Context, id string) error {
 	return kv.Change(u.key(id), func() error {
 		rec, err := u.readable(ctx, u.db.store, id)
 		if err != nil || rec.Value == nil || rec.Envelope.Model >= u.version {
@@ -398,7 +394,7 @@ func (u untyped[T, K]) rewrite(ctx context.Context, id string) error {
 	})
 }
 
-func (u untyped[T, K]) Orphans(ctx context.Context, id string) error {
+func (u untyped) Orphans(ctx context.Context, id string) error {
 	if err := u.db.Writable(); err != nil {
 		return err
 	}
@@ -417,12 +413,12 @@ func (u untyped[T, K]) Orphans(ctx context.Context, id string) error {
 	return nil
 }
 
-func (u untyped[T, K]) Build(ctx context.Context, again bool) error {
+func (u untyped) Build(ctx context.Context, again bool) error {
 	if !again {
 		missing, err := u.missing(ctx)
 		if err != nil && !errors.Is(err, ErrNeedsRebuild) || err == nil && len(missing) == 0 {
 			return err
 		}
 	}
-	return u.r.Rebuild(ctx)
+	return u.rebuildAll(ctx)
 }

@@ -29,7 +29,7 @@ import (
 // has prepared, and write_atomic does all of it on a store with transactions.
 
 // edit is a change to be made to one record.
-type edit[T any] struct {
+type edit struct {
 	id string
 
 	// fresh: the id is new or was given for a new record, so A0 is left out
@@ -49,10 +49,10 @@ type edit[T any] struct {
 
 	// rest takes what is left to do after the reply, if the change is one of many that are
 	// made together; nil if it is made alone.
-	rest *rest[T]
+	rest *rest
 
 	// only, if not nil, reports whether the record as it was read is to be changed.
-	only func(rec *plug.Seen[T]) bool
+	only func(rec *plug.Seen) bool
 
 	// next returns another id for a new record whose id has turned out to be
 	// taken; nil if the id is given.
@@ -61,13 +61,13 @@ type edit[T any] struct {
 	// apply returns what the record is to become: nil to delete it, old itself
 	// where nothing changes. It may be called again with a newer old, which is
 	// nil if the record is absent.
-	apply func(old *T) (*T, error)
+	apply func(old plug.Record) (plug.Record, error)
 }
 
 // change is an edit under way.
-type change[T any] struct {
-	*model[T]
-	edit[T]
+type change struct {
+	*model
+	edit
 	ctx   context.Context
 	s     kv.Store
 	nonce uint64
@@ -75,7 +75,7 @@ type change[T any] struct {
 	lines   []*journal.Segment // of the journal lines written for it
 	touched []envelope.Touched // the places some try has prepared
 	added   []plug.Added       // by index: what all tries have added beside their commits
-	dead    *plug.Seen[T]      // the record as it was last seen deleted, with its counters
+	dead    *plug.Seen         // the record as it was last seen deleted, with its counters
 	maxRev  uint64             // of all tries: what removes their entries must have a higher rev
 	unclear bool               // some commit was sent and not answered
 	unnoted bool               // the line beside the commit may not be there
@@ -88,9 +88,9 @@ type change[T any] struct {
 }
 
 // plan is what one try is to do.
-type plan[T any] struct {
-	rec     *plug.Seen[T] // as read
-	value   *T            // what it becomes; nil: deleted
+type plan struct {
+	rec     *plug.Seen  // as read
+	value   plug.Record // what it becomes; nil: deleted
 	env     *envelope.Envelope
 	moves   []*plug.Move // by index; nil where nothing moves
 	touched []envelope.Touched
@@ -118,7 +118,7 @@ func lostIfRaced(err error) error {
 }
 
 // each returns, for every index that p moves, the work of step.
-func (c *change[T]) each(p *plan[T], step func(plug.Index[T], context.Context, kv.Store, *plug.Move) error) []func(kv.Store) error {
+func (c *change) each(p *plan, step func(plug.Index, context.Context, kv.Store, *plug.Move) error) []func(kv.Store) error {
 	var works []func(kv.Store) error
 	for i, index := range c.indexes {
 		if mv := p.moves[i]; mv != nil {
@@ -130,18 +130,18 @@ func (c *change[T]) each(p *plan[T], step func(plug.Index[T], context.Context, k
 
 // needsLine reports whether others must be able to find the change of p if it is
 // left half done.
-func (c *change[T]) needsLine(p *plan[T]) bool {
+func (c *change) needsLine(p *plan) bool {
 	return len(p.touched) > 0 || c.handlers.Any() || p.value == nil && (c.hasPlain() || c.forgets || len(c.children) > 0) || p.created && c.db.atomic == nil && c.numbers == nil
 }
 
 // lineOf returns the journal line of p.
-func (c *change[T]) lineOf(p *plan[T]) journal.Line {
+func (c *change) lineOf(p *plan) journal.Line {
 	return journal.Line{Model: c.name, ID: c.id, Rev: p.env.Rev, Created: p.created, Touched: p.touched}
 }
 
 // note writes a journal line of the change. If the journal is gone it opens
 // another, except inside a transaction, which then starts over.
-func (c *change[T]) note(s kv.Store, l journal.Line) error {
+func (c *change) note(s kv.Store, l journal.Line) error {
 	for range maxTries {
 		seg, err := c.db.journal.Append(c.ctx, s, l)
 		if seg != nil {
@@ -161,7 +161,7 @@ func (c *change[T]) note(s kv.Store, l journal.Line) error {
 }
 
 // complete is A5.
-func (c *change[T]) complete() {
+func (c *change) complete() {
 	for _, seg := range c.lines {
 		c.db.journal.Done(seg)
 	}

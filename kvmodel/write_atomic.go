@@ -12,7 +12,7 @@ import (
 
 // commitAtomic is A1 to A4 in one transaction, on a store that has them. A change
 // that fails has prepared nothing, so there is nothing to clean up.
-func (c *change[T]) commitAtomic(p *plan[T]) error {
+func (c *change) commitAtomic(p *plan) error {
 	if c.leavesLine(p) {
 		if err := c.db.journal.Ready(c.ctx); err != nil {
 			return err
@@ -34,13 +34,13 @@ func (c *change[T]) commitAtomic(p *plan[T]) error {
 }
 
 // leavesLine reports whether there is something to do after the reply to p.
-func (c *change[T]) leavesLine(p *plan[T]) bool {
+func (c *change) leavesLine(p *plan) bool {
 	return c.handlers.Any() || p.value == nil && len(c.children) > 0
 }
 
 // doTheRest calls the handlers after the reply and deletes children, if there is a line
 // that remembers to. The line counts as complete then.
-func (c *change[T]) doTheRest(p *plan[T]) {
+func (c *change) doTheRest(p *plan) {
 	if len(c.lines) == 0 {
 		return
 	}
@@ -56,13 +56,13 @@ func (c *change[T]) doTheRest(p *plan[T]) {
 }
 
 // allSteps carries out p on s, which no one else changes at the same time.
-func (c *change[T]) allSteps(s kv.Store, p *plan[T]) (grown enumeration.Growth, err error) {
+func (c *change) allSteps(s kv.Store, p *plan) (grown enumeration.Growth, err error) {
 	if found, err := c.peekAt(s, p); err != nil {
 		return grown, err
 	} else if isThere(found) {
 		return grown, c.beaten(found)
 	}
-	if err := work.FirstError(kv.Together(c.ctx, s, c.each(p, plug.Index[T].Prepare)...)...); err != nil {
+	if err := work.FirstError(kv.Together(c.ctx, s, c.each(p, plug.Index.Prepare)...)...); err != nil {
 		return grown, lostIfRaced(err)
 	}
 	if c.history > 0 && (p.value != nil || !c.forgets) {
@@ -74,7 +74,7 @@ func (c *change[T]) allSteps(s kv.Store, p *plan[T]) (grown enumeration.Growth, 
 	if _, err := kv.One(c.ctx, s, c.store(p.rec, p.env)); err != nil {
 		return grown, lostIfRaced(err)
 	}
-	if err := work.FirstError(kv.Together(c.ctx, s, c.each(p, plug.Index[T].Beside)...)...); err != nil {
+	if err := work.FirstError(kv.Together(c.ctx, s, c.each(p, plug.Index.Beside)...)...); err != nil {
 		return grown, err
 	}
 	if err := c.removeOld(c.ctx, s, p); err != nil {
@@ -85,7 +85,7 @@ func (c *change[T]) allSteps(s kv.Store, p *plan[T]) (grown enumeration.Growth, 
 
 // leaveTraces writes what finds the record later: its id in the enumeration, and
 // the line that remembers what is to be done after the reply.
-func (c *change[T]) leaveTraces(s kv.Store, p *plan[T]) (grown enumeration.Growth, err error) {
+func (c *change) leaveTraces(s kv.Store, p *plan) (grown enumeration.Growth, err error) {
 	if c.isListed(p) {
 		if grown, err = c.list(c.ctx, s, c.id); err != nil {
 			return grown, err
@@ -98,4 +98,4 @@ func (c *change[T]) leaveTraces(s kv.Store, p *plan[T]) (grown enumeration.Growt
 }
 
 // isListed reports whether p puts an id into the enumeration.
-func (c *change[T]) isListed(p *plan[T]) bool { return p.created && c.numbers == nil }
+func (c *change) isListed(p *plan) bool { return p.created && c.numbers == nil }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -13,11 +14,11 @@ import (
 const maxLost = 16
 
 // change carries out e and returns what the record has become.
-func (m *model[T]) change(ctx context.Context, s kv.Store, e edit[T]) (*T, error) {
+func (m *model) change(ctx context.Context, s kv.Store, e edit) (plug.Record, error) {
 	if len(e.id) > MaxID {
 		return nil, m.failure(e.id, fmt.Errorf("%w: an id of %d bytes, at most %d", kv.ErrTooLarge, len(e.id), MaxID))
 	}
-	c := &change[T]{model: m, edit: e, ctx: ctx, s: s, nonce: kv.Random(), since: m.db.now()}
+	c := &change{model: m, edit: e, ctx: ctx, s: s, nonce: kv.Random(), since: m.db.now()}
 	v, err := c.run()
 	if err != nil {
 		return nil, m.failure(e.id, err)
@@ -29,7 +30,7 @@ func (m *model[T]) change(ctx context.Context, s kv.Store, e edit[T]) (*T, error
 var errUnchanged = errors.New("unchanged")
 
 // run makes the change, and cleans up if it did not commit.
-func (c *change[T]) run() (*T, error) {
+func (c *change) run() (plug.Record, error) {
 	v, err := c.tryUntilDecided()
 	if err != nil {
 		c.cleanUp()
@@ -41,7 +42,7 @@ func (c *change[T]) run() (*T, error) {
 }
 
 // tryUntilDecided tries again as long as the change loses races.
-func (c *change[T]) tryUntilDecided() (*T, error) {
+func (c *change) tryUntilDecided() (plug.Record, error) {
 	for tries := 1; ; tries++ {
 		v, err := c.try(tries == 1)
 		if !errors.Is(err, errLost) {
@@ -62,7 +63,7 @@ func (c *change[T]) tryUntilDecided() (*T, error) {
 
 // maxLost returns how many races the change may lose. Changes that want the next
 // number all want the same one.
-func (c *change[T]) maxLost() int {
+func (c *change) maxLost() int {
 	if c.next != nil {
 		return 16 * maxLost
 	}
@@ -70,7 +71,7 @@ func (c *change[T]) maxLost() int {
 }
 
 // moveOn goes on with another id, and cleans up what was prepared for this one.
-func (c *change[T]) moveOn() error {
+func (c *change) moveOn() error {
 	old := *c
 	old.cleanUp()
 	c.nonce, c.lines, c.touched, c.added, c.dead, c.maxRev, c.unclear = kv.Random(), nil, nil, nil, nil, 0, false
@@ -80,7 +81,7 @@ func (c *change[T]) moveOn() error {
 }
 
 // try is one pass from A0 to the reply.
-func (c *change[T]) try(first bool) (*T, error) {
+func (c *change) try(first bool) (plug.Record, error) {
 	if err := c.writable(c.ctx); err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ const maxAge = 10 * time.Second
 
 // cleanUp removes, after the reply, what a change that did not commit has
 // prepared. An unclear commit is decided by that as well.
-func (c *change[T]) cleanUp() {
+func (c *change) cleanUp() {
 	if len(c.lines)+len(c.touched) == 0 {
 		return
 	}
@@ -47,7 +47,7 @@ func (c *change[T]) cleanUp() {
 
 // undo takes back what the change has counted beside its commits. With doubt, one
 // of these may have been carried out.
-func (c *change[T]) undo(ctx context.Context, doubt bool) error {
+func (c *change) undo(ctx context.Context, doubt bool) error {
 	var works []func(kv.Store) error
 	for i, index := range c.indexes {
 		if counts(index) && c.added != nil {

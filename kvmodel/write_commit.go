@@ -12,7 +12,7 @@ import (
 )
 
 // commit is A2 and what follows.
-func (c *change[T]) commit(p *plan[T]) error {
+func (c *change) commit(p *plan) error {
 	c.setMarks(p)
 	c.unnoted = false
 	var works []func(kv.Store) error
@@ -26,7 +26,7 @@ func (c *change[T]) commit(p *plan[T]) error {
 	}
 	record := len(works)
 	works = append(works, func(s kv.Store) error { return c.write(s, p) })
-	works = append(works, c.each(p, plug.Index[T].Beside)...)
+	works = append(works, c.each(p, plug.Index.Beside)...)
 	if c.removes && c.history > 0 && !c.forgets {
 		// A deletion has nothing to keep, so it does not wait for this.
 		works = append(works, func(s kv.Store) error { _ = c.keepRevision(s, p); return nil })
@@ -53,7 +53,7 @@ func (c *change[T]) commit(p *plan[T]) error {
 // notesBeside reports whether the line of p goes out with its commit: that of a deletion
 // that has none yet, or none that says where it has counted; and where A1 has nothing
 // else to do, if the store keeps the order of the two.
-func (c *change[T]) notesBeside(p *plan[T]) bool {
+func (c *change) notesBeside(p *plan) bool {
 	switch {
 	case !c.needsLine(p):
 		return false
@@ -64,7 +64,7 @@ func (c *change[T]) notesBeside(p *plan[T]) bool {
 }
 
 // committed has the indexes that p moves take note of it.
-func (c *change[T]) committed(p *plan[T]) {
+func (c *change) committed(p *plan) {
 	for i, index := range c.indexes {
 		if committer, ok := index.(plug.Committer); ok && p.moves[i] != nil {
 			committer.Committed(p.moves[i])
@@ -75,7 +75,7 @@ func (c *change[T]) committed(p *plan[T]) {
 // movesCounted reports whether p moves the record in an index that counts beside the
 // commit. The line of a deletion, which was written before the record was read, does
 // not say where.
-func (c *change[T]) movesCounted(p *plan[T]) bool {
+func (c *change) movesCounted(p *plan) bool {
 	for i, index := range c.indexes {
 		if p.moves[i] != nil && counts(index) {
 			return true
@@ -85,7 +85,7 @@ func (c *change[T]) movesCounted(p *plan[T]) bool {
 }
 
 // setMarks puts into the envelope what the indexes want to keep in it.
-func (c *change[T]) setMarks(p *plan[T]) {
+func (c *change) setMarks(p *plan) {
 	if p.value == nil {
 		return
 	}
@@ -99,7 +99,7 @@ func (c *change[T]) setMarks(p *plan[T]) {
 // write stores the record: the one step that makes the change true. If it is
 // unclear whether that was done, it looks, and sends the same again while nothing
 // else has changed the record, and the line of the change is there or goes before it.
-func (c *change[T]) write(s kv.Store, p *plan[T]) error {
+func (c *change) write(s kv.Store, p *plan) error {
 	op := c.store(p.rec, p.env)
 	for range maxTries {
 		_, err := kv.One(c.ctx, s, op)
@@ -126,7 +126,7 @@ var errAgain = errors.New("again")
 
 // whose finds out whether a commit was refused because an earlier send of it,
 // thought lost, had been carried out.
-func (c *change[T]) whose(s kv.Store, p *plan[T]) error {
+func (c *change) whose(s kv.Store, p *plan) error {
 	if !c.unclear {
 		return errLost
 	}
@@ -136,7 +136,7 @@ func (c *change[T]) whose(s kv.Store, p *plan[T]) error {
 // settle finds out what became of an unclear commit: nil, it was carried out;
 // errAgain, it is undecided and the same may be sent again; errLost, it was not
 // carried out and never will be; ErrUnclear, no one can know.
-func (c *change[T]) settle(s kv.Store, p *plan[T]) error {
+func (c *change) settle(s kv.Store, p *plan) error {
 	c.unclear, c.creates = true, p.created
 	now, err := c.now(s)
 	if err != nil {
@@ -157,7 +157,7 @@ func (c *change[T]) settle(s kv.Store, p *plan[T]) error {
 
 // after is A4 and A5. If something beside the commit failed, or it is overdue, the entries
 // of the change are repaired first.
-func (c *change[T]) after(ctx context.Context, p *plan[T], settled bool, since time.Time) error {
+func (c *change) after(ctx context.Context, p *plan, settled bool, since time.Time) error {
 	if !settled || p.isOverdue(c.db.now().Sub(since)) {
 		if err := c.repair(ctx, c.db.store, c.id, 0, p.touched, false); err != nil {
 			return err
@@ -178,7 +178,7 @@ func (c *change[T]) after(ctx context.Context, p *plan[T], settled bool, since t
 
 // follow does what comes last after the change, which was made at since: it calls the
 // handlers, once, and deletes children.
-func (c *change[T]) follow(ctx context.Context, since time.Time, created bool) error {
+func (c *change) follow(ctx context.Context, since time.Time, created bool) error {
 	if !c.called {
 		if err := c.Changed(ctx, c.db.now().Sub(since), c.id, created); err != nil {
 			return err
@@ -192,7 +192,7 @@ func (c *change[T]) follow(ctx context.Context, since time.Time, created bool) e
 }
 
 // removeOld is A4.
-func (c *change[T]) removeOld(ctx context.Context, s kv.Store, p *plan[T]) error {
+func (c *change) removeOld(ctx context.Context, s kv.Store, p *plan) error {
 	var works []func(kv.Store) error
 	for i, index := range c.indexes {
 		if mv := p.moves[i]; mv != nil {

@@ -25,7 +25,7 @@ const unknownPlace = "?"
 
 // expected returns the numbers of the indexes that the change is expected to
 // move.
-func (c *change[T]) expected() []int {
+func (c *change) expected() []int {
 	if c.removes || c.touches || c.db.atomic != nil {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (c *change[T]) expected() []int {
 // prepareEarly returns the works that go beside A0: they prepare the expected
 // indexes and write the journal line, whose rev makes repair fence the record in
 // any case.
-func (c *change[T]) prepareEarly(expected []int) []func(kv.Store) error {
+func (c *change) prepareEarly(expected []int) []func(kv.Store) error {
 	l := journal.Line{Model: c.name, ID: c.id, Rev: journal.FenceAlways}
 	c.early.marks = make(map[int][]byte)
 	works := []func(kv.Store) error{func(s kv.Store) error {
@@ -62,7 +62,7 @@ func (c *change[T]) prepareEarly(expected []int) []func(kv.Store) error {
 
 // useEarly gives the moves of p what was prepared for them, and reports whether
 // A1 has nothing left to prepare.
-func (c *change[T]) useEarly(p *plan[T]) (prepared bool) {
+func (c *change) useEarly(p *plan) (prepared bool) {
 	prepared = c.early.line && !p.created
 	for i, mv := range p.moves {
 		if mv == nil {
@@ -76,7 +76,7 @@ func (c *change[T]) useEarly(p *plan[T]) (prepared bool) {
 }
 
 // noteStreaks notes which indexes p moves, for the next change to expect.
-func (c *change[T]) noteStreaks(p *plan[T]) {
+func (c *change) noteStreaks(p *plan) {
 	if c.removes || c.touches || !p.rec.Envelope.Live() {
 		return
 	}

@@ -18,7 +18,7 @@ const renewedIn = 2 * time.Minute
 
 // planEnds says in the moves of p when the entries of places where the record stays get its
 // new end.
-func (c *change[T]) planEnds(p *plan[T]) {
+func (c *change) planEnds(p *plan) {
 	if p.value == nil {
 		return
 	}
@@ -37,19 +37,19 @@ func (c *change[T]) planEnds(p *plan[T]) {
 
 // endsCanWait reports whether the entries of the record of p stand for long enough to get
 // its new end after the commit: they may well stand longer than the record.
-func (c *change[T]) endsCanWait(p *plan[T]) bool {
+func (c *change) endsCanWait(p *plan) bool {
 	was, ends := p.rec.Envelope.Ends(), p.env.Ends()
 	sooner := was.IsZero() || !ends.IsZero() && ends.Before(was)
 	return sooner || was.Sub(c.db.now()) > renewedIn
 }
 
 // enters reports whether p has new entries for A1 to make.
-func (p *plan[T]) enters() bool {
+func (p *plan) enters() bool {
 	return slices.ContainsFunc(p.moves, func(mv *plug.Move) bool { return mv != nil && len(mv.Gained) > 0 })
 }
 
 // isOverdue reports whether entries that were to get a new end after the commit of p, which
 // was so long ago, may have come to their old one.
-func (p *plan[T]) isOverdue(age time.Duration) bool {
+func (p *plan) isOverdue(age time.Duration) bool {
 	return age > maxAge && slices.ContainsFunc(p.moves, func(mv *plug.Move) bool { return mv != nil && len(mv.Renewed) > 0 })
 }

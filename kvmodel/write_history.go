@@ -18,7 +18,7 @@ const historyMark = "#"
 
 // readHistory reads a record and its log in one trip. With an ErrCorrupt it returns what of
 // the log can be read, unless the record is nil or damaged.
-func (m *model[T]) readHistory(ctx context.Context, s kv.Store, id string) (*plug.Seen[T], revisions.Log, kv.Version, error) {
+func (m *model) readHistory(ctx context.Context, s kv.Store, id string) (*plug.Seen, revisions.Log, kv.Version, error) {
 	key := revisions.Key(m.name, id)
 	results, err := kv.GetAll(ctx, s, m.key(id), key)
 	if err != nil {
@@ -34,7 +34,7 @@ func (m *model[T]) readHistory(ctx context.Context, s kv.Store, id string) (*plu
 
 // trimHistory leaves out the revisions that are too many, and those that are damaged. If someone appends at
 // the same time it does nothing.
-func (m *model[T]) trimHistory(ctx context.Context, s kv.Store, id string) error {
+func (m *model) trimHistory(ctx context.Context, s kv.Store, id string) error {
 	rec, log, version, err := m.readHistory(ctx, s, id)
 	if version == 0 {
 		return err
@@ -52,7 +52,7 @@ func (m *model[T]) trimHistory(ctx context.Context, s kv.Store, id string) error
 
 // dropHistory removes the history of the record id up to its deletion. What was appended
 // for a record that is about to be made again stays.
-func (m *model[T]) dropHistory(ctx context.Context, s kv.Store, id string) error {
+func (m *model) dropHistory(ctx context.Context, s kv.Store, id string) error {
 	for range maxTries {
 		rec, log, version, err := m.readHistory(ctx, s, id)
 		if version == 0 || rec.Envelope.Live() {
@@ -70,14 +70,14 @@ func (m *model[T]) dropHistory(ctx context.Context, s kv.Store, id string) error
 }
 
 // numberRevision gives p the number of its revision, which the record keeps.
-func (c *change[T]) numberRevision(p *plan[T]) {
+func (c *change) numberRevision(p *plan) {
 	n, _ := binary.Uvarint(p.rec.Envelope.Mark(historyMark))
 	p.number = int64(n) + 1
 	p.env.SetMark(historyMark, binary.AppendUvarint(nil, uint64(p.number)))
 }
 
 // keepRevision appends what p makes of the record to its history.
-func (c *change[T]) keepRevision(s kv.Store, p *plan[T]) error {
+func (c *change) keepRevision(s kv.Store, p *plan) error {
 	e := revisions.Entry{
 		Of: envelope.Try{Rev: p.env.Rev, Nonce: c.nonce}, Number: p.number, At: c.db.now(),
 		Model: p.env.Model, Kept: p.value != nil && len(p.env.Body) <= revisions.MaxBytes,
@@ -95,7 +95,7 @@ func (c *change[T]) keepRevision(s kv.Store, p *plan[T]) error {
 
 // trimSometimes has the history trimmed now and then, more often if size bytes
 // fill it faster.
-func (c *change[T]) trimSometimes(size int) {
+func (c *change) trimSometimes(size int) {
 	every := max(1, min(c.history/4, revisions.MaxBytes/4/size))
 	if kv.Random()%uint64(every) != 0 {
 		return

@@ -26,7 +26,7 @@ type snapshot struct {
 	updated  time.Time
 }
 
-func (c *change[T]) snapshot(v *T) (b snapshot, err error) {
+func (c *change) snapshot(v plug.Record) (b snapshot, err error) {
 	b.places = make([][]string, len(c.indexes))
 	if v == nil {
 		return b, nil
@@ -43,7 +43,7 @@ func (c *change[T]) snapshot(v *T) (b snapshot, err error) {
 
 // plan returns what is to be done to bring rec to what the edit wants, or nil
 // if it is there already.
-func (c *change[T]) plan(rec *plug.Seen[T]) (*plan[T], error) {
+func (c *change) plan(rec *plug.Seen) (*plan, error) {
 	if c.only != nil && !c.only(rec) {
 		return nil, errUnchanged
 	}
@@ -66,7 +66,7 @@ func (c *change[T]) plan(rec *plug.Seen[T]) (*plan[T], error) {
 			return nil, err
 		}
 	}
-	p := &plan[T]{rec: rec, value: v, created: v != nil && !was.live}
+	p := &plan{rec: rec, value: v, created: v != nil && !was.live}
 	if p.env, err = c.nextEnvelope(rec, v); err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (c *change[T]) plan(rec *plug.Seen[T]) (*plan[T], error) {
 
 // fillIn sets the fields of v that the write path fills in, and its counters, which no
 // edit changes. It reports whether v is what rec was.
-func (c *change[T]) fillIn(rec *plug.Seen[T], was snapshot, v *T) (same bool, err error) {
+func (c *change) fillIn(rec *plug.Seen, was snapshot, v plug.Record) (same bool, err error) {
 	f := c.schema(v)
 	now := c.db.now().UTC()
 	if !was.live {
@@ -104,7 +104,7 @@ func (c *change[T]) fillIn(rec *plug.Seen[T], was snapshot, v *T) (same bool, er
 	return false, validate(v)
 }
 
-func validate(v any) error {
+func validate(v plug.Record) error {
 	if v, ok := v.(validator); ok {
 		if err := v.Validate(); err != nil {
 			return fmt.Errorf("%w: %w", ErrInvalid, err)
@@ -127,7 +127,7 @@ func value[V any](p *V) (v V) {
 }
 
 // nextEnvelope returns what is to be stored in the place of rec.
-func (c *change[T]) nextEnvelope(rec *plug.Seen[T], v *T) (*envelope.Envelope, error) {
+func (c *change) nextEnvelope(rec *plug.Seen, v plug.Record) (*envelope.Envelope, error) {
 	env := &envelope.Envelope{Model: c.version, Rev: max(rec.Rev, c.maxRev, c.uncleaned.past(c.id)) + 1, Deleted: v == nil}
 	if !rec.Envelope.Live() && v != nil {
 		// A record that is made again after its tombstone has expired must have a
@@ -158,7 +158,7 @@ func (c *change[T]) nextEnvelope(rec *plug.Seen[T], v *T) (*envelope.Envelope, e
 	return env, err
 }
 
-func (m *model[T]) checkExpiry(at time.Time) error {
+func (m *model) checkExpiry(at time.Time) error {
 	switch now := m.db.now(); {
 	case !at.After(now):
 		return fmt.Errorf("%w: it expires at %v, which is past", ErrInvalid, at.UTC())
@@ -169,7 +169,7 @@ func (m *model[T]) checkExpiry(at time.Time) error {
 }
 
 // planMoves fills in what the change means to each index.
-func (c *change[T]) planMoves(p *plan[T], old snapshot) {
+func (c *change) planMoves(p *plan, old snapshot) {
 	p.moves = make([]*plug.Move, len(c.indexes))
 	if c.added == nil {
 		c.added = make([]plug.Added, len(c.indexes))
@@ -194,7 +194,7 @@ func (c *change[T]) planMoves(p *plan[T], old snapshot) {
 }
 
 // planTouched fills in which places p touches, and forgets the moves that touch none.
-func (c *change[T]) planTouched(p *plan[T]) {
+func (c *change) planTouched(p *plan) {
 	for i, mv := range p.moves {
 		t := envelope.Touched{Index: c.indexes[i].Name(), Places: slices.Concat(mv.Gained, mv.Renewed, mv.Lost)}
 		// What an earlier try has added is taken back, even if the record is there by now.
@@ -212,7 +212,7 @@ func (c *change[T]) planTouched(p *plan[T]) {
 
 // stands returns how long the record of p may live, which lives for ttl if p commits:
 // until the later of its two ends.
-func (c *change[T]) stands(p *plan[T], ttl time.Duration) time.Duration {
+func (c *change) stands(p *plan, ttl time.Duration) time.Duration {
 	if !p.rec.Envelope.Live() || ttl == 0 {
 		return ttl
 	}
@@ -222,7 +222,7 @@ func (c *change[T]) stands(p *plan[T], ttl time.Duration) time.Duration {
 	return ttl
 }
 
-func places[T any](index plug.Index[T], v *T) []string {
+func places(index plug.Index, v plug.Record) []string {
 	if v == nil {
 		return nil
 	}

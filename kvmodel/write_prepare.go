@@ -9,14 +9,14 @@ import (
 )
 
 // prepare is A1.
-func (c *change[T]) prepare(p *plan[T]) error {
+func (c *change) prepare(p *plan) error {
 	written := c.useEarly(p)
 	c.noteStreaks(p)
 	works, err := c.announce(p, written)
 	if err != nil || c.removes {
 		return err
 	}
-	works = append(works, c.each(p, plug.Index[T].Prepare)...)
+	works = append(works, c.each(p, plug.Index.Prepare)...)
 	if p.created && p.rec.Version != 0 && c.hasPlain() {
 		known, err := c.countsOfDead(p)
 		if err != nil {
@@ -46,7 +46,7 @@ func (c *change[T]) prepare(p *plan[T]) error {
 
 // announce returns the work that writes the journal line of p, if it needs one
 // and none is written yet.
-func (c *change[T]) announce(p *plan[T], written bool) ([]func(kv.Store) error, error) {
+func (c *change) announce(p *plan, written bool) ([]func(kv.Store) error, error) {
 	if !c.needsLine(p) {
 		return nil, nil
 	}
@@ -76,7 +76,7 @@ func mostTelling(errs []error) error {
 
 // peekAt reads the record beside A1, for a Create with an id that may be in use,
 // and its counters.
-func (c *change[T]) peekAt(s kv.Store, p *plan[T]) ([]kv.Result, error) {
+func (c *change) peekAt(s kv.Store, p *plan) ([]kv.Result, error) {
 	if !c.peek || p.rec.Version != 0 {
 		return nil, nil
 	}
@@ -92,7 +92,7 @@ func isThere(found []kv.Result) bool { return len(found) > 0 && found[0].Err == 
 
 // beaten returns the error of a Create whose id turns out to be in use: found is
 // what is stored there. A Create that can take another id has only lost a race.
-func (c *change[T]) beaten(found []kv.Result) error {
+func (c *change) beaten(found []kv.Result) error {
 	if c.next != nil {
 		return errLost
 	}
@@ -112,7 +112,7 @@ func (c *change[T]) beaten(found []kv.Result) error {
 }
 
 // remember keeps what p prepares, to be cleaned up if the change does not commit.
-func (c *change[T]) remember(p *plan[T]) {
+func (c *change) remember(p *plan) {
 	c.maxRev = max(c.maxRev, p.env.Rev)
 	for _, t := range p.touched {
 		c.touched = envelope.Merge(c.touched, t)
@@ -125,7 +125,7 @@ func (c *change[T]) remember(p *plan[T]) {
 
 // countsOfDead returns what was read of the counters before the tombstone that p
 // replaces was read again, and looks once more if need be.
-func (c *change[T]) countsOfDead(p *plan[T]) (known []kv.Result, err error) {
+func (c *change) countsOfDead(p *plan) (known []kv.Result, err error) {
 	rec := p.rec
 	for range maxTries {
 		if !c.anyCounted(rec.Counts) {
@@ -147,7 +147,7 @@ func (c *change[T]) countsOfDead(p *plan[T]) (known []kv.Result, err error) {
 
 // dropOld drops the counters that are known and looks for the others. There must be
 // none left.
-func (c *change[T]) dropOld(s kv.Store, known []kv.Result) error {
+func (c *change) dropOld(s kv.Store, known []kv.Result) error {
 	ops := c.drops(c.id, known)
 	if err := s.Do(c.ctx, ops); err != nil && !errors.Is(err, kv.ErrUnclear) {
 		return err
@@ -159,7 +159,7 @@ func (c *change[T]) dropOld(s kv.Store, known []kv.Result) error {
 }
 
 // anyCounted reports whether there is a plain counter among results.
-func (m *model[T]) anyCounted(results []kv.Result) bool {
+func (m *model) anyCounted(results []kv.Result) bool {
 	for i := range m.counters {
 		if m.counters[i].plain != nil && results[i].Err == nil {
 			return true
@@ -169,7 +169,7 @@ func (m *model[T]) anyCounted(results []kv.Result) bool {
 }
 
 // sameCounts reports whether the plain counters are the same in a and b.
-func (m *model[T]) sameCounts(a, b []kv.Result) bool {
+func (m *model) sameCounts(a, b []kv.Result) bool {
 	for i := range m.counters {
 		if m.counters[i].plain != nil && a[i].Version != b[i].Version {
 			return false

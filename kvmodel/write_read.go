@@ -9,10 +9,10 @@ import (
 
 // read is A0. It makes no trip for a new record, nor for one that this process
 // has read a moment ago: then recent is true, and rec may be old.
-func (c *change[T]) read(first bool) (rec *plug.Seen[T], recent bool, err error) {
+func (c *change) read(first bool) (rec *plug.Seen, recent bool, err error) {
 	c.early = early{}
 	if first && c.fresh {
-		return &plug.Seen[T]{ID: c.id}, false, nil
+		return &plug.Seen{ID: c.id}, false, nil
 	}
 	if first && !c.late {
 		if results, ok := c.db.recent.Take(c.key(c.id), c.db.now()); ok {
@@ -35,7 +35,7 @@ func (c *change[T]) read(first bool) (rec *plug.Seen[T], recent bool, err error)
 
 // now returns the record as a change needs it. Damaged counters do not concern one, and a
 // deletion takes away what cannot be read.
-func (c *change[T]) now(s kv.Store) (*plug.Seen[T], error) {
+func (c *change) now(s kv.Store) (*plug.Seen, error) {
 	rec, err := c.seeOne(c.ctx, s, c.id)
 	if rec != nil && (rec.Value != nil || c.removes) {
 		err = nil
@@ -46,7 +46,7 @@ func (c *change[T]) now(s kv.Store) (*plug.Seen[T], error) {
 // besideRead returns what goes out in the trip of A0: the line of a deletion,
 // which cannot name the places yet (the tombstone will), or what other changes
 // prepare early.
-func (c *change[T]) besideRead() (works []func(kv.Store) error, err error) {
+func (c *change) besideRead() (works []func(kv.Store) error, err error) {
 	if c.removes && c.db.atomic == nil && c.leavesTraces() {
 		works = append(works, func(s kv.Store) error {
 			return c.note(s, journal.Line{Model: c.name, ID: c.id, Rev: journal.FenceAlways})
@@ -63,6 +63,6 @@ func (c *change[T]) besideRead() (works []func(kv.Store) error, err error) {
 
 // leavesTraces reports whether a record of the model is known anywhere but under
 // its own key.
-func (c *change[T]) leavesTraces() bool {
+func (c *change) leavesTraces() bool {
 	return len(c.indexes) > 0 || c.hasPlain() || c.forgets || len(c.children) > 0 || c.handlers.Any()
 }

@@ -10,21 +10,21 @@ import (
 
 // rest is what is left to do after the replies of changes that have made new records
 // together: A4 and A5. The changes share a goroutine.
-type rest[T any] struct {
-	all []left[T]
+type rest struct {
+	all []left
 }
 
 // left is what one change leaves.
-type left[T any] struct {
-	c *change[T]
-	p *plan[T]
+type left struct {
+	c *change
+	p *plan
 }
 
-func (r *rest[T]) add(c *change[T], p *plan[T]) { r.all = append(r.all, left[T]{c, p}) }
+func (r *rest) add(c *change, p *plan) { r.all = append(r.all, left{c, p}) }
 
 // finish does in the background what is left. What fails, has to wait or is overdue goes on
 // alone.
-func (m *model[T]) finish(r *rest[T]) {
+func (m *model) finish(r *rest) {
 	if len(r.all) == 0 {
 		return
 	}
@@ -43,9 +43,9 @@ func (m *model[T]) finish(r *rest[T]) {
 }
 
 // afterAll is A4 of the changes that r is left of. It returns an error for each.
-func (m *model[T]) afterAll(ctx context.Context, r *rest[T]) []error {
+func (m *model) afterAll(ctx context.Context, r *rest) []error {
 	errs := make([]error, len(r.all))
-	kv.Each(ctx, m.db.store, m.indexes, func(s kv.Store, i int, index plug.Index[T]) error {
+	kv.Each(ctx, m.db.store, m.indexes, func(s kv.Store, i int, index plug.Index) error {
 		var moves []*plug.Move
 		var of []int // the changes that they are of
 		for k, left := range r.all {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
@@ -11,7 +12,7 @@ import (
 // Board ranks the records of type T, with ids of type K, by scores of type S. It
 // holds each record once, at the score the record has; its pages show no other.
 type Board[T any, K comparable, S any] struct {
-	part[T]
+	part part
 	of   ScoreOf[S]
 	text func(*T) S // of a record, on a board of texts
 	key  kvmodel.KeyOf[K]
@@ -31,32 +32,30 @@ func NewBoard[T any, K comparable, S any](records *kvmodel.Records[T, K], spec S
 	return boardOf(records, c, spec)
 }
 
-func boardOf[T any, K comparable, S any](records *kvmodel.Records[T, K], c *core[T], spec Spec[T, S]) *Board[T, K, S] {
-	return &Board[T, K, S]{part[T]{core: c, up: spec.Low}, spec.Of, spec.Score, records.IDs()}
+func boardOf[T any, K comparable, S any](records *kvmodel.Records[T, K], c *core, spec Spec[T, S]) *Board[T, K, S] {
+	return &Board[T, K, S]{part{core: c, up: spec.Low}, spec.Of, spec.Score, records.IDs()}
 }
 
 // Page returns up to n records from the position of cursor, the first ones for an
 // empty cursor. It leaves out records that a keep rejects. Two trips; the first page takes one
 // if the records on it are those that this process has seen there last.
 func (b *Board[T, K, S]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
-	ctx, end := b.host.Begin(ctx, "Page")
-	defer end()
-	return b.page(ctx, cursor, n, keep)
+	return pageOf(ctx, &b.part, cursor, n, keep)
 }
 
 // IDs returns what Page does, as ids alone and unchecked: they may include what a
 // running change or a crash has left behind. One trip.
 func (b *Board[T, K, S]) IDs(ctx context.Context, cursor string, n int) (ids []K, next string, err error) {
-	ctx, end := b.host.Begin(ctx, "IDs")
+	ctx, end := b.part.host.Begin(ctx, "IDs")
 	defer end()
-	l, next, _, err := b.members(ctx, cursor, n, keytree.Want{Unverified: true})
+	l, next, _, err := b.part.members(ctx, cursor, n, keytree.Want{Unverified: true})
 	if err != nil {
 		return nil, "", err
 	}
 	for _, m := range l.Members {
 		id, err := b.key.Parse(m.ID)
 		if err != nil {
-			return nil, "", b.failure(err)
+			return nil, "", b.part.failure(err)
 		}
 		ids = append(ids, id)
 	}
@@ -72,12 +71,16 @@ type Table[T, S any] struct {
 
 // Table returns what Page does, with the ranks of the records, in as many trips.
 func (b *Board[T, K, S]) Table(ctx context.Context, cursor string, n int) (Table[T, S], error) {
-	ctx, end := b.host.Begin(ctx, "Table")
-	defer end()
-	w := b.want(nil)
-	w.Placed = true
-	l, next, prev, err := b.members(ctx, cursor, n, w)
+	l, next, prev, err := b.part.table(ctx, cursor, n)
 	return Table[T, S]{b.places(l.Part), l.Total, next, prev}, err
+}
+
+func (p part) table(ctx context.Context, cursor string, n int) (l keytree.Listing, next, prev string, err error) {
+	ctx, end := p.host.Begin(ctx, "Table")
+	defer end()
+	w := p.want(nil)
+	w.Placed = true
+	return p.members(ctx, cursor, n, w)
 }
 
 // Standing is where one record stands: "12th of 3,456, ahead of 99%".
@@ -90,17 +93,22 @@ type Standing[S any] struct {
 // Standing returns where the record with id stands; ErrNotFound if it is not on
 // the board. Two trips.
 func (b *Board[T, K, S]) Standing(ctx context.Context, id K) (Standing[S], error) {
-	ctx, end := b.host.Begin(ctx, "Standing")
-	defer end()
-	r, err := b.open(ctx)
-	if err != nil {
-		return Standing[S]{}, err
-	}
-	st, err := r.standing(ctx, b.key.Text(id))
+	st, err := b.part.standing(ctx, "Standing", b.key.Text(id))
 	if err != nil {
 		return Standing[S]{}, err
 	}
 	return Standing[S]{st.Rank, st.Total, percentile(st), b.score(st.Member)}, nil
+}
+
+// standing returns where the record id stands, for a verb.
+func (p part) standing(ctx context.Context, verb, id string) (st keytree.Standing, err error) {
+	ctx, end := p.host.Begin(ctx, verb)
+	defer end()
+	r, err := p.open(ctx)
+	if err != nil {
+		return st, err
+	}
+	return r.standing(ctx, id)
 }
 
 func percentile(st keytree.Standing) float64 {
@@ -110,9 +118,7 @@ func percentile(st keytree.Standing) float64 {
 // Rank returns the rank of the record with id, from 1; ErrNotFound if it is not
 // on the board. Two trips.
 func (b *Board[T, K, S]) Rank(ctx context.Context, id K) (int, error) {
-	ctx, end := b.host.Begin(ctx, "Rank")
-	defer end()
-	st, err := b.Standing(ctx, id)
+	st, err := b.part.standing(ctx, "Rank", b.key.Text(id))
 	return st.Rank, err
 }
 
@@ -120,10 +126,11 @@ func (b *Board[T, K, S]) Rank(ctx context.Context, id K) (int, error) {
 // one with id: 0 for the last one, close to 100 for the first of many.
 // ErrNotFound as for Rank. Two trips.
 func (b *Board[T, K, S]) Percentile(ctx context.Context, id K) (float64, error) {
-	ctx, end := b.host.Begin(ctx, "Percentile")
-	defer end()
-	st, err := b.Standing(ctx, id)
-	return st.Percentile, err
+	st, err := b.part.standing(ctx, "Percentile", b.key.Text(id))
+	if err != nil {
+		return 0, err
+	}
+	return percentile(st), nil
 }
 
 // At returns n records from the given rank on; the first rank is 1. It goes on by position,
@@ -131,47 +138,55 @@ func (b *Board[T, K, S]) Percentile(ctx context.Context, id K) (float64, error) 
 // if the records are those that this process has seen there last, and as many as the tree is
 // deep in a part that it has not seen.
 func (b *Board[T, K, S]) At(ctx context.Context, rank, n int) ([]Place[T, S], error) {
-	ctx, end := b.host.Begin(ctx, "At")
-	defer end()
-	r, err := b.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	found, err := r.at(ctx, rank, n, b.want(nil))
+	found, err := b.part.from(ctx, rank, n)
 	return b.places(found), err
+}
+
+func (p part) from(ctx context.Context, rank, n int) (found keytree.Part, err error) {
+	ctx, end := p.host.Begin(ctx, "At")
+	defer end()
+	r, err := p.open(ctx)
+	if err != nil {
+		return found, err
+	}
+	return r.at(ctx, rank, n, p.want(nil))
 }
 
 // Numbered returns a page of n records by its number, from 1, and how many pages and
 // records there are, in the trips of At. A page counts as At does.
 func (b *Board[T, K, S]) Numbered(ctx context.Context, page, n int) (kvmodel.Numbered[T], error) {
-	ctx, end := b.host.Begin(ctx, "Numbered")
+	found, total, err := b.part.numbered(ctx, page, n)
+	if err != nil {
+		return kvmodel.Numbered[T]{}, err
+	}
+	return kvmodel.NumberedOf(itemsOf[T](found.Members), page, n, total), nil
+}
+
+func (p part) numbered(ctx context.Context, page, n int) (found keytree.Part, total int, err error) {
+	ctx, end := p.host.Begin(ctx, "Numbered")
 	defer end()
-	r, err := b.open(ctx)
+	r, err := p.open(ctx)
 	if err != nil {
-		return kvmodel.Numbered[T]{}, err
+		return found, 0, err
 	}
-	part, total, err := r.numbered(ctx, page, n, b.want(nil))
-	if err != nil {
-		return kvmodel.Numbered[T]{}, err
-	}
-	var items []*T
-	for _, m := range part.Members {
-		items = append(items, m.Value.(*T))
-	}
-	return kvmodel.NumberedOf(items, page, n, total), nil
+	return r.numbered(ctx, page, n, p.want(nil))
 }
 
 // RankOf returns the rank that a record with this score has, or would have: one more than
 // there are records with a better score, or with Dense, better scores. Where records with
 // equal scores have ranks of their own, it is that of the first of them. One trip.
 func (b *Board[T, K, S]) RankOf(ctx context.Context, score S) (int, error) {
-	ctx, end := b.host.Begin(ctx, "RankOf")
-	defer end()
 	at, err := b.of.to(score)
 	if err != nil {
-		return 0, b.failure(err)
+		return 0, b.part.failure(err)
 	}
-	r, err := b.open(ctx)
+	return b.part.rankOf(ctx, at)
+}
+
+func (p part) rankOf(ctx context.Context, at keytree.Score) (int, error) {
+	ctx, end := p.host.Begin(ctx, "RankOf")
+	defer end()
+	r, err := p.open(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -181,31 +196,32 @@ func (b *Board[T, K, S]) RankOf(ctx context.Context, score S) (int, error) {
 // Around returns the record with id, up to n before it and up to n after it.
 // ErrNotFound as for Rank. Three trips.
 func (b *Board[T, K, S]) Around(ctx context.Context, id K, n int) ([]Place[T, S], error) {
-	ctx, end := b.host.Begin(ctx, "Around")
-	defer end()
-	r, err := b.open(ctx)
-	if err != nil {
-		return nil, err
-	}
-	found, err := r.around(ctx, b.key.Text(id), n, b.want(nil))
+	found, err := b.part.around(ctx, b.key.Text(id), n)
 	return b.places(found), err
+}
+
+func (p part) around(ctx context.Context, id string, n int) (found keytree.Part, err error) {
+	ctx, end := p.host.Begin(ctx, "Around")
+	defer end()
+	r, err := p.open(ctx)
+	if err != nil {
+		return found, err
+	}
+	return r.around(ctx, id, n, p.want(nil))
 }
 
 // places returns the members of found with their ranks.
 func (b *Board[T, K, S]) places(found keytree.Part) []Place[T, S] {
-	places, ranks := make([]Place[T, S], len(found.Members)), found.Ranks(b.ranks)
+	places, ranks := make([]Place[T, S], len(found.Members)), found.Ranks(b.part.ranks)
 	for i, m := range found.Members {
-		item, _ := m.Value.(*T)
-		places[i] = Place[T, S]{ranks[i], b.score(m), item}
+		places[i] = Place[T, S]{ranks[i], b.score(m), plug.As[T](m.Value)}
 	}
 	return places
 }
 
 // Len returns how many records the board holds, as exactly as Rank. One trip.
 func (b *Board[T, K, S]) Len(ctx context.Context) (int, error) {
-	ctx, end := b.host.Begin(ctx, "Len")
-	defer end()
-	return b.count(ctx)
+	return b.part.counted(ctx, "Len")
 }
 
 // Between returns the part of the board with low <= score < high. Of texts only the letters
@@ -213,7 +229,7 @@ func (b *Board[T, K, S]) Len(ctx context.Context) (int, error) {
 func (b *Board[T, K, S]) Between(low, high S) *Span[T] {
 	span := &Span[T]{part: b.part}
 	between, err := b.of.between(low, high)
-	span.between, span.wrong = between, b.failure(err)
+	span.part.between, span.wrong = between, b.part.failure(err)
 	return span
 }
 

@@ -11,9 +11,13 @@ import (
 // Verify reads the whole board and reports what is wrong with it. Of the records
 // with ids it also reports which are missing. The board may change while it runs.
 func (b *Board[T, K, S]) Verify(ctx context.Context, ids ...K) (Report, error) {
-	ctx, end := b.host.Begin(ctx, "Verify")
+	return b.part.verify(ctx, b.texts(ids))
+}
+
+func (p part) verify(ctx context.Context, ids []string) (Report, error) {
+	ctx, end := p.host.Begin(ctx, "Verify")
 	defer end()
-	return b.reader().verify(ctx, b.texts(ids))
+	return p.reader().verify(ctx, ids)
 }
 
 func (b *Board[T, K, S]) texts(ids []K) []string { return kv.Texts(ids, b.key.Text) }
@@ -23,19 +27,23 @@ func (b *Board[T, K, S]) texts(ids []K) []string { return kv.Texts(ids, b.key.Te
 // counts exact. A board by a counter also catches up with the counts of the
 // records with ids. A change in progress may have to begin again.
 func (b *Board[T, K, S]) Mend(ctx context.Context, ids ...K) (Report, error) {
-	ctx, end := b.host.Begin(ctx, "Mend")
+	return b.part.mend(ctx, b.texts(ids))
+}
+
+func (p part) mend(ctx context.Context, ids []string) (Report, error) {
+	ctx, end := p.host.Begin(ctx, "Mend")
 	defer end()
-	if err := b.host.DB().Writable(); err != nil {
-		return Report{}, b.failure(err)
+	if err := p.host.DB().Writable(); err != nil {
+		return Report{}, p.failure(err)
 	}
-	if b.catchUp != nil {
-		if err := b.catchUp(ctx, b.by, b.when(), b.texts(ids)); err != nil {
-			return Report{}, b.failure(err)
+	if p.catchUp != nil {
+		if err := p.catchUp(ctx, p.by, p.when(), ids); err != nil {
+			return Report{}, p.failure(err)
 		}
 	}
 	var first *Report
-	err := b.withAllIfLost(ctx, b.texts(ids), func(ids []string, all bool) error {
-		found, err := b.reader().mend(ctx, ids, all, b.clear)
+	err := p.withAllIfLost(ctx, ids, func(ids []string, all bool) error {
+		found, err := p.reader().mend(ctx, ids, all, p.clear)
 		first = cmp.Or(first, &found)
 		return err
 	})
@@ -45,9 +53,9 @@ func (b *Board[T, K, S]) Mend(ctx context.Context, ids ...K) (Report, error) {
 // Refresh makes the board's counts, and so its ranks, exact, unless the board
 // changes while it runs. It reads every node.
 func (b *Board[T, K, S]) Refresh(ctx context.Context) error {
-	ctx, end := b.host.Begin(ctx, "Refresh")
+	ctx, end := b.part.host.Begin(ctx, "Refresh")
 	defer end()
-	return b.reader().refresh(ctx)
+	return b.part.reader().refresh(ctx)
 }
 
 // Rebuild copies the board into new nodes, none of them empty or lost, and adds
@@ -59,16 +67,16 @@ func (b *Board[T, K, S]) Refresh(ctx context.Context) error {
 // change. Rebuild it when Verify counts more than a quarter as many leaves as
 // members.
 func (b *Board[T, K, S]) Rebuild(ctx context.Context, ids ...K) error {
-	ctx, end := b.host.Begin(ctx, "Rebuild")
+	ctx, end := b.part.host.Begin(ctx, "Rebuild")
 	defer end()
-	return b.withAllIfLost(ctx, b.texts(ids), func(ids []string, all bool) error {
-		return b.reader().rebuild(ctx, ids, all)
+	return b.part.withAllIfLost(ctx, b.texts(ids), func(ids []string, all bool) error {
+		return b.part.reader().rebuild(ctx, ids, all)
 	})
 }
 
 // Stats returns what this process knows of the board and of those of other
 // values and periods.
-func (b *Board[T, K, S]) Stats() Stats { return b.reader().stats() }
+func (b *Board[T, K, S]) Stats() Stats { return b.part.reader().stats() }
 
 var _ kvmodel.Lister[struct{}] = (*Board[struct{}, string, int64])(nil)
 var _ kvmodel.Lister[struct{}] = (*Span[struct{}])(nil)

@@ -17,9 +17,9 @@ import (
 
 // core is what boards by a field and boards by a counter have in common, without
 // the types of ids, scores and values.
-type core[T any] struct {
+type core struct {
 	*shelf
-	host    plug.Host[T]
+	host    plug.Host
 	reports *reporter
 	losses  losses
 	ahead   ahead.Memory // of first pages and those by number
@@ -30,12 +30,12 @@ type core[T any] struct {
 
 	// where returns the values on whose boards a record belongs, and its place there but for
 	// these.
-	where  func(*T) (by []string, p place)
+	where  func(plug.Record) (by []string, p place)
 	ranks  keytree.Ranks
-	form   string          // of the trees
-	order  string          // in which words stand; "" on a board without
-	text   func(*T) string // of a record, on a board of texts
-	scored bool            // the score is the record's own
+	form   string                   // of the trees
+	order  string                   // in which words stand; "" on a board without
+	text   func(plug.Record) string // of a record, on a board of texts
+	scored bool                     // the score is the record's own
 	per    Period
 	keep   int
 
@@ -48,8 +48,8 @@ type core[T any] struct {
 	catchUp func(ctx context.Context, by string, at time.Time, ids []string) error
 }
 
-func newCore[T, S any](spec Spec[T, S], by func(*T) []string) *core[T] {
-	c := &core[T]{
+func newCore[T, S any](spec Spec[T, S], by func(*T) []string) *core {
+	c := &core{
 		shelf: newShelf(), name: spec.Name, def: spec.Def, code: spec.Of.code,
 		ranks: spec.Ties.ranks(), form: spec.Ties.form(spec.Low), order: spec.Of.order, per: spec.Per, keep: cmp.Or(spec.Keep, keptByDefault),
 		own: spec.Counter != nil, scored: spec.Score != nil,
@@ -59,9 +59,10 @@ func newCore[T, S any](spec Spec[T, S], by func(*T) []string) *core[T] {
 	}
 	if spec.Of.isText() {
 		c.form, c.def = plug.WordsForm, c.def+" "+c.order
-		c.text = func(rec *T) string { return fmt.Sprint(spec.Score(rec)) }
+		c.text = plug.Untyped(func(rec *T) string { return fmt.Sprint(spec.Score(rec)) })
 	}
-	c.where = func(rec *T) (_ []string, p place) {
+	c.where = func(v plug.Record) (_ []string, p place) {
+		rec := v.(*T)
 		if spec.If != nil && !spec.If(rec) {
 			return nil, p
 		}
@@ -84,10 +85,10 @@ func newCore[T, S any](spec Spec[T, S], by func(*T) []string) *core[T] {
 }
 
 // Name returns the board's name.
-func (c *core[T]) Name() string { return c.name }
+func (c *core) Name() string { return c.name }
 
 // Def returns the board's definition, and whether its entries have ends.
-func (c *core[T]) Def() string {
+func (c *core) Def() string {
 	if c.host.Ends() {
 		return c.def + " ends"
 	}
@@ -95,7 +96,7 @@ func (c *core[T]) Def() string {
 }
 
 // Places returns the places where rec belongs: one on each of its boards.
-func (c *core[T]) Places(rec *T) []string {
+func (c *core) Places(rec plug.Record) []string {
 	places, p := c.where(rec)
 	for i := range places {
 		p.by = places[i]
@@ -111,7 +112,7 @@ type tree struct {
 }
 
 // tree returns the tree of a value in the period that holds at.
-func (c *core[T]) tree(by string, at time.Time) tree {
+func (c *core) tree(by string, at time.Time) tree {
 	name := c.treeName()
 	if c.many {
 		name += ":" + by
@@ -122,7 +123,7 @@ func (c *core[T]) tree(by string, at time.Time) tree {
 		expires = c.per.add(at, c.keep)
 	}
 	var own *keytree.Own
-	var truth keytree.Truth = fieldTruth[T]{c, by}
+	var truth keytree.Truth = fieldTruth{c, by}
 	now := c.host.DB().Now
 	if c.own {
 		own = keytree.NewOwn(name, now, expires)
@@ -135,7 +136,7 @@ func (c *core[T]) tree(by string, at time.Time) tree {
 }
 
 // treeName returns the name of a tree but for its value and its period.
-func (c *core[T]) treeName() string {
+func (c *core) treeName() string {
 	parts := []string{c.host.Model(), plug.BoardName(c.name, c.host.Ends(), c.form)}
 	if c.order != "" {
 		parts = append(parts, c.order)
@@ -144,21 +145,21 @@ func (c *core[T]) treeName() string {
 }
 
 // now returns the tree of a value in the current period.
-func (c *core[T]) now(by string) tree { return c.tree(by, c.host.DB().Now()) }
+func (c *core) now(by string) tree { return c.tree(by, c.host.DB().Now()) }
 
 // leafLimit is how many entries a leaf holds; 0 is the tree's own limit. Tests
 // make it small.
 var leafLimit = 0
 
 // soon does upkeep that other processes can do as well.
-func (c *core[T]) soon(work func(context.Context, kv.Store) error) {
+func (c *core) soon(work func(context.Context, kv.Store) error) {
 	c.host.DB().Soon(func(ctx context.Context) error { return work(ctx, c.host.Store()) })
 }
 
 // settle makes the reports that a step of a change left. err is how the step ended;
 // what it has written has to be reported all the same. Before that is done, the line
 // of the change must not be complete.
-func (c *core[T]) settle(ctx context.Context, s kv.Store, due *keytree.Due, err error) error {
+func (c *core) settle(ctx context.Context, s kv.Store, due *keytree.Due, err error) error {
 	switch {
 	case c.atomic() && err != nil:
 		return err
@@ -169,10 +170,10 @@ func (c *core[T]) settle(ctx context.Context, s kv.Store, due *keytree.Due, err 
 }
 
 // atomic reports whether a change of a record and its entries are one transaction.
-func (c *core[T]) atomic() bool { return kv.PowersOf(c.host.Store()).Atomic != nil }
+func (c *core) atomic() bool { return kv.PowersOf(c.host.Store()).Atomic != nil }
 
 // stateOf returns the state of a member in the board of by, given its record.
-func stateOf[T any](by string, rec *plug.Seen[T]) keytree.State {
+func stateOf(by string, rec *plug.Seen) keytree.State {
 	return stateIn(by, rec.Places, rec.Rev, rec.Expires())
 }
 
@@ -188,12 +189,12 @@ func stateIn(by string, places []string, rev uint64, ends time.Time) keytree.Sta
 }
 
 // title is what errors about the board begin with.
-func (c *core[T]) title() string { return c.host.Model() + "." + c.name }
+func (c *core) title() string { return c.host.Model() + "." + c.name }
 
-func (c *core[T]) failure(err error) error { return named(c.title(), err) }
+func (c *core) failure(err error) error { return named(c.title(), err) }
 
 // eachPlace does step for places side by side.
-func (c *core[T]) eachPlace(ctx context.Context, s kv.Store, places []string, step func(kv.Store, place) error) error {
+func (c *core) eachPlace(ctx context.Context, s kv.Store, places []string, step func(kv.Store, place) error) error {
 	return c.failure(kv.Join(kv.Each(ctx, s, places, func(s kv.Store, _ int, text string) error {
 		p, err := parsePlace(text)
 		if err != nil {
@@ -211,18 +212,18 @@ func perBoard[V any](ctx context.Context, s kv.Store, all map[string]V, step fun
 }
 
 // fieldTruth is the truth of one tree in the model's records.
-type fieldTruth[T any] struct {
-	c  *core[T]
+type fieldTruth struct {
+	c  *core
 	by string
 }
 
 // States reads the records of ids. With an ErrCorrupt it says which are damaged.
-func (ft fieldTruth[T]) States(ctx context.Context, s kv.Store, ids []string) ([]keytree.State, error) {
+func (ft fieldTruth) States(ctx context.Context, s kv.Store, ids []string) ([]keytree.State, error) {
 	recs, err := ft.c.host.See(ctx, s, ids...)
 	if err != nil && !wire.IsCorrupt(err) {
 		return nil, err
 	}
-	if !slices.ContainsFunc(recs, (*plug.Seen[T]).Damaged) {
+	if !slices.ContainsFunc(recs, (*plug.Seen).Damaged) {
 		err = nil // Where only counters are damaged, the score is known all the same.
 	}
 	states := make([]keytree.State, len(recs))

@@ -27,27 +27,27 @@ import (
 // a fence: another process may have looked before the change and be about to write what
 // it has seen. So the last one to follow has seen the last count, in whatever order they
 // come.
-type counted[T any] struct {
-	*core[T]
+type counted struct {
+	*core
 	counter kvmodel.Counter
 	batch   Batch
 	window  *window
 }
 
 var (
-	_ plug.Index[struct{}] = (*counted[struct{}])(nil)
-	_ plug.Together        = (*counted[struct{}])(nil)
-	_ kvmodel.Follower     = (*counted[struct{}])(nil)
+	_ plug.Index       = (*counted)(nil)
+	_ plug.Together    = (*counted)(nil)
+	_ kvmodel.Follower = (*counted)(nil)
 )
 
-func newCounted[T, S any](c *core[T], spec Spec[T, S]) *counted[T] {
-	f := &counted[T]{core: c, counter: spec.Counter, batch: spec.Batch}
+func newCounted(c *core, counter kvmodel.Counter, batch Batch) *counted {
+	f := &counted{core: c, counter: counter, batch: batch}
 	c.catchUp = f.followThere
 	return f
 }
 
 // begin opens the window, once the board is plugged in.
-func (f *counted[T]) begin() {
+func (f *counted) begin() {
 	f.window = newWindow(f.host.DB(), f.reports)
 	f.window.size, f.window.apply = f.size, f.apply
 	f.window.again = func(error) bool { return true }
@@ -56,7 +56,7 @@ func (f *counted[T]) begin() {
 }
 
 // finish finishes what a dead process has noted.
-func (f *counted[T]) finish(ctx context.Context, s kv.Store, texts []string) error {
+func (f *counted) finish(ctx context.Context, s kv.Store, texts []string) error {
 	return f.failure(finishNotes(ctx, s, f.reports, texts, func(n note) tree {
 		if f.per != Forever && !f.per.add(n.at, f.keep).After(f.host.DB().Now()) {
 			return tree{}
@@ -67,7 +67,7 @@ func (f *counted[T]) finish(ctx context.Context, s kv.Store, texts []string) err
 
 // Prepare rejects a record that cannot be on the board. The board follows once the
 // record has committed.
-func (f *counted[T]) Prepare(_ context.Context, _ kv.Store, m *plug.Move) error {
+func (f *counted) Prepare(_ context.Context, _ kv.Store, m *plug.Move) error {
 	for _, text := range m.Gained {
 		p, err := parsePlace(text)
 		if err == nil {
@@ -82,7 +82,7 @@ func (f *counted[T]) Prepare(_ context.Context, _ kv.Store, m *plug.Move) error 
 
 // Beside follows if a rebuild is entering the record, which does not change it. A member
 // that stays where it is gets its entry, should that be missing.
-func (f *counted[T]) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
+func (f *counted) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if !rebuilds(m) {
 		return nil
 	}
@@ -98,7 +98,7 @@ func (f *counted[T]) Beside(ctx context.Context, s kv.Store, m *plug.Move) error
 
 // After follows on the boards that the record has left and on those it has come to or has
 // another end on, in all periods that are kept. One that it has left may not have it yet.
-func (f *counted[T]) After(ctx context.Context, s kv.Store, m *plug.Move) error {
+func (f *counted) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if m.New && !f.scored {
 		return nil // Nobody has counted it, so it is on no board.
 	}
@@ -115,7 +115,7 @@ func (f *counted[T]) After(ctx context.Context, s kv.Store, m *plug.Move) error 
 
 // AfterAll follows together for those that have come to one board, if they have left none
 // and were never there before.
-func (f *counted[T]) AfterAll(ctx context.Context, s kv.Store, moves []*plug.Move) error {
+func (f *counted) AfterAll(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	come := make(map[string][]string) // ids, by board
 	var others []*plug.Move
 	for _, m := range moves {
@@ -142,16 +142,16 @@ func (f *counted[T]) AfterAll(ctx context.Context, s kv.Store, moves []*plug.Mov
 }
 
 // Repair follows on the boards of places.
-func (f *counted[T]) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[T], places []string) error {
+func (f *counted) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places []string) error {
 	return f.followAt(ctx, s, places, rec.ID, f.kept(), keytree.FenceAll)
 }
 
 // Check reports nothing: a board by a counter may lag.
-func (f *counted[T]) Check(context.Context, kv.Store, *plug.Seen[T]) ([]string, error) {
+func (f *counted) Check(context.Context, kv.Store, *plug.Seen) ([]string, error) {
 	return nil, nil
 }
 
-func (f *counted[T]) followAt(ctx context.Context, s kv.Store, places []string, id string, times []time.Time, fence keytree.Fence) error {
+func (f *counted) followAt(ctx context.Context, s kv.Store, places []string, id string, times []time.Time, fence keytree.Fence) error {
 	return f.eachBoard(ctx, s, places, times, func(s kv.Store, by string, at time.Time) error {
 		due := new(keytree.Due)
 		errs := f.follow(ctx, s, by, at, []string{id}, fence, due)
@@ -161,14 +161,14 @@ func (f *counted[T]) followAt(ctx context.Context, s kv.Store, places []string, 
 
 // eachBoard does step for the boards of places in the periods that hold times, side by
 // side.
-func (f *counted[T]) eachBoard(ctx context.Context, s kv.Store, places []string, times []time.Time, step func(s kv.Store, by string, at time.Time) error) error {
+func (f *counted) eachBoard(ctx context.Context, s kv.Store, places []string, times []time.Time, step func(s kv.Store, by string, at time.Time) error) error {
 	return f.eachPlace(ctx, s, f.boards(places), func(s kv.Store, p place) error {
 		return kv.Join(kv.Each(ctx, s, times, func(s kv.Store, _ int, at time.Time) error { return step(s, p.by, at) })...)
 	})
 }
 
 // boards returns one of places for each board among them.
-func (f *counted[T]) boards(places []string) []string {
+func (f *counted) boards(places []string) []string {
 	seen := make(map[string]bool)
 	return slices.DeleteFunc(slices.Clone(places), func(text string) bool {
 		p, err := parsePlace(text)
@@ -180,7 +180,7 @@ func (f *counted[T]) boards(places []string) []string {
 
 // followThere follows for ids on the board of by, in the period that holds at. It looks
 // without a change, so another that looked before may have seen the same.
-func (f *counted[T]) followThere(ctx context.Context, by string, at time.Time, ids []string) error {
+func (f *counted) followThere(ctx context.Context, by string, at time.Time, ids []string) error {
 	for some := range slices.Chunk(ids, followAtOnce) {
 		var errs []error
 		err := f.reports.making(ctx, func(s kv.Store, due *keytree.Due) { errs = f.follow(ctx, s, by, at, some, keytree.NoFence, due) })
@@ -196,7 +196,7 @@ const followAtOnce = 500
 
 // follow moves the members ids of the board of by to where they belong, and returns
 // an error for each.
-func (f *counted[T]) follow(ctx context.Context, s kv.Store, by string, at time.Time, ids []string, fence keytree.Fence, due *keytree.Due) []error {
+func (f *counted) follow(ctx context.Context, s kv.Store, by string, at time.Time, ids []string, fence keytree.Fence, due *keytree.Due) []error {
 	if f.atomic() {
 		fence = keytree.NoFence // Nobody looks during a transaction.
 	}
@@ -210,7 +210,7 @@ func (f *counted[T]) follow(ctx context.Context, s kv.Store, by string, at time.
 
 // toCounts is the changes that move the members ids of the board of by to where they
 // belong. It looks at each by itself if it cannot look at all together.
-func (f *counted[T]) toCounts(by string, at time.Time, ids []string) keytree.Changes {
+func (f *counted) toCounts(by string, at time.Time, ids []string) keytree.Changes {
 	each := keytree.OneByOne(func(i int) keytree.Change { return f.toCount(by, at, ids[i]) })
 	return func(ctx context.Context, s kv.Store, settings []int, old []keytree.State) ([]keytree.State, []error) {
 		if len(settings) > 1 {
@@ -225,7 +225,7 @@ func (f *counted[T]) toCounts(by string, at time.Time, ids []string) keytree.Cha
 
 // toCount is the change that moves the member id of the board of by to where it
 // belongs.
-func (f *counted[T]) toCount(by string, at time.Time, id string) keytree.Change {
+func (f *counted) toCount(by string, at time.Time, id string) keytree.Change {
 	return func(ctx context.Context, s kv.Store, old keytree.State) (keytree.State, error) {
 		to, err := f.look(ctx, s, by, at, []string{id})
 		if f.per != Forever && wire.IsCorrupt(err) {
@@ -242,8 +242,8 @@ func (f *counted[T]) toCount(by string, at time.Time, id string) keytree.Change 
 
 // look reads the records ids, and their counts if these are the scores, and returns where
 // they belong on the board of by.
-func (f *counted[T]) look(ctx context.Context, s kv.Store, by string, at time.Time, ids []string) ([]keytree.State, error) {
-	var recs []*plug.Seen[T]
+func (f *counted) look(ctx context.Context, s kv.Store, by string, at time.Time, ids []string) ([]keytree.State, error) {
+	var recs []*plug.Seen
 	var counts []int64
 	works := []func(kv.Store) error{
 		func(s kv.Store) (err error) { recs, err = f.host.See(ctx, s, ids...); return err },
@@ -266,7 +266,7 @@ func (f *counted[T]) look(ctx context.Context, s kv.Store, by string, at time.Ti
 
 // counts returns the counts of ids, in the period that holds at if there are
 // periods; -1 for those that have none.
-func (f *counted[T]) counts(ctx context.Context, s kv.Store, ids []string, at time.Time) ([]int64, error) {
+func (f *counted) counts(ctx context.Context, s kv.Store, ids []string, at time.Time) ([]int64, error) {
 	if f.per == Forever {
 		return f.counter.Counts(ctx, s, ids)
 	}
@@ -275,7 +275,7 @@ func (f *counted[T]) counts(ctx context.Context, s kv.Store, ids []string, at ti
 
 // inPeriod returns the counts of ids in the period that holds at; -1 for those that
 // have none.
-func (c *core[T]) inPeriod(ctx context.Context, s kv.Store, ids []string, at time.Time) ([]int64, error) {
+func (c *core) inPeriod(ctx context.Context, s kv.Store, ids []string, at time.Time) ([]int64, error) {
 	keys := kv.Texts(ids, func(id string) string { return c.periodKey(id, at) })
 	results, err := kv.GetAll(ctx, s, keys...)
 	if err != nil {
@@ -297,7 +297,7 @@ func (c *core[T]) inPeriod(ctx context.Context, s kv.Store, ids []string, at tim
 // mendCount makes the damaged count of id, in the period that holds at, what the member's
 // record says in old: what the board has followed last. If that is nothing, it begins
 // over.
-func (f *counted[T]) mendCount(ctx context.Context, s kv.Store, id string, at time.Time, old keytree.State) error {
+func (f *counted) mendCount(ctx context.Context, s kv.Store, id string, at time.Time, old keytree.State) error {
 	key := f.periodKey(id, at)
 	r, err := kv.One(ctx, s, kv.OpGet(key))
 	if err != nil {
@@ -324,22 +324,22 @@ func unlessGone(err error) error {
 }
 
 // lasts returns for how long after now the counts of the period that holds at are kept.
-func (f *counted[T]) lasts(at, now time.Time) time.Duration {
+func (f *counted) lasts(at, now time.Time) time.Duration {
 	return min(max(f.per.add(at, f.keep).Sub(now), time.Second), kv.MaxTTL)
 }
 
 // countKey is the class of a record's counts in periods.
 var countKey = kv.NewClass("per", 4) // model, index, period, id text
 
-func (c *core[T]) periodKey(id string, at time.Time) string {
+func (c *core) periodKey(id string, at time.Time) string {
 	return countKey.KeyOfText([]string{c.host.Model(), c.name, c.per.name(at)}, id)
 }
 
 // OnlyFollows reports whether the board has no counts of its own, as it has by periods.
-func (f *counted[T]) OnlyFollows() bool { return f.per == Forever }
+func (f *counted) OnlyFollows() bool { return f.per == Forever }
 
 // Counting counts in the current period.
-func (f *counted[T]) Counting(ctx context.Context, s kv.Store, id string, delta int64) error {
+func (f *counted) Counting(ctx context.Context, s kv.Store, id string, delta int64) error {
 	if f.per == Forever {
 		return nil
 	}
@@ -349,7 +349,7 @@ func (f *counted[T]) Counting(ctx context.Context, s kv.Store, id string, delta 
 }
 
 // Counted follows the counter now, later, or at random not at all.
-func (f *counted[T]) Counted(ctx context.Context, id string, _, count int64) error {
+func (f *counted) Counted(ctx context.Context, id string, _, count int64) error {
 	changed := change{id: id, at: f.per.begin(f.window.db.Now())}
 	switch f.batch {
 	case Every:
@@ -366,7 +366,7 @@ func (f *counted[T]) Counted(ctx context.Context, id string, _, count int64) err
 }
 
 // size returns about how many members the board has, as far as this process knows.
-func (f *counted[T]) size() int {
+func (f *counted) size() int {
 	if f.many {
 		return manyMembers
 	}
@@ -377,7 +377,7 @@ func (f *counted[T]) size() int {
 const manyMembers = 1 << 16
 
 // apply finds the boards on which the records of changes belong, and follows there.
-func (f *counted[T]) apply(ctx context.Context, s kv.Store, changes []change, due *keytree.Due) []error {
+func (f *counted) apply(ctx context.Context, s kv.Store, changes []change, due *keytree.Due) []error {
 	boards, errs := f.boardsOf(ctx, s, changes)
 	var keys []boardKey
 	trees := make(map[boardKey][]int)
@@ -411,7 +411,7 @@ type boardKey struct {
 }
 
 // time returns a time in the period that began at.
-func (c *core[T]) time(at time.Time) time.Time {
+func (c *core) time(at time.Time) time.Time {
 	if c.per == Forever {
 		return c.host.DB().Now()
 	}
@@ -419,7 +419,7 @@ func (c *core[T]) time(at time.Time) time.Time {
 }
 
 // boardsOf returns the values on whose boards the record of each of changes belongs.
-func (f *counted[T]) boardsOf(ctx context.Context, s kv.Store, changes []change) ([][]string, []error) {
+func (f *counted) boardsOf(ctx context.Context, s kv.Store, changes []change) ([][]string, []error) {
 	boards, errs := make([][]string, len(changes)), make([]error, len(changes))
 	if !f.many {
 		for i := range boards {

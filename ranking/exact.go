@@ -14,16 +14,16 @@ import (
 // exact is a board by a field. The records hold the scores, and the write path
 // keeps the board in step with them: a record on the board has its entry at every
 // moment. The entry counts once it is tidied, after the commit.
-type exact[T any] struct{ *core[T] }
+type exact struct{ *core }
 
 var (
-	_ plug.Index[struct{}] = exact[struct{}]{}
-	_ plug.Together        = exact[struct{}]{}
+	_ plug.Index    = exact{}
+	_ plug.Together = exact{}
 )
 
 // Prepare adds the entry that the record will have. In a transaction it counts at
 // once.
-func (x exact[T]) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
+func (x exact) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return x.eachPlace(ctx, s, m.Gained, func(s kv.Store, p place) error {
 		if err := p.err(); err != nil {
 			return err
@@ -46,7 +46,7 @@ func (x exact[T]) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 func rebuilds(m *plug.Move) bool { return m.Rev == m.Base }
 
 // Beside makes count what a rebuild has entered, if the record still says so.
-func (x exact[T]) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
+func (x exact) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if !rebuilds(m) {
 		return nil
 	}
@@ -66,12 +66,12 @@ func (x exact[T]) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 // After tidies at the places that the record has left or come to, at those where it has
 // another end, and at those that an earlier try has touched. What a transaction has put in
 // is tidy.
-func (x exact[T]) After(ctx context.Context, s kv.Store, m *plug.Move) error {
+func (x exact) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return x.tidy(ctx, s, m.ID, x.touched(m), m.Is, m.Rev, m.Ends)
 }
 
 // touched returns the places where After tidies.
-func (x exact[T]) touched(m *plug.Move) []string {
+func (x exact) touched(m *plug.Move) []string {
 	if x.atomic() {
 		return slices.Concat(m.Lost, m.Renewed)
 	}
@@ -79,7 +79,7 @@ func (x exact[T]) touched(m *plug.Move) []string {
 }
 
 // AfterAll tidies what belongs to one board together.
-func (x exact[T]) AfterAll(ctx context.Context, s kv.Store, moves []*plug.Move) error {
+func (x exact) AfterAll(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	all := make(map[string][]keytree.Tidying) // by board
 	for _, m := range moves {
 		for _, text := range x.touched(m) {
@@ -99,7 +99,7 @@ func (x exact[T]) AfterAll(ctx context.Context, s kv.Store, moves []*plug.Move) 
 }
 
 // tidy tidies at places, by a record that is at rev in the places is until ends.
-func (x exact[T]) tidy(ctx context.Context, s kv.Store, id string, places, is []string, rev uint64, ends time.Time) error {
+func (x exact) tidy(ctx context.Context, s kv.Store, id string, places, is []string, rev uint64, ends time.Time) error {
 	return x.eachPlace(ctx, s, places, func(s kv.Store, p place) error {
 		if p.wrong != "" {
 			return nil
@@ -111,7 +111,7 @@ func (x exact[T]) tidy(ctx context.Context, s kv.Store, id string, places, is []
 
 // Repair tidies at places, adds the entry that rec should have there, and makes the
 // counts there exact.
-func (x exact[T]) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[T], places []string) error {
+func (x exact) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places []string) error {
 	return x.eachPlace(ctx, s, places, func(s kv.Store, p place) error {
 		if p.wrong != "" {
 			return nil
@@ -122,7 +122,7 @@ func (x exact[T]) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[T], pla
 }
 
 // Check reports if rec has no entry.
-func (x exact[T]) Check(ctx context.Context, s kv.Store, rec *plug.Seen[T]) ([]string, error) {
+func (x exact) Check(ctx context.Context, s kv.Store, rec *plug.Seen) ([]string, error) {
 	var wrong []string
 	err := x.eachPlace(ctx, s, rec.Places, func(s kv.Store, p place) error {
 		has, err := x.now(p.by).Has(ctx, s, rec.ID, stateOf(p.by, rec))

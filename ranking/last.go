@@ -25,31 +25,41 @@ import (
 //
 // Last returns ErrInvalid if the board does not count by periods.
 func (b *Board[T, K, S]) Last(ctx context.Context, periods, n int) (places []Place[T, S], off S, err error) {
-	ctx, end := b.host.Begin(ctx, "Last")
-	defer end()
-	if b.per == Forever || b.scored {
-		return nil, off, b.failure(fmt.Errorf("%w: it does not count by periods", kvmodel.ErrInvalid))
-	}
-	if err := b.host.Ready(ctx); err != nil {
+	first, by, err := b.part.last(ctx, periods, n)
+	if err != nil {
 		return nil, off, err
 	}
-	t := newTotals(b.part, periods, max(0, n))
+	return b.places(keytree.Part{Members: first}), b.of.from(keytree.FromInt(by)), nil
+}
+
+// last returns the n members with the highest totals, and how much higher that of another may
+// be.
+func (p part) last(ctx context.Context, periods, n int) (first []keytree.Member, off int64, err error) {
+	ctx, end := p.host.Begin(ctx, "Last")
+	defer end()
+	if p.per == Forever || p.scored {
+		return nil, 0, p.failure(fmt.Errorf("%w: it does not count by periods", kvmodel.ErrInvalid))
+	}
+	if err := p.host.Ready(ctx); err != nil {
+		return nil, 0, err
+	}
+	t := newTotals(p, periods, max(0, n))
 	for _, depth := range []int{2 * t.n, 8 * t.n, 32 * t.n} {
 		if err := t.look(ctx, depth); err != nil {
-			return nil, off, b.failure(err)
+			return nil, 0, p.failure(err)
 		}
 		if t.off() == 0 {
 			break
 		}
 	}
-	return b.places(keytree.Part{Members: t.first()}), b.of.from(keytree.FromInt(t.off())), nil
+	return t.first(), t.off(), nil
 }
 
 // totals finds the members with the n highest totals over several periods. It reads
 // each period from its top. A member that it has not met has, in each period, at most
 // the last score that was read there.
-type totals[T any] struct {
-	part[T]
+type totals struct {
+	part
 	n       int
 	periods []*summand
 	met     []*contender // in the order in which they were met
@@ -75,8 +85,8 @@ type contender struct {
 	value any // nil: its record is not on the board
 }
 
-func newTotals[T any](p part[T], periods, n int) *totals[T] {
-	t := &totals[T]{part: p, n: n, byID: make(map[string]*contender)}
+func newTotals(p part, periods, n int) *totals {
+	t := &totals{part: p, n: n, byID: make(map[string]*contender)}
 	for i := range min(periods, p.keep) {
 		in := p
 		in.at = p.per.add(p.when(), -i)
@@ -89,7 +99,7 @@ func newTotals[T any](p part[T], periods, n int) *totals[T] {
 
 // look reads each period down to depth, and then as many contenders as may be among
 // the first.
-func (t *totals[T]) look(ctx context.Context, depth int) error {
+func (t *totals) look(ctx context.Context, depth int) error {
 	errs := kv.Each(ctx, t.host.Store(), t.periods, func(s kv.Store, _ int, in *summand) error { return t.read(ctx, s, in, depth) })
 	if err := kv.Join(errs...); err != nil {
 		return err
@@ -98,7 +108,7 @@ func (t *totals[T]) look(ctx context.Context, depth int) error {
 }
 
 // read reads the period down to depth.
-func (t *totals[T]) read(ctx context.Context, s kv.Store, in *summand, depth int) error {
+func (t *totals) read(ctx context.Context, s kv.Store, in *summand, depth int) error {
 	if in.last == 0 {
 		return nil
 	}
@@ -118,7 +128,7 @@ func (t *totals[T]) read(ctx context.Context, s kv.Store, in *summand, depth int
 }
 
 // meet returns the contender with the id text.
-func (t *totals[T]) meet(id string, tie uint64) *contender {
+func (t *totals) meet(id string, tie uint64) *contender {
 	c, there := t.byID[id]
 	if !there {
 		c = &contender{id: id, tie: tie, seen: make(map[*summand]int64)}
@@ -137,7 +147,7 @@ func (c *contender) add(in *summand) {
 }
 
 // limit returns the highest total that c can have, of which only seen is known.
-func (t *totals[T]) limit(c *contender) int64 {
+func (t *totals) limit(c *contender) int64 {
 	sum := int64(0)
 	for _, in := range t.periods {
 		score, there := c.seen[in]
@@ -151,7 +161,7 @@ func (t *totals[T]) limit(c *contender) int64 {
 
 // doubtful returns up to n contenders that may be among the first and whose totals
 // are not known, those of which most was seen first.
-func (t *totals[T]) doubtful(n int) []*contender {
+func (t *totals) doubtful(n int) []*contender {
 	least := t.least()
 	var some []*contender
 	for _, c := range t.met {
@@ -164,7 +174,7 @@ func (t *totals[T]) doubtful(n int) []*contender {
 }
 
 // know reads the records and the totals of some. One trip.
-func (t *totals[T]) know(ctx context.Context, some []*contender) error {
+func (t *totals) know(ctx context.Context, some []*contender) error {
 	if len(some) == 0 {
 		return nil
 	}
@@ -193,7 +203,7 @@ func (t *totals[T]) know(ctx context.Context, some []*contender) error {
 }
 
 // first returns the first n of those that are known to be on the board.
-func (t *totals[T]) first() []keytree.Member {
+func (t *totals) first() []keytree.Member {
 	var members []keytree.Member
 	for _, c := range t.met {
 		if c.known && c.value != nil && c.total > 0 {
@@ -205,7 +215,7 @@ func (t *totals[T]) first() []keytree.Member {
 }
 
 // least returns the total of the last of the first n; 0 if there are fewer.
-func (t *totals[T]) least() int64 {
+func (t *totals) least() int64 {
 	first := t.first()
 	if len(first) < t.n || t.n == 0 {
 		return 0
@@ -215,7 +225,7 @@ func (t *totals[T]) least() int64 {
 
 // off returns how much higher than that of the last of the first n the total of a
 // member may be that is not among them.
-func (t *totals[T]) off() int64 {
+func (t *totals) off() int64 {
 	if t.n == 0 {
 		return 0
 	}

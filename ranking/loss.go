@@ -41,7 +41,7 @@ func (l *losses) take() []boardKey {
 }
 
 // noteLoss notes the tree of a value in the period that holds at if it has lost a part.
-func (c *core[T]) noteLoss(by string, at time.Time) {
+func (c *core) noteLoss(by string, at time.Time) {
 	if c.tree(by, at).Lost() {
 		c.losses.note(boardKey{by, c.per.begin(at)})
 	}
@@ -50,7 +50,7 @@ func (c *core[T]) noteLoss(by string, at time.Time) {
 // lookForLoss notes the tree of a board if it has lost a node to which no record has led: one
 // whose records are gone, too. It reads the tree. On a board for each value, nobody knows which
 // values there were.
-func (c *core[T]) lookForLoss(ctx context.Context, s kv.Store) error {
+func (c *core) lookForLoss(ctx context.Context, s kv.Store) error {
 	if c.many {
 		return nil
 	}
@@ -64,7 +64,7 @@ func (c *core[T]) lookForLoss(ctx context.Context, s kv.Store) error {
 }
 
 // Finish rebuilds the trees that have lost a part.
-func (c *core[T]) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
+func (c *core) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
 	if err := c.lookForLoss(ctx, s); err != nil {
 		return err
 	}
@@ -83,12 +83,12 @@ func (c *core[T]) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
 
 // allOf returns, by value, the id texts of all records that belong on the boards of
 // trees.
-func (c *core[T]) allOf(ctx context.Context, trees []boardKey) (map[string][]string, error) {
+func (c *core) allOf(ctx context.Context, trees []boardKey) (map[string][]string, error) {
 	ids := make(map[string][]string)
 	for _, key := range trees {
 		ids[key.by] = []string{}
 	}
-	err := c.host.Each(ctx, func(recs []*plug.Seen[T]) error {
+	err := c.host.Each(ctx, func(recs []*plug.Seen) error {
 		for _, rec := range recs {
 			for by := range ids {
 				if stateOf(by, rec).In {
@@ -103,7 +103,7 @@ func (c *core[T]) allOf(ctx context.Context, trees []boardKey) (map[string][]str
 
 // withAllIfLost does work with ids. If the board has lost a part, or work finds that, it
 // does work with all records on the board.
-func (p part[T]) withAllIfLost(ctx context.Context, ids []string, work func(ids []string, all bool) error) error {
+func (p part) withAllIfLost(ctx context.Context, ids []string, work func(ids []string, all bool) error) error {
 	tree := p.tree(p.by, p.when())
 	lost, err := tree.HasLost(ctx, p.host.Store())
 	if err != nil {

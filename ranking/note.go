@@ -21,7 +21,7 @@ func noteName(board ...string) string { return "rank:" + kv.JoinText(board...) }
 
 // noteName is the name of the notes of c. A release that does not know its form leaves them
 // to one that does.
-func (c *core[T]) noteName() string { return noteName(c.host.Model(), c.name+c.form) }
+func (c *core) noteName() string { return noteName(c.host.Model(), c.name+c.form) }
 
 // note is what a text in the journal says of changes in one tree.
 type note struct {

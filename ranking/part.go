@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
@@ -11,8 +12,8 @@ import (
 
 // part is a part of a board: one of its trees, between two scores, in one
 // direction.
-type part[T any] struct {
-	*core[T]
+type part struct {
+	*core
 	by      string
 	at      time.Time // in the period to read
 	between keytree.Between
@@ -20,7 +21,7 @@ type part[T any] struct {
 }
 
 // when returns a time in the period to read: the current one if none was chosen.
-func (p part[T]) when() time.Time {
+func (p part) when() time.Time {
 	if p.at.IsZero() {
 		return p.host.DB().Now()
 	}
@@ -28,7 +29,7 @@ func (p part[T]) when() time.Time {
 }
 
 // gone reports whether the period to read is no longer kept or has not begun.
-func (p part[T]) gone() bool {
+func (p part) gone() bool {
 	if p.per == Forever {
 		return false
 	}
@@ -37,9 +38,9 @@ func (p part[T]) gone() bool {
 }
 
 // reader returns what reads the part.
-func (p part[T]) reader() *reader { return p.readerOf(p.tree(p.by, p.when()).Tree) }
+func (p part) reader() *reader { return p.readerOf(p.tree(p.by, p.when()).Tree) }
 
-func (p part[T]) readerOf(tree *keytree.Tree) *reader {
+func (p part) readerOf(tree *keytree.Tree) *reader {
 	return &reader{
 		tree: tree, db: p.host.DB(), name: p.title(), listing: p.listing(),
 		between: p.between, down: !p.up, ranks: p.ranks, ahead: &p.ahead,
@@ -47,7 +48,7 @@ func (p part[T]) readerOf(tree *keytree.Tree) *reader {
 }
 
 // open returns what reads the part, once the board is ready to be read.
-func (p part[T]) open(ctx context.Context) (*reader, error) {
+func (p part) open(ctx context.Context) (*reader, error) {
 	if err := p.host.Ready(ctx); err != nil {
 		return nil, err
 	}
@@ -58,7 +59,7 @@ func (p part[T]) open(ctx context.Context) (*reader, error) {
 }
 
 // listing is what a cursor of this part must belong to.
-func (p part[T]) listing() string {
+func (p part) listing() string {
 	name := p.title()
 	if p.many {
 		name += ":" + p.by
@@ -69,28 +70,20 @@ func (p part[T]) listing() string {
 	return name + "@" + p.per.name(p.when())
 }
 
-// want asks for the records that every function of keep accepts.
-func (p part[T]) want(keep []func(*T) bool) keytree.Want {
+// want asks for the records that keep accepts, all if it is nil.
+func (p part) want(keep func(plug.Record) bool) keytree.Want {
 	w := keytree.Want{Met: p.met}
 	if p.own {
 		w.Beside = p.records
 		w.Gone = p.restore
 	}
-	w.Keep = func(m keytree.Member) bool {
-		rec, _ := m.Value.(*T)
-		for _, f := range keep {
-			if !f(rec) {
-				return false
-			}
-		}
-		return rec != nil
-	}
+	w.Keep = func(m keytree.Member) bool { return m.Value != nil && (keep == nil || keep(m.Value)) }
 	return w
 }
 
 // records reads the model's records for a board whose members have records of
 // their own: a member counts only while its model's record belongs to the board.
-func (p part[T]) records(ctx context.Context, s kv.Store, ids []string) ([]any, error) {
+func (p part) records(ctx context.Context, s kv.Store, ids []string) ([]any, error) {
 	recs, err := p.host.See(ctx, s, ids...)
 	if err != nil {
 		return nil, err
@@ -105,7 +98,7 @@ func (p part[T]) records(ctx context.Context, s kv.Store, ids []string) ([]any, 
 }
 
 // met removes, in the background, an entry that a query found to be stale.
-func (p part[T]) met(d keytree.Doubt) {
+func (p part) met(d keytree.Doubt) {
 	if p.own {
 		p.host.DB().Soon(func(ctx context.Context) error { return p.clearOwn(ctx, []keytree.Doubt{d}) })
 		return
@@ -114,12 +107,12 @@ func (p part[T]) met(d keytree.Doubt) {
 }
 
 // restore makes the own record of a member again, in the background, as its counter says.
-func (p part[T]) restore(id string) {
+func (p part) restore(id string) {
 	p.host.DB().Soon(func(ctx context.Context) error { return p.catchUp(ctx, p.by, p.when(), []string{id}) })
 }
 
 // clear removes those of the entries that their records do not confirm.
-func (p part[T]) clear(ctx context.Context, doubtful []keytree.Doubt) error {
+func (p part) clear(ctx context.Context, doubtful []keytree.Doubt) error {
 	if p.own {
 		return p.clearOwn(ctx, doubtful)
 	}
@@ -131,7 +124,7 @@ func (p part[T]) clear(ctx context.Context, doubtful []keytree.Doubt) error {
 
 // clearOwn is clear for members with records of their own. If the model's record
 // no longer belongs to the board, the member is removed too.
-func (p part[T]) clearOwn(ctx context.Context, doubtful []keytree.Doubt) error {
+func (p part) clearOwn(ctx context.Context, doubtful []keytree.Doubt) error {
 	s, tree, due := p.host.Store(), p.tree(p.by, p.when()), new(keytree.Due)
 	defer p.reports.add(due)
 	for _, d := range doubtful {
@@ -148,7 +141,7 @@ func (p part[T]) clearOwn(ctx context.Context, doubtful []keytree.Doubt) error {
 
 // stay is the change that removes a member if the model's record no longer
 // belongs to the board.
-func (p part[T]) stay(id string) keytree.Change {
+func (p part) stay(id string) keytree.Change {
 	return func(ctx context.Context, s kv.Store, old keytree.State) (keytree.State, error) {
 		values, err := p.records(ctx, s, []string{id})
 		if err == nil && values[0] == nil {
@@ -158,18 +151,29 @@ func (p part[T]) stay(id string) keytree.Change {
 	}
 }
 
-// page returns one page of records.
-func (p part[T]) page(ctx context.Context, cursor string, n int, keep []func(*T) bool) (kvmodel.Listing[T], error) {
-	l, next, prev, err := p.members(ctx, cursor, n, p.want(keep))
-	out := kvmodel.Listing[T]{Next: next, Prev: prev}
-	for _, m := range l.Members {
-		out.Items = append(out.Items, m.Value.(*T))
+// pageOf returns one page of the records of p.
+func pageOf[T any](ctx context.Context, p *part, cursor string, n int, keep []func(*T) bool) (kvmodel.Listing[T], error) {
+	l, next, prev, err := p.page(ctx, cursor, n, plug.Keeps(keep))
+	return kvmodel.Listing[T]{Items: itemsOf[T](l.Members), Next: next, Prev: prev}, err
+}
+
+// itemsOf returns the records of members.
+func itemsOf[T any](members []keytree.Member) (items []*T) {
+	for _, m := range members {
+		items = append(items, plug.As[T](m.Value))
 	}
-	return out, err
+	return items
+}
+
+// page returns one page of members, each with its record.
+func (p part) page(ctx context.Context, cursor string, n int, keep func(plug.Record) bool) (l keytree.Listing, next, prev string, err error) {
+	ctx, end := p.host.Begin(ctx, "Page")
+	defer end()
+	return p.members(ctx, cursor, n, p.want(keep))
 }
 
 // members returns one page of members and the cursors after and before it.
-func (p part[T]) members(ctx context.Context, cursor string, n int, w keytree.Want) (l keytree.Listing, next, prev string, err error) {
+func (p part) members(ctx context.Context, cursor string, n int, w keytree.Want) (l keytree.Listing, next, prev string, err error) {
 	r, err := p.open(ctx)
 	if err != nil {
 		return l, "", "", err
@@ -177,7 +181,10 @@ func (p part[T]) members(ctx context.Context, cursor string, n int, w keytree.Wa
 	return r.page(ctx, cursor, n, w)
 }
 
-func (p part[T]) count(ctx context.Context) (int, error) {
+// counted returns how many records p holds, for a verb.
+func (p part) counted(ctx context.Context, verb string) (int, error) {
+	ctx, end := p.host.Begin(ctx, verb)
+	defer end()
 	r, err := p.open(ctx)
 	if err != nil {
 		return 0, err

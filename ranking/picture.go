@@ -30,18 +30,22 @@ type Node struct {
 // records with ids, then others level by level, up to limit nodes and at most
 // 1,024. Three trips, and one more for each level that this process has not seen.
 func (b *Board[T, K, S]) Picture(ctx context.Context, limit int, ids ...K) (Picture, error) {
-	ctx, end := b.host.Begin(ctx, "Picture")
+	return b.part.draw(ctx, limit, b.texts(ids))
+}
+
+func (p part) draw(ctx context.Context, limit int, ids []string) (Picture, error) {
+	ctx, end := p.host.Begin(ctx, "Picture")
 	defer end()
 	nothing := Picture{Leaves: make([]string, len(ids))}
-	r, err := b.open(ctx)
+	r, err := p.open(ctx)
 	if err != nil || r.tree == nil {
 		return nothing, err
 	}
-	p, err := r.tree.Picture(ctx, r.db.Store(), limit, b.texts(ids))
-	if p.Root == nil {
+	drawn, err := r.tree.Picture(ctx, r.db.Store(), limit, ids)
+	if drawn.Root == nil {
 		return nothing, r.failure(err)
 	}
-	return Picture{nodeOf(p.Root), p.Limit, p.Leaves}, r.failure(err)
+	return Picture{nodeOf(drawn.Root), drawn.Limit, drawn.Leaves}, r.failure(err)
 }
 
 func nodeOf(n *keytree.PictureNode) Node {

@@ -7,11 +7,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-var _ plug.Purger = (*counted[struct{}])(nil)
+var _ plug.Purger = (*counted)(nil)
 
 // Purge removes the member's own records on the boards of places, and what was counted of
 // the record in the periods that are kept.
-func (f *counted[T]) Purge(ctx context.Context, s kv.Store, id string, places []string, fence func() error) error {
+func (f *counted) Purge(ctx context.Context, s kv.Store, id string, places []string, fence func() error) error {
 	var keys []string
 	if !f.many {
 		places = []string{place{}.String()}

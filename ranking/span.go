@@ -8,7 +8,7 @@ import (
 
 // Span is a part of a board: the records between two scores, in one direction.
 type Span[T any] struct {
-	part[T]
+	part  part
 	wrong error // why there is no such part
 }
 
@@ -16,27 +16,23 @@ type Span[T any] struct {
 // ones for an empty cursor. It leaves out records that a keep rejects. Two trips,
 // and more if this process has not seen that part of the board.
 func (sp *Span[T]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
-	ctx, end := sp.host.Begin(ctx, "Page")
-	defer end()
 	if sp.wrong != nil {
 		return kvmodel.Listing[T]{}, sp.wrong
 	}
-	return sp.page(ctx, cursor, n, keep)
+	return pageOf(ctx, &sp.part, cursor, n, keep)
 }
 
 // Ascending returns the span read from its lowest score.
 func (sp *Span[T]) Ascending() *Span[T] {
 	up := *sp
-	up.up = true
+	up.part.up = true
 	return &up
 }
 
 // Count returns how many records the span holds, as exactly as Rank. One trip.
 func (sp *Span[T]) Count(ctx context.Context) (int, error) {
-	ctx, end := sp.host.Begin(ctx, "Count")
-	defer end()
 	if sp.wrong != nil {
 		return 0, sp.wrong
 	}
-	return sp.count(ctx)
+	return sp.part.counted(ctx, "Count")
 }

@@ -47,10 +47,10 @@ func Text[S ~string](in Collation) ScoreOf[S] {
 func (b *Board[T, K, S]) Prefix(text S) *Span[T] {
 	span := &Span[T]{part: b.part}
 	if !b.of.isText() {
-		span.wrong = b.failure(fmt.Errorf("%w: only texts have a prefix", kvmodel.ErrInvalid))
+		span.wrong = b.part.failure(fmt.Errorf("%w: only texts have a prefix", kvmodel.ErrInvalid))
 		return span
 	}
-	span.between = b.of.prefix(text)
+	span.part.between = b.of.prefix(text)
 	return span
 }
 
@@ -59,8 +59,8 @@ func (b *Board[T, K, S]) score(m keytree.Member) (score S) {
 	if !b.of.isText() {
 		return b.of.from(m.Score)
 	}
-	if rec, _ := m.Value.(*T); rec != nil {
-		score = b.text(rec)
+	if m.Value != nil {
+		score = b.text(m.Value.(*T))
 	}
 	return score
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
@@ -34,7 +35,7 @@ var _ kvmodel.Lister[Value[string]] = (*Values[string])(nil)
 // expire must not have such values, since nothing counts them down.
 func NewValues[T any, K comparable, V any](records *kvmodel.Records[T, K], spec kvmodel.IndexSpec[T, V], count *kvmodel.Derived) *Values[V] {
 	t := &valueTree{count: count}
-	plugValues(records, t, spec.Name, spec.Def, spec.Places)
+	plugValues(records, t, spec.Name, spec.Def, plug.Untyped(spec.Places))
 	count.FollowSurely(t)
 	return &Values[V]{t, spec.Key}
 }

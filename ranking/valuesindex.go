@@ -12,26 +12,26 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// valuesIndex is values as the records of type T see them: an index of its own, so that
+// valuesIndex is values as the records of a model see them: an index of its own, so that
 // values can be built while the list is read, and a process that does not keep them is
 // known. The list, which counts the changes, has the values follow.
-type valuesIndex[T any] struct {
+type valuesIndex struct {
 	*valueTree
 	name, def string
-	places    func(*T) []string
+	places    func(plug.Record) []string
 	met       plug.Places // by a rebuild that has not ended
 }
 
 var (
-	_ plug.Index[struct{}] = (*valuesIndex[struct{}])(nil)
-	_ plug.Meeter          = (*valuesIndex[struct{}])(nil)
-	_ plug.Finisher        = (*valuesIndex[struct{}])(nil)
-	_ plug.Purger          = (*valuesIndex[struct{}])(nil)
+	_ plug.Index    = (*valuesIndex)(nil)
+	_ plug.Meeter   = (*valuesIndex)(nil)
+	_ plug.Finisher = (*valuesIndex)(nil)
+	_ plug.Purger   = (*valuesIndex)(nil)
 )
 
 // plugValues makes v an index of records beside the list of that name.
-func plugValues[T any, K comparable](records *kvmodel.Records[T, K], v *valueTree, list, def string, places func(*T) []string) {
-	x := &valuesIndex[T]{
+func plugValues(records interface{ Plug(plug.Index) plug.Host }, v *valueTree, list, def string, places func(plug.Record) []string) {
+	x := &valuesIndex{
 		valueTree: v, name: plug.ValuesName(list), places: places,
 		def: "values of " + def + " counted in " + v.count.Name(),
 	}
@@ -40,16 +40,16 @@ func plugValues[T any, K comparable](records *kvmodel.Records[T, K], v *valueTre
 }
 
 // Name returns the name of the index.
-func (x *valuesIndex[T]) Name() string { return x.name }
+func (x *valuesIndex) Name() string { return x.name }
 
 // Def returns the definition, with what counts the list.
-func (x *valuesIndex[T]) Def() string { return x.def }
+func (x *valuesIndex) Def() string { return x.def }
 
 // Places returns the places of rec in the list.
-func (x *valuesIndex[T]) Places(rec *T) []string { return x.places(rec) }
+func (x *valuesIndex) Places(rec plug.Record) []string { return x.places(rec) }
 
 // Prepare refuses a new value that is too long.
-func (x *valuesIndex[T]) Prepare(_ context.Context, _ kv.Store, m *plug.Move) error {
+func (x *valuesIndex) Prepare(_ context.Context, _ kv.Store, m *plug.Move) error {
 	for _, id := range m.Gained {
 		if !fits(id) && !rebuilds(m) {
 			return x.failure(fmt.Errorf("%w: a value of %d bytes, at most %d", kv.ErrTooLarge, len(id), keytree.MaxID))
@@ -59,14 +59,14 @@ func (x *valuesIndex[T]) Prepare(_ context.Context, _ kv.Store, m *plug.Move) er
 }
 
 // Beside does nothing: the list counts beside the commit.
-func (x *valuesIndex[T]) Beside(context.Context, kv.Store, *plug.Move) error { return nil }
+func (x *valuesIndex) Beside(context.Context, kv.Store, *plug.Move) error { return nil }
 
 // After does nothing: the list has the values follow.
-func (x *valuesIndex[T]) After(context.Context, kv.Store, *plug.Move) error { return nil }
+func (x *valuesIndex) After(context.Context, kv.Store, *plug.Move) error { return nil }
 
 // Repair follows where a process has died that may have counted. If it has not counted right,
 // the list has its numbers counted again, and then followed.
-func (x *valuesIndex[T]) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[T], places []string) error {
+func (x *valuesIndex) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places []string) error {
 	if !rec.Doubt || x.atomic() != nil {
 		return nil
 	}
@@ -74,7 +74,7 @@ func (x *valuesIndex[T]) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[
 }
 
 // Check reports the values of rec that are not among the values.
-func (x *valuesIndex[T]) Check(ctx context.Context, s kv.Store, rec *plug.Seen[T]) ([]string, error) {
+func (x *valuesIndex) Check(ctx context.Context, s kv.Store, rec *plug.Seen) ([]string, error) {
 	ids := fitting(rec.Places)
 	states, err := x.tree.own.States(ctx, s, ids)
 	if err != nil {
@@ -94,7 +94,7 @@ func (x *valuesIndex[T]) Check(ctx context.Context, s kv.Store, rec *plug.Seen[T
 }
 
 // Purge removes the own records of values that nobody holds any more.
-func (x *valuesIndex[T]) Purge(ctx context.Context, s kv.Store, _ string, places []string, fence func() error) error {
+func (x *valuesIndex) Purge(ctx context.Context, s kv.Store, _ string, places []string, fence func() error) error {
 	drops, err := x.tree.own.Drops(ctx, s, fitting(places))
 	if err == nil && len(drops) > 0 {
 		err = fence()
@@ -106,12 +106,12 @@ func (x *valuesIndex[T]) Purge(ctx context.Context, s kv.Store, _ string, places
 }
 
 // Meet notes values that a rebuild has come across.
-func (x *valuesIndex[T]) Meet(places []string) { x.met.Note(places) }
+func (x *valuesIndex) Meet(places []string) { x.met.Note(places) }
 
 // Finish makes the tree hold the values that a rebuild has come across, while the list has
 // them counted again and followed. A value in the tree that was not come across is counted
 // again here: a process that does not count may have removed its last record.
-func (x *valuesIndex[T]) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
+func (x *valuesIndex) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
 	met := fitting(x.met.Take())
 	for some := range slices.Chunk(met, followAtOnce) {
 		if err := x.enter(ctx, some); err != nil {
@@ -134,7 +134,7 @@ func (x *valuesIndex[T]) Finish(ctx context.Context, s kv.Store, _ plug.Steps) e
 
 // recountOthers counts again the values in the tree that are not among met, which are in
 // order.
-func (x *valuesIndex[T]) recountOthers(ctx context.Context, s kv.Store, met []string) error {
+func (x *valuesIndex) recountOthers(ctx context.Context, s kv.Store, met []string) error {
 	var others []string
 	err := x.tree.Each(ctx, s, func(ids []string) error {
 		for _, id := range ids {

@@ -18,16 +18,16 @@ import (
 // [plug.Window]. A base is that of a tree.
 
 // boardWindow is the boards of an index as package inspect sees them.
-type boardWindow[T any] struct{ *core[T] }
+type boardWindow struct{ *core }
 
 // Window returns the boards as package inspect sees them.
-func (c *core[T]) Window() plug.Window { return boardWindow[T]{c} }
+func (c *core) Window() plug.Window { return boardWindow{c} }
 
 // Kind returns "board".
-func (c boardWindow[T]) Kind() string { return "board" }
+func (c boardWindow) Kind() string { return "board" }
 
 // Bases returns the trees of a place, in all periods that are kept.
-func (c boardWindow[T]) Bases(text string) (bases []string) {
+func (c boardWindow) Bases(text string) (bases []string) {
 	p, err := parsePlace(text)
 	if err != nil {
 		return nil
@@ -39,7 +39,7 @@ func (c boardWindow[T]) Bases(text string) (bases []string) {
 }
 
 // kept returns a time in each period that is kept, the current one first.
-func (c *core[T]) kept() []time.Time {
+func (c *core) kept() []time.Time {
 	now := c.host.DB().Now()
 	times := []time.Time{now}
 	for past := 1; c.per != Forever && past < c.keep; past++ {
@@ -49,7 +49,7 @@ func (c *core[T]) kept() []time.Time {
 }
 
 // Base finds a tree by its definition.
-func (c boardWindow[T]) Base(key string) (base string, first bool) {
+func (c boardWindow) Base(key string) (base string, first bool) {
 	return treeBase(key, c.treeName(), c.many || c.per != Forever, c.code)
 }
 
@@ -88,7 +88,7 @@ func isTreeEnd(rest string, code keytree.Code) bool {
 }
 
 // at returns the board whose tree has that base. place is one on it, "" if none is known.
-func (c boardWindow[T]) at(base, place string) (part[T], bool) {
+func (c boardWindow) at(base, place string) (part, bool) {
 	begin := "rank:" + c.treeName()
 	by := ""
 	if p, err := parsePlace(place); err == nil && place != "" {
@@ -101,14 +101,14 @@ func (c boardWindow[T]) at(base, place string) (part[T], bool) {
 	}
 	for _, at := range c.kept() {
 		if c.tree(by, at).Base() == base {
-			return part[T]{core: c.core, by: by, at: at}, true
+			return part{core: c.core, by: by, at: at}, true
 		}
 	}
-	return part[T]{}, false
+	return part{}, false
 }
 
 // Audit reads the tree.
-func (c boardWindow[T]) Audit(ctx context.Context, s kv.Store, base, place string) ([]plug.Wrong, error) {
+func (c boardWindow) Audit(ctx context.Context, s kv.Store, base, place string) ([]plug.Wrong, error) {
 	p, ok := c.at(base, place)
 	if !ok {
 		return nil, nil // It is of a period that is not kept, or of a value that no record has.
@@ -125,7 +125,7 @@ func (c boardWindow[T]) Audit(ctx context.Context, s kv.Store, base, place strin
 }
 
 // restoreMembers makes the records of members again that have entries and lack those.
-func (p part[T]) restoreMembers(ctx context.Context, s kv.Store) error {
+func (p part) restoreMembers(ctx context.Context, s kv.Store) error {
 	if !p.own {
 		return nil
 	}
@@ -138,7 +138,7 @@ func (p part[T]) restoreMembers(ctx context.Context, s kv.Store) error {
 
 // strays returns the members with records of their own whose records do not belong on the
 // board.
-func (p part[T]) strays(ctx context.Context, s kv.Store) (strays []string, err error) {
+func (p part) strays(ctx context.Context, s kv.Store) (strays []string, err error) {
 	t := p.tree(p.by, p.when())
 	ids, _, err := membersOf(ctx, s, t)
 	for some := range slices.Chunk(ids, membersAtOnce) {
@@ -217,7 +217,7 @@ func auditTree(ctx context.Context, s kv.Store, t tree) (wrong []plug.Wrong, err
 }
 
 // Amend mends the tree. One that has lost a part is filled from all records.
-func (c boardWindow[T]) Amend(ctx context.Context, s kv.Store, base, place string) error {
+func (c boardWindow) Amend(ctx context.Context, s kv.Store, base, place string) error {
 	p, ok := c.at(base, place)
 	if !ok {
 		return nil
@@ -244,8 +244,8 @@ func (c boardWindow[T]) Amend(ctx context.Context, s kv.Store, base, place strin
 }
 
 // Page returns the first members of the board of value now, by number unverified.
-func (c boardWindow[T]) Page(ctx context.Context, s kv.Store, value string, n int) ([]plug.Row, error) {
-	p := part[T]{core: c.core, by: value}
+func (c boardWindow) Page(ctx context.Context, s kv.Store, value string, n int) ([]plug.Row, error) {
+	p := part{core: c.core, by: value}
 	t := p.tree(value, p.when()).Tree
 	if c.text != nil {
 		return c.texts(ctx, s, t, n)
@@ -255,19 +255,19 @@ func (c boardWindow[T]) Page(ctx context.Context, s kv.Store, value string, n in
 
 // texts returns the first n members of a tree of words, with the texts that their records
 // have.
-func (c boardWindow[T]) texts(ctx context.Context, s kv.Store, t *keytree.Tree, n int) (rows []plug.Row, err error) {
+func (c boardWindow) texts(ctx context.Context, s kv.Store, t *keytree.Tree, n int) (rows []plug.Row, err error) {
 	l, err := t.Page(ctx, s, keytree.Between{}, false, nil, n, keytree.Want{})
 	for _, m := range l.Members {
-		if rec, _ := m.Value.(*T); rec != nil {
-			rows = append(rows, plug.Row{ID: m.ID, Note: strconv.Quote(c.text(rec))})
+		if m.Value != nil {
+			rows = append(rows, plug.Row{ID: m.ID, Note: strconv.Quote(c.text(m.Value))})
 		}
 	}
 	return rows, err
 }
 
 // Picture draws the top of the tree of the board of value now.
-func (c boardWindow[T]) Picture(ctx context.Context, s kv.Store, value string, most int) (plug.Picture, error) {
-	p := part[T]{core: c.core, by: value}
+func (c boardWindow) Picture(ctx context.Context, s kv.Store, value string, most int) (plug.Picture, error) {
+	p := part{core: c.core, by: value}
 	return pictureOf(ctx, s, p.tree(value, p.when()).Tree, most)
 }
 
@@ -309,13 +309,13 @@ func scoreText(code keytree.Code, s keytree.Score) string {
 }
 
 // Show says what a node holds.
-func (c boardWindow[T]) Show(key string, value []byte) ([]string, error) {
+func (c boardWindow) Show(key string, value []byte) ([]string, error) {
 	return keytree.Show(key, value)
 }
 
 // Ends returns when what was counted in a period ends. Of one that is kept no longer, that is
 // now.
-func (c boardWindow[T]) Ends(key string) time.Time {
+func (c boardWindow) Ends(key string) time.Time {
 	if c.per == Forever {
 		return time.Time{}
 	}
@@ -328,19 +328,19 @@ func (c boardWindow[T]) Ends(key string) time.Time {
 }
 
 // valuesWindow is the values of a list as package inspect sees them.
-type valuesWindow[T any] struct{ *valuesIndex[T] }
+type valuesWindow struct{ *valuesIndex }
 
 // Window returns the values as package inspect sees them.
-func (x *valuesIndex[T]) Window() plug.Window { return valuesWindow[T]{x} }
+func (x *valuesIndex) Window() plug.Window { return valuesWindow{x} }
 
 // Kind returns "values".
-func (x valuesWindow[T]) Kind() string { return "values" }
+func (x valuesWindow) Kind() string { return "values" }
 
 // Bases returns the tree of the values.
-func (x valuesWindow[T]) Bases(string) []string { return []string{x.tree.Base()} }
+func (x valuesWindow) Bases(string) []string { return []string{x.tree.Base()} }
 
 // Base finds the tree by its definition.
-func (x valuesWindow[T]) Base(key string) (base string, first bool) {
+func (x valuesWindow) Base(key string) (base string, first bool) {
 	return exactBase(key, x.tree.Tree)
 }
 
@@ -352,12 +352,12 @@ func exactBase(key string, t *keytree.Tree) (base string, first bool) {
 }
 
 // Audit reads the tree.
-func (x valuesWindow[T]) Audit(ctx context.Context, s kv.Store, _, _ string) ([]plug.Wrong, error) {
+func (x valuesWindow) Audit(ctx context.Context, s kv.Store, _, _ string) ([]plug.Wrong, error) {
 	return auditTree(ctx, s, x.tree)
 }
 
 // Amend mends the tree.
-func (x valuesWindow[T]) Amend(ctx context.Context, s kv.Store, _, _ string) error {
+func (x valuesWindow) Amend(ctx context.Context, s kv.Store, _, _ string) error {
 	ids, _, err := membersOf(ctx, s, x.tree)
 	if err == nil {
 		_, err = x.reader().mend(ctx, ids, false, x.clear)
@@ -366,17 +366,17 @@ func (x valuesWindow[T]) Amend(ctx context.Context, s kv.Store, _, _ string) err
 }
 
 // Page returns the values that most records hold.
-func (x valuesWindow[T]) Page(ctx context.Context, s kv.Store, _ string, n int) ([]plug.Row, error) {
+func (x valuesWindow) Page(ctx context.Context, s kv.Store, _ string, n int) ([]plug.Row, error) {
 	return topOf(ctx, s, x.tree.Tree, n)
 }
 
 // Picture draws the tree of the values.
-func (x valuesWindow[T]) Picture(ctx context.Context, s kv.Store, _ string, most int) (plug.Picture, error) {
+func (x valuesWindow) Picture(ctx context.Context, s kv.Store, _ string, most int) (plug.Picture, error) {
 	return pictureOf(ctx, s, x.tree.Tree, most)
 }
 
 // Show says what a node holds.
-func (x valuesWindow[T]) Show(key string, value []byte) ([]string, error) {
+func (x valuesWindow) Show(key string, value []byte) ([]string, error) {
 	return keytree.Show(key, value)
 }
 

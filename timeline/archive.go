@@ -32,12 +32,12 @@ import (
 // filled up from the archive. A page of the archive costs one trip more than a page
 // of the listing that archive returns.
 func WithArchive[T, M any](ring *Ring[T], mark func(*T) M, archive func(M) kvmodel.Lister[T]) kvmodel.Lister[T] {
-	return &archived[T, M]{ring, mark, archive}
+	return &archived[T, M]{ring.ring, mark, archive}
 }
 
 // archived is a ring with an archive.
 type archived[T, M any] struct {
-	ring    *Ring[T]
+	ring    *ring
 	mark    func(*T) M
 	archive func(M) kvmodel.Lister[T]
 }
@@ -85,14 +85,14 @@ func (a *archived[T, M]) Page(ctx context.Context, cursor string, n int, keep ..
 
 // young returns a page that begins in the ring.
 func (a *archived[T, M]) young(ctx context.Context, at stop[M], n int, keep []func(*T) bool) (kvmodel.Listing[T], error) {
-	f, err := a.ring.page(ctx, at.position, n, keep)
+	f, err := a.ring.page(ctx, at.position, n, plug.Keeps(keep))
 	if err != nil {
 		return kvmodel.Listing[T]{}, err
 	}
-	if len(f.items) > 0 {
-		at.oldest = a.mark(f.items[len(f.items)-1])
+	l := kvmodel.Listing[T]{Items: plug.AllAs[T](f.items)}
+	if len(l.Items) > 0 {
+		at.oldest = a.mark(l.Items[len(l.Items)-1])
 	}
-	l := kvmodel.Listing[T]{Items: f.items}
 	if f.prev != nil {
 		l.Prev = a.cursor(stop[M]{position: *f.prev, part: inRing, oldest: at.oldest})
 	}
@@ -181,7 +181,7 @@ func (a *archived[T, M]) read(ctx context.Context, at stop[M], n int, keep []fun
 		return nil, inner, err
 	}
 	c := a.ring.core
-	seen, err := c.host.See(ctx, c.db.Store(), kv.Texts(inner.Items, c.idText)...)
+	seen, err := c.host.See(ctx, c.db.Store(), kv.Texts(inner.Items, func(v *T) string { return c.idText(v) })...)
 	if err != nil {
 		return nil, inner, c.failure(err)
 	}
@@ -195,7 +195,7 @@ func (a *archived[T, M]) read(ctx context.Context, at stop[M], n int, keep []fun
 
 // hasBelow reports whether rec belongs in the ring and stands below the cuts, wherever it
 // stands.
-func (r *Ring[T]) hasBelow(cuts []cut, rec *plug.Seen[T]) bool {
+func (r *ring) hasBelow(cuts []cut, rec *plug.Seen) bool {
 	below := false
 	for i, own := range r.lanes {
 		if st, ok := r.core.standingIn(rec, own.laneName); ok {

@@ -33,8 +33,8 @@ import (
 // straddles the beginning of the era moves to the dawn whenever it commits. So does a
 // record that has come to stand before the last one without a change of the timeline. And
 // a lane that had no record when the era began has an order of its own.
-type build[T any] struct {
-	*core[T]
+type build struct {
+	*core
 	reached
 	steps plug.Steps
 	lane  *lane      // of last
@@ -81,7 +81,7 @@ func decodeReached(b []byte) reached {
 	return r
 }
 
-var _ plug.Builder = (*core[struct{}])(nil)
+var _ plug.Builder = (*core)(nil)
 
 // enteredAtOnce is how many records a build enters in one trip.
 const enteredAtOnce = 100
@@ -89,8 +89,8 @@ const enteredAtOnce = 100
 // Build makes the timeline hold every record. It reads all records once, and once more
 // for every sortedAtOnce of them, and writes each once. Of the entries it makes only
 // those that the rings show.
-func (c *core[T]) Build(ctx context.Context, steps plug.Steps) error {
-	b := &build[T]{core: c, steps: steps, reached: decodeReached(steps.From())}
+func (c *core) Build(ctx context.Context, steps plug.Steps) error {
+	b := &build{core: c, steps: steps, reached: decodeReached(steps.From())}
 	if b.last != nil {
 		b.lane = c.shard(b.last.owner, b.last.shard)
 	}
@@ -106,12 +106,12 @@ func (c *core[T]) Build(ctx context.Context, steps plug.Steps) error {
 
 // choose chooses the era: one above those that the lanes are in. It is noted before any
 // lane is in it, so that no other process chooses another one for this build.
-func (b *build[T]) choose(ctx context.Context) error {
+func (b *build) choose(ctx context.Context) error {
 	if b.dawn != 0 {
 		return nil
 	}
 	var last int64
-	err := b.host.Each(ctx, func(recs []*plug.Seen[T]) error {
+	err := b.host.Each(ctx, func(recs []*plug.Seen) error {
 		return b.eachStanding(ctx, recs, func(s kv.Store, st standing) error {
 			now, err := b.laneOf(st).era(ctx, s)
 			last = max(last, now, era(st.stamp))
@@ -126,11 +126,11 @@ func (b *build[T]) choose(ctx context.Context) error {
 }
 
 // beginAll begins the era.
-func (b *build[T]) beginAll(ctx context.Context) error {
+func (b *build) beginAll(ctx context.Context) error {
 	if b.begun {
 		return nil
 	}
-	err := b.host.Each(ctx, func(recs []*plug.Seen[T]) error { return b.begin(ctx, recs) })
+	err := b.host.Each(ctx, func(recs []*plug.Seen) error { return b.begin(ctx, recs) })
 	if err != nil {
 		return err
 	}
@@ -139,12 +139,12 @@ func (b *build[T]) beginAll(ctx context.Context) error {
 }
 
 // begin begins the era in the lanes of recs.
-func (b *build[T]) begin(ctx context.Context, recs []*plug.Seen[T]) error {
+func (b *build) begin(ctx context.Context, recs []*plug.Seen) error {
 	return b.eachStanding(ctx, recs, func(s kv.Store, st standing) error { return b.laneOf(st).begin(ctx, s, era(b.dawn)) })
 }
 
 // eachStanding does step for all standings of recs, side by side.
-func (b *build[T]) eachStanding(ctx context.Context, recs []*plug.Seen[T], step func(kv.Store, standing) error) error {
+func (b *build) eachStanding(ctx context.Context, recs []*plug.Seen, step func(kv.Store, standing) error) error {
 	var all []standing
 	for _, rec := range recs {
 		all = append(all, b.standings(rec)...)
@@ -153,10 +153,10 @@ func (b *build[T]) eachStanding(ctx context.Context, recs []*plug.Seen[T], step 
 }
 
 // laneOf returns the lane of st.
-func (c *core[T]) laneOf(st standing) *lane { return c.shard(st.owner, st.shard) }
+func (c *core) laneOf(st standing) *lane { return c.shard(st.owner, st.shard) }
 
 // enterSome enters the next records in order. more reports that there may be others.
-func (b *build[T]) enterSome(ctx context.Context) (more bool, err error) {
+func (b *build) enterSome(ctx context.Context) (more bool, err error) {
 	b.late = nil
 	some, err := b.foremost(ctx, b.wants)
 	if err != nil {
@@ -183,7 +183,7 @@ func (b *build[T]) enterSome(ctx context.Context) (more bool, err error) {
 }
 
 // wants reports whether b is to number the record at st after the last one.
-func (b *build[T]) wants(st standing) bool {
+func (b *build) wants(st standing) bool {
 	switch {
 	case st.stamp > b.dawn:
 		return false
@@ -196,7 +196,7 @@ func (b *build[T]) wants(st standing) bool {
 }
 
 // moveUpAll moves the old ones of some to the dawn.
-func (b *build[T]) moveUpAll(ctx context.Context, some []standing) error {
+func (b *build) moveUpAll(ctx context.Context, some []standing) error {
 	seen, old, err := b.see(ctx, some)
 	if err != nil {
 		return err
@@ -212,7 +212,7 @@ func (b *build[T]) moveUpAll(ctx context.Context, some []standing) error {
 }
 
 // see reads the records of some, and reports which of these are old.
-func (b *build[T]) see(ctx context.Context, some []standing) (seen []*plug.Seen[T], old []bool, err error) {
+func (b *build) see(ctx context.Context, some []standing) (seen []*plug.Seen, old []bool, err error) {
 	seen, err = b.host.See(ctx, b.db.Store(), kv.Texts(some, func(st standing) string { return st.id })...)
 	if err == nil {
 		old, err = b.old(ctx, some, seen)
@@ -241,7 +241,7 @@ func byRecord(some []standing, chosen []bool) (groups [][]int) {
 // old reports which of some are in a lane that has old records, as their records say, which
 // were just seen. Where no record was when the era began, all have come by a change, and
 // have their numbers. To begin the era there would hide them.
-func (b *build[T]) old(ctx context.Context, some []standing, seen []*plug.Seen[T]) ([]bool, error) {
+func (b *build) old(ctx context.Context, some []standing, seen []*plug.Seen) ([]bool, error) {
 	old := make([]bool, len(some))
 	errs := kv.Each(ctx, b.db.Store(), some, func(s kv.Store, i int, st standing) error {
 		now, ok := b.standingIn(seen[i], st.laneName)
@@ -270,7 +270,7 @@ type numberedRecord struct {
 }
 
 // enter gives some, the next in order, their numbers and entries.
-func (b *build[T]) enter(ctx context.Context, some []standing) error {
+func (b *build) enter(ctx context.Context, some []standing) error {
 	seen, old, err := b.see(ctx, some)
 	if err != nil {
 		return err
@@ -290,7 +290,7 @@ func (b *build[T]) enter(ctx context.Context, some []standing) error {
 }
 
 // number gives each of some, which are in order, the next number in its lane.
-func (b *build[T]) number(some []standing) []numberedRecord {
+func (b *build) number(some []standing) []numberedRecord {
 	all := make([]numberedRecord, len(some))
 	for i, st := range some {
 		if b.last == nil || b.last.laneName != st.laneName {
@@ -304,7 +304,7 @@ func (b *build[T]) number(some []standing) []numberedRecord {
 
 // publish returns the work that adds the entries of all that their rings show, one
 // append to each segment.
-func (b *build[T]) publish(ctx context.Context, all []numberedRecord) (works []func(kv.Store) error) {
+func (b *build) publish(ctx context.Context, all []numberedRecord) (works []func(kv.Store) error) {
 	for len(all) > 0 {
 		l, g := all[0].lane, all[0].lane.shape()
 		block, end, data := g.block(all[0].mark.stamp), 0, []byte(nil)
@@ -326,8 +326,8 @@ func (b *build[T]) publish(ctx context.Context, all []numberedRecord) (works []f
 // keep stores those numbers of all in the record that the indexes of say. The record was
 // just seen. Where it has moved somewhere else by now, it keeps its own. If it only would
 // stand somewhere else, it has not moved.
-func (b *build[T]) keep(ctx context.Context, s kv.Store, rec *plug.Seen[T], all []numberedRecord, of []int) error {
-	return b.keepWhile(ctx, s, rec, func(rec *plug.Seen[T]) (kept []byte, changed bool) {
+func (b *build) keep(ctx context.Context, s kv.Store, rec *plug.Seen, all []numberedRecord, of []int) error {
+	return b.keepWhile(ctx, s, rec, func(rec *plug.Seen) (kept []byte, changed bool) {
 		kept = rec.Mark
 		for _, i := range of {
 			r := all[i]
@@ -342,7 +342,7 @@ func (b *build[T]) keep(ctx context.Context, s kv.Store, rec *plug.Seen[T], all 
 }
 
 // keepWhile stores in rec what change returns for it, until there is nothing to change.
-func (c *core[T]) keepWhile(ctx context.Context, s kv.Store, rec *plug.Seen[T], change func(*plug.Seen[T]) (kept []byte, changed bool)) error {
+func (c *core) keepWhile(ctx context.Context, s kv.Store, rec *plug.Seen, change func(*plug.Seen) (kept []byte, changed bool)) error {
 	for range pushTries {
 		kept, changed := change(rec)
 		if !changed {
@@ -363,7 +363,7 @@ func (c *core[T]) keepWhile(ctx context.Context, s kv.Store, rec *plug.Seen[T], 
 
 // moveUp moves rec to a dawn of a lane if its number there is of an earlier era. If a build
 // is still to sort the record, it does so all the same.
-func (c *core[T]) moveUp(ctx context.Context, s kv.Store, rec *plug.Seen[T], in laneName, dawn int64) error {
+func (c *core) moveUp(ctx context.Context, s kv.Store, rec *plug.Seen, in laneName, dawn int64) error {
 	st, ok := c.standingIn(rec, in)
 	if !ok || era(st.stamp) >= era(dawn) {
 		return nil
@@ -372,7 +372,7 @@ func (c *core[T]) moveUp(ctx context.Context, s kv.Store, rec *plug.Seen[T], in 
 	errs := kv.Together(ctx, s,
 		func(s kv.Store) error { return l.publish(ctx, s, entry{m.stamp, m.at, []byte(rec.ID)}) },
 		func(s kv.Store) error {
-			return c.keepWhile(ctx, s, rec, func(rec *plug.Seen[T]) ([]byte, bool) {
+			return c.keepWhile(ctx, s, rec, func(rec *plug.Seen) ([]byte, bool) {
 				now, ok := c.standingIn(rec, in)
 				return c.withMark(rec.Mark, in.owner, m), ok && era(now.stamp) < era(dawn)
 			})

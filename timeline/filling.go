@@ -14,23 +14,23 @@ import (
 const maxBatches = 5
 
 // filling is a page that is being filled with records.
-type filling[T any] struct {
-	core   *core[T]
+type filling struct {
+	core   *core
 	merge  *merge
-	keep   []func(*T) bool
-	deep   bool                     // the page is not the newest
-	bare   bool                     // nobody looks at the counters of the records
-	loaded map[string]*plug.Seen[T] // by id
-	passed int                      // how many entries it has looked at
+	keep   func(plug.Record) bool // nil: all
+	deep   bool                   // the page is not the newest
+	bare   bool                   // nobody looks at the counters of the records
+	loaded map[string]*plug.Seen  // by id
+	passed int                    // how many entries it has looked at
 }
 
-func newFilling[T any](c *core[T], m *merge) *filling[T] {
-	return &filling[T]{core: c, merge: m}
+func newFilling(c *core, m *merge) *filling {
+	return &filling{core: c, merge: m}
 }
 
 // fill returns the next n records. It moves the cuts past all entries it has looked
 // at.
-func (f *filling[T]) fill(ctx context.Context, n int) (found []*T, err error) {
+func (f *filling) fill(ctx context.Context, n int) (found []plug.Record, err error) {
 	known := func(id string) bool { return f.loaded[id] != nil }
 	for batch := 0; batch < maxBatches && len(found) < n; batch++ {
 		items, err := f.merge.gather(ctx, f.ask(n-len(found), len(found)), known)
@@ -46,7 +46,7 @@ func (f *filling[T]) fill(ctx context.Context, n int) (found []*T, err error) {
 			break
 		}
 	}
-	if len(f.keep) == 0 && len(found) > 0 {
+	if f.keep == nil && len(found) > 0 {
 		f.merge.noteStale(10 * f.passed / len(found))
 	}
 	// Entries after the page that are known to be stale are no reason for another
@@ -62,7 +62,7 @@ func (f *filling[T]) fill(ctx context.Context, n int) (found []*T, err error) {
 // rate so far, plus a few, so that one more trip is enough. Far from the newest
 // entries nothing shows that a record has a newer entry, so there the first guess
 // goes by the last pages.
-func (f *filling[T]) ask(missing, found int) int {
+func (f *filling) ask(missing, found int) int {
 	ask := missing
 	if len(f.loaded) > 0 {
 		ask = 2*missing*(len(f.loaded)+1)/(found+1) + 4
@@ -77,12 +77,12 @@ const maxAsked = 80
 
 // load reads, in one trip, the records of items that are not known. An id that was purged
 // has none.
-func (f *filling[T]) load(ctx context.Context, items []item) error {
+func (f *filling) load(ctx context.Context, items []item) error {
 	if f.loaded == nil {
-		f.loaded = make(map[string]*plug.Seen[T], len(items))
+		f.loaded = make(map[string]*plug.Seen, len(items))
 	}
 	ids := make([]string, 0, len(items))
-	var nobody plug.Seen[T]
+	var nobody plug.Seen
 	for _, it := range items {
 		if id := it.what; f.loaded[id] == nil {
 			f.loaded[id] = &nobody
@@ -111,7 +111,7 @@ func (f *filling[T]) load(ctx context.Context, items []item) error {
 
 // pick appends records that stand where items do to found until there are n, and moves
 // the cuts past the items it has looked at.
-func (f *filling[T]) pick(found []*T, items []item, n int) []*T {
+func (f *filling) pick(found []plug.Record, items []item, n int) []plug.Record {
 	found = slices.Grow(found, min(len(items), n-len(found)))
 	for _, it := range items {
 		if len(found) == n {
@@ -119,7 +119,7 @@ func (f *filling[T]) pick(found []*T, items []item, n int) []*T {
 		}
 		it.reader.pass(it)
 		f.passed++
-		if f.stands(it) && f.keeps(f.loaded[it.what].Value) {
+		if f.stands(it) && (f.keep == nil || f.keep(f.loaded[it.what].Value)) {
 			found = append(found, f.loaded[it.what].Value)
 		}
 	}
@@ -127,7 +127,7 @@ func (f *filling[T]) pick(found []*T, items []item, n int) []*T {
 }
 
 // passStale moves the cuts past the stale items at the beginning.
-func (f *filling[T]) passStale(items []item) {
+func (f *filling) passStale(items []item) {
 	for _, it := range items {
 		if f.stands(it) {
 			return
@@ -138,7 +138,7 @@ func (f *filling[T]) passStale(items []item) {
 
 // stands reports whether its record, which was loaded, stands where it does: it is not
 // stale.
-func (f *filling[T]) stands(it item) bool {
+func (f *filling) stands(it item) bool {
 	rec := f.loaded[it.what]
 	m := f.core.markOf(rec.Mark, it.reader.owner)
 	return m.stamp == it.stamp && f.core.belongs(rec, it.reader.laneName) && (!f.core.several || f.isFirst(it, m.at, rec))
@@ -146,7 +146,7 @@ func (f *filling[T]) stands(it item) bool {
 
 // isFirst reports whether it, made at a time, is where the page shows rec, though several
 // of its rings may: where the last change has put it, of those that have not forgotten it.
-func (f *filling[T]) isFirst(it item, at int64, rec *plug.Seen[T]) bool {
+func (f *filling) isFirst(it item, at int64, rec *plug.Seen) bool {
 	passed := false
 	for _, r := range f.merge.readers {
 		if r == it.reader {
@@ -162,8 +162,4 @@ func (f *filling[T]) isFirst(it item, at int64, rec *plug.Seen[T]) bool {
 		}
 	}
 	return true
-}
-
-func (f *filling[T]) keeps(rec *T) bool {
-	return !slices.ContainsFunc(f.keep, func(keep func(*T) bool) bool { return !keep(rec) })
 }

@@ -21,14 +21,14 @@ import (
 // core is what the rings of an index share, and the index as the write path sees
 // it. A record has a place for each of its owners: the owner and, after a #, a hash of the
 // value whose change moves the record.
-type core[T any] struct {
-	spec    Spec[T]
-	owners  owners[T]
+type core struct {
+	spec    spec
+	owners  owners
 	several bool // a record may have several owners
 	stands  stands
 	shards  int
-	host    plug.Host[T]
-	idText  func(*T) string
+	host    plug.Host
+	idText  func(plug.Record) string
 	sorted  int // how many standings a build keeps in memory
 	*process
 	ahead ahead.Memory // of the newest pages
@@ -39,29 +39,29 @@ type core[T any] struct {
 }
 
 var (
-	_ plug.Index[struct{}] = (*core[struct{}])(nil)
-	_ plug.Shaped          = (*core[struct{}])(nil)
-	_ plug.Meeter          = (*core[struct{}])(nil)
-	_ plug.Finisher        = (*core[struct{}])(nil)
+	_ plug.Index    = (*core)(nil)
+	_ plug.Shaped   = (*core)(nil)
+	_ plug.Meeter   = (*core)(nil)
+	_ plug.Finisher = (*core)(nil)
 )
 
 // owners says who owns a record.
-type owners[T any] interface {
-	Texts(rec *T) []string
-	Has(rec *T, text string) bool
+type owners interface {
+	Texts(rec plug.Record) []string
+	Has(rec plug.Record, text string) bool
 }
 
 // everyone owns the records of a timeline that all of them share.
-type everyone[T any] struct{}
+type everyone struct{}
 
-func (everyone[T]) Texts(*T) []string   { return []string{""} }
-func (everyone[T]) Has(*T, string) bool { return true }
+func (everyone) Texts(plug.Record) []string   { return []string{""} }
+func (everyone) Has(plug.Record, string) bool { return true }
 
 var ringKey = kv.NewClass("t", 3) // model, index, owner text
 
 // newCore returns the core of an index. It panics if spec is impossible.
-func newCore[T any](spec Spec[T], by owners[T]) *core[T] {
-	c := &core[T]{spec: spec, owners: by, shards: max(spec.Shards, 1), sorted: sortedAtOnce}
+func newCore(spec spec, by owners) *core {
+	c := &core{spec: spec, owners: by, shards: max(spec.Shards, 1), sorted: sortedAtOnce}
 	c.stands.own = []shape{spec.Shape.shape()}
 	if c.shards > MaxLanes {
 		panic(fmt.Sprintf("timeline: %d shards; there can be %d", c.shards, MaxLanes))
@@ -75,19 +75,19 @@ func newCore[T any](spec Spec[T], by owners[T]) *core[T] {
 }
 
 // plug gives the core what it needs to work.
-func (c *core[T]) plug(host plug.Host[T], idText func(*T) string) {
+func (c *core) plug(host plug.Host, idText func(plug.Record) string) {
 	c.host, c.idText = host, idText
 	c.process = newProcess(host.DB())
 }
 
 // idTextOf returns a function that returns the text of a record's id.
-func idTextOf[T any, K comparable](records *kvmodel.Records[T, K]) func(*T) string {
+func idTextOf[T any, K comparable](records *kvmodel.Records[T, K]) func(plug.Record) string {
 	key := records.IDs()
-	return func(rec *T) string { return key.Text(records.ID(rec)) }
+	return plug.Untyped(func(rec *T) string { return key.Text(records.ID(rec)) })
 }
 
 // lanes returns the lanes of one owner.
-func (c *core[T]) lanes(owner string) []*lane {
+func (c *core) lanes(owner string) []*lane {
 	all := make([]*lane, c.shards)
 	for i := range all {
 		all[i] = c.shard(owner, i)
@@ -95,7 +95,7 @@ func (c *core[T]) lanes(owner string) []*lane {
 	return all
 }
 
-func (c *core[T]) shard(owner string, i int) *lane {
+func (c *core) shard(owner string, i int) *lane {
 	base := ringKey.KeyOfText([]string{c.host.Model(), c.spec.Name}, owner)
 	if c.shards > 1 {
 		base += "#" + strconv.Itoa(i)
@@ -106,16 +106,16 @@ func (c *core[T]) shard(owner string, i int) *lane {
 }
 
 // shapes returns the shapes that the rings have by what is known of the built item.
-func (c *core[T]) shapes() shapes { return c.stands.now(c.host.Shapes()) }
+func (c *core) shapes() shapes { return c.stands.now(c.host.Shapes()) }
 
 // Shapes returns the shapes by which the built item is to name the rings.
-func (c *core[T]) Shapes() []string { return c.stands.texts() }
+func (c *core) Shapes() []string { return c.stands.texts() }
 
 // lane returns the lane of the record with this id in the rings of owner. It is
 // always the same shard, so that the record's entries compare.
-func (c *core[T]) lane(owner, id string) *lane { return c.shard(owner, c.shardOf(id)) }
+func (c *core) lane(owner, id string) *lane { return c.shard(owner, c.shardOf(id)) }
 
-func (c *core[T]) shardOf(id string) int {
+func (c *core) shardOf(id string) int {
 	if c.shards == 1 {
 		return 0
 	}
@@ -125,13 +125,13 @@ func (c *core[T]) shardOf(id string) int {
 }
 
 // Name returns the index's name.
-func (c *core[T]) Name() string { return c.spec.Name }
+func (c *core) Name() string { return c.spec.Name }
 
 // Def returns the index's definition.
-func (c *core[T]) Def() string { return c.spec.Def }
+func (c *core) Def() string { return c.spec.Def }
 
 // Places returns the places that rec belongs in: one for each owner.
-func (c *core[T]) Places(rec *T) []string {
+func (c *core) Places(rec plug.Record) []string {
 	if c.spec.If != nil && !c.spec.If(rec) || !c.holds(rec) {
 		return nil
 	}
@@ -147,7 +147,7 @@ func (c *core[T]) Places(rec *T) []string {
 
 // belongs reports whether rec belongs in the lane. It says what Places do, in the time that
 // a page has for each record.
-func (c *core[T]) belongs(rec *plug.Seen[T], in laneName) bool {
+func (c *core) belongs(rec *plug.Seen, in laneName) bool {
 	v := rec.Value
 	if v == nil || c.spec.If != nil && !c.spec.If(v) || !c.holds(v) {
 		return false
@@ -156,7 +156,7 @@ func (c *core[T]) belongs(rec *plug.Seen[T], in laneName) bool {
 }
 
 // holds reports whether rec has a value.
-func (c *core[T]) holds(rec *T) bool {
+func (c *core) holds(rec plug.Record) bool {
 	switch {
 	case c.spec.Holds != nil:
 		return c.spec.Holds(rec)
@@ -173,7 +173,7 @@ func ownerOf(place string) string {
 }
 
 // Prepare takes the numbers that become the record's stamps.
-func (c *core[T]) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
+func (c *core) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	places := entered(m)
 	switch {
 	case len(places) == 0:
@@ -190,7 +190,7 @@ func (c *core[T]) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 }
 
 // prepareAll is Prepare for a record that may have several owners.
-func (c *core[T]) prepareAll(ctx context.Context, s kv.Store, m *plug.Move, places []string) error {
+func (c *core) prepareAll(ctx context.Context, s kv.Store, m *plug.Move, places []string) error {
 	marks := make([]mark, len(places))
 	errs := kv.Each(ctx, s, places, func(s kv.Store, i int, place string) (err error) {
 		marks[i], err = c.number(ctx, s, ownerOf(place), m.ID)
@@ -209,7 +209,7 @@ func (c *core[T]) prepareAll(ctx context.Context, s kv.Store, m *plug.Move, plac
 }
 
 // number returns a mark with a new number.
-func (c *core[T]) number(ctx context.Context, s kv.Store, owner, id string) (mark, error) {
+func (c *core) number(ctx context.Context, s kv.Store, owner, id string) (mark, error) {
 	c.noteBuilt(ctx)
 	n, err := c.lane(owner, id).take(ctx, s)
 	return mark{n, c.db.Now().UnixMilli()}, c.failure(err)
@@ -217,7 +217,7 @@ func (c *core[T]) number(ctx context.Context, s kv.Store, owner, id string) (mar
 
 // noteBuilt notes, before the first number is taken, whether the timeline may still be
 // built. In a transaction no build can come between a number and its commit.
-func (c *core[T]) noteBuilt(ctx context.Context) {
+func (c *core) noteBuilt(ctx context.Context) {
 	if c.atomic || c.settled.Load() || c.unbuilt.Load() {
 		return
 	}
@@ -238,7 +238,7 @@ func entered(m *plug.Move) []string {
 
 // Beside adds the entries. A reader that finds one before the record has its stamp does
 // not show it.
-func (c *core[T]) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
+func (c *core) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	places := entered(m)
 	if len(places) == 1 { // as it is for most records
 		return c.enterAt(ctx, s, m, places[0])
@@ -247,12 +247,12 @@ func (c *core[T]) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 }
 
 // enterAt adds the entry of m at place.
-func (c *core[T]) enterAt(ctx context.Context, s kv.Store, m *plug.Move, place string) error {
+func (c *core) enterAt(ctx context.Context, s kv.Store, m *plug.Move, place string) error {
 	owner := ownerOf(place)
 	return c.enter(ctx, s, m.ID, owner, c.markOf(m.Mark, owner))
 }
 
-func (c *core[T]) enter(ctx context.Context, s kv.Store, id, owner string, m mark) error {
+func (c *core) enter(ctx context.Context, s kv.Store, id, owner string, m mark) error {
 	l := c.lane(owner, id)
 	if err := l.publish(ctx, s, entry{m.stamp, m.at, []byte(id)}); err != nil {
 		return c.failure(err)
@@ -264,7 +264,7 @@ func (c *core[T]) enter(ctx context.Context, s kv.Store, id, owner string, m mar
 // After moves the record up where a build has missed the change. Otherwise it does
 // nothing: an old entry stays until its ring has come around, and readers pass over it
 // since the record has another stamp.
-func (c *core[T]) After(ctx context.Context, s kv.Store, m *plug.Move) error {
+func (c *core) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if c.atomic {
 		return nil
 	}
@@ -279,7 +279,7 @@ func (c *core[T]) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 
 // catchUp moves the record id up in l if a build has missed the change that gave it the
 // number n there.
-func (c *core[T]) catchUp(ctx context.Context, s kv.Store, id string, l *lane, n int64) error {
+func (c *core) catchUp(ctx context.Context, s kv.Store, id string, l *lane, n int64) error {
 	if !c.unbuilt.Load() && era(l.top()) == era(n) {
 		return nil
 	}
@@ -296,7 +296,7 @@ func (c *core[T]) catchUp(ctx context.Context, s kv.Store, id string, l *lane, n
 
 // Repair adds those of rec's entries that are missing. Where a build may have missed the
 // change of a process that has died, it moves the record up.
-func (c *core[T]) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[T], _ []string) error {
+func (c *core) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, _ []string) error {
 	if len(rec.Places) == 0 {
 		return nil
 	}
@@ -315,7 +315,7 @@ func (c *core[T]) Repair(ctx context.Context, s kv.Store, rec *plug.Seen[T], _ [
 }
 
 // repair is Repair in the lane l, where the record has the mark m.
-func (c *core[T]) repair(ctx context.Context, s kv.Store, rec *plug.Seen[T], l *lane, m mark) error {
+func (c *core) repair(ctx context.Context, s kv.Store, rec *plug.Seen, l *lane, m mark) error {
 	there, count, err := l.holds(ctx, s, m.stamp, rec.ID, true)
 	switch {
 	case err != nil:
@@ -335,7 +335,7 @@ type ownerSet struct {
 }
 
 // Meet notes owners whose rings a rebuild has come across.
-func (c *core[T]) Meet(places []string) {
+func (c *core) Meet(places []string) {
 	c.met.mu.Lock()
 	defer c.met.mu.Unlock()
 	if c.met.all == nil {
@@ -360,7 +360,7 @@ const mendAtOnce = 16
 
 // Finish takes what cannot be read out of the rings. The entries that the records should
 // have are there again by now.
-func (c *core[T]) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
+func (c *core) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
 	for some := range slices.Chunk(c.met.take(), mendAtOnce) {
 		var lanes []*lane
 		for _, owner := range some {
@@ -375,7 +375,7 @@ func (c *core[T]) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
 }
 
 // Check reports a record that is not where it belongs.
-func (c *core[T]) Check(ctx context.Context, s kv.Store, rec *plug.Seen[T]) (wrong []string, err error) {
+func (c *core) Check(ctx context.Context, s kv.Store, rec *plug.Seen) (wrong []string, err error) {
 	if len(rec.Places) == 0 {
 		return nil, nil
 	}
@@ -410,7 +410,7 @@ func of(owner string) string {
 }
 
 // failure returns err, if there is one, with the name of the timeline.
-func (c *core[T]) failure(err error) error {
+func (c *core) failure(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -419,12 +419,12 @@ func (c *core[T]) failure(err error) error {
 
 // unowned is the index of a timeline that all records share. In which ring a change
 // moves a record is known before the record is.
-type unowned[T any] struct{ *core[T] }
+type unowned struct{ *core }
 
-var _ plug.Early = unowned[struct{}]{}
+var _ plug.Early = unowned{}
 
 // Early takes the number that Prepare would take.
-func (u unowned[T]) Early(ctx context.Context, s kv.Store, id string) ([]byte, error) {
+func (u unowned) Early(ctx context.Context, s kv.Store, id string) ([]byte, error) {
 	m, err := u.number(ctx, s, "", id)
 	return m.encode(), err
 }

@@ -38,7 +38,7 @@ func decodeMark(b []byte) mark {
 // the owner.
 
 // markOf returns the mark that kept, from a record, has for an owner.
-func (c *core[T]) markOf(kept []byte, owner string) mark {
+func (c *core) markOf(kept []byte, owner string) mark {
 	if !c.several {
 		return decodeMark(kept)
 	}
@@ -51,7 +51,7 @@ func (c *core[T]) markOf(kept []byte, owner string) mark {
 }
 
 // withMark returns what is to be kept in a record instead of kept, so that an owner has m.
-func (c *core[T]) withMark(kept []byte, owner string, m mark) []byte {
+func (c *core) withMark(kept []byte, owner string, m mark) []byte {
 	if !c.several {
 		return m.encode()
 	}
@@ -59,7 +59,7 @@ func (c *core[T]) withMark(kept []byte, owner string, m mark) []byte {
 }
 
 // without returns kept without the marks of some owners.
-func (c *core[T]) without(kept []byte, gone func(owner string) bool) (rest []byte) {
+func (c *core) without(kept []byte, gone func(owner string) bool) (rest []byte) {
 	for r := (wire.Reader{Rest: kept}); len(r.Rest) > 0 && r.Err == nil; {
 		begin := r.Rest
 		owner, m := readMark(&r)

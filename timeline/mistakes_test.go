@@ -196,7 +196,7 @@ func TestSweep_Build_NoticesEveryMistakeOfABuild(t *testing.T) {
 			build, "if ok && stays && st.stamp <= b.dawn && ", "if ok && stays && ",
 		),
 		proof.Wrong("the era begins once the records are sorted",
-			build, "	err := b.host.Each(ctx, func(recs []*plug.Seen[T]) error { return b.begin(ctx, recs) })\n", "	var err error\n",
+			build, "	err := b.host.Each(ctx, func(recs []*plug.Seen) error { return b.begin(ctx, recs) })\n", "	var err error\n",
 		),
 		proof.Wrong("each process begins an era of its own",
 			build, "reached: decodeReached(steps.From())}", "reached: decodeReached(steps.From()[:0])}",

@@ -46,6 +46,10 @@ const recordsAtOnce = 512
 // of each ring, and one for 512 entries: three for all of a ring of 1,024 slots, and one
 // more the first time.
 func (r *Ring[T]) Pictures(ctx context.Context, limit int) ([]Picture, error) {
+	return r.ring.draw(ctx, limit)
+}
+
+func (r *ring) draw(ctx context.Context, limit int) ([]Picture, error) {
 	ctx, end := r.core.host.Begin(ctx, "Pictures")
 	defer end()
 	lanes, err := r.ready(ctx)
@@ -58,7 +62,7 @@ func (r *Ring[T]) Pictures(ctx context.Context, limit int) ([]Picture, error) {
 
 // pictures returns pictures of lanes. It compares about most entries with their records, the
 // newest of each lane; skipped says that there were others.
-func (r *Ring[T]) pictures(ctx context.Context, s kv.Store, lanes []*lane, most int) (pictures []Picture, skipped bool, err error) {
+func (r *ring) pictures(ctx context.Context, s kv.Store, lanes []*lane, most int) (pictures []Picture, skipped bool, err error) {
 	readers, err := r.whole(ctx, s, lanes)
 	if err != nil {
 		return nil, false, r.core.failure(err)
@@ -96,7 +100,7 @@ func (r *Ring[T]) pictures(ctx context.Context, s kv.Store, lanes []*lane, most 
 }
 
 // whole returns readers of lanes that have read everything.
-func (r *Ring[T]) whole(ctx context.Context, s kv.Store, lanes []*lane) ([]*reader, error) {
+func (r *ring) whole(ctx context.Context, s kv.Store, lanes []*lane) ([]*reader, error) {
 	readers := make([]*reader, len(lanes))
 	errs := kv.Each(ctx, s, lanes, func(s kv.Store, i int, l *lane) error {
 		readers[i] = l.newReader(false, nil, 0)

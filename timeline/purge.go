@@ -7,11 +7,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-var _ plug.Purger = (*core[struct{}])(nil)
+var _ plug.Purger = (*core)(nil)
 
 // Purge takes the id out of the entries of the record, in the rings of all owners among
 // places. The entries stay, without an id, until they are lapped: no record has that.
-func (c *core[T]) Purge(ctx context.Context, s kv.Store, id string, places []string, fence func() error) error {
+func (c *core) Purge(ctx context.Context, s kv.Store, id string, places []string, fence func() error) error {
 	if err := c.host.Look(ctx); err != nil {
 		return c.failure(err)
 	}
@@ -30,7 +30,7 @@ func (c *core[T]) Purge(ctx context.Context, s kv.Store, id string, places []str
 }
 
 // Purge looks in the one ring there is, whatever is known of the record.
-func (u unowned[T]) Purge(ctx context.Context, s kv.Store, id string, _ []string, fence func() error) error {
+func (u unowned) Purge(ctx context.Context, s kv.Store, id string, _ []string, fence func() error) error {
 	return u.core.Purge(ctx, s, id, []string{""}, fence)
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ringtree/ringtree/internal/ahead"
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
 )
@@ -35,14 +36,32 @@ type Spec[T any] struct {
 	Shards int     // how many rings share the records, for many concurrent writers; 0: 1
 }
 
+// spec is a Spec without its type.
+type spec struct {
+	Name, Def string
+	Value     func(plug.Record) string
+	Holds, If func(plug.Record) bool
+	Order     func(plug.Record) any
+	Shape     Shape
+	Before    []Shape
+	Shards    int
+}
+
+func (s *Spec[T]) untyped() spec {
+	return spec{
+		s.Name, s.Def, plug.Untyped(s.Value), plug.Untyped(s.Holds), plug.Untyped(s.If), plug.Untyped(s.Order),
+		s.Shape, s.Before, s.Shards,
+	}
+}
+
 // MaxLanes is how many rings one listing can merge: owners times shards.
 const MaxLanes = 64
 
 // NewRing returns the timeline that spec describes and plugs it into records.
 func NewRing[T any, K comparable](records *kvmodel.Records[T, K], spec Spec[T]) *Ring[T] {
-	c := newCore(spec, everyone[T]{})
-	c.plug(records.Plug(unowned[T]{c}), idTextOf(records))
-	return c.ring("")
+	c := newCore(spec.untyped(), everyone{})
+	c.plug(records.Plug(unowned{c}), idTextOf(records))
+	return &Ring[T]{c.ring("")}
 }
 
 // Ring is a timeline of records, newest first: the newest Size of its numbers. A
@@ -55,8 +74,11 @@ func NewRing[T any, K comparable](records *kvmodel.Records[T, K], spec Spec[T]) 
 //   - A page has no hole.
 //   - A record is shown only if it is live and belongs to the owner, and only where
 //     its newest entry is.
-type Ring[T any] struct {
-	core  *core[T]
+type Ring[T any] struct{ ring *ring }
+
+// ring is a Ring without its type.
+type ring struct {
+	core  *core
 	name  string // of the listing, for its cursors
 	lanes []*lane
 	err   error // why it cannot be read, if it cannot
@@ -65,8 +87,8 @@ type Ring[T any] struct {
 var _ kvmodel.Lister[struct{}] = (*Ring[struct{}])(nil)
 
 // ring returns the timeline of owners.
-func (c *core[T]) ring(owners ...string) *Ring[T] {
-	r := &Ring[T]{core: c, name: c.host.Model() + "." + c.spec.Name + " " + strings.Join(owners, " ")}
+func (c *core) ring(owners ...string) *ring {
+	r := &ring{core: c, name: c.host.Model() + "." + c.spec.Name + " " + strings.Join(owners, " ")}
 	for _, owner := range owners {
 		r.lanes = append(r.lanes, c.lanes(owner)...)
 	}
@@ -77,9 +99,9 @@ func (c *core[T]) ring(owners ...string) *Ring[T] {
 }
 
 // isEmpty reports whether r is the timeline of nobody.
-func (r *Ring[T]) isEmpty() bool { return len(r.lanes) == 0 }
+func (r *ring) isEmpty() bool { return len(r.lanes) == 0 }
 
-func (r *Ring[T]) title() string { return r.core.host.Model() + "." + r.core.spec.Name }
+func (r *ring) title() string { return r.core.host.Model() + "." + r.core.spec.Name }
 
 // Page returns n records from the cursor on, newest first, or from the newest if the
 // cursor is empty. The newest page takes one trip where nothing is new since the process
@@ -94,41 +116,46 @@ func (r *Ring[T]) title() string { return r.core.host.Model() + "." + r.core.spe
 // what the ring has forgotten. Prev leads to newer records and is empty on the newest
 // page. Neither moves when other records are written.
 func (r *Ring[T]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
+	p, err := r.ring.pageAt(ctx, cursor, n, plug.Keeps(keep))
+	return kvmodel.Listing[T]{Items: plug.AllAs[T](p.items), Next: r.ring.cursor(p.next), Prev: r.ring.cursor(p.prev)}, err
+}
+
+// pageAt returns the n records from the cursor on.
+func (r *ring) pageAt(ctx context.Context, cursor string, n int, keep func(plug.Record) bool) (page, error) {
 	ctx, end := r.core.host.Begin(ctx, "Page")
 	defer end()
-	var none kvmodel.Listing[T]
 	if err := kvmodel.CheckPage(r.title(), n); err != nil || r.isEmpty() {
-		return none, err
+		return page{}, err
 	}
 	var p position
 	if cursor != "" {
 		var err error
 		if p, err = r.parse(cursor); err != nil {
-			return none, err
+			return page{}, err
 		}
 	}
 	ctx, cancel := r.core.db.Patient(ctx)
 	defer cancel()
 	f, err := r.page(ctx, p, n, keep)
 	if err != nil {
-		return none, err
+		return page{}, err
 	}
-	return kvmodel.Listing[T]{Items: f.items, Next: r.cursor(f.next), Prev: r.cursor(f.prev)}, f.damage
+	return f, f.damage
 }
 
 // A page is a page of a ring, and the positions around it.
-type page[T any] struct {
-	items      []*T
+type page struct {
+	items      []plug.Record
 	next, prev *position // nil: there is nothing that way
 	bottom     []cut     // below the page
 	damage     error     // what the page may lack, if something cannot be read
 }
 
 // page returns the n records from p on.
-func (r *Ring[T]) page(ctx context.Context, p position, n int, keep []func(*T) bool) (page[T], error) {
+func (r *ring) page(ctx context.Context, p position, n int, keep func(plug.Record) bool) (page, error) {
 	lanes, err := r.ready(ctx)
 	if err != nil {
-		return page[T]{}, err
+		return page{}, err
 	}
 	s := r.core.db.Store()
 	if p.cuts == nil {
@@ -141,7 +168,7 @@ func (r *Ring[T]) page(ctx context.Context, p position, n int, keep []func(*T) b
 		m.show()
 	}
 	if err := m.open(ctx); err != nil {
-		return page[T]{}, r.core.failure(err)
+		return page{}, r.core.failure(err)
 	}
 	f := newFilling(r.core, m)
 	f.keep, f.deep = keep, p.cuts != nil
@@ -151,7 +178,7 @@ func (r *Ring[T]) page(ctx context.Context, p position, n int, keep []func(*T) b
 	}
 	items, err := f.fill(ctx, n)
 	if err != nil {
-		return page[T]{}, r.core.failure(err)
+		return page{}, r.core.failure(err)
 	}
 	var back, on *position
 	if p.cuts != nil {
@@ -163,17 +190,17 @@ func (r *Ring[T]) page(ctx context.Context, p position, n int, keep []func(*T) b
 	}
 	switch {
 	case !p.up:
-		return page[T]{items, on, back, end, r.core.failure(m.damage())}, nil
+		return page{items, on, back, end, r.core.failure(m.damage())}, nil
 	case on == nil && len(items) < n:
 		// Less than a page is newer, so this is the newest page.
 		return r.page(ctx, position{}, n, keep)
 	}
 	slices.Reverse(items)
-	return page[T]{items, back, on, start, r.core.failure(m.damage())}, nil
+	return page{items, back, on, start, r.core.failure(m.damage())}, nil
 }
 
 // ready returns the ring's lanes, in the shapes to read, if the ring can be read.
-func (r *Ring[T]) ready(ctx context.Context) ([]*lane, error) {
+func (r *ring) ready(ctx context.Context) ([]*lane, error) {
 	if r.err != nil {
 		return nil, r.err
 	}
@@ -188,7 +215,7 @@ func (r *Ring[T]) ready(ctx context.Context) ([]*lane, error) {
 }
 
 // open returns a merge of the ring's lanes that has read the beginning.
-func (r *Ring[T]) open(ctx context.Context, up bool, from []cut, n int) (*merge, error) {
+func (r *ring) open(ctx context.Context, up bool, from []cut, n int) (*merge, error) {
 	lanes, err := r.ready(ctx)
 	if err != nil {
 		return nil, err
@@ -199,7 +226,7 @@ func (r *Ring[T]) open(ctx context.Context, up bool, from []cut, n int) (*merge,
 
 // openAhead is open from the newest end, where each reader reads as many stamps before
 // the newest block as ahead returns.
-func (r *Ring[T]) openAhead(ctx context.Context, ahead func(int, *reader) int64) (*merge, error) {
+func (r *ring) openAhead(ctx context.Context, ahead func(int, *reader) int64) (*merge, error) {
 	lanes, err := r.ready(ctx)
 	if err != nil {
 		return nil, err
@@ -216,39 +243,43 @@ func (r *Ring[T]) openAhead(ctx context.Context, ahead func(int, *reader) int64)
 // after an error. What is damaged is an error at the end.
 func (r *Ring[T]) All(ctx context.Context) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		ctx, end := r.core.host.Begin(ctx, "All")
-		defer end()
-		var damage error
-		for cursor := ""; ; {
-			l, err := r.Page(ctx, cursor, 100)
-			if err != nil && !wire.IsCorrupt(err) {
-				yield(nil, err)
+		r.ring.all(ctx, func(v plug.Record, err error) bool { return yield(plug.As[T](v), err) })
+	}
+}
+
+func (r *ring) all(ctx context.Context, yield func(plug.Record, error) bool) {
+	ctx, end := r.core.host.Begin(ctx, "All")
+	defer end()
+	var damage error
+	for cursor := ""; ; {
+		p, err := r.pageAt(ctx, cursor, 100, nil)
+		if err != nil && !wire.IsCorrupt(err) {
+			yield(nil, err)
+			return
+		}
+		damage = cmp.Or(damage, err)
+		for _, rec := range p.items {
+			if !yield(rec, nil) {
 				return
 			}
-			damage = cmp.Or(damage, err)
-			for _, rec := range l.Items {
-				if !yield(rec, nil) {
-					return
-				}
+		}
+		if cursor = r.cursor(p.next); cursor == "" {
+			if damage != nil {
+				yield(nil, damage)
 			}
-			if cursor = l.Next; cursor == "" {
-				if damage != nil {
-					yield(nil, damage)
-				}
-				return
-			}
+			return
 		}
 	}
 }
 
 // cursor returns the cursor of p, an empty one if p is nil.
-func (r *Ring[T]) cursor(p *position) string {
+func (r *ring) cursor(p *position) string {
 	if p == nil {
 		return ""
 	}
 	return kvmodel.Cursor(r.name, p.encode())
 }
 
-func (r *Ring[T]) parse(cursor string) (position, error) {
+func (r *ring) parse(cursor string) (position, error) {
 	return parsePosition(r.name, cursor, len(r.lanes))
 }

@@ -3,6 +3,7 @@ package timeline
 import (
 	"slices"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -10,14 +11,14 @@ import (
 // Rings is a timeline of records for each value of a field, the records' owner: the
 // newest pages of each author, or of each tag. A record may have several owners.
 type Rings[T, V any] struct {
-	core *core[T]
+	core *core
 	key  kvmodel.KeyOf[V]
 }
 
 // NewRings returns the timelines that spec describes, one for each value that by says,
 // and plugs them into records.
 func NewRings[T any, K comparable, V any](records *kvmodel.Records[T, K], spec Spec[T], by kvmodel.By[T, V]) *Rings[T, V] {
-	c := newCore(spec, by)
+	c := newCore(spec.untyped(), ownersOf[T, V]{by})
 	c.several = by.Values != nil
 	c.plug(records.Plug(c), idTextOf(records))
 	return &Rings[T, V]{c, by.Key}
@@ -30,5 +31,12 @@ func NewRings[T any, K comparable, V any](records *kvmodel.Records[T, K], spec S
 func (r *Rings[T, V]) Of(owners ...V) *Ring[T] {
 	texts := kv.Texts(owners, r.key.Text)
 	slices.Sort(texts)
-	return r.core.ring(slices.Compact(texts)...)
+	return &Ring[T]{r.core.ring(slices.Compact(texts)...)}
 }
+
+// ownersOf are the values that a By says.
+type ownersOf[T, V any] struct{ by kvmodel.By[T, V] }
+
+func (o ownersOf[T, V]) Texts(rec plug.Record) []string { return o.by.Texts(rec.(*T)) }
+
+func (o ownersOf[T, V]) Has(rec plug.Record, text string) bool { return o.by.Has(rec.(*T), text) }

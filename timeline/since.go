@@ -11,7 +11,9 @@ import (
 // can be an ETag for the newest page, if the page shows nothing that changes without
 // moving a record. It is also a cursor: Page returns what is newer than the head, and
 // Since counts it. One trip.
-func (r *Ring[T]) Head(ctx context.Context) (string, error) {
+func (r *Ring[T]) Head(ctx context.Context) (string, error) { return r.ring.head(ctx) }
+
+func (r *ring) head(ctx context.Context) (string, error) {
 	ctx, end := r.core.host.Begin(ctx, "Head")
 	defer end()
 	if r.isEmpty() {
@@ -44,6 +46,10 @@ func (r *Ring[T]) Head(ctx context.Context) (string, error) {
 // if those do not reach the cursor, there are more than it returns. One trip if there
 // are none, and otherwise one more for the records.
 func (r *Ring[T]) Since(ctx context.Context, cursor string) (int, error) {
+	return r.ring.since(ctx, cursor)
+}
+
+func (r *ring) since(ctx context.Context, cursor string) (int, error) {
 	ctx, end := r.core.host.Begin(ctx, "Since")
 	defer end()
 	if r.isEmpty() {
@@ -85,7 +91,9 @@ func (r *Ring[T]) Since(ctx context.Context, cursor string) (int, error) {
 // empty: how long the ring is, and how much has ever passed through it. The entries
 // may be stale. Of several owners or shards, they are the stamps of the oldest and
 // the newest entry. Two trips.
-func (r *Ring[T]) InUse(ctx context.Context) (first, last int64, err error) {
+func (r *Ring[T]) InUse(ctx context.Context) (first, last int64, err error) { return r.ring.inUse(ctx) }
+
+func (r *ring) inUse(ctx context.Context) (first, last int64, err error) {
 	ctx, end := r.core.host.Begin(ctx, "InUse")
 	defer end()
 	if r.isEmpty() {
@@ -102,7 +110,7 @@ func (r *Ring[T]) InUse(ctx context.Context) (first, last int64, err error) {
 }
 
 // end returns the first stamp on the way from the cuts, 0 if there is none.
-func (r *Ring[T]) end(ctx context.Context, up bool, from []cut) (int64, error) {
+func (r *ring) end(ctx context.Context, up bool, from []cut) (int64, error) {
 	m, err := r.open(ctx, up, from, 1)
 	if err != nil {
 		return 0, err

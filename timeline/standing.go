@@ -42,7 +42,7 @@ func (s standing) isAt(other standing) bool {
 }
 
 // standings returns where rec belongs.
-func (c *core[T]) standings(rec *plug.Seen[T]) (all []standing) {
+func (c *core) standings(rec *plug.Seen) (all []standing) {
 	if rec.Value == nil {
 		return nil
 	}
@@ -53,7 +53,7 @@ func (c *core[T]) standings(rec *plug.Seen[T]) (all []standing) {
 }
 
 // standingIn returns where rec belongs in a lane. ok reports that it belongs there.
-func (c *core[T]) standingIn(rec *plug.Seen[T], in laneName) (st standing, ok bool) {
+func (c *core) standingIn(rec *plug.Seen, in laneName) (st standing, ok bool) {
 	for _, st := range c.standings(rec) {
 		if st.laneName == in {
 			return st, true
@@ -63,7 +63,7 @@ func (c *core[T]) standingIn(rec *plug.Seen[T], in laneName) (st standing, ok bo
 }
 
 // standing returns where rec belongs in the ring of one of its owners.
-func (c *core[T]) standing(rec *plug.Seen[T], owner string) (st standing) {
+func (c *core) standing(rec *plug.Seen, owner string) (st standing) {
 	st = standing{laneName: laneName{owner, c.shardOf(rec.ID)}, id: rec.ID}
 	// The rev of a record begins with the time when it was made. What has an entry
 	// stays at the time of that.
@@ -105,12 +105,12 @@ const sortedAtOnce = 1 << 17
 
 // foremost returns the standings of records that wants chooses, in their order: all
 // of them, or the first, as many as are kept in memory.
-func (c *core[T]) foremost(ctx context.Context, wants func(standing) bool) (some []standing, err error) {
+func (c *core) foremost(ctx context.Context, wants func(standing) bool) (some []standing, err error) {
 	cut := func() {
 		slices.SortFunc(some, standing.compare)
 		some = some[:min(len(some), c.sorted)]
 	}
-	err = c.host.Each(ctx, func(recs []*plug.Seen[T]) error {
+	err = c.host.Each(ctx, func(recs []*plug.Seen) error {
 		for _, rec := range recs {
 			for _, st := range c.standings(rec) {
 				if wants(st) {

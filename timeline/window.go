@@ -18,27 +18,27 @@ import (
 // all rings of one owner.
 
 // ringWindow is the rings of an index as package inspect sees them.
-type ringWindow[T any] struct{ *core[T] }
+type ringWindow struct{ *core }
 
 // Window returns the rings as package inspect sees them.
-func (c *core[T]) Window() plug.Window { return ringWindow[T]{c} }
+func (c *core) Window() plug.Window { return ringWindow{c} }
 
 // Kind returns "timeline".
-func (c ringWindow[T]) Kind() string { return "timeline" }
+func (c ringWindow) Kind() string { return "timeline" }
 
 // Bases returns what the keys of the rings of a place begin with.
-func (c ringWindow[T]) Bases(place string) []string {
+func (c ringWindow) Bases(place string) []string {
 	return []string{ringKey.KeyOfText([]string{c.host.Model(), c.spec.Name}, ownerOf(place))}
 }
 
 // Base finds the rings of an owner by the counter of the first.
-func (c ringWindow[T]) Base(key string) (base string, first bool) {
+func (c ringWindow) Base(key string) (base string, first bool) {
 	base, rest, ok := plug.BaseAt(key, ringKey.Family(c.host.Model(), c.spec.Name).Key(""))
 	return base, ok && (rest == "n" || rest == "0#n")
 }
 
 // lanesAt returns the lanes whose keys begin with base.
-func (c ringWindow[T]) lanesAt(base string) (all []*lane) {
+func (c ringWindow) lanesAt(base string) (all []*lane) {
 	shapes := c.shapes()
 	if c.shards == 1 {
 		return []*lane{newLane(c.process, base, shapes)}
@@ -51,7 +51,7 @@ func (c ringWindow[T]) lanesAt(base string) (all []*lane) {
 
 // Audit returns the segments that are damaged. An entry that its record does not confirm is
 // none of what is wrong, since readers pass over it.
-func (c ringWindow[T]) Audit(ctx context.Context, s kv.Store, base, _ string) (wrong []plug.Wrong, err error) {
+func (c ringWindow) Audit(ctx context.Context, s kv.Store, base, _ string) (wrong []plug.Wrong, err error) {
 	if err := c.host.Look(ctx); err != nil {
 		return nil, c.failure(err)
 	}
@@ -97,7 +97,7 @@ func (l *lane) damaged(ctx context.Context, s kv.Store) (damaged []string, err e
 
 // Amend takes what cannot be read out of the rings. The records whose entries these were have
 // to be mended after that.
-func (c ringWindow[T]) Amend(ctx context.Context, s kv.Store, base, _ string) error {
+func (c ringWindow) Amend(ctx context.Context, s kv.Store, base, _ string) error {
 	if err := c.host.Look(ctx); err != nil {
 		return c.failure(err)
 	}
@@ -126,7 +126,7 @@ func (l *lane) dropBadCounter(ctx context.Context, s kv.Store) error {
 }
 
 // Page returns the newest records of an owner.
-func (c ringWindow[T]) Page(ctx context.Context, s kv.Store, value string, n int) (rows []plug.Row, err error) {
+func (c ringWindow) Page(ctx context.Context, s kv.Store, value string, n int) (rows []plug.Row, err error) {
 	p, err := c.ring(value).page(ctx, position{}, n, nil)
 	if err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func (c ringWindow[T]) Page(ctx context.Context, s kv.Store, value string, n int
 }
 
 // Picture draws the rings of an owner.
-func (c ringWindow[T]) Picture(ctx context.Context, s kv.Store, value string, most int) (plug.Picture, error) {
+func (c ringWindow) Picture(ctx context.Context, s kv.Store, value string, most int) (plug.Picture, error) {
 	r := c.ring(value)
 	lanes, err := r.ready(ctx)
 	if err != nil {
@@ -187,7 +187,7 @@ func (p Picture) plain() plug.Ring {
 func at(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.DateTime) }
 
 // Show says what a counter or a segment holds.
-func (c ringWindow[T]) Show(key string, value []byte) ([]string, error) {
+func (c ringWindow) Show(key string, value []byte) ([]string, error) {
 	if strings.HasSuffix(key, "#n") {
 		return []string{"the last stamp that was given: " + string(value)}, nil
 	}

@@ -12,14 +12,14 @@ import (
 )
 
 // Index is what an index class implements to be kept in step with the records
-// of type T. A record belongs in places, such as the values of a field: each a
+// of a model. A record belongs in places, such as the values of a field: each a
 // text that the index has chosen. The write path calls the methods below, in
 // this order, for every index whose places a change touches; what they ask of
 // their store at the same time goes out as one trip.
 //
 // Every method may be called again for the same change, by another process, at any
 // later time: that is how a crash is repaired.
-type Index[T any] interface {
+type Index interface {
 	// Name is unique among the model's indexes and part of stored keys.
 	Name() string
 
@@ -28,7 +28,7 @@ type Index[T any] interface {
 	Def() string
 
 	// Places returns the places rec belongs in. It is a pure function of rec.
-	Places(rec *T) []string
+	Places(rec Record) []string
 
 	// Prepare makes entries at m.Gained, before the record commits. Until then no
 	// reader may trust them. An error ends the change; ErrConflict means that
@@ -48,11 +48,11 @@ type Index[T any] interface {
 
 	// Repair makes the entries at places agree with rec, read just now: it
 	// makes what is missing and removes what rec does not hold.
-	Repair(ctx context.Context, s kv.Store, rec *Seen[T], places []string) error
+	Repair(ctx context.Context, s kv.Store, rec *Seen, places []string) error
 
 	// Check returns a sentence for each thing that is wrong with the entries
 	// of rec.
-	Check(ctx context.Context, s kv.Store, rec *Seen[T]) ([]string, error)
+	Check(ctx context.Context, s kv.Store, rec *Seen) ([]string, error)
 }
 
 // Move is what one change of a record means to one index.
@@ -244,10 +244,10 @@ type Finisher interface {
 var ErrUnfit = errors.New("it cannot be read yet")
 
 // Seen is a record as an index sees it.
-type Seen[T any] struct {
+type Seen struct {
 	ID     string   // the text of its id
 	Rev    uint64   // 0 if it is absent
-	Value  *T       // nil if it is absent or deleted
+	Value  Record   // nil if it is absent or deleted
 	Places []string // where it belongs in the index that asked
 	Mark   []byte   // what that index keeps in it
 	Doubt  bool     // to Repair: a process has died that may have changed it, and stopped anywhere
@@ -262,10 +262,10 @@ type Seen[T any] struct {
 }
 
 // Damaged reports whether it is not known what the record says.
-func (r *Seen[T]) Damaged() bool { return r.Err != nil && r.Value == nil }
+func (r *Seen) Damaged() bool { return r.Err != nil && r.Value == nil }
 
 // Holds reports whether the record belongs at place.
-func (r *Seen[T]) Holds(place string) bool {
+func (r *Seen) Holds(place string) bool {
 	for _, p := range r.Places {
 		if p == place {
 			return true
@@ -275,10 +275,10 @@ func (r *Seen[T]) Holds(place string) bool {
 }
 
 // Expires returns when the record expires, the zero time if never.
-func (r *Seen[T]) Expires() time.Time { return r.Envelope.Ends() }
+func (r *Seen) Expires() time.Time { return r.Envelope.Ends() }
 
 // Host is the data class that an index is plugged into, as the index sees it.
-type Host[T any] interface {
+type Host interface {
 	// Model returns the model's name.
 	Model() string
 
@@ -314,28 +314,28 @@ type Host[T any] interface {
 
 	// See reads the records with these id texts in one trip. With an ErrCorrupt it returns
 	// all of them, and their Err says which are damaged.
-	See(ctx context.Context, s kv.Store, ids ...string) ([]*Seen[T], error)
+	See(ctx context.Context, s kv.Store, ids ...string) ([]*Seen, error)
 
 	// SeeMarks is See without the Places, which take time.
-	SeeMarks(ctx context.Context, s kv.Store, ids ...string) ([]*Seen[T], error)
+	SeeMarks(ctx context.Context, s kv.Store, ids ...string) ([]*Seen, error)
 
 	// SeeBare is SeeMarks without the counters, which have keys of their own.
-	SeeBare(ctx context.Context, s kv.Store, ids ...string) ([]*Seen[T], error)
+	SeeBare(ctx context.Context, s kv.Store, ids ...string) ([]*Seen, error)
 
 	// Each calls f with all records there may be, in batches. It misses none that
 	// was there before the call and is there after it, but for those that are damaged: the
 	// ErrCorrupt that it returns at the end names these.
-	Each(ctx context.Context, f func([]*Seen[T]) error) error
+	Each(ctx context.Context, f func([]*Seen) error) error
 
 	// Keep stores mark in rec as what the index keeps in it, and changes nothing
 	// else. It returns an error that is kv.Raced if the record has changed since it
 	// was seen.
-	Keep(ctx context.Context, s kv.Store, rec *Seen[T], mark []byte) error
+	Keep(ctx context.Context, s kv.Store, rec *Seen, mark []byte) error
 
 	// Fence makes every change fail that was prepared on rec as it was seen. It
 	// returns ErrConflict if the record has changed since, and then nothing was
 	// fenced.
-	Fence(ctx context.Context, s kv.Store, rec *Seen[T]) error
+	Fence(ctx context.Context, s kv.Store, rec *Seen) error
 
 	// Meet repairs in the background what a reader found at place: an entry that
 	// does not agree with the record id. First, every change prepared for a rev up

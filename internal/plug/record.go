@@ -1,0 +1,52 @@
+package plug
+
+// The write path and the indexes know no types: a record is a Record to them, and its id a
+// text. So the compiler has their code once, and not once for each model in each package that
+// uses it. The data classes and the index classes, which have the types, are thin.
+
+// A Record is a record of any model: a pointer to its struct, or nil if there is none.
+type Record any
+
+// As returns v as a record of T.
+func As[T any](v Record) *T {
+	if v == nil {
+		return nil
+	}
+	return v.(*T)
+}
+
+// AllAs returns all as records of T.
+func AllAs[T any](all []Record) []*T {
+	if all == nil {
+		return nil
+	}
+	values := make([]*T, len(all))
+	for i, v := range all {
+		values[i] = As[T](v)
+	}
+	return values
+}
+
+// Keeps returns the func that reports whether each of keep does of a record, nil if there are
+// none.
+func Keeps[T any](keep []func(*T) bool) func(Record) bool {
+	if len(keep) == 0 {
+		return nil
+	}
+	return func(v Record) bool {
+		for _, keeps := range keep {
+			if !keeps(v.(*T)) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// Untyped returns f as a func of any record, nil if f is nil.
+func Untyped[T, R any](f func(*T) R) func(Record) R {
+	if f == nil {
+		return nil
+	}
+	return func(v Record) R { return f(v.(*T)) }
+}
