@@ -168,7 +168,7 @@ func TestSweep_Ring_NoticesEveryMistakeOfWhatIsBuiltOnIt(t *testing.T) {
 			archive, "below = cuts[i].isOver(entry{stamp: st.stamp, body: []byte(rec.ID)})", "below = cuts[i].stamp >= 0 || st.stamp >= 0",
 		),
 		proof.Wrong("an archive goes on from the first record of a page",
-			archive, "a.mark(f.items[len(f.items)-1])", "a.mark(f.items[0])",
+			archive, "a.mark(l.Items[len(l.Items)-1])", "a.mark(l.Items[0])",
 		),
 		proof.Wrong("a page that the ring has passed goes on from the beginning of the archive",
 			archive, "stop[M]{position: *f.next, part: inRing, oldest: at.oldest}", "stop[M]{position: *f.next, part: inRing}",
