@@ -39,17 +39,21 @@ type Walked struct {
 // What is damaged or lost does not end Each: f gets the others first, and then the error is
 // an ErrCorrupt or an ErrLost, as that of All.
 func (r *Records[T, K]) Each(ctx context.Context, w Walk, f func(*T) error) error {
+	return r.m.walk(ctx, w, func(v plug.Record) error { return f(v.(*T)) })
+}
+
+func (m *model) walk(ctx context.Context, w Walk, give func(plug.Record) error) error {
 	if w.Rate < 0 {
-		return fmt.Errorf("%s.Each: %w: a rate of %d a second", r.m.name, ErrInvalid, w.Rate)
+		return fmt.Errorf("%s.Each: %w: a rate of %d a second", m.name, ErrInvalid, w.Rate)
 	}
-	ctx, end := r.m.db.Begin(ctx, "Each")
+	ctx, end := m.db.Begin(ctx, "Each")
 	defer end()
-	e := &each{model: r.m, ctx: ctx, Walk: w, give: func(v plug.Record) error { return f(v.(*T)) }, began: time.Now()}
+	e := &each{model: m, ctx: ctx, Walk: w, give: give, began: time.Now()}
 	err := e.run()
 	if e.refused != nil {
 		return e.refused
 	}
-	return r.m.failure("each", cmp.Or(err, joined(e.damaged)))
+	return m.failure("each", cmp.Or(err, joined(e.damaged)))
 }
 
 // each is a call of Each.

@@ -20,32 +20,36 @@ import (
 // Last returns the last number that was given to a record, which is how many there
 // were, including those deleted since; 0 if there was none. One trip if this
 // process made the last. ErrBadOp if ids are not given in order.
-func (r *Records[T, K]) Last(ctx context.Context) (int64, error) {
-	ctx, end := r.m.db.Begin(ctx, "Last")
+func (r *Records[T, K]) Last(ctx context.Context) (int64, error) { return r.m.last(ctx) }
+
+func (m *model) last(ctx context.Context) (int64, error) {
+	ctx, end := m.db.Begin(ctx, "Last")
 	defer end()
-	if r.m.numbers == nil {
-		return 0, fmt.Errorf("%s: %w: its ids are not given in order", r.m.name, kv.ErrBadOp)
+	if m.numbers == nil {
+		return 0, fmt.Errorf("%s: %w: its ids are not given in order", m.name, kv.ErrBadOp)
 	}
-	ctx, cancel := r.m.db.Patient(ctx)
+	ctx, cancel := m.db.Patient(ctx)
 	defer cancel()
-	n, err := r.m.numbers.Last(ctx, r.m.db.store)
-	return n, r.m.failure("the last number", err)
+	n, err := m.numbers.Last(ctx, m.db.store)
+	return n, m.failure("the last number", err)
 }
 
 // AcceptLoss makes the numbers that are still stored count as all that were ever
 // given. It is for a store that has lost some of them, for which Last and Create may
 // return an ErrLost. DB.Accept does so for all models. ErrBadOp if ids are not given in
 // order.
-func (r *Records[T, K]) AcceptLoss(ctx context.Context) error {
-	ctx, end := r.m.db.Begin(ctx, "AcceptLoss")
+func (r *Records[T, K]) AcceptLoss(ctx context.Context) error { return r.m.acceptLoss(ctx) }
+
+func (m *model) acceptLoss(ctx context.Context) error {
+	ctx, end := m.db.Begin(ctx, "AcceptLoss")
 	defer end()
-	if err := r.m.db.Writable(); err != nil {
-		return r.m.failure("the last number", err)
+	if err := m.db.Writable(); err != nil {
+		return m.failure("the last number", err)
 	}
-	if r.m.numbers == nil {
-		return fmt.Errorf("%s: %w: its ids are not given in order", r.m.name, kv.ErrBadOp)
+	if m.numbers == nil {
+		return fmt.Errorf("%s: %w: its ids are not given in order", m.name, kv.ErrBadOp)
 	}
-	return r.m.acceptNumbers(ctx)
+	return m.acceptNumbers(ctx)
 }
 
 // acceptNumbers takes the numbers that the store has lost for lost. The last one that was
@@ -73,45 +77,45 @@ func (m *model) fillGaps(ctx context.Context, s kv.Store, recs []*plug.Seen) err
 	})...)
 }
 
-// createNext stores v under the next number. The calls of one process take turns,
-// since side by side all but one would lose the race.
-func (r *Records[T, K]) createNext(ctx context.Context, s kv.Store, v *T) error {
-	if r.text(v) != "0" {
-		return fmt.Errorf("%s: %w: its ids are given in order, so a new record has none", r.m.name, ErrInvalid)
+// createNext stores v under the next number, which set makes its id. The calls of one process
+// take turns, since side by side all but one would lose the race.
+func (m *model) createNext(ctx context.Context, s kv.Store, v plug.Record, set func(n int64)) error {
+	if m.idOf(v) != "0" {
+		return fmt.Errorf("%s: %w: its ids are given in order, so a new record has none", m.name, ErrInvalid)
 	}
-	leave, err := r.m.db.turns.Take(ctx, r.m.numbers.Hint)
+	leave, err := m.db.turns.Take(ctx, m.numbers.Hint)
 	if err != nil {
-		return r.m.failure("the next number", err)
+		return m.failure("the next number", err)
 	}
 	defer leave()
-	n := r.m.numbers.LastKnown()
+	n := m.numbers.LastKnown()
 	if n == 0 {
-		if n, err = r.m.numbers.Last(ctx, s); err != nil {
-			return r.m.failure("the next number", err)
+		if n, err = m.numbers.Last(ctx, s); err != nil {
+			return m.failure("the next number", err)
 		}
 	}
 	number := func(last int64) string {
 		n = last + 1
-		r.schema.SetID(v, r.schema.Key.Number(n))
-		return r.text(v)
+		set(n)
+		return m.idOf(v)
 	}
-	_, err = r.m.change(ctx, s, edit{
+	_, err = m.change(ctx, s, edit{
 		id: number(n), fresh: true, peek: true,
 		next: func(ctx context.Context) (string, error) {
-			last, err := r.m.numbers.Last(ctx, s)
+			last, err := m.numbers.Last(ctx, s)
 			if err != nil {
-				return "", r.m.failure("the next number", err)
+				return "", m.failure("the next number", err)
 			}
 			return number(last), nil
 		},
 		apply: func(plug.Record) (plug.Record, error) { return v, nil },
 	})
 	if err != nil {
-		r.schema.SetID(v, r.schema.Key.Number(0))
+		set(0)
 		return err
 	}
-	r.m.numbers.Known(n)
-	r.m.hintSometimes(n)
+	m.numbers.Known(n)
+	m.hintSometimes(n)
 	return nil
 }
 

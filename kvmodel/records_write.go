@@ -26,7 +26,7 @@ func (r *Records[T, K]) Create(ctx context.Context, v *T) error {
 
 func (r *Records[T, K]) create(ctx context.Context, s kv.Store, v *T, rest *rest) error {
 	if r.m.numbers != nil {
-		return r.createNext(ctx, s, v)
+		return r.m.createNext(ctx, s, v, func(n int64) { r.schema.SetID(v, r.schema.Key.Number(n)) })
 	}
 	given, err := r.giveID(v)
 	if err != nil {
