@@ -286,7 +286,7 @@ func TestMistakes_OfPurgingAreNoticed(t *testing.T) {
 			purge, "		if !e.Kept {", "		if e.Number > 0 {",
 		),
 		proof.Wrong("the journal is not shed",
-			purge, "r.m.db.journal.Shed(ctx)", "r.m.db.Writable()",
+			purge, "m.db.journal.Shed(ctx)", "m.db.Writable()",
 		),
 		proof.Wrong("a tombstone keeps its places",
 			"kvmodel/forget.go", "	env.Lost = nil\n", "	env.Lost = rec.Envelope.Lost\n",
