@@ -78,7 +78,7 @@ func (r *Records[T, K]) Put(ctx context.Context, v *T) error {
 
 func (r *Records[T, K]) put(ctx context.Context, s kv.Store, id string, v *T, rest *rest) error {
 	given := *v
-	expected := value(at(r.schema.Revision, v))
+	expected := r.revision(v)
 	_, err := r.m.change(ctx, s, edit{id: id, rest: rest, apply: func(old plug.Record) (plug.Record, error) {
 		if is := r.revision(plug.As[T](old)); r.schema.Revision != nil && expected != is {
 			return nil, fmt.Errorf("%w: it is at version %d, not %d", kv.ErrConflict, is, expected)
@@ -94,10 +94,10 @@ func (r *Records[T, K]) put(ctx context.Context, s kv.Store, id string, v *T, re
 }
 
 func (r *Records[T, K]) revision(v *T) int64 {
-	if v == nil || r.schema.Revision == nil {
+	if v == nil {
 		return 0
 	}
-	return value(r.schema.Revision(v))
+	return value(at(r.schema.Revision, v))
 }
 
 // Update changes the record with id by f and returns what it has become. f may be
