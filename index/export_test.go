@@ -1,6 +1,8 @@
 package index
 
 import (
+	"testing"
+
 	"github.com/ringtree/ringtree/index/internal/memberlog"
 	"github.com/ringtree/ringtree/internal/plug"
 )
@@ -23,3 +25,10 @@ func (u *Unique[T, V]) Host() plug.Host[T] { return u.host }
 
 // Limits returns the limits for the upkeep of the lists behind the number.
 func (t *Total[T, K]) Limits() *memberlog.Limits { return t.lists.Limits() }
+
+// SmallHeads makes a head of a hundred bytes a large one during a test.
+func SmallHeads(t *testing.T) {
+	was := largeHead
+	largeHead = 100
+	t.Cleanup(func() { largeHead = was })
+}
