@@ -1,6 +1,8 @@
 package index
 
 import (
+	"testing"
+
 	"github.com/ringtree/ringtree/index/internal/memberlog"
 	"github.com/ringtree/ringtree/internal/plug"
 )
@@ -23,3 +25,13 @@ func (u *Unique[T, V]) Host() plug.Host { return u.all.host }
 
 // Limits returns the limits for the upkeep of the lists behind the number.
 func (t *Total[T, K]) Limits() *memberlog.Limits { return &t.total.lists.logs.Limits }
+
+// SmallHeads makes a head of a hundred bytes a large one during a test.
+func SmallHeads(t *testing.T) {
+	was := largeHead
+	largeHead = 100
+	t.Cleanup(func() { largeHead = was })
+}
+
+// Window returns the lists as package inspect sees them.
+func (l *Lists[T, K, V]) Window() plug.Window { return l.all.Window() }

@@ -243,16 +243,19 @@ func (c *checking) records(ctx context.Context, m model, index string, ids []str
 	return nil
 }
 
-// newest notes when a record was made: its first rev is that, in milliseconds, and each change
-// adds little to it.
+// newest notes when a record was made.
 func (c *checking) newest(s *plug.Sight) {
 	if !s.Live() {
 		return
 	}
-	if made := time.UnixMilli(int64(s.Envelope.Rev)); made.After(c.report.Newest) {
+	if made := madeAt(s); made.After(c.report.Newest) {
 		c.report.Newest = made
 	}
 }
+
+// madeAt returns about when a record was made: its first rev is that, in milliseconds, and each
+// change adds little to it.
+func madeAt(s *plug.Sight) time.Time { return time.UnixMilli(int64(s.Envelope.Rev)) }
 
 // faultOf returns w as a fault of m. With it comes a place of the record in that index.
 func (c *checking) faultOf(m model, s *plug.Sight, w plug.Wrong) Fault {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ringtree/ringtree/inspect/internal/console"
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -205,34 +206,39 @@ func (in *Inspector) modelStatus(ctx context.Context, m model) (ms ModelStatus, 
 	return ms, nil
 }
 
-// sample reads the first records of m, for how large they are and how old.
+// sample looks at the first records of m, for how large they are and how old.
 func (in *Inspector) sample(ctx context.Context, m model, ms *ModelStatus) error {
+	sights, err := in.first(ctx, m)
+	live, older, bytes := 0, 0, 0
+	for i := range sights {
+		if sights[i].Err != nil {
+			ms.Damaged++
+		}
+		if s := &sights[i]; s.Live() {
+			live++
+			bytes += s.Bytes
+			if s.Envelope.Model < m.Version() {
+				older++
+			}
+		}
+	}
+	if live > 0 {
+		ms.Bytes, ms.Older = int64(bytes)*ms.IDs/int64(len(sights)), 100*older/live
+	}
+	return err
+}
+
+// first reads the first records of m, a hundred at most.
+func (in *Inspector) first(ctx context.Context, m model) (sights []plug.Sight, err error) {
 	enough := errors.New("enough")
-	err := m.IDs(ctx, "", func(ids []string, _ string, _ int64) error {
-		sights, err := m.See(ctx, in.store, ids[:min(at, len(ids))])
-		if err != nil {
+	err = m.IDs(ctx, "", func(ids []string, _ string, _ int64) error {
+		if sights, err = m.See(ctx, in.store, ids[:min(at, len(ids))]); err != nil {
 			return err
-		}
-		live, older, bytes := 0, 0, 0
-		for i := range sights {
-			if sights[i].Err != nil {
-				ms.Damaged++
-			}
-			if s := &sights[i]; s.Live() {
-				live++
-				bytes += s.Bytes
-				if s.Envelope.Model < m.Version() {
-					older++
-				}
-			}
-		}
-		if live > 0 {
-			ms.Bytes, ms.Older = int64(bytes)*ms.IDs/int64(len(sights)), 100*older/live
 		}
 		return enough
 	})
 	if errors.Is(err, enough) {
-		return nil
+		return sights, nil
 	}
-	return err
+	return sights, err
 }

@@ -57,6 +57,16 @@ type Ender interface {
 	Ends(key string) time.Time
 }
 
+// A Fitter is a Window that tells whether the options of its tag fit what is stored.
+type Fitter interface {
+	// Fit returns what does not fit: what was seen, and what to change. It goes by where some
+	// records stand, and by how old their model is, and reads no more than a few hundred keys.
+	Fit(ctx context.Context, s kv.Store, some []Standing, age time.Duration) ([]string, error)
+}
+
+// Standing is where a record stands in an index.
+type Standing struct{ ID, Place string }
+
 // An Accepter is a Window of what no record says, so that what is lost of it stays lost.
 type Accepter interface {
 	// Accept takes what of base is lost or damaged for lost: what is left is all there is.

@@ -199,33 +199,76 @@ func TestExport_LeavesOutWhatAPeriodIsKeptNoLonger(t *testing.T) {
 	})
 }
 
-// plants are faults that nothing but a check finds, each with the kind that it is found as.
-var plants = map[string]struct {
-	kind  string
-	plant func(t *testing.T, l *whole.Library, mem *memkv.Store)
-}{
-	"a record that no ids name": {"unlisted record", func(t *testing.T, l *whole.Library, mem *memkv.Store) {
+func TestInspect_WhatIsPlantedIsFoundMendedOrNamedAndNothingElse(t *testing.T) {
+	w := lossWorlds[0]
+	items := w.furnished(t)
+	for _, plant := range whole.Plants {
+		t.Run(plant.Name, func(t *testing.T) {
+			w.inspected(t, items, func(t *testing.T, l *whole.Library, mem *memkv.Store) {
+				planted, err := plant.In(ctx, l, mem, "w3", "w4")
+				must(t, err)
+				time.Sleep(2 * time.Minute)
+				in := inspect.New(l.DB)
+				found := checked(t, l)
+				if found.Counts[plant.Kind] == 0 {
+					t.Errorf("found %v: %s", found.Counts, faultTexts(found.Faults))
+				}
+				for _, f := range found.Faults {
+					if !planted.Has(f.ID, f.Key) {
+						t.Errorf("nothing of this was planted: %s", faultTexts([]inspect.Fault{f}))
+					}
+				}
+				repairedWhole(t, l, mem, in, found.Faults, plant.Lost)
+			})
+		})
+	}
+}
+
+// repairedWhole has faults mended, and looks whether all is well then. What is lost can only be
+// named.
+func repairedWhole(t *testing.T, l *whole.Library, mem *memkv.Store, in *inspect.Inspector, faults []inspect.Fault, lost bool) {
+	t.Helper()
+	dry := contents(t, mem)
+	_, err := in.Repair(ctx, faults, inspect.RepairOptions{Dry: true})
+	must(t, err)
+	if fmt.Sprint(contents(t, mem)) != fmt.Sprint(dry) {
+		t.Error("a dry run has written")
+	}
+	done, err := in.Repair(ctx, faults, inspect.RepairOptions{})
+	must(t, err)
+	rest(t, l)
+	left := checked(t, l)
+	if left.Well() == lost || len(done.Left) > 0 != lost {
+		t.Errorf("left: %s\n%s", faultTexts(left.Faults), faultTexts(done.Left))
+	}
+	if lost {
+		return
+	}
+	should, err := l.Should(ctx)
+	must(t, err)
+	for _, wrong := range should.Differences(l.Look(ctx)) {
+		t.Errorf("%.300s", wrong)
+	}
+}
+
+func TestInspect_ARecordThatNoIdsNameIsNamedAgain(t *testing.T) {
+	w := lossWorlds[0]
+	w.inspected(t, w.furnished(t), func(t *testing.T, l *whole.Library, mem *memkv.Store) {
 		before := valueOf(t, mem, "all:Like:1")
 		must(t, l.Likes.Create(ctx, &whole.Like{User: "u1", Work: "w1"}))
 		rest(t, l)
 		must(t, mem.Do(ctx, []kv.Op{kv.OpSet("all:Like:1", before)}))
-	}},
-	"a member of a list that does not hold the value": {"stray entry", func(t *testing.T, l *whole.Library, mem *memkv.Store) {
-		must(t, mem.Do(ctx, []kv.Op{kv.OpSet("l:Work:ByAuthor:nobody#0", valueOf(t, mem, "l:Work:ByAuthor:ann#0"))}))
-	}},
-	"a claim of a record that holds another value": {"stray entry", func(t *testing.T, l *whole.Library, mem *memkv.Store) {
-		must(t, mem.Do(ctx, []kv.Op{kv.OpSet("u:Work:BySlug:other", valueOf(t, mem, "u:Work:BySlug:slug-w3"))}))
-	}},
-	"a claim of another record": {"missing entry", func(t *testing.T, l *whole.Library, mem *memkv.Store) {
-		must(t, mem.Do(ctx, []kv.Op{kv.OpSet("u:Work:BySlug:slug-w3", valueOf(t, mem, "u:Work:BySlug:slug-w4"))}))
-	}},
-	"a list without a member": {"missing entry", func(t *testing.T, l *whole.Library, mem *memkv.Store) {
-		must(t, mem.Do(ctx, []kv.Op{kv.OpSet("l:Work:ByAuthor:ann#0", valueOf(t, mem, "l:Work:ByAuthor:bob#0"))}))
-	}},
-	"a count that is one too many": {"wrong count", func(t *testing.T, l *whole.Library, mem *memkv.Store) {
-		must(t, mem.Do(ctx, []kv.Op{kv.OpIncrement("c:Work:Likes:w4", 1)}))
-	}},
-	"a total that is one too many": {"wrong count", func(t *testing.T, l *whole.Library, mem *memkv.Store) {
+		found := checked(t, l)
+		if found.Counts["unlisted record"] != 1 || len(found.Faults) != 1 {
+			t.Errorf("found %v: %s", found.Counts, faultTexts(found.Faults))
+		}
+		repairedWhole(t, l, mem, inspect.New(l.DB), found.Faults, false)
+	})
+}
+
+func TestInspect_ATotalThatIsOneTooManyIsCountedAgain(t *testing.T) {
+	w := lossWorlds[0]
+	w.inspected(t, w.furnished(t), func(t *testing.T, l *whole.Library, mem *memkv.Store) {
 		must(t, l.Pieces.Create(ctx, &whole.Piece{ID: "p1", Tags: []string{"red"}}))
 		rest(t, l)
 		for _, key := range mem.Keys() {
@@ -233,42 +276,13 @@ var plants = map[string]struct {
 				must(t, mem.Do(ctx, []kv.Op{kv.OpIncrement(key, 1)}))
 			}
 		}
-	}},
-}
-
-func TestInspect_WhatIsPlantedIsFoundMendedAndNothingElse(t *testing.T) {
-	w := lossWorlds[0]
-	items := w.furnished(t)
-	for _, name := range slices.Sorted(maps.Keys(plants)) {
-		t.Run(name, func(t *testing.T) {
-			w.inspected(t, items, func(t *testing.T, l *whole.Library, mem *memkv.Store) {
-				plants[name].plant(t, l, mem)
-				time.Sleep(2 * time.Minute)
-				in := inspect.New(l.DB)
-				found := checked(t, l)
-				if found.Counts[plants[name].kind] == 0 {
-					t.Errorf("found %v: %s", found.Counts, faultTexts(found.Faults))
-				}
-				dry := contents(t, mem)
-				_, err := in.Repair(ctx, found.Faults, inspect.RepairOptions{Dry: true})
-				must(t, err)
-				if fmt.Sprint(contents(t, mem)) != fmt.Sprint(dry) {
-					t.Error("a dry run has written")
-				}
-				done, err := in.Repair(ctx, found.Faults, inspect.RepairOptions{})
-				must(t, err)
-				rest(t, l)
-				if left := checked(t, l); !left.Well() || len(done.Left) > 0 {
-					t.Errorf("left: %s\n%s", faultTexts(left.Faults), faultTexts(done.Left))
-				}
-				should, err := l.Should(ctx)
-				must(t, err)
-				for _, wrong := range should.Differences(l.Look(ctx)) {
-					t.Errorf("%.300s", wrong)
-				}
-			})
-		})
-	}
+		time.Sleep(2 * time.Minute)
+		found := checked(t, l)
+		if found.Counts["wrong count"] == 0 {
+			t.Errorf("found %v: %s", found.Counts, faultTexts(found.Faults))
+		}
+		repairedWhole(t, l, mem, inspect.New(l.DB), found.Faults, false)
+	})
 }
 
 func TestRepair_ManyCountsTakeNoLongerThanOneAndAreToldInOrder(t *testing.T) {

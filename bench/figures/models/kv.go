@@ -19,6 +19,7 @@ type Models struct {
 	Stories     *Stories
 	Titles      *Titles
 	Votes       *Votes
+	Wares       *Wares
 	Weights     *Weights
 }
 
@@ -38,6 +39,7 @@ func New(db *kvmodel.DB) *Models {
 		Stories:     NewStories(db),
 		Titles:      NewTitles(db),
 		Votes:       NewVotes(db),
+		Wares:       NewWares(db),
 		Weights:     NewWeights(db),
 	}
 }
@@ -58,6 +60,7 @@ func (m *Models) All() []kvmodel.Model {
 		m.Stories,
 		m.Titles,
 		m.Votes,
+		m.Wares,
 		m.Weights,
 	}
 }

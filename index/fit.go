@@ -1,0 +1,90 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/ringtree/ringtree/index/internal/memberlog"
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+var _ plug.Fitter = listWindow{}
+
+const (
+	// fittedMembers is how many members of a list show how fast they come, and fittedRun how
+	// many of these in a row.
+	fittedMembers = 100
+	fittedRun     = 10
+
+	// oneSegment is how many members a second one segment takes with ease.
+	oneSegment = 10
+)
+
+// largeHead is how large a head is that comes near its limit, which is that of a value. Tests
+// make it smaller.
+var largeHead = kv.MaxValue / 2
+
+// Fit judges a list that comes near its limit, and a hot= that no rate of writes needs, by the
+// largest list of some records.
+func (l listWindow) Fit(ctx context.Context, s kv.Store, some []plug.Standing, _ time.Duration) (unfit []string, err error) {
+	if l.total != nil || len(some) == 0 {
+		return nil, nil
+	}
+	var bases []string
+	for _, at := range some {
+		if base := l.logs.Key(at.Place); !slices.Contains(bases, base) {
+			bases = append(bases, base)
+		}
+	}
+	logs := bareLogs(l.host.DB())
+	all, err := logs.Extents(ctx, s, bases)
+	if err != nil {
+		return nil, err
+	}
+	most := 0
+	for i := range all {
+		if all[i].Members > all[most].Members {
+			most = i
+		}
+	}
+	unfit = nearLimit(all[most])
+	if l.logs.Hot == 0 {
+		return unfit, nil
+	}
+	w, err := logs.After(ctx, s, bases[most], nil, fittedMembers)
+	if err != nil {
+		return nil, err
+	}
+	var revs []uint64
+	for i := range w.Members {
+		revs = append(revs, w.Members[i].Rev)
+	}
+	// Those that were read are any of its members, so the others came as these did.
+	part := float64(max(all[most].Members, len(revs))) / float64(max(len(revs), 1))
+	if rate := part * fastest(revs); rate < oneSegment {
+		unfit = append(unfit, fmt.Sprintf("hot=%d is for hundreds of writers, and the largest list that was looked at has got %.2g members a second at most; without hot= a page reads fewer keys", 1<<l.logs.Hot, rate))
+	}
+	return unfit, nil
+}
+
+// nearLimit says that the head of a list comes near its limit, if it does.
+func nearLimit(e memberlog.Extent) []string {
+	if e.Head <= largeHead {
+		return nil
+	}
+	return []string{fmt.Sprintf("a list of about %d members has a head of %d KB, and %d KB is the most; list=Group with a second field divides it", e.Members, e.Head>>10, kv.MaxValue>>10)}
+}
+
+// fastest returns how many came in a second when most did, by their revs, which begin as
+// milliseconds; 0 if they are too few to tell.
+func fastest(revs []uint64) (rate float64) {
+	slices.Sort(revs)
+	for i := fittedRun - 1; i < len(revs); i++ {
+		took := max(time.Duration(revs[i]-revs[i-fittedRun+1])*time.Millisecond, time.Millisecond)
+		rate = max(rate, fittedRun/took.Seconds())
+	}
+	return rate
+}

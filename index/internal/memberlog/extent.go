@@ -1,0 +1,42 @@
+package memberlog
+
+import (
+	"context"
+	"errors"
+
+	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Extent is how large a list is, as its head says.
+type Extent struct {
+	Head    int // bytes; 0: there is none
+	Members int // when its segments were made
+}
+
+// Extents returns how large the lists at places are, in one trip.
+func (l *Logs) Extents(ctx context.Context, s kv.Store, places []string) ([]Extent, error) {
+	keys := make([]string, len(places))
+	for i, place := range places {
+		keys[i] = l.Key(place)
+	}
+	results, err := kv.GetAll(ctx, s, keys...)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Extent, len(places))
+	for i, r := range results {
+		if errors.Is(r.Err, kv.ErrNotFound) {
+			continue
+		}
+		h, err := parseHead(r.Value, r.Version)
+		if err != nil {
+			return nil, wire.Corrupt(keys[i], err)
+		}
+		all[i].Head = len(r.Value)
+		for _, p := range h.parts {
+			all[i].Members += p.members
+		}
+	}
+	return all, nil
+}

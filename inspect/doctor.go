@@ -1,0 +1,216 @@
+package inspect
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/ringtree/ringtree/inspect/internal/console"
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Doctor looks for what will hurt one day: in what the store can do and how its servers are
+// set up, in how long a trip takes, in what [Inspector.Status] warns of, and in whether the
+// options of tags fit what is stored. It writes nothing, and reads a sample of each model.
+func (in *Inspector) Doctor(ctx context.Context) ([]kv.Finding, error) {
+	return in.diagnose(ctx, kv.PowersOf(in.db.Store()))
+}
+
+// diagnose is Doctor of a store with powers, which are those of the database's unless that was
+// opened to read alone.
+func (in *Inspector) diagnose(ctx context.Context, powers kv.Powers) ([]kv.Finding, error) {
+	d := &diagnosis{in: in, store: powers}
+	d.powers()
+	d.findings(ctx)
+	if err := d.trips(ctx); err != nil {
+		return d.found, err
+	}
+	st, err := in.Status(ctx)
+	if err != nil {
+		return d.found, err
+	}
+	for _, text := range st.Warnings {
+		d.say(kv.Hurts, "%s", text)
+	}
+	if len(st.Warnings) == 0 {
+		d.say(kv.Fine, "models, indexes and processes are well")
+	}
+	if st.Lost != nil || st.Stats.Lost > 0 {
+		return d.found, nil
+	}
+	return d.found, d.fits(ctx)
+}
+
+// diagnosis is what Doctor has found so far.
+type diagnosis struct {
+	in    *Inspector
+	store kv.Powers
+	found []kv.Finding
+}
+
+func (d *diagnosis) say(is kv.Verdict, format string, args ...any) {
+	d.found = append(d.found, kv.Find(is, format, args...))
+}
+
+// findings says how the store is set up. What it does not say is no green line.
+func (d *diagnosis) findings(ctx context.Context) {
+	if d.store.Findings == nil {
+		d.say(kv.Unknown, "how the store is set up: it does not say")
+		return
+	}
+	d.found = append(d.found, d.store.Findings(ctx)...)
+}
+
+// powers says what the store can do.
+func (d *diagnosis) powers() {
+	p := &d.store
+	if p.Keys == nil {
+		d.say(kv.Hurts, "the store cannot list its keys: check does not find stray entries, and sizes does not work")
+	} else {
+		d.say(kv.Fine, "the store can list its keys")
+	}
+	switch {
+	case p.ReadOnly != nil:
+		d.say(kv.Fine, "the store is a copy, or can only be read")
+	case p.Alone:
+		d.say(kv.Fine, "one process has the store to itself")
+	case p.Losses == nil:
+		d.say(kv.Unknown, "whether a server has lost its memory")
+	}
+	if p.Disk != nil {
+		d.disk(p.Disk())
+	}
+}
+
+// behindFor is by how much a copy may be behind before that is a warning.
+const behindFor = time.Minute
+
+func (d *diagnosis) disk(disk kv.Disk) {
+	if disk.Lost > 0 {
+		d.say(kv.Hurts, "a crash of the machine has taken %s", console.Some(int64(disk.Lost), "commit", "commits"))
+	}
+	if disk.Behind > behindFor {
+		d.say(kv.Hurts, "what is shipped is %s behind", console.Span(disk.Behind))
+	}
+}
+
+const (
+	tripsTimed = 5
+
+	// slowTrip is how long a trip takes with which pages become slow: they have a few.
+	slowTrip = 20 * time.Millisecond
+)
+
+// trips times a few trips.
+func (d *diagnosis) trips(ctx context.Context) error {
+	fastest := time.Hour
+	for range tripsTimed {
+		began := time.Now()
+		if _, err := kv.One(ctx, d.in.store, kv.OpGet("procs")); kv.Failed(err) && !errors.Is(err, kv.ErrLost) {
+			return err
+		}
+		fastest = min(fastest, time.Since(began))
+	}
+	is := kv.Fine
+	if fastest > slowTrip {
+		is = kv.Hurts
+	}
+	d.say(is, "a trip takes %v", fastest.Round(time.Microsecond))
+	return nil
+}
+
+const (
+	// fitFrom is how old a model is that tags are judged by.
+	fitFrom = 24 * time.Hour
+
+	// standings is at how many places an index is looked at.
+	standings = 16
+
+	// largeRecord is how large a record is that comes near its limit.
+	largeRecord = kv.MaxValue / 2
+)
+
+// fits judges the options of tags by the first records of each model, and by what its indexes
+// hold of these.
+func (d *diagnosis) fits(ctx context.Context) error {
+	var young []string
+	said := len(d.found)
+	for i := range d.in.models {
+		m := &d.in.models[i]
+		sights, err := d.in.first(ctx, *m)
+		if kv.Failed(err) {
+			return err
+		}
+		age, largest := d.measure(sights)
+		if largest > largeRecord {
+			d.say(kv.Hurts, "%s: a record of %d KB, and %d KB is the most; a model of its own for its largest field makes room", m.Name(), largest>>10, kv.MaxValue>>10)
+		}
+		if age < fitFrom {
+			young = append(young, m.Name())
+			continue
+		}
+		for k := range m.windows {
+			if err := d.fit(ctx, m, k, sights, age); err != nil {
+				return err
+			}
+		}
+	}
+	if len(young) > 0 {
+		d.say(kv.Unknown, "whether tags fit what is stored: %s have no record that is older than a day", strings.Join(young, ", "))
+	} else if len(d.found) == said {
+		d.say(kv.Fine, "tags fit what is stored")
+	}
+	return nil
+}
+
+// measure returns how old the first of some records is, and how large the largest.
+func (d *diagnosis) measure(sights []plug.Sight) (age time.Duration, largest int) {
+	for i := range sights {
+		if s := &sights[i]; s.Live() {
+			age = max(age, d.in.db.Now().Sub(madeAt(s)))
+			largest = max(largest, s.Bytes)
+		}
+	}
+	return age, largest
+}
+
+// fit judges the tag of the kth index of m.
+func (d *diagnosis) fit(ctx context.Context, m *model, k int, sights []plug.Sight, age time.Duration) error {
+	f, ok := m.windows[k].(plug.Fitter)
+	if !ok {
+		return nil
+	}
+	name := m.Name() + "." + m.windows[k].Name()
+	unfit, err := f.Fit(ctx, d.in.store, standingsAt(sights, k), age)
+	if kv.Failed(err) {
+		return err
+	}
+	if err != nil {
+		d.say(kv.Unknown, "whether the tag of %s fits what is stored: %v", name, err)
+	}
+	for _, text := range unfit {
+		d.say(kv.Hurts, "%s: %s", name, text)
+	}
+	return nil
+}
+
+// standingsAt returns where some records stand in the kth index, some places at most.
+func standingsAt(sights []plug.Sight, k int) (all []plug.Standing) {
+	met := make(map[string]bool)
+	for i := range sights {
+		if !sights[i].Live() {
+			continue
+		}
+		for _, place := range sights[i].Places[k] {
+			if len(met) < standings {
+				met[place] = true
+			}
+			if met[place] {
+				all = append(all, plug.Standing{ID: sights[i].ID, Place: place})
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,180 @@
+package whole
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Plant is a kind of fault that nothing but a check finds, and how to plant one of it.
+type Plant struct {
+	Name string
+	Kind string // as which it is found
+	Lost bool   // a repair can only name it
+
+	plant func(p *planting) error
+}
+
+// Planted is a fault that was planted.
+type Planted struct {
+	ID   string // of the work that it concerns, if it shows in a record
+	Base string // what the keys that it concerns begin with
+}
+
+// Has reports whether a fault, which shows in the record id or what stands under key, follows
+// from this one.
+func (p Planted) Has(id, key string) bool {
+	return p.ID != "" && p.ID == id || p.Base != "" && strings.HasPrefix(key, p.Base)
+}
+
+// In plants a fault of the kind in the work id, which is in s, or in what stands at its values.
+// There is another work by the same author. No other fault may be planted in these works.
+func (k *Plant) In(ctx context.Context, l *Library, s kv.Store, id, other string) (Planted, error) {
+	w, err := l.Works.Get(ctx, id)
+	if err != nil {
+		return Planted{}, err
+	}
+	p := &planting{ctx: ctx, l: l, s: s, w: w, other: other}
+	err = k.plant(p)
+	if err == nil {
+		err = p.err
+	}
+	return p.Planted, err
+}
+
+// planting is a Plant under way.
+type planting struct {
+	Planted
+	ctx   context.Context
+	l     *Library
+	s     kv.Store
+	w     *Work
+	other string
+	err   error
+}
+
+func (p *planting) do(op kv.Op) error {
+	_, err := kv.One(p.ctx, p.s, op)
+	return err
+}
+
+func (p *planting) get(key string) []byte {
+	r, err := kv.One(p.ctx, p.s, kv.OpGet(key))
+	if p.err == nil {
+		p.err = err
+	}
+	return r.Value
+}
+
+// copy puts under to what stands under from.
+func (p *planting) copy(to, from string) error { return p.do(kv.OpSet(to, p.get(from))) }
+
+// damage changes a bit of what stands under key.
+func (p *planting) damage(key string) error {
+	value := bytes.Clone(p.get(key))
+	if len(value) > 0 {
+		value[len(value)/2] ^= 0x10
+	}
+	return p.do(kv.OpSet(key, value))
+}
+
+// first returns the first of the keys that begin so and end so.
+func (p *planting) first(begin, end string) (first string) {
+	err := kv.PowersOf(p.s).Keys(p.ctx, begin, func(keys []string) error {
+		for _, key := range keys {
+			if strings.HasPrefix(key, begin) && strings.HasSuffix(key, end) && (first == "" || key < first) {
+				first = key
+			}
+		}
+		return nil
+	})
+	if err == nil && first == "" {
+		err = fmt.Errorf("no key begins with %s and ends in %s", begin, end)
+	}
+	if p.err == nil {
+		p.err = err
+	}
+	return first
+}
+
+// at notes the base of the fault, and returns it.
+func (p *planting) at(base string) string {
+	p.Base = base
+	return base
+}
+
+// The keys of a work.
+func (p *planting) record() string { return "r:Work:" + p.w.ID }
+func (p *planting) claim() string  { return "u:Work:BySlug:" + p.w.Slug }
+func (p *planting) list() string   { return "l:Work:ByAuthor:" + p.w.Author }
+func (p *planting) ring() string   { return "t:Work:NewestByAuthor:" + p.w.Author }
+func (p *planting) board() string  { return "rank:Work:TopPriceByAuthor:" + p.w.Author }
+
+// segment is that of the ring of the work's author that has entries.
+func (p *planting) segment() string { return p.first(p.ring()+"#", ".0") }
+
+// Plants are kinds of faults in the items of works.
+var Plants = []Plant{
+	{"a claim that is lost", "missing entry", false, func(p *planting) error {
+		return p.do(kv.OpDelete(p.at(p.claim())))
+	}},
+	{"a claim that is damaged", "damaged item", false, func(p *planting) error {
+		return p.damage(p.at(p.claim()))
+	}},
+	{"a claim of a record that holds another value", "stray entry", false, func(p *planting) error {
+		return p.copy(p.at("u:Work:BySlug:not-"+p.w.Slug), p.claim())
+	}},
+	{"a claim of another record", "missing entry", false, func(p *planting) error {
+		other, err := p.l.Works.Get(p.ctx, p.other)
+		if err != nil {
+			return err
+		}
+		return p.copy(p.at(p.claim()), "u:Work:BySlug:"+other.Slug)
+	}},
+	{"a list that is lost", "missing entry", false, func(p *planting) error {
+		return p.do(kv.OpDelete(p.at(p.list()) + "#0"))
+	}},
+	{"a list that is damaged", "damaged item", false, func(p *planting) error {
+		return p.damage(p.at(p.list()) + "#0")
+	}},
+	{"a list of records that do not hold the value", "stray entry", false, func(p *planting) error {
+		return p.copy(p.at("l:Work:ByAuthor:not-"+p.w.Author)+"#0", p.list()+"#0")
+	}},
+	{"a segment of a ring that is lost", "missing entry", false, func(p *planting) error {
+		p.at(p.ring())
+		return p.do(kv.OpDelete(p.segment()))
+	}},
+	{"a segment of a ring that is damaged", "damaged item", false, func(p *planting) error {
+		p.at(p.ring())
+		return p.damage(p.segment())
+	}},
+	{"a leaf of a board that is lost", "damaged item", false, func(p *planting) error {
+		return p.do(kv.OpDelete(p.first(p.at(p.board())+":", ":key0")))
+	}},
+	{"a leaf of a board that is damaged", "damaged item", false, func(p *planting) error {
+		return p.damage(p.first(p.at(p.board())+":", ":key0"))
+	}},
+	{"a count that is one too many", "wrong count", false, func(p *planting) error {
+		return p.do(kv.OpIncrement(p.likes(), 1))
+	}},
+	{"a count that is lost", "wrong count", false, func(p *planting) error {
+		return p.do(kv.OpDelete(p.likes()))
+	}},
+	{"a record that is lost", "stray entry", false, func(p *planting) error {
+		p.ID = p.w.ID
+		return p.do(kv.OpDelete(p.record()))
+	}},
+	{"a record that is damaged", "damaged record", true, func(p *planting) error {
+		p.ID = p.w.ID
+		return p.damage(p.record())
+	}},
+}
+
+// likes notes the list that is counted, and returns the key of its count.
+func (p *planting) likes() string {
+	p.at("l:Like:ByWork:" + p.w.ID)
+	return "c:Work:Likes:" + p.w.ID
+}
