@@ -173,7 +173,7 @@ func (m *model[T]) awaitBuilt(ctx context.Context, index plug.Index[T]) error {
 
 // unbuilt returns an ErrNeedsRebuild that says how far index is.
 func (m *model[T]) unbuilt(ctx context.Context, index plug.Index[T]) error {
-	how := "call Rebuild of the data class once all writers know the index"
+	how := "run db build, or call Rebuild of the data class, once all writers know the index"
 	switch r, _, last := m.builds.current(); {
 	case r != nil:
 		how = r.state().String()

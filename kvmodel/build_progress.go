@@ -40,7 +40,7 @@ func howFar(st build.State) string {
 	case st.Stage == build.Finished:
 		return thousands(len(st.Losers)+int(st.More)) + " records are in conflict: Rebuild of the data class lists them"
 	case !st.IsOwned():
-		return far + ", and no one goes on: call Rebuild of the data class"
+		return far + ", and no one goes on: run db build, or call Rebuild of the data class"
 	}
 	return far
 }
