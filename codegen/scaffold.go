@@ -1,10 +1,7 @@
 package codegen
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/ringtree/ringtree/codegen/internal/english"
@@ -24,18 +21,13 @@ func (run Run) Scaffold(name string) (paths []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	made, helpers, err := site.Pages(p, m)
+	made, err := site.Pages(p, m)
 	if err != nil {
 		return nil, err
 	}
 	joined, err := site.Join(filepath.Join(run.Dir, "web", "site.go"), m)
 	if err != nil {
 		return nil, err
-	}
-	for _, f := range helpers {
-		if _, err := os.Stat(filepath.Join(run.Dir, f.Path)); errors.Is(err, fs.ErrNotExist) {
-			made = append(made, f)
-		}
 	}
 	for i, f := range made {
 		made[i].Path = filepath.Join(run.Dir, f.Path)

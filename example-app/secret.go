@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/kvsession"
 )
 
 // secrets are what only the app and its user may know. Those that were not given
@@ -24,29 +24,33 @@ type secrets struct {
 const keySize = 32
 
 func openSecrets(set settings) (secrets, error) {
-	text := set.key
-	if text == "" {
-		var err error
-		if text, err = kept(set.data, "session.key", func() string { return hex.EncodeToString(kv.RandomBytes(keySize)) }); err != nil {
-			return secrets{}, err
-		}
+	if err := os.MkdirAll(set.data, 0o700); err != nil {
+		return secrets{}, err
 	}
-	key, err := hex.DecodeString(text)
-	if err != nil || len(key) != keySize {
-		return secrets{}, fmt.Errorf("the session key, from %s or %s: want %d hex digits", keyVariable, filepath.Join(set.data, "session.key"), 2*keySize)
+	key, err := sessionKey(set)
+	if err != nil {
+		return secrets{}, err
 	}
-	password, err := kept(set.data, "demo-password", rand.Text)
+	password, err := kept(filepath.Join(set.data, "demo-password"))
 	return secrets{[][]byte{key}, password}, err
 }
 
-// kept returns the secret in the named file of dir. If there is no such file, it
-// writes one with a fresh secret. Of several processes that do so at the same
-// time, one writes the secret and the others return it.
-func kept(dir, name string, fresh func() string) (string, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", err
+// sessionKey returns the key that set has, or the one in the data directory.
+func sessionKey(set settings) ([]byte, error) {
+	if set.key == "" {
+		return kvsession.KeyIn(filepath.Join(set.data, "session.key"))
 	}
-	path := filepath.Join(dir, name)
+	key, err := hex.DecodeString(set.key)
+	if err != nil || len(key) != keySize {
+		return nil, fmt.Errorf("the session key in %s: want %d hex digits", keyVariable, 2*keySize)
+	}
+	return key, nil
+}
+
+// kept returns the secret in the file at path. If there is no such file, it writes
+// one with a new secret. Of several processes that do so at the same time, one
+// writes the secret and the others return it.
+func kept(path string) (string, error) {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		text, err := os.ReadFile(path)
@@ -55,7 +59,7 @@ func kept(dir, name string, fresh func() string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	secret := fresh()
+	secret := rand.Text()
 	_, err = fmt.Fprintln(file, secret)
 	return secret, errors.Join(err, file.Close())
 }

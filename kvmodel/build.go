@@ -14,8 +14,12 @@ import (
 )
 
 const (
-	// buildPatience is how long a reader whose context has no deadline waits for an
-	// index that is built, on a store that one process holds alone.
+	// shortBuild is how many records a build has left at most that a reader of its indexes
+	// waits for, on a store that one process holds alone. Of a longer one it is told.
+	shortBuild = 1000
+
+	// buildPatience is how long a reader whose context has no deadline waits for a build
+	// that is short, or has not said yet that it is not.
 	buildPatience = 5 * time.Second
 
 	// joinEvery is how often a build looks whether that of another process has ended.
@@ -146,8 +150,8 @@ func (m *model) build(ctx context.Context, r *run) error {
 	}
 }
 
-// awaitBuilt returns nil once index holds all records: it waits until ctx ends, or for
-// buildPatience if it has no deadline.
+// awaitBuilt returns nil once index holds all records. It waits for a short build, until
+// ctx ends, or for buildPatience if it has no deadline.
 func (m *model) awaitBuilt(ctx context.Context, index plug.Index) error {
 	if r, _, _ := m.builds.current(); r != nil {
 		ctx, cancel := kv.Patient(ctx, buildPatience)
@@ -157,6 +161,7 @@ func (m *model) awaitBuilt(ctx context.Context, index plug.Index) error {
 			if kv.Failed(r.err) {
 				return m.failure("build", r.err)
 			}
+		case <-r.long:
 		case <-ctx.Done():
 		}
 	}
@@ -168,7 +173,7 @@ func (m *model) awaitBuilt(ctx context.Context, index plug.Index) error {
 
 // unbuilt returns an ErrNeedsRebuild that says how far index is.
 func (m *model) unbuilt(ctx context.Context, index plug.Index) error {
-	how := "call Rebuild of the data class once all writers know the index"
+	how := "run db build, or call Rebuild of the data class, once all writers know the index"
 	switch r, _, last := m.builds.current(); {
 	case r != nil:
 		how = r.state().String()

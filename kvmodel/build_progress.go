@@ -40,7 +40,7 @@ func howFar(st build.State) string {
 	case st.Stage == build.Finished:
 		return thousands(len(st.Losers)+int(st.More)) + " records are in conflict: Rebuild of the data class lists them"
 	case !st.IsOwned():
-		return far + ", and no one goes on: call Rebuild of the data class"
+		return far + ", and no one goes on: run db build, or call Rebuild of the data class"
 	}
 	return far
 }
@@ -56,16 +56,19 @@ func thousands(n int) string {
 
 // run is a build that this process carries out.
 type run struct {
+	long chan struct{} // closed when it is known that it is more than a short one
 	done chan struct{} // closed when it has ended, with err
 	err  error
 	all  bool // it was asked for by Rebuild
 
 	mu  sync.Mutex // never held during a trip
 	now Build
+
+	isLong bool // long is closed
 }
 
 func newRun(model string, missing []string) *run {
-	return &run{done: make(chan struct{}), all: missing == nil, now: Build{Model: model, Indexes: names(missing)}}
+	return &run{long: make(chan struct{}), done: make(chan struct{}), all: missing == nil, now: Build{Model: model, Indexes: names(missing)}}
 }
 
 // names returns the names of indexes that are given with their definitions.
@@ -89,6 +92,10 @@ func (r *run) saw(st build.State) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.now.Done, r.now.Total = int(st.Done), int(st.Total)
+	if left := st.Total - st.Done; left > shortBuild && !r.isLong {
+		r.isLong = true
+		close(r.long)
+	}
 }
 
 // builds notes which indexes did not hold all records.

@@ -25,6 +25,18 @@ func Compare(theirs, mine string) (inTheirs, inMine []Piece) {
 	return pieces(a, start, differA), pieces(b, start, differB)
 }
 
+// ValuesOf returns the values of fields as one text, for Compare. It leaves out those that
+// visitors do not see.
+func ValuesOf(fields []Field) string {
+	var b strings.Builder
+	for _, f := range fields {
+		if f.Type != "hidden" && f.Type != "password" {
+			b.WriteString(f.Label + ": " + f.Value + "\n")
+		}
+	}
+	return b.String()
+}
+
 // differing reports for each word of a and of b whether only one of them has it.
 func (l lengths) differing(a, b []string) (ofA, ofB []bool) {
 	ofA, ofB = make([]bool, len(a)), make([]bool, len(b))

@@ -59,7 +59,7 @@ func TestComponents_ReadAsSentences(t *testing.T) {
 		want      string
 	}{
 		{Pager{Back: Link{"Newer", "/a"}, On: Link{"Older", "/b"}, Words: "11–20"}, "← Newer 11–20 Older →"},
-		{Facts{[]Fact{{"rank", words("#12"), "of 3,456"}}}, "rank #12 of 3,456"},
+		{Facts{[]Fact{{"rank", words("#12"), "of 3,456"}, {"seen", words(""), "times"}}}, "rank #12 of 3,456"},
 		{Feed{[]Row{{When: Moment{Words: "2 min"}, Title: words("A title"), Meta: []Link{words("mosswren"), words("places")}, Figure: Figure{"14", "views"}, New: true}}},
 			"2 min A title mosswren · places 14 views new"},
 		{RankList{Rows: []Ranked{{Rank: 3, Title: words("A title"), Moved: -2, Known: true}}}, "rank 3 A title ↓ down 2"},
@@ -182,7 +182,7 @@ func TestComponents_IsolateTheDirectionOfWhatPeopleWrote(t *testing.T) {
 		SectionHead{Title: turned, More: who}, Feed{[]Row{{Title: who, Meta: []Link{who}}}}, RankList{Rows: []Ranked{{Title: who, Meta: []Link{who}}}},
 		Footprints{[]Day{{Prints: []Footprint{{Who: who, Note: turned}}}}}, Tags{Tags: []Link{who}}, Card(turned),
 		Field{Name: "x", Error: turned}, Field{Name: "x", Rows: 2, Value: turned}, Notice{Words: turned},
-		RingPicture{Title: turned, Words: turned}, TreePicture{Title: turned, Words: turned}, Facts{[]Fact{{Figure: who}}}, Empty{Way: who},
+		RingPicture{Title: turned, Words: turned}, TreePicture{Title: turned, Words: turned}, Facts{[]Fact{{Figure: who}}}, Empty{Way: who}, Prose{turned}, Form{Notice: turned},
 	} {
 		all, err := tokens(render(t, c))
 		if err != nil {

@@ -417,3 +417,75 @@ func ExampleSearch() {
 	show(templates.Search{Label: "Search titles", Href: "/search", Found: "/search/titles", Query: "tea"})
 	// Output: Search titles
 }
+
+func ExampleForm() {
+	show(templates.Form{
+		Action:  "/login",
+		Notice:  "There is no member with this name.",
+		Fields:  []templates.Field{{Name: "name", Label: "Name"}},
+		Buttons: []templates.Button{{Text: "Log in"}, {Text: "Sign up", Action: "/signup", Quiet: true}},
+	})
+	// Output: There is no member with this name. Name Log in Sign up
+}
+
+func ExampleProse() {
+	show(templates.Prose{Text: "Snow in the morning.\n\nThe marks of clogs."})
+	// Output: Snow in the morning. The marks of clogs.
+}
+
+func ExampleReadText() {
+	fmt.Printf("%q\n", templates.ReadText("Snow.\r\nAgain."))
+	// Output: "Snow.\nAgain."
+}
+
+func ExampleReadWords() {
+	fmt.Printf("%q\n", templates.ReadWords("winter, north sea"))
+	// Output: ["winter" "north sea"]
+}
+
+// A handler reads all fields, and shows the form again if there are problems. Explain puts
+// each of them beside its field.
+func ExampleReadNumber() {
+	problems := map[string]string{}
+	fmt.Println(templates.ReadNumber[int8](problems, "stars", "5"))
+	templates.ReadNumber[int8](problems, "minutes", "soon")
+	fmt.Println(problems["minutes"])
+	// Output:
+	// 5
+	// “soon” is not a whole number that fits.
+}
+
+func ExampleReadDecimal() {
+	problems := map[string]string{}
+	fmt.Println(templates.ReadDecimal[float64](problems, "price", "12.50"), len(problems))
+	// Output: 12.5 0
+}
+
+func ExampleReadTime() {
+	problems := map[string]string{}
+	fmt.Println(templates.ReadTime(problems, "since", "2026-11-01T10:00"), len(problems))
+	// Output: 2026-11-01 10:00:00 +0000 UTC 0
+}
+
+func ExampleTimeValue() {
+	fmt.Println(templates.TimeValue(time.Date(2026, 11, 1, 10, 0, 0, 0, time.UTC)))
+	// Output: 2026-11-01T10:00
+}
+
+func ExampleChecked() {
+	show(templates.Field{Name: "vegan", Label: "Vegan", Type: "checkbox", Value: templates.Checked(true)})
+	// Output: Vegan
+}
+
+func ExampleValuesOf() {
+	fmt.Print(templates.ValuesOf([]templates.Field{
+		{Name: "version", Type: "hidden", Value: "3"},
+		{Name: "title", Label: "Title", Value: "Snow"},
+	}))
+	// Output: Title: Snow
+}
+
+func ExampleLinksTo() {
+	fmt.Println(templates.LinksTo("", "/posts/by-tags/", "winter", "north sea"))
+	// Output: [{winter /posts/by-tags/winter} {north sea /posts/by-tags/north%20sea}]
+}

@@ -30,7 +30,7 @@ const galleryPage = `<a class="skip" href="#main">Skip to the page</a><header cl
 <ul class="rows"><li><div class="gutter">[seal]</div><div class="remark"><p class="meta">papercrane · yesterday</p><p>His twos always looked as if they were leaning into the wind.</p></div></li></ul>
 <div>[footprints]</div></div>
 <div class="aside stack">[card]<p class="who">[seal-large]<a href="/papercrane">papercrane</a></p>[ruler][ruler-one]<p>[unread-many] [button-quiet]</p></div></div>
-<div class="narrow stack">[notice][changes]<form id="edit">[field][field-text][field-wrong][field-checked]</form>[empty][failure]</div>
+<div class="narrow stack">[notice][changes]<form id="edit">[field][field-text][field-wrong][field-checked]</form>[form][form-here][prose][empty][failure]</div>
 <div class="columns even"><section>[head-key][ring]</section><section>[head-key][tree]</section></div>
 <div class="columns even"><section>[head-key][ring-large]</section><section>[head-key][tree-deep]</section></div>
 <div class="columns even"><section>[head-key][list]</section><section>[head-key][list-long][tree-leaf][steps]</section></div>

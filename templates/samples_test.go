@@ -66,6 +66,13 @@ func samples() []sample {
 			Error: "“a very long tag that no one would ever look for” is longer than 24 characters.",
 		}},
 		{"field-checked", Field{Name: "vegan", Label: "Vegan", Type: "checkbox", Value: "on"}},
+		{"form", Form{
+			Action: "/login", Notice: "There is no member with this name and password.",
+			Fields:  []Field{{Name: "next", Type: "hidden", Value: "/feed", Complete: "off"}, {Name: "name", Label: "Name", Value: "mosswren"}},
+			Buttons: []Button{{Text: "Log in"}, {Text: "Sign up", Action: "/signup", Quiet: true}},
+		}},
+		{"form-here", Form{Fields: []Field{{Name: "about", Label: "About you"}}, Buttons: []Button{{Text: "Save"}}}},
+		{"prose", Prose{"The marks of clogs,\nand of a cat.\n\n\nSnow again."}},
 		{"notice", sampleNotice},
 		{"empty", Empty{Words: "No visitors yet.", Way: Link{"Find a profile to visit", "/feed"}}},
 		{"failure", Failure{

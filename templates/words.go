@@ -2,6 +2,7 @@ package templates
 
 import (
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -10,6 +11,18 @@ import (
 
 // Link is a link with its text, or only the text if Href is empty.
 type Link struct{ Text, Href string }
+
+// LinksTo returns a link for each text: with before in front of it, to the path followed by
+// it. Empty texts are left out.
+func LinksTo(before, path string, texts ...string) []Link {
+	var all []Link
+	for _, text := range texts {
+		if text != "" {
+			all = append(all, Link{Text: before + text, Href: path + url.PathEscape(text)})
+		}
+	}
+	return all
+}
 
 // Figure is a number as people read it and what it counts: "1,234" and "views".
 type Figure struct{ Value, Unit string }

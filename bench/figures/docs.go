@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,8 +35,36 @@ func newSite(b *bench) error {
 	const commands = 3 // between these two, cd
 	b.report("docs: commands from a clone to the first page", commands, atMost(4))
 	b.report("docs: processor seconds of these, nothing cached", (made + built).Seconds(), target{}.in("s"))
+	lines, err := ownLines(site)
+	if err != nil {
+		return err
+	}
+	b.report("docs: lines of Go in the new site, without those that are generated or test it", float64(lines), atMost(400))
 	return b.reportSize("docs: megabytes of the new site's program", filepath.Join(site, "site"))
 }
+
+// ownLines returns how many lines of Go in dir are those of its owner, without tests, blank
+// lines and comments.
+func ownLines(dir string) (lines int, err error) {
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if madeByProgram.Match(text) {
+			return err
+		}
+		for line := range bytes.Lines(text) {
+			if line = bytes.TrimSpace(line); len(line) > 0 && !bytes.HasPrefix(line, []byte("//")) {
+				lines++
+			}
+		}
+		return err
+	})
+	return lines, err
+}
+
+var madeByProgram = regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
 
 // firstProgram reports what the program of docs/quickstart.md takes.
 func firstProgram(b *bench) error {

@@ -379,6 +379,8 @@ func buildUnderRequests(ctx context.Context, kind, file string, say io.Writer) e
 				built.Store(true)
 			case !errors.Is(err, kvmodel.ErrNeedsRebuild):
 				return err
+			default:
+				kv.Sleep(ctx, time.Second/4) // It is told at once, and asks again.
 			}
 			err = inASecond(ctx, &create, func(ctx context.Context) error { return r.Create(ctx, &page{Slug: "new " + kv.RandomName()}) })
 			if err != nil {

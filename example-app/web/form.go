@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
+	"github.com/ringtree/ringtree/templates"
 )
 
 // readForm parses the form of a request.
@@ -44,9 +45,7 @@ type limitedBody struct {
 // line returns a field without the spaces around it. text returns a field with
 // Unix line endings.
 func (v *visit) line(name string) string { return strings.TrimSpace(v.PostFormValue(name)) }
-func (v *visit) text(name string) string {
-	return strings.ReplaceAll(v.PostFormValue(name), "\r\n", "\n")
-}
+func (v *visit) text(name string) string { return templates.ReadText(v.PostFormValue(name)) }
 
 // formID returns the id that the form was given for the record it creates. Because
 // of it, a form that is sent twice creates one record.

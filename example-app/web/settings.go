@@ -66,20 +66,28 @@ func sessionsOf(v *visit, infos []kvsession.Info) []pages.Session {
 	return all
 }
 
-func profileForm(about string, r refused) pages.Form {
-	return pages.Form{Notice: r.notice, Fields: templates.Explain(r.problems, []templates.Field{
-		{Name: "about", Label: "About you", Value: about, Rows: 3, Writing: true, Max: ashiato.MaxAbout, Hint: "Everyone can read this."},
-	})}
+func profileForm(about string, r refused) templates.Form {
+	return templates.Form{
+		Action: "/settings/profile", Notice: r.notice, Buttons: []templates.Button{{Text: "Save profile"}},
+		Fields: templates.Explain(r.problems, []templates.Field{
+			{Name: "about", Label: "About you", Value: about, Rows: 3, Writing: true, Max: ashiato.MaxAbout, Hint: "Everyone can read this."},
+		}),
+	}
 }
 
-func passwordForm(handle string, r refused) pages.Form {
-	return pages.Form{Notice: r.notice, Handle: handle, Fields: templates.Explain(r.problems, []templates.Field{
-		{Name: "old", Label: "Current password", Type: "password", Required: true, Complete: "current-password"},
-		{
-			Name: "password", Label: "New password", Type: "password", Required: true, Complete: "new-password",
-			Hint: "Changing it logs you out everywhere else.",
-		},
-	})}
+// passwordForm has the handle, too, for password managers.
+func passwordForm(handle string, r refused) templates.Form {
+	return templates.Form{
+		Action: "/settings/password", Notice: r.notice, Buttons: []templates.Button{{Text: "Change password"}},
+		Fields: templates.Explain(r.problems, []templates.Field{
+			{Name: "handle", Type: "hidden", Value: handle, Complete: "username"},
+			{Name: "old", Label: "Current password", Type: "password", Required: true, Complete: "current-password"},
+			{
+				Name: "password", Label: "New password", Type: "password", Required: true, Complete: "new-password",
+				Hint: "Changing it logs you out everywhere else.",
+			},
+		}),
+	}
 }
 
 // describe saves what members say about themselves.

@@ -71,11 +71,7 @@ func linkTo(m *ashiato.Member) templates.Link {
 }
 
 func linksTo(topics []string) []templates.Link {
-	var links []templates.Link
-	for _, topic := range topics {
-		links = append(links, templates.Link{Text: topic, Href: topicPath(topic)})
-	}
-	return links
+	return templates.LinksTo("", topicPath(""), topics...)
 }
 
 // rows returns pages as rows of a feed.

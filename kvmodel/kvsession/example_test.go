@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel/kvsession"
@@ -93,6 +95,18 @@ func ExampleNew() {
 	_, err := kvsession.New(memkv.New(memkv.Options{}), kvsession.Options{Keys: [][]byte{[]byte("short")}})
 	fmt.Println(err != nil)
 	// Output: true
+}
+
+// The first start makes the key, and every later one finds it.
+func ExampleKeyIn() {
+	dir, err := os.MkdirTemp("", "keys")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	key, err := kvsession.KeyIn(filepath.Join(dir, "session.key"))
+	fmt.Println(len(key), err)
+	// Output: 32 <nil>
 }
 
 // An app takes its keys from its configuration: the new one first, while both are accepted.

@@ -30,7 +30,7 @@ func Join(path string, m *model.Model) (output.File, error) {
 	text := string(old)
 	for mark, line := range map[string]string{
 		pagesMark:   fmt.Sprintf("s.route%s(mux)", m.Collection),
-		entriesMark: fmt.Sprintf("{%q, %q},", english.Capital(snake(m.Collection, ' ')), "/"+records(m)),
+		entriesMark: fmt.Sprintf("{Text: %q, Href: %q},", english.Capital(snake(m.Collection, ' ')), "/"+records(m)),
 	} {
 		if strings.Contains(text, line) {
 			continue

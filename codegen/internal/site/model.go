@@ -29,7 +29,7 @@ type pages struct {
 	ID                  string // its field
 	IDText, IDForm      string
 	IDFromPath, IDParse string // one of them is empty
-	NewID, FormID       string // empty if the visitor chooses the id
+	NewID               string // of a form, or a new one; empty if the visitor chooses the id
 	TitleExpr           string
 	When                string // the field by which a list shows its age
 
@@ -38,9 +38,9 @@ type pages struct {
 
 	Version, Trash, TrashList string
 	Hits                      string // the counter of its views
-	Hidden                    string // fields of its form
 	Listings, Finds           []route
 	Left                      string // the indexes that no page shows
+	Fails                     bool   // what is typed into its form may be wrong
 	Fields, Facts             []field
 	Areas                     []string
 	Links                     []linked
@@ -68,44 +68,25 @@ type linked struct{ Before, Route, Values string }
 // A field is one that forms ask for, or pages show.
 type field struct{ Form, Label, Extra, Read, Write string }
 
-// Pages returns the files with the pages of m, a model of p, and those with what they call
-// that a site does not have from the beginning.
-func Pages(p *model.Package, m *model.Model) (all, helpers []output.File, err error) {
+// Pages returns the files with the pages of m, a model of p.
+func Pages(p *model.Package, m *model.Model) ([]output.File, error) {
 	s, err := pagesOf(p, m)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	needs := map[string]bool{}
+	var all []output.File
 	for _, ext := range []string{".go", ".templ"} {
 		body, err := fill("files/model/pages"+ext+".tmpl", s)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		made, err := finish("web/"+snake(m.Collection, '_')+ext, slices.Concat(s.head(string(body)), body))
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		all = append(all, made...)
-		for helper, calls := range helpersOf {
-			needs[helper] = needs[helper] || slices.ContainsFunc(calls, func(call string) bool { return strings.Contains(string(body), call) })
-		}
 	}
-	for helper := range helpersOf {
-		if needs[helper] {
-			text, err := fill("files/helpers/"+helper+".tmpl", nil)
-			if err != nil {
-				return nil, nil, err
-			}
-			helpers = append(helpers, output.File{Path: "web/" + helper, Text: text})
-		}
-	}
-	return all, helpers, nil
-}
-
-// helpersOf says by which calls the helpers in a file are known.
-var helpersOf = map[string][]string{
-	"number.go": {" parse[", " number[", " decimal["},
-	"moment.go": {" moment(", " momentText("},
+	return all, nil
 }
 
 // head returns the package clause and the imports that body needs.
@@ -156,7 +137,6 @@ func pagesOf(p *model.Package, m *model.Model) (*pages, error) {
 	}
 	s.fields(m)
 	s.indexes(m)
-	s.hidden()
 	if len(s.Listings) == 0 || s.Listings[0].Route != "/"+s.Records {
 		return nil, fmt.Errorf("no index of %s has all of them for a page to list: give it a field such as\n\tMade time.Time `kv:\"created; timeline\"`", m.Name)
 	}
@@ -179,12 +159,11 @@ func (s *pages) id(m *model.Model) error {
 		s.IDText = as("string", m.IDType, value)
 		s.IDFromPath = s.typed(m.IDType, `v.PathValue("id")`)
 		if s.ID == "ID" {
-			s.NewID = s.typed(m.IDType, "kvmodel.NewID(time.Now())")
-			s.FormID = s.typed(m.IDType, `v.FormValue("id")`)
+			s.NewID = s.typed(m.IDType, `cmp.Or(v.FormValue("id"), kvmodel.NewID(time.Now()))`)
 		}
 	case kind == whole && m.Sequential:
 		s.IDText = "strconv.FormatInt(" + as("int64", m.IDType, value) + ", 10)"
-		s.IDParse = fmt.Sprintf(`parse[%s](v.PathValue("id"))`, s.name(m.IDType))
+		s.IDParse = fmt.Sprintf(`templates.ReadNumber[%s](problems, "id", v.PathValue("id"))`, s.name(m.IDType))
 	default:
 		return fmt.Errorf("the id of %s is a %s: pages are for models whose id is a text, or id,seq", m.Name, s.name(m.IDType))
 	}
@@ -193,6 +172,7 @@ func (s *pages) id(m *model.Model) error {
 
 // fields looks at the fields of m: which can be asked for in a form, and which are shown.
 func (s *pages) fields(m *model.Model) {
+	s.hidden(m)
 	all := m.Type.Underlying().(*types.Struct)
 	for i := range all.NumFields() {
 		f := all.Field(i)
@@ -201,10 +181,25 @@ func (s *pages) fields(m *model.Model) {
 		}
 		s.field(m, f)
 	}
+	s.Fails = slices.ContainsFunc(s.Fields, func(f field) bool { return strings.Contains(f.Read, "problems") })
 	if s.TitleExpr == "" {
 		s.TitleExpr = s.IDText
 	} else {
 		s.TitleExpr = "cmp.Or(" + s.TitleExpr + ", " + s.IDText + ")"
+	}
+}
+
+// hidden adds the fields of the form that visitors do not see.
+func (s *pages) hidden(m *model.Model) {
+	if s.NewID != "" {
+		s.Fields = append(s.Fields, field{Form: "id", Extra: `Type: "hidden", `, Write: s.IDText})
+	}
+	if m.VersionField != "" {
+		value := s.Var + "." + m.VersionField
+		s.Fields = append(s.Fields, field{
+			Form: "version", Extra: `Type: "hidden", `, Write: "strconv.FormatInt(" + value + ", 10)",
+			Read: value + `, _ = strconv.ParseInt(v.FormValue("version"), 10, 64)`,
+		})
 	}
 }
 
@@ -251,7 +246,7 @@ func (s *pages) ask(shown field, t types.Type, kind kind, name, value, asked str
 	case text:
 		shown.Write = as("string", t, value)
 		if slices.Contains([]string{"Body", "Text", "Content", "About", "Description", "Notes"}, name) {
-			shown.Extra, shown.Read = "Rows: 10, Writing: true, ", value+" = "+s.typed(t, "area("+asked+")")
+			shown.Extra, shown.Read = "Rows: 10, Writing: true, ", value+" = "+s.typed(t, "templates.ReadText("+asked+")")
 			s.Areas = append(s.Areas, shown.Write)
 			break
 		}
@@ -262,21 +257,21 @@ func (s *pages) ask(shown field, t types.Type, kind kind, name, value, asked str
 			s.Facts = append(s.Facts, shown)
 		}
 	case texts:
-		shown.Extra, shown.Read = `Hint: "With commas between them.", `, value+" = words("+asked+")"
+		shown.Extra, shown.Read = `Hint: "With commas between them.", `, value+" = templates.ReadWords("+asked+")"
 		shown.Write = fmt.Sprintf(`strings.Join(%s, ", ")`, value)
 	case yes:
-		shown.Extra, shown.Read, shown.Write = `Type: "checkbox", `, value+" = "+asked+` != ""`, "checked("+as("bool", t, value)+")"
+		shown.Extra, shown.Read, shown.Write = `Type: "checkbox", `, value+" = "+asked+` != ""`, "templates.Checked("+as("bool", t, value)+")"
 	case whole:
-		shown.Extra, shown.Read = `Type: "number", `, fmt.Sprintf("%s = number[%s](problems, %q, %s)", value, s.name(t), name, asked)
+		shown.Extra, shown.Read = `Type: "number", `, fmt.Sprintf("%s = templates.ReadNumber[%s](problems, %q, %s)", value, s.name(t), shown.Form, asked)
 		shown.Write = "strconv.FormatInt(int64(" + value + "), 10)"
 		s.Facts = append(s.Facts, shown)
 	case real:
-		shown.Read = fmt.Sprintf("%s = decimal[%s](problems, %q, %s)", value, s.name(t), name, asked)
+		shown.Read = fmt.Sprintf("%s = templates.ReadDecimal[%s](problems, %q, %s)", value, s.name(t), shown.Form, asked)
 		shown.Write = "strconv.FormatFloat(float64(" + value + "), 'f', -1, 64)"
 		s.Facts = append(s.Facts, shown)
 	case moment:
-		shown.Extra, shown.Read = `Type: "datetime-local", Hint: "In UTC.", `, fmt.Sprintf("%s = moment(problems, %q, %s)", value, name, asked)
-		shown.Write = "momentText(" + value + ")"
+		shown.Extra, shown.Read = `Type: "datetime-local", Hint: "In UTC.", `, fmt.Sprintf("%s = templates.ReadTime(problems, %q, %s)", value, shown.Form, asked)
+		shown.Write = "templates.TimeValue(" + value + ")"
 		s.Facts = append(s.Facts, shown)
 	default:
 		return
@@ -373,7 +368,7 @@ func (s *pages) valuedOf(x *model.Index, by *model.By) (r route, ok bool) {
 			link.Values = expr + "..."
 		}
 	case whole:
-		r.Parse = fmt.Sprintf(`parse[%s](v.PathValue("value"))`, s.name(by.Value))
+		r.Parse = fmt.Sprintf(`templates.ReadNumber[%s](problems, "value", v.PathValue("value"))`, s.name(by.Value))
 		link.Values = "strconv.FormatInt(int64(" + expr + "), 10)"
 	default:
 		return route{}, false
@@ -390,18 +385,6 @@ func (s *pages) valuedOf(x *model.Index, by *model.By) (r route, ok bool) {
 		s.Links = append(s.Links, link)
 	}
 	return r, true
-}
-
-// hidden says which fields go along with a form.
-func (s *pages) hidden() {
-	var all []string
-	if s.NewID != "" {
-		all = append(all, `"id": `+s.IDText)
-	}
-	if s.Version != "" {
-		all = append(all, fmt.Sprintf(`"version": strconv.FormatInt(%s.%s, 10)`, s.Var, s.Version))
-	}
-	s.Hidden = strings.Join(all, ", ")
 }
 
 // A kind is what forms make of a type.

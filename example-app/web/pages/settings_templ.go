@@ -13,8 +13,8 @@ import "github.com/ringtree/ringtree/templates"
 type Settings struct {
 	Done     string // what was just done
 	Sessions []Session
-	Profile  Form
-	Password Form
+	Profile  templates.Form
+	Password templates.Form
 }
 
 // Session is one browser where the member is logged in.
@@ -112,7 +112,7 @@ func (s Settings) Body() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = s.Profile.markup("/settings/profile", "Save profile").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = s.Profile.Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -124,7 +124,7 @@ func (s Settings) Body() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = s.Password.markup("/settings/password", "Change password").Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = s.Password.Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -1,0 +1,49 @@
+package kvsession
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// KeyIn returns the key of Options.Keys that a file has, as 64 hex digits. If there is no
+// such file, it makes one with a random key that only the user of the process may read. Of
+// several processes that do so at the same time, one makes it and all return the same key.
+func KeyIn(file string) ([]byte, error) {
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		text, err = makeKey(file)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("kvsession: the key of cookies: %w", err)
+	}
+	key, err := hex.DecodeString(strings.TrimSpace(string(text)))
+	if err != nil || len(key) != minKey {
+		return nil, fmt.Errorf("kvsession: %s is not a key of cookies: it should have %d hex digits", file, 2*minKey)
+	}
+	return key, nil
+}
+
+// makeKey makes the file and returns what it has, unless another process has made it first.
+// It is linked when it is whole, so that nobody reads a part.
+func makeKey(file string) ([]byte, error) {
+	made, err := os.CreateTemp(filepath.Dir(file), "key") // with the mode 0600
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(made.Name())
+	_, err = fmt.Fprintf(made, "%x\n", kv.RandomBytes(minKey))
+	if err := errors.Join(err, made.Close()); err != nil {
+		return nil, err
+	}
+	if err := os.Link(made.Name(), file); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	return os.ReadFile(file)
+}
