@@ -39,7 +39,7 @@ func (l listWindow) Fit(ctx context.Context, s kv.Store, some []plug.Standing, _
 			bases = append(bases, base)
 		}
 	}
-	logs := bareLogs(l.host.DB())
+	logs := l.bare()
 	all, err := logs.Extents(ctx, s, bases)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package index
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -74,11 +75,11 @@ func (l *lists) Finish(ctx context.Context, s kv.Store, steps plug.Steps) error 
 		err := l.atEach(ctx, s, batch, func(s kv.Store, i int) error {
 			some, err := l.mendAll(ctx, s, batch[i])
 			n += some
-			if wire.IsCorrupt(err) {
-				damaged.Store(true)
-				return l.logs.Discard(ctx, s, batch[i])
+			if !isHurt(err) {
+				return err
 			}
-			return err
+			damaged.Store(true)
+			return l.logs.Discard(ctx, s, batch[i])
 		})
 		if err != nil {
 			return err
@@ -88,12 +89,15 @@ func (l *lists) Finish(ctx context.Context, s kv.Store, steps plug.Steps) error 
 		}
 	}
 	if damaged.Load() {
-		return fmt.Errorf("%s.%s: %w: lists were damaged", l.host.Model(), l.index, kvmodel.ErrNeedsRebuild)
+		return fmt.Errorf("%s.%s: %w: parts of lists were lost or damaged", l.host.Model(), l.index, kvmodel.ErrNeedsRebuild)
 	}
 	return l.recount(ctx, left(entered, from, counting), func(place string) error {
 		return steps.Reached(ctx, append([]byte{counting}, place...), plug.Many)
 	})
 }
+
+// isHurt reports whether err says that a part of a list is lost or damaged.
+func isHurt(err error) bool { return wire.IsCorrupt(err) || errors.Is(err, kvmodel.ErrNeedsRebuild) }
 
 // What Finish notes is a byte and the last place up to which that is done.
 const (

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,7 +49,7 @@ func listBase(key, begin string) (base string, first bool) {
 // how many there are.
 func (l listWindow) Audit(ctx context.Context, s kv.Store, base, place string) (wrong []plug.Wrong, err error) {
 	live := int64(0)
-	err = bareLogs(l.host.DB()).Entries(ctx, s, base, func(entries []memberlog.Entry) error {
+	err = l.bare().Entries(ctx, s, base, func(entries []memberlog.Entry) error {
 		recs, err := l.seeThoseOf(ctx, s, entries)
 		if recs == nil {
 			return err
@@ -104,7 +105,7 @@ const settledAfter = time.Minute
 
 // isSettled reports whether the change that has made e can no longer commit.
 func (l listWindow) isSettled(rec *plug.Seen, e *memberlog.Entry) bool {
-	return rec.Rev >= e.Rev || rec.Rev == 0 && time.UnixMilli(int64(e.Rev)).Before(l.host.DB().Now().Add(-settledAfter))
+	return rec.Rev >= e.Rev || !rec.Envelope.Live() && time.UnixMilli(int64(e.Rev)).Before(l.host.DB().Now().Add(-settledAfter))
 }
 
 // bareLogs returns logs whose places are the keys of lists, and that leave upkeep to others.
@@ -112,6 +113,13 @@ func bareLogs(db plug.DB) *memberlog.Logs {
 	logs := newLogs(db, listOptions{})
 	logs.Key = func(base string) string { return base }
 	logs.Soon = func(func(context.Context) error) {}
+	return logs
+}
+
+// bare returns the bareLogs of l. A rebuild makes up for what they have lost.
+func (l listWindow) bare() *memberlog.Logs {
+	logs := bareLogs(l.host.DB())
+	logs.Rebuilds = l.host.Rebuilds
 	return logs
 }
 
@@ -134,7 +142,8 @@ func (l listWindow) placeOf(base string) string {
 	return place
 }
 
-// Amend makes the list hold what its records say, and has it counted.
+// Amend makes the list hold what its records say, and has it counted. What is lost or damaged
+// of it the next rebuild makes again.
 func (l listWindow) Amend(ctx context.Context, s kv.Store, base, place string) error {
 	if place == "" {
 		place = l.placeOf(base)
@@ -142,7 +151,9 @@ func (l listWindow) Amend(ctx context.Context, s kv.Store, base, place string) e
 	if place == "" {
 		return fmt.Errorf("%s: %w: its value is hashed; Rebuild mends it", base, kvmodel.ErrNeedsRebuild)
 	}
-	if _, err := l.mendAll(ctx, s, place); err != nil {
+	if _, err := l.mendAll(ctx, s, place); isHurt(err) {
+		return cmp.Or(l.logs.Discard(ctx, s, place), err)
+	} else if err != nil {
 		return err
 	}
 	return l.recount(ctx, []string{place}, func(string) error { return nil })
@@ -150,7 +161,7 @@ func (l listWindow) Amend(ctx context.Context, s kv.Store, base, place string) e
 
 // Page returns the first members of the list of value.
 func (l listWindow) Page(ctx context.Context, s kv.Store, value string, n int) ([]plug.Row, error) {
-	return firstMembers(ctx, bareLogs(l.host.DB()), s, l.logs.Key(value), n)
+	return firstMembers(ctx, l.bare(), s, l.logs.Key(value), n)
 }
 
 func firstMembers(ctx context.Context, logs *memberlog.Logs, s kv.Store, place string, n int) (rows []plug.Row, err error) {
@@ -163,7 +174,7 @@ func firstMembers(ctx context.Context, logs *memberlog.Logs, s kv.Store, place s
 
 // Picture draws the list of value.
 func (l listWindow) Picture(ctx context.Context, s kv.Store, value string, most int) (plug.Picture, error) {
-	return bareLogs(l.host.DB()).Picture(ctx, s, l.logs.Key(value), most)
+	return l.bare().Picture(ctx, s, l.logs.Key(value), most)
 }
 
 // Show says what a head or a segment holds.

@@ -665,3 +665,41 @@ func TestLogs_AnUncommittedSegmentIsNotTakenForLost(t *testing.T) {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
+
+// A reader makes up for the one lost segment that it meets.
+func TestLogs_Discard_MakesUpForAllThatIsLostAtOnce(t *testing.T) {
+	eachKind(t, func(t *testing.T, mem *memkv.Store, s kv.Store) {
+		ctx := t.Context()
+		l, wait := prompt(s, small)
+		fill(t, l, wait, 300)
+		h, err := l.readHead(ctx, s, place)
+		must(t, err)
+		gone := func() (n int) {
+			h, err := l.readHead(ctx, s, place)
+			must(t, err)
+			for _, p := range h.parts {
+				if _, err := kv.One(ctx, s, kv.OpGet(l.key(place, p.name))); err != nil {
+					n++
+				}
+			}
+			return n
+		}
+		for _, p := range h.parts {
+			mem.Evict(l.key(place, p.name))
+		}
+		if n := gone(); n < 3 {
+			t.Fatalf("%d segments are lost", n)
+		}
+		must(t, fresh(s).Discard(ctx, s, place))
+		if n := gone(); n > 0 {
+			t.Errorf("%d segments are still lost", n)
+		}
+		_, err = fresh(s).Count(ctx, s, place)
+		wantErr(t, err, kvmodel.ErrNeedsRebuild)
+
+		must(t, l.Discard(ctx, s, "none"))
+		if bare, err := l.IsBare(ctx, s, "none"); err != nil || !bare {
+			t.Errorf("a list that never was: bare %v, %v", bare, err)
+		}
+	})
+}

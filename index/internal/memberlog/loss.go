@@ -17,9 +17,9 @@ import (
 // that writers can go on, and notes in the head that something is missing. Readers
 // refuse the list until a rebuild that begins after that has ended.
 
-// Discard makes what is damaged of place's list count as lost: the head, and segments that
-// it names. Readers say what is damaged until then. A rebuild that begins after that mends
-// the list.
+// Discard makes up for all that is lost of place's list, and makes what is damaged count as
+// lost: the head, and segments that it names. A reader makes up for one lost segment and no
+// more, and says what is damaged. A rebuild that begins after that mends the list.
 func (l *Logs) Discard(ctx context.Context, s kv.Store, place string) error {
 	return l.failure(place, l.discard(ctx, s, place))
 }
@@ -28,9 +28,25 @@ func (l *Logs) discard(ctx context.Context, s kv.Store, place string) error {
 	if err := l.discardHead(ctx, s, place); err != nil {
 		return err
 	}
+	for range maxTries { // Others may change the head at the same time.
+		gone, err := l.gone(ctx, s, place)
+		if err != nil || len(gone) == 0 {
+			return err
+		}
+		for _, n := range gone {
+			if err := l.heal(ctx, s, place, n); err != nil {
+				return err
+			}
+		}
+	}
+	return kv.ErrConflict
+}
+
+// gone returns the segments that the head names and that are lost or damaged.
+func (l *Logs) gone(ctx context.Context, s kv.Store, place string) (gone []name, err error) {
 	h, err := l.readHead(ctx, s, place)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for some := range slices.Chunk(h.parts, readAtOnce) {
 		ops := make([]kv.Op, len(some))
@@ -38,18 +54,15 @@ func (l *Logs) discard(ctx context.Context, s kv.Store, place string) error {
 			ops[i] = kv.OpGet(l.key(place, p.name))
 		}
 		if err := s.Do(ctx, ops); err != nil {
-			return err
+			return nil, err
 		}
 		for i, p := range some {
-			if absent(&ops[i]) || !isGone(&ops[i]) {
-				continue
-			}
-			if err := l.heal(ctx, s, place, p.name); err != nil {
-				return err
+			if isGone(&ops[i]) && (h.stored || !absent(&ops[i])) {
+				gone = append(gone, p.name)
 			}
 		}
 	}
-	return nil
+	return gone, nil
 }
 
 // discardHead puts a head that names one empty segment in place of a damaged one.

@@ -21,7 +21,7 @@ type found struct {
 // the head, and returns them in that order. One trip if the head is remembered, two
 // if not, and one more each time others have replaced a segment in between.
 func (l *Logs) load(ctx context.Context, s kv.Store, place string, want func(*head) []int) (*head, []found, error) {
-	h := l.heads.get(place)
+	h, conflict := l.heads.get(place), kv.ErrConflict
 	for try := range maxTries {
 		if try > 0 {
 			s = kv.Past(s)
@@ -35,12 +35,16 @@ func (l *Logs) load(ctx context.Context, s kv.Store, place string, want func(*he
 		if all != nil {
 			return h, all, l.failure(place, l.whole(ctx, kv.Past(s), place, h))
 		}
+		if h == nil {
+			conflict = errLost // There may be more that is lost than tries.
+		}
 	}
-	return nil, nil, l.failure(place, kv.ErrConflict)
+	return nil, nil, l.failure(place, conflict)
 }
 
 // loadBy reads the segments that h names; a nil h is not known yet. If h turns out
-// to be outdated, it returns no segments and the head to try next.
+// to be outdated, it returns no segments and the head to try next, nil if it has made up for
+// a loss.
 func (l *Logs) loadBy(ctx context.Context, s kv.Store, place string, h *head, want func(*head) []int) (*head, []found, error) {
 	known, own := h, l.expected.of(place)
 	if h == nil {
