@@ -139,6 +139,44 @@ func TestRepair_MendsWhatACheckFinds(t *testing.T) {
 	})
 }
 
+// A server that is lost takes records along, and parts of the lists of which they were. While a
+// part is lost, a check cannot look at the rest of a list.
+func TestRepair_MendsWhatDamageHasHidden(t *testing.T) {
+	inTime(t, func(t *testing.T) {
+		mem := memkv.New(memkv.Options{})
+		db := open(t, shared(mem))
+		var many []*note
+		for i := range 1000 {
+			id := fmt.Sprintf("%s%03d", strings.Repeat("n", 60), i)
+			many = append(many, &note{ID: id, Title: id, Tags: []string{"sea"}})
+		}
+		must(t, newNotes(db).CreateMulti(t.Context(), many))
+		must(t, db.Close(t.Context()))
+		var segments []string
+		must(t, kv.PowersOf(mem).Keys(t.Context(), "l:Note:ByTags:sea#", func(some []string) error {
+			for _, key := range some {
+				if !strings.HasSuffix(key, "#0") { // By that a check finds the list.
+					segments = append(segments, key)
+				}
+			}
+			return nil
+		}))
+		if len(segments) < 4 {
+			t.Fatalf("a list of %d segments", len(segments))
+		}
+		drop(t, mem, segments[:2]...)
+		for _, n := range many { // No record leads a build to the list.
+			drop(t, mem, "r:Note:"+n.ID)
+		}
+		time.Sleep(2 * time.Minute) // Until then an entry may be of a change under way.
+		if r := run(t, mem, "check"); strings.Contains(r.out, "stray entry   Note.ByTags") {
+			t.Error("the check has seen the rest of the list")
+		}
+		run(t, mem, "repair", "--yes").want(t, 0, "damaged item   Note.ByTags", "stray entry   Note.ByTags", " 0 left")
+		run(t, mem, "check").want(t, 0)
+	})
+}
+
 func TestRepair_OnATerminalItAsks(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		mem := furnished(t)

@@ -71,19 +71,27 @@ func (in *Inspector) Repair(ctx context.Context, faults []Fault, o RepairOptions
 		}
 		return Repaired{Left: some}, nil
 	}
-	slices.SortStableFunc(some, func(a, b Fault) int { return cmp.Compare(order(a), order(b)) })
-	pace := o.Pace.begin("repair", "faults", int64(len(some)))
-	for from := 0; from < len(some); {
+	if err := r.mendInOrder(ctx, some); err != nil {
+		return Repaired{}, err
+	}
+	return r.finish(ctx, some)
+}
+
+// mendInOrder mends each of faults, those first by which others are found.
+func (r *repairing) mendInOrder(ctx context.Context, faults []Fault) error {
+	slices.SortStableFunc(faults, func(a, b Fault) int { return cmp.Compare(order(a), order(b)) })
+	pace := r.o.Pace.begin("repair", "faults", int64(len(faults)))
+	for from := 0; from < len(faults); {
 		to := from + 1
-		for to < len(some) && order(some[to]) == order(some[from]) {
+		for to < len(faults) && order(faults[to]) == order(faults[from]) {
 			to++
 		}
-		if err := r.mendAll(ctx, some[from:to], pace); err != nil {
-			return Repaired{}, err
+		if err := r.mendAll(ctx, faults[from:to], pace); err != nil {
+			return err
 		}
 		from = to
 	}
-	return r.finish(ctx, some)
+	return nil
 }
 
 // order is the order in which faults are mended: ids first, by which all else is found, with
@@ -209,7 +217,11 @@ func (r *repairing) mend(ctx context.Context, f Fault) error {
 	case plug.NotBuilt:
 		return r.build(ctx, m, false)
 	case plug.DamagedItem:
-		return r.amend(ctx, f) // What a part was lost of is built once the rest is mended.
+		err := r.amend(ctx, f)
+		if f.Model != "" && errors.Is(err, kvmodel.ErrNeedsRebuild) {
+			err = nil // It is built once the rest is mended.
+		}
+		return err
 	}
 	return fmt.Errorf("%s: %w", strings.Trim(f.Model+" "+f.ID, " "), errLost)
 }
@@ -268,21 +280,40 @@ func (r *repairing) orphan(ctx context.Context, f Fault) error {
 	return fmt.Errorf("%w: no model has children in %s", kvmodel.ErrInvalid, list)
 }
 
-// finish has built what a part was lost of, looks at faults again, has what is left built
-// again, and looks once more.
+// finish has built what a part was lost of, and looks at faults again. What it finds, it mends
+// and has built again, and looks once more: what was damaged may have hidden other faults.
 func (r *repairing) finish(ctx context.Context, faults []Fault) (Repaired, error) {
 	r.buildAll(ctx, faults, r.build, func(f Fault) bool { return f.Kind == plug.DamagedItem })
 	left, err := r.in.still(ctx, faults)
+	for range moreLooks {
+		some := slices.DeleteFunc(slices.Clone(left), isLost)
+		if err != nil || len(some) == 0 {
+			break
+		}
+		r.done = make(map[string]*deed)
+		if err := r.mendInOrder(ctx, some); err != nil {
+			return Repaired{}, err
+		}
+		if some, err = r.in.still(ctx, some); err != nil {
+			break
+		}
+		r.buildAll(ctx, some, r.buildAgain, func(f Fault) bool { return !isLost(f) && f.Kind != plug.Unlisted })
+		if ctx.Err() != nil {
+			return Repaired{}, kv.TooLate(ctx)
+		}
+		left, err = r.in.still(ctx, left)
+	}
 	if err != nil {
 		return Repaired{}, err
 	}
-	r.buildAll(ctx, left, r.buildAgain, func(f Fault) bool { return f.Kind != plug.DamagedRecord && f.Kind != plug.Unlisted })
-	if ctx.Err() != nil {
-		return Repaired{}, kv.TooLate(ctx)
-	}
-	left, err = r.in.still(ctx, left)
-	return Repaired{Mended: max(0, len(faults)-len(left)), Left: left}, err
+	return Repaired{Mended: max(0, len(faults)-len(left)), Left: left}, nil
 }
+
+// moreLooks is how often a repair goes on with what it finds behind what it has mended.
+const moreLooks = 2
+
+// isLost reports whether nothing can be done about f but by who knows what the record was.
+func isLost(f Fault) bool { return f.Kind == plug.DamagedRecord }
 
 // buildAll builds the indexes of the models of those of faults. What cannot be built is left.
 func (r *repairing) buildAll(ctx context.Context, faults []Fault, build func(context.Context, model, bool) error, those func(Fault) bool) {
