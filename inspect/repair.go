@@ -218,7 +218,7 @@ func (r *repairing) mend(ctx context.Context, f Fault) error {
 		return r.build(ctx, m, false)
 	case plug.DamagedItem:
 		err := r.amend(ctx, f)
-		if f.Model != "" && errors.Is(err, kvmodel.ErrNeedsRebuild) {
+		if f.Model != "" && (errors.Is(err, kvmodel.ErrNeedsRebuild) || errors.Is(err, kvmodel.ErrCorrupt)) {
 			err = nil // It is built once the rest is mended.
 		}
 		return err

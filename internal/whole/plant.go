@@ -100,6 +100,27 @@ func (p *planting) first(begin, end string) (first string) {
 	return first
 }
 
+// leaf is the root of the board of the work's author. Of writers that begin a tree at the same
+// time each makes one, and all but one stay empty.
+func (p *planting) leaf() (leaf string) {
+	begin, most := p.at(p.board())+":", -1
+	err := kv.PowersOf(p.s).Keys(p.ctx, begin, func(keys []string) error {
+		for _, key := range keys {
+			if !strings.HasPrefix(key, begin) || !strings.HasSuffix(key, ":key0") {
+				continue
+			}
+			if n := len(p.get(key)); n > most {
+				leaf, most = key, n
+			}
+		}
+		return nil
+	})
+	if p.err == nil {
+		p.err = err
+	}
+	return leaf
+}
+
 // at notes the base of the fault, and returns it.
 func (p *planting) at(base string) string {
 	p.Base = base
@@ -152,10 +173,10 @@ var Plants = []Plant{
 		return p.damage(p.segment())
 	}},
 	{"a leaf of a board that is lost", "damaged item", false, func(p *planting) error {
-		return p.do(kv.OpDelete(p.first(p.at(p.board())+":", ":key0")))
+		return p.do(kv.OpDelete(p.leaf()))
 	}},
 	{"a leaf of a board that is damaged", "damaged item", false, func(p *planting) error {
-		return p.damage(p.first(p.at(p.board())+":", ":key0"))
+		return p.damage(p.leaf())
 	}},
 	{"a count that is one too many", "wrong count", false, func(p *planting) error {
 		return p.do(kv.OpIncrement(p.likes(), 1))
