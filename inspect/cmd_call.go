@@ -73,7 +73,7 @@ func (c *call) open(ctx context.Context, opts ...kvmodel.Option) (*Inspector, er
 	}
 	if c.served != nil {
 		c.db = c.served
-		return New(c.db), c.ask(ctx)
+		return New(c.db), ask(ctx, c.db.Store())
 	}
 	log := slog.New(slog.NewTextHandler(c.Errors(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	opts = append([]kvmodel.Option{kvmodel.Log(log)}, opts...)
@@ -86,7 +86,7 @@ func (c *call) open(ctx context.Context, opts ...kvmodel.Option) (*Inspector, er
 	}
 	c.db = db
 	c.Models(db)
-	return New(db), c.ask(ctx)
+	return New(db), ask(ctx, db.Store())
 }
 
 // openStore opens the store, unless it is open.
@@ -165,12 +165,12 @@ func shownURL(url string) string {
 	return scheme + "://" + rest[strings.LastIndex(rest, "@")+1:]
 }
 
-// ask makes the first trip, so that a store that is away is noticed soon. That a server has
-// lost its memory is an answer here.
-func (c *call) ask(ctx context.Context) error {
+// ask makes a trip to s, so that a store that is away is noticed soon. That a server has lost
+// its memory is an answer here.
+func ask(ctx context.Context, s kv.Store) error {
 	ctx, cancel := context.WithTimeout(ctx, reach)
 	defer cancel()
-	_, err := kv.One(ctx, c.db.Store(), kv.OpGet("procs"))
+	_, err := kv.One(ctx, s, kv.OpGet("procs"))
 	if errors.Is(err, kv.ErrLost) || !kv.Failed(err) {
 		return nil
 	}

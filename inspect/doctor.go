@@ -2,7 +2,6 @@ package inspect
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"time"
 
@@ -108,7 +107,7 @@ func (d *diagnosis) trips(ctx context.Context) error {
 	fastest := time.Hour
 	for range tripsTimed {
 		began := time.Now()
-		if _, err := kv.One(ctx, d.in.store, kv.OpGet("procs")); kv.Failed(err) && !errors.Is(err, kv.ErrLost) {
+		if err := ask(ctx, d.in.store); err != nil {
 			return err
 		}
 		fastest = min(fastest, time.Since(began))
