@@ -2,9 +2,7 @@ package memberlog
 
 import (
 	"context"
-	"errors"
 
-	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -26,12 +24,9 @@ func (l *Logs) Extents(ctx context.Context, s kv.Store, places []string) ([]Exte
 	}
 	all := make([]Extent, len(places))
 	for i, r := range results {
-		if errors.Is(r.Err, kv.ErrNotFound) {
-			continue
-		}
-		h, err := parseHead(r.Value, r.Version)
+		h, err := l.decodeHead(places[i], r)
 		if err != nil {
-			return nil, wire.Corrupt(keys[i], err)
+			return nil, err
 		}
 		all[i].Head = len(r.Value)
 		for _, p := range h.parts {
