@@ -57,13 +57,3 @@ func parseCursor(name, cursor string, n int) (d direction, position []byte, err 
 func encodeCursor(name string, d direction, position []byte) string {
 	return kvmodel.Cursor(name, append([]byte{byte(d)}, position...))
 }
-
-// kept reports whether v is among those that keep leaves in.
-func kept[T any](v *T, keep []func(*T) bool) bool {
-	for _, keep := range keep {
-		if !keep(v) {
-			return false
-		}
-	}
-	return true
-}

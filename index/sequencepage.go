@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -97,7 +98,7 @@ func (s *Sequence[T]) page(ctx context.Context, from numberStart, n int, keep []
 				break
 			}
 			at = v.N
-			if v.Value != nil && kept(v.Value, keep) {
+			if v.Value != nil && plug.Kept(v.Value, keep) {
 				found = append(found, v)
 			}
 		}

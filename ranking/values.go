@@ -87,14 +87,9 @@ func (v *Values[V]) want(keep []func(*Value[V]) bool) keytree.Want {
 			if item.Count < 0 {
 				item.Count = v.tree.lastKnown(m.ID, m.Score)
 			}
-			return kept(item, keep)
+			return plug.Kept(item, keep)
 		},
 	}
-}
-
-// kept reports whether keep leaves item in.
-func kept[V any](item *Value[V], keep []func(*Value[V]) bool) bool {
-	return !slices.ContainsFunc(keep, func(keeps func(*Value[V]) bool) bool { return !keeps(item) })
 }
 
 // Has reports whether any record holds value. One trip.

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -146,7 +147,7 @@ func (p *wordPage[V]) listing(ctx context.Context) (l kvmodel.Listing[Value[V]],
 		if err != nil {
 			return kvmodel.Listing[Value[V]]{}, err
 		}
-		items = slices.DeleteFunc(items, func(item *Value[V]) bool { return !kept(item, p.keep) })
+		items = slices.DeleteFunc(items, func(item *Value[V]) bool { return !plug.Kept(item, p.keep) })
 		if p.back {
 			end, l.Items = end-len(some), append(items, l.Items...)
 		} else {

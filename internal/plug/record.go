@@ -1,5 +1,7 @@
 package plug
 
+import "slices"
+
 // The write path and the indexes know no types: a record is a Record to them, and its id a
 // text. So the compiler has their code once, and not once for each model in each package that
 // uses it. The data classes and the index classes, which have the types, are thin.
@@ -27,20 +29,17 @@ func AllAs[T any](all []Record) []*T {
 	return values
 }
 
-// Keeps returns the func that reports whether each of keep does of a record, nil if there are
-// none.
+// Keeps returns Kept as a func of any record, nil if keep is empty.
 func Keeps[T any](keep []func(*T) bool) func(Record) bool {
 	if len(keep) == 0 {
 		return nil
 	}
-	return func(v Record) bool {
-		for _, keeps := range keep {
-			if !keeps(v.(*T)) {
-				return false
-			}
-		}
-		return true
-	}
+	return func(v Record) bool { return Kept(v.(*T), keep) }
+}
+
+// Kept reports whether each of keep says so of v.
+func Kept[T any](v *T, keep []func(*T) bool) bool {
+	return !slices.ContainsFunc(keep, func(keeps func(*T) bool) bool { return !keeps(v) })
 }
 
 // Untyped returns f as a func of any record, nil if f is nil.
