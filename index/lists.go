@@ -69,14 +69,8 @@ func NewLists[T any, K comparable, V any](records *kvmodel.Records[T, K], spec k
 	return &Lists[T, K, V]{spec, records.IDs(), l}
 }
 
-// records is a data class that indexes are plugged into.
-type records interface {
-	ModelName() string
-	Plug(plug.Index) plug.Host
-}
-
 // join plugs l into r.
-func (l *lists) join(r records, db *kvmodel.DB, o listOptions) {
+func (l *lists) join(r plug.Model, db *kvmodel.DB, o listOptions) {
 	if o.derived != nil {
 		l.derived, l.says = o.derived(db, r.ModelName(), l.index), o.says
 	}

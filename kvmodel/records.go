@@ -45,9 +45,9 @@ func NewRecords[T any, K comparable](db *DB, schema Schema[T, K]) *Records[T, K]
 		version: schema.Version,
 		codec:   bodiesOf[T]{schema.Codec},
 		empty:   func() plug.Record { return new(T) },
-		idOf:    func(v plug.Record) string { return r.text(v.(*T)) },
+		idOf:    plug.Untyped(r.text),
 		parses:  func(id string) error { _, err := schema.Key.Parse(id); return err },
-		schema:  func(v plug.Record) fields { return r.schema.fields(v.(*T)) },
+		schema:  plug.Untyped(r.schema.fields),
 		private: schema.Private,
 
 		counters: newCounters(db, schema.Name, schema.Counters),

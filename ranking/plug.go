@@ -14,7 +14,7 @@ func plugIn[T any, K comparable, S any](records *kvmodel.Records[T, K], c *core,
 }
 
 // join plugs c into the records. It follows counter and also, unless counter is nil.
-func (c *core) join(records interface{ Plug(plug.Index) plug.Host }, counter kvmodel.Counter, also []kvmodel.Counter, batch Batch) {
+func (c *core) join(records plug.Model, counter kvmodel.Counter, also []kvmodel.Counter, batch Batch) {
 	if counter == nil {
 		c.host = records.Plug(exact{c})
 		c.reports = &reporter{db: c.host.DB()}

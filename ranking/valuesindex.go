@@ -30,7 +30,7 @@ var (
 )
 
 // plugValues makes v an index of records beside the list of that name.
-func plugValues(records interface{ Plug(plug.Index) plug.Host }, v *valueTree, list, def string, places func(plug.Record) []string) {
+func plugValues(records plug.Model, v *valueTree, list, def string, places func(plug.Record) []string) {
 	x := &valuesIndex{
 		valueTree: v, name: plug.ValuesName(list), places: places,
 		def: "values of " + def + " counted in " + v.count.Name(),

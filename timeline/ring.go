@@ -49,8 +49,12 @@ type spec struct {
 
 func (s *Spec[T]) untyped() spec {
 	return spec{
-		s.Name, s.Def, plug.Untyped(s.Value), plug.Untyped(s.Holds), plug.Untyped(s.If), plug.Untyped(s.Order),
-		s.Shape, s.Before, s.Shards,
+		Name: s.Name, Def: s.Def,
+		Value: plug.Untyped(s.Value),
+		Holds: plug.Untyped(s.Holds),
+		If:    plug.Untyped(s.If),
+		Order: plug.Untyped(s.Order),
+		Shape: s.Shape, Before: s.Before, Shards: s.Shards,
 	}
 }
 

@@ -277,6 +277,12 @@ func (r *Seen) Holds(place string) bool {
 // Expires returns when the record expires, the zero time if never.
 func (r *Seen) Expires() time.Time { return r.Envelope.Ends() }
 
+// Model is a data class that an index can be plugged into.
+type Model interface {
+	ModelName() string
+	Plug(Index) Host
+}
+
 // Host is the data class that an index is plugged into, as the index sees it.
 type Host interface {
 	// Model returns the model's name.
