@@ -63,8 +63,6 @@ type run struct {
 
 	mu  sync.Mutex // never held during a trip
 	now Build
-
-	isLong bool // long is closed
 }
 
 func newRun(model string, missing []string) *run {
@@ -92,8 +90,12 @@ func (r *run) saw(st build.State) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.now.Done, r.now.Total = int(st.Done), int(st.Total)
-	if left := st.Total - st.Done; left > shortBuild && !r.isLong {
-		r.isLong = true
+	if st.Total-st.Done <= shortBuild {
+		return
+	}
+	select {
+	case <-r.long:
+	default:
 		close(r.long)
 	}
 }
