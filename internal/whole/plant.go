@@ -2,8 +2,10 @@ package whole
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -81,44 +83,35 @@ func (p *planting) damage(key string) error {
 	return p.do(kv.OpSet(key, value))
 }
 
-// first returns the first of the keys that begin so and end so.
-func (p *planting) first(begin, end string) (first string) {
+// keys returns the keys that begin so and end so, in order. It is an error if there are none,
+// and then it returns an empty one.
+func (p *planting) keys(begin, end string) (all []string) {
 	err := kv.PowersOf(p.s).Keys(p.ctx, begin, func(keys []string) error {
 		for _, key := range keys {
-			if strings.HasPrefix(key, begin) && strings.HasSuffix(key, end) && (first == "" || key < first) {
-				first = key
+			if strings.HasPrefix(key, begin) && strings.HasSuffix(key, end) {
+				all = append(all, key)
 			}
 		}
 		return nil
 	})
-	if err == nil && first == "" {
+	if err == nil && len(all) == 0 {
 		err = fmt.Errorf("no key begins with %s and ends in %s", begin, end)
 	}
 	if p.err == nil {
 		p.err = err
 	}
-	return first
+	if err != nil {
+		return []string{""}
+	}
+	slices.Sort(all)
+	return all
 }
 
 // leaf is the root of the board of the work's author. Of writers that begin a tree at the same
 // time each makes one, and all but one stay empty.
-func (p *planting) leaf() (leaf string) {
-	begin, most := p.at(p.board())+":", -1
-	err := kv.PowersOf(p.s).Keys(p.ctx, begin, func(keys []string) error {
-		for _, key := range keys {
-			if !strings.HasPrefix(key, begin) || !strings.HasSuffix(key, ":key0") {
-				continue
-			}
-			if n := len(p.get(key)); n > most {
-				leaf, most = key, n
-			}
-		}
-		return nil
-	})
-	if p.err == nil {
-		p.err = err
-	}
-	return leaf
+func (p *planting) leaf() string {
+	size := func(key string) int { return len(p.get(key)) }
+	return slices.MaxFunc(p.keys(p.at(p.board())+":", ":key0"), func(a, b string) int { return cmp.Compare(size(a), size(b)) })
 }
 
 // at notes the base of the fault, and returns it.
@@ -135,7 +128,7 @@ func (p *planting) ring() string   { return "t:Work:NewestByAuthor:" + p.w.Autho
 func (p *planting) board() string  { return "rank:Work:TopPriceByAuthor:" + p.w.Author }
 
 // segment is that of the ring of the work's author that has entries.
-func (p *planting) segment() string { return p.first(p.ring()+"#", ".0") }
+func (p *planting) segment() string { return p.keys(p.ring()+"#", ".0")[0] }
 
 // Plants are kinds of faults in the items of works.
 var Plants = []Plant{
