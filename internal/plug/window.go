@@ -57,9 +57,9 @@ type Ender interface {
 	Ends(key string) time.Time
 }
 
-// A Fitter is a Window that tells whether the options of its tag fit what is stored.
+// A Fitter is a Window that reports which options of its tag do not suit what is stored.
 type Fitter interface {
-	// Fit returns what does not fit: what was seen, and what to change. It goes by where some
+	// Fit returns what does not suit it: what was seen, and what to change. It goes by where some
 	// records stand, and by how old their model is, and reads no more than a few hundred keys.
 	Fit(ctx context.Context, s kv.Store, some []Standing, age time.Duration) ([]string, error)
 }
