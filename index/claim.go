@@ -36,11 +36,16 @@ func (u *unique) claim(ctx context.Context, s kv.Store, place string) (claim, er
 
 func (u *unique) claimUnder(ctx context.Context, s kv.Store, key string) (claim, error) {
 	r, err := kv.One(ctx, s, kv.OpGet(key))
-	if errors.Is(err, kv.ErrNotFound) {
-		return claim{}, nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, kv.ErrNotFound) {
 		return claim{}, err
+	}
+	return claimIn(key, r)
+}
+
+// claimIn returns the claim under key, as a get has answered.
+func claimIn(key string, r kv.Result) (claim, error) {
+	if r.Err != nil {
+		return claim{}, nil
 	}
 	c := claim{version: r.Version}
 	if !c.decode(r.Value) {

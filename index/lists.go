@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"math/bits"
 	"slices"
@@ -346,20 +347,44 @@ func (l *lists) Each(ctx context.Context, s kv.Store, place string, f func(id st
 	return m.failure(m.eachText(ctx, f))
 }
 
-// Check reports the values of rec whose lists do not have it.
-func (l *lists) Check(ctx context.Context, s kv.Store, rec *plug.Seen) ([]string, error) {
-	var wrong []string
-	for _, place := range rec.Places {
-		in, err := l.logs.Contains(ctx, s, place, rec.ID)
+// Check reports the values of recs whose lists do not have them.
+func (l *lists) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]string, error) {
+	holders := make(map[string][]int)
+	for i, rec := range recs {
+		for _, place := range rec.Places {
+			holders[place] = append(holders[place], i)
+		}
+	}
+	wrong, now := make([][]string, len(recs)), l.host.DB().Now()
+	for places := range slices.Chunk(slices.Sorted(maps.Keys(holders)), checkedAtOnce) {
+		err := l.atEach(ctx, s, places, func(s kv.Store, k int) error {
+			for some := range slices.Chunk(holders[places[k]], checkedAtOnce) {
+				ids := make([]string, len(some))
+				for n, i := range some {
+					ids[n] = recs[i].ID
+				}
+				entries, err := l.logs.Find(ctx, s, places[k], ids...)
+				if err != nil {
+					return err
+				}
+				for n, i := range some {
+					if !entries[n].Member(now) {
+						wrong[i] = append(wrong[i], fmt.Sprintf("%s: %s holds the value but is not in its list", l.name(places[k]), ids[n]))
+					}
+				}
+			}
+			return nil
+		})
 		if err != nil {
 			return nil, err
-		}
-		if !in {
-			wrong = append(wrong, fmt.Sprintf("%s: %s holds the value but is not in its list", l.name(place), rec.ID))
 		}
 	}
 	return wrong, nil
 }
+
+// checkedAtOnce is how many values, and how many records that hold one, a check looks up
+// side by side.
+const checkedAtOnce = 100
 
 func (l *lists) atEach(ctx context.Context, s kv.Store, places []string, step func(kv.Store, int) error) error {
 	return atEach(ctx, s, len(places), step, func(i int, err error) error {

@@ -175,16 +175,36 @@ func (u *unique) settleAll(ctx context.Context, s kv.Store, id string, places []
 	return u.atEach(ctx, s, places, func(s kv.Store, place string) error { return u.settle(ctx, s, id, place) })
 }
 
-// Check reports the values that rec holds without a claim.
-func (u *unique) Check(ctx context.Context, s kv.Store, rec *plug.Seen) ([]string, error) {
-	var wrong []string
-	for _, place := range rec.Places {
-		c, err := u.claim(ctx, s, place)
+// Check reports the values that recs hold without a claim.
+func (u *unique) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]string, error) {
+	type held struct {
+		at    int // among recs
+		place string
+	}
+	var all []held
+	for i, rec := range recs {
+		for _, place := range rec.Places {
+			all = append(all, held{i, place})
+		}
+	}
+	wrong := make([][]string, len(recs))
+	for some := range slices.Chunk(all, checkedAtOnce) {
+		keys := make([]string, len(some))
+		for k, h := range some {
+			keys[k] = u.key(h.place)
+		}
+		results, err := kv.GetAll(ctx, s, keys...)
 		if err != nil {
 			return nil, err
 		}
-		if c.owner != rec.ID {
-			wrong = append(wrong, fmt.Sprintf("%s.%s: %s holds %q, but the claim is %q's", u.host.Model(), u.index, rec.ID, place, c.owner))
+		for k, h := range some {
+			c, err := claimIn(keys[k], results[k])
+			if err != nil {
+				return nil, u.failure(h.place, err)
+			}
+			if id := recs[h.at].ID; c.owner != id {
+				wrong[h.at] = append(wrong[h.at], fmt.Sprintf("%s.%s: %s holds %q, but the claim is %q's", u.host.Model(), u.index, id, h.place, c.owner))
+			}
 		}
 	}
 	return wrong, nil

@@ -161,26 +161,61 @@ func (c *checking) model(ctx context.Context, m model, index, from string) error
 	if err != nil {
 		return err
 	}
-	pace := c.o.Pace.begin("check", m.Name(), total)
-	n := 0
-	err = m.IDs(ctx, from, func(ids []string, to string, _ int64) error {
-		fresh := ids
-		if !c.o.Quick {
-			fresh = c.listed.fresh(m, ids)
+	b := &batch{checking: c, model: m, index: index, pace: c.o.Pace.begin("check", m.Name(), total)}
+	if err := c.state(m, m.IDs(ctx, from, func(ids []string, to string, _ int64) error { return b.take(ctx, ids, to) })); err != nil {
+		return err
+	}
+	return b.look(ctx)
+}
+
+// batch is the records of a model that are checked together: of what many of them have in
+// common in an index, it is read and decoded once.
+type batch struct {
+	*checking
+	model model
+	index string
+	pace  *pacer
+
+	ids    []string
+	met    int    // how many ids were gone through for these
+	to     string // how far
+	chunks int    // of ids, in all
+}
+
+// batchSize is how many records a batch has.
+const batchSize = 1000
+
+// take adds the ids that were not met before; of a quick check, a hundredth of them.
+func (b *batch) take(ctx context.Context, ids []string, to string) error {
+	fresh := ids
+	if !b.o.Quick {
+		fresh = b.listed.fresh(b.model, ids)
+	}
+	for some := range slices.Chunk(fresh, at) {
+		if b.chunks++; !b.o.Quick || b.chunks%at == 1 {
+			b.ids = append(b.ids, some...)
 		}
-		for some := range slices.Chunk(fresh, at) {
-			if n++; c.o.Quick && n%at != 1 {
-				continue
-			}
-			if err := c.records(ctx, m, index, some); err != nil {
-				return err
-			}
-			c.report.Records += int64(len(some))
-		}
-		pace.step.Found = int64(len(c.doubts))
-		return pace.did(ctx, len(ids), m.Name()+" "+to)
-	})
-	return c.state(m, err)
+	}
+	b.met, b.to = b.met+len(ids), to
+	if len(b.ids) < b.o.most(batchSize) {
+		return nil
+	}
+	return b.look(ctx)
+}
+
+// look checks the batch, and begins another.
+func (b *batch) look(ctx context.Context) error {
+	if b.met == 0 {
+		return nil
+	}
+	if err := b.records(ctx, b.model, b.index, b.ids); err != nil {
+		return err
+	}
+	b.report.Records += int64(len(b.ids))
+	b.pace.step.Found = int64(len(b.doubts))
+	met := b.met
+	b.ids, b.met = b.ids[:0], 0
+	return b.pace.did(ctx, met, b.model.Name()+" "+b.to)
 }
 
 // built notes the indexes of m that are not built, and returns about how many ids there are.

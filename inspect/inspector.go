@@ -145,6 +145,14 @@ type Pace struct {
 	From     string     // how far an earlier call has come: its last Step.To; "": it begins
 }
 
+// most returns how many of n to do at once: no more than come in a second, or a trip.
+func (p Pace) most(n int) int {
+	if p.Rate > 0 {
+		n = min(n, p.Rate)
+	}
+	return max(n, at)
+}
+
 // pacer keeps a long call to its pace.
 type pacer struct {
 	Pace

@@ -30,7 +30,7 @@ func (h *hurt) Repair(_ context.Context, _ kv.Store, rec *plug.Seen, _ []string)
 	return h.of(rec.ID)
 }
 
-func (*hurt) Check(context.Context, kv.Store, *plug.Seen) ([]string, error) { return nil, nil }
+func (*hurt) Check(context.Context, kv.Store, []*plug.Seen) ([][]string, error) { return nil, nil }
 
 func (h *hurt) of(id string) error {
 	if id != h.id {

@@ -94,7 +94,7 @@ func (l logged) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places [
 	})
 }
 
-func (logged) Check(context.Context, kv.Store, *plug.Seen) ([]string, error) {
+func (logged) Check(context.Context, kv.Store, []*plug.Seen) ([][]string, error) {
 	return nil, nil
 }
 

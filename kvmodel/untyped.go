@@ -234,57 +234,81 @@ func (u untyped) IDs(ctx context.Context, from string, f func(ids []string, to s
 }
 
 func (u untyped) Check(ctx context.Context, s kv.Store, ids []string) ([]plug.Sight, error) {
-	families := u.families()
-	results, err := u.gets(ctx, s, families, ids)
-	if err != nil {
-		return nil, err
-	}
-	sights := make([]plug.Sight, len(ids))
-	var checks []*check
-	var works []func(kv.Store) error
-	for i, id := range ids {
-		of := results[i*len(families):][:len(families)]
-		rec, err := u.decodeCounted(id, of)
-		if err != nil && !wire.IsCorrupt(err) {
+	sights := make([]plug.Sight, 0, len(ids))
+	checks := make([]check, len(u.indexes))
+	for some := range slices.Chunk(ids, readAtOnce) {
+		families := u.families()
+		results, err := u.gets(ctx, s, families, some)
+		if err != nil {
 			return nil, err
 		}
-		sights[i] = u.sight(id, of[:len(u.keys)])
-		if rec.Err != nil {
-			sights[i].Wrong = []plug.Wrong{{Kind: plug.DamagedRecord, ID: rec.ID, Text: rec.Err.Error()}}
-		}
-		for _, index := range u.indexes {
-			if rec.Value != nil {
-				c := &check{at: i, rec: *rec, index: index}
-				u.as(&c.rec, index)
-				checks, works = append(checks, c), append(works, func(s kv.Store) error { return c.run(ctx, s) })
+		for i, id := range some {
+			of := results[i*len(families):][:len(families)]
+			rec, err := u.decodeCounted(id, of)
+			if err != nil && !wire.IsCorrupt(err) {
+				return nil, err
+			}
+			at := len(sights)
+			sights = append(sights, u.sight(id, of[:len(u.keys)]))
+			if rec.Err != nil {
+				sights[at].Wrong = []plug.Wrong{{Kind: plug.DamagedRecord, ID: rec.ID, Text: rec.Err.Error()}}
+			}
+			for k, index := range u.indexes {
+				if rec.Value != nil {
+					own := *rec
+					u.as(&own, index)
+					checks[k].at, checks[k].recs = append(checks[k].at, at), append(checks[k].recs, &own)
+				}
 			}
 		}
 	}
-	err = work.FirstError(kv.Together(ctx, s, works...)...)
-	for _, c := range checks {
-		sights[c.at].Wrong = append(sights[c.at].Wrong, c.wrong...)
+	works := make([]func(kv.Store) error, len(checks))
+	for k := range checks {
+		c := &checks[k]
+		c.index, c.sights = u.indexes[k], sights
+		works[k] = func(s kv.Store) error { return c.run(ctx, s, 0, len(c.recs)) }
 	}
-	return sights, err
+	return sights, work.FirstError(kv.Together(ctx, s, works...)...)
 }
 
-// check is that of one record in one index.
+// readAtOnce is how many records a check reads in a trip.
+const readAtOnce = 100
+
+// check is that of some records in one index.
 type check struct {
-	at    int
-	rec   plug.Seen
-	index plug.Index
-	wrong []plug.Wrong
+	index  plug.Index
+	recs   []*plug.Seen
+	at     []int // where each is among the sights
+	sights []plug.Sight
 }
 
-func (c *check) run(ctx context.Context, s kv.Store) error {
-	texts, err := c.index.Check(ctx, s, &c.rec)
-	for _, text := range texts {
-		c.wrong = append(c.wrong, plug.Wrong{Kind: plug.MissingEntry, Index: c.index.Name(), ID: c.rec.ID, Text: text})
-	}
-	if text, ok := plug.Damage(err, ErrNeedsRebuild); ok {
-		c.wrong = append(c.wrong, plug.Wrong{Kind: plug.DamagedItem, Index: c.index.Name(), ID: c.rec.ID, Text: text})
+// run checks the records from one on, up to another. Where something is damaged, it checks
+// them in halves, to find those that this concerns.
+func (c *check) run(ctx context.Context, s kv.Store, from, to int) error {
+	if from == to {
 		return nil
 	}
+	texts, err := c.index.Check(ctx, s, c.recs[from:to])
+	text, damaged := plug.Damage(err, ErrNeedsRebuild)
+	switch {
+	case damaged && to-from == 1:
+		c.wrong(from, plug.DamagedItem, text)
+		return nil
+	case damaged:
+		half := (from + to) / 2
+		return cmp.Or(c.run(ctx, s, from, half), c.run(ctx, s, half, to))
+	}
+	for i := range texts {
+		for _, text := range texts[i] {
+			c.wrong(from+i, plug.MissingEntry, text)
+		}
+	}
 	return err
+}
+
+func (c *check) wrong(i int, kind, text string) {
+	s := &c.sights[c.at[i]]
+	s.Wrong = append(s.Wrong, plug.Wrong{Kind: kind, Index: c.index.Name(), ID: s.ID, Text: text})
 }
 
 // Mend raises the rev of the record, since an entry that says that it is out may have the

@@ -147,7 +147,7 @@ func (f *counted) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places
 }
 
 // Check reports nothing: a board by a counter may lag.
-func (f *counted) Check(context.Context, kv.Store, *plug.Seen) ([]string, error) {
+func (f *counted) Check(_ context.Context, _ kv.Store, recs []*plug.Seen) ([][]string, error) {
 	return nil, nil
 }
 

@@ -121,15 +121,45 @@ func (x exact) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places []
 	})
 }
 
-// Check reports if rec has no entry.
-func (x exact) Check(ctx context.Context, s kv.Store, rec *plug.Seen) ([]string, error) {
-	var wrong []string
-	err := x.eachPlace(ctx, s, rec.Places, func(s kv.Store, p place) error {
-		has, err := x.now(p.by).Has(ctx, s, rec.ID, stateOf(p.by, rec))
-		if err == nil && !has {
-			wrong = append(wrong, fmt.Sprintf("%s.%s: %s has no entry at %s", x.host.Model(), x.name, rec.ID, p))
+// Check reports those of recs that have no entry.
+func (x exact) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]string, error) {
+	all := make(map[string]*checked)
+	for i, rec := range recs {
+		for _, text := range rec.Places {
+			p, err := parsePlace(text)
+			if err != nil {
+				return nil, x.failure(err)
+			}
+			c := all[p.by]
+			if c == nil {
+				c = new(checked)
+				all[p.by] = c
+			}
+			c.add(i, rec.ID, p, stateOf(p.by, rec))
+		}
+	}
+	wrong := make([][]string, len(recs))
+	err := perBoard(ctx, s, all, func(s kv.Store, by string, c *checked) error {
+		has, err := x.now(by).Has(ctx, s, c.ids, c.states)
+		for k := range has {
+			if !has[k] {
+				wrong[c.at[k]] = append(wrong[c.at[k]], fmt.Sprintf("%s.%s: %s has no entry at %s", x.host.Model(), x.name, c.ids[k], c.places[k]))
+			}
 		}
 		return err
 	})
-	return wrong, err
+	return wrong, x.failure(err)
+}
+
+// checked are the records that are checked on one board.
+type checked struct {
+	at     []int // among all
+	ids    []string
+	places []place
+	states []keytree.State
+}
+
+func (c *checked) add(at int, id string, p place, st keytree.State) {
+	c.at, c.ids = append(c.at, at), append(c.ids, id)
+	c.places, c.states = append(c.places, p), append(c.states, st)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/ringtree/ringtree/internal/plug"
@@ -73,21 +74,31 @@ func (x *valuesIndex) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, pl
 	return x.Follow(ctx, s, places)
 }
 
-// Check reports the values of rec that are not among the values.
-func (x *valuesIndex) Check(ctx context.Context, s kv.Store, rec *plug.Seen) ([]string, error) {
-	ids := fitting(rec.Places)
-	states, err := x.tree.own.States(ctx, s, ids)
-	if err != nil {
-		return nil, x.failure(err)
+// Check reports the values of recs that are not among the values.
+func (x *valuesIndex) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]string, error) {
+	holders := make(map[string][]int)
+	for i, rec := range recs {
+		for _, id := range fitting(rec.Places) {
+			holders[id] = append(holders[id], i)
+		}
 	}
-	var wrong []string
-	for i, id := range ids {
-		has, err := x.tree.Has(ctx, s, id, states[i])
+	wrong := make([][]string, len(recs))
+	for ids := range slices.Chunk(slices.Sorted(maps.Keys(holders)), membersAtOnce) {
+		states, err := x.tree.own.States(ctx, s, ids)
 		if err != nil {
 			return nil, x.failure(err)
 		}
-		if !has || !states[i].In {
-			wrong = append(wrong, fmt.Sprintf("%s: %s holds %q, which is not among the values", x.title, rec.ID, id))
+		has, err := x.tree.Has(ctx, s, ids, states)
+		if err != nil {
+			return nil, x.failure(err)
+		}
+		for k, id := range ids {
+			if has[k] && states[k].In {
+				continue
+			}
+			for _, i := range holders[id] {
+				wrong[i] = append(wrong[i], fmt.Sprintf("%s: %s holds %q, which is not among the values", x.title, recs[i].ID, id))
+			}
 		}
 	}
 	return wrong, nil

@@ -355,7 +355,7 @@ func (o *ownerSet) take() []string {
 	return all
 }
 
-// mendAtOnce is how many owners' rings a rebuild reads side by side when it ends.
+// mendAtOnce is how many owners' rings a rebuild reads side by side when it ends, and a check.
 const mendAtOnce = 16
 
 // Finish takes what cannot be read out of the rings. The entries that the records should
@@ -374,31 +374,65 @@ func (c *core) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
 	return nil
 }
 
-// Check reports a record that is not where it belongs.
-func (c *core) Check(ctx context.Context, s kv.Store, rec *plug.Seen) (wrong []string, err error) {
-	if len(rec.Places) == 0 {
-		return nil, nil
-	}
+// Check reports those of recs that are not where they belong.
+func (c *core) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]string, error) {
 	if err := c.host.Look(ctx); err != nil {
 		return nil, c.failure(err)
 	}
-	for _, place := range rec.Places {
-		owner := ownerOf(place)
-		m := c.markOf(rec.Mark, owner)
-		there := false
-		if m.stamp != 0 {
-			if there, _, err = c.lane(owner, rec.ID).holds(ctx, s, m.stamp, rec.ID, false); err != nil {
-				return wrong, c.failure(err)
+	wrong, all := make([][]string, len(recs)), make(map[laneName]*checked)
+	for i, rec := range recs {
+		for _, place := range rec.Places {
+			owner := ownerOf(place)
+			m := c.markOf(rec.Mark, owner)
+			if m.stamp == 0 {
+				wrong[i] = append(wrong[i], fmt.Sprintf("%s.%s: %s has no stamp%s", c.host.Model(), c.spec.Name, rec.ID, of(owner)))
+				continue
 			}
+			in := laneName{owner, c.shardOf(rec.ID)}
+			if all[in] == nil {
+				all[in] = &checked{lane: c.shard(owner, in.shard)}
+			}
+			all[in].add(i, stamped{m.stamp, rec.ID})
 		}
-		switch {
-		case m.stamp == 0:
-			wrong = append(wrong, fmt.Sprintf("%s.%s: %s has no stamp%s", c.host.Model(), c.spec.Name, rec.ID, of(owner)))
-		case !there:
-			wrong = append(wrong, fmt.Sprintf("%s.%s: %s has the stamp %d%s but no entry", c.host.Model(), c.spec.Name, rec.ID, m.stamp, of(owner)))
+	}
+	lanes := slices.SortedFunc(maps.Keys(all), laneName.compare)
+	for some := range slices.Chunk(lanes, mendAtOnce) {
+		err := cmp.Or(kv.Each(ctx, s, some, func(s kv.Store, _ int, in laneName) error {
+			return all[in].each(ctx, s, func(i int, e stamped) {
+				wrong[i] = append(wrong[i], fmt.Sprintf("%s.%s: %s has the stamp %d%s but no entry", c.host.Model(), c.spec.Name, e.id, e.n, of(in.owner)))
+			})
+		})...)
+		if err != nil {
+			return nil, c.failure(err)
 		}
 	}
 	return wrong, nil
+}
+
+// checked are the records that a check looks for in one lane.
+type checked struct {
+	*lane
+	at   []int // among all
+	recs []stamped
+}
+
+func (c *checked) add(at int, rec stamped) { c.at, c.recs = append(c.at, at), append(c.recs, rec) }
+
+// each calls missing for each that has no entry.
+func (c *checked) each(ctx context.Context, s kv.Store, missing func(at int, e stamped)) error {
+	for from := 0; from < len(c.recs); from += atOnce {
+		some := c.recs[from:min(from+atOnce, len(c.recs))]
+		there, _, err := c.holdAll(ctx, s, some, false)
+		for k := range there {
+			if !there[k] {
+				missing(c.at[from+k], some[k])
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // of returns what says in a message whose ring it is; nothing where all share one.

@@ -171,29 +171,47 @@ func (l *lane) mendSome(ctx context.Context, s kv.Store, g shape, first, end int
 // lapped. With lasting, it has to be where it stays as long as new entries do.
 // count is the counter's number, at least 0.
 func (l *lane) holds(ctx context.Context, s kv.Store, n int64, id string, lasting bool) (there bool, count int64, err error) {
-	keys := []string{l.counterKey}
-	for _, g := range l.all {
-		keys = append(keys, l.key(g, g.segment(g.block(n))))
+	all, count, err := l.holdAll(ctx, s, []stamped{{n, id}}, lasting)
+	return err == nil && all[0], count, err
+}
+
+// stamped is the id of a record and its stamp.
+type stamped struct {
+	n  int64
+	id string
+}
+
+// holdAll is holds for each of all, and reads a segment once for those that belong there.
+func (l *lane) holdAll(ctx context.Context, s kv.Store, all []stamped, lasting bool) (there []bool, count int64, err error) {
+	keys, at := []string{l.counterKey}, make(map[segmentRef]int)
+	for _, e := range all {
+		for k, g := range l.all {
+			ref := segmentRef{k, g.segment(g.block(e.n))}
+			if _, known := at[ref]; !known {
+				at[ref] = len(keys)
+				keys = append(keys, l.key(g, ref.segment))
+			}
+		}
 	}
 	results, err := kv.GetAll(ctx, s, keys...)
 	if err != nil {
-		return false, 0, err
+		return nil, 0, err
 	}
 	count = max(numberIn(results[0]), 0)
-	if n < l.shape().oldest(count) {
-		return true, count, nil
+	there = make([]bool, len(all))
+	for i, e := range all {
+		there[i] = e.n < l.shape().oldest(count)
+		for k, g := range l.all {
+			if there[i] || lasting && !l.lasts[k] {
+				continue
+			}
+			ref := segmentRef{k, g.segment(g.block(e.n))}
+			seg, err := l.decode(ref, keys[at[ref]], results[at[ref]])
+			if err != nil {
+				return nil, count, err
+			}
+			there[i] = slices.ContainsFunc(seg.entries, func(in entry) bool { return in.stamp == e.n && string(in.body) == e.id })
+		}
 	}
-	for k, g := range l.all {
-		if lasting && !l.lasts[k] {
-			continue
-		}
-		seg, err := l.decode(segmentRef{k, g.segment(g.block(n))}, keys[1+k], results[1+k])
-		if err != nil {
-			return false, count, err
-		}
-		if slices.ContainsFunc(seg.entries, func(e entry) bool { return e.stamp == n && string(e.body) == id }) {
-			return true, count, nil
-		}
-	}
-	return false, count, nil
+	return there, count, nil
 }

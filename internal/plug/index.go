@@ -50,9 +50,9 @@ type Index interface {
 	// makes what is missing and removes what rec does not hold.
 	Repair(ctx context.Context, s kv.Store, rec *Seen, places []string) error
 
-	// Check returns a sentence for each thing that is wrong with the entries
-	// of rec.
-	Check(ctx context.Context, s kv.Store, rec *Seen) ([]string, error)
+	// Check returns, for each of recs, a sentence for each thing that is wrong with its
+	// entries; nil: nothing is. What is damaged, as an error says, may concern only some.
+	Check(ctx context.Context, s kv.Store, recs []*Seen) (wrong [][]string, err error)
 }
 
 // Move is what one change of a record means to one index.

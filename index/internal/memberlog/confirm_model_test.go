@@ -150,7 +150,7 @@ func annIsListed(s kv.Store, limits Limits, w *truth) error {
 	if err != nil || !record.In {
 		return err
 	}
-	e, err := modelLogs(s, limits, "onlooker").Entry(ctx, s, place, "ann")
+	e, err := entryOf(ctx, modelLogs(s, limits, "onlooker"), s, place, "ann")
 	if err == nil && !e.In {
 		err = fmt.Errorf("the record is %+v, and the list says %+v", record, e)
 	}

@@ -93,3 +93,12 @@ func wantErr(t testing.TB, err, want error) {
 		t.Errorf("got %v, want %v", err, want)
 	}
 }
+
+// entryOf returns the entry of id that counts.
+func entryOf(ctx context.Context, l *Logs, s kv.Store, place, id string) (Entry, error) {
+	entries, err := l.Find(ctx, s, place, id)
+	if err != nil {
+		return Entry{}, err
+	}
+	return entries[0], nil
+}

@@ -80,7 +80,7 @@ func TestLogs_ARemovalIsKeptForTheGracePeriodAndThenForgotten(t *testing.T) {
 		must(t, l.roll(ctx, l.Store, place, l.nameNow(t)))
 		var got []string
 		for _, id := range []string{"a", "b"} {
-			if e, err := l.Entry(ctx, l.Store, place, id); err == nil && e.Rev > 0 {
+			if e, err := entryOf(ctx, l, l.Store, place, id); err == nil && e.Rev > 0 {
 				got = append(got, id+map[bool]string{true: " in", false: " out"}[e.In])
 			}
 		}
@@ -195,6 +195,32 @@ func TestLogs_WriteAndReadCostWhatTheyPromise(t *testing.T) {
 }
 
 func seededID(i int) string { return fmt.Sprintf("0123456789abcdef%010d", i) }
+
+func TestLogs_Find_ReadsASegmentOnceForAllThatBelongThere(t *testing.T) {
+	s := kv.Count(memkv.New(memkv.Options{}))
+	l, _ := prompt(s, Limits{})
+	place := seed(t, s, 20_000)
+	var ids []string
+	for i := range 200 {
+		ids = append(ids, seededID(100*i))
+	}
+	ids[7] = "x"
+	if _, err := l.Find(t.Context(), s, place, "a"); err != nil { // remembers the head
+		t.Fatal(err)
+	}
+	ctx, m := kv.Metered(t.Context())
+	entries, err := l.Find(ctx, s, place, ids...)
+	must(t, err)
+	for i, id := range ids {
+		if got := entries[i].In; got != (i != 7) || got && entries[i].ID != id {
+			t.Errorf("%s: %+v", id, entries[i])
+		}
+	}
+	h := l.heads.get(place)
+	if got := m.Cost(); got.Trips != 1 || got.Ops > len(h.parts) {
+		t.Errorf("%v for %d segments", got, len(h.parts))
+	}
+}
 
 // seed makes a list of n members at once, like one that has grown by splitting.
 func seed(t testing.TB, s kv.Store, n int) (place string) {

@@ -81,7 +81,7 @@ func reads(id string, times int) modelClient {
 	return modelClient{"reader", func(l *Logs, w *truth) {
 		for range times {
 			floor := w.floor(id)
-			got, err := l.Entry(context.Background(), l.Store, place, id)
+			got, err := entryOf(context.Background(), l, l.Store, place, id)
 			if err == nil {
 				w.read("the reader", got, floor)
 			} else if !errors.Is(err, kv.ErrConflict) {
@@ -134,7 +134,7 @@ func (m *modelWorld) explore(t *testing.T) int {
 		for _, id := range modelMembers {
 			// Anything that the processes are going to write may be read.
 			w.said[id] = map[uint64]bool{0: false, 1: false, 2: false, 3: false}
-			if e, err := modelLogs(x.Store(), m.limits, "").Entry(context.Background(), x.Store(), place, id); err == nil && e.Rev > 0 {
+			if e, err := entryOf(context.Background(), modelLogs(x.Store(), m.limits, ""), x.Store(), place, id); err == nil && e.Rev > 0 {
 				w.acknowledged(e)
 			}
 		}
@@ -154,7 +154,7 @@ func (m *modelWorld) holds(s kv.Store, w *truth) error {
 	ctx := context.Background()
 	l := modelLogs(s, m.limits, "onlooker")
 	for _, id := range modelMembers {
-		got, err := l.Entry(ctx, s, place, id)
+		got, err := entryOf(ctx, l, s, place, id)
 		if err != nil {
 			return err
 		}

@@ -281,23 +281,39 @@ func (h *head) enough(first, step int, hash uint64, n int) []int {
 
 // Contains reports whether id is a member. One trip if the head is remembered.
 func (l *Logs) Contains(ctx context.Context, s kv.Store, place, id string) (bool, error) {
-	e, err := l.Entry(ctx, s, place, id)
-	return e.member(l.now()), err
+	entries, err := l.Find(ctx, s, place, id)
+	return err == nil && entries[0].member(l.now()), err
 }
 
-// Entry returns the entry of id that counts, the zero Entry if there is none.
-func (l *Logs) Entry(ctx context.Context, s kv.Store, place, id string) (Entry, error) {
-	p := PositionOf(id)
-	_, all, err := l.load(ctx, s, place, func(h *head) []int { return []int{h.find(p.Hash)} })
-	if err != nil {
-		return Entry{}, err
+// Find returns the entries of ids that count, the zero Entry where there is none. One trip
+// if the head is remembered; it reads a segment once for all ids that belong there.
+func (l *Logs) Find(ctx context.Context, s kv.Store, place string, ids ...string) ([]Entry, error) {
+	hashes := make([]uint64, len(ids))
+	for i, id := range ids {
+		hashes[i] = PositionOf(id).Hash
 	}
-	for _, r := range between(all[0].rows, p.Hash, p.Hash) {
-		if r.ID == id {
-			return r.Entry, nil
+	h, all, err := l.load(ctx, s, place, func(h *head) []int {
+		parts := make([]int, len(ids))
+		for i, hash := range hashes {
+			parts[i] = h.find(hash)
+		}
+		slices.Sort(parts)
+		return slices.Compact(parts)
+	})
+	if err != nil {
+		return nil, err
+	}
+	entries := make([]Entry, len(ids))
+	for i, id := range ids {
+		part := h.find(hashes[i])
+		k := slices.IndexFunc(all, func(f found) bool { return f.index == part })
+		for _, r := range between(all[k].rows, hashes[i], hashes[i]) {
+			if r.ID == id {
+				entries[i] = r.Entry
+			}
 		}
 	}
-	return Entry{}, nil
+	return entries, nil
 }
 
 // An estimate of a list's size reads about sampled members, in fewestOf to mostOf

@@ -190,7 +190,7 @@ func readSome(s kv.Store, rng *rand.Rand, limits Limits, w *truth, name string, 
 		id := sweepMembers[rng.IntN(len(sweepMembers))]
 		floor := w.floor(id)
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-		got, err := l.Entry(ctx, s, place, id)
+		got, err := entryOf(ctx, l, s, place, id)
 		cancel()
 		if err == nil {
 			w.read(name, got, floor)
@@ -240,7 +240,7 @@ func checkList(sim *kvtest.Sim, limits Limits, w *truth) {
 	l.Soon = func(func(context.Context) error) {}
 	ctx := context.Background()
 	for _, id := range sweepMembers {
-		got, err := l.Entry(ctx, l.Store, place, id)
+		got, err := entryOf(ctx, l, l.Store, place, id)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -93,13 +93,38 @@ func (r *reading) miss(name string) {
 // every node that it needed.
 func (r *reading) answer(ctx context.Context, s kv.Store, walk func(look) bool) error {
 	for !walk(r.known) {
-		f := &foresight{reading: r}
-		walk(f.look)
-		if err := r.read(ctx, s, uniq(r.widen(f.wanted))); err != nil {
+		if err := r.read(ctx, s, uniq(r.lacking(walk))); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// answerAll is answer for walks side by side, each to the bits in aims.
+func (r *reading) answerAll(ctx context.Context, s kv.Store, walks []func(look) bool, aims []string) error {
+	for {
+		var names []string
+		for i, walk := range walks {
+			if !walk(r.known) {
+				r.aims = aims[i]
+				names = append(names, r.lacking(walk)...)
+			}
+		}
+		if len(names) == 0 {
+			return nil
+		}
+		if err := r.read(ctx, s, uniq(names)); err != nil {
+			return err
+		}
+	}
+}
+
+// lacking returns the names of the nodes that walk lacks, and of those that it is likely
+// to need next.
+func (r *reading) lacking(walk func(look) bool) []string {
+	f := &foresight{reading: r}
+	walk(f.look)
+	return r.widen(f.wanted)
 }
 
 // widen adds to the wanted names those that are likely to be needed next. The last

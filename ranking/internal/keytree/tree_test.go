@@ -308,3 +308,33 @@ func TestTree_EditsThatLoseRacesPauseTogether(t *testing.T) {
 		}
 	})
 }
+
+func TestTree_Has_ReadsANodeOnceForAllMembersBelowIt(t *testing.T) {
+	r := open(newMem())
+	ids := make([]string, 100)
+	for i := range ids {
+		ids[i] = fmt.Sprint("m", i)
+		r.set(t, ids[i], int64(i))
+	}
+	report := r.checkInvariants(t, ids...)
+	states, err := r.own.States(ctx, r.s, ids)
+	if err != nil {
+		t.Fatal(err)
+	}
+	states[7].Score = FromInt(1 << 20)
+
+	metered, m := kv.Metered(ctx)
+	has, err := r.Has(metered, kv.Count(r.s), ids, states)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range has {
+		if has[i] != (i != 7) {
+			t.Errorf("%s: %v", ids[i], has[i])
+		}
+	}
+	// The nodes on the way to a score without an entry may be empty.
+	if most := report.Leaves + report.Routers + 8; m.Cost().Ops > most {
+		t.Errorf("%v for a tree of %d nodes", m.Cost(), report.Leaves+report.Routers)
+	}
+}

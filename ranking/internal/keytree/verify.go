@@ -308,11 +308,7 @@ func (v *verifier) missing(ctx context.Context, s kv.Store, ids []string) ([]str
 		if err != nil {
 			return nil, err
 		}
-		has := make([]bool, len(batch))
-		err = each(ctx, s, batch, func(s kv.Store, i int, id string) (err error) {
-			has[i], err = v.holds(ctx, s, id, states[i])
-			return err
-		})
+		has, err := v.hold(ctx, s, batch, states)
 		if err != nil {
 			return nil, err
 		}
@@ -325,29 +321,56 @@ func (v *verifier) missing(ctx context.Context, s kv.Store, ids []string) ([]str
 	return missing, nil
 }
 
-// Has reports whether the member id, whose record is in state st, has the entry it
-// should have, if any.
-func (t *Tree) Has(ctx context.Context, s kv.Store, id string, st State) (bool, error) {
+// Has reports, for each of the members ids, whether it has the entry that it should have,
+// if any. Their records are in states.
+func (t *Tree) Has(ctx context.Context, s kv.Store, ids []string, states []State) ([]bool, error) {
 	ep, err := t.epochs(ctx, s, false)
-	if err != nil || ep.read == nil {
-		return !st.In, err
+	if err != nil {
+		return nil, err
+	}
+	if ep.read == nil {
+		has := make([]bool, len(ids))
+		for i := range has {
+			has[i] = !states[i].In
+		}
+		return has, nil
 	}
 	v := &verifier{ep.read}
-	return v.holds(ctx, s, id, st)
+	has := make([]bool, 0, len(ids))
+	for from := 0; from < len(ids); from += verifiedAtOnce {
+		to := min(from+verifiedAtOnce, len(ids))
+		some, err := v.hold(ctx, s, ids[from:to], states[from:to])
+		if err != nil {
+			return nil, err
+		}
+		has = append(has, some...)
+	}
+	return has, nil
 }
 
-// holds reports whether the member id has the entry it should have, if any.
-func (v *verifier) holds(ctx context.Context, s kv.Store, id string, st State) (bool, error) {
-	if !st.In {
-		return true, nil
-	}
-	q := v.point(st.Score, id)
+// hold reports, for each of the members ids, whether it has the entry that it should have,
+// if any. It reads a node once for all of them.
+func (v *verifier) hold(ctx context.Context, s kv.Store, ids []string, states []State) ([]bool, error) {
 	r := v.reading()
-	r.aims = r.bits(q)
-	around := stretch{q.beside(false), q.beside(true)}
-	if err := r.answer(ctx, s, r.reach(around, 1)); err != nil {
-		return false, err
+	around := make([]stretch, len(ids))
+	var walks []func(look) bool
+	var aims []string
+	for i, id := range ids {
+		if states[i].In {
+			q := v.point(states[i].Score, id)
+			around[i] = stretch{q.beside(false), q.beside(true)}
+			walks, aims = append(walks, r.reach(around[i], 1)), append(aims, r.bits(q))
+		}
 	}
-	entries, _ := r.entries(around)
-	return slices.ContainsFunc(entries, func(e entry) bool { return e.id == id && st.confirms(e) }), nil
+	if err := r.answerAll(ctx, s, walks, aims); err != nil {
+		return nil, err
+	}
+	has := make([]bool, len(ids))
+	for i, id := range ids {
+		if has[i] = !states[i].In; !has[i] {
+			entries, _ := r.entries(around[i])
+			has[i] = slices.ContainsFunc(entries, func(e entry) bool { return e.id == id && states[i].confirms(e) })
+		}
+	}
+	return has, nil
 }
