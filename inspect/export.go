@@ -28,18 +28,18 @@ func (in *Inspector) Export(ctx context.Context, w io.Writer, p Pace) (Summary, 
 	if err != nil {
 		return Summary{}, err
 	}
-	if err := in.items(ctx, "export", p, out.put); err != nil {
+	if err := in.items(ctx, "export", p, nil, out.put); err != nil {
 		return Summary{}, err
 	}
 	return out.end()
 }
 
-// items calls f with all items, some at a time.
-func (in *Inspector) items(ctx context.Context, verb string, p Pace, f func([]item) error) error {
+// items calls f with all items, some at a time; of records with those that it wants.
+func (in *Inspector) items(ctx context.Context, verb string, p Pace, want wanted, f func([]item) error) error {
 	for _, m := range in.models {
 		st, err := m.State(ctx)
 		if err == nil {
-			err = in.records(ctx, m, p.begin(verb, m.Name(), st.IDs), f)
+			err = in.records(ctx, m, p.begin(verb, m.Name(), st.IDs), want, f)
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.Name(), err)
@@ -84,7 +84,7 @@ func (in *Inspector) Copy(ctx context.Context, to *Inspector, o ImportOptions) (
 	pace := o.Pace.begin("copy", "items", 0)
 	return to.take(ctx, names, o, pace, func(f func([]item) error) (Summary, error) {
 		t := newTally()
-		err := in.items(ctx, "copy", Pace{Rate: o.Rate}, func(items []item) error {
+		err := in.items(ctx, "copy", Pace{Rate: o.Rate}, nil, func(items []item) error {
 			for i := range items {
 				t.add(&items[i])
 			}
@@ -295,14 +295,14 @@ func (d *Differences) note(what, says string) {
 // what stands alone; not the indexes, which Check compares with the records.
 func (in *Inspector) Diff(ctx context.Context, with *Inspector, p Pace) (d Differences, err error) {
 	t := newTally()
-	err = in.items(ctx, "diff", p, func(items []item) error {
+	err = in.items(ctx, "diff", p, nil, func(items []item) error {
 		for i := range items {
 			t.add(&items[i])
 		}
 		return with.compare(ctx, items, &d, onlyHere, true)
 	})
 	if err == nil {
-		err = with.items(ctx, "diff", p, func(items []item) error { return in.compare(ctx, items, &d, onlyThere, false) })
+		err = with.items(ctx, "diff", p, in.lacking, func(items []item) error { return in.compare(ctx, items, &d, onlyThere, false) })
 	}
 	d.Sum = t.summary().Sum
 	return d, err
@@ -330,7 +330,7 @@ func (in *Inspector) DiffFile(ctx context.Context, r io.Reader, p Pace) (d Diffe
 		return d, err
 	}
 	d.Sum = sum.Sum
-	return d, in.items(ctx, "diff", p, func(items []item) error {
+	return d, in.items(ctx, "diff", p, nil, func(items []item) error {
 		rest, err := has.others(items)
 		for i := range rest {
 			d.note(rest[i].of(), onlyHere)

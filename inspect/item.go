@@ -64,12 +64,18 @@ func (it *item) keyIn(in *Inspector) (string, error) {
 	return m.Key(it.id), nil
 }
 
-// records calls f with the records of m, each with its counters and its history, some at a
-// time.
-func (in *Inspector) records(ctx context.Context, m model, p *pacer, f func([]item) error) error {
+// records calls f with the records of m that it wants, each with its counters and its history,
+// some at a time.
+func (in *Inspector) records(ctx context.Context, m model, p *pacer, want wanted, f func([]item) error) error {
 	given := make(met)
 	return m.IDs(ctx, "", func(ids []string, _ string, _ int64) error {
 		for some := range slices.Chunk(given.fresh(m, ids), at) {
+			if want != nil {
+				var err error
+				if some, err = want(ctx, m, some); err != nil {
+					return err
+				}
+			}
 			items, err := in.itemsOf(ctx, m, some)
 			if err != nil {
 				return err
@@ -82,11 +88,26 @@ func (in *Inspector) records(ctx context.Context, m model, p *pacer, f func([]it
 	})
 }
 
-// itemsOf returns the items of the records ids. A record that is damaged is an error: it would
-// be missing from what claims to be all.
-func (in *Inspector) itemsOf(ctx context.Context, m model, ids []string) (items []item, err error) {
-	var asked []item
-	var keys []string
+// wanted returns those of the records ids that are wanted; nil: all are.
+type wanted func(ctx context.Context, m model, ids []string) ([]string, error)
+
+// lacking wants what is not here: records, or something that belongs to them.
+func (in *Inspector) lacking(ctx context.Context, m model, ids []string) (some []string, err error) {
+	asked, keys, err := in.asked(m, ids)
+	if err != nil {
+		return nil, err
+	}
+	results, err := kv.GetAll(ctx, in.store, keys...)
+	for i := range results {
+		if results[i].Err != nil {
+			some = append(some, asked[i].id)
+		}
+	}
+	return slices.Compact(some), err
+}
+
+// asked returns the items that there may be of the records ids, and their keys.
+func (in *Inspector) asked(m model, ids []string) (asked []item, keys []string, err error) {
 	for _, id := range ids {
 		some := []item{{kind: record, model: m.Name(), id: id}}
 		for _, name := range m.Counters() {
@@ -98,10 +119,20 @@ func (in *Inspector) itemsOf(ctx context.Context, m model, ids []string) (items 
 		for _, it := range some {
 			key, err := it.keyIn(in)
 			if err != nil {
-				return nil, err
+				return nil, nil, err
 			}
 			asked, keys = append(asked, it), append(keys, key)
 		}
+	}
+	return asked, keys, nil
+}
+
+// itemsOf returns the items of the records ids. A record that is damaged is an error: it would
+// be missing from what claims to be all.
+func (in *Inspector) itemsOf(ctx context.Context, m model, ids []string) (items []item, err error) {
+	asked, keys, err := in.asked(m, ids)
+	if err != nil {
+		return nil, err
 	}
 	results, err := kv.GetAll(ctx, in.store, keys...)
 	if err != nil {

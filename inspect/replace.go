@@ -33,7 +33,7 @@ func (in *Inspector) replace(ctx context.Context, models []model, p *pacer, each
 		return p.did(ctx, len(items), "")
 	})
 	if err == nil {
-		err = in.items(ctx, "compare", Pace{Rate: p.Rate, Progress: p.Progress}, func(items []item) error {
+		err = in.items(ctx, "compare", Pace{Rate: p.Rate, Progress: p.Progress}, nil, func(items []item) error {
 			rest, err := r.has.others(items)
 			if err != nil {
 				return err
