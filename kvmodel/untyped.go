@@ -1,6 +1,7 @@
 package kvmodel
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -243,23 +244,11 @@ func (u untyped) Check(ctx context.Context, s kv.Store, ids []string) ([]plug.Si
 			return nil, err
 		}
 		for i, id := range some {
-			of := results[i*len(families):][:len(families)]
-			rec, err := u.decodeCounted(id, of)
+			rec, err := u.decodeCounted(id, results[i*len(families):][:len(families)])
 			if err != nil && !wire.IsCorrupt(err) {
 				return nil, err
 			}
-			at := len(sights)
-			sights = append(sights, u.sight(id, of[:len(u.keys)]))
-			if rec.Err != nil {
-				sights[at].Wrong = []plug.Wrong{{Kind: plug.DamagedRecord, ID: rec.ID, Text: rec.Err.Error()}}
-			}
-			for k, index := range u.indexes {
-				if rec.Value != nil {
-					own := *rec
-					u.as(&own, index)
-					checks[k].at, checks[k].recs = append(checks[k].at, at), append(checks[k].recs, &own)
-				}
-			}
+			sights = append(sights, u.checked(rec, len(sights), checks))
 		}
 	}
 	works := make([]func(kv.Store) error, len(checks))
@@ -273,6 +262,30 @@ func (u untyped) Check(ctx context.Context, s kv.Store, ids []string) ([]plug.Si
 
 // readAtOnce is how many records a check reads in a trip.
 const readAtOnce = 100
+
+// checked adds rec, which is the one at of all, to the checks of its indexes, and returns what
+// is known of it so far. Neither keeps what was read of it in memory.
+func (u untyped) checked(rec *plug.Seen, at int, checks []check) plug.Sight {
+	s := plug.Sight{ID: rec.ID, Err: rec.Err}
+	if rec.Err != nil {
+		s.Wrong = []plug.Wrong{{Kind: plug.DamagedRecord, ID: rec.ID, Text: rec.Err.Error()}}
+	}
+	if env := rec.Envelope; env != nil {
+		s.Envelope = &envelope.Envelope{Model: env.Model, Rev: env.Rev, Deleted: env.Deleted, Expires: env.Expires}
+	}
+	for k, index := range u.indexes {
+		own := *rec
+		if rec.Value != nil {
+			u.as(&own, index)
+			own.Value, own.Counts, own.Envelope, own.Mark = nil, nil, s.Envelope, bytes.Clone(own.Mark)
+			checks[k].at, checks[k].recs = append(checks[k].at, at), append(checks[k].recs, &own)
+		}
+		if _, ok := index.(plug.Shown); ok {
+			s.Places = append(s.Places, own.Places)
+		}
+	}
+	return s
+}
 
 // check is that of some records in one index.
 type check struct {

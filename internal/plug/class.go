@@ -48,7 +48,8 @@ type Class interface {
 	// twice. Once the rest was given, the error names ids that are lost or damaged.
 	IDs(ctx context.Context, from string, f func(ids []string, to string, left int64) error) error
 
-	// Check is See, with what is wrong with the records in the indexes.
+	// Check returns what is wrong with records in the indexes, and where they belong; no more
+	// of their envelopes than their revs, and when they end.
 	Check(ctx context.Context, s kv.Store, ids []string) ([]Sight, error)
 
 	// Mend makes what indexes hold of the record id agree with it.

@@ -52,6 +52,7 @@ type Index interface {
 
 	// Check returns, for each of recs, a sentence for each thing that is wrong with its
 	// entries; nil: nothing is. What is damaged, as an error says, may concern only some.
+	// Of recs it gets the ids, the revs, the ends, the places and the marks.
 	Check(ctx context.Context, s kv.Store, recs []*Seen) (wrong [][]string, err error)
 }
 
