@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/ringtree/ringtree/index"
+
 	"github.com/ringtree/ringtree/inspect"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -119,6 +121,20 @@ func TestProgress_SaysHowFarAndHowLongStill(t *testing.T) {
 		if line != want {
 			t.Errorf("want %q, got %q", want, line)
 		}
+	}
+}
+
+func TestProgress_DoesNotCountTheTimeBeforeSomethingIsDone(t *testing.T) {
+	step := func(done int64) inspect.Step {
+		return inspect.Step{Verb: "build", What: "Note", Done: done, Total: 12_000}
+	}
+	lines := inspect.Lines(step(3000), step(3000), step(3000), step(3000), step(4000), step(6000))
+	want := []string{
+		"build Note 3,000 of 12,000 (25 %)", "build Note 3,000 of 12,000 (25 %)", "build Note 3,000 of 12,000 (25 %)", "build Note 3,000 of 12,000 (25 %)",
+		"build Note 4,000 of 12,000 (33 %) 100/s, 1m20s left", "build Note 6,000 of 12,000 (50 %) 150/s, 40 s left",
+	}
+	if diff := cmp.Diff(want, lines); diff != "" {
+		t.Error(diff)
 	}
 }
 

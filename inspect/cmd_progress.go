@@ -15,28 +15,37 @@ type progress struct {
 	*call
 	mu     sync.Mutex
 	last   Step
-	starts map[string]start // of what it works on
+	starts starts
 }
 
-// start is how something began.
-type start struct {
-	at   time.Time
-	done int64
-}
-
-func (c *call) progress() *progress { return &progress{call: c, starts: make(map[string]start)} }
+func (c *call) progress() *progress { return &progress{call: c, starts: make(starts)} }
 
 // step shows s.
 func (p *progress) step(s Step) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	began, ok := p.starts[s.Verb+" "+s.What]
-	if !ok {
-		began = start{time.Now(), s.Done}
-		p.starts[s.Verb+" "+s.What] = began
-	}
 	p.last = s
-	p.Progress(lineOf(s, s.Done-began.done, time.Since(began.at)))
+	p.Progress(p.starts.line(s, time.Now()))
+}
+
+// starts say how each thing that a verb works on began.
+type starts map[string]start
+
+type start struct {
+	at   time.Time
+	done int64
+}
+
+// line returns s as a line. Time counts from when something was done: a build may have to wait
+// before it goes on with what another has left.
+func (all starts) line(s Step, now time.Time) string {
+	what := s.Verb + " " + s.What
+	began, ok := all[what]
+	if !ok || s.Done == began.done {
+		began = start{now, s.Done}
+		all[what] = began
+	}
+	return lineOf(s, s.Done-began.done, now.Sub(began.at))
 }
 
 // lineOf returns s as a line. So many were done in that time.

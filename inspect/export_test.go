@@ -1,7 +1,18 @@
 package inspect
 
+import "time"
+
 // LineOf is lineOf.
 var LineOf = lineOf
+
+// Lines returns steps as lines, one every ten seconds.
+func Lines(steps ...Step) (lines []string) {
+	all, now := make(starts), time.Now()
+	for i, s := range steps {
+		lines = append(lines, all.line(s, now.Add(time.Duration(i)*10*time.Second)))
+	}
+	return lines
+}
 
 // AtTerminal returns c as if someone sat at its input.
 func (c Config) AtTerminal() Config {
