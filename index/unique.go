@@ -152,8 +152,15 @@ func (u *unique) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return u.atEach(ctx, s, m.Gained, func(s kv.Store, place string) error { return u.take(ctx, s, m, place) })
 }
 
-// Beside does nothing: a claim comes before the commit.
-func (u *unique) Beside(context.Context, kv.Store, *plug.Move) error { return nil }
+// Beside looks again at what a build has claimed: the record may have let go of a value after
+// it was read, and before the claim was there to be released. The claims of a change need
+// nothing more until it has committed.
+func (u *unique) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
+	if m.Added != nil || kv.PowersOf(u.host.Store()).Atomic != nil {
+		return nil
+	}
+	return u.settleAll(ctx, s, m.ID, m.Gained)
+}
 
 // After releases the values that the record no longer holds. Its claims stand as long as
 // it lives now.

@@ -248,6 +248,52 @@ func TestRebuild_BesideWritersHoldsEveryRecord(t *testing.T) {
 	b.undeploy(t)
 }
 
+// moving is a store on which a record is changed just before its claim is made.
+type moving struct {
+	kv.Store
+	claim  string
+	change func()
+}
+
+func (m *moving) Do(ctx context.Context, ops []kv.Op) error {
+	for _, op := range ops {
+		if change := m.change; op.Kind == kv.Add && op.Key == m.claim && change != nil {
+			m.change = nil
+			change()
+		}
+	}
+	return m.Store.Do(ctx, ops)
+}
+
+func TestBuild_ARecordThatMovesWhileItIsEnteredLeavesNothingBehind(t *testing.T) {
+	ctx, s := t.Context(), shared{plain(memkv.New(memkv.Options{}))}
+	v := deploy(t, s)
+	for i := range 3 {
+		must(t, v.Create(ctx, &note{ID: fmt.Sprint(i), Text: "x", Code: fmt.Sprint("c", i)}))
+	}
+	v.undeploy(t)
+	app := deploy(t, s, "Code")
+	for what, change := range map[string]func() error{
+		"u:Note:ByCode:c1": func() error {
+			_, err := app.Update(ctx, "1", func(n *note) error { n.Code = "moved"; return nil })
+			return err
+		},
+		"u:Note:ByCode:c2": func() error { return app.Delete(ctx, "2") },
+	} {
+		b := deploy(t, shared{&moving{Store: s.Store, claim: what, change: func() {
+			must(t, change())
+			must(t, app.db.Flush(ctx))
+		}}}, "Code")
+		must(t, b.Rebuild(ctx))
+		b.undeploy(t)
+		if r, err := kv.One(ctx, s, kv.OpGet(what)); !errors.Is(err, kv.ErrNotFound) {
+			t.Errorf("%s: %q, %v", what, r.Value, err)
+		}
+	}
+	app.finds(t, "Code", "moved", "1")
+	app.undeploy(t)
+}
+
 func TestRebuild_WaitsForAProcessThatWritesWithoutTheIndex(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 		s := shared{plain(mem)}

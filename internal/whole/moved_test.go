@@ -1,0 +1,59 @@
+package whole_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"github.com/ringtree/ringtree/internal/whole"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// beforeTrip is a store that calls do before the trip of one number.
+type beforeTrip struct {
+	*memkv.Store
+	left atomic.Int64
+	do   func()
+}
+
+func (b *beforeTrip) Do(ctx context.Context, ops []kv.Op) error {
+	if b.left.Add(-1) == 0 {
+		b.do()
+	}
+	return b.Store.Do(ctx, ops)
+}
+
+// Whenever a record moves while its model is built, or ends, nothing of it stays where it was.
+func TestRebuild_LeavesNothingWhereRecordsWereThatMoveAtTheSameTime(t *testing.T) {
+	moves := map[string]func(l *whole.Library) error{
+		"moves": func(l *whole.Library) error {
+			_, err := l.Works.Update(ctx, "w2", func(v *whole.Work) error {
+				v.Author, v.Slug, v.Price = "cy", v.Slug+"-moved", v.Price+7
+				return nil
+			})
+			return err
+		},
+		"ends": func(l *whole.Library) error { return l.Works.Delete(ctx, "w3") },
+	}
+	for _, w := range lossWorlds[:2] {
+		items := w.furnished(t)
+		for name, move := range moves {
+			for trip, done := int64(1), false; !done; trip++ {
+				t.Run(fmt.Sprintf("%s, %s, before trip %d", w.name, name, trip), func(t *testing.T) {
+					w.inspected(t, items, func(t *testing.T, l *whole.Library, mem *memkv.Store) {
+						at := &beforeTrip{Store: mem, do: func() { must(t, move(l)) }}
+						at.left.Store(trip)
+						must(t, w.openOver(t, at, w.powers(mem)).Works.Rebuild(ctx))
+						done = at.left.Load() > 0
+						rest(t, l)
+						if r := checked(t, l); !r.Well() {
+							t.Error(faultTexts(r.Faults), r.Unasked)
+						}
+					})
+				})
+			}
+		}
+	}
+}
