@@ -10,8 +10,8 @@ import (
 // addressOf returns where a request comes from, as limits count it: an address of IPv4, or
 // the first 64 bits of one of IPv6, of which one customer has all. Behind a proxy that is
 // the last forwarded address, because clients can make up all others.
-func addressOf(r *http.Request, proxied bool) string {
-	if forwarded := r.Header.Values("X-Forwarded-For"); proxied && len(forwarded) > 0 {
+func (s *Site) addressOf(r *http.Request) string {
+	if forwarded := r.Header.Values("X-Forwarded-For"); !s.config.Development && len(forwarded) > 0 {
 		last := forwarded[len(forwarded)-1]
 		if ip, err := netip.ParseAddr(strings.TrimSpace(last[strings.LastIndexByte(last, ',')+1:])); err == nil {
 			return customer(ip)

@@ -4,37 +4,29 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
+	"github.com/ringtree/ringtree/example-app/web/pages"
 )
 
 // commenting is how often a member may comment.
 var commenting = ashiato.Limit{What: "comments", Times: 60, Per: time.Hour}
 
-// comment adds a comment to the page whose id is in the path.
-func (s *Site) comment(v *visit) (answer, error) {
+// comment adds a comment to the page whose id is in the path. If it is refused, the page
+// shows what was typed, and why.
+func (s *Site) comment(v *visit) error {
 	form, err := v.formID()
 	if err != nil {
-		return answer{}, err
+		return err
 	}
 	page, err := s.app.Models.Pages.Get(v.Context(), v.PathValue("id"))
 	if err != nil {
-		return answer{}, err
-	}
-	text := v.text("text")
-	err = s.addComment(v, page.ID, form, text)
-	if err != nil {
-		return s.pageWith(v, page.Slug, refuse(v, err), text)
-	}
-	return answer{to: pagePath(page.Slug) + "#comments"}, nil
-}
-
-func (s *Site) addComment(v *visit, page, form, text string) error {
-	member, err := v.signedIn()
-	if err != nil {
 		return err
 	}
-	if err := s.app.Allow(v.Context(), ashiato.Try{Limit: commenting, Who: member}); err != nil {
-		return err
+	member, err := s.allowed(v, commenting)
+	if err == nil {
+		_, err = s.app.Comment(v.Context(), member, page.ID, form, v.text("text"))
 	}
-	_, err = s.app.Comment(v.Context(), member, page, form, text)
-	return err
+	if err != nil {
+		return s.showPage(v, page.Slug, err)
+	}
+	return v.redirect(pages.PagePath(page.Slug)+"#comments", nil)
 }

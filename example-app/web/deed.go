@@ -8,26 +8,27 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
+	"github.com/ringtree/ringtree/example-app/web/pages"
 )
 
-// A deed is what one button does for a member to what a page shows. The path of its form
-// is that of the page and the deed's name: /m/ann/follow.
+// A deed is what one button does for a member to what a page shows.
 type deed struct {
-	to, name string // /m/…/follow: "m" and "follow"
-	wish     string // what a guest is told before they log in; empty if guests are refused
-	do       change
+	wish string // what a guest is told before they log in; empty if guests are refused
+	do   change
 }
 
 // A change is one that a member makes to what goes by a name.
 type change func(app *ashiato.Site, ctx context.Context, member, name string) error
 
-var deeds = []deed{
-	{"m", "follow", "Then you’ll follow ", byHandle((*ashiato.Site).Follow)},
-	{"m", "unfollow", "", byHandle((*ashiato.Site).Unfollow)},
-	{"t", "follow", "Then you’ll follow ", (*ashiato.Site).FollowTopic},
-	{"t", "unfollow", "", (*ashiato.Site).UnfollowTopic},
-	{"p", "like", "Then you’ll like ", (*ashiato.Site).Like},
-	{"p", "unlike", "", (*ashiato.Site).Unlike},
+// deeds has the deeds by the paths of their forms, which are the path of the page and the
+// deed's name: /m/ann/follow.
+var deeds = map[string]deed{
+	"m/follow":   {"Then you’ll follow ", byHandle((*ashiato.Site).Follow)},
+	"m/unfollow": {"", byHandle((*ashiato.Site).Unfollow)},
+	"t/follow":   {"Then you’ll follow ", (*ashiato.Site).FollowTopic},
+	"t/unfollow": {"", (*ashiato.Site).UnfollowTopic},
+	"p/like":     {"Then you’ll like ", (*ashiato.Site).Like},
+	"p/unlike":   {"", (*ashiato.Site).Unlike},
 }
 
 // byHandle returns do for the member with a handle, which does it for one with an id.
@@ -45,38 +46,30 @@ func byHandle(do change) change {
 // that shows. It reports whether path is one of a form's.
 func deedAt(path string) (d deed, page, name string, ok bool) {
 	parts := strings.Split(path, "/")
-	if len(parts) != 4 || parts[0] != "" {
+	if len(parts) != 4 || parts[0] != "" || parts[2] == "" {
 		return deed{}, "", "", false
 	}
 	name, err := url.PathUnescape(parts[2])
-	for _, d := range deeds {
-		if err == nil && name != "" && parts[1] == d.to && parts[3] == d.name {
-			return d, "/" + parts[1] + "/" + parts[2], name, true
-		}
-	}
-	return deed{}, "", "", false
+	d, ok = deeds[parts[1]+"/"+parts[3]]
+	return d, "/" + parts[1] + "/" + parts[2], name, ok && err == nil
 }
 
 // do does the deed that the path names. It sends guests to log in first and come back to
 // have it done.
-func (s *Site) do(v *visit) (answer, error) {
+func (s *Site) do(v *visit) error {
 	d, page, name, ok := deedAt(v.URL.EscapedPath())
-	member, err := v.member()
-	switch {
-	case err != nil:
-		return answer{}, err
-	case !ok:
-		return answer{}, errNoSuchPage
-	case member == "" && d.wish == "":
-		return answer{}, errSignedOut
-	case member == "":
+	if !ok {
+		return errNoSuchPage
+	}
+	member, err := v.signedIn()
+	if err == errSignedOut && d.wish != "" {
 		s.setWish(v, v.URL.EscapedPath(), wishTime)
-		return answer{to: logInPath(page)}, nil
+		return v.redirect(pages.LogInPath(page), nil)
 	}
-	if err := d.do(s.app, v.Context(), member, name); err != nil {
-		return answer{}, err
+	if err != nil {
+		return err
 	}
-	return answer{to: page}, nil
+	return v.redirect(page, d.do(s.app, v.Context(), member, name))
 }
 
 // A wish is the path of a deed's form that a guest has sent. It is carried out once the
@@ -118,6 +111,6 @@ func (s *Site) fulfill(v *visit, member, next string) {
 	s.setWish(v, "", -1)
 	d, _, name, _ := deedAt(wish)
 	if err := d.do(s.app, v.Context(), member, name); err != nil {
-		report(v, err)
+		v.report(err)
 	}
 }

@@ -1,7 +1,8 @@
 // Package web serves the pages and forms of the sample app. Two tables describe
 // it: routes.go lists every page and form, and outcome.go maps errors to statuses
-// and messages. Each handler is a method of Site, in a file named for its page.
-// Package pages has the markup. Package ashiato has the rules and the storage.
+// and messages. Each handler is a method of Site, in a file named for its page: it asks
+// package ashiato, which has the rules and the storage, and shows what it gets with
+// package pages, which has the markup.
 //
 // # What a GET changes
 //

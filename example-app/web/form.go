@@ -7,12 +7,15 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/ringtree/ringtree/example-app/ashiato"
+	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/templates"
 )
 
-// readForm parses the form of a request.
-func readForm(v *visit) error {
+// readForm parses the form of a request, if it is one that sends a form.
+func (v *visit) readForm() error {
+	if v.Method != http.MethodPost {
+		return nil
+	}
 	err := v.ParseForm()
 	if _, tooBig := errors.AsType[*http.MaxBytesError](err); tooBig {
 		v.drain()
@@ -51,39 +54,35 @@ func (v *visit) text(name string) string { return templates.ReadText(v.PostFormV
 // of it, a form that is sent twice creates one record.
 func (v *visit) formID() (string, error) {
 	id := v.PostFormValue("id")
-	if len(id) != 26 || strings.ContainsFunc(id, func(r rune) bool { return !letterOrDigit(r) }) {
+	if len(id) != 26 || strings.Trim(id, "0123456789abcdefghijklmnopqrstuvwxyz") != "" {
 		return "", errBadForm
 	}
 	return id, nil
 }
 
-func letterOrDigit(r rune) bool {
-	return '0' <= r && r <= '9' || 'A' <= r && r <= 'Z' || 'a' <= r && r <= 'z'
-}
-
-// refused is what a form shows after an error: a problem with each wrong field, or
-// a notice about the form as a whole.
-type refused struct {
-	status   int
-	problems ashiato.Problems
-	notice   string
-}
-
-func refuse(v *visit, err error) refused {
-	o := report(v, err)
-	if problems, ok := errors.AsType[ashiato.Problems](err); ok && len(problems) > 0 {
-		return refused{status: o.status, problems: problems}
+// refuse notes in a form why err refused it: a problem beside each wrong field, or a notice
+// about the form as a whole. The answer to the visit gets the status of err.
+func (v *visit) refuse(form *templates.Form, err error) {
+	if err == nil {
+		return
 	}
-	return refused{status: o.status, notice: o.title + ". " + o.says}
+	o := v.report(err)
+	v.status = o.status
+	problems := kvmodel.ProblemsOf(err)
+	if len(problems) == 0 {
+		form.Notice = o.title + ". " + o.says
+	}
+	form.Fields = templates.Explain(problems, form.Fields)
 }
 
-// version returns the version of the page that the form started from.
-func (v *visit) version() (int64, error) {
-	version, err := strconv.ParseInt(v.PostFormValue("version"), 10, 64)
-	if err != nil || version < 1 {
+// number returns the positive number in a field, such as the version of the page that the
+// form started from.
+func (v *visit) number(name string) (int64, error) {
+	n, err := strconv.ParseInt(v.PostFormValue(name), 10, 64)
+	if err != nil || n < 1 {
 		return 0, errBadForm
 	}
-	return version, nil
+	return n, nil
 }
 
-func versionText(n int64) string { return strconv.FormatInt(n, 10) }
+func number(n int64) string { return strconv.FormatInt(n, 10) }

@@ -95,6 +95,6 @@ func (s *Site) hoodSource(ctx context.Context, query url.Values) (source, error)
 // drawn returns the markup of looks on one line.
 func (s *Site) drawn(ctx context.Context, looks, before []*ashiato.Look) (string, error) {
 	var markup strings.Builder
-	err := pages.HoodParts(s.hoodParts(looks, before)).Render(ctx, &markup)
+	err := pages.Pictures(looks, before, s.part()).Render(ctx, &markup)
 	return strings.ReplaceAll(markup.String(), "\n", " "), err
 }

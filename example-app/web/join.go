@@ -13,104 +13,105 @@ import (
 var joining = ashiato.Limit{What: "sign-ups-from", Times: 100, Per: time.Hour}
 
 // signUpForm shows the form for new members.
-func (s *Site) signUpForm(v *visit) (answer, error) {
-	return s.joining(ashiato.Joining{ID: s.app.NewID()}, s.onward(v, v.FormValue("next")), refused{}), nil
-}
+func (s *Site) signUpForm(v *visit) error { return s.askToSignUp(v, s.app.NewID(), nil) }
 
-// onward returns where a guest goes after logging in.
-func (s *Site) onward(v *visit, next string) pages.Onward {
-	on := pages.Onward{Next: local(next), SignUp: "/signup", LogIn: "/login"}
-	if on.Next == "/" {
-		return on
+// askToSignUp shows the form with what was typed, except the password, and why err refused
+// it.
+func (s *Site) askToSignUp(v *visit, id string, err error) error {
+	form := templates.Form{
+		Action: "/signup",
+		Fields: []templates.Field{
+			{Name: "id", Type: "hidden", Value: id},
+			{
+				Name: "handle", Label: "Handle", Value: v.line("handle"), Required: true, Max: ashiato.MaxHandle, Complete: "username",
+				Hint: "The name others see. Use letters, digits, hyphens, and underscores.",
+			},
+			{
+				Name: "password", Label: "Password", Type: "password", Required: true, Complete: "new-password",
+				Hint: "At least " + number(ashiato.MinPassword) + " characters. A phrase of several words works well.",
+			},
+		},
+		Buttons: []templates.Button{{Text: "Sign up"}},
 	}
-	on.Wish, on.Words = s.wish(v, on.Next)
-	on.SignUp, on.LogIn = with("/signup", "next", on.Next), logInPath(on.Next)
-	return on
+	next, words := s.onward(v, &form)
+	v.refuse(&form, err)
+	return v.show(pages.Frame{Title: "Sign up"}, pages.SignUp(form, next, words))
 }
 
-// joining shows the form with what was typed, except the password.
-func (s *Site) joining(j ashiato.Joining, on pages.Onward, r refused) answer {
-	page := pages.SignUp{ID: j.ID, On: on, Notice: r.notice, Fields: templates.Explain(r.problems, []templates.Field{
-		{
-			Name: "handle", Label: "Handle", Value: j.Handle, Required: true, Max: ashiato.MaxHandle, Complete: "username",
-			Hint: "The name others see. Use letters, digits, hyphens, and underscores.",
-		},
-		{
-			Name: "password", Label: "Password", Type: "password", Required: true, Complete: "new-password",
-			Hint: "At least " + versionText(ashiato.MinPassword) + " characters. A phrase of several words works well.",
-		},
-	})}
-	return answer{status: r.status, title: "Sign up", body: page.Body()}
+// onward has a form repeat where the guest goes next, and what they wish for there. It
+// returns the address, and words for the wish.
+func (s *Site) onward(v *visit, form *templates.Form) (next, words string) {
+	next = v.next()
+	form.Fields = append(form.Fields, templates.Field{Name: "next", Type: "hidden", Value: next})
+	wish, words := s.wish(v, next)
+	if wish != "" {
+		form.Fields = append(form.Fields, templates.Field{Name: "wish", Type: "hidden", Value: wish})
+	}
+	return next, words
 }
 
 // signUp creates a member and logs them in.
-func (s *Site) signUp(v *visit) (answer, error) {
+func (s *Site) signUp(v *visit) error {
 	id, err := v.formID()
 	if err != nil {
-		return answer{}, err
+		return err
 	}
-	j := ashiato.Joining{ID: id, Handle: v.line("handle"), Password: v.PostFormValue("password")}
-	member, err := s.join(v, j)
+	var member *ashiato.Member
+	err = s.app.Allow(v.Context(), ashiato.Try{Limit: joining, Who: s.addressOf(v.Request)})
+	if err == nil {
+		member, err = s.app.SignUp(v.Context(), ashiato.Joining{ID: id, Handle: v.line("handle"), Password: v.PostFormValue("password")})
+	}
+	if errors.Is(err, ashiato.ErrSentBefore) {
+		id = s.app.NewID()
+	}
 	if err != nil {
-		r := refuse(v, err)
-		if errors.Is(err, ashiato.ErrSentBefore) {
-			j.ID = s.app.NewID()
-		}
-		return s.joining(j, s.onward(v, v.PostFormValue("next")), r), nil
+		return s.askToSignUp(v, id, err)
 	}
-	if err := s.begin(v, member); err != nil {
-		return answer{}, err
-	}
-	next := local(v.PostFormValue("next"))
+	next := v.next()
 	if next == "/" {
-		return answer{to: memberPath(member.Handle)}, nil
+		next = pages.MemberPath(member.Handle)
 	}
-	s.fulfill(v, member.ID, next)
-	return answer{to: next}, nil
-}
-
-func (s *Site) join(v *visit, j ashiato.Joining) (*ashiato.Member, error) {
-	if err := s.app.Allow(v.Context(), ashiato.Try{Limit: joining, Who: v.from}); err != nil {
-		return nil, err
-	}
-	return s.app.SignUp(v.Context(), j)
+	return s.begin(v, member, next)
 }
 
 // logInForm shows the form for returning members.
-func (s *Site) logInForm(v *visit) (answer, error) {
-	return loggingIn("", s.onward(v, v.FormValue("next")), refused{}), nil
-}
+func (s *Site) logInForm(v *visit) error { return s.askToLogIn(v, nil) }
 
-func loggingIn(handle string, on pages.Onward, r refused) answer {
-	page := pages.LogIn{On: on, Notice: r.notice, Fields: templates.Explain(r.problems, []templates.Field{
-		{Name: "handle", Label: "Handle", Value: handle, Required: true, Complete: "username"},
-		{Name: "password", Label: "Password", Type: "password", Required: true, Complete: "current-password"},
-	})}
-	return answer{status: r.status, title: "Log in", body: page.Body()}
+// askToLogIn shows the form with the handle that was typed, and why err refused it.
+func (s *Site) askToLogIn(v *visit, err error) error {
+	form := templates.Form{
+		Action: "/login",
+		Fields: []templates.Field{
+			{Name: "handle", Label: "Handle", Value: v.line("handle"), Required: true, Complete: "username"},
+			{Name: "password", Label: "Password", Type: "password", Required: true, Complete: "current-password"},
+		},
+		Buttons: []templates.Button{{Text: "Log in"}},
+	}
+	next, words := s.onward(v, &form)
+	v.refuse(&form, err)
+	return v.show(pages.Frame{Title: "Log in"}, pages.LogIn(form, next, words))
 }
 
 // logIn logs a member in and redirects to the page they wanted.
-func (s *Site) logIn(v *visit) (answer, error) {
-	handle, next := v.line("handle"), local(v.PostFormValue("next"))
-	member, err := s.app.LogIn(v.Context(), handle, v.PostFormValue("password"), v.from)
+func (s *Site) logIn(v *visit) error {
+	member, err := s.app.LogIn(v.Context(), v.line("handle"), v.PostFormValue("password"), s.addressOf(v.Request))
 	if err != nil {
-		return loggingIn(handle, s.onward(v, next), refuse(v, err)), nil
+		return s.askToLogIn(v, err)
 	}
-	if err := s.begin(v, member); err != nil {
-		return answer{}, err
-	}
-	s.fulfill(v, member.ID, next)
-	return answer{to: next}, nil
+	return s.begin(v, member, v.next())
 }
 
 // logOut ends the session. Without a session it does nothing.
-func (s *Site) logOut(v *visit) (answer, error) {
+func (s *Site) logOut(v *visit) error {
 	// A damaged session ends as well, so the error does not matter here.
 	h, _ := v.holder()
 	if err := s.sessions.SignOut(v.Request, v.w, h.session); err != nil {
-		return answer{}, err
+		return err
 	}
 	// The browser's next user must not see this member's pages.
 	v.w.Header().Set("Clear-Site-Data", `"cache"`)
-	return answer{to: "/"}, nil
+	return v.redirect("/", nil)
 }
+
+// next returns where a guest goes after logging in or signing up.
+func (v *visit) next() string { return pages.Local(v.FormValue("next")) }

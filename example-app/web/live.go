@@ -55,7 +55,7 @@ func (s *Site) whose(r *http.Request) (string, error) {
 	if member := s.sessions.User(session); err != nil || member != "" {
 		return "member " + member, err
 	}
-	return "address " + addressOf(r, !s.config.Development), nil
+	return "address " + s.addressOf(r), nil
 }
 
 // A source returns what a stream has to tell since it was asked last, "" for nothing.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
+	"github.com/ringtree/ringtree/example-app/web/pages"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kvsession"
 	"github.com/ringtree/ringtree/templates"
@@ -75,17 +76,17 @@ func outcomeOf(err error) outcome {
 		o.status = kvmodel.HTTPStatus(o.err)
 	}
 	if limited {
-		o.says += " Try again in " + lasting(tooMany.Wait) + "."
+		o.says += " Try again in " + pages.Lasting(tooMany.Wait) + "."
 	}
 	return o
 }
 
 // report returns the outcome of err. It logs what the site is to blame for, and tells
 // the browser when to try again.
-func report(v *visit, err error) outcome {
+func (v *visit) report(err error) outcome {
 	o := outcomeOf(err)
-	v.recovery.Told(err)
-	if o.err == kvmodel.ErrLost && v.recovery.Accepts() {
+	v.site.config.Recovery.Told(err)
+	if o.err == kvmodel.ErrLost && v.site.config.Recovery.Accepts() {
 		o.says = "It is rebuilding what is left. Try again in a moment."
 	}
 	if o.status >= http.StatusInternalServerError {
@@ -103,9 +104,14 @@ func report(v *visit, err error) outcome {
 	return o
 }
 
-// failure returns the error page for err.
-func (s *Site) failure(v *visit, err error) answer {
-	o := report(v, err)
+// fail answers with the page for err.
+func (v *visit) fail(err error) {
+	visitor, unknown := v.visitor()
+	if unknown != nil && outcomeOf(err).status < http.StatusInternalServerError {
+		err = unknown
+	}
+	o := v.report(err)
+	v.status = o.status
 	page := templates.Failure{Title: o.title, Words: o.says, Status: o.status, Request: v.id, Buttons: []templates.Button{
 		{Text: "Home", Href: "/", Quiet: o.status >= http.StatusInternalServerError},
 	}}
@@ -116,5 +122,5 @@ func (s *Site) failure(v *visit, err error) answer {
 		again := templates.Button{Text: "Try again", Href: v.URL.RequestURI()}
 		page.Buttons = append([]templates.Button{again}, page.Buttons...)
 	}
-	return answer{status: o.status, title: o.title, body: page}
+	v.write(pages.Frame{Title: o.title}, visitor, page)
 }

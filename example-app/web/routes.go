@@ -25,17 +25,17 @@ var routes = []route{
 
 	{"GET", "/p/{slug}", (*Site).page}, // a page; ?comments=CURSOR
 	{"GET", "/write", members((*Site).writeForm)},
-	{"POST", "/write", withForm((*Site).write)}, // Save page, Preview (do=preview): id title body topics slug
+	{"POST", "/write", (*Site).write}, // Save page, Preview (do=preview): id title body topics slug
 	{"GET", "/edit/{id}", members((*Site).editForm)},
-	{"POST", "/edit/{id}", withForm((*Site).edit)},           // Save page, Preview (do=preview): version title body topics slug
-	{"POST", "/delete/{id}", membersWithForm((*Site).trash)}, // Delete page: version
-	{"GET", "/trash", members((*Site).trashed)},              // ?at=CURSOR&done=ID, the page that was just deleted
-	{"POST", "/restore/{id}", members((*Site).restore)},      // Restore, Undo
+	{"POST", "/edit/{id}", (*Site).edit},                // Save page, Preview (do=preview): version title body topics slug
+	{"POST", "/delete/{id}", members((*Site).trash)},    // Delete page: version
+	{"GET", "/trash", members((*Site).trashed)},         // ?at=CURSOR&done=ID, the page that was just deleted
+	{"POST", "/restore/{id}", members((*Site).restore)}, // Restore, Undo
 	{"GET", "/history/{id}", members((*Site).history)},
-	{"POST", "/history/{id}", membersWithForm((*Site).bringBack)}, // Bring back: version edit
-	{"POST", "/p/{slug}/like", (*Site).do},                        // Like
-	{"POST", "/p/{slug}/unlike", (*Site).do},                      // Take back your like
-	{"POST", "/comment/{id}", withForm((*Site).comment)},          // Post comment: id text; the page's id is in the path
+	{"POST", "/history/{id}", members((*Site).bringBack)}, // Bring back: version edit
+	{"POST", "/p/{slug}/like", (*Site).do},                // Like
+	{"POST", "/p/{slug}/unlike", (*Site).do},              // Take back your like
+	{"POST", "/comment/{id}", (*Site).comment},            // Post comment: id text; the page's id is in the path
 
 	{"GET", "/m/{handle}", (*Site).profile},             // ?at=CURSOR
 	{"GET", "/m/{handle}/followers", (*Site).followers}, // ?at=CURSOR
@@ -48,20 +48,20 @@ var routes = []route{
 	{"POST", "/t/{topic}/follow", (*Site).do},               // Follow
 	{"POST", "/t/{topic}/unfollow", (*Site).do},             // Unfollow
 
-	{"GET", "/footprints", members((*Site).footprints)},         // ?from=N, the first one shown
-	{"POST", "/footprints/seen", membersWithForm((*Site).seen)}, // Mark all as seen: until
+	{"GET", "/footprints", members((*Site).footprints)}, // ?from=N, the first one shown
+	{"POST", "/footprints/seen", members((*Site).seen)}, // Mark all as seen: until
 
-	{"GET", "/signup", (*Site).signUpForm},        // ?next=PATH
-	{"POST", "/signup", withForm((*Site).signUp)}, // Sign up: id handle password next wish
-	{"GET", "/login", (*Site).logInForm},          // ?next=PATH
-	{"POST", "/login", withForm((*Site).logIn)},   // Log in: handle password next wish
-	{"POST", "/logout", (*Site).logOut},           // Log out
+	{"GET", "/signup", (*Site).signUpForm}, // ?next=PATH
+	{"POST", "/signup", (*Site).signUp},    // Sign up: id handle password next wish
+	{"GET", "/login", (*Site).logInForm},   // ?next=PATH
+	{"POST", "/login", (*Site).logIn},      // Log in: handle password next wish
+	{"POST", "/logout", (*Site).logOut},    // Log out
 
 	{"GET", "/settings", members((*Site).settings)},
-	{"POST", "/settings/profile", membersWithForm((*Site).describe)},        // Save profile: about
-	{"POST", "/settings/password", membersWithForm((*Site).changePassword)}, // Change password: old password
-	{"POST", "/settings/session/end", membersWithForm((*Site).endSession)},  // Log out, beside a session: session
-	{"POST", "/settings/sessions/end", members((*Site).endSessions)},        // Log out everywhere
+	{"POST", "/settings/profile", members((*Site).describe)},         // Save profile: about
+	{"POST", "/settings/password", members((*Site).changePassword)},  // Change password: old password
+	{"POST", "/settings/session/end", members((*Site).endSession)},   // Log out, beside a session: session
+	{"POST", "/settings/sessions/end", members((*Site).endSessions)}, // Log out everywhere
 
 	{"GET", "/hood", (*Site).hood}, // Under the hood; ?page=SLUG, the page to which a way is drawn; or ?list=NAME&of=WHOSE
 }

@@ -1,85 +1,91 @@
 package web
 
 import (
-	"bytes"
 	"context"
-	"log/slog"
+	"embed"
 	"net/http"
-	"strconv"
-	"time"
 
 	"github.com/ringtree/ringtree/example-app/web/pages"
 	"github.com/ringtree/ringtree/templates"
 )
 
-// serve returns a handler for requests. An error becomes a page by the table in
-// outcome.go.
-func (s *Site) serve(handle handler) http.Handler {
+// maxForm is the largest form in bytes. It has room for the longest page, escaped.
+const maxForm = 256 << 10
+
+//go:embed mark.svg live.js search.js
+var files embed.FS
+
+func (s *Site) mux() *http.ServeMux {
+	mux := http.NewServeMux()
+	for _, route := range routes {
+		mux.Handle(route.method+" "+route.path, s.serve(route.handle))
+	}
+	for pattern, serve := range services {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { serve(s, w, r) })
+	}
+	assets := http.FileServerFS(files)
+	mux.Handle("GET /mark.svg", assets)
+	mux.Handle("GET /live.js", assets)
+	mux.Handle("GET /search.js", assets)
+	mux.Handle("GET /style/"+templates.StyleName(), templates.Style())
+	mux.Handle("GET /", s.failing(errNoSuchPage))
+	return mux
+}
+
+// guarded refuses forms from other sites, and limits the size of a request and the
+// time it may take.
+func (s *Site) guarded(next http.Handler) http.Handler {
+	guard := http.NewCrossOriginProtection()
+	guard.SetDenyHandler(s.failing(errOtherSite))
+	next = guard.Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		v := s.visit(w, r)
-		got, err := handle(s, v)
-		if err == nil && got.status < http.StatusInternalServerError {
-			err = v.keepAlive()
-		}
-		if err != nil {
-			got = s.failure(v, err)
-		}
-		if got.to != "" {
-			w.Header().Set("Cache-Control", "no-store")
-			s.showCost(v)
-			http.Redirect(w, v.Request, got.to, http.StatusSeeOther)
+		s.protect(w.Header())
+		if r.URL.Path == "/live" {
+			next.ServeHTTP(w, r)
 			return
 		}
-		s.show(v, got)
+		ctx, cancel := context.WithTimeout(r.Context(), patience)
+		defer cancel()
+		r = r.WithContext(ctx)
+		r.Body = limitedBody{http.MaxBytesReader(w, r.Body, maxForm), r.Body}
+		next.ServeHTTP(w, r)
 	})
 }
 
-// show writes the page in its frame.
-func (s *Site) show(v *visit, a answer) {
-	visitor, err := v.visitor()
-	if err != nil && a.status < http.StatusInternalServerError {
-		a = s.failure(v, err)
-	}
-	f := pages.Frame{Title: a.title, Here: a.here, Query: a.query, Nonce: v.nonce, Hood: hoodPath(a.slug)}
-	header := v.w.Header()
-	header.Set("Content-Security-Policy", policy(v.nonce))
-	if visitor != nil {
-		header.Set("Cache-Control", "no-store")
-		f.Visitor = &pages.Visitor{Handle: visitor.Member.Handle, Unread: visitor.Unread}
-	}
-	if a.live {
-		f.Script = "/live.js"
-	}
-	f.Cost = s.showCost(v)
-	// The deadline is for reading. The page that reports a missed deadline must still
-	// be written.
-	page := a.body
-	if !a.bare {
-		page = pages.Document(f, a.body)
-	}
-	var body bytes.Buffer
-	if err := page.Render(context.WithoutCancel(v.Context()), &body); err != nil {
-		slog.Error("render failed", "request", v.id, "path", v.URL.Path, "err", err)
-		http.Error(v.w, "This page could not be displayed. Try again in a moment.", http.StatusInternalServerError)
-		return
-	}
-	header.Set("Content-Type", "text/html; charset=utf-8")
-	header.Set("Content-Length", strconv.Itoa(body.Len()))
-	v.w.WriteHeader(max(a.status, http.StatusOK))
-	// A visitor who has left needs no page.
-	_, _ = v.w.Write(body.Bytes())
+// A handler reads what it needs, and calls show or redirect of the visit. An error becomes
+// a page by the table in outcome.go.
+type handler func(*Site, *visit) error
+
+// serve answers requests with handle, after it has read the form.
+func (s *Site) serve(handle handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v := s.visit(w, r)
+		err := v.readForm()
+		if err == nil {
+			err = handle(s, v)
+		}
+		if err != nil {
+			v.fail(err)
+		}
+	})
 }
 
-// showCost reports, in development, what the visit cost the store. It sets a header
-// and returns a badge for the page.
-func (s *Site) showCost(v *visit) *templates.Cost {
-	if !s.config.Development {
-		return nil
-	}
-	cost := v.meter.Cost()
-	v.w.Header().Set("X-Store-Cost", cost.String())
-	return &templates.Cost{
-		Trips: cost.Trips, Deep: cost.Depth, Keys: cost.Keys,
-		Bytes: int64(cost.Read + cost.Wrote), Time: time.Since(v.begun),
+// failing answers requests with err.
+func (s *Site) failing(err error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.visit(w, r).fail(err) })
+}
+
+// members returns a handler for members alone, which also gets the member's id. Guests log
+// in first and come back; their forms are refused.
+func members(handle func(s *Site, v *visit, member string) error) handler {
+	return func(s *Site, v *visit) error {
+		member, err := v.signedIn()
+		if err == errSignedOut && v.Method != http.MethodPost {
+			return v.redirect(pages.LogInPath(v.URL.RequestURI()), nil)
+		}
+		if err != nil {
+			return err
+		}
+		return handle(s, v, member)
 	}
 }

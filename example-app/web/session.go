@@ -7,15 +7,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// signedIn returns the id of the member who is logged in, or errSignedOut.
-func (v *visit) signedIn() (string, error) {
-	member, err := v.member()
-	if err == nil && member == "" {
-		return "", errSignedOut
-	}
-	return member, err
-}
-
 // The session remembers the page that the member saved last. The ranking shows its
 // neighbors.
 const pageKey = "page"
@@ -40,10 +31,10 @@ func (v *visit) remembered() string {
 	return id
 }
 
-// begin logs the member in under a new cookie. The old one becomes worthless, because
-// an attacker may have planted it. The session starts out remembering the member's
-// newest page.
-func (s *Site) begin(v *visit, member *ashiato.Member) error {
+// begin logs the member in under a new cookie, and redirects to next. The old cookie becomes
+// worthless, because an attacker may have planted it. The session starts out remembering
+// the member's newest page.
+func (s *Site) begin(v *visit, member *ashiato.Member, next string) error {
 	h, err := v.holder()
 	if err != nil {
 		return err
@@ -55,5 +46,9 @@ func (s *Site) begin(v *visit, member *ashiato.Member) error {
 	for _, page := range newest.Items {
 		h.session.Values[pageKey] = page.ID
 	}
-	return s.sessions.SignIn(v.Request, v.w, h.session, member.ID)
+	if err := s.sessions.SignIn(v.Request, v.w, h.session, member.ID); err != nil {
+		return err
+	}
+	s.fulfill(v, member.ID, next)
+	return v.redirect(next, nil)
 }

@@ -56,3 +56,23 @@ type Site struct {
 	totals   totals
 	root     http.Handler
 }
+
+// New returns a site that shows app. An error reports what is wrong with c.
+func New(app *ashiato.Site, c Config) (*Site, error) {
+	sessions, err := kvsession.New(app.DB().Store(), kvsession.Options{Keys: c.Keys, Insecure: c.Development, Label: browser})
+	if err != nil {
+		return nil, err
+	}
+	s := &Site{app: app, config: c, sessions: sessions, streams: newStreams(), glances: glances{all: make(map[string]*glance)}}
+	s.root = s.watched(s.guarded(s.mux()))
+	return s, nil
+}
+
+// ServeHTTP answers any request.
+func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.root.ServeHTTP(w, r) }
+
+// Close ends the open streams, which would otherwise keep a server from shutting
+// down.
+func (s *Site) Close() { s.streams.close() }
+
+func (s *Site) now() time.Time { return s.app.DB().Now() }

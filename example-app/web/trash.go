@@ -5,58 +5,41 @@ import (
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
 	"github.com/ringtree/ringtree/example-app/web/pages"
-	"github.com/ringtree/ringtree/templates"
 )
 
 // trashed lists the pages in the member's trash. It offers to undo the deletion of the
 // page that the query names.
-func (s *Site) trashed(v *visit, member string) (answer, error) {
+func (s *Site) trashed(v *visit, member string) error {
 	list, err := s.app.Trashed(v.Context(), member, v.FormValue("at"))
 	if err != nil {
-		return answer{}, err
+		return err
 	}
-	now := s.app.DB().Now()
-	page := pages.Trash{
-		Words: "Pages that you deleted, the last one first. Nobody else sees them, and they keep their comments.",
-		Pager: byAge("/trash", list.Prev, list.Next),
-	}
-	for _, p := range list.Items {
-		row := pages.Trashed{
-			Title: templates.Link{Text: p.Title, Href: historyPath(p.ID)}, When: ago(now, p.Trashed), Restore: restorePath(p.ID),
-		}
-		if p.ID == v.FormValue("done") {
-			page.Done = row
-		}
-		page.Rows = append(page.Rows, row)
-	}
-	return answer{title: "Trash", body: page.Body()}, nil
+	return v.show(pages.Frame{Title: "Trash"}, pages.Trash(list, v.FormValue("done"), s.now()))
 }
 
 // trash moves the page whose id is in the path to the trash, unless the page has
 // changed since the form was shown.
-func (s *Site) trash(v *visit, member string) (answer, error) {
-	version, err := v.version()
+func (s *Site) trash(v *visit, member string) error {
+	version, err := v.number("version")
 	if err != nil {
-		return answer{}, err
+		return err
 	}
 	id := v.PathValue("id")
 	_, err = s.app.Trash(v.Context(), member, id, version)
 	if conflict, ok := errors.AsType[*ashiato.EditConflict](err); ok {
-		r := refuse(v, err)
-		r.notice = "The page was saved from another window on " + moment(conflict.Saved.Edited) + ", so it was not deleted. The current version is below."
-		return s.editing(id, draftOf(conflict.Saved), r, nil, nil), nil
+		page := draftForm(draftOf(conflict.Saved))
+		v.refuse(&page.Form, err)
+		page.Form.Notice = "The page was saved from another window on " + pages.Moment(conflict.Saved.Edited) + ", so it was not deleted. The current version is below."
+		return v.showDraft(page)
 	}
-	if err != nil {
-		return answer{}, err
-	}
-	return answer{to: with("/trash", "done", id)}, nil
+	return v.redirect(pages.With("/trash", "done", id), err)
 }
 
 // restore takes the page whose id is in the path out of the trash.
-func (s *Site) restore(v *visit, member string) (answer, error) {
+func (s *Site) restore(v *visit, member string) error {
 	page, err := s.app.Restore(v.Context(), member, v.PathValue("id"))
 	if err != nil {
-		return answer{}, err
+		return err
 	}
-	return answer{to: pagePath(page.Slug)}, nil
+	return v.redirect(pages.PagePath(page.Slug), nil)
 }

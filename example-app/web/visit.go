@@ -12,7 +12,6 @@ import (
 	"github.com/gorilla/sessions"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
-	"github.com/ringtree/ringtree/example-app/recovery"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvsession"
@@ -23,15 +22,14 @@ import (
 type visit struct {
 	*http.Request
 	w       http.ResponseWriter
+	site    *Site
 	id      string // identifies the request in logs and on error pages
 	nonce   string // lets the page's script run
 	begun   time.Time
 	meter   *kv.Meter
-	from    string // where it comes from: see addressOf
+	status  int // of the answer; 0 is 200
 	holder  func() (holder, error)
 	visitor func() (*ashiato.Visitor, error) // nil: a guest
-
-	recovery *recovery.Recovery
 }
 
 // holder is the session of a visit, and the member who was logged in when the visit
@@ -45,8 +43,8 @@ type holder struct {
 func (s *Site) visit(w http.ResponseWriter, r *http.Request) *visit {
 	ctx, meter := kvmodel.Metered(r.Context())
 	v := &visit{
-		Request: r.WithContext(ctx), w: w, id: idOf(ctx), nonce: rand.Text(), begun: time.Now(), meter: meter,
-		from: addressOf(r, !s.config.Development), recovery: s.config.Recovery,
+		Request: r.WithContext(ctx), w: w, site: s,
+		id: idOf(ctx), nonce: rand.Text(), begun: time.Now(), meter: meter,
 	}
 	v.holder = sync.OnceValues(func() (holder, error) {
 		session, err := s.sessions.New(v.Request, s.config.cookie(cookieName))
@@ -71,6 +69,15 @@ func (s *Site) visit(w http.ResponseWriter, r *http.Request) *visit {
 func (v *visit) member() (string, error) {
 	h, err := v.holder()
 	return h.member, err
+}
+
+// signedIn returns the id of the member who is logged in, or errSignedOut.
+func (v *visit) signedIn() (string, error) {
+	member, err := v.member()
+	if err == nil && member == "" {
+		return "", errSignedOut
+	}
+	return member, err
 }
 
 // keepAlive saves the session, which usually costs nothing. A session that has ended

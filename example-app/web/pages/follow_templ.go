@@ -9,13 +9,8 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/ringtree/ringtree/templates"
 
-// Follow is the button that follows or unfollows a member or a topic.
-type Follow struct {
-	Action    string // the address before "/follow" or "/unfollow"; empty means no button
-	Following bool
-}
-
-func (f Follow) Markup() templ.Component {
+// follow is the button that follows or unfollows what is at a path.
+func follow(path string, following bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -36,30 +31,23 @@ func (f Follow) Markup() templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		if f.Action != "" {
-			if f.Following {
-				templ_7745c5c3_Err = deed(f.Action+"/unfollow", templates.Button{Text: "Unfollow", Quiet: true}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-			} else {
-				templ_7745c5c3_Err = deed(f.Action+"/follow", templates.Button{Text: "Follow"}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+		if following {
+			templ_7745c5c3_Err = deed(path+"/unfollow", templates.Button{Text: "Unfollow", Quiet: true}).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		} else {
+			templ_7745c5c3_Err = deed(path+"/follow", templates.Button{Text: "Follow"}).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
 			}
 		}
 		return nil
 	})
 }
 
-// Like is the button that likes a page, or takes that back.
-type Like struct {
-	Action string // the address before "/like" or "/unlike"; empty means no button
-	Liked  bool
-}
-
-func (l Like) Markup() templ.Component {
+// like is the button that likes the page at a path, or takes that back.
+func like(path string, liked bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -80,17 +68,15 @@ func (l Like) Markup() templ.Component {
 			templ_7745c5c3_Var2 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		if l.Action != "" {
-			if l.Liked {
-				templ_7745c5c3_Err = deed(l.Action+"/unlike", templates.Button{Text: "Take back your like", Quiet: true}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-			} else {
-				templ_7745c5c3_Err = deed(l.Action+"/like", templates.Button{Text: "Like", Quiet: true}).Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
+		if liked {
+			templ_7745c5c3_Err = deed(path+"/unlike", templates.Button{Text: "Take back your like", Quiet: true}).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		} else {
+			templ_7745c5c3_Err = deed(path+"/like", templates.Button{Text: "Like", Quiet: true}).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
 			}
 		}
 		return nil
@@ -125,7 +111,7 @@ func deed(action string, button templates.Button) templ.Component {
 		var templ_7745c5c3_Var4 templ.SafeURL
 		templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinURLErrs(action)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `follow.templ`, Line: 38, Col: 36}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `follow.templ`, Line: 24, Col: 36}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 		if templ_7745c5c3_Err != nil {

@@ -7,23 +7,18 @@ package pages
 import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
-import "github.com/ringtree/ringtree/templates"
+import (
+	"github.com/ringtree/ringtree/example-app/ashiato"
+	"github.com/ringtree/ringtree/templates"
+	"time"
+)
 
-// Home is the home page.
-type Home struct {
-	Words   string
-	Trips   func() int      // how many the page took; nil if that is not shown
-	Live    string          // the address that reports how many pages are newer
-	Feed    []templates.Row // the top of the member's feed; nil for no such section
-	Newest  []templates.Row
-	Older   string // the address of older ones
-	Popular []templates.Ranked
+// newestAtHome is the number of rows that the home page shows of the newest pages.
+const newestAtHome = 10
 
-	NoNewest, NoPopular templates.Empty // what they say without rows
-}
-
-// Body writes the page.
-func (h Home) Body() templ.Component {
+// Home is the home page. feed is the top of the member's feed. trips returns how many trips
+// the page took, if that is shown.
+func Home(home *ashiato.Home, feed []ashiato.Entry, trips func() int, now time.Time) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -44,14 +39,15 @@ func (h Home) Body() templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
+		newest := home.Newest.Entries[:min(newestAtHome, len(home.Newest.Entries))]
 		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div><h1>Small pages by people nearby</h1><p class=\"lead\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var2 string
-		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(h.Words + " ")
+		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(counted(int64(home.Pages), "page", "pages") + " by " + counted(int64(home.Members), "person", "people") + ", kept in nothing but a key-value store. ")
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `home.templ`, Line: 23, Col: 18}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `home.templ`, Line: 19, Col: 154}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 		if templ_7745c5c3_Err != nil {
@@ -61,18 +57,18 @@ func (h Home) Body() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if h.Trips != nil {
+		if trips != nil {
 			var templ_7745c5c3_Var3 string
-			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs("This page took " + templates.Counted(int64(h.Trips()), "trip", "trips").Words() + " to it. ")
+			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs("This page took " + counted(int64(trips()), "trip", "trips") + " to it. ")
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `home.templ`, Line: 25, Col: 99}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `home.templ`, Line: 21, Col: 79}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = newer(h.Live).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = newer().Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -80,7 +76,7 @@ func (h Home) Body() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if len(h.Feed) > 0 {
+		if len(feed) > 0 {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<section>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -89,7 +85,7 @@ func (h Home) Body() templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templates.Feed{Rows: h.Feed}.Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = templates.Feed{Rows: rowsWithTopics(feed, now)}.Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -106,13 +102,13 @@ func (h Home) Body() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if len(h.Newest) == 0 {
-			templ_7745c5c3_Err = h.NoNewest.Render(ctx, templ_7745c5c3_Buffer)
+		if len(newest) == 0 {
+			templ_7745c5c3_Err = unlessRebuilding(home.Newest.Rebuilding, noPages).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templates.Feed{Rows: h.Newest}.Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = templates.Feed{Rows: rows(newest, now)}.Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -120,7 +116,7 @@ func (h Home) Body() templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templates.Pager{Words: templates.Span(1, int64(len(h.Newest)), 0), On: templates.Link{Text: "Older", Href: h.Older}}.Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = olderThan(newest, home.Newest).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -133,13 +129,13 @@ func (h Home) Body() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if len(h.Popular) == 0 {
-			templ_7745c5c3_Err = h.NoPopular.Render(ctx, templ_7745c5c3_Buffer)
+		if len(home.Week) == 0 {
+			templ_7745c5c3_Err = unlessRebuilding(home.Rebuilding, templates.Empty{Words: "No views this week."}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templates.RankList{Rows: h.Popular}.Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = templates.RankList{Rows: ranked(home.Week, home.First, orderOf(ashiato.ThisWeek))}.Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -152,9 +148,7 @@ func (h Home) Body() templ.Component {
 	})
 }
 
-// newer is where the script shows how many pages are newer than those on the page.
-// Without the script it stays empty.
-func newer(live string) templ.Component {
+func olderThan(shown []ashiato.Entry, newest ashiato.Listing) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -175,24 +169,44 @@ func newer(live string) templ.Component {
 			templ_7745c5c3_Var4 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		if live != "" {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<span role=\"status\" data-live=\"")
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			var templ_7745c5c3_Var5 string
-			templ_7745c5c3_Var5, templ_7745c5c3_Err = templ.JoinStringErrs(live)
-			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `home.templ`, Line: 63, Col: 38}
-			}
-			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var5))
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "\" data-to=\"/newest\"></span>")
-			if templ_7745c5c3_Err != nil {
-				return templ_7745c5c3_Err
-			}
+		pager := templates.Pager{Words: templates.Span(1, int64(len(shown)), 0)}
+		if len(newest.Entries) > len(shown) || newest.Next != "" {
+			pager.On = templates.Link{Text: "Older", Href: "/newest"}
+		}
+		templ_7745c5c3_Err = pager.Render(ctx, templ_7745c5c3_Buffer)
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
+		}
+		return nil
+	})
+}
+
+// newer is where the script shows how many pages are newer than those on the page.
+// Without the script it stays empty.
+func newer() templ.Component {
+	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
+		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
+		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
+			return templ_7745c5c3_CtxErr
+		}
+		templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
+		if !templ_7745c5c3_IsBuffer {
+			defer func() {
+				templ_7745c5c3_BufErr := templruntime.ReleaseBuffer(templ_7745c5c3_Buffer)
+				if templ_7745c5c3_Err == nil {
+					templ_7745c5c3_Err = templ_7745c5c3_BufErr
+				}
+			}()
+		}
+		ctx = templ.InitializeContext(ctx)
+		templ_7745c5c3_Var5 := templ.GetChildren(ctx)
+		if templ_7745c5c3_Var5 == nil {
+			templ_7745c5c3_Var5 = templ.NopComponent
+		}
+		ctx = templ.ClearChildren(ctx)
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<span role=\"status\" data-live=\"/live\" data-to=\"/newest\"></span>")
+		if templ_7745c5c3_Err != nil {
+			return templ_7745c5c3_Err
 		}
 		return nil
 	})
