@@ -313,6 +313,13 @@ func ExampleListSegment() {
 	// Output: The pages with a tag A list of 1 segment with 0 members and 0 stale entries; a segment has room for 64. 0 sealed 0 live, full at 64 0 stale sealed
 }
 
+// In a .templ file: @templates.Listing(len(rows), pager, empty) { @templates.Feed{Rows: rows} }
+func ExampleListing() {
+	pager := templates.Pager{Back: templates.Link{Text: "Newer", Href: "/feed?before=k3Qz"}}
+	show(templates.Listing(0, pager, templates.Empty{Words: "Nothing here yet."}))
+	// Output: Nothing here yet. ← Newer
+}
+
 func ExampleMark() {
 	show(templates.Mark{}) // It has no words.
 	// Output:
@@ -322,6 +329,14 @@ func ExampleMoment() {
 	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	show(templates.Feed{Rows: []templates.Row{{When: templates.Moment{Words: "2 min", At: at}, Title: to("rings")}}})
 	// Output: 2 min rings
+}
+
+func ExampleAgo() {
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	for _, past := range []time.Duration{time.Second, 2 * time.Minute, 3 * time.Hour, 50 * time.Hour, 30 * 24 * time.Hour, 400 * 24 * time.Hour} {
+		fmt.Print(templates.Ago(now, now.Add(-past)).Words, ", ")
+	}
+	// Output: now, 2 min, 3 hr, 2 days, Apr 1, Mar 2025,
 }
 
 func ExampleRingPicture() {

@@ -23,7 +23,7 @@ const galleryPage = `<a class="skip" href="#main">Skip to the page</a><header cl
 </div></header>
 <main class="page" id="main">
 <div><h1>Small pages by people nearby</h1><p class="lead">3,456 pages by 812 people. <a href="/new">12 are new</a> since you looked yesterday evening.</p></div>
-<div class="columns home"><section>[head-key][feed][pager-first]</section><section>[head][ranks-aside]</section></div>
+<div class="columns home"><section>[head-key][feed][pager-first][listing][listing-empty]</section><section>[head][ranks-aside]</section></div>
 <div class="columns"><section>[tabs][ranks][pager]</section><section class="aside"><div class="head"><h2>Around you</h2><p>top 12%</p></div>[around]</section></div>
 <div class="columns"><div class="stack"><article><h1>The figure two in the snow</h1><p class="lead"><a href="/papercrane">papercrane</a>, 18 January, edited twice</p>
 [facts]<div class="prose"><p>My grandmother kept one pair of wooden clogs for the garden, and on the first white morning of the year she would walk to the gate and back, only so that we could look at what she had left behind.</p><blockquote><p>Snow in the morning.<br/>The figure two, the figure two:<br/>the marks of clogs.</p></blockquote></div>[tags]<p class="after">[button-quiet]</p></article>
@@ -79,7 +79,7 @@ func TestGallery_ShowsEveryComponent(t *testing.T) {
 // A component without values still writes something and does not fail.
 func TestComponents_NeedNoValues(t *testing.T) {
 	for _, c := range []templ.Component{
-		SectionHead{}, Tabs{}, Feed{}, RankList{}, Around{}, Ruler{}, Facts{}, Pager{}, Footprints{}, Seal{}, Card(""), Tags{}, Unread(0), Button{},
+		SectionHead{}, Tabs{}, Feed{}, RankList{}, Around{}, Ruler{}, Facts{}, Pager{}, Listing(0, Pager{}, Empty{}), Footprints{}, Seal{}, Card(""), Tags{}, Unread(0), Button{},
 		Field{}, Notice{}, Search{}, Changes{}, Empty{}, Failure{}, Cost{}, KeyTable{}, RingPicture{}, TreePicture{}, ListPicture{},
 		RingPicture{Segments: make([]Segment, 3), Newest: 7}, TreePicture{Root: Node{Children: make([]Node, 40)}}, Ruler{Rank: 9, Of: 3},
 	} {

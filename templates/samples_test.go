@@ -43,6 +43,8 @@ func samples() []sample {
 			{"", Link{"4", "#comments"}, "comments"},
 		}}},
 		{"pager", Pager{Back: Link{"Newer", "/feed?before=k3Qz"}, On: Link{"Older", "/feed?after=p81A"}, Words: Span(11, 20, 3456)}},
+		{"listing", sampleListing(2)},
+		{"listing-empty", sampleListing(0)},
 		{"pager-first", Pager{On: Link{"Older", "/feed?after=k3Qz"}, Words: Span(1, 10, 0)}},
 		{"footprints", sampleFootprints},
 		{"search", Search{Label: "Search titles", Href: "/search", Found: "/search/titles", Query: "Th"}},
@@ -146,6 +148,14 @@ var sampleFootprints = Footprints{[]Day{
 		{to("northnorth"), "", Moment{"18:02", time.Time{}}, false},
 	}},
 }}
+
+// sampleListing is a listing of n entries, as a page would write it.
+func sampleListing(n int) templ.Component {
+	return templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {
+		pager := Pager{Back: Link{"Newer", "/feed?before=k3Qz"}}
+		return Listing(n, pager, Empty{Words: "Nothing here yet."}).Render(templ.WithChildren(ctx, Feed{sampleFeed.Rows[:n]}), w)
+	})
+}
 
 // sampleCard is a card around children, as a page would write it.
 var sampleCard = templ.ComponentFunc(func(ctx context.Context, w io.Writer) error {

@@ -67,6 +67,28 @@ type Moment struct {
 	At    time.Time // zero if only the words are known
 }
 
+// Ago returns a time in the past as it reads in a list: "now", "2 min", "3 days", "Jan 2" or
+// "Jan 2006".
+func Ago(now, t time.Time) Moment {
+	now, t = now.UTC(), t.UTC()
+	m := Moment{At: t}
+	switch past := now.Sub(t); {
+	case past < time.Minute:
+		m.Words = "now"
+	case past < time.Hour:
+		m.Words = strconv.Itoa(int(past.Minutes())) + " min"
+	case past < 24*time.Hour:
+		m.Words = strconv.Itoa(int(past.Hours())) + " hr"
+	case past < 7*24*time.Hour:
+		m.Words = Counted(int64(past.Hours()/24), "day", "days").Words()
+	case t.Year() == now.Year():
+		m.Words = t.Format("Jan 2")
+	default:
+		m.Words = t.Format("Jan 2006")
+	}
+	return m
+}
+
 func (m Moment) machine() string { return m.At.UTC().Format(time.RFC3339) }
 
 // initial returns the first letter or digit of name in upper case.

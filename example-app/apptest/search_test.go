@@ -34,7 +34,7 @@ func TestSearch_FindsTitlesByTheirFirstLettersInAnyScript(t *testing.T) {
 		found, err := c.app.Search(t.Context(), query, "", 20)
 		c.must(err)
 		var titles []string
-		for _, p := range found.Pages {
+		for _, p := range found.Entries {
 			titles = append(titles, p.Title)
 		}
 		if strings.Join(titles, "|") != strings.Join(want, "|") || found.Of != len(want) {

@@ -8,14 +8,12 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// Found is a part of the pages whose titles begin with a query, from A to Z, with the
-// cursors of the parts after and before it.
+// Found is a part of the pages whose titles begin with a query, from A to Z. It leaves out
+// their authors, which saves a trip.
 type Found struct {
-	Query      string // without what nobody sees
-	Pages      []*Page
-	Of         int // how many pages there are
-	Next, Prev string
-	Rebuilding bool // it has no pages, because its index has to be rebuilt first
+	Listing
+	Query string // without what nobody sees
+	Of    int    // how many pages there are
 }
 
 // Search returns the pages with titles that begin with the letters of query, whatever
@@ -28,10 +26,10 @@ func (s *Site) Search(ctx context.Context, query, cursor string, n int) (*Found,
 	err := s.db.SideBySide(ctx,
 		func(ctx context.Context) (err error) { list, err = titles.Page(ctx, cursor, n); return err },
 		func(ctx context.Context) (err error) { found.Of, err = titles.Count(ctx); return err })
+	found.Listing = listingBy(list, nil)
 	if err := orRebuilding(&found.Rebuilding, err); err != nil {
 		return nil, err
 	}
-	found.Pages, found.Next, found.Prev = list.Items, list.Next, list.Prev
 	return found, nil
 }
 

@@ -124,7 +124,7 @@ func History(story *ashiato.Story, now time.Time) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = moment(ago(now, r.At)).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = moment(templates.Ago(now, r.At)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -38,7 +38,7 @@ func rowsWithTitles(pages []*ashiato.Page, now time.Time) []templates.Row {
 }
 
 func titled(p *ashiato.Page, now time.Time) templates.Row {
-	row := templates.Row{When: ago(now, p.Published), Title: pageLink(p), New: p.Views == 0}
+	row := templates.Row{When: templates.Ago(now, p.Published), Title: pageLink(p), New: p.Views == 0}
 	if p.Views > 0 {
 		row.Figure = templates.Counted(p.Views, "view", "views")
 	}

@@ -36,7 +36,7 @@ func Search(f *ashiato.Found, now time.Time) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		pager := pagerOf(f.Prev, f.Next, "Previous", "Next", func(cursor string) string { return searchPath(f.Query, cursor) })
-		templ_7745c5c3_Err = listing(SearchTitle(f.Query), foundWords(f), rowsWithTopics(entriesOf(f.Pages), now), pager, unlessRebuilding(f.Rebuilding, nothingFound(f.Query))).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = listing(SearchTitle(f.Query), foundWords(f), rowsWithTopics(f.Entries, now), pager, unlessRebuilding(f.Rebuilding, nothingFound(f.Query))).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -91,17 +91,17 @@ func Titles(f *ashiato.Found) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if len(f.Pages) > 0 {
+		if len(f.Entries) > 0 {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "<ul>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			for _, p := range f.Pages {
+			for _, e := range f.Entries {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<li class=\"title\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = named(pageLink(p)).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = named(pageLink(e.Page)).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -151,20 +151,12 @@ func foundWords(f *ashiato.Found) string {
 		return "The list of titles is being rebuilt."
 	case f.Query == "":
 		return counted(int64(f.Of), "page", "pages") + " from A to Z. To find one, type the first letters of its title."
-	case f.Of == 0 && len(f.Pages) == 0:
+	case f.Of == 0 && len(f.Entries) == 0:
 		return "No title begins with “" + f.Query + "”."
 	}
-	return counted(int64(max(f.Of, len(f.Pages))), "title begins", "titles begin") + " with “" + f.Query + "”."
+	return counted(int64(max(f.Of, len(f.Entries))), "title begins", "titles begin") + " with “" + f.Query + "”."
 }
 
 func searchPath(query, cursor string) string { return With("/search", "q", query, "at", cursor) }
-
-func entriesOf(found []*ashiato.Page) []ashiato.Entry {
-	entries := make([]ashiato.Entry, len(found))
-	for i, p := range found {
-		entries[i] = ashiato.Entry{Page: p}
-	}
-	return entries
-}
 
 var _ = templruntime.GeneratedTemplate

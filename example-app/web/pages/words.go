@@ -1,7 +1,6 @@
 package pages
 
 import (
-	"strconv"
 	"time"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
@@ -33,29 +32,6 @@ func fact(n int64, one, many, href string) templates.Fact {
 // counted returns a number with what it counts: "1 page".
 func counted(n int64, one, many string) string {
 	return templates.Counted(n, one, many).Words()
-}
-
-// ago returns a time in the past as it reads in a list.
-func ago(now, t time.Time) templates.Moment {
-	return templates.Moment{Words: agoWords(now, t), At: t}
-}
-
-func agoWords(now, t time.Time) string {
-	now, t = now.UTC(), t.UTC()
-	past := now.Sub(t)
-	switch {
-	case past < time.Minute:
-		return "now"
-	case past < time.Hour:
-		return strconv.Itoa(int(past.Minutes())) + " min"
-	case past < 24*time.Hour:
-		return strconv.Itoa(int(past.Hours())) + " hr"
-	case past < 7*24*time.Hour:
-		return counted(int64(past.Hours()/24), "day", "days")
-	case t.Year() == now.Year():
-		return t.Format("Jan 2")
-	}
-	return t.Format("Jan 2006")
 }
 
 // on returns a day as it reads in a sentence.
