@@ -43,6 +43,12 @@ func (e *TooManyError) Error() string {
 	return fmt.Sprintf("too many tries; wait %s", e.Wait.Round(time.Second))
 }
 
+// Is makes one TooManyError match another, whatever their waits are.
+func (e *TooManyError) Is(target error) bool {
+	_, ok := target.(*TooManyError)
+	return ok
+}
+
 // EditConflict says that a page was saved after the draft of it was begun. It is
 // an ErrConflict. It holds both versions, so nothing is lost.
 type EditConflict struct {

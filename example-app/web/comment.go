@@ -21,7 +21,7 @@ func (s *Site) comment(v *visit) error {
 	if err != nil {
 		return err
 	}
-	member, err := s.allowed(v, commenting)
+	member, err := v.allowed(commenting)
 	if err == nil {
 		_, err = s.app.Comment(v.Context(), member, page.ID, form, v.text("text"))
 	}

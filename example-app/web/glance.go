@@ -70,31 +70,25 @@ func (s *Site) hoodSource(ctx context.Context, query url.Values) (source, error)
 	if err != nil {
 		return nil, err
 	}
-	plain, err := s.drawn(ctx, before, nil)
-	if err != nil {
-		return nil, err
-	}
+	plain := s.drawn(before, nil)
 	return func(ctx context.Context) (string, error) {
 		now, err := glance(ctx)
 		if err != nil {
 			return "", err
 		}
-		lit, err := s.drawn(ctx, now, before)
-		if err != nil || lit == plain {
-			return "", err
+		lit := s.drawn(now, before)
+		if lit == plain {
+			return "", nil
 		}
-		next, err := s.drawn(ctx, now, nil)
-		if err != nil {
-			return "", err
-		}
-		before, plain = now, next
+		before, plain = now, s.drawn(now, nil)
 		return lit, nil
 	}, nil
 }
 
 // drawn returns the markup of looks on one line.
-func (s *Site) drawn(ctx context.Context, looks, before []*ashiato.Look) (string, error) {
+func (s *Site) drawn(looks, before []*ashiato.Look) string {
 	var markup strings.Builder
-	err := pages.Pictures(looks, before, s.part()).Render(ctx, &markup)
-	return strings.ReplaceAll(markup.String(), "\n", " "), err
+	// Without a deadline, nothing fails.
+	_ = pages.Pictures(looks, before, s.part()).Render(context.Background(), &markup)
+	return strings.ReplaceAll(markup.String(), "\n", " ")
 }

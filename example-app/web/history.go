@@ -22,7 +22,7 @@ func (s *Site) bringBack(v *visit, _ string) error {
 	if err != nil {
 		return err
 	}
-	member, err := s.allowed(v, writing)
+	member, err := v.allowed(writing)
 	if err != nil {
 		return err
 	}

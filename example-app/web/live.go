@@ -20,13 +20,7 @@ const (
 // live sends server-sent events: how many pages were published since the stream began, or
 // since the head of the ring that ?since= names; with ?hood, the pictures under the hood.
 func (s *Site) live(w http.ResponseWriter, r *http.Request) {
-	tell, err := s.sourceOf(r)
-	if err != nil {
-		o := outcomeOf(err)
-		http.Error(w, o.title+". "+o.says, o.status)
-		return
-	}
-	who, err := s.whose(r)
+	tell, who, err := s.listen(r)
 	if err != nil {
 		o := outcomeOf(err)
 		http.Error(w, o.title+". "+o.says, o.status)
@@ -39,38 +33,35 @@ func (s *Site) live(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.streams.leave(who, ended)
-	header := w.Header()
-	header.Set("Content-Type", "text/event-stream")
-	header.Set("Cache-Control", "no-store")
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("Cache-Control", "no-store")
 	ctx, cancel := context.WithTimeout(r.Context(), streamLife)
 	defer cancel()
 	stream(ctx, w, tell, ended)
 }
 
-// whose returns the visitor that a stream is for: a member, or else an address.
-func (s *Site) whose(r *http.Request) (string, error) {
+// listen returns the source of the stream that r asks for, and the visitor that it is for:
+// a member, or else an address.
+func (s *Site) listen(r *http.Request) (tell source, who string, err error) {
 	ctx, cancel := context.WithTimeout(r.Context(), patience)
 	defer cancel()
-	session, err := s.sessions.New(r.WithContext(ctx), s.config.cookie(cookieName))
-	if member := s.sessions.User(session); err != nil || member != "" {
-		return "member " + member, err
+	if query := r.URL.Query(); query.Has("hood") {
+		tell, err = s.hoodSource(ctx, query)
+	} else {
+		tell, err = s.countSource(ctx, query.Get("since"))
 	}
-	return "address " + s.addressOf(r), nil
+	if err != nil {
+		return nil, "", err
+	}
+	session, err := s.sessions.New(r.WithContext(ctx), s.config.cookie(cookieName))
+	if member := s.sessions.User(session); member != "" {
+		return tell, "member " + member, err
+	}
+	return tell, "address " + s.addressOf(r), err
 }
 
 // A source returns what a stream has to tell since it was asked last, "" for nothing.
 type source func(ctx context.Context) (string, error)
-
-// sourceOf returns the source of the stream that r asks for.
-func (s *Site) sourceOf(r *http.Request) (source, error) {
-	ctx, cancel := context.WithTimeout(r.Context(), patience)
-	defer cancel()
-	query := r.URL.Query()
-	if query.Has("hood") {
-		return s.hoodSource(ctx, query)
-	}
-	return s.countSource(ctx, query.Get("since"))
-}
 
 // countSource tells how many pages are newer than the head since, or than now, whenever
 // that has changed.

@@ -22,7 +22,6 @@ var (
 	errSignedOut  = errors.New("not logged in")
 	errBadForm    = errors.New("the form cannot be read")
 	errTooBig     = errors.New("the form is too big")
-	errTooMany    = new(ashiato.TooManyError)
 )
 
 // outcome is what a visitor reads after an error: what happened, and what to do
@@ -41,7 +40,7 @@ var outcomes = []outcome{
 	{kvmodel.ErrUnavailable, 0, "The store is not responding", "Nothing was changed. Try again in a moment."},
 	{kvmodel.ErrNeedsRebuild, 0, "This list is being rebuilt", "Try again in a few minutes."},
 	{context.DeadlineExceeded, 0, "The store took too long to respond", "Try again in a moment."},
-	{errTooMany, http.StatusTooManyRequests, "Too many attempts", "Nothing was changed."},
+	{new(ashiato.TooManyError), http.StatusTooManyRequests, "Too many attempts", "Nothing was changed."},
 	{errSignedOut, http.StatusForbidden, "You are not logged in", "Nothing was changed. Log in and send it again."},
 	{kvsession.ErrEnded, http.StatusForbidden, "Your session has ended", "Nothing was changed. Log in and send it again."},
 	{ashiato.ErrNotYours, http.StatusForbidden, "This belongs to someone else", "Only its author can change it."},
@@ -64,10 +63,6 @@ var outcomes = []outcome{
 
 // outcomeOf returns the outcome of err.
 func outcomeOf(err error) outcome {
-	tooMany, limited := errors.AsType[*ashiato.TooManyError](err)
-	if limited {
-		err = errTooMany
-	}
 	o := outcome{err, http.StatusInternalServerError, "Something went wrong", "The error has been logged. Try again in a moment."}
 	if at := slices.IndexFunc(outcomes, func(o outcome) bool { return errors.Is(err, o.err) }); at >= 0 {
 		o = outcomes[at]
@@ -75,7 +70,7 @@ func outcomeOf(err error) outcome {
 	if o.status == 0 {
 		o.status = kvmodel.HTTPStatus(o.err)
 	}
-	if limited {
+	if tooMany, ok := errors.AsType[*ashiato.TooManyError](err); ok {
 		o.says += " Try again in " + pages.Lasting(tooMany.Wait) + "."
 	}
 	return o

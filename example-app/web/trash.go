@@ -30,7 +30,7 @@ func (s *Site) trash(v *visit, member string) error {
 		page := draftForm(draftOf(conflict.Saved))
 		v.refuse(&page.Form, err)
 		page.Form.Notice = "The page was saved from another window on " + pages.Moment(conflict.Saved.Edited) + ", so it was not deleted. The current version is below."
-		return v.showDraft(page)
+		return v.showDraft(page, nil)
 	}
 	return v.redirect(pages.With("/trash", "done", id), err)
 }

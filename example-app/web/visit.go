@@ -80,6 +80,15 @@ func (v *visit) signedIn() (string, error) {
 	return member, err
 }
 
+// allowed returns the id of the member who is logged in, as often as the limit allows.
+func (v *visit) allowed(limit ashiato.Limit) (string, error) {
+	member, err := v.signedIn()
+	if err == nil {
+		err = v.site.app.Allow(v.Context(), ashiato.Try{Limit: limit, Who: member})
+	}
+	return member, err
+}
+
 // keepAlive saves the session, which usually costs nothing. A session that has ended
 // is not an error.
 func (v *visit) keepAlive() error {

@@ -17,7 +17,7 @@ var writing = ashiato.Limit{What: "pages", Times: 60, Per: time.Hour}
 
 // writeForm shows the form for a new page.
 func (s *Site) writeForm(v *visit, _ string) error {
-	return v.showDraft(draftForm(ashiato.Draft{ID: s.app.NewID()}))
+	return v.showDraft(draftForm(ashiato.Draft{ID: s.app.NewID()}), nil)
 }
 
 // write creates the page that was typed.
@@ -29,10 +29,10 @@ func (s *Site) write(v *visit) error {
 	d := v.draft()
 	d.ID = id
 	if v.previews() {
-		return v.showDraft(draftForm(d))
+		return v.showDraft(draftForm(d), nil)
 	}
 	var page *ashiato.Page
-	member, err := s.allowed(v, writing)
+	member, err := v.allowed(writing)
 	if err == nil {
 		page, err = s.app.Write(v.Context(), member, d)
 	}
@@ -40,20 +40,9 @@ func (s *Site) write(v *visit) error {
 		d.ID = s.app.NewID()
 	}
 	if err != nil {
-		page := draftForm(d)
-		v.refuse(&page.Form, err)
-		return v.showDraft(page)
+		return v.showDraft(draftForm(d), err)
 	}
 	return s.saved(v, page)
-}
-
-// allowed returns the id of the member who is logged in, as often as the limit allows.
-func (s *Site) allowed(v *visit, limit ashiato.Limit) (string, error) {
-	member, err := v.signedIn()
-	if err == nil {
-		err = s.app.Allow(v.Context(), ashiato.Try{Limit: limit, Who: member})
-	}
-	return member, err
 }
 
 // saved redirects to a page that was saved, and remembers it for the ranking.
@@ -68,7 +57,7 @@ func (s *Site) editForm(v *visit, member string) error {
 	if err != nil {
 		return err
 	}
-	return v.showDraft(draftForm(draftOf(page)))
+	return v.showDraft(draftForm(draftOf(page)), nil)
 }
 
 // own returns the page whose id is in the path if the member may change it.
@@ -96,7 +85,7 @@ func (s *Site) edit(v *visit) error {
 		return s.editing(v, d, err)
 	}
 	var page *ashiato.Page
-	member, err := s.allowed(v, writing)
+	member, err := v.allowed(writing)
 	if err == nil {
 		page, err = s.app.Edit(v.Context(), member, d.ID, d)
 	}
@@ -125,7 +114,7 @@ func (s *Site) editing(v *visit, d ashiato.Draft, err error) error {
 		page = draftForm(d)
 		page.Form.Notice = why
 	}
-	return v.showDraft(page)
+	return v.showDraft(page, nil)
 }
 
 // theirs returns the notice that a page changed while its author was editing it. The
@@ -204,9 +193,10 @@ func draftForm(d ashiato.Draft) pages.Write {
 
 func valuesOf(d ashiato.Draft) string { return templates.ValuesOf(draftForm(d).Form.Fields) }
 
-// showDraft shows the form for a page, and how the page will look if the visitor asks for
-// that and the form is all right.
-func (v *visit) showDraft(page pages.Write) error {
+// showDraft shows the form for a page, and why err refused it, or how the page will look if
+// the visitor asks for that.
+func (v *visit) showDraft(page pages.Write, err error) error {
+	v.refuse(&page.Form, err)
 	page.Preview = v.previews() && v.status == 0
 	return v.show(pages.Frame{Title: page.Title()}, page.Body())
 }
