@@ -327,8 +327,8 @@ func ExampleMark() {
 
 func ExampleMoment() {
 	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-	show(templates.Feed{Rows: []templates.Row{{When: templates.Moment{Words: "2 min", At: at}, Title: to("rings")}}})
-	// Output: 2 min rings
+	show(templates.Moment{Words: "2 min", At: at})
+	// Output: 2 min
 }
 
 func ExampleAgo() {

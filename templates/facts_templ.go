@@ -69,7 +69,7 @@ func facts(f Facts) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = linked(fact.Figure).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = fact.Figure.Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

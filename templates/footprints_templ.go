@@ -134,7 +134,7 @@ func footprint(f Footprint, left bool) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = linked(f.Who).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = f.Who.Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -180,7 +180,7 @@ func footprint(f Footprint, left bool) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = moment(f.When).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = f.When.Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -79,7 +79,7 @@ func TestGallery_ShowsEveryComponent(t *testing.T) {
 // A component without values still writes something and does not fail.
 func TestComponents_NeedNoValues(t *testing.T) {
 	for _, c := range []templ.Component{
-		SectionHead{}, Tabs{}, Feed{}, RankList{}, Around{}, Ruler{}, Facts{}, Pager{}, Listing(0, Pager{}, Empty{}), Footprints{}, Seal{}, Card(""), Tags{}, Unread(0), Button{},
+		Link{}, Moment{}, SectionHead{}, Tabs{}, Feed{}, RankList{}, Around{}, Ruler{}, Facts{}, Pager{}, Listing(0, Pager{}, Empty{}), Footprints{}, Seal{}, Card(""), Tags{}, Unread(0), Button{},
 		Field{}, Notice{}, Search{}, Changes{}, Empty{}, Failure{}, Cost{}, KeyTable{}, RingPicture{}, TreePicture{}, ListPicture{},
 		RingPicture{Segments: make([]Segment, 3), Newest: 7}, TreePicture{Root: Node{Children: make([]Node, 40)}}, Ruler{Rank: 9, Of: 3},
 	} {

@@ -109,7 +109,7 @@ func sectionHead(h SectionHead) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = linked(h.More).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = h.More.Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

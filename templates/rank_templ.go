@@ -118,7 +118,7 @@ func ranked(row Ranked) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = linked(row.Title).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = row.Title.Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

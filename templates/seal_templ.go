@@ -135,7 +135,7 @@ func tags(t Tags) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = linked(tag).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = tag.Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

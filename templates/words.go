@@ -1,7 +1,9 @@
 package templates
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"net/url"
 	"strconv"
 	"strings"
@@ -11,6 +13,9 @@ import (
 
 // Link is a link with its text, or only the text if Href is empty.
 type Link struct{ Text, Href string }
+
+// Render writes the link, isolated from the text direction around it.
+func (l Link) Render(ctx context.Context, w io.Writer) error { return linked(l).Render(ctx, w) }
 
 // LinksTo returns a link for each text: with before in front of it, to the path followed by
 // it. Empty texts are left out.
@@ -88,6 +93,9 @@ func Ago(now, t time.Time) Moment {
 	}
 	return m
 }
+
+// Render writes the words, with the time for machines if it is known.
+func (m Moment) Render(ctx context.Context, w io.Writer) error { return moment(m).Render(ctx, w) }
 
 func (m Moment) machine() string { return m.At.UTC().Format(time.RFC3339) }
 

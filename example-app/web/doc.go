@@ -2,7 +2,8 @@
 // it: routes.go lists every page and form, and outcome.go maps errors to statuses
 // and messages. Each handler is a method of Site, in a file named for its page: it asks
 // package ashiato, which has the rules and the storage, and shows what it gets with
-// package pages, which has the markup.
+// package pages, which has the markup. To write one, read profile.go, which shows a page,
+// and then comment.go, which takes a form.
 //
 // # What a GET changes
 //

@@ -52,7 +52,7 @@ func Page(r *ashiato.Reading, who string, form templates.Form, now time.Time) te
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = named(linkTo(r.By)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = linkTo(r.By).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -208,7 +208,7 @@ func author(r *ashiato.Reading, who string) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = named(linkTo(r.By)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = linkTo(r.By).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -382,7 +382,7 @@ func comment(r ashiato.Remark, now time.Time) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = named(linkTo(r.By)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = linkTo(r.By).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -395,7 +395,7 @@ func comment(r ashiato.Remark, now time.Time) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = moment(templates.Ago(now, r.At)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = templates.Ago(now, r.At).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -101,7 +101,7 @@ func Titles(f *ashiato.Found) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = named(pageLink(e.Page)).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = pageLink(e.Page).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -95,7 +95,7 @@ func Trash(l kvmodel.Listing[ashiato.Page], done string, now time.Time) templ.Co
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = moment(templates.Ago(now, p.Trashed)).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = templates.Ago(now, p.Trashed).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
