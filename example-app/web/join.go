@@ -104,8 +104,8 @@ func (s *Site) logIn(v *visit) error {
 // logOut ends the session. Without a session it does nothing.
 func (s *Site) logOut(v *visit) error {
 	// A damaged session ends as well, so the error does not matter here.
-	h, _ := v.holder()
-	if err := s.sessions.SignOut(v.Request, v.w, h.session); err != nil {
+	session, _ := v.session()
+	if err := s.sessions.SignOut(v.Request, v.w, session); err != nil {
 		return err
 	}
 	// The browser's next user must not see this member's pages.

@@ -13,21 +13,20 @@ const pageKey = "page"
 
 // remember stores the id of a page for remembered.
 func (v *visit) remember(id string) error {
-	h, err := v.holder()
-	if err != nil {
-		return err
+	session, err := v.session()
+	if err == nil {
+		session.Values[pageKey] = id
 	}
-	h.session.Values[pageKey] = id
-	return nil
+	return err
 }
 
 // remembered returns the id of the page the member saved last, or "".
 func (v *visit) remembered() string {
-	h, err := v.holder()
+	session, err := v.session()
 	if err != nil {
 		return ""
 	}
-	id, _ := h.session.Values[pageKey].(string)
+	id, _ := session.Values[pageKey].(string)
 	return id
 }
 
@@ -35,7 +34,7 @@ func (v *visit) remembered() string {
 // worthless, because an attacker may have planted it. The session starts out remembering
 // the member's newest page.
 func (s *Site) begin(v *visit, member *ashiato.Member, next string) error {
-	h, err := v.holder()
+	session, err := v.session()
 	if err != nil {
 		return err
 	}
@@ -44,9 +43,9 @@ func (s *Site) begin(v *visit, member *ashiato.Member, next string) error {
 		return err
 	}
 	for _, page := range newest.Items {
-		h.session.Values[pageKey] = page.ID
+		session.Values[pageKey] = page.ID
 	}
-	if err := s.sessions.SignIn(v.Request, v.w, h.session, member.ID); err != nil {
+	if err := s.sessions.SignIn(v.Request, v.w, session, member.ID); err != nil {
 		return err
 	}
 	s.fulfill(v, member.ID, next)

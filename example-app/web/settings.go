@@ -32,11 +32,11 @@ func (s *Site) showSettings(v *visit, member string, page pages.Settings) error 
 	if err != nil {
 		return err
 	}
-	h, err := v.holder()
+	session, err := v.session()
 	if err != nil {
 		return err
 	}
-	page.Done, page.Sessions, page.This = justDone[v.URL.Query().Get("done")], infos, h.session.ID
+	page.Done, page.Sessions, page.This = justDone[v.URL.Query().Get("done")], infos, session.ID
 	if page.Profile.Action == "" {
 		page.Profile = profileForm(me.About)
 	}
@@ -90,21 +90,21 @@ func (s *Site) changePassword(v *visit, member string) error {
 		v.refuse(&form, err)
 		return s.showSettings(v, member, pages.Settings{Password: form})
 	}
-	h, err := v.holder()
+	session, err := v.session()
 	if err != nil {
 		return err
 	}
-	if err := s.sessions.Regenerate(v.Request, v.w, h.session); err != nil {
+	if err := s.sessions.Regenerate(v.Request, v.w, session); err != nil {
 		return err
 	}
-	return v.redirect("/settings?done=password", s.sessions.RevokeAll(v.Context(), member, h.session.ID))
+	return v.redirect("/settings?done=password", s.sessions.RevokeAll(v.Context(), member, session.ID))
 }
 
 // endSession ends one of the member's sessions. It cannot end those of others,
 // whatever the form says.
 func (s *Site) endSession(v *visit, member string) error {
 	id := v.PostFormValue("session")
-	if h, err := v.holder(); err == nil && h.session.ID == id {
+	if session, err := v.session(); err == nil && session.ID == id {
 		return s.logOut(v)
 	}
 	return v.redirect("/settings?done=session", s.sessions.Revoke(v.Context(), member, id))

@@ -27,16 +27,10 @@ type visit struct {
 	nonce   string // lets the page's script run
 	begun   time.Time
 	meter   *kv.Meter
-	status  int // of the answer; 0 is 200
-	holder  func() (holder, error)
+	status  int    // of the answer; 0 is 200
+	who     string // the id of the member who was logged in when the visit began; see member
+	session func() (*sessions.Session, error)
 	visitor func() (*ashiato.Visitor, error) // nil: a guest
-}
-
-// holder is the session of a visit, and the member who was logged in when the visit
-// began.
-type holder struct {
-	session *sessions.Session
-	member  string
 }
 
 // visit starts to look up who makes the request r.
@@ -46,9 +40,10 @@ func (s *Site) visit(w http.ResponseWriter, r *http.Request) *visit {
 		Request: r.WithContext(ctx), w: w, site: s,
 		id: idOf(ctx), nonce: rand.Text(), begun: time.Now(), meter: meter,
 	}
-	v.holder = sync.OnceValues(func() (holder, error) {
+	v.session = sync.OnceValues(func() (*sessions.Session, error) {
 		session, err := s.sessions.New(v.Request, s.config.cookie(cookieName))
-		return holder{session, s.sessions.User(session)}, err
+		v.who = s.sessions.User(session)
+		return session, err
 	})
 	v.visitor = sync.OnceValues(func() (*ashiato.Visitor, error) {
 		member, err := v.member()
@@ -67,8 +62,8 @@ func (s *Site) visit(w http.ResponseWriter, r *http.Request) *visit {
 
 // member returns the id of the member who is logged in, or "".
 func (v *visit) member() (string, error) {
-	h, err := v.holder()
-	return h.member, err
+	_, err := v.session()
+	return v.who, err
 }
 
 // signedIn returns the id of the member who is logged in, or errSignedOut.
@@ -92,11 +87,11 @@ func (v *visit) allowed(limit ashiato.Limit) (string, error) {
 // keepAlive saves the session, which usually costs nothing. A session that has ended
 // is not an error.
 func (v *visit) keepAlive() error {
-	h, err := v.holder()
-	if err != nil || h.member == "" {
+	session, err := v.session()
+	if err != nil || v.who == "" {
 		return err
 	}
-	err = h.session.Save(v.Request, v.w)
+	err = session.Save(v.Request, v.w)
 	if errors.Is(err, kvsession.ErrEnded) {
 		return nil
 	}
