@@ -19,11 +19,12 @@ var justDone = map[string]string{
 
 // settings shows what members can change about themselves.
 func (s *Site) settings(v *visit, member string) error {
-	return s.showSettings(v, member, pages.Settings{})
+	return s.showSettings(v, member, nil, nil)
 }
 
-// showSettings fills in page, which may have a form that was refused, and shows it.
-func (s *Site) showSettings(v *visit, member string, page pages.Settings) error {
+// showSettings shows the settings, and why a form was refused: that of the profile, or that of
+// the password.
+func (s *Site) showSettings(v *visit, member string, badProfile, badPassword error) error {
 	var infos []kvsession.Info
 	var me *ashiato.Member
 	err := s.app.DB().SideBySide(v.Context(),
@@ -36,13 +37,16 @@ func (s *Site) showSettings(v *visit, member string, page pages.Settings) error 
 	if err != nil {
 		return err
 	}
-	page.Done, page.Sessions, page.This = justDone[v.URL.Query().Get("done")], infos, session.ID
-	if page.Profile.Action == "" {
-		page.Profile = profileForm(me.About)
+	about := me.About
+	if badProfile != nil {
+		about = v.text("about")
 	}
-	if page.Password.Action == "" {
-		page.Password = passwordForm(me.Handle)
+	page := pages.Settings{
+		Done: justDone[v.URL.Query().Get("done")], Sessions: infos, This: session.ID,
+		Profile: profileForm(about), Password: passwordForm(me.Handle),
 	}
+	v.refuse(&page.Profile, badProfile)
+	v.refuse(&page.Password, badPassword)
 	return v.show(pages.Frame{Title: "Settings"}, page.Body())
 }
 
@@ -72,11 +76,9 @@ func passwordForm(handle string) templates.Form {
 
 // describe saves what members say about themselves.
 func (s *Site) describe(v *visit, member string) error {
-	about := strings.TrimSpace(v.text("about"))
-	if _, err := s.app.Describe(v.Context(), member, about); err != nil {
-		form := profileForm(about)
-		v.refuse(&form, err)
-		return s.showSettings(v, member, pages.Settings{Profile: form})
+	_, err := s.app.Describe(v.Context(), member, strings.TrimSpace(v.text("about")))
+	if err != nil {
+		return s.showSettings(v, member, err, nil)
 	}
 	return v.redirect("/settings?done=profile", nil)
 }
@@ -86,9 +88,7 @@ func (s *Site) describe(v *visit, member string) error {
 func (s *Site) changePassword(v *visit, member string) error {
 	err := s.app.ChangePassword(v.Context(), member, v.PostFormValue("old"), v.PostFormValue("password"))
 	if err != nil {
-		form := passwordForm(v.PostFormValue("handle"))
-		v.refuse(&form, err)
-		return s.showSettings(v, member, pages.Settings{Password: form})
+		return s.showSettings(v, member, nil, err)
 	}
 	session, err := v.session()
 	if err != nil {

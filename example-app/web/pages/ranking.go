@@ -22,7 +22,7 @@ var orders = []order{
 	{ashiato.MostLiked, "Liked", "by likes", "like", "likes"},
 }
 
-// orderOf returns the words of an order.
+// orderOf returns the words of an order. The domain has refused any that is not one.
 func orderOf(o ashiato.Order) order {
 	return orders[slices.IndexFunc(orders, func(known order) bool { return known.order == o })]
 }
