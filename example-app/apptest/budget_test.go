@@ -1,6 +1,7 @@
 package apptest
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -203,6 +204,11 @@ func (c *community) withMore(v *visitor, paths []string) []string {
 		}
 	}
 	return all
+}
+
+func median[T cmp.Ordered](all []T) T {
+	all = slices.Sorted(slices.Values(all))
+	return all[len(all)/2]
 }
 
 // medianTime returns how long the page takes without added delays.
