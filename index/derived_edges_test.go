@@ -393,7 +393,7 @@ func (u uncounting) Do(ctx context.Context, ops []kv.Op) error {
 func TestDerivedCount_IsSaidToBeInDoubtBeforeTheReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, mem := t.Context(), memkv.New(memkv.Options{})
-		late := &unremoving{Store: shared{uncounting{still{mem}}}}
+		late := &refusing{Store: shared{uncounting{still{mem}}}, which: removal}
 		other, f := openShelf(t, still{mem}), openShelf(t, late)
 		must(t, other.Create(ctx, &book{ID: "a", Tags: []string{"go"}}))
 		late.refuses.Store(true)

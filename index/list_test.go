@@ -389,32 +389,43 @@ func TestLists_AnIDThatIsTooLongForAListIsRefusedAndNothingIsStored(t *testing.T
 	})
 }
 
-// unremoving is a store that can refuse to have anything taken out of a list.
-type unremoving struct {
+// refusing is a store that can refuse some ops.
+type refusing struct {
 	kv.Store
+	which   func(op *kv.Op) bool
 	refuses atomic.Bool
 }
 
-func (u *unremoving) Powers() kv.Powers { return kv.PowersOf(u.Store) }
+func (r *refusing) Powers() kv.Powers { return kv.PowersOf(r.Store) }
 
-func (u *unremoving) Do(ctx context.Context, ops []kv.Op) error {
+func (r *refusing) Do(ctx context.Context, ops []kv.Op) error {
 	for i := range ops {
-		const out = 3
-		if op := &ops[i]; u.refuses.Load() && op.Kind == kv.Append && strings.HasPrefix(op.Key, "l:") && op.Value[0] == out {
-			op.Result.Err = kv.ErrUnavailable
+		if r.refuses.Load() && r.which(&ops[i]) {
+			ops[i].Result.Err = kv.ErrUnavailable
 			continue
 		}
-		_ = u.Store.Do(ctx, ops[i:i+1])
+		_ = r.Store.Do(ctx, ops[i:i+1])
 	}
 	return kv.Unanswered(ops)
 }
+
+// removal reports whether op takes something out of a list.
+func removal(op *kv.Op) bool {
+	const out = 3
+	return entry(op) && op.Value[0] == out
+}
+
+// entry reports whether op adds something to a list.
+func entry(op *kv.Op) bool { return op.Kind == kv.Append && ofList(op) }
+
+func ofList(op *kv.Op) bool { return strings.HasPrefix(op.Key, "l:") }
 
 func TestList_SizeAndCount_FollowTheChangesOfTheirProcessAtOnce(t *testing.T) {
 	for name, s := range map[string]kv.Store{
 		"unless": server{memkv.New(memkv.Options{})}, "plain": plain{memkv.New(memkv.Options{})},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ctx, late := t.Context(), &unremoving{Store: shared{s}}
+			ctx, late := t.Context(), &refusing{Store: shared{s}, which: removal}
 			b := newBooks(closing(t, open(t, late)))
 			must(t, b.CreateMulti(ctx, []*book{
 				{ID: "a", Author: "knuth"}, {ID: "b", Author: "knuth"}, {ID: "c", Author: "knuth"}, {ID: "d", Author: "knuth"},
@@ -449,6 +460,49 @@ func TestList_SizeAndCount_FollowTheChangesOfTheirProcessAtOnce(t *testing.T) {
 			wantIDs(t, ctx, newBooks(closing(t, open(t, shared{s}))).ByAuthor.Of("knuth"), "a", "b", "d")
 		})
 	}
+}
+
+// Another process has sealed the segment and died, so the entry that was appended after the
+// seal is lost, and the writer cannot find that out before it replies.
+func TestList_SizeAndCount_HaveAnEntryThatMayNotStand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, mem := t.Context(), memkv.New(memkv.Options{})
+		var committed, replied atomic.Bool
+		late := &refusing{Store: still{mem}, which: func(op *kv.Op) bool {
+			if op.Key == "r:Book:b" && op.Kind != kv.Get {
+				committed.Store(true)
+			}
+			return committed.Load() && ofList(op) && (op.Kind != kv.Get || !replied.Load())
+		}}
+		b, dying := newBooks(open(t, late)), &mute{}
+		must(t, b.Create(ctx, &book{ID: "a", Author: "knuth"}))
+		must(t, b.db.Flush(ctx))
+		dying.Store = kv.Trace(still{mem}, func(_ context.Context, trip kv.Trip) {
+			if slices.ContainsFunc(trip.Ops, func(op kv.Op) bool { return entry(&op) }) {
+				dying.cut.Store(true)
+			}
+		})
+		other := newBooks(open(t, dying))
+		other.ByAuthor.Divide()
+		_, err := other.ByAuthor.Of("knuth").Count(ctx)
+		must(t, err)
+		synctest.Wait()
+		if !dying.cut.Load() {
+			t.Fatal("nothing has sealed the segment")
+		}
+
+		late.refuses.Store(true)
+		must(t, b.Create(ctx, &book{ID: "b", Author: "knuth"}))
+		replied.Store(true)
+		wantIDs(t, ctx, newBooks(closing(t, open(t, still{mem}))).ByAuthor.Of("knuth"), "a")
+		wantIDs(t, ctx, b.ByAuthor.Of("knuth"), "a", "b")
+
+		late.refuses.Store(false)
+		must(t, b.db.Close(ctx))
+		wantIDs(t, ctx, newBooks(closing(t, open(t, still{mem}))).ByAuthor.Of("knuth"), "a", "b")
+		dying.cut.Store(false)
+		must(t, other.db.Close(ctx))
+	})
 }
 
 func TestLists_EveryVerbCostsTheTripsItPromises(t *testing.T) {
@@ -584,35 +638,20 @@ func TestList_AProcessSeesTheEndsThatItHasChangedAtOnce(t *testing.T) {
 		{time.Hour, 5 * time.Minute, nil},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			ctx, full := t.Context(), &fullLists{Store: server{memkv.New(memkv.Options{})}}
+			ctx, full := t.Context(), &refusing{Store: server{memkv.New(memkv.Options{})}, which: entry}
 			b := newBooks(closing(t, open(t, full)))
 			must(t, b.Create(ctx, &book{ID: "x", Author: "ann", Gone: time.Now().Add(c.was)}))
 			must(t, b.db.Flush(ctx))
-			full.on.Store(true)
+			full.refuses.Store(true)
 			must(t, b.Touch(ctx, "x", time.Now().Add(c.is)))
 			time.Sleep(10 * time.Minute)
 			wantIDs(t, ctx, b.ByAuthor.Of("ann"), c.want...)
-			full.on.Store(false)
+			full.refuses.Store(false)
 			time.Sleep(time.Minute)
 			must(t, b.db.Flush(ctx))
 			wantIDs(t, ctx, newBooks(closing(t, open(t, shared{full}))).ByAuthor.Of("ann"), c.want...)
 		})
 	}
-}
-
-// fullLists is a store that can refuse what is added to lists.
-type fullLists struct {
-	kv.Store
-	on atomic.Bool
-}
-
-func (f *fullLists) Powers() kv.Powers { return kv.PowersOf(f.Store) }
-
-func (f *fullLists) Do(ctx context.Context, ops []kv.Op) error {
-	if f.on.Load() && slices.ContainsFunc(ops, func(op kv.Op) bool { return op.Kind == kv.Append && strings.HasPrefix(op.Key, "l:") }) {
-		return kv.Fail(ops, kv.ErrUnavailable)
-	}
-	return f.Store.Do(ctx, ops)
 }
 
 func TestList_Numbered_IsAPageByItsNumber(t *testing.T) {

@@ -334,6 +334,17 @@ func TestTotal_ANumberThatTheStoreHasDroppedIsReadFromItsList(t *testing.T) {
 	})
 }
 
+// Count has remembered that the shard has no number.
+func TestTotal_ANumberThatWasDroppedBeforeItWasReadIsReadFromItsList(t *testing.T) {
+	ctx, mem := t.Context(), memkv.New(memkv.Options{})
+	l := newLeaves(closing(t, open(t, still{mem})))
+	l.want(t, ctx, 0)
+	must(t, l.Create(ctx, &leaf{ID: "a"}))
+	must(t, l.db.Flush(ctx))
+	mem.Evict("c:Leaf:count:4")
+	l.want(t, ctx, 1)
+}
+
 func TestTotal_AReaderThatMayNotWriteDoubtsNothing(t *testing.T) {
 	ctx, mem := t.Context(), memkv.New(memkv.Options{})
 	l := newLeaves(open(t, still{mem}))

@@ -192,7 +192,7 @@ func TestLists_Rebuild_TakesOutWhatNoRecordConfirms(t *testing.T) {
 
 func TestLists_Rebuild_TakesADeletedRecordOutOfAListThatHasNoOther(t *testing.T) {
 	ctx, mem := t.Context(), plain{memkv.New(memkv.Options{})}
-	late := &unremoving{Store: shared{mem}}
+	late := &refusing{Store: shared{mem}, which: removal}
 	dying := newBooks(open(t, late))
 	must(t, dying.Create(ctx, &book{ID: "a", Author: "knuth"}))
 	late.refuses.Store(true)
