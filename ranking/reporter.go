@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -12,7 +13,7 @@ import (
 
 // reporter makes the reports of nodes after the reply, one batch after another.
 // What arrives while one is written goes into the next, in which all reports to
-// one node are one write.
+// one node are one write. A batch with a long way waits a little for more.
 type reporter struct {
 	db plug.DB
 
@@ -104,6 +105,7 @@ func (r *reporter) settle(ctx context.Context) error {
 		due, adds, wait := r.begin(wanted)
 		switch {
 		case due != nil:
+			adds = r.gather(ctx, due, adds)
 			err := due.Report(ctx, r.db.Store())
 			if r.end(due, adds, err); err != nil {
 				return err
@@ -134,6 +136,26 @@ func (r *reporter) begin(wanted int) (due *keytree.Due, adds int, wait chan stru
 	r.writing = make(chan struct{})
 	due, r.due = r.due, nil
 	return due, r.added, nil
+}
+
+// nodeTime is how long a batch waits for each node on its way, if that is long. So not every
+// change is written to all of them: a process writes eight of them in a millisecond at most.
+const nodeTime = time.Millisecond / 8
+
+// gather adds to due, if it has a long way, what comes within the next milliseconds. It
+// returns how much of what was added due has then.
+func (r *reporter) gather(ctx context.Context, due *keytree.Due, adds int) int {
+	way := due.Way()
+	if way < longWay || !kv.Sleep(ctx, time.Duration(way)*nodeTime) {
+		return adds
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.due != nil {
+		due.Merge(r.due)
+		r.due = nil
+	}
+	return r.added
 }
 
 // end ends a batch. What has failed is due again.

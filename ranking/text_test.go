@@ -2,14 +2,17 @@ package ranking_test
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	"golang.org/x/text/collate"
@@ -348,6 +351,52 @@ func TestBoard_OfWords_PagesAndRanksTakeTheTripsOfOthers(t *testing.T) {
 	}
 }
 
+// There are a hundred nodes above each leaf. While counts are exact, an insert alone is reported
+// to all of them.
+func TestBoard_OfWords_InsertsBehindALongBeginningAreReportedTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var ops atomic.Int64
+		a := openTitles(t, kv.Trace(plain{memkv.New(memkv.Options{})}, func(_ context.Context, trip kv.Trip) {
+			for _, op := range trip.Ops {
+				if strings.HasPrefix(op.Key, "rank:Article:TitleAZ.") {
+					ops.Add(1)
+				}
+			}
+		}), collation.Of(""))
+		made := 0
+		inserts := func(n int, every time.Duration) (each int) {
+			ops.Store(0)
+			for range n {
+				made++
+				must(t, a.Create(ctx, &article{ID: fmt.Sprint(made), Title: fmt.Sprintf("Proceedings of the Conference on %d", made*7919%1000)}))
+				time.Sleep(every)
+			}
+			return int(ops.Load()) / n
+		}
+		inserts(200, 0)
+		must(t, a.db.Flush(ctx))
+		for _, c := range []struct {
+			every       time.Duration
+			least, most int
+		}{
+			{time.Second, 180, 220},
+			{10 * time.Millisecond, 80, 120},
+			{time.Millisecond, 10, 22},
+		} {
+			got := inserts(100, c.every)
+			t.Logf("one insert each %v: %d ops for each", c.every, got)
+			if got < c.least || got > c.most {
+				t.Errorf("one insert each %v: %d ops for each, want %d to %d", c.every, got, c.least, c.most)
+			}
+			time.Sleep(20 * time.Millisecond)
+			if n, err := a.Titles.Len(ctx); err != nil || n != made {
+				t.Errorf("Len %d, %v a moment later, want %d", n, err, made)
+			}
+		}
+		must(t, a.db.Close(ctx))
+	})
+}
+
 // Each mistake shows, keeps or orders texts wrongly.
 func TestMistakes_AboutWordsAreNoticed(t *testing.T) {
 	proof.Mistakes(t, "./ranking", "TestBoard_OfWords|TestPlace", nil, []proof.Mistake{
@@ -365,6 +414,9 @@ func TestMistakes_AboutWordsAreNoticed(t *testing.T) {
 		),
 		proof.Wrong("a part from a text on begins behind its accents",
 			"ranking/score.go", "b := keytree.Between{Low: of.prefix(low).Low}", "from, _ := of.to(low)\n		b := keytree.Between{Low: &from}",
+		),
+		proof.Wrong("a long way is written for each change",
+			"ranking/reporter.go", "adds = r.gather(ctx, due, adds)", "_ = r.gather",
 		),
 		proof.Wrong("a prefix has no end",
 			"ranking/text.go", "if b.Low = &from; high != \"\" {", "if b.Low = &from; high == \"\" {",

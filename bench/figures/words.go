@@ -30,7 +30,7 @@ func rankWords(b *bench) error {
 // rankOneBeginning is rankWords for a tenth as many titles, all of which have one beginning.
 func rankOneBeginning(b *bench) error {
 	const beginning = "Proceedings of the Conference on "
-	return b.words("one beginning", b.size(20_000)/10, func(_ *rand.Rand, title string) string { return beginning + title }, beginning+"b", 0)
+	return b.words("one beginning", b.size(20_000)/10, func(_ *rand.Rand, title string) string { return beginning + title }, beginning+"b", 2)
 }
 
 // titles makes titles of up to five words, which are as frequent as those of a language.
@@ -66,8 +66,8 @@ func (t *titles) next() string {
 	return strings.Join(words, " ")
 }
 
-// words counts for n titles. prefix is that of some of them. An insert takes so many times the
-// ops that it takes on a board of numbers, 0 for as many as it takes.
+// words counts for n titles. prefix is that of some of them. An insert takes at most so many
+// times the ops that it takes on a board of numbers.
 func (b *bench) words(load string, n int, title func(rng *rand.Rand, title string) string, prefix string, times float64) error {
 	rng := rand.New(rand.NewPCG(1, 2))
 	some, store := newTitles(rng), memkv.New(memkv.Options{})
@@ -77,43 +77,26 @@ func (b *bench) words(load string, n int, title func(rng *rand.Rand, title strin
 		return err
 	}
 	var ids []string
-	inserts := func(create func(id string) error) (counted, error) {
-		return onBoards.during(n, func() error {
-			for i := range n {
-				id := kvmodel.NewID(time.Now())[10:]
-				if err := create(id); err != nil {
-					return err
-				}
-				if ids = append(ids, id); i%100 == 99 {
-					if err := db.Flush(b.ctx); err != nil {
-						return err
-					}
-				}
-			}
-			return db.Flush(b.ctx)
-		})
-	}
-	numbers, err := inserts(func(id string) error {
+	numbers, _, err := b.inserts(&onBoards, db, n, func() error {
+		id := kvmodel.NewID(time.Now())[10:]
 		return m.Weights.Create(b.ctx, &models.Weight{ID: id, Text: some.next(), Grams: zipfLoad.score(rng)})
 	})
 	if err != nil {
 		return err
 	}
-	ids = ids[:0]
-	words, err := inserts(func(id string) error {
+	words, first, err := b.inserts(&onBoards, db, n, func() error {
+		id := kvmodel.NewID(time.Now())[10:]
+		ids = append(ids, id)
 		return m.Titles.Create(b.ctx, &models.Title{ID: id, Text: title(rng, some.next())})
 	})
 	if err != nil {
 		return err
 	}
 	name := fmt.Sprintf("%d words, %s: ", n, load)
-	limit := target{}
-	if times > 0 {
-		limit = atMost(times)
-	}
 	b.report(name+"ops of the board for an insert", round(words.ops), target{}.varying())
+	b.report(name+"those for one of the first 8,192", round(first.ops), target{}.varying())
 	b.report(name+"those of a board of numbers", round(numbers.ops), target{}.varying())
-	b.report(name+"how many times those", round(words.ops/numbers.ops), limit.varying())
+	b.report(name+"how many times those", round(words.ops/numbers.ops), atMost(times).varying())
 	if err := b.askWords(name, m.Titles.TextAZ, ids, prefix); err != nil {
 		return err
 	}
@@ -121,6 +104,34 @@ func (b *bench) words(load string, n int, title func(rng *rand.Rand, title strin
 		return err
 	}
 	return db.Close(b.ctx)
+}
+
+// exactCounts is up to how many members the counts of a board are exact.
+const exactCounts = 8192
+
+// inserts counts what n inserts take, and what the first of them do, while counts are exact.
+func (b *bench) inserts(on *tally, db *kvmodel.DB, n int, insert func() error) (all, first counted, err error) {
+	some := func(n int) error {
+		for i := range n {
+			if err := insert(); err != nil {
+				return err
+			}
+			if i%100 == 99 {
+				if err := db.Flush(b.ctx); err != nil {
+					return err
+				}
+			}
+		}
+		return db.Flush(b.ctx)
+	}
+	few := min(n, exactCounts)
+	all, err = on.during(n, func() (err error) {
+		if first, err = on.during(few, func() error { return some(few) }); err != nil {
+			return err
+		}
+		return some(n - few)
+	})
+	return all, first, err
 }
 
 // of returns s such that t counts ops whose keys begin with begin.

@@ -213,6 +213,14 @@ func (d *Due) None() bool {
 	return len(d.works)+len(d.done) == 0 && !slices.ContainsFunc(d.of, func(in dueIn) bool { return !in.reports.none() })
 }
 
+// Way returns how many nodes there are above the lowest that has something to report.
+func (d *Due) Way() (nodes int) {
+	for _, in := range d.of {
+		nodes = max(nodes, in.reports.way())
+	}
+	return nodes
+}
+
 // Merge adds what other has to report.
 func (d *Due) Merge(other *Due) {
 	for _, in := range other.of {

@@ -35,6 +35,17 @@ func (r *reports) doubt(name string) {
 
 func (r *reports) none() bool { return len(r.of)+len(r.unsure) == 0 }
 
+// way returns how many nodes there are above the lowest of those in r.
+func (r *reports) way() (nodes int) {
+	for name := range r.of {
+		nodes = max(nodes, len(name)/perLevel)
+	}
+	for name := range r.unsure {
+		nodes = max(nodes, len(name)/perLevel)
+	}
+	return nodes
+}
+
 func (r *reports) add(one report) {
 	if r.of == nil {
 		r.of = make(map[string]slot)
