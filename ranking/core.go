@@ -156,17 +156,17 @@ func (c *core) soon(work func(context.Context, kv.Store) error) {
 	c.host.DB().Soon(func(ctx context.Context) error { return work(ctx, c.host.Store()) })
 }
 
-// settle makes the reports that a step of a change left. err is how the step ended;
-// what it has written has to be reported all the same. Before that is done, the line
-// of the change must not be complete.
-func (c *core) settle(ctx context.Context, s kv.Store, due *keytree.Due, err error) error {
+// settle has report make the reports that a step of a change left. err is how the step
+// ended; what it has written has to be reported all the same. Before that is done, the line
+// of the change must not be complete. A transaction makes them itself.
+func (c *core) settle(ctx context.Context, s kv.Store, due *keytree.Due, err error, report func(context.Context, *keytree.Due) error) error {
 	switch {
 	case c.atomic() && err != nil:
 		return err
 	case c.atomic():
 		return due.Report(ctx, s)
 	}
-	return cmp.Or(err, c.reports.now(ctx, due))
+	return cmp.Or(err, report(ctx, due))
 }
 
 // atomic reports whether a change of a record and its entries are one transaction.

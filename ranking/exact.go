@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -38,7 +37,7 @@ func (x exact) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 			x.reports.add(due)
 			return err
 		}
-		return x.settle(ctx, s, due, err)
+		return x.settle(ctx, s, due, err, x.reports.now)
 	})
 }
 
@@ -54,7 +53,13 @@ func (x exact) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if err != nil {
 		return err
 	}
-	err = x.tidy(ctx, s, m.ID, m.Gained, recs[0].Places, recs[0].Rev, recs[0].Expires())
+	err = x.eachPlace(ctx, s, m.Gained, func(s kv.Store, p place) error {
+		if p.wrong != "" {
+			return nil
+		}
+		due, err := x.now(p.by).Tidy(ctx, s, m.ID, p.score, stateOf(p.by, recs[0]))
+		return x.settle(ctx, s, due, err, x.reports.now)
+	})
 	for _, text := range m.Gained {
 		if p, wrong := parsePlace(text); wrong == nil {
 			x.noteLoss(p.by, x.host.DB().Now())
@@ -67,7 +72,7 @@ func (x exact) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 // another end, and at those that an earlier try has touched. What a transaction has put in
 // is tidy.
 func (x exact) After(ctx context.Context, s kv.Store, m *plug.Move) error {
-	return x.tidy(ctx, s, m.ID, x.touched(m), m.Is, m.Rev, m.Ends)
+	return x.AfterAll(ctx, s, []*plug.Move{m})
 }
 
 // touched returns the places where After tidies.
@@ -94,19 +99,8 @@ func (x exact) AfterAll(ctx context.Context, s kv.Store, moves []*plug.Move) err
 	}
 	return x.failure(perBoard(ctx, s, all, func(s kv.Store, by string, some []keytree.Tidying) error {
 		due, err := x.now(by).TidyAll(ctx, s, some)
-		return x.settle(ctx, s, due, err)
+		return x.settle(ctx, s, due, err, x.reports.together)
 	}))
-}
-
-// tidy tidies at places, by a record that is at rev in the places is until ends.
-func (x exact) tidy(ctx context.Context, s kv.Store, id string, places, is []string, rev uint64, ends time.Time) error {
-	return x.eachPlace(ctx, s, places, func(s kv.Store, p place) error {
-		if p.wrong != "" {
-			return nil
-		}
-		due, err := x.now(p.by).Tidy(ctx, s, id, p.score, stateIn(p.by, is, rev, ends))
-		return x.settle(ctx, s, due, err)
-	})
 }
 
 // Repair tidies at places, adds the entry that rec should have there, and makes the
@@ -117,7 +111,7 @@ func (x exact) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places []
 			return nil
 		}
 		due, err := x.now(p.by).Repair(ctx, s, rec.ID, p.score, stateOf(p.by, rec))
-		return x.settle(ctx, s, due, err)
+		return x.settle(ctx, s, due, err, x.reports.now)
 	})
 }
 

@@ -23,7 +23,7 @@ func TestSweep_NoticesEveryMistakeAboutWhatCounts(t *testing.T) {
 			tree+"insert.go", "	due.doubt(name)\n", "	_ = name\n",
 		),
 		proof.Wrong("a line is complete before the counts are reported",
-			"ranking/core.go", "	return cmp.Or(err, c.reports.now(ctx, due))\n", "	c.reports.add(due)\n	return err\n",
+			"ranking/core.go", "	return cmp.Or(err, report(ctx, due))\n", "	c.reports.add(due)\n	return err\n",
 		),
 		proof.Wrong("a change writes no line",
 			"kvmodel/write_prepare.go", "	return []func(kv.Store) error{func(s kv.Store) error { return c.note(s, c.lineOf(p)) }}, nil", "	return nil, nil",

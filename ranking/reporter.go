@@ -13,7 +13,7 @@ import (
 
 // reporter makes the reports of nodes after the reply, one batch after another.
 // What arrives while one is written goes into the next, in which all reports to
-// one node are one write. A batch with a long way waits a little for more.
+// one node are one write.
 type reporter struct {
 	db plug.DB
 
@@ -35,8 +35,26 @@ func (r *reporter) add(due *keytree.Due) {
 
 // now makes the reports of due. Those that fail are made soon.
 func (r *reporter) now(ctx context.Context, due *keytree.Due) error {
-	r.put(due)
-	err := r.settle(ctx)
+	return r.surely(ctx, r.put(due))
+}
+
+// nodeTime is how long together waits for each node on a long way. So not every change is
+// written to all of them: a process writes four of them in a millisecond at most.
+const nodeTime = time.Millisecond / 4
+
+// together is now for reports that nobody waits for. If due has a long way, it waits, and those
+// that come until then are made with it.
+func (r *reporter) together(ctx context.Context, due *keytree.Due) error {
+	wanted := r.put(due)
+	if way := due.Way(); way >= longWay {
+		kv.Sleep(ctx, time.Duration(way)*nodeTime)
+	}
+	return r.surely(ctx, wanted)
+}
+
+// surely is settle, and what fails is made soon.
+func (r *reporter) surely(ctx context.Context, wanted int) error {
+	err := r.settle(ctx, wanted)
 	if err != nil {
 		r.soon()
 	}
@@ -48,7 +66,7 @@ func (r *reporter) soon() {
 	if !r.queue(true) {
 		r.db.Surely(func(ctx context.Context) error {
 			r.queue(false)
-			err := r.settle(ctx)
+			err := r.settle(ctx, r.put(new(keytree.Due)))
 			if err != nil {
 				r.queue(true)
 			}
@@ -81,31 +99,28 @@ func (r *reporter) making(ctx context.Context, make func(s kv.Store, due *keytre
 	})
 }
 
-// put adds due.
-func (r *reporter) put(due *keytree.Due) {
-	if due.None() {
-		return
-	}
+// put adds due, and returns how often something was added so far.
+func (r *reporter) put(due *keytree.Due) (added int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if due.None() {
+		return r.added
+	}
 	if r.due == nil {
 		r.due = new(keytree.Due)
 	}
 	r.due.Merge(due)
 	r.added++
+	return r.added
 }
 
-// settle returns when everything that was added so far is reported. The first to
-// wait does it for all. What fails is tried by the next one.
-func (r *reporter) settle(ctx context.Context) error {
-	r.mu.Lock()
-	wanted := r.added
-	r.mu.Unlock()
+// settle returns when everything is reported that was added when so much was. The first
+// to wait does it for all. What fails is tried by the next one.
+func (r *reporter) settle(ctx context.Context, wanted int) error {
 	for {
 		due, adds, wait := r.begin(wanted)
 		switch {
 		case due != nil:
-			adds = r.gather(ctx, due, adds)
 			err := due.Report(ctx, r.db.Store())
 			if r.end(due, adds, err); err != nil {
 				return err
@@ -136,26 +151,6 @@ func (r *reporter) begin(wanted int) (due *keytree.Due, adds int, wait chan stru
 	r.writing = make(chan struct{})
 	due, r.due = r.due, nil
 	return due, r.added, nil
-}
-
-// nodeTime is how long a batch waits for each node on its way, if that is long. So not every
-// change is written to all of them: a process writes eight of them in a millisecond at most.
-const nodeTime = time.Millisecond / 8
-
-// gather adds to due, if it has a long way, what comes within the next milliseconds. It
-// returns how much of what was added due has then.
-func (r *reporter) gather(ctx context.Context, due *keytree.Due, adds int) int {
-	way := due.Way()
-	if way < longWay || !kv.Sleep(ctx, time.Duration(way)*nodeTime) {
-		return adds
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.due != nil {
-		due.Merge(r.due)
-		r.due = nil
-	}
-	return r.added
 }
 
 // end ends a batch. What has failed is due again.
