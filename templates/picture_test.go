@@ -77,12 +77,12 @@ func strokes(path string) int { return strings.Count(path, "M") }
 func TestRingPicture_DrawsAStrokeForEachSlot(t *testing.T) {
 	r := sampleRing(8, 32)
 	d := r.draw()
-	got := []string{fmt.Sprint(strokes(d.filled) + strokes(d.newest)), fmt.Sprint(strokes(d.stale)), fmt.Sprint(strokes(d.missing))}
+	got := []string{fmt.Sprint(strokes(d.filled.String()) + strokes(d.newest.String())), fmt.Sprint(strokes(d.stale.String())), fmt.Sprint(strokes(d.missing.String()))}
 	if diff := cmp.Diff([]string{r.count(Filled), r.count(Stale), r.count(Missing)}, got); diff != "" {
 		t.Errorf("filled, stale, missing mismatch (-want +got):\n%s", diff)
 	}
-	if strokes(d.rim) != 8 || strokes(d.hand) != 1 {
-		t.Errorf("want 8 arcs of rim and one hand, got %d and %d", strokes(d.rim), strokes(d.hand))
+	if strokes(d.rim.String()) != 8 || strokes(d.hand.String()) != 1 {
+		t.Errorf("want 8 arcs of rim and one hand, got %d and %d", strokes(d.rim.String()), strokes(d.hand.String()))
 	}
 }
 
@@ -90,7 +90,7 @@ func TestRingPicture_DrawsNoMoreStrokesThanCanBeSeen(t *testing.T) {
 	for _, segments := range []int{1, 7, 64, 1000} {
 		r := sampleRing(segments, 64_000/segments)
 		d := r.draw()
-		drawn := strokes(d.filled) + strokes(d.newest) + strokes(d.stale) + strokes(d.missing)
+		drawn := strokes(d.filled.String()) + strokes(d.newest.String()) + strokes(d.stale.String()) + strokes(d.missing.String())
 		// A segment's last stroke may stand for fewer slots than the others.
 		if limit := ringStrokes + segments; drawn > limit {
 			t.Errorf("%d segments: %d strokes, want at most %d", segments, drawn, limit)

@@ -121,12 +121,11 @@ type ringDrawing struct {
 	radius         float64
 	per            int // slots for each stroke
 	width          float64
-	rim            string
-	filled, newest string
-	stale, missing string
-	unread, lit    string
+	rim, hand      path
+	filled, newest path
+	stale, missing path
+	unread, lit    path
 	names          []ringName
-	hand           string
 	knob           point
 	gap, turn      float64 // the angles between segments, and of a segment with its gap
 	strokes        int     // of the longest segment
@@ -147,7 +146,7 @@ func (r RingPicture) draw() *ringDrawing {
 		d.segment(i, s, i == r.Newest)
 		for _, slot := range r.Lit {
 			if slot -= before; slot >= 0 && slot < len(s.Slots) {
-				d.lit += d.radial(d.direction(i, s, slot/d.per), 1)
+				d.radial(&d.lit, d.direction(i, s, slot/d.per), 1)
 			}
 		}
 		before += len(s.Slots)
@@ -212,7 +211,9 @@ func (d *ringDrawing) arc(start, end float64) {
 	if end-start > math.Pi {
 		large = "1"
 	}
-	d.rim += points("M", from.x, from.y) + points("A", inner, inner) + " 0 " + large + " 1" + points(" ", to.x, to.y)
+	d.rim.add("M", from.x, from.y)
+	d.rim.add("A", inner, inner)
+	d.rim.add(" 0 "+large+" 1 ", to.x, to.y)
 }
 
 // direction returns where the stroke j of segment i is.
@@ -227,30 +228,34 @@ func (d *ringDrawing) stroke(direction float64, slots []Slot, now bool) {
 	filled := float64(countOf(Filled, slots)) / float64(len(slots))
 	switch {
 	case filled > 0 && now:
-		d.newest += d.radial(direction, filled)
+		d.radial(&d.newest, direction, filled)
 	case filled > 0:
-		d.filled += d.radial(direction, filled)
+		d.radial(&d.filled, direction, filled)
 	case countOf(Unchecked, slots) > 0:
-		d.unread += d.radial(direction, 1)
+		d.radial(&d.unread, direction, 1)
 	case countOf(Stale, slots) > 0:
-		d.stale += d.radial(direction, .5)
+		d.radial(&d.stale, direction, .5)
 	case countOf(Missing, slots) > 0:
 		dot := d.at(direction, d.radius-ringStroke)
-		d.missing += points("M", dot.x, dot.y) + "h0"
+		d.missing.add("M", dot.x, dot.y)
+		d.missing.add("h", 0)
 	}
 }
 
-func (d *ringDrawing) radial(direction, height float64) string {
+// radial adds a line to p, from the rim outwards.
+func (d *ringDrawing) radial(p *path, direction, height float64) {
 	inner := d.radius - ringStroke
 	from, to := d.at(direction, inner), d.at(direction, inner+height*ringStroke)
-	return points("M", from.x, from.y) + points("L", to.x, to.y)
+	p.add("M", from.x, from.y)
+	p.add("L", to.x, to.y)
 }
 
 // head slots the hand, which extends beyond the strokes and inside the rim.
 func (d *ringDrawing) head(direction float64) {
 	outer := d.at(direction, d.radius+9)
 	d.knob = d.at(direction, d.radius-ringStroke-30)
-	d.hand = points("M", outer.x, outer.y) + points("L", d.knob.x, d.knob.y)
+	d.hand.add("M", outer.x, outer.y)
+	d.hand.add("L", d.knob.x, d.knob.y)
 }
 
 // name slots the name of segment i outside the ring, at the segment's middle.

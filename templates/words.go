@@ -1,12 +1,12 @@
 package templates
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 	"unicode"
 )
@@ -120,22 +120,38 @@ func shortened(name string, width int) string {
 }
 
 // decimal returns x as SVG writes it, to a tenth of a unit.
-func decimal(x float64) string {
-	text := strconv.FormatFloat(x, 'f', 1, 64)
-	text = strings.TrimSuffix(text, ".0")
-	if text == "-0" {
-		return "0"
+func decimal(x float64) string { return string(appendDecimal(nil, x)) }
+
+func appendDecimal(to []byte, x float64) []byte {
+	begin := len(to)
+	to = bytes.TrimSuffix(strconv.AppendFloat(to, x, 'f', 1, 64), []byte(".0"))
+	if string(to[begin:]) == "-0" {
+		return append(to[:begin], '0')
 	}
-	return text
+	return to
 }
 
-// points returns a command of a path: its letter and its coordinates.
-func points(command string, coordinates ...float64) string {
-	texts := make([]string, len(coordinates))
+// path is the drawing of an SVG path.
+type path []byte
+
+// add adds a command: its letter and its coordinates.
+func (p *path) add(command string, coordinates ...float64) {
+	*p = append(*p, command...)
 	for i, x := range coordinates {
-		texts[i] = decimal(x)
+		if i > 0 {
+			*p = append(*p, ' ')
+		}
+		*p = appendDecimal(*p, x)
 	}
-	return command + strings.Join(texts, " ")
+}
+
+func (p path) String() string { return string(p) }
+
+// points returns a command of a path.
+func points(command string, coordinates ...float64) string {
+	var p path
+	p.add(command, coordinates...)
+	return p.String()
 }
 
 // bytesOf returns a number of bytes in readable units.
