@@ -112,7 +112,7 @@ func ExampleRestoreBackup() {
 	// Output: hello
 }
 
-// shipped writes an item to a file that is shipped to a folder, and closes it.
+// shipped writes an item to a file that is shipped to a folder, and closes it once it is there.
 func shipped(ctx context.Context, dir string) (to string) {
 	to = filepath.Join(dir, "shipped")
 	store, err := kvopen.Store(ctx, "bolt:"+filepath.Join(dir, "app.db")+"?strict=on&ship="+to)
@@ -125,6 +125,11 @@ func shipped(ctx context.Context, dir string) (to string) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	check(err)
+	for wrote := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		if is := store.(*boltkv.Store).Stats().Shipping; is.Shipped.After(wrote) && !is.Snapshot.IsZero() {
+			break
+		}
+	}
 	check(store.Close())
 	return to
 }
