@@ -355,25 +355,12 @@ func (l *lists) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]s
 			holders[place] = append(holders[place], i)
 		}
 	}
-	wrong, now := make([][]string, len(recs)), l.host.DB().Now()
+	wrong := make([][]string, len(recs))
 	for places := range slices.Chunk(slices.Sorted(maps.Keys(holders)), checkedAtOnce) {
 		err := l.atEach(ctx, s, places, func(s kv.Store, k int) error {
-			for some := range slices.Chunk(holders[places[k]], checkedAtOnce) {
-				ids := make([]string, len(some))
-				for n, i := range some {
-					ids[n] = recs[i].ID
-				}
-				entries, err := l.logs.Find(ctx, s, places[k], ids...)
-				if err != nil {
-					return err
-				}
-				for n, i := range some {
-					if !entries[n].Member(now) {
-						wrong[i] = append(wrong[i], fmt.Sprintf("%s: %s holds the value but is not in its list", l.name(places[k]), ids[n]))
-					}
-				}
-			}
-			return nil
+			return l.eachLacking(ctx, s, places[k], recs, holders[places[k]], func(i int) {
+				wrong[i] = append(wrong[i], fmt.Sprintf("%s: %s holds the value but is not in its list", l.name(places[k]), recs[i].ID))
+			})
 		})
 		if err != nil {
 			return nil, err
@@ -385,6 +372,28 @@ func (l *lists) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]s
 // checkedAtOnce is how many values, and how many records that hold one, a check looks up
 // side by side.
 const checkedAtOnce = 100
+
+// eachLacking calls f with those of holders, which are some of recs, that the list at place does
+// not have.
+func (l *lists) eachLacking(ctx context.Context, s kv.Store, place string, recs []*plug.Seen, holders []int, f func(i int)) error {
+	now := l.host.DB().Now()
+	for some := range slices.Chunk(holders, checkedAtOnce) {
+		ids := make([]string, len(some))
+		for k, i := range some {
+			ids[k] = recs[i].ID
+		}
+		entries, err := l.logs.Find(ctx, s, place, ids...)
+		if err != nil {
+			return err
+		}
+		for k, i := range some {
+			if !entries[k].Member(now) {
+				f(i)
+			}
+		}
+	}
+	return nil
+}
 
 func (l *lists) atEach(ctx context.Context, s kv.Store, places []string, step func(kv.Store, int) error) error {
 	return atEach(ctx, s, len(places), step, func(i int, err error) error {
