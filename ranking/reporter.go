@@ -66,7 +66,7 @@ func (r *reporter) soon() {
 	if !r.queue(true) {
 		r.db.Surely(func(ctx context.Context) error {
 			r.queue(false)
-			err := r.settle(ctx, r.put(new(keytree.Due)))
+			err := r.settle(ctx, r.count())
 			if err != nil {
 				r.queue(true)
 			}
@@ -101,16 +101,23 @@ func (r *reporter) making(ctx context.Context, make func(s kv.Store, due *keytre
 
 // put adds due, and returns how often something was added so far.
 func (r *reporter) put(due *keytree.Due) (added int) {
+	if due.None() {
+		return r.count()
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if due.None() {
-		return r.added
-	}
 	if r.due == nil {
 		r.due = new(keytree.Due)
 	}
 	r.due.Merge(due)
 	r.added++
+	return r.added
+}
+
+// count returns how often something was added so far.
+func (r *reporter) count() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	return r.added
 }
 

@@ -355,13 +355,13 @@ func (o *ownerSet) take() []string {
 	return all
 }
 
-// mendAtOnce is how many owners' rings a rebuild reads side by side when it ends, and a check.
-const mendAtOnce = 16
+// ringsAtOnce is how many owners' rings a check, or a rebuild when it ends, reads side by side.
+const ringsAtOnce = 16
 
 // Finish takes what cannot be read out of the rings. The entries that the records should
 // have are there again by now.
 func (c *core) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
-	for some := range slices.Chunk(c.met.take(), mendAtOnce) {
+	for some := range slices.Chunk(c.met.take(), ringsAtOnce) {
 		var lanes []*lane
 		for _, owner := range some {
 			lanes = append(lanes, c.lanes(owner)...)
@@ -396,7 +396,7 @@ func (c *core) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]st
 		}
 	}
 	lanes := slices.SortedFunc(maps.Keys(all), laneName.compare)
-	for some := range slices.Chunk(lanes, mendAtOnce) {
+	for some := range slices.Chunk(lanes, ringsAtOnce) {
 		err := cmp.Or(kv.Each(ctx, s, some, func(s kv.Store, _ int, in laneName) error {
 			return all[in].each(ctx, s, func(i int, e stamped) {
 				wrong[i] = append(wrong[i], fmt.Sprintf("%s.%s: %s has the stamp %d%s but no entry", c.host.Model(), c.spec.Name, e.id, e.n, of(in.owner)))
