@@ -64,7 +64,9 @@ func (l counted) Built() bool { return l.host.Built() }
 // Counts reports whether a derived count follows the lists.
 func (l *lists) Counts() bool { return l.derived != nil }
 
-func (l *lists) isAtomic() bool { return kv.PowersOf(l.host.Store()).Atomic != nil }
+func (l *lists) isAtomic() bool { return isAtomic(l.host) }
+
+func isAtomic(h plug.Host) bool { return kv.PowersOf(h.Store()).Atomic != nil }
 
 // countsBeside reports whether m is a change that is counted beside its commit.
 func (l *lists) countsBeside(m *plug.Move) bool {

@@ -349,12 +349,7 @@ func (l *lists) Each(ctx context.Context, s kv.Store, place string, f func(id st
 
 // Check reports the values of recs whose lists do not have them.
 func (l *lists) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]string, error) {
-	holders := make(map[string][]int)
-	for i, rec := range recs {
-		for _, place := range rec.Places {
-			holders[place] = append(holders[place], i)
-		}
-	}
+	holders := plug.Holders(recs)
 	wrong := make([][]string, len(recs))
 	for places := range slices.Chunk(slices.Sorted(maps.Keys(holders)), checkedAtOnce) {
 		err := l.atEach(ctx, s, places, func(s kv.Store, k int) error {
@@ -378,10 +373,7 @@ const checkedAtOnce = 100
 func (l *lists) eachLacking(ctx context.Context, s kv.Store, place string, recs []*plug.Seen, holders []int, f func(i int)) error {
 	now := l.host.DB().Now()
 	for some := range slices.Chunk(holders, checkedAtOnce) {
-		ids := make([]string, len(some))
-		for k, i := range some {
-			ids[k] = recs[i].ID
-		}
+		ids := kv.Texts(some, func(i int) string { return recs[i].ID })
 		entries, err := l.logs.Find(ctx, s, place, ids...)
 		if err != nil {
 			return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -156,7 +157,7 @@ func (u *unique) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 // it was read, and before the claim was there to be released. The claims of a change need
 // nothing more until it has committed.
 func (u *unique) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
-	if m.Added != nil || kv.PowersOf(u.host.Store()).Atomic != nil {
+	if m.Added != nil || isAtomic(u.host) {
 		return nil
 	}
 	return u.settleAll(ctx, s, m.ID, m.Gained)
@@ -184,33 +185,23 @@ func (u *unique) settleAll(ctx context.Context, s kv.Store, id string, places []
 
 // Check reports the values that recs hold without a claim.
 func (u *unique) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]string, error) {
-	type held struct {
-		at    int // among recs
-		place string
-	}
-	var all []held
-	for i, rec := range recs {
-		for _, place := range rec.Places {
-			all = append(all, held{i, place})
-		}
-	}
+	holders := plug.Holders(recs)
 	wrong := make([][]string, len(recs))
-	for some := range slices.Chunk(all, checkedAtOnce) {
-		keys := make([]string, len(some))
-		for k, h := range some {
-			keys[k] = u.key(h.place)
-		}
+	for places := range slices.Chunk(slices.Sorted(maps.Keys(holders)), checkedAtOnce) {
+		keys := kv.Texts(places, u.key)
 		results, err := kv.GetAll(ctx, s, keys...)
 		if err != nil {
 			return nil, err
 		}
-		for k, h := range some {
+		for k, place := range places {
 			c, err := claimIn(keys[k], results[k])
 			if err != nil {
-				return nil, u.failure(h.place, err)
+				return nil, u.failure(place, err)
 			}
-			if id := recs[h.at].ID; c.owner != id {
-				wrong[h.at] = append(wrong[h.at], fmt.Sprintf("%s.%s: %s holds %q, but the claim is %q's", u.host.Model(), u.index, id, h.place, c.owner))
+			for _, i := range holders[place] {
+				if id := recs[i].ID; c.owner != id {
+					wrong[i] = append(wrong[i], fmt.Sprintf("%s.%s: %s holds %q, but the claim is %q's", u.host.Model(), u.index, id, place, c.owner))
+				}
 			}
 		}
 	}

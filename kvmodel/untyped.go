@@ -237,7 +237,7 @@ func (u untyped) IDs(ctx context.Context, from string, f func(ids []string, to s
 func (u untyped) Check(ctx context.Context, s kv.Store, ids []string) ([]plug.Sight, error) {
 	sights := make([]plug.Sight, 0, len(ids))
 	checks := make([]check, len(u.indexes))
-	for some := range slices.Chunk(ids, readAtOnce) {
+	for some := range slices.Chunk(ids, recordsAtOnce) {
 		families := u.families()
 		results, err := u.gets(ctx, s, families, some)
 		if err != nil {
@@ -259,9 +259,6 @@ func (u untyped) Check(ctx context.Context, s kv.Store, ids []string) ([]plug.Si
 	}
 	return sights, work.FirstError(kv.Together(ctx, s, works...)...)
 }
-
-// readAtOnce is how many records a check reads in a trip.
-const readAtOnce = 100
 
 // checked adds rec, which is the one at of all, to the checks of its indexes, and returns what
 // is known of it so far. Neither keeps what was read of it in memory.

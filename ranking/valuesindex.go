@@ -76,14 +76,9 @@ func (x *valuesIndex) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, pl
 
 // Check reports the values of recs that are not among the values.
 func (x *valuesIndex) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]string, error) {
-	holders := make(map[string][]int)
-	for i, rec := range recs {
-		for _, id := range fitting(rec.Places) {
-			holders[id] = append(holders[id], i)
-		}
-	}
+	holders := plug.Holders(recs)
 	wrong := make([][]string, len(recs))
-	for ids := range slices.Chunk(slices.Sorted(maps.Keys(holders)), membersAtOnce) {
+	for ids := range slices.Chunk(fitting(slices.Sorted(maps.Keys(holders))), membersAtOnce) {
 		states, err := x.tree.own.States(ctx, s, ids)
 		if err != nil {
 			return nil, x.failure(err)

@@ -275,6 +275,17 @@ func (r *Seen) Holds(place string) bool {
 	return false
 }
 
+// Holders returns, by place, which of recs belong there.
+func Holders(recs []*Seen) map[string][]int {
+	holders := make(map[string][]int)
+	for i, rec := range recs {
+		for _, place := range rec.Places {
+			holders[place] = append(holders[place], i)
+		}
+	}
+	return holders
+}
+
 // Expires returns when the record expires, the zero time if never.
 func (r *Seen) Expires() time.Time { return r.Envelope.Ends() }
 
