@@ -72,7 +72,7 @@ func (r *ring) pictures(ctx context.Context, s kv.Store, lanes []*lane, most int
 	lowest := make(map[*reader]int64) // the stamps from which on entries are compared
 	var compared []item
 	for _, v := range readers {
-		items := shown([]*reader{v})
+		items := shown(v)
 		slices.SortFunc(items, func(a, b item) int { return cmp.Compare(b.stamp, a.stamp) })
 		if n := max(0, most) / len(readers); len(items) > n {
 			lowest[v], skipped = items[n].stamp+1, true
@@ -122,13 +122,12 @@ func (r *reader) readWhole(ctx context.Context, s kv.Store) error {
 	return nil
 }
 
-// shown returns all items that readers show.
-func shown(readers []*reader) (items []item) {
-	for _, r := range readers {
-		entries, _ := r.visible()
-		for _, e := range entries {
-			items = append(items, item{*e, string(e.body), r})
-		}
+// shown returns all items that r shows.
+func shown(r *reader) []item {
+	entries, _ := r.visible()
+	items := make([]item, len(entries))
+	for i, e := range entries {
+		items[i] = item{*e, string(e.body), r}
 	}
 	return items
 }
@@ -144,7 +143,7 @@ func (r *reader) picture(state func(item) Slot) Picture {
 	for n := r.oldest(r.writes); n <= r.top; n++ {
 		*slot(n) = Missing
 	}
-	for _, it := range shown([]*reader{r}) {
+	for _, it := range shown(r) {
 		if is, at := state(it), slot(it.stamp); is != Stale || *at == Missing {
 			*at = is
 		}

@@ -53,7 +53,7 @@ func treePicture(l *ashiato.Look, before *ranking.Picture) templates.TreePicture
 	for _, leaf := range l.Tree.Leaves {
 		p.Way, p.Goal = leaf, "way to "+l.Of
 	}
-	if before == nil {
+	if before == nil || before == l.Tree {
 		return p
 	}
 	was := statesOf(before.Root, map[string]uint64{})

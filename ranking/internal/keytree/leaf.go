@@ -1,6 +1,7 @@
 package keytree
 
 import (
+	"hash/maphash"
 	"slices"
 	"sort"
 	"time"
@@ -147,14 +148,14 @@ func (l *leaf) counted(now End) []entry {
 // newest returns entries without those of which there is a newer one of the same
 // member.
 func newest(entries []entry) []entry {
+	if !repeat(entries) {
+		return entries
+	}
 	last := make(map[string]int, len(entries))
 	for i, e := range entries {
 		if at, twice := last[e.id]; !twice || entries[at].ver <= e.ver {
 			last[e.id] = i
 		}
-	}
-	if len(last) == len(entries) {
-		return entries
 	}
 	kept := make([]entry, 0, len(last))
 	for i, e := range entries {
@@ -165,8 +166,34 @@ func newest(entries []entry) []entry {
 	return kept
 }
 
+// repeat reports whether a member has several entries, which is rare and asked at each
+// look at a leaf. It keeps their indexes in a table by the hash of the id, which is on the
+// stack for all but the largest leaves.
+func repeat(entries []entry) bool {
+	var room [512]int32
+	table := room[:]
+	for len(table) < 2*len(entries) {
+		table = make([]int32, 2*len(table))
+	}
+	for i, e := range entries {
+		at := int(maphash.String(hashes, e.id) % uint64(len(table)))
+		for ; table[at] > 0; at = (at + 1) % len(table) {
+			if entries[table[at]-1].id == e.id {
+				return true
+			}
+		}
+		table[at] = int32(i + 1)
+	}
+	return false
+}
+
+var hashes = maphash.MakeSeed()
+
 // repeated returns the ids of the members that have several entries in l.
 func (l *leaf) repeated() []string {
+	if !repeat(l.entries) {
+		return nil
+	}
 	times := make(map[string]int, len(l.entries))
 	var ids []string
 	for _, e := range l.entries {
