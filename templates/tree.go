@@ -161,7 +161,7 @@ const (
 	treeRouters  = 108.0 // the last column of routers, if there are two
 	treeDeep     = 172.0 // the last column, if there are more
 	treeWireEnd  = 222.0
-	treeBars     = 326.0
+	treeBars     = 334.0
 	treeBarWidth = 70.0
 )
 
