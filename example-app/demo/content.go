@@ -58,10 +58,12 @@ func page(i, members int) *ashiato.Page {
 	thing := theme.things[serial%len(theme.things)]
 	title := theme.titles[serial/len(theme.things)%len(theme.titles)]
 	p.Title = capital(strings.ReplaceAll(title, "{thing}", thing))
-	if round := serial / len(theme.things) / len(theme.titles); round > 0 {
-		p.Title += ", " + endings[(round-1)%len(endings)]
-		if again := (round - 1) / len(endings); again > 0 {
-			p.Title += fmt.Sprintf(", part %d", again+1)
+	// Neighbors have different endings, and the same title gets each ending once.
+	all := len(theme.things) * len(theme.titles)
+	if round := serial / all; round > 0 {
+		p.Title += ", " + endings[(round+serial%all)%len(endings)]
+		if part := (round-1)/len(endings) + 1; part > 1 {
+			p.Title += fmt.Sprintf(", part %d", part)
 		}
 	}
 	if p.Slug = slugOf(p.Title); len(p.Slug) > ashiato.MaxSlug {
