@@ -41,7 +41,7 @@ func Together(ctx context.Context, s Store, works ...func(Store) error) []error 
 	c.start(works)
 	first := &c.parts[0]
 	first.err = works[0](first)
-	first.ops, first.pause = nil, 0
+	first.ops, first.until = nil, time.Time{}
 	for c.travel() {
 	}
 	for i := range c.parts {
@@ -62,8 +62,9 @@ func Each[V any](ctx context.Context, s Store, values []V, work func(s Store, i 
 }
 
 // Pause is Sleep for code that may be a work of [Together], which works on s. The
-// works that pause at the same time do so together, so many of them take no longer
-// than one. What the others ask for is sent first.
+// works that pause for a short time do so together, and the others with them, once what
+// they ask for was sent: so many that pause take no longer than one, and their next trip
+// is one. While a work pauses for longer, the others go on.
 func Pause(ctx context.Context, s Store, d time.Duration) bool {
 	p, ok := s.(*part)
 	if !ok {
@@ -72,9 +73,12 @@ func Pause(ctx context.Context, s Store, d time.Duration) bool {
 	if end, ok := ctx.Deadline(); ok && time.Until(end) < d {
 		return false
 	}
-	p.pause = max(d, 1)
+	p.until = time.Now().Add(d)
 	return p.wait(nil) && p.woke && ctx.Err() == nil
 }
+
+// shortPause is the longest pause for which the others wait.
+const shortPause = 50 * time.Millisecond
 
 // convoy is works that travel together.
 type convoy struct {
@@ -121,11 +125,13 @@ type target struct {
 	key  string
 }
 
-// travel makes a trip for what all parts wait for, or pauses if they want that, and lets
-// all but the first run on. It returns false if none waits for anything.
+// travel makes a trip for what parts wait for, or pauses if they want that, and lets those
+// that have what they wait for run on, but for the first. It returns false if none waits
+// for anything.
 func (c *convoy) travel() bool {
-	pause := c.load()
-	if len(c.flight) == 0 && pause == 0 {
+	c.load()
+	end, pauses := c.rest()
+	if len(c.flight) == 0 && !pauses {
 		return false
 	}
 	if len(c.flight) > 0 {
@@ -135,14 +141,15 @@ func (c *convoy) travel() bool {
 		// Each op's result says what became of it.
 		_ = c.store.Do(c.ctx, c.flight)
 	}
-	woke := pause == 0 || Pause(c.ctx, c.store, pause)
+	pause := time.Until(end)
+	woke := pause <= 0 || Pause(c.ctx, c.store, pause)
 	c.deliver()
 	for i := len(c.parts) - 1; i >= 0; i-- {
 		p := &c.parts[i]
-		if len(p.ops) == 0 && p.pause == 0 {
+		if len(p.ops) == 0 && (p.until.IsZero() || woke && p.until.After(end)) {
 			continue
 		}
-		p.woke, p.ops, p.pause = woke, nil, 0
+		p.woke, p.ops, p.until = woke, nil, time.Time{}
 		if i > 0 {
 			p.run()
 		}
@@ -150,9 +157,33 @@ func (c *convoy) travel() bool {
 	return true
 }
 
-// load makes the flight of a trip, and notes in the parts where their ops are in it. pause
-// is how long the parts that want to pause do so.
-func (c *convoy) load() (pause time.Duration) {
+// rest returns until when all pause after the trip: as long as a part wants that pauses
+// for a short time or, if there is no trip, as the first one that pauses for longer.
+// pauses says that parts pause.
+func (c *convoy) rest() (end time.Time, pauses bool) {
+	var first time.Time
+	for i := range c.parts {
+		until := c.parts[i].until
+		switch {
+		case until.IsZero():
+			continue
+		case time.Until(until) > shortPause:
+			if first.IsZero() || until.Before(first) {
+				first = until
+			}
+		case until.After(end):
+			end = until
+		}
+		pauses = true
+	}
+	if end.IsZero() && len(c.flight) == 0 {
+		end = first
+	}
+	return end, pauses
+}
+
+// load makes the flight of a trip, and notes in the parts where their ops are in it.
+func (c *convoy) load() {
 	c.empty()
 	ops := 0
 	for i := range c.parts {
@@ -161,7 +192,6 @@ func (c *convoy) load() (pause time.Duration) {
 	c.flight, c.joins = slices.Grow(c.flight, ops), slices.Grow(c.joins, ops)
 	for i := range c.parts {
 		p := &c.parts[i]
-		pause = max(pause, p.pause)
 		p.positions, p.sums = slices.Grow(p.positions[:0], len(p.ops)), p.sums[:0]
 		for k := range p.ops {
 			op := &p.ops[k]
@@ -182,7 +212,6 @@ func (c *convoy) load() (pause time.Duration) {
 			}
 		}
 	}
-	return pause
 }
 
 // joins reports whether the kth of p's ops may be one with others like it. Where a work
@@ -267,13 +296,13 @@ func (c *convoy) deliver() {
 // neither.
 type part struct {
 	*convoy
-	runner    *runner       // nil for the first
-	ops       []Op          // waiting to be sent
-	flown     *convoy       // whose flight ops are; nil if they are the work's own
-	positions []int         // where they are in the trip
-	sums      []int64       // of its increments: what was to be added up to each
-	pause     time.Duration // how long it wants to pause; 0: it does not
-	woke      bool          // the last pause was not cut short
+	runner    *runner   // nil for the first
+	ops       []Op      // waiting to be sent
+	flown     *convoy   // whose flight ops are; nil if they are the work's own
+	positions []int     // where they are in the trip
+	sums      []int64   // of its increments: what was to be added up to each
+	until     time.Time // when its pause ends; zero: it does not pause
+	woke      bool      // the last pause was not cut short
 	err       error
 }
 
@@ -295,7 +324,7 @@ func (c *convoy) start(works []func(Store) error) {
 				p := &c.parts[c.waiting]
 				p.runner = r
 				p.err = works[c.waiting](p)
-				p.ops, p.pause = nil, 0
+				p.ops, p.until = nil, time.Time{}
 			}
 		})
 		c.runners = append(c.runners, r)
@@ -318,10 +347,15 @@ func (p *part) run() { p.runner.next() }
 // over. It returns false if that will never be.
 func (p *part) wait(ops []Op) bool {
 	p.ops = ops
-	if p.runner == nil {
-		return p.travel()
+	if p.runner != nil {
+		return p.runner.yield(struct{}{})
 	}
-	return p.runner.yield(struct{}{})
+	for len(p.ops) > 0 || !p.until.IsZero() {
+		if !p.travel() {
+			return false
+		}
+	}
+	return true
 }
 
 // Do hands ops to the shared trip.

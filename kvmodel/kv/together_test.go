@@ -235,17 +235,57 @@ func TestTogether_WorksThatPauseDoSoAtTheSameTime(t *testing.T) {
 			}
 		}
 		nested := func(s kv.Store) error {
-			return errors.Join(kv.Together(ctx, s, paused(time.Second), paused(2*time.Second))...)
+			return errors.Join(kv.Together(ctx, s, paused(20*time.Millisecond), paused(40*time.Millisecond))...)
 		}
 		began := time.Now()
-		if err := errors.Join(kv.Together(ctx, s, paused(time.Second), nested, gets(ctx, "c"))...); err != nil {
+		if err := errors.Join(kv.Together(ctx, s, paused(20*time.Millisecond), nested, gets(ctx, "c"))...); err != nil {
 			t.Fatal(err)
 		}
-		if took := time.Since(began); took != 4*time.Second {
-			t.Errorf("two rounds of pauses of up to 2s took %v", took)
+		if took := time.Since(began); took != 80*time.Millisecond {
+			t.Errorf("two rounds of pauses of up to 40ms took %v", took)
 		}
 		want := [][]string{{"c"}, {"a"}, {"b"}}
 		if diff := cmp.Diff(want, s.trips); diff != "" {
+			t.Errorf("trips (-want +got)\n%s", diff)
+		}
+	})
+}
+
+func TestTogether_AWorkThatPausesForLongHoldsNoOtherUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := context.Background()
+		s := &log{Store: memkv.New(memkv.Options{})}
+		began := time.Now()
+		ended := make(map[string]time.Duration)
+		pauses := func(name string, d time.Duration) func(kv.Store) error {
+			return func(s kv.Store) error {
+				for range 2 {
+					if !kv.Pause(ctx, s, d) {
+						t.Errorf("the pause of %v was cut short", d)
+					}
+				}
+				err := gets(ctx, name)(s)
+				ended[name] = time.Since(began)
+				return err
+			}
+		}
+		steps := func(s kv.Store) error {
+			err := errors.Join(gets(ctx, "a")(s), gets(ctx, "b")(s), gets(ctx, "c")(s))
+			ended["steps"] = time.Since(began)
+			return err
+		}
+		nested := func(s kv.Store) error {
+			return errors.Join(kv.Together(ctx, s, pauses("nested", 4*time.Second), steps)...)
+		}
+		if err := errors.Join(kv.Together(ctx, s, pauses("first", 10*time.Second), pauses("second", 15*time.Second), nested, pauses("last", 10*time.Second))...); err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]time.Duration{"steps": 0, "nested": 8 * time.Second, "first": 20 * time.Second, "last": 20 * time.Second, "second": 30 * time.Second}
+		if diff := cmp.Diff(want, ended); diff != "" {
+			t.Errorf("when the works ended (-want +got)\n%s", diff)
+		}
+		trips := [][]string{{"a"}, {"b"}, {"c"}, {"nested"}, {"first", "last"}, {"second"}}
+		if diff := cmp.Diff(trips, s.trips); diff != "" {
 			t.Errorf("trips (-want +got)\n%s", diff)
 		}
 	})
