@@ -230,7 +230,7 @@ const firstRounds = 20
 // recount counts the lists at places, which are in order, again. It waits until their
 // numbers have not changed for long enough. reached is called now and then with the last
 // place up to which all are counted.
-func (l *lists) recount(ctx context.Context, places []string, reached func(place string) error) error {
+func (l *lists) recount(ctx context.Context, s kv.Store, places []string, reached func(place string) error) error {
 	if l.derived == nil {
 		return nil
 	}
@@ -238,7 +238,7 @@ func (l *lists) recount(ctx context.Context, places []string, reached func(place
 	if first {
 		rounds = firstRounds
 	}
-	left, err := l.derived.Recount(ctx, places, rounds, reached)
+	left, err := l.derived.Recount(ctx, s, places, rounds, reached)
 	if left > 0 && first {
 		err = fmt.Errorf("%w: %w", plug.ErrUnfit, err)
 	}

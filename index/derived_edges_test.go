@@ -325,7 +325,7 @@ func TestDerivedCount_WhatATryAddedBeforeARecountIsCountedAgain(t *testing.T) {
 				m.between = func() {
 					_, err := other.Update(ctx, "a", func(b *book) error { b.N = 1; return nil })
 					must(t, err)
-					_, err = other.db.Derived("Tag", "Books").Recount(ctx, []string{"go", "kv"}, 5, func(string) error { return nil })
+					_, err = other.db.Derived("Tag", "Books").Recount(ctx, other.db.Store(), []string{"go", "kv"}, 5, func(string) error { return nil })
 					must(t, err)
 				}
 				f.tagTwice(t, ctx, second)

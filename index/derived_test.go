@@ -186,6 +186,33 @@ func TestDerivedCount_RebuildCountsAgainBeforeItReturns(t *testing.T) {
 	}
 }
 
+// What has to be counted waits. What has not is read before that, and waits for nothing.
+func TestRebuild_HoldsNoIndexBackForTheCountOfAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, mem := t.Context(), memkv.New(memkv.Options{})
+		b := newBooks(open(t, still{mem}))
+		for i := range 100 {
+			must(t, b.Create(ctx, &book{ID: fmt.Sprint(i), Author: fmt.Sprint("author", i), Year: 1, Tags: []string{fmt.Sprint("tag", i)}}))
+		}
+		must(t, b.db.Close(ctx))
+		mem.Evict("built:Book")
+		b = newBooks(open(t, still{mem}))
+		var ended sync.WaitGroup
+		ended.Go(func() { must(t, b.Rebuild(ctx)) })
+		time.Sleep(5 * time.Second)
+		wantIDs(t, ctx, b.ByAuthor.Of("author99"), "99")
+		wantIDs(t, ctx, b.ByAuthorYear.Of(authorYear{"author99", 1}), "99")
+		soon, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		if _, err := b.ByTags.Of("tag99").Page(soon, "", 5); !errors.Is(err, kvmodel.ErrNeedsRebuild) {
+			t.Errorf("a list that is still counted: %v, want an ErrNeedsRebuild", err)
+		}
+		ended.Wait()
+		wantIDs(t, ctx, b.ByTags.Of("tag99"), "99")
+		must(t, b.db.Close(ctx))
+	})
+}
+
 func TestDerivedCount_RebuildReportsACounterThatKeepsChangingAndTheListsAreWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, mem := t.Context(), memkv.New(memkv.Options{})

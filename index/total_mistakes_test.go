@@ -16,7 +16,7 @@ func TestMistakes_OfTotalsAreNoticed(t *testing.T) {
 			total, "	if err := t.lists.host.Ready(ctx); err != nil {", "	if err := ctx.Err(); err != nil {",
 		),
 		proof.Wrong("it can be read before all is counted",
-			rebuild, "plug.Without(b.without(duplicates), unfit)", "plug.Without(b.without(duplicates), unfit[:0])",
+			rebuild, "case errors.Is(err, plug.ErrUnfit):", "case false:",
 		),
 		proof.Wrong("a rebuild gives it no time",
 			derived, "firstRounds = 20", "firstRounds = 1",

@@ -91,7 +91,7 @@ func (l *lists) Finish(ctx context.Context, s kv.Store, steps plug.Steps) error 
 	if damaged.Load() {
 		return fmt.Errorf("%s.%s: %w: parts of lists were lost or damaged", l.host.Model(), l.index, kvmodel.ErrNeedsRebuild)
 	}
-	return l.recount(ctx, left(entered, from, counting), func(place string) error {
+	return l.recount(ctx, s, left(entered, from, counting), func(place string) error {
 		return steps.Reached(ctx, append([]byte{counting}, place...), plug.Many)
 	})
 }

@@ -156,7 +156,7 @@ func (l listWindow) Amend(ctx context.Context, s kv.Store, base, place string) e
 	} else if err != nil {
 		return err
 	}
-	return l.recount(ctx, []string{place}, func(string) error { return nil })
+	return l.recount(ctx, s, []string{place}, func(string) error { return nil })
 }
 
 // Page returns the first members of the list of value.

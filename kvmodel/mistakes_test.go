@@ -267,7 +267,7 @@ func TestMistakes_OfBuildsAreNoticed(t *testing.T) {
 			rebuild, "				taken, moves[i], err = append(taken, other), nil, nil\n", "				taken, moves[i] = append(taken, other), nil\n",
 		),
 		proof.Wrong("an index with conflicts is marked",
-			rebuild, "plug.Without(b.without(duplicates), unfit)", "plug.Without(b.without(nil), unfit)",
+			rebuild, "b.finishIndexes(ctx, b.without(duplicates))", "b.finishIndexes(ctx, b.without(nil))",
 		),
 		proof.Wrong("the losers are forgotten",
 			enter, "	b.state.Losers = append(b.state.Losers, losers...)\n", "	_ = losers\n",

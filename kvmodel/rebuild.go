@@ -83,6 +83,8 @@ type building struct {
 	ownDone  int             // records of the indexes' own parts that came after that
 	noted    map[string]bool // the indexes that this process has written down a part of
 	tokens   built.Building
+	named    time.Time               // when the built item was known to name them
+	past     uint64                  // the edition of the store that all processes know
 	builders map[string]plug.Builder // the indexes, by name, that build themselves
 	fencing  bool                    // requests may be under way of a process that lacks an index
 	damaged  map[string]error        // records that could not be entered, by their ids
@@ -98,6 +100,7 @@ func (m *model) buildOnce(ctx context.Context, r *run, joined bool) error {
 	if b.tokens, err = m.built.Build(ctx); err != nil {
 		return err
 	}
+	b.named = m.db.now()
 	begin := func(ctx context.Context, after bool) (int64, error) {
 		if joined && !after && len(b.missing()) == 0 {
 			return 0, errBuilt
@@ -187,7 +190,7 @@ func (b *building) steps(ctx context.Context) error {
 		return err
 	}
 	b.builders = b.findBuilders()
-	if err := b.awaitOthers(ctx, b.db.now()); err != nil {
+	if err := b.awaitOthers(ctx); err != nil {
 		return err
 	}
 	if err := b.enterRest(ctx); err != nil {
@@ -214,15 +217,12 @@ func (b *building) steps(ctx context.Context) error {
 	if err := b.meetEarlier(ctx, b.lease.Found.Reached); err != nil {
 		return err
 	}
-	unfit, wait := b.finishIndexes(ctx)
+	wait := b.finishIndexes(ctx, b.without(duplicates))
 	if errors.Is(wait, ErrNeedsRebuild) {
 		return fmt.Errorf("%w: %w", errLostSince, wait)
 	}
 	if wait != nil && !work.Waits(wait) {
 		return wait
-	}
-	if err := b.built.Mark(ctx, b.tokens, plug.Without(b.without(duplicates), unfit)...); err != nil {
-		return err
 	}
 	if duplicates != nil {
 		// The next build looks at the losers alone, wherever they belong.
@@ -257,37 +257,67 @@ func (b *building) findBuilders() map[string]plug.Builder {
 }
 
 // finishIndexes does what indexes have left to do when every record is entered. Some of
-// them wait, so they do it side by side. It returns those that cannot be read yet.
-func (b *building) finishIndexes(ctx context.Context) (unfit []string, err error) {
+// them wait, so they do it side by side, and each of fit is marked as soon as it has nothing
+// left to do and can be read. One that finds a loss ends the others, since the build has to
+// begin again.
+func (b *building) finishIndexes(ctx context.Context, fit []string) error {
+	finishing, stop := context.WithCancel(ctx)
+	defer stop()
+	var lost error
+	mark := func(index plug.Index) error {
+		if def := definition(index); slices.Contains(fit, def) {
+			return b.mark(ctx, def)
+		}
+		return nil
+	}
 	var works []func(kv.Store) error
 	for _, index := range b.indexes {
-		if f, ok := index.(plug.Finisher); ok {
-			works = append(works, func(s kv.Store) error {
-				err := f.Finish(ctx, s, steps{b, index.Name()})
-				if errors.Is(err, plug.ErrUnfit) {
-					unfit = append(unfit, definition(index))
-				}
+		f, ok := index.(plug.Finisher)
+		if !ok {
+			if err := mark(index); err != nil {
 				return err
-			})
+			}
+			continue
 		}
+		works = append(works, func(s kv.Store) error {
+			err := f.Finish(finishing, s, steps{b, index.Name()})
+			switch {
+			case errors.Is(err, plug.ErrUnfit):
+			case err == nil || work.Waits(err):
+				return work.FirstError(mark(index), err)
+			case errors.Is(err, ErrNeedsRebuild):
+				lost = err
+				stop()
+			}
+			return err
+		})
 	}
-	err = work.FirstError(kv.Together(ctx, b.db.store, works...)...)
-	return unfit, err
+	errs := kv.Together(finishing, b.db.store, works...)
+	return cmp.Or(lost, work.FirstError(errs...))
 }
 
-// buildAll lets the builders build themselves, in the order of the model's indexes. One
-// that is marked is not built again, whatever becomes of the rest.
+// mark marks indexes as whole. They are not built again, whatever becomes of the rest.
+func (b *building) mark(ctx context.Context, defs ...string) error {
+	err := b.built.Mark(ctx, b.tokens, defs...)
+	if err != nil {
+		return err
+	}
+	for _, def := range defs {
+		b.tokens[def] = ""
+	}
+	return nil
+}
+
+// buildAll lets the builders build themselves, in the order of the model's indexes.
 func (b *building) buildAll(ctx context.Context) error {
 	for _, index := range b.indexes {
 		if builder := b.builders[index.Name()]; builder != nil {
 			if err := builder.Build(ctx, steps{b, index.Name()}); err != nil {
 				return err
 			}
-			def := definition(index)
-			if err := b.built.Mark(ctx, b.tokens, def); err != nil {
+			if err := b.mark(ctx, definition(index)); err != nil {
 				return err
 			}
-			b.tokens[def] = ""
 		}
 	}
 	return nil

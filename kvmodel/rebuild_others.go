@@ -17,9 +17,8 @@ const otherTries = 60
 
 // awaitOthers returns when no process that lives writes the model without one of its
 // indexes. An ErrNeedsRebuild names one that does not end. What the dead have left is
-// repaired, and b is fencing then: requests of theirs may still be under way. The built
-// item has named the indexes since then.
-func (b *building) awaitOthers(ctx context.Context, since time.Time) error {
+// repaired, and b is fencing then: requests of theirs may still be under way.
+func (b *building) awaitOthers(ctx context.Context) error {
 	if b.db.atomic != nil {
 		return nil // No one else has the store.
 	}
@@ -47,7 +46,7 @@ func (b *building) awaitOthers(ctx context.Context, since time.Time) error {
 		return nil
 	}
 	// One that has looked at the built item just before then may have sent a change.
-	if wait := goodFor - b.db.now().Sub(since); wait > 0 && !kv.Sleep(ctx, wait) {
+	if wait := goodFor - b.db.now().Sub(b.named); wait > 0 && !kv.Sleep(ctx, wait) {
 		return kv.TooLate(ctx)
 	}
 	return b.repairAll(ctx, dead)
@@ -58,12 +57,13 @@ func (b *building) awaitOthers(ctx context.Context, since time.Time) error {
 // that it names.
 func (b *building) awaitPast(ctx context.Context) error {
 	number, _ := kv.EditionOf(b.db.losses)
-	if number <= 1 || !b.isWhole() || len(b.missing()) == 0 {
+	if number <= 1 || number == b.past || !b.isWhole() || len(b.missing()) == 0 {
 		return nil
 	}
 	if !kv.Sleep(ctx, goodFor) {
 		return kv.TooLate(ctx)
 	}
+	b.past = number
 	return nil
 }
 

@@ -153,7 +153,7 @@ func (x *valuesIndex) recountOthers(ctx context.Context, s kv.Store, met []strin
 	if err != nil {
 		return err
 	}
-	left, err := x.count.Recount(ctx, others, kvmodel.RecountRounds, func(string) error { return nil })
+	left, err := x.count.Recount(ctx, s, others, kvmodel.RecountRounds, func(string) error { return nil })
 	if left > 0 {
 		err = fmt.Errorf("counters of %d values: %w", left, err)
 	}

@@ -213,12 +213,12 @@ func (d *Derived) Count(ctx context.Context, s kv.Store, id string) (int64, erro
 }
 
 // forget removes what releases before have kept of ids.
-func (d *Derived) forget(ctx context.Context, ids []string) error {
+func (d *Derived) forget(ctx context.Context, s kv.Store, ids []string) error {
 	ops := make([]kv.Op, len(ids))
 	for i, id := range ids {
 		ops[i] = kv.OpDelete(d.OldKey(id))
 	}
-	return d.base.Store.Do(ctx, ops)
+	return s.Do(ctx, ops)
 }
 
 // seen are ids whose numbers this process has seen, as far as it remembers. That is

@@ -49,6 +49,17 @@ type doubt struct {
 	members Members
 }
 
+// begun reports whether a round is under way that counts.
+func (d doubt) begun() bool { return !d.began.Before(d.since.Add(quietFor)) }
+
+// due returns when the next step of a round can be made: its beginning or its end.
+func (d doubt) due() time.Time {
+	if d.begun() {
+		return d.began.Add(quietFor)
+	}
+	return d.since.Add(quietFor)
+}
+
 // Doubt puts the number of id in doubt: what is wrong with it arose at since or
 // before. On a store with transactions that takes no waiting: the next Settle
 // counts.
@@ -107,8 +118,18 @@ func (d *doubts) get(id string) (doubt, bool) {
 	return doubt{}, false
 }
 
-// begun notes the round of a doubt.
-func (d *doubts) begun(id string, round doubt) {
+// due returns when the next step can be made for all of ids that are in doubt.
+func (d *doubts) due(ids []string) (due time.Time) {
+	for _, id := range ids {
+		if about, ok := d.get(id); ok && about.due().After(due) {
+			due = about.due()
+		}
+	}
+	return due
+}
+
+// note notes the round of a doubt.
+func (d *doubts) note(id string, round doubt) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if now := d.open[id]; now != nil {
@@ -136,28 +157,28 @@ func (d *doubts) settle(id string, began time.Time) {
 // settledAtOnce is how many numbers are counted side by side.
 const settledAtOnce = 100
 
-// RecountRounds is how often a rebuild tries to count, once in quietFor.
+// RecountRounds is how often a rebuild tries to count.
 const RecountRounds = 5
 
-// Recount counts ids again and waits for that: it tries rounds times, once in quietFor. It
-// begins at once: there is no doubt about what was under way. It returns how many are left,
-// with an ErrNotYet, because they have not been quiet for long enough. What releases before
-// have kept of ids goes. reached is called now and then with an id: it and all before it are
-// counted.
-func (d *Derived) Recount(ctx context.Context, ids []string, rounds int, reached func(id string) error) (left int, err error) {
+// Recount counts ids again and waits for that, beside what else works on s: it tries rounds
+// times, each time as soon as something can have come of it. It begins at once: there is no
+// doubt about what was under way. It returns how many are left, with an ErrNotYet, because
+// they have not been quiet for long enough. What releases before have kept of ids goes.
+// reached is called now and then with an id: it and all before it are counted.
+func (d *Derived) Recount(ctx context.Context, s kv.Store, ids []string, rounds int, reached func(id string) error) (left int, err error) {
 	since := d.base.Now().Add(-quietFor)
 	for round := range rounds {
-		if round > 0 && !kv.Sleep(ctx, quietFor) {
+		if round > 0 && !kv.Pause(ctx, s, d.due(ids).Sub(d.base.Now())) {
 			return 0, kv.TooLate(ctx)
 		}
 		var open []string
 		for some := range slices.Chunk(ids, d.atOnce()) {
 			if round == 0 {
-				if err := d.doubtAll(ctx, some, since); err != nil {
+				if err := d.doubtAll(ctx, s, some, since); err != nil {
 					return 0, err
 				}
 			}
-			if err := d.settleSome(ctx, some, d.base.Now()); err != nil {
+			if err := d.settleSome(ctx, s, some, d.base.Now()); err != nil {
 				return 0, err
 			}
 			open = append(open, slices.DeleteFunc(slices.Clone(some), func(id string) bool { return d.Settled(id, since) == nil })...)
@@ -185,11 +206,11 @@ func (d *Derived) atOnce() int {
 }
 
 // doubtAll puts ids in doubt, whatever releases before have kept of them.
-func (d *Derived) doubtAll(ctx context.Context, ids []string, since time.Time) error {
+func (d *Derived) doubtAll(ctx context.Context, s kv.Store, ids []string, since time.Time) error {
 	for _, id := range ids {
 		d.Doubt(id, since)
 	}
-	return d.forget(ctx, ids)
+	return d.forget(ctx, s, ids)
 }
 
 // Settle goes on with counting what is in doubt. What has to wait is left to a later
@@ -198,7 +219,7 @@ func (d *Derived) Settle(ctx context.Context) error {
 	var errs []error
 	now := d.base.Now()
 	for some := range slices.Chunk(d.ids(), settledAtOnce) {
-		errs = append(errs, d.settleSome(ctx, some, now))
+		errs = append(errs, d.settleSome(ctx, d.base.Store, some, now))
 	}
 	return work.FirstError(errs...)
 }
@@ -210,20 +231,20 @@ type counted struct {
 	began time.Time // when the round began
 }
 
-func (d *Derived) settleSome(ctx context.Context, ids []string, now time.Time) error {
+func (d *Derived) settleSome(ctx context.Context, s kv.Store, ids []string, now time.Time) error {
 	ends := make([]*counted, len(ids))
-	errs := kv.Each(ctx, d.base.Store, ids, func(s kv.Store, i int, id string) (err error) {
+	errs := kv.Each(ctx, s, ids, func(s kv.Store, i int, id string) (err error) {
 		ends[i], err = d.settleOne(ctx, s, id, now)
 		return err
 	})
-	return work.FirstError(append(errs, d.settleCounted(ctx, ends))...)
+	return work.FirstError(append(errs, d.settleCounted(ctx, s, ends))...)
 }
 
 // settleCounted settles the doubts about those of ends that are not nil, once what follows
 // surely has followed.
-func (d *Derived) settleCounted(ctx context.Context, ends []*counted) error {
+func (d *Derived) settleCounted(ctx context.Context, s kv.Store, ends []*counted) error {
 	ends = slices.DeleteFunc(ends, func(c *counted) bool { return c == nil })
-	if err := d.Followed(ctx, d.base.Store, kv.Texts(ends, func(c *counted) string { return c.id })); err != nil {
+	if err := d.Followed(ctx, s, kv.Texts(ends, func(c *counted) string { return c.id })); err != nil {
 		return err
 	}
 	for _, c := range ends {
@@ -239,13 +260,11 @@ func (d *Derived) settleOne(ctx context.Context, s kv.Store, id string, now time
 		return nil, d.settleNow(ctx, id, now)
 	}
 	about, ok := d.get(id)
-	switch due := about.since.Add(quietFor); {
-	case !ok || now.Before(due):
+	switch {
+	case !ok || now.Before(about.due()):
 		return nil, nil
-	case about.began.Before(due):
+	case !about.begun():
 		return nil, d.beginRound(ctx, s, id, now)
-	case now.Before(about.began.Add(quietFor)):
-		return nil, nil
 	}
 	return d.endRound(ctx, s, id, now, about)
 }
@@ -258,7 +277,7 @@ func (d *Derived) beginRound(ctx context.Context, s kv.Store, id string, now tim
 	}
 	members, err := d.lists.Members(ctx, s, id)
 	if err == nil {
-		d.begun(id, doubt{began: now, version: r.Version, members: members})
+		d.note(id, doubt{began: now, version: r.Version, members: members})
 	}
 	return err
 }
