@@ -20,6 +20,8 @@ type Look struct {
 	Tree *ranking.Picture
 	Log  *index.Picture
 	Keys []KeyInfo // those that were read: the newest segment first, or the root
+
+	Rebuilding bool // the list has to be rebuilt first
 }
 
 // KeyInfo is a key of the store and what it holds.
@@ -84,7 +86,7 @@ func (s *Site) Look(ctx context.Context, list, of string) (*Look, error) {
 	if err == nil {
 		err = l.draw(ctx, s, l, id)
 	}
-	if err != nil {
+	if err := orRebuilding(&l.Rebuilding, err); err != nil {
 		return nil, err
 	}
 	return l, nil

@@ -475,7 +475,7 @@ func TestSite_ShowsTheRestWhileAPartIsBeingRebuilt(t *testing.T) {
 	w := visit(t, other)
 	w.setCookie(v.cookie())
 	const says = "This list is being rebuilt."
-	for _, path := range []string{"/", "/ranking", "/ranking?span=all", "/m/ann", "/t/water"} {
+	for _, path := range []string{"/", "/ranking", "/ranking?span=all", "/m/ann", "/t/water", "/hood", "/hood?list=titles"} {
 		w.want(w.get(path), 200, says)
 	}
 	w.want(w.get("/newest"), 503, says[:len(says)-1])

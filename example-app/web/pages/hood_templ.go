@@ -296,6 +296,11 @@ func picture(l, before *ashiato.Look) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
+		} else if l.Rebuilding {
+			templ_7745c5c3_Err = unlessRebuilding(true, templates.Empty{}).Render(ctx, templ_7745c5c3_Buffer)
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
 		} else {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 18, "<p class=\"meta\">There is nothing in the store yet.</p>")
 			if templ_7745c5c3_Err != nil {
