@@ -31,16 +31,23 @@ const seenLimit = 1000
 
 var errPoor = errors.New("the balance is too low")
 
-// NewTransfers returns the intent that moves an amount from one account to another.
+// NewTransfers returns the intent that moves an amount from one account to another. It relies
+// on accounts that are closed, but never deleted.
 func NewTransfers(db *kvmodel.DB, accounts *Accounts) *kvmodel.Intent[Transfer] {
 	return kvmodel.NewIntent(db, "transfer", func(ctx context.Context, t Transfer) error {
-		_, err := accounts.Update(ctx, t.From, func(a *Account) error {
-			if !slices.Contains(a.Seen, t.ID) && a.Balance < t.Amount {
-				return kvmodel.Refused(errPoor) // Nothing was changed yet.
-			}
-			a.book(t.ID, -t.Amount)
-			return nil
-		})
+		_, err := accounts.Get(ctx, t.To)
+		if err == nil {
+			_, err = accounts.Update(ctx, t.From, func(a *Account) error {
+				if !slices.Contains(a.Seen, t.ID) && a.Balance < t.Amount {
+					return kvmodel.Refused(errPoor) // Nothing was changed yet.
+				}
+				a.book(t.ID, -t.Amount)
+				return nil
+			})
+		}
+		if errors.Is(err, kvmodel.ErrNotFound) {
+			return kvmodel.Refused(err) // One of them does not exist, so nothing was changed either.
+		}
 		if err != nil {
 			return err
 		}
@@ -91,8 +98,8 @@ func NewRenames(db *kvmodel.DB, authors *Authors, badges *Badges) *kvmodel.Inten
 			}
 			return nil
 		})
-		if errors.Is(err, kvmodel.ErrExists) {
-			return kvmodel.Refused(err) // Someone else has the name. Nothing was changed yet.
+		if errors.Is(err, kvmodel.ErrExists) || errors.Is(err, kvmodel.ErrNotFound) {
+			return kvmodel.Refused(err) // Someone else has the name, or there is no author. Nothing was changed yet.
 		}
 		if err != nil {
 			return err

@@ -2,6 +2,7 @@ package examples_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -21,12 +22,15 @@ func ExampleNewTransfers() {
 	for range 2 {
 		fmt.Println(transfers.Do(ctx, examples.Transfer{ID: kvmodel.NewID(time.Now()), From: "ann", To: "bob", Amount: 7}))
 	}
+	err := transfers.Do(ctx, examples.Transfer{ID: kvmodel.NewID(time.Now()), From: "ann", To: "rob", Amount: 1})
+	fmt.Println(errors.Is(err, kvmodel.ErrNotFound), kvmodel.HTTPStatus(err))
 	all, err := m.Accounts.GetMulti(ctx, []string{"ann", "bob"})
 	check(err)
 	fmt.Println(all[0].Balance, all[1].Balance)
 	// Output:
 	// <nil>
 	// the balance is too low
+	// true 404
 	// 3 7
 }
 

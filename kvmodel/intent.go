@@ -20,7 +20,8 @@ import (
 //
 // What it keeps true: as long as Do has not returned nil or a Refused error, the args are in
 // the journal, and the function is called until it returns nil, at least once, and perhaps
-// again after that. So each of its steps looks first whether it is done already.
+// again after that. So each of its steps looks first whether it is done already. What was
+// refused is not carried out later.
 type Intent[A any] struct {
 	db   *DB
 	name string
@@ -28,14 +29,13 @@ type Intent[A any] struct {
 
 	mu    sync.Mutex // never held during a call
 	open  map[string]*underway
-	ended map[string]bool // by others' journals, lately
-	again bool            // what is open is being tried again
+	again bool // what is open is being tried again
 }
 
 // underway is an intent that has failed to end so far.
 type underway struct {
 	began time.Time
-	done  func() // of its line; nil: that is in the journal of another process
+	line  *written // nil: it is in the journal of another process
 	err   error
 }
 
@@ -62,7 +62,7 @@ const (
 // they have a method Validate() error, Do asks it first. If they have a method Turn() string,
 // a process does not carry out two with the same turn side by side. Two processes may.
 func NewIntent[A any](db *DB, name string, run func(context.Context, A) error) *Intent[A] {
-	i := &Intent[A]{db: db, name: name, run: run, open: make(map[string]*underway), ended: make(map[string]bool)}
+	i := &Intent[A]{db: db, name: name, run: run, open: make(map[string]*underway)}
 	db.register(intentLine+name, intents{notes{}, i.resume})
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -80,7 +80,10 @@ type intents struct {
 }
 
 // Resume carries out what the line says.
-func (i intents) Resume(ctx context.Context, l journal.Line) error { return i.resume(ctx, l.ID) }
+func (i intents) Resume(ctx context.Context, l journal.Line) (ended bool, err error) {
+	err = i.resume(ctx, l.ID)
+	return err == nil, err
+}
 
 // Refused returns an error that ends an intent, since it cannot be carried out. Return it
 // from the function only if nothing was changed. Do returns it; in the background it is logged.
@@ -109,21 +112,35 @@ func (i *Intent[A]) Do(ctx context.Context, args A) error {
 		return i.failure(err)
 	}
 	defer turn.end()
-	done, err := i.begin(ctx, text, turn)
+	line, err := i.begin(ctx, text, turn)
 	if err != nil {
 		return i.failure(err)
 	}
-	switch err := i.tries(ctx, args, turn); {
-	case err == nil:
-		done()
+	err = i.tries(ctx, args, turn)
+	if err == nil {
+		line.ended()
 		return nil
-	case isRefused(err):
-		done()
-		return err
-	default:
-		i.keep(text, done, err)
-		return i.failure(fmt.Errorf("%w: it has not ended, and will be tried again: %w", ErrUnclear, err))
 	}
+	if isRefused(err) {
+		open := i.refuse(ctx, line)
+		if open == nil {
+			return err
+		}
+		// Neither is a Refused error: it may be carried out.
+		if errors.Is(open, journal.ErrNone) {
+			return i.failure(fmt.Errorf("%w: it was refused (%v), but this process was taken for dead, and another one may have carried it out", ErrUnclear, err))
+		}
+		err = fmt.Errorf("it was refused (%v), but that cannot be written down: %w", err, open)
+	}
+	i.keep(text, line, err)
+	return i.failure(fmt.Errorf("%w: it has not ended, and will be tried again: %w", ErrUnclear, err))
+}
+
+// refuse ends what was refused, so that no process carries it out later.
+func (i *Intent[A]) refuse(ctx context.Context, line *written) error {
+	ctx, cancel := i.db.Patient(context.WithoutCancel(ctx))
+	defer cancel()
+	return line.end(ctx)
 }
 
 func isRefused(err error) bool {
@@ -151,23 +168,22 @@ func (i *Intent[A]) encode(args A) (string, error) {
 	return encodeIntent(i.db.now(), body), nil
 }
 
-// begin writes the line, and takes the turn unless another process has it. The caller owes the
-// line one done, if there is no error.
-func (i *Intent[A]) begin(ctx context.Context, text string, turn *turn) (done func(), err error) {
+// begin writes the line, and takes the turn unless another process has it.
+func (i *Intent[A]) begin(ctx context.Context, text string, turn *turn) (line *written, err error) {
 	if n := i.countOpen(); n >= maxOpen {
 		return nil, fmt.Errorf("%w: %d have not ended yet, and none begins until some have", kv.ErrUnavailable, n)
 	}
 	ctx, cancel := i.db.Patient(ctx)
 	defer cancel()
 	errs := kv.Together(ctx, i.db.store, func(s kv.Store) (err error) {
-		done, err = i.db.writeLine(ctx, s, journal.Line{Model: intentLine + i.name, ID: text, Note: true})
+		line, err = i.db.writeLine(ctx, s, journal.Line{Model: intentLine + i.name, ID: text, Note: true})
 		return err
 	}, func(s kv.Store) error { return turn.try(ctx, s) })
 	if err := errs[0]; err != nil {
-		done()
+		line.done()
 		return nil, err
 	}
-	return done, nil // What has begun waits for its turn.
+	return line, nil // What has begun waits for its turn.
 }
 
 // tries calls the function a few times, once it has its turn.
@@ -197,18 +213,18 @@ func (i *Intent[A]) call(ctx context.Context, args A) (err error) {
 }
 
 // keep notes that what has begun has failed, and sees to it that it is tried again. Without
-// done, its line is in the journal of another process, and repair tries it again.
-func (i *Intent[A]) keep(text string, done func(), err error) {
+// a line, that is in the journal of another process, and repair tries it again.
+func (i *Intent[A]) keep(text string, line *written, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	u := i.open[text]
 	if u == nil {
 		began, _, _ := decodeIntent(text)
-		u = &underway{began: began, done: done}
+		u = &underway{began: began, line: line}
 		i.open[text] = u
 	}
 	u.err = err
-	if done != nil && !i.again {
+	if line != nil && !i.again {
 		i.again = true
 		i.db.Surely(i.tryAgain)
 	}
@@ -218,14 +234,22 @@ func (i *Intent[A]) keep(text string, done func(), err error) {
 // of it fails again.
 func (i *Intent[A]) tryAgain(ctx context.Context) error {
 	var errs []error
-	for text, done := range i.own() {
-		if err := i.carryOut(ctx, text); err != nil {
-			i.keep(text, done, err)
+	for text, line := range i.own() {
+		err := i.carryOut(ctx, text)
+		if err == nil {
+			line.ended()
+		} else if isRefused(err) {
+			err = i.refuse(ctx, line)
+		}
+		if errors.Is(err, journal.ErrNone) {
+			err = nil // It is another one's by now.
+		}
+		if err != nil {
+			i.keep(text, line, err)
 			errs = append(errs, err)
 			continue
 		}
 		i.end(text)
-		done()
 	}
 	if len(errs) > 0 {
 		return kv.Join(errs...)
@@ -233,7 +257,7 @@ func (i *Intent[A]) tryAgain(ctx context.Context) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	for _, u := range i.open {
-		if u.done != nil {
+		if u.line != nil {
 			return ErrNotYet // It has come while the others were tried.
 		}
 	}
@@ -242,13 +266,13 @@ func (i *Intent[A]) tryAgain(ctx context.Context) error {
 }
 
 // own returns what this process has begun.
-func (i *Intent[A]) own() map[string]func() {
+func (i *Intent[A]) own() map[string]*written {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	all := make(map[string]func())
+	all := make(map[string]*written)
 	for text, u := range i.open {
-		if u.done != nil {
-			all[text] = u.done
+		if u.line != nil {
+			all[text] = u.line
 		}
 	}
 	return all
@@ -267,37 +291,19 @@ func (i *Intent[A]) end(text string) {
 	delete(i.open, text)
 }
 
-// resume carries out what a dead process has left, unless this one has already.
+// resume carries out what a dead process has left.
 func (i *Intent[A]) resume(ctx context.Context, text string) error {
-	if i.hasEnded(text) {
-		return nil
-	}
 	err := i.carryOut(ctx, text)
-	if err != nil {
+	if err != nil && !isRefused(err) {
 		i.keep(text, nil, err)
 		return err
 	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	delete(i.open, text)
-	if len(i.ended) >= maxEnded {
-		clear(i.ended)
-	}
-	i.ended[text] = true
+	i.end(text)
 	return nil
 }
 
-// maxEnded is how many of the intents that others have left are remembered as carried out.
-// Those that are forgotten are carried out again if another one beside them has failed.
-const maxEnded = 1000
-
-func (i *Intent[A]) hasEnded(text string) bool {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return i.ended[text]
-}
-
-// carryOut calls the function in the background for what text says.
+// carryOut calls the function in the background for what text says. A Refused error, which is
+// logged, ends it.
 func (i *Intent[A]) carryOut(ctx context.Context, text string) error {
 	ctx, cancel := context.WithTimeout(ctx, runTime)
 	defer cancel()
@@ -325,7 +331,7 @@ func (i *Intent[A]) carryOut(ctx context.Context, text string) error {
 		return nil
 	case isRefused(err):
 		i.db.failures.Note(slog.LevelWarn, "an intent that had begun was refused, and has ended", i.failure(err))
-		return nil
+		return err
 	case i.db.now().Sub(began) >= handlers.Patience:
 		i.db.failures.Note(slog.LevelError, "an intent has failed for a day; it is tried again until it ends", work.About(i.name, "", i.failure(err)))
 	}

@@ -80,7 +80,7 @@ func (db *DB) underway(process, name, text string) (u Underway, open bool) {
 			continue
 		}
 		u.Known = true
-		if u.Err, open = i.failing(text); !open && (u.Own || i.hasEnded(text)) {
+		if u.Err, open = i.failing(text); !open && u.Own {
 			return u, false
 		}
 	}
@@ -91,7 +91,6 @@ func (db *DB) underway(process, name, text string) (u Underway, open bool) {
 type anyIntent interface {
 	called() string
 	failing(text string) (why error, open bool)
-	hasEnded(text string) bool
 	stats(now time.Time) IntentStats
 }
 

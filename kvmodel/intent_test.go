@@ -113,6 +113,101 @@ func TestIntent_ARefusalEndsIt(t *testing.T) {
 	}
 }
 
+// A refusal stands, whatever becomes of the process and whatever would be possible later.
+func TestIntent_WhatWasRefusedIsNotCarriedOutLater(t *testing.T) {
+	for name, end := range map[string]func(t *testing.T, m *mortal, db *kvmodel.DB){
+		"killed at once":          func(_ *testing.T, m *mortal, _ *kvmodel.DB) { m.kill() },
+		"killed after a while":    func(_ *testing.T, m *mortal, _ *kvmodel.DB) { time.Sleep(time.Minute); m.kill() },
+		"closed":                  func(t *testing.T, _ *mortal, db *kvmodel.DB) { _ = db.Close(t.Context()) },
+		"told after it was tried": func(_ *testing.T, m *mortal, _ *kvmodel.DB) { time.Sleep(time.Minute); m.kill() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx := t.Context()
+				disk := shared{plain(memkv.New(memkv.Options{}))}
+				m := &mortal{Store: disk}
+				first := open(t, m)
+				poor, calls := errors.New("not enough"), 0
+				intent := kvmodel.NewIntent(first, "move", func(_ context.Context, args move) error {
+					if args.Amount == 1 {
+						return errors.New("stuck")
+					}
+					if calls++; name == "told after it was tried" && calls <= 3 {
+						return errors.New("away")
+					}
+					return kvmodel.Refused(poor)
+				})
+				wantErr(t, intent.Do(ctx, move{Amount: 1}), kvmodel.ErrUnclear)
+				if err := intent.Do(ctx, move{From: "a", Amount: 7}); name == "told after it was tried" {
+					wantErr(t, err, kvmodel.ErrUnclear)
+				} else if wantErr(t, err, poor); errors.Is(err, kvmodel.ErrUnclear) {
+					t.Errorf("%v: want no ErrUnclear", err)
+				}
+				end(t, m, first)
+				done := map[int64]int{}
+				next := open(t, disk)
+				kvmodel.NewIntent(next, "move", func(_ context.Context, args move) error { done[args.Amount]++; return nil })
+				time.Sleep(2 * time.Hour)
+				if done[7] != 0 || done[1] != 1 {
+					t.Errorf("carried out %v, want only the one that was stuck", done)
+				}
+				_, _ = next.Close(ctx), first.Close(ctx)
+			})
+		})
+	}
+}
+
+func TestIntent_ARefusalThatCannotBeWrittenDownIsNone(t *testing.T) {
+	m := &mortal{Store: shared{plain(memkv.New(memkv.Options{}))}}
+	db := open(t, m)
+	poor := errors.New("not enough")
+	intent := kvmodel.NewIntent(db, "move", func(context.Context, move) error {
+		m.kill()
+		return kvmodel.Refused(poor)
+	})
+	err := intent.Do(t.Context(), move{})
+	if wantErr(t, err, kvmodel.ErrUnclear); errors.Is(err, poor) || kvmodel.HTTPStatus(err) != 503 {
+		t.Errorf("%v: want no refusal", err)
+	}
+	_ = db.Close(t.Context())
+}
+
+// Beside one that does not end, the line of another that has ended stays, too: it says so.
+func TestIntent_WhatHasEndedLongAgoIsNotCarriedOutAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := t.Context()
+		disk := shared{plain(memkv.New(memkv.Options{}))}
+		m := &mortal{Store: disk}
+		first := open(t, m)
+		do := func(_ context.Context, args move) error {
+			if args.Amount == 1 {
+				return errors.New("stuck")
+			}
+			return nil
+		}
+		intent := kvmodel.NewIntent(first, "move", do)
+		must(t, intent.Do(ctx, move{From: "a", Amount: 2}))
+		wantErr(t, intent.Do(ctx, move{From: "b", Amount: 1}), kvmodel.ErrUnclear)
+		must(t, intent.Do(ctx, move{From: "c", Amount: 3}))
+		time.Sleep(time.Minute)
+		m.kill()
+		var calls [4]int
+		for range 3 {
+			next := open(t, disk)
+			kvmodel.NewIntent(next, "move", func(ctx context.Context, args move) error {
+				calls[args.Amount]++
+				return do(ctx, args)
+			})
+			time.Sleep(2 * time.Minute)
+			_ = next.Close(ctx)
+		}
+		if calls[1] < 3 || calls[2]+calls[3] != 0 {
+			t.Errorf("calls %v, want them for the first alone", calls)
+		}
+		_ = first.Close(ctx)
+	})
+}
+
 // A function that panics has failed, like any other.
 func TestIntent_APanicIsAFailure(t *testing.T) {
 	db := open(t, memkv.New(memkv.Options{}))

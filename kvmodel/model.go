@@ -169,4 +169,4 @@ func (m *model) Changed(ctx context.Context, age time.Duration, id string, creat
 }
 
 // Resume does nothing: a change of a record is no intent.
-func (m *model) Resume(context.Context, journal.Line) error { return nil }
+func (m *model) Resume(context.Context, journal.Line) (bool, error) { return false, nil }

@@ -41,30 +41,64 @@ func (db *DB) Note(ctx context.Context, s kv.Store, name string, texts []string)
 	if len(texts) == 0 {
 		return func() {}, db.journal.Ready(ctx)
 	}
-	return db.writeLine(ctx, s, journal.Line{Model: name, Note: true, Touched: []envelope.Touched{{Index: name, Places: texts}}})
+	w, err := db.writeLine(ctx, s, journal.Line{Model: name, Note: true, Touched: []envelope.Touched{{Index: name, Places: texts}}})
+	return w.done, err
 }
 
-// writeLine writes l to the journal. After done, which is never nil, it is complete.
-func (db *DB) writeLine(ctx context.Context, s kv.Store, l journal.Line) (done func(), err error) {
-	var lines []*journal.Segment
-	done = func() {
-		for _, seg := range lines {
-			db.journal.Done(seg)
-		}
-	}
+// written is a line of this process, which may be in several segments.
+type written struct {
+	journal  *journal.Journal
+	line     journal.Line
+	segments []*journal.Segment
+}
+
+// writeLine writes l to the journal. Its writer owes what it returns, which is never nil, one
+// call of done, ended or end.
+func (db *DB) writeLine(ctx context.Context, s kv.Store, l journal.Line) (*written, error) {
+	w := &written{journal: db.journal, line: l}
 	for range maxTries {
 		if err := db.journal.Ready(ctx); err != nil {
-			return done, err
+			return w, err
 		}
 		seg, err := db.journal.Append(ctx, s, l)
 		if seg != nil {
-			lines = append(lines, seg)
+			w.segments = append(w.segments, seg)
 		}
 		if !errors.Is(err, journal.ErrNone) {
-			return done, err
+			return w, err
 		}
 	}
-	return done, journal.ErrNone
+	return w, journal.ErrNone
+}
+
+// done says that the line is complete: nothing of it is left to do.
+func (w *written) done() {
+	for _, seg := range w.segments {
+		w.journal.Done(seg)
+	}
+}
+
+// ended is done for what might be done twice, but should not.
+func (w *written) ended() {
+	for _, seg := range w.segments {
+		w.journal.Ended(seg, w.line)
+	}
+}
+
+// end is done for what must not be done again: it is written down. After an error call it once
+// more, unless it is an ErrNone: another process may have done it.
+func (w *written) end(ctx context.Context) error {
+	var gone error
+	for len(w.segments) > 0 {
+		err := w.journal.End(ctx, w.segments[0], w.line)
+		if errors.Is(err, journal.ErrNone) {
+			gone = err
+		} else if err != nil {
+			return err
+		}
+		w.segments = w.segments[1:]
+	}
+	return gone
 }
 
 // RepairLine finishes what l is about.
@@ -87,7 +121,7 @@ func (notes) Handles() bool { return false }
 func (notes) Changed(context.Context, time.Duration, string, bool) error { return nil }
 
 // Resume does nothing: a note says what an index has begun, which RepairLine finishes.
-func (notes) Resume(context.Context, journal.Line) error { return nil }
+func (notes) Resume(context.Context, journal.Line) (bool, error) { return false, nil }
 
 // DeleteChildren does nothing: a note has none.
 func (notes) DeleteChildren(context.Context, string) error { return nil }

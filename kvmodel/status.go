@@ -32,8 +32,8 @@ var statuses = []struct {
 }
 
 // HTTPStatus returns the HTTP status with which to answer a request that has failed with
-// err: 200 for nil, 500 for an error that is none of this module's. Of joined errors the
-// gravest counts.
+// err: 200 for nil, 422 for what was [Refused], unless the reason has a status of its own, and
+// 500 for an error that is none of this module's. Of joined errors the gravest counts.
 func HTTPStatus(err error) int {
 	if err == nil {
 		return 200
@@ -42,6 +42,9 @@ func HTTPStatus(err error) int {
 		if errors.Is(err, s.err) {
 			return s.status
 		}
+	}
+	if isRefused(err) {
+		return 422
 	}
 	return 500
 }

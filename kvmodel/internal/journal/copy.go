@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -17,8 +18,8 @@ import (
 type Copy struct {
 	Process string
 	Tick    uint64 // as Other.Head has it
-	Lines   []Line
-	Bytes   int // of the lines
+	Lines   []Line // without those of notes that have ended
+	Bytes   int    // of the lines, but for those that end notes
 
 	// Damaged is an ErrCorrupt with the keys of what cannot be read, nil if all can. Lines
 	// are the others then.
@@ -68,8 +69,49 @@ func (c *Copy) readSegments(ctx context.Context, s kv.Store) error {
 		c.Damaged = wire.JoinCorrupt(c.Damaged, wire.Corrupt(seg.Key, err))
 		c.Lines = append(c.Lines, lines...)
 		c.Bytes += len(seg.Result.Value)
+		for _, l := range lines {
+			if l.Rev == endedRev {
+				c.Bytes -= len(l.encode(nil))
+			}
+		}
 	}
+	c.Lines = withoutEnded(c.Lines)
 	return nil
+}
+
+// End writes that notes have ended, so that none is carried out again, whatever becomes of
+// the rest of the journal.
+func (c *Copy) End(ctx context.Context, s kv.Store, notes []Line) error {
+	var ops []kv.Op
+	var of []*kv.Op // the segments
+	for i := range c.segments {
+		seg := &c.segments[i]
+		lines, _ := decodeLines(seg.Result.Value)
+		var data []byte
+		for _, l := range lines {
+			if slices.ContainsFunc(notes, func(n Line) bool { return n.Model == l.Model && n.ID == l.ID }) {
+				l.Rev = endedRev
+				data = l.encode(data)
+			}
+		}
+		if data != nil {
+			ops, of = append(ops, kv.OpAppend(seg.Key, data)), append(of, seg)
+		}
+	}
+	if len(ops) == 0 {
+		return nil
+	}
+	if err := s.Do(ctx, ops); err != nil && !errors.Is(err, kv.ErrNotStored) {
+		return err
+	}
+	now, err := kv.GetAll(ctx, s, kv.Texts(of, func(seg *kv.Op) string { return seg.Key })...)
+	for i, r := range now {
+		// Otherwise the process has written something else, and lives.
+		if bytes.Equal(r.Value, slices.Concat(of[i].Result.Value, ops[i].Value)) {
+			of[i].Result = r
+		}
+	}
+	return err
 }
 
 // CreatedIDs returns the ids of model that some journal names as new. With an ErrCorrupt,

@@ -240,6 +240,64 @@ func (j *Journal) Done(seg *Segment) {
 	seg.open--
 }
 
+// Ended is Done for a note. Where other lines of seg stay open, it is written down that the
+// note is not to be carried out again.
+func (j *Journal) Ended(seg *Segment, note Line) {
+	note.Rev = endedRev
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	seg.open--
+	seg.over = note.encode(seg.over)
+}
+
+// End writes down that a note in seg is not to be carried out again, and is Done for it. So it
+// is with an ErrNone, which says that another process has taken this one for dead, and may
+// have carried it out.
+func (j *Journal) End(ctx context.Context, seg *Segment, note Line) error {
+	note.Rev = endedRev
+	err := kv.AppendSurely(ctx, j.Store, seg.key(), note.encode(nil))
+	if errors.Is(err, kv.ErrNotStored) {
+		j.forget(seg.process)
+		err = ErrNone
+	}
+	if err == nil || err == ErrNone {
+		j.Done(seg)
+	}
+	return err
+}
+
+// writeOver writes down which notes have ended in segments that have had open lines for some
+// time.
+func (j *Journal) writeOver(ctx context.Context, some time.Duration) error {
+	for _, seg := range j.segmentsOver(some) {
+		over := j.takeOver(seg)
+		err := kv.AppendSurely(ctx, j.Store, seg.key(), over)
+		if err != nil && !errors.Is(err, kv.ErrNotStored) {
+			j.mu.Lock()
+			seg.over = append(over, seg.over...)
+			j.mu.Unlock()
+			return err
+		}
+	}
+	return nil
+}
+
+func (j *Journal) segmentsOver(some time.Duration) []*Segment {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(j.segments), func(seg *Segment) bool {
+		return !seg.ended || seg.open == 0 || len(seg.over) == 0 || j.Now().Sub(seg.since) < some
+	})
+}
+
+func (j *Journal) takeOver(seg *Segment) []byte {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	over := seg.over
+	seg.over = nil
+	return over
+}
+
 // forget makes the process open a new journal before its next line.
 func (j *Journal) forget(process string) {
 	j.mu.Lock()
@@ -325,6 +383,9 @@ func (j *Journal) Close(ctx context.Context, waits bool) error {
 	}
 	j.endAll()
 	if _, err := j.removeComplete(ctx); err != nil {
+		return err
+	}
+	if err := j.writeOver(ctx, 0); err != nil {
 		return err
 	}
 	if n := j.OpenLines(); n > 0 && waits {

@@ -26,6 +26,25 @@ type Line struct {
 // as a deletion, which writes its line while it reads the record.
 const FenceAlways = 0
 
+// endedRev is the Rev of a line that ends a note: the one with its model and id is not to be
+// carried out again. A release that does not know it takes it for the note once more.
+const endedRev = envelope.MaxRev
+
+// withoutEnded returns lines without the notes that have ended, and the lines that say so.
+func withoutEnded(lines []Line) []Line {
+	type note struct{ model, id string }
+	ended := make(map[note]bool)
+	for _, l := range lines {
+		if l.Rev == endedRev {
+			ended[note{l.Model, l.ID}] = true
+		}
+	}
+	if len(ended) == 0 {
+		return lines
+	}
+	return slices.DeleteFunc(lines, func(l Line) bool { return ended[note{l.Model, l.ID}] })
+}
+
 // Merge returns lines that were read, but one for those about the same record, or two if
 // some fence it always: side by side, their repairs would only be in each other's way.
 func Merge(lines []Line) []Line {

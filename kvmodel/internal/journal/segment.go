@@ -17,7 +17,8 @@ type Segment struct {
 	open    int                 // lines whose change is not complete
 	since   time.Time           // when the first of these was written, or one before it
 	created map[string][]string // ids for the enumeration, by model
-	ended   bool                // nothing more is written to it
+	ended   bool                // no more lines are begun in it
+	over    []byte              // lines that end notes in it, and are not written yet
 }
 
 func newSegment(process string, number int64) *Segment {

@@ -13,6 +13,9 @@ const (
 	idleTicks = 5           // after so many with nothing to do, the ticking stops
 	tickTime  = 30 * time.Second
 
+	// overAfter is from when on a segment with open lines is taken to stay.
+	overAfter = 5 * time.Second
+
 	// keptSegments is how many segments a process keeps before it leaves its journal.
 	keptSegments = 4096
 )
@@ -113,6 +116,9 @@ func (j *Journal) doTick(ctx context.Context) (busy bool, err error) {
 		return true, err
 	}
 	removed, err := j.removeComplete(ctx)
+	if err == nil {
+		err = j.writeOver(ctx, overAfter)
+	}
 	return removed > 0 || j.OpenLines() > 0, err
 }
 

@@ -64,8 +64,9 @@ type Model interface {
 	// Changed calls the handlers of the model for a change of id of that age.
 	Changed(ctx context.Context, age time.Duration, id string, created bool) error
 
-	// Resume carries out what l says was begun, if that is an intent.
-	Resume(ctx context.Context, l journal.Line) error
+	// Resume carries out what l says was begun, if that is an intent, and reports whether
+	// it is one that has ended.
+	Resume(ctx context.Context, l journal.Line) (ended bool, err error)
 
 	// DeleteChildren deletes the children of the record id if it was deleted.
 	DeleteChildren(ctx context.Context, id string) error
@@ -284,15 +285,23 @@ func (r *Repairer) deleteChildren(ctx context.Context, j journal.Copy) error {
 	return work.FirstError(errs...)
 }
 
-// resume carries out the intents in j. One that fails does not keep others from it.
+// resume carries out the intents in j, and writes down which have ended. One that fails does
+// not keep others from it.
 func (r *Repairer) resume(ctx context.Context, j journal.Copy) error {
 	var errs []error
+	var ended []journal.Line
 	for _, l := range j.Lines {
-		if m := r.Model(l.Model); m != nil {
-			errs = append(errs, m.Resume(ctx, l))
+		m := r.Model(l.Model)
+		if m == nil {
+			continue
 		}
+		is, err := m.Resume(ctx, l)
+		if is {
+			ended = append(ended, l)
+		}
+		errs = append(errs, err)
 	}
-	return work.FirstError(errs...)
+	return work.FirstError(append(errs, j.End(ctx, r.Store, ended))...)
 }
 
 // settleLines does what a change does last: it calls the handlers, which the dead
