@@ -181,16 +181,26 @@ func (m *model) inTurns(ctx context.Context, batch []int, id func(i int) string,
 	return f()
 }
 
-// sideBySide calls work for 0 to n-1, at most so many at a time.
+// sideBySide calls work for 0 to n-1, at most so many at a time. If one panics, sideBySide
+// does, once the others have ended: its caller may recover.
 func sideBySide(most, n int, work func(i int)) {
 	var next atomic.Int64
 	var wait sync.WaitGroup
+	panics := make(chan any, n)
 	for range min(most, n) {
 		wait.Go(func() {
+			defer func() {
+				if p := recover(); p != nil {
+					panics <- p
+				}
+			}()
 			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
 				work(i)
 			}
 		})
 	}
 	wait.Wait()
+	if len(panics) > 0 {
+		panic(<-panics)
+	}
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -160,5 +162,44 @@ func TestRecords_Multi_CallsForTheSameRecordsTakeTheirTurns(t *testing.T) {
 				t.Errorf("%+v, %v; want all eight changes", v, err)
 			}
 		}
+	})
+}
+
+func TestRecords_Multi_APanicReachesItsCaller(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
+		v := kvmodel.NewRecords(closing(t, open(t, s)), noteSchema())
+		must(t, errors.Join(v.Create(ctx, &note{ID: "a", Text: "x"}), v.Create(ctx, &note{ID: "b", Text: "x"})))
+		func() {
+			defer func() {
+				if p := recover(); p != "lost my way" {
+					t.Errorf("recovered %v", p)
+				}
+			}()
+			_, _ = v.UpdateMulti(ctx, []string{"a", "b"}, func(*note) error { panic("lost my way") })
+			t.Error("it returned")
+		}()
+		_, err := v.UpdateMulti(ctx, []string{"a", "b"}, func(n *note) error { n.Text = "found"; return nil })
+		must(t, err) // No turn was kept.
+	})
+}
+
+func TestUpdate_WithinTheFunctionOfAnotherFailsAndSaysWhy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := t.Context()
+		v := kvmodel.NewRecords(closing(t, open(t, memkv.New(memkv.Options{}))), noteSchema())
+		must(t, v.Create(ctx, &note{ID: "a", Text: "x"}))
+		set := func(text string) func(*note) error {
+			return func(n *note) error { n.Text = text; return nil }
+		}
+		began := time.Now()
+		_, err := v.Update(ctx, "a", func(*note) error {
+			_, err := v.Update(ctx, "a", set("inner"))
+			return err
+		})
+		if wantErr(t, err, kvmodel.ErrUnavailable); !strings.Contains(err.Error(), "by the function of that one") || time.Since(began) > 2*time.Minute {
+			t.Errorf("got %v after %v, want why, after a minute", err, time.Since(began))
+		}
+		_, err = v.Update(ctx, "a", set("next"))
+		must(t, err)
 	})
 }

@@ -102,9 +102,10 @@ func (r *Records[T, K]) revision(v *T) int64 {
 
 // Update changes the record with id by f and returns what it has become. f may be
 // called again with a newer record when others change it at the same time, so it
-// should do nothing else. If f returns an error, Update writes nothing and returns
-// that error unchanged. If f changes nothing, nothing is written. ErrNotFound if
-// there is no record. f must not change the id.
+// should do nothing else. Above all it must not change the same record by a verb: that
+// waits for this change, until ctx ends or for a minute. If f returns an error, Update
+// writes nothing and returns that error unchanged. If f changes nothing, nothing is
+// written. ErrNotFound if there is no record. f must not change the id.
 func (r *Records[T, K]) Update(ctx context.Context, id K, f func(*T) error) (*T, error) {
 	return r.edit(ctx, "Update", id, r.alter(id, f, false))
 }

@@ -3,7 +3,9 @@ package turns
 
 import (
 	"context"
+	"fmt"
 	"sync"
+	"time"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -24,18 +26,30 @@ type turn struct {
 // New returns turns that no one has.
 func New() *Turns { return &Turns{keys: make(map[string]*turn)} }
 
+// patience is how long Take waits if its context lets it wait for ever: one that waits for
+// itself would.
+const patience = time.Minute
+
 // Take waits for the turn on key. The returned func gives it back.
-func (t *Turns) Take(ctx context.Context, key string) (func(), error) {
+func (t *Turns) Take(ctx context.Context, key string) (leave func(), err error) {
 	mine := t.join(key)
+	leave = func() {
+		mine.free <- struct{}{}
+		t.leave(key, mine)
+	}
 	select {
 	case <-mine.free:
-		return func() {
-			mine.free <- struct{}{}
-			t.leave(key, mine)
-		}, nil
+		return leave, nil
+	default:
+	}
+	ctx, cancel := kv.Patient(ctx, patience)
+	defer cancel()
+	select {
+	case <-mine.free:
+		return leave, nil
 	case <-ctx.Done():
 		t.leave(key, mine)
-		return nil, kv.Unavailable(kv.Ended(ctx))
+		return nil, kv.Unavailable(fmt.Errorf("another change of the same record, by this process, has not ended (is this change made by the function of that one?): %w", kv.Ended(ctx)))
 	}
 }
 
