@@ -84,6 +84,7 @@ func (c *change) fillIn(rec *plug.Seen, was snapshot, v plug.Record) (same bool,
 	now := c.db.now().UTC()
 	if !was.live {
 		was.created = now
+		was.revision = int64(rec.Rev) // No version comes twice, so that one of before is told.
 	}
 	set(f.revision, was.revision)
 	set(f.created, was.created)
