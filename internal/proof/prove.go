@@ -79,15 +79,16 @@ func Part[T any](t testing.TB, few, all []T) iter.Seq[T] {
 // longer is how many times as many seeds make prove gives a sweep.
 const longer = 20
 
-// Sweep is [kvtest.SimulateMany] with n seeds, which should take about a second. If
-// everything is proved, there are 20 times as many. To prove a part, it takes other
-// seeds, from one by chance on, until the time is up.
+// Sweep is [kvtest.SimulateMany] with n seeds, which should take a few seconds and notice
+// each deliberate mistake. The short cut takes the first third of them. If everything is
+// proved, there are 20 times as many. To prove a part, it takes other seeds, from one by
+// chance on, until the time is up.
 func Sweep(t *testing.T, n int, world kvtest.World, test func(*kvtest.Sim)) {
 	t.Helper()
 	limit, part := budget(t)
 	switch {
 	case !Long():
-		kvtest.SimulateMany(t, n, world, test)
+		kvtest.SimulateMany(t, (n+share-1)/share, world, test)
 	case !part:
 		kvtest.SimulateMany(t, longer*n, world, test)
 	default:
