@@ -22,10 +22,10 @@ part setup make --no-print-directory setup
 part lint make --no-print-directory lint
 part current make --no-print-directory current
 # Some packages mostly wait, for a server or for the end of a TTL. Those that wait the
-# longest come first.
-part tests go test -p 4 -timeout 30m ./internal/whole ./kvmodel/rediskv ./example-app/apptest ./...
+# longest come first. Lint has vetted all of them, with more checks than go test makes.
+part tests go test -vet=off -p 4 -timeout 30m ./internal/whole ./kvmodel/rediskv ./example-app/apptest ./...
 # What these read of docs/ is in another module, so a result that is kept may be of other docs.
-part beside beside go test -count=1 -timeout 30m ./...
+part beside beside go test -vet=off -count=1 -timeout 30m ./...
 
 echo "test: seconds by package and by part, slowest first"
 awk '($1 == "ok" || $1 == "FAIL") && NF > 2 { print $3 + 0, $2 } /^part / { print $3, "part: " $2 }' "$log" |
