@@ -36,8 +36,8 @@ const crooked = `((oneLine) => {
   return said;
 })`
 
-// wantFit reports what does not fit into narrow windows.
-func (p *tab) wantFit(what string) {
+// wantFit reports what does not fit into windows of widths.
+func (p *tab) wantFit(what string, widths ...int64) {
 	p.t.Helper()
 	for _, width := range widths {
 		p.SetViewport(width)
@@ -54,7 +54,7 @@ func TestHeader_FitsNarrowWindows(t *testing.T) {
 	browser, c := chromium(t), newCommunity(t)
 	ann, stranger := newWalker(t, browser, c.url, "ann", true), newWalker(t, browser, c.url, "", true)
 	stranger.Open("/")
-	stranger.wantFit("a stranger")
+	stranger.wantFit("a stranger", widths...)
 	ann.Open("/login")
 	ann.logIn()
 	for _, count := range []string{"", "1", "99+"} {
@@ -63,6 +63,6 @@ func TestHeader_FitsNarrowWindows(t *testing.T) {
 		if count != "" {
 			ann.Eval(`document.querySelector("header nav a[href='/footprints']").insertAdjacentHTML("beforeend", '<span class="count">`+count+`</span>')`, nil)
 		}
-		ann.wantFit("ann with " + count + " unread")
+		ann.wantFit("ann with "+count+" unread", widths...)
 	}
 }
