@@ -17,6 +17,7 @@ import (
 var severalFailed = regexp.MustCompile(`^flush: \d{3,} things failed and will be tried again: [^\n]*$`)
 
 func TestFlood_AServerThatIsGoneForAMinuteIsNotLoggedByTheOp(t *testing.T) {
+	t.Parallel()
 	for kind, why := range map[string]error{"lost": kv.ErrLost, "unavailable": kv.ErrUnavailable, "unclear": kv.ErrUnclear} {
 		t.Run(kind, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

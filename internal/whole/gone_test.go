@@ -132,6 +132,7 @@ func lived(t *testing.T, k kind) *memkv.Store {
 }
 
 func TestGone_RebuildLeavesNothingOfWhatWasRemoved(t *testing.T) {
+	t.Parallel()
 	for _, k := range kinds {
 		for _, x := range slices.Concat(thingsOf(t, "Work"), thingsOf(t, "Offer"), thingsOf(t, "Like"), thingsOf(t, "Ticket"), thingsOf(t, "Piece")) {
 			t.Run(k.name+"/"+x.model+"/"+x.kind+"/"+x.name, func(t *testing.T) {

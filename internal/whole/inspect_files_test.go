@@ -80,6 +80,7 @@ func TestImport_OntoRecordsIsRefusedAndMergeKeepsTheHigherRev(t *testing.T) {
 }
 
 func TestImport_ThatIsCutShortNeedsARebuildAndGoesOn(t *testing.T) {
+	t.Parallel()
 	for _, o := range []inspect.ImportOptions{{Merge: true}, {Replace: true}} {
 		for _, w := range lossWorlds {
 			file := w.exported(t)
@@ -149,6 +150,7 @@ func TestCopy_AndDiffFindsTheTwoEqualAndThenEachChange(t *testing.T) {
 }
 
 func TestCopy_WithReplaceMakesTheOtherEqualAfterAnyChange(t *testing.T) {
+	t.Parallel()
 	for _, to := range lossWorlds {
 		from := lossWorlds[1]
 		from.inspected(t, from.furnished(t), func(t *testing.T, l *whole.Library, _ *memkv.Store) {
@@ -200,6 +202,7 @@ func TestExport_LeavesOutWhatAPeriodIsKeptNoLonger(t *testing.T) {
 }
 
 func TestInspect_WhatIsPlantedIsFoundMendedOrNamedAndNothingElse(t *testing.T) {
+	t.Parallel()
 	w := lossWorlds[0]
 	items := w.furnished(t)
 	for _, plant := range whole.Plants {

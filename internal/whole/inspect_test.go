@@ -258,6 +258,7 @@ func plantedAt(w lossWorld, key string, value []byte) []planted {
 var inspectedFirst = []string{"c:Work:Likes:w4", "l:Like:ByWork:w7#0", "u:Offer:ByCode:c37", "r:Work:w3", "all:Like:1", "ids:Work", "built:Work"}
 
 func TestInspect_WhatIsExportedAndImportedIsTheSameOnEveryKindOfStore(t *testing.T) {
+	t.Parallel()
 	for _, from := range lossWorlds {
 		items := from.furnished(t)
 		var file, second bytes.Buffer

@@ -185,6 +185,7 @@ func eachLine[T any](t *testing.T, lines []byte, f func(T)) {
 var steady = regexp.MustCompile(`( All| Page)$|^(Work|Like|Offer|Ticket) \S+$|BySlug|ByCode|^Work (Newest|Notes|History)|^(Visit|Glance|Notice|Shot|Log|Topics|Scores) ?`)
 
 func TestKept_StoresOfEveryReleaseAreReadByRealServers(t *testing.T) {
+	t.Parallel()
 	for _, k := range kinds[1:] {
 		t.Run(k.name, func(t *testing.T) {
 			servers.Need(t, kin[k.name].program)

@@ -77,6 +77,7 @@ func (k kind) opened(s kv.Store) kv.Store {
 }
 
 func TestKept_StoresOfEveryReleaseAreReadAndWritten(t *testing.T) {
+	t.Parallel()
 	if *keep != "" {
 		for _, k := range kinds {
 			writeKept(t, k, filepath.Join("testdata", "kept", *keep))

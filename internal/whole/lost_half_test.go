@@ -32,6 +32,7 @@ func (h *halved) Watch(func([]string, error))            {}
 // Half of all keys are gone. Once that is accepted and the models are rebuilt, every index
 // has what is left, and no ticket is hidden behind the numbers of lost ones.
 func TestLosses_HalfOfAllKeysLost_RebuildFindsWhatIsLeft(t *testing.T) {
+	t.Parallel()
 	items := lossWorlds[0].furnished(t)
 	for _, w := range lossWorlds[:2] {
 		for half := range 8 {

@@ -1,6 +1,7 @@
 package whole_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -51,6 +52,7 @@ func openOnTwo(t *testing.T, two []*servers.Process) *whole.Library {
 
 func TestMatrix_OfLostServers_EveryAnswerIsRightOrSaysSo(t *testing.T) {
 	servers.Need(t, "memcached")
+	t.Parallel() // It waits, most of the time.
 	var all []serverLoss
 	for seed := range uint64(3) {
 		for server := range 2 {
@@ -123,17 +125,21 @@ func TestMatrix_OfLostServers_EveryAnswerIsRightOrSaysSo(t *testing.T) {
 				t.Fatalf("Accept: %q, %v; want server %d", lost, err, loss.server)
 			}
 			// Each of them waits for processes that do not know of the loss yet.
-			var rebuilds sync.WaitGroup
-			errs := make([]error, len(fresh.All()))
-			for i, m := range fresh.All() {
-				rebuilds.Go(func() { errs[i] = m.Rebuild(ctx) })
+			rebuilds := []func(context.Context) error{func(ctx context.Context) error { return fresh.Scores.Rebuild(ctx) }}
+			for _, m := range fresh.All() {
+				rebuilds = append(rebuilds, m.Rebuild)
 			}
-			rebuilds.Wait()
+			errs := make([]error, len(rebuilds))
+			var under sync.WaitGroup
+			for i, rebuild := range rebuilds {
+				under.Go(func() { errs[i] = rebuild(ctx) })
+			}
+			under.Wait()
 			must(t, errs...)
 			for _, topic := range whole.Topics {
 				must(t, fresh.Topics.Of(topic).Accept(ctx))
 			}
-			must(t, fresh.Log.Accept(ctx), fresh.Scores.Rebuild(ctx))
+			must(t, fresh.Log.Accept(ctx))
 			for range 2 {
 				must(t, errors.Join(fresh.DB.Repair(ctx), fresh.DB.Flush(ctx)))
 			}

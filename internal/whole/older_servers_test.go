@@ -85,6 +85,7 @@ func (f *farm) booted(t *testing.T) {
 }
 
 func TestOlder_ServersGetABootItemAndHaveLostNothing(t *testing.T) {
+	t.Parallel()
 	for _, k := range kinds[1:] {
 		t.Run(k.name, func(t *testing.T) {
 			servers.Need(t, kin[k.name].program)

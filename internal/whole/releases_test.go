@@ -469,6 +469,7 @@ var rows = map[string]row{
 }
 
 func TestReleases_DoSideBySideWhatTheTableSays(t *testing.T) {
+	t.Parallel()
 	table := tableOf(t, "../../docs/releases.md")
 	for _, name := range slices.Sorted(maps.Keys(rows)) {
 		t.Run(name, func(t *testing.T) {

@@ -55,6 +55,7 @@ func (w watching) Do(ctx context.Context, ops []kv.Op) error {
 
 // The texts of a record are parts of it, and several may read one answer.
 func TestWhole_NobodyChangesWhatTheStoreHasAnswered(t *testing.T) {
+	t.Parallel()
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {
 			seen := new(sightings)
