@@ -21,9 +21,9 @@ failed=
 part setup make --no-print-directory setup
 part lint make --no-print-directory lint
 part current make --no-print-directory current
-# Some packages mostly wait, for a server or for the end of a TTL. Those that wait the
+# Some packages mostly wait, for a server, a disk or the end of a TTL. Those that wait the
 # longest come first. Lint has vetted all of them, with more checks than go test makes.
-part tests go test -vet=off -p 4 -timeout 30m ./internal/whole ./kvmodel/rediskv ./example-app/apptest ./...
+part tests go test -vet=off -p 4 -timeout 30m ./internal/whole ./kvmodel/rediskv ./example-app/apptest ./kvmodel/boltkv ./...
 # What these read of docs/ is in another module, so a result that is kept may be of other docs.
 part beside beside go test -vet=off -count=1 -timeout 30m ./...
 
