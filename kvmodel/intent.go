@@ -246,7 +246,7 @@ func (i *Intent[A]) tryAgain(ctx context.Context) error {
 		}
 		if err != nil {
 			i.keep(text, line, err)
-			errs = append(errs, err)
+			errs = append(errs, i.failure(err))
 			continue
 		}
 		i.end(text)
@@ -296,7 +296,7 @@ func (i *Intent[A]) resume(ctx context.Context, text string) error {
 	err := i.carryOut(ctx, text)
 	if err != nil && !isRefused(err) {
 		i.keep(text, nil, err)
-		return err
+		return i.failure(err)
 	}
 	i.end(text)
 	return nil
@@ -313,15 +313,15 @@ func (i *Intent[A]) carryOut(ctx context.Context, text string) error {
 		err = codec.Unmarshal(body, &args)
 	}
 	if err != nil {
-		return i.failure(err)
+		return err
 	}
 	turn, err := i.turn(ctx, args)
 	if err != nil {
-		return i.failure(err)
+		return err
 	}
 	defer turn.end()
 	if err := turn.wait(ctx); err != nil {
-		return i.failure(err)
+		return err
 	}
 	ctx, end := i.db.beginAnew(ctx, kv.Work{Model: i.name, Verb: "Do"})
 	defer end()
@@ -335,7 +335,7 @@ func (i *Intent[A]) carryOut(ctx context.Context, text string) error {
 	case i.db.now().Sub(began) >= handlers.Patience:
 		i.db.failures.Note(slog.LevelError, "an intent has failed for a day; it is tried again until it ends", work.About(i.name, "", i.failure(err)))
 	}
-	return i.failure(err)
+	return err
 }
 
 // IntentStats is how the intents of one name are doing.
