@@ -174,38 +174,44 @@ func TestIntent_ARefusalThatCannotBeWrittenDownIsNone(t *testing.T) {
 
 // Beside one that does not end, the line of another that has ended stays, too: it says so.
 func TestIntent_WhatHasEndedLongAgoIsNotCarriedOutAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx := t.Context()
-		disk := shared{plain(memkv.New(memkv.Options{}))}
-		m := &mortal{Store: disk}
-		first := open(t, m)
-		do := func(_ context.Context, args move) error {
-			if args.Amount == 1 {
-				return errors.New("stuck")
-			}
-			return nil
-		}
-		intent := kvmodel.NewIntent(first, "move", do)
-		must(t, intent.Do(ctx, move{From: "a", Amount: 2}))
-		wantErr(t, intent.Do(ctx, move{From: "b", Amount: 1}), kvmodel.ErrUnclear)
-		must(t, intent.Do(ctx, move{From: "c", Amount: 3}))
-		time.Sleep(time.Minute)
-		m.kill()
-		var calls [4]int
-		for range 3 {
-			next := open(t, disk)
-			kvmodel.NewIntent(next, "move", func(ctx context.Context, args move) error {
-				calls[args.Amount]++
-				return do(ctx, args)
+	for name, end := range map[string]func(ctx context.Context, m *mortal, db *kvmodel.DB){
+		"killed": func(_ context.Context, m *mortal, _ *kvmodel.DB) { time.Sleep(time.Minute); m.kill() },
+		"closed": func(ctx context.Context, _ *mortal, db *kvmodel.DB) { _ = db.Close(ctx) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx := t.Context()
+				disk := shared{plain(memkv.New(memkv.Options{}))}
+				m := &mortal{Store: disk}
+				first := open(t, m)
+				do := func(_ context.Context, args move) error {
+					if args.Amount == 1 {
+						return errors.New("stuck")
+					}
+					return nil
+				}
+				intent := kvmodel.NewIntent(first, "move", do)
+				must(t, intent.Do(ctx, move{From: "a", Amount: 2}))
+				wantErr(t, intent.Do(ctx, move{From: "b", Amount: 1}), kvmodel.ErrUnclear)
+				must(t, intent.Do(ctx, move{From: "c", Amount: 3}))
+				end(ctx, m, first)
+				var calls [4]int
+				for range 3 {
+					next := open(t, disk)
+					kvmodel.NewIntent(next, "move", func(ctx context.Context, args move) error {
+						calls[args.Amount]++
+						return do(ctx, args)
+					})
+					time.Sleep(2 * time.Minute)
+					_ = next.Close(ctx)
+				}
+				if calls[1] < 3 || calls[2]+calls[3] != 0 {
+					t.Errorf("calls %v, want them for the first alone", calls)
+				}
+				_ = first.Close(ctx)
 			})
-			time.Sleep(2 * time.Minute)
-			_ = next.Close(ctx)
-		}
-		if calls[1] < 3 || calls[2]+calls[3] != 0 {
-			t.Errorf("calls %v, want them for the first alone", calls)
-		}
-		_ = first.Close(ctx)
-	})
+		})
+	}
 }
 
 // A function that panics has failed, like any other.
