@@ -365,6 +365,8 @@ func (db *DB) Close(ctx context.Context) error {
 	err := db.Flush(ctx)
 	if err == nil {
 		err = db.journal.Close(ctx, db.work.Stats().Waiting > 0)
+	} else {
+		err = kv.Join(err, db.journal.Leave(ctx))
 	}
 	db.failures.Flush()
 	return kv.Join(err, db.store.Close())

@@ -374,18 +374,8 @@ func (j *Journal) remove(ctx context.Context, seg *Segment) error {
 // complete, all is left for repair, and the error says so, unless waits says that
 // a change only waits for its time.
 func (j *Journal) Close(ctx context.Context, waits bool) error {
-	if err := j.awaitTicking(ctx); err != nil {
-		return err
-	}
 	process := j.Process()
-	if process == "" {
-		return nil
-	}
-	j.endAll()
-	if _, err := j.removeComplete(ctx); err != nil {
-		return err
-	}
-	if err := j.writeOver(ctx, 0); err != nil {
+	if err := j.Leave(ctx); err != nil || process == "" {
 		return err
 	}
 	if n := j.OpenLines(); n > 0 && waits {
@@ -394,6 +384,19 @@ func (j *Journal) Close(ctx context.Context, waits bool) error {
 		return fmt.Errorf("%w: %d changes are not complete; they are left in the journal for repair", kv.ErrUnavailable, n)
 	}
 	return removeNames(ctx, j.Store, process)
+}
+
+// Leave leaves the journal as it is: nothing more will be written but which notes have ended.
+// Segments without open lines go.
+func (j *Journal) Leave(ctx context.Context) error {
+	if err := j.awaitTicking(ctx); err != nil {
+		return err
+	}
+	j.endAll()
+	if _, err := j.removeComplete(ctx); err != nil {
+		return err
+	}
+	return j.writeOver(ctx, 0)
 }
 
 func (j *Journal) endAll() {
