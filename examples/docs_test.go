@@ -156,9 +156,9 @@ func ofPeriods(ctx context.Context) error {
 }
 
 func ofArchive(ctx context.Context, cursor string) error {
-	all := timeline.WithArchive(m.Bulletins.Newest,
-		func(b *Bulletin) int64 { return b.ID },
-		func(id int64) kvmodel.Lister[Bulletin] { return m.Bulletins.Before(id + 9) })
+	all := timeline.WithArchive(m.Memos.Newest,
+		func(memo *Memo) time.Time { return memo.Made },
+		func(t time.Time) kvmodel.Lister[Memo] { return m.Memos.Archive.Between(time.Time{}, t) })
 	page, err := all.Page(ctx, cursor, 20)
 
 	_ = page

@@ -16,6 +16,7 @@ type Models struct {
 	Clips     *Clips
 	FeedItems *FeedItems
 	Hearts    *Hearts
+	Memos     *Memos
 	Notices   *Notices
 	Pages     *Pages
 	Photos    *Photos
@@ -43,6 +44,7 @@ func New(db *kvmodel.DB) *Models {
 		Clips:     NewClips(db),
 		FeedItems: NewFeedItems(db),
 		Hearts:    NewHearts(db),
+		Memos:     NewMemos(db),
 		Notices:   NewNotices(db),
 		Pages:     NewPages(db),
 		Photos:    NewPhotos(db),
@@ -71,6 +73,7 @@ func (m *Models) All() []kvmodel.Model {
 		m.Clips,
 		m.FeedItems,
 		m.Hearts,
+		m.Memos,
 		m.Notices,
 		m.Pages,
 		m.Photos,

@@ -189,7 +189,7 @@ func Example_homeFeed() {
 }
 
 // A ring forgets. Where it ends, an archive continues: here all bulletins by their
-// numbers. A ranking by time, such as m.Photos.Archive.Between, works too.
+// numbers. For memos a ranking by time does it.
 func Example_timelineEnd() {
 	m, done := open()
 	defer done()

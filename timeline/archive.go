@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/wire"
@@ -14,29 +15,41 @@ import (
 )
 
 // WithArchive returns a listing that begins as ring and goes on in an archive where
-// the ring ends. The archive is a listing of all records, such as Records.Before of a
-// model whose ids are given in order, or a ranking by time.
+// the ring ends. The archive is a listing of all records, the highest mark first, such as a
+// ranking by time, or Records.Before of a model whose ids are given in order.
 //
-// mark returns where a record stands in the archive. archive returns the archive from
-// about a mark on: that of the last record shown, or the zero M if the ring shows
-// none. The archive may begin with records that the ring has shown, or hold records
-// that never belonged in the ring; these are left out. If the orders of the two
-// differ, let it begin a little above the mark.
+// mark returns where a record stands in the archive. archive returns the archive below a
+// mark, without what has that mark itself. From its top it is the archive below a time that
+// is far ahead, or below the zero M if that is a number or a text. The archive may begin with
+// records that the ring has shown, or hold records that never belonged in the ring; these are
+// left out.
 //
 //	all := timeline.WithArchive(m.Stories.Newest,
-//		func(s *Story) int64 { return s.ID },
-//		func(id int64) kvmodel.Lister[Story] { return m.Stories.Before(id + 9) })
+//		func(s *Story) time.Time { return s.Made },
+//		func(t time.Time) kvmodel.Lister[Story] { return m.Stories.Archive.Between(time.Time{}, t) })
 //
 // What it keeps true: the records of the ring come first, and after them those that
 // the ring has forgotten; no record is in both. The page on which the ring ends is
-// filled up from the archive. A page of the archive costs one trip more than a page
-// of the listing that archive returns.
-func WithArchive[T, M any](ring *Ring[T], mark func(*T) M, archive func(M) kvmodel.Lister[T]) kvmodel.Lister[T] {
+// filled up from the archive.
+//
+// A record that leaves the ring and comes back is at the top of the ring, and keeps its mark.
+// So the archive begins at the highest mark of the last hundred records of the ring, and at
+// its top if the ring, or one that is merged into it, has not so many. If the mark is a time,
+// the times at which they were put there count as well. This is where it may lack records: if
+// a hundred at the end of the ring all have lower marks than a record that was forgotten
+// before. With times, that takes clocks that differ, or marks later than the change that has
+// put the record into the ring. With numbers and texts, it takes a hundred that came back one
+// after another, or as many that were created at the same time.
+//
+// Where the archive begins it reads up to a hundred records of the ring once more, in up to
+// ten trips. Any other page of the archive costs one trip more than a page of the listing that
+// archive returns.
+func WithArchive[T any, M Mark](ring *Ring[T], mark func(*T) M, archive func(M) kvmodel.Lister[T]) kvmodel.Lister[T] {
 	return &archived[T, M]{ring.ring, mark, archive}
 }
 
 // archived is a ring with an archive.
-type archived[T, M any] struct {
+type archived[T any, M Mark] struct {
 	ring    *ring
 	mark    func(*T) M
 	archive func(M) kvmodel.Lister[T]
@@ -44,11 +57,11 @@ type archived[T, M any] struct {
 
 // A stop is what a cursor of an archived ring stands for: a position in the ring, or
 // a position in the archive of what is below that one.
-type stop[M any] struct {
+type stop[M Mark] struct {
 	position
-	part   part
-	inner  string // the archive's own cursor
-	oldest M      // the mark of the last record shown
+	part  part
+	inner string // the archive's own cursor
+	below M      // what the archive begins below
 }
 
 type part byte
@@ -90,17 +103,14 @@ func (a *archived[T, M]) young(ctx context.Context, at stop[M], n int, keep []fu
 		return kvmodel.Listing[T]{}, err
 	}
 	l := kvmodel.Listing[T]{Items: plug.AllAs[T](f.items)}
-	if len(l.Items) > 0 {
-		at.oldest = a.mark(l.Items[len(l.Items)-1])
-	}
 	if f.prev != nil {
-		l.Prev = a.cursor(stop[M]{position: *f.prev, part: inRing, oldest: at.oldest})
+		l.Prev = a.cursor(stop[M]{position: *f.prev, part: inRing})
 	}
 	if f.next != nil {
-		l.Next = a.cursor(stop[M]{position: *f.next, part: inRing, oldest: at.oldest})
+		l.Next = a.cursor(stop[M]{position: *f.next, part: inRing})
 		return l, f.damage
 	}
-	rest := stop[M]{position: position{cuts: f.bottom}, part: inArchive, oldest: at.oldest}
+	rest := stop[M]{position: position{cuts: f.bottom}, part: inArchive}
 	if len(f.items) == n {
 		l.Next = a.cursor(rest)
 		return l, f.damage
@@ -114,8 +124,16 @@ func (a *archived[T, M]) young(ctx context.Context, at stop[M], n int, keep []fu
 // out.
 func (a *archived[T, M]) old(ctx context.Context, at stop[M], n int, keep []func(*T) bool) (kvmodel.Listing[T], error) {
 	var l kvmodel.Listing[T]
+	size := n
+	if at.inner == "" {
+		var err error
+		if at.below, err = a.beginning(ctx, at.cuts); err != nil {
+			return l, err
+		}
+		size += a.ring.atSeam() // It may begin with these.
+	}
 	for batch := 0; batch < maxBatches && len(l.Items) < n; batch++ {
-		items, inner, err := a.read(ctx, at, n-len(l.Items), keep)
+		items, inner, err := a.read(ctx, at, n-len(l.Items), size, keep)
 		if err != nil {
 			return kvmodel.Listing[T]{}, err
 		}
@@ -126,6 +144,7 @@ func (a *archived[T, M]) old(ctx context.Context, at stop[M], n int, keep []func
 		if at.inner = inner.Next; at.inner == "" {
 			return l, nil
 		}
+		size *= 4
 	}
 	l.Next = a.cursor(at)
 	return l, nil
@@ -135,16 +154,18 @@ func (a *archived[T, M]) old(ctx context.Context, at stop[M], n int, keep []func
 // the ring ends.
 func (a *archived[T, M]) back(ctx context.Context, at stop[M], n int, keep []func(*T) bool) (kvmodel.Listing[T], error) {
 	var l kvmodel.Listing[T]
+	size := n
 	for batch := 0; batch < maxBatches && len(l.Items) < n && at.part == goingBack; batch++ {
-		items, inner, err := a.read(ctx, at, n-len(l.Items), keep)
+		items, inner, err := a.read(ctx, at, n-len(l.Items), size, keep)
 		if err != nil {
 			return kvmodel.Listing[T]{}, err
 		}
 		if batch == 0 && inner.Next != "" {
-			l.Next = a.cursor(stop[M]{at.position, inArchive, inner.Next, at.oldest})
+			l.Next = a.cursor(stop[M]{at.position, inArchive, inner.Next, at.below})
 		}
-		l.Items = a.above(items, l.Items)
+		l.Items = a.joined(items, l.Items)
 		at = at.before(inner.Prev)
+		size *= 4
 	}
 	if at.part == inRing && len(l.Items) == 0 {
 		return a.young(ctx, at, n, keep)
@@ -153,9 +174,9 @@ func (a *archived[T, M]) back(ctx context.Context, at stop[M], n int, keep []fun
 	return l, nil
 }
 
-// above returns items followed by below, each once. A listing may repeat some items,
+// joined returns items followed by below, each once. A listing may repeat some items,
 // since it begins a short page at its top.
-func (a *archived[T, M]) above(items, below []*T) []*T {
+func (a *archived[T, M]) joined(items, below []*T) []*T {
 	for _, rec := range below {
 		again := func(other *T) bool { return a.ring.core.idText(other) == a.ring.core.idText(rec) }
 		if !slices.ContainsFunc(items, again) {
@@ -174,10 +195,25 @@ func (at stop[M]) before(inner string) stop[M] {
 	return at
 }
 
-// read returns a page of the archive and, as items, those of its records that the
-// ring has forgotten.
-func (a *archived[T, M]) read(ctx context.Context, at stop[M], n int, keep []func(*T) bool) (items []*T, inner kvmodel.Listing[T], err error) {
-	if inner, err = a.archive(at.oldest).Page(ctx, at.inner, n, keep...); err != nil || len(inner.Items) == 0 {
+// read returns as items up to n records of a page of the archive that the ring has forgotten.
+// The page has size records, or as many fewer as have n of these.
+func (a *archived[T, M]) read(ctx context.Context, at stop[M], n, size int, keep []func(*T) bool) (items []*T, inner kvmodel.Listing[T], err error) {
+	for size = min(size, kvmodel.MaxPage); ; {
+		items, inner, err = a.forgotten(ctx, at, size, keep)
+		if err != nil || len(items) <= n {
+			return items, inner, err
+		}
+		// No cursor leads into the middle of a page.
+		if size = 1 + slices.Index(inner.Items, items[n-1]); at.part == goingBack {
+			size = len(inner.Items) - slices.Index(inner.Items, items[len(items)-n])
+		}
+	}
+}
+
+// forgotten returns a page of the archive of size records and, as items, those of them that
+// the ring has forgotten.
+func (a *archived[T, M]) forgotten(ctx context.Context, at stop[M], size int, keep []func(*T) bool) (items []*T, inner kvmodel.Listing[T], err error) {
+	if inner, err = a.archive(at.below).Page(ctx, at.inner, size, keep...); err != nil || len(inner.Items) == 0 {
 		return nil, inner, err
 	}
 	c := a.ring.core
@@ -191,6 +227,63 @@ func (a *archived[T, M]) read(ctx context.Context, at stop[M], n int, keep []fun
 		}
 	}
 	return items, inner, nil
+}
+
+// seam is how many records at the end of a ring say where its archive begins.
+const seam = 100
+
+// atSeam returns how many records say where the archive of r begins, at most.
+func (r *ring) atSeam() int { return int(min(seam, r.lanes[0].size*int64(len(r.lanes)))) }
+
+// beginning returns what the archive of what is below the cuts begins below. The records just
+// above the cut of each lane say it.
+func (a *archived[T, M]) beginning(ctx context.Context, cuts []cut) (below M, err error) {
+	each := (seam + len(cuts) - 1) / len(cuts)
+	pages, err := a.ring.justAbove(ctx, cuts, each)
+	if err != nil {
+		return below, err
+	}
+	var marks []M
+	for _, p := range pages {
+		if len(p.items) < each {
+			return top[M](), nil
+		}
+		for _, v := range plug.AllAs[T](p.items) {
+			marks = append(marks, a.mark(v))
+		}
+		if put, ok := any(time.UnixMilli(p.put)).(M); ok {
+			marks = append(marks, put)
+		}
+	}
+	return after(slices.MaxFunc(marks, compareMarks)), nil
+}
+
+// above is the records just above a cut of a lane.
+type above struct {
+	items []plug.Record
+	put   int64 // when the last of them was put there, in Unix milliseconds
+}
+
+// justAbove returns n records above the cut of each lane, or as many as there are. In a lane
+// that has forgotten what is above the cut, they are the last it has.
+func (r *ring) justAbove(ctx context.Context, cuts []cut, n int) ([]above, error) {
+	lanes, err := r.ready(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := make([]above, len(lanes))
+	errs := kv.Each(ctx, r.core.db.Store(), lanes, func(s kv.Store, i int, l *lane) (err error) {
+		m := newMerge(s, []*lane{l}, true, cuts[i:i+1], n)
+		if err := m.open(ctx); err != nil {
+			return err
+		}
+		f := newFilling(r.core, m)
+		f.deep = true
+		found[i].items, err = f.fill(ctx, n)
+		found[i].put = f.put
+		return err
+	})
+	return found, r.core.failure(cmp.Or(errs...))
 }
 
 // hasBelow reports whether rec belongs in the ring and stands below the cuts, wherever it
@@ -214,7 +307,7 @@ func (a *archived[T, M]) name() string { return a.ring.name + " and on" }
 func (a *archived[T, M]) cursor(at stop[M]) string {
 	rest := wire.AppendText([]byte{byte(at.part)}, at.inner)
 	// A mark is a number, a text or a time, which JSON can encode.
-	mark, _ := json.Marshal(at.oldest)
+	mark, _ := json.Marshal(at.below)
 	at.position.mark = append(rest, mark...)
 	return kvmodel.Cursor(a.name(), at.position.encode())
 }
@@ -225,7 +318,7 @@ func (a *archived[T, M]) parse(cursor string) (at stop[M], err error) {
 	}
 	r := wire.Reader{Rest: at.position.mark}
 	at.part, at.inner = part(r.Byte()), r.Text("cursor")
-	if at.part != inRing && at.part != inArchive && at.part != goingBack || json.Unmarshal(r.Rest, &at.oldest) != nil {
+	if at.part != inRing && at.part != inArchive && at.part != goingBack || json.Unmarshal(r.Rest, &at.below) != nil {
 		return at, fmt.Errorf("%s: %w: a position of another form", a.name(), kvmodel.ErrBadCursor)
 	}
 	return at, nil

@@ -1,13 +1,18 @@
 package timeline_test
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -62,7 +67,7 @@ func (p *posts) make(t testing.TB, n int) []int64 {
 func (p *posts) all(ring *timeline.Ring[post]) kvmodel.Lister[post] {
 	return timeline.WithArchive(ring,
 		func(p *post) int64 { return p.ID },
-		func(id int64) kvmodel.Lister[post] { return p.Before(id + 9) },
+		func(id int64) kvmodel.Lister[post] { return p.Before(id) },
 	)
 }
 
@@ -81,6 +86,9 @@ func through(t testing.TB, l kvmodel.Lister[post], n int, f func()) (all []int64
 		page, err := l.Page(ctx, strings.TrimPrefix(cursor, "?"), n)
 		must(t, err)
 		all, pages, cursor = append(all, postIDs(page.Items)...), append(pages, page), page.Next
+		if len(page.Items) > n {
+			t.Fatalf("a page of %d has %v", n, postIDs(page.Items))
+		}
 		if len(pages) > 1000 {
 			t.Fatal("the pages do not end")
 		}
@@ -132,22 +140,168 @@ func TestWithArchive_LeadsBackOverTheSeam(t *testing.T) {
 	}
 }
 
-// It could begin further up, but that would only read again what was shown.
-func TestWithArchive_AsksForTheArchiveBelowTheLastRecordShown(t *testing.T) {
-	p := openPosts(t, plain{memkv.New(memkv.Options{})}, timeline.Shape{Size: 12, Segment: 4})
-	made := p.make(t, 60)
-	var asked []int64
+// asked returns what an archive is asked for below, if a page of p's ring and all of those
+// of its archive are read.
+func asked[M timeline.Mark](t *testing.T, p *posts, mark func(id int64) M) M {
+	t.Helper()
+	var asked []M
 	list := timeline.WithArchive(p.newest,
-		func(p *post) int64 { return p.ID },
-		func(id int64) kvmodel.Lister[post] { asked = append(asked, id); return p.Before(id) },
+		func(p *post) M { return mark(p.ID) },
+		func(m M) kvmodel.Lister[post] { asked = append(asked, m); return p.Before(0) },
+	)
+	through(t, list, 20, nothing)
+	for _, m := range asked {
+		if d := cmp.Diff(asked[0], m); d != "" {
+			t.Errorf("the archive is asked for below different marks: %s", d)
+		}
+	}
+	return asked[0]
+}
+
+// day is a named type, as those of models may be.
+type day string
+
+func TestWithArchive_BeginsAboveTheLastRecordsOfALongRing(t *testing.T) {
+	p := openPosts(t, plain{memkv.New(memkv.Options{})}, timeline.Shape{Size: 150})
+	highest := p.make(t, 400)[50]
+	ahead := time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, d := range []string{
+		cmp.Diff(highest+1, asked(t, p, func(id int64) int64 { return id })),
+		cmp.Diff(uint16(highest+1), asked(t, p, func(id int64) uint16 { return uint16(id) })),
+		cmp.Diff(int64(0), asked(t, p, func(int64) int64 { return math.MaxInt64 })),
+		cmp.Diff(uint8(0), asked(t, p, func(int64) uint8 { return math.MaxUint8 })),
+		cmp.Diff(day("400\x00"), asked(t, p, func(id int64) day { return day(fmt.Sprint(400 - id%2)) })),
+		cmp.Diff(ahead.Add(time.Millisecond), asked(t, p, func(id int64) time.Time { return ahead.Add(time.Duration(id % 10)) })),
+	} {
+		if d != "" {
+			t.Errorf("mismatch (-want +got):\n%s", d)
+		}
+	}
+}
+
+func TestWithArchive_BeginsAtItsTopIfTheRingIsShort(t *testing.T) {
+	p := openPosts(t, plain{memkv.New(memkv.Options{})}, timeline.Shape{Size: 12})
+	p.make(t, 60)
+	id := asked(t, p, func(id int64) int64 { return id })
+	text := asked(t, p, func(id int64) day { return day(fmt.Sprint(id)) })
+	at := asked(t, p, func(id int64) time.Time { return time.Unix(id, 0) })
+	if id != 0 || text != "" || at.Year() != 9999 {
+		t.Errorf("it begins below %d, %q and %v", id, text, at)
+	}
+}
+
+// Nothing but when they came back tells that others are younger.
+func TestWithArchive_ByTimeGoesOnBelowHundredsThatHaveComeBack(t *testing.T) {
+	p := openPosts(t, plain{memkv.New(memkv.Options{})}, timeline.Shape{Size: 150})
+	p.make(t, 400)
+	for id := int64(1); id <= 120; id++ {
+		for _, draft := range []bool{true, false} {
+			_, err := p.Update(ctx, id, func(p *post) error { p.Draft = draft; return nil })
+			must(t, err)
+		}
+	}
+	p.make(t, 30)
+	list := timeline.WithArchive(p.newest,
+		func(p *post) time.Time { return time.Unix(p.ID, 0) },
+		func(t time.Time) kvmodel.Lister[post] {
+			if t.Unix() > 430 {
+				return p.Before(0)
+			}
+			return p.Before(t.Unix())
+		},
 	)
 	all, _ := through(t, list, 20, nothing)
-	if d := cmp.Diff(made, all); d != "" {
+	if slices.Sort(all); len(slices.Compact(all)) != 430 {
+		t.Errorf("it shows %d of 430", len(all))
+	}
+}
+
+func TestWithArchive_TakesFewTripsWhereTheRingEnds(t *testing.T) {
+	p := openPosts(t, plain{memkv.New(memkv.Options{})}, timeline.Shape{Size: 1000})
+	made := p.make(t, 1200)
+	list := p.all(p.newest)
+	_, pages := through(t, list, 30, nothing)
+	mctx, m := kv.Metered(ctx)
+	page, err := list.Page(mctx, pages[32].Next, 30) // It has the last 10 of the ring.
+	must(t, err)
+	if d := cmp.Diff(made[990:1020], postIDs(page.Items)); d != "" {
 		t.Errorf("mismatch (-want +got):\n%s", d)
 	}
-	last := made[11]
-	if d := cmp.Diff([]int64{last, last, last}, asked[:3]); d != "" {
-		t.Errorf("where the archive is asked for: mismatch (-want +got):\n%s", d)
+	if c := m.Cost(); c.Trips > 10 || c.Keys > 400 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// What comes back is at the top of the ring, and at its old place in the archive.
+func TestWithArchive_ShowsEachLiveRecordOnceWhateverHasComeBack(t *testing.T) {
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		p := openPosts(t, plain{memkv.New(memkv.Options{})}, timeline.Shape{Size: 1 + r.IntN(12), Segment: 1 + r.IntN(4)})
+		p.make(t, r.IntN(30))
+		made := p.make(t, 1)[0]
+		drafts := map[int64]bool{}
+		for range r.IntN(60) {
+			if r.IntN(3) == 0 {
+				made = p.make(t, 1)[0]
+				continue
+			}
+			id := 1 + r.Int64N(made)
+			drafts[id] = !drafts[id]
+			_, err := p.Update(ctx, id, func(p *post) error { p.Draft = drafts[id]; return nil })
+			must(t, err)
+		}
+		var want []int64
+		for id := range made {
+			if !drafts[id+1] {
+				want = append(want, id+1)
+			}
+		}
+		ring, _ := through(t, p.newest, 5, nothing)
+		for _, n := range []int{1, 3, 10, 100} {
+			all, pages := through(t, p.all(p.newest), n, nothing)
+			if d := cmp.Diff(ring, all[:len(ring)]); d != "" {
+				t.Errorf("seed %d: the ring comes first: mismatch (-want +got):\n%s", seed, d)
+			}
+			if below := all[len(ring):]; !slices.IsSortedFunc(below, func(a, b int64) int { return int(b - a) }) {
+				t.Errorf("seed %d: below the ring: %v", seed, below)
+			}
+			slices.Sort(all)
+			if d := cmp.Diff(want, all); d != "" {
+				t.Fatalf("seed %d: pages of %d: mismatch (-want +got):\n%s", seed, n, d)
+			}
+			back := map[int64]bool{}
+			for cursor := pages[len(pages)-1].Prev; cursor != ""; {
+				page, err := p.all(p.newest).Page(ctx, cursor, n)
+				must(t, err)
+				for _, id := range postIDs(page.Items) {
+					back[id] = true
+				}
+				cursor = page.Prev
+			}
+			for _, page := range pages[:len(pages)-1] {
+				for _, id := range postIDs(page.Items) {
+					if !back[id] {
+						t.Fatalf("seed %d: %d is not shown on the way back in pages of %d", seed, id, n)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestWithArchive_OfSeveralRingsShowsWhatTheBusyOneHasForgotten(t *testing.T) {
+	p := openPosts(t, plain{memkv.New(memkv.Options{})}, timeline.Shape{Size: 4, Segment: 2})
+	want := p.make(t, 8) // four of each
+	for range 20 {
+		v := &post{Author: "ann"}
+		must(t, p.Create(ctx, v))
+		want = append(want, v.ID)
+	}
+	all, _ := through(t, p.all(p.byAuthor.Of("ann", "bob")), 5, nothing)
+	slices.Sort(all)
+	slices.Sort(want)
+	if d := cmp.Diff(want, all); d != "" {
+		t.Errorf("mismatch (-want +got):\n%s", d)
 	}
 }
 
@@ -193,7 +347,7 @@ func TestWithArchive_ShowsWhatBelongsInTheRingAndNothingElse(t *testing.T) {
 		t.Errorf("with one that has come back: mismatch (-want +got):\n%s", d)
 	}
 	even := func(p *post) bool { return p.ID%4 == 1 }
-	l, err := p.all(p.byAuthor.Of("ann")).Page(ctx, pages[2].Next, 3, even)
+	l, err := p.all(p.byAuthor.Of("ann")).Page(ctx, pages[1].Next, 3, even)
 	must(t, err)
 	for _, p := range l.Items {
 		if !even(p) {
@@ -230,13 +384,37 @@ func TestWithArchive_RefusesBadCursorsAndSizes(t *testing.T) {
 	}
 }
 
-func TestWithArchive_APageOfTheArchiveTakesTwoTrips(t *testing.T) {
+// They name the mark of the last record that was shown.
+func TestWithArchive_UnderstandsCursorsOfTheReleaseBefore(t *testing.T) {
 	p := openPosts(t, plain{memkv.New(memkv.Options{})}, timeline.Shape{Size: 12, Segment: 4})
-	p.make(t, 100)
+	made := p.make(t, 60)
+	inner, err := p.Before(made[11]).Page(ctx, "", 8)
+	must(t, err)
+	for name, test := range map[string]struct {
+		part  byte
+		inner string
+		next  int64
+	}{
+		"at the beginning of the archive": {'a', "", made[12]},
+		"in the archive":                  {'a', inner.Next, made[20]},
+	} {
+		at := wire.AppendText(binary.AppendUvarint([]byte{'d'}, uint64(made[11])), "")
+		at = append(wire.AppendText(append(at, test.part), test.inner), fmt.Sprint(made[11])...)
+		page, err := p.all(p.newest).Page(ctx, kvmodel.Cursor("Post.Newest  and on", at), 5)
+		must(t, err)
+		if ids := postIDs(page.Items); len(ids) != 5 || ids[0] != test.next {
+			t.Errorf("%s: %v, want 5 from %d on", name, ids, test.next)
+		}
+	}
+}
+
+func TestWithArchive_APageOfTheArchiveTakesATripMoreThanThatOfTheListing(t *testing.T) {
+	p := openPosts(t, plain{memkv.New(memkv.Options{})}, timeline.Shape{Size: 150})
+	p.make(t, 300)
 	list := p.all(p.newest)
 	_, pages := through(t, list, 20, nothing)
 	mctx, m := kv.Metered(ctx)
-	if _, err := list.Page(mctx, pages[1].Next, 20); err != nil {
+	if _, err := list.Page(mctx, pages[8].Next, 20); err != nil {
 		t.Fatal(err)
 	}
 	if c := m.Cost(); c.Trips != 2 {

@@ -22,6 +22,7 @@ type filling struct {
 	bare   bool                   // nobody looks at the counters of the records
 	loaded map[string]*plug.Seen  // by id
 	passed int                    // how many entries it has looked at
+	put    int64                  // when the last of the records it has found was put there, in Unix milliseconds
 }
 
 func newFilling(c *core, m *merge) *filling {
@@ -121,6 +122,7 @@ func (f *filling) pick(found []plug.Record, items []item, n int) []plug.Record {
 		f.passed++
 		if f.stands(it) && (f.keep == nil || f.keep(f.loaded[it.what].Value)) {
 			found = append(found, f.loaded[it.what].Value)
+			f.put = max(f.put, it.at)
 		}
 	}
 	return found

@@ -99,9 +99,7 @@ func unlessRebuilding(err error) error { return orRebuilding(new(bool), err) }
 func (s *Site) Newest(ctx context.Context, cursor string) (Listing, error) {
 	all := timeline.WithArchive(s.Models.Pages.Newest,
 		func(p *Page) time.Time { return p.Published },
-		func(oldest time.Time) kvmodel.Lister[Page] {
-			return s.Models.Pages.Archive.Between(time.Time{}, oldest.Add(time.Millisecond))
-		})
+		func(t time.Time) kvmodel.Lister[Page] { return s.Models.Pages.Archive.Between(time.Time{}, t) })
 	page, err := all.Page(ctx, cursor, pageSize)
 	if err != nil {
 		return Listing{}, err

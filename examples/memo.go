@@ -1,0 +1,19 @@
+package examples
+
+import "time"
+
+// Memo is a note that can be put into the trash, and taken out again. The newest are in a
+// ring; older ones are in the archive.
+type Memo struct {
+	_       struct{} `kv:"model,if=Live"`
+	ID      string   `kv:"id"`
+	Text    string
+	Made    time.Time `kv:"created; timeline,ring=4; ranking,name=Archive"`
+	Trashed time.Time `kv:"timeline,name=Trash,if=InTrash"` // zero while it is not in the trash
+}
+
+// Live reports whether the memo is not in the trash.
+func (m *Memo) Live() bool { return !m.InTrash() }
+
+// InTrash reports whether the memo is in the trash.
+func (m *Memo) InTrash() bool { return !m.Trashed.IsZero() }
