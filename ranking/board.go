@@ -133,7 +133,7 @@ func (b *Board[T, K, S]) Percentile(ctx context.Context, id K) (float64, error) 
 	return percentile(st), nil
 }
 
-// At returns n records from the given rank on; the first rank is 1. It goes on by position,
+// At returns n records, 1 to 1000, from the given rank on; the first rank is 1. It goes on by position,
 // also where records share ranks: from rank 3 on is from the third record on. Two trips; one
 // if the records are those that this process has seen there last, and as many as the tree is
 // deep in a part that it has not seen.
@@ -193,8 +193,8 @@ func (p part) rankOf(ctx context.Context, at keytree.Score) (int, error) {
 	return r.rankOf(ctx, at)
 }
 
-// Around returns the record with id, up to n before it and up to n after it.
-// ErrNotFound as for Rank. Three trips.
+// Around returns the record with id, up to n before it and up to n after it. n is from 1 to
+// 1000. ErrNotFound as for Rank. Three trips.
 func (b *Board[T, K, S]) Around(ctx context.Context, id K, n int) ([]Place[T, S], error) {
 	found, err := b.part.around(ctx, b.key.Text(id), n)
 	return b.places(found), err

@@ -259,6 +259,14 @@ func TestBoard_RefusesWhatItCannotRankAndWritesNothing(t *testing.T) {
 		if _, err := a.Cheapest.At(ctx, 0, 1); !errors.Is(err, kvmodel.ErrInvalid) {
 			t.Error("at 0:", err)
 		}
+		for _, n := range []int{-1, 0, kvmodel.MaxPage + 1} {
+			if _, err := a.Cheapest.At(ctx, 1, n); !errors.Is(err, kvmodel.ErrInvalid) {
+				t.Errorf("%d at 1: %v", n, err)
+			}
+			if _, err := a.Cheapest.Around(ctx, "x", n); !errors.Is(err, kvmodel.ErrInvalid) {
+				t.Errorf("%d around x: %v", n, err)
+			}
+		}
 		if _, err := a.Cheapest.Page(ctx, "nonsense", 1); !errors.Is(err, kvmodel.ErrBadCursor) {
 			t.Error("cursor:", err)
 		}

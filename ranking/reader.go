@@ -88,8 +88,8 @@ func (r *reader) at(ctx context.Context, rank, n int, w keytree.Want) (keytree.P
 	if rank < 1 {
 		return keytree.Part{}, r.failure(fmt.Errorf("%w: rank %d", kvmodel.ErrInvalid, rank))
 	}
-	if r.tree == nil {
-		return keytree.Part{}, nil
+	if err := kvmodel.CheckPage(r.name, n); err != nil || r.tree == nil {
+		return keytree.Part{}, err
 	}
 	ctx, cancel := r.db.Patient(ctx)
 	defer cancel()
@@ -101,6 +101,9 @@ func (r *reader) at(ctx context.Context, rank, n int, w keytree.Want) (keytree.P
 
 // around returns the member with the id text and up to n on either side of it.
 func (r *reader) around(ctx context.Context, id string, n int, w keytree.Want) (keytree.Part, error) {
+	if err := kvmodel.CheckPage(r.name, n); err != nil {
+		return keytree.Part{}, err
+	}
 	if r.tree == nil {
 		return keytree.Part{}, r.about(id, kv.ErrNotFound)
 	}

@@ -65,7 +65,7 @@ func (t *Tree[S]) Rank(ctx context.Context, id string) (int, error) {
 	return st.Rank, err
 }
 
-// At returns n members from the given rank on; the first rank is 1.
+// At returns n members, 1 to 1000, from the given rank on; the first rank is 1.
 func (t *Tree[S]) At(ctx context.Context, rank, n int) ([]Member[S], error) {
 	ctx, end := t.db.Begin(ctx, "At")
 	defer end()
@@ -73,7 +73,7 @@ func (t *Tree[S]) At(ctx context.Context, rank, n int) ([]Member[S], error) {
 	return t.ranked(part, err)
 }
 
-// Around returns the member id, up to n before it and up to n after it.
+// Around returns the member id, up to n before it and up to n after it. n is from 1 to 1000.
 // ErrNotFound if there is no such member.
 func (t *Tree[S]) Around(ctx context.Context, id string, n int) ([]Member[S], error) {
 	ctx, end := t.db.Begin(ctx, "Around")
