@@ -124,7 +124,7 @@ func (s *Sequence[T]) ends(ctx context.Context, d direction, at int64, values []
 
 // listing returns the page of found, which was filled up to the number at.
 func (s *Sequence[T]) listing(from numberStart, found []Numbered[T], at int64, ended bool) kvmodel.Listing[T] {
-	var l kvmodel.Listing[T]
+	l := kvmodel.Listing[T]{Items: make([]*T, len(found))}
 	ahead, behind := "", ""
 	if !ended {
 		ahead = s.cursor(from.direction, at)
@@ -138,8 +138,8 @@ func (s *Sequence[T]) listing(from numberStart, found []Numbered[T], at int64, e
 	if from.direction == back {
 		slices.Reverse(found)
 	}
-	for _, f := range found {
-		l.Items = append(l.Items, f.Value)
+	for i, f := range found {
+		l.Items[i] = f.Value
 	}
 	l.Next, l.Prev = from.inOrder(ahead, behind)
 	return l

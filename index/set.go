@@ -137,13 +137,13 @@ func (s *Set[K]) Page(ctx context.Context, cursor string, n int) (Members[K], er
 	}
 	some := w.Members[:min(n, len(w.Members))]
 	more := len(w.Members) > n || !w.Ends
-	var page Members[K]
+	page := Members[K]{IDs: make([]K, len(some))}
 	for i := range some {
 		id, err := s.ids.Parse(some[i].ID)
 		if err != nil {
 			return Members[K]{}, s.failure(err)
 		}
-		page.IDs = append(page.IDs, id)
+		page.IDs[i] = id
 	}
 	var first, last *memberlog.Position
 	if len(some) > 0 {

@@ -12,7 +12,8 @@ import (
 )
 
 // Listing is one page of records with the cursors of the pages around it. An
-// empty cursor means that there is nothing in that direction.
+// empty cursor means that there is nothing in that direction. Without an error, Items is
+// not nil, so an empty page is "Items":[] in JSON.
 type Listing[T any] struct {
 	Items      []*T
 	Next, Prev string

@@ -158,9 +158,10 @@ func pageOf[T any](ctx context.Context, p *part, cursor string, n int, keep []fu
 }
 
 // itemsOf returns the records of members.
-func itemsOf[T any](members []keytree.Member) (items []*T) {
-	for _, m := range members {
-		items = append(items, plug.As[T](m.Value))
+func itemsOf[T any](members []keytree.Member) []*T {
+	items := make([]*T, len(members))
+	for i, m := range members {
+		items[i] = plug.As[T](m.Value)
 	}
 	return items
 }

@@ -51,10 +51,7 @@ func (v *Values[V]) Page(ctx context.Context, cursor string, n int, keep ...func
 		return kvmodel.Listing[Value[V]]{}, err
 	}
 	l, next, prev, err := v.tree.reader().page(ctx, cursor, n, v.want(keep))
-	out := kvmodel.Listing[Value[V]]{Next: next, Prev: prev}
-	for _, m := range l.Members {
-		out.Items = append(out.Items, m.Value.(*Value[V]))
-	}
+	out := kvmodel.Listing[Value[V]]{Items: itemsOf[Value[V]](l.Members), Next: next, Prev: prev}
 	// A count that has changed since the order was read is shown as it is.
 	slices.SortStableFunc(out.Items, func(a, b *Value[V]) int { return cmp.Compare(b.Count, a.Count) })
 	return out, err

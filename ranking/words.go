@@ -138,6 +138,7 @@ func (p *wordPage[V]) cursor(direction byte, at V) string {
 func (p *wordPage[V]) listing(ctx context.Context) (l kvmodel.Listing[Value[V]], err error) {
 	at := p.begin()
 	end := at // everything between the two was looked at
+	l.Items = []*Value[V]{}
 	for batch := 0; batch < maxWordBatches && len(l.Items) < p.n; batch++ {
 		some := p.all[end:min(len(p.all), end+p.n-len(l.Items))]
 		if p.back {

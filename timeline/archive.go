@@ -76,7 +76,7 @@ const (
 func (a *archived[T, M]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
 	ctx, end := a.ring.core.host.Begin(ctx, "Page")
 	defer end()
-	var none kvmodel.Listing[T]
+	none := kvmodel.Listing[T]{Items: []*T{}}
 	if err := kvmodel.CheckPage(a.name(), n); err != nil || a.ring.isEmpty() {
 		return none, err
 	}
@@ -123,7 +123,7 @@ func (a *archived[T, M]) young(ctx context.Context, at stop[M], n int, keep []fu
 // old returns a page of the archive, filled up where records of the ring were left
 // out.
 func (a *archived[T, M]) old(ctx context.Context, at stop[M], n int, keep []func(*T) bool) (kvmodel.Listing[T], error) {
-	var l kvmodel.Listing[T]
+	l := kvmodel.Listing[T]{Items: []*T{}}
 	size := n
 	if at.inner == "" {
 		var err error
@@ -153,7 +153,7 @@ func (a *archived[T, M]) old(ctx context.Context, at stop[M], n int, keep []func
 // back returns the page of the archive before one that was shown. It is short where
 // the ring ends.
 func (a *archived[T, M]) back(ctx context.Context, at stop[M], n int, keep []func(*T) bool) (kvmodel.Listing[T], error) {
-	var l kvmodel.Listing[T]
+	l := kvmodel.Listing[T]{Items: []*T{}}
 	size := n
 	for batch := 0; batch < maxBatches && len(l.Items) < n && at.part == goingBack; batch++ {
 		items, inner, err := a.read(ctx, at, n-len(l.Items), size, keep)

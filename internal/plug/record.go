@@ -17,11 +17,8 @@ func As[T any](v Record) *T {
 	return v.(*T)
 }
 
-// AllAs returns all as records of T.
+// AllAs returns all as records of T. None are an empty slice, which is no null in JSON.
 func AllAs[T any](all []Record) []*T {
-	if all == nil {
-		return nil
-	}
 	values := make([]*T, len(all))
 	for i, v := range all {
 		values[i] = As[T](v)
