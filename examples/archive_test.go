@@ -34,11 +34,6 @@ func memoIDs(l kvmodel.Lister[examples.Memo], n int) (ids []string) {
 	return ids
 }
 
-func trash(m models, id string, at time.Time) {
-	_, err := m.Memos.Update(context.Background(), id, func(memo *examples.Memo) error { memo.Trashed = at; return nil })
-	check(err)
-}
-
 func TestArchiveByTime_ShowsAllThatWereMadeInTheSameMillisecond(t *testing.T) {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	m, done := open(kvmodel.Clock(func() time.Time { return now }))
@@ -70,9 +65,9 @@ func TestArchiveByTime_ShowsEachLiveRecordOnceWhateverHasComeBack(t *testing.T) 
 			}
 			id := made[r.IntN(len(made))]
 			if live[id] = !live[id]; live[id] {
-				trash(m, id, time.Time{})
+				check(restore(context.Background(), m.Models, id))
 			} else {
-				trash(m, id, now)
+				check(trash(context.Background(), m.Models, id))
 			}
 		}
 		want := slices.DeleteFunc(made, func(id string) bool { return !live[id] })
@@ -97,22 +92,27 @@ func Example_softDelete() {
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	m, done := open(kvmodel.Clock(func() time.Time { now = now.Add(time.Second); return now }))
 	defer done()
+	ctx := context.Background()
 	for i := range 4 {
-		check(m.Memos.Create(context.Background(), &examples.Memo{ID: fmt.Sprint("m", i+1)}))
+		check(m.Memos.Create(ctx, &examples.Memo{ID: fmt.Sprint("m", i+1)}))
 	}
 	show := func(what string) {
-		fmt.Println(what, memoIDs(m.Memos.Newest, 10), memoIDs(m.Memos.Archive, 10), memoIDs(m.Memos.Trash, 10))
+		inTrash, err := trashed(ctx, m.Models, "")
+		check(err)
+		fmt.Println(what, memoIDs(m.Memos.Newest, 10), memoIDs(m.Memos.Archive, 10), len(inTrash.Items))
 	}
 	show("created: ")
-	trash(m, "m2", now)
-	trash(m, "m3", now)
+	check(trash(ctx, m.Models, "m2"))
+	check(trash(ctx, m.Models, "m3"))
 	show("trashed: ")
-	trash(m, "m2", time.Time{})
+	check(restore(ctx, m.Models, "m2"))
 	show("restored:") // The ring counts entries: this was its fifth, so it has forgotten m1.
 	fmt.Println("all:     ", memoIDs(allMemos(m), 10))
+	fmt.Println("trash:   ", memoIDs(m.Memos.Trash, 10))
 	// Output:
-	// created:  [m4 m3 m2 m1] [m4 m3 m2 m1] []
-	// trashed:  [m4 m1] [m4 m1] [m3 m2]
-	// restored: [m2 m4] [m4 m2 m1] [m3]
+	// created:  [m4 m3 m2 m1] [m4 m3 m2 m1] 0
+	// trashed:  [m4 m1] [m4 m1] 2
+	// restored: [m2 m4] [m4 m2 m1] 1
 	// all:      [m2 m4 m1]
+	// trash:    [m3]
 }

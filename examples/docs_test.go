@@ -165,6 +165,20 @@ func ofArchive(ctx context.Context, cursor string) error {
 	return err
 }
 
+func trash(ctx context.Context, m *Models, id string) error {
+	_, err := m.Memos.Update(ctx, id, func(memo *Memo) error { memo.Trashed = time.Now(); return nil })
+	return err
+}
+
+func restore(ctx context.Context, m *Models, id string) error {
+	_, err := m.Memos.Update(ctx, id, func(memo *Memo) error { memo.Trashed = time.Time{}; return nil })
+	return err
+}
+
+func trashed(ctx context.Context, m *Models, cursor string) (kvmodel.Listing[Memo], error) {
+	return m.Memos.Trash.Page(ctx, cursor, 20) // what was put there last comes first
+}
+
 func ofFeeds(followers func(author string) []string) {
 	m.Stories.OnChange(func(ctx context.Context, c kvmodel.Change[Story, string]) error {
 		if !c.Created || c.Record == nil {

@@ -69,7 +69,8 @@ func NewRing[T any, K comparable](records *kvmodel.Records[T, K], spec Spec[T]) 
 }
 
 // Ring is a timeline of records, newest first: the newest Size of its numbers. A
-// record stands once, where the last write that changed its value has put it.
+// record stands once, where the last write that changed its value has put it. One that has
+// left, since it did not belong in the ring for a while, and comes back is put at the top.
 //
 // What it keeps true:
 //
