@@ -71,6 +71,9 @@ func (run Run) load() (*problem.Reporter, []*model.Package, error) {
 		return nil, nil, err
 	}
 	if len(sources) == 0 {
+		if err := r.Err(); err != nil {
+			return nil, nil, err
+		}
 		return nil, nil, fmt.Errorf("no models in %s: a model is a struct with a kv tag, such as `kv:\"id\"` on a field", strings.Join(patterns, " "))
 	}
 	var packages []*model.Package

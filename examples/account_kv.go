@@ -31,12 +31,14 @@ func NewAccounts(db *kvmodel.DB) *Accounts {
 	}
 }
 
-// These lines stop compiling when Account changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Account changes: run go generate again.
+type goGenerateAgainForAccount = struct {
 	ID      string `kv:"id"`
 	Balance int64
 	Seen    []string
-} = Account{}
+}
+
+var _ goGenerateAgainForAccount = Account{}
 
 // EncodeMsgpack writes a as a map by field name, in its stored form.
 func (a *Account) EncodeMsgpack(enc *msgpack.Encoder) error { return accountCodec.Encode(enc, a) }
@@ -105,12 +107,14 @@ func NewAuthors(db *kvmodel.DB) *Authors {
 	}
 }
 
-// These lines stop compiling when Author changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Author changes: run go generate again.
+type goGenerateAgainForAuthor = struct {
 	ID    string `kv:"id"`
 	Name  string `kv:"unique"`
 	Named time.Time
-} = Author{}
+}
+
+var _ goGenerateAgainForAuthor = Author{}
 
 // EncodeMsgpack writes a as a map by field name, in its stored form.
 func (a *Author) EncodeMsgpack(enc *msgpack.Encoder) error { return authorCodec.Encode(enc, a) }
@@ -173,11 +177,13 @@ func NewBadges(db *kvmodel.DB) *Badges {
 	}
 }
 
-// These lines stop compiling when Badge changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Badge changes: run go generate again.
+type goGenerateAgainForBadge = struct {
 	ID   string `kv:"id"`
 	Name string
-} = Badge{}
+}
+
+var _ goGenerateAgainForBadge = Badge{}
 
 // EncodeMsgpack writes b as a map by field name, in its stored form.
 func (b *Badge) EncodeMsgpack(enc *msgpack.Encoder) error { return badgeCodec.Encode(enc, b) }

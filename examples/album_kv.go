@@ -68,8 +68,8 @@ func NewAlbums(db *kvmodel.DB) *Albums {
 	}
 }
 
-// These lines stop compiling when Album changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Album changes: run go generate again.
+type goGenerateAgainForAlbum = struct {
 	_      struct{} `kv:"model,count,history=20"`
 	ID     string   `kv:"id"`
 	Artist string   `kv:"list"`
@@ -79,7 +79,9 @@ var _ struct {
 	Title  string
 	Plays  int64 `kv:"counter"`
 	Hearts int64 `kv:"counter"`
-} = Album{}
+}
+
+var _ goGenerateAgainForAlbum = Album{}
 
 // EncodeMsgpack writes a as a map by field name, in its stored form.
 func (a *Album) EncodeMsgpack(enc *msgpack.Encoder) error { return albumCodec.Encode(enc, a) }
@@ -172,11 +174,13 @@ func NewHearts(db *kvmodel.DB) *Hearts {
 	}
 }
 
-// These lines stop compiling when Heart changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Heart changes: run go generate again.
+type goGenerateAgainForHeart = struct {
 	User  string `kv:"id; list"`
 	Album string `kv:"id; list; count=Album.Hearts"`
-} = Heart{}
+}
+
+var _ goGenerateAgainForHeart = Heart{}
 
 // EncodeMsgpack writes h as a map by field name, in its stored form.
 func (h *Heart) EncodeMsgpack(enc *msgpack.Encoder) error { return heartCodec.Encode(enc, h) }
@@ -240,11 +244,13 @@ func NewTickets(db *kvmodel.DB) *Tickets {
 	}
 }
 
-// These lines stop compiling when Ticket changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Ticket changes: run go generate again.
+type goGenerateAgainForTicket = struct {
 	ID   int64 `kv:"id,seq"`
 	Text string
-} = Ticket{}
+}
+
+var _ goGenerateAgainForTicket = Ticket{}
 
 // EncodeMsgpack writes t as a map by field name, in its stored form.
 func (t *Ticket) EncodeMsgpack(enc *msgpack.Encoder) error { return ticketCodec.Encode(enc, t) }

@@ -42,12 +42,14 @@ func NewArticles(db *kvmodel.DB) *Articles {
 	return c
 }
 
-// These lines stop compiling when Article changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Article changes: run go generate again.
+type goGenerateAgainForArticle = struct {
 	ID    string `kv:"id"`
 	Title string
 	Tags  []string `kv:"list,values"`
-} = Article{}
+}
+
+var _ goGenerateAgainForArticle = Article{}
 
 // EncodeMsgpack writes a as a map by field name, in its stored form.
 func (a *Article) EncodeMsgpack(enc *msgpack.Encoder) error { return articleCodec.Encode(enc, a) }

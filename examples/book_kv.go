@@ -48,12 +48,14 @@ func NewBooks(db *kvmodel.DB) *Books {
 	}
 }
 
-// These lines stop compiling when Book changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Book changes: run go generate again.
+type goGenerateAgainForBook = struct {
 	ID       string `kv:"id"`
 	Title    string `kv:"ranking; ranking,by=Language"`
 	Language string
-} = Book{}
+}
+
+var _ goGenerateAgainForBook = Book{}
 
 // EncodeMsgpack writes b as a map by field name, in its stored form.
 func (b *Book) EncodeMsgpack(enc *msgpack.Encoder) error { return bookCodec.Encode(enc, b) }

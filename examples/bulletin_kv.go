@@ -42,11 +42,13 @@ func NewBulletins(db *kvmodel.DB) *Bulletins {
 	}
 }
 
-// These lines stop compiling when Bulletin changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Bulletin changes: run go generate again.
+type goGenerateAgainForBulletin = struct {
 	ID   int64 `kv:"id,seq; timeline,ring=4"`
 	Text string
-} = Bulletin{}
+}
+
+var _ goGenerateAgainForBulletin = Bulletin{}
 
 // EncodeMsgpack writes b as a map by field name, in its stored form.
 func (b *Bulletin) EncodeMsgpack(enc *msgpack.Encoder) error { return bulletinCodec.Encode(enc, b) }

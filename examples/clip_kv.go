@@ -42,11 +42,13 @@ func NewClips(db *kvmodel.DB) *Clips {
 	}
 }
 
-// These lines stop compiling when Clip changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Clip changes: run go generate again.
+type goGenerateAgainForClip = struct {
 	ID    string `kv:"id"`
 	Plays int64  `kv:"counter,batch=sampled; ranking"`
-} = Clip{}
+}
+
+var _ goGenerateAgainForClip = Clip{}
 
 // EncodeMsgpack writes c as a map by field name, in its stored form.
 func (c *Clip) EncodeMsgpack(enc *msgpack.Encoder) error { return clipCodec.Encode(enc, c) }

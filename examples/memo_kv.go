@@ -18,9 +18,9 @@ import (
 type Memos struct {
 	*kvmodel.Records[Memo, string]
 
-	Newest  *timeline.Ring[Memo]                    // last change of Made first; newest 4
+	Newest  *timeline.Ring[Memo]                    // last change of Made, or return, first; newest 4
 	Archive *ranking.Board[Memo, string, time.Time] // by Made, latest first
-	Trash   *timeline.Ring[Memo]                    // last change of Trashed first; newest 1024; if InTrash
+	Trash   *timeline.Ring[Memo]                    // last change of Trashed, or return, first; newest 1024; if InTrash
 }
 
 // NewMemos returns the Memos in db.
@@ -58,17 +58,24 @@ func NewMemos(db *kvmodel.DB) *Memos {
 	}
 }
 
-// These lines stop compiling when Memo changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Memo changes: run go generate again.
+type goGenerateAgainForMemo = struct {
 	_       struct{} `kv:"model,if=Live"`
 	ID      string   `kv:"id"`
 	Text    string
 	Made    time.Time `kv:"created; timeline,ring=4; ranking,name=Archive"`
 	Trashed time.Time `kv:"timeline,name=Trash,if=InTrash"`
-} = Memo{}
+}
 
-var _ func(*Memo) bool = (*Memo).InTrash
-var _ func(*Memo) bool = (*Memo).Live
+var _ goGenerateAgainForMemo = Memo{}
+
+type goGenerateAgainForMemoInTrash = func(*Memo) bool
+
+var _ goGenerateAgainForMemoInTrash = (*Memo).InTrash
+
+type goGenerateAgainForMemoLive = func(*Memo) bool
+
+var _ goGenerateAgainForMemoLive = (*Memo).Live
 
 // EncodeMsgpack writes m as a map by field name, in its stored form.
 func (m *Memo) EncodeMsgpack(enc *msgpack.Encoder) error { return memoCodec.Encode(enc, m) }

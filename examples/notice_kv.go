@@ -26,13 +26,15 @@ func NewNotices(db *kvmodel.DB) *Notices {
 	})}
 }
 
-// These lines stop compiling when Notice changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Notice changes: run go generate again.
+type goGenerateAgainForNotice = struct {
 	_     struct{} `kv:"events,by=To,once=About,keep=100,layout=packed"`
 	To    string
 	Text  string
 	About string
-} = Notice{}
+}
+
+var _ goGenerateAgainForNotice = Notice{}
 
 // EncodeMsgpack writes n as a map by field name, in its stored form.
 func (n *Notice) EncodeMsgpack(enc *msgpack.Encoder) error { return noticeCodec.Encode(enc, n) }

@@ -43,8 +43,8 @@ func NewPages(db *kvmodel.DB) *Pages {
 	}
 }
 
-// These lines stop compiling when Page changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Page changes: run go generate again.
+type goGenerateAgainForPage = struct {
 	_       struct{} `kv:"model,if=Live"`
 	ID      string   `kv:"id"`
 	Slug    string   `kv:"unique"`
@@ -54,9 +54,13 @@ var _ struct {
 	Created time.Time `kv:"created"`
 	Edited  time.Time `kv:"updated"`
 	Version int64     `kv:"version"`
-} = Page{}
+}
 
-var _ func(*Page) bool = (*Page).Live
+var _ goGenerateAgainForPage = Page{}
+
+type goGenerateAgainForPageLive = func(*Page) bool
+
+var _ goGenerateAgainForPageLive = (*Page).Live
 
 // EncodeMsgpack writes p as a map by field name, in its stored form.
 func (p *Page) EncodeMsgpack(enc *msgpack.Encoder) error { return pageCodec.Encode(enc, p) }

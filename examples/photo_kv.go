@@ -75,18 +75,25 @@ func NewPhotos(db *kvmodel.DB) *Photos {
 	}
 }
 
-// These lines stop compiling when Photo changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Photo changes: run go generate again.
+type goGenerateAgainForPhoto = struct {
 	ID       string `kv:"id"`
 	Category string
 	Views    int64     `kv:"counter; ranking; ranking,by=Category,per=day,keep=30"`
 	Taken    time.Time `kv:"ranking,name=Archive"`
 	GoLive   time.Time `kv:"ranking,name=Schedule,order=low,if=Waiting"`
 	Shown    bool
-} = Photo{}
+}
 
-var _ func(*Photo) float64 = (*Photo).Hot
-var _ func(*Photo) bool = (*Photo).Waiting
+var _ goGenerateAgainForPhoto = Photo{}
+
+type goGenerateAgainForPhotoHot = func(*Photo) float64
+
+var _ goGenerateAgainForPhotoHot = (*Photo).Hot
+
+type goGenerateAgainForPhotoWaiting = func(*Photo) bool
+
+var _ goGenerateAgainForPhotoWaiting = (*Photo).Waiting
 
 // EncodeMsgpack writes p as a map by field name, in its stored form.
 func (p *Photo) EncodeMsgpack(enc *msgpack.Encoder) error { return photoCodec.Encode(enc, p) }

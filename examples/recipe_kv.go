@@ -48,12 +48,14 @@ func NewRecipes(db *kvmodel.DB) *Recipes {
 	}
 }
 
-// These lines stop compiling when Recipe changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Recipe changes: run go generate again.
+type goGenerateAgainForRecipe = struct {
 	ID    string    `kv:"id"`
 	Stars int64     `kv:"ranking,ties=newest; ranking,name=Chart,ties=dense"`
 	Made  time.Time `kv:"created"`
-} = Recipe{}
+}
+
+var _ goGenerateAgainForRecipe = Recipe{}
 
 // EncodeMsgpack writes r as a map by field name, in its stored form.
 func (r *Recipe) EncodeMsgpack(enc *msgpack.Encoder) error { return recipeCodec.Encode(enc, r) }

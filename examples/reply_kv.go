@@ -37,11 +37,13 @@ func NewReplies(db *kvmodel.DB) *Replies {
 	}
 }
 
-// These lines stop compiling when Reply changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Reply changes: run go generate again.
+type goGenerateAgainForReply = struct {
 	ID   string `kv:"id"`
 	Text string `kv:"timeline,shards=4"`
-} = Reply{}
+}
+
+var _ goGenerateAgainForReply = Reply{}
 
 // EncodeMsgpack writes r as a map by field name, in its stored form.
 func (r *Reply) EncodeMsgpack(enc *msgpack.Encoder) error { return replyCodec.Encode(enc, r) }

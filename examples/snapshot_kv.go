@@ -27,13 +27,15 @@ func NewSnapshots(db *kvmodel.DB) *Snapshots {
 	})}
 }
 
-// These lines stop compiling when Snapshot changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Snapshot changes: run go generate again.
+type goGenerateAgainForSnapshot = struct {
 	_        struct{} `kv:"events,by=Document,keep=5,layout=ring"`
 	Document string
 	Saved    time.Time
 	Text     string
-} = Snapshot{}
+}
+
+var _ goGenerateAgainForSnapshot = Snapshot{}
 
 // EncodeMsgpack writes s as a map by field name, in its stored form.
 func (s *Snapshot) EncodeMsgpack(enc *msgpack.Encoder) error { return snapshotCodec.Encode(enc, s) }

@@ -59,15 +59,17 @@ func NewStories(db *kvmodel.DB) *Stories {
 	}
 }
 
-// These lines stop compiling when Story changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Story changes: run go generate again.
+type goGenerateAgainForStory = struct {
 	ID     string `kv:"id"`
 	Author string `kv:"timeline,by=Author"`
 	Title  string
 	Tags   []string  `kv:"timeline,by=Tags"`
 	Text   string    `kv:"timeline,ring=500"`
 	Edited time.Time `kv:"updated"`
-} = Story{}
+}
+
+var _ goGenerateAgainForStory = Story{}
 
 // EncodeMsgpack writes s as a map by field name, in its stored form.
 func (s *Story) EncodeMsgpack(enc *msgpack.Encoder) error { return storyCodec.Encode(enc, s) }
@@ -136,13 +138,15 @@ func NewVisits(db *kvmodel.DB) *Visits {
 	})}
 }
 
-// These lines stop compiling when Visit changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Visit changes: run go generate again.
+type goGenerateAgainForVisit = struct {
 	_     struct{} `kv:"events,by=Owner,once=Guest,keep=30,ttl=720h"`
 	Owner string
 	Guest string
 	At    time.Time
-} = Visit{}
+}
+
+var _ goGenerateAgainForVisit = Visit{}
 
 // EncodeMsgpack writes v as a map by field name, in its stored form.
 func (v *Visit) EncodeMsgpack(enc *msgpack.Encoder) error { return visitCodec.Encode(enc, v) }
@@ -202,12 +206,14 @@ func NewFeedItems(db *kvmodel.DB) *FeedItems {
 	})}
 }
 
-// These lines stop compiling when FeedItem changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when FeedItem changes: run go generate again.
+type goGenerateAgainForFeedItem = struct {
 	_      struct{} `kv:"events,by=Reader,once=Story,keep=100"`
 	Reader string
 	Story  string
-} = FeedItem{}
+}
+
+var _ goGenerateAgainForFeedItem = FeedItem{}
 
 // EncodeMsgpack writes f as a map by field name, in its stored form.
 func (f *FeedItem) EncodeMsgpack(enc *msgpack.Encoder) error { return feedItemCodec.Encode(enc, f) }

@@ -42,15 +42,19 @@ func NewUsers(db *kvmodel.DB) *Users {
 	}
 }
 
-// These lines stop compiling when User changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when User changes: run go generate again.
+type goGenerateAgainForUser = struct {
 	ID     string `kv:"id"`
 	Name   string `kv:"unique"`
 	Mail   string
 	Latest time.Time
-} = User{}
+}
 
-var _ func(*User) string = (*User).Address
+var _ goGenerateAgainForUser = User{}
+
+type goGenerateAgainForUserAddress = func(*User) string
+
+var _ goGenerateAgainForUserAddress = (*User).Address
 
 // EncodeMsgpack writes u as a map by field name, in its stored form.
 func (u *User) EncodeMsgpack(enc *msgpack.Encoder) error { return userCodec.Encode(enc, u) }
@@ -123,13 +127,15 @@ func NewSessions(db *kvmodel.DB) *Sessions {
 	}
 }
 
-// These lines stop compiling when Session changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Session changes: run go generate again.
+type goGenerateAgainForSession = struct {
 	Token  string    `kv:"id"`
 	User   string    `kv:"list"`
 	Until  time.Time `kv:"expires"`
 	Secret string    `kv:"-"`
-} = Session{}
+}
+
+var _ goGenerateAgainForSession = Session{}
 
 // EncodeMsgpack writes s as a map by field name, in its stored form.
 func (s *Session) EncodeMsgpack(enc *msgpack.Encoder) error { return sessionCodec.Encode(enc, s) }

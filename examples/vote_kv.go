@@ -48,12 +48,14 @@ func NewVotes(db *kvmodel.DB) *Votes {
 	}
 }
 
-// These lines stop compiling when Vote changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Vote changes: run go generate again.
+type goGenerateAgainForVote = struct {
 	User string    `kv:"id"`
 	Page string    `kv:"id; list,with=Page"`
 	At   time.Time `kv:"created"`
-} = Vote{}
+}
+
+var _ goGenerateAgainForVote = Vote{}
 
 // EncodeMsgpack writes v as a map by field name, in its stored form.
 func (v *Vote) EncodeMsgpack(enc *msgpack.Encoder) error { return voteCodec.Encode(enc, v) }

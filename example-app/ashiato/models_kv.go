@@ -56,8 +56,8 @@ func NewMembers(db *kvmodel.DB) *Members {
 	}
 }
 
-// These lines stop compiling when Member changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Member changes: run go generate again.
+type goGenerateAgainForMember = struct {
 	ID        string `kv:"id"`
 	Handle    string
 	Password  string `kv:"private"`
@@ -66,9 +66,13 @@ var _ struct {
 	Looked    time.Time
 	Followers int64 `kv:"counter"`
 	Following int64 `kv:"counter"`
-} = Member{}
+}
 
-var _ func(*Member) string = (*Member).Name
+var _ goGenerateAgainForMember = Member{}
+
+type goGenerateAgainForMemberName = func(*Member) string
+
+var _ goGenerateAgainForMemberName = (*Member).Name
 
 // EncodeMsgpack writes m as a map by field name, in its stored form.
 func (m *Member) EncodeMsgpack(enc *msgpack.Encoder) error { return memberCodec.Encode(enc, m) }
@@ -134,10 +138,10 @@ type Pages struct {
 	TopViewsPerDay  *ranking.Board[Page, string, int64]     // Views of one day, highest first; 2 days
 	TopViewsPerWeek *ranking.Board[Page, string, int64]     // Views of one week, highest first; 2 weeks
 	TopLikes        *ranking.Board[Page, string, int64]     // by Likes, highest first
-	Newest          *timeline.Ring[Page]                    // last change of Published first; newest 200
+	Newest          *timeline.Ring[Page]                    // last change of Published, or return, first; newest 200
 	Archive         *ranking.Board[Page, string, time.Time] // by Published, latest first
-	NewestByAuthor  *timeline.Rings[Page, string]           // last change of Published first, per Author; newest 1024 of each
-	TrashByAuthor   *timeline.Rings[Page, string]           // last change of Trashed first, per Author; newest 1024 of each; if InTrash
+	NewestByAuthor  *timeline.Rings[Page, string]           // last change of Published, or return, first, per Author; newest 1024 of each
+	TrashByAuthor   *timeline.Rings[Page, string]           // last change of Trashed, or return, first, per Author; newest 1024 of each; if InTrash
 	Views           *index.Counter[string]                  // outside of the record, filled in when that is loaded; rankings follow within a second
 	Likes           *index.DerivedCount[string]             // the size of its list in Likes.ByPage, filled in when the record is loaded; rankings follow within a second
 	Comments        *index.DerivedCount[string]             // the size of its list in Comments.ByPage, filled in when the record is loaded
@@ -242,8 +246,8 @@ func NewPages(db *kvmodel.DB) *Pages {
 	}
 }
 
-// These lines stop compiling when Page changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Page changes: run go generate again.
+type goGenerateAgainForPage = struct {
 	_         struct{} `kv:"model,if=Live,history=20"`
 	ID        string   `kv:"id"`
 	Slug      string   `kv:"unique"`
@@ -258,10 +262,17 @@ var _ struct {
 	Edited    time.Time
 	Trashed   time.Time `kv:"timeline,by=Author,name=TrashByAuthor,if=InTrash"`
 	Version   int64     `kv:"version"`
-} = Page{}
+}
 
-var _ func(*Page) bool = (*Page).InTrash
-var _ func(*Page) bool = (*Page).Live
+var _ goGenerateAgainForPage = Page{}
+
+type goGenerateAgainForPageInTrash = func(*Page) bool
+
+var _ goGenerateAgainForPageInTrash = (*Page).InTrash
+
+type goGenerateAgainForPageLive = func(*Page) bool
+
+var _ goGenerateAgainForPageLive = (*Page).Live
 
 // EncodeMsgpack writes p as a map by field name, in its stored form.
 func (p *Page) EncodeMsgpack(enc *msgpack.Encoder) error { return pageCodec.Encode(enc, p) }
@@ -356,12 +367,14 @@ func NewViews(db *kvmodel.DB) *Views {
 	}
 }
 
-// These lines stop compiling when View changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when View changes: run go generate again.
+type goGenerateAgainForView = struct {
 	Page    string    `kv:"id"`
 	Visitor string    `kv:"id"`
 	Until   time.Time `kv:"expires"`
-} = View{}
+}
+
+var _ goGenerateAgainForView = View{}
 
 // EncodeMsgpack writes v as a map by field name, in its stored form.
 func (v *View) EncodeMsgpack(enc *msgpack.Encoder) error { return viewCodec.Encode(enc, v) }
@@ -441,12 +454,14 @@ func NewLikes(db *kvmodel.DB) *Likes {
 	}
 }
 
-// These lines stop compiling when Like changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Like changes: run go generate again.
+type goGenerateAgainForLike = struct {
 	Member string    `kv:"id"`
 	Page   string    `kv:"id; list; count=Page.Likes"`
 	Since  time.Time `kv:"created"`
-} = Like{}
+}
+
+var _ goGenerateAgainForLike = Like{}
 
 // EncodeMsgpack writes l as a map by field name, in its stored form.
 func (l *Like) EncodeMsgpack(enc *msgpack.Encoder) error { return likeCodec.Encode(enc, l) }
@@ -526,14 +541,16 @@ func NewComments(db *kvmodel.DB) *Comments {
 	}
 }
 
-// These lines stop compiling when Comment changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Comment changes: run go generate again.
+type goGenerateAgainForComment = struct {
 	ID     string `kv:"id"`
 	Page   string `kv:"list; count=Page.Comments"`
 	Author string
 	Text   string
 	At     time.Time `kv:"timeline,by=Page"`
-} = Comment{}
+}
+
+var _ goGenerateAgainForComment = Comment{}
 
 // EncodeMsgpack writes c as a map by field name, in its stored form.
 func (c *Comment) EncodeMsgpack(enc *msgpack.Encoder) error { return commentCodec.Encode(enc, c) }
@@ -617,13 +634,15 @@ func NewTopics(db *kvmodel.DB) *Topics {
 	}
 }
 
-// These lines stop compiling when Topic changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Topic changes: run go generate again.
+type goGenerateAgainForTopic = struct {
 	Name      string `kv:"id"`
 	Since     time.Time
 	Pages     int64 `kv:"counter; ranking"`
 	Followers int64 `kv:"counter"`
-} = Topic{}
+}
+
+var _ goGenerateAgainForTopic = Topic{}
 
 // EncodeMsgpack writes t as a map by field name, in its stored form.
 func (t *Topic) EncodeMsgpack(enc *msgpack.Encoder) error { return topicCodec.Encode(enc, t) }
@@ -705,12 +724,14 @@ func NewFollows(db *kvmodel.DB) *Follows {
 	}
 }
 
-// These lines stop compiling when Follow changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Follow changes: run go generate again.
+type goGenerateAgainForFollow = struct {
 	Follower string    `kv:"id; list; count=Member.Following"`
 	Followed string    `kv:"id; list; count=Member.Followers"`
 	Since    time.Time `kv:"created"`
-} = Follow{}
+}
+
+var _ goGenerateAgainForFollow = Follow{}
 
 // EncodeMsgpack writes f as a map by field name, in its stored form.
 func (f *Follow) EncodeMsgpack(enc *msgpack.Encoder) error { return followCodec.Encode(enc, f) }
@@ -795,12 +816,14 @@ func NewInterests(db *kvmodel.DB) *Interests {
 	}
 }
 
-// These lines stop compiling when Interest changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Interest changes: run go generate again.
+type goGenerateAgainForInterest = struct {
 	Member string    `kv:"id; list"`
 	Topic  string    `kv:"id; list; count=Topic.Followers"`
 	Since  time.Time `kv:"created"`
-} = Interest{}
+}
+
+var _ goGenerateAgainForInterest = Interest{}
 
 // EncodeMsgpack writes i as a map by field name, in its stored form.
 func (i *Interest) EncodeMsgpack(enc *msgpack.Encoder) error { return interestCodec.Encode(enc, i) }
@@ -860,13 +883,15 @@ func NewFeedItems(db *kvmodel.DB) *FeedItems {
 	})}
 }
 
-// These lines stop compiling when FeedItem changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when FeedItem changes: run go generate again.
+type goGenerateAgainForFeedItem = struct {
 	_      struct{} `kv:"events,by=Reader,once=Page,keep=200"`
 	Reader string
 	Page   string
 	At     time.Time
-} = FeedItem{}
+}
+
+var _ goGenerateAgainForFeedItem = FeedItem{}
 
 // EncodeMsgpack writes f as a map by field name, in its stored form.
 func (f *FeedItem) EncodeMsgpack(enc *msgpack.Encoder) error { return feedItemCodec.Encode(enc, f) }
@@ -926,13 +951,15 @@ func NewVisits(db *kvmodel.DB) *Visits {
 	})}
 }
 
-// These lines stop compiling when Visit changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Visit changes: run go generate again.
+type goGenerateAgainForVisit = struct {
 	_     struct{} `kv:"events,by=Owner,once=Guest,keep=100,ttl=720h"`
 	Owner string
 	Guest string
 	At    time.Time
-} = Visit{}
+}
+
+var _ goGenerateAgainForVisit = Visit{}
 
 // EncodeMsgpack writes v as a map by field name, in its stored form.
 func (v *Visit) EncodeMsgpack(enc *msgpack.Encoder) error { return visitCodec.Encode(enc, v) }

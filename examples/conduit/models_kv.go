@@ -44,15 +44,17 @@ func NewUsers(db *kvmodel.DB) *Users {
 	}
 }
 
-// These lines stop compiling when User changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when User changes: run go generate again.
+type goGenerateAgainForUser = struct {
 	ID       string `kv:"id"`
 	Email    string `kv:"unique"`
 	Username string `kv:"unique"`
 	Password Hash
 	Bio      string
 	Image    string
-} = User{}
+}
+
+var _ goGenerateAgainForUser = User{}
 
 // EncodeMsgpack writes u as a map by field name, in its stored form.
 func (u *User) EncodeMsgpack(enc *msgpack.Encoder) error { return userCodec.Encode(enc, u) }
@@ -175,11 +177,13 @@ func NewFollows(db *kvmodel.DB) *Follows {
 	}
 }
 
-// These lines stop compiling when Follow changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Follow changes: run go generate again.
+type goGenerateAgainForFollow = struct {
 	Reader string `kv:"id; list"`
 	Author string `kv:"id"`
-} = Follow{}
+}
+
+var _ goGenerateAgainForFollow = Follow{}
 
 // EncodeMsgpack writes f as a map by field name, in its stored form.
 func (f *Follow) EncodeMsgpack(enc *msgpack.Encoder) error { return followCodec.Encode(enc, f) }
@@ -300,8 +304,8 @@ func NewArticles(db *kvmodel.DB) *Articles {
 	return c
 }
 
-// These lines stop compiling when Article changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Article changes: run go generate again.
+type goGenerateAgainForArticle = struct {
 	ID          string `kv:"id"`
 	Slug        string `kv:"unique"`
 	Title       string
@@ -312,7 +316,9 @@ var _ struct {
 	Made        time.Time `kv:"created; ranking; ranking,by=Author; ranking,by=Tags; timeline,by=Author"`
 	Edited      time.Time `kv:"updated"`
 	Favorites   int64     `kv:"counter"`
-} = Article{}
+}
+
+var _ goGenerateAgainForArticle = Article{}
 
 // EncodeMsgpack writes a as a map by field name, in its stored form.
 func (a *Article) EncodeMsgpack(enc *msgpack.Encoder) error { return articleCodec.Encode(enc, a) }
@@ -415,12 +421,14 @@ func NewFavorites(db *kvmodel.DB) *Favorites {
 	}
 }
 
-// These lines stop compiling when Favorite changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Favorite changes: run go generate again.
+type goGenerateAgainForFavorite = struct {
 	User    string `kv:"id; list"`
 	Article string `kv:"id; list,with=Article; count=Article.Favorites"`
 	Author  string `kv:"id"`
-} = Favorite{}
+}
+
+var _ goGenerateAgainForFavorite = Favorite{}
 
 // EncodeMsgpack writes f as a map by field name, in its stored form.
 func (f *Favorite) EncodeMsgpack(enc *msgpack.Encoder) error { return favoriteCodec.Encode(enc, f) }
@@ -494,15 +502,17 @@ func NewComments(db *kvmodel.DB) *Comments {
 	}
 }
 
-// These lines stop compiling when Comment changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Comment changes: run go generate again.
+type goGenerateAgainForComment = struct {
 	ID      int64  `kv:"id,seq"`
 	Article string `kv:"list,with=Article"`
 	Author  string
 	Body    string
 	Made    time.Time `kv:"created"`
 	Edited  time.Time `kv:"updated"`
-} = Comment{}
+}
+
+var _ goGenerateAgainForComment = Comment{}
 
 // EncodeMsgpack writes c as a map by field name, in its stored form.
 func (c *Comment) EncodeMsgpack(enc *msgpack.Encoder) error { return commentCodec.Encode(enc, c) }

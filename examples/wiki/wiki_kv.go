@@ -114,8 +114,8 @@ func NewPages(db *kvmodel.DB) *Pages {
 	return c
 }
 
-// These lines stop compiling when Page changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Page changes: run go generate again.
+type goGenerateAgainForPage = struct {
 	_       struct{}  `kv:"model,count,history=10"`
 	ID      string    `kv:"id"`
 	Slug    string    `kv:"unique"`
@@ -127,7 +127,9 @@ var _ struct {
 	Likes   int64     `kv:"counter"`
 	Created time.Time `kv:"created"`
 	Version int64     `kv:"version"`
-} = Page{}
+}
+
+var _ goGenerateAgainForPage = Page{}
 
 // EncodeMsgpack writes p as a map by field name, in its stored form.
 func (p *Page) EncodeMsgpack(enc *msgpack.Encoder) error { return pageCodec.Encode(enc, p) }
@@ -211,11 +213,13 @@ func NewUsers(db *kvmodel.DB) *Users {
 	}
 }
 
-// These lines stop compiling when User changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when User changes: run go generate again.
+type goGenerateAgainForUser = struct {
 	ID   string `kv:"id"`
 	Name string `kv:"unique"`
-} = User{}
+}
+
+var _ goGenerateAgainForUser = User{}
 
 // EncodeMsgpack writes u as a map by field name, in its stored form.
 func (u *User) EncodeMsgpack(enc *msgpack.Encoder) error { return userCodec.Encode(enc, u) }
@@ -296,11 +300,13 @@ func NewLikes(db *kvmodel.DB) *Likes {
 	}
 }
 
-// These lines stop compiling when Like changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Like changes: run go generate again.
+type goGenerateAgainForLike = struct {
 	User string `kv:"id;list"`
 	Page string `kv:"id;list,with=Page;count=Page.Likes"`
-} = Like{}
+}
+
+var _ goGenerateAgainForLike = Like{}
 
 // EncodeMsgpack writes l as a map by field name, in its stored form.
 func (l *Like) EncodeMsgpack(enc *msgpack.Encoder) error { return likeCodec.Encode(enc, l) }
@@ -357,13 +363,15 @@ func NewVisits(db *kvmodel.DB) *Visits {
 	})}
 }
 
-// These lines stop compiling when Visit changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Visit changes: run go generate again.
+type goGenerateAgainForVisit = struct {
 	_     struct{} `kv:"events,by=Page,once=Guest,keep=30"`
 	Page  string
 	Guest string
 	At    time.Time
-} = Visit{}
+}
+
+var _ goGenerateAgainForVisit = Visit{}
 
 // EncodeMsgpack writes v as a map by field name, in its stored form.
 func (v *Visit) EncodeMsgpack(enc *msgpack.Encoder) error { return visitCodec.Encode(enc, v) }
@@ -437,11 +445,13 @@ func NewTickets(db *kvmodel.DB) *Tickets {
 	}
 }
 
-// These lines stop compiling when Ticket changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Ticket changes: run go generate again.
+type goGenerateAgainForTicket = struct {
 	ID   int64  `kv:"id,seq"`
 	Text string `kv:"timeline,ring=4,segment=2"`
-} = Ticket{}
+}
+
+var _ goGenerateAgainForTicket = Ticket{}
 
 // EncodeMsgpack writes t as a map by field name, in its stored form.
 func (t *Ticket) EncodeMsgpack(enc *msgpack.Encoder) error { return ticketCodec.Encode(enc, t) }

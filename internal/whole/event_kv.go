@@ -28,12 +28,14 @@ func NewVisits(db *kvmodel.DB) *Visits {
 	})}
 }
 
-// These lines stop compiling when Visit changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Visit changes: run go generate again.
+type goGenerateAgainForVisit = struct {
 	_     struct{} `kv:"events,by=Owner,once=Guest,keep=5"`
 	Owner string
 	Guest string
-} = Visit{}
+}
+
+var _ goGenerateAgainForVisit = Visit{}
 
 // EncodeMsgpack writes v as a map by field name, in its stored form.
 func (v *Visit) EncodeMsgpack(enc *msgpack.Encoder) error { return visitCodec.Encode(enc, v) }
@@ -89,12 +91,14 @@ func NewGlances(db *kvmodel.DB) *Glances {
 	})}
 }
 
-// These lines stop compiling when Glance changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Glance changes: run go generate again.
+type goGenerateAgainForGlance = struct {
 	_     struct{} `kv:"events,by=Owner,keep=5,ttl=240h"`
 	Owner string
 	Guest string
-} = Glance{}
+}
+
+var _ goGenerateAgainForGlance = Glance{}
 
 // EncodeMsgpack writes g as a map by field name, in its stored form.
 func (g *Glance) EncodeMsgpack(enc *msgpack.Encoder) error { return glanceCodec.Encode(enc, g) }
@@ -151,13 +155,15 @@ func NewNotices(db *kvmodel.DB) *Notices {
 	})}
 }
 
-// These lines stop compiling when Notice changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Notice changes: run go generate again.
+type goGenerateAgainForNotice = struct {
 	_     struct{} `kv:"events,by=To,once=About,keep=4,layout=packed"`
 	To    string
 	Text  string
 	About string
-} = Notice{}
+}
+
+var _ goGenerateAgainForNotice = Notice{}
 
 // EncodeMsgpack writes n as a map by field name, in its stored form.
 func (n *Notice) EncodeMsgpack(enc *msgpack.Encoder) error { return noticeCodec.Encode(enc, n) }
@@ -216,12 +222,14 @@ func NewShots(db *kvmodel.DB) *Shots {
 	})}
 }
 
-// These lines stop compiling when Shot changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Shot changes: run go generate again.
+type goGenerateAgainForShot = struct {
 	_    struct{} `kv:"events,by=Of,keep=4,layout=ring"`
 	Of   string
 	Text string
-} = Shot{}
+}
+
+var _ goGenerateAgainForShot = Shot{}
 
 // EncodeMsgpack writes s as a map by field name, in its stored form.
 func (s *Shot) EncodeMsgpack(enc *msgpack.Encoder) error { return shotCodec.Encode(enc, s) }

@@ -161,8 +161,8 @@ func NewWorks(db *kvmodel.DB) *Works {
 	}
 }
 
-// These lines stop compiling when Work changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Work changes: run go generate again.
+type goGenerateAgainForWork = struct {
 	_       struct{}  `kv:"model,version=2,history=5"`
 	ID      string    `kv:"id"`
 	Slug    string    `kv:"unique"`
@@ -182,9 +182,13 @@ var _ struct {
 	Version int64     `kv:"version"`
 	Created time.Time `kv:"created"`
 	Updated time.Time `kv:"updated"`
-} = Work{}
+}
 
-var _ func(*Work) int64 = (*Work).Weight
+var _ goGenerateAgainForWork = Work{}
+
+type goGenerateAgainForWorkWeight = func(*Work) int64
+
+var _ goGenerateAgainForWorkWeight = (*Work).Weight
 
 // EncodeMsgpack writes w as a map by field name, in its stored form.
 func (w *Work) EncodeMsgpack(enc *msgpack.Encoder) error { return workCodec.Encode(enc, w) }
@@ -307,11 +311,13 @@ func NewLikes(db *kvmodel.DB) *Likes {
 	}
 }
 
-// These lines stop compiling when Like changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Like changes: run go generate again.
+type goGenerateAgainForLike = struct {
 	User string `kv:"id; list"`
 	Work string `kv:"id; list; count=Work.Likes"`
-} = Like{}
+}
+
+var _ goGenerateAgainForLike = Like{}
 
 // EncodeMsgpack writes l as a map by field name, in its stored form.
 func (l *Like) EncodeMsgpack(enc *msgpack.Encoder) error { return likeCodec.Encode(enc, l) }
@@ -398,14 +404,16 @@ func NewOffers(db *kvmodel.DB) *Offers {
 	}
 }
 
-// These lines stop compiling when Offer changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Offer changes: run go generate again.
+type goGenerateAgainForOffer = struct {
 	ID    string    `kv:"id"`
 	Code  string    `kv:"unique"`
 	Kind  string    `kv:"list"`
 	Price int64     `kv:"ranking; ranking,by=Kind"`
 	Until time.Time `kv:"expires"`
-} = Offer{}
+}
+
+var _ goGenerateAgainForOffer = Offer{}
 
 // EncodeMsgpack writes o as a map by field name, in its stored form.
 func (o *Offer) EncodeMsgpack(enc *msgpack.Encoder) error { return offerCodec.Encode(enc, o) }
@@ -483,11 +491,13 @@ func NewTickets(db *kvmodel.DB) *Tickets {
 	}
 }
 
-// These lines stop compiling when Ticket changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Ticket changes: run go generate again.
+type goGenerateAgainForTicket = struct {
 	ID   int64  `kv:"id,seq"`
 	Text string `kv:"list"`
-} = Ticket{}
+}
+
+var _ goGenerateAgainForTicket = Ticket{}
 
 // EncodeMsgpack writes t as a map by field name, in its stored form.
 func (t *Ticket) EncodeMsgpack(enc *msgpack.Encoder) error { return ticketCodec.Encode(enc, t) }

@@ -34,11 +34,13 @@ func NewPlains(db *kvmodel.DB) *Plains {
 	}
 }
 
-// These lines stop compiling when Plain changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Plain changes: run go generate again.
+type goGenerateAgainForPlain = struct {
 	ID   string `kv:"id"`
 	Text string
-} = Plain{}
+}
+
+var _ goGenerateAgainForPlain = Plain{}
 
 // EncodeMsgpack writes p as a map by field name, in its stored form.
 func (p *Plain) EncodeMsgpack(enc *msgpack.Encoder) error { return plainCodec.Encode(enc, p) }
@@ -98,11 +100,13 @@ func NewHeards(db *kvmodel.DB) *Heards {
 	}
 }
 
-// These lines stop compiling when Heard changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Heard changes: run go generate again.
+type goGenerateAgainForHeard = struct {
 	ID   string `kv:"id"`
 	Text string
-} = Heard{}
+}
+
+var _ goGenerateAgainForHeard = Heard{}
 
 // EncodeMsgpack writes h as a map by field name, in its stored form.
 func (h *Heard) EncodeMsgpack(enc *msgpack.Encoder) error { return heardCodec.Encode(enc, h) }
@@ -166,12 +170,14 @@ func NewKepts(db *kvmodel.DB) *Kepts {
 	}
 }
 
-// These lines stop compiling when Kept changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Kept changes: run go generate again.
+type goGenerateAgainForKept = struct {
 	_    struct{} `kv:"model,history=20"`
 	ID   string   `kv:"id"`
 	Text string
-} = Kept{}
+}
+
+var _ goGenerateAgainForKept = Kept{}
 
 // EncodeMsgpack writes k as a map by field name, in its stored form.
 func (k *Kept) EncodeMsgpack(enc *msgpack.Encoder) error { return keptCodec.Encode(enc, k) }
@@ -237,12 +243,14 @@ func NewNameds(db *kvmodel.DB) *Nameds {
 	}
 }
 
-// These lines stop compiling when Named changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Named changes: run go generate again.
+type goGenerateAgainForNamed = struct {
 	ID   string `kv:"id"`
 	Slug string `kv:"unique"`
 	Text string
-} = Named{}
+}
+
+var _ goGenerateAgainForNamed = Named{}
 
 // EncodeMsgpack writes n as a map by field name, in its stored form.
 func (n *Named) EncodeMsgpack(enc *msgpack.Encoder) error { return namedCodec.Encode(enc, n) }
@@ -311,12 +319,14 @@ func NewListeds(db *kvmodel.DB) *Listeds {
 	}
 }
 
-// These lines stop compiling when Listed changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Listed changes: run go generate again.
+type goGenerateAgainForListed = struct {
 	ID    string `kv:"id"`
 	Owner string `kv:"list"`
 	Text  string
-} = Listed{}
+}
+
+var _ goGenerateAgainForListed = Listed{}
 
 // EncodeMsgpack writes l as a map by field name, in its stored form.
 func (l *Listed) EncodeMsgpack(enc *msgpack.Encoder) error { return listedCodec.Encode(enc, l) }
@@ -385,12 +395,14 @@ func NewTaggeds(db *kvmodel.DB) *Taggeds {
 	}
 }
 
-// These lines stop compiling when Tagged changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Tagged changes: run go generate again.
+type goGenerateAgainForTagged = struct {
 	ID   string   `kv:"id"`
 	Tags []string `kv:"list"`
 	Text string
-} = Tagged{}
+}
+
+var _ goGenerateAgainForTagged = Tagged{}
 
 // EncodeMsgpack writes t as a map by field name, in its stored form.
 func (t *Tagged) EncodeMsgpack(enc *msgpack.Encoder) error { return taggedCodec.Encode(enc, t) }
@@ -456,12 +468,14 @@ func NewAllSummed(db *kvmodel.DB) *AllSummed {
 	}
 }
 
-// These lines stop compiling when Summed changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Summed changes: run go generate again.
+type goGenerateAgainForSummed = struct {
 	_    struct{} `kv:"model,count,plural=AllSummed"`
 	ID   string   `kv:"id"`
 	Text string
-} = Summed{}
+}
+
+var _ goGenerateAgainForSummed = Summed{}
 
 // EncodeMsgpack writes s as a map by field name, in its stored form.
 func (s *Summed) EncodeMsgpack(enc *msgpack.Encoder) error { return summedCodec.Encode(enc, s) }
@@ -528,13 +542,15 @@ func NewLeaseds(db *kvmodel.DB) *Leaseds {
 	}
 }
 
-// These lines stop compiling when Leased changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Leased changes: run go generate again.
+type goGenerateAgainForLeased = struct {
 	ID    string    `kv:"id"`
 	Owner string    `kv:"list"`
 	Until time.Time `kv:"expires"`
 	Text  string
-} = Leased{}
+}
+
+var _ goGenerateAgainForLeased = Leased{}
 
 // EncodeMsgpack writes l as a map by field name, in its stored form.
 func (l *Leased) EncodeMsgpack(enc *msgpack.Encoder) error { return leasedCodec.Encode(enc, l) }
@@ -601,12 +617,14 @@ func NewLents(db *kvmodel.DB) *Lents {
 	}
 }
 
-// These lines stop compiling when Lent changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Lent changes: run go generate again.
+type goGenerateAgainForLent = struct {
 	ID    string    `kv:"id"`
 	Until time.Time `kv:"expires"`
 	Text  string
-} = Lent{}
+}
+
+var _ goGenerateAgainForLent = Lent{}
 
 // EncodeMsgpack writes l as a map by field name, in its stored form.
 func (l *Lent) EncodeMsgpack(enc *msgpack.Encoder) error { return lentCodec.Encode(enc, l) }
@@ -681,12 +699,14 @@ func NewValueds(db *kvmodel.DB) *Valueds {
 	return c
 }
 
-// These lines stop compiling when Valued changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Valued changes: run go generate again.
+type goGenerateAgainForValued = struct {
 	ID   string   `kv:"id"`
 	Tags []string `kv:"list,values"`
 	Text string
-} = Valued{}
+}
+
+var _ goGenerateAgainForValued = Valued{}
 
 // EncodeMsgpack writes v as a map by field name, in its stored form.
 func (v *Valued) EncodeMsgpack(enc *msgpack.Encoder) error { return valuedCodec.Encode(enc, v) }
@@ -759,11 +779,13 @@ func NewVotes(db *kvmodel.DB) *Votes {
 	}
 }
 
-// These lines stop compiling when Vote changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Vote changes: run go generate again.
+type goGenerateAgainForVote = struct {
 	User string `kv:"id"`
 	Page string `kv:"id"`
-} = Vote{}
+}
+
+var _ goGenerateAgainForVote = Vote{}
 
 // EncodeMsgpack writes v as a map by field name, in its stored form.
 func (v *Vote) EncodeMsgpack(enc *msgpack.Encoder) error { return voteCodec.Encode(enc, v) }
@@ -829,12 +851,14 @@ func NewPhotos(db *kvmodel.DB) *Photos {
 	}
 }
 
-// These lines stop compiling when Photo changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Photo changes: run go generate again.
+type goGenerateAgainForPhoto = struct {
 	ID    string `kv:"id"`
 	Text  string
 	Likes int64 `kv:"counter"`
-} = Photo{}
+}
+
+var _ goGenerateAgainForPhoto = Photo{}
 
 // EncodeMsgpack writes p as a map by field name, in its stored form.
 func (p *Photo) EncodeMsgpack(enc *msgpack.Encoder) error { return photoCodec.Encode(enc, p) }
@@ -915,11 +939,13 @@ func NewLikes(db *kvmodel.DB) *Likes {
 	}
 }
 
-// These lines stop compiling when Like changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Like changes: run go generate again.
+type goGenerateAgainForLike = struct {
 	User  string `kv:"id; list"`
 	Photo string `kv:"id; list; count=Photo.Likes"`
-} = Like{}
+}
+
+var _ goGenerateAgainForLike = Like{}
 
 // EncodeMsgpack writes l as a map by field name, in its stored form.
 func (l *Like) EncodeMsgpack(enc *msgpack.Encoder) error { return likeCodec.Encode(enc, l) }
@@ -983,11 +1009,13 @@ func NewTickets(db *kvmodel.DB) *Tickets {
 	}
 }
 
-// These lines stop compiling when Ticket changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Ticket changes: run go generate again.
+type goGenerateAgainForTicket = struct {
 	ID   int64 `kv:"id,seq"`
 	Text string
-} = Ticket{}
+}
+
+var _ goGenerateAgainForTicket = Ticket{}
 
 // EncodeMsgpack writes t as a map by field name, in its stored form.
 func (t *Ticket) EncodeMsgpack(enc *msgpack.Encoder) error { return ticketCodec.Encode(enc, t) }
@@ -1056,12 +1084,14 @@ func NewInvoices(db *kvmodel.DB) *Invoices {
 	}
 }
 
-// These lines stop compiling when Invoice changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Invoice changes: run go generate again.
+type goGenerateAgainForInvoice = struct {
 	ID    int64  `kv:"id,seq"`
 	Owner string `kv:"list"`
 	Text  string
-} = Invoice{}
+}
+
+var _ goGenerateAgainForInvoice = Invoice{}
 
 // EncodeMsgpack writes i as a map by field name, in its stored form.
 func (i *Invoice) EncodeMsgpack(enc *msgpack.Encoder) error { return invoiceCodec.Encode(enc, i) }
@@ -1130,12 +1160,14 @@ func NewSeens(db *kvmodel.DB) *Seens {
 	}
 }
 
-// These lines stop compiling when Seen changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Seen changes: run go generate again.
+type goGenerateAgainForSeen = struct {
 	ID    string `kv:"id"`
 	Text  string
 	Views int64 `kv:"counter"`
-} = Seen{}
+}
+
+var _ goGenerateAgainForSeen = Seen{}
 
 // EncodeMsgpack writes s as a map by field name, in its stored form.
 func (s *Seen) EncodeMsgpack(enc *msgpack.Encoder) error { return seenCodec.Encode(enc, s) }
@@ -1203,12 +1235,14 @@ func NewNotes(db *kvmodel.DB) *Notes {
 	}
 }
 
-// These lines stop compiling when Note changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Note changes: run go generate again.
+type goGenerateAgainForNote = struct {
 	ID   string `kv:"id"`
 	Rest string
 	Text string `kv:"timeline"`
-} = Note{}
+}
+
+var _ goGenerateAgainForNote = Note{}
 
 // EncodeMsgpack writes n as a map by field name, in its stored form.
 func (n *Note) EncodeMsgpack(enc *msgpack.Encoder) error { return noteCodec.Encode(enc, n) }
@@ -1283,13 +1317,15 @@ func NewPosts(db *kvmodel.DB) *Posts {
 	}
 }
 
-// These lines stop compiling when Post changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Post changes: run go generate again.
+type goGenerateAgainForPost = struct {
 	ID     string `kv:"id"`
 	Author string
 	Made   time.Time `kv:"timeline,by=Author"`
 	Text   string
-} = Post{}
+}
+
+var _ goGenerateAgainForPost = Post{}
 
 // EncodeMsgpack writes p as a map by field name, in its stored form.
 func (p *Post) EncodeMsgpack(enc *msgpack.Encoder) error { return postCodec.Encode(enc, p) }
@@ -1367,13 +1403,15 @@ func NewStories(db *kvmodel.DB) *Stories {
 	}
 }
 
-// These lines stop compiling when Story changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Story changes: run go generate again.
+type goGenerateAgainForStory = struct {
 	ID   string `kv:"id"`
 	Tags []string
 	Made time.Time `kv:"timeline,by=Tags"`
 	Text string
-} = Story{}
+}
+
+var _ goGenerateAgainForStory = Story{}
 
 // EncodeMsgpack writes s as a map by field name, in its stored form.
 func (s *Story) EncodeMsgpack(enc *msgpack.Encoder) error { return storyCodec.Encode(enc, s) }
@@ -1436,12 +1474,14 @@ func NewVisits(db *kvmodel.DB) *Visits {
 	})}
 }
 
-// These lines stop compiling when Visit changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Visit changes: run go generate again.
+type goGenerateAgainForVisit = struct {
 	_     struct{} `kv:"events,by=Owner,once=Guest,keep=30"`
 	Owner string   `msgpack:"o"`
 	Guest string   `msgpack:"g"`
-} = Visit{}
+}
+
+var _ goGenerateAgainForVisit = Visit{}
 
 // EncodeMsgpack writes v as a map by field name, in its stored form.
 func (v *Visit) EncodeMsgpack(enc *msgpack.Encoder) error { return visitCodec.Encode(enc, v) }
@@ -1498,12 +1538,14 @@ func NewAllPacked(db *kvmodel.DB) *AllPacked {
 	})}
 }
 
-// These lines stop compiling when Packed changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Packed changes: run go generate again.
+type goGenerateAgainForPacked = struct {
 	_     struct{} `kv:"events,by=Owner,once=Guest,keep=30,layout=packed,plural=AllPacked"`
 	Owner string   `msgpack:"o"`
 	Guest string   `msgpack:"g"`
-} = Packed{}
+}
+
+var _ goGenerateAgainForPacked = Packed{}
 
 // EncodeMsgpack writes p as a map by field name, in its stored form.
 func (p *Packed) EncodeMsgpack(enc *msgpack.Encoder) error { return packedCodec.Encode(enc, p) }
@@ -1559,12 +1601,14 @@ func NewAllRinged(db *kvmodel.DB) *AllRinged {
 	})}
 }
 
-// These lines stop compiling when Ringed changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Ringed changes: run go generate again.
+type goGenerateAgainForRinged = struct {
 	_     struct{} `kv:"events,by=Owner,keep=30,layout=ring,plural=AllRinged"`
 	Owner string   `msgpack:"o"`
 	Guest string   `msgpack:"g"`
-} = Ringed{}
+}
+
+var _ goGenerateAgainForRinged = Ringed{}
 
 // EncodeMsgpack writes r as a map by field name, in its stored form.
 func (r *Ringed) EncodeMsgpack(enc *msgpack.Encoder) error { return ringedCodec.Encode(enc, r) }
@@ -1631,12 +1675,14 @@ func NewPriceds(db *kvmodel.DB) *Priceds {
 	}
 }
 
-// These lines stop compiling when Priced changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Priced changes: run go generate again.
+type goGenerateAgainForPriced = struct {
 	ID    string `kv:"id"`
 	Price int64  `kv:"ranking"`
 	Text  string
-} = Priced{}
+}
+
+var _ goGenerateAgainForPriced = Priced{}
 
 // EncodeMsgpack writes p as a map by field name, in its stored form.
 func (p *Priced) EncodeMsgpack(enc *msgpack.Encoder) error { return pricedCodec.Encode(enc, p) }
@@ -1709,13 +1755,15 @@ func NewGoods(db *kvmodel.DB) *Goods {
 	}
 }
 
-// These lines stop compiling when Good changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Good changes: run go generate again.
+type goGenerateAgainForGood = struct {
 	ID       string `kv:"id"`
 	Category string
 	Price    int64 `kv:"ranking,by=Category"`
 	Text     string
-} = Good{}
+}
+
+var _ goGenerateAgainForGood = Good{}
 
 // EncodeMsgpack writes g as a map by field name, in its stored form.
 func (g *Good) EncodeMsgpack(enc *msgpack.Encoder) error { return goodCodec.Encode(enc, g) }
@@ -1791,13 +1839,15 @@ func NewArticles(db *kvmodel.DB) *Articles {
 	}
 }
 
-// These lines stop compiling when Article changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Article changes: run go generate again.
+type goGenerateAgainForArticle = struct {
 	ID   string `kv:"id"`
 	Tags []string
 	Made int64 `kv:"ranking,by=Tags"`
 	Text string
-} = Article{}
+}
+
+var _ goGenerateAgainForArticle = Article{}
 
 // EncodeMsgpack writes a as a map by field name, in its stored form.
 func (a *Article) EncodeMsgpack(enc *msgpack.Encoder) error { return articleCodec.Encode(enc, a) }
@@ -1880,13 +1930,15 @@ func NewTieds(db *kvmodel.DB) *Tieds {
 	}
 }
 
-// These lines stop compiling when Tied changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Tied changes: run go generate again.
+type goGenerateAgainForTied = struct {
 	ID    string    `kv:"id"`
 	Made  time.Time `kv:"created"`
 	Stars int64     `kv:"ranking,ties=newest; ranking,name=Chart,ties=dense"`
 	Text  string
-} = Tied{}
+}
+
+var _ goGenerateAgainForTied = Tied{}
 
 // EncodeMsgpack writes t as a map by field name, in its stored form.
 func (t *Tied) EncodeMsgpack(enc *msgpack.Encoder) error { return tiedCodec.Encode(enc, t) }
@@ -1960,12 +2012,14 @@ func NewTitleds(db *kvmodel.DB) *Titleds {
 	}
 }
 
-// These lines stop compiling when Titled changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Titled changes: run go generate again.
+type goGenerateAgainForTitled = struct {
 	ID    string `kv:"id"`
 	Title string `kv:"ranking"`
 	Text  string
-} = Titled{}
+}
+
+var _ goGenerateAgainForTitled = Titled{}
 
 // EncodeMsgpack writes t as a map by field name, in its stored form.
 func (t *Titled) EncodeMsgpack(enc *msgpack.Encoder) error { return titledCodec.Encode(enc, t) }
@@ -2040,12 +2094,14 @@ func NewVieweds(db *kvmodel.DB) *Vieweds {
 	}
 }
 
-// These lines stop compiling when Viewed changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Viewed changes: run go generate again.
+type goGenerateAgainForViewed = struct {
 	ID    string `kv:"id"`
 	Text  string
 	Views int64 `kv:"counter; ranking"`
-} = Viewed{}
+}
+
+var _ goGenerateAgainForViewed = Viewed{}
 
 // EncodeMsgpack writes v as a map by field name, in its stored form.
 func (v *Viewed) EncodeMsgpack(enc *msgpack.Encoder) error { return viewedCodec.Encode(enc, v) }
@@ -2117,12 +2173,14 @@ func NewPlayeds(db *kvmodel.DB) *Playeds {
 	}
 }
 
-// These lines stop compiling when Played changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Played changes: run go generate again.
+type goGenerateAgainForPlayed = struct {
 	ID    string `kv:"id"`
 	Text  string
 	Plays int64 `kv:"counter,batch=every; ranking"`
-} = Played{}
+}
+
+var _ goGenerateAgainForPlayed = Played{}
 
 // EncodeMsgpack writes p as a map by field name, in its stored form.
 func (p *Played) EncodeMsgpack(enc *msgpack.Encoder) error { return playedCodec.Encode(enc, p) }
@@ -2195,12 +2253,14 @@ func NewDailies(db *kvmodel.DB) *Dailies {
 	}
 }
 
-// These lines stop compiling when Daily changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Daily changes: run go generate again.
+type goGenerateAgainForDaily = struct {
 	ID    string `kv:"id"`
 	Text  string
 	Views int64 `kv:"counter; ranking,per=day,keep=10"`
-} = Daily{}
+}
+
+var _ goGenerateAgainForDaily = Daily{}
 
 // EncodeMsgpack writes d as a map by field name, in its stored form.
 func (d *Daily) EncodeMsgpack(enc *msgpack.Encoder) error { return dailyCodec.Encode(enc, d) }
@@ -2262,11 +2322,13 @@ func NewFolders(db *kvmodel.DB) *Folders {
 	}
 }
 
-// These lines stop compiling when Folder changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Folder changes: run go generate again.
+type goGenerateAgainForFolder = struct {
 	ID   string `kv:"id"`
 	Text string
-} = Folder{}
+}
+
+var _ goGenerateAgainForFolder = Folder{}
 
 // EncodeMsgpack writes f as a map by field name, in its stored form.
 func (f *Folder) EncodeMsgpack(enc *msgpack.Encoder) error { return folderCodec.Encode(enc, f) }
@@ -2332,12 +2394,14 @@ func NewFiles(db *kvmodel.DB) *Files {
 	}
 }
 
-// These lines stop compiling when File changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when File changes: run go generate again.
+type goGenerateAgainForFile = struct {
 	ID     string `kv:"id"`
 	Folder string `kv:"list,with=Folder"`
 	Text   string
-} = File{}
+}
+
+var _ goGenerateAgainForFile = File{}
 
 // EncodeMsgpack writes f as a map by field name, in its stored form.
 func (f *File) EncodeMsgpack(enc *msgpack.Encoder) error { return fileCodec.Encode(enc, f) }

@@ -58,15 +58,17 @@ func NewGoods(db *kvmodel.DB) *Goods {
 	}
 }
 
-// These lines stop compiling when Good changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Good changes: run go generate again.
+type goGenerateAgainForGood = struct {
 	ID        string `kv:"id"`
 	Code      string `kv:"unique"`
 	Shelf     string `kv:"list"`
 	Text      string
 	ChangedAt time.Time `kv:"timeline"`
 	Price     int64     `kv:"ranking"`
-} = Good{}
+}
+
+var _ goGenerateAgainForGood = Good{}
 
 // EncodeMsgpack writes g as a map by field name, in its stored form.
 func (g *Good) EncodeMsgpack(enc *msgpack.Encoder) error { return goodCodec.Encode(enc, g) }

@@ -42,12 +42,14 @@ func NewMarks(db *kvmodel.DB) *Marks {
 	}
 }
 
-// These lines stop compiling when Mark changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Mark changes: run go generate again.
+type goGenerateAgainForMark = struct {
 	_    struct{} `kv:"model,count"`
 	User string   `kv:"id"`
 	Page string   `kv:"id"`
-} = Mark{}
+}
+
+var _ goGenerateAgainForMark = Mark{}
 
 // EncodeMsgpack writes m as a map by field name, in its stored form.
 func (m *Mark) EncodeMsgpack(enc *msgpack.Encoder) error { return markCodec.Encode(enc, m) }

@@ -69,13 +69,15 @@ func NewMatches(db *kvmodel.DB) *Matches {
 	}
 }
 
-// These lines stop compiling when Match changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Match changes: run go generate again.
+type goGenerateAgainForMatch = struct {
 	_      struct{}  `kv:"model,plural=Matches"`
 	ID     string    `kv:"id"`
 	Points int64     `kv:"ranking; ranking,name=Shared,ties=shared; ranking,name=Dense,ties=dense; ranking,name=Newest,ties=newest; ranking,name=Oldest,ties=oldest"`
 	Made   time.Time `kv:"created"`
-} = Match{}
+}
+
+var _ goGenerateAgainForMatch = Match{}
 
 // EncodeMsgpack writes m as a map by field name, in its stored form.
 func (m *Match) EncodeMsgpack(enc *msgpack.Encoder) error { return matchCodec.Encode(enc, m) }

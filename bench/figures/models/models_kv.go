@@ -37,8 +37,8 @@ func NewPages(db *kvmodel.DB) *Pages {
 	}
 }
 
-// These lines stop compiling when Page changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Page changes: run go generate again.
+type goGenerateAgainForPage = struct {
 	ID        string `kv:"id"`
 	Slug      string `kv:"unique"`
 	Title     string
@@ -49,7 +49,9 @@ var _ struct {
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	Views     int64
-} = Page{}
+}
+
+var _ goGenerateAgainForPage = Page{}
 
 // EncodeMsgpack writes p as a map by field name, in its stored form.
 func (p *Page) EncodeMsgpack(enc *msgpack.Encoder) error { return pageCodec.Encode(enc, p) }
@@ -143,11 +145,13 @@ func NewVotes(db *kvmodel.DB) *Votes {
 	}
 }
 
-// These lines stop compiling when Vote changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Vote changes: run go generate again.
+type goGenerateAgainForVote = struct {
 	User string `kv:"id"`
 	Page string `kv:"id"`
-} = Vote{}
+}
+
+var _ goGenerateAgainForVote = Vote{}
 
 // EncodeMsgpack writes v as a map by field name, in its stored form.
 func (v *Vote) EncodeMsgpack(enc *msgpack.Encoder) error { return voteCodec.Encode(enc, v) }

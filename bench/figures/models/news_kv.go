@@ -37,12 +37,14 @@ func NewStories(db *kvmodel.DB) *Stories {
 	}
 }
 
-// These lines stop compiling when Story changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Story changes: run go generate again.
+type goGenerateAgainForStory = struct {
 	ID   string `kv:"id"`
 	Rest string
 	Body string `kv:"timeline"`
-} = Story{}
+}
+
+var _ goGenerateAgainForStory = Story{}
 
 // EncodeMsgpack writes s as a map by field name, in its stored form.
 func (s *Story) EncodeMsgpack(enc *msgpack.Encoder) error { return storyCodec.Encode(enc, s) }
@@ -102,12 +104,14 @@ func NewFoots(db *kvmodel.DB) *Foots {
 	})}
 }
 
-// These lines stop compiling when Foot changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Foot changes: run go generate again.
+type goGenerateAgainForFoot = struct {
 	_     struct{} `kv:"events,by=Owner,once=Guest,keep=30"`
 	Owner string   `msgpack:"o"`
 	Guest string   `msgpack:"g"`
-} = Foot{}
+}
+
+var _ goGenerateAgainForFoot = Foot{}
 
 // EncodeMsgpack writes f as a map by field name, in its stored form.
 func (f *Foot) EncodeMsgpack(enc *msgpack.Encoder) error { return footCodec.Encode(enc, f) }
@@ -178,12 +182,14 @@ func NewNotes(db *kvmodel.DB) *Notes {
 	}
 }
 
-// These lines stop compiling when Note changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Note changes: run go generate again.
+type goGenerateAgainForNote = struct {
 	ID     string `kv:"id"`
 	Author string `kv:"timeline,by=Author,ring=100"`
 	Rest   string
-} = Note{}
+}
+
+var _ goGenerateAgainForNote = Note{}
 
 // EncodeMsgpack writes n as a map by field name, in its stored form.
 func (n *Note) EncodeMsgpack(enc *msgpack.Encoder) error { return noteCodec.Encode(enc, n) }
@@ -243,12 +249,14 @@ func NewFeedItems(db *kvmodel.DB) *FeedItems {
 	})}
 }
 
-// These lines stop compiling when FeedItem changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when FeedItem changes: run go generate again.
+type goGenerateAgainForFeedItem = struct {
 	_      struct{} `kv:"events,by=Reader,once=Note,keep=100"`
 	Reader string   `msgpack:"r"`
 	Note   string   `msgpack:"n"`
-} = FeedItem{}
+}
+
+var _ goGenerateAgainForFeedItem = FeedItem{}
 
 // EncodeMsgpack writes f as a map by field name, in its stored form.
 func (f *FeedItem) EncodeMsgpack(enc *msgpack.Encoder) error { return feedItemCodec.Encode(enc, f) }
@@ -304,12 +312,14 @@ func NewRingFoots(db *kvmodel.DB) *RingFoots {
 	})}
 }
 
-// These lines stop compiling when RingFoot changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when RingFoot changes: run go generate again.
+type goGenerateAgainForRingFoot = struct {
 	_     struct{} `kv:"events,by=Owner,keep=30,layout=ring"`
 	Owner string   `msgpack:"o"`
 	Guest string   `msgpack:"g"`
-} = RingFoot{}
+}
+
+var _ goGenerateAgainForRingFoot = RingFoot{}
 
 // EncodeMsgpack writes r as a map by field name, in its stored form.
 func (r *RingFoot) EncodeMsgpack(enc *msgpack.Encoder) error { return ringFootCodec.Encode(enc, r) }
@@ -366,12 +376,14 @@ func NewPackedFoots(db *kvmodel.DB) *PackedFoots {
 	})}
 }
 
-// These lines stop compiling when PackedFoot changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when PackedFoot changes: run go generate again.
+type goGenerateAgainForPackedFoot = struct {
 	_     struct{} `kv:"events,by=Owner,once=Guest,keep=30,layout=packed"`
 	Owner string   `msgpack:"o"`
 	Guest string   `msgpack:"g"`
-} = PackedFoot{}
+}
+
+var _ goGenerateAgainForPackedFoot = PackedFoot{}
 
 // EncodeMsgpack writes p as a map by field name, in its stored form.
 func (p *PackedFoot) EncodeMsgpack(enc *msgpack.Encoder) error { return packedFootCodec.Encode(enc, p) }

@@ -66,8 +66,8 @@ func NewShelves(db *kvmodel.DB) *Shelves {
 	}
 }
 
-// These lines stop compiling when Shelf changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Shelf changes: run go generate again.
+type goGenerateAgainForShelf = struct {
 	_      struct{} `kv:"model,plural=Shelves,if=Live"`
 	ID     string   `kv:"id"`
 	Room   string   `kv:"unique=Place"`
@@ -77,10 +77,17 @@ var _ struct {
 	Mail   string   `kv:"unique"`
 	Listed bool
 	Gone   bool
-} = Shelf{}
+}
 
-var _ func(*Shelf) bool = (*Shelf).Live
-var _ func(*Shelf) string = (*Shelf).Sign
+var _ goGenerateAgainForShelf = Shelf{}
+
+type goGenerateAgainForShelfLive = func(*Shelf) bool
+
+var _ goGenerateAgainForShelfLive = (*Shelf).Live
+
+type goGenerateAgainForShelfSign = func(*Shelf) string
+
+var _ goGenerateAgainForShelfSign = (*Shelf).Sign
 
 // EncodeMsgpack writes s as a map by field name, in its stored form.
 func (s *Shelf) EncodeMsgpack(enc *msgpack.Encoder) error { return shelfCodec.Encode(enc, s) }

@@ -38,11 +38,13 @@ func NewTitles(db *kvmodel.DB) *Titles {
 	}
 }
 
-// These lines stop compiling when Title changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Title changes: run go generate again.
+type goGenerateAgainForTitle = struct {
 	ID   string `kv:"id"`
 	Text string `kv:"ranking"`
-} = Title{}
+}
+
+var _ goGenerateAgainForTitle = Title{}
 
 // EncodeMsgpack writes t as a map by field name, in its stored form.
 func (t *Title) EncodeMsgpack(enc *msgpack.Encoder) error { return titleCodec.Encode(enc, t) }
@@ -109,12 +111,14 @@ func NewWeights(db *kvmodel.DB) *Weights {
 	}
 }
 
-// These lines stop compiling when Weight changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Weight changes: run go generate again.
+type goGenerateAgainForWeight = struct {
 	ID    string `kv:"id"`
 	Text  string
 	Grams int64 `kv:"ranking"`
-} = Weight{}
+}
+
+var _ goGenerateAgainForWeight = Weight{}
 
 // EncodeMsgpack writes w as a map by field name, in its stored form.
 func (w *Weight) EncodeMsgpack(enc *msgpack.Encoder) error { return weightCodec.Encode(enc, w) }

@@ -63,15 +63,17 @@ func NewWares(db *kvmodel.DB) *Wares {
 	}
 }
 
-// These lines stop compiling when Ware changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Ware changes: run go generate again.
+type goGenerateAgainForWare = struct {
 	ID        string    `kv:"id"`
 	Code      string    `kv:"unique"`
 	Shelf     string    `kv:"list"`
 	Maker     string    `kv:"list"`
 	ChangedAt time.Time `kv:"timeline"`
 	Price     int64     `kv:"ranking"`
-} = Ware{}
+}
+
+var _ goGenerateAgainForWare = Ware{}
 
 // EncodeMsgpack writes w as a map by field name, in its stored form.
 func (w *Ware) EncodeMsgpack(enc *msgpack.Encoder) error { return wareCodec.Encode(enc, w) }

@@ -40,15 +40,19 @@ func NewUsers(db *kvmodel.DB) *Users {
 	}
 }
 
-// These lines stop compiling when User changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when User changes: run go generate again.
+type goGenerateAgainForUser = struct {
 	_       struct{} `kv:"model,if=Live"`
 	ID      string   `kv:"id"`
 	Name    string   `kv:"unique"`
 	Removed time.Time
-} = User{}
+}
 
-var _ func(*User) bool = (*User).Live
+var _ goGenerateAgainForUser = User{}
+
+type goGenerateAgainForUserLive = func(*User) bool
+
+var _ goGenerateAgainForUserLive = (*User).Live
 
 // EncodeMsgpack writes u as a map by field name, in its stored form.
 func (u *User) EncodeMsgpack(enc *msgpack.Encoder) error { return userCodec.Encode(enc, u) }
@@ -192,8 +196,8 @@ func NewPosts(db *kvmodel.DB) *Posts {
 	return c
 }
 
-// These lines stop compiling when Post changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Post changes: run go generate again.
+type goGenerateAgainForPost = struct {
 	_       struct{} `kv:"model,count"`
 	ID      string   `kv:"id"`
 	Slug    string   `kv:"unique"`
@@ -205,9 +209,13 @@ var _ struct {
 	Views   int64     `kv:"counter; ranking"`
 	Likes   int64     `kv:"counter"`
 	Version int64     `kv:"version"`
-} = Post{}
+}
 
-var _ func(*Post) []string = (*Post).Words
+var _ goGenerateAgainForPost = Post{}
+
+type goGenerateAgainForPostWords = func(*Post) []string
+
+var _ goGenerateAgainForPostWords = (*Post).Words
 
 // EncodeMsgpack writes p as a map by field name, in its stored form.
 func (p *Post) EncodeMsgpack(enc *msgpack.Encoder) error { return postCodec.Encode(enc, p) }
@@ -291,12 +299,14 @@ func NewComments(db *kvmodel.DB) *Comments {
 	}
 }
 
-// These lines stop compiling when Comment changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Comment changes: run go generate again.
+type goGenerateAgainForComment = struct {
 	ID   string `kv:"id"`
 	Post string `kv:"list,with=Post"`
 	Text string
-} = Comment{}
+}
+
+var _ goGenerateAgainForComment = Comment{}
 
 // EncodeMsgpack writes c as a map by field name, in its stored form.
 func (c *Comment) EncodeMsgpack(enc *msgpack.Encoder) error { return commentCodec.Encode(enc, c) }
@@ -380,11 +390,13 @@ func NewLikes(db *kvmodel.DB) *Likes {
 	}
 }
 
-// These lines stop compiling when Like changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Like changes: run go generate again.
+type goGenerateAgainForLike = struct {
 	User string `kv:"id; list"`
 	Post string `kv:"id; list,with=Post; count=Post.Likes"`
-} = Like{}
+}
+
+var _ goGenerateAgainForLike = Like{}
 
 // EncodeMsgpack writes l as a map by field name, in its stored form.
 func (l *Like) EncodeMsgpack(enc *msgpack.Encoder) error { return likeCodec.Encode(enc, l) }

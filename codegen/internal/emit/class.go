@@ -141,10 +141,12 @@ func (w *printer) times(m *model.Model) {
 }
 
 // guard writes the lines that stop compiling when the struct, its tags or its
-// methods change: struct types are assignable only if their tags are the same.
+// methods change: struct types are assignable only if their tags are the same. The
+// compiler names the types of these, which say what to do.
 func (w *printer) guard(m *model.Model) {
 	typ := m.Type.Obj().Name()
-	w.printf("// These lines stop compiling when %s changes: run kvgen again.\nvar _ struct {\n", typ)
+	w.printf("// These lines stop compiling when %s changes: run go generate again.\n", typ)
+	w.printf("type goGenerateAgainFor%s = struct {\n", typ)
 	s := m.Type.Underlying().(*types.Struct)
 	for i := range s.NumFields() {
 		f := s.Field(i)
@@ -154,11 +156,11 @@ func (w *printer) guard(m *model.Model) {
 		}
 		w.printf("%s%s %s\n", name, w.names.spelled(f.Type()), quoteTag(s.Tag(i)))
 	}
-	w.printf("} = %s{}\n\n", typ)
+	w.printf("}\n\nvar _ goGenerateAgainFor%s = %s{}\n\n", typ, typ)
 	for _, name := range slices.Sorted(maps.Keys(m.Methods)) {
-		w.printf("var _ func(*%s) %s = (*%s).%s\n", typ, w.names.spelled(m.Methods[name]), typ, name)
+		w.printf("type goGenerateAgainFor%s%s = func(*%s) %s\n\n", typ, name, typ, w.names.spelled(m.Methods[name]))
+		w.printf("var _ goGenerateAgainFor%s%s = (*%s).%s\n\n", typ, name, typ, name)
 	}
-	w.printf("\n")
 }
 
 // quoteTag returns the struct tag as a literal.

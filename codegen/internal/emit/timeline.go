@@ -89,7 +89,11 @@ func shapeExpr(s model.RingShape) string {
 }
 
 func timelineLine(x *model.Index) string {
-	what := "last change of " + english.List(labels(x.Parts)) + " first"
+	what := "last change of " + english.List(labels(x.Parts))
+	if x.Condition() != nil {
+		what += ", or return,"
+	}
+	what += " first"
 	if x.Ring.By != nil {
 		return fmt.Sprintf("%s%s; newest %d of each", what, byLine(x.Ring.By), x.Ring.Shape.Size)
 	}

@@ -35,8 +35,9 @@ func (r *Reporter) Err() error {
 		p, q := a.place, b.place
 		return cmp.Or(strings.Compare(p.Filename, q.Filename), p.Line-q.Line, p.Column-q.Column)
 	})
+	r.problems = slices.Compact(r.problems)
 	var lines []string
-	for _, p := range slices.Compact(r.problems) {
+	for _, p := range r.problems {
 		text := p.message
 		if p.place.Filename != "" {
 			text = p.place.String() + ": " + text

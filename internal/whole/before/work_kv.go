@@ -161,8 +161,8 @@ func NewWorks(db *kvmodel.DB) *Works {
 	}
 }
 
-// These lines stop compiling when Work changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Work changes: run go generate again.
+type goGenerateAgainForWork = struct {
 	_       struct{}  `kv:"model,history=5"`
 	ID      string    `kv:"id"`
 	Slug    string    `kv:"unique"`
@@ -181,9 +181,13 @@ var _ struct {
 	Version int64     `kv:"version"`
 	Created time.Time `kv:"created"`
 	Updated time.Time `kv:"updated"`
-} = Work{}
+}
 
-var _ func(*Work) int64 = (*Work).Weight
+var _ goGenerateAgainForWork = Work{}
+
+type goGenerateAgainForWorkWeight = func(*Work) int64
+
+var _ goGenerateAgainForWorkWeight = (*Work).Weight
 
 // EncodeMsgpack writes w as a map by field name, in its stored form.
 func (w *Work) EncodeMsgpack(enc *msgpack.Encoder) error { return workCodec.Encode(enc, w) }

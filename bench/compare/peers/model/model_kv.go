@@ -59,8 +59,8 @@ func NewPages(db *kvmodel.DB) *Pages {
 	}
 }
 
-// These lines stop compiling when Page changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Page changes: run go generate again.
+type goGenerateAgainForPage = struct {
 	ID        string `kv:"id"`
 	Slug      string `kv:"unique"`
 	Title     string
@@ -69,7 +69,9 @@ var _ struct {
 	Tags      []string
 	UpdatedAt time.Time `kv:"timeline,ring=16384"`
 	Views     int64     `kv:"counter; ranking,ties=shared"`
-} = Page{}
+}
+
+var _ goGenerateAgainForPage = Page{}
 
 // EncodeMsgpack writes p as a map by field name, in its stored form.
 func (p *Page) EncodeMsgpack(enc *msgpack.Encoder) error { return pageCodec.Encode(enc, p) }
@@ -141,13 +143,15 @@ func NewVisits(db *kvmodel.DB) *Visits {
 	})}
 }
 
-// These lines stop compiling when Visit changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Visit changes: run go generate again.
+type goGenerateAgainForVisit = struct {
 	_       struct{} `kv:"events,by=Owner,once=Visitor,keep=30"`
 	Owner   int64
 	Visitor int64
 	At      time.Time
-} = Visit{}
+}
+
+var _ goGenerateAgainForVisit = Visit{}
 
 // EncodeMsgpack writes v as a map by field name, in its stored form.
 func (v *Visit) EncodeMsgpack(enc *msgpack.Encoder) error { return visitCodec.Encode(enc, v) }
@@ -210,11 +214,13 @@ func NewWorlds(db *kvmodel.DB) *Worlds {
 	}
 }
 
-// These lines stop compiling when World changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when World changes: run go generate again.
+type goGenerateAgainForWorld = struct {
 	ID     int64 `kv:"id"`
 	Number int64
-} = World{}
+}
+
+var _ goGenerateAgainForWorld = World{}
 
 // EncodeMsgpack writes w as a map by field name, in its stored form.
 func (w *World) EncodeMsgpack(enc *msgpack.Encoder) error { return worldCodec.Encode(enc, w) }
@@ -282,11 +288,13 @@ func NewFortunes(db *kvmodel.DB) *Fortunes {
 	}
 }
 
-// These lines stop compiling when Fortune changes: run kvgen again.
-var _ struct {
+// These lines stop compiling when Fortune changes: run go generate again.
+type goGenerateAgainForFortune = struct {
 	ID      int64  `kv:"id"`
 	Message string `kv:"timeline,ring=100"`
-} = Fortune{}
+}
+
+var _ goGenerateAgainForFortune = Fortune{}
 
 // EncodeMsgpack writes f as a map by field name, in its stored form.
 func (f *Fortune) EncodeMsgpack(enc *msgpack.Encoder) error { return fortuneCodec.Encode(enc, f) }
