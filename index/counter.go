@@ -53,6 +53,10 @@ func NewCounter[T any, K comparable](records *kvmodel.Records[T, K], name string
 // Hit adds 1 and returns the sum. One trip, two the first time, plus those of
 // boards that follow before the reply. After an ErrUnclear it may or may not have
 // counted.
+//
+// It does not look whether there is such a record: that would be a second trip. Of an id that
+// has none it returns no error, and leaves a counter, with which a record begins that is
+// created with this id later. So hit after a Get that has found the record.
 func (c *Counter[K]) Hit(ctx context.Context, id K) (int64, error) {
 	ctx, end := c.db.Begin(ctx, "Hit")
 	defer end()
