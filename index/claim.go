@@ -185,7 +185,10 @@ func (u *unique) taken(place, owner string) error {
 	if v, err := u.parse(place); err == nil {
 		value = fmt.Sprint(v)
 	}
-	return &kvmodel.TakenError{Model: u.host.Model(), Index: u.index, Fields: u.fields, Value: value, Owner: owner}
+	return &kvmodel.TakenError{
+		Model: u.host.Model(), Index: u.index, Fields: u.fields, Value: value, Owner: owner,
+		Private: plug.IsOver(u.def, u.host.Private()),
+	}
 }
 
 // replace swaps c for m's claim.

@@ -59,6 +59,28 @@ func newPeople(db *kvmodel.DB) *people {
 	}
 }
 
+func TestUnique_AValueOfAPrivateFieldIsMaskedInTheErrorThatItIsTaken(t *testing.T) {
+	db, err := kvmodel.Open(memkv.New(memkv.Options{}))
+	must(t, err)
+	defer db.Close(t.Context())
+	r := kvmodel.NewRecords(db, kvmodel.Schema[person, string]{
+		Name: "Person", Version: 1, Private: []string{"Email"},
+		ID:    func(p *person) string { return p.ID },
+		SetID: func(p *person, id string) { p.ID = id },
+		Key:   kvmodel.StringKey[string](), Codec: asJSON[person]{},
+	})
+	index.NewUnique(r, kvmodel.IndexSpec[person, string]{
+		Name: "ByEmail", Def: "unique Email string", Fields: []string{"Email"}, Key: kvmodel.StringKey[string](),
+		Values: func(p *person) []string { return []string{p.Email} },
+	})
+	must(t, r.Create(t.Context(), &person{ID: "ann", Email: "ann@secret"}))
+	err = r.Create(t.Context(), &person{ID: "bob", Email: "ann@secret"})
+	taken, ok := errors.AsType[*kvmodel.TakenError](err)
+	if !ok || taken.Value != "ann@secret" || err.Error() != `Person.ByEmail: Email *** is taken by "ann"` {
+		t.Errorf("%v", err)
+	}
+}
+
 // plain hides what a store can do beyond the contract.
 type plain struct{ kv.Store }
 

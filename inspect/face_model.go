@@ -58,6 +58,6 @@ func (h *faceHandler) recordForm(model, id string) face.Form {
 	return face.Form{
 		Title: "Look at a record", Action: h.at("record", nil), Button: "Show the record",
 		Hidden: []face.Input{{Name: "model", Value: model}},
-		Fields: []face.Input{{Name: "id", Label: "Id of a " + model, Hint: "The parts of one that has several are separated by a colon.", Value: id, Required: true}},
+		Fields: []face.Input{{Name: "id", Label: model + " id", Hint: "The parts of one that has several are separated by a colon.", Value: id, Required: true}},
 	}
 }

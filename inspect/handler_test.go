@@ -265,7 +265,7 @@ func TestHandler_PagesShowWhatTheyCostAndTheCommand(t *testing.T) {
 func TestHandler_PagesShowWhatThereIs(t *testing.T) {
 	f := newFaced(t)
 	f.want(t, "/inspect/", 200, "All is well.", "User", "~2", "ByCity built", "Processes", "Look at a key")
-	f.want(t, "/inspect/model?model=User", 200, "Id of a User", "Private fieldsEmail, Password", "ByNameuniquebuilt")
+	f.want(t, "/inspect/model?model=User", 200, "User id", "Private fieldsEmail, Password", "ByNameuniquebuilt")
 	f.want(t, "/inspect/record?model=User&id=u81", 200,
 		"Name&#34;heron&#34;", "Visits (a counter)0", "u:User:ByName:heron", "href=\"/inspect/key?key=r%3AUser%3Au81\"", "ok")
 	f.want(t, "/inspect/index?index=User.ByCity&value=New%2520York", 200, "a%20b%2Fc", "/inspect/record?id=a%2520b%252Fc&amp;model=User")

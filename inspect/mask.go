@@ -3,7 +3,6 @@ package inspect
 import (
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -19,8 +18,7 @@ func isHidden(m *model, w plug.Window) bool {
 		return false
 	}
 	i := slices.IndexFunc(m.windows, func(v plug.Window) bool { return v.Name() == w.Name() })
-	words := strings.FieldsFunc(m.Defs()[i], func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
-	return slices.ContainsFunc(m.Private(), func(field string) bool { return slices.Contains(words, field) })
+	return plug.IsOver(m.Defs()[i], m.Private())
 }
 
 // isOpen reports whether what stands under a key may be shown as it is: what of it this

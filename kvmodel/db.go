@@ -485,7 +485,8 @@ func (db *DB) settle(ctx context.Context) (bool, error) {
 // register makes a data class known to repair.
 func (db *DB) register(name string, m dataClass) {
 	if db.model(name) != nil {
-		panic("kvmodel: the DB has a model " + name + " already")
+		panic("kvmodel: the DB has a model " + name + " already: open it once, or give one of the two another name " +
+			"with `kv:\"model,name=...\"` on a field _ struct{}")
 	}
 	db.setModel(name, m)
 }

@@ -54,10 +54,16 @@ type TakenError struct {
 	Fields []string // that have the value, or the method that returns it
 	Value  string   // the value as text
 	Owner  string   // the text of the id of the record that holds it
+
+	Private bool // the index is over a private field, whose value the text of the error masks
 }
 
 func (e *TakenError) Error() string {
-	return e.Model + "." + e.Index + ": " + strings.Join(e.Fields, ", ") + " " + kv.Quote(e.Value) + " is taken by " + kv.Quote(e.Owner)
+	value := kv.Quote(e.Value)
+	if e.Private {
+		value = "***"
+	}
+	return e.Model + "." + e.Index + ": " + strings.Join(e.Fields, ", ") + " " + value + " is taken by " + kv.Quote(e.Owner)
 }
 
 // Is makes a TakenError an ErrExists.

@@ -32,9 +32,10 @@ type host struct {
 
 func (h host) Model() string { return h.m.name }
 
-func (h host) behalf() behalf { return behalf{h.m.db.DB, h.m.name, h.index.Name()} }
-func (h host) DB() plug.DB    { return h.behalf() }
-func (h host) Ends() bool     { return h.m.ends }
+func (h host) behalf() behalf    { return behalf{h.m.db.DB, h.m.name, h.index.Name()} }
+func (h host) DB() plug.DB       { return h.behalf() }
+func (h host) Private() []string { return h.m.private }
+func (h host) Ends() bool        { return h.m.ends }
 
 func (h host) Begin(ctx context.Context, verb string) (context.Context, func()) {
 	return h.behalf().Begin(ctx, verb)

@@ -7,8 +7,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Listing is one page of records with the cursors of the pages around it. An
@@ -76,13 +78,34 @@ func ParseCursor(listing, cursor string) ([]byte, error) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
 	// The decoder passes over line breaks, which no cursor has.
 	if err != nil || strings.ContainsAny(cursor, "\r\n") || len(b) < 1+cursorSumBytes || b[0] != cursorFormat {
-		return nil, fmt.Errorf("%s: %w: %.60q", listing, ErrBadCursor, cursor)
+		return nil, badCursor(listing, cursor, "no page has made it")
 	}
 	position := b[1+cursorSumBytes:]
 	if cursorSum(listing, position) != [cursorSumBytes]byte(b[1:]) {
-		return nil, fmt.Errorf("%s: %w: it belongs to another listing, or is cut", listing, ErrBadCursor)
+		return nil, badCursor(listing, cursor, "it belongs to another listing, or is cut")
 	}
 	return position, nil
+}
+
+// badCursor names the index that listing is of: what follows says which part of it, in signs
+// that are for cursors alone.
+func badCursor(listing, cursor, why string) error {
+	index := strings.IndexFunc(listing, func(r rune) bool {
+		return r != '.' && r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+	if index >= 0 && strings.Contains(listing[:index], ".") {
+		listing = listing[:index]
+	}
+	return fmt.Errorf("%s: %w %s: %s", listing, ErrBadCursor, briefly(cursor), why)
+}
+
+// briefly quotes the beginning of text.
+func briefly(text string) string {
+	const most = 60
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "..."
+	}
+	return kv.Quote(text)
 }
 
 const cursorSumBytes = 6

@@ -119,6 +119,9 @@ func (m *model) failure(id string, err error) error {
 		return nil
 	}
 	what := m.name + " " + kv.Quote(id)
+	if len(id) > MaxID {
+		what = m.name + " " + briefly(id)
+	}
 	switch e := err.(type) {
 	case *TakenError:
 		return err

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -77,7 +76,7 @@ func (a *archived[T, M]) Page(ctx context.Context, cursor string, n int, keep ..
 	ctx, end := a.ring.core.host.Begin(ctx, "Page")
 	defer end()
 	none := kvmodel.Listing[T]{Items: []*T{}}
-	if err := kvmodel.CheckPage(a.name(), n); err != nil || a.ring.isEmpty() {
+	if err := kvmodel.CheckPage(a.ring.title(), n); err != nil || a.ring.isEmpty() {
 		return none, err
 	}
 	at := stop[M]{part: inRing}
@@ -319,7 +318,7 @@ func (a *archived[T, M]) parse(cursor string) (at stop[M], err error) {
 	r := wire.Reader{Rest: at.position.mark}
 	at.part, at.inner = part(r.Byte()), r.Text("cursor")
 	if at.part != inRing && at.part != inArchive && at.part != goingBack || json.Unmarshal(r.Rest, &at.below) != nil {
-		return at, fmt.Errorf("%s: %w: a position of another form", a.name(), kvmodel.ErrBadCursor)
+		return at, otherForm(a.name())
 	}
 	return at, nil
 }

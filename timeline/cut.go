@@ -3,6 +3,7 @@ package timeline
 import (
 	"encoding/binary"
 	"fmt"
+	"strings"
 
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
@@ -71,8 +72,14 @@ func parsePosition(name, cursor string, n int) (position, error) {
 		p.cuts[i].body = r.Text("body")
 	}
 	if r.Err != nil || way != 'd' && way != 'u' {
-		return position{}, fmt.Errorf("%s: %w: a position of another form", name, kvmodel.ErrBadCursor)
+		return position{}, otherForm(name)
 	}
 	p.mark = r.Rest
 	return p, nil
+}
+
+// otherForm is the error of a cursor of the listing called name that no page of it has made.
+func otherForm(name string) error {
+	index, _, _ := strings.Cut(name, " ")
+	return fmt.Errorf("%s: %w: a position of another form", index, kvmodel.ErrBadCursor)
 }

@@ -2,11 +2,20 @@ package plug
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
+
+// IsOver reports whether the definition of an index names one of fields.
+func IsOver(def string, fields []string) bool {
+	words := strings.FieldsFunc(def, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
+	return slices.ContainsFunc(fields, func(field string) bool { return slices.Contains(words, field) })
+}
 
 // A Class is a data class without its types, as package inspect sees it. Up to Check nothing
 // is written.

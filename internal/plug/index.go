@@ -300,6 +300,9 @@ type Host interface {
 	// Model returns the model's name.
 	Model() string
 
+	// Private returns the fields whose values are not shown.
+	Private() []string
+
 	// DB returns the database of the model.
 	DB() DB
 
