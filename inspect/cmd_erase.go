@@ -128,6 +128,13 @@ func rescue(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
+	empty, err := c.isEmpty(ctx)
+	if err == nil && empty {
+		err = c.renew(ctx)
+	}
+	if err != nil {
+		return err
+	}
 	p := c.progress()
 	if err := in.Rescue(ctx, Pace{Rate: c.rate, Progress: p.step}); err != nil {
 		return p.stopped(ctx, err)

@@ -307,6 +307,14 @@ func (s lossy) Look(context.Context) error             { return nil }
 func (s lossy) GoneBack(context.Context, string) error { return nil }
 func (s lossy) Watch(func([]string, error))            {}
 
+// renewed is the edition of a store that was accepted as an empty one.
+const renewed = 1000
+
+func (s lossy) Renew(context.Context) error {
+	*s.edition = renewed
+	return nil
+}
+
 func TestAccept_SaysWhatIsLostAndAsks(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		lost, edition := true, uint64(1)
@@ -321,7 +329,39 @@ func TestAccept_SaysWhatIsLostAndAsks(t *testing.T) {
 		if lost {
 			t.Error("it was not accepted")
 		}
-		runIn(t.Context(), on(s, "accept", "--yes")).wantOut(t, 0, "nothing is lost\n")
+		runIn(t.Context(), on(s, "accept", "--yes")).want(t, 0, "nothing is lost", "knew another store here: restart it")
+		if edition != 2 {
+			t.Errorf("edition %d, want the second", edition)
+		}
+	})
+}
+
+func TestAccept_OfAnEmptyStoreOnServersIsToldToAppsThatRun(t *testing.T) {
+	inTime(t, func(t *testing.T) {
+		lost, edition := false, uint64(1)
+		s := lossy{memkv.New(memkv.Options{}), &lost, &edition}
+		must(t, s.Do(t.Context(), []kv.Op{kv.OpSet("ringtree{b}", nil)})) // as servers show it
+		runIn(t.Context(), on(s, "status")).want(t, 0, "the store is empty", "`db accept` goes on from there")
+		runIn(t.Context(), on(s, "accept")).want(t, 5, "The store is empty", "ErrLost until you accept this")
+		runIn(t.Context(), on(s, "accept", "--dry-run")).want(t, 0, "nothing was written")
+		if edition != 1 {
+			t.Error("it was accepted without a yes")
+		}
+		runIn(t.Context(), on(s, "accept", "--yes")).want(t, 0, "accepted: apps that run take the empty store", "next: db rescue")
+		if edition != renewed {
+			t.Error("no app is told")
+		}
+		runIn(t.Context(), on(s, "status")).want(t, 1, "next       db rescue")
+		runIn(t.Context(), on(s, "rescue", "--yes")).want(t, 0)
+		runIn(t.Context(), on(s, "status")).want(t, 0, "all is well")
+		// What another app or tenant keeps there is not to be built again.
+		edition = 1
+		must(t, s.Do(t.Context(), []kv.Op{kv.OpSet("other:r:Note:1", nil)}))
+		runIn(t.Context(), on(s, "accept", "--yes")).want(t, 0, "nothing is lost")
+		runIn(t.Context(), on(s, "rescue", "--yes")).want(t, 0)
+		if edition != 1 {
+			t.Error("the store has something, and was taken for an empty one")
+		}
 	})
 }
 

@@ -68,6 +68,12 @@ func (c *call) statusText(st *Status) {
 	for i, line := range c.writersText(st) {
 		c.Say("%-10s %s", []string{"processes", ""}[min(i, 1)], line)
 	}
+	if st.Empty {
+		c.Say("note       the store is empty: no record was ever written to it, and no index built")
+	}
+	if st.Empty && kv.PowersOf(c.store).Losses != nil {
+		c.Say("           if an app says that it was not, `%s accept` goes on from there", c.Name)
+	}
 	for _, w := range st.Warnings {
 		c.Say("warning    %s", w)
 	}
@@ -158,6 +164,7 @@ type (
 		Models    []modelObject  `json:"models"`
 		Besides   []string       `json:"besides,omitempty"`
 		Processes []writerObject `json:"processes"`
+		Empty     bool           `json:"empty,omitempty"`
 		Lost      int            `json:"lost"`
 		Away      []string       `json:"away,omitempty"`
 		Warnings  []string       `json:"warnings"`
@@ -183,7 +190,7 @@ type (
 func (c *call) statusObject(st *Status) statusObject {
 	o := statusObject{
 		Store: shownURL(c.url()), Tenant: c.tenant, Besides: st.Others, Models: []modelObject{}, Processes: []writerObject{},
-		Lost: st.Stats.Lost, Away: st.Stats.Away, Warnings: append([]string{}, st.Warnings...), Next: st.Next,
+		Empty: st.Empty, Lost: st.Stats.Lost, Away: st.Stats.Away, Warnings: append([]string{}, st.Warnings...), Next: st.Next,
 	}
 	for _, m := range st.Models {
 		o.Models = append(o.Models, m.object())

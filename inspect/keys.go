@@ -40,11 +40,14 @@ var otherClasses = map[string]string{
 	"session": "sessions", "sessions": "sessions", "format": "format", "rescued": "state",
 }
 
+// isWitness reports whether a server holds key so that its loss is noticed: see docs/keys.md.
+func isWitness(key string) bool { return strings.HasPrefix(key, "ringtree{") }
+
 // owner says whose key is.
 func (in *Inspector) owner(key string) owner {
 	class, rest, _ := strings.Cut(key, ":")
 	o := owner{class: class}
-	if strings.HasPrefix(key, "ringtree{") { // See docs/keys.md: what a server holds so that its loss is noticed.
+	if isWitness(key) {
 		o.name, o.part, o.known = "boot", "boot", true
 		return o
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ringtree/ringtree/inspect/internal/console"
@@ -27,6 +28,7 @@ type Status struct {
 	Others   []string // what stands alone, each with its kind
 	Writers  []kvmodel.Writer
 	Stats    kvmodel.Stats // of this process, and what the store says
+	Empty    bool          // nothing was ever written to a model, as far as the store says
 	Lost     error         // an ErrLost: what stands on some servers is not known; nil: nothing is lost
 	Warnings []string
 	Next     string // the verb to go on with; "" if all is well
@@ -35,6 +37,7 @@ type Status struct {
 // ModelStatus is how a model is.
 type ModelStatus struct {
 	Name    string
+	Written bool  // there may be, or may have been, records
 	IDs     int64 // about, those of deleted records among them
 	Bytes   int64 // about, of its records
 	Version int   // of this program
@@ -73,6 +76,7 @@ func (in *Inspector) Status(ctx context.Context) (st Status, err error) {
 	if err = st.lose(err); err != nil {
 		return st, err
 	}
+	st.Empty = st.Lost == nil && !slices.ContainsFunc(st.Models, func(m ModelStatus) bool { return m.Written })
 	in.judge(&st, awaits && st.Lost == nil && st.Stats.Lost == 0)
 	return st, nil
 }
@@ -183,7 +187,7 @@ func (st *Status) warnOfStore() (damaged bool) {
 func (in *Inspector) modelStatus(ctx context.Context, m model) (ms ModelStatus, err error) {
 	ms = ModelStatus{Name: m.Name(), Version: m.Version()}
 	st, err := m.State(ctx)
-	ms.IDs, ms.Err = st.IDs, err
+	ms.Written, ms.IDs, ms.Err = st.Exists || err != nil, st.IDs, err
 	if kv.Failed(err) {
 		return ms, err
 	}

@@ -83,6 +83,8 @@ func (l *lossy) Edition() (number, id uint64) {
 
 func (l *lossy) Look(context.Context) error { return nil }
 
+func (l *lossy) Renew(context.Context) error { return nil }
+
 func (l *lossy) GoneBack(_ context.Context, key string) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

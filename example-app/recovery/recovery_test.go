@@ -67,6 +67,7 @@ func (c client) Accept(context.Context) ([]string, error) {
 }
 func (c client) Edition() (number, id uint64)           { n := c.edition.Load(); return n, n }
 func (c client) Look(context.Context) error             { return nil }
+func (c client) Renew(context.Context) error            { return nil }
 func (c client) GoneBack(context.Context, string) error { return nil }
 func (c client) Watch(func([]string, error))            {}
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -14,30 +15,75 @@ import (
 // yet, Accept looks first. It returns the names of the servers, or how the servers
 // of the store have changed. All servers must answer; the error is an ErrUnavailable
 // that names one that does not.
-func (m *Memory) Accept(ctx context.Context) ([]string, error) {
+func (m *Memory) Accept(ctx context.Context) (servers []string, err error) {
+	err = m.inTurn(ctx, func() error {
+		if servers = m.lostNames(); len(servers) == 0 {
+			return nil
+		}
+		for range maxPasses {
+			moved, done, err := m.accept(ctx)
+			if len(moved) > 0 {
+				servers = moved
+			}
+			if done || err != nil {
+				return err
+			}
+		}
+		servers = nil
+		return kv.Unavailable(errBusy)
+	})
+	return servers, err
+}
+
+// inTurn calls f when no one else passes, once something is known of the store.
+func (m *Memory) inTurn(ctx context.Context, f func() error) error {
 	if m.table() == (Table{}) {
 		if err := m.Look(ctx); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if err := m.begin(ctx); err != nil {
-		return nil, err
+		return err
 	}
 	defer m.end()
-	servers := m.lostNames()
-	if len(servers) == 0 {
-		return nil, nil
-	}
-	for range maxPasses {
-		moved, done, err := m.accept(ctx)
-		if len(moved) > 0 {
-			servers = moved
+	return f()
+}
+
+// Renew says that an operator takes the store as this process finds it for the one that is
+// meant: processes that knew another one there, and so say that it is lost, take it for
+// theirs. Nothing may be lost as far as this process knows; and all servers must answer.
+//
+// No server knows the edition of the store that was there, so the new one is named by the
+// time. It only has to be later than what those processes know; where a clock has gone
+// back, they go on saying ErrLost.
+func (m *Memory) Renew(ctx context.Context) error {
+	return m.inTurn(ctx, func() error {
+		if len(m.lostNames()) > 0 {
+			return kv.Join(m.Lost()...)
 		}
-		if done || err != nil {
-			return servers, err
+		was := m.table()
+		edition := max(was.Edition+1, uint64(time.Now().Unix()))
+		for range maxPasses {
+			seen, err := m.still(ctx)
+			if err != nil {
+				return err
+			}
+			if seen == nil {
+				continue
+			}
+			v := judge(m.named(), seen, Table{})
+			switch {
+			case !v.lossless():
+				return kv.Unavailable(errBusy)
+			case v.table.Edition > was.Edition:
+				return m.learn(ctx)
+			}
+			if err := m.replace(ctx, v, seen, edition); err != nil {
+				return err
+			}
 		}
-	}
-	return nil, kv.Unavailable(errBusy)
+		return kv.Unavailable(errBusy)
+	})
 }
 
 // lostNames returns the servers that have lost their memory, as far as this process
@@ -64,18 +110,29 @@ func (m *Memory) accept(ctx context.Context) (moved []string, done bool, err err
 	}
 	if v.lossless() {
 		// Others have accepted it, or have begun a store there.
-		m.forget()
-		err := m.pass(ctx, Table{})
+		err := m.learn(ctx)
 		return nil, err == nil, err
 	}
 	if err := stale(v, seen); err != nil {
 		return nil, false, err
 	}
-	next := newTable(v.table.Edition+1, m.number(), m.named())
+	return v.moved, false, m.replace(ctx, v, seen, v.table.Edition+1)
+}
+
+// learn makes this process know the store by the table that counts there.
+func (m *Memory) learn(ctx context.Context) error {
+	m.forget()
+	return m.pass(ctx, Table{})
+}
+
+// replace proposes a table of that edition, and makes it the one that counts if nothing has
+// come in between.
+func (m *Memory) replace(ctx context.Context, v verdict, seen []Seen, edition uint64) error {
+	next := newTable(edition, m.number(), m.named())
 	if err := m.put(ctx, v.propose(seen, next)); err != nil {
-		return nil, false, err
+		return err
 	}
-	return v.moved, false, m.putThrough(ctx, next)
+	return m.putThrough(ctx, next)
 }
 
 // putThrough makes next the table that counts, if every server has that proposal.

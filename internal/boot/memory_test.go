@@ -126,6 +126,100 @@ func TestPass_FinishesAnAcceptThatWasCutShort(t *testing.T) {
 	}
 }
 
+// begun returns the memory of the one server of a store that was accepted so often, as a
+// process knows it that runs.
+func begun(t *testing.T, s kv.Store, accepted uint64) *Memory {
+	t.Helper()
+	m := itemOn(s)
+	if err := m.Look(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for number, _ := m.Edition(); number <= accepted; number, _ = m.Edition() {
+		loseAll(t, s)
+		if err := m.Look(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := m.Accept(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return m
+}
+
+// itemOn returns the memory of a lone server whose item is on s.
+func itemOn(s kv.Store) *Memory {
+	return New(Config{Names: []string{"a"}, Do: func(ctx context.Context, ops []kv.Op) { _ = s.Do(ctx, ops) }})
+}
+
+func loseAll(t *testing.T, s kv.Store) {
+	t.Helper()
+	for _, name := range []string{"a", "b", "c"} {
+		if _, err := kv.One(t.Context(), s, kv.OpDelete(name)); err != nil && !errors.Is(err, kv.ErrNotFound) {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestRenew_MakesThoseThatKnewAnotherStoreTakeTheNewOne(t *testing.T) {
+	for _, accepted := range []uint64{0, 3} {
+		synctest.Test(t, func(t *testing.T) {
+			s := memkv.New(memkv.Options{})
+			running := begun(t, s, accepted)
+			for range 2 { // It may be lost again.
+				time.Sleep(time.Minute)
+				loseAll(t, s)
+				later := itemOn(s)
+				must := func(err error) {
+					t.Helper()
+					if err != nil {
+						t.Fatal(err)
+					}
+				}
+				must(later.Look(t.Context()))
+				must(running.Look(t.Context()))
+				if len(running.Lost()) != 1 || len(later.Lost()) != 0 {
+					t.Fatalf("lost: %v to who knew it, %v to who starts later", running.Lost(), later.Lost())
+				}
+				must(later.Renew(t.Context()))
+				must(running.Look(t.Context()))
+				if diff := cmp.Diff(later.table(), running.table()); diff != "" || len(running.Lost())+len(later.Lost()) > 0 {
+					t.Errorf("lost: %v, %v; tables (-who renews +who knew another):\n%s", running.Lost(), later.Lost(), diff)
+				}
+			}
+		})
+	}
+}
+
+func TestRenew_LeavesALossThatIsKnownToAccept(t *testing.T) {
+	s := memkv.New(memkv.Options{})
+	m := begun(t, s, 0)
+	loseAll(t, s)
+	if err := m.Look(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Renew(t.Context()); !errors.Is(err, kv.ErrLost) {
+		t.Errorf("Renew of a store that is lost: want ErrLost, got %v", err)
+	}
+}
+
+func TestRenew_OfSeveralServersHoldsForAll(t *testing.T) {
+	s := memkv.New(memkv.Options{})
+	running, _ := itemsOn(s)
+	later, _ := itemsOn(s)
+	if err := running.Look(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	loseAll(t, s)
+	for _, do := range []func(context.Context) error{later.Look, running.Look, later.Renew, running.Look} {
+		if err := do(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(later.table(), running.table()); diff != "" || len(running.Lost()) > 0 {
+		t.Errorf("lost: %v; tables (-who renews +who knew another):\n%s", running.Lost(), diff)
+	}
+}
+
 func TestItem_ReadsAsItWasStored(t *testing.T) {
 	it := Item{"10.0.0.1:11211", 0x1f, confirmed, Table{2, 0xab, "10.0.0.1:11211,b:1"}, Table{}}
 	const stored = "10.0.0.1:11211 1f 2 2 ab 10.0.0.1:11211,b:1 0 0 -"

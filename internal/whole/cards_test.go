@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -253,17 +254,35 @@ var incidents = []incident{
 	{"The store answers, and holds nothing", siteKinds, func(t *testing.T, s *site, card string) {
 		s.furnish()
 		s.must([]int{0}, "export", s.at("FILE"))
-		for _, p := range s.servers {
-			p.Kill()
-			must(t, p.Start())
-		}
 		if len(s.servers) == 0 {
 			must(t, os.Rename(s.at("app.db"), s.at("old.db")))
 			must(t, s.store().Close())
+			s.sees(0, "the store is empty", "status")
+			s.follow(card, "restore")
+			s.sees(0, "identical", "diff", s.at("FILE"))
+			return
 		}
-		s.sees(0, "Work    0 ", "status")
-		s.follow(card, "restore")
-		s.sees(0, "identical", "diff", s.at("FILE"))
+		s.app(func(running *whole.Library) {
+			_, err := running.Works.Get(ctx, whole.WorkIDs[0])
+			must(t, err)
+			for _, p := range s.servers {
+				p.Kill()
+				must(t, p.Start())
+			}
+			s.sees(0, "the store is empty", "status")
+			s.must([]int{0, 1}, "doctor")
+			if _, err := running.Works.Get(ctx, whole.WorkIDs[0]); !errors.Is(err, kv.ErrLost) {
+				t.Errorf("want ErrLost from the app that runs, got %v", err)
+			}
+			s.follow(card, "restore")
+			s.sees(0, "identical", "diff", s.at("FILE"))
+			v, err := running.Works.Get(ctx, whole.WorkIDs[0])
+			if err != nil || v.Title != "of "+whole.WorkIDs[0] {
+				t.Errorf("the app that runs shows %v, %v", v, err)
+			}
+			_, err = running.Works.Update(ctx, whole.WorkIDs[0], func(v *whole.Work) error { v.Price++; return nil })
+			must(t, err)
+		})
 	}},
 	{"503s, or a store that is down", siteKinds[1:], func(t *testing.T, s *site, _ string) {
 		s.furnish()

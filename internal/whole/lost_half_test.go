@@ -26,6 +26,7 @@ func (h *halved) Accept(context.Context) ([]string, error) {
 func (h *halved) Edition() (number, id uint64)           { return h.edition, h.edition }
 func (h *halved) Lost() []error                          { return nil }
 func (h *halved) Look(context.Context) error             { return nil }
+func (h *halved) Renew(context.Context) error            { return nil }
 func (h *halved) GoneBack(context.Context, string) error { return nil }
 func (h *halved) Watch(func([]string, error))            {}
 

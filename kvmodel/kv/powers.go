@@ -111,7 +111,13 @@ type Losses interface {
 	// servers, or how they have changed. It needs an answer of every server.
 	Accept(ctx context.Context) ([]string, error)
 
-	// Edition returns a number that each Accept raises, from 1 on, and an id that no
+	// Renew says, for all processes, that the store is meant to be what it is now,
+	// though it came back without what it held and this process knows of no loss: those
+	// that knew it before, and say ErrLost, take it for theirs. It is an Accept of what
+	// only they know, and needs an answer of every server.
+	Renew(ctx context.Context) error
+
+	// Edition returns a number that each Accept and Renew raises, from 1 on, and an id that no
 	// other edition of any store has. Both are 0 before the first op. What is known
 	// of the store in one edition means nothing in another.
 	Edition() (number, id uint64)

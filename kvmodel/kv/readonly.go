@@ -32,6 +32,7 @@ type unaccepted struct {
 }
 
 func (u unaccepted) Accept(context.Context) ([]string, error) { return nil, u.refusal }
+func (u unaccepted) Renew(context.Context) error              { return u.refusal }
 func (u unaccepted) GoneBack(context.Context, string) error   { return u.refusal }
 
 // Do carries out the ops that read.
