@@ -81,7 +81,7 @@ func (c *call) toBuild(st Status, only string) (names []string) {
 // otherwise returns what the processes are called that write a model with other indexes.
 func (c *call) otherwise(all []kvmodel.Writer, model string) (processes []string) {
 	for _, w := range all {
-		if slices.Contains(w.Other, model) {
+		if hasOther(&w) && slices.Contains(w.Other, model) {
 			processes = append(processes, c.called(&w))
 		}
 	}

@@ -1,12 +1,16 @@
 package inspect_test
 
 import (
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/inspect"
+	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -128,4 +132,58 @@ func TestFollow_KeepsACopyThatCanBePromoted(t *testing.T) {
 	file(t, "", "promote", shipped, copied).want(t, 5, "takes no writes any more", "nobody is here to be asked")
 	file(t, "", "promote", shipped, copied, "--dry-run").want(t, 0, "nothing was written")
 	file(t, "", "promote", filepath.Join(dir, "none"), copied).want(t, 2, "no such file")
+}
+
+// dieSending leaves a file as a process of an earlier release has left it that was killed while
+// an intent failed, so long ago.
+func dieSending(t *testing.T, ago time.Duration) (path string) {
+	t.Helper()
+	dir, at := appFile(t)
+	s := boltStore(t, "bolt:"+at)
+	db, err := kvmodel.Open(s, kvmodel.Clock(func() time.Time { return time.Now().Add(-ago) }))
+	must(t, err)
+	t.Cleanup(func() { _ = db.Close(context.Background()) })
+	kvmodel.NewRecords(db, kvmodel.Schema[note, string]{
+		Name: "Note", Version: 1, ID: func(n *note) string { return n.ID }, SetID: func(n *note, id string) { n.ID = id },
+		Key: kvmodel.StringKey[string](), Codec: packed[note]{},
+	})
+	send := kvmodel.NewIntent(db, "send", func(context.Context, sending) error { return errors.New("no line") })
+	if err := send.Do(t.Context(), sending{To: "ann"}); !errors.Is(err, kvmodel.ErrUnclear) {
+		t.Fatal(err)
+	}
+	killed := t.TempDir()
+	must(t, os.CopyFS(killed, os.DirFS(dir)))
+	return filepath.Join(killed, "app.db")
+}
+
+func TestFile_ADeadProcessHoldsNoBuildUp(t *testing.T) {
+	path := dieSending(t, 0)
+	said := file(t, path, "status")
+	said.want(t, 0, "dead, has left 1 change", "all is well")
+	if strings.Contains(said.out, "other indexes") {
+		t.Errorf("a process that is dead writes nothing:\n%s", said.out)
+	}
+	said = file(t, path, "build", "--again", "--yes")
+	said.want(t, 0, "Note: built")
+	if strings.Contains(said.out, "waits for its end") {
+		t.Errorf("it waits for a process that is dead:\n%s", said.out)
+	}
+}
+
+func TestDrain_OfAnIntentThatFailsSaysSoAtOnce(t *testing.T) {
+	path := dieSending(t, time.Hour)
+	file(t, path, "status").want(t, 1, "1 intent has not ended after a minute; the oldest is of send", "is dead, and no other has finished 1 change that it has left")
+	db, err := kvmodel.Open(boltStore(t, "bolt:"+path))
+	must(t, err)
+	newNotes(db)
+	kvmodel.NewIntent(db, "send", func(context.Context, sending) error { return errors.New("no line yet") })
+	stop, err := inspect.Serve(t.Context(), db, path)
+	must(t, err)
+	began := time.Now()
+	file(t, path, "drain", "--yes").want(t, 1, "1 change is left", "the intent send fails, and is tried again every 15 seconds: intent send: no line yet")
+	if took := time.Since(began); took > time.Minute {
+		t.Errorf("it takes %v", took)
+	}
+	file(t, path, "status").want(t, 1, "the oldest is of send", "no line yet")
+	must(t, errors.Join(stop(), db.Close(context.Background())))
 }

@@ -54,7 +54,7 @@ func (c *call) writers(all []kvmodel.Writer, ticks map[string]uint64) error {
 	rows := [][]string{{"process", "name", "state", "changes", "handlers of", ""}}
 	for _, w := range all {
 		state := stateOf(w, ticks)
-		if state == "silent" || len(w.Other) > 0 || w.Damaged != nil {
+		if state == "silent" || hasOther(&w) || w.Damaged != nil {
 			wrong = errDiffers
 		}
 		if c.json {
@@ -79,7 +79,7 @@ func stateOf(w kvmodel.Writer, ticks map[string]uint64) string {
 	switch {
 	case !seen || w.Tick > last:
 		return "writes"
-	case !w.Repaired.IsZero():
+	case isRepaired(&w):
 		return "dead, repaired"
 	case w.Lines == 0:
 		return "idle"
@@ -202,7 +202,7 @@ func (c *call) drainAll(ctx context.Context, ticks map[string]uint64) error {
 		if len(left) == 0 {
 			return c.drained(all, ticks)
 		}
-		if time.Since(began) > drainFor {
+		if time.Since(began) > drainFor || !slices.ContainsFunc(left, awaitsMore) {
 			return c.undrained(left, failed)
 		}
 		p.step(Step{Verb: "drain", What: c.called(&left[0]), Found: int64(len(left))})
@@ -212,11 +212,22 @@ func (c *call) drainAll(ctx context.Context, ticks map[string]uint64) error {
 	}
 }
 
+// awaitsMore reports whether more is left of w than intents that have failed in this process.
+// Those come last.
+func awaitsMore(w kvmodel.Writer) bool {
+	return !slices.ContainsFunc(w.Intents, func(u kvmodel.Underway) bool { return u.Known && u.Err != nil })
+}
+
 // undrained says what is left.
 func (c *call) undrained(left []kvmodel.Writer, failed error) error {
 	c.Done()
 	for _, w := range left {
 		c.Say("process %s: %s left", c.called(&w), console.Some(w.Lines, "change is", "changes are"))
+		for _, u := range w.Intents {
+			if u.Err != nil {
+				c.Say("process %s: the intent %s fails, and is tried again every 15 seconds: %v", c.called(&w), u.Name, u.Err)
+			}
+		}
 		if len(w.Handles) > 0 {
 			c.Say("process %s: it had handlers of %s, which a program that has none does not call", c.called(&w), strings.Join(w.Handles, ", "))
 		}

@@ -3,6 +3,7 @@ package inspect_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -69,6 +70,63 @@ func TestPs_TellsWhoWritesFromWhoIsSilent(t *testing.T) {
 		if len(all) != 1 || all[0]["state"] != "silent" || all[0]["changes"] != 1.0 {
 			t.Errorf("%v", all)
 		}
+	})
+}
+
+func TestStatus_IsNotWellWhileWhatTheDeadHaveLeftIsNotFinished(t *testing.T) {
+	inTime(t, func(t *testing.T) {
+		mem := furnished(t)
+		dieWriting(t, mem)
+		began := time.Now()
+		run(t, mem, "status").want(t, 0, "1 change in its journal", "all is well") // It may be finished soon.
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("a status takes %v, though nothing is late", took)
+		}
+		time.Sleep(2 * time.Minute)
+		run(t, mem, "status").want(t, 1, "dead, has left 1 change", "is dead, and no other has finished 1 change that it has left", "next       db drain")
+		runIn(t.Context(), hearing(on(shared(mem), "drain", "--yes"))).want(t, 0)
+		run(t, mem, "ps").want(t, 0, "dead, repaired")
+		said := run(t, mem, "status")
+		said.want(t, 0, "dead, repaired", "all is well")
+		if strings.Contains(said.out, "in its journal") {
+			t.Errorf("what is finished is shown as if it were not:\n%s", said.out)
+		}
+	})
+}
+
+func TestStatus_AChangeOfAProcessThatLivesIsNotLate(t *testing.T) {
+	inTime(t, func(t *testing.T) {
+		mem := furnished(t)
+		db := open(t, shared(mem))
+		all := newNotes(db)
+		release := make(chan struct{})
+		all.OnChange(func(context.Context, kvmodel.Change[note, string]) error { <-release; return nil })
+		must(t, all.Create(t.Context(), &note{ID: "n7", Title: "Half"}))
+		time.Sleep(5 * time.Minute)
+		run(t, mem, "status").want(t, 0, "1 change in its journal", "all is well")
+		close(release)
+		must(t, db.Close(t.Context()))
+	})
+}
+
+func TestIntents_OfAJournalThatWasRepairedHaveEnded(t *testing.T) {
+	inTime(t, func(t *testing.T) {
+		mem := furnished(t)
+		life := &mortal{Store: shared(mem)}
+		db := open(t, life)
+		t.Cleanup(func() { _ = db.Close(context.Background()) })
+		send := kvmodel.NewIntent(db, "send", func(context.Context, sending) error {
+			life.dead.Store(true)
+			return errors.New("dead")
+		})
+		_ = send.Do(t.Context(), sending{To: "ann@example.org"}) // It dies of that.
+		next := open(t, shared(mem))
+		newNotes(next)
+		kvmodel.NewIntent(next, "send", func(context.Context, sending) error { return nil })
+		time.Sleep(2 * time.Minute)
+		run(t, mem, "intents").wantOut(t, 0, "no intent is under way\n")
+		run(t, mem, "status").want(t, 0, "dead, repaired", "all is well")
+		must(t, next.Close(t.Context()))
 	})
 }
 
@@ -154,6 +212,8 @@ func TestIntents_ShowsWhatHasNotEnded(t *testing.T) {
 		time.Sleep(time.Hour)
 		run(t, mem, "intents").want(t, 1, "send    1h0m0s ago", "Text=*** To=***")
 		run(t, mem, "intents", "--private").want(t, 1, `To="ann@example.org"`)
+		run(t, mem, "status").want(t, 1, "1 intent has not ended after a minute; the oldest is of send, and began 1h", "next       db intents")
+		run(t, mem, "doctor").want(t, 1, "warning  1 intent has not ended")
 		all := run(t, mem, "intents", "--json").objects(t)
 		if len(all) != 1 || all[0]["intent"] != "send" || all[0]["args"] != nil {
 			t.Errorf("%v", all)

@@ -138,8 +138,13 @@ const writersShown = 10
 func (c *call) writersText(st *Status) (lines []string) {
 	for _, w := range st.Writers[:min(writersShown, len(st.Writers))] {
 		text := c.called(&w)
-		if w.Lines > 0 {
-			text += ", " + console.Some(w.Lines, "change", "changes") + " in its journal"
+		switch changes := console.Some(w.Lines, "change", "changes"); {
+		case isRepaired(&w):
+			text += ", dead, repaired"
+		case w.Dead && w.Lines > 0:
+			text += ", dead, has left " + changes
+		case w.Lines > 0:
+			text += ", " + changes + " in its journal"
 		}
 		lines = append(lines, text)
 	}

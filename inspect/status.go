@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ringtree/ringtree/inspect/internal/console"
 	"github.com/ringtree/ringtree/internal/plug"
@@ -71,6 +72,9 @@ func (in *Inspector) Status(ctx context.Context) (st Status, err error) {
 	if err = st.lose(err); err != nil {
 		return st, err
 	}
+	if err := in.leavers(ctx, &st); err != nil {
+		return st, err
+	}
 	st.Stats = in.db.Stats()
 	awaits, err := in.awaitsRescue(ctx)
 	if err = st.lose(err); err != nil {
@@ -80,6 +84,100 @@ func (in *Inspector) Status(ctx context.Context) (st Status, err error) {
 	in.judge(&st, awaits && st.Lost == nil && st.Stats.Lost == 0)
 	return st, nil
 }
+
+// overdue is how old something is that should have ended long ago: what a process has left is
+// finished within 45 seconds, and an intent that fails is tried again every 15.
+const overdue = time.Minute
+
+// looksFor is for how long Status looks again for a sign of processes that have left something.
+// One that has open changes gives one every second.
+const looksFor = 4 * time.Second
+
+// leavers finds out which of st.Writers have left something for long, and says that they are
+// dead where they give no sign. It takes no time unless there is one that may be.
+func (in *Inspector) leavers(ctx context.Context, st *Status) error {
+	ticks := make(map[string]uint64)
+	for _, w := range st.Writers {
+		if !w.Own && !w.Dead && in.hasLeft(&w) {
+			ticks[w.Process] = w.Tick
+		}
+	}
+	for until := time.Now().Add(looksFor); len(ticks) > 0; {
+		if !time.Now().Before(until) {
+			for i, w := range st.Writers {
+				if _, silent := ticks[w.Process]; silent {
+					st.Writers[i].Dead = true
+				}
+			}
+			return nil
+		}
+		if !kv.Sleep(ctx, time.Second) {
+			return ctx.Err()
+		}
+		now, err := in.db.Writers(ctx)
+		if err != nil {
+			return err
+		}
+		left := make(map[string]uint64)
+		for _, w := range now {
+			if tick, was := ticks[w.Process]; was && w.Tick <= tick && in.hasLeft(&w) {
+				left[w.Process] = tick
+			}
+		}
+		ticks = left
+	}
+	return nil
+}
+
+// hasLeft reports whether changes of w are not complete though that takes no such time.
+func (in *Inspector) hasLeft(w *kvmodel.Writer) bool {
+	return w.Lines > 0 && w.Repaired.IsZero() && in.db.Now().Sub(w.Last) > overdue
+}
+
+// warnOfWriters warns of what processes have left, and of intents that do not end. It returns
+// the verb to go on with.
+func (in *Inspector) warnOfWriters(st *Status) (next string) {
+	now := in.db.Now()
+	var late []kvmodel.Underway
+	for i := range st.Writers {
+		w := &st.Writers[i]
+		for _, u := range w.Intents {
+			if now.Sub(u.Began) > overdue {
+				late = append(late, u)
+			}
+		}
+		if hasOther(w) {
+			st.warn("process %s has other indexes of %s", w.Called(now), strings.Join(w.Other, ", "))
+		}
+		if w.Dead && in.hasLeft(w) {
+			st.warn("process %s is dead, and no other has finished %s that it has left", w.Called(now), console.Some(w.Lines, "change", "changes"))
+			next = "drain"
+		}
+	}
+	if len(late) > 0 {
+		st.warn("%s", lateIntents(late, now))
+		next = "intents"
+	}
+	return next
+}
+
+// lateIntents says of the oldest why it does not end.
+func lateIntents(all []kvmodel.Underway, now time.Time) string {
+	oldest := slices.MinFunc(all, func(a, b kvmodel.Underway) int { return a.Began.Compare(b.Began) })
+	text := fmt.Sprintf("%s not ended after a minute; the oldest is of %s, and began %s ago",
+		console.Some(len(all), "intent has", "intents have"), oldest.Name, console.Span(now.Sub(oldest.Began)))
+	if oldest.Err != nil {
+		text += fmt.Sprintf(": %v", oldest.Err)
+	}
+	return text
+}
+
+// hasOther reports whether w is of a release with other indexes, and may write.
+func hasOther(w *kvmodel.Writer) bool { return len(w.Other) > 0 && !w.Dead && !isRepaired(w) }
+
+// isRepaired reports whether w is dead, and others have finished what it has left. A process
+// that has left nothing may be one that has nothing to do.
+func isRepaired(w *kvmodel.Writer) bool { return w.Lines > 0 && !w.Repaired.IsZero() }
 
 // lose notes err if it is an ErrLost, and returns any other.
 func (st *Status) lose(err error) error {
@@ -108,11 +206,7 @@ func (in *Inspector) judge(st *Status, awaitsRescue bool) {
 	if st.warnOfStore() {
 		damaged = append(damaged, "")
 	}
-	for _, w := range st.Writers {
-		if len(w.Other) > 0 {
-			st.warn("process %s has other indexes of %s", w.Called(in.db.Now()), strings.Join(w.Other, ", "))
-		}
-	}
+	late := in.warnOfWriters(st)
 	if awaitsRescue {
 		st.warn("a loss was accepted, and no rescue has followed: records may be left that nothing leads to")
 	}
@@ -125,6 +219,8 @@ func (in *Inspector) judge(st *Status, awaitsRescue bool) {
 		st.Next = verbFor("check", damaged)
 	case len(unbuilt) > 0:
 		st.Next = verbFor("build", unbuilt)
+	default:
+		st.Next = late
 	}
 }
 

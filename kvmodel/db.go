@@ -43,6 +43,7 @@ type DB struct {
 	atomic  func(context.Context, func(kv.Store) error) error // nil: the store has none
 	losses  kv.Losses                                         // nil: likewise
 	disk    func() kv.Disk                                    // nil: likewise
+	alone   bool                                              // no other process has the store
 	ordered bool                                              // the ops of a trip take effect in their order
 	now     func() time.Time
 	log     *slog.Logger
@@ -165,6 +166,7 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 	}
 	marked := newMarked(s, o.now)
 	s = marked
+	held := kv.PowersOf(s)
 	if o.readOnly {
 		s = kv.ReadOnly(s, errReadOnly)
 	}
@@ -175,6 +177,7 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		marked:   marked,
 		atomic:   powers.Atomic,
 		losses:   powers.Losses,
+		alone:    held.Alone && held.ReadOnly == nil, // a copy that follows is written by another
 		ordered:  powers.Ordered,
 		disk:     powers.Disk,
 		now:      o.now,

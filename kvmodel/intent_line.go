@@ -44,25 +44,27 @@ type Underway struct {
 // failed so far. One of another process may have ended a moment ago, or even long ago, if
 // something that began beside it has not. It writes nothing.
 func (db *DB) Underway(ctx context.Context) (all []Underway, err error) {
-	others, err := journal.Others(ctx, db.store, func(string) bool { return false }, nil)
+	writers, err := db.Writers(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, o := range others {
-		j, err := journal.Read(ctx, db.store, o.Process)
-		if err != nil {
-			return nil, err
-		}
-		for _, l := range j.Lines {
-			if name, ok := strings.CutPrefix(l.Model, intentLine); ok {
-				if u, open := db.underway(o.Process, name, l.ID); open {
-					all = append(all, u)
-				}
-			}
-		}
+	for _, w := range writers {
+		all = append(all, w.Intents...)
 	}
 	slices.SortStableFunc(all, func(a, b Underway) int { return a.Began.Compare(b.Began) })
 	return all, nil
+}
+
+// intentsIn returns those that j names.
+func (db *DB) intentsIn(j journal.Copy) (all []Underway) {
+	for _, l := range j.Lines {
+		if name, ok := strings.CutPrefix(l.Model, intentLine); ok {
+			if u, open := db.underway(j.Process, name, l.ID); open {
+				all = append(all, u)
+			}
+		}
+	}
+	return all
 }
 
 // underway returns what is known of an intent, and whether it may be open.

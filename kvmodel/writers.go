@@ -31,13 +31,16 @@ func originOf(release string, now time.Time) (Origin, error) {
 // Writer is a process that has a journal in the store: it writes, or died before it was
 // done.
 type Writer struct {
-	Process string   // its name, made when it began to write
-	Origin  Origin   // what it says of itself; zero: it is of a release that says nothing, or its head is damaged
-	Own     bool     // it is this process
-	Tick    uint64   // rises every few seconds while it lives
-	Lines   int      // changes that are not known to be complete
-	Handles []string // models whose changes it has handlers for
-	Other   []string // models that this process has with other indexes
+	Process string     // its name, made when it began to write
+	Origin  Origin     // what it says of itself; zero: it is of a release that says nothing, or its head is damaged
+	Own     bool       // it is this process
+	Dead    bool       // it has ended: this one has the store alone, or has seen nothing be done about Lines for half a minute
+	Tick    uint64     // rises every few seconds while it lives
+	Lines   int        // changes that are not known to be complete
+	Last    time.Time  // when the newest of these was made, by its clock; zero: they do not say
+	Intents []Underway // among these
+	Handles []string   // models whose changes it has handlers for
+	Other   []string   // models that this process has with other indexes
 
 	// Repaired is when another process has finished Lines, after this one had died. The
 	// journal stays for an hour then. Zero: no one has, or not all of them.
@@ -71,17 +74,37 @@ func (db *DB) Writers(ctx context.Context) (all []Writer, err error) {
 		if err != nil {
 			return nil, err
 		}
-		w.Lines, w.Damaged = len(j.Lines), wire.JoinCorrupt(w.Damaged, j.Damaged)
+		w.Lines, w.Last, w.Damaged = len(j.Lines), newest(j.Lines), wire.JoinCorrupt(w.Damaged, j.Damaged)
+		// One that has nothing to do gives no sign, but may live.
+		w.Dead = !w.Own && (db.alone || w.Lines > 0 && db.repairer.IsDead(o.Process, w.Tick))
 		if when, covered, err := journal.Repaired(ctx, db.store, o.Process); err != nil {
 			return nil, err
 		} else if covered == j.Bytes {
 			w.Repaired = when
+		} else {
+			w.Intents = db.intentsIn(j)
 		}
 		w.Handles, w.Other = db.told(shapes)
 		all = append(all, w)
 	}
 	slices.SortFunc(all, func(a, b Writer) int { return strings.Compare(a.Process, b.Process) })
 	return all, nil
+}
+
+// newest returns when the newest of the changes was made that lines are of.
+func newest(lines []journal.Line) (last time.Time) {
+	for _, l := range lines {
+		at := time.Time{} // a deletion does not say
+		if strings.HasPrefix(l.Model, intentLine) {
+			at, _, _ = decodeIntent(l.ID)
+		} else if l.Rev != journal.FenceAlways {
+			at = time.UnixMilli(int64(l.Rev))
+		}
+		if at.After(last) {
+			last = at
+		}
+	}
+	return last
 }
 
 // told returns what the shapes of a journal say: the models with handlers, and those that
