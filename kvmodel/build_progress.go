@@ -2,6 +2,7 @@ package kvmodel
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -137,6 +138,9 @@ func (db *DB) report(ctx context.Context, r *run) (ended func(error)) {
 		db.mu.Unlock()
 		b := r.state()
 		db.onBuild(b)
+		if d, ok := errors.AsType[*DuplicatesError](err); ok && d.More == 0 && len(b.Indexes) > 0 {
+			b.Indexes = d.Indexes() // The others are built.
+		}
 		about := []any{"model", b.Model, "indexes", b.Indexes, "done", b.Done, "took", time.Since(began).Round(time.Millisecond)}
 		switch {
 		case err == nil:

@@ -465,8 +465,12 @@ func TestBuild_ARecordInConflictKeepsBackOnlyThatIndex(t *testing.T) {
 		}
 		v.undeploy(t)
 		s := at(0)
-		v = deploy(t, s, "Code", "Text")
+		var log strings.Builder
+		v = plugged(open(t, s, kvmodel.Log(slog.New(slog.NewTextHandler(&log, nil)))), "Code", "Text")
 		err := v.Rebuild(ctx)
+		if text := log.String(); !strings.Contains(text, "cannot be read\" model=Note indexes=[ByCode]") {
+			t.Errorf("the log does not name the index in conflict alone:\n%s", text)
+		}
 		var duplicates *kvmodel.DuplicatesError
 		if !errors.As(err, &duplicates) || !errors.Is(err, kv.ErrExists) {
 			t.Fatalf("got %v, want a DuplicatesError", err)
