@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ringtree/ringtree/inspect/internal/console"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -63,7 +64,7 @@ const faultsKept = 10_000
 // the store with the records. It writes nothing, and others may write at the same time: what
 // looks wrong is looked at again at the end.
 func (in *Inspector) Check(ctx context.Context, o CheckOptions) (Report, error) {
-	c := &checking{in: in, o: o, began: time.Now(), listed: make(met), places: make(map[string]string)}
+	c := &checking{in: in, o: o, began: time.Now(), listed: make(met), places: make(map[string]string), lacking: make(lacking)}
 	c.report.Counts = make(map[string]int64)
 	err := c.run(ctx)
 	c.report.Took = time.Since(c.began)
@@ -80,6 +81,18 @@ type checking struct {
 	listed met               // what models name
 	places map[string]string // by base, where a hash in that does not tell
 	doubts []Fault           // to be looked at again
+
+	lacking lacking
+}
+
+// lacking are the indexes that are not built, each as Model.Index, with how many entries of
+// records are missing there. These are no faults of their own.
+type lacking map[string]int64
+
+// lacks reports whether w says no more than that an index of the model is not built.
+func (l lacking) lacks(model string, w plug.Wrong) bool {
+	_, unbuilt := l[model+"."+w.Index]
+	return unbuilt && w.Kind == plug.MissingEntry
 }
 
 func (c *checking) run(ctx context.Context) error {
@@ -229,6 +242,9 @@ func (c *checking) built(ctx context.Context, m model, index string) (total int6
 	}
 	for _, i := range st.Indexes {
 		if i.State != "built" && i.State != "unknown" && (index == "" || index == i.Name) {
+			if c.lacking != nil {
+				c.lacking[m.Name()+"."+i.Name] = 0
+			}
 			c.doubt(Fault{Kind: plug.NotBuilt, Model: m.Name(), Index: i.Name, Text: strings.TrimSuffix(fmt.Sprintf("%s.%s is %s: %s", m.Name(), i.Name, i.State, i.Far), ": ")})
 		}
 	}
@@ -265,7 +281,11 @@ func (c *checking) records(ctx context.Context, m model, index string, ids []str
 	for i := range sights {
 		c.newest(&sights[i])
 		for _, w := range sights[i].Wrong {
-			if index == "" || w.Index == "" || w.Index == index {
+			switch {
+			case index != "" && w.Index != "" && w.Index != index:
+			case c.lacking.lacks(m.Name(), w):
+				c.lacking[m.Name()+"."+w.Index]++
+			default:
 				c.doubt(c.faultOf(m, &sights[i], w))
 			}
 		}
@@ -502,6 +522,9 @@ func (c *checking) again(ctx context.Context) error {
 	}
 	still, err := c.in.still(ctx, c.doubts)
 	for _, f := range still {
+		if n := c.lacking[f.Model+"."+f.Index]; n > 0 && f.Kind == plug.NotBuilt {
+			f.Text += fmt.Sprintf("; %s missing there", console.Some(n, "entry is", "entries are"))
+		}
 		c.sure(f)
 	}
 	return err

@@ -211,6 +211,27 @@ func TestRepair_WhatIsLostIsLeft(t *testing.T) {
 	})
 }
 
+func TestCheck_OfAnIndexThatIsNotBuiltHasOneFault(t *testing.T) {
+	inTime(t, func(t *testing.T) {
+		mem := memkv.New(memkv.Options{})
+		fillWithoutIndexes(t, mem, "First", "Second")
+		for _, args := range [][]string{{"check"}, {"repair"}} {
+			said := run(t, mem, args...)
+			for _, text := range []string{"Note.ByTitle is not built; 3 entries are missing there", "Note.ByTags is not built; 3 entries are missing there"} {
+				if !strings.Contains(said.out, text) {
+					t.Errorf("%s does not say %q", args[0], text)
+				}
+			}
+			if strings.Contains(said.out, "missing entry") {
+				t.Errorf("%s names what is missing beside that:\n%s", args[0], said.out)
+			}
+		}
+		run(t, mem, "repair", "--yes").want(t, 0, "2 mended, 0 left")
+		drop(t, mem, "u:Note:ByTitle:First")
+		run(t, mem, "check").want(t, 1, "missing entry   Note.ByTitle n1")
+	})
+}
+
 func TestBuild_BuildsWhatIsNotBuilt(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		mem := memkv.New(memkv.Options{})

@@ -12,7 +12,7 @@ import (
 
 // still returns those of faults that are still there, each once.
 func (in *Inspector) still(ctx context.Context, faults []Fault) ([]Fault, error) {
-	v := &verifying{in: in, seen: make(map[Fault]bool)}
+	v := &verifying{in: in, seen: make(map[Fault]bool), unbuilt: make(lacking)}
 	byRecord := make(map[string][]string) // ids by model
 	byBase := make(map[string]Fault)
 	models := make(map[string]bool)
@@ -25,6 +25,9 @@ func (in *Inspector) still(ctx context.Context, faults []Fault) ([]Fault, error)
 			unlisted[f.Model] = append(unlisted[f.Model], f.ID)
 		case f.Kind == plug.NotBuilt || f.Kind == plug.LostIDs || f.Kind == plug.DamagedItem && f.Index == "":
 			models[f.Model] = true
+			if f.Kind == plug.NotBuilt {
+				v.unbuilt[f.Model+"."+f.Index] = 0
+			}
 		default:
 			byRecord[f.Model] = append(byRecord[f.Model], f.ID)
 		}
@@ -79,6 +82,8 @@ type verifying struct {
 	in   *Inspector
 	all  []Fault
 	seen map[Fault]bool
+
+	unbuilt lacking // of which faults say that
 }
 
 func (v *verifying) add(f Fault) {
@@ -90,7 +95,7 @@ func (v *verifying) add(f Fault) {
 
 // look adds the doubts of f.
 func (v *verifying) look(f func(c *checking) error) error {
-	c := &checking{in: v.in, places: make(map[string]string)}
+	c := &checking{in: v.in, places: make(map[string]string), lacking: maps.Clone(v.unbuilt)}
 	err := f(c)
 	for _, fault := range c.doubts {
 		v.add(fault)
