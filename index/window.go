@@ -32,6 +32,9 @@ func (l listWindow) Kind() string {
 	return "list"
 }
 
+// Parted reports true: there is a list for each value.
+func (l listWindow) Parted() bool { return true }
+
 // Bases returns the key of the list at place.
 func (l listWindow) Bases(place string) []string { return []string{l.logs.Key(place)} }
 
@@ -191,6 +194,9 @@ func (u *unique) Window() plug.Window { return uniqueWindow{u} }
 // Kind returns "unique".
 func (u uniqueWindow) Kind() string { return "unique" }
 
+// Parted reports true: a record stands at each value.
+func (u uniqueWindow) Parted() bool { return true }
+
 // Bases returns the key of the claim at place.
 func (u uniqueWindow) Bases(place string) []string { return []string{u.key(place)} }
 
@@ -290,6 +296,9 @@ type setWindow[V any, K comparable] struct{ *Sets[V, K] }
 
 // Kind returns "set".
 func (s setWindow[V, K]) Kind() string { return "set" }
+
+// Parted reports true: there is a set for each owner.
+func (s setWindow[V, K]) Parted() bool { return true }
 
 // Name returns the name of the sets.
 func (s setWindow[V, K]) Name() string { return s.name }

@@ -3,6 +3,8 @@ package inspect_test
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -10,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/index"
+	"github.com/ringtree/ringtree/inspect"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
@@ -223,4 +226,31 @@ func TestSizes_AModelThatIsUnknownIsMarked(t *testing.T) {
 func TestSizes_AStoreThatCannotListItsKeysRefuses(t *testing.T) {
 	runIn(t.Context(), on(unkeyed(furnished(t)), "sizes")).want(t, 5, "the store cannot list its keys")
 	runIn(t.Context(), on(unkeyed(furnished(t)), "ls", "Note.ByTags")).want(t, 5, "the store cannot list its keys")
+}
+
+func TestPage_OfAnIndexByValueWantsOne(t *testing.T) {
+	mem := furnished(t)
+	run(t, mem, "page", "Note.ByTags").want(t, 2, "the value is missing: say Note.ByTags/VALUE")
+	run(t, mem, "page", "Note.ByTags/none").want(t, 0, "0 rows")
+	db := open(t, shared(mem))
+	newNotes(db)
+	h, err := inspect.Handler(inspect.New(db), inspect.HandlerOptions{Guard: func(*http.Request) error { return nil }})
+	must(t, err)
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("GET", "/index?index=Note.ByTags", nil))
+	if !strings.Contains(w.Body.String(), "say Note.ByTags/VALUE") {
+		t.Errorf("the page does not say what is missing:\n%s", w.Body)
+	}
+}
+
+func TestGet_OfWhatIsNoIDSaysSo(t *testing.T) {
+	c := on(shared(memkv.New(memkv.Options{})), "get", "Note", "abc")
+	c.Models = func(db *kvmodel.DB) []kvmodel.Model {
+		return []kvmodel.Model{kvmodel.NewRecords(db, kvmodel.Schema[note, int64]{
+			Name: "Note", Version: 1, ID: func(*note) int64 { return 1 }, SetID: func(*note, int64) {}, Key: kvmodel.IntKey[int64](), Codec: packed[note]{},
+		})}
+	}
+	runIn(t.Context(), c).want(t, 2, `"abc" is not an id of Note`)
+	c.Args[2] = "7"
+	runIn(t.Context(), c).want(t, 1, "there is none")
 }

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"strconv"
 	"strings"
@@ -37,6 +38,11 @@ func (h *faceHandler) indexPage(ctx context.Context, query url.Values) (face.Pag
 	}
 	got, err := h.in.Page(ctx, name, value, n)
 	p.Cost = faceCost(got.Cost)
+	if errors.Is(err, errNoValue) {
+		note := face.Notes{Title: "Which value?", Texts: []face.Text{{Text: "What stands here stands at a value: say " + name + "/VALUE, or enter one."}}}
+		p.Parts = append([]templPart{note}, p.Parts...)
+		return p, nil
+	}
 	if err != nil {
 		return p, err
 	}

@@ -45,6 +45,9 @@ func (in *Inspector) Get(ctx context.Context, name, id string, open bool) (Recor
 	if err != nil {
 		return Record{}, err
 	}
+	if err := m.CheckID(id); err != nil {
+		return Record{}, fmt.Errorf("%w: %s is not an id of %s: %w", kvmodel.ErrInvalid, kv.Quote(id), name, err)
+	}
 	r, err := in.look(ctx, m, id)
 	if !open {
 		r.mask(&m)
@@ -155,6 +158,9 @@ func textOfValue(value string) string {
 	return kv.JoinText(strings.Split(value, "/")...)
 }
 
+// errNoValue says that there is a list, ring or board for each value, and none was named.
+var errNoValue = fmt.Errorf("%w: the value is missing", kvmodel.ErrInvalid)
+
 // Row is a line of a page.
 type Row struct {
 	ID     string  // of the record, or the member
@@ -193,6 +199,9 @@ func (in *Inspector) Page(ctx context.Context, index, value string, n int) (Page
 			}
 		}
 		p.Rows = append(p.Rows, r)
+	}
+	if parted, ok := w.(plug.Parted); ok && err == nil && value == "" && len(rows) == 0 && parted.Parted() {
+		err = fmt.Errorf("%w: say %s/VALUE", errNoValue, index)
 	}
 	return p, err
 }

@@ -61,6 +61,7 @@ func (u untyped) shown() (all []plug.Index) {
 	return all
 }
 
+func (u untyped) CheckID(id string) error     { return u.parses(id) }
 func (u untyped) Key(id string) string        { return u.key(id) }
 func (u untyped) HistoryKey(id string) string { return revisions.Key(u.name, id) }
 

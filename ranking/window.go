@@ -26,6 +26,9 @@ func (c *core) Window() plug.Window { return boardWindow{c} }
 // Kind returns "board".
 func (c boardWindow) Kind() string { return "board" }
 
+// Parted reports whether each value has a board.
+func (c boardWindow) Parted() bool { return c.many }
+
 // Bases returns the trees of a place, in all periods that are kept.
 func (c boardWindow) Bases(text string) (bases []string) {
 	p, err := parsePlace(text)

@@ -26,6 +26,12 @@ func (c *core) Window() plug.Window { return ringWindow{c} }
 // Kind returns "timeline".
 func (c ringWindow) Kind() string { return "timeline" }
 
+// Parted reports whether each owner has rings.
+func (c ringWindow) Parted() bool {
+	_, one := c.owners.(everyone)
+	return !one
+}
+
 // Bases returns what the keys of the rings of a place begin with.
 func (c ringWindow) Bases(place string) []string {
 	return []string{ringKey.KeyOfText([]string{c.host.Model(), c.spec.Name}, ownerOf(place))}
@@ -218,6 +224,9 @@ type eventsWindow[T, V any] struct{ *Events[T, V] }
 
 func (w eventsWindow[T, V]) Name() string { return w.spec.Name }
 func (w eventsWindow[T, V]) Kind() string { return "events" }
+
+// Parted reports true: each owner has events.
+func (w eventsWindow[T, V]) Parted() bool { return true }
 
 func (w eventsWindow[T, V]) Bases(place string) []string {
 	return []string{eventKey.KeyOfText([]string{w.spec.Name}, place)}

@@ -30,6 +30,9 @@ type Class interface {
 	Windows() []Window  // one for each index
 	Defs() []string     // the definitions of these indexes
 
+	// CheckID returns an error that says why id cannot be the text of an id; nil: it can.
+	CheckID(id string) error
+
 	Key(id string) string
 	HistoryKey(id string) string
 	CounterKey(counter, id string) string

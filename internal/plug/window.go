@@ -50,6 +50,12 @@ type Shown interface {
 	Window() Window
 }
 
+// A Parted is a Window that may have one list, ring or board for each value.
+type Parted interface {
+	// Parted reports whether it has. Then nothing stands at "", unless that is a value.
+	Parted() bool
+}
+
 // An Ender is a Window of which some keys end.
 type Ender interface {
 	// Ends returns when the item under key, which is of the window, ends by itself; the zero
