@@ -26,6 +26,8 @@ type watch struct {
 	timer *time.Timer // for the next look
 	alone bool        // the dead are known at once, so the first look comes soon
 	known atomic.Int64
+
+	trouble trouble // for one look at a time
 }
 
 func newWatch(alone bool) *watch {
@@ -57,6 +59,9 @@ func (db *DB) knowsMore() {
 func (db *DB) look(ctx context.Context) error {
 	ctx, end := db.begin(ctx, kv.Work{Verb: "repair"})
 	defer end()
+	if db.disk != nil {
+		db.watch.trouble.tell(db.log, db.now(), db.disk())
+	}
 	errs := []error{db.Repair(ctx)}
 	for _, m := range db.allModels() {
 		if db.watch.alone {

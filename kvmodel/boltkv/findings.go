@@ -60,8 +60,14 @@ func (d Durability) judge() kv.Finding {
 
 func (s *Store) judgeShipping() kv.Finding {
 	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.followed != nil {
+	followed := s.followed != nil
+	s.mu.RUnlock()
+	switch shipping := s.Stats().Shipping; {
+	case followed && shipping.Trouble != nil:
+		return kv.Find(kv.Hurts, "it cannot be shipped to its folder: %v", shipping.Trouble)
+	case followed && !shipping.Known:
+		return kv.Find(kv.Unknown, "whether it can be shipped to its folder: that was not reached yet")
+	case followed:
 		return kv.Find(kv.Fine, "it is shipped to a folder")
 	}
 	return kv.Find(kv.Fine, "it is not shipped, so what came after the last backup is gone with the disk; ship=DIR in the URL keeps a folder a second behind")

@@ -1,9 +1,12 @@
 package boltkv
 
 import (
+	"context"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -57,4 +60,29 @@ func TestRoom_OfAFolderThatIsNotThereIsAnError(t *testing.T) {
 	if r, err := roomIn(filepath.Join(t.TempDir(), "none")); err == nil {
 		t.Errorf("got %+v", r)
 	}
+}
+
+func TestFindings_OfAFolderThatCannotBeReachedAreNotFine(t *testing.T) {
+	dir := t.TempDir()
+	inTheWay := filepath.Join(dir, "file")
+	if err := os.WriteFile(inTheWay, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(filepath.Join(dir, "s.db"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	followed := make(chan error, 1)
+	go func() { followed <- s.Follow(context.Background(), Dir(filepath.Join(inTheWay, "folder"))) }()
+	for s.Stats().Shipping.Trouble == nil {
+		time.Sleep(time.Millisecond)
+	}
+	got := textOf(kv.PowersOf(s).Findings(t.Context()))
+	if !strings.Contains(got, "warning it cannot be shipped to its folder: ") || strings.Contains(got, "ok it is shipped") {
+		t.Errorf("it cannot be shipped, and the findings are\n%s", got)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	<-followed
 }

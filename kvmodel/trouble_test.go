@@ -1,0 +1,50 @@
+package kvmodel_test
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// troubled is a store in a file with which something may be wrong.
+type troubled struct {
+	kv.Store
+	trouble *error
+}
+
+func (s troubled) Powers() kv.Powers {
+	return kv.Powers{Disk: func() kv.Disk { return kv.Disk{Trouble: *s.trouble} }}
+}
+
+func TestDB_LogsTroubleWithItsFileNowAndThen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log strings.Builder
+		trouble := errors.New("mkdir /no: no such file or directory")
+		db := open(t, troubled{memkv.New(memkv.Options{}), &trouble}, kvmodel.Log(slog.New(slog.NewTextHandler(&log, nil))))
+		kvmodel.NewRecords(db, noteSchema())
+		counts := func(wantWarnings, wantOver int) {
+			t.Helper()
+			synctest.Wait()
+			warnings := strings.Count(log.String(), `level=WARN msg="ringtree: there is trouble with the store's file; it is tried again"`)
+			over := strings.Count(log.String(), "the trouble with the store's file is over")
+			if warnings != wantWarnings || over != wantOver {
+				t.Errorf("after %v: %d warnings and %d times over, want %d and %d:\n%s", time.Now(), warnings, over, wantWarnings, wantOver, log.String())
+			}
+		}
+		time.Sleep(time.Minute)
+		counts(1, 0)
+		time.Sleep(10 * time.Minute)
+		counts(2, 0)
+		trouble = nil
+		time.Sleep(time.Minute)
+		counts(2, 1)
+		must(t, db.Close(t.Context()))
+	})
+}
