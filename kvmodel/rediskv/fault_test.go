@@ -107,6 +107,9 @@ func TestOpen_AServerThatIsNotRedisIsAnError(t *testing.T) {
 	}()
 	_, err = Open(within(t, time.Minute), Options{Addrs: []string{l.Addr().String()}})
 	wantErr(t, err, kv.ErrUnavailable)
+	if err != nil && !strings.Contains(err.Error(), "that is no Redis server") {
+		t.Errorf("the error does not say so: %v", err)
+	}
 }
 
 func TestDo_AServerThatIsDownIsUnavailableWithinPatience(t *testing.T) {

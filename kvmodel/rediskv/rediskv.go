@@ -156,7 +156,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	client, err := s.connect(ctx)
 	if err != nil {
 		s.servers.Close()
-		return nil, fmt.Errorf("rediskv: open %s: %w: %w", s.where, kv.ErrUnavailable, err)
+		return nil, fmt.Errorf("rediskv: open %s: %w: %w", s.where, kv.ErrUnavailable, strange(err))
 	}
 	s.client, s.cluster = client, client.Mode() == rueidis.ClientModeCluster
 	s.memory.Store(s.newMemory())
@@ -171,6 +171,15 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 		go s.sentinels.watch(s.senders.quit)
 	}
 	return s, nil
+}
+
+// strange returns err, with what it probably means if what has answered is no Redis. The
+// client has no error of its own for that.
+func strange(err error) error {
+	if strings.Contains(err.Error(), "unknown message type") {
+		return fmt.Errorf("that is no Redis server: %w", err)
+	}
+	return err
 }
 
 // newStore returns a store that is not connected yet.
