@@ -249,7 +249,7 @@ func TestBuild_RecordsInConflictAreNamed(t *testing.T) {
 		mem := memkv.New(memkv.Options{})
 		fillWithoutIndexes(t, mem, "Last", "Other")
 		run(t, mem, "build", "--yes").want(t, 1, `Note.ByTitle: Title "Last" is taken by "`, "1 record is in conflict, so ByTitle cannot be built")
-		run(t, mem, "status").want(t, 1, "ByTitle: BUILDING", "ByTags")
+		run(t, mem, "status").want(t, 1, "ByTitle: BUILDING", "ByTags", "held back, with 1 in conflict: run db build")
 	})
 }
 

@@ -39,7 +39,7 @@ func howFar(st build.State) string {
 	far := Build{Done: int(st.Done), Total: int(st.Total)}.String()
 	switch {
 	case st.Stage == build.Finished:
-		return thousands(len(st.Losers)+int(st.More)) + " records are in conflict: Rebuild of the data class lists them"
+		return "held back, with " + thousands(len(st.Losers)+int(st.More)) + " in conflict: run db build, or call Rebuild of the data class, to see which"
 	case !st.IsOwned():
 		return far + ", and no one goes on: run db build, or call Rebuild of the data class"
 	}
