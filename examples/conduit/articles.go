@@ -79,7 +79,9 @@ func (a *App) listed(ctx context.Context, viewer string, board *ranking.Board[Ar
 	var total int
 	err := a.db.SideBySide(ctx,
 		func(ctx context.Context) (err error) {
-			places, err = board.At(ctx, 1+part.Offset, part.Limit)
+			if part.Limit > 0 { // A client may want the number alone.
+				places, err = board.At(ctx, 1+part.Offset, part.Limit)
+			}
 			return err
 		},
 		func(ctx context.Context) (err error) {
