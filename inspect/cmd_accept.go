@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ringtree/ringtree/internal/boot"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -72,7 +71,7 @@ func (c *call) acceptNew(ctx context.Context, in *Inspector) error {
 	if err := c.renew(ctx); err != nil {
 		return err
 	}
-	c.Say("accepted: apps that run take the empty store within %v", boot.Every)
+	c.Say("accepted: apps that run take the empty store within 15 seconds")
 	c.Say("next: %s; then an import, if there is an export of what was here", c.command(mends(in)))
 	return nil
 }
