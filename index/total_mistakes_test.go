@@ -16,7 +16,7 @@ func TestMistakes_OfTotalsAreNoticed(t *testing.T) {
 			total, "	if err := t.lists.host.Ready(ctx); err != nil {", "	if err := ctx.Err(); err != nil {",
 		),
 		proof.Wrong("it can be read before all is counted",
-			rebuild, "case errors.Is(err, plug.ErrUnfit):", "case false:",
+			rebuild, "if errors.Is(err, plug.ErrUnfit) || err != nil && !work.Waits(err) {", "if err != nil && !work.Waits(err) {",
 		),
 		proof.Wrong("a rebuild gives it no time",
 			derived, "firstRounds = 20", "firstRounds = 1",

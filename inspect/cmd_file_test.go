@@ -180,7 +180,7 @@ func TestDrain_OfAnIntentThatFailsSaysSoAtOnce(t *testing.T) {
 	stop, err := inspect.Serve(t.Context(), db, path)
 	must(t, err)
 	began := time.Now()
-	file(t, path, "drain", "--yes").want(t, 1, "1 change is left", "the intent send fails, and is tried again every 15 seconds: intent send: no line yet")
+	file(t, path, "drain", "--yes").want(t, 1, "1 change is left", "the intent send fails, and is tried again every 15 seconds: no line yet")
 	if took := time.Since(began); took > time.Minute {
 		t.Errorf("it takes %v", took)
 	}

@@ -177,7 +177,7 @@ func hasOther(w *kvmodel.Writer) bool { return len(w.Other) > 0 && !w.Dead && !i
 
 // isRepaired reports whether w is dead, and others have finished what it has left. A process
 // that has left nothing may be one that has nothing to do.
-func isRepaired(w *kvmodel.Writer) bool { return w.Lines > 0 && !w.Repaired.IsZero() }
+func isRepaired(w *kvmodel.Writer) bool { return !w.Repaired.IsZero() }
 
 // lose notes err if it is an ErrLost, and returns any other.
 func (st *Status) lose(err error) error {

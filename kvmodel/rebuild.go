@@ -258,12 +258,8 @@ func (b *building) findBuilders() map[string]plug.Builder {
 
 // finishIndexes does what indexes have left to do when every record is entered. Some of
 // them wait, so they do it side by side, and each of fit is marked as soon as it has nothing
-// left to do and can be read. One that finds a loss ends the others, since the build has to
-// begin again.
+// left to do and can be read.
 func (b *building) finishIndexes(ctx context.Context, fit []string) error {
-	finishing, stop := context.WithCancel(ctx)
-	defer stop()
-	var lost error
 	mark := func(index plug.Index) error {
 		if def := definition(index); slices.Contains(fit, def) {
 			return b.mark(ctx, def)
@@ -280,20 +276,14 @@ func (b *building) finishIndexes(ctx context.Context, fit []string) error {
 			continue
 		}
 		works = append(works, func(s kv.Store) error {
-			err := f.Finish(finishing, s, steps{b, index.Name()})
-			switch {
-			case errors.Is(err, plug.ErrUnfit):
-			case err == nil || work.Waits(err):
-				return work.FirstError(mark(index), err)
-			case errors.Is(err, ErrNeedsRebuild):
-				lost = err
-				stop()
+			err := f.Finish(ctx, s, steps{b, index.Name()})
+			if errors.Is(err, plug.ErrUnfit) || err != nil && !work.Waits(err) {
+				return err
 			}
-			return err
+			return work.FirstError(mark(index), err)
 		})
 	}
-	errs := kv.Together(finishing, b.db.store, works...)
-	return cmp.Or(lost, work.FirstError(errs...))
+	return work.FirstError(kv.Together(ctx, b.db.store, works...)...)
 }
 
 // mark marks indexes as whole. They are not built again, whatever becomes of the rest.

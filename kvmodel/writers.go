@@ -79,7 +79,7 @@ func (db *DB) Writers(ctx context.Context) (all []Writer, err error) {
 		w.Dead = !w.Own && (db.alone || w.Lines > 0 && db.repairer.IsDead(o.Process, w.Tick))
 		if when, covered, err := journal.Repaired(ctx, db.store, o.Process); err != nil {
 			return nil, err
-		} else if covered == j.Bytes {
+		} else if covered == j.Bytes && covered > 0 {
 			w.Repaired = when
 		} else {
 			w.Intents = db.intentsIn(j)
