@@ -38,7 +38,19 @@ func TestPage_IsCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := func(page []byte) []string { return strings.Split(string(page), "\n") }
-	if diff := gocmp.Diff(lines(stored), lines(page(tablesOf(t), app)), gocmp.Comparer(sameRow)); diff != "" {
+	tables := tablesOf(t)
+	compare := func() string {
+		return gocmp.Diff(lines(stored), lines(page(tables, app)), gocmp.Comparer(sameRow))
+	}
+	diff := compare()
+	for try := 0; diff != "" && try < 2; try++ {
+		// On a busy machine a process may have to look whether it counts as dead.
+		if tables, err = Measure(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		diff = compare()
+	}
+	if diff != "" {
 		t.Errorf("docs/costs.md is not what is measured: make costs writes it again (-page +measured):\n%s", diff)
 	}
 }
