@@ -294,6 +294,7 @@ func TestBoard_OfWords_ALostNodeIsNoticedAndMadeGood(t *testing.T) {
 		must(t, a.Create(ctx, v))
 		all[v.ID] = v
 	}
+	must(t, a.db.Flush(ctx)) // Counts are reported after the reply.
 	picture, err := a.Titles.Picture(ctx, 99, "a7")
 	must(t, err)
 	leaf := picture.Root
