@@ -36,7 +36,7 @@ func TestListings_OfNothingAreEmptyListsInJSON(t *testing.T) {
 	sets := index.NewSets(m.DB, "followers", kvmodel.StringKey[string](), kvmodel.StringKey[string]())
 
 	empty(t, "a ring")(anyOf(m.Stories.Newest.Page(ctx, "", 5)))
-	empty(t, "a ring of somebody")(anyOf(m.Stories.NewestByAuthor.Of("ann").Page(ctx, "", 5)))
+	empty(t, "a ring of someone")(anyOf(m.Stories.NewestByAuthor.Of("ann").Page(ctx, "", 5)))
 	empty(t, "a ring of nobody")(anyOf(m.Stories.NewestByAuthor.Of().Page(ctx, "", 5)))
 	empty(t, "a ring with an archive")(anyOf(bulletins.Page(ctx, "", 5)))
 	empty(t, "ids in order")(anyOf(m.Bulletins.Before(0).Page(ctx, "", 5)))
