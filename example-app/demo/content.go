@@ -61,7 +61,7 @@ func page(i, members int) *ashiato.Page {
 	// Neighbors have different endings, and the same title gets each ending once.
 	all := len(theme.things) * len(theme.titles)
 	if round := serial / all; round > 0 {
-		p.Title += ", " + endings[(round+serial%all)%len(endings)]
+		p.Title += ", " + endings[(round+serial%all+7*(i%len(themes)))%len(endings)]
 		if part := (round-1)/len(endings) + 1; part > 1 {
 			p.Title += fmt.Sprintf(", part %d", part)
 		}
