@@ -54,7 +54,7 @@ func TestSweep_NoticesEveryMistakeAboutWhatCounts(t *testing.T) {
 			tree+"set.go", "	b.due.done = append(b.due.done, done)", "	defer done()",
 		),
 		proof.Wrong("a loser takes out what it has put in, unasked",
-			"ranking/exact.go", "Repair(ctx, s, rec.ID, p.score, stateOf(p.by, rec))", "Repair(ctx, s, rec.ID, p.score, stateIn(p.by, nil, rec.Rev, time.Time{}))",
+			"ranking/exact.go", "Repair(ctx, s, rec.ID, p.score, stateOf(p.by, rec))", "Repair(ctx, s, rec.ID, p.score, keytree.State{Ver: rec.Rev})",
 		),
 		proof.Wrong("a loser that stops leaves what it has put in",
 			"kvmodel/write_change.go", "		c.cleanUp()\n	}\n	if errors.Is(err, errUnchanged) {", "		c.complete()\n	}\n	if errors.Is(err, errUnchanged) {",
