@@ -148,7 +148,11 @@ var fates = map[string]fate{
 	"rebuild":                {quiet: true, why: "a number of builds"},
 	"rebuilt":                {quiet: true, why: "a number of builds"},
 	"rank alone record lost": {why: "the member is gone, and its entry goes"},
-	"h Work":                 {quiet: true, why: "a history is read when it is asked for"},
+	// A check does not read these, as docs/reliability.md says among the limits.
+	"rank alone record flip":   {quiet: true, why: "the rank of the member is an ErrCorrupt"},
+	"rank counter record flip": {quiet: true, why: "the rank of the member is an ErrCorrupt"},
+	"rank period record flip":  {quiet: true, why: "the rank of the member is an ErrCorrupt"},
+	"h Work":                   {quiet: true, why: "a history is read when it is asked for"},
 }
 
 func (p planted) fate() fate {
