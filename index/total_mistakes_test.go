@@ -16,7 +16,7 @@ func TestMistakes_OfTotalsAreNoticed(t *testing.T) {
 			total, "	if err := t.lists.host.Ready(ctx); err != nil {", "	if err := ctx.Err(); err != nil {",
 		),
 		proof.Wrong("it can be read before all is counted",
-			rebuild, "if errors.Is(err, plug.ErrUnfit) || err != nil && !work.Waits(err) {", "if err != nil && !work.Waits(err) {",
+			rebuild, "!fits || errors.Is(err, plug.ErrUnfit) || err", "!fits || err",
 		),
 		proof.Wrong("a rebuild gives it no time",
 			derived, "firstRounds = 20", "firstRounds = 1",

@@ -94,18 +94,28 @@ func TestStatus_IsNotWellWhileWhatTheDeadHaveLeftIsNotFinished(t *testing.T) {
 	})
 }
 
+// changing runs a process with a change that is not complete before end is called, which also
+// closes it.
+func changing(t *testing.T, mem *memkv.Store) (end func()) {
+	t.Helper()
+	db := open(t, shared(mem))
+	all := newNotes(db)
+	release := make(chan struct{})
+	all.OnChange(func(context.Context, kvmodel.Change[note, string]) error { <-release; return nil })
+	must(t, all.Create(t.Context(), &note{ID: "n7", Title: "Half"}))
+	return func() {
+		close(release)
+		must(t, db.Close(t.Context()))
+	}
+}
+
 func TestStatus_AChangeOfAProcessThatLivesIsNotLate(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		mem := furnished(t)
-		db := open(t, shared(mem))
-		all := newNotes(db)
-		release := make(chan struct{})
-		all.OnChange(func(context.Context, kvmodel.Change[note, string]) error { <-release; return nil })
-		must(t, all.Create(t.Context(), &note{ID: "n7", Title: "Half"}))
+		end := changing(t, mem)
 		time.Sleep(5 * time.Minute)
 		run(t, mem, "status").want(t, 0, "1 change in its journal", "all is well")
-		close(release)
-		must(t, db.Close(t.Context()))
+		end()
 	})
 }
 
@@ -154,16 +164,11 @@ func TestDrain_FinishesWhatTheDeadHaveLeft(t *testing.T) {
 func TestDrain_OneThatLivesIsLeftAlone(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		mem := furnished(t)
-		db := open(t, shared(mem))
-		all := newNotes(db)
-		release := make(chan struct{})
-		all.OnChange(func(context.Context, kvmodel.Change[note, string]) error { <-release; return nil })
-		must(t, all.Create(t.Context(), &note{ID: "n7", Title: "Half"}))
+		end := changing(t, mem)
 		time.Sleep(3 * time.Second)
 		run(t, mem, "drain", "--yes").want(t, 0, "lives, and was left alone")
 		run(t, mem, "ps").want(t, 0, "writes  1        Note")
-		close(release)
-		must(t, db.Close(t.Context()))
+		end()
 	})
 }
 

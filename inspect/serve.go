@@ -21,9 +21,10 @@ import (
 )
 
 // Serve lets the command work while the app runs that has the file of an embedded store at
-// path, which is that of its URL without the scheme and options: on a socket beside the file, PATH.sock, it takes calls of the command, and carries them
-// out on db. Only the user whose process this is can connect. db has all its models by now.
-// An app on servers can serve at any path that its operators know, for the verb hot.
+// path, which is that of its URL without the scheme and options: on a socket beside the file,
+// PATH.sock, it takes calls of the command, and carries them out on db. Only the user whose
+// process this is can connect. db has all its models by now. An app on servers can serve at
+// any path that its operators know, for the verb hot.
 //
 // It serves until ctx ends or stop is called, which ends the calls under way and waits for
 // them; so call stop before db is closed. A socket that a dead process has left behind is

@@ -260,28 +260,27 @@ func (b *building) findBuilders() map[string]plug.Builder {
 // them wait, so they do it side by side, and each of fit is marked as soon as it has nothing
 // left to do and can be read.
 func (b *building) finishIndexes(ctx context.Context, fit []string) error {
-	mark := func(index plug.Index) error {
-		if def := definition(index); slices.Contains(fit, def) {
-			return b.mark(ctx, def)
-		}
-		return nil
-	}
+	var entered []string
 	var works []func(kv.Store) error
 	for _, index := range b.indexes {
-		f, ok := index.(plug.Finisher)
-		if !ok {
-			if err := mark(index); err != nil {
-				return err
-			}
-			continue
+		def := definition(index)
+		fits := slices.Contains(fit, def)
+		f, finishes := index.(plug.Finisher)
+		switch {
+		case finishes:
+			works = append(works, func(s kv.Store) error {
+				err := f.Finish(ctx, s, steps{b, index.Name()})
+				if !fits || errors.Is(err, plug.ErrUnfit) || err != nil && !work.Waits(err) {
+					return err
+				}
+				return work.FirstError(b.mark(ctx, def), err)
+			})
+		case fits:
+			entered = append(entered, def)
 		}
-		works = append(works, func(s kv.Store) error {
-			err := f.Finish(ctx, s, steps{b, index.Name()})
-			if errors.Is(err, plug.ErrUnfit) || err != nil && !work.Waits(err) {
-				return err
-			}
-			return work.FirstError(mark(index), err)
-		})
+	}
+	if err := b.mark(ctx, entered...); err != nil {
+		return err
 	}
 	return work.FirstError(kv.Together(ctx, b.db.store, works...)...)
 }
