@@ -53,7 +53,8 @@ type ListOption func(*listOptions)
 type listOptions struct {
 	hot     uint8
 	derived func(db *kvmodel.DB, model, list string) *kvmodel.Derived
-	says    bool // the definition says which count that is
+	says    bool     // the definition says which count that is
+	total   []string // all places of a Total
 }
 
 // Hot makes each list of at least that many segments from the start, so that
@@ -65,8 +66,9 @@ func Hot(segments int) ListOption {
 
 // NewLists returns the index that spec describes and plugs it into records.
 func NewLists[T any, K comparable, V any](records *kvmodel.Records[T, K], spec kvmodel.IndexSpec[T, V], opts ...ListOption) *Lists[T, K, V] {
-	l := &lists{index: spec.Name, def: spec.Def, places: plug.Untyped(spec.Places)}
-	l.join(records, records.DB(), optionsOf(opts))
+	o := optionsOf(opts)
+	l := &lists{index: spec.Name, def: spec.Def, places: plug.Untyped(spec.Places), total: o.total}
+	l.join(records, records.DB(), o)
 	return &Lists[T, K, V]{spec, records.IDs(), l}
 }
 
@@ -75,15 +77,20 @@ func (l *lists) join(r plug.Model, db *kvmodel.DB, o listOptions) {
 	if o.derived != nil {
 		l.derived, l.says = o.derived(db, r.ModelName(), l.index), o.says
 	}
-	l.host = r.Plug(l)
-	l.logs = newLogs(l.host.DB(), o)
-	l.logs.Key = func(place string) string {
-		return listKey.KeyOfText([]string{l.host.Model(), l.index}, place)
-	}
-	l.logs.Rebuilds, l.logs.Confirm, l.logs.Overdue = l.host.Rebuilds, l.confirm, l.reconsider
-	if l.derived != nil {
-		l.derived.Over(counted{l})
-	}
+	r.Plug(l, func(host plug.Host) {
+		if l.total != nil && host.Ends() {
+			panic("index: the records of " + host.Model() + " cannot be counted: they expire")
+		}
+		l.host = host
+		l.logs = newLogs(host.DB(), o)
+		l.logs.Key = func(place string) string {
+			return listKey.KeyOfText([]string{host.Model(), l.index}, place)
+		}
+		l.logs.Rebuilds, l.logs.Confirm, l.logs.Overdue = host.Rebuilds, l.confirm, l.reconsider
+		if l.derived != nil {
+			l.derived.Over(counted{l})
+		}
+	})
 }
 
 func optionsOf(opts []ListOption) (o listOptions) {

@@ -55,12 +55,8 @@ func NewTotal[T any, K comparable](records *kvmodel.Records[T, K]) *Total[T, K] 
 	l := NewLists(records, kvmodel.IndexSpec[T, uint8]{
 		Name: totalName, Def: fmt.Sprintf("total of %d shards", shards), Key: kvmodel.UintKey[uint8](),
 		Values: func(v *T) []uint8 { return []uint8{shardOf(ids.Text(records.ID(v)))} },
-	}, Counted(records.ModelName(), totalName)).all
-	if l.host.Ends() {
-		panic("index: the records of " + records.ModelName() + " cannot be counted: they expire")
-	}
-	l.total = shardTexts
-	return &Total[T, K]{total{lists: l}}
+	}, Counted(records.ModelName(), totalName), func(o *listOptions) { o.total = shardTexts })
+	return &Total[T, K]{total{lists: l.all}}
 }
 
 // Count returns how many records the model has, whatever an if= says of its indexes. It

@@ -46,7 +46,7 @@ func NewUnique[T any, K comparable, V any](records *kvmodel.Records[T, K], spec 
 		parse:  func(place string) (any, error) { return spec.Key.Parse(place) },
 		places: plug.Untyped(spec.Places),
 	}
-	u.host = records.Plug(u)
+	records.Plug(u, func(host plug.Host) { u.host = host })
 	return &Unique[T, V]{spec.Key, u}
 }
 

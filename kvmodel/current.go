@@ -58,7 +58,7 @@ func (m *model) isCurrent() bool {
 	looked, claimed := m.built.Looked(m.db.journal.Process())
 	ticked, since := m.db.journal.Alive()
 	recent := func(t time.Time) bool { return m.db.now().Sub(t) < goodFor-maxAge }
-	if m.shaped && !recent(m.built.RingsRead()) {
+	if m.plugged.Load().shaped && !recent(m.built.RingsRead()) {
 		return false
 	}
 	return claimed && (recent(looked) || recent(ticked) && !looked.Before(since))

@@ -42,7 +42,7 @@ func (h *hurt) of(id string) error {
 func TestDamage_OfAnEntryKeepsNothingElseOutOfARebuild(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 		p, h := start(t, plain(mem)).ends(t), new(hurt)
-		p.Plug(h)
+		p.Plug(h, func(plug.Host) {})
 		for i := range 250 {
 			must(t, p.Create(ctx, &note{ID: fmt.Sprintf("n%03d", i), Text: "x", Code: fmt.Sprint("c", i)}))
 		}

@@ -13,15 +13,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Plug adds index to the model, to be kept in step from now on, and returns what
-// the index needs for that. It is for the index classes of this module, which call
-// it once, at start-up. It panics if the model has an index of that name.
-func (r *Records[T, K]) Plug(index plug.Index) plug.Host { return r.m.host(index) }
-
-func (m *model) host(index plug.Index) plug.Host {
-	m.plug(index)
-	m.db.knowsMore()
-	return host{m, index}
+// Plug calls build with what index needs of the model, and then adds index to the model, to
+// be kept in step from now on. It is for the index classes of this module, which call it once,
+// at start-up. It panics if the model has an index of that name.
+func (r *Records[T, K]) Plug(index plug.Index, build func(plug.Host)) {
+	build(host{r.m, index})
+	r.m.plug(index)
+	r.m.db.knowsMore()
+	plug.Plugged()
 }
 
 // host is the data class as an index plugged into it sees it.

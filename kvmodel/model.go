@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/envelope"
@@ -35,8 +36,7 @@ type model struct {
 	parses   func(id string) error    // nil if that is the text of an id
 	schema   func(plug.Record) fields // the record's own fields that the write path fills in
 	private  []string                 // fields whose values are not shown
-	indexes  []plug.Index
-	streaks  []*streak // of the indexes, by their numbers
+	plugged  atomic.Pointer[plugged]
 	counters []counter
 	keys     []kv.Family // under which a record is stored and its counters are
 	history  int
@@ -44,7 +44,6 @@ type model struct {
 	children []string // lists of records that go with a record: see children.go
 	gone     Gone
 	ends     bool // records may expire
-	shaped   bool // an index is plug.Shaped
 	all      *enumeration.Enumeration
 	numbers  *numbering.Row // of a model whose ids are given in order; else nil
 	handlers handlers.Handlers
@@ -53,6 +52,14 @@ type model struct {
 
 	uncleaned uncleaned // by the records' ids
 	deletions deletions
+}
+
+// plugged are the indexes of a model. They never change: a model that gets one more index has
+// other ones. So what takes several steps sees the same indexes in all of them.
+type plugged struct {
+	indexes []plug.Index
+	streaks []*streak // of the indexes, by their numbers
+	shaped  bool      // an index is plug.Shaped
 }
 
 // fields points at the fields of one record that the write path fills in; nil
@@ -66,18 +73,19 @@ func (m *model) plug(index plug.Index) {
 	if m.index(index.Name()) != nil {
 		panic("kvmodel: model " + m.name + " has an index " + index.Name() + " already")
 	}
-	if len(m.indexes) == envelope.MaxIndexes {
+	p := m.plugged.Load()
+	if len(p.indexes) == envelope.MaxIndexes {
 		panic("kvmodel: model " + m.name + " has too many indexes")
 	}
-	if _, ok := index.(plug.Shaped); ok {
-		m.shaped = true
-	}
-	m.indexes = append(m.indexes, index)
-	m.streaks = append(m.streaks, new(streak))
+	_, shaped := index.(plug.Shaped)
+	m.plugged.Store(&plugged{append(slices.Clip(p.indexes), index), append(slices.Clip(p.streaks), new(streak)), p.shaped || shaped})
 }
 
+// indexes returns the indexes that m has by now.
+func (m *model) indexes() []plug.Index { return m.plugged.Load().indexes }
+
 func (m *model) index(name string) plug.Index {
-	for _, index := range m.indexes {
+	for _, index := range m.indexes() {
 		if index.Name() == name {
 			return index
 		}
@@ -88,7 +96,7 @@ func (m *model) index(name string) plug.Index {
 // definitions returns the indexes of m by name and definition, sorted.
 func (m *model) definitions() []string {
 	var defs []string
-	for _, index := range m.indexes {
+	for _, index := range m.indexes() {
 		defs = append(defs, definition(index))
 	}
 	slices.Sort(defs)

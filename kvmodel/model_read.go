@@ -126,7 +126,7 @@ func (m *model) decodeOne(id string, r kv.Result) (*plug.Seen, error) {
 // end makes rec, which has expired, what it would be if it had been deleted.
 func (m *model) end(rec *plug.Seen) {
 	env := &envelope.Envelope{Model: rec.Envelope.Model, Rev: rec.Rev, Deleted: true, Tries: rec.Envelope.Tries}
-	for _, index := range m.indexes {
+	for _, index := range m.indexes() {
 		if places := places(index, rec.Value); len(places) > 0 {
 			env.Lost = append(env.Lost, envelope.Touched{Index: index.Name(), Places: places})
 		}

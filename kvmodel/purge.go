@@ -78,7 +78,7 @@ func (p *purge) run() error {
 	if err := p.repair(p.ctx, p.s, p.id, 0, places, false); err != nil {
 		return err
 	}
-	for _, index := range p.indexes {
+	for _, index := range p.indexes() {
 		if err := p.clear(index, placesOf(places, index.Name())); err != nil {
 			return err
 		}
@@ -116,7 +116,7 @@ func (p *purge) places() ([]envelope.Touched, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, index := range p.indexes {
+		for _, index := range p.indexes() {
 			all = envelope.Merge(all, envelope.Touched{Index: index.Name(), Places: index.Places(v)})
 		}
 	}

@@ -75,6 +75,7 @@ func (m *model) beginBuild(ctx context.Context) error {
 // A building makes indexes hold every record. It is a try of a build.
 type building struct {
 	*model
+	indexes  []plug.Index // of the model when the build began
 	run      *run
 	lease    *build.Lease
 	state    build.State     // what the build has come to
@@ -95,7 +96,7 @@ type building struct {
 // before it writes, so only those that have written before are to be looked for. With
 // joined, it is done if another process has done it.
 func (m *model) buildOnce(ctx context.Context, r *run, joined bool) error {
-	b := &building{model: m, run: r, kept: m.db.now(), noted: map[string]bool{}}
+	b := &building{model: m, indexes: m.indexes(), run: r, kept: m.db.now(), noted: map[string]bool{}}
 	var err error
 	if b.tokens, err = m.built.Build(ctx); err != nil {
 		return err
@@ -372,11 +373,11 @@ func (b *building) enterOnce(ctx context.Context, s kv.Store, rec *plug.Seen) ([
 		// It may not have left all its places.
 		return nil, m.repair(ctx, s, rec.ID, 0, nil, false)
 	}
-	moves := make([]*plug.Move, len(m.indexes))
+	moves := make([]*plug.Move, len(b.indexes))
 	var taken []*TakenError
 	var damaged []error // of indexes, which keeps the record out of no other
 	var prepare, beside []func(kv.Store) error
-	for i, index := range m.indexes {
+	for i, index := range b.indexes {
 		places := index.Places(rec.Value)
 		if len(places) == 0 || b.builders[index.Name()] != nil {
 			continue

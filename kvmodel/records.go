@@ -63,6 +63,7 @@ func NewRecords[T any, K comparable](db *DB, schema Schema[T, K]) *Records[T, K]
 
 // join makes m one of db's models. It panics if that cannot be.
 func (m *model) join(db *DB, sequential, integers bool) {
+	m.plugged.Store(new(plugged))
 	m.all = enumeration.New(m.name, db.now)
 	m.keys = []kv.Family{recordKey.Family(m.name)}
 	for i := range m.counters {

@@ -99,7 +99,7 @@ func (m *model) Handles() bool { return m.handlers.Any() }
 
 // mergePlaces adds the places of rec to all, in the indexes that count.
 func (m *model) mergePlaces(all []envelope.Touched, rec *plug.Seen) []envelope.Touched {
-	for _, index := range m.indexes {
+	for _, index := range m.indexes() {
 		if rec.Value != nil && counts(index) {
 			all = envelope.Merge(all, envelope.Touched{Index: index.Name(), Places: index.Places(rec.Value)})
 		}

@@ -11,7 +11,7 @@ import (
 // rings returns the shapes of the model's rings, by name.
 func (m *model) rings() map[string][]string {
 	all := make(map[string][]string)
-	for _, index := range m.indexes {
+	for _, index := range m.indexes() {
 		if s, ok := index.(plug.Shaped); ok {
 			all[index.Name()] = s.Shapes()
 		}
@@ -22,7 +22,7 @@ func (m *model) rings() map[string][]string {
 // tendRings looks in the background, now and then, which shapes the model's rings have by
 // now, so that a process which only writes knows of another one's, too.
 func (m *model) tendRings() {
-	if m.shaped && m.built.IsDue() {
+	if m.plugged.Load().shaped && m.built.IsDue() {
 		m.db.Soon(m.lookAtBuilt)
 	}
 }

@@ -33,7 +33,7 @@ func hashOfDef(def string) string {
 // olderShape returns what older releases say of a model: one hash of all its indexes.
 func (m *model) olderShape() string {
 	h := sha256.New()
-	for _, index := range m.indexes {
+	for _, index := range m.indexes() {
 		fmt.Fprintf(h, "%q %q\n", index.Name(), index.Def())
 	}
 	return m.name + "=" + hex.EncodeToString(h.Sum(nil)[:olderHash/2])

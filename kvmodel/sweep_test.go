@@ -56,7 +56,7 @@ func openMembers(s kv.Store) *members {
 		Key:   kvmodel.StringKey[string](),
 		Codec: asJSON[member]{},
 	})
-	r.Plug(logged{})
+	r.Plug(logged{}, func(plug.Host) {})
 	return &members{r, db, index.NewUnique(r, kvmodel.IndexSpec[member, string]{
 		Name: "ByEmail", Fields: []string{"Email"}, Key: kvmodel.StringKey[string](),
 		Values: func(m *member) []string { return []string{m.Email} },

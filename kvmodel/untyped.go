@@ -53,7 +53,7 @@ func (u untyped) Defs() (all []string) {
 
 // shown returns the indexes that have windows, as all of this module have.
 func (u untyped) shown() (all []plug.Index) {
-	for _, index := range u.indexes {
+	for _, index := range u.indexes() {
 		if _, ok := index.(plug.Shown); ok {
 			all = append(all, index)
 		}
@@ -237,7 +237,10 @@ func (u untyped) IDs(ctx context.Context, from string, f func(ids []string, to s
 
 func (u untyped) Check(ctx context.Context, s kv.Store, ids []string) ([]plug.Sight, error) {
 	sights := make([]plug.Sight, 0, len(ids))
-	checks := make([]check, len(u.indexes))
+	var checks []check
+	for _, index := range u.indexes() {
+		checks = append(checks, check{index: index})
+	}
 	for some := range slices.Chunk(ids, recordsAtOnce) {
 		families := u.families()
 		results, err := u.gets(ctx, s, families, some)
@@ -255,7 +258,7 @@ func (u untyped) Check(ctx context.Context, s kv.Store, ids []string) ([]plug.Si
 	works := make([]func(kv.Store) error, len(checks))
 	for k := range checks {
 		c := &checks[k]
-		c.index, c.sights = u.indexes[k], sights
+		c.sights = sights
 		works[k] = func(s kv.Store) error { return c.run(ctx, s, 0, len(c.recs)) }
 	}
 	return sights, work.FirstError(kv.Together(ctx, s, works...)...)
@@ -271,14 +274,14 @@ func (u untyped) checked(rec *plug.Seen, at int, checks []check) plug.Sight {
 	if env := rec.Envelope; env != nil {
 		s.Envelope = &envelope.Envelope{Model: env.Model, Rev: env.Rev, Deleted: env.Deleted, Expires: env.Expires}
 	}
-	for k, index := range u.indexes {
-		own := *rec
+	for k := range checks {
+		c, own := &checks[k], *rec
 		if rec.Value != nil {
-			u.as(&own, index)
+			u.as(&own, c.index)
 			own.Value, own.Counts, own.Envelope, own.Mark = nil, nil, s.Envelope, bytes.Clone(own.Mark)
-			checks[k].at, checks[k].recs = append(checks[k].at, at), append(checks[k].recs, &own)
+			c.at, c.recs = append(c.at, at), append(c.recs, &own)
 		}
-		if _, ok := index.(plug.Shown); ok {
+		if _, ok := c.index.(plug.Shown); ok {
 			s.Places = append(s.Places, own.Places)
 		}
 	}
@@ -334,7 +337,7 @@ func (u untyped) Mend(ctx context.Context, id string) error {
 			return err
 		}
 		var touched []envelope.Touched
-		for _, index := range u.indexes {
+		for _, index := range u.indexes() {
 			if rec.Value != nil {
 				touched = append(touched, envelope.Touched{Index: index.Name(), Places: index.Places(rec.Value)})
 			}
@@ -369,7 +372,7 @@ func (u untyped) Prepare(ctx context.Context, whole func(index string) bool) err
 		return err
 	}
 	var kept []string
-	for _, index := range u.indexes {
+	for _, index := range u.indexes() {
 		if whole(index.Name()) {
 			kept = append(kept, definition(index))
 		}

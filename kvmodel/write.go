@@ -67,6 +67,8 @@ type edit struct {
 // change is an edit under way.
 type change struct {
 	*model
+	indexes []plug.Index // of the model when the change began
+	streaks []*streak
 	edit
 	ctx   context.Context
 	s     kv.Store

@@ -18,7 +18,8 @@ func (m *model) change(ctx context.Context, s kv.Store, e edit) (plug.Record, er
 	if len(e.id) > MaxID {
 		return nil, m.failure(e.id, fmt.Errorf("%w: an id of %d bytes, at most %d", kv.ErrTooLarge, len(e.id), MaxID))
 	}
-	c := &change{model: m, edit: e, ctx: ctx, s: s, nonce: kv.Random(), since: m.db.now()}
+	has := m.plugged.Load()
+	c := &change{model: m, indexes: has.indexes, streaks: has.streaks, edit: e, ctx: ctx, s: s, nonce: kv.Random(), since: m.db.now()}
 	v, err := c.run()
 	if err != nil {
 		return nil, m.failure(e.id, err)

@@ -45,7 +45,7 @@ func (m *model) finish(r *rest) {
 // afterAll is A4 of the changes that r is left of. It returns an error for each.
 func (m *model) afterAll(ctx context.Context, r *rest) []error {
 	errs := make([]error, len(r.all))
-	kv.Each(ctx, m.db.store, m.indexes, func(s kv.Store, i int, index plug.Index) error {
+	kv.Each(ctx, m.db.store, r.all[0].c.indexes, func(s kv.Store, i int, index plug.Index) error {
 		var moves []*plug.Move
 		var of []int // the changes that they are of
 		for k, left := range r.all {

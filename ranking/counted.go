@@ -46,7 +46,7 @@ func newCounted(c *core, counter kvmodel.Counter, batch Batch) *counted {
 	return f
 }
 
-// begin opens the window, once the board is plugged in.
+// begin opens the window.
 func (f *counted) begin() {
 	f.window = newWindow(f.host.DB(), f.reports)
 	f.window.size, f.window.apply = f.size, f.apply

@@ -16,15 +16,21 @@ func plugIn[T any, K comparable, S any](records *kvmodel.Records[T, K], c *core,
 // join plugs c into the records. It follows counter and also, unless counter is nil.
 func (c *core) join(records plug.Model, counter kvmodel.Counter, also []kvmodel.Counter, batch Batch) {
 	if counter == nil {
-		c.host = records.Plug(exact{c})
-		c.reports = &reporter{db: c.host.DB()}
+		records.Plug(exact{c}, c.open)
 		return
 	}
 	f := newCounted(c, counter, batch)
-	c.host = records.Plug(f)
-	c.reports = &reporter{db: c.host.DB()}
-	f.begin()
-	for _, counter := range append(also[:len(also):len(also)], counter) {
-		counter.Follow(f)
-	}
+	records.Plug(f, func(host plug.Host) {
+		c.open(host)
+		f.begin()
+		for _, counter := range append(also[:len(also):len(also)], counter) {
+			counter.Follow(f)
+		}
+	})
+}
+
+// open gives c what it needs of its model.
+func (c *core) open(host plug.Host) {
+	c.host = host
+	c.reports = &reporter{db: host.DB()}
 }

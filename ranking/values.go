@@ -36,7 +36,6 @@ var _ kvmodel.Lister[Value[string]] = (*Values[string])(nil)
 func NewValues[T any, K comparable, V any](records *kvmodel.Records[T, K], spec kvmodel.IndexSpec[T, V], count *kvmodel.Derived) *Values[V] {
 	t := &valueTree{count: count}
 	plugValues(records, t, spec.Name, spec.Def, plug.Untyped(spec.Places))
-	count.FollowSurely(t)
 	return &Values[V]{t, spec.Key}
 }
 

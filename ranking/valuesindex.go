@@ -36,8 +36,10 @@ func plugValues(records plug.Model, v *valueTree, list, def string, places func(
 		valueTree: v, name: plug.ValuesName(list), places: places,
 		def: "values of " + def + " counted in " + v.count.Name(),
 	}
-	host := records.Plug(x)
-	v.begin(host.DB(), host.Model(), x.name, host.Ready)
+	records.Plug(x, func(host plug.Host) {
+		v.begin(host.DB(), host.Model(), x.name, host.Ready)
+		v.count.FollowSurely(v)
+	})
 }
 
 // Name returns the name of the index.

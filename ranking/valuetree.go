@@ -30,7 +30,7 @@ type valueTree struct {
 
 var _ kvmodel.SureFollower = (*valueTree)(nil)
 
-// begin opens the tree, once the values are plugged into the model as name.
+// begin opens the tree of the values, which are the index name of model.
 func (v *valueTree) begin(db plug.DB, model, name string, ready func(context.Context) error) {
 	v.db, v.ready, v.title = db, ready, model+"."+name
 	v.tree = newOwnTree(db, keytree.Signed, model, name)

@@ -74,10 +74,12 @@ func newCore(spec spec, by owners) *core {
 	return c
 }
 
-// plug gives the core what it needs to work.
-func (c *core) plug(host plug.Host, idText func(plug.Record) string) {
-	c.host, c.idText = host, idText
-	c.process = newProcess(host.DB())
+// join plugs c into records, as index.
+func (c *core) join(records plug.Model, index plug.Index, idText func(plug.Record) string) {
+	records.Plug(index, func(host plug.Host) {
+		c.host, c.idText = host, idText
+		c.process = newProcess(host.DB())
+	})
 }
 
 // idTextOf returns a function that returns the text of a record's id.

@@ -297,7 +297,7 @@ func TestMistakes_OfRingsThatChangeTheirShapeAreNoticed(t *testing.T) {
 			shapes, "(k <= writes || slices.Contains(own, g))", "k >= 0",
 		),
 		proof.Wrong("who writes other models does not look again",
-			"kvmodel/current.go", "	if m.shaped && !recent(m.built.RingsRead()) {\n", "	if m.shaped && m.built.RingsRead().IsZero() {\n",
+			"kvmodel/current.go", "	if m.plugged.Load().shaped && !recent(m.built.RingsRead()) {\n", "	if m.plugged.Load().shaped && m.built.RingsRead().IsZero() {\n",
 		),
 		proof.Wrong("a repair goes by the shapes of its own release",
 			"timeline/index.go", "	if err := c.host.Look(ctx); err != nil {\n		return c.failure(err)\n	}\n	for _, place := range rec.Places {\n		owner := ownerOf(place)\n		if m :=", "	for _, place := range rec.Places {\n		owner := ownerOf(place)\n		if m :=",

@@ -64,7 +64,7 @@ const MaxLanes = 64
 // NewRing returns the timeline that spec describes and plugs it into records.
 func NewRing[T any, K comparable](records *kvmodel.Records[T, K], spec Spec[T]) *Ring[T] {
 	c := newCore(spec.untyped(), everyone{})
-	c.plug(records.Plug(unowned{c}), idTextOf(records))
+	c.join(records, unowned{c}, idTextOf(records))
 	return &Ring[T]{c.ring("")}
 }
 

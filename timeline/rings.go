@@ -20,7 +20,7 @@ type Rings[T, V any] struct {
 func NewRings[T any, K comparable, V any](records *kvmodel.Records[T, K], spec Spec[T], by kvmodel.By[T, V]) *Rings[T, V] {
 	c := newCore(spec.untyped(), ownersOf[T, V]{by})
 	c.several = by.Values != nil
-	c.plug(records.Plug(c), idTextOf(records))
+	c.join(records, c, idTextOf(records))
 	return &Rings[T, V]{c, by.Key}
 }
 

@@ -292,8 +292,15 @@ func (r *Seen) Expires() time.Time { return r.Envelope.Ends() }
 // Model is a data class that an index can be plugged into.
 type Model interface {
 	ModelName() string
-	Plug(Index) Host
+
+	// Plug calls build with what the index needs of the model, and then adds the index to the
+	// model. Build must leave nothing to be done: a repair in the background may use the index
+	// from the moment it is added.
+	Plug(index Index, build func(Host))
 }
+
+// Plugged is called each time an index was added to a model. Tests have a repair run then.
+var Plugged = func() {}
 
 // Host is the data class that an index is plugged into, as the index sees it.
 type Host interface {

@@ -20,8 +20,8 @@ import (
 // doubt: it is counted again from the list. See [Derived.Doubt].
 type Derived struct {
 	numbers
-	lists Lists
-	sure  SureFollower // nil: there is none
+	lists atomic.Pointer[Lists]
+	sure  atomic.Pointer[SureFollower] // nil: there is none
 	seen  seen
 	doubts
 }
@@ -66,22 +66,22 @@ func NewDerived(base Base, model, counter string) *Derived {
 
 // Over says which lists are counted. Call it at start-up, at most once.
 func (d *Derived) Over(l Lists) {
-	if d.lists != nil {
+	if !d.lists.CompareAndSwap(nil, &l) {
 		panic("kvmodel: " + d.model + "." + d.counter + " counts the members of other lists already")
 	}
-	d.lists = l
 }
 
 // FollowSurely makes f follow all numbers. Call it at start-up, at most once.
-func (d *Derived) FollowSurely(f SureFollower) { d.sure = f }
+func (d *Derived) FollowSurely(f SureFollower) { d.sure.Store(&f) }
 
 // Followed returns nil once the SureFollower, if there is one, agrees with the numbers of
 // ids. A change that has added to one calls it as a step of the write path on its store.
 func (d *Derived) Followed(ctx context.Context, s kv.Store, ids []string) error {
-	if d.sure == nil || len(ids) == 0 {
+	sure := d.sure.Load()
+	if sure == nil || len(ids) == 0 {
 		return nil
 	}
-	return d.sure.Follow(ctx, s, ids)
+	return (*sure).Follow(ctx, s, ids)
 }
 
 // Name returns what the count is called in messages and definitions.
@@ -90,7 +90,10 @@ func (d *Derived) Name() string { return d.model + "." + d.counter }
 // Built reports whether all numbers are known to be under their keys. Until then
 // the number of a record may stand where releases before kept it: under the key of
 // a plain counter. It is read there.
-func (d *Derived) Built() bool { return d.lists != nil && d.lists.Built() }
+func (d *Derived) Built() bool {
+	lists := d.lists.Load()
+	return lists != nil && (*lists).Built()
+}
 
 // OldKey returns the key under which releases before kept the number of id.
 func (d *Derived) OldKey(id string) string { return d.OldKeys().Key(id) }
@@ -204,7 +207,7 @@ func (d *Derived) Tell(ctx context.Context, s kv.Store, id string, delta, sum in
 // Count counts id again in a transaction, where nothing else changes, and returns
 // how many there are.
 func (d *Derived) Count(ctx context.Context, s kv.Store, id string) (int64, error) {
-	m, err := d.lists.Members(ctx, s, id)
+	m, err := (*d.lists.Load()).Members(ctx, s, id)
 	if err != nil {
 		return 0, fmt.Errorf("%s of %q: %w", d.Name(), id, err)
 	}

@@ -275,7 +275,7 @@ func (d *Derived) beginRound(ctx context.Context, s kv.Store, id string, now tim
 	if err != nil && !errors.Is(err, kv.ErrNotFound) {
 		return err
 	}
-	members, err := d.lists.Members(ctx, s, id)
+	members, err := (*d.lists.Load()).Members(ctx, s, id)
 	if err == nil {
 		d.note(id, doubt{began: now, version: r.Version, members: members})
 	}
@@ -284,14 +284,14 @@ func (d *Derived) beginRound(ctx context.Context, s kv.Store, id string, now tim
 
 // endRound is 2 and 3.
 func (d *Derived) endRound(ctx context.Context, s kv.Store, id string, now time.Time, round doubt) (*counted, error) {
-	members, err := d.lists.Members(ctx, s, id)
+	members, err := (*d.lists.Load()).Members(ctx, s, id)
 	if err != nil {
 		return nil, err
 	}
 	if members != round.members {
 		return nil, d.beginRound(ctx, s, id, now)
 	}
-	mended, err := d.lists.Mend(ctx, s, id)
+	mended, err := (*d.lists.Load()).Mend(ctx, s, id)
 	if err != nil {
 		return nil, err
 	}

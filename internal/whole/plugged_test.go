@@ -1,0 +1,61 @@
+package whole_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/whole"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// An app that takes long to make its models has them repaired meanwhile.
+func TestRepair_OfALibraryRightAfterEachOfItsIndexesIsPluggedInIsComplete(t *testing.T) {
+	for _, world := range lossWorlds {
+		t.Run(world.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, mem := t.Context(), memkv.New(memkv.Options{})
+				powers := world.powers(mem)
+				powers.Alone = true // so that a repair takes all others for dead
+				diary := killedLibrary(t, still{mem, powers})
+				db, err := kvmodel.Open(still{mem, powers})
+				must(t, err)
+				repairs := 0
+				plug.Plugged = func() {
+					repairs++
+					must(t, db.Repair(ctx))
+				}
+				defer func() { plug.Plugged = func() {} }()
+				l := whole.In(db)
+				time.Sleep(time.Minute) // for numbers in doubt
+				must(t, db.Flush(ctx))
+				wrong, err := l.Judge(ctx, diary)
+				must(t, err)
+				if repairs < 20 || len(wrong) > 0 {
+					t.Errorf("after %d repairs, wrong:\n%s", repairs, strings.Join(wrong, "\n"))
+				}
+				must(t, db.Close(ctx))
+			})
+		})
+	}
+}
+
+// killedLibrary has a process write a library in s and die, and returns what it did.
+func killedLibrary(t *testing.T, s kv.Store) *whole.Diary {
+	t.Helper()
+	store, diary := &severed{Store: s}, new(whole.Diary)
+	l, err := whole.Open(store)
+	must(t, err)
+	w := whole.NewWriter(l, 0, rand.New(rand.NewPCG(1, 1)), diary)
+	for range 200 {
+		w.Step(t.Context())
+	}
+	store.cut.Store(true)
+	_ = l.DB.Close(t.Context())
+	return diary
+}
