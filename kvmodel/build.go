@@ -10,6 +10,7 @@ import (
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/internal/build"
 	"github.com/ringtree/ringtree/kvmodel/internal/built"
+	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -99,7 +100,7 @@ func (m *model) do(ctx context.Context, r *run) (err error) {
 		ctx, end := m.db.Begin(ctx, "build")
 		defer end()
 		ended := m.db.report(ctx, r)
-		err = m.build(ctx, r)
+		err = work.Recover("the build of "+m.name, func() error { return m.build(ctx, r) })
 		ended(err)
 	}
 	m.builds.end(r, err, m.db.now())

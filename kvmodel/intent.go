@@ -203,13 +203,8 @@ func (i *Intent[A]) tries(ctx context.Context, args A, turn *turn) (err error) {
 }
 
 // call calls the function.
-func (i *Intent[A]) call(ctx context.Context, args A) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v", r)
-		}
-	}()
-	return i.run(ctx, args)
+func (i *Intent[A]) call(ctx context.Context, args A) error {
+	return work.Recover("the function", func() error { return i.run(ctx, args) })
 }
 
 // keep notes that what has begun has failed, and sees to it that it is tried again. Without

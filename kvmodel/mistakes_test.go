@@ -410,7 +410,7 @@ func TestMistakes_OfIntentsAreNoticed(t *testing.T) {
 			intent, "		i.db.Surely(i.tryAgain)\n", "",
 		),
 		proof.Wrong("what fails keeps others from ending",
-			repairs, "		errs = append(errs, err)\n	}\n	return work.FirstError(append(errs, j.End", "		if err != nil {\n			return err\n		}\n	}\n	return work.FirstError(append(errs, j.End",
+			repairs, "		}))\n	}\n	return work.FirstError(append(errs, j.End", "		}))\n		if err := work.FirstError(errs...); err != nil {\n			return err\n		}\n	}\n	return work.FirstError(append(errs, j.End",
 		),
 		proof.Wrong("what has ended is carried out again beside what fails",
 			repairs, "j.End(ctx, r.Store, ended)", "j.End(ctx, r.Store, ended[:0])",

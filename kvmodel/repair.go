@@ -41,7 +41,10 @@ func (m *model) repair(ctx context.Context, s kv.Store, id string, past uint64, 
 			seen := *rec
 			m.as(&seen, index)
 			seen.Doubt = doubt
-			works = append(works, func(s kv.Store) error { return work.About(m.name, t.Index, index.Repair(ctx, s, &seen, t.Places)) })
+			works = append(works, func(s kv.Store) error {
+				repair := func() error { return index.Repair(ctx, s, &seen, t.Places) }
+				return work.About(m.name, t.Index, work.Recover("the repair of "+m.name+"."+t.Index, repair))
+			})
 		}
 	}
 	if rec.Envelope != nil && rec.Envelope.Deleted {

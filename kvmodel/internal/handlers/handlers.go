@@ -90,12 +90,7 @@ func (hs *Handlers) bounded(ctx context.Context, f func(context.Context) error) 
 	result := make(chan error, 1)
 	go func() {
 		defer hs.calls.Add(-1)
-		defer func() {
-			if r := recover(); r != nil {
-				result <- fmt.Errorf("panic: %v", r)
-			}
-		}()
-		result <- f(ctx)
+		result <- work.Recover("a handler", func() error { return f(ctx) })
 	}()
 	select {
 	case err := <-result:

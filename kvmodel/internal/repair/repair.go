@@ -266,7 +266,7 @@ func (r *Repairer) repairLines(ctx context.Context, j journal.Copy) error {
 		var works []func(kv.Store) error
 		for _, l := range batch {
 			if m := r.Model(l.Model); m != nil {
-				works = append(works, func(s kv.Store) error { return m.RepairLine(ctx, s, l) })
+				works = append(works, func(s kv.Store) error { return guard(l, func() error { return m.RepairLine(ctx, s, l) }) })
 			}
 		}
 		errs = append(errs, work.FirstError(kv.Together(ctx, r.Store, works...)...))
@@ -274,12 +274,17 @@ func (r *Repairer) repairLines(ctx context.Context, j journal.Copy) error {
 	return work.FirstError(errs...)
 }
 
+// guard calls step for l. If step panics, l is a line that has failed, and the app goes on.
+func guard(l journal.Line, step func() error) error {
+	return work.About(l.Model, "", work.Recover("the repair of "+l.Model+" "+kv.Quote(l.ID), step))
+}
+
 // deleteChildren deletes the children of records that the lines have deleted.
 func (r *Repairer) deleteChildren(ctx context.Context, j journal.Copy) error {
 	var errs []error
 	for _, l := range j.Lines {
 		if m := r.Model(l.Model); m != nil {
-			errs = append(errs, m.DeleteChildren(ctx, l.ID))
+			errs = append(errs, guard(l, func() error { return m.DeleteChildren(ctx, l.ID) }))
 		}
 	}
 	return work.FirstError(errs...)
@@ -295,11 +300,13 @@ func (r *Repairer) resume(ctx context.Context, j journal.Copy) error {
 		if m == nil {
 			continue
 		}
-		is, err := m.Resume(ctx, l)
-		if is {
-			ended = append(ended, l)
-		}
-		errs = append(errs, err)
+		errs = append(errs, guard(l, func() error {
+			is, err := m.Resume(ctx, l)
+			if is {
+				ended = append(ended, l)
+			}
+			return err
+		}))
 	}
 	return work.FirstError(append(errs, j.End(ctx, r.Store, ended))...)
 }
