@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/ringtree/ringtree/index/internal/memberlog"
+	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
@@ -51,7 +53,7 @@ func listBase(key, begin string) (base string, first bool) {
 // Audit returns the members whose records do not hold the value, and the number if it is not
 // how many there are.
 func (l listWindow) Audit(ctx context.Context, s kv.Store, base, place string) (wrong []plug.Wrong, err error) {
-	live := int64(0)
+	live, soon := int64(0), l.host.DB().Now().Add(endsLate)
 	err = l.bare().Entries(ctx, s, base, func(entries []memberlog.Entry) error {
 		recs, err := l.seeThoseOf(ctx, s, entries)
 		if recs == nil {
@@ -66,7 +68,7 @@ func (l listWindow) Audit(ctx context.Context, s kv.Store, base, place string) (
 			if in && holds {
 				live++
 			}
-			if in && !holds && !rec.Damaged() && l.isSettled(rec, &entries[i]) {
+			if in && !holds && entries[i].Member(soon) && !rec.Damaged() && l.isSettled(rec, &entries[i]) {
 				wrong = append(wrong, plug.Wrong{Kind: plug.StrayEntry, ID: rec.ID, Text: fmt.Sprintf("%s: %s is in the list and its record does not hold the value", base, rec.ID)})
 			}
 		}
@@ -102,6 +104,9 @@ func (l listWindow) auditCount(ctx context.Context, s kv.Store, base, place stri
 	}
 	return wrong, nil
 }
+
+// endsLate is how much later than its record an entry ends at most.
+const endsLate = time.Second
 
 // settledAfter is how long after it was made an entry may wait for its record.
 const settledAfter = time.Minute
@@ -206,7 +211,8 @@ func (u uniqueWindow) Base(key string) (base string, first bool) {
 	return base, ok
 }
 
-// Audit returns a claim whose owner does not hold the value.
+// Audit returns a claim whose owner does not hold the value. That of a record which has expired
+// goes by itself.
 func (u uniqueWindow) Audit(ctx context.Context, s kv.Store, base, _ string) ([]plug.Wrong, error) {
 	c, err := u.claimUnder(ctx, s, base)
 	if wire.IsCorrupt(err) {
@@ -220,7 +226,7 @@ func (u uniqueWindow) Audit(ctx context.Context, s kv.Store, base, _ string) ([]
 		return nil, err
 	}
 	rec := recs[0]
-	if rec.Damaged() || u.holdsAt(rec, base) {
+	if rec.Damaged() || u.holdsAt(rec, base) || u.heldAt(rec, base) {
 		return nil, nil
 	}
 	w := plug.Wrong{Kind: plug.StrayEntry, ID: c.owner, Text: fmt.Sprintf("%s: the claim is that of %s at rev %d, whose record does not hold the value", base, c.owner, c.base)}
@@ -230,13 +236,17 @@ func (u uniqueWindow) Audit(ctx context.Context, s kv.Store, base, _ string) ([]
 	return []plug.Wrong{w}, nil
 }
 
-func (u uniqueWindow) holdsAt(rec *plug.Seen, base string) bool {
-	for _, place := range rec.Places {
-		if u.key(place) == base {
-			return true
-		}
-	}
-	return false
+func (u uniqueWindow) holdsAt(rec *plug.Seen, base string) bool { return u.isAmong(base, rec.Places) }
+
+// heldAt reports whether rec held the value until it expired.
+func (u uniqueWindow) heldAt(rec *plug.Seen, base string) bool {
+	return rec.Ended && slices.ContainsFunc(rec.Envelope.Lost, func(t envelope.Touched) bool {
+		return t.Index == u.index && u.isAmong(base, t.Places)
+	})
+}
+
+func (u uniqueWindow) isAmong(base string, places []string) bool {
+	return slices.ContainsFunc(places, func(place string) bool { return u.key(place) == base })
 }
 
 // Amend drops a claim that Audit finds, as it was read, once its change can no longer commit.

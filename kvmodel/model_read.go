@@ -131,7 +131,7 @@ func (m *model) end(rec *plug.Seen) {
 			env.Lost = append(env.Lost, envelope.Touched{Index: index.Name(), Places: places})
 		}
 	}
-	rec.Envelope, rec.Value = env, nil
+	rec.Envelope, rec.Value, rec.Ended = env, nil, true
 }
 
 // unreadAhead is how far above the clock the rev of a record is taken to be that is damaged

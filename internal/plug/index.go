@@ -249,6 +249,7 @@ type Seen struct {
 	ID     string   // the text of its id
 	Rev    uint64   // 0 if it is absent
 	Value  Record   // nil if it is absent or deleted
+	Ended  bool     // it has expired, and its Envelope is that of a deleted one
 	Places []string // where it belongs in the index that asked
 	Mark   []byte   // what that index keeps in it
 	Doubt  bool     // to Repair: a process has died that may have changed it, and stopped anywhere

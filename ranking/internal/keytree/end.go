@@ -8,14 +8,20 @@ import (
 // End is when a record ends by itself, in seconds since 1970; 0: never.
 type End uint32
 
+// Late is how much later than its record a member ends at most.
+const Late = 2 * time.Second
+
 // EndAt returns the End of a record that expires at t, a zero time for never. It is a
 // second late, so that clocks may differ by that much before a member is left out.
 func EndAt(t time.Time) End {
 	if t.IsZero() {
 		return 0
 	}
-	return End(t.Add(2*time.Second - 1).Unix())
+	return End(t.Add(Late - 1).Unix())
 }
+
+// EndsBy reports whether the member ends by itself until t.
+func (st State) EndsBy(t time.Time) bool { return st.End.by(End(t.Unix())) }
 
 // endedFor is how long, in seconds, an entry that has ended stays.
 const endedFor = 60

@@ -74,7 +74,7 @@ func (t *Tree) Verify(ctx context.Context, s kv.Store, ids []string) (Report, er
 		states, err := t.Truth.States(ctx, s, ids)
 		var r Report
 		for i, st := range states {
-			if st.In {
+			if st.In && !st.EndsBy(t.Now()) {
 				r.Missing = append(r.Missing, ids[i])
 			}
 		}
@@ -274,7 +274,7 @@ func (v *verifier) entries(ctx context.Context, s kv.Store, r *Report, l *leaf) 
 	if err != nil && (states == nil || !wire.IsCorrupt(err)) {
 		return err
 	}
-	now := v.clock()
+	now, soon := v.clock(), End(v.now().Add(Late).Unix())
 	counted := l.counted(now)
 	for i, e := range l.entries {
 		switch st := states[i]; {
@@ -284,6 +284,8 @@ func (v *verifier) entries(ctx context.Context, s kv.Store, r *Report, l *leaf) 
 			// It goes with the next write of the leaf.
 		case st.confirms(e) && slices.Contains(counted, e):
 			r.Members++
+		case !st.In && e.end.by(soon):
+			// Its record has ended, and it is about to.
 		case e.ver > st.Ver:
 			r.Pending++
 			r.doubtful = append(r.doubtful, Doubt{e.id, e.score, e.ver})
@@ -313,7 +315,7 @@ func (v *verifier) missing(ctx context.Context, s kv.Store, ids []string) ([]str
 			return nil, err
 		}
 		for i, id := range batch {
-			if !has[i] {
+			if !has[i] && !states[i].EndsBy(v.now()) {
 				missing = append(missing, id)
 			}
 		}
