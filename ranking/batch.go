@@ -61,7 +61,7 @@ const (
 )
 
 // windowMost is how many changes can wait while the store does not answer. Tests
-// make it small.
+// make it small for the windows that are made then.
 var windowMost = 4 * windowLimit
 
 // window gathers the changes of a process, so that many of one member become
@@ -76,6 +76,7 @@ type window struct {
 	apply func(context.Context, kv.Store, []change, *keytree.Due) []error
 
 	turn chan struct{} // taken by the flush that writes
+	most int           // windowMost
 
 	mu       sync.Mutex // never held during a trip
 	gathered map[gathering]change
@@ -90,7 +91,7 @@ type gathering struct {
 }
 
 func newWindow(db plug.DB, reports *reporter) *window {
-	return &window{db: db, reports: reports, turn: make(chan struct{}, 1)}
+	return &window{db: db, reports: reports, turn: make(chan struct{}, 1), most: windowMost}
 }
 
 // add gathers c, and starts a write if many changes have been gathered. It
@@ -98,7 +99,7 @@ func newWindow(db plug.DB, reports *reporter) *window {
 func (w *window) add(c change) bool {
 	w.mu.Lock()
 	before := len(w.gathered)
-	room := before+w.writing < windowMost
+	room := before+w.writing < w.most
 	if room {
 		w.put(c)
 	}

@@ -38,6 +38,7 @@ type core struct {
 	scored bool                     // the score is the record's own
 	per    Period
 	keep   int
+	limit  int // leafLimit
 
 	// own reports whether members have records of their own, because the model's
 	// records do not hold the score.
@@ -52,7 +53,7 @@ func newCore[T, S any](spec Spec[T, S], by func(*T) []string) *core {
 	c := &core{
 		shelf: newShelf(), name: spec.Name, def: spec.Def, code: spec.Of.code,
 		ranks: spec.Ties.ranks(), form: spec.Ties.form(spec.Low), order: spec.Of.order, per: spec.Per, keep: cmp.Or(spec.Keep, keptByDefault),
-		own: spec.Counter != nil, scored: spec.Score != nil,
+		own: spec.Counter != nil, scored: spec.Score != nil, limit: leafLimit,
 	}
 	if spec.Ties.byTime() {
 		c.code = c.code.WithTies()
@@ -131,7 +132,7 @@ func (c *core) tree(by string, at time.Time) tree {
 		truth = own
 	}
 	return tree{c.shelf.tree(name, keytree.Config{
-		Limit: leafLimit, Code: c.code, Dense: c.ranks == keytree.Dense, Truth: truth, Now: now, Expires: expires, Later: c.soon, Atomic: c.atomic(),
+		Limit: c.limit, Code: c.code, Dense: c.ranks == keytree.Dense, Truth: truth, Now: now, Expires: expires, Later: c.soon, Atomic: c.atomic(),
 	}), own}
 }
 
@@ -148,7 +149,7 @@ func (c *core) treeName() string {
 func (c *core) now(by string) tree { return c.tree(by, c.host.DB().Now()) }
 
 // leafLimit is how many entries a leaf holds; 0 is the tree's own limit. Tests
-// make it small.
+// make it small for the boards that are made then.
 var leafLimit = 0
 
 // soon does upkeep that other processes can do as well.

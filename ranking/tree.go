@@ -138,7 +138,7 @@ func (t *Tree[S]) Follow(ctx context.Context, id string, count int64) error {
 
 func (t *Tree[S]) gather(c change) error {
 	if !t.window.add(c) {
-		return t.about(c.id, fmt.Errorf("%w: %d members are waiting to be written", kv.ErrUnavailable, windowMost))
+		return t.about(c.id, fmt.Errorf("%w: %d members are waiting to be written", kv.ErrUnavailable, t.window.most))
 	}
 	return nil
 }

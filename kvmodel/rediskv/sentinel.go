@@ -26,8 +26,9 @@ type Sentinel struct {
 // connections lead to one server, the last one that most sentinels have named, and it has
 // said itself that it is a master.
 type sentinels struct {
-	line line
-	name string
+	line  line
+	name  string
+	every time.Duration // askEvery
 
 	mu     sync.Mutex // never held during a trip
 	master string     // its address; "" before the first connection
@@ -49,11 +50,11 @@ func (h *held) Close() error {
 
 // askEvery is how often sentinels are asked although nothing seems wrong: a master that
 // was replaced breaks its connections only if it can be reached.
-// Tests ask more often.
+// Tests have the stores that they open then ask more often.
 var askEvery = 5 * time.Second
 
 func newSentinels(l line) *sentinels {
-	return &sentinels{line: l, name: l.opts.Sentinel.Master, held: make(map[*held]bool)}
+	return &sentinels{line: l, name: l.opts.Sentinel.Master, held: make(map[*held]bool), every: askEvery}
 }
 
 // dial connects to the server that is the master now.
@@ -221,7 +222,7 @@ func (s *sentinels) servers(ctx context.Context) ([]string, error) {
 
 // watch asks the sentinels from time to time, until quit is closed.
 func (s *sentinels) watch(quit <-chan struct{}) {
-	ticker := time.NewTicker(askEvery)
+	ticker := time.NewTicker(s.every)
 	defer ticker.Stop()
 	for {
 		select {
@@ -229,7 +230,7 @@ func (s *sentinels) watch(quit <-chan struct{}) {
 			return
 		case <-ticker.C:
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), askEvery)
+		ctx, cancel := context.WithTimeout(context.Background(), s.every)
 		if addr, err := s.ask(ctx); err == nil {
 			s.turnTo(addr)
 		}
