@@ -164,7 +164,7 @@ func has(ops []kv.Op, kind kv.Kind, begin string) bool {
 }
 
 func TestRecords_Delete_AChildThatWasBeingMadeGoesToo(t *testing.T) {
-	now, held, release := time.Now(), make(chan struct{}), make(chan struct{})
+	clock, held, release := proof.NewClock(time.Now()), make(chan struct{}), make(chan struct{})
 	s := meddled{still{memkv.New(memkv.Options{})}, func(ops []kv.Op) error {
 		if has(ops, kv.Add, "r:Post:late") {
 			close(held)
@@ -172,7 +172,7 @@ func TestRecords_Delete_AChildThatWasBeingMadeGoesToo(t *testing.T) {
 		}
 		return nil
 	}}
-	f := openForum(s, kvmodel.Clock(func() time.Time { return now }))
+	f := openForum(s, kvmodel.Clock(clock.Now))
 	f.fill(t, "gone", 3)
 	made := make(chan error, 1)
 	go func() { made <- f.posts.Create(ctx, &post{"late", "gone"}) }()
@@ -187,7 +187,7 @@ func TestRecords_Delete_AChildThatWasBeingMadeGoesToo(t *testing.T) {
 	if all := f.db.Stats().Cascades; len(all) != 1 || all[0] != (kvmodel.Cascade{Model: "Topic", ID: "gone", Deleted: 3}) {
 		t.Errorf("cascades: %+v, want one, of 3 posts so far", all)
 	}
-	now = now.Add(16 * time.Second)
+	clock.Advance(16 * time.Second)
 	must(t, f.db.Flush(ctx))
 	must(t, f.db.Flush(ctx))
 	if n, all := f.left(t), f.db.Stats().Cascades; n != 0 || len(all) != 0 {
@@ -224,15 +224,15 @@ func TestRecords_Delete_ARecordThatHasMovedAwayStays(t *testing.T) {
 func TestRecords_Purge_WaitsForTheChildren(t *testing.T) {
 	for name, s := range map[string]kv.Store{"atomic": memkv.New(memkv.Options{}), "plain": still{memkv.New(memkv.Options{})}} {
 		t.Run(name, func(t *testing.T) {
-			now := time.Now()
-			f := openForum(s, kvmodel.Clock(func() time.Time { return now }))
+			clock := proof.NewClock(time.Now())
+			f := openForum(s, kvmodel.Clock(clock.Now))
 			f.fill(t, "gone", 30)
 			err := f.topics.Purge(ctx, "gone")
 			if name == "plain" {
 				if !errors.Is(err, kvmodel.ErrNotYet) {
 					t.Errorf("the first Purge: %v, want ErrNotYet", err)
 				}
-				now = now.Add(16 * time.Second)
+				clock.Advance(16 * time.Second)
 				err = f.topics.Purge(ctx, "gone")
 			}
 			if n := f.left(t); n != 0 || err != nil {

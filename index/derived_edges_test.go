@@ -12,6 +12,7 @@ import (
 
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/index/internal/memberlog"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -138,14 +139,13 @@ func TestDerivedCount_GoesOutWithTheRecord(t *testing.T) {
 // does something.
 type meddling struct {
 	kv.Store
-	before func()
+	before proof.Hook
 }
 
 func (m *meddling) Do(ctx context.Context, ops []kv.Op) error {
 	for _, op := range ops {
-		if before := m.before; op.Kind.Writes() && strings.HasPrefix(op.Key, "r:") && before != nil {
-			m.before = nil
-			before()
+		if op.Kind.Writes() && strings.HasPrefix(op.Key, "r:") {
+			m.before.Run()
 		}
 	}
 	return m.Store.Do(ctx, ops)
@@ -181,10 +181,10 @@ func TestDerivedCount_AChangeThatLostAndGaveUpIsTakenBack(t *testing.T) {
 			m := &meddling{Store: still{mem}}
 			f, other := openShelf(t, shared{m}), openShelf(t, still{mem})
 			must(t, f.Create(ctx, &book{ID: "a", Tags: []string{"go"}}))
-			m.before = func() {
+			m.before.Set(func() {
 				_, err := other.Update(ctx, "a", func(b *book) error { b.N = 1; return nil })
 				must(t, err)
-			}
+			})
 			f.tagTwice(t, ctx, second)
 			must(t, f.db.Flush(ctx))
 			want := map[string]int64{"go": 1, "sql": 0}
@@ -236,12 +236,12 @@ func TestDerivedCount_WhatATryAddedIsTakenBackByOneThatMovesNothing(t *testing.T
 				db, otherDB := open(t, shared{m}), open(t, still{mem})
 				votes, others := newVotes(db), newVotes(otherDB)
 				must(t, votes.Create(ctx, &vote{ID: "first", Page: "go"}))
-				m.before = func() {
+				m.before.Set(func() {
 					must(t, others.Create(ctx, &vote{ID: "a", Page: "go"}))
 					if doubt {
 						mem.Evict("c:Tag:Books:go") // What this try adds finds nothing.
 					}
-				}
+				})
 				must(t, votes.Put(ctx, &vote{ID: "a", Page: "go", N: 1}))
 				if n := db.Stats().InDoubt; (n > 0) != doubt {
 					t.Errorf("%d counts are in doubt", n)
@@ -269,10 +269,10 @@ func TestDerivedCount_WhatALostTryAddedIsTakenBackWhereTheRecordIsByThen(t *test
 	db := open(t, shared{m})
 	f, other := shelf{booksOf(db, lastingBooks), newTags(db)}, booksOf(open(t, still{mem}), lastingBooks)
 	must(t, f.Create(ctx, &book{ID: "a"}))
-	m.before = func() {
+	m.before.Set(func() {
 		_, err := other.Update(ctx, "a", func(b *book) error { b.Tags = []string{"kv"}; return nil })
 		must(t, err)
-	}
+	})
 	f.tagTwice(t, ctx, func(b *book) error { b.Tags, b.N = []string{"kv"}, 9; return nil })
 	if n := counterOf(t, ctx, mem, "kv"); n != 1 {
 		t.Errorf("kv has %d, want 1", n)
@@ -285,18 +285,16 @@ func TestDerivedCount_WhatALostTryAddedIsTakenBackWhereTheRecordIsByThen(t *test
 // something else, the rest, once the trip is one that writes a record.
 type tearing struct {
 	kv.Store
-	between func()
+	between proof.Hook
 }
 
 func (t *tearing) Powers() kv.Powers { return kv.Powers{} }
 
 func (t *tearing) Do(ctx context.Context, ops []kv.Op) error {
 	writes := func(op kv.Op) bool { return op.Kind.Writes() && strings.HasPrefix(op.Key, "r:") }
-	between := t.between
-	if between == nil || !slices.ContainsFunc(ops, writes) {
+	if !t.between.IsSet() || !slices.ContainsFunc(ops, writes) {
 		return t.Store.Do(ctx, ops)
 	}
-	t.between = nil
 	for _, adds := range []bool{true, false} {
 		for i := range ops {
 			if (ops[i].Kind == kv.Increment) == adds {
@@ -304,7 +302,7 @@ func (t *tearing) Do(ctx context.Context, ops []kv.Op) error {
 			}
 		}
 		if adds {
-			between()
+			t.between.Run()
 		}
 	}
 	return kv.Unanswered(ops)
@@ -322,12 +320,12 @@ func TestDerivedCount_WhatATryAddedBeforeARecountIsCountedAgain(t *testing.T) {
 				f, other := openShelf(t, shared{m}), openShelf(t, still{mem})
 				must(t, f.Create(ctx, &book{ID: "a", Tags: []string{"go"}}))
 				must(t, other.Create(ctx, &book{ID: "b", Tags: []string{"kv"}}))
-				m.between = func() {
+				m.between.Set(func() {
 					_, err := other.Update(ctx, "a", func(b *book) error { b.N = 1; return nil })
 					must(t, err)
 					_, err = other.db.Derived("Tag", "Books").Recount(ctx, other.db.Store(), []string{"go", "kv"}, 5, func(string) error { return nil })
 					must(t, err)
-				}
+				})
 				f.tagTwice(t, ctx, second)
 				time.Sleep(2 * time.Minute)
 				want := map[string]int64{"go": 1, "kv": 1}

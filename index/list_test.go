@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/index"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -310,9 +311,9 @@ func TestList_All_ReturnsTheRecords(t *testing.T) {
 
 func TestLists_AnExpiredRecordIsInNoList(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	clock := func() time.Time { return now }
+	clock := proof.NewClock(now)
 	ctx := t.Context()
-	db, err := kvmodel.Open(memkv.New(memkv.Options{Now: clock}), kvmodel.Clock(clock))
+	db, err := kvmodel.Open(memkv.New(memkv.Options{Now: clock.Now}), kvmodel.Clock(clock.Now))
 	must(t, err)
 	b := newBooks(closing(t, db))
 	must(t, b.Create(ctx, &book{ID: "a", Author: "knuth", Gone: now.Add(time.Hour)}))
@@ -320,37 +321,37 @@ func TestLists_AnExpiredRecordIsInNoList(t *testing.T) {
 	_, err = b.Update(ctx, "b", func(b *book) error { b.Gone = now.Add(3 * time.Hour); return nil })
 	must(t, err)
 	wantIDs(t, ctx, b.ByAuthor.Of("knuth"), "a", "b")
-	now = now.Add(2 * time.Hour)
+	clock.Advance(2 * time.Hour)
 	wantIDs(t, ctx, b.ByAuthor.Of("knuth"), "b")
 }
 
 func TestLists_ARecordThatIsMadeAgainAfterItsEndIsListedWhateverTheClocksSay(t *testing.T) {
 	for name, ahead := range map[string]time.Duration{"behind": -10 * time.Minute, "right": 0, "ahead": 10 * time.Minute} {
 		t.Run("a clock is "+name, func(t *testing.T) {
-			now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+			clock := proof.NewClock(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 			ctx := t.Context()
-			s := memkv.New(memkv.Options{Now: func() time.Time { return now }})
+			s := memkv.New(memkv.Options{Now: clock.Now})
 			process := func(ahead time.Duration) *books {
-				db, err := kvmodel.Open(s, kvmodel.Clock(func() time.Time { return now.Add(ahead) }))
+				db, err := kvmodel.Open(s, kvmodel.Clock(func() time.Time { return clock.Now().Add(ahead) }))
 				must(t, err)
 				return newBooks(closing(t, db))
 			}
 			first, second := process(ahead), process(0)
 			for _, pair := range [][]*books{{first, second}, {second, first}} {
-				id := fmt.Sprint(now.Unix())
-				gone := now.Add(11 * time.Minute)
+				id := fmt.Sprint(clock.Now().Unix())
+				gone := clock.Now().Add(11 * time.Minute)
 				must(t, pair[0].Create(ctx, &book{ID: id, Author: id, Gone: gone}))
 				// Until its clock says that the record has ended, a process refuses another.
 				err := kv.ErrExists
 				for tries := 0; tries < 40 && errors.Is(err, kv.ErrExists); tries++ {
-					now = now.Add(time.Minute)
+					clock.Advance(time.Minute)
 					err = pair[1].Create(ctx, &book{ID: id, Author: id})
 				}
 				must(t, err)
 				for range 2 {
 					wantIDs(t, ctx, first.ByAuthor.Of(id), id)
 					wantIDs(t, ctx, second.ByAuthor.Of(id), id)
-					now = now.Add(time.Hour)
+					clock.Advance(time.Hour)
 				}
 			}
 		})
@@ -605,13 +606,14 @@ func TestList_AChangeThatStopsBeforeItsCommitEndsNoEntry(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, m := t.Context(), new(mute)
-				s, armed := as(memkv.New(memkv.Options{})), false
-				m.Store = kv.Trace(s, func(context.Context, kv.Trip) { m.cut.Store(armed) })
+				var armed atomic.Bool
+				s := as(memkv.New(memkv.Options{}))
+				m.Store = kv.Trace(s, func(context.Context, kv.Trip) { m.cut.Store(armed.Load()) })
 				a := newBooks(closing(t, open(t, m)))
 				must(t, a.Create(ctx, &book{ID: "x", Author: "ann", N: 1}))
 				must(t, a.db.Flush(ctx))
 				_, err := a.Update(ctx, "x", func(v *book) error {
-					armed = true
+					armed.Store(true)
 					v.N, v.Author, v.Tags, v.Gone = 2, "ann", []string{"go"}, time.Now().Add(time.Minute)
 					return nil
 				})
@@ -621,7 +623,7 @@ func TestList_AChangeThatStopsBeforeItsCommitEndsNoEntry(t *testing.T) {
 				time.Sleep(2 * time.Minute)
 				b := newBooks(closing(t, open(t, shared{s})))
 				wantIDs(t, ctx, b.ByAuthor.Of("ann"), "x")
-				armed = false
+				armed.Store(false)
 				m.cut.Store(false)
 			})
 		})

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/index"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -235,12 +236,12 @@ func wrapAs(s kv.Store, mem kv.Store) kv.Store {
 }
 
 func TestTotal_AnUpdateWritesNothingForIt(t *testing.T) {
-	var keys []string
+	var keys proof.Record[string]
 	s := kv.Trace(still{memkv.New(memkv.Options{})}, func(_ context.Context, trip kv.Trip) {
 		for _, op := range trip.Ops {
 			if strings.HasPrefix(op.Key, "l:Leaf:count:") || strings.HasPrefix(op.Key, "c:Leaf:count:") {
 				key, _, _ := strings.Cut(op.Key, "#") // The segment may be any.
-				keys = append(keys, op.Kind.String()+" "+key)
+				keys.Add(op.Kind.String() + " " + key)
 			}
 		}
 	})
@@ -248,10 +249,10 @@ func TestTotal_AnUpdateWritesNothingForIt(t *testing.T) {
 	must(t, l.CreateMulti(ctx, someLeaves("a", 500)))
 	must(t, l.db.Flush(ctx))
 	ops := func(f func() error) []string {
-		keys = nil
+		keys.Take()
 		must(t, f())
 		must(t, l.db.Flush(ctx))
-		return keys
+		return keys.Take()
 	}
 	if got := ops(func() error { return l.Put(ctx, &leaf{ID: "a1", N: 3}) }); len(got) > 0 {
 		t.Errorf("an update: %q", got)

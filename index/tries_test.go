@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -37,15 +38,15 @@ func TestList_SizeAndCount_AreRightBesideACreateThatHasFailed(t *testing.T) {
 		"unless": server{memkv.New(memkv.Options{})}, "plain": plain{memkv.New(memkv.Options{})},
 	} {
 		t.Run(name, func(t *testing.T) {
-			now := time.Now()
+			clock := proof.NewClock(time.Now())
 			ctx, late := context.WithValue(t.Context(), asker{}, true), &uncleaning{Store: shared{s}}
-			db, err := kvmodel.Open(late, kvmodel.Clock(func() time.Time { return now }), kvmodel.Log(slog.New(slog.DiscardHandler)))
+			db, err := kvmodel.Open(late, kvmodel.Clock(clock.Now), kvmodel.Log(slog.New(slog.DiscardHandler)))
 			must(t, err)
 			b := newBooks(closing(t, db))
 			for _, id := range []string{"a", "b", "c"} {
 				must(t, b.Create(ctx, &book{ID: id, Author: "knuth"}))
 			}
-			now = now.Add(time.Second)
+			clock.Advance(time.Second)
 			late.refuses.Store(true)
 			for _, id := range []string{"a", "b"} {
 				if err := b.Create(ctx, &book{ID: id, Author: "knuth"}); !errors.Is(err, kv.ErrExists) {
@@ -72,11 +73,11 @@ func TestList_SizeAndCount_AreRightBesideACreateThatHasFailed(t *testing.T) {
 // The clock of the process that wins is behind.
 func TestList_HasNothingOfATryThatLostToARecordWithALowerRev(t *testing.T) {
 	ctx, mem := t.Context(), memkv.New(memkv.Options{})
-	now := time.Now()
-	before := now.Add(-time.Second)
+	clock := proof.NewClock(time.Now())
+	before := proof.NewClock(clock.Now().Add(-time.Second))
 	m := &meddling{Store: still{mem}}
-	b, other := openAt(t, shared{m}, &now), openAt(t, still{mem}, &before)
-	m.before = func() { must(t, other.Create(ctx, &book{ID: "a", Author: "knuth"})) }
+	b, other := openAt(t, shared{m}, clock), openAt(t, still{mem}, before)
+	m.before.Set(func() { must(t, other.Create(ctx, &book{ID: "a", Author: "knuth"})) })
 	tries := 0
 	_, err := b.Upsert(ctx, "a", func(b *book) error {
 		if tries++; tries == 1 {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -138,13 +139,12 @@ func TestRecords_AnIndexChangeCostsOneAppend(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx := t.Context()
-			appends, bytes := 0, 0
+			var appends proof.Record[int] // the bytes of each
 			s := kv.Trace(plain{memkv.New(memkv.Options{})}, func(_ context.Context, trip kv.Trip) {
 				for _, op := range trip.Ops {
 					// The verb's background work writes claims but no lines.
 					if op.Kind == kv.Append && op.Key[:5] == "line:" {
-						appends++
-						bytes += len(op.Value)
+						appends.Add(len(op.Value))
 					}
 				}
 			})
@@ -152,12 +152,13 @@ func TestRecords_AnIndexChangeCostsOneAppend(t *testing.T) {
 			p := newPeople(db)
 			must(t, p.Create(ctx, &person{ID: "ann", Email: "ann@x"}))
 			must(t, db.Flush(ctx))
-			appends, bytes = 0, 0
+			appends.Take()
 			must(t, verb(ctx, p))
 			must(t, db.Flush(ctx))
-			t.Logf("%s: a line of %d bytes", name, bytes)
-			if appends != 1 || bytes > 100 {
-				t.Errorf("%d appends of %d bytes, want 1 of at most 100", appends, bytes)
+			lines := appends.Take()
+			t.Logf("%s: a line of %d bytes", name, lines)
+			if len(lines) != 1 || lines[0] > 100 {
+				t.Errorf("appends of %d bytes, want 1 of at most 100", lines)
 			}
 		})
 	}
@@ -178,21 +179,21 @@ func TestRecords_TheLineIsTheFirstThingThatItsTripWrites(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var writes []string
+			var writes proof.Record[string]
 			s := kv.Trace(plain{memkv.New(memkv.Options{})}, func(_ context.Context, trip kv.Trip) {
 				for _, op := range trip.Ops {
 					if op.Kind.Writes() {
-						writes = append(writes, op.Key)
+						writes.Add(op.Key)
 					}
 				}
 			})
 			b := newBooks(closing(t, open(t, s)))
 			must(t, b.Create(t.Context(), &book{ID: "a", Author: "knuth"}))
 			must(t, b.db.Flush(t.Context()))
-			writes = nil
+			writes.Take()
 			must(t, verb(t.Context(), b))
-			if len(writes) == 0 || !strings.HasPrefix(writes[0], "line:") {
-				t.Errorf("written in this order: %q", writes)
+			if written := writes.Take(); len(written) == 0 || !strings.HasPrefix(written[0], "line:") {
+				t.Errorf("written in this order: %q", written)
 			}
 		})
 	}

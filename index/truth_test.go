@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/index/internal/memberlog"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -36,10 +37,10 @@ func strangeIn(t testing.TB, s kv.Store, index, value string, entries ...memberl
 	}
 }
 
-// openAt opens books whose clock shows what now points to.
-func openAt(t testing.TB, s kv.Store, now *time.Time) *books {
+// openAt opens books that go by clock.
+func openAt(t testing.TB, s kv.Store, clock *proof.Clock) *books {
 	t.Helper()
-	db, err := kvmodel.Open(s, kvmodel.Clock(func() time.Time { return *now }))
+	db, err := kvmodel.Open(s, kvmodel.Clock(clock.Now))
 	must(t, err)
 	return newBooks(closing(t, db))
 }
@@ -58,8 +59,8 @@ const farAhead = 1 << 46 // a rev that no record has yet
 
 func TestList_AFoldKeepsNoEntryThatItsRecordContradicts(t *testing.T) {
 	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
-		now := time.Now()
-		b := openAt(t, shared{s}, &now)
+		clock := proof.NewClock(time.Now())
+		b := openAt(t, shared{s}, clock)
 		var all []*book
 		for i := range 20 {
 			all = append(all, &book{ID: fmt.Sprint("k", i), Author: "knuth"}, &book{ID: fmt.Sprint("d", i), Author: "dijkstra"})
@@ -80,8 +81,8 @@ func TestList_AFoldKeepsNoEntryThatItsRecordContradicts(t *testing.T) {
 
 func TestList_AnEntryThatIsStillPendingAMinuteAfterAFoldIsTakenOut(t *testing.T) {
 	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
-		now := time.Now()
-		b := openAt(t, shared{s}, &now)
+		clock := proof.NewClock(time.Now())
+		b := openAt(t, shared{s}, clock)
 		must(t, b.Create(ctx, &book{ID: "a", Author: "knuth"}))
 		must(t, b.Create(ctx, &book{ID: "b", Author: "dijkstra"}))
 		must(t, b.db.Flush(ctx))
@@ -91,7 +92,7 @@ func TestList_AnEntryThatIsStillPendingAMinuteAfterAFoldIsTakenOut(t *testing.T)
 		for range 3 {
 			foldKnuth(t, b)
 			wantIDs(t, ctx, b.ByAuthor.Of("knuth"), "a", "b", "ghost")
-			now = now.Add(25 * time.Second)
+			clock.Advance(25 * time.Second)
 		}
 		_, err := b.ByAuthor.Of("knuth").Size(ctx)
 		must(t, err)
@@ -105,8 +106,8 @@ func TestList_AnEntryThatIsStillPendingAMinuteAfterAFoldIsTakenOut(t *testing.T)
 
 func TestList_AnEntryThatIsStillPendingAMinuteAfterAPageIsTakenOut(t *testing.T) {
 	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
-		now := time.Now()
-		b := openAt(t, shared{s}, &now)
+		clock := proof.NewClock(time.Now())
+		b := openAt(t, shared{s}, clock)
 		must(t, b.Create(ctx, &book{ID: "a", Author: "knuth"}))
 		must(t, b.db.Flush(ctx))
 		for i := range 10 {
@@ -119,7 +120,7 @@ func TestList_AnEntryThatIsStillPendingAMinuteAfterAPageIsTakenOut(t *testing.T)
 			if diff := cmp.Diff([]string{"a"}, bookIDs(p.Items)); diff != "" {
 				t.Errorf("a page (-want +got)\n%s", diff)
 			}
-			now = now.Add(61 * time.Second)
+			clock.Advance(61 * time.Second)
 		}
 		wantIDs(t, ctx, b.ByAuthor.Of("knuth"), "a")
 	})
@@ -128,19 +129,19 @@ func TestList_AnEntryThatIsStillPendingAMinuteAfterAPageIsTakenOut(t *testing.T)
 // The rev of a new record is the time.
 func TestList_APageTakesOutAnEntryOfANewRecordThatIsAMinuteOld(t *testing.T) {
 	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
-		now := time.Now()
-		b := openAt(t, shared{s}, &now)
+		clock := proof.NewClock(time.Now())
+		b := openAt(t, shared{s}, clock)
 		for _, id := range []string{"a", "gone"} {
 			must(t, b.Create(ctx, &book{ID: id, Author: "dijkstra"}))
 		}
 		must(t, b.Delete(ctx, "gone"))
 		must(t, b.db.Flush(ctx))
-		now = now.Add(time.Second)
+		clock.Advance(time.Second)
 		for i := range 10 {
-			strange(t, s, memberlog.Entry{ID: fmt.Sprint("ghost", i), Rev: uint64(now.UnixMilli()), In: true})
+			strange(t, s, memberlog.Entry{ID: fmt.Sprint("ghost", i), Rev: uint64(clock.Now().UnixMilli()), In: true})
 		}
-		strange(t, s, memberlog.Entry{ID: "gone", Rev: uint64(now.UnixMilli()), In: true})
-		now = now.Add(61 * time.Second)
+		strange(t, s, memberlog.Entry{ID: "gone", Rev: uint64(clock.Now().UnixMilli()), In: true})
+		clock.Advance(61 * time.Second)
 		for range 11 { // A page repairs one.
 			_, err := b.ByAuthor.Of("knuth").Page(ctx, "", 20)
 			must(t, err)
@@ -152,8 +153,8 @@ func TestList_APageTakesOutAnEntryOfANewRecordThatIsAMinuteOld(t *testing.T) {
 
 func TestList_AFoldKeepsAnEntryWhoseChangeCommitsLater(t *testing.T) {
 	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
-		now := time.Now()
-		b := openAt(t, shared{s}, &now)
+		clock := proof.NewClock(time.Now())
+		b := openAt(t, shared{s}, clock)
 		must(t, b.Create(ctx, &book{ID: "a", Author: "knuth"}))
 		must(t, b.Create(ctx, &book{ID: "b", Author: "dijkstra"}))
 		must(t, b.db.Flush(ctx))
@@ -164,7 +165,7 @@ func TestList_AFoldKeepsAnEntryWhoseChangeCommitsLater(t *testing.T) {
 		must(t, err)
 		for range 3 {
 			foldKnuth(t, b)
-			now = now.Add(time.Minute)
+			clock.Advance(time.Minute)
 			wantIDs(t, ctx, b.ByAuthor.Of("knuth"), "a", "b")
 			must(t, b.db.Flush(ctx))
 		}

@@ -1,19 +1,21 @@
 package kvmodel_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -23,7 +25,7 @@ import (
 // see the same edition.
 type lossy struct {
 	kv.Store
-	sent func(kv.Op) // is shown each op before it is sent
+	sent atomic.Pointer[func(kv.Op)] // is shown each op before it is sent; nil: there is none
 
 	mu      sync.Mutex
 	edition uint64
@@ -39,13 +41,16 @@ func (l *lossy) Close() error { return nil }
 func (l *lossy) Powers() kv.Powers { return kv.Powers{Losses: l} }
 
 func (l *lossy) Do(ctx context.Context, ops []kv.Op) error {
-	if l.sent != nil {
-		for _, op := range ops {
-			l.sent(op)
+	for _, op := range ops {
+		if sent := l.sent.Load(); sent != nil {
+			(*sent)(op)
 		}
 	}
 	return l.Store.Do(ctx, ops)
 }
+
+// show has f shown each op before it is sent.
+func (l *lossy) show(f func(kv.Op)) { l.sent.Store(&f) }
 
 // lose takes keys away, and is found to have done so.
 func (l *lossy) lose(t *testing.T, keys ...string) {
@@ -56,13 +61,19 @@ func (l *lossy) lose(t *testing.T, keys ...string) {
 		}
 	}
 	err := fmt.Errorf("a:1: %w", kv.ErrLost)
+	l.mu.Lock()
 	l.lost = append(l.lost, err)
+	l.mu.Unlock()
 	for _, watch := range l.watches {
 		watch([]string{"a:1"}, err)
 	}
 }
 
-func (l *lossy) Lost() []error { return l.lost }
+func (l *lossy) Lost() []error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lost
+}
 
 func (l *lossy) Accept(context.Context) ([]string, error) {
 	l.mu.Lock()
@@ -90,6 +101,13 @@ func (l *lossy) GoneBack(_ context.Context, key string) error {
 	defer l.mu.Unlock()
 	l.back = append(l.back, key)
 	return nil
+}
+
+// gone returns the keys of which an older state was seen.
+func (l *lossy) gone() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.back)
 }
 
 func (l *lossy) Watch(f func([]string, error)) { l.watches = append(l.watches, f) }
@@ -160,16 +178,16 @@ func TestDB_Accept_DuringARebuildMakesItBeginAgain(t *testing.T) {
 		v := deploy(t, s, "Text")
 		defer v.undeploy(t)
 		must(t, v.Create(t.Context(), &note{ID: "1", Text: "one"}))
-		s.sent = func(op kv.Op) {
+		s.show(func(op kv.Op) {
 			if op.Key == "rebuilt:Note" && op.Kind != kv.Get {
 				// The entries are made, and the index is about to be marked.
-				s.sent = nil
+				s.sent.Store(nil)
 				s.lose(t, "u:Note:ByText:one")
 				if _, err := s.Accept(t.Context()); err != nil {
 					t.Error(err)
 				}
 			}
-		}
+		})
 		must(t, v.Rebuild(t.Context()))
 		v.finds(t, "Text", "one", "1")
 	})
@@ -228,7 +246,7 @@ func TestDB_Accept_IsRefusedWhereADBOnlyReads(t *testing.T) {
 
 func TestDB_ALoss_IsLoggedAndCounted(t *testing.T) {
 	s := newLossy()
-	var log bytes.Buffer
+	var log proof.Log
 	db := closing(t, open(t, s, kvmodel.Log(slog.New(slog.NewTextHandler(&log, nil))), kvmodel.Tenant("tenant")))
 	if n := db.Stats().Lost; n != 0 {
 		t.Errorf("%d servers are lost, want none", n)
@@ -247,34 +265,34 @@ func TestDB_AStoreThatHasGoneBack_IsSaidToHaveLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newLossy()
 		v := deploy(t, s, "Text")
-		var head kv.Op
-		s.sent = func(op kv.Op) {
+		var head atomic.Pointer[kv.Op]
+		s.show(func(op kv.Op) {
 			if strings.HasPrefix(op.Key, "out:") && op.Kind == kv.CompareAndSwap {
-				head = op
+				op.Value = slices.Clone(op.Value) // Its journal may use the bytes again.
+				head.Store(&op)
 			}
-		}
+		})
 		must(t, v.Create(t.Context(), &note{ID: "1", Text: "one"}))
 		time.Sleep(1500 * time.Millisecond)
-		old := head
+		old := *head.Load()
 		must(t, v.Create(t.Context(), &note{ID: "2", Text: "two"}))
 		time.Sleep(1100 * time.Millisecond)
-		if string(old.Value) == string(head.Value) || len(s.back) > 0 {
-			t.Fatalf("the head was not written again, or %v have gone back", s.back)
+		if string(old.Value) == string(head.Load().Value) || len(s.gone()) > 0 {
+			t.Fatalf("the head was not written again, or %v have gone back", s.gone())
 		}
 		_, err := kv.One(t.Context(), s.Store, kv.OpSet(old.Key, old.Value))
 		must(t, err)
 		must(t, v.Create(t.Context(), &note{ID: "3", Text: "three"}))
 		time.Sleep(1100 * time.Millisecond)
-		if diff := cmp.Diff([]string{old.Key}, s.back); diff != "" {
+		if diff := cmp.Diff([]string{old.Key}, s.gone()); diff != "" {
 			t.Errorf("gone back (-want +got):\n%s", diff)
 		}
 		// It is said once, and what is written then has a journal of its own.
 		must(t, v.Create(t.Context(), &note{ID: "4", Text: "four"}))
 		time.Sleep(2 * time.Second)
-		if len(s.back) != 1 || head.Key == old.Key {
-			t.Errorf("%d times gone back, with a journal at %s as before", len(s.back), head.Key)
+		if len(s.gone()) != 1 || head.Load().Key == old.Key {
+			t.Errorf("%d times gone back, with a journal at %s as before", len(s.gone()), head.Load().Key)
 		}
-		s.sent = nil
 		_ = v.db.Close(t.Context())
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -29,12 +30,14 @@ func openCodes(t *testing.T, s kv.Store, opts ...index.ListOption) (*kvmodel.DB,
 // A builder is a site that counts trips from the moment on when its process builds.
 type builder struct {
 	*site
-	builds bool
+	builds atomic.Bool
 }
 
 func (b *builder) Do(ctx context.Context, ops []kv.Op) error {
-	b.builds = b.builds || ops[0].Kind.Writes() && strings.HasPrefix(ops[0].Key, "build:")
-	if !b.builds {
+	if ops[0].Kind.Writes() && strings.HasPrefix(ops[0].Key, "build:") {
+		b.builds.Store(true)
+	}
+	if !b.builds.Load() {
 		return b.Store.Do(ctx, ops)
 	}
 	return b.site.Do(ctx, ops)

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/index"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -361,7 +362,7 @@ func TestBuild_IsTakenOverAtOnceFromOneThatWasClosed(t *testing.T) {
 	eachSite(t, 3000, func(t *testing.T, ctx context.Context, at func(int64) *site) {
 		slow := at(0)
 		slow.takes = 50 * time.Millisecond
-		var log strings.Builder
+		var log proof.Log
 		first := plugged(open(t, slow, kvmodel.Log(slog.New(slog.NewTextHandler(&log, nil)))), "Code")
 		go first.Rebuild(ctx)
 		time.Sleep(1500 * time.Millisecond)
@@ -465,7 +466,7 @@ func TestBuild_ARecordInConflictKeepsBackOnlyThatIndex(t *testing.T) {
 		}
 		v.undeploy(t)
 		s := at(0)
-		var log strings.Builder
+		var log proof.Log
 		v = plugged(open(t, s, kvmodel.Log(slog.New(slog.NewTextHandler(&log, nil)))), "Code", "Text")
 		err := v.Rebuild(ctx)
 		if text := log.String(); !strings.Contains(text, "cannot be read\" model=Note indexes=[ByCode]") {

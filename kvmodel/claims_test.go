@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
@@ -190,19 +191,17 @@ func TestRepair_AClaimThatArrivesAfterTheFirstPassIsReleasedByTheSecond(t *testi
 // for both, and lets something happen between the two.
 type between struct {
 	kv.Store
-	happen func()
+	happen proof.Hook
 }
 
 func (*between) Powers() kv.Powers { return kv.Powers{} }
 
 func (b *between) Do(ctx context.Context, ops []kv.Op) error {
-	if len(ops) != 2 || ops[0].Kind != kv.Get || ops[0].Key != claimOfX || b.happen == nil {
+	if len(ops) != 2 || ops[0].Kind != kv.Get || ops[0].Key != claimOfX || !b.happen.IsSet() {
 		return b.Store.Do(ctx, ops)
 	}
 	late := b.Store.Do(ctx, ops[1:])
-	happen := b.happen
-	b.happen = nil
-	happen()
+	b.happen.Run()
 	return errors.Join(b.Store.Do(ctx, ops[:1]), late)
 }
 
@@ -218,12 +217,12 @@ func TestRepair_AClaimThatIsNewerThanTheRecordThatWasReadStays(t *testing.T) {
 		}
 	}
 	set(m, "x")
-	s.happen = func() { set(other, "z"); set(other, "x") }
+	s.happen.Set(func() { set(other, "z"); set(other, "x") })
 	set(m, "y")
 	if err := m.db.Flush(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if s.happen != nil {
+	if s.happen.IsSet() {
 		t.Fatal("nothing was released")
 	}
 	if r, err := kv.One(ctx, mem, kv.OpGet(claimOfX)); err != nil || !strings.HasSuffix(string(r.Value), "a") {

@@ -336,18 +336,18 @@ func TestIntent_OneThatFailsHoldsUpNoOther(t *testing.T) {
 		}
 		var stuck atomic.Bool
 		stuck.Store(true)
-		calls := map[int64]int{}
+		var calls [4]atomic.Int64 // by amount
 		other := open(t, disk)
 		kvmodel.NewIntent(other, "move", func(_ context.Context, m move) error {
-			calls[m.Amount]++
+			calls[m.Amount].Add(1)
 			if m.Amount == 1 && stuck.Load() {
 				return errors.New("stuck")
 			}
 			return nil
 		})
 		time.Sleep(10 * time.Minute)
-		if calls[1] < 10 || calls[2] != 1 || calls[3] != 1 {
-			t.Errorf("calls %v, want the first often, the others once", calls)
+		if first, second, third := calls[1].Load(), calls[2].Load(), calls[3].Load(); first < 10 || second != 1 || third != 1 {
+			t.Errorf("%d, %d and %d calls, want the first often, the others once", first, second, third)
 		}
 		if s := other.Stats().Intents; len(s) != 1 || s[0].Open != 1 {
 			t.Errorf("got %+v, want the one that is stuck", s)

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/index"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -423,15 +424,14 @@ func TestRepair_ALineStaysUntilTheOldEntriesAreGone(t *testing.T) {
 func TestRepair_Of2000LinesTakes5TripsPer100(t *testing.T) {
 	ctx := t.Context()
 	mem := memkv.New(memkv.Options{})
-	now := time.Now()
-	clock := kvmodel.Clock(func() time.Time { return now })
+	clock := proof.NewClock(time.Now())
 	// Its segments stay, since it cannot roll over.
 	p := start(t, tamper(plain(mem), func(_ context.Context, ops []kv.Op, next func([]kv.Op) error) error {
 		if ops[0].Kind == kv.Get && strings.HasPrefix(ops[0].Key, "out:") {
 			return kv.Fail(ops, kv.ErrUnavailable)
 		}
 		return next(ops)
-	}), clock)
+	}), kvmodel.Clock(clock.Now))
 	var vs []*note
 	for i := range 2000 {
 		vs = append(vs, &note{Text: "x", Code: fmt.Sprint("c", i)})
@@ -439,9 +439,9 @@ func TestRepair_Of2000LinesTakes5TripsPer100(t *testing.T) {
 	must(t, p.CreateMulti(ctx, vs))
 	p.life.kill()
 
-	other := start(t, plain(mem), clock)
+	other := start(t, plain(mem), kvmodel.Clock(clock.Now))
 	must(t, other.db.Repair(ctx)) // sees it alive
-	now = now.Add(31 * time.Second)
+	clock.Advance(31 * time.Second)
 	begin := time.Now()
 	c := cost(t, ctx, other.db.Repair)
 	t.Logf("repair of 2,000 lines: %v in %v", c, time.Since(begin))

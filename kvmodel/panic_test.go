@@ -1,7 +1,6 @@
 package kvmodel_test
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -73,7 +73,7 @@ func TestRepair_APanicInOneLineIsLoggedAndHoldsUpNoOther(t *testing.T) {
 				}
 				dead.life.kill()
 
-				var log bytes.Buffer
+				var log proof.Log
 				next := start(t, alone, kvmodel.Log(slog.New(slog.NewTextHandler(&log, nil)))).ends(t)
 				index := &frail{hurt: new(hurt), step: step}
 				next.Plug(index, func(plug.Host) {})

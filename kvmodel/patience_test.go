@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -14,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/index"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -149,9 +148,8 @@ func TestPatience_ACallKeepsADeadlineOfItsOwn(t *testing.T) {
 }
 
 // logTo keeps what is logged, without the time.
-func logTo(lines *[]string) kvmodel.Option {
-	write := writer(func(p []byte) { *lines = append(*lines, strings.TrimSpace(string(p))) })
-	return kvmodel.Log(slog.New(slog.NewTextHandler(write, &slog.HandlerOptions{
+func logTo(log *proof.Log) kvmodel.Option {
+	return kvmodel.Log(slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{
 		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 			if a.Key == slog.TimeKey {
 				return slog.Attr{}
@@ -161,15 +159,11 @@ func logTo(lines *[]string) kvmodel.Option {
 	})))
 }
 
-type writer func([]byte)
-
-func (w writer) Write(p []byte) (int, error) { w(p); return len(p), nil }
-
 func TestLog_AnOutageIsLoggedWhenItBeginsAndWhenItIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &away{Store: memkv.New(memkv.Options{})}
-		var lines []string
-		db := open(t, a, kvmodel.Tenant("mine"), logTo(&lines))
+		var log proof.Log
+		db := open(t, a, kvmodel.Tenant("mine"), logTo(&log))
 		since := time.Now()
 		a.hear(kv.Outage{Server: "h:1", Since: since, Why: errors.New("no answer for 1s")})
 		a.hear(kv.Outage{Server: "h:2", Since: since, Why: errors.New("refused")})
@@ -186,7 +180,7 @@ func TestLog_AnOutageIsLoggedWhenItBeginsAndWhenItIsOver(t *testing.T) {
 			`level=WARN msg="ringtree: waiting for a server of the store" server=h:2 what=refused`,
 			`level=INFO msg="ringtree: a server of the store answers again" server=h:1 after=1.234s`,
 		}
-		if diff := cmp.Diff(want, slices.Clone(lines)); diff != "" {
+		if diff := cmp.Diff(want, log.Lines()); diff != "" {
 			t.Errorf("log (-want +got):\n%s", diff)
 		}
 		must(t, db.Close(context.Background()))

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/index"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -252,14 +253,13 @@ func TestRebuild_BesideWritersHoldsEveryRecord(t *testing.T) {
 type moving struct {
 	kv.Store
 	claim  string
-	change func()
+	change proof.Hook
 }
 
 func (m *moving) Do(ctx context.Context, ops []kv.Op) error {
 	for _, op := range ops {
-		if change := m.change; op.Kind == kv.Add && op.Key == m.claim && change != nil {
-			m.change = nil
-			change()
+		if op.Kind == kv.Add && op.Key == m.claim {
+			m.change.Run()
 		}
 	}
 	return m.Store.Do(ctx, ops)
@@ -280,10 +280,12 @@ func TestBuild_ARecordThatMovesWhileItIsEnteredLeavesNothingBehind(t *testing.T)
 		},
 		"u:Note:ByCode:c2": func() error { return app.Delete(ctx, "2") },
 	} {
-		b := deploy(t, shared{&moving{Store: s.Store, claim: what, change: func() {
+		on := &moving{Store: s.Store, claim: what}
+		on.change.Set(func() {
 			must(t, change())
 			must(t, app.db.Flush(ctx))
-		}}}, "Code")
+		})
+		b := deploy(t, shared{on}, "Code")
 		must(t, b.Rebuild(ctx))
 		b.undeploy(t)
 		if r, err := kv.One(ctx, s, kv.OpGet(what)); !errors.Is(err, kv.ErrNotFound) {

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -639,26 +640,25 @@ func TestRecords_Expires_TheRecordGoesAtItsTimeAndTheIDIsFreeAgain(t *testing.T)
 	for name, kind := range kinds {
 		t.Run(name, func(t *testing.T) {
 			ctx := t.Context()
-			now := time.Now()
-			clock := func() time.Time { return now }
-			s := kind(memkv.New(memkv.Options{Now: clock}))
-			r := kvmodel.NewRecords(closing(t, open(t, s, kvmodel.Clock(clock))), noteSchema())
-			must(t, r.Create(ctx, &note{ID: "a", Text: "x", Expires: now.Add(time.Hour)}))
-			now = now.Add(50 * time.Minute)
+			clock := proof.NewClock(time.Now())
+			s := kind(memkv.New(memkv.Options{Now: clock.Now}))
+			r := kvmodel.NewRecords(closing(t, open(t, s, kvmodel.Clock(clock.Now))), noteSchema())
+			must(t, r.Create(ctx, &note{ID: "a", Text: "x", Expires: clock.Now().Add(time.Hour)}))
+			clock.Advance(50 * time.Minute)
 			_, err := r.Update(ctx, "a", func(n *note) error { n.Text = "y"; return nil })
 			must(t, err)
-			now = now.Add(9 * time.Minute)
+			clock.Advance(9 * time.Minute)
 			if got, err := r.Get(ctx, "a"); err != nil || got.Text != "y" {
 				t.Errorf("a minute before: %+v, %v", got, err)
 			}
-			now = now.Add(time.Minute + 2*time.Second)
+			clock.Advance(time.Minute + 2*time.Second)
 			_, err = r.Get(ctx, "a")
 			wantErr(t, err, kv.ErrNotFound)
 			_, err = r.Update(ctx, "a", func(*note) error { return nil })
 			wantErr(t, err, kv.ErrNotFound)
 			wantErr(t, r.Delete(ctx, "a"), kv.ErrNotFound)
 			must(t, r.Create(ctx, &note{ID: "a", Text: "again"}))
-			now = now.Add(1000 * time.Hour)
+			clock.Advance(1000 * time.Hour)
 			if got, err := r.Get(ctx, "a"); err != nil || got.Text != "again" {
 				t.Errorf("a record without expiry: %+v, %v", got, err)
 			}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
@@ -107,8 +108,7 @@ func TestStats_NameTheIndexesThatNeedARebuild(t *testing.T) {
 
 func TestStats_CountFailuresByKind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var lines []string
-		db := open(t, memkv.New(memkv.Options{}), logTo(&lines))
+		db := open(t, memkv.New(memkv.Options{}), quiet())
 		for _, err := range []error{
 			kv.ErrLost, kv.ErrUnclear, kv.Unavailable(context.DeadlineExceeded), kv.ErrUnavailable,
 			kvmodel.ErrCorrupt, kv.ErrConflict, context.DeadlineExceeded, errOfMine, kvmodel.ErrNotYet,
@@ -130,14 +130,15 @@ func TestStats_CountFailuresByKind(t *testing.T) {
 // What fails is logged at once, and from then on once a second.
 func TestLog_WhatFailsAfterRepliesIsALineASecond(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
-		var lines []string
-		p := start(t, plain(mem), logTo(&lines)).ends(t)
+		var log proof.Log
+		p := start(t, plain(mem), logTo(&log)).ends(t)
 		p.OnChange(func(context.Context, kvmodel.Change[note, string]) error { return errOfMine })
 		for i := range 30 {
 			must(t, p.Create(ctx, &note{ID: fmt.Sprint(i), Text: strings.Repeat("x", 1000)}))
 			wait(100 * time.Millisecond)
 		}
 		wait(2 * time.Second)
+		lines := log.Lines()
 		if len(lines) < 4 || len(lines) > 6 {
 			t.Errorf("%d lines in 5 seconds:\n%s", len(lines), strings.Join(lines, "\n"))
 		}
@@ -156,10 +157,10 @@ func TestLog_WhatFailsAfterRepliesIsALineASecond(t *testing.T) {
 		}
 		p.db.Later(func(context.Context) error { return kv.ErrLost })
 		_ = p.db.Flush(ctx)
-		before := len(lines)
+		before := len(log.Lines())
 		_ = p.db.Close(ctx)
-		if len(lines) > before+1 {
-			t.Errorf("Close has logged %d lines", len(lines)-before)
+		if after := len(log.Lines()); after > before+1 {
+			t.Errorf("Close has logged %d lines", after-before)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -373,14 +374,14 @@ func writesLease(ops []kv.Op) bool {
 // doomed returns a store, and a function from whose call on its process is dead once it has
 // written the record of a lease.
 func doomed(s kv.Store) (life *mortal, doom func()) {
-	armed := false
+	var armed atomic.Bool
 	life = new(mortal)
 	life.Store = kv.Trace(s, func(_ context.Context, trip kv.Trip) {
-		if armed && writesLease(trip.Ops) {
+		if armed.Load() && writesLease(trip.Ops) {
 			life.kill()
 		}
 	})
-	return life, func() { armed = true }
+	return life, func() { armed.Store(true) }
 }
 
 func TestTouch_AndAnUpdateAtTheSameTimeBothHappen(t *testing.T) {
@@ -420,12 +421,12 @@ func TestTouch_AndAnUpdateAtTheSameTimeBothHappen(t *testing.T) {
 func TestTouch_WhatFollowsAnEarlierOneLateTakesNothingBack(t *testing.T) {
 	for _, late := range []time.Duration{time.Second, time.Minute} {
 		eachLeases(t, func(t *testing.T, ctx context.Context, s kv.Store, a *leases) {
-			held := &holding{Store: s}
+			held := &holding{Store: s, hold: make(chan struct{})}
 			b := newLeases(closing(t, open(t, held)))
 			must(t, a.Create(ctx, newLease("a", time.Hour)))
 			a.hit(t, ctx, "a")
 			must(t, a.db.Flush(ctx))
-			held.hold = make(chan struct{})
+			held.armed.Store(true)
 			must(t, b.Touch(ctx, "a", bubbleBegins.Add(2*time.Hour)))
 			must(t, errors.Join(a.Touch(ctx, "a", bubbleBegins.Add(5*time.Hour)), a.db.Flush(ctx)))
 			time.Sleep(late)
@@ -437,22 +438,24 @@ func TestTouch_WhatFollowsAnEarlierOneLateTakesNothingBack(t *testing.T) {
 	}
 }
 
-// holding is a store that holds up trips after the write of a record.
+// holding is a store that holds up trips after the write of a record, once it is armed.
 type holding struct {
 	kv.Store
-	hold chan struct{}
-	on   bool
+	hold      chan struct{}
+	armed, on atomic.Bool
 }
 
 func (h *holding) Close() error      { return nil }
 func (h *holding) Powers() kv.Powers { return kv.PowersOf(h.Store) }
 
 func (h *holding) Do(ctx context.Context, ops []kv.Op) error {
-	if h.on {
+	if h.on.Load() {
 		<-h.hold
 	}
 	err := h.Store.Do(ctx, ops)
-	h.on = h.on || h.hold != nil && writesLease(ops)
+	if h.armed.Load() && writesLease(ops) {
+		h.on.Store(true)
+	}
 	return err
 }
 

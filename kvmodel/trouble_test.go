@@ -4,10 +4,12 @@ import (
 	"errors"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -16,17 +18,19 @@ import (
 // troubled is a store in a file with which something may be wrong.
 type troubled struct {
 	kv.Store
-	trouble *error
+	trouble *atomic.Pointer[error]
 }
 
 func (s troubled) Powers() kv.Powers {
-	return kv.Powers{Disk: func() kv.Disk { return kv.Disk{Trouble: *s.trouble} }}
+	return kv.Powers{Disk: func() kv.Disk { return kv.Disk{Trouble: *s.trouble.Load()} }}
 }
 
 func TestDB_LogsTroubleWithItsFileNowAndThen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var log strings.Builder
-		trouble := errors.New("mkdir /no: no such file or directory")
+		var log proof.Log
+		var trouble atomic.Pointer[error]
+		set := func(err error) { trouble.Store(&err) }
+		set(errors.New("mkdir /no: no such file or directory"))
 		db := open(t, troubled{memkv.New(memkv.Options{}), &trouble}, kvmodel.Log(slog.New(slog.NewTextHandler(&log, nil))))
 		kvmodel.NewRecords(db, noteSchema())
 		counts := func(wantWarnings, wantOver int) {
@@ -42,7 +46,7 @@ func TestDB_LogsTroubleWithItsFileNowAndThen(t *testing.T) {
 		counts(1, 0)
 		time.Sleep(10 * time.Minute)
 		counts(2, 0)
-		trouble = nil
+		set(nil)
 		time.Sleep(time.Minute)
 		counts(2, 1)
 		must(t, db.Close(t.Context()))

@@ -163,16 +163,15 @@ func TestRepair_OnAStoreHeldAloneOnlyTheFirstLookFindsTheDead(t *testing.T) {
 
 func TestRepair_ALookIsOneTripWithAGetForEachProcess(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
-		var looks []int
+		var looks proof.Record[int]
 		reader := start(t, kv.Trace(plain(mem), func(_ context.Context, trip kv.Trip) {
-			looks = append(looks, len(trip.Ops))
+			looks.Add(len(trip.Ops))
 		})).ends(t)
 		between := func(want ...int) {
 			t.Helper()
-			if diff := cmp.Diff(want, looks); diff != "" {
+			if diff := cmp.Diff(want, looks.Take()); diff != "" {
 				t.Errorf("ops of each trip (-want +got)\n%s", diff)
 			}
-			looks = nil
 		}
 		wait(45 * time.Second)
 		between(2, 2, 2) // the list of processes, and the marker of the format

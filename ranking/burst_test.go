@@ -1,7 +1,6 @@
 package ranking_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -10,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -210,7 +210,7 @@ func (s *slow) Do(ctx context.Context, ops []kv.Op) error {
 
 func TestTree_Hit_ABurstThatIsCutOffKeepsWhatItHasWritten(t *testing.T) {
 	const n = 10_000
-	var log bytes.Buffer
+	var log proof.Log
 	s := &slow{Store: memkv.New(memkv.Options{})}
 	s.left.Store(5000)
 	db, err := kvmodel.Open(s, kvmodel.Log(slog.New(slog.NewTextHandler(&log, nil))))

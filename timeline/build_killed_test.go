@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,9 +20,10 @@ import (
 type builder struct {
 	kv.Store
 	isAtomic bool
-	life     int // trips; 0: it lives on
-	builds   bool
-	trips    int
+	life     int64 // trips; 0: it lives on
+	spared   atomic.Bool
+	builds   atomic.Bool
+	trips    atomic.Int64
 }
 
 func (*builder) Close() error { return nil }
@@ -41,14 +43,17 @@ func (b *builder) Powers() (p kv.Powers) {
 var errDied = fmt.Errorf("%w: the process is dead", kv.ErrUnavailable)
 
 func (b *builder) died() bool {
-	if b.builds {
-		b.trips++
+	trips := b.trips.Load()
+	if b.builds.Load() {
+		trips = b.trips.Add(1)
 	}
-	return b.life > 0 && b.trips > b.life
+	return b.life > 0 && trips > b.life && !b.spared.Load()
 }
 
 func (b *builder) Do(ctx context.Context, ops []kv.Op) error {
-	b.builds = b.builds || ops[0].Kind.Writes() && strings.HasPrefix(ops[0].Key, "build:")
+	if ops[0].Kind.Writes() && strings.HasPrefix(ops[0].Key, "build:") {
+		b.builds.Store(true)
+	}
 	if b.died() {
 		return kv.Fail(ops, errDied)
 	}
@@ -71,7 +76,7 @@ func TestBuild_EndsHoweverOftenItIsCutShort(t *testing.T) {
 		for _, sort := range []int{10 * n, n / 3} {
 			t.Run(fmt.Sprint("atomic ", isAtomic, ", sorting ", sort), func(t *testing.T) {
 				once, _ := buildTales(t, n, sort, 0, isAtomic)
-				walk := n/100 + 25
+				walk := int64(n/100 + 25)
 				all, kills := buildTales(t, n, sort, walk+45, isAtomic)
 				t.Logf("%d trips in one go; %d with %d kills", once, all, kills)
 				if most := once*12/10 + kills*walk; all > most || kills < 3 {
@@ -84,7 +89,7 @@ func TestBuild_EndsHoweverOftenItIsCutShort(t *testing.T) {
 
 // buildTales builds the timelines of n tales by processes that make so many trips each. It
 // returns how many they have made in all, and how many were killed.
-func buildTales(t *testing.T, n, sort, life int, isAtomic bool) (trips, kills int) {
+func buildTales(t *testing.T, n, sort int, life int64, isAtomic bool) (trips, kills int64) {
 	synctest.Test(t, func(t *testing.T) {
 		mem, all := memkv.New(memkv.Options{}), oldTales(n)
 		bare := openBare(&builder{Store: mem, isAtomic: isAtomic})
@@ -97,12 +102,12 @@ func buildTales(t *testing.T, n, sort, life int, isAtomic bool) (trips, kills in
 			s := &builder{Store: mem, isAtomic: isAtomic, life: life}
 			p := openToBuild(s, n, sort)
 			err := p.Rebuild(ctx)
-			trips += s.trips
+			trips += s.trips.Load()
 			if err != nil {
 				_ = p.db.Close(ctx)
 				continue
 			}
-			s.life = 0
+			s.spared.Store(true)
 			p.wantOrder(t, fmt.Sprint("after ", kills, " kills"), all, n, 1)
 			p.close(t)
 			return
@@ -115,7 +120,7 @@ func buildTales(t *testing.T, n, sort, life int, isAtomic bool) (trips, kills in
 // one goes on from there.
 func TestBuild_MayBeKilledAtAnyTrip(t *testing.T) {
 	const n = 40
-	for life, killed := 1, true; killed; life++ {
+	for life, killed := int64(1), true; killed; life++ {
 		synctest.Test(t, func(t *testing.T) {
 			mem, all := fillTales(t, n)
 			p := openToBuild(&builder{Store: mem, life: life}, n, 15)
@@ -216,7 +221,7 @@ func TestBuild_ShowsARecordThatWouldStandSomewhereElseByNow(t *testing.T) {
 			})
 		})
 		t.Run("once it is killed, "+name, func(t *testing.T) {
-			for life := 30; life < 70; life += 4 {
+			for life := int64(30); life < 70; life += 4 {
 				synctest.Test(t, func(t *testing.T) {
 					mem, all := fillTales(t, 30)
 					p, _ := openQuiet(&builder{Store: mem, life: life})
@@ -256,13 +261,13 @@ func TestBuild_LeavesRingsAloneThatAreNewerThanIt(t *testing.T) {
 			p.close(t)
 		}
 		var first, second sync.Once
-		begun := false
+		var begun atomic.Bool
 		s := &broken{Store: plain{mem}}
 		s.refuses = func(op kv.Op) bool {
 			switch {
 			case op.Kind.Writes() && strings.HasPrefix(op.Key, "t:Tale:NewestByAuthor:ann#n"):
-				begun = true
-			case begun && op.Kind.Writes() && strings.HasPrefix(op.Key, "build:"):
+				begun.Store(true)
+			case begun.Load() && op.Kind.Writes() && strings.HasPrefix(op.Key, "build:"):
 				first.Do(func() { create("e1") })
 			case op.Kind == kv.Get && op.Key == "t:Tale:NewestByAuthor:eve#n":
 				second.Do(func() { create("e2") })

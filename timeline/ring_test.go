@@ -295,13 +295,16 @@ func (b *broken) Do(ctx context.Context, ops []kv.Op) error {
 
 func TestRing_AnEntryThatFailedBesideTheCommitIsAddedLater(t *testing.T) {
 	mem := memkv.New(memkv.Options{})
-	s := &broken{Store: plain{mem}}
+	var full atomic.Bool
+	s := &broken{Store: plain{mem}, refuses: func(op kv.Op) bool {
+		return full.Load() && op.Kind.Writes() && strings.HasPrefix(op.Key, "t:Page:Newest:#64x")
+	}}
 	p := openPages(s, timeline.Shape{})
 	p.create(t, "a", "ann", "x")
-	s.refuses = func(op kv.Op) bool { return op.Kind.Writes() && strings.HasPrefix(op.Key, "t:Page:Newest:#64x") }
+	full.Store(true)
 	p.create(t, "b", "ann", "x")
 	wantIDs(t, "while the segment cannot be written", []string{"a"}, listed(t, p.newest, "", 9).Items)
-	s.refuses = nil
+	full.Store(false)
 	p.close(t)
 	p = openPages(plain{mem}, timeline.Shape{})
 	defer p.close(t)

@@ -1,0 +1,28 @@
+package proof
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// Clock is a clock that stands still unless a test advances it.
+type Clock struct{ now atomic.Pointer[time.Time] }
+
+// NewClock returns a clock that shows the time at.
+func NewClock(at time.Time) *Clock {
+	c := new(Clock)
+	c.now.Store(&at)
+	return c
+}
+
+// Now returns the time that the clock shows.
+func (c *Clock) Now() time.Time { return *c.now.Load() }
+
+// Advance makes the clock show the time d later.
+func (c *Clock) Advance(d time.Duration) {
+	for was := c.now.Load(); ; was = c.now.Load() {
+		if next := was.Add(d); c.now.CompareAndSwap(was, &next) {
+			return
+		}
+	}
+}
