@@ -30,7 +30,7 @@ const (
 	endBlock    = 'E'
 
 	blockBytes = 256 << 10 // of items, before they are compressed
-	mostBytes  = 64 << 20  // of a block that is read
+	mostBytes  = 64 << 20  // of a block, before and after
 )
 
 // ErrBadExport says that a file is no export, or not a whole one.
@@ -124,6 +124,9 @@ func newExportWriter(to io.Writer, h Header) (*exportWriter, error) {
 }
 
 func (w *exportWriter) block(kind byte, data []byte) error {
+	if len(data) > mostBytes {
+		return fmt.Errorf("a block of an export would have %d bytes, at most %d", len(data), mostBytes)
+	}
 	b := binary.BigEndian.AppendUint32([]byte{kind}, uint32(len(data)))
 	b = append(b, data...)
 	b = binary.BigEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))

@@ -1,6 +1,10 @@
 package inspect
 
-import "testing"
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
 
 func TestItem_ThePartsOfARecordHaveNamesOfTheirOwn(t *testing.T) {
 	names := make(map[string]bool)
@@ -13,5 +17,14 @@ func TestItem_ThePartsOfARecordHaveNamesOfTheirOwn(t *testing.T) {
 			t.Errorf("two are called %q", it.of())
 		}
 		names[it.of()] = true
+	}
+}
+
+func TestExport_ABlockThatCouldNotBeReadAgainIsNotWritten(t *testing.T) {
+	var out bytes.Buffer
+	w := &exportWriter{to: &out}
+	err := w.block(itemsBlock, make([]byte, mostBytes+1))
+	if err == nil || !strings.Contains(err.Error(), "67108865 bytes, at most 67108864") || out.Len() > 0 {
+		t.Errorf("want an error that names the size and the limit, and no output, got %v and %d bytes", err, out.Len())
 	}
 }

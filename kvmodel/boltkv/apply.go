@@ -9,17 +9,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// space is what ops run on: the items in the file, or an atomic change's view
-// of them. The value of an item it returns may only be read, and only until the
-// next call.
-type space interface {
-	get(key string) (it item, ok bool) // not ok if absent or expired
-	put(key string, it item)           // gives it a new version
-	drop(key string)
-	now() int64
-}
-
-func run(ops []kv.Op, in space) {
+func run(ops []kv.Op, in *live) {
 	for i := range ops {
 		if op := &ops[i]; op.Result.Err == nil {
 			op.Result = apply(op, in)
@@ -27,7 +17,7 @@ func run(ops []kv.Op, in space) {
 	}
 }
 
-func apply(op *kv.Op, in space) kv.Result {
+func apply(op *kv.Op, in *live) kv.Result {
 	it, ok := in.get(op.Key)
 	switch {
 	case op.Kind == kv.Get:
@@ -76,14 +66,14 @@ func mayChange(op *kv.Op, it item, ok bool) error {
 	return nil
 }
 
-func expiry(op *kv.Op, in space) int64 {
+func expiry(op *kv.Op, in *live) int64 {
 	if op.TTL == 0 {
 		return 0
 	}
 	return in.now() + int64(op.TTL)
 }
 
-func extend(op *kv.Op, it item, ok bool, in space) error {
+func extend(op *kv.Op, it item, ok bool, in *live) error {
 	if !ok || len(it.value)+len(op.Value) > kv.MaxValue {
 		return kv.ErrNotStored
 	}
@@ -94,7 +84,7 @@ func extend(op *kv.Op, it item, ok bool, in space) error {
 	return nil
 }
 
-func increment(op *kv.Op, it item, ok bool, in space) kv.Result {
+func increment(op *kv.Op, it item, ok bool, in *live) kv.Result {
 	if !ok {
 		return kv.Result{Err: kv.ErrNotFound}
 	}

@@ -59,29 +59,30 @@ func (s *Store) backup(ctx context.Context, w io.Writer) (point, error) {
 // writeItems writes the items of the tree, and returns up to where the tree then has all
 // commits.
 func (s *Store) writeItems(ctx context.Context, to *commitlog.Writer) (known point, err error) {
-	for from := []byte{}; from != nil; {
-		if err := errors.Join(ctx.Err(), s.refused()); err != nil {
-			return known, err
-		}
-		r := commitlog.Record{Items: true}
-		if fail := s.view(func(t *tree) { r.Body, from = t.encodeFrom(from) }); fail != nil {
-			return known, fail
-		}
-		if err := to.Write(r); err != nil {
-			return known, err
+	// What is aside counts, whatever was read of the same keys before.
+	for _, bucket := range [][]byte{itemsBucket, asideBucket} {
+		for from := []byte{}; from != nil; {
+			if err := errors.Join(ctx.Err(), s.refused()); err != nil {
+				return known, err
+			}
+			r := commitlog.Record{Items: true}
+			if fail := s.view(func(t *tree) { r.Body, from = t.encodeFrom(bucket, from) }); fail != nil {
+				return known, fail
+			}
+			if err := to.Write(r); err != nil {
+				return known, err
+			}
 		}
 	}
-	// What is aside counts, whatever was read of the same keys before.
-	r := commitlog.Record{Items: true}
 	fail := s.view(func(t *tree) {
 		var st state
 		st, err = stateOf(t.tx)
-		known, r.Body = st.point, t.encodeAside()
+		known = st.point
 	})
 	if fail != nil {
 		return known, fail
 	}
-	return known, errors.Join(err, to.Write(r))
+	return known, err
 }
 
 // refused returns why nothing can be asked of the store; nil if it can.
@@ -92,37 +93,28 @@ func (s *Store) refused() error {
 	return nil
 }
 
-// encodeFrom returns items from from on as the log keeps changes, and where to go on; nil
-// at the end.
-func (t *tree) encodeFrom(from []byte) (body, next []byte) {
-	c := t.items.Cursor()
+// encodeFrom returns items of a bucket from from on as the log keeps changes, and where to
+// go on; nil at the end.
+func (t *tree) encodeFrom(bucket, from []byte) (body, next []byte) {
+	items := t.tx.Bucket(bucket)
+	if items == nil { // Nothing was set aside yet.
+		return nil, nil
+	}
+	c := items.Cursor()
 	for key, buf := c.Seek(from); key != nil; key, buf = c.Next() {
 		if len(body) > t.limits.copied {
 			return body, bytes.Clone(key)
 		}
-		if !isNew(buf) && isOld(buf, t.old.Load()) {
+		switch {
+		case bytes.Equal(bucket, asideBucket) && bytes.Equal(buf, dropped):
+			buf = nil
+		case !isNew(buf) && isOld(buf, t.old.Load()):
 			it := decode(key, buf, t.old.Load())
 			buf = it.encode(string(key))
 		}
 		body = encodeChange(body, key, buf)
 	}
 	return body, nil
-}
-
-// encodeAside returns what was set aside as the log keeps changes.
-func (t *tree) encodeAside() (body []byte) {
-	aside := t.tx.Bucket(asideBucket)
-	if aside == nil {
-		return nil
-	}
-	must(aside.ForEach(func(key, buf []byte) error {
-		if bytes.Equal(buf, dropped) {
-			buf = nil
-		}
-		body = encodeChange(body, key, buf)
-		return nil
-	}))
-	return body
 }
 
 // writeCommits writes the commits since h began, and the end. What is known to be in the

@@ -152,7 +152,7 @@ func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
 	}
 	var fail *failure
 	if writes(ops) {
-		fail = s.write(ctx, func(in *live) *failure { return s.run(ops, in) })
+		fail = s.write(ctx, func(in *live) *failure { return in.run(ops) })
 	} else {
 		fail = s.read(ctx, ops)
 	}
@@ -294,12 +294,6 @@ func (s *Store) view(f func(*tree)) *failure {
 		return &failure{codec.ErrCorrupt, fmt.Errorf("%s: %w", s.path, broken)}
 	}
 	return fail
-}
-
-// run carries out ops in a transaction that other callers share.
-func (s *Store) run(ops []kv.Op, in *live) *failure {
-	s.ops.Add(uint64(len(ops)))
-	return s.guard(func() { run(ops, in) })
 }
 
 // guard runs f, which touches the file. Where the file is damaged, bbolt or the

@@ -12,7 +12,7 @@ import (
 
 const (
 	maxTurns = 1000     // that share a commit
-	maxBytes = 16 << 20 // of values in a commit; beyond it no one gets a turn
+	maxBytes = 16 << 20 // of a commit; beyond it no one gets a turn
 
 	keptRoom = 1 << 20 // for a record, kept for the next
 )
@@ -29,10 +29,10 @@ type batch struct {
 }
 
 // write waits for a turn, runs change in it, and returns when the changes are
-// committed. If change fails, write returns the failure at once: either change
-// changed nothing, or the batch will not be committed. If ctx ends before the
-// turn, change does not run; if it ends between the turn and the commit, the
-// commit goes on without the caller.
+// committed. If change fails, or writes more than a commit has room for, write returns the
+// failure at once, and nothing of it is committed. If ctx ends before the turn, change does
+// not run; if it ends between the turn and the commit, the commit goes on without the
+// caller.
 func (s *Store) write(ctx context.Context, change func(*live) *failure) *failure {
 	if fail := s.failed.Load(); fail != nil {
 		return fail
@@ -67,7 +67,7 @@ func (s *Store) takeTurn(ctx context.Context, change func(*live) *failure) (*bat
 		}
 		b.turns++
 		s.trips.Add(1)
-		return b, change(b.in)
+		return b, b.in.turn(change)
 	case <-ctx.Done():
 		return nil, unavailable(ctx.Err())
 	case <-s.closing:

@@ -8,7 +8,7 @@ import (
 
 // failure is why a trip has no answers.
 type failure struct {
-	sentinel error // kv.ErrUnavailable or kv.ErrUnclear; of a listing, codec.ErrCorrupt
+	sentinel error // kv.ErrUnavailable, kv.ErrUnclear or kv.ErrTooLarge; of a listing, codec.ErrCorrupt
 	cause    error
 }
 
@@ -31,7 +31,7 @@ func (f *failure) fill(ops []kv.Op) {
 	for i := range ops {
 		switch op := &ops[i]; {
 		case refused(op.Result.Err):
-		case op.Kind == kv.Get:
+		case op.Kind == kv.Get && f.sentinel == kv.ErrUnclear:
 			op.Result = kv.Result{Err: unavailable(f.cause)}
 		default:
 			op.Result = kv.Result{Err: f}

@@ -2,6 +2,8 @@ package boltkv
 
 import (
 	"bytes"
+	"fmt"
+	"slices"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -55,14 +57,75 @@ func held(key string, buf []byte) (item, bool) {
 	return decode([]byte(key), buf, 0), true
 }
 
-// live is the space of the items as they will be when the batch under way is committed.
+// live is the items as they will be when the batch under way is committed.
 type live struct {
 	base
 	changes map[string][]byte // as in a table
-	bytes   int               // of values put
+	bytes   int               // that changes take in a record, at most
+
+	// Of the turn under way.
+	undo   []undone // takes its changes back, the last first
+	before int      // bytes when it began
+	most   int      // bytes that it has written at once
 }
 
-// get returns what key holds unless it has expired.
+// undone is what changes held of a key before it was changed.
+type undone struct {
+	key  string
+	buf  []byte
+	held bool // changes had the key
+}
+
+// turn runs change. What that writes is taken back unless it succeeds and a commit has room
+// for it, and when it panics.
+func (l *live) turn(change func(*live) *failure) (fail *failure) {
+	l.undo, l.before, l.most = l.undo[:0], l.bytes, 0
+	kept := false
+	defer func() {
+		if !kept {
+			l.takeBack()
+		}
+	}()
+	if fail = change(l); fail == nil {
+		fail = l.tooLarge()
+	}
+	kept = fail == nil
+	return fail
+}
+
+// takeBack takes back what the turn under way has written.
+func (l *live) takeBack() {
+	for _, u := range slices.Backward(l.undo) {
+		if u.held {
+			l.changes[u.key] = u.buf
+		} else {
+			delete(l.changes, u.key)
+		}
+	}
+	l.undo, l.bytes, l.most = l.undo[:0], l.before, 0
+}
+
+// tooLarge returns an ErrTooLarge if the turn under way writes more than a commit has room
+// for.
+func (l *live) tooLarge() *failure {
+	if l.most > l.limits.trip {
+		return &failure{kv.ErrTooLarge, fmt.Errorf("the trip writes %d bytes, at most %d", l.most, l.limits.trip)}
+	}
+	return nil
+}
+
+// run carries out ops, as a part of the turn under way.
+func (l *live) run(ops []kv.Op) *failure {
+	l.ops.Add(uint64(len(ops)))
+	fail := l.guard(func() { run(ops, l) })
+	if fail == nil {
+		fail = l.tooLarge()
+	}
+	return fail
+}
+
+// get returns what key holds unless it has expired. The value may only be read, and only
+// until the next call.
 func (l *live) get(key string) (item, bool) {
 	it, ok := item{}, false
 	if buf, changed := l.changes[key]; changed {
@@ -76,20 +139,26 @@ func (l *live) get(key string) (item, bool) {
 	return it, ok
 }
 
+// put makes key hold it, with a new version.
 func (l *live) put(key string, it item) {
-	it.version = l.nextVersion()
-	l.place(key, it)
-}
-
-func (l *live) nextVersion() kv.Version {
 	l.version++
-	return kv.Version(l.version)
+	it.version = kv.Version(l.version)
+	l.set(key, it.encode(key))
 }
 
-// place stores it under key as it is.
-func (l *live) place(key string, it item) {
-	l.changes[key] = it.encode(key)
-	l.bytes += len(it.value)
-}
+func (l *live) drop(key string) { l.set(key, nil) }
 
-func (l *live) drop(key string) { l.changes[key] = nil }
+// set makes key hold the encoded item buf; nil: none. A turn that is too large to be
+// committed is only counted from then on, so that it takes no more memory.
+func (l *live) set(key string, buf []byte) {
+	old, held := l.changes[key]
+	l.bytes += changeSize(key, buf)
+	if held {
+		l.bytes -= changeSize(key, old)
+	}
+	if l.most = max(l.most, l.bytes-l.before); l.most > l.limits.trip {
+		return
+	}
+	l.undo = append(l.undo, undone{key, old, held})
+	l.changes[key] = buf
+}

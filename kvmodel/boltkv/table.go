@@ -74,6 +74,9 @@ func encodeChanges(buf []byte, changes map[string][]byte) []byte {
 	return buf
 }
 
+// changeSize returns how many bytes encodeChange appends, at most.
+func changeSize(key string, it []byte) int { return 2*binary.MaxVarintLen32 + len(key) + len(it) }
+
 func encodeChange[K string | []byte](buf []byte, key K, it []byte) []byte {
 	buf = binary.AppendUvarint(buf, uint64(len(key)))
 	if it == nil {

@@ -16,6 +16,7 @@ type limits struct {
 	tick time.Duration // how often the store looks whether anything is due
 	day  time.Duration // from the beginning of a scrub to that of the next
 
+	trip   int // bytes that a trip or an atomic change writes at most
 	copied int // bytes of items in a record of a backup
 
 	ship      time.Duration // how often Follow ships
@@ -23,7 +24,7 @@ type limits struct {
 }
 
 var defaultLimits = limits{
-	turn: 16 << 20, full: 32 << 20, idle: 5 * time.Second, tick: time.Second, day: 24 * time.Hour, copied: 1 << 20,
+	turn: 16 << 20, full: 32 << 20, idle: 5 * time.Second, tick: time.Second, day: 24 * time.Hour, trip: commitlog.MaxBody - maxBytes, copied: 1 << 20,
 	ship: 300 * time.Millisecond, shipBound: 1 << 30,
 }
 

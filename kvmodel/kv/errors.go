@@ -35,7 +35,8 @@ var (
 	// some store cannot keep.
 	ErrBadKey = errors.New("bad key")
 
-	// ErrTooLarge: the value is longer than MaxValue.
+	// ErrTooLarge: the value is longer than MaxValue, or the ops of one call together
+	// write more than the store can in one trip.
 	ErrTooLarge = errors.New("value too large")
 
 	// ErrBadOp: the op makes no sense, such as one with a negative TTL. That

@@ -63,7 +63,7 @@ type note struct {
 
 func (a *Archive) encode(n note) *bytes.Buffer {
 	var buf bytes.Buffer
-	// A Buffer returns no errors.
+	// A Buffer returns no errors, and a text is short.
 	w, _ := commitlog.NewWriter(&buf, commitlog.Header{Store: a.Store, Epoch: n.term})
 	_ = w.Write(commitlog.Record{Seq: n.seq, Time: n.at, Body: []byte(n.text), End: true})
 	return &buf

@@ -3,6 +3,7 @@ package archive
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -31,14 +32,16 @@ func (a *Archive) PutPiece(ctx context.Context, p *Piece, isNew bool) error {
 	}
 	var buf bytes.Buffer
 	buf.Grow(size)
-	// A Buffer returns no errors.
-	w, _ := commitlog.NewWriter(&buf, commitlog.Header{Store: a.Store, Epoch: p.Term, First: p.First()})
+	w, err := commitlog.NewWriter(&buf, commitlog.Header{Store: a.Store, Epoch: p.Term, First: p.First()})
 	for _, r := range p.Commits {
 		r.End = false // That of a log is of no interest here.
-		_ = w.Write(r)
+		err = errors.Join(err, w.Write(r))
 	}
 	last := p.Commits[len(p.Commits)-1]
-	_ = w.Write(commitlog.Record{Seq: last.Seq, Time: last.Time, Version: last.Version, End: true})
+	err = errors.Join(err, w.Write(commitlog.Record{Seq: last.Seq, Time: last.Time, Version: last.Version, End: true}))
+	if err != nil {
+		return err
+	}
 	if isNew {
 		return a.Folder.PutNew(ctx, pieceName(p.Term, p.First()), &buf)
 	}

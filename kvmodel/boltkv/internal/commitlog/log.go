@@ -107,6 +107,9 @@ const keptRoom = 1 << 20
 // Append writes r and gives it its number. If it returns an error other than ErrStuck, r
 // was not written and never will be.
 func (l *Log) Append(r *Record) error {
+	if err := r.fits(); err != nil {
+		return err
+	}
 	r.Seq, r.link = l.next, l.link
 	l.buf = r.encode(l.buf[:0], l.salt)
 	length, sum := int64(len(l.buf)), binary.BigEndian.Uint32(l.buf)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ringtree/ringtree/internal/proof"
@@ -204,6 +205,26 @@ func TestLog_AnAppendThatFailsIsNotThere(t *testing.T) {
 		if _, seqs, _, _, err := replay(t, file); err != nil || len(seqs) != 5 {
 			t.Errorf("after a write of %d bytes: %d records, %v; want 5", written, len(seqs), err)
 		}
+	}
+}
+
+// tooLarge is a body that could not be read again. Nothing touches its memory.
+var tooLarge = make([]byte, MaxBody+1)
+
+func TestLog_ARecordThatCouldNotBeReadAgainIsNotWritten(t *testing.T) {
+	file := new(powercut.File)
+	l := must(Create(file, header))
+	write(t, l, 3, true)
+	before := bytes.Clone(file.Data)
+	if err := l.Append(&Record{Body: tooLarge}); err == nil || errors.Is(err, ErrStuck) || !strings.Contains(err.Error(), "1073741777 bytes, at most 1073741776") {
+		t.Errorf("want an error that names the size and the limit, got %v", err)
+	}
+	if !bytes.Equal(before, file.Data) {
+		t.Error("the file has changed")
+	}
+	write(t, l, 2, true)
+	if _, seqs, _, _, err := replay(t, file); err != nil || len(seqs) != 5 {
+		t.Errorf("%d records, %v; want 5", len(seqs), err)
 	}
 }
 

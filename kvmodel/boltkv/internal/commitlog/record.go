@@ -2,6 +2,7 @@ package commitlog
 
 import (
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
 )
 
@@ -23,7 +24,18 @@ type Record struct {
 const (
 	recordSize = 48 // without the body
 	maxRecord  = 1 << 30
+
+	// MaxBody is how many bytes a body has at most.
+	MaxBody = maxRecord - recordSize
 )
+
+// fits returns an error if r is too large to be read again.
+func (r *Record) fits() error {
+	if len(r.Body) > MaxBody {
+		return fmt.Errorf("a record of %d bytes, at most %d", len(r.Body), MaxBody)
+	}
+	return nil
+}
 
 // What a record is, but for a commit.
 const (

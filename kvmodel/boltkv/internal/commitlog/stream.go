@@ -30,6 +30,9 @@ func NewWriter(to io.Writer, h Header) (*Writer, error) {
 
 // Write writes r.
 func (w *Writer) Write(r Record) error {
+	if err := r.fits(); err != nil {
+		return err
+	}
 	r.link = w.link
 	w.buf = r.encode(w.buf[:0], w.salt)
 	w.link = binary.BigEndian.Uint32(w.buf)

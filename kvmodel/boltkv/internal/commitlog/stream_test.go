@@ -46,6 +46,20 @@ func TestReader_ReadsWhatWasWrittenUpToTheEnd(t *testing.T) {
 	}
 }
 
+func TestWriter_ARecordThatCouldNotBeReadAgainIsNotWritten(t *testing.T) {
+	var buf bytes.Buffer
+	w := must(NewWriter(&buf, header))
+	if err := w.Write(Record{Body: tooLarge}); err == nil {
+		t.Error("want an error")
+	}
+	if err := w.Write(Record{End: true}); err != nil {
+		t.Fatal(err)
+	}
+	if n, ended, err := read(buf.Bytes()); n != 0 || !ended || !errors.Is(err, io.EOF) {
+		t.Errorf("it read %d records, ended %v, error %v", n, ended, err)
+	}
+}
+
 func TestReader_WhatIsMissingOrChangedIsNoticed(t *testing.T) {
 	whole := stream(5)
 	for cut := range whole {

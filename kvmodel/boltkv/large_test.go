@@ -1,0 +1,196 @@
+package boltkv
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// tripLimit is how much a trip may write in these tests.
+const tripLimit = 10_000
+
+// openLimited opens a store at path that refuses large trips.
+func openLimited(t *testing.T, path string) *Store {
+	t.Helper()
+	s, err := openWith(path, Options{}, func(s *Store) { s.limits.trip = tripLimit })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// sets returns n sets that begin with name, of values of some bytes.
+func sets(name string, n, bytes int) (ops []kv.Op) {
+	for i := range n {
+		ops = append(ops, kv.OpSet(fmt.Sprint(name, i), make([]byte, bytes)))
+	}
+	return ops
+}
+
+// wantKeys compares the keys that s holds.
+func wantKeys(t *testing.T, s *Store, want ...string) {
+	t.Helper()
+	var got []string
+	err := s.keys(t.Context(), "", func(keys []string) error { got = append(got, keys...); return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("keys mismatch (-want +got):\n%s", diff)
+	}
+}
+
+// wantTooLarge wants err to name the size and the limit.
+func wantTooLarge(t *testing.T, err error) {
+	t.Helper()
+	if !errors.Is(err, kv.ErrTooLarge) || kv.Failed(err) || !strings.Contains(err.Error(), "at most 10000") {
+		t.Errorf("want an ErrTooLarge that names the limit, got %v", err)
+	}
+}
+
+func TestStore_Do_ATripOverTheLimitIsRefusedAndNothingOfItIsWritten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	s := openLimited(t, path)
+	if _, err := kv.One(t.Context(), s, kv.OpSet("old", make([]byte, 9000))); err != nil {
+		t.Fatal(err)
+	}
+	commits := s.Stats().Commits
+	for name, ops := range map[string][]kv.Op{
+		"values":  sets("big", 11, 1000),
+		"keys":    sets(strings.Repeat("k", 200), 60, 0),
+		"deleted": append(sets("big", 11, 1000), kv.OpDelete("big0"), kv.OpDelete("big1")),
+		"appends": append(sets("big", 1, 1000), kv.OpAppend("old", make([]byte, 10))), // to what is there
+	} {
+		good := append(ops, kv.OpGet("old"))
+		ops = append(good, kv.OpSet("", nil))
+		if err := s.Do(t.Context(), ops); err != nil {
+			t.Errorf("%s: a refusal is an answer, got %v", name, err)
+		}
+		for i := range good {
+			wantTooLarge(t, ops[i].Err())
+		}
+		wantErr(t, ops[len(good)].Err(), kv.ErrBadKey, kv.ErrTooLarge)
+	}
+	if got := s.Stats().Commits; got != commits {
+		t.Errorf("want no commit of what was refused, got %d", got-commits)
+	}
+	wantKeys(t, s, "old")
+	if err := s.Do(t.Context(), sets("fits", 3, 3000)); err != nil {
+		t.Errorf("a trip that fits: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wantKeys(t, openLimited(t, path), "fits0", "fits1", "fits2", "old")
+}
+
+func TestStore_Do_AKeyThatATripWritesAgainCountsOnce(t *testing.T) {
+	s := openLimited(t, filepath.Join(t.TempDir(), "store.db"))
+	var ops []kv.Op
+	for range 100 {
+		ops = append(ops, kv.OpSet("key", make([]byte, 5000)))
+	}
+	if err := s.Do(t.Context(), ops); err != nil || ops[0].Err() != nil {
+		t.Errorf("%v, %v", err, ops[0].Err())
+	}
+	wantKeys(t, s, "key")
+}
+
+func TestLive_ARefusedTurnLeavesTheOthersOfItsCommit(t *testing.T) {
+	s := openLimited(t, filepath.Join(t.TempDir(), "store.db"))
+	b := new(batch)
+	for _, ops := range [][]kv.Op{
+		{kv.OpSet("a", []byte("1")), kv.OpSet("gone", nil), kv.OpDelete("gone")},
+		append(sets("big", 20, 1000), kv.OpSet("a", []byte("2")), kv.OpDelete("a"), kv.OpSet("gone", nil)),
+		{kv.OpIncrement("a", 2), kv.OpAdd("b", nil)},
+	} {
+		if fail := s.begin(b); fail != nil {
+			t.Fatal(fail)
+		}
+		fail := b.in.turn(func(in *live) *failure { return in.run(ops) })
+		if tooLarge := len(ops) > 20; (fail != nil) != tooLarge {
+			t.Errorf("a turn of %d ops ended in %v", len(ops), fail)
+		}
+	}
+	if fail := s.commit(b.in.changes); fail != nil {
+		t.Fatal(fail)
+	}
+	wantKeys(t, s, "a", "b")
+	if r, err := kv.One(t.Context(), s, kv.OpGet("a")); err != nil || string(r.Value) != "3" {
+		t.Errorf("want 3, got %q, %v", r.Value, err)
+	}
+}
+
+func TestStore_Atomic_AChangeOverTheLimitIsRefusedAndNothingOfItIsWritten(t *testing.T) {
+	s := openLimited(t, filepath.Join(t.TempDir(), "store.db"))
+	own := errors.New("its own error")
+	for _, returned := range []error{nil, own} {
+		err := s.atomic(t.Context(), func(s kv.Store) error {
+			first, second := sets("first", 8, 1000), sets("second", 8, 1000)
+			_ = s.Do(t.Context(), first)
+			if err := first[0].Err(); err != nil {
+				t.Errorf("the trip that still fits: %v", err)
+			}
+			_ = s.Do(t.Context(), second)
+			wantTooLarge(t, second[7].Err())
+			return returned
+		})
+		if returned == nil {
+			wantTooLarge(t, err)
+		} else if err != own {
+			t.Errorf("want the function's own error, got %v", err)
+		}
+		wantKeys(t, s)
+	}
+	if err := s.atomic(t.Context(), func(s kv.Store) error { return s.Do(t.Context(), sets("fits", 1, 1000)) }); err != nil {
+		t.Errorf("a change that fits: %v", err)
+	}
+	wantKeys(t, s, "fits0")
+}
+
+func TestStore_Backup_ItemsThatAreAsideAreWrittenAFewAtATime(t *testing.T) {
+	s := openLimited(t, filepath.Join(t.TempDir(), "store.db"))
+	s.limits.copied = 1000
+	if err := s.update(func(tr *tree) {
+		for i := range 100 {
+			key := fmt.Sprint("key", i)
+			it := item{value: make([]byte, 200), version: 1}
+			tr.set([]byte(key), it.encode(key))
+			if i%2 == 0 {
+				tr.setAside([]byte(key), nil)
+			} else {
+				tr.setAside([]byte(key), it.encode(key))
+			}
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	var backup bytes.Buffer
+	if err := s.Backup(t.Context(), &backup); err != nil {
+		t.Fatal(err)
+	}
+	all := make(map[string]bool)
+	_, err := readBackup(t.Context(), bytes.NewReader(backup.Bytes()), func(r commitlog.Record) error {
+		if len(r.Body) > 1300 {
+			t.Errorf("a record has %d bytes", len(r.Body))
+		}
+		return decodeChanges(r.Body, func(key string, buf []byte) { all[key] = buf != nil })
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 100 {
+		if got, want := all[fmt.Sprint("key", i)], i%2 == 1; got != want {
+			t.Errorf("key%d is there: %t, want %t", i, got, want)
+		}
+	}
+}
