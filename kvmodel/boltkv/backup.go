@@ -28,10 +28,13 @@ type Snapshot struct {
 // Backup does. Reads and writes go on. RestoreBackup makes a store of it, and VerifyBackup
 // reports whether it is whole.
 //
-// Backup keeps what is written meanwhile in logs on the disk. Items that are damaged stay
-// so; where a page of the file cannot be read Backup returns an error.
+// Backup keeps what is written meanwhile in logs on the disk, up to 1 GB: if there is more,
+// it returns an error. Items that are damaged stay so; where a page of the file cannot be
+// read Backup returns an error.
 func (s *Store) Backup(ctx context.Context, w io.Writer) error {
-	_, err := s.backup(ctx, w)
+	h, ctx := s.hold(ctx)
+	defer h.release()
+	_, err := h.backup(ctx, w)
 	if fail := s.failed.Load(); err != nil && fail != nil {
 		err = fail
 	}
@@ -41,19 +44,19 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// backup returns the moment that the backup is of.
-func (s *Store) backup(ctx context.Context, w io.Writer) (point, error) {
-	h := s.hold()
-	defer h.release()
-	to, err := commitlog.NewWriter(w, commitlog.Header{Store: s.id, Epoch: h.from.Epoch})
-	if err != nil {
-		return point{}, err
+// backup returns the moment that the backup is of. The context is that of h.
+func (h *hold) backup(ctx context.Context, w io.Writer) (known point, err error) {
+	to, err := commitlog.NewWriter(w, commitlog.Header{Store: h.id, Epoch: h.from.Epoch})
+	if err == nil {
+		known, err = h.writeItems(ctx, to)
 	}
-	known, err := s.writeItems(ctx, to)
-	if err != nil {
-		return point{}, err
+	if err == nil {
+		known, err = h.writeCommits(ctx, to, known)
 	}
-	return h.writeCommits(ctx, to, known)
+	if err != nil && ctx.Err() != nil { // The logs may have been closed under it.
+		err = context.Cause(ctx)
+	}
+	return known, err
 }
 
 // writeItems writes the items of the tree, and returns up to where the tree then has all
@@ -121,6 +124,9 @@ func (t *tree) encodeFrom(bucket, from []byte) (body, next []byte) {
 // items is at least what there was at the moment known.
 func (h *hold) writeCommits(ctx context.Context, to *commitlog.Writer, known point) (point, error) {
 	all := h.readers()
+	if err := ctx.Err(); err != nil { // They may lack commits.
+		return known, err
+	}
 	// What a backup has, the store must not lose.
 	if fail := h.syncSeen(); fail != nil {
 		return known, fail

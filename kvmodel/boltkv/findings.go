@@ -65,6 +65,8 @@ func (s *Store) judgeShipping() kv.Finding {
 	switch shipping := s.Stats().Shipping; {
 	case followed && shipping.Trouble != nil:
 		return kv.Find(kv.Hurts, "it cannot be shipped to its folder: %v", shipping.Trouble)
+	case followed && shipping.Spoiled != nil:
+		return kv.Find(kv.Hurts, "no snapshot of it could be taken: %v", shipping.Spoiled)
 	case followed && !shipping.Known:
 		return kv.Find(kv.Unknown, "whether it can be shipped to its folder: that was not reached yet")
 	case followed:

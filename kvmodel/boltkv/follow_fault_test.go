@@ -59,7 +59,7 @@ func TestStore_Follow_WhatWaitedTooLongIsANamedGapAndASnapshotFollows(t *testing
 	r.shelf.SetAway(true)
 	from := r.commits + 1
 	r.store.mu.Lock()
-	r.store.holds[0].bound = 50 << 10
+	r.store.limits.kept = 50 << 10
 	r.store.mu.Unlock()
 	for range 1000 {
 		r.write()

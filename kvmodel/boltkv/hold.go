@@ -2,6 +2,7 @@ package boltkv
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,27 +14,28 @@ import (
 // hold keeps the logs for someone who reads them.
 type hold struct {
 	*Store
-	from commitlog.Mark // what stands before it, the reader does not need
+	from     commitlog.Mark // what stands before it, the reader does not need
+	outlives bool           // The logs are kept also when the process has ended.
 
-	// bound is how many bytes of logs are kept at most that the store needs no more; 0:
-	// there is no bound. With a bound they outlive the process.
-	bound int64
-	lost  bool // The bound was passed. What was kept is gone, and more is not kept.
+	lost bool        // Too much was kept. That is gone, and more is not kept.
+	lose func(error) // is called then
 }
 
-// hold begins a hold of the commits that the tree lacks, and of all that come. Its caller
-// releases it.
-func (s *Store) hold() *hold {
+// hold begins a hold of the commits that the tree lacks, and of all that come, for something
+// that ends with ctx, which it returns: that ends when the hold is lost, too. Its caller
+// releases the hold.
+func (s *Store) hold(ctx context.Context) (*hold, context.Context) {
+	ctx, cancel := context.WithCancelCause(ctx)
 	s.holding.Lock()
 	defer s.holding.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	h := &hold{Store: s, from: commitlog.Mark{Epoch: s.log.Epoch}}
+	h := &hold{Store: s, from: commitlog.Mark{Epoch: s.log.Epoch}, lose: cancel}
 	if s.moving != nil {
 		h.from.Epoch = s.ended.Epoch
 	}
 	s.holds = append(s.holds, h)
-	return h
+	return h, ctx
 }
 
 // holdAll begins a hold of all commits there are in logs, those included that were kept when
@@ -46,8 +48,8 @@ func (s *Store) holdAll() (*hold, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.holds = slices.DeleteFunc(s.holds, func(h *hold) bool { return h.bound > 0 })
-	h := &hold{Store: s, from: commitlog.Mark{Epoch: s.firstLog().Epoch}, bound: s.limits.shipBound}
+	s.holds = slices.DeleteFunc(s.holds, func(h *hold) bool { return h.outlives })
+	h := &hold{Store: s, from: commitlog.Mark{Epoch: s.firstLog().Epoch}, outlives: true, lose: func(error) {}}
 	s.holds = append(s.holds, h)
 	return h, nil
 }
@@ -59,7 +61,7 @@ func (h *hold) first() uint64 {
 	return h.firstLog().First
 }
 
-// holdAgain makes sure that h holds what there is, after its bound was passed.
+// holdAgain makes sure that h holds what there is, after it was lost.
 func (h *hold) holdAgain() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -146,6 +148,7 @@ func (h *hold) release() {
 	h.holds = slices.DeleteFunc(h.holds, func(other *hold) bool { return other == h })
 	h.mu.Unlock()
 	h.dropUnheld()
+	h.lose(nil)
 }
 
 // pass says that what stands before at is not needed any more.
@@ -244,7 +247,7 @@ func (s *Store) retire() error {
 
 // outlives reports whether someone needs the logs even when the process has ended.
 func (s *Store) outlives() bool {
-	return slices.ContainsFunc(s.holds, func(h *hold) bool { return h.bound > 0 })
+	return slices.ContainsFunc(s.holds, func(h *hold) bool { return h.outlives })
 }
 
 // leaveLogs removes the logs of a store that is about to be closed, or gives them the names
@@ -263,7 +266,7 @@ func (s *Store) leaveLogs() error {
 	return s.removeLogs()
 }
 
-// loseHolds ends the holds that have passed their bound.
+// loseHolds ends the holds for which more is kept than may be.
 func (s *Store) loseHolds() {
 	s.holds = slices.DeleteFunc(s.holds, func(h *hold) bool {
 		var bytes int64
@@ -272,7 +275,9 @@ func (s *Store) loseHolds() {
 				bytes += log.Bytes()
 			}
 		}
-		h.lost = h.bound > 0 && bytes > h.bound
+		if h.lost = bytes > s.limits.kept; h.lost {
+			h.lose(fmt.Errorf("it takes too long: more than %d MB of logs were kept for it", s.limits.kept>>20))
+		}
 		return h.lost
 	})
 }

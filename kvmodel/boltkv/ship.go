@@ -242,7 +242,7 @@ func (sh *shipper) gap(ctx context.Context, next uint64) error {
 	}
 	why := "the store was used when nobody followed it"
 	if sh.made != 0 && !sh.done.Shipped.IsZero() {
-		why = fmt.Sprintf("the folder was away, and more than %d MB of logs waited for it", sh.limits.shipBound>>20)
+		why = fmt.Sprintf("the folder was away, and more than %d MB of logs waited for it", sh.limits.kept>>20)
 	}
 	if err := sh.to.PutGap(ctx, sh.term.Number, next, sh.last, why); err != nil {
 		return err

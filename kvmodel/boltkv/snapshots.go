@@ -68,15 +68,27 @@ func (sh *shipper) takeDue(ctx context.Context) error {
 	if !due {
 		return nil
 	}
-	var made point
-	err = sh.to.PutSnapshot(ctx, sh.term.Number, func(ctx context.Context, w io.Writer) (uint64, time.Time, error) {
-		made, err = sh.backup(ctx, w)
-		return made.seq, time.Unix(0, made.time), err
-	})
-	if err != nil {
+	if err := sh.takeSnapshot(ctx); err != nil {
 		sh.want.Store(true)
 		return err
 	}
-	sh.note(func(done *Shipping) { done.Snapshot = time.Unix(0, made.time) })
 	return sh.to.Thin(ctx, terms, time.Now())
+}
+
+// takeSnapshot takes a snapshot. It gives up when too many logs are kept for it.
+func (sh *shipper) takeSnapshot(ctx context.Context) error {
+	h, ctx := sh.Store.hold(ctx)
+	defer h.release()
+	var made point
+	err := sh.to.PutSnapshot(ctx, sh.term.Number, func(ctx context.Context, w io.Writer) (last uint64, taken time.Time, err error) {
+		made, err = h.backup(ctx, w)
+		return made.seq, time.Unix(0, made.time), err
+	})
+	switch {
+	case err == nil:
+		sh.note(func(done *Shipping) { done.Snapshot = time.Unix(0, made.time) })
+	case ctx.Err() != nil: // The folder says only that it was to stop.
+		err = context.Cause(ctx)
+	}
+	return err
 }

@@ -1,0 +1,107 @@
+package boltkv
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/shelf"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// stalling is a folder that does not get on with the items of snapshots.
+type stalling struct {
+	*shelf.Shelf
+	stalled chan struct{}
+}
+
+func (f stalling) PutNew(ctx context.Context, name string, from io.Reader) error {
+	if !strings.HasPrefix(name, "items-") {
+		return f.Shelf.PutNew(ctx, name, from)
+	}
+	f.stalled <- struct{}{}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// keptBytes returns how many bytes of logs r's store keeps that it needs no more.
+func (r *rig) keptBytes() (n int64) {
+	r.store.mu.RLock()
+	defer r.store.mu.RUnlock()
+	for _, log := range r.store.kept {
+		n += log.Bytes()
+	}
+	return n
+}
+
+const (
+	keptAtMost = 50 << 10
+	oneLog     = 40 << 10 // with what it takes until it is turned
+)
+
+// writeUntil writes until done says so, and looks that no more logs are kept than may be.
+func (r *rig) writeUntil(done func() bool) {
+	r.t.Helper()
+	for n := 0; !done(); n++ {
+		if n > 5000 { // What is to happen is on its way.
+			time.Sleep(time.Millisecond)
+			continue
+		}
+		r.write()
+		if n := r.keptBytes(); n > keptAtMost+oneLog {
+			r.t.Fatalf("%d bytes of logs are kept", n)
+		}
+	}
+}
+
+func TestStore_Follow_ASnapshotThatStallsIsGivenUpBeforeItsLogsFillTheDisk(t *testing.T) {
+	r := newRig(t, 1, Unsynced)
+	r.store.limits.kept = keptAtMost
+	folder := stalling{new(shelf.Shelf), make(chan struct{}, 10)}
+	ended := make(chan error, 1)
+	go func() { ended <- r.store.Follow(context.Background(), folder) }()
+	<-folder.stalled
+	r.writeUntil(func() bool { return r.store.Stats().Shipping.Spoiled != nil })
+	if err := r.store.Stats().Shipping.Spoiled; !strings.Contains(err.Error(), "of logs") {
+		t.Errorf("want an error that says why the snapshot was given up, got %v", err)
+	}
+	if got := textOf(kv.PowersOf(r.store).Findings(t.Context())); !strings.Contains(got, "warning no snapshot of it could be taken: ") {
+		t.Errorf("no snapshot could be taken, and the findings are\n%s", got)
+	}
+	if err := r.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStore_Backup_ThatStallsIsGivenUpBeforeItsLogsFillTheDisk(t *testing.T) {
+	r := newRig(t, 1, Unsynced)
+	r.store.limits.kept = keptAtMost
+	r.write()
+	to := &paced{ask: make(chan struct{}), may: make(chan struct{})}
+	ended := make(chan error, 1)
+	go func() { ended <- r.store.Backup(context.Background(), to) }()
+	<-to.ask
+	kept := int64(0)
+	r.writeUntil(func() bool {
+		before := kept
+		kept = r.keptBytes()
+		return kept < before
+	})
+	close(to.may)
+	go func() {
+		for range to.ask {
+		}
+	}()
+	if err := <-ended; err == nil || !strings.Contains(err.Error(), "of logs") {
+		t.Errorf("want an error that says why, got %v", err)
+	}
+	close(to.ask)
+	if err := r.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
