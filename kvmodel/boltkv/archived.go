@@ -17,7 +17,7 @@ type Restored struct {
 	Last     time.Time // when the last commit was made that is in the new store
 
 	// Known is up to when all commits are in the new store. It is before the moment that
-	// was asked for if no more was shipped by then.
+	// was asked for if no more was shipped by then, as when no more was committed.
 	Known time.Time
 }
 

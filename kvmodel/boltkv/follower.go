@@ -35,13 +35,14 @@ var _ kv.Store = (*Follower)(nil)
 
 // Following says how far a Follower is.
 type Following struct {
-	At     time.Time // All that was committed by then is in the copy, by the clock of who writes.
+	At     time.Time // All that was shipped by then is in the copy.
 	Copies int       // how often the copy was made from a snapshot since it was opened
 
 	Trouble error // why it does not go on; nil: it does
 }
 
-// Behind returns how far the copy is behind.
+// Behind returns how far the copy is behind the folder. How far that is behind the store,
+// Stats of the store says.
 func (f Following) Behind() time.Duration { return max(0, time.Since(f.At)) }
 
 const (
@@ -231,7 +232,7 @@ func (f *Follower) lookForTerms(ctx context.Context) error {
 
 // goOn applies the commits that were shipped since.
 func (f *Follower) goOn(ctx context.Context) error {
-	term := archive.Current(f.terms)
+	looked, term := time.Now(), archive.Current(f.terms)
 	head, err := f.from.Head(ctx, term)
 	if err != nil && !isMissing(err) {
 		return err
@@ -246,9 +247,7 @@ func (f *Follower) goOn(ctx context.Context) error {
 			return err
 		}
 	}
-	if !head.At.IsZero() {
-		f.note(func(now *Following) { now.At = head.At })
-	}
+	f.note(func(now *Following) { now.At = looked })
 	return nil
 }
 

@@ -31,9 +31,10 @@ type shipper struct {
 	compared bool   // with what the logs say of it
 	mark     commitlog.Mark
 	piece    archive.Piece
-	bytes    int       // of the piece
-	put      int       // commits of the piece that are in the folder
-	began    time.Time // when the piece was put first
+	bytes    int           // of the piece
+	put      int           // commits of the piece that are in the folder
+	began    time.Time     // when the piece was put first
+	head     *archive.Head // that was put last; nil: none was
 
 	want atomic.Bool   // a snapshot, whatever its time
 	due  chan struct{} // wakes takeSnapshots
@@ -115,12 +116,17 @@ func (sh *shipper) shipAll(ctx context.Context) error {
 			return err
 		}
 	}
+	seen := time.Now()
+	if sh.isShipped() && !sh.looksAgain() {
+		sh.shippedBy(seen)
+		return nil
+	}
 	if err := sh.look(ctx); err != nil {
 		return err
 	}
 	sh.note(func(done *Shipping) { done.Known = true })
 	for {
-		seen := time.Now()
+		seen = time.Now()
 		more, err := sh.gather(ctx)
 		if err != nil {
 			return err
@@ -137,10 +143,23 @@ func (sh *shipper) shipAll(ctx context.Context) error {
 	}
 }
 
+// isShipped reports whether the folder says that it has all that can be seen.
+func (sh *shipper) isShipped() bool { return sh.head != nil && sh.head.Last == sh.seenLast() }
+
+// looksAgain reports whether it is time to look at the folder though there is nothing to
+// ship.
+func (sh *shipper) looksAgain() bool {
+	each := sh.limits.look
+	if sh.opts.Strict {
+		each = min(each, strictFor/3)
+	}
+	return time.Since(*sh.reached.Load()) > each
+}
+
 // look makes sure that the folder is there, and that no other file has taken over.
 func (sh *shipper) look(ctx context.Context) error {
 	now := time.Now()
-	own, err := sh.to.Term(ctx, sh.term.Number)
+	own, err := sh.to.Taken(ctx, sh.term.Number)
 	switch {
 	case isMissing(err):
 		return fmt.Errorf("the folder lacks term %d, in which this store ships there: is it mounted?", sh.term.Number)
@@ -149,7 +168,7 @@ func (sh *shipper) look(ctx context.Context) error {
 	case own.Token != sh.term.Token:
 		return sh.replacedBy(ctx, own)
 	}
-	next, err := sh.to.Term(ctx, sh.term.Number+1)
+	next, err := sh.to.Taken(ctx, sh.term.Number+1)
 	switch {
 	case err == nil:
 		return sh.replacedBy(ctx, next)
@@ -160,17 +179,26 @@ func (sh *shipper) look(ctx context.Context) error {
 	return nil
 }
 
-// putHead says that all is shipped that could be seen at a moment.
+// putHead says in the folder that all is shipped that could be seen at a moment, unless
+// there is nothing new.
 func (sh *shipper) putHead(ctx context.Context, seen time.Time) error {
-	head := archive.Head{Last: sh.last, At: seen}
-	if len(sh.piece.Commits) > 0 {
-		head.Piece = sh.piece.First()
+	if sh.head == nil || sh.head.Last != sh.last {
+		head := archive.Head{Last: sh.last, At: seen}
+		if len(sh.piece.Commits) > 0 {
+			head.Piece = sh.piece.First()
+		}
+		if err := sh.to.PutHead(ctx, sh.term.Number, head); err != nil {
+			return err
+		}
+		sh.head = &head
 	}
-	if err := sh.to.PutHead(ctx, sh.term.Number, head); err != nil {
-		return err
-	}
-	sh.note(func(done *Shipping) { done.Shipped, done.Waiting = seen, 0 })
+	sh.shippedBy(seen)
 	return nil
+}
+
+// shippedBy notes that all is in the folder that could be seen at a moment.
+func (sh *shipper) shippedBy(seen time.Time) {
+	sh.note(func(done *Shipping) { done.Shipped, done.Waiting = seen, 0 })
 }
 
 // gather adds to the piece what the store has committed since, and reports whether there is

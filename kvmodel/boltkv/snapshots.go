@@ -43,8 +43,8 @@ func (sh *shipper) wakeSnapshots() {
 	}
 }
 
-// takeDue takes a snapshot if one is due: the last is a day old, or there was a gap since.
-// Then it deletes what is too old.
+// takeDue takes a snapshot if one is due: the last is a day old, or there was a gap since,
+// and there were commits. Then it deletes what is too old.
 func (sh *shipper) takeDue(ctx context.Context) error {
 	terms, err := sh.to.Terms(ctx)
 	if err != nil {
@@ -61,8 +61,7 @@ func (sh *shipper) takeDue(ctx context.Context) error {
 	due := sh.want.Swap(false) || len(all) == 0
 	if !due {
 		newest := all[len(all)-1]
-		age := time.Since(newest.Taken)
-		due = age > snapshotEach || age < -snapshotEach || newest.Last+1 < gap
+		due = newest.Last+1 < gap || newest.Last < sh.seenLast() && time.Since(newest.Taken).Abs() > snapshotEach
 		sh.note(func(done *Shipping) { done.Snapshot = newest.Taken })
 	}
 	if !due {

@@ -20,12 +20,13 @@ type limits struct {
 	copied int // bytes of items in a record of a backup
 
 	ship time.Duration // how often Follow ships
+	look time.Duration // how often it looks at the folder when there is nothing to ship
 	kept int64         // bytes of logs that the store needs no more and keeps for a reader
 }
 
 var defaultLimits = limits{
 	turn: 16 << 20, full: 32 << 20, idle: 5 * time.Second, tick: time.Second, day: 24 * time.Hour, trip: commitlog.MaxBody - maxBytes, copied: 1 << 20,
-	ship: 300 * time.Millisecond, kept: 1 << 30,
+	ship: 300 * time.Millisecond, look: 10 * time.Second, kept: 1 << 30,
 }
 
 // load is how many bytes the table that is being filled takes, or half those of its log:

@@ -146,8 +146,9 @@ func termName(n uint64) string  { return fmt.Sprintf("term-%08d", n) }
 func startName(n uint64) string { return fmt.Sprintf("start-%08d", n) }
 func headName(n uint64) string  { return fmt.Sprintf("head-%08d", n) }
 
-// Term returns term number n, or an fs.ErrNotExist if it has not begun.
-func (a *Archive) Term(ctx context.Context, n uint64) (Term, error) {
+// Taken returns who has term number n, or an fs.ErrNotExist if it has not begun. It does not
+// say whether the term has started.
+func (a *Archive) Taken(ctx context.Context, n uint64) (Term, error) {
 	found, err := a.note(ctx, termName(n))
 	if err != nil {
 		return Term{}, err
@@ -157,6 +158,15 @@ func (a *Archive) Term(ctx context.Context, n uint64) (Term, error) {
 		return Term{}, fmt.Errorf("%s: %w: it is of term %d", termName(n), ErrDamaged, found.term)
 	}
 	t.Who = found.text[copy(t.Token[:], found.text):]
+	return t, nil
+}
+
+// Term returns term number n, or an fs.ErrNotExist if it has not begun.
+func (a *Archive) Term(ctx context.Context, n uint64) (Term, error) {
+	t, err := a.Taken(ctx, n)
+	if err != nil {
+		return Term{}, err
+	}
 	start, err := a.note(ctx, startName(n))
 	switch {
 	case err == nil:
