@@ -34,6 +34,7 @@
 //	  numbering   rows of numbered keys without a counter
 //	  contact     whether the servers of a store answer
 //	  release     which release of itself a program is
+//	  durable     names of files that a crash of the machine does not take back
 //	  storeurl    what the URLs of stores have in common
 //	  whole       every index class at once: stores that were kept, and an oracle
 //	  proof       tools that prove protocols: every order, deliberate mistakes, crashes, servers

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/inspect/internal/console"
+	"github.com/ringtree/ringtree/internal/durable"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
 )
@@ -69,7 +70,7 @@ func writeWhole(to string, write func(*os.File) error, check func(path string) e
 			return err
 		}
 	}
-	return os.Rename(file.Name(), to)
+	return durable.Rename(file.Name(), to)
 }
 
 // backupTo writes a backup, and reads it once more before it gets its name.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ringtree/ringtree/inspect/internal/console"
+	"github.com/ringtree/ringtree/internal/durable"
 )
 
 // tables writes records as tables: a file for each model in a folder, or one for one model.
@@ -108,5 +109,5 @@ func (c *call) tablesIn(ctx context.Context, in *Inspector, names []string, to s
 			return err
 		}
 	}
-	return os.Rename(part, to)
+	return durable.Rename(part, to)
 }

@@ -9,6 +9,8 @@ import (
 	"runtime/debug"
 
 	bolt "go.etcd.io/bbolt"
+
+	"github.com/ringtree/ringtree/internal/durable"
 )
 
 // Compaction is what Compact did: bytes of the file before and after.
@@ -59,10 +61,7 @@ func compact(path string) (done Compaction, err error) {
 	if err != nil {
 		return done, err
 	}
-	if err := os.Rename(path+".compact", path); err != nil {
-		return done, err
-	}
-	return Compaction{before.Size(), after.Size()}, syncDir(filepath.Dir(path))
+	return Compaction{before.Size(), after.Size()}, durable.Rename(path+".compact", path)
 }
 
 // writeCompacted copies src to a synced file at path, with the mode and owner

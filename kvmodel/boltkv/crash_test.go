@@ -38,6 +38,8 @@ func (d cutDisk) rename(path, to string) error {
 	return d.Rename(filepath.Base(path), filepath.Base(to))
 }
 
+func (d cutDisk) syncDir(string) error { return d.SyncDir() }
+
 const rigKeys = 60 // that a rig writes, besides the number of its last commit
 
 func rigKey(i int) string { return fmt.Sprint("key", i) }

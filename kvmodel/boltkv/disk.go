@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/ringtree/ringtree/internal/durable"
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
 )
 
@@ -14,6 +15,10 @@ type disk interface {
 	open(path string, makes bool) (commitlog.File, error)
 	remove(path string) error
 	rename(path, to string) error
+
+	// syncDir returns when the names that files were made with or renamed to are on the disk.
+	// The file of one that was removed may come back all the same.
+	syncDir(dir string) error
 
 	// list returns the paths of all files that begin with begin.
 	list(begin string) ([]string, error)
@@ -47,6 +52,8 @@ func (osDisk) list(begin string) (all []string, err error) {
 }
 
 func (osDisk) rename(path, to string) error { return os.Rename(path, to) }
+
+func (osDisk) syncDir(dir string) error { return durable.SyncDir(dir) }
 
 // logFile is a file of the operating system.
 type logFile struct{ *os.File }

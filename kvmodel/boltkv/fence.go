@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/durable"
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/archive"
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
 )
@@ -126,8 +126,5 @@ func writeWhole(path string, write func(io.Writer) error) error {
 	if err := errors.Join(err, file.Close()); err != nil {
 		return errors.Join(err, os.Remove(file.Name()))
 	}
-	if err := os.Rename(file.Name(), path); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
+	return durable.Rename(file.Name(), path)
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ringtree/ringtree/internal/durable"
 )
 
 // Folder is what Follow ships a store to: a directory, or a bucket of an object store. The
@@ -20,7 +22,7 @@ type Folder interface {
 	PutNew(ctx context.Context, name string, from io.Reader) error
 
 	// Put is PutNew, but replaces an object of that name. Others see the old one or the new
-	// one, both whole. A crash of the machine that has the folder may bring the old one back.
+	// one, both whole.
 	Put(ctx context.Context, name string, from io.Reader) error
 
 	// Get returns what an object holds, or an fs.ErrNotExist.
@@ -52,14 +54,11 @@ func (d dir) PutNew(_ context.Context, name string, from io.Reader) error {
 	if err := makeDir(string(d)); err != nil {
 		return err
 	}
-	if err := d.put(name, from, os.Link); err != nil {
-		return err
-	}
-	return syncDir(string(d))
+	return d.put(name, from, durable.Link)
 }
 
 func (d dir) Put(_ context.Context, name string, from io.Reader) error {
-	return d.put(name, from, os.Rename)
+	return d.put(name, from, durable.Rename)
 }
 
 func (d dir) put(name string, from io.Reader, place func(path, to string) error) error {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -139,4 +141,28 @@ func TestStore_Follow_ReadOnlyFolderIsTrouble(t *testing.T) {
 	if err != nil || len(names) > 0 {
 		t.Errorf("there is %q, %v", names, err)
 	}
+}
+
+// lockedDir returns a directory in which anyone may make files, and that nobody but root may
+// open, so that its entries cannot be synced.
+func lockedDir(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for up := filepath.Dir(dir); up != os.TempDir() && up != "/"; up = filepath.Dir(up) {
+		check(os.Chmod(up, 0o755))
+	}
+	check(os.Chmod(dir, 0o333))
+	t.Cleanup(func() { check(os.Chmod(dir, 0o755)) })
+	return dir
+}
+
+func TestDir_AnObjectWhoseNameIsNotOnTheDiskIsAnError(t *testing.T) {
+	folder := boltkv.Dir(lockedDir(t))
+	asNobody(func() {
+		for what, put := range map[string]func(context.Context, string, io.Reader) error{"put-new": folder.PutNew, "put": folder.Put} {
+			if err := put(t.Context(), what, strings.NewReader("text")); !errors.Is(err, fs.ErrPermission) {
+				t.Errorf("%s: want an fs.ErrPermission, got %v", what, err)
+			}
+		}
+	})
 }

@@ -262,6 +262,9 @@ func (s *Store) leaveLogs() error {
 				return err
 			}
 		}
+		if err := s.syncNames(); err != nil {
+			return err
+		}
 	}
 	return s.removeLogs()
 }

@@ -3,9 +3,12 @@ package boltkv
 import (
 	"context"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/shelf"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -103,5 +106,29 @@ func TestStore_Backup_ThatStallsIsGivenUpBeforeItsLogsFillTheDisk(t *testing.T) 
 	close(to.ask)
 	if err := r.store.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestStore_Close_LogsThatWereNotShippedHaveTheirNamesAfterAPowerCut(t *testing.T) {
+	r := newFollowedRig(t, 1, Synced)
+	r.shipped()
+	r.shelf.SetAway(true)
+	for range 50 {
+		r.write()
+	}
+	if err := r.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want := r.disk.List("store.db.kept")
+	slices.Sort(want)
+	if len(want) == 0 {
+		t.Fatal("no log is kept")
+	}
+	for range 20 {
+		got := r.disk.Cut(r.random).List("store.db.kept")
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("logs that are kept mismatch (-want +got):\n%s", diff)
+		}
 	}
 }

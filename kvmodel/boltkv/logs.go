@@ -14,18 +14,25 @@ import (
 // logPath returns the path of the log of an epoch.
 func (s *Store) logPath(epoch uint64) string { return fmt.Sprintf("%s.log%d", s.path, epoch%2) }
 
-// beginLog begins a log.
+// beginLog begins a log. Its name is on the disk then, and so are those that other logs got
+// before.
 func (s *Store) beginLog(h commitlog.Header) (*commitlog.Log, error) {
 	file, err := s.disk.open(s.logPath(h.Epoch), true)
 	if err != nil {
 		return nil, err
 	}
 	log, err := commitlog.Create(file, h)
+	if err == nil {
+		err = s.syncNames()
+	}
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	return log, nil
 }
+
+// syncNames returns when the names of the logs are on the disk.
+func (s *Store) syncNames() error { return s.disk.syncDir(filepath.Dir(s.path)) }
 
 // openLog opens the log in the file at path. If there is none, or its beginning did not end,
 // the log is nil.
@@ -144,9 +151,6 @@ func (s *Store) beginFirstLog(st state) (err error) {
 	s.log, err = s.beginLog(commitlog.Header{Store: s.id, Epoch: st.epoch + 1, First: st.seq + 1})
 	if err != nil {
 		return fmt.Errorf("begin the log %s: %w", s.logPath(st.epoch+1), err)
-	}
-	if err := syncDir(filepath.Dir(s.path)); err != nil {
-		return err
 	}
 	s.filling.point = st.point
 	return s.update(func(t *tree) {

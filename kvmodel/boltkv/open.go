@@ -13,6 +13,8 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
+
+	"github.com/ringtree/ringtree/internal/durable"
 )
 
 // The file holds three buckets, or four. A file without these belongs to another program.
@@ -281,7 +283,7 @@ func (s *Store) format() (st state, err error) {
 	if err != nil {
 		return st, err
 	}
-	return st, syncDir(filepath.Dir(s.path))
+	return st, durable.SyncDir(filepath.Dir(s.path))
 }
 
 // upgrade brings a file of format 1 to this one. Its items get sums later.
@@ -313,7 +315,7 @@ func makeDir(dir string) error {
 	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return syncDir(parent)
+	return durable.SyncDir(parent)
 }
 
 // plainer returns err, about the file at path, in this package's words if it is

@@ -8,9 +8,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/durable"
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
 )
 
@@ -59,10 +59,7 @@ func replace(path string, fill func(*Store) error) error {
 	if err := buildAt(making, fill); err != nil {
 		return errors.Join(err, os.Remove(making))
 	}
-	if err := os.Rename(making, path); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
+	return durable.Rename(making, path)
 }
 
 func buildAt(path string, fill func(*Store) error) (err error) {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/ringtree/ringtree/internal/durable"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -39,10 +40,10 @@ func makeKey(file string) ([]byte, error) {
 	}
 	defer os.Remove(made.Name())
 	_, err = fmt.Fprintf(made, "%x\n", kv.RandomBytes(minKey))
-	if err := errors.Join(err, made.Close()); err != nil {
+	if err := errors.Join(err, made.Sync(), made.Close()); err != nil {
 		return nil, err
 	}
-	if err := os.Link(made.Name(), file); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := durable.Link(made.Name(), file); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
 	return os.ReadFile(file)

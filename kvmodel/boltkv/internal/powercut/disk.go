@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"io"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -17,8 +18,22 @@ type Disk struct {
 	// disk at one moment.
 	Gate sync.RWMutex
 
-	mu    sync.Mutex
-	files map[string]*File
+	mu     sync.Mutex
+	files  map[string]*File
+	synced map[string]*File // as of the last SyncDir
+	since  []change         // of the names, since then
+}
+
+// change is something that was done to the names of files.
+type change func(files map[string]*File)
+
+// do changes the names; its caller holds mu.
+func (d *Disk) do(c change) {
+	if d.files == nil {
+		d.files = make(map[string]*File)
+	}
+	c(d.files)
+	d.since = append(d.since, c)
 }
 
 // Open returns the file called name. If there is none, it makes one if makes is set.
@@ -33,11 +48,9 @@ func (d *Disk) Open(name string, makes bool) (*File, error) {
 	if !makes {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
-	if d.files == nil {
-		d.files = make(map[string]*File)
-	}
-	d.files[name] = &File{disk: d}
-	return d.files[name], nil
+	made := &File{disk: d}
+	d.do(func(files map[string]*File) { files[name] = made })
+	return made, nil
 }
 
 // Remove removes the file called name.
@@ -49,7 +62,7 @@ func (d *Disk) Remove(name string) error {
 	if d.files[name] == nil {
 		return &fs.PathError{Op: "remove", Path: name, Err: fs.ErrNotExist}
 	}
-	delete(d.files, name)
+	d.do(func(files map[string]*File) { delete(files, name) })
 	return nil
 }
 
@@ -76,20 +89,34 @@ func (d *Disk) Rename(name, to string) error {
 	if d.files[name] == nil {
 		return &fs.PathError{Op: "rename", Path: name, Err: fs.ErrNotExist}
 	}
-	d.files[to] = d.files[name]
-	delete(d.files, name)
+	d.do(func(files map[string]*File) { files[to] = files[name]; delete(files, name) })
+	return nil
+}
+
+// SyncDir makes the names that files have survive a cut.
+func (d *Disk) SyncDir() error {
+	d.Gate.RLock()
+	defer d.Gate.RUnlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.synced, d.since = maps.Clone(d.files), nil
 	return nil
 }
 
 // Cut returns what a power cut at this moment may leave of the disk; its caller holds Gate.
-// A file is there if it was ever synced, or by chance.
+// Of the names it leaves those that were synced last, with a beginning of what was done to
+// them since.
 func (d *Disk) Cut(random *rand.Rand) *Disk {
-	left := &Disk{files: make(map[string]*File)}
-	for name, f := range d.files {
-		if f.synced || random.IntN(2) == 0 {
-			left.files[name] = f.cut(left, random)
-		}
+	names := make(map[string]*File)
+	maps.Copy(names, d.synced)
+	for _, c := range d.since[:random.IntN(len(d.since)+1)] {
+		c(names)
 	}
+	left := &Disk{files: make(map[string]*File)}
+	for name, f := range names {
+		left.files[name] = f.cut(left, random)
+	}
+	left.synced = maps.Clone(left.files)
 	return left
 }
 
@@ -100,7 +127,6 @@ type File struct {
 
 	disk    *Disk
 	durable []byte
-	synced  bool
 }
 
 func (f *File) enter() (leave func()) {
@@ -146,7 +172,7 @@ func over(data, p []byte, at int) []byte {
 // Sync makes what the file holds survive a cut.
 func (f *File) Sync() error {
 	defer f.enter()()
-	f.durable, f.synced = bytes.Clone(f.Data), true
+	f.durable = bytes.Clone(f.Data)
 	return nil
 }
 
@@ -173,5 +199,5 @@ func (f *File) cut(of *Disk, random *rand.Rand) *File {
 			left = over(left, f.Data[at:min(at+sector, len(f.Data))], at)
 		}
 	}
-	return &File{Data: left, disk: of, durable: bytes.Clone(left), synced: true}
+	return &File{Data: left, disk: of, durable: bytes.Clone(left)}
 }

@@ -1,0 +1,44 @@
+package inspect
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// asNobody runs f without the rights of root, whom no file mode keeps out, on a thread that
+// ends with it.
+func asNobody(f func()) {
+	var done sync.WaitGroup
+	done.Go(func() {
+		if os.Geteuid() == 0 {
+			runtime.LockOSThread()
+			if err := syscall.Setfsuid(65534); err != nil {
+				panic(err)
+			}
+		}
+		f()
+	})
+	done.Wait()
+}
+
+func TestWriteWhole_AFileWhoseNameIsNotOnTheDiskIsAnError(t *testing.T) {
+	dir := t.TempDir()
+	for up, mode := dir, fs.FileMode(0o333); up != os.TempDir() && up != "/"; up, mode = filepath.Dir(up), 0o755 {
+		if err := os.Chmod(up, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer os.Chmod(dir, 0o755)
+	asNobody(func() {
+		err := writeWhole(filepath.Join(dir, "backup"), func(*os.File) error { return nil }, nil)
+		if !errors.Is(err, fs.ErrPermission) {
+			t.Errorf("want an fs.ErrPermission, since the directory cannot be synced, got %v", err)
+		}
+	})
+}
