@@ -350,16 +350,19 @@ func (s *Store) closer() func() error {
 	})
 }
 
-// end moves what the logs hold to the tree, and then ends them and closes the file.
+// end moves what the logs hold to the tree, and then ends them and closes the file, which is
+// locked until the logs have gone.
 func (s *Store) end() error {
 	err := s.empty()
 	s.failed.CompareAndSwap(nil, errClosed)
-	if err == nil {
-		err = s.leaveLogs()
-	} else {
+	if err != nil {
 		err = fmt.Errorf("its log keeps what is not in it yet: %w", err)
 	}
-	if err := errors.Join(err, s.closeFiles()); err != nil {
+	err = errors.Join(err, s.closeLogs())
+	if err == nil {
+		err = s.leaveLogs()
+	}
+	if err := errors.Join(err, s.db.Close()); err != nil {
 		return fmt.Errorf("boltkv: close %s: %w", s.path, err)
 	}
 	return nil
@@ -376,12 +379,19 @@ func (s *Store) empty() error {
 }
 
 // closeFiles closes the file and the logs.
-func (s *Store) closeFiles() error {
+func (s *Store) closeFiles() error { return errors.Join(s.closeLogs(), s.db.Close()) }
+
+// closeLogs closes the logs.
+func (s *Store) closeLogs() error {
+	s.mu.Lock()
+	logs := append(s.kept, s.ended, s.log)
+	s.kept = nil
+	s.mu.Unlock()
 	var errs []error
-	for _, log := range append(s.kept, s.ended, s.log) {
+	for _, log := range logs {
 		if log != nil {
 			errs = append(errs, log.Close())
 		}
 	}
-	return errors.Join(append(errs, s.db.Close())...)
+	return errors.Join(errs...)
 }

@@ -251,7 +251,7 @@ func (s *Store) outlives() bool {
 }
 
 // leaveLogs removes the logs of a store that is about to be closed, or gives them the names
-// by which they are kept.
+// by which they are kept. They are closed: not every system renames or removes an open file.
 func (s *Store) leaveLogs() error {
 	if s.outlives() {
 		for _, log := range []*commitlog.Log{s.ended, s.log} {

@@ -137,6 +137,9 @@ func (s *Store) discard(st state, logs map[uint64]*commitlog.Log) error {
 		if n > 0 {
 			return fmt.Errorf("%w: it was closed, and yet its log %s has %d commits that it lacks; is the file older than its log?", ErrDamaged, s.logPath(epoch), n)
 		}
+		if err := log.Close(); err != nil { // Not every system renames or removes an open file.
+			return err
+		}
 		if t.number > 0 { // Follow may need it.
 			if err := s.disk.rename(s.logPath(epoch), s.keptPath(epoch)); err != nil {
 				return err
@@ -217,7 +220,7 @@ func (s *Store) drop(log, next *commitlog.Log) error {
 		return fmt.Errorf("%w: its log %s lacks the commits from %d on, and %s has %d behind them", ErrDamaged, s.logPath(log.Epoch), log.Next(), s.logPath(next.Epoch), n)
 	}
 	s.lost.Add(uint64(n))
-	return s.disk.remove(s.logPath(next.Epoch))
+	return errors.Join(next.Close(), s.disk.remove(s.logPath(next.Epoch)))
 }
 
 // about returns err, which is about the log at path.
