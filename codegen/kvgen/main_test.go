@@ -36,6 +36,19 @@ func TestScripts(t *testing.T) {
 	})
 }
 
+// What a team is told to run in CI is right about the code of this repository, too.
+func TestRun_CheckOfThisRepository_FindsNothing(t *testing.T) {
+	for _, module := range []string{"../..", "../../bench"} {
+		t.Run(filepath.Base(module), func(t *testing.T) {
+			t.Chdir(module)
+			var stdout, stderr bytes.Buffer
+			if code := run([]string{"-check", "./..."}, &stdout, &stderr); code != 0 {
+				t.Errorf("kvgen -check ./... exits with %d:\n%s%s", code, &stdout, &stderr)
+			}
+		})
+	}
+}
+
 // withinAModule returns a directory that is part of a module, as any temporary one
 // may be. No script may be misled by that.
 func withinAModule(t *testing.T) string {
