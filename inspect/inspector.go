@@ -2,9 +2,9 @@ package inspect
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"slices"
 	"strings"
 	"time"
@@ -177,11 +177,14 @@ func (p *pacer) did(ctx context.Context, n int, to string) error {
 	return ctx.Err()
 }
 
-// seed makes hashes that no one can aim at.
-var seed = maphash.MakeSeed()
+// A sum128 stands for a text where many are kept in memory. It has 128 bits: the chance that
+// any two of a billion texts have the same is less than 1 in 10^20.
+type sum128 [16]byte
 
-// hashOf stands for text where many are kept in memory.
-func hashOf(text string) uint64 { return maphash.String(seed, text) }
+func hashOf(text string) sum128 {
+	sum := sha256.Sum256([]byte(text))
+	return sum128(sum[:len(sum128{})])
+}
 
 // at is how many records are looked at in the trips of one.
 const at = 100

@@ -2,9 +2,9 @@ package inspect
 
 // met are hashes of ids that a call has met, each with its model. A model can name an id more
 // than once: it does so again for a record that was deleted and created again.
-type met map[uint64]struct{}
+type met map[sum128]struct{}
 
-func hashIn(m model, id string) uint64 { return hashOf(m.Name() + ":" + id) }
+func hashIn(m model, id string) sum128 { return hashOf(m.Name() + ":" + id) }
 
 // fresh returns those of ids that were not met before. Numbers are named once.
 func (s met) fresh(m model, ids []string) (fresh []string) {

@@ -19,7 +19,7 @@ type replacing struct {
 // replace makes the database hold the items that each gives. It writes only what differs, and
 // builds the indexes of models that have changed.
 func (in *Inspector) replace(ctx context.Context, models []model, p *pacer, each func(func([]item) error) (Summary, error)) (Summary, error) {
-	r := &replacing{in: in, models: models, has: keySet{in, make(map[uint64]bool)}}
+	r := &replacing{in: in, models: models, has: keySet{in, make(map[sum128]bool)}}
 	sum, err := each(func(items []item) error {
 		fresh, err := r.has.add(items)
 		if err != nil {

@@ -26,7 +26,7 @@ type TableOptions struct {
 // fields in the order in which the model stores them, and its plain counters. Times are as
 // RFC 3339 says, and empty if they are zero; bytes are in base64; in CSV lists and maps are
 // JSON. Private fields are masked, unless Open is set. It returns how many records it has
-// written, each once; it remembers eight bytes of each. Import reads no tables: they lack revs,
+// written, each once; it remembers sixteen bytes of each. Import reads no tables: they lack revs,
 // ends, histories and what belongs to no record.
 func (in *Inspector) Table(ctx context.Context, w io.Writer, name string, o TableOptions) (n int64, err error) {
 	m, err := in.model(name)
