@@ -10,7 +10,7 @@ import (
 )
 
 // Albums holds the Album records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 3, Update 3, Delete 2; with a new list Create 3, Update 4; a listing 2, or 1 if nothing is new.
 type Albums struct {
 	*kvmodel.Records[Album, string]
 	*index.Total[Album, string] // Count: how many Albums there are
@@ -134,7 +134,7 @@ func albumFields(name []byte) (codec.Fields, bool) {
 }
 
 // Hearts holds the Heart records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2 (1 if it exists), Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 2 (1 if it exists), Update 2 or 3, Delete 2; with a new list Create 3, Update 4; a listing 2, or 1 if nothing is new.
 type Hearts struct {
 	*kvmodel.Records[Heart, HeartID]
 

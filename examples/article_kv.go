@@ -11,7 +11,7 @@ import (
 )
 
 // Articles holds the Article records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; with a new list Create 3, Update 4; a listing 2, or 1 if nothing is new.
 type Articles struct {
 	*kvmodel.Records[Article, string]
 

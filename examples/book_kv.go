@@ -11,7 +11,7 @@ import (
 )
 
 // Books holds the Book records of a database and the indexes kept over them.
-// Trips: Get 1, Create 3, Update 2 or 4, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 3, Update 2 or 4, Delete 2; with a new ranking Create 6, Update 7; a listing 2, or 1 if nothing is new.
 type Books struct {
 	*kvmodel.Records[Book, string]
 

@@ -12,7 +12,7 @@ import (
 )
 
 // Stories holds the Story records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; with a new timeline Create 5, Update 6; a listing 2, or 1 if nothing is new.
 type Stories struct {
 	*kvmodel.Records[Story, string]
 

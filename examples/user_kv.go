@@ -101,7 +101,7 @@ func userFields(name []byte) (codec.Fields, bool) {
 }
 
 // Sessions holds the Session records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2, Update 2 or 3, Touch 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 2, Update 2 or 3, Touch 2 or 3, Delete 2; with a new list Create 3, Update 4; a listing 2, or 1 if nothing is new.
 type Sessions struct {
 	*kvmodel.Records[Session, string]
 

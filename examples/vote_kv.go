@@ -12,7 +12,7 @@ import (
 )
 
 // Votes holds the Vote records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2 (1 if it exists), Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 2 (1 if it exists), Update 2 or 3, Delete 2; with a new list Create 3, Update 4; a listing 2, or 1 if nothing is new.
 type Votes struct {
 	*kvmodel.Records[Vote, VoteID]
 

@@ -126,7 +126,7 @@ func memberFields(name []byte) (codec.Fields, bool) {
 
 // Pages holds the Page records of a database and the indexes kept over them.
 // Indexes hold the Pages that are Live, unless their line says otherwise.
-// Trips: Get 1, Create 3, Update 2 to 4, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 3, Update 3 or 4, Delete 2; with a new timeline Create 5, Update 6; a listing 2, or 1 if nothing is new.
 type Pages struct {
 	*kvmodel.Records[Page, string]
 
@@ -418,7 +418,7 @@ func viewFields(name []byte) (codec.Fields, bool) {
 }
 
 // Likes holds the Like records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2 (1 if it exists), Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 2 (1 if it exists), Update 2 or 3, Delete 2; with a new list Create 3, Update 4; a listing 2, or 1 if nothing is new.
 type Likes struct {
 	*kvmodel.Records[Like, LikeID]
 
@@ -505,7 +505,7 @@ func likeFields(name []byte) (codec.Fields, bool) {
 }
 
 // Comments holds the Comment records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; with a new list or timeline Create up to 5, Update up to 6; a listing 2, or 1 if nothing is new.
 type Comments struct {
 	*kvmodel.Records[Comment, string]
 
@@ -683,7 +683,7 @@ func topicFields(name []byte) (codec.Fields, bool) {
 }
 
 // Follows holds the Follow records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2 (1 if it exists), Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 2 (1 if it exists), Update 2 or 3, Delete 2; with a new list Create 3, Update 4; a listing 2, or 1 if nothing is new.
 type Follows struct {
 	*kvmodel.Records[Follow, FollowID]
 
@@ -775,7 +775,7 @@ func followFields(name []byte) (codec.Fields, bool) {
 }
 
 // Interests holds the Interest records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2 (1 if it exists), Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 2 (1 if it exists), Update 2 or 3, Delete 2; with a new list Create 3, Update 4; a listing 2, or 1 if nothing is new.
 type Interests struct {
 	*kvmodel.Records[Interest, InterestID]
 

@@ -142,7 +142,7 @@ func hashFields(name []byte) (codec.Fields, bool) {
 }
 
 // Follows holds the Follow records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2 (1 if it exists), Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 2 (1 if it exists), Update 2 or 3, Delete 2; with a new list Create 3, Update 4; a listing 2, or 1 if nothing is new.
 type Follows struct {
 	*kvmodel.Records[Follow, FollowID]
 
@@ -225,7 +225,7 @@ func followFields(name []byte) (codec.Fields, bool) {
 
 // Articles holds the Article records of a database and the indexes kept over them.
 // After the reply to Delete, its Favorites in ByArticle and its Comments in ByArticle are deleted, too.
-// Trips: Get 1, Create 3, Update 2 to 4, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 3, Update 2 to 4, Delete 2; with a new ranking or timeline Create up to 6, Update up to 7; a listing 2, or 1 if nothing is new.
 type Articles struct {
 	*kvmodel.Records[Article, string]
 
@@ -380,7 +380,7 @@ func articleFields(name []byte) (codec.Fields, bool) {
 }
 
 // Favorites holds the Favorite records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2 (1 if it exists), Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 2 (1 if it exists), Update 2 or 3, Delete 2; with a new list Create 3, Update 4; a listing 2, or 1 if nothing is new.
 type Favorites struct {
 	*kvmodel.Records[Favorite, FavoriteID]
 
@@ -472,7 +472,7 @@ func favoriteFields(name []byte) (codec.Fields, bool) {
 }
 
 // Comments holds the Comment records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; with a new list Create 3, Update 4; a listing 2, or 1 if nothing is new.
 type Comments struct {
 	*kvmodel.Records[Comment, int64]
 

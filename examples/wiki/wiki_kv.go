@@ -16,7 +16,7 @@ import (
 
 // Pages holds the Page records of a database and the indexes kept over them.
 // After the reply to Delete, its Likes in ByPage are deleted, too.
-// Trips: Get 1, Create 3, Update 2 to 4, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 3, Update 3 or 4, Delete 2; with a new timeline Create 5, Update 6; a listing 2, or 1 if nothing is new.
 type Pages struct {
 	*kvmodel.Records[Page, string]
 	*index.Total[Page, string] // Count: how many Pages there are
@@ -260,7 +260,7 @@ func userFields(name []byte) (codec.Fields, bool) {
 }
 
 // Likes holds the Like records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2 (1 if it exists), Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 2 (1 if it exists), Update 2 or 3, Delete 2; with a new list Create 3, Update 4; a listing 2, or 1 if nothing is new.
 type Likes struct {
 	*kvmodel.Records[Like, LikeID]
 

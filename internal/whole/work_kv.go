@@ -14,7 +14,7 @@ import (
 )
 
 // Works holds the Work records of a database and the indexes kept over them.
-// Trips: Get 1, Create 3, Update 2 to 4, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 3, Update 3 or 4, Delete 2; with a new ranking or timeline Create up to 6, Update up to 7; a listing 2, or 1 if nothing is new.
 type Works struct {
 	*kvmodel.Records[Work, string] // version 2
 
@@ -271,7 +271,7 @@ func workFields(name []byte) (codec.Fields, bool) {
 }
 
 // Likes holds the Like records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2 (1 if it exists), Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 2 (1 if it exists), Update 2 or 3, Delete 2; with a new list Create 3, Update 4; a listing 2, or 1 if nothing is new.
 type Likes struct {
 	*kvmodel.Records[Like, LikeID]
 
@@ -358,7 +358,7 @@ func likeFields(name []byte) (codec.Fields, bool) {
 }
 
 // Offers holds the Offer records of a database and the indexes kept over them.
-// Trips: Get 1, Create 3, Update 2 to 4, Touch 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 3, Update 2 to 4, Touch 2 or 3, Delete 2; with a new ranking Create 6, Update 7; a listing 2, or 1 if nothing is new.
 type Offers struct {
 	*kvmodel.Records[Offer, string]
 
@@ -463,7 +463,7 @@ func offerFields(name []byte) (codec.Fields, bool) {
 }
 
 // Tickets holds the Ticket records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; with a new list Create 3, Update 4; a listing 2, or 1 if nothing is new.
 type Tickets struct {
 	*kvmodel.Records[Ticket, int64]
 

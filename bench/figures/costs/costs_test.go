@@ -227,15 +227,38 @@ func TestPlan_TripsAreThoseThatAreMeasured(t *testing.T) {
 			"Update": {"Update of a record that is counted"},
 			"Delete": {"Delete of a record that is counted"},
 		},
+		"Listeds": {
+			"Create":     {"Create with a list"},
+			"Update":     {"Update of what is in a list", "Update that moves it to another list"},
+			"Delete":     {"Delete with a list"},
+			"new Create": {"Create, the first in its list"},
+			"new Update": {"Update that moves it to a list that is new"},
+		},
+		"Likes": {
+			"Create":     {"Create of an edge that exists", "the same, not the first of the photo"},
+			"Delete":     {"Delete of an edge that is counted"},
+			"new Create": {"Create of an edge that is counted"},
+		},
 		"Nameds": {
 			"Create": {"Create with a unique value"},
 			"Update": {"Update of another field", "Update of a unique value"},
 			"Delete": {"Delete with a unique value"},
 		},
 		"Valueds": {
-			"Create":    {"Create with a value of those that are counted"},
-			"Delete":    {"Delete with a value of those that are counted"},
-			"a listing": {"Values.Page, with something new", "Values.Page, as it was read last"},
+			"Create":     {"Create with a value of those that are counted"},
+			"Delete":     {"Delete with a value of those that are counted"},
+			"new Create": {"Create with a value that is new"},
+			"new Update": {"Update to a value that is new"},
+			"a listing":  {"Values.Page, with something new", "Values.Page, as it was read last"},
+		},
+		"Posts": {
+			"Create":     {"Create with a timeline of its author"},
+			"new Create": {"Create with a timeline, the first of its author"},
+		},
+		"Stories": {
+			"Create":     {"Create with timelines of three tags"},
+			"Update":     {"Update that does not move it", "Update that gives it another tag"},
+			"new Update": {"Update that gives it a tag that is new"},
 		},
 		"Notes": {
 			"Create":    {"Create with a timeline"},
@@ -247,6 +270,12 @@ func TestPlan_TripsAreThoseThatAreMeasured(t *testing.T) {
 			"Update":    {"Update of another field", "Update of the score"},
 			"Delete":    {"Delete with a ranking"},
 			"a listing": {"Page of 20, with something new", "Page of 20, as it was read last"},
+		},
+		"Goods": {
+			"Create":     {"Create with a ranking of its category"},
+			"Update":     {"Update of another field", "Update of the category"},
+			"new Create": {"Create with a ranking, the first of its category"},
+			"new Update": {"Update to a category that is new"},
 		},
 		"Tickets":   {"Create": {"Create with the next number"}},
 		"Invoices":  {"Create": {"Create with the next number and a list"}},
@@ -265,7 +294,8 @@ func TestPlan_TripsAreThoseThatAreMeasured(t *testing.T) {
 
 var planned = regexp.MustCompile(`(\pL[\pL ]*?)( \d[^;.,]*(?:, or \d+)?)`)
 
-// planOf returns what the comment of a collection says of each verb.
+// planOf returns what the comment of a collection says of each verb. Of a clause that is about
+// something new, the verbs begin with that word.
 func planOf(t *testing.T, source, collection string) map[string]string {
 	t.Helper()
 	comment, _, _ := strings.Cut(source, "\ntype "+collection+" struct")
@@ -275,8 +305,14 @@ func planOf(t *testing.T, source, collection string) map[string]string {
 	}
 	line, _, _ := strings.Cut(comment[at+len("// Trips: "):], "\n")
 	plan := map[string]string{}
-	for _, verb := range planned.FindAllStringSubmatch(line, -1) {
-		plan[verb[1]] = verb[2]
+	for clause := range strings.SplitSeq(line, "; ") {
+		about := ""
+		if strings.HasPrefix(clause, "with a new ") {
+			about, clause = "new ", clause[strings.Index(clause, "Create"):]
+		}
+		for _, verb := range planned.FindAllStringSubmatch(clause, -1) {
+			plan[about+verb[1]] = verb[2]
+		}
 	}
 	return plan
 }

@@ -130,9 +130,19 @@ var lists = section{
 			return w.Listeds.CreateMulti(ctx, many(100, func(int) *Listed { return listed(w.id(), "cid") }))
 		},
 	}, {
+		name: "Update of what is in a list",
+		do: func(ctx context.Context, w *world) error {
+			return last(w.Listeds.Update(ctx, id(4), func(l *Listed) error { l.Text += "!"; return nil }))
+		},
+	}, {
 		name: "Update that moves it to another list",
 		do: func(ctx context.Context, w *world) error {
 			return last(w.Listeds.Update(ctx, id(1), func(l *Listed) error { l.Owner = "bob"; return nil }))
+		},
+	}, {
+		name: "Update that moves it to a list that is new",
+		do: func(ctx context.Context, w *world) error {
+			return last(w.Listeds.Update(ctx, id(3), func(l *Listed) error { l.Owner = "dan"; return nil }))
 		},
 	}, {
 		name: "Delete with a list",
@@ -221,6 +231,11 @@ var values = section{
 		name: "Update to another value",
 		do: func(ctx context.Context, w *world) error {
 			return last(w.Valueds.Update(ctx, id(3), func(v *Valued) error { v.Tags = []string{"tag9"}; return nil }))
+		},
+	}, {
+		name: "Update to a value that is new",
+		do: func(ctx context.Context, w *world) error {
+			return last(w.Valueds.Update(ctx, id(5), func(v *Valued) error { v.Tags = []string{"newer"}; return nil }))
 		},
 	}, {
 		name: "Delete with a value of those that are counted",

@@ -294,7 +294,7 @@ func namedFields(name []byte) (codec.Fields, bool) {
 }
 
 // Listeds holds the Listed records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; with a new list Create 3, Update 4; a listing 2, or 1 if nothing is new.
 type Listeds struct {
 	*kvmodel.Records[Listed, string]
 
@@ -370,7 +370,7 @@ func listedFields(name []byte) (codec.Fields, bool) {
 }
 
 // Taggeds holds the Tagged records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; with a new list Create 3, Update 4; a listing 2, or 1 if nothing is new.
 type Taggeds struct {
 	*kvmodel.Records[Tagged, string]
 
@@ -516,7 +516,7 @@ func summedFields(name []byte) (codec.Fields, bool) {
 }
 
 // Leaseds holds the Leased records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2, Update 2 or 3, Touch 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 2, Update 2 or 3, Touch 2 or 3, Delete 2; with a new list Create 3, Update 4; a listing 2, or 1 if nothing is new.
 type Leaseds struct {
 	*kvmodel.Records[Leased, string]
 
@@ -668,7 +668,7 @@ func lentFields(name []byte) (codec.Fields, bool) {
 }
 
 // Valueds holds the Valued records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; with a new list Create 3, Update 4; a listing 2, or 1 if nothing is new.
 type Valueds struct {
 	*kvmodel.Records[Valued, string]
 
@@ -899,7 +899,7 @@ func photoFields(name []byte) (codec.Fields, bool) {
 }
 
 // Likes holds the Like records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2 (1 if it exists), Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 2 (1 if it exists), Update 2 or 3, Delete 2; with a new list Create 3, Update 4; a listing 2, or 1 if nothing is new.
 type Likes struct {
 	*kvmodel.Records[Like, LikeID]
 
@@ -1056,7 +1056,7 @@ func ticketFields(name []byte) (codec.Fields, bool) {
 }
 
 // Invoices holds the Invoice records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; with a new list Create 3, Update 4; a listing 2, or 1 if nothing is new.
 type Invoices struct {
 	*kvmodel.Records[Invoice, int64]
 
@@ -1286,7 +1286,7 @@ func noteFields(name []byte) (codec.Fields, bool) {
 }
 
 // Posts holds the Post records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; with a new timeline Create 5, Update 6; a listing 2, or 1 if nothing is new.
 type Posts struct {
 	*kvmodel.Records[Post, string]
 
@@ -1372,7 +1372,7 @@ func postFields(name []byte) (codec.Fields, bool) {
 }
 
 // Stories holds the Story records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; with a new timeline Create 5, Update 6; a listing 2, or 1 if nothing is new.
 type Stories struct {
 	*kvmodel.Records[Story, string]
 
@@ -1726,7 +1726,7 @@ func pricedFields(name []byte) (codec.Fields, bool) {
 }
 
 // Goods holds the Good records of a database and the indexes kept over them.
-// Trips: Get 1, Create 3, Update 2 or 4, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 3, Update 2 or 4, Delete 2; with a new ranking Create 6, Update 7; a listing 2, or 1 if nothing is new.
 type Goods struct {
 	*kvmodel.Records[Good, string]
 
@@ -1810,7 +1810,7 @@ func goodFields(name []byte) (codec.Fields, bool) {
 }
 
 // Articles holds the Article records of a database and the indexes kept over them.
-// Trips: Get 1, Create 3, Update 2 or 4, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 3, Update 2 or 4, Delete 2; with a new ranking Create 6, Update 7; a listing 2, or 1 if nothing is new.
 type Articles struct {
 	*kvmodel.Records[Article, string]
 
@@ -2369,7 +2369,7 @@ func folderFields(name []byte) (codec.Fields, bool) {
 }
 
 // Files holds the File records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; with a new list Create 3, Update 4; a listing 2, or 1 if nothing is new.
 type Files struct {
 	*kvmodel.Records[File, string]
 

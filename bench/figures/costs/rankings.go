@@ -68,6 +68,17 @@ var rankings = section{
 		wait:   atOnce,
 		do:     func(ctx context.Context, w *world) error { return last(w.Priceds.Update(ctx, id(12), reprice)) },
 	}, {
+		name:   "Update of the category",
+		before: func(w *world) error { return last(w.Goods.TopPriceByCategory.Of("new").Len(w.ctx)) },
+		do: func(ctx context.Context, w *world) error {
+			return last(w.Goods.Update(ctx, id(1001), func(g *Good) error { g.Category = "new"; return nil }))
+		},
+	}, {
+		name: "Update to a category that is new",
+		do: func(ctx context.Context, w *world) error {
+			return last(w.Goods.Update(ctx, id(1001), func(g *Good) error { g.Category = "newer"; return nil }))
+		},
+	}, {
 		name: "UpdateMulti of 100 scores",
 		do: func(ctx context.Context, w *world) error {
 			return last(w.Priceds.UpdateMulti(ctx, ids(1000)[100:200], reprice))

@@ -94,6 +94,11 @@ var timelines = section{
 			return errors.Join(w.Stories.Create(w.ctx, story(w, "d")), w.Stories.Create(w.ctx, story(w, "a", "b", "c")))
 		},
 	}, {
+		name: "Update that gives it a tag that is new",
+		do: func(ctx context.Context, w *world) error {
+			return last(w.Stories.Update(ctx, id(w.n), func(s *Story) error { s.Tags = []string{"a", "b", "e"}; return nil }))
+		},
+	}, {
 		name: "Delete with a timeline",
 		do:   func(ctx context.Context, w *world) error { return w.Notes.Delete(ctx, id(62)) },
 	}, {

@@ -152,7 +152,7 @@ func footFields(name []byte) (codec.Fields, bool) {
 }
 
 // Notes holds the Note records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; with a new timeline Create 5, Update 6; a listing 2, or 1 if nothing is new.
 type Notes struct {
 	*kvmodel.Records[Note, string]
 

@@ -97,7 +97,7 @@ func userFields(name []byte) (codec.Fields, bool) {
 
 // Posts holds the Post records of a database and the indexes kept over them.
 // After the reply to Delete, its Comments in ByPost and its Likes in ByPost are deleted, too.
-// Trips: Get 1, Create 3, Update 2 to 4, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 3, Update 2 to 4, Delete 2; with a new timeline Create 5, Update 6; a listing 2, or 1 if nothing is new.
 type Posts struct {
 	*kvmodel.Records[Post, string]
 	*index.Total[Post, string] // Count: how many Posts there are
@@ -274,7 +274,7 @@ func postFields(name []byte) (codec.Fields, bool) {
 }
 
 // Comments holds the Comment records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; with a new list Create 3, Update 4; a listing 2, or 1 if nothing is new.
 type Comments struct {
 	*kvmodel.Records[Comment, string]
 
@@ -350,7 +350,7 @@ func commentFields(name []byte) (codec.Fields, bool) {
 }
 
 // Likes holds the Like records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2 (1 if it exists), Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 2 (1 if it exists), Update 2 or 3, Delete 2; with a new list Create 3, Update 4; a listing 2, or 1 if nothing is new.
 type Likes struct {
 	*kvmodel.Records[Like, LikeID]
 

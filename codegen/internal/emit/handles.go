@@ -29,7 +29,7 @@ func handles(m *model.Model, n *imports) []handle {
 			name: "History", typ: fmt.Sprintf("*%s.History[%s]", n.runtime("kvmodel"), args),
 			make: n.runtime("kvmodel") + ".NewHistory(r)",
 			line: fmt.Sprintf("the last %d bodies of each %s%s", m.History, m.Name, until),
-			read: "Of 1; Restore 4",
+			read: "Of 1; Restore 1 more than Update",
 		})
 	}
 	if m.Sequential {
@@ -96,21 +96,20 @@ func counterLine(c *model.Counter) string {
 	return text
 }
 
-// counterTrips returns the trips of using c. A ranking that follows before the reply
-// takes six, and one more to find out whose it is.
+// counterTrips returns the trips of using c. The first count of a record takes one more. A
+// ranking that follows before the reply takes six, and one more to find out whose it is.
 func counterTrips(c *model.Counter) string {
 	if c.List != nil {
 		return "Get 1"
 	}
-	if c.Batch != "every" {
-		return "Hit, Add and Get 1"
-	}
 	add := 1
 	for _, x := range c.Followers() {
-		add += 6
-		if x.Ranking.By != nil {
+		if c.Batch != "every" {
+			break
+		}
+		if add += 6; x.Ranking.By != nil {
 			add++
 		}
 	}
-	return fmt.Sprintf("Hit and Add %d, Get 1", add)
+	return fmt.Sprintf("Hit and Add %d, or %d the first time; Get 1", add, add+1)
 }

@@ -2,6 +2,9 @@ package emit
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -45,40 +48,73 @@ func children(m *model.Model) string {
 
 // trips returns what the verbs of m cost before the reply.
 func trips(m *model.Model) string {
-	create, listing := 2, ""
-	moves := map[int]bool{} // what an update costs that moves an index
+	create, update, listing, again := 2, map[int]bool{2: true}, "", ""
+	switch {
+	case m.History > 0:
+		create, update = 3, map[int]bool{3: true}
+	case m.Sequential && len(m.Indexes) == 0:
+		create = 1
+	}
+	deepest := 0 // of what indexes do before the record commits
 	for _, x := range m.Indexes {
 		e := emissions[x.Word]
-		if e.deep != nil && e.deep(x) {
-			create = 3
-			moves[4] = true
-		} else {
-			moves[3] = true
-		}
+		trips, _ := e.entering(x)
+		deepest, update[2+trips] = max(deepest, trips), true
 		if e.listing {
 			listing = "; a listing 2, or 1 if nothing is new"
 		}
 	}
-	update := map[[2]bool]string{{}: "2", {true}: "2 or 3", {false, true}: "2 or 4", {true, true}: "2 to 4"}[[2]bool{moves[3], moves[4]}]
-	again := ""
 	if len(m.ID) > 1 {
 		again = " (1 if it exists)"
 	}
-	switch {
-	case m.Sequential && len(m.Indexes) == 0:
-		create = 1
-	case m.History > 0 && len(m.Indexes) == 0:
-		create, update = 3, "3"
-	}
-	touch := ""
+	create = max(create, 1+deepest)
+	return fmt.Sprintf("Get 1, Create %d%s, Update %s%s, Delete 2%s%s", create, again, oneOf(update), touchTrips(m), firstTrips(m, create, deepest), listing)
+}
+
+// touchTrips returns what Touch costs, "" if no record ends.
+func touchTrips(m *model.Model) string {
 	switch {
 	case m.Expires == "":
+		return ""
 	case len(m.Indexes) == 0:
-		touch = ", Touch 2"
-	default:
-		touch = ", Touch 2 or 3"
+		return ", Touch 2"
 	}
-	return fmt.Sprintf("Get 1, Create %d%s, Update %s%s, Delete 2%s", create, again, update, touch, listing)
+	return ", Touch 2 or 3"
+}
+
+// oneOf writes numbers: 2, 2 or 3, 2 to 4.
+func oneOf(numbers map[int]bool) string {
+	all := slices.Sorted(maps.Keys(numbers))
+	switch least, most := all[0], all[len(all)-1]; len(all) {
+	case 1:
+		return strconv.Itoa(least)
+	case 2:
+		return fmt.Sprintf("%d or %d", least, most)
+	default:
+		return fmt.Sprintf("%d to %d", least, most)
+	}
+}
+
+// firstTrips returns what Create and Update cost where the record is the first in a list, a
+// timeline or a ranking of one value, if that is more. Elsewhere Create costs create, and what
+// indexes do before the record commits deepest.
+func firstTrips(m *model.Model, create, deepest int) string {
+	var words []string
+	most := 0
+	for _, x := range m.Indexes {
+		if _, first := emissions[x.Word].entering(x); first > deepest {
+			words, most = append(words, x.Word), max(most, first)
+		}
+	}
+	if len(words) == 0 {
+		return ""
+	}
+	slices.Sort(words)
+	words, upTo := slices.Compact(words), ""
+	if len(words) > 1 {
+		upTo = "up to "
+	}
+	return fmt.Sprintf("; with a new %s Create %s%d, Update %[2]s%[4]d", english.Or(words), upTo, max(create, 1+most), 2+most)
 }
 
 // Plan returns the access plan of the package: what each model holds, and what

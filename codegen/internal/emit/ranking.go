@@ -87,6 +87,18 @@ func scoreOrder(x *model.Index, n *imports) string {
 	}
 }
 
+// rankingEntering returns no more than an entry in the journal takes if x follows a counter:
+// its entries come after the reply.
+func rankingEntering(x *model.Index) (trips, first int) {
+	switch {
+	case len(x.Followed()) > 0:
+		return 1, 1
+	case x.Ranking.By == nil:
+		return 2, 2
+	}
+	return 2, 5
+}
+
 func rankingLine(x *model.Index) string {
 	r := x.Ranking
 	text := "by " + x.Parts[0].Label()

@@ -88,6 +88,13 @@ func shapeExpr(s model.RingShape) string {
 	return fmt.Sprintf("{Size: %d, Segment: %d}", s.Size, s.Segment)
 }
 
+func timelineEntering(x *model.Index) (trips, first int) {
+	if x.Ring.By == nil {
+		return 1, 1
+	}
+	return 1, 4
+}
+
 func timelineLine(x *model.Index) string {
 	what := "last change of " + english.List(labels(x.Parts))
 	if x.Condition() != nil {

@@ -9,12 +9,17 @@ import (
 )
 
 // List joins words: a, b and c.
-func List(words []string) string {
+func List(words []string) string { return join(words, " and ") }
+
+// Or joins words: a, b or c.
+func Or(words []string) string { return join(words, " or ") }
+
+func join(words []string, link string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")
 	}
 	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " and " + words[last]
+	return strings.Join(words[:last], ", ") + link + words[last]
 }
 
 // Known returns the part of a message that lists the known words and, if one of

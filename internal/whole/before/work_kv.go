@@ -14,7 +14,7 @@ import (
 )
 
 // Works holds the Work records of a database and the indexes kept over them.
-// Trips: Get 1, Create 3, Update 2 to 4, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 3, Update 3 or 4, Delete 2; with a new ranking or timeline Create up to 6, Update up to 7; a listing 2, or 1 if nothing is new.
 type Works struct {
 	*kvmodel.Records[Work, string]
 
