@@ -126,8 +126,10 @@ func (t *Tree) noteEdge(r *reading, down bool) {
 	if m == nil || m.epoch != r.epoch {
 		return
 	}
-	*at, e.noted = name, t.Now()
+	// What is stored is kept once it is: it may be left undone.
+	e.noted = t.Now()
 	t.keepEdge(e)
+	*at = name
 	t.Later(func(ctx context.Context, s kv.Store) error { return t.putEdge(ctx, s, e, m) })
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
 // scoresOf are ways to choose scores, each hard on a tree in its own way.
@@ -336,5 +337,38 @@ func TestTree_Has_ReadsANodeOnceForAllMembersBelowIt(t *testing.T) {
 	// The nodes on the way to a score without an entry may be empty.
 	if most := report.Leaves + report.Routers + 8; m.Cost().Ops > most {
 		t.Errorf("%v for a tree of %d nodes", m.Cost(), report.Leaves+report.Routers)
+	}
+}
+
+// Where the edge could not be stored, a later query stores it.
+func TestTree_AnEdgeThatWasNotStoredIsStoredLater(t *testing.T) {
+	s := plain{memkv.New(memkv.Options{})}
+	now, away := time.Now(), false
+	r := open(s, func(c *Config) {
+		c.Now = func() time.Time { return now }
+		c.Later = func(work func(context.Context, kv.Store) error) {
+			if !away {
+				_ = work(ctx, s)
+			}
+		}
+	})
+	top := func() {
+		t.Helper()
+		if _, err := r.Page(ctx, s, Between{}, true, nil, 1, Want{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.set(t, idOf(0), 0)
+	top()
+	away = true
+	grow(r)
+	now = now.Add(2 * edgeEvery)
+	top()
+	away = false
+	now = now.Add(2 * edgeEvery)
+	top()
+	other := open(s)
+	if err := other.readEdge(ctx, s); err != nil || other.knownEdge().highest != r.knownEdge().highest || r.knownEdge().highest == "" {
+		t.Errorf("the store has the edge %q, %v; want %q", other.knownEdge().highest, err, r.knownEdge().highest)
 	}
 }
