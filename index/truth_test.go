@@ -28,7 +28,7 @@ func strangeIn(t testing.TB, s kv.Store, index, value string, entries ...memberl
 		Key:     func(place string) string { return "l:Book:" + index + ":" + place },
 		Store:   s,
 		Now:     time.Now,
-		Soon:    func(func(context.Context) error) {},
+		Soon:    func(func(context.Context) error) bool { return false },
 		Limits:  memberlog.DefaultLimits,
 		Confirm: func(context.Context, kv.Store, string, []memberlog.Entry) ([]memberlog.Entry, error) { return nil, nil },
 	}

@@ -120,7 +120,7 @@ func (l listWindow) isSettled(rec *plug.Seen, e *memberlog.Entry) bool {
 func bareLogs(db plug.DB) *memberlog.Logs {
 	logs := newLogs(db, listOptions{})
 	logs.Key = func(base string) string { return base }
-	logs.Soon = func(func(context.Context) error) {}
+	logs.Soon = func(func(context.Context) error) bool { return false }
 	return logs
 }
 

@@ -3,6 +3,7 @@ package kvmodel
 import (
 	"context"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -28,6 +29,14 @@ func (b behalf) upkeep(f func(context.Context) error) func(context.Context) erro
 	}
 }
 
-func (b behalf) Later(f func(context.Context) error)  { b.DB.Later(b.upkeep(f)) }
-func (b behalf) Soon(f func(context.Context) error)   { b.DB.Soon(b.upkeep(f)) }
-func (b behalf) Surely(f func(context.Context) error) { b.DB.Surely(b.upkeep(f)) }
+func (b behalf) Later(ctx context.Context, f func(context.Context) error) {
+	b.DB.Later(ctx, b.upkeep(f))
+}
+
+func (b behalf) Soon(f func(context.Context) error) bool { return b.DB.Soon(b.upkeep(f)) }
+
+func (b behalf) Surely(ctx context.Context, f func(context.Context) error) error {
+	return b.DB.Surely(ctx, b.upkeep(f))
+}
+
+func (b behalf) Latch(f func(context.Context) error) plug.Latch { return b.DB.Latch(b.upkeep(f)) }

@@ -291,7 +291,7 @@ func (db *DB) Now() time.Time { return db.now() }
 type Stats struct {
 	Background int // things being done after the reply, or waiting for their turn
 	Queued     int // of these, things that wait for another one to end
-	Room       int // how many may be queued; beyond that they are done before the reply, and upkeep is left out
+	Room       int // how many may be queued; beyond that they are done before the reply, until its context ends, and upkeep is left out
 	Waiting    int // things that failed or had to wait, and will be tried again
 	Failed     int // how often one has failed
 	Lines      int // changes in the journal that are not known to be complete
@@ -377,30 +377,46 @@ func (db *DB) Close(ctx context.Context) error {
 
 var errDBClosed = errors.New("the DB is closed")
 
-// Later does f in the background, or at once if there is too much to do already.
-// Flush and Close wait for it. An error is logged and no more. A DB that is opened
-// with ReadOnly does none of this, nor what Soon and Surely are given.
-func (db *DB) Later(f func(context.Context) error) {
+// Later does f in the background, or at once, until ctx ends, if there is too much to do
+// already. Flush and Close wait for it. An error is logged and no more. A DB that is opened
+// with ReadOnly does none of this, nor what Soon, Surely and Latch are given.
+func (db *DB) Later(ctx context.Context, f func(context.Context) error) {
 	if db.refusal == nil {
-		db.work.Later(f)
+		db.work.Later(ctx, f)
 	}
 }
 
-// Soon does f in the background, unless there is too much to do already or the
-// DB is closed. It is for upkeep that others can do as well.
-func (db *DB) Soon(f func(context.Context) error) {
-	if db.refusal == nil {
-		db.work.Soon(f)
-	}
+// Soon does f in the background and returns true, unless there is too much to do already or
+// the DB is closed. It is for upkeep that others can do as well.
+func (db *DB) Soon(f func(context.Context) error) bool {
+	return db.refusal == nil && db.work.Soon(f)
 }
 
-// Surely does f in the background like Later. If f fails or returns ErrNotYet, it
-// is called again every 15 seconds until it succeeds or the process ends.
-func (db *DB) Surely(f func(context.Context) error) {
-	if db.refusal == nil {
-		db.work.Surely(f)
+// Surely does f like Later. If f fails or returns ErrNotYet, it is called again every 15
+// seconds until it succeeds or the process ends. While 2,000 others have not succeeded, it is
+// called at once and not again, and Surely returns its error.
+func (db *DB) Surely(ctx context.Context, f func(context.Context) error) error {
+	if db.refusal != nil {
+		return nil
 	}
+	return db.work.Surely(ctx, f)
 }
+
+// Latch returns a latch for f, whose Set has f called in the background: once however often it
+// is set meanwhile, and again every 15 seconds until it succeeds. No Set is lost. Make one
+// latch for each thing that is to be repeated, at start-up.
+func (db *DB) Latch(f func(context.Context) error) plug.Latch {
+	if db.refusal != nil {
+		return noLatch{}
+	}
+	return db.work.Latch(f)
+}
+
+// noLatch is the latch of a DB that is opened with ReadOnly.
+type noLatch struct{}
+
+func (noLatch) Set()   {}
+func (noLatch) Hurry() {}
 
 // AtFlush makes Flush and Close call f first, which writes what a process gathers
 // in memory. Call AtFlush at start-up.

@@ -149,7 +149,7 @@ func (h host) Fence(ctx context.Context, s kv.Store, rec *plug.Seen) error {
 }
 
 func (h host) Meet(id, place string, past uint64) {
-	h.DB().Later(func(ctx context.Context) error { return h.Mend(ctx, h.m.db.store, id, place, past) })
+	h.DB().Soon(func(ctx context.Context) error { return h.Mend(ctx, h.m.db.store, id, place, past) })
 }
 
 func (h host) Mend(ctx context.Context, s kv.Store, id, place string, past uint64) error {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/internal/handlers"
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
@@ -27,9 +28,10 @@ type Intent[A any] struct {
 	name string
 	run  func(context.Context, A) error
 
-	mu    sync.Mutex // never held during a call
-	open  map[string]*underway
-	again bool // what is open is being tried again
+	again plug.Latch // tries again what has failed in this process
+
+	mu   sync.Mutex // never held during a call
+	open map[string]*underway
 }
 
 // underway is an intent that has failed to end so far.
@@ -63,6 +65,7 @@ const (
 // a process does not carry out two with the same turn side by side. Two processes may.
 func NewIntent[A any](db *DB, name string, run func(context.Context, A) error) *Intent[A] {
 	i := &Intent[A]{db: db, name: name, run: run, open: make(map[string]*underway)}
+	i.again = db.Latch(i.tryAgain)
 	db.register(intentLine+name, intents{notes{}, i.resume})
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -111,7 +114,7 @@ func (i *Intent[A]) Do(ctx context.Context, args A) error {
 	if err != nil {
 		return i.failure(err)
 	}
-	defer turn.end()
+	defer turn.end(ctx)
 	line, err := i.begin(ctx, text, turn)
 	if err != nil {
 		return i.failure(err)
@@ -219,9 +222,8 @@ func (i *Intent[A]) keep(text string, line *written, err error) {
 		i.open[text] = u
 	}
 	u.err = err
-	if line != nil && !i.again {
-		i.again = true
-		i.db.Surely(i.tryAgain)
+	if line != nil {
+		i.again.Set()
 	}
 }
 
@@ -246,18 +248,7 @@ func (i *Intent[A]) tryAgain(ctx context.Context) error {
 		}
 		i.end(text)
 	}
-	if len(errs) > 0 {
-		return kv.Join(errs...)
-	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	for _, u := range i.open {
-		if u.line != nil {
-			return ErrNotYet // It has come while the others were tried.
-		}
-	}
-	i.again = false
-	return nil
+	return kv.Join(errs...)
 }
 
 // own returns what this process has begun.
@@ -314,7 +305,7 @@ func (i *Intent[A]) carryOut(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
-	defer turn.end()
+	defer turn.end(ctx)
 	if err := turn.wait(ctx); err != nil {
 		return err
 	}

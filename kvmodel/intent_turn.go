@@ -79,11 +79,11 @@ func (t *turn) wait(ctx context.Context) error {
 const turnPause = 200 * time.Millisecond
 
 // end gives the turn back, to other processes first.
-func (t *turn) end() {
+func (t *turn) end(ctx context.Context) {
 	if t.key == "" {
 		return
 	}
-	t.db.Later(func(ctx context.Context) error {
+	t.db.Later(ctx, func(ctx context.Context) error {
 		defer t.leave()
 		return t.give(ctx)
 	})

@@ -407,7 +407,7 @@ func TestMistakes_OfIntentsAreNoticed(t *testing.T) {
 			"kvmodel/internal/journal/journal.go", "	return j.writeOver(ctx, 0)\n", "	return nil\n",
 		),
 		proof.Wrong("what has failed is never tried again",
-			intent, "		i.db.Surely(i.tryAgain)\n", "",
+			intent, "		i.again.Set()\n", "",
 		),
 		proof.Wrong("what fails keeps others from ending",
 			repairs, "		}))\n	}\n	return work.FirstError(append(errs, j.End", "		}))\n		if err := work.FirstError(errs...); err != nil {\n			return err\n		}\n	}\n	return work.FirstError(append(errs, j.End",

@@ -134,7 +134,7 @@ func (m *model) several(ctx context.Context, n int, id func(i int) string, work 
 		}) {
 			errs[batch[k]] = err
 		}
-		m.finish(rest)
+		m.finish(ctx, rest)
 	})
 	return errs
 }

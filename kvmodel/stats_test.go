@@ -27,7 +27,7 @@ func TestStats_CountWhatWaitsForItsTurn(t *testing.T) {
 		db := closing(t, open(t, memkv.New(memkv.Options{})))
 		free := make(chan struct{})
 		for range work.AtOnce + 7 {
-			db.Later(func(context.Context) error { <-free; return nil })
+			db.Later(t.Context(), func(context.Context) error { <-free; return nil })
 		}
 		got := db.Stats()
 		if got.Background != work.AtOnce+7 || got.Queued != 7 || got.Room != 1000 {
@@ -113,7 +113,7 @@ func TestStats_CountFailuresByKind(t *testing.T) {
 			kv.ErrLost, kv.ErrUnclear, kv.Unavailable(context.DeadlineExceeded), kv.ErrUnavailable,
 			kvmodel.ErrCorrupt, kv.ErrConflict, context.DeadlineExceeded, errOfMine, kvmodel.ErrNotYet,
 		} {
-			db.Later(func(context.Context) error { return err })
+			db.Later(t.Context(), func(context.Context) error { return err })
 		}
 		must(t, db.Flush(t.Context()))
 		want := map[string]int{"lost": 1, "unclear": 1, "unavailable": 2, "corrupt": 1, "conflict": 1, "late": 1, "other": 1}
@@ -155,7 +155,7 @@ func TestLog_WhatFailsAfterRepliesIsALineASecond(t *testing.T) {
 		if failed := p.db.Stats().Failed; sum != failed || sum < 30 {
 			t.Errorf("the lines count %d of %d failures:\n%s", sum, failed, strings.Join(lines, "\n"))
 		}
-		p.db.Later(func(context.Context) error { return kv.ErrLost })
+		p.db.Later(ctx, func(context.Context) error { return kv.ErrLost })
 		_ = p.db.Flush(ctx)
 		before := len(log.Lines())
 		_ = p.db.Close(ctx)

@@ -162,6 +162,14 @@ func (c *change) note(s kv.Store, l journal.Line) error {
 	return errLost
 }
 
+// surely does f after the reply until it succeeds. If there is no room for it in memory, it
+// is left to repair, by the line of the change.
+func (c *change) surely(ctx context.Context, f func(context.Context) error) {
+	if err := c.db.Surely(ctx, f); err != nil {
+		c.db.journal.GiveUp()
+	}
+}
+
 // complete is A5.
 func (c *change) complete() {
 	for _, seg := range c.lines {

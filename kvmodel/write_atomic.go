@@ -46,7 +46,7 @@ func (c *change) doTheRest(p *plan) {
 	}
 	done, since := *c, c.db.now()
 	c.lines = nil
-	c.db.Surely(func(ctx context.Context) error {
+	c.surely(c.ctx, func(ctx context.Context) error {
 		if err := done.follow(ctx, since, p.created); err != nil {
 			return err
 		}

@@ -22,7 +22,7 @@ func (c *change) cleanUp() {
 	since := c.db.now()
 	repaired, doubt := false, false
 	c.uncleaned.note(c.id, c.maxRev)
-	c.db.Surely(func(ctx context.Context) error {
+	c.surely(c.ctx, func(ctx context.Context) error {
 		if !repaired {
 			if err := c.repair(ctx, c.db.store, c.id, c.maxRev, c.touched, false); err != nil {
 				return err

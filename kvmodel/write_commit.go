@@ -45,7 +45,7 @@ func (c *change) commit(p *plan) error {
 			c.rest.add(c, p)
 			return nil
 		}
-		c.db.Surely(func(ctx context.Context) error { return c.after(ctx, p, settled, since) })
+		c.surely(c.ctx, func(ctx context.Context) error { return c.after(ctx, p, settled, since) })
 	}
 	return nil
 }

@@ -24,16 +24,16 @@ func (r *rest) add(c *change, p *plan) { r.all = append(r.all, left{c, p}) }
 
 // finish does in the background what is left. What fails, has to wait or is overdue goes on
 // alone.
-func (m *model) finish(r *rest) {
+func (m *model) finish(ctx context.Context, r *rest) {
 	if len(r.all) == 0 {
 		return
 	}
 	since := m.db.now()
-	m.db.work.Large(m.db.upkeep(func(ctx context.Context) error {
+	m.db.work.Large(ctx, m.db.upkeep(func(ctx context.Context) error {
 		age := m.db.now().Sub(since)
 		for i, err := range m.afterAll(ctx, r) {
 			if c, p := r.all[i].c, r.all[i].p; err != nil || p.isOverdue(age) {
-				m.db.Surely(func(ctx context.Context) error { return c.after(ctx, p, true, since) })
+				c.surely(ctx, func(ctx context.Context) error { return c.after(ctx, p, true, since) })
 			} else {
 				c.complete()
 			}

@@ -68,6 +68,7 @@ var windowMost = 4 * windowLimit
 // one. It writes them when the oldest is a second old or there are many.
 type window struct {
 	db      plug.DB
+	due     plug.Latch // has what is gathered written
 	reports *reporter
 	size    func() int       // about how many members there are on the boards of the window
 	again   func(error) bool // reports whether to write a change again after this error
@@ -91,7 +92,9 @@ type gathering struct {
 }
 
 func newWindow(db plug.DB, reports *reporter) *window {
-	return &window{db: db, reports: reports, turn: make(chan struct{}, 1), most: windowMost}
+	w := &window{db: db, reports: reports, turn: make(chan struct{}, 1), most: windowMost}
+	w.due = db.Latch(w.flush)
+	return w
 }
 
 // add gathers c, and starts a write if many changes have been gathered. It
@@ -106,7 +109,7 @@ func (w *window) add(c change) bool {
 	after := len(w.gathered)
 	w.mu.Unlock()
 	if before < windowLimit && after == windowLimit {
-		w.db.Later(w.flush)
+		w.due.Hurry()
 	}
 	return room
 }
@@ -120,12 +123,11 @@ func (w *window) keep(changes ...change) {
 	}
 }
 
-// put gathers c; the caller has the lock. The timer's flush is Soon, which ends
-// when the database closes, so it does not go on asking a store that is gone.
+// put gathers c; the caller has the lock. The first of what is gathered sets the timer.
 func (w *window) put(c change) {
 	if w.gathered == nil {
 		w.gathered = make(map[gathering]change)
-		w.timer = time.AfterFunc(windowTime, func() { w.db.Soon(w.flush) })
+		w.timer = time.AfterFunc(windowTime, w.due.Hurry)
 	}
 	of := gathering{c.id, c.at}
 	now, there := w.gathered[of]
@@ -182,8 +184,8 @@ func (w *window) write(ctx context.Context, changes []change) *failures {
 }
 
 // writeLater writes c after the reply.
-func (w *window) writeLater(c change) {
-	w.db.Later(func(ctx context.Context) error { return w.write(ctx, []change{c}).err() })
+func (w *window) writeLater(ctx context.Context, c change) {
+	w.db.Later(ctx, func(ctx context.Context) error { return w.write(ctx, []change{c}).err() })
 }
 
 // take returns what was gathered, ordered by id and period.

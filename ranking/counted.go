@@ -356,7 +356,7 @@ func (f *counted) Counted(ctx context.Context, id string, _, count int64) error 
 		return f.window.write(ctx, []change{changed}).err()
 	case Sampled:
 		if chosen(interval(f.size(), count)) {
-			f.window.writeLater(changed)
+			f.window.writeLater(ctx, changed)
 		}
 	default:
 		// If there is no room, the record's next change brings this one.

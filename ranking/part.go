@@ -103,8 +103,10 @@ func (p part) met(d keytree.Doubt) {
 		p.host.DB().Soon(func(ctx context.Context) error { return p.clearOwn(ctx, []keytree.Doubt{d}) })
 		return
 	}
-	p.host.Meet(d.ID, place{by: p.by, score: d.Score}.String(), d.Past)
+	p.host.Meet(d.ID, p.placeOf(d), d.Past)
 }
+
+func (p part) placeOf(d keytree.Doubt) string { return place{by: p.by, score: d.Score}.String() }
 
 // restore makes the own record of a member again, in the background, as its counter says.
 func (p part) restore(id string) {
@@ -116,10 +118,9 @@ func (p part) clear(ctx context.Context, doubtful []keytree.Doubt) error {
 	if p.own {
 		return p.clearOwn(ctx, doubtful)
 	}
-	for _, d := range doubtful {
-		p.met(d)
-	}
-	return p.host.DB().Flush(ctx)
+	return kv.Join(kv.Each(ctx, p.host.Store(), doubtful, func(s kv.Store, _ int, d keytree.Doubt) error {
+		return p.host.Mend(ctx, s, d.ID, p.placeOf(d), d.Past)
+	})...)
 }
 
 // clearOwn is clear for members with records of their own. If the model's record

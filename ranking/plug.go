@@ -32,5 +32,5 @@ func (c *core) join(records plug.Model, counter kvmodel.Counter, also []kvmodel.
 // open gives c what it needs of its model.
 func (c *core) open(host plug.Host) {
 	c.host = host
-	c.reports = &reporter{db: host.DB()}
+	c.reports = newReporter(host.DB())
 }

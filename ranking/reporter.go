@@ -15,21 +15,27 @@ import (
 // What arrives while one is written goes into the next, in which all reports to
 // one node are one write.
 type reporter struct {
-	db plug.DB
+	db    plug.DB
+	latch plug.Latch // has what is due made in the background
 
 	mu      sync.Mutex // never held during a trip
 	due     *keytree.Due
 	added   int           // how often something was added
 	made    int           // how much of that is made
 	writing chan struct{} // closed when the batch under way ends; nil: there is none
-	queued  bool          // what is due is going to be made in the background
+}
+
+func newReporter(db plug.DB) *reporter {
+	r := &reporter{db: db}
+	r.latch = db.Latch(func(ctx context.Context) error { return r.settle(ctx, r.count()) })
+	return r
 }
 
 // add makes the reports of due soon.
 func (r *reporter) add(due *keytree.Due) {
 	if !due.None() {
 		r.put(due)
-		r.soon()
+		r.latch.Set()
 	}
 }
 
@@ -56,30 +62,9 @@ func (r *reporter) together(ctx context.Context, due *keytree.Due) error {
 func (r *reporter) surely(ctx context.Context, wanted int) error {
 	err := r.settle(ctx, wanted)
 	if err != nil {
-		r.soon()
+		r.latch.Set()
 	}
 	return err
-}
-
-// soon has what is due made in the background.
-func (r *reporter) soon() {
-	if !r.queue(true) {
-		r.db.Surely(func(ctx context.Context) error {
-			r.queue(false)
-			err := r.settle(ctx, r.count())
-			if err != nil {
-				r.queue(true)
-			}
-			return err
-		})
-	}
-}
-
-func (r *reporter) queue(now bool) (was bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	was, r.queued = r.queued, now
-	return was
 }
 
 // making runs make, which adds to due what is left to do. On a store with

@@ -46,7 +46,7 @@ func NewTree[S any](in *kvmodel.DB, spec TreeSpec[S]) *Tree[S] {
 		panic("ranking: the tree " + spec.Name + " cannot be of texts: only records say them")
 	}
 	db := in.Named("", spec.Name)
-	t := &Tree[S]{db: db, spec: spec, reports: &reporter{db: db}}
+	t := &Tree[S]{db: db, spec: spec, reports: newReporter(db)}
 	own := newOwnTree(db, spec.Of.code, spec.Name)
 	t.tree, t.own = own.Tree, own.own
 	t.window = newWindow(db, t.reports)
@@ -102,7 +102,7 @@ func (t *Tree[S]) Hit(ctx context.Context, id string) error {
 		return t.Add(ctx, id, 1)
 	case Sampled:
 		if i := interval(t.tree.Size(), 0); chosen(i) {
-			t.db.Later(func(ctx context.Context) error { return t.Add(ctx, id, i) })
+			t.db.Later(ctx, func(ctx context.Context) error { return t.Add(ctx, id, i) })
 		}
 	default:
 		return t.gather(change{id: id, delta: 1})
@@ -128,7 +128,7 @@ func (t *Tree[S]) Follow(ctx context.Context, id string, count int64) error {
 		return follow(ctx)
 	case Sampled:
 		if chosen(interval(t.tree.Size(), count)) {
-			t.db.Later(follow)
+			t.db.Later(ctx, follow)
 		}
 	default:
 		return t.gather(change{id: id, count: &count})

@@ -34,7 +34,7 @@ var _ kvmodel.SureFollower = (*valueTree)(nil)
 func (v *valueTree) begin(db plug.DB, model, name string, ready func(context.Context) error) {
 	v.db, v.ready, v.title = db, ready, model+"."+name
 	v.tree = newOwnTree(db, keytree.Signed, model, name)
-	v.reports = &reporter{db: db}
+	v.reports = newReporter(db)
 	v.crowd = newCrowd(v.followNow)
 	v.tree.finishes(db, v.reports, model, name)
 }

@@ -26,7 +26,7 @@ func (s *Site) Follow(ctx context.Context, who, whom string) error {
 	if err != nil {
 		return err
 	}
-	s.db.Later(func(ctx context.Context) error {
+	s.db.Later(ctx, func(ctx context.Context) error {
 		newest, err := s.Models.Pages.NewestByAuthor.Of(whom).Page(ctx, "", pageSize)
 		if err != nil {
 			return err

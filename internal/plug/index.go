@@ -380,6 +380,16 @@ type Host interface {
 	Rebuilds(ctx context.Context, s kv.Store) (begun, ended int64, err error)
 }
 
+// Latch has one work done in the background, and again until it succeeds.
+type Latch interface {
+	// Set has the work done; if it is being done already, once more after that. Where it
+	// has failed before, it is done with the next try, a few seconds later.
+	Set()
+
+	// Hurry is Set, but does not wait for the next try.
+	Hurry()
+}
+
 // DB is a database as an index sees it.
 type DB interface {
 	Store() kv.Store
@@ -395,15 +405,17 @@ type DB interface {
 	// Writable returns nil, or why nothing may be written.
 	Writable() error
 
-	// Later does work in the background; Flush waits for it.
-	Later(work func(context.Context) error)
+	// Later does work in the background, or at once, until ctx ends, if there is too much to
+	// do already; Flush waits for it.
+	Later(ctx context.Context, work func(context.Context) error)
 
-	// Surely is Later for work that is done again until it succeeds, or until the
-	// process ends.
-	Surely(work func(context.Context) error)
+	// Soon is Later for upkeep that others can do as well. It returns false if there is
+	// too much to do already or the database is closed: then the work is not done.
+	Soon(work func(context.Context) error) bool
 
-	// Soon is Later for upkeep that others can do as well. It may not happen.
-	Soon(work func(context.Context) error)
+	// Latch returns what has work done in the background, and again until it succeeds or
+	// the process ends. Whatever is to be repeated has one.
+	Latch(work func(context.Context) error) Latch
 
 	// Note writes texts to the journal before a change that an index makes by
 	// itself. If the process dies before it calls done, another one calls the

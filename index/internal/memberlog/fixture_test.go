@@ -41,7 +41,7 @@ func prompt(s kv.Store, limits Limits) (l *Logs, wait func()) {
 		Key:    func(place string) string { return "l:" + place },
 		Store:  s,
 		Now:    time.Now,
-		Soon:   func(work func(context.Context) error) { todo = append(todo, work) },
+		Soon:   func(work func(context.Context) error) bool { todo = append(todo, work); return true },
 		Limits: limits,
 	}
 	return l, func() {

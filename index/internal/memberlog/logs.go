@@ -56,8 +56,8 @@ type Logs struct {
 
 	Now func() time.Time
 
-	// Soon does upkeep in the background. It may leave it undone.
-	Soon func(work func(context.Context) error)
+	// Soon does upkeep in the background, or returns false and leaves it undone.
+	Soon func(work func(context.Context) error) bool
 
 	// Rebuilds returns the numbers of the last rebuild that has begun and of the
 	// last that has ended. If it is nil, a loss can only be accepted.

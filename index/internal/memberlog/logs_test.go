@@ -125,6 +125,22 @@ func TestLogs_AHotListIsDividedFromTheFirstMember(t *testing.T) {
 	})
 }
 
+// Lists that were not tended, since there was too much else to do, do not stand in the way of
+// others.
+func TestLogs_ListsAreTendedAfterAnOverload(t *testing.T) {
+	l, wait := prompt(memkv.New(memkv.Options{}), tiny)
+	soon := l.Soon
+	l.Soon = func(func(context.Context) error) bool { return false }
+	for i := range 2 * maxLists {
+		l.tendSoon(fmt.Sprint("another ", i), name{})
+	}
+	l.Soon = soon
+	fill(t, l, wait, 50)
+	if n := segments(t, l); n < 2 {
+		t.Errorf("a list of 50 has %d segment, want that it was divided", n)
+	}
+}
+
 func TestLogs_AHeadIsParsedAgainOnlyWhenItHasChanged(t *testing.T) {
 	eachKind(t, func(t *testing.T, _ *memkv.Store, s kv.Store) {
 		l, wait := prompt(s, small)

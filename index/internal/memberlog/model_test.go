@@ -44,7 +44,7 @@ func modelLogs(s kv.Store, limits Limits, process string) *Logs {
 		Key:    func(place string) string { return "l:" + place },
 		Store:  s,
 		Now:    func() time.Time { return time.Unix(1_800_000_000, 0) },
-		Soon:   func(func(context.Context) error) {},
+		Soon:   func(func(context.Context) error) bool { return false },
 		Limits: limits,
 		names: func() (random name) {
 			n++

@@ -116,10 +116,13 @@ var tiny = Limits{Split: 110, Merge: 60, Slack: 30, Look: 60, Grace: 24 * time.H
 func openLogs(s kv.Store, limits Limits) (l *Logs, wait func()) {
 	var upkeep sync.WaitGroup
 	l = &Logs{
-		Key:    func(place string) string { return "l:" + place },
-		Store:  s,
-		Now:    time.Now,
-		Soon:   func(work func(context.Context) error) { upkeep.Go(func() { _ = work(context.Background()) }) },
+		Key:   func(place string) string { return "l:" + place },
+		Store: s,
+		Now:   time.Now,
+		Soon: func(work func(context.Context) error) bool {
+			upkeep.Go(func() { _ = work(context.Background()) })
+			return true
+		},
 		Limits: limits,
 	}
 	return l, upkeep.Wait
@@ -237,7 +240,7 @@ func checkList(sim *kvtest.Sim, limits Limits, w *truth) {
 		t.Error(wrong)
 	}
 	l, _ := openLogs(quietStore{sim.Store()}, limits)
-	l.Soon = func(func(context.Context) error) {}
+	l.Soon = func(func(context.Context) error) bool { return false }
 	ctx := context.Background()
 	for _, id := range sweepMembers {
 		got, err := entryOf(ctx, l, l.Store, place, id)

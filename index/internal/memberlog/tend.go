@@ -60,6 +60,15 @@ func (t *tending) want(place string, n name) {
 	}
 }
 
+// leave forgets what is wanted of place's list, unless a goroutine is at it.
+func (t *tending) leave(place string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if w := t.places[place]; w != nil && !w.busy {
+		delete(t.places, place)
+	}
+}
+
 // begin reports whether the caller is to tend place's list: it has something to do,
 // and no one else is tending it.
 func (t *tending) begin(place string) bool {
@@ -89,7 +98,9 @@ func (t *tending) next(place string, enough bool) (n name, ok bool) {
 
 func (l *Logs) tendSoon(place string, n name) {
 	l.tending.want(place, n)
-	l.Soon(func(ctx context.Context) error { return l.tendWanted(ctx, place) })
+	if !l.Soon(func(ctx context.Context) error { return l.tendWanted(ctx, place) }) {
+		l.tending.leave(place)
+	}
 }
 
 // tendWanted tends the segments wanted of place's list, unless another goroutine is

@@ -56,6 +56,8 @@ type Journal struct {
 	process  string     // "" until opened
 	begun    string     // process, or the name that is about to be
 	edition  uint64     // of the store, when the process was listed
+	opened   time.Time  // when the process began to write to it
+	givenUp  bool       // the work for some line will not be tried again
 	segments []*Segment // those that exist, oldest first; the last is written to
 	spare    *Segment   // one that exists, but that no head names yet
 	number   int64      // the last one of a segment that was tried
@@ -180,7 +182,8 @@ func (j *Journal) open(ctx context.Context) error {
 	defer j.mu.Unlock()
 	j.process = first.process
 	j.segments, j.spare, j.number = []*Segment{first}, nil, 0
-	j.ticked, j.since = sent, sent
+	j.opened, j.ticked, j.since = sent, sent, sent
+	j.givenUp = false
 	return nil
 }
 
@@ -231,6 +234,13 @@ func (j *Journal) enter(l Line, size int) *Segment {
 	}
 	j.startTicking()
 	return seg
+}
+
+// GiveUp says that what is left to do for some line will not be tried again by this process.
+func (j *Journal) GiveUp() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.givenUp = true
 }
 
 // Done says that the change of one line in seg is complete.

@@ -18,6 +18,10 @@ const (
 
 	// keptSegments is how many segments a process keeps before it leaves its journal.
 	keptSegments = 4096
+
+	// keptFor is for how long a process keeps a journal of which it has given up lines. So an
+	// outage leaves only a few journals for repair.
+	keptFor = 5 * time.Minute
 )
 
 // tickNow makes the next tick come at once.
@@ -108,7 +112,7 @@ func (j *Journal) doTick(ctx context.Context) (busy bool, err error) {
 	if last == nil {
 		return false, nil
 	}
-	if j.isOverlong() {
+	if j.isForOthers() {
 		j.forget(last.process)
 		return true, nil
 	}
@@ -122,13 +126,12 @@ func (j *Journal) doTick(ctx context.Context) (busy bool, err error) {
 	return removed > 0 || j.OpenLines() > 0, err
 }
 
-// isOverlong reports whether so many segments have lines that are not complete that the
-// journal is better left for repair, as that of a dead process is. Their works may have
-// been given up, and would be remembered as long as the process lives.
-func (j *Journal) isOverlong() bool {
+// isForOthers reports whether the journal is left for repair, as that of a dead process is:
+// this one has given up lines, or remembers too many segments with lines that are not complete.
+func (j *Journal) isForOthers() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return len(j.segments) > keptSegments
+	return len(j.segments) > keptSegments || j.givenUp && j.Now().Sub(j.opened) >= keptFor
 }
 
 func (j *Journal) last() *Segment {

@@ -201,7 +201,7 @@ func (d *Derived) Tell(ctx context.Context, s kv.Store, id string, delta, sum in
 	if delta != 0 {
 		d.warn(id, kv.Together(ctx, s, d.counting(ctx, id, delta)...))
 	}
-	d.tellSoon(id, delta, sum)
+	d.tellSoon(ctx, id, delta, sum)
 }
 
 // Count counts id again in a transaction, where nothing else changes, and returns

@@ -249,7 +249,7 @@ func (d *Derived) settleCounted(ctx context.Context, s kv.Store, ends []*counted
 	}
 	for _, c := range ends {
 		d.settle(c.id, c.began)
-		d.tellSoon(c.id, 0, c.n)
+		d.tellSoon(ctx, c.id, 0, c.n)
 	}
 	return nil
 }
@@ -320,7 +320,7 @@ func (d *Derived) settleNow(ctx context.Context, id string, now time.Time) error
 	if err == nil {
 		// Nothing was under way, so whatever has arisen until now is settled.
 		d.settle(id, now.Add(quietFor))
-		d.tellSoon(id, 0, n)
+		d.tellSoon(ctx, id, 0, n)
 	}
 	return err
 }

@@ -121,7 +121,7 @@ func (n *numbers) warn(id string, errs []error) {
 // delta and is count, -1 if that is not known. A transaction under way has ended by
 // then. On a store with transactions, if there is too much to do already, followers
 // are not called, and follow with the next change.
-func (n *numbers) tellSoon(id string, delta, count int64) {
+func (n *numbers) tellSoon(ctx context.Context, id string, delta, count int64) {
 	if len(n.following()) == 0 {
 		return
 	}
@@ -132,7 +132,7 @@ func (n *numbers) tellSoon(id string, delta, count int64) {
 		return nil
 	}
 	if n.base.Atomic == nil {
-		n.base.Work.Later(tell)
+		n.base.Work.Later(ctx, tell)
 		return
 	}
 	afterwards := func(ctx context.Context) error {
@@ -146,10 +146,9 @@ func (n *numbers) tellSoon(id string, delta, count int64) {
 	}
 	// Later might do it at once, inside the transaction that it has to wait for.
 	n.base.Work.Soon(func(ctx context.Context) error {
-		err := afterwards(ctx)
-		if err != nil {
-			n.base.Work.Surely(afterwards)
+		if err := afterwards(ctx); err != nil {
+			return n.base.Work.Surely(ctx, afterwards)
 		}
-		return err
+		return nil
 	})
 }

@@ -46,31 +46,29 @@ const (
 
 	maxQueue = 1000             // works that wait for one of these to end
 	maxLarge = 2                // works that stand for many, of all these
-	maxAgain = 1000             // works that are tried again
+	maxSure  = 2000             // works of Surely that were taken and have not succeeded yet
 	workTime = 30 * time.Second // for each
 )
 
 // Queue does works after replies, in workers that end when there is nothing
-// left to do.
+// left to do. A work that it has taken is done: none is dropped.
 type Queue struct {
 	failures *Failures
 	closed   chan struct{}
 
-	mu      sync.Mutex    // never held during a trip
-	busy    int           // works being done or queued
-	workers int           // goroutines that do them
-	queue   []Work        // for the next worker that is free
-	large   int           // works that stand for many, being done or queued
-	idle    chan struct{} // closed when busy has become 0; nil while no one waits
-	flushes []Work        // see AtFlush
-	again   []undone      // works to be tried again
-	failed  int           // how often one has failed
-}
-
-// undone is work that is to be tried again, and why it is not done.
-type undone struct {
-	work Work
-	why  error
+	mu       sync.Mutex    // never held during a trip
+	busy     int           // works being done or queued
+	workers  int           // goroutines that do them
+	queue    []Work        // for the next worker that is free
+	large    int           // works that stand for many, being done or queued
+	sure     int           // works of Surely that have not succeeded yet
+	waiting  []*Latch      // to be tried again
+	idle     chan struct{} // closed when busy has become 0; nil while no one waits
+	flushes  []Work        // see AtFlush
+	flushing int           // calls of Flush under way
+	failed   int           // how often a work has failed
+	givenUp  int           // works that have failed since the last Flush and are not tried again
+	why      error         // of the last of these
 }
 
 // NewQueue returns a queue with nothing to do, which notes in failures what fails.
@@ -91,7 +89,7 @@ type Stats struct {
 func (q *Queue) Stats() Stats {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return Stats{q.busy, len(q.queue), maxQueue, len(q.again), q.failed}
+	return Stats{q.busy, len(q.queue), maxQueue, len(q.waiting), q.failed}
 }
 
 // Close ends Every and Soon. It reports whether the queue was open until now.
@@ -119,36 +117,35 @@ func (q *Queue) IsClosed() bool {
 	}
 }
 
-// Later does work in the background, or at once if there is too much to do
-// already. Flush waits for it. An error is logged and no more.
-func (q *Queue) Later(work Work) {
+// Later does work in the background. If there is too much to do already it does it at
+// once, until ctx ends. Flush waits for it. An error is logged and no more.
+func (q *Queue) Later(ctx context.Context, work Work) {
 	if !q.enqueue(work) {
-		q.mu.Lock()
-		q.busy++
-		q.mu.Unlock()
-		q.do(work)
+		_ = q.doNow(ctx, work)
 	}
 }
 
 // Large is Later for work that stands for many and keeps them in memory: only a few such
 // works are done in the background, and any other at once.
-func (q *Queue) Large(work Work) {
-	q.mu.Lock()
-	room := q.large < maxLarge
-	if room {
-		q.large++
-	} else {
-		q.busy++
-	}
-	q.mu.Unlock()
-	if !room {
-		q.do(work)
+func (q *Queue) Large(ctx context.Context, work Work) {
+	if !q.takeLarge() {
+		_ = q.doNow(ctx, work)
 		return
 	}
-	q.Later(func(ctx context.Context) error {
+	q.Later(ctx, func(ctx context.Context) error {
 		defer q.endLarge()
 		return work(ctx)
 	})
+}
+
+func (q *Queue) takeLarge() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.large == maxLarge {
+		return false
+	}
+	q.large++
+	return true
 }
 
 func (q *Queue) endLarge() {
@@ -157,29 +154,14 @@ func (q *Queue) endLarge() {
 	q.large--
 }
 
-// Soon does work in the background, unless there is too much to do already or
-// the queue is closed. It is for upkeep that others can do as well.
-func (q *Queue) Soon(work Work) {
-	if q.IsClosed() {
-		return
-	}
-	q.enqueue(func(ctx context.Context) error {
+// Soon does work in the background and returns true, unless there is too much to do
+// already or the queue is closed. It is for upkeep that others can do as well.
+func (q *Queue) Soon(work Work) bool {
+	return !q.IsClosed() && q.enqueue(func(ctx context.Context) error {
 		if err := work(ctx); err != nil {
 			q.failures.Note(slog.LevelDebug, "upkeep has failed; others will do it", err)
 		}
 		return nil
-	})
-}
-
-// Surely does work in the background like Later. If it fails or returns
-// ErrNotYet, it is done again whenever Every or Flush tries.
-func (q *Queue) Surely(work Work) {
-	q.Later(func(ctx context.Context) error {
-		err := work(ctx)
-		if err != nil {
-			q.keep(undone{work, err})
-		}
-		return err
 	})
 }
 
@@ -190,7 +172,7 @@ func (q *Queue) AtFlush(f Work) {
 	q.flushes = append(q.flushes, f)
 }
 
-// Every does work, and what is to be tried again, when timer fires, and every
+// Every does work, and tries again the works that wait for it, when timer fires, and every
 // interval from then on, until the queue is closed.
 func (q *Queue) Every(timer *time.Timer, interval time.Duration, work Work) {
 	defer timer.Stop()
@@ -205,7 +187,7 @@ func (q *Queue) Every(timer *time.Timer, interval time.Duration, work Work) {
 			return
 		}
 		q.tryAgain()
-		q.do(work)
+		_ = q.do(context.Background(), work)
 	}
 }
 
@@ -225,23 +207,28 @@ func (q *Queue) begin() bool {
 func (q *Queue) enqueue(work Work) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	switch {
-	case q.workers < AtOnce:
-		q.workers++
-		go q.drain(work)
-	case len(q.queue) < maxQueue:
-		q.queue = append(q.queue, work)
-	default:
+	if len(q.queue) >= maxQueue {
 		return false
 	}
-	q.busy++
+	q.push(work)
 	return true
+}
+
+// push is enqueue for work that has its room. The caller holds the lock.
+func (q *Queue) push(work Work) {
+	q.busy++
+	if q.workers == AtOnce {
+		q.queue = append(q.queue, work)
+		return
+	}
+	q.workers++
+	go q.drain(work)
 }
 
 // drain does work, then what is queued.
 func (q *Queue) drain(work Work) {
 	for work != nil {
-		q.do(work)
+		_ = q.do(context.Background(), work)
 		work = q.next()
 	}
 }
@@ -259,9 +246,22 @@ func (q *Queue) next() Work {
 	return work
 }
 
-// do does work, which counts as busy until then.
-func (q *Queue) do(work Work) {
-	ctx, cancel := context.WithTimeout(context.Background(), workTime)
+// doNow does work in the goroutine of the caller, until ctx ends.
+func (q *Queue) doNow(ctx context.Context, work Work) error {
+	q.mu.Lock()
+	q.busy++
+	q.mu.Unlock()
+	return q.do(bare{ctx}, work)
+}
+
+// bare is a context without values: what is done after a reply is not part of the request.
+type bare struct{ context.Context }
+
+func (bare) Value(any) any { return nil }
+
+// do does work, which counts as busy until then, and returns its error.
+func (q *Queue) do(ctx context.Context, work Work) error {
+	ctx, cancel := context.WithTimeout(ctx, workTime)
 	defer cancel()
 	err := work(ctx)
 	failed := err != nil && !Waits(err)
@@ -277,34 +277,15 @@ func (q *Queue) do(work Work) {
 		close(q.idle)
 		q.idle = nil
 	}
-}
-
-// keep remembers work to be tried again. If there is too much of it, the work is
-// left to the process that repairs the journal when this one has ended.
-func (q *Queue) keep(u undone) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if len(q.again) < maxAgain {
-		q.again = append(q.again, u)
-	}
-}
-
-// tryAgain does once more what is not done, and returns how much that is.
-func (q *Queue) tryAgain() int {
-	q.mu.Lock()
-	again := q.again
-	q.again = nil
-	q.mu.Unlock()
-	for _, u := range again {
-		q.Surely(u.work)
-	}
-	return len(again)
+	return err
 }
 
 // Flush calls the functions of AtFlush and returns when all works are done. What
 // has failed is tried once more. The error says how much still fails and why, or
 // that ctx ended first.
 func (q *Queue) Flush(ctx context.Context) error {
+	q.flush(1)
+	defer q.flush(-1)
 	flushed := q.callFlushes(ctx)
 	if err := q.awaitIdle(ctx); err != nil {
 		return kv.Join(flushed, err)
@@ -312,6 +293,13 @@ func (q *Queue) Flush(ctx context.Context) error {
 	// What was still being done may have left more to flush.
 	last := q.callFlushes(ctx)
 	return kv.Join(q.finish(ctx), flushed, last)
+}
+
+// flush counts calls of Flush.
+func (q *Queue) flush(n int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.flushing += n
 }
 
 func (q *Queue) callFlushes(ctx context.Context) error {
@@ -326,29 +314,15 @@ func (q *Queue) callFlushes(ctx context.Context) error {
 }
 
 func (q *Queue) finish(ctx context.Context) error {
-	if err := q.awaitIdle(ctx); err != nil || q.tryAgain() == 0 {
-		return err
-	}
 	if err := q.awaitIdle(ctx); err != nil {
 		return err
 	}
-	if n, why := q.failing(); n > 0 {
-		return fmt.Errorf("flush: %s failed and will be tried again: %w", things(n), why)
-	}
-	return nil
-}
-
-// failing returns how many of the works to be tried again have failed, and why
-// the last of them has.
-func (q *Queue) failing() (n int, why error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for _, u := range q.again {
-		if !Waits(u.why) {
-			n, why = n+1, u.why
+	if q.tryAgain() > 0 {
+		if err := q.awaitIdle(ctx); err != nil {
+			return err
 		}
 	}
-	return n, why
+	return q.failing()
 }
 
 func (q *Queue) awaitIdle(ctx context.Context) error {
