@@ -8,6 +8,13 @@ import (
 
 // What tests see of the inside.
 
+// KeepDeletions lets models remember n deletions until t ends.
+func KeepDeletions(t interface{ Cleanup(func()) }, n int) {
+	was := maxDeletions
+	maxDeletions = n
+	t.Cleanup(func() { maxDeletions = was })
+}
+
 // RevOf returns the rev of a stored record.
 func RevOf(data []byte) (uint64, error) {
 	e, err := envelope.Decode(data)

@@ -2,7 +2,6 @@ package kvmodel
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
@@ -21,13 +20,13 @@ const (
 	// repair waits before its second pass.
 	forgetAfter = time.Hour + 5*time.Minute
 
-	// maxDeletions bounds how many tombstones a model remembers to clean. The oldest
-	// of more is cleaned at once.
-	maxDeletions = 4096
-
 	// forgottenAtOnce is how many are cleaned in one look.
 	forgottenAtOnce = 500
 )
+
+// maxDeletions is how many tombstones a model remembers to clean later. The oldest of more are
+// cleaned at once. Tests make it small.
+var maxDeletions = 4096
 
 // deletions are the records that this process has seen deleted, and whose tombstones
 // are to be cleaned for the second time, the oldest first.
@@ -41,22 +40,20 @@ type deletion struct {
 	seen time.Time
 }
 
-// note notes that id is deleted. It returns what there is no room for.
-func (d *deletions) note(id string, now time.Time) (over []deletion) {
+// note notes that id is deleted, and reports whether there are more than maxDeletions.
+func (d *deletions) note(id string, now time.Time) (over bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.all = append(d.all, deletion{id, now})
-	if len(d.all) > maxDeletions {
-		over, d.all = d.all[:1:1], slices.Clone(d.all[1:])
-	}
-	return over
+	return len(d.all) > maxDeletions
 }
 
-// due returns some of those that were seen before, and forgets them.
+// due returns some of those that were seen before, or that are more than maxDeletions, and
+// forgets them.
 func (d *deletions) due(before time.Time) (some []deletion) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for len(some) < forgottenAtOnce && len(d.all) > 0 && d.all[0].seen.Before(before) {
+	for len(some) < forgottenAtOnce && len(d.all) > 0 && (len(d.all) > maxDeletions || d.all[0].seen.Before(before)) {
 		some, d.all = append(some, d.all[0]), d.all[1:]
 	}
 	return some
@@ -67,8 +64,8 @@ func (m *model) noteDeleted(id string, env *envelope.Envelope) {
 	if env == nil || !env.Deleted || len(env.Lost) == 0 && !m.forgets {
 		return
 	}
-	for _, d := range m.deletions.note(id, m.db.now()) {
-		m.db.Soon(func(ctx context.Context) error { return m.forget(ctx, m.db.store, d.id) })
+	if m.deletions.note(id, m.db.now()) {
+		m.forgetting.Set()
 	}
 }
 

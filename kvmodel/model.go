@@ -52,6 +52,8 @@ type model struct {
 
 	uncleaned uncleaned // by the records' ids
 	deletions deletions
+
+	forgetting plug.Latch // cleans the tombstones that are due
 }
 
 // plugged are the indexes of a model. They never change: a model that gets one more index has

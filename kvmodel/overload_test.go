@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -100,6 +102,43 @@ func TestJournal_AnOutageLeavesFewJournals(t *testing.T) {
 		wait(10 * time.Minute)
 		if s := p.db.Stats(); s.Lines != 0 || s.Waiting != 0 {
 			t.Errorf("%d lines are open, and %d works wait", s.Lines, s.Waiting)
+		}
+	})
+}
+
+// More deletions than a process remembers for an hour are cleaned at once, also if the queue
+// is full just then.
+func TestForget_NoDeletionIsForgottenWhereTheQueueIsFull(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		const kept, n = 4, 10
+		kvmodel.KeepDeletions(t, kept)
+		p := start(t, plain(mem)).ends(t)
+		ids := make([]string, n)
+		records := make([]*note, n)
+		for i := range n {
+			ids[i] = fmt.Sprint(i)
+			records[i] = &note{ID: ids[i], Text: "x", Code: ids[i]}
+		}
+		must(t, p.CreateMulti(ctx, records))
+		must(t, p.DeleteMulti(ctx, ids[:kept]))
+		must(t, p.db.Flush(ctx))
+		free := make(chan struct{})
+		for p.db.Soon(func(context.Context) error { <-free; return nil }) {
+		}
+		for _, id := range ids[kept:] {
+			must(t, p.Delete(ctx, id)) // A4 is done before the reply.
+		}
+		close(free)
+		must(t, p.db.Flush(ctx))
+		wait(2 * time.Hour)
+		for _, id := range ids {
+			r, err := kv.One(ctx, mem, kv.OpGet("r:Note:"+id))
+			must(t, err)
+			env, err := envelope.Decode(r.Value)
+			must(t, err)
+			if len(env.Lost) > 0 {
+				t.Fatalf("the tombstone of %s still names %v", id, env.Lost)
+			}
 		}
 	})
 }

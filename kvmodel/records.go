@@ -65,6 +65,7 @@ func NewRecords[T any, K comparable](db *DB, schema Schema[T, K]) *Records[T, K]
 func (m *model) join(db *DB, sequential, integers bool) {
 	m.plugged.Store(new(plugged))
 	m.all = enumeration.New(m.name, db.now)
+	m.forgetting = m.db.Latch(m.forgetDue)
 	m.keys = []kv.Family{recordKey.Family(m.name)}
 	for i := range m.counters {
 		m.keys = append(m.keys, m.counters[i].keys())
