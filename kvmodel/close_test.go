@@ -53,3 +53,17 @@ func TestDB_Close_NothingIsAskedOfTheStoreAfterwards(t *testing.T) {
 		}
 	}
 }
+
+// What needs a line in the journal is refused, as a change of a record is.
+func TestIntent_DoAfterCloseBeginsNothing(t *testing.T) {
+	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
+		db, calls := open(t, s), 0
+		intent := kvmodel.NewIntent(db, "move", func(context.Context, move) error { calls++; return nil })
+		must(t, intent.Do(ctx, move{}))
+		must(t, db.Close(ctx))
+		wantErr(t, intent.Do(ctx, move{}), kv.ErrUnavailable)
+		if calls != 1 {
+			t.Errorf("%d calls, want the one before Close", calls)
+		}
+	})
+}

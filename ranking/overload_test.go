@@ -121,3 +121,14 @@ func TestTree_Hit_OfAClosedDBAsksNothing(t *testing.T) {
 		}
 	})
 }
+
+func TestTree_AChangeAfterCloseIsRefused(t *testing.T) {
+	db, err := kvmodel.Open(plain{memkv.New(memkv.Options{})}, quiet)
+	must(t, err)
+	tree := hitTree(db, ranking.Every)
+	must(t, tree.Add(ctx, "a", 1))
+	must(t, db.Close(ctx))
+	if err := tree.Add(ctx, "a", 1); !errors.Is(err, kv.ErrUnavailable) {
+		t.Errorf("%v, want that it is not available", err)
+	}
+}

@@ -58,6 +58,7 @@ type Journal struct {
 	edition  uint64     // of the store, when the process was listed
 	opened   time.Time  // when the process began to write to it
 	givenUp  bool       // the work for some line will not be tried again
+	left     bool       // by Leave: no more lines are written
 	segments []*Segment // those that exist, oldest first; the last is written to
 	spare    *Segment   // one that exists, but that no head names yet
 	number   int64      // the last one of a segment that was tried
@@ -94,8 +95,11 @@ func (j *Journal) IsOwn(process string) bool {
 }
 
 // Ready returns when the journal is open for lines. It costs trips the first
-// time only.
+// time only. After Leave it returns an ErrUnavailable.
 func (j *Journal) Ready(ctx context.Context) error {
+	if j.isLeft() {
+		return kv.Unavailable(errLeft)
+	}
 	if j.isListed() {
 		return nil
 	}
@@ -112,6 +116,15 @@ func (j *Journal) Ready(ctx context.Context) error {
 		return err
 	}
 	return j.open(ctx)
+}
+
+var errLeft = errors.New("the journal is closed")
+
+// isLeft reports whether no more lines are written.
+func (j *Journal) isLeft() bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.left
 }
 
 // leavePast leaves a journal that was opened before the store lost a server's memory. A
@@ -218,7 +231,7 @@ func (j *Journal) Append(ctx context.Context, s kv.Store, l Line) (*Segment, err
 func (j *Journal) enter(l Line, size int) *Segment {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.process == "" {
+	if j.process == "" || j.left {
 		return nil
 	}
 	seg := j.segments[len(j.segments)-1]
@@ -412,6 +425,7 @@ func (j *Journal) Leave(ctx context.Context) error {
 func (j *Journal) endAll() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	j.left = true
 	if j.spare != nil {
 		j.segments, j.spare = append(j.segments, j.spare), nil
 	}
