@@ -123,7 +123,7 @@ func TestMistakes_OfEndsAreNoticed(t *testing.T) {
 			ends, "	return sooner || was.Sub(c.db.now()) > renewedIn\n", "	return sooner || was.Sub(c.db.now()) > renewedIn/3\n",
 		),
 		proof.Wrong("what has ended is not made again",
-			commit, "	if !settled || p.isOverdue(c.db.now().Sub(since)) {\n", "	if !settled {\n",
+			commit, "	if p.unsettled || len(p.removals) > 0 && p.isOverdue(c.db.now().Sub(since)) {\n", "	if p.unsettled {\n",
 		),
 		proof.Wrong("the record is written again without a line",
 			commit, "			c.unnoted = err != nil\n", "",

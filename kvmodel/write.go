@@ -98,6 +98,9 @@ type plan struct {
 	touched []envelope.Touched
 	created bool
 	number  int64 // of the revision, on a model with a history
+
+	unsettled bool      // something beside the commit has failed
+	removals  []removal // of A4, that are not done yet; nil: none were begun
 }
 
 // early is what a change has prepared beside A0.

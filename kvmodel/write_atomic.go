@@ -77,7 +77,7 @@ func (c *change) allSteps(s kv.Store, p *plan) (grown enumeration.Growth, err er
 	if err := work.FirstError(kv.Together(c.ctx, s, c.each(p, plug.Index.Beside)...)...); err != nil {
 		return grown, err
 	}
-	if err := c.removeOld(c.ctx, s, p); err != nil {
+	if _, err := remove(c.ctx, s, c.removals(p)); err != nil {
 		return grown, err
 	}
 	return c.leaveTraces(s, p)

@@ -45,7 +45,8 @@ func (c *change) commit(p *plan) error {
 			c.rest.add(c, p)
 			return nil
 		}
-		c.surely(c.ctx, func(ctx context.Context) error { return c.after(ctx, p, settled, since) })
+		p.unsettled = !settled
+		c.surely(c.ctx, func(ctx context.Context) error { return c.after(ctx, p, since) })
 	}
 	return nil
 }
@@ -155,15 +156,10 @@ func (c *change) settle(s kv.Store, p *plan) error {
 	}
 }
 
-// after is A4 and A5. If something beside the commit failed, or it is overdue, the entries
-// of the change are repaired first.
-func (c *change) after(ctx context.Context, p *plan, settled bool, since time.Time) error {
-	if !settled || p.isOverdue(c.db.now().Sub(since)) {
-		if err := c.repair(ctx, c.db.store, c.id, 0, p.touched, false); err != nil {
-			return err
-		}
-	}
-	wait := c.removeOld(ctx, c.db.store, p)
+// after is A4 and A5. It is called until it returns nil, and does nothing twice: what it has
+// removed may have been purged since, and must not be entered again.
+func (c *change) after(ctx context.Context, p *plan, since time.Time) error {
+	wait := c.removeRest(ctx, p, since)
 	if wait != nil && !work.Waits(wait) {
 		return wait
 	}
@@ -191,19 +187,52 @@ func (c *change) follow(ctx context.Context, since time.Time, created bool) erro
 	return c.DeleteChildren(ctx, c.id)
 }
 
-// removeOld is A4.
-func (c *change) removeOld(ctx context.Context, s kv.Store, p *plan) error {
-	var works []func(kv.Store) error
+// removeRest does the removals of p that are not done yet. If something beside the commit
+// failed, or they are overdue, the entries of the change are repaired first.
+func (c *change) removeRest(ctx context.Context, p *plan, since time.Time) (err error) {
+	if p.removals == nil {
+		p.removals = c.removals(p)
+	}
+	if p.unsettled || len(p.removals) > 0 && p.isOverdue(c.db.now().Sub(since)) {
+		if err := c.repair(ctx, c.db.store, c.id, 0, p.touched, false); err != nil {
+			return err
+		}
+		p.unsettled = false
+	}
+	p.removals, err = remove(ctx, c.db.store, p.removals)
+	return err
+}
+
+// removal is a part of A4.
+type removal func(context.Context, kv.Store) error
+
+// removals returns the parts of A4, an empty slice if there are none.
+func (c *change) removals(p *plan) []removal {
+	all := []removal{}
 	for i, index := range c.indexes {
 		if mv := p.moves[i]; mv != nil {
-			works = append(works, func(s kv.Store) error { return work.About(c.name, index.Name(), index.After(ctx, s, mv)) })
+			all = append(all, func(ctx context.Context, s kv.Store) error {
+				return work.About(c.name, index.Name(), index.After(ctx, s, mv))
+			})
 		}
 	}
 	if p.value == nil {
-		works = append(works, func(s kv.Store) error { return c.dropCounters(ctx, s, c.id, p.rec.Counts) })
+		all = append(all, func(ctx context.Context, s kv.Store) error { return c.dropCounters(ctx, s, c.id, p.rec.Counts) })
 	}
 	if p.value == nil && c.forgets {
-		works = append(works, func(s kv.Store) error { return c.dropHistory(ctx, s, c.id) })
+		all = append(all, func(ctx context.Context, s kv.Store) error { return c.dropHistory(ctx, s, c.id) })
 	}
-	return work.FirstError(kv.Together(ctx, s, works...)...)
+	return all
+}
+
+// remove carries out all. It returns those that are not done, and why.
+func remove(ctx context.Context, s kv.Store, all []removal) (left []removal, err error) {
+	errs := kv.Each(ctx, s, all, func(s kv.Store, _ int, r removal) error { return r(ctx, s) })
+	left = []removal{}
+	for i, err := range errs {
+		if err != nil {
+			left = append(left, all[i])
+		}
+	}
+	return left, work.FirstError(errs...)
 }

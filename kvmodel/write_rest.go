@@ -33,7 +33,7 @@ func (m *model) finish(ctx context.Context, r *rest) {
 		age := m.db.now().Sub(since)
 		for i, err := range m.afterAll(ctx, r) {
 			if c, p := r.all[i].c, r.all[i].p; err != nil || p.isOverdue(age) {
-				c.surely(ctx, func(ctx context.Context) error { return c.after(ctx, p, true, since) })
+				c.surely(ctx, func(ctx context.Context) error { return c.after(ctx, p, since) })
 			} else {
 				c.complete()
 			}

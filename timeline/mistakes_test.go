@@ -144,7 +144,7 @@ func TestSweep_Records_NoticesEveryMistakeOfTheIndex(t *testing.T) {
 			"kvmodel/write_early.go", "	l := journal.Line{Model: c.name, ID: c.id, Rev: journal.FenceAlways}\n", "	l := journal.Line{}\n",
 		),
 		proof.Wrong("what fails beside the commit is not made up for",
-			commit, "	if !settled || p.isOverdue", "	if p.isOverdue",
+			commit, "	if p.unsettled || len(p.removals) > 0 && p.isOverdue", "	if len(p.removals) > 0 && p.isOverdue",
 		),
 		proof.Wrong("a number takes the place of those in other rings",
 			"timeline/mark.go", "	return append(c.without(kept, func(other string) bool { return other == owner }), append(", "	return append([]byte(nil), append(",
