@@ -338,11 +338,16 @@ func (l *lists) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places [
 func (l *lists) Forget(ctx context.Context, s kv.Store, id string, rev uint64, places []string) error {
 	return l.atEach(ctx, s, places, func(s kv.Store, i int) error {
 		gone, err := l.logs.Erase(ctx, s, places[i], id, rev)
-		if err != nil || !gone || l.derived == nil {
-			return err
-		}
-		return l.derived.End(ctx, s, places[i])
+		return l.end(ctx, s, places[i], gone, err)
 	})
+}
+
+// end removes the number of the list at place if the list is gone.
+func (l *lists) end(ctx context.Context, s kv.Store, place string, gone bool, err error) error {
+	if err != nil || !gone || l.derived == nil {
+		return err
+	}
+	return l.derived.End(ctx, s, place)
 }
 
 // Each calls f with the ids of the records in the list at place.
@@ -352,6 +357,25 @@ func (l *lists) Each(ctx context.Context, s kv.Store, place string, f func(id st
 	}
 	m := members{logs: l.logs, store: s, place: place, name: l.name(place)}
 	return m.failure(m.eachText(ctx, f))
+}
+
+// Vacate removes the ids of the records that have left the list at place, after it has called
+// f with them. If that is all, the keys of the list go, and its number.
+func (l *lists) Vacate(ctx context.Context, s kv.Store, place string, f func(ids []string) error) error {
+	now := l.host.DB().Now()
+	err := l.logs.Entries(ctx, s, place, func(entries []memberlog.Entry) error {
+		left := slices.DeleteFunc(entries, func(e memberlog.Entry) bool { return e.Member(now) })
+		return f(kv.Texts(left, func(e memberlog.Entry) string { return e.ID }))
+	})
+	if err == nil {
+		var gone bool
+		gone, err = l.logs.EraseLeft(ctx, s, place)
+		err = l.end(ctx, s, place, gone, err)
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", l.name(place), err)
+	}
+	return err
 }
 
 // Check reports the values of recs whose lists do not have them.

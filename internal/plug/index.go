@@ -124,6 +124,10 @@ type Listing interface {
 	// Each calls f with the ids of the records at place, some of which may have left it,
 	// until f returns an error.
 	Each(ctx context.Context, s kv.Store, place string, f func(id string) error) error
+
+	// Vacate removes what still names records that have left place. Before that it calls f
+	// with their ids, some at a time.
+	Vacate(ctx context.Context, s kv.Store, place string, f func(ids []string) error) error
 }
 
 // Builder is an Index whose entries have an order, so that records cannot be

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math"
+	"slices"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -21,54 +23,74 @@ import (
 // written. Nothing that says so may still be on its way, unless Confirm finds it out.
 // It reports whether the list takes no key any more.
 func (l *Logs) Erase(ctx context.Context, s kv.Store, place, id string, rev uint64) (gone bool, err error) {
-	for range maxTries {
-		gone, err = l.erase(ctx, s, place, id, rev)
-		if !errors.Is(err, errAgain) {
-			return gone, l.failure(place, err)
-		}
-	}
-	return false, l.failure(place, kv.ErrConflict)
+	gone, _, err = l.eraseAt(ctx, s, place, hashOf(id), func(r *row) bool { return r.ID == id && r.Rev <= rev })
+	return gone, err
 }
 
-func (l *Logs) erase(ctx context.Context, s kv.Store, place, id string, rev uint64) (gone bool, err error) {
+// EraseLeft is Erase for all that are no members of place's list any more.
+func (l *Logs) EraseLeft(ctx context.Context, s kv.Store, place string) (gone bool, err error) {
+	now := l.now()
+	for hash, last := uint64(0), uint64(0); last < math.MaxUint64; hash = last + 1 {
+		gone, last, err = l.eraseAt(ctx, s, place, hash, func(r *row) bool { return !r.member(now) })
+		if err != nil {
+			return false, err
+		}
+	}
+	return gone, nil
+}
+
+// eraseAt removes the rows that is accepts from the segment for hash. It also returns the last
+// hash that belongs there.
+func (l *Logs) eraseAt(ctx context.Context, s kv.Store, place string, hash uint64, is func(*row) bool) (gone bool, last uint64, err error) {
+	for range maxTries {
+		gone, last, err = l.erase(ctx, s, place, hash, is)
+		if !errors.Is(err, errAgain) {
+			return gone, last, l.failure(place, err)
+		}
+	}
+	return false, last, l.failure(place, kv.ErrConflict)
+}
+
+func (l *Logs) erase(ctx context.Context, s kv.Store, place string, hash uint64, is func(*row) bool) (gone bool, last uint64, err error) {
 	h, err := l.readHead(ctx, s, place)
 	if err != nil {
-		return false, err
+		return false, 0, err
 	}
-	n := h.parts[h.find(hashOf(id))].name
-	get := []kv.Op{kv.OpGet(l.key(place, n))}
+	p := h.parts[h.find(hash)]
+	last = p.last()
+	get := []kv.Op{kv.OpGet(l.key(place, p.name))}
 	if h.indexOf(name{}) < 0 {
 		get = append(get, kv.OpGet(l.key(place, name{})))
 	}
 	if err := s.Do(ctx, get); err != nil {
-		return false, err
+		return false, last, err
 	}
 	if err := eraseRetired(ctx, s, get[1:]); err != nil {
-		return false, err
+		return false, last, err
 	}
 	if absent(&get[0]) {
-		return !h.stored, nil // If it is lost, the next reader notices.
+		return !h.stored, last, nil // If it is lost, the next reader notices.
 	}
 	g, err := l.decodeSegment(&get[0])
 	switch {
 	case err != nil || g.retired:
-		return false, err
+		return false, last, err
 	case g.sealed:
-		if err := l.roll(ctx, s, place, n); err != nil {
-			return false, err
+		if err := l.roll(ctx, s, place, p.name); err != nil {
+			return false, last, err
 		}
-		return false, errAgain
+		return false, last, errAgain
 	}
-	rows, there := without(&g, id, rev)
+	rows, there := without(&g, is)
 	if !there && len(rows) > 0 {
-		return false, nil
+		return false, last, nil
 	}
 	rows = l.fold(rows, nil)
 	err = l.foldInPlace(ctx, s, h, &get[0], rows)
 	if unsettled(err) {
-		return false, errAgain
+		return false, last, errAgain
 	}
-	return l.ends(h, rows), err
+	return l.ends(h, rows), last, err
 }
 
 // eraseRetired removes what follows the mark of a first segment that was retired, if first
@@ -84,18 +106,13 @@ func eraseRetired(ctx context.Context, s kv.Store, first []kv.Op) error {
 	return err
 }
 
-// without returns the rows of g that count, less what it says of id up to rev, and
-// whether there is any of that.
-func without(g *segment, id string, rev uint64) (rows []row, there bool) {
+// without returns the rows of g that count, less those that is accepts, and whether there
+// are any of these.
+func without(g *segment, is func(*row) bool) (rows []row, there bool) {
 	for i := range g.rows {
-		there = there || g.rows[i].ID == id && g.rows[i].Rev <= rev
+		there = there || is(&g.rows[i])
 	}
-	for _, row := range g.settled() {
-		if row.ID != id || row.Rev > rev {
-			rows = append(rows, row)
-		}
-	}
-	return rows, there
+	return slices.DeleteFunc(g.settled(), func(r row) bool { return is(&r) }), there
 }
 
 // vanishes reports whether nothing is left of place's list, which has no head, once

@@ -55,6 +55,48 @@ func TestErase_LeavesWhatIsNewerAndOthers(t *testing.T) {
 	})
 }
 
+func TestErase_LeftTakesThoseThatAreOutAndNoMember(t *testing.T) {
+	eachKind(t, func(t *testing.T, mem *memkv.Store, s kv.Store) {
+		ctx := t.Context()
+		l, wait := prompt(s, small)
+		want := fill(t, l, wait, 200)
+		for i, id := range want {
+			must(t, l.Write(ctx, s, place, Entry{ID: id, Rev: 1 << 30, In: i < 100, At: int64(i) / 100 * time.Now().Unix()}))
+		}
+		wait()
+		if n := segments(t, l); n < 3 {
+			t.Fatalf("the list has %d segments, want some", n)
+		}
+		gone, err := l.EraseLeft(ctx, s, place)
+		must(t, err)
+		var got []string
+		must(t, l.Entries(ctx, s, place, func(entries []Entry) error {
+			for _, e := range entries {
+				got = append(got, e.ID)
+			}
+			return nil
+		}))
+		slices.Sort(got)
+		if !slices.Equal(got, want[:100]) || gone {
+			t.Errorf("%d entries are left, and the list is gone: %v; want the 100 members", len(got), gone)
+		}
+	})
+}
+
+func TestErase_LeftTakesAListWithoutMembersAlong(t *testing.T) {
+	eachKind(t, func(t *testing.T, mem *memkv.Store, s kv.Store) {
+		ctx := t.Context()
+		l := fresh(s)
+		for _, id := range []string{"a", "b"} {
+			must(t, l.Write(ctx, s, place, Entry{ID: id, Rev: 1, In: true}))
+			must(t, l.Write(ctx, s, place, Entry{ID: id, Rev: 2, At: time.Now().Unix()}))
+		}
+		if gone, err := l.EraseLeft(ctx, s, place); !gone || err != nil || mem.Len() > 0 {
+			t.Errorf("the list is gone: %v, %v, and %d keys are left", gone, err, mem.Len())
+		}
+	})
+}
+
 // A writer that does not know that the list is divided has appended behind the mark.
 func TestErase_TakesWhatStandsBehindARetiredSegment(t *testing.T) {
 	eachKind(t, func(t *testing.T, mem *memkv.Store, s kv.Store) {
@@ -115,7 +157,13 @@ func TestMistakes_OfErasingAreNoticed(t *testing.T) {
 			tend, "op = kv.OpDrop(get.Key, get.Result.Version)", "op = kv.OpDelete(get.Key)",
 		),
 		proof.Wrong("a newer entry is erased, too",
-			erase, "if row.ID != id || row.Rev > rev {", "if row.ID != id {",
+			erase, "return r.ID == id && r.Rev <= rev }", "return r.ID == id }",
+		),
+		proof.Wrong("members are erased with those that have left",
+			erase, "return !r.member(now) }", "return r.Rev > 1 }",
+		),
+		proof.Wrong("those that have left are erased in the first segment alone",
+			erase, "last < math.MaxUint64; hash = last + 1 {", "last == 0; hash = last + math.MaxUint64 - last {",
 		),
 		proof.Wrong("an empty list keeps its key",
 			erase, "return len(rows) == 0 && !h.stored && l.Hot == 0", "return false",
