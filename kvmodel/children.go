@@ -113,11 +113,35 @@ func (m *model) deleteAll(ctx context.Context, id string, at time.Time) error {
 
 // deleteIn deletes those of o that are in a list, MODEL.INDEX.
 func (m *model) deleteIn(ctx context.Context, list string, o orphans) error {
-	name, index, _ := strings.Cut(list, ".")
-	if child := m.db.DB.model(name); child != nil {
-		return child.deleteOrphans(ctx, index, o)
+	child, index, err := m.childrenIn(list, o.place)
+	if err != nil {
+		return err
 	}
-	return m.failure(o.place, fmt.Errorf("its children in %s stay, since this process does not have the model %s", list, name))
+	return child.deleteOrphans(ctx, index, o)
+}
+
+// childrenIn returns the model and the index of a list of the children of the record id.
+func (m *model) childrenIn(list, id string) (child dataClass, index string, err error) {
+	name, index, _ := strings.Cut(list, ".")
+	if child = m.db.DB.model(name); child == nil {
+		err = m.failure(id, fmt.Errorf("its children in %s stay, since this process does not have the model %s", list, name))
+	}
+	return child, index, err
+}
+
+// forgetChildren removes the id of the record that its children were under from their lists
+// and their tombstones.
+func (m *model) forgetChildren(ctx context.Context, id string) error {
+	for _, list := range m.children {
+		child, index, err := m.childrenIn(list, id)
+		if err == nil {
+			err = child.forgetOrphans(ctx, index, id)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // orphans are the records in a list that are to be deleted.
@@ -127,14 +151,36 @@ type orphans struct {
 	deleted func(n int)                 // is told how many were
 }
 
-// deleteOrphans deletes the records of o in an index.
-func (m *model) deleteOrphans(ctx context.Context, name string, o orphans) error {
+// forgetOrphans removes place from an index, and from the tombstones of those that were there.
+func (m *model) forgetOrphans(ctx context.Context, name, place string) error {
+	index, err := m.listing(name)
+	if err != nil {
+		return err
+	}
+	return index.Vacate(ctx, m.db.store, place, func(ids []string) error {
+		return m.clean(ctx, kv.Texts(ids, m.key), func(env *envelope.Envelope) bool {
+			return env.DropLost(func(index, lost string) bool { return index == name && lost == place })
+		})
+	})
+}
+
+// listing returns the list of that name.
+func (m *model) listing(name string) (plug.Listing, error) {
 	index, ok := m.index(name).(plug.Listing)
 	if !ok {
-		return fmt.Errorf("%s has no list %s", m.name, name)
+		return nil, fmt.Errorf("%s has no list %s", m.name, name)
+	}
+	return index, nil
+}
+
+// deleteOrphans deletes the records of o in an index.
+func (m *model) deleteOrphans(ctx context.Context, name string, o orphans) error {
+	index, err := m.listing(name)
+	if err != nil {
+		return err
 	}
 	var some []string
-	err := index.Each(ctx, m.db.store, o.place, func(id string) (err error) {
+	err = index.Each(ctx, m.db.store, o.place, func(id string) (err error) {
 		if some = append(some, id); len(some) == childrenAtOnce {
 			err, some = m.deleteSome(ctx, name, some, o), nil
 		}

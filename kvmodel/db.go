@@ -106,6 +106,9 @@ type dataClass interface {
 	// deleteOrphans deletes records in a list.
 	deleteOrphans(ctx context.Context, index string, o orphans) error
 
+	// forgetOrphans removes what still says that there were records at place in a list.
+	forgetOrphans(ctx context.Context, index, place string) error
+
 	// accept takes what the store has lost of what the model has for lost.
 	accept(ctx context.Context) error
 }

@@ -65,21 +65,18 @@ func (g *Gone) without(env *envelope.Envelope) (change bool) {
 	for _, name := range names {
 		change = env.DropMark(name) || change
 	}
-	left := slices.DeleteFunc(slices.Clone(env.Lost), func(t envelope.Touched) bool { return slices.Contains(g.Indexes, t.Index) })
-	change = change || len(left) < len(env.Lost)
-	env.Lost = left
-	return change
+	return env.DropLost(func(index, _ string) bool { return slices.Contains(g.Indexes, index) }) || change
 }
 
-// cleanGone takes what is gone out of the records under keys and their tombstones.
-func (m *model) cleanGone(ctx context.Context, keys []string) error {
+// clean stores the envelopes under keys again that change changes.
+func (m *model) clean(ctx context.Context, keys []string, change func(*envelope.Envelope) bool) error {
 	for some := range slices.Chunk(keys, recordsAtOnce) {
 		for tries := 0; len(some) > 0; tries++ {
 			if tries == maxTries {
 				return fmt.Errorf("%s: %w", kv.Quote(some[0]), kv.ErrConflict)
 			}
 			var err error
-			if some, err = m.cleanOnce(ctx, some); err != nil {
+			if some, err = m.cleanOnce(ctx, some, change); err != nil {
 				return err
 			}
 		}
@@ -87,9 +84,9 @@ func (m *model) cleanGone(ctx context.Context, keys []string) error {
 	return nil
 }
 
-// cleanOnce is one try of cleanGone. It returns the keys of the records that have changed
+// cleanOnce is one try of clean. It returns the keys of the records that have changed
 // meanwhile.
-func (m *model) cleanOnce(ctx context.Context, keys []string) (changed []string, err error) {
+func (m *model) cleanOnce(ctx context.Context, keys []string, change func(*envelope.Envelope) bool) (changed []string, err error) {
 	results, err := kv.GetAll(ctx, m.db.store, keys...)
 	if err != nil {
 		return nil, err
@@ -100,7 +97,7 @@ func (m *model) cleanOnce(ctx context.Context, keys []string) (changed []string,
 			continue
 		}
 		env, err := envelope.Decode(r.Value)
-		if err != nil || !m.gone.without(env) {
+		if err != nil || !change(env) {
 			continue // What is damaged is left as it is.
 		}
 		m.db.recent.Drop(keys[i])
@@ -124,7 +121,7 @@ func (m *model) dropGone(ctx context.Context) error {
 	if err := m.db.awaitWithout(ctx, m.name, m.keepsMore); err != nil {
 		return m.failure("rebuild", err)
 	}
-	err := m.db.eachKey(ctx, "r:"+kv.JoinText(m.name)+":", func(keys []string) error { return m.cleanGone(ctx, keys) })
+	err := m.db.eachKey(ctx, "r:"+kv.JoinText(m.name)+":", func(keys []string) error { return m.clean(ctx, keys, m.gone.without) })
 	if err != nil {
 		return m.failure("rebuild", err)
 	}
@@ -303,8 +300,7 @@ func (db *DB) repairs(name string) dataClass {
 	}
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	model, isNote := strings.CutPrefix(name, "rank:")
-	model, _, _ = strings.Cut(model, ":")
+	model, isNote := noteOf(name)
 	if db.gone[name] || isNote && db.gone[model] {
 		return notes{func(context.Context, kv.Store, []string) error { return nil }}
 	}

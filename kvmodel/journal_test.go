@@ -204,7 +204,7 @@ func TestJournal_AProcessThatDiesIsRepairedAfter30SecondsAndRemovedAfterTheGrace
 		// A claim that a paused client adds late is found by the second pass.
 		_, err = kv.One(ctx, mem, kv.OpSet("u:Note:ByCode:old", append([]byte{1}, "a"...)))
 		must(t, err)
-		wait(time.Hour + time.Minute)
+		wait(time.Hour + 4*time.Minute)
 		if diff := cmp.Diff([]string{"u:Note:ByCode:new"}, keys(mem, "u")); diff != "" {
 			t.Errorf("claims after the second pass (-want +got)\n%s", diff)
 		}

@@ -74,7 +74,7 @@ func TestSweep_NoticesEveryMistakeOfTheWritePath(t *testing.T) {
 			journals, "	if err := r.once(ctx, j, mended, all, r.repairLines); err != nil {\n", "	if err := j.Remove(ctx, r.Store); err != nil {\n		return err\n	}\n	j.Lines = j.Lines[len(j.Lines)/2:]\n	if err := r.once(ctx, j, mended, all, r.repairLines); err != nil {\n",
 		),
 		proof.Wrong("there is no second pass",
-			journals, "	if err := r.repairLines(ctx, j); err != nil {\n		return err\n	}\n	return j.Remove(ctx, r.Store)", "	return j.Remove(ctx, r.Store)",
+			journals, "	if err := r.once(ctx, j, mendedAgain, extent{j.Bytes, r.Known()}, r.repairLines); err != nil {\n		return false, err\n	}\n", "",
 		),
 		proof.Wrong("a reader does not check",
 			unique, "if err != nil || !recs[0].Holds(f.place) {", "if err != nil || recs[0].Value == nil {",

@@ -3,6 +3,7 @@ package kvmodel
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/envelope"
@@ -25,6 +26,13 @@ func isNote(m dataClass) bool {
 		return true
 	}
 	return false
+}
+
+// noteOf reports whether name is that of the notes of a board of a model, and of which.
+func noteOf(name string) (model string, is bool) {
+	rest, is := strings.CutPrefix(name, "rank:")
+	model, _, _ = strings.Cut(rest, ":")
+	return model, is
 }
 
 // Finishes makes repair call finish with the texts of each note under name that a
@@ -128,6 +136,9 @@ func (notes) DeleteChildren(context.Context, string) error { return nil }
 
 // deleteOrphans does nothing: notes are in no list.
 func (notes) deleteOrphans(context.Context, string, orphans) error { return nil }
+
+// forgetOrphans does nothing: notes are in no list.
+func (notes) forgetOrphans(context.Context, string, string) error { return nil }
 
 func (notes) archive(context.Context, []string) error { return nil }
 func (notes) beginBuild(context.Context) error        { return nil }

@@ -5,24 +5,31 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Purge deletes the record with id, if there is one, and removes at once what a deletion
 // leaves for a while or for good: the tombstone, the history, all counters, and the id
-// wherever an index or the enumeration still names it. It is no error if nothing is
+// wherever an index, a journal or the enumeration still names it. It is no error if nothing is
 // there. After any error, call Purge again: it goes on where it was.
 //
-// What belongs to the record by list,with= is deleted first, and not purged. On a store
-// without transactions that takes 15 seconds, in which Purge returns an ErrNotYet.
+// The error is an ErrNotYet as long as work that was begun before may write the id again:
 //
-// It finds what the record, its history and its tombstone lead to. Places that the record
-// has left before that, records that refer to it, and events are not among that; nor are
-// backups. It reads the ids of the whole model, so it is not for every deletion.
+//   - Records that belong to it by list,with= are deleted first, which takes 15 seconds on a
+//     store without transactions, and are not purged.
+//   - A change of the record, in any process, is not complete. That takes a few seconds, and up
+//     to an hour if its process has died.
+//
+// Purge finds what the record, its history and its tombstone lead to. It does not find places
+// that the record has left before that, records that refer to it, events, and backups. It reads
+// the ids of the whole model, so it is not for every deletion.
 func (r *Records[T, K]) Purge(ctx context.Context, id K) error {
 	return r.m.purge(ctx, r.schema.Key.Text(id), r.schema.Key.Empty(id))
 }
@@ -38,21 +45,50 @@ func (m *model) purge(ctx context.Context, id string, empty bool) error {
 	if err := m.delete(ctx, id, false); err != nil && !errors.Is(err, kv.ErrNotFound) {
 		return err
 	}
-	// What is still to be done for earlier changes would write the id again.
-	if err := m.db.Flush(ctx); err != nil {
-		return m.failure(id, err)
-	}
 	// The tombstone, which says that they go, is about to be removed.
 	if err := m.DeleteChildren(ctx, id); err != nil {
 		return m.failure(id, err)
 	}
-	if err := m.db.journal.Shed(ctx); err != nil {
+	if err := m.awaitChanges(ctx, id); err != nil {
 		return m.failure(id, err)
 	}
 	return m.inTurn(ctx, id, func(id string) error {
 		p := &purge{model: m, ctx: ctx, s: m.db.store, id: id}
 		return m.failure(id, p.run())
 	})
+}
+
+// awaitChanges returns nil when no change of the record id, or of its children, is under way
+// that may still write its id.
+func (m *model) awaitChanges(ctx context.Context, id string) error {
+	if err := m.db.Flush(ctx); err != nil {
+		return err
+	}
+	process, err := m.db.journal.Shed(ctx, func(l journal.Line) bool { return m.concerns(l, id) })
+	if err == nil && process != "" {
+		err = fmt.Errorf("%w: the journal of process %s still has a change of it, which is not complete; if the process has died, that takes up to an hour", work.ErrNotYet, process)
+	}
+	return err
+}
+
+// concerns reports whether l is of a change of the record id, or of one of its children, or a
+// note of a board that may follow it.
+func (m *model) concerns(l journal.Line, id string) bool {
+	switch model, isNote := noteOf(l.Model); {
+	case isNote:
+		return model == m.name && slices.ContainsFunc(l.Touched, func(t envelope.Touched) bool { return hasText(t.Places, id) })
+	case l.Model == m.name && l.ID == id:
+		return true
+	}
+	return slices.ContainsFunc(l.Touched, func(t envelope.Touched) bool {
+		return slices.Contains(m.children, l.Model+"."+t.Index) && slices.Contains(t.Places, id)
+	})
+}
+
+// hasText reports whether one of notes has id in it, as an index writes a text.
+func hasText(notes []string, id string) bool {
+	text := string(wire.AppendText(nil, id))
+	return slices.ContainsFunc(notes, func(note string) bool { return strings.Contains(note, text) })
 }
 
 // purge is a Purge under way. The record is deleted. If another process makes it again,
@@ -93,6 +129,9 @@ func (p *purge) run() error {
 		if err := p.all.Replace(p.ctx, p.s, p.id, p.fence); err != nil {
 			return err
 		}
+	}
+	if err := p.forgetChildren(p.ctx, p.id); err != nil {
+		return err
 	}
 	return p.dropTombstone()
 }

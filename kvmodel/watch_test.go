@@ -248,7 +248,7 @@ func TestRepair_ChangesAreLeftToAProcessThatHandlesThemForADay(t *testing.T) {
 				later.Add(int64(time.Hour))
 				wait(time.Minute)
 				later.Add(int64(time.Hour))
-				wait(time.Minute)
+				wait(3 * time.Minute)
 				if got := keys(mem, "out"); len(got) > 0 {
 					t.Errorf("the journal %q is left though no one handles changes any more", got)
 				}

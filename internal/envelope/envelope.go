@@ -143,6 +143,20 @@ func (e *Envelope) DropMark(index string) bool {
 	return len(e.Marks) < before
 }
 
+// DropLost removes the places that is accepts from e.Lost, and reports whether there were any.
+func (e *Envelope) DropLost(is func(index, place string) bool) (dropped bool) {
+	var left []Touched
+	for _, t := range e.Lost {
+		places := slices.DeleteFunc(slices.Clone(t.Places), func(place string) bool { return is(t.Index, place) })
+		dropped = dropped || len(places) < len(t.Places)
+		if len(places) > 0 {
+			left = append(left, Touched{Index: t.Index, Places: places})
+		}
+	}
+	e.Lost = left
+	return dropped
+}
+
 // AddTry returns old's tries followed by this change, the last few of them.
 func AddTry(old *Envelope, rev, nonce uint64) []Try {
 	tries := make([]Try, 0, keptTries)

@@ -2,16 +2,19 @@ package whole_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/internal/whole/family"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -53,6 +56,90 @@ func (h home) fill(t *testing.T) {
 		must(t, err)
 		must(t, h.db.Flush(ctx))
 	}
+}
+
+// remote is a store whose trips take some time.
+type remote struct{ kv.Store }
+
+func (r remote) Powers() kv.Powers { return kv.PowersOf(r.Store) }
+
+func (r remote) Do(ctx context.Context, ops []kv.Op) error {
+	time.Sleep(3 * time.Millisecond)
+	return r.Store.Do(ctx, ops)
+}
+
+// purge purges the person, again and again while that is too early, and returns how often it
+// was.
+func (h home) purge(t *testing.T, every time.Duration) (early int) {
+	t.Helper()
+	for {
+		err := h.Parents.Purge(ctx, person)
+		if err == nil {
+			return early
+		}
+		if !errors.Is(err, kvmodel.ErrNotYet) {
+			t.Fatal(err)
+		}
+		early++
+		time.Sleep(every)
+	}
+}
+
+// wantNoTrace reports what is left of the person, now and later.
+func wantNoTrace(t *testing.T, s kv.Store) {
+	t.Helper()
+	for _, wait := range []time.Duration{0, time.Minute, 2 * time.Hour} {
+		time.Sleep(wait)
+		if diff := cmp.Diff([]string(nil), tracesOf(t, s)); diff != "" {
+			t.Errorf("%v later (-want +got)\n%s", wait, diff)
+		}
+	}
+}
+
+// eachHome runs f for each kind of store, with what opens a process on it.
+func eachHome(t *testing.T, f func(t *testing.T, s *memkv.Store, open func() home)) {
+	for _, k := range kinds {
+		t.Run(k.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := memkv.New(memkv.Options{})
+				f(t, s, func() home { return openHome(t, remote{k.opened(s)}) })
+			})
+		})
+	}
+}
+
+func TestPurge_OfARecordWithChildrenStaysDone(t *testing.T) {
+	eachHome(t, func(t *testing.T, s *memkv.Store, open func() home) {
+		h := open()
+		h.fill(t)
+		h.purge(t, 20*time.Millisecond)
+		wantNoTrace(t, s)
+		must(t, h.db.Close(ctx))
+	})
+}
+
+// The process that purges ends, and no one else does any of its work.
+func TestPurge_OfARecordWithChildrenLeavesNothingToDo(t *testing.T) {
+	eachHome(t, func(t *testing.T, s *memkv.Store, open func() home) {
+		h := open()
+		h.fill(t)
+		h.purge(t, time.Second)
+		must(t, h.db.Close(ctx))
+		wantNoTrace(t, s)
+	})
+}
+
+func TestPurge_WaitsForADeletionOfAnotherProcess(t *testing.T) {
+	eachHome(t, func(t *testing.T, s *memkv.Store, open func() home) {
+		deleter := open()
+		deleter.fill(t)
+		time.Sleep(7 * time.Second) // The two do not try again at the same times.
+		purger := open()
+		must(t, deleter.Parents.Delete(ctx, person))
+		purger.purge(t, 100*time.Millisecond)
+		wantNoTrace(t, s)
+		must(t, errors.Join(deleter.db.Close(ctx), purger.db.Close(ctx)))
+	})
 }
 
 // written is a store that notes the keys of the model Parent that are written, other than those
@@ -107,4 +194,83 @@ func TestDelete_WhatWaitsForChildrenIsNotDoneTwice(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestPurge_RealStoresKeepNoByteOfAParent(t *testing.T) {
+	for _, k := range kinds {
+		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
+			look, use := lister(t, k)
+			var ahead atomic.Int64
+			h := openHome(t, use, kvmodel.Clock(func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }))
+			defer func() { must(t, h.db.Close(ctx)) }()
+			h.fill(t)
+			if err := h.Parents.Purge(ctx, person); !k.atomic && !errors.Is(err, kvmodel.ErrNotYet) {
+				t.Errorf("a Purge that deletes children returned %v, want ErrNotYet", err)
+			}
+			must(t, h.db.Flush(ctx)) // A change that took as long as the clock jumps would be in doubt.
+			ahead.Add(int64(16 * time.Second))
+			h.purge(t, 10*time.Millisecond)
+			if diff := cmp.Diff([]string(nil), tracesOf(t, look)); diff != "" {
+				t.Errorf("what a Purge has left (-want +got)\n%s", diff)
+			}
+			for _, later := range []time.Duration{time.Minute, 2 * time.Hour} {
+				ahead.Add(int64(later))
+				must(t, errors.Join(h.db.Repair(ctx), h.db.Flush(ctx)))
+				if diff := cmp.Diff([]string(nil), tracesOf(t, look)); diff != "" {
+					t.Errorf("%v later (-want +got)\n%s", later, diff)
+				}
+			}
+		})
+	}
+}
+
+// A process dies while it purges, and another one goes on as soon as it may.
+func TestSweep_APurgeAfterACrashLeavesNothing(t *testing.T) {
+	step := int64(61)
+	if proof.Long() {
+		step = 7
+	}
+	for _, k := range kinds {
+		t.Run(k.name, func(t *testing.T) {
+			for at, more := int64(1), true; more && !t.Failed(); at += step {
+				synctest.Test(t, func(t *testing.T) { more = purgedAfterACrash(t, k, at) })
+				if t.Failed() {
+					t.Fatalf("the process died before trip %d", at)
+				}
+			}
+		})
+	}
+}
+
+// purgedAfterACrash reports whether a process that purges the person makes a trip number at,
+// before which it dies.
+func purgedAfterACrash(t *testing.T, k kind, at int64) bool {
+	s := memkv.New(memkv.Options{})
+	first := openHome(t, k.opened(s))
+	first.fill(t)
+	must(t, first.db.Close(ctx))
+
+	h := &hooked{Store: remote{k.opened(s)}}
+	dying := openHome(t, h)
+	_, err := dying.Parents.Get(ctx, "a")
+	must(t, err)
+	h.at, h.hook = h.trips.Load()+at, func() { h.dead.Store(true) }
+	for err = errors.New("it has not begun"); err != nil && !h.dead.Load(); time.Sleep(time.Second) {
+		err = dying.Parents.Purge(ctx, person)
+	}
+	soon, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	_ = dying.db.Close(soon)
+
+	other := openHome(t, k.opened(s))
+	if !k.atomic {
+		time.Sleep(7 * time.Second)
+		third := openHome(t, k.opened(s)) // It repairs what the first has left, too.
+		defer func() { must(t, third.db.Close(ctx)) }()
+	}
+	other.purge(t, 20*time.Second)
+	wantNoTrace(t, s)
+	must(t, other.db.Close(ctx))
+	return h.dead.Load()
 }

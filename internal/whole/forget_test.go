@@ -24,7 +24,10 @@ const person = "jane"
 
 // chosenBy are the keys of the boards and rings of a value. They stay when these are
 // empty, and name the value.
-var chosenBy = []string{"rank:Work:TopPriceByAuthor:", "rank:Offer:TopPriceByKind.ends:", "t:Work:NewestByAuthor:"}
+var chosenBy = []string{
+	"rank:Work:TopPriceByAuthor:", "rank:Offer:TopPriceByKind.ends:", "t:Work:NewestByAuthor:",
+	"rank:Parent:TopPriceByAuthor:", "t:Parent:NewestByAuthor:",
+}
 
 // isChosenBy reports whether all that is said is that there was a board or a ring of a
 // value.
@@ -274,7 +277,7 @@ func wantWhole(t *testing.T, l *whole.Library) {
 
 func TestMistakes_OfPurgingAreNoticed(t *testing.T) {
 	const purge = "kvmodel/purge.go"
-	proof.Mistakes(t, "./internal/whole", "TestDelete_LeavesNo|TestPurge_|TestSweep_(ASecondPurge|WhatIsMadeAgain)", []string{"RINGTREE_PROVE=all"}, []proof.Mistake{
+	proof.Mistakes(t, "./internal/whole", "TestDelete_(LeavesNo|WhatWaits)|TestPurge_|TestSweep_(ASecondPurge|WhatIsMadeAgain|APurgeAfter)", []string{"RINGTREE_PROVE=all"}, []proof.Mistake{
 		proof.Wrong("the tombstone goes first",
 			purge, "	if err := p.fence(); err != nil {\n		return err\n	}\n	if err := p.repair", "	if err := p.dropTombstone(); err != nil {\n		return err\n	}\n	if err := p.repair",
 		),
@@ -286,7 +289,20 @@ func TestMistakes_OfPurgingAreNoticed(t *testing.T) {
 			purge, "		if !e.Kept {", "		if e.Number > 0 {",
 		),
 		proof.Wrong("the journal is not shed",
-			purge, "m.db.journal.Shed(ctx)", "m.db.Writable()",
+			purge, "	if err := m.awaitChanges(ctx, id); err != nil {", "	if err := m.db.Flush(ctx); err != nil {",
+		),
+		proof.Wrong("lines of other processes are not waited for",
+			purge, "	case l.Model == m.name && l.ID == id:\n		return true\n", "",
+		),
+		proof.Wrong("lists of children stay",
+			purge, "p.forgetChildren(p.ctx, p.id)", "p.fence()",
+		),
+		proof.Wrong("a deletion that waits for children does all again",
+			"kvmodel/write_commit.go", "	p.removals, err = remove(ctx, c.db.store, p.removals)\n", "	_, err = remove(ctx, c.db.store, p.removals)\n",
+		),
+		proof.Wrong("a journal goes before the second pass is settled",
+			"kvmodel/internal/repair/repair.go", "	return r.Settle(ctx)\n}", "	return true, nil\n}",
+			"kvmodel/internal/repair/repair.go", " || age < grace+stays && !orphan", "",
 		),
 		proof.Wrong("a tombstone keeps its places",
 			"kvmodel/forget.go", "	env.Lost = nil\n", "	env.Lost = rec.Envelope.Lost\n",

@@ -116,26 +116,36 @@ func (c *Copy) End(ctx context.Context, s kv.Store, notes []Line) error {
 
 // CreatedIDs returns the ids of model that some journal names as new. With an ErrCorrupt,
 // they may be some of them.
-func CreatedIDs(ctx context.Context, s kv.Store, model string) ([]string, error) {
-	p, err := readProcesses(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	var ids []string
+func CreatedIDs(ctx context.Context, s kv.Store, model string) (ids []string, err error) {
 	var damaged error
-	for _, process := range p.all {
-		c, err := Read(ctx, s, process)
-		if err != nil {
-			return nil, err
-		}
+	err = eachCopy(ctx, s, func(c Copy) {
 		for _, l := range c.Lines {
 			if l.Created && l.Model == model {
 				ids = append(ids, l.ID)
 			}
 		}
 		damaged = wire.JoinCorrupt(damaged, c.Damaged)
+	})
+	if err != nil {
+		return nil, err
 	}
 	return ids, damaged
+}
+
+// eachCopy calls f with the journal of each process.
+func eachCopy(ctx context.Context, s kv.Store, f func(Copy)) error {
+	p, err := readProcesses(ctx, s)
+	if err != nil {
+		return err
+	}
+	for _, process := range p.all {
+		c, err := Read(ctx, s, process)
+		if err != nil {
+			return err
+		}
+		f(c)
+	}
+	return nil
 }
 
 // Models returns the models that the process has written, nil if that is not known.

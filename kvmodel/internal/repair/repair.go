@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	grace       = time.Hour // between the two passes over a dead process's journal
-	linesAtOnce = 100       // worked on side by side
+	grace       = time.Hour       // between the two passes over a dead process's journal
+	stays       = 2 * time.Minute // after the second pass, in which other processes make theirs
+	linesAtOnce = 100             // worked on side by side
 )
 
 // Config is what a repair needs of its database.
@@ -136,8 +137,9 @@ func (r *Repairer) repairIfDead(ctx context.Context, other journal.Other) error 
 
 // repairJournal repairs what the lines of a dead process's journal name. After
 // the grace it does so once more, since a claim may have been added late, and
-// removes the journal. That of an orphan needs no grace. What this process does not
-// know is left to another one, and then so is the journal.
+// removes the journal once nothing of that is left to do: a Purge waits for the lines. That of
+// an orphan needs no grace. What this process does not know is left to another one, and then
+// so is the journal.
 func (r *Repairer) repairJournal(ctx context.Context, j journal.Copy) error {
 	when, covered, err := journal.Repaired(ctx, r.Store, j.Process)
 	if err != nil {
@@ -146,13 +148,14 @@ func (r *Repairer) repairJournal(ctx context.Context, j journal.Copy) error {
 	if when.IsZero() || covered != j.Bytes {
 		return r.firstPass(ctx, j)
 	}
-	if r.Now().Sub(when) < grace && !r.signs.isOrphan(j) {
+	age, orphan := r.Now().Sub(when), r.signs.isOrphan(j)
+	if age < grace && !orphan {
 		return nil
 	}
-	if known, err := r.knows(ctx, j); err != nil || !known {
+	if done, err := r.secondPass(ctx, j); err != nil || !done || age < grace+stays && !orphan {
 		return err
 	}
-	return r.secondPass(ctx, j)
+	return j.Remove(ctx, r.Store)
 }
 
 func (r *Repairer) firstPass(ctx context.Context, j journal.Copy) error {
@@ -196,11 +199,15 @@ func (r *Repairer) giveUp(ctx context.Context, j journal.Copy) error {
 	return j.Clear(ctx, r.Store)
 }
 
-func (r *Repairer) secondPass(ctx context.Context, j journal.Copy) error {
-	if err := r.repairLines(ctx, j); err != nil {
-		return err
+// secondPass reports whether nothing is left to do for the lines of j.
+func (r *Repairer) secondPass(ctx context.Context, j journal.Copy) (done bool, err error) {
+	if known, err := r.knows(ctx, j); err != nil || !known {
+		return false, err
 	}
-	return j.Remove(ctx, r.Store)
+	if err := r.once(ctx, j, mendedAgain, extent{j.Bytes, r.Known()}, r.repairLines); err != nil {
+		return false, err
+	}
+	return r.Settle(ctx)
 }
 
 // once does step for the lines of j, unless it has succeeded for all of them

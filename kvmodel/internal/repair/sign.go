@@ -13,14 +13,15 @@ import (
 // two looks take, the second of which may come a little early.
 const deadAfter = 29 * time.Second
 
-// part is one of the things that the first pass over a journal does.
+// part is one of the things that the passes over a journal do.
 type part int
 
 const (
-	mended   part = iota // the entries of its lines are repaired
-	told                 // their handlers are called and their ids archived
-	followed             // the children of what they have deleted are deleted
-	resumed              // the intents among them are carried out
+	mended      part = iota // the entries of its lines are repaired
+	told                    // their handlers are called and their ids archived
+	followed                // the children of what they have deleted are deleted
+	resumed                 // the intents among them are carried out
+	mendedAgain             // the entries are repaired in the second pass
 	parts
 )
 
