@@ -143,7 +143,7 @@ func (r *replacing) remove(ctx context.Context, items []item) error {
 		if it.kind != kept {
 			m, err := r.change(ctx, it)
 			if err == nil && it.kind == record {
-				err = m.Purge(ctx, it.id)
+				err = purge(ctx, m, it.id, Pace{})
 			}
 			if err != nil {
 				return err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/inspect"
 	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/internal/whole/family"
 	"github.com/ringtree/ringtree/kvmodel"
@@ -139,6 +140,29 @@ func TestPurge_WaitsForADeletionOfAnotherProcess(t *testing.T) {
 		purger.purge(t, 100*time.Millisecond)
 		wantNoTrace(t, s)
 		must(t, errors.Join(deleter.db.Close(ctx), purger.db.Close(ctx)))
+	})
+}
+
+// Another record has the slug of the person in a field, which only that of the person tells.
+func TestForget_WaitsForChildrenAndKnowsWhatADeletedRecordWasCalled(t *testing.T) {
+	eachHome(t, func(t *testing.T, s *memkv.Store, open func() home) {
+		h := open()
+		h.fill(t)
+		must(t, h.Children.Create(ctx, &family.Child{ID: "x", Parent: "a", Toys: "made by " + person + "2"}))
+		must(t, h.Parents.Delete(ctx, person))
+		must(t, h.db.Flush(ctx))
+		f, err := inspect.New(h.db).Forget(ctx, "Parent", person, inspect.Pace{})
+		must(t, err)
+		got := make(map[string]string)
+		for _, trace := range f.Traces {
+			got[trace.Key] = trace.What
+		}
+		if diff := cmp.Diff("its BySlug", got["r:Child:x"]); diff != "" {
+			t.Errorf("what still names the person (-want +got)\n%s\nof %v", diff, got)
+		}
+		must(t, h.Children.Purge(ctx, "x"))
+		wantNoTrace(t, s)
+		must(t, h.db.Close(ctx))
 	})
 }
 
