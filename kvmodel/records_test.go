@@ -32,7 +32,7 @@ func eachNotes(t *testing.T, schema kvmodel.Schema[note, string], f func(t *test
 func TestRecords_Create_GivesAnIDAndStoresWhatGetReturns(t *testing.T) {
 	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kv.Store) {
 		begin := time.Now().UTC()
-		v := &note{Text: "hello", Version: 77, Created: time.Unix(1, 0), Updated: time.Unix(2, 0)}
+		v := &note{Text: "hello", Version: 77, Updated: time.Unix(2, 0)}
 		must(t, r.Create(ctx, v))
 		if len(v.ID) != 26 || v.Version != 1 || v.Created.Before(begin) || !v.Updated.Equal(v.Created) {
 			t.Errorf("created %+v, want an id, version 1, and the times of now", v)
@@ -40,6 +40,34 @@ func TestRecords_Create_GivesAnIDAndStoresWhatGetReturns(t *testing.T) {
 		got, err := r.Get(ctx, v.ID)
 		if diff := cmp.Diff(v, got); err != nil || diff != "" {
 			t.Errorf("got %v (-want +got)\n%s", err, diff)
+		}
+	})
+}
+
+func TestRecords_ATimeOfCreationThatWasSetStays(t *testing.T) {
+	long := time.Date(1999, 5, 1, 12, 0, 0, 7, time.UTC)
+	eachNotes(t, noteSchema(), func(t *testing.T, ctx context.Context, r *notes, _ kv.Store) {
+		for verb, make := range map[string]func(*note) error{
+			"Create":      func(n *note) error { return r.Create(ctx, n) },
+			"CreateMulti": func(n *note) error { return r.CreateMulti(ctx, []*note{n}) },
+			"Put":         func(n *note) error { return r.Put(ctx, n) },
+			"PutMulti":    func(n *note) error { return r.PutMulti(ctx, []*note{n}) },
+			"Upsert": func(n *note) error {
+				_, err := r.Upsert(ctx, n.ID, func(was *note) error { *was = *n; return nil })
+				return err
+			},
+		} {
+			begin := time.Now()
+			must(t, make(&note{ID: verb, Text: "imported", Created: long}))
+			must(t, make(&note{ID: verb + " now", Text: "new"}))
+			_, err := r.Update(ctx, verb, func(n *note) error { n.Text, n.Created = "changed", time.Now(); return nil })
+			must(t, err)
+			if got, err := r.Get(ctx, verb); err != nil || !got.Created.Equal(long) || got.Updated.Before(begin) {
+				t.Errorf("%s: %+v, %v; want what was created at %v and updated now", verb, got, err, long)
+			}
+			if got, err := r.Get(ctx, verb+" now"); err != nil || got.Created.Before(begin) || !got.Created.Equal(got.Updated) {
+				t.Errorf("%s: %+v, %v; want what was created now", verb, got, err)
+			}
 		}
 	})
 }

@@ -41,7 +41,8 @@ type Schema[T any, K comparable] struct {
 	// stored under its key.
 	Counters []CounterOf[T]
 
-	// Fields that the data class fills in; nil where the model has none.
+	// Fields that the data class fills in; nil where the model has none. A new record keeps
+	// a Created that was set.
 	Revision func(*T) *int64     // kv:"version"
 	Created  func(*T) *time.Time // kv:"created"
 	Updated  func(*T) *time.Time // kv:"updated"

@@ -83,7 +83,9 @@ func (c *change) fillIn(rec *plug.Seen, was snapshot, v plug.Record) (same bool,
 	f := c.schema(v)
 	now := c.db.now().UTC()
 	if !was.live {
-		was.created = now
+		if was.created = value(f.created); was.created.IsZero() {
+			was.created = now
+		}
 		was.revision = int64(rec.Rev) // No version comes twice, so that one of before is told.
 	}
 	set(f.revision, was.revision)

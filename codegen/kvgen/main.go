@@ -68,7 +68,8 @@
 //	count=Model.Field    that counter is the number of records that hold its model's id; not
 //	                     for records that expire
 //	version              an int64: the number of the record's changes, checked by Put
-//	created, updated     a time.Time that is filled in
+//	created              a time.Time: when the record was made; now, unless a new one has it set
+//	updated              a time.Time: when the record was changed last
 //	expires              a time.Time at which the record ends
 //	private              tools that show records mask the value; what is stored stays the same
 //	-                    a field that is not stored
