@@ -108,9 +108,10 @@ type Store struct {
 
 	woken      chan struct{}
 	moverEnded chan struct{}
-	trouble    atomic.Pointer[error] // why the mover has failed; nil if it has not
-	turnedDown atomic.Pointer[error] // why the last commit could not be made; nil if it was
-	commitTree func(*bolt.Tx) error  // tests make it fail
+	trouble    atomic.Pointer[error]    // why the mover has failed; nil if it has not
+	turnedDown atomic.Pointer[error]    // why the last commit could not be made; nil if it was
+	commitTree func(*bolt.Tx) error     // tests make it fail
+	beginRead  func() (*bolt.Tx, error) // tests make it wait
 
 	commits, trips, ops, swept, aside, lost atomic.Uint64
 	slowed, committing                      atomic.Int64
@@ -236,26 +237,45 @@ func (s *Store) read(ctx context.Context, ops []kv.Op) *failure {
 		return fail
 	}
 	return s.try(func() error {
-		missing, tx, err := s.readTables(ops)
-		if tx == nil {
-			return err
+		for {
+			missing, filling := s.readTables(ops)
+			if len(missing) == 0 {
+				return nil
+			}
+			if done, err := s.readTree(ops, missing, filling); done || err != nil {
+				return err
+			}
 		}
+	})
+}
+
+// readTree reads those of ops that the tables do not have. It is not done if another table
+// than filling is being filled by now: then the tree may have commits that came after the
+// tables were read.
+func (s *Store) readTree(ops []kv.Op, missing []int, filling *table) (done bool, err error) {
+	// Nobody holds mu here. While the file grows, which waits for all transactions that
+	// read it, this waits, too.
+	tx, err := s.beginRead()
+	if err != nil {
+		return false, err
+	}
+	if done = s.look().filling == filling; done {
 		t := s.tree(tx)
 		for _, i := range missing {
 			ops[i].Result = s.answer(t.get([]byte(ops[i].Key)))
 		}
-		return tx.Rollback()
-	})
+	}
+	return done, tx.Rollback()
 }
 
-// readTables reads from the tables what they have of ops, which only read. The rest is in
-// the transaction of the tree that it returns, if there is any.
-func (s *Store) readTables(ops []kv.Op) (missing []int, tx *bolt.Tx, err error) {
+// readTables reads from the tables what they have of ops, which only read. It returns the
+// others, and the table that is being filled.
+func (s *Store) readTables(ops []kv.Op) (missing []int, filling *table) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for i := range ops {
 		op := &ops[i]
-		if op.Result.Err != nil {
+		if refused(op.Result.Err) {
 			continue
 		}
 		buf, ok := s.filling.get(op.Key)
@@ -268,10 +288,7 @@ func (s *Store) readTables(ops []kv.Op) (missing []int, tx *bolt.Tx, err error) 
 		}
 		op.Result = s.answer(held(op.Key, buf))
 	}
-	if len(missing) > 0 {
-		tx, err = s.db.Begin(false)
-	}
-	return missing, tx, err
+	return missing, s.filling
 }
 
 // answer returns the answer to a get of it.

@@ -99,6 +99,7 @@ func newStore(db *bolt.DB, path string, opts Options) *Store {
 		woken:      make(chan struct{}, 1),
 		moverEnded: make(chan struct{}),
 		commitTree: (*bolt.Tx).Commit,
+		beginRead:  func() (*bolt.Tx, error) { return db.Begin(false) },
 	}
 	s.close = s.closer()
 	return s

@@ -1,0 +1,98 @@
+package boltkv
+
+import (
+	"context"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// enough is how many bytes have a paused store move what it holds to its tree.
+const enough = 10_000
+
+// openPaused opens a store with a key of value 1 that it has not moved to its tree yet. Before
+// it reads the tree the next time it calls pause.
+func openPaused(t *testing.T, pause func()) *Store {
+	t.Helper()
+	var pauses atomic.Bool
+	s, err := openWith(filepath.Join(t.TempDir(), "store.db"), Options{}, func(s *Store) {
+		s.limits.turn, s.limits.tick, s.limits.idle = enough, time.Hour, time.Hour
+		s.beginRead = func() (*bolt.Tx, error) {
+			if pauses.CompareAndSwap(true, false) {
+				pause()
+			}
+			return s.db.Begin(false)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := kv.One(t.Context(), s, kv.OpSet("key", []byte("1"))); err != nil {
+		t.Fatal(err)
+	}
+	pauses.Store(true)
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// As while the file grows: that waits for those who read the tree, and who begins to waits
+// for that.
+func TestStore_Do_AReaderThatWaitsForTheTreeHoldsNobodyUp(t *testing.T) {
+	waits, goOn := make(chan struct{}), make(chan struct{})
+	s := openPaused(t, func() {
+		waits <- struct{}{}
+		<-goOn
+	})
+	read, ended := make(chan error), make(chan struct{})
+	go func() { read <- s.Do(context.Background(), []kv.Op{kv.OpGet("absent")}) }()
+	<-waits
+	go func() {
+		defer close(ended)
+		for _, op := range []kv.Op{kv.OpIncrement("key", 1), kv.OpGet("key")} {
+			if _, err := kv.One(context.Background(), s, op); err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	select {
+	case <-ended:
+	case <-time.After(20 * time.Second):
+		t.Error("a commit waits for a reader")
+	}
+	close(goOn)
+	if err := <-read; err != nil {
+		t.Error(err)
+	}
+	<-ended
+}
+
+func TestStore_Do_AReaderThatWasOvertakenByTheTreeBeginsAgain(t *testing.T) {
+	var s *Store
+	s = openPaused(t, func() {
+		// The reader has seen that key holds 1, and not yet what other holds.
+		for _, op := range []kv.Op{kv.OpSet("key", []byte("2")), kv.OpSet("other", []byte("2")), kv.OpSet("much", make([]byte, enough))} {
+			if _, err := kv.One(context.Background(), s, op); err != nil {
+				t.Error(err)
+			}
+		}
+		for s.isMoving() {
+			time.Sleep(time.Millisecond)
+		}
+	})
+	ops := []kv.Op{kv.OpGet("key"), kv.OpGet("other"), kv.OpGet("absent")}
+	if err := s.Do(t.Context(), ops); err != nil {
+		t.Fatal(err)
+	}
+	if key, other := string(ops[0].Result.Value), string(ops[1].Result.Value); key != "2" || other != "2" {
+		t.Errorf("key holds %q and other %q, which was never so", key, other)
+	}
+}
