@@ -2,7 +2,6 @@ package kv
 
 import (
 	"context"
-	"iter"
 	"slices"
 	"sync"
 	"time"
@@ -317,7 +316,7 @@ type runner struct {
 func (c *convoy) start(works []func(Store) error) {
 	for c.waiting = len(works); c.waiting > 1; {
 		r := new(runner)
-		r.next, r.stop = iter.Pull(func(yield func(struct{}) bool) {
+		r.next, r.stop = pull(func(yield func(struct{}) bool) {
 			r.yield = yield
 			for c.waiting > 1 {
 				c.waiting--

@@ -1,0 +1,8 @@
+//go:build !race
+
+package kv
+
+import "iter"
+
+// pull is iter.Pull.
+func pull(seq iter.Seq[struct{}]) (next func() (struct{}, bool), stop func()) { return iter.Pull(seq) }

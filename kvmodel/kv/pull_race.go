@@ -1,0 +1,74 @@
+//go:build race
+
+package kv
+
+import (
+	"iter"
+	"runtime"
+)
+
+// pull is iter.Pull with a goroutine. Under the race detector a coroutine keeps its memory
+// after it has ended, tens of kilobytes: the runtime does not tell the detector of its end.
+func pull(seq iter.Seq[struct{}]) (next func() (struct{}, bool), stop func()) {
+	p := &pulling{seq: seq, goOn: make(chan bool), yields: make(chan bool)}
+	return p.next, p.stop
+}
+
+// pulling is a seq that runs in a goroutine until it yields.
+type pulling struct {
+	seq          iter.Seq[struct{}]
+	goOn         chan bool // false: the yield returns false
+	yields       chan bool // false: seq has ended
+	begun, ended bool
+	panicked     any  // what seq has panicked with
+	exited       bool // seq has called runtime.Goexit
+}
+
+func (p *pulling) next() (struct{}, bool) {
+	switch {
+	case p.ended:
+		return struct{}{}, false
+	case p.begun:
+		p.goOn <- true
+	default:
+		p.begun = true
+		go p.run()
+	}
+	return struct{}{}, p.wait()
+}
+
+func (p *pulling) stop() {
+	if p.begun && !p.ended {
+		p.goOn <- false
+		p.wait()
+	}
+	p.ended = true
+}
+
+// wait waits until seq yields, and reports whether it does. It ends as seq does.
+func (p *pulling) wait() bool {
+	if <-p.yields {
+		return true
+	}
+	p.ended = true
+	if p.panicked != nil {
+		panic(p.panicked)
+	}
+	if p.exited {
+		runtime.Goexit()
+	}
+	return false
+}
+
+func (p *pulling) run() {
+	p.exited = true
+	defer func() {
+		p.panicked = recover()
+		p.yields <- false
+	}()
+	p.seq(func(struct{}) bool {
+		p.yields <- true
+		return <-p.goOn
+	})
+	p.exited = false
+}
