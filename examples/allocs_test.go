@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/examples"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -54,7 +55,7 @@ func TestAllocations_OfTheHotVerbsAreBounded(t *testing.T) {
 		{"Hit of a counter with two boards", 62, func() error { _, err := photos.Views.Hit(ctx, "p7"); return err }},
 	} {
 		check(verb.do())
-		got := testing.AllocsPerRun(200, func() { check(verb.do()) })
+		got := proof.Allocs(200, func() { check(verb.do()) })
 		t.Logf("%s: %.0f allocations", verb.name, got)
 		if got > verb.most {
 			t.Errorf("%s: %.0f allocations, want %.0f at most", verb.name, got, verb.most)

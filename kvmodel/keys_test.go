@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -256,7 +257,7 @@ func TestKeyOf_NumbersAreReadWithoutAllocations(t *testing.T) {
 	number := kvmodel.IntKey[int64]()
 	edge := kvmodel.Key2(number, number, func(id [2]int64) (int64, int64) { return id[0], id[1] },
 		func(a, b int64) [2]int64 { return [2]int64{a, b} })
-	allocs := testing.AllocsPerRun(100, func() {
+	allocs := proof.Allocs(100, func() {
 		if id, err := edge.Parse("1234567:-7654321"); err != nil || id != [2]int64{1234567, -7654321} {
 			t.Fatal(id, err)
 		}

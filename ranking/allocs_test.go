@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -80,7 +81,7 @@ func (a *films) make(t testing.TB, n int) []*film {
 func allocates(t *testing.T, n float64, f func() error) {
 	t.Helper()
 	var failed error
-	got := testing.AllocsPerRun(200, func() {
+	got := proof.Allocs(200, func() {
 		if err := f(); err != nil {
 			failed = err
 		}

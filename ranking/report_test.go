@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -48,8 +49,13 @@ func TestBoard_FlushMakesUpForReportsThatFailed(t *testing.T) {
 func failReports(t *testing.T, odds int) {
 	ranking.SmallLeaves(t)
 	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
 		rng := rand.New(rand.NewPCG(1, 2))
-		u := &unreported{Store: memkv.New(memkv.Options{}), write: func() bool { return odds > 0 && rng.IntN(odds) == 0 }}
+		u := &unreported{Store: memkv.New(memkv.Options{}), write: func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return odds > 0 && rng.IntN(odds) == 0
+		}}
 		a := openArticles(u, ranking.Windowed)
 		for i := range 40 {
 			if err := a.Create(ctx, &article{ID: fmt.Sprint(i), Stock: int64(i * 7 % 40)}); err != nil {

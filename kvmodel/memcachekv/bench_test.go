@@ -12,6 +12,7 @@ import (
 
 	"github.com/bradfitz/gomemcache/memcache"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memcachekv"
 )
@@ -76,7 +77,7 @@ func (c clients) allGetAll(ctx context.Context) error {
 func TestStore_Get_AllocatesAtMostFourTimesMoreThanTheRawClient(t *testing.T) {
 	c := newClients(t)
 	allocs := func(get func() error) float64 {
-		return testing.AllocsPerRun(500, func() {
+		return proof.Allocs(500, func() {
 			if err := get(); err != nil {
 				t.Error(err)
 			}

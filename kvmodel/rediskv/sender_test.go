@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -72,14 +73,14 @@ func TestStore_Get_AllocatesAtMostFourTimesMoreThanTheRawClient(t *testing.T) {
 	must(t, s, kv.OpSet("alloc", make([]byte, 1024)))
 	cancellable, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	raw := testing.AllocsPerRun(500, func() {
+	raw := proof.Allocs(500, func() {
 		cmd := s.client.B().Get().Key("alloc").Build()
 		if err := s.client.Do(cancellable, cmd).Error(); err != nil {
 			t.Error(err)
 		}
 	})
 	for name, ctx := range map[string]context.Context{"background": context.Background(), "cancellable": cancellable} {
-		got := testing.AllocsPerRun(500, func() {
+		got := proof.Allocs(500, func() {
 			if _, err := kv.One(ctx, s, kv.OpGet("alloc")); err != nil {
 				t.Error(err)
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -642,7 +643,7 @@ func TestLogs_ReadingAThousandMembersTakesFewAllocations(t *testing.T) {
 	}
 	must(t, l.roll(t.Context(), s, place, name{}))
 	n := 0
-	allocs := testing.AllocsPerRun(20, func() {
+	allocs := proof.Allocs(20, func() {
 		n = 0
 		must(t, l.Each(t.Context(), s, place, func(string) bool { n++; return true }))
 	})
