@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/ringtree/ringtree/examples"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/timeline"
 )
@@ -35,8 +36,8 @@ func memoIDs(l kvmodel.Lister[examples.Memo], n int) (ids []string) {
 }
 
 func TestArchiveByTime_ShowsAllThatWereMadeInTheSameMillisecond(t *testing.T) {
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	m, done := open(kvmodel.Clock(func() time.Time { return now }))
+	clock := proof.NewClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	m, done := open(kvmodel.Clock(clock.Now))
 	defer done()
 	memos := make([]*examples.Memo, 20)
 	for i := range memos {
@@ -52,12 +53,12 @@ func TestArchiveByTime_ShowsAllThatWereMadeInTheSameMillisecond(t *testing.T) {
 func TestArchiveByTime_ShowsEachLiveRecordOnceWhateverHasComeBack(t *testing.T) {
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 2))
-		now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-		m, done := open(kvmodel.Clock(func() time.Time { return now }))
+		clock := proof.NewClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+		m, done := open(kvmodel.Clock(clock.Now))
 		live := map[string]bool{}
 		var made []string
 		for range 40 {
-			if now = now.Add(time.Duration(r.IntN(3)) * time.Millisecond / 2); r.IntN(2) == 0 || made == nil {
+			if clock.Advance(time.Duration(r.IntN(3)) * time.Millisecond / 2); r.IntN(2) == 0 || made == nil {
 				memo := &examples.Memo{ID: fmt.Sprintf("m%02d", len(made))}
 				check(m.Memos.Create(context.Background(), memo))
 				made, live[memo.ID] = append(made, memo.ID), true
@@ -89,8 +90,8 @@ func TestArchiveByTime_ShowsEachLiveRecordOnceWhateverHasComeBack(t *testing.T) 
 // What is in the trash is in no index but the trash. What comes back is at the top of the
 // newest, whenever it was made; in the archive it is where it was.
 func Example_softDelete() {
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	m, done := open(kvmodel.Clock(func() time.Time { now = now.Add(time.Second); return now }))
+	clock := proof.NewClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
+	m, done := open(kvmodel.Clock(func() time.Time { clock.Advance(time.Second); return clock.Now() }))
 	defer done()
 	ctx := context.Background()
 	for i := range 4 {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/examples"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/ranking"
@@ -149,12 +150,12 @@ func Example_fromAToZ() {
 // What to do where many have the same score: show the newest first, or give all of them the
 // same rank. RankOf says which rank a score would have, without a record.
 func Example_equalScores() {
-	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	m, done := open(kvmodel.Clock(func() time.Time { return now }))
+	clock := proof.NewClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
+	m, done := open(kvmodel.Clock(clock.Now))
 	defer done()
 	ctx := context.Background()
 	for i, id := range []string{"soup", "stew", "cake", "rolls", "salad"} {
-		now = now.Add(time.Second)
+		clock.Advance(time.Second)
 		check(m.Recipes.Create(ctx, &examples.Recipe{ID: id, Stars: []int64{5, 4, 5, 5, 3}[i]}))
 	}
 	check(m.Flush(ctx))
@@ -193,13 +194,13 @@ func Example_equalScores() {
 
 // The ranking of today and of yesterday, for each category.
 func Example_perDay() {
-	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	m, done := open(kvmodel.Clock(func() time.Time { return now }))
+	clock := proof.NewClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
+	m, done := open(kvmodel.Clock(clock.Now))
 	defer done()
 	ctx := context.Background()
 	gallery(m, 4)
 
-	now = now.AddDate(0, 0, 1)
+	clock.Advance(24 * time.Hour)
 	_, err := m.Photos.Views.Hit(ctx, "p00")
 	check(err)
 	check(m.Flush(ctx))
@@ -207,7 +208,7 @@ func Example_perDay() {
 	today, err := m.Photos.TopViewsByCategoryPerDay.Of("sea").At(ctx, 1, 10)
 	check(err)
 	seen(today)
-	yesterday := m.Photos.TopViewsByCategoryPerDay.On(now.AddDate(0, 0, -1))
+	yesterday := m.Photos.TopViewsByCategoryPerDay.On(clock.Now().AddDate(0, 0, -1))
 	for _, category := range []string{"sea", "town"} {
 		places, err := yesterday.Of(category).At(ctx, 1, 10)
 		check(err)
@@ -225,16 +226,16 @@ func Example_perDay() {
 
 // What is due is taken from the front of a ranking by time, the first first.
 func Example_dueQueue() {
-	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	m, done := open(kvmodel.Clock(func() time.Time { return now }))
+	clock := proof.NewClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
+	m, done := open(kvmodel.Clock(clock.Now))
 	defer done()
 	ctx := context.Background()
 	for i := range 4 {
-		check(m.Photos.Create(ctx, &examples.Photo{ID: fmt.Sprint("p", i), GoLive: now.Add(time.Duration(i) * time.Hour)}))
+		check(m.Photos.Create(ctx, &examples.Photo{ID: fmt.Sprint("p", i), GoLive: clock.Now().Add(time.Duration(i) * time.Hour)}))
 	}
 
-	now = now.Add(90 * time.Minute)
-	due, err := m.Photos.Schedule.Between(time.Time{}, now).Page(ctx, "", 100)
+	clock.Advance(90 * time.Minute)
+	due, err := m.Photos.Schedule.Between(time.Time{}, clock.Now()).Page(ctx, "", 100)
 	check(err)
 	for _, p := range due.Items {
 		// Shown ones are not Waiting, and so leave the queue.
