@@ -46,9 +46,10 @@ const (
 )
 
 // Follow ships the store to a folder, until the store is closed or ctx ends: three times
-// a second what was committed, and once a day a snapshot. Restore makes a store of it as it was at
-// any moment of the last seven days, or as it was when one of the snapshots of the last
-// thirty days was taken. OpenFollower and Promote use it, too.
+// a second what was committed, and once a day a snapshot. While nothing is committed it puts
+// nothing, and looks every ten seconds whether the folder is there. Restore makes a store of
+// it as it was at any moment of the last seven days, or as it was when one of the snapshots
+// of the last thirty days was taken. OpenFollower and Promote use it, too.
 //
 // While the folder is away Follow tries again, and says so in Stats; the store keeps up to
 // 1 GB of logs for it, beyond that there will be a gap, and a new snapshot. When a process

@@ -84,7 +84,7 @@ type Disk struct {
 	Lost       uint64        // commits that a crash of the machine had taken before it was opened
 	Unmoved    int64         // bytes that are committed, and not yet where they are to stay
 	Damaged    uint64        // items that were found damaged or missing when the file was last looked through
-	Behind     time.Duration // by how much what is shipped to a folder, or a copy that follows, is behind
+	Behind     time.Duration // how far the folder that it is shipped to is behind; of a copy, how far it is behind the folder
 	Trouble    error         // what has failed and is tried again: the last commit, or work in the background; nil: nothing
 }
 
