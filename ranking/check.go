@@ -23,8 +23,8 @@ func (p part) verify(ctx context.Context, ids []string) (Report, error) {
 func (b *Board[T, K, S]) texts(ids []K) []string { return kv.Texts(ids, b.key.Text) }
 
 // Mend reports what Verify does and repairs it: it removes entries that are no
-// longer needed, adds those of the records with ids that are missing, and makes
-// counts exact. A board by a counter also catches up with the counts of the
+// longer needed, adds those of the records with ids that are missing, writes damaged
+// records of members again, and makes counts exact. A board by a counter also catches up with the counts of the
 // records with ids. A change in progress may have to begin again.
 func (b *Board[T, K, S]) Mend(ctx context.Context, ids ...K) (Report, error) {
 	return b.part.mend(ctx, b.texts(ids))

@@ -129,7 +129,13 @@ func (p part) clearOwn(ctx context.Context, doubtful []keytree.Doubt) error {
 	s, tree, due := p.host.Store(), p.tree(p.by, p.when()), new(keytree.Due)
 	defer p.reports.add(due)
 	for _, d := range doubtful {
-		err := tree.Set(ctx, s, tree.own, d.ID, p.stay(d.ID), due)
+		var err error
+		if d.Again != nil {
+			err = p.catchUp(ctx, p.by, p.when(), []string{d.ID}) // The counter knows better than the entry.
+		}
+		if err == nil {
+			err = tree.Set(ctx, s, tree.own, d.ID, p.stay(d.ID), due)
+		}
 		if err == nil {
 			err = tree.Clear(ctx, s, tree.own, d, due)
 		}
@@ -145,10 +151,13 @@ func (p part) clearOwn(ctx context.Context, doubtful []keytree.Doubt) error {
 func (p part) stay(id string) keytree.Change {
 	return func(ctx context.Context, s kv.Store, old keytree.State) (keytree.State, error) {
 		values, err := p.records(ctx, s, []string{id})
-		if err == nil && values[0] == nil {
-			old.In = false
+		switch {
+		case err != nil:
+			return old, err
+		case values[0] == nil:
+			return keytree.State{}, nil
 		}
-		return old, err
+		return old, old.Broken
 	}
 }
 

@@ -15,6 +15,7 @@ type Report struct {
 	Bytes                  int // of all nodes
 
 	Missing []string // the texts of the given ids that should be there and are not
+	Damaged []string // the texts of the ids whose own records on the board cannot be read
 	Wrong   []string // a sentence for each broken invariant
 }
 
@@ -22,7 +23,7 @@ func reportOf(r keytree.Report) Report {
 	return Report{
 		Members: r.Members, Stale: r.Stale, Pending: r.Pending, Drift: r.Drift, Lost: r.Lost,
 		Leaves: r.Leaves, Routers: r.Routers, Depth: r.Depth, Way: r.Way, Bytes: r.Bytes,
-		Missing: r.Missing, Wrong: r.Wrong,
+		Missing: r.Missing, Damaged: r.Damaged, Wrong: r.Wrong,
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
@@ -78,7 +79,8 @@ func (t *Tree[S]) Delete(ctx context.Context, id string) error {
 }
 
 // Add adds delta to the score of the member id; a new member starts at 0. Scores
-// must be integers. After ErrUnclear, delta may have been added or not.
+// must be integers. After ErrUnclear, delta may have been added or not. ErrCorrupt: the
+// member's record is damaged, and Set or Mend writes it again.
 func (t *Tree[S]) Add(ctx context.Context, id string, delta int64) error {
 	ctx, end := t.db.Begin(ctx, "Add")
 	defer end()
@@ -88,7 +90,8 @@ func (t *Tree[S]) Add(ctx context.Context, id string, delta int64) error {
 // Hit adds 1 to the score of the member id, at the time the tree's Batch says.
 //
 // Windowed, it is added within a second, or when the store answers again. A
-// process that dies loses what it has gathered. Hit returns ErrUnavailable, and
+// process that dies loses what it has gathered. What it has gathered for a member whose
+// record is damaged is lost, with an error in the log. Hit returns ErrUnavailable, and
 // does not count, if too much is already waiting. Sampled, one call in I adds I,
 // so a score of c is right to about the square root of c*I.
 func (t *Tree[S]) Hit(ctx context.Context, id string) error {
@@ -148,6 +151,9 @@ func (t *Tree[S]) plus(delta int64) keytree.Change {
 	return func(_ context.Context, _ kv.Store, old keytree.State) (keytree.State, error) {
 		if t.spec.Of.code != keytree.Signed {
 			return old, fmt.Errorf("%w: only integer scores can be added to", kvmodel.ErrInvalid)
+		}
+		if old.Broken != nil {
+			return old, old.Broken
 		}
 		n := int64(0)
 		if old.In {
@@ -211,9 +217,9 @@ func (t *Tree[S]) made(changes []change) keytree.Changes {
 }
 
 // repeatable reports whether a change that failed with err was certainly not
-// made, and may succeed later.
+// made, and may succeed later by itself.
 func repeatable(err error) bool {
-	return !errors.Is(err, kv.ErrUnclear) && !errors.Is(err, kvmodel.ErrInvalid)
+	return !errors.Is(err, kv.ErrUnclear) && !errors.Is(err, kvmodel.ErrInvalid) && !wire.IsCorrupt(err)
 }
 
 func (t *Tree[S]) about(id string, err error) error { return t.reader().about(id, err) }

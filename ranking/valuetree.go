@@ -137,7 +137,7 @@ func (v *valueTree) toNumbers(all []keytree.Setting) keytree.Changes {
 				errs[i] = err
 			case counts[i] < 0:
 				v.recount(ids[i])
-				to[i] = keytree.State{In: old[i].In, Score: old[i].Score}
+				to[i], errs[i] = keytree.State{In: old[i].In, Score: old[i].Score}, old[i].Broken
 			case counts[i] > 0:
 				to[i] = keytree.State{In: true, Score: keytree.FromInt(counts[i])}
 			}

@@ -127,13 +127,14 @@ func (c boardWindow) Audit(ctx context.Context, s kv.Store, base, place string) 
 	return wrong, err
 }
 
-// restoreMembers makes the records of members again that have entries and lack those.
+// restoreMembers makes the records of members again that have entries and lack those, or
+// whose records are damaged.
 func (p part) restoreMembers(ctx context.Context, s kv.Store) error {
 	if !p.own {
 		return nil
 	}
 	r, err := p.tree(p.by, p.when()).Verify(ctx, s, nil)
-	if ids := r.Stray(); err == nil && len(ids) > 0 {
+	if ids := append(r.Stray(), r.Damaged...); err == nil && len(ids) > 0 {
 		err = p.catchUp(ctx, p.by, p.when(), ids)
 	}
 	return p.failure(err)
@@ -207,6 +208,9 @@ func auditTree(ctx context.Context, s kv.Store, t tree) (wrong []plug.Wrong, err
 	}
 	if r.Lost > 0 {
 		wrong = append(wrong, plug.Wrong{Kind: plug.DamagedItem, Text: fmt.Sprintf("%s: %d nodes are missing or damaged", t.Base(), r.Lost)})
+	}
+	for _, id := range r.Damaged {
+		wrong = append(wrong, plug.Wrong{Kind: plug.DamagedItem, ID: id, Text: fmt.Sprintf("%s: %s, the record of a member, is damaged", t.Base(), t.own.Key(id))})
 	}
 	for _, id := range r.Missing {
 		wrong = append(wrong, plug.Wrong{Kind: plug.MissingEntry, ID: id, Text: fmt.Sprintf("%s: %s has no entry", t.Base(), id)})

@@ -169,11 +169,11 @@ func (t *Tree) meet(entries []entry, id string, st State, shown bool, w Want) {
 		switch {
 		case e.id != id || !e.pending && e.end.by(End(now.Unix())):
 		case st.outlived(e) || !shown:
-			w.Met(Doubt{id, e.score, 0})
+			w.Met(Doubt{ID: id, Score: e.score})
 		case e.pending && st.settles(e) && (moved || kv.Random()%8 == 0):
-			w.Met(Doubt{id, e.score, 0})
+			w.Met(Doubt{ID: id, Score: e.score})
 		case st.stuck(e, now):
-			w.Met(Doubt{id, e.score, e.ver})
+			w.Met(Doubt{ID: id, Score: e.score, Past: e.ver})
 		}
 	}
 }

@@ -85,9 +85,9 @@ func (o *Own) read(ctx context.Context, s kv.Store, id string) (record, error) {
 	return recordIn(key, r)
 }
 
-// same reports whether st is other, but for the version.
+// same reports whether st is other, but for the version. A damaged record is like no other.
 func (st State) same(other State) bool {
-	return st.In == other.In && (!st.In || st.Score == other.Score && st.End == other.End)
+	return st.Broken == nil && other.Broken == nil && st.In == other.In && (!st.In || st.Score == other.Score && st.End == other.End)
 }
 
 // next returns the state of the record after its member is brought to to. Its version is greater than the old one, and than all versions from before the
@@ -108,15 +108,27 @@ func (o *Own) put(key string, old kv.Version, st State) kv.Op {
 }
 
 // fence raises the version of the record of id to past, if it is lower, and returns
-// its state. A change prepared for an older version cannot commit then.
+// its state. A change prepared for an older version cannot commit then. A damaged record
+// stays as it is, for nobody knows what it says: see again.
 func (o *Own) fence(ctx context.Context, s kv.Store, id string, past uint64) (State, error) {
 	r, err := o.read(ctx, s, id)
-	if err != nil || r.Ver >= past {
+	if err != nil || r.Broken != nil || r.Ver >= past {
 		return r.State, err
 	}
 	st := r.State
 	st.Ver = past
 	return st, o.write(ctx, s, id, r, st)
+}
+
+// again writes the record of d again if it is damaged.
+func (o *Own) again(ctx context.Context, s kv.Store, d Doubt) error {
+	r, err := o.read(ctx, s, d.ID)
+	if err != nil || r.Broken == nil {
+		return err
+	}
+	st := o.next(r, *d.Again)
+	st.Ver = max(st.Ver, d.Past)
+	return o.write(ctx, s, d.ID, r, st)
 }
 
 // Finish finishes changes that a process has left: it makes them fail if they have
@@ -138,9 +150,14 @@ func (t *Tree) Finish(ctx context.Context, s kv.Store, own *Own, claims []Claim,
 }
 
 // Clear tidies where the entry of d is: the entry goes, unless its record confirms it
-// by now. Clear first makes any change fail that was prepared for a version up to
-// d.Past and has not committed.
+// by now. Clear first writes a record again that is damaged, and makes any change fail that
+// was prepared for a version up to d.Past and has not committed.
 func (t *Tree) Clear(ctx context.Context, s kv.Store, own *Own, d Doubt, due *Due) error {
+	if d.Again != nil {
+		if err := own.again(ctx, s, d); err != nil {
+			return err
+		}
+	}
 	now, err := own.fence(ctx, s, d.ID, d.Past)
 	if err != nil {
 		return err

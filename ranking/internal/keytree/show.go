@@ -11,10 +11,12 @@ import (
 // ExactUpTo is up to how many members the counts of a tree are kept exact.
 const ExactUpTo = smallTree
 
-// Stray returns the ids of the entries that their records do not confirm.
+// Stray returns the ids of the entries that their records, which can be read, do not confirm.
 func (r *Report) Stray() (ids []string) {
 	for _, d := range r.doubtful {
-		ids = append(ids, d.ID)
+		if d.Again == nil {
+			ids = append(ids, d.ID)
+		}
 	}
 	return ids
 }

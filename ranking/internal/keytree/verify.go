@@ -24,19 +24,23 @@ type Report struct {
 	Bytes                  int // of all nodes
 
 	Missing []string // those of the given members that have no entry and should
+	Damaged []string // those members whose own records cannot be read
 	Wrong   []string // a sentence for each broken invariant
 
 	doubtful []Doubt
+	damaged  []entry  // of members whose own records cannot be read
 	lost     []string // the names of the nodes that are missing
 }
 
 // Doubt is an entry to be tidied, since its record does not confirm it, or confirms
 // it and it does not count. If Past is not 0, the version of the record must be
-// raised to it first.
+// raised to it first. If Again is not nil, the record is damaged, and Again is what it
+// is to say.
 type Doubt struct {
 	ID    string
 	Score Score
 	Past  uint64
+	Again *State
 }
 
 // add adds what other found.
@@ -53,6 +57,7 @@ func (r *Report) add(other *Report) {
 	r.Depth = max(r.Depth, other.Depth)
 	r.Wrong = append(r.Wrong, other.Wrong...)
 	r.doubtful = append(r.doubtful, other.doubtful...)
+	r.damaged = append(r.damaged, other.damaged...)
 	r.lost = append(r.lost, other.lost...)
 }
 
@@ -88,8 +93,29 @@ func (t *Tree) Verify(ctx context.Context, s kv.Store, ids []string) (Report, er
 	if ep.lost {
 		r.Wrong = append(r.Wrong, "a part was lost, and not rebuilt since from all members")
 	}
-	r.Missing, err = v.missing(ctx, s, ids)
-	return *r, err
+	if err := v.given(ctx, s, r, ids); err != nil {
+		return Report{}, err
+	}
+	r.doubtDamaged()
+	return *r, nil
+}
+
+// doubtDamaged adds a doubt for each member whose own record is damaged. The newest of its
+// entries that count has what the record said.
+func (r *Report) doubtDamaged() {
+	slices.SortFunc(r.damaged, func(a, b entry) int {
+		return cmp.Or(strings.Compare(a.id, b.id), cmp.Compare(a.ver, b.ver))
+	})
+	for _, e := range r.damaged {
+		if last := len(r.Damaged) - 1; last < 0 || r.Damaged[last] != e.id {
+			r.Damaged = append(r.Damaged, e.id)
+			r.doubtful = append(r.doubtful, Doubt{ID: e.id, Again: new(State)})
+		}
+		d := &r.doubtful[len(r.doubtful)-1]
+		if d.Score, d.Past = e.score, e.ver; !e.pending {
+			*d.Again = State{In: true, Score: e.score, End: e.end}
+		}
+	}
 }
 
 // mendRounds bounds how often Mend looks again: what is below a lost node is found
@@ -278,8 +304,11 @@ func (v *verifier) entries(ctx context.Context, s kv.Store, r *Report, l *leaf) 
 	counted := l.counted(now)
 	for i, e := range l.entries {
 		switch st := states[i]; {
+		case st.Broken != nil && err != nil:
+			r.Members++ // It is the record of a model, which is checked as such.
 		case st.Broken != nil:
-			r.Members++ // Nobody knows better.
+			r.Members++
+			r.damaged = append(r.damaged, e)
 		case e.end.by(now):
 			// It goes with the next write of the leaf.
 		case st.confirms(e) && slices.Contains(counted, e):
@@ -288,13 +317,13 @@ func (v *verifier) entries(ctx context.Context, s kv.Store, r *Report, l *leaf) 
 			// Its record has ended, and it is about to.
 		case e.ver > st.Ver:
 			r.Pending++
-			r.doubtful = append(r.doubtful, Doubt{e.id, e.score, e.ver})
+			r.doubtful = append(r.doubtful, Doubt{ID: e.id, Score: e.score, Past: e.ver})
 		case st.confirms(e) && e.pending:
 			r.Pending++
-			r.doubtful = append(r.doubtful, Doubt{e.id, e.score, 0})
+			r.doubtful = append(r.doubtful, Doubt{ID: e.id, Score: e.score})
 		default:
 			r.Stale++
-			r.doubtful = append(r.doubtful, Doubt{e.id, e.score, 0})
+			r.doubtful = append(r.doubtful, Doubt{ID: e.id, Score: e.score})
 		}
 	}
 	return nil
@@ -302,25 +331,28 @@ func (v *verifier) entries(ctx context.Context, s kv.Store, r *Report, l *leaf) 
 
 const verifiedAtOnce = 100
 
-// missing returns those of ids that are in by their records but have no entry.
-func (v *verifier) missing(ctx context.Context, s kv.Store, ids []string) ([]string, error) {
-	var missing []string
+// given adds to r those of ids that are in by their records but have no entry, and those
+// whose records are damaged.
+func (v *verifier) given(ctx context.Context, s kv.Store, r *Report, ids []string) error {
 	for batch := range slices.Chunk(ids, verifiedAtOnce) {
 		states, err := v.truth.States(ctx, s, batch)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		has, err := v.hold(ctx, s, batch, states)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for i, id := range batch {
-			if !has[i] && !states[i].EndsBy(v.now()) {
-				missing = append(missing, id)
+			switch {
+			case states[i].Broken != nil:
+				r.damaged = append(r.damaged, entry{id: id, pending: true})
+			case !has[i] && !states[i].EndsBy(v.now()):
+				r.Missing = append(r.Missing, id)
 			}
 		}
 	}
-	return missing, nil
+	return nil
 }
 
 // Has reports, for each of the members ids, whether it has the entry that it should have,

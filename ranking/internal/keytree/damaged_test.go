@@ -1,0 +1,93 @@
+package keytree
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// damage flips a bit of the record of id, and returns what stands there then.
+func (r *ranking) damage(t *testing.T, id string) []byte {
+	t.Helper()
+	got, err := kv.One(ctx, r.s, kv.OpGet(r.own.Key(id)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got.Value[len(got.Value)/2] ^= 0x10
+	if _, err := kv.One(ctx, r.s, kv.OpSet(r.own.Key(id), got.Value)); err != nil {
+		t.Fatal(err)
+	}
+	return got.Value
+}
+
+// A member has moved, and the entry that it had before still counts.
+func TestTree_Mend_OfADamagedRecordTakesTheNewestEntryThatCounts(t *testing.T) {
+	r := open(newMem())
+	for i := range 20 {
+		r.set(t, idOf(i), int64(i))
+	}
+	before, err := r.own.read(ctx, r.s, idOf(3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.set(t, idOf(3), 17)
+	stale := before.State
+	if _, err := r.InsertNow(ctx, r.s, idOf(3), stale); err != nil {
+		t.Fatal(err)
+	}
+	r.damage(t, idOf(3))
+	if got := r.checkInvariants(t); cmp.Diff([]string{idOf(3)}, got.Damaged) != "" || got.Members != 21 {
+		t.Errorf("%d members, damaged %v; want 21 entries that count, and %s", got.Members, got.Damaged, idOf(3))
+	}
+	if _, err := r.Mend(ctx, r.s, nil, false, r.clear); err != nil {
+		t.Fatal(err)
+	}
+	r.wantClean(t, 20, idOf(3))
+	st, err := r.state(ctx, r.s, idOf(3))
+	if err != nil || !st.In || st.Score.Int() != 17 {
+		t.Errorf("the record says %+v, %v; want 17", st, err)
+	}
+}
+
+// A change that has not committed is not made up for.
+func TestTree_Mend_OfADamagedRecordTakesNoPendingEntry(t *testing.T) {
+	r := open(newMem())
+	r.set(t, "a", 1)
+	st, err := r.state(ctx, r.s, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Insert(ctx, r.s, "a", State{In: true, Score: FromInt(5), Ver: st.Ver + 1}); err != nil {
+		t.Fatal(err)
+	}
+	r.damage(t, "a")
+	if _, err := r.Mend(ctx, r.s, nil, false, r.clear); err != nil {
+		t.Fatal(err)
+	}
+	r.wantClean(t, 1, "a")
+	if st, err := r.state(ctx, r.s, "a"); err != nil || st.Score.Int() != 1 {
+		t.Errorf("the record says %+v, %v; want 1", st, err)
+	}
+}
+
+func TestTree_Finish_LeavesADamagedRecordAndItsEntry(t *testing.T) {
+	r := open(newMem())
+	r.set(t, "a", 1)
+	st, err := r.state(ctx, r.s, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := r.damage(t, "a")
+	if err := r.Finish(ctx, r.s, r.own, []Claim{{"a", st.Ver + 1, []Score{FromInt(1)}}}, new(Due)); err != nil {
+		t.Fatal(err)
+	}
+	got, err := kv.One(ctx, r.s, kv.OpGet(r.own.Key("a")))
+	if diff := cmp.Diff(want, got.Value); diff != "" || err != nil {
+		t.Errorf("the record mismatch (-want +got): %v\n%s", err, diff)
+	}
+	if report := r.checkInvariants(t); report.Members != 1 {
+		t.Errorf("%+v", report)
+	}
+}
