@@ -283,7 +283,7 @@ func (r *repairing) orphan(ctx context.Context, f Fault) error {
 // finish has built what a part was lost of, and looks at faults again. What it finds, it mends
 // and has built again, and looks once more: what was damaged may have hidden other faults.
 func (r *repairing) finish(ctx context.Context, faults []Fault) (Repaired, error) {
-	r.buildAll(ctx, faults, r.build, func(f Fault) bool { return f.Kind == plug.DamagedItem })
+	r.buildAll(ctx, faults, r.build, func(f Fault) bool { return f.Kind == plug.DamagedItem && !f.ofMember() })
 	left, err := r.in.still(ctx, faults)
 	for range moreLooks {
 		some := slices.DeleteFunc(slices.Clone(left), isLost)
@@ -311,6 +311,10 @@ func (r *repairing) finish(ctx context.Context, faults []Fault) (Repaired, error
 
 // moreLooks is how often a repair goes on with what it finds behind what it has mended.
 const moreLooks = 2
+
+// ofMember reports whether f is damage of what an index keeps of one member, which is made
+// again by itself.
+func (f Fault) ofMember() bool { return f.audited && f.ID != "" }
 
 // isLost reports whether nothing can be done about f but by who knows what the record was.
 func isLost(f Fault) bool { return f.Kind == plug.DamagedRecord }

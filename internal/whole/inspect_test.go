@@ -148,11 +148,7 @@ var fates = map[string]fate{
 	"rebuild":                {quiet: true, why: "a number of builds"},
 	"rebuilt":                {quiet: true, why: "a number of builds"},
 	"rank alone record lost": {why: "the member is gone, and its entry goes"},
-	// A check does not read these, as docs/reliability.md says among the limits.
-	"rank alone record flip":   {quiet: true, why: "the rank of the member is an ErrCorrupt"},
-	"rank counter record flip": {quiet: true, why: "the rank of the member is an ErrCorrupt"},
-	"rank period record flip":  {quiet: true, why: "the rank of the member is an ErrCorrupt"},
-	"h Work":                   {quiet: true, why: "a history is read when it is asked for"},
+	"h Work":                 {quiet: true, why: "a history is read when it is asked for"},
 }
 
 func (p planted) fate() fate {
@@ -259,7 +255,28 @@ func plantedAt(w lossWorld, key string, value []byte) []planted {
 }
 
 // inspectedFirst are the keys that go test loses and damages.
-var inspectedFirst = []string{"c:Work:Likes:w4", "l:Like:ByWork:w7#0", "u:Offer:ByCode:c37", "r:Work:w3", "all:Like:1", "ids:Work", "built:Work"}
+var inspectedFirst = []string{
+	"c:Work:Likes:w4", "l:Like:ByWork:w7#0", "u:Offer:ByCode:c37", "r:Work:w3", "all:Like:1", "ids:Work", "built:Work",
+	"rank:Work:TopViews:i:w3", "rank:Work:TopViewsPerDay:2000-01-01:i:w0", "rank:scores:i:m0",
+}
+
+func TestInspect_ADamagedRecordOfAMemberIsMendedWithoutABuild(t *testing.T) {
+	const key = "rank:Work:TopViews:i:w3"
+	w := lossWorlds[0]
+	items := w.furnished(t)
+	items[key] = flips(items[key])[0].of(items[key])
+	w.inspected(t, items, func(t *testing.T, l *whole.Library, mem *memkv.Store) {
+		found := checked(t, l)
+		done, err := inspect.New(l.DB).Repair(ctx, found.Faults, inspect.RepairOptions{})
+		must(t, err)
+		if len(found.Faults) != 1 || done.Mended != 1 || !strings.Contains(found.Faults[0].Text, key) {
+			t.Errorf("%d mended of %s; want the one that names %s", done.Mended, faultTexts(found.Faults), key)
+		}
+		if slices.Contains(mem.Keys(), "rebuild:Work") {
+			t.Error("the model was built again")
+		}
+	})
+}
 
 func TestInspect_WhatIsExportedAndImportedIsTheSameOnEveryKindOfStore(t *testing.T) {
 	t.Parallel()

@@ -78,3 +78,25 @@ func TestValues_AreWhatAMapOfTheRecordsSays(t *testing.T) {
 		closePosts(t, p)
 	})
 }
+
+func TestValues_Mend_WritesADamagedRecordOfAValueAgain(t *testing.T) {
+	eachServer(t, func(t *testing.T, mem *memkv.Store, s kv.Store) {
+		p := openPosts(s, postsAs{})
+		postTagged(t, p, "p1", "go", "kv")
+		postTagged(t, p, "p2", "go")
+		must(t, p.db.Flush(ctx))
+		const key = "rank:Post:ByTags.Values:i:go"
+		r, err := kv.One(ctx, mem, kv.OpGet(key))
+		must(t, err)
+		must(t, mem.Do(ctx, []kv.Op{kv.OpSet(key, flips(r.Value)[0].of(r.Value))}))
+		for _, want := range []int{1, 0} {
+			found, err := p.ByTags.Values.Mend(ctx)
+			must(t, err)
+			if len(found.Damaged) != want {
+				t.Errorf("%d are damaged, want %d: %+v", len(found.Damaged), want, found)
+			}
+		}
+		checkValues(t, p)
+		closePosts(t, p)
+	})
+}
