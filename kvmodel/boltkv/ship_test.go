@@ -109,19 +109,19 @@ func TestStore_Follow_AnIdleStorePutsNothingAndLooksRarely(t *testing.T) {
 func TestStore_Follow_NoSnapshotIsTakenOfWhatDidNotChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, folder := followIn(t, Options{}, func(l *limits) { l.ship, l.tick = time.Hour, time.Hour })
-		if got := folder.during(3 * 24 * time.Hour)["put"]; got > 0 {
-			t.Errorf("%d puts in three days without a commit", got)
+		if got := folder.during(2 * 24 * time.Hour)["put"]; got > 0 {
+			t.Errorf("%d puts in two days without a commit", got)
 		}
 		if _, err := kv.One(t.Context(), s, kv.OpSet("key", []byte("value"))); err != nil {
 			t.Fatal(err)
 		}
 		before := s.Stats().Shipping.Snapshot
-		folder.during(3 * 24 * time.Hour) // The end of the log counts as a change, a day later.
-		if after := s.Stats().Shipping.Snapshot; after.Sub(before) < 3*24*time.Hour {
+		folder.during(2 * 24 * time.Hour) // The end of the log counts as a change, a day later.
+		if after := s.Stats().Shipping.Snapshot; after.Sub(before) < 2*24*time.Hour {
 			t.Errorf("the snapshot is of %v, and after a commit still of %v", before, after)
 		}
-		if got := folder.during(3 * 24 * time.Hour)["put"]; got > 0 {
-			t.Errorf("%d puts in three more days without a commit", got)
+		if got := folder.during(2 * 24 * time.Hour)["put"]; got > 0 {
+			t.Errorf("%d puts in two more days without a commit", got)
 		}
 	})
 }
