@@ -52,7 +52,7 @@ func TestErrors_OfAnIDThatIsTooLongQuoteItsBeginning(t *testing.T) {
 	defer done()
 	err := m.Memos.Create(context.Background(), &examples.Memo{ID: strings.Repeat("é", 1500)})
 	if !errors.Is(err, kvmodel.ErrTooLarge) || len(err.Error()) > 200 || !utf8.ValidString(err.Error()) ||
-		!strings.Contains(err.Error(), "an id of 9000 bytes, at most 2048") {
+		!strings.Contains(err.Error(), "an id of 3000 bytes, which are 9000 when escaped, at most 2048") {
 		t.Errorf("%v", err)
 	}
 }

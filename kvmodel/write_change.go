@@ -16,7 +16,7 @@ const maxLost = 16
 // change carries out e and returns what the record has become.
 func (m *model) change(ctx context.Context, s kv.Store, e edit) (plug.Record, error) {
 	if len(e.id) > MaxID {
-		return nil, m.failure(e.id, fmt.Errorf("%w: an id of %d bytes, at most %d", kv.ErrTooLarge, len(e.id), MaxID))
+		return nil, m.failure(e.id, plug.TooLong("an id", e.id, MaxID))
 	}
 	has := m.plugged.Load()
 	c := &change{model: m, indexes: has.indexes, streaks: has.streaks, edit: e, ctx: ctx, s: s, nonce: kv.Random(), since: m.db.now()}

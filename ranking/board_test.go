@@ -74,7 +74,7 @@ func TestBoard_ShowsTheRecordsInTheOrderOfTheirScores(t *testing.T) {
 
 func TestBoard_TakesTheLongestIDThatARecordMayHave(t *testing.T) {
 	eachStore(t, func(t *testing.T, a *articles) {
-		ids := []string{strings.Repeat("x", kvmodel.MaxID), strings.Repeat("y", kvmodel.MaxID), "short"}
+		ids := []string{strings.Repeat("x", kvmodel.MaxID), strings.Repeat("山", kvmodel.MaxID/9), "short"}
 		for i, id := range ids {
 			must(t, a.Create(ctx, &article{ID: id, Category: "go", Price: float64(i), Stock: int64(-i)}))
 		}

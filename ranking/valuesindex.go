@@ -55,7 +55,7 @@ func (x *valuesIndex) Places(rec plug.Record) []string { return x.places(rec) }
 func (x *valuesIndex) Prepare(_ context.Context, _ kv.Store, m *plug.Move) error {
 	for _, id := range m.Gained {
 		if !fits(id) && !rebuilds(m) {
-			return x.failure(fmt.Errorf("%w: a value of %d bytes, at most %d", kv.ErrTooLarge, len(id), keytree.MaxID))
+			return x.failure(plug.TooLong("a value", id, keytree.MaxID))
 		}
 	}
 	return nil

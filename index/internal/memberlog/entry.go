@@ -2,12 +2,11 @@ package memberlog
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
-	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // MaxID is the length limit of a member's id.
@@ -53,7 +52,7 @@ func (e *Entry) forgettable(now int64, grace time.Duration) bool {
 
 func (e *Entry) check() error {
 	if len(e.ID) > MaxID {
-		return fmt.Errorf("%w: a member's id of %d bytes; at most %d", kv.ErrTooLarge, len(e.ID), MaxID)
+		return plug.TooLong("a member's id", e.ID, MaxID)
 	}
 	return nil
 }

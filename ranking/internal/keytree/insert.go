@@ -2,20 +2,16 @@ package keytree
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // MaxID is the maximum length of a member's id text: a leaf must hold several.
 const MaxID = kvmodel.MaxID
-
-func tooLong(id string) error {
-	return fmt.Errorf("%w: an id of %d bytes in a ranking, at most %d", kv.ErrTooLarge, len(id), MaxID)
-}
 
 // Insert adds the entry of a member whose record will put it in state to, before the
 // record is written. It is pending: it does not count until Tidy
@@ -33,7 +29,7 @@ func (t *Tree) InsertNow(ctx context.Context, s kv.Store, id string, to State) (
 func (t *Tree) insert(ctx context.Context, s kv.Store, id string, to State, known *State) (*Due, error) {
 	due := new(Due)
 	if len(id) > MaxID {
-		return due, tooLong(id)
+		return due, plug.TooLong("an id in a ranking", id, MaxID)
 	}
 	err := t.begin(ctx, s, func(ep *epochs) error { return ep.insert(ctx, s, due, id, to, known) })
 	return due, err

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -81,7 +82,7 @@ func (t *Tree) SetAll(ctx context.Context, s kv.Store, own *Own, settings []Sett
 		moves[i] = &all[i]
 		all[i] = move{own: own, setting: i, id: set.ID, key: own.Key(set.ID), fence: set.Fence, err: errAgain}
 		if len(set.ID) > MaxID {
-			all[i].err = tooLong(set.ID)
+			all[i].err = plug.TooLong("an id in a ranking", set.ID, MaxID)
 		}
 	}
 	errs := make([]error, 0, len(moves))

@@ -1,0 +1,18 @@
+package plug
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// TooLong returns the error of what, "an id", whose text has more than most bytes. It names the
+// bytes before and after escaping: an app knows only the first number.
+func TooLong(what, text string, most int) error {
+	size := fmt.Sprintf("%d bytes", len(text))
+	if escaped := strings.Count(text, "%"); escaped > 0 {
+		size = fmt.Sprintf("%d bytes, which are %d when escaped", len(text)-2*escaped, len(text))
+	}
+	return fmt.Errorf("%w: %s of %s, at most %d", kv.ErrTooLarge, what, size, most)
+}
