@@ -85,7 +85,7 @@ type DB struct {
 type dataClass interface {
 	repair.Model
 	definitions() []string
-	archive(ctx context.Context, ids []string) error
+	archive(ctx context.Context, ids []string, missing bool) error
 
 	// forgetDue cleans the tombstones whose time has come.
 	forgetDue(ctx context.Context) error
@@ -214,13 +214,14 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		Failed: func(err error) {
 			failures.Note(slog.LevelWarn, "the journal could not begin its next segment; it will be tried again", err)
 		},
-		Origin: origin, Shapes: db.shapes, Archive: db.archive,
-		Begin: func(ctx context.Context) (context.Context, func()) { return db.begin(ctx, kv.Work{Verb: "journal"}) },
+		Origin: origin, Shapes: db.shapes,
+		Archive: func(ctx context.Context, created map[string][]string) error { return db.archive(ctx, created, false) },
+		Begin:   func(ctx context.Context) (context.Context, func()) { return db.begin(ctx, kv.Work{Verb: "journal"}) },
 	})
 	db.repairer = repair.New(repair.Config{
 		Store: db.store, Now: o.now, IsOwn: db.journal.IsOwn, Alone: powers.Alone,
 		Model: func(name string) repair.Model { return db.repairs(name) }, Known: db.watch.knownNow,
-		Archive: db.archive,
+		Archive: func(ctx context.Context, created map[string][]string) error { return db.archive(ctx, created, true) },
 		Met:     db.met,
 		Lost:    db.linesLost,
 		Settle:  db.settle,
@@ -583,10 +584,10 @@ func (db *DB) shapes() []string {
 	return all
 }
 
-// archive puts new ids, by model, into their enumerations.
-func (db *DB) archive(ctx context.Context, created map[string][]string) error {
+// archive puts new ids, by model, into their enumerations: see model.archive.
+func (db *DB) archive(ctx context.Context, created map[string][]string, missing bool) error {
 	for _, name := range slices.Sorted(maps.Keys(created)) {
-		if err := db.repairs(name).archive(ctx, created[name]); err != nil {
+		if err := db.repairs(name).archive(ctx, created[name], missing); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -28,9 +29,10 @@ type Walked struct {
 	Left int64  // about how many are left
 }
 
-// Each calls f with the records, 100 a trip, in no order, until f returns an error, which
+// Each calls f with every record once, 100 a trip, in no order, until f returns an error, which
 // Each then returns. It is for jobs that touch every record, at any number of records: unlike
-// All it keeps none of the ids in memory, so f may get a record twice.
+// All it keeps none of the ids in memory. So f may get a record twice whose id was moved to
+// another place meanwhile, or where it was unclear whether it was written.
 //
 // An Each that goes on from where another has come to misses no record that was there when
 // the first began and still is. What was given since the last Report is given again. If the
@@ -69,31 +71,53 @@ type each struct {
 	damaged []error // of records, the first of them
 }
 
-// run gives first the records whose ids are in lines.
+// run gives last the records whose ids are in lines and nowhere else. It reads the lines first:
+// an id leaves them only for the end of the enumeration.
 func (e *each) run() error {
 	from, err := e.from()
 	if err != nil {
 		return err
 	}
-	open, unread, err := e.openIDs(e.ctx)
+	lines, unread, err := e.openIDs(e.ctx)
 	if err != nil {
 		return err
 	}
-	for ids := range slices.Chunk(open, recordsAtOnce) {
-		if err := e.batch(ids); err != nil {
-			return err
-		}
+	open := make(map[string]bool)
+	for _, id := range lines {
+		open[id] = true
 	}
 	_, err = e.eachFrom(e.ctx, from, func(ids []string, to enumeration.Reached, left int64) error {
 		if err := e.batch(ids); err != nil {
 			return err
+		}
+		for _, id := range ids {
+			delete(open, id)
 		}
 		if e.Report != nil {
 			e.Report(Walked{To: e.cursor(to), Done: e.done, Left: left})
 		}
 		return nil
 	})
+	if e.refused == nil {
+		err = cmp.Or(err, e.rest(slices.Collect(maps.Keys(open))))
+	}
 	return cmp.Or(err, unread)
+}
+
+// rest gives the records with ids, which were in lines and which the walk has not come across.
+// It may have begun behind some of them.
+func (e *each) rest(ids []string) (err error) {
+	if e.From != "" && len(ids) > 0 {
+		if ids, err = e.all.Unlisted(e.ctx, e.db.store, ids); err != nil {
+			return err
+		}
+	}
+	for some := range slices.Chunk(ids, recordsAtOnce) {
+		if err := e.batch(some); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // batch gives the records with ids. It waits first if those before came too fast.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -39,8 +41,91 @@ func TestEach_GivesEveryRecordWhereverItsIDStands(t *testing.T) {
 		want = append(want, createNotes(t, ctx, r, 250, 50)...)
 		must(t, r.Delete(ctx, want[8]))
 		want = slices.Delete(want, 8, 9)
-		if diff := cmp.Diff(want, slices.Compact(eachOf(t, ctx, r, kvmodel.Walk{}))); diff != "" {
+		if diff := cmp.Diff(want, eachOf(t, ctx, r, kvmodel.Walk{})); diff != "" {
 			t.Errorf("after they are archived (-want +got)\n%s", diff)
+		}
+	})
+}
+
+// Some processes die, and the others all repair what each of them has left.
+func TestEach_GivesEveryRecordOnceHoweverManyHaveRepaired(t *testing.T) {
+	for name, kind := range kinds {
+		t.Run(name, func(t *testing.T) {
+			inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+				handling := func() *process {
+					p := start(t, kind(mem)).ends(t)
+					p.OnChange(func(context.Context, kvmodel.Change[note, string]) error { return nil })
+					return p
+				}
+				var want []string
+				others := []*process{handling()}
+				for i := range 3 {
+					dying := handling()
+					want = append(want, createNotes(t, ctx, dying.notes, 100*i, 100)...)
+					dying.life.dies.Store(dying.life.trips.Load())
+					others = append(others, handling())
+				}
+				slices.Sort(want)
+				for _, later := range []time.Duration{0, 35 * time.Second, time.Minute, 10 * time.Minute} {
+					wait(later)
+					for _, p := range others {
+						if diff := cmp.Diff(want, eachOf(t, ctx, p.notes, kvmodel.Walk{})); diff != "" {
+							t.Errorf("%v later (-want +got)\n%s", later, diff)
+						}
+					}
+				}
+			})
+		})
+	}
+}
+
+// The ids of a segment are in chunks, and the segment cannot be deleted for a while.
+func TestEach_GivesEveryRecordOnceThoughItsLineStays(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		var refused atomic.Int64
+		s := tamper(plain(mem), func(ctx context.Context, ops []kv.Op, next func([]kv.Op) error) error {
+			if ops[0].Kind == kv.Delete && strings.HasPrefix(ops[0].Key, "line:") && refused.Add(1) <= 3 {
+				return kv.Fail(ops, kv.ErrUnavailable)
+			}
+			return next(ops)
+		})
+		p := start(t, s).ends(t)
+		want := createNotes(t, ctx, p.notes, 0, 150)
+		for range 10 {
+			if diff := cmp.Diff(want, eachOf(t, ctx, p.notes, kvmodel.Walk{})); diff != "" {
+				t.Errorf("after %d deletions (-want +got)\n%s", refused.Load(), diff)
+			}
+			wait(time.Second)
+		}
+		if n := refused.Load(); n < 4 {
+			t.Errorf("the segment was deleted %d times, want 4", n)
+		}
+	})
+}
+
+// What has begun while ids were in lines goes on when they are in chunks, and they are in lines
+// still.
+func TestEach_ThatGoesOnGivesNothingTwiceThatWasReported(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		dying := start(t, plain(mem)).ends(t)
+		want := createNotes(t, ctx, dying.notes, 0, 350)
+		dying.life.dies.Store(dying.life.trips.Load())
+		other := start(t, plain(mem)).ends(t)
+		wait(time.Minute)
+		var last kvmodel.Walked
+		var reported, given []string
+		errEnough := errors.New("enough")
+		wantErr(t, other.Each(ctx, kvmodel.Walk{Report: func(w kvmodel.Walked) { last, reported = w, slices.Clone(given) }}, func(n *note) error {
+			if len(given) == 320 {
+				return errEnough
+			}
+			given = append(given, n.ID)
+			return nil
+		}), errEnough)
+		all := append(reported, eachOf(t, ctx, other.notes, kvmodel.Walk{From: last.To})...)
+		slices.Sort(all)
+		if diff := cmp.Diff(want, all); diff != "" {
+			t.Errorf("both together (-want +got)\n%s", diff)
 		}
 	})
 }

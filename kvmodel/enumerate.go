@@ -30,19 +30,23 @@ func (m *model) builtConfig() built.Config {
 	}
 }
 
-// archive puts ids into the enumeration. Numbered records need none: the last
-// number says which there are.
-func (m *model) archive(ctx context.Context, ids []string) error {
+// archive puts ids into the enumeration, or those alone that another process has not put
+// there. Numbered records need none: the last number says which there are.
+func (m *model) archive(ctx context.Context, ids []string, missing bool) error {
 	if m.numbers != nil || len(ids) == 0 {
 		return nil
 	}
 	if err := m.built.Begun(ctx); err != nil {
 		return err
 	}
-	err := m.all.Put(ctx, m.db.store, ids)
+	put := m.all.Put
+	if missing {
+		put = m.all.PutMissing
+	}
+	err := put(ctx, m.db.store, ids)
 	if wire.IsCorrupt(err) {
 		if err = m.built.Mend(ctx, m.db.store); err == nil {
-			err = m.all.Put(ctx, m.db.store, ids)
+			err = put(ctx, m.db.store, ids)
 		}
 	}
 	return err

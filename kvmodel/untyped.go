@@ -357,7 +357,7 @@ func (u untyped) Settle(ctx context.Context, id string, places [][]string) error
 }
 
 func (u untyped) Enlist(ctx context.Context, ids []string) error {
-	return cmp.Or(u.db.Writable(), u.archive(ctx, ids))
+	return cmp.Or(u.db.Writable(), u.archive(ctx, ids, false))
 }
 
 func (u untyped) Prepare(ctx context.Context, whole func(index string) bool) error {

@@ -18,21 +18,27 @@ func chunked(t *testing.T, s kv.Store, n int) (*Enumeration, Head, []string) {
 	t.Helper()
 	e := New("M", time.Now)
 	e.full = 300
-	must(t, e.Begin(t.Context(), s, "birth"))
-	h, err := e.look(t.Context(), s)
-	must(t, err)
-	must(t, e.Bear(t.Context(), s, h))
+	bear(t, e, s)
 	var ids []string
 	for i := range n {
 		ids = append(ids, fmt.Sprintf("id%05d", i))
 		must(t, e.Put(t.Context(), s, ids[i:]))
 	}
-	h, err = e.look(t.Context(), s)
+	h, err := e.look(t.Context(), s)
 	must(t, err)
 	return e, h, ids
 }
 
-func must(t *testing.T, err error) {
+// bear makes e one that may be written.
+func bear(t testing.TB, e *Enumeration, s kv.Store) {
+	t.Helper()
+	must(t, e.Begin(t.Context(), s, "birth"))
+	h, err := e.look(t.Context(), s)
+	must(t, err)
+	must(t, e.Bear(t.Context(), s, h))
+}
+
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

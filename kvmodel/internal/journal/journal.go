@@ -384,6 +384,7 @@ func (j *Journal) remove(ctx context.Context, seg *Segment) error {
 	if err := j.Archive(ctx, seg.created); err != nil {
 		return err
 	}
+	seg.created = nil // They are not put there twice if the segment is not deleted now.
 	if _, err := kv.One(ctx, j.Store, kv.OpDelete(seg.key())); err != nil && !errors.Is(err, kv.ErrNotFound) {
 		return err
 	}

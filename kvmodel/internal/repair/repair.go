@@ -35,7 +35,7 @@ type Config struct {
 	Model func(name string) Model
 	Known func() int
 
-	// Archive puts new ids, by model, into their enumerations.
+	// Archive puts new ids, by model, into their enumerations, unless they are there.
 	Archive func(ctx context.Context, created map[string][]string) error
 
 	// Met is called when another process whose head has these shapes was seen to write.
