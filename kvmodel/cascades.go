@@ -4,23 +4,45 @@ import (
 	"cmp"
 	"slices"
 	"sync"
+	"time"
 )
+
+// goesOnWithin is how long after its last try a cascade counts as ended by another process,
+// if no journal names it. The queue and the repair try again every 15 seconds.
+const goesOnWithin = 2 * time.Minute
 
 // cascades are the deletions of a DB whose children are still to be deleted.
 type cascades struct {
-	mu  sync.Mutex
-	all []Cascade
+	mu    sync.Mutex
+	all   []Cascade
+	tried []time.Time // of all, the last time
 }
 
 // count notes that n more children were deleted.
-func (c *cascades) count(model, id string, n int) {
+func (c *cascades) count(model, id string, n int, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	i := c.index(model, id)
 	if i < 0 {
-		i, c.all = len(c.all), append(c.all, Cascade{Model: model, ID: id})
+		i, c.all, c.tried = len(c.all), append(c.all, Cascade{Model: model, ID: id}), append(c.tried, now)
 	}
 	c.all[i].Deleted += n
+	c.tried[i] = now
+}
+
+// keep forgets those that were not tried since a time, unless isNamed.
+func (c *cascades) keep(since time.Time, isNamed func(model, id string) bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := len(c.all) - 1; i >= 0; i-- {
+		if c.tried[i].Before(since) && !isNamed(c.all[i].Model, c.all[i].ID) {
+			c.drop(i)
+		}
+	}
+}
+
+func (c *cascades) drop(i int) {
+	c.all, c.tried = slices.Delete(c.all, i, i+1), slices.Delete(c.tried, i, i+1)
 }
 
 // end notes that all children are deleted.
@@ -28,7 +50,7 @@ func (c *cascades) end(model, id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if i := c.index(model, id); i >= 0 {
-		c.all = slices.Delete(c.all, i, i+1)
+		c.drop(i)
 	}
 }
 

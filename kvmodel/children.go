@@ -93,7 +93,7 @@ func (m *model) deleteAll(ctx context.Context, id string, at time.Time) error {
 	o := orphans{
 		place:   id,
 		goOn:    func(ctx context.Context) error { _, err := m.deleted(ctx, id); return err },
-		deleted: func(n int) { m.db.cascades.count(m.name, id, n) },
+		deleted: func(n int) { m.db.cascades.count(m.name, id, n, m.db.now()) },
 	}
 	var errs []error
 	for _, list := range m.children {

@@ -225,6 +225,7 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		Met:     db.met,
 		Lost:    db.linesLost,
 		Settle:  db.settle,
+		Looked:  db.forgetEnded,
 	})
 	if db.losses != nil {
 		db.losses.Watch(db.logLoss)

@@ -3,6 +3,7 @@ package kvmodel
 import (
 	"context"
 	"encoding/binary"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -94,6 +95,7 @@ type anyIntent interface {
 	called() string
 	failing(text string) (why error, open bool)
 	stats(now time.Time) IntentStats
+	keepNamed(isNamed func(model, id string) bool)
 }
 
 func (i *Intent[A]) called() string { return i.name }
@@ -112,6 +114,28 @@ func (db *DB) allIntents() []anyIntent {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	return slices.Clone(db.intents)
+}
+
+// forgetEnded is called after a look at the journals of all other processes. It forgets the
+// intents and the cascades of dead processes that another process has ended: the journal lines
+// that are still open do not name them.
+func (db *DB) forgetEnded(open []journal.Line) {
+	named := make(map[[2]string]bool)
+	for _, l := range open {
+		named[[2]string{l.Model, l.ID}] = true
+	}
+	isNamed := func(model, id string) bool { return named[[2]string{model, id}] }
+	db.cascades.keep(db.now().Add(-goesOnWithin), isNamed)
+	for _, i := range db.allIntents() {
+		i.keepNamed(isNamed)
+	}
+}
+
+// keepNamed forgets the intents of dead processes that are not named.
+func (i *Intent[A]) keepNamed(isNamed func(model, id string) bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	maps.DeleteFunc(i.open, func(text string, u *underway) bool { return u.line == nil && !isNamed(intentLine+i.name, text) })
 }
 
 // intentStats returns how those intents are doing that have failed to end so far.

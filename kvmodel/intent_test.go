@@ -321,6 +321,59 @@ func TestIntent_WaitsForAProcessThatKnowsIt(t *testing.T) {
 	})
 }
 
+// Two processes try what a third has left, and one of them ends it. The other one counts none
+// of it from its next look on.
+func TestIntent_WhatAnotherProcessHasEndedIsNotOpenHere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := t.Context()
+		disk := shared{plain(memkv.New(memkv.Options{}))}
+		m := &mortal{Store: disk}
+		dead := open(t, m)
+		var fails atomic.Bool
+		fails.Store(true)
+		run := func(context.Context, move) error {
+			if fails.Load() {
+				return errors.New("the bank is closed")
+			}
+			return nil
+		}
+		intent := kvmodel.NewIntent(dead, "move", run)
+		for i := range 5 {
+			wantErr(t, intent.Do(ctx, move{Amount: int64(i)}), kvmodel.ErrUnclear)
+		}
+		m.kill()
+
+		var others []*kvmodel.DB
+		for range 2 {
+			time.Sleep(5 * time.Second)
+			db := open(t, disk)
+			kvmodel.NewIntent(db, "move", run)
+			others = append(others, db)
+		}
+		openIn := func(db *kvmodel.DB) (n int) {
+			for _, s := range db.Stats().Intents {
+				n += s.Open
+			}
+			return n
+		}
+		time.Sleep(3 * time.Minute)
+		for i, db := range others {
+			if n := openIn(db); n != 5 {
+				t.Errorf("while all fail, process %d counts %d, want 5", i, n)
+			}
+		}
+		fails.Store(false)
+		time.Sleep(time.Minute)
+		for i, db := range others {
+			if n := openIn(db); n != 0 {
+				t.Errorf("after all have ended, process %d counts %d, want 0", i, n)
+			}
+			_ = db.Close(ctx)
+		}
+		_ = dead.Close(ctx)
+	})
+}
+
 // One that fails keeps neither others of the dead process from ending, nor is any that has ended
 // carried out again in the meantime.
 func TestIntent_OneThatFailsHoldsUpNoOther(t *testing.T) {

@@ -48,6 +48,10 @@ type Config struct {
 	// Settle goes on with what lines have put in doubt, and reports whether nothing
 	// is any more.
 	Settle func(ctx context.Context) (bool, error)
+
+	// Looked is called after each look that has read all journals, with the lines of dead
+	// processes that were not finished before the look.
+	Looked func(open []journal.Line)
 }
 
 // Model is what a repair asks of a model.
@@ -97,17 +101,27 @@ func (r *Repairer) Repair(ctx context.Context) error {
 	}
 	r.signs.keep(others)
 	defer r.signs.endFirst()
+	l := &look{whole: true}
 	// One that cannot be repaired must not hold up the others.
 	var errs []error
 	for _, other := range others {
 		if err := r.meet(ctx, other); err != nil {
 			errs = append(errs, fmt.Errorf("look at process %s: %w", other.Process, err))
 		}
-		if err := r.repairIfDead(ctx, other); err != nil {
+		if err := r.repairIfDead(ctx, other, l); err != nil {
 			errs = append(errs, fmt.Errorf("repair the journal of %s: %w", other.Process, err))
 		}
 	}
+	if l.whole {
+		r.Looked(l.open)
+	}
 	return kv.Join(errs...)
+}
+
+// look is what one look at the journals of all other processes has found.
+type look struct {
+	open  []journal.Line // of dead processes, not finished before the look
+	whole bool           // all journals were read
 }
 
 // meet calls Met if other has written since the last look.
@@ -123,16 +137,17 @@ func (r *Repairer) meet(ctx context.Context, other journal.Other) error {
 	return nil
 }
 
-func (r *Repairer) repairIfDead(ctx context.Context, other journal.Other) error {
+func (r *Repairer) repairIfDead(ctx context.Context, other journal.Other, l *look) error {
 	// One whose head is damaged writes it again if it lives.
 	if tick, _, _ := other.Head(); !r.signs.isDead(other.Process, tick) {
 		return nil
 	}
 	j, err := journal.Read(ctx, r.Store, other.Process)
 	if err != nil {
+		l.whole = false
 		return err
 	}
-	return r.repairJournal(ctx, j)
+	return r.repairJournal(ctx, j, l)
 }
 
 // repairJournal repairs what the lines of a dead process's journal name. After
@@ -140,12 +155,14 @@ func (r *Repairer) repairIfDead(ctx context.Context, other journal.Other) error 
 // removes the journal once nothing of that is left to do: a Purge waits for the lines. That of
 // an orphan needs no grace. What this process does not know is left to another one, and then
 // so is the journal.
-func (r *Repairer) repairJournal(ctx context.Context, j journal.Copy) error {
+func (r *Repairer) repairJournal(ctx context.Context, j journal.Copy, l *look) error {
 	when, covered, err := journal.Repaired(ctx, r.Store, j.Process)
 	if err != nil {
+		l.whole = false
 		return err
 	}
 	if when.IsZero() || covered != j.Bytes {
+		l.open = append(l.open, j.Lines...)
 		return r.firstPass(ctx, j)
 	}
 	age, orphan := r.Now().Sub(when), r.signs.isOrphan(j)
