@@ -107,7 +107,7 @@ func TestStore_Do_AKeyThatATripWritesAgainCountsOnce(t *testing.T) {
 
 func TestLive_ARefusedTurnLeavesTheOthersOfItsCommit(t *testing.T) {
 	s := openLimited(t, filepath.Join(t.TempDir(), "store.db"))
-	b := new(batch)
+	b := <-s.turn
 	for _, ops := range [][]kv.Op{
 		{kv.OpSet("a", []byte("1")), kv.OpSet("gone", nil), kv.OpDelete("gone")},
 		append(sets("big", 20, 1000), kv.OpSet("a", []byte("2")), kv.OpDelete("a"), kv.OpSet("gone", nil)),
@@ -121,8 +121,9 @@ func TestLive_ARefusedTurnLeavesTheOthersOfItsCommit(t *testing.T) {
 			t.Errorf("a turn of %d ops ended in %v", len(ops), fail)
 		}
 	}
-	if fail := s.commit(b.in.changes); fail != nil {
-		t.Fatal(fail)
+	s.back <- struct{}{}
+	if <-b.done; b.fail != nil {
+		t.Fatal(b.fail)
 	}
 	wantKeys(t, s, "a", "b")
 	if r, err := kv.One(t.Context(), s, kv.OpGet("a")); err != nil || string(r.Value) != "3" {
