@@ -118,6 +118,10 @@ func (m *model) dropGone(ctx context.Context) error {
 	if len(begins) == 0 {
 		return nil
 	}
+	if kv.PowersOf(m.db.store).Keys == nil {
+		m.db.log.Warn("ringtree: this store cannot list its keys: what a release has left out stays there", "model", m.name, "begins", begins)
+		return nil
+	}
 	if err := m.db.awaitWithout(ctx, m.name, m.keepsMore); err != nil {
 		return m.failure("rebuild", err)
 	}
@@ -148,7 +152,8 @@ func (m *model) keepsMore(shape string) bool {
 // in use has any more: its records, and whatever its indexes, counters and history kept.
 // A program that has the model gets an ErrInvalid. DropModel waits up to a minute for
 // processes that have it to end, and then returns an ErrConflict. It reads all keys of
-// the store. After any error, call it again.
+// the store, and is an ErrInvalid where the store cannot list them. After any error, what
+// names the records of the model is still there: call DropModel again.
 func (db *DB) DropModel(ctx context.Context, name string) error {
 	ctx, end := db.begin(ctx, kv.Work{Model: name, Verb: "DropModel"})
 	defer end()
@@ -233,33 +238,36 @@ func (db *DB) keeper(ctx context.Context, keeps func(shape string) bool) (string
 const dropPasses = 3
 
 // drop removes the items whose keys begin with one of begins and that is agrees to, until
-// there are none.
+// there are none. If there are some after the last pass, the error is an ErrConflict.
 func (db *DB) drop(ctx context.Context, begins []string, is func(key string) bool) error {
+	var left []string
 	for range dropPasses {
-		found := false
+		left = nil
 		for _, begin := range begins {
 			err := db.eachKey(ctx, begin, func(some []string) error {
 				some = slices.DeleteFunc(slices.Clone(some), func(key string) bool { return !is(key) })
-				found = found || len(some) > 0
+				left = append(left, some...)
 				return db.dropKeys(ctx, some)
 			})
 			if err != nil {
 				return err
 			}
 		}
-		if !found {
+		if len(left) == 0 {
 			return nil
 		}
 	}
-	return nil
+	return fmt.Errorf("%w: the last of %d passes over the store found %d keys, such as %s: end what still writes them, and call this again",
+		kv.ErrConflict, dropPasses, len(left), kv.Quote(left[0]))
 }
 
-// eachKey calls f with the keys of the store that begin with begin.
+// eachKey calls f with the keys of the store that begin with begin. A store that cannot list
+// them is an ErrInvalid.
 func (db *DB) eachKey(ctx context.Context, begin string, f func(keys []string) error) error {
 	keys := kv.PowersOf(db.store).Keys
 	if keys == nil {
-		db.log.Warn("ringtree: this store cannot list its keys: what a release has removed stays there", "begin", begin)
-		return nil
+		return fmt.Errorf("%w: this store cannot list its keys, so those that begin with %s stay: copy what is needed to another store, or empty this one",
+			ErrInvalid, kv.Quote(begin))
 	}
 	return keys(ctx, begin, f)
 }

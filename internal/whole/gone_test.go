@@ -1,6 +1,7 @@
 package whole_test
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"os"
@@ -254,6 +255,75 @@ func keysOf(s *memkv.Store, model string) (keys [2][]string) {
 	return keys
 }
 
+// namers are the keys of a model without which its records cannot be found.
+func namers(s *memkv.Store, model string) (keys []string) {
+	return slices.DeleteFunc(keysOf(s, model)[0], func(key string) bool { return !strings.HasPrefix(key, "ids:") && !strings.HasPrefix(key, "built:") })
+}
+
+// writer is a store on which someone writes a record of Offer whenever its keys are listed.
+type writer struct{ still }
+
+func (w writer) Powers() kv.Powers {
+	p, keys := w.powers, w.powers.Keys
+	p.Keys = func(ctx context.Context, begin string, f func([]string) error) error {
+		if err := w.Store.Do(ctx, []kv.Op{kv.OpSet("r:Offer:late", []byte("late"))}); err != nil {
+			return err
+		}
+		return keys(ctx, begin, f)
+	}
+	return p
+}
+
+func TestDropModel_WhatIsLeftIsAnErrorAndKeepsItsNames(t *testing.T) {
+	without := func(s kv.Store) kv.Store {
+		k := kinds[1].opened(s).(still)
+		k.powers.Keys = nil
+		return k
+	}
+	for name, world := range map[string]struct {
+		open func(kv.Store) kv.Store
+		want error
+		says string
+	}{
+		"someone writes on":              {func(s kv.Store) kv.Store { return writer{kinds[1].opened(s).(still)} }, kv.ErrConflict, "r:Offer:late"},
+		"the store cannot list its keys": {without, kvmodel.ErrInvalid, "cannot list its keys"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := lived(t, kinds[1])
+				before := namers(s, "Offer")
+				db, err := kvmodel.Open(world.open(s), kvmodel.Clock(time.Now), kvmodel.Log(slog.New(slog.DiscardHandler)))
+				must(t, err)
+				err = db.DropModel(ctx, "Offer")
+				if wantIs(t, err, world.want); err != nil && !strings.Contains(err.Error(), world.says) {
+					t.Errorf("the error %q does not say %q", err, world.says)
+				}
+				if diff := cmp.Diff(before, namers(s, "Offer")); diff != "" || len(before) != 2 {
+					t.Errorf("what names the records (-want +got)\n%s", diff)
+				}
+				must(t, db.Close(ctx))
+			})
+		})
+	}
+}
+
+// What a release has left out is not in the way of a Rebuild.
+func TestGone_RebuildOnAStoreThatCannotListItsKeysSaysWhatStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := lived(t, kinds[1])
+		k := kinds[1].opened(s).(still)
+		k.powers.Keys = nil
+		var log strings.Builder
+		db, err := kvmodel.Open(k, kvmodel.Clock(time.Now), kvmodel.Log(slog.New(slog.NewTextHandler(&log, nil))))
+		must(t, err)
+		must(t, whole.NewBare(db, "Offer", gone(thingsOf(t, "Offer")...)).Rebuild(ctx))
+		must(t, db.Close(ctx))
+		if !strings.Contains(log.String(), "cannot list its keys") || !strings.Contains(log.String(), "u:Offer:ByCode") {
+			t.Errorf("the log says %q", log.String())
+		}
+	})
+}
+
 func TestDropModel_OneThatTheProgramHasIsInvalid(t *testing.T) {
 	l, err := whole.Open(memkv.New(memkv.Options{}))
 	must(t, err)
@@ -280,6 +350,9 @@ func TestMistakes_OfDroppingAreNoticed(t *testing.T) {
 		),
 		proof.Wrong("a board whose entries have ends is not looked for",
 			gone, "range plug.BoardNames(name)", "range plug.BoardNames(name)[:1]",
+		),
+		proof.Wrong("what is left after three passes is no error",
+			gone, "	return fmt.Errorf(\"%w: the last of %d passes", "	if len(left) > 0 {\n		return nil\n	}\n	return fmt.Errorf(\"%w: the last of %d passes",
 		),
 		proof.Wrong("the tombstone keeps its end",
 			gone, "env.Encode(nil)).For(m.stored(env))", "env.Encode(nil))",
