@@ -66,6 +66,16 @@ func Failed(err error) bool { return Failure(err) != nil }
 // something was not even tried.
 func Unavailable(cause error) error { return fmt.Errorf("%w: %w", ErrUnavailable, cause) }
 
+// Unclear returns an ErrUnclear with the text of err, with which a write has ended that was
+// sent before without an answer; nil: it was carried out. It is nothing else that err is: an
+// ErrUnavailable, for one, would say that nothing was done.
+func Unclear(err error) error {
+	if err == nil || errors.Is(err, ErrUnclear) {
+		return err
+	}
+	return fmt.Errorf("%w: %v", ErrUnclear, err)
+}
+
 // Raced reports whether err is the answer that someone else was first: the key
 // is not as it was read, or is there and should not be.
 func Raced(err error) bool {
@@ -74,14 +84,23 @@ func Raced(err error) bool {
 
 // Change calls write, which reads key and writes it if it is still as it was read, until
 // no one else was first and the answer is clear. After 16 times the error is an
-// ErrConflict.
+// ErrConflict. Once an answer was unclear, Change returns nil or an ErrUnclear.
 func Change(key string, write func() error) error {
+	err, unclear := error(nil), false
 	for range 16 {
-		if err := write(); !Raced(err) && !errors.Is(err, ErrUnclear) {
-			return err
+		err = write()
+		if !Raced(err) && !errors.Is(err, ErrUnclear) {
+			break
 		}
+		unclear = unclear || errors.Is(err, ErrUnclear)
 	}
-	return fmt.Errorf("%s: %w", key, ErrConflict)
+	switch {
+	case unclear:
+		return Unclear(err)
+	case Raced(err):
+		return fmt.Errorf("%s: %w", key, ErrConflict)
+	}
+	return err
 }
 
 // Unanswered returns the error Do owes for ops: the first one that is not an
@@ -218,14 +237,13 @@ func getAll(ctx context.Context, s Store, add func(ops []Op) []Op) ([]Result, er
 var getOps = sync.Pool{New: func() any { return new([]Op) }}
 
 // AppendSurely adds value to the end of what key holds, and again where it is
-// unclear whether that was done: value may then be there twice.
+// unclear whether that was done: value may then be there twice. Once an answer was unclear,
+// AppendSurely returns nil or an ErrUnclear.
 func AppendSurely(ctx context.Context, s Store, key string, value []byte) error {
-	var err error
-	for range 3 {
+	_, err := One(ctx, s, OpAppend(key, value))
+	for try := 1; try < 3 && errors.Is(err, ErrUnclear); try++ {
 		_, err = One(ctx, s, OpAppend(key, value))
-		if !errors.Is(err, ErrUnclear) {
-			return err
-		}
+		err = Unclear(err)
 	}
 	return err
 }

@@ -301,3 +301,46 @@ func TestFailed_TellsFailuresFromAnswers(t *testing.T) {
 		}
 	}
 }
+
+// Once a try was unclear, the write may have been carried out or still be, whatever the next
+// try says.
+func TestRepeated_OnceATryWasUnclearTheAnswerIsNilOrErrUnclear(t *testing.T) {
+	writes := map[string]func(s kv.Store) error{
+		"AppendSurely": func(s kv.Store) error { return kv.AppendSurely(ctx, s, "a", []byte("x")) },
+		"Change": func(s kv.Store) error {
+			return kv.Change("a", func() error { _, err := kv.One(ctx, s, kv.OpSet("a", []byte("x"))); return err })
+		},
+	}
+	ended := fmt.Errorf("%w: %w", kv.ErrUnavailable, context.DeadlineExceeded)
+	for name, write := range writes {
+		for _, last := range []error{nil, ended, kv.ErrConflict, kv.ErrNotStored, kv.ErrTooLarge, kv.ErrLost, errMute} {
+			for _, first := range []error{errMute, nil} {
+				t.Run(fmt.Sprint(name, " ", first, " ", last), func(t *testing.T) {
+					r := newRig()
+					r.put("a", "")
+					r.fail = func(trip, _ int) error {
+						if trip == 1 && first != nil {
+							return first
+						}
+						return last
+					}
+					err := write(r)
+					switch {
+					case last == nil:
+						if err != nil {
+							t.Errorf("%v, want nil", err)
+						}
+					case first == nil:
+						if !errors.Is(err, last) {
+							t.Errorf("%v, want %v", err, last)
+						}
+					case !errors.Is(err, kv.ErrUnclear):
+						t.Errorf("%v, want an ErrUnclear", err)
+					case last != errMute && errors.Is(err, last) || errors.Is(err, context.DeadlineExceeded):
+						t.Errorf("%v is %v, too", err, last)
+					}
+				})
+			}
+		}
+	}
+}
