@@ -100,9 +100,10 @@ func (e *refusedError) Unwrap() error { return e.error }
 // takes a trip besides those of the function.
 //
 // An ErrUnclear says that the function has failed so far, and why; or that it is not known
-// whether the intent has begun. In the first case the function is called every 15 seconds from
-// then on until it returns nil, whatever happens to this process. An error of args is an
-// ErrInvalid or ErrTooLarge; ErrUnavailable says that nothing was begun.
+// whether the args are in the journal. The function is called every 15 seconds from then on
+// until it returns nil: in the first case whatever happens to this process, in the second as
+// long as this process lives, and perhaps by another one. An error of args is an ErrInvalid or
+// ErrTooLarge; ErrUnavailable says that nothing was begun.
 func (i *Intent[A]) Do(ctx context.Context, args A) error {
 	ctx, end := i.db.begin(ctx, kv.Work{Model: i.name, Verb: "Do"})
 	defer end()
@@ -136,8 +137,22 @@ func (i *Intent[A]) Do(ctx context.Context, args A) error {
 		err = fmt.Errorf("it was refused (%v), but that cannot be written down: %w", err, open)
 	}
 	i.keep(text, line, err)
-	return i.failure(fmt.Errorf("%w: it has not ended, and will be tried again: %w", ErrUnclear, err))
+	return i.failure(&notEnded{err})
 }
+
+// notEnded is the ErrUnclear of an intent that has begun, and why it has not ended. It is no
+// ErrUnavailable, even if the function has failed with one: that says that nothing was begun.
+type notEnded struct{ why error }
+
+func (e *notEnded) Error() string {
+	return fmt.Sprint(ErrUnclear, ": it has not ended, and will be tried again: ", e.why)
+}
+
+func (e *notEnded) Is(target error) bool {
+	return target == ErrUnclear || target != ErrUnavailable && errors.Is(e.why, target)
+}
+
+func (e *notEnded) As(target any) bool { return errors.As(e.why, target) }
 
 // refuse ends what was refused, so that no process carries it out later.
 func (i *Intent[A]) refuse(ctx context.Context, line *written) error {
@@ -171,7 +186,8 @@ func (i *Intent[A]) encode(args A) (string, error) {
 	return encodeIntent(i.db.now(), body), nil
 }
 
-// begin writes the line, and takes the turn unless another process has it.
+// begin writes the line, and takes the turn unless another process has it. Where it is unclear
+// whether the line was written, the intent may have begun, and is tried again.
 func (i *Intent[A]) begin(ctx context.Context, text string, turn *turn) (line *written, err error) {
 	if n := i.countOpen(); n >= maxOpen {
 		return nil, fmt.Errorf("%w: %d have not ended yet, and none begins until some have", kv.ErrUnavailable, n)
@@ -182,7 +198,11 @@ func (i *Intent[A]) begin(ctx context.Context, text string, turn *turn) (line *w
 		line, err = i.db.writeLine(ctx, s, journal.Line{Model: intentLine + i.name, ID: text, Note: true})
 		return err
 	}, func(s kv.Store) error { return turn.try(ctx, s) })
-	if err := errs[0]; err != nil {
+	switch err := errs[0]; {
+	case errors.Is(err, ErrUnclear):
+		i.keep(text, line, err)
+		return nil, err
+	case err != nil:
 		line.done()
 		return nil, err
 	}

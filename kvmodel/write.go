@@ -79,6 +79,7 @@ type change struct {
 	added   []plug.Added       // by index: what all tries have added beside their commits
 	dead    *plug.Seen         // the record as it was last seen deleted, with its counters
 	maxRev  uint64             // of all tries: what removes their entries must have a higher rev
+	sent    bool               // some commit was sent
 	unclear bool               // some commit was sent and not answered
 	unnoted bool               // the line beside the commit may not be there
 	creates bool               // and that was one of a new record

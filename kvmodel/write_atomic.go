@@ -19,6 +19,7 @@ func (c *change) commitAtomic(p *plan) error {
 		}
 	}
 	var grown enumeration.Growth
+	c.sent = true
 	err := c.db.atomic(c.ctx, func(s kv.Store) (err error) { grown, err = c.allSteps(s, p); return err })
 	c.db.recent.Drop(c.key(c.id))
 	if err != nil && !errors.Is(err, kv.ErrUnclear) {

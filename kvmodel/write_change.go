@@ -36,8 +36,12 @@ func (c *change) run() (plug.Record, error) {
 	if err != nil {
 		c.cleanUp()
 	}
-	if errors.Is(err, errUnchanged) {
+	switch {
+	case errors.Is(err, errUnchanged):
 		err = nil
+	case errors.Is(err, kv.ErrUnclear) && !c.sent:
+		// What was prepared is unclear, but not the change.
+		err = fmt.Errorf("%w: %v", kv.ErrUnavailable, err)
 	}
 	return v, err
 }

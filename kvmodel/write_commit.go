@@ -3,7 +3,6 @@ package kvmodel
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
@@ -102,6 +101,7 @@ func (c *change) setMarks(p *plan) {
 // else has changed the record, and the line of the change is there or goes before it.
 func (c *change) write(s kv.Store, p *plan) error {
 	op := c.store(p.rec, p.env)
+	c.sent = true
 	for range maxTries {
 		_, err := kv.One(c.ctx, s, op)
 		switch {
@@ -111,7 +111,7 @@ func (c *change) write(s kv.Store, p *plan) error {
 			err = c.settle(s, p)
 		case c.unclear && err != nil:
 			// This one was not sent, but an earlier one may have been.
-			err = fmt.Errorf("%w: %w", kv.ErrUnclear, err)
+			err = kv.Unclear(err)
 		}
 		if !errors.Is(err, errAgain) {
 			return err
@@ -141,7 +141,7 @@ func (c *change) settle(s kv.Store, p *plan) error {
 	c.unclear, c.creates = true, p.created
 	now, err := c.now(s)
 	if err != nil {
-		return fmt.Errorf("%w: %w", kv.ErrUnclear, err)
+		return kv.Unclear(err)
 	}
 	did, sure := now.Envelope.HasTry(c.nonce, p.rec.Rev)
 	switch {

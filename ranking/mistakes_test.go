@@ -57,7 +57,7 @@ func TestSweep_NoticesEveryMistakeAboutWhatCounts(t *testing.T) {
 			"ranking/exact.go", "Repair(ctx, s, rec.ID, p.score, stateOf(p.by, rec))", "Repair(ctx, s, rec.ID, p.score, keytree.State{Ver: rec.Rev})",
 		),
 		proof.Wrong("a loser that stops leaves what it has put in",
-			"kvmodel/write_change.go", "		c.cleanUp()\n	}\n	if errors.Is(err, errUnchanged) {", "		c.complete()\n	}\n	if errors.Is(err, errUnchanged) {",
+			"kvmodel/write_change.go", "		c.cleanUp()\n	}\n	switch {", "		c.complete()\n	}\n	switch {",
 		),
 		proof.Wrong("a place has no tie",
 			"ranking/core.go", "p.score = p.score.WithTie(spec.Ties.tie(spec.Made(rec), spec.Low))", "_ = spec.Made(rec)",
