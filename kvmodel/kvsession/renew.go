@@ -53,7 +53,8 @@ func (s *Store) Regenerate(r *http.Request, w http.ResponseWriter, session *sess
 
 // SignOut ends the session, empties it and drops the cookie. The session may be
 // used again, as a new one. If the store cannot be asked, the session and the
-// cookie stay, and the error says why: the visitor is still signed in.
+// cookie stay, and the error says why: the visitor is still signed in, unless it is
+// kv.ErrUnclear.
 func (s *Store) SignOut(r *http.Request, w http.ResponseWriter, session *sessions.Session) error {
 	held := s.holds.get(session)
 	s.complete(session)
@@ -78,7 +79,7 @@ func (s *Store) end(ctx context.Context, id string) error {
 		}
 		// The key is never used again, so repeating the delete does no harm.
 		if !turn.again(ctx, err) {
-			return fmt.Errorf("kvsession: %w", err)
+			return fmt.Errorf("kvsession: %w", turn.doubt(err))
 		}
 	}
 }

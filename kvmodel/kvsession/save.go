@@ -163,8 +163,8 @@ func (t *turn) again(ctx context.Context, err error) bool {
 // doubt returns err, as an ErrUnclear if an earlier try may have been carried out
 // or still may be.
 func (t *turn) doubt(err error) error {
-	if t.unclear == 0 || errors.Is(err, ErrEnded) || errors.Is(err, kv.ErrUnclear) {
+	if t.unclear == 0 || errors.Is(err, ErrEnded) {
 		return err
 	}
-	return fmt.Errorf("%w: %w", kv.ErrUnclear, err)
+	return kv.Unclear(err)
 }

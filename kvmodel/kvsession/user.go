@@ -194,9 +194,10 @@ func (s *Store) RevokeAll(ctx context.Context, user string, keep ...string) erro
 		case err == nil && !ended:
 			return nil
 		case err == nil:
-			// One that it ended may have just been replaced.
+			// One that it ended may have just been replaced. An error does not deny it.
+			turn.unclear = max(turn.unclear, 1)
 		case !turn.again(ctx, err):
-			return err
+			return turn.doubt(err)
 		}
 	}
 }
