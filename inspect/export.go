@@ -207,8 +207,11 @@ func (in *Inspector) putAll(ctx context.Context, items []item, merge bool) error
 	_ = in.db.Store().Do(ctx, ops) // Each op has its own result.
 	for i := range ops {
 		err := ops[i].Err()
-		if errors.Is(err, kv.ErrExists) || errors.Is(err, kv.ErrUnclear) {
+		switch {
+		case errors.Is(err, kv.ErrExists):
 			err = in.putOver(ctx, put[i], ops[i], merge)
+		case errors.Is(err, kv.ErrUnclear):
+			err = kv.Unclear(in.putOver(ctx, put[i], ops[i], merge))
 		}
 		if err != nil {
 			return err

@@ -19,17 +19,26 @@ func (r *numbered) lane(owner string) *lane {
 
 func (r *numbered) push(ctx context.Context, s kv.Store, owner string, entries []entry) error {
 	l := r.lane(owner)
-	for _, e := range entries {
-		n, err := l.take(ctx, s)
+	for i, e := range entries {
+		err := pushOne(ctx, s, l, e)
+		if err != nil && i > 0 {
+			return kv.Unclear(err) // Some are there.
+		}
 		if err != nil {
 			return err
 		}
-		e.stamp = n
-		if err := l.publish(ctx, s, e); err != nil {
-			return err
-		}
-		l.tidy(ctx, s, n)
 	}
+	return nil
+}
+
+func pushOne(ctx context.Context, s kv.Store, l *lane, e entry) (err error) {
+	if e.stamp, err = l.take(ctx, s); err != nil {
+		return err
+	}
+	if err := l.publish(ctx, s, e); err != nil {
+		return err
+	}
+	l.tidy(ctx, s, e.stamp)
 	return nil
 }
 

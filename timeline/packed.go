@@ -2,8 +2,6 @@ package timeline
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -15,20 +13,16 @@ type packed struct{ common }
 func (p *packed) key(owner string) string { return p.base(owner) + "#p" }
 
 func (p *packed) push(ctx context.Context, s kv.Store, owner string, entries []entry) error {
-	const tries = 16
-	key := p.key(owner)
-	for try := range tries {
+	key, tries := p.key(owner), 0
+	return kv.Change(key, func() error {
 		there, version, err := readKey(ctx, s, key)
-		if err != nil || try > 0 && contains(there, entries) {
+		if tries++; err != nil || tries > 1 && contains(there, entries) {
 			return err
 		}
 		data := encodeAll(p.cut(append(there, entries...)))
 		_, err = kv.One(ctx, s, kv.OpReplace(key, version, data).For(p.ttl))
-		if !kv.Raced(err) && !errors.Is(err, kv.ErrUnclear) {
-			return err
-		}
-	}
-	return fmt.Errorf("%s: %w: %d tries lost against others", key, kv.ErrConflict, tries)
+		return err
+	})
 }
 
 // contains reports whether an earlier try, whose answer was lost, has stored entries.

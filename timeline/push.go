@@ -26,12 +26,23 @@ type addition struct {
 	opens bool          // the key is likely to be absent
 }
 
-// put carries out a. If the key is full it calls trim, up to twice, to make room.
-func (a addition) put(ctx context.Context, s kv.Store, trim func() error) error {
-	trims := 0
+// put carries out a. If the key is full it calls trim, up to twice, to make room. Once an
+// answer was unclear, put returns nil or an ErrUnclear.
+func (a addition) put(ctx context.Context, s kv.Store, trim func() error) (err error) {
+	trims, unclear := 0, false
+	one := func(op kv.Op) error {
+		_, err := kv.One(ctx, s, op)
+		unclear = unclear || errors.Is(err, kv.ErrUnclear)
+		return err
+	}
+	defer func() {
+		if unclear {
+			err = kv.Unclear(err)
+		}
+	}()
 	for tries := range pushTries {
 		if tries > 0 || !a.opens {
-			_, err := kv.One(ctx, s, kv.OpAppend(a.key, a.data))
+			err := one(kv.OpAppend(a.key, a.data))
 			if again(ctx, err) {
 				continue
 			}
@@ -40,7 +51,7 @@ func (a addition) put(ctx context.Context, s kv.Store, trim func() error) error 
 			}
 		}
 		// The key is absent or full, and an add tells which.
-		_, err := kv.One(ctx, s, kv.OpAdd(a.key, a.data).For(a.ttl))
+		err := one(kv.OpAdd(a.key, a.data).For(a.ttl))
 		switch {
 		case errors.Is(err, kv.ErrExists) && tries > 0:
 			if trims++; trims > 2 {

@@ -286,8 +286,17 @@ func (b *batch) prepare(ctx context.Context, s kv.Store, moves []*move) {
 		)
 	}
 	for _, m := range moves {
-		m.err = cmp.Or(m.err, unnoted)
+		m.err = unwritten(cmp.Or(m.err, unnoted))
 	}
+}
+
+// unwritten returns err, with which the preparation of a move has ended. If that is unclear, the
+// move is not: no record was written.
+func unwritten(err error) error {
+	if errors.Is(err, kv.ErrUnclear) {
+		return fmt.Errorf("%w: %v", kv.ErrUnavailable, err)
+	}
+	return err
 }
 
 // note writes down what moves are about to do. Until that is answered, no record may
@@ -383,7 +392,7 @@ func (m *move) settle(ctx context.Context, s kv.Store) error {
 		now, err := m.own.read(ctx, s, m.id)
 		switch {
 		case err != nil:
-			return fmt.Errorf("%w: %w", kv.ErrUnclear, err)
+			return kv.Unclear(err)
 		case now.version == m.old.version:
 		case now.State == m.new:
 			return nil
@@ -392,7 +401,7 @@ func (m *move) settle(ctx context.Context, s kv.Store) error {
 		}
 		_, err = kv.One(ctx, s, m.write())
 		if unclear := errors.Is(err, kv.ErrUnclear) && ctx.Err() == nil; !unclear && !kv.Raced(err) {
-			return err
+			return kv.Unclear(err)
 		}
 	}
 	return kv.ErrUnclear
