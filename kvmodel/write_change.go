@@ -40,10 +40,18 @@ func (c *change) run() (plug.Record, error) {
 	case errors.Is(err, errUnchanged):
 		err = nil
 	case errors.Is(err, kv.ErrUnclear) && !c.sent:
-		// What was prepared is unclear, but not the change.
-		err = fmt.Errorf("%w: %v", kv.ErrUnavailable, err)
+		err = c.unsent(err)
 	}
 	return v, err
+}
+
+// unsent returns the failure of a change whose commit was not sent: what was prepared is
+// unclear, but not the change.
+func (c *change) unsent(err error) error {
+	if ended := kv.Ended(c.ctx); ended != nil {
+		return fmt.Errorf("%w: %v", kv.Unavailable(ended), err)
+	}
+	return fmt.Errorf("%w: %v", kv.ErrUnavailable, err)
 }
 
 // tryUntilDecided tries again as long as the change loses races.
