@@ -14,7 +14,7 @@ import (
 
 // Parents holds the Parent records of a database and the indexes kept over them.
 // After the reply to Delete, its Children in ByParent are deleted, too.
-// Trips: Get 1, Create 3, Update 2 to 4, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 3, Update 3 or 4, Delete 2; with a new ranking or timeline Create up to 6, Update up to 7; a listing 2, or 1 if nothing is new.
 type Parents struct {
 	*kvmodel.Records[Parent, string]
 	*index.Total[Parent, string] // Count: how many Parents there are
@@ -225,7 +225,7 @@ func parentFields(name []byte) (codec.Fields, bool) {
 }
 
 // Children holds the Child records of a database and the indexes kept over them.
-// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 2, Update 2 or 3, Delete 2; with a new list Create 3, Update 4; a listing 2, or 1 if nothing is new.
 type Children struct {
 	*kvmodel.Records[Child, string]
 
