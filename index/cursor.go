@@ -6,10 +6,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// maxBatches bounds how many times a page is filled up after records were left
-// out of it.
-const maxBatches = 5
-
 // A direction is the way a page goes from the position its cursor stands for,
 // which is not on the page. It is the first byte of the cursor.
 type direction byte

@@ -77,12 +77,13 @@ func (l *list) contains(ctx context.Context, id string) (bool, error) {
 }
 
 // Page returns up to n records of the list, from the position that cursor stands
-// for, "" for the beginning, with the cursors of the pages around it. keep leaves
-// out records; the page is then filled up in up to four more trips, and may still
-// be short and have a Next. n is from 1 to 1000.
+// for, "" for the beginning, with the cursors of the pages around it. It leaves out records
+// that a keep rejects, and reads on until it has n others; when it has looked at ten times n
+// entries, the page is short and has a Next. n is from 1 to 1000.
 //
 // The first page takes one trip if it is as this process has read it last. Otherwise a page
-// takes two trips, three the first time. Errors are ErrBadCursor and ErrNeedsRebuild.
+// takes two trips, three the first time, and a few more where records are left out. Errors are
+// ErrBadCursor and ErrNeedsRebuild.
 func (l *List[T, K]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
 	found, next, prev, err := l.list.page(ctx, cursor, n, plug.Keeps(keep))
 	return kvmodel.Listing[T]{Items: plug.AllAs[T](found), Next: next, Prev: prev}, err

@@ -79,23 +79,24 @@ type page struct {
 	items   []plug.Record
 	first   *memberlog.Member // of the first item
 	last    *memberlog.Member // the last one that was looked at
+	looked  int               // how many those are
 	waiting memberlog.Window  // what was read but not looked at yet
 	met     bool              // a member without the value was met
 }
 
 func (p *page) fill() error {
 	at := p.start.at
-	for batch := 0; batch < maxBatches && len(p.items) < p.n; batch++ {
+	for ask := p.n; ask > 0; ask = plug.Ask(p.n, len(p.items), p.looked) {
 		if len(p.waiting.Members) == 0 {
 			var err error
-			if p.waiting, err = p.start.window(p.ctx, p.logs, kv.Near(p.s), p.place, at, p.n); err != nil {
+			if p.waiting, err = p.start.window(p.ctx, p.logs, kv.Near(p.s), p.place, at, ask); err != nil {
 				return err
 			}
 		}
 		if len(p.waiting.Members) == 0 {
 			return nil
 		}
-		if err := p.take(); err != nil {
+		if err := p.take(ask); err != nil {
 			return err
 		}
 		at = position(p.last)
@@ -106,10 +107,10 @@ func (p *page) fill() error {
 	return nil
 }
 
-// take loads the records of the next members and keeps those that belong on the
-// page.
-func (p *page) take() error {
-	batch := p.waiting.Members[:min(len(p.waiting.Members), p.n)]
+// take loads the records of up to n of the next members and keeps those that belong on
+// the page.
+func (p *page) take(n int) error {
+	batch := p.waiting.Members[:min(len(p.waiting.Members), n)]
 	ids := make([]string, len(batch))
 	for i := range batch {
 		ids[i] = batch[i].ID
@@ -133,6 +134,7 @@ func (p *page) take() error {
 
 func (p *page) look(m *memberlog.Member, rec *plug.Seen) {
 	p.last = m
+	p.looked++
 	if !rec.Holds(p.place) {
 		p.passOver(m, rec)
 		return

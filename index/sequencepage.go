@@ -13,8 +13,9 @@ import (
 
 // Page returns up to n values in the order of their numbers, from the position
 // that cursor stands for, "" for the beginning, with the cursors of the pages
-// around it. keep leaves out values; the page is then filled up in up to four more
-// trips. n is from 1 to 1000. One trip, and one more at the end. The error may be
+// around it. It leaves out values that a keep rejects, and reads on until it has n others; when
+// it has looked at ten times n, the page is short and has a Next. n is from 1 to 1000. One trip,
+// a few more where values are left out, and one more at the end. The error may be
 // an ErrBadCursor, or an ErrCorrupt with the page of all that is not damaged.
 func (s *Sequence[T]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
 	ctx, end := s.db.Begin(ctx, "Page")
@@ -27,7 +28,8 @@ func (s *Sequence[T]) Page(ctx context.Context, cursor string, n int, keep ...fu
 }
 
 // LastPage returns the last n values, in the order of their numbers as Page does, with
-// the cursor of the values before them.
+// the cursor of the values before them. Like Page, it may be short where a keep leaves values
+// out: then it has a Prev.
 func (s *Sequence[T]) LastPage(ctx context.Context, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
 	ctx, end := s.db.Begin(ctx, "LastPage")
 	defer end()
@@ -79,8 +81,8 @@ func (s *Sequence[T]) page(ctx context.Context, from numberStart, n int, keep []
 	var found []Numbered[T]
 	var damaged []error
 	at, ended := from.n, false
-	for batch := 0; batch < maxBatches && len(found) < n && !ended; batch++ {
-		span := from.span(at, n)
+	for looked, ask := 0, n; ask > 0 && !ended; ask = plug.Ask(n, len(found), looked) {
+		span := from.span(at, ask)
 		if ended = span.Last < span.First; ended {
 			break
 		}
@@ -98,6 +100,7 @@ func (s *Sequence[T]) page(ctx context.Context, from numberStart, n int, keep []
 				break
 			}
 			at = v.N
+			looked++
 			if v.Value != nil && plug.Kept(v.Value, keep) {
 				found = append(found, v)
 			}

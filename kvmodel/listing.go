@@ -22,8 +22,10 @@ type Listing[T any] struct {
 }
 
 // Lister is what rings, lists, boards and spans have in common. An empty cursor
-// means the beginning. Records for which keep returns false are left out; a few
-// more trips fill the page with others.
+// means the beginning. Records for which keep returns false are left out: Page reads on
+// until it has n others or the listing ends, and stops when it has looked at ten times n, so
+// a short page, even an empty one, may have a Next. Only an empty Next is the end. A filter
+// that keeps few records is the work of an index.
 type Lister[T any] interface {
 	Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (Listing[T], error)
 }

@@ -35,15 +35,11 @@ type downward struct {
 // downwardOf is a downward of records of type T.
 type downwardOf[T any] struct{ d *downward }
 
-const (
-	numbersAtOnce = 100 // looked at in one trip of a page
-	numberTrips   = 5   // of one page, where records are gone or left out
-)
-
-// Page returns n records from the position that cursor stands for. It takes one
-// trip, and up to four more if records are deleted or left out; then it may be
-// short. It takes one more if this process does not know the last number yet. With an
-// ErrCorrupt it returns the records that are not damaged.
+// Page returns n records from the position that cursor stands for. It leaves out records that
+// are deleted or that a keep rejects, and reads on until it has n others; when it has looked at
+// ten times n numbers, the page is short and has a Next. It takes one trip, a few more where
+// records are left out, and one more if this process does not know the last number yet. With
+// an ErrCorrupt it returns the records that are not damaged.
 func (d downwardOf[T]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (Listing[T], error) {
 	found, next, prev, err := d.d.page(ctx, cursor, n, plug.Keeps(keep))
 	return Listing[T]{Items: plug.AllAs[T](found), Next: next, Prev: prev}, err
@@ -104,11 +100,8 @@ func (d *downward) last(ctx context.Context) (int64, error) {
 // is of those among these that are damaged.
 func (d *downward) walk(ctx context.Context, w *numberWalk, n int, keep func(plug.Record) bool) (found []plug.Record, err error) {
 	var damaged []error
-	for trip := range numberTrips {
-		ids := w.ahead(min(numbersAtOnce, (n-len(found))<<trip))
-		if len(found) == n || len(ids) == 0 {
-			break
-		}
+	for looked, ask := 0, n; ask > 0 && !w.ended(); ask = plug.Ask(n, len(found), looked) {
+		ids := w.ahead(ask)
 		recs, err := d.m.see(ctx, d.m.db.store, ids)
 		if recs == nil {
 			return nil, err
@@ -118,6 +111,7 @@ func (d *downward) walk(ctx context.Context, w *numberWalk, n int, keep func(plu
 				break
 			}
 			w.at += w.step
+			looked++
 			if rec.Err != nil {
 				damaged = append(damaged, rec.Err)
 			}

@@ -37,8 +37,10 @@ func boardOf[T any, K comparable, S any](records *kvmodel.Records[T, K], c *core
 }
 
 // Page returns up to n records from the position of cursor, the first ones for an
-// empty cursor. It leaves out records that a keep rejects. Two trips; the first page takes one
-// if the records on it are those that this process has seen there last.
+// empty cursor. It leaves out records that a keep rejects, and reads on until it has n others;
+// when it has looked at ten times n entries, the page is short and has a Next. Two trips, and
+// a few more where records are left out; the first page takes one if the records on it are
+// those that this process has seen there last.
 func (b *Board[T, K, S]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
 	return pageOf(ctx, &b.part, cursor, n, keep)
 }

@@ -13,8 +13,9 @@ type Span[T any] struct {
 }
 
 // Page returns up to n records of the span from the position of cursor, the first
-// ones for an empty cursor. It leaves out records that a keep rejects. Two trips,
-// and more if this process has not seen that part of the board.
+// ones for an empty cursor. It leaves out records that a keep rejects, and reads on as
+// that of a Board does: the page may be short and have a Next. Two trips, and more if records
+// are left out or this process has not seen that part of the board.
 func (sp *Span[T]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
 	if sp.wrong != nil {
 		return kvmodel.Listing[T]{}, sp.wrong

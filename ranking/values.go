@@ -41,8 +41,10 @@ func NewValues[T any, K comparable, V any](records *kvmodel.Records[T, K], spec 
 
 // Page returns up to n values from the position of cursor, those that most records hold
 // first. Values that equally many hold have an order of their own. It leaves out values that
-// a keep rejects. n is from 1 to 1000. Two trips; the first page takes one if the values on
-// it are those that this process has seen there last.
+// a keep rejects, and reads on until it has n others; when it has looked at ten times n, the
+// page is short and has a Next. n is from 1 to 1000. Two trips, and a few more where values are
+// left out; the first page takes one if the values on it are those that this process has seen
+// there last.
 func (v *Values[V]) Page(ctx context.Context, cursor string, n int, keep ...func(*Value[V]) bool) (kvmodel.Listing[Value[V]], error) {
 	ctx, end := v.tree.db.Begin(ctx, "Page")
 	defer end()

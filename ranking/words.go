@@ -13,8 +13,9 @@ import (
 
 // Words returns what Page does, in the order of the values: texts by their bytes, numbers by
 // their size. No index has that order. So each page reads which values there are, in a trip
-// for some 4,000 of them, and sorts them in memory; then it reads the counts, in one trip, or
-// up to five if it is filled up. A value whose count falls while the page is read may be left out.
+// for some 4,000 of them, and sorts them in memory; then it reads the counts, in one trip, and
+// a few more where values are left out. A value whose count falls while the page is read may be
+// left out.
 func (v *Values[V]) Words(ctx context.Context, cursor string, n int, keep ...func(*Value[V]) bool) (kvmodel.Listing[Value[V]], error) {
 	var none kvmodel.Listing[Value[V]]
 	p := &wordPage[V]{Values: v, n: n, keep: keep}
@@ -139,21 +140,19 @@ func (p *wordPage[V]) listing(ctx context.Context) (l kvmodel.Listing[Value[V]],
 	at := p.begin()
 	end := at // everything between the two was looked at
 	l.Items = []*Value[V]{}
-	for batch := 0; batch < maxWordBatches && len(l.Items) < p.n; batch++ {
-		some := p.all[end:min(len(p.all), end+p.n-len(l.Items))]
-		if p.back {
-			some = p.all[max(0, end-p.n+len(l.Items)):end]
+	for ask := p.n; ask > 0; ask = plug.Ask(p.n, len(l.Items), max(end-at, at-end)) {
+		some := p.ahead(end, ask)
+		if len(some) == 0 {
+			break
 		}
 		items, err := p.counted(ctx, some)
 		if err != nil {
 			return kvmodel.Listing[Value[V]]{}, err
 		}
-		items = slices.DeleteFunc(items, func(item *Value[V]) bool { return !plug.Kept(item, p.keep) })
-		if p.back {
-			end, l.Items = end-len(some), append(items, l.Items...)
-		} else {
-			end, l.Items = end+len(some), append(l.Items, items...)
-		}
+		end += p.take(&l, some, items)
+	}
+	if p.back {
+		slices.Reverse(l.Items)
 	}
 	if after := max(at, end); after > 0 && after < len(p.all) {
 		l.Next = p.cursor(onward, p.all[after-1])
@@ -164,8 +163,35 @@ func (p *wordPage[V]) listing(ctx context.Context) (l kvmodel.Listing[Value[V]],
 	return l, nil
 }
 
-// maxWordBatches bounds how often a page is filled up.
-const maxWordBatches = 5
+// take adds items, those of some that have a count, until the page is full, and returns how far
+// that is from where some begins.
+func (p *wordPage[V]) take(l *kvmodel.Listing[Value[V]], some []V, items []*Value[V]) (moved int) {
+	for _, word := range some {
+		if len(l.Items) == p.n {
+			break
+		}
+		if moved++; len(items) > 0 && p.key.Compare(items[0].Value, word) == 0 {
+			if plug.Kept(items[0], p.keep) {
+				l.Items = append(l.Items, items[0])
+			}
+			items = items[1:]
+		}
+	}
+	if p.back {
+		return -moved
+	}
+	return moved
+}
+
+// ahead returns the next n values from end on, in the direction of the page and in that order.
+func (p *wordPage[V]) ahead(end, n int) []V {
+	if !p.back {
+		return p.all[end:min(len(p.all), end+n)]
+	}
+	some := slices.Clone(p.all[max(0, end-n):end])
+	slices.Reverse(some)
+	return some
+}
 
 // begin returns how many values are before the position where the page begins.
 func (p *wordPage[V]) begin() int {

@@ -71,7 +71,9 @@ const (
 	goingBack part = 'b' // in the archive, toward the ring
 )
 
-// Page returns n records, newest first, from the position that cursor stands for.
+// Page returns n records, newest first, from the position that cursor stands for. It leaves
+// out records that a keep rejects, and reads on as the ring and the archive do: the page may be
+// short and have a Next.
 func (a *archived[T, M]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
 	ctx, end := a.ring.core.host.Begin(ctx, "Page")
 	defer end()

@@ -109,10 +109,11 @@ func (r *ring) isEmpty() bool { return len(r.lanes) == 0 }
 func (r *ring) title() string { return r.core.host.Model() + "." + r.core.spec.Name }
 
 // Page returns n records from the cursor on, newest first, or from the newest if the
-// cursor is empty. The newest page takes one trip where nothing is new since the process
+// cursor is empty. It leaves out records that a keep rejects, and reads on until it has n
+// others; after five trips for records, or seven for segments, the page is short and has a
+// Next. The newest page takes one trip where nothing is new since the process
 // has read it last, and otherwise two. Any other page takes two, the first in a process
-// three, and one that leaves records out one more. It stops at five trips for records
-// and seven for segments; then the page is short, and Next goes on.
+// three, and one that leaves records out one or more besides.
 //
 // If a part of the ring is damaged, Page returns what it has read and an ErrCorrupt. A
 // Rebuild mends that.

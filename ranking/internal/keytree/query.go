@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ringtree/ringtree/internal/ahead"
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -43,9 +44,6 @@ type Want struct {
 	Gone func(id string)
 }
 
-// maxBatches bounds how often a page of results is filled up.
-const maxBatches = 5
-
 // finding is what a query found from some point on.
 type finding struct {
 	members []Member
@@ -53,7 +51,8 @@ type finding struct {
 	more    bool  // there may be something behind it
 }
 
-// list returns up to n members in st, in its direction.
+// list returns up to n members in st, in its direction, of those that Want keeps; fewer where
+// it has looked at as many entries as [plug.Ask] lets it.
 //
 // Entries say which members may be there; their records say where they are. A
 // member that has moved is listed where its record says, if that is in the part
@@ -62,16 +61,15 @@ func (t *Tree) list(ctx context.Context, s kv.Store, r *reading, st stretch, n i
 	r.trusting = w.Unverified
 	f := finding{behind: st.from, more: true}
 	listed := make(map[string]bool, min(n, 64))
-	for batch := 0; len(f.members) < n && f.more && batch < maxBatches; batch++ {
-		need := n - len(f.members)
-		if err := r.answer(ctx, s, r.reach(st, need+1)); err != nil {
+	for looked, ask := 0, n; ask > 0 && f.more; ask = plug.Ask(n, len(f.members), looked) {
+		if err := r.answer(ctx, s, r.reach(st, ask+1)); err != nil {
 			return f, err
 		}
 		entries, all := r.entries(st)
 		part := st
-		f.more = !all || len(entries) > need
+		f.more = !all || len(entries) > ask
 		if f.more && len(entries) > 0 {
-			entries = entries[:min(need, len(entries))]
+			entries = entries[:min(ask, len(entries))]
 			last := entries[len(entries)-1]
 			part.to = r.point(last.score, last.id).beside(st.up())
 		}
@@ -79,13 +77,18 @@ func (t *Tree) list(ctx context.Context, s kv.Store, r *reading, st stretch, n i
 		if err != nil {
 			return f, err
 		}
-		f.members = slices.Grow(f.members, len(members))
+		f.members = slices.Grow(f.members, min(len(members), n-len(f.members)))
 		for _, m := range members {
+			if len(f.members) == n {
+				f.more, part.to = true, f.members[n-1].point.beside(st.up())
+				break
+			}
 			if !listed[m.ID] && (w.Keep == nil || w.Keep(m)) {
 				listed[m.ID] = true
 				f.members = append(f.members, m)
 			}
 		}
+		looked += max(1, len(entries))
 		st.from, f.behind = part.to, part.to
 	}
 	return f, nil
