@@ -1,9 +1,8 @@
 // Package ringtree is a data layer for server-rendered web apps on a key-value
 // store alone: no SQL, no search module, no server needed to start.
 //
-// This package holds no code. It is the map of the rooms. layout_test.go keeps
-// the map true and checks which rooms each may import; docs/architecture.md
-// draws them by height. A room marked (coming) does not exist yet:
+// This package holds no code. It is the map of the rooms. internal/repotest keeps the map
+// true and checks which rooms each may import; docs/architecture.md draws them by height:
 //
 //	example-app   the sample app: main.go wires, its domain package holds the models
 //	examples      what records can do, as runnable examples
@@ -39,6 +38,7 @@
 //	  whole       every index class at once: stores that were kept, and an oracle
 //	  proof       tools that prove protocols: every order, deliberate mistakes, crashes, servers
 //	  optest      how tests show an operation and its answer
+//	  repotest    tests of the repository: imports, stored keys, docs, the tutorial, a release
 //	codegen       load, resolve, check, emit; codegen/kvgen is the command
 //	bench         a module of its own: the figures this project promises, the comparison with peers
 //	adapters      modules of their own: what a database does, for OpenTelemetry and Prometheus

@@ -30,7 +30,7 @@ import (
 var told = []string{"r", "n", "h", "ids", "all", "built", "rebuild", "rebuilt", "procs", "out", "line", "fixed", "build", "seq", "qh", "session", "sessions", "limit", "rescued", "recovery", "turn"}
 
 // listedClass is how the table of docs/keys.md begins a line about a class. It lists
-// all that there are: see files_test.go.
+// every class: internal/repotest checks that.
 var listedClass = regexp.MustCompile("(?m)^\\| `([a-z0-9]+)(:[A-Z]+)+`")
 
 func TestLosses_TakeAKeyOfEveryClass(t *testing.T) {

@@ -1,4 +1,4 @@
-package ringtree_test
+package repotest
 
 import (
 	"fmt"
@@ -6,15 +6,11 @@ import (
 	"go/doc"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"os"
 	"path"
 	"slices"
 	"strings"
 	"testing"
-	"testing/fstest"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // faces are the packages that apps import.
@@ -47,7 +43,7 @@ func TestDocs_ExportedTypesAndFunctionsHaveExamples(t *testing.T) {
 			excused[name] = true
 		}
 	}
-	for _, name := range bare(os.DirFS("."), faces) {
+	for _, name := range bare(faces) {
 		if !excused[name] {
 			t.Errorf("%s has no example: write Example%s", name, name[strings.Index(name, ".")+1:])
 		}
@@ -59,9 +55,9 @@ func TestDocs_ExportedTypesAndFunctionsHaveExamples(t *testing.T) {
 }
 
 // bare returns the exported types and functions of packages that have no example.
-func bare(tree fs.FS, packages []string) (names []string) {
+func bare(packages []string) (names []string) {
 	for _, dir := range packages {
-		p := documented(tree, dir)
+		p := documented(dir)
 		add := func(name string, examples []*doc.Example) {
 			if len(examples) == 0 {
 				names = append(names, p.Name+"."+name)
@@ -80,10 +76,10 @@ func bare(tree fs.FS, packages []string) (names []string) {
 }
 
 // documented returns what go doc knows of the package in dir.
-func documented(tree fs.FS, dir string) *doc.Package {
+func documented(dir string) *doc.Package {
 	fset := token.NewFileSet()
 	var parsed []*ast.File
-	entries, err := fs.ReadDir(tree, dir)
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		panic(err)
 	}
@@ -92,7 +88,7 @@ func documented(tree fs.FS, dir string) *doc.Package {
 			continue
 		}
 		file := path.Join(dir, e.Name())
-		f, err := parser.ParseFile(fset, file, read(tree, file), parser.ParseComments)
+		f, err := parser.ParseFile(fset, file, read(file), parser.ParseComments)
 		if err != nil {
 			panic(err)
 		}
@@ -103,15 +99,4 @@ func documented(tree fs.FS, dir string) *doc.Package {
 		panic(fmt.Errorf("%s: %w", dir, err))
 	}
 	return p
-}
-
-func TestBare_NamesWhatHasNoExample(t *testing.T) {
-	tree := fstest.MapFS{
-		"p/p.go":      {Data: []byte("package p\n\ntype Shown struct{}\n\nfunc NewShown() *Shown { return nil }\n\nfunc (*Shown) Method() {}\n\ntype Bare int\n\nfunc Do() {}\n\nfunc Quiet() {}\n\nfunc hidden() {}\n")},
-		"p/p_test.go": {Data: []byte("package p_test\n\nfunc ExampleShown_twice() {}\n\nfunc ExampleDo() {}\n")},
-	}
-	want := []string{"p.Bare", "p.Quiet", "p.NewShown"}
-	if diff := cmp.Diff(want, bare(tree, []string{"p"})); diff != "" {
-		t.Errorf("names mismatch (-want +got):\n%s", diff)
-	}
 }

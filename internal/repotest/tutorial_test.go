@@ -1,4 +1,4 @@
-package ringtree_test
+package repotest
 
 import (
 	"bufio"
@@ -25,7 +25,7 @@ func TestTutorial_RunsAsItIsWritten(t *testing.T) {
 		servers.Need(t, program)
 	}
 	r := startReader(t)
-	all := blocks(os.DirFS("."))
+	all := blocks()
 	steps := 0
 	for i, b := range all {
 		if b.file != "docs/tutorial.md" {

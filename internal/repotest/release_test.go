@@ -1,4 +1,4 @@
-package ringtree_test
+package repotest
 
 import (
 	"encoding/json"

@@ -1,11 +1,10 @@
-package ringtree_test
+package repotest
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
 	"go/format"
-	"io/fs"
 	"net/url"
 	"os"
 	"os/exec"
@@ -16,7 +15,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -38,7 +36,7 @@ func (b block) isProgram() bool {
 }
 
 func TestDocs_GoBlocksAreGoAsGofmtWritesIt(t *testing.T) {
-	for _, b := range blocks(os.DirFS(".")) {
+	for _, b := range blocks() {
 		if b.kind != "go" {
 			continue
 		}
@@ -54,7 +52,7 @@ func TestDocs_GoBlocksAreGoAsGofmtWritesIt(t *testing.T) {
 // A program in a text is run, and prints what the block of kind output right
 // after it says.
 func TestDocs_ProgramsPrintWhatTheTextSays(t *testing.T) {
-	all := blocks(os.DirFS("."))
+	all := blocks()
 	ran := 0
 	for i, b := range all {
 		if !b.isProgram() {
@@ -104,7 +102,7 @@ func runProgram(t *testing.T, b block) (string, error) {
 // tests. go mod tidy looks at the tests of imported packages, so on a
 // new machine it fetches modules that nothing else here needs.
 func TestDocs_FirstProgramRunsInANewModule(t *testing.T) {
-	script, want := quickStart(blocks(os.DirFS(".")))
+	script, want := quickStart(blocks())
 	root, err := os.Getwd()
 	if err != nil {
 		t.Fatal(err)
@@ -148,15 +146,14 @@ func quickStart(all []block) (script, output string) {
 // A block without a name is a program, or each part of it is a model, which a test of kvgen tries,
 // or stands in the code of this module. A block with a name is a file of a page that is followed.
 func TestDocs_GoBlocksAreRunOrCompiled(t *testing.T) {
-	tree := os.DirFS(".")
 	var code strings.Builder
-	for _, file := range files(tree) {
+	for _, file := range files() {
 		if slices.Contains([]string{".go", ".tmpl", ".txtar"}, path.Ext(file)) {
-			code.WriteString(plainly(string(read(tree, file))) + " ")
+			code.WriteString(plainly(string(read(file))) + " ")
 		}
 	}
 	count := 0
-	for _, b := range blocks(tree) {
+	for _, b := range blocks() {
 		if b.kind != "go" {
 			continue
 		}
@@ -177,49 +174,31 @@ func TestDocs_GoBlocksAreRunOrCompiled(t *testing.T) {
 func plainly(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 func TestDocs_LinksLeadSomewhere(t *testing.T) {
-	report(t, checkLinks(os.DirFS(".")))
-}
-
-var links = regexp.MustCompile(`\]\(([^)\s]+)\)`)
-
-// checkLinks returns a complaint for each link of a text to a file that is not
-// there.
-func checkLinks(tree fs.FS) (complaints []string) {
-	for _, file := range texts(tree) {
-		for _, match := range links.FindAllStringSubmatch(string(read(tree, file)), -1) {
+	links, count := regexp.MustCompile(`\]\(([^)\s]+)\)`), 0
+	for _, file := range texts() {
+		for _, match := range links.FindAllStringSubmatch(string(read(file)), -1) {
+			count++
 			target, err := url.Parse(match[1])
-			if err == nil && (target.Host != "" || target.Path == "") {
-				continue
-			}
-			if err == nil {
-				_, err = fs.Stat(tree, path.Join(path.Dir(file), target.Path))
+			if err == nil && target.Host == "" && target.Path != "" {
+				_, err = os.Stat(path.Join(path.Dir(file), target.Path))
 			}
 			if err != nil {
-				complaints = append(complaints, fmt.Sprintf("%s: link to %s: %v", file, match[1], err))
+				t.Errorf("%s: link to %s: %v", file, match[1], err)
 			}
 		}
 	}
-	return complaints
-}
-
-// texts returns the Markdown files of tree.
-func texts(tree fs.FS) []string {
-	var found []string
-	for _, file := range files(tree) {
-		if path.Ext(file) == ".md" && !strings.Contains(file, "testdata/") {
-			found = append(found, file)
-		}
+	if count == 0 {
+		t.Error("the docs have no links")
 	}
-	return found
 }
 
 // blocks returns the fenced blocks of all texts, in order.
-func blocks(tree fs.FS) []block {
+func blocks() []block {
 	var found []block
-	for _, file := range texts(tree) {
+	for _, file := range texts() {
 		var open *block
 		number := 0
-		for line := range strings.Lines(string(read(tree, file))) {
+		for line := range strings.Lines(string(read(file))) {
 			number++
 			kind, isFence := strings.CutPrefix(line, "```")
 			switch {
@@ -237,38 +216,11 @@ func blocks(tree fs.FS) []block {
 	return found
 }
 
-func TestBlocks_AreWhatStandsBetweenFences(t *testing.T) {
-	tree := fstest.MapFS{
-		"a.md": {Data: []byte("text\n```go\npackage main\n```\n```output\n1\n2\n```\n```\nx\n```\n```go b.go\npackage b\n```\n")},
-	}
-	want := []block{
-		{"a.md", 2, "go", "", "package main\n"},
-		{"a.md", 5, "output", "", "1\n2\n"},
-		{"a.md", 9, "", "", "x\n"},
-		{"a.md", 12, "go", "b.go", "package b\n"},
-	}
-	if diff := cmp.Diff(want, blocks(tree), cmp.AllowUnexported(block{})); diff != "" {
-		t.Errorf("blocks mismatch (-want +got):\n%s", diff)
-	}
-}
-
-func TestCheckLinks_NamesTheDeadOnes(t *testing.T) {
-	tree := fstest.MapFS{
-		"docs/a.md": {Data: []byte("[b](b.md#part) [up](../c.md) [dead](d.md) [out](https://example.com/x) [part](#here)")},
-		"docs/b.md": {},
-		"c.md":      {},
-	}
-	want := []string{"docs/a.md: link to d.md: open docs/d.md: file does not exist"}
-	if diff := cmp.Diff(want, checkLinks(tree)); diff != "" {
-		t.Errorf("complaints mismatch (-want +got):\n%s", diff)
-	}
-}
-
 // The numbers by which the README compares are those of docs/benchmarks.md.
 func TestDocs_ReadmeComparesAsTheBenchmarksDo(t *testing.T) {
-	_, table, _ := strings.Cut(string(read(os.DirFS("."), "README.md")), "## Beside SQL and GORM")
+	_, table, _ := strings.Cut(string(read("README.md")), "## Beside SQL and GORM")
 	table, _, _ = strings.Cut(table, "\n## ")
-	_, million, _ := strings.Cut(string(read(os.DirFS("."), "docs/benchmarks.md")), "\n## 1000000 pages")
+	_, million, _ := strings.Cut(string(read("docs/benchmarks.md")), "\n## 1000000 pages")
 	million, _, _ = strings.Cut(million, "\n## ")
 	peers := []string{"gorm-postgres", "pgx", "ringtree-redis", "ringtree-memcached"}
 	for line, workload := range map[string]string{

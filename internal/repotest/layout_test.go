@@ -1,0 +1,120 @@
+package repotest
+
+import (
+	"go/parser"
+	"go/token"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// A grant lists the rooms and the modules that the code of a room, apart from its tests, may
+// import. A module that no grant lists needs a line in docs/decisions/0002-dependencies.md.
+type grant struct{ rooms, modules []string }
+
+var (
+	indexes  = []string{"index", "timeline", "ranking", "ranking/collation"}
+	backends = []string{"kvmodel/memkv", "kvmodel/boltkv", "kvmodel/memcachekv", "kvmodel/rediskv", "kvmodel/nearkv"}
+	onServer = []string{"kvmodel/kv", "kvmodel/nearkv", "internal/storeurl", "internal/boot", "internal/contact"}
+	shared   = []string{"internal/plug", "internal/envelope", "internal/numbering", "internal/wire", "internal/ahead"}
+	records  = slices.Concat([]string{"kvmodel", "kvmodel/kv", "kvmodel/codec"}, shared)
+
+	grants = map[string]grant{
+		"example-app": {
+			slices.Concat([]string{"inspect", "templates", "kvmodel/kvsession", "kvmodel/kvopen", "kvmodel/kvopen/all"}, indexes, records),
+			[]string{"github.com/a-h/templ", "github.com/gorilla/sessions", "github.com/vmihailenco/msgpack/v5", "golang.org/x/crypto/argon2", "golang.org/x/text"},
+		},
+		"examples": {slices.Concat(indexes, records, []string{"kvmodel/memkv"}), []string{"github.com/vmihailenco/msgpack/v5"}},
+		"inspect": {
+			slices.Concat([]string{"kvmodel/kvopen", "kvmodel/kvopen/all", "internal/release", "internal/durable", "templates"}, records),
+			[]string{"github.com/a-h/templ", "github.com/vmihailenco/msgpack/v5"},
+		},
+		"templates":         {nil, []string{"github.com/a-h/templ"}},
+		"index":             {records, nil},
+		"timeline":          {records, nil},
+		"ranking":           {records, nil},
+		"ranking/collation": {nil, []string{"golang.org/x/text"}},
+		"codegen":           {nil, []string{"github.com/a-h/templ", "golang.org/x/mod", "golang.org/x/text", "golang.org/x/tools"}},
+
+		"kvmodel":            {slices.Concat([]string{"kvmodel/kv", "kvmodel/codec", "internal/release"}, shared), nil},
+		"kvmodel/kv":         {nil, nil},
+		"kvmodel/codec":      {nil, []string{"github.com/vmihailenco/msgpack/v5"}},
+		"kvmodel/memkv":      {[]string{"kvmodel/kv"}, nil},
+		"kvmodel/boltkv":     {[]string{"kvmodel/kv", "kvmodel/codec", "internal/wire", "internal/durable"}, []string{"go.etcd.io/bbolt"}},
+		"kvmodel/memcachekv": {onServer, []string{"github.com/bradfitz/gomemcache"}},
+		"kvmodel/rediskv":    {onServer, []string{"github.com/redis/rueidis"}},
+		"kvmodel/nearkv":     {[]string{"kvmodel/kv"}, nil},
+		"kvmodel/kvopen":     {[]string{"kvmodel", "kvmodel/kv", "kvmodel/memkv", "kvmodel/boltkv", "internal/storeurl"}, nil},
+		"kvmodel/kvopen/all": {[]string{"kvmodel/memcachekv", "kvmodel/rediskv"}, nil},
+		"kvmodel/kvsession":  {[]string{"kvmodel/kv", "kvmodel/codec", "internal/wire", "internal/durable"}, []string{"github.com/gorilla/sessions", "github.com/gorilla/securecookie"}},
+		"kvmodel/kvtest":     {[]string{"kvmodel/kv", "kvmodel/memkv", "kvmodel/nearkv", "internal/optest"}, []string{"github.com/google/go-cmp"}},
+
+		"internal/plug":      {[]string{"internal/envelope", "internal/wire", "kvmodel/kv"}, nil},
+		"internal/envelope":  {[]string{"internal/wire", "kvmodel/kv", "kvmodel/codec"}, nil},
+		"internal/wire":      {[]string{"kvmodel/codec"}, nil},
+		"internal/ahead":     {[]string{"kvmodel/kv"}, nil},
+		"internal/boot":      {[]string{"kvmodel/kv"}, nil},
+		"internal/contact":   {[]string{"kvmodel/kv"}, nil},
+		"internal/storeurl":  {[]string{"kvmodel/kv", "kvmodel/nearkv"}, nil},
+		"internal/release":   {nil, nil},
+		"internal/durable":   {nil, nil},
+		"internal/numbering": {[]string{"kvmodel/kv", "kvmodel/codec"}, nil},
+		"internal/optest":    {[]string{"kvmodel/kv"}, nil},
+		"internal/proof":     {[]string{"kvmodel/kv", "kvmodel/kvtest", "internal/optest"}, nil},
+		"internal/repotest":  {nil, nil},
+		"internal/whole": {
+			slices.Concat(indexes, records, backends, []string{"inspect", "kvmodel/kvopen", "kvmodel/kvopen/all", "kvmodel/kvtest", "kvmodel/kvsession", "internal/proof"}),
+			[]string{"github.com/gorilla/sessions", "github.com/vmihailenco/msgpack/v5", "go.etcd.io/bbolt"},
+		},
+	}
+)
+
+func TestLayout_ImportsRunDownhill(t *testing.T) {
+	for _, file := range goFiles() {
+		room := roomOf(path.Dir(file))
+		granted, ok := grants[room]
+		if strings.HasSuffix(file, "_test.go") || within(file, "bench") || within(file, "adapters") || file == "doc.go" {
+			continue
+		}
+		if !ok {
+			t.Errorf("%s is in no room: add its folder to the table of this test and to doc.go", file)
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, read(file), parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, spec := range parsed.Imports {
+			if imported, _ := strconv.Unquote(spec.Path.Value); !granted.allows(room, imported) {
+				t.Errorf("%s imports %s, but room %q may import only %q of this module and the modules %q", file, imported, room, granted.rooms, granted.modules)
+			}
+		}
+	}
+}
+
+func (g grant) allows(room, imported string) bool {
+	if folder, ok := strings.CutPrefix(imported, module+"/"); ok {
+		return roomOf(folder) == room || slices.Contains(g.rooms, roomOf(folder))
+	}
+	return !strings.Contains(strings.Split(imported, "/")[0], ".") || slices.ContainsFunc(g.modules, func(m string) bool { return within(imported, m) })
+}
+
+// roomOf returns the innermost room of the table that contains folder, or ".".
+func roomOf(folder string) string {
+	for ; folder != "."; folder = path.Dir(folder) {
+		if _, ok := grants[folder]; ok {
+			return folder
+		}
+	}
+	return "."
+}
+
+func TestLayout_TheMapInDocGoListsEachRoom(t *testing.T) {
+	doc := string(read("doc.go"))
+	for room := range grants {
+		if above, name, nested := strings.Cut(room, "/"); !strings.Contains(doc, "//\t"+above+" ") || nested && !strings.Contains(doc, "//\t  "+name+" ") {
+			t.Errorf("doc.go does not list %s", room)
+		}
+	}
+}
