@@ -91,3 +91,46 @@ func TestTree_Finish_LeavesADamagedRecordAndItsEntry(t *testing.T) {
 		t.Errorf("%+v", report)
 	}
 }
+
+// Two processes repair at the same time what a third one has left.
+func TestTree_Finish_AMemberThatAnotherOneChangesMeanwhileIsFencedAllTheSame(t *testing.T) {
+	for name, begin := range map[string]func(*ranking){
+		"no record yet":     func(*ranking) {},
+		"a record is there": func(r *ranking) { r.set(t, "a", 1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			mem := newMem()
+			other := open(mem)
+			begin(other)
+			d := &disturbed{Store: mem}
+			d.at = map[int]func(){2: func() { other.set(t, "a", 7) }} // after the record was read
+			r := open(plain{d})
+			if err := r.Finish(ctx, r.s, r.own, []Claim{{"a", 1 << 47, []Score{FromInt(1)}}}, new(Due)); err != nil {
+				t.Fatal(err)
+			}
+			if st, err := r.state(ctx, mem, "a"); err != nil || st.Ver != 1<<47 || st.Score != FromInt(7) {
+				t.Errorf("the record says %+v, %v; want 7 with the fence's version", st, err)
+			}
+		})
+	}
+}
+
+func TestTree_Clear_ARecordThatAnotherOneWritesAgainMeanwhileIsNoError(t *testing.T) {
+	mem := newMem()
+	other := open(mem)
+	other.set(t, "a", 1)
+	other.damage(t, "a")
+	d := &disturbed{Store: mem}
+	doubt := Doubt{ID: "a", Score: FromInt(1), Again: &State{In: true, Score: FromInt(1)}}
+	d.at = map[int]func(){2: func() { // after the damage was read
+		if err := other.clear(ctx, []Doubt{doubt}); err != nil {
+			t.Error(err)
+		}
+	}}
+	if err := open(plain{d}).clear(ctx, []Doubt{doubt}); err != nil {
+		t.Fatal(err)
+	}
+	if st, err := other.state(ctx, mem, "a"); err != nil || st.Broken != nil || st.Score != FromInt(1) {
+		t.Errorf("the record says %+v, %v; want 1", st, err)
+	}
+}

@@ -110,25 +110,30 @@ func (o *Own) put(key string, old kv.Version, st State) kv.Op {
 // fence raises the version of the record of id to past, if it is lower, and returns
 // its state. A change prepared for an older version cannot commit then. A damaged record
 // stays as it is, for nobody knows what it says: see again.
-func (o *Own) fence(ctx context.Context, s kv.Store, id string, past uint64) (State, error) {
-	r, err := o.read(ctx, s, id)
-	if err != nil || r.Broken != nil || r.Ver >= past {
-		return r.State, err
-	}
-	st := r.State
-	st.Ver = past
-	return st, o.write(ctx, s, id, r, st)
+func (o *Own) fence(ctx context.Context, s kv.Store, id string, past uint64) (st State, err error) {
+	err = kv.Change(o.Key(id), func() error {
+		r, err := o.read(ctx, s, id)
+		st = r.State
+		if err != nil || r.Broken != nil || r.Ver >= past {
+			return err
+		}
+		st.Ver = past
+		return o.write(ctx, s, id, r, st)
+	})
+	return st, err
 }
 
 // again writes the record of d again if it is damaged.
 func (o *Own) again(ctx context.Context, s kv.Store, d Doubt) error {
-	r, err := o.read(ctx, s, d.ID)
-	if err != nil || r.Broken == nil {
-		return err
-	}
-	st := o.next(r, *d.Again)
-	st.Ver = max(st.Ver, d.Past)
-	return o.write(ctx, s, d.ID, r, st)
+	return kv.Change(o.Key(d.ID), func() error {
+		r, err := o.read(ctx, s, d.ID)
+		if err != nil || r.Broken == nil {
+			return err
+		}
+		st := o.next(r, *d.Again)
+		st.Ver = max(st.Ver, d.Past)
+		return o.write(ctx, s, d.ID, r, st)
+	})
 }
 
 // Finish finishes changes that a process has left: it makes them fail if they have
