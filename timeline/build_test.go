@@ -201,6 +201,7 @@ func TestBuild_AChangeThatItMissesStandsAboveTheOldRecords(t *testing.T) {
 				return refuse
 			}
 			writer := openTales(s, timeline.Spec[tale]{}, clock)
+			defer writer.db.Close(ctx)
 			late := &tale{ID: "late", Author: "ann", Told: time.Unix(1_750_000_000, 0).UTC()}
 			go func() {
 				_ = writer.Create(ctx, late)

@@ -254,7 +254,9 @@ func TestEvents_Push_ToManyOwnersTakesTheTripsOfOne(t *testing.T) {
 func TestEvents_Push_ByManyWritersLosesNone(t *testing.T) {
 	eachLayout(t, func(t *testing.T, s kv.Store, layout timeline.Layout) {
 		const writers, each = 8, 25
-		v := timeline.NewEvents(openDB(t, s), visitSpec(layout, writers*each, false))
+		v := timeline.NewEvents(openDB(t, s), visitSpec(layout, writers*each+1, false))
+		// In a ring the first push of a process may leave a number unused while others push.
+		must(t, v.Push(ctx, visit{"ann", "first"}))
 		var wg sync.WaitGroup
 		for w := range writers {
 			wg.Go(func() {
@@ -271,11 +273,11 @@ func TestEvents_Push_ByManyWritersLosesNone(t *testing.T) {
 		}
 		wg.Wait()
 		seen := map[string]bool{}
-		for _, guest := range guests(t, v, "ann", writers*each) {
+		for _, guest := range guests(t, v, "ann", writers*each+1) {
 			seen[guest] = true
 		}
-		if len(seen) != writers*each {
-			t.Errorf("%d of %d are there", len(seen), writers*each)
+		if len(seen) != writers*each+1 {
+			t.Errorf("%d of %d are there", len(seen), writers*each+1)
 		}
 	})
 }

@@ -18,7 +18,8 @@ const (
 	Appended Layout = iota
 
 	// Numbered is a ring of numbered keys, one for each event. A push is two
-	// trips.
+	// trips. Keep counts the numbers that pushes take. A failed push may leave one
+	// unused, and so may a process's first push to an owner while others push.
 	Numbered
 
 	// Packed is one key with the last events only. A push is two trips and may

@@ -181,7 +181,7 @@ func TestRings_Rebuild_EntersEachRecordInAllItsRings(t *testing.T) {
 		for i := range 12 {
 			tags = append(tags, fmt.Sprint("tag", i))
 		}
-		bare := bareEssays(s)
+		bare := bareEssays(survivor{s})
 		for _, i := range rand.New(rand.NewPCG(1, 1)).Perm(30) {
 			some := tags[i%4:]
 			if i < 3 {
@@ -189,9 +189,7 @@ func TestRings_Rebuild_EntersEachRecordInAllItsRings(t *testing.T) {
 			}
 			must(t, bare.Create(ctx, &essay{ID: fmt.Sprintf("e%02d", i), Tags: some, Body: fmt.Sprintf("%02d", i)}))
 		}
-		if kv.PowersOf(s).Atomic == nil { // Otherwise it would close the store.
-			bare.close(t)
-		}
+		bare.close(t)
 		e := openEssays(s, timeline.Shape{Size: 64, Segment: 8})
 		for range 2 { // The second moves nothing.
 			must(t, e.Rebuild(ctx))
