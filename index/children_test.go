@@ -52,6 +52,12 @@ func openForum(s kv.Store, opts ...kvmodel.Option) *forum {
 	return f
 }
 
+// ends closes the forum at the end of the test, whatever is left undone.
+func (f *forum) ends(t *testing.T) *forum {
+	t.Cleanup(func() { _ = f.db.Close(context.Background()) })
+	return f
+}
+
 // openTopics opens a forum without its posts.
 func openTopics(s kv.Store, opts ...kvmodel.Option) *forum {
 	db := openQuiet(s, opts...)
@@ -88,7 +94,7 @@ func (f *forum) left(t testing.TB) (n int) {
 func TestRecords_Delete_TakesTheChildrenAlongAfterTheReply(t *testing.T) {
 	for name, s := range map[string]kv.Store{"atomic": memkv.New(memkv.Options{}), "plain": still{memkv.New(memkv.Options{})}} {
 		t.Run(name, func(t *testing.T) {
-			f := openForum(s)
+			f := openForum(s).ends(t)
 			f.fill(t, "first", 1)
 			must(t, f.topics.Delete(ctx, "first")) // It begins the journal.
 			f.fill(t, "gone", 350)
@@ -115,7 +121,7 @@ func TestRecords_Delete_TakesTheChildrenAlongAfterTheReply(t *testing.T) {
 }
 
 func TestRecords_Delete_WhatBelongsToARecordThatIsMadeAgainStays(t *testing.T) {
-	f := openForum(still{memkv.New(memkv.Options{})})
+	f := openForum(still{memkv.New(memkv.Options{})}).ends(t)
 	f.fill(t, "again", 20)
 	must(t, f.topics.Delete(ctx, "again"))
 	must(t, f.topics.Create(ctx, &topic{"again"}))
@@ -135,7 +141,7 @@ func TestRecords_Delete_AProcessWithoutTheChildrenSaysSoAndLeavesThemToAnother(t
 	first.fill(t, "gone", 20)
 	must(t, first.db.Close(ctx))
 
-	second := openTopics(still{s})
+	second := openTopics(still{s}).ends(t)
 	must(t, second.topics.Delete(ctx, "gone"))
 	err := second.db.Flush(ctx)
 	if err == nil || !strings.Contains(err.Error(), "Post.ByTopic") || !strings.Contains(err.Error(), "does not have the model Post") {
@@ -172,7 +178,7 @@ func TestRecords_Delete_AChildThatWasBeingMadeGoesToo(t *testing.T) {
 		}
 		return nil
 	}}
-	f := openForum(s, kvmodel.Clock(clock.Now))
+	f := openForum(s, kvmodel.Clock(clock.Now)).ends(t)
 	f.fill(t, "gone", 3)
 	made := make(chan error, 1)
 	go func() { made <- f.posts.Create(ctx, &post{"late", "gone"}) }()
@@ -204,13 +210,13 @@ func TestRecords_Delete_ARecordThatHasMovedAwayStays(t *testing.T) {
 		}
 		return nil
 	}}
-	f := openForum(s)
+	f := openForum(s).ends(t)
 	f.fill(t, "kept", 0)
 	f.fill(t, "gone", 3)
 	must(t, f.db.Flush(ctx))
 	away.Store(true) // What leaves the list cannot be taken out of it.
 	must(t, f.posts.Put(ctx, &post{"gone0", "kept"}))
-	other := openForum(mem)
+	other := openForum(mem).ends(t)
 	must(t, other.topics.Delete(ctx, "gone"))
 	must(t, other.db.Flush(ctx))
 	if _, err := f.posts.Get(ctx, "gone0"); err != nil {
@@ -225,7 +231,7 @@ func TestRecords_Purge_WaitsForTheChildren(t *testing.T) {
 	for name, s := range map[string]kv.Store{"atomic": memkv.New(memkv.Options{}), "plain": still{memkv.New(memkv.Options{})}} {
 		t.Run(name, func(t *testing.T) {
 			clock := proof.NewClock(time.Now())
-			f := openForum(s, kvmodel.Clock(clock.Now))
+			f := openForum(s, kvmodel.Clock(clock.Now)).ends(t)
 			f.fill(t, "gone", 30)
 			err := f.topics.Purge(ctx, "gone")
 			if name == "plain" {

@@ -15,6 +15,7 @@ func TestLists_Fit_NamesAListThatComesNearItsLimit(t *testing.T) {
 	index.SmallHeads(t)
 	mem := memkv.New(memkv.Options{})
 	b := openSweep(mem)
+	closing(t, b.db)
 	*b.ByAuthor.Limits() = tinyLimits
 	some := []plug.Standing{{ID: "b0", Place: "bob"}, {ID: "b1", Place: "ann"}}
 	fit := func() string {

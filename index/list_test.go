@@ -659,7 +659,7 @@ func TestList_AProcessSeesTheEndsThatItHasChangedAtOnce(t *testing.T) {
 func TestList_Numbered_IsAPageByItsNumber(t *testing.T) {
 	for name, s := range map[string]kv.Store{"atomic": memkv.New(memkv.Options{}), "plain": still{memkv.New(memkv.Options{})}} {
 		t.Run(name, func(t *testing.T) {
-			f := openForum(s)
+			f := openForum(s).ends(t)
 			f.fill(t, "a", 23)
 			seen := map[string]bool{}
 			for number := 1; number <= 4; number++ {

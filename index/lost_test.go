@@ -26,6 +26,7 @@ func TestLists_OneRebuildMakesUpForAllThatIsLost(t *testing.T) {
 	ctx := t.Context()
 	mem := memkv.New(memkv.Options{})
 	b := openSweep(mem)
+	closing(t, b.db)
 	for i := range 60 {
 		must(t, b.Create(ctx, &book{ID: fmt.Sprint("b", i), Author: "ann"}))
 		must(t, b.db.Flush(ctx))
@@ -50,7 +51,8 @@ func TestLists_OneRebuildMakesUpForAllThatIsLost(t *testing.T) {
 func TestLists_OfNoRecordAreWholeAfterAmendAndARebuild(t *testing.T) {
 	ctx := t.Context()
 	mem := memkv.New(memkv.Options{})
-	b := openSweep(mem)
+	b := openSweep(shared{mem})
+	closing(t, b.db)
 	must(t, b.Create(ctx, &book{ID: "bob's", Author: "bob"}))
 	for i := range 60 {
 		must(t, b.Create(ctx, &book{ID: fmt.Sprint("b", i), Author: "ann"}))
@@ -59,7 +61,9 @@ func TestLists_OfNoRecordAreWholeAfterAmendAndARebuild(t *testing.T) {
 	mem.Evict(append(keysUnder(t, mem, "l:Book:ByAuthor:ann#"), keysUnder(t, mem, "r:Book:b")...)...)
 	const base = "l:Book:ByAuthor:ann"
 	audit := func() string {
-		wrong, err := openSweep(mem).ByAuthor.Window().Audit(ctx, kv.ReadOnly(mem, kv.ErrReadOnly), base, "ann")
+		other := openSweep(shared{mem})
+		closing(t, other.db)
+		wrong, err := other.ByAuthor.Window().Audit(ctx, kv.ReadOnly(mem, kv.ErrReadOnly), base, "ann")
 		must(t, err)
 		return fmt.Sprint(wrong)
 	}

@@ -11,6 +11,7 @@ import (
 func TestList_Picture_ShowsTheKeysThatAreStored(t *testing.T) {
 	s := memkv.New(memkv.Options{})
 	b := openSweep(s)
+	closing(t, b.db)
 	for i := range 5 {
 		if err := b.Create(t.Context(), &book{ID: fmt.Sprint("b", i), Author: "ann"}); err != nil {
 			t.Fatal(err)
