@@ -8,7 +8,7 @@ import (
 
 // What tests see of the inside.
 
-// KeepDeletions lets models remember n deletions until t ends.
+// KeepDeletions has models that are made until t ends remember n deletions.
 func KeepDeletions(t interface{ Cleanup(func()) }, n int) {
 	was := maxDeletions
 	maxDeletions = n

@@ -25,12 +25,14 @@ const (
 )
 
 // maxDeletions is how many tombstones a model remembers to clean later. The oldest of more are
-// cleaned at once. Tests make it small.
+// cleaned at once. Tests have the models that they make remember fewer.
 var maxDeletions = 4096
 
 // deletions are the records that this process has seen deleted, and whose tombstones
 // are to be cleaned for the second time, the oldest first.
 type deletions struct {
+	most int // maxDeletions
+
 	mu  sync.Mutex // never held during a trip
 	all []deletion
 }
@@ -40,20 +42,20 @@ type deletion struct {
 	seen time.Time
 }
 
-// note notes that id is deleted, and reports whether there are more than maxDeletions.
+// note notes that id is deleted, and reports whether there are more than most.
 func (d *deletions) note(id string, now time.Time) (over bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.all = append(d.all, deletion{id, now})
-	return len(d.all) > maxDeletions
+	return len(d.all) > d.most
 }
 
-// due returns some of those that were seen before, or that are more than maxDeletions, and
-// forgets them.
+// due returns some of those that were seen before, or that are more than most, and forgets
+// them.
 func (d *deletions) due(before time.Time) (some []deletion) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for len(some) < forgottenAtOnce && len(d.all) > 0 && (len(d.all) > maxDeletions || d.all[0].seen.Before(before)) {
+	for len(some) < forgottenAtOnce && len(d.all) > 0 && (len(d.all) > d.most || d.all[0].seen.Before(before)) {
 		some, d.all = append(some, d.all[0]), d.all[1:]
 	}
 	return some

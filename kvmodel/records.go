@@ -56,6 +56,8 @@ func NewRecords[T any, K comparable](db *DB, schema Schema[T, K]) *Records[T, K]
 		children: schema.Children,
 		gone:     schema.Gone,
 		ends:     schema.Expires != nil,
+
+		deletions: deletions{most: maxDeletions},
 	}
 	r.m.join(db, schema.Sequential, schema.Key.Number != nil)
 	return r
