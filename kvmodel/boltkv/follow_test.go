@@ -25,9 +25,9 @@ func newFollowedRig(t *testing.T, seed uint64, durability Durability) *followedR
 }
 
 func (r *followedRig) follow() {
-	r.ended = make(chan error, 1)
-	s, to := r.store, r.shelf
-	go func() { r.ended <- s.Follow(context.Background(), to) }()
+	s, to, ended := r.store, r.shelf, make(chan error, 1)
+	r.ended = ended
+	go func() { ended <- s.Follow(context.Background(), to) }()
 	// Tables are so small here that some are moved before Follow holds its logs.
 	for holds := 0; holds == 0; {
 		s.mu.RLock()
