@@ -120,15 +120,16 @@ func payload(w, n int) []byte {
 }
 
 // Kill starts that many children, one after another, and kills each at a random
-// moment. Then it opens the store and compares it with what was acknowledged.
+// moment: every other one once it has written, however long its start takes, and the
+// others perhaps while they start. Then it opens the store and compares it with what was acknowledged.
 // child returns the command of a program that calls Write with its standard
 // output; open opens the store once the child is dead.
 func Kill(times int, seed uint64, child func() *exec.Cmd, open func() (kv.Store, error)) (Report, error) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	var report Report
 	var acked [writers]int
-	for range times {
-		steps, err := killOne(child(), time.Duration(random.Int64N(int64(maxLife))))
+	for i := range times {
+		steps, err := killOne(child(), time.Duration(random.Int64N(int64(maxLife))), i%2 == 0)
 		if err != nil {
 			return report, err
 		}
@@ -145,8 +146,9 @@ func Kill(times int, seed uint64, child func() *exec.Cmd, open func() (kv.Store,
 	return report, nil
 }
 
-// killOne lets cmd run for life, kills it, and returns what it acknowledged.
-func killOne(cmd *exec.Cmd, life time.Duration) ([]Step, error) {
+// killOne lets cmd run for life, kills it, and returns the writes that it acknowledged.
+// If writes, its life begins with the first of them.
+func killOne(cmd *exec.Cmd, life time.Duration, writes bool) ([]Step, error) {
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	out, err := cmd.StdoutPipe()
@@ -156,10 +158,15 @@ func killOne(cmd *exec.Cmd, life time.Duration) ([]Step, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
+	var ended error
+	acks := bufio.NewReader(out)
+	if writes {
+		_, ended = acks.Peek(1)
+	}
 	killer := time.AfterFunc(life, func() { _ = cmd.Process.Kill() })
-	steps := readAcks(out)
+	steps := readAcks(acks)
 	// The child should have been killed; it is an error if it ended before.
-	if err := cmd.Wait(); killer.Stop() {
+	if err := cmd.Wait(); killer.Stop() || ended != nil {
 		return nil, fmt.Errorf("the child ended by itself: %w: %.500s", err, said.Bytes())
 	}
 	return steps, nil
