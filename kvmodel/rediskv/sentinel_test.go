@@ -149,7 +149,7 @@ func TestSentinel_MostMustAnswerAndTheLatestCounts(t *testing.T) {
 func TestSentinel_UsersOfBothKindsLogIn(t *testing.T) {
 	p := ownServer(t, "--requirepass", "secret-of-servers")
 	of := newFakeSentinels(t, 1)
-	of.password = "secret-of-sentinels"
+	of.demand("secret-of-sentinels")
 	of.say(1, p.Addr, 0)
 	url := "redis-sentinel://:secret-of-servers@" + of.addrs[0] + "/main/2?sentinel-password="
 	wantURL(t, url+"secret-of-sentinels")
@@ -182,12 +182,12 @@ func askOften(t *testing.T) {
 
 // fakeSentinels say what they are told.
 type fakeSentinels struct {
-	addrs    []string
-	password string // that they want; "": none
+	addrs []string
 
-	mu     sync.Mutex
-	master []string // by sentinel; "": it knows none
-	epoch  []int
+	mu       sync.Mutex
+	password string   // that they want; "": none
+	master   []string // by sentinel; "": it knows none
+	epoch    []int
 }
 
 func newFakeSentinels(t testing.TB, n int) *fakeSentinels {
@@ -221,10 +221,24 @@ func (f *fakeSentinels) say(epoch int, master string, which ...int) {
 	}
 }
 
+// demand makes all sentinels want a password.
+func (f *fakeSentinels) demand(password string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.password = password
+}
+
+// wants reports whether password is the one that they want.
+func (f *fakeSentinels) wants(password string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return password == f.password
+}
+
 func (f *fakeSentinels) serve(i int, conn net.Conn) {
 	defer conn.Close()
 	in := bufio.NewReader(conn)
-	known := f.password == ""
+	known := f.wants("")
 	for {
 		command, err := readCommand(in)
 		if err != nil {
@@ -232,7 +246,7 @@ func (f *fakeSentinels) serve(i int, conn net.Conn) {
 		}
 		switch {
 		case command[0] == "AUTH":
-			if known = command[len(command)-1] == f.password; !known {
+			if known = f.wants(command[len(command)-1]); !known {
 				fmt.Fprint(conn, "-WRONGPASS invalid username-password pair or user is disabled.\r\n")
 				continue
 			}
