@@ -180,6 +180,7 @@ func TestStore_Do_ASilentServer_EndsWithTheContext(t *testing.T) {
 
 func TestStore_Do_AWriteWithoutAnAnswer_IsUnclear(t *testing.T) {
 	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
+		opts.Timeout = time.Minute
 		for name, end := range map[string]func(f *fake, cancel func()){
 			"deadline": func(f *fake, _ func()) { f.Mute.Store(true) },
 			"cancel":   func(f *fake, cancel func()) { f.Mute.Store(true); time.AfterFunc(200*time.Millisecond, cancel) },
@@ -188,7 +189,6 @@ func TestStore_Do_AWriteWithoutAnAnswer_IsUnclear(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				f := newFake(t)
-				opts.Timeout = time.Minute
 				s := open(t, opts, f.Addr)
 				one(t, t.Context(), s, kv.OpSet("k", []byte("1")))
 				version := one(t, t.Context(), s, kv.OpGet("k")).Version
