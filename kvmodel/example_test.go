@@ -138,6 +138,12 @@ func ExampleNewID() {
 	// true
 }
 
+// The id of a form comes back from the visitor, who may have typed something else.
+func ExampleIsID() {
+	fmt.Println(kvmodel.IsID(kvmodel.NewID(time.Now())), kvmodel.IsID("../edit"))
+	// Output: true false
+}
+
 // A handler needs one line to turn any error into a status.
 func ExampleHTTPStatus() {
 	ctx := context.Background()

@@ -173,6 +173,9 @@ func TestNewID_Is26CharactersThatSortByTime(t *testing.T) {
 		if !form.MatchString(id) {
 			t.Fatalf("id %q is not 26 characters of the alphabet", id)
 		}
+		if !kv.IsID(id) {
+			t.Errorf("%q is said to be no id", id)
+		}
 	}
 	if !slices.IsSorted(ids) {
 		t.Error("ids do not sort by time")
@@ -183,6 +186,17 @@ func TestNewID_Is26CharactersThatSortByTime(t *testing.T) {
 	}
 	if len(same) != 10_000 {
 		t.Errorf("%d of 10,000 ids of one moment differ", len(same))
+	}
+}
+
+func TestIsID_KnowsWhatNewIDCannotReturn(t *testing.T) {
+	id := kv.NewID(time.Now())
+	for _, other := range []string{
+		"", "..", id[1:], id + "0", " " + id[1:], strings.ToUpper(id), id[:25] + "i", id[:25] + "u", id[:25] + "-", "8" + id[1:], id[:24] + "あ",
+	} {
+		if kv.IsID(other) {
+			t.Errorf("%q is said to be an id", other)
+		}
 	}
 }
 

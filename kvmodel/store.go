@@ -49,3 +49,6 @@ func Prefix(s Store, tenant string) (Store, error) { return kv.Prefix(s, tenant)
 
 // NewID returns a random id of 26 characters that sorts by the time now.
 func NewID(now time.Time) string { return kv.NewID(now) }
+
+// IsID reports whether text is an id as [NewID] returns them.
+func IsID(text string) bool { return kv.IsID(text) }

@@ -3,6 +3,7 @@ package kv
 import (
 	"crypto/rand"
 	"encoding/binary"
+	"strings"
 	"time"
 )
 
@@ -45,4 +46,9 @@ func NewID(now time.Time) string {
 		}
 	}
 	return string(id[:])
+}
+
+// IsID reports whether text is an id as NewID returns them.
+func IsID(text string) bool {
+	return len(text) == 26 && text[0] <= '7' && strings.Trim(text, idAlphabet) == ""
 }
