@@ -30,7 +30,7 @@ func Compare(theirs, mine string) (inTheirs, inMine []Piece) {
 func ValuesOf(fields []Field) string {
 	var b strings.Builder
 	for _, f := range fields {
-		if f.Type != "hidden" && f.Type != "password" {
+		if f = f.plain(); f.Type != "hidden" && f.Type != "password" {
 			b.WriteString(f.Label + ": " + f.Value + "\n")
 		}
 	}

@@ -2,11 +2,13 @@ package templates_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"html"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"regexp"
 	"strings"
@@ -254,17 +256,6 @@ func ExampleField() {
 	// Output: Title A page needs a title.
 }
 
-// Package kvmodel's ProblemsOf returns the problems of an error.
-func ExampleExplain() {
-	problems := map[string]string{"title": "A page needs a title."}
-	for _, field := range templates.Explain(problems, []templates.Field{{Name: "title"}, {Name: "text"}}) {
-		fmt.Printf("%s: %q\n", field.Name, field.Error)
-	}
-	// Output:
-	// title: "A page needs a title."
-	// text: ""
-}
-
 func ExampleFigure() {
 	figure := templates.Figure{Value: "4.5", Unit: "stars"}
 	show(templates.Feed{Rows: []templates.Row{{Title: to("rings"), Figure: figure}}})
@@ -446,6 +437,170 @@ func ExampleForm() {
 func ExampleProse() {
 	show(templates.Prose{Text: "Snow in the morning.\n\nThe marks of clogs."})
 	// Output: Snow in the morning. The marks of clogs.
+}
+
+// recipe is a record of an app.
+type recipe struct {
+	Slug, Title, Text string
+	Tags              []string
+	Minutes           int
+	Price             float64
+	Vegan             bool
+	Since             time.Time
+}
+
+// ask returns the form of a recipe: it shows the recipe, and Fill sets it.
+func ask(r *recipe) templates.Form {
+	return templates.Form{
+		Fields: []templates.Field{
+			{Name: "slug", Label: "Slug", Of: templates.Key(&r.Slug), Required: true},
+			{Name: "title", Label: "Title", Of: templates.Line(&r.Title), Max: 100},
+			{Name: "minutes", Label: "Minutes", Of: templates.Number(&r.Minutes)},
+		},
+		Buttons: []templates.Button{{Text: "Save"}},
+	}
+}
+
+// A handler shows the form with what was typed, and why it was refused.
+func ExampleForm_Fill() {
+	r := recipe{Title: "Miso soup", Minutes: 10}
+	form := ask(&r)
+	problems := form.Fill(url.Values{"slug": {"soup"}, "minutes": {"soon"}})
+	fmt.Printf("%+v\n", r)
+	show(form.Explain(problems))
+	// Output:
+	// {Slug:soup Title:Miso soup Text: Tags:[] Minutes:10 Price:0 Vegan:false Since:0001-01-01 00:00:00 +0000 UTC}
+	// Slug Title Minutes “soon” is not a whole number that fits. Save
+}
+
+// A form repeats in a hidden field which values the visitor has seen, so that the app knows
+// when others have changed these.
+func ExampleForm_Digest() {
+	r := recipe{Title: "Miso soup"}
+	seen := ask(&r).Digest()
+	fmt.Println(seen == ask(&r).Digest())
+	r.Title = "Miso soup with clams"
+	fmt.Println(seen == ask(&r).Digest())
+	// Output:
+	// true
+	// false
+}
+
+func ExampleFormError() {
+	r := httptest.NewRequest("DELETE", "/recipes/new", nil)
+	_, err := templates.ReadForm(httptest.NewRecorder(), r, 1_000_000)
+	refused, _ := errors.AsType[*templates.FormError](err)
+	fmt.Println(refused.Status, refused.Words)
+	// Output: 405 This address takes no requests of this kind.
+}
+
+// A checkbox, since its Input is of a bool.
+func ExampleInput() {
+	r := recipe{Vegan: true}
+	show(templates.Field{Name: "vegan", Label: "Vegan", Of: templates.Check(&r.Vegan)})
+	// Output: Vegan
+}
+
+// The page of a FormError has its status and its words.
+func ExampleReadForm() {
+	site := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sent, err := templates.ReadForm(w, r, 1_000_000)
+		if refused, ok := errors.AsType[*templates.FormError](err); ok {
+			http.Error(w, refused.Words, refused.Status)
+			return
+		}
+		fmt.Fprintln(w, sent.Get("title"))
+	})
+	for _, body := range []string{"title=Miso+soup", "title=%zz"} {
+		r := httptest.NewRequest("POST", "/recipes/new", strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		w := httptest.NewRecorder()
+		site.ServeHTTP(w, r)
+		fmt.Print(w.Code, " ", w.Body)
+	}
+	// Output:
+	// 200 Miso soup
+	// 400 This form could not be read. Nothing was changed. Go back and send it again.
+}
+
+// typed has a field of an input be filled in, and prints what is wrong with that.
+func typed(in *templates.Input, text string) {
+	form := templates.Form{Fields: []templates.Field{{Name: "field", Of: in}}}
+	if problem := form.Fill(url.Values{"field": {text}})["field"]; problem != "" {
+		fmt.Println(problem)
+	}
+}
+
+func ExampleLine() {
+	r := recipe{}
+	typed(templates.Line(&r.Title), " Miso soup ")
+	fmt.Printf("%q\n", r.Title)
+	// Output: "Miso soup"
+}
+
+func ExampleText() {
+	r := recipe{}
+	typed(templates.Text(&r.Text), "Stir.\r\nDo not boil.")
+	fmt.Printf("%q\n", r.Text)
+	// Output: "Stir.\nDo not boil."
+}
+
+func ExampleWords() {
+	r := recipe{}
+	typed(templates.Words(&r.Tags), "winter, north sea")
+	fmt.Printf("%q\n", r.Tags)
+	// Output: ["winter" "north sea"]
+}
+
+func ExampleCheck() {
+	r := recipe{}
+	typed(templates.Check(&r.Vegan), "on")
+	fmt.Println(r.Vegan)
+	// Output: true
+}
+
+func ExampleNumber() {
+	r := recipe{}
+	typed(templates.Number(&r.Minutes), "10")
+	fmt.Println(r.Minutes)
+	// Output: 10
+}
+
+func ExampleDecimal() {
+	r := recipe{}
+	typed(templates.Decimal(&r.Price), "12.50")
+	typed(templates.Decimal(&r.Price), "NaN")
+	fmt.Println(r.Price)
+	// Output:
+	// “NaN” is not a number.
+	// 12.5
+}
+
+func ExampleTime() {
+	r := recipe{}
+	typed(templates.Time(&r.Since), "2026-11-01T10:00")
+	fmt.Println(r.Since)
+	// Output: 2026-11-01 10:00:00 +0000 UTC
+}
+
+// An id that is there stays: the field is hidden then.
+func ExampleKey() {
+	r := recipe{}
+	typed(templates.Key(&r.Slug), "..")
+	typed(templates.Key(&r.Slug), "soup")
+	typed(templates.Key(&r.Slug), "stew")
+	fmt.Println(r.Slug)
+	// Output:
+	// No address can end in “..”.
+	// soup
+}
+
+func ExampleParseNumber() {
+	fmt.Println(templates.ParseNumber[int8]("12"))
+	fmt.Println(templates.ParseNumber[int8]("128"))
+	// Output:
+	// 12 true
+	// 0 false
 }
 
 func ExampleReadText() {

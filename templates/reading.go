@@ -49,8 +49,6 @@ func ReadDecimal[T ~float32 | ~float64](problems map[string]string, name, typed 
 	return T(n)
 }
 
-// minute is how browsers write a time.
-const minute = "2006-01-02T15:04"
 
 // ReadTime returns the time that was typed into the field of the name, whose type is
 // datetime-local, in UTC, and adds to problems what is wrong with it. Nothing is the zero time.

@@ -18,11 +18,15 @@ type Link struct{ Text, Href string }
 func (l Link) Render(ctx context.Context, w io.Writer) error { return linked(l).Render(ctx, w) }
 
 // LinksTo returns a link for each text: with before in front of it, to the path followed by
-// it. Empty texts are left out.
+// it. Empty texts are left out. The texts . and .. have no address.
 func LinksTo(before, path string, texts ...string) []Link {
 	var all []Link
 	for _, text := range texts {
-		if text != "" {
+		switch {
+		case text == "":
+		case way(text):
+			all = append(all, Link{Text: before + text})
+		default:
 			all = append(all, Link{Text: before + text, Href: path + url.PathEscape(text)})
 		}
 	}

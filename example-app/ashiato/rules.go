@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/ringtree/ringtree/kvmodel"
 )
 
 // The limits of what people type, in characters. The maximum of a password is in
@@ -125,7 +127,7 @@ func textProblem(name, text string, limit int, allowed string) string {
 // formProblem says what is wrong with the id of a form, which must be empty or
 // from NewID.
 func formProblem(id string) string {
-	if id == "" || len(id) == 26 && strings.Trim(id, "0123456789abcdefghijklmnopqrstuvwxyz") == "" {
+	if id == "" || kvmodel.IsID(id) {
 		return ""
 	}
 	return "This form does not come from this site."

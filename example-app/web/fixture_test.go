@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -185,13 +186,21 @@ func (v *visitor) send(client *http.Client, req *http.Request) reply {
 	return reply{resp.StatusCode, string(body), resp.Request.URL.Path, resp.Header}
 }
 
-var hidden = regexp.MustCompile(`<input type="hidden" name="(\w+)" value="([^"]*)"`)
+var (
+	inputs    = regexp.MustCompile(`<input ([^>]*)>`)
+	areas     = regexp.MustCompile(`(?s)<textarea ([^>]*)>\n?(.*?)</textarea>`)
+	attribute = regexp.MustCompile(`(name|value)="([^"]*)"`)
+)
 
-// fill returns what the form on a page sends after names and values were typed.
+// fill returns what the forms on a page send after names and values were typed.
 func fill(page reply, typed ...string) url.Values {
 	fields := url.Values{}
-	for _, match := range hidden.FindAllStringSubmatch(page.body, -1) {
-		fields.Set(match[1], html.UnescapeString(match[2]))
+	for _, match := range slices.Concat(inputs.FindAllStringSubmatch(page.body, -1), areas.FindAllStringSubmatch(page.body, -1)) {
+		field := map[string]string{}
+		for _, a := range attribute.FindAllStringSubmatch(match[1], -1) {
+			field[a[1]] = a[2]
+		}
+		fields.Set(field["name"], html.UnescapeString(field["value"]+strings.Join(match[2:], "")))
 	}
 	for i := 0; i < len(typed); i += 2 {
 		fields.Set(typed[i], typed[i+1])

@@ -1,9 +1,6 @@
 package web
 
 import (
-	"errors"
-	"io"
-	"net/http"
 	"strconv"
 	"strings"
 
@@ -11,53 +8,32 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// readForm parses the form of a request, if it is one that sends a form.
-func (v *visit) readForm() error {
-	if v.Method != http.MethodPost {
-		return nil
-	}
-	err := v.ParseForm()
-	if _, tooBig := errors.AsType[*http.MaxBytesError](err); tooBig {
-		v.drain()
-		return errTooBig
-	}
-	if err != nil {
-		return errBadForm
-	}
-	return nil
-}
-
-// maxDrained is how much of a form that is too big is read to its end.
-const maxDrained = 16 << 20
-
-// drain reads the rest of the request. A browser that still sends it does not look for the
-// answer, and shows a broken connection instead.
-func (v *visit) drain() {
-	if body, ok := v.Body.(limitedBody); ok {
-		// What cannot be read is not sent any more.
-		_, _ = io.CopyN(io.Discard, body.whole, maxDrained)
-	}
-}
-
-// limitedBody is the body of a request as a form may use it, and the whole of it.
-type limitedBody struct {
-	io.ReadCloser
-	whole io.Reader
-}
-
 // line returns a field without the spaces around it. text returns a field with
 // Unix line endings.
 func (v *visit) line(name string) string { return strings.TrimSpace(v.PostFormValue(name)) }
-func (v *visit) text(name string) string { return templates.ReadText(v.PostFormValue(name)) }
+func (v *visit) text(name string) string {
+	return strings.ReplaceAll(v.PostFormValue(name), "\r\n", "\n")
+}
 
 // formID returns the id that the form was given for the record it creates. Because
 // of it, a form that is sent twice creates one record.
 func (v *visit) formID() (string, error) {
 	id := v.PostFormValue("id")
-	if len(id) != 26 || strings.Trim(id, "0123456789abcdefghijklmnopqrstuvwxyz") != "" {
+	if !kvmodel.IsID(id) {
 		return "", errBadForm
 	}
 	return id, nil
+}
+
+// whole returns an error if the form lacks a field. What a form does not say must not be
+// saved as nothing.
+func (v *visit) whole(fields ...string) error {
+	for _, field := range fields {
+		if !v.PostForm.Has(field) {
+			return errBadForm
+		}
+	}
+	return nil
 }
 
 // refuse notes in a form why err refused it: a problem beside each wrong field, or a notice
@@ -72,7 +48,7 @@ func (v *visit) refuse(form *templates.Form, err error) {
 	if len(problems) == 0 {
 		form.Notice = o.title + ". " + o.says
 	}
-	form.Fields = templates.Explain(problems, form.Fields)
+	*form = form.Explain(problems)
 }
 
 // number returns the positive number in a field, such as the version of the page that the

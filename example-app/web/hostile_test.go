@@ -140,6 +140,10 @@ func TestSite_BadFormsAreRefusedAndChangeNothing(t *testing.T) {
 		{"/t/nothing/follow", "", 404},
 		{"/footprints/seen", "until=soon", 400},
 		{"/settings/password", "old=wrong&password=" + password, 422},
+		{edit, "version=1&title=Tea&slug=tea&body=Half+sent.", 400},
+		{edit, "version=1&title=Tea&slug=tea&topics=", 400},
+		{edit, "version=1;title=Tea;slug=tea;body=x;topics=", 400},
+		{"/settings/profile", "", 400},
 		{edit, "version=1&body=" + strings.Repeat("a", 300<<10), 413},
 		{"/write", strings.Repeat("a=b&", 100<<10), 413},
 		{"/nowhere", "", 405},
@@ -152,6 +156,18 @@ func TestSite_BadFormsAreRefusedAndChangeNothing(t *testing.T) {
 	v.want(v.get("/p/tea"), 200, "One cup.", "0 comments")
 	v.wantVersion(edit, "1")
 	v.want(v.get("/m/ben"), 404)
+}
+
+// What is not sent as browsers send a form has no fields, and would be saved as an empty one.
+func TestSite_TakesFormsAsBrowsersSendThem(t *testing.T) {
+	v := visitMem(t)
+	v.want(v.post("/settings/profile", url.Values{"about": {"I like tea."}}), 200, "Your profile has been saved")
+	for _, kind := range []string{"", "text/plain", "application/json", "multipart/form-data; boundary=x"} {
+		req := v.form("/settings/profile", "about=")
+		req.Header.Set("Content-Type", kind)
+		v.want(v.send(v.client, req), 415, "This form was not accepted")
+	}
+	v.want(v.get("/m/ann"), 200, "I like tea.")
 }
 
 // paths returns the paths of all pages, for a site with one page by ann.

@@ -178,7 +178,7 @@ func TestForm_TooBigIsReadToItsEnd(t *testing.T) {
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		w := httptest.NewRecorder()
 		v.handler.ServeHTTP(w, req)
-		if want := len("title=") + size; w.Code != 413 || !strings.Contains(w.Body.String(), "This is too long for a page") || body.n != want {
+		if want := len("title=") + size; w.Code != 413 || !strings.Contains(w.Body.String(), "This form is too long: at most 262 KB can be sent.") || body.n != want {
 			t.Errorf("%d bytes: want all read and status 413, got %d read and status %d", want, body.n, w.Code)
 		}
 	}

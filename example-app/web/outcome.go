@@ -20,8 +20,7 @@ var (
 	errNoSuchPage = errors.New("page not found")
 	errOtherSite  = errors.New("the form was sent from another site")
 	errSignedOut  = errors.New("not logged in")
-	errBadForm    = errors.New("the form cannot be read")
-	errTooBig     = errors.New("the form is too big")
+	errBadForm    = errors.New("the form is incomplete")
 )
 
 // outcome is what a visitor reads after an error: what happened, and what to do
@@ -57,8 +56,7 @@ var outcomes = []outcome{
 	{kvmodel.ErrExists, 0, "This is already taken", "Nothing was changed. Choose another one."},
 	{kvmodel.ErrInvalid, 0, "This cannot be saved as it is", "Nothing was changed."},
 	{kvmodel.ErrTooLarge, 0, "This is too long to save", "Nothing was changed."},
-	{errTooBig, http.StatusRequestEntityTooLarge, "This is too long for a page", "Nothing was changed. Use your browser’s Back button to return to your text."},
-	{errBadForm, http.StatusBadRequest, "This form could not be read", "Nothing was changed. Open the page again and resend the form."},
+	{errBadForm, http.StatusBadRequest, "This form is incomplete", "Nothing was changed. Open the page again and resend the form."},
 }
 
 // outcomeOf returns the outcome of err.
@@ -66,6 +64,9 @@ func outcomeOf(err error) outcome {
 	o := outcome{err, http.StatusInternalServerError, "Something went wrong", "The error has been logged. Try again in a moment."}
 	if at := slices.IndexFunc(outcomes, func(o outcome) bool { return errors.Is(err, o.err) }); at >= 0 {
 		o = outcomes[at]
+	}
+	if refused, ok := errors.AsType[*templates.FormError](err); ok {
+		o = outcome{err, refused.Status, "This form was not accepted", refused.Words}
 	}
 	if o.status == 0 {
 		o.status = kvmodel.HTTPStatus(o.err)

@@ -32,8 +32,7 @@ func (s *Site) mux() *http.ServeMux {
 	return mux
 }
 
-// guarded refuses forms from other sites, and limits the size of a request and the
-// time it may take.
+// guarded refuses forms from other sites, and limits the time that a request may take.
 func (s *Site) guarded(next http.Handler) http.Handler {
 	guard := http.NewCrossOriginProtection()
 	guard.SetDenyHandler(s.failing(errOtherSite))
@@ -46,9 +45,7 @@ func (s *Site) guarded(next http.Handler) http.Handler {
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), patience)
 		defer cancel()
-		r = r.WithContext(ctx)
-		r.Body = limitedBody{http.MaxBytesReader(w, r.Body, maxForm), r.Body}
-		next.ServeHTTP(w, r)
+		next.ServeHTTP(w, r.WithContext(ctx))
 	})
 }
 
@@ -60,7 +57,7 @@ type handler func(*Site, *visit) error
 func (s *Site) serve(handle handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := s.visit(w, r)
-		err := v.readForm()
+		_, err := templates.ReadForm(w, v.Request, maxForm)
 		if err == nil {
 			err = handle(s, v)
 		}

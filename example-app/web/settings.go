@@ -76,6 +76,9 @@ func passwordForm(handle string) templates.Form {
 
 // describe saves what members say about themselves.
 func (s *Site) describe(v *visit, member string) error {
+	if err := v.whole("about"); err != nil {
+		return err
+	}
 	_, err := s.app.Describe(v.Context(), member, strings.TrimSpace(v.text("about")))
 	if err != nil {
 		return s.showSettings(v, member, err, nil)

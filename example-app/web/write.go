@@ -72,6 +72,9 @@ func (s *Site) own(v *visit, member string) (*ashiato.Page, error) {
 // edit saves what was typed, unless the page has changed since the form was shown.
 func (s *Site) edit(v *visit) error {
 	version, err := v.number("version")
+	if err == nil {
+		err = v.whole("title", "body", "topics", "slug")
+	}
 	if err != nil {
 		return err
 	}
@@ -173,7 +176,7 @@ func draftForm(d ashiato.Draft) pages.Write {
 				Name: "body", Label: "Text", Value: d.Body, Writing: true, Required: true, Rows: 14, Max: ashiato.MaxBody,
 				Hint: "Leave a blank line between paragraphs. Use ## heading, *emphasis*, > quote, and [text](address).",
 			},
-			{Name: "topics", Label: "Topics", Value: strings.Join(d.Topics, ", "), Hint: "Up to five, separated by commas or spaces."},
+			{Name: "topics", Label: "Topics", Value: strings.Join(d.Topics, ", "), Max: 4 * ashiato.MaxTopics * ashiato.MaxTopic, Hint: "Up to five, separated by commas or spaces."},
 			{
 				Name: "slug", Label: "Address", Value: d.Slug, Max: ashiato.MaxSlug,
 				Hint: "The last part of the page’s address: letters, digits, and hyphens. Leave it empty to use the title.",

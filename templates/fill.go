@@ -1,0 +1,96 @@
+package templates
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Fill sets the variables that fields are of to the values that were sent, which the fields
+// show from then on. A variable keeps its value if its field was not sent, and if something is
+// wrong. Fill returns that by the names of fields, for Explain.
+func (f Form) Fill(sent url.Values) (problems map[string]string) {
+	problems = map[string]string{}
+	for i := range f.Fields {
+		field, problem := &f.Fields[i], ""
+		// The last value counts: that of a checkbox follows a hidden one.
+		if all := sent[field.Name]; len(all) > 0 && field.Of != nil {
+			problem = field.fill(unixLines(all[len(all)-1]))
+		}
+		if problem == "" && field.Required && strings.TrimSpace(field.plain().Value) == "" {
+			problem = "This is needed."
+		}
+		if problem != "" {
+			problems[field.Name] = problem
+		}
+	}
+	return problems
+}
+
+// fill sets the field's variable to what was typed, or returns what is wrong.
+func (f *Field) fill(typed string) (problem string) {
+	was := f.plain()
+	if was.Type == "hidden" {
+		return ""
+	}
+	shows := *f.Of
+	shows.value = typed
+	set := f.Of.set
+	f.Of = &shows
+	if was.Value == typed || shows.sent != nil && shows.sent(was.Value) == shows.sent(typed) {
+		return ""
+	}
+	if problem := refused(typed, was.Max); problem != "" {
+		return problem
+	}
+	return set(typed)
+}
+
+// refused returns what keeps a text of at most limit characters from being the value of any
+// field.
+func refused(typed string, limit int) (problem string) {
+	switch n := utf8.RuneCountInString(typed); {
+	case limit > 0 && n > limit:
+		return fmt.Sprintf("At most %s characters fit here, and this has %s.", Grouped(int64(limit)), Grouped(int64(n)))
+	case !utf8.ValidString(typed):
+		return "This is not valid text."
+	case strings.ContainsFunc(typed, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }):
+		return "This has control characters, which cannot be shown."
+	}
+	return ""
+}
+
+// Explain returns the form with problems, by the names of fields, beside these. Problems with
+// fields that visitors do not see are in the notice.
+func (f Form) Explain(problems map[string]string) Form {
+	notices := []string{f.Notice}
+	for _, name := range slices.Sorted(maps.Keys(problems)) {
+		at := slices.IndexFunc(f.Fields, func(field Field) bool { return field.Name == name && field.plain().Type != "hidden" })
+		if at < 0 {
+			notices = append(notices, name+": "+problems[name])
+		} else {
+			f.Fields[at].Error = cmp.Or(f.Fields[at].Error, problems[name])
+		}
+	}
+	f.Notice = strings.TrimSpace(strings.Join(notices, " "))
+	return f
+}
+
+// Digest returns a short text that is the same for forms that show the same values. A hidden
+// field with it says which values a visitor has seen.
+func (f Form) Digest() string {
+	sum := sha256.New()
+	for _, field := range f.Fields {
+		if field = field.plain(); field.Type != "hidden" && field.Type != "password" {
+			fmt.Fprintf(sum, "%q%q", field.Name, field.Value)
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil)[:10])
+}
