@@ -58,7 +58,7 @@ func (n New) Write() error {
 	if err := models.Generate(); err != nil {
 		return err
 	}
-	if _, err := models.Scaffold("Post"); err != nil {
+	if _, _, err := models.Scaffold("Post", Access{}); err != nil {
 		return err
 	}
 	tidy := exec.Command("go", "mod", "tidy")

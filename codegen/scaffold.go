@@ -10,33 +10,36 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/site"
 )
 
+// Access is the decision who may change the records of a model, and which fields.
+type Access = site.Access
+
 // Scaffold writes the pages of the model called name into the site that is in the directory
-// of the run, and returns what it has written.
-func (run Run) Scaffold(name string) (paths []string, err error) {
+// of the run. It returns the written files, and a report of what the pages let users do.
+func (run Run) Scaffold(name string, a Access) (paths []string, report string, err error) {
 	_, packages, err := run.load()
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	p, m, err := modelCalled(packages, name)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	made, err := site.Pages(p, m)
+	made, report, err := site.Pages(p, m, a)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	joined, err := site.Join(filepath.Join(run.Dir, "web", "site.go"), m)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	for i, f := range made {
 		made[i].Path = filepath.Join(run.Dir, f.Path)
 		paths = append(paths, made[i].Path)
 	}
 	if err := output.CreateAll(made); err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	return append(paths, joined.Path), output.Replace(joined)
+	return append(paths, joined.Path), report, output.Replace(joined)
 }
 
 // modelCalled returns the model called name, and its package.

@@ -473,6 +473,17 @@ func ExampleForm_Fill() {
 	// Slug Title Minutes “soon” is not a whole number that fits. Save
 }
 
+// The database did not answer: the page says so, and keeps what was typed.
+func ExampleAgain() {
+	for _, field := range templates.Again(url.Values{"title": {"Miso soup"}, "vegan": {"", "on"}}).Fields {
+		fmt.Printf("%s %s: %q\n", field.Type, field.Name, field.Value)
+	}
+	// Output:
+	// hidden title: "Miso soup"
+	// hidden vegan: ""
+	// hidden vegan: "on"
+}
+
 // A form repeats in a hidden field which values the visitor has seen, so that the app knows
 // when others have changed these.
 func ExampleForm_Digest() {
@@ -603,48 +614,9 @@ func ExampleParseNumber() {
 	// 0 false
 }
 
-func ExampleReadText() {
-	fmt.Printf("%q\n", templates.ReadText("Snow.\r\nAgain."))
-	// Output: "Snow.\nAgain."
-}
-
-func ExampleReadWords() {
-	fmt.Printf("%q\n", templates.ReadWords("winter, north sea"))
-	// Output: ["winter" "north sea"]
-}
-
-// A handler reads all fields, and shows the form again if there are problems. Explain puts
-// each of them beside its field.
-func ExampleReadNumber() {
-	problems := map[string]string{}
-	fmt.Println(templates.ReadNumber[int8](problems, "stars", "5"))
-	templates.ReadNumber[int8](problems, "minutes", "soon")
-	fmt.Println(problems["minutes"])
-	// Output:
-	// 5
-	// “soon” is not a whole number that fits.
-}
-
-func ExampleReadDecimal() {
-	problems := map[string]string{}
-	fmt.Println(templates.ReadDecimal[float64](problems, "price", "12.50"), len(problems))
-	// Output: 12.5 0
-}
-
-func ExampleReadTime() {
-	problems := map[string]string{}
-	fmt.Println(templates.ReadTime(problems, "since", "2026-11-01T10:00"), len(problems))
-	// Output: 2026-11-01 10:00:00 +0000 UTC 0
-}
-
 func ExampleTimeValue() {
 	fmt.Println(templates.TimeValue(time.Date(2026, 11, 1, 10, 0, 0, 0, time.UTC)))
 	// Output: 2026-11-01T10:00
-}
-
-func ExampleChecked() {
-	show(templates.Field{Name: "vegan", Label: "Vegan", Type: "checkbox", Value: templates.Checked(true)})
-	// Output: Vegan
 }
 
 func ExampleValuesOf() {

@@ -13,9 +13,9 @@ import (
 	"unicode/utf8"
 )
 
-// Fill sets the variables that fields are of to the values that were sent, which the fields
-// show from then on. A variable keeps its value if its field was not sent, and if something is
-// wrong. Fill returns that by the names of fields, for Explain.
+// Fill sets the variables of fields to the values in sent, and the fields show these from then
+// on. A variable keeps its value if its field was not sent or its value is refused. Fill returns
+// the problems by the names of fields, for Explain.
 func (f Form) Fill(sent url.Values) (problems map[string]string) {
 	problems = map[string]string{}
 	for i := range f.Fields {
@@ -34,7 +34,7 @@ func (f Form) Fill(sent url.Values) (problems map[string]string) {
 	return problems
 }
 
-// fill sets the field's variable to what was typed, or returns what is wrong.
+// fill sets the field's variable, or returns the problem with the typed value.
 func (f *Field) fill(typed string) (problem string) {
 	was := f.plain()
 	if was.Type == "hidden" {
@@ -53,8 +53,7 @@ func (f *Field) fill(typed string) (problem string) {
 	return set(typed)
 }
 
-// refused returns what keeps a text of at most limit characters from being the value of any
-// field.
+// refused returns the problem with a text that no field takes. A limit of 0 is none.
 func refused(typed string, limit int) (problem string) {
 	switch n := utf8.RuneCountInString(typed); {
 	case limit > 0 && n > limit:
@@ -67,8 +66,8 @@ func refused(typed string, limit int) (problem string) {
 	return ""
 }
 
-// Explain returns the form with problems, by the names of fields, beside these. Problems with
-// fields that visitors do not see are in the notice.
+// Explain returns the form with problems, by the names of fields, beside these fields. Problems
+// of hidden or missing fields are added to the notice.
 func (f Form) Explain(problems map[string]string) Form {
 	notices := []string{f.Notice}
 	for _, name := range slices.Sorted(maps.Keys(problems)) {
@@ -83,8 +82,20 @@ func (f Form) Explain(problems map[string]string) Form {
 	return f
 }
 
-// Digest returns a short text that is the same for forms that show the same values. A hidden
-// field with it says which values a visitor has seen.
+// Again returns a form with the values of sent in hidden fields, to be sent again. A page that
+// reports an error keeps them in this way.
+func Again(sent url.Values) Form {
+	f := Form{Notice: "What you sent is kept here.", Buttons: []Button{{Text: "Send it again"}}}
+	for _, name := range slices.Sorted(maps.Keys(sent)) {
+		for _, value := range sent[name] {
+			f.Fields = append(f.Fields, Field{Name: name, Type: "hidden", Value: value})
+		}
+	}
+	return f
+}
+
+// Digest returns a short text that is equal for forms that show the same values. In a hidden
+// field it tells the app which values a visitor has seen.
 func (f Form) Digest() string {
 	sum := sha256.New()
 	for _, field := range f.Fields {

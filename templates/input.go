@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// An Input is a variable that a field of a form shows, and that Form.Fill sets. Line, Text,
-// Words, Check, Number, Decimal, Time and Key return one. It shows the value that the variable
-// has at that moment.
+// An Input connects a field of a form to a variable, which Form.Fill sets. Line, Text, Words,
+// Check, Number, Decimal, Time and Key return one. The field shows the value that the variable
+// had when the Input was made.
 //
-// A value that a browser sends back as it was shown leaves the variable as it is, even if the
-// field cannot show all of it, such as the seconds of a time.
+// If a browser sends back that value, the variable stays as it is, even if the field cannot show
+// all of it, such as the seconds of a time.
 type Input struct {
 	kind  string // of the input element; "" is text
 	value string // as the field shows it
 	rows  int    // of a text area
 	max   int    // characters at most; 0 is no limit
 
-	sent func(value string) string           // what a browser makes of a value
-	set  func(typed string) (problem string) // sets the variable, or returns what is wrong
+	sent func(value string) string           // a value after a browser has changed it
+	set  func(typed string) (problem string) // sets the variable, or returns the reason not to
 }
 
 // The limits of Inputs; Field.Max replaces the first two. A form with six texts of this length
@@ -116,14 +116,18 @@ const minute = "2006-01-02T15:04"
 
 // Time is the Input of a time in UTC, to the minute. Nothing is the zero time.
 func Time(to *time.Time) *Input {
-	value := ""
-	if !to.IsZero() {
-		value = to.UTC().Format(minute)
-	}
-	return numeric("datetime-local", value, "a time", to, func(text string) (time.Time, bool) {
+	return numeric("datetime-local", TimeValue(*to), "a time", to, func(text string) (time.Time, bool) {
 		at, err := time.Parse(minute, text)
 		return at, err == nil
 	})
+}
+
+// TimeValue returns a time to the minute, in UTC, as a field shows it: empty for the zero time.
+func TimeValue(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.UTC().Format(minute)
 }
 
 // numeric returns the Input of a variable that parse reads. Nothing is its zero value.
@@ -149,9 +153,8 @@ func quoted(text string) string {
 	return text
 }
 
-// Key is the Input of a record's id, which the form shows only as long as there is none: an id
-// stays. It can be a part of an address, so it is neither . nor .., which browsers take for
-// parts of the way.
+// Key is the Input of a record's id. Once there is one, the field is hidden and the id stays. It
+// is neither . nor .., since browsers resolve these in an address.
 func Key[T ~string](to *T) *Input {
 	in := Line(to)
 	if in.value != "" {
@@ -169,5 +172,5 @@ func Key[T ~string](to *T) *Input {
 
 const maxKey = 200
 
-// way reports whether browsers take a part of an address for the way to others.
+// way reports whether browsers resolve a part of an address, as in a path of files.
 func way(part string) bool { return part == "." || part == ".." }

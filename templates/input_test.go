@@ -2,6 +2,7 @@ package templates
 
 import (
 	"math"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -157,6 +158,46 @@ func TestInput_WhatIsSentBackAsItWasShownChangesNothing(t *testing.T) {
 	got := []any{line, text, tags, math.IsNaN(price), since.Second(), since.Nanosecond()}
 	if diff := cmp.Diff([]any{" two\nlines ", "a\r\nb\rc", []string{"a, b", " c", ""}, true, 30, 5}, got); diff != "" {
 		t.Errorf("variables mismatch (-want +got):\n%s", diff)
+	}
+}
+
+// A browser stops at what would be refused.
+func TestInput_TellsBrowsersItsLimit(t *testing.T) {
+	line, text, id, tags, n := "", "", "", []string(nil), 0
+	for _, test := range []struct {
+		field Field
+		want  string
+	}{
+		{Field{Of: Line(&line)}, `maxlength="1000"`},
+		{Field{Of: Line(&line), Max: 120}, `maxlength="120"`},
+		{Field{Of: Text(&text)}, `maxlength="50000"`},
+		{Field{Of: Words(&tags)}, `maxlength="50000"`},
+		{Field{Of: Key(&id)}, `maxlength="200"`},
+		{Field{Of: Number(&n)}, `type="number"`},
+	} {
+		if got := render(t, test.field); !strings.Contains(got, test.want) {
+			t.Errorf("want %s in %s", test.want, got)
+		}
+	}
+}
+
+// The limits that a page has fit into the form, whatever is typed.
+func TestInput_AFormAtItsLimitsIsRead(t *testing.T) {
+	texts, sent := make([]string, 6), url.Values{}
+	f := Form{}
+	for i := range texts {
+		name := string(rune('a' + i))
+		f.Fields = append(f.Fields, Field{Name: name, Of: Text(&texts[i])})
+		sent.Set(name, strings.Repeat("あ", maxText))
+	}
+	r := httptest.NewRequest("POST", "/", strings.NewReader(sent.Encode()))
+	r.Header.Set("Content-Type", urlencoded)
+	read, err := ReadForm(httptest.NewRecorder(), r, 4_000_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if problems := f.Fill(read); len(problems) > 0 || len(texts[5]) != 3*maxText {
+		t.Errorf("problems: %v", problems)
 	}
 }
 

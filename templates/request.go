@@ -9,7 +9,7 @@ import (
 	"net/url"
 )
 
-// A FormError says why the form of a request was refused before anything was read of it.
+// A FormError is the reason for refusing a form before any of it is used.
 type FormError struct {
 	Status int    // of HTTP
 	Words  string // for the visitor
@@ -17,13 +17,12 @@ type FormError struct {
 
 func (e *FormError) Error() string { return e.Words }
 
-// maxDrained is how much of a form that is too large is read to its end.
+// maxDrained is the limit of what is read and dropped after a form that is too long.
 const maxDrained = 16 << 20
 
-// ReadForm returns the fields of the form that r has in its body, of which the query is no
-// part; nil for a GET, which has none. The error is a *FormError for a form of more than limit
-// bytes, one that cannot be parsed, one that is not sent as browsers send forms without
-// files, and a method other than GET, HEAD and POST.
+// ReadForm returns the fields in the body of r, without those in its query. It returns nil for a
+// GET or HEAD. The error is a *FormError if the body has more than limit bytes, cannot be parsed
+// or has another type than forms without files, or if the method is another one.
 func ReadForm(w http.ResponseWriter, r *http.Request, limit int64) (url.Values, error) {
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
@@ -40,8 +39,8 @@ func ReadForm(w http.ResponseWriter, r *http.Request, limit int64) (url.Values, 
 	r.Body = http.MaxBytesReader(w, body, limit)
 	err := r.ParseForm()
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		// A browser that still sends the form does not look for the answer, and shows a
-		// broken connection instead. What cannot be read is not sent any more.
+		// A browser that is still sending does not read the answer, and would show a broken
+		// connection. Errors do not matter: then it has stopped sending.
 		_, _ = io.CopyN(io.Discard, body, maxDrained)
 		size := bytesOf(limit)
 		return nil, &FormError{http.StatusRequestEntityTooLarge, fmt.Sprintf("This form is too long: at most %s can be sent. Nothing was changed. Go back to your text and shorten it.", size.Words())}

@@ -18,7 +18,7 @@ type Link struct{ Text, Href string }
 func (l Link) Render(ctx context.Context, w io.Writer) error { return linked(l).Render(ctx, w) }
 
 // LinksTo returns a link for each text: with before in front of it, to the path followed by
-// it. Empty texts are left out. The texts . and .. have no address.
+// it. Empty texts are left out. Links of . and .. have no address, which browsers would resolve.
 func LinksTo(before, path string, texts ...string) []Link {
 	var all []Link
 	for _, text := range texts {

@@ -5,7 +5,7 @@
 //
 //	go tool kvgen [-check | -plan | -cmd DIR] [-accept] [packages]
 //	go run github.com/ringtree/ringtree/codegen/kvgen@latest new [-module NAME] [-replace CLONE] DIR
-//	go tool kvgen scaffold MODEL
+//	go tool kvgen scaffold [-owner FIELD | -anyone | -readonly] [-fields FIELD,FIELD...] MODEL
 //
 // Packages are named as for the go command; without any it is the one in the
 // working directory. Kvgen is set up once by
@@ -23,7 +23,11 @@
 // ringtree the site uses that clone, and -replace names another.
 //
 // Kvgen scaffold, in the directory of such a site, adds the pages of another model of
-// ./models: a form, a listing for each index, a page for each record.
+// ./models: a form, a listing for each index, a page for each record. A field Author or
+// Owner, or the one that -owner names, has the user who made a record and alone may change
+// it. Without one, -anyone lets every user change all records, as in a wiki, and -readonly
+// nobody. -fields names what forms ask for; otherwise that is all but private fields, which
+// no page shows either. Kvgen prints what users can set.
 //
 // # Models
 //
@@ -196,18 +200,35 @@ func begin(args []string, stdout, stderr io.Writer) int {
 
 // scaffold carries out kvgen scaffold.
 func scaffold(args []string, stdout, stderr io.Writer) int {
-	if len(args) != 1 || strings.HasPrefix(args[0], "-") {
-		fmt.Fprintln(stderr, "usage: kvgen scaffold MODEL")
+	var a codegen.Access
+	flags := flag.NewFlagSet("kvgen scaffold", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.Usage = func() {}
+	flags.StringVar(&a.Owner, "owner", "", "")
+	flags.BoolVar(&a.Anyone, "anyone", false, "")
+	flags.BoolVar(&a.ReadOnly, "readonly", false, "")
+	flags.Func("fields", "", func(names string) error { a.Fields = strings.Split(names, ","); return nil })
+	const usage = "usage: kvgen scaffold [-owner FIELD | -anyone | -readonly] [-fields FIELD,FIELD...] MODEL"
+	err := flags.Parse(args)
+	model := flags.Arg(0)
+	if err == nil && model != "" {
+		err = flags.Parse(flags.Args()[1:]) // Flags may follow the model.
+	}
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprintln(stdout, usage)
+		return 0
+	case err != nil || model == "" || flags.NArg() > 0 || a.Anyone && a.ReadOnly || a.Owner != "" && (a.Anyone || a.ReadOnly):
+		fmt.Fprintln(stderr, usage)
 		return 2
 	}
-	written, err := codegen.Run{Patterns: []string{"./models"}}.Scaffold(args[0])
+	written, report, err := codegen.Run{Patterns: []string{"./models"}}.Scaffold(model, a)
 	if err != nil {
 		fmt.Fprintln(stderr, err)
 		return 1
 	}
-	for _, path := range written {
-		fmt.Fprintln(stdout, path)
-	}
+	fmt.Fprintln(stdout, strings.Join(written, "\n"))
+	fmt.Fprint(stdout, report)
 	return 0
 }
 

@@ -144,6 +144,7 @@ func forms(page string) []form {
 		case t.name == "/form":
 			open = false
 		case !open:
+		case t.name == "input" && t.attrs["type"] == "checkbox" && !has(t.attrs, "checked"):
 		case t.name == "input":
 			all[len(all)-1].fields[t.attrs["name"]] = t.attrs["value"]
 		case t.name == "textarea":
@@ -154,6 +155,8 @@ func forms(page string) []form {
 	}
 	return all
 }
+
+func has(attrs map[string]string, name string) bool { _, ok := attrs[name]; return ok }
 
 // shown returns the text that a page shows, with single spaces.
 func shown(page string) string {
@@ -185,9 +188,9 @@ func TestTags_FindsWhatABrowserFinds(t *testing.T) {
 }
 
 func TestForms_ReturnsWhatTheyWouldSend(t *testing.T) {
-	page := `<form method="post" action="/a?b&amp;c"><input name="i" value="&quot;1"><textarea name="t">
+	page := `<form method="post" action="/a?b&amp;c"><input name="i" value="&quot;1"><input type="hidden" name="c" value=""><input type="checkbox" name="c" value="on"><input type="checkbox" name="d" value="on" checked><textarea name="t">
 <b>&amp;</textarea><button>Go</button></form><button form="x">No</button>`
-	want := []form{{"POST", "/a?b&c", map[string]string{"i": `"1`, "t": "<b>&"}, []string{"Go"}}}
+	want := []form{{"POST", "/a?b&c", map[string]string{"i": `"1`, "c": "", "d": "on", "t": "<b>&"}, []string{"Go"}}}
 	if diff := cmp.Diff(fmt.Sprintf("%+v", want), fmt.Sprintf("%+v", forms(page))); diff != "" {
 		t.Errorf("forms mismatch (-want +got):\n%s", diff)
 	}

@@ -1,0 +1,110 @@
+package site
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ringtree/ringtree/codegen/internal/english"
+)
+
+// Access is the decision who may change the records of a model, and which fields.
+type Access struct {
+	Owner    string   // the field with the name of the only user allowed; "": Author or Owner
+	Anyone   bool     // every user is
+	ReadOnly bool     // nobody is
+	Fields   []string // of forms; nil: all possible ones
+}
+
+// owners are the usual names of the field that has the owner of a record.
+var owners = []string{"Author", "Owner"}
+
+// access applies a to the model.
+func (s *pages) access(a Access) error {
+	if name := s.signsIn(); name != "" {
+		return fmt.Errorf("%s has the field %s: people sign in with it, and pages that change it would give accounts away. Write what they may see and change by hand", s.Type, name)
+	}
+	texts := s.texts()
+	s.Author = a.Owner
+	for _, name := range owners {
+		if s.Author == "" && slices.Contains(texts, name) {
+			s.Author = name
+		}
+	}
+	s.Forms, s.Owned = !a.ReadOnly, !a.Anyone && !a.ReadOnly
+	switch {
+	case s.Owned && s.Author == "":
+		return fmt.Errorf("%s has no field Author or Owner that says who may change %s. Choose one of\n"+
+			"\t-owner FIELD\tthe user who made it, whose name is in FIELD\n"+
+			"\t-anyone\t\tevery user, as in a wiki\n"+
+			"\t-readonly\tnobody: there are no forms", s.Type, s.A)
+	case s.Author != "" && !slices.Contains(texts, s.Author):
+		return fmt.Errorf("-owner %s: want a field with a name; %s", s.Author, english.Known(s.Author, texts))
+	}
+	return nil
+}
+
+// texts returns the fields that could have the name of a user.
+func (s *pages) texts() []string {
+	var all []string
+	for f := range s.each() {
+		if f.Name() != s.ID && kindOf(f.Type()) == text {
+			all = append(all, f.Name())
+		}
+	}
+	return all
+}
+
+// signsIn returns the field with the password, if the model is that of accounts.
+func (s *pages) signsIn() string {
+	names := slices.Clone(s.model.Private) // Those of embedded structs are among them.
+	for f := range s.each() {
+		names = append(names, f.Name())
+	}
+	at := slices.IndexFunc(names, func(name string) bool { return strings.Contains(strings.ToLower(name), "password") })
+	if at < 0 {
+		return ""
+	}
+	return names[at]
+}
+
+// report describes what the pages let users do.
+func (s *pages) report() string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	who := "Every user can make, change and delete " + s.Words
+	switch {
+	case !s.Forms:
+		line("Nobody can change %s: there are no forms.", s.Words)
+	case s.Owned:
+		who = "A user can make " + s.Words + ", and change and delete those with their name as " + s.Author
+		fallthrough
+	default:
+		line("%s.", who)
+		line("Forms set %s.", english.List(s.settable()))
+	}
+	if len(s.hidden) > 0 && s.Forms {
+		line("Forms do not set %s.", english.List(s.hidden))
+	}
+	if len(s.Left) > 0 {
+		line("No page shows %s.", english.List(s.Left))
+	}
+	return b.String()
+}
+
+// settable returns the names of the fields of forms.
+func (s *pages) settable() []string {
+	var all []string
+	if s.IDField != "" {
+		all = append(all, s.ID)
+	}
+	for _, name := range s.known {
+		if s.chosen == nil || slices.Contains(s.chosen, name) {
+			all = append(all, name)
+		}
+	}
+	if len(all) == 0 {
+		return []string{"nothing"}
+	}
+	return all
+}
