@@ -214,7 +214,19 @@ func ofSessions(kv kv.Store, key []byte, user *User, w http.ResponseWriter, r *h
 		return err
 	}
 
-	err = store.SignIn(r, w, session, user.ID) // after the password: a new cookie
+	err = store.SignIn(r, w, session, user.ID) // a new user: a new cookie
+
+	if err != nil {
+		return err
+	}
+
+	g, err := store.Generation(ctx, user.ID) // before the password is read
+
+	if err != nil {
+		return err
+	}
+
+	err = store.SignInIf(r, w, session, g) // after it was checked; ErrRevoked: RevokeAll came in between
 
 	name := store.User(session) // "" if nobody is signed in
 

@@ -37,7 +37,8 @@ var modelClasses = map[string]string{
 // Classes of keys that belong to no model.
 var otherClasses = map[string]string{
 	"procs": "journal", "out": "journal", "line": "journal", "fixed": "journal", "turn": "journal",
-	"session": "sessions", "sessions": "sessions", "format": "format", "rescued": "state",
+	"session": "sessions", "sessions": "sessions", "generation": "sessions", "limit": "limits",
+	"format": "format", "rescued": "state",
 }
 
 // isWitness reports whether a server holds key so that its loss is noticed: see docs/keys.md.

@@ -27,7 +27,7 @@ import (
 
 // told are the classes whose loss is not a matter of indexes: records and what they
 // alone say, and what has tests of its own.
-var told = []string{"r", "n", "h", "ids", "all", "built", "rebuild", "rebuilt", "procs", "out", "line", "fixed", "build", "seq", "qh", "session", "sessions", "limit", "rescued", "recovery", "turn"}
+var told = []string{"r", "n", "h", "ids", "all", "built", "rebuild", "rebuilt", "procs", "out", "line", "fixed", "build", "seq", "qh", "session", "sessions", "generation", "limit", "rescued", "recovery", "turn"}
 
 // listedClass is how the table of docs/keys.md begins a line about a class. It lists
 // every class: internal/repotest checks that.

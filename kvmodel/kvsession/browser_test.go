@@ -83,10 +83,13 @@ func (v *visit) received(err error) error {
 
 func (v *visit) save() error              { return v.received(v.Save(v.r, v.w)) }
 func (v *visit) signIn(user string) error { return v.received(v.s.SignIn(v.r, v.w, v.Session, user)) }
-func (v *visit) regenerate() error        { return v.received(v.s.Regenerate(v.r, v.w, v.Session)) }
-func (v *visit) signOut() error           { return v.received(v.s.SignOut(v.r, v.w, v.Session)) }
-func (v *visit) user() string             { return v.s.User(v.Session) }
-func (v *visit) sentCookie() bool         { return len(v.cookies()) > 0 }
+func (v *visit) signInIf(g kvsession.Generation) error {
+	return v.received(v.s.SignInIf(v.r, v.w, v.Session, g))
+}
+func (v *visit) regenerate() error { return v.received(v.s.Regenerate(v.r, v.w, v.Session)) }
+func (v *visit) signOut() error    { return v.received(v.s.SignOut(v.r, v.w, v.Session)) }
+func (v *visit) user() string      { return v.s.User(v.Session) }
+func (v *visit) sentCookie() bool  { return len(v.cookies()) > 0 }
 
 // cookies returns the cookies that the response has set so far.
 func (v *visit) cookies() []*http.Cookie {
@@ -170,6 +173,22 @@ func (b *before) Do(ctx context.Context, ops []kv.Op) error {
 		happen()
 	}
 	return b.Store.Do(ctx, ops)
+}
+
+// nth is a store that calls happen once, before the trip number n, counted from 0.
+type nth struct {
+	kv.Store
+	n      int
+	happen func()
+}
+
+func (s *nth) Do(ctx context.Context, ops []kv.Op) error {
+	if happen := s.happen; happen != nil && s.n == 0 {
+		s.happen = nil
+		happen()
+	}
+	s.n--
+	return s.Store.Do(ctx, ops)
 }
 
 const day = 24 * time.Hour

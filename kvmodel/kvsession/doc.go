@@ -2,7 +2,7 @@
 // kv.Store.
 //
 // A [Store] is a sessions.Store, so Get, Save and flashes work as they do with
-// any other. It adds what that interface lacks: [Store.SignIn] and
+// any other. It adds what that interface lacks: [Store.SignIn], [Store.SignInIf] and
 // [Store.Regenerate] give a session a new cookie; [Store.List], [Store.Revoke]
 // and [Store.RevokeAll] show a user's sessions and end them.
 //
@@ -43,6 +43,17 @@
 // An ended session stays ended: a late Save returns ErrEnded and touches neither
 // the store nor the cookie.
 //
+// # A password changes during a sign-in
+//
+// The sign-in may have read the password that was. So it reads the user's [Generation]
+// first, then checks the password, and calls [Store.SignInIf]. The change is stored
+// first, and RevokeAll called after it. Whatever comes in between, nobody who was checked
+// against the old password is signed in when RevokeAll has returned:
+//
+//	g, err := sessions.Generation(ctx, user)  // 1.
+//	...                                       // 2. read the password, and check it
+//	err = sessions.SignInIf(r, w, session, g) // 3.
+//
 // # Outages
 //
 // A store that could not be asked has not said "no session". Get returns the
@@ -67,8 +78,9 @@
 //	Save, changed                1, and 2 for each time that others were faster;
 //	                             1 more after another write in the same request
 //	SignIn, Regenerate           2, 1 if nothing was stored before
+//	Generation, SignInIf         1 and 3, 1 and 2 if nothing was stored before
 //	SignOut                      1
 //	List, Revoke                 2
-//	RevokeAll                    4, and 1 more while the list still names
+//	RevokeAll                    5, and 1 more while the list still names
 //	                             sessions that ended within the last hour
 package kvsession

@@ -2,6 +2,7 @@ package kvsession_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -42,7 +43,7 @@ func Example() {
 	mux.HandleFunc("POST /login", func(w http.ResponseWriter, r *http.Request) {
 		session, err := store.Get(r, "shop")
 		if err == nil {
-			err = store.SignIn(r, w, session, "jo") // The password was right.
+			err = store.SignIn(r, w, session, "jo") // Nobody is asked for a password here.
 		}
 		check(w, err)
 	})
@@ -132,6 +133,28 @@ func ExampleStore() {
 	}
 	fmt.Println(err, store.User(session))
 	// Output: <nil> fern
+}
+
+// A sign-in with the old password does not outlive a change of it.
+func ExampleGeneration() {
+	store := kept()
+	r, w := httptest.NewRequest("POST", "/login", nil), httptest.NewRecorder()
+	session, err := store.Get(r, "shop")
+	if err != nil {
+		panic(err)
+	}
+	var g kvsession.Generation
+	g, err = store.Generation(r.Context(), "fern")
+	if err != nil {
+		panic(err)
+	}
+	// The old password is read, and is right. Then fern changes it elsewhere:
+	if err := store.RevokeAll(r.Context(), "fern"); err != nil {
+		panic(err)
+	}
+	err = store.SignInIf(r, w, session, g)
+	fmt.Println(errors.Is(err, kvsession.ErrRevoked), store.User(session) == "")
+	// Output: true true
 }
 
 // Where a user is signed in, to sign out there.

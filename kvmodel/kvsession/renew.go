@@ -23,15 +23,34 @@ import (
 // it was, and a successor that no one can use. If the old session is ended before
 // step 3, that step fails; a request that comes later finds the successor in the
 // list.
+//
+// SignInIf reads the user's generation once more before step 3. A RevokeAll begins
+// the next generation before it reads the list. So it either comes before that look,
+// which sees it, or finds the session in the list.
 
 // SignIn gives the session a new cookie and binds it to user, under whom List and
 // RevokeAll find it. The old cookie, which an attacker may have planted, is
 // worthless from then on. Values stay, unless another user was signed in: then
 // only those stay that this request has set.
 //
+// SignIn is for a user who is new or was asked for nothing that can change. After a
+// password was checked, use SignInIf.
+//
 // The errors are those of Save. After an error the session and its cookie are as
 // before. Only after kv.ErrUnclear may the old session turn out to have ended.
 func (s *Store) SignIn(r *http.Request, w http.ResponseWriter, session *sessions.Session, user string) error {
+	return s.signIn(r, w, session, user, always)
+}
+
+// SignInIf is SignIn of the user of g, unless a RevokeAll of theirs has begun since g was
+// read: then it returns ErrRevoked. It also does so half an hour after g was read.
+func (s *Store) SignInIf(r *http.Request, w http.ResponseWriter, session *sessions.Session, g Generation) error {
+	return s.signIn(r, w, session, g.user, func(ctx context.Context) error { return s.current(ctx, g) })
+}
+
+// signIn signs user in if may, which is called when a RevokeAll can find the session, returns
+// nil.
+func (s *Store) signIn(r *http.Request, w http.ResponseWriter, session *sessions.Session, user string, may condition) error {
 	if user == "" {
 		return errors.New("kvsession: sign in: the user is empty")
 	}
@@ -42,14 +61,19 @@ func (s *Store) SignIn(r *http.Request, w http.ResponseWriter, session *sessions
 			next.Values = old.Values
 		}
 		return next
-	})
+	}, may)
 }
 
 // Regenerate gives the session a new cookie, and changes nothing else. Call it
 // when the session's rights change. The errors are those of SignIn.
 func (s *Store) Regenerate(r *http.Request, w http.ResponseWriter, session *sessions.Session) error {
-	return s.renew(r, w, session, func(old record) record { return old })
+	return s.renew(r, w, session, func(old record) record { return old }, always)
 }
+
+// A condition is why a session must not replace the one before it, or nil.
+type condition func(context.Context) error
+
+func always(context.Context) error { return nil }
 
 // SignOut ends the session, empties it and drops the cookie. The session may be
 // used again, as a new one. If the store cannot be asked, the session and the
@@ -98,8 +122,9 @@ func (s *Store) label(r *http.Request) string {
 	return strings.ToValidUTF8(text[:min(len(text), MaxLabel)], "")
 }
 
-// renew replaces the session with what become makes of it, under a new cookie.
-func (s *Store) renew(r *http.Request, w http.ResponseWriter, session *sessions.Session, become func(old record) record) error {
+// renew replaces the session with what become makes of it, under a new cookie, if may
+// allows it.
+func (s *Store) renew(r *http.Request, w http.ResponseWriter, session *sessions.Session, become func(old record) record, may condition) error {
 	held := s.holds.get(session)
 	s.complete(session)
 	if held.err != nil && !errors.Is(held.err, ErrEnded) {
@@ -114,7 +139,7 @@ func (s *Store) renew(r *http.Request, w http.ResponseWriter, session *sessions.
 	ctx, cancel := s.patient(r.Context())
 	defer cancel()
 	next, err := s.replace(ctx, held.stored, func(old record) record { return e.on(become(old)) },
-		func() hash { secret = kv.RandomBytes(secretSize); return hashOf(secret) })
+		func() hash { secret = kv.RandomBytes(secretSize); return hashOf(secret) }, may)
 	if err != nil {
 		return err
 	}
@@ -125,9 +150,9 @@ func (s *Store) renew(r *http.Request, w http.ResponseWriter, session *sessions.
 	return s.send(w, session, held)
 }
 
-// replace adds what become makes of old under a fresh id, retires old, and
+// replace adds what become makes of old under a fresh id, retires old if may allows it, and
 // returns the new session. If old was saved in between, replace starts over.
-func (s *Store) replace(ctx context.Context, old stored, become func(record) record, fresh func() hash) (stored, error) {
+func (s *Store) replace(ctx context.Context, old stored, become func(record) record, fresh func() hash, may condition) (stored, error) {
 	for turn := new(turn); ; {
 		var err error
 		if old, err = s.known(ctx, old); err != nil {
@@ -138,7 +163,9 @@ func (s *Store) replace(ctx context.Context, old stored, become func(record) rec
 		if err = s.add(ctx, id, next); err != nil {
 			return stored{}, err
 		}
-		err = s.retire(ctx, old, id.String())
+		if err = may(ctx); err == nil {
+			err = s.retire(ctx, old, id.String())
+		}
 		if err == nil {
 			return stored{id: id.String(), record: next}, nil
 		}

@@ -32,7 +32,7 @@ func (s *Store) Save(r *http.Request, w http.ResponseWriter, session *sessions.S
 	case held.err != nil:
 		return notSaved(held.err)
 	case held.id == "":
-		return s.renew(r, w, session, func(old record) record { return old })
+		return s.renew(r, w, session, func(old record) record { return old }, always)
 	}
 	wrote, err := s.update(r.Context(), session, held)
 	if err != nil || held.current && !wrote {

@@ -199,3 +199,84 @@ func TestSweep_Save_WhatWasAcknowledgedStaysUntilTheSessionEnds(t *testing.T) {
 		}
 	})
 }
+
+// passwordKey is where the sweep keeps the password that sign-ins are checked against.
+const passwordKey = "password"
+
+func setPassword(store kv.Store, password string) error {
+	_, err := kv.One(context.Background(), store, kv.OpSet(passwordKey, []byte(password)))
+	return err
+}
+
+// signInWith signs jo in as an app does, if password is theirs.
+func signInWith(t testing.TB, store kv.Store, password string) (b *browser, err error) {
+	s, b := open(t, store), new(browser)
+	v, err := b.open(context.Background(), s)
+	if err != nil {
+		return b, err
+	}
+	g, err := s.Generation(v.r.Context(), "jo")
+	if err != nil {
+		return b, err
+	}
+	stored, err := kv.One(v.r.Context(), store, kv.OpGet(passwordKey))
+	if err == nil && string(stored.Value) != password {
+		err = errors.New("wrong password")
+	}
+	if err != nil {
+		return b, err
+	}
+	return b, v.signInIf(g)
+}
+
+func sweepPasswords(t *testing.T, powers kvtest.Powers) {
+	proof.Sweep(t, 400, kvtest.Hostile(powers), func(sim *kvtest.Sim) {
+		t := sim.T()
+		plain := open(t, sim.Store())
+		must(t, setPassword(sim.Store(), "old"))
+		var old []*browser
+		for _, name := range []string{"p", "q"} {
+			sim.Go(name, func(store kv.Store) {
+				for range 3 {
+					if b, _ := signInWith(t, store, "old"); b.cookie != nil {
+						old = append(old, b)
+					}
+				}
+			})
+		}
+		done := false
+		sim.Go("r", func(store kv.Store) {
+			err := setPassword(store, "new")
+			for range 20 {
+				if err == nil {
+					err = open(t, store).RevokeAll(context.Background(), "jo")
+				}
+				if done = err == nil; done {
+					return
+				}
+			}
+		})
+		sim.Wait()
+		if !done {
+			must(t, setPassword(sim.Store(), "new"))
+			must(t, plain.RevokeAll(context.Background(), "jo"))
+		}
+		for _, b := range old {
+			if user := b.mustOpen(t, plain).user(); user != "" {
+				t.Errorf("a session that was begun with the old password is of %q", user)
+			}
+		}
+		b, err := signInWith(t, sim.Store(), "new")
+		if err != nil || b.mustOpen(t, plain).user() != "jo" {
+			t.Errorf("with the new password: %v", err)
+		}
+	})
+}
+
+func TestSweep_SignInIf_WithAnOldPasswordDoesNotOutliveRevokeAll(t *testing.T) {
+	sweepPasswords(t, kvtest.NoPowers)
+}
+
+func TestSweep_SignInIf_WithAnOldPasswordDoesNotOutliveRevokeAllOnAServer(t *testing.T) {
+	sweepPasswords(t, kvtest.ServerPowers)
+}

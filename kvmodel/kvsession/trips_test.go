@@ -4,11 +4,13 @@ import (
 	"testing"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/kvsession"
 )
 
 func TestStore_TripsAreAsPromised(t *testing.T) {
 	s, b := open(t, kv.Count(newMem())), new(browser)
 	var v *visit
+	var g kvsession.Generation
 	for _, step := range []struct {
 		name string
 		want int
@@ -32,12 +34,16 @@ func TestStore_TripsAreAsPromised(t *testing.T) {
 		{"Revoke", 2, func() error { return s.Revoke(v.r.Context(), "jo", v.ID) }},
 		{"Get what has ended", 1, nil},
 		{"SignIn without a session", 1, func() error { return v.signIn("jo") }},
-		{"RevokeAll, others having ended", 5, func() error { return s.RevokeAll(v.r.Context(), "jo") }},
+		{"RevokeAll, others having ended", 6, func() error { return s.RevokeAll(v.r.Context(), "jo") }},
 		{"SignOut of what has ended", 1, func() error { return v.signOut() }},
 		{"SignIn of another", 1, func() error { return v.signIn("al") }},
-		{"RevokeAll", 4, func() error { return s.RevokeAll(v.r.Context(), "al") }},
-		{"RevokeAll of nothing", 1, func() error { return s.RevokeAll(v.r.Context(), "al") }},
+		{"RevokeAll", 5, func() error { return s.RevokeAll(v.r.Context(), "al") }},
+		{"RevokeAll of nothing", 2, func() error { return s.RevokeAll(v.r.Context(), "al") }},
 		{"SignOut", 1, func() error { return v.signOut() }},
+		{"Generation", 1, func() (err error) { g, err = s.Generation(v.r.Context(), "jo"); return err }},
+		{"SignInIf without a session", 2, func() error { return v.signInIf(g) }},
+		{"Get for the last time", 1, nil},
+		{"SignInIf", 3, func() error { return v.signInIf(g) }},
 	} {
 		ctx, meter := kv.Metered(t.Context())
 		var err error

@@ -183,11 +183,14 @@ func (s *Store) Revoke(ctx context.Context, user, id string) error {
 
 // RevokeAll ends all sessions in which user is signed in except those called
 // keep: "sign out everywhere". It also ends a session that is getting a new
-// cookie at the same time, but not one whose SignIn begins later. After an error
-// some may be left; call it again.
+// cookie at the same time, and a SignInIf that is under way fails or is ended. One
+// whose Generation is read later is not. After an error some may be left; call it again.
 func (s *Store) RevokeAll(ctx context.Context, user string, keep ...string) error {
 	ctx, cancel := s.patient(ctx)
 	defer cancel()
+	if err := s.nextGeneration(ctx, user); err != nil {
+		return err
+	}
 	for turn := new(turn); ; {
 		ended, err := s.revokeListed(ctx, user, keep)
 		switch {

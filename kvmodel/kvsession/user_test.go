@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -102,8 +103,9 @@ func TestStore_RevokeAll_EndsAllButThoseToKeep(t *testing.T) {
 	if al.mustOpen(t, s).user() != "al" {
 		t.Error("someone else was signed out")
 	}
-	if mem.Len() != 2 {
-		t.Errorf("want the session and the list of al alone, got %q", mem.Keys())
+	left := slices.DeleteFunc(mem.Keys(), func(key string) bool { return strings.HasPrefix(key, "generation:") })
+	if len(left) != 2 {
+		t.Errorf("want the session and the list of al alone, got %q", left)
 	}
 }
 

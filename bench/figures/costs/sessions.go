@@ -57,6 +57,15 @@ func (b *browser) signIn(ctx context.Context) error {
 	return b.answers(ctx, func(r *http.Request, w http.ResponseWriter) error { return b.store.SignIn(r, w, b.session, "ann") })
 }
 
+// signInIf signs in as after a password was checked.
+func (b *browser) signInIf(ctx context.Context) error {
+	g, err := b.store.Generation(ctx, "ann")
+	if err != nil {
+		return err
+	}
+	return b.answers(ctx, func(r *http.Request, w http.ResponseWriter) error { return b.store.SignInIf(r, w, b.session, g) })
+}
+
 // begun has the browser begin a request.
 func begun(w *world) error { return w.browser.get(w.ctx) }
 
@@ -100,5 +109,9 @@ var withSessions = section{
 		name:   "RevokeAll of one session",
 		before: func(w *world) error { w.browser.cookies = nil; return errors.Join(begun(w), w.browser.signIn(w.ctx)) },
 		do:     func(ctx context.Context, w *world) error { return w.browser.store.RevokeAll(ctx, "ann") },
+	}, {
+		name:   "Generation and SignInIf",
+		before: func(w *world) error { w.browser.cookies = nil; return begun(w) },
+		do:     func(ctx context.Context, w *world) error { return w.browser.signInIf(ctx) },
 	}},
 }

@@ -1,0 +1,110 @@
+package kvsession_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/kvsession"
+)
+
+func generation(t testing.TB, s *kvsession.Store, user string) kvsession.Generation {
+	t.Helper()
+	g, err := s.Generation(t.Context(), user)
+	must(t, err)
+	return g
+}
+
+// Whenever a RevokeAll happens as a whole during a SignInIf, before any of its trips or
+// after the last, nobody who is signed in is left; and the other way around.
+func TestStore_SignInIf_DoesNotOutliveARevokeAllBeforeAnyOfItsTrips(t *testing.T) {
+	for trip := range 8 {
+		mem := newMem()
+		plain := open(t, mem)
+		b := new(browser)
+		b.set(t, plain, "cart", "book")
+		before := b.copied()
+		must(t, plain.RevokeAll(t.Context(), "jo")) // There is a generation already.
+		g := generation(t, plain, "jo")
+		store := &nth{Store: mem, n: trip, happen: func() { must(t, plain.RevokeAll(t.Context(), "jo")) }}
+		v := b.mustOpen(t, open(t, store))
+		err := v.signInIf(g)
+		if store.happen != nil {
+			must(t, plain.RevokeAll(t.Context(), "jo"))
+		}
+		if user := b.mustOpen(t, plain).user(); user != "" {
+			t.Errorf("revoked before trip %d: %q is still signed in (%v)", trip, user, err)
+		}
+		if errors.Is(err, kvsession.ErrRevoked) && (v.sentCookie() || before.values(t, plain)["cart"] != "book") {
+			t.Errorf("revoked before trip %d: the session before is not as it was", trip)
+		}
+	}
+}
+
+func TestStore_RevokeAll_FindsASignInIfBeforeAnyOfItsTrips(t *testing.T) {
+	for trip := range 8 {
+		mem := newMem()
+		plain := open(t, mem)
+		signedIn(t, plain, "jo")
+		b := new(browser)
+		g := generation(t, plain, "jo")
+		var err error
+		store := &nth{Store: mem, n: trip, happen: func() { err = b.mustOpen(t, plain).signInIf(g) }}
+		must(t, open(t, store).RevokeAll(t.Context(), "jo"))
+		if store.happen != nil {
+			err = b.mustOpen(t, plain).signInIf(g)
+		}
+		if user := b.mustOpen(t, plain).user(); user != "" {
+			t.Errorf("signed in before trip %d of RevokeAll: %q is still signed in (%v)", trip, user, err)
+		}
+	}
+}
+
+func TestStore_SignInIf_CountsOnlyTheUsersOwnRevokeAll(t *testing.T) {
+	s := open(t, newMem())
+	g := generation(t, s, "jo")
+	must(t, s.RevokeAll(t.Context(), "al"))
+	b := new(browser)
+	must(t, b.mustOpen(t, s).signInIf(g))
+	if user := b.mustOpen(t, s).user(); user != "jo" {
+		t.Errorf("want jo, got %q", user)
+	}
+}
+
+// The mark of a RevokeAll is there for an hour, so what is older than half of that does not
+// show that there was none.
+func TestStore_SignInIf_TakesAGenerationForHalfAnHour(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		mem := newMem()
+		s := open(t, mem)
+		before := generation(t, s, "jo")
+		must(t, s.RevokeAll(t.Context(), "jo"))
+		time.Sleep(30 * time.Minute)
+		wantErr(t, kvsession.ErrRevoked, new(browser).mustOpen(t, s).signInIf(before))
+		time.Sleep(time.Hour)
+		_, err := kv.One(t.Context(), mem, kv.OpGet("generation:jo"))
+		wantErr(t, kv.ErrNotFound, err)
+		g := generation(t, s, "jo")
+		time.Sleep(30 * time.Minute)
+		must(t, new(browser).mustOpen(t, s).signInIf(g))
+		time.Sleep(time.Second)
+		wantErr(t, kvsession.ErrRevoked, new(browser).mustOpen(t, s).signInIf(g))
+	})
+}
+
+func TestStore_SignInIf_AStoreThatIsDownSignsNobodyIn(t *testing.T) {
+	down := &breaker{Store: newMem()}
+	s := open(t, down)
+	g := generation(t, s, "jo")
+	v := new(browser).mustOpen(t, s)
+	down.set(kv.ErrUnavailable)
+	_, err := s.Generation(t.Context(), "jo")
+	wantErr(t, kv.ErrUnavailable, err)
+	wantErr(t, kv.ErrUnavailable, v.signInIf(g))
+	wantErr(t, kv.ErrUnavailable, s.RevokeAll(t.Context(), "jo"))
+	if v.sentCookie() || v.user() != "" {
+		t.Errorf("cookie %v, user %q", v.sentCookie(), v.user())
+	}
+}
