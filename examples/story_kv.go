@@ -49,6 +49,7 @@ func NewStories(db *kvmodel.DB) *Stories {
 		}, kvmodel.By[Story, string]{
 			Key:    kvmodel.StringKey[string](),
 			Values: func(s *Story) []string { return s.Tags },
+			Field:  "Tags",
 		}),
 		Newest: timeline.NewRing(r, timeline.Spec[Story]{
 			Name: "Newest", Def: "timeline Text",

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -201,46 +202,87 @@ func (u *unique) replace(ctx context.Context, s kv.Store, m *plug.Move, place st
 	return err == nil, err
 }
 
-// settle makes the claim at place of the record with this id agree with the record:
-// it stands as long as the record if that holds the value, and is removed if it is
+// settleAll makes the claims at places of the record with this id agree with the record:
+// they stand as long as the record if that holds the value, and are removed if they are
 // dead.
-func (u *unique) settle(ctx context.Context, s kv.Store, id, place string) error {
-	for range takeTries {
-		var c claim
-		var recs []*plug.Seen
-		errs := kv.Together(ctx, s,
-			func(s kv.Store) (err error) {
-				if c, err = u.claim(ctx, s, place); wire.IsCorrupt(err) {
-					err, c.broken = nil, true
-				}
-				return err
-			},
-			func(s kv.Store) (err error) { recs, err = u.host.See(ctx, s, id); return err },
-		)
-		if err := kv.Join(errs...); err != nil {
+func (u *unique) settleAll(ctx context.Context, s kv.Store, id string, places []string) error {
+	for try := 0; len(places) > 0; try++ {
+		if try == takeTries {
+			return u.failure(places[0], kv.ErrConflict)
+		}
+		claims, rec, errs := u.claims(ctx, s, id, places)
+		held, raced := wire.SetOf(rec.Places), make([]bool, len(places))
+		err := u.atEach(ctx, s, places, func(s kv.Store, i int) error {
+			if errs[i] == nil {
+				raced[i], errs[i] = u.settle(ctx, s, claims[i], rec, places[i], held.Has(places[i]))
+			}
+			return errs[i]
+		})
+		if err != nil {
 			return err
 		}
-		if !recs[0].Holds(place) {
-			u.remembered.drop(place)
-		}
-		op, ok := u.settling(c, recs[0], place)
-		if !ok {
-			return nil
-		}
-		// If it has raced, or has made a claim of a record that may have moved on,
-		// it has to look again.
-		if _, err := kv.One(ctx, s, op); err == nil && c.owner != "" || err != nil && !kv.Raced(err) {
-			return err
+		places = marked(places, raced)
+	}
+	return nil
+}
+
+// marked returns those of places that are marked.
+func marked(places []string, marks []bool) (some []string) {
+	for i, place := range places {
+		if marks[i] {
+			some = append(some, place)
 		}
 	}
-	return kv.ErrConflict
+	return some
+}
+
+// claims reads the claims at places, and the record with this id beside them.
+func (u *unique) claims(ctx context.Context, s kv.Store, id string, places []string) (claims []claim, rec *plug.Seen, errs []error) {
+	claims, rec = make([]claim, len(places)), new(plug.Seen)
+	works := []func(kv.Store) error{func(s kv.Store) error {
+		recs, err := u.host.See(ctx, s, id)
+		if err == nil {
+			rec = recs[0]
+		}
+		return err
+	}}
+	for i, place := range places {
+		works = append(works, func(s kv.Store) (err error) {
+			if claims[i], err = u.claim(ctx, s, place); wire.IsCorrupt(err) {
+				err, claims[i].broken = nil, true
+			}
+			return err
+		})
+	}
+	all := kv.Together(ctx, s, works...)
+	for _, err := range all[1:] {
+		errs = append(errs, cmp.Or(all[0], err))
+	}
+	return claims, rec, errs
+}
+
+// settle makes c, which stands at place, agree with rec, which holds that value or not. If
+// raced, it has to look again.
+func (u *unique) settle(ctx context.Context, s kv.Store, c claim, rec *plug.Seen, place string, holds bool) (raced bool, err error) {
+	if !holds {
+		u.remembered.drop(place)
+	}
+	op, ok := u.settling(c, rec, place, holds)
+	if !ok {
+		return false, nil
+	}
+	// What has made a claim of a record that may have moved on has to look again, too.
+	if _, err = kv.One(ctx, s, op); kv.Raced(err) || err == nil && c.owner == "" {
+		return true, nil
+	}
+	return false, err
 }
 
 // settling returns the op that makes c, which stands at place, agree with rec, and
 // whether it needs one.
-func (u *unique) settling(c claim, rec *plug.Seen, place string) (kv.Op, bool) {
+func (u *unique) settling(c claim, rec *plug.Seen, place string, holds bool) (kv.Op, bool) {
 	mine := claim{owner: rec.ID, base: rec.Rev}
-	switch holds := rec.Holds(place); {
+	switch {
 	case c.broken && !holds:
 		// It may be another record's, which a rebuild will find.
 		return kv.Op{}, false

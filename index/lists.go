@@ -35,6 +35,7 @@ type Lists[T any, K comparable, V any] struct {
 type lists struct {
 	index, def string
 	places     func(plug.Record) []string
+	limit      func(plug.Record) error // nil: there is none
 	host       plug.Host
 	logs       *memberlog.Logs
 
@@ -67,7 +68,7 @@ func Hot(segments int) ListOption {
 // NewLists returns the index that spec describes and plugs it into records.
 func NewLists[T any, K comparable, V any](records *kvmodel.Records[T, K], spec kvmodel.IndexSpec[T, V], opts ...ListOption) *Lists[T, K, V] {
 	o := optionsOf(opts)
-	l := &lists{index: spec.Name, def: spec.Def, places: plug.Untyped(spec.Places), total: o.total}
+	l := &lists{index: spec.Name, def: spec.Def, places: plug.Untyped(spec.Places), limit: plug.Untyped(spec.Limit), total: o.total}
 	l.join(records, records.DB(), o)
 	return &Lists[T, K, V]{spec, records.IDs(), l}
 }
@@ -136,6 +137,14 @@ func (l *lists) Def() string {
 
 // Places returns the texts of rec's values.
 func (l *lists) Places(v plug.Record) []string { return l.places(v) }
+
+// Limit returns an error if rec has more values than it may have.
+func (l *lists) Limit(rec plug.Record) error {
+	if l.limit == nil {
+		return nil
+	}
+	return l.limit(rec)
+}
 
 // underWay is what one step of a change leaves for the next: the entry, where it
 // was put at each place that was gained, and whether followers were told what was counted,

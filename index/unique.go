@@ -35,6 +35,7 @@ type unique struct {
 	fields     []string
 	parse      func(place string) (any, error) // the value
 	places     func(plug.Record) []string
+	limit      func(plug.Record) error
 	host       plug.Host
 	remembered memory
 }
@@ -44,7 +45,7 @@ func NewUnique[T any, K comparable, V any](records *kvmodel.Records[T, K], spec 
 	u := &unique{
 		index: spec.Name, def: spec.Def, fields: spec.Fields,
 		parse:  func(place string) (any, error) { return spec.Key.Parse(place) },
-		places: plug.Untyped(spec.Places),
+		places: plug.Untyped(spec.Places), limit: plug.Untyped(spec.Limit),
 	}
 	records.Plug(u, func(host plug.Host) { u.host = host })
 	return &Unique[T, V]{spec.Key, u}
@@ -148,9 +149,12 @@ func (u *unique) Def() string { return u.def }
 // Places returns the texts of rec's values.
 func (u *unique) Places(v plug.Record) []string { return u.places(v) }
 
+// Limit returns an error if rec has more values than it may have.
+func (u *unique) Limit(rec plug.Record) error { return u.limit(rec) }
+
 // Prepare claims the record's new values.
 func (u *unique) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
-	return u.atEach(ctx, s, m.Gained, func(s kv.Store, place string) error { return u.take(ctx, s, m, place) })
+	return u.atEach(ctx, s, m.Gained, func(s kv.Store, i int) error { return u.take(ctx, s, m, m.Gained[i]) })
 }
 
 // Beside looks again at what a build has claimed: the record may have let go of a value after
@@ -179,10 +183,6 @@ func (u *unique) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places 
 	return u.settleAll(ctx, s, rec.ID, places)
 }
 
-func (u *unique) settleAll(ctx context.Context, s kv.Store, id string, places []string) error {
-	return u.atEach(ctx, s, places, func(s kv.Store, place string) error { return u.settle(ctx, s, id, place) })
-}
-
 // Check reports the values that recs hold without a claim.
 func (u *unique) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]string, error) {
 	holders := plug.Holders(recs)
@@ -208,10 +208,8 @@ func (u *unique) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]
 	return wrong, nil
 }
 
-func (u *unique) atEach(ctx context.Context, s kv.Store, places []string, step func(kv.Store, string) error) error {
-	return atEach(ctx, s, len(places),
-		func(s kv.Store, i int) error { return step(s, places[i]) },
-		func(i int, err error) error { return u.failure(places[i], err) })
+func (u *unique) atEach(ctx context.Context, s kv.Store, places []string, step func(kv.Store, int) error) error {
+	return atEach(ctx, s, len(places), step, func(i int, err error) error { return u.failure(places[i], err) })
 }
 
 func (u *unique) failure(place string, err error) error {

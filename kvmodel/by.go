@@ -9,6 +9,8 @@ type By[T, V any] struct {
 	Key    KeyOf[V]
 	Value  func(*T) V   // nil: Values has them
 	Values func(*T) []V // each counts once
+	Field  string       // that has Values, for messages
+	Max    int          // how many values a record may have; 0: MaxValues
 }
 
 // Texts returns the texts of rec's values.
@@ -20,13 +22,15 @@ func (b By[T, V]) Texts(rec *T) []string {
 		}
 		return []string{b.Key.Text(v)}
 	}
-	texts := make([]string, 0, len(b.Values(rec)))
-	for _, v := range b.Values(rec) {
-		if text := b.Key.Text(v); !b.Key.Empty(v) && !slices.Contains(texts, text) {
-			texts = append(texts, text)
-		}
+	return textsOf(b.Key, b.Values(rec))
+}
+
+// Limit returns a *TooManyValuesError if rec has more values than it may have.
+func (b By[T, V]) Limit(rec *T) error {
+	if b.Values == nil {
+		return nil
 	}
-	return texts
+	return limited([]string{b.Field}, len(b.Values(rec)), b.Max)
 }
 
 // Has reports whether text is that of a value of rec.

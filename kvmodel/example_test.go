@@ -226,6 +226,19 @@ func ExampleProblemsOf() {
 	// Output: slug
 }
 
+// A form with far too many values is refused before anything is stored, and says where.
+func ExampleTooManyValuesError() {
+	ctx := context.Background()
+	db, m := wiki.InMemory()
+	defer db.Close(ctx)
+
+	err := m.Pages.Create(ctx, &wiki.Page{Slug: "home", Title: "Welcome", Tags: make([]string, 100_000)})
+	if many, ok := errors.AsType[*kvmodel.TooManyValuesError](err); ok {
+		fmt.Println(many.Fields, many.Number, many.Limit)
+	}
+	// Output: [Tags] 100000 1000
+}
+
 // What shows a list works with any: a timeline, a ranking, a list of a value.
 func ExampleLister() {
 	ctx := context.Background()

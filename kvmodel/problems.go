@@ -2,6 +2,7 @@ package kvmodel
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -38,7 +39,8 @@ func (p Problems) Err() error {
 }
 
 // ProblemsOf returns what err says about fields: the Problems that Validate has returned,
-// and that a unique value is taken. There are none if err is about something else.
+// that a unique value is taken, and that there are too many values. There are none if err is
+// about something else.
 func ProblemsOf(err error) Problems {
 	all := Problems{}
 	if p, ok := errors.AsType[Problems](err); ok {
@@ -51,6 +53,11 @@ func ProblemsOf(err error) Problems {
 		}
 		for _, field := range taken.Fields {
 			all.Add(field, text)
+		}
+	}
+	if many, ok := errors.AsType[*TooManyValuesError](err); ok {
+		for _, field := range many.Fields {
+			all.Add(field, fmt.Sprintf("There are %d, and there may be %d.", many.Number, many.Limit))
 		}
 	}
 	return all

@@ -1,8 +1,9 @@
 package kvmodel
 
 import (
-	"slices"
 	"time"
+
+	"github.com/ringtree/ringtree/internal/wire"
 )
 
 // Schema describes a model, the struct T with ids of type K, to its data class.
@@ -68,6 +69,7 @@ type IndexSpec[T, V any] struct {
 	Name   string   // BySlug: unique in the model, part of the index's stored keys
 	Def    string   // the definition; when it changes, the index must be rebuilt
 	Fields []string // what it is over, for messages
+	Max    int      // how many values a record may have; 0: MaxValues
 	Key    KeyOf[V]
 	Values func(*T) []V
 	If     func(*T) bool // which records the index holds; nil: all
@@ -78,14 +80,28 @@ func (s *IndexSpec[T, V]) Places(rec *T) []string {
 	if s.If != nil && !s.If(rec) {
 		return nil
 	}
-	var places []string
-	for _, v := range s.Values(rec) {
-		if s.Key.Empty(v) {
+	return textsOf(s.Key, s.Values(rec))
+}
+
+// Limit returns a *TooManyValuesError if rec has more values than it may have.
+func (s *IndexSpec[T, V]) Limit(rec *T) error {
+	if s.If != nil && !s.If(rec) {
+		return nil
+	}
+	return limited(s.Fields, len(s.Values(rec)), s.Max)
+}
+
+// textsOf returns the texts of values, each once, without empty ones.
+func textsOf[V any](key KeyOf[V], values []V) []string {
+	var texts []string
+	var known wire.TextSet
+	for _, v := range values {
+		if key.Empty(v) {
 			continue
 		}
-		if text := s.Key.Text(v); !slices.Contains(places, text) {
-			places = append(places, text)
+		if text := key.Text(v); known.Add(text) {
+			texts = append(texts, text)
 		}
 	}
-	return places
+	return texts
 }

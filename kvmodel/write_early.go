@@ -1,8 +1,6 @@
 package kvmodel
 
 import (
-	"slices"
-
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
@@ -89,5 +87,5 @@ func (c *change) noteStreaks(p *plan) {
 
 // entersNewPlace reports whether mv gains a place that the record was not in.
 func entersNewPlace(mv *plug.Move) bool {
-	return mv != nil && slices.ContainsFunc(mv.Gained, func(place string) bool { return !slices.Contains(mv.Had, place) })
+	return mv != nil && len(plug.Without(mv.Gained, mv.Had)) > 0
 }

@@ -3,6 +3,7 @@ package ranking
 import (
 	"time"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
@@ -18,6 +19,12 @@ type Boards[T any, K comparable, S, V any] struct {
 func NewBoards[T any, K comparable, S, V any](records *kvmodel.Records[T, K], spec Spec[T, S], by kvmodel.By[T, V]) *Boards[T, K, S, V] {
 	c := newCore(spec, by.Texts)
 	c.many = true
+	c.tooMany = func(v plug.Record) error {
+		if rec := v.(*T); spec.If == nil || spec.If(rec) {
+			return by.Limit(rec)
+		}
+		return nil
+	}
 	plugIn(records, c, spec)
 	return &Boards[T, K, S, V]{boardOf(records, c, spec), by.Key}
 }

@@ -26,7 +26,8 @@ type core struct {
 
 	name, def string
 	code      keytree.Code
-	many      bool // there is a board for each value
+	many      bool                    // there is a board for each value
+	tooMany   func(plug.Record) error // values; nil: there is one board
 
 	// where returns the values on whose boards a record belongs, and its place there but for
 	// these.
@@ -104,6 +105,14 @@ func (c *core) Places(rec plug.Record) []string {
 		places[i] = p.String()
 	}
 	return places
+}
+
+// Limit returns an error if rec has more values than it may have.
+func (c *core) Limit(rec plug.Record) error {
+	if c.tooMany == nil {
+		return nil
+	}
+	return c.tooMany(rec)
 }
 
 // tree is a tree with the records of its members.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ringtree/ringtree/internal/ahead"
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -48,6 +49,7 @@ var (
 // owners says who owns a record.
 type owners interface {
 	Texts(rec plug.Record) []string
+	Limit(rec plug.Record) error
 	Has(rec plug.Record, text string) bool
 }
 
@@ -55,6 +57,7 @@ type owners interface {
 type everyone struct{}
 
 func (everyone) Texts(plug.Record) []string   { return []string{""} }
+func (everyone) Limit(plug.Record) error      { return nil }
 func (everyone) Has(plug.Record, string) bool { return true }
 
 var ringKey = kv.NewClass("t", 3) // model, index, owner text
@@ -147,6 +150,14 @@ func (c *core) Places(rec plug.Record) []string {
 	return places
 }
 
+// Limit returns an error if rec has more owners than it may have.
+func (c *core) Limit(rec plug.Record) error {
+	if c.spec.If != nil && !c.spec.If(rec) {
+		return nil
+	}
+	return c.owners.Limit(rec)
+}
+
 // belongs reports whether rec belongs in the lane. It says what Places do, in the time that
 // a page has for each record.
 func (c *core) belongs(rec *plug.Seen, in laneName) bool {
@@ -201,11 +212,13 @@ func (c *core) prepareAll(ctx context.Context, s kv.Store, m *plug.Move, places 
 	if err := kv.Join(errs...); err != nil {
 		return err
 	}
-	m.Mark = c.without(m.Mark, func(owner string) bool {
-		return !slices.ContainsFunc(m.Is, func(place string) bool { return ownerOf(place) == owner })
-	})
+	var stay wire.TextSet
+	for _, place := range plug.Without(m.Is, places) {
+		stay.Add(ownerOf(place))
+	}
+	m.Mark = c.without(m.Mark, func(owner string) bool { return !stay.Has(owner) })
 	for i, place := range places {
-		m.Mark = c.withMark(m.Mark, ownerOf(place), marks[i])
+		m.Mark = appendMark(m.Mark, ownerOf(place), marks[i])
 	}
 	return nil
 }
@@ -241,17 +254,15 @@ func entered(m *plug.Move) []string {
 // Beside adds the entries. A reader that finds one before the record has its stamp does
 // not show it.
 func (c *core) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
-	places := entered(m)
-	if len(places) == 1 { // as it is for most records
-		return c.enterAt(ctx, s, m, places[0])
+	places, marks := entered(m), c.marksIn(m.Mark)
+	enter := func(s kv.Store, _ int, place string) error {
+		owner := ownerOf(place)
+		return c.enter(ctx, s, m.ID, owner, marks(owner))
 	}
-	return kv.Join(kv.Each(ctx, s, places, func(s kv.Store, _ int, place string) error { return c.enterAt(ctx, s, m, place) })...)
-}
-
-// enterAt adds the entry of m at place.
-func (c *core) enterAt(ctx context.Context, s kv.Store, m *plug.Move, place string) error {
-	owner := ownerOf(place)
-	return c.enter(ctx, s, m.ID, owner, c.markOf(m.Mark, owner))
+	if len(places) == 1 { // as it is for most records
+		return enter(s, 0, places[0])
+	}
+	return kv.Join(kv.Each(ctx, s, places, enter)...)
 }
 
 func (c *core) enter(ctx context.Context, s kv.Store, id, owner string, m mark) error {
@@ -270,9 +281,10 @@ func (c *core) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if c.atomic {
 		return nil
 	}
+	marks := c.marksIn(m.Mark)
 	for _, place := range entered(m) {
 		owner := ownerOf(place)
-		if err := c.catchUp(ctx, s, m.ID, c.lane(owner, m.ID), c.markOf(m.Mark, owner).stamp); err != nil {
+		if err := c.catchUp(ctx, s, m.ID, c.lane(owner, m.ID), marks(owner).stamp); err != nil {
 			return err
 		}
 	}
@@ -305,9 +317,10 @@ func (c *core) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, _ []strin
 	if err := c.host.Look(ctx); err != nil {
 		return c.failure(err)
 	}
+	marks := c.marksIn(rec.Mark)
 	for _, place := range rec.Places {
 		owner := ownerOf(place)
-		if m := c.markOf(rec.Mark, owner); m.stamp != 0 {
+		if m := marks(owner); m.stamp != 0 {
 			if err := c.repair(ctx, s, rec, c.lane(owner, rec.ID), m); err != nil {
 				return c.failure(err)
 			}
@@ -383,9 +396,10 @@ func (c *core) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]st
 	}
 	wrong, all := make([][]string, len(recs)), make(map[laneName]*checked)
 	for i, rec := range recs {
+		marks := c.marksIn(rec.Mark)
 		for _, place := range rec.Places {
 			owner := ownerOf(place)
-			m := c.markOf(rec.Mark, owner)
+			m := marks(owner)
 			if m.stamp == 0 {
 				wrong[i] = append(wrong[i], fmt.Sprintf("%s.%s: %s has no stamp%s", c.host.Model(), c.spec.Name, rec.ID, of(owner)))
 				continue

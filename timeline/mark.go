@@ -55,7 +55,27 @@ func (c *core) withMark(kept []byte, owner string, m mark) []byte {
 	if !c.several {
 		return m.encode()
 	}
-	return append(c.without(kept, func(other string) bool { return other == owner }), append(wire.AppendText(nil, owner), m.encode()...)...)
+	return appendMark(c.without(kept, func(other string) bool { return other == owner }), owner, m)
+}
+
+// appendMark appends the mark m of an owner to dst.
+func appendMark(dst []byte, owner string, m mark) []byte {
+	return append(wire.AppendText(dst, owner), m.encode()...)
+}
+
+// marksIn returns the marks that kept has for each owner.
+func (c *core) marksIn(kept []byte) func(owner string) mark {
+	if !c.several {
+		return func(string) mark { return decodeMark(kept) }
+	}
+	all := make(map[string]mark)
+	for r := (wire.Reader{Rest: kept}); len(r.Rest) > 0 && r.Err == nil; {
+		owner, m := readMark(&r)
+		if _, known := all[owner]; !known {
+			all[owner] = m
+		}
+	}
+	return func(owner string) mark { return all[owner] }
 }
 
 // without returns kept without the marks of some owners.

@@ -147,7 +147,7 @@ func TestSweep_Records_NoticesEveryMistakeOfTheIndex(t *testing.T) {
 			commit, "	if p.unsettled || len(p.removals) > 0 && p.isOverdue", "	if len(p.removals) > 0 && p.isOverdue",
 		),
 		proof.Wrong("a number takes the place of those in other rings",
-			"timeline/mark.go", "	return append(c.without(kept, func(other string) bool { return other == owner }), append(", "	return append([]byte(nil), append(",
+			index, "	m.Mark = c.without(m.Mark, func(owner string) bool { return !stay.Has(owner) })\n", "	m.Mark = nil\n",
 		),
 		proof.Wrong("a page of several rings shows a record in each of them",
 			filling, " && (!f.core.several || f.isFirst(it, m.at, rec))", "",
@@ -156,7 +156,7 @@ func TestSweep_Records_NoticesEveryMistakeOfTheIndex(t *testing.T) {
 			filling, "m.stamp < r.oldest(r.writes) || m.stamp == 0", "m.stamp == 0",
 		),
 		proof.Wrong("another number is taken for the entry than for the record",
-			index, "	return c.enter(ctx, s, m.ID, owner, c.markOf(m.Mark, owner))\n", "	stamped := c.markOf(m.Mark, owner)\n	stamped.stamp++\n	return c.enter(ctx, s, m.ID, owner, stamped)\n",
+			index, "		return c.enter(ctx, s, m.ID, owner, marks(owner))\n", "		stamped := marks(owner)\n		stamped.stamp++\n		return c.enter(ctx, s, m.ID, owner, stamped)\n",
 		),
 	})
 }
@@ -300,7 +300,7 @@ func TestMistakes_OfRingsThatChangeTheirShapeAreNoticed(t *testing.T) {
 			"kvmodel/current.go", "	if m.plugged.Load().shaped && !recent(m.built.RingsRead()) {\n", "	if m.plugged.Load().shaped && m.built.RingsRead().IsZero() {\n",
 		),
 		proof.Wrong("a repair goes by the shapes of its own release",
-			"timeline/index.go", "	if err := c.host.Look(ctx); err != nil {\n		return c.failure(err)\n	}\n	for _, place := range rec.Places {\n		owner := ownerOf(place)\n		if m :=", "	for _, place := range rec.Places {\n		owner := ownerOf(place)\n		if m :=",
+			"timeline/index.go", "	if err := c.host.Look(ctx); err != nil {\n		return c.failure(err)\n	}\n	marks := c.marksIn(rec.Mark)\n	for _, place := range rec.Places {\n		owner := ownerOf(place)\n		if m :=", "	marks := c.marksIn(rec.Mark)\n	for _, place := range rec.Places {\n		owner := ownerOf(place)\n		if m :=",
 		),
 		proof.Wrong("a rebuild does not wait for the shape that is coming",
 			"kvmodel/rebuild.go", "	forgets, err := b.awaitRings(ctx)\n", "	forgets, err := b.built.MayForget(), error(nil)\n",

@@ -39,4 +39,7 @@ type ownersOf[T, V any] struct{ by kvmodel.By[T, V] }
 
 func (o ownersOf[T, V]) Texts(rec plug.Record) []string { return o.by.Texts(rec.(*T)) }
 
+// Limit returns an error if rec has more of them than it may have.
+func (o ownersOf[T, V]) Limit(rec plug.Record) error { return o.by.Limit(rec.(*T)) }
+
 func (o ownersOf[T, V]) Has(rec plug.Record, text string) bool { return o.by.Has(rec.(*T), text) }

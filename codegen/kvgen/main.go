@@ -91,8 +91,9 @@
 //	//kv:unique (or list, timeline, ranking), with the same options
 //
 // Every index takes name=, its name instead of By<Field>; if=, the bool field or
-// method that says which records it holds, instead of the model's; and was=,
-// the name under which its entries are stored, when that was another one. Keys
+// method that says which records it holds, instead of the model's; was=, the name
+// under which its entries are stored, when that was another one; and over a slice
+// max=, how many values a record may have there, instead of 1,000. Keys
 // are strings, integers, bools, named types of these, and structs of two to
 // four of these; unique and list take slices of keys. Empty values (not zero
 // numbers, not false) have no entry.

@@ -283,6 +283,7 @@ func NewArticles(db *kvmodel.DB) *Articles {
 		}, kvmodel.By[Article, string]{
 			Key:    kvmodel.StringKey[string](),
 			Values: func(a *Article) []string { return a.Tags },
+			Field:  "Tags",
 		}),
 		NewestByAuthor: timeline.NewRings(r, timeline.Spec[Article]{
 			Name: "NewestByAuthor", Def: "timeline Made by Author string",

@@ -268,8 +268,9 @@ func Merge(all []Touched, t Touched) []Touched {
 	if i < 0 {
 		return append(all, Touched{Index: t.Index, Places: slices.Clone(t.Places)})
 	}
+	known := wire.SetOf(all[i].Places)
 	for _, place := range t.Places {
-		if !slices.Contains(all[i].Places, place) {
+		if known.Add(place) {
 			all[i].Places = append(all[i].Places, place)
 		}
 	}

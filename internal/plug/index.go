@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -81,8 +82,9 @@ type Move struct {
 // Without returns the places that are not among others.
 func Without(places, others []string) []string {
 	var rest []string
+	known := wire.SetOf(others)
 	for _, place := range places {
-		if !slices.Contains(others, place) {
+		if !known.Has(place) {
 			rest = append(rest, place)
 		}
 	}
@@ -92,6 +94,13 @@ func Without(places, others []string) []string {
 // ValuesName returns the name of the index that holds the values of a list, and of the count
 // of a list that is counted for its values alone.
 func ValuesName(list string) string { return list + ".Values" }
+
+// Limited is an Index that takes so many values of a record.
+type Limited interface {
+	// Limit returns an error that is an ErrTooLarge if rec has more. It is called before
+	// Places.
+	Limit(rec Record) error
+}
 
 // Early is an Index that can do what Prepare asks of the store before the
 // record has been read, and so save the trip of Prepare. It is called when the

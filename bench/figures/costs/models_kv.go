@@ -1399,6 +1399,7 @@ func NewStories(db *kvmodel.DB) *Stories {
 		}, kvmodel.By[Story, string]{
 			Key:    kvmodel.StringKey[string](),
 			Values: func(s *Story) []string { return s.Tags },
+			Field:  "Tags",
 		}),
 	}
 }
@@ -1835,6 +1836,7 @@ func NewArticles(db *kvmodel.DB) *Articles {
 		}, kvmodel.By[Article, string]{
 			Key:    kvmodel.StringKey[string](),
 			Values: func(a *Article) []string { return a.Tags },
+			Field:  "Tags",
 		}),
 	}
 }

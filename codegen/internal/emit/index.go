@@ -113,9 +113,17 @@ func indexSpec(x *model.Index, names *imports) string {
 	typ, v := x.Model.Type.Obj().Name(), variable(x.Model)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s.IndexSpec[%s, %s]{\n", kvmodel, typ, value)
-	fmt.Fprintf(&b, "Name: %q, Def: %q, Fields: []string{%s}, Key: %s,\n", x.Stored, x.Def, fields(x), keyExpr(x.Value, names))
+	fmt.Fprintf(&b, "Name: %q, Def: %q, Fields: []string{%s}, Key: %s,%s\n", x.Stored, x.Def, fields(x), keyExpr(x.Value, names), maxExpr(x))
 	fmt.Fprintf(&b, "Values: func(%s *%s) []%s { return %s },", v, typ, value, values(x, value, v))
 	return b.String() + condition(x, " ") + "\n}"
+}
+
+// maxExpr returns the field of a literal that says how many values a record may have in x.
+func maxExpr(x *model.Index) string {
+	if x.Max == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" Max: %d,", x.Max)
 }
 
 // fields returns the names of the fields that the values of x are of.

@@ -110,6 +110,7 @@ type Index struct {
 	Parts  []Part // what its value is made of
 	Value  types.Type
 	Many   bool       // a record has a slice of values
+	Max    int        // how many values a record may have; 0: the library decides
 	If     *Condition // which records it holds; nil: the model's condition
 
 	Field   string   // that a form shows a taken value with; "": its own
@@ -133,6 +134,17 @@ func (x *Index) ValuesStored() string { return x.Stored + valuesSuffix }
 func ValuesOf(name string) (list string, ok bool) { return strings.CutSuffix(name, valuesSuffix) }
 
 const valuesSuffix = ".Values"
+
+// Several reports whether a record may have several values in x.
+func (x *Index) Several() bool {
+	switch {
+	case x.Ring != nil:
+		return x.Ring.By != nil && x.Ring.By.Many
+	case x.Ranking != nil:
+		return x.Ranking.By != nil && x.Ranking.By.Many
+	}
+	return x.Many
+}
 
 // Condition returns which records x holds, nil if it holds all.
 func (x *Index) Condition() *Condition {

@@ -29,6 +29,9 @@ func (b *builder) useIndex(m member, c tag.Clause, meaning meaning) {
 	if meaning.settle != nil {
 		meaning.settle(b, x, c)
 	}
+	if x.Max = c.Number("max", 0); x.Max > 0 && !x.Several() {
+		b.At(x.Pos, "max=%d: a record has one value here; max= is how many a slice may have", x.Max)
+	}
 	x.Name = cmp.Or(c.Get("name"), meaning.name(x))
 	x.Stored = cmp.Or(c.Get("was"), x.Name)
 	b.model.Indexes = append(b.model.Indexes, x)

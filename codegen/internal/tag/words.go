@@ -65,6 +65,7 @@ var (
 	wasOption    = option{name: "was", value: operand{form: "Name", wrong: goName}}
 	pluralOption = option{name: "plural", value: operand{form: "Names", wrong: goName}}
 	byOption     = option{name: "by", value: operand{form: "Field"}, refers: Reference{By: keysType}}
+	maxOption    = option{name: "max", value: number(1, 1_000_000)}
 	ifOption     = option{name: "if", value: operand{form: "Method"}, refers: Reference{Condition: true}}
 )
 
@@ -150,7 +151,9 @@ var words = []*word{
 }
 
 // indexOptions returns own and the options that every index has.
-func indexOptions(own ...option) []option { return append(own, nameOption, wasOption, ifOption) }
+func indexOptions(own ...option) []option {
+	return append(own, maxOption, nameOption, wasOption, ifOption)
+}
 
 // option returns the option of w called name.
 func (w *word) option(name string) (option, bool) {

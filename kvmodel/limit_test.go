@@ -1,0 +1,113 @@
+package kvmodel_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/index"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+	"github.com/ringtree/ringtree/ranking"
+	"github.com/ringtree/ringtree/timeline"
+)
+
+// words returns a text of n words.
+func words(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "w%d ", i)
+	}
+	return b.String()
+}
+
+// wordIndexes plug an index over the words of notes into them. Each has a limit, 0 for that of
+// the library, a condition, and a key that tells of its calls.
+var wordIndexes = map[string]func(all *notes, limit int, holds func(*note) bool, key kvmodel.KeyOf[string]){
+	"list": func(all *notes, limit int, holds func(*note) bool, key kvmodel.KeyOf[string]) {
+		index.NewLists(all, wordSpec(limit, holds, key))
+	},
+	"unique": func(all *notes, limit int, holds func(*note) bool, key kvmodel.KeyOf[string]) {
+		index.NewUnique(all, wordSpec(limit, holds, key))
+	},
+	"timeline": func(all *notes, limit int, holds func(*note) bool, key kvmodel.KeyOf[string]) {
+		timeline.NewRings(all, timeline.Spec[note]{Name: "X", Def: "x", If: holds, Shape: timeline.Shape{Size: 8, Segment: 4}}, byWord(limit, key))
+	},
+	"ranking": func(all *notes, limit int, holds func(*note) bool, key kvmodel.KeyOf[string]) {
+		ranking.NewBoards(all, ranking.Spec[note, int64]{
+			Name: "X", Def: "x", If: holds, Of: ranking.Int[int64](), Score: func(n *note) int64 { return int64(len(n.Code)) },
+		}, byWord(limit, key))
+	},
+}
+
+func wordsOf(n *note) []string { return strings.Fields(n.Text) }
+
+func wordSpec(limit int, holds func(*note) bool, key kvmodel.KeyOf[string]) kvmodel.IndexSpec[note, string] {
+	return kvmodel.IndexSpec[note, string]{Name: "X", Def: "x", Fields: []string{"Text"}, Key: key, Values: wordsOf, If: holds, Max: limit}
+}
+
+func byWord(limit int, key kvmodel.KeyOf[string]) kvmodel.By[note, string] {
+	return kvmodel.By[note, string]{Key: key, Values: wordsOf, Field: "Text", Max: limit}
+}
+
+func TestIndex_MoreValuesThanItTakes_AreRefusedBeforeTheyAreLookedAt(t *testing.T) {
+	for name, plug := range wordIndexes {
+		t.Run(name, func(t *testing.T) {
+			store, looked := memkv.New(memkv.Options{}), 0
+			key := kvmodel.StringKey[string]()
+			text := key.Text
+			key.Text = func(s string) string { looked++; return text(s) }
+			all := kvmodel.NewRecords(open(t, kv.Count(store)), noteSchema())
+			plug(all, 0, func(n *note) bool { return n.Code != "trash" }, key)
+			for _, n := range []int{kvmodel.MaxValues + 1, 100_000} {
+				_, meter := kv.Metered(t.Context())
+				err := all.Create(t.Context(), &note{ID: "n", Text: words(n)})
+				many, ok := errors.AsType[*kvmodel.TooManyValuesError](err)
+				if !ok || !errors.Is(err, kv.ErrTooLarge) {
+					t.Fatalf("%d words: want a TooManyValuesError, got %v", n, err)
+				}
+				if diff := cmp.Diff(kvmodel.TooManyValuesError{Fields: []string{"Text"}, Number: n, Limit: 1000}, *many); diff != "" {
+					t.Errorf("mismatch (-want +got):\n%s", diff)
+				}
+				want := fmt.Sprintf("Note \"n\": Text has %d values; an index takes at most 1000", n)
+				if err.Error() != want || looked > 0 || meter.Cost().Trips > 0 {
+					t.Errorf("%d words: want %q and nothing done, got %q, %d values looked at, cost %v", n, want, err, looked, meter.Cost())
+				}
+			}
+			must(t, all.Create(t.Context(), &note{ID: "n", Text: words(kvmodel.MaxValues)}))
+			_, err := all.Update(t.Context(), "n", func(n *note) error { n.Text += " more"; return nil })
+			wantErr(t, err, kv.ErrTooLarge)
+			must(t, all.Create(t.Context(), &note{ID: "t", Code: "trash", Text: words(kvmodel.MaxValues + 1)}))
+			must(t, all.Delete(t.Context(), "n"))
+		})
+	}
+}
+
+// What was stored while the limit was higher can be read, touched and deleted, and saved with
+// fewer values.
+func TestIndex_ALowerLimit_LeavesWhatIsThere(t *testing.T) {
+	for name, plug := range wordIndexes {
+		t.Run(name, func(t *testing.T) {
+			store := memkv.New(memkv.Options{})
+			every := func(*note) bool { return true }
+			before := kvmodel.NewRecords(open(t, store), noteSchema())
+			plug(before, 1200, every, kvmodel.StringKey[string]())
+			must(t, before.Create(t.Context(), &note{ID: "n", Text: words(1200)}))
+
+			all := kvmodel.NewRecords(open(t, store), noteSchema())
+			plug(all, 5, every, kvmodel.StringKey[string]())
+			got, err := all.Get(t.Context(), "n")
+			must(t, err)
+			got.Code = "changed"
+			wantErr(t, all.Put(t.Context(), got), kv.ErrTooLarge)
+			must(t, all.Touch(t.Context(), "n", got.Created.AddDate(1, 0, 0)))
+			_, err = all.Update(t.Context(), "n", func(n *note) error { n.Text = words(5); return nil })
+			must(t, err)
+			must(t, all.Delete(t.Context(), "n"))
+		})
+	}
+}
