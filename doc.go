@@ -8,6 +8,7 @@
 //	examples      what records can do, as runnable examples
 //	inspect       sees, checks, mends, moves and erases what a database holds
 //	templates     templ components that take plain values
+//	guard         what keeps a site from harm: time-outs, headers, limits, names that look alike
 //	index         look-up by value: unique, lists, sets, sequences, counters
 //	timeline      newest-first rings of records, and events kept in a ring
 //	ranking       boards: access rankings and sorted indexes

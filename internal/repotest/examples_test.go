@@ -15,7 +15,7 @@ import (
 
 // faces are the packages that apps import.
 var faces = []string{
-	"kvmodel", "index", "timeline", "ranking", "templates",
+	"kvmodel", "index", "timeline", "ranking", "templates", "guard",
 	"kvmodel/kvopen", "kvmodel/kvsession", "kvmodel/kvtest", "inspect",
 }
 

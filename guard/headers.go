@@ -1,0 +1,32 @@
+package guard
+
+import "net/http"
+
+// Headers sets the headers that keep a browser from doing more with an answer than showing
+// it. tls says that the site is reached by TLS alone. Browsers ask again before they show an
+// answer that they have kept; one with something private needs Cache-Control: no-store.
+func Headers(header http.Header, tls bool) {
+	header.Set("Content-Security-Policy", Policy(""))
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("X-Frame-Options", "DENY")
+	header.Set("Referrer-Policy", "same-origin")
+	header.Set("Cross-Origin-Opener-Policy", "same-origin")
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	header.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
+	header.Set("Cache-Control", "no-cache")
+	header.Set("Vary", "Cookie")
+	if tls {
+		header.Set("Strict-Transport-Security", "max-age=31536000")
+	}
+}
+
+// Policy returns the content security policy of a page. It allows the site's own
+// stylesheet and pictures, and the script with the nonce, if there is one.
+func Policy(nonce string) string {
+	script := "'none'"
+	if nonce != "" {
+		script = "'nonce-" + nonce + "'"
+	}
+	return "default-src 'none'; script-src " + script + "; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+}

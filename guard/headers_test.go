@@ -1,0 +1,34 @@
+package guard_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/guard"
+)
+
+func TestHeaders_KeepABrowserFromMoreThanShowing(t *testing.T) {
+	for _, tls := range []bool{false, true} {
+		want := http.Header{
+			"Content-Security-Policy":      {"default-src 'none'; script-src 'none'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"},
+			"X-Content-Type-Options":       {"nosniff"},
+			"X-Frame-Options":              {"DENY"},
+			"Referrer-Policy":              {"same-origin"},
+			"Cross-Origin-Opener-Policy":   {"same-origin"},
+			"Cross-Origin-Resource-Policy": {"same-origin"},
+			"Permissions-Policy":           {"camera=(), geolocation=(), microphone=(), payment=(), usb=()"},
+			"Cache-Control":                {"no-cache"},
+			"Vary":                         {"Cookie"},
+		}
+		if tls {
+			want["Strict-Transport-Security"] = []string{"max-age=31536000"}
+		}
+		got := http.Header{}
+		guard.Headers(got, tls)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("with TLS %v: headers mismatch (-want +got):\n%s", tls, diff)
+		}
+	}
+}

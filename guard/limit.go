@@ -1,0 +1,110 @@
+package guard
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Limit says how often something may be done in a span of time.
+type Limit struct {
+	What  string // part of the key, such as "sign-in-of"
+	Times int64
+	Per   time.Duration
+}
+
+// Try is one try under a limit.
+type Try struct {
+	Limit Limit
+	Who   string // whom the limit counts: an address, a name, the id of a user
+}
+
+// TooManyError says that there were too many tries, and how long to wait.
+type TooManyError struct{ Wait time.Duration }
+
+func (e *TooManyError) Error() string {
+	return fmt.Sprintf("too many tries; wait %s", e.Wait.Round(time.Second))
+}
+
+// Is makes one TooManyError match another, whatever their waits are.
+func (e *TooManyError) Is(target error) bool {
+	_, ok := target.(*TooManyError)
+	return ok
+}
+
+// The limits of trying passwords: of anybody at one address, of one name at one address, and
+// of one name at all addresses. The last is for an attacker with very many addresses. Its
+// price is that the user with that name waits as well, so it is far above what one address
+// can use up.
+var (
+	signInsAt   = Limit{"sign-in-at", 50, 15 * time.Minute}
+	signInsAtOf = Limit{"sign-in-at-of", 20, 15 * time.Minute}
+	signInsOf   = Limit{"sign-in-of", 1000, 15 * time.Minute}
+)
+
+// AllowSignIn counts a try of a password for a name from an address, and returns a
+// *TooManyError if there were too many: 50 from one address in 15 minutes, 20 of them for one
+// name, and 1,000 for one name from everywhere. Two trips.
+func AllowSignIn(ctx context.Context, store kv.Store, now time.Time, name, address string) error {
+	// No address has a space in it.
+	err := Allow(ctx, store, now, Try{signInsAt, address}, Try{signInsAtOf, address + " " + name})
+	if err == nil {
+		err = Allow(ctx, store, now, Try{signInsOf, name})
+	}
+	return err
+}
+
+var limitKey = kv.NewClass("limit", 3) // what, who, number of the time window
+
+// Allow counts tries, and returns a *TooManyError if one of them exceeds its
+// limit. Concurrent tries never exceed it together, in any number of processes.
+// One trip; three for the first try in a window.
+//
+// Time is divided into windows, so twice as many tries fit around the end of one.
+func Allow(ctx context.Context, store kv.Store, now time.Time, tries ...Try) error {
+	ctx, cancel := kv.Patient(ctx, kv.PowersOf(store).Patience)
+	defer cancel()
+	works := make([]func(kv.Store) error, len(tries))
+	for i, try := range tries {
+		works[i] = func(store kv.Store) error { return try.count(ctx, store, now) }
+	}
+	for _, err := range kv.Together(ctx, store, works...) {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t Try) count(ctx context.Context, store kv.Store, now time.Time) error {
+	window := now.UnixNano() / int64(t.Limit.Per)
+	key := limitKey.Key(t.Limit.What, t.Who, strconv.FormatInt(window, 10))
+	n, err := countUp(ctx, store, key, t.Limit.Per)
+	if err != nil {
+		return err
+	}
+	if n > t.Limit.Times {
+		end := time.Unix(0, (window+1)*int64(t.Limit.Per))
+		return &TooManyError{Wait: end.Sub(now)}
+	}
+	return nil
+}
+
+// countUp adds 1 to the number under key and returns the sum. A new number
+// expires after ttl.
+func countUp(ctx context.Context, store kv.Store, key string, ttl time.Duration) (int64, error) {
+	result, err := kv.One(ctx, store, kv.OpIncrement(key, 1))
+	if !errors.Is(err, kv.ErrNotFound) {
+		return result.Number, err
+	}
+	_, err = kv.One(ctx, store, kv.OpAdd(key, []byte("1")).For(ttl))
+	if !errors.Is(err, kv.ErrExists) {
+		return 1, err
+	}
+	result, err = kv.One(ctx, store, kv.OpIncrement(key, 1))
+	return result.Number, err
+}

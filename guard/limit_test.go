@@ -1,0 +1,122 @@
+package guard_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/guard"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+var noon = time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
+
+func TestAllow_AtMostTimesInAWindowHoweverManyTryAtOnce(t *testing.T) {
+	store := memkv.New(memkv.Options{})
+	try := guard.Try{Limit: guard.Limit{What: "knock", Times: 5, Per: time.Minute}, Who: "ann"}
+	var allowed atomic.Int64
+	var running sync.WaitGroup
+	for range 40 {
+		running.Go(func() {
+			err := guard.Allow(t.Context(), store, noon.Add(20*time.Second), try)
+			if err == nil {
+				allowed.Add(1)
+			} else if many, ok := errors.AsType[*guard.TooManyError](err); !ok || many.Wait != 40*time.Second {
+				t.Errorf("want to wait for 40 s, got %v", err)
+			}
+		})
+	}
+	running.Wait()
+	if allowed.Load() != 5 {
+		t.Errorf("want 5 allowed, got %d", allowed.Load())
+	}
+	if err := guard.Allow(t.Context(), store, noon.Add(time.Minute), try); err != nil {
+		t.Errorf("in the next window: %v", err)
+	}
+	try.Who = "ben"
+	if err := guard.Allow(t.Context(), store, noon, try); err != nil {
+		t.Errorf("of someone else: %v", err)
+	}
+}
+
+func TestAllow_OneTryTooManyOfSeveralIsRefused(t *testing.T) {
+	store := memkv.New(memkv.Options{})
+	few, many := guard.Limit{What: "few", Times: 1, Per: time.Hour}, guard.Limit{What: "many", Times: 9, Per: time.Hour}
+	tries := []guard.Try{{Limit: many, Who: "ann"}, {Limit: few, Who: "ann"}}
+	if err := guard.Allow(t.Context(), store, noon, tries...); err != nil {
+		t.Fatal(err)
+	}
+	if err := guard.Allow(t.Context(), store, noon, tries...); !errors.Is(err, new(guard.TooManyError)) {
+		t.Errorf("want a TooManyError, got %v", err)
+	}
+}
+
+func TestAllow_AStoreThatIsDownAllowsNothing(t *testing.T) {
+	store := memkv.New(memkv.Options{})
+	store.Close()
+	err := guard.Allow(t.Context(), store, noon, guard.Try{Limit: guard.Limit{What: "knock", Times: 5, Per: time.Minute}, Who: "ann"})
+	if !errors.Is(err, kv.ErrUnavailable) {
+		t.Errorf("want ErrUnavailable, got %v", err)
+	}
+}
+
+// 300 wrong passwords from some addresses do not keep the user out elsewhere.
+func TestAllowSignIn_ManyTriesAtAnAddressLeaveOthersTheirs(t *testing.T) {
+	store := memkv.New(memkv.Options{})
+	allowed := 0
+	for i := range 300 {
+		if guard.AllowSignIn(t.Context(), store, noon, "ann", fmt.Sprint("192.0.2.", i%3)) == nil {
+			allowed++
+		}
+	}
+	if allowed != 3*20 {
+		t.Errorf("want 60 of 300 tries allowed, got %d", allowed)
+	}
+	if err := guard.AllowSignIn(t.Context(), store, noon, "ann", "198.51.100.1"); err != nil {
+		t.Errorf("elsewhere: %v", err)
+	}
+	for i := range 100 {
+		err := guard.AllowSignIn(t.Context(), store, noon, fmt.Sprint("name", i), "203.0.113.1")
+		if (err == nil) != (i < 50) {
+			t.Fatalf("name %d at one address: %v", i, err)
+		}
+	}
+	for i := range 1100 {
+		err := guard.AllowSignIn(t.Context(), store, noon, "ben", fmt.Sprint("address ", i))
+		if (err == nil) != (i < 1000) {
+			t.Fatalf("address %d of one name: %v", i, err)
+		}
+	}
+}
+
+func TestAddress_IsThatOfACustomer(t *testing.T) {
+	for _, test := range []struct {
+		peer, forwarded string
+		proxied         bool
+		want            string
+	}{
+		{"192.0.2.1:80", "", false, "192.0.2.1"},
+		{"192.0.2.1:80", "10.0.0.1", false, "192.0.2.1"},
+		{"192.0.2.1:80", "10.0.0.1", true, "10.0.0.1"},
+		{"192.0.2.1:80", "made up, 10.0.0.1", true, "10.0.0.1"},
+		{"192.0.2.1:80", "made up", true, "192.0.2.1"},
+		{"[2001:db8:1:2:3::4]:80", "", true, "2001:db8:1:2::/64"},
+		{"[::ffff:192.0.2.1]:80", "", false, "192.0.2.1"},
+		{"[fe80::1%eth0]:80", "", false, "fe80::/64"},
+		{"@", "", false, "@"},
+	} {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.RemoteAddr = test.peer
+		if test.forwarded != "" {
+			r.Header.Set("X-Forwarded-For", test.forwarded)
+		}
+		if got := guard.Address(r, test.proxied); got != test.want {
+			t.Errorf("%s, forwarded for %q: want %s, got %s", test.peer, test.forwarded, test.want, got)
+		}
+	}
+}

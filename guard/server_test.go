@@ -1,0 +1,153 @@
+package guard_test
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/guard"
+)
+
+// counted is a listener that knows how many of its connections are open.
+type counted struct {
+	net.Listener
+	mu             sync.Mutex
+	changed        sync.Cond
+	accepted, open int
+}
+
+func listen(t *testing.T) *counted {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &counted{Listener: l}
+	c.changed.L = &c.mu
+	return c
+}
+
+func (l *counted) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	l.add(1, 1)
+	return &countedConn{Conn: c, l: l}, nil
+}
+
+func (l *counted) add(accepted, open int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.accepted, l.open = l.accepted+accepted, l.open+open
+	l.changed.Broadcast()
+}
+
+// await waits until n connections were accepted, and at most most are open.
+func (l *counted) await(n, most int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for l.accepted < n || l.open > most {
+		l.changed.Wait()
+	}
+}
+
+type countedConn struct {
+	net.Conn
+	l    *counted
+	once sync.Once
+}
+
+func (c *countedConn) Close() error {
+	c.once.Do(func() { c.l.add(0, -1) })
+	return c.Conn.Close()
+}
+
+// 300 connections that hold still, without a request, with a part of its header or its body, or
+// after one, leave 128 open at most, and others are answered. What is being answered is not cut off.
+func TestServer_ConnectionsThatHoldStill_LeaveRoomForVisitors(t *testing.T) {
+	asked, answer := make(chan bool), make(chan bool)
+	server := guard.Server(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/slow" {
+			asked <- true
+			<-answer
+		}
+		io.Copy(io.Discard, r.Body)
+		io.WriteString(w, "hello")
+	}))
+	server.ReadHeaderTimeout, server.ReadTimeout = time.Hour, time.Hour // The time that they have is not what helps here.
+	l := listen(t)
+	go server.Serve(l)
+	t.Cleanup(func() { server.Close() })
+	url := "http://" + l.Addr().String()
+
+	slow := make(chan string)
+	go func() { slow <- get(t, url+"/slow") }()
+	<-asked
+	for i := range 300 {
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		io.WriteString(c, []string{"", "GET / HTTP/1.1\r\nHost: a\r\n", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nbody", "GET / HTTP/1.1\r\nHost: a\r\n\r\n"}[i%4])
+	}
+	l.await(301, 1+128+100) // Those that are answered have not been still yet, perhaps.
+	for i := range 20 {
+		if got := get(t, url); got != "hello" {
+			t.Errorf("visitor %d: got %q", i, got)
+		}
+	}
+	l.await(321, 1+128)
+	answer <- true
+	if got := <-slow; got != "hello" {
+		t.Errorf("the one that was being answered got %q", got)
+	}
+}
+
+// get returns the answer to a visitor with a connection of their own.
+func get(t *testing.T, url string) string {
+	transport := &http.Transport{DisableKeepAlives: true}
+	resp, err := (&http.Client{Transport: transport}).Get(url)
+	if err != nil {
+		return fmt.Sprint(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Error(err)
+	}
+	return string(body)
+}
+
+// Someone who sends a header or a body byte by byte does not keep a connection.
+func TestServer_CutsOffWhoIsTooSlow(t *testing.T) {
+	for what, sent := range map[string]string{
+		"header": "POST / HTTP/1.1\r\nHost: a\r\n",
+		"body":   "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nbody",
+	} {
+		server := guard.Server(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if _, err := io.Copy(io.Discard, r.Body); err != nil {
+				panic(http.ErrAbortHandler)
+			}
+		}))
+		server.ReadHeaderTimeout /= 100
+		server.ReadTimeout /= 100
+		l := listen(t)
+		go server.Serve(l)
+		conn, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(conn, sent)
+		if _, err := io.ReadAll(conn); err != nil {
+			t.Errorf("%s: want the connection ended, got %v", what, err)
+		}
+		conn.Close()
+		server.Close()
+	}
+}
