@@ -24,6 +24,7 @@ import (
 	"github.com/ringtree/ringtree/example-app/demo"
 	"github.com/ringtree/ringtree/example-app/recovery"
 	"github.com/ringtree/ringtree/example-app/web"
+	"github.com/ringtree/ringtree/guard"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
@@ -187,27 +188,10 @@ func isLoopback(addr net.Addr) bool {
 	return ok && tcp.IP.IsLoopback()
 }
 
-// times are how long a server waits for the header of a request and for all of it, and how
-// long it takes to answer.
-type times struct{ header, request, answer time.Duration }
-
-// slow is for visitors on the slowest lines. Slower ones are cut off.
-var slow = times{5 * time.Second, 15 * time.Second, 30 * time.Second}
-
-func newServer(handler http.Handler, t times) *http.Server {
-	return &http.Server{
-		Handler:           handler,
-		ReadHeaderTimeout: t.header,
-		ReadTimeout:       t.request,
-		WriteTimeout:      t.answer,
-		MaxHeaderBytes:    64 << 10,
-	}
-}
-
 // serve serves until ctx ends. Then it calls end, which has to end the requests
 // that would otherwise go on, and waits for all of them.
 func serve(ctx context.Context, listener net.Listener, handler http.Handler, end func()) error {
-	server := newServer(handler, slow)
+	server := guard.Server(handler)
 	server.RegisterOnShutdown(end)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()

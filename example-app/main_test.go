@@ -216,36 +216,6 @@ func TestParse_AfterALossMemcachedAcceptsAndOthersRefuse(t *testing.T) {
 	}
 }
 
-// Someone who sends a header or a body byte by byte does not keep a connection.
-func TestServer_CutsOffWhoIsTooSlow(t *testing.T) {
-	read := func(w http.ResponseWriter, r *http.Request) {
-		if _, err := io.Copy(io.Discard, r.Body); err != nil {
-			panic(http.ErrAbortHandler)
-		}
-	}
-	for what, sent := range map[string]string{
-		"header": "POST / HTTP/1.1\r\nHost: a\r\n",
-		"body":   "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nbody",
-	} {
-		listener, err := listen("127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		server := newServer(http.HandlerFunc(read), times{slow.header / 100, slow.request / 100, slow.answer})
-		go server.Serve(listener)
-		conn, err := net.Dial("tcp", listener.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		io.WriteString(conn, sent)
-		if _, err := io.ReadAll(conn); err != nil {
-			t.Errorf("%s: want the connection ended, got %v", what, err)
-		}
-		conn.Close()
-		server.Close()
-	}
-}
-
 func TestRun_ReportsAStoreThatIsDown(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

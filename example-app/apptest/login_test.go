@@ -182,7 +182,7 @@ func TestLogIn_HashesThePasswordForAnUnknownHandle(t *testing.T) {
 	}
 	for _, handle := range []string{"ann", "nobody"} {
 		used := allocated(func() {
-			if _, err := app.LogIn(t.Context(), handle, "wrong horse 17", "10.0.0.1"); err == nil {
+			if _, err := app.LogIn(t.Context(), handle, "wrong horse 17", "10.0.0.1", nil); err == nil {
 				t.Errorf("%s logged in with a wrong password", handle)
 			}
 		})

@@ -3,7 +3,6 @@ package ashiato
 import (
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
 )
@@ -35,19 +34,6 @@ var (
 // password, old, about, slug, title, body, topics, text, or id for the form
 // itself. It is an ErrInvalid.
 type Problems = kvmodel.Problems
-
-// TooManyError says that there were too many tries, and how long to wait.
-type TooManyError struct{ Wait time.Duration }
-
-func (e *TooManyError) Error() string {
-	return fmt.Sprintf("too many tries; wait %s", e.Wait.Round(time.Second))
-}
-
-// Is makes one TooManyError match another, whatever their waits are.
-func (e *TooManyError) Is(target error) bool {
-	_, ok := target.(*TooManyError)
-	return ok
-}
 
 // EditConflict says that a page was saved after the draft of it was begun. It is
 // an ErrConflict. It holds both versions, so nothing is lost.

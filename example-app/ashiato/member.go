@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 
+	"github.com/ringtree/ringtree/guard"
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
@@ -17,10 +19,11 @@ type Joining struct {
 	Handle   string
 	Password string
 	About    string
+	From     string // where it comes from, as in LogIn
 }
 
-// SignUp makes a member. A form that is sent twice makes one member. It returns
-// ErrSentBefore, or Problems, including one with a handle that is taken.
+// SignUp makes a member. A form that is sent twice makes one member: the second time it is a
+// LogIn. It returns ErrSentBefore, or Problems, including one with a handle that is taken.
 func (s *Site) SignUp(ctx context.Context, form Joining) (*Member, error) {
 	m := &Member{ID: form.ID, Handle: norm.NFKC.String(form.Handle), About: lines(form.About), Joined: s.now()}
 	problems := kvmodel.ProblemsOf(m.Validate())
@@ -33,33 +36,41 @@ func (s *Site) SignUp(ctx context.Context, form Joining) (*Member, error) {
 	if m.Password, err = s.passwords.hash(ctx, form.Password); err != nil {
 		return nil, err
 	}
-	joined, err := once(ctx, s.Models.Members.Records, m.ID, m, func(there *Member) (bool, error) {
-		same, err := s.passwords.match(ctx, there.Password, form.Password)
-		return same && there.Handle == m.Handle, err
-	})
-	return joined, taken(err)
+	if err = s.Models.Members.Create(ctx, m); !usedUp(err) {
+		return m, taken(err)
+	}
+	there, err := s.LogIn(ctx, form.Handle, form.Password, form.From, nil)
+	if errors.Is(err, ErrNoLogIn) || err == nil && there.ID != m.ID {
+		return nil, ErrSentBefore
+	}
+	return there, err
 }
 
 // LogIn returns the member with that handle and password. from is where the try
 // comes from, such as the visitor's address: tries are limited for each address, for
 // each handle at one address, and for each handle. If it fails, it returns ErrNoLogIn or a
-// *TooManyError. It does the same work whether or not there is such a member.
-func (s *Site) LogIn(ctx context.Context, handle, password, from string) (*Member, error) {
+// *guard.TooManyError. It does the same work whether or not there is such a member. begin, unless
+// it is nil, is called with the id of the member before the password is read.
+func (s *Site) LogIn(ctx context.Context, handle, password, from string, begin func(ctx context.Context, id string) error) (*Member, error) {
 	handle = norm.NFKC.String(handle)
 	name := normal(handle)
 	if utf8.RuneCountInString(handle) > MaxHandle || len(password) > MaxPassword {
 		return nil, ErrNoLogIn
 	}
-	// No address has a space in it.
-	err := s.Allow(ctx, Try{logInsFrom, from}, Try{logInsFromOf, from + " " + name})
-	if err == nil {
-		err = s.Allow(ctx, Try{logInsOf, name})
-	}
-	if err != nil {
+	if err := guard.AllowSignIn(ctx, s.db.Store(), s.now(), name, from); err != nil {
 		return nil, err
 	}
 	m, err := s.Models.Members.ByHandle.Find(ctx, name)
 	if errors.Is(err, kvmodel.ErrNotFound) {
+		m, err = &Member{ID: "nobody"}, nil
+	}
+	if err == nil && begin != nil {
+		err = begin(ctx, m.ID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if m, err = s.Models.Members.Get(ctx, m.ID); errors.Is(err, kvmodel.ErrNotFound) {
 		m = &Member{}
 	} else if err != nil {
 		return nil, err
@@ -74,51 +85,56 @@ func (s *Site) LogIn(ctx context.Context, handle, password, from string) (*Membe
 	return m, nil
 }
 
-// ChangePassword gives who a new password. It returns a *TooManyError, or Problems
-// with "old" if that is not the current password or with "password" if the new one
+// passwordChanges limits how often a member may try to change their password.
+var passwordChanges = guard.Limit{What: "password", Times: 10, Per: 15 * time.Minute}
+
+// PasswordChange is a change of a member's password that was allowed. Both passwords are as
+// they are stored.
+type PasswordChange struct{ Member, Old, New string }
+
+// NewPassword returns the change of the password of who. It returns a *guard.TooManyError, or
+// Problems with "old" if that is not the current password or with "password" if the new one
 // is not allowed.
-func (s *Site) ChangePassword(ctx context.Context, who, old, password string) error {
+func (s *Site) NewPassword(ctx context.Context, who, old, password string) (PasswordChange, error) {
+	none := PasswordChange{}
 	if problem := passwordProblem(password); problem != "" {
-		return Problems{"password": problem}
+		return none, Problems{"password": problem}
 	}
-	if err := s.Allow(ctx, Try{passwordChanges, who}); err != nil {
-		return err
+	if err := s.Allow(ctx, guard.Try{Limit: passwordChanges, Who: who}); err != nil {
+		return none, err
 	}
 	m, err := s.Models.Members.Get(ctx, who)
 	if err != nil {
-		return err
+		return none, err
 	}
 	ok, err := s.passwords.match(ctx, m.Password, old)
 	if err != nil {
-		return err
+		return none, err
 	}
 	if !ok {
-		return Problems{"old": "This is not your current password."}
+		return none, Problems{"old": "This is not your current password."}
 	}
-	return s.setPassword(ctx, m, password)
+	stored, err := s.passwords.hash(ctx, password)
+	return PasswordChange{who, m.Password, stored}, err
+}
+
+// SetPassword carries out c, unless that was done. It returns an ErrConflict if the member
+// has got another password in between, and ErrNotFound if they are gone.
+func (s *Site) SetPassword(ctx context.Context, c PasswordChange) error {
+	_, err := s.Models.Members.Update(ctx, c.Member, func(m *Member) error {
+		if m.Password != c.Old && m.Password != c.New {
+			return fmt.Errorf("%w: the password has changed", kvmodel.ErrConflict)
+		}
+		m.Password = c.New
+		return nil
+	})
+	return err
 }
 
 // HashPassword returns the stored form of a password, for code that makes members
 // without SignUp.
 func (s *Site) HashPassword(ctx context.Context, password string) (string, error) {
 	return s.passwords.hash(ctx, password)
-}
-
-// setPassword gives m a password, unless the password of m has changed since it
-// was read.
-func (s *Site) setPassword(ctx context.Context, m *Member, password string) error {
-	stored, err := s.passwords.hash(ctx, password)
-	if err != nil {
-		return err
-	}
-	_, err = s.Models.Members.Update(ctx, m.ID, func(now *Member) error {
-		if now.Password != m.Password {
-			return fmt.Errorf("%w: the password has changed", kvmodel.ErrConflict)
-		}
-		now.Password = stored
-		return nil
-	})
-	return err
 }
 
 // Describe changes what a member says about themselves. It returns Problems with

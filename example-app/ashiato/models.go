@@ -7,7 +7,11 @@
 // methods of Site.
 package ashiato
 
-import "time"
+import (
+	"time"
+
+	"github.com/ringtree/ringtree/guard"
+)
 
 //go:generate go tool kvgen
 
@@ -27,6 +31,12 @@ type Member struct {
 //
 //kv:unique,name=ByHandle,field=Handle
 func (m *Member) Name() string { return normal(m.Handle) }
+
+// Look is what the handle has in common with those that look like it: nor can anybody be ann
+// in Cyrillic letters.
+//
+//kv:unique,field=Handle
+func (m *Member) Look() string { return guard.Look(m.Handle) }
 
 // Page is something that a member wrote. A page in the trash keeps its record and
 // its comments. It is in no index but that of its author's trash, and another page can

@@ -21,6 +21,7 @@ type Members struct {
 
 	Newcomers *ranking.Board[Member, string, time.Time] // by Joined, latest first
 	ByHandle  *index.Unique[Member, string]             // the one Member with a Name()
+	ByLook    *index.Unique[Member, string]             // the one Member with a Look()
 	Followers *index.DerivedCount[string]               // the size of its list in Follows.ByFollowed, filled in when the record is loaded
 	Following *index.DerivedCount[string]               // the size of its list in Follows.ByFollower, filled in when the record is loaded
 }
@@ -51,6 +52,10 @@ func NewMembers(db *kvmodel.DB) *Members {
 			Name: "ByHandle", Def: "unique Name() string", Fields: []string{"Handle"}, Key: kvmodel.StringKey[string](),
 			Values: func(m *Member) []string { return []string{m.Name()} },
 		}),
+		ByLook: index.NewUnique(r, kvmodel.IndexSpec[Member, string]{
+			Name: "ByLook", Def: "unique Look() string", Fields: []string{"Handle"}, Key: kvmodel.StringKey[string](),
+			Values: func(m *Member) []string { return []string{m.Look()} },
+		}),
 		Followers: index.NewDerivedCount(r, "Followers"),
 		Following: index.NewDerivedCount(r, "Following"),
 	}
@@ -69,6 +74,10 @@ type goGenerateAgainForMember = struct {
 }
 
 var _ goGenerateAgainForMember = Member{}
+
+type goGenerateAgainForMemberLook = func(*Member) string
+
+var _ goGenerateAgainForMemberLook = (*Member).Look
 
 type goGenerateAgainForMemberName = func(*Member) string
 

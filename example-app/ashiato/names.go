@@ -49,8 +49,15 @@ func inWord(r rune) bool { return unicode.In(r, unicode.L, unicode.M, unicode.Nd
 // inName reports whether r may be in a topic or an address.
 func inName(r rune) bool { return inWord(r) || r == '-' }
 
-// topicsOf returns the topics that names are: each once, in their order.
+// maxNames is how many names of topics are looked at. Among more there are too many topics.
+const maxNames = 100
+
+// topicsOf returns the topics that names are: each once, in their order. More than maxNames it
+// returns as they are.
 func topicsOf(names []string) []string {
+	if len(names) > maxNames {
+		return names
+	}
 	var topics []string
 	for _, name := range names {
 		if name = normal(name); name != "" && !slices.Contains(topics, name) {

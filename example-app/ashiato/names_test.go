@@ -145,13 +145,35 @@ func TestSite_Handles_AreOneInTheirNormalForm(t *testing.T) {
 		if found, err := s.Find(t.Context(), test.same); err != nil || found.ID != m.ID {
 			t.Errorf("%q: want %+v, got %+v, %v", test.same, m, found, err)
 		}
-		if in, err := s.LogIn(t.Context(), test.same, password, "here"); err != nil || in.ID != m.ID {
+		if in, err := s.LogIn(t.Context(), test.same, password, "here", nil); err != nil || in.ID != m.ID {
 			t.Errorf("%q: want %+v logged in, got %+v, %v", test.same, m, in, err)
 		}
 	}
 	for _, bad := range []string{"he\u200bron", "\u3164\u3164", "a b", "🍵🍵", "ﷺﷺ", "a/b"} {
 		_, err := s.SignUp(t.Context(), ashiato.Joining{Handle: bad, Password: password})
 		wantProblem(t, fmt.Sprintf("%q", bad), err, "handle")
+	}
+}
+
+func TestSite_Handles_ThatLookAlikeAreTaken(t *testing.T) {
+	s := open(t, memkv.New(memkv.Options{}))
+	for _, test := range []struct{ there, like string }{
+		{"cope", "соре"}, // in Cyrillic letters
+		{"Тор", "Top"},   // the letters of the first are Cyrillic
+		{"noun", "ոօսո"}, // in Armenian letters
+		{"nova", "NOVA"},
+		{"BOTH", "ВОТН"}, // capitals of Cyrillic
+	} {
+		join(t, s, test.there)
+		_, err := s.SignUp(t.Context(), ashiato.Joining{Handle: test.like, Password: password})
+		wantProblem(t, fmt.Sprintf("%s beside %s", test.like, test.there), err, "handle")
+	}
+	for _, mixed := range []string{"heron\u0430", "ꓔꓳꓑ", "Ꭺnn"} {
+		_, err := s.SignUp(t.Context(), ashiato.Joining{Handle: mixed, Password: password})
+		wantProblem(t, mixed, err, "handle")
+	}
+	for _, fine := range []string{"вода", "ναύτης", "Հայկ", "私のcafé", "한글A", "ann_2"} {
+		join(t, s, fine)
 	}
 }
 

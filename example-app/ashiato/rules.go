@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/ringtree/ringtree/guard"
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
@@ -37,6 +38,8 @@ func handleProblem(handle string) string {
 		return "A member needs a handle."
 	case strings.ContainsFunc(handle, func(r rune) bool { return !inName(r) && r != '_' }):
 		return "A handle has letters, digits, - and _ only."
+	case !guard.OneScript(handle):
+		return "A handle has letters of one script, not of several, some of which look alike."
 	case n < MinHandle || n > MaxHandle:
 		return fmt.Sprintf("A handle has %d to %d characters; this one has %d.", MinHandle, MaxHandle, n)
 	}
@@ -78,6 +81,9 @@ func slugProblem(slug string) string {
 }
 
 func topicsProblem(topics []string) string {
+	if len(topics) > MaxTopics {
+		return fmt.Sprintf("A page has at most %d topics; this one has %d.", MaxTopics, len(topics))
+	}
 	for i, topic := range topics {
 		switch n := utf8.RuneCountInString(topic); {
 		case topic != normal(topic) || strings.ContainsFunc(topic, func(r rune) bool { return !inName(r) }):
@@ -87,9 +93,6 @@ func topicsProblem(topics []string) string {
 		case n > MaxTopic:
 			return fmt.Sprintf("A topic has at most %d characters; %q has %d.", MaxTopic, topic, n)
 		}
-	}
-	if len(topics) > MaxTopics {
-		return fmt.Sprintf("A page has at most %d topics; this one has %d.", MaxTopics, len(topics))
 	}
 	return ""
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/ringtree/ringtree/guard"
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
@@ -32,6 +33,11 @@ func NewSite(db *kvmodel.DB, o Options) *Site {
 	s := &Site{Models: New(db), db: db, passwords: newPasswords(o.Hash)}
 	s.Models.Pages.OnChange(s.spread)
 	return s
+}
+
+// Allow counts tries, and returns a *guard.TooManyError if one of them exceeds its limit.
+func (s *Site) Allow(ctx context.Context, tries ...guard.Try) error {
+	return guard.Allow(ctx, s.db.Store(), s.now(), tries...)
 }
 
 // DB returns the database of the site.

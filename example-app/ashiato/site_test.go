@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
+	"github.com/ringtree/ringtree/guard"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -119,6 +120,39 @@ func TestSite_SignUp_MakesOneMemberOfAFormSentTwice(t *testing.T) {
 	})
 }
 
+// Who knows the id of a member does not try passwords by signing up.
+func TestSite_SignUp_WithTheIDOfAMemberIsALogInUnderItsLimits(t *testing.T) {
+	s := open(t, memkv.New(memkv.Options{}))
+	m := join(t, s, "heron")
+	form := ashiato.Joining{ID: m.ID, Handle: "heron", From: "192.0.2.1"}
+	for i := range 25 {
+		form.Password = fmt.Sprint("wrong password ", i)
+		want := error(ashiato.ErrSentBefore)
+		if i >= 20 {
+			want = new(guard.TooManyError)
+		}
+		_, err := s.SignUp(t.Context(), form)
+		wantErr(t, form.Password, err, want)
+	}
+	form.Password = password
+	_, err := s.SignUp(t.Context(), form)
+	wantErr(t, "the right one, too late", err, new(guard.TooManyError))
+	form.From = "192.0.2.2"
+	if there, err := s.SignUp(t.Context(), form); err != nil || there.ID != m.ID {
+		t.Errorf("elsewhere: want the member, got %+v, %v", there, err)
+	}
+}
+
+func TestSite_Write_RefusesVeryManyTopicsUnseen(t *testing.T) {
+	s := open(t, memkv.New(memkv.Options{}))
+	m := join(t, s, "heron")
+	_, err := s.Write(t.Context(), m.ID, ashiato.Draft{Slug: "tea", Title: "Tea", Body: "One cup.", Topics: make([]string, 100_000)})
+	wantProblem(t, "100,000 topics", err, "topics")
+	if got := kvmodel.ProblemsOf(err)["topics"]; got != "A page has at most 5 topics; this one has 100000." {
+		t.Errorf("got %q", got)
+	}
+}
+
 func TestSite_SignUp_RefusesBadHandlesAndPasswords(t *testing.T) {
 	s := open(t, memkv.New(memkv.Options{}))
 	good := ashiato.Joining{Handle: "heron", Password: password}
@@ -149,12 +183,12 @@ func TestSite_SignUp_RefusesBadHandlesAndPasswords(t *testing.T) {
 func TestSite_LogIn_DoesNotSayWhichIsWrong(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *ashiato.Site) {
 		m := join(t, s, "Heron")
-		got, err := s.LogIn(t.Context(), "hErOn", password, "here")
+		got, err := s.LogIn(t.Context(), "hErOn", password, "here", nil)
 		if err != nil || got.ID != m.ID || got.Password == password {
 			t.Errorf("want heron with a hash, got %+v, %v", got, err)
 		}
 		for _, try := range [][2]string{{"heron", "wrong"}, {"heron", ""}, {"nobody", password}, {"", password}, {"\xff:{}", password}, {strings.Repeat("a", 1<<20), password}} {
-			_, err := s.LogIn(t.Context(), try[0], try[1], "here")
+			_, err := s.LogIn(t.Context(), try[0], try[1], "here", nil)
 			wantErr(t, fmt.Sprintf("%.20q", try), err, ashiato.ErrNoLogIn)
 		}
 	})
@@ -167,8 +201,8 @@ func TestSite_LogIn_LimitsTries(t *testing.T) {
 	var all sync.WaitGroup
 	for range 200 {
 		all.Go(func() {
-			_, err := s.LogIn(t.Context(), "heron", "wrong password", "here")
-			if _, tooMany := errors.AsType[*ashiato.TooManyError](err); !tooMany {
+			_, err := s.LogIn(t.Context(), "heron", "wrong password", "here", nil)
+			if _, tooMany := errors.AsType[*guard.TooManyError](err); !tooMany {
 				asked.Add(1)
 			}
 		})
@@ -178,9 +212,9 @@ func TestSite_LogIn_LimitsTries(t *testing.T) {
 	if n := asked.Load(); n < 20 || n > 40 {
 		t.Errorf("want 20 tries to be checked, or 40 around the end of a window, got %d", n)
 	}
-	_, err := s.LogIn(t.Context(), "moss", "wrong password", "elsewhere")
+	_, err := s.LogIn(t.Context(), "moss", "wrong password", "elsewhere", nil)
 	wantErr(t, "another handle from elsewhere", err, ashiato.ErrNoLogIn)
-	if _, err := s.LogIn(t.Context(), "heron", password, "elsewhere"); err != nil {
+	if _, err := s.LogIn(t.Context(), "heron", password, "elsewhere", nil); err != nil {
 		t.Errorf("the owner cannot log in from elsewhere: %v", err)
 	}
 }
@@ -188,14 +222,20 @@ func TestSite_LogIn_LimitsTries(t *testing.T) {
 func TestSite_ChangePassword_WantsTheOldOne(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *ashiato.Site) {
 		m := join(t, s, "heron")
-		wantProblem(t, "a wrong one", s.ChangePassword(t.Context(), m.ID, "not this one", "another password"), "old")
-		wantProblem(t, "a short one", s.ChangePassword(t.Context(), m.ID, password, "short"), "password")
-		if err := s.ChangePassword(t.Context(), m.ID, password, "another password"); err != nil {
+		_, err := s.NewPassword(t.Context(), m.ID, "not this one", "another password")
+		wantProblem(t, "a wrong one", err, "old")
+		_, err = s.NewPassword(t.Context(), m.ID, password, "short")
+		wantProblem(t, "a short one", err, "password")
+		change, err := s.NewPassword(t.Context(), m.ID, password, "another password")
+		if err == nil {
+			err = s.SetPassword(t.Context(), change)
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
-		_, err := s.LogIn(t.Context(), "heron", password, "here")
+		_, err = s.LogIn(t.Context(), "heron", password, "here", nil)
 		wantErr(t, "the old one", err, ashiato.ErrNoLogIn)
-		if _, err := s.LogIn(t.Context(), "heron", "another password", "here"); err != nil {
+		if _, err := s.LogIn(t.Context(), "heron", "another password", "here", nil); err != nil {
 			t.Error(err)
 		}
 	})
@@ -631,7 +671,7 @@ func TestSite_TripsOfEachVerb(t *testing.T) {
 		{"followers of a topic", 3, 3, func(ctx context.Context) error { _, err := s.FollowersOf(ctx, "kitchen", ""); return err }},
 		{"search", 2, 2, func(ctx context.Context) error { _, err := s.Search(ctx, "pa", "", 20); return err }},
 		{"footprints", 3, 3, func(ctx context.Context) error { _, err := s.Footprints(ctx, heron.ID); return err }},
-		{"log in", 5, 5, func(ctx context.Context) error { _, err := s.LogIn(ctx, "heron", password, "here"); return err }},
+		{"log in", 5, 5, func(ctx context.Context) error { _, err := s.LogIn(ctx, "heron", password, "here", nil); return err }},
 		{"visit", 1, 1, func(ctx context.Context) error { return s.Visit(ctx, moss.ID, heron.ID) }},
 		{"write", 3, 3, func(ctx context.Context) error {
 			_, err := s.Write(ctx, heron.ID, ashiato.Draft{ID: s.NewID(), Slug: "new-" + s.NewID(), Title: "New", Body: "New.", Topics: []string{"kitchen"}})

@@ -208,7 +208,7 @@ func TestFill_GivesEachPageOfTheSiteSomethingToShow(t *testing.T) {
 			t.Errorf("%s: want a ranking, got %d rows, %v", p, len(ranks.Rows), err)
 		}
 	}
-	heron, err := s.LogIn(ctx, "heron", "snow on the line", "here")
+	heron, err := s.LogIn(ctx, "heron", "snow on the line", "here", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

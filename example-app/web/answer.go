@@ -12,6 +12,7 @@ import (
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
 	"github.com/ringtree/ringtree/example-app/web/pages"
+	"github.com/ringtree/ringtree/guard"
 	"github.com/ringtree/ringtree/templates"
 )
 
@@ -34,7 +35,7 @@ func (v *visit) show(f pages.Frame, body templ.Component) error {
 // write writes a page for the visitor.
 func (v *visit) write(f pages.Frame, visitor *ashiato.Visitor, body templ.Component) {
 	header := v.w.Header()
-	header.Set("Content-Security-Policy", policy(v.nonce))
+	header.Set("Content-Security-Policy", guard.Policy(v.nonce))
 	if visitor != nil {
 		header.Set("Cache-Control", "no-store")
 	}

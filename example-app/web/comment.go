@@ -3,12 +3,12 @@ package web
 import (
 	"time"
 
-	"github.com/ringtree/ringtree/example-app/ashiato"
 	"github.com/ringtree/ringtree/example-app/web/pages"
+	"github.com/ringtree/ringtree/guard"
 )
 
 // commenting is how often a member may comment.
-var commenting = ashiato.Limit{What: "comments", Times: 60, Per: time.Hour}
+var commenting = guard.Limit{What: "comments", Times: 60, Per: time.Hour}
 
 // comment adds a comment to the page whose id is in the path. If it is refused, the page
 // shows what was typed, and why.

@@ -1,16 +1,19 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"time"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
 	"github.com/ringtree/ringtree/example-app/web/pages"
+	"github.com/ringtree/ringtree/guard"
+	"github.com/ringtree/ringtree/kvmodel/kvsession"
 	"github.com/ringtree/ringtree/templates"
 )
 
 // joining limits how often one address may sign up.
-var joining = ashiato.Limit{What: "sign-ups-from", Times: 100, Per: time.Hour}
+var joining = guard.Limit{What: "sign-ups-from", Times: 100, Per: time.Hour}
 
 // signUpForm shows the form for new members.
 func (s *Site) signUpForm(v *visit) error { return s.askToSignUp(v, s.app.NewID(), nil) }
@@ -57,9 +60,13 @@ func (s *Site) signUp(v *visit) error {
 		return err
 	}
 	var member *ashiato.Member
-	err = s.app.Allow(v.Context(), ashiato.Try{Limit: joining, Who: s.addressOf(v.Request)})
+	from := s.addressOf(v.Request)
+	sessions, err := s.sessions.Generation(v.Context(), id)
 	if err == nil {
-		member, err = s.app.SignUp(v.Context(), ashiato.Joining{ID: id, Handle: v.line("handle"), Password: v.PostFormValue("password")})
+		err = s.app.Allow(v.Context(), guard.Try{Limit: joining, Who: from})
+	}
+	if err == nil {
+		member, err = s.app.SignUp(v.Context(), ashiato.Joining{ID: id, Handle: v.line("handle"), Password: v.PostFormValue("password"), From: from})
 	}
 	if errors.Is(err, ashiato.ErrSentBefore) {
 		id = s.app.NewID()
@@ -71,7 +78,7 @@ func (s *Site) signUp(v *visit) error {
 	if next == "/" {
 		next = pages.MemberPath(member.Handle)
 	}
-	return s.begin(v, member, next)
+	return s.begin(v, member, sessions, next)
 }
 
 // logInForm shows the form for returning members.
@@ -94,11 +101,16 @@ func (s *Site) askToLogIn(v *visit, err error) error {
 
 // logIn logs a member in and redirects to the page they wanted.
 func (s *Site) logIn(v *visit) error {
-	member, err := s.app.LogIn(v.Context(), v.line("handle"), v.PostFormValue("password"), s.addressOf(v.Request))
+	var sessions kvsession.Generation
+	begin := func(ctx context.Context, id string) (err error) {
+		sessions, err = s.sessions.Generation(ctx, id)
+		return err
+	}
+	member, err := s.app.LogIn(v.Context(), v.line("handle"), v.PostFormValue("password"), s.addressOf(v.Request), begin)
 	if err != nil {
 		return s.askToLogIn(v, err)
 	}
-	return s.begin(v, member, v.next())
+	return s.begin(v, member, sessions, v.next())
 }
 
 // logOut ends the session. Without a session it does nothing.

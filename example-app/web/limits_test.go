@@ -71,8 +71,21 @@ func TestLogIn_CountsANetworkOfIPv6AsOne(t *testing.T) {
 	}
 }
 
+// signedUp returns the cookie of a new member.
+func (v *visitor) signedUp(handle string) *http.Cookie {
+	v.t.Helper()
+	req := v.form("/signup", fill(reply{}, "id", v.app.NewID(), "handle", handle, "password", password).Encode())
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	got := v.send(client, req)
+	cookies := (&http.Response{Header: got.header}).Cookies()
+	if len(cookies) != 1 {
+		v.t.Fatalf("want a cookie, got %v: %s", cookies, got.body)
+	}
+	return cookies[0]
+}
+
 // listen opens a stream from an address. It returns the status, and the lines of the stream.
-func (v *visitor) listen(address string) (status int, lines *bufio.Scanner) {
+func (v *visitor) listen(address string, cookies ...*http.Cookie) (status int, lines *bufio.Scanner) {
 	v.t.Helper()
 	ctx, cancel := context.WithTimeout(v.t.Context(), time.Minute) // A stream that does not end fails the test.
 	v.t.Cleanup(cancel)
@@ -81,6 +94,9 @@ func (v *visitor) listen(address string) (status int, lines *bufio.Scanner) {
 		v.t.Fatal(err)
 	}
 	req.Header.Set("X-Forwarded-For", address)
+	for _, c := range cookies {
+		req.AddCookie(c)
+	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		v.t.Fatal(err)
@@ -194,4 +210,22 @@ func (c *counted) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
 	c.n += n
 	return n, err
+}
+
+// Members at one address leave room for others.
+func TestLive_OneAddressDoesNotTakeAllPlaces(t *testing.T) {
+	v := visitProxied(t)
+	open := 0
+	for i := range 64 {
+		member := v.signedUp(fmt.Sprint("member", i))
+		if status, _ := v.listen("192.0.2.7", member); status == 200 {
+			open++
+		}
+	}
+	if open != 16 {
+		t.Errorf("want 16 streams at one address, got %d", open)
+	}
+	if status, _ := v.listen("198.51.100.1"); status != 200 {
+		t.Errorf("elsewhere: want status 200, got %d", status)
+	}
 }

@@ -26,7 +26,7 @@ func (s *Site) live(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, o.title+". "+o.says, o.status)
 		return
 	}
-	ended, ok := s.streams.enter(who)
+	ended, ok := s.streams.enter(who, s.addressOf(r))
 	if !ok {
 		w.Header().Set("Retry-After", "60")
 		http.Error(w, "too many open streams; reload the page instead", http.StatusServiceUnavailable)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
 	"github.com/ringtree/ringtree/example-app/web/pages"
+	"github.com/ringtree/ringtree/guard"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kvsession"
 	"github.com/ringtree/ringtree/templates"
@@ -39,9 +40,10 @@ var outcomes = []outcome{
 	{kvmodel.ErrUnavailable, 0, "The store is not responding", "Nothing was changed. Try again in a moment."},
 	{kvmodel.ErrNeedsRebuild, 0, "This list is being rebuilt", "Try again in a few minutes."},
 	{context.DeadlineExceeded, 0, "The store took too long to respond", "Try again in a moment."},
-	{new(ashiato.TooManyError), http.StatusTooManyRequests, "Too many attempts", "Nothing was changed."},
+	{new(guard.TooManyError), http.StatusTooManyRequests, "Too many attempts", "Nothing was changed."},
 	{errSignedOut, http.StatusForbidden, "You are not logged in", "Nothing was changed. Log in and send it again."},
 	{kvsession.ErrEnded, http.StatusForbidden, "Your session has ended", "Nothing was changed. Log in and send it again."},
+	{kvsession.ErrRevoked, http.StatusConflict, "You have been logged out everywhere", "This happened while you were logging in. Log in again."},
 	{ashiato.ErrNotYours, http.StatusForbidden, "This belongs to someone else", "Only its author can change it."},
 	{ashiato.ErrYourself, http.StatusForbidden, "You cannot follow yourself", "Your own pages are on your profile."},
 	{ashiato.ErrOwnPage, http.StatusForbidden, "You cannot like your own page", "Likes are the votes of its readers."},
@@ -71,7 +73,7 @@ func outcomeOf(err error) outcome {
 	if o.status == 0 {
 		o.status = kvmodel.HTTPStatus(o.err)
 	}
-	if tooMany, ok := errors.AsType[*ashiato.TooManyError](err); ok {
+	if tooMany, ok := errors.AsType[*guard.TooManyError](err); ok {
 		o.says += " Try again in " + pages.Lasting(tooMany.Wait) + "."
 	}
 	return o
@@ -92,7 +94,7 @@ func (v *visit) report(err error) outcome {
 		}
 		slog.Log(v.Context(), level, "request failed", "request", v.id, "method", v.Method, "path", v.URL.Path, "err", err)
 	}
-	if tooMany, ok := errors.AsType[*ashiato.TooManyError](err); ok {
+	if tooMany, ok := errors.AsType[*guard.TooManyError](err); ok {
 		v.w.Header().Set("Retry-After", strconv.Itoa(int(tooMany.Wait.Seconds())+1))
 	} else if o.status == http.StatusServiceUnavailable {
 		v.w.Header().Set("Retry-After", "5")

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/ringtree/ringtree/example-app/web/pages"
+	"github.com/ringtree/ringtree/guard"
 	"github.com/ringtree/ringtree/templates"
 )
 
@@ -34,11 +35,11 @@ func (s *Site) mux() *http.ServeMux {
 
 // guarded refuses forms from other sites, and limits the time that a request may take.
 func (s *Site) guarded(next http.Handler) http.Handler {
-	guard := http.NewCrossOriginProtection()
-	guard.SetDenyHandler(s.failing(errOtherSite))
-	next = guard.Handler(next)
+	origin := http.NewCrossOriginProtection()
+	origin.SetDenyHandler(s.failing(errOtherSite))
+	next = origin.Handler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.protect(w.Header())
+		guard.Headers(w.Header(), !s.config.Development)
 		if r.URL.Path == "/live" {
 			next.ServeHTTP(w, r)
 			return

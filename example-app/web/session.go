@@ -5,6 +5,7 @@ import (
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kvsession"
 )
 
 // The session remembers the page that the member saved last. The ranking shows its
@@ -32,8 +33,9 @@ func (v *visit) remembered() string {
 
 // begin logs the member in under a new cookie, and redirects to next. The old cookie becomes
 // worthless, because an attacker may have planted it. The session starts out remembering
-// the member's newest page.
-func (s *Site) begin(v *visit, member *ashiato.Member, next string) error {
+// the member's newest page. It is one of sessions, which were read before the password: if
+// that has changed since, nobody is logged in.
+func (s *Site) begin(v *visit, member *ashiato.Member, sessions kvsession.Generation, next string) error {
 	session, err := v.session()
 	if err != nil {
 		return err
@@ -45,7 +47,7 @@ func (s *Site) begin(v *visit, member *ashiato.Member, next string) error {
 	for _, page := range newest.Items {
 		session.Values[pageKey] = page.ID
 	}
-	if err := s.sessions.SignIn(v.Request, v.w, session, member.ID); err != nil {
+	if err := s.sessions.SignInIf(v.Request, v.w, session, sessions); err != nil {
 		return err
 	}
 	s.fulfill(v, member.ID, next)

@@ -2,10 +2,12 @@ package web
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
 	"github.com/ringtree/ringtree/example-app/web/pages"
+	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kvsession"
 	"github.com/ringtree/ringtree/templates"
 )
@@ -86,10 +88,29 @@ func (s *Site) describe(v *visit, member string) error {
 	return v.redirect("/settings?done=profile", nil)
 }
 
-// changePassword changes the password, gives this session a new cookie and ends all
-// others. Anyone who knew the old password is logged out.
+// A passwordChange is what the intent of a change of the password has to know.
+type passwordChange struct {
+	Change ashiato.PasswordChange
+	Keep   string // the session that does not end
+}
+
+// setPassword changes the password, and ends all sessions but one. Anyone who knew the old
+// password is logged out.
+func (s *Site) setPassword(ctx context.Context, c passwordChange) error {
+	err := s.app.SetPassword(ctx, c.Change)
+	if errors.Is(err, kvmodel.ErrConflict) || errors.Is(err, kvmodel.ErrNotFound) {
+		return kvmodel.Refused(err)
+	}
+	if err != nil {
+		return err
+	}
+	return s.sessions.RevokeAll(ctx, c.Change.Member, c.Keep)
+}
+
+// changePassword gives this session a new cookie, and has the password changed. That is done
+// to its end although the visitor leaves, or this process ends.
 func (s *Site) changePassword(v *visit, member string) error {
-	err := s.app.ChangePassword(v.Context(), member, v.PostFormValue("old"), v.PostFormValue("password"))
+	change, err := s.app.NewPassword(v.Context(), member, v.PostFormValue("old"), v.PostFormValue("password"))
 	if err != nil {
 		return s.showSettings(v, member, nil, err)
 	}
@@ -100,7 +121,8 @@ func (s *Site) changePassword(v *visit, member string) error {
 	if err := s.sessions.Regenerate(v.Request, v.w, session); err != nil {
 		return err
 	}
-	return v.redirect("/settings?done=password", s.sessions.RevokeAll(v.Context(), member, session.ID))
+	err = s.passwords.Do(context.WithoutCancel(v.Context()), passwordChange{change, session.ID})
+	return v.redirect("/settings?done=password", err)
 }
 
 // endSession ends one of the member's sessions. It cannot end those of others,
@@ -115,7 +137,7 @@ func (s *Site) endSession(v *visit, member string) error {
 
 // endSessions logs the member out everywhere, including here.
 func (s *Site) endSessions(v *visit, member string) error {
-	if err := s.sessions.RevokeAll(v.Context(), member); err != nil {
+	if err := s.sessions.RevokeAll(context.WithoutCancel(v.Context()), member); err != nil {
 		return err
 	}
 	return s.logOut(v)

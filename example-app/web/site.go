@@ -6,6 +6,7 @@ import (
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
 	"github.com/ringtree/ringtree/example-app/recovery"
+	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kvsession"
 )
 
@@ -48,13 +49,14 @@ func (c Config) cookie(name string) string {
 //	server := &http.Server{Handler: site}
 //	server.RegisterOnShutdown(site.Close)
 type Site struct {
-	app      *ashiato.Site
-	config   Config
-	sessions *kvsession.Store
-	streams  *streams
-	glances  glances
-	totals   totals
-	root     http.Handler
+	app       *ashiato.Site
+	config    Config
+	sessions  *kvsession.Store
+	passwords *kvmodel.Intent[passwordChange]
+	streams   *streams
+	glances   glances
+	totals    totals
+	root      http.Handler
 }
 
 // New returns a site that shows app. An error reports what is wrong with c.
@@ -64,6 +66,7 @@ func New(app *ashiato.Site, c Config) (*Site, error) {
 		return nil, err
 	}
 	s := &Site{app: app, config: c, sessions: sessions, streams: newStreams(), glances: glances{all: make(map[string]*glance)}}
+	s.passwords = kvmodel.NewIntent(app.DB(), "password", s.setPassword)
 	s.root = s.watched(s.guarded(s.mux()))
 	return s, nil
 }

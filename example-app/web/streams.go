@@ -2,52 +2,69 @@ package web
 
 import "sync"
 
-// maxStreams is the number of streams that may be open at once. Further visitors
-// have to reload the page instead.
-const maxStreams = 64
+// maxStreams is the number of streams that may be open at once, and maxStreamsFrom that of
+// those at one address. Further visitors have to reload the page instead.
+const maxStreams, maxStreamsFrom = 64, 16
 
 // streams has the open streams, one for each visitor, and can end all of them.
 type streams struct {
 	mu     sync.Mutex
-	open   map[string]chan struct{} // by visitor; closed to end the stream
+	open   map[string]openStream // by visitor
 	closed bool
 }
 
-func newStreams() *streams { return &streams{open: make(map[string]chan struct{})} }
+// An openStream is at an address. ended is closed to end it.
+type openStream struct {
+	from  string
+	ended chan struct{}
+}
+
+func newStreams() *streams { return &streams{open: make(map[string]openStream)} }
 
 // close ends all streams. No others begin.
 func (s *streams) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
-	for who, end := range s.open {
-		close(end)
+	for who, stream := range s.open {
+		close(stream.ended)
 		delete(s.open, who)
 	}
 }
 
-// enter begins the stream of a visitor, and ends an earlier one of theirs. ended is closed
-// once this one has to end. It reports whether there was room.
-func (s *streams) enter(who string) (ended chan struct{}, ok bool) {
+// enter begins the stream of a visitor at an address, and ends an earlier one of theirs. ended
+// is closed once this one has to end. It reports whether there was room.
+func (s *streams) enter(who, from string) (ended chan struct{}, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before, again := s.open[who]
-	if s.closed || !again && len(s.open) >= maxStreams {
+	room := len(s.open) < maxStreams && s.countFrom(from) < maxStreamsFrom
+	if s.closed || !again && !room {
 		return nil, false
 	}
 	if again {
-		close(before)
+		close(before.ended)
 	}
 	ended = make(chan struct{})
-	s.open[who] = ended
+	s.open[who] = openStream{from, ended}
 	return ended, true
+}
+
+// countFrom returns how many streams are open at an address. The caller holds the lock.
+func (s *streams) countFrom(from string) (n int) {
+	for _, stream := range s.open {
+		if stream.from == from {
+			n++
+		}
+	}
+	return n
 }
 
 // leave ends the stream for which enter has returned ended.
 func (s *streams) leave(who string, ended chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.open[who] == ended {
+	if s.open[who].ended == ended {
 		delete(s.open, who)
 	}
 }

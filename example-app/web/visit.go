@@ -12,6 +12,7 @@ import (
 	"github.com/gorilla/sessions"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
+	"github.com/ringtree/ringtree/guard"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvsession"
@@ -76,10 +77,10 @@ func (v *visit) signedIn() (string, error) {
 }
 
 // allowed returns the id of the member who is logged in, as often as the limit allows.
-func (v *visit) allowed(limit ashiato.Limit) (string, error) {
+func (v *visit) allowed(limit guard.Limit) (string, error) {
 	member, err := v.signedIn()
 	if err == nil {
-		err = v.site.app.Allow(v.Context(), ashiato.Try{Limit: limit, Who: member})
+		err = v.site.app.Allow(v.Context(), guard.Try{Limit: limit, Who: member})
 	}
 	return member, err
 }

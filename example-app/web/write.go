@@ -9,11 +9,12 @@ import (
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
 	"github.com/ringtree/ringtree/example-app/web/pages"
+	"github.com/ringtree/ringtree/guard"
 	"github.com/ringtree/ringtree/templates"
 )
 
 // writing limits how often a member may save a page.
-var writing = ashiato.Limit{What: "pages", Times: 60, Per: time.Hour}
+var writing = guard.Limit{What: "pages", Times: 60, Per: time.Hour}
 
 // writeForm shows the form for a new page.
 func (s *Site) writeForm(v *visit, _ string) error {
