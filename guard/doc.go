@@ -7,5 +7,5 @@
 // together. [Address] is whom such limits count.
 //
 // [Name] returns the one form of a name, and [Look] what names that look alike have in
-// common.
+// common. [Passwords] hashes passwords.
 package guard

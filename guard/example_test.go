@@ -115,3 +115,25 @@ func ExampleLook() {
 	fmt.Println(guard.Look("соре")) // in Cyrillic letters
 	// Output: cope
 }
+
+func ExampleNewPasswords() {
+	ctx, passwords := context.Background(), guard.NewPasswords(guard.HashCost{})
+	stored, err := passwords.Hash(ctx, "two bars in the snow")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(passwords.Match(ctx, stored, "two bars in the snow"))
+	// Output: true <nil>
+}
+
+// For a name that no user has, Match does the same work.
+func ExamplePasswords() {
+	passwords := guard.NewPasswords(guard.HashCost{})
+	fmt.Println(passwords.Match(context.Background(), "", "two bars in the snow"))
+	// Output: false <nil>
+}
+
+// A test does not need what an attacker needs.
+func ExampleHashCost() {
+	guard.NewPasswords(guard.HashCost{Passes: 1, Memory: 8, Threads: 1})
+}

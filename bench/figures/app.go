@@ -15,6 +15,7 @@ import (
 	"github.com/ringtree/ringtree/example-app/ashiato"
 	"github.com/ringtree/ringtree/example-app/demo"
 	"github.com/ringtree/ringtree/example-app/web"
+	"github.com/ringtree/ringtree/guard"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
@@ -114,7 +115,7 @@ const appPassword = "a password for figures"
 
 // openApp returns the sample app with that many demo pages on s, which it closes.
 func (b *bench) openApp(s kvmodel.Store, pages int) (*sampleApp, error) {
-	cheap := ashiato.Hash{Passes: 1, Memory: 64, Threads: 1}
+	cheap := guard.HashCost{Passes: 1, Memory: 64, Threads: 1}
 	if _, err := demo.Fill(b.ctx, s, demo.Plan{Pages: pages, Password: appPassword, Hash: cheap}); err != nil {
 		return nil, err
 	}

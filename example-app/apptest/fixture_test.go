@@ -20,6 +20,7 @@ import (
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
 	"github.com/ringtree/ringtree/example-app/web"
+	"github.com/ringtree/ringtree/guard"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -34,7 +35,7 @@ func TestMain(m *testing.M) {
 }
 
 // cheap is a password hash that takes almost no time.
-var cheap = ashiato.Hash{Passes: 1, Memory: 64, Threads: 1}
+var cheap = guard.HashCost{Passes: 1, Memory: 64, Threads: 1}
 
 const password = "correct horse 17"
 

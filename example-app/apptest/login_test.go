@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
+	"github.com/ringtree/ringtree/guard"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -176,7 +177,7 @@ func TestLogIn_HashesThePasswordForAnUnknownHandle(t *testing.T) {
 	}
 	defer db.Close(context.WithoutCancel(t.Context()))
 	const memory = 64 << 20
-	app := ashiato.NewSite(db, ashiato.Options{Hash: ashiato.Hash{Passes: 1, Memory: memory >> 10, Threads: 1}})
+	app := ashiato.NewSite(db, ashiato.Options{Hash: guard.HashCost{Passes: 1, Memory: memory >> 10, Threads: 1}})
 	if _, err := app.SignUp(t.Context(), ashiato.Joining{ID: newID(1), Handle: "ann", Password: password}); err != nil {
 		t.Fatal(err)
 	}

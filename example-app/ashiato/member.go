@@ -33,7 +33,7 @@ func (s *Site) SignUp(ctx context.Context, form Joining) (*Member, error) {
 		return nil, err
 	}
 	var err error
-	if m.Password, err = s.passwords.hash(ctx, form.Password); err != nil {
+	if m.Password, err = s.passwords.Hash(ctx, form.Password); err != nil {
 		return nil, err
 	}
 	if err = s.Models.Members.Create(ctx, m); !usedUp(err) {
@@ -75,7 +75,7 @@ func (s *Site) LogIn(ctx context.Context, handle, password, from string, begin f
 	} else if err != nil {
 		return nil, err
 	}
-	ok, err := s.passwords.match(ctx, m.Password, password)
+	ok, err := s.passwords.Match(ctx, m.Password, password)
 	if err != nil {
 		return nil, err
 	}
@@ -107,14 +107,14 @@ func (s *Site) NewPassword(ctx context.Context, who, old, password string) (Pass
 	if err != nil {
 		return none, err
 	}
-	ok, err := s.passwords.match(ctx, m.Password, old)
+	ok, err := s.passwords.Match(ctx, m.Password, old)
 	if err != nil {
 		return none, err
 	}
 	if !ok {
 		return none, Problems{"old": "This is not your current password."}
 	}
-	stored, err := s.passwords.hash(ctx, password)
+	stored, err := s.passwords.Hash(ctx, password)
 	return PasswordChange{who, m.Password, stored}, err
 }
 
@@ -134,7 +134,7 @@ func (s *Site) SetPassword(ctx context.Context, c PasswordChange) error {
 // HashPassword returns the stored form of a password, for code that makes members
 // without SignUp.
 func (s *Site) HashPassword(ctx context.Context, password string) (string, error) {
-	return s.passwords.hash(ctx, password)
+	return s.passwords.Hash(ctx, password)
 }
 
 // Describe changes what a member says about themselves. It returns Problems with

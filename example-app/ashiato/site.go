@@ -17,20 +17,20 @@ type Site struct {
 	Models *Models
 
 	db        *kvmodel.DB
-	passwords *passwords
+	passwords *guard.Passwords
 }
 
 // Options configure a Site. The zero Options are good defaults.
 type Options struct {
 	// Hash is how much work it is to try a password. The zero Hash means what
 	// OWASP asks for; tests use less.
-	Hash Hash
+	Hash guard.HashCost
 }
 
 // NewSite returns the Site in db. Call it once for a db, at start-up, before the
 // first write.
 func NewSite(db *kvmodel.DB, o Options) *Site {
-	s := &Site{Models: New(db), db: db, passwords: newPasswords(o.Hash)}
+	s := &Site{Models: New(db), db: db, passwords: guard.NewPasswords(o.Hash)}
 	s.Models.Pages.OnChange(s.spread)
 	return s
 }

@@ -50,7 +50,7 @@ func open(t *testing.T, store kvmodel.Store) *ashiato.Site {
 			t.Error(err)
 		}
 	})
-	return ashiato.NewSite(db, ashiato.Options{Hash: ashiato.Hash{Passes: 1, Memory: 8, Threads: 1}})
+	return ashiato.NewSite(db, ashiato.Options{Hash: guard.HashCost{Passes: 1, Memory: 8, Threads: 1}})
 }
 
 func join(t *testing.T, s *ashiato.Site, handle string) *ashiato.Member {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
 	"github.com/ringtree/ringtree/example-app/demo"
+	"github.com/ringtree/ringtree/guard"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -18,7 +19,7 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-var cheap = ashiato.Hash{Passes: 1, Memory: 8, Threads: 1}
+var cheap = guard.HashCost{Passes: 1, Memory: 8, Threads: 1}
 
 func newStore(t *testing.T) kvmodel.Store {
 	t.Helper()

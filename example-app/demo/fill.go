@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
+	"github.com/ringtree/ringtree/guard"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -20,8 +21,8 @@ import (
 // Plan says what to make. The zero Plan makes nothing.
 type Plan struct {
 	Pages    int
-	Password string       // of all members; if empty, nobody can log in as one of them
-	Hash     ashiato.Hash // how much work it is to try Password
+	Password string         // of all members; if empty, nobody can log in as one of them
+	Hash     guard.HashCost // how much work it is to try Password
 
 	// Progress, if not nil, is called whenever pages were made, with the number
 	// of pages there are.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
+	"github.com/ringtree/ringtree/guard"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -84,7 +85,7 @@ func (s *server) start(t *testing.T, accepts bool) process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	app := ashiato.NewSite(db, ashiato.Options{Hash: ashiato.Hash{Passes: 1, Memory: 8, Threads: 1}})
+	app := ashiato.NewSite(db, ashiato.Options{Hash: guard.HashCost{Passes: 1, Memory: 8, Threads: 1}})
 	p := process{New(db, accepts), app}
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup

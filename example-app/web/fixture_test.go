@@ -19,6 +19,7 @@ import (
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
 	"github.com/ringtree/ringtree/example-app/web"
+	"github.com/ringtree/ringtree/guard"
 	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -45,7 +46,7 @@ type reply struct {
 }
 
 // cheap makes hashing passwords almost free.
-var cheap = ashiato.Options{Hash: ashiato.Hash{Passes: 1, Memory: 8, Threads: 1}}
+var cheap = ashiato.Options{Hash: guard.HashCost{Passes: 1, Memory: 8, Threads: 1}}
 
 const password = "two bars in the snow"
 

@@ -24,7 +24,7 @@ var (
 	grants = map[string]grant{
 		"example-app": {
 			slices.Concat([]string{"inspect", "templates", "guard", "kvmodel/kvsession", "kvmodel/kvopen", "kvmodel/kvopen/all"}, indexes, records),
-			[]string{"github.com/a-h/templ", "github.com/gorilla/sessions", "github.com/vmihailenco/msgpack/v5", "golang.org/x/crypto/argon2", "golang.org/x/text"},
+			[]string{"github.com/a-h/templ", "github.com/gorilla/sessions", "github.com/vmihailenco/msgpack/v5", "golang.org/x/text"},
 		},
 		"examples": {slices.Concat(indexes, records, []string{"kvmodel/memkv"}), []string{"github.com/vmihailenco/msgpack/v5"}},
 		"inspect": {
@@ -32,7 +32,7 @@ var (
 			[]string{"github.com/a-h/templ", "github.com/vmihailenco/msgpack/v5"},
 		},
 		"templates":         {nil, []string{"github.com/a-h/templ"}},
-		"guard":             {[]string{"kvmodel/kv"}, []string{"golang.org/x/text"}},
+		"guard":             {[]string{"kvmodel/kv"}, []string{"golang.org/x/crypto/argon2", "golang.org/x/text"}},
 		"index":             {records, nil},
 		"timeline":          {records, nil},
 		"ranking":           {records, nil},

@@ -1,4 +1,4 @@
-package ashiato
+package guard
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"fmt"
-	"runtime"
 	"strings"
 
 	"golang.org/x/crypto/argon2"
@@ -14,50 +13,52 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Hash is how much work argon2id does for one password.
-type Hash struct {
+// HashCost is how much work argon2id does for one password.
+type HashCost struct {
 	Passes  uint32
 	Memory  uint32 // in KiB
 	Threads uint8
 }
 
 // owasp is the minimum that OWASP's Password Storage Cheat Sheet asks for.
-var owasp = Hash{Passes: 2, Memory: 19 << 10, Threads: 1}
+var owasp = HashCost{Passes: 2, Memory: 19 << 10, Threads: 1}
 
 const (
 	saltSize = 16
 	sumSize  = 32
 )
 
-// passwords hashes passwords, as many at a time as there are processors. In a
-// flood of log-ins they wait for their turn instead of filling the memory.
-type passwords struct {
-	cost  Hash
+// Passwords hashes passwords with argon2id, two at a time. In a flood of sign-ins they wait for
+// their turn instead of filling the memory.
+type Passwords struct {
+	cost  HashCost
 	turns chan struct{}
 
-	// nobody is the hash of a password that nobody knows. A password for a handle
-	// that no member has is matched with it, to take as long as any other.
+	// nobody is the hash of a password that nobody knows. A password for a name that no
+	// user has is matched with it, to take as long as any other.
 	nobody string
 }
 
-func newPasswords(cost Hash) *passwords {
-	if cost == (Hash{}) {
+// NewPasswords returns Passwords of that cost. The zero HashCost means what OWASP asks for; tests
+// use less.
+func NewPasswords(cost HashCost) *Passwords {
+	if cost == (HashCost{}) {
 		cost = owasp
 	}
-	p := &passwords{cost: cost, turns: make(chan struct{}, runtime.GOMAXPROCS(0))}
+	p := &Passwords{cost: cost, turns: make(chan struct{}, 2)}
 	p.nobody = cost.sum(rand.Text())
 	return p
 }
 
-// hash returns the stored form of a password.
-func (p *passwords) hash(ctx context.Context, password string) (stored string, err error) {
+// Hash returns the stored form of a password.
+func (p *Passwords) Hash(ctx context.Context, password string) (stored string, err error) {
 	err = p.turn(ctx, func() { stored = p.cost.sum(password) })
 	return stored, err
 }
 
-// match reports whether stored is the stored form of password. If stored is empty,
-// it returns false after the same time.
-func (p *passwords) match(ctx context.Context, stored, password string) (ok bool, err error) {
+// Match reports whether stored is the stored form of password. If stored is empty, as there is
+// no such user, it returns false after the same time.
+func (p *Passwords) Match(ctx context.Context, stored, password string) (ok bool, err error) {
 	known := stored != ""
 	if !known {
 		stored = p.nobody
@@ -66,8 +67,8 @@ func (p *passwords) match(ctx context.Context, stored, password string) (ok bool
 	return ok, err
 }
 
-// turn does work once there is a processor for it, unless ctx ends first.
-func (p *passwords) turn(ctx context.Context, work func()) error {
+// turn does work once it is its turn, unless ctx ends first.
+func (p *Passwords) turn(ctx context.Context, work func()) error {
 	select {
 	case p.turns <- struct{}{}:
 	case <-ctx.Done():
@@ -80,7 +81,7 @@ func (p *passwords) turn(ctx context.Context, work func()) error {
 
 // sum returns the hash of password with a new salt, and with all that is needed to
 // check another password against it: $argon2id$v=19$m=19456,t=2,p=1$SALT$SUM.
-func (h Hash) sum(password string) string {
+func (h HashCost) sum(password string) string {
 	salt := kv.RandomBytes(saltSize)
 	sum := argon2.IDKey([]byte(password), salt, h.Passes, h.Memory, h.Threads, sumSize)
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, h.Memory, h.Passes, h.Threads,
@@ -89,7 +90,7 @@ func (h Hash) sum(password string) string {
 
 // matches reports whether sum returned stored for password.
 func matches(stored, password string) bool {
-	var h Hash
+	var h HashCost
 	var version int
 	var tail string
 	_, err := fmt.Sscanf(stored, "$argon2id$v=%d$m=%d,t=%d,p=%d$%s", &version, &h.Memory, &h.Passes, &h.Threads, &tail)
