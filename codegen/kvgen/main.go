@@ -23,11 +23,10 @@
 // ringtree the site uses that clone, and -replace names another.
 //
 // Kvgen scaffold, in the directory of such a site, adds the pages of another model of
-// ./models: a form, a listing for each index, a page for each record. A field Author or
-// Owner, or the one that -owner names, has the user who made a record and alone may change
-// it. Without one, -anyone lets every user change all records, as in a wiki, and -readonly
-// nobody. -fields names what forms ask for; otherwise that is all but private fields, which
-// no page shows either. Kvgen prints what users can set.
+// ./models: a form, a listing for each index, a page for each record. Only the user in the
+// field Author or Owner, or in that of -owner, may change a record. With -anyone every user
+// may, as in a wiki, and with -readonly nobody. -fields chooses the fields of the form.
+// Private fields are in no form and on no page. Kvgen prints the fields that users can set.
 //
 // # Models
 //

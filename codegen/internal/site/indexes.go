@@ -40,6 +40,8 @@ func (s *pages) indexes() error {
 		switch {
 		case !s.public(x):
 			s.Left = append(s.Left, x.Name+" (private)")
+		case s.Trash != "" && x.Condition() == nil && x.Parent != nil:
+			s.Left = append(s.Left, x.Name+" (has the trash, too)")
 		case x.Name == "Trash" && s.Trash != "":
 			s.trashList(x, by)
 		case by == nil:
@@ -67,8 +69,8 @@ func (s *pages) indexes() error {
 	return nil
 }
 
-// public reports whether everyone may see where x has records. A method may return what is
-// private, if there is something private at all.
+// public reports whether pages of x reveal no private field. In a model with private fields, a
+// method may return one, unless the field of its problems is not private.
 func (s *pages) public(x *model.Index) bool {
 	parts := x.Parts
 	by := byOf(x)
@@ -83,7 +85,7 @@ func (s *pages) public(x *model.Index) bool {
 	})
 }
 
-// trashList notes the page of x, if it has the trash that a user may see.
+// trashList adds the page of x if it lists only records that the user may change.
 func (s *pages) trashList(x *model.Index, by *model.By) {
 	switch {
 	case by == nil && s.Forms && !s.Owned:
@@ -114,7 +116,7 @@ func (s *pages) wholeOf(x *model.Index) route {
 	tab := label(x)
 	r := route{Route: s.way(x), Title: strconv.Quote(english.Capital(s.Words) + ": " + tab), Tab: tab, Expr: x.Name, part: allOf}
 	switch {
-	case x.If != nil || x.Ranking != nil && x.Ranking.Per != "":
+	case x.If != nil && s.Trash == "" || x.Ranking != nil && x.Ranking.Per != "":
 		r.part = someOf
 	case x.Name == "Newest":
 		r.part = newestOf

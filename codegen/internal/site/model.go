@@ -29,10 +29,10 @@ type pages struct {
 	TitleExpr          string
 	When               string // the field by which a list shows its age
 
-	Forms                  bool   // whether members can change anything
-	Author                 string // the field that names who made it
+	Forms                  bool   // whether there are forms
+	Author                 string // the field with the name of the user who made a record
 	AuthorText, AuthorUser string
-	AuthorShown, Owned     bool // whether pages show it, and whether it decides who may change the record
+	AuthorShown, Owned     bool // whether pages show it, and whether only that user may change the record
 
 	Trash, TrashList string
 	Hits             string // the counter of its views
@@ -45,18 +45,18 @@ type pages struct {
 
 	model   *model.Model
 	private []string // the names of its private fields
-	chosen  []string // the fields that forms ask for; nil: all
-	known   []string // the fields that forms could ask for
-	hidden  []string // what forms do not ask for, with the reason
+	chosen  []string // the fields of forms; nil: all known ones
+	known   []string // the possible fields of forms
+	hidden  []string // fields that forms leave out, with the reason
 }
 
-// A field is one that forms ask for, and a fact one that pages show.
+// A field is part of forms, and a fact of pages.
 type (
 	field struct{ Form, Label, Of, Extra string }
 	fact  struct{ Label, Text string }
 )
 
-// Pages returns the files with the pages of m, a model of p, and what they let members do.
+// Pages returns the files with the pages of m, a model of p, and a report of what they allow.
 func Pages(p *model.Package, m *model.Model, a Access) ([]output.File, string, error) {
 	s, err := pagesOf(p, m, a)
 	if err != nil {
