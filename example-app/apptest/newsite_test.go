@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -54,34 +55,48 @@ func shell(t *testing.T, dir, name string, args ...string) string {
 	return string(out)
 }
 
-// newSite makes a site as kvgen new does, with the pages of moreModels, and returns where it
-// is served.
-func newSite(t *testing.T) string {
-	dir, tools := filepath.Join(t.TempDir(), "wiki"), t.TempDir()
-	kvgen, wiki := filepath.Join(tools, "kvgen"), filepath.Join(tools, "wiki")
+// newSite makes a site as kvgen new does, with more models and their pages, each by a call of
+// kvgen scaffold. It returns the directory.
+func newSite(t *testing.T, models string, pages ...[]string) string {
+	dir, kvgen := filepath.Join(t.TempDir(), "wiki"), filepath.Join(t.TempDir(), "kvgen")
 	shell(t, "../..", "go", "build", "-trimpath", "-o", kvgen, "./codegen/kvgen")
 	shell(t, ".", kvgen, "new", dir)
-
-	models, err := os.OpenFile(filepath.Join(dir, "models", "models.go"), os.O_APPEND|os.O_WRONLY, 0)
+	file, err := os.OpenFile(filepath.Join(dir, "models", "models.go"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	fmt.Fprint(models, moreModels)
-	if err := models.Close(); err != nil {
+	fmt.Fprint(file, models)
+	if err := file.Close(); err != nil {
 		t.Fatal(err)
 	}
 	shell(t, dir, kvgen, "./models")
-	shell(t, dir, kvgen, "scaffold", "RecipeBook")
-	shell(t, dir, kvgen, "scaffold", "-anyone", "Ticket")
-	if left := shell(t, dir, "gofmt", "-l", "main.go", "web"); left != "" {
-		t.Errorf("gofmt would change %s", left)
+	for _, args := range pages {
+		shell(t, dir, kvgen, append([]string{"scaffold"}, args...)...)
 	}
-	shell(t, dir, "go", "vet", "-trimpath", "./...")
-	shell(t, dir, "go", "test", "-vet=off", "-trimpath", "./...")
-	shell(t, dir, "go", "build", "-trimpath", "-o", wiki)
+	return dir
+}
 
-	c := exec.Command(wiki, "-addr", "127.0.0.1:0")
-	c.Dir = dir
+// serveSite builds and runs the site in a directory, on a store in memory, and returns where.
+func serveSite(t *testing.T, dir string) string {
+	t.Helper()
+	url, _ := runSite(t, buildSite(t, dir), "-store", "mem:")
+	return url
+}
+
+// buildSite builds the site in a directory, and returns the program.
+func buildSite(t *testing.T, dir string) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "wiki")
+	shell(t, dir, "go", "build", "-trimpath", "-o", program)
+	return program
+}
+
+// runSite runs the program of a site until the test ends, and returns where it is. It has
+// 256 file descriptors.
+func runSite(t *testing.T, program string, args ...string) (url string, process *os.Process) {
+	t.Helper()
+	c := exec.Command("sh", append([]string{"-c", `ulimit -n 256; exec "$0" "$@"`, program, "-addr", "127.0.0.1:0"}, args...)...)
+	c.Dir = filepath.Dir(program)
 	said, err := c.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -90,22 +105,29 @@ func newSite(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		c.Process.Signal(os.Interrupt)
-		if err := c.Wait(); err != nil {
+		killed := c.Process.Signal(os.Interrupt) != nil
+		if err := c.Wait(); err != nil && !killed {
 			t.Errorf("the site ended with %v", err)
 		}
 	})
 	for lines := bufio.NewScanner(said); lines.Scan(); {
 		if url := regexp.MustCompile(`http://[0-9.:]+`).FindString(lines.Text()); url != "" {
-			return url
+			go io.Copy(io.Discard, said)
+			return url, c.Process
 		}
 	}
 	t.Fatal("the site does not say where it is")
-	return ""
+	return "", nil
 }
 
 func TestNewSite_DoesWhatItsFormsSayAndPassesTheAudit(t *testing.T) {
-	p := newTab(t, chromium(t), newSite(t))
+	dir := newSite(t, moreModels, []string{"RecipeBook"}, []string{"-anyone", "Ticket"})
+	if left := shell(t, dir, "gofmt", "-l", "main.go", "web"); left != "" {
+		t.Errorf("gofmt would change %s", left)
+	}
+	shell(t, dir, "go", "vet", "-trimpath", "./...")
+	shell(t, dir, "go", "test", "-vet=off", "-trimpath", "./...")
+	p := newTab(t, chromium(t), serveSite(t, dir))
 	look := func(name string) {
 		t.Helper()
 		for _, width := range []int64{phoneWidth, desktopWidth} {
@@ -128,6 +150,20 @@ func TestNewSite_DoesWhatItsFormsSayAndPassesTheAudit(t *testing.T) {
 	p.Fill("Name", "heron")
 	p.Fill("Password", "long enough")
 	p.Submit("Sign up")
+
+	p.Open("/settings")
+	p.Fill("Current password", "not this one")
+	p.Fill("New password", "even longer")
+	p.Submit("Change password")
+	p.WantText("This is not your password.")
+	look("settings-wrong")
+	p.Fill("Current password", "long enough")
+	p.Fill("New password", "even longer")
+	p.Submit("Change password")
+	p.WantText("Your password has been changed")
+	look("settings")
+	p.Follow("Delete my account")
+	look("leave")
 
 	p.Open("/posts/new")
 	p.Submit("Save")
@@ -208,6 +244,7 @@ func TestNewSite_DoesWhatItsFormsSayAndPassesTheAudit(t *testing.T) {
 	look("taken")
 	for _, slug := range []string{"soups", "stews"} {
 		p.Open("/recipe-book/" + slug + "/delete")
+		p.WantText("Delete " + map[string]string{"soups": "Soups", "stews": "stews"}[slug] + "?")
 		look("delete")
 		p.Submit("Delete")
 	}
@@ -230,7 +267,7 @@ func TestNewSite_DoesWhatItsFormsSayAndPassesTheAudit(t *testing.T) {
 	look("signed-out")
 	other.Open("/signin")
 	other.Fill("Name", "heron")
-	other.Fill("Password", "long enough")
+	other.Fill("Password", "even longer")
 	other.Submit("Sign in")
 	p.Submit("Send it again")
 	p.WantText("Rain", "All day.")
