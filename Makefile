@@ -59,7 +59,7 @@ figures: setup ## measure what this project promises
 
 .PHONY: costs
 costs: ## measure what each verb asks of a store, and write docs/costs.md
-	cd bench && go run ./figures -only costs -o ../docs/costs.md
+	cd bench && go test -count=1 -run TestPage ./costs -update
 
 .PHONY: pictures
 pictures: ## draw how each index is stored, into docs/pictures

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/ringtree/ringtree/bench/figures/costs"
+	"github.com/ringtree/ringtree/bench/costs"
 )
 
 var conduitFigures = []func(*bench) error{conduitLines, conduitTrips}

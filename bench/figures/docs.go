@@ -104,7 +104,7 @@ var docTests = []struct{ name, dir, test string }{
 	{"docs: exported types and functions without an example", ".", "TestDocs_ExportedTypesAndFunctionsHaveExamples"},
 	{"docs: broken links", ".", "TestDocs_LinksLeadSomewhere"},
 	{"docs: steps of the tutorial that fail", ".", "TestTutorial_RunsAsItIsWritten"},
-	{"docs: differences between its tables and what is measured", "bench/figures/costs", "TestPage_IsCurrent|TestDocs_TripsAreThoseThatAreMeasured|TestPlan_TripsAreThoseThatAreMeasured"},
+	{"docs: differences between its tables and what is measured", "bench/costs", "TestPage_IsCurrent|TestDocs_TripsAreThoseThatAreMeasured|TestPlan_TripsAreThoseThatAreMeasured"},
 }
 
 var complaint = regexp.MustCompile(`(?m)^ +\w+_test\.go:\d+: `)

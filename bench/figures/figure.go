@@ -85,11 +85,10 @@ func (t target) show(value float64) string {
 
 // bench is one run of the command: its flags and its results.
 type bench struct {
-	ctx  context.Context
-	n    int    // as -n says
-	dir  string // for files, removed at the end
-	out  io.Writer
-	page string // as -o says
+	ctx context.Context
+	n   int    // as -n says
+	dir string // for files, removed at the end
+	out io.Writer
 
 	group   string
 	figures []figure

@@ -3,9 +3,6 @@
 // status 1 if one is short or could not be measured.
 //
 //	go run ./figures [-only GROUP] [-n N]
-//	go run ./figures -only costs [-o FILE]
-//
-// The group costs measures docs/costs.md, which -o writes.
 //
 // Counts (trips, operations, keys, bytes, allocations) are exact and the same
 // on every machine. A time is given as a ratio of two that were measured in turns in
@@ -45,7 +42,6 @@ var groups = []group{
 	{name: "ranking", measure: rankingFigures},
 	{name: "app", measure: appFigures},
 	{name: "conduit", measure: conduitFigures},
-	{name: "costs", measure: costFigures},
 	{name: "inspect", measure: inspectFigures},
 	{name: "docs", measure: docsFigures},
 	{name: "whole", measure: wholeFigures},
@@ -82,7 +78,6 @@ func run(ctx context.Context, args []string, out io.Writer, groups []group) erro
 	flags.SetOutput(out)
 	only := flags.String("only", "", "measure this `GROUP` alone: "+names(groups))
 	n := flags.Int("n", 0, "`N`: how many kills, histories, records or members where a figure has such a number; 0 is its own")
-	page := flags.String("o", "", "with -only costs: the `FILE` to write, docs/costs.md")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -91,8 +86,6 @@ func run(ctx context.Context, args []string, out io.Writer, groups []group) erro
 		return fmt.Errorf("unexpected argument %q; -h lists the flags", flags.Arg(0))
 	case *n < 0:
 		return fmt.Errorf("-n %d: it must not be negative", *n)
-	case *page != "" && *only != "costs":
-		return errors.New("-o is for the group costs: add -only costs")
 	}
 	chosen, err := choose(groups, *only)
 	if err != nil {
@@ -104,7 +97,7 @@ func run(ctx context.Context, args []string, out io.Writer, groups []group) erro
 	}
 	defer os.RemoveAll(dir)
 
-	b := &bench{ctx: ctx, n: *n, dir: dir, out: out, page: *page}
+	b := &bench{ctx: ctx, n: *n, dir: dir, out: out}
 	for _, g := range chosen {
 		b.run(g)
 	}

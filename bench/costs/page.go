@@ -2,7 +2,6 @@ package costs
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 )
 
@@ -23,16 +22,7 @@ it: no number here is typed, and ` + "`make test`" + ` fails where the page and 
 - What comes **after the reply**, such as taking out old entries, is not counted.
 `
 
-// Page measures all there is and returns docs/costs.md.
-func Page(ctx context.Context) ([]byte, error) {
-	tables, err := Measure(ctx)
-	if err != nil {
-		return nil, err
-	}
-	app, err := MeasureApp(ctx)
-	return page(tables, app), err
-}
-
+// page returns docs/costs.md.
 func page(tables []Table, app []AppRow) []byte {
 	var b bytes.Buffer
 	b.WriteString(head)
