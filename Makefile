@@ -53,10 +53,6 @@ race: setup ## run all tests under the race detector, which needs a C compiler
 	scripts/setup.sh cc
 	CGO_ENABLED=1 go test -race -timeout 1h ./...
 
-.PHONY: figures
-figures: setup ## measure what this project promises
-	cd bench && go run ./figures
-
 .PHONY: costs
 costs: ## measure what each verb asks of a store, and write docs/costs.md
 	cd bench && go test -count=1 -run TestPage ./costs -update
@@ -69,12 +65,12 @@ pictures: ## draw how each index is stored, into docs/pictures
 sizes: ## measure what records and indexes take, and write the tables of docs/sizing.md
 	cd bench && go test -count=1 ./sizing -update
 
-# COMPARE holds more flags, such as "-n 100000 -gate"; -h lists them.
+# COMPARE holds more flags, such as "-workloads pages -peers sqlite,ringtree-file"; -h lists them.
 .PHONY: compare
-compare: ## measure ringtree beside GORM, pgx, rueidis and others, in a quarter of an hour
+compare: ## measure the pages of an app on ringtree, GORM, pgx and SQLite
 	scripts/setup.sh postgres redis-server memcached cc
 	mkdir -p tmp
-	cd bench && CGO_ENABLED=1 go test -count=1 -tags mattn ./compare/peers
+	cd bench && CGO_ENABLED=1 go test -count=1 -tags mattn ./compare/site ./compare/peers
 	cd bench && CGO_ENABLED=1 go run -tags mattn ./compare -o ../tmp/compare.jsonl $(COMPARE)
 
 .PHONY: screenshots

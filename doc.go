@@ -41,7 +41,7 @@
 //	  optest      how tests show an operation and its answer
 //	  repotest    tests of the repository: imports, stored keys, docs, the tutorial, a release
 //	codegen       load, resolve, check, emit; codegen/kvgen is the command
-//	bench         a module of its own: the figures this project promises, the comparison with peers
+//	bench         a module of its own: what writes tables and pictures into docs, the comparison with peers
 //	adapters      modules of their own: what a database does, for OpenTelemetry and Prometheus
 //	docs          architecture, key formats, decisions
 package ringtree

@@ -1,4 +1,4 @@
-// Package servers starts the real servers that tests and figures run against,
+// Package servers starts the real servers that tests and benchmarks run against,
 // on free ports of the loopback address, and stops them.
 //
 // A test that needs one calls [Need] first. If the program is not installed, the
