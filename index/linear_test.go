@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -41,22 +40,6 @@ const (
 	historyOps       = 200
 )
 
-// histories returns how many histories are made on each store: RINGTREE_HISTORIES,
-// or a few, or more if more is to be proved.
-func histories(t testing.TB) int {
-	t.Helper()
-	text := os.Getenv("RINGTREE_HISTORIES")
-	switch {
-	case text == "" && proof.Long():
-		return 50
-	case text == "":
-		return 5
-	}
-	n, err := strconv.Atoi(text)
-	must(t, err)
-	return n
-}
-
 // eachServer runs f on every kind of store, with real servers.
 func eachServer(t *testing.T, f func(t *testing.T, s kv.Store)) {
 	t.Run("memkv", func(t *testing.T) { f(t, memkv.New(memkv.Options{})) })
@@ -86,7 +69,7 @@ func eachServer(t *testing.T, f func(t *testing.T, s kv.Store)) {
 		t.Cleanup(func() { must(t, s.Close()) })
 		f(t, s)
 	})
-	if os.Getenv("RINGTREE_HISTORIES") == "" && !proof.Long() {
+	if !proof.Long() {
 		return // A cluster takes seconds to start.
 	}
 	t.Run("rediskv on a cluster", func(t *testing.T) {
@@ -202,8 +185,9 @@ func eachHistory(t *testing.T, s kv.Store, m porcupine.Model, open func(db *kvmo
 	for range historyProcesses {
 		processes = append(processes, open(closing(t, openQuiet(shared{s}))))
 	}
-	n, silent := histories(t), 0
-	for seed := range uint64(n) {
+	n, silent := 0, 0
+	for seed := range proof.Rounds(t, 5, 1000) {
+		n++
 		var clients []ask
 		for i := range historyClients {
 			clients = append(clients, processes[i%historyProcesses](seed))
@@ -250,7 +234,7 @@ var membership = model("out", func(state, what, told string) (string, bool) {
 	return state, told == state
 })
 
-func TestLinear_AddingToAndRemovingFromSetsIs(t *testing.T) {
+func TestLong_AddingToAndRemovingFromSetsIsLinear(t *testing.T) {
 	eachServer(t, func(t *testing.T, s kv.Store) {
 		eachHistory(t, s, membership, func(db *kvmodel.DB) func(uint64) ask {
 			sets := index.NewSets(db, "history", kvmodel.UintKey[uint64](), kvmodel.StringKey[string]())
@@ -333,7 +317,7 @@ func orUnclear(err error) error {
 	return err
 }
 
-func TestLinear_MovingRecordsBetweenListsIs(t *testing.T) {
+func TestLong_MovingRecordsBetweenListsIsLinear(t *testing.T) {
 	m := model("", func(state, what, told string) (string, bool) {
 		verb, tag, _ := strings.Cut(what, " ")
 		switch {
@@ -392,7 +376,7 @@ func (b *books) askTags(seed uint64) ask {
 	}
 }
 
-func TestLinear_NumberingIs(t *testing.T) {
+func TestLong_NumberingIsLinear(t *testing.T) {
 	m := model("0", func(state, what, told string) (string, bool) {
 		last, _ := strconv.Atoi(state)
 		if what == "add" {

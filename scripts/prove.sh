@@ -10,7 +10,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 if (($# == 1)); then
-	RINGTREE_PROVE=all go test -count=1 -timeout 5h ./...
+	RINGTREE_PROVE=all go test -count=1 -timeout 48h ./...
 	RINGTREE_NEAR=1 RINGTREE_PROVE=all go test -count=1 -timeout 5h -run '^TestSweep_' ./...
 	exec scripts/fuzz.sh "$1"
 fi
@@ -37,4 +37,4 @@ while read -r package name; do
 	Fuzz*) scripts/fuzz.sh 10s "$name" ;;
 	*) RINGTREE_NEAR=$near RINGTREE_PROVE=10s RINGTREE_PROVE_BY=$commit go test -count=1 -v -timeout 30m -run "^$name\$" "$package" </dev/null ;;
 	esac
-done < <(scripts/listed.sh '(Fuzz|Test(Sweep|Models|Mistakes|Matrix)_)\w*' | shuffled)
+done < <(scripts/listed.sh '(Fuzz|Test(Sweep|Models|Mistakes|Matrix|Long)_)\w*' | shuffled)

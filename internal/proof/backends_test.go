@@ -2,9 +2,7 @@ package proof_test
 
 import (
 	"context"
-	"os"
 	"path/filepath"
-	"strconv"
 	"testing"
 
 	"github.com/ringtree/ringtree/internal/proof"
@@ -106,20 +104,13 @@ func TestMetamorphic_EveryBackendAnswersAsMemkv(t *testing.T) {
 	}
 }
 
-// TestLinearizable_EveryBackendIs makes as many histories of each as RINGTREE_HISTORIES
-// says.
-func TestLinearizable_EveryBackendIs(t *testing.T) {
-	n := uint64(5)
-	if text := os.Getenv("RINGTREE_HISTORIES"); text != "" {
-		var err error
-		if n, err = strconv.ParseUint(text, 10, 63); err != nil {
-			t.Fatal(err)
-		}
-	}
+func TestLong_EveryBackendIsLinearizable(t *testing.T) {
 	for _, b := range backends {
 		t.Run(b.name, func(t *testing.T) {
 			s := opened(t, b.open)
-			for seed := range n {
+			n := 0
+			for seed := range proof.Rounds(t, 5, 1000) {
+				n++
 				proof.Linearizable(t, s, 8, 50, seed)
 			}
 			if !t.Failed() {

@@ -4,8 +4,8 @@
 //   - [Explore] goes through every order of a few operations of a few clients.
 //   - [Mistakes] breaks the code on purpose and wants the tests to notice.
 //   - [EachStumble] leaves each trip of a few operations without an answer, and then the store.
-//   - [Sweep] runs the simulator, [Part] chooses from what could be tested: each does
-//     as much as [Prove], in the environment, says.
+//   - [Sweep] runs the simulator, [Part] chooses from what could be tested, [Rounds] does
+//     the same again: each does as much as [Prove], in the environment, says.
 //
 // proof/crash kills processes that write, and proof/servers starts real servers.
 // The suite for stores and the simulator are in kvtest, where users find them too.

@@ -76,6 +76,27 @@ func Part[T any](t testing.TB, few, all []T) iter.Seq[T] {
 	}
 }
 
+// Rounds yields the numbers of rounds, from 1: few, or all if everything is proved. To prove
+// a part, it yields numbers from one by chance on until the time is up, and at least one.
+func Rounds(t testing.TB, few, all uint64) iter.Seq[uint64] {
+	t.Helper()
+	limit, part := budget(t)
+	if All() {
+		few = all
+	}
+	return func(yield func(uint64) bool) {
+		if !part {
+			for n := uint64(1); n <= few && yield(n); n++ {
+			}
+			return
+		}
+		end := time.Now().Add(limit)
+		first := uint64(chance(t).Uint32())
+		for n := first; (n == first || time.Now().Before(end)) && yield(n); n++ {
+		}
+	}
+}
+
 // longer is how many times as many seeds make prove gives a sweep.
 const longer = 20
 

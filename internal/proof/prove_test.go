@@ -57,6 +57,31 @@ func TestPart_RefusesWhatIsNoDuration(t *testing.T) {
 	}
 }
 
+func TestRounds_AreFewOrAllOrUntilTheTimeIsUp(t *testing.T) {
+	for prove, want := range map[string][]uint64{"": {1, 2}, "all": {1, 2, 3, 4, 5}} {
+		t.Setenv(proof.Prove, prove)
+		if diff := cmp.Diff(want, slices.Collect(proof.Rounds(t, 2, 5))); diff != "" {
+			t.Errorf("%s=%s: mismatch (-want +got):\n%s", proof.Prove, prove, diff)
+		}
+	}
+	t.Setenv(proof.Prove, "1ns")
+	if got := slices.Collect(proof.Rounds(t, 2, 5)); len(got) != 1 {
+		t.Errorf("when the time is up at once: %v, want one", got)
+	}
+	t.Setenv(proof.Prove, "1h")
+	var got []uint64
+	for n := range proof.Rounds(t, 2, 5) {
+		if got = append(got, n); len(got) == 10 {
+			break
+		}
+	}
+	for i, n := range got {
+		if n != got[0]+uint64(i) {
+			t.Errorf("numbers that do not follow each other: %d", got)
+		}
+	}
+}
+
 func TestSweep_TakesMoreSeedsTheMoreIsProved(t *testing.T) {
 	for _, name := range []string{"RINGTREE_SEED", "RINGTREE_SEEDS"} {
 		t.Setenv(name, "") // so that it is as before when the test ends

@@ -1,31 +1,43 @@
 package whole_test
 
 import (
+	"errors"
 	"flag"
 	"fmt"
+	"iter"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
+	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/internal/whole"
-	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
 	"github.com/ringtree/ringtree/kvmodel/kvopen/all"
 )
 
-// childVariable is the URL of the store that this program, started again as a child, writes
-// to until it is killed.
+// childVariable says what this program, started again as a child, writes to until it is
+// killed: the URL of a store and a tenant.
 const childVariable = "RINGTREE_WHOLE_CHILD"
 
+// beKilled is what the child does.
+func beKilled(where string) error {
+	url, tenant, _ := strings.Cut(where, " ")
+	s, err := kvopen.Store(ctx, url, all.Engines)
+	if err != nil {
+		return err
+	}
+	return whole.WriteUntilKilled(ctx, s, tenant, uint64(os.Getpid()), os.Stdout)
+}
+
 func TestMain(m *testing.M) {
-	if url := os.Getenv(childVariable); url != "" {
-		s, err := kvopen.Store(ctx, url, all.Engines)
-		if err == nil {
-			err = whole.WriteUntilKilled(ctx, s, "", uint64(os.Getpid()), os.Stdout)
-		}
-		fmt.Fprintln(os.Stderr, err)
+	if where := os.Getenv(childVariable); where != "" {
+		fmt.Fprintln(os.Stderr, beKilled(where))
 		os.Exit(1)
 	}
 	flag.Parse()
@@ -36,19 +48,78 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func TestKill_AFileIsRightAfterAKilledProcess(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "store.db")
-	for round := range 4 {
-		child := exec.Command(os.Args[0])
-		child.Env = append(os.Environ(), childVariable+"=bolt:"+path+"?durability=unsynced")
-		must(t, whole.Kill(child, time.Duration(50+50*round)*time.Millisecond))
-		s, err := boltkv.Open(path, boltkv.Options{Durability: boltkv.Unsynced})
-		must(t, err)
-		healed, err := whole.Heal(ctx, s, "", 20*time.Second)
-		must(t, err)
-		for _, wrong := range healed.Wrong {
-			t.Errorf("round %d: %s", round, wrong)
-		}
-		t.Logf("round %d: right after %v", round, healed.Took)
+func TestLong_WhatAKilledProcessLeavesIsRightAgain(t *testing.T) {
+	t.Run("bolt", func(t *testing.T) {
+		dir := t.TempDir()
+		eachKilled(t, 1, proof.Rounds(t, 4, 1000), func(tenant string) string {
+			return "bolt:" + filepath.Join(dir, tenant+".db") + "?durability=unsynced"
+		})
+	})
+	if !proof.Long() {
+		return // On a server it takes half a minute until a process counts as dead.
 	}
+	for scheme, start := range map[string]func() (*servers.Process, error){
+		"redis":     func() (*servers.Process, error) { return servers.Redis() },
+		"memcached": func() (*servers.Process, error) { return servers.Memcached("-M", "-m", "1024") },
+	} {
+		t.Run(scheme, func(t *testing.T) {
+			p, err := start()
+			must(t, err)
+			t.Cleanup(p.Stop)
+			eachKilled(t, 40, proof.Rounds(t, 4, 1000), func(string) string { return scheme + "://" + p.Addr })
+		})
+	}
+}
+
+// killedAtOnce is how many processes write side by side.
+const killedAtOnce = 2
+
+// eachKilled kills a process of one of some tenants in each round, and wants everything right
+// again when the next one has looked after it.
+func eachKilled(t *testing.T, tenants int, rounds iter.Seq[uint64], url func(tenant string) string) {
+	t.Helper()
+	numbers, writing := make(chan uint64), make(chan bool, killedAtOnce)
+	var mu sync.Mutex
+	var longest time.Duration
+	var running sync.WaitGroup
+	for n := range tenants {
+		tenant := fmt.Sprint("t", n)
+		running.Go(func() {
+			for round := range numbers {
+				life := time.Duration(20+rand.IntN(380)) * time.Millisecond
+				writing <- true
+				child := exec.Command(os.Args[0])
+				child.Env = append(os.Environ(), childVariable+"="+url(tenant)+" "+tenant)
+				err := whole.Kill(child, life)
+				<-writing
+				healed, failed := heal(url(tenant), tenant)
+				if err := errors.Join(err, failed); err != nil {
+					t.Errorf("round %d: %v", round, err)
+				}
+				for _, wrong := range healed.Wrong {
+					t.Errorf("round %d: %s", round, wrong)
+				}
+				mu.Lock()
+				longest = max(longest, healed.Took)
+				mu.Unlock()
+			}
+		})
+	}
+	killed := 0
+	for round := range rounds {
+		killed++
+		numbers <- round
+	}
+	close(numbers)
+	running.Wait()
+	t.Logf("%d processes killed, all was right after %v at most", killed, longest)
+}
+
+// heal is the process that comes next.
+func heal(url, tenant string) (whole.Healed, error) {
+	s, err := kvopen.Store(ctx, url, all.Engines)
+	if err != nil {
+		return whole.Healed{}, err
+	}
+	return whole.Heal(ctx, s, tenant, 4*time.Minute)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/ranking"
 )
 
@@ -183,4 +184,11 @@ func groups[V any, C comparable](values []V, key func(V) C) [][]V {
 		all[len(all)-1] = append(all[len(all)-1], v)
 	}
 	return all
+}
+
+// SaysLoss reports whether an answer says that something is lost, or cannot be asked.
+func SaysLoss(answer string) bool {
+	return answer == NeedsRebuild || slices.ContainsFunc([]error{kvmodel.ErrNeedsRebuild, kv.ErrLost, kv.ErrUnavailable, kv.ErrUnclear}, func(err error) bool {
+		return strings.Contains(answer, err.Error())
+	})
 }

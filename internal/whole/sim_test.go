@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/internal/whole"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -265,17 +267,28 @@ func class(line string) string {
 	return strings.Join(words[:min(len(words), 2)], " ")
 }
 
-// TestWhole_EverythingIsAsTheRecordsSay makes as many runs as RINGTREE_SEEDS says,
-// from RINGTREE_SEED on. It goes on after a run that failed, and prints how often
-// what was wrong.
-func TestWhole_EverythingIsAsTheRecordsSay(t *testing.T) {
-	first, n := setting(t, "RINGTREE_SEED", 1), setting(t, "RINGTREE_SEEDS", 20)
-	if _, alone := os.LookupEnv("RINGTREE_SEEDS"); !alone && os.Getenv("RINGTREE_SEED") != "" {
-		n = 1
+// runSeeds yields the seeds of as many runs as RINGTREE_SEEDS says, from RINGTREE_SEED on, or as
+// RINGTREE_PROVE says.
+func runSeeds(t *testing.T) iter.Seq[uint64] {
+	first, alone := setting(t, "RINGTREE_SEED", 1)
+	n, several := setting(t, "RINGTREE_SEEDS", 1)
+	if !alone && !several {
+		return proof.Rounds(t, 20, 20_000)
 	}
+	return func(yield func(uint64) bool) {
+		for seed := first; seed < first+n && yield(seed); seed++ {
+		}
+	}
+}
+
+// TestLong_EverythingIsAsTheRecordsSay goes on after a run that failed, and prints how often
+// what was wrong.
+func TestLong_EverythingIsAsTheRecordsSay(t *testing.T) {
 	full := limits{calls: runCalls / runProcesses, faults: 9}
 	tally, classes := map[string]int{}, map[string]int{}
-	for seed := first; seed < first+n; seed++ {
+	n := 0
+	for seed := range runSeeds(t) {
+		n++
 		out := run(t, seed, full)
 		for what, times := range out.tally {
 			tally[what] += times
@@ -308,14 +321,15 @@ func list(counts map[string]int) string {
 	return strings.Join(all, ", ")
 }
 
-func setting(t *testing.T, name string, otherwise uint64) uint64 {
-	text, ok := os.LookupEnv(name)
-	if !ok {
-		return otherwise
+// setting returns the number that a variable of the environment says, and whether it is set.
+func setting(t *testing.T, name string, otherwise uint64) (uint64, bool) {
+	text, set := os.LookupEnv(name)
+	if !set {
+		return otherwise, false
 	}
 	n, err := strconv.ParseUint(text, 10, 63)
 	if err != nil {
 		t.Fatalf("%s=%s: %v", name, text, err)
 	}
-	return n
+	return n, true
 }

@@ -7,11 +7,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/internal/proof/crash"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -102,15 +102,18 @@ func TestOpen_SecondProcessIsToldWithinASecond(t *testing.T) {
 	}
 }
 
-// kills returns how many processes to kill: what BOLTKV_KILLS says, or 6.
+// kills returns how many processes to kill.
 func kills() int {
-	if text := os.Getenv("BOLTKV_KILLS"); text != "" {
-		return must(strconv.Atoi(text))
+	switch {
+	case proof.All():
+		return 1000
+	case proof.Long():
+		return 50
 	}
 	return 6
 }
 
-func TestStore_Follow_KilledProcessGoesOnWhereItWas(t *testing.T) {
+func TestLong_Follow_KilledProcessGoesOnWhereItWas(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	path := t.TempDir() + "/store.db"
 	folder := boltkv.Dir(path + ".shipped")
@@ -153,7 +156,7 @@ func TestStore_Follow_KilledProcessGoesOnWhereItWas(t *testing.T) {
 	t.Logf("seed %d: %d kills, %d acknowledged writes", seed, report.Kills, report.Acked)
 }
 
-func TestStore_KilledProcessLosesNothingItAcknowledged(t *testing.T) {
+func TestLong_KilledProcessLosesNothingItAcknowledged(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	path := t.TempDir() + "/store.db"
 	report, err := crash.Kill(kills(), seed,

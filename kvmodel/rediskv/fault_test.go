@@ -15,6 +15,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -490,7 +491,6 @@ func TestWaitReplicas_AFrozenServerDoesNotHangACallWithoutDeadline(t *testing.T)
 	thaw(t, p)
 }
 
-// How long that takes, the figures say.
 func TestCluster_AMasterKilledUnderLoadIsReplaced(t *testing.T) {
 	servers.Need(t, "redis-server")
 	c, err := servers.RedisCluster()
@@ -508,6 +508,38 @@ func TestCluster_AMasterKilledUnderLoadIsReplaced(t *testing.T) {
 	}
 	if outage.Other > 0 || outage.Calls == 0 {
 		t.Errorf("%d of %d calls ended in an error that is not allowed", outage.Other, outage.Calls)
+	}
+}
+
+// What a failover takes is for Redis to say, which promises none of the last writes.
+func TestLong_FailoversEndInServiceAndTellWhatTheyHaveTaken(t *testing.T) {
+	if !proof.Long() {
+		return // A cluster and its failover take seconds.
+	}
+	c, err := servers.RedisCluster()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Stop()
+	plain := openAt(t, c.Addrs()...)
+	for _, replicas := range []int{0, 1} {
+		s := open(t, Options{Addrs: c.Addrs(), WaitReplicas: replicas, WaitTimeout: 200 * time.Millisecond})
+		var all servers.Failover
+		kills := 0
+		for n := range proof.Rounds(t, 0, 50) {
+			f, err := c.LoseMaster(s, plain, fmt.Sprint("f", replicas, "-", n), 2*time.Minute)
+			if err != nil {
+				t.Fatalf("kill %d: %v", kills+1, err)
+			}
+			kills++
+			all.Back = max(all.Back, f.Back)
+			all.Stored, all.Unclear, all.Said, all.Lost = all.Stored+f.Stored, all.Unclear+f.Unclear, all.Said+f.Said, all.Lost+f.Lost
+		}
+		t.Logf("wait-replicas=%d: %d masters killed, of %d writes acknowledged %d gone and %d ErrLost, %d ErrUnclear; all slots took writes after %v at most",
+			replicas, kills, all.Stored, all.Lost, all.Said, all.Unclear, all.Back)
+		if all.Stored == 0 {
+			t.Error("no write was acknowledged")
+		}
 	}
 }
 

@@ -1,0 +1,224 @@
+package whole_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/proof"
+	"github.com/ringtree/ringtree/internal/proof/servers"
+	"github.com/ringtree/ringtree/internal/whole"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memcachekv"
+)
+
+// restarted is what was found when one of several servers had lost its memory.
+type restarted struct {
+	calls   int      // of the load while it happened
+	answers int      // afterward
+	said    int      // of these, that say that something is lost
+	wrong   []string // of these, neither right nor an error
+}
+
+const (
+	restartWriters = 4
+	restartTargets = 4 // each writer likes a work of its own
+	restartSteps   = 150
+	loadTime       = 300 * time.Millisecond // before a restart and after it
+)
+
+// restart makes one library of a tenant and leaves it alone, and restarts a server while
+// others are being written. Then a process that ran before and one that starts later must
+// show of the first what it showed before, and of the others what was acknowledged, or an
+// error. At the end the loss is accepted, so another tenant can begin.
+func restart(t *testing.T, tenant string, open func(tenant string) *whole.Library, server *servers.Process) (found restarted) {
+	t.Helper()
+	quiet := open(tenant)
+	defer closeLibrary(quiet)
+	for n := range 3 {
+		w := whole.NewWriter(quiet, n, rand.New(rand.NewPCG(rand.Uint64(), 0)), new(whole.Diary))
+		for range restartSteps {
+			w.Step(ctx)
+		}
+	}
+	must(t, quiet.DB.Flush(ctx))
+	want := quiet.Look(ctx)
+	must(t, quiet.DB.Flush(ctx))
+
+	loaded := open(tenant + "-load")
+	defer closeLibrary(loaded)
+	likes := likeUntil(t, loaded, func() {
+		time.Sleep(loadTime)
+		server.Kill()
+		must(t, server.Start())
+		time.Sleep(loadTime)
+	})
+	found.calls = likes.calls
+
+	fresh, late := open(tenant), open(tenant+"-load")
+	defer closeLibrary(fresh)
+	defer closeLibrary(late)
+	for name, l := range map[string]*whole.Library{"a process that ran": quiet, "a fresh process": fresh} {
+		found.compare(name, want, l.Look(ctx))
+	}
+	for name, l := range map[string]*whole.Library{"a process that wrote": loaded, "a fresh process": late} {
+		likes.judge(name, l, &found)
+	}
+	_, err := fresh.DB.Accept(ctx)
+	must(t, err)
+	return found
+}
+
+// closeLibrary ends a process whose changes may be lost, which it then says.
+func closeLibrary(l *whole.Library) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	_ = l.DB.Close(ctx)
+}
+
+// compare counts the answers of a library.
+func (r *restarted) compare(who string, want, got whole.Shown) {
+	for question, answer := range got {
+		r.answers++
+		switch right, asked := want[question]; {
+		case asked && answer == right:
+		case whole.SaysLoss(answer):
+			r.said++
+		default:
+			r.wrong = append(r.wrong, fmt.Sprintf("%s, %s: want %.200q, got %.200q", who, question, right, answer))
+		}
+	}
+}
+
+// liked is what some writers know of their likes.
+type liked struct {
+	mu    sync.Mutex
+	calls int
+	sure  map[string][]string // users whose likes were acknowledged, by work
+	maybe map[string][]string // users whose likes may be there
+}
+
+// likeUntil makes likes that no one has made before until f returns.
+func likeUntil(t *testing.T, l *whole.Library, f func()) *liked {
+	t.Helper()
+	k := &liked{sure: map[string][]string{}, maybe: map[string][]string{}}
+	for n := range restartTargets {
+		must(t, l.Works.Create(ctx, &whole.Work{ID: fmt.Sprint("liked", n)}))
+	}
+	var all sync.WaitGroup
+	stop := make(chan struct{})
+	for n := range restartWriters {
+		all.Go(func() { k.write(l, fmt.Sprint("liked", n%restartTargets), fmt.Sprint("u", n), stop) })
+	}
+	f()
+	close(stop)
+	all.Wait()
+	return k
+}
+
+func (k *liked) write(l *whole.Library, work, name string, stop <-chan struct{}) {
+	for i := 0; ; i++ {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		user := fmt.Sprint(name, "-", i)
+		call, cancel := context.WithTimeout(ctx, 10*time.Second)
+		err := l.Likes.Create(call, &whole.Like{User: user, Work: work})
+		cancel()
+		k.mu.Lock()
+		k.calls++
+		k.maybe[work] = append(k.maybe[work], user)
+		if err == nil {
+			k.sure[work] = append(k.sure[work], user)
+		}
+		k.mu.Unlock()
+		if err != nil {
+			// It fails at once, and the servers should not be busy with that.
+			time.Sleep(time.Millisecond)
+		}
+	}
+}
+
+// judge counts the answers of a library about the likes of each work: all that were
+// acknowledged and none that no one made, or an error.
+func (k *liked) judge(who string, l *whole.Library, found *restarted) {
+	for work, sure := range k.sure {
+		maybe := k.maybe[work]
+		tell := func(question string, err error, n int, missing []string) {
+			found.answers++
+			switch {
+			case err != nil && whole.SaysLoss(err.Error()):
+				found.said++
+			case err != nil || n < len(sure) || n > len(maybe) || len(missing) > 0:
+				found.wrong = append(found.wrong, fmt.Sprintf("%s, %s of %s: want %d to %d, got %d without %.5q, %v", who, question, work, len(sure), len(maybe), n, missing, err))
+			}
+		}
+		list := l.Likes.ByWork.Of(work)
+		seen := map[string]bool{}
+		var failed error
+		for v, err := range list.All(ctx) {
+			if err != nil {
+				failed = errors.Join(failed, err)
+				break
+			}
+			seen[v.User] = true
+		}
+		missing := slices.DeleteFunc(slices.Clone(sure), func(user string) bool { return seen[user] })
+		tell("likes", failed, len(seen), missing)
+		n, err := list.Size(ctx)
+		tell("Size", err, n, nil)
+		n, err = list.Count(ctx)
+		tell("Count", err, n, nil)
+		v, err := l.Works.Get(ctx, work)
+		if err == nil {
+			// It is in doubt for as long as the process says so.
+			if l.DB.Stats().InDoubt == 0 {
+				tell("number", nil, int(v.Likes), nil)
+			}
+		} else {
+			tell("number", err, 0, nil)
+		}
+		for _, user := range sure[max(0, len(sure)-5):] {
+			_, err := l.Likes.Get(ctx, whole.LikeID{User: user, Work: work})
+			tell("like", err, len(sure), nil)
+		}
+	}
+}
+
+func TestLong_ARestartUnderLoadShowsOrIsSaid(t *testing.T) {
+	servers.Need(t, "memcached")
+	var two []*servers.Process
+	var addrs []string
+	for range 2 {
+		p, err := servers.Memcached("-M", "-m", "512")
+		must(t, err)
+		t.Cleanup(p.Stop)
+		two, addrs = append(two, p), append(addrs, p.Addr)
+	}
+	open := func(tenant string) *whole.Library {
+		s, err := memcachekv.OpenVolatile(addrs, memcachekv.Options{})
+		must(t, err)
+		l, err := whole.Open(s, kvmodel.Tenant(tenant))
+		must(t, err)
+		return l
+	}
+	rounds, calls, answers, said := 0, 0, 0, 0
+	for round := range proof.Rounds(t, 1, 500) {
+		found := restart(t, fmt.Sprint("t", round), open, two[round%2])
+		for _, wrong := range found.wrong {
+			t.Errorf("restart %d: %s", round, wrong)
+		}
+		if found.said == 0 {
+			t.Errorf("restart %d was not noticed", round)
+		}
+		rounds, calls, answers, said = rounds+1, calls+found.calls, answers+found.answers, said+found.said
+	}
+	t.Logf("%d restarts: %d calls under load, of %d answers %d say what is lost", rounds, calls, answers, said)
+}
