@@ -11,7 +11,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ringtree/ringtree/bench/compare/peers"
+	"github.com/ringtree/ringtree/bench/compare/place"
+	"github.com/ringtree/ringtree/bench/compare/site"
 )
 
 // Each peer lives in a process of its own, so that none pays for the heap of another.
@@ -20,12 +21,12 @@ import (
 // childVariable holds the job of a process that is one peer.
 const childVariable = "RINGTREE_COMPARE_PEER"
 
-// job is the peer to be, and its data set.
+// job is the peer to be, and its data.
 type job struct {
-	Peer   string
-	Place  peers.Place
-	Pages  int
-	Sample bool // whether the sample app's pages are measured
+	Peer       string
+	Place      place.Place
+	Size       int
+	Work, Site bool // which data it loads
 }
 
 // task is one measurement.
@@ -33,18 +34,19 @@ type task struct {
 	Workload string
 	Clients  int
 	Lasts    time.Duration
+	Writes   int // percent of the pages of an app
 }
 
 // child is the process of a peer.
 type child struct {
-	kind peers.Kind
+	kind kind
 	cmd  *exec.Cmd
 	in   io.WriteCloser
 	out  *json.Decoder
 }
 
-// startChild starts the process of a peer, which loads its data set.
-func startChild(ctx context.Context, kind peers.Kind, j job) (*child, error) {
+// startChild starts the process of a peer, which loads its data.
+func startChild(ctx context.Context, k kind, j job) (*child, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -67,23 +69,23 @@ func startChild(ctx context.Context, kind peers.Kind, j job) (*child, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	c := &child{kind, cmd, in, json.NewDecoder(out)}
+	c := &child{k, cmd, in, json.NewDecoder(out)}
 	var loaded sample
 	if err := c.out.Decode(&loaded); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", kind.Name, err), c.stop())
+		return nil, errors.Join(fmt.Errorf("%s: %w", k.name, err), c.stop())
 	}
 	if loaded.Error != "" {
-		return nil, errors.Join(fmt.Errorf("%s: %s", kind.Name, loaded.Error), c.stop())
+		return nil, errors.Join(fmt.Errorf("%s: %s", k.name, loaded.Error), c.stop())
 	}
 	return c, nil
 }
 
 func (c *child) measure(t task) (s sample, err error) {
 	if err := json.NewEncoder(c.in).Encode(t); err != nil {
-		return s, fmt.Errorf("%s: %w", c.kind.Name, err)
+		return s, fmt.Errorf("%s: %w", c.kind.name, err)
 	}
 	if err := c.out.Decode(&s); err != nil {
-		return s, fmt.Errorf("%s: %w", c.kind.Name, err)
+		return s, fmt.Errorf("%s: %w", c.kind.name, err)
 	}
 	return s, nil
 }
@@ -104,7 +106,7 @@ func beChild(ctx context.Context, text string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	out := json.NewEncoder(os.Stdout)
-	p, err := loaded(ctx, j)
+	s, err := loaded(ctx, j)
 	if err != nil {
 		return out.Encode(sample{Error: err.Error()})
 	}
@@ -115,48 +117,77 @@ func beChild(ctx context.Context, text string) error {
 	for {
 		var t task
 		if err := in.Decode(&t); err != nil {
-			return p.Close() // The input has ended.
+			return s.close() // The input has ended.
 		}
-		if err := out.Encode(carryOut(ctx, p, j.Pages, t)); err != nil {
+		if err := out.Encode(s.carryOut(ctx, t)); err != nil {
 			return err
 		}
 	}
 }
 
-// loaded returns the peer of a job with its data set.
-func loaded(ctx context.Context, j job) (peers.Peer, error) {
-	i := slices.IndexFunc(peers.All, func(k peers.Kind) bool { return k.Name == j.Peer })
+// loaded returns the peer of a job with its data.
+func loaded(ctx context.Context, j job) (*subject, error) {
+	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == j.Peer })
 	if i < 0 {
 		return nil, fmt.Errorf("there is no peer %q", j.Peer)
 	}
-	p, err := peers.All[i].Open(ctx, j.Place)
-	if err != nil {
-		return nil, err
+	k, s := kinds[i], &subject{pages: j.Size}
+	if s.server = j.Place.Pids[k.server]; j.Work && k.work != nil {
+		p, err := k.work.Open(ctx, j.Place)
+		if err != nil {
+			return nil, err
+		}
+		s.work = p
+		if err := p.Load(ctx, j.Size); err != nil {
+			return nil, errors.Join(err, s.close())
+		}
 	}
-	if err := p.Load(ctx, j.Pages); err != nil {
-		return nil, errors.Join(err, p.Close())
+	if j.Site && k.site != nil {
+		p, err := k.site.Open(ctx, j.Place)
+		if err != nil {
+			return nil, errors.Join(err, s.close())
+		}
+		s.site, s.data = p, site.New(j.Size)
+		if err := p.Load(ctx, s.data); err != nil {
+			return nil, errors.Join(err, s.close())
+		}
 	}
-	if f, ok := p.(peers.Framework); ok {
-		err = f.LoadRows(ctx)
+	return s, nil
+}
+
+func (s *subject) close() (err error) {
+	if s.work != nil {
+		err = s.work.Close()
 	}
-	if s, ok := p.(peers.Sampler); ok && j.Sample && err == nil {
-		err = s.LoadSample(ctx, j.Pages)
+	if s.site != nil {
+		err = errors.Join(err, s.site.Close())
 	}
-	return p, err
+	return err
+}
+
+// flush returns when all that was written is in every answer.
+func (s *subject) flush(ctx context.Context) (err error) {
+	if s.work != nil {
+		err = s.work.Flush(ctx)
+	}
+	if s.site != nil {
+		err = errors.Join(err, s.site.Flush(ctx))
+	}
+	return err
 }
 
 // warmUp is the part of a measurement, as a divisor, for which the work is done before it.
 const warmUp = 4
 
-// carryOut measures a task, after a look whether the peer can do it, and a warm-up.
-func carryOut(ctx context.Context, p peers.Peer, pages int, t task) sample {
+// carryOut measures a task after a warm-up.
+func (s *subject) carryOut(ctx context.Context, t task) sample {
 	i := slices.IndexFunc(workloads, func(w workload) bool { return w.name == t.Workload })
-	work, err := workloads[i].prepare(ctx, p, pages)
+	work, err := workloads[i].prepare(ctx, s, t.Writes)
 	if err != nil {
 		return sample{Error: err.Error()}
 	}
-	if s := measure(ctx, p, work, t.Clients, t.Lasts/warmUp); s.Failed > 0 {
-		return s
+	if first := s.measure(ctx, work, t.Clients, t.Lasts/warmUp); first.Failed > 0 {
+		return first
 	}
-	return measure(ctx, p, work, t.Clients, t.Lasts)
+	return s.measure(ctx, work, t.Clients, t.Lasts)
 }

@@ -1,11 +1,15 @@
-// Command compare measures ringtree beside what a program could use instead of it, on
-// the same work, and prints what each has taken.
+// Command compare measures the pages of an app on ringtree and on what a program could use
+// instead of it, and single operations below that, and prints what each has taken.
 //
-//	go run -tags mattn ./compare [-n N] [-rtt D] [-o FILE] [-gate] [-report DIR]
-//	go run ./compare -from FILE [-gate] [-report DIR]
+//	go run -tags mattn ./compare [-workloads W] [-peers P] [-clients C] [-n N] [-o FILE] [-page FOLDER]
+//	go run ./compare -from FILE -page FOLDER
+//
+// Such as these, of pages alone, of which half write:
+//
+//	go run -tags mattn ./compare -workloads pages -writes 50 -peers ringtree-file-periodic,sqlite
 //
 // It starts the servers that it needs and stops them. Each peer is a process of its own
-// with a data set of its own. In each round of a workload the peers take turns; what is told
+// with data of its own. In each round of a workload the peers take turns; what is told
 // is the median of the rounds, with the least and the greatest.
 package main
 
@@ -23,7 +27,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/ringtree/ringtree/bench/compare/peers"
+	"github.com/ringtree/ringtree/bench/compare/place"
 	"github.com/ringtree/ringtree/bench/internal/sqlite"
 )
 
@@ -46,17 +50,17 @@ func main() {
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("compare", flag.ContinueOnError)
 	flags.SetOutput(out)
-	pages := flags.Int("n", 20_000, "`N`: pages in each data set")
-	who := flags.String("peers", "", "measure these `PEERS` alone: "+strings.Join(namesOf(peers.All, kindName), ","))
+	sizes := flags.String("n", "100000", "`RECORDS` in each data set; several numbers are measured one after another")
+	who := flags.String("peers", "", "measure these `PEERS` alone: "+strings.Join(namesOf(kinds, kindName), ","))
 	what := flags.String("workloads", "", "measure these `WORKLOADS` alone: "+strings.Join(namesOf(workloads, workloadName), ","))
-	clients := flags.String("clients", "1,32", "numbers of `CLIENTS`")
+	clients := flags.String("clients", "1,16", "numbers of `CLIENTS`")
 	rounds := flags.Int("rounds", 3, "`ROUNDS` of each workload")
-	lasts := flags.Duration("time", 200*time.Millisecond, "how long a measurement `LASTS`")
+	lasts := flags.Duration("time", 200*time.Millisecond, "how long a measurement `LASTS`; one of pages lasts five times as long")
 	rtt := flags.Duration("rtt", 0, "hold each reply of a server for this `TIME`; only peers with servers are measured then")
-	file := flags.String("o", "compare.jsonl", "add the results to this `FILE`, a line of JSON each")
+	writes := flags.Int("writes", 10, "`PERCENT` of the pages that write")
+	file := flags.String("o", "compare.jsonl", "write the results into this `FILE`, a line of JSON each")
 	from := flags.String("from", "", "measure nothing: take the results in this `FILE`")
-	gate := flags.Bool("gate", false, "print each goal, its value, and ok or SHORT")
-	dir := flags.String("report", "", "write benchmarks.md and its charts into this `FOLDER`")
+	dir := flags.String("page", "", "write benchmarks.md into this `FOLDER`, and the table of the README.md beside it; measure growth and pages with a network between, too")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -64,40 +68,28 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		return fmt.Errorf("unexpected argument %q; -h lists the flags", flags.Arg(0))
 	}
 	if *from == "" {
-		p := plan{pages: *pages, rounds: *rounds, lasts: *lasts, rtt: *rtt, progress: out}
+		p := plan{rounds: *rounds, lasts: *lasts, rtt: *rtt, writes: *writes, progress: out}
 		err := errors.Join(
-			choose(&p.peers, peers.All, *who, kindName), choose(&p.workloads, workloads, *what, workloadName),
-			numbers(&p.clients, *clients), p.check())
+			choose(&p.kinds, kinds, *who, kindName), choose(&p.workloads, workloads, *what, workloadName),
+			numbers(&p.sizes, "-n", *sizes, 1000, 100_000_000), numbers(&p.clients, "-clients", *clients, 1, place.Clients), p.check())
 		if err != nil {
 			return err
 		}
-		err = p.record(ctx, *file)
-		if ctx.Err() != nil {
-			return fmt.Errorf("stopped; what was measured before is in %s", *file)
+		plans := []plan{p}
+		if *dir != "" {
+			plans = append(plans, p.away(), p.growth())
 		}
-		if err != nil {
+		if err := record(ctx, plans, *file); err != nil {
 			return err
 		}
 		*from = *file
 	}
 	at, results, err := readLines(*from)
-	if err != nil {
+	if err != nil || *dir == "" {
 		return err
 	}
-	if *dir != "" {
-		if err := writeReport(*dir, at, results); err != nil {
-			return err
-		}
-	}
-	if *gate {
-		return printGate(out, results)
-	}
-	return nil
+	return writePage(*dir, at, results)
 }
-
-func kindName(k peers.Kind) string { return k.Name }
-
-func workloadName(w workload) string { return w.name }
 
 func namesOf[T any](all []T, name func(T) string) []string {
 	var names []string
@@ -123,31 +115,30 @@ func choose[T any](chosen *[]T, all []T, list string, name func(T) string) error
 	return nil
 }
 
-func numbers(all *[]int, list string) error {
+// numbers puts the numbers of a flag's list, from least to most, into all.
+func numbers(all *[]int, flag, list string, least, most int) error {
 	for text := range strings.SplitSeq(list, ",") {
 		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > peers.Clients {
-			return fmt.Errorf("-clients %s: want numbers from 1 to %d", list, peers.Clients)
+		if err != nil || n < least || n > most {
+			return fmt.Errorf("%s %s: want numbers from %d to %d", flag, list, least, most)
 		}
 		*all = append(*all, n)
 	}
 	return nil
 }
 
-// check names all that is missing or would be unfair. With an RTT it leaves out the peers without a server.
+// check names all that is missing or would be unfair.
 func (p *plan) check() error {
-	if p.rtt > 0 {
-		p.peers = slices.DeleteFunc(p.peers, func(k peers.Kind) bool { return k.Server == "" })
-	}
-	if p.pages < 1000 || p.rounds < 1 || p.lasts <= 0 {
-		return errors.New("want -n of at least 1000, and -rounds and -time above 0")
+	p.able()
+	if p.rounds < 1 || p.lasts <= 0 || p.writes < 0 || p.writes > 100 {
+		return errors.New("want -rounds and -time above 0, and -writes from 0 to 100")
 	}
 	var all []error
-	if !sqlite.InC && slices.ContainsFunc(p.peers, func(k peers.Kind) bool { return strings.Contains(k.Name, "sqlite") }) {
+	if !sqlite.InC && slices.ContainsFunc(p.kinds, func(k kind) bool { return strings.Contains(k.name, "sqlite") }) {
 		all = append(all, errors.New("SQLite in pure Go is too slow to be compared fairly: build with -tags mattn and a C compiler, or leave it out with -peers"))
 	}
 	for _, server := range p.servers() {
-		all = append(all, peers.Missing(server))
+		all = append(all, place.Missing(server))
 	}
 	return errors.Join(all...)
 }

@@ -1,88 +1,143 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"math/bits"
 	"math/rand/v2"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/ringtree/ringtree/bench/compare/peers"
+	"github.com/ringtree/ringtree/bench/compare/place"
 )
 
 // sample is what one measurement of a workload on a peer has found.
 type sample struct {
-	P50, P99      float64 // microseconds
-	Ops           float64 // a second
-	Allocs, Bytes float64 // for each op, in the process of the peer
-	Trips         float64 // for each op, of a peers.Layer
-	Failed        int     // ops
-	Error         string  // of the first of them, or why nothing was measured
+	P50, P99  float64 // microseconds
+	Ops       float64 // a second
+	Slow      float64 // percent of the clients' time that was in ops of more than 5 ms
+	CPU       float64 // microseconds for each op, in the process of the peer
+	ServerCPU float64 // and in that of its server
+	Allocs    float64 // for each op, in the process of the peer
+	Bytes     float64 // allocated
+	Written   float64 // bytes for each op, of a peer without a server
+
+	Kinds map[string]latency // where ops are of several kinds
+
+	Failed int    // ops
+	Error  string // of the first of them, or why nothing was measured
 }
 
-// measure has clients call work for a while.
-func measure(ctx context.Context, p peers.Peer, work op, clients int, lasts time.Duration) sample {
-	layer, _ := p.(peers.Layer)
-	trips := func() int64 {
-		if layer == nil {
-			return 0
+// latency is how long ops of one kind took.
+type latency struct{ P50, P99 float64 } // microseconds
+
+// slowly is from when on an op counts as slow.
+const slowly = 5 * time.Millisecond
+
+// client is what one client has found.
+type client struct {
+	all    histogram
+	kinds  map[string]*histogram
+	slow   time.Duration
+	failed int
+	first  error
+}
+
+// work has the client call do until end, or once if it starts later.
+func (c *client) work(ctx context.Context, do op, end time.Time) {
+	r := rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
+	for now, again := time.Now(), true; again; again = now.Before(end) {
+		kind, err := do(ctx, r)
+		then := time.Now()
+		took := then.Sub(now)
+		now = then
+		if err != nil {
+			c.failed, c.first = c.failed+1, cmp.Or(c.first, err)
+			continue
 		}
-		return layer.Trips()
-	}
-	histograms := make([]histogram, clients)
-	var failed atomic.Int64
-	var failure atomic.Pointer[string]
-	var before, after runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	tripsBefore := trips()
-	start := time.Now()
-	end := start.Add(lasts)
-	var running sync.WaitGroup
-	for client := range clients {
-		running.Go(func() {
-			r := rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
-			// A client that starts late calls work once all the same.
-			for now, again := time.Now(), true; again; again = now.Before(end) {
-				err := work(ctx, r)
-				then := time.Now()
-				if err != nil {
-					text := err.Error()
-					failure.CompareAndSwap(nil, &text)
-					failed.Add(1)
-				} else {
-					histograms[client].add(then.Sub(now))
-				}
-				now = then
+		c.all.add(took)
+		if took > slowly {
+			c.slow += took
+		}
+		if kind != "" {
+			if c.kinds[kind] == nil {
+				c.kinds[kind] = new(histogram)
 			}
-		})
+			c.kinds[kind].add(took)
+		}
+	}
+}
+
+// spent is what has been used up to a moment.
+type spent struct {
+	at          time.Time
+	memory      runtime.MemStats
+	cpu, server time.Duration
+	written     int64
+}
+
+func (s *subject) spent() (now spent) {
+	now.server, now.written, now.cpu = place.CPU(s.server), place.Written(), place.OwnCPU()
+	runtime.ReadMemStats(&now.memory)
+	now.at = time.Now()
+	return now
+}
+
+// measure has clients call do for a while.
+func (s *subject) measure(ctx context.Context, do op, clients int, lasts time.Duration) sample {
+	found := make([]client, clients)
+	runtime.GC()
+	before := s.spent()
+	end := before.at.Add(lasts)
+	var running sync.WaitGroup
+	for i := range found {
+		found[i].kinds = map[string]*histogram{}
+		running.Go(func() { found[i].work(ctx, do, end) })
 	}
 	running.Wait()
 	// What a peer does after its replies belongs to the work.
-	if err := p.Flush(ctx); err != nil {
-		text := err.Error()
-		failure.CompareAndSwap(nil, &text)
-		failed.Add(1)
-	}
-	took := time.Since(start)
-	runtime.ReadMemStats(&after)
+	flushed := s.flush(ctx)
+	after := s.spent()
 
-	all := &histograms[0]
-	for i := range histograms[1:] {
-		all.merge(&histograms[i+1])
+	all := &found[0]
+	for i := range found[1:] {
+		all.merge(&found[i+1])
 	}
-	done := float64(max(all.count, 1))
-	s := sample{
-		P50: all.quantile(0.5), P99: all.quantile(0.99), Ops: float64(all.count) / took.Seconds(),
-		Allocs: float64(after.Mallocs-before.Mallocs) / done, Bytes: float64(after.TotalAlloc-before.TotalAlloc) / done,
-		Trips: float64(trips()-tripsBefore) / done, Failed: int(failed.Load()),
+	n, took := float64(max(all.all.count, 1)), after.at.Sub(before.at)
+	us := func(d time.Duration) float64 { return float64(d) / 1e3 / n }
+	result := sample{
+		P50: all.all.quantile(0.5), P99: all.all.quantile(0.99), Ops: float64(all.all.count) / took.Seconds(),
+		Slow: 100 * float64(all.slow) / float64(took) / float64(clients),
+		CPU:  us(after.cpu - before.cpu), ServerCPU: us(after.server - before.server),
+		Allocs: float64(after.memory.Mallocs-before.memory.Mallocs) / n,
+		Bytes:  float64(after.memory.TotalAlloc-before.memory.TotalAlloc) / n,
+		Kinds:  map[string]latency{}, Failed: all.failed,
 	}
-	if text := failure.Load(); text != nil {
-		s.Error = *text
+	if s.server == 0 {
+		result.Written = float64(after.written-before.written) / n
 	}
-	return s
+	for kind, h := range all.kinds {
+		result.Kinds[kind] = latency{h.quantile(0.5), h.quantile(0.99)}
+	}
+	if flushed != nil {
+		result.Failed, all.first = result.Failed+1, cmp.Or(all.first, flushed)
+	}
+	if all.first != nil {
+		result.Error = all.first.Error()
+	}
+	return result
+}
+
+func (c *client) merge(other *client) {
+	c.all.merge(&other.all)
+	for kind, h := range other.kinds {
+		if c.kinds[kind] == nil {
+			c.kinds[kind] = new(histogram)
+		}
+		c.kinds[kind].merge(h)
+	}
+	c.slow, c.failed, c.first = c.slow+other.slow, c.failed+other.failed, cmp.Or(c.first, other.first)
 }
 
 // histogram counts durations in buckets that are less than 2 % wide.

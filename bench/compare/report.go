@@ -4,181 +4,284 @@ import (
 	_ "embed"
 	"fmt"
 	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
-	"github.com/ringtree/ringtree/bench/compare/peers"
+	"github.com/ringtree/ringtree/bench/compare/place"
 )
 
 // head is what docs/benchmarks.md says besides its numbers.
 //
-//go:embed head.md
+//go:embed head.txt
 var head string
 
-// charts is the folder of the charts, beside the page.
-const charts = "benchmarks"
-
-// writeReport writes benchmarks.md into dir, and its charts.
-func writeReport(dir string, at *machine, results []result) error {
-	if err := os.MkdirAll(filepath.Join(dir, charts), 0o755); err != nil {
+// writePage writes benchmarks.md into dir, and its table into the README.md beside dir.
+func writePage(dir string, at *machine, results []result) error {
+	if err := os.WriteFile(filepath.Join(dir, "benchmarks.md"), []byte(report(at, results)), 0o644); err != nil {
 		return err
 	}
-	draw := func(name, svg string) (string, error) {
-		name = filepath.Join(charts, name)
-		return name, os.WriteFile(filepath.Join(dir, name), []byte(svg), 0o644)
-	}
-	text, err := report(at, results, draw)
+	file := filepath.Join(dir, "..", "README.md")
+	text, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, "benchmarks.md"), []byte(text), 0o644)
+	before, rest, found := strings.Cut(string(text), readmeBegin)
+	_, after, ends := strings.Cut(rest, readmeEnd)
+	if !found || !ends {
+		return fmt.Errorf("%s has no place for the table", file)
+	}
+	return os.WriteFile(file, []byte(before+readmeBegin+readmeTable(results)+readmeEnd+after), 0o644)
 }
 
-// report returns the page. draw stores a chart and returns where the page finds it.
-func report(at *machine, results []result, draw func(name, svg string) (string, error)) (string, error) {
+// report returns the page.
+func report(at *machine, results []result) string {
 	var text strings.Builder
 	text.WriteString(head)
-	text.WriteString("\n## The peers\n\n| peer | written as | a crash of its machine takes |\n|---|---|---|\n")
-	for _, k := range peers.All {
-		fmt.Fprintf(&text, "| %s | %s | %s |\n", k.Name, k.Written, k.Durable)
-	}
-	text.WriteString("\n## The work\n\n| | |\n|---|---|\n")
-	for _, w := range workloads {
-		fmt.Fprintf(&text, "| %s | %s |\n", w.name, w.title)
-	}
+	writeWork(&text)
 	if at == nil {
 		text.WriteString("\n## Results\n\nNone have been kept yet. `make compare` prints those of your machine.\n")
-		return text.String(), nil
+		return text.String()
 	}
-	writeMachine(&text, at)
-	for _, t := range tables(results) {
-		if err := t.write(&text, draw); err != nil {
-			return "", err
-		}
-	}
-	err := writeGrowth(&text, results, draw)
-	return text.String(), err
-}
-
-func writeMachine(text *strings.Builder, at *machine) {
-	fmt.Fprintf(text, "\n## The machine\n\n%s, %s, %d cores, %s, %s; load before the run: %s. Clients and servers share it.\n\n",
-		at.Date, at.CPU, at.Cores, at.Memory, at.System, at.Load)
+	fmt.Fprintf(&text, "\n## The machine\n\n%s, %s, %d cores, %s, %s; load before the run: %s.\n", at.Date, at.CPU, at.Cores, at.Memory, at.System, at.Load)
+	var versions []string
 	for _, name := range slices.Sorted(maps.Keys(at.Versions)) {
-		fmt.Fprintf(text, "- %s: %s\n", name, at.Versions[name])
+		versions = append(versions, strings.TrimPrefix(at.Versions[name], name+" ")+" ("+name+")")
+	}
+	fmt.Fprintf(&text, "%s.\n", strings.Join(versions, ", "))
+
+	near := table{results, sizeOf(results), 0}
+	near.writeSplit(&text, "Pages", "A second by 1 and 16 clients, p99 by 16 in ms, and of one client CPU, allocations, and p50 in µs.", near.pages)
+	near.writeSplit(&text, "Operations", "p50 of one client in µs.", func(of []kind) string {
+		return near.operations(of, operations, 1, func(r *result) float64 { return r.P50.Median })
+	})
+	near.writeSplit(&text, "Writes", "A second by 16 clients.", func(of []kind) string {
+		return near.operations(of, writes, 16, func(r *result) float64 { return r.Ops.Median })
+	})
+	far := table{results, near.size, float64(awayBy.Microseconds())}
+	far.writeSplit(&text, fmt.Sprintf("Pages, %v µs away", far.rtt), "A second by 1 and 16 clients, p99 by 16 in ms.", far.rates)
+	writeGrowth(&text, results)
+	return text.String()
+}
+
+func writeWork(text *strings.Builder) {
+	text.WriteString("\n| | |\n|---|---|\n")
+	for _, name := range operations {
+		i := slices.IndexFunc(workloads, func(w workload) bool { return w.name == name })
+		fmt.Fprintf(text, "| %s | %s |\n", name, workloads[i].title)
 	}
 }
 
-// columns are the tables that there are for each size, since all would be too wide.
-var columns = []struct {
-	title     string
-	clients   int
-	workloads []string
-	cell      func(*result) string
-}{
-	{"Reads: p50 in µs, 1 client", 1, reads, p50Cell},
-	{"Writes: p50 in µs, 1 client", 1, writes, p50Cell},
-	{"Reads: ops/s, 32 clients", 32, reads, opsCell},
-	{"Writes: ops/s, 32 clients", 32, writes, opsCell},
-	{"The sample app's pages: p50 in µs, 1 client", 1, samplePages, p50Cell},
-	{"The sample app's pages: pages/s, 32 clients", 32, samplePages, opsCell},
-	{"Allocations of an op in the client's process, 1 client", 1, slices.Concat(reads, writes, samplePages),
-		func(r *result) string { return short(r.Allocs) }},
-}
-
+// operations are the workloads in the order of the page, and writes those that write.
 var (
-	reads  = []string{"W1", "W1hot", "W2", "W2deep", "W2next", "W5", "W6", "W7r", "W8r", "single", "queries", "fortunes"}
-	writes = []string{"W3", "W4", "W7w", "W8w", "W9", "updates"}
+	operations = []string{"W1", "W2", "W2deep", "W3", "W4", "W5", "W6", "W7r", "W7w", "W8r", "W8w", "W9"}
+	writes     = []string{"W3", "W4", "W7w", "W8w", "W9"}
 )
 
-func p50Cell(r *result) string { return cell(r.P50) }
-func opsCell(r *result) string { return cell(r.Ops) }
-
-func cell(s spread) string {
-	return fmt.Sprintf("%s (%s-%s)", short(s.Median), short(s.Min), short(s.Max))
+// sizeOf returns the size that most results are of.
+func sizeOf(results []result) (most int) {
+	n := map[int]int{}
+	for _, r := range results {
+		if n[r.Size]++; n[r.Size] > n[most] {
+			most = r.Size
+		}
+	}
+	return most
 }
 
-// write adds the tables of one size to the page.
-func (t *table) write(text *strings.Builder, draw func(name, svg string) (string, error)) error {
-	fmt.Fprintf(text, "\n## %s\n\nMedian (least-greatest) of the rounds.\n", t)
-	for _, c := range columns {
-		var rows []string
-		for _, k := range peers.All {
-			var cells []string
-			measured := false
-			for _, w := range c.workloads {
-				r := t.find(k.Name, w, c.clients)
-				if r == nil {
-					cells = append(cells, "-")
-					continue
-				}
-				cells, measured = append(cells, c.cell(r)), true
-			}
-			if measured {
-				rows = append(rows, fmt.Sprintf("| %s | %s | %s |\n", k.Name, k.Durable, strings.Join(cells, " | ")))
-			}
-		}
-		if len(rows) > 0 {
-			fmt.Fprintf(text, "\n%s:\n\n| peer | a crash takes | %s |\n|---|---|%s\n%s", c.title,
-				strings.Join(c.workloads, " | "), strings.Repeat("--:|", len(c.workloads)), strings.Join(rows, ""))
-		}
-	}
-	name, err := draw(fmt.Sprintf("p50-%d-%v.svg", t.pages, t.rtt), t.chart())
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(text, "\n![p50 of one client, in µs, on logarithmic scales](%s)\n", name)
-	return nil
+// table is the results for one size and one RTT.
+type table struct {
+	results []result
+	size    int
+	rtt     float64
 }
 
-func (t *table) chart() string {
-	var titles []string
-	var panels [][]bar
-	for _, w := range workloads {
-		var panel []bar
-		for _, k := range peers.All {
-			if r := t.find(k.Name, w.name, 1); r != nil && r.P50.Median > 0 {
-				panel = append(panel, bar{k.Name, r.P50.Median, isOurs(k.Name)})
-			}
-		}
-		if len(panel) > 0 && !strings.HasSuffix(w.name, "raw") {
-			titles = append(titles, w.name+": "+w.title)
-			panels = append(panels, panel)
-		}
-	}
-	return bars(titles, panels, "µs")
-}
+// usualWrites is how many percent of the pages write, in what is told.
+const usualWrites = 10
 
-func isOurs(peer string) bool { return strings.HasPrefix(peer, "ringtree-") }
-
-// writeGrowth adds what becomes of p50 when there are more pages, if that was measured.
-func writeGrowth(text *strings.Builder, results []result, draw func(name, svg string) (string, error)) error {
-	var titles []string
-	var panels [][]curve
-	for _, w := range workloads {
-		var panel []curve
-		for _, k := range peers.All {
-			c := curve{label: k.Name}
-			for _, t := range tables(results) {
-				if r := t.find(k.Name, w.name, 1); r != nil && t.rtt == 0 && r.P50.Median > 0 {
-					c.x, c.y = append(c.x, float64(t.pages)), append(c.y, math.Max(r.P50.Median, 0.01))
-				}
-			}
-			if len(c.x) > 1 {
-				panel = append(panel, c)
-			}
-		}
-		if len(panel) > 0 && !strings.HasSuffix(w.name, "raw") {
-			titles = append(titles, w.name+": "+w.title)
-			panels = append(panels, panel)
-		}
-	}
-	if len(panels) == 0 {
+// find returns a result, nil if it was not measured.
+func (t table) find(peer, workload string, clients int) *result {
+	i := slices.IndexFunc(t.results, func(r result) bool {
+		return r.Peer == peer && r.Workload == workload && r.Clients == clients && r.Size == t.size && r.RTT == t.rtt &&
+			(workload != "pages" || r.Writes == usualWrites) && r.Error == ""
+	})
+	if i < 0 {
 		return nil
 	}
-	name, err := draw("growth.svg", curves(titles, panels, "p50 of one client in µs"))
-	fmt.Fprintf(text, "\n## Growth\n\n![p50 of one client by the number of pages](%s)\n", name)
-	return err
+	return &t.results[i]
+}
+
+// writeSplit adds a section with a table for each thing that a crash may take.
+func (t table) writeSplit(text *strings.Builder, title, what string, rows func(of []kind) string) {
+	var parts strings.Builder
+	for _, durable := range place.Losses {
+		of := slices.DeleteFunc(slices.Clone(kinds), func(k kind) bool { return k.durable != durable })
+		if part := rows(of); part != "" {
+			fmt.Fprintf(&parts, "\nA crash takes %s:\n\n%s", durable, part)
+		}
+	}
+	if parts.Len() > 0 {
+		fmt.Fprintf(text, "\n## %s\n\n%s\n%s", title, what, parts.String())
+	}
+}
+
+// rowsOf returns a table with the columns, and a row for each peer that has one; "" if none
+// has.
+func rowsOf(of []kind, columns []string, cells func(peer string) []string) string {
+	var rows strings.Builder
+	for _, k := range of {
+		if found := cells(k.name); slices.ContainsFunc(found, func(cell string) bool { return cell != "-" }) {
+			fmt.Fprintf(&rows, "| %s | %s |\n", k.name, strings.Join(found, " | "))
+		}
+	}
+	if rows.Len() == 0 {
+		return ""
+	}
+	return fmt.Sprintf("| peer | %s |\n|---|%s\n%s", strings.Join(columns, " | "), strings.Repeat("--:|", len(columns)), rows.String())
+}
+
+func (t table) pages(of []kind) string {
+	columns := append(slices.Clone(rates), "CPU", "allocs")
+	for _, v := range slices.Concat(reading, writing) {
+		columns = append(columns, v.name)
+	}
+	return rowsOf(of, columns, func(peer string) []string {
+		one := t.find(peer, "pages", 1)
+		cells := append(t.ratesOf(peer), cpuCell(one), cell(one, func(r *result) float64 { return r.Allocs }))
+		for _, kind := range columns[len(cells):] {
+			cells = append(cells, kindCell(one, kind))
+		}
+		return cells
+	})
+}
+
+var rates = []string{"1/s", "16/s", "p99"}
+
+func (t table) ratesOf(peer string) []string {
+	one, many := t.find(peer, "pages", 1), t.find(peer, "pages", 16)
+	return []string{cell(one, rate), cell(many, rate), cell(many, p99)}
+}
+
+func (t table) rates(of []kind) string { return rowsOf(of, rates, t.ratesOf) }
+
+func rate(r *result) float64 { return r.Ops.Median }
+func p99(r *result) float64  { return r.P99.Median / 1e3 }
+
+func (t table) operations(of []kind, work []string, clients int, value func(*result) float64) string {
+	return rowsOf(of, work, func(peer string) (cells []string) {
+		for _, w := range work {
+			cells = append(cells, cell(t.find(peer, w, clients), value))
+		}
+		return cells
+	})
+}
+
+// cell returns a value of a result, "-" if there is none.
+func cell(r *result, value func(*result) float64) string {
+	if r == nil {
+		return "-"
+	}
+	return short(value(r))
+}
+
+// kindCell returns the median of pages of one kind, "-" if none was asked for.
+func kindCell(r *result, kind string) string {
+	if r == nil || r.Kinds[kind].P50 == 0 {
+		return "-"
+	}
+	return short(r.Kinds[kind].P50)
+}
+
+func cpuCell(r *result) string {
+	text := cell(r, func(r *result) float64 { return r.CPU.Median })
+	if r != nil && r.ServerCPU > 0 {
+		text += "+" + short(r.ServerCPU)
+	}
+	return text
+}
+
+// awayBy is the RTT of a server in another place.
+const awayBy = 500 * time.Microsecond
+
+// growing are the workloads that are told for several sizes, of growers.
+var (
+	growing = []string{"W2", "W6"}
+	growers = []string{"gorm-sqlite", "pgx", "ringtree-file-periodic", "ringtree-redis"}
+)
+
+// writeGrowth adds what becomes of p50 when there are more pages, if that was measured.
+func writeGrowth(text *strings.Builder, results []result) {
+	sizes := map[int]bool{}
+	for _, r := range results {
+		if r.Clients == 1 && r.RTT == 0 && slices.Contains(growing, r.Workload) {
+			sizes[r.Size] = true
+		}
+	}
+	var columns []string
+	for _, w := range growing {
+		for _, size := range slices.Sorted(maps.Keys(sizes)) {
+			columns = append(columns, w+" "+short(float64(size)))
+		}
+	}
+	if len(sizes) < 2 {
+		return
+	}
+	t := table{results: results}
+	t.writeSplit(text, "Growth", "p50 in µs with one client, by the number of pages.", func(of []kind) string {
+		return rowsOf(of, columns, func(peer string) (cells []string) {
+			for _, w := range growing {
+				for _, size := range slices.Sorted(maps.Keys(sizes)) {
+					cells = append(cells, cell(table{results, size, 0}.find(peer, w, 1), func(r *result) float64 { return r.P50.Median }))
+				}
+			}
+			if slices.Index(cells, "-") >= 0 {
+				return []string{"-"} // It was not measured at each size.
+			}
+			return cells
+		})
+	})
+}
+
+const (
+	readmeBegin = "<!-- pages: written by compare -->\n"
+	readmeEnd   = "<!-- end of pages -->"
+)
+
+// readmePeers are those that the README has.
+var readmePeers = []string{
+	"gorm-postgres", "pgx", "sqlite-full", "ringtree-file",
+	"gorm-sqlite", "pgx-async", "sqlite", "ringtree-file-periodic", "ringtree-redis", "ringtree-memcached",
+}
+
+// readmeTable returns the table of the README with what is said of it, "" without results.
+func readmeTable(results []result) string {
+	t := table{results, sizeOf(results), 0}
+	var rows strings.Builder
+	for _, k := range kinds {
+		one, many := t.find(k.name, "pages", 1), t.find(k.name, "pages", 16)
+		if slices.Contains(readmePeers, k.name) && one != nil && many != nil {
+			fmt.Fprintf(&rows, "| %s | %s | %s | %s | %s |\n", k.name, k.durable, cell(one, rate), cell(many, rate), cpuCell(one))
+		}
+	}
+	if rows.Len() == 0 {
+		return ""
+	}
+	return "Compare those from which a crash takes the same; all were on one machine.\n\n" +
+		"| peer | a crash takes | pages/s, one client | pages/s, 16 clients | CPU µs a page |\n|---|---|--:|--:|--:|\n" + rows.String()
+}
+
+// short returns v with as many digits as a reader needs.
+func short(v float64) string {
+	switch {
+	case v >= 1e6:
+		return fmt.Sprintf("%.3gM", v/1e6)
+	case v >= 10_000:
+		return fmt.Sprintf("%.3gk", v/1e3)
+	case v >= 10:
+		return fmt.Sprintf("%.0f", v)
+	default:
+		return fmt.Sprintf("%.2g", v)
+	}
 }

@@ -15,10 +15,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ringtree/ringtree/bench/compare/peers"
+	"github.com/ringtree/ringtree/bench/compare/place"
+	"github.com/ringtree/ringtree/bench/internal/sqlite"
 )
 
-// line is a line of a file of results: the machine, where a run begins, or a result.
+// line is a line of a file of results: the machine, at its beginning, or a result.
 type line struct {
 	Machine *machine `json:"machine,omitempty"`
 	Result  *result  `json:"result,omitempty"`
@@ -37,23 +38,28 @@ type machine struct {
 
 // result is the medians of a workload's rounds on a peer.
 type result struct {
-	Peer     string  `json:"peer"`
-	Durable  string  `json:"durable"`
-	Workload string  `json:"workload"`
-	Pages    int     `json:"pages"`
-	Clients  int     `json:"clients"`
-	RTT      float64 `json:"rtt_us"`
-	Rounds   int     `json:"rounds"`
-	P50      spread  `json:"p50_us"`
-	P99      spread  `json:"p99_us"`
-	Ops      spread  `json:"ops_s"`
-	Allocs   float64 `json:"allocs_op"`
-	Bytes    float64 `json:"bytes_op"`
-	Trips    float64 `json:"trips_op,omitempty"`
-	Failed   int     `json:"failed,omitempty"`
-	Error    string  `json:"error,omitempty"`
-
-	run int // which one of a file it is of, from 1
+	Peer      string             `json:"peer"`
+	Durable   string             `json:"durable"`
+	Workload  string             `json:"workload"`
+	Size      int                `json:"size"`
+	Clients   int                `json:"clients"`
+	RTT       float64            `json:"rtt_us"`
+	Writes    int                `json:"writes_percent,omitempty"`
+	Rounds    int                `json:"rounds"`
+	P50       spread             `json:"p50_us"`
+	P99       spread             `json:"p99_us"`
+	Ops       spread             `json:"ops_s"`
+	CPU       spread             `json:"cpu_us_op"`
+	ServerCPU float64            `json:"server_cpu_us_op,omitempty"`
+	Slow      float64            `json:"time_above_5ms_percent"`
+	Allocs    float64            `json:"allocs_op"`
+	Bytes     float64            `json:"bytes_op"`
+	Written   float64            `json:"written_op,omitempty"`
+	Kinds     map[string]latency `json:"kinds,omitempty"`
+	Files     int64              `json:"files_bytes,omitempty"`
+	Cached    float64            `json:"files_cached_percent,omitempty"`
+	Failed    int                `json:"failed,omitempty"`
+	Error     string             `json:"error,omitempty"`
 }
 
 // spread is the median of several rounds, the least and the greatest.
@@ -72,27 +78,37 @@ func spreadOf(samples []sample, of func(sample) float64) spread {
 	return spread{all[len(all)/2], all[0], all[len(all)-1]}
 }
 
+func medianOf(samples []sample, of func(sample) float64) float64 { return spreadOf(samples, of).Median }
+
 // summary returns the result of a task's rounds.
-func summary(kind peers.Kind, t task, pages int, rtt time.Duration, samples []sample) result {
+func summary(k kind, t task, samples []sample) result {
 	r := result{
-		Peer: kind.Name, Durable: kind.Durable, Workload: t.Workload, Pages: pages, Clients: t.Clients,
-		RTT: float64(rtt) / 1e3, Rounds: len(samples),
-		P50:    spreadOf(samples, func(s sample) float64 { return s.P50 }),
-		P99:    spreadOf(samples, func(s sample) float64 { return s.P99 }),
-		Ops:    spreadOf(samples, func(s sample) float64 { return s.Ops }),
-		Allocs: spreadOf(samples, func(s sample) float64 { return s.Allocs }).Median,
-		Bytes:  spreadOf(samples, func(s sample) float64 { return s.Bytes }).Median,
-		Trips:  spreadOf(samples, func(s sample) float64 { return s.Trips }).Median,
+		Peer: k.name, Durable: k.durable, Workload: t.Workload, Clients: t.Clients, Rounds: len(samples),
+		P50:       spreadOf(samples, func(s sample) float64 { return s.P50 }),
+		P99:       spreadOf(samples, func(s sample) float64 { return s.P99 }),
+		Ops:       spreadOf(samples, func(s sample) float64 { return s.Ops }),
+		CPU:       spreadOf(samples, func(s sample) float64 { return s.CPU }),
+		ServerCPU: medianOf(samples, func(s sample) float64 { return s.ServerCPU }),
+		Slow:      medianOf(samples, func(s sample) float64 { return s.Slow }),
+		Allocs:    medianOf(samples, func(s sample) float64 { return s.Allocs }),
+		Bytes:     medianOf(samples, func(s sample) float64 { return s.Bytes }),
+		Written:   medianOf(samples, func(s sample) float64 { return s.Written }),
+		Kinds:     map[string]latency{},
 	}
 	for _, s := range samples {
 		r.Failed += s.Failed
 		r.Error = cmp.Or(r.Error, s.Error)
+		for kind := range s.Kinds {
+			r.Kinds[kind] = latency{
+				medianOf(samples, func(s sample) float64 { return s.Kinds[kind].P50 }),
+				medianOf(samples, func(s sample) float64 { return s.Kinds[kind].P99 }),
+			}
+		}
 	}
 	return r
 }
 
-// readLines returns the machine of the last run and the results of all in a file. Where
-// something was measured again, the last time counts.
+// readLines returns the machine and the results in a file.
 func readLines(file string) (*machine, []result, error) {
 	f, err := os.Open(file)
 	if err != nil {
@@ -101,7 +117,6 @@ func readLines(file string) (*machine, []result, error) {
 	defer f.Close()
 	var at *machine
 	var all []result
-	run := 0
 	for in := json.NewDecoder(bufio.NewReader(f)); ; {
 		var l line
 		if err := in.Decode(&l); errors.Is(err, io.EOF) {
@@ -111,19 +126,24 @@ func readLines(file string) (*machine, []result, error) {
 		}
 		if l.Machine != nil {
 			at = l.Machine
-			run++
 		}
 		if l.Result != nil {
-			all = slices.DeleteFunc(all, l.Result.again)
-			l.Result.run = run
 			all = append(all, *l.Result)
 		}
 	}
 }
 
-// again reports whether old is of the same thing.
-func (r *result) again(old result) bool {
-	return old.Peer == r.Peer && old.Workload == r.Workload && old.Pages == r.Pages && old.Clients == r.Clients && old.RTT == r.RTT
+// modules are those whose versions matter to the results.
+var modules = []string{
+	"gorm.io/gorm", "gorm.io/driver/postgres", "github.com/jackc/pgx/v5", sqlite.Module,
+	"github.com/redis/rueidis", "go.etcd.io/bbolt", "github.com/bradfitz/gomemcache",
+}
+
+// load returns how busy the machine has been in the last minute.
+func load() string {
+	text, _ := os.ReadFile("/proc/loadavg")
+	one, _, _ := strings.Cut(string(text), " ")
+	return one
 }
 
 // thisMachine describes the machine, the servers that the peers need, and the modules.
@@ -139,22 +159,20 @@ func thisMachine(servers []string) *machine {
 			}
 		}
 	}
-	m.Memory = fmt.Sprintf("%.0f GB", float64(peers.Memory())/1e9)
-	if text, err := os.ReadFile("/proc/loadavg"); err == nil {
-		m.Load, _, _ = strings.Cut(string(text), " ")
-	}
+	m.Memory = fmt.Sprintf("%.0f GB", float64(place.Memory())/1e9)
+	m.Load = load()
 	if text, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
 		m.System += " " + strings.TrimSpace(string(text))
 	}
 	for _, server := range servers {
-		if path, err := peers.Program(server); err == nil {
+		if path, err := place.Program(server); err == nil {
 			out, _ := exec.Command(path, "--version").Output()
 			m.Versions[server] = strings.TrimSpace(string(out))
 		}
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, dep := range info.Deps {
-			if slices.Contains(peers.Modules, dep.Path) {
+			if slices.Contains(modules, dep.Path) {
 				m.Versions[dep.Path] = dep.Version
 			}
 		}

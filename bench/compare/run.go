@@ -6,33 +6,43 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
-	"github.com/ringtree/ringtree/bench/compare/peers"
+	"github.com/ringtree/ringtree/bench/compare/place"
 )
 
 // plan is what a run measures.
 type plan struct {
-	peers     []peers.Kind
+	kinds     []kind
 	workloads []workload
-	pages     int
+	sizes     []int // of the data sets
 	clients   []int
 	rounds    int
 	lasts     time.Duration // one measurement
 	rtt       time.Duration
+	writes    int // percent of the pages of an app
 
 	progress io.Writer
 }
 
-// slow is a p50 above which a workload is measured once, and not with several clients: a scan
-// of all records is slow at any number of clients.
-const slow = 20 * time.Millisecond
+// able leaves out the peers that can do none of the workloads, and with an RTT those without a
+// server.
+func (p *plan) able() {
+	p.kinds = slices.DeleteFunc(slices.Clone(p.kinds), func(k kind) bool {
+		return p.rtt > 0 && k.server == "" || !slices.ContainsFunc(p.workloads, k.can)
+	})
+}
 
-// run measures the plan. In each round of a workload the peers take turns.
-func (p plan) run(ctx context.Context, report func(result) error) error {
-	var at peers.Place
+// run measures the plan with data of one size. In each round of a workload the peers take
+// turns.
+func (p plan) run(ctx context.Context, size int, report func(result) error) error {
+	p.able()
+	var at place.Place
 	dir, err := os.MkdirTemp("", "compare-")
 	if err != nil {
 		return err
@@ -44,7 +54,7 @@ func (p plan) run(ctx context.Context, report func(result) error) error {
 	if err != nil {
 		return err
 	}
-	children, err := p.startPeers(ctx, at)
+	children, err := p.startPeers(ctx, at, size)
 	defer func() {
 		for _, c := range children {
 			c.stop()
@@ -57,23 +67,23 @@ func (p plan) run(ctx context.Context, report func(result) error) error {
 		proxy.delay.Store(int64(p.rtt))
 	}
 	fmt.Fprintf(p.progress, "measuring for about %s\n", p.longest().Round(time.Second))
-	begun := time.Now()
-	for i, w := range p.workloads {
-		var slowly []string // the peers that are, at this workload
+	for _, w := range p.workloads {
+		able := slices.DeleteFunc(slices.Clone(children), func(c *child) bool { return !c.kind.can(w) })
+		files, err := p.readFiles(able, w, at)
+		if err != nil {
+			return err
+		}
 		for _, clients := range p.clients {
-			fmt.Fprintf(p.progress, "after %s: %s, workload %d of %d\n", time.Since(begun).Round(time.Second), w.name, i+1, len(p.workloads))
-			t := task{w.name, clients, p.lasts}
-			able := slices.DeleteFunc(slices.Clone(children), func(c *child) bool { return slices.Contains(slowly, c.kind.Name) })
+			t := task{w.name, clients, p.lasts * w.longer, p.writes}
 			results, err := p.measure(ctx, able, t)
 			if err != nil {
 				return err
 			}
 			for _, r := range results {
-				if r.P50.Median > float64(slow/time.Microsecond) || r.Error != "" {
-					slowly = append(slowly, r.Peer)
-				}
-				if r.Error == errUnable.Error() {
-					continue
+				r.Size, r.RTT = size, float64(p.rtt)/1e3
+				r.Files, r.Cached = files[r.Peer].size, files[r.Peer].percent()
+				if w.onSite {
+					r.Writes = p.writes
 				}
 				if err := report(r); err != nil {
 					return err
@@ -84,9 +94,46 @@ func (p plan) run(ctx context.Context, report func(result) error) error {
 	return ctx.Err()
 }
 
-// longest returns how long the measurements take if all peers can do all of the work.
-func (p plan) longest() time.Duration {
-	return time.Duration(len(p.workloads)*len(p.clients)*len(p.peers)*p.rounds) * (p.lasts + p.lasts/warmUp)
+// inCache is how much of a peer's files is in the page cache.
+type inCache struct{ cached, size int64 }
+
+func (c inCache) percent() float64 { return 100 * float64(c.cached) / float64(max(c.size, 1)) }
+
+// readFiles reads the files of each peer before a workload, since a page that nobody has
+// mapped may have left the page cache. It prints how much of them is there.
+func (p plan) readFiles(children []*child, w workload, at place.Place) (map[string]inCache, error) {
+	files := map[string]inCache{}
+	var told []string
+	for _, c := range children {
+		names := c.kind.files(w, at)
+		if len(names) == 0 {
+			continue
+		}
+		cached, size, err := place.Read(names)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", c.kind.name, err)
+		}
+		f := inCache{cached, size}
+		files[c.kind.name] = f
+		told = append(told, fmt.Sprintf("%s %.0f%% of %d MB", c.kind.name, f.percent(), size>>20))
+	}
+	fmt.Fprintf(p.progress, "%s, load %s; in the page cache: %s\n", w.name, load(), strings.Join(told, ", "))
+	return files, nil
+}
+
+// longest returns how long the measurements take.
+func (p plan) longest() (all time.Duration) {
+	for _, w := range p.workloads {
+		able := 0
+		for _, k := range p.kinds {
+			if k.can(w) {
+				able++
+			}
+		}
+		once := p.lasts * w.longer
+		all += time.Duration(able*len(p.clients)*p.rounds) * (once + once/warmUp)
+	}
+	return all
 }
 
 // measure has the peers of children carry out a task in turns.
@@ -97,7 +144,7 @@ func (p plan) measure(ctx context.Context, children []*child, t task) ([]result,
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			if n := len(samples[i]); n > 0 && (samples[i][n-1].Error != "" || samples[i][n-1].P50 > float64(slow/time.Microsecond)) {
+			if n := len(samples[i]); n > 0 && samples[i][n-1].Error != "" {
 				continue
 			}
 			s, err := c.measure(t)
@@ -109,14 +156,14 @@ func (p plan) measure(ctx context.Context, children []*child, t task) ([]result,
 	}
 	var all []result
 	for i, c := range children {
-		all = append(all, summary(c.kind, t, p.pages, p.rtt, samples[i]))
+		all = append(all, summary(c.kind, t, samples[i]))
 	}
 	return all, nil
 }
 
 // startServers starts the servers that the peers need, and puts a proxy before each if
 // there is an RTT.
-func (p plan) startServers(at *peers.Place) (stop func(), proxies []*proxy, err error) {
+func (p plan) startServers(at *place.Place) (stop func(), proxies []*proxy, err error) {
 	var stops []func()
 	stop = func() {
 		for _, s := range stops {
@@ -124,7 +171,7 @@ func (p plan) startServers(at *peers.Place) (stop func(), proxies []*proxy, err 
 		}
 	}
 	for _, server := range p.servers() {
-		s, err := peers.Start(server, at)
+		s, err := place.Start(server, at)
 		if err != nil {
 			return stop, nil, err
 		}
@@ -150,49 +197,97 @@ func (p plan) startServers(at *peers.Place) (stop func(), proxies []*proxy, err 
 
 // servers returns the servers that the peers need.
 func (p plan) servers() []string {
-	var all []string
-	for _, kind := range p.peers {
-		if kind.Server != "" && !slices.Contains(all, kind.Server) {
-			all = append(all, kind.Server)
+	all := map[string]bool{}
+	for _, k := range p.kinds {
+		if k.server != "" {
+			all[k.server] = true
 		}
 	}
-	return all
+	return slices.Sorted(maps.Keys(all))
 }
 
-func (p plan) startPeers(ctx context.Context, at peers.Place) (children []*child, err error) {
-	for _, kind := range p.peers {
-		start := time.Now()
-		c, err := startChild(ctx, kind, job{kind.Name, at, p.pages, needsSample(p.workloads)})
-		if err != nil {
-			return children, err
-		}
-		children = append(children, c)
-		fmt.Fprintf(p.progress, "loaded %d pages into %s in %.1f s\n", p.pages, kind.Name, time.Since(start).Seconds())
+// startPeers starts the peers, those of ringtree beside the others, and returns those that
+// could be.
+func (p plan) startPeers(ctx context.Context, at place.Place, size int) ([]*child, error) {
+	j := job{Place: at, Size: size}
+	for _, w := range p.workloads {
+		j.Site, j.Work = j.Site || w.onSite, j.Work || !w.onSite
 	}
-	return children, nil
+	all := make([]*child, len(p.kinds))
+	var telling sync.Mutex
+	var running sync.WaitGroup
+	var errs [2]error
+	for ours := range errs {
+		running.Go(func() {
+			for i, k := range p.kinds {
+				if k.ours() != ours || errs[ours] != nil {
+					continue
+				}
+				start, j := time.Now(), j
+				j.Peer = k.name
+				if all[i], errs[ours] = startChild(ctx, k, j); errs[ours] == nil {
+					telling.Lock()
+					fmt.Fprintf(p.progress, "loaded %s in %.1f s\n", k.name, time.Since(start).Seconds())
+					telling.Unlock()
+				}
+			}
+		})
+	}
+	running.Wait()
+	return slices.DeleteFunc(all, func(c *child) bool { return c == nil }), errors.Join(errs[:]...)
 }
 
-// record measures the plan, prints a line for each result, and adds it to a file.
-func (p plan) record(ctx context.Context, file string) (err error) {
-	f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+// away is the plan for pages with a network between.
+func (p plan) away() plan {
+	p.rtt = awayBy
+	p.workloads = slices.DeleteFunc(slices.Clone(p.workloads), func(w workload) bool { return !w.onSite })
+	return p
+}
+
+// growth is the plan for data of a tenth and of ten times the size.
+func (p plan) growth() plan {
+	p.clients, p.sizes = []int{1}, []int{p.sizes[0] / 10, p.sizes[0] * 10}
+	p.workloads = slices.DeleteFunc(slices.Clone(p.workloads), func(w workload) bool { return !slices.Contains(growing, w.name) })
+	p.kinds = slices.DeleteFunc(slices.Clone(p.kinds), func(k kind) bool { return !slices.Contains(growers, k.name) })
+	return p
+}
+
+// record measures plans, prints a line for each result, and writes it into a file.
+func record(ctx context.Context, plans []plan, file string) (err error) {
+	f, err := os.Create(file)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	out := json.NewEncoder(f)
-	if err := out.Encode(line{Machine: thisMachine(p.servers())}); err != nil {
+	if err := out.Encode(line{Machine: thisMachine(plans[0].servers())}); err != nil {
 		return err
 	}
-	return p.run(ctx, func(r result) error {
-		fmt.Fprintln(p.progress, r)
-		return out.Encode(line{Result: &r})
-	})
+	for _, p := range plans {
+		for _, size := range p.sizes {
+			fmt.Fprintf(p.progress, "%d records, load %s\n", size, load())
+			err := p.run(ctx, size, func(r result) error {
+				fmt.Fprintln(p.progress, r)
+				return out.Encode(line{Result: &r})
+			})
+			if ctx.Err() != nil {
+				return fmt.Errorf("stopped; what was measured before is in %s", file)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // String returns the line of a result for people who wait.
 func (r result) String() string {
-	text := fmt.Sprintf("%-8s %-22s %2d clients: p50 %9.1f us (%.1f to %.1f), %8.0f/s, %6.0f allocs, %7.0f B",
-		r.Workload, r.Peer, r.Clients, r.P50.Median, r.P50.Min, r.P50.Max, r.Ops.Median, r.Allocs, r.Bytes)
+	text := fmt.Sprintf("%-6s %-22s %2d clients: %8.0f/s (%.0f to %.0f), p50 %.0f us, p99 %.0f, %.1f%% of the time above 5 ms, CPU %.0f us + %.0f, %.0f allocs",
+		r.Workload, r.Peer, r.Clients, r.Ops.Median, r.Ops.Min, r.Ops.Max, r.P50.Median, r.P99.Median, r.Slow, r.CPU.Median, r.ServerCPU, r.Allocs)
+	for _, kind := range slices.Sorted(maps.Keys(r.Kinds)) {
+		text += fmt.Sprintf(", %s %.0f", kind, r.Kinds[kind].P50)
+	}
 	if r.Error != "" {
 		text += fmt.Sprintf(", %d failed: %s", r.Failed, r.Error)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -10,22 +9,34 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/bench/compare/peers"
+	"github.com/ringtree/ringtree/bench/compare/site"
 )
 
-// op is one operation of a workload.
-type op func(ctx context.Context, r *rand.Rand) error
+// subject is a peer with its data.
+type subject struct {
+	work  peers.Peer // nil unless it does W1 to W9
+	pages int        // of its data set
 
-// workload is one kind of operation.
-type workload struct {
-	name  string
-	title string
+	site site.Site // nil unless it has the pages of an app
+	data *site.Data
 
-	// prepare returns the operation on a data set of n pages, or errUnable.
-	prepare func(ctx context.Context, p peers.Peer, n int) (op, error)
+	server int // the process of its server, 0 if it has none
 }
 
-// errUnable says that a workload is not for a peer.
-var errUnable = errors.New("not for this peer")
+// op is one operation of a workload. It returns which kind of operation that was, if there are
+// several.
+type op func(ctx context.Context, r *rand.Rand) (kind string, err error)
+
+// workload is one kind of operation, or a mix of some.
+type workload struct {
+	name   string
+	title  string
+	onSite bool
+	longer time.Duration // how many times as long it is measured
+
+	// prepare returns the operation on s, where so many percent of what could be a write are one.
+	prepare func(ctx context.Context, s *subject, writes int) (op, error)
+}
 
 const (
 	page  = 20    // pages in a listing
@@ -35,45 +46,38 @@ const (
 // workloads are in the order in which they are measured: those that write come last,
 // since peers that are faster write more.
 var workloads = []workload{
-	{"W1", "get a page by its id", get},
-	{"W1hot", "get one of 100 pages by its id", hot},
-	{"W2", "newest 20 pages", newest(0)},
-	{"W2deep", "20 pages behind the newest 10,000", newest(depth)},
-	{"W2next", "the same, behind a page that is known (keyset)", next},
-	{"W5", "20 pages viewed most", top},
-	{"W6", "rank of a page by views", rank},
-	{"W7r", "last 10 visitors of an owner", visits},
-	{"W8r", "1,000 followers of a topic", followers},
-	{"W1raw", "W1's requests, without the layer", raw(get)},
-	{"W2raw", "W2's requests, without the layer", raw(newest(0))},
-	{"W5raw", "W5's requests, without the layer", raw(top)},
-	{"W6raw", "W6's requests, without the layer", raw(rank)},
-	{"W7raw", "W7r's requests, without the layer", raw(visits)},
-	{"single", "TechEmpower's single query", single},
-	{"queries", "TechEmpower's 20 queries", queries},
-	{"fortunes", "TechEmpower's fortunes: 12 rows and one more, sorted, as HTML", fortunes},
-	{"home", "the sample app's home page, as HTML", homePage},
-	{"ranking", "the sample app's ranking of all time, as HTML", rankingPage},
-	{"article", "a page of the sample app with its comments and its rank, as HTML", articlePage},
-	{"W4", "count a view", view},
-	{"W3", "change a page, which becomes the newest", update},
-	{"W7w", "record a visit, the last 30 are kept", visit},
-	{"W8w", "follow or unfollow one topic", follow},
-	{"W9", "insert a page with a unique slug", insert},
-	{"updates", "TechEmpower's 20 updates", updates},
+	alone("W1", "a page by id", get),
+	alone("W2", "newest 20 pages", newest(0)),
+	alone("W2deep", "20 behind the newest 10,000", newest(depth)),
+	alone("W5", "20 viewed most", top),
+	alone("W6", "rank by views", rank),
+	alone("W7r", "last 10 visitors", visits),
+	alone("W8r", "1,000 followers", followers),
+	alone("W4", "count a view", hit),
+	alone("W3", "change a page", update),
+	alone("W7w", "record a visit, keep 30", visit),
+	alone("W8w", "follow or unfollow", follow),
+	alone("W9", "insert a page", insert),
+	{"pages", "the pages of an app", true, 5, mix},
 }
 
-func get(_ context.Context, p peers.Peer, n int) (op, error) {
+// A call is an operation of one kind.
+type call func(ctx context.Context, r *rand.Rand) error
+
+// alone returns a workload of one kind of operation, on pages 1 to n.
+func alone(name, title string, prepare func(ctx context.Context, p peers.Peer, n int) (call, error)) workload {
+	return workload{name, title, false, 1, func(ctx context.Context, s *subject, _ int) (op, error) {
+		do, err := prepare(ctx, s.work, s.pages)
+		return func(ctx context.Context, r *rand.Rand) (string, error) { return "", do(ctx, r) }, err
+	}}
+}
+
+func get(_ context.Context, p peers.Peer, n int) (call, error) {
 	return func(ctx context.Context, r *rand.Rand) error {
 		_, err := p.Get(ctx, anyPage(r, n))
 		return err
 	}, nil
 }
-
-// hotPages is how many pages are looked at all the time.
-const hotPages = 100
-
-func hot(ctx context.Context, p peers.Peer, _ int) (op, error) { return get(ctx, p, hotPages) }
 
 func anyPage(r *rand.Rand, n int) int64 { return 1 + r.Int64N(int64(n)) }
 
@@ -85,8 +89,8 @@ func full[T any](rows []T, want int, err error) error {
 	return err
 }
 
-func newest(offset int) func(context.Context, peers.Peer, int) (op, error) {
-	return func(ctx context.Context, p peers.Peer, n int) (op, error) {
+func newest(offset int) func(context.Context, peers.Peer, int) (call, error) {
+	return func(ctx context.Context, p peers.Peer, n int) (call, error) {
 		at := ""
 		if offset > 0 {
 			var err error
@@ -101,33 +105,14 @@ func newest(offset int) func(context.Context, peers.Peer, int) (op, error) {
 	}
 }
 
-func next(ctx context.Context, p peers.Peer, n int) (op, error) {
-	keyset, ok := p.(peers.Keyset)
-	if !ok {
-		return nil, errUnable
-	}
-	at, err := p.Link(ctx, min(depth, n/2)-1)
-	if err != nil {
-		return nil, err
-	}
-	last, err := p.Newest(ctx, at, 1)
-	if err != nil {
-		return nil, err
-	}
-	return func(ctx context.Context, r *rand.Rand) error {
-		rows, err := keyset.After(ctx, last[0].Page(), page)
-		return full(rows, page, err)
-	}, nil
-}
-
-func top(_ context.Context, p peers.Peer, n int) (op, error) {
+func top(_ context.Context, p peers.Peer, n int) (call, error) {
 	return func(ctx context.Context, r *rand.Rand) error {
 		rows, err := p.Top(ctx, page)
 		return full(rows, page, err)
 	}, nil
 }
 
-func rank(_ context.Context, p peers.Peer, n int) (op, error) {
+func rank(_ context.Context, p peers.Peer, n int) (call, error) {
 	return func(ctx context.Context, r *rand.Rand) error {
 		_, err := p.Rank(ctx, anyPage(r, n))
 		return err
@@ -136,49 +121,22 @@ func rank(_ context.Context, p peers.Peer, n int) (op, error) {
 
 func anyOwner(r *rand.Rand) int64 { return 1 + r.Int64N(peers.Owners) }
 
-func visits(_ context.Context, p peers.Peer, n int) (op, error) {
+func visits(_ context.Context, p peers.Peer, n int) (call, error) {
 	return func(ctx context.Context, r *rand.Rand) error {
 		latest, err := p.Visits(ctx, anyOwner(r), 10)
 		return full(latest, 10, err)
 	}, nil
 }
 
-func followers(_ context.Context, p peers.Peer, n int) (op, error) {
+func followers(_ context.Context, p peers.Peer, n int) (call, error) {
 	return func(ctx context.Context, r *rand.Rand) error {
 		users, err := p.Followers(ctx, peers.Topic, peers.TopicUsers/2)
 		return full(users, peers.TopicUsers/2, err)
 	}, nil
 }
 
-// replays is how many operations are kept to be asked again.
-const replays = 256
-
-// raw makes of a workload that reads the one that only makes the same requests.
-func raw(prepare func(context.Context, peers.Peer, int) (op, error)) func(context.Context, peers.Peer, int) (op, error) {
-	return func(ctx context.Context, p peers.Peer, n int) (op, error) {
-		layer, ok := p.(peers.Layer)
-		if !ok {
-			return nil, errUnable
-		}
-		work, err := prepare(ctx, p, n)
-		if err != nil {
-			return nil, err
-		}
-		r := rand.New(rand.NewPCG(1, 1))
-		var again []func(context.Context) error
-		for range replays {
-			replay, err := layer.Replay(ctx, func() error { return work(ctx, r) })
-			if err != nil {
-				return nil, err
-			}
-			again = append(again, replay)
-		}
-		return func(ctx context.Context, r *rand.Rand) error { return again[r.IntN(replays)](ctx) }, nil
-	}
-}
-
-// view counts views of pages of which few are viewed often.
-func view(_ context.Context, p peers.Peer, n int) (op, error) {
+// hit counts views of pages of which few are viewed often.
+func hit(_ context.Context, p peers.Peer, n int) (call, error) {
 	return func(ctx context.Context, r *rand.Rand) error {
 		// About as a Zipf distribution: the logarithm of a page's place is uniform.
 		place := int64(math.Pow(float64(n), r.Float64())) - 1
@@ -186,17 +144,17 @@ func view(_ context.Context, p peers.Peer, n int) (op, error) {
 	}, nil
 }
 
-func update(_ context.Context, p peers.Peer, n int) (op, error) {
+func update(_ context.Context, p peers.Peer, n int) (call, error) {
 	return func(ctx context.Context, r *rand.Rand) error { return p.Update(ctx, anyPage(r, n), anyBody(r)) }, nil
 }
 
-func visit(_ context.Context, p peers.Peer, n int) (op, error) {
+func visit(_ context.Context, p peers.Peer, n int) (call, error) {
 	return func(ctx context.Context, r *rand.Rand) error {
 		return p.Visit(ctx, anyOwner(r), peers.Visit{Visitor: 1 + r.Int64N(100_000), At: time.Now().UnixMicro()})
 	}, nil
 }
 
-func follow(_ context.Context, p peers.Peer, n int) (op, error) {
+func follow(_ context.Context, p peers.Peer, n int) (call, error) {
 	return func(ctx context.Context, r *rand.Rand) error {
 		user := 1 + r.Int64N(peers.TopicUsers)
 		if r.IntN(2) == 0 {
@@ -206,7 +164,7 @@ func follow(_ context.Context, p peers.Peer, n int) (op, error) {
 	}, nil
 }
 
-func insert(_ context.Context, p peers.Peer, n int) (op, error) {
+func insert(_ context.Context, p peers.Peer, n int) (call, error) {
 	return func(ctx context.Context, r *rand.Rand) error {
 		return p.Insert(ctx, &peers.Page{
 			Slug: "new-" + strconv.FormatUint(r.Uint64(), 36), Title: "A new page", Body: anyBody(r),

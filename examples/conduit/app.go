@@ -29,6 +29,9 @@ func NewApp(db *kvmodel.DB, opts Options) *App {
 	return a
 }
 
+// Models returns the records of the app, for those who fill or inspect them.
+func (a *App) Models() *Models { return a.m }
+
 // Error says what a request asked for and did not get, and why.
 type Error struct {
 	About string // article, comment, profile, credentials or token

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"path/filepath"
 	"time"
 
 	"github.com/vmihailenco/msgpack/v5"
 	"go.etcd.io/bbolt"
+
+	"github.com/ringtree/ringtree/bench/compare/place"
 )
 
 // The buckets of the raw engine. An order is a bucket whose keys are a number and an
@@ -23,31 +23,14 @@ var (
 	bktVisits    = []byte("visits")  // owner, visitor -> at
 	bktLatest    = []byte("latest")  // owner, at, visitor
 	bktFollowers = []byte("follows") // topic, user
-	bktWorlds    = []byte("worlds")
-	bktFortunes  = []byte("fortunes")
 )
 
 // bboltPeer is the engine of ringtree's embedded store, by hand.
-type bboltPeer struct {
-	offsetLink
-	db    *bbolt.DB
-	write func(func(*bbolt.Tx) error) error
-}
+type bboltPeer struct{ db *bbolt.DB }
 
-// openBbolt opens a file of bbolt. Batch gathers the writes of a millisecond, for which a
-// lone writer waits as well.
-func openBbolt(name string, noSync, batch bool) func(context.Context, Place) (Peer, error) {
-	return func(_ context.Context, at Place) (Peer, error) {
-		db, err := bbolt.Open(filepath.Join(at.Dir, name), 0o600, &bbolt.Options{FreelistType: bbolt.FreelistMapType, NoSync: noSync})
-		if err != nil {
-			return nil, err
-		}
-		db.MaxBatchDelay = time.Millisecond
-		if batch {
-			return bboltPeer{db: db, write: db.Batch}, nil
-		}
-		return bboltPeer{db: db, write: db.Update}, nil
-	}
+func openBbolt(_ context.Context, at place.Place) (Peer, error) {
+	db, err := bbolt.Open(filepath.Join(at.Dir, "bbolt.db"), 0o600, &bbolt.Options{FreelistType: bbolt.FreelistMapType})
+	return bboltPeer{db}, err
 }
 
 // key returns the numbers as a key that sorts by them.
@@ -63,8 +46,8 @@ func key(numbers ...int64) []byte {
 func part(k []byte, n int) int64 { return int64(binary.BigEndian.Uint64(k[8*n:])) }
 
 func (b bboltPeer) Load(_ context.Context, n int) error {
-	defer func(noSync bool) { b.db.NoSync = noSync }(b.db.NoSync)
 	b.db.NoSync = true
+	defer func() { b.db.NoSync = false }()
 	err := b.db.Update(func(tx *bbolt.Tx) error {
 		for _, name := range [][]byte{bktPages, bktSlugs, bktUpdated, bktViews, bktVisits, bktLatest, bktFollowers} {
 			if _, err := tx.CreateBucket(name); err != nil {
@@ -162,20 +145,23 @@ func (b bboltPeer) Get(_ context.Context, id int64) (row Row, err error) {
 	return row, err
 }
 
-// last returns the pages at the end of an order, from the highest but offset down.
-func (b bboltPeer) last(order []byte, offset, limit int) (all []Row, err error) {
+// last returns the pages at the end of an order, from a key down, or from the highest.
+func (b bboltPeer) last(order, below []byte, limit int) (all []Row, err error) {
 	err = b.db.View(func(tx *bbolt.Tx) error {
 		c := tx.Bucket(order).Cursor()
-		k, _ := c.Last()
-		for at := 0; k != nil && at < offset+limit; at++ {
-			if at >= offset {
-				p, err := get(tx, k[8:])
-				if err != nil {
-					return err
-				}
-				all = append(all, p)
-			}
+		var k []byte
+		if below == nil {
+			k, _ = c.Last()
+		} else {
+			c.Seek(below)
 			k, _ = c.Prev()
+		}
+		for ; k != nil && len(all) < limit; k, _ = c.Prev() {
+			p, err := get(tx, k[8:])
+			if err != nil {
+				return err
+			}
+			all = append(all, p)
 		}
 		return nil
 	})
@@ -183,11 +169,26 @@ func (b bboltPeer) last(order []byte, offset, limit int) (all []Row, err error) 
 }
 
 func (b bboltPeer) Newest(_ context.Context, at string, limit int) ([]Row, error) {
-	return b.last(bktUpdated, b.offset(at), limit)
+	if at == "" {
+		return b.last(bktUpdated, nil, limit)
+	}
+	before, err := momentOf(at)
+	if err != nil {
+		return nil, err
+	}
+	return b.last(bktUpdated, key(before.UnixMicro()), limit)
+}
+
+func (b bboltPeer) Link(_ context.Context, offset int) (at string, err error) {
+	rows, err := b.last(bktUpdated, nil, offset)
+	if err != nil {
+		return "", err
+	}
+	return momentLink(rows[offset-1].Page().UpdatedAt), nil
 }
 
 func (b bboltPeer) Top(_ context.Context, limit int) ([]Row, error) {
-	return b.last(bktViews, 0, limit)
+	return b.last(bktViews, nil, limit)
 }
 
 func (b bboltPeer) Rank(_ context.Context, id int64) (rank int, err error) {
@@ -207,7 +208,7 @@ func (b bboltPeer) Rank(_ context.Context, id int64) (rank int, err error) {
 }
 
 func (b bboltPeer) change(id int64, f func(*Page)) error {
-	return b.write(func(tx *bbolt.Tx) error {
+	return b.db.Update(func(tx *bbolt.Tx) error {
 		old, err := get(tx, key(id))
 		if err != nil {
 			return err
@@ -227,7 +228,7 @@ func (b bboltPeer) View(_ context.Context, id int64) error {
 }
 
 func (b bboltPeer) Insert(_ context.Context, p *Page) error {
-	return b.write(func(tx *bbolt.Tx) error {
+	return b.db.Update(func(tx *bbolt.Tx) error {
 		if tx.Bucket(bktSlugs).Get([]byte(p.Slug)) != nil {
 			return ErrTaken
 		}
@@ -270,7 +271,7 @@ func visit(tx *bbolt.Tx, owner int64, v Visit) error {
 }
 
 func (b bboltPeer) Visit(_ context.Context, owner int64, v Visit) error {
-	return b.write(func(tx *bbolt.Tx) error { return visit(tx, owner, v) })
+	return b.db.Update(func(tx *bbolt.Tx) error { return visit(tx, owner, v) })
 }
 
 func (b bboltPeer) Visits(_ context.Context, owner int64, limit int) (all []Visit, err error) {
@@ -291,13 +292,13 @@ func (b bboltPeer) Visits(_ context.Context, owner int64, limit int) (all []Visi
 }
 
 func (b bboltPeer) Follow(_ context.Context, topic, user int64) error {
-	return b.write(func(tx *bbolt.Tx) error {
+	return b.db.Update(func(tx *bbolt.Tx) error {
 		return tx.Bucket(bktFollowers).Put(key(topic, user), []byte{})
 	})
 }
 
 func (b bboltPeer) Unfollow(_ context.Context, topic, user int64) error {
-	return b.write(func(tx *bbolt.Tx) error {
+	return b.db.Update(func(tx *bbolt.Tx) error {
 		return tx.Bucket(bktFollowers).Delete(key(topic, user))
 	})
 }
@@ -314,63 +315,3 @@ func (b bboltPeer) Followers(_ context.Context, topic int64, limit int) (users [
 }
 
 func (b bboltPeer) Flush(context.Context) error { return nil }
-
-func (b bboltPeer) LoadRows(context.Context) error {
-	return b.db.Update(func(tx *bbolt.Tx) error {
-		worlds, err1 := tx.CreateBucket(bktWorlds)
-		fortunes, err2 := tx.CreateBucket(bktFortunes)
-		err := errors.Join(err1, err2)
-		for _, w := range allWorlds() {
-			if err == nil {
-				err = worlds.Put(key(w.ID), key(w.Number))
-			}
-		}
-		for _, f := range allFortunes() {
-			if err == nil {
-				err = fortunes.Put(key(f.ID), []byte(f.Message))
-			}
-		}
-		return err
-	})
-}
-
-func (b bboltPeer) World(ctx context.Context, id int64) (World, error) {
-	all, err := b.Worlds(ctx, []int64{id})
-	return all[0], err
-}
-
-func (b bboltPeer) Worlds(_ context.Context, ids []int64) ([]World, error) {
-	all := make([]World, len(ids))
-	err := b.db.View(func(tx *bbolt.Tx) error {
-		for i, id := range ids {
-			all[i] = World{id, part(tx.Bucket(bktWorlds).Get(key(id)), 0)}
-		}
-		return nil
-	})
-	return all, err
-}
-
-func (b bboltPeer) SetWorlds(_ context.Context, ids []int64, number func(int64) int64) error {
-	return b.write(func(tx *bbolt.Tx) error {
-		worlds := tx.Bucket(bktWorlds)
-		for _, id := range ids {
-			if worlds.Get(key(id)) == nil {
-				return fmt.Errorf("there is no world %d", id)
-			}
-			if err := worlds.Put(key(id), key(number(id))); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-func (b bboltPeer) Fortunes(context.Context) (all []Fortune, err error) {
-	err = b.db.View(func(tx *bbolt.Tx) error {
-		return tx.Bucket(bktFortunes).ForEach(func(k, message []byte) error {
-			all = append(all, Fortune{part(k, 0), string(message)})
-			return nil
-		})
-	})
-	return all, err
-}

@@ -1,10 +1,8 @@
 package peers
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"gorm.io/gorm"
@@ -26,21 +24,13 @@ type follower struct {
 
 // gormPeer is GORM on any database.
 type gormPeer struct {
-	offsetLink
-	sampled
 	db   *gorm.DB
 	load func(ctx context.Context, db *gorm.DB, n int) error // fills the tables
 }
 
-// gormConfig returns how GORM is set up: as it is by default, or tuned as its page on
-// performance says.
-func gormConfig(tuned bool) *gorm.Config {
-	return &gorm.Config{
-		Logger:                 logger.Discard,
-		TranslateError:         true,
-		SkipDefaultTransaction: tuned,
-		PrepareStmt:            tuned,
-	}
+// gormConfig returns how GORM is set up: as it is by default.
+func gormConfig() *gorm.Config {
+	return &gorm.Config{Logger: logger.Discard, TranslateError: true}
 }
 
 func (g *gormPeer) Load(ctx context.Context, n int) error {
@@ -90,16 +80,23 @@ func (g *gormPeer) Get(ctx context.Context, id int64) (Row, error) {
 }
 
 func (g *gormPeer) Newest(ctx context.Context, at string, limit int) ([]Row, error) {
+	db := g.db.WithContext(ctx).Order("updated_at DESC").Limit(limit)
+	if at != "" {
+		before, err := momentOf(at)
+		if err != nil {
+			return nil, err
+		}
+		db = db.Where("updated_at < ?", before)
+	}
 	var ps []*Page
-	err := g.db.WithContext(ctx).Order("updated_at DESC").Offset(g.offset(at)).Limit(limit).Find(&ps).Error
+	err := db.Find(&ps).Error
 	return rows(ps), err
 }
 
-// After returns the pages that are older than one that the caller has.
-func (g *gormPeer) After(ctx context.Context, last *Page, limit int) ([]Row, error) {
-	var ps []*Page
-	err := g.db.WithContext(ctx).Where("updated_at < ?", last.UpdatedAt).Order("updated_at DESC").Limit(limit).Find(&ps).Error
-	return rows(ps), err
+func (g *gormPeer) Link(ctx context.Context, offset int) (string, error) {
+	var last Page
+	err := g.db.WithContext(ctx).Order("updated_at DESC").Offset(offset - 1).Limit(1).Take(&last).Error
+	return momentLink(last.UpdatedAt), err
 }
 
 func (g *gormPeer) Top(ctx context.Context, limit int) ([]Row, error) {
@@ -163,52 +160,3 @@ func (g *gormPeer) Followers(ctx context.Context, topic int64, limit int) ([]int
 }
 
 func (g *gormPeer) Flush(context.Context) error { return nil }
-
-func (g *gormPeer) LoadRows(ctx context.Context) error {
-	if err := g.db.AutoMigrate(&World{}, &Fortune{}); err != nil {
-		return err
-	}
-	worlds, fortunes := allWorlds(), allFortunes()
-	db := g.db.WithContext(ctx)
-	return errors.Join(db.CreateInBatches(&worlds, 1000).Error, db.Create(&fortunes).Error)
-}
-
-func (g *gormPeer) World(ctx context.Context, id int64) (w World, err error) {
-	return w, g.db.WithContext(ctx).First(&w, id).Error
-}
-
-func (g *gormPeer) Worlds(ctx context.Context, ids []int64) ([]World, error) {
-	return worldsOf(g.db.WithContext(ctx), ids)
-}
-
-func worldsOf(db *gorm.DB, ids []int64) ([]World, error) {
-	all := make([]World, len(ids))
-	for i, id := range ids {
-		if err := db.First(&all[i], id).Error; err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
-}
-
-// SetWorlds writes in the order of the ids, or two transactions could wait for each other.
-func (g *gormPeer) SetWorlds(ctx context.Context, ids []int64, number func(int64) int64) error {
-	all, err := worldsOf(g.db.WithContext(ctx), ids)
-	if err != nil {
-		return err
-	}
-	slices.SortFunc(all, func(a, b World) int { return cmp.Compare(a.ID, b.ID) })
-	return g.db.WithContext(ctx).Transaction(func(tx *gorm.DB) error {
-		for i := range all {
-			all[i].Number = number(all[i].ID)
-			if err := tx.Save(&all[i]).Error; err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-func (g *gormPeer) Fortunes(ctx context.Context) (all []Fortune, err error) {
-	return all, g.db.WithContext(ctx).Find(&all).Error
-}

@@ -6,13 +6,14 @@ import (
 
 	"gorm.io/gorm"
 
+	"github.com/ringtree/ringtree/bench/compare/place"
 	"github.com/ringtree/ringtree/bench/internal/sqlite"
 )
 
 // openGormSQLite opens GORM on a file of SQLite.
-func openGormSQLite(synchronous string) func(context.Context, Place) (Peer, error) {
-	return func(ctx context.Context, at Place) (Peer, error) {
-		db, err := gorm.Open(sqlite.Gorm(sqlite.DSN(filepath.Join(at.Dir, "gorm-"+synchronous+".db"), synchronous)), gormConfig(false))
+func openGormSQLite(name, synchronous string) func(context.Context, place.Place) (Peer, error) {
+	return func(ctx context.Context, at place.Place) (Peer, error) {
+		db, err := gorm.Open(sqlite.Gorm(sqlite.DSN(filepath.Join(at.Dir, name), synchronous)), gormConfig())
 		if err != nil {
 			return nil, err
 		}
@@ -20,8 +21,8 @@ func openGormSQLite(synchronous string) func(context.Context, Place) (Peer, erro
 		if err != nil {
 			return nil, err
 		}
-		pool.SetMaxOpenConns(Clients)
-		pool.SetMaxIdleConns(Clients)
+		pool.SetMaxOpenConns(place.Clients)
+		pool.SetMaxIdleConns(place.Clients)
 		return &gormPeer{db: db, load: loadGorm}, nil
 	}
 }

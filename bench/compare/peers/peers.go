@@ -1,21 +1,20 @@
-// Package peers does the same work on everything that a program could use instead of
-// ringtree, and on ringtree: each peer in a file of its own, written as its
+// Package peers does single operations, W1 to W9, on everything that a program could use
+// instead of ringtree, and on ringtree: each peer in a file of its own, written as its
 // documentation says, with prepared statements and the indexes that the work needs.
 package peers
 
 import (
 	"context"
 	"errors"
-	"strconv"
 	"time"
 
-	"github.com/ringtree/ringtree/bench/internal/sqlite"
+	"github.com/ringtree/ringtree/bench/compare/place"
 )
 
-// Page is the record of every workload. Its tags are those of GORM and badgerhold.
+// Page is the record of every workload. Its tags are those of GORM.
 type Page struct {
-	ID        int64     `gorm:"primaryKey" badgerhold:"key"`
-	Slug      string    `gorm:"uniqueIndex;not null" badgerhold:"unique"`
+	ID        int64     `gorm:"primaryKey"`
+	Slug      string    `gorm:"uniqueIndex;not null"`
 	Title     string    `gorm:"not null"`
 	Body      string    `gorm:"not null"`
 	Author    string    `gorm:"not null"`
@@ -42,7 +41,7 @@ type Peer interface {
 
 	Get(ctx context.Context, id int64) (Row, error)
 	Newest(ctx context.Context, at string, limit int) ([]Row, error) // by UpdatedAt, from "" or a link on
-	Link(ctx context.Context, offset int) (at string, err error)     // to the pages behind the newest offset ones
+	Link(ctx context.Context, offset int) (at string, err error)     // to the pages behind the newest offset ones, found once
 	Top(ctx context.Context, limit int) ([]Row, error)               // by Views
 	Rank(ctx context.Context, id int64) (int, error)                 // by Views, 1 is the top
 	Update(ctx context.Context, id int64, body string) error         // and UpdatedAt becomes now
@@ -59,88 +58,26 @@ type Peer interface {
 	Flush(ctx context.Context) error
 }
 
-// Keyset is a peer that can continue behind a page that the caller has.
-type Keyset interface {
-	After(ctx context.Context, last *Page, limit int) ([]Row, error)
-}
-
-// Layer is a peer that can tell what it costs above its store.
-type Layer interface {
-	// Trips returns how many requests have gone to the store.
-	Trips() int64
-
-	// Replay calls work, and returns a function that makes the same reads of the store
-	// alone, without the layer, and decodes the pages among them.
-	Replay(ctx context.Context, work func() error) (replay func(context.Context) error, err error)
-}
-
-// offsetLink is the link of peers that skip what is before a page.
-type offsetLink struct{}
-
-func (offsetLink) Link(_ context.Context, offset int) (string, error) {
-	return strconv.Itoa(offset), nil
-}
-
-func (offsetLink) offset(at string) int {
-	n, _ := strconv.Atoi(at) // 0 of ""
-	return n
-}
-
 // ErrTaken says that another page has the slug.
 var ErrTaken = errors.New("the slug is taken")
-
-// Clients is how many clients there are at most.
-const Clients = 32
 
 // Kept is how many visits of an owner are kept.
 const Kept = 30
 
-// Place is where the peers of a run keep their data.
-type Place struct {
-	Dir                        string // for files
-	Postgres, Redis, Memcached string // HOST:PORT of servers that hold nothing yet
-}
-
-// Kind is a peer to be opened.
-type Kind struct {
-	Name    string
-	Server  string // the program of the server it stands on; "" is none
-	Durable string // what a crash of the machine or the server takes
-	Written string // how it is written, in a few words
-	Open    func(context.Context, Place) (Peer, error)
-}
-
-const (
-	synced   = "nothing: synced at each write"
-	relaxed  = "the last writes"
-	volatile = "everything: in memory"
-)
-
 // All are the peers, ringtree's stores last.
-var All = []Kind{
-	{"gorm-postgres", Postgres, synced, "GORM as its guides begin: default pool, default transaction", openGormPostgres(false)},
-	{"gorm-postgres-tuned", Postgres, synced, "GORM with PrepareStmt, SkipDefaultTransaction, a pool of 32", openGormPostgres(true)},
-	{"pgx", Postgres, synced, "SQL by hand, prepared, a pool of 32", openPgx},
-	{"gorm-sqlite", "", relaxed, "GORM, WAL, synchronous=NORMAL", openGormSQLite("NORMAL")},
-	{"gorm-sqlite-full", "", synced, "GORM, WAL, synchronous=FULL", openGormSQLite("FULL")},
-	{"ent-sqlite", "", relaxed, "ent, WAL, synchronous=NORMAL", openEnt},
-	{"rueidis", Redis, volatile, "Redis by hand: msgpack, sorted sets, pipelines; no guard against lost updates", openRueidis},
-	{"badgerhold", "", relaxed, "badgerhold, its default options", openBadgerhold},
-	{"bbolt", "", synced, "bbolt by hand: Update, msgpack, a bucket for each order", openBbolt("bbolt.db", false, false)},
-	{"bbolt-batch", "", synced, "the same with Batch, of a millisecond", openBbolt("bbolt-batch.db", false, true)},
-	{"bbolt-relaxed", "", relaxed + ", or the file", "the same with Update and NoSync", openBbolt("bbolt-relaxed.db", true, false)},
-	{"ringtree-redis", Redis, volatile, "redis://", openRingtree("redis://%redis/0")},
-	{"ringtree-redis-near", Redis, volatile, "redis://?near=64MB, a near cache", openRingtree("redis://%redis/2?near=64MB")},
-	{"ringtree-memcached", Memcached, volatile, "memcached://", openRingtree("memcached://%memcached")},
-	{"ringtree-bolt", "", synced, "bolt:", openRingtree("bolt:%s/ringtree.db?durability=synced")},
-	{"ringtree-bolt-relaxed", "", "the last second", "bolt:?durability=periodic", openRingtree("bolt:%s/ringtree-relaxed.db?durability=periodic")},
-	{"ringtree-memory", "", volatile, "mem:", openRingtree("mem:")},
-}
-
-// Modules are those whose versions matter to the results.
-var Modules = []string{
-	"github.com/a-h/templ", "gorm.io/gorm", "gorm.io/driver/postgres", "github.com/jackc/pgx/v5", "entgo.io/ent", sqlite.Module, "github.com/redis/rueidis",
-	"github.com/timshannon/badgerhold/v4", "github.com/dgraph-io/badger/v4", "go.etcd.io/bbolt", "github.com/bradfitz/gomemcache",
+var All = []place.Kind[Peer]{
+	{Name: "gorm-postgres", Server: place.Postgres, Durable: place.Nothing, Open: openGormPostgres},
+	{Name: "gorm-sqlite-full", Durable: place.Nothing, File: "gorm-full", Open: openGormSQLite("gorm-full.db", "FULL")},
+	{Name: "gorm-sqlite", Durable: place.LastWrites, File: "gorm-normal", Open: openGormSQLite("gorm-normal.db", "NORMAL")},
+	{Name: "pgx", Server: place.Postgres, Durable: place.Nothing, Open: openPgx},
+	{Name: "bbolt", Durable: place.Nothing, File: "bbolt", Open: openBbolt},
+	{Name: "rueidis", Server: place.Redis, Durable: place.Everything, Open: openRueidis},
+	{Name: "ringtree-file", Durable: place.Nothing, File: "ringtree-synced", Open: openRingtree("bolt:%s/ringtree-synced.db?durability=synced")},
+	{Name: "ringtree-file-periodic", Durable: place.LastWrites, File: "ringtree-periodic", Open: openRingtree("bolt:%s/ringtree-periodic.db?durability=periodic")},
+	{Name: "ringtree-memory", Durable: place.Everything, Open: openRingtree("mem:")},
+	{Name: "ringtree-redis", Server: place.Redis, Durable: place.Everything, Open: openRingtree("redis://%redis/0")},
+	{Name: "ringtree-redis-near", Server: place.Redis, Durable: place.Everything, Open: openRingtree("redis://%redis/2?near=64MB")},
+	{Name: "ringtree-memcached", Server: place.Memcached, Durable: place.Everything, Open: openRingtree("memcached://%memcached")},
 }
 
 // rows returns ps as rows.

@@ -1,70 +1,27 @@
 package peers
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
-	"net"
-	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
+
+	"github.com/ringtree/ringtree/bench/compare/place"
 )
 
-// dsn returns the connection string of a database of the server.
-func (at Place) dsn(database string) (string, error) {
-	host, port, err := net.SplitHostPort(at.Postgres)
-	return "host=" + host + " port=" + port + " user=" + postgresUser + " sslmode=disable dbname=" + database, err
-}
-
-// newDatabase makes an empty database, and returns its connection string.
-func newDatabase(ctx context.Context, at Place, name string) (string, error) {
-	admin, err := at.dsn("postgres")
+func openGormPostgres(ctx context.Context, at place.Place) (Peer, error) {
+	dsn, err := at.NewDatabase(ctx, "gorm")
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	conn, err := pgx.Connect(ctx, admin)
-	if err != nil {
-		return "", err
-	}
-	defer conn.Close(ctx)
-	if _, err := conn.Exec(ctx, "CREATE DATABASE "+name); err != nil {
-		return "", err
-	}
-	return at.dsn(name)
-}
-
-// openGormPostgres opens GORM on PostgreSQL: with the settings it begins with, or tuned as
-// its page on performance says, with as many connections as there are clients.
-func openGormPostgres(tuned bool) func(context.Context, Place) (Peer, error) {
-	return func(ctx context.Context, at Place) (Peer, error) {
-		name := "gorm"
-		if tuned {
-			name = "gorm_tuned"
-		}
-		dsn, err := newDatabase(ctx, at, name)
-		if err != nil {
-			return nil, err
-		}
-		db, err := gorm.Open(postgres.Open(dsn), gormConfig(tuned))
-		if err != nil {
-			return nil, err
-		}
-		if tuned {
-			pool, err := db.DB()
-			if err != nil {
-				return nil, err
-			}
-			pool.SetMaxOpenConns(Clients)
-			pool.SetMaxIdleConns(Clients)
-		}
-		return &gormPeer{db: db, load: loadGormPostgres}, nil
-	}
+	db, err := gorm.Open(postgres.Open(dsn), gormConfig())
+	return &gormPeer{db: db, load: loadGormPostgres}, err
 }
 
 // loadGormPostgres fills GORM's tables by COPY, which is quicker than GORM.
@@ -126,14 +83,10 @@ func copyAll(ctx context.Context, conn *pgx.Conn, n int, tags func([]string) (an
 const pageColumns = "id slug title body author tags updated_at views"
 
 // pgxPeer is SQL by hand. pgx prepares each statement once for a connection.
-type pgxPeer struct {
-	offsetLink
-	sampled
-	pool *pgxpool.Pool
-}
+type pgxPeer struct{ pool *pgxpool.Pool }
 
-func openPgx(ctx context.Context, at Place) (Peer, error) {
-	dsn, err := newDatabase(ctx, at, "pgx")
+func openPgx(ctx context.Context, at place.Place) (Peer, error) {
+	dsn, err := at.NewDatabase(ctx, "pgx")
 	if err != nil {
 		return nil, err
 	}
@@ -141,9 +94,9 @@ func openPgx(ctx context.Context, at Place) (Peer, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.MaxConns = Clients
+	config.MaxConns = place.Clients
 	pool, err := pgxpool.NewWithConfig(ctx, config)
-	return &pgxPeer{pool: pool}, err
+	return &pgxPeer{pool}, err
 }
 
 const pgxSchema = `
@@ -184,12 +137,20 @@ func (p *pgxPeer) list(ctx context.Context, sql string, args ...any) ([]Row, err
 }
 
 func (p *pgxPeer) Newest(ctx context.Context, at string, limit int) ([]Row, error) {
-	return p.list(ctx, "ORDER BY updated_at DESC LIMIT $1 OFFSET $2", limit, p.offset(at))
+	if at == "" {
+		return p.list(ctx, "ORDER BY updated_at DESC LIMIT $1", limit)
+	}
+	before, err := momentOf(at)
+	if err != nil {
+		return nil, err
+	}
+	return p.list(ctx, "WHERE updated_at < $1 ORDER BY updated_at DESC LIMIT $2", before, limit)
 }
 
-// After returns the pages that are older than one that the caller has.
-func (p *pgxPeer) After(ctx context.Context, last *Page, limit int) ([]Row, error) {
-	return p.list(ctx, "WHERE updated_at < $1 ORDER BY updated_at DESC LIMIT $2", last.UpdatedAt, limit)
+func (p *pgxPeer) Link(ctx context.Context, offset int) (string, error) {
+	var last time.Time
+	err := p.pool.QueryRow(ctx, "SELECT updated_at FROM pages ORDER BY updated_at DESC OFFSET $1 LIMIT 1", offset-1).Scan(&last)
+	return momentLink(last), err
 }
 
 func (p *pgxPeer) Top(ctx context.Context, limit int) ([]Row, error) {
@@ -251,51 +212,3 @@ func (p *pgxPeer) Followers(ctx context.Context, topic int64, limit int) ([]int6
 }
 
 func (p *pgxPeer) Flush(context.Context) error { return nil }
-
-func (p *pgxPeer) LoadRows(ctx context.Context) error {
-	_, err := p.pool.Exec(ctx, "CREATE TABLE worlds (id bigint PRIMARY KEY, number bigint NOT NULL); CREATE TABLE fortunes (id bigint PRIMARY KEY, message text NOT NULL)")
-	if err != nil {
-		return err
-	}
-	worlds, fortunes := allWorlds(), allFortunes()
-	_, err1 := p.pool.CopyFrom(ctx, pgx.Identifier{"worlds"}, []string{"id", "number"},
-		pgx.CopyFromSlice(len(worlds), func(i int) ([]any, error) { return []any{worlds[i].ID, worlds[i].Number}, nil }))
-	_, err2 := p.pool.CopyFrom(ctx, pgx.Identifier{"fortunes"}, []string{"id", "message"},
-		pgx.CopyFromSlice(len(fortunes), func(i int) ([]any, error) { return []any{fortunes[i].ID, fortunes[i].Message}, nil }))
-	return errors.Join(err1, err2)
-}
-
-const selectWorld = "SELECT id, number FROM worlds WHERE id = $1"
-
-func (p *pgxPeer) World(ctx context.Context, id int64) (w World, err error) {
-	return w, p.pool.QueryRow(ctx, selectWorld, id).Scan(&w.ID, &w.Number)
-}
-
-// Worlds sends the queries in one pipeline.
-func (p *pgxPeer) Worlds(ctx context.Context, ids []int64) ([]World, error) {
-	var queries pgx.Batch
-	all := make([]World, len(ids))
-	for i, id := range ids {
-		queries.Queue(selectWorld, id).QueryRow(func(row pgx.Row) error { return row.Scan(&all[i].ID, &all[i].Number) })
-	}
-	return all, p.pool.SendBatch(ctx, &queries).Close()
-}
-
-// SetWorlds writes in the order of the ids, or two statements could wait for each other.
-func (p *pgxPeer) SetWorlds(ctx context.Context, ids []int64, number func(int64) int64) error {
-	all, err := p.Worlds(ctx, ids)
-	if err != nil {
-		return err
-	}
-	slices.SortFunc(all, func(a, b World) int { return cmp.Compare(a.ID, b.ID) })
-	var updates pgx.Batch
-	for _, w := range all {
-		updates.Queue("UPDATE worlds SET number = $2 WHERE id = $1", w.ID, number(w.ID))
-	}
-	return p.pool.SendBatch(ctx, &updates).Close()
-}
-
-func (p *pgxPeer) Fortunes(ctx context.Context) ([]Fortune, error) {
-	found, _ := p.pool.Query(ctx, "SELECT id, message FROM fortunes")
-	return pgx.CollectRows(found, pgx.RowToStructByPos[Fortune])
-}

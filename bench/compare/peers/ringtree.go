@@ -5,75 +5,38 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/ringtree/ringtree/bench/compare/peers/model"
+	"github.com/ringtree/ringtree/bench/compare/place"
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/kvmodel"
-	"github.com/ringtree/ringtree/kvmodel/kvopen"
-	"github.com/ringtree/ringtree/kvmodel/kvopen/all"
 )
 
 // ringtree is package model on any store.
 type ringtree struct {
-	sampled
-	db     *kvmodel.DB
+	*place.Database
 	m      *model.Models
 	topics *index.Sets[int64, int64]
-	url    string
-	tap    *tap
 }
 
-// openRingtree opens the store at url, in which %s is the place's folder.
-func openRingtree(url string) func(context.Context, Place) (Peer, error) {
-	return func(ctx context.Context, at Place) (Peer, error) {
-		r := &ringtree{url: at.fill(url)}
-		return r, r.open(ctx, r.url)
+// openRingtree opens the store at url, in which [place.Place.Fill] puts the place.
+func openRingtree(url string) func(context.Context, place.Place) (Peer, error) {
+	return func(ctx context.Context, at place.Place) (Peer, error) {
+		d, err := at.OpenDatabase(ctx, url)
+		return &ringtree{Database: d}, err
 	}
 }
 
-// fill puts the addresses of at into url.
-func (at Place) fill(url string) string {
-	return strings.NewReplacer("%s", at.Dir, "%redis", at.Redis, "%memcached", at.Memcached).Replace(url)
-}
+func (r *ringtree) Close() error { return r.DB.Close(context.Background()) }
 
-func (r *ringtree) open(ctx context.Context, url string) error {
-	store, err := kvopen.Store(ctx, url, all.Engines)
-	if err != nil {
-		return err
-	}
-	r.tap = &tap{Store: store}
-	db, err := kvmodel.Open(r.tap)
-	if err != nil {
-		return err
-	}
-	r.db, r.m = db, model.New(db)
-	r.topics = index.NewSets(db, "followers", kvmodel.IntKey[int64](), kvmodel.IntKey[int64]())
-	return nil
-}
-
-func (r *ringtree) Close() error {
-	return errors.Join(r.db.Close(context.Background()), r.closeSample())
-}
-
-// Load does not wait for the disk at each of its writes, and closes the file at the end.
 func (r *ringtree) Load(ctx context.Context, n int) error {
-	if !embedded(r.url) {
-		return r.load(ctx, n)
+	opened := func() {
+		r.m = model.New(r.DB)
+		r.topics = index.NewSets(r.DB, "followers", kvmodel.IntKey[int64](), kvmodel.IntKey[int64]())
 	}
-	return errors.Join(r.Close(), r.open(ctx, unsynced(r.url)),
-		r.load(ctx, n), r.Close(), r.open(ctx, r.url))
-}
-
-// embedded reports whether the store at url is a file.
-func embedded(url string) bool { return strings.HasPrefix(url, "bolt:") }
-
-// unsynced returns the url of a file that does not wait for the disk.
-func unsynced(url string) string {
-	file, _, _ := strings.Cut(url, "?")
-	return file + "?durability=unsynced"
+	return r.Database.Load(ctx, opened, func() error { return r.load(ctx, n) })
 }
 
 func (r *ringtree) load(ctx context.Context, n int) error {
@@ -110,7 +73,7 @@ func (r *ringtree) load(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(r.db.Flush(ctx), r.m.Pages.TopViews.Refresh(ctx))
+	return errors.Join(r.DB.Flush(ctx), r.m.Pages.TopViews.Refresh(ctx))
 }
 
 // loadViews counts in batches that grow with the board: one that is small can take
@@ -123,7 +86,7 @@ func (r *ringtree) loadViews(ctx context.Context, n int) error {
 			_, err := r.m.Pages.Views.Add(ctx, id(p.ID), p.Views)
 			return err
 		})
-		if err := errors.Join(err, r.db.Flush(ctx)); err != nil {
+		if err := errors.Join(err, r.DB.Flush(ctx)); err != nil {
 			return err
 		}
 		from += some
@@ -256,54 +219,4 @@ func (r *ringtree) Unfollow(ctx context.Context, topic, user int64) error {
 func (r *ringtree) Followers(ctx context.Context, topic int64, limit int) ([]int64, error) {
 	members, err := r.topics.Of(topic).Page(ctx, "", limit)
 	return members.IDs, err
-}
-
-func (r *ringtree) Flush(ctx context.Context) error { return r.db.Flush(ctx) }
-
-func (r *ringtree) LoadRows(ctx context.Context) error {
-	var worlds []*model.World
-	for _, w := range allWorlds() {
-		worlds = append(worlds, &model.World{ID: w.ID, Number: w.Number})
-	}
-	err := r.m.Worlds.CreateMulti(ctx, worlds)
-	for _, f := range allFortunes() {
-		err = errors.Join(err, r.m.Fortunes.Create(ctx, &model.Fortune{ID: f.ID, Message: f.Message}))
-	}
-	return err
-}
-
-func (r *ringtree) World(ctx context.Context, id int64) (World, error) {
-	w, err := r.m.Worlds.Get(ctx, id)
-	if err != nil {
-		return World{}, err
-	}
-	return World{w.ID, w.Number}, nil
-}
-
-func (r *ringtree) Worlds(ctx context.Context, ids []int64) ([]World, error) {
-	found, err := r.m.Worlds.GetMulti(ctx, ids)
-	all := make([]World, len(found))
-	for i, w := range found {
-		all[i] = World{w.ID, w.Number}
-	}
-	return all, err
-}
-
-func (r *ringtree) SetWorlds(ctx context.Context, ids []int64, number func(int64) int64) error {
-	return atOnce(len(ids), len(ids), func(i int) error {
-		_, err := r.m.Worlds.Update(ctx, ids[i], func(w *model.World) error {
-			w.Number = number(w.ID)
-			return nil
-		})
-		return err
-	})
-}
-
-func (r *ringtree) Fortunes(ctx context.Context) ([]Fortune, error) {
-	l, err := r.m.Fortunes.Newest.Page(ctx, "", 100)
-	all := make([]Fortune, len(l.Items))
-	for i, f := range l.Items {
-		all[i] = Fortune{f.ID, f.Message}
-	}
-	return all, err
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/redis/rueidis"
 	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/ringtree/ringtree/bench/compare/place"
 )
 
 // rueidisPeer is Redis by hand: a page is a value, and each order a sorted set. The
@@ -14,7 +16,7 @@ import (
 // guards a page against two changes at once, or a crash between two commands.
 type rueidisPeer struct{ rueidis.Client }
 
-func openRueidis(_ context.Context, at Place) (Peer, error) {
+func openRueidis(_ context.Context, at place.Place) (Peer, error) {
 	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{at.Redis}, SelectDB: 1, DisableCache: true})
 	return rueidisPeer{client}, err
 }
@@ -138,8 +140,11 @@ func pageKeys[T any](of []T, id func(T) string) []string {
 }
 
 func (r rueidisPeer) Newest(ctx context.Context, at string, limit int) ([]Row, error) {
-	from := int64(offsetLink{}.offset(at))
-	ids, err := r.Do(ctx, r.B().Zrevrange().Key(byUpdate).Start(from).Stop(from+int64(limit)-1).Build()).AsStrSlice()
+	from := "+inf"
+	if at != "" {
+		from = "(" + at
+	}
+	ids, err := r.Do(ctx, r.B().Zrevrangebyscore().Key(byUpdate).Max(from).Min("-inf").Limit(0, int64(limit)).Build()).AsStrSlice()
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
@@ -153,7 +158,12 @@ func (r rueidisPeer) Newest(ctx context.Context, at string, limit int) ([]Row, e
 }
 
 func (r rueidisPeer) Link(ctx context.Context, offset int) (string, error) {
-	return offsetLink{}.Link(ctx, offset)
+	last := int64(offset) - 1
+	found, err := r.Do(ctx, r.B().Zrevrange().Key(byUpdate).Start(last).Stop(last).Withscores().Build()).AsZScores()
+	if err != nil {
+		return "", err
+	}
+	return number(int64(found[0].Score)), nil
 }
 
 func (r rueidisPeer) Top(ctx context.Context, limit int) ([]Row, error) {
@@ -260,65 +270,3 @@ func (r rueidisPeer) Followers(ctx context.Context, topic int64, limit int) ([]i
 }
 
 func (r rueidisPeer) Flush(context.Context) error { return nil }
-
-func worldKey(id int64) string { return "world:" + number(id) }
-
-func (r rueidisPeer) LoadRows(ctx context.Context) error {
-	var commands []rueidis.Completed
-	for _, w := range allWorlds() {
-		commands = append(commands, r.B().Set().Key(worldKey(w.ID)).Value(number(w.Number)).Build())
-	}
-	for _, f := range allFortunes() {
-		commands = append(commands, r.B().Hset().Key("fortunes").FieldValue().FieldValue(number(f.ID), f.Message).Build())
-	}
-	return r.all(ctx, commands...)
-}
-
-func (r rueidisPeer) World(ctx context.Context, id int64) (World, error) {
-	n, err := r.Do(ctx, r.B().Get().Key(worldKey(id)).Build()).AsInt64()
-	return World{id, n}, err
-}
-
-func (r rueidisPeer) Worlds(ctx context.Context, ids []int64) ([]World, error) {
-	commands := make([]rueidis.Completed, len(ids))
-	for i, id := range ids {
-		commands[i] = r.B().Get().Key(worldKey(id)).Build()
-	}
-	all := make([]World, len(ids))
-	for i, answer := range r.DoMulti(ctx, commands...) {
-		n, err := answer.AsInt64()
-		if err != nil {
-			return nil, err
-		}
-		all[i] = World{ids[i], n}
-	}
-	return all, nil
-}
-
-func (r rueidisPeer) SetWorlds(ctx context.Context, ids []int64, numberOf func(int64) int64) error {
-	all, err := r.Worlds(ctx, ids)
-	if err != nil {
-		return err
-	}
-	commands := make([]rueidis.Completed, len(all))
-	for i, w := range all {
-		commands[i] = r.B().Set().Key(worldKey(w.ID)).Value(number(numberOf(w.ID))).Build()
-	}
-	return r.all(ctx, commands...)
-}
-
-func (r rueidisPeer) Fortunes(ctx context.Context) ([]Fortune, error) {
-	found, err := r.Do(ctx, r.B().Hgetall().Key("fortunes").Build()).AsStrMap()
-	if err != nil {
-		return nil, err
-	}
-	var all []Fortune
-	for text, message := range found {
-		id, err := strconv.ParseInt(text, 10, 64)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, Fortune{id, message})
-	}
-	return all, nil
-}

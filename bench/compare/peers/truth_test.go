@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strconv"
 	"time"
 )
 
 // truth is a peer that is plainly right: slices that it searches and sorts.
 type truth struct {
-	offsetLink
 	pages   []Page
 	visits  map[int64][]Visit
 	follows []int64
@@ -36,10 +36,12 @@ func (t *truth) page(id int64) *Page {
 func (t *truth) Get(_ context.Context, id int64) (Row, error) { return t.page(id), nil }
 
 func (t *truth) Newest(_ context.Context, at string, limit int) ([]Row, error) {
-	offset := t.offset(at)
+	offset, _ := strconv.Atoi(at) // 0 of ""
 	slices.SortFunc(t.pages, func(a, b Page) int { return b.UpdatedAt.Compare(a.UpdatedAt) })
 	return pages(slices.Clone(t.pages[offset : offset+limit])), nil
 }
+
+func (t *truth) Link(_ context.Context, offset int) (string, error) { return strconv.Itoa(offset), nil }
 
 func (t *truth) Top(_ context.Context, limit int) ([]Row, error) {
 	slices.SortFunc(t.pages, func(a, b Page) int { return cmp.Compare(b.Views, a.Views) })

@@ -6,28 +6,22 @@ import "github.com/ringtree/ringtree/kvmodel"
 
 // Models are the models of this package in one database.
 type Models struct {
-	Fortunes *Fortunes
-	Pages    *Pages
-	Visits   *Visits
-	Worlds   *Worlds
+	Pages  *Pages
+	Visits *Visits
 }
 
 // New returns the models of this package in db.
 func New(db *kvmodel.DB) *Models {
 	return &Models{
-		Fortunes: NewFortunes(db),
-		Pages:    NewPages(db),
-		Visits:   NewVisits(db),
-		Worlds:   NewWorlds(db),
+		Pages:  NewPages(db),
+		Visits: NewVisits(db),
 	}
 }
 
 // All returns every model, sorted by name, as package inspect takes them.
 func (m *Models) All() []kvmodel.Model {
 	return []kvmodel.Model{
-		m.Fortunes,
 		m.Pages,
 		m.Visits,
-		m.Worlds,
 	}
 }

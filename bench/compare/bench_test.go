@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/ringtree/ringtree/bench/compare/place"
+)
+
+// benchSize is how many records the stores of a benchmark have.
+const benchSize = 10_000
+
+// BenchmarkStore does each workload on memory, on a file, on Redis and on memcached, one client
+// alone, for benchstat:
+//
+//	go test -run - -bench . -count 10 ./compare > new.txt
+func BenchmarkStore(b *testing.B) {
+	at := place.StartAll(b)
+	at.Dir = b.TempDir()
+	for _, name := range []string{"ringtree-memory", "ringtree-file", "ringtree-redis", "ringtree-memcached"} {
+		k := kinds[slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })]
+		if place.Missing(k.server) != nil {
+			continue
+		}
+		b.Run(strings.TrimPrefix(name, "ringtree-"), func(b *testing.B) {
+			s, err := loaded(b.Context(), job{Peer: name, Place: at, Size: benchSize, Work: true, Site: true})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer s.close()
+			for _, w := range workloads {
+				b.Run(w.name, func(b *testing.B) { s.bench(b, w) })
+			}
+		})
+	}
+}
+
+func (s *subject) bench(b *testing.B, w workload) {
+	ctx, cancel := context.WithCancel(b.Context()) // as those of requests
+	defer cancel()
+	do, err := w.prepare(ctx, s, usualWrites)
+	if err != nil {
+		b.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := do(ctx, r); err != nil {
+			b.Fatal(err)
+		}
+	}
+	// What comes after a reply belongs to the work.
+	if err := s.flush(ctx); err != nil {
+		b.Fatal(err)
+	}
+}

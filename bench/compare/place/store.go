@@ -1,0 +1,82 @@
+package place
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kvopen"
+	"github.com/ringtree/ringtree/kvmodel/kvopen/all"
+)
+
+// Database is a database of ringtree in a place.
+type Database struct {
+	*kvmodel.DB
+	url     string
+	options []kvmodel.Option
+}
+
+// OpenDatabase opens the database in the store at url, in which [Place.Fill] puts the place.
+func (p Place) OpenDatabase(ctx context.Context, url string, options ...kvmodel.Option) (*Database, error) {
+	d := &Database{url: p.Fill(url), options: options}
+	return d, d.open(ctx, d.url)
+}
+
+func (d *Database) open(ctx context.Context, url string) error {
+	store, err := kvopen.Store(ctx, url, all.Engines)
+	if err == nil {
+		d.DB, err = kvmodel.Open(store, d.options...)
+	}
+	return err
+}
+
+// Load has load fill the database. A file does not wait for the disk meanwhile, and is closed
+// at the end; where another file was filled in the same way, it is copied. opened is called
+// whenever the database is opened.
+func (d *Database) Load(ctx context.Context, opened func(), load func() error) error {
+	file, isFile := strings.CutPrefix(d.url, "bolt:")
+	if !isFile {
+		opened()
+		return load()
+	}
+	file, _, _ = strings.Cut(file, "?")
+	if err := d.Close(ctx); err != nil {
+		return err
+	}
+	filled := strings.TrimSuffix(file, ".db") // without what sets it apart from others
+	filled = filled[:strings.LastIndexByte(filled, '-')] + ".filled"
+	if _, err := os.Stat(filled); errors.Is(err, os.ErrNotExist) {
+		if err := d.open(ctx, "bolt:"+filled+"?durability=unsynced"); err != nil {
+			return err
+		}
+		opened()
+		if err := errors.Join(load(), d.Close(ctx)); err != nil {
+			return err
+		}
+	}
+	if err := copyFile(file, filled); err != nil {
+		return err
+	}
+	if err := d.open(ctx, d.url); err != nil {
+		return err
+	}
+	opened()
+	return nil
+}
+
+func copyFile(to, from string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Sync(), out.Close())
+}
