@@ -19,27 +19,24 @@ export RINGTREE_SERVERS := required
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: ## install the servers and the browser the tests use, or say what to install
+	scripts/setup.sh $(SERVERS)
 
 .PHONY: test
-test: ## run setup, lint, current and all tests, with real servers, in a few minutes
+test: ## run setup, lint and all tests, with real servers, in a few minutes
 	scripts/test.sh
 
 .PHONY: prove
 prove: setup ## prove all that takes longer, or with FOR=2m what fits into that time
 	scripts/prove.sh $(FUZZTIME) $(FOR)
 
-.PHONY: setup
-setup: ## install the servers and the browser the tests use, or say what to install
-	scripts/setup.sh $(SERVERS)
-
-.PHONY: generate
-generate: ## regenerate all generated files
-	go generate ./...
-
-.PHONY: current
-current: ## fail if a generated file is out of date
-	scripts/current.sh
+.PHONY: race
+race: setup ## run all tests under the race detector, which needs a C compiler
+	scripts/setup.sh cc
+	CGO_ENABLED=1 go test -race -timeout 1h ./...
 
 .PHONY: lint
 lint: ## run gofmt, go vet and staticcheck
@@ -48,46 +45,23 @@ lint: ## run gofmt, go vet and staticcheck
 	$(STATICCHECK) ./...
 	for module in bench adapters/*; do (cd $$module && go vet ./... && $(STATICCHECK) ./...) || exit; done
 
-.PHONY: race
-race: setup ## run all tests under the race detector, which needs a C compiler
-	scripts/setup.sh cc
-	CGO_ENABLED=1 go test -race -timeout 1h ./...
+.PHONY: generate
+generate: ## regenerate all generated files
+	go generate ./...
+	cd bench && go generate ./...
 
-.PHONY: costs
-costs: ## measure what each verb asks of a store, and write docs/costs.md
-	cd bench && go test -count=1 -run TestPage ./costs -update
+# PAGES=reliability tries all faults, losses and releases on everything, which takes hours.
+.PHONY: docs
+docs: setup ## measure and draw what docs/ shows: costs, sizing, pictures and screenshots, or PAGES
+	scripts/docs.sh $(PAGES)
 
-.PHONY: pictures
-pictures: ## draw how each index is stored, into docs/pictures
-	cd bench && go test -count=1 ./pictures -update
-
-.PHONY: sizes
-sizes: ## measure what records and indexes take, and write the tables of docs/sizing.md
-	cd bench && go test -count=1 ./sizing -update
-
-# COMPARE holds more flags, such as "-workloads pages -peers sqlite,ringtree-file"; -h lists them.
+# COMPARE holds flags for other runs, which write no page, such as "-workloads pages -peers sqlite,ringtree-file"; -h lists them.
 .PHONY: compare
-compare: ## measure the pages of an app on ringtree, GORM, pgx and SQLite
+compare: ## measure ringtree beside GORM, pgx and SQLite, and write docs/benchmarks.md
 	scripts/setup.sh postgres redis-server memcached cc
 	mkdir -p tmp
 	cd bench && CGO_ENABLED=1 go test -count=1 -tags mattn ./compare/site ./compare/peers
-	cd bench && CGO_ENABLED=1 go run -tags mattn ./compare -o ../tmp/compare.jsonl $(COMPARE)
-
-.PHONY: screenshots
-screenshots: setup ## take the pictures of the sample app that docs/sample-app.md shows
-	go test -count=1 -run TestScreenshots ./example-app/apptest -screenshots ../../docs/screenshots
-
-.PHONY: reliability
-reliability: setup ## try all faults, losses and releases on everything, and write docs/reliability.md
-	go test -count=1 -timeout 5h -run TestMatrix_ ./internal/whole -reliability ../../docs/reliability.md
-
-.PHONY: models
-models: ## run the exhaustive checkers of the protocols: tests named TestModels_...
-	scripts/models.sh
-
-.PHONY: fuzz
-fuzz: ## run every fuzz target for FUZZTIME, by default 60s
-	scripts/fuzz.sh $(FUZZTIME)
+	cd bench && CGO_ENABLED=1 go run -tags mattn ./compare -o ../tmp/compare.jsonl $(or $(COMPARE),-page ../docs)
 
 .PHONY: clean
 clean: ## remove what builds and tests left behind, but not the sample app's data

@@ -9,8 +9,7 @@ snapshot() {
 }
 
 before=$(snapshot)
-go generate ./...
-(cd bench && go generate ./...) # No other module has generated files.
+make --no-print-directory generate
 after=$(snapshot)
 if [[ $before != "$after" ]]; then
 	echo "current: these generated files were out of date:" >&2

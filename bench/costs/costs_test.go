@@ -72,7 +72,7 @@ func TestPage_IsCurrent(t *testing.T) {
 	}
 }
 
-const outdated = "docs/costs.md is not what is measured: make costs writes it again"
+const outdated = "docs/costs.md is not what is measured: make docs writes it again"
 
 // sameRow reports whether two rows of a table agree. What depends on who came first may differ
 // a little: trips from six on by one, operations if there are many, and bytes, of which there

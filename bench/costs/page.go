@@ -7,7 +7,7 @@ import (
 
 const head = `# Costs
 
-What each verb asks of a store before its reply. ` + "`make costs`" + ` has measured this page and written
+What each verb asks of a store before its reply. ` + "`make docs`" + ` has measured this page and written
 it: no number here is typed, and ` + "`make test`" + ` fails where the page and the code disagree.
 
 - **Trips** are requests to the store that follow one another. They are counted on three stores in

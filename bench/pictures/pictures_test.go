@@ -43,7 +43,7 @@ func TestAll_PicturesInDocsAreCurrent(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		} else if diff := gocmp.Diff(string(text), string(file)); diff != "" {
-			t.Errorf("docs/pictures/%s is not what is drawn: make pictures draws it again (-docs +drawn):\n%s", name, diff)
+			t.Errorf("docs/pictures/%s is not what is drawn: make docs draws it again (-docs +drawn):\n%s", name, diff)
 		}
 	}
 }

@@ -13,7 +13,7 @@ var update = flag.Bool("update", false, "write the tables in docs again")
 
 const (
 	page  = "../../docs/sizing.md"
-	begin = "<!-- sizes: written by make sizes -->\n\n"
+	begin = "<!-- sizes: written by make docs -->\n\n"
 	end   = "\n<!-- end of sizes -->"
 )
 
@@ -39,11 +39,11 @@ func TestTables_OfThePageAreCurrent(t *testing.T) {
 	}
 	was, is := strings.Split(stored, "\n"), strings.Split(measured, "\n")
 	if len(was) != len(is) {
-		t.Fatalf("docs/sizing.md has %d lines of tables, and %d are measured: make sizes writes them again", len(was), len(is))
+		t.Fatalf("docs/sizing.md has %d lines of tables, and %d are measured: make docs writes them again", len(was), len(is))
 	}
 	for i := range was {
 		if !agree(was[i], is[i]) {
-			t.Errorf("docs/sizing.md is not what is measured: make sizes writes it again\n- %s\n+ %s", was[i], is[i])
+			t.Errorf("docs/sizing.md is not what is measured: make docs writes it again\n- %s\n+ %s", was[i], is[i])
 		}
 	}
 }

@@ -86,7 +86,7 @@ func TestScreenshots_ExistAndAreShown(t *testing.T) {
 		}
 		info, err := os.Stat(filepath.Join(shotsFolder, s.name+".png"))
 		if err != nil {
-			t.Errorf("%v: make screenshots", err)
+			t.Errorf("%v: make docs", err)
 		} else if info.Size() > maxShot {
 			t.Errorf("%s has %d bytes, want at most %d", info.Name(), info.Size(), maxShot)
 		}

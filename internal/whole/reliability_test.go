@@ -117,7 +117,7 @@ func publish(t *testing.T, name string, s *sheet, more string) {
 // replaced returns page with other text between the comments that name a part.
 func replaced(t *testing.T, page, name, text string) string {
 	t.Helper()
-	begin, end := fmt.Sprintf("<!-- %s: written by make reliability -->\n", name), fmt.Sprintf("<!-- end of %s -->", name)
+	begin, end := fmt.Sprintf("<!-- %s: written by make docs -->\n", name), fmt.Sprintf("<!-- end of %s -->", name)
 	before, rest, ok := strings.Cut(page, begin)
 	_, after, ended := strings.Cut(rest, end)
 	if !ok || !ended {
@@ -154,7 +154,7 @@ func proveAll() error {
 func TestReliability_ThePageHasEveryMatrixAndEveryLimit(t *testing.T) {
 	page := string(read(t, reliabilityPage))
 	for _, name := range []string{"faults", "losses", "damage", "lost servers", "two releases"} {
-		_, part, _ := strings.Cut(page, "<!-- "+name+": written by make reliability -->")
+		_, part, _ := strings.Cut(page, "<!-- "+name+": written by make docs -->")
 		part, _, ended := strings.Cut(part, "<!-- end of "+name+" -->")
 		if n := len(summaries.FindAllString(part, -1)); !ended || n != 1 && !strings.Contains(part, "not run yet") {
 			t.Errorf("the part of %s has %d matrices", name, n)
