@@ -746,3 +746,40 @@ func TestLogs_Discard_MakesUpForAllThatIsLostAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// beaten is a store in which someone else is first at every second write of a key.
+type beaten struct {
+	kv.Store
+	key    string
+	writes int
+}
+
+func (b *beaten) Do(ctx context.Context, ops []kv.Op) error {
+	if op := &ops[0]; op.Key == b.key && op.Kind.Writes() {
+		if b.writes++; b.writes%2 == 0 {
+			op.Result = kv.Result{Err: kv.ErrConflict}
+			return nil
+		}
+	}
+	return b.Store.Do(ctx, ops)
+}
+
+// A loss that stays undated counts as one that the rebuild after it has not made up for.
+func TestLogs_Discard_DatesALossThoughOthersChangeTheHead(t *testing.T) {
+	ctx, mem := t.Context(), memkv.New(memkv.Options{})
+	last := int64(0) // rebuild
+	rebuilds := func(context.Context, kv.Store) (begun, ended int64, err error) { return last, last, nil }
+	l, wait := prompt(server{mem}, small)
+	l.Rebuilds = rebuilds
+	fill(t, l, wait, 300)
+	h, err := l.readHead(ctx, mem, place)
+	must(t, err)
+	mem.Evict(l.key(place, h.parts[0].name))
+	must(t, l.Discard(ctx, &beaten{Store: server{mem}, key: l.Key(place)}, place))
+	last++
+	other := fresh(server{mem})
+	other.Rebuilds = rebuilds
+	if _, err := other.Count(ctx, server{mem}, place); err != nil {
+		t.Errorf("after a rebuild: %v", err)
+	}
+}

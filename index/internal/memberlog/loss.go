@@ -165,17 +165,18 @@ func (l *Logs) whole(ctx context.Context, s kv.Store, place string, h *head) err
 
 var errLost = fmt.Errorf("%w: the store has lost or damaged a part of the list", kvmodel.ErrNeedsRebuild)
 
-// setLost changes lost in the head from was to is.
+// setLost changes lost in the head from was to is, unless it is something else by now.
 func (l *Logs) setLost(ctx context.Context, s kv.Store, place string, was, is uint64) error {
-	h, err := l.readHead(ctx, s, place)
-	if err != nil || h.lost != was {
-		return err
-	}
-	next := h.with(0, 0, nil)
-	next.lost = is
-	err = l.putHead(ctx, s, place, next)
-	l.heads.drop(place)
-	return err
+	defer l.heads.drop(place)
+	return kv.Change(l.Key(place), func() error {
+		h, err := l.readHead(ctx, s, place)
+		if err != nil || h.lost != was {
+			return err
+		}
+		next := h.with(0, 0, nil)
+		next.lost = is
+		return l.putHead(ctx, s, place, next)
+	})
 }
 
 func unlessAbsent(err error) error {
