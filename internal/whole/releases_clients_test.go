@@ -34,15 +34,21 @@ const (
 // A rollout is one course of events.
 type rollout struct {
 	*testing.T
-	rng   *rand.Rand
 	store *memkv.Store
 	made  atomic.Int64
 
 	mu    sync.Mutex
+	rng   *rand.Rand
 	codes map[string]string // of all papers that are there, by id
 
 	asked, refused, missing atomic.Int64
 	answers                 map[string]*verdict // by class
+}
+
+func (r *rollout) random() uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.rng.Uint64()
 }
 
 // slow is a store whose trips take their time, and that can be asleep.
@@ -91,7 +97,7 @@ type party struct {
 }
 
 func (r *rollout) join(newer bool) *party {
-	s := &slow{Store: r.store, rng: rand.New(rand.NewPCG(r.rng.Uint64(), 0))}
+	s := &slow{Store: r.store, rng: rand.New(rand.NewPCG(r.random(), 0))}
 	db, err := kvmodel.Open(s)
 	must(r.T, err)
 	p := &party{rollout: r, store: s, db: db}
@@ -117,7 +123,7 @@ func (p *party) write(d time.Duration, reader *party) {
 	var all sync.WaitGroup
 	end := time.Now().Add(d)
 	for client := range clients / 2 {
-		rng := rand.New(rand.NewPCG(p.rng.Uint64(), uint64(client)))
+		rng := rand.New(rand.NewPCG(p.random(), uint64(client)))
 		all.Go(func() {
 			var mine []string
 			for time.Now().Before(end) {
@@ -233,7 +239,7 @@ var courses = map[string]func(*rollout){
 		all.Go(func() { must(r.T, next.papers.Rebuild(ctx)) })
 		all.Go(func() { next.write(time.Minute, next) })
 		all.Go(func() {
-			time.Sleep(time.Duration(r.rng.IntN(200)) * time.Millisecond)
+			time.Sleep(time.Duration(r.random()%200) * time.Millisecond)
 			old := r.join(false)
 			old.write(30*time.Second, next)
 			old.ends()
