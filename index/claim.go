@@ -239,13 +239,7 @@ func marked(places []string, marks []bool) (some []string) {
 // claims reads the claims at places, and the record with this id beside them.
 func (u *unique) claims(ctx context.Context, s kv.Store, id string, places []string) (claims []claim, rec *plug.Seen, errs []error) {
 	claims, rec = make([]claim, len(places)), new(plug.Seen)
-	works := []func(kv.Store) error{func(s kv.Store) error {
-		recs, err := u.host.See(ctx, s, id)
-		if err == nil {
-			rec = recs[0]
-		}
-		return err
-	}}
+	var works []func(kv.Store) error
 	for i, place := range places {
 		works = append(works, func(s kv.Store) (err error) {
 			if claims[i], err = u.claim(ctx, s, place); wire.IsCorrupt(err) {
@@ -254,9 +248,16 @@ func (u *unique) claims(ctx context.Context, s kv.Store, id string, places []str
 			return err
 		})
 	}
+	works = append(works, func(s kv.Store) error {
+		recs, err := u.host.See(ctx, s, id)
+		if err == nil {
+			rec = recs[0]
+		}
+		return err
+	})
 	all := kv.Together(ctx, s, works...)
-	for _, err := range all[1:] {
-		errs = append(errs, cmp.Or(all[0], err))
+	for _, err := range all[:len(places)] {
+		errs = append(errs, cmp.Or(all[len(places)], err))
 	}
 	return claims, rec, errs
 }
