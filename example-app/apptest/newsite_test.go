@@ -239,7 +239,7 @@ func TestNewSite_DoesWhatItsFormsSayAndPassesTheAudit(t *testing.T) {
 	p.WantText("There is one already.")
 	p.Fill("Slug", "broths")
 	p.Submit("Save")
-	p.WantText("“978” is taken.")
+	p.WantText("“978” is taken.", "Something below is not right yet.")
 	p.Wait("what was typed", "document.querySelector('[name=about]').value == 'An hour of work.'")
 	look("taken")
 	for _, slug := range []string{"soups", "stews"} {
