@@ -90,9 +90,6 @@ type dataClass interface {
 	// forgetDue cleans the tombstones whose time has come.
 	forgetDue(ctx context.Context) error
 
-	// met deals with a process of that shape that was seen to write.
-	met(ctx context.Context, process, shape string) error
-
 	// distrust makes every index one that does not hold all records.
 	distrust(ctx context.Context) error
 
@@ -222,7 +219,6 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		Store: db.store, Now: o.now, IsOwn: db.journal.IsOwn, Alone: powers.Alone,
 		Model: func(name string) repair.Model { return db.repairs(name) }, Known: db.watch.knownNow,
 		Archive: func(ctx context.Context, created map[string][]string) error { return db.archive(ctx, created, true) },
-		Met:     db.met,
 		Lost:    db.linesLost,
 		Settle:  db.settle,
 		Looked:  db.forgetEnded,

@@ -1,7 +1,6 @@
 package kvmodel_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,44 +15,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
-
-// beforeHeads turns what is stored into what a release without heads would have left.
-func beforeHeads(t *testing.T, ctx context.Context, mem *memkv.Store, model string) {
-	t.Helper()
-	const header = 24 // of a chunk made at a time of today
-	for _, key := range mem.Keys() {
-		r, err := kv.One(ctx, mem, kv.OpGet(key))
-		must(t, err)
-		switch {
-		case strings.HasPrefix(key, "all:"+model+":"):
-			_, err = kv.One(ctx, mem, kv.OpSet(key, withoutSums(r.Value[header:])))
-		case key == "built:"+model:
-			value := withoutSeal(r.Value[1+r.Value[0]:])
-			var defs []byte
-			for len(value) > 0 {
-				def := bytes.TrimSuffix(value[1:1+value[0]], []byte(" whole"))
-				defs = append(append(defs, byte(len(def))), def...)
-				value = value[1+value[0]:]
-			}
-			_, err = kv.One(ctx, mem, kv.OpSet(key, defs))
-		case key == "ids:"+model:
-			_, err = kv.One(ctx, mem, kv.OpDelete(key))
-		}
-		must(t, err)
-	}
-}
-
-// withoutSums returns the texts of a chunk without those that are sums.
-func withoutSums(texts []byte) (others []byte) {
-	for len(texts) > 0 {
-		n := 1 + int(texts[0])
-		if !bytes.HasPrefix(texts[1:], []byte("%~")) {
-			others = append(others, texts[:n]...)
-		}
-		texts = texts[n:]
-	}
-	return others
-}
 
 // seen returns the ids of what All returns, sorted, and its error.
 func seen(ctx context.Context, r *notes) (ids []string, err error) {
@@ -150,7 +111,13 @@ func TestLost_TwoHistoriesThatAreMixedAreNotRead(t *testing.T) {
 	v := deploy(t, s, "Code")
 	createNotes(t, ctx, v.notes, 0, 3)
 	v.undeploy(t)
-	_, err := kv.One(ctx, mem, kv.OpSet("built:Note", []byte("\x06#other")))
+	other := memkv.New(memkv.Options{})
+	v = deploy(t, shared{plain(other)}, "Code")
+	createNotes(t, ctx, v.notes, 0, 3)
+	v.undeploy(t)
+	r, err := kv.One(ctx, other, kv.OpGet("built:Note"))
+	must(t, err)
+	_, err = kv.One(ctx, mem, kv.OpSet("built:Note", r.Value))
 	must(t, err)
 	v = deploy(t, s, "Code")
 	_, err = seen(ctx, v.notes)
@@ -188,39 +155,6 @@ func TestLost_AfterAcceptTheRestIsReadAndWritten(t *testing.T) {
 			})
 		})
 	}
-}
-
-func TestOlder_AStoreWithoutHeadsIsReadAndTakenIn(t *testing.T) {
-	kindsOn(t, func(t *testing.T, ctx context.Context, mem *memkv.Store, s kv.Store) {
-		v := deploy(t, s, "Code")
-		want := createNotes(t, ctx, v.notes, 0, 1500)
-		must(t, v.Create(ctx, &note{ID: "a", Text: "x", Code: "ca"}))
-		v.undeploy(t)
-		beforeHeads(t, ctx, mem, "Note")
-		want = append([]string{"a"}, want...)
-
-		v = deploy(t, s, "Code")
-		v.finds(t, "Code", "ca", "a")
-		if diff := cmp.Diff(want, allIDs(t, ctx, v.notes)); diff != "" {
-			t.Errorf("read (-want +got)\n%s", diff)
-		}
-		must(t, v.Create(ctx, &note{ID: "b", Text: "x", Code: "cb"}))
-		v.undeploy(t)
-		want = slices.Insert(want, 1, "b")
-
-		v = deploy(t, s, "Code")
-		v.finds(t, "Code", "ca", "a")
-		v.finds(t, "Code", "cb", "b")
-		if diff := cmp.Diff(want, allIDs(t, ctx, v.notes)); diff != "" {
-			t.Errorf("after a write (-want +got)\n%s", diff)
-		}
-		v.undeploy(t)
-		mem.Evict("all:Note:2")
-		v = deploy(t, s, "Code")
-		_, err := seen(ctx, v.notes)
-		wantErr(t, err, kv.ErrLost)
-		v.undeploy(t)
-	})
 }
 
 func TestCompaction_RecordsThatAreGoneCostLittle(t *testing.T) {

@@ -136,8 +136,8 @@ func (m *model) dropGone(ctx context.Context) error {
 // does not have.
 func (m *model) keepsMore(shape string) bool {
 	hashes, ok := strings.CutPrefix(shape, m.name+"=")
-	if !ok || len(hashes) == olderHash {
-		return m.isOlder(shape)
+	if !ok {
+		return false
 	}
 	own, _ := strings.CutPrefix(shapeOf(m.name, m.definitions()), m.name+"=")
 	for ; len(hashes) >= hashLen; hashes = hashes[hashLen:] {

@@ -1,6 +1,7 @@
 package kvmodel_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -453,4 +454,16 @@ func TestRepair_Of2000LinesTakes5TripsPer100(t *testing.T) {
 	}
 	_ = p.db.Close(ctx)
 	must(t, other.db.Close(ctx))
+}
+
+// withoutSums returns the texts of a chunk without those that are sums.
+func withoutSums(texts []byte) (others []byte) {
+	for len(texts) > 0 {
+		n := 1 + int(texts[0])
+		if !bytes.HasPrefix(texts[1:], []byte("%~")) {
+			others = append(others, texts[:n]...)
+		}
+		texts = texts[n:]
+	}
+	return others
 }

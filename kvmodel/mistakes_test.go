@@ -281,41 +281,6 @@ func TestMistakes_OfBuildsAreNoticed(t *testing.T) {
 	})
 }
 
-// Each mistake is one that the looks for dead processes were designed around.
-func TestMistakes_OfOlderReleasesAreNoticed(t *testing.T) {
-	const walk, shape = "kvmodel/internal/enumeration/walk.go", "kvmodel/shape.go"
-	const birth, item = "kvmodel/internal/built/birth.go", "kvmodel/internal/built/built.go"
-	proof.Mistakes(t, "./kvmodel", "TestOlder_", nil, []proof.Mistake{
-		proof.Wrong("a walk reads only the chunks that the head names",
-			walk, "		if len(c.ids) > 0 {\n", "		if len(c.ids) > 0 && h.low == 0 {\n",
-		),
-		proof.Wrong("a walk does not read below the head",
-			walk, "	if h.low == 1 {\n", "	if true {\n",
-		),
-		proof.Wrong("the model of an older release begins again",
-			birth, "v.version != 0 && v.birth == \"\" }", "v.version == 1 }",
-		),
-		proof.Wrong("what an older release has written is a loss",
-			birth, "	case v.head.Exists() && v.head.Damaged == nil && v.birth != \"\" && v.birth != v.head.Birth:", "	case v.head.Exists() && v.version != 0 && v.birth != v.head.Birth:",
-		),
-		proof.Wrong("a process of an older release counts as one with all indexes",
-			shape, "	if !ok || len(hashes) == olderHash {\n		return m.isOlder(shape)\n", "	if !ok || len(hashes) == olderHash {\n		return false\n",
-		),
-		proof.Wrong("a process of an older release that writes again is believed",
-			shape, "	if !m.isOlder(shape) {\n		return nil\n", "	if true {\n		return nil\n",
-		),
-		proof.Wrong("what an older release keeps is doubted, too",
-			item, "s.token != \"\" || !s.kept", "(s.token != \"\" || s.kept || true)",
-		),
-		proof.Wrong("an older release with the same indexes counts as one with others",
-			shape, "len(hash) == olderHash && shape != m.olderShape()", "len(hash) == olderHash",
-		),
-		proof.Wrong("what is built stays as if an older release kept it",
-			"kvmodel/internal/built/state.go", "		return s.def + saysKept\n	}\n	return s.def + saysWhole", "		return s.def + saysKept\n	}\n	return s.def + saysKept",
-		),
-	})
-}
-
 // Each mistake makes damage reach further, or go unnoticed.
 func TestMistakes_OfWhatDamageMayDoAreNoticed(t *testing.T) {
 	const repair, birth, line = "kvmodel/internal/repair/repair.go", "kvmodel/internal/built/birth.go", "kvmodel/internal/journal/line.go"

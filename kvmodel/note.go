@@ -148,9 +148,6 @@ func (notes) forgetDue(context.Context) error               { return nil }
 // accept does nothing: a note that is lost cannot be made again.
 func (notes) accept(context.Context) error { return nil }
 
-// met does nothing: a note has no shape.
-func (notes) met(context.Context, string, string) error { return nil }
-
 // definitions returns none: nothing is built of notes.
 func (notes) definitions() []string { return nil }
 

@@ -324,45 +324,6 @@ func TestReleases_ARebuildFillsALongerRing(t *testing.T) {
 	})
 }
 
-// A store in which a release that names no shapes has written several is read as a whole,
-// and names them from the first change on.
-func TestReleases_AStoreThatNamesNoShapesIsReadInAll(t *testing.T) {
-	eachReshaping(t, func(h *history, r reshaping, m *memkv.Store) {
-		n := r.smaller()
-		old := r.oldRelease(m)
-		h.writes(old, 30)
-		old.close(h)
-		forgetShapes(h, m)
-		next := r.newRelease(m)
-		h.shows("before the first change", next, n)
-		h.writes(next, 5)
-		h.shows("after it", next, n)
-		time.Sleep(time.Minute)
-		h.writes(next, 20)
-		h.shows("later", next, n)
-		next.close(h)
-	})
-}
-
-// forgetShapes takes what the built item of pages says of rings out of it.
-func forgetShapes(t testing.TB, m *memkv.Store) {
-	t.Helper()
-	r, err := kv.One(ctx, m, kv.OpGet("built:Page"))
-	must(t, err)
-	in, out := wire.Reader{Rest: r.Value}, []byte(nil)
-	for len(in.Rest) > 0 {
-		if text := in.Text("index"); !strings.HasPrefix(text, "~") {
-			out = wire.AppendText(out, text)
-		}
-	}
-	must(t, in.Err)
-	if len(out) == len(r.Value) {
-		t.Error("the built item names no shapes")
-	}
-	_, err = kv.One(ctx, m, kv.OpSet("built:Page", out))
-	must(t, err)
-}
-
 // faulty is the store of a process that may be cut off from all of it, or from the segments
 // of rings.
 func faulty(m *memkv.Store) (s kv.Store, off, noEntries *atomic.Bool) {

@@ -25,7 +25,7 @@ type view struct {
 	version kv.Version // of the built item; 0 if there is none
 	of      string     // the edition that the built item names
 	damaged error      // an ErrCorrupt: nothing else is known of the built item
-	birth   string     // in the built item, "" if a release without births has written it
+	birth   string     // in the built item, "" if there is none that can be read
 	indexes []state    // none of them holds all records, in an item of another edition
 	rings   map[string]Ring
 	witness bool // the model has been written for a while
@@ -53,9 +53,6 @@ func (v view) isNew() bool {
 	return !v.isPast() && (!v.head.Exists() && v.version == 0 || v.head.Exists() && !v.head.Born)
 }
 
-// isOld reports whether a release without heads has written the model last.
-func (v view) isOld() bool { return !v.head.Exists() && v.version != 0 && v.birth == "" }
-
 // isWhole reports whether the model may be written.
 func (v view) isWhole() bool { return v.head.Born && v.agrees() }
 
@@ -73,7 +70,7 @@ func (v view) lost(model string) error {
 		return nil
 	case !v.head.Exists() && v.version == 0 && v.witness:
 		return fmt.Errorf("%w: %s has been written, and what says so is gone", kv.ErrLost, model)
-	case !v.head.Exists() && v.birth != "":
+	case !v.head.Exists() && v.version != 0:
 		return fmt.Errorf("%w: the head of the enumeration of %s is gone", kv.ErrLost, model)
 	case v.head.Exists() && v.head.Damaged == nil && v.birth != "" && v.birth != v.head.Birth:
 		return fmt.Errorf("%w: the head of the enumeration of %s and its built item are of two births", kv.ErrLost, model)
@@ -151,7 +148,7 @@ func (b *Item) put(ctx context.Context, s kv.Store, v view, birth string, indexe
 }
 
 // begin returns the view of a model that may be written. If there was none yet, it has
-// begun, and if an older release has written it, its chunks have a head.
+// begun.
 func (b *Item) begin(ctx context.Context) (v view, err error) {
 	v, err = b.look(ctx, b.Store)
 	if err != nil || v.isWhole() {
@@ -203,8 +200,6 @@ func (b *Item) step(ctx context.Context, s kv.Store, v view) error {
 		return b.All.Remake(ctx, s, v.head, cmp.Or(v.birth, newBirth()))
 	case v.awaitsBirth():
 		return b.All.Bear(ctx, s, v.head)
-	case v.isOld():
-		return b.All.Adopt(ctx, s, newBirth())
 	case !v.head.Exists():
 		birth := newBirth()
 		if err := b.All.Begin(ctx, s, birth); err != nil {
@@ -214,9 +209,8 @@ func (b *Item) step(ctx context.Context, s kv.Store, v view) error {
 	case v.version == 0 && !v.head.Born:
 		return b.put(ctx, s, v, v.head.Birth, allWhole(b.Mine()))
 	default:
-		// The built item was lost or is damaged, or an older release has written it since.
-		// Then it names indexes that this release keeps, too.
-		return b.put(ctx, s, v, v.head.Birth, v.indexes)
+		// The built item was lost or is damaged.
+		return b.put(ctx, s, v, v.head.Birth, nil)
 	}
 }
 
@@ -238,11 +232,11 @@ func (b *Item) Read(ctx context.Context) (Look, error) {
 }
 
 // Head returns the head of the enumeration as it was read now, and whether there may
-// be ids in it. In a model that only older releases have written, or whose head is damaged
-// or was lost and that was accepted, it is one over the chunks that were found.
+// be ids in it. Where the head is damaged, or was lost and that was accepted, it is one over
+// the chunks that were found.
 func (b *Item) Head(ctx context.Context) (h enumeration.Head, exists bool, err error) {
 	v, err := b.look(ctx, b.Store)
-	if err == nil && (v.head.Damaged != nil || !v.head.Exists() && (v.isOld() || v.isPast())) {
+	if err == nil && (v.head.Damaged != nil || !v.head.Exists() && v.isPast()) {
 		v.head, err = b.All.Found(ctx, b.Store)
 	}
 	return v.head, v.Exists, err
@@ -281,7 +275,7 @@ func (b *Item) Accept(ctx context.Context) error {
 		if err != nil || v.isNew() && !v.witness {
 			return err
 		}
-		if !v.isWhole() && !v.isOld() {
+		if !v.isWhole() {
 			return b.acceptBirth(ctx, b.Store, v)
 		}
 		if v, err = b.begin(ctx); err == nil {

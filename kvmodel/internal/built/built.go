@@ -328,19 +328,8 @@ func (b *Item) Mark(ctx context.Context, building Building, defs ...string) erro
 	return err
 }
 
-// Doubt makes the indexes leave that a process of a release without births may not keep,
-// which writes the model without looking here, and returns them.
-func (b *Item) Doubt(ctx context.Context) (doubted []string, err error) {
-	return b.leave(ctx, func(s state) bool { return s.token != "" || !s.kept })
-}
-
 // Distrust makes all indexes leave, and returns them.
-func (b *Item) Distrust(ctx context.Context) ([]string, error) {
-	return b.leave(ctx, func(state) bool { return true })
-}
-
-// leave makes the indexes leave that doubt says, and returns them.
-func (b *Item) leave(ctx context.Context, doubt func(state) bool) (doubted []string, err error) {
+func (b *Item) Distrust(ctx context.Context) (doubted []string, err error) {
 	if l, err := b.Read(ctx); err != nil || !l.Exists {
 		return nil, err
 	}
@@ -348,7 +337,7 @@ func (b *Item) leave(ctx context.Context, doubt func(state) bool) (doubted []str
 	err = b.write(ctx, func(v view) (indexes []state, change bool) {
 		seen, doubted = v, nil
 		for _, s := range v.indexes {
-			if s.token != leaving && doubt(s) {
+			if s.token != leaving {
 				doubted = append(doubted, s.def)
 				s.token = leaving
 			}

@@ -207,7 +207,7 @@ func (b *Item) tended(named map[string]Ring) (all map[string]Ring, change bool) 
 	for name, shapes := range b.Rings() {
 		switch r := all[name]; {
 		case len(r.Shapes) == 0:
-			// A release that does not name shapes has written the ring, or no one has.
+			// No one has written the ring, or the item that named its shapes was lost.
 			all[name], change = Ring{Shapes: shapes}, true
 		case r.wants(shapes[len(shapes)-1]):
 			all[name], change = r.with(shapes[len(shapes)-1]), true

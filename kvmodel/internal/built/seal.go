@@ -10,10 +10,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/codec"
 )
 
-// The seal of an item is one of its texts: to releases without seals it looks like a ring
-// that they do not have. It stands before the indexes, and says how many texts the item has
-// and the sum of the others. Those releases keep it, behind all others, where it says
-// nothing any more.
+// The seal of an item is one of its texts. It stands before the indexes, and says how many
+// texts the item has and the sum of the others.
 const saysSeal = saysRing + "~ "
 
 // sealed returns the item that texts make.
@@ -45,21 +43,10 @@ func unsealed(texts []string) []string {
 // unseal returns the texts of an item, as they were if one bit has changed since it was
 // sealed.
 func unseal(data []byte) ([]string, error) {
-	texts, err := wire.ReadTexts(data, "index")
-	if !bytes.Contains(data, []byte(saysSeal)) || err == nil && isPassedOver(texts) {
-		return unsealed(texts), err
-	}
 	mended, ok := wire.Mend(data, isSealed)
 	if !ok {
 		return nil, fmt.Errorf("%w: the sum is of other texts", codec.ErrCorrupt)
 	}
-	texts, err = wire.ReadTexts(mended, "index")
+	texts, err := wire.ReadTexts(mended, "index")
 	return unsealed(texts), err
-}
-
-// isPassedOver reports whether a release without seals has written texts.
-func isPassedOver(texts []string) bool {
-	n := len(texts) - 1
-	at := sealAt(texts)
-	return strings.HasPrefix(texts[n], saysSeal) && (at < n || !strings.HasPrefix(texts[n], fmt.Sprintf("%s%dx", saysSeal, len(texts))))
 }

@@ -13,9 +13,6 @@ type state struct {
 	def   string
 	token string // of who builds it; "" if it holds all records
 
-	// kept: every process of a release without births that has written the model keeps
-	// it in step, too. Those do not look here again.
-	kept bool
 }
 
 // leaving is the token of an index that does not hold all records any more, and that
@@ -26,16 +23,12 @@ const (
 	saysBirth    = "#"
 	saysEdition  = "@"
 	saysWhole    = " whole"
-	saysKept     = " kept"
 	saysBuilding = " building "
 )
 
 func (s state) encode() string {
-	switch {
-	case s.token != "":
+	if s.token != "" {
 		return s.def + saysBuilding + s.token
-	case s.kept:
-		return s.def + saysKept
 	}
 	return s.def + saysWhole
 }
@@ -43,9 +36,6 @@ func (s state) encode() string {
 func decodeState(text string) (s state, ok bool) {
 	if def, ok := strings.CutSuffix(text, saysWhole); ok {
 		return state{def: def}, true
-	}
-	if def, ok := strings.CutSuffix(text, saysKept); ok {
-		return state{def: def, kept: true}, true
 	}
 	i := strings.LastIndex(text, saysBuilding)
 	if i < 0 {
@@ -72,8 +62,7 @@ func encode(birth string, in Edition, indexes []state, rings map[string]Ring) []
 	return sealed(texts)
 }
 
-// decode puts into v what a built item says, and of which edition. Older releases named
-// just the indexes that hold all records, and no birth.
+// decode puts into v what a built item says, and of which edition.
 func (v *view) decode(data []byte) error {
 	v.birth, v.of, v.indexes, v.rings = "", "", nil, make(map[string]Ring)
 	texts, err := unseal(data)
@@ -82,30 +71,26 @@ func (v *view) decode(data []byte) error {
 	}
 	r := wire.Reader{Rest: data}
 	for i, text := range texts {
-		after, ok := strings.CutPrefix(text, saysBirth)
-		switch {
-		case i == 0 && ok:
+		switch after, ok := strings.CutPrefix(text, saysBirth); {
+		case i == 0 && ok && after != "":
 			v.birth = after
-			continue
-		case i == 1 && v.birth != "" && strings.HasPrefix(text, saysEdition):
+		case v.birth == "":
+			r.Fail("birth")
+		case i == 1 && strings.HasPrefix(text, saysEdition):
 			v.of = text
-			continue
-		case v.birth != "" && strings.HasPrefix(text, saysRing):
+		case strings.HasPrefix(text, saysRing):
 			name, ring, ok := decodeRing(text[len(saysRing):])
 			if !ok {
 				r.Fail("shapes of a ring")
 			}
 			v.rings[name] = ring
-			continue
-		}
-		s := state{def: text, kept: true}
-		if v.birth != "" {
-			var ok bool
-			if s, ok = decodeState(text); !ok {
+		default:
+			s, ok := decodeState(text)
+			if !ok {
 				r.Fail("state of an index")
 			}
+			v.indexes = append(v.indexes, s)
 		}
-		v.indexes = append(v.indexes, s)
 	}
 	return r.Err
 }

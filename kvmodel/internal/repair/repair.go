@@ -38,9 +38,6 @@ type Config struct {
 	// Archive puts new ids, by model, into their enumerations, unless they are there.
 	Archive func(ctx context.Context, created map[string][]string) error
 
-	// Met is called when another process whose head has these shapes was seen to write.
-	Met func(ctx context.Context, process string, shapes []string) error
-
 	// Lost is called when lines of a dead process are damaged that were of changes of
 	// models, or of any where models is nil.
 	Lost func(ctx context.Context, process string, models []string, damaged error) error
@@ -105,9 +102,6 @@ func (r *Repairer) Repair(ctx context.Context) error {
 	// One that cannot be repaired must not hold up the others.
 	var errs []error
 	for _, other := range others {
-		if err := r.meet(ctx, other); err != nil {
-			errs = append(errs, fmt.Errorf("look at process %s: %w", other.Process, err))
-		}
 		if err := r.repairIfDead(ctx, other, l); err != nil {
 			errs = append(errs, fmt.Errorf("repair the journal of %s: %w", other.Process, err))
 		}
@@ -122,19 +116,6 @@ func (r *Repairer) Repair(ctx context.Context) error {
 type look struct {
 	open  []journal.Line // of dead processes, not finished before the look
 	whole bool           // all journals were read
-}
-
-// meet calls Met if other has written since the last look.
-func (r *Repairer) meet(ctx context.Context, other journal.Other) error {
-	tick, shapes, damaged := other.Head()
-	if damaged != nil || r.signs.isDead(other.Process, tick) || !r.signs.hasMoved(other.Process) {
-		return nil
-	}
-	if err := r.Met(ctx, other.Process, shapes); err != nil {
-		return err
-	}
-	r.signs.dealtWith(other.Process)
-	return nil
 }
 
 func (r *Repairer) repairIfDead(ctx context.Context, other journal.Other, l *look) error {

@@ -37,7 +37,6 @@ type signs struct {
 
 	mu      sync.Mutex // never held during a trip
 	orphans bool       // what is seen for the first time now is an orphan
-	looked  bool       // the first look has ended
 	last    map[string]*sign
 }
 
@@ -48,7 +47,6 @@ type sign struct {
 	highest uint64    // that was seen
 	seen    time.Time // when it rose
 	orphan  bool      // it was dead when this process began to use the store alone
-	moved   bool      // it was seen to write, and that was not dealt with yet
 	covered [parts]extent
 }
 
@@ -65,7 +63,7 @@ func (s *signs) isDead(process string, tick uint64) bool {
 	defer s.mu.Unlock()
 	last := s.last[process]
 	if last == nil || tick > last.highest {
-		s.last[process] = &sign{tick: tick, highest: tick, seen: s.now(), orphan: last == nil && s.orphans, moved: last != nil || s.looked}
+		s.last[process] = &sign{tick: tick, highest: tick, seen: s.now(), orphan: last == nil && s.orphans}
 		return s.last[process].orphan
 	}
 	if tick != last.tick {
@@ -80,22 +78,6 @@ func (s *signs) endFirst() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.orphans = false
-	s.looked = true
-}
-
-// hasMoved reports whether process was seen to write since dealtWith.
-func (s *signs) hasMoved(process string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.last[process] != nil && s.last[process].moved
-}
-
-func (s *signs) dealtWith(process string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if last := s.last[process]; last != nil {
-		last.moved = false
-	}
 }
 
 // isOrphan reports whether the process of j is one, and has not changed since.

@@ -54,18 +54,6 @@ func TestSigns_AProcessIsDeadOnceItsTickHasNotRisenForTwoLooks(t *testing.T) {
 	}
 }
 
-func TestSigns_ATickThatGoesBackIsNoWrite(t *testing.T) {
-	l := newLooks()
-	l.dead(7, 8)
-	l.dealtWith("p")
-	if l.dead(5); l.hasMoved("p") {
-		t.Error("a process whose tick has gone back was seen to write")
-	}
-	if l.dead(9); !l.hasMoved("p") {
-		t.Error("a process that ticks was not seen to write")
-	}
-}
-
 func TestSigns_WhatWasRepairedBeforeTheStoreWentBackIsRepairedAgain(t *testing.T) {
 	l, all := newLooks(), extent{bytes: 100, known: 3}
 	l.dead(8, 8, 8)
