@@ -30,14 +30,12 @@ type chunk struct {
 	texts  []string  // what stands behind that: ids, and sums of them
 	ids    []string
 
-	bare    bool   // it is of a release whose chunks have ids alone
 	mended  []byte // what it holds without the one bit that is wrong; nil if none is
 	damaged error  // an ErrCorrupt: what could be read may be anything
 	version kv.Version
 }
 
-// withNonce is the first byte of a chunk that does not begin with its first id, as
-// those of older releases do: no id is empty.
+// withNonce is the first byte of a chunk.
 const withNonce = 0
 
 // header returns what c begins with, before its ids.
@@ -47,9 +45,6 @@ func (c chunk) header() []byte {
 
 // fixed returns what of the header never changes.
 func (c chunk) fixed() []byte {
-	if c.bare {
-		return nil
-	}
 	b := []byte{withNonce}
 	b = binary.BigEndian.AppendUint64(b, c.nonce)
 	b = binary.BigEndian.AppendUint64(b, c.before)
@@ -73,9 +68,6 @@ func (c chunk) encode() []byte {
 		if n, _, ok := summed(text); ok {
 			texts[i] = c.sum(texts[i+1 : min(i+1+n, len(texts))])
 		}
-	}
-	if c.bare {
-		return wire.AppendTexts(nil, texts)
 	}
 	return wire.AppendTexts(c.header(), texts)
 }
@@ -102,13 +94,14 @@ func readChunk(key string, got kv.Result) (c chunk, err error) {
 // decodeChunk returns the chunk in data, and with an ErrCorrupt what of it can be read.
 func decodeChunk(data []byte) (c chunk, err error) {
 	r := wire.Reader{Rest: data}
-	if c.bare = len(r.Rest) == 0 || r.Rest[0] != withNonce; !c.bare {
-		r.Byte()
-		c.nonce, c.before = r.Uint64(), r.Uint64()
-		c.made = time.UnixMilli(int64(r.Number("time", 1<<62)))
-		c.next = int64(r.Number("next chunk", maxChunks))
+	first := r.Byte()
+	c.nonce, c.before = r.Uint64(), r.Uint64()
+	c.made = time.UnixMilli(int64(r.Number("time", 1<<62)))
+	c.next = int64(r.Number("next chunk", maxChunks))
+	if err = r.Err; err == nil && first != withNonce {
+		err = fmt.Errorf("%w: its first byte is %d", codec.ErrCorrupt, first)
 	}
-	for err = r.Err; ; {
+	for {
 		rest := r.Rest
 		for len(r.Rest) > 0 {
 			if text := r.Text("id"); r.Err == nil {
@@ -129,24 +122,20 @@ func decodeChunk(data []byte) (c chunk, err error) {
 	return c, cmp.Or(err, c.check())
 }
 
-// check returns an ErrCorrupt if a sum of c is of other ids, or there is something else
-// than ids and sums.
+// check returns an ErrCorrupt if a sum of c is of other ids, or one stands under none.
 func (c chunk) check() error {
-	for i, text := range c.texts {
-		n, sum, ok := summed(text)
-		if !ok && !isID(text) && text != nobody {
-			return fmt.Errorf("%w: text %d is no id", codec.ErrCorrupt, i)
-		}
-		if !ok {
-			continue
-		}
-		if i+1+n > len(c.texts) {
+	for rest := c.texts; len(rest) > 0; {
+		n, sum, ok := summed(rest[0])
+		switch {
+		case !ok:
+			return fmt.Errorf("%w: an id has no sum", codec.ErrCorrupt)
+		case 1+n > len(rest):
 			return fmt.Errorf("%w: ids are missing", codec.ErrCorrupt)
 		}
-		ids := c.texts[i+1 : i+1+n]
-		if _, now, _ := summed(c.sum(ids)); now != sum && !slices.Contains(ids, nobodyOfOld) {
+		if _, now, _ := summed(c.sum(rest[1 : 1+n])); now != sum {
 			return fmt.Errorf("%w: the sum is of other ids", codec.ErrCorrupt)
 		}
+		rest = rest[1+n:]
 	}
 	return nil
 }
@@ -164,7 +153,7 @@ func (c chunk) headerSum() string { return sumText(0, c.fixed()) }
 func (c chunk) exists() bool { return c.version != 0 }
 
 // follows reports whether c is the chunk that was added after before.
-func (c chunk) follows(before chunk) bool { return c.bare || c.before == before.nonce }
+func (c chunk) follows(before chunk) bool { return c.before == before.nonce }
 
 func (e *Enumeration) key(n int64) string {
 	return chunkKey.Key(e.model, strconv.FormatInt(n, 10))

@@ -2,10 +2,8 @@ package enumeration
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -110,30 +108,5 @@ func TestDamage_AHeadIsMadeAgain(t *testing.T) {
 	must(t, e.Put(t.Context(), mem, []string{"later"}))
 	if got, _, err := all(t, e, mem); len(got) != len(want)+1 || err != nil {
 		t.Errorf("%d ids, %v; want %d", len(got), err, len(want)+1)
-	}
-}
-
-// A release without sums has written what stands before and behind those of this one, and
-// has taken an id out from under one.
-func TestDamage_ChunksOfOlderReleasesAreSound(t *testing.T) {
-	mem := memkv.New(memkv.Options{})
-	e, h, _ := chunked(t, mem, 90)
-	must(t, e.Put(t.Context(), mem, []string{"last"}))
-	for n := h.low; n <= h.high; n++ {
-		c, err := e.readOne(t.Context(), mem, n)
-		must(t, err)
-		texts := slices.Clone(c.texts)
-		texts[len(texts)-1] = nobodyOfOld
-		set(t, mem, e.key(n), wire.AppendTexts(c.header(), append(texts, fmt.Sprint("old", n))))
-	}
-	bare := New("Bare", time.Now)
-	set(t, mem, bare.key(1), wire.AppendTexts(nil, []string{"a", "b"}))
-	must(t, bare.Adopt(t.Context(), mem, "birth"))
-	must(t, bare.Put(t.Context(), mem, []string{"c"}))
-	set(t, mem, bare.key(1), append(value(t, mem, bare.key(1)), "\x01d"...))
-	for e, want := range map[*Enumeration]int{e: 90 + 1 + 1, bare: 4} {
-		if got, w, err := all(t, e, mem); len(got) != want || err != nil || w.Mended != nil {
-			t.Errorf("%s: %q, %v; want %d", e.model, got, err, want)
-		}
 	}
 }

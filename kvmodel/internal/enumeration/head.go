@@ -158,14 +158,3 @@ func (e *Enumeration) Remake(ctx context.Context, s kv.Store, damaged Head, birt
 	to.Birth, to.Born, to.moves = birth, true, max(0, e.now().UnixMilli())
 	return e.swap(ctx, s, damaged, to)
 }
-
-// Adopt adds a head for the chunks that a release without heads has left.
-func (e *Enumeration) Adopt(ctx context.Context, s kv.Store, birth string) error {
-	h, err := e.Found(ctx, s)
-	if err != nil {
-		return err
-	}
-	h.Birth, h.Born, h.moves = birth, true, 0
-	_, err = kv.One(ctx, s, kv.OpAdd(e.HeadKey(), h.encode()))
-	return err
-}

@@ -11,9 +11,8 @@ import (
 )
 
 // A sum stands before the ids that were put into a chunk together, among them, as the text
-// of an id that no record can have: releases without sums pass it over, as they do the ids
-// of records that are gone. It says how many ids it is of, so that others may follow which
-// have none. One of no ids, the first of a chunk, is of what never changes in its header.
+// of an id that no record can have. It says how many ids it is of. One of no ids, the first
+// of a chunk, is of what never changes in its header.
 
 const (
 	sumMark  = "%~" // no byte is escaped so
@@ -23,9 +22,7 @@ const (
 
 	// nobody stands in the place of an id that was taken out, so that those after it keep
 	// their numbers: a build remembers how many texts of a chunk it has gone through.
-	// nobodyOfOld is that of releases without sums, which leave the sum of before there.
-	nobody      = "%-"
-	nobodyOfOld = "-"
+	nobody = "%-"
 )
 
 var sumEncoding = base64.RawURLEncoding.Strict()
@@ -99,14 +96,10 @@ func (s *scan) text() []byte { return s.take(int(min(s.number(), 1<<30))) }
 // isSound reports whether data is a chunk in which all is under a sum and as it was.
 func isSound(data []byte) bool {
 	s := scan{rest: data}
-	if len(data) > 0 && data[0] == withNonce {
-		s.take(1 + 8 + 8)
-		s.number()
-	}
+	s.take(1 + 8 + 8)
+	s.number()
 	fixed := data[:len(data)-len(s.rest)]
-	if len(fixed) > 0 {
-		s.number()
-	}
+	s.number()
 	for len(s.rest) > 0 {
 		n, sum, ok := summed(s.text())
 		under := s.rest

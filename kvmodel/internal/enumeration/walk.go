@@ -83,19 +83,12 @@ func hashOf(id string) hash {
 
 // walk takes the ids of all chunks from one on. Then it looks at the head again: what has
 // moved to other chunks since is in the last ones, and a chunk that is gone may have left.
-// In the same trip it looks at where a process of an older release adds ids, which knows
-// of no head: it takes the last chunk without a gap before it for the last of all.
 func (p *pass) walk(ctx context.Context, h Head, from int64) error {
 	for {
 		if err := p.read(ctx, h, from); err != nil {
 			return err
 		}
-		again, unnamed, err := p.again(ctx, h)
-		if err == nil && len(unnamed) > 0 {
-			if err = p.readUnnamed(ctx, h, unnamed); err == nil {
-				again, _, err = p.again(ctx, h)
-			}
-		}
+		again, err := p.again(ctx, h)
 		switch {
 		case err != nil:
 			return err
@@ -112,62 +105,17 @@ func (p *pass) walk(ctx context.Context, h Head, from int64) error {
 	}
 }
 
-// again returns the head as it is now, and the numbers of chunks that h does not name and
-// that have ids in them.
-func (p *pass) again(ctx context.Context, h Head) (again Head, unnamed []int64, err error) {
-	at := []int64{h.high + 1, 1}
-	if h.low == 1 {
-		at = at[:1] // The head names chunk 1.
-	}
-	keys := []string{p.e.HeadKey()}
-	for _, n := range at {
-		keys = append(keys, p.e.key(n))
-	}
-	got, err := kv.GetAll(ctx, p.s, keys...)
-	if err != nil {
-		return again, nil, err
-	}
-	for i, n := range at {
-		c, err := readChunk(keys[1+i], got[1+i])
-		if err != nil {
-			return again, nil, fmt.Errorf("%s: %w", keys[1+i], err)
-		}
-		if len(c.ids) > 0 {
-			unnamed = append(unnamed, n)
-		}
-	}
-	again, err = p.e.ReadHead(got[0])
+// again returns the head as it is now, or one over the chunks that are found.
+func (p *pass) again(ctx context.Context, h Head) (Head, error) {
+	again, err := p.e.look(ctx, p.s)
 	if err != nil || again.Exists() && again.Damaged == nil {
-		return again, unnamed, err
+		return again, err
 	}
 	p.damaged = cmp.Or(p.damaged, again.Damaged)
 	if h.Exists() && !again.Exists() {
-		return again, nil, p.e.headLost()
+		return again, p.e.headLost()
 	}
-	again, err = p.e.Found(ctx, p.s)
-	return again, unnamed, err
-}
-
-// readUnnamed takes the ids in the chunks from each of numbers on to the next gap.
-func (p *pass) readUnnamed(ctx context.Context, h Head, numbers []int64) error {
-	for _, n := range numbers {
-		for found := true; found; n += chunksAtOnce {
-			chunks, err := p.e.read(ctx, p.s, n, chunksAtOnce)
-			if err != nil {
-				return err
-			}
-			for i, c := range chunks {
-				if found = found && c.exists(); !found {
-					break
-				}
-				p.note(n+int64(i), c)
-				if err := p.take(h, n+int64(i), c.texts); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	return nil
+	return p.e.Found(ctx, p.s)
 }
 
 // read takes the ids in the chunks of h from first on, some chunks a trip.
