@@ -59,8 +59,6 @@ func (l counted) Mend(ctx context.Context, s kv.Store, place string) (mended boo
 	return mended, err
 }
 
-func (l counted) Built() bool { return l.host.Built() }
-
 // Counts reports whether a derived count follows the lists.
 func (l *lists) Counts() bool { return l.derived != nil }
 

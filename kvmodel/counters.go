@@ -83,33 +83,7 @@ func (c *counter) keys() kv.Family {
 
 func (c *counter) key(id string) string { return c.keys().Key(id) }
 
-// families returns those of the keys under which a record is stored and its counters
-// are, and after these those of their old keys while some may be in use.
-func (m *model) families() []kv.Family {
-	all := m.keys
-	for _, d := range m.oldCounts() {
-		all = append(all, d.OldKeys())
-	}
-	return all
-}
-
-// oldCounts returns all derived counts if the numbers of one may stand under their
-// old keys.
-func (m *model) oldCounts() (all []*Derived) {
-	built := true
-	for i := range m.counters {
-		if d := m.counters[i].derived; d != nil {
-			all = append(all, d)
-			built = built && d.Built()
-		}
-	}
-	if built {
-		return nil
-	}
-	return all
-}
-
-// fillCounters puts into rec what gets of all keys of families but the first have answered. A
+// fillCounters puts into rec what gets of all keys but that of the record have answered. A
 // counter that is no number is 0, and the ErrCorrupt names it.
 func (m *model) fillCounters(rec *plug.Seen, results []kv.Result) error {
 	rec.Counts = results
@@ -122,11 +96,10 @@ func (m *model) fillCounters(rec *plug.Seen, results []kv.Result) error {
 
 // setCounters puts into v, which is the record id, what fillCounters puts into rec.
 func (m *model) setCounters(id string, v plug.Record, results []kv.Result) error {
-	old := results[len(m.counters):]
 	var damaged []error
 	for i := range m.counters {
 		c := &m.counters[i]
-		n, err := c.number(results[i], &old)
+		n, err := c.number(results[i])
 		if errors.Is(err, kv.ErrNotNumber) {
 			n, err = 0, nil
 			damaged = append(damaged, m.failure(id, wire.Corrupt(c.key(id), fmt.Errorf("counter %s: %w", c.Name, kv.ErrNotNumber))))
@@ -139,21 +112,15 @@ func (m *model) setCounters(id string, v plug.Record, results []kv.Result) error
 	return joined(damaged)
 }
 
-// number returns the number that a get has answered. old begins with what stands
-// under the old key, unless it is empty; the number takes that out.
-func (c *counter) number(r kv.Result, old *[]kv.Result) (int64, error) {
-	if c.derived == nil {
-		return c.plain.Number(0, r)
+// number returns the number that a get has answered.
+func (c *counter) number(r kv.Result) (int64, error) {
+	if c.derived != nil {
+		return c.derived.Number(0, r)
 	}
-	if len(*old) == 0 {
-		return c.derived.NumberOf(0, r, nil)
-	}
-	before := (*old)[0]
-	*old = (*old)[1:]
-	return c.derived.NumberOf(0, r, &before)
+	return c.plain.Number(0, r)
 }
 
-// decodeCounted is decodeOne for what gets of all families of id have answered.
+// decodeCounted is decodeOne for what gets of all keys of id have answered.
 func (m *model) decodeCounted(id string, results []kv.Result) (*plug.Seen, error) {
 	rec, err := m.decodeOne(id, results[0])
 	if err != nil {

@@ -73,11 +73,11 @@ func (h host) See(ctx context.Context, s kv.Store, ids ...string) ([]*plug.Seen,
 }
 
 func (h host) SeeMarks(ctx context.Context, s kv.Store, ids ...string) ([]*plug.Seen, error) {
-	return h.seeIn(ctx, s, h.m.families(), ids)
+	return h.seeIn(ctx, s, h.m.keys, ids)
 }
 
 func (h host) SeeBare(ctx context.Context, s kv.Store, ids ...string) ([]*plug.Seen, error) {
-	return h.seeIn(ctx, s, h.m.families()[:1], ids)
+	return h.seeIn(ctx, s, h.m.keys[:1], ids)
 }
 
 func (h host) seeIn(ctx context.Context, s kv.Store, families []kv.Family, ids []string) ([]*plug.Seen, error) {

@@ -19,7 +19,7 @@ type upgrader interface{ Upgrade(from int) error }
 // some could not be asked for, or with an ErrCorrupt if some are damaged: then each id
 // has its Seen all the same.
 func (m *model) see(ctx context.Context, s kv.Store, ids []string) ([]*plug.Seen, error) {
-	return m.seeIn(ctx, s, m.families(), ids)
+	return m.seeIn(ctx, s, m.keys, ids)
 }
 
 // seeIn is see of families, which are all, or the first alone: then without counters.
@@ -72,7 +72,7 @@ func (m *model) seeOne(ctx context.Context, s kv.Store, id string) (*plug.Seen, 
 
 // look reads a record for a user, and keeps it for an update that may follow.
 func (m *model) look(ctx context.Context, id string) (*plug.Seen, error) {
-	results, err := kv.GetEach(ctx, kv.Near(m.db.store), m.families(), []string{id})
+	results, err := kv.GetEach(ctx, kv.Near(m.db.store), m.keys, []string{id})
 	if err != nil {
 		return nil, err
 	}

@@ -242,7 +242,7 @@ func (u untyped) Check(ctx context.Context, s kv.Store, ids []string) ([]plug.Si
 		checks = append(checks, check{index: index})
 	}
 	for some := range slices.Chunk(ids, recordsAtOnce) {
-		families := u.families()
+		families := u.keys
 		results, err := u.gets(ctx, s, families, some)
 		if err != nil {
 			return nil, err

@@ -82,7 +82,7 @@ func (c *change) peekAt(s kv.Store, p *plan) ([]kv.Result, error) {
 	}
 	families := c.keys[:1]
 	if c.hasPlain() && c.db.atomic == nil {
-		families = c.families()
+		families = c.keys
 	}
 	return kv.GetEach(c.ctx, s, families, []string{c.id})
 }

@@ -34,10 +34,6 @@ type Lists interface {
 	// Mend takes out of the list of id what no record confirms, and reports whether
 	// there was anything. Nothing in the list may be of a change under way.
 	Mend(ctx context.Context, s kv.Store, id string) (mended bool, err error)
-
-	// Built reports whether the lists are known to hold all records. It makes no
-	// trip.
-	Built() bool
 }
 
 // Members are those of a list at one moment: how many they are, and a sum that
@@ -87,30 +83,6 @@ func (d *Derived) Followed(ctx context.Context, s kv.Store, ids []string) error 
 // Name returns what the count is called in messages and definitions.
 func (d *Derived) Name() string { return d.model + "." + d.counter }
 
-// Built reports whether all numbers are known to be under their keys. Until then
-// the number of a record may stand where releases before kept it: under the key of
-// a plain counter. It is read there.
-func (d *Derived) Built() bool {
-	lists := d.lists.Load()
-	return lists != nil && (*lists).Built()
-}
-
-// OldKey returns the key under which releases before kept the number of id.
-func (d *Derived) OldKey(id string) string { return d.OldKeys().Key(id) }
-
-// OldKeys returns the family of these keys.
-func (d *Derived) OldKeys() kv.Family { return plainKey.Family(d.model, d.counter) }
-
-// NumberOf returns the number that gets of its key and, unless it is nil, of its
-// old key have answered.
-func (d *Derived) NumberOf(absent int64, now kv.Result, old *kv.Result) (int64, error) {
-	if old == nil || !errors.Is(now.Err, kv.ErrNotFound) {
-		return d.Number(absent, now)
-	}
-	plain := numbers{}
-	return plain.Number(absent, *old)
-}
-
 // Counts returns the numbers of these records, -1 where there is none.
 func (d *Derived) Counts(ctx context.Context, s kv.Store, ids []string) ([]int64, error) {
 	counts, errs, err := d.countEach(ctx, s, ids)
@@ -137,21 +109,13 @@ func (d *Derived) Known(ctx context.Context, s kv.Store, ids []string) ([]int64,
 // countEach returns the numbers of ids, -1 where there is none, and an ErrNotNumber for each
 // that is damaged.
 func (d *Derived) countEach(ctx context.Context, s kv.Store, ids []string) (counts []int64, errs []error, err error) {
-	keys, old := kv.Texts(ids, d.Key), !d.Built()
-	if old {
-		keys = append(keys, kv.Texts(ids, d.OldKey)...)
-	}
-	results, err := kv.GetAll(ctx, s, keys...)
+	results, err := kv.GetAll(ctx, s, kv.Texts(ids, d.Key)...)
 	if err != nil {
 		return nil, nil, err
 	}
 	counts, errs = make([]int64, len(ids)), make([]error, len(ids))
-	for i := range ids {
-		var before *kv.Result
-		if old {
-			before = &results[len(ids)+i]
-		}
-		counts[i], errs[i] = d.NumberOf(-1, results[i], before)
+	for i, r := range results {
+		counts[i], errs[i] = d.Number(-1, r)
 	}
 	return counts, errs, nil
 }
@@ -213,15 +177,6 @@ func (d *Derived) Count(ctx context.Context, s kv.Store, id string) (int64, erro
 	}
 	_, err = kv.One(ctx, s, kv.OpSet(d.Key(id), stored(int64(m.N))))
 	return int64(m.N), err
-}
-
-// forget removes what releases before have kept of ids.
-func (d *Derived) forget(ctx context.Context, s kv.Store, ids []string) error {
-	ops := make([]kv.Op, len(ids))
-	for i, id := range ids {
-		ops[i] = kv.OpDelete(d.OldKey(id))
-	}
-	return s.Do(ctx, ops)
 }
 
 // seen are ids whose numbers this process has seen, as far as it remembers. That is

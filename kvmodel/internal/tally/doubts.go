@@ -174,9 +174,7 @@ func (d *Derived) Recount(ctx context.Context, s kv.Store, ids []string, rounds 
 		var open []string
 		for some := range slices.Chunk(ids, d.atOnce()) {
 			if round == 0 {
-				if err := d.doubtAll(ctx, s, some, since); err != nil {
-					return 0, err
-				}
+				d.doubtAll(some, since)
 			}
 			if err := d.settleSome(ctx, s, some, d.base.Now()); err != nil {
 				return 0, err
@@ -205,12 +203,11 @@ func (d *Derived) atOnce() int {
 	return settledAtOnce
 }
 
-// doubtAll puts ids in doubt, whatever releases before have kept of them.
-func (d *Derived) doubtAll(ctx context.Context, s kv.Store, ids []string, since time.Time) error {
+// doubtAll puts ids in doubt.
+func (d *Derived) doubtAll(ids []string, since time.Time) {
 	for _, id := range ids {
 		d.Doubt(id, since)
 	}
-	return d.forget(ctx, s, ids)
 }
 
 // Settle goes on with counting what is in doubt. What has to wait is left to a later
