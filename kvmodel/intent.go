@@ -195,7 +195,7 @@ func (i *Intent[A]) begin(ctx context.Context, text string, turn *turn) (line *w
 	ctx, cancel := i.db.Patient(ctx)
 	defer cancel()
 	errs := kv.Together(ctx, i.db.store, func(s kv.Store) (err error) {
-		line, err = i.db.writeLine(ctx, s, journal.Line{Model: intentLine + i.name, ID: text, Note: true})
+		line, err = i.db.writeLine(ctx, s, journal.Line{Model: intentLine + i.name, ID: text})
 		return err
 	}, func(s kv.Store) error { return turn.try(ctx, s) })
 	switch err := errs[0]; {

@@ -49,7 +49,7 @@ func (db *DB) Note(ctx context.Context, s kv.Store, name string, texts []string)
 	if len(texts) == 0 {
 		return func() {}, db.journal.Ready(ctx)
 	}
-	w, err := db.writeLine(ctx, s, journal.Line{Model: name, Note: true, Touched: []envelope.Touched{{Index: name, Places: texts}}})
+	w, err := db.writeLine(ctx, s, journal.Line{Model: name, Touched: []envelope.Touched{{Index: name, Places: texts}}})
 	return w.done, err
 }
 

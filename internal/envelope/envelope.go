@@ -227,9 +227,7 @@ func (e *Envelope) Decode(data []byte) error {
 		r.Fail("state")
 	}
 	e.Model = int(r.Number("model version", 1<<31-1))
-	revAt := len(data) - len(r.Rest)
 	e.Rev = r.Number("rev", MaxRev)
-	revEnd := len(data) - len(r.Rest)
 	e.Expires = int64(r.Number("expiry", 1<<62))
 	e.Tries = e.room.tries[:0]
 	for range r.Few("tries", 9, keptTries) {
@@ -237,14 +235,14 @@ func (e *Envelope) Decode(data []byte) error {
 		e.Tries = append(e.Tries, Try{e.Rev - back, r.Uint64()})
 	}
 	e.Marks = e.room.marks[:0]
-	var sum sum
+	sum := 0 // where it stands
 	for i := range r.Few("marks", 3, 1+MaxIndexes) {
 		m := mark{r.Bytes("mark"), r.Bytes("mark")}
 		if len(m.index) == 0 {
 			r.Fail("mark")
 		}
-		if i == 0 && string(m.index) == sumMark {
-			sum = readSum(&r, m.value, len(data)-len(r.Rest))
+		if i == 0 && string(m.index) == sumMark && len(m.value) > sumBytes {
+			sum = len(data) - len(r.Rest) - sumBytes
 			continue
 		}
 		e.Marks = append(e.Marks, m)
@@ -256,7 +254,7 @@ func (e *Envelope) Decode(data []byte) error {
 	if r.Err != nil {
 		return fmt.Errorf("record envelope: %w", r.Err)
 	}
-	if sum.at > 0 && !sum.fits(data, revAt, revEnd, e) {
+	if sum == 0 || !fits(data, sum) {
 		return fmt.Errorf("%w: record envelope: the sum does not fit", codec.ErrCorrupt)
 	}
 	return nil
@@ -290,9 +288,10 @@ func AppendTouched(dst []byte, all []Touched) []byte {
 	return dst
 }
 
-// ReadTouched takes what AppendTouched wrote off the front of r.
+// ReadTouched takes what AppendTouched wrote off the front of r: of the indexes of a model,
+// and of the sum of a line in a journal, which stands among them.
 func ReadTouched(r *wire.Reader) []Touched {
-	n := r.Few("indexes", 3, MaxIndexes)
+	n := r.Few("indexes", 3, 1+MaxIndexes)
 	if n == 0 {
 		return nil
 	}

@@ -3,14 +3,12 @@ package wire
 import (
 	"encoding/binary"
 	"fmt"
-	"math/bits"
 
 	"github.com/ringtree/ringtree/kvmodel/codec"
 )
 
 // A seal stands behind stored bytes: four bytes that nothing else ends in, and the CRC-32C
-// of what is before them, big-endian. Readers that know of no seal do not look behind what
-// they read.
+// of what is before them, big-endian.
 
 const (
 	sealMark  = 0xff5ea1ed
@@ -24,15 +22,17 @@ func Seal(data []byte) []byte {
 	return binary.BigEndian.AppendUint32(data, sum)
 }
 
-// Unseal returns what was sealed, also if one bit has changed since. Bytes that were not
-// sealed are returned as they are. If more than a bit has changed, or one of more than 8 KiB,
-// it returns an ErrCorrupt and what seems to have been sealed.
+// Unseal returns what was sealed, also if one bit has changed since. If more than a bit has
+// changed, or one of more than 8 KiB, it returns an ErrCorrupt and what seems to have been
+// sealed.
 func Unseal(data []byte) ([]byte, error) {
 	n := len(data) - sealBytes
-	if n < 0 || bits.OnesCount32(binary.BigEndian.Uint32(data[n:])^sealMark) > 1 {
-		return data, nil
+	if n < 0 {
+		return data, fmt.Errorf("%w: it has no seal", codec.ErrCorrupt)
 	}
-	fits := func(data []byte) bool { return Sum(data[:n]) == binary.BigEndian.Uint32(data[n+4:]) }
+	fits := func(data []byte) bool {
+		return binary.BigEndian.Uint32(data[n:]) == sealMark && binary.BigEndian.Uint32(data[n+4:]) == Sum(data[:n])
+	}
 	if mended, ok := Mend(data, fits); ok {
 		return mended[:n], nil
 	}

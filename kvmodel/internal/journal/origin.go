@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// Origin is what a process says of itself in the head of its journal. One of an earlier release
-// says nothing, and has the zero Origin.
+// Origin is what a process says of itself in the head of its journal.
 type Origin struct {
 	Host    string
 	PID     int

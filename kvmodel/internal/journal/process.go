@@ -117,7 +117,7 @@ func listProcess(ctx context.Context, s kv.Store, process string, in bool) error
 }
 
 // The name of a process is random characters and the sum of these, so that one which is
-// damaged in the list can be told, and mended. Older releases have names without sums.
+// damaged in the list can be told, and mended.
 const (
 	randomChars = 19
 	nameChars   = 26

@@ -32,15 +32,14 @@ func TestHead_OneThatIsBeingRemovedHasNoTick(t *testing.T) {
 }
 
 func TestProcesses_AnyOneBitOfTheListMayFlip(t *testing.T) {
-	older := kv.RandomName()
-	want := []string{newName(), newName(), older, newName()}
+	want := []string{newName(), newName(), newName()}
 	list := encodeProcesses(want)
 	for at := range 8 * len(list) {
 		data := bytes.Clone(list)
 		data[at/8] ^= 1 << (at % 8)
 		got := decodeProcesses(data)
 		for _, name := range want {
-			if name != older && !slices.Contains(got, name) {
+			if !slices.Contains(got, name) {
 				t.Errorf("bit %d: %q without %q", at, got, name)
 			}
 		}
