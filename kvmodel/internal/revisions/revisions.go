@@ -44,7 +44,7 @@ type Entry struct {
 }
 
 // Encode appends e and its sum to dst. The sum is an entry of the rev 0, which no change
-// has: releases without sums pass it over.
+// has.
 func (e *Entry) Encode(dst []byte) []byte {
 	text := wire.AppendText(nil, string(e.body()))
 	return append(append(dst, text...), sumOf(text)...)
@@ -93,27 +93,28 @@ type Log []Entry
 // read.
 func Decode(data []byte) (log Log, damaged error) {
 	for len(data) > 0 {
-		e, size, err := decodeEntry(data)
-		if err == nil && bytes.HasPrefix(data[size:], []byte(sumStart)) {
-			size += sumSize
-		}
-		if at := bytes.Index(data, []byte(sumStart)); at > 0 && at+sumSize <= len(data) && (err != nil || at+sumSize == size || !areEntries(data[:at])) {
-			size = at + sumSize
+		_, size, _ := decodeEntry(data)
+		size = min(size+sumSize, len(data))
+		e, err := mended(data[:size])
+		if err != nil {
+			size = endOf(data)
 			e, err = mended(data[:size])
 		}
 		if err == nil {
 			log = append(log, e)
 		}
-		damaged = cmp.Or(damaged, err)
-		data = data[min(size, len(data)):]
+		damaged, data = cmp.Or(damaged, err), data[size:]
 	}
 	return log, damaged
 }
 
-// areEntries reports whether data ends where an entry does.
-func areEntries(data []byte) bool {
-	_, err := wire.ReadTexts(data, "revision")
-	return err == nil
+// endOf returns where the first entry of data ends, whose length is damaged: behind a sum.
+func endOf(data []byte) int {
+	at := bytes.Index(data[1:], []byte(sumStart))
+	if at < 0 {
+		return len(data)
+	}
+	return min(1+at+sumSize, len(data))
 }
 
 // mended returns the entry in data, which ends in its sum.

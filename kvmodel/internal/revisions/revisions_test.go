@@ -10,7 +10,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/internal/envelope"
-	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/codec"
 )
 
@@ -55,22 +54,6 @@ func TestLog_TheOthersOfADamagedEntryAreRead(t *testing.T) {
 	}
 	got, err := Decode(data)
 	if diff := cmp.Diff(Log{all[0], all[2]}, got); diff != "" || !errors.Is(err, codec.ErrCorrupt) {
-		t.Errorf("%v (-want +got)\n%s", err, diff)
-	}
-}
-
-func TestLog_EntriesOfOlderReleasesHaveNoSum(t *testing.T) {
-	var data []byte
-	want := entries(4)
-	for i, e := range want {
-		if i%2 == 1 {
-			data = e.Encode(data)
-			continue
-		}
-		data = wire.AppendText(data, string(e.body()))
-	}
-	got, err := Decode(data)
-	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got)\n%s", err, diff)
 	}
 }
