@@ -57,7 +57,7 @@ func claimIn(key string, r kv.Result) (claim, error) {
 
 // A claim is its base and its owner. The base is written longer than it need be, and how
 // much longer follows from the bits that are set: if any one flips, the claim is not what
-// encode has made. Releases that do not know that read the same base and owner.
+// encode has made.
 const (
 	shortest = 8                     // bytes of a base, which needs seven at most
 	longest  = binary.MaxVarintLen64 // bytes of a base
@@ -86,27 +86,14 @@ func baseSize(base []byte, owner string) int {
 	return longest - ones%(longest-shortest+1)
 }
 
-// decode puts value into c, and reports whether encode has made it, or an earlier release,
-// which made no base longer than it need be.
+// decode puts value into c, and reports whether encode has made it.
 func (c *claim) decode(value []byte) bool {
 	base, n := binary.Uvarint(value)
-	if n <= 0 || n >= len(value) {
+	if n < shortest || n >= len(value) {
 		return false
 	}
 	c.base, c.owner = base, string(value[n:])
-	if n >= shortest {
-		return base>>(7*(shortest-1)) == 0 && n == baseSize(value[:n], c.owner)
-	}
-	return (n == 1 || base>>(7*(n-1)) != 0) && !endsEarly(value, n)
-}
-
-// endsEarly reports whether value is a claim of encode but for the bit that the byte n of
-// its base goes on.
-func endsEarly(value []byte, n int) bool {
-	whole := slices.Clone(value)
-	whole[n-1] |= goesOn
-	_, size := binary.Uvarint(whole)
-	return size >= shortest && new(claim).decode(whole)
+	return base>>(7*(shortest-1)) == 0 && n == baseSize(value[:n], c.owner)
 }
 
 // takeTries bounds how many times a change tries to claim a value that others

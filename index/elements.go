@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math/bits"
 	"strconv"
 
 	"github.com/ringtree/ringtree/internal/numbering"
@@ -43,18 +42,9 @@ func sumOf(value []byte) uint16 {
 	return uint16(sum) ^ uint16(sum>>16)
 }
 
-// isWhole reports whether value is as it was stored. An earlier release stored eight
-// random bytes in the place of the stamp, and then nothing says so.
+// isWhole reports whether value is as it was stored.
 func isWhole(value []byte) bool {
-	if len(value) < stampBytes {
-		return false
-	}
-	off := 0
-	for i := range len(stamped) {
-		off += bits.OnesCount8(value[i] ^ stamped[i])
-	}
-	// With one bit of it changed it is still a stamp, and not by chance.
-	return off > 1 || off == 0 && binary.BigEndian.Uint16(value[randomEnd:]) == sumOf(value)
+	return len(value) >= stampBytes && string(value[:len(stamped)]) == stamped && binary.BigEndian.Uint16(value[randomEnd:]) == sumOf(value)
 }
 
 func newElements[T any](db plug.DB, name string, codec kvmodel.Codec[T]) *elements[T] {

@@ -2,7 +2,6 @@ package timeline
 
 import (
 	"fmt"
-	"math/bits"
 	"slices"
 	"strings"
 
@@ -11,8 +10,7 @@ import (
 )
 
 // Every append to a key ends with a sum of what it has appended, so what has changed since
-// is noticed and the rest goes on. What no sum covers was written by an earlier release,
-// and is taken as it is unless something near it is damaged.
+// is noticed and the rest goes on. What no sum covers is damaged.
 
 // damageOf returns an ErrCorrupt that names keys, nil if there are none.
 func damageOf(keys []string) error {
@@ -103,33 +101,11 @@ func (d *decoder) sum(from, end int) int64 {
 	return sumStamp | int64(wire.Sum(d.data[from:end]))
 }
 
-// settle takes what stands before end, and no sum covers, as it is, unless there is a sum
-// in it that was not read as one.
+// settle loses what stands before end, and no sum covers.
 func (d *decoder) settle(end int) {
-	d.at = end
-	for at := d.sure; at < end; at++ {
-		if wasSum(d.data[at:end]) {
-			d.lose()
-			return
-		}
+	if d.at = end; d.sure < end {
+		d.lose()
 	}
-	d.keep()
-}
-
-// wasSum reports whether data begins with a sum, or with one of which a bit has changed.
-func wasSum(data []byte) bool {
-	const tail = "\x80\x80\x80\x40" // of the stamp, behind the checksum
-	if len(data) < 1+5+len(tail) {
-		return false
-	}
-	changed := 0
-	for i := range 5 {
-		changed += int(^data[1+i] >> 7)
-	}
-	for i := range len(tail) {
-		changed += bits.OnesCount8(data[1+5+i] ^ tail[i])
-	}
-	return changed <= 1
 }
 
 // sumAt returns the sum that may stand at at.

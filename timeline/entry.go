@@ -29,8 +29,7 @@ func (e entry) lost() bool { return e.stamp == 0 }
 // tampered with.
 const lastStamp = kv.MaxNumber - 1<<32
 
-// Entries above lastStamp say something about those before them. Releases that know
-// nothing of that pass over them.
+// Entries above lastStamp say something about those before them.
 const (
 	// sumStamp and a checksum are the stamp of a sum: that of the bytes before it, as many
 	// as its time says.

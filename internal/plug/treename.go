@@ -14,8 +14,8 @@ const (
 
 var nameHash = base32.HexEncoding.WithPadding(base32.NoPadding)
 
-// boardForms are what the name of a board says if its tree has another form than the trees
-// of the first release: what is stored in one is not found in another.
+// boardForms are what the name of a board says of the form of its tree: what is stored in
+// one is not found in another.
 var (
 	boardEnds  = ".ends" // its entries have ends
 	boardForms = []string{"", ".newer", ".older", ".dense", WordsForm}
@@ -32,7 +32,8 @@ func BoardName(board string, ends bool, form string) string {
 	return board + form
 }
 
-// BoardNames returns all that BoardName may return for a board.
+// BoardNames returns all that BoardName may return for a board, such as one that an earlier
+// release of the app had.
 func BoardNames(board string) (all []string) {
 	for _, form := range boardForms {
 		all = append(all, BoardName(board, false, form), BoardName(board, true, form))

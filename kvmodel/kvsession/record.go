@@ -3,7 +3,6 @@ package kvsession
 import (
 	"encoding/binary"
 	"fmt"
-	"math/bits"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/wire"
@@ -54,33 +53,18 @@ func (rec *record) encode() ([]byte, error) {
 	return data, nil
 }
 
-// The last field of a record is the sum of all before its value. Releases without sums
-// pass it over, and leave it out when they change a session.
-const (
-	sumField = "\xa3Sum\xc4\x04" // its name and the head of its value
-	sumSize  = 4
-)
+// sumSize is the size of the last field of a record: the sum of all before its value.
+const sumSize = 4
 
 // summed returns data as its sum says that it was.
 func summed(data []byte) ([]byte, error) {
 	end := len(data) - sumSize
-	if end < len(sumField) || differences(data[end-len(sumField):end], sumField) > 1 {
-		return data, nil // It is of a release without sums.
-	}
-	fits := func(data []byte) bool { return wire.Sum(data[:end]) == binary.BigEndian.Uint32(data[end:]) }
+	fits := func(data []byte) bool { return end > 0 && wire.Sum(data[:end]) == binary.BigEndian.Uint32(data[end:]) }
 	data, ok := wire.Mend(data, fits)
 	if !ok {
 		return nil, fmt.Errorf("kvsession: %w: a stored session: the sum does not fit", codec.ErrCorrupt)
 	}
 	return data, nil
-}
-
-// differences returns how many bits of a and b, which are of one length, differ.
-func differences(a []byte, b string) (n int) {
-	for i := range a {
-		n += bits.OnesCount8(a[i] ^ b[i])
-	}
-	return n
 }
 
 // idle returns how long the session lives if it is not used.

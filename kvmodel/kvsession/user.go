@@ -34,9 +34,7 @@ const grace = time.Hour
 
 const maxPerUser = 1000
 
-// The first 24 bits of the time of a seat are a sum of the rest. They are 0 in one of a
-// release without sums, which takes the time of one with a sum for a time to come, and so
-// keeps the seat.
+// The first 24 bits of the time of a seat are a sum of the rest.
 const timeBits = 40
 
 func (p seat) append(b []byte) []byte {
@@ -56,11 +54,9 @@ func sumOf(b []byte) uint64 {
 // readSeat returns the seat in b, in which one bit may have changed.
 func readSeat(b []byte) (p seat, ok bool) {
 	stamp := func(b []byte) uint64 { return binary.BigEndian.Uint64(b[len(hash{}):]) }
-	if stamp(b)>>timeBits != 0 {
-		b, ok = wire.Mend(b, func(b []byte) bool { return stamp(b)>>timeBits == sumOf(b) })
-		if !ok {
-			return p, false
-		}
+	b, ok = wire.Mend(b, func(b []byte) bool { return stamp(b)>>timeBits == sumOf(b) })
+	if !ok {
+		return p, false
 	}
 	return seat{hash(b[:len(hash{})]), time.Unix(int64(stamp(b)&(1<<timeBits-1)), 0)}, true
 }

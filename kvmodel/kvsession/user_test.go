@@ -186,25 +186,21 @@ func TestStore_SignIn_AFullListIsTidiedUpOrRefuses(t *testing.T) {
 		mem := newMem()
 		s := open(t, mem)
 		old := signedIn(t, s, "jo")
-		var list []byte
-		for n := range kv.MaxValue / 40 {
-			list = append(list, fmt.Sprintf("%032d", n)...)
-			list = append(list, 0, 0, 0, 0, 0x7f, 0xff, 0xff, 0xff) // Young until 2038.
-		}
-		set := func(list []byte) {
+		set := func(since time.Time) {
+			var list []byte
+			for n := range kv.MaxValue / 40 {
+				list = append(list, kvsession.Seat(fmt.Sprintf("%032d", n), since)...)
+			}
 			_, err := kv.One(t.Context(), mem, kv.OpSet("sessions:jo", list))
 			must(t, err)
 		}
-		set(list)
+		set(time.Now())
 		v := new(browser).mustOpen(t, s)
 		wantErr(t, kv.ErrNotStored, v.signIn("jo"))
 		if v.sentCookie() || mem.Len() != 2 {
 			t.Errorf("cookie %v, items %q", v.sentCookie(), mem.Keys())
 		}
-		for at := 32; at < len(list); at += 40 {
-			list[at+4] = 0
-		}
-		set(list)
+		set(time.Now().Add(-2 * time.Hour))
 		must(t, v.signIn("jo"))
 		wantListed(t, s, "jo", 1)
 		if old.mustOpen(t, s).user() != "jo" {
