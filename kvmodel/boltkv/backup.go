@@ -108,12 +108,8 @@ func (t *tree) encodeFrom(bucket, from []byte) (body, next []byte) {
 		if len(body) > t.limits.copied {
 			return body, bytes.Clone(key)
 		}
-		switch {
-		case bytes.Equal(bucket, asideBucket) && bytes.Equal(buf, dropped):
+		if bytes.Equal(bucket, asideBucket) && bytes.Equal(buf, dropped) {
 			buf = nil
-		case !isNew(buf) && isOld(buf, t.old.Load()):
-			it := decode(key, buf, t.old.Load())
-			buf = it.encode(string(key))
 		}
 		body = encodeChange(body, key, buf)
 	}

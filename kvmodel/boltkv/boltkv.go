@@ -73,7 +73,6 @@ type Store struct {
 	disk   disk
 	limits limits
 	id     [16]byte
-	old    atomic.Uint64 // as in state
 
 	turn    chan *batch   // offers the open batch to one writer after another
 	back    chan struct{} // the writer hands the batch back
@@ -103,8 +102,7 @@ type Store struct {
 	holding sync.Mutex       // held while a hold begins, or a log may not be given up; taken before mu
 
 	// The mover's.
-	upgraded []byte // up to where items have sums
-	scrub    scrub
+	scrub scrub
 
 	woken      chan struct{}
 	moverEnded chan struct{}

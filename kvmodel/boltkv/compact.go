@@ -114,7 +114,7 @@ func copyItems(src *bolt.DB, path string) (err error) {
 
 // isClosed returns nil if the file is one of ours, and has no log.
 func isClosed(tx *bolt.Tx) error {
-	if _, err := isOlder(tx); err != nil {
+	if err := isOurs(tx); err != nil {
 		return err
 	}
 	st, err := stateOf(tx)

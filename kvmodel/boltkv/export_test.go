@@ -19,6 +19,3 @@ func OpenQuick(path string, opts Options, transactions *atomic.Int64) (*Store, e
 		}
 	})
 }
-
-// IsUpgraded reports whether all items have sums.
-func (s *Store) IsUpgraded() bool { return s.old.Load() == 0 }

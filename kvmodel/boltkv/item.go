@@ -13,9 +13,6 @@ import (
 // item is what a key holds. In the log, in the tables and in the tree it is a mark, 8
 // bytes of version, 8 bytes of expiry, a sum of 4 bytes and the value; numbers are
 // big-endian. The sum is of the key and of all the rest.
-//
-// Format 1 of the file had no mark and no sum. Such items stay until they are written
-// again, or the upgrade of the file has come to them.
 type item struct {
 	value   []byte
 	version kv.Version
@@ -25,10 +22,8 @@ type item struct {
 }
 
 const (
-	itemMark   = 0xe4 // A version of format 1 begins with less than 0x20, which differs in four bits.
+	itemMark   = 0xe4
 	itemHeader = 1 + 8 + 8 + 4
-
-	oldHeader = 8 + 8
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -51,24 +46,16 @@ func sumOf[K string | []byte](key K, buf []byte) uint32 {
 	return crc32.Update(sum, castagnoli, buf[itemHeader:])
 }
 
-// decode returns the item in buf, which key holds. The value shares buf's memory. Items
-// of format 1 have versions up to old; 0 means that there are none.
-func decode(key, buf []byte, old uint64) item {
-	switch {
-	case isNew(buf) && binary.BigEndian.Uint32(buf[17:]) == sumOf(key, buf):
-		return item{
-			version: kv.Version(binary.BigEndian.Uint64(buf[1:])),
-			expires: int64(binary.BigEndian.Uint64(buf[9:])),
-			value:   buf[itemHeader:],
-		}
-	case isOld(buf, old):
-		return item{
-			version: kv.Version(binary.BigEndian.Uint64(buf)),
-			expires: int64(binary.BigEndian.Uint64(buf[8:])),
-			value:   buf[oldHeader:],
-		}
+// decode returns the item in buf, which key holds. The value shares buf's memory.
+func decode(key, buf []byte) item {
+	if len(buf) < itemHeader || buf[0] != itemMark || binary.BigEndian.Uint32(buf[17:]) != sumOf(key, buf) {
+		return damagedItem(key, buf, "its sum does not fit")
 	}
-	return damagedItem(key, buf, "its sum does not fit")
+	return item{
+		version: kv.Version(binary.BigEndian.Uint64(buf[1:])),
+		expires: int64(binary.BigEndian.Uint64(buf[9:])),
+		value:   buf[itemHeader:],
+	}
 }
 
 // damagedItem returns what stands for an item of which buf is left. Its version is made
@@ -78,14 +65,8 @@ func damagedItem(key, buf []byte, what string) item {
 	return item{version: version, damaged: wire.Corrupt(string(key), fmt.Errorf("%w: %s", codec.ErrCorrupt, what))}
 }
 
-// expiryOf returns when the item of an encoded one that has a sum expires.
+// expiryOf returns when the item of an encoded one expires.
 func expiryOf(buf []byte) int64 { return int64(binary.BigEndian.Uint64(buf[9:])) }
-
-func isNew(buf []byte) bool { return len(buf) >= itemHeader && buf[0] == itemMark }
-
-func isOld(buf []byte, old uint64) bool {
-	return len(buf) >= oldHeader && binary.BigEndian.Uint64(buf) <= old
-}
 
 // expiryKey returns the key under which the index of expiries lists an item:
 // 8 bytes of expiry and the item's key.

@@ -54,7 +54,7 @@ func held(key string, buf []byte) (item, bool) {
 	if buf == nil {
 		return item{}, false
 	}
-	return decode([]byte(key), buf, 0), true
+	return decode([]byte(key), buf), true
 }
 
 // live is the items as they will be when the batch under way is committed.

@@ -66,7 +66,7 @@ func (s *Store) moveNow() error {
 	s.mu.RUnlock()
 	var err error
 	if t == nil {
-		err = cmp.Or(s.sweepTree(), s.upgradeSome(), s.scrubSome())
+		err = cmp.Or(s.sweepTree(), s.scrubSome())
 	} else {
 		err = s.moveTable(t, log, func(st *state) { st.epoch = log.Epoch + 1 })
 	}

@@ -33,7 +33,6 @@ var (
 	copyKey   = []byte("copy")   // the file is one of a Follower: the term of its last commit
 
 	formatMark = []byte("2")
-	oldMark    = []byte("1") // There is no log, no item has a sum, and the items' sequence is the last version.
 )
 
 // lockWait is how long Open waits for another process to close the file, as
@@ -200,7 +199,6 @@ func (s *Store) prepare() error {
 		return err
 	}
 	s.version, s.lastTime = st.version, st.time
-	s.old.Store(st.old)
 	if err := s.readFence(); err != nil {
 		return err
 	}
@@ -217,29 +215,23 @@ func (s *Store) prepare() error {
 	return nil
 }
 
-// readState returns the state of the file. A new one it formats, and one of format 1 it
-// brings to this format.
+// readState returns the state of the file. A new one it formats.
 func (s *Store) readState() (st state, err error) {
-	var fresh, older bool
+	var fresh bool
 	if fail := s.guard(func() {
 		err = s.db.View(func(tx *bolt.Tx) error {
 			first, _ := tx.Cursor().First()
 			if fresh = first == nil; fresh {
 				return s.alone()
 			}
-			older, err = isOlder(tx)
-			if err == nil && !older {
+			if err = isOurs(tx); err == nil {
 				copy(s.id[:], tx.Bucket(metaBucket).Get(idKey))
 				st, err = stateOf(tx)
 			}
 			return err
 		})
-		switch {
-		case err != nil:
-		case fresh:
+		if err == nil && fresh {
 			st, err = s.format()
-		case older:
-			st, err = s.upgrade()
 		}
 	}); fail != nil {
 		return st, fail.cause
@@ -257,18 +249,16 @@ func (s *Store) alone() error {
 	return nil
 }
 
-// isOlder reports whether a file of ours is one of format 1. It returns an ErrDamaged if it
-// is not ours.
-func isOlder(tx *bolt.Tx) (bool, error) {
+// isOurs returns an ErrDamaged if a file is not one of this format.
+func isOurs(tx *bolt.Tx) error {
 	meta, items := tx.Bucket(metaBucket), tx.Bucket(itemsBucket)
 	if meta == nil || items == nil || tx.Bucket(expiryBucket) == nil {
-		return false, fmt.Errorf("%w: it is a bolt file of another program", ErrDamaged)
+		return fmt.Errorf("%w: it is a bolt file of another program", ErrDamaged)
 	}
-	mark := meta.Get(formatKey)
-	if string(mark) != string(formatMark) && string(mark) != string(oldMark) {
-		return false, fmt.Errorf("%w: its format is %.20q, this program reads %q", ErrDamaged, mark, formatMark)
+	if mark := meta.Get(formatKey); string(mark) != string(formatMark) {
+		return fmt.Errorf("%w: its format is %.20q, this program reads %q", ErrDamaged, mark, formatMark)
 	}
-	return string(mark) == string(oldMark), nil
+	return nil
 }
 
 // format makes a new file ours. After a crash halfway the file is still new.
@@ -285,16 +275,6 @@ func (s *Store) format() (st state, err error) {
 		return st, err
 	}
 	return st, durable.SyncDir(filepath.Dir(s.path))
-}
-
-// upgrade brings a file of format 1 to this one. Its items get sums later.
-func (s *Store) upgrade() (st state, err error) {
-	err = s.db.Update(func(tx *bolt.Tx) error {
-		st.version = tx.Bucket(itemsBucket).Sequence()
-		st.old = max(st.version, 1)
-		return s.mark(tx, st)
-	})
-	return st, err
 }
 
 // mark notes in the file that it has this format, and an id and a state.

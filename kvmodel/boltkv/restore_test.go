@@ -71,15 +71,6 @@ func TestRestoreBackup_ItemsAreAsTheyWere(t *testing.T) {
 	one(t, s, kv.OpSet("still", []byte("well")))
 }
 
-func TestRestoreBackup_FileOfFormat1GetsSums(t *testing.T) {
-	s := openAt(t, oldFile(t, 300, newClock().Now()), boltkv.Options{})
-	again, _ := restored(t, backup(t, s), boltkv.Options{})
-	one(t, again, kv.OpGet(benchKey(299)))
-	if !again.IsUpgraded() {
-		t.Error("the restored store has items without sums")
-	}
-}
-
 func TestRestoreBackup_DamagedBackupLeavesNothing(t *testing.T) {
 	s := openAt(t, storeFile(t), boltkv.Options{})
 	one(t, s, kv.OpSet("key", nil))

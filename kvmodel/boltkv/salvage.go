@@ -151,20 +151,16 @@ func (sv *salvager) finish(s *Store) error {
 // contradict each other, the items tell by their number and their sums which is right.
 func (sv *salvager) trustsList() bool {
 	var all counter
-	all.old = sv.state.old
 	contradictions := sv.file.Walk(&all, false)
 	return contradictions == 0 || !sv.known || all.count != sv.state.count || all.sum != sv.state.sum
 }
 
 // counter counts the items of a walk.
-type counter struct {
-	census
-	old uint64
-}
+type counter struct{ census }
 
 func (c *counter) Item(bucket, key, buf []byte) {
 	if bytes.Equal(bucket, itemsBucket) {
-		c.enter(buf, decode(key, buf, c.old))
+		c.enter(buf, decode(key, buf))
 	}
 }
 
@@ -184,8 +180,6 @@ func (sv *stateWalker) Item(bucket, key, value []byte) {
 	case bytes.Equal(key, stateKey):
 		st, err := decodeState(value)
 		sv.state, sv.known = st, err == nil
-	case bytes.Equal(key, formatKey) && bytes.Equal(value, oldMark):
-		sv.state, sv.known = state{old: 1<<64 - 1}, false
 	}
 }
 
@@ -206,7 +200,7 @@ func (sv *salvager) setAside(key, buf []byte) {
 	switch {
 	case bytes.Equal(buf, dropped):
 		sv.aside.set(string(key), nil)
-	case decode(key, buf, 0).damaged == nil:
+	case decode(key, buf).damaged == nil:
 		sv.aside.set(string(key), bytes.Clone(buf))
 	default:
 		sv.damaged[string(key)] = true
@@ -216,11 +210,7 @@ func (sv *salvager) setAside(key, buf []byte) {
 // take takes an item of the bucket of items, or, if placed is false, one that may be of any
 // bucket.
 func (sv *salvager) take(key, buf []byte, placed bool) {
-	old := sv.state.old
-	if !placed {
-		old = 0
-	}
-	it := decode(key, buf, old)
+	it := decode(key, buf)
 	if it.damaged != nil {
 		if placed {
 			sv.seen.enter(buf, it)
@@ -229,9 +219,6 @@ func (sv *salvager) take(key, buf []byte, placed bool) {
 		return
 	}
 	sv.seen.enter(buf, it)
-	if !isNew(buf) {
-		buf = it.encode(string(key))
-	}
 	sv.some.set(string(key), bytes.Clone(buf))
 	if sv.some.bytes >= sv.s.limits.turn {
 		sv.flush()
@@ -319,7 +306,7 @@ func (sv *salvager) replay(logs []*commitlog.Log) {
 
 // change takes what key holds since: by a commit, or aside.
 func (sv *salvager) change(key string, buf []byte) {
-	if buf != nil && decode([]byte(key), buf, 0).damaged != nil {
+	if buf != nil && decode([]byte(key), buf).damaged != nil {
 		sv.damaged[key] = true
 		return
 	}

@@ -218,18 +218,6 @@ func TestSalvage_MissingLogIsNamed(t *testing.T) {
 	}
 }
 
-func TestSalvage_FileOfFormat1IsRead(t *testing.T) {
-	path := oldFile(t, 300, time.Now().Add(time.Hour))
-	found := must(boltkv.Salvage(t.Context(), path, path+".new"))
-	if found.Items != 300 || len(found.Damaged)+len(found.Pages)+len(found.Logs) > 0 {
-		t.Errorf("it found %+v", found)
-	}
-	s := openAt(t, path+".new", boltkv.Options{})
-	if r := one(t, s, kv.OpGet(benchKey(299))); uint64(r.Version) != oldVersion(299) || string(r.Value) != "value 299" {
-		t.Errorf("the last item is %q of version %d", r.Value, r.Version)
-	}
-}
-
 func TestSalvage_WhatWasSetAsideCounts(t *testing.T) {
 	path := storeFile(t)
 	db := must(bolt.Open(path, 0o600, nil))

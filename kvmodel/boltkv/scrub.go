@@ -74,7 +74,7 @@ func (t *tree) readFrom(sc *scrub) (next []byte) {
 			return bytes.Clone(key)
 		}
 		size += len(key) + len(buf)
-		it := decode(key, buf, t.old.Load())
+		it := decode(key, buf)
 		sc.seen.enter(buf, it)
 		sc.found.Items++
 		if it.damaged != nil {

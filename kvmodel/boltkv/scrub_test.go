@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -119,12 +118,5 @@ func TestStore_Scrub_SaysThatItCannotReadAPage(t *testing.T) {
 	found := scrubbed(t, path, nil)
 	if found.OK() || found.Err == nil || !strings.Contains(found.Err.Error(), path) {
 		t.Errorf("the scrub found %+v", found)
-	}
-}
-
-func TestStore_Scrub_FileOfFormat1IsFine(t *testing.T) {
-	path := oldFile(t, 3000, newClock().Now().Add(time.Hour))
-	if found := scrubbed(t, path, nil); !found.OK() || found.Items != 3000 {
-		t.Errorf("the scrub found %+v, want 3000 items", found)
 	}
 }

@@ -15,7 +15,6 @@ type state struct {
 	open  bool   // there is a log, which may hold commits that the tree lacks
 	epoch uint64 // of that log, or of the last there was
 	point        // up to which all commits are in the tree
-	old   uint64 // the last version that format 1 has given, if there may be items without sums
 	census
 }
 
@@ -29,7 +28,7 @@ type point struct {
 // after returns the moment after r.
 func after(r *commitlog.Record) point { return point{r.Seq, r.Time, r.Version} }
 
-const stateSize = 1 + 7*8 + 4
+const stateSize = 1 + 6*8 + 4
 
 // The first byte of an encoded state.
 const (
@@ -47,7 +46,7 @@ func (st *state) encode() []byte {
 	if st.vague {
 		buf[0] |= isVague
 	}
-	for _, n := range []uint64{st.epoch, st.seq, uint64(st.time), st.version, st.old, st.count, st.sum} {
+	for _, n := range []uint64{st.epoch, st.seq, uint64(st.time), st.version, st.count, st.sum} {
 		buf = binary.BigEndian.AppendUint64(buf, n)
 	}
 	return binary.BigEndian.AppendUint32(buf, crc32.Checksum(buf, castagnoli))
@@ -59,7 +58,7 @@ func decodeState(buf []byte) (st state, err error) {
 	}
 	st.open, st.vague = buf[0]&isOpen != 0, buf[0]&isVague != 0
 	var time uint64
-	for i, n := range []*uint64{&st.epoch, &st.seq, &time, &st.version, &st.old, &st.count, &st.sum} {
+	for i, n := range []*uint64{&st.epoch, &st.seq, &time, &st.version, &st.count, &st.sum} {
 		*n = binary.BigEndian.Uint64(buf[1+8*i:])
 	}
 	st.time = int64(time)

@@ -38,7 +38,7 @@ func (c *census) change(buf []byte, it item, by int64) {
 	case it.damaged != nil:
 		c.count += uint64(by)
 		c.vague = true
-	case isNew(buf):
+	default:
 		c.count += uint64(by)
 		c.sum += uint64(by) * uint64(binary.BigEndian.Uint32(buf[17:]))
 	}
@@ -70,13 +70,13 @@ func (t *tree) find(key []byte) (item, bool) {
 		case bytes.Equal(buf, dropped):
 			return item{}, false
 		case buf != nil:
-			return decode(key, buf, 0), true
+			return decode(key, buf), true
 		}
 	}
 	c := t.items.Cursor()
 	found, buf := c.Seek(key)
 	if bytes.Equal(found, key) && found != nil {
-		return decode(key, buf, t.old.Load()), true
+		return decode(key, buf), true
 	}
 	if what := t.misplaced(c, key, found, buf); what != "" {
 		return damagedItem(key, nil, what), true
@@ -102,7 +102,7 @@ func (t *tree) misplaced(c *bolt.Cursor, key, next, buf []byte) string {
 		case at == nil:
 		case bytes.Compare(at, key) != order:
 			return fmt.Sprintf("%q is not where it belongs, beside it", at)
-		case decode(at, buf, t.old.Load()).damaged != nil:
+		case decode(at, buf).damaged != nil:
 			return fmt.Sprintf("%q, beside it, is damaged", at)
 		}
 	}
@@ -126,7 +126,7 @@ func onPage(f func()) (broken error) {
 func (t *tree) place(key, buf []byte) {
 	t.unlist(key)
 	must(t.items.Put(key, buf))
-	it := decode(key, buf, t.old.Load())
+	it := decode(key, buf)
 	t.count(key, buf, it, (*census).enter)
 	if it.expires != 0 {
 		must(t.expiry().Put(expiryKey(it.expires, key), nil))
@@ -176,7 +176,7 @@ func (t *tree) unlist(key []byte) {
 	if buf == nil {
 		return
 	}
-	it := decode(key, buf, t.old.Load())
+	it := decode(key, buf)
 	t.count(key, buf, it, (*census).leave)
 	if it.expires != 0 {
 		must(t.expiry().Delete(expiryKey(it.expires, key)))
@@ -209,7 +209,7 @@ func (t *tree) sweep(limit int) {
 // removeListed removes the item of an entry in the index of expiries.
 func (t *tree) removeListed(entry []byte) {
 	expires, key := splitExpiryKey(entry)
-	if buf := t.items.Get(key); buf != nil && decode(key, buf, t.old.Load()).expires == expires {
+	if buf := t.items.Get(key); buf != nil && decode(key, buf).expires == expires {
 		t.remove(key)
 		return
 	}
