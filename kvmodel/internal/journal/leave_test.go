@@ -17,6 +17,11 @@ func TestJournal_LeavesOneWithVeryManyIncompleteSegmentsToRepair(t *testing.T) {
 		if err := j.Ready(ctx); err != nil {
 			t.Fatal(err)
 		}
+		segments := func() int {
+			j.mu.Lock()
+			defer j.mu.Unlock()
+			return len(j.segments)
+		}
 		first, most := j.Process(), 0
 		for range 2 * keptSegments {
 			if err := j.Ready(ctx); err != nil {
@@ -26,7 +31,7 @@ func TestJournal_LeavesOneWithVeryManyIncompleteSegmentsToRepair(t *testing.T) {
 				t.Fatal(err)
 			}
 			time.Sleep(tickEvery)
-			if most = max(most, len(j.segments)); j.Process() != first {
+			if most = max(most, segments()); j.Process() != first {
 				break
 			}
 		}

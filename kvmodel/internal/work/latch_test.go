@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -175,13 +176,15 @@ func TestLatch_OfAWorkThatIsFlushed(t *testing.T) {
 // No work that was taken is dropped, however many fail at once.
 func TestQueue_SurelyDoesAllThatItHasTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q, away, done, refused := newQueue(), true, 0, 0
+		var away atomic.Bool
+		away.Store(true)
+		q, refused := newQueue(), 0
 		go q.Every(time.NewTimer(time.Second), time.Second, func(context.Context) error { return nil })
 		const n = 5000
 		results := make(chan bool, 3*n)
 		for range n {
 			err := q.Surely(t.Context(), func(context.Context) error {
-				if away {
+				if away.Load() {
 					return errAway
 				}
 				results <- true
@@ -198,10 +201,10 @@ func TestQueue_SurelyDoesAllThatItHasTaken(t *testing.T) {
 		if got := q.Stats().Waiting; got != n-refused {
 			t.Errorf("%d wait, want all %d that were taken", got, n-refused)
 		}
-		away = false
+		away.Store(false)
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if done = len(results); done != n-refused {
+		if done := len(results); done != n-refused {
 			t.Errorf("%d were done, want all %d that were taken", done, n-refused)
 		}
 		if err := q.Surely(t.Context(), func(context.Context) error { return nil }); err != nil {
