@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,22 +29,42 @@ func witnessed(s kv.Store) *ranking {
 
 // acked is what the members of a ranking should be, as far as changes were answered.
 type acked struct {
+	mu      sync.Mutex
 	scores  map[string]int64
 	changes map[string]int // begun and ended; odd: under way
 }
 
 func (a *acked) set(r *ranking, id string, score int64) {
-	a.changes[id]++
+	a.begin(id)
 	if r.change(id, To(FromInt(score))) == nil {
-		a.scores[id] = score
-		a.changes[id]++
+		a.end(id, score)
 	}
+}
+
+func (a *acked) begin(id string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.changes[id]++
+}
+
+func (a *acked) end(id string, score int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.scores[id] = score
+	a.changes[id]++
+}
+
+// begun returns how often the change of each member has begun and ended.
+func (a *acked) begun() map[string]int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return maps.Clone(a.changes)
 }
 
 // look asserts that a page shows every member that does not change at the same time, or says
 // that something is lost. It reports whether the page was shown.
 func (a *acked) look(t *testing.T, r *ranking) bool {
-	before := maps.Clone(a.changes)
+	before := a.begun()
 	l, err := r.Page(ctx, r.s, Between{}, true, nil, 1000, Want{})
 	if err != nil {
 		if !errors.Is(err, kvmodel.ErrNeedsRebuild) {
@@ -55,6 +76,8 @@ func (a *acked) look(t *testing.T, r *ranking) bool {
 	for _, m := range l.Members {
 		shown[m.ID] = m.Score
 	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	for id, n := range before {
 		score, there := shown[id]
 		if n%2 == 0 && a.changes[id] == n && (!there || score != FromInt(a.scores[id])) {
@@ -220,7 +243,7 @@ func grownTree() (*memkv.Store, *acked) {
 
 // grow adds 30 members to r.
 func grow(r *ranking) *acked {
-	a := &acked{make(map[string]int64), make(map[string]int)}
+	a := &acked{scores: make(map[string]int64), changes: make(map[string]int)}
 	for i := range 30 {
 		a.set(r, idOf(i), int64(i))
 	}
