@@ -1,7 +1,5 @@
 package whole
 
-import "github.com/ringtree/ringtree/kvmodel/codec"
-
 // Visit is a footprint, appended to one key.
 type Visit struct {
 	_     struct{} `kv:"events,by=Owner,once=Guest,keep=5"`
@@ -31,6 +29,3 @@ type Shot struct {
 	Of   string
 	Text string
 }
-
-// ShotCodec returns what encodes and decodes a Shot.
-func ShotCodec() *codec.Model[Shot] { return &shotCodec }
