@@ -20,8 +20,7 @@ var (
 	onServer = []string{"kvmodel/kv", "kvmodel/nearkv", "internal/storeurl", "internal/boot", "internal/contact"}
 	shared   = []string{"internal/plug", "internal/envelope", "internal/numbering", "internal/wire", "internal/ahead"}
 	records  = slices.Concat([]string{"kvmodel", "kvmodel/kv", "kvmodel/codec"}, shared)
-
-	grants = map[string]grant{
+	grants   = map[string]grant{
 		"example-app": {
 			slices.Concat([]string{"inspect", "templates", "guard", "kvmodel/kvsession", "kvmodel/kvopen", "kvmodel/kvopen/all"}, indexes, records),
 			[]string{"github.com/a-h/templ", "github.com/gorilla/sessions", "github.com/vmihailenco/msgpack/v5", "golang.org/x/text"},
