@@ -14,7 +14,25 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memcachekv"
+	"github.com/ringtree/ringtree/kvmodel/rediskv"
 )
+
+// server is how a server is started, and a store opened on it.
+type server struct {
+	program string
+	start   func(...string) (*servers.Process, error)
+	open    func(addr string) (kv.Store, error)
+}
+
+var kin = map[string]server{
+	"redis": {"redis-server", servers.Redis, func(addr string) (kv.Store, error) {
+		return rediskv.Open(ctx, rediskv.Options{Addrs: []string{addr}})
+	}},
+	"memcached": {"memcached", servers.Memcached, func(addr string) (kv.Store, error) {
+		return memcachekv.OpenVolatile([]string{addr}, memcachekv.Options{})
+	}},
+}
 
 // lister returns a store to look through, for as long as the test runs, and another client
 // of it for the library, which closes it.

@@ -1,0 +1,51 @@
+package whole_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// wire speaks to a server in its own protocol.
+type wire struct {
+	t *testing.T
+	net.Conn
+	in *bufio.Reader
+}
+
+func dial(t *testing.T, addr string) *wire {
+	t.Helper()
+	conn, err := net.Dial("tcp", addr)
+	must(t, err)
+	t.Cleanup(func() { conn.Close() })
+	return &wire{t, conn, bufio.NewReader(conn)}
+}
+
+func (w *wire) send(format string, args ...any) {
+	w.t.Helper()
+	_, err := fmt.Fprintf(w, format, args...)
+	must(w.t, err)
+}
+
+// line returns the next line without its end.
+func (w *wire) line() string {
+	w.t.Helper()
+	line, err := w.in.ReadString('\n')
+	must(w.t, err)
+	return strings.TrimRight(line, "\r\n")
+}
+
+// bytes returns the next n bytes and skips the end of their line.
+func (w *wire) bytes(text string) []byte {
+	w.t.Helper()
+	n, err := strconv.Atoi(text)
+	must(w.t, err)
+	value := make([]byte, n+2)
+	_, err = io.ReadFull(w.in, value)
+	must(w.t, err)
+	return value[:n]
+}
