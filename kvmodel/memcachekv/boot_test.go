@@ -338,25 +338,6 @@ func TestLoss_WhereNoOtherServerAnswers_IsUnavailable(t *testing.T) {
 	one(t, t.Context(), later, kv.OpGet(onA), kv.ErrLost)
 }
 
-// A store of a release that knew each server alone has a number on it, and none on a
-// server that was never used.
-func TestStore_OfAnEarlierRelease_IsStartedWithWhatItHolds(t *testing.T) {
-	a, b := newFake(t), newFake(t)
-	for _, f := range []*fake{a, b} {
-		f.mu.Lock()
-		f.items["ringtree{boot}"] = fakeItem{"0", "1f2e3d", 1}
-		f.items["k"] = fakeItem{"0", "v", 2}
-		f.mu.Unlock()
-	}
-	s := open(t, patient, a.Addr, b.Addr)
-	if got := string(one(t, t.Context(), s, kv.OpGet("k")).Value); got != "v" {
-		t.Errorf("k is %q, want v", got)
-	}
-	if item := a.items["ringtree{boot}"]; item.value != "1f2e3d" {
-		t.Errorf("what processes of that release go by has become %q", item.value)
-	}
-}
-
 func TestLosses_AreToldOnce(t *testing.T) {
 	a, _, s, onA, onB := twoServers(t)
 	var told []string

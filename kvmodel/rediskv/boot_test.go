@@ -152,8 +152,7 @@ func TestLoss_RedisGoneBack_IsKnownToAllUntilAccepted(t *testing.T) {
 	}
 }
 
-// Releases without boot items have left none.
-func TestStore_OfAnEarlierRelease_IsNotLost(t *testing.T) {
+func TestStore_WithoutABootItem_IsNotLost(t *testing.T) {
 	p := ownServer(t)
 	must(t, openAt(t, p.Addr), kv.OpSet("k", []byte("v")))
 	raw(t, p.Addr, "DEL", bootKey)

@@ -17,7 +17,7 @@ type edge struct {
 	epoch   uint64
 	highest string
 	lowest  string
-	copy    *meta     // of the tree, in case that is lost; nil: none, as in earlier releases
+	copy    *meta     // of the tree, in case that is lost; nil: none is known
 	noted   time.Time // in this process
 }
 
@@ -29,10 +29,8 @@ func (t *Tree) edgeKey() string { return t.name + ":edge" }
 func (e *edge) encode() []byte {
 	b := binary.AppendUvarint(append([]byte(magic), edgeKind), e.epoch)
 	b = wire.AppendText(wire.AppendText(b, e.highest), e.lowest)
-	if e.copy != nil {
-		b = append(append(b, byte(e.copy.code)), e.copy.salt[:]...)
-		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(e.copy.limit)), e.copy.lost)
-	}
+	b = append(append(b, byte(e.copy.code)), e.copy.salt[:]...)
+	b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(e.copy.limit)), e.copy.lost)
 	return seal(b)
 }
 
@@ -50,11 +48,9 @@ func (t *Tree) readEdge(ctx context.Context, s kv.Store) error {
 		return nil
 	}
 	read := edge{epoch: body.number(), highest: body.Text("edge"), lowest: body.Text("edge"), noted: t.knownEdge().noted}
-	if len(body.Rest) > 0 {
-		read.copy = &meta{order: order{code: Code(body.Byte())}, epoch: read.epoch}
-		body.take(read.copy.salt[:])
-		read.copy.limit, read.copy.lost = int(body.number()), body.number()
-	}
+	read.copy = &meta{order: order{code: Code(body.Byte())}, epoch: read.epoch}
+	body.take(read.copy.salt[:])
+	read.copy.limit, read.copy.lost = int(body.number()), body.number()
 	if body.end("edge") == nil && t.isName(read.highest) && t.isName(read.lowest) {
 		t.keepEdge(read)
 	}
