@@ -203,7 +203,7 @@ func TestJournal_AProcessThatDiesIsRepairedAfter30SecondsAndRemovedAfterTheGrace
 			t.Errorf("heads %q, want both until the grace has passed", got)
 		}
 		// A claim that a paused client adds late is found by the second pass.
-		_, err = kv.One(ctx, mem, kv.OpSet("u:Note:ByCode:old", append([]byte{1}, "a"...)))
+		_, err = kv.One(ctx, mem, kv.OpSet("u:Note:ByCode:old", claimOf(1, "a")))
 		must(t, err)
 		wait(time.Hour + 4*time.Minute)
 		if diff := cmp.Diff([]string{"u:Note:ByCode:new"}, keys(mem, "u")); diff != "" {

@@ -319,7 +319,7 @@ func TestRing_AnEntryWithoutItsCommitHidesNoOlderEntry(t *testing.T) {
 	p.create(t, "a", "ann", "x")
 	p.create(t, "b", "ann", "x")
 	// {length, stamp 3, time 1, "a"}
-	if _, err := kv.One(ctx, mem, kv.OpAppend("t:Page:Newest:#64x17.0", []byte{3, 3, 1, 'a'})); err != nil {
+	if _, err := kv.One(ctx, mem, kv.OpAppend("t:Page:Newest:#64x17.0", timeline.Seal([]byte{3, 3, 1, 'a'}))); err != nil {
 		t.Fatal(err)
 	}
 	wantIDs(t, "with an abandoned entry", []string{"b", "a"}, listed(t, p.newest, "", 9).Items)
@@ -352,7 +352,7 @@ func TestRing_Since_CountsOnlyTheRecordsThatStandAboveTheCursor(t *testing.T) {
 		p.create(t, "p3", "ann", "made again")
 		want("one made again", 9)
 		// {length, stamp 9, time 1, "p9"}: an entry of a change that never committed.
-		if _, err := kv.One(ctx, s, kv.OpAppend("t:Page:Newest:#64x17.0", []byte{4, 13, 1, 'q', '9'})); err != nil {
+		if _, err := kv.One(ctx, s, kv.OpAppend("t:Page:Newest:#64x17.0", timeline.Seal([]byte{4, 13, 1, 'q', '9'}))); err != nil {
 			t.Fatal(err)
 		}
 		want("one that never was", 9)

@@ -156,7 +156,7 @@ func newBareWriters(b *testing.B, s kv.Store) writing {
 			}
 		}
 		e := entry{r.Number, int64(i), fmt.Appendf(nil, "%026d", i)}
-		_, err = kv.One(ctx, s, kv.OpAppend(segment(r.Number), e.encode(nil)))
+		_, err = kv.One(ctx, s, kv.OpAppend(segment(r.Number), seal(e.encode(nil))))
 		return err
 	}
 	return writing{write, func() error { return nil }}
