@@ -19,7 +19,7 @@ type Field struct {
 	Name, Label string
 	Hint        string
 	Value       string // of a checkbox: empty means that it is not checked
-	Of          *Input // the variable that it shows and sets; replaces an empty Value, Type, Rows and Max
+	Of          *Input // the variable that it shows and sets; used for an empty Value, Type, Rows or Max
 	Error       string // what is wrong, naming the bad value; empty means nothing
 	Type        string // of an input, such as "password", "checkbox" or "hidden"; empty means text
 	Rows        int    // lines of a text area; 0 means an input
@@ -29,7 +29,7 @@ type Field struct {
 	Complete    string // what browsers may fill in: "username"
 }
 
-// plain returns the field with what its Input shows in its own values.
+// plain returns the field with the values of its Input in place of the Input.
 func (f Field) plain() Field {
 	if in := f.Of; in != nil {
 		f.Type, f.Value = cmp.Or(f.Type, in.kind), cmp.Or(f.Value, in.value)
