@@ -27,6 +27,6 @@ func Policy(nonce string) string {
 	if nonce != "" {
 		script = "'nonce-" + nonce + "'"
 	}
-	return "default-src 'none'; script-src " + script + "; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	return "default-src 'none'; script-src " + script + "; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 }

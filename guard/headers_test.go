@@ -12,7 +12,7 @@ import (
 func TestHeaders_KeepABrowserFromMoreThanShowing(t *testing.T) {
 	for _, tls := range []bool{false, true} {
 		want := http.Header{
-			"Content-Security-Policy":      {"default-src 'none'; script-src 'none'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"},
+			"Content-Security-Policy":      {"default-src 'none'; script-src 'none'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"},
 			"X-Content-Type-Options":       {"nosniff"},
 			"X-Frame-Options":              {"DENY"},
 			"Referrer-Policy":              {"same-origin"},

@@ -30,7 +30,7 @@ func (b By[T, V]) Limit(rec *T) error {
 	if b.Values == nil {
 		return nil
 	}
-	return limited([]string{b.Field}, len(b.Values(rec)), b.Max)
+	return limited(len(b.Values(rec)), b.Max, func() []string { return []string{b.Field} })
 }
 
 // Has reports whether text is that of a value of rec.

@@ -39,11 +39,11 @@ func (m *model) limits(v plug.Record) error {
 	return nil
 }
 
-// limited returns a *TooManyValuesError if the number of values of fields exceeds a limit, which
+// limited returns a *TooManyValuesError of fields if the number of values exceeds a limit, which
 // is MaxValues if limit is 0.
-func limited(fields []string, number, limit int) error {
+func limited(number, limit int, fields func() []string) error {
 	if limit = cmp.Or(limit, MaxValues); number > limit {
-		return &TooManyValuesError{Fields: fields, Number: number, Limit: limit}
+		return &TooManyValuesError{Fields: fields(), Number: number, Limit: limit}
 	}
 	return nil
 }

@@ -88,7 +88,7 @@ func (s *IndexSpec[T, V]) Limit(rec *T) error {
 	if s.If != nil && !s.If(rec) {
 		return nil
 	}
-	return limited(s.Fields, len(s.Values(rec)), s.Max)
+	return limited(len(s.Values(rec)), s.Max, func() []string { return s.Fields })
 }
 
 // textsOf returns the texts of values, each once, without empty ones.

@@ -1,8 +1,11 @@
 package kvmodel
 
 import (
+	"slices"
+
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -87,5 +90,9 @@ func (c *change) noteStreaks(p *plan) {
 
 // entersNewPlace reports whether mv gains a place that the record was not in.
 func entersNewPlace(mv *plug.Move) bool {
-	return mv != nil && len(plug.Without(mv.Gained, mv.Had)) > 0
+	if mv == nil {
+		return false
+	}
+	had := wire.SetOf(mv.Had)
+	return slices.ContainsFunc(mv.Gained, func(place string) bool { return !had.Has(place) })
 }

@@ -255,14 +255,16 @@ func entered(m *plug.Move) []string {
 // not show it.
 func (c *core) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	places, marks := entered(m), c.marksIn(m.Mark)
-	enter := func(s kv.Store, _ int, place string) error {
-		owner := ownerOf(place)
-		return c.enter(ctx, s, m.ID, owner, marks(owner))
-	}
 	if len(places) == 1 { // as it is for most records
-		return enter(s, 0, places[0])
+		return c.enterAt(ctx, s, m.ID, places[0], marks)
 	}
-	return kv.Join(kv.Each(ctx, s, places, enter)...)
+	return kv.Join(kv.Each(ctx, s, places, func(s kv.Store, _ int, place string) error { return c.enterAt(ctx, s, m.ID, place, marks) })...)
+}
+
+// enterAt adds the entry of the record id, which has these marks, at place.
+func (c *core) enterAt(ctx context.Context, s kv.Store, id, place string, marks marks) error {
+	owner := ownerOf(place)
+	return c.enter(ctx, s, id, owner, marks.of(owner))
 }
 
 func (c *core) enter(ctx context.Context, s kv.Store, id, owner string, m mark) error {
@@ -284,7 +286,7 @@ func (c *core) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	marks := c.marksIn(m.Mark)
 	for _, place := range entered(m) {
 		owner := ownerOf(place)
-		if err := c.catchUp(ctx, s, m.ID, c.lane(owner, m.ID), marks(owner).stamp); err != nil {
+		if err := c.catchUp(ctx, s, m.ID, c.lane(owner, m.ID), marks.of(owner).stamp); err != nil {
 			return err
 		}
 	}
@@ -320,7 +322,7 @@ func (c *core) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, _ []strin
 	marks := c.marksIn(rec.Mark)
 	for _, place := range rec.Places {
 		owner := ownerOf(place)
-		if m := marks(owner); m.stamp != 0 {
+		if m := marks.of(owner); m.stamp != 0 {
 			if err := c.repair(ctx, s, rec, c.lane(owner, rec.ID), m); err != nil {
 				return c.failure(err)
 			}
@@ -399,7 +401,7 @@ func (c *core) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]st
 		marks := c.marksIn(rec.Mark)
 		for _, place := range rec.Places {
 			owner := ownerOf(place)
-			m := marks(owner)
+			m := marks.of(owner)
 			if m.stamp == 0 {
 				wrong[i] = append(wrong[i], fmt.Sprintf("%s.%s: %s has no stamp%s", c.host.Model(), c.spec.Name, rec.ID, of(owner)))
 				continue

@@ -63,10 +63,16 @@ func appendMark(dst []byte, owner string, m mark) []byte {
 	return append(wire.AppendText(dst, owner), m.encode()...)
 }
 
-// marksIn returns the marks that kept has for each owner.
-func (c *core) marksIn(kept []byte) func(owner string) mark {
+// marks are the marks of a record for each owner.
+type marks struct {
+	one []byte          // the only one
+	all map[string]mark // nil: one is that of every owner
+}
+
+// marksIn returns the marks in kept.
+func (c *core) marksIn(kept []byte) marks {
 	if !c.several {
-		return func(string) mark { return decodeMark(kept) }
+		return marks{one: kept}
 	}
 	all := make(map[string]mark)
 	for r := (wire.Reader{Rest: kept}); len(r.Rest) > 0 && r.Err == nil; {
@@ -75,7 +81,15 @@ func (c *core) marksIn(kept []byte) func(owner string) mark {
 			all[owner] = m
 		}
 	}
-	return func(owner string) mark { return all[owner] }
+	return marks{all: all}
+}
+
+// of returns the mark for an owner.
+func (m marks) of(owner string) mark {
+	if m.all == nil {
+		return decodeMark(m.one)
+	}
+	return m.all[owner]
 }
 
 // without returns kept without the marks of some owners.

@@ -156,7 +156,7 @@ func TestSweep_Records_NoticesEveryMistakeOfTheIndex(t *testing.T) {
 			filling, "m.stamp < r.oldest(r.writes) || m.stamp == 0", "m.stamp == 0",
 		),
 		proof.Wrong("another number is taken for the entry than for the record",
-			index, "		return c.enter(ctx, s, m.ID, owner, marks(owner))\n", "		stamped := marks(owner)\n		stamped.stamp++\n		return c.enter(ctx, s, m.ID, owner, stamped)\n",
+			index, "	return c.enter(ctx, s, id, owner, marks.of(owner))\n", "	stamped := marks.of(owner)\n	stamped.stamp++\n	return c.enter(ctx, s, id, owner, stamped)\n",
 		),
 	})
 }

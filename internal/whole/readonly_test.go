@@ -100,6 +100,10 @@ func verbsOf(t *testing.T, ctx context.Context, l *whole.Library) []verbs {
 	if err != nil || len(there) == 0 {
 		t.Fatal("ann's sessions:", len(there), err)
 	}
+	current, err := sessions.Generation(ctx, "ann")
+	if err != nil {
+		t.Fatal(err)
+	}
 	top := l.Works.TopPrice
 	return []verbs{
 		{l.DB, map[string]func() error{
@@ -178,10 +182,11 @@ func verbsOf(t *testing.T, ctx context.Context, l *whole.Library) []verbs {
 		{sessions, map[string]func() error{
 			"Save":       func() error { return sessions.Save(r, w, session) },
 			"SignIn":     func() error { return sessions.SignIn(r, w, session, "ann") },
+			"SignInIf":   func() error { return sessions.SignInIf(r, w, session, current) },
 			"Regenerate": func() error { return sessions.Regenerate(r, w, session) },
 			"RevokeAll":  func() error { return sessions.RevokeAll(ctx, "ann") },
 			"Revoke":     func() error { return sessions.Revoke(ctx, "ann", there[0].ID) },
-		}, "Get New User List SignOut"}, // SignOut of a session that is not stored writes nothing.
+		}, "Generation Get New User List SignOut"}, // SignOut of a session that is not stored writes nothing.
 	}
 }
 

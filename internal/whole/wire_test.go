@@ -3,9 +3,7 @@ package whole_test
 import (
 	"bufio"
 	"fmt"
-	"io"
 	"net"
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -37,15 +35,4 @@ func (w *wire) line() string {
 	line, err := w.in.ReadString('\n')
 	must(w.t, err)
 	return strings.TrimRight(line, "\r\n")
-}
-
-// bytes returns the next n bytes and skips the end of their line.
-func (w *wire) bytes(text string) []byte {
-	w.t.Helper()
-	n, err := strconv.Atoi(text)
-	must(w.t, err)
-	value := make([]byte, n+2)
-	_, err = io.ReadFull(w.in, value)
-	must(w.t, err)
-	return value[:n]
 }
