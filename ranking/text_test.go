@@ -215,6 +215,24 @@ func checkOtherTables(t *testing.T) {
 	}
 }
 
+// A process of each order writes its own tree, so neither takes the words of the other for its own.
+func TestBoard_OfWords_EachOrderHasATreeOfItsOwn(t *testing.T) {
+	trees := map[string]string{} // by key
+	for _, locale := range []string{"", "sv"} {
+		mem := memkv.New(memkv.Options{})
+		a := openTitles(t, mem, collation.Of(locale))
+		if err := a.Create(ctx, &article{ID: "a", Title: "title"}); err != nil {
+			t.Fatal(err)
+		}
+		for _, key := range mem.Keys() {
+			if other, both := trees[key]; both && strings.HasPrefix(key, "rank:Article:TitleAZ") {
+				t.Errorf("%s is of orders %q and %q", key, other, locale)
+			}
+			trees[key] = locale
+		}
+	}
+}
+
 func TestBoard_OfWords_ATextThatIsEmptyHasNoEntry(t *testing.T) {
 	a := openTitles(t, memkv.New(memkv.Options{}), collation.Of(""))
 	must(t, a.Create(ctx, &article{ID: "a"}))
