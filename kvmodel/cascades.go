@@ -13,9 +13,13 @@ const goesOnWithin = 2 * time.Minute
 
 // cascades are the deletions of a DB whose children are still to be deleted.
 type cascades struct {
-	mu    sync.Mutex
-	all   []Cascade
-	tried []time.Time // of all, the last time
+	mu  sync.Mutex
+	all []cascade
+}
+
+type cascade struct {
+	Cascade
+	tried time.Time // the last time
 }
 
 // count notes that n more children were deleted.
@@ -24,25 +28,17 @@ func (c *cascades) count(model, id string, n int, now time.Time) {
 	defer c.mu.Unlock()
 	i := c.index(model, id)
 	if i < 0 {
-		i, c.all, c.tried = len(c.all), append(c.all, Cascade{Model: model, ID: id}), append(c.tried, now)
+		i, c.all = len(c.all), append(c.all, cascade{Cascade: Cascade{Model: model, ID: id}})
 	}
 	c.all[i].Deleted += n
-	c.tried[i] = now
+	c.all[i].tried = now
 }
 
 // keep forgets those that were not tried since a time, unless isNamed.
 func (c *cascades) keep(since time.Time, isNamed func(model, id string) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for i := len(c.all) - 1; i >= 0; i-- {
-		if c.tried[i].Before(since) && !isNamed(c.all[i].Model, c.all[i].ID) {
-			c.drop(i)
-		}
-	}
-}
-
-func (c *cascades) drop(i int) {
-	c.all, c.tried = slices.Delete(c.all, i, i+1), slices.Delete(c.tried, i, i+1)
+	c.all = slices.DeleteFunc(c.all, func(one cascade) bool { return one.tried.Before(since) && !isNamed(one.Model, one.ID) })
 }
 
 // end notes that all children are deleted.
@@ -50,19 +46,21 @@ func (c *cascades) end(model, id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if i := c.index(model, id); i >= 0 {
-		c.drop(i)
+		c.all = slices.Delete(c.all, i, i+1)
 	}
 }
 
 func (c *cascades) index(model, id string) int {
-	return slices.IndexFunc(c.all, func(one Cascade) bool { return one.Model == model && one.ID == id })
+	return slices.IndexFunc(c.all, func(one cascade) bool { return one.Model == model && one.ID == id })
 }
 
 // now returns those there are, by model and id.
-func (c *cascades) now() []Cascade {
+func (c *cascades) now() (all []Cascade) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	all := slices.Clone(c.all)
+	for _, one := range c.all {
+		all = append(all, one.Cascade)
+	}
 	slices.SortFunc(all, func(a, b Cascade) int { return cmp.Or(cmp.Compare(a.Model, b.Model), cmp.Compare(a.ID, b.ID)) })
 	return all
 }

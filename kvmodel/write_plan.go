@@ -62,8 +62,10 @@ func (c *change) plan(rec *plug.Seen) (*plan, error) {
 		return nil, fmt.Errorf("%w: numbers are given in order, by Create", ErrInvalid)
 	}
 	if v != nil {
-		if err := c.limits(v); err != nil && !c.touches {
-			return nil, err
+		if !c.touches {
+			if err := c.limits(v); err != nil {
+				return nil, err
+			}
 		}
 		if same, err := c.fillIn(rec, was, v); err != nil || same {
 			return nil, err

@@ -72,18 +72,18 @@ func (s *pages) signsIn() string {
 func (s *pages) report() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	who := "Every user can make, change and delete " + s.Words
 	switch {
 	case !s.Forms:
 		line("Nobody can change %s: there are no forms.", s.Words)
 	case s.Owned:
-		who = "A user can make " + s.Words + ", and change and delete those with their name as " + s.Author
-		fallthrough
+		line("A user can make %s, and change and delete those with their name as %s.", s.Words, s.Author)
 	default:
-		line("%s.", who)
+		line("Every user can make, change and delete %s.", s.Words)
+	}
+	if s.Forms {
 		line("Forms set %s.", english.List(s.settable()))
 	}
-	if len(s.hidden) > 0 && s.Forms {
+	if s.Forms && len(s.hidden) > 0 {
 		line("Forms do not set %s.", english.List(s.hidden))
 	}
 	if len(s.Left) > 0 {

@@ -12,7 +12,6 @@ import (
 type state struct {
 	def   string
 	token string // of who builds it; "" if it holds all records
-
 }
 
 // leaving is the token of an index that does not hold all records any more, and that

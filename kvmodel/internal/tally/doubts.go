@@ -163,8 +163,8 @@ const RecountRounds = 5
 // Recount counts ids again and waits for that, beside what else works on s: it tries rounds
 // times, each time as soon as something can have come of it. It begins at once: there is no
 // doubt about what was under way. It returns how many are left, with an ErrNotYet, because
-// they have not been quiet for long enough. What releases before have kept of ids goes.
-// reached is called now and then with an id: it and all before it are counted.
+// they have not been quiet for long enough. reached is called now and then with an id: it and
+// all before it are counted.
 func (d *Derived) Recount(ctx context.Context, s kv.Store, ids []string, rounds int, reached func(id string) error) (left int, err error) {
 	since := d.base.Now().Add(-quietFor)
 	for round := range rounds {
