@@ -7,7 +7,6 @@ import (
 
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
-	"gorm.io/gorm/logger"
 )
 
 // footprint and follower are the rows of GORM's other tables.
@@ -26,11 +25,6 @@ type follower struct {
 type gormPeer struct {
 	db   *gorm.DB
 	load func(ctx context.Context, db *gorm.DB, n int) error // fills the tables
-}
-
-// gormConfig returns how GORM is set up: as it is by default.
-func gormConfig() *gorm.Config {
-	return &gorm.Config{Logger: logger.Discard, TranslateError: true}
 }
 
 func (g *gormPeer) Load(ctx context.Context, n int) error {

@@ -8,35 +8,20 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jackc/pgx/v5/stdlib"
-	"gorm.io/driver/postgres"
 	"gorm.io/gorm"
 
 	"github.com/ringtree/ringtree/bench/compare/place"
 )
 
 func openGormPostgres(ctx context.Context, at place.Place) (Peer, error) {
-	dsn, err := at.NewDatabase(ctx, "gorm")
-	if err != nil {
-		return nil, err
-	}
-	db, err := gorm.Open(postgres.Open(dsn), gormConfig())
+	db, err := at.GormPostgres(ctx, "gorm")
 	return &gormPeer{db: db, load: loadGormPostgres}, err
 }
 
 // loadGormPostgres fills GORM's tables by COPY, which is quicker than GORM.
 func loadGormPostgres(ctx context.Context, db *gorm.DB, n int) error {
-	pool, err := db.DB()
-	if err != nil {
-		return err
-	}
-	conn, err := pool.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	return conn.Raw(func(driver any) error {
-		return copyAll(ctx, driver.(*stdlib.Conn).Conn(), n, func(tags []string) (any, error) {
+	return place.OnConn(ctx, db, func(conn *pgx.Conn) error {
+		return copyAll(ctx, conn, n, func(tags []string) (any, error) {
 			text, err := json.Marshal(tags)
 			return string(text), err
 		})
@@ -86,16 +71,7 @@ const pageColumns = "id slug title body author tags updated_at views"
 type pgxPeer struct{ pool *pgxpool.Pool }
 
 func openPgx(ctx context.Context, at place.Place) (Peer, error) {
-	dsn, err := at.NewDatabase(ctx, "pgx")
-	if err != nil {
-		return nil, err
-	}
-	config, err := pgxpool.ParseConfig(dsn)
-	if err != nil {
-		return nil, err
-	}
-	config.MaxConns = place.Clients
-	pool, err := pgxpool.NewWithConfig(ctx, config)
+	pool, err := at.NewPool(ctx, "pgx", "on")
 	return &pgxPeer{pool}, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"net"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // dsn returns the connection string of a database of the server.
@@ -28,4 +29,20 @@ func (p Place) NewDatabase(ctx context.Context, name string) (string, error) {
 		return "", err
 	}
 	return p.dsn(name)
+}
+
+// NewPool opens an empty database, with a connection for each client. With the synchronousCommit
+// off, a crash takes the last writes.
+func (p Place) NewPool(ctx context.Context, name, synchronousCommit string) (*pgxpool.Pool, error) {
+	dsn, err := p.NewDatabase(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	config, err := pgxpool.ParseConfig(dsn)
+	if err != nil {
+		return nil, err
+	}
+	config.MaxConns = Clients
+	config.ConnConfig.RuntimeParams["synchronous_commit"] = synchronousCommit
+	return pgxpool.NewWithConfig(ctx, config)
 }

@@ -3,20 +3,15 @@ package site
 import (
 	"context"
 	"crypto/rand"
-	"database/sql"
 	"errors"
-	"path/filepath"
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5/stdlib"
-	"gorm.io/driver/postgres"
+	"github.com/jackc/pgx/v5"
 	"gorm.io/gorm"
 	"gorm.io/gorm/clause"
-	"gorm.io/gorm/logger"
 
 	"github.com/ringtree/ringtree/bench/compare/place"
-	"github.com/ringtree/ringtree/bench/internal/sqlite"
 	"github.com/ringtree/ringtree/examples/conduit"
 )
 
@@ -66,51 +61,31 @@ func (gormComment) TableName() string  { return "comments" }
 // gormSite is the app in GORM, with its defaults, on the tables that SQL by hand has.
 type gormSite struct {
 	db   *gorm.DB
-	fill func(ctx context.Context, pool *sql.DB, schema string, tables []table) error
-}
-
-func openGorm(dialect gorm.Dialector, fill func(context.Context, *sql.DB, string, []table) error) (Site, error) {
-	db, err := gorm.Open(dialect, &gorm.Config{Logger: logger.Discard, TranslateError: true})
-	return gormSite{db, fill}, err
+	fill func(ctx context.Context, db *gorm.DB, schema string, tables []table) error
 }
 
 func openGormPostgres(ctx context.Context, at place.Place) (Site, error) {
-	dsn, err := at.NewDatabase(ctx, "gorm_site")
-	if err != nil {
-		return nil, err
-	}
-	return openGorm(postgres.Open(dsn), func(ctx context.Context, pool *sql.DB, schema string, tables []table) error {
-		conn, err := pool.Conn(ctx)
-		if err != nil {
-			return err
-		}
-		defer conn.Close()
-		return conn.Raw(func(driver any) error { return copyAll(ctx, driver.(*stdlib.Conn).Conn(), schema, tables) })
-	})
+	db, err := at.GormPostgres(ctx, "gorm_site")
+	return gormSite{db, func(ctx context.Context, db *gorm.DB, schema string, tables []table) error {
+		return place.OnConn(ctx, db, func(conn *pgx.Conn) error { return copyAll(ctx, conn, schema, tables) })
+	}}, err
 }
 
 func openGormSQLite(name, synchronous string) func(context.Context, place.Place) (Site, error) {
 	return func(_ context.Context, at place.Place) (Site, error) {
-		s, err := openGorm(sqlite.Gorm(sqlite.DSN(filepath.Join(at.Dir, name), synchronous)), insertAll)
-		if err != nil {
-			return nil, err
-		}
-		pool, err := s.(gormSite).db.DB()
-		if err != nil {
-			return nil, err
-		}
-		pool.SetMaxOpenConns(place.Clients)
-		pool.SetMaxIdleConns(place.Clients)
-		return s, nil
+		db, err := at.GormSQLite(name, synchronous)
+		return gormSite{db, func(ctx context.Context, db *gorm.DB, schema string, tables []table) error {
+			pool, err := db.DB()
+			if err != nil {
+				return err
+			}
+			return insertAll(ctx, pool, schema, tables)
+		}}, err
 	}
 }
 
 func (g gormSite) Load(ctx context.Context, d *Data) error {
-	pool, err := g.db.DB()
-	if err != nil {
-		return err
-	}
-	return g.fill(ctx, pool, schema, tablesOf(d))
+	return g.fill(ctx, g.db, schema, tablesOf(d))
 }
 
 func (g gormSite) Close() error {

@@ -16,20 +16,9 @@ import (
 // pgxDatabase is PostgreSQL by pgx, which prepares each statement once for a connection.
 type pgxDatabase struct{ pool *pgxpool.Pool }
 
-// openPgx opens PostgreSQL. With the synchronous_commit off, a crash takes the last writes.
 func openPgx(name, synchronousCommit string) func(context.Context, place.Place) (Site, error) {
 	return func(ctx context.Context, at place.Place) (Site, error) {
-		dsn, err := at.NewDatabase(ctx, name)
-		if err != nil {
-			return nil, err
-		}
-		config, err := pgxpool.ParseConfig(dsn)
-		if err != nil {
-			return nil, err
-		}
-		config.MaxConns = place.Clients
-		config.ConnConfig.RuntimeParams["synchronous_commit"] = synchronousCommit
-		pool, err := pgxpool.NewWithConfig(ctx, config)
+		pool, err := at.NewPool(ctx, name, synchronousCommit)
 		return sqlSite{pgxDatabase{pool}}, err
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"gorm.io/gorm"
 )
 
-// SQLite is the one in C here, which GORM's and ent's guides use.
+// SQLite is the one in C here, which GORM's guide uses.
 const (
 	InC    = true
 	Name   = "SQLite in C"
