@@ -84,7 +84,7 @@ func eachServer(t *testing.T, f func(t *testing.T, s kv.Store)) {
 	})
 }
 
-// question is what a client asks and of which thing, and answer what it is told.
+// question is a call of a client about a thing, and answer the result.
 type question struct{ what, of string }
 
 type answer struct {

@@ -295,8 +295,8 @@ func (d *Differences) note(what, says string) {
 	}
 }
 
-// Diff compares what two databases know, on whatever stores: records, counters, histories and
-// what stands alone; not the indexes, which Check compares with the records.
+// Diff compares two databases, on any stores: records, counters, histories, and the indexes
+// without records; not the others, which Check compares with the records.
 func (in *Inspector) Diff(ctx context.Context, with *Inspector, p Pace) (d Differences, err error) {
 	t := newTally()
 	err = in.items(ctx, "diff", p, nil, func(items []item) error {

@@ -199,7 +199,7 @@ type Item struct {
 	Value   []byte // as it is stored
 }
 
-// Key returns what one key holds, whatever it is.
+// Key returns the content of one key of any kind.
 func (in *Inspector) Key(ctx context.Context, key string) (Item, error) {
 	o := in.owner(key)
 	it := Item{Key: key, Owner: partName(o.name, o.part), Known: o.known}

@@ -232,7 +232,7 @@ func scaffold(args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// choose does what the flags say and returns what to print. The directory program is
+// choose carries out the flags and returns the text to print. The directory program is
 // empty if no program is to be written.
 func choose(r codegen.Run, check, plan bool, program string) (text string, err error) {
 	switch {

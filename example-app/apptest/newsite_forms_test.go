@@ -407,7 +407,7 @@ var cells = []cell{
 
 func lastOf(path string) string { return path[strings.LastIndex(path, "/")+1:] }
 
-// beside returns a, whose answer has to say what is wrong beside a field.
+// beside returns a, and asserts that its answer has a problem beside a field.
 func (m *shaped) beside(field string, a attempt) attempt {
 	m.Helper()
 	if !strings.Contains(a.got.body, `id="`+field+`-error"`) {

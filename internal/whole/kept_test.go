@@ -162,8 +162,8 @@ func process(t *testing.T, k kind, s kv.Store, work func(*whole.Library)) {
 	must(t, l.DB.Close(ctx))
 }
 
-// look repairs what dead processes have left, and returns what the library shows,
-// which must be what its records say. An index that asks for a rebuild gets one.
+// look repairs the changes of dead processes, and returns the answers of the library and those
+// that follow from its records. An index that asks for a rebuild gets one.
 func look(t *testing.T, k kind, s kv.Store) (shown, should whole.Shown) {
 	t.Helper()
 	process(t, k, s, func(l *whole.Library) {

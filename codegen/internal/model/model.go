@@ -1,5 +1,5 @@
-// Package model describes data classes: what resolve makes of tagged structs, what
-// check looks at, and what emit prints.
+// Package model describes data classes: resolve makes them of tagged structs, check tests
+// them, and emit prints them.
 package model
 
 import (
