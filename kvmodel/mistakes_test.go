@@ -145,7 +145,7 @@ func TestMistakes_OfEndsAreNoticed(t *testing.T) {
 			"ranking/internal/keytree/leaf.go", "				e.ver, e.end = now.Ver, now.End\n", "				e.end = now.End\n",
 		),
 		proof.Wrong("a touch is a new version",
-			plan, "	if !c.touches {\n", "	if c != nil {\n",
+			plan, "	if !c.touches {\n		set(", "	if c != nil {\n		set(",
 		),
 	})
 }
