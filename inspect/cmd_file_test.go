@@ -134,8 +134,8 @@ func TestFollow_KeepsACopyThatCanBePromoted(t *testing.T) {
 	file(t, "", "promote", filepath.Join(dir, "none"), copied).want(t, 2, "no such file")
 }
 
-// dieSending leaves a file as a process of an earlier release has left it that was killed while
-// an intent failed, so long ago.
+// dieSending leaves a file as a process has left it that was killed while an intent failed, so
+// long ago.
 func dieSending(t *testing.T, ago time.Duration) (path string) {
 	t.Helper()
 	dir, at := appFile(t)

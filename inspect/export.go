@@ -393,8 +393,7 @@ type keySet struct {
 	hashes map[sum128]bool
 }
 
-// add adds items, and returns those that were not there yet: earlier releases export some more
-// than once.
+// add adds items, and returns those that were not there yet.
 func (k *keySet) add(items []item) (fresh []item, err error) {
 	for i := range items {
 		key, err := items[i].keyIn(k.in)

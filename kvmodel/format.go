@@ -17,7 +17,7 @@ import (
 
 // knownFormat is the format of what this release stores. A store whose marker names a
 // greater one was written by a release that this one cannot follow. One without a marker
-// is of a release that had none, or has lost it, and has format 1.
+// is new, or has lost it, and has format 1.
 const knownFormat = 1
 
 // markerKey is the key of the marker: the format of all that a DB stores.

@@ -120,7 +120,7 @@ func TestFormat_AStoreWithoutAMarkerGetsOneWithTheFirstWrite(t *testing.T) {
 		s = shared{s}
 		older := start(t, s).ends(t)
 		must(t, older.Create(ctx, &note{ID: "a", Text: "x", Code: "c"}))
-		_, err := kv.One(ctx, s, kv.OpDelete(marker)) // as a release without one has left it
+		_, err := kv.One(ctx, s, kv.OpDelete(marker)) // It is lost.
 		must(t, err)
 		p := start(t, s).ends(t)
 		_, err = p.byCode.Find(ctx, "c")

@@ -19,8 +19,7 @@ import (
 // journal. No model has such a name.
 func noteName(board ...string) string { return "rank:" + kv.JoinText(board...) }
 
-// noteName is the name of the notes of c. A release that does not know its form leaves them
-// to one that does.
+// noteName is the name of the notes of c.
 func (c *core) noteName() string { return noteName(c.host.Model(), c.name+c.form) }
 
 // note is what a text in the journal says of changes in one tree.

@@ -28,9 +28,7 @@ const (
 // wordText is how a place says a word.
 var wordText = base64.RawURLEncoding
 
-// String returns p as a text: by@score, by!wrong, with a tie by!@score@tie, or by!=word. To a
-// release from before there were ties or words the last two are wrong, so it leaves the place
-// as it is, which is in a tree that it does not know.
+// String returns p as a text: by@score, by!wrong, with a tie by!@score@tie, or by!=word.
 func (p place) String() string {
 	score, tie := strconv.FormatUint(p.score.Uint(), 16), p.score.Tie()
 	switch {

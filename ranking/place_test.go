@@ -2,8 +2,6 @@ package ranking
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -37,31 +35,6 @@ func TestPlace_IsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
-// The release before ties and words read places as below, and leave wrong ones as they are.
-func TestPlace_WithATieOrAWordIsWrongToTheReleaseBefore(t *testing.T) {
-	before := func(text string) (by, wrong string, score uint64) {
-		if by, wrong, ok := strings.Cut(text, "!"); ok {
-			return by, wrong, 0
-		}
-		by, hex, _ := strings.Cut(text, "@")
-		score, err := strconv.ParseUint(hex, 16, 64)
-		if err != nil {
-			t.Errorf("%q is an error: %v", text, err)
-		}
-		return by, "", score
-	}
-	for _, score := range []keytree.Score{keytree.FromInt(5).WithTie(7), keytree.FromWord("tea")} {
-		text := place{by: "sea", score: score}.String()
-		if by, wrong, _ := before(text); by != "sea" || wrong == "" {
-			t.Errorf("%q is read as by %q, wrong %q", text, by, wrong)
-		}
-	}
-	plain := place{by: "sea", score: keytree.FromInt(5)}.String()
-	if by, wrong, score := before(plain); by != "sea" || wrong != "" || score != keytree.FromInt(5).Uint() {
-		t.Errorf("%q is read as by %q, wrong %q, %x", plain, by, wrong, score)
-	}
-}
-
 func TestNote_IsReadAsItWasWritten(t *testing.T) {
 	scores := []keytree.Score{keytree.FromInt(5), keytree.FromInt(-9)}
 	tied := []keytree.Score{keytree.FromInt(5).WithTie(keytree.MaxTie), keytree.FromInt(5)}
@@ -85,7 +58,7 @@ func TestNote_IsReadAsItWasWritten(t *testing.T) {
 	}
 }
 
-// What an index of an earlier release has kept is found by the names of its trees.
+// What an index of an earlier release of the app has kept is found by the names of its trees.
 func TestTies_EveryFormOfATreeIsOneOfABoard(t *testing.T) {
 	if words := plug.BoardName("Top", true, plug.WordsForm); !slices.Contains(plug.BoardNames("Top"), words) {
 		t.Errorf("a tree of words is called %s, which is none of %v", words, plug.BoardNames("Top"))
