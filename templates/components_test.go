@@ -18,37 +18,40 @@ var update = flag.Bool("update", false, "write the expected files again")
 
 func expected(name string) string { return filepath.Join("testdata", name+".html") }
 
-func TestComponents_WriteWhatIsExpected(t *testing.T) {
-	for _, s := range samples() {
-		got := normal(t, render(t, s.component))
-		if *update {
-			if err := os.WriteFile(expected(s.name), []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(expected(s.name))
-		if err != nil {
-			t.Error(err)
-			continue
-		}
-		if diff := cmp.Diff(normal(t, string(want)), got); diff != "" {
-			t.Errorf("%s: mismatch (-want +got):\n%s", s.name, diff)
-		}
-	}
+// golden are the samples whose HTML is in testdata: one of each family of components.
+var golden = []string{
+	"card", "changes", "cost", "facts", "feed", "field-wrong", "form", "head", "list", "notice", "pager", "ring", "search", "tabs", "tree-leaf",
 }
 
-func TestExpected_HasAFileForEachSampleAndNoOther(t *testing.T) {
+func TestComponents_WriteWhatIsExpected(t *testing.T) {
 	files, err := filepath.Glob(expected("*"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var want []string
 	for _, s := range samples() {
+		if !slices.Contains(golden, s.name) {
+			continue
+		}
 		want = append(want, expected(s.name))
+		got := normal(t, render(t, s.component))
+		if *update {
+			if err := os.WriteFile(expected(s.name), []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		text, err := os.ReadFile(expected(s.name))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if diff := cmp.Diff(normal(t, string(text)), got); diff != "" {
+			t.Errorf("%s: mismatch (-want +got):\n%s", s.name, diff)
+		}
 	}
 	slices.Sort(want)
 	if diff := cmp.Diff(want, files); diff != "" {
-		t.Errorf("files mismatch (-samples +testdata):\n%s", diff)
+		t.Errorf("files mismatch (-golden +testdata):\n%s", diff)
 	}
 }
 

@@ -21,7 +21,7 @@ import (
 
 var tag = regexp.MustCompile(`<[^>]*>`)
 
-// show prints the words of a component. What it writes is in testdata.
+// show prints the words of a component.
 func show(c templ.Component) {
 	var page strings.Builder
 	if err := c.Render(context.Background(), &page); err != nil {

@@ -10,8 +10,7 @@ import (
 	"github.com/a-h/templ"
 )
 
-// A sample is a component with values like an app's. The file of its name in
-// testdata holds what it writes.
+// A sample is a component with values like an app's.
 type sample struct {
 	name      string
 	component templ.Component
