@@ -4,9 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"os"
-	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 )
 
@@ -27,23 +25,6 @@ func onlyMatch(t *testing.T, text, expression string) string {
 		t.Fatalf("want one match of %s, got %q", expression, found)
 	}
 	return found[0][1]
-}
-
-func TestContainerfile_NamesWhatIsThere(t *testing.T) {
-	text := readText(t, "Containerfile")
-	if want, got := onlyMatch(t, readText(t, "../go.mod"), `(?m)^go (\d+\.\d+)`), onlyMatch(t, text, `golang:(\S+) AS build`); got != want {
-		t.Errorf("want the image of Go %s, as in go.mod, got %s", want, got)
-	}
-	for _, file := range strings.Fields(onlyMatch(t, text, `(?m)^COPY (go\..*) \./$`)) {
-		readText(t, "../"+file)
-	}
-	built, main := onlyMatch(t, text, `go build -trimpath -o (\S+)`), onlyMatch(t, text, `go build .* (\./\S+) &&`)
-	if _, err := os.Stat(filepath.Join("..", main, "main.go")); err != nil {
-		t.Error(err)
-	}
-	if got := onlyMatch(t, text, `(?m)^COPY --from=build (\S+) /ashiato$`); got != built {
-		t.Errorf("want what was built, %s, copied, got %s", built, got)
-	}
 }
 
 func TestContainerfile_StartsTheAppAndLetsDbFindItsStore(t *testing.T) {

@@ -2,12 +2,9 @@ package main
 
 import (
 	"context"
-	"html"
-	"io"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -73,28 +70,6 @@ func TestDoor_TheAddressOpensItOnceAndForOneBrowser(t *testing.T) {
 	wantFrom(t, second, url+d.address(), 403, "")
 	wantFrom(t, second, url+"/elsewhere", 404, "")
 	wantFrom(t, second, url+"/inspector", 404, "")
-}
-
-func TestDoor_ARecordLeadsToEachOfItsPlaces(t *testing.T) {
-	d, url := openDoor(t)
-	b := browser(t)
-	wantFrom(t, b, url+d.address(), 200, "")
-	resp, err := b.Get(url + "/inspect/record?model=Page&id=demo-page-1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	page, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	links := regexp.MustCompile(`href="(/inspect/(?:index|key)[^"]*)"`).FindAllSubmatch(page, -1)
-	for _, link := range links {
-		wantFrom(t, b, url+html.UnescapeString(string(link[1])), 200, "")
-	}
-	if len(links) < 15 {
-		t.Errorf("want links to the places of a page in all its indexes, got %q", links)
-	}
 }
 
 func TestDoor_TheCookieIsNotTheKey(t *testing.T) {

@@ -3,8 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
-	"flag"
 	"io"
 	"net"
 	"net/http"
@@ -13,13 +11,11 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
-	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
 // start runs the app with args on a free port. It returns the app's URL and a
@@ -81,30 +77,6 @@ func wantPage(t *testing.T, url string, wantStatus int, wants ...string) {
 	}
 }
 
-func TestRun_ShowsDemoPagesAndTheirCost(t *testing.T) {
-	url, stop := start(t, "-store", "mem:", "-demo", "30")
-	wantPage(t, url, 200, "Small pages by people nearby", "Cost of this page")
-	wantPage(t, url+"p/tide-table", 200, "Two numbers for each tide")
-	wantPage(t, url+"favicon.ico", 404)
-	wantEnd(t, stop)
-	if _, err := http.Get(url); err == nil {
-		t.Errorf("%s still answers after it was stopped", url)
-	}
-}
-
-func TestRun_DemoIsTheNumberOfPages(t *testing.T) {
-	for _, test := range []struct{ flag, last, none string }{
-		{"0", "", "p/fire-station-bench"},
-		{"3", "p/tide-table", "p/wool-sweater"},
-		{"13", "p/stairs-nowhere", "p/never-written"},
-	} {
-		url, stop := start(t, "-store", "mem:", "-demo", test.flag)
-		wantPage(t, url+test.last, 200)
-		wantPage(t, url+test.none, 404)
-		wantEnd(t, stop)
-	}
-}
-
 func TestRun_KeepsWhatWasWrittenThroughARestart(t *testing.T) {
 	store := "bolt:" + filepath.Join(t.TempDir(), "app.db")
 	url, stop := start(t, "-store", store, "-demo", "30")
@@ -134,70 +106,6 @@ func TestRun_TenantHasKeysOfItsOwn(t *testing.T) {
 	wantEnd(t, stop)
 }
 
-func TestRun_SecureSendsCookiesOverHTTPSOnly(t *testing.T) {
-	url, stop := start(t, "-store", "mem:", "-demo", "0", "-secure")
-	form := neturl.Values{"id": {"00000000000000000000000001"}, "handle": {"newcomer"}, "password": {"two bars in the snow"}}
-	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	resp, err := client.PostForm(url+"signup", form)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp.Body.Close()
-	if cookies := resp.Cookies(); len(cookies) != 1 || !cookies[0].Secure || cookies[0].Name != "__Host-ashiato" {
-		t.Errorf("want one cookie, with Secure and a name that begins with __Host-, got %v", cookies)
-	}
-	if _, body := get(t, url); strings.Contains(body, "Cost of this page") {
-		t.Error("want no cost on the page")
-	}
-	wantEnd(t, stop)
-}
-
-func TestServe_FinishesRequestsUnderWay(t *testing.T) {
-	listener, err := listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	begun := make(chan struct{})
-	slow := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		close(begun)
-		<-ctx.Done()
-		io.WriteString(w, "done")
-	})
-	served := make(chan error, 1)
-	go func() { served <- serve(ctx, listener, slow, func() {}) }()
-	go func() { <-begun; cancel() }()
-	if _, body := get(t, "http://"+listener.Addr().String()); body != "done" {
-		t.Errorf("want the response to a request that was under way, got %q", body)
-	}
-	if err := <-served; err != nil {
-		t.Error(err)
-	}
-}
-
-func TestRun_ServesAtAnyAddress(t *testing.T) {
-	url, stop := start(t, "-store", "mem:", "-demo", "0", "-addr", ":0")
-	_, port, err := net.SplitHostPort(strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	wantPage(t, "http://127.0.0.1:"+port+"/", 200)
-	wantEnd(t, stop)
-}
-
-func TestIsLoopback_OtherMachinesCanReachTheRest(t *testing.T) {
-	for addr, want := range map[string]bool{"127.0.0.1:0": true, "127.0.0.2:0": true, "0.0.0.0:0": false, ":0": false} {
-		listener, err := listen(addr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := isLoopback(listener.Addr()); got != want {
-			t.Errorf("%s: want %t, got %t", addr, want, got)
-		}
-		listener.Close()
-	}
-}
-
 func TestParse_AfterALossMemcachedAcceptsAndOthersRefuse(t *testing.T) {
 	for _, test := range []struct {
 		args []string
@@ -213,44 +121,6 @@ func TestParse_AfterALossMemcachedAcceptsAndOthersRefuse(t *testing.T) {
 		if err != nil || set.afterLoss != test.want {
 			t.Errorf("%q: want %s, got %s, %v", test.args, test.want, set.afterLoss, err)
 		}
-	}
-}
-
-func TestRun_ReportsAStoreThatIsDown(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	down := listener.Addr().String()
-	listener.Close()
-	url, stop := start(t, "-store", "memcached://"+down, "-demo", "3")
-	wantPage(t, url, 503, "The store is not responding")
-	wantEnd(t, stop)
-}
-
-// flaky is a store that refuses four trips in a row. Furnish survives that even
-// if all four carry the same operation.
-type flaky struct {
-	kv.Store
-	trips atomic.Int64
-}
-
-func (f *flaky) Powers() kv.Powers { return kv.PowersOf(f.Store) }
-
-func (f *flaky) Do(ctx context.Context, ops []kv.Op) error {
-	if n := f.trips.Add(1); n > 50 && n < 50+furnishTries {
-		return kv.Fail(ops, kv.ErrUnavailable)
-	}
-	return f.Store.Do(ctx, ops)
-}
-
-func TestFurnish_OutlastsAShortOutage(t *testing.T) {
-	store := &flaky{Store: memkv.New(memkv.Options{})}
-	defer store.Close()
-	var out strings.Builder
-	furnish(t.Context(), store, 3, "", &out)
-	if !strings.Contains(out.String(), "made 3 demo pages") || strings.Contains(out.String(), "incomplete") {
-		t.Errorf("want all 3 pages made, got:\n%s", out.String())
 	}
 }
 
@@ -289,18 +159,6 @@ func TestRun_NamesBadSettings(t *testing.T) {
 	}
 }
 
-func TestRun_HelpListsTheFlags(t *testing.T) {
-	var out strings.Builder
-	if err := run(t.Context(), []string{"-h"}, &out); !errors.Is(err, flag.ErrHelp) {
-		t.Errorf("want flag.ErrHelp, got %v", err)
-	}
-	for _, want := range []string{"-addr HOST:PORT", "-data DIR", "-store URL", "-demo N", "-tenant NAME", "-secure", "-inspect", "-log LEVEL", "-after-loss WHAT", "example-app load", keyVariable, tokenVariable} {
-		if !strings.Contains(out.String(), want) {
-			t.Errorf("want %q in the help, got:\n%s", want, out.String())
-		}
-	}
-}
-
 func TestOpenSecrets_MakesThemOnceAndForThisUserOnly(t *testing.T) {
 	set := settings{data: filepath.Join(t.TempDir(), "new", "data")}
 	first, err := openSecrets(set)
@@ -315,14 +173,6 @@ func TestOpenSecrets_MakesThemOnceAndForThisUserOnly(t *testing.T) {
 		info, err := os.Stat(filepath.Join(set.data, name))
 		if err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: want the mode 0600, got %v, %v", name, info, err)
-		}
-	}
-}
-
-func TestOpenSecrets_RefusesAMalformedKey(t *testing.T) {
-	for _, key := range []string{"x", "00", strings.Repeat("0", 63), strings.Repeat("z", 64)} {
-		if _, err := openSecrets(settings{data: t.TempDir(), key: key}); err == nil || !strings.Contains(err.Error(), "64 hex digits") {
-			t.Errorf("%q: want an error that says what a key looks like, got %v", key, err)
 		}
 	}
 }

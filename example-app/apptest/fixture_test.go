@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"maps"
+	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/http/httptest"
@@ -21,6 +22,7 @@ import (
 	"github.com/ringtree/ringtree/example-app/ashiato"
 	"github.com/ringtree/ringtree/example-app/web"
 	"github.com/ringtree/ringtree/guard"
+	"github.com/ringtree/ringtree/internal/proof/browser"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -30,7 +32,8 @@ import (
 func TestMain(m *testing.M) {
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	code := m.Run()
-	common.end()
+	browser.End()
+	os.RemoveAll(made.dir)
 	os.Exit(code)
 }
 
@@ -39,25 +42,48 @@ var cheap = guard.HashCost{Passes: 1, Memory: 64, Threads: 1}
 
 const password = "correct horse 17"
 
-// site is the app on a server of its own.
+// site is the app.
 type site struct {
-	t   testing.TB
-	url string
-	app *ashiato.Site
+	t       testing.TB
+	url     string
+	handler http.Handler // nil: the site is elsewhere
+	app     *ashiato.Site
 
-	strangers int // who have looked at something
-
-	ahead *atomic.Int64 // how far the site's clock is ahead
+	strangers int           // who have looked at something
+	ahead     *atomic.Int64 // how far the site's clock is ahead
 }
 
-// openMem returns an empty site in memory.
-func openMem(t testing.TB) *site {
+// development and proxied are the two ways in which a site runs. A proxy speaks TLS.
+var (
+	development = web.Config{Development: true, Kind: "mem"}
+	proxied     = web.Config{Token: "a token"}
+)
+
+// inside returns a site that is reached without a network.
+func inside(t testing.TB, db *kvmodel.DB, config web.Config) *site {
 	t.Helper()
-	return open(t, memkv.New(memkv.Options{}))
+	app := ashiato.NewSite(db, ashiato.Options{Hash: cheap})
+	config.Keys = [][]byte{bytes.Repeat([]byte("k"), 32)}
+	handler, err := web.New(app, config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(handler.Close)
+	return &site{t: t, url: "https://ashiato.example", handler: handler, app: app}
 }
 
-// open returns a site on a store, in development mode. It closes the store at the end
-// of the test.
+// inMemory is inside for an empty store in memory.
+func inMemory(t testing.TB, config web.Config) *site {
+	t.Helper()
+	db, err := kvmodel.Open(memkv.New(memkv.Options{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return inside(t, db, config)
+}
+
+// open returns a site on a store, in development mode, on a server of its own. It closes the
+// store at the end of the test.
 func open(t testing.TB, store kvmodel.Store) *site {
 	t.Helper()
 	ahead := new(atomic.Int64)
@@ -65,33 +91,28 @@ func open(t testing.TB, store kvmodel.Store) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	app := ashiato.NewSite(db, ashiato.Options{Hash: cheap})
-	handler := newHandler(t, app, true)
-	server := httptest.NewServer(handler)
 	t.Cleanup(func() {
-		handler.Close()
-		server.Close()
 		// Changes in a store that lost its data cannot be finished.
 		if err := db.Close(context.WithoutCancel(t.Context())); err != nil && !errors.Is(err, kvmodel.ErrLost) {
 			t.Errorf("close: %v", err)
 		}
 	})
-	return &site{t: t, url: server.URL, app: app, ahead: ahead}
+	s := inside(t, db, development)
+	s.url, s.ahead = s.serve(), ahead
+	return s
+}
+
+// serve puts the site on a server, and returns its URL.
+func (s *site) serve() string {
+	server := httptest.NewUnstartedServer(s.handler)
+	server.Config.RegisterOnShutdown(s.handler.(*web.Site).Close) // which ends streams
+	server.Start()
+	s.t.Cleanup(server.Close)
+	return server.URL
 }
 
 // later lets time pass, so that visitors who tried too often may try again.
 func (s *site) later() { s.ahead.Add(int64(time.Hour)) }
-
-func newHandler(t testing.TB, app *ashiato.Site, development bool) *web.Site {
-	t.Helper()
-	handler, err := web.New(app, web.Config{
-		Keys: [][]byte{bytes.Repeat([]byte("k"), 32)}, Development: development, Kind: "mem",
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return handler
-}
 
 // settle waits for the work that continues after an answer, such as ranking a page
 // that was viewed.
@@ -106,15 +127,42 @@ func (s *site) settle() {
 type visitor struct {
 	*site
 	client *http.Client
-	agent  string // the browser's name for itself
+	ip     string
+	ctx    context.Context // of its requests
 }
 
-// visitor returns a new visitor.
-func (s *site) visitor() *visitor {
+// visitor returns a new visitor, at the same address as all others.
+func (s *site) visitor() *visitor { return s.from("192.0.2.1") }
+
+// from returns a new visitor at an address of the network.
+func (s *site) from(ip string) *visitor {
 	// New cannot fail without options.
 	jar, _ := cookiejar.New(nil)
-	stay := func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &visitor{s, &http.Client{Jar: jar, CheckRedirect: stay}, ""}
+	v := &visitor{site: s, ip: ip, ctx: s.t.Context()}
+	v.client = &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	if s.handler != nil {
+		v.client.Transport = v
+	}
+	return v
+}
+
+// at returns the visitor, with the same cookies, at another process of the site.
+func (v *visitor) at(s *site) *visitor {
+	other := s.from(v.ip)
+	other.client.Jar = v.client.Jar
+	return other
+}
+
+// RoundTrip hands a request to the site.
+func (v *visitor) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.RemoteAddr = net.JoinHostPort(v.ip, "1234")
+	if r.Body == nil {
+		r.Body = http.NoBody
+	}
+	w := httptest.NewRecorder()
+	v.handler.ServeHTTP(w, r)
+	return w.Result(), nil
 }
 
 // member returns a visitor who signs up.
@@ -158,33 +206,24 @@ func values(fields []string) url.Values {
 
 func (v *visitor) send(method, path, body string, header http.Header) reply {
 	v.t.Helper()
-	got, err := v.try(method, path, body, header)
+	req, err := http.NewRequestWithContext(v.ctx, method, v.url+path, strings.NewReader(body))
 	if err != nil {
 		v.t.Fatal(err)
-	}
-	return got
-}
-
-// try is send for goroutines, which must not end the test.
-func (v *visitor) try(method, path, body string, header http.Header) (reply, error) {
-	req, err := http.NewRequest(method, v.url+path, strings.NewReader(body))
-	if err != nil {
-		return reply{}, err
 	}
 	if method == "POST" {
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
-	if v.agent != "" {
-		req.Header.Set("User-Agent", v.agent)
-	}
 	maps.Copy(req.Header, header)
 	resp, err := v.client.Do(req)
 	if err != nil {
-		return reply{}, err
+		v.t.Fatal(err)
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
-	return reply{path, resp.StatusCode, resp.Header, string(text)}, err
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	return reply{path, resp.StatusCode, resp.Header, string(text)}
 }
 
 // fill opens a page, fills in its form for action, and sends it.
@@ -222,15 +261,10 @@ func (v *visitor) write(slug, title, body, topics string) string {
 	return page.ID
 }
 
-func (v *visitor) comment(slug, page, text string) {
-	v.t.Helper()
-	v.want(v.fill("/p/"+slug, "/comment/"+page, "text", text), 303)
-}
-
 // cookie returns the value of the session's cookie.
 func (v *visitor) cookie() string {
 	for _, c := range v.client.Jar.Cookies(v.address()) {
-		if c.Name == "ashiato" {
+		if strings.HasSuffix(c.Name, "ashiato") {
 			return c.Value
 		}
 	}

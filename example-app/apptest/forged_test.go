@@ -3,6 +3,8 @@ package apptest
 import (
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -16,92 +18,111 @@ var fromElsewhere = map[string]http.Header{
 	"an origin with the same name": {"Origin": {"https://127.0.0.1.evil.example"}},
 }
 
-func TestPost_FromAnotherSiteIsRefusedAndChangesNothing(t *testing.T) {
+func TestForms_FromElsewhereOrFromStrangersChangeNothing(t *testing.T) {
 	c := newCommunity(t)
 	requests, before := c.requests(), c.state()
+	strangers := map[string]*visitor{"a guest": c.guest, "a made-up cookie": c.withCookie("x"), "half a cookie": c.withCookie(c.ann.cookie()[:40])}
 	for _, r := range requests {
 		for what, header := range fromElsewhere {
-			got := c.ann.send("POST", r.path, values(r.fields).Encode(), header)
-			c.ann.want(got, http.StatusForbidden, "another site")
+			c.ann.want(c.ann.send("POST", r.path, values(r.fields).Encode(), header), http.StatusForbidden, "another site")
 			c.unchanged(before, "POST "+r.path+" from "+what)
 		}
-	}
-}
-
-func TestPost_FromThisSiteIsAccepted(t *testing.T) {
-	for what, headerOf := range map[string]func(c *community) http.Header{
-		"a page of it":          func(*community) http.Header { return http.Header{"Sec-Fetch-Site": {"same-origin"}} },
-		"an old browser":        func(c *community) http.Header { return http.Header{"Origin": {c.url}} },
-		"no browser, no header": func(*community) http.Header { return nil },
-	} {
-		c := newCommunity(t)
-		for _, r := range c.requests()[:12] {
-			if got := c.ann.send("POST", r.path, values(r.fields).Encode(), headerOf(c)); got.status == http.StatusForbidden {
-				t.Errorf("POST %s from %s: want it accepted, got %s", r.path, what, shown(got.body))
-			}
-		}
-	}
-}
-
-func TestGet_AtAFormsAddressChangesNothing(t *testing.T) {
-	c := newCommunity(t)
-	requests, before := c.requests(), c.state()
-	for _, r := range requests {
 		for _, method := range []string{"GET", "HEAD"} {
-			got := c.ann.send(method, r.path+"?"+values(r.fields).Encode(), "", nil)
-			if got.status >= 500 {
-				t.Errorf("%s %s: status %d", method, r.path, got.status)
+			c.ann.send(method, r.path+"?"+values(r.fields).Encode(), "", nil)
+		}
+		if !slices.Contains([]string{"/signup", "/login", "/logout"}, r.route) {
+			for what, v := range strangers {
+				got := v.post(r.path, r.fields...)
+				if got.status != http.StatusForbidden && (got.status != http.StatusSeeOther || !strings.HasPrefix(got.header.Get("Location"), "/login")) {
+					t.Errorf("POST %s with %s: want 403 or a redirect to log in, got %d to %s", r.path, what, got.status, got.header.Get("Location"))
+				}
 			}
 		}
-		c.unchanged(before, "GET "+r.path)
+		c.unchanged(before, "GET of "+r.path+", or POST from a stranger")
 	}
 }
 
-func TestPost_WithoutAFormDoesNotFail(t *testing.T) {
-	c := newCommunity(t)
-	for _, r := range c.requests() {
-		header := http.Header{"Sec-Fetch-Site": {"same-origin"}, "Content-Type": {"text/plain"}}
-		if got := c.ben.send("POST", r.path, values(r.fields).Encode(), header); got.status >= 500 {
-			t.Errorf("POST %s as text/plain: status %d", r.path, got.status)
-		}
-	}
-}
-
-func TestRedirect_StaysOnTheSite(t *testing.T) {
-	c := newCommunity(t)
-	for _, next := range []string{
-		"https://evil.example/", "//evil.example/", `/\evil.example`, `\\evil.example`, "/\t/evil.example", "http:evil.example",
-		"javascript:alert(1)", "evil.example", "/\n/evil.example", "https:///evil.example", "////evil.example", "/%09/evil.example",
-		"/..//evil.example", "data:text/html,x", " //evil.example", "\x00//evil.example", "/p/tea\r\nSet-Cookie: a=b",
-	} {
-		c.later()
-		v := c.visitor()
-		c.wantOwn(v.post("/login", append(v.fields("/login?next="+url.QueryEscape(next), "/login"), "handle", "ann", "password", password)...), next)
-		c.wantOwn(c.visitor().post("/login", "handle", "ann", "password", password, "next", next), next)
-	}
+func (c *community) withCookie(value string) *visitor {
 	v := c.visitor()
-	got := v.post("/login", "handle", "ann", "password", password, "next", "/p/tea?comments=x#comments")
-	if to := got.header.Get("Location"); to != "/p/tea?comments=x#comments" {
-		t.Errorf("want the page the visitor came from, got %q", to)
+	v.setCookie(value)
+	return v
+}
+
+// Ben can neither see nor change what belongs to ann.
+func TestMember_CannotTouchWhatBelongsToAnother(t *testing.T) {
+	c := newCommunity(t)
+	version := valueOf(c.ann.fields("/edit/"+c.page, "/edit/"+c.page), "version")
+	edited, trashed := c.past()
+	session, before := c.otherSession(c.ann), c.state()
+	for _, r := range []request{
+		{path: "/edit/" + c.page, fields: []string{"version", version, "slug", "tea", "title", "Ben's now", "body", "x"}},
+		{path: "/edit/" + c.page, fields: []string{"version", version, "slug", "tea", "title", "Ben's now", "body", "x", "do", "preview"}},
+		{path: "/delete/" + c.page, fields: []string{"version", version}},
+		{path: "/restore/" + trashed},
+		{path: "/history/" + edited, fields: []string{"version", "2", "edit", "1"}},
+		{path: "/write", fields: []string{"id", c.page, "slug", "mine", "title", "Ben's now", "body", "x"}},
+		{path: "/settings/session/end", fields: []string{"session", session}},
+		{path: "/settings/password", fields: []string{"old", "wrong horse 17", "password", "another horse 18"}},
+	} {
+		got := c.ben.post(r.path, r.fields...)
+		if got.status < 300 || got.status >= 500 || strings.Contains(shown(got.body), "One cup.") {
+			t.Errorf("POST %s from ben: want it refused, got %d:\n%s", r.path, got.status, shown(got.body))
+		}
+		c.unchanged(before, "POST "+r.path+" from ben")
+	}
+	for _, path := range []string{"/edit/" + c.page, "/history/" + edited} {
+		c.ben.want(c.ben.get(path), http.StatusForbidden)
+	}
+	c.ben.post("/settings/sessions/end")
+	if !c.ann.signedIn() || !c.annElsewhere.signedIn() || c.ben.signedIn() {
+		t.Error("want ben logged out everywhere, and nobody else")
 	}
 }
 
-// wantOwn wants a redirect that browsers resolve within the site.
-func (c *community) wantOwn(got reply, next string) {
-	c.t.Helper()
-	to := got.header.Get("Location")
+func TestLogIn_LeadsOnWithinTheSite(t *testing.T) {
+	c := newCommunity(t)
 	base, err := url.Parse(c.url + "/login")
 	c.must(err)
-	target, err := base.Parse(to)
-	if err != nil || got.status != http.StatusSeeOther || target.Host != base.Host || target.Scheme != base.Scheme {
-		c.t.Errorf("next %q: want a redirect within the site, got %d to %q", next, got.status, to)
-	}
-	for i, r := range to {
-		if r == '\\' || r < ' ' || i == 1 && r == '/' {
-			c.t.Errorf("next %q: a browser resolves %q to another site", next, to)
+	for _, next := range []string{
+		"https://evil.example/", "//evil.example/", `/\evil.example`, `\\evil.example`, "/\t/evil.example", "http:evil.example", "javascript:alert(1)",
+		"evil.example", "/\n/evil.example", "////evil.example", "/..//evil.example", " //evil.example", "\x00//evil.example", "/p/tea\r\nSet-Cookie: a=b",
+	} {
+		c.later()
+		got := c.visitor().post("/login", "handle", "ann", "password", password, "next", next)
+		to := got.header.Get("Location")
+		target, err := base.Parse(to)
+		if err != nil || got.status != http.StatusSeeOther || target.Host != base.Host || target.Scheme != base.Scheme || strings.ContainsAny(to, "\\\t\r\n") || strings.HasPrefix(to, "//") {
+			t.Errorf("next %q: want a redirect within the site, got %d to %q", next, got.status, to)
+		}
+		if len(got.header.Values("Set-Cookie")) > 1 {
+			t.Errorf("next %q set a cookie: %q", next, got.header.Values("Set-Cookie"))
 		}
 	}
-	if len(got.header.Values("Set-Cookie")) > 1 {
-		c.t.Errorf("next %q set a cookie: %q", next, got.header.Values("Set-Cookie"))
+	for _, path := range []string{"/write", "/edit/" + c.page, "/feed", "/footprints", "/settings"} {
+		v := c.visitor()
+		form := v.get(path).header.Get("Location")
+		if got := v.fill(form, "/login", "handle", "ann", "password", password); got.header.Get("Location") != path {
+			t.Errorf("%s: want to return there, got %d to %q", path, got.status, got.header.Get("Location"))
+		}
+	}
+}
+
+// No link and no form of another makes anybody follow: the browser must have asked for it.
+func TestWish_IsGrantedOnlyToTheBrowserThatHadIt(t *testing.T) {
+	c := newCommunity(t)
+	before := c.state()
+	logIn := func(v *visitor, next, wish string) {
+		t.Helper()
+		v.want(v.post("/login", "handle", "ben", "password", password, "next", next, "wish", wish), 303)
+		c.unchanged(before, "a log-in with the wish "+wish)
+	}
+	logIn(c.visitor(), "/m/ann", "/m/ann/follow")
+	asked := c.visitor()
+	asked.want(asked.post("/m/ann/follow"), 303)
+	logIn(asked, "/", "")
+	for _, wish := range []string{"/m/ann/unfollow", "/m/ann/follow/follow", "/m//follow", "/settings/sessions/end", "//evil.example/m/ann/follow", "/delete/x"} {
+		v := c.visitor()
+		v.client.Jar.SetCookies(v.address(), []*http.Cookie{{Name: "ashiato-wish", Value: wish, Path: "/"}})
+		logIn(v, "/m/ann", wish)
 	}
 }

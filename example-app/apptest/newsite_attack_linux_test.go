@@ -87,7 +87,8 @@ func cpuOf(t *testing.T, process *os.Process) time.Duration {
 
 // A site as kvgen new makes it, with 256 file descriptors, whose visitors want to harm it.
 func TestNewSite_StandsUnderAttack(t *testing.T) {
-	url, process := runSite(t, buildSite(t, newSite(t, "")), "-store", "mem:", "-secure")
+	_, program := sharedSite(t)
+	url, process := runSite(t, program, t.TempDir(), "-store", "mem:", "-secure")
 	ann := customerOf(t, url, 1)
 	ann.want(303, "POST", "/signup", "name", "ann", "password", "long enough")
 
@@ -148,7 +149,8 @@ func TestNewSite_StandsUnderAttack(t *testing.T) {
 // The process of a new site is killed while a password changes, at another moment each time. In
 // the end the sessions of the old password have ended, or nothing has changed.
 func TestMatrix_OfKills_ANewSiteKeepsNoSessionOfAnOldPassword(t *testing.T) {
-	program := buildSite(t, newSite(t, ""))
+	_, program := sharedSite(t)
+	dir := t.TempDir()
 	moments := make([]float64, 40)
 	for i := range moments {
 		moments[i] = rand.Float64()
@@ -157,7 +159,7 @@ func TestMatrix_OfKills_ANewSiteKeepsNoSessionOfAnOldPassword(t *testing.T) {
 	var takes time.Duration // a change that nothing breaks off; none at first
 	for moment := range proof.Part(t, moments[:3], moments) {
 		name := fmt.Sprint("bird", kills)
-		url, process := runSite(t, program, "-secure")
+		url, process := runSite(t, program, dir, "-secure")
 		owner, elsewhere := customerOf(t, url, 2*kills), customerOf(t, url, 2*kills+1)
 		owner.want(303, "POST", "/signup", "name", name, "password", "long enough")
 		if !elsewhere.signIn(name, "long enough") {
@@ -181,7 +183,7 @@ func TestMatrix_OfKills_ANewSiteKeepsNoSessionOfAnOldPassword(t *testing.T) {
 		process.Wait()
 		<-answered
 
-		url, process = runSite(t, program, "-secure")
+		url, process = runSite(t, program, dir, "-secure")
 		elsewhere.url = url
 		changed, alive := false, true
 		for try := range 1000 { // The change goes on, and may take its time.

@@ -10,7 +10,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/ringtree/ringtree/internal/proof/browser"
 )
 
 var siteShots = flag.String("siteshots", "", "write a screenshot of each page of a new site into this folder")
@@ -55,11 +58,47 @@ func shell(t *testing.T, dir, name string, args ...string) string {
 	return string(out)
 }
 
-// newSite makes a site as kvgen new does, with more models and their pages, each by a call of
-// kvgen scaffold. It returns the directory.
-func newSite(t *testing.T, models string, pages ...[]string) string {
-	dir, kvgen := filepath.Join(t.TempDir(), "wiki"), filepath.Join(t.TempDir(), "kvgen")
-	shell(t, "../..", "go", "build", "-trimpath", "-o", kvgen, "./codegen/kvgen")
+// made is what the tests of new sites share: kvgen, and a site with moreModels and fewShapes. The
+// first test that needs them makes them, and TestMain removes them.
+var made struct {
+	kvgen, site    sync.Once
+	dir            string // with all of it
+	siteDir, built string // the sources of the site, and its program
+}
+
+func madeDir(t *testing.T) string {
+	t.Helper()
+	made.kvgen.Do(func() {
+		dir, err := os.MkdirTemp("", "newsite")
+		if err != nil {
+			t.Fatal(err)
+		}
+		made.dir = dir
+		shell(t, "../..", "go", "build", "-trimpath", "-o", filepath.Join(dir, "kvgen"), "./codegen/kvgen")
+	})
+	return made.dir
+}
+
+// sharedSite returns the sources and the program of the site that the tests share.
+func sharedSite(t *testing.T) (dir, program string) {
+	t.Helper()
+	made.site.Do(func() {
+		models, pages := modelsOf(fewShapes)
+		pages = append(pages, []string{"RecipeBook"}, []string{"-anyone", "Ticket"})
+		made.siteDir = newSite(t, filepath.Join(madeDir(t), "wiki"), moreModels+models, pages)
+		made.built = buildSite(t, made.siteDir)
+	})
+	if made.built == "" {
+		t.Fatal("the new site could not be built for an earlier test")
+	}
+	return made.siteDir, made.built
+}
+
+// newSite makes a site in dir as kvgen new does, with more models and their pages, each by a
+// call of kvgen scaffold. It returns dir.
+func newSite(t *testing.T, dir, models string, pages [][]string) string {
+	t.Helper()
+	kvgen := filepath.Join(madeDir(t), "kvgen")
 	shell(t, ".", kvgen, "new", dir)
 	file, err := os.OpenFile(filepath.Join(dir, "models", "models.go"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
@@ -76,27 +115,19 @@ func newSite(t *testing.T, models string, pages ...[]string) string {
 	return dir
 }
 
-// serveSite builds and runs the site in a directory, on a store in memory, and returns where.
-func serveSite(t *testing.T, dir string) string {
-	t.Helper()
-	url, _ := runSite(t, buildSite(t, dir), "-store", "mem:")
-	return url
-}
-
-// buildSite builds the site in a directory, and returns the program.
+// buildSite builds the site in dir, and returns the program.
 func buildSite(t *testing.T, dir string) string {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "wiki")
-	shell(t, dir, "go", "build", "-trimpath", "-o", program)
-	return program
+	shell(t, dir, "go", "build", "-trimpath", "-o", "wiki")
+	return filepath.Join(dir, "wiki")
 }
 
-// runSite runs the program of a site until the test ends, and returns where it is. It has
+// runSite runs the program of a site in dir until the test ends, and returns its URL. It has
 // 256 file descriptors.
-func runSite(t *testing.T, program string, args ...string) (url string, process *os.Process) {
+func runSite(t *testing.T, program, dir string, args ...string) (url string, process *os.Process) {
 	t.Helper()
 	c := exec.Command("sh", append([]string{"-c", `ulimit -n 256; exec "$0" "$@"`, program, "-addr", "127.0.0.1:0"}, args...)...)
-	c.Dir = filepath.Dir(program)
+	c.Dir = dir
 	said, err := c.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -121,16 +152,17 @@ func runSite(t *testing.T, program string, args ...string) (url string, process 
 }
 
 func TestNewSite_DoesWhatItsFormsSayAndPassesTheAudit(t *testing.T) {
-	dir := newSite(t, moreModels, []string{"RecipeBook"}, []string{"-anyone", "Ticket"})
+	dir, program := sharedSite(t)
 	if left := shell(t, dir, "gofmt", "-l", "main.go", "web"); left != "" {
 		t.Errorf("gofmt would change %s", left)
 	}
 	shell(t, dir, "go", "vet", "-trimpath", "./...")
 	shell(t, dir, "go", "test", "-vet=off", "-trimpath", "./...")
-	p := newTab(t, chromium(t), serveSite(t, dir))
+	url, _ := runSite(t, program, t.TempDir(), "-store", "mem:")
+	p := browser.Open(t, url)
 	look := func(name string) {
 		t.Helper()
-		for _, width := range []int64{360, desktopWidth} {
+		for _, width := range []int64{360, browser.DesktopWidth} {
 			p.SetViewport(width)
 			for _, complaint := range p.Audit() {
 				t.Errorf("%s, %d px: %s", name, width, complaint)
@@ -180,7 +212,7 @@ func TestNewSite_DoesWhatItsFormsSayAndPassesTheAudit(t *testing.T) {
 	look("list")
 	p.Follow("Snow in the morning")
 	p.Follow("Edit")
-	other := openTab(t, p.ctx, p.site)
+	other := p.Another()
 	other.Open("/posts")
 	other.Follow("Snow in the morning")
 	other.Follow("Edit")

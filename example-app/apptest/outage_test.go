@@ -3,29 +3,36 @@ package apptest
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
-	"time"
 
-	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// frail is a store that can be down.
+// frail is a store that can be down, or not answer the writes that it performs.
 type frail struct {
 	kvmodel.Store
-	down atomic.Bool
+	down, mute atomic.Bool
 }
 
 func (f *frail) Do(ctx context.Context, ops []kv.Op) error {
 	if f.down.Load() {
 		return kv.Fail(ops, kvmodel.ErrUnavailable)
 	}
-	return f.Store.Do(ctx, ops)
+	err := f.Store.Do(ctx, ops)
+	if !f.mute.Load() {
+		return err
+	}
+	for i := range ops {
+		if ops[i].Kind != kv.Get {
+			ops[i].Result = kv.Result{Err: kvmodel.ErrUnclear}
+		}
+	}
+	return kv.Unanswered(ops)
 }
 
 // While the store is down, every page says so. Nobody is logged out or shown anything
@@ -33,85 +40,85 @@ func (f *frail) Do(ctx context.Context, ops []kv.Op) error {
 // without a restart.
 func TestOutage_IsReportedAndPasses(t *testing.T) {
 	store := &frail{Store: memkv.New(memkv.Options{})}
-	s := open(t, store)
-	c := &community{site: s, ann: s.member("ann"), ben: s.member("ben"), annElsewhere: s.visitor(), guest: s.visitor()}
-	c.page = c.ann.write("tea", "Tea", "One cup.", "drinks")
-	c.annElsewhere.logIn("ann", password)
-	c.ben.want(c.ben.get("/m/ann"), 200)
+	c := settleIn(t, store)
 	requests, before := c.requests(), c.state()
 
 	store.down.Store(true)
+	c.ann.want(c.ann.get("/healthz"), http.StatusServiceUnavailable)
 	for _, path := range c.paths() {
-		if strings.Contains(path, ".") || path == "/metrics" {
-			continue // These do not ask the store.
-		}
 		got := c.ann.get(path)
-		if path == "/write" || path == "/signup" || path == "/login" || path == "/nowhere" {
-			// Such a page uses the store only to find out who the visitor is.
-			if got.status != 503 && got.status != 200 && got.status != 404 {
-				t.Errorf("%s while the store is down: status %d", path, got.status)
-			}
-			continue
+		if slices.Contains([]string{"/write", "/signup", "/login", "/nowhere"}, path) {
+			continue // Such a page uses the store only to find out who the visitor is.
 		}
-		c.ann.want(got, http.StatusServiceUnavailable)
-		if text := shown(got.body); path != "/healthz" && (!strings.Contains(text, "The store is not responding") || strings.Contains(text, "One cup.")) {
-			t.Errorf("%s while the store is down shows:\n%s", path, text)
-		}
-		if path != "/healthz" && got.header.Get("Retry-After") == "" {
-			t.Errorf("%s while the store is down: want a Retry-After", path)
+		c.ann.want(got, http.StatusServiceUnavailable, "The store is not responding")
+		if strings.Contains(shown(got.body), "One cup.") || got.header.Get("Retry-After") == "" {
+			t.Errorf("%s while the store is down: want a Retry-After and nothing of ann's, got %v:\n%s", path, got.header, shown(got.body))
 		}
 	}
 	for _, r := range requests {
-		got := c.ann.post(r.path, r.fields...)
-		if got.status != http.StatusServiceUnavailable {
-			t.Errorf("POST %s while the store is down: want 503, got %d", r.path, got.status)
-		}
+		c.ann.want(c.ann.post(r.path, r.fields...), http.StatusServiceUnavailable)
 	}
-	got := c.ann.post("/write", "id", newID(7), "title", "Typed by hand", "body", "And long.", "slug", "typed")
-	c.ann.want(got, http.StatusServiceUnavailable)
-	if !strings.Contains(got.body, "And long.") {
-		t.Errorf("what ann typed is lost:\n%s", shown(got.body))
+	draft := []string{"id", newID(7), "title", "Typed by hand", "body", "And long.", "slug", "typed"}
+	if got := c.ann.post("/write", draft...); !strings.Contains(got.body, "And long.") {
+		t.Errorf("ann's text is lost:\n%s", shown(got.body))
 	}
-
 	store.down.Store(false)
 	c.unchanged(before, "an outage")
-	c.ann.want(c.ann.get("/p/tea"), 200, "One cup.")
+
+	store.mute.Store(true)
+	if got := c.ann.post("/write", draft...); got.status != http.StatusServiceUnavailable || !strings.Contains(got.body, "And long.") {
+		t.Errorf("a write that is not answered: got %d:\n%s", got.status, shown(got.body))
+	}
+	store.mute.Store(false)
+	c.ann.want(c.ann.post("/write", draft...), http.StatusSeeOther)
+	c.settle()
+	if n := strings.Count(c.guest.get("/newest").body, ">Typed by hand<"); n != 1 {
+		t.Errorf("want one page of a form that was sent again, got %d", n)
+	}
 }
 
-// A server that hangs, because it is out of memory or the network is cut, is an outage
-// as well. The outage ends when the server answers again.
-func TestOutage_OfAHangingServerPasses(t *testing.T) {
-	servers.Need(t, "memcached")
-	server, err := servers.Memcached("-M")
-	if err != nil {
-		t.Fatal(err)
+// While an index has to be built, the parts of a page that need it say so, and the rest is there.
+func TestPages_ShowTheRestWhileAPartIsBeingRebuilt(t *testing.T) {
+	store := memkv.New(memkv.Options{})
+	c := settleIn(t, kept{store})
+	c.settle()
+	for _, model := range []string{"Page", "Comment"} {
+		c.must(store.Do(t.Context(), []kv.Op{kv.OpDelete("built:" + model)}))
 	}
-	t.Cleanup(server.Stop)
-	s := open(t, openStore(t, "memcached://"+server.Addr))
-	ann := s.member("ann")
-	ann.write("tea", "Tea", "One cup.", "")
-
-	halt(t, server, syscall.SIGSTOP)
-	t.Cleanup(func() { halt(t, server, syscall.SIGCONT) })
-	begun := time.Now()
-	ann.want(ann.get("/p/tea"), http.StatusServiceUnavailable)
-	if took := time.Since(begun); took > time.Minute {
-		t.Errorf("want an answer soon, got it after %v", took)
+	fresh := c.ann.at(open(t, bare{store}))
+	for _, path := range []string{"/", "/ranking", "/ranking?span=all", "/m/ann", "/t/drinks", "/hood", "/hood?list=titles"} {
+		fresh.want(fresh.get(path), 200, "This list is being rebuilt.")
 	}
-	halt(t, server, syscall.SIGCONT)
-	for end := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
-		if got := ann.get("/p/tea"); got.status == 200 {
-			break
-		} else if time.Now().After(end) {
-			t.Fatalf("the store is back, and the page is still status %d", got.status)
-		}
-	}
-	ann.want(ann.get("/settings"), 200)
+	fresh.want(fresh.get("/newest"), http.StatusServiceUnavailable, "This list is being rebuilt")
 }
 
-func halt(t *testing.T, server *servers.Process, signal syscall.Signal) {
-	t.Helper()
-	if err := syscall.Kill(server.Pid(), signal); err != nil {
-		t.Fatal(err)
+// bare is a store whose indexes are not built by themselves.
+type bare struct{ kvmodel.Store }
+
+func (bare) Powers() kv.Powers { return kv.Powers{Unless: true} }
+func (bare) Close() error      { return nil }
+
+// A server that has lost its memory is not mistaken for an empty one: pages name the commands by
+// which an operator decides.
+func TestLoss_NamesWhatAnOperatorHasToDo(t *testing.T) {
+	store := &lossy{Store: memkv.New(memkv.Options{})}
+	c := settleIn(t, store)
+	store.lost.Store(true)
+	c.ann.want(c.ann.get("/p/tea"), http.StatusServiceUnavailable, "The store has lost its data", "example-app db accept", "example-app db rescue")
+	if got := c.ann.get("/healthz"); got.status != http.StatusServiceUnavailable || !strings.HasPrefix(got.body, "lost\n") {
+		t.Errorf("want lost, got %d %s", got.status, got.body)
 	}
+}
+
+// lossy is a store that can lose its memory.
+type lossy struct {
+	kvmodel.Store
+	lost atomic.Bool
+}
+
+func (l *lossy) Do(ctx context.Context, ops []kv.Op) error {
+	if l.lost.Load() {
+		return kv.Fail(ops, kvmodel.ErrLost)
+	}
+	return l.Store.Do(ctx, ops)
 }

@@ -3,12 +3,12 @@ package apptest
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"flag"
-	"fmt"
 	"image"
 	"image/color"
+	"image/draw"
 	"image/png"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,11 +16,9 @@ import (
 	"testing"
 
 	"github.com/ringtree/ringtree/example-app/demo"
-	"github.com/ringtree/ringtree/internal/proof/servers"
+	"github.com/ringtree/ringtree/internal/proof/browser"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
-
-var every = flag.String("every", "", "write a screenshot of each page in each width and color, in and out, with and without data, into this folder")
 
 var screenshots = flag.String("screenshots", "", "write a screenshot of each page of the sample app into this folder")
 
@@ -73,9 +71,6 @@ func TestScreenshots_ExistAndAreShown(t *testing.T) {
 	if *screenshots != "" {
 		takeAll(t, *screenshots)
 	}
-	if *every != "" {
-		shootEveryPage(t)
-	}
 	page, err := os.ReadFile(shotsPage)
 	if err != nil {
 		t.Fatal(err)
@@ -93,64 +88,15 @@ func TestScreenshots_ExistAndAreShown(t *testing.T) {
 	}
 }
 
-// everyPage are the pages that -every shows.
-var everyPage = map[string]string{
-	"home": "/", "newest": "/newest", "feed": "/feed", "page": "PAGE", "write": "/write", "ranking": "/ranking", "ranking-all": "/ranking?span=all",
-	"search": "/search?q=t", "search-all": "/search", "search-none": "/search?q=zzz", "topics": "/topics", "topic": "TOPIC", "followers": "FOLLOWERS",
-	"profile": "/m/heron", "footprints": "/footprints", "trash": "/trash", "settings": "/settings", "hood": "/hood?page=tide-table",
-	"hood-titles": "/hood?list=titles&of=tide-table", "hood-author": "/hood?list=author&of=heron", "hood-list": "/hood?list=topic&of=food",
-	"log-in": "/login", "sign-up": "/signup", "not-found": "/nowhere",
-}
-
-// shootEveryPage makes the pictures for someone who looks at all of the app.
-func shootEveryPage(t *testing.T) {
-	t.Helper()
-	chromium := startBrowser(t)
-	full := openDemo(t)
-	bare := openMem(t)
-	bare.member("heron")
-	for data, s := range map[string]*site{"data": full, "bare": bare} {
-		heron, stranger := newWalker(t, chromium, s.url, "heron", true), newWalker(t, chromium, s.url, "", true)
-		heron.Open("/login")
-		heron.logIn()
-		for who, w := range map[string]*walker{"in": heron, "out": stranger} {
-			for name, path := range everyPage {
-				if data == "bare" && path == strings.ToUpper(path) && path != "/" {
-					continue // It does not exist.
-				}
-				s.show(w, path)
-				for _, width := range []int64{360, 768, 1280} {
-					for _, colors := range []string{"light", "dark"} {
-						w.SetViewport(width)
-						w.SetColors(colors)
-						file := fmt.Sprintf("%s-%s-%s-%d-%s.png", name, data, who, width, colors)
-						if err := os.WriteFile(filepath.Join(*every, file), fewColors(t, w.Screenshot()), 0o644); err != nil {
-							t.Fatal(err)
-						}
-					}
-				}
-			}
-		}
-	}
-}
-
-// openDemo returns a site with 400 demo pages.
-func openDemo(t *testing.T) *site {
-	t.Helper()
+// takeAll takes the screenshots, on a site with 400 demo pages.
+func takeAll(t *testing.T, folder string) {
 	store := memkv.New(memkv.Options{})
 	if _, err := demo.Fill(t.Context(), store, demo.Plan{Pages: 400, Password: password, Hash: cheap}); err != nil {
 		t.Fatal(err)
 	}
 	s := open(t, store)
 	s.settle()
-	return s
-}
-
-func takeAll(t *testing.T, folder string) {
-	servers.Need(t, program)
-	s := openDemo(t)
-	chromium := startBrowser(t)
-	heron, stranger := newWalker(t, chromium, s.url, "heron", true), newWalker(t, chromium, s.url, "", true)
+	heron, stranger := newWalker(t, s.url, "heron", true), newWalker(t, s.url, "", true)
 	heron.Open("/login")
 	heron.logIn()
 	for _, shot := range shots {
@@ -158,10 +104,10 @@ func takeAll(t *testing.T, folder string) {
 		if shot.stranger {
 			w = stranger
 		}
-		w.SetViewport(desktopWidth)
+		w.SetViewport(browser.DesktopWidth)
 		w.SetColors("light")
 		if shot.phone {
-			w.SetViewport(phoneWidth)
+			w.SetViewport(browser.PhoneWidth)
 			w.SetColors("dark")
 		}
 		s.show(w, shot.path)
@@ -177,11 +123,11 @@ func (s *site) show(w *walker, path string) {
 	s.t.Helper()
 	switch path {
 	case "PAGE":
-		path = s.popular(w)
+		path = first(w, "/ranking?span=all", "/p/")
 	case "TOPIC":
-		path = s.first(w, "/topics", "/t/")
+		path = first(w, "/topics", "/t/")
 	case "FOLLOWERS":
-		path = s.first(w, "/topics", "/t/") + "/followers"
+		path = first(w, "/topics", "/t/") + "/followers"
 	case "CONFLICT":
 		s.conflict(w)
 		return
@@ -198,14 +144,10 @@ func (s *site) show(w *walker, path string) {
 	w.Open(path)
 }
 
-// popular returns the path of the page that ranks first.
-func (s *site) popular(w *walker) string { return s.first(w, "/ranking?span=all", "/p/") }
-
 // first returns the first link on a page whose address starts with begin.
-func (s *site) first(w *walker, page, begin string) string {
-	s.t.Helper()
+func first(w *walker, page, begin string) (path string) {
+	w.t.Helper()
 	w.Open(page)
-	var path string
 	w.Eval("document.querySelector('main a[href^=\""+begin+"\"]').getAttribute('href')", &path)
 	return path
 }
@@ -213,27 +155,15 @@ func (s *site) first(w *walker, page, begin string) string {
 // conflict opens what the second of two tabs sees.
 func (s *site) conflict(w *walker) {
 	s.t.Helper()
-	w.Open("/write")
-	w.Fill("Title", "A gate in the snow")
-	w.Fill("Text", "The gate was open in the morning, and there was one row of marks that led out of it.")
-	w.Submit("Save page")
+	w.write("A gate in the snow", "The gate was open in the morning, and there was one row of marks that led out of it.", "")
 	w.Follow("Edit page")
-	heron, err := s.app.Find(context.Background(), "heron")
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	page, err := s.app.Models.Pages.BySlug.Find(context.Background(), "a-gate-in-the-snow")
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	v := s.visitor()
-	v.want(v.logIn("heron", password), 303)
-	v.want(v.fill("/edit/"+page.ID, "/edit/"+page.ID, "body", "The gate was open in the morning, and there were two rows of marks that led out of it."), 303)
+	other := w.another()
+	other.Open("/p/a-gate-in-the-snow")
+	other.Follow("Edit page")
+	other.Fill("Text", "The gate was open in the morning, and there were two rows of marks that led out of it.")
+	other.Submit("Save page")
 	w.Fill("Text", "The gate was shut in the morning, and there was one row of marks that led out of it.")
 	w.Submit("Save page")
-	if w.status != 409 {
-		s.t.Fatalf("%s: want a conflict, got status %d", heron.Handle, w.status)
-	}
 }
 
 // fewColors reduces a picture to its 256 most frequent colors. A page of text has few
@@ -245,45 +175,24 @@ func fewColors(t *testing.T, picture []byte) []byte {
 		t.Fatal(err)
 	}
 	count := map[color.RGBA]int{}
-	bounds := full.Bounds().Intersect(image.Rect(0, 0, desktopWidth, maxHeight))
+	bounds := full.Bounds().Intersect(image.Rect(0, 0, browser.DesktopWidth, maxHeight))
 	for y := range bounds.Dy() {
 		for x := range bounds.Dx() {
 			count[color.RGBAModel.Convert(full.At(x, y)).(color.RGBA)]++
 		}
 	}
-	small := image.NewPaletted(bounds, palette(count))
-	nearest := map[color.RGBA]uint8{}
-	for y := range bounds.Dy() {
-		for x := range bounds.Dx() {
-			at := color.RGBAModel.Convert(full.At(x, y)).(color.RGBA)
-			index, known := nearest[at]
-			if !known {
-				index = uint8(small.Palette.Index(at))
-				nearest[at] = index
-			}
-			small.SetColorIndex(x, y, index)
-		}
+	all := slices.SortedFunc(maps.Keys(count), func(a, b color.RGBA) int {
+		return cmp.Or(cmp.Compare(count[b], count[a]), slices.Compare([]uint8{a.R, a.G, a.B}, []uint8{b.R, b.G, b.B}))
+	})
+	var palette color.Palette
+	for _, c := range all[:min(256, len(all))] {
+		palette = append(palette, c)
 	}
+	small := image.NewPaletted(bounds, palette)
+	draw.Draw(small, bounds, full, image.Point{}, draw.Src)
 	var out bytes.Buffer
 	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, small); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()
 }
-
-func palette(count map[color.RGBA]int) color.Palette {
-	var all []color.RGBA
-	for c := range count {
-		all = append(all, c)
-	}
-	slices.SortFunc(all, func(a, b color.RGBA) int {
-		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(number(a), number(b)))
-	})
-	var palette color.Palette
-	for _, c := range all[:min(256, len(all))] {
-		palette = append(palette, c)
-	}
-	return palette
-}
-
-func number(c color.RGBA) int { return int(c.R)<<16 | int(c.G)<<8 | int(c.B) }

@@ -54,22 +54,3 @@ func (s *Site) justSaid(ctx context.Context, c *Comment) (*Comment, error) {
 	}
 	return newest.Items[at], nil
 }
-
-// Retract removes a comment. Its author may do so, and the author of the page. It
-// returns ErrNotFound or ErrNotYours.
-func (s *Site) Retract(ctx context.Context, who, id string) error {
-	c, err := s.Models.Comments.Get(ctx, id)
-	if err != nil {
-		return err
-	}
-	if c.Author != who {
-		p, err := s.Models.Pages.Get(ctx, c.Page)
-		if err != nil {
-			return err
-		}
-		if p.Author != who {
-			return ErrNotYours
-		}
-	}
-	return s.Models.Comments.Delete(ctx, id)
-}

@@ -48,62 +48,6 @@ func TestSite_Write_MakesAnAddressOfATitleInAnyScript(t *testing.T) {
 	})
 }
 
-func TestSite_Write_NumbersPagesOfOneTitle(t *testing.T) {
-	onEachStore(t, func(t *testing.T, s *ashiato.Site) {
-		m, other := join(t, s, "heron"), join(t, s, "moss")
-		var got []string
-		for i := range 11 {
-			got = append(got, titled(t, s, m, "Tea", fmt.Sprintf("Cup %d.", i)).Slug)
-		}
-		want := []string{"tea", "tea-2", "tea-3", "tea-4", "tea-5", "tea-6", "tea-7", "tea-8", "tea-9"}
-		if diff := cmp.Diff(want, got[:9]); diff != "" {
-			t.Errorf("slugs mismatch (-want +got):\n%s", diff)
-		}
-		for _, slug := range got[9:] {
-			if len(slug) != len("tea-12345678") || !strings.HasPrefix(slug, "tea-") {
-				t.Errorf("want tea- and a part of the id, got %q", slug)
-			}
-		}
-		if p := titled(t, s, other, "Tea", "Cup 0."); p.Author != other.ID {
-			t.Errorf("want a page by moss, got %+v", p)
-		}
-	})
-}
-
-func TestSite_Write_MakesOnePageOfATextSentAgain(t *testing.T) {
-	onEachStore(t, func(t *testing.T, s *ashiato.Site) {
-		m := join(t, s, "heron")
-		titled(t, s, m, "Tea", "Another cup.")
-		d := ashiato.Draft{ID: s.NewID(), Title: "Tea", Body: "One cup.", Topics: []string{"kitchen"}}
-		first, err := s.Write(t.Context(), m.ID, d)
-		if err != nil || first.Slug != "tea-2" {
-			t.Fatalf("want tea-2, got %+v, %v", first, err)
-		}
-		for _, id := range []string{d.ID, s.NewID()} {
-			d.ID = id
-			if again, err := s.Write(t.Context(), m.ID, d); err != nil || again.ID != first.ID {
-				t.Errorf("want the page itself, got %+v, %v", again, err)
-			}
-		}
-	})
-}
-
-func TestSite_Edit_KeepsAnAddressMadeFromTheTitle(t *testing.T) {
-	s := open(t, memkv.New(memkv.Options{}))
-	m := join(t, s, "heron")
-	titled(t, s, m, "Tea", "One cup.")
-	p := titled(t, s, m, "Tea", "Another cup.")
-	d := ashiato.Draft{Title: "Tea", Body: "Two cups.", Version: p.Version}
-	for range 2 {
-		if got, err := s.Edit(t.Context(), m.ID, p.ID, d); err != nil || got.Slug != "tea-2" || got.Version != p.Version+1 {
-			t.Errorf("want version %d of tea-2, got %+v, %v", p.Version+1, got, err)
-		}
-	}
-	if got, err := s.Edit(t.Context(), m.ID, p.ID, ashiato.Draft{Title: "Milk", Body: "Two cups.", Version: p.Version + 1}); err != nil || got.Slug != "milk" {
-		t.Errorf("want milk, got %+v, %v", got, err)
-	}
-}
-
 func TestSite_Topics_AreOneInTheirNormalForm(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *ashiato.Site) {
 		m := join(t, s, "heron")
@@ -177,80 +121,35 @@ func TestSite_Handles_ThatLookAlikeAreTaken(t *testing.T) {
 	}
 }
 
-// The longest names have room in the keys of every store.
-func TestSite_Names_MayBeLongInAnyScript(t *testing.T) {
-	onEachStore(t, func(t *testing.T, s *ashiato.Site) {
-		m := join(t, s, strings.Repeat("字", ashiato.MaxHandle))
-		slug, topic := strings.Repeat("𠀀", ashiato.MaxSlug), strings.Repeat("𠀀", ashiato.MaxTopic)
-		write(t, s, m, slug, topic)
-		if err := s.FollowTopic(t.Context(), m.ID, topic); err != nil {
-			t.Error(err)
-		}
-		if _, err := s.Read(t.Context(), "", slug, ""); err != nil {
-			t.Error(err)
-		}
-	})
-}
-
-func TestSite_RefusedDrafts_MakeNoTopics(t *testing.T) {
-	onEachStore(t, func(t *testing.T, s *ashiato.Site) {
-		m, other := join(t, s, "heron"), join(t, s, "moss")
-		write(t, s, m, "milk")
-		p := write(t, s, m, "tea")
-		d := ashiato.Draft{Slug: "tea", Title: "Tea", Body: "Two cups.", Topics: []string{"new"}, Version: p.Version + 1}
-		_, err := s.Edit(t.Context(), m.ID, p.ID, d)
-		wantErr(t, "another version", err, kvmodel.ErrConflict)
-		d.Version = p.Version
-		_, err = s.Edit(t.Context(), other.ID, p.ID, d)
-		wantErr(t, "another member", err, ashiato.ErrNotYours)
-		d.Slug = "milk"
-		_, err = s.Edit(t.Context(), m.ID, p.ID, d)
-		wantProblem(t, "a slug that is taken", err, "slug")
-		_, err = s.Write(t.Context(), m.ID, d)
-		wantProblem(t, "a new page with it", err, "slug")
-		_, err = s.Models.Topics.Get(t.Context(), "new")
-		wantErr(t, "the topic", err, kvmodel.ErrNotFound)
-	})
-}
-
-func TestSite_Comment_SaidAgainIsOne(t *testing.T) {
-	onEachStore(t, func(t *testing.T, s *ashiato.Site) {
-		m, other := join(t, s, "heron"), join(t, s, "moss")
-		p := write(t, s, m, "tea")
-		first, err := s.Comment(t.Context(), m.ID, p.ID, s.NewID(), "So it is.")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if again, err := s.Comment(t.Context(), m.ID, p.ID, s.NewID(), "So it is."); err != nil || again.ID != first.ID {
-			t.Errorf("want the first comment, got %+v, %v", again, err)
-		}
-		if theirs, err := s.Comment(t.Context(), other.ID, p.ID, s.NewID(), "So it is."); err != nil || theirs.ID == first.ID {
-			t.Errorf("want a comment by moss, got %+v, %v", theirs, err)
-		}
-	})
-}
-
-func TestSite_BringBack_IsAnEdit(t *testing.T) {
+func TestSite_Search_FindsTitlesByTheirFirstLettersInTwoTrips(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *ashiato.Site) {
 		m := join(t, s, "heron")
-		p := write(t, s, m, "tea", "kitchen")
-		edited, err := s.Edit(t.Context(), m.ID, p.ID, ashiato.Draft{Slug: "milk", Title: "Milk", Body: "None.", Version: p.Version})
-		if err != nil {
-			t.Fatal(err)
+		for _, title := range []string{"Tea", "teapot", "Téa house", "雪の朝", "שלום", "Мост", "<b>Te</b>", "Tea, gone"} {
+			p := titled(t, s, m, title, "Text.")
+			if title != "Tea, gone" {
+				continue
+			}
+			if _, err := s.Trash(t.Context(), m.ID, p.ID, p.Version); err != nil {
+				t.Fatal(err)
+			}
 		}
-		_, err = s.BringBack(t.Context(), m.ID, p.ID, p.Version, p.Version)
-		wantErr(t, "a version that was not looked at", err, kvmodel.ErrConflict)
-		_, err = s.BringBack(t.Context(), m.ID, p.ID, 99, edited.Version)
-		wantErr(t, "no such revision", err, kvmodel.ErrNotFound)
-		back, err := s.BringBack(t.Context(), m.ID, p.ID, p.Version, edited.Version)
-		if err != nil || back.Slug != "milk" || back.Title != p.Title || back.Body != p.Body || len(back.Topics) != 1 || back.Version != edited.Version+1 {
-			t.Errorf("want the text of the first version, got %+v, %v", back, err)
+		for query, want := range map[string]string{
+			"TEA": "Tea|Téa house|teapot", "téa": "Tea|Téa house|teapot", "  teap": "teapot",
+			"雪": "雪の朝", "של": "שלום", "мо": "Мост", "<b": "<b>Te</b>", "tea, g": "", "house": "",
+		} {
+			ctx, meter := kvmodel.Metered(t.Context())
+			found, err := s.Search(ctx, query, "", 20)
+			var titles []string
+			for _, p := range found.Entries {
+				titles = append(titles, p.Title)
+			}
+			if got := strings.Join(titles, "|"); got != want || found.Of != len(titles) || err != nil {
+				t.Errorf("%q: want %q, got %q of %d, %v", query, want, got, found.Of, err)
+			}
+			if n := meter.Cost().Trips; n > 2 {
+				t.Errorf("%q took %d trips", query, n)
+			}
 		}
-		if _, err := s.Trash(t.Context(), m.ID, p.ID, back.Version); err != nil {
-			t.Fatal(err)
-		}
-		_, err = s.BringBack(t.Context(), m.ID, p.ID, p.Version, back.Version+1)
-		wantErr(t, "from the trash", err, ashiato.ErrTrashed)
 	})
 }
 

@@ -207,21 +207,3 @@ func TestRecovery_WaitsForAnOperatorIfItMayNotAccept(t *testing.T) {
 		t.Errorf("want the command named once in the log, got it %d times:\n%s", n, log)
 	}
 }
-
-func TestRecovery_FindsALossOfBeforeItsStart(t *testing.T) {
-	inTime(t, func(t *testing.T) {
-		s := newServer()
-		s.start(t, false).write(t, "tea")
-		s.lose(t)
-		late := s.start(t, false)
-		late.within(t, time.Minute, Lost)
-	})
-}
-
-func TestRecovery_OfNothingIsWell(t *testing.T) {
-	var r *Recovery
-	r.Told(kvmodel.ErrLost)
-	if r.State() != Well || r.Accepts() {
-		t.Errorf("want a nil Recovery to be well and to accept nothing, got %s", r.State())
-	}
-}

@@ -62,7 +62,7 @@ var (
 		"internal/durable":   {nil, nil},
 		"internal/numbering": {[]string{"kvmodel/kv", "kvmodel/codec"}, nil},
 		"internal/optest":    {[]string{"kvmodel/kv"}, nil},
-		"internal/proof":     {[]string{"kvmodel/kv", "kvmodel/kvtest", "internal/optest"}, nil},
+		"internal/proof":     {[]string{"kvmodel/kv", "kvmodel/kvtest", "internal/optest"}, []string{"github.com/chromedp"}},
 		"internal/repotest":  {nil, nil},
 		"internal/whole": {
 			slices.Concat(indexes, records, backends, []string{"inspect", "kvmodel/kvopen", "kvmodel/kvopen/all", "kvmodel/kvtest", "kvmodel/kvsession", "internal/proof"}),

@@ -1,4 +1,7 @@
-package apptest
+// Package browser drives the installed Chromium in tests: it does what a visitor of a site does,
+// and looks for what hinders visitors with a keyboard, a screen reader, poor sight or a phone. All
+// tests of a process share one browser.
+package browser
 
 import (
 	"context"
@@ -27,34 +30,6 @@ var flags = map[string]any{
 	"host-resolver-rules": "MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE localhost",
 }
 
-// startBrowser runs Chromium until the test ends, without a window and with a
-// profile directory of its own. It listens on no port, and ends with the program
-// that started it.
-func startBrowser(t testing.TB) context.Context {
-	t.Helper()
-	return begin(t, context.Background(), browserOptions())
-}
-
-func browserOptions() chromedp.ContextOption {
-	options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(program)}
-	for name, value := range flags {
-		options = append(options, chromedp.Flag(name, value))
-	}
-	return chromedp.WithAllocatorOptions(options...)
-}
-
-// begin starts a browser, or opens a tab if parent has a browser, until the test
-// ends.
-func begin(t testing.TB, parent context.Context, options ...chromedp.ContextOption) context.Context {
-	t.Helper()
-	ctx, end, err := launch(parent, options...)
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
-	t.Cleanup(end)
-	return ctx
-}
-
 // launch starts a browser, or opens a tab if parent has a browser, until end is
 // called.
 func launch(parent context.Context, options ...chromedp.ContextOption) (ctx context.Context, end func(), err error) {
@@ -76,31 +51,35 @@ func launch(parent context.Context, options ...chromedp.ContextOption) (ctx cont
 	}, nil
 }
 
-// commonBrowser is the browser in which the tests of this process open their tabs,
-// each in a browser context of its own. The first test that needs it starts it, and
-// TestMain ends it.
-type commonBrowser struct {
+// common is the browser of this process, in which each tab of a new visitor has a browser
+// context of its own. The first test that needs it starts it.
+var common struct {
 	start sync.Once
 	ctx   context.Context
-	stop  func()
+	end   func()
 	err   error
 }
 
-var common commonBrowser
-
-// chromium returns the common browser.
-func chromium(t testing.TB) context.Context {
+// start returns the common browser.
+func start(t testing.TB) context.Context {
 	t.Helper()
 	servers.Need(t, program)
-	common.start.Do(func() { common.ctx, common.stop, common.err = launch(context.Background(), browserOptions()) })
+	common.start.Do(func() {
+		options := []chromedp.ExecAllocatorOption{chromedp.ExecPath(program)}
+		for name, value := range flags {
+			options = append(options, chromedp.Flag(name, value))
+		}
+		common.ctx, common.end, common.err = launch(context.Background(), chromedp.WithAllocatorOptions(options...))
+	})
 	if common.err != nil {
 		t.Fatal(common.err)
 	}
 	return common.ctx
 }
 
-func (b *commonBrowser) end() {
-	if b.stop != nil {
-		b.stop()
+// End ends the browser, if a test has started it. It is for TestMain.
+func End() {
+	if common.end != nil {
+		common.end()
 	}
 }

@@ -1,4 +1,4 @@
-package apptest
+package browser
 
 import (
 	"context"
@@ -20,8 +20,8 @@ import (
 
 // Widths of a viewport, in CSS pixels.
 const (
-	phoneWidth   = 390
-	desktopWidth = 1280
+	PhoneWidth   = 390
+	DesktopWidth = 1280
 )
 
 var (
@@ -31,46 +31,58 @@ var (
 	audits string
 )
 
-// tab is a page in the browser, as a visitor of one site sees it. Tests find links,
+// Tab is a page in the browser, as a visitor of one site sees it. Tests find links,
 // buttons and fields by the names that screen readers read out, or by the beginning of
 // such a name. So a test that passes also proves that the names exist.
 //
 // Each exported method is a step. If it takes longer than patience, it fails the test
 // and reports what it waited for. At the end, the test also fails for each console
 // error, failed script, dialog, refused file and request to another host.
-type tab struct {
-	t        testing.TB
-	ctx      context.Context
-	site     string // URL without path and query
-	patience time.Duration
-	status   int // of the current document
+type Tab struct {
+	t      testing.TB
+	ctx    context.Context
+	site   string // URL without path and query
+	status int    // of the current document
 	record
 }
 
-// newTab opens an empty tab for a new visitor of site, who has no cookies.
-func newTab(t testing.TB, browser context.Context, site string) *tab {
+// Open opens an empty tab for a new visitor of a site, who has no cookies.
+func Open(t testing.TB, site string) *Tab {
 	t.Helper()
-	return openTab(t, browser, site, chromedp.WithNewBrowserContext())
+	return open(t, start(t), site, chromedp.WithNewBrowserContext())
 }
 
-// openTab opens an empty tab in the browser context of parent, for the same visitor.
-func openTab(t testing.TB, parent context.Context, site string, options ...chromedp.ContextOption) *tab {
+// Another opens another tab for the same visitor.
+func (p *Tab) Another() *Tab {
+	p.t.Helper()
+	return open(p.t, p.ctx, p.site)
+}
+
+func open(t testing.TB, parent context.Context, site string, options ...chromedp.ContextOption) *Tab {
 	t.Helper()
-	p := &tab{t: t, site: site, patience: patience, record: record{asked: map[string]string{}}}
-	p.ctx = begin(t, parent, append(options, chromedp.WithListener(p.hear))...)
+	p := &Tab{t: t, site: site, record: record{asked: map[string]string{}}}
+	ctx, end, err := launch(parent, append(options, chromedp.WithListener(p.hear))...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(end)
+	p.ctx = ctx
 	p.do("focus", command(emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}))
-	p.SetViewport(desktopWidth)
+	p.SetViewport(DesktopWidth)
 	t.Cleanup(p.report)
 	return p
 }
 
-func (p *tab) fail(format string, args ...any) {
+// Status returns the status of the current document.
+func (p *Tab) Status() int { return p.status }
+
+func (p *Tab) fail(format string, args ...any) {
 	p.t.Helper()
-	p.t.Fatalf("browser: on %s: "+format, append([]any{p.where()}, args...)...)
+	p.t.Fatalf("browser: on %s: "+format, append([]any{p.Where()}, args...)...)
 }
 
 // do carries out steps that need no waiting.
-func (p *tab) do(what string, steps ...chromedp.Action[chromedp.Void]) {
+func (p *Tab) do(what string, steps ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
@@ -89,14 +101,14 @@ func command[P, R any](c cdp.Command[P, R], params P) chromedp.Action[chromedp.V
 
 // Eval stores the value of an expression in into, unless into is nil. It works even if
 // the page's own scripts are off.
-func (p *tab) Eval(expression string, into any) {
+func (p *Tab) Eval(expression string, into any) {
 	p.t.Helper()
 	if err := p.eval(expression, into); err != nil {
 		p.fail("eval %.200s: %v", expression, err)
 	}
 }
 
-func (p *tab) eval(expression string, into any) error {
+func (p *Tab) eval(expression string, into any) error {
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
 	value, err := chromedp.Run(ctx, chromedp.Evaluate[[]byte](expression))
@@ -113,15 +125,15 @@ func (p *tab) eval(expression string, into any) error {
 
 // await returns once eval is without an error, and fails the test with the last
 // one if that takes too long.
-func (p *tab) await(what, expression string, into any) {
+func (p *Tab) await(what, expression string, into any) {
 	p.t.Helper()
-	for end := time.Now().Add(p.patience); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		err := p.eval(expression, into)
 		if err == nil {
 			return
 		}
 		if time.Now().After(end) {
-			p.fail("%s: waited %v: %v", what, p.patience, err)
+			p.fail("%s: waited %v: %v", what, patience, err)
 		}
 	}
 }
@@ -134,54 +146,54 @@ func named(function string, args ...string) string {
 }
 
 // Wait returns when the expression is true; what says in words what it is.
-func (p *tab) Wait(what, expression string) {
+func (p *Tab) Wait(what, expression string) {
 	p.t.Helper()
 	p.await("wait for "+what, fmt.Sprintf("%s.holds(%s, %q)", names, expression, expression), nil)
 }
 
 // Text waits for an element that matches a selector, and returns the text that it shows,
 // with single spaces.
-func (p *tab) Text(selector string) (text string) {
+func (p *Tab) Text(selector string) (text string) {
 	p.t.Helper()
 	p.await("text of "+selector, named("textIn", selector), &text)
 	return text
 }
 
 // has reports whether the page shows the text, ignoring differences in spaces.
-func (p *tab) has(text string) bool {
+func (p *Tab) has(text string) bool {
 	p.t.Helper()
 	return strings.Contains(p.Text("body"), strings.Join(strings.Fields(text), " "))
 }
 
 // WantText reports each text that the page does not show. The test continues.
-func (p *tab) WantText(wants ...string) {
+func (p *Tab) WantText(wants ...string) {
 	p.t.Helper()
 	for _, want := range wants {
 		if !p.has(want) {
-			p.t.Errorf("browser: on %s: want %q on the page, which shows:\n%s", p.where(), want, p.Text("body"))
+			p.t.Errorf("browser: on %s: want %q on the page, which shows:\n%s", p.Where(), want, p.Text("body"))
 		}
 	}
 }
 
 // WithoutText reports each text that the page shows. The test continues.
-func (p *tab) WithoutText(wants ...string) {
+func (p *Tab) WithoutText(wants ...string) {
 	p.t.Helper()
 	for _, want := range wants {
 		if p.has(want) {
-			p.t.Errorf("browser: on %s: want no %q on the page, which shows:\n%s", p.where(), want, p.Text("body"))
+			p.t.Errorf("browser: on %s: want no %q on the page, which shows:\n%s", p.Where(), want, p.Text("body"))
 		}
 	}
 }
 
 // load takes a step that leads to another document, and waits until that has loaded.
-func (p *tab) load(what string, step chromedp.Action[chromedp.Void]) {
+func (p *Tab) load(what string, step chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, p.patience)
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
 	response, err := chromedp.RunResponse(ctx, step)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		p.fail("%s: waited %v: no other page came", what, p.patience)
+		p.fail("%s: waited %v: no other page came", what, patience)
 	case err != nil:
 		p.fail("%s: %v", what, err)
 	case response != nil:
@@ -190,21 +202,21 @@ func (p *tab) load(what string, step chromedp.Action[chromedp.Void]) {
 }
 
 // Open shows the page at a path of the site. Its status may be an error.
-func (p *tab) Open(path string) {
+func (p *Tab) Open(path string) {
 	p.t.Helper()
 	p.load("open "+path, chromedp.Navigate(p.site+path))
 }
 
 // Reload reloads the page.
-func (p *tab) Reload() {
+func (p *Tab) Reload() {
 	p.t.Helper()
 	p.load("reload", chromedp.Reload())
 }
 
 // Back does what the browser's Back button does.
-func (p *tab) Back() {
+func (p *Tab) Back() {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, p.patience)
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
 	// The browser may restore a cached page without loading it.
 	if _, err := chromedp.Run(ctx, chromedp.WaitEvent(page.FrameNavigated, nil, chromedp.Evaluate[chromedp.Void]("history.back()"))); err != nil {
@@ -215,7 +227,7 @@ func (p *tab) Back() {
 
 // click waits until nothing covers the link, button or field with the name, and returns
 // a click on its center.
-func (p *tab) click(kind, name string) chromedp.Action[chromedp.Void] {
+func (p *Tab) click(kind, name string) chromedp.Action[chromedp.Void] {
 	p.t.Helper()
 	var at struct{ X, Y float64 }
 	p.await(fmt.Sprintf("click %s %q", kind, name), named("place", kind, name), &at)
@@ -224,20 +236,20 @@ func (p *tab) click(kind, name string) chromedp.Action[chromedp.Void] {
 
 // Follow clicks the link or button with the name, and waits until the page it leads to
 // has loaded.
-func (p *tab) Follow(name string) {
+func (p *Tab) Follow(name string) {
 	p.t.Helper()
 	p.load(fmt.Sprintf("follow %q", name), p.click("control", name))
 }
 
 // Submit clicks the button with the name, which sends a form, and waits until the
 // resulting page has loaded.
-func (p *tab) Submit(name string) {
+func (p *Tab) Submit(name string) {
 	p.t.Helper()
 	p.load(fmt.Sprintf("submit %q", name), p.click("button", name))
 }
 
 // Fill replaces the content of the field with the label by text.
-func (p *tab) Fill(label, text string) {
+func (p *Tab) Fill(label, text string) {
 	p.t.Helper()
 	write := command(input.InsertText, input.InsertTextParams{Text: text})
 	if text == "" {
@@ -246,14 +258,20 @@ func (p *tab) Fill(label, text string) {
 	p.do("fill", p.click("field", label), chromedp.Evaluate[chromedp.Void]("document.activeElement.select()"), write)
 }
 
+// Enter presses Enter, and waits until the page it leads to has loaded.
+func (p *Tab) Enter() {
+	p.t.Helper()
+	p.load("enter", chromedp.KeyEvent(kb.Enter))
+}
+
 // Press presses a key of package kb.
-func (p *tab) Press(key string) {
+func (p *Tab) Press(key string) {
 	p.t.Helper()
 	p.do("press", chromedp.KeyEvent(key))
 }
 
 // SetViewport sets the width of the tab in pixels. A narrow tab acts like a phone.
-func (p *tab) SetViewport(width int64) {
+func (p *Tab) SetViewport(width int64) {
 	p.t.Helper()
 	var options []chromedp.EmulateViewportOption
 	if width < 640 {
@@ -263,7 +281,7 @@ func (p *tab) SetViewport(width int64) {
 }
 
 // SetColors makes the visitor prefer "light" or "dark".
-func (p *tab) SetColors(scheme string) {
+func (p *Tab) SetColors(scheme string) {
 	p.t.Helper()
 	p.do("colors", command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
 		{Name: "prefers-color-scheme", Value: scheme},
@@ -272,13 +290,13 @@ func (p *tab) SetColors(scheme string) {
 }
 
 // SetScripts turns the scripts of later pages on or off.
-func (p *tab) SetScripts(on bool) {
+func (p *Tab) SetScripts(on bool) {
 	p.t.Helper()
 	p.do("scripts", command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !on}))
 }
 
 // Screenshot returns the whole page as a PNG.
-func (p *tab) Screenshot() []byte {
+func (p *Tab) Screenshot() []byte {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
 	defer cancel()
@@ -292,7 +310,7 @@ func (p *tab) Screenshot() []byte {
 // Audit returns a sentence for each obstacle that the page, in its current width and
 // colors, has for visitors with a keyboard, a screen reader, poor sight or a narrow
 // screen.
-func (p *tab) Audit() (complaints []string) {
+func (p *Tab) Audit() (complaints []string) {
 	p.t.Helper()
 	p.Eval("("+audits+")("+names+")", &complaints)
 	return complaints

@@ -1,4 +1,4 @@
-package apptest
+package browser
 
 import (
 	"cmp"
@@ -17,14 +17,13 @@ import (
 type record struct {
 	mu       sync.Mutex
 	shown    string            // URL of the current document
-	requests []string          // the URLs of all requests, in order
 	asked    map[string]string // the URL of each request, by its id
 	problems []string
 }
 
 // hear records an event. It must not wait for the browser, which sends nothing more
 // until hear returns.
-func (p *tab) hear(event any) {
+func (p *Tab) hear(event any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch e := event.(type) {
@@ -62,15 +61,14 @@ func (p *tab) hear(event any) {
 	}
 }
 
-func (p *tab) hearRequest(id, url string) {
-	p.requests = append(p.requests, url)
+func (p *Tab) hearRequest(id, url string) {
 	p.asked[id] = url
 	if !strings.HasPrefix(url, p.site+"/") && !strings.HasPrefix(url, "data:") {
 		p.complain("request to another host: %s", url)
 	}
 }
 
-func (p *tab) hearConsole(kind string, args []*runtime.RemoteObject, texts ...string) {
+func (p *Tab) hearConsole(kind string, args []*runtime.RemoteObject, texts ...string) {
 	for _, arg := range args {
 		texts = append(texts, cmp.Or(arg.Description, string(arg.Value)))
 	}
@@ -79,18 +77,19 @@ func (p *tab) hearConsole(kind string, args []*runtime.RemoteObject, texts ...st
 	}
 }
 
-func (p *tab) complain(format string, args ...any) {
+func (p *Tab) complain(format string, args ...any) {
 	p.problems = append(p.problems, fmt.Sprintf("browser: "+format+" (on "+p.shown+")", args...))
 }
 
-func (p *tab) where() string {
+// Where returns the URL of the current document.
+func (p *Tab) Where() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.shown
 }
 
 // report fails the test with the problems that no step noticed.
-func (p *tab) report() {
+func (p *Tab) report() {
 	p.t.Helper()
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,6 +1,10 @@
-package apptest
+package browser
 
 import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,20 +17,47 @@ const wellMade = `<h1>Well made</h1><p style="color: #555">Text, <a href="#end">
 <h3 id="end">End</h3><div style="overflow-x: auto" tabindex="0"><p style="width: 3000px">Wide</p></div>
 <p style="font-size: 24px; color: #888">Large</p><ul><li>Item</li></ul><h2>Again</h2>`
 
-func TestAudit_FindsNothingOnAGoodPage(t *testing.T) {
-	p := newTab(t, chromium(t), serve(t, map[string]string{"/": wellMade}))
+// frame is a page to which an audit has no objection.
+const frame = `<!doctype html><html lang="en"><title>Test</title><meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,"><main>%s</main></html>`
+
+// show returns a tab with a page whose main part is body.
+func show(t *testing.T, body string) *Tab {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, frame, body) }))
+	t.Cleanup(server.Close)
+	p := Open(t, server.URL)
 	p.Open("/")
-	for _, width := range []int64{phoneWidth, desktopWidth} {
-		p.SetViewport(width)
-		for _, complaint := range p.Audit() {
-			t.Errorf("%d px: %s", width, complaint)
+	return p
+}
+
+func TestAudit_FindsNothingOnAGoodPage(t *testing.T) {
+	p := show(t, wellMade)
+	for _, complaint := range p.Audit() {
+		t.Error(complaint)
+	}
+}
+
+// Whatever goes wrong behind a page fails the test of it.
+func TestTab_ReportsErrorsInTheBackground(t *testing.T) {
+	for body, want := range map[string]string{
+		`<script>console.error("oh", 1)</script>`:       `console error: ["oh" 1]`,
+		`<script>nothing.at.all()</script>`:             "nothing is not defined",
+		`<script>alert("boo")</script>`:                 "dialog: boo",
+		`<img src="http://other.example/x.png" alt="">`: "request to another host: http://other.example/x.png",
+	} {
+		p := show(t, body)
+		p.mu.Lock()
+		if got := strings.Join(p.problems, "; "); !strings.Contains(got, want) {
+			t.Errorf("%s: want %q reported, got %q", body, want, got)
 		}
+		p.problems = nil
+		p.mu.Unlock()
 	}
 }
 
 func TestAudit_FindsEachFault(t *testing.T) {
-	p := newTab(t, chromium(t), serve(t, map[string]string{"/": ""}))
-	p.Open("/")
+	p := show(t, "")
 	for body, want := range map[string]string{
 		`<input>`:                "a field has no label: <input>",
 		`<input aria-label=" ">`: "a field has no label",
@@ -75,4 +106,10 @@ func TestAudit_FindsEachFault(t *testing.T) {
 			t.Errorf("%s: want one complaint that says %q, got %q", change, want, got)
 		}
 	}
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	End()
+	os.Exit(code)
 }

@@ -1,0 +1,239 @@
+package apptest
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/ringtree/ringtree/example-app/ashiato"
+)
+
+// payloads become scripts if a page fails to escape them: between tags, in attributes with each
+// kind of quote, in addresses, in elements without tags, and in Markdown.
+var payloads = []string{
+	`<script>alert(1)</script>`,
+	`<img/src=x/onerror=alert(1)//`,
+	`<svg><a xlink:href="javascript:alert(1)"><text y=20>x</text></a>`,
+	`<iframe srcdoc="<script>parent.alert(1)</script>">`,
+	`<base href=https://evil.example/>`,
+	`<!--><script>alert(1)</script-->`,
+	`</title></textarea></script></style><script>alert(1)</script>`,
+	`</svg></math></p></li></ul></main><script>alert(1)</script>`,
+	`"><script>alert(1)</script>`,
+	`'><script>alert(1)</script>`,
+	`" autofocus onfocus="alert(1)`,
+	"` onmouseover=alert(1) `",
+	`&quot;><img src=x onerror=alert(1)>`,
+	`&lt;script&gt;alert(1)&lt;/script&gt;`,
+	`%3Cscript%3Ealert(1)%3C/script%3E`,
+	`[x](javascript:alert(1)) [x](data:text/html,x) [x](//evil.example/) [x](/\evil.example)`,
+	`[x](https://ok.example/"onmouseover="alert(1))`,
+	"## `<script>alert(1)</script>` *<img src=x onerror=alert(1)>*",
+}
+
+// store puts a text into every field that is stored, as the forms would.
+func (c *community) store(text string, n int) {
+	c.t.Helper()
+	ctx, ann := c.t.Context(), c.id("ann")
+	page, err := c.app.Own(ctx, ann, c.page)
+	c.must(err)
+	_, err = c.app.Edit(ctx, ann, c.page, ashiato.Draft{Slug: "tea", Title: text, Body: text, Topics: []string{"drinks"}, Version: page.Version})
+	c.must(err)
+	_, err = c.app.Comment(ctx, ann, c.page, newID(100+n), text)
+	c.must(err)
+	_, err = c.app.Describe(ctx, ann, text)
+	c.must(err)
+}
+
+// answersTo returns every page after a text has been stored, and the answers to forms and addresses
+// that show again what was typed.
+func (c *community) answersTo(text string, n int) map[string]reply {
+	c.t.Helper()
+	c.store(text, n)
+	c.settle()
+	all := map[string]reply{}
+	for _, path := range c.paths() {
+		all["ann "+path], all["ben "+path], all["guest "+path] = c.ann.get(path), c.ben.get(path), c.guest.get(path)
+	}
+	typed := url.QueryEscape(text)
+	for _, path := range []string{"/login?next=", "/newest?at=", "/ranking?span=", "/ranking?page=", "/search?q=", "/search/titles?q=", "/hood?list=", "/hood?list=titles&of="} {
+		all[path] = c.guest.get(path + typed)
+	}
+	c.later()
+	all["preview"] = c.ann.post("/write", "id", newID(1), "title", text, "body", text, "slug", "new", "topics", "x", "do", "preview")
+	all["refused"] = c.ann.post("/write", "id", newID(1), "title", text, "body", text, "slug", text+" ?!", "topics", text+" ?!")
+	all["conflict"] = c.ann.post("/edit/"+c.page, "version", "1", "title", text, "body", text, "slug", "tea", "topics", "drinks")
+	all["comment"] = c.ann.post("/comment/"+c.page, "id", newID(1), "text", text+strings.Repeat("x", 5000))
+	all["about"] = c.ann.post("/settings/profile", "about", text+strings.Repeat("x", 5000))
+	all["sign-up"] = c.guest.post("/signup", "id", newID(1), "handle", text+"?", "password", password)
+	all["log-in"] = c.guest.post("/login", "handle", text, "password", "wrong", "next", text)
+	return all
+}
+
+// fairAddress matches the addresses that a page may have.
+var fairAddress = regexp.MustCompile(`^(/([^/\\]|$)|#|https?://\w)`)
+
+// No text makes a tag, an attribute or an address that pages of harmless texts do not have.
+func TestText_IsNeverMarkup(t *testing.T) {
+	c := newCommunity(t)
+	fair := map[string]bool{}
+	for n, harmless := range []string{"Plain words.", "p", "Words,\n\n## more *words*, `code`, and [a link](https://ok.example/)."} {
+		if n == 2 {
+			for range 30 { // enough comments for a pager
+				_, err := c.app.Comment(t.Context(), c.id("ben"), c.page, c.app.NewID(), c.app.NewID())
+				c.must(err)
+			}
+			harmless = strings.ReplaceAll(harmless, "\n", " ")
+		}
+		for _, got := range c.answersTo(harmless, n) {
+			for _, tag := range tags(got.body) {
+				fair[tag.shape()] = true
+			}
+		}
+	}
+	for _, tag := range []string{"p", "em", "code", "a href rel", "h2"} { // of Markdown
+		fair[tag] = true
+	}
+	for n, payload := range payloads {
+		for what, got := range c.answersTo(payload, 10+n) {
+			if got.status >= 500 {
+				t.Errorf("%s with %s: status %d", what, payload, got.status)
+			}
+			for _, tag := range tags(got.body) {
+				if !fair[tag.shape()] {
+					t.Errorf("%s with %s: a new tag %q", what, payload, tag.shape())
+				}
+				for _, name := range []string{"href", "src", "action", "formaction", "data-live", "data-to", "data-hood", "data-found"} {
+					if value, has := tag.attrs[name]; has && !fairAddress.MatchString(value) {
+						t.Errorf("%s with %s: %s leads to %q", what, payload, tag.shape(), value)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Pages, refused forms, files and failures have strict headers. Each script has the nonce of its
+// page, which no other answer has, and nothing of a page is a style or a script by itself.
+func TestEveryAnswer_IsStrict(t *testing.T) {
+	c := newCommunity(t)
+	all := c.answersTo("Plain words.", 1)
+	all["other site"] = c.ann.send("POST", "/write", "", http.Header{"Sec-Fetch-Site": {"cross-site"}})
+	all["bad form"] = c.ann.post("/write", "id", "%zz")
+	for _, path := range []string{"/healthz", "/metrics", "/mark.svg", "/live.js", "/search.js"} {
+		all[path] = c.ann.get(path)
+	}
+	nonces, scripts := map[string]string{}, 0
+	for what, got := range all {
+		for name, want := range map[string]string{"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "X-Frame-Options": "DENY"} {
+			if value := got.header.Get(name); value != want {
+				t.Errorf("%s: want %s: %s, got %q", what, name, want, value)
+			}
+		}
+		policy := got.header.Get("Content-Security-Policy")
+		for _, want := range []string{"default-src 'none'", "base-uri 'none'", "form-action 'self'", "frame-ancestors 'none'", "style-src 'self'"} {
+			if !strings.Contains(policy, want) {
+				t.Errorf("%s: want %s in the policy, got %q", what, want, policy)
+			}
+		}
+		if regexp.MustCompile(`unsafe|\*|https?:|blob:|(script|style)-src[^;]*data:`).MatchString(policy) {
+			t.Errorf("%s: a loose policy: %q", what, policy)
+		}
+		if strings.HasPrefix(what, "ann ") && got.header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: want no-store, got %q", what, got.header.Get("Cache-Control"))
+		}
+		nonce := ""
+		if found := regexp.MustCompile(`script-src 'nonce-([^']{16,})'`).FindStringSubmatch(policy); found != nil {
+			if nonce = found[1]; nonces[nonce] != "" {
+				t.Errorf("%s has the nonce of %s", what, nonces[nonce])
+			}
+			nonces[nonce] = what
+		}
+		for _, tag := range tags(got.body) {
+			if tag.name == "script" {
+				scripts++
+				if tag.attrs["nonce"] != nonce || nonce == "" || strings.TrimSpace(tag.text) != "" {
+					t.Errorf("%s: a script without the nonce, or inline: %v", what, tag)
+				}
+			}
+			if tag.name == "style" && !strings.HasSuffix(what, ".svg") || has(tag.attrs, "style") || regexp.MustCompile(` on\w`).MatchString(tag.shape()) {
+				t.Errorf("%s: an inline style or script: <%s>", what, tag.shape())
+			}
+		}
+	}
+	if scripts == 0 {
+		t.Error("want at least one page with a script, or this test proves nothing")
+	}
+}
+
+func TestForms_RefuseMalformedTextAtItsField(t *testing.T) {
+	c := newCommunity(t)
+	before := c.state()
+	for what, value := range map[string]string{
+		"invalid UTF-8": "a\xff\xfeb", "half a character": "a\xc3", "a surrogate": "a\xed\xa0\x80b", "NUL": "a\x00b", "escape": "a\x1b[2Jb", "an old control byte": "a\u0085b",
+		"nothing": " ", "too much": strings.Repeat("a", 20_000),
+	} {
+		draft := func(more ...string) reply {
+			return c.ann.post("/write", append([]string{"id", newID(9), "title", "Kept.", "body", "Kept.", "slug", "bad"}, more...)...)
+		}
+		for name, got := range map[string]reply{
+			"title": draft("title", value), "body": draft("body", value),
+			"comment": c.ann.post("/comment/"+c.page, "id", newID(9), "text", value),
+			"handle":  c.guest.post("/signup", "id", newID(9), "handle", value, "password", password),
+		} {
+			if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, `aria-invalid="true"`) {
+				t.Errorf("%s as %s: want it refused at the field, got %d:\n%s", what, name, got.status, shown(got.body))
+			}
+			if (name == "title" || name == "body") && !strings.Contains(got.body, "Kept.") {
+				t.Errorf("%s as %s: the other fields are lost", what, name)
+			}
+		}
+	}
+	c.unchanged(before, "malformed text")
+}
+
+func TestRequests_ThatAreMalformedChangeNothing(t *testing.T) {
+	c := newCommunity(t)
+	edit, before := "/edit/"+c.page, c.state()
+	for _, test := range []struct {
+		path, body string
+		status     int
+	}{
+		{"/write", "", 400},
+		{"/write", "id=%zz", 400},
+		{"/write", "id=r:Page:1&slug=a&title=a&body=a", 400},
+		{edit, "version=-1&slug=tea&title=a&body=a", 400},
+		{edit, "version=1&title=Tea&slug=tea&body=Half+sent.", 400},
+		{edit, "version=1;title=Tea;slug=tea;body=x;topics=", 400},
+		{edit, "version=1&body=" + strings.Repeat("a", 300<<10), 413},
+		{"/write", strings.Repeat("a=b&", 100<<10), 413},
+		{"/delete/" + c.page, "version=99999999999999999999", 400},
+		{"/delete/" + c.page, "version=7", 409},
+		{"/comment/never", "text=hello&id=" + newID(1), 404},
+		{"/m/nobody/follow", "", 404},
+		{"/m/ann/follow", "", 403},
+		{"/p/tea/like", "", 403},
+		{"/footprints/seen", "until=soon", 400},
+		{"/settings/profile", "", 400},
+		{"/nowhere", "", 405},
+	} {
+		if got := c.ann.send("POST", test.path, test.body, http.Header{"Sec-Fetch-Site": {"same-origin"}}); got.status != test.status {
+			t.Errorf("POST %s %.40q: want status %d, got %d", test.path, test.body, test.status, got.status)
+		}
+	}
+	for _, kind := range []string{"", "text/plain", "application/json", "multipart/form-data; boundary=x"} {
+		got := c.ann.send("POST", "/settings/profile", "about=", http.Header{"Content-Type": {kind}})
+		c.ann.want(got, http.StatusUnsupportedMediaType, "This form was not accepted")
+	}
+	for _, bad := range []string{"%00", "%ff%fe", strings.Repeat("a", 5<<10), "%0d%0aSet-Cookie:%20a=b", "..%2f..%2fetc%2fpasswd", "%c0%af", "%E2%80%AE"} {
+		for _, place := range []string{"/p/%s", "/m/%s", "/t/%s", "/m/%s/followers", "/style/%s", "/nowhere/%s"} {
+			if got := c.guest.get(fmt.Sprintf(place, bad)); got.status != http.StatusNotFound || got.header.Get("Set-Cookie") != "" {
+				t.Errorf("%.60s: want it not found, got %d", got.path, got.status)
+			}
+		}
+	}
+	c.unchanged(before, "what is malformed")
+}
