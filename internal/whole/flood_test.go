@@ -1,16 +1,24 @@
 package whole_test
 
 import (
+	"context"
 	"errors"
+	"hash/fnv"
+	"log/slog"
+	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/whole"
+	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
 // severalFailed is how an error that counts begins, and all of it is one line.
@@ -21,28 +29,131 @@ func TestFlood_AServerThatIsGoneForAMinuteIsNotLoggedByTheOp(t *testing.T) {
 	for kind, why := range map[string]error{"lost": kv.ErrLost, "unavailable": kv.ErrUnavailable, "unclear": kv.ErrUnclear} {
 		t.Run(kind, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f, err := whole.RunFlood(ctx, 4, time.Minute, why)
-				must(t, err)
-				t.Logf("%d calls, %d lines, the longest of %d bytes, stats %+v", f.Calls, len(f.Lines), f.Longest(), f.Stats)
-				t.Logf("Close: %v", f.Closed)
-				if f.Calls < 5_000 {
-					t.Errorf("only %d calls were made", f.Calls)
+				f := runFlood(t, 4, time.Minute, why)
+				t.Logf("%d calls, %d lines, the longest of %d bytes, stats %+v", f.calls, len(f.lines), f.longest(), f.stats)
+				t.Logf("Close: %v", f.closed)
+				if f.calls < 5_000 {
+					t.Errorf("only %d calls were made", f.calls)
 				}
-				if len(f.Lines) > 100 || f.Longest() > 1000 {
-					t.Errorf("%d lines, the longest of %d bytes; want at most 100 of 1,000:\n%.10000s", len(f.Lines), f.Longest(), strings.Join(f.Lines, ""))
+				if len(f.lines) > 100 || f.longest() > 1000 {
+					t.Errorf("%d lines, the longest of %d bytes; want at most 100 of 1,000:\n%.10000s", len(f.lines), f.longest(), strings.Join(f.lines, ""))
 				}
-				if !slices.ContainsFunc(f.Lines, func(line string) bool {
+				if !slices.ContainsFunc(f.lines, func(line string) bool {
 					return strings.Contains(line, " times=") && strings.Contains(line, " model=") && strings.Contains(line, " index=") && strings.Contains(line, "kind="+kind)
 				}) {
-					t.Errorf("no line counts what failed, by model and index:\n%.5000s", strings.Join(f.Lines, ""))
+					t.Errorf("no line counts what failed, by model and index:\n%.5000s", strings.Join(f.lines, ""))
 				}
-				if f.Stats.Failures[kind] == 0 || f.Stats.Lines > 0 && f.Stats.Oldest < 10*time.Second {
-					t.Errorf("stats %+v", f.Stats)
+				if f.stats.Failures[kind] == 0 || f.stats.Lines > 0 && f.stats.Oldest < 10*time.Second {
+					t.Errorf("stats %+v", f.stats)
 				}
-				if f.Closed == nil || !errors.Is(f.Closed, why) || !severalFailed.MatchString(f.Closed.Error()) || len(f.Closed.Error()) > 1000 {
-					t.Errorf("Close: %v", f.Closed)
+				if f.closed == nil || !errors.Is(f.closed, why) || !severalFailed.MatchString(f.closed.Error()) || len(f.closed.Error()) > 1000 {
+					t.Errorf("Close: %v", f.closed)
 				}
 			})
 		})
 	}
+}
+
+// flood is what a process says while one of two servers is gone.
+type flood struct {
+	lines  []string      // of its log
+	calls  int           // of its writers
+	stats  kvmodel.Stats // at the end
+	closed error         // what Close has returned, while the server was still gone
+}
+
+// longest returns the length of the longest line.
+func (f *flood) longest() (most int) {
+	for _, line := range f.lines {
+		most = max(most, len(line))
+	}
+	return most
+}
+
+// floodPause is how long a writer waits between two calls.
+const floodPause = 20 * time.Millisecond
+
+// runFlood has writers change everything for a second, and then, while every op on one
+// of two servers ends in why, for as long as lasts. Then it closes the library.
+func runFlood(t *testing.T, writers int, lasts time.Duration, why error) *flood {
+	t.Helper()
+	s, said, d := &twoHalves{Store: memkv.New(memkv.Options{})}, new(lines), new(whole.Diary)
+	l, err := whole.Open(s, kvmodel.Log(slog.New(slog.NewTextHandler(said, nil))))
+	must(t, err)
+	writeFor(l, d, writers, time.Second)
+	must(t, l.DB.Flush(ctx))
+	s.why.Store(&why)
+	before := d.Calls()
+	writeFor(l, d, writers, lasts)
+	f := &flood{calls: d.Calls() - before, stats: l.DB.Stats()}
+	closing, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	f.closed = l.DB.Close(closing)
+	f.lines = said.all()
+	return f
+}
+
+// writeFor has writers make calls for that long.
+func writeFor(l *whole.Library, d *whole.Diary, writers int, lasts time.Duration) {
+	var busy sync.WaitGroup
+	for n := range writers {
+		w := whole.NewWriter(l, n, rand.New(rand.NewPCG(1, uint64(n))), d)
+		busy.Go(func() {
+			for end := time.Now().Add(lasts); time.Now().Before(end); time.Sleep(floodPause) {
+				w.Step(ctx)
+			}
+		})
+	}
+	busy.Wait()
+}
+
+// twoHalves is a store on two servers, one of which may be gone.
+type twoHalves struct {
+	kv.Store
+	why atomic.Pointer[error] // nil: both are there
+}
+
+func (h *twoHalves) Powers() kv.Powers { return kv.Powers{} }
+
+func (h *twoHalves) Do(ctx context.Context, ops []kv.Op) error {
+	why := h.why.Load()
+	if why == nil {
+		return h.Store.Do(ctx, ops)
+	}
+	for i := range ops {
+		if onSecond(ops[i].Key) {
+			ops[i].Result = kv.Result{Err: *why}
+			continue
+		}
+		// Its result says what became of it.
+		_ = h.Store.Do(ctx, ops[i:i+1])
+	}
+	return kv.Unanswered(ops)
+}
+
+func onSecond(key string) bool {
+	hash := fnv.New32a()
+	_, _ = hash.Write([]byte(key))
+	return hash.Sum32()&1 == 1
+}
+
+// lines keeps what is logged.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) all() (all []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for line := range strings.Lines(l.text.String()) {
+		all = append(all, line)
+	}
+	return all
 }

@@ -1,29 +1,209 @@
 package whole_test
 
 import (
+	recency "container/list"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/internal/whole"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
 func TestLong_EverNewIDsLeaveNothingUndoneAndTakeNoMoreMemory(t *testing.T) {
-	l, err := whole.NewLong()
-	must(t, err)
+	l := newLong(t)
 	const calls = 3000
 	var memory []int
 	for range proof.Rounds(t, 1, 3000) {
-		must(t, l.Run(ctx, calls*(len(memory)+1)))
-		memory = append(memory, l.Memory())
+		must(t, l.run(calls*(len(memory)+1)))
+		memory = append(memory, l.memory())
 	}
 	if s := l.DB.Stats(); s.Background != 0 || s.Waiting != 0 || s.Lines != 0 || s.InDoubt != 0 || s.Failed != 0 {
 		t.Errorf("stats %+v", s)
 	}
-	must(t, l.Close(ctx))
+	must(t, l.DB.Close(ctx))
 	early, most := slices.Max(memory[:(len(memory)+9)/10]), slices.Max(memory)
 	t.Logf("%d calls: %d MB in use at most, %d MB in the first tenth of them", calls*len(memory), most>>20, early>>20)
 	if len(memory) >= 1000 && most > early+early/10 {
 		t.Error("memory goes on growing")
+	}
+}
+
+// long is a process that runs for long and never sees an id, a value or an owner again:
+// what it makes it soon deletes. Its store forgets what nothing has asked for lately, so
+// what grows is what the process remembers.
+type long struct {
+	*whole.Library
+	calls int
+}
+
+const (
+	longKeys = 20_000 // that the store keeps, without those that are used often
+	longUses = 64     // of a key that is
+	longLife = 32     // rounds between making something and deleting it
+)
+
+// newLong returns a process that has done nothing yet.
+func newLong(t *testing.T) *long {
+	t.Helper()
+	s := &forgetful{Store: memkv.New(memkv.Options{}), at: make(map[string]*recency.Element), kept: make(map[string]bool)}
+	l, err := whole.Open(s)
+	must(t, err)
+	return &long{Library: l}
+}
+
+// run makes rounds until it has made n calls in all, and returns what has gone wrong.
+func (l *long) run(n int) error {
+	for round := l.calls / len(l.round(0)); l.calls < n; round++ {
+		for _, call := range l.round(round) {
+			l.calls++
+			if err := call(); err != nil {
+				return fmt.Errorf("round %d: %w", round, err)
+			}
+		}
+	}
+	return l.DB.Flush(ctx)
+}
+
+// round returns the calls of round i, which makes one thing of every class and deletes
+// what an earlier one has made.
+func (l *long) round(i int) []func() error {
+	id, old := fmt.Sprint("id-", i), fmt.Sprint("id-", i-longLife)
+	v := &whole.Work{
+		ID: id, Slug: "slug-" + id, Author: "author-" + id, Tags: []string{"tag-" + id}, Room: "room-" + id, Shelf: i,
+		Title: id, Note: "a", Price: int64(i), Grade: float64(i % 1000), Taken: time.Unix(int64(1000+i), 0),
+	}
+	like, ticket := &whole.Like{User: "user-" + id, Work: id}, &whole.Ticket{Text: "text-" + id}
+	gone := func(err error) error {
+		if i < longLife && errors.Is(err, kv.ErrNotFound) {
+			return nil
+		}
+		return err
+	}
+	return []func() error{
+		func() error { return l.Works.Create(ctx, v) },
+		func() error { return l.Likes.Create(ctx, like) },
+		func() error { _, err := l.Works.Views.Hit(ctx, id); return err },
+		func() error {
+			_, err := l.Works.Update(ctx, id, func(v *whole.Work) error {
+				v.Slug, v.Author, v.Tags, v.Title = "next-"+id, "next-"+id, []string{"next-" + id}, "next"
+				return nil
+			})
+			return err
+		},
+		func() error { _, err := l.Works.BySlug.Find(ctx, "next-"+id); return err },
+		func() error { _, err := l.Likes.ByWork.Of(id).Size(ctx); return err },
+		func() error {
+			return l.Offers.Create(ctx, &whole.Offer{ID: id, Code: "code-" + id, Kind: "kind-" + id, Price: int64(i), Until: l.DB.Now().Add(time.Hour)})
+		},
+		func() error { return l.Tickets.Create(ctx, ticket) },
+		func() error { return l.Tickets.Delete(ctx, ticket.ID) },
+		func() error { return l.Topics.Of("topic-"+id).Add(ctx, id) },
+		func() error { return l.Scores.Set(ctx, id, int64(i)) },
+		func() error {
+			owner := "owner-" + id
+			return errors.Join(
+				l.Visits.Push(ctx, whole.Visit{Owner: owner, Guest: id}), l.Glances.Push(ctx, whole.Glance{Owner: owner, Guest: id}),
+				l.Notices.Push(ctx, whole.Notice{To: owner, Text: id, About: id}), l.Shots.Push(ctx, whole.Shot{Of: owner, Text: id}))
+		},
+		func() error { return gone(l.Likes.Delete(ctx, whole.LikeID{User: "user-" + old, Work: old})) },
+		func() error { return gone(l.Works.Delete(ctx, old)) },
+		func() error { return gone(l.Offers.Delete(ctx, old)) },
+		func() error { return gone(l.Scores.Delete(ctx, old)) },
+	}
+}
+
+// memory returns how many bytes the process has in use, with the few that its store
+// keeps.
+func (l *long) memory() int {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
+}
+
+// forgetful is a store that keeps the keys that were used last, and those that are used
+// often or that are one for a model.
+type forgetful struct {
+	kv.Store
+
+	mu   sync.Mutex
+	used recency.List // of *use, the last used first
+	at   map[string]*recency.Element
+	kept map[string]bool // those that stay
+}
+
+// use is how often a key was used.
+type use struct {
+	key   string
+	times int
+}
+
+// stays reports whether the key must not be forgotten. The ids of an enumeration are of
+// no use to a process that does not list them.
+func (u *use) stays() bool {
+	parts := strings.Count(u.key, ":")
+	return parts < 2 || u.times >= longUses && !strings.HasPrefix(u.key, "ids:")
+}
+
+func (f *forgetful) Powers() kv.Powers { return kv.Powers{} }
+
+func (f *forgetful) Do(ctx context.Context, ops []kv.Op) error {
+	err := f.Store.Do(ctx, ops)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var forgotten []kv.Op
+	for i := range ops {
+		f.note(&ops[i])
+	}
+	for f.used.Len() > longKeys {
+		u := f.used.Remove(f.used.Back()).(*use)
+		delete(f.at, u.key)
+		forgotten = append(forgotten, kv.OpDelete(u.key))
+	}
+	if len(forgotten) > 0 {
+		// It only answers whether they were there.
+		_ = f.Store.Do(ctx, forgotten)
+	}
+	return err
+}
+
+// note notes that the key of op was used. The caller holds the lock.
+func (f *forgetful) note(op *kv.Op) {
+	if f.kept[op.Key] {
+		if op.Kind == kv.Delete {
+			delete(f.kept, op.Key)
+		}
+		return
+	}
+	e := f.at[op.Key]
+	switch {
+	case e == nil && (op.Kind == kv.Get || op.Kind == kv.Delete):
+		return // It was there a moment ago or it never was.
+	case e == nil:
+		e = f.used.PushFront(&use{key: op.Key})
+		f.at[op.Key] = e
+	}
+	u := e.Value.(*use)
+	u.times++
+	switch {
+	case op.Kind == kv.Delete:
+		f.used.Remove(e)
+		delete(f.at, op.Key)
+	case !u.stays():
+		f.used.MoveToFront(e)
+	default:
+		// A key that stays is not among those that go.
+		f.used.Remove(e)
+		delete(f.at, op.Key)
+		f.kept[op.Key] = true
 	}
 }
