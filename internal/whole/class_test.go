@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/ringtree/ringtree/internal/whole"
-	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -60,6 +59,16 @@ func indexClass(line string) (string, bool) {
 		}
 	}
 	return name, longest > 0
+}
+
+// classOrder returns where a class stands in the tables.
+func classOrder(name string) int {
+	for i, class := range indexClasses {
+		if class.name == name {
+			return i
+		}
+	}
+	return len(indexClasses)
 }
 
 func TestIndexClass_EveryQuestionHasOne(t *testing.T) {
@@ -118,7 +127,7 @@ var damaging = map[string][2]string{
 // The matrix of faults is worth as much as Judge sees. So for each class the keys of what
 // it shows are taken away.
 func TestJudge_NoticesWhatIsMissingOfEachClass(t *testing.T) {
-	items, d := map[string][]byte{}, new(whole.Diary)
+	d := new(whole.Diary)
 	mem := memkv.New(memkv.Options{})
 	l, err := whole.Open(mem)
 	must(t, err)
@@ -127,15 +136,10 @@ func TestJudge_NoticesWhatIsMissingOfEachClass(t *testing.T) {
 		w.Step(ctx)
 	}
 	must(t, l.DB.Flush(ctx))
-	for _, key := range mem.Keys() {
-		items[key] = valueOf(t, mem, key)
-	}
+	items := contents(t, mem)
 	must(t, l.DB.Close(ctx))
 	for _, class := range indexClasses {
-		mem := memkv.New(memkv.Options{})
-		for key, value := range items {
-			must(t, mem.Do(ctx, []kv.Op{kv.OpSet(key, value)}))
-		}
+		mem := holding(t, items)
 		var gone []string
 		for key := range items {
 			if begin := damaging[class.name]; strings.HasPrefix(key, begin[0]) && strings.Contains(key, begin[1]) {

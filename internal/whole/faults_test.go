@@ -297,15 +297,6 @@ func (m faultMatrix) unlimited(at trialAt, lines []string) bool {
 	})
 }
 
-// word is what stands in the cell of a table.
-func (v verdict) word() string {
-	word, _, _ := strings.Cut(v.String(), " ")
-	if word == "says" {
-		return "says so"
-	}
-	return word
-}
-
 // sheet returns the matrix as the page shows it. The worlds share a place.
 func (m faultMatrix) sheet() *sheet {
 	s := &sheet{corner: "class"}

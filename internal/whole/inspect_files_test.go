@@ -17,11 +17,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// exported is an export of a furnished store of w.
-func (w lossWorld) exported(t *testing.T) []byte {
+// exported is an export of a furnished store of k.
+func (k kind) exported(t *testing.T) []byte {
 	t.Helper()
 	var file bytes.Buffer
-	w.inspected(t, w.furnished(t), func(t *testing.T, l *whole.Library, _ *memkv.Store) {
+	k.inspected(t, k.furnished(t), func(t *testing.T, l *whole.Library, _ *memkv.Store) {
 		_, err := inspect.New(l.DB).Export(ctx, &file, inspect.Pace{})
 		must(t, err)
 	})
@@ -106,12 +106,12 @@ func TestImport_ThatIsCutShortNeedsARebuildAndGoesOn(t *testing.T) {
 
 // copied returns a library in a store of another world, a copy of l, and both as they are
 // inspected.
-func copied(t *testing.T, l *whole.Library, to lossWorld) (other *whole.Library, a, b *inspect.Inspector) {
+func copied(t *testing.T, l *whole.Library, to kind) (other *whole.Library, a, b *inspect.Inspector) {
 	t.Helper()
 	mem := memkv.New(memkv.Options{})
 	powers := to.powers(mem)
-	powers.Keys = kv.PowersOf(mem).Keys
-	other = to.openOver(t, mem, powers)
+	powers.Keys = mem.Powers().Keys
+	other = libraryIn(t, still{mem, powers})
 	a, b = inspect.New(l.DB), inspect.New(other.DB)
 	_, err := a.Copy(ctx, b, inspect.ImportOptions{})
 	must(t, err)
@@ -244,13 +244,8 @@ func repairedWhole(t *testing.T, l *whole.Library, mem *memkv.Store, in *inspect
 	if left.Well() == lost || len(done.Left) > 0 != lost {
 		t.Errorf("left: %s\n%s", faultTexts(left.Faults), faultTexts(done.Left))
 	}
-	if lost {
-		return
-	}
-	should, err := l.Should(ctx)
-	must(t, err)
-	for _, wrong := range should.Differences(l.Look(ctx)) {
-		t.Errorf("%.300s", wrong)
+	if !lost {
+		wantAsRecordsSay(t, l)
 	}
 }
 

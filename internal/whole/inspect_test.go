@@ -23,18 +23,15 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// inspected calls f with a library of w on items, an hour after these were written.
-func (w lossWorld) inspected(t *testing.T, items map[string][]byte, f func(t *testing.T, l *whole.Library, mem *memkv.Store)) {
+// inspected calls f with a library of k on items, an hour after these were written.
+func (k kind) inspected(t *testing.T, items map[string][]byte, f func(t *testing.T, l *whole.Library, mem *memkv.Store)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Hour)
-		mem := memkv.New(memkv.Options{})
-		for key, value := range items {
-			must(t, mem.Do(ctx, []kv.Op{kv.OpSet(key, value)}))
-		}
-		powers := w.powers(mem)
-		powers.Keys = kv.PowersOf(mem).Keys
-		f(t, w.openOver(t, mem, powers), mem)
+		mem := holding(t, items)
+		powers := k.powers(mem)
+		powers.Keys = mem.Powers().Keys
+		f(t, libraryIn(t, still{mem, powers}), mem)
 	})
 }
 
@@ -46,16 +43,6 @@ func checked(t *testing.T, l *whole.Library) inspect.Report {
 		t.Fatal(err)
 	}
 	return r
-}
-
-// contents are the items of a store.
-func contents(t *testing.T, mem *memkv.Store) map[string][]byte {
-	t.Helper()
-	items := map[string][]byte{}
-	for _, key := range mem.Keys() {
-		items[key] = valueOf(t, mem, key)
-	}
-	return items
 }
 
 func faultTexts(faults []inspect.Fault) string {
@@ -97,7 +84,7 @@ func TestInspect_ASoundStoreChecksCleanAndNothingIsWritten(t *testing.T) {
 
 // planted is a fault in one item, and what a check has made of it.
 type planted struct {
-	w          lossWorld
+	w          kind
 	class, key string
 	number     bool  // the item is a number
 	flip       *flip // nil: the item is lost
@@ -241,13 +228,13 @@ func TestMatrix_OfInspection_WhatIsLostOrFlippedIsFoundAndMendedOrNamed(t *testi
 }
 
 // plantedAt returns the faults of the item under key.
-func plantedAt(w lossWorld, key string, value []byte) []planted {
+func plantedAt(w kind, key string, value []byte) []planted {
 	_, err := kv.ParseNumber(value)
 	p := planted{w: w, class: damagedClass(key, value), key: key, number: err == nil}
 	all := []planted{p}
 	if len(value) > 0 {
 		for _, f := range flips(value) {
-			p.flip = &f
+			p.flip = f
 			all = append(all, p)
 		}
 	}

@@ -68,7 +68,7 @@ func records[T any, K comparable](ctx context.Context, s Shown, name string, r *
 // LookByID asks for every record by its id. [Library.Look] shows those that All yields.
 func (l *Library) LookByID(ctx context.Context, s Shown) {
 	byID(ctx, s, "Work", l.Works.Records, append(WorkIDs, "later"), workID)
-	byID(ctx, s, "Offer", l.Offers.Records, numbered("f", 151), offerID)
+	byID(ctx, s, "Offer", l.Offers.Records, Numbered("f", 151), offerID)
 	byID(ctx, s, "Piece", l.Pieces.Records, PieceIDs, pieceID)
 	byID(ctx, s, "Ticket", l.Tickets.Records, []int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}, ticketID)
 	for _, user := range Users {

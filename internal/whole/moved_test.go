@@ -50,7 +50,7 @@ func TestSweep_ARebuildLeavesNothingWhereRecordsWereThatMove(t *testing.T) {
 					w.inspected(t, items, func(t *testing.T, l *whole.Library, mem *memkv.Store) {
 						at := &beforeTrip{Store: mem, do: func() { must(t, move(l)) }}
 						at.left.Store(trip)
-						must(t, w.openOver(t, at, w.powers(mem)).Works.Rebuild(ctx))
+						must(t, libraryIn(t, still{at, w.powers(mem)}).Works.Rebuild(ctx))
 						done = at.left.Load() > 0
 						rest(t, l)
 						if r := checked(t, l); !r.Well() {

@@ -48,14 +48,14 @@ func TestRepair_OfALibraryRightAfterEachOfItsIndexesIsPluggedInIsComplete(t *tes
 // killedLibrary has a process write a library in s and die, and returns what it did.
 func killedLibrary(t *testing.T, s kv.Store) *whole.Diary {
 	t.Helper()
-	store, diary := &severed{Store: s}, new(whole.Diary)
-	l, err := whole.Open(store)
+	store, diary := alive(s), new(whole.Diary)
+	l, err := whole.Open(still{store, kv.Powers{}})
 	must(t, err)
 	w := whole.NewWriter(l, 0, rand.New(rand.NewPCG(1, 1)), diary)
 	for range 200 {
 		w.Step(t.Context())
 	}
-	store.cut.Store(true)
+	store.die()
 	_ = l.DB.Close(t.Context())
 	return diary
 }

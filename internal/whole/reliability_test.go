@@ -3,7 +3,6 @@ package whole_test
 import (
 	"flag"
 	"fmt"
-	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -126,20 +125,6 @@ func replaced(t *testing.T, page, name, text string) string {
 	return before + begin + "\n" + text + "\n" + end + after
 }
 
-// publishDamage publishes the matrix of damage, with what can not be noticed.
-func publishDamage(t *testing.T, found, unseen matrix) {
-	s := found.sheet()
-	for _, places := range unseen {
-		s.unnoticed += len(places)
-	}
-	var more strings.Builder
-	more.WriteString("\nNot noticeable, since servers count with these numbers, which have no room for a sum:\n\n| class | one bit can make |\n|---|---|\n")
-	for _, class := range slices.Sorted(maps.Keys(unnoticed)) {
-		fmt.Fprintf(&more, "| `%s` | %s |\n", class, unnoticed[class])
-	}
-	publish(t, "damage", s, more.String())
-}
-
 // proveAll makes the matrices go through everything if the page is to be written.
 func proveAll() error {
 	if *reliability == "" {
@@ -162,14 +147,14 @@ func TestReliability_ThePageHasEveryMatrixAndEveryLimit(t *testing.T) {
 	}
 	_, limits, _ := strings.Cut(page, "## What limits remain")
 	limits, _, _ = strings.Cut(limits, "\n## ")
-	for class := range classLimits {
-		if !strings.Contains(limits, "`"+class+"`") {
-			t.Errorf("the limits do not name the class %q, of which a key may be lost", class)
-		}
-	}
-	for class := range lessFrom {
-		if !strings.Contains(limits, "`"+class+"`") {
-			t.Errorf("the limits do not name the class %q, of which a key may be damaged", class)
+	for _, m := range []matrix{losses, damage} {
+		for class, limit := range m.limits {
+			if limit.until > 0 && !strings.Contains(limits, "`"+class+"`") {
+				t.Errorf("the limits do not name the class %q of the matrix of %s", class, m.name)
+			}
+			if limit.digit && !strings.Contains(page, "| `"+class+"` | another digit of ") {
+				t.Errorf("the page does not say that another digit of the class %q is not noticed", class)
+			}
 		}
 	}
 	for cell := range faultLimits {

@@ -14,21 +14,17 @@ import (
 	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/internal/whole"
 	"github.com/ringtree/ringtree/kvmodel"
-	"github.com/ringtree/ringtree/kvmodel/memcachekv"
 )
 
 // restarted is what was found when one of several servers had lost its memory.
 type restarted struct {
-	calls   int      // of the load while it happened
-	answers int      // afterward
-	said    int      // of these, that say that something is lost
-	wrong   []string // of these, neither right nor an error
+	calls   int // of the load while it happened
+	verdict     // of the answers afterward
 }
 
 const (
 	restartWriters = 4
-	restartTargets = 4 // each writer likes a work of its own
-	restartSteps   = 150
+	restartTargets = 4                      // each writer likes a work of its own
 	loadTime       = 300 * time.Millisecond // before a restart and after it
 )
 
@@ -40,15 +36,7 @@ func restart(t *testing.T, tenant string, open func(tenant string) *whole.Librar
 	t.Helper()
 	quiet := open(tenant)
 	defer closeLibrary(quiet)
-	for n := range 3 {
-		w := whole.NewWriter(quiet, n, rand.New(rand.NewPCG(rand.Uint64(), 0)), new(whole.Diary))
-		for range restartSteps {
-			w.Step(ctx)
-		}
-	}
-	must(t, quiet.DB.Flush(ctx))
-	want := quiet.Look(ctx)
-	must(t, quiet.DB.Flush(ctx))
+	want := writeAll(t, quiet, rand.Uint64())
 
 	loaded := open(tenant + "-load")
 	defer closeLibrary(loaded)
@@ -84,14 +72,8 @@ func closeLibrary(l *whole.Library) {
 // compare counts the answers of a library.
 func (r *restarted) compare(who string, want, got whole.Shown) {
 	for question, answer := range got {
-		r.answers++
-		switch right, asked := want[question]; {
-		case asked && answer == right:
-		case whole.SaysLoss(answer):
-			r.said++
-		default:
-			r.wrong = append(r.wrong, fmt.Sprintf("%s, %s: want %.200q, got %.200q", who, question, right, answer))
-		}
+		right, asked := want[question]
+		r.add(who+", "+question, right, answer, asked, whole.SaysLoss(answer))
 	}
 }
 
@@ -152,10 +134,10 @@ func (k *liked) judge(who string, l *whole.Library, found *restarted) {
 	for work, sure := range k.sure {
 		maybe := k.maybe[work]
 		tell := func(question string, err error, n int, missing []string) {
-			found.answers++
+			found.asked++
 			switch {
 			case err != nil && whole.SaysLoss(err.Error()):
-				found.said++
+				found.says++
 			case err != nil || n < len(sure) || n > len(maybe) || len(missing) > 0:
 				found.wrong = append(found.wrong, fmt.Sprintf("%s, %s of %s: want %d to %d, got %d without %.5q, %v", who, question, work, len(sure), len(maybe), n, missing, err))
 			}
@@ -194,18 +176,9 @@ func (k *liked) judge(who string, l *whole.Library, found *restarted) {
 
 func TestLong_ARestartUnderLoadShowsOrIsSaid(t *testing.T) {
 	servers.Need(t, "memcached")
-	var two []*servers.Process
-	var addrs []string
-	for range 2 {
-		p, err := servers.Memcached("-M", "-m", "512")
-		must(t, err)
-		t.Cleanup(p.Stop)
-		two, addrs = append(two, p), append(addrs, p.Addr)
-	}
+	two, store := twoServers(t, "-M", "-m", "512")
 	open := func(tenant string) *whole.Library {
-		s, err := memcachekv.OpenVolatile(addrs, memcachekv.Options{})
-		must(t, err)
-		l, err := whole.Open(s, kvmodel.Tenant(tenant))
+		l, err := whole.Open(store(), kvmodel.Tenant(tenant))
 		must(t, err)
 		return l
 	}
@@ -215,10 +188,10 @@ func TestLong_ARestartUnderLoadShowsOrIsSaid(t *testing.T) {
 		for _, wrong := range found.wrong {
 			t.Errorf("restart %d: %s", round, wrong)
 		}
-		if found.said == 0 {
+		if found.says == 0 {
 			t.Errorf("restart %d was not noticed", round)
 		}
-		rounds, calls, answers, said = rounds+1, calls+found.calls, answers+found.answers, said+found.said
+		rounds, calls, answers, said = rounds+1, calls+found.calls, answers+found.asked, said+found.says
 	}
 	t.Logf("%d restarts: %d calls under load, of %d answers %d say what is lost", rounds, calls, answers, said)
 }

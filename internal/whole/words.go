@@ -15,15 +15,16 @@ var (
 	Titles  = []string{"", "moss", "rain", "Rainbow", "réd"} // in order
 
 	// WorkIDs, OfferIDs and PieceIDs are the ids of all works, offers and pieces.
-	WorkIDs  = numbered("w", 12)
-	OfferIDs = numbered("f", 6)
-	PieceIDs = numbered("p", 6)
+	WorkIDs  = Numbered("w", 12)
+	OfferIDs = Numbered("f", 6)
+	PieceIDs = Numbered("p", 6)
 )
 
 // Shelves is how many shelves a room has, from 0.
 const Shelves = 2
 
-func numbered(name string, n int) []string {
+// Numbered returns n ids that begin with name.
+func Numbered(name string, n int) []string {
 	ids := make([]string, n)
 	for i := range ids {
 		ids[i] = fmt.Sprint(name, i)

@@ -1,0 +1,178 @@
+package whole_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/whole"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// items returns the items of a store of kind k after f.
+func (k kind) items(t *testing.T, f func(*testing.T, *whole.Library, *memkv.Store)) (items map[string][]byte) {
+	synctest.Test(t, func(t *testing.T) {
+		mem := memkv.New(memkv.Options{})
+		f(t, k.open(t, mem), mem)
+		items = contents(t, mem)
+	})
+	return items
+}
+
+// holding returns a store with items.
+func holding(t *testing.T, items map[string][]byte) *memkv.Store {
+	t.Helper()
+	mem := memkv.New(memkv.Options{})
+	for key, value := range items {
+		must(t, mem.Do(ctx, []kv.Op{kv.OpSet(key, value)}))
+	}
+	return mem
+}
+
+// contents returns the items of a store.
+func contents(t *testing.T, mem *memkv.Store) map[string][]byte {
+	t.Helper()
+	items := map[string][]byte{}
+	for _, key := range mem.Keys() {
+		items[key] = valueOf(t, mem, key)
+	}
+	return items
+}
+
+func valueOf(t *testing.T, s kv.Store, key string) []byte {
+	t.Helper()
+	r, err := kv.One(ctx, s, kv.OpGet(key))
+	must(t, err)
+	return r.Value
+}
+
+// furnished returns the items of a store of kind k that has something of every class, and
+// boards with several nodes, after all processes have ended.
+func (k kind) furnished(t *testing.T) map[string][]byte {
+	return k.items(t, func(t *testing.T, l *whole.Library, _ *memkv.Store) {
+		furnishAll(t, l)
+		must(t, l.DB.Close(ctx))
+	})
+}
+
+// members are the members of the board without records.
+var members = whole.Numbered("m", 150)
+
+func furnishAll(t *testing.T, l *whole.Library) {
+	t.Helper()
+	for i, id := range whole.WorkIDs {
+		furnish(t, l, i, id)
+	}
+	var offers []*whole.Offer
+	for i, member := range members {
+		offers = append(offers, &whole.Offer{ID: fmt.Sprint("f", i), Code: fmt.Sprint("c", i), Kind: whole.Kinds[i%2], Price: int64(i % 50), Until: time.Now().Add(72 * time.Hour)})
+		must(t, l.Scores.Set(ctx, member, int64(i)))
+	}
+	must(t, l.Offers.CreateMulti(ctx, offers))
+	rest(t, l)
+	l.Look(ctx)
+	rest(t, l)
+}
+
+func furnish(t *testing.T, l *whole.Library, i int, id string) {
+	t.Helper()
+	must(t, l.Works.Create(ctx, &whole.Work{
+		ID: id, Slug: "slug-" + id, Author: whole.Authors[i%3], Tags: whole.Tags[:i%3], Room: whole.Rooms[i%2], Shelf: i % whole.Shelves,
+		Title: fmt.Sprint("title ", i), Note: fmt.Sprint("note ", i), Price: int64(3 * i), Grade: float64(i) / 4, Taken: time.Unix(int64(1000*i+1), 0),
+	}))
+	for range i%4 + 1 {
+		_, err := l.Works.Views.Hit(ctx, id)
+		must(t, err)
+	}
+	text, owner := fmt.Sprint("text", i), whole.Owners[i%2]
+	_, err := l.Log.Add(ctx, &text)
+	must(t, err,
+		l.Likes.Create(ctx, &whole.Like{User: whole.Users[i%4], Work: id}),
+		l.Topics.Of(whole.Topics[i%2]).Add(ctx, id),
+		l.Tickets.Create(ctx, &whole.Ticket{Text: whole.Texts[i%2]}),
+		l.Visits.Push(ctx, whole.Visit{Owner: owner, Guest: text}),
+		l.Glances.Push(ctx, whole.Glance{Owner: owner, Guest: text}),
+		l.Notices.Push(ctx, whole.Notice{To: owner, Text: text, About: text}),
+		l.Shots.Push(ctx, whole.Shot{Of: owner, Text: text}))
+}
+
+// rest waits until the work after changes is done.
+func rest(t *testing.T, l *whole.Library) {
+	t.Helper()
+	for range 2 {
+		must(t, l.DB.Flush(ctx))
+		time.Sleep(time.Minute)
+	}
+}
+
+// writes are changes of everything, in order; some may be refused.
+func writes(l *whole.Library) map[string]func() error {
+	text := "text of later"
+	return map[string]func() error{
+		"create": func() error {
+			return l.Works.Create(ctx, &whole.Work{
+				ID: "later", Slug: "slug-later", Author: "ann", Tags: whole.Tags, Room: "east", Title: "later", Note: "later",
+				Price: 1000, Grade: 50, Taken: time.Unix(5e6, 0),
+			})
+		},
+		"edit": func() error {
+			_, err := l.Works.Update(ctx, "w3", func(v *whole.Work) error {
+				v.Price, v.Title, v.Note, v.Author, v.Slug, v.Tags = 2000, "edited", "edited", "bob", "slug-edited", []string{"red"}
+				return nil
+			})
+			return err
+		},
+		"delete": func() error { return l.Works.Delete(ctx, "w5") },
+		"hit":    func() error { _, err := l.Works.Views.Hit(ctx, "w7"); return err },
+		"like":   func() error { return l.Likes.Create(ctx, &whole.Like{User: "u1", Work: "w7"}) },
+		"unlike": func() error { return l.Likes.Delete(ctx, whole.LikeID{User: "u2", Work: "w1"}) },
+		"offer": func() error {
+			return l.Offers.Create(ctx, &whole.Offer{ID: "f150", Code: "c150", Kind: "sale", Price: 77, Until: time.Now().Add(48 * time.Hour)})
+		},
+		"offered": func() error {
+			_, err := l.Offers.Update(ctx, "f7", func(v *whole.Offer) error { v.Price += 30; return nil })
+			return err
+		},
+		"ticket": func() error { return l.Tickets.Create(ctx, &whole.Ticket{Text: "yes"}) },
+		"set":    func() error { return l.Topics.Of("moss").Add(ctx, "later") },
+		"log":    func() error { _, err := l.Log.Add(ctx, &text); return err },
+		"score":  func() error { return l.Scores.Set(ctx, "m7", 500) },
+		"scored": func() error { return l.Scores.Set(ctx, "later", 60) },
+		"notice": func() error { return l.Notices.Push(ctx, whole.Notice{To: "o1", Text: "later", About: "later"}) },
+		"shot":   func() error { return l.Shots.Push(ctx, whole.Shot{Of: "o1", Text: "later"}) },
+	}
+}
+
+// wrecked returns the items of a store of kind k after its processes have died: one whose
+// journal was repaired, one that was building indexes, and one that was in the middle of
+// its changes.
+func (k kind) wrecked(t *testing.T) map[string][]byte {
+	return k.items(t, func(t *testing.T, l *whole.Library, mem *memkv.Store) {
+		furnishAll(t, l)
+		must(t, l.Likes.Rebuild(ctx))
+		powers := k.powers(mem)
+		if powers.Alone {
+			return // There is one process.
+		}
+		s := alive(mem)
+		dies := libraryIn(t, still{s, powers})
+		must(t, dies.Likes.Create(ctx, &whole.Like{User: "u4", Work: "w2"}))
+		s.die()
+		time.Sleep(2 * time.Minute)
+
+		builds := alive(mem)
+		builds.last = func(op kv.Op) bool { return op.Key == "build:Ticket" && op.Kind == kv.CompareAndSwap }
+		if err := libraryIn(t, still{builds, powers}).Tickets.Rebuild(ctx); !errors.Is(err, kv.ErrUnavailable) {
+			t.Error("a build that is cut short:", err)
+		}
+		s = alive(mem)
+		dies = libraryIn(t, still{s, powers})
+		must(t, dies.Likes.Create(ctx, &whole.Like{User: "u3", Work: "w3"}))
+		_, err := dies.Works.Update(ctx, "w2", func(v *whole.Work) error { v.Author, v.Title = "cy", "of a wreck"; return nil })
+		must(t, err)
+		s.die()
+	})
+}

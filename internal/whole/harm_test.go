@@ -1,0 +1,324 @@
+package whole_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/whole"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
+)
+
+// harm befalls items of a store, under a process that has used them or before one starts.
+// Then a course is played. After each of its stages, each answer of a library must be that
+// of the same course without the harm, or an error that says what is wrong.
+type harm struct {
+	kind
+	class   string // of the items
+	name    string
+	running bool                  // a process has used the items
+	hits    func(key string) bool // nil: no item
+	flip    *flip                 // of the items; nil: they are lost
+	says    []error               // that may say what is wrong
+	reach   int                   // how many answers of a hundred may
+	course  []stage
+}
+
+func (h harm) String() string {
+	return fmt.Sprintf("%s %s, %s process", h.kind.name, h.name, h.column())
+}
+
+func (h harm) column() string {
+	if h.running {
+		return "running"
+	}
+	return "fresh"
+}
+
+// befall harms the items of mem.
+func (h harm) befall(t *testing.T, mem *memkv.Store) {
+	hit := 0
+	for _, key := range mem.Keys() {
+		switch {
+		case h.hits == nil || !h.hits(key):
+			continue
+		case h.flip == nil:
+			mem.Evict(key)
+		default:
+			must(t, mem.Do(ctx, []kv.Op{kv.OpSet(key, h.flip.of(valueOf(t, mem, key)))}))
+		}
+		hit++
+	}
+	if h.hits != nil && hit == 0 {
+		t.Errorf("%v: it hits no item", h)
+	}
+}
+
+// isSaid reports whether an answer says what is wrong.
+func (h harm) isSaid(answer string) bool {
+	return answer == whole.NeedsRebuild && h.says != nil ||
+		slices.ContainsFunc(h.says, func(err error) bool { return strings.Contains(answer, err.Error()) })
+}
+
+// stage is a step of a course, after which everything is looked at.
+type stage struct {
+	name     string
+	take     func(*play)
+	newcomer bool // looks, too
+}
+
+// The stages of the usual course.
+const (
+	atOnce = iota
+	afterWrites
+	later
+	rebuilt
+	never
+)
+
+var usualCourse = []stage{
+	{"at once", func(*play) {}, false},
+	{"after writes", (*play).write, true},
+	{"later", (*play).rest, true},
+	{"rebuilt", (*play).rebuild, true},
+}
+
+// play is a course that is under way.
+type play struct {
+	harm
+	t    *testing.T
+	mem  *memkv.Store
+	all  []*whole.Library // the processes that look; the first is there from the beginning
+	omit map[string]bool  // the changes that it does not make
+	seen
+}
+
+// seen is what a play has shown.
+type seen struct {
+	shown   [][]whole.Shown // at each stage, to each process
+	refused map[string]bool // the changes that were, with an error that says what is wrong
+	said    error           // by what rebuilds
+	errs    []string        // that do not say what is wrong
+}
+
+// play plays the course of h in a store with items, but for the changes in omit.
+func (h harm) play(t *testing.T, items map[string][]byte, omit map[string]bool) seen {
+	p := &play{harm: h, omit: omit, seen: seen{refused: map[string]bool{}}}
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Hour) // The items were written in an hour from the same time on.
+		p.t, p.mem = t, holding(t, items)
+		if !h.running {
+			h.befall(t, p.mem)
+		}
+		p.enter()
+		if h.running {
+			p.all[0].Look(ctx)
+			must(t, p.all[0].DB.Flush(ctx))
+			h.befall(t, p.mem)
+		}
+		for _, s := range h.course {
+			s.take(p)
+			p.look(s.newcomer)
+		}
+	})
+	return p.seen
+}
+
+// enter starts a process that looks from now on.
+func (p *play) enter() *whole.Library {
+	l := p.open(p.t, p.mem)
+	p.all = append(p.all, l)
+	return l
+}
+
+// look asks all processes everything, and one that starts then. All leaves out records that
+// cannot be read, so they are asked for by their ids, too.
+func (p *play) look(newcomer bool) {
+	var shown []whole.Shown
+	ask := func(l *whole.Library) {
+		s := l.Look(ctx)
+		l.LookByID(ctx, s)
+		shown = append(shown, s)
+	}
+	for _, l := range p.all {
+		ask(l)
+	}
+	if newcomer {
+		ask(p.open(p.t, p.mem))
+	}
+	p.shown = append(p.shown, shown)
+}
+
+// note reports whether err says what is wrong, and notes one that does not.
+func (p *play) note(what string, err error) bool {
+	if err == nil {
+		return false
+	}
+	if slices.ContainsFunc(p.says, func(said error) bool { return errors.Is(err, said) }) {
+		return true
+	}
+	p.errs = append(p.errs, fmt.Sprint(what, ": ", err))
+	return false
+}
+
+// write changes everything, half of it by another process, where there may be one.
+func (p *play) write() {
+	l := p.all[0]
+	other := l
+	if !p.powers(p.mem).Alone {
+		other = p.open(p.t, p.mem)
+	}
+	changes := []map[string]func() error{writes(l), writes(other)}
+	for i, name := range slices.Sorted(maps.Keys(changes[0])) {
+		if !p.omit[name] && p.note(name, changes[i%2][name]()) {
+			p.refused[name] = true
+		}
+	}
+	p.note("flush", l.DB.Flush(ctx))
+	p.note("flush", other.DB.Flush(ctx))
+	time.Sleep(20 * time.Second) // Each looks at what it remembers by then.
+}
+
+// rest waits until the work after changes is done.
+func (p *play) rest() {
+	for range 2 {
+		p.note("flush", p.all[0].DB.Flush(ctx))
+		time.Sleep(time.Minute)
+	}
+}
+
+// rebuild has the first process rebuild everything.
+func (p *play) rebuild() {
+	if err := mend(p.all[0]); p.note("rebuild", err) {
+		p.said = err
+	}
+	p.rest()
+}
+
+// mends rebuild everything that can be, the board without records with members, and take
+// the others for whole.
+func mends(l *whole.Library, members ...string) (all []func() error) {
+	all = append(all, func() error { return l.Scores.Rebuild(ctx, members...) }, func() error { return l.Log.Accept(ctx) })
+	for _, m := range l.All() {
+		all = append(all, func() error { return m.Rebuild(ctx) })
+	}
+	for _, topic := range whole.Topics {
+		all = append(all, func() error { return l.Topics.Of(topic).Accept(ctx) })
+	}
+	return all
+}
+
+// mend rebuilds a furnished library and takes the rest for whole.
+func mend(l *whole.Library) error {
+	var errs []error
+	for _, f := range mends(l, append(members, "later")...) {
+		errs = append(errs, f())
+	}
+	return errors.Join(errs...)
+}
+
+// limit is what a harm may cost. Without one, every answer is right or says what is wrong, and
+// is right once everything is rebuilt.
+type limit struct {
+	from, until int    // stages from and before which something may be missing with no error
+	only        string // in the answers to such questions; "": to all
+	unmended    bool   // a Rebuild cannot make the item again, and an error says so
+	digit       bool   // the item is a number, and no sum notices another digit
+}
+
+// verdict is what was found of some answers: those that are wrong with no error, whether
+// they may be, and how many of all say what is wrong.
+type verdict struct {
+	wrong       []string
+	limited     bool
+	says, asked int
+}
+
+// word is the finding that a table shows.
+func (v verdict) word() string {
+	switch {
+	case len(v.wrong) > 0 && v.limited:
+		return "less"
+	case len(v.wrong) > 0:
+		return "WRONG"
+	case v.says > 0:
+		return "says so"
+	}
+	return "right"
+}
+
+// add adds an answer, which is right only to a question that was asked in both libraries.
+func (v *verdict) add(question, want, got string, asked, says bool) {
+	v.asked++
+	switch {
+	case asked && got == want:
+	case says:
+		v.says++
+	default:
+		v.wrong = append(v.wrong, fmt.Sprintf("%s: want %.300q, got %.300q", question, want, got))
+	}
+}
+
+// judge adds the answers of got where want is right. What is not asked because an
+// enumeration has left it out says so if that does.
+func (h harm) judge(v *verdict, want, got whole.Shown) {
+	for question, right := range want {
+		text, asked := got[question]
+		if !asked {
+			model, _, _ := strings.Cut(question, " ")
+			text = got[model+" All"]
+		}
+		v.add(question, right, text, asked, h.isSaid(text))
+	}
+	slices.Sort(v.wrong)
+}
+
+// wanted is what was seen without any harm, by the kind of the store and the changes that
+// were omitted.
+type wanted map[string]seen
+
+// try plays h, complains of what limit does not allow, and returns the worst finding of all
+// stages and that of the last one.
+func (h harm) try(t *testing.T, items map[string][]byte, wants wanted, limit limit) (worst, end string) {
+	t.Helper()
+	got := h.play(t, items, nil)
+	name := fmt.Sprint(h.kind.name, slices.Sorted(maps.Keys(got.refused)))
+	want, known := wants[name]
+	if !known {
+		want = harm{kind: h.kind, course: h.course}.play(t, items, got.refused)
+		wants[name] = want
+	}
+	complaints := append(got.errs, want.errs...)
+	worst, says := "right", got.said != nil
+	for i, stage := range h.course {
+		v := verdict{limited: limit.from <= i && i < limit.until}
+		for j := range got.shown[i] {
+			h.judge(&v, want.shown[i][j], got.shown[i][j])
+		}
+		for _, wrong := range v.wrong {
+			if !v.limited || !strings.Contains(wrong, limit.only) {
+				complaints = append(complaints, stage.name+": "+wrong)
+			}
+		}
+		if 100*v.says > h.reach*v.asked {
+			complaints = append(complaints, fmt.Sprintf("%s: %d of %d answers say so, more than %d%%", stage.name, v.says, v.asked, h.reach))
+		}
+		if end = v.word(); slices.Index(findings, end) < slices.Index(findings, worst) {
+			worst = end
+		}
+		says = got.said != nil || v.says > 0
+	}
+	if says && !limit.unmended {
+		complaints = append(complaints, "Rebuild does not mend it")
+	}
+	for _, complaint := range complaints[:min(len(complaints), 8)] {
+		t.Errorf("%v: %s", h, complaint)
+	}
+	return worst, end
+}
