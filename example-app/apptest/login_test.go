@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ringtree/ringtree/example-app/web"
 )
 
@@ -41,6 +43,18 @@ func TestLogOut_EndsTheSessionAndNotJustTheCookie(t *testing.T) {
 	c.ann.want(c.ann.post("/logout"), http.StatusSeeOther)
 	if c.ann.cookie() != "" || c.withCookie(cookie).signedIn() || !c.annElsewhere.signedIn() {
 		t.Error("want the cookie taken away and of no use, and ann's other browser left alone")
+	}
+}
+
+func TestLogIn_DoesNotRevealWhoIsAMember(t *testing.T) {
+	c := newCommunity(t)
+	answer := func(handle string) string {
+		got := c.visitor().logIn(handle, "wrong horse 17")
+		text, _, _ := strings.Cut(shown(got.body), "Under the hood")
+		return fmt.Sprint(got.status, len(got.header.Values("Set-Cookie")), strings.ReplaceAll(text, handle, "HANDLE"))
+	}
+	if diff := cmp.Diff(answer("ann"), answer("nobody-here")); diff != "" {
+		t.Errorf("answers to a member and to nobody (-member +nobody):\n%s", diff)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
@@ -31,6 +32,12 @@ func onEachStore(t *testing.T, f func(t *testing.T, s *ashiato.Site)) {
 
 func open(t *testing.T, store kvmodel.Store) *ashiato.Site {
 	t.Helper()
+	return openHashing(t, store, 8)
+}
+
+// openHashing returns a site that hashes passwords in so many KB of memory.
+func openHashing(t *testing.T, store kvmodel.Store, memory uint32) *ashiato.Site {
+	t.Helper()
 	db, err := kvmodel.Open(store)
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +47,7 @@ func open(t *testing.T, store kvmodel.Store) *ashiato.Site {
 			t.Error(err)
 		}
 	})
-	return ashiato.NewSite(db, ashiato.Options{Hash: guard.HashCost{Passes: 1, Memory: 8, Threads: 1}})
+	return ashiato.NewSite(db, ashiato.Options{Hash: guard.HashCost{Passes: 1, Memory: memory, Threads: 1}})
 }
 
 func join(t *testing.T, s *ashiato.Site, handle string) *ashiato.Member {
@@ -162,4 +169,22 @@ func TestSite_View_CountsOncePerVisitorAndHour(t *testing.T) {
 		view(heron.ID, "192.0.2.2", 3)
 		view(heron.ID, "192.0.2.3", 3)
 	})
+}
+
+// What takes long in a login is to hash the password. A hash needs as much memory each time.
+func TestSite_LogIn_HashesThePasswordForAnUnknownHandle(t *testing.T) {
+	const memory = 64 << 10
+	s := openHashing(t, memkv.New(memkv.Options{}), memory)
+	join(t, s, "ann")
+	for _, handle := range []string{"ann", "nobody"} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if _, err := s.LogIn(t.Context(), handle, "wrong horse 17", "10.0.0.1", nil); err == nil {
+			t.Errorf("%s logged in with a wrong password", handle)
+		}
+		runtime.ReadMemStats(&after)
+		if used := (after.TotalAlloc - before.TotalAlloc) >> 10; used < memory || used > 2*memory {
+			t.Errorf("%s: want one hash of %d KB, got %d", handle, memory, used)
+		}
+	}
 }
