@@ -38,6 +38,7 @@ type Sim struct {
 	world World
 	rng   *rand.Rand
 	mem   *memkv.Store
+	store kv.Store // mem, or what World.Broken makes of it
 	began time.Time
 
 	procs   []*process
@@ -67,6 +68,10 @@ func Simulate(t *testing.T, seed uint64, world World, test func(*Sim)) {
 		s := &Sim{
 			t: t, seed: seed, world: world, rng: rand.New(rand.NewPCG(seed, 1)), began: time.Now(),
 			mem: memkv.New(memkv.Options{}), stirred: make(chan struct{}, 1),
+		}
+		s.store = s.mem
+		if world.Broken != nil {
+			s.store = world.Broken(s.mem)
 		}
 		t.Cleanup(func() {
 			if t.Failed() {

@@ -18,7 +18,7 @@ func (p *process) atomic(ctx context.Context, f func(kv.Store) error) error {
 	}
 	defer p.sim.transactionEnded()
 	var wrote []string
-	err := p.sim.mem.Powers().Atomic(ctx, func(mem kv.Store) error {
+	err := kv.PowersOf(p.sim.store).Atomic(ctx, func(mem kv.Store) error {
 		in := &inside{process: p, mem: mem}
 		err := f(in)
 		wrote = in.wrote

@@ -15,6 +15,7 @@ import (
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
 var ctx = context.Background()
@@ -149,10 +150,10 @@ func TestSimulate_FindsNoFaultInASwapLoop(t *testing.T) {
 }
 
 // orders returns the orders in which three appends of one trip took effect.
-func orders(t *testing.T, p kvtest.Powers) []string {
+func orders(t *testing.T, world kvtest.World) []string {
 	seen := make(map[string]bool)
 	for seed := range uint64(100) {
-		kvtest.Simulate(t, seed, kvtest.World{Powers: p}, func(sim *kvtest.Sim) {
+		kvtest.Simulate(t, seed, world, func(sim *kvtest.Sim) {
 			preset(sim, "k", "")
 			sim.Do("ann", func(s kv.Store) {
 				_ = s.Do(ctx, []kv.Op{
@@ -170,17 +171,39 @@ func orders(t *testing.T, p kvtest.Powers) []string {
 	return list
 }
 
+var anyOrder = []string{"123", "132", "213", "231", "312", "321"}
+
 func TestSimulate_OpsOfATripTakeEffectInAnyOrder(t *testing.T) {
-	want := []string{"123", "132", "213", "231", "312", "321"}
-	if diff := cmp.Diff(want, orders(t, kvtest.NoPowers)); diff != "" {
+	if diff := cmp.Diff(anyOrder, orders(t, kvtest.World{})); diff != "" {
 		t.Errorf("orders mismatch (-want +got):\n%s", diff)
 	}
 }
 
 func TestSimulate_OpsOfAnOrderedTripKeepTheirOrder(t *testing.T) {
-	if diff := cmp.Diff([]string{"123"}, orders(t, kvtest.ServerPowers)); diff != "" {
+	if diff := cmp.Diff([]string{"123"}, orders(t, kvtest.World{Powers: kvtest.ServerPowers})); diff != "" {
 		t.Errorf("orders mismatch (-want +got):\n%s", diff)
 	}
+}
+
+func TestSimulate_ABrokenStoreNeedNotKeepTheOrderThatIsPromised(t *testing.T) {
+	world := kvtest.World{Powers: kvtest.ServerPowers, Broken: func(s kv.Store) kv.Store { return struct{ kv.Store }{s} }}
+	if diff := cmp.Diff(anyOrder, orders(t, world)); diff != "" {
+		t.Errorf("orders mismatch (-want +got):\n%s", diff)
+	}
+}
+
+func TestSimulate_ClientsShareABrokenStore(t *testing.T) {
+	world := kvtest.World{Broken: func(s kv.Store) kv.Store { return overwriting{s.(*memkv.Store)} }}
+	kvtest.Simulate(t, 1, world, func(sim *kvtest.Sim) {
+		preset(sim, "k", "old")
+		if _, err := kv.One(ctx, sim.Store(), kv.OpAdd("k", nil)); !errors.Is(err, kv.ErrExists) {
+			t.Errorf("an add to the store below ends in %v, want %v", err, kv.ErrExists)
+		}
+		sim.Do("ann", func(s kv.Store) { _, _ = kv.One(ctx, s, kv.OpAdd("k", []byte("new"))) })
+		if got := stored(sim, "k"); got != "new" {
+			t.Errorf("after an add that overwrites, k holds %q, want new", got)
+		}
+	})
 }
 
 func TestSimulate_AFailedOrderedTripTookEffectUpToSomewhere(t *testing.T) {

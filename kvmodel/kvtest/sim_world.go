@@ -35,6 +35,11 @@ type World struct {
 	// of changes late.
 	Near bool
 
+	// Broken, if not nil, returns the store that the clients share, around the one it is given:
+	// on a store that breaks a promise a test shows that it can fail. If that store is not
+	// Ordered, clients with such Powers take it for one that is.
+	Broken func(kv.Store) kv.Store
+
 	// MaxSteps fails a simulation that takes more steps; 0 means 100,000.
 	MaxSteps int
 }
