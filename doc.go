@@ -37,7 +37,7 @@
 //	  durable     names of files that a crash of the machine does not take back
 //	  storeurl    what the URLs of stores have in common
 //	  whole       every index class at once: stores that were kept, and an oracle
-//	  proof       tools that prove protocols: every order, deliberate mistakes, crashes, servers
+//	  proof       tools that prove protocols: every order, broken promises, crashes, servers
 //	  optest      how tests show an operation and its answer
 //	  repotest    tests of the repository: imports, stored keys, docs, the tutorial, a release
 //	codegen       load, resolve, check, emit; codegen/kvgen is the command

@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -60,17 +59,5 @@ func TestForget_WhatIsMadeAgainKeepsItsHistory(t *testing.T) {
 				t.Errorf("the history is %q", got)
 			}
 		}
-	})
-}
-
-func TestMistakes_OfForgettingAreNoticed(t *testing.T) {
-	proof.Mistakes(t, "./kvmodel", "TestForget_", nil, []proof.Mistake{
-		proof.Wrong("a deletion keeps the history",
-			"kvmodel/write_commit.go", "if p.value == nil && c.forgets {", "if false {",
-		),
-		proof.Wrong("what is made again loses its history",
-			"kvmodel/write_history.go", "		if data := log.After(rec.Rev); len(data) > 0 {", "		if data := log.After(rec.Rev); len(data) < 0 {",
-			"kvmodel/write_history.go", "version == 0 || rec.Envelope.Live() {", "version == 0 {",
-		),
 	})
 }

@@ -18,7 +18,6 @@ import (
 	"golang.org/x/text/collate"
 	"golang.org/x/text/language"
 
-	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -425,32 +424,5 @@ func TestBoard_OfWords_InsertsBehindALongBeginningAreReportedTogether(t *testing
 			}
 		}
 		must(t, a.db.Close(ctx))
-	})
-}
-
-// Each mistake shows, keeps or orders texts wrongly.
-func TestMistakes_AboutWordsAreNoticed(t *testing.T) {
-	proof.Mistakes(t, "./ranking", "TestBoard_OfWords|TestPlace", nil, []proof.Mistake{
-		proof.Wrong("another order of words is not noticed",
-			"ranking/core.go", "c.form, c.def = plug.WordsForm, c.def+\" \"+c.order", "c.form = plug.WordsForm",
-		),
-		proof.Wrong("all orders of words have one tree",
-			"ranking/core.go", "	if c.order != \"\" {", "	if false {",
-		),
-		proof.Wrong("a place says no word",
-			"ranking/place.go", "	case p.score.Word() != \"\":", "	case false:",
-		),
-		proof.Wrong("an empty text is a word",
-			"ranking/text.go", "func(s S) bool { return s == \"\" },", "func(s S) bool { return false },",
-		),
-		proof.Wrong("a part from a text on begins behind its accents",
-			"ranking/score.go", "b := keytree.Between{Low: of.prefix(low).Low}", "from, _ := of.to(low)\n		b := keytree.Between{Low: &from}",
-		),
-		proof.Wrong("a long way is written for each change",
-			"ranking/exact.go", "x.reports.together", "x.reports.now",
-		),
-		proof.Wrong("a prefix has no end",
-			"ranking/text.go", "if b.Low = &from; high != \"\" {", "if b.Low = &from; high == \"\" {",
-		),
 	})
 }

@@ -37,4 +37,4 @@ while read -r package name; do
 	Fuzz*) scripts/fuzz.sh 10s "$name" ;;
 	*) RINGTREE_NEAR=$near RINGTREE_PROVE=10s RINGTREE_PROVE_BY=$commit go test -count=1 -v -timeout 30m -run "^$name\$" "$package" </dev/null ;;
 	esac
-done < <(scripts/listed.sh '(Fuzz|Test(Sweep|Models|Mistakes|Matrix|Long)_)\w*' | shuffled)
+done < <(scripts/listed.sh '(Fuzz|Test(Sweep|Models|Matrix|Long)_)\w*' | shuffled)

@@ -1,5 +1,3 @@
-//go:build !mistaken
-
 package timeline
 
 import (

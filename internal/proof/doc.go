@@ -2,7 +2,7 @@
 // stores and protocols. Only tests and bench import it.
 //
 //   - [Explore] goes through every order of a few operations of a few clients.
-//   - [Mistakes] breaks the code on purpose and wants the tests to notice.
+//   - [Notices] breaks a promise of the store and wants a sweep to notice.
 //   - [EachStumble] leaves each trip of a few operations without an answer, and then the store.
 //   - [Sweep] runs the simulator, [Part] chooses from what could be tested, [Rounds] does
 //     the same again: each does as much as [Prove], in the environment, says.

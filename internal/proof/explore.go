@@ -30,6 +30,7 @@ type Bounds struct {
 type Exploration struct {
 	bounds  Bounds
 	store   items
+	shared  kv.Store // store, as the clients see it: perhaps with a fault
 	clients []*explorer
 	checks  []func(kv.Store) error
 	views   []func() string
@@ -60,7 +61,7 @@ func Explore(t *testing.T, bounds Bounds, world func(*Exploration)) (states int)
 func explore(t *testing.T, bounds Bounds, world func(*Exploration)) (states int, err error) {
 	seen := map[[16]byte]bool{}
 	limit, part := budget(t)
-	chosen := chance(t)
+	chosen, fault := chance(t), broken()
 	var late atomic.Bool
 	if part {
 		defer time.AfterFunc(limit, func() { late.Store(true) }).Stop()
@@ -76,6 +77,9 @@ func explore(t *testing.T, bounds Bounds, world func(*Exploration)) (states int,
 			path := open[last]
 			open = open[:last]
 			x := &Exploration{bounds: bounds, crashes: bounds.Crashes, unclear: bounds.Unclear}
+			if x.shared = &x.store; fault != nil {
+				x.shared = fault(x.shared)
+			}
 			world(x)
 			var more [][]choice
 			if more, err = x.run(path, seen); err != nil {
@@ -189,7 +193,7 @@ func (x *Exploration) do(what choice) {
 	if what.fate == landed {
 		op := x.flying[what.of]
 		x.flying = slices.Delete(slices.Clone(x.flying), what.of, what.of+1)
-		r := x.store.carryOut(op)
+		r := x.carryOut(op)
 		x.tell("late: %v %q -> %v", op.Kind, op.Key, r.Err)
 		return
 	}
@@ -197,7 +201,7 @@ func (x *Exploration) do(what choice) {
 	op := c.next
 	switch what.fate {
 	case carriedOut:
-		op.Result = x.store.carryOut(*op)
+		op.Result = x.carryOut(*op)
 		x.tell("%s: %v %q -> %v", c.name, op.Kind, op.Key, op.Result.Err)
 	case unclear:
 		late := *op
@@ -212,6 +216,13 @@ func (x *Exploration) do(what choice) {
 	c.remember(what.fate, op.Result)
 	c.told <- what.fate
 	c.next = <-c.asks
+}
+
+func (x *Exploration) carryOut(op kv.Op) kv.Result {
+	ops := []kv.Op{op}
+	// The result says all that the error does.
+	_ = x.shared.Do(context.Background(), ops)
+	return ops[0].Result
 }
 
 func (x *Exploration) tell(format string, args ...any) {

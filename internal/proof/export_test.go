@@ -1,10 +1,12 @@
 package proof
 
-// TryExplore is Explore that returns what is wrong.
-var TryExplore = explore
+import "github.com/ringtree/ringtree/kvmodel/kv"
 
-// Stale returns what is wrong with m's quotes of the code below root.
-func Stale(root string, m Mistake) error {
-	_, err := m.wrong(root)
-	return err
-}
+// TryExplore is Explore that returns what is wrong, and TryNotices Notices of one fault.
+var (
+	TryExplore = explore
+	TryNotices = notices
+)
+
+// WithFault returns s with the fault that the environment names.
+func WithFault(s kv.Store) kv.Store { return broken()(s) }

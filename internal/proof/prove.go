@@ -100,13 +100,17 @@ func Rounds(t testing.TB, few, all uint64) iter.Seq[uint64] {
 // longer is how many times as many seeds make prove gives a sweep.
 const longer = 20
 
-// Sweep is [kvtest.SimulateMany] with n seeds, which should take a few seconds and notice
-// each deliberate mistake. The short cut takes the first third of them. If everything is
-// proved, there are 20 times as many. To prove a part, it takes other seeds, from one by
-// chance on, until the time is up.
+// share says how many of a sweep's seeds the short cut takes: one in so many.
+const share = 3
+
+// Sweep is [kvtest.SimulateMany] with n seeds, which should take a few seconds. The short
+// cut takes the first third of them, which should notice faults of the store, see [Notices]. If
+// everything is proved, there are 20 times as many. To prove a part, it takes other seeds, from
+// one by chance on, until the time is up.
 func Sweep(t *testing.T, n int, world kvtest.World, test func(*kvtest.Sim)) {
 	t.Helper()
 	limit, part := budget(t)
+	world.Broken = broken()
 	switch {
 	case !Long():
 		kvtest.SimulateMany(t, (n+share-1)/share, world, test)

@@ -2,7 +2,6 @@ package proof_test
 
 import (
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -94,25 +93,5 @@ func TestSweep_TakesMoreSeedsTheMoreIsProved(t *testing.T) {
 		if got != want {
 			t.Errorf("%s=%s: %d seeds, want %d", proof.Prove, prove, got, want)
 		}
-	}
-}
-
-func TestMistakes_AQuoteThatTheCodeDoesNotHaveOnceIsStale(t *testing.T) {
-	root := t.TempDir()
-	if err := os.WriteFile(filepath.Join(root, "a.go"), []byte("one two two"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for old, want := range map[string]string{
-		"one":   "",
-		"two":   "wrong: a.go has 2 places with\ntwo\n",
-		"three": "wrong: a.go has 0 places with\nthree\n",
-	} {
-		err := proof.Stale(root, proof.Wrong("wrong", "a.go", old, "x"))
-		if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("of %q: got %v, want %q in it", old, err, want)
-		}
-	}
-	if err := proof.Stale(root, proof.Wrong("wrong", "b.go", "x", "y")); err == nil {
-		t.Error("of a file that is not there: no error")
 	}
 }

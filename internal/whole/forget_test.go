@@ -275,41 +275,6 @@ func wantWhole(t *testing.T, l *whole.Library) {
 	}
 }
 
-func TestMistakes_OfPurgingAreNoticed(t *testing.T) {
-	const purge = "kvmodel/purge.go"
-	proof.Mistakes(t, "./internal/whole", "TestDelete_(LeavesNo|WhatWaits)|TestPurge_|TestSweep_(ASecondPurge|WhatIsMadeAgain|APurgeAfter)", []string{"RINGTREE_PROVE=all"}, []proof.Mistake{
-		proof.Wrong("the tombstone goes first",
-			purge, "	if err := p.fence(); err != nil {\n		return err\n	}\n	if err := p.repair", "	if err := p.dropTombstone(); err != nil {\n		return err\n	}\n	if err := p.repair",
-		),
-		proof.Wrong("a purge does not fence",
-			purge, "	err = p.model.fence(p.ctx, p.s, rec, 0)\n", "",
-			purge, "	if rec.Envelope.Live() {\n		return fmt.Errorf(\"%w: it was made again\", kv.ErrConflict)\n	}\n", "	_ = fmt.Errorf\n",
-		),
-		proof.Wrong("the places of earlier bodies are not looked at",
-			purge, "		if !e.Kept {", "		if e.Number > 0 {",
-		),
-		proof.Wrong("the journal is not shed",
-			purge, "	if err := m.awaitChanges(ctx, id); err != nil {", "	if err := m.db.Flush(ctx); err != nil {",
-		),
-		proof.Wrong("lines of other processes are not waited for",
-			purge, "	case l.Model == m.name && l.ID == id:\n		return true\n", "",
-		),
-		proof.Wrong("lists of children stay",
-			purge, "p.forgetChildren(p.ctx, p.id)", "p.fence()",
-		),
-		proof.Wrong("a deletion that waits for children does all again",
-			"kvmodel/write_commit.go", "	p.removals, err = remove(ctx, c.db.store, p.removals)\n", "	_, err = remove(ctx, c.db.store, p.removals)\n",
-		),
-		proof.Wrong("a journal goes before the second pass is settled",
-			"kvmodel/internal/repair/repair.go", "	return r.Settle(ctx)\n}", "	return true, nil\n}",
-			"kvmodel/internal/repair/repair.go", " || age < grace+stays && !orphan", "",
-		),
-		proof.Wrong("a tombstone keeps its places",
-			"kvmodel/forget.go", "	env.Lost = nil\n", "	env.Lost = rec.Envelope.Lost\n",
-		),
-	})
-}
-
 // linesOf returns the segments of journals in s that name the person.
 func linesOf(t *testing.T, s kv.Store) []string {
 	t.Helper()

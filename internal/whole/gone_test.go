@@ -18,7 +18,6 @@ import (
 
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/plug"
-	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/internal/whole"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -263,25 +262,4 @@ func wantIs(t *testing.T, err, want error) {
 	if !errors.Is(err, want) {
 		t.Errorf("the error is %v, want %v", err, want)
 	}
-}
-
-func TestMistakes_OfDroppingAreNoticed(t *testing.T) {
-	const gone = "kvmodel/gone.go"
-	proof.Mistakes(t, "./internal/whole", "TestGone_|TestDropModel_", nil, []proof.Mistake{
-		proof.Wrong("marks stay in records",
-			gone, "		change = env.DropMark(name) || change\n", "		_ = name\n",
-		),
-		proof.Wrong("processes that still keep it are not waited for",
-			gone, "		if err != nil || living == \"\" {", "		if true {",
-		),
-		proof.Wrong("a board whose entries have ends is not looked for",
-			gone, "range plug.BoardNames(name)", "range plug.BoardNames(name)[:1]",
-		),
-		proof.Wrong("what is left after three passes is no error",
-			gone, "	return fmt.Errorf(\"%w: the last of %d passes", "	if len(left) > 0 {\n		return nil\n	}\n	return fmt.Errorf(\"%w: the last of %d passes",
-		),
-		proof.Wrong("the tombstone keeps its end",
-			gone, "env.Encode(nil)).For(m.stored(env))", "env.Encode(nil))",
-		),
-	})
 }

@@ -6,7 +6,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -147,26 +146,5 @@ func TestErase_AReaderFoldsAwayWhatHasBeenEmptyForADay(t *testing.T) {
 			}
 			time.Sleep(25 * time.Hour)
 		}
-	})
-}
-
-func TestMistakes_OfErasingAreNoticed(t *testing.T) {
-	const erase, tend = "index/internal/memberlog/erase.go", "index/internal/memberlog/tend.go"
-	proof.Mistakes(t, "./index/internal/memberlog", "TestErase_", nil, []proof.Mistake{
-		proof.Wrong("an empty list is deleted at any version",
-			tend, "op = kv.OpDrop(get.Key, get.Result.Version)", "op = kv.OpDelete(get.Key)",
-		),
-		proof.Wrong("a newer entry is erased, too",
-			erase, "return r.ID == id && r.Rev <= rev }", "return r.ID == id }",
-		),
-		proof.Wrong("members are erased with those that have left",
-			erase, "return !r.member(now) }", "return r.Rev > 1 }",
-		),
-		proof.Wrong("those that have left are erased in the first segment alone",
-			erase, "last < math.MaxUint64; hash = last + 1 {", "last == 0; hash = last + math.MaxUint64 - last {",
-		),
-		proof.Wrong("an empty list keeps its key",
-			erase, "return len(rows) == 0 && !h.stored && l.Hot == 0", "return false",
-		),
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -56,38 +55,4 @@ func TestLease_EndsOnceAnotherProcessHasTakenTheBuildOver(t *testing.T) {
 	if _, exists, err := a.Read(ctx); exists || err != nil {
 		t.Errorf("the item is there after the end: %v", err)
 	}
-}
-
-func TestMistakes_OfLeasesAreNoticed(t *testing.T) {
-	const item = "kvmodel/internal/build/build.go"
-	proof.Mistakes(t, "./kvmodel/internal/build", "TestLease_|TestState_", nil, []proof.Mistake{
-		proof.Wrong("a beat is not seen",
-			item, "		now.beat++\n", "",
-		),
-		proof.Wrong("a beat that was not seen is as good as one that was",
-			item, "st.owner != i.owner || st.beat != i.beat", "st.owner != i.owner",
-		),
-	})
-}
-
-func TestMistakes_OfTakingABuildOverAreNoticed(t *testing.T) {
-	const item = "kvmodel/internal/build/build.go"
-	proof.Mistakes(t, "./kvmodel/internal/build", "TestModels_", nil, []proof.Mistake{
-		proof.Wrong("who is not the owner any more goes on",
-			item, "	if err == nil && now.owner != l.item.Owner {", "	if err == nil && version == 0 {",
-		),
-		proof.Wrong("an owner writes over what another has written",
-			item, "		now, version, err := l.read(ctx, s)\n", "		now, _, err := l.read(ctx, s)\n",
-			item, "kv.OpSwap(l.item.key(), version, now.encode())", "kv.OpSet(l.item.key(), now.encode())",
-		),
-		proof.Wrong("a claim writes over what the owner has written",
-			item, "kv.OpReplace(i.key(), version, st.encode())", "kv.OpSet(i.key(), st.encode())",
-		),
-		proof.Wrong("a build of another token is gone on with",
-			item, "version == 0 || !st.fits(tokens)", "version == 0",
-		),
-		proof.Wrong("an owner that is dead is waited for",
-			item, "return now.Sub(i.since) >= deadAfter", "return false",
-		),
-	})
 }

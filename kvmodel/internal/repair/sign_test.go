@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 )
 
@@ -71,16 +70,4 @@ func TestSigns_WhatWasRepairedBeforeTheStoreWentBackIsRepairedAgain(t *testing.T
 	if got := l.covered(journal.Copy{Process: "p", Tick: 5}, mended); got != all {
 		t.Errorf("covered %v, want %v", got, all)
 	}
-}
-
-func TestMistakes_OfSignsOfLifeAreNoticed(t *testing.T) {
-	const file = "kvmodel/internal/repair/sign.go"
-	proof.Mistakes(t, "./kvmodel/internal/repair", "TestSigns_", nil, []proof.Mistake{
-		proof.Wrong("a tick that goes back is a sign of life",
-			file, "tick > last.highest", "tick != last.tick",
-		),
-		proof.Wrong("what was repaired before the store went back counts",
-			file, "		last.tick, last.covered = tick, [parts]extent{}\n", "		last.tick = tick\n",
-		),
-	})
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
-	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -390,28 +389,4 @@ func TestWords_APictureHasTheNamesOfTheKeys(t *testing.T) {
 	if !found {
 		t.Errorf("the leaf %s is not in the picture", p.Leaves[0])
 	}
-}
-
-func TestMistakes_AboutWordsAreNoticed(t *testing.T) {
-	const dir = "ranking/internal/keytree/"
-	proof.Mistakes(t, "./ranking/internal/keytree", "TestWords|TestPosition", nil, []proof.Mistake{
-		proof.Wrong("a tie comes before the word",
-			dir+"score.go", "cmp.Compare(s.word, other.word), cmp.Compare(s.tie, other.tie)", "cmp.Compare(s.tie, other.tie), cmp.Compare(s.word, other.word)",
-		),
-		proof.Wrong("the end of the order is among the words",
-			dir+"score.go", "	if s.n > 0 {\n		return append(dst, strings", "	if false {\n		return append(dst, strings",
-		),
-		proof.Wrong("the last level of a name is not in the key",
-			dir+"point.go", "	if name != \"\" {\n		dst = append(dst, \"ghij\"", "	if false {\n		dst = append(dst, \"ghij\"",
-		),
-		proof.Wrong("a position forgets the word",
-			dir+"list.go", "	if flags&wordFlag != 0 {", "	if false {",
-		),
-		proof.Wrong("a part between two words is empty",
-			dir+"query.go", "b.Low.WithTie(0).Compare(b.High.WithTie(0)) >= 0", "b.Low.n >= b.High.n",
-		),
-		proof.Wrong("a leaf is smaller than its words",
-			dir+"node.go", "n += 16 + len(e.id) + len(e.score.word)", "n += 16 + len(e.id)",
-		),
-	})
 }

@@ -1,0 +1,22 @@
+package kvmodel_test
+
+import (
+	"testing"
+
+	"github.com/ringtree/ringtree/internal/proof"
+)
+
+// The write path rests on claims that are added and dropped, on lines that are kept before
+// what they are for, and on records that are swapped.
+func TestFaults_OfAStoreAreNoticed(t *testing.T) {
+	proof.Notices(t, "TestSweep_AfterACrashAnywhereEveryIndexIsTheFunctionOfTheRecords", "cut", "lost append line:", "lost cdel u:")
+	proof.Notices(t, "TestSweep_ATransactionIsWholeOrNothing", "torn")
+	proof.Notices(t, "TestSweep_ARecordThatComesAndGoesKeepsItsClaim", "blind add u:", "blind cas r:", "blind cas procs")
+	proof.Notices(t, "TestSweep_AnIntentThatHasBegunIsCarriedOutWhole", "lost append line:")
+	proof.Notices(t, "TestSweep_ACounterHasTheHitsOfItsOwnRecordAndNoOthers", "lost incr n:")
+	proof.Notices(t, "TestSweep_AHistoryHasJustWhatCommitted", "lost append h:", "blind cas h:")
+	proof.Notices(t, "TestSweep_AReaderMendsWhatACrashLeavesWithin45Seconds", "lost append line:")
+	if proof.Long() {
+		proof.Notices(t, "TestSweep_ARecordThatComesAndGoesKeepsItsClaim", "blind cdel u:")
+	}
+}

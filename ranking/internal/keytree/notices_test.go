@@ -1,0 +1,13 @@
+package keytree
+
+import (
+	"testing"
+
+	"github.com/ringtree/ringtree/internal/proof"
+)
+
+// Nodes are added once, and then swapped.
+func TestFaults_OfAStoreAreNoticed(t *testing.T) {
+	proof.Notices(t, "TestSweep_AfterCrashesAnywhereNoMemberIsMissing", "blind cas rank:", "blind add rank:", "lost add rank:")
+	proof.Notices(t, "TestSweep_AfterWritersAtTheSameTimeAllCountsOfASmallTreeAreExact", "blind cas rank:")
+}

@@ -1,0 +1,17 @@
+package timeline
+
+import (
+	"testing"
+
+	"github.com/ringtree/ringtree/internal/proof"
+)
+
+// A ring rests on numbers that are given once, and on segments that are added, appended to,
+// and trimmed by a swap.
+func TestFaults_OfAStoreAreNoticed(t *testing.T) {
+	proof.Notices(t, "TestSweep_Lane_NothingIsLostAndNoPageHasAHole", "blind add t:", "lost append t:", "lost incr t:")
+	proof.Notices(t, "TestSweep_Lane_ASleeperClobbersNothing", "blind cas t:")
+	proof.Notices(t, "TestSweep_Events_WhatWasAcknowledgedStaysAmongTheLast", "blind cas e:", "lost append e:")
+	proof.Notices(t, "TestSweep_Records_InATransaction", "lost add t:")
+	proof.Notices(t, "TestSweep_Build_SeveralAtATimeHideNothing", "lost append t:")
+}
