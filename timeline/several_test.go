@@ -230,7 +230,7 @@ var sweptTags = []string{"x", "y", "z"}
 // few records as two processes, of which one is killed, and repairs.
 func TestSweep_Several_EachRecordStandsOnceInEachOfItsRings(t *testing.T) {
 	open := func(s kv.Store) *essays { return openEssays(s, sweptShape) }
-	proof.Sweep(t, 150, sparing(kvtest.NoPowers), func(sim *kvtest.Sim) {
+	proof.Sweep(t, 150, building(kvtest.NoPowers), func(sim *kvtest.Sim) {
 		sim.CrashAt("p", 40+sim.Rand().IntN(160))
 		for i, name := range []string{"p", "q"} {
 			rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))

@@ -162,8 +162,8 @@ func (l *telling) wrong(above, below *tale) string {
 	return ""
 }
 
-// building returns a world in which most of the requests of writers are carried out,
-// and builders meet no faults but their own end.
+// building returns a world in which most of the requests of the writers p and q are carried out,
+// and the others meet no faults but their own end.
 func building(powers kvtest.Powers) kvtest.World {
 	return kvtest.World{
 		Powers: powers, Unsent: 0.003, Lost: 0.003, Mute: 0.006, Late: 0.01, Slow: 0.01,

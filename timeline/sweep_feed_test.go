@@ -52,7 +52,7 @@ func TestSweep_Feed_EveryFollowerGetsEveryPageAfterACrashAnywhere(t *testing.T) 
 }
 
 func sweepFeed(t *testing.T, layout timeline.Layout) {
-	proof.Sweep(t, 60, sparing(kvtest.NoPowers), func(sim *kvtest.Sim) {
+	proof.Sweep(t, 60, building(kvtest.NoPowers), func(sim *kvtest.Sim) {
 		sim.CrashAt("p", 1+sim.Rand().IntN(120))
 		for _, name := range []string{"p", "q"} {
 			sim.Go(name, func(s kv.Store) { createSome(openFeed(s, layout), name, 4) })
