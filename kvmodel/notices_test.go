@@ -10,7 +10,8 @@ import (
 // what they are for, and on records that are swapped.
 func TestFaults_OfAStoreAreNoticed(t *testing.T) {
 	proof.Notices(t, "TestSweep_AfterACrashAnywhereEveryIndexIsTheFunctionOfTheRecords", "cut", "lost append line:", "lost cdel u:")
-	proof.Notices(t, "TestSweep_ATransactionIsWholeOrNothing", "torn")
+	proof.Notices(t, "TestSweep_ATransactionIsWholeOrNothing", "torn", "blind cas r:")
+	proof.Notices(t, "TestSweep_ACutTripLeavesNothingThatIsShownOrInTheWay", "blind add r:")
 	proof.Notices(t, "TestSweep_ARecordThatComesAndGoesKeepsItsClaim", "blind add u:", "blind cas r:", "blind cas procs")
 	proof.Notices(t, "TestSweep_AnIntentThatHasBegunIsCarriedOutWhole", "lost append line:")
 	proof.Notices(t, "TestSweep_ACounterHasTheHitsOfItsOwnRecordAndNoOthers", "lost incr n:")

@@ -139,7 +139,7 @@ func listed(log string) map[string]bool {
 
 // outcome is what a writer knows of its changes.
 type outcome struct {
-	acked   []string        // tokens of changes that were acknowledged
+	acked   [][2]string     // ids and tokens of changes that were acknowledged
 	refused []string        // tokens of changes that were refused, so they must not be there
 	deleted map[string]bool // ids that may have been deleted
 	wrong   []string        // what no reader may see
@@ -169,13 +169,13 @@ func changeThings(s kv.Store, name string, rng *rand.Rand, n int, out *outcome) 
 		case 3, 4:
 			_, err = m.Update(ctx, id, func(v *member) error { v.Email, v.Tags = email, tags; return edit(v) })
 		case 5:
-			out.deleted[id] = true
 			err = m.Delete(ctx, id)
+			out.deleted[id] = out.deleted[id] || err == nil || kv.Failed(err)
 			token = ""
 		}
 		cancel()
 		if token != "" {
-			out.note(token, err)
+			out.note(id, token, err)
 		}
 		out.find(ctx, m, "x")
 	}
@@ -185,12 +185,12 @@ func changeThings(s kv.Store, name string, rng *rand.Rand, n int, out *outcome) 
 	_ = m.db.Close(closing)
 }
 
-func (o *outcome) note(token string, err error) {
+func (o *outcome) note(id, token string, err error) {
 	switch {
 	case errors.Is(err, kv.ErrLost):
 		o.wrong = append(o.wrong, fmt.Sprintf("nothing was lost, and yet: %v", err))
 	case err == nil:
-		o.acked = append(o.acked, token)
+		o.acked = append(o.acked, [2]string{id, token})
 	case !kv.Failed(err):
 		o.refused = append(o.refused, token)
 	}
@@ -266,17 +266,19 @@ func allMembers(ctx context.Context, t *testing.T, m *members) map[string]*membe
 // checkTokens asserts that each change was carried out at most once, and as it
 // was replied. Tokens go with a deleted record, so then there is less to say.
 func checkTokens(t *testing.T, done map[string]int, outs []*outcome) {
-	deleted := false
+	deleted := map[string]bool{}
 	for _, out := range outs {
-		deleted = deleted || len(out.deleted) > 0
+		for id, may := range out.deleted {
+			deleted[id] = deleted[id] || may
+		}
 	}
 	for _, out := range outs {
 		for _, wrong := range out.wrong {
 			t.Error(wrong)
 		}
-		for _, token := range out.acked {
-			if done[token] == 0 && !deleted {
-				t.Errorf("change %s was acknowledged and is lost", token)
+		for _, change := range out.acked {
+			if id, token := change[0], change[1]; done[token] == 0 && !deleted[id] {
+				t.Errorf("change %s of %s was acknowledged and is lost", token, id)
 			}
 		}
 		for _, token := range out.refused {
@@ -432,7 +434,7 @@ func comeAndGo(s kv.Store, name, id string, rng *rand.Rand, out *outcome) {
 			v.Email, v.Done = email, append(v.Done, token)
 			return nil
 		})
-		out.note(token, err)
+		out.note(id, token, err)
 		out.find(ctx, m, "x")
 	}
 	_ = m.db.Close(ctx)
