@@ -173,7 +173,7 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 	powers := kv.PowersOf(s)
 	failures := work.NewFailures(o.log)
 	db := &DB{
-		store:    sides.Store{Store: s},
+		store:    sides.On(s),
 		marked:   marked,
 		atomic:   powers.Atomic,
 		losses:   powers.Losses,
@@ -445,6 +445,9 @@ func (db *DB) Flush(ctx context.Context) error {
 // trip leaves, so a page whose cursor is bad reads nothing. A work that changes
 // records may have to wait for another that changes the same record. If a work
 // panics, SideBySide does.
+//
+// On a store with [kv.Powers.Local], where a trip costs nothing, works run one after another
+// in the goroutine of the caller, until one fails.
 func (db *DB) SideBySide(ctx context.Context, works ...func(context.Context) error) error {
 	ctx, cancel := db.Patient(ctx)
 	defer cancel()

@@ -3,6 +3,8 @@ package kvmodel_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -205,6 +208,118 @@ func TestSideBySide_WorkWithGoroutinesOfItsOwnEnds(t *testing.T) {
 
 func TestSideBySide_PanicsInTheCallersGoroutine(t *testing.T) {
 	db, _ := openLog(t)
+	defer func() {
+		if got := recover(); got != "oh" {
+			t.Errorf("want the panic of the work, got %v", got)
+		}
+	}()
+	_ = db.SideBySide(t.Context(), asks(db, "a"), func(context.Context) error { panic("oh") })
+	t.Error("want a panic")
+}
+
+// openLocal returns a DB on a store that is local or not, of which the marker of the format is
+// known.
+func openLocal(t *testing.T, local bool) (*kvmodel.DB, *memkv.Store) {
+	t.Helper()
+	s := memkv.New(memkv.Options{Local: local})
+	db, err := kvmodel.Open(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := asks(db, "first")(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return db, s
+}
+
+// randomWork returns a work that asks for keys, and has works of its own up to some depth.
+func randomWork(rng *rand.Rand, db *kvmodel.DB, depth int) func(context.Context) error {
+	var steps []func(context.Context) error
+	for range rng.IntN(5) {
+		key := fmt.Sprint("key", rng.IntN(5))
+		works := make([]func(context.Context) error, rng.IntN(4))
+		for i := range works {
+			if depth > 0 {
+				works[i] = randomWork(rng, db, depth-1)
+			} else {
+				works[i] = asks(db, key, fmt.Sprint("key", i))
+			}
+		}
+		switch rng.IntN(3) {
+		case 0:
+			steps = append(steps, func(ctx context.Context) error { return db.SideBySide(ctx, works...) })
+		case 1:
+			steps = append(steps, func(ctx context.Context) error {
+				return errors.Join(kv.Each(ctx, db.Store(), works, func(s kv.Store, i int, _ func(context.Context) error) error {
+					return gets(ctx, key, fmt.Sprint("key", i))(s)
+				})...)
+			})
+		default:
+			steps = append(steps, func(ctx context.Context) error {
+				_, err := kv.GetAll(ctx, db.Store(), key, "shared")
+				return err
+			})
+		}
+	}
+	return func(ctx context.Context) error {
+		for _, step := range steps {
+			if err := step(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func TestSweep_SideBySideOnALocalStoreCountsTheTripsThatWouldBeShared(t *testing.T) {
+	for seed := range proof.Rounds(t, 200, 20000) {
+		var costs [2]kv.Cost
+		for i, local := range []bool{false, true} {
+			db, _ := openLocal(t, local)
+			rng := rand.New(rand.NewPCG(seed, 0))
+			works := []func(context.Context) error{randomWork(rng, db, 2), randomWork(rng, db, 2), randomWork(rng, db, 2)}
+			ctx, meter := kv.Metered(t.Context())
+			if err := db.SideBySide(ctx, works...); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+			costs[i] = meter.Cost()
+		}
+		if diff := cmp.Diff(costs[0], costs[1]); diff != "" {
+			t.Fatalf("seed %d: shared trips and a local store differ (-want +got)\n%s", seed, diff)
+		}
+	}
+}
+
+func TestSideBySide_OnALocalStoreWorksRunInOrderUntilOneFails(t *testing.T) {
+	db, _ := openLocal(t, true)
+	failed := errors.New("failed")
+	var order []string
+	work := func(name string, err error) func(context.Context) error {
+		return func(ctx context.Context) error {
+			order = append(order, name)
+			return errors.Join(asks(db, name)(ctx), err)
+		}
+	}
+	ctx, meter := kv.Metered(t.Context())
+	err := db.SideBySide(ctx, work("a", nil), work("b", failed), work("c", errors.New("of the third")))
+	if !errors.Is(err, failed) {
+		t.Errorf("want the error of the second work, got %v", err)
+	}
+	if diff := cmp.Diff([]string{"a", "b"}, order); diff != "" {
+		t.Errorf("works that ran (-want +got)\n%s", diff)
+	}
+	if cost := meter.Cost(); cost.Trips != 1 || cost.Ops != 2 {
+		t.Errorf("counted %v, want a trip of 2 ops", cost)
+	}
+}
+
+func TestSideBySide_OnALocalStorePanicsInTheCallersGoroutine(t *testing.T) {
+	db, _ := openLocal(t, true)
 	defer func() {
 		if got := recover(); got != "oh" {
 			t.Errorf("want the panic of the work, got %v", got)

@@ -17,7 +17,7 @@ type Hooks struct {
 	Verb func(ctx context.Context, w Work) (context.Context, func())
 
 	// Trip is called when a trip has ended, as by [Trace]. Its For says which verb has
-	// asked; trips of [DB.SideBySide] are for several.
+	// asked; trips of [DB.SideBySide] are for several, but on a store with [kv.Powers.Local].
 	Trip func(ctx context.Context, trip Trip)
 }
 

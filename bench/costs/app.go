@@ -20,7 +20,7 @@ type AppRow struct {
 func MeasureApp(ctx context.Context) (rows []AppRow, err error) {
 	for k, kind := range kinds {
 		clock := new(tour.Clock)
-		mem := memkv.New(memkv.Options{Now: clock.Now})
+		mem := memkv.New(memkv.Options{Now: clock.Now, Local: true})
 		db, err := kvmodel.Open(tour.Committing{Store: kind.of(mem)}, kvmodel.Clock(clock.Now))
 		if err != nil {
 			return nil, err

@@ -63,7 +63,7 @@ type world struct {
 
 func newWorld(ctx context.Context, on kind) (*world, error) {
 	w := &world{ctx: ctx, clock: new(clock)}
-	w.store = on.of(memkv.New(memkv.Options{Now: w.clock.Now}))
+	w.store = on.of(memkv.New(memkv.Options{Now: w.clock.Now, Local: true}))
 	return w, w.open()
 }
 

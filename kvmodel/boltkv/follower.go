@@ -116,7 +116,7 @@ func (r followed) Do(ctx context.Context, ops []kv.Op) error {
 }
 
 func (r followed) Powers() kv.Powers {
-	return kv.Powers{Unless: true, Ordered: true, Keys: r.keys, Disk: r.onDisk}
+	return kv.Powers{Unless: true, Ordered: true, Local: true, Keys: r.keys, Disk: r.onDisk}
 }
 
 func (r followed) onDisk() kv.Disk {

@@ -27,9 +27,18 @@ func (c Cost) String() string {
 type Meter struct {
 	mu   sync.Mutex
 	cost Cost
+
+	// Of one work of several, each of which has its trips for itself: see apart.
+	outer  *Meter // where they are counted when all works have ended; nil: it is none
+	level  int    // how many works it is within
+	script []step
+	ended  bool
+
+	whole int // transactions
 }
 
-// Cost returns what has been asked for so far. A trip counts when it ends.
+// Cost returns what has been asked for so far. A trip counts when it ends, and one that works
+// of [Together] would have shared when all of them have.
 func (m *Meter) Cost() Cost {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -68,12 +77,12 @@ func countedPowers(p Powers) Powers {
 			return atomic(ctx, f)
 		}
 		whole := gathering{}
-		depth := m.Cost().Depth + 1
+		depth := m.next()
 		err := atomic(ctx, func(s Store) error {
 			whole.Store = s
 			return f(&whole)
 		})
-		m.add(depth, whole.ops)
+		m.addWhole(depth, whole.ops)
 		return err
 	}
 	return p
@@ -98,7 +107,7 @@ func (c *counted) Do(ctx context.Context, ops []Op) error {
 	if !ok {
 		return c.Store.Do(ctx, ops)
 	}
-	depth := m.Cost().Depth + 1
+	depth := m.next()
 	err := c.Store.Do(ctx, ops)
 	m.add(depth, ops)
 	return err
@@ -106,6 +115,12 @@ func (c *counted) Do(ctx context.Context, ops []Op) error {
 
 // add counts a trip that began when depth-1 trips in a row had ended.
 func (m *Meter) add(depth int, ops []Op) {
+	if m.outer != nil {
+		if !m.noteTrip(ops) {
+			m.outer.add(depth, ops)
+		}
+		return
+	}
 	if AllNear(ops) {
 		return
 	}

@@ -31,6 +31,10 @@ type Powers struct {
 	// is at work on any more.
 	Alone bool
 
+	// Local: the store is in this process, so a trip costs nothing, and nothing is done to
+	// save one.
+	Local bool
+
 	// ReadOnly, if not nil, is the error of every write.
 	ReadOnly error
 
@@ -75,6 +79,8 @@ type Powers struct {
 	// Losses, if not nil, is what the store knows of servers that have lost
 	// their memory.
 	Losses Losses
+
+	meter *Meter // of a work of Together that has its trips for itself
 }
 
 // Disk is what a store in a file of its own is doing, for a metrics page.

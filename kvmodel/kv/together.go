@@ -20,7 +20,9 @@ import (
 // another work; to wait for time to pass it calls [Pause]. Together returns what the
 // works returned, in their order.
 //
-// In a transaction, where there are no trips to be saved, works run one after another.
+// Where there are no trips to be saved, works run one after another, from the first to the
+// last: in a transaction, and on a store with [Powers.Local]. There each has trips of its
+// own, and a [Meter] counts those that they would have shared if none had paused.
 func Together(ctx context.Context, s Store, works ...func(Store) error) []error {
 	errs := make([]error, len(works))
 	powers := PowersOf(s)
@@ -30,23 +32,12 @@ func Together(ctx context.Context, s Store, works ...func(Store) error) []error 
 		}
 		return errs
 	}
-	// A transaction inside a shared trip would not be one.
-	powers.Atomic = nil
-	c := &convoy{ctx: ctx, store: s, powers: powers, parts: make([]part, len(works)), cargo: cargos.Get().(*cargo)}
-	for i := range c.parts {
-		c.parts[i].convoy = c
-	}
+	c := newConvoy(ctx, s, powers, works)
 	defer c.stop()
-	c.start(works)
-	first := &c.parts[0]
-	first.err = works[0](first)
-	first.ops, first.until = nil, time.Time{}
-	for c.travel() {
-	}
+	c.run()
 	for i := range c.parts {
 		errs[i] = c.parts[i].err
 	}
-	c.recycle()
 	return errs
 }
 
@@ -79,15 +70,63 @@ func Pause(ctx context.Context, s Store, d time.Duration) bool {
 // shortPause is the longest pause for which the others wait.
 const shortPause = 50 * time.Millisecond
 
-// convoy is works that travel together.
+// convoy is works that travel together. On a local store they go by themselves, one after
+// another in the goroutine of the caller, and those behind the first that pauses as anywhere
+// else, but for their trips.
 type convoy struct {
 	ctx     context.Context
 	store   Store
 	powers  Powers
+	works   []func(Store) error
 	parts   []part
-	waiting int // how many works have not begun; the first does that last
+	rides   []ride // of the parts; none on a local store
+	alone   ride   // of all parts there, always empty
+	begun   int    // how many works have begun in the goroutine of the caller: the first ones
+	waiting int    // how many have not begun elsewhere, where the last one does first
 	runners []*runner
+	apart   *apart // on a local store, under a Meter
 	*cargo
+}
+
+func newConvoy(ctx context.Context, s Store, powers Powers, works []func(Store) error) *convoy {
+	// A transaction inside a shared trip would not be one.
+	powers.Atomic = nil
+	c := &convoy{ctx: ctx, store: s, powers: powers, works: works, waiting: len(works), parts: make([]part, len(works)), cargo: cargos.Get().(*cargo)}
+	if powers.Local {
+		_, nested := s.(*part)
+		c.apart = newApart(meterOf(ctx, powers), nested)
+	} else {
+		c.rides = make([]ride, len(works))
+	}
+	for i := range c.parts {
+		p := &c.parts[i]
+		p.convoy, p.ride, p.meter = c, &c.alone, c.apart.next()
+		if !powers.Local {
+			p.ride = &c.rides[i]
+		}
+	}
+	return c
+}
+
+// run runs all works. Those that share trips begin before the first.
+func (c *convoy) run() {
+	if !c.powers.Local {
+		c.start(1)
+	}
+	for c.begun < c.waiting {
+		c.begun++
+		c.work(c.begun - 1)
+	}
+	for c.travel() {
+	}
+	c.recycle()
+}
+
+// work runs a work until it ends.
+func (c *convoy) work(i int) {
+	p := &c.parts[i]
+	p.err = c.works[i](p)
+	p.ops, p.until = nil, time.Time{}
 }
 
 // cargo is what a trip carries.
@@ -125,32 +164,32 @@ type target struct {
 }
 
 // travel makes a trip for what parts wait for, or pauses if they want that, and lets those
-// that have what they wait for run on, but for the first. It returns false if none waits
-// for anything.
+// that have what they wait for run on, but for one in the goroutine of the caller. It returns
+// false if none waits for anything.
 func (c *convoy) travel() bool {
-	c.load()
+	c.load(c.rides)
 	end, pauses := c.rest()
 	if len(c.flight) == 0 && !pauses {
 		return false
 	}
 	if len(c.flight) > 0 {
 		if outer, ok := c.store.(*part); ok {
-			outer.flown = c
+			outer.flown = c.joins
 		}
 		// Each op's result says what became of it.
 		_ = c.store.Do(c.ctx, c.flight)
 	}
 	pause := time.Until(end)
 	woke := pause <= 0 || Pause(c.ctx, c.store, pause)
-	c.deliver()
+	c.deliver(c.rides)
 	for i := len(c.parts) - 1; i >= 0; i-- {
 		p := &c.parts[i]
 		if len(p.ops) == 0 && (p.until.IsZero() || woke && p.until.After(end)) {
 			continue
 		}
 		p.woke, p.ops, p.until = woke, nil, time.Time{}
-		if i > 0 {
-			p.run()
+		if p.runner != nil {
+			p.goOn()
 		}
 	}
 	return true
@@ -181,20 +220,20 @@ func (c *convoy) rest() (end time.Time, pauses bool) {
 	return end, pauses
 }
 
-// load makes the flight of a trip, and notes in the parts where their ops are in it.
-func (c *convoy) load() {
+// load makes the flight of a trip, and notes in rides where their ops are in it.
+func (c *cargo) load(rides []ride) {
 	c.empty()
 	ops := 0
-	for i := range c.parts {
-		ops += len(c.parts[i].ops)
+	for i := range rides {
+		ops += len(rides[i].ops)
 	}
 	c.flight, c.joins = slices.Grow(c.flight, ops), slices.Grow(c.joins, ops)
-	for i := range c.parts {
-		p := &c.parts[i]
-		p.positions, p.sums = slices.Grow(p.positions[:0], len(p.ops)), p.sums[:0]
-		for k := range p.ops {
-			op := &p.ops[k]
-			joins := p.joins(k)
+	for i := range rides {
+		r := &rides[i]
+		r.positions, r.sums = slices.Grow(r.positions[:0], len(r.ops)), r.sums[:0]
+		for k := range r.ops {
+			op := &r.ops[k]
+			joins := r.joins(k)
 			position := -1
 			if joins {
 				position = c.like(op)
@@ -205,27 +244,27 @@ func (c *convoy) load() {
 				// What joins it must not be written where the caller's value is.
 				c.flight[position].Value = slices.Clip(op.Value)
 			}
-			p.positions = append(p.positions, position)
+			r.positions = append(r.positions, position)
 			if op.Kind == Increment {
-				p.sums = append(p.sums, c.flight[position].Delta)
+				r.sums = append(r.sums, c.flight[position].Delta)
 			}
 		}
 	}
 }
 
-// joins reports whether the kth of p's ops may be one with others like it. Where a work
+// joins reports whether the kth of r's ops may be one with others like it. Where a work
 // asks for several things at once, their order counts.
-func (p *part) joins(k int) bool {
-	op := &p.ops[k]
+func (r *ride) joins(k int) bool {
+	op := &r.ops[k]
 	switch {
 	case op.Kind == Get:
 		return true
-	case p.flown != nil:
-		return p.flown.joins[k]
+	case r.flown != nil:
+		return r.flown[k]
 	case op.Kind == Append:
-		return len(p.ops) == 1 && len(op.Unless) == 0
+		return len(r.ops) == 1 && len(op.Unless) == 0
 	case op.Kind == Increment:
-		return len(p.ops) == 1 && op.Delta > 0
+		return len(r.ops) == 1 && op.Delta > 0
 	}
 	return false
 }
@@ -253,7 +292,7 @@ func (op *Op) join(other *Op) bool {
 const few = 16
 
 // like returns where in the flight is an op of the same kind and key, -1 if there is none.
-func (c *convoy) like(op *Op) int {
+func (c *cargo) like(op *Op) int {
 	if len(c.flight) <= few {
 		for i := len(c.flight) - 1; i >= 0; i-- {
 			if c.flight[i].Kind == op.Kind && c.flight[i].Key == op.Key {
@@ -274,35 +313,40 @@ func (c *convoy) like(op *Op) int {
 	return -1
 }
 
-// deliver hands the results to the parts that asked.
-func (c *convoy) deliver() {
-	for i := len(c.parts) - 1; i >= 0; i-- {
-		p := &c.parts[i]
-		sums := p.sums
-		for j, position := range p.positions {
+// deliver hands the results to the rides that asked.
+func (c *cargo) deliver(rides []ride) {
+	for i := len(rides) - 1; i >= 0; i-- {
+		r := &rides[i]
+		sums := r.sums
+		for j, position := range r.positions {
 			result := c.flight[position].Result
-			if p.ops[j].Kind == Increment {
+			if r.ops[j].Kind == Increment {
 				result.Number -= c.flight[position].Delta - sums[0] // What others have added after it.
 				sums = sums[1:]
 			}
-			p.ops[j].Result = result
+			r.ops[j].Result = result
 		}
 	}
 }
 
-// part is one work of Together: the first in the goroutine of the caller, and any other in
-// a runner. It stops when it has ops to send or pauses, and has ended when there is
-// neither.
+// ride is what a work waits for in a trip.
+type ride struct {
+	ops       []Op    // waiting to be sent
+	flown     []bool  // of the flight that ops are: which may be one with others like them; nil if they are the work's own
+	positions []int   // where they are in the trip
+	sums      []int64 // of its increments: what was to be added up to each
+}
+
+// part is one work of Together: in the goroutine of the caller, or in a runner. It stops
+// when it has ops to send or pauses, and has ended when there is neither.
 type part struct {
 	*convoy
-	runner    *runner   // nil for the first
-	ops       []Op      // waiting to be sent
-	flown     *convoy   // whose flight ops are; nil if they are the work's own
-	positions []int     // where they are in the trip
-	sums      []int64   // of its increments: what was to be added up to each
-	until     time.Time // when its pause ends; zero: it does not pause
-	woke      bool      // the last pause was not cut short
-	err       error
+	*ride
+	runner *runner   // nil in the goroutine of the caller
+	until  time.Time // when its pause ends; zero: it does not pause
+	woke   bool      // the last pause was not cut short
+	meter  *Meter    // of its trips, where these are its own
+	err    error
 }
 
 // runner is a coroutine that runs works one after another until one of them stops.
@@ -312,18 +356,16 @@ type runner struct {
 	yield func(struct{}) bool
 }
 
-// start runs all works but the first until they stop or end, from the last on.
-func (c *convoy) start(works []func(Store) error) {
-	for c.waiting = len(works); c.waiting > 1; {
+// start runs the works from the first on until they stop or end, the last one first.
+func (c *convoy) start(first int) {
+	for c.waiting > first {
 		r := new(runner)
 		r.next, r.stop = pull(func(yield func(struct{}) bool) {
 			r.yield = yield
-			for c.waiting > 1 {
+			for c.waiting > first {
 				c.waiting--
-				p := &c.parts[c.waiting]
-				p.runner = r
-				p.err = works[c.waiting](p)
-				p.ops, p.until = nil, time.Time{}
+				c.parts[c.waiting].runner = r
+				c.work(c.waiting)
 			}
 		})
 		c.runners = append(c.runners, r)
@@ -331,16 +373,18 @@ func (c *convoy) start(works []func(Store) error) {
 	}
 }
 
-// stop ends the works that have not ended, which is so after a panic.
+// stop ends the works that have not ended, which is so after a panic, and counts what all
+// have asked for.
 func (c *convoy) stop() {
 	c.waiting = 0
 	for _, r := range c.runners {
 		r.stop()
 	}
+	c.apart.count()
 }
 
-// run lets the work run until it has ops to send, pauses or ends.
-func (p *part) run() { p.runner.next() }
+// goOn lets the work run until it has ops to send, pauses or ends.
+func (p *part) goOn() { p.runner.next() }
 
 // wait lets the others run until ops are carried out, and the pause that the work wants is
 // over. It returns false if that will never be.
@@ -349,6 +393,7 @@ func (p *part) wait(ops []Op) bool {
 	if p.runner != nil {
 		return p.runner.yield(struct{}{})
 	}
+	p.start(p.begun)
 	for len(p.ops) > 0 || !p.until.IsZero() {
 		if !p.travel() {
 			return false
@@ -357,10 +402,13 @@ func (p *part) wait(ops []Op) bool {
 	return true
 }
 
-// Do hands ops to the shared trip.
-func (p *part) Do(_ context.Context, ops []Op) error {
+// Do hands ops to the shared trip. On a local store they are carried out at once.
+func (p *part) Do(ctx context.Context, ops []Op) error {
 	if len(ops) == 0 {
 		return nil
+	}
+	if p.powers.Local {
+		return p.store.Do(p.meter.under(ctx), ops)
 	}
 	travels := p.wait(ops)
 	p.flown = nil
@@ -372,4 +420,8 @@ func (p *part) Do(_ context.Context, ops []Op) error {
 
 func (p *part) Close() error { return nil }
 
-func (p *part) Powers() Powers { return p.convoy.powers }
+func (p *part) Powers() Powers {
+	powers := p.convoy.powers
+	powers.meter = p.meter
+	return powers
+}

@@ -98,5 +98,5 @@ func openMem(_ context.Context, rest string, options url.Values) (kv.Store, erro
 	if err := storeurl.New(options).Check(); err != nil {
 		return nil, err
 	}
-	return memkv.New(memkv.Options{}), nil
+	return memkv.New(memkv.Options{Local: true}), nil
 }

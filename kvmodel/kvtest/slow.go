@@ -19,8 +19,12 @@ type Slow struct {
 // Wait delays every later trip by d.
 func (s *Slow) Wait(d time.Duration) { s.wait.Store(int64(d)) }
 
-// Powers returns the powers of the slow store.
-func (s *Slow) Powers() kv.Powers { return kv.PowersOf(s.Store) }
+// Powers returns the powers of the slow store, whose trips cost something.
+func (s *Slow) Powers() kv.Powers {
+	p := kv.PowersOf(s.Store)
+	p.Local = false
+	return p
+}
 
 // Do waits and then makes the trip.
 func (s *Slow) Do(ctx context.Context, ops []kv.Op) error {

@@ -28,6 +28,10 @@ type Options struct {
 	// Strict is set.
 	MaxItems int
 	Strict   bool
+
+	// Local makes works of kv.Together run one after another, as on a store in a file.
+	// Without it they share trips, as on a server.
+	Local bool
 }
 
 // Store is a kv.Store in memory.
@@ -56,7 +60,7 @@ func New(opts Options) *Store {
 		opts.Now = time.Now
 	}
 	s := &Store{opts: opts, items: make(map[string]*item)}
-	s.powers = kv.Powers{Unless: true, Ordered: true, Atomic: s.atomic, Keys: s.keys}
+	s.powers = kv.Powers{Unless: true, Ordered: true, Local: opts.Local, Atomic: s.atomic, Keys: s.keys}
 	return s
 }
 

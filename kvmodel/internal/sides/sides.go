@@ -14,7 +14,12 @@ import (
 // the first of their errors, in their order. What they ask a [Store] on s for
 // under that context is sent as by [kv.Together], under the context trips. Once a work
 // has failed, no further trip leaves, and the others fail too. If a work panics, Run does.
+//
+// On a store with [kv.Powers.Local] works run one after another, until one fails.
 func Run(ctx, trips context.Context, s kv.Store, works ...func(context.Context) error) error {
+	if kv.PowersOf(s).Local {
+		return inOrder(ctx, works)
+	}
 	errs := make([]error, len(works))
 	panics := make([]any, len(works))
 	sides := make([]func(kv.Store) error, len(works))
@@ -41,6 +46,17 @@ func Run(ctx, trips context.Context, s kv.Store, works ...func(context.Context) 
 		}
 	}
 	return failed
+}
+
+func inOrder(ctx context.Context, works []func(context.Context) error) error {
+	next, end := kv.Apart(ctx)
+	defer end()
+	for _, work := range works {
+		if err := work(next()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // errStopped is what works get once another one has failed.
@@ -89,6 +105,15 @@ func (s *side) serve(ctx context.Context, trip kv.Store) error {
 			close(a.done)
 		}
 	}
+}
+
+// On returns s for works of [Run], which send together what they ask it for under their
+// contexts. Where they have no trips to share, that is s itself.
+func On(s kv.Store) kv.Store {
+	if kv.PowersOf(s).Local {
+		return s
+	}
+	return Store{s}
 }
 
 // Store sends what it is asked for under the context of a work of [Run] together
