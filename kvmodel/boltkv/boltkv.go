@@ -74,11 +74,12 @@ type Store struct {
 	limits limits
 	id     [16]byte
 
-	turn    chan *batch   // offers the open batch to one writer after another
-	back    chan struct{} // the writer hands the batch back
-	closing chan struct{} // closed by Close
-	stopped chan struct{} // closed when the committer has ended
-	close   func() error  // runs once
+	turn    chan *batch    // offers the open batch to one writer after another
+	back    chan struct{}  // the writer hands the batch back
+	closing chan struct{}  // closed by Close
+	stopped chan struct{}  // closed when the committer has ended
+	beside  sync.WaitGroup // what else ends when closing is closed
+	close   func() error   // runs once
 
 	failed  atomic.Pointer[failure] // if not nil, why every op is refused
 	version uint64                  // the last one given; the holder of the batch owns it
@@ -344,14 +345,19 @@ func (s *Store) stop(cause error) *failure {
 
 // closer returns what Close does, once.
 func (s *Store) closer() func() error {
-	return sync.OnceValue(func() error {
+	return sync.OnceValue(func() (err error) {
+		failed := s.failed.Load()
 		close(s.closing)
 		<-s.stopped
+		s.beside.Wait()
 		s.waitForFollow()
 		<-s.moverEnded
 		stopped := s.failed.Load()
 		if stopped == nil {
 			return s.end()
+		}
+		if failed == nil { // No op has told of it.
+			defer func() { err = errors.Join(err, stopped) }()
 		}
 		// If bbolt panicked with a lock held, closing the file never returns.
 		done := make(chan error, 1)

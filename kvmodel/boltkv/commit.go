@@ -211,14 +211,28 @@ func (s *Store) tick() {
 	if s.failed.Load() != nil {
 		return
 	}
-	if s.opts.Durability == Periodic {
-		s.syncSeen()
-	}
 	idle := time.Since(s.used) >= s.limits.idle
 	if s.load() >= s.limits.turn || idle && !s.filling.isEmpty() {
 		s.note(s.turnLog())
 	}
 	s.wake()
+}
+
+// syncPeriodically makes sure, again and again until the store closes, that all commits that
+// readers see are on the disk. No writer waits for that.
+func (s *Store) syncPeriodically() {
+	tick := time.NewTicker(s.limits.tick)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-s.closing:
+			return
+		}
+		if s.failed.Load() == nil {
+			s.syncSeen()
+		}
+	}
 }
 
 // syncSeen makes sure that all commits that readers see are on the disk, the older first.

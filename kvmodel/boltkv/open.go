@@ -78,6 +78,9 @@ func openWith(path string, opts Options, change func(*Store)) (*Store, error) {
 	}
 	go s.commitBatches()
 	go s.moveTables()
+	if opts.Durability == Periodic {
+		s.beside.Go(s.syncPeriodically)
+	}
 	return s, nil
 }
 

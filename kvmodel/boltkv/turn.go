@@ -34,13 +34,18 @@ var defaultLimits = limits{
 func (s *Store) load() int { return max(s.filling.bytes, int(s.log.Bytes()/2)) }
 
 // turnLog begins the next log and the next table, and has what the last ones hold moved
-// to the tree. As long as that is under way for the ones before, nothing is done. If the
-// next log cannot be begun, the last go on.
+// to the tree. As long as that is under way for the ones before, or the log is being synced
+// and the table not full, nothing is done. If the next log cannot be begun, the last go on.
 func (s *Store) turnLog() error {
 	if s.isMoving() {
 		return nil
 	}
-	s.holding.Lock()
+	if !s.holding.TryLock() {
+		if s.load() < s.limits.full {
+			return nil
+		}
+		s.holding.Lock()
+	}
 	next, err := s.beginNext()
 	s.holding.Unlock()
 	if err != nil {

@@ -1,0 +1,229 @@
+package boltkv
+
+import (
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
+	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/powercut"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// hanging is a disk whose syncs hang while a test wants that.
+type hanging struct {
+	cutDisk
+	hangs   atomic.Bool
+	goOn    chan error // ends a sync that hangs
+	hung    atomic.Int32
+	closing atomic.Bool // a file was closed while a sync hung
+}
+
+func newHanging() *hanging {
+	return &hanging{cutDisk: cutDisk{new(powercut.Disk)}, goOn: make(chan error)}
+}
+
+func (d *hanging) open(path string, makes bool) (commitlog.File, error) {
+	file, err := d.cutDisk.open(path, makes)
+	if err != nil {
+		return nil, err
+	}
+	return hangingFile{file, d}, nil
+}
+
+type hangingFile struct {
+	commitlog.File
+	disk *hanging
+}
+
+func (f hangingFile) Sync() error {
+	if f.disk.hangs.Load() {
+		f.disk.hung.Add(1)
+		err := <-f.disk.goOn
+		f.disk.hung.Add(-1)
+		if err != nil {
+			return err
+		}
+	}
+	return f.File.Sync()
+}
+
+func (f hangingFile) Close() error {
+	if f.disk.hung.Load() > 0 {
+		f.disk.closing.Store(true)
+	}
+	return f.File.Close()
+}
+
+// openPeriodic opens a store whose logs are on disk.
+func openPeriodic(t *testing.T, path string, disk disk) *Store {
+	t.Helper()
+	s, err := openWith(path, Options{Durability: Periodic}, func(s *Store) {
+		s.disk = disk
+		s.limits.turn, s.limits.idle = 8<<10, 24*time.Hour
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func set(t *testing.T, s *Store, key string) {
+	t.Helper()
+	if _, err := kv.One(t.Context(), s, kv.OpSet(key, make([]byte, 3<<10))); err != nil {
+		t.Fatalf("set %s: %v", key, err)
+	}
+}
+
+func TestStore_Periodic_NoWriterWaitsForASync(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		disk := newHanging()
+		s := openPeriodic(t, filepath.Join(t.TempDir(), "store.db"), disk)
+		disk.hangs.Store(true)
+		set(t, s, "a")
+		time.Sleep(s.limits.tick)
+		synctest.Wait()
+		if disk.hung.Load() != 1 {
+			t.Fatalf("%d syncs hang after a second, want 1", disk.hung.Load())
+		}
+		set(t, s, "b")
+		set(t, s, "c") // From here on a commit wants to begin the next log.
+		time.Sleep(10 * s.limits.tick)
+		if disk.hung.Load() != 1 {
+			t.Errorf("%d syncs hang at the same time, want 1", disk.hung.Load())
+		}
+		if s.durable.Load() >= s.look().filling.seq {
+			t.Error("what is not synced counts as on the disk")
+		}
+		disk.hangs.Store(false)
+		disk.goOn <- nil
+		set(t, s, "d")
+		time.Sleep(2 * s.limits.tick)
+		synctest.Wait()
+		if unmoved := s.Stats().Unmoved; unmoved >= int64(s.limits.turn) {
+			t.Errorf("the log that was not ended while it was synced was not ended since: %d bytes are not in the tree", unmoved)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestStore_Periodic_ASecondLaterACommitIsOnTheDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		disk := newHanging()
+		path := filepath.Join(t.TempDir(), "store.db")
+		s := openPeriodic(t, path, disk)
+		set(t, s, "before")
+		time.Sleep(s.limits.tick)
+		synctest.Wait()
+		disk.hangs.Store(true)
+		set(t, s, "under-way")
+		time.Sleep(s.limits.tick)
+		set(t, s, "later")
+
+		tree, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		disk.Gate.Lock()
+		left := disk.Cut(rand.New(rand.NewPCG(1, 1)))
+		disk.Gate.Unlock()
+		disk.hangs.Store(false)
+		disk.goOn <- nil
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		again := filepath.Join(t.TempDir(), "store.db")
+		if err := os.WriteFile(again, tree, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s = openPeriodic(t, again, cutDisk{left})
+		if _, err := kv.One(t.Context(), s, kv.OpGet("before")); err != nil {
+			t.Errorf("what was committed a second before the power was cut: %v", err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestStore_Periodic_ASyncThatFailsStopsTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		disk := newHanging()
+		s := openPeriodic(t, filepath.Join(t.TempDir(), "store.db"), disk)
+		disk.hangs.Store(true)
+		set(t, s, "a")
+		time.Sleep(s.limits.tick)
+		set(t, s, "b")
+		disk.goOn <- errDisk
+		synctest.Wait()
+		for _, op := range []kv.Op{kv.OpSet("c", nil), kv.OpGet("a")} {
+			_, err := kv.One(t.Context(), s, op)
+			wantErr(t, err, kv.ErrUnavailable, kv.ErrUnclear)
+			wantErr(t, err, errDisk, kv.ErrNotFound)
+		}
+		disk.hangs.Store(false)
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestStore_Close_WaitsForTheSyncAndSaysThatItFailed(t *testing.T) {
+	for _, result := range []error{nil, errDisk} {
+		synctest.Test(t, func(t *testing.T) {
+			disk := newHanging()
+			s := openPeriodic(t, filepath.Join(t.TempDir(), "store.db"), disk)
+			disk.hangs.Store(true)
+			set(t, s, "a")
+			time.Sleep(s.limits.tick)
+			closed := make(chan error, 1)
+			go func() { closed <- s.Close() }()
+			synctest.Wait()
+			select {
+			case err := <-closed:
+				t.Fatalf("Close did not wait for the sync: %v", err)
+			default:
+			}
+			disk.hangs.Store(false)
+			disk.goOn <- result
+			if err := <-closed; !errors.Is(err, result) {
+				t.Errorf("a sync that ended in %v: Close returned %v", result, err)
+			}
+			if disk.closing.Load() {
+				t.Error("a log was closed while it was synced")
+			}
+		})
+	}
+}
+
+// A table does not grow without bound while its log is synced.
+func TestStore_TurnLog_WaitsForTheSyncOfALogWhoseTableIsFull(t *testing.T) {
+	s, err := openWith(filepath.Join(t.TempDir(), "store.db"), Options{}, func(s *Store) { s.limits.full = 1 })
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-s.turn // The committer waits now.
+	epoch := s.log.Epoch
+	s.holding.Lock()
+	ended := make(chan error)
+	go func() { ended <- s.turnLog() }()
+	for range 100 {
+		runtime.Gosched()
+	}
+	s.holding.Unlock()
+	if err := <-ended; err != nil || s.log.Epoch != epoch+1 {
+		t.Errorf("the log is that of epoch %d, want %d: %v", s.log.Epoch, epoch+1, err)
+	}
+	s.back <- struct{}{}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
