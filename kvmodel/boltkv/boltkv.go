@@ -28,6 +28,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -68,6 +69,7 @@ type Options struct {
 // answered, each of them whole.
 type Store struct {
 	db     *bolt.DB
+	file   io.ReaderAt // of db
 	path   string
 	opts   Options
 	disk   disk

@@ -47,7 +47,7 @@ func compact(path string) (done Compaction, err error) {
 	if err := emptyLog(path); err != nil {
 		return done, err
 	}
-	src, err := openFile(path)
+	src, _, err := openFile(path)
 	if err != nil {
 		return done, err
 	}

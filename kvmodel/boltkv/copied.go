@@ -25,7 +25,7 @@ type copied struct {
 
 // openCopy opens the copy at path.
 func openCopy(path string) (c *copied, err error) {
-	db, err := openFile(path)
+	db, _, err := openFile(path)
 	if err != nil {
 		return nil, err
 	}

@@ -65,11 +65,12 @@ func openWith(path string, opts Options, change func(*Store)) (*Store, error) {
 	if opts.Durability < Synced || opts.Durability > Unsynced {
 		return nil, fmt.Errorf("unknown durability %v", opts.Durability)
 	}
-	db, err := openFile(path)
+	db, file, err := openFile(path)
 	if err != nil {
 		return nil, err
 	}
 	s := newStore(db, path, opts)
+	s.file = file
 	if change != nil {
 		change(s)
 	}
@@ -81,6 +82,7 @@ func openWith(path string, opts Options, change func(*Store)) (*Store, error) {
 	if opts.Durability == Periodic {
 		s.beside.Go(s.syncPeriodically)
 	}
+	s.beside.Go(s.readAhead)
 	return s, nil
 }
 
@@ -107,25 +109,25 @@ func newStore(db *bolt.DB, path string, opts Options) *Store {
 	return s
 }
 
-// openFile opens the file, or creates it, and locks it.
-func openFile(path string) (*bolt.DB, error) {
+// openFile opens the file, or creates it, and locks it. The file belongs to the DB.
+func openFile(path string) (*bolt.DB, *os.File, error) {
 	if path == "" {
-		return nil, errors.New("the path is empty")
+		return nil, nil, errors.New("the path is empty")
 	}
 	if err := makeDir(filepath.Dir(path)); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for {
 		if err := checkWhole(path); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		db, same, err := openLocked(path)
+		db, file, same, err := openLocked(path)
 		if err != nil || same {
-			return db, err
+			return db, file, err
 		}
 		// A compacted file replaced this one while we waited for its lock.
 		if err := db.Close(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 }
@@ -163,7 +165,7 @@ func checkWhole(path string) error {
 
 // openLocked opens and locks the file, and reports whether it is then still the
 // one at path.
-func openLocked(path string) (db *bolt.DB, same bool, err error) {
+func openLocked(path string) (db *bolt.DB, file *os.File, same bool, err error) {
 	// In a damaged file, bbolt may find something other than its freelist.
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -183,16 +185,17 @@ func openLocked(path string) (db *bolt.DB, same bool, err error) {
 		// large, and reads are too short to keep it from growing.
 		OpenFile: func(name string, flag int, mode os.FileMode) (f *os.File, err error) {
 			if f, err = os.OpenFile(name, flag, mode); err == nil {
+				file = f
 				opened, err = f.Stat()
 			}
 			return f, err
 		},
 	})
 	if err != nil {
-		return nil, false, err
+		return nil, nil, false, err
 	}
 	there, err := os.Stat(path)
-	return db, err == nil && os.SameFile(opened, there), nil
+	return db, file, err == nil && os.SameFile(opened, there), nil
 }
 
 // prepare checks that the file is ours, or formats it if it is new, and reads its logs.

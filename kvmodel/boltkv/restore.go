@@ -63,7 +63,7 @@ func replace(path string, fill func(*Store) error) error {
 }
 
 func buildAt(path string, fill func(*Store) error) (err error) {
-	db, err := openFile(path)
+	db, _, err := openFile(path)
 	if err != nil {
 		return err
 	}
