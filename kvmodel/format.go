@@ -57,6 +57,7 @@ type marked struct {
 	now    func() time.Time
 	seen   *atomic.Pointer[sight] // nil: the marker was not seen, or refuses the store
 	shared bool                   // other processes may write the store
+	powers *kv.Powers
 }
 
 // sight is how a marker was seen that does not refuse the store.
@@ -66,32 +67,35 @@ type sight struct {
 }
 
 func newMarked(s kv.Store, now func() time.Time) marked {
-	return marked{s, now, new(atomic.Pointer[sight]), kv.PowersOf(s).Atomic == nil}
+	p := kv.PowersOf(s)
+	m := marked{s, now, new(atomic.Pointer[sight]), p.Atomic == nil, &p}
+	if p.Atomic != nil {
+		p.Atomic = m.atomically(p.Atomic)
+	}
+	return m
 }
 
-// Powers returns those of the store underneath. What a transaction has seen of the marker
-// counts once it is committed.
-func (m marked) Powers() kv.Powers {
-	p := kv.PowersOf(m.Store)
-	outer := p.Atomic
-	if outer == nil {
-		return p
-	}
-	p.Atomic = func(ctx context.Context, f func(kv.Store) error) error {
+// Powers returns those of the store underneath.
+func (m marked) Powers() kv.Powers { return *m.powers }
+
+// atomically returns the power Atomic. What a transaction has seen of the marker counts once
+// it is committed.
+func (m marked) atomically(outer func(context.Context, func(kv.Store) error) error) func(context.Context, func(kv.Store) error) error {
+	return func(ctx context.Context, f func(kv.Store) error) error {
 		if m.isDone() {
 			return outer(ctx, f)
 		}
 		var seen atomic.Pointer[sight]
 		err := outer(ctx, func(s kv.Store) error {
 			seen.Store(m.seen.Load())
-			return f(marked{s, m.now, &seen, m.shared})
+			within := kv.PowersOf(s)
+			return f(marked{s, m.now, &seen, m.shared, &within})
 		})
 		if err == nil {
 			m.seen.Store(seen.Load())
 		}
 		return err
 	}
-	return p
 }
 
 // Do carries out ops, and beside them what is due of the marker.
@@ -141,6 +145,9 @@ func (m marked) readAgain(ctx context.Context) context.Context {
 
 // isDue reports whether this is the first trip under a context of readAgain.
 func (m marked) isDue(ctx context.Context) bool {
+	if !m.shared {
+		return false
+	}
 	done, ok := ctx.Value(again{}).(*atomic.Bool)
 	return ok && !done.Swap(true)
 }

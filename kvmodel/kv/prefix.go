@@ -14,33 +14,36 @@ func Prefix(s Store, tenant string) (Store, error) {
 	if text == "" || len(text) > MaxTenant {
 		return nil, fmt.Errorf("tenant %s: %w: 1 to %d bytes when escaped", Quote(tenant), ErrBadKey, MaxTenant)
 	}
-	return &prefixed{s, text + ":"}, nil
+	return newPrefixed(s, text+":"), nil
 }
 
 type prefixed struct {
 	Store
 	prefix string
+	powers Powers
 }
 
-func (p *prefixed) Powers() Powers {
-	powers := PowersOf(p.Store).through(func(s Store) Store { return &prefixed{s, p.prefix} })
-	powers.Prefix += p.prefix
+func newPrefixed(s Store, prefix string) *prefixed {
+	powers := PowersOf(s).through(func(s Store) Store { return newPrefixed(s, prefix) })
+	powers.Prefix += prefix
 	if keys := powers.Keys; keys != nil {
 		powers.Keys = func(ctx context.Context, begin string, f func([]string) error) error {
-			return keys(ctx, p.prefix+begin, func(found []string) error {
+			return keys(ctx, prefix+begin, func(found []string) error {
 				own := make([]string, len(found))
 				for i, key := range found {
-					own[i] = key[len(p.prefix):]
+					own[i] = key[len(prefix):]
 				}
 				return f(own)
 			})
 		}
 	}
 	if powers.Losses != nil {
-		powers.Losses = prefixedLosses{powers.Losses, p.prefix}
+		powers.Losses = prefixedLosses{powers.Losses, prefix}
 	}
-	return powers
+	return &prefixed{s, prefix, powers}
 }
+
+func (p *prefixed) Powers() Powers { return p.powers }
 
 type prefixedLosses struct {
 	Losses
@@ -51,18 +54,19 @@ func (l prefixedLosses) GoneBack(ctx context.Context, key string) error {
 	return l.Losses.GoneBack(ctx, l.prefix+key)
 }
 
+// Do carries out ops, whose keys are long as long as that takes.
 func (p *prefixed) Do(ctx context.Context, ops []Op) error {
-	inner := make([]Op, len(ops))
-	for i, op := range ops {
-		inner[i] = op
+	for i := range ops {
 		// An empty key must stay a bad one.
-		if op.Key != "" {
-			inner[i].Key = p.prefix + op.Key
+		if op := &ops[i]; op.Key != "" {
+			op.Key = p.prefix + op.Key
 		}
 	}
-	err := p.Store.Do(ctx, inner)
+	err := p.Store.Do(ctx, ops)
 	for i := range ops {
-		ops[i].Result = inner[i].Result
+		if op := &ops[i]; op.Key != "" {
+			op.Key = op.Key[len(p.prefix):]
+		}
 	}
 	return err
 }

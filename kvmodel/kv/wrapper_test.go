@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -217,6 +218,17 @@ func TestPrefix_RefusesTenantsThatAreEmptyOrLong(t *testing.T) {
 func TestPrefix_AnEmptyKeyStaysABadOne(t *testing.T) {
 	if _, err := kv.One(ctx, tenant(t, newRig(), "t"), kv.OpSet("", nil)); !errors.Is(err, kv.ErrBadKey) {
 		t.Errorf("got %v, want ErrBadKey", err)
+	}
+}
+
+func TestPrefix_LeavesTheCallersKeysAsTheyWere(t *testing.T) {
+	s := tenant(t, newRig(), "t")
+	ops := []kv.Op{kv.OpSet("a", nil), kv.OpGet(""), kv.OpGet("t:b")}
+	for range 2 {
+		_ = s.Do(ctx, ops)
+	}
+	if got := []string{ops[0].Key, ops[1].Key, ops[2].Key}; !slices.Equal(got, []string{"a", "", "t:b"}) {
+		t.Errorf("the keys have become %q", got)
 	}
 }
 
