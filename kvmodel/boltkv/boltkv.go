@@ -29,6 +29,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -84,6 +85,7 @@ type Store struct {
 	close   func() error   // runs once
 
 	failed  atomic.Pointer[failure] // if not nil, why every op is refused
+	writers atomic.Int32            // who wait for a turn or a commit
 	version uint64                  // the last one given; the holder of the batch owns it
 
 	// The committer's.
@@ -236,6 +238,11 @@ func (s *Store) read(ctx context.Context, ops []kv.Op) *failure {
 	}
 	if fail := s.failed.Load(); fail != nil {
 		return fail
+	}
+	if s.writers.Load() > 0 {
+		// Reads never wait for anything, so many readers would keep the committer from the
+		// processor for as long as the scheduler lets each of them run.
+		runtime.Gosched()
 	}
 	return s.try(func() error {
 		for {

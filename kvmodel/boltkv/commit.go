@@ -37,6 +37,8 @@ func (s *Store) write(ctx context.Context, change func(*live) *failure) *failure
 	if fail := s.failed.Load(); fail != nil {
 		return fail
 	}
+	s.writers.Add(1)
+	defer s.writers.Add(-1)
 	b, fail := s.takeTurn(ctx, change)
 	if fail != nil {
 		return fail
