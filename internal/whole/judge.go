@@ -41,8 +41,8 @@ func (l *Library) judgeTimelines(ctx context.Context, d *Diary, shown Shown) (wr
 	}
 	check := func(name string, size int64, belongs func(*Work) bool, rings ...*timeline.Ring[Work]) {
 		for _, ring := range rings {
-			if _, last, err := ring.InUse(ctx); err != nil || last > size {
-				return // It has forgotten its first entries.
+			if hasForgotten(ctx, ring, size) {
+				return
 			}
 		}
 		ids := those(works, workID, belongs)
@@ -64,6 +64,13 @@ func (l *Library) judgeTimelines(ctx context.Context, d *Diary, shown Shown) (wr
 	}
 	check("Work NewestByAuthor of all", 40, func(w *Work) bool { return slices.Contains(Authors, w.Author) }, rings...)
 	return append(wrong, d.judgeOrder(works, strings.Fields(shown["Work Newest"]))...)
+}
+
+// hasForgotten reports whether a ring of this size may have forgotten its first entries: each of
+// its shards does when so many numbers were handed out, also those of changes that did not commit.
+func hasForgotten(ctx context.Context, ring *timeline.Ring[Work], size int64) bool {
+	pictures, err := ring.Pictures(ctx, 0)
+	return err != nil || slices.ContainsFunc(pictures, func(p timeline.Picture) bool { return p.Head > size })
 }
 
 // judgeOrder wants a title that was written after another one was acknowledged
