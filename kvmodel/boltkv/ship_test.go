@@ -67,7 +67,7 @@ func followIn(t *testing.T, opts Options, change func(*limits)) (*Store, *counti
 	if err != nil {
 		t.Fatal(err)
 	}
-	folder := &counting{Shelf: new(shelf.Shelf)}
+	folder := &counting{Shelf: new(shelf.Shelf), asked: map[string]int{}}
 	ended := make(chan error, 1)
 	go func() { ended <- s.Follow(context.Background(), folder) }()
 	t.Cleanup(func() {
