@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -33,20 +34,33 @@ func RedisTLS(cert, key, ca string, args ...string) (*Process, error) {
 }
 
 func startRedis(port string, args ...string) (*Process, error) {
+	p, err := newRedis(port, args...)
+	if err != nil {
+		return nil, err
+	}
+	return started(p)
+}
+
+// newRedis returns a redis-server that is yet to be started, in a folder of its own.
+func newRedis(port string, args ...string) (*Process, error) {
 	dir, err := os.MkdirTemp("", "ringtree-redis-")
 	if err != nil {
 		return nil, fmt.Errorf("start redis-server: %w", err)
 	}
-	p := &Process{
+	return &Process{
 		Addr:    net.JoinHostPort("127.0.0.1", port),
 		program: "redis-server",
 		args: append([]string{
 			"--port", port, "--bind", "127.0.0.1", "--dir", dir, "--save", "", "--appendonly", "no",
 		}, args...),
 		dir: dir,
-	}
+	}, nil
+}
+
+// started starts p, and removes its folder if that fails.
+func started(p *Process) (*Process, error) {
 	if err := p.Start(); err != nil {
-		os.RemoveAll(dir)
+		os.RemoveAll(p.dir)
 		return nil, err
 	}
 	return p, nil
@@ -62,6 +76,9 @@ const (
 	clusterNodes   = 2 * clusterMasters
 )
 
+// slots is how many slots the keys of a Redis Cluster are in.
+const slots = 16384
+
 // RedisCluster starts a Redis Cluster and returns when all its nodes agree
 // and every master has its replica. A master that dies is replaced after two
 // to four seconds.
@@ -72,56 +89,55 @@ func RedisCluster() (*Cluster, error) {
 	}
 	c := new(Cluster)
 	for i := range clusterNodes {
-		node, err := startRedis(ports[i],
-			"--cluster-enabled", "yes", "--cluster-port", ports[clusterNodes+i],
-			"--cluster-node-timeout", "2000", "--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1")
+		node, err := startNode(i, ports)
 		if err != nil {
 			c.Stop()
 			return nil, err
 		}
 		c.nodes = append(c.nodes, node)
 	}
-	if err := c.join(ports[clusterNodes:]); err != nil {
+	if err := c.await(ready); err != nil {
 		c.Stop()
 		return nil, fmt.Errorf("join the Redis Cluster: %w", err)
 	}
 	return c, nil
 }
 
-// join makes one cluster of the nodes: each meets the first, the first three
-// share the slots, the others replicate them.
-func (c *Cluster) join(busPorts []string) error {
-	for i, node := range c.nodes {
-		if err := order(node, "CLUSTER", "SET-CONFIG-EPOCH", fmt.Sprint(i+1)); err != nil {
-			return err
-		}
-		host, port, _ := net.SplitHostPort(node.Addr)
-		if err := order(c.nodes[0], "CLUSTER", "MEET", host, port, busPorts[i]); err != nil {
-			return err
-		}
+// startNode starts a node of a cluster that uses ports. It need not meet the others, because
+// its file names them, as it would if they had met before.
+func startNode(i int, ports []string) (*Process, error) {
+	node, err := newRedis(ports[i],
+		"--cluster-enabled", "yes", "--cluster-port", ports[clusterNodes+i],
+		"--cluster-node-timeout", "2000", "--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1")
+	if err != nil {
+		return nil, err
 	}
-	if err := c.await(met); err != nil {
-		return err
+	if err := os.WriteFile(filepath.Join(node.dir, "nodes.conf"), []byte(nodesOf(i, ports)), 0o600); err != nil {
+		os.RemoveAll(node.dir)
+		return nil, err
 	}
-	for i, master := range c.nodes[:clusterMasters] {
-		first, end := i*16384/clusterMasters, (i+1)*16384/clusterMasters
-		if err := order(master, "CLUSTER", "ADDSLOTSRANGE", fmt.Sprint(first), fmt.Sprint(end-1)); err != nil {
-			return err
-		}
-		id, err := ask(master, "CLUSTER", "MYID")
-		if err != nil {
-			return err
-		}
-		if err := order(c.nodes[clusterMasters+i], "CLUSTER", "REPLICATE", id); err != nil {
-			return err
-		}
-	}
-	return c.await(ready)
+	return started(node)
 }
 
-func met(node *Process) (bool, error) {
-	info, err := ask(node, "CLUSTER", "INFO")
-	return strings.Contains(info, fmt.Sprintf("cluster_known_nodes:%d\r\n", clusterNodes)), err
+// nodesOf returns the file of node self of a cluster that uses ports. The first three nodes
+// share the slots, the others replicate them.
+func nodesOf(self int, ports []string) string {
+	id := func(i int) string { return fmt.Sprintf("%040x", i+1) }
+	var file strings.Builder
+	for i := range clusterNodes {
+		line := fmt.Sprintf("%s 127.0.0.1:%s@%s ", id(i), ports[i], ports[clusterNodes+i])
+		if i == self {
+			line += "myself,"
+		}
+		if i < clusterMasters {
+			line += fmt.Sprintf("master - 0 0 %d connected %d-%d", i+1, i*slots/clusterMasters, (i+1)*slots/clusterMasters-1)
+		} else {
+			line += fmt.Sprintf("slave %s 0 0 %d connected", id(i-clusterMasters), i+1-clusterMasters)
+		}
+		fmt.Fprintln(&file, line)
+	}
+	fmt.Fprintf(&file, "vars currentEpoch %d lastVoteEpoch 0\n", clusterMasters)
+	return file.String()
 }
 
 // ready requires more than cluster_state:ok, which new nodes report while all six
@@ -144,22 +160,25 @@ func ready(node *Process) (bool, error) {
 		strings.Count(nodes, "slave ") == clusterNodes-clusterMasters, nil
 }
 
-// await waits until as returns true for all nodes.
+// await waits until as has returned true for each node.
 func (c *Cluster) await(as func(*Process) (bool, error)) error {
-	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		all := true
-		for _, node := range c.nodes {
+	end := time.Now().Add(2 * time.Minute)
+	for _, node := range c.nodes {
+		for {
 			is, err := as(node)
 			if err != nil {
 				return err
 			}
-			all = all && is
-		}
-		if all {
-			return nil
+			if is {
+				break
+			}
+			if time.Now().After(end) {
+				return errors.New("the nodes did not agree within two minutes")
+			}
+			time.Sleep(50 * time.Millisecond)
 		}
 	}
-	return errors.New("the nodes did not agree within two minutes")
+	return nil
 }
 
 // Addrs returns the addresses of all nodes, including those that were killed.

@@ -64,12 +64,7 @@ func startSentinel(port, name, master string) (*Process, error) {
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		return nil, err
 	}
-	p := &Process{Addr: net.JoinHostPort("127.0.0.1", port), program: "redis-server", args: []string{file, "--sentinel"}, dir: dir}
-	if err := p.Start(); err != nil {
-		os.RemoveAll(dir)
-		return nil, err
-	}
-	return p, nil
+	return started(&Process{Addr: net.JoinHostPort("127.0.0.1", port), program: "redis-server", args: []string{file, "--sentinel"}, dir: dir})
 }
 
 // await waits until each sentinel knows the others and the replica.
