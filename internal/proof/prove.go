@@ -30,6 +30,14 @@ func Long() bool { return os.Getenv(Prove) != "" }
 // All reports whether everything is to be proved.
 func All() bool { return os.Getenv(Prove) == "all" }
 
+// Size returns few, or many if there is time for more than go test does by itself.
+func Size[N int | int64](few, many N) N {
+	if Long() {
+		return many
+	}
+	return few
+}
+
 // budget returns how long a test may take to prove a part. It returns false if it
 // is to prove all, or just the short cut.
 func budget(t testing.TB) (time.Duration, bool) {
@@ -101,10 +109,10 @@ func Rounds(t testing.TB, few, all uint64) iter.Seq[uint64] {
 const longer = 20
 
 // share says how many of a sweep's seeds the short cut takes: one in so many.
-const share = 3
+const share = 10
 
 // Sweep is [kvtest.SimulateMany] with n seeds, which should take a few seconds. The short
-// cut takes the first third of them, which should notice faults of the store, see [Notices]. If
+// cut takes the first tenth of them; all should notice faults of the store, see [Notices]. If
 // everything is proved, there are 20 times as many. To prove a part, it takes other seeds, from
 // one by chance on, until the time is up.
 func Sweep(t *testing.T, n int, world kvtest.World, test func(*kvtest.Sim)) {

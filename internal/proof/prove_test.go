@@ -86,7 +86,7 @@ func TestSweep_TakesMoreSeedsTheMoreIsProved(t *testing.T) {
 		t.Setenv(name, "") // so that it is as before when the test ends
 		os.Unsetenv(name)
 	}
-	for prove, want := range map[string]int{"": 2, "all": 80, "1ns": 1} {
+	for prove, want := range map[string]int{"": 1, "all": 80, "1ns": 1} {
 		t.Setenv(proof.Prove, prove)
 		got := 0
 		proof.Sweep(t, 4, kvtest.World{}, func(*kvtest.Sim) { got++ })
