@@ -13,6 +13,8 @@ import (
 
 	modules "golang.org/x/mod/module"
 	"golang.org/x/mod/zip"
+
+	"github.com/ringtree/ringtree/internal/proof"
 )
 
 // releases are the modules that a release consists of, by their directories.
@@ -24,7 +26,13 @@ var releases = map[string]modules.Version{
 
 // A program of someone else gets the module, its tools and its adapters by their version, as
 // it will from a tag: from a proxy that is made of this tree.
-func TestRelease_CanBeGotByItsVersion(t *testing.T) {
+func TestLong_ReleaseCanBeGotByItsVersion(t *testing.T) {
+	for range proof.Rounds(t, 0, 1) {
+		getRelease(t)
+	}
+}
+
+func getRelease(t *testing.T) {
 	proxy, cache := t.TempDir(), t.TempDir()
 	for dir, m := range releases {
 		if err := publish(proxy, dir, m); err != nil {
