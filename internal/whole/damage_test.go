@@ -63,7 +63,7 @@ var damage = matrix{
 	says:   []error{kvmodel.ErrNeedsRebuild, kv.ErrLost, kvmodel.ErrCorrupt},
 	reach:  10,
 	limits: damageLimits,
-	first:  []string{"all Work fresh", "built Work running", "line fresh", "n Work Views fresh", "procs running", "r Work running"},
+	first:  []string{"all Work fresh", "line fresh", "r Work running"},
 }
 
 // damagedClass is lostClass, and of records and counters it also says whose they are.

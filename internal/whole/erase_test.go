@@ -251,7 +251,7 @@ func TestPurge_RealStoresKeepNoByteOfAParent(t *testing.T) {
 
 // A process dies while it purges, and another one goes on as soon as it may.
 func TestSweep_APurgeAfterACrashLeavesNothing(t *testing.T) {
-	step := int64(61)
+	step := int64(151)
 	if proof.Long() {
 		step = 7
 	}

@@ -22,7 +22,7 @@ import (
 )
 
 // severalFailed is how an error that counts begins, and all of it is one line.
-var severalFailed = regexp.MustCompile(`^flush: \d{3,} things failed and will not be tried again by this process: [^\n]*$`)
+var severalFailed = regexp.MustCompile(`^flush: \d{2,} things failed and will not be tried again by this process: [^\n]*$`)
 
 func TestFlood_AServerThatIsGoneForAMinuteIsNotLoggedByTheOp(t *testing.T) {
 	t.Parallel()
@@ -32,7 +32,7 @@ func TestFlood_AServerThatIsGoneForAMinuteIsNotLoggedByTheOp(t *testing.T) {
 				f := runFlood(t, 4, time.Minute, why)
 				t.Logf("%d calls, %d lines, the longest of %d bytes, stats %+v", f.calls, len(f.lines), f.longest(), f.stats)
 				t.Logf("Close: %v", f.closed)
-				if f.calls < 5_000 {
+				if f.calls < 2_000 {
 					t.Errorf("only %d calls were made", f.calls)
 				}
 				if len(f.lines) > 100 || f.longest() > 1000 {
@@ -71,7 +71,7 @@ func (f *flood) longest() (most int) {
 }
 
 // floodPause is how long a writer waits between two calls.
-const floodPause = 20 * time.Millisecond
+const floodPause = 50 * time.Millisecond
 
 // runFlood has writers change everything for a second, and then, while every op on one
 // of two servers ends in why, for as long as lasts. Then it closes the library.

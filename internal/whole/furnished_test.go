@@ -3,6 +3,8 @@ package whole_test
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -52,10 +54,34 @@ func valueOf(t *testing.T, s kv.Store, key string) []byte {
 // furnished returns the items of a store of kind k that has something of every class, and
 // boards with several nodes, after all processes have ended.
 func (k kind) furnished(t *testing.T) map[string][]byte {
-	return k.items(t, func(t *testing.T, l *whole.Library, _ *memkv.Store) {
-		furnishAll(t, l)
-		must(t, l.DB.Close(ctx))
+	return furnishings.of(k, func() map[string][]byte {
+		return k.items(t, func(t *testing.T, l *whole.Library, _ *memkv.Store) {
+			furnishAll(t, l)
+			must(t, l.DB.Close(ctx))
+		})
 	})
+}
+
+// furnishings are made once for all tests.
+var furnishings onceByKind
+
+// onceByKind holds the items of a store of each kind, once they are made.
+type onceByKind struct {
+	mu   sync.Mutex
+	made map[string]map[string][]byte // by the name of the kind
+}
+
+// of returns a copy of the items for k, which items makes.
+func (o *onceByKind) of(k kind, items func() map[string][]byte) map[string][]byte {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.made == nil {
+		o.made = map[string]map[string][]byte{}
+	}
+	if o.made[k.name] == nil {
+		o.made[k.name] = items()
+	}
+	return maps.Clone(o.made[k.name])
 }
 
 // members are the members of the board without records.

@@ -94,6 +94,7 @@ var passing = []string{"procs", "out", "line", "fixed", "rebuild", "rebuilt", "b
 // split returns the keys of the items of s that are of something or name it, and all others
 // that stay.
 func split(t *testing.T, s *memkv.Store, of func(key string, value []byte) bool) (keys [2][]string) {
+	synctest.Wait() // Nobody writes meanwhile.
 	items := contents(t, s)
 	for _, key := range slices.Sorted(maps.Keys(items)) {
 		if of(key, items[key]) {
@@ -106,11 +107,16 @@ func split(t *testing.T, s *memkv.Store, of func(key string, value []byte) bool)
 	return keys
 }
 
-// lived returns a store on which there is a person who was there, and one who still is.
-func lived(t *testing.T, k kind) *memkv.Store {
-	t.Helper()
-	s := memkv.New(memkv.Options{})
-	l := k.open(t, s)
+// lives are lived once for all tests.
+var lives onceByKind
+
+// lived returns the items of a store on which there is a person who was there, and one who
+// still is.
+func (k kind) lived(t *testing.T) map[string][]byte {
+	return lives.of(k, func() map[string][]byte { return k.items(t, live) })
+}
+
+func live(t *testing.T, l *whole.Library, _ *memkv.Store) {
 	liveOn(t, l)
 	must(t, l.Works.Delete(ctx, "b"))
 	must(t, l.Offers.Create(ctx, &whole.Offer{ID: "7", Code: "c", Kind: "k", Price: 7, Until: time.Now().Add(480 * time.Hour)}))
@@ -118,13 +124,14 @@ func lived(t *testing.T, k kind) *memkv.Store {
 	must(t, l.Pieces.Create(ctx, &whole.Piece{ID: "p", Tags: []string{"red"}, Stars: 3}))
 	must(t, l.Visits.Push(ctx, whole.Visit{Owner: "o", Guest: "g"}))
 	must(t, l.DB.Close(ctx))
-	return s
 }
 
 // onALived runs f on a store of kind k that has lived, with the DB of a later release in it.
 func onALived(t *testing.T, k kind, f func(t *testing.T, s *memkv.Store, db *kvmodel.DB), opts ...kvmodel.Option) {
+	items := k.lived(t)
 	synctest.Test(t, func(t *testing.T) {
-		s := lived(t, k)
+		time.Sleep(time.Hour) // The items were written in an hour from the same time on.
+		s := holding(t, items)
 		db, err := kvmodel.Open(k.opened(s), append([]kvmodel.Option{kvmodel.Log(slog.New(slog.DiscardHandler))}, opts...)...)
 		must(t, err)
 		f(t, s, db)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/inspect"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/internal/whole"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -79,10 +80,10 @@ func TestImport_OntoRecordsIsRefusedAndMergeKeepsTheHigherRev(t *testing.T) {
 	})
 }
 
-func TestImport_ThatIsCutShortNeedsARebuildAndGoesOn(t *testing.T) {
+func TestMatrix_OfImports_OneThatIsCutShortNeedsARebuildAndGoesOn(t *testing.T) {
 	t.Parallel()
-	for _, o := range []inspect.ImportOptions{{Merge: true}, {Replace: true}} {
-		for _, w := range lossWorlds {
+	for i, o := range []inspect.ImportOptions{{Merge: true}, {Replace: true}} {
+		for w := range proof.Part(t, lossWorlds[i:i+1], lossWorlds) {
 			file := w.exported(t)
 			w.inspected(t, nil, func(t *testing.T, l *whole.Library, _ *memkv.Store) {
 				in := inspect.New(l.DB)
@@ -149,9 +150,9 @@ func TestCopy_AndDiffFindsTheTwoEqualAndThenEachChange(t *testing.T) {
 	})
 }
 
-func TestCopy_WithReplaceMakesTheOtherEqualAfterAnyChange(t *testing.T) {
+func TestMatrix_OfCopies_OneWithReplaceMakesTheOtherEqualAfterAnyChange(t *testing.T) {
 	t.Parallel()
-	for _, to := range lossWorlds {
+	for to := range proof.Part(t, lossWorlds[:1], lossWorlds) {
 		from := lossWorlds[1]
 		from.inspected(t, from.furnished(t), func(t *testing.T, l *whole.Library, _ *memkv.Store) {
 			other, a, b := copied(t, l, to)
@@ -201,11 +202,11 @@ func TestExport_LeavesOutWhatAPeriodIsKeptNoLonger(t *testing.T) {
 	})
 }
 
-func TestInspect_WhatIsPlantedIsFoundMendedOrNamedAndNothingElse(t *testing.T) {
+func TestMatrix_OfPlants_EachIsFoundMendedOrNamedAndNothingElse(t *testing.T) {
 	t.Parallel()
 	w := lossWorlds[0]
 	items := w.furnished(t)
-	for _, plant := range whole.Plants {
+	for plant := range proof.Part(t, whole.Plants[9:], whole.Plants) { // TestLong_FaultsOfEachKind plants all.
 		t.Run(plant.Name, func(t *testing.T) {
 			w.inspected(t, items, func(t *testing.T, l *whole.Library, mem *memkv.Store) {
 				planted, err := plant.In(ctx, l, mem, "w3", "w4")

@@ -243,8 +243,7 @@ func plantedAt(w kind, key string, value []byte) []planted {
 
 // inspectedFirst are the keys that go test loses and damages.
 var inspectedFirst = []string{
-	"c:Work:Likes:w4", "l:Like:ByWork:w7#0", "u:Offer:ByCode:c37", "r:Work:w3", "all:Like:1", "ids:Work", "built:Work",
-	"rank:Work:TopViews:i:w3", "rank:Work:TopViewsPerDay:2000-01-01:i:w0", "rank:scores:i:m0",
+	"c:Work:Likes:w4", "l:Like:ByWork:w7#0", "u:Offer:ByCode:c37", "r:Work:w3", "ids:Work", "rank:Work:TopViews:i:w3",
 }
 
 func TestInspect_ADamagedRecordOfAMemberIsMendedWithoutABuild(t *testing.T) {
@@ -265,9 +264,9 @@ func TestInspect_ADamagedRecordOfAMemberIsMendedWithoutABuild(t *testing.T) {
 	})
 }
 
-func TestInspect_WhatIsExportedAndImportedIsTheSameOnEveryKindOfStore(t *testing.T) {
+func TestMatrix_OfExports_AnImportIsTheSameOnEveryKindOfStore(t *testing.T) {
 	t.Parallel()
-	for _, from := range lossWorlds {
+	for i, from := range lossWorlds {
 		items := from.furnished(t)
 		var file, second bytes.Buffer
 		var want whole.Shown
@@ -276,7 +275,8 @@ func TestInspect_WhatIsExportedAndImportedIsTheSameOnEveryKindOfStore(t *testing
 			_, err := inspect.New(l.DB).Export(ctx, &file, inspect.Pace{})
 			must(t, err)
 		})
-		for _, to := range lossWorlds {
+		next := (i + 1) % len(lossWorlds)
+		for to := range proof.Part(t, lossWorlds[next:next+1], lossWorlds) {
 			second.Reset()
 			to.inspected(t, nil, func(t *testing.T, l *whole.Library, _ *memkv.Store) {
 				in := inspect.New(l.DB)

@@ -38,7 +38,7 @@ func TestSweep_ARebuildLeavesNothingWhereRecordsWereThatMove(t *testing.T) {
 		},
 		"ends": func(l *whole.Library) error { return l.Works.Delete(ctx, "w3") },
 	}
-	step := int64(3)
+	step := int64(23)
 	if proof.Long() {
 		step = 1
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/ringtree/ringtree/index"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -468,10 +469,17 @@ var rows = map[string]row{
 	"`shards=`":                               {shows(made), shows(newest("timeline ID shards 3", timeline.Spec[paper]{Value: byID, Shards: 3}))},
 }
 
-func TestReleases_DoSideBySideWhatTheTableSays(t *testing.T) {
+// firstRows are those that go test tries: the cells of each index that comes and goes.
+var firstRows = []string{
+	"a field removed", "`version=` raised", "`unique` added", "`list` removed", "`timeline` added", "`ranking` removed",
+	"a `list` becomes a `timeline`", "a shorter `ring=`", "events with another `keep=`", "a model removed", "`expires` added",
+	"a `counter` added", "`ranking,per=` with another `keep=`", "`count=` removed",
+}
+
+func TestMatrix_OfReleases_DoSideBySideWhatTheTableSays(t *testing.T) {
 	t.Parallel()
 	table := tableOf(t, "../../docs/releases.md")
-	for _, name := range slices.Sorted(maps.Keys(rows)) {
+	for name := range proof.Part(t, firstRows, slices.Sorted(maps.Keys(rows))) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				if d := cmp.Diff(table[name], rows[name].judge(t)); d != "" {

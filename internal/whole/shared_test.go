@@ -64,7 +64,7 @@ func TestWhole_NobodyChangesWhatTheStoreHasAnswered(t *testing.T) {
 			d := new(whole.Diary)
 			for n := range 3 {
 				w := whole.NewWriter(l, n, rand.New(rand.NewPCG(uint64(n), 1)), d)
-				for range 200 {
+				for range 60 {
 					w.Step(ctx)
 				}
 			}
