@@ -4,11 +4,6 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# listed prints the directories below the current one in which go generate runs the tool $1.
-listed() {
-	grep -rl --include='*.go' --exclude-dir={.git,testdata,bench} "^//go:generate go tool $1\b" . | xargs -r dirname | sort -u
-}
-
 # pages compares the output of templ for each page of the current directory with its file.
 pages() {
 	local page
@@ -22,11 +17,13 @@ pages() {
 }
 
 stale() {
-	local kvgen dir
-	kvgen=$(go tool -n kvgen) templ=$(go tool -n templ)
-	listed kvgen | xargs "$kvgen" -check || true
-	(cd bench && listed kvgen | xargs "$kvgen" -check) || true
-	for dir in $(listed templ); do (cd "$dir" && pages); done
+	local dir
+	go tool kvgen -check ./... || true
+	(cd bench && go tool kvgen -check ./...) || true
+	templ=$(go tool -n templ)
+	while read -r dir; do
+		(cd "$dir" && pages)
+	done < <(find . -name '*.templ' -not -path '*/testdata/*' -printf '%h\n' | sort -u)
 }
 
 out=$(stale 2>&1)

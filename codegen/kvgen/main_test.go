@@ -13,16 +13,19 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/ringtree/ringtree/internal/proof"
 )
 
 func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"kvgen": main}) }
 
-// TestScripts runs testdata/script: one behaviour a file, which its first line says.
-func TestScripts(t *testing.T) {
+// TestLong_Scripts runs testdata/script: one behaviour a file, which its first line says.
+func TestLong_Scripts(t *testing.T) {
 	app, err := newApp("../..")
 	if err != nil {
 		t.Fatal(err)
 	}
+	c := &compiler{root: app.root}
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		WorkdirRoot:   withinAModule(t),
@@ -32,21 +35,14 @@ func TestScripts(t *testing.T) {
 			e.Values["vars"] = e.Vars
 			return app.write(e.WorkDir)
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"within": within, "lines": lines},
-	})
-}
-
-// What a team is told to run in CI is right about the code of this repository, too.
-func TestRun_CheckOfThisRepository_FindsNothing(t *testing.T) {
-	for _, module := range []string{"../..", "../../bench"} {
-		t.Run(filepath.Base(module), func(t *testing.T) {
-			t.Chdir(module)
-			var stdout, stderr bytes.Buffer
-			if code := run([]string{"-check", "./..."}, &stdout, &stderr); code != 0 {
-				t.Errorf("kvgen -check ./... exits with %d:\n%s%s", code, &stdout, &stderr)
+		Condition: func(cond string) (bool, error) {
+			if cond != "prove" {
+				return false, errors.New("want [prove], for what make test leaves out")
 			}
-		})
-	}
+			return proof.Long(), nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"compiles": c.compiles, "within": within, "lines": lines},
+	})
 }
 
 // withinAModule returns a directory that is part of a module, as any temporary one

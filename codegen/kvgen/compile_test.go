@@ -1,0 +1,85 @@
+package main
+
+import (
+	"go/ast"
+	"go/build"
+	"go/importer"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// A compiler checks the types of the packages of scripts, as the go command would, but
+// without a process for each.
+type compiler struct {
+	root string // of the library
+
+	mu      sync.Mutex
+	exports map[string]string // files with the types of the packages that scripts import
+	imports types.Importer
+}
+
+// compiles fails unless the package in the working directory of the script compiles or, with
+// !, does not, with an error that matches its argument.
+func (c *compiler) compiles(ts *testscript.TestScript, neg bool, args []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	ts.Check(c.start())
+	err := c.check(ts.MkAbs("."))
+	switch {
+	case !neg:
+		ts.Check(err)
+	case err == nil:
+		ts.Fatalf("it compiles")
+	case !regexp.MustCompile(args[0]).MatchString(err.Error()):
+		ts.Fatalf("want an error that matches %s, got %v", args[0], err)
+	}
+}
+
+// start finds the packages that scripts import: those of the library and what they need.
+func (c *compiler) start() error {
+	if c.exports != nil {
+		return nil
+	}
+	list := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", "./kvmodel/...", "./index", "./ranking/...", "./timeline")
+	list.Dir = c.root
+	out, err := list.Output()
+	if err != nil {
+		return err
+	}
+	c.exports = map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		path, file, _ := strings.Cut(strings.TrimSpace(line), " ")
+		c.exports[path] = file
+	}
+	c.imports = importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) { return os.Open(c.exports[path]) })
+	return nil
+}
+
+// check returns the first error in the package in dir.
+func (c *compiler) check(dir string) error {
+	p, err := build.ImportDir(dir, 0)
+	if err != nil {
+		return err
+	}
+	fset := token.NewFileSet()
+	var files []*ast.File
+	for _, name := range p.GoFiles {
+		file, err := parser.ParseFile(fset, filepath.Join(dir, name), nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		files = append(files, file)
+	}
+	_, err = (&types.Config{Importer: c.imports}).Check("example.com/app", fset, files, nil)
+	return err
+}
