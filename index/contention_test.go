@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -47,10 +48,7 @@ func TestUpdate_64WritersInOneProcessLoseNone(t *testing.T) {
 	for name, s := range map[string]kv.Store{"atomic": memkv.New(memkv.Options{}), "plain": plain{memkv.New(memkv.Options{})}} {
 		t.Run(name, func(t *testing.T) {
 			ctx := t.Context()
-			n := 1000
-			if testing.Short() {
-				n = 50
-			}
+			n := proof.Size(100, 1000)
 			db := closing(t, open(t, s))
 			p := newPeople(db)
 			must(t, p.Create(ctx, &person{ID: "one", Email: "one@x"}))
@@ -67,10 +65,7 @@ func TestUpdate_64WritersInOneProcessLoseNone(t *testing.T) {
 
 func TestUpdate_64WritersIn8ProcessesLoseNone(t *testing.T) {
 	ctx := t.Context()
-	n := 50
-	if testing.Short() {
-		n = 20
-	}
+	n := proof.Size(20, 50)
 	s := plain{memkv.New(memkv.Options{})}
 	var dbs []*kvmodel.DB
 	var processes []*people
@@ -106,10 +101,7 @@ func (s slow) Do(ctx context.Context, ops []kv.Op) error {
 }
 
 func TestUnique_64CreatorsOfOneValueGiveItOneOwner(t *testing.T) {
-	values := 200
-	if testing.Short() {
-		values = 20
-	}
+	values := proof.Size(20, 200)
 	for name, kind := range map[string]func(kv.Store) kv.Store{
 		"atomic": func(s kv.Store) kv.Store { return s },
 		"plain":  func(s kv.Store) kv.Store { return plain{s} },

@@ -45,7 +45,10 @@ func (o tags) stocked(t *testing.T, n int, every, silence time.Duration, bytes i
 		must(t, all.Create(t.Context(), &note{ID: fmt.Sprint("n", i), Title: strings.Repeat("x", bytes) + fmt.Sprint(i), Tags: []string{"sea"}}))
 		time.Sleep(every)
 	}
+	must(t, db.Close(t.Context())) // An open one would look at the store every few seconds.
 	time.Sleep(silence)
+	db = open(t, shared(mem))
+	all = o.notes(db)
 	must(t, all.Create(t.Context(), &note{ID: "last", Title: "last", Tags: []string{"sea"}}))
 	must(t, db.Close(t.Context()))
 	return mem

@@ -294,7 +294,7 @@ func TestIntent_WaitsForAProcessThatKnowsIt(t *testing.T) {
 
 		other := open(t, disk)
 		kvmodel.NewRecords(other, noteSchema())
-		time.Sleep(48 * time.Hour)
+		time.Sleep(26 * time.Hour)
 		all, err := other.Underway(ctx)
 		must(t, err)
 		if len(all) != 1 || all[0].Name != "move" || all[0].Known || all[0].Own {

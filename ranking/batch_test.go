@@ -13,7 +13,7 @@ import (
 )
 
 func TestBoard_ByACounterFollowsItInFewOps(t *testing.T) {
-	const members, hits = 2000, 20_000
+	const members, hits = 500, 6_000
 	for _, c := range []struct {
 		name  string
 		batch ranking.Batch

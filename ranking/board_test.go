@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/ranking"
@@ -46,7 +47,7 @@ func TestBoard_ShowsTheRecordsInTheOrderOfTheirScores(t *testing.T) {
 	eachStore(t, func(t *testing.T, a *articles) {
 		rng := seeded(t)
 		all := map[string]*article{}
-		for i := range 700 {
+		for i := range proof.Size(300, 700) {
 			id := fmt.Sprintf("a%03d", rng.IntN(200))
 			v := &article{ID: id, Price: float64(rng.IntN(10000)) / 100, Stock: rng.Int64N(40) - 20, Draft: rng.IntN(4) == 0, Category: []string{"", "tea", "coffee"}[rng.IntN(3)]}
 			if rng.IntN(3) > 0 {

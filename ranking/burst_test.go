@@ -83,7 +83,7 @@ func hitSome(t *testing.T, tree *ranking.Tree[int64], begin, end int) {
 }
 
 func TestTree_Hit_ABurstOnAnEmptyTreeCostsWhatGrowingBatchesCost(t *testing.T) {
-	const n = 10_000
+	const n = 4_000
 	growing, burst := countAll(t, n, 100), countAll(t, n, n)
 	t.Logf("growing: %d trips, %d ops, %d writes of nodes; burst: %d, %d, %d",
 		growing.trips.Load(), growing.ops.Load(), growing.nodes.Load(),
@@ -99,7 +99,7 @@ func TestTree_Hit_ABurstOnAnEmptyTreeCostsWhatGrowingBatchesCost(t *testing.T) {
 }
 
 func TestTree_Hit_ABurstOfManyProcessesLosesNone(t *testing.T) {
-	const processes, n = 4, 2000
+	const processes, n = 4, 800
 	s := &metered{Store: memkv.New(memkv.Options{})}
 	eachWriter(t, s, processes, func(db *kvmodel.DB) error {
 		tree := hitTree(db, ranking.Windowed)
@@ -128,7 +128,7 @@ func TestTree_Hit_ABurstOfManyProcessesLosesNone(t *testing.T) {
 // A board by records fills up from many clients, each of which waits for its own
 // record.
 func TestBoard_ABurstOfCreatesTakesFewTripsEach(t *testing.T) {
-	const n, clients = 2000, 32
+	const n, clients = 800, 32
 	s := &metered{Store: memkv.New(memkv.Options{})}
 	a := openArticles(s, ranking.Windowed)
 	var all sync.WaitGroup
@@ -158,7 +158,7 @@ func TestBoard_ABurstOfCreatesTakesFewTripsEach(t *testing.T) {
 // Two boards follow 1,000 records that are counted for the first time. What a flush
 // takes does not depend on how many these are.
 func TestBoard_ABurstOfFirstCountsTakesFewTrips(t *testing.T) {
-	const n = 1000
+	const n = 500
 	s := &metered{Store: memkv.New(memkv.Options{})}
 	a := openArticles(s, ranking.Windowed)
 	for i := range n {
@@ -209,10 +209,10 @@ func (s *slow) Do(ctx context.Context, ops []kv.Op) error {
 }
 
 func TestTree_Hit_ABurstThatIsCutOffKeepsWhatItHasWritten(t *testing.T) {
-	const n = 10_000
+	const n = 4_000
 	var log proof.Log
 	s := &slow{Store: memkv.New(memkv.Options{})}
-	s.left.Store(5000)
+	s.left.Store(n / 2)
 	db, err := kvmodel.Open(s, kvmodel.Log(slog.New(slog.NewTextHandler(&log, nil))))
 	if err != nil {
 		t.Fatal(err)
@@ -224,8 +224,8 @@ func TestTree_Hit_ABurstThatIsCutOffKeepsWhatItHasWritten(t *testing.T) {
 		t.Errorf("flush: %d bytes: %.2000v", len(err.Error()), err)
 	}
 	report, err := tree.Verify(ctx)
-	if err != nil || report.Members < 3000 {
-		t.Errorf("%d members are written, %v; want at least 3,000", report.Members, err)
+	if err != nil || report.Members < n/5 {
+		t.Errorf("%d members are written, %v; want at least %d", report.Members, err, n/5)
 	}
 	s.left.Store(1 << 40)
 	if err := db.Flush(ctx); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -118,7 +119,7 @@ func TestBoard_Last_SaysHowFarItMayBeOffWhereAllScoresAreNearlyTheSame(t *testin
 
 func TestBoard_Last_IsNeverOffByMoreThanItSays(t *testing.T) {
 	rng := seeded(t)
-	for range 6 {
+	for range proof.Size(2, 6) {
 		days := make([]map[string]int64, 3)
 		flat := 1 + rng.Int64N(40)
 		for d := range days {

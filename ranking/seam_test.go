@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/ranking"
@@ -83,7 +84,7 @@ func TestBoard_At_PagesAreNeighborsAfterAProcessWasKilled(t *testing.T) {
 	}
 	for _, to := range []int64{1505, 505} {
 		t.Run(fmt.Sprint("to ", to), func(t *testing.T) {
-			for writes, ended := 0, false; !ended; writes++ {
+			for writes, ended := 0, false; !ended; writes += proof.Size(4, 1) {
 				synctest.Test(t, func(t *testing.T) {
 					mem := copyOf(t, full)
 					m := &mortal{mem, writes}

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/text/collate"
 	"golang.org/x/text/language"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -152,7 +153,7 @@ func TestBoard_OfWords_StandsAsTheCollatorSays(t *testing.T) {
 				rng := seeded(t)
 				a := openTitles(t, s, collation.Of(locale))
 				all := map[string]*article{}
-				for i := range 120 {
+				for i := range proof.Size(60, 120) {
 					id := fmt.Sprint("a", rng.IntN(60))
 					v := &article{ID: id, Title: someTitle(rng), Category: []string{"tea", "coffee"}[rng.IntN(2)]}
 					if all[id] != nil && rng.IntN(4) == 0 {
@@ -353,8 +354,8 @@ func TestBoard_OfWords_ALostNodeIsNoticedAndMadeGood(t *testing.T) {
 func TestBoard_OfWords_PagesAndRanksTakeTheTripsOfOthers(t *testing.T) {
 	s := memkv.New(memkv.Options{})
 	a := openTitles(t, plain{s}, collation.Of(""))
-	for i := range 1500 {
-		must(t, a.Create(ctx, &article{ID: fmt.Sprint("a", i), Title: fmt.Sprintf("The title %04d", i*7%1500), Category: "tea"}))
+	for i := range 800 {
+		must(t, a.Create(ctx, &article{ID: fmt.Sprint("a", i), Title: fmt.Sprintf("The title %04d", i*7%800), Category: "tea"}))
 	}
 	must(t, a.db.Flush(ctx))
 	must(t, a.Titles.Refresh(ctx))

@@ -17,6 +17,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -289,7 +290,7 @@ func eachRunners(t *testing.T, f func(t *testing.T, m *runners, c *clock)) {
 func TestBoard_Ties_StandAndRankAsTheySay(t *testing.T) {
 	eachRunners(t, func(t *testing.T, m *runners, c *clock) {
 		rng := seeded(t)
-		for range 90 {
+		for range proof.Size(45, 90) {
 			id := fmt.Sprint("r", rng.IntN(50))
 			// Several may be made at one time, or close to each other. No operation takes days.
 			must(t, m.db.Flush(ctx))
@@ -591,8 +592,8 @@ func TestBoard_Ties_PagesAndRanksTakeTheTripsOfOthers(t *testing.T) {
 		})
 	}
 	var all []*runner
-	for i := range 900 {
-		all = append(all, &runner{ID: fmt.Sprint(i), Points: int64(i / 300)})
+	for i := range 300 {
+		all = append(all, &runner{ID: fmt.Sprint(i), Points: int64(i / 100)})
 	}
 	must(t, r.CreateMulti(ctx, all))
 	must(t, db.Flush(ctx))
@@ -611,8 +612,8 @@ func TestBoard_Ties_PagesAndRanksTakeTheTripsOfOthers(t *testing.T) {
 			ask  func(context.Context) error
 		}{
 			"RankOf":   {1, func(ctx context.Context) error { _, err := b.RankOf(ctx, 1); return err }},
-			"Rank":     {2, func(ctx context.Context) error { _, err := b.Rank(ctx, "400"); return err }},
-			"Standing": {2, func(ctx context.Context) error { _, err := b.Standing(ctx, "100"); return err }},
+			"Rank":     {2, func(ctx context.Context) error { _, err := b.Rank(ctx, "150"); return err }},
+			"Standing": {2, func(ctx context.Context) error { _, err := b.Standing(ctx, "50"); return err }},
 			"Table":    {page, func(ctx context.Context) error { _, err := b.Table(ctx, first.Next, 20); return err }},
 		} {
 			if got := trips(c.ask); got != c.want {

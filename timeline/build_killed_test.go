@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/timeline"
@@ -120,7 +121,7 @@ func buildTales(t *testing.T, n, sort int, life int64, isAtomic bool) (trips, ki
 // one goes on from there.
 func TestBuild_MayBeKilledAtAnyTrip(t *testing.T) {
 	const n = 40
-	for life, killed := int64(1), true; killed; life++ {
+	for life, killed := int64(1), true; killed; life += proof.Size[int64](6, 1) {
 		synctest.Test(t, func(t *testing.T) {
 			mem, all := fillTales(t, n)
 			p := openToBuild(&builder{Store: mem, life: life}, n, 15)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -150,7 +151,7 @@ func TestBuild_OldRecordsStandInTheOrderOfTheField(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachStore(t, func(t *testing.T, s kv.Store) {
-				all := oldTales(700)
+				all := oldTales(proof.Size(300, 700))
 				bare := openBare(survivor{s})
 				must(t, bare.CreateMulti(ctx, all))
 				bare.close(t)

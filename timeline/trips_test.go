@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/timeline"
@@ -33,7 +34,7 @@ func readPage(n int) func(*pages) error {
 
 func TestRing_Page_TakesOneTripWhereNothingIsNewAndTwoHoweverManyEntriesAreStale(t *testing.T) {
 	for _, stale := range []int{0, 30, 70} {
-		for _, seed := range []uint64{1, 2, 3} {
+		for seed := range proof.Part(t, []uint64{1}, []uint64{1, 2, 3}) {
 			t.Run(fmt.Sprint(stale, "%/", seed), func(t *testing.T) {
 				s := plain{memkv.New(memkv.Options{})}
 				p := openPages(s, timeline.Shape{})

@@ -162,7 +162,7 @@ func seeds(n uint64) uint64 {
 func TestStore_APowerCutLeavesABeginningAndWhatWasSynced(t *testing.T) {
 	for _, durability := range []Durability{Synced, Unsynced} {
 		t.Run(durability.String(), func(t *testing.T) {
-			for seed := range seeds(100) {
+			for seed := range uint64(proof.Size(20, 5_000)) {
 				r := newRig(t, seed, durability)
 				for range 4 {
 					for range r.random.IntN(120) {

@@ -146,10 +146,7 @@ func (f *flipped) read(t *testing.T, want, was map[string]string) {
 }
 
 func TestStore_Do_FlippedBitIsNeverServedAndWhatItHidIsCounted(t *testing.T) {
-	flips := 60
-	if proof.Long() {
-		flips = 1000
-	}
+	flips := proof.Size(15, 1_000)
 	dir := t.TempDir()
 	from := filepath.Join(dir, "open.db")
 	s, _ := quick(t, from, newClock())

@@ -121,10 +121,7 @@ func TestSalvage_IntactStoreIsTheSame(t *testing.T) {
 }
 
 func TestSalvage_AFlippedBitCostsAnItemAtMost(t *testing.T) {
-	flips := 80
-	if proof.Long() {
-		flips = 3000
-	}
+	flips := proof.Size(12, 3_000)
 	w := newWreck(t, true)
 	seed := uint64(time.Now().UnixNano())
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -147,10 +144,7 @@ func TestSalvage_AFlippedBitCostsAnItemAtMost(t *testing.T) {
 }
 
 func TestSalvage_ALostPageCostsWhatItHolds(t *testing.T) {
-	pages := 60
-	if proof.Long() {
-		pages = 2000
-	}
+	pages := proof.Size(10, 2_000)
 	w := newWreck(t, true)
 	seed := uint64(time.Now().UnixNano())
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -192,7 +186,7 @@ func TestSalvage_DamagedLogCostsItsCommitAtMost(t *testing.T) {
 	path := w.lay()
 	for _, log := range []string{".log0", ".log1"} {
 		size := len(w.files[log])
-		for range 20 {
+		for range proof.Size(5, 100) {
 			w.lay()
 			at := rand.IntN(size)
 			change(path+log, func(data []byte) []byte { data[at] ^= 1; return data })

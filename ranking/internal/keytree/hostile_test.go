@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -58,7 +59,7 @@ func (r *ranking) all(t *testing.T) []string {
 // However many members have one score, or ever greater ones, no way is longer than
 // with evenly spread numbers by more than the bits of the score.
 func TestTree_StaysShallowUnderEveryLoad(t *testing.T) {
-	const n = 6_000
+	n := proof.Size(1_500, 6_000)
 	for name, score := range map[string]func(i int) int64{
 		"equal":      func(int) int64 { return 7 },
 		"ascending":  func(i int) int64 { return int64(i) },
@@ -86,7 +87,7 @@ func TestTree_StaysShallowUnderEveryLoad(t *testing.T) {
 // brings all members back.
 func TestTree_AfterAnyItemIsEvictedMendRepairsAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for i := 0; ; i++ {
+		for i := 0; ; i += proof.Size(5, 1) {
 			mem := memkv.New(memkv.Options{})
 			r := open(plain{mem})
 			var ids []string
@@ -96,7 +97,7 @@ func TestTree_AfterAnyItemIsEvictedMendRepairsAll(t *testing.T) {
 			}
 			keys := mem.Keys()
 			slices.Sort(keys)
-			if i == len(keys) {
+			if i >= len(keys) {
 				return
 			}
 			if _, err := kv.One(ctx, mem, kv.OpDelete(keys[i])); err != nil {

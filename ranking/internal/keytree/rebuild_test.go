@@ -107,7 +107,7 @@ func TestTree_Rebuild_LetsOthersReadAndWrite(t *testing.T) {
 		for w := range 3 {
 			workers.Go(func() {
 				mine, rng := open(s), rand.New(rand.NewPCG(1, uint64(w)))
-				for range 300 {
+				for range proof.Size(100, 300) {
 					time.Sleep(time.Duration(rng.IntN(400)) * time.Millisecond)
 					mine.set(t, ids[10+rng.IntN(50)], rng.Int64N(100))
 					if seen, err := pageThrough(mine, rng.IntN(2) == 0); err != nil || len(seen) < 10 {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -56,7 +57,7 @@ func TestTree_AnswersAsASortedSliceDoes(t *testing.T) {
 				rng := seeded(t)
 				r := open(newMem(), c.config)
 				m := &model{scores: map[string]Score{}}
-				for i := range c.sets {
+				for i := range proof.Size(100, c.sets) {
 					id := idOf(rng.IntN(120))
 					if rng.IntN(5) == 0 {
 						delete(m.scores, id)

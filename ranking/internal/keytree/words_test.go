@@ -12,6 +12,7 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -136,7 +137,7 @@ func TestWords_ATreeAnswersAsASortedSliceDoes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := openWords(newMem(), told{})
 			rng := seeded(t)
-			changes := 200
+			changes := proof.Size(80, 200)
 			if strings.Contains(name, "long") {
 				changes = 30 // Each reports to as many nodes as the beginning has levels.
 			}
