@@ -40,10 +40,7 @@ race: setup ## run all tests under the race detector, which needs a C compiler
 
 .PHONY: lint
 lint: ## run gofmt, go vet and staticcheck
-	scripts/formatted.sh
-	go vet ./...
-	$(STATICCHECK) ./...
-	for module in bench adapters/*; do (cd $$module && go vet ./... && $(STATICCHECK) ./...) || exit; done
+	scripts/lint.sh $(STATICCHECK)
 
 .PHONY: generate
 generate: ## regenerate all generated files
