@@ -7,7 +7,7 @@ SHELL := bash
 
 # Linters run at a fixed version outside go.mod, because users do not build them.
 STATICCHECK := go run honnef.co/go/tools/cmd/staticcheck@v0.8.2
-SERVERS     := memcached redis-server redis-cli chromium curl
+PROGRAMS    := memcached redis-server redis-cli chromium curl cc
 FUZZTIME    ?= 60s
 
 # Without their paths, what was built and looked at in one checkout serves another, and
@@ -22,8 +22,8 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: setup
-setup: ## install the servers and the browser the tests use, or say what to install
-	scripts/setup.sh $(SERVERS)
+setup: ## install the servers, the browser and the C compiler the tests use, or say what to install
+	scripts/setup.sh $(PROGRAMS)
 
 .PHONY: test
 test: ## run setup, lint and all tests, with real servers, in a few minutes
@@ -34,8 +34,7 @@ prove: setup ## prove all that takes longer, or with FOR=2m what fits into that 
 	scripts/prove.sh $(FUZZTIME) $(FOR)
 
 .PHONY: race
-race: setup ## run all tests under the race detector, which needs a C compiler
-	scripts/setup.sh cc
+race: setup ## run all tests under the race detector
 	CGO_ENABLED=1 go test -race -timeout 1h ./...
 
 .PHONY: lint

@@ -17,13 +17,20 @@ part() { # name command...
 # beside runs a command in each of the other modules.
 beside() { for module in bench adapters/*; do (cd "$module" && "$@") || return; done; }
 
+# Goroutines really meet in these. Those that wait the longest, for a server or a disk, come first.
+raced=(./kvmodel/{rediskv,boltkv,memcachekv,memkv,nearkv,kvsession,kv,internal/work,internal/sides} ./internal/contact)
+
+# rest prints the packages that are not raced.
+rest() { comm -23 <(go list ./... | sort) <(go list "${raced[@]}" | sort); }
+
 failed=
 part setup make --no-print-directory setup
 part lint make --no-print-directory lint
 part current scripts/current.sh
-# Some packages mostly wait, for a server, a disk or the end of a TTL. Those that wait the
-# longest come first. Lint has vetted all of them, with more checks than go test makes.
-part tests go test -vet=off -p 4 -timeout 30m ./internal/whole ./kvmodel/rediskv ./example-app/apptest ./kvmodel/boltkv ./...
+# Lint has vetted all packages, with more checks than go test makes. As some mostly wait, there
+# are more of them at a time than processors.
+part race env CGO_ENABLED=1 go test -race -vet=off -p 4 -timeout 30m "${raced[@]}"
+part tests go test -vet=off -p 4 -timeout 30m ./internal/whole ./example-app/apptest $(rest)
 # What these read of docs/ is in another module, so a result that is kept may be of other docs.
 part beside beside go test -vet=off -count=1 -timeout 30m ./...
 
