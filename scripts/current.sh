@@ -23,7 +23,7 @@ stale() {
 	templ=$(go tool -n templ)
 	while read -r dir; do
 		(cd "$dir" && pages)
-	done < <(find . -name '*.templ' -not -path '*/testdata/*' -printf '%h\n' | sort -u)
+	done < <(find . -name '*.templ' -not -path '*/testdata/*' | sed 's,/[^/]*$,,' | sort -u)
 }
 
 out=$(stale 2>&1)
