@@ -107,7 +107,7 @@ func (a *tally) add(b tally) {
 	}
 }
 
-// crowd are writers who each read what they have written, and what stays as it is.
+// crowd is writers, each of whom reads its own things, and the things that nobody changes.
 type crowd struct {
 	all things
 	n   int // of things that stay

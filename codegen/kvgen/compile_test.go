@@ -45,7 +45,7 @@ func (c *compiler) compiles(ts *testscript.TestScript, neg bool, args []string) 
 	}
 }
 
-// start finds the packages that scripts import: those of the library and what they need.
+// start finds the packages that scripts import: the library and its imports.
 func (c *compiler) start() error {
 	if c.exports != nil {
 		return nil

@@ -16,7 +16,7 @@ import (
 
 var modelNames = []string{"a", "b"}
 
-// modelItem is what a server holds, or what was seen of that.
+// modelItem is an item of a server, or the item as a process has seen it.
 type modelItem struct {
 	item    Item
 	version uint8

@@ -78,8 +78,8 @@ func damagedClass(key string, value []byte) string {
 	return lostClass(key, value)
 }
 
-// damageLimits are those of the classes of which nothing else says what an item held. Of
-// some, something may be missing, which docs/stores.md tells.
+// damageLimits are the limits of classes whose items nothing else can tell. An item of some of
+// them may be missing, as docs/stores.md says.
 var damageLimits = map[string]limit{
 	"n Work Views":        {digit: true, unmended: true}, // Set mends it
 	"c Work Likes":        {digit: true},

@@ -11,9 +11,9 @@ import (
 )
 
 // Judge returns what is wrong with the library when all writers have ended and what
-// the dead have left is repaired: what its indexes answer otherwise than its
-// records say, what is not as the diary has it, and what readers should not have
-// seen. Each line begins with the question.
+// the dead have left is repaired: answers of indexes that differ from the records,
+// records and answers that differ from the diary, and answers that no reader should
+// have got. Each line begins with the question.
 func (l *Library) Judge(ctx context.Context, d *Diary) ([]string, error) {
 	shown := l.Look(ctx)
 	should, err := l.Should(ctx)

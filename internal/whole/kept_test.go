@@ -48,8 +48,8 @@ func TestKept_StoresAreReadAndWritten(t *testing.T) {
 	}
 }
 
-// kept is what is kept beside a store: when it was written, a browser's cookie, and what the
-// library shows.
+// kept is the file beside a store: when it was written, a browser's cookie, and the answers of
+// the library.
 type kept struct {
 	Written time.Time
 	Cookie  string

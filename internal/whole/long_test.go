@@ -37,9 +37,9 @@ func TestLong_EverNewIDsLeaveNothingUndoneAndTakeNoMoreMemory(t *testing.T) {
 	}
 }
 
-// long is a process that runs for long and never sees an id, a value or an owner again:
-// what it makes it soon deletes. Its store forgets what nothing has asked for lately, so
-// what grows is what the process remembers.
+// long is a process that runs for long and uses each id, value and owner for a short time: it
+// soon deletes the records that it makes. Its store forgets keys that were not used lately, so
+// only the memory of the process can grow.
 type long struct {
 	*whole.Library
 	calls int

@@ -83,7 +83,7 @@ func without(data []byte, field string) ([]byte, error) {
 	return json.Marshal(all)
 }
 
-// app is a release: what its papers are, and what it shows of them.
+// app is a release: its model of papers, and the pages that it shows of them.
 type app struct {
 	lacks    string // a field that its papers do not have
 	version  int

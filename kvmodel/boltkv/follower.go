@@ -14,8 +14,8 @@ import (
 )
 
 // Follower is a copy of a store that keeps up with what Follow ships. It can be read, and
-// every write is an ErrReadOnly. What it shows is what the store held a moment ago: all of a
-// commit, or nothing of it.
+// every write is an ErrReadOnly. It shows the store as it was a moment ago: all of a commit,
+// or nothing of it.
 type Follower struct {
 	path  string
 	from  *archive.Archive
