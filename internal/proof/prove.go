@@ -31,7 +31,7 @@ func Long() bool { return os.Getenv(Prove) != "" }
 func All() bool { return os.Getenv(Prove) == "all" }
 
 // Size returns few, or many if there is time for more than go test does by itself.
-func Size[N int | int64](few, many N) N {
+func Size[N int | int64 | uint64](few, many N) N {
 	if Long() {
 		return many
 	}

@@ -152,12 +152,7 @@ func holds(t *testing.T, s kv.Store) (all map[string]string, commits int) {
 }
 
 // seeds is n, or many more if everything is proved.
-func seeds(n uint64) uint64 {
-	if proof.Long() {
-		return 50 * n
-	}
-	return n
-}
+func seeds(n uint64) uint64 { return proof.Size(n, 50*n) }
 
 func TestStore_APowerCutLeavesABeginningAndWhatWasSynced(t *testing.T) {
 	for _, durability := range []Durability{Synced, Unsynced} {

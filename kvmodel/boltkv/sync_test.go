@@ -74,6 +74,29 @@ func openPeriodic(t *testing.T, path string, disk disk) *Store {
 	return s
 }
 
+// closes closes s.
+func closes(t *testing.T, s *Store) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// hangUp sets key, and lets the sync of that hang.
+func (d *hanging) hangUp(t *testing.T, s *Store, key string) {
+	t.Helper()
+	d.hangs.Store(true)
+	set(t, s, key)
+	time.Sleep(s.limits.tick)
+	synctest.Wait()
+}
+
+// release ends the sync that hangs, and lets none hang any more.
+func (d *hanging) release(result error) {
+	d.hangs.Store(false)
+	d.goOn <- result
+}
+
 func set(t *testing.T, s *Store, key string) {
 	t.Helper()
 	if _, err := kv.One(t.Context(), s, kv.OpSet(key, make([]byte, 3<<10))); err != nil {
@@ -85,10 +108,7 @@ func TestStore_Periodic_NoWriterWaitsForASync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		disk := newHanging()
 		s := openPeriodic(t, filepath.Join(t.TempDir(), "store.db"), disk)
-		disk.hangs.Store(true)
-		set(t, s, "a")
-		time.Sleep(s.limits.tick)
-		synctest.Wait()
+		disk.hangUp(t, s, "a")
 		if disk.hung.Load() != 1 {
 			t.Fatalf("%d syncs hang after a second, want 1", disk.hung.Load())
 		}
@@ -101,17 +121,14 @@ func TestStore_Periodic_NoWriterWaitsForASync(t *testing.T) {
 		if s.durable.Load() >= s.look().filling.seq {
 			t.Error("what is not synced counts as on the disk")
 		}
-		disk.hangs.Store(false)
-		disk.goOn <- nil
+		disk.release(nil)
 		set(t, s, "d")
 		time.Sleep(2 * s.limits.tick)
 		synctest.Wait()
 		if unmoved := s.Stats().Unmoved; unmoved >= int64(s.limits.turn) {
 			t.Errorf("the log that was not ended while it was synced was not ended since: %d bytes are not in the tree", unmoved)
 		}
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		closes(t, s)
 	})
 }
 
@@ -123,9 +140,7 @@ func TestStore_Periodic_ASecondLaterACommitIsOnTheDisk(t *testing.T) {
 		set(t, s, "before")
 		time.Sleep(s.limits.tick)
 		synctest.Wait()
-		disk.hangs.Store(true)
-		set(t, s, "under-way")
-		time.Sleep(s.limits.tick)
+		disk.hangUp(t, s, "under-way")
 		set(t, s, "later")
 
 		tree, err := os.ReadFile(path)
@@ -135,8 +150,7 @@ func TestStore_Periodic_ASecondLaterACommitIsOnTheDisk(t *testing.T) {
 		disk.Gate.Lock()
 		left := disk.Cut(rand.New(rand.NewPCG(1, 1)))
 		disk.Gate.Unlock()
-		disk.hangs.Store(false)
-		disk.goOn <- nil
+		disk.release(nil)
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -148,9 +162,7 @@ func TestStore_Periodic_ASecondLaterACommitIsOnTheDisk(t *testing.T) {
 		if _, err := kv.One(t.Context(), s, kv.OpGet("before")); err != nil {
 			t.Errorf("what was committed a second before the power was cut: %v", err)
 		}
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		closes(t, s)
 	})
 }
 
@@ -158,9 +170,7 @@ func TestStore_Periodic_ASyncThatFailsStopsTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		disk := newHanging()
 		s := openPeriodic(t, filepath.Join(t.TempDir(), "store.db"), disk)
-		disk.hangs.Store(true)
-		set(t, s, "a")
-		time.Sleep(s.limits.tick)
+		disk.hangUp(t, s, "a")
 		set(t, s, "b")
 		disk.goOn <- errDisk
 		synctest.Wait()
@@ -170,9 +180,7 @@ func TestStore_Periodic_ASyncThatFailsStopsTheStore(t *testing.T) {
 			wantErr(t, err, errDisk, kv.ErrNotFound)
 		}
 		disk.hangs.Store(false)
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		closes(t, s)
 	})
 }
 
@@ -181,9 +189,7 @@ func TestStore_Close_WaitsForTheSyncAndSaysThatItFailed(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			disk := newHanging()
 			s := openPeriodic(t, filepath.Join(t.TempDir(), "store.db"), disk)
-			disk.hangs.Store(true)
-			set(t, s, "a")
-			time.Sleep(s.limits.tick)
+			disk.hangUp(t, s, "a")
 			closed := make(chan error, 1)
 			go func() { closed <- s.Close() }()
 			synctest.Wait()
@@ -192,8 +198,7 @@ func TestStore_Close_WaitsForTheSyncAndSaysThatItFailed(t *testing.T) {
 				t.Fatalf("Close did not wait for the sync: %v", err)
 			default:
 			}
-			disk.hangs.Store(false)
-			disk.goOn <- result
+			disk.release(result)
 			if err := <-closed; !errors.Is(err, result) {
 				t.Errorf("a sync that ended in %v: Close returned %v", result, err)
 			}
@@ -223,7 +228,5 @@ func TestStore_TurnLog_WaitsForTheSyncOfALogWhoseTableIsFull(t *testing.T) {
 		t.Errorf("the log is that of epoch %d, want %d: %v", s.log.Epoch, epoch+1, err)
 	}
 	s.back <- struct{}{}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
+	closes(t, s)
 }

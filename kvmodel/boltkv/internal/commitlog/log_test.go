@@ -131,11 +131,7 @@ func TestLog_AFileUsedAgainHoldsNothingOfBefore(t *testing.T) {
 // Each synced record survives, those behind are there without a gap, and what is written
 // then stays, whatever another crash leaves.
 func TestLog_ACrashTakesOnlyWhatWasNotSynced(t *testing.T) {
-	seeds := uint64(200)
-	if proof.Long() {
-		seeds = 20_000
-	}
-	for seed := range seeds {
+	for seed := range proof.Size[uint64](200, 20_000) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		file := new(powercut.File)
 		l := must(Create(file, header))
@@ -165,10 +161,7 @@ func TestLog_DamageInTheMiddleIsNamed(t *testing.T) {
 	last := l.at
 	write(t, l, 1, true)
 	whole := bytes.Clone(file.Data)
-	step := 13
-	if proof.Long() {
-		step = 1
-	}
+	step := proof.Size(13, 1)
 	for bit := 0; bit < int(last)*8; bit += step {
 		if at := bit / 8; at >= headerSize && at < blockSize {
 			continue
