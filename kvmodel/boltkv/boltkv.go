@@ -17,8 +17,8 @@
 //   - A file never shrinks by itself, but its free space is reused.
 //   - The file of a store that is open, or was not closed, is nothing without its logs.
 //   - Each item has a sum. One that is damaged is an ErrCorrupt with its key, and the
-//     others are served. All are looked at once a day, a megabyte a second, so that
-//     [Stats] tells of damage before someone reads it.
+//     others are served. All are read when the file is opened, and then once a day, a
+//     megabyte a second, so that [Stats] tells of damage before someone reads it.
 //   - A store stops after a commit that may or may not be on disk: the writes of that
 //     commit are unclear, and every later op is unavailable until the file is opened
 //     again.
@@ -85,6 +85,7 @@ type Store struct {
 	close   func() error   // runs once
 
 	failed  atomic.Pointer[failure] // if not nil, why every op is refused
+	halted  chan struct{}           // closed when it failed before it was closed
 	writers atomic.Int32            // who wait for a turn or a commit
 	version uint64                  // the last one given; the holder of the batch owns it
 
@@ -107,7 +108,8 @@ type Store struct {
 	holding sync.Mutex       // held while a hold begins, or a log may not be given up; taken before mu
 
 	// The mover's.
-	scrub scrub
+	scrub  scrub
+	filter atomic.Pointer[filter] // of the keys of the tree; nil: there is none
 
 	woken      chan struct{}
 	moverEnded chan struct{}
@@ -290,11 +292,14 @@ func (s *Store) readTables(ops []kv.Op) (missing []int, filling *table) {
 		if !ok {
 			buf, ok = s.moving.get(op.Key)
 		}
-		if !ok {
+		switch {
+		case ok:
+			op.Result = s.answer(held(op.Key, buf))
+		case s.filter.Load().lacks(op.Key):
+			op.Result = s.answer(item{}, false)
+		default:
 			missing = append(missing, i)
-			continue
 		}
-		op.Result = s.answer(held(op.Key, buf))
 	}
 	return missing, s.filling
 }
@@ -348,7 +353,9 @@ func (s *Store) try(f func() error) *failure {
 
 // stop makes every later op unavailable because of cause.
 func (s *Store) stop(cause error) *failure {
-	s.failed.CompareAndSwap(nil, unavailable(cause))
+	if s.failed.CompareAndSwap(nil, unavailable(cause)) {
+		close(s.halted)
+	}
 	return s.failed.Load()
 }
 
@@ -360,7 +367,10 @@ func (s *Store) closer() func() error {
 		<-s.stopped
 		s.beside.Wait()
 		s.waitForFollow()
-		<-s.moverEnded
+		select {
+		case <-s.moverEnded:
+		case <-s.halted: // The mover may wait for a lock that bbolt panicked with.
+		}
 		stopped := s.failed.Load()
 		if stopped == nil {
 			return s.end()
@@ -368,9 +378,12 @@ func (s *Store) closer() func() error {
 		if failed == nil { // No op has told of it.
 			defer func() { err = errors.Join(err, stopped) }()
 		}
-		// If bbolt panicked with a lock held, closing the file never returns.
+		// If bbolt panicked with a lock held, this never ends.
 		done := make(chan error, 1)
-		go func() { done <- s.closeFiles() }()
+		go func() {
+			<-s.moverEnded
+			done <- s.closeFiles()
+		}()
 		select {
 		case err := <-done:
 			return err

@@ -19,3 +19,25 @@ func OpenQuick(path string, opts Options, transactions *atomic.Int64) (*Store, e
 		}
 	})
 }
+
+// OpenFiltering is OpenQuick of a store whose filters have room for few keys. It counts the
+// transactions that read the tree.
+func OpenFiltering(path string, opts Options, reads *atomic.Int64) (*Store, error) {
+	return openWith(path, opts, func(s *Store) {
+		s.limits.idle, s.limits.tick, s.limits.spare = 0, time.Millisecond, 10
+		begin := s.beginRead
+		s.beginRead = func() (*bolt.Tx, error) {
+			reads.Add(1)
+			return begin()
+		}
+	})
+}
+
+// Filter returns which filter the store asks: nil if there is none, and as long as one that
+// is worn is asked.
+func (s *Store) Filter() any {
+	if f := s.filter.Load(); f != nil && !f.isWorn() {
+		return f
+	}
+	return nil
+}

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	bolt "go.etcd.io/bbolt"
-
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -32,20 +30,22 @@ func (b *base) get(key string) (item, bool) {
 			return held(key, buf)
 		}
 	}
+	if b.filter.Load().lacks(key) {
+		return item{}, false
+	}
 	return b.fromTree(key)
 }
 
 // fromTree returns what the tree has under key. No transaction stays open: the mover waits
 // for them when the file grows, and who has a turn may read the store besides.
 func (s *Store) fromTree(key string) (it item, ok bool) {
-	err := s.db.View(func(tx *bolt.Tx) error {
-		it, ok = s.tree(tx).get([]byte(key))
-		it.value = bytes.Clone(it.value)
-		return nil
-	})
+	tx, err := s.beginRead()
 	if err != nil {
 		return item{damaged: err}, true
 	}
+	defer func() { _ = tx.Rollback() }()
+	it, ok = s.tree(tx).get([]byte(key))
+	it.value = bytes.Clone(it.value)
 	return it, ok
 }
 

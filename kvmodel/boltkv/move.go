@@ -28,6 +28,9 @@ func (s *Store) moveTables() {
 		case <-s.stopped: // The committer has ended: what is left, close moves.
 			return
 		}
+		if s.failed.Load() != nil {
+			continue // bbolt may have panicked with a lock held.
+		}
 		err := s.moveNow()
 		for ; err != nil && s.failed.Load() == nil; err = s.moveNow() {
 			select {
@@ -35,6 +38,9 @@ func (s *Store) moveTables() {
 			case <-s.stopped:
 				return
 			}
+		}
+		if s.isFilterWanted() {
+			s.wake()
 		}
 	}
 }
@@ -89,6 +95,8 @@ func (s *Store) moveTable(t *table, log *commitlog.Log, then func(*state)) error
 			return fail
 		}
 	}
+	s.filter.Load().addTable(t)
+	s.scrub.filter.addTable(t)
 	if err := s.moveItems(t); err != nil {
 		return err
 	}

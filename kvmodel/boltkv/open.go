@@ -102,6 +102,7 @@ func newStore(db *bolt.DB, path string, opts Options) *Store {
 		attempt:    make(chan struct{}),
 		woken:      make(chan struct{}, 1),
 		moverEnded: make(chan struct{}),
+		halted:     make(chan struct{}),
 		commitTree: (*bolt.Tx).Commit,
 		beginRead:  func() (*bolt.Tx, error) { return db.Begin(false) },
 	}

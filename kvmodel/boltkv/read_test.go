@@ -22,6 +22,7 @@ func openPaused(t *testing.T, pause func()) *Store {
 	var pauses atomic.Bool
 	s, err := openWith(filepath.Join(t.TempDir(), "store.db"), Options{}, func(s *Store) {
 		s.limits.turn, s.limits.tick, s.limits.idle = enough, time.Hour, time.Hour
+		s.limits.filter = 0
 		s.beginRead = func() (*bolt.Tx, error) {
 			if pauses.CompareAndSwap(true, false) {
 				pause()

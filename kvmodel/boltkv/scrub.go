@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Scrub is what was found when all items of the file were last read, which is done once a
-// day, slowly.
+// Scrub is what was found when all items of the file were last read: without a rest after the
+// store was opened, and then once a day, slowly.
 type Scrub struct {
 	Ended   time.Time // zero if it has not ended since the store was opened
 	Items   uint64
@@ -27,6 +27,8 @@ type scrub struct {
 	at    []byte // the key of the next item; nil: none is on its way
 	seen  census
 	found Scrub
+
+	filter *filter // is filled, to be asked if all is well at the end; nil: none is
 }
 
 const scrubbedBytes = 1 << 20 // of items, each tick
@@ -38,10 +40,14 @@ func (sc *scrub) hasPassed(key []byte) bool { return sc.at != nil && bytes.Compa
 func (s *Store) scrubSome() error {
 	sc := &s.scrub
 	if sc.at == nil {
-		if !sc.began.IsZero() && time.Since(sc.began) < s.limits.day {
+		if !s.isScrubDue() {
 			return nil
 		}
-		*sc = scrub{began: time.Now(), at: []byte{}}
+		all, err := s.census()
+		if err != nil {
+			return err
+		}
+		*sc = scrub{began: time.Now(), at: []byte{}, filter: s.limits.newFilter(all.count)}
 	}
 	var next []byte
 	fail := s.view(func(t *tree) { next = t.readFrom(sc) })
@@ -60,14 +66,35 @@ func (s *Store) scrubSome() error {
 	}
 	found := sc.found
 	found.Ended = time.Now()
-	sc.at = nil
+	if !found.OK() {
+		sc.filter = nil
+	}
+	s.filter.Store(sc.filter)
+	sc.at, sc.filter = nil, nil
 	s.scrubbed.Store(&found)
 	return nil
+}
+
+// isScrubDue reports whether a scrub is to begin: the first, that of a new day, or one to
+// replace a filter that is worn.
+func (s *Store) isScrubDue() bool {
+	began := s.scrub.began
+	return began.IsZero() || time.Since(began) >= s.limits.day || s.filter.Load().isWorn()
+}
+
+// isFilterWanted reports whether the scrub on its way is not to rest, since it fills a filter
+// and there is no good one.
+func (s *Store) isFilterWanted() bool {
+	now := s.filter.Load()
+	return s.scrub.filter != nil && (now == nil || now.isWorn()) && s.failed.Load() == nil
 }
 
 // readFrom reads items from where sc is on, and returns where to go on; nil at the end.
 func (t *tree) readFrom(sc *scrub) (next []byte) {
 	size := 0
+	if sc.found.Damaged > 0 || t.tx.Bucket(asideBucket) != nil {
+		sc.filter = nil // Other keys than those met here may hold something.
+	}
 	c := t.items.Cursor()
 	for key, buf := c.Seek(sc.at); key != nil; key, buf = c.Next() {
 		if size > scrubbedBytes {
@@ -76,6 +103,7 @@ func (t *tree) readFrom(sc *scrub) (next []byte) {
 		size += len(key) + len(buf)
 		it := decode(key, buf)
 		sc.seen.enter(buf, it)
+		sc.filter.add(key)
 		sc.found.Items++
 		if it.damaged != nil {
 			sc.found.Damaged++
@@ -87,15 +115,10 @@ func (t *tree) readFrom(sc *scrub) (next []byte) {
 // compare notes what is missing from what sc has seen. Where the census has lost its sum
 // to damaged items, and all is well again, it gets a new one.
 func (s *Store) compare(sc *scrub) error {
-	var all state
-	if fail := s.view(func(t *tree) {
-		var err error
-		all, err = stateOf(t.tx)
-		must(err)
-	}); fail != nil {
-		return fail
-	}
+	all, err := s.census()
 	switch {
+	case err != nil:
+		return err
 	case sc.seen.count != all.count:
 		// More than there were is as wrong: items of another time are back.
 		sc.found.Missing = max(all.count, sc.seen.count) - min(all.count, sc.seen.count)
@@ -106,4 +129,17 @@ func (s *Store) compare(sc *scrub) error {
 		sc.found.Missing = 1 // At least: an item of another time stands in its place.
 	}
 	return nil
+}
+
+// census returns what the tree says of its items.
+func (s *Store) census() (all census, err error) {
+	fail := s.view(func(t *tree) {
+		st, err := stateOf(t.tx)
+		must(err)
+		all = st.census
+	})
+	if fail != nil {
+		return all, fail
+	}
+	return all, nil
 }

@@ -1,0 +1,166 @@
+package boltkv
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// openStill opens a store that does nothing by itself.
+func openStill(t *testing.T, path string, change func(*Store)) *Store {
+	t.Helper()
+	s, err := openWith(path, Options{Durability: Unsynced}, func(s *Store) {
+		s.limits.tick, s.limits.idle = time.Hour, time.Hour
+		if change != nil {
+			change(s)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// largeFile makes a store of so many items of 100 KB, closed.
+func largeFile(t *testing.T, n int) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "store.db")
+	s, err := Open(path, Options{Durability: Unsynced})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range n {
+		if _, err := kv.One(t.Context(), s, kv.OpSet(largeKey(i), make([]byte, 100_000))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func largeKey(i int) string { return fmt.Sprintf("large:%03d", i) }
+
+// scrubStep reads the next items of the tree.
+func (s *Store) scrubStep(t *testing.T) {
+	t.Helper()
+	if err := s.scrubSome(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestStore_Filter_IsNotAskedUntilAllKeysAreInIt(t *testing.T) {
+	const n = 30
+	s := openStill(t, largeFile(t, n), nil)
+	steps := 0
+	for s.scrubbed.Load() == nil {
+		s.scrubStep(t)
+		steps++
+		if _, err := kv.One(t.Context(), s, kv.OpGet(largeKey(n-1))); err != nil {
+			t.Fatalf("after %d steps of the scrub: %v", steps, err)
+		}
+	}
+	if steps < 3 || s.filter.Load() == nil {
+		t.Errorf("after %d steps the filter is %v", steps, s.filter.Load())
+	}
+}
+
+// The key comes to the part of the tree that the scrub has passed.
+func TestStore_Filter_HasKeysThatAreMovedBehindTheScrub(t *testing.T) {
+	s := openStill(t, largeFile(t, 30), nil)
+	s.scrubStep(t)
+	if _, err := kv.One(t.Context(), s, kv.OpSet("a", []byte("1"))); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.moveTable(s.filling, s.log, func(*state) {}); err != nil {
+		t.Fatal(err)
+	}
+	for s.scrubbed.Load() == nil {
+		s.scrubStep(t)
+	}
+	if got := s.filter.Load().lacks("a"); got {
+		t.Error("the filter lacks a key that was moved while it was filled")
+	}
+}
+
+func TestStore_Filter_IsNoneWhereItemsWereSetAside(t *testing.T) {
+	path := largeFile(t, 1)
+	s := openStill(t, path, nil)
+	it := item{value: []byte("1"), version: 1}
+	if err := s.update(func(t *tree) { t.setAside([]byte("aside"), it.encode("aside")) }); err != nil {
+		t.Fatal(err)
+	}
+	s.scrubStep(t)
+	if !s.scrubbed.Load().OK() || s.filter.Load() != nil {
+		t.Errorf("the scrub found %+v, and the filter is %v", s.scrubbed.Load(), s.filter.Load())
+	}
+	if _, err := kv.One(t.Context(), s, kv.OpGet("aside")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStore_Filter_IsNoneOfMoreKeysThanItMayHaveRoomFor(t *testing.T) {
+	s := openStill(t, largeFile(t, 3), func(s *Store) { s.limits.spare, s.limits.filter = 0, 5 })
+	s.scrubStep(t)
+	if s.scrubbed.Load() == nil || s.filter.Load() != nil {
+		t.Errorf("the scrub found %+v, and the filter is %v", s.scrubbed.Load(), s.filter.Load())
+	}
+	if _, err := kv.One(t.Context(), s, kv.OpGet("absent")); !errors.Is(err, kv.ErrNotFound) {
+		t.Error(err)
+	}
+	if got := s.limits.newFilter(2); got == nil {
+		t.Error("a tree of 2 keys has no filter, with 5 bytes for 3")
+	}
+}
+
+func TestFilter_KnowsOfNearlyAllAbsentKeysUntilItIsWorn(t *testing.T) {
+	const n = 100_000
+	f := (&limits{filter: n * keyBits / 8}).newFilter(n / 3 * 2)
+	for i := range int(f.room) {
+		f.add([]byte(largeKey(i)))
+	}
+	known, hidden := 0, 0
+	for i := range int(f.room) {
+		if f.lacks(largeKey(i)) {
+			hidden++
+		}
+		if f.lacks(fmt.Sprint("absent:", i)) {
+			known++
+		}
+	}
+	if hidden > 0 {
+		t.Errorf("it lacks %d of the keys that were added", hidden)
+	}
+	if least := int(f.room) * 98 / 100; known < least {
+		t.Errorf("it knows of %d absent keys in %d, want at least %d", known, f.room, least)
+	}
+	for i := range 2000 {
+		f.add([]byte(fmt.Sprint("more:", i)))
+	}
+	if !f.isWorn() {
+		t.Errorf("after %d keys were added it has only %d, and is not worn", f.room+2000, f.keys.Load())
+	}
+}
+
+// Keys that are written over and over wear nothing.
+func TestFilter_AddingAKeyAgainDoesNotWearIt(t *testing.T) {
+	f := defaultLimits.newFilter(1)
+	for range 100 {
+		f.add([]byte("key"))
+	}
+	if diff := cmp.Diff(int64(1), f.keys.Load()); diff != "" {
+		t.Error(diff)
+	}
+}

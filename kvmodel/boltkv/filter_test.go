@@ -1,0 +1,120 @@
+package boltkv_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/kvmodel/codec"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// filtering opens a store with small filters, and counts how often the tree is read.
+func filtering(t *testing.T, path string) (*boltkv.Store, *atomic.Int64) {
+	t.Helper()
+	reads := new(atomic.Int64)
+	s := must(boltkv.OpenFiltering(path, boltkv.Options{Durability: boltkv.Unsynced}, reads))
+	t.Cleanup(func() { check(s.Close()) })
+	return s, reads
+}
+
+func TestStore_Get_OfAnAbsentKeyDoesNotReadTheTree(t *testing.T) {
+	path := storeFile(t)
+	s, reads := filtering(t, path)
+	until(t, func() bool { return s.Filter() != nil })
+	const n = 1000
+	for i := range n {
+		if _, err := kv.One(t.Context(), s, kv.OpGet(benchKey(n+i))); !errors.Is(err, kv.ErrNotFound) {
+			t.Fatal(err)
+		}
+		if _, err := kv.One(t.Context(), s, kv.OpReplace(benchKey(n+i), 1, nil)); !errors.Is(err, kv.ErrNotFound) {
+			t.Fatal(err)
+		}
+	}
+	if got := reads.Load(); got > n/20 {
+		t.Errorf("%d gets and replacements of absent keys read the tree %d times", n, got)
+	}
+	reads.Store(0)
+	for i := range n {
+		one(t, s, kv.OpGet(benchKey(i)))
+	}
+	if got := reads.Load(); got != n {
+		t.Errorf("of %d gets of keys in the tree %d read it", n, got)
+	}
+}
+
+// Writers make and remove keys, so that one filter after another is worn and made while the
+// tables are moved. Each of them knows what its own keys hold.
+func TestStore_Filter_HidesNothingWhileFiltersAreMade(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	for range 2 { // What an earlier process has left is in the tree.
+		s, _ := filtering(t, path)
+		var made atomic.Int64
+		began := time.Now()
+		var running sync.WaitGroup
+		for w := range 4 {
+			running.Go(func() {
+				rnd := rand.New(rand.NewPCG(uint64(w), 1))
+				var last any
+				var held []string
+				for i := 0; made.Load() < 20 && time.Since(began) < time.Minute; i++ {
+					key := fmt.Sprintf("w%d:%d:%d", w, i, rnd.IntN(1<<30))
+					held = append(held, key)
+					one(t, s, kv.OpSet(key, []byte(key)))
+					if _, err := kv.One(t.Context(), s, kv.OpGet(held[rnd.IntN(len(held))])); err != nil {
+						t.Errorf("a get of a key that was set: %v", err)
+					}
+					if len(held) > 100 { // By now it is in the tree, or on its way there.
+						one(t, s, kv.OpDelete(held[0]))
+						held = held[1:]
+					}
+					if i%3 == 0 {
+						older := fmt.Sprintf("kept:%d:%d", w, rnd.IntN(50))
+						_, _ = kv.One(t.Context(), s, kv.OpAdd(older, nil))
+						if _, err := kv.One(t.Context(), s, kv.OpAdd(older, nil)); !errors.Is(err, kv.ErrExists) {
+							t.Errorf("%s is added twice: %v", older, err)
+						}
+					}
+					if now := s.Filter(); w == 0 && now != nil && now != last {
+						last = now
+						made.Add(1)
+					}
+				}
+			})
+		}
+		running.Wait()
+		if got := made.Load(); got < 20 {
+			t.Fatalf("%d filters were made in a minute", got)
+		}
+		for key := range must(listed(t, s, "")) {
+			one(t, s, kv.OpGet(key))
+		}
+		check(s.Close())
+	}
+}
+
+// A key with a flipped bit is another key, and its item is found to be damaged. What was there
+// may be the one that is asked for.
+func TestStore_Get_OfAKeyThatWasFlippedIsCorruptAfterTheScrub(t *testing.T) {
+	path := storeFile(t)
+	changeItems(path, func(items *bolt.Bucket) error {
+		buf := append([]byte(nil), items.Get([]byte(benchKey(7)))...)
+		if err := items.Delete([]byte(benchKey(7))); err != nil {
+			return err
+		}
+		return items.Put([]byte(benchKey(7)+"\x01"), buf)
+	})
+	s, _ := filtering(t, path)
+	until(t, func() bool { return !s.Stats().Scrub.Ended.IsZero() })
+	if _, err := kv.One(t.Context(), s, kv.OpGet(benchKey(7))); !errors.Is(err, codec.ErrCorrupt) {
+		t.Errorf("error is %v, want it to be %v", err, codec.ErrCorrupt)
+	}
+}
