@@ -46,7 +46,7 @@ func (a *Account) EncodeMsgpack(enc *msgpack.Encoder) error { return accountCode
 // DecodeMsgpack reads the stored form into a; fields that it lacks stay as they are.
 func (a *Account) DecodeMsgpack(dec *msgpack.Decoder) error { return accountCodec.Decode(dec, a) }
 
-var accountCodec = codec.Model[Account]{Write: writeAccount, Read: readAccount, Fields: accountFields}
+var accountCodec = codec.Model[Account]{Write: writeAccount, Read: readAccount, Fields: accountFields, Copy: copyAccount}
 
 func writeAccount(w *codec.Writer, v *Account) {
 	w.Struct(3)
@@ -79,6 +79,10 @@ func accountFields(name []byte) (codec.Fields, bool) {
 		return nil, true
 	}
 	return nil, false
+}
+
+func copyAccount(v *Account) {
+	codec.CopySlice(&v.Seen, nil)
 }
 
 // Authors holds the Author records of a database and the indexes kept over them.
@@ -122,7 +126,7 @@ func (a *Author) EncodeMsgpack(enc *msgpack.Encoder) error { return authorCodec.
 // DecodeMsgpack reads the stored form into a; fields that it lacks stay as they are.
 func (a *Author) DecodeMsgpack(dec *msgpack.Decoder) error { return authorCodec.Decode(dec, a) }
 
-var authorCodec = codec.Model[Author]{Write: writeAuthor, Read: readAuthor, Fields: authorFields}
+var authorCodec = codec.Model[Author]{Write: writeAuthor, Read: readAuthor, Fields: authorFields, Copy: func(*Author) {}}
 
 func writeAuthor(w *codec.Writer, v *Author) {
 	w.Struct(3)
@@ -191,7 +195,7 @@ func (b *Badge) EncodeMsgpack(enc *msgpack.Encoder) error { return badgeCodec.En
 // DecodeMsgpack reads the stored form into b; fields that it lacks stay as they are.
 func (b *Badge) DecodeMsgpack(dec *msgpack.Decoder) error { return badgeCodec.Decode(dec, b) }
 
-var badgeCodec = codec.Model[Badge]{Write: writeBadge, Read: readBadge, Fields: badgeFields}
+var badgeCodec = codec.Model[Badge]{Write: writeBadge, Read: readBadge, Fields: badgeFields, Copy: func(*Badge) {}}
 
 func writeBadge(w *codec.Writer, v *Badge) {
 	w.Struct(2)

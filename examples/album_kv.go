@@ -89,7 +89,7 @@ func (a *Album) EncodeMsgpack(enc *msgpack.Encoder) error { return albumCodec.En
 // DecodeMsgpack reads the stored form into a; fields that it lacks stay as they are.
 func (a *Album) DecodeMsgpack(dec *msgpack.Decoder) error { return albumCodec.Decode(dec, a) }
 
-var albumCodec = codec.Model[Album]{Write: writeAlbum, Read: readAlbum, Fields: albumFields}
+var albumCodec = codec.Model[Album]{Write: writeAlbum, Read: readAlbum, Fields: albumFields, Copy: copyAlbum}
 
 func writeAlbum(w *codec.Writer, v *Album) {
 	w.Struct(6)
@@ -131,6 +131,10 @@ func albumFields(name []byte) (codec.Fields, bool) {
 		return nil, true
 	}
 	return nil, false
+}
+
+func copyAlbum(v *Album) {
+	codec.CopySlice(&v.Tags, nil)
 }
 
 // Hearts holds the Heart records of a database and the indexes kept over them.
@@ -188,7 +192,7 @@ func (h *Heart) EncodeMsgpack(enc *msgpack.Encoder) error { return heartCodec.En
 // DecodeMsgpack reads the stored form into h; fields that it lacks stay as they are.
 func (h *Heart) DecodeMsgpack(dec *msgpack.Decoder) error { return heartCodec.Decode(dec, h) }
 
-var heartCodec = codec.Model[Heart]{Write: writeHeart, Read: readHeart, Fields: heartFields}
+var heartCodec = codec.Model[Heart]{Write: writeHeart, Read: readHeart, Fields: heartFields, Copy: func(*Heart) {}}
 
 func writeHeart(w *codec.Writer, v *Heart) {
 	w.Struct(2)
@@ -258,7 +262,7 @@ func (t *Ticket) EncodeMsgpack(enc *msgpack.Encoder) error { return ticketCodec.
 // DecodeMsgpack reads the stored form into t; fields that it lacks stay as they are.
 func (t *Ticket) DecodeMsgpack(dec *msgpack.Decoder) error { return ticketCodec.Decode(dec, t) }
 
-var ticketCodec = codec.Model[Ticket]{Write: writeTicket, Read: readTicket, Fields: ticketFields}
+var ticketCodec = codec.Model[Ticket]{Write: writeTicket, Read: readTicket, Fields: ticketFields, Copy: func(*Ticket) {}}
 
 func writeTicket(w *codec.Writer, v *Ticket) {
 	w.Struct(2)

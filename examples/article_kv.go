@@ -57,7 +57,7 @@ func (a *Article) EncodeMsgpack(enc *msgpack.Encoder) error { return articleCode
 // DecodeMsgpack reads the stored form into a; fields that it lacks stay as they are.
 func (a *Article) DecodeMsgpack(dec *msgpack.Decoder) error { return articleCodec.Decode(dec, a) }
 
-var articleCodec = codec.Model[Article]{Write: writeArticle, Read: readArticle, Fields: articleFields}
+var articleCodec = codec.Model[Article]{Write: writeArticle, Read: readArticle, Fields: articleFields, Copy: copyArticle}
 
 func writeArticle(w *codec.Writer, v *Article) {
 	w.Struct(3)
@@ -90,4 +90,8 @@ func articleFields(name []byte) (codec.Fields, bool) {
 		return nil, true
 	}
 	return nil, false
+}
+
+func copyArticle(v *Article) {
+	codec.CopySlice(&v.Tags, nil)
 }

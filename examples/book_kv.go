@@ -63,7 +63,7 @@ func (b *Book) EncodeMsgpack(enc *msgpack.Encoder) error { return bookCodec.Enco
 // DecodeMsgpack reads the stored form into b; fields that it lacks stay as they are.
 func (b *Book) DecodeMsgpack(dec *msgpack.Decoder) error { return bookCodec.Decode(dec, b) }
 
-var bookCodec = codec.Model[Book]{Write: writeBook, Read: readBook, Fields: bookFields}
+var bookCodec = codec.Model[Book]{Write: writeBook, Read: readBook, Fields: bookFields, Copy: func(*Book) {}}
 
 func writeBook(w *codec.Writer, v *Book) {
 	w.Struct(3)

@@ -56,7 +56,7 @@ func (b *Bulletin) EncodeMsgpack(enc *msgpack.Encoder) error { return bulletinCo
 // DecodeMsgpack reads the stored form into b; fields that it lacks stay as they are.
 func (b *Bulletin) DecodeMsgpack(dec *msgpack.Decoder) error { return bulletinCodec.Decode(dec, b) }
 
-var bulletinCodec = codec.Model[Bulletin]{Write: writeBulletin, Read: readBulletin, Fields: bulletinFields}
+var bulletinCodec = codec.Model[Bulletin]{Write: writeBulletin, Read: readBulletin, Fields: bulletinFields, Copy: func(*Bulletin) {}}
 
 func writeBulletin(w *codec.Writer, v *Bulletin) {
 	w.Struct(2)

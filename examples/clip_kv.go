@@ -56,7 +56,7 @@ func (c *Clip) EncodeMsgpack(enc *msgpack.Encoder) error { return clipCodec.Enco
 // DecodeMsgpack reads the stored form into c; fields that it lacks stay as they are.
 func (c *Clip) DecodeMsgpack(dec *msgpack.Decoder) error { return clipCodec.Decode(dec, c) }
 
-var clipCodec = codec.Model[Clip]{Write: writeClip, Read: readClip, Fields: clipFields}
+var clipCodec = codec.Model[Clip]{Write: writeClip, Read: readClip, Fields: clipFields, Copy: func(*Clip) {}}
 
 func writeClip(w *codec.Writer, v *Clip) {
 	w.Struct(1)

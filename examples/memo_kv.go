@@ -83,7 +83,7 @@ func (m *Memo) EncodeMsgpack(enc *msgpack.Encoder) error { return memoCodec.Enco
 // DecodeMsgpack reads the stored form into m; fields that it lacks stay as they are.
 func (m *Memo) DecodeMsgpack(dec *msgpack.Decoder) error { return memoCodec.Decode(dec, m) }
 
-var memoCodec = codec.Model[Memo]{Write: writeMemo, Read: readMemo, Fields: memoFields}
+var memoCodec = codec.Model[Memo]{Write: writeMemo, Read: readMemo, Fields: memoFields, Copy: func(*Memo) {}}
 
 func writeMemo(w *codec.Writer, v *Memo) {
 	w.Struct(4)

@@ -42,7 +42,7 @@ func (n *Notice) EncodeMsgpack(enc *msgpack.Encoder) error { return noticeCodec.
 // DecodeMsgpack reads the stored form into n; fields that it lacks stay as they are.
 func (n *Notice) DecodeMsgpack(dec *msgpack.Decoder) error { return noticeCodec.Decode(dec, n) }
 
-var noticeCodec = codec.Model[Notice]{Write: writeNotice, Read: readNotice, Fields: noticeFields}
+var noticeCodec = codec.Model[Notice]{Write: writeNotice, Read: readNotice, Fields: noticeFields, Copy: func(*Notice) {}}
 
 func writeNotice(w *codec.Writer, v *Notice) {
 	w.Struct(3)

@@ -68,7 +68,7 @@ func (p *Page) EncodeMsgpack(enc *msgpack.Encoder) error { return pageCodec.Enco
 // DecodeMsgpack reads the stored form into p; fields that it lacks stay as they are.
 func (p *Page) DecodeMsgpack(dec *msgpack.Decoder) error { return pageCodec.Decode(dec, p) }
 
-var pageCodec = codec.Model[Page]{Write: writePage, Read: readPage, Fields: pageFields}
+var pageCodec = codec.Model[Page]{Write: writePage, Read: readPage, Fields: pageFields, Copy: func(*Page) {}}
 
 func writePage(w *codec.Writer, v *Page) {
 	w.Struct(8)

@@ -101,7 +101,7 @@ func (p *Photo) EncodeMsgpack(enc *msgpack.Encoder) error { return photoCodec.En
 // DecodeMsgpack reads the stored form into p; fields that it lacks stay as they are.
 func (p *Photo) DecodeMsgpack(dec *msgpack.Decoder) error { return photoCodec.Decode(dec, p) }
 
-var photoCodec = codec.Model[Photo]{Write: writePhoto, Read: readPhoto, Fields: photoFields}
+var photoCodec = codec.Model[Photo]{Write: writePhoto, Read: readPhoto, Fields: photoFields, Copy: func(*Photo) {}}
 
 func writePhoto(w *codec.Writer, v *Photo) {
 	w.Struct(5)

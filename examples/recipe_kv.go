@@ -63,7 +63,7 @@ func (r *Recipe) EncodeMsgpack(enc *msgpack.Encoder) error { return recipeCodec.
 // DecodeMsgpack reads the stored form into r; fields that it lacks stay as they are.
 func (r *Recipe) DecodeMsgpack(dec *msgpack.Decoder) error { return recipeCodec.Decode(dec, r) }
 
-var recipeCodec = codec.Model[Recipe]{Write: writeRecipe, Read: readRecipe, Fields: recipeFields}
+var recipeCodec = codec.Model[Recipe]{Write: writeRecipe, Read: readRecipe, Fields: recipeFields, Copy: func(*Recipe) {}}
 
 func writeRecipe(w *codec.Writer, v *Recipe) {
 	w.Struct(3)

@@ -51,7 +51,7 @@ func (r *Reply) EncodeMsgpack(enc *msgpack.Encoder) error { return replyCodec.En
 // DecodeMsgpack reads the stored form into r; fields that it lacks stay as they are.
 func (r *Reply) DecodeMsgpack(dec *msgpack.Decoder) error { return replyCodec.Decode(dec, r) }
 
-var replyCodec = codec.Model[Reply]{Write: writeReply, Read: readReply, Fields: replyFields}
+var replyCodec = codec.Model[Reply]{Write: writeReply, Read: readReply, Fields: replyFields, Copy: func(*Reply) {}}
 
 func writeReply(w *codec.Writer, v *Reply) {
 	w.Struct(2)

@@ -43,7 +43,7 @@ func (s *Snapshot) EncodeMsgpack(enc *msgpack.Encoder) error { return snapshotCo
 // DecodeMsgpack reads the stored form into s; fields that it lacks stay as they are.
 func (s *Snapshot) DecodeMsgpack(dec *msgpack.Decoder) error { return snapshotCodec.Decode(dec, s) }
 
-var snapshotCodec = codec.Model[Snapshot]{Write: writeSnapshot, Read: readSnapshot, Fields: snapshotFields}
+var snapshotCodec = codec.Model[Snapshot]{Write: writeSnapshot, Read: readSnapshot, Fields: snapshotFields, Copy: func(*Snapshot) {}}
 
 func writeSnapshot(w *codec.Writer, v *Snapshot) {
 	w.Struct(3)

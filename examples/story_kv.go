@@ -78,7 +78,7 @@ func (s *Story) EncodeMsgpack(enc *msgpack.Encoder) error { return storyCodec.En
 // DecodeMsgpack reads the stored form into s; fields that it lacks stay as they are.
 func (s *Story) DecodeMsgpack(dec *msgpack.Decoder) error { return storyCodec.Decode(dec, s) }
 
-var storyCodec = codec.Model[Story]{Write: writeStory, Read: readStory, Fields: storyFields}
+var storyCodec = codec.Model[Story]{Write: writeStory, Read: readStory, Fields: storyFields, Copy: copyStory}
 
 func writeStory(w *codec.Writer, v *Story) {
 	w.Struct(6)
@@ -122,6 +122,10 @@ func storyFields(name []byte) (codec.Fields, bool) {
 	return nil, false
 }
 
+func copyStory(v *Story) {
+	codec.CopySlice(&v.Tags, nil)
+}
+
 // Visits holds the last 30 Visits of each Owner, each Guest once, for 720h0m0s, newest first.
 // Trips: Push 1 or 2 for any 500 owners, Latest 1, Unread 1, Clear 1.
 type Visits struct {
@@ -155,7 +159,7 @@ func (v *Visit) EncodeMsgpack(enc *msgpack.Encoder) error { return visitCodec.En
 // DecodeMsgpack reads the stored form into v; fields that it lacks stay as they are.
 func (v *Visit) DecodeMsgpack(dec *msgpack.Decoder) error { return visitCodec.Decode(dec, v) }
 
-var visitCodec = codec.Model[Visit]{Write: writeVisit, Read: readVisit, Fields: visitFields}
+var visitCodec = codec.Model[Visit]{Write: writeVisit, Read: readVisit, Fields: visitFields, Copy: func(*Visit) {}}
 
 func writeVisit(w *codec.Writer, v *Visit) {
 	w.Struct(3)
@@ -222,7 +226,7 @@ func (f *FeedItem) EncodeMsgpack(enc *msgpack.Encoder) error { return feedItemCo
 // DecodeMsgpack reads the stored form into f; fields that it lacks stay as they are.
 func (f *FeedItem) DecodeMsgpack(dec *msgpack.Decoder) error { return feedItemCodec.Decode(dec, f) }
 
-var feedItemCodec = codec.Model[FeedItem]{Write: writeFeedItem, Read: readFeedItem, Fields: feedItemFields}
+var feedItemCodec = codec.Model[FeedItem]{Write: writeFeedItem, Read: readFeedItem, Fields: feedItemFields, Copy: func(*FeedItem) {}}
 
 func writeFeedItem(w *codec.Writer, v *FeedItem) {
 	w.Struct(2)

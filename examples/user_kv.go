@@ -62,7 +62,7 @@ func (u *User) EncodeMsgpack(enc *msgpack.Encoder) error { return userCodec.Enco
 // DecodeMsgpack reads the stored form into u; fields that it lacks stay as they are.
 func (u *User) DecodeMsgpack(dec *msgpack.Decoder) error { return userCodec.Decode(dec, u) }
 
-var userCodec = codec.Model[User]{Write: writeUser, Read: readUser, Fields: userFields}
+var userCodec = codec.Model[User]{Write: writeUser, Read: readUser, Fields: userFields, Copy: func(*User) {}}
 
 func writeUser(w *codec.Writer, v *User) {
 	w.Struct(4)
@@ -143,7 +143,7 @@ func (s *Session) EncodeMsgpack(enc *msgpack.Encoder) error { return sessionCode
 // DecodeMsgpack reads the stored form into s; fields that it lacks stay as they are.
 func (s *Session) DecodeMsgpack(dec *msgpack.Decoder) error { return sessionCodec.Decode(dec, s) }
 
-var sessionCodec = codec.Model[Session]{Write: writeSession, Read: readSession, Fields: sessionFields}
+var sessionCodec = codec.Model[Session]{Write: writeSession, Read: readSession, Fields: sessionFields, Copy: func(*Session) {}}
 
 func writeSession(w *codec.Writer, v *Session) {
 	w.Struct(3)

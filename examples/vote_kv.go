@@ -63,7 +63,7 @@ func (v *Vote) EncodeMsgpack(enc *msgpack.Encoder) error { return voteCodec.Enco
 // DecodeMsgpack reads the stored form into v; fields that it lacks stay as they are.
 func (v *Vote) DecodeMsgpack(dec *msgpack.Decoder) error { return voteCodec.Decode(dec, v) }
 
-var voteCodec = codec.Model[Vote]{Write: writeVote, Read: readVote, Fields: voteFields}
+var voteCodec = codec.Model[Vote]{Write: writeVote, Read: readVote, Fields: voteFields, Copy: func(*Vote) {}}
 
 func writeVote(w *codec.Writer, v *Vote) {
 	w.Struct(3)

@@ -48,7 +48,7 @@ func (p *Plain) EncodeMsgpack(enc *msgpack.Encoder) error { return plainCodec.En
 // DecodeMsgpack reads the stored form into p; fields that it lacks stay as they are.
 func (p *Plain) DecodeMsgpack(dec *msgpack.Decoder) error { return plainCodec.Decode(dec, p) }
 
-var plainCodec = codec.Model[Plain]{Write: writePlain, Read: readPlain, Fields: plainFields}
+var plainCodec = codec.Model[Plain]{Write: writePlain, Read: readPlain, Fields: plainFields, Copy: func(*Plain) {}}
 
 func writePlain(w *codec.Writer, v *Plain) {
 	w.Struct(2)
@@ -114,7 +114,7 @@ func (h *Heard) EncodeMsgpack(enc *msgpack.Encoder) error { return heardCodec.En
 // DecodeMsgpack reads the stored form into h; fields that it lacks stay as they are.
 func (h *Heard) DecodeMsgpack(dec *msgpack.Decoder) error { return heardCodec.Decode(dec, h) }
 
-var heardCodec = codec.Model[Heard]{Write: writeHeard, Read: readHeard, Fields: heardFields}
+var heardCodec = codec.Model[Heard]{Write: writeHeard, Read: readHeard, Fields: heardFields, Copy: func(*Heard) {}}
 
 func writeHeard(w *codec.Writer, v *Heard) {
 	w.Struct(2)
@@ -185,7 +185,7 @@ func (k *Kept) EncodeMsgpack(enc *msgpack.Encoder) error { return keptCodec.Enco
 // DecodeMsgpack reads the stored form into k; fields that it lacks stay as they are.
 func (k *Kept) DecodeMsgpack(dec *msgpack.Decoder) error { return keptCodec.Decode(dec, k) }
 
-var keptCodec = codec.Model[Kept]{Write: writeKept, Read: readKept, Fields: keptFields}
+var keptCodec = codec.Model[Kept]{Write: writeKept, Read: readKept, Fields: keptFields, Copy: func(*Kept) {}}
 
 func writeKept(w *codec.Writer, v *Kept) {
 	w.Struct(2)
@@ -258,7 +258,7 @@ func (n *Named) EncodeMsgpack(enc *msgpack.Encoder) error { return namedCodec.En
 // DecodeMsgpack reads the stored form into n; fields that it lacks stay as they are.
 func (n *Named) DecodeMsgpack(dec *msgpack.Decoder) error { return namedCodec.Decode(dec, n) }
 
-var namedCodec = codec.Model[Named]{Write: writeNamed, Read: readNamed, Fields: namedFields}
+var namedCodec = codec.Model[Named]{Write: writeNamed, Read: readNamed, Fields: namedFields, Copy: func(*Named) {}}
 
 func writeNamed(w *codec.Writer, v *Named) {
 	w.Struct(3)
@@ -334,7 +334,7 @@ func (l *Listed) EncodeMsgpack(enc *msgpack.Encoder) error { return listedCodec.
 // DecodeMsgpack reads the stored form into l; fields that it lacks stay as they are.
 func (l *Listed) DecodeMsgpack(dec *msgpack.Decoder) error { return listedCodec.Decode(dec, l) }
 
-var listedCodec = codec.Model[Listed]{Write: writeListed, Read: readListed, Fields: listedFields}
+var listedCodec = codec.Model[Listed]{Write: writeListed, Read: readListed, Fields: listedFields, Copy: func(*Listed) {}}
 
 func writeListed(w *codec.Writer, v *Listed) {
 	w.Struct(3)
@@ -410,7 +410,7 @@ func (t *Tagged) EncodeMsgpack(enc *msgpack.Encoder) error { return taggedCodec.
 // DecodeMsgpack reads the stored form into t; fields that it lacks stay as they are.
 func (t *Tagged) DecodeMsgpack(dec *msgpack.Decoder) error { return taggedCodec.Decode(dec, t) }
 
-var taggedCodec = codec.Model[Tagged]{Write: writeTagged, Read: readTagged, Fields: taggedFields}
+var taggedCodec = codec.Model[Tagged]{Write: writeTagged, Read: readTagged, Fields: taggedFields, Copy: copyTagged}
 
 func writeTagged(w *codec.Writer, v *Tagged) {
 	w.Struct(3)
@@ -443,6 +443,10 @@ func taggedFields(name []byte) (codec.Fields, bool) {
 		return nil, true
 	}
 	return nil, false
+}
+
+func copyTagged(v *Tagged) {
+	codec.CopySlice(&v.Tags, nil)
 }
 
 // AllSummed holds the Summed records of a database by ID.
@@ -483,7 +487,7 @@ func (s *Summed) EncodeMsgpack(enc *msgpack.Encoder) error { return summedCodec.
 // DecodeMsgpack reads the stored form into s; fields that it lacks stay as they are.
 func (s *Summed) DecodeMsgpack(dec *msgpack.Decoder) error { return summedCodec.Decode(dec, s) }
 
-var summedCodec = codec.Model[Summed]{Write: writeSummed, Read: readSummed, Fields: summedFields}
+var summedCodec = codec.Model[Summed]{Write: writeSummed, Read: readSummed, Fields: summedFields, Copy: func(*Summed) {}}
 
 func writeSummed(w *codec.Writer, v *Summed) {
 	w.Struct(2)
@@ -558,7 +562,7 @@ func (l *Leased) EncodeMsgpack(enc *msgpack.Encoder) error { return leasedCodec.
 // DecodeMsgpack reads the stored form into l; fields that it lacks stay as they are.
 func (l *Leased) DecodeMsgpack(dec *msgpack.Decoder) error { return leasedCodec.Decode(dec, l) }
 
-var leasedCodec = codec.Model[Leased]{Write: writeLeased, Read: readLeased, Fields: leasedFields}
+var leasedCodec = codec.Model[Leased]{Write: writeLeased, Read: readLeased, Fields: leasedFields, Copy: func(*Leased) {}}
 
 func writeLeased(w *codec.Writer, v *Leased) {
 	w.Struct(4)
@@ -632,7 +636,7 @@ func (l *Lent) EncodeMsgpack(enc *msgpack.Encoder) error { return lentCodec.Enco
 // DecodeMsgpack reads the stored form into l; fields that it lacks stay as they are.
 func (l *Lent) DecodeMsgpack(dec *msgpack.Decoder) error { return lentCodec.Decode(dec, l) }
 
-var lentCodec = codec.Model[Lent]{Write: writeLent, Read: readLent, Fields: lentFields}
+var lentCodec = codec.Model[Lent]{Write: writeLent, Read: readLent, Fields: lentFields, Copy: func(*Lent) {}}
 
 func writeLent(w *codec.Writer, v *Lent) {
 	w.Struct(3)
@@ -714,7 +718,7 @@ func (v *Valued) EncodeMsgpack(enc *msgpack.Encoder) error { return valuedCodec.
 // DecodeMsgpack reads the stored form into v; fields that it lacks stay as they are.
 func (v *Valued) DecodeMsgpack(dec *msgpack.Decoder) error { return valuedCodec.Decode(dec, v) }
 
-var valuedCodec = codec.Model[Valued]{Write: writeValued, Read: readValued, Fields: valuedFields}
+var valuedCodec = codec.Model[Valued]{Write: writeValued, Read: readValued, Fields: valuedFields, Copy: copyValued}
 
 func writeValued(w *codec.Writer, v *Valued) {
 	w.Struct(3)
@@ -747,6 +751,10 @@ func valuedFields(name []byte) (codec.Fields, bool) {
 		return nil, true
 	}
 	return nil, false
+}
+
+func copyValued(v *Valued) {
+	codec.CopySlice(&v.Tags, nil)
 }
 
 // Votes holds the Vote records of a database by User and Page.
@@ -793,7 +801,7 @@ func (v *Vote) EncodeMsgpack(enc *msgpack.Encoder) error { return voteCodec.Enco
 // DecodeMsgpack reads the stored form into v; fields that it lacks stay as they are.
 func (v *Vote) DecodeMsgpack(dec *msgpack.Decoder) error { return voteCodec.Decode(dec, v) }
 
-var voteCodec = codec.Model[Vote]{Write: writeVote, Read: readVote, Fields: voteFields}
+var voteCodec = codec.Model[Vote]{Write: writeVote, Read: readVote, Fields: voteFields, Copy: func(*Vote) {}}
 
 func writeVote(w *codec.Writer, v *Vote) {
 	w.Struct(2)
@@ -866,7 +874,7 @@ func (p *Photo) EncodeMsgpack(enc *msgpack.Encoder) error { return photoCodec.En
 // DecodeMsgpack reads the stored form into p; fields that it lacks stay as they are.
 func (p *Photo) DecodeMsgpack(dec *msgpack.Decoder) error { return photoCodec.Decode(dec, p) }
 
-var photoCodec = codec.Model[Photo]{Write: writePhoto, Read: readPhoto, Fields: photoFields}
+var photoCodec = codec.Model[Photo]{Write: writePhoto, Read: readPhoto, Fields: photoFields, Copy: func(*Photo) {}}
 
 func writePhoto(w *codec.Writer, v *Photo) {
 	w.Struct(2)
@@ -953,7 +961,7 @@ func (l *Like) EncodeMsgpack(enc *msgpack.Encoder) error { return likeCodec.Enco
 // DecodeMsgpack reads the stored form into l; fields that it lacks stay as they are.
 func (l *Like) DecodeMsgpack(dec *msgpack.Decoder) error { return likeCodec.Decode(dec, l) }
 
-var likeCodec = codec.Model[Like]{Write: writeLike, Read: readLike, Fields: likeFields}
+var likeCodec = codec.Model[Like]{Write: writeLike, Read: readLike, Fields: likeFields, Copy: func(*Like) {}}
 
 func writeLike(w *codec.Writer, v *Like) {
 	w.Struct(2)
@@ -1023,7 +1031,7 @@ func (t *Ticket) EncodeMsgpack(enc *msgpack.Encoder) error { return ticketCodec.
 // DecodeMsgpack reads the stored form into t; fields that it lacks stay as they are.
 func (t *Ticket) DecodeMsgpack(dec *msgpack.Decoder) error { return ticketCodec.Decode(dec, t) }
 
-var ticketCodec = codec.Model[Ticket]{Write: writeTicket, Read: readTicket, Fields: ticketFields}
+var ticketCodec = codec.Model[Ticket]{Write: writeTicket, Read: readTicket, Fields: ticketFields, Copy: func(*Ticket) {}}
 
 func writeTicket(w *codec.Writer, v *Ticket) {
 	w.Struct(2)
@@ -1099,7 +1107,7 @@ func (i *Invoice) EncodeMsgpack(enc *msgpack.Encoder) error { return invoiceCode
 // DecodeMsgpack reads the stored form into i; fields that it lacks stay as they are.
 func (i *Invoice) DecodeMsgpack(dec *msgpack.Decoder) error { return invoiceCodec.Decode(dec, i) }
 
-var invoiceCodec = codec.Model[Invoice]{Write: writeInvoice, Read: readInvoice, Fields: invoiceFields}
+var invoiceCodec = codec.Model[Invoice]{Write: writeInvoice, Read: readInvoice, Fields: invoiceFields, Copy: func(*Invoice) {}}
 
 func writeInvoice(w *codec.Writer, v *Invoice) {
 	w.Struct(3)
@@ -1175,7 +1183,7 @@ func (s *Seen) EncodeMsgpack(enc *msgpack.Encoder) error { return seenCodec.Enco
 // DecodeMsgpack reads the stored form into s; fields that it lacks stay as they are.
 func (s *Seen) DecodeMsgpack(dec *msgpack.Decoder) error { return seenCodec.Decode(dec, s) }
 
-var seenCodec = codec.Model[Seen]{Write: writeSeen, Read: readSeen, Fields: seenFields}
+var seenCodec = codec.Model[Seen]{Write: writeSeen, Read: readSeen, Fields: seenFields, Copy: func(*Seen) {}}
 
 func writeSeen(w *codec.Writer, v *Seen) {
 	w.Struct(2)
@@ -1250,7 +1258,7 @@ func (n *Note) EncodeMsgpack(enc *msgpack.Encoder) error { return noteCodec.Enco
 // DecodeMsgpack reads the stored form into n; fields that it lacks stay as they are.
 func (n *Note) DecodeMsgpack(dec *msgpack.Decoder) error { return noteCodec.Decode(dec, n) }
 
-var noteCodec = codec.Model[Note]{Write: writeNote, Read: readNote, Fields: noteFields}
+var noteCodec = codec.Model[Note]{Write: writeNote, Read: readNote, Fields: noteFields, Copy: func(*Note) {}}
 
 func writeNote(w *codec.Writer, v *Note) {
 	w.Struct(3)
@@ -1333,7 +1341,7 @@ func (p *Post) EncodeMsgpack(enc *msgpack.Encoder) error { return postCodec.Enco
 // DecodeMsgpack reads the stored form into p; fields that it lacks stay as they are.
 func (p *Post) DecodeMsgpack(dec *msgpack.Decoder) error { return postCodec.Decode(dec, p) }
 
-var postCodec = codec.Model[Post]{Write: writePost, Read: readPost, Fields: postFields}
+var postCodec = codec.Model[Post]{Write: writePost, Read: readPost, Fields: postFields, Copy: func(*Post) {}}
 
 func writePost(w *codec.Writer, v *Post) {
 	w.Struct(4)
@@ -1420,7 +1428,7 @@ func (s *Story) EncodeMsgpack(enc *msgpack.Encoder) error { return storyCodec.En
 // DecodeMsgpack reads the stored form into s; fields that it lacks stay as they are.
 func (s *Story) DecodeMsgpack(dec *msgpack.Decoder) error { return storyCodec.Decode(dec, s) }
 
-var storyCodec = codec.Model[Story]{Write: writeStory, Read: readStory, Fields: storyFields}
+var storyCodec = codec.Model[Story]{Write: writeStory, Read: readStory, Fields: storyFields, Copy: copyStory}
 
 func writeStory(w *codec.Writer, v *Story) {
 	w.Struct(4)
@@ -1458,6 +1466,10 @@ func storyFields(name []byte) (codec.Fields, bool) {
 	return nil, false
 }
 
+func copyStory(v *Story) {
+	codec.CopySlice(&v.Tags, nil)
+}
+
 // Visits holds the last 30 Visits of each Owner, each Guest once, newest first.
 // Trips: Push 1 or 2 for any 500 owners, Latest 1, Unread 1, Clear 1.
 type Visits struct {
@@ -1490,7 +1502,7 @@ func (v *Visit) EncodeMsgpack(enc *msgpack.Encoder) error { return visitCodec.En
 // DecodeMsgpack reads the stored form into v; fields that it lacks stay as they are.
 func (v *Visit) DecodeMsgpack(dec *msgpack.Decoder) error { return visitCodec.Decode(dec, v) }
 
-var visitCodec = codec.Model[Visit]{Write: writeVisit, Read: readVisit, Fields: visitFields}
+var visitCodec = codec.Model[Visit]{Write: writeVisit, Read: readVisit, Fields: visitFields, Copy: func(*Visit) {}}
 
 func writeVisit(w *codec.Writer, v *Visit) {
 	w.Struct(2)
@@ -1554,7 +1566,7 @@ func (p *Packed) EncodeMsgpack(enc *msgpack.Encoder) error { return packedCodec.
 // DecodeMsgpack reads the stored form into p; fields that it lacks stay as they are.
 func (p *Packed) DecodeMsgpack(dec *msgpack.Decoder) error { return packedCodec.Decode(dec, p) }
 
-var packedCodec = codec.Model[Packed]{Write: writePacked, Read: readPacked, Fields: packedFields}
+var packedCodec = codec.Model[Packed]{Write: writePacked, Read: readPacked, Fields: packedFields, Copy: func(*Packed) {}}
 
 func writePacked(w *codec.Writer, v *Packed) {
 	w.Struct(2)
@@ -1617,7 +1629,7 @@ func (r *Ringed) EncodeMsgpack(enc *msgpack.Encoder) error { return ringedCodec.
 // DecodeMsgpack reads the stored form into r; fields that it lacks stay as they are.
 func (r *Ringed) DecodeMsgpack(dec *msgpack.Decoder) error { return ringedCodec.Decode(dec, r) }
 
-var ringedCodec = codec.Model[Ringed]{Write: writeRinged, Read: readRinged, Fields: ringedFields}
+var ringedCodec = codec.Model[Ringed]{Write: writeRinged, Read: readRinged, Fields: ringedFields, Copy: func(*Ringed) {}}
 
 func writeRinged(w *codec.Writer, v *Ringed) {
 	w.Struct(2)
@@ -1691,7 +1703,7 @@ func (p *Priced) EncodeMsgpack(enc *msgpack.Encoder) error { return pricedCodec.
 // DecodeMsgpack reads the stored form into p; fields that it lacks stay as they are.
 func (p *Priced) DecodeMsgpack(dec *msgpack.Decoder) error { return pricedCodec.Decode(dec, p) }
 
-var pricedCodec = codec.Model[Priced]{Write: writePriced, Read: readPriced, Fields: pricedFields}
+var pricedCodec = codec.Model[Priced]{Write: writePriced, Read: readPriced, Fields: pricedFields, Copy: func(*Priced) {}}
 
 func writePriced(w *codec.Writer, v *Priced) {
 	w.Struct(3)
@@ -1772,7 +1784,7 @@ func (g *Good) EncodeMsgpack(enc *msgpack.Encoder) error { return goodCodec.Enco
 // DecodeMsgpack reads the stored form into g; fields that it lacks stay as they are.
 func (g *Good) DecodeMsgpack(dec *msgpack.Decoder) error { return goodCodec.Decode(dec, g) }
 
-var goodCodec = codec.Model[Good]{Write: writeGood, Read: readGood, Fields: goodFields}
+var goodCodec = codec.Model[Good]{Write: writeGood, Read: readGood, Fields: goodFields, Copy: func(*Good) {}}
 
 func writeGood(w *codec.Writer, v *Good) {
 	w.Struct(4)
@@ -1857,7 +1869,7 @@ func (a *Article) EncodeMsgpack(enc *msgpack.Encoder) error { return articleCode
 // DecodeMsgpack reads the stored form into a; fields that it lacks stay as they are.
 func (a *Article) DecodeMsgpack(dec *msgpack.Decoder) error { return articleCodec.Decode(dec, a) }
 
-var articleCodec = codec.Model[Article]{Write: writeArticle, Read: readArticle, Fields: articleFields}
+var articleCodec = codec.Model[Article]{Write: writeArticle, Read: readArticle, Fields: articleFields, Copy: copyArticle}
 
 func writeArticle(w *codec.Writer, v *Article) {
 	w.Struct(4)
@@ -1893,6 +1905,10 @@ func articleFields(name []byte) (codec.Fields, bool) {
 		return nil, true
 	}
 	return nil, false
+}
+
+func copyArticle(v *Article) {
+	codec.CopySlice(&v.Tags, nil)
 }
 
 // Tieds holds the Tied records of a database and the indexes kept over them.
@@ -1948,7 +1964,7 @@ func (t *Tied) EncodeMsgpack(enc *msgpack.Encoder) error { return tiedCodec.Enco
 // DecodeMsgpack reads the stored form into t; fields that it lacks stay as they are.
 func (t *Tied) DecodeMsgpack(dec *msgpack.Decoder) error { return tiedCodec.Decode(dec, t) }
 
-var tiedCodec = codec.Model[Tied]{Write: writeTied, Read: readTied, Fields: tiedFields}
+var tiedCodec = codec.Model[Tied]{Write: writeTied, Read: readTied, Fields: tiedFields, Copy: func(*Tied) {}}
 
 func writeTied(w *codec.Writer, v *Tied) {
 	w.Struct(4)
@@ -2029,7 +2045,7 @@ func (t *Titled) EncodeMsgpack(enc *msgpack.Encoder) error { return titledCodec.
 // DecodeMsgpack reads the stored form into t; fields that it lacks stay as they are.
 func (t *Titled) DecodeMsgpack(dec *msgpack.Decoder) error { return titledCodec.Decode(dec, t) }
 
-var titledCodec = codec.Model[Titled]{Write: writeTitled, Read: readTitled, Fields: titledFields}
+var titledCodec = codec.Model[Titled]{Write: writeTitled, Read: readTitled, Fields: titledFields, Copy: func(*Titled) {}}
 
 func writeTitled(w *codec.Writer, v *Titled) {
 	w.Struct(3)
@@ -2111,7 +2127,7 @@ func (v *Viewed) EncodeMsgpack(enc *msgpack.Encoder) error { return viewedCodec.
 // DecodeMsgpack reads the stored form into v; fields that it lacks stay as they are.
 func (v *Viewed) DecodeMsgpack(dec *msgpack.Decoder) error { return viewedCodec.Decode(dec, v) }
 
-var viewedCodec = codec.Model[Viewed]{Write: writeViewed, Read: readViewed, Fields: viewedFields}
+var viewedCodec = codec.Model[Viewed]{Write: writeViewed, Read: readViewed, Fields: viewedFields, Copy: func(*Viewed) {}}
 
 func writeViewed(w *codec.Writer, v *Viewed) {
 	w.Struct(2)
@@ -2190,7 +2206,7 @@ func (p *Played) EncodeMsgpack(enc *msgpack.Encoder) error { return playedCodec.
 // DecodeMsgpack reads the stored form into p; fields that it lacks stay as they are.
 func (p *Played) DecodeMsgpack(dec *msgpack.Decoder) error { return playedCodec.Decode(dec, p) }
 
-var playedCodec = codec.Model[Played]{Write: writePlayed, Read: readPlayed, Fields: playedFields}
+var playedCodec = codec.Model[Played]{Write: writePlayed, Read: readPlayed, Fields: playedFields, Copy: func(*Played) {}}
 
 func writePlayed(w *codec.Writer, v *Played) {
 	w.Struct(2)
@@ -2270,7 +2286,7 @@ func (d *Daily) EncodeMsgpack(enc *msgpack.Encoder) error { return dailyCodec.En
 // DecodeMsgpack reads the stored form into d; fields that it lacks stay as they are.
 func (d *Daily) DecodeMsgpack(dec *msgpack.Decoder) error { return dailyCodec.Decode(dec, d) }
 
-var dailyCodec = codec.Model[Daily]{Write: writeDaily, Read: readDaily, Fields: dailyFields}
+var dailyCodec = codec.Model[Daily]{Write: writeDaily, Read: readDaily, Fields: dailyFields, Copy: func(*Daily) {}}
 
 func writeDaily(w *codec.Writer, v *Daily) {
 	w.Struct(2)
@@ -2338,7 +2354,7 @@ func (f *Folder) EncodeMsgpack(enc *msgpack.Encoder) error { return folderCodec.
 // DecodeMsgpack reads the stored form into f; fields that it lacks stay as they are.
 func (f *Folder) DecodeMsgpack(dec *msgpack.Decoder) error { return folderCodec.Decode(dec, f) }
 
-var folderCodec = codec.Model[Folder]{Write: writeFolder, Read: readFolder, Fields: folderFields}
+var folderCodec = codec.Model[Folder]{Write: writeFolder, Read: readFolder, Fields: folderFields, Copy: func(*Folder) {}}
 
 func writeFolder(w *codec.Writer, v *Folder) {
 	w.Struct(2)
@@ -2411,7 +2427,7 @@ func (f *File) EncodeMsgpack(enc *msgpack.Encoder) error { return fileCodec.Enco
 // DecodeMsgpack reads the stored form into f; fields that it lacks stay as they are.
 func (f *File) DecodeMsgpack(dec *msgpack.Decoder) error { return fileCodec.Decode(dec, f) }
 
-var fileCodec = codec.Model[File]{Write: writeFile, Read: readFile, Fields: fileFields}
+var fileCodec = codec.Model[File]{Write: writeFile, Read: readFile, Fields: fileFields, Copy: func(*File) {}}
 
 func writeFile(w *codec.Writer, v *File) {
 	w.Struct(3)

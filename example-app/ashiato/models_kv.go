@@ -89,7 +89,7 @@ func (m *Member) EncodeMsgpack(enc *msgpack.Encoder) error { return memberCodec.
 // DecodeMsgpack reads the stored form into m; fields that it lacks stay as they are.
 func (m *Member) DecodeMsgpack(dec *msgpack.Decoder) error { return memberCodec.Decode(dec, m) }
 
-var memberCodec = codec.Model[Member]{Write: writeMember, Read: readMember, Fields: memberFields}
+var memberCodec = codec.Model[Member]{Write: writeMember, Read: readMember, Fields: memberFields, Copy: func(*Member) {}}
 
 func writeMember(w *codec.Writer, v *Member) {
 	w.Struct(6)
@@ -289,7 +289,7 @@ func (p *Page) EncodeMsgpack(enc *msgpack.Encoder) error { return pageCodec.Enco
 // DecodeMsgpack reads the stored form into p; fields that it lacks stay as they are.
 func (p *Page) DecodeMsgpack(dec *msgpack.Decoder) error { return pageCodec.Decode(dec, p) }
 
-var pageCodec = codec.Model[Page]{Write: writePage, Read: readPage, Fields: pageFields}
+var pageCodec = codec.Model[Page]{Write: writePage, Read: readPage, Fields: pageFields, Copy: copyPage}
 
 func writePage(w *codec.Writer, v *Page) {
 	w.Struct(10)
@@ -345,6 +345,10 @@ func pageFields(name []byte) (codec.Fields, bool) {
 	return nil, false
 }
 
+func copyPage(v *Page) {
+	codec.CopySlice(&v.Topics, nil)
+}
+
 // Views holds the View records of a database by Page and Visitor.
 // Trips: Get 1, Create 2 (1 if it exists), Update 2, Touch 2, Delete 2.
 type Views struct {
@@ -391,7 +395,7 @@ func (v *View) EncodeMsgpack(enc *msgpack.Encoder) error { return viewCodec.Enco
 // DecodeMsgpack reads the stored form into v; fields that it lacks stay as they are.
 func (v *View) DecodeMsgpack(dec *msgpack.Decoder) error { return viewCodec.Decode(dec, v) }
 
-var viewCodec = codec.Model[View]{Write: writeView, Read: readView, Fields: viewFields}
+var viewCodec = codec.Model[View]{Write: writeView, Read: readView, Fields: viewFields, Copy: func(*View) {}}
 
 func writeView(w *codec.Writer, v *View) {
 	w.Struct(3)
@@ -478,7 +482,7 @@ func (l *Like) EncodeMsgpack(enc *msgpack.Encoder) error { return likeCodec.Enco
 // DecodeMsgpack reads the stored form into l; fields that it lacks stay as they are.
 func (l *Like) DecodeMsgpack(dec *msgpack.Decoder) error { return likeCodec.Decode(dec, l) }
 
-var likeCodec = codec.Model[Like]{Write: writeLike, Read: readLike, Fields: likeFields}
+var likeCodec = codec.Model[Like]{Write: writeLike, Read: readLike, Fields: likeFields, Copy: func(*Like) {}}
 
 func writeLike(w *codec.Writer, v *Like) {
 	w.Struct(3)
@@ -567,7 +571,7 @@ func (c *Comment) EncodeMsgpack(enc *msgpack.Encoder) error { return commentCode
 // DecodeMsgpack reads the stored form into c; fields that it lacks stay as they are.
 func (c *Comment) DecodeMsgpack(dec *msgpack.Decoder) error { return commentCodec.Decode(dec, c) }
 
-var commentCodec = codec.Model[Comment]{Write: writeComment, Read: readComment, Fields: commentFields}
+var commentCodec = codec.Model[Comment]{Write: writeComment, Read: readComment, Fields: commentFields, Copy: func(*Comment) {}}
 
 func writeComment(w *codec.Writer, v *Comment) {
 	w.Struct(5)
@@ -659,7 +663,7 @@ func (t *Topic) EncodeMsgpack(enc *msgpack.Encoder) error { return topicCodec.En
 // DecodeMsgpack reads the stored form into t; fields that it lacks stay as they are.
 func (t *Topic) DecodeMsgpack(dec *msgpack.Decoder) error { return topicCodec.Decode(dec, t) }
 
-var topicCodec = codec.Model[Topic]{Write: writeTopic, Read: readTopic, Fields: topicFields}
+var topicCodec = codec.Model[Topic]{Write: writeTopic, Read: readTopic, Fields: topicFields, Copy: func(*Topic) {}}
 
 func writeTopic(w *codec.Writer, v *Topic) {
 	w.Struct(2)
@@ -748,7 +752,7 @@ func (f *Follow) EncodeMsgpack(enc *msgpack.Encoder) error { return followCodec.
 // DecodeMsgpack reads the stored form into f; fields that it lacks stay as they are.
 func (f *Follow) DecodeMsgpack(dec *msgpack.Decoder) error { return followCodec.Decode(dec, f) }
 
-var followCodec = codec.Model[Follow]{Write: writeFollow, Read: readFollow, Fields: followFields}
+var followCodec = codec.Model[Follow]{Write: writeFollow, Read: readFollow, Fields: followFields, Copy: func(*Follow) {}}
 
 func writeFollow(w *codec.Writer, v *Follow) {
 	w.Struct(3)
@@ -840,7 +844,7 @@ func (i *Interest) EncodeMsgpack(enc *msgpack.Encoder) error { return interestCo
 // DecodeMsgpack reads the stored form into i; fields that it lacks stay as they are.
 func (i *Interest) DecodeMsgpack(dec *msgpack.Decoder) error { return interestCodec.Decode(dec, i) }
 
-var interestCodec = codec.Model[Interest]{Write: writeInterest, Read: readInterest, Fields: interestFields}
+var interestCodec = codec.Model[Interest]{Write: writeInterest, Read: readInterest, Fields: interestFields, Copy: func(*Interest) {}}
 
 func writeInterest(w *codec.Writer, v *Interest) {
 	w.Struct(3)
@@ -908,7 +912,7 @@ func (f *FeedItem) EncodeMsgpack(enc *msgpack.Encoder) error { return feedItemCo
 // DecodeMsgpack reads the stored form into f; fields that it lacks stay as they are.
 func (f *FeedItem) DecodeMsgpack(dec *msgpack.Decoder) error { return feedItemCodec.Decode(dec, f) }
 
-var feedItemCodec = codec.Model[FeedItem]{Write: writeFeedItem, Read: readFeedItem, Fields: feedItemFields}
+var feedItemCodec = codec.Model[FeedItem]{Write: writeFeedItem, Read: readFeedItem, Fields: feedItemFields, Copy: func(*FeedItem) {}}
 
 func writeFeedItem(w *codec.Writer, v *FeedItem) {
 	w.Struct(3)
@@ -976,7 +980,7 @@ func (v *Visit) EncodeMsgpack(enc *msgpack.Encoder) error { return visitCodec.En
 // DecodeMsgpack reads the stored form into v; fields that it lacks stay as they are.
 func (v *Visit) DecodeMsgpack(dec *msgpack.Decoder) error { return visitCodec.Decode(dec, v) }
 
-var visitCodec = codec.Model[Visit]{Write: writeVisit, Read: readVisit, Fields: visitFields}
+var visitCodec = codec.Model[Visit]{Write: writeVisit, Read: readVisit, Fields: visitFields, Copy: func(*Visit) {}}
 
 func writeVisit(w *codec.Writer, v *Visit) {
 	w.Struct(3)

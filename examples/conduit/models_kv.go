@@ -62,7 +62,7 @@ func (u *User) EncodeMsgpack(enc *msgpack.Encoder) error { return userCodec.Enco
 // DecodeMsgpack reads the stored form into u; fields that it lacks stay as they are.
 func (u *User) DecodeMsgpack(dec *msgpack.Decoder) error { return userCodec.Decode(dec, u) }
 
-var userCodec = codec.Model[User]{Write: writeUser, Read: readUser, Fields: userFields}
+var userCodec = codec.Model[User]{Write: writeUser, Read: readUser, Fields: userFields, Copy: copyUser}
 
 func writeUser(w *codec.Writer, v *User) {
 	w.Struct(6)
@@ -108,6 +108,10 @@ func userFields(name []byte) (codec.Fields, bool) {
 	return nil, false
 }
 
+func copyUser(v *User) {
+	copyHash(&v.Password)
+}
+
 func writeHash(w *codec.Writer, v *Hash) {
 	w.Struct(3)
 	codec.WriteInt(w.Name("Passes"), &v.Passes)
@@ -139,6 +143,11 @@ func hashFields(name []byte) (codec.Fields, bool) {
 		return nil, true
 	}
 	return nil, false
+}
+
+func copyHash(v *Hash) {
+	codec.CopySlice(&v.Salt, nil)
+	codec.CopySlice(&v.Key, nil)
 }
 
 // Follows holds the Follow records of a database and the indexes kept over them.
@@ -191,7 +200,7 @@ func (f *Follow) EncodeMsgpack(enc *msgpack.Encoder) error { return followCodec.
 // DecodeMsgpack reads the stored form into f; fields that it lacks stay as they are.
 func (f *Follow) DecodeMsgpack(dec *msgpack.Decoder) error { return followCodec.Decode(dec, f) }
 
-var followCodec = codec.Model[Follow]{Write: writeFollow, Read: readFollow, Fields: followFields}
+var followCodec = codec.Model[Follow]{Write: writeFollow, Read: readFollow, Fields: followFields, Copy: func(*Follow) {}}
 
 func writeFollow(w *codec.Writer, v *Follow) {
 	w.Struct(2)
@@ -327,7 +336,7 @@ func (a *Article) EncodeMsgpack(enc *msgpack.Encoder) error { return articleCode
 // DecodeMsgpack reads the stored form into a; fields that it lacks stay as they are.
 func (a *Article) DecodeMsgpack(dec *msgpack.Decoder) error { return articleCodec.Decode(dec, a) }
 
-var articleCodec = codec.Model[Article]{Write: writeArticle, Read: readArticle, Fields: articleFields}
+var articleCodec = codec.Model[Article]{Write: writeArticle, Read: readArticle, Fields: articleFields, Copy: copyArticle}
 
 func writeArticle(w *codec.Writer, v *Article) {
 	w.Struct(9)
@@ -378,6 +387,10 @@ func articleFields(name []byte) (codec.Fields, bool) {
 		return nil, true
 	}
 	return nil, false
+}
+
+func copyArticle(v *Article) {
+	codec.CopySlice(&v.Tags, nil)
 }
 
 // Favorites holds the Favorite records of a database and the indexes kept over them.
@@ -437,7 +450,7 @@ func (f *Favorite) EncodeMsgpack(enc *msgpack.Encoder) error { return favoriteCo
 // DecodeMsgpack reads the stored form into f; fields that it lacks stay as they are.
 func (f *Favorite) DecodeMsgpack(dec *msgpack.Decoder) error { return favoriteCodec.Decode(dec, f) }
 
-var favoriteCodec = codec.Model[Favorite]{Write: writeFavorite, Read: readFavorite, Fields: favoriteFields}
+var favoriteCodec = codec.Model[Favorite]{Write: writeFavorite, Read: readFavorite, Fields: favoriteFields, Copy: func(*Favorite) {}}
 
 func writeFavorite(w *codec.Writer, v *Favorite) {
 	w.Struct(3)
@@ -521,7 +534,7 @@ func (c *Comment) EncodeMsgpack(enc *msgpack.Encoder) error { return commentCode
 // DecodeMsgpack reads the stored form into c; fields that it lacks stay as they are.
 func (c *Comment) DecodeMsgpack(dec *msgpack.Decoder) error { return commentCodec.Decode(dec, c) }
 
-var commentCodec = codec.Model[Comment]{Write: writeComment, Read: readComment, Fields: commentFields}
+var commentCodec = codec.Model[Comment]{Write: writeComment, Read: readComment, Fields: commentFields, Copy: func(*Comment) {}}
 
 func writeComment(w *codec.Writer, v *Comment) {
 	w.Struct(6)

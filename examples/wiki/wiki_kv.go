@@ -137,7 +137,7 @@ func (p *Page) EncodeMsgpack(enc *msgpack.Encoder) error { return pageCodec.Enco
 // DecodeMsgpack reads the stored form into p; fields that it lacks stay as they are.
 func (p *Page) DecodeMsgpack(dec *msgpack.Decoder) error { return pageCodec.Decode(dec, p) }
 
-var pageCodec = codec.Model[Page]{Write: writePage, Read: readPage, Fields: pageFields}
+var pageCodec = codec.Model[Page]{Write: writePage, Read: readPage, Fields: pageFields, Copy: copyPage}
 
 func writePage(w *codec.Writer, v *Page) {
 	w.Struct(8)
@@ -187,6 +187,10 @@ func pageFields(name []byte) (codec.Fields, bool) {
 	return nil, false
 }
 
+func copyPage(v *Page) {
+	codec.CopySlice(&v.Tags, nil)
+}
+
 // Users holds the User records of a database and the indexes kept over them.
 // Trips: Get 1, Create 2, Update 2 or 3, Delete 2.
 type Users struct {
@@ -227,7 +231,7 @@ func (u *User) EncodeMsgpack(enc *msgpack.Encoder) error { return userCodec.Enco
 // DecodeMsgpack reads the stored form into u; fields that it lacks stay as they are.
 func (u *User) DecodeMsgpack(dec *msgpack.Decoder) error { return userCodec.Decode(dec, u) }
 
-var userCodec = codec.Model[User]{Write: writeUser, Read: readUser, Fields: userFields}
+var userCodec = codec.Model[User]{Write: writeUser, Read: readUser, Fields: userFields, Copy: func(*User) {}}
 
 func writeUser(w *codec.Writer, v *User) {
 	w.Struct(2)
@@ -314,7 +318,7 @@ func (l *Like) EncodeMsgpack(enc *msgpack.Encoder) error { return likeCodec.Enco
 // DecodeMsgpack reads the stored form into l; fields that it lacks stay as they are.
 func (l *Like) DecodeMsgpack(dec *msgpack.Decoder) error { return likeCodec.Decode(dec, l) }
 
-var likeCodec = codec.Model[Like]{Write: writeLike, Read: readLike, Fields: likeFields}
+var likeCodec = codec.Model[Like]{Write: writeLike, Read: readLike, Fields: likeFields, Copy: func(*Like) {}}
 
 func writeLike(w *codec.Writer, v *Like) {
 	w.Struct(2)
@@ -379,7 +383,7 @@ func (v *Visit) EncodeMsgpack(enc *msgpack.Encoder) error { return visitCodec.En
 // DecodeMsgpack reads the stored form into v; fields that it lacks stay as they are.
 func (v *Visit) DecodeMsgpack(dec *msgpack.Decoder) error { return visitCodec.Decode(dec, v) }
 
-var visitCodec = codec.Model[Visit]{Write: writeVisit, Read: readVisit, Fields: visitFields}
+var visitCodec = codec.Model[Visit]{Write: writeVisit, Read: readVisit, Fields: visitFields, Copy: func(*Visit) {}}
 
 func writeVisit(w *codec.Writer, v *Visit) {
 	w.Struct(3)
@@ -459,7 +463,7 @@ func (t *Ticket) EncodeMsgpack(enc *msgpack.Encoder) error { return ticketCodec.
 // DecodeMsgpack reads the stored form into t; fields that it lacks stay as they are.
 func (t *Ticket) DecodeMsgpack(dec *msgpack.Decoder) error { return ticketCodec.Decode(dec, t) }
 
-var ticketCodec = codec.Model[Ticket]{Write: writeTicket, Read: readTicket, Fields: ticketFields}
+var ticketCodec = codec.Model[Ticket]{Write: writeTicket, Read: readTicket, Fields: ticketFields, Copy: func(*Ticket) {}}
 
 func writeTicket(w *codec.Writer, v *Ticket) {
 	w.Struct(2)

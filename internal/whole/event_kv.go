@@ -43,7 +43,7 @@ func (v *Visit) EncodeMsgpack(enc *msgpack.Encoder) error { return visitCodec.En
 // DecodeMsgpack reads the stored form into v; fields that it lacks stay as they are.
 func (v *Visit) DecodeMsgpack(dec *msgpack.Decoder) error { return visitCodec.Decode(dec, v) }
 
-var visitCodec = codec.Model[Visit]{Write: writeVisit, Read: readVisit, Fields: visitFields}
+var visitCodec = codec.Model[Visit]{Write: writeVisit, Read: readVisit, Fields: visitFields, Copy: func(*Visit) {}}
 
 func writeVisit(w *codec.Writer, v *Visit) {
 	w.Struct(2)
@@ -106,7 +106,7 @@ func (g *Glance) EncodeMsgpack(enc *msgpack.Encoder) error { return glanceCodec.
 // DecodeMsgpack reads the stored form into g; fields that it lacks stay as they are.
 func (g *Glance) DecodeMsgpack(dec *msgpack.Decoder) error { return glanceCodec.Decode(dec, g) }
 
-var glanceCodec = codec.Model[Glance]{Write: writeGlance, Read: readGlance, Fields: glanceFields}
+var glanceCodec = codec.Model[Glance]{Write: writeGlance, Read: readGlance, Fields: glanceFields, Copy: func(*Glance) {}}
 
 func writeGlance(w *codec.Writer, v *Glance) {
 	w.Struct(2)
@@ -171,7 +171,7 @@ func (n *Notice) EncodeMsgpack(enc *msgpack.Encoder) error { return noticeCodec.
 // DecodeMsgpack reads the stored form into n; fields that it lacks stay as they are.
 func (n *Notice) DecodeMsgpack(dec *msgpack.Decoder) error { return noticeCodec.Decode(dec, n) }
 
-var noticeCodec = codec.Model[Notice]{Write: writeNotice, Read: readNotice, Fields: noticeFields}
+var noticeCodec = codec.Model[Notice]{Write: writeNotice, Read: readNotice, Fields: noticeFields, Copy: func(*Notice) {}}
 
 func writeNotice(w *codec.Writer, v *Notice) {
 	w.Struct(3)
@@ -237,7 +237,7 @@ func (s *Shot) EncodeMsgpack(enc *msgpack.Encoder) error { return shotCodec.Enco
 // DecodeMsgpack reads the stored form into s; fields that it lacks stay as they are.
 func (s *Shot) DecodeMsgpack(dec *msgpack.Decoder) error { return shotCodec.Decode(dec, s) }
 
-var shotCodec = codec.Model[Shot]{Write: writeShot, Read: readShot, Fields: shotFields}
+var shotCodec = codec.Model[Shot]{Write: writeShot, Read: readShot, Fields: shotFields, Copy: func(*Shot) {}}
 
 func writeShot(w *codec.Writer, v *Shot) {
 	w.Struct(2)

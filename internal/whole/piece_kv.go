@@ -91,7 +91,7 @@ func (p *Piece) EncodeMsgpack(enc *msgpack.Encoder) error { return pieceCodec.En
 // DecodeMsgpack reads the stored form into p; fields that it lacks stay as they are.
 func (p *Piece) DecodeMsgpack(dec *msgpack.Decoder) error { return pieceCodec.Decode(dec, p) }
 
-var pieceCodec = codec.Model[Piece]{Write: writePiece, Read: readPiece, Fields: pieceFields}
+var pieceCodec = codec.Model[Piece]{Write: writePiece, Read: readPiece, Fields: pieceFields, Copy: copyPiece}
 
 func writePiece(w *codec.Writer, v *Piece) {
 	w.Struct(4)
@@ -127,4 +127,8 @@ func pieceFields(name []byte) (codec.Fields, bool) {
 		return nil, true
 	}
 	return nil, false
+}
+
+func copyPiece(v *Piece) {
+	codec.CopySlice(&v.Tags, nil)
 }

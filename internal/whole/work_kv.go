@@ -196,7 +196,7 @@ func (w *Work) EncodeMsgpack(enc *msgpack.Encoder) error { return workCodec.Enco
 // DecodeMsgpack reads the stored form into w; fields that it lacks stay as they are.
 func (w *Work) DecodeMsgpack(dec *msgpack.Decoder) error { return workCodec.Decode(dec, w) }
 
-var workCodec = codec.Model[Work]{Write: writeWork, Read: readWork, Fields: workFields}
+var workCodec = codec.Model[Work]{Write: writeWork, Read: readWork, Fields: workFields, Copy: copyWork}
 
 func writeWork(w *codec.Writer, v *Work) {
 	w.Struct(16)
@@ -270,6 +270,11 @@ func workFields(name []byte) (codec.Fields, bool) {
 	return nil, false
 }
 
+func copyWork(v *Work) {
+	codec.CopySlice(&v.Tags, nil)
+	codec.CopySlice(&v.Marks, nil)
+}
+
 // Likes holds the Like records of a database and the indexes kept over them.
 // Trips: Get 1, Create 2 (1 if it exists), Update 2 or 3, Delete 2; with a new list Create 3, Update 4; a listing 2, or 1 if nothing is new.
 type Likes struct {
@@ -325,7 +330,7 @@ func (l *Like) EncodeMsgpack(enc *msgpack.Encoder) error { return likeCodec.Enco
 // DecodeMsgpack reads the stored form into l; fields that it lacks stay as they are.
 func (l *Like) DecodeMsgpack(dec *msgpack.Decoder) error { return likeCodec.Decode(dec, l) }
 
-var likeCodec = codec.Model[Like]{Write: writeLike, Read: readLike, Fields: likeFields}
+var likeCodec = codec.Model[Like]{Write: writeLike, Read: readLike, Fields: likeFields, Copy: func(*Like) {}}
 
 func writeLike(w *codec.Writer, v *Like) {
 	w.Struct(2)
@@ -421,7 +426,7 @@ func (o *Offer) EncodeMsgpack(enc *msgpack.Encoder) error { return offerCodec.En
 // DecodeMsgpack reads the stored form into o; fields that it lacks stay as they are.
 func (o *Offer) DecodeMsgpack(dec *msgpack.Decoder) error { return offerCodec.Decode(dec, o) }
 
-var offerCodec = codec.Model[Offer]{Write: writeOffer, Read: readOffer, Fields: offerFields}
+var offerCodec = codec.Model[Offer]{Write: writeOffer, Read: readOffer, Fields: offerFields, Copy: func(*Offer) {}}
 
 func writeOffer(w *codec.Writer, v *Offer) {
 	w.Struct(5)
@@ -505,7 +510,7 @@ func (t *Ticket) EncodeMsgpack(enc *msgpack.Encoder) error { return ticketCodec.
 // DecodeMsgpack reads the stored form into t; fields that it lacks stay as they are.
 func (t *Ticket) DecodeMsgpack(dec *msgpack.Decoder) error { return ticketCodec.Decode(dec, t) }
 
-var ticketCodec = codec.Model[Ticket]{Write: writeTicket, Read: readTicket, Fields: ticketFields}
+var ticketCodec = codec.Model[Ticket]{Write: writeTicket, Read: readTicket, Fields: ticketFields, Copy: func(*Ticket) {}}
 
 func writeTicket(w *codec.Writer, v *Ticket) {
 	w.Struct(2)

@@ -12,6 +12,7 @@ type Model[T any] struct {
 	Write  func(*Writer, *T) // writes all of a value
 	Read   func(*Reader, *T) // reads what Write wrote, over a value
 	Fields Fields            // the names Read knows
+	Copy   func(*T)          // gives a plain copy its own of what it shares; nil: nobody can
 }
 
 // Fields reports whether a struct has a field stored as name. If the field is
@@ -60,6 +61,16 @@ func (m *Model[T]) Unmarshal(data []byte, v *T) (unknown bool, err error) {
 // data from then on.
 func (m *Model[T]) UnmarshalShared(data []byte, v *T) (unknown bool, err error) {
 	return m.unmarshal(data, v, window{text: unsafe.String(unsafe.SliceData(data), len(data))})
+}
+
+// Copies reports whether CopyOf can be called.
+func (m *Model[T]) Copies() bool { return m.Copy != nil }
+
+// CopyOf returns a copy of v that shares with it nothing that can be changed.
+func (m *Model[T]) CopyOf(v *T) *T {
+	next := *v
+	m.Copy(&next)
+	return &next
 }
 
 // unmarshal reads data, of which w is a part, into v.

@@ -60,7 +60,7 @@ func (u *User) EncodeMsgpack(enc *msgpack.Encoder) error { return userCodec.Enco
 // DecodeMsgpack reads the stored form into u; fields that it lacks stay as they are.
 func (u *User) DecodeMsgpack(dec *msgpack.Decoder) error { return userCodec.Decode(dec, u) }
 
-var userCodec = codec.Model[User]{Write: writeUser, Read: readUser, Fields: userFields}
+var userCodec = codec.Model[User]{Write: writeUser, Read: readUser, Fields: userFields, Copy: func(*User) {}}
 
 func writeUser(w *codec.Writer, v *User) {
 	w.Struct(3)
@@ -223,7 +223,7 @@ func (p *Post) EncodeMsgpack(enc *msgpack.Encoder) error { return postCodec.Enco
 // DecodeMsgpack reads the stored form into p; fields that it lacks stay as they are.
 func (p *Post) DecodeMsgpack(dec *msgpack.Decoder) error { return postCodec.Decode(dec, p) }
 
-var postCodec = codec.Model[Post]{Write: writePost, Read: readPost, Fields: postFields}
+var postCodec = codec.Model[Post]{Write: writePost, Read: readPost, Fields: postFields, Copy: copyPost}
 
 func writePost(w *codec.Writer, v *Post) {
 	w.Struct(8)
@@ -273,6 +273,10 @@ func postFields(name []byte) (codec.Fields, bool) {
 	return nil, false
 }
 
+func copyPost(v *Post) {
+	codec.CopySlice(&v.Tags, nil)
+}
+
 // Comments holds the Comment records of a database and the indexes kept over them.
 // Trips: Get 1, Create 2, Update 2 or 3, Delete 2; with a new list Create 3, Update 4; a listing 2, or 1 if nothing is new.
 type Comments struct {
@@ -314,7 +318,7 @@ func (c *Comment) EncodeMsgpack(enc *msgpack.Encoder) error { return commentCode
 // DecodeMsgpack reads the stored form into c; fields that it lacks stay as they are.
 func (c *Comment) DecodeMsgpack(dec *msgpack.Decoder) error { return commentCodec.Decode(dec, c) }
 
-var commentCodec = codec.Model[Comment]{Write: writeComment, Read: readComment, Fields: commentFields}
+var commentCodec = codec.Model[Comment]{Write: writeComment, Read: readComment, Fields: commentFields, Copy: func(*Comment) {}}
 
 func writeComment(w *codec.Writer, v *Comment) {
 	w.Struct(3)
@@ -404,7 +408,7 @@ func (l *Like) EncodeMsgpack(enc *msgpack.Encoder) error { return likeCodec.Enco
 // DecodeMsgpack reads the stored form into l; fields that it lacks stay as they are.
 func (l *Like) DecodeMsgpack(dec *msgpack.Decoder) error { return likeCodec.Decode(dec, l) }
 
-var likeCodec = codec.Model[Like]{Write: writeLike, Read: readLike, Fields: likeFields}
+var likeCodec = codec.Model[Like]{Write: writeLike, Read: readLike, Fields: likeFields, Copy: func(*Like) {}}
 
 func writeLike(w *codec.Writer, v *Like) {
 	w.Struct(2)

@@ -17,10 +17,13 @@ func (s *codecSet) emit(model *types.Named) []byte {
 	s.model(model)
 	for ; s.done < len(s.parts); s.done++ {
 		next := s.parts[s.done]
-		if next.fields {
-			s.writeFields(next.typ, next.base, next.pos)
-		} else {
+		switch next.what {
+		case streamPart:
 			s.writeCodec(next.typ, next.base, next.pos)
+		case fieldsPart:
+			s.writeFields(next.typ, next.base, next.pos)
+		case copyPart:
+			s.writeCopy(next.typ, next.base, stored.Place{Name: next.base, Pos: next.pos})
 		}
 	}
 	return bytes.Clone(s.out.Bytes())
@@ -39,8 +42,8 @@ func (s *codecSet) model(model *types.Named) {
 	s.printf("func (%s *%s) EncodeMsgpack(enc *%s.Encoder) error { return %s.Encode(enc, %[1]s) }\n\n", receiver, name, msgpack, variable)
 	s.printf("// DecodeMsgpack reads the stored form into %s; fields that it lacks stay as they are.\n", receiver)
 	s.printf("func (%s *%s) DecodeMsgpack(dec *%s.Decoder) error { return %s.Decode(dec, %[1]s) }\n\n", receiver, name, msgpack, variable)
-	s.printf("var %s = %s.Model[%s]{Write: write%s, Read: read%[4]s, Fields: %s}\n\n",
-		variable, codec, name, base, s.fieldsOf(model, "", model.Obj().Pos()))
+	s.printf("var %s = %s.Model[%s]{Write: write%s, Read: read%[4]s, Fields: %s%s}\n\n",
+		variable, codec, name, base, s.fieldsOf(model, "", model.Obj().Pos()), s.copyModel(model))
 }
 
 func (s *codecSet) writeCodec(t types.Type, base string, pos token.Pos) {

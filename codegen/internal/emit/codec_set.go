@@ -24,14 +24,22 @@ type codecSet struct {
 	out     bytes.Buffer
 }
 
-// A codecPart is what a codec has for the type typ, under names made of base: the
-// functions that write and read it, or the one that knows its fields.
+// A codecPart is what a codec has for the type typ, under names made of base.
 type codecPart struct {
-	typ    types.Type
-	base   string
-	pos    token.Pos
-	fields bool
+	typ  types.Type
+	base string
+	pos  token.Pos
+	what part
 }
+
+// part is a kind of codecPart.
+type part int
+
+const (
+	streamPart part = iota // the functions that write and read it
+	fieldsPart             // the one that knows its fields
+	copyPart               // the one that gives a copy its own
+)
 
 // newCodecSet returns a set for files that import through names.
 func newCodecSet(f *stored.Forms, names *imports) *codecSet {
@@ -42,7 +50,7 @@ func newCodecSet(f *stored.Forms, names *imports) *codecSet {
 // and has them written. place names a type that has no name.
 func (s *codecSet) codecOf(t types.Type, place string, pos token.Pos) string {
 	base := s.helper(t, place)
-	s.need(codecPart{t, base, pos, false})
+	s.need(codecPart{t, base, pos, streamPart})
 	return base
 }
 
@@ -50,13 +58,13 @@ func (s *codecSet) codecOf(t types.Type, place string, pos token.Pos) string {
 // and has it written.
 func (s *codecSet) fieldsOf(t types.Type, place string, pos token.Pos) string {
 	base := s.helper(t, place)
-	s.need(codecPart{t, base, pos, true})
+	s.need(codecPart{t, base, pos, fieldsPart})
 	return english.Uncapital(base) + "Fields"
 }
 
 // need has part written, once.
 func (s *codecSet) need(part codecPart) {
-	same := func(p codecPart) bool { return p.base == part.base && p.fields == part.fields }
+	same := func(p codecPart) bool { return p.base == part.base && p.what == part.what }
 	if !slices.ContainsFunc(s.parts, same) {
 		s.parts = append(s.parts, part)
 	}
@@ -94,7 +102,7 @@ func (s *codecSet) helper(t types.Type, place string) string {
 // identifiers returns what may be made of the helper name.
 func identifiers(name string) []string {
 	lower := english.Uncapital(name)
-	return []string{"write" + name, "read" + name, "read" + name + "Field", lower + "Fields", lower + "Codec"}
+	return []string{"write" + name, "read" + name, "read" + name + "Field", "copy" + name, lower + "Fields", lower + "Codec"}
 }
 
 // mangled returns a name for t as part of an identifier: Page, GeoPoint,
@@ -141,13 +149,18 @@ func (s *codecSet) checkNameable(t types.Type, pos token.Pos) {
 		s.checkNameable(t.Elem(), pos)
 	case *types.Named:
 		obj := t.Obj()
-		if obj.Pkg() != nil && obj.Pkg() != s.Pkg && (!obj.Exported() || !importable(obj.Pkg().Path(), s.Pkg.Path())) {
+		if !s.isNameable(obj) {
 			s.At(pos, "%s is out of reach of this package: leave the field out with `kv:\"-\"`, or copy it into a type of your own", stored.Describe(t, s.Pkg))
 		}
 		for arg := range t.TypeArgs().Types() {
 			s.checkNameable(arg, pos)
 		}
 	}
+}
+
+// isNameable reports whether the package can name obj.
+func (s *codecSet) isNameable(obj *types.TypeName) bool {
+	return obj.Pkg() == nil || obj.Pkg() == s.Pkg || obj.Exported() && importable(obj.Pkg().Path(), s.Pkg.Path())
 }
 
 // importable reports whether the package at path may be imported from the one

@@ -33,10 +33,10 @@ const (
 
 func TestCodecSet_Emit_SampleIsCurrent(t *testing.T) {
 	pkg := newPackage(t, samplePath, readFile(t, "sample.go"), readFile(t, "evolve.go"))
-	models := []string{"Page", "Kitchen", "OldNote", "NewNote"}
+	models := []string{"Page", "Kitchen", "Pantry", "OldNote", "NewNote"}
 	set := pkg.set(models...)
-	compareFile(t, "sample_kv.go", pkg.generate(t, set, models[:2]...))
-	compareFile(t, "evolve_kv.go", pkg.generate(t, set, models[2:]...))
+	compareFile(t, "sample_kv.go", pkg.generate(t, set, models[:3]...))
+	compareFile(t, "evolve_kv.go", pkg.generate(t, set, models[3:]...))
 }
 
 func compareFile(t *testing.T, name, want string) {

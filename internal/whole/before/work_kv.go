@@ -195,7 +195,7 @@ func (w *Work) EncodeMsgpack(enc *msgpack.Encoder) error { return workCodec.Enco
 // DecodeMsgpack reads the stored form into w; fields that it lacks stay as they are.
 func (w *Work) DecodeMsgpack(dec *msgpack.Decoder) error { return workCodec.Decode(dec, w) }
 
-var workCodec = codec.Model[Work]{Write: writeWork, Read: readWork, Fields: workFields}
+var workCodec = codec.Model[Work]{Write: writeWork, Read: readWork, Fields: workFields, Copy: copyWork}
 
 func writeWork(w *codec.Writer, v *Work) {
 	w.Struct(15)
@@ -264,4 +264,9 @@ func workFields(name []byte) (codec.Fields, bool) {
 		return nil, true
 	}
 	return nil, false
+}
+
+func copyWork(v *Work) {
+	codec.CopySlice(&v.Tags, nil)
+	codec.CopySlice(&v.Marks, nil)
 }

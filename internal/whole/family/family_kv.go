@@ -174,7 +174,7 @@ func (p *Parent) EncodeMsgpack(enc *msgpack.Encoder) error { return parentCodec.
 // DecodeMsgpack reads the stored form into p; fields that it lacks stay as they are.
 func (p *Parent) DecodeMsgpack(dec *msgpack.Decoder) error { return parentCodec.Decode(dec, p) }
 
-var parentCodec = codec.Model[Parent]{Write: writeParent, Read: readParent, Fields: parentFields}
+var parentCodec = codec.Model[Parent]{Write: writeParent, Read: readParent, Fields: parentFields, Copy: copyParent}
 
 func writeParent(w *codec.Writer, v *Parent) {
 	w.Struct(8)
@@ -224,6 +224,10 @@ func parentFields(name []byte) (codec.Fields, bool) {
 	return nil, false
 }
 
+func copyParent(v *Parent) {
+	codec.CopySlice(&v.Tags, nil)
+}
+
 // Children holds the Child records of a database and the indexes kept over them.
 // Trips: Get 1, Create 2, Update 2 or 3, Delete 2; with a new list Create 3, Update 4; a listing 2, or 1 if nothing is new.
 type Children struct {
@@ -271,7 +275,7 @@ func (c *Child) EncodeMsgpack(enc *msgpack.Encoder) error { return childCodec.En
 // DecodeMsgpack reads the stored form into c; fields that it lacks stay as they are.
 func (c *Child) DecodeMsgpack(dec *msgpack.Decoder) error { return childCodec.Decode(dec, c) }
 
-var childCodec = codec.Model[Child]{Write: writeChild, Read: readChild, Fields: childFields}
+var childCodec = codec.Model[Child]{Write: writeChild, Read: readChild, Fields: childFields, Copy: func(*Child) {}}
 
 func writeChild(w *codec.Writer, v *Child) {
 	w.Struct(3)

@@ -79,7 +79,7 @@ func (p *Page) EncodeMsgpack(enc *msgpack.Encoder) error { return pageCodec.Enco
 // DecodeMsgpack reads the stored form into p; fields that it lacks stay as they are.
 func (p *Page) DecodeMsgpack(dec *msgpack.Decoder) error { return pageCodec.Decode(dec, p) }
 
-var pageCodec = codec.Model[Page]{Write: writePage, Read: readPage, Fields: pageFields}
+var pageCodec = codec.Model[Page]{Write: writePage, Read: readPage, Fields: pageFields, Copy: copyPage}
 
 func writePage(w *codec.Writer, v *Page) {
 	w.Struct(7)
@@ -126,6 +126,10 @@ func pageFields(name []byte) (codec.Fields, bool) {
 	return nil, false
 }
 
+func copyPage(v *Page) {
+	codec.CopySlice(&v.Tags, nil)
+}
+
 // Visits holds the last 30 Visits of each Owner, each Visitor once, newest first.
 // Trips: Push 1 or 2 for any 500 owners, Latest 1, Unread 1, Clear 1.
 type Visits struct {
@@ -159,7 +163,7 @@ func (v *Visit) EncodeMsgpack(enc *msgpack.Encoder) error { return visitCodec.En
 // DecodeMsgpack reads the stored form into v; fields that it lacks stay as they are.
 func (v *Visit) DecodeMsgpack(dec *msgpack.Decoder) error { return visitCodec.Decode(dec, v) }
 
-var visitCodec = codec.Model[Visit]{Write: writeVisit, Read: readVisit, Fields: visitFields}
+var visitCodec = codec.Model[Visit]{Write: writeVisit, Read: readVisit, Fields: visitFields, Copy: func(*Visit) {}}
 
 func writeVisit(w *codec.Writer, v *Visit) {
 	w.Struct(3)

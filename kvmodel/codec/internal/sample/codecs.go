@@ -5,6 +5,9 @@ import "github.com/ringtree/ringtree/kvmodel/codec"
 // Pages returns the codec of Page.
 func Pages() *codec.Model[Page] { return &pageCodec }
 
+// Pantries returns the codec of Pantry.
+func Pantries() *codec.Model[Pantry] { return &pantryCodec }
+
 // Kitchens returns the codec of Kitchen.
 func Kitchens() *codec.Model[Kitchen] { return &kitchenCodec }
 

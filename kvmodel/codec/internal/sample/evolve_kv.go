@@ -13,7 +13,7 @@ func (o *OldNote) EncodeMsgpack(enc *msgpack.Encoder) error { return oldNoteCode
 // DecodeMsgpack reads the stored form into o; fields that it lacks stay as they are.
 func (o *OldNote) DecodeMsgpack(dec *msgpack.Decoder) error { return oldNoteCodec.Decode(dec, o) }
 
-var oldNoteCodec = codec.Model[OldNote]{Write: writeOldNote, Read: readOldNote, Fields: oldNoteFields}
+var oldNoteCodec = codec.Model[OldNote]{Write: writeOldNote, Read: readOldNote, Fields: oldNoteFields, Copy: copyOldNote}
 
 func writeOldNote(w *codec.Writer, v *OldNote) {
 	w.Struct(6)
@@ -59,6 +59,11 @@ func oldNoteFields(name []byte) (codec.Fields, bool) {
 		return nil, true
 	}
 	return nil, false
+}
+
+func copyOldNote(v *OldNote) {
+	codec.CopyPointer(&v.Editor, nil)
+	codec.CopySlice(&v.Lines, nil)
 }
 
 func writeOldPerson(w *codec.Writer, v *OldPerson) {
@@ -113,7 +118,7 @@ func (n *NewNote) EncodeMsgpack(enc *msgpack.Encoder) error { return newNoteCode
 // DecodeMsgpack reads the stored form into n; fields that it lacks stay as they are.
 func (n *NewNote) DecodeMsgpack(dec *msgpack.Decoder) error { return newNoteCodec.Decode(dec, n) }
 
-var newNoteCodec = codec.Model[NewNote]{Write: writeNewNote, Read: readNewNote, Fields: newNoteFields}
+var newNoteCodec = codec.Model[NewNote]{Write: writeNewNote, Read: readNewNote, Fields: newNoteFields, Copy: copyNewNote}
 
 func writeNewNote(w *codec.Writer, v *NewNote) {
 	w.Struct(7)
@@ -162,6 +167,13 @@ func newNoteFields(name []byte) (codec.Fields, bool) {
 		return nil, true
 	}
 	return nil, false
+}
+
+func copyNewNote(v *NewNote) {
+	copyNewPerson(&v.Author)
+	codec.CopyPointer(&v.Editor, copyNewPerson)
+	codec.CopySlice(&v.Lines, nil)
+	codec.CopyMap(&v.Extras, func(v *[]int) { codec.CopySlice(v, nil) })
 }
 
 func writeNewPerson(w *codec.Writer, v *NewPerson) {
@@ -219,4 +231,8 @@ func newPersonFields(name []byte) (codec.Fields, bool) {
 		return nil, true
 	}
 	return nil, false
+}
+
+func copyNewPerson(v *NewPerson) {
+	copyAddress(&v.Home)
 }

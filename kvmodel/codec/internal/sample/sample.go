@@ -207,3 +207,39 @@ func (p *Packed) UnmarshalMsgpack(b []byte) error {
 	p.N = b[1]
 	return nil
 }
+
+// A Pantry is what is in a Kitchen, without what has its own way to be stored: it can be
+// copied.
+type Pantry struct {
+	Base
+	*Extra
+
+	Bytes  []byte
+	Time   time.Time
+	Level  Level
+	Digest Digest
+	Words  Words
+
+	Pointer  *int
+	Struct   *Address
+	Pointers []*Address
+	Slice    []string
+	Slices   [][]int
+	Array    [3]int16
+	Rows     [2][]int
+	Grid     Grid
+	ByName   map[string]int
+	ByLevel  map[Level][]Address
+	ByColor  map[Color]map[uint8]bool
+
+	Nested  Address
+	Inline  struct{ A []int }
+	Points  map[string]geo.Point
+	Number  Box[int]
+	Boxes   []Box[geo.Point]
+	Tree    Tree
+	Forest  Forest
+	Comment *Page
+
+	cache []int // is not stored
+}

@@ -16,7 +16,7 @@ func (p *Page) EncodeMsgpack(enc *msgpack.Encoder) error { return pageCodec.Enco
 // DecodeMsgpack reads the stored form into p; fields that it lacks stay as they are.
 func (p *Page) DecodeMsgpack(dec *msgpack.Decoder) error { return pageCodec.Decode(dec, p) }
 
-var pageCodec = codec.Model[Page]{Write: writePage, Read: readPage, Fields: pageFields}
+var pageCodec = codec.Model[Page]{Write: writePage, Read: readPage, Fields: pageFields, Copy: copyPage}
 
 func writePage(w *codec.Writer, v *Page) {
 	w.Struct(10)
@@ -70,6 +70,10 @@ func pageFields(name []byte) (codec.Fields, bool) {
 		return nil, true
 	}
 	return nil, false
+}
+
+func copyPage(v *Page) {
+	codec.CopySlice(&v.Tags, nil)
 }
 
 // EncodeMsgpack writes k as a map by field name, in its stored form.
@@ -595,4 +599,216 @@ func treeFields(name []byte) (codec.Fields, bool) {
 		return nil, true
 	}
 	return nil, false
+}
+
+// EncodeMsgpack writes p as a map by field name, in its stored form.
+func (p *Pantry) EncodeMsgpack(enc *msgpack.Encoder) error { return pantryCodec.Encode(enc, p) }
+
+// DecodeMsgpack reads the stored form into p; fields that it lacks stay as they are.
+func (p *Pantry) DecodeMsgpack(dec *msgpack.Decoder) error { return pantryCodec.Decode(dec, p) }
+
+var pantryCodec = codec.Model[Pantry]{Write: writePantry, Read: readPantry, Fields: pantryFields, Copy: copyPantry}
+
+func writePantry(w *codec.Writer, v *Pantry) {
+	w.Struct(27)
+	codec.WriteString(w.Name("ID"), &v.Base.ID)
+	codec.WriteTime(w.Name("Created"), &v.Base.Created)
+	codec.WritePointer(w.Name("Extra"), &v.Extra, writeExtra)
+	codec.WriteBytes(w.Name("Bytes"), &v.Bytes)
+	codec.WriteTime(w.Name("Time"), &v.Time)
+	codec.WriteInt(w.Name("Level"), &v.Level)
+	writeDigest(w.Name("Digest"), &v.Digest)
+	writeWords(w.Name("Words"), &v.Words)
+	codec.WritePointer(w.Name("Pointer"), &v.Pointer, codec.WriteInt)
+	codec.WritePointer(w.Name("Struct"), &v.Struct, writeAddress)
+	codec.WriteSlice(w.Name("Pointers"), &v.Pointers, func(w *codec.Writer, v **Address) { codec.WritePointer(w, v, writeAddress) })
+	codec.WriteSlice(w.Name("Slice"), &v.Slice, codec.WriteString)
+	codec.WriteSlice(w.Name("Slices"), &v.Slices, func(w *codec.Writer, v *[]int) { codec.WriteSlice(w, v, codec.WriteInt) })
+	codec.WriteArray(w.Name("Array"), v.Array[:], codec.WriteInt)
+	codec.WriteArray(w.Name("Rows"), v.Rows[:], func(w *codec.Writer, v *[]int) { codec.WriteSlice(w, v, codec.WriteInt) })
+	writeGrid(w.Name("Grid"), &v.Grid)
+	codec.WriteMap(w.Name("ByName"), &v.ByName, codec.WriteString, codec.WriteInt)
+	codec.WriteMap(w.Name("ByLevel"), &v.ByLevel, codec.WriteInt, func(w *codec.Writer, v *[]Address) { codec.WriteSlice(w, v, writeAddress) })
+	codec.WriteMap(w.Name("ByColor"), &v.ByColor, codec.WriteString, func(w *codec.Writer, v *map[uint8]bool) { codec.WriteMap(w, v, codec.WriteUint, codec.WriteBool) })
+	writeAddress(w.Name("Nested"), &v.Nested)
+	writePantryInline(w.Name("Inline"), &v.Inline)
+	codec.WriteMap(w.Name("Points"), &v.Points, codec.WriteString, writeGeoPoint)
+	writeBoxInt(w.Name("Number"), &v.Number)
+	codec.WriteSlice(w.Name("Boxes"), &v.Boxes, writeBoxGeoPoint)
+	writeTree(w.Name("Tree"), &v.Tree)
+	writeForest(w.Name("Forest"), &v.Forest)
+	codec.WritePointer(w.Name("Comment"), &v.Comment, writePage)
+}
+
+func readPantry(r *codec.Reader, v *Pantry) {
+	codec.ReadStruct(r, v, readPantryField)
+}
+
+func readPantryField(r *codec.Reader, v *Pantry, name []byte) bool {
+	switch string(name) {
+	case "ID":
+		codec.ReadString(r, &v.Base.ID)
+	case "Created":
+		codec.ReadTime(r, &v.Base.Created)
+	case "Extra":
+		codec.ReadPointer(r, &v.Extra, readExtra)
+	case "Bytes":
+		codec.ReadBytes(r, &v.Bytes)
+	case "Time":
+		codec.ReadTime(r, &v.Time)
+	case "Level":
+		codec.ReadInt(r, &v.Level)
+	case "Digest":
+		readDigest(r, &v.Digest)
+	case "Words":
+		readWords(r, &v.Words)
+	case "Pointer":
+		codec.ReadPointer(r, &v.Pointer, codec.ReadInt)
+	case "Struct":
+		codec.ReadPointer(r, &v.Struct, readAddress)
+	case "Pointers":
+		codec.ReadSlice(r, &v.Pointers, func(r *codec.Reader, v **Address) { codec.ReadPointer(r, v, readAddress) })
+	case "Slice":
+		codec.ReadSlice(r, &v.Slice, codec.ReadString)
+	case "Slices":
+		codec.ReadSlice(r, &v.Slices, func(r *codec.Reader, v *[]int) { codec.ReadSlice(r, v, codec.ReadInt) })
+	case "Array":
+		codec.ReadArray(r, v.Array[:], codec.ReadInt)
+	case "Rows":
+		codec.ReadArray(r, v.Rows[:], func(r *codec.Reader, v *[]int) { codec.ReadSlice(r, v, codec.ReadInt) })
+	case "Grid":
+		readGrid(r, &v.Grid)
+	case "ByName":
+		codec.ReadMap(r, &v.ByName, codec.ReadString, codec.ReadInt)
+	case "ByLevel":
+		codec.ReadMap(r, &v.ByLevel, codec.ReadInt, func(r *codec.Reader, v *[]Address) { codec.ReadSlice(r, v, readAddress) })
+	case "ByColor":
+		codec.ReadMap(r, &v.ByColor, codec.ReadString, func(r *codec.Reader, v *map[uint8]bool) { codec.ReadMap(r, v, codec.ReadUint, codec.ReadBool) })
+	case "Nested":
+		readAddress(r, &v.Nested)
+	case "Inline":
+		readPantryInline(r, &v.Inline)
+	case "Points":
+		codec.ReadMap(r, &v.Points, codec.ReadString, readGeoPoint)
+	case "Number":
+		readBoxInt(r, &v.Number)
+	case "Boxes":
+		codec.ReadSlice(r, &v.Boxes, readBoxGeoPoint)
+	case "Tree":
+		readTree(r, &v.Tree)
+	case "Forest":
+		readForest(r, &v.Forest)
+	case "Comment":
+		codec.ReadPointer(r, &v.Comment, readPage)
+	default:
+		return false
+	}
+	return true
+}
+
+func pantryFields(name []byte) (codec.Fields, bool) {
+	switch string(name) {
+	case "Extra":
+		return extraFields, true
+	case "Struct":
+		return addressFields, true
+	case "Nested":
+		return addressFields, true
+	case "Inline":
+		return pantryInlineFields, true
+	case "Number":
+		return boxIntFields, true
+	case "Tree":
+		return treeFields, true
+	case "Comment":
+		return pageFields, true
+	case "ID", "Created", "Bytes", "Time", "Level", "Digest", "Words", "Pointer", "Pointers", "Slice", "Slices", "Array", "Rows", "Grid", "ByName", "ByLevel", "ByColor", "Points", "Boxes", "Forest":
+		return nil, true
+	}
+	return nil, false
+}
+
+func copyPantry(v *Pantry) {
+	codec.CopyPointer(&v.Extra, nil)
+	codec.CopySlice(&v.Bytes, nil)
+	copyDigest(&v.Digest)
+	copyWords(&v.Words)
+	codec.CopyPointer(&v.Pointer, nil)
+	codec.CopyPointer(&v.Struct, copyAddress)
+	codec.CopySlice(&v.Pointers, func(v **Address) { codec.CopyPointer(v, copyAddress) })
+	codec.CopySlice(&v.Slice, nil)
+	codec.CopySlice(&v.Slices, func(v *[]int) { codec.CopySlice(v, nil) })
+	codec.CopyArray(v.Rows[:], func(v *[]int) { codec.CopySlice(v, nil) })
+	codec.CopyMap(&v.ByName, nil)
+	codec.CopyMap(&v.ByLevel, func(v *[]Address) { codec.CopySlice(v, copyAddress) })
+	codec.CopyMap(&v.ByColor, func(v *map[uint8]bool) { codec.CopyMap(v, nil) })
+	copyAddress(&v.Nested)
+	copyPantryInline(&v.Inline)
+	codec.CopyMap(&v.Points, nil)
+	copyBoxInt(&v.Number)
+	codec.CopySlice(&v.Boxes, copyBoxGeoPoint)
+	copyTree(&v.Tree)
+	copyForest(&v.Forest)
+	codec.CopyPointer(&v.Comment, copyPage)
+	codec.CopySlice(&v.cache, nil)
+}
+
+func writePantryInline(w *codec.Writer, v *struct{ A []int }) {
+	w.Struct(1)
+	codec.WriteSlice(w.Name("A"), &v.A, codec.WriteInt)
+}
+
+func readPantryInline(r *codec.Reader, v *struct{ A []int }) {
+	codec.ReadStruct(r, v, readPantryInlineField)
+}
+
+func readPantryInlineField(r *codec.Reader, v *struct{ A []int }, name []byte) bool {
+	switch string(name) {
+	case "A":
+		codec.ReadSlice(r, &v.A, codec.ReadInt)
+	default:
+		return false
+	}
+	return true
+}
+
+func pantryInlineFields(name []byte) (codec.Fields, bool) {
+	switch string(name) {
+	case "A":
+		return nil, true
+	}
+	return nil, false
+}
+
+func copyDigest(v *Digest) {
+	codec.CopySlice(v, nil)
+}
+
+func copyWords(v *Words) {
+	codec.CopySlice(v, nil)
+}
+
+func copyAddress(v *Address) {
+	codec.CopyPointer(&v.Zip, nil)
+}
+
+func copyPantryInline(v *struct{ A []int }) {
+	codec.CopySlice(&v.A, nil)
+}
+
+func copyBoxInt(v *Box[int]) {
+	codec.CopySlice(&v.More, nil)
+}
+
+func copyBoxGeoPoint(v *Box[geo.Point]) {
+	codec.CopySlice(&v.More, nil)
+}
+
+func copyTree(v *Tree) {
+	codec.CopySlice(&v.Kids, copyTree)
+	codec.CopyPointer(&v.Next, copyTree)
+}
+
+func copyForest(v *Forest) {
+	codec.CopyMap(v, copyForest)
 }
