@@ -24,7 +24,7 @@ func (m *model) see(ctx context.Context, s kv.Store, ids []string) ([]*plug.Seen
 
 // seeIn is see of families, which are all, or the first alone: then without counters.
 func (m *model) seeIn(ctx context.Context, s kv.Store, families []kv.Family, ids []string) ([]*plug.Seen, error) {
-	results, err := kv.GetEach(ctx, s, families, ids)
+	results, err := kv.GetEach(ctx, s, nil, families, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (m *model) seeOne(ctx context.Context, s kv.Store, id string) (*plug.Seen, 
 
 // look reads a record for a user, and keeps it for an update that may follow.
 func (m *model) look(ctx context.Context, id string) (*plug.Seen, error) {
-	results, err := kv.GetEach(ctx, kv.Near(m.db.store), m.keys, []string{id})
+	results, err := kv.GetEach(ctx, kv.Near(m.db.store), nil, m.keys, []string{id})
 	if err != nil {
 		return nil, err
 	}

@@ -137,7 +137,7 @@ func (u untyped) gets(ctx context.Context, s kv.Store, families []kv.Family, ids
 			return nil, u.failure(id, err)
 		}
 	}
-	return kv.GetEach(ctx, s, families, ids)
+	return kv.GetEach(ctx, s, nil, families, ids)
 }
 
 // sight returns the record id, as gets of its key and of those of its counters have answered.

@@ -84,7 +84,7 @@ func (c *change) peekAt(s kv.Store, p *plan) ([]kv.Result, error) {
 	if c.hasPlain() && c.db.atomic == nil {
 		families = c.keys
 	}
-	return kv.GetEach(c.ctx, s, families, []string{c.id})
+	return kv.GetEach(c.ctx, s, nil, families, []string{c.id})
 }
 
 // isThere reports whether peekAt has found something.

@@ -199,19 +199,31 @@ func One(ctx context.Context, s Store, op Op) (Result, error) {
 // absent one has ErrNotFound. The error is not nil if the store could not be
 // asked for some key; that key must then not be taken for absent.
 func GetAll(ctx context.Context, s Store, keys ...string) ([]Result, error) {
+	return GetDecoded(ctx, s, nil, keys...)
+}
+
+// GetDecoded is GetAll with a Decoder of the values; nil: there is none.
+func GetDecoded(ctx context.Context, s Store, d Decoder, keys ...string) ([]Result, error) {
 	return getAll(ctx, s, func(ops []Op) []Op {
 		for _, key := range keys {
-			ops = append(ops, OpGet(key))
+			ops = append(ops, Op{Kind: Get, Key: key, Decode: d})
 		}
 		return ops
 	})
 }
 
 // GetEach is GetAll for the keys of families for each of texts, each from [JoinText]: the
-// results of the first text, in the order of the families, and then those of the next.
-func GetEach(ctx context.Context, s Store, families []Family, texts []string) ([]Result, error) {
+// results of the first text, in the order of the families, and then those of the next. The
+// Decoder is of the values of the first family; nil: there is none.
+func GetEach(ctx context.Context, s Store, d Decoder, families []Family, texts []string) ([]Result, error) {
 	return getAll(ctx, s, func(ops []Op) []Op {
-		eachKey(families, texts, func(key string) { ops = append(ops, OpGet(key)) })
+		eachKey(families, texts, func(key string) {
+			op := OpGet(key)
+			if len(ops)%len(families) == 0 {
+				op.Decode = d
+			}
+			ops = append(ops, op)
+		})
 		return ops
 	})
 }

@@ -117,6 +117,7 @@ type Op struct {
 	Unless  []byte        // Append, on stores with Powers.Unless
 	Delta   int64         // Increment
 	Near    bool          // Get: may be answered from memory, on stores with Powers.Near; Value is then shared
+	Decode  Decoder       // Get with Near; not nil: the store may keep what it returns
 
 	Result Result
 }
@@ -127,6 +128,7 @@ type Op struct {
 // two seconds later.
 type Result struct {
 	Value   []byte  // Get; never nil when Err is nil
+	Decoded any     // Get: what Decode has returned for Value, if it was kept; see Decoder
 	Version Version // Get
 	Number  int64   // Increment
 	Near    bool    // Get: answered from memory, without a trip

@@ -35,6 +35,10 @@ type Maker struct {
 	// decide when a TTL has passed. If it is nil, the clock of this process does.
 	Clocks func(t testing.TB) []time.Time
 
+	// Shown: Run reads the stores as [kv.Near] does, with a Decoder in each get. A test fails
+	// if a store keeps something else than what that has returned.
+	Shown bool
+
 	// Prefix is the number of bytes Open's stores put before each key, as those
 	// of kv.Prefix do. The longest key is that much shorter.
 	Prefix int

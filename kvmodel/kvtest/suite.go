@@ -21,6 +21,9 @@ func Cases() []Case {
 // Run checks that the stores of m keep the contract. Each case is a subtest with
 // its own store. It logs how many cases ran.
 func Run(t *testing.T, m Maker) {
+	if open := m.Open; m.Shown {
+		m.Open = func(t testing.TB, name string) kv.Store { return shown{t, open(t, name)} }
+	}
 	has := m.has(t)
 	var waiting sync.WaitGroup
 	// A Fatal must not leave subtests running either.

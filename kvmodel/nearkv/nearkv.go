@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/kept"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -28,8 +29,9 @@ const minBytes = 1 << 20
 type Store struct {
 	kv.Store
 	powers kv.Powers
-	cache  *cache
+	cache  *kept.Cache
 	age    time.Duration
+	began  time.Time
 	closed atomic.Bool
 }
 
@@ -45,7 +47,7 @@ func New(s kv.Store, opts Options) (*Store, error) {
 	case opts.Age == 0 && powers.Changes == nil:
 		return nil, errors.New("nearkv: the store does not tell what has changed, so Age must say how old an answer may be")
 	}
-	n := &Store{Store: s, powers: powers, cache: newCache(opts.Bytes), age: opts.Age}
+	n := &Store{Store: s, powers: powers, cache: kept.New(opts.Bytes), age: opts.Age, began: time.Now()}
 	n.powers.Near = true
 	if atomic := powers.Atomic; atomic != nil {
 		n.powers.Atomic = func(ctx context.Context, f func(kv.Store) error) error { return n.atomic(ctx, atomic, f) }
@@ -54,7 +56,7 @@ func New(s kv.Store, opts Options) (*Store, error) {
 		powers.Changes.Tell(n.told)
 	}
 	if powers.Losses != nil {
-		powers.Losses.Watch(func([]string, error) { n.cache.empty() })
+		powers.Losses.Watch(func([]string, error) { n.cache.Empty() })
 	}
 	return n, nil
 }
@@ -65,18 +67,18 @@ func (n *Store) Powers() kv.Powers { return n.powers }
 // Close closes the store underneath and forgets what is kept.
 func (n *Store) Close() error {
 	n.closed.Store(true)
-	n.cache.empty()
+	n.cache.Empty()
 	return n.Store.Close()
 }
 
 // told drops what has changed.
 func (n *Store) told(keys []string) {
 	if keys == nil {
-		n.cache.empty()
+		n.cache.Empty()
 		return
 	}
 	for _, key := range keys {
-		n.cache.drop(key)
+		n.cache.Drop(key)
 	}
 }
 
@@ -101,48 +103,48 @@ func (n *Store) recall(ops []kv.Op) bool {
 			return false // Some are no gets, or bad ones.
 		}
 	}
-	now := time.Now()
+	now := n.clock()
 	for i := range ops {
-		it, ok := n.cache.get(ops[i].Key)
-		if !ok || n.age > 0 && now.Sub(it.asked) > n.age {
+		op := &ops[i]
+		it := n.cache.Get(op.Key)
+		if it == nil || n.age > 0 && now-it.Asked > int64(n.age) {
 			return false
 		}
-		ops[i].Result = it.result()
+		op.Result = n.cache.Decoded(op.Key, it, op.Decode).Result()
+		op.Result.Near = true
 	}
 	return true
 }
 
-// result returns it as the answer to a get.
-func (it item) result() kv.Result {
-	if it.version == 0 {
-		return kv.Result{Near: true, Err: kv.ErrNotFound}
-	}
-	return kv.Result{Near: true, Value: it.value, Version: it.version}
-}
+// clock returns the time since the store was made.
+func (n *Store) clock() int64 { return int64(time.Since(n.began)) }
 
 // ask has the store underneath carry out ops, and keeps what may be asked for again.
 func (n *Store) ask(ctx context.Context, ops []kv.Op) error {
-	began := time.Now()
-	var stamps []stamp
+	began := n.clock()
+	var stamps []kept.Stamp
 	for i := range ops {
 		if op := &ops[i]; op.Near && op.Kind == kv.Get {
 			if stamps == nil {
-				stamps = make([]stamp, len(ops))
+				stamps = make([]kept.Stamp, len(ops))
 			}
-			stamps[i] = n.cache.stamp(op.Key)
+			stamps[i] = n.cache.Stamp(op.Key)
 		}
 	}
 	err := n.Store.Do(ctx, ops)
-	ended := time.Now()
+	ended := n.clock()
 	for i := range ops {
 		switch op := &ops[i]; {
 		case op.Kind.Writes():
-			n.cache.drop(op.Key)
+			n.cache.Drop(op.Key)
 		case !answered(op.Result):
 		case op.Near:
-			n.cache.keep(op.Key, item{bytes.Clone(op.Result.Value), op.Result.Version, began, ended}, stamps[i])
+			it := &kept.Item{Value: bytes.Clone(op.Result.Value), Version: op.Result.Version, Asked: began, Read: ended}
+			it.Decode(op.Decode)
+			op.Result.Decoded = it.Decoded
+			n.cache.Keep(op.Key, it, stamps[i])
 		default:
-			n.cache.dropOthers(op.Key, op.Result.Version)
+			n.cache.DropOthers(op.Key, op.Result.Version)
 		}
 	}
 	return err
@@ -157,7 +159,7 @@ func (n *Store) atomic(ctx context.Context, atomic func(context.Context, func(kv
 	var written []string
 	defer func() {
 		for _, key := range written {
-			n.cache.drop(key)
+			n.cache.Drop(key)
 		}
 	}()
 	return atomic(ctx, func(s kv.Store) error { return f(&writing{s, &written}) })

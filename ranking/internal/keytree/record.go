@@ -45,7 +45,7 @@ func (o *Own) Key(id string) string { return o.keys.Key(id) }
 
 // States returns what the records of ids say.
 func (o *Own) States(ctx context.Context, s kv.Store, ids []string) ([]State, error) {
-	results, err := kv.GetEach(ctx, s, []kv.Family{o.keys}, ids)
+	results, err := kv.GetEach(ctx, s, nil, []kv.Family{o.keys}, ids)
 	if err != nil {
 		return nil, err
 	}
