@@ -67,7 +67,7 @@ func Simulate(t *testing.T, seed uint64, world World, test func(*Sim)) {
 		cryptotest.SetGlobalRandom(t, seed)
 		s := &Sim{
 			t: t, seed: seed, world: world, rng: rand.New(rand.NewPCG(seed, 1)), began: time.Now(),
-			mem: memkv.New(memkv.Options{}), stirred: make(chan struct{}, 1),
+			mem: memkv.New(world.options()), stirred: make(chan struct{}, 1),
 		}
 		s.store = s.mem
 		if world.Broken != nil {

@@ -97,7 +97,7 @@ func (p *process) Close() error {
 // Powers returns those that the world has given the store.
 func (p *process) Powers() kv.Powers {
 	given := p.sim.world.Powers
-	powers := kv.Powers{Unless: given.Unless, Ordered: given.Ordered}
+	powers := kv.Powers{Unless: given.Unless, Ordered: given.Ordered, Near: p.sim.world.keeps()}
 	if given.Atomic {
 		powers.Atomic = p.atomic
 	}

@@ -2,6 +2,7 @@ package kvtest
 
 import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
 // World says what may happen in a simulation. The zero World is kind: every op
@@ -42,6 +43,16 @@ type World struct {
 
 	// MaxSteps fails a simulation that takes more steps; 0 means 100,000.
 	MaxSteps int
+}
+
+// keeps reports whether the store keeps what was read, as an embedded one does.
+func (w World) keeps() bool { return w.Powers.Atomic && !w.Near }
+
+func (w World) options() (opts memkv.Options) {
+	if w.keeps() {
+		opts.Cache = nearBytes
+	}
+	return opts
 }
 
 // Powers chooses the powers of a simulated store.

@@ -73,6 +73,8 @@ func (v *view) put(key string, it item) error {
 	return nil
 }
 
+func (v *view) recall(*kv.Op) (kv.Result, bool) { return kv.Result{}, false }
+
 func (v *view) drop(key string) { v.note(key, nil) }
 
 func (v *view) note(key string, it *item) {

@@ -3,6 +3,7 @@ package memkv
 import (
 	"time"
 
+	"github.com/ringtree/ringtree/internal/kept"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -37,6 +38,7 @@ func (l live) nextVersion() kv.Version {
 
 // place stores it under key as it is, and evicts another item if it must.
 func (l live) place(key string, it *item) error {
+	l.forget(key)
 	if l.items[key] == nil && l.opts.MaxItems > 0 && len(l.items) >= l.opts.MaxItems {
 		if l.opts.Strict {
 			return errFull
@@ -49,7 +51,10 @@ func (l live) place(key string, it *item) error {
 	return nil
 }
 
-func (l live) drop(key string) { delete(l.items, key) }
+func (l live) drop(key string) {
+	l.forget(key)
+	delete(l.items, key)
+}
 
 func (l live) evictOldest() {
 	var oldest string
@@ -59,5 +64,31 @@ func (l live) evictOldest() {
 			oldest, used = key, it.used
 		}
 	}
-	delete(l.items, oldest)
+	l.drop(oldest)
+}
+
+// recall answers from the cache, and keeps there what it has to read.
+func (l live) recall(op *kv.Op) (kv.Result, bool) {
+	if l.cache == nil {
+		return kv.Result{}, false
+	}
+	it := l.cache.Get(op.Key)
+	if it != nil && it.Ends != 0 && it.Ends <= l.now().UnixNano() {
+		return get(nil), true
+	}
+	if it != nil {
+		return l.cache.Decoded(op.Key, it, op.Decode).Result(), true
+	}
+	stored := l.get(op.Key)
+	r := get(stored)
+	if r.Err != nil {
+		return r, true
+	}
+	it = &kept.Item{Value: r.Value, Version: r.Version}
+	if !stored.expires.IsZero() {
+		it.Ends = stored.expires.UnixNano()
+	}
+	it.Decode(op.Decode)
+	l.cache.Keep(op.Key, it, l.cache.Stamp(op.Key))
+	return it.Result(), true
 }

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/kept"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -32,6 +33,10 @@ type Options struct {
 	// Local makes works of kv.Together run one after another, as on a store in a file.
 	// Without it they share trips, as on a server.
 	Local bool
+
+	// Cache is how many bytes hold what was read, and what it means, for those who ask
+	// with [kv.Near]. 0: nothing is kept.
+	Cache int
 }
 
 // Store is a kv.Store in memory.
@@ -41,7 +46,8 @@ type Store struct {
 
 	mu     sync.Mutex
 	items  map[string]*item
-	clock  uint64 // counts versions and uses
+	cache  *kept.Cache // nil: nothing is kept
+	clock  uint64      // counts versions and uses
 	closed bool
 }
 
@@ -60,7 +66,10 @@ func New(opts Options) *Store {
 		opts.Now = time.Now
 	}
 	s := &Store{opts: opts, items: make(map[string]*item)}
-	s.powers = kv.Powers{Unless: true, Ordered: true, Local: opts.Local, Atomic: s.atomic, Keys: s.keys}
+	if opts.Cache > 0 {
+		s.cache = kept.New(opts.Cache)
+	}
+	s.powers = kv.Powers{Unless: true, Ordered: true, Local: opts.Local, Near: opts.Cache > 0, Atomic: s.atomic, Keys: s.keys}
 	return s
 }
 
@@ -79,6 +88,13 @@ func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
 	}
 	run(ops, live{s})
 	return kv.Unanswered(ops)
+}
+
+// forget drops from the cache what is about to change.
+func (s *Store) forget(key string) {
+	if s.cache != nil {
+		s.cache.Drop(key)
+	}
 }
 
 // Close makes all later ops unavailable.
@@ -134,6 +150,7 @@ func (s *Store) Evict(keys ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, key := range keys {
+		s.forget(key)
 		delete(s.items, key)
 	}
 }
@@ -148,6 +165,7 @@ type space interface {
 	get(key string) *item          // nil if absent or expired
 	put(key string, it item) error // gives it a new version
 	drop(key string)
+	recall(op *kv.Op) (r kv.Result, ok bool) // answers a get with Near, if the space keeps what was read
 	now() time.Time
 }
 
@@ -160,6 +178,11 @@ func run(ops []kv.Op, sp space) {
 }
 
 func apply(op *kv.Op, sp space) kv.Result {
+	if op.Kind == kv.Get && op.Near {
+		if r, ok := sp.recall(op); ok {
+			return r
+		}
+	}
 	it := sp.get(op.Key)
 	switch op.Kind {
 	case kv.Get:

@@ -24,6 +24,18 @@ func TestStore_KeepsTheContract(t *testing.T) {
 	})
 }
 
+func TestStore_KeepsTheContractFromItsCache(t *testing.T) {
+	var offset atomic.Int64
+	now := func() time.Time { return time.Unix(1_800_000_000, offset.Load()) }
+	kvtest.Run(t, kvtest.Maker{
+		Advance: func(d time.Duration) { offset.Add(int64(d)) },
+		Shown:   true,
+		Open: func(t testing.TB, _ string) kv.Store {
+			return memkv.New(memkv.Options{Now: now, Cache: 1 << 20})
+		},
+	})
+}
+
 func TestStore_KeepsTheContractInRealTime(t *testing.T) {
 	kvtest.Run(t, kvtest.Maker{
 		Open: func(testing.TB, string) kv.Store { return memkv.New(memkv.Options{}) },
