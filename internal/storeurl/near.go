@@ -47,6 +47,23 @@ func (o *Options) Near(form string, aged bool) (opts nearkv.Options) {
 	return opts
 }
 
+// Cache returns the value of the option cache, a size such as 64MB: 0 if it is not given, and
+// -1 if nothing is to be kept.
+func (o *Options) Cache() int {
+	text, ok := o.Text("cache", "SIZE")
+	switch {
+	case !ok:
+		return 0
+	case text == "0":
+		return -1
+	}
+	bytes, err := parseSize(text)
+	if err != nil {
+		o.Bad("cache", text, "0 or "+err.Error())
+	}
+	return bytes
+}
+
 const (
 	leastNear = 1
 	mostNear  = 1 << 20

@@ -37,6 +37,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/ringtree/ringtree/internal/kept"
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
 	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -60,6 +61,10 @@ type Options struct {
 	// the last two seconds. So it stops soon when another file has taken over that it
 	// cannot see.
 	Strict bool
+
+	// Cache is how many bytes of memory hold what was read, and what it means, for
+	// those who ask with [kv.Near]. 0 stands for 64 MB; less than 0: nothing is kept.
+	Cache int
 
 	// Now is the clock for TTLs. It must be safe for concurrent use; nil means
 	// time.Now.
@@ -96,6 +101,8 @@ type Store struct {
 	lastTime int64             // of a record
 	used     time.Time         // when the last commit was made
 	durable  atomic.Uint64     // the last record known to be on the disk
+
+	cache *kept.Cache // of what readers see; nil: nothing is kept
 
 	mu      sync.RWMutex // for what readers see; never held while the disk is asked
 	filling *table       // what the commits of log have done
@@ -173,7 +180,7 @@ func (s *Store) Close() error { return s.close() }
 
 // Powers returns all the powers there are.
 func (s *Store) Powers() kv.Powers {
-	return kv.Powers{Unless: true, Ordered: true, Alone: true, Local: true, Atomic: s.atomic, Keys: s.keys, Disk: s.onDisk, Backup: s.Backup, Findings: s.findings}
+	return kv.Powers{Unless: true, Ordered: true, Alone: true, Local: true, Near: s.cache != nil, Atomic: s.atomic, Keys: s.keys, Disk: s.onDisk, Backup: s.Backup, Findings: s.findings}
 }
 
 // Stats returns the counts so far.
@@ -246,67 +253,12 @@ func (s *Store) read(ctx context.Context, ops []kv.Op) *failure {
 		// processor for as long as the scheduler lets each of them run.
 		runtime.Gosched()
 	}
-	return s.try(func() error {
-		for {
-			missing, filling := s.readTables(ops)
-			if len(missing) == 0 {
-				return nil
-			}
-			if done, err := s.readTree(ops, missing, filling); done || err != nil {
-				return err
-			}
-		}
-	})
-}
-
-// readTree reads those of ops that the tables do not have. It is not done if another table
-// than filling is being filled by now: then the tree may have commits that came after the
-// tables were read.
-func (s *Store) readTree(ops []kv.Op, missing []int, filling *table) (done bool, err error) {
-	// Nobody holds mu here. While the file grows, which waits for all transactions that
-	// read it, this waits, too.
-	tx, err := s.beginRead()
-	if err != nil {
-		return false, err
+	r := reading{Store: s, ops: ops}
+	if fail := s.try(r.do); fail != nil {
+		return fail
 	}
-	if done = s.look().filling == filling; done {
-		t := s.tree(tx)
-		for _, i := range missing {
-			ops[i].Result = s.answer(t.get([]byte(ops[i].Key)))
-		}
-	}
-	return done, tx.Rollback()
-}
-
-// readTables reads from the tables what they have of ops, which only read. It returns the
-// others, and the table that is being filled.
-func (s *Store) readTables(ops []kv.Op) (missing []int, filling *table) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	for i := range ops {
-		op := &ops[i]
-		if refused(op.Result.Err) {
-			continue
-		}
-		buf, ok := s.filling.get(op.Key)
-		if !ok {
-			buf, ok = s.moving.get(op.Key)
-		}
-		switch {
-		case ok:
-			op.Result = s.answer(held(op.Key, buf))
-		case s.filter.Load().lacks(op.Key):
-			op.Result = s.answer(item{}, false)
-		default:
-			missing = append(missing, i)
-		}
-	}
-	return missing, s.filling
-}
-
-// answer returns the answer to a get of it.
-func (s *Store) answer(it item, ok bool) kv.Result {
-	return read(it, ok && (it.expires == 0 || it.expires > s.now()))
+	r.keep()
+	return nil
 }
 
 func (s *Store) now() int64 { return s.opts.Now().UnixNano() }

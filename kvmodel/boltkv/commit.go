@@ -168,6 +168,7 @@ func (s *Store) commit(changes map[string][]byte) *failure {
 	}
 	s.mu.Lock()
 	s.filling.add(changes, after(&r))
+	s.forget(changes)
 	s.seen = s.log.Bytes()
 	s.mu.Unlock()
 	s.turnedDown.Store(nil)

@@ -93,6 +93,7 @@ func newStore(db *bolt.DB, path string, opts Options) *Store {
 		opts:       opts,
 		disk:       osDisk{},
 		limits:     defaultLimits,
+		cache:      newCache(opts.Cache),
 		turn:       make(chan *batch),
 		back:       make(chan struct{}),
 		closing:    make(chan struct{}),

@@ -34,6 +34,22 @@ func TestStore_KeepsTheContract(t *testing.T) {
 	})
 }
 
+func TestStore_KeepsTheContractFromItsCache(t *testing.T) {
+	dir, clock := t.TempDir(), newClock()
+	kvtest.Run(t, kvtest.Maker{
+		Kept:    true,
+		Shown:   true,
+		Advance: clock.Advance,
+		Open: func(t testing.TB, name string) kv.Store {
+			s, err := boltkv.Open(filepath.Join(dir, name), boltkv.Options{Now: clock.Now, Durability: boltkv.Unsynced})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		},
+	})
+}
+
 // copyStore copies the files of a store that is open, and not written to, to another path. It
 // reads them again and again until they stay the same, since the store may be moving what
 // it holds to its tree.

@@ -21,6 +21,7 @@ func openBolt(ctx context.Context, path string, options url.Values) (kv.Store, e
 	}
 	given := storeurl.New(options)
 	settings := boltkv.Options{Durability: durabilities[given.Choice("durability", names...)]}
+	settings.Cache = given.Cache()
 	ship, _ := given.Text("ship", "DIR")
 	settings.Strict = given.Choice("strict", "off", "on") == 1
 	follow, _ := given.Text("follow", "DIR")

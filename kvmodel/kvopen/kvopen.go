@@ -91,6 +91,9 @@ var own = kv.Engine{
 	{Name: "bolt", Form: "bolt:PATH", Open: openBolt},
 }
 
+// memCache is how many bytes hold what the records in memory mean.
+const memCache = 64 << 20
+
 func openMem(_ context.Context, rest string, options url.Values) (kv.Store, error) {
 	if rest != "" {
 		return nil, errors.New("nothing may follow the colon")
@@ -98,5 +101,5 @@ func openMem(_ context.Context, rest string, options url.Values) (kv.Store, erro
 	if err := storeurl.New(options).Check(); err != nil {
 		return nil, err
 	}
-	return memkv.New(memkv.Options{Local: true}), nil
+	return memkv.New(memkv.Options{Local: true, Cache: memCache}), nil
 }

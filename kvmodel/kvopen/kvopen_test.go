@@ -139,7 +139,7 @@ func TestStore_WrongURLSaysWhatIsWrong(t *testing.T) {
 		{"bolt:", "bolt URL: the file's path is missing"},
 		{"bolt://app.db", "bolt URL: two slashes must not follow the colon"},
 		{"bolt:" + folder, "bolt URL: boltkv: open " + folder},
-		{"bolt:app.db?durable=synced", `unknown option "durable"; the options are durability=synced|periodic|unsynced, ship=DIR, strict=off|on, follow=DIR`},
+		{"bolt:app.db?durable=synced", `unknown option "durable"; the options are durability=synced|periodic|unsynced, cache=SIZE, ship=DIR, strict=off|on, follow=DIR`},
 		{"bolt:app.db?durability=none", "option durability=none: it must be one of synced|periodic|unsynced"},
 		{"bolt:app.db?strict=on", "strict=on stops writes when the folder cannot be reached that ship=DIR names"},
 		{"bolt:app.db?follow=a&ship=b", "follow=DIR goes with no other option"},
@@ -171,6 +171,7 @@ func TestStore_WrongURLSaysWhatIsWrong(t *testing.T) {
 		{"memcached://h?near=64MB,soon", "option near=64MB,soon: it must be a size and how old an answer may be, such as 64MB,500ms"},
 		{"memcached://h?near=64MB,-1s", "option near=64MB,-1s: it must be a size and how old"},
 		{"bolt:app.db?near=64MB", `unknown option "near"`},
+		{"bolt:app.db?cache=64", `option cache=64: it must be 0 or a size of 1MB to 1048576MB, such as 64MB`},
 
 		{"redsi://h", `unknown scheme "redsi": did you mean redis?`},
 		{"redis:h", "redis URL: two slashes must follow the colon"},

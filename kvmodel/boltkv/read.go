@@ -1,0 +1,161 @@
+package boltkv
+
+import (
+	"github.com/ringtree/ringtree/internal/kept"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// defaultCache is Options.Cache if that is 0.
+const defaultCache = 64 << 20
+
+func newCache(bytes int) *kept.Cache {
+	switch {
+	case bytes < 0:
+		return nil
+	case bytes == 0:
+		bytes = defaultCache
+	}
+	return kept.New(bytes)
+}
+
+// forget drops from the cache what a commit has changed. The caller holds mu, so no reader
+// who sees the commit finds there what was before it.
+func (s *Store) forget(changes map[string][]byte) {
+	if s.cache == nil {
+		return
+	}
+	for key := range changes {
+		s.cache.Drop(key)
+	}
+}
+
+// reading is a trip that only reads. All of it sees the store at one time.
+type reading struct {
+	*Store
+	ops     []kv.Op
+	missing []answer // that neither the cache nor the tables have
+	filling *table   // at that time
+	fresh   []answer // that the cache did not have, and may keep
+}
+
+// answer is what a get has found.
+type answer struct {
+	op    int
+	stamp kept.Stamp // of that time
+	ends  int64      // as in an item
+	kept  *kept.Item // nil: it was not in the cache
+}
+
+func (r *reading) do() error {
+	for {
+		r.readMemory()
+		if len(r.missing) == 0 {
+			return nil
+		}
+		if done, err := r.readTree(); done || err != nil {
+			return err
+		}
+	}
+}
+
+// readMemory reads what the cache and the tables have.
+func (r *reading) readMemory() {
+	r.missing, r.fresh = r.missing[:0], r.fresh[:0]
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	r.filling = r.Store.filling
+	for i := range r.ops {
+		op := &r.ops[i]
+		if refused(op.Result.Err) || r.recall(i) {
+			continue
+		}
+		a := answer{op: i}
+		if r.keeps(op) {
+			a.stamp = r.cache.Stamp(op.Key)
+		}
+		buf, ok := r.filling.get(op.Key)
+		if !ok {
+			buf, ok = r.moving.get(op.Key)
+		}
+		switch {
+		case ok:
+			it, ok := held(op.Key, buf)
+			r.see(a, it, ok)
+		case r.filter.Load().lacks(op.Key):
+			r.see(a, item{}, false)
+		default:
+			r.missing = append(r.missing, a)
+		}
+	}
+}
+
+// keeps reports whether what op reads may be kept.
+func (r *reading) keeps(op *kv.Op) bool { return op.Near && r.cache != nil }
+
+// recall answers an op from the cache, if that has its key.
+func (r *reading) recall(i int) bool {
+	if r.cache == nil {
+		return false
+	}
+	op := &r.ops[i]
+	it := r.cache.Get(op.Key)
+	switch {
+	case it == nil:
+		return false
+	case it.Ends != 0 && it.Ends <= r.now():
+		op.Result = kv.Result{Err: kv.ErrNotFound}
+	case op.Near:
+		op.Result = it.Result()
+		if op.Decode != nil && it.Decoded == nil {
+			r.fresh = append(r.fresh, answer{op: i, kept: it})
+		}
+	default:
+		op.Result = kv.Result{Value: append([]byte{}, it.Value...), Version: it.Version}
+	}
+	return true
+}
+
+// readTree reads what is missing. It is not done if another table is being filled by now:
+// then the tree may have commits that came after the tables were read.
+func (r *reading) readTree() (done bool, err error) {
+	// Nobody holds mu here. While the file grows, which waits for all transactions that
+	// read it, this waits, too.
+	tx, err := r.beginRead()
+	if err != nil {
+		return false, err
+	}
+	if done = r.look().filling == r.filling; done {
+		t := r.tree(tx)
+		for _, a := range r.missing {
+			it, ok := t.get([]byte(r.ops[a.op].Key))
+			r.see(a, it, ok)
+		}
+	}
+	return done, tx.Rollback()
+}
+
+// see makes it, which is there if ok, the answer a.
+func (r *reading) see(a answer, it item, ok bool) {
+	op := &r.ops[a.op]
+	op.Result = read(it, ok && (it.expires == 0 || it.expires > r.now()))
+	if r.keeps(op) && op.Result.Err == nil {
+		a.ends = it.expires
+		r.fresh = append(r.fresh, a)
+	}
+}
+
+// keep keeps what is fresh, decoded. Decoders run when no lock is held and no transaction is
+// open.
+func (r *reading) keep() {
+	for _, a := range r.fresh {
+		op := &r.ops[a.op]
+		if a.kept != nil {
+			op.Result = r.cache.Decoded(op.Key, a.kept, op.Decode).Result()
+			continue
+		}
+		it := &kept.Item{Value: op.Result.Value, Version: op.Result.Version, Ends: a.ends}
+		it.Decode(op.Decode)
+		op.Result.Decoded = it.Decoded
+		r.cache.Keep(op.Key, it, a.stamp)
+	}
+}
