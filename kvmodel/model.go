@@ -31,6 +31,7 @@ type model struct {
 	name     string
 	version  int
 	codec    bodies
+	decoder  kv.Decoder               // of records; nil: they cannot be kept
 	empty    func() plug.Record       // an empty record
 	idOf     func(plug.Record) string // its text
 	parses   func(id string) error    // nil if that is the text of an id

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"time"
+	"unsafe"
 
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/plug"
@@ -24,34 +25,76 @@ func (m *model) see(ctx context.Context, s kv.Store, ids []string) ([]*plug.Seen
 
 // seeIn is see of families, which are all, or the first alone: then without counters.
 func (m *model) seeIn(ctx context.Context, s kv.Store, families []kv.Family, ids []string) ([]*plug.Seen, error) {
-	results, err := kv.GetEach(ctx, s, nil, families, ids)
+	results, err := kv.GetEach(ctx, s, m.decoder, families, ids)
 	if err != nil {
 		return nil, err
 	}
-	recs := make([]*plug.Seen, len(ids))
-	sightings := make([]sighting, len(ids))
+	recs, seen := make([]*plug.Seen, len(ids)), make([]plug.Seen, len(ids))
+	var room envelopes
 	var damaged []error
-	for i := range sightings {
-		of := results[i*len(families):][:len(families)]
-		err := m.decode(&sightings[i], ids[i], of[0])
-		if err == nil && len(of) > 1 {
-			err = m.fillCounters(&sightings[i].Seen, of[1:])
-		}
+	for i := range seen {
+		room.wanted = len(ids) - i
+		rec := &seen[i]
+		err := m.decodeIn(&room, rec, ids[i], results[i*len(families):][:len(families)])
 		if err != nil && !wire.IsCorrupt(err) {
 			return nil, err
 		}
-		recs[i] = &sightings[i].Seen
+		recs[i] = rec
 		if err != nil {
-			recs[i].Err, damaged = err, append(damaged, err)
+			rec.Err, damaged = err, append(damaged, err)
 		}
 	}
 	return recs, joined(damaged)
 }
 
-// sighting is a Seen with its envelope, so that those of a page are one piece of memory.
-type sighting struct {
-	plug.Seen
-	envelope envelope.Envelope
+// values is see for who wants nothing but the records, nil where there is none.
+func (m *model) values(ctx context.Context, s kv.Store, ids []string) ([]plug.Record, error) {
+	results, err := kv.GetEach(ctx, s, m.decoder, m.keys, ids)
+	if err != nil {
+		return nil, err
+	}
+	values := make([]plug.Record, len(ids))
+	var room envelopes
+	var damaged []error
+	var rec plug.Seen
+	for i := range values {
+		rec, room.wanted = plug.Seen{}, len(ids)-i
+		err := m.decodeIn(&room, &rec, ids[i], results[i*len(m.keys):][:len(m.keys)])
+		if err != nil && !wire.IsCorrupt(err) {
+			return nil, err
+		}
+		values[i] = rec.Value
+		if err != nil {
+			damaged = append(damaged, err)
+		}
+	}
+	return values, joined(damaged)
+}
+
+// decodeIn makes rec, which is empty, what gets of some of id's keys have answered, that of
+// the record first.
+func (m *model) decodeIn(room *envelopes, rec *plug.Seen, id string, results []kv.Result) error {
+	err := m.decode(room, rec, id, results[0])
+	if err == nil && len(results) > 1 {
+		err = m.fillCounters(rec, results[1:])
+	}
+	return err
+}
+
+// envelopes is room for the envelopes of records, so that those of a page are one piece of
+// memory.
+type envelopes struct {
+	room   []envelope.Envelope
+	wanted int // how many may be
+}
+
+func (e *envelopes) next() *envelope.Envelope {
+	if len(e.room) == 0 {
+		e.room = make([]envelope.Envelope, max(e.wanted, 1))
+	}
+	next := &e.room[0]
+	e.room = e.room[1:]
+	return next
 }
 
 // joined returns the one error of errs as it is, and more of them as one.
@@ -72,7 +115,7 @@ func (m *model) seeOne(ctx context.Context, s kv.Store, id string) (*plug.Seen, 
 
 // look reads a record for a user, and keeps it for an update that may follow.
 func (m *model) look(ctx context.Context, id string) (*plug.Seen, error) {
-	results, err := kv.GetEach(ctx, kv.Near(m.db.store), nil, m.keys, []string{id})
+	results, err := kv.GetEach(ctx, kv.Near(m.db.store), m.decoder, m.keys, []string{id})
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +127,7 @@ func (m *model) look(ctx context.Context, id string) (*plug.Seen, error) {
 
 // decode makes rec, which is empty, what a get of id's record has answered. One that is
 // damaged has nothing but its version, and a rev above all that it may have had.
-func (m *model) decode(rec *sighting, id string, r kv.Result) error {
+func (m *model) decode(room *envelopes, rec *plug.Seen, id string, r kv.Result) error {
 	rec.ID = id
 	switch {
 	case r.Err == nil:
@@ -93,34 +136,68 @@ func (m *model) decode(rec *sighting, id string, r kv.Result) error {
 	default:
 		return m.failure(id, r.Err)
 	}
-	if err := rec.envelope.Decode(r.Value); err != nil {
-		return m.damage(&rec.Seen, r, err)
+	if kept, ok := r.Decoded.(*keptRecord); ok {
+		m.copyKept(rec, r.Version, kept)
+		return nil
 	}
-	rec.Rev, rec.Version, rec.Envelope = rec.envelope.Rev, r.Version, &rec.envelope
+	env := room.next()
+	if err := env.Decode(r.Value); err != nil {
+		return m.damage(rec, r, err)
+	}
+	rec.Rev, rec.Version, rec.Envelope = env.Rev, r.Version, env
 	if rec.Envelope.Deleted {
 		return nil
 	}
 	v, err := m.decodeBody(rec.Envelope.Model, rec.Envelope.Body, len(r.Value) <= sharedBytes)
 	rec.Value = v
 	if rec.Envelope.Expires != 0 && rec.Envelope.HasEnded(m.db.now()) {
-		m.end(&rec.Seen)
+		m.end(rec)
 		return nil
 	}
 	if wire.IsCorrupt(err) {
-		return m.damage(&rec.Seen, r, err)
+		return m.damage(rec, r, err)
 	}
 	return m.failure(id, err)
+}
+
+// keptRecord is a record that a store keeps in memory.
+type keptRecord struct {
+	envelope envelope.Envelope
+	value    plug.Record // nil: it is deleted
+}
+
+// decodeKept is the Decoder of records.
+func (m *model) decodeKept(value []byte) (any, int, error) {
+	k := new(keptRecord)
+	size := int(unsafe.Sizeof(*k))
+	if err := k.envelope.Decode(value); err != nil || k.envelope.Deleted {
+		return k, size, err
+	}
+	v, err := m.decodeBody(k.envelope.Model, k.envelope.Body, len(value) <= sharedBytes)
+	k.value = v
+	return k, size + m.codec.Size(value), err
+}
+
+// copyKept makes rec, which is empty, a copy of what is kept.
+func (m *model) copyKept(rec *plug.Seen, version kv.Version, k *keptRecord) {
+	rec.Rev, rec.Version, rec.Envelope = k.envelope.Rev, version, &k.envelope
+	if k.value != nil {
+		rec.Value = m.codec.CopyOf(k.value)
+	}
+	if k.envelope.Expires != 0 && k.envelope.HasEnded(m.db.now()) {
+		m.end(rec)
+	}
 }
 
 // decodeOne returns the record id as a get has answered. With an error that is no
 // ErrCorrupt there is none.
 func (m *model) decodeOne(id string, r kv.Result) (*plug.Seen, error) {
-	var rec sighting
-	err := m.decode(&rec, id, r)
+	rec := new(plug.Seen)
+	err := m.decode(new(envelopes), rec, id, r)
 	if err != nil && !wire.IsCorrupt(err) {
 		return nil, err
 	}
-	return &rec.Seen, err
+	return rec, err
 }
 
 // end makes rec, which has expired, what it would be if it had been deleted.

@@ -73,6 +73,9 @@ func (m *model) join(db *DB, sequential, integers bool) {
 		m.keys = append(m.keys, m.counters[i].keys())
 	}
 	m.keys = slices.Clip(m.keys)
+	if m.codec.Copies() {
+		m.decoder = m.decodeKept
+	}
 	if m.history > 0 && m.ends {
 		panic("kvmodel: " + m.name + " cannot have a history: its records expire")
 	}
@@ -157,13 +160,13 @@ func (r *Records[T, K]) GetMulti(ctx context.Context, ids []K) ([]*T, error) {
 	for i, id := range ids {
 		texts[i] = r.schema.Key.Text(id)
 	}
-	recs, err := r.m.see(ctx, kv.Near(r.m.db.store), texts)
-	if recs == nil {
+	records, err := r.m.values(ctx, kv.Near(r.m.db.store), texts)
+	if records == nil {
 		return nil, err
 	}
-	values := make([]*T, len(recs))
-	for i, rec := range recs {
-		values[i] = plug.As[T](rec.Value)
+	values := make([]*T, len(records))
+	for i, v := range records {
+		values[i] = plug.As[T](v)
 	}
 	return values, err
 }
