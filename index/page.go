@@ -54,6 +54,7 @@ func (f start) window(ctx context.Context, logs *memberlog.Logs, s kv.Store, pla
 		return logs.After(ctx, s, place, at, n)
 	}
 	w, err := logs.Before(ctx, s, place, *at, n)
+	w.Members = slices.Clone(w.Members) // Others may share them.
 	slices.Reverse(w.Members)
 	return w, err
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unsafe"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -31,6 +32,13 @@ const (
 // entries is decodeKey without those that do not belong under key. The caller must not
 // change them.
 func (d *decoded) entries(key string, r kv.Result, belongs func(entry) bool) ([]entry, error) {
+	strange := func(e entry) bool { return !e.lost() && !belongs(e) }
+	if kept, ok := r.Decoded.([]entry); ok {
+		if slices.ContainsFunc(kept, strange) {
+			return slices.DeleteFunc(slices.Clone(kept), strange), nil
+		}
+		return kept, nil
+	}
 	d.mu.Lock()
 	seen, ok := d.of[key]
 	d.mu.Unlock()
@@ -41,11 +49,17 @@ func (d *decoded) entries(key string, r kv.Result, belongs func(entry) bool) ([]
 	if err != nil {
 		return nil, err
 	}
-	all = slices.DeleteFunc(all, func(e entry) bool { return !e.lost() && !belongs(e) })
+	all = slices.DeleteFunc(all, strange)
 	if r.Err == nil && len(r.Value) <= maxDecodedBytes {
 		d.keep(key, decodedKey{r.Value, all})
 	}
 	return all, nil
+}
+
+// decodeKept is the Decoder of segments.
+func decodeKept(value []byte) (any, int, error) {
+	all := decodeEntries(value)
+	return all, cap(all) * int(unsafe.Sizeof(entry{})), nil
 }
 
 func (d *decoded) keep(key string, k decodedKey) {

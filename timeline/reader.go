@@ -227,7 +227,7 @@ func (r *reader) fetch(ctx context.Context, s kv.Store, refs []segmentRef, count
 	if r.shown {
 		s = kv.Near(s)
 	}
-	results, err := kv.GetAll(ctx, s, keys...)
+	results, err := kv.GetDecoded(ctx, s, decodeKept, keys...)
 	if err != nil {
 		return err
 	}

@@ -81,7 +81,7 @@ func (l *Logs) erase(ctx context.Context, s kv.Store, place string, hash uint64,
 		}
 		return false, last, errAgain
 	}
-	rows, there := without(&g, is)
+	rows, there := without(g, is)
 	if !there && len(rows) > 0 {
 		return false, last, nil
 	}

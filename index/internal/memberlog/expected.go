@@ -74,6 +74,9 @@ func (c *expected) of(place string) []row {
 // expect makes those of own count that p holds. The rows, which are in order, are those
 // of its segment.
 func (p *part) expect(rows, own []row) []row {
+	if len(own) > 0 {
+		rows = slices.Clone(rows) // Others may share them.
+	}
 	for i := range own {
 		at, found := sort.Find(len(rows), func(at int) int { return own[i].compare(&rows[at]) })
 		switch {

@@ -35,6 +35,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unsafe"
 
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -191,10 +192,23 @@ func unclear(err error) bool { return errors.Is(err, kv.ErrUnclear) }
 // first, or it is unclear.
 func unsettled(err error) bool { return kv.Raced(err) || unclear(err) }
 
-// decodeSegment returns the segment that a get of its key answered.
-func (l *Logs) decodeSegment(op *kv.Op) (segment, error) {
+// decodeSegment returns the segment that a get of its key answered, which others may share.
+func (l *Logs) decodeSegment(op *kv.Op) (*segment, error) {
+	if kept, ok := op.Result.Decoded.(*segment); ok {
+		return kept, nil
+	}
 	g, err := parseSegment(op.Result.Value)
-	return g, wire.Corrupt(op.Key, err)
+	return &g, wire.Corrupt(op.Key, err)
+}
+
+// decodeKept is the Decoder of segments. It returns them settled, so that no one changes them.
+func decodeKept(value []byte) (any, int, error) {
+	g, err := parseSegment(value)
+	if err != nil {
+		return nil, 0, err
+	}
+	g.settled()
+	return &g, len(value) + cap(g.rows)*int(unsafe.Sizeof(row{})), nil
 }
 
 // isGone reports whether op, a get of a segment that the head names, has read nothing

@@ -14,7 +14,7 @@ import (
 type found struct {
 	part
 	index int   // in the head
-	rows  []row // one for each member, in order, including those that are out
+	rows  []row // one for each member, in order, including those that are out; others may share them
 }
 
 // load reads the segments of place's list that want chooses by their indexes in
@@ -53,7 +53,7 @@ func (l *Logs) loadBy(ctx context.Context, s kv.Store, place string, h *head, wa
 	chosen := want(h)
 	ops := make([]kv.Op, len(chosen), len(chosen)+1)
 	for i, at := range chosen {
-		ops[i] = kv.OpGet(l.key(place, h.parts[at].name))
+		ops[i] = kv.Op{Kind: kv.Get, Key: l.key(place, h.parts[at].name), Decode: decodeKept}
 	}
 	// A list without a head may get one at any time, and a head may be lost.
 	asks := !h.stored || l.isOld(h)
@@ -125,7 +125,7 @@ func (l *Logs) check(ctx context.Context, s kv.Store, place string, h *head, cho
 			doubtful = append(doubtful, i)
 		}
 		all[i].rows = g.settled()
-		l.notice(place, h, at, &g, all[i].rows)
+		l.notice(place, h, at, g, all[i].rows)
 	}
 	if len(doubtful) == 0 {
 		return h, all, nil
@@ -241,16 +241,27 @@ func (l *Logs) Before(ctx context.Context, s kv.Store, place string, to Position
 	}
 }
 
-// take adds the members among rows whose positions suit. The first ones stay where they
-// are, so rows are used up.
+// take adds the members among rows whose positions suit. If they are the first and one
+// stretch of rows, that is not copied.
 func (w *Window) take(now int64, rows []row, suits func(Position) bool) {
-	if w.Members == nil {
-		w.Members = rows[:0]
-	}
+	first, end := 0, 0 // the stretch
 	for i := range rows {
-		if r := &rows[i]; r.member(now) && suits(r.Position()) {
-			w.Members = append(w.Members, *r)
+		if r := &rows[i]; !r.member(now) || !suits(r.Position()) {
+			continue
 		}
+		switch {
+		case w.Members != nil:
+			w.Members = append(w.Members, rows[i])
+		case end == 0:
+			first, end = i, i+1
+		case end == i:
+			end++
+		default:
+			w.Members = append(slices.Clone(rows[first:end]), rows[i])
+		}
+	}
+	if w.Members == nil && end > 0 {
+		w.Members = slices.Clip(rows[first:end])
 	}
 }
 

@@ -135,7 +135,7 @@ func (r *roll) read() error {
 		case g.retired:
 			return r.missing(n)
 		case !g.sealed:
-			return r.sealFull(&ops[i], &g)
+			return r.sealFull(&ops[i], g)
 		}
 		r.rows = append(r.rows, r.fold(g.settled(), r.sure)...)
 	}

@@ -148,7 +148,7 @@ func (l *Logs) tendOn(ctx context.Context, s kv.Store, place string, n name) err
 			return err
 		case u.do == join:
 			return l.join(ctx, s, place, u.head, u.at, sure)
-		case u.do == replace || u.do == fold && try > maxFolds && l.overgrown(&u.segment, u.rows):
+		case u.do == replace || u.do == fold && try > maxFolds && l.overgrown(u.segment, u.rows):
 			return l.rollWith(ctx, s, place, sure, n)
 		case u.do != fold || try > maxFolds:
 			return nil
@@ -165,7 +165,7 @@ type upkept struct {
 	get     kv.Op
 	head    *head
 	at      int // its index in head
-	segment segment
+	segment *segment
 	rows    []row // what it folds to
 	do      action
 }
@@ -187,7 +187,7 @@ func (l *Logs) look(ctx context.Context, s kv.Store, place string, n name) (u up
 		return u, err
 	}
 	u.rows = u.segment.settled()
-	u.do = l.upkeep(u.head, u.at, &u.segment, u.rows)
+	u.do = l.upkeep(u.head, u.at, u.segment, u.rows)
 	l.reportOverdue(place)
 	return u, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"time"
+	"unsafe"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -95,6 +96,11 @@ func (p *nodes) get(ctx context.Context, s kv.Store, names ...string) ([]node, e
 // decode is decodeNode of what a get of key has answered. Many that work at one leaf read
 // it in one trip.
 func (p *nodes) decode(key string, r kv.Result) (node, error) {
+	if kept, ok := r.Decoded.(*node); ok {
+		shared := *kept
+		shared.version = r.Version
+		return shared, nil
+	}
 	sum := sumIn(r.Value)
 	if known, ok := p.local.leaf(key, r.Version, sum); ok && r.Err == nil {
 		return known, nil
@@ -106,12 +112,29 @@ func (p *nodes) decode(key string, r kv.Result) (node, error) {
 	return got, err
 }
 
+var errMissing = errors.New("no node")
+
+// decodeKept is the Decoder of nodes.
+func decodeKept(value []byte) (any, int, error) {
+	p, err := decodeNode(kv.Result{Value: value})
+	if err != nil || p.missing() {
+		return nil, 0, errMissing
+	}
+	size := int(unsafe.Sizeof(p))
+	if p.leaf != nil {
+		size += len(value) + int(unsafe.Sizeof(*p.leaf)) + cap(p.leaf.entries)*int(unsafe.Sizeof(entry{}))
+	} else {
+		size += int(unsafe.Sizeof(*p.router))
+	}
+	return &p, size, nil
+}
+
 // read reads keys, from memory if p is shown and all are there.
 func (p *nodes) read(ctx context.Context, s kv.Store, keys []string) ([]kv.Result, error) {
 	if !p.shown {
 		return kv.GetAll(ctx, s, keys...)
 	}
-	results, err := kv.GetAll(ctx, kv.Near(s), keys...)
+	results, err := kv.GetDecoded(ctx, kv.Near(s), decodeKept, keys...)
 	if slices.ContainsFunc(results, func(r kv.Result) bool { return r.Near && r.Err != nil }) {
 		// A node that is not there may be lost. That is not said by what was there.
 		return kv.GetAll(ctx, s, keys...)
