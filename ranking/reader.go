@@ -44,7 +44,7 @@ func (r *reader) page(ctx context.Context, cursor string, n int, w keytree.Want)
 	defer cancel()
 	s, done := r.db.Store(), func() {}
 	if at == nil && r.between == (keytree.Between{}) && !w.Unverified {
-		s, done = r.look(s, 0, n)
+		s, done = r.look(ctx, s, 0, n)
 	}
 	defer done()
 	l, err = r.tree.Page(ctx, s, r.between, r.down, at, n, w)
@@ -53,7 +53,7 @@ func (r *reader) page(ctx context.Context, cursor string, n int, w keytree.Want)
 
 // look returns the store for a look at n members that have so many before them: it reads the
 // records that the last such look has led to beside the nodes. done ends the look.
-func (r *reader) look(s kv.Store, before, n int) (_ kv.Store, done func()) {
+func (r *reader) look(ctx context.Context, s kv.Store, before, n int) (_ kv.Store, done func()) {
 	if r.ahead == nil {
 		return s, func() {}
 	}
@@ -61,7 +61,7 @@ func (r *reader) look(s kv.Store, before, n int) (_ kv.Store, done func()) {
 	if before > 0 {
 		listing += "#" + strconv.Itoa(before)
 	}
-	one := r.ahead.Store(s, ahead.Look{Listing: listing, N: n})
+	one := r.ahead.Store(ctx, s, ahead.Look{Listing: listing, N: n})
 	return one, one.Remember
 }
 
@@ -93,7 +93,7 @@ func (r *reader) at(ctx context.Context, rank, n int, w keytree.Want) (keytree.P
 	}
 	ctx, cancel := r.db.Patient(ctx)
 	defer cancel()
-	s, done := r.look(r.db.Store(), rank-1, n)
+	s, done := r.look(ctx, r.db.Store(), rank-1, n)
 	defer done()
 	part, err := r.tree.At(ctx, s, rank-1, n, r.down, r.ranks, w)
 	return part, r.failure(err)
@@ -122,7 +122,7 @@ func (r *reader) numbered(ctx context.Context, page, n int, w keytree.Want) (par
 	defer cancel()
 	errs := kv.Together(ctx, r.db.Store(),
 		func(s kv.Store) (err error) {
-			s, done := r.look(s, (page-1)*n, n)
+			s, done := r.look(ctx, s, (page-1)*n, n)
 			defer done()
 			part, err = r.tree.At(ctx, s, (page-1)*n, n, r.down, keytree.Single, w)
 			return err

@@ -165,7 +165,7 @@ func (r *ring) page(ctx context.Context, p position, n int, keep func(plug.Recor
 	}
 	s := r.core.db.Store()
 	if p.cuts == nil {
-		newest := r.core.ahead.Store(s, ahead.Look{Listing: r.name, N: n})
+		newest := r.core.ahead.Store(ctx, s, ahead.Look{Listing: r.name, N: n})
 		defer newest.Remember()
 		s = newest
 	}

@@ -26,8 +26,12 @@ type Store struct {
 	asked   []string // by Then
 }
 
-// Store returns s for a look l.
-func (m *Memory) Store(s kv.Store, l Look) *Store {
+// Store returns s for a look l. On a store with [kv.Powers.Local] nothing is read ahead but for
+// a [kv.Meter], which counts the trips that others would take.
+func (m *Memory) Store(ctx context.Context, s kv.Store, l Look) *Store {
+	if kv.PowersOf(s).Local && !kv.IsMetered(ctx) {
+		return &Store{Store: s}
+	}
 	return &Store{Store: s, memory: m, look: l, keys: m.recall(l)}
 }
 
@@ -47,10 +51,14 @@ func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
 // Then returns the store for what a look on s reads once it knows that it is on the page. If
 // s is a [Store], a get of what its first trip has read is answered by that, once.
 func Then(s kv.Store) kv.Store {
-	if one, ok := s.(*Store); ok {
-		return then{one}
+	one, ok := s.(*Store)
+	switch {
+	case !ok:
+		return s
+	case one.memory == nil:
+		return one.Store
 	}
-	return s
+	return then{one}
 }
 
 type then struct{ *Store }
@@ -148,7 +156,7 @@ func (s *Store) Foresaw() bool { return s.taken > 0 }
 
 // Remember notes, at the end of the look, what the next is likely to read.
 func (s *Store) Remember() {
-	if s.begun {
+	if s.begun && s.memory != nil {
 		s.memory.remember(s.look, s.asked)
 	}
 }

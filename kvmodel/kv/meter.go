@@ -54,6 +54,9 @@ func Metered(ctx context.Context) (context.Context, *Meter) {
 	return context.WithValue(ctx, meterKey{}, m), m
 }
 
+// IsMetered reports whether ctx has a Meter.
+func IsMetered(ctx context.Context) bool { return ctx.Value(meterKey{}) != nil }
+
 // Count returns a store that adds up, in the Meter of each context, what is
 // asked of s.
 func Count(s Store) Store { return &counted{s, countedPowers(PowersOf(s))} }

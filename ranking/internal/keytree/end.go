@@ -65,6 +65,9 @@ func (r *reading) under(look look, name string, s slot) (t tally, ok bool) {
 	if !s.ends.by(now) || len(r.past) >= mostPast && !r.past[name] {
 		return s.tally, true
 	}
+	if r.past == nil {
+		r.past = make(map[string]bool)
+	}
 	r.past[name] = true
 	nd, ok := look(name)
 	switch {

@@ -29,7 +29,7 @@ type reading struct {
 
 func (p *nodes) reading() *reading {
 	_, known := p.local.router(p.key(""))
-	return &reading{nodes: p, moment: p.clock(), seen: make(map[string]node), gone: make(map[string]bool), past: make(map[string]bool), blind: !known}
+	return &reading{nodes: p, moment: p.clock(), seen: make(map[string]node), blind: !known}
 }
 
 // clock returns the same time however long the query takes.
@@ -89,6 +89,9 @@ func (r *reading) miss(name string) {
 	if r.gone[name] {
 		r.seen[name] = node{leaf: new(leaf)}
 		r.lost = r.key(name)
+	}
+	if r.gone == nil {
+		r.gone = make(map[string]bool)
 	}
 	r.gone[name] = true
 }
