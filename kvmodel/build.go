@@ -166,7 +166,7 @@ func (m *model) awaitBuilt(ctx context.Context, index plug.Index) error {
 		case <-ctx.Done():
 		}
 	}
-	if host := (host{m, index}); host.Built() {
+	if m.isBuilt(index) {
 		return nil
 	}
 	return m.unbuilt(ctx, index)

@@ -17,7 +17,7 @@ import (
 // be kept in step from now on. It is for the index classes of this module, which call it once,
 // at start-up. It panics if the model has an index of that name.
 func (r *Records[T, K]) Plug(index plug.Index, build func(plug.Host)) {
-	build(host{r.m, index})
+	build(host{r.m, index, behalf{r.m.db.DB, r.m.name, index.Name()}})
 	r.m.plug(index)
 	r.m.db.knowsMore()
 	plug.Plugged()
@@ -27,17 +27,17 @@ func (r *Records[T, K]) Plug(index plug.Index, build func(plug.Host)) {
 type host struct {
 	m     *model
 	index plug.Index
+	db    plug.DB
 }
 
 func (h host) Model() string { return h.m.name }
 
-func (h host) behalf() behalf    { return behalf{h.m.db.DB, h.m.name, h.index.Name()} }
-func (h host) DB() plug.DB       { return h.behalf() }
+func (h host) DB() plug.DB       { return h.db }
 func (h host) Private() []string { return h.m.private }
 func (h host) Ends() bool        { return h.m.ends }
 
 func (h host) Begin(ctx context.Context, verb string) (context.Context, func()) {
-	return h.behalf().Begin(ctx, verb)
+	return h.db.Begin(ctx, verb)
 }
 
 func (h host) Store() kv.Store { return h.m.db.store }
@@ -57,9 +57,11 @@ func (h host) Look(ctx context.Context) error {
 	return err
 }
 
-func (h host) Built() bool {
-	missing, known, _ := h.m.built.Known()
-	return known && !isAmong(h.index, missing)
+func (h host) Built() bool { return h.m.isBuilt(h.index) }
+
+func (m *model) isBuilt(index plug.Index) bool {
+	missing, known, _ := m.built.Known()
+	return known && !isAmong(index, missing)
 }
 
 func (h host) See(ctx context.Context, s kv.Store, ids ...string) ([]*plug.Seen, error) {

@@ -151,12 +151,19 @@ func CheckKey(key string) error {
 		return fmt.Errorf("%w: %d bytes, at most %d", ErrBadKey, len(key), MaxKey)
 	}
 	for i := range len(key) {
-		if c := key[i]; c <= ' ' || c >= 0x7f || c == '{' || c == '}' {
-			return fmt.Errorf("%w: byte %#02x at %d", ErrBadKey, c, i)
+		if !goodInKey[key[i]] {
+			return fmt.Errorf("%w: byte %#02x at %d", ErrBadKey, key[i], i)
 		}
 	}
 	return nil
 }
+
+var goodInKey = func() (good [256]bool) {
+	for c := '!'; c <= '~'; c++ {
+		good[c] = c != '{' && c != '}'
+	}
+	return good
+}()
 
 func escape(b *strings.Builder, part string) {
 	const hex = "0123456789ABCDEF"

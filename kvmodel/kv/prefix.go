@@ -3,6 +3,7 @@ package kv
 import (
 	"context"
 	"fmt"
+	"strings"
 )
 
 // Prefix returns a store whose keys all live under tenant in s, apart from
@@ -56,10 +57,19 @@ func (l prefixedLosses) GoneBack(ctx context.Context, key string) error {
 
 // Do carries out ops, whose keys are long as long as that takes.
 func (p *prefixed) Do(ctx context.Context, ops []Op) error {
+	var keys strings.Builder // They share its memory.
+	size := 0
+	for i := range ops {
+		size += len(p.prefix) + len(ops[i].Key)
+	}
+	keys.Grow(size)
 	for i := range ops {
 		// An empty key must stay a bad one.
 		if op := &ops[i]; op.Key != "" {
-			op.Key = p.prefix + op.Key
+			begin := keys.Len()
+			keys.WriteString(p.prefix)
+			keys.WriteString(op.Key)
+			op.Key = keys.String()[begin:]
 		}
 	}
 	err := p.Store.Do(ctx, ops)
