@@ -10,7 +10,6 @@ import (
 	"github.com/ringtree/ringtree/examples"
 	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
-	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/ranking"
 )
 
@@ -310,72 +309,4 @@ func Example_frontPage() {
 	// 1 day0 seen 7 times
 	// 2 day2 seen 0 times
 	// 3 day1 seen 0 times
-}
-
-// A board without records: a game keeps its high scores by the players' names
-// alone.
-func Example_boardWithoutRecords() {
-	m, done := open()
-	defer done()
-	ctx := context.Background()
-	scores := ranking.NewTree(m.DB, ranking.TreeSpec[int64]{Name: "scores", Of: ranking.Int[int64]()})
-	show := func(members []ranking.Member[int64], err error) {
-		check(err)
-		for _, p := range members {
-			fmt.Printf("%d. %s %d\n", p.Rank, p.ID, p.Score)
-		}
-	}
-
-	for i, player := range []string{"ann", "bob", "cid", "dan", "eve"} {
-		check(scores.Set(ctx, player, int64(100*i)))
-	}
-	check(scores.Add(ctx, "bob", 250)) // bob wins a game
-	check(scores.Delete(ctx, "eve"))   // eve leaves
-	show(scores.At(ctx, 1, 10))
-
-	fmt.Println("around cid")
-	show(scores.Around(ctx, "cid", 1))
-
-	n, err := scores.Count(ctx, 100, 1000)
-	check(err)
-	fmt.Println(n, "have 100 or more")
-	// Output:
-	// 1. bob 350
-	// 2. dan 300
-	// 3. cid 200
-	// 4. ann 0
-	// around cid
-	// 2. dan 300
-	// 3. cid 200
-	// 4. ann 0
-	// 3 have 100 or more
-}
-
-// A board that follows counts the app keeps elsewhere. A process that dies may
-// leave the board behind, and a cache may evict part of it: Mend repairs it.
-func Example_boardOfCountsKeptElsewhere() {
-	m, done := open()
-	defer done()
-	ctx := context.Background()
-	downloads := ranking.NewTree(m.DB, ranking.TreeSpec[int64]{Name: "downloads", Of: ranking.Int[int64]()})
-	files := []string{"manual.pdf", "setup.exe"}
-	for range 3 {
-		for _, file := range files {
-			n, err := kv.Next(ctx, m.Store(), "count:"+file, 0, 1)
-			check(err)
-			check(downloads.Follow(ctx, file, n))
-		}
-	}
-	check(m.Flush(ctx)) // or a second later
-
-	page, _, _, err := downloads.Page(ctx, "", 1)
-	check(err)
-	fmt.Println(page[0].Score, "downloads of the first file")
-
-	report, err := downloads.Mend(ctx, files...)
-	check(err)
-	fmt.Println(report.Members, "files,", len(report.Missing), "missing,", report.Stale, "stale")
-	// Output:
-	// 3 downloads of the first file
-	// 2 files, 0 missing, 0 stale
 }

@@ -244,26 +244,15 @@ func (in *Inspector) putOver(ctx context.Context, it *item, op kv.Op, merge bool
 	})
 }
 
-// build has the indexes of models built, and what stands alone. The models are built side by
-// side, since each may have to wait until no other process can know it as it was.
+// build has the indexes of models built. The models are built side by side, since each may
+// have to wait until no other process can know it as it was.
 func (in *Inspector) build(ctx context.Context, models []model, progress func(Step)) error {
 	if err := in.prepare(ctx, models); err != nil {
 		return err
 	}
-	err := in.building(models, progress, func() error {
+	return in.building(models, progress, func() error {
 		return errors.Join(beside(models, func(m model) error { return m.Build(ctx, true) })...)
 	})
-	if err != nil {
-		return err
-	}
-	for _, w := range in.alone {
-		if w.Kind() == "tree" {
-			if err := w.Amend(ctx, in.db.Store(), w.Bases("")[0], ""); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // Difference is something that two databases do not agree about.

@@ -218,8 +218,6 @@ func (in *Inspector) isKept(key string) (ends int64, ok bool) {
 		}
 	case w == nil:
 		return 0, false
-	case w.Kind() == "tree":
-		return 0, strings.HasPrefix(key, o.base+":i:")
 	case !slices.Contains([]string{"set", "sequence", "events"}, w.Kind()):
 		return 0, false
 	}

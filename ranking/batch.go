@@ -46,12 +46,10 @@ func interval(n int, count int64) int64 {
 // chosen returns true once in i times.
 func chosen(i int64) bool { return kv.Random()%uint64(i) == 0 }
 
-// change is what was counted of a member in a period.
+// change says that something was counted of a member in a period.
 type change struct {
-	id    string
-	at    time.Time // when the period began; zero without periods
-	delta int64
-	count *int64 // the count that was reached, if it is known
+	id string
+	at time.Time // when the period began; zero without periods
 }
 
 const (
@@ -70,8 +68,7 @@ type window struct {
 	db      plug.DB
 	due     plug.Latch // has what is gathered written
 	reports *reporter
-	size    func() int       // about how many members there are on the boards of the window
-	again   func(error) bool // reports whether to write a change again after this error
+	size    func() int // about how many members there are on the boards of the window
 
 	// apply makes changes, those in one node together, and returns an error for each.
 	apply func(context.Context, kv.Store, []change, *keytree.Due) []error
@@ -80,15 +77,9 @@ type window struct {
 	most int           // windowMost
 
 	mu       sync.Mutex // never held during a trip
-	gathered map[gathering]change
+	gathered map[change]bool
 	writing  int // changes being written
 	timer    *time.Timer
-}
-
-// gathering identifies changes that become one.
-type gathering struct {
-	id string
-	at time.Time
 }
 
 func newWindow(db plug.DB, reports *reporter) *window {
@@ -126,16 +117,10 @@ func (w *window) keep(changes ...change) {
 // put gathers c; the caller has the lock. The first of what is gathered sets the timer.
 func (w *window) put(c change) {
 	if w.gathered == nil {
-		w.gathered = make(map[gathering]change)
+		w.gathered = make(map[change]bool)
 		w.timer = time.AfterFunc(windowTime, w.due.Hurry)
 	}
-	of := gathering{c.id, c.at}
-	now, there := w.gathered[of]
-	c.delta += now.delta
-	if there && now.count != nil && (c.count == nil || *now.count > *c.count) {
-		c.count = now.count
-	}
-	w.gathered[of] = c
+	w.gathered[c] = true
 }
 
 // flush writes what was gathered, in batches, each twice as large as the last. What
@@ -175,7 +160,7 @@ func (w *window) write(ctx context.Context, changes []change) *failures {
 	failed := &failures{of: len(changes)}
 	for i := range changes {
 		one := cmp.Or(errs[i], err)
-		if one != nil && w.again(one) {
+		if one != nil {
 			w.keep(changes[i])
 		}
 		failed.note(one)
@@ -191,7 +176,7 @@ func (w *window) writeLater(ctx context.Context, c change) {
 // take returns what was gathered, ordered by id and period.
 func (w *window) take() []change {
 	w.mu.Lock()
-	changes := slices.Collect(maps.Values(w.gathered))
+	changes := slices.Collect(maps.Keys(w.gathered))
 	w.gathered = nil
 	w.writing += len(changes)
 	if w.timer != nil {

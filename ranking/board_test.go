@@ -247,9 +247,10 @@ func TestBoard_TiesShareARank(t *testing.T) {
 
 func TestBoard_RefusesWhatItCannotRankAndWritesNothing(t *testing.T) {
 	eachStore(t, func(t *testing.T, a *articles) {
-		err := a.Create(ctx, &article{ID: "x", Price: 1e300})
-		if !errors.Is(err, kvmodel.ErrInvalid) {
-			t.Error("a price that does not fit:", err)
+		for _, price := range []float64{1e300, 1e18, -1e300} {
+			if err := a.Create(ctx, &article{ID: "x", Price: price}); !errors.Is(err, kvmodel.ErrInvalid) {
+				t.Errorf("the price %g, which does not fit: %v", price, err)
+			}
 		}
 		if _, err := a.Get(ctx, "x"); !errors.Is(err, kv.ErrNotFound) {
 			t.Error("after a refused create:", err)

@@ -50,7 +50,6 @@ func newCounted(c *core, counter kvmodel.Counter, batch Batch) *counted {
 func (f *counted) begin() {
 	f.window = newWindow(f.host.DB(), f.reports)
 	f.window.size, f.window.apply = f.size, f.apply
-	f.window.again = func(error) bool { return true }
 	f.host.DB().AtFlush(f.window.flush)
 	f.host.DB().Finishes(f.noteName(), f.finish)
 }

@@ -5,8 +5,8 @@
 // A [Board] says which rank a record has among any number of them, which records
 // are around it, which are at a given rank, how many lie between two scores, and
 // pages through them from either end. A [Boards] is one such board for each value
-// of a field, or for each day. A [Span] is a part of a board. A [Tree] is a board
-// without records. A board of [Text] goes from A to Z, in the order of a language.
+// of a field, or for each day. A [Span] is a part of a board. A board of [Text] goes from
+// A to Z, in the order of a language.
 //
 // Underneath is a tree of small nodes whose positions are key names, so a question
 // costs two or three trips whatever the number of members: see docs/ranking.md.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ringtree/ringtree/examples/wiki"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/ranking"
 )
 
@@ -211,114 +212,59 @@ func ExampleStats() {
 	// Output: 0
 }
 
-// The players of a game, who are no records.
-func ExampleTree() {
-	ctx := context.Background()
-	db, _ := wiki.InMemory()
-	defer db.Close(ctx)
-	players := ranking.NewTree(db, ranking.TreeSpec[int]{Name: "players", Of: ranking.Int[int]()})
-
-	check(players.Set(ctx, "ann", 30))
-	check(players.Set(ctx, "bob", 20))
-	check(players.Add(ctx, "bob", 15))
-	rank, err := players.Rank(ctx, "bob")
-	check(err)
-	fmt.Println(rank)
-	// Output: 1
-}
-
-// An app makes its trees once, when it starts.
-func ExampleNewTree() {
-	ctx := context.Background()
-	db, _ := wiki.InMemory()
-	defer db.Close(ctx)
-	players := ranking.NewTree(db, ranking.TreeSpec[int]{Name: "players", Of: ranking.Int[int]()})
-
-	n, err := players.Len(ctx)
-	fmt.Println(n, err)
-	// Output: 0 <nil>
-}
-
-// Golfers: the lowest score comes first, and equal scores share a rank.
-func ExampleTreeSpec() {
-	ctx := context.Background()
-	db, _ := wiki.InMemory()
-	defer db.Close(ctx)
-	golfers := ranking.NewTree(db, ranking.TreeSpec[int]{Name: "golf", Of: ranking.Int[int](), Low: true, Shared: true})
-
-	for name, strokes := range map[string]int{"ann": 71, "bob": 71, "eve": 74} {
-		check(golfers.Set(ctx, name, strokes))
-	}
-	for _, name := range []string{"ann", "bob", "eve"} {
-		rank, err := golfers.Rank(ctx, name)
-		check(err)
-		fmt.Println(name, rank)
-	}
-	// Output:
-	// ann 1
-	// bob 1
-	// eve 3
-}
-
-func ExampleMember() {
-	ctx := context.Background()
-	db, _ := wiki.InMemory()
-	defer db.Close(ctx)
-	players := ranking.NewTree(db, ranking.TreeSpec[int]{Name: "players", Of: ranking.Int[int]()})
-	check(players.Set(ctx, "ann", 30))
-
-	var members []ranking.Member[int]
-	members, err := players.At(ctx, 1, 10)
-	check(err)
-	for _, member := range members {
-		fmt.Println(member.Rank, member.ID, member.Score)
-	}
-	// Output: 1 ann 30
-}
-
 // Every follows each hit before the reply; what is hit much more often is gathered, or sampled.
 func ExampleBatch() {
 	ctx := context.Background()
-	db, _ := wiki.InMemory()
+	db, m := wiki.InMemory()
 	defer db.Close(ctx)
-	words := ranking.NewTree(db, ranking.TreeSpec[int]{Name: "words", Of: ranking.Int[int](), Batch: ranking.Every})
+	top := ranking.NewBoard(m.Pages.Records, ranking.Spec[wiki.Page, int64]{
+		Name: "TopNow", Of: ranking.Int[int64](), Counter: db.Tally("Page", "Views"), Batch: ranking.Every,
+	})
 
-	check(words.Hit(ctx, "ring"))
-	check(words.Hit(ctx, "ring"))
-	n, err := words.Get(ctx, "ring")
-	fmt.Println(n, err)
-	// Output: 2 <nil>
+	check(m.Pages.Create(ctx, &wiki.Page{ID: "ring", Title: "The ring"}))
+	_, err := m.Pages.Views.Hit(ctx, "ring")
+	check(err)
+	first, err := top.At(ctx, 1, 1)
+	check(err)
+	fmt.Println(first[0].Item.Title, first[0].Score)
+	// Output: The ring 1
 }
 
 // A ScoreOf says how scores are put in order.
 func ExampleScoreOf() {
-	ctx := context.Background()
-	db, _ := wiki.InMemory()
-	defer db.Close(ctx)
-	byTime := ranking.Time()
-	due := ranking.NewTree(db, ranking.TreeSpec[time.Time]{Name: "due", Of: byTime, Low: true})
-
 	noon := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-	check(due.Set(ctx, "letter", noon.Add(time.Hour)))
-	check(due.Set(ctx, "call", noon))
-	next, err := due.At(ctx, 1, 1)
-	check(err)
-	fmt.Println(next[0].ID, next[0].Score.Format(time.TimeOnly))
-	// Output: call 12:00:00
+	fmt.Println(best(ranking.Time(), map[string]time.Time{"letter": noon.Add(time.Hour), "call": noon}))
+	// Output: letter 2026-05-01 13:00:00 +0000 UTC
 }
 
-// best returns the member of a tree with the best of scores.
+// scored is a record with a score.
+type scored[S any] struct {
+	ID    string
+	Score S
+}
+
+// recordsOf returns records with scores of a kind. An app has kvgen write that.
+func recordsOf[S any](db *kvmodel.DB) *kvmodel.Records[scored[S], string] {
+	return kvmodel.NewRecords(db, kvmodel.Schema[scored[S], string]{
+		Name: "Scored", Version: 1, Key: kvmodel.StringKey[string](), Codec: asJSON[scored[S]]{},
+		ID: func(v *scored[S]) string { return v.ID }, SetID: func(v *scored[S], id string) { v.ID = id },
+	})
+}
+
+// best returns the record on a board with the best of scores.
 func best[S any](of ranking.ScoreOf[S], scores map[string]S) string {
 	ctx := context.Background()
-	db, _ := wiki.InMemory()
-	defer db.Close(ctx)
-	tree := ranking.NewTree(db, ranking.TreeSpec[S]{Name: "tree", Of: of})
-	for id, score := range scores {
-		check(tree.Set(ctx, id, score))
-	}
-	first, err := tree.At(ctx, 1, 1)
+	db, err := kvmodel.Open(memkv.New(memkv.Options{}))
 	check(err)
-	return fmt.Sprint(first[0].ID, " ", first[0].Score)
+	defer db.Close(ctx)
+	all := recordsOf[S](db)
+	board := ranking.NewBoard(all, ranking.Spec[scored[S], S]{Name: "Best", Of: of, Score: func(v *scored[S]) S { return v.Score }})
+	for id, score := range scores {
+		check(all.Create(ctx, &scored[S]{id, score}))
+	}
+	first, err := board.At(ctx, 1, 1)
+	check(err)
+	return fmt.Sprint(first[0].Item.ID, " ", first[0].Score)
 }
 
 func ExampleInt() {

@@ -4,77 +4,13 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
-	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/ranking"
 )
-
-// eachWriter runs n writers side by side on one store, each with a DB of its own,
-// as processes have.
-func eachWriter(t *testing.T, s kv.Store, n int, work func(db *kvmodel.DB) error) {
-	t.Helper()
-	var all sync.WaitGroup
-	for range n {
-		all.Go(func() {
-			db, err := kvmodel.Open(s, quiet)
-			if err == nil {
-				err = errors.Join(work(db), db.Close(ctx))
-			}
-			if err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	all.Wait()
-}
-
-func TestTree_Hit_LosesNoneOf64WritersOfOneMember(t *testing.T) {
-	const writers, hits = 64, 25
-	for name, batch := range map[string]ranking.Batch{"windowed": ranking.Windowed, "every": ranking.Every} {
-		t.Run(name, func(t *testing.T) {
-			s := still{memkv.New(memkv.Options{})}
-			var refused atomic.Int64
-			eachWriter(t, s, writers, func(db *kvmodel.DB) error {
-				tree := hitTree(db, batch)
-				for range hits {
-					switch err := tree.Hit(ctx, "hot"); {
-					case errors.Is(err, kv.ErrConflict):
-						refused.Add(1) // It was not counted, and says so.
-					case err != nil:
-						return err
-					}
-				}
-				// What a flush fails to write is gathered again.
-				for tries := 0; ; tries++ {
-					if err := db.Flush(ctx); err == nil || tries == 5 {
-						return err
-					}
-				}
-			})
-			db, err := kvmodel.Open(s)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer db.Close(ctx)
-			tree := hitTree(db, batch)
-			want := writers*hits - refused.Load()
-			if got, err := tree.Get(ctx, "hot"); got != want || err != nil {
-				t.Errorf("%d hits, %v; want %d", got, err, want)
-			}
-			if refused.Load() > writers*hits/2 {
-				t.Errorf("%d of %d hits were refused", refused.Load(), writers*hits)
-			}
-			if report, err := tree.Verify(ctx, "hot"); err != nil || len(report.Wrong)+len(report.Missing) > 0 || report.Members != 1 {
-				t.Errorf("verify: %+v, %v", report, err)
-			}
-		})
-	}
-}
 
 // refusing is a store that refuses to write nodes once a member's own record is
 // written, as if the process had died then.
@@ -128,7 +64,7 @@ func TestBoard_ByACounterRemovesTheOldEntryThatADeadProcessLeft(t *testing.T) {
 	}
 }
 
-// down is a store that answers only while it is up.
+// down is a store that writes no nodes and no members' records until it is up.
 type down struct {
 	kv.Store
 	up atomic.Bool
@@ -137,58 +73,51 @@ type down struct {
 func (d *down) Powers() kv.Powers { return kv.Powers{} }
 
 func (d *down) Do(ctx context.Context, ops []kv.Op) error {
-	if d.up.Load() {
-		return d.Store.Do(ctx, ops)
-	}
 	for i := range ops {
-		ops[i].Result = kv.Result{Err: kv.ErrUnavailable}
+		if op := &ops[i]; !d.up.Load() && op.Kind != kv.Get && strings.HasPrefix(op.Key, "rank:") {
+			op.Result = kv.Result{Err: kv.ErrUnavailable}
+			continue
+		}
+		_ = d.Store.Do(ctx, ops[i:i+1])
 	}
-	return kv.ErrUnavailable
+	return kv.Unanswered(ops)
 }
 
-func TestTree_Hit_WaitsForAStoreThatIsDownWhileThereIsRoom(t *testing.T) {
+// What finds no room while the store is down comes with the next count.
+func TestBoard_ByACounter_WaitsForAStoreThatIsDownWhileThereIsRoom(t *testing.T) {
 	ranking.SmallWindows(t)
+	const members = 400
 	s := &down{Store: memkv.New(memkv.Options{})}
 	s.up.Store(true)
-	db, err := kvmodel.Open(s, quiet)
-	if err != nil {
-		t.Fatal(err)
+	a := openArticles(s, ranking.Windowed)
+	counts := map[string]int64{}
+	var all []*article
+	for i := range members {
+		all = append(all, &article{ID: memberID(i)})
+		counts[memberID(i)] = 1
 	}
-	tree := hitTree(db, ranking.Windowed)
+	must(t, a.CreateMulti(ctx, all))
+	flush(t, a)
 	s.up.Store(false)
-	for range 30 {
-		if err := tree.Hit(ctx, "x"); err != nil {
-			t.Fatal(err)
-		}
-		if err := db.Flush(ctx); !errors.Is(err, kv.ErrUnavailable) {
-			t.Fatal("a flush to a store that is down:", err)
-		}
+	for i := range members {
+		must(t, a.views.Hit(ctx, memberID(i)))
 	}
-	hits := 0
-	for {
-		err := tree.Hit(ctx, memberID(hits))
-		if errors.Is(err, kv.ErrUnavailable) {
-			break
-		}
-		if err != nil || hits > 1<<16 {
-			t.Fatal(hits, err)
-		}
-		hits++
+	if err := a.db.Flush(ctx); !errors.Is(err, kv.ErrUnavailable) {
+		t.Error("a flush to a store that is down:", err)
 	}
 	s.up.Store(true)
-	if err := db.Flush(ctx); err != nil {
-		t.Fatal(err)
+	flush(t, a)
+	must(t, a.TopViews.Refresh(ctx))
+	if n, err := a.TopViews.Len(ctx); n != 300 || err != nil {
+		t.Errorf("%d of %d members waited, %v; want 300", n, members, err)
 	}
-	if err := tree.Refresh(ctx); err != nil {
-		t.Fatal(err)
+	for i := range members {
+		must(t, a.views.Hit(ctx, memberID(i)))
+		counts[memberID(i)]++
+		if i%200 == 199 {
+			flush(t, a)
+		}
 	}
-	if n, err := tree.Len(ctx); n != hits+1 || err != nil {
-		t.Errorf("%d members, %v; want %d", n, err, hits+1)
-	}
-	if got, err := tree.Get(ctx, "x"); got != 30 || err != nil {
-		t.Errorf("%d hits, %v; want 30", got, err)
-	}
-	if err := db.Close(ctx); err != nil {
-		t.Error(err)
-	}
+	checkCounted(t, a, counts)
+	must(t, a.db.Close(ctx))
 }

@@ -237,3 +237,14 @@ func (t *totals) off() int64 {
 	}
 	return max(0, highest-t.least())
 }
+
+// addUpTo returns a+b, or the limit that the sum exceeds.
+func addUpTo(a, b int64) int64 {
+	switch {
+	case b > 0 && a > math.MaxInt64-b:
+		return math.MaxInt64
+	case b < 0 && a < math.MinInt64-b:
+		return math.MinInt64
+	}
+	return a + b
+}

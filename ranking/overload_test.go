@@ -21,27 +21,22 @@ func fill(db *kvmodel.DB, free <-chan struct{}) {
 }
 
 // What comes while there is too much to do is written when that is over.
-func TestTree_Hit_GoesOnFollowingAfterAnOverload(t *testing.T) {
+func TestBoard_ByACounter_GoesOnFollowingAfterAnOverload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		db, err := kvmodel.Open(plain{memkv.New(memkv.Options{})}, quiet)
-		must(t, err)
-		tree, free := hitTree(db, ranking.Windowed), make(chan struct{})
-		fill(db, free)
-		must(t, tree.Hit(ctx, "a"))
+		a, free := openArticles(plain{memkv.New(memkv.Options{})}, ranking.Windowed), make(chan struct{})
+		must(t, a.Create(ctx, &article{ID: "a"}))
+		fill(a.db, free)
+		must(t, a.views.Hit(ctx, "a"))
 		time.Sleep(5 * time.Second) // The window has been due for long.
 		close(free)
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if got, err := tree.Get(ctx, "a"); got != 1 || err != nil {
-			t.Errorf("%d hits after the overload, %v; want 1", got, err)
-		}
-		must(t, tree.Hit(ctx, "a"))
+		checkCounted(t, a, map[string]int64{"a": 1})
+		must(t, a.views.Hit(ctx, "a"))
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if got, err := tree.Get(ctx, "a"); got != 2 || err != nil {
-			t.Errorf("%d hits a little later, %v; want 2", got, err)
-		}
-		must(t, db.Close(ctx))
+		checkCounted(t, a, map[string]int64{"a": 2})
+		must(t, a.db.Close(ctx))
 	})
 }
 
@@ -105,30 +100,17 @@ func TestBoard_ReportsAreMadeAfterAnOutageOfMuchElse(t *testing.T) {
 }
 
 // A window that was left open by a hit on a closed DB does not go on asking its store.
-func TestTree_Hit_OfAClosedDBAsksNothing(t *testing.T) {
+func TestBoard_ByACounter_OfAClosedDBAsksNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &routersAway{Store: memkv.New(memkv.Options{})}
-		db, err := kvmodel.Open(s, quiet)
-		must(t, err)
-		tree := hitTree(db, ranking.Windowed)
-		must(t, tree.Hit(ctx, "a"))
-		must(t, db.Close(ctx))
-		must(t, tree.Hit(ctx, "a"))
+		a := openArticles(s, ranking.Windowed)
+		must(t, a.views.Hit(ctx, "a"))
+		must(t, a.db.Close(ctx))
+		must(t, a.views.followers[0].Counted(ctx, "a", 1, 2))
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if late := s.late.Load(); late > 0 {
 			t.Errorf("%d trips after Close", late)
 		}
 	})
-}
-
-func TestTree_AChangeAfterCloseIsRefused(t *testing.T) {
-	db, err := kvmodel.Open(plain{memkv.New(memkv.Options{})}, quiet)
-	must(t, err)
-	tree := hitTree(db, ranking.Every)
-	must(t, tree.Add(ctx, "a", 1))
-	must(t, db.Close(ctx))
-	if err := tree.Add(ctx, "a", 1); !errors.Is(err, kv.ErrUnavailable) {
-		t.Errorf("%v, want that it is not available", err)
-	}
 }

@@ -1,6 +1,7 @@
 package ranking
 
 import (
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -70,6 +71,15 @@ func TestTies_EveryFormOfATreeIsOneOfABoard(t *testing.T) {
 					t.Errorf("a tree of a board with ties %d is called %s, which is none of %v", ties, name, plug.BoardNames("Top"))
 				}
 			}
+		}
+	}
+}
+
+func TestTotals_StopAtTheLimits(t *testing.T) {
+	const most, least = math.MaxInt64, math.MinInt64
+	for _, c := range [][3]int64{{most, 1, most}, {least, -1, least}, {most, -1, most - 1}, {least, most, -1}} {
+		if got := addUpTo(c[0], c[1]); got != c[2] {
+			t.Errorf("%d and %d are %d, want %d", c[0], c[1], got, c[2])
 		}
 	}
 }

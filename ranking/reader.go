@@ -13,7 +13,7 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// reader reads one tree in one direction, for a Board or a Tree.
+// reader reads one tree in one direction, for a Board or Values.
 type reader struct {
 	tree    *keytree.Tree // nil: there is nothing to read
 	db      plug.DB

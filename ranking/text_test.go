@@ -268,7 +268,6 @@ func TestText_IsForRecordsAlone(t *testing.T) {
 	}
 	a := openArticles(memkv.New(memkv.Options{}), ranking.Windowed)
 	text := ranking.Text[string](collation.Of(""))
-	refused("the tree Words", func() { ranking.NewTree(a.db, ranking.TreeSpec[string]{Name: "Words", Of: text}) })
 	refused("Counted", func() {
 		ranking.NewBoard(a.Records, ranking.Spec[article, string]{Name: "Counted", Of: text, Counter: a.views, Score: func(v *article) string { return v.Title }})
 	})

@@ -3,6 +3,7 @@ package ranking
 import (
 	"cmp"
 	"context"
+	"time"
 
 	"github.com/ringtree/ringtree/internal/ahead"
 	"github.com/ringtree/ringtree/internal/plug"
@@ -33,10 +34,27 @@ var _ kvmodel.SureFollower = (*valueTree)(nil)
 // begin opens the tree of the values, which are the index name of model.
 func (v *valueTree) begin(db plug.DB, model, name string, ready func(context.Context) error) {
 	v.db, v.ready, v.title = db, ready, model+"."+name
-	v.tree = newOwnTree(db, keytree.Signed, model, name)
+	v.tree = treeOfValues(db, model, name)
 	v.reports = newReporter(db)
 	v.crowd = newCrowd(v.followNow)
-	v.tree.finishes(db, v.reports, model, name)
+	db.Finishes(noteName(model, name), func(ctx context.Context, s kv.Store, texts []string) error {
+		return finishNotes(ctx, s, v.reports, texts, func(note) tree { return v.tree })
+	})
+}
+
+// treeOfValues returns the tree of the index name of model, whose members have no records but
+// their own. Changes of it are noted in the journal of db.
+func treeOfValues(db plug.DB, model, name string) tree {
+	text := kv.JoinText(model, name)
+	own := keytree.NewOwn(text, db.Now, time.Time{})
+	own.Note = noter(db, noteName(model, name), "", time.Time{})
+	return tree{keytree.New(keytree.Config{
+		Name: text, Code: keytree.Signed, Truth: own, Local: keytree.NewLocal(keptRouters),
+		Now: db.Now, Limit: leafLimit, Atomic: kv.PowersOf(db.Store()).Atomic != nil,
+		Later: func(work func(context.Context, kv.Store) error) {
+			db.Soon(func(ctx context.Context) error { return work(ctx, db.Store()) })
+		},
+	}), own}
 }
 
 func (v *valueTree) atomic() func(context.Context, func(kv.Store) error) error {

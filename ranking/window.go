@@ -14,8 +14,8 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// What package inspect sees of boards, of the values of lists and of trees: see
-// [plug.Window]. A base is that of a tree.
+// What package inspect sees of boards and of the values of lists: see [plug.Window]. A base is
+// that of a tree.
 
 // boardWindow is the boards of an index as package inspect sees them.
 type boardWindow struct{ *core }
@@ -144,7 +144,7 @@ func (p part) restoreMembers(ctx context.Context, s kv.Store) error {
 // board.
 func (p part) strays(ctx context.Context, s kv.Store) (strays []string, err error) {
 	t := p.tree(p.by, p.when())
-	ids, _, err := membersOf(ctx, s, t)
+	ids, err := membersOf(ctx, s, t)
 	for some := range slices.Chunk(ids, membersAtOnce) {
 		states, err := t.own.States(ctx, s, some)
 		if err != nil {
@@ -168,31 +168,27 @@ const membersAtOnce = 100
 
 // membersOf returns the members of t that have records of their own, as far as the keys of
 // these tell: one that is hashed does not, nor does a store that cannot list its keys.
-func membersOf(ctx context.Context, s kv.Store, t tree) (ids []string, all bool, err error) {
+func membersOf(ctx context.Context, s kv.Store, t tree) (ids []string, err error) {
 	keys := kv.PowersOf(s).Keys
 	if t.own == nil || keys == nil {
-		return nil, false, nil
+		return nil, nil
 	}
 	begin := t.own.Key("")
-	all = true
 	err = keys(ctx, begin, func(some []string) error {
 		for _, key := range some {
-			id := strings.TrimPrefix(key, begin)
-			if t.own.Key(id) != key {
-				all = false
-				continue
+			if id := strings.TrimPrefix(key, begin); t.own.Key(id) == key {
+				ids = append(ids, id)
 			}
-			ids = append(ids, id)
 		}
 		return nil
 	})
 	slices.Sort(ids)
-	return slices.Compact(ids), all, err
+	return slices.Compact(ids), err
 }
 
 // auditTree returns what is wrong with a tree.
 func auditTree(ctx context.Context, s kv.Store, t tree) (wrong []plug.Wrong, err error) {
-	ids, _, err := membersOf(ctx, s, t)
+	ids, err := membersOf(ctx, s, t)
 	if err != nil {
 		return nil, err
 	}
@@ -230,7 +226,7 @@ func (c boardWindow) Amend(ctx context.Context, s kv.Store, base, place string) 
 	if !ok {
 		return nil
 	}
-	members, _, err := membersOf(ctx, s, p.tree(p.by, p.when()))
+	members, err := membersOf(ctx, s, p.tree(p.by, p.when()))
 	if err == nil {
 		err = p.restoreMembers(ctx, s)
 	}
@@ -366,7 +362,7 @@ func (x valuesWindow) Audit(ctx context.Context, s kv.Store, _, _ string) ([]plu
 
 // Amend mends the tree.
 func (x valuesWindow) Amend(ctx context.Context, s kv.Store, _, _ string) error {
-	ids, _, err := membersOf(ctx, s, x.tree)
+	ids, err := membersOf(ctx, s, x.tree)
 	if err == nil {
 		_, err = x.reader().mend(ctx, ids, false, x.clear)
 	}
@@ -385,39 +381,5 @@ func (x valuesWindow) Picture(ctx context.Context, s kv.Store, _ string, most in
 
 // Show says what a node holds.
 func (x valuesWindow) Show(key string, value []byte) ([]string, error) {
-	return keytree.Show(key, value)
-}
-
-// treeWindow is a tree that stands alone.
-type treeWindow[S any] struct{ *Tree[S] }
-
-func (w treeWindow[S]) Name() string          { return w.spec.Name }
-func (w treeWindow[S]) Kind() string          { return "tree" }
-func (w treeWindow[S]) Bases(string) []string { return []string{w.tree.Base()} }
-
-func (w treeWindow[S]) Base(key string) (base string, first bool) { return exactBase(key, w.tree) }
-
-func (w treeWindow[S]) Audit(ctx context.Context, s kv.Store, _, _ string) ([]plug.Wrong, error) {
-	return auditTree(ctx, s, tree{w.tree, w.own})
-}
-
-// Amend fills a tree that has lost a part from the records of its members.
-func (w treeWindow[S]) Amend(ctx context.Context, s kv.Store, _, _ string) error {
-	ids, all, err := membersOf(ctx, s, tree{w.tree, w.own})
-	if err == nil {
-		_, err = w.reader().mend(ctx, ids, all, w.clear)
-	}
-	return err
-}
-
-func (w treeWindow[S]) Page(ctx context.Context, s kv.Store, _ string, n int) ([]plug.Row, error) {
-	return topOf(ctx, s, w.tree, n)
-}
-
-func (w treeWindow[S]) Picture(ctx context.Context, s kv.Store, _ string, most int) (plug.Picture, error) {
-	return pictureOf(ctx, s, w.tree, most)
-}
-
-func (w treeWindow[S]) Show(key string, value []byte) ([]string, error) {
 	return keytree.Show(key, value)
 }

@@ -1,6 +1,7 @@
 package posttree_test
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -87,21 +88,41 @@ func postWays(t *testing.T, score func(int) int64) (ways []way, ends bool) {
 	return ways, false
 }
 
-// boardWays is postWays for ascending scores in the tree of package ranking.
+// asJSON stores members.
+type asJSON struct{}
+
+func (asJSON) Append(dst []byte, m *posttree.Member) ([]byte, error) {
+	b, err := json.Marshal(m)
+	return append(dst, b...), err
+}
+
+func (asJSON) Unmarshal(data []byte, m *posttree.Member) (bool, error) {
+	return false, json.Unmarshal(data, m)
+}
+
+func (asJSON) Merge(_, next []byte) ([]byte, error) { return next, nil }
+
+// boardWays is postWays for ascending scores on a board of package ranking.
 func boardWays(t *testing.T) (ways []way) {
 	db, err := kvmodel.Open(memkv.New(memkv.Options{}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree := ranking.NewTree(db, ranking.TreeSpec[int64]{Name: "ascending", Of: ranking.Int[int64]()})
+	members := kvmodel.NewRecords(db, kvmodel.Schema[posttree.Member, string]{
+		Name: "Member", Version: 1, Key: kvmodel.StringKey[string](), Codec: asJSON{},
+		ID: func(m *posttree.Member) string { return m.ID }, SetID: func(m *posttree.Member, id string) { m.ID = id },
+	})
+	board := ranking.NewBoard(members, ranking.Spec[posttree.Member, int64]{
+		Name: "TopScore", Of: ranking.Int[int64](), Score: func(m *posttree.Member) int64 { return m.Score },
+	})
 	for i := range most {
-		if err := tree.Set(ctx, fmt.Sprint(i), inOrder(i)); err != nil {
+		if err := members.Create(ctx, &posttree.Member{Score: inOrder(i), ID: fmt.Sprint(i)}); err != nil {
 			t.Fatal(err)
 		}
 		if !isPowerOfTwo(i + 1) {
 			continue
 		}
-		report, err := tree.Verify(ctx)
+		report, err := board.Verify(ctx)
 		if err != nil || report.Members != i+1 {
 			t.Fatal(report, err)
 		}

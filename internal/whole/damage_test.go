@@ -91,7 +91,6 @@ var damageLimits = map[string]limit{
 	"rebuild":             {digit: true},
 	"rebuilt":             {digit: true},
 	"rank counter record": {digit: true},
-	"rank alone record":   {unmended: true}, // until Set or Remove of the member
 	"r Like":              {unmended: true}, // Delete mends it
 	"r Offer":             {unmended: true},
 	"r Ticket":            {unmended: true},

@@ -29,7 +29,7 @@ func TestFlood_AServerThatIsGoneForAMinuteIsNotLoggedByTheOp(t *testing.T) {
 	for kind, why := range map[string]error{"lost": kv.ErrLost, "unavailable": kv.ErrUnavailable, "unclear": kv.ErrUnclear} {
 		t.Run(kind, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := runFlood(t, 4, time.Minute, why)
+				f := runFlood(t, 5, time.Minute, why)
 				t.Logf("%d calls, %d lines, the longest of %d bytes, stats %+v", f.calls, len(f.lines), f.longest(), f.stats)
 				t.Logf("Close: %v", f.closed)
 				if f.calls < 2_000 {

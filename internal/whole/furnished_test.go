@@ -84,18 +84,14 @@ func (o *onceByKind) of(k kind, items func() map[string][]byte) map[string][]byt
 	return maps.Clone(o.made[k.name])
 }
 
-// members are the members of the board without records.
-var members = whole.Numbered("m", 150)
-
 func furnishAll(t *testing.T, l *whole.Library) {
 	t.Helper()
 	for i, id := range whole.WorkIDs {
 		furnish(t, l, i, id)
 	}
 	var offers []*whole.Offer
-	for i, member := range members {
+	for i := range 150 {
 		offers = append(offers, &whole.Offer{ID: fmt.Sprint("f", i), Code: fmt.Sprint("c", i), Kind: whole.Kinds[i%2], Price: int64(i % 50), Until: time.Now().Add(72 * time.Hour)})
-		must(t, l.Scores.Set(ctx, member, int64(i)))
 	}
 	must(t, l.Offers.CreateMulti(ctx, offers))
 	rest(t, l)
@@ -165,8 +161,6 @@ func writes(l *whole.Library) map[string]func() error {
 		"ticket": func() error { return l.Tickets.Create(ctx, &whole.Ticket{Text: "yes"}) },
 		"set":    func() error { return l.Topics.Of("moss").Add(ctx, "later") },
 		"log":    func() error { _, err := l.Log.Add(ctx, &text); return err },
-		"score":  func() error { return l.Scores.Set(ctx, "m7", 500) },
-		"scored": func() error { return l.Scores.Set(ctx, "later", 60) },
 		"notice": func() error { return l.Notices.Push(ctx, whole.Notice{To: "o1", Text: "later", About: "later"}) },
 		"shot":   func() error { return l.Shots.Push(ctx, whole.Shot{Of: "o1", Text: "later"}) },
 	}

@@ -201,10 +201,9 @@ func (p *play) rebuild() {
 	p.rest()
 }
 
-// mends rebuild everything that can be, the board without records with members, and take
-// the others for whole.
-func mends(l *whole.Library, members ...string) (all []func() error) {
-	all = append(all, func() error { return l.Scores.Rebuild(ctx, members...) }, func() error { return l.Log.Accept(ctx) })
+// mends rebuild everything that can be, and take the others for whole.
+func mends(l *whole.Library) (all []func() error) {
+	all = append(all, func() error { return l.Log.Accept(ctx) })
 	for _, m := range l.All() {
 		all = append(all, func() error { return m.Rebuild(ctx) })
 	}
@@ -217,7 +216,7 @@ func mends(l *whole.Library, members ...string) (all []func() error) {
 // mend rebuilds a furnished library and takes the rest for whole.
 func mend(l *whole.Library) error {
 	var errs []error
-	for _, f := range mends(l, append(members, "later")...) {
+	for _, f := range mends(l) {
 		errs = append(errs, f())
 	}
 	return errors.Join(errs...)

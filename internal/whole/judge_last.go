@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// judgeLast wants what was acknowledged last: records and scores as the last call left
+// judgeLast wants what was acknowledged last: records as the last call left
 // them, the newest revision as the record, and the events that were pushed last.
 func (l *Library) judgeLast(ctx context.Context, d *Diary, shown Shown) ([]string, error) {
 	works, err := live(ctx, l.Works.Records, WorkIDs)
@@ -24,7 +24,7 @@ func (l *Library) judgeLast(ctx context.Context, d *Diary, shown Shown) ([]strin
 			}
 		}
 	}
-	wrong := slices.Concat(d.judgeWorks(works), d.judgeLikes(likes), judgeHistory(works, shown), d.judgeScores(shown))
+	wrong := slices.Concat(d.judgeWorks(works), d.judgeLikes(likes), judgeHistory(works, shown))
 	return append(wrong, l.judgeEvents(ctx, d)...), nil
 }
 
@@ -100,28 +100,6 @@ func judgeHistory(works []*Work, shown Shown) (wrong []string) {
 		newest, _, _ := strings.Cut(shown[question], "; ")
 		if _, marks, _ := strings.Cut(newest, " "); marks != strings.Join(w.Marks, "+") {
 			wrong = append(wrong, fmt.Sprintf("%s: want the newest with %q, got %q", question, w.Marks, shown[question]))
-		}
-	}
-	return wrong
-}
-
-// judgeScores wants a member of the tree if its only writer has added it last, and as
-// many as the tree says.
-func (d *Diary) judgeScores(shown Shown) (wrong []string) {
-	fields := strings.Fields(shown["Scores"])
-	if n := fmt.Sprint(len(fields)); shown["Scores Len"] != n {
-		wrong = append(wrong, fmt.Sprintf("Scores Len: want %s, got %s", n, shown["Scores Len"]))
-	}
-	last := map[string]*Entry{}
-	for _, e := range d.entries {
-		if e.What == "score" || e.What == "drop" {
-			last[e.About] = e
-		}
-	}
-	for member, e := range last {
-		in := slices.ContainsFunc(fields, func(field string) bool { return strings.HasPrefix(field, member+"=") })
-		if e.done() && in != (e.What == "score") {
-			wrong = append(wrong, fmt.Sprintf("Scores %s: it is there: %t, after %s", member, in, e))
 		}
 	}
 	return wrong

@@ -194,7 +194,7 @@ func rebuildAll(t *testing.T, l *whole.Library) {
 	for _, m := range l.All() {
 		must(t, m.Rebuild(ctx))
 	}
-	must(t, l.Works.TopPrice.Rebuild(ctx), l.Scores.Rebuild(ctx))
+	must(t, l.Works.TopPrice.Rebuild(ctx))
 }
 
 func sessions(t *testing.T, s kv.Store) *kvsession.Store {

@@ -7,7 +7,6 @@ import (
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
-	"github.com/ringtree/ringtree/ranking"
 )
 
 // Library is a database with every class of index: those of the models, and those
@@ -17,7 +16,6 @@ type Library struct {
 	DB     *kvmodel.DB
 	Topics *index.Sets[string, string]
 	Log    *index.Sequence[string]
-	Scores *ranking.Tree[int64]
 }
 
 // Open returns the library in s. What goes wrong after a reply is not logged, since
@@ -38,7 +36,6 @@ func In(db *kvmodel.DB) *Library {
 		DB:     db,
 		Topics: index.NewSets(db, "topics", text, text),
 		Log:    index.NewSequence(db, "log", kvmodel.Codec[string](plainText{})),
-		Scores: ranking.NewTree(db, ranking.TreeSpec[int64]{Name: "scores", Of: ranking.Int[int64]()}),
 	}
 }
 

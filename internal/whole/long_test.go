@@ -107,7 +107,6 @@ func (l *long) round(i int) []func() error {
 		func() error { return l.Tickets.Create(ctx, ticket) },
 		func() error { return l.Tickets.Delete(ctx, ticket.ID) },
 		func() error { return l.Topics.Of("topic-"+id).Add(ctx, id) },
-		func() error { return l.Scores.Set(ctx, id, int64(i)) },
 		func() error {
 			owner := "owner-" + id
 			return errors.Join(
@@ -117,7 +116,6 @@ func (l *long) round(i int) []func() error {
 		func() error { return gone(l.Likes.Delete(ctx, whole.LikeID{User: "user-" + old, Work: old})) },
 		func() error { return gone(l.Works.Delete(ctx, old)) },
 		func() error { return gone(l.Offers.Delete(ctx, old)) },
-		func() error { return gone(l.Scores.Delete(ctx, old)) },
 	}
 }
 

@@ -3,7 +3,6 @@ package whole
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -251,8 +250,7 @@ func events[T any, E interface {
 	s.say(name, err, strings.Join(texts, " "))
 }
 
-// lookAtOthers shows what stands beside records: sets, the log, the tickets' row
-// and the tree.
+// lookAtOthers shows what stands beside records: sets, the log and the tickets' row.
 func (l *Library) lookAtOthers(ctx context.Context, s Shown) {
 	for _, topic := range Topics {
 		set := l.Topics.Of(topic)
@@ -270,19 +268,6 @@ func (l *Library) lookAtOthers(ctx context.Context, s Shown) {
 	}
 	last, err = l.Tickets.Sequence.Count(ctx)
 	s.say("Ticket Count", err, last)
-	members, _, _, err := l.Scores.Page(ctx, "", 100)
-	var texts []string
-	for _, m := range members {
-		rank, err := l.Scores.Rank(ctx, m.ID)
-		texts = append(texts, fmt.Sprintf("%s=%d", m.ID, m.Score))
-		if err != nil && !errors.Is(err, kvmodel.ErrNotFound) {
-			texts = append(texts, err.Error())
-		}
-		_ = rank
-	}
-	s.say("Scores", err, strings.Join(texts, " "))
-	n, err := l.Scores.Len(ctx)
-	s.say("Scores Len", err, n)
 }
 
 // lookAtLog shows the values of the log with numbers up to last.

@@ -44,7 +44,6 @@ var lossLimits = map[string]limit{
 	"t segment":           {until: rebuilt}, // its entries are missing
 	"rank counter record": {until: rebuilt}, // the record has no rank until a page has shown it
 	"rank period record":  {until: rebuilt}, // the same
-	"rank alone record":   {until: never},   // the member is gone
 	"s first segment":     {until: never},   // a set looks empty
 	"per":                 {until: never},   // what was counted in the period is gone
 	"q":                   {until: never},   // the sequence may end there
@@ -86,9 +85,6 @@ var boardKinds = [][2]string{
 
 // boardKind returns the kind of board that the tree called rest belongs to.
 func boardKind(rest string) string {
-	if strings.HasPrefix(rest, "scores:") {
-		return "alone"
-	}
 	name := strings.Join(strings.SplitN(rest, ":", 3)[:2], ":")
 	for _, kind := range boardKinds {
 		if strings.HasSuffix(name, kind[0]) {

@@ -98,7 +98,7 @@ func (o *observed) check(t *testing.T) {
 	for _, want := range []kvmodel.Work{
 		{Model: "Work", Verb: "Create"}, {Model: "Work", Verb: "Update"}, {Model: "Work", Index: "BySlug", Verb: "Find"},
 		{Model: "Work", Index: "Views", Verb: "Hit"}, {Model: "Visit", Verb: "Push"}, {Index: "topics", Verb: "Add"},
-		{Index: "scores", Verb: "Set"}, {Model: "Work", Verb: "upkeep"}, {Verb: "Repair"},
+		{Model: "Work", Verb: "upkeep"}, {Verb: "Repair"},
 	} {
 		if o.trips[want] == 0 {
 			t.Errorf("no trip for %v", want)

@@ -83,12 +83,11 @@ var choices = []struct {
 	{6, (*Writer).offer},
 	{3, (*Writer).withdraw},
 	{2, (*Writer).touch},
-	{3, (*Writer).piece},
+	{7, (*Writer).piece},
 	{2, (*Writer).smash},
 	{3, (*Writer).ticket},
 	{4, (*Writer).set},
 	{2, (*Writer).log},
-	{4, (*Writer).score},
 	{3, (*Writer).push},
 	{3, (*Writer).read},
 }
@@ -369,19 +368,6 @@ func (w *Writer) log(ctx context.Context) {
 		}
 		return nil
 	})
-}
-
-// score changes a member of the tree that only this writer knows.
-func (w *Writer) score(ctx context.Context) {
-	member, to := fmt.Sprint(w.name, "-", w.rng.IntN(2)), w.rng.Int64N(9)
-	if w.rng.IntN(4) == 0 {
-		_ = w.note("drop", member, func() error { return w.l.Scores.Delete(ctx, member) })
-		return
-	}
-	err := w.note("score", member, func() error { return w.l.Scores.Set(ctx, member, to) })
-	if got, errGet := w.l.Scores.Get(ctx, member); err == nil && (errGet == nil && got != to || errors.Is(errGet, kv.ErrNotFound)) {
-		w.diary.blame(w.name, "score of %s: want %d, got %d, %v", member, to, got, errGet)
-	}
 }
 
 // push adds an event of an owner that only this writer knows.
