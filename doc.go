@@ -9,7 +9,7 @@
 //	inspect       sees, checks, mends, moves and erases what a database holds
 //	templates     templ components that take plain values
 //	guard         what keeps a site from harm: time-outs, headers, limits, names that look alike
-//	index         look-up by value: unique, lists, sets, sequences, counters
+//	index         look-up by value: unique, lists, sequences, counters
 //	timeline      newest-first rings of records, and events kept in a ring
 //	ranking       boards: access rankings and sorted indexes
 //	  collation   the orders of languages, for boards of words

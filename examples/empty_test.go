@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/examples"
-	"github.com/ringtree/ringtree/index"
-	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/timeline"
 )
 
@@ -33,7 +31,6 @@ func TestListings_OfNothingAreEmptyListsInJSON(t *testing.T) {
 	bulletins := timeline.WithArchive(m.Bulletins.Newest,
 		func(b *examples.Bulletin) int64 { return b.ID },
 		m.Bulletins.Before)
-	sets := index.NewSets(m.DB, "followers", kvmodel.StringKey[string](), kvmodel.StringKey[string]())
 
 	empty(t, "a ring")(anyOf(m.Stories.Newest.Page(ctx, "", 5)))
 	empty(t, "a ring of someone")(anyOf(m.Stories.NewestByAuthor.Of("ann").Page(ctx, "", 5)))
@@ -46,7 +43,6 @@ func TestListings_OfNothingAreEmptyListsInJSON(t *testing.T) {
 	empty(t, "a list by number")(anyOf(m.Articles.ByTags.Of("go").Numbered(ctx, 1, 5)))
 	empty(t, "values")(anyOf(m.Articles.ByTags.Values.Page(ctx, "", 5)))
 	empty(t, "words")(anyOf(m.Articles.ByTags.Values.Words(ctx, "", 5)))
-	empty(t, "a set")(anyOf(sets.Of("ann").Page(ctx, "", 5)))
 	empty(t, "a board")(anyOf(m.Photos.TopViews.Page(ctx, "", 5)))
 	empty(t, "a board by number")(anyOf(m.Photos.TopViews.Numbered(ctx, 1, 5)))
 	empty(t, "ranks of a board")(anyOf(m.Photos.TopViews.At(ctx, 1, 5)))

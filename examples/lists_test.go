@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/ringtree/ringtree/examples"
-	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
@@ -285,21 +284,4 @@ func Example_history() {
 	// 2 ???
 	// 1 Pastel Blues
 	// again: Pastel Blues
-}
-
-// A set has members and nothing else. Adding one that is there changes nothing.
-func Example_set() {
-	m, done := open()
-	defer done()
-	ctx := context.Background()
-	followers := index.NewSets(m.DB, "followers", kvmodel.StringKey[string](), kvmodel.StringKey[string]())
-
-	check(followers.Of("ella").Add(ctx, "ann", "bob", "ann"))
-	check(followers.Of("ella").Remove(ctx, "bob"))
-	page, err := followers.Of("ella").Page(ctx, "", 100)
-	check(err)
-	in, err := followers.Of("ella").Contains(ctx, "bob")
-	check(err)
-	fmt.Println(page.IDs, in)
-	// Output: [ann] false
 }

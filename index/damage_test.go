@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -34,64 +33,6 @@ func wantCorrupt(t *testing.T, what string, err error, key string) {
 	}
 	if diff := cmp.Diff([]string{key}, damaged.Keys); diff != "" {
 		t.Errorf("%s: the damaged keys (-want +got)\n%s", what, diff)
-	}
-}
-
-func TestSequence_AnyBitThatFlipsCostsOneValue(t *testing.T) {
-	ctx := t.Context()
-	for bit := range 8 * (8 + len(`"line 3"`)) {
-		mem := memkv.New(memkv.Options{})
-		s := index.NewSequence(closing(t, open(t, mem)), "lines", kvmodel.Codec[string](asJSON[string]{}))
-		for i := range 5 {
-			text := fmt.Sprint("line ", i+1)
-			_, err := s.Add(ctx, &text)
-			must(t, err)
-		}
-		flip(ctx, t, mem, "q:lines:3", bit)
-		_, err := s.Get(ctx, 3)
-		wantCorrupt(t, "Get", err, "q:lines:3")
-		whole, err := s.Page(ctx, "", 5)
-		wantCorrupt(t, "Page", err, "q:lines:3")
-		ranged, err := numbers(ctx, s)
-		wantCorrupt(t, "Range", err, "q:lines:3")
-		if diff := cmp.Diff([]int64{1, 2, 4, 5}, ranged); diff != "" || len(whole.Items) != 4 {
-			t.Errorf("a page of %d values, and in a range (-want +got)\n%s", len(whole.Items), diff)
-		}
-		must(t, s.Accept(ctx))
-		ranged, err = numbers(ctx, s)
-		if diff := cmp.Diff([]int64{1, 2, 4, 5}, ranged); diff != "" || err != nil {
-			t.Errorf("after Accept: %v (-want +got)\n%s", err, diff)
-		}
-		if t.Failed() {
-			t.Fatalf("with the bit %d flipped", bit)
-		}
-	}
-}
-
-// numbers returns those of the values that s has among the first five.
-func numbers(ctx context.Context, s *index.Sequence[string]) (found []int64, damage error) {
-	for v, err := range s.Range(ctx, 1, 5) {
-		if err != nil {
-			damage = errors.Join(damage, err)
-			continue
-		}
-		found = append(found, v.N)
-	}
-	return found, damage
-}
-
-func TestSequence_AHintThatIsNoNumberIsNotAsked(t *testing.T) {
-	ctx, mem := t.Context(), memkv.New(memkv.Options{})
-	s := index.NewSequence(closing(t, open(t, mem)), "lines", kvmodel.Codec[string](asJSON[string]{}))
-	for i := range 20 {
-		text := fmt.Sprint("line ", i+1)
-		_, err := s.Add(ctx, &text)
-		must(t, err)
-	}
-	flip(ctx, t, mem, "qh:lines", 6)
-	fresh := index.NewSequence(closing(t, open(t, mem)), "lines", kvmodel.Codec[string](asJSON[string]{}))
-	if n, err := fresh.Count(ctx); n != 20 || err != nil {
-		t.Errorf("%d values, %v; want 20", n, err)
 	}
 }
 

@@ -1,14 +1,12 @@
 // Package index holds the index classes that answer questions by value, and the
-// sets, rows and numbers that stand beside records. Which class to take:
+// rows and numbers that stand beside records. Which class to take:
 //
 //   - Which person has this email address? [Unique] finds the one record that
 //     holds a value, and keeps it the only one.
 //   - Which pages have this tag? [Lists] has, for each value, a [List] of all
 //     the records that hold it. With [Counted], how many there are is kept as a
 //     number, too.
-//   - Who follows this topic? [Sets] has a [Set] of ids for each value, without
-//     any records.
-//   - What is number 12? [Sequence] is a row of values that are numbered 1, 2,
+//   - What is number 12? [Sequence] is a row of records that are numbered 1, 2,
 //     3, ... without a gap.
 //   - How often was this page read? [Counter] is a number of each record that
 //     changes too often to be in it.
@@ -21,9 +19,9 @@
 // every change of a record keeps the index in step, and what a crash leaves
 // half done is repaired. kvgen writes these calls from a model's tags.
 //
-// A List and a Set are read by the page. A cursor stands for a position in
-// their order, which never changes but means nothing.
+// A List is read by the page. A cursor stands for a position in its order, which
+// never changes but means nothing.
 //
-// docs/lists.md explains how lists and sets work, and docs/write-path.md how an
-// index keeps in step.
+// docs/lists.md explains how lists work, and docs/write-path.md how an index keeps in
+// step.
 package index

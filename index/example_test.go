@@ -6,7 +6,6 @@ import (
 
 	"github.com/ringtree/ringtree/examples/wiki"
 	"github.com/ringtree/ringtree/index"
-	"github.com/ringtree/ringtree/kvmodel"
 )
 
 func check(err error) {
@@ -151,74 +150,6 @@ func ExampleNumbered() {
 		fmt.Println(ticket.N, ticket.Value.Text)
 	}
 	// Output: 1 no sound
-}
-
-// Who is blocked by whom needs no record: a set of ids for each user does.
-func ExampleSets() {
-	ctx := context.Background()
-	db, _ := wiki.InMemory()
-	defer db.Close(ctx)
-	blocked := index.NewSets(db, "blocked", kvmodel.StringKey[string](), kvmodel.StringKey[string]())
-
-	check(blocked.Of("ann").Add(ctx, "bob", "eve"))
-	check(blocked.Of("ann").Remove(ctx, "bob"))
-	is, err := blocked.Of("ann").Contains(ctx, "eve")
-	check(err)
-	fmt.Println(is)
-	// Output: true
-}
-
-func ExampleSet() {
-	ctx := context.Background()
-	db, _ := wiki.InMemory()
-	defer db.Close(ctx)
-	readers := index.NewSets(db, "readers", kvmodel.StringKey[string](), kvmodel.StringKey[string]()).Of("home")
-
-	check(readers.Add(ctx, "ann", "bob", "ann"))
-	n, err := readers.Count(ctx)
-	check(err)
-	fmt.Println(n, "have read it")
-	// Output: 2 have read it
-}
-
-func ExampleMembers() {
-	ctx := context.Background()
-	db, _ := wiki.InMemory()
-	defer db.Close(ctx)
-	readers := index.NewSets(db, "readers", kvmodel.StringKey[string](), kvmodel.StringKey[string]()).Of("home")
-	check(readers.Add(ctx, "ann", "bob", "eve"))
-
-	var page index.Members[string]
-	page, err := readers.Page(ctx, "", 2)
-	check(err)
-	fmt.Println(len(page.IDs), "and there are more:", page.Next != "")
-	// Output: 2 and there are more: true
-}
-
-// Sets belong to no model, so an app makes them by hand, once for each name, when it starts.
-func ExampleNewSets() {
-	ctx := context.Background()
-	db, _ := wiki.InMemory()
-	defer db.Close(ctx)
-	followers := index.NewSets(db, "followers", kvmodel.StringKey[string](), kvmodel.StringKey[string]())
-
-	check(followers.Of("ann").Add(ctx, "bob"))
-	n, err := followers.Of("ann").Count(ctx)
-	fmt.Println(n, err)
-	// Output: 1 <nil>
-}
-
-// Rows that are no records, such as a log, are numbered from 1 as well.
-func ExampleNewSequence() {
-	type line struct{ Text string }
-	ctx := context.Background()
-	db, _ := wiki.InMemory()
-	defer db.Close(ctx)
-	log := index.NewSequence(db, "log", asJSON[line]{})
-
-	n, err := log.Add(ctx, &line{"started"})
-	fmt.Println(n, err)
-	// Output: 1 <nil>
 }
 
 func ExamplePicture() {

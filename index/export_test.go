@@ -11,9 +11,6 @@ import (
 // before using the lists.
 func (l *Lists[T, K, V]) Limits() *memberlog.Limits { return &l.all.logs.Limits }
 
-// Limits returns the limits for the upkeep of the sets.
-func (s *Sets[V, K]) Limits() *memberlog.Limits { return &s.logs.Limits }
-
 // Divide has every segment replaced by two when it is read next.
 func (l *Lists[T, K, V]) Divide() { l.all.logs.Hot++ }
 

@@ -12,28 +12,15 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Sequence is a row of values that are numbered 1, 2, 3, ... without a counter:
-// the first to add the next number has it. There is no gap, and no number is given
-// twice. A value does not change once it is added. Values that are records may
-// change, and a deleted record leaves its number empty.
+// Sequence is the records of a model as a row that is numbered 1, 2, 3, ... without a
+// counter: the first to add the next number has it. There is no gap, and no number is
+// given twice. A deleted record leaves its number empty.
 type Sequence[T any] struct {
 	db   plug.DB
 	name string
 	last func(ctx context.Context) (int64, error)
 	load func(ctx context.Context, first, last int64) ([]*T, error) // nil where there is none
 	add  func(ctx context.Context, v *T) (int64, error)
-
-	accept func(ctx context.Context) error
-}
-
-// NewSequence returns the sequence with this name in db. codec turns its values
-// into bytes.
-func NewSequence[T any](db *kvmodel.DB, name string, codec kvmodel.Codec[T]) *Sequence[T] {
-	named := db.Named("", name)
-	e := newElements(named, name, codec)
-	db.Plug(sequenceWindow[T]{e})
-	last := func(ctx context.Context) (int64, error) { return e.numbers.Last(ctx, named.Store()) }
-	return &Sequence[T]{db: named, name: name, last: last, load: e.load, add: e.add, accept: e.accept}
 }
 
 // SequenceOf returns the records of a model whose ids are given in order as a
@@ -52,7 +39,7 @@ func SequenceOf[T any, K comparable](records *kvmodel.Records[T, K]) *Sequence[T
 		}
 		return strconv.ParseInt(records.IDs().Text(records.ID(v)), 10, 64)
 	}
-	return &Sequence[T]{db: records.DB().Named(records.ModelName(), ""), name: records.ModelName(), last: records.Last, load: load, add: add, accept: records.AcceptLoss}
+	return &Sequence[T]{db: records.DB().Named(records.ModelName(), ""), name: records.ModelName(), last: records.Last, load: load, add: add}
 }
 
 func (s *Sequence[T]) failure(err error) error {
@@ -73,7 +60,8 @@ func (s *Sequence[T]) Add(ctx context.Context, v *T) (int64, error) {
 
 // Count returns the last number, which is how many values were added, 0 if there
 // are none. It takes one trip where this process added the last value, and at most
-// 25 gets among a million values.
+// 25 gets among a million values. If the store has lost some, Add and Count may return
+// ErrLost until [kvmodel.Records.AcceptLoss].
 func (s *Sequence[T]) Count(ctx context.Context) (int64, error) {
 	ctx, end := s.db.Begin(ctx, "Count")
 	defer end()
@@ -170,14 +158,4 @@ func (s *Sequence[T]) Split(ctx context.Context, n int) ([]Span, error) {
 		}
 	}
 	return spans, nil
-}
-
-// Accept declares the values that are left to be all there are, after the store has lost
-// some. Until then Add and Count may return ErrLost. It leaves the numbers empty that are
-// lost or whose values are damaged; records are found again by a Rebuild. It finds what is
-// left unless a gap is longer than 64 numbers, and often then.
-func (s *Sequence[T]) Accept(ctx context.Context) error {
-	ctx, end := s.db.Begin(ctx, "Accept")
-	defer end()
-	return s.failure(s.accept(ctx))
 }

@@ -10,8 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ringtree/ringtree/index"
-	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -146,73 +144,5 @@ func (ts *tickets) wantLeft(t *testing.T, ctx context.Context, who string, left 
 		if diff := cmp.Diff(left, got); diff != "" {
 			t.Errorf("%s, %s (-want +got)\n%s", who, what, diff)
 		}
-	}
-}
-
-// The values of a sequence that are left are there again once the loss is accepted.
-func TestSequence_Accept_FindsWhatIsLeftBehindGaps(t *testing.T) {
-	for name, loss := range numberLosses() {
-		t.Run(name, func(t *testing.T) {
-			ctx, mem := t.Context(), memkv.New(memkv.Options{})
-			begin := func() *index.Sequence[string] {
-				return index.NewSequence(closing(t, open(t, shared{mem})), "lines", kvmodel.Codec[string](asJSON[string]{}))
-			}
-			s := begin()
-			var left []int64
-			for n := range loss.made {
-				text := fmt.Sprint("line ", n+1)
-				_, err := s.Add(ctx, &text)
-				must(t, err)
-				if !loss.lost(n + 1) {
-					left = append(left, n+1)
-				}
-			}
-			loss.befall(mem, "qh:lines", "q:lines:")
-			if !loss.running {
-				s = begin()
-			}
-			must(t, s.Accept(ctx))
-			for name, s := range map[string]*index.Sequence[string]{"the process": s, "another": begin()} {
-				var got []int64
-				for v, err := range s.Range(ctx, 1, loss.made) {
-					must(t, err)
-					got = append(got, v.N)
-				}
-				if diff := cmp.Diff(left, got); diff != "" {
-					t.Errorf("%s, what is left (-want +got)\n%s", name, diff)
-				}
-				last, err := s.Count(ctx)
-				must(t, err)
-				loss.wantLast(t, name, last)
-			}
-			last, err := s.Count(ctx)
-			must(t, err)
-			text := "next"
-			if n, err := s.Add(ctx, &text); err != nil || n != last+1 {
-				t.Errorf("the next number is %d, %v; want %d", n, err, last+1)
-			}
-		})
-	}
-}
-
-// What says which numbers there are may be damaged. A number that nothing else is near is
-// not believed, and the row is not filled up to it.
-func TestSequence_Accept_AHintFarFromWhatIsLeftIsNotBelieved(t *testing.T) {
-	ctx, mem := t.Context(), memkv.New(memkv.Options{})
-	db := closing(t, open(t, shared{mem}))
-	s := index.NewSequence(db, "lines", kvmodel.Codec[string](asJSON[string]{}))
-	text := "line"
-	for range 3 {
-		_, err := s.Add(ctx, &text)
-		must(t, err)
-	}
-	must(t, mem.Do(ctx, []kv.Op{kv.OpSet("qh:lines", []byte("900000000000"))}))
-	fresh := index.NewSequence(closing(t, open(t, shared{mem})), "lines", kvmodel.Codec[string](asJSON[string]{}))
-	if _, err := fresh.Count(ctx); !errors.Is(err, kv.ErrLost) {
-		t.Errorf("Count: %v, want ErrLost", err)
-	}
-	must(t, fresh.Accept(ctx))
-	if n, err := fresh.Count(ctx); err != nil || n != 3 {
-		t.Errorf("Count is %d, %v; want 3", n, err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -19,41 +20,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
-
-func TestSequence_ANumberThatIsLostIsNotPassedOver(t *testing.T) {
-	ctx, mem := t.Context(), memkv.New(memkv.Options{})
-	db, err := kvmodel.Open(mem)
-	must(t, err)
-	s := index.NewSequence(db, "lines", kvmodel.Codec[string](asJSON[string]{}))
-	for i := range 5 {
-		text := fmt.Sprint("line ", i+1)
-		_, err := s.Add(ctx, &text)
-		must(t, err)
-	}
-	mem.Evict("q:lines:3")
-	var lost error
-	for _, err := range s.Range(ctx, 1, 5) {
-		lost = errors.Join(lost, err)
-	}
-	_, err = s.Get(ctx, 3)
-	for what, err := range map[string]error{"Range": lost, "Get": err} {
-		if !errors.Is(err, kv.ErrLost) {
-			t.Errorf("%s: %v, want ErrLost", what, err)
-		}
-	}
-	must(t, s.Accept(ctx))
-	var numbers []int64
-	for v, err := range s.Range(ctx, 1, 5) {
-		must(t, err)
-		numbers = append(numbers, v.N)
-	}
-	if diff := cmp.Diff([]int64{1, 2, 4, 5}, numbers); diff != "" {
-		t.Errorf("what is left (-want +got)\n%s", diff)
-	}
-	if _, err := s.Get(ctx, 3); !errors.Is(err, kv.ErrNotFound) {
-		t.Errorf("Get: %v, want ErrNotFound", err)
-	}
-}
 
 // ticket is a record whose ids are given in order.
 type ticket struct {
@@ -148,14 +114,14 @@ func TestSequenceOf_AnIDThatTheCallerChoseIsRefused(t *testing.T) {
 }
 
 func TestSequence_64CreatorsLeaveNoGapAndNoNumberTwice(t *testing.T) {
-	const creators, each = 64, 100
+	const creators, each = 64, 20
 	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
 		adds := &adding{Store: s}
 		var dbs [4]*kvmodel.DB // as many processes
-		var sequences [len(dbs)]*index.Sequence[string]
+		var sequences [len(dbs)]*index.Sequence[ticket]
 		for i := range dbs {
 			dbs[i] = closing(t, open(t, shared{adds}))
-			sequences[i] = index.NewSequence(dbs[i], "all", asJSON[string]{})
+			sequences[i] = newTickets(dbs[i]).InOrder
 		}
 		var mu sync.Mutex
 		got := map[int64]string{}
@@ -163,13 +129,13 @@ func TestSequence_64CreatorsLeaveNoGapAndNoNumberTwice(t *testing.T) {
 		for c := range creators {
 			wait.Go(func() {
 				for i := range each {
-					v := fmt.Sprint(c, "-", i)
+					v := ticket{Owner: fmt.Sprint(c, "-", i)}
 					n, err := sequences[c%len(dbs)].Add(ctx, &v)
 					mu.Lock()
 					if old, twice := got[n]; twice || err != nil {
-						t.Errorf("%s got number %d as did %q, %v", v, n, old, err)
+						t.Errorf("%s got number %d as did %q, %v", v.Owner, n, old, err)
 					}
-					got[n] = v
+					got[n] = v.Owner
 					mu.Unlock()
 				}
 			})
@@ -178,8 +144,8 @@ func TestSequence_64CreatorsLeaveNoGapAndNoNumberTwice(t *testing.T) {
 		n := int64(0)
 		for v, err := range sequences[0].Range(ctx, 1, creators*each+10) {
 			must(t, err)
-			if n++; v.N != n || *v.Value != got[n] {
-				t.Fatalf("number %d is %q under %d, want %q", n, *v.Value, v.N, got[n])
+			if n++; v.N != n || v.Value.Owner != got[n] {
+				t.Fatalf("number %d is %q under %d, want %q", n, v.Value.Owner, v.N, got[n])
 			}
 		}
 		t.Logf("%d numbers by %d creators in %d processes: %.2f adds each", n, creators, len(dbs), float64(adds.n)/float64(n))
@@ -189,7 +155,7 @@ func TestSequence_64CreatorsLeaveNoGapAndNoNumberTwice(t *testing.T) {
 	})
 }
 
-// adding is a store that counts the adds of elements.
+// adding is a store that counts the adds of tickets.
 type adding struct {
 	kv.Store
 	mu sync.Mutex
@@ -201,7 +167,7 @@ func (a *adding) Powers() kv.Powers { return kv.PowersOf(a.Store) }
 func (a *adding) Do(ctx context.Context, ops []kv.Op) error {
 	a.mu.Lock()
 	for _, op := range ops {
-		if op.Kind == kv.Add && op.Key[:2] == "q:" {
+		if op.Kind == kv.Add && strings.HasPrefix(op.Key, "r:Ticket:") {
 			a.n++
 		}
 	}
@@ -264,12 +230,12 @@ func numbersOf(p kvmodel.Listing[ticket]) []int64 {
 
 func TestSequence_Split_GivesEveryNumberToOneWorker(t *testing.T) {
 	ctx := t.Context()
-	s := index.NewSequence(closing(t, open(t, memkv.New(memkv.Options{}))), "s", asJSON[int]{})
+	s := newTickets(closing(t, open(t, memkv.New(memkv.Options{})))).InOrder
 	if spans, err := s.Split(ctx, 4); err != nil || len(spans) != 0 {
 		t.Errorf("of an empty one: %v, %v", spans, err)
 	}
-	for i := range 10 {
-		_, err := s.Add(ctx, &i)
+	for range 10 {
+		_, err := s.Add(ctx, new(ticket))
 		must(t, err)
 	}
 	for n, want := range map[int][]index.Span{
@@ -290,30 +256,42 @@ func TestSequence_Split_GivesEveryNumberToOneWorker(t *testing.T) {
 func TestSequence_ALossIsReportedUntilItIsAccepted(t *testing.T) {
 	ctx := t.Context()
 	mem := memkv.New(memkv.Options{})
-	fresh := func() *index.Sequence[int] {
-		return index.NewSequence(closing(t, open(t, shared{mem})), "s", asJSON[int]{})
-	}
-	s := fresh()
-	for i := range 40 {
-		_, err := s.Add(ctx, &i)
-		must(t, err)
+	ts := newTickets(closing(t, open(t, shared{mem})))
+	for range 40 {
+		must(t, errors.Join(ts.Create(ctx, new(ticket)), ts.db.Flush(ctx)))
 	}
 	for n := 25; n <= 40; n++ {
-		mem.Evict(fmt.Sprint("q:s:", n))
+		mem.Evict(fmt.Sprint("r:Ticket:", n))
 	}
-	s = fresh()
-	if _, err := s.Add(ctx, new(int)); !errors.Is(err, kv.ErrLost) {
-		t.Errorf("Add: got %v, want ErrLost", err)
+	ts = newTickets(closing(t, open(t, shared{mem})))
+	_, adding := ts.InOrder.Add(ctx, new(ticket))
+	wantError(t, adding, kv.ErrLost)
+	_, counting := ts.InOrder.Count(ctx)
+	wantError(t, counting, kv.ErrLost)
+	must(t, ts.AcceptLoss(ctx))
+	if n, err := ts.InOrder.Add(ctx, new(ticket)); err != nil || n != 33 {
+		t.Errorf("added as %d, %v; want 33: a key that is left says that 32 was given", n, err)
 	}
-	if _, err := s.Count(ctx); !errors.Is(err, kv.ErrLost) {
-		t.Errorf("Count: got %v, want ErrLost", err)
+	_, getting := ts.InOrder.Get(ctx, 30)
+	wantError(t, getting, kv.ErrNotFound)
+}
+
+func TestSequence_AHintThatIsNoNumberIsNotAsked(t *testing.T) {
+	ctx, mem := t.Context(), memkv.New(memkv.Options{})
+	ts := newTickets(closing(t, open(t, shared{mem})))
+	for range 40 {
+		must(t, errors.Join(ts.Create(ctx, new(ticket)), ts.db.Flush(ctx)))
 	}
-	must(t, s.Accept(ctx))
-	if n, err := s.Add(ctx, new(int)); err != nil || n != 32 {
-		t.Errorf("added as %d, %v; want 32: a key that is left says that 31 was given", n, err)
+	flip(ctx, t, mem, "seq:Ticket", 6)
+	if n, err := newTickets(closing(t, open(t, shared{mem}))).InOrder.Count(ctx); n != 40 || err != nil {
+		t.Errorf("%d values, %v; want 40", n, err)
 	}
-	if _, err := s.Get(ctx, 30); !errors.Is(err, kv.ErrNotFound) {
-		t.Errorf("Get: got %v, want ErrNotFound", err)
+}
+
+func wantError(t testing.TB, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("got %.200v, want %v", err, want)
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/internal/proof"
-	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -18,21 +17,20 @@ import (
 func TestNumbers_AnUnclearAnswer_IsNeverReportedAsNotDone(t *testing.T) {
 	type numbers struct {
 		views *index.Counter[string]
-		lines *index.Sequence[string]
+		lines *index.Sequence[ticket]
 	}
-	line := "a line"
 	verbs := map[string]func(ctx context.Context, n numbers) error{
 		"Counter.Add": func(ctx context.Context, n numbers) error { _, err := n.views.Add(ctx, "a", 1); return err },
 		"Counter.Set": func(ctx context.Context, n numbers) error { return n.views.Set(ctx, "a", 70) },
 		"the first":   func(ctx context.Context, n numbers) error { _, err := n.views.Add(ctx, "b", 1); return err },
-		"Sequence":    func(ctx context.Context, n numbers) error { _, err := n.lines.Add(ctx, &line); return err },
+		"Sequence":    func(ctx context.Context, n numbers) error { _, err := n.lines.Add(ctx, new(ticket)); return err },
 	}
 	for name, verb := range verbs {
 		t.Run(name, func(t *testing.T) {
 			proof.EachStumble(t, func() kv.Store { return memkv.New(memkv.Options{}) }, func(t *testing.T, s *proof.Stumble) {
 				synctest.Test(t, func(t *testing.T) {
 					ctx, db := t.Context(), open(t, s)
-					n := numbers{index.NewCounter(newBooks(db).Records, "Views"), index.NewSequence(db, "lines", kvmodel.Codec[string](asJSON[string]{}))}
+					n := numbers{index.NewCounter(newBooks(db).Records, "Views"), newTickets(db).InOrder}
 					must(t, n.views.Set(ctx, "a", 7))
 					s.Begin()
 					limited, cancel := context.WithCancel(ctx)

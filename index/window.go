@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -18,7 +17,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// What package inspect sees of lists, unique values and sets: see [plug.Window].
+// What package inspect sees of lists and unique values: see [plug.Window].
 
 // listWindow is lists as package inspect sees them.
 type listWindow struct{ *lists }
@@ -42,11 +41,7 @@ func (l listWindow) Bases(place string) []string { return []string{l.logs.Key(pl
 
 // Base finds a list by its first segment, which stays when others hold the list.
 func (l listWindow) Base(key string) (base string, first bool) {
-	return listBase(key, listKey.Family(l.host.Model(), l.index).Key(""))
-}
-
-func listBase(key, begin string) (base string, first bool) {
-	base, rest, ok := plug.BaseAt(key, begin)
+	base, rest, ok := plug.BaseAt(key, listKey.Family(l.host.Model(), l.index).Key(""))
 	return base, ok && rest == "0"
 }
 
@@ -116,17 +111,12 @@ func (l listWindow) isSettled(rec *plug.Seen, e *memberlog.Entry) bool {
 	return rec.Rev >= e.Rev || !rec.Envelope.Live() && time.UnixMilli(int64(e.Rev)).Before(l.host.DB().Now().Add(-settledAfter))
 }
 
-// bareLogs returns logs whose places are the keys of lists, and that leave upkeep to others.
-func bareLogs(db plug.DB) *memberlog.Logs {
-	logs := newLogs(db, listOptions{})
+// bare returns logs whose places are the keys of lists, and that leave upkeep to others. A
+// rebuild makes up for what they have lost.
+func (l listWindow) bare() *memberlog.Logs {
+	logs := newLogs(l.host.DB(), listOptions{})
 	logs.Key = func(base string) string { return base }
 	logs.Soon = func(func(context.Context) error) bool { return false }
-	return logs
-}
-
-// bare returns the bareLogs of l. A rebuild makes up for what they have lost.
-func (l listWindow) bare() *memberlog.Logs {
-	logs := bareLogs(l.host.DB())
 	logs.Rebuilds = l.host.Rebuilds
 	return logs
 }
@@ -168,12 +158,8 @@ func (l listWindow) Amend(ctx context.Context, s kv.Store, base, place string) e
 }
 
 // Page returns the first members of the list of value.
-func (l listWindow) Page(ctx context.Context, s kv.Store, value string, n int) ([]plug.Row, error) {
-	return firstMembers(ctx, l.bare(), s, l.logs.Key(value), n)
-}
-
-func firstMembers(ctx context.Context, logs *memberlog.Logs, s kv.Store, place string, n int) (rows []plug.Row, err error) {
-	w, err := logs.After(ctx, s, place, nil, n)
+func (l listWindow) Page(ctx context.Context, s kv.Store, value string, n int) (rows []plug.Row, err error) {
+	w, err := l.bare().After(ctx, s, l.logs.Key(value), nil, n)
 	for _, m := range w.Members[:min(n, len(w.Members))] {
 		rows = append(rows, plug.Row{ID: m.ID})
 	}
@@ -299,138 +285,4 @@ func (u uniqueWindow) Show(key string, value []byte) ([]string, error) {
 		return nil, wire.Corrupt(key, fmt.Errorf("%w: claim %q", kvmodel.ErrCorrupt, value))
 	}
 	return []string{fmt.Sprintf("claimed by %s, which had the rev %d", c.owner, c.base)}, nil
-}
-
-// setWindow is sets as package inspect sees them.
-type setWindow[V any, K comparable] struct{ *Sets[V, K] }
-
-// Kind returns "set".
-func (s setWindow[V, K]) Kind() string { return "set" }
-
-// Parted reports true: there is a set for each owner.
-func (s setWindow[V, K]) Parted() bool { return true }
-
-// Name returns the name of the sets.
-func (s setWindow[V, K]) Name() string { return s.name }
-
-// Bases returns the key of the set at place.
-func (s setWindow[V, K]) Bases(place string) []string { return []string{s.logs.Key(place)} }
-
-// Base finds a set by its first segment.
-func (s setWindow[V, K]) Base(key string) (base string, first bool) {
-	return listBase(key, setKey.Family(s.name).Key(""))
-}
-
-// Audit returns a set that cannot be read: no record says what should be in it.
-func (s setWindow[V, K]) Audit(ctx context.Context, store kv.Store, base, _ string) ([]plug.Wrong, error) {
-	return damagedOnly(bareLogs(s.db).Entries(ctx, store, base, func([]memberlog.Entry) error { return nil }))
-}
-
-// damagedOnly returns err as what is wrong if it says that something is damaged or lost.
-func damagedOnly(err error) ([]plug.Wrong, error) {
-	if text, ok := plug.Damage(err, kvmodel.ErrNeedsRebuild); ok {
-		return []plug.Wrong{{Kind: plug.DamagedItem, Text: text}}, nil
-	}
-	return nil, err
-}
-
-// Amend does nothing: what a set has lost is gone until Accept.
-func (s setWindow[V, K]) Amend(context.Context, kv.Store, string, string) error { return nil }
-
-// Accept declares what is left of a set to be the whole set.
-func (s setWindow[V, K]) Accept(ctx context.Context, store kv.Store, base string) error {
-	return bareLogs(s.db).Accept(ctx, store, base)
-}
-
-// Page returns the first members of the set of value.
-func (s setWindow[V, K]) Page(ctx context.Context, store kv.Store, value string, n int) ([]plug.Row, error) {
-	return firstMembers(ctx, bareLogs(s.db), store, s.logs.Key(value), n)
-}
-
-// Picture draws the set of value.
-func (s setWindow[V, K]) Picture(ctx context.Context, store kv.Store, value string, most int) (plug.Picture, error) {
-	return bareLogs(s.db).Picture(ctx, store, s.logs.Key(value), most)
-}
-
-// Show says what a head or a segment holds.
-func (s setWindow[V, K]) Show(key string, value []byte) ([]string, error) {
-	return memberlog.Show(key, value, s.db.Now())
-}
-
-// sequenceWindow is a sequence that stands alone as package inspect sees it.
-type sequenceWindow[T any] struct{ *elements[T] }
-
-func (q sequenceWindow[T]) Name() string { return q.name }
-func (q sequenceWindow[T]) Kind() string { return "sequence" }
-
-func (q sequenceWindow[T]) Bases(string) []string { return []string{q.base()} }
-
-func (q sequenceWindow[T]) base() string { return strings.TrimSuffix(elementKey.Key(q.name, ""), ":") }
-
-// Base finds a sequence by its first value, which stays, or by a number that it has.
-func (q sequenceWindow[T]) Base(key string) (base string, first bool) {
-	if key != q.numbers.Hint && !strings.HasPrefix(key, q.base()+":") {
-		return "", false
-	}
-	return q.base(), key == q.numbers.Key(1) || key == q.numbers.Hint
-}
-
-// Audit returns what was lost or cannot be read of the sequence.
-func (q sequenceWindow[T]) Audit(ctx context.Context, s kv.Store, _, _ string) (wrong []plug.Wrong, err error) {
-	last, err := q.numbers.Left(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	for first := int64(1); first <= last; first += loadAtOnce {
-		keys := q.keys(first, min(last, first+loadAtOnce-1))
-		results, err := kv.GetAll(ctx, s, keys...)
-		if err != nil {
-			return wrong, err
-		}
-		for i, r := range results {
-			if r.Err == nil {
-				_, r.Err = q.decode(r.Value)
-			}
-			if r.Err != nil {
-				wrong = append(wrong, plug.Wrong{Kind: plug.DamagedItem, Text: fmt.Sprintf("%s: %v", keys[i], r.Err)})
-			}
-		}
-	}
-	return wrong, nil
-}
-
-// Amend does nothing: what a sequence has lost is gone until Accept.
-func (q sequenceWindow[T]) Amend(context.Context, kv.Store, string, string) error { return nil }
-
-// Accept declares the values that are left to be all there are.
-func (q sequenceWindow[T]) Accept(ctx context.Context, _ kv.Store, _ string) error {
-	return q.accept(ctx)
-}
-
-// Page returns the last n values, the newest first.
-func (q sequenceWindow[T]) Page(ctx context.Context, s kv.Store, _ string, n int) (rows []plug.Row, err error) {
-	last, err := q.numbers.Last(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	results, err := kv.GetAll(ctx, s, q.keys(max(1, last-int64(n)+1), last)...)
-	for i := len(results) - 1; i >= 0; i-- {
-		row := plug.Row{ID: strconv.FormatInt(last-int64(len(results)-1-i), 10)}
-		if r := results[i]; r.Err == nil && isWhole(r.Value) {
-			row.Data = r.Value[stampBytes:]
-		}
-		rows = append(rows, row)
-	}
-	return rows, err
-}
-
-// Show says how many bytes the value has.
-func (q sequenceWindow[T]) Show(key string, value []byte) ([]string, error) {
-	if key == q.numbers.Hint {
-		return []string{"a number that some value has: " + string(value)}, nil
-	}
-	if _, err := q.decode(value); err != nil {
-		return nil, wire.Corrupt(key, err)
-	}
-	return []string{fmt.Sprintf("a value of %d bytes", max(0, len(value)-stampBytes))}, nil
 }

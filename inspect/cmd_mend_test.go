@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/ringtree/ringtree/index"
 
 	"github.com/ringtree/ringtree/inspect"
 	"github.com/ringtree/ringtree/kvmodel"
@@ -409,38 +408,4 @@ func TestStatus_AfterALossThatWasAcceptedSaysRescueUntilThatIsDone(t *testing.T)
 		runIn(t.Context(), on(s, "accept", "--yes")).want(t, 0)
 		runIn(t.Context(), on(s, "status")).want(t, 1, says)
 	})
-}
-
-func TestRescue_AcceptsThatASequenceAndASetHaveLostValues(t *testing.T) {
-	mem := memkv.New(memkv.Options{})
-	var log *index.Sequence[note]
-	var topics *index.Sets[string, string]
-	config := func(args ...string) inspect.Config {
-		c := on(shared(mem), args...)
-		c.Models = func(db *kvmodel.DB) []kvmodel.Model {
-			log = index.NewSequence(db, "log", kvmodel.Codec[note](packed[note]{}))
-			topics = index.NewSets(db, "topics", kvmodel.StringKey[string](), kvmodel.StringKey[string]())
-			return nil
-		}
-		return c
-	}
-	db := open(t, shared(mem))
-	config().Models(db)
-	for i := range 3 {
-		_, err := log.Add(t.Context(), &note{ID: fmt.Sprint(i)})
-		must(t, err)
-		must(t, topics.Of("sea").Add(t.Context(), fmt.Sprint("n", i)))
-	}
-	must(t, db.Close(t.Context()))
-	must(t, mem.Do(t.Context(), []kv.Op{kv.OpDelete("q:log:2"), kv.OpSet("s:topics:sea#0", []byte("\xff damaged"))}))
-	runIn(t.Context(), config("check")).want(t, 1, "2 x damaged item")
-	runIn(t.Context(), config("repair", "--yes")).want(t, 1, "0 mended, 2 left")
-	runIn(t.Context(), config("rescue", "--yes")).want(t, 0)
-	runIn(t.Context(), config("check")).want(t, 0, "all is well")
-	db = open(t, shared(mem))
-	config().Models(db)
-	if n, err := log.Count(t.Context()); n != 3 || err != nil {
-		t.Errorf("%d values, %v", n, err)
-	}
-	must(t, db.Close(t.Context()))
 }

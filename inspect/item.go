@@ -218,7 +218,7 @@ func (in *Inspector) isKept(key string) (ends int64, ok bool) {
 		}
 	case w == nil:
 		return 0, false
-	case !slices.Contains([]string{"set", "sequence", "events"}, w.Kind()):
+	case w.Kind() != "events":
 		return 0, false
 	}
 	if e, is := w.(plug.Ender); is {

@@ -6,13 +6,11 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Rescue makes what it can of a database that has lost a part: it accepts the loss, also of
-// sets and sequences, has the ids of each model name all records that the keys of the store
+// Rescue makes what it can of a database that has lost a part: it accepts the loss, has the ids of each model name all records that the keys of the store
 // lead to, and builds all indexes. A check says what is still wrong, and what is gone.
 func (in *Inspector) Rescue(ctx context.Context, p Pace) error {
 	if in.keys == nil {
@@ -29,9 +27,6 @@ func (in *Inspector) Rescue(ctx context.Context, p Pace) error {
 			}
 		}
 	}
-	if err := in.acceptOthers(ctx, p); err != nil {
-		return err
-	}
 	err := in.building(in.models, p.Progress, func() error {
 		return cmp.Or(beside(in.models, func(m model) error { return m.Build(ctx, true) })...)
 	})
@@ -39,28 +34,6 @@ func (in *Inspector) Rescue(ctx context.Context, p Pace) error {
 		return err
 	}
 	return in.noteRescue(ctx, edition)
-}
-
-// acceptOthers takes for lost what no record says and is lost or damaged.
-func (in *Inspector) acceptOthers(ctx context.Context, p Pace) error {
-	pace := p.begin("rescue", "sets and sequences", 0)
-	return in.eachKey(ctx, "", func(keys []string) error {
-		for _, key := range keys {
-			o := in.owner(key)
-			a, is := o.window.(plug.Accepter)
-			if !is || !o.first {
-				continue
-			}
-			wrong, err := o.window.Audit(ctx, in.store, o.base, "")
-			if err == nil && len(wrong) > 0 {
-				err = a.Accept(ctx, in.db.Store(), o.base)
-			}
-			if err != nil {
-				return fmt.Errorf("%s: %w", o.base, err)
-			}
-		}
-		return pace.did(ctx, len(keys), "")
-	})
 }
 
 // Unbuildable returns what no record says, so that no build brings it back: counters, and

@@ -21,9 +21,16 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-func followers(db *kvmodel.DB) *index.Set[string] {
-	text := kvmodel.StringKey[string]()
-	return index.NewSets(db, "followers", text, text).Of("ann")
+// note is a record with a counter.
+type note struct{ ID string }
+
+// views returns the counter of notes in db.
+func views(db *kvmodel.DB) *index.Counter[string] {
+	notes := kvmodel.NewRecords(db, kvmodel.Schema[note, string]{
+		Name: "Note", Version: 1, Key: kvmodel.StringKey[string](),
+		ID: func(v *note) string { return v.ID }, SetID: func(v *note, id string) { v.ID = id },
+	})
+	return index.NewCounter(notes, "Views")
 }
 
 // recorded returns a provider of the SDK, and what returns the spans that have ended, each
@@ -50,17 +57,17 @@ func TestSpans_OfTripsStandInThoseOfVerbs(t *testing.T) {
 	}
 	defer db.Close(t.Context())
 	ctx, request := provider.Tracer("test").Start(t.Context(), "GET /")
-	if _, err := followers(db).Page(ctx, "", 10); err != nil {
+	if _, err := views(db).Get(ctx, "ring"); err != nil {
 		t.Fatal(err)
 	}
 	request.End()
 	found := ended()
-	verb, trip := found["GET />followers.Page"], found["followers.Page>trip"]
+	verb, trip := found["GET />Note.Views.Get"], found["Note.Views.Get>trip"]
 	if verb == nil || trip == nil || len(found) != 3 {
 		t.Fatalf("want a trip in a verb in the request, got %v", found)
 	}
-	wantAttributes(t, verb, "map[ringtree.index:followers ringtree.model: ringtree.verb:Page]")
-	wantAttributes(t, trip, "map[ringtree.reads:1 ringtree.writes:0]")
+	wantAttributes(t, verb, "map[ringtree.index:Views ringtree.model:Note ringtree.verb:Get]")
+	wantAttributes(t, trip, "map[ringtree.reads:2 ringtree.writes:0]")
 	if trip.StartTime().Before(verb.StartTime()) || trip.EndTime().After(verb.EndTime()) {
 		t.Errorf("the trip from %v to %v is not in the verb from %v to %v", trip.StartTime(), trip.EndTime(), verb.StartTime(), verb.EndTime())
 	}
@@ -93,16 +100,16 @@ func TestSpans_SayThatTheStoreHasFailed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := followers(db).Contains(t.Context(), "bob"); !errors.Is(err, kv.ErrUnavailable) {
+	if _, err := views(db).Get(t.Context(), "bob"); !errors.Is(err, kv.ErrUnavailable) {
 		t.Errorf("want an ErrUnavailable, got %v", err)
 	}
 	found := ended()
-	for _, name := range []string{">followers.Contains", "followers.Contains>trip"} {
+	for _, name := range []string{">Note.Views.Get", "Note.Views.Get>trip"} {
 		span := found[name]
 		if span == nil {
 			t.Fatalf("there is no span %s, but %v", name, found)
 		}
-		if s := span.Status(); s.Code != codes.Error || strings.Contains(s.Description, "secret") || strings.Contains(s.Description, "followers:") {
+		if s := span.Status(); s.Code != codes.Error || strings.Contains(s.Description, "secret") || strings.Contains(s.Description, "bob") {
 			t.Errorf("%s: want the status of an error that tells nothing of the data, got %v", name, s)
 		}
 	}

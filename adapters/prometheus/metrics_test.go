@@ -50,9 +50,16 @@ func valueOf(m *dto.Metric) float64 {
 	return m.GetGauge().GetValue() + m.GetCounter().GetValue()
 }
 
-func followers(db *kvmodel.DB) *index.Set[string] {
-	text := kvmodel.StringKey[string]()
-	return index.NewSets(db, "followers", text, text).Of("ann")
+// note is a record with a counter.
+type note struct{ ID string }
+
+// views returns the counter of notes in db.
+func views(db *kvmodel.DB) *index.Counter[string] {
+	notes := kvmodel.NewRecords(db, kvmodel.Schema[note, string]{
+		Name: "Note", Version: 1, Key: kvmodel.StringKey[string](),
+		ID: func(v *note) string { return v.ID }, SetID: func(v *note, id string) { v.ID = id },
+	})
+	return index.NewCounter(notes, "Views")
 }
 
 func want(t *testing.T, found map[string]float64, name string, value float64) {
@@ -69,17 +76,17 @@ func TestMetrics_CountTripsByVerbAndShowStats(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.Watch(db)
-	set := followers(db)
-	if err := set.Add(t.Context(), "bob"); err != nil {
+	hits := views(db)
+	if err := hits.Set(t.Context(), "bob", 7); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
-		if _, err := set.Contains(t.Context(), "bob"); err != nil {
+		if _, err := hits.Get(t.Context(), "bob"); err != nil {
 			t.Fatal(err)
 		}
 	}
 	found := gather(t, m)
-	want(t, found, "ringtree_trip_seconds index=followers model= verb=Contains", 3)
+	want(t, found, "ringtree_trip_seconds index=Views model=Note verb=Get", 3)
 	want(t, found, "ringtree_servers_lost", 0)
 	want(t, found, "ringtree_background_room", 1000)
 	want(t, found, "ringtree_disk_commits_total", float64(db.Stats().Disk.Commits))
@@ -107,10 +114,10 @@ func TestMetrics_CountFailuresByKind(t *testing.T) {
 		if openErr != nil {
 			t.Fatal(openErr)
 		}
-		if _, got := followers(db).Contains(t.Context(), "bob"); !errors.Is(got, err) {
+		if _, got := views(db).Get(t.Context(), "bob"); !errors.Is(got, err) {
 			t.Errorf("want %v, got %v", err, got)
 		}
-		want(t, gather(t, m), "ringtree_trips_failed_total index=followers kind="+kind+" model= verb=Contains", 1)
+		want(t, gather(t, m), "ringtree_trips_failed_total index=Views kind="+kind+" model=Note verb=Get", 1)
 	}
 }
 

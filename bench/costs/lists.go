@@ -288,37 +288,6 @@ var totals = section{
 	}},
 }
 
-var sets = section{
-	title: "Sets",
-	text:  "Of a set of 200.",
-	fill:  func(w *world) error { return w.set.Add(w.ctx, ids(200)...) },
-	rows: []row{{
-		name: "Add",
-		do:   func(ctx context.Context, w *world) error { return w.set.Add(ctx, "new") },
-	}, {
-		name: "Add of 50",
-		do:   func(ctx context.Context, w *world) error { return w.set.Add(ctx, ids(50)...) },
-	}, {
-		name: "Remove",
-		do:   func(ctx context.Context, w *world) error { return w.set.Remove(ctx, "new") },
-	}, {
-		name: "Contains",
-		do:   func(ctx context.Context, w *world) error { return last(w.set.Contains(ctx, id(7))) },
-	}, {
-		name: "Page of 100",
-		do:   func(ctx context.Context, w *world) error { return last(w.set.Page(ctx, "", 100)) },
-	}, {
-		name: "Size",
-		do:   func(ctx context.Context, w *world) error { return last(w.set.Size(ctx)) },
-	}, {
-		name: "Count",
-		do:   func(ctx context.Context, w *world) error { return last(w.set.Count(ctx)) },
-	}, {
-		name: "All",
-		do:   func(ctx context.Context, w *world) error { return through(w.set.All(ctx)) },
-	}},
-}
-
 var sequences = section{
 	title: "Sequences",
 	text:  "Of records with `id,seq`, of which there are 1,000.",

@@ -10,7 +10,7 @@ import (
 
 // sections are the tables of the page.
 var sections = []section{
-	records, together, edges, history, ends, unique, lists, values, totals, sets, sequences, counters,
+	records, together, edges, history, ends, unique, lists, values, totals, sequences, counters,
 	timelines, events, rankings, ties, words, counted, cascades, withSessions, processes,
 }
 

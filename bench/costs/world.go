@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/bench/internal/stores"
-	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -57,7 +56,6 @@ type world struct {
 	db    *kvmodel.DB
 	n     int // how many ids were given
 
-	set     *index.Set[string]
 	browser *browser
 }
 
@@ -74,7 +72,6 @@ func (w *world) open() (err error) {
 		return err
 	}
 	w.Models = New(w.db)
-	w.set = index.NewSets(w.db, "followers", kvmodel.StringKey[string](), kvmodel.StringKey[string]()).Of("topic")
 	return nil
 }
 

@@ -18,7 +18,6 @@ import (
 	"github.com/ringtree/ringtree/bench/internal/stores"
 	"github.com/ringtree/ringtree/examples"
 	"github.com/ringtree/ringtree/examples/conduit/tour"
-	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/inspect"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -134,13 +133,16 @@ func ring(w *world) (templates.Picture, error) {
 var inSegment = regexp.MustCompile(`^segment of a list: (\d+) records`)
 
 func list(w *world) (templates.Picture, error) {
-	// A set is kept as a list is, and has no records to be made.
-	set := index.NewSets(w.db, "followers", kvmodel.StringKey[string](), kvmodel.StringKey[string](), index.Hot(16)).Of("sea")
-	users := make([]string, 8000)
-	for i := range users {
-		users[i] = fmt.Sprintf("user%04d", i)
+	albums := make([]*examples.Album, 8000)
+	for i := range albums {
+		albums[i] = &examples.Album{ID: fmt.Sprintf("album%04d", i), Tags: []string{"sea"}}
 	}
-	if err := errors.Join(set.Add(w.ctx, users...), w.db.Flush(w.ctx)); err != nil {
+	for some := range slices.Chunk(albums, 500) {
+		if err := w.Albums.CreateMulti(w.ctx, some); err != nil {
+			return nil, err
+		}
+	}
+	if err := w.db.Flush(w.ctx); err != nil {
 		return nil, err
 	}
 	p := templates.ListPicture{Title: "A list of 8,000 members, as it is stored", Room: maxSegment}
@@ -149,7 +151,7 @@ func list(w *world) (templates.Picture, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !strings.HasPrefix(key, "s:followers:sea") || len(item.Lines) == 0 {
+		if !strings.HasPrefix(key, "l:Album:ByTags:sea") || len(item.Lines) == 0 {
 			continue
 		}
 		if found := inSegment.FindStringSubmatch(item.Lines[0]); found != nil {

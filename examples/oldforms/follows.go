@@ -15,7 +15,7 @@ import (
 //
 // Names must not hold a comma, and no one may stop who has not begun. Between the two writes
 // of Compact those who have stopped come back for a moment, or for good if the process dies
-// there. An index.Set numbers its entries instead, so that it can be folded in one write.
+// there. An index.List numbers its entries instead, so that it can be folded in one write.
 type Follows struct{ Store kv.Store }
 
 // Follow appends user to those who began.

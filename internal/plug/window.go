@@ -73,12 +73,6 @@ type Fitter interface {
 // Standing is where a record stands in an index.
 type Standing struct{ ID, Place string }
 
-// An Accepter is a Window of what no record says, so that what is lost of it stays lost.
-type Accepter interface {
-	// Accept takes what of base is lost or damaged for lost: what is left is all there is.
-	Accept(ctx context.Context, s kv.Store, base string) error
-}
-
 // Wrong is one thing that is not as it should be.
 type Wrong struct {
 	Kind  string // one of those below

@@ -85,7 +85,6 @@ var damageLimits = map[string]limit{
 	"c Work Likes":        {digit: true},
 	"per":                 {digit: true},
 	"seq":                 {digit: true},
-	"qh":                  {digit: true},
 	"t counter":           {digit: true},
 	"e counter":           {digit: true, from: afterWrites, until: never}, // the ring has less room
 	"rebuild":             {digit: true},
@@ -98,10 +97,6 @@ var damageLimits = map[string]limit{
 	"e #a":                {unmended: true}, // until others have taken its place, or Clear
 	"e #p":                {unmended: true},
 	"e segment":           {unmended: true},
-	"q":                   {from: rebuilt, until: never}, // the sequence may end there
-	"s first segment":     {from: rebuilt, until: never}, // Accept takes what is left for the whole set
-	"s head":              {from: rebuilt, until: never},
-	"s segment":           {from: rebuilt, until: never},
 }
 
 func TestMatrix_OfDamage_EveryAnswerIsRightOrSaysSo(t *testing.T) { damage.goThrough(t) }

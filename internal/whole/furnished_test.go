@@ -110,10 +110,8 @@ func furnish(t *testing.T, l *whole.Library, i int, id string) {
 		must(t, err)
 	}
 	text, owner := fmt.Sprint("text", i), whole.Owners[i%2]
-	_, err := l.Log.Add(ctx, &text)
-	must(t, err,
+	must(t,
 		l.Likes.Create(ctx, &whole.Like{User: whole.Users[i%4], Work: id}),
-		l.Topics.Of(whole.Topics[i%2]).Add(ctx, id),
 		l.Tickets.Create(ctx, &whole.Ticket{Text: whole.Texts[i%2]}),
 		l.Visits.Push(ctx, whole.Visit{Owner: owner, Guest: text}),
 		l.Glances.Push(ctx, whole.Glance{Owner: owner, Guest: text}),
@@ -132,7 +130,6 @@ func rest(t *testing.T, l *whole.Library) {
 
 // writes are changes of everything, in order; some may be refused.
 func writes(l *whole.Library) map[string]func() error {
-	text := "text of later"
 	return map[string]func() error{
 		"create": func() error {
 			return l.Works.Create(ctx, &whole.Work{
@@ -159,8 +156,6 @@ func writes(l *whole.Library) map[string]func() error {
 			return err
 		},
 		"ticket": func() error { return l.Tickets.Create(ctx, &whole.Ticket{Text: "yes"}) },
-		"set":    func() error { return l.Topics.Of("moss").Add(ctx, "later") },
-		"log":    func() error { _, err := l.Log.Add(ctx, &text); return err },
 		"notice": func() error { return l.Notices.Push(ctx, whole.Notice{To: "o1", Text: "later", About: "later"}) },
 		"shot":   func() error { return l.Shots.Push(ctx, whole.Shot{Of: "o1", Text: "later"}) },
 	}

@@ -201,14 +201,10 @@ func (p *play) rebuild() {
 	p.rest()
 }
 
-// mends rebuild everything that can be, and take the others for whole.
+// mends rebuild everything that can be.
 func mends(l *whole.Library) (all []func() error) {
-	all = append(all, func() error { return l.Log.Accept(ctx) })
 	for _, m := range l.All() {
 		all = append(all, func() error { return m.Rebuild(ctx) })
-	}
-	for _, topic := range whole.Topics {
-		all = append(all, func() error { return l.Topics.Of(topic).Accept(ctx) })
 	}
 	return all
 }

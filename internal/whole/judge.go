@@ -23,8 +23,7 @@ func (l *Library) Judge(ctx context.Context, d *Diary) ([]string, error) {
 	wrong := slices.Concat(d.wrong, should.Differences(shown))
 	wrong = append(wrong, l.judgeTimelines(ctx, d, shown)...)
 	wrong = append(wrong, d.judgeViews(shown)...)
-	wrong = append(wrong, d.judgeSets(shown)...)
-	wrong = append(wrong, d.judgeLog(shown)...)
+	wrong = append(wrong, d.judgeTickets(shown)...)
 	last, err := l.judgeLast(ctx, d, shown)
 	if err != nil {
 		return nil, err
@@ -166,51 +165,32 @@ func (d *Diary) lastGone(id string) int {
 	return gone
 }
 
-// judgeSets wants a member in its set, or out of it, as its only writer has last
-// said.
-func (d *Diary) judgeSets(shown Shown) (wrong []string) {
-	last := map[string]*Entry{}
+// judgeTickets wants each number that was given of one ticket, which is there unless it was
+// torn, and no more numbers than tickets.
+func (d *Diary) judgeTickets(shown Shown) (wrong []string) {
+	last, err := strconv.Atoi(shown["Ticket Count"])
+	asked, given := 0, map[string]bool{}
 	for _, e := range d.entries {
-		if e.What == "add" || e.What == "remove" {
-			last[e.About] = e
+		n, isNumber := strconv.Atoi(e.About)
+		switch {
+		case e.What == "ticket":
+			asked++
+			continue
+		case e.What != "numbered" || isNumber != nil:
+			continue
+		case given[e.About]:
+			wrong = append(wrong, fmt.Sprintf("Ticket Count: number %d was given twice", n))
+		case err != nil || n > last:
+			wrong = append(wrong, fmt.Sprintf("Ticket Count: want at least %d, got %q", n, shown["Ticket Count"]))
+		}
+		given[e.About] = true
+		torn := slices.ContainsFunc(d.of("tear", e.About), (*Entry).maybe)
+		if there := slices.Contains(strings.Fields(shown["Ticket All"]), e.About); !there && !torn {
+			wrong = append(wrong, fmt.Sprintf("Ticket All: number %d was given, and is not there", n))
 		}
 	}
-	for about, e := range last {
-		topic, member, _ := strings.Cut(about, " ")
-		in := slices.Contains(strings.Fields(shown["Topics "+topic]), member)
-		if e.done() && in != (e.What == "add") {
-			wrong = append(wrong, fmt.Sprintf("Topics %s: %s is in: %t, after %s", topic, member, in, e))
-		}
-	}
-	for _, topic := range Topics {
-		n := strconv.Itoa(len(strings.Fields(shown["Topics "+topic])))
-		for _, question := range []string{"Topics Size ", "Topics Count "} {
-			if got := shown[question+topic]; got != n {
-				wrong = append(wrong, fmt.Sprintf("%s%s: want %s, got %s", question, topic, n, got))
-			}
-		}
-	}
-	return wrong
-}
-
-// judgeLog wants each text that was added once, the numbers without a gap, and as
-// many as the log says.
-func (d *Diary) judgeLog(shown Shown) (wrong []string) {
-	seen := map[string]int{}
-	for i, field := range strings.Fields(shown["Log"]) {
-		n, text, _ := strings.Cut(field, "=")
-		if n != strconv.Itoa(i+1) {
-			wrong = append(wrong, fmt.Sprintf("Log: want number %d, got %s", i+1, field))
-		}
-		seen[text]++
-	}
-	if n := strconv.Itoa(len(strings.Fields(shown["Log"]))); n != shown["Log Count"] {
-		wrong = append(wrong, fmt.Sprintf("Log Count: want %s, got %s", n, shown["Log Count"]))
-	}
-	for _, e := range d.entries {
-		if n := seen[e.About]; e.What == "log" && (n > 1 || n == 0 && e.done() || n > 0 && !e.maybe()) {
-			wrong = append(wrong, fmt.Sprintf("Log %s: there %d times, after %s", e.About, n, e))
-		}
+	if last > asked {
+		wrong = append(wrong, fmt.Sprintf("Ticket Count: %d numbers of %d tickets", last, asked))
 	}
 	return wrong
 }

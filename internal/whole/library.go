@@ -4,18 +4,14 @@ import (
 	"context"
 	"log/slog"
 
-	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Library is a database with every class of index: those of the models, and those
-// that stand alone.
+// Library is a database with every class of index.
 type Library struct {
 	*Models
-	DB     *kvmodel.DB
-	Topics *index.Sets[string, string]
-	Log    *index.Sequence[string]
+	DB *kvmodel.DB
 }
 
 // Open returns the library in s. What goes wrong after a reply is not logged, since
@@ -29,27 +25,7 @@ func Open(s kv.Store, opts ...kvmodel.Option) (*Library, error) {
 }
 
 // In returns the library in a DB.
-func In(db *kvmodel.DB) *Library {
-	text := kvmodel.StringKey[string]()
-	return &Library{
-		Models: New(db),
-		DB:     db,
-		Topics: index.NewSets(db, "topics", text, text),
-		Log:    index.NewSequence(db, "log", kvmodel.Codec[string](plainText{})),
-	}
-}
-
-// plainText stores a text as it is.
-type plainText struct{}
-
-func (plainText) Append(dst []byte, v *string) ([]byte, error) { return append(dst, *v...), nil }
-
-func (plainText) Unmarshal(data []byte, v *string) (bool, error) {
-	*v = string(data)
-	return false, nil
-}
-
-func (plainText) Merge(_, next []byte) ([]byte, error) { return next, nil }
+func In(db *kvmodel.DB) *Library { return &Library{Models: New(db), DB: db} }
 
 // Touch changes every counter of every work, so that boards which follow them
 // follow. What was counted of a work today stays when it is deleted and made again.

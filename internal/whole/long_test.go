@@ -106,7 +106,6 @@ func (l *long) round(i int) []func() error {
 		},
 		func() error { return l.Tickets.Create(ctx, ticket) },
 		func() error { return l.Tickets.Delete(ctx, ticket.ID) },
-		func() error { return l.Topics.Of("topic-"+id).Add(ctx, id) },
 		func() error {
 			owner := "owner-" + id
 			return errors.Join(

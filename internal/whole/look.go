@@ -22,7 +22,8 @@ func (l *Library) Look(ctx context.Context) Shown {
 	l.lookAtBoards(ctx, s)
 	l.lookAtTimelines(ctx, s)
 	l.lookAtEvents(ctx, s)
-	l.lookAtOthers(ctx, s)
+	last, err := l.Tickets.Sequence.Count(ctx)
+	s.say("Ticket Count", err, last)
 	return s
 }
 
@@ -248,31 +249,4 @@ func events[T any, E interface {
 		texts = append(texts, text(v))
 	}
 	s.say(name, err, strings.Join(texts, " "))
-}
-
-// lookAtOthers shows what stands beside records: sets, the log and the tickets' row.
-func (l *Library) lookAtOthers(ctx context.Context, s Shown) {
-	for _, topic := range Topics {
-		set := l.Topics.Of(topic)
-		sayAll(s, "Topics "+topic, set.All(ctx), func(id string) string { return id }, true)
-		n, err := set.Size(ctx)
-		s.say("Topics Size "+topic, err, n)
-		n, err = set.Count(ctx)
-		s.say("Topics Count "+topic, err, n)
-	}
-	last, err := l.Log.Count(ctx)
-	s.say("Log Count", err, last)
-	s.say("Log", err)
-	if err == nil {
-		l.lookAtLog(ctx, s, last)
-	}
-	last, err = l.Tickets.Sequence.Count(ctx)
-	s.say("Ticket Count", err, last)
-}
-
-// lookAtLog shows the values of the log with numbers up to last.
-func (l *Library) lookAtLog(ctx context.Context, s Shown, last int64) {
-	sayAll(s, "Log", l.Log.Range(ctx, 1, last), func(v index.Numbered[string]) string {
-		return fmt.Sprint(v.N, "=", *v.Value)
-	}, false)
 }

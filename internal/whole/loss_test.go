@@ -44,9 +44,7 @@ var lossLimits = map[string]limit{
 	"t segment":           {until: rebuilt}, // its entries are missing
 	"rank counter record": {until: rebuilt}, // the record has no rank until a page has shown it
 	"rank period record":  {until: rebuilt}, // the same
-	"s first segment":     {until: never},   // a set looks empty
 	"per":                 {until: never},   // what was counted in the period is gone
-	"q":                   {until: never},   // the sequence may end there
 	"e #a":                {until: never},   // events are gone
 	"e #p":                {until: never},
 	"e segment":           {until: never},

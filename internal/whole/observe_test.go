@@ -97,7 +97,7 @@ func (o *observed) check(t *testing.T) {
 	}
 	for _, want := range []kvmodel.Work{
 		{Model: "Work", Verb: "Create"}, {Model: "Work", Verb: "Update"}, {Model: "Work", Index: "BySlug", Verb: "Find"},
-		{Model: "Work", Index: "Views", Verb: "Hit"}, {Model: "Visit", Verb: "Push"}, {Index: "topics", Verb: "Add"},
+		{Model: "Work", Index: "Views", Verb: "Hit"}, {Model: "Visit", Verb: "Push"},
 		{Model: "Work", Verb: "upkeep"}, {Verb: "Repair"},
 	} {
 		if o.trips[want] == 0 {

@@ -159,15 +159,8 @@ func verbsOf(t *testing.T, ctx context.Context, l *whole.Library) []verbs {
 		eventVerbs(ctx, l.Visits, whole.Visit{Owner: "o", Guest: "g"}),
 		eventVerbs(ctx, l.Notices, whole.Notice{To: "o", Text: "g"}),
 		eventVerbs(ctx, l.Shots, whole.Shot{Of: "o", Text: "g"}),
-		reading(l.Topics, "Of"),
-		{l.Topics.Of("go"), map[string]func() error{
-			"Add":    func() error { return l.Topics.Of("go").Add(ctx, "x") },
-			"Remove": func() error { return l.Topics.Of("go").Remove(ctx, "x") },
-			"Accept": func() error { return l.Topics.Of("go").Accept(ctx) },
-		}, "All Contains Count Page Size"},
-		{l.Log, map[string]func() error{
-			"Add":    func() error { text := "x"; _, err := l.Log.Add(ctx, &text); return err },
-			"Accept": func() error { return l.Log.Accept(ctx) },
+		{l.Tickets.Sequence, map[string]func() error{
+			"Add": func() error { _, err := l.Tickets.Sequence.Add(ctx, &whole.Ticket{Text: "x"}); return err },
 		}, "Count Get LastPage Page Range Split"},
 		{sessions, map[string]func() error{
 			"Save":       func() error { return sessions.Save(r, w, session) },

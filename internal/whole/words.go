@@ -10,7 +10,6 @@ var (
 	Kinds   = []string{"sale", "swap"}
 	Users   = []string{"u1", "u2", "u3", "u4"}
 	Owners  = []string{"o1", "o2"}
-	Topics  = []string{"moss", "rain"}
 	Texts   = []string{"no", "yes"}
 	Titles  = []string{"", "moss", "rain", "Rainbow", "réd"} // in order
 

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
-	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Writer is a process that makes random changes of every class. Most works belong
@@ -85,9 +84,7 @@ var choices = []struct {
 	{2, (*Writer).touch},
 	{7, (*Writer).piece},
 	{2, (*Writer).smash},
-	{3, (*Writer).ticket},
-	{4, (*Writer).set},
-	{2, (*Writer).log},
+	{9, (*Writer).ticket},
 	{3, (*Writer).push},
 	{3, (*Writer).read},
 }
@@ -338,36 +335,13 @@ func (w *Writer) smash(ctx context.Context) {
 
 func (w *Writer) ticket(ctx context.Context) {
 	v := &Ticket{Text: pick(w, Texts)}
-	_ = w.note("ticket", v.Text, func() error { return w.l.Tickets.Create(ctx, v) })
+	if w.note("ticket", v.Text, func() error { return w.l.Tickets.Create(ctx, v) }) == nil {
+		_ = w.note("numbered", fmt.Sprint(v.ID), func() error { return nil })
+	}
 	if v.ID > 1 && w.rng.IntN(2) == 0 {
 		id := 1 + w.rng.Int64N(v.ID)
 		_ = w.note("tear", fmt.Sprint(id), func() error { return w.l.Tickets.Delete(ctx, id) })
 	}
-}
-
-// set adds or removes a member that only this writer knows.
-func (w *Writer) set(ctx context.Context) {
-	topic, member := pick(w, Topics), fmt.Sprint(w.name, "-", w.rng.IntN(3))
-	set := w.l.Topics.Of(topic)
-	if w.rng.IntN(3) == 0 {
-		_ = w.note("remove", topic+" "+member, func() error { return set.Remove(ctx, member) })
-		return
-	}
-	_ = w.note("add", topic+" "+member, func() error { return set.Add(ctx, member) })
-}
-
-func (w *Writer) log(ctx context.Context) {
-	text := w.token()
-	_ = w.note("log", text, func() error {
-		n, err := w.l.Log.Add(ctx, &text)
-		if err != nil {
-			return err
-		}
-		if got, err := w.l.Log.Get(ctx, n); err == nil && *got != text || errors.Is(err, kv.ErrNotFound) {
-			w.diary.blame(w.name, "log %d: want %s, got %v, %v", n, text, got, err)
-		}
-		return nil
-	})
 }
 
 // push adds an event of an owner that only this writer knows.

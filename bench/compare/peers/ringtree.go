@@ -10,15 +10,13 @@ import (
 
 	"github.com/ringtree/ringtree/bench/compare/peers/model"
 	"github.com/ringtree/ringtree/bench/compare/place"
-	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
 // ringtree is package model on any store.
 type ringtree struct {
 	*place.Database
-	m      *model.Models
-	topics *index.Sets[int64, int64]
+	m *model.Models
 }
 
 // openRingtree opens the store at url, in which [place.Place.Fill] puts the place.
@@ -32,11 +30,7 @@ func openRingtree(url string) func(context.Context, place.Place) (Peer, error) {
 func (r *ringtree) Close() error { return r.DB.Close(context.Background()) }
 
 func (r *ringtree) Load(ctx context.Context, n int) error {
-	opened := func() {
-		r.m = model.New(r.DB)
-		r.topics = index.NewSets(r.DB, "followers", kvmodel.IntKey[int64](), kvmodel.IntKey[int64]())
-	}
-	return r.Database.Load(ctx, opened, func() error { return r.load(ctx, n) })
+	return r.Database.Load(ctx, func() { r.m = model.New(r.DB) }, func() error { return r.load(ctx, n) })
 }
 
 func (r *ringtree) load(ctx context.Context, n int) error {
@@ -209,14 +203,26 @@ func (r *ringtree) Visits(ctx context.Context, owner int64, limit int) ([]Visit,
 }
 
 func (r *ringtree) Follow(ctx context.Context, topic, user int64) error {
-	return r.topics.Of(topic).Add(ctx, user)
+	err := r.m.Follows.Create(ctx, &model.Follow{Topic: topic, User: user})
+	if errors.Is(err, kvmodel.ErrExists) {
+		return nil
+	}
+	return err
 }
 
 func (r *ringtree) Unfollow(ctx context.Context, topic, user int64) error {
-	return r.topics.Of(topic).Remove(ctx, user)
+	err := r.m.Follows.Delete(ctx, model.FollowID{Topic: topic, User: user})
+	if errors.Is(err, kvmodel.ErrNotFound) {
+		return nil
+	}
+	return err
 }
 
 func (r *ringtree) Followers(ctx context.Context, topic int64, limit int) ([]int64, error) {
-	members, err := r.topics.Of(topic).Page(ctx, "", limit)
-	return members.IDs, err
+	follows, err := r.m.Follows.ByTopic.Of(topic).Page(ctx, "", limit)
+	users := make([]int64, len(follows.Items))
+	for i, f := range follows.Items {
+		users[i] = f.User
+	}
+	return users, err
 }

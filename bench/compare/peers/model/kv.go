@@ -6,21 +6,24 @@ import "github.com/ringtree/ringtree/kvmodel"
 
 // Models are the models of this package in one database.
 type Models struct {
-	Pages  *Pages
-	Visits *Visits
+	Follows *Follows
+	Pages   *Pages
+	Visits  *Visits
 }
 
 // New returns the models of this package in db.
 func New(db *kvmodel.DB) *Models {
 	return &Models{
-		Pages:  NewPages(db),
-		Visits: NewVisits(db),
+		Follows: NewFollows(db),
+		Pages:   NewPages(db),
+		Visits:  NewVisits(db),
 	}
 }
 
 // All returns every model, sorted by name, as package inspect takes them.
 func (m *Models) All() []kvmodel.Model {
 	return []kvmodel.Model{
+		m.Follows,
 		m.Pages,
 		m.Visits,
 	}

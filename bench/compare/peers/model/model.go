@@ -17,6 +17,12 @@ type Page struct {
 	Views     int64     `kv:"counter; ranking,ties=shared"`
 }
 
+// Follow is an edge: User follows Topic.
+type Follow struct {
+	Topic int64 `kv:"id; list"`
+	User  int64 `kv:"id"`
+}
+
 // Visit is a footprint: Visitor was at Owner's.
 type Visit struct {
 	_       struct{} `kv:"events,by=Owner,once=Visitor,keep=30"`

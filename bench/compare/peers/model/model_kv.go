@@ -130,6 +130,88 @@ func copyPage(v *Page) {
 	codec.CopySlice(&v.Tags, nil)
 }
 
+// Follows holds the Follow records of a database and the indexes kept over them.
+// Trips: Get 1, Create 2 (1 if it exists), Update 2 or 3, Delete 2; with a new list Create 3, Update 4; a listing 2, or 1 if nothing is new.
+type Follows struct {
+	*kvmodel.Records[Follow, FollowID]
+
+	ByTopic *index.Lists[Follow, FollowID, int64] // the Follows with a Topic
+}
+
+// FollowID is the id of a Follow.
+type FollowID struct {
+	Topic int64
+	User  int64
+}
+
+// NewFollows returns the Follows in db.
+func NewFollows(db *kvmodel.DB) *Follows {
+	r := kvmodel.NewRecords(db, kvmodel.Schema[Follow, FollowID]{
+		Name: "Follow", Version: 1,
+		ID:    func(f *Follow) FollowID { return FollowID{Topic: f.Topic, User: f.User} },
+		SetID: func(f *Follow, id FollowID) { f.Topic, f.User = id.Topic, id.User },
+		Key: kvmodel.Key2(
+			kvmodel.IntKey[int64](), kvmodel.IntKey[int64](),
+			func(k FollowID) (int64, int64) { return k.Topic, k.User },
+			func(a int64, b int64) FollowID { return FollowID{Topic: a, User: b} },
+		),
+		Codec: &followCodec,
+	})
+	return &Follows{
+		Records: r,
+		ByTopic: index.NewLists(r, kvmodel.IndexSpec[Follow, int64]{
+			Name: "ByTopic", Def: "list Topic int", Fields: []string{"Topic"}, Key: kvmodel.IntKey[int64](),
+			Values: func(f *Follow) []int64 { return []int64{f.Topic} },
+		}),
+	}
+}
+
+// These lines stop compiling when Follow changes: run go generate again.
+type goGenerateAgainForFollow = struct {
+	Topic int64 `kv:"id; list"`
+	User  int64 `kv:"id"`
+}
+
+var _ goGenerateAgainForFollow = Follow{}
+
+// EncodeMsgpack writes f as a map by field name, in its stored form.
+func (f *Follow) EncodeMsgpack(enc *msgpack.Encoder) error { return followCodec.Encode(enc, f) }
+
+// DecodeMsgpack reads the stored form into f; fields that it lacks stay as they are.
+func (f *Follow) DecodeMsgpack(dec *msgpack.Decoder) error { return followCodec.Decode(dec, f) }
+
+var followCodec = codec.Model[Follow]{Write: writeFollow, Read: readFollow, Fields: followFields, Copy: func(*Follow) {}}
+
+func writeFollow(w *codec.Writer, v *Follow) {
+	w.Struct(2)
+	codec.WriteInt(w.Name("Topic"), &v.Topic)
+	codec.WriteInt(w.Name("User"), &v.User)
+}
+
+func readFollow(r *codec.Reader, v *Follow) {
+	codec.ReadStruct(r, v, readFollowField)
+}
+
+func readFollowField(r *codec.Reader, v *Follow, name []byte) bool {
+	switch string(name) {
+	case "Topic":
+		codec.ReadInt(r, &v.Topic)
+	case "User":
+		codec.ReadInt(r, &v.User)
+	default:
+		return false
+	}
+	return true
+}
+
+func followFields(name []byte) (codec.Fields, bool) {
+	switch string(name) {
+	case "Topic", "User":
+		return nil, true
+	}
+	return nil, false
+}
+
 // Visits holds the last 30 Visits of each Owner, each Visitor once, newest first.
 // Trips: Push 1 or 2 for any 500 owners, Latest 1, Unread 1, Clear 1.
 type Visits struct {
