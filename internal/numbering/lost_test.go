@@ -10,12 +10,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-func hinted() *numbering.Row {
-	q := newRow()
-	q.Hint = "n:hint"
-	return q
-}
-
 func TestRow_Left_FindsTheLastBeyondGapsInFewTrips(t *testing.T) {
 	for name, c := range map[string]struct {
 		last  int64
@@ -36,9 +30,9 @@ func TestRow_Left_FindsTheLastBeyondGapsInFewTrips(t *testing.T) {
 			for !c.there(last) {
 				last--
 			}
-			found, err := hinted().Last(t.Context(), s)
+			found, err := newRow().Last(t.Context(), s)
 			must(t, err)
-			q := hinted()
+			q := newRow()
 			q.Known(found)
 			got := cost(t, t.Context(), func(ctx context.Context) error {
 				n, err := q.Left(ctx, kv.Count(s))
@@ -94,7 +88,7 @@ func TestRow_Accept_TheLastThatAnythingNamesIsNotGivenAgain(t *testing.T) {
 		"the hint is damaged":                   {[]int64{1, 2}, "x", 0, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ctx, s, q := t.Context(), memkv.New(memkv.Options{}), hinted()
+			ctx, s, q := t.Context(), memkv.New(memkv.Options{}), newRow()
 			for _, n := range c.left {
 				must(t, s.Do(ctx, []kv.Op{kv.OpSet(q.Key(n), []byte("old"))}))
 			}
@@ -106,13 +100,10 @@ func TestRow_Accept_TheLastThatAnythingNamesIsNotGivenAgain(t *testing.T) {
 			if err != nil || n != c.want {
 				t.Errorf("Accept: %d, %v; want %d", n, err, c.want)
 			}
-			for name, q := range map[string]*numbering.Row{"the process": q, "another": hinted()} {
+			for name, q := range map[string]*numbering.Row{"the process": q, "another": newRow()} {
 				if n, err := q.Last(ctx, s); err != nil || n != c.want {
 					t.Errorf("%s: the last is %d, %v; want %d", name, n, err, c.want)
 				}
-			}
-			if n, err := hinted().Add(ctx, s, []byte("new")); err != nil || n != c.want+1 {
-				t.Errorf("added as %d, %v; want %d", n, err, c.want+1)
 			}
 		})
 	}

@@ -2,7 +2,6 @@
 package numbering
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -21,8 +20,7 @@ type Row struct {
 	Key func(n int64) string
 
 	// Hint is the key of a number that is known to exist, for processes that
-	// know of none; "" if there is no such key. With it a search takes the
-	// fewest gets, and without it the fewest trips.
+	// know of none.
 	Hint string
 
 	hint atomic.Int64 // a number known to exist
@@ -48,7 +46,7 @@ func (r *Row) LastKnown() int64 { return r.hint.Load() }
 // gone, the store has lost a part of the row, and the error is an ErrLost.
 func (r *Row) Last(ctx context.Context, s kv.Store) (int64, error) {
 	hint, kept := r.hint.Load(), false
-	if hint == 0 && r.Hint != "" {
+	if hint == 0 {
 		var err error
 		if hint, err = r.keptHint(ctx, s); err != nil {
 			return 0, err
@@ -98,25 +96,17 @@ func (r *Row) keptHint(ctx context.Context, s kv.Store) (int64, error) {
 // steps returns the numbers above low to look for in one trip, in search of one
 // that is missing.
 func (r *Row) steps(low int64, round int) []int64 {
-	var steps []int64
-	switch {
-	case r.Hint == "":
-		for far := int64(1); far <= 8; far *= 2 {
-			steps = append(steps, low+far<<(4*round))
-		}
-	case round == 0:
-		steps = []int64{low + 1}
-	default:
-		steps = []int64{low + 1<<(20*round-10), low + 1<<(20*round)}
+	if round == 0 {
+		return []int64{low + 1}
 	}
-	return steps
+	return []int64{low + 1<<(20*round-10), low + 1<<(20*round)}
 }
 
 // between returns the last number in use, which is at least low and less than
 // high, in a search that began at begin.
 func (r *Row) between(ctx context.Context, s kv.Store, begin, low, high int64) (int64, error) {
 	for high-low > 1 {
-		found, missing, err := r.probe(ctx, s, r.cuts(begin, low, high))
+		found, missing, err := r.probe(ctx, s, []int64{r.cut(begin, low, high)})
 		if err != nil {
 			return 0, err
 		}
@@ -129,22 +119,14 @@ func (r *Row) between(ctx context.Context, s kv.Store, begin, low, high int64) (
 	return low, nil
 }
 
-// cuts returns the numbers between low and high to look for in one trip.
-func (r *Row) cuts(begin, low, high int64) []int64 {
-	if r.Hint != "" && high-begin <= 1<<10 {
+// cut returns the number between low and high to look for.
+func (r *Row) cut(begin, low, high int64) int64 {
+	if high-begin <= 1<<10 {
 		// Most often it is not far from where the search began.
 		near := int64(math.Sqrt(float64(max(low-begin, 1)) * float64(high-begin)))
-		return []int64{min(max(begin+near, low+1), high-1)}
+		return min(max(begin+near, low+1), high-1)
 	}
-	if r.Hint != "" {
-		return []int64{low + (high-low)/2}
-	}
-	var cuts []int64
-	width := max((high-low)/8, 1)
-	for n := low + width; n < high; n += width {
-		cuts = append(cuts, n)
-	}
-	return cuts
+	return low + (high-low)/2
 }
 
 // probe looks for numbers, which rise, in one trip. It returns the last before
@@ -168,34 +150,6 @@ func (r *Row) probe(ctx context.Context, s kv.Store, numbers []int64) (found, mi
 	return found, 0, nil
 }
 
-// Add stores value under the number after the last and returns it. Inside a
-// transaction the number may still come to nothing, so the caller calls Known.
-// After an ErrUnclear, Add looks whether the value is there, so value should be
-// one that no one else writes.
-//
-// With a hint's key it costs one trip if this process made the last number.
-// Otherwise it costs about one trip for each other process that adds at the same
-// time.
-func (r *Row) Add(ctx context.Context, s kv.Store, value []byte) (int64, error) {
-	if n := r.hint.Load() + 1; r.Hint != "" && n > 1 {
-		if err := r.add(ctx, s, n, value); !errors.Is(err, kv.ErrExists) {
-			return n, err
-		}
-		r.Known(n)
-	}
-	n, err := r.Last(ctx, s)
-	if err != nil {
-		return 0, err
-	}
-	for {
-		n++
-		if err := r.add(ctx, s, n, value); !errors.Is(err, kv.ErrExists) {
-			return n, err
-		}
-		r.Known(n)
-	}
-}
-
 // hintEvery is how many numbers the hint's key may be behind, if all goes well.
 const hintEvery = 16
 
@@ -203,35 +157,5 @@ const hintEvery = 16
 // due for one number in hintEvery. To store it for nothing, or slowly over a
 // larger one, only makes a search longer.
 func (r *Row) Remind(n int64) (op kv.Op, due bool) {
-	return kv.OpSet(r.Hint, strconv.AppendInt(nil, n, 10)), r.Hint != "" && n%hintEvery == 0
-}
-
-// add stores value under n. Where that is unclear it looks, and while nothing is there
-// it sends the same again. If that finds something there, it looks again: it may be what
-// was sent first and came late.
-func (r *Row) add(ctx context.Context, s kv.Store, n int64, value []byte) error {
-	ops := []kv.Op{kv.OpAdd(r.Key(n), value)}
-	if _, due := r.Remind(n); due {
-		before, _ := r.Remind(n - 1)
-		ops = append(ops, before)
-	}
-	var unclear error
-	for range 3 {
-		// Each op's result says what became of it.
-		_ = s.Do(ctx, ops)
-		err := ops[0].Err()
-		if errors.Is(err, kv.ErrUnclear) {
-			unclear = err
-		} else if err == nil || unclear == nil {
-			return err
-		}
-		got, look := kv.One(ctx, s, kv.OpGet(r.Key(n)))
-		if look == nil && bytes.HasPrefix(got.Value, value) {
-			return nil
-		}
-		if look == nil {
-			return kv.ErrExists
-		}
-	}
-	return unclear
+	return kv.OpSet(r.Hint, strconv.AppendInt(nil, n, 10)), n%hintEvery == 0
 }
