@@ -101,8 +101,9 @@ func (e *refusedError) Unwrap() error { return e.error }
 //
 // An ErrUnclear says that the function has failed so far, and why; or that it is not known
 // whether the args are in the journal. The function is called every 15 seconds from then on
-// until it returns nil: in the first case whatever happens to this process, in the second as
-// long as this process lives, and perhaps by another one. An error of args is an ErrInvalid or
+// until it returns nil: in the first case whatever happens to this process. In the second this
+// process writes the args once more, and calls it only when they are there for sure; if the
+// process dies before that, another one may do so, or it is never called. An error of args is an ErrInvalid or
 // ErrTooLarge; ErrUnavailable says that nothing was begun.
 func (i *Intent[A]) Do(ctx context.Context, args A) error {
 	ctx, end := i.db.begin(ctx, kv.Work{Model: i.name, Verb: "Do"})
@@ -200,6 +201,7 @@ func (i *Intent[A]) begin(ctx context.Context, text string, turn *turn) (line *w
 	}, func(s kv.Store) error { return turn.try(ctx, s) })
 	switch err := errs[0]; {
 	case errors.Is(err, ErrUnclear):
+		line.unclear = true
 		i.keep(text, line, err)
 		return nil, err
 	case err != nil:
@@ -252,7 +254,10 @@ func (i *Intent[A]) keep(text string, line *written, err error) {
 func (i *Intent[A]) tryAgain(ctx context.Context) error {
 	var errs []error
 	for text, line := range i.own() {
-		err := i.carryOut(ctx, text)
+		err := line.secure(ctx, i.db)
+		if err == nil {
+			err = i.carryOut(ctx, text)
+		}
 		if err == nil {
 			line.ended()
 		} else if isRefused(err) {

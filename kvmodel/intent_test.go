@@ -278,6 +278,44 @@ func TestIntent_TwoWithOneTurnAreNotCarriedOutSideBySide(t *testing.T) {
 	})
 }
 
+// Otherwise a process that dies in the middle would leave it half done.
+func TestIntent_AfterAnUnclearBegin_TheFunctionIsCalledOnlyWhenTheArgsAreInTheJournal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, mem := t.Context(), memkv.New(memkv.Options{})
+		s := tamper(shared{plain(mem)}, nil)
+		db := open(t, s)
+		calls := 0
+		intent := kvmodel.NewIntent(db, "move", func(ctx context.Context, m move) error {
+			calls++
+			for _, key := range keys(mem, "line") {
+				r, err := kv.One(ctx, mem, kv.OpGet(key))
+				must(t, err)
+				if strings.Contains(string(r.Value), "intent move") {
+					return nil
+				}
+			}
+			return errors.New("it is in no journal")
+		})
+		s.set(func(_ context.Context, ops []kv.Op, next func([]kv.Op) error) error {
+			if ops[0].Kind == kv.Append && strings.HasPrefix(ops[0].Key, "line:") {
+				return kv.Fail(ops, kv.ErrUnclear)
+			}
+			return next(ops)
+		})
+		wantErr(t, intent.Do(ctx, move{Amount: 1}), kvmodel.ErrUnclear)
+		wait(time.Minute)
+		if calls != 0 {
+			t.Errorf("%d calls before the args are in the journal, want none", calls)
+		}
+		s.set(nil)
+		wait(time.Minute)
+		if calls != 1 {
+			t.Errorf("%d calls, want one", calls)
+		}
+		must(t, db.Close(ctx))
+	})
+}
+
 // What a process that died has begun is carried out by one that knows the name; until there is
 // one, it waits, and can be seen.
 func TestIntent_WaitsForAProcessThatKnowsIt(t *testing.T) {

@@ -58,6 +58,18 @@ type written struct {
 	journal  *journal.Journal
 	line     journal.Line
 	segments []*journal.Segment
+	unclear  bool // whether it is in one of them
+}
+
+// secure writes the line once more if it is unclear whether it was written.
+func (w *written) secure(ctx context.Context, db *DB) error {
+	if !w.unclear {
+		return nil
+	}
+	again, err := db.writeLine(ctx, db.store, w.line)
+	w.segments = append(w.segments, again.segments...)
+	w.unclear = err != nil
+	return err
 }
 
 // writeLine writes l to the journal. Its writer owes what it returns, which is never nil, one
