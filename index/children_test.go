@@ -316,7 +316,7 @@ func TestSweep_Children_NoneIsLeftOfADeletedRecordAndNoneElseGoes(t *testing.T) 
 			_ = f.db.Close(context.Background())
 		})
 		sim.Wait()
-		checkForum(sim.T(), openForum(still{sim.Store()}), d)
+		checkForum(sim.T(), openForum(sim.Still()), d)
 	})
 }
 

@@ -336,7 +336,7 @@ func TestSweep_NumbersHaveNoGapAndNoTwoOwners(t *testing.T) {
 // acknowledged number belongs to its owner.
 func checkNumbers(sim *kvtest.Sim, acked map[int64]string) {
 	t, ctx := sim.T(), context.Background()
-	ts := newTickets(openQuiet(still{sim.Store()}))
+	ts := newTickets(openQuiet(sim.Still()))
 	last, err := ts.Last(ctx)
 	must(t, err)
 	for n := int64(1); n <= last+20; n++ {

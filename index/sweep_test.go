@@ -124,7 +124,7 @@ func (still) Close() error      { return nil }
 func checkBooks(sim *kvtest.Sim, garbage, counted bool) {
 	checkLists(sim, garbage, counted)
 	ctx := context.Background()
-	b := openSweep(still{sim.Store()})
+	b := openSweep(sim.Still())
 	must(sim.T(), b.Rebuild(ctx))
 	checkSizes(sim.T(), ctx, b, !garbage)
 	must(sim.T(), b.db.Close(ctx))
@@ -164,7 +164,7 @@ func checkSizes(t *testing.T, ctx context.Context, b *books, empty bool) {
 func checkLists(sim *kvtest.Sim, garbage, counted bool) {
 	t := sim.T()
 	ctx := context.Background()
-	b := openSweep(still{sim.Store()})
+	b := openSweep(sim.Still())
 	if !garbage {
 		checkSizes(t, ctx, b, true)
 	}
@@ -327,7 +327,7 @@ func TestSweep_ALossIsReportedAndRebuilt(t *testing.T) {
 			}
 			sim.Wait()
 			ctx := context.Background()
-			b := openSweep(still{sim.Store()})
+			b := openSweep(sim.Still())
 			for _, tag := range sweepTags {
 				for _, err := range b.ByTags.Of(tag).IDs(ctx) {
 					if errors.Is(err, kvmodel.ErrNeedsRebuild) {

@@ -71,7 +71,7 @@ func changeLeaves(l *leaves, rng *rand.Rand, n int) {
 // of live records, before a rebuild and after it.
 func checkTotal(sim *kvtest.Sim) {
 	ctx, t := context.Background(), sim.T()
-	l := openTotal(still{sim.Store()})
+	l := openTotal(sim.Still())
 	live := 0
 	for _, id := range totalIDs {
 		_, err := l.Get(ctx, id)

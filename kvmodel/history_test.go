@@ -191,7 +191,7 @@ func TestSweep_AHistoryHasJustWhatCommitted(t *testing.T) {
 			sim.Wait()
 			time.Sleep(2 * time.Minute) // for what Close did not wait for
 			ctx := context.Background()
-			as := newArticles(open(sim.T(), still{sim.Store()}), 4)
+			as := newArticles(open(sim.T(), sim.Still()), 4)
 			checkHistory(sim.T(), ctx, as)
 			must(sim.T(), as.db.Close(ctx))
 		})

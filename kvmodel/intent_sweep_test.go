@@ -152,7 +152,7 @@ func TestSweep_AnIntentThatHasBegunIsCarriedOutWhole(t *testing.T) {
 func checkTransfers(sim *kvtest.Sim, all map[string]*transfers) {
 	t := sim.T()
 	accounts := map[string]*account{}
-	b := newBank(still{sim.Store()}, nil)
+	b := newBank(sim.Still(), nil)
 	for _, id := range []string{"a", "b", "c", "d"} {
 		a, err := b.accounts.Get(context.Background(), id)
 		if errors.Is(err, kvmodel.ErrNotFound) {

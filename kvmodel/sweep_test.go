@@ -224,7 +224,7 @@ func repairAll(sim *kvtest.Sim, open func(kv.Store) *kvmodel.DB) {
 func checkAll(sim *kvtest.Sim, garbage bool, outs ...*outcome) {
 	t := sim.T()
 	ctx := context.Background()
-	m := openMembers(still{sim.Store()})
+	m := openMembers(sim.Still())
 	live := allMembers(ctx, t, m)
 	done := map[string]int{}
 	for _, id := range sweepIDs {
@@ -401,7 +401,7 @@ func TestSweep_ARecordThatComesAndGoesKeepsItsClaimInAnyOrder(t *testing.T) {
 func comesAndGoes(t *testing.T, powers kvtest.Powers) {
 	world := kvtest.World{Powers: powers, Late: 0.05, Mute: 0.02, Slow: 0.05, Fault: faults}
 	proof.Sweep(t, 100, world, func(sim *kvtest.Sim) {
-		first := openMembers(still{sim.Store()})
+		first := openMembers(sim.Still())
 		for _, id := range sweepIDs {
 			if err := first.Create(context.Background(), &member{ID: id}); err != nil {
 				t.Fatal(err)

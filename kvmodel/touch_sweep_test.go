@@ -149,7 +149,7 @@ func TestSweep_ALeaseThatLivesIsInItsListsAndHasItsClaimAtEveryMoment(t *testing
 		world := kvtest.World{Powers: powers, Unsent: 0.02, Lost: 0.02, Mute: 0.02}
 		world.Fault = func(m kvtest.Moment) kvtest.Fault { return w.faults(m) }
 		proof.Sweep(t, 15, world, func(sim *kvtest.Sim) {
-			w = &watchman{sim: sim, l: openLeases(still{sim.Store()}, kvmodel.ReadOnly())}
+			w = &watchman{sim: sim, l: openLeases(sim.Still(), kvmodel.ReadOnly())}
 			sim.CrashAt("p", 1+sim.Rand().IntN(250))
 			for i, name := range []string{"p", "q"} {
 				rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
@@ -168,7 +168,7 @@ func TestSweep_ALeaseThatLivesIsInItsListsAndHasItsClaimAtEveryMoment(t *testing
 
 // checkLeases asserts, once all is repaired, that the indexes show what lives and no more.
 func checkLeases(sim *kvtest.Sim, w *watchman) {
-	t, ctx, l := sim.T(), context.Background(), openLeases(still{sim.Store()})
+	t, ctx, l := sim.T(), context.Background(), openLeases(sim.Still())
 	var ids []string
 	for _, id := range sweepIDs {
 		if v := w.lives(id); v != nil {

@@ -310,7 +310,7 @@ func TestSweep_AReaderMendsWhatACrashLeavesWithin45Seconds(t *testing.T) {
 				_ = m.db.Close(context.Background())
 			})
 			sim.Wait()
-			m := openMembers(still{sim.Store()})
+			m := openMembers(sim.Still())
 			checkKeys(sim.T(), sim, allMembers(context.Background(), sim.T(), m), false)
 			if err := m.db.Close(context.Background()); err != nil {
 				sim.T().Error(err)

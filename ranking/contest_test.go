@@ -74,7 +74,7 @@ func contest(t *testing.T, seeds int, powers kvtest.Powers) {
 	proof.Sweep(t, seeds, contested(powers), func(sim *kvtest.Sim) {
 		ties := tiesOf(sim)
 		open := func(s kv.Store) *articles { return openOne(s, ties) }
-		first := open(still{sim.Store()})
+		first := open(sim.Still())
 		for i, id := range []string{"x", "y", "s0", "s1", "s2", "s3"} {
 			if err := first.Create(ctx, &article{ID: id, Stock: []int64{3, 900, 1, 4, 600, 1000}[i]}); err != nil {
 				t.Fatal(err)
@@ -129,7 +129,7 @@ func contend(a *articles, ties ranking.Ties, rng *rand.Rand) {
 // the records. With garbage, an entry may be left that does not count: see checkSwept.
 func checkContest(sim *kvtest.Sim, open func(kv.Store) *articles, ties ranking.Ties, garbage bool) {
 	fix(sim, open)
-	a := open(still{sim.Store()})
+	a := open(sim.Still())
 	all := records(sim.T(), a)
 	n, err := a.TopStock.Len(ctx)
 	if err != nil || n != len(all) {
@@ -196,7 +196,7 @@ func contestOfCounts(t *testing.T, seeds int, powers kvtest.Powers) {
 		batch := []ranking.Batch{ranking.Windowed, ranking.Every}[sim.Seed()%2]
 		ties := tiesOf(sim)
 		open := func(s kv.Store) *articles { return openOne(s, ties, batch) }
-		first := open(still{sim.Store()})
+		first := open(sim.Still())
 		for i, id := range []string{"x", "y", "s0", "s1", "s2", "s3"} {
 			if err := first.Create(ctx, &article{ID: id}); err != nil {
 				t.Fatal(err)
@@ -217,7 +217,7 @@ func contestOfCounts(t *testing.T, seeds int, powers kvtest.Powers) {
 		}
 		sim.Wait()
 		fix(sim, open)
-		checkMembers(sim.T(), open(still{sim.Store()}), !powers.Ordered)
+		checkMembers(sim.T(), open(sim.Still()), !powers.Ordered)
 	})
 }
 
@@ -285,7 +285,7 @@ func TestSweep_InAContestABoardIsLeftByWhatIsDeletedWhenItComes(t *testing.T) {
 	}
 	proof.Sweep(t, 100, kvtest.World{Slow: 0.05}, func(sim *kvtest.Sim) {
 		unfinished = nil
-		first := openOne(still{sim.Store()}, ranking.NoTies, ranking.Every)
+		first := openOne(sim.Still(), ranking.NoTies, ranking.Every)
 		for _, id := range ids {
 			if err := first.Create(ctx, &article{ID: id}); err != nil {
 				t.Fatal(err)
@@ -300,7 +300,7 @@ func TestSweep_InAContestABoardIsLeftByWhatIsDeletedWhenItComes(t *testing.T) {
 		if unfinished != nil {
 			fix(sim, func(s kv.Store) *articles { return openOne(s, ranking.NoTies, ranking.Every) })
 		}
-		checkMembers(sim.T(), openOne(still{sim.Store()}, ranking.NoTies, ranking.Every), false)
+		checkMembers(sim.T(), openOne(sim.Still(), ranking.NoTies, ranking.Every), false)
 	})
 }
 

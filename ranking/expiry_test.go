@@ -163,7 +163,7 @@ func TestBoard_WhatHasEndedLeavesItsNumberToTheNext(t *testing.T) {
 func contestOfEnds(t *testing.T, seeds int, powers kvtest.Powers) {
 	ranking.SmallLeaves(t)
 	proof.Sweep(t, seeds, contested(powers), func(sim *kvtest.Sim) {
-		first := openLots(t, still{sim.Store()})
+		first := openLots(t, sim.Still())
 		for i := range 6 {
 			if err := first.Create(ctx, &lot{ID: fmt.Sprint("s", i), Bid: int64(i * i * 9)}); err != nil {
 				t.Fatal(err)
@@ -188,7 +188,7 @@ func contestOfEnds(t *testing.T, seeds int, powers kvtest.Powers) {
 			_ = a.db.Close(ctx)
 		})
 		sim.Wait()
-		last := openLots(t, still{sim.Store()})
+		last := openLots(t, sim.Still())
 		for _, wait := range []time.Duration{0, time.Hour, 3 * time.Hour} {
 			time.Sleep(wait)
 			checkLots(t, last, liveLots(t, last))

@@ -33,7 +33,7 @@ func sweep(t *testing.T, seeds int, powers kvtest.Powers) {
 	world.Fault = faults
 	proof.Sweep(t, seeds, world, func(sim *kvtest.Sim) {
 		open := openAny(sim)
-		first := open(still{sim.Store()})
+		first := open(sim.Still())
 		for i := range 6 {
 			if err := first.Create(ctx, &article{ID: fmt.Sprint("a", i), Stock: int64(i), Category: "tea", Title: titles[i]}); err != nil {
 				t.Fatal(err)
@@ -125,7 +125,7 @@ func repairAll(sim *kvtest.Sim, open func(kv.Store) *articles) {
 // is garbage and not an error: no page shows it, and Mend removes it at the latest.
 func checkSwept(sim *kvtest.Sim, open func(kv.Store) *articles, garbage bool) {
 	t := sim.T()
-	a := open(still{sim.Store()})
+	a := open(sim.Still())
 	all := records(t, a)
 	checkNumbers(t, a, all)
 	checkBoards(t, a, all)

@@ -238,7 +238,7 @@ func TestSweep_Several_EachRecordStandsOnceInEachOfItsRings(t *testing.T) {
 		}
 		sim.Wait()
 		repairAll(sim, func(s kv.Store) *pages { return &pages{db: open(s).db} })
-		checkEssays(sim.T(), open(plain{sim.Store()}))
+		checkEssays(sim.T(), open(sim.Still()))
 	})
 }
 

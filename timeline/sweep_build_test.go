@@ -178,7 +178,7 @@ func building(powers kvtest.Powers) kvtest.World {
 
 // tellOld stores the records that are there before the timelines.
 func tellOld(sim *kvtest.Sim) {
-	bare := openBare(plain{sim.Store()})
+	bare := openBare(sim.Still())
 	var old []*tale
 	for i := range sweptOld {
 		told := time.Unix(1_700_000_000-int64(i*7%sweptOld), 0)
@@ -204,7 +204,7 @@ func (l *telling) endBuild(sim *kvtest.Sim) {
 	sim.Spare("last")
 	sim.Do("last", rebuildTales)
 	sim.Wait()
-	l.check(sim.T(), openSweptTales(plain{sim.Store()}))
+	l.check(sim.T(), openSweptTales(sim.Still()))
 }
 
 func TestSweep_Build_BesideWritersAndCrashesTheOrderIsThatOfTheField(t *testing.T) {

@@ -142,7 +142,7 @@ func sweepEvents(t *testing.T, layout Layout) {
 			closeDB(e.db)
 		})
 		sim.Wait()
-		e := openFeet(still{sim.Store()}, layout, keep)
+		e := openFeet(sim.Still(), layout, keep)
 		latest, err := e.Latest(context.Background(), "o", keep)
 		must(sim.T(), err)
 		f.check(sim.T(), latest, keep)

@@ -59,7 +59,7 @@ func sweepFeed(t *testing.T, layout timeline.Layout) {
 		}
 		sim.Wait()
 		repairAll(sim, func(s kv.Store) *pages { return openFeed(s, layout).pages })
-		checkFeed(sim, openFeed(plain{sim.Store()}, layout))
+		checkFeed(sim, openFeed(sim.Still(), layout))
 	})
 }
 

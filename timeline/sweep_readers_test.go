@@ -218,7 +218,7 @@ func TestSweep_Readers_EveryReaderShowsTheFunctionOfTheRecords(t *testing.T) {
 				}
 				sim.Wait()
 				repairAll(sim, func(s kv.Store) *pages { return &pages{db: openBriefs(s, shape).db} })
-				last := openBriefs(survivor{sim.Store()}, shape)
+				last := openBriefs(sim.Still(), shape)
 				last.check(sim.T())
 				must(sim.T(), last.db.Close(ctx))
 			})

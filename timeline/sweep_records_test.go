@@ -182,7 +182,7 @@ func (d *diary) checkOrder(t *testing.T, order []*page) {
 
 // createFirst creates the records before the writers come.
 func createFirst(sim *kvtest.Sim, open func(kv.Store) *pages) {
-	p := open(plain{sim.Store()})
+	p := open(sim.Still())
 	for _, id := range sweptIDs {
 		p.create(sim.T(), id, "ann", "first "+id)
 	}
@@ -204,7 +204,7 @@ func sweepRecords(t *testing.T, powers kvtest.Powers, at func(*kvtest.Sim) int) 
 		}
 		sim.Wait()
 		repairAll(sim, openQuietly)
-		d.check(sim, openQuietly(plain{sim.Store()}))
+		d.check(sim, openQuietly(sim.Still()))
 	})
 }
 
@@ -223,7 +223,7 @@ func TestSweep_Records_ANumberTakenEarlyIsRepairedLikeAnyOther(t *testing.T) {
 		}
 		sim.Wait()
 		repairAll(sim, open)
-		d.check(sim, open(plain{sim.Store()}))
+		d.check(sim, open(sim.Still()))
 	})
 }
 

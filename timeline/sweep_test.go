@@ -188,7 +188,7 @@ func sweepLane(t *testing.T, n int, world kvtest.World, f func(sim *kvtest.Sim, 
 		shape := sweptShapes[int(sim.Seed())%len(sweptShapes)]
 		b := newLedger()
 		f(sim, b, shape)
-		b.check(sim, simLane(still{sim.Store()}, shape), true)
+		b.check(sim, simLane(sim.Still(), shape), true)
 	})
 }
 
@@ -261,7 +261,7 @@ func lostCounter(t *testing.T, world kvtest.World, lose func(*kvtest.Sim), order
 		b, shape := newLedger(), Shape{Size: 32, Segment: 2}
 		// Before anything is written, a new counter cannot know how far the old one
 		// was.
-		b.pushSome(simLane(still{sim.Store()}, shape), "first", 2, true)
+		b.pushSome(simLane(sim.Still(), shape), "first", 2, true)
 		for _, name := range []string{"a", "b"} {
 			sim.Go(name, func(s kv.Store) { b.pushSome(simLane(s, shape), name, 6, ordered) })
 		}
@@ -272,7 +272,7 @@ func lostCounter(t *testing.T, world kvtest.World, lose func(*kvtest.Sim), order
 			b.lost = 2 * (shape.shape().next(0) + 1) // the loss, and a number raised because of it
 		}
 		sim.Wait()
-		b.check(sim, simLane(still{sim.Store()}, shape), ordered)
+		b.check(sim, simLane(sim.Still(), shape), ordered)
 	})
 }
 
@@ -335,7 +335,7 @@ func TestSweep_Lane_ALostSegmentTakesNoOtherWithIt(t *testing.T) {
 			sim.Go(name, func(s kv.Store) { b.pushSome(simLane(s, shape), name, 4, true) })
 		}
 		sim.Wait()
-		l := simLane(still{sim.Store()}, shape)
+		l := simLane(sim.Still(), shape)
 		for body, n := range b.acked {
 			if l.shape().segment(l.shape().block(n)) == 0 {
 				delete(b.acked, body)

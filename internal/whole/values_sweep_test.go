@@ -34,7 +34,7 @@ func sweepValues(t *testing.T, n int, powers kvtest.Powers, as postsAs) {
 		sim.Wait()
 		repairPosts(sim, as)
 		sim.Wait()
-		p := openPosts(still{sim.Store(), kv.Powers{}}, as)
+		p := openPosts(sim.Still(), as)
 		if powers.Ordered {
 			wantSweptValues(sim.T(), p, true)
 		}
@@ -159,7 +159,7 @@ func contestOfValues(t *testing.T, n int, powers kvtest.Powers) {
 			repairPosts(sim, postsAs{})
 			sim.Wait()
 		}
-		p := openPosts(still{sim.Store(), kv.Powers{}}, postsAs{})
+		p := openPosts(sim.Still(), postsAs{})
 		checkValues(sim.T(), p)
 		report, err := p.ByTags.Values.Verify(ctx, "go", "kv")
 		if err != nil || report.Stale+report.Pending+report.Drift+len(report.Wrong)+len(report.Missing) > 0 {

@@ -180,7 +180,7 @@ func (s *Store) Close() error { return s.close() }
 
 // Powers returns all the powers there are.
 func (s *Store) Powers() kv.Powers {
-	return kv.Powers{Unless: true, Ordered: true, Alone: true, Local: true, Near: s.cache != nil, Atomic: s.atomic, Keys: s.keys, Disk: s.onDisk, Backup: s.Backup, Findings: s.findings}
+	return kv.Powers{Unless: true, Ordered: true, Alone: true, Local: true, Near: s.cache != nil, Atomic: s.atomic, Keys: s.keys, Walk: s.walk, Disk: s.onDisk, Backup: s.Backup, Findings: s.findings}
 }
 
 // Stats returns the counts so far.

@@ -116,7 +116,7 @@ func (r followed) Do(ctx context.Context, ops []kv.Op) error {
 }
 
 func (r followed) Powers() kv.Powers {
-	return kv.Powers{Unless: true, Ordered: true, Local: true, Keys: r.keys, Disk: r.onDisk}
+	return kv.Powers{Unless: true, Ordered: true, Local: true, Keys: r.keys, Walk: r.walk, Disk: r.onDisk}
 }
 
 func (r followed) onDisk() kv.Disk {
@@ -125,12 +125,16 @@ func (r followed) onDisk() kv.Disk {
 }
 
 func (r followed) keys(ctx context.Context, begin string, f func([]string) error) error {
+	return r.walk(ctx, begin, "", f)
+}
+
+func (r followed) walk(ctx context.Context, begin, after string, f func([]string) error) error {
 	c, done := r.f.use()
 	if c == nil {
 		return errClosed
 	}
 	defer done()
-	return c.keys(ctx, begin, f)
+	return c.walk(ctx, begin, after, f)
 }
 
 func (r followed) Close() error { return r.f.Close() }

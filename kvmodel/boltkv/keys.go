@@ -12,11 +12,19 @@ const keysAtOnce = 1000
 
 // keys is the power of that name. Expired items are among them until they are swept.
 func (s *Store) keys(ctx context.Context, begin string, f func([]string) error) error {
+	return s.walk(ctx, begin, "", f)
+}
+
+// walk is the power of that name.
+func (s *Store) walk(ctx context.Context, begin, after string, f func([]string) error) error {
 	there, gone, fail := s.outside(begin)
 	if fail != nil {
 		return fail
 	}
-	for from := []byte(begin); from != nil; {
+	from := []byte(max(begin, after+"\x00"))
+	skipped, _ := slices.BinarySearch(there, string(from))
+	there = there[skipped:]
+	for from != nil {
 		found, next, fail := s.keysFrom(ctx, from, []byte(begin))
 		if fail != nil {
 			return fail

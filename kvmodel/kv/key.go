@@ -15,6 +15,7 @@ import (
 const (
 	longKey    = 160 // a longer text is hashed
 	keptOfLong = 90  // bytes of it that stay readable
+	hashMark   = "#h"
 
 	// MaxSuffix is how many bytes a class may add to a key it has from Key.
 	MaxSuffix = 48
@@ -67,6 +68,21 @@ func (f Family) And(text string) Family { return Family{f.prefix + text} }
 // Key returns the key whose last part is text, from JoinText. It is not escaped again and
 // counts as one part however many it joins.
 func (f Family) Key(text string) string { return shorten(f.prefix + text) }
+
+// Begin returns how every key of f begins, also one that is hashed.
+func (f Family) Begin() string { return f.prefix[:min(len(f.prefix), keptOfLong)] }
+
+// Text returns the last part of key, as a text, or "" if key is hashed or not of f.
+func (f Family) Text(key string) string {
+	text, ok := strings.CutPrefix(key, f.prefix)
+	if !ok || IsHashed(key) {
+		return ""
+	}
+	return text
+}
+
+// IsHashed reports whether key is long and ends in a hash.
+func IsHashed(key string) bool { return strings.Contains(key, hashMark) }
 
 // eachKey calls f with the keys of families for each of texts: those of the first text, in
 // the order of the families, and then those of the next. They share memory.
@@ -224,7 +240,7 @@ func shorten(key string) string {
 		return key
 	}
 	sum := sha256.Sum256([]byte(key))
-	return key[:keptOfLong] + "#h" + nameEncoding.EncodeToString(sum[:])
+	return key[:keptOfLong] + hashMark + nameEncoding.EncodeToString(sum[:])
 }
 
 // Quote returns key as an error message shows it: one line, not too long.

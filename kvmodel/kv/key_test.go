@@ -90,6 +90,24 @@ func TestClass_Key_LongOnesAreHashed(t *testing.T) {
 	}
 }
 
+func TestFamily_SaysTheTextOfEachKeyThatIsNotHashed(t *testing.T) {
+	for _, before := range []string{"Note", strings.Repeat("Long", 30)} {
+		family := kv.NewClass("r", 2).Family(before)
+		for _, text := range []string{"a", "a:b%20c", strings.Repeat("x", 40), strings.Repeat("x", 500)} {
+			key := family.Key(text)
+			if !strings.HasPrefix(key, family.Begin()) {
+				t.Errorf("%s does not begin with %s", key, family.Begin())
+			}
+			if got := family.Text(key); got != text && !kv.IsHashed(key) || kv.IsHashed(key) && got != "" {
+				t.Errorf("%s is of %q, want %q", key, got, text)
+			}
+		}
+	}
+	if got := kv.NewClass("r", 2).Family("Note").Text("r:Notes:a"); got != "" {
+		t.Errorf("a key of another family is of %q", got)
+	}
+}
+
 func TestClass_Key_StaysAsItIs(t *testing.T) {
 	// These are stored: a change of them loses data.
 	if got, want := kv.NewClass("page", 1).Key(strings.Repeat("é", 60)),

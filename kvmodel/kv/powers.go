@@ -45,6 +45,7 @@ type Powers struct {
 	// has written it also reads. If Atomic itself cannot commit, nothing was
 	// carried out, and the error is ErrUnavailable. If ctx ends or the store
 	// fails while it commits, the error is ErrUnclear, for all of f's writes.
+	// A DB uses it on a store that has Walk, too.
 	Atomic func(ctx context.Context, f func(Store) error) error
 
 	// Keys, if not nil, calls f with the keys that begin with begin, some at a time and
@@ -53,6 +54,11 @@ type Powers struct {
 	// one whose item is gone. It reads the whole store, so it is for maintenance. If the
 	// store cannot be asked, the error is ErrUnavailable.
 	Keys func(ctx context.Context, begin string, f func(keys []string) error) error
+
+	// Walk, if not nil, is Keys in the order of the keys' bytes, each once, and from the first
+	// key after after on. It reads what it names and no more, so a DB finds the records by
+	// their keys, and keeps no list of their ids.
+	Walk func(ctx context.Context, begin, after string, f func(keys []string) error) error
 
 	// Patience is how long a call of several trips whose context has no deadline
 	// should take at most; see [Patient]. 0: the store waits for no server.

@@ -29,19 +29,29 @@ func newPrefixed(s Store, prefix string) *prefixed {
 	powers.Prefix += prefix
 	if keys := powers.Keys; keys != nil {
 		powers.Keys = func(ctx context.Context, begin string, f func([]string) error) error {
-			return keys(ctx, prefix+begin, func(found []string) error {
-				own := make([]string, len(found))
-				for i, key := range found {
-					own[i] = key[len(prefix):]
-				}
-				return f(own)
-			})
+			return keys(ctx, prefix+begin, without(prefix, f))
+		}
+	}
+	if walk := powers.Walk; walk != nil {
+		powers.Walk = func(ctx context.Context, begin, after string, f func([]string) error) error {
+			return walk(ctx, prefix+begin, prefix+after, without(prefix, f))
 		}
 	}
 	if powers.Losses != nil {
 		powers.Losses = prefixedLosses{powers.Losses, prefix}
 	}
 	return &prefixed{s, prefix, powers}
+}
+
+// without returns a func that calls f with keys without their prefix.
+func without(prefix string, f func([]string) error) func([]string) error {
+	return func(keys []string) error {
+		own := make([]string, len(keys))
+		for i, key := range keys {
+			own[i] = key[len(prefix):]
+		}
+		return f(own)
+	}
 }
 
 func (p *prefixed) Powers() Powers { return p.powers }

@@ -221,6 +221,27 @@ func TestPrefix_AnEmptyKeyStaysABadOne(t *testing.T) {
 	}
 }
 
+func TestPrefix_AWalkStaysWithinATenant(t *testing.T) {
+	mem := memkv.New(memkv.Options{})
+	for _, name := range []string{"a", "b", "bb"} {
+		for _, key := range []string{"k:1", "k:2", "k:3", "l:1"} {
+			if _, err := kv.One(t.Context(), tenant(t, mem, name), kv.OpSet(key, nil)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for after, want := range map[string][]string{"": {"k:1", "k:2", "k:3"}, "k:1": {"k:2", "k:3"}, "k:3": nil, "l:1": nil} {
+		var got []string
+		err := kv.PowersOf(tenant(t, mem, "b")).Walk(t.Context(), "k:", after, func(keys []string) error {
+			got = append(got, keys...)
+			return nil
+		})
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("after %q: %v (-want +got)\n%s", after, err, diff)
+		}
+	}
+}
+
 func TestPrefix_LeavesTheCallersKeysAsTheyWere(t *testing.T) {
 	s := tenant(t, newRig(), "t")
 	ops := []kv.Op{kv.OpSet("a", nil), kv.OpGet(""), kv.OpGet("t:b")}
@@ -384,10 +405,10 @@ func TestWrappers_PassThePowersOn(t *testing.T) {
 		"Retry":  func(s kv.Store) kv.Store { return kv.Retry(s, 2, 0) },
 		"Prefix": func(s kv.Store) kv.Store { return tenant(t, s, "t") },
 	} {
-		if p := kv.PowersOf(wrap(mem)); !p.Unless || !p.Ordered || p.Atomic == nil {
+		if p := kv.PowersOf(wrap(mem)); !p.Unless || !p.Ordered || p.Atomic == nil || p.Walk == nil {
 			t.Errorf("%s of a store with all powers has %+v", name, p)
 		}
-		if p := kv.PowersOf(wrap(quiet)); p.Unless || p.Ordered || p.Atomic != nil {
+		if p := kv.PowersOf(wrap(quiet)); p.Unless || p.Ordered || p.Atomic != nil || p.Walk != nil {
 			t.Errorf("%s of a store without powers has %+v", name, p)
 		}
 	}

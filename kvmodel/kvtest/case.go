@@ -28,6 +28,7 @@ const (
 	atomically
 	exact
 	listing
+	walking
 	sleeps // not a need: the case waits for a TTL, so it runs in parallel
 )
 

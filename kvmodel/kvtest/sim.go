@@ -132,6 +132,23 @@ func (s *Sim) Step() int { return s.step }
 // checks at quiet points, and for damage that World does not offer.
 func (s *Sim) Store() *memkv.Store { return s.mem }
 
+// Still returns the underlying store for a client of the same kind as the others: it has no
+// power, but Walk if theirs have Atomic. Close does nothing.
+func (s *Sim) Still() kv.Store {
+	if s.world.Powers.Atomic {
+		return still{s.mem, kv.Powers{Walk: s.mem.Powers().Walk}}
+	}
+	return still{s.mem, kv.Powers{}}
+}
+
+type still struct {
+	kv.Store
+	powers kv.Powers
+}
+
+func (s still) Powers() kv.Powers { return s.powers }
+func (s still) Close() error      { return nil }
+
 // Trace returns what has happened so far, one line for each event.
 func (s *Sim) Trace() []string {
 	s.mu.Lock()

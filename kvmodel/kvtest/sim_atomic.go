@@ -2,23 +2,21 @@ package kvtest
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // atomic runs f as one step, when its turn comes.
 func (p *process) atomic(ctx context.Context, f func(kv.Store) error) error {
-	if err := p.gone(ctx); err != nil {
+	r, err := p.turn(ctx)
+	if err != nil {
 		return err
-	}
-	r := &request{from: p, ctx: ctx, left: 1, atomic: true, done: make(chan struct{})}
-	p.sim.await(r)
-	if r.err != nil {
-		return r.err
 	}
 	defer p.sim.transactionEnded()
 	var wrote []string
-	err := kv.PowersOf(p.sim.store).Atomic(ctx, func(mem kv.Store) error {
+	err = kv.PowersOf(p.sim.store).Atomic(ctx, func(mem kv.Store) error {
 		in := &inside{process: p, mem: mem}
 		err := f(in)
 		wrote = in.wrote
@@ -39,6 +37,44 @@ func (p *process) atomic(ctx context.Context, f func(kv.Store) error) error {
 		return r.afterErr
 	}
 	return err
+}
+
+// turn returns when it is p's turn to take a step of its own, which ends with transactionEnded.
+func (p *process) turn(ctx context.Context) (*request, error) {
+	if err := p.gone(ctx); err != nil {
+		return nil, err
+	}
+	r := &request{from: p, ctx: ctx, left: 1, atomic: true, done: make(chan struct{})}
+	p.sim.await(r)
+	return r, r.err
+}
+
+// walkedAtOnce is how many keys a step of a walk names.
+const walkedAtOnce = 3
+
+// walk names a few keys in each step.
+func (p *process) walk(ctx context.Context, begin, after string, f func([]string) error) error {
+	for {
+		r, err := p.turn(ctx)
+		if err != nil {
+			return err
+		}
+		keys := slices.DeleteFunc(p.sim.mem.Keys(), func(key string) bool { return !strings.HasPrefix(key, begin) || key <= after })
+		p.sim.transactionEnded()
+		switch {
+		case p.crashed():
+			return errCrashed
+		case r.commitErr != nil || r.afterErr != nil:
+			return errUnread
+		case len(keys) == 0:
+			return nil
+		}
+		keys = keys[:min(len(keys), walkedAtOnce)]
+		if err := f(keys); err != nil {
+			return err
+		}
+		after = keys[len(keys)-1]
+	}
 }
 
 // inside is the store that a function of Atomic works on.

@@ -99,7 +99,7 @@ func (p *process) Powers() kv.Powers {
 	given := p.sim.world.Powers
 	powers := kv.Powers{Unless: given.Unless, Ordered: given.Ordered, Near: p.sim.world.keeps()}
 	if given.Atomic {
-		powers.Atomic = p.atomic
+		powers.Atomic, powers.Walk = p.atomic, p.walk
 	}
 	if p.near != nil {
 		powers.Changes = p.near

@@ -99,5 +99,5 @@ type Moment struct {
 	Step   int
 	Client string
 	Nth    int   // which op of the client this is, from 1
-	Op     kv.Op // the zero Op for an Atomic, for which Late is Mute
+	Op     kv.Op // the zero Op for an Atomic, for which Late is Mute, or a step of a Walk
 }

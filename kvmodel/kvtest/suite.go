@@ -14,7 +14,7 @@ func Cases() []Case {
 		getCases, setCases, addCases, swapCases, deleteCases, dropCases,
 		appendCases, unlessCases, incrementCases, versionCases, refusalCases(),
 		keyCases(), valueCases(), tripCases, contextCases, closeCases,
-		clientCases, atomicCases, listingCases, concurrentCases, ttlCases,
+		clientCases, atomicCases, listingCases, walkingCases, concurrentCases, ttlCases,
 	)
 }
 
@@ -58,6 +58,7 @@ func (m Maker) has(t testing.TB) need {
 	}{
 		{m.Shared, shared}, {m.Kept, kept}, {powers.Ordered, ordered}, {powers.Atomic != nil, atomically},
 		{powers.Unless, unless}, {!powers.Unless, noUnless}, {!m.Loose, exact}, {powers.Keys != nil, listing},
+		{powers.Walk != nil, walking},
 	} {
 		if part.there {
 			n |= part.need

@@ -69,7 +69,7 @@ func New(opts Options) *Store {
 	if opts.Cache > 0 {
 		s.cache = kept.New(opts.Cache)
 	}
-	s.powers = kv.Powers{Unless: true, Ordered: true, Local: opts.Local, Near: opts.Cache > 0, Atomic: s.atomic, Keys: s.keys}
+	s.powers = kv.Powers{Unless: true, Ordered: true, Local: opts.Local, Near: opts.Cache > 0, Atomic: s.atomic, Keys: s.keys, Walk: s.walk}
 	return s
 }
 
@@ -115,31 +115,42 @@ func (s *Store) Len() int {
 	return len(s.items)
 }
 
-// Keys returns the keys of all items, in no particular order. An expired item counts
-// until an op meets it.
+// Keys returns the keys of all items, in order. An expired item counts until an op meets it.
 func (s *Store) Keys() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	keys := make([]string, 0, len(s.items))
+	return s.named("", "")
+}
+
+// named returns the keys that begin with begin and come after after, in order. The caller holds
+// the lock.
+func (s *Store) named(begin, after string) (keys []string) {
 	for key := range s.items {
-		keys = append(keys, key)
+		if strings.HasPrefix(key, begin) && key > after {
+			keys = append(keys, key)
+		}
 	}
+	slices.Sort(keys)
 	return keys
 }
 
 // keys is the power of that name.
 func (s *Store) keys(ctx context.Context, begin string, f func([]string) error) error {
+	return s.walk(ctx, begin, "", f)
+}
+
+// walk is the power of that name.
+func (s *Store) walk(ctx context.Context, begin, after string, f func([]string) error) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("memkv: %w: %w", kv.ErrUnavailable, err)
 	}
 	s.mu.Lock()
-	closed := s.closed
+	closed, found := s.closed, s.named(begin, after)
 	s.mu.Unlock()
-	if closed {
+	switch {
+	case closed:
 		return errClosed
-	}
-	found := slices.DeleteFunc(s.Keys(), func(key string) bool { return !strings.HasPrefix(key, begin) })
-	if len(found) == 0 {
+	case len(found) == 0:
 		return nil
 	}
 	return f(found)

@@ -1,0 +1,63 @@
+package boltkv_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/ringtree/ringtree/kvmodel/boltkv"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Some keys are in the tree alone, some in the tables, some in both, and some are dropped there.
+func TestWalk_NamesWhatIsInTheTreeAndInTheTablesInOrder(t *testing.T) {
+	path, rng := filepath.Join(t.TempDir(), "file"), rand.New(rand.NewPCG(1, 1))
+	there := map[string]bool{}
+	change := func(s *boltkv.Store, n int) {
+		var ops []kv.Op
+		for range n {
+			key := fmt.Sprintf("%c:%04d", 'a'+rng.IntN(3), rng.IntN(4000))
+			if there[key] && rng.IntN(2) == 0 {
+				delete(there, key)
+				ops = append(ops, kv.OpDelete(key))
+			} else {
+				there[key] = true
+				ops = append(ops, kv.OpSet(key, []byte("v")))
+			}
+		}
+		if err := s.Do(t.Context(), ops); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, size := range []int{9000, 4000, 500} {
+		s, err := boltkv.Open(path, boltkv.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(s, size)
+		for range 60 {
+			begin := []string{"", "a:", "b:", "b:1", "c:39", "d:"}[rng.IntN(6)]
+			after := []string{"", "a", begin, fmt.Sprintf("b:%04d", rng.IntN(4000)), fmt.Sprintf("c:%03d", rng.IntN(400)), "d"}[rng.IntN(6)]
+			var want, got []string
+			for key := range there {
+				if strings.HasPrefix(key, begin) && key > after {
+					want = append(want, key)
+				}
+			}
+			slices.Sort(want)
+			err := s.Powers().Walk(t.Context(), begin, after, func(keys []string) error { got = append(got, keys...); return nil })
+			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); err != nil || diff != "" {
+				t.Fatalf("begin %q, after %q: %v (-want +got)\n%s", begin, after, err, diff)
+			}
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
