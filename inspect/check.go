@@ -175,7 +175,7 @@ func (c *checking) model(ctx context.Context, m model, index, from string) error
 		return err
 	}
 	b := &batch{checking: c, model: m, index: index, pace: c.o.Pace.begin("check", m.Name(), total)}
-	if err := c.state(m, m.IDs(ctx, from, func(ids []string, to string, _ int64) error { return b.take(ctx, ids, to) })); err != nil {
+	if err := c.state(m, m.IDs(ctx, from, func(ids []string, to string) error { return b.take(ctx, ids, to) })); err != nil {
 		return err
 	}
 	return b.look(ctx)
@@ -256,7 +256,7 @@ func (c *checking) ids(ctx context.Context, m model) error {
 	if _, err := c.built(ctx, m, ""); err != nil {
 		return err
 	}
-	return c.state(m, m.IDs(ctx, "", func([]string, string, int64) error { return ctx.Err() }))
+	return c.state(m, m.IDs(ctx, "", func([]string, string) error { return ctx.Err() }))
 }
 
 // state makes an error that says what is wrong with the ids of m a fault.
@@ -264,7 +264,11 @@ func (c *checking) state(m model, err error) error {
 	if err == nil || ctxEnded(err) || !errors.Is(err, kvmodel.ErrCorrupt) && !errors.Is(err, kv.ErrLost) {
 		return err
 	}
-	c.doubt(Fault{Kind: plug.LostIDs, Model: m.Name(), Text: err.Error()})
+	kind := plug.LostIDs
+	if !m.IsListed() && errors.Is(err, kvmodel.ErrCorrupt) {
+		kind = plug.DamagedRecord // It cannot say its id.
+	}
+	c.doubt(Fault{Kind: kind, Model: m.Name(), Text: err.Error()})
 	return nil
 }
 
@@ -329,7 +333,7 @@ func (c *checking) faultOf(m model, s *plug.Sight, w plug.Wrong) Fault {
 // note keeps a place whose bases are hashed.
 func (c *checking) note(w plug.Window, place string) {
 	for _, base := range w.Bases(place) {
-		if strings.Contains(base, "#h") {
+		if kv.IsHashed(base) {
 			c.places[base] = place
 		}
 	}
@@ -345,7 +349,7 @@ func (c *checking) allKeys(ctx context.Context, index string) error {
 		c.unasked("%v: stray entries, counts and unlisted records", ErrNoKeys)
 		return nil
 	}
-	if c.o.From != "" {
+	if c.o.From != "" && slices.ContainsFunc(c.in.models, model.IsListed) {
 		c.unasked("a check that goes on does not know all ids: unlisted records")
 	}
 	pace := c.o.Pace.begin("check", "keys", 0)
@@ -378,7 +382,7 @@ func (c *checking) someKeys(ctx context.Context, index string, keys []string) er
 		case !o.known:
 			c.report.Foreign++
 		case c.o.What != "" && (o.model == nil || o.model.Name() != strings.SplitN(c.o.What, ".", 2)[0] || index != "" && o.part != index):
-		case o.class == "r" && !o.model.IsNumbered() && c.o.From == "":
+		case o.class == "r" && o.model.IsListed() && c.o.From == "":
 			records = append(records, key)
 		case o.first:
 			audits = append(audits, &audit{owner: o, place: place})

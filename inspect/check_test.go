@@ -2,6 +2,7 @@ package inspect_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -47,5 +48,24 @@ func TestCheck_DamageConcernsOnlyTheRecordsThatItHits(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// The key of such a record has a hash in the place of its id.
+func TestCheck_ADamagedRecordThatCannotSayItsIDIsNamedByItsKey(t *testing.T) {
+	mem := memkv.New(memkv.Options{})
+	store := powers{mem, mem.Powers()}
+	db := open(t, store)
+	r, id := newNotes(db), strings.Repeat("x", 200)
+	for _, id := range []string{"n", id, "also " + id} {
+		must(t, r.Create(t.Context(), &note{ID: id}))
+	}
+	key := kv.NewClass("r", 2).Key("Note", id)
+	_, err := kv.One(t.Context(), mem, kv.OpSet(key, []byte("?")))
+	must(t, err)
+	must(t, db.Close(t.Context()))
+	for range 2 {
+		runIn(t.Context(), on(store, "check")).want(t, 1, "damaged record", key, "2 records")
+		runIn(t.Context(), on(store, "repair", "--yes")).want(t, 1, "damaged record", key)
 	}
 }

@@ -68,7 +68,7 @@ func (it *item) keyIn(in *Inspector) (string, error) {
 // some at a time.
 func (in *Inspector) records(ctx context.Context, m model, p *pacer, want wanted, f func([]item) error) error {
 	given := make(met)
-	return m.IDs(ctx, "", func(ids []string, _ string, _ int64) error {
+	return m.IDs(ctx, "", func(ids []string, _ string) error {
 		for some := range slices.Chunk(given.fresh(m, ids), at) {
 			if want != nil {
 				var err error

@@ -338,7 +338,7 @@ func (r *repairing) relist(ctx context.Context, m model) error {
 	if err := m.Accept(ctx); err != nil {
 		return err
 	}
-	if !m.IsNumbered() {
+	if m.IsListed() {
 		if err := r.in.relist(ctx, m, r.o.Pace); err != nil {
 			return err
 		}
@@ -377,7 +377,7 @@ func (in *Inspector) relist(ctx context.Context, m model, p Pace) error {
 // listed returns the ids that m names.
 func (in *Inspector) listed(ctx context.Context, m model) (met, error) {
 	all := make(met)
-	err := m.IDs(ctx, "", func(ids []string, _ string, _ int64) error {
+	err := m.IDs(ctx, "", func(ids []string, _ string) error {
 		all.fresh(m, ids)
 		return ctx.Err()
 	})

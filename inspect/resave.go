@@ -25,7 +25,7 @@ func (in *Inspector) Resave(ctx context.Context, name string, o ResaveOptions) (
 	}
 	pace := o.Pace.begin("resave", name, st.IDs)
 	seen := make(met)
-	err = m.IDs(ctx, o.From, func(ids []string, to string, _ int64) error {
+	err = m.IDs(ctx, o.From, func(ids []string, to string) error {
 		for some := range slices.Chunk(seen.fresh(m, ids), at) {
 			done, err := m.Resave(ctx, some, o.Dry)
 			n += int64(done)

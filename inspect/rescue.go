@@ -21,7 +21,7 @@ func (in *Inspector) Rescue(ctx context.Context, p Pace) error {
 	}
 	edition := in.edition()
 	for _, m := range in.models {
-		if !m.IsNumbered() {
+		if m.IsListed() {
 			if err := in.relist(ctx, m, p); err != nil {
 				return fmt.Errorf("%s: %w", m.Name(), err)
 			}

@@ -331,7 +331,7 @@ func (in *Inspector) sample(ctx context.Context, m model, ms *ModelStatus) error
 // first reads the first records of m, a hundred at most.
 func (in *Inspector) first(ctx context.Context, m model) (sights []plug.Sight, err error) {
 	enough := errors.New("enough")
-	err = m.IDs(ctx, "", func(ids []string, _ string, _ int64) error {
+	err = m.IDs(ctx, "", func(ids []string, _ string) error {
 		if sights, err = m.See(ctx, in.store, ids[:min(at, len(ids))]); err != nil {
 			return err
 		}

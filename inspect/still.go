@@ -23,7 +23,7 @@ func (in *Inspector) still(ctx context.Context, faults []Fault) ([]Fault, error)
 			byBase[f.Model+"."+f.Index+" "+f.Key] = f
 		case f.Kind == plug.Unlisted:
 			unlisted[f.Model] = append(unlisted[f.Model], f.ID)
-		case f.Kind == plug.NotBuilt || f.Kind == plug.LostIDs || f.Kind == plug.DamagedItem && f.Index == "":
+		case f.Kind == plug.NotBuilt || f.Kind == plug.LostIDs || f.Kind == plug.DamagedItem && f.Index == "" || f.Kind == plug.DamagedRecord && f.ID == "":
 			models[f.Model] = true
 			if f.Kind == plug.NotBuilt {
 				v.unbuilt[f.Model+"."+f.Index] = 0
@@ -162,7 +162,7 @@ func (v *verifying) unlisted(ctx context.Context, name string, ids []string) err
 	for _, id := range ids {
 		missing[id] = true
 	}
-	err = m.IDs(ctx, "", func(ids []string, _ string, _ int64) error {
+	err = m.IDs(ctx, "", func(ids []string, _ string) error {
 		for _, id := range ids {
 			delete(missing, id)
 		}

@@ -57,7 +57,7 @@ func (in *Inspector) Leftovers(ctx context.Context, p Pace) ([]Leftover, error) 
 // a long name is hashed in the key of a ranking.
 func (in *Inspector) leftover(key string) string {
 	o := in.owner(key)
-	if o.known || strings.Contains(key, "#h") {
+	if o.known || kv.IsHashed(key) {
 		return ""
 	}
 	switch o.class {

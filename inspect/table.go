@@ -43,7 +43,7 @@ func (in *Inspector) Table(ctx context.Context, w io.Writer, name string, o Tabl
 	}
 	pace := o.begin("export", name, st.IDs)
 	written := make(met)
-	err = m.IDs(ctx, "", func(ids []string, _ string, _ int64) error {
+	err = m.IDs(ctx, "", func(ids []string, _ string) error {
 		for some := range slices.Chunk(written.fresh(m, ids), at) {
 			if err := t.add(ctx, in, some); err != nil {
 				return err

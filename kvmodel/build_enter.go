@@ -75,8 +75,8 @@ func (b *building) enterRest(ctx context.Context) error {
 	if err := b.enterLines(ctx); err != nil {
 		return err
 	}
-	walked, err := b.eachFrom(ctx, begun, func(ids []string, to enumeration.Reached, left int64) error {
-		n, err := b.enterBatch(ctx, ids, to, left)
+	walked, err := b.eachFrom(ctx, begun, func(ids []string, to enumeration.Reached, left func() int64) error {
+		n, err := b.enterBatch(ctx, ids, to, left())
 		live += n
 		return err
 	})
@@ -243,8 +243,8 @@ func (b *building) meetEarlier(ctx context.Context, to enumeration.Reached) erro
 	if to == (enumeration.Reached{}) || b.lease.Found.Stage == build.Finished || !finishes {
 		return nil
 	}
-	_, err := b.eachFrom(ctx, enumeration.Reached{}, func(ids []string, at enumeration.Reached, _ int64) error {
-		if at.Chunk > to.Chunk {
+	_, err := b.eachFrom(ctx, enumeration.Reached{}, func(ids []string, at enumeration.Reached, _ func() int64) error {
+		if at.IsBehind(to) {
 			return errStop
 		}
 		recs, err := b.see(ctx, b.db.store, ids)

@@ -36,6 +36,7 @@ func (s *site) Close() error { return nil }
 
 func (s *site) Powers() (p kv.Powers) {
 	if whole := kv.PowersOf(s.Store).Atomic; s.isAtomic {
+		p.Walk = kv.PowersOf(s.Store).Walk
 		p.Atomic = func(ctx context.Context, f func(kv.Store) error) error {
 			if err := s.trip(ctx); err != nil {
 				return err

@@ -41,6 +41,7 @@ type DB struct {
 	store   kv.Store
 	marked  marked                                            // underneath store
 	atomic  func(context.Context, func(kv.Store) error) error // nil: the store has none
+	walk    walker                                            // nil: the ids of records are listed
 	losses  kv.Losses                                         // nil: likewise
 	disk    func() kv.Disk                                    // nil: likewise
 	alone   bool                                              // no other process has the store
@@ -175,7 +176,7 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 	db := &DB{
 		store:    sides.On(s),
 		marked:   marked,
-		atomic:   powers.Atomic,
+		walk:     powers.Walk,
 		losses:   powers.Losses,
 		alone:    held.Alone && held.ReadOnly == nil, // a copy that follows is written by another
 		ordered:  powers.Ordered,
@@ -203,11 +204,14 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		patience: powers.Patience,
 		outages:  &outages{log: o.log, away: make(map[string]bool)},
 	}
+	if db.walk != nil {
+		db.atomic = powers.Atomic
+	}
 	if powers.Outages != nil {
 		powers.Outages(db.outages.hear)
 	}
 	db.journal = journal.New(journal.Config{
-		Store: db.store, Now: o.now, Atomic: db.atomic != nil, Closed: db.work.Closed(),
+		Store: db.store, Now: o.now, Closed: db.work.Closed(),
 		Failed: func(err error) {
 			failures.Note(slog.LevelWarn, "the journal could not begin its next segment; it will be tried again", err)
 		},

@@ -31,8 +31,8 @@ type Walked struct {
 
 // Each calls f with every record once, 100 a trip, in no order, until f returns an error, which
 // Each then returns. It is for jobs that touch every record, at any number of records: unlike
-// All it keeps none of the ids in memory. So f may get a record twice whose id was moved to
-// another place meanwhile, or where it was unclear whether it was written.
+// All it keeps none of the ids in memory. So on a server f may get a record twice whose id was
+// moved to another place meanwhile, or where it was unclear whether it was written.
 //
 // An Each that goes on from where another has come to misses no record that was there when
 // the first began and still is. What was given since the last Report is given again. If the
@@ -86,7 +86,7 @@ func (e *each) run() error {
 	for _, id := range lines {
 		open[id] = true
 	}
-	_, err = e.eachFrom(e.ctx, from, func(ids []string, to enumeration.Reached, left int64) error {
+	_, err = e.eachFrom(e.ctx, from, func(ids []string, to enumeration.Reached, left func() int64) error {
 		if err := e.batch(ids); err != nil {
 			return err
 		}
@@ -94,7 +94,7 @@ func (e *each) run() error {
 			delete(open, id)
 		}
 		if e.Report != nil {
-			e.Report(Walked{To: e.cursor(to), Done: e.done, Left: left})
+			e.Report(Walked{To: e.cursor(to), Done: e.done, Left: left()})
 		}
 		return nil
 	})
@@ -168,12 +168,13 @@ func (e *each) from() (at enumeration.Reached, err error) {
 	}
 	chunk, n := binary.Uvarint(position)
 	ids, m := binary.Uvarint(position[max(n, 0):])
-	if n <= 0 || m <= 0 || n+m != len(position) || max(chunk, ids) > kv.MaxNumber {
+	if n <= 0 || m <= 0 || max(chunk, ids) > kv.MaxNumber {
 		return at, fmt.Errorf("%s: %w", e.model.name, ErrBadCursor)
 	}
-	return enumeration.Reached{Chunk: int64(chunk), IDs: int64(ids)}, nil
+	return enumeration.Reached{Chunk: int64(chunk), IDs: int64(ids), Key: string(position[n+m:])}, nil
 }
 
 func (e *each) cursor(at enumeration.Reached) string {
-	return Cursor(e.name, binary.AppendUvarint(binary.AppendUvarint(nil, uint64(at.Chunk)), uint64(at.IDs)))
+	position := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(at.Chunk)), uint64(at.IDs))
+	return Cursor(e.name, append(position, at.Key...))
 }

@@ -11,29 +11,37 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
-	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // recordsAtOnce is how many records are read in one trip of an enumeration.
 const recordsAtOnce = 100
 
-// builtConfig returns what the built item needs of m. What is not removed any more
-// once it is there: the first chunk of ids, and record 1 where ids are numbers.
+// builtConfig returns what the built item needs of m. Its witness is what is not removed any
+// more once it is there, such as the first chunk of ids, or else any record.
 func (m *model) builtConfig() built.Config {
-	witness := m.all.FirstKey()
-	if m.numbers != nil {
-		witness = m.numbers.Key(1)
-	}
-	return built.Config{
-		Store: m.db.store, Now: m.db.now, Atomic: m.db.atomic, Model: m.name, All: m.all, Witness: witness, Mine: m.definitions,
+	c := built.Config{
+		Store: m.db.store, Now: m.db.now, Atomic: m.db.atomic, Model: m.name, All: m.all, Mine: m.definitions,
 		Rings: m.rings,
 	}
+	switch {
+	case m.numbers != nil:
+		c.Witness = m.numbers.Key(1)
+	case m.isListed():
+		c.Witness = m.all.FirstKey()
+	default:
+		c.Written = m.isWritten
+	}
+	return c
 }
 
+// isListed reports whether the ids of m stand in its enumeration. Where ids are numbers, the
+// last one says which there are, and a store that names keys in order names those of records.
+func (m *model) isListed() bool { return m.numbers == nil && m.db.walk == nil }
+
 // archive puts ids into the enumeration, or those alone that another process has not put
-// there. Numbered records need none: the last number says which there are.
+// there.
 func (m *model) archive(ctx context.Context, ids []string, missing bool) error {
-	if m.numbers != nil || len(ids) == 0 {
+	if !m.isListed() || len(ids) == 0 {
 		return nil
 	}
 	if err := m.built.Begun(ctx); err != nil {
@@ -45,22 +53,11 @@ func (m *model) archive(ctx context.Context, ids []string, missing bool) error {
 	}
 	err := put(ctx, m.db.store, ids)
 	if wire.IsCorrupt(err) {
-		if err = m.built.Mend(ctx, m.db.store); err == nil {
+		if err = m.built.Mend(ctx); err == nil {
 			err = put(ctx, m.db.store, ids)
 		}
 	}
 	return err
-}
-
-// list adds the id to the enumeration in the transaction s.
-func (m *model) list(ctx context.Context, s kv.Store, id string) (enumeration.Growth, error) {
-	grown, err := m.all.Add(ctx, s, []string{id})
-	if wire.IsCorrupt(err) {
-		if err = m.built.Mend(ctx, s); err == nil {
-			grown, err = m.all.Add(ctx, s, []string{id})
-		}
-	}
-	return grown, err
 }
 
 // eachID calls f with the ids of all records there may be, in batches, each id
@@ -76,6 +73,13 @@ func (m *model) eachID(ctx context.Context, f func(ids []string) (live int, err 
 			_, err := f(ids)
 			return err
 		})
+	}
+	if !m.isListed() {
+		_, err := m.eachFrom(ctx, enumeration.Reached{}, func(ids []string, _ enumeration.Reached, _ func() int64) error {
+			_, err := f(ids)
+			return err
+		})
+		return err
 	}
 	open, damaged, err := m.openIDs(ctx)
 	if err != nil {
@@ -97,11 +101,11 @@ func (m *model) eachID(ctx context.Context, f func(ids []string) (live int, err 
 	return work.FirstError(err, damaged)
 }
 
-// openIDs returns the ids that are in lines, and what is damaged of these. A line is deleted
-// only after its id is in a chunk, so to read the lines before the chunks is to miss none.
-// Numbered records need no lines.
+// openIDs returns the ids that are in lines and perhaps nowhere else, and what is damaged of
+// these. A line is deleted only after its id is in a chunk, so to read the lines before the
+// chunks is to miss none.
 func (m *model) openIDs(ctx context.Context) (ids []string, damaged, err error) {
-	if m.numbers != nil {
+	if !m.isListed() {
 		return nil, nil, nil
 	}
 	ids, err = journal.CreatedIDs(ctx, m.db.store, m.name)
@@ -126,23 +130,28 @@ func (m *model) upkeep(walked enumeration.Walked, live int) {
 }
 
 // eachFrom calls f with the ids of all records that were there when a walk began which
-// has reached from, in batches, with how far that goes, and with about how many are left.
-// Where ids are numbers that includes those beyond the gaps of a loss.
-func (m *model) eachFrom(ctx context.Context, from enumeration.Reached, f func(ids []string, to enumeration.Reached, left int64) error) (walked enumeration.Walked, err error) {
+// has reached from, in batches, with how far that goes, and with a func that says about how
+// many are left. Where ids are numbers that includes those beyond the gaps of a loss.
+func (m *model) eachFrom(ctx context.Context, from enumeration.Reached, f func(ids []string, to enumeration.Reached, left func() int64) error) (walked enumeration.Walked, err error) {
 	if m.numbers != nil {
 		last, err := m.numbers.Left(ctx, m.db.store)
 		if err != nil {
 			return walked, m.failure("the last number", err)
 		}
 		return walked, eachNumber(from.Chunk+1, last, func(ids []string, to int64) error {
-			return f(ids, enumeration.Reached{Chunk: to}, last-to)
+			return f(ids, enumeration.Reached{Chunk: to}, func() int64 { return last - to })
 		})
 	}
 	head, exists, err := m.built.Head(ctx)
 	if err != nil || !exists {
 		return walked, err
 	}
-	return m.all.From(ctx, m.db.store, head, from, f)
+	if m.db.walk != nil {
+		return walked, m.walkKeys(ctx, from, f)
+	}
+	return m.all.From(ctx, m.db.store, head, from, func(ids []string, to enumeration.Reached, left int64) error {
+		return f(ids, to, func() int64 { return left })
+	})
 }
 
 // alive reports which of the records with ids exist, or may, since they are damaged.

@@ -46,7 +46,11 @@ func (m *model) stored(env *envelope.Envelope) time.Duration {
 
 // store returns the op that puts env in the place of rec.
 func (m *model) store(rec *plug.Seen, env *envelope.Envelope) kv.Op {
-	return kv.OpReplace(m.key(rec.ID), rec.Version, env.Encode(nil)).For(m.stored(env))
+	key := m.key(rec.ID)
+	if kv.IsHashed(key) {
+		env.SetMark(idMark, []byte(rec.ID))
+	}
+	return kv.OpReplace(key, rec.Version, env.Encode(nil)).For(m.stored(env))
 }
 
 // fence raises rec's rev past every rev up to past, changing nothing else, so

@@ -28,8 +28,8 @@ import (
 //     to an hour if its process has died.
 //
 // Purge finds what the record, its history and its tombstone lead to. It does not find places
-// that the record has left before that, records that refer to it, events, and backups. It reads
-// the ids of the whole model, so it is not for every deletion.
+// that the record has left before that, records that refer to it, events, and backups. On a
+// server it reads the ids of the whole model, so it is not for every deletion.
 func (r *Records[T, K]) Purge(ctx context.Context, id K) error {
 	return r.m.purge(ctx, r.schema.Key.Text(id), r.schema.Key.Empty(id))
 }
@@ -125,7 +125,7 @@ func (p *purge) run() error {
 	if err := p.dropHistory(p.ctx, p.s, p.id); err != nil {
 		return err
 	}
-	if p.numbers == nil {
+	if p.isListed() {
 		if err := p.all.Replace(p.ctx, p.s, p.id, p.fence); err != nil {
 			return err
 		}

@@ -171,10 +171,10 @@ func (r *Records[T, K]) GetMulti(ctx context.Context, ids []K) ([]*T, error) {
 	return values, err
 }
 
-// All returns every record once, in no order. It reads the list of ids and then
-// the records, 100 a trip, and keeps 16 bytes in memory for each id it has seen, at
-// most those of some 300,000; where there are more it reads the list several times.
-// Records made or deleted at the same time may be among them or not.
+// All returns every record once, in no order, 100 a trip. Records made or deleted at the same
+// time may be among them or not. In a file and in memory it goes along the keys of the records.
+// On a server it reads the list of ids first, and keeps 16 bytes in memory for each id it has
+// seen, at most those of some 300,000; where there are more it reads the list several times.
 //
 // A damaged record is an ErrCorrupt, and the others follow. If just some of its counters
 // are damaged, it comes with the error. Otherwise All ends after an error. If the store has

@@ -715,6 +715,7 @@ func TestRecords_Upgrade_RunsOnTheRecordsOfOlderVersionsOnly(t *testing.T) {
 	schema := noteSchema()
 	schema.Version = 3
 	eachNotes(t, schema, func(t *testing.T, ctx context.Context, r *notes, s kv.Store) {
+		must(t, r.Create(ctx, &note{Text: "x"}))
 		for version, want := range map[int]string{1: "x (from 1)", 2: "x (from 2)", 3: "x", 4: "x"} {
 			rewrite(t, ctx, s, "a", `{"ID":"a","Text":"x","Version":1}`, version)
 			if got, err := r.Get(ctx, "a"); err != nil || got.Text != want {
@@ -741,6 +742,7 @@ func TestRecords_WhatANewerReleaseWroteIsKeptOnRewrite(t *testing.T) {
 	schema := noteSchema()
 	schema.Version = 3
 	eachNotes(t, schema, func(t *testing.T, ctx context.Context, r *notes, s kv.Store) {
+		must(t, r.Create(ctx, &note{Text: "x"}))
 		rewrite(t, ctx, s, "a", `{"ID":"a","Text":"x","Color":{"R":1}}`, 5)
 		_, err := r.Update(ctx, "a", func(n *note) error { n.Text = "y"; return nil })
 		must(t, err)

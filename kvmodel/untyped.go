@@ -25,6 +25,7 @@ func (u untyped) Name() string       { return u.name }
 func (u untyped) Version() int       { return u.version }
 func (u untyped) Private() []string  { return u.private }
 func (u untyped) IsNumbered() bool   { return u.numbers != nil }
+func (u untyped) IsListed() bool     { return u.isListed() }
 func (u untyped) KeepsHistory() bool { return u.history > 0 }
 func (u untyped) Children() []string { return u.children }
 
@@ -105,9 +106,14 @@ var errEnough = errors.New("enough")
 
 // about returns about how many ids there are. Where they are in chunks it reads the first.
 func (u untyped) about(ctx context.Context) (n int64, err error) {
-	err = u.IDs(ctx, "", func(ids []string, _ string, left int64) error {
-		n += int64(len(ids)) + left
-		if left > 0 {
+	open, _, err := u.openIDs(ctx)
+	if err != nil {
+		return 0, err
+	}
+	n = int64(len(open))
+	_, err = u.eachFrom(ctx, enumeration.Reached{}, func(ids []string, _ enumeration.Reached, left func() int64) error {
+		rest := left()
+		if n += int64(len(ids)) + rest; rest > 0 {
 			return errEnough
 		}
 		return nil
@@ -216,7 +222,7 @@ func (u untyped) Stands(value []byte) (time.Duration, error) {
 	return u.stored(env), nil
 }
 
-func (u untyped) IDs(ctx context.Context, from string, f func(ids []string, to string, left int64) error) error {
+func (u untyped) IDs(ctx context.Context, from string, f func(ids []string, to string) error) error {
 	e := &each{model: u.model, ctx: ctx, Walk: Walk{From: from}}
 	at, err := e.from()
 	if err != nil {
@@ -224,13 +230,13 @@ func (u untyped) IDs(ctx context.Context, from string, f func(ids []string, to s
 	}
 	open, unread, err := u.openIDs(ctx)
 	if err == nil && len(open) > 0 {
-		err = f(open, from, 0)
+		err = f(open, from)
 	}
 	if err != nil {
 		return err
 	}
-	_, err = u.eachFrom(ctx, at, func(ids []string, to enumeration.Reached, left int64) error {
-		return f(ids, e.cursor(to), left)
+	_, err = u.eachFrom(ctx, at, func(ids []string, to enumeration.Reached, _ func() int64) error {
+		return f(ids, e.cursor(to))
 	})
 	return cmp.Or(err, unread)
 }

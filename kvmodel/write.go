@@ -137,7 +137,7 @@ func (c *change) each(p *plan, step func(plug.Index, context.Context, kv.Store, 
 // needsLine reports whether others must be able to find the change of p if it is
 // left half done.
 func (c *change) needsLine(p *plan) bool {
-	return len(p.touched) > 0 || c.handlers.Any() || p.value == nil && (c.hasPlain() || c.forgets || len(c.children) > 0) || p.created && c.db.atomic == nil && c.numbers == nil
+	return len(p.touched) > 0 || c.handlers.Any() || p.value == nil && (c.hasPlain() || c.forgets || len(c.children) > 0) || p.created && c.isListed()
 }
 
 // lineOf returns the journal line of p.

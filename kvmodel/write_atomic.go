@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/ringtree/ringtree/internal/plug"
-	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -18,16 +17,12 @@ func (c *change) commitAtomic(p *plan) error {
 			return err
 		}
 	}
-	var grown enumeration.Growth
 	c.sent = true
-	err := c.db.atomic(c.ctx, func(s kv.Store) (err error) { grown, err = c.allSteps(s, p); return err })
+	err := c.db.atomic(c.ctx, func(s kv.Store) error { return c.allSteps(s, p) })
 	c.db.recent.Drop(c.key(c.id))
 	if err != nil && !errors.Is(err, kv.ErrUnclear) {
 		c.complete()
 		return err
-	}
-	if err == nil && c.isListed(p) {
-		c.all.Grew(grown)
 	}
 	c.noteDeleted(c.id, p.env)
 	c.doTheRest(p)
@@ -57,46 +52,32 @@ func (c *change) doTheRest(p *plan) {
 }
 
 // allSteps carries out p on s, which no one else changes at the same time.
-func (c *change) allSteps(s kv.Store, p *plan) (grown enumeration.Growth, err error) {
+func (c *change) allSteps(s kv.Store, p *plan) error {
 	if found, err := c.peekAt(s, p); err != nil {
-		return grown, err
+		return err
 	} else if isThere(found) {
-		return grown, c.beaten(found)
+		return c.beaten(found)
 	}
 	if err := work.FirstError(kv.Together(c.ctx, s, c.each(p, plug.Index.Prepare)...)...); err != nil {
-		return grown, lostIfRaced(err)
+		return lostIfRaced(err)
 	}
 	if c.history > 0 && (p.value != nil || !c.forgets) {
 		if err := c.keepRevision(s, p); err != nil {
-			return grown, err
+			return err
 		}
 	}
 	c.setMarks(p)
 	if _, err := kv.One(c.ctx, s, c.store(p.rec, p.env)); err != nil {
-		return grown, lostIfRaced(err)
+		return lostIfRaced(err)
 	}
 	if err := work.FirstError(kv.Together(c.ctx, s, c.each(p, plug.Index.Beside)...)...); err != nil {
-		return grown, err
+		return err
 	}
 	if _, err := remove(c.ctx, s, c.removals(p)); err != nil {
-		return grown, err
-	}
-	return c.leaveTraces(s, p)
-}
-
-// leaveTraces writes what finds the record later: its id in the enumeration, and
-// the line that remembers what is to be done after the reply.
-func (c *change) leaveTraces(s kv.Store, p *plan) (grown enumeration.Growth, err error) {
-	if c.isListed(p) {
-		if grown, err = c.list(c.ctx, s, c.id); err != nil {
-			return grown, err
-		}
+		return err
 	}
 	if c.leavesLine(p) {
-		err = c.note(s, c.lineOf(p))
+		return c.note(s, c.lineOf(p))
 	}
-	return grown, err
+	return nil
 }
-
-// isListed reports whether p puts an id into the enumeration.
-func (c *change) isListed(p *plan) bool { return p.created && c.numbers == nil }

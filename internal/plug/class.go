@@ -24,6 +24,7 @@ type Class interface {
 	Version() int       // of the model
 	Private() []string  // stored names of the fields whose values are not shown
 	IsNumbered() bool   // ids are given in order
+	IsListed() bool     // ids are listed, apart from the records
 	KeepsHistory() bool // bodies of the records before
 	Counters() []string // plain ones
 	Children() []string // lists, each MODEL.INDEX, of records that are deleted with one
@@ -56,9 +57,9 @@ type Class interface {
 	Stands(value []byte) (time.Duration, error)
 
 	// IDs calls f with the ids of all records there may be, some at a time, with what a
-	// later call takes to go on behind them, and about how many are left. An id may come
-	// twice. Once the rest was given, the error names ids that are lost or damaged.
-	IDs(ctx context.Context, from string, f func(ids []string, to string, left int64) error) error
+	// later call takes to go on behind them. An id may come twice. Once the rest was given,
+	// the error names ids that are lost or damaged.
+	IDs(ctx context.Context, from string, f func(ids []string, to string) error) error
 
 	// Check returns what is wrong with records in the indexes, and where they belong; no more
 	// of their envelopes than their revs, and when they end.
@@ -71,7 +72,8 @@ type Class interface {
 	// replaced, and where it no longer belongs.
 	Settle(ctx context.Context, id string, places [][]string) error
 
-	// Enlist makes the ids of the model name those of records that they do not.
+	// Enlist makes the ids of the model name those of records that they do not, if they are
+	// listed.
 	Enlist(ctx context.Context, ids []string) error
 
 	// Prepare makes the model one whose indexes hold not all records, but for those that
@@ -98,7 +100,7 @@ type Class interface {
 // State is what a store says of a model as a whole.
 type State struct {
 	Exists  bool
-	IDs     int64 // that its chunks name, about, or the last number: more than there are records
+	IDs     int64 // that its chunks or its keys name, about, or the last number: more than there are records
 	Indexes []IndexState
 	Built   error // why it is not known which indexes are built; nil: it is
 }

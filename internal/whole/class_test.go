@@ -120,20 +120,22 @@ var damaging = map[string][2]string{
 	"events":                     {"e:", "p0"},
 }
 
+// listing is a kind of store on which ids are listed.
+var listing = kinds[1]
+
 // The matrix of faults is worth as much as Judge sees. So for each class the keys of what
 // it shows are taken away.
 func TestJudge_NoticesWhatIsMissingOfEachClass(t *testing.T) {
 	d := new(whole.Diary)
 	mem := memkv.New(memkv.Options{})
-	l, err := whole.Open(mem)
+	l, err := whole.Open(listing.opened(mem))
 	must(t, err)
 	w := whole.NewWriter(l, 0, rand.New(rand.NewPCG(4, 1)), d)
 	for range 300 {
 		w.Step(ctx)
 	}
-	must(t, l.DB.Flush(ctx))
+	must(t, l.DB.Flush(ctx), l.DB.Close(ctx))
 	items := contents(t, mem)
-	must(t, l.DB.Close(ctx))
 	for _, class := range indexClasses {
 		mem := holding(t, items)
 		var gone []string
@@ -143,7 +145,7 @@ func TestJudge_NoticesWhatIsMissingOfEachClass(t *testing.T) {
 			}
 		}
 		mem.Evict(gone...)
-		l, err := whole.Open(mem)
+		l, err := whole.Open(listing.opened(mem))
 		must(t, err)
 		wrong, err := l.Judge(ctx, d)
 		must(t, err, l.DB.Close(ctx))

@@ -14,9 +14,9 @@ type State struct {
 	Tokens  []string // with which the built item names the indexes that are built; sorted
 	Number  int64    // of the rebuild
 	Stage   Stage
-	Reached enumeration.Reached // where ids are numbers, Chunk is the last that was entered
-	Done    int64               // ids that were entered, some perhaps twice
-	Total   int64               // about how many there are; 0 if that is not known
+	Reached enumeration.Reached
+	Done    int64 // ids that were entered, some perhaps twice
+	Total   int64 // about how many there are; 0 if that is not known
 
 	// Losers are the ids of records that hold a unique value of others. More is how many
 	// there were that found no room in the item.
@@ -71,7 +71,7 @@ func (st State) encode() []byte {
 	for _, n := range []int64{int64(st.beat), st.Number, st.Reached.Chunk, st.Reached.IDs, st.Done, st.Total, more, int64(len(st.Tokens))} {
 		b = binary.AppendUvarint(b, uint64(n))
 	}
-	b = wire.AppendTexts(b, st.Tokens)
+	b = wire.AppendText(wire.AppendTexts(b, st.Tokens), st.Reached.Key)
 	if len(st.Own) > 0 {
 		b = binary.AppendUvarint(b, uint64(len(st.Own)))
 	}
@@ -113,6 +113,7 @@ func decode(data []byte) (st State) {
 	for range r.Count("tokens", 1) {
 		st.Tokens = append(st.Tokens, r.Name("token"))
 	}
+	st.Reached.Key = r.Text("key")
 	if stage&hasOwn != 0 {
 		st.Own = make(map[string]string)
 		for range r.Count("indexes", 2) {

@@ -69,13 +69,17 @@ func (v view) lost(model string) error {
 	case v.isPast():
 		return nil
 	case !v.head.Exists() && v.version == 0 && v.witness:
-		return fmt.Errorf("%w: %s has been written, and what says so is gone", kv.ErrLost, model)
+		return saysNothing(model)
 	case !v.head.Exists() && v.version != 0:
 		return fmt.Errorf("%w: the head of the enumeration of %s is gone", kv.ErrLost, model)
 	case v.head.Exists() && v.head.Damaged == nil && v.birth != "" && v.birth != v.head.Birth:
 		return fmt.Errorf("%w: the head of the enumeration of %s and its built item are of two births", kv.ErrLost, model)
 	}
 	return nil
+}
+
+func saysNothing(model string) error {
+	return fmt.Errorf("%w: %s has been written, and what says so is gone", kv.ErrLost, model)
 }
 
 // look reads the head and the built item. The error is an ErrLost if one of them was
@@ -93,17 +97,56 @@ func (b *Item) look(ctx context.Context, s kv.Store) (view, error) {
 	return v, err
 }
 
+// lookAround is look where records may witness that a model which looks new is not.
+func (b *Item) lookAround(ctx context.Context) (view, error) {
+	v, err := b.look(ctx, b.Store)
+	if err != nil || !v.isNew() {
+		return v, err
+	}
+	written, err := b.isWritten(ctx)
+	if err != nil || !written {
+		return v, err
+	}
+	// It may have begun since.
+	if v, err = b.look(ctx, b.Store); err == nil && v.isNew() && !v.head.Exists() {
+		err = saysNothing(b.Model)
+	}
+	return v, err
+}
+
+// isWritten reports whether Written has found records. That there was none is believed for a
+// while, so that readers of a model without records do not ask all the time.
+func (b *Item) isWritten(ctx context.Context) (written bool, err error) {
+	b.mu.Lock()
+	blank := b.Now().Sub(b.blank) < readFor
+	b.mu.Unlock()
+	if b.Written == nil || blank {
+		return false, nil
+	}
+	asked := b.Now()
+	if written, err = b.Written(ctx); err == nil && !written {
+		b.mu.Lock()
+		b.blank = asked
+		b.mu.Unlock()
+	}
+	return written, err
+}
+
 // peek reads the head and the built item.
 func (b *Item) peek(ctx context.Context, s kv.Store) (v view, err error) {
 	v.asked = b.Now()
-	got, err := kv.GetAll(ctx, s, b.All.HeadKey(), builtKey.Key(b.Model), b.Witness)
+	keys := []string{b.All.HeadKey(), builtKey.Key(b.Model), b.Witness}
+	if b.Witness == "" {
+		keys = keys[:2]
+	}
+	got, err := kv.GetAll(ctx, s, keys...)
 	if err != nil {
 		return v, err
 	}
 	if v.head, err = b.All.ReadHead(got[0]); err != nil {
 		return v, fmt.Errorf("%s: %w", b.All.HeadKey(), err)
 	}
-	v.witness = got[2].Err == nil
+	v.witness = len(got) > 2 && got[2].Err == nil
 	b.decode(got[1], &v)
 	if v.of != "" && v.isPast() && b.losses != nil {
 		// It may be this process that does not know the newest edition yet.
@@ -150,7 +193,7 @@ func (b *Item) put(ctx context.Context, s kv.Store, v view, birth string, indexe
 // begin returns the view of a model that may be written. If there was none yet, it has
 // begun.
 func (b *Item) begin(ctx context.Context) (v view, err error) {
-	v, err = b.look(ctx, b.Store)
+	v, err = b.lookAround(ctx)
 	if err != nil || v.isWhole() {
 		return v, err
 	}
@@ -214,11 +257,11 @@ func (b *Item) step(ctx context.Context, s kv.Store, v view) error {
 	}
 }
 
-// Mend makes the head again if it is damaged. s may be that of a transaction.
-func (b *Item) Mend(ctx context.Context, s kv.Store) error {
-	v, err := b.look(ctx, s)
+// Mend makes the head again if it is damaged.
+func (b *Item) Mend(ctx context.Context) error {
+	v, err := b.look(ctx, b.Store)
 	if err == nil && v.head.Damaged != nil {
-		_, err = b.goOn(ctx, s, v)
+		_, err = b.goOn(ctx, b.Store, v)
 	}
 	return err
 }
@@ -227,7 +270,7 @@ func newBirth() string { return kv.RandomName()[:16] }
 
 // Read returns what the item says.
 func (b *Item) Read(ctx context.Context) (Look, error) {
-	v, err := b.look(ctx, b.Store)
+	v, err := b.lookAround(ctx)
 	return v.Look, err
 }
 
@@ -235,7 +278,7 @@ func (b *Item) Read(ctx context.Context) (Look, error) {
 // be ids in it. Where the head is damaged, or was lost and that was accepted, it is one over
 // the chunks that were found.
 func (b *Item) Head(ctx context.Context) (h enumeration.Head, exists bool, err error) {
-	v, err := b.look(ctx, b.Store)
+	v, err := b.lookAround(ctx)
 	if err == nil && (v.head.Damaged != nil || !v.head.Exists() && v.isPast()) {
 		v.head, err = b.All.Found(ctx, b.Store)
 	}
@@ -253,7 +296,7 @@ func (b *Item) Begun(ctx context.Context) error {
 	}
 	v, err := b.look(ctx, b.Store)
 	if err == nil && v.isNew() {
-		err = fmt.Errorf("%w: %s has been written, and what says so is gone", kv.ErrLost, b.Model)
+		err = saysNothing(b.Model)
 	}
 	if err == nil && !v.isWhole() {
 		v, err = b.begin(ctx)
@@ -272,6 +315,9 @@ func (b *Item) Begun(ctx context.Context) error {
 func (b *Item) Accept(ctx context.Context) error {
 	return kv.Change(b.All.HeadKey(), func() error {
 		v, err := b.peek(ctx, b.Store)
+		if err == nil && v.isNew() && !v.witness {
+			v.witness, err = b.isWritten(ctx)
+		}
 		if err != nil || v.isNew() && !v.witness {
 			return err
 		}

@@ -45,8 +45,11 @@ type Config struct {
 	All    *enumeration.Enumeration
 
 	// Witness is the key of something that is never removed once the model has been
-	// written for a while.
+	// written for a while; "": there is none.
 	Witness string
+
+	// Written reports whether there are records, where they are the witness; nil: Witness is.
+	Written func(context.Context) (bool, error)
 
 	// Mine returns the indexes of the model, each with its definition, sorted.
 	Mine func() []string
@@ -69,6 +72,7 @@ type Item struct {
 	missing []string   // indexes that do not hold all records
 	due     time.Time  // when it was last read in the background
 	begun   bool       // the model has a head
+	blank   time.Time  // when it had no records
 	claimed string     // the journal under which the item names none but this model's indexes
 	looked  time.Time  // when that was last seen
 	ripe    time.Time  // when no reader uses an index any more that was taken out

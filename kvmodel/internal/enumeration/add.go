@@ -13,18 +13,18 @@ import (
 // Put adds ids.
 func (e *Enumeration) Put(ctx context.Context, s kv.Store, ids []string) error {
 	for batch := range slices.Chunk(ids, idsAtOnce) {
-		g, err := e.Add(ctx, s, batch)
+		g, err := e.add(ctx, s, batch)
 		if err != nil {
 			return err
 		}
-		e.Grew(g)
+		e.grew(g)
 	}
 	return nil
 }
 
-// Add puts ids into the last chunk, or into a new one. Call Grew once it is certain
-// that they stay. The error is an ErrLost if the last chunk or the head is gone.
-func (e *Enumeration) Add(ctx context.Context, s kv.Store, ids []string) (Growth, error) {
+// add puts ids into the last chunk, or into a new one. The error is an ErrLost if the last
+// chunk or the head is gone.
+func (e *Enumeration) add(ctx context.Context, s kv.Store, ids []string) (growth, error) {
 	data, size := grouped(ids), len(wire.AppendTexts(nil, ids)) // Sums do not fill a chunk.
 	var h Head                                                  // as it is, if it was looked at since the last append
 	g := e.known()
@@ -38,7 +38,7 @@ func (e *Enumeration) Add(ctx context.Context, s kv.Store, ids []string) (Growth
 		if g.chunk > 0 && g.size+size <= e.full {
 			err := kv.AppendSurely(ctx, s, e.key(g.chunk), data)
 			if !errors.Is(err, kv.ErrNotStored) {
-				return Growth{g.chunk, g.looked, size}, err
+				return growth{g.chunk, g.looked, size}, err
 			}
 			h = Head{}
 		}
@@ -53,33 +53,33 @@ func (e *Enumeration) Add(ctx context.Context, s kv.Store, ids []string) (Growth
 		}
 		in, err := e.follow(ctx, s, h, ids)
 		if in || err != nil {
-			return Growth{h.high + 1, g.looked, size}, err
+			return growth{h.high + 1, g.looked, size}, err
 		}
-		h, g = Head{}, Growth{}
+		h, g = Head{}, growth{}
 	}
 	return g, fmt.Errorf("%s: enumeration: %w", e.model, kv.ErrConflict)
 }
 
 // lookNow returns the head, and what is known of its last chunk.
-func (e *Enumeration) lookNow(ctx context.Context, s kv.Store) (Head, Growth, error) {
+func (e *Enumeration) lookNow(ctx context.Context, s kv.Store) (Head, growth, error) {
 	looked := e.now()
 	h, err := e.mustLook(ctx, s)
 	g := e.known()
 	if g.chunk != h.high {
-		g = Growth{chunk: h.high}
+		g = growth{chunk: h.high}
 	}
 	g.looked = looked
 	return h, g, err
 }
 
-func (e *Enumeration) known() Growth {
+func (e *Enumeration) known() growth {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.last
 }
 
-// Grew remembers an addition.
-func (e *Enumeration) Grew(g Growth) {
+// grew remembers an addition.
+func (e *Enumeration) grew(g growth) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {

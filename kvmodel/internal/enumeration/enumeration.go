@@ -34,11 +34,11 @@ type Enumeration struct {
 	full  int // the size from which a chunk is followed by a new one
 
 	mu   sync.Mutex // never held during a trip
-	last Growth     // the chunk this process appends to
+	last growth     // the chunk this process appends to
 }
 
-// Growth is what an addition did to the enumeration.
-type Growth struct {
+// growth is what an addition did to the enumeration.
+type growth struct {
 	chunk  int64
 	looked time.Time // when the head was last asked for that
 	size   int       // of what was put into it

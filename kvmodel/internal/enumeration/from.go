@@ -9,7 +9,14 @@ import (
 
 // Reached is how far a walk has come: through all chunks before Chunk, and the first IDs
 // texts of that one, which are ids and their sums. A chunk grows only at its end, so that stays true.
-type Reached struct{ Chunk, IDs int64 }
+// Where ids are numbers, Chunk is the last one; in a walk along the keys of the records, Key is.
+type Reached struct {
+	Chunk, IDs int64
+	Key        string
+}
+
+// IsBehind reports whether r is farther than to, but for what is in the same chunk.
+func (r Reached) IsBehind(to Reached) bool { return r.Chunk > to.Chunk || r.Key > to.Key }
 
 // From calls f with the ids of the chunks after from, in batches, with how far that goes,
 // and with about how many are left. h is the head as it was read before. A walk that goes
@@ -29,7 +36,7 @@ func (e *Enumeration) From(ctx context.Context, s kv.Store, h Head, from Reached
 			ids, size := firstIDs(texts[skip:])
 			skip += size
 			left := int64(countIDs(texts[skip:])) + (h.high-n)*int64(p.ids/max(p.chunks, 1))
-			if err := f(ids, p.reached(Reached{n, int64(skip)}), left); err != nil {
+			if err := f(ids, p.reached(Reached{Chunk: n, IDs: int64(skip)}), left); err != nil {
 				return err
 			}
 		}

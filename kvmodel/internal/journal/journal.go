@@ -27,7 +27,6 @@ const segmentBytes = 32 << 10
 type Config struct {
 	Store  kv.Store
 	Now    func() time.Time
-	Atomic bool // changes put new ids into the enumeration themselves
 	Closed <-chan struct{}
 
 	// Begin says that a tick begins.
@@ -239,7 +238,7 @@ func (j *Journal) enter(l Line, size int) *Segment {
 		seg.since = j.Now()
 	}
 	seg.size += size
-	if l.Created && !j.Atomic {
+	if l.Created {
 		seg.created[l.Model] = append(seg.created[l.Model], l.ID)
 	}
 	if seg.size > segmentBytes {
