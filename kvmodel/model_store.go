@@ -3,6 +3,7 @@ package kvmodel
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/envelope"
@@ -47,7 +48,8 @@ func (m *model) stored(env *envelope.Envelope) time.Duration {
 // store returns the op that puts env in the place of rec.
 func (m *model) store(rec *plug.Seen, env *envelope.Envelope) kv.Op {
 	key := m.key(rec.ID)
-	if kv.IsHashed(key) {
+	if kv.IsHashed(key) && env.Mark(idMark) == nil {
+		env.Marks = slices.Clip(env.Marks) // Others may read them.
 		env.SetMark(idMark, []byte(rec.ID))
 	}
 	return kv.OpReplace(key, rec.Version, env.Encode(nil)).For(m.stored(env))
