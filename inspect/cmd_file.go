@@ -305,33 +305,21 @@ func promote(ctx context.Context, c *call) error {
 	return nil
 }
 
-// salvage makes a store of what can be read of a damaged one.
-func salvage(ctx context.Context, c *call) error {
-	from, to := filePath(c.args[0]), filePath(c.args[1])
-	if err := absent(to); err != nil {
-		return err
+// compact rewrites a file without its unused space.
+func compact(_ context.Context, c *call) error {
+	path := filePath(c.args[0])
+	info, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errCall, err)
 	}
 	if c.dry {
-		c.Say("dry run: %s would be made of what can be read of %s", to, from)
+		c.Say("dry run: %s, which takes %s, would be rewritten without its unused space", path, console.Size(info.Size()))
 		return nil
 	}
-	found, err := kvopen.Salvage(ctx, from, to)
+	done, err := kvopen.Compact(path)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %w", errNotOpen, err)
 	}
-	for _, text := range append(found.Pages, found.Logs...) {
-		c.Say("%s", text)
-	}
-	for _, key := range found.Damaged {
-		c.Say("damaged: %s", kv.Quote(key))
-	}
-	missing := "an unknown number"
-	if found.Missing >= 0 {
-		missing = console.Number(found.Missing)
-	}
-	c.Say("%s salvaged, %s damaged, %s missing", console.Some(int64(found.Items), "item", "items"), console.Number(len(found.Damaged)), missing)
-	if !found.OK() {
-		return errDiffers
-	}
+	c.Say("%s takes %s, and took %s", path, console.Size(done.After), console.Size(done.Before))
 	return nil
 }

@@ -85,13 +85,35 @@ func TestBackup_AStoreWithoutAFileRefuses(t *testing.T) {
 	run(t, furnished(t), "backup", filepath.Join(t.TempDir(), "b")).want(t, 5, "its engine has backups of its own")
 }
 
-func TestSalvage_MakesAStoreOfWhatCanBeRead(t *testing.T) {
-	dir, path := appFile(t)
-	to := filepath.Join(dir, "salvaged.db")
-	file(t, path, "salvage", path, to, "--dry-run").want(t, 0, "dry run: ")
-	file(t, path, "salvage", path, to).want(t, 0, "items salvaged, 0 damaged, 0 missing")
-	file(t, to, "check").want(t, 0, "3 records", "all is well")
-	file(t, path, "salvage", path, to).want(t, 5, "is there already")
+func TestCompact_TheFileIsSmallerAndHoldsTheSame(t *testing.T) {
+	_, path := appFile(t)
+	s := boltStore(t, "bolt:"+path)
+	for _, op := range []kv.Op{kv.OpSet("large", make([]byte, 500_000)), kv.OpDelete("large")} {
+		_, err := kv.One(t.Context(), s, op)
+		must(t, err)
+		must(t, s.Close())
+		s = boltStore(t, "bolt:"+path)
+	}
+	file(t, path, "compact", path).want(t, 3, "it is open in another process")
+	must(t, s.Close())
+	before := sizeOf(t, path)
+	file(t, path, "compact", path, "--dry-run").want(t, 0, "dry run: ")
+	if got := sizeOf(t, path); got != before {
+		t.Errorf("a dry run has made %d bytes of %d", got, before)
+	}
+	file(t, path, "compact", "bolt:"+path).want(t, 0, path+" takes ")
+	if got := sizeOf(t, path); got > before/2 {
+		t.Errorf("of %d bytes %d are left", before, got)
+	}
+	file(t, path, "check").want(t, 0, "3 records", "all is well")
+	file(t, path, "compact", path+".none").want(t, 2, "no such file")
+}
+
+func sizeOf(t testing.TB, path string) int64 {
+	t.Helper()
+	info, err := os.Stat(path)
+	must(t, err)
+	return info.Size()
 }
 
 // shippedFile makes a file with three notes that was shipped.

@@ -69,7 +69,7 @@ func TestVerbs_ThatReadLeaveAFileAsItIs(t *testing.T) {
 			"page": {"Note.ByTags/sea"}, "key": {"r:Note:n1"}, "sizes": {}, "check": {}, "doctor": {}, "ps": {},
 			"export": {at("export")}, "verify-export": {at("export")}, "diff": {at("export")}, "import": {at("export")},
 			"backup": {at("backup")}, "verify-backup": {at("backup")}, "restore": {at("backup"), at("restored.db")},
-			"salvage": {at("unbuilt.db"), at("salvaged.db")}, "follow": {shipped, at("copy.db")}, "promote": {shipped, at("copy.db")},
+			"compact": {at("unbuilt.db")}, "follow": {shipped, at("copy.db")}, "promote": {shipped, at("copy.db")},
 			"copy": {"bolt:" + at("none.db")}, "repair": {}, "build": {}, "rescue": {}, "accept": {}, "resave": {"Note"},
 			"sweep": {}, "forget": {"Note", "n1"}, "drain": {}, "hot": {}, "intents": {}, "help": {}, "completion": {"bash"},
 		}

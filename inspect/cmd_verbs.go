@@ -156,9 +156,9 @@ var fileVerbs = []verb{
 	{name: "promote", args: "DIR PATH", least: 2, most: 2, flags: "yes dry-run", bare: true, run: promote,
 		does: "make the copy at PATH the store that is written",
 		text: "The file that was written so far takes no writes any more."},
-	{name: "salvage", args: "FROM PATH", least: 2, most: 2, flags: "dry-run", bare: true, run: salvage,
-		does: "make a store at PATH of what can be read of a damaged file",
-		text: "No process may have FROM open. It stays as it is."},
+	{name: "compact", args: "PATH", least: 1, most: 1, flags: "dry-run", bare: true, run: compact,
+		does: "rewrite the file at PATH without its unused space",
+		text: "No process may have the file open. The new file takes the place of the old one at once, whatever happens."},
 }
 
 // helpVerbs are a function, since they tell of all verbs.

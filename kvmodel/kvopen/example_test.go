@@ -165,15 +165,24 @@ func ExamplePromote() {
 	// Output: true <nil>
 }
 
-// What a damaged file still has goes into a new one.
-func ExampleSalvage() {
+// A file that much was deleted from becomes small again.
+func ExampleCompact() {
 	ctx := context.Background()
 	dir, remove := folder()
 	defer remove()
 	path := filepath.Join(dir, "app.db")
-	backedUp(ctx, path)
+	store, err := kvopen.Store(ctx, "bolt:"+path)
+	check(err)
+	for _, op := range []kv.Op{kv.OpSet("large", make([]byte, 500_000)), kv.OpDelete("large")} {
+		_, err := kv.One(ctx, store, op)
+		check(err)
+		check(store.Close())
+		store, err = kvopen.Store(ctx, "bolt:"+path)
+		check(err)
+	}
+	check(store.Close())
 
-	salvaged, err := kvopen.Salvage(ctx, path, filepath.Join(dir, "new.db"))
-	fmt.Println(salvaged.Items > 0, err)
+	done, err := kvopen.Compact(path)
+	fmt.Println(done.After < done.Before, err)
 	// Output: true <nil>
 }

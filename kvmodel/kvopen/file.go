@@ -32,7 +32,5 @@ func Promote(ctx context.Context, dir, path string) (boltkv.Promoted, error) {
 	return boltkv.Promote(ctx, boltkv.Dir(dir), path)
 }
 
-// Salvage makes a file at to of what can be read of the one at from.
-func Salvage(ctx context.Context, from, to string) (boltkv.Salvaged, error) {
-	return boltkv.Salvage(ctx, from, to)
-}
+// Compact rewrites the file at path without its unused space. No process may have it open.
+func Compact(path string) (boltkv.Compaction, error) { return boltkv.Compact(path) }
