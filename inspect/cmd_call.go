@@ -128,8 +128,8 @@ func (c *call) url() string {
 
 // openURL opens the store that url names. It makes no file unless that is meant.
 func openURL(ctx context.Context, url string, makes bool) (kv.Store, error) {
-	path, options, inFile := boltPath(url)
-	if inFile && !makes && !strings.Contains(options, "follow=") && path != "" {
+	path, inFile := boltPath(url)
+	if inFile && !makes && path != "" {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%w: there is no file %s", errNotOpen, path)
 		}
@@ -139,7 +139,7 @@ func openURL(ctx context.Context, url string, makes bool) (kv.Store, error) {
 	case err == nil:
 		return s, nil
 	case inFile && strings.Contains(err.Error(), "open in another process"):
-		return nil, fmt.Errorf("%w: %w; end that process, or have it call inspect.Serve, or look at a copy of what it ships: bolt:COPY?follow=DIR", errNotOpen, err)
+		return nil, fmt.Errorf("%w: %w; end that process, or have it call inspect.Serve, or look at a copy: db backup, db restore", errNotOpen, err)
 	case inFile:
 		return nil, fmt.Errorf("%w: %w", errNotOpen, err)
 	case errors.Is(err, kv.ErrUnavailable):
@@ -149,10 +149,10 @@ func openURL(ctx context.Context, url string, makes bool) (kv.Store, error) {
 }
 
 // boltPath returns the file that url names, if it names one.
-func boltPath(url string) (path, options string, ok bool) {
+func boltPath(url string) (path string, ok bool) {
 	rest, ok := strings.CutPrefix(url, "bolt:")
-	path, options, _ = strings.Cut(rest, "?")
-	return path, options, ok
+	path, _, _ = strings.Cut(rest, "?")
+	return path, ok
 }
 
 // shownURL returns url without what may be a password.

@@ -214,7 +214,7 @@ func restore(ctx context.Context, c *call) error {
 
 // filePath returns the path in arg, which may be a store's URL.
 func filePath(arg string) string {
-	if path, _, ok := boltPath(arg); ok {
+	if path, ok := boltPath(arg); ok {
 		return path
 	}
 	return arg
@@ -254,54 +254,6 @@ func (c *call) restoreShipped(ctx context.Context, from, to string, until time.T
 		c.Say("nothing that was committed later was shipped")
 		return errDiffers
 	}
-	return nil
-}
-
-// followEvery is how often follow looks how far the copy is.
-const followEvery = time.Second
-
-// follow keeps a copy of what is shipped.
-func follow(ctx context.Context, c *call) error {
-	from, to := c.args[0], filePath(c.args[1])
-	if c.dry {
-		c.Say("dry run: %s would follow what is shipped to %s", to, from)
-		return nil
-	}
-	if strings.ContainsAny(from+to, "?%&#+") {
-		return fmt.Errorf("%w: a path with one of ?, %%, &, # and + cannot be in the URL of a store", errCall)
-	}
-	s, err := kvopen.Store(ctx, "bolt:"+to+"?follow="+from)
-	if err != nil {
-		return fmt.Errorf("%w: %w", errNotOpen, err)
-	}
-	c.store = s
-	c.Say("%s follows what is shipped to %s; Ctrl-C ends that", to, from)
-	for disk := kv.PowersOf(s).Disk; kv.Sleep(ctx, followEvery); {
-		d := disk()
-		line := console.Span(d.Behind) + " behind"
-		if d.Trouble != nil {
-			line += ": " + d.Trouble.Error()
-		}
-		c.Progress("follow " + line)
-	}
-	return nil
-}
-
-// promote makes a copy the store that is written.
-func promote(ctx context.Context, c *call) error {
-	from, to := c.args[0], filePath(c.args[1])
-	if info, err := os.Stat(from); err != nil || !info.IsDir() {
-		return fmt.Errorf("%w: %w", errCall, cmp.Or(err, fmt.Errorf("%s is no directory", from)))
-	}
-	c.Say("%s becomes the store that is written and shipped to %s; the one that is so far takes no writes any more", to, from)
-	if err := c.confirm(ctx, "Go on?"); err != nil {
-		return err
-	}
-	done, err := kvopen.Promote(ctx, from, to)
-	if err != nil {
-		return err
-	}
-	c.Say("%s is the store from now on, with all commits up to %s; open it with ship=%s", to, moment(done.Last), from)
 	return nil
 }
 

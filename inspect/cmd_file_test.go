@@ -141,21 +141,6 @@ func TestRestore_TakesWhatWasShipped(t *testing.T) {
 	file(t, "", "restore", shipped, filepath.Join(dir, "later.db"), "--until", "2199-01-01T00:00:00Z").want(t, 1, "nothing that was committed later was shipped")
 }
 
-func TestFollow_KeepsACopyThatCanBePromoted(t *testing.T) {
-	dir, shipped := shippedFile(t)
-	copied := filepath.Join(dir, "copy.db")
-	ctx, cancel := contextFor(t, 1500*time.Millisecond)
-	defer cancel()
-	c := on(nil, "follow", shipped, copied)
-	c.Open = nil
-	runIn(ctx, c).want(t, 0, copied+" follows what is shipped to "+shipped)
-	file(t, copied+"?follow="+shipped, "status").want(t, 0, "all is well")
-	file(t, copied+"?follow="+shipped, "build", "--again", "--yes").want(t, 5, "read")
-	file(t, "", "promote", shipped, copied).want(t, 5, "takes no writes any more", "nobody is here to be asked")
-	file(t, "", "promote", shipped, copied, "--dry-run").want(t, 0, "nothing was written")
-	file(t, "", "promote", filepath.Join(dir, "none"), copied).want(t, 2, "no such file")
-}
-
 // dieSending leaves a file as a process has left it that was killed while an intent failed, so
 // long ago.
 func dieSending(t *testing.T, ago time.Duration) (path string) {

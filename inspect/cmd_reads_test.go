@@ -62,15 +62,15 @@ func waiting(c inspect.Config) inspect.Config {
 // A verb that writes takes --yes, and with --dry-run it only reads.
 func TestVerbs_ThatReadLeaveAFileAsItIs(t *testing.T) {
 	inTime(t, func(t *testing.T) {
-		dir, shipped := shippedFile(t)
+		dir := t.TempDir()
 		at := func(name string) string { return filepath.Join(dir, name) }
 		calls := map[string][]string{
 			"status": {}, "ls": {"Note.ByTags"}, "get": {"Note", "n1"}, "find": {"Note.ByTitle", "of n1"},
 			"page": {"Note.ByTags/sea"}, "key": {"r:Note:n1"}, "sizes": {}, "check": {}, "doctor": {}, "ps": {},
 			"export": {at("export")}, "verify-export": {at("export")}, "diff": {at("export")}, "import": {at("export")},
 			"backup": {at("backup")}, "verify-backup": {at("backup")}, "restore": {at("backup"), at("restored.db")},
-			"compact": {at("unbuilt.db")}, "follow": {shipped, at("copy.db")}, "promote": {shipped, at("copy.db")},
-			"copy": {"bolt:" + at("none.db")}, "repair": {}, "build": {}, "rescue": {}, "accept": {}, "resave": {"Note"},
+			"compact": {at("unbuilt.db")},
+			"copy":    {"bolt:" + at("none.db")}, "repair": {}, "build": {}, "rescue": {}, "accept": {}, "resave": {"Note"},
 			"sweep": {}, "forget": {"Note", "n1"}, "drain": {}, "hot": {}, "intents": {}, "help": {}, "completion": {"bash"},
 		}
 		verbs := inspect.Verbs()

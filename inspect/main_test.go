@@ -131,7 +131,7 @@ func TestRun_AFileThatIsOpenSaysWhatToDo(t *testing.T) {
 	defer s.Close()
 	c := on(nil, "status", "--store", url)
 	c.Open = nil
-	runIn(t.Context(), c).want(t, 3, "it is open in another process", "bolt:COPY?follow=DIR")
+	runIn(t.Context(), c).want(t, 3, "it is open in another process", "have it call inspect.Serve")
 }
 
 func TestRun_VerbsThatReadWriteNothing(t *testing.T) {

@@ -79,7 +79,7 @@ type app struct {
 
 // app returns the app that has the store's file open, nil if there is none that serves.
 func (c *call) app(ctx context.Context) (*app, error) {
-	path, _, inFile := boltPath(c.url())
+	path, inFile := boltPath(c.url())
 	if c.appPath != "" {
 		path, inFile = c.appPath, true
 	}

@@ -178,7 +178,7 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		marked:   marked,
 		walk:     powers.Walk,
 		losses:   powers.Losses,
-		alone:    held.Alone && held.ReadOnly == nil, // a copy that follows is written by another
+		alone:    held.Alone && held.ReadOnly == nil,
 		ordered:  powers.Ordered,
 		disk:     powers.Disk,
 		now:      o.now,

@@ -57,11 +57,6 @@ type Options struct {
 	// Durability says which writes a crash can undo.
 	Durability Durability
 
-	// Strict makes the store refuse writes unless Follow has reached its folder within
-	// the last two seconds. So it stops soon when another file has taken over that it
-	// cannot see.
-	Strict bool
-
 	// Cache is how many bytes of memory hold what was read, and what it means, for
 	// those who ask with [kv.Near]. 0 stands for 64 MB; less than 0: nothing is kept.
 	Cache int
@@ -129,10 +124,8 @@ type Store struct {
 	slowed, committing                      atomic.Int64
 	scrubbed                                atomic.Pointer[Scrub]
 
-	followed chan struct{} // closed when Follow has ended; nil if nobody follows; guarded by mu
+	shipping chan struct{} // closed when Ship has ended; nil if it does not run; guarded by mu
 	shipped  atomic.Pointer[Shipping]
-	reached  atomic.Pointer[time.Time] // when Follow has last reached its folder
-	fenced   atomic.Pointer[failure]   // if not nil, why every write is refused
 }
 
 var _ kv.Store = (*Store)(nil)
@@ -154,7 +147,7 @@ type Stats struct {
 	Refused error         // why the last commit was refused, as for want of room; nil: it was made
 
 	Scrub    Scrub    // what was last found in the file
-	Shipping Shipping // what Follow has done
+	Shipping Shipping // what Ship has done
 }
 
 // Do carries out ops: on one snapshot if they only read, otherwise in order and
@@ -318,7 +311,7 @@ func (s *Store) closer() func() error {
 		close(s.closing)
 		<-s.stopped
 		s.beside.Wait()
-		s.waitForFollow()
+		s.waitForShip()
 		select {
 		case <-s.moverEnded:
 		case <-s.halted: // The mover may wait for a lock that bbolt panicked with.

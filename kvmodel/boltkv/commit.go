@@ -1,7 +1,6 @@
 package boltkv
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -79,7 +78,7 @@ func (s *Store) takeTurn(ctx context.Context, change func(*live) *failure) (*bat
 
 // begin gives b something to see if it has nothing yet.
 func (s *Store) begin(b *batch) *failure {
-	if fail := cmp.Or(s.failed.Load(), s.refusesWrites()); fail != nil {
+	if fail := s.failed.Load(); fail != nil {
 		return fail
 	}
 	if b.in != nil {

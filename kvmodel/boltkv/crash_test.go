@@ -71,7 +71,7 @@ func (r *rig) open() {
 	r.t.Helper()
 	s, err := openWith(r.path(), r.opts, func(s *Store) {
 		s.disk, s.db.NoSync = cutDisk{r.disk}, true // A commit of the tree is whole: that is bbolt's part.
-		s.limits = limits{turn: 4 << 10, full: 16 << 10, idle: time.Hour, tick: time.Hour, trip: 1 << 20, copied: 500, ship: time.Millisecond, look: 10 * time.Millisecond, kept: 1 << 30}
+		s.limits = limits{turn: 4 << 10, full: 16 << 10, idle: time.Hour, tick: time.Hour, trip: 1 << 20, copied: 500, ship: time.Millisecond, snapshot: time.Hour, kept: 1 << 30}
 		gate := &r.disk.Gate
 		s.commitTree = func(tx *bolt.Tx) error {
 			gate.RLock()

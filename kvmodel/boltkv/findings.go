@@ -60,16 +60,16 @@ func (d Durability) judge() kv.Finding {
 
 func (s *Store) judgeShipping() kv.Finding {
 	s.mu.RLock()
-	followed := s.followed != nil
+	ships := s.shipping != nil
 	s.mu.RUnlock()
 	switch shipping := s.Stats().Shipping; {
-	case followed && shipping.Trouble != nil:
+	case ships && shipping.Trouble != nil:
 		return kv.Find(kv.Hurts, "it cannot be shipped to its folder: %v", shipping.Trouble)
-	case followed && shipping.Spoiled != nil:
+	case ships && shipping.Spoiled != nil:
 		return kv.Find(kv.Hurts, "no snapshot of it could be taken: %v", shipping.Spoiled)
-	case followed && !shipping.Known:
+	case ships && !shipping.Known:
 		return kv.Find(kv.Unknown, "whether it can be shipped to its folder: that was not reached yet")
-	case followed:
+	case ships:
 		return kv.Find(kv.Fine, "it is shipped to a folder")
 	}
 	return kv.Find(kv.Fine, "it is not shipped, so what came after the last backup is gone with the disk; ship=DIR in the URL keeps a folder a second behind")

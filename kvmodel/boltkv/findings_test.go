@@ -73,7 +73,7 @@ func TestFindings_OfAFolderThatCannotBeReachedAreNotFine(t *testing.T) {
 		t.Fatal(err)
 	}
 	followed := make(chan error, 1)
-	go func() { followed <- s.Follow(context.Background(), Dir(filepath.Join(inTheWay, "folder"))) }()
+	go func() { followed <- s.Ship(context.Background(), Dir(filepath.Join(inTheWay, "folder"))) }()
 	for s.Stats().Shipping.Trouble == nil {
 		time.Sleep(time.Millisecond)
 	}

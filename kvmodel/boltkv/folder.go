@@ -13,17 +13,13 @@ import (
 	"github.com/ringtree/ringtree/internal/durable"
 )
 
-// Folder is what Follow ships a store to: a directory, or a bucket of an object store. The
+// Folder is what Ship ships a store to: a directory, or a bucket of an object store. The
 // names of its objects are of small letters, digits, dots and hyphens.
 type Folder interface {
 	// PutNew makes an object of what from yields. If there is one of that name already, it
 	// stays as it is, and the error is an fs.ErrExist; of several that try at once, one
 	// succeeds. After another error there is no object, or a whole one.
 	PutNew(ctx context.Context, name string, from io.Reader) error
-
-	// Put is PutNew, but replaces an object of that name. Others see the old one or the new
-	// one, both whole.
-	Put(ctx context.Context, name string, from io.Reader) error
 
 	// Get returns what an object holds, or an fs.ErrNotExist.
 	Get(ctx context.Context, name string) (io.ReadCloser, error)
@@ -54,14 +50,6 @@ func (d dir) PutNew(_ context.Context, name string, from io.Reader) error {
 	if err := makeDir(string(d)); err != nil {
 		return err
 	}
-	return d.put(name, from, durable.Link)
-}
-
-func (d dir) Put(_ context.Context, name string, from io.Reader) error {
-	return d.put(name, from, durable.Rename)
-}
-
-func (d dir) put(name string, from io.Reader, place func(path, to string) error) error {
 	file, err := os.CreateTemp(string(d), temporary)
 	if err != nil {
 		return err
@@ -73,7 +61,7 @@ func (d dir) put(name string, from io.Reader, place func(path, to string) error)
 	if err := errors.Join(err, file.Close()); err != nil {
 		return err
 	}
-	return place(file.Name(), d.path(name))
+	return durable.Link(file.Name(), d.path(name))
 }
 
 func (d dir) Get(_ context.Context, name string) (io.ReadCloser, error) {

@@ -10,19 +10,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/shelf"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // stalling is a folder that does not get on with the items of snapshots.
 type stalling struct {
-	*shelf.Shelf
+	*shelf
 	stalled chan struct{}
 }
 
 func (f stalling) PutNew(ctx context.Context, name string, from io.Reader) error {
 	if !strings.HasPrefix(name, "items-") {
-		return f.Shelf.PutNew(ctx, name, from)
+		return f.shelf.PutNew(ctx, name, from)
 	}
 	f.stalled <- struct{}{}
 	<-ctx.Done()
@@ -59,12 +58,12 @@ func (r *rig) writeUntil(done func() bool) {
 	}
 }
 
-func TestStore_Follow_ASnapshotThatStallsIsGivenUpBeforeItsLogsFillTheDisk(t *testing.T) {
+func TestStore_Ship_ASnapshotThatStallsIsGivenUpBeforeItsLogsFillTheDisk(t *testing.T) {
 	r := newRig(t, 1, Unsynced)
 	r.store.limits.kept = keptAtMost
-	folder := stalling{new(shelf.Shelf), make(chan struct{}, 10)}
+	folder := stalling{new(shelf), make(chan struct{}, 10)}
 	ended := make(chan error, 1)
-	go func() { ended <- r.store.Follow(context.Background(), folder) }()
+	go func() { ended <- r.store.Ship(context.Background(), folder) }()
 	<-folder.stalled
 	r.writeUntil(func() bool { return r.store.Stats().Shipping.Spoiled != nil })
 	if err := r.store.Stats().Shipping.Spoiled; !strings.Contains(err.Error(), "of logs") {
@@ -110,9 +109,9 @@ func TestStore_Backup_ThatStallsIsGivenUpBeforeItsLogsFillTheDisk(t *testing.T) 
 }
 
 func TestStore_Close_LogsThatWereNotShippedHaveTheirNamesAfterAPowerCut(t *testing.T) {
-	r := newFollowedRig(t, 1, Synced)
+	r := newShippedRig(t, 1, Synced)
 	r.shipped()
-	r.shelf.SetAway(true)
+	r.shelf.setAway(true)
 	for range 50 {
 		r.write()
 	}

@@ -123,7 +123,7 @@ func (s *Store) recover(st state) error {
 // discard removes logs of a store that was closed. What they hold is in the tree, unless
 // the file is not the one that was closed last.
 func (s *Store) discard(st state, logs map[uint64]*commitlog.Log) error {
-	t, err := s.tenure()
+	ships, err := s.meta(shipKey)
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (s *Store) discard(st state, logs map[uint64]*commitlog.Log) error {
 		if err := log.Close(); err != nil { // Not every system renames or removes an open file.
 			return err
 		}
-		if t.number > 0 { // Follow may need it.
+		if ships != nil { // Ship may need it.
 			if err := s.disk.rename(s.logPath(epoch), s.keptPath(epoch)); err != nil {
 				return err
 			}

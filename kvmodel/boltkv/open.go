@@ -1,7 +1,6 @@
 package boltkv
 
 import (
-	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -28,9 +27,7 @@ var (
 	formatKey = []byte("format")
 	idKey     = []byte("id")
 	stateKey  = []byte("state")
-	termKey   = []byte("term")   // see tenure
-	fencedKey = []byte("fenced") // which file has taken over
-	copyKey   = []byte("copy")   // the file is one of a Follower: the term of its last commit
+	shipKey   = []byte("ship") // the name of the folder that the store ships to
 
 	formatMark = []byte("2")
 )
@@ -207,12 +204,6 @@ func (s *Store) prepare() error {
 		return err
 	}
 	s.version, s.lastTime = st.version, st.time
-	if err := s.readFence(); err != nil {
-		return err
-	}
-	if mark, err := s.meta(copyKey); err != nil || mark != nil {
-		return cmp.Or(err, ErrCopy)
-	}
 	if err := s.recover(st); err != nil {
 		return err
 	}

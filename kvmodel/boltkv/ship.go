@@ -1,42 +1,123 @@
 package boltkv
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"sync/atomic"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/archive"
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
 )
 
+// ErrFolder says that the folder does not fit the store.
+var ErrFolder = errors.New("the folder does not fit this store")
+
+// Shipping says what Ship has done.
+type Shipping struct {
+	Known    bool      // Ship has reached the folder, and it fits
+	Shipped  time.Time // everything that was committed by then is in the folder
+	Snapshot time.Time // when the newest snapshot was taken
+
+	Trouble error // why the last try to ship failed; nil: it did not
+	Spoiled error // why the last try to take a snapshot, or to delete old ones, failed
+}
+
 const (
-	pieceBytes = 1 << 20     // with which a piece is not added to any more
-	pieceFor   = time.Minute // for which a piece is added to
-	readBytes  = 8 << 20     // of a piece that are read at once
+	callTime   = 30 * time.Second // that a call of the folder may take
+	closeTime  = 5 * time.Second  // that Close waits for the rest to be shipped
+	pieceBytes = 8 << 20          // with which a piece takes no more commits
 )
+
+// Ship ships the store to a folder, until the store is closed or ctx ends: twice a second
+// the new commits, if there are any, and once a day a snapshot. Restore makes a store of it
+// as it was at any moment of the last seven days, or as it was when one of the snapshots of
+// the last thirty days was taken.
+//
+// While the folder is away Ship tries again, and says so in Stats; the store keeps up to
+// 1 GB of logs for it. Beyond that the oldest go, and a new snapshot makes up for them. When
+// a process was killed, Ship goes on where it was; Close waits up to five seconds for the
+// rest, and what is left then, Ship ships when the file is open again.
+//
+// It returns ErrFolder if another store, or a copy of this one, ships to the folder, or if
+// that has a later state of this one, and nil if the store was closed. A folder is for one
+// store, and a store has one folder at a time.
+func (s *Store) Ship(ctx context.Context, to Folder) error {
+	if err := s.ship(ctx, to); err != nil {
+		return fmt.Errorf("boltkv: ship %s: %w", s.path, err)
+	}
+	return nil
+}
+
+func (s *Store) ship(ctx context.Context, to Folder) error {
+	end, err := s.beginToShip()
+	if err != nil {
+		return err
+	}
+	defer end()
+	h, err := s.holdAll()
+	if err != nil {
+		return err
+	}
+	sh := &shipper{hold: h, to: &history{Folder: to, store: s.id}, due: make(chan struct{}, 1)}
+	return sh.run(ctx)
+}
+
+// beginToShip makes sure that the store is shipped once at a time, and that Close waits.
+func (s *Store) beginToShip() (end func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shipping != nil {
+		return nil, errors.New("it is being shipped already")
+	}
+	select {
+	case <-s.closing:
+		return nil, errClosed
+	default:
+	}
+	s.shipping = make(chan struct{})
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		close(s.shipping)
+		s.shipping = nil
+	}, nil
+}
+
+// waitForShip returns when Ship has shipped the rest, or has had its time.
+func (s *Store) waitForShip() {
+	s.mu.Lock()
+	ended := s.shipping
+	s.mu.Unlock()
+	if ended == nil {
+		return
+	}
+	select {
+	case <-ended:
+	case <-time.After(closeTime + time.Second):
+	}
+}
 
 // shipper ships the commits of a store.
 type shipper struct {
 	*hold
-	to     *archive.Archive
-	folder string // its name, if it says so
+	to *history
 
-	term archive.Term // the store's own; its number is 0 until it is known
+	joined bool
+	last   atomic.Uint64  // up to this record all commits are in the folder
+	read   uint64         // up to this record the logs were read; behind last and the piece there are only ends
+	mark   commitlog.Mark // where that is
+	piece  []byte         // goes into the folder next; nil: none does
+	origin commitlog.Record
+	// origin is the last commit that was in the folder when Ship began, until it was compared.
 
-	last     uint64 // the last commit that was shipped, or is in the piece
-	made     int64  // when that was made; 0 if it is not known
-	compared bool   // with what the logs say of it
-	mark     commitlog.Mark
-	piece    archive.Piece
-	bytes    int           // of the piece
-	put      int           // commits of the piece that are in the folder
-	began    time.Time     // when the piece was put first
-	head     *archive.Head // that was put last; nil: none was
-
-	want atomic.Bool   // a snapshot, whatever its time
+	base atomic.Uint64 // up to this record all commits are in the newest snapshot
+	need atomic.Uint64 // a snapshot that reaches up to the record before this one is wanted
 	due  chan struct{} // wakes takeSnapshots
 	done Shipping      // guarded by mu
 }
@@ -56,7 +137,7 @@ func (sh *shipper) run(ctx context.Context) error {
 	tick := time.NewTicker(sh.limits.ship)
 	defer tick.Stop()
 	for {
-		if err := sh.step(ctx); isFinal(err) {
+		if err := sh.step(ctx, false); errors.Is(err, ErrFolder) {
 			sh.release()
 			return err
 		}
@@ -71,30 +152,29 @@ func (sh *shipper) run(ctx context.Context) error {
 	}
 }
 
-// finish ships what is left. If it cannot, the store keeps its logs for the next time.
+// finish ships the rest. If it cannot, the store keeps its logs for the next time.
 func (sh *shipper) finish(ctx context.Context) error {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
 	defer cancel()
-	err := sh.step(last)
-	if isFinal(err) || err == nil && ctx.Err() == nil {
+	err := sh.step(last, true)
+	isFinal := errors.Is(err, ErrFolder)
+	if isFinal || err == nil && ctx.Err() == nil {
 		sh.release()
 	}
-	if isFinal(err) {
+	if isFinal {
 		return err
 	}
 	return ctx.Err()
 }
 
-// isFinal reports whether it is of no use to try again after err.
-func isFinal(err error) bool { return errors.Is(err, ErrFenced) || errors.Is(err, ErrFolder) }
-
-// step does what is due at each tick.
-func (sh *shipper) step(ctx context.Context) error {
+// step does what is due at each tick. If it is the last, ends of logs are shipped, too: the
+// next Ship sees that no commit is missing.
+func (sh *shipper) step(ctx context.Context, isLast bool) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	err := sh.refused()
 	if err == nil {
-		err = sh.shipAll(ctx)
+		err = sh.shipAll(ctx, isLast)
 	}
 	sh.note(func(done *Shipping) { done.Trouble = err })
 	return err
@@ -109,226 +189,263 @@ func (sh *shipper) note(change func(*Shipping)) {
 	sh.shipped.Store(&done)
 }
 
-// shipAll ships all that can be seen.
-func (sh *shipper) shipAll(ctx context.Context) error {
-	if sh.term.Number == 0 {
+// shipAll ships all commits that can be seen.
+func (sh *shipper) shipAll(ctx context.Context, ends bool) error {
+	if !sh.joined {
 		if err := sh.join(ctx); err != nil {
 			return err
 		}
 	}
-	seen := time.Now()
-	if sh.isShipped() && !sh.looksAgain() {
-		sh.shippedBy(seen)
-		return nil
-	}
-	if err := sh.look(ctx); err != nil {
-		return err
-	}
-	sh.note(func(done *Shipping) { done.Known = true })
 	for {
-		seen = time.Now()
-		more, err := sh.gather(ctx)
+		seen := time.Now()
+		more, err := sh.gather(seen, ends)
 		if err != nil {
 			return err
 		}
-		if err := sh.ship(ctx); err != nil {
+		if err := sh.put(ctx); err != nil {
 			return err
 		}
 		if !more {
-			return sh.putHead(ctx, seen)
-		}
-		if err := sh.look(ctx); err != nil {
-			return err
+			sh.note(func(done *Shipping) { done.Shipped = seen })
+			return nil
 		}
 	}
 }
 
-// isShipped reports whether the folder says that it has all that can be seen.
-func (sh *shipper) isShipped() bool { return sh.head != nil && sh.head.Last == sh.seenLast() }
-
-// looksAgain reports whether it is time to look at the folder though there is nothing to
-// ship.
-func (sh *shipper) looksAgain() bool {
-	each := sh.limits.look
-	if sh.opts.Strict {
-		each = min(each, strictFor/3)
+// join finds out what is in the folder, and makes it the store's if it is empty.
+func (sh *shipper) join(ctx context.Context) error {
+	name := folderName(sh.to.Folder)
+	before, err := sh.meta(shipKey)
+	if err != nil {
+		return err
 	}
-	return time.Since(*sh.reached.Load()) > each
+	err = sh.look(ctx)
+	if isMissing(err) {
+		if before != nil && string(before) == name {
+			return errors.New("the folder is empty, though this store has shipped to it: is it mounted?")
+		}
+		err = sh.to.putNote(ctx, ownerName, 0, time.Now(), who(sh.path))
+	}
+	if err == nil && string(before) != name {
+		err = sh.setMeta(shipKey, []byte(name))
+	}
+	if err == nil {
+		err = sh.findLast(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	sh.joined = true
+	sh.note(func(done *Shipping) { done.Known = true })
+	sh.wakeSnapshots()
+	return nil
 }
 
-// look makes sure that the folder is there, and that no other file has taken over.
+// findLast finds the last commit that is in the folder. If the last piece is damaged, the
+// next snapshot makes up for it.
+func (sh *shipper) findLast(ctx context.Context) error {
+	pieces, err := sh.to.numbers(ctx, pieceBegin)
+	if err != nil || len(pieces) == 0 {
+		return err
+	}
+	first := pieces[len(pieces)-1]
+	end, err := sh.to.each(ctx, numbered(pieceBegin, first), first, func(r commitlog.Record) error {
+		sh.origin = r
+		return nil
+	})
+	if errors.Is(err, ErrDamaged) {
+		end.Seq, err = max(first, sh.seenLast()), nil
+		sh.origin = commitlog.Record{}
+		sh.need.Store(end.Seq + 1)
+	}
+	sh.read = end.Seq
+	sh.last.Store(end.Seq)
+	return err
+}
+
+// look makes sure that the folder is there, and is the store's.
 func (sh *shipper) look(ctx context.Context) error {
-	now := time.Now()
-	own, err := sh.to.Taken(ctx, sh.term.Number)
-	switch {
-	case isMissing(err):
-		return fmt.Errorf("the folder lacks term %d, in which this store ships there: is it mounted?", sh.term.Number)
-	case err != nil:
-		return err
-	case own.Token != sh.term.Token:
-		return sh.replacedBy(ctx, own)
+	there := &history{Folder: sh.to.Folder}
+	owner, err := there.each(ctx, ownerName, 0, nil)
+	if err == nil && there.store != sh.id {
+		err = fmt.Errorf("%w: %s ships there", ErrFolder, owner.Body)
 	}
-	next, err := sh.to.Taken(ctx, sh.term.Number+1)
-	switch {
-	case err == nil:
-		return sh.replacedBy(ctx, next)
-	case !isMissing(err):
-		return err
-	}
-	sh.reached.Store(&now)
-	return nil
+	return err
 }
 
-// putHead says in the folder that all is shipped that could be seen at a moment, unless
-// there is nothing new.
-func (sh *shipper) putHead(ctx context.Context, seen time.Time) error {
-	if sh.head == nil || sh.head.Last != sh.last {
-		head := archive.Head{Last: sh.last, At: seen}
-		if len(sh.piece.Commits) > 0 {
-			head.Piece = sh.piece.First()
-		}
-		if err := sh.to.PutHead(ctx, sh.term.Number, head); err != nil {
-			return err
-		}
-		sh.head = &head
+// gather makes a piece of the commits since the last one, if there are any, and reports
+// whether there are more. Everything that was committed by the moment seen can be seen.
+func (sh *shipper) gather(seen time.Time, ends bool) (more bool, err error) {
+	if sh.piece != nil {
+		return true, nil
 	}
-	sh.shippedBy(seen)
-	return nil
-}
-
-// shippedBy notes that all is in the folder that could be seen at a moment.
-func (sh *shipper) shippedBy(seen time.Time) {
-	sh.note(func(done *Shipping) { done.Shipped, done.Waiting = seen, 0 })
-}
-
-// gather adds to the piece what the store has committed since, and reports whether there is
-// more.
-func (sh *shipper) gather(ctx context.Context) (more bool, err error) {
-	if sh.put == len(sh.piece.Commits) && (sh.bytes >= pieceBytes || time.Since(sh.began) > pieceFor) {
-		sh.piece.Commits, sh.bytes, sh.put = nil, 0, 0
-	}
-	sh.holdAgain()
-	last := sh.seenLast()
+	last, shipped := sh.seenLast(), sh.last.Load()
 	switch {
-	case last < sh.last:
-		return false, fmt.Errorf("%w: it has commits up to %d, the store only up to %d: the file is older than what was shipped", ErrFolder, sh.last, last)
-	case last == sh.last && sh.compared:
+	case last < shipped:
+		return false, fmt.Errorf("%w: it has commits up to %d, the store only up to %d: the file is older than what was shipped", ErrFolder, shipped, last)
+	case last == sh.read && sh.origin.Seq == 0 && !(ends && last > shipped):
 		return false, nil
 	}
-	all := sh.readers()
+	if err := sh.bridge(); err != nil {
+		return false, err
+	}
+	logs := sh.readers()
 	if fail := sh.syncSeen(); fail != nil {
 		return false, fail
 	}
-	err = eachCommit(all, func(r commitlog.Record, end commitlog.Mark) error {
-		if sh.bytes >= readBytes {
-			return errMore
-		}
-		if err := sh.add(ctx, r); err != nil {
+	p := pieceOf{read: sh.read, mark: sh.mark}
+	err = eachCommit(logs, func(r commitlog.Record, end commitlog.Mark) error {
+		if err := sh.compare(r); err != nil {
 			return err
 		}
-		sh.mark = end
-		return nil
+		return p.add(r, end)
 	})
-	if errors.Is(err, errMore) {
-		return true, nil
+	if more = errors.Is(err, errMore); err != nil && !more {
+		return false, err
 	}
-	sh.compared = err == nil
-	return false, err
+	sh.origin = commitlog.Record{} // Behind the logs there is nothing to compare.
+	sh.read, sh.mark = p.read, p.mark
+	if len(p.commits) > 0 || ends && sh.read > sh.last.Load() {
+		sh.piece, err = p.encode(sh.to, sh.last.Load()+1, seen, more)
+		return more, err
+	}
+	sh.pass(sh.mark)
+	return more, nil
 }
 
-// errMore: there is more than can be shipped at once.
-var errMore = errors.New("more")
-
-// add adds a commit to the piece, unless it is in the folder.
-func (sh *shipper) add(ctx context.Context, r commitlog.Record) error {
-	switch {
-	case r.Seq < sh.last:
-		return nil
-	case r.Seq == sh.last:
-		if sh.made != 0 && r.Time != sh.made {
-			return fmt.Errorf("%w: its commit %d is of %s, that of the store of %s: the file is a copy that has gone its own way", ErrFolder, r.Seq, moment(sh.made), moment(r.Time))
-		}
-		return nil
-	case r.Seq > sh.last+1:
-		if err := sh.gap(ctx, r.Seq); err != nil {
-			return err
-		}
+// compare returns an error if r is not the commit that the folder has of its number.
+func (sh *shipper) compare(r commitlog.Record) error {
+	if r.Seq == sh.origin.Seq && r.Time != sh.origin.Time {
+		return fmt.Errorf("%w: its commit %d is of %s, that of the store of %s: the file is a copy that has gone its own way", ErrFolder, r.Seq, moment(sh.origin.Time), moment(r.Time))
 	}
-	sh.piece.Commits = append(sh.piece.Commits, r)
-	sh.bytes += len(r.Body)
-	sh.last, sh.made = r.Seq, r.Time
 	return nil
 }
 
 func moment(at int64) string { return time.Unix(0, at).UTC().Format("2006-01-02 15:04:05.000000000") }
 
-// gap notes that the commits before the one with number next will never be shipped.
-func (sh *shipper) gap(ctx context.Context, next uint64) error {
-	// What comes before it is a piece of its own.
-	if err := sh.ship(ctx); err != nil {
-		return err
+// bridge makes sure that pieces go on where the last one ends, or behind the commits of a
+// snapshot, where the logs lack commits in between.
+func (sh *shipper) bridge() error {
+	sh.holdAgain()
+	first := sh.first()
+	if first <= sh.read+1 {
+		return nil
 	}
-	why := "the store was used when nobody followed it"
-	if sh.made != 0 && !sh.done.Shipped.IsZero() {
-		why = fmt.Sprintf("the folder was away, and more than %d MB of logs waited for it", sh.limits.kept>>20)
+	if sh.base.Load()+1 < first {
+		if sh.need.Swap(first) != first {
+			sh.wakeSnapshots()
+		}
+		return fmt.Errorf("its logs have no commits before %d any more, and the folder only those up to %d: the next snapshot makes up for them", first, sh.read)
 	}
-	if err := sh.to.PutGap(ctx, sh.term.Number, next, sh.last, why); err != nil {
-		return err
-	}
-	sh.note(func(done *Shipping) { done.Gaps++ })
-	sh.piece.Commits, sh.bytes, sh.put = nil, 0, 0
-	sh.last = next - 1
-	sh.want.Store(true)
-	sh.wakeSnapshots()
+	sh.read = first - 1
+	sh.last.Store(first - 1)
 	return nil
 }
 
-// ship puts the piece into the folder, if there is anything new in it.
-func (sh *shipper) ship(ctx context.Context) error {
-	n := len(sh.piece.Commits)
-	if n == sh.put {
-		sh.pass(sh.mark)
+// pieceOf gathers the commits of a piece.
+type pieceOf struct {
+	commits []commitlog.Record
+	bytes   int
+	read    uint64
+	mark    commitlog.Mark
+}
+
+// errMore: there is more than a piece takes.
+var errMore = errors.New("more")
+
+func (p *pieceOf) add(r commitlog.Record, end commitlog.Mark) error {
+	switch {
+	case r.Seq <= p.read:
+		return nil
+	case p.bytes >= pieceBytes:
+		return errMore
+	case r.Seq > p.read+1:
+		return fmt.Errorf("commit %d follows commit %d", r.Seq, p.read)
+	}
+	p.read, p.mark = r.Seq, end
+	if !r.End {
+		p.commits = append(p.commits, r)
+		p.bytes += len(r.Body)
+	}
+	return nil
+}
+
+// encode returns the piece, which begins with a number. Its end says when its commits were
+// all there were.
+func (p *pieceOf) encode(to *history, first uint64, seen time.Time, more bool) ([]byte, error) {
+	end := commitlog.Record{Seq: p.read, Time: seen.UnixNano(), End: true}
+	if more {
+		end.Time = p.commits[len(p.commits)-1].Time - 1
+	}
+	return to.encode(first, append(p.commits, end)...)
+}
+
+// put puts the piece into the folder, if there is one.
+func (sh *shipper) put(ctx context.Context) error {
+	if sh.piece == nil {
 		return nil
 	}
-	sh.note(func(done *Shipping) { done.Waiting = uint64(n - sh.put) })
-	isNew := sh.put == 0
-	err := sh.to.PutPiece(ctx, &sh.piece, isNew)
-	if isNew && errors.Is(err, fs.ErrExist) {
-		if err = sh.isOurs(ctx); err == nil {
-			err = sh.to.PutPiece(ctx, &sh.piece, false)
-		}
+	err := sh.look(ctx)
+	if isMissing(err) {
+		return errors.New("the folder does not say any more whose it is: is it mounted?")
 	}
 	if err != nil {
 		return err
 	}
-	if isNew {
-		sh.began = time.Now()
+	name := numbered(pieceBegin, sh.last.Load()+1)
+	err = sh.to.PutNew(ctx, name, bytes.NewReader(sh.piece))
+	if errors.Is(err, fs.ErrExist) {
+		err = sh.isOurs(ctx, name)
 	}
-	sh.put = n
+	if err != nil {
+		return err
+	}
+	sh.piece = nil
+	sh.last.Store(sh.read)
 	sh.pass(sh.mark)
 	return nil
 }
 
 // isOurs returns nil if the piece that is in the folder was put there by this store, as
 // happens when the folder did not answer.
-func (sh *shipper) isOurs(ctx context.Context) error {
-	first := sh.piece.Commits[0]
-	ours := false
-	err := sh.to.Beyond(ctx, sh.term.Number, first.Seq-1, func(r commitlog.Record) error {
-		if r.Seq == first.Seq {
-			ours = r.Time == first.Time && r.Version == first.Version && string(r.Body) == string(first.Body)
-		}
-		return nil
-	})
-	if err == nil && !ours {
-		err = fmt.Errorf("%w: it has another commit %d than the store: does a copy of it ship there, too?", ErrFolder, first.Seq)
+func (sh *shipper) isOurs(ctx context.Context, name string) error {
+	object, err := sh.to.Get(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer object.Close()
+	there, err := io.ReadAll(object)
+	if err == nil && !bytes.Equal(there, sh.piece) {
+		err = fmt.Errorf("%w: another file has put %s there: does a copy of this one ship to it, too?", ErrFolder, name)
 	}
 	return err
 }
 
-// seenLast returns the number of the last commit.
+// seenLast returns the number of the last record that can be seen.
 func (s *Store) seenLast() uint64 {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.filling.seq
 }
+
+// folderName returns what a folder calls itself; "" if it has no name.
+func folderName(f Folder) string {
+	if named, ok := f.(fmt.Stringer); ok {
+		return named.String()
+	}
+	return ""
+}
+
+// who says which file this is, for readers of a folder.
+func who(path string) string {
+	if full, err := filepath.Abs(path); err == nil {
+		path = full
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return path
+	}
+	return path + " on " + host
+}
+
+func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

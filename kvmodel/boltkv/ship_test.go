@@ -4,21 +4,24 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/shelf"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // counting is a folder that counts what is asked of it.
 type counting struct {
-	*shelf.Shelf
+	*shelf
 	mu    sync.Mutex
 	asked map[string]int
 }
@@ -31,22 +34,17 @@ func (f *counting) count(what string) {
 
 func (f *counting) PutNew(ctx context.Context, name string, from io.Reader) error {
 	f.count("put")
-	return f.Shelf.PutNew(ctx, name, from)
-}
-
-func (f *counting) Put(ctx context.Context, name string, from io.Reader) error {
-	f.count("put")
-	return f.Shelf.Put(ctx, name, from)
+	return f.shelf.PutNew(ctx, name, from)
 }
 
 func (f *counting) Get(ctx context.Context, name string) (io.ReadCloser, error) {
 	f.count("get")
-	return f.Shelf.Get(ctx, name)
+	return f.shelf.Get(ctx, name)
 }
 
 func (f *counting) List(ctx context.Context, begin string) ([]string, error) {
 	f.count("list")
-	return f.Shelf.List(ctx, begin)
+	return f.shelf.List(ctx, begin)
 }
 
 // during returns what is asked of f in a time.
@@ -60,16 +58,16 @@ func (f *counting) during(d time.Duration) map[string]int {
 	return f.asked
 }
 
-// followIn follows a store, of which change has changed the limits, in the time of a bubble.
-func followIn(t *testing.T, opts Options, change func(*limits)) (*Store, *counting) {
+// shipIn ships a store, of which change has changed the limits, in the time of a bubble.
+func shipIn(t *testing.T, change func(*limits)) (*Store, *counting) {
 	t.Helper()
-	s, err := openWith(filepath.Join(t.TempDir(), "store.db"), opts, func(s *Store) { change(&s.limits) })
+	s, err := openWith(filepath.Join(t.TempDir(), "store.db"), Options{}, func(s *Store) { change(&s.limits) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	folder := &counting{Shelf: new(shelf.Shelf), asked: map[string]int{}}
+	folder := &counting{shelf: new(shelf), asked: map[string]int{}}
 	ended := make(chan error, 1)
-	go func() { ended <- s.Follow(context.Background(), folder) }()
+	go func() { ended <- s.Ship(context.Background(), folder) }()
 	t.Cleanup(func() {
 		if err := errors.Join(s.Close(), <-ended); err != nil {
 			t.Error(err)
@@ -79,36 +77,135 @@ func followIn(t *testing.T, opts Options, change func(*limits)) (*Store, *counti
 	return s, folder
 }
 
-func TestStore_Follow_AnIdleStorePutsNothingAndLooksRarely(t *testing.T) {
-	for strict, gets := range map[bool]int{false: 2, true: 22} {
-		synctest.Test(t, func(t *testing.T) {
-			s, folder := followIn(t, Options{Strict: strict}, func(*limits) {})
-			if _, err := kv.One(t.Context(), s, kv.OpSet("key", []byte("value"))); err != nil {
-				t.Fatal(err)
-			}
-			// The commit, and 5 seconds later the end of its log: a piece and a head of each.
-			if got := folder.during(9 * time.Second)["put"]; got != 4 {
-				t.Errorf("strict %t: want 4 puts for a commit and the end of its log, got %d", strict, got)
-			}
-			if diff := cmp.Diff(map[string]int{"get": gets}, folder.during(10*time.Second)); diff != "" {
-				t.Errorf("strict %t: asked of the folder in 10 seconds mismatch (-want +got):\n%s", strict, diff)
-			}
-			if behind := time.Since(s.Stats().Shipping.Shipped); behind > time.Second {
-				t.Errorf("strict %t: all is shipped, and Stats says that it was %v ago", strict, behind)
-			}
-			folder.SetAway(true)
-			folder.during(11 * time.Second)
-			if err := s.Stats().Shipping.Trouble; !errors.Is(err, shelf.ErrAway) {
-				t.Errorf("strict %t: the folder is away, and Stats says %v", strict, err)
-			}
-			folder.SetAway(false)
+func TestStore_Ship_AnIdleStoreSendsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, folder := shipIn(t, func(*limits) {})
+		if _, err := kv.One(t.Context(), s, kv.OpSet("key", []byte("value"))); err != nil {
+			t.Fatal(err)
+		}
+		// A look at the folder, and the piece. The end of the log, 5 seconds later, is none.
+		if diff := cmp.Diff(map[string]int{"get": 1, "put": 1}, folder.during(9*time.Second)); diff != "" {
+			t.Errorf("asked of the folder for a commit mismatch (-want +got):\n%s", diff)
+		}
+		// The snapshot is looked at every ten minutes.
+		if diff := cmp.Diff(map[string]int{"get": 6, "list": 6}, folder.during(time.Hour)); diff != "" {
+			t.Errorf("asked of the folder in an idle hour mismatch (-want +got):\n%s", diff)
+		}
+		if behind := time.Since(s.Stats().Shipping.Shipped); behind > time.Second {
+			t.Errorf("all is shipped, and Stats says that it was %v ago", behind)
+		}
+	})
+}
+
+// trying is a folder that a test makes slow, or refuse what it is given.
+type trying struct {
+	*shelf
+	put func(ctx context.Context, name string, from io.Reader) error
+}
+
+func (f *trying) PutNew(ctx context.Context, name string, from io.Reader) error {
+	if err := f.put(ctx, name, from); err != nil {
+		return err
+	}
+	return f.shelf.PutNew(ctx, name, from)
+}
+
+func TestStore_Ship_AfterAnHourOfTroubleAllIsInTheFolder(t *testing.T) {
+	for what, put := range map[string]func(ctx context.Context, name string, from io.Reader) error{
+		"gone":     func(context.Context, string, io.Reader) error { return errAway },
+		"refusing": func(context.Context, string, io.Reader) error { return fs.ErrPermission },
+		"full": func(_ context.Context, _ string, from io.Reader) error {
+			_, _ = io.CopyN(io.Discard, from, 100)
+			return syscall.ENOSPC
+		},
+		"stalling": func(ctx context.Context, _ string, from io.Reader) error {
+			<-ctx.Done()
+			return ctx.Err()
+		},
+		"slow": func(context.Context, string, io.Reader) error { time.Sleep(20 * time.Second); return nil },
+	} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s, err := Open(filepath.Join(t.TempDir(), "store.db"), Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				folder := &trying{new(shelf), put}
+				ended := make(chan error, 1)
+				go func() { ended <- s.Ship(context.Background(), folder) }()
+				var made []time.Time
+				for n := range 60 {
+					if _, err := kv.One(t.Context(), s, kv.OpSet("n", []byte(strconv.Itoa(n)))); err != nil {
+						t.Fatal(err)
+					}
+					made = append(made, time.Now())
+					time.Sleep(time.Minute)
+				}
+				if err := s.Stats().Shipping.Trouble; err == nil && what != "slow" {
+					t.Error("Stats says of no trouble")
+				}
+				folder.put = func(context.Context, string, io.Reader) error { return nil }
+				time.Sleep(5 * time.Minute)
+				if now := s.Stats().Shipping; now.Trouble != nil || now.Spoiled != nil || time.Since(now.Shipped) > time.Minute {
+					t.Errorf("the folder is well again, and Stats says %+v", now)
+				}
+				if err := errors.Join(s.Close(), <-ended); err != nil {
+					t.Error(err)
+				}
+				path := filepath.Join(t.TempDir(), "restored.db")
+				done, err := Restore(t.Context(), folder, time.Time{}, path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				again, err := Open(path, Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, err := kv.One(t.Context(), again, kv.OpGet("n")); string(got.Value) != "59" || done.Known.Before(made[59]) {
+					t.Errorf("restored: want 59, got %q, %v; %+v", got.Value, err, done)
+				}
+				if err := again.Close(); err != nil {
+					t.Error(err)
+				}
+			})
 		})
 	}
 }
 
-func TestStore_Follow_NoSnapshotIsTakenOfWhatDidNotChange(t *testing.T) {
+func TestStore_Ship_ASnapshotThatTakesTooLongIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, folder := followIn(t, Options{}, func(l *limits) { l.ship, l.tick = time.Hour, time.Hour })
+		s, err := Open(filepath.Join(t.TempDir(), "store.db"), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		deaf := make(chan struct{}) // It does not hear that it is to end.
+		folder := &trying{new(shelf), func(_ context.Context, name string, _ io.Reader) error {
+			if strings.HasPrefix(name, itemsBegin) {
+				<-deaf
+			}
+			return nil
+		}}
+		ended := make(chan error, 1)
+		go func() { ended <- s.Ship(context.Background(), folder) }()
+		time.Sleep(7 * time.Hour)
+		if err := s.Stats().Shipping.Spoiled; err == nil || !strings.Contains(err.Error(), "takes longer than 6h") {
+			t.Errorf("want an error that says so, got %v", err)
+		}
+		s.mu.RLock()
+		if len(s.holds) != 1 {
+			t.Errorf("logs are held %d times, want once", len(s.holds))
+		}
+		s.mu.RUnlock()
+		close(deaf)
+		if err := errors.Join(s.Close(), <-ended); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestStore_Ship_NoSnapshotIsTakenOfWhatDidNotChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, folder := shipIn(t, func(l *limits) { l.ship, l.tick = time.Hour, time.Hour })
 		if got := folder.during(2 * 24 * time.Hour)["put"]; got > 0 {
 			t.Errorf("%d puts in two days without a commit", got)
 		}

@@ -2,18 +2,18 @@ package boltkv
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"time"
 )
 
 const (
-	snapshotEach = 24 * time.Hour
-	snapshotLook = 10 * time.Minute // how often Follow looks whether one is due
-
-	snapshotAgain = time.Minute // until one that has failed is tried again
+	snapshotEach  = 24 * time.Hour
+	snapshotLook  = 10 * time.Minute // how often Ship looks whether one is due
+	snapshotAgain = time.Minute      // until one that has failed is tried again
 )
 
-// takeSnapshots takes a snapshot whenever one is due, as soon as the term is known.
+// takeSnapshots takes a snapshot whenever one is due, as soon as the folder is known.
 func (sh *shipper) takeSnapshots(ctx context.Context) {
 	select {
 	case <-sh.due:
@@ -43,51 +43,50 @@ func (sh *shipper) wakeSnapshots() {
 	}
 }
 
-// takeDue takes a snapshot if one is due: the last is a day old, or there was a gap since,
-// and there were commits. Then it deletes what is too old.
+// takeDue takes a snapshot if one is due: there is none, or the pieces do not go on where the
+// last one ends, or the last is a day old, and commits were shipped since. Then it deletes
+// what is too old.
 func (sh *shipper) takeDue(ctx context.Context) error {
-	terms, err := sh.to.Terms(ctx)
+	all, err := sh.to.snapshots(ctx)
 	if err != nil {
 		return err
 	}
-	all, err := sh.to.Snapshots(ctx, terms)
-	if err != nil {
-		return err
-	}
-	gap, err := sh.to.LastGap(ctx)
-	if err != nil {
-		return err
-	}
-	due := sh.want.Swap(false) || len(all) == 0
-	if !due {
+	if len(all) > 0 {
 		newest := all[len(all)-1]
-		due = newest.Last+1 < gap || newest.Last < sh.seenLast() && time.Since(newest.Taken).Abs() > snapshotEach
-		sh.note(func(done *Shipping) { done.Snapshot = newest.Taken })
-	}
-	if !due {
-		return nil
+		sh.base.Store(newest.last)
+		sh.note(func(done *Shipping) { done.Snapshot = newest.taken })
+		isOld := time.Since(newest.taken).Abs() > snapshotEach && newest.last < sh.last.Load()
+		if !isOld && sh.need.Load() <= newest.last+1 {
+			return nil
+		}
 	}
 	if err := sh.takeSnapshot(ctx); err != nil {
-		sh.want.Store(true)
 		return err
 	}
-	return sh.to.Thin(ctx, terms, time.Now())
+	return sh.to.thin(ctx, time.Now())
 }
 
-// takeSnapshot takes a snapshot. It gives up when too many logs are kept for it.
+// takeSnapshot takes a snapshot. It gives up when that takes too long, or too many logs are
+// kept for it; then they are kept no longer, even if the folder does not return.
 func (sh *shipper) takeSnapshot(ctx context.Context) error {
+	all := ctx
+	ctx, cancel := context.WithTimeoutCause(ctx, sh.limits.snapshot, fmt.Errorf("it takes longer than %v", sh.limits.snapshot))
+	defer cancel()
 	h, ctx := sh.Store.hold(ctx)
 	defer h.release()
-	var made point
-	err := sh.to.PutSnapshot(ctx, sh.term.Number, func(ctx context.Context, w io.Writer) (last uint64, taken time.Time, err error) {
-		made, err = h.backup(ctx, w)
-		return made.seq, time.Unix(0, made.time), err
-	})
-	switch {
-	case err == nil:
+	defer context.AfterFunc(ctx, func() {
+		if all.Err() == nil {
+			sh.note(func(done *Shipping) { done.Spoiled = context.Cause(ctx) })
+		}
+		h.release()
+	})()
+	made, err := sh.to.putSnapshot(ctx, func(w io.Writer) (point, error) { return h.backup(ctx, w) })
+	if err != nil && ctx.Err() != nil { // The folder says only that it was to stop.
+		return context.Cause(ctx)
+	}
+	if err == nil {
+		sh.base.Store(made.seq)
 		sh.note(func(done *Shipping) { done.Snapshot = time.Unix(0, made.time) })
-	case ctx.Err() != nil: // The folder says only that it was to stop.
-		err = context.Cause(ctx)
 	}
 	return err
 }

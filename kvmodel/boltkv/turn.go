@@ -22,15 +22,15 @@ type limits struct {
 	filter uint64 // bytes of a filter at most: a store of more keys has none
 	spare  uint64 // keys that a filter has room for, besides half as many as there are
 
-	ship time.Duration // how often Follow ships
-	look time.Duration // how often it looks at the folder when there is nothing to ship
-	kept int64         // bytes of logs that the store needs no more and keeps for a reader
+	ship     time.Duration // how often Ship looks for new commits
+	snapshot time.Duration // how long it takes to ship a snapshot, at most
+	kept     int64         // bytes of logs that the store needs no more and keeps for a reader
 }
 
 var defaultLimits = limits{
 	turn: 16 << 20, full: 32 << 20, idle: 5 * time.Second, tick: time.Second, day: 24 * time.Hour, trip: commitlog.MaxBody - maxBytes, copied: 1 << 20,
 	filter: 64 << 20, spare: 1 << 16,
-	ship: 300 * time.Millisecond, look: 10 * time.Second, kept: 1 << 30,
+	ship: 500 * time.Millisecond, snapshot: 6 * time.Hour, kept: 1 << 30,
 }
 
 // load is how many bytes the table that is being filled takes, or half those of its log:

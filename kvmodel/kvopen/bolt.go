@@ -23,8 +23,6 @@ func openBolt(ctx context.Context, path string, options url.Values) (kv.Store, e
 	settings := boltkv.Options{Durability: durabilities[given.Choice("durability", names...)]}
 	settings.Cache = given.Cache()
 	ship, _ := given.Text("ship", "DIR")
-	settings.Strict = given.Choice("strict", "off", "on") == 1
-	follow, _ := given.Text("follow", "DIR")
 	if err := given.Check(); err != nil {
 		return nil, err
 	}
@@ -33,12 +31,6 @@ func openBolt(ctx context.Context, path string, options url.Values) (kv.Store, e
 		return nil, errors.New("the file's path is missing: bolt:PATH")
 	case strings.HasPrefix(path, "//"):
 		return nil, errors.New("two slashes must not follow the colon: write bolt:dir/file, or bolt:/dir/file from the root")
-	case follow != "" && (ship != "" || settings.Strict || options.Has("durability")):
-		return nil, errors.New("a copy that follows is not written, so follow=DIR goes with no other option")
-	case settings.Strict && ship == "":
-		return nil, errors.New("strict=on stops writes when the folder cannot be reached that ship=DIR names; it is missing")
-	case follow != "":
-		return boltkv.OpenFollower(ctx, boltkv.Dir(follow), path)
 	}
 	s, err := boltkv.Open(path, settings)
 	if err != nil || ship == "" {
@@ -57,7 +49,7 @@ const shipWait = 2 * time.Second
 // startShipping has s shipped to a folder until it is closed.
 func startShipping(ctx context.Context, s *boltkv.Store, to boltkv.Folder) error {
 	ended := make(chan error, 1)
-	go func() { ended <- s.Follow(context.WithoutCancel(ctx), to) }()
+	go func() { ended <- s.Ship(context.WithoutCancel(ctx), to) }()
 	for began := time.Now(); ; {
 		select {
 		case err := <-ended:

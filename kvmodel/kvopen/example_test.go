@@ -3,7 +3,6 @@ package kvopen_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -115,15 +114,9 @@ func ExampleRestoreBackup() {
 // shipped writes an item to a file that is shipped to a folder, and closes it once it is there.
 func shipped(ctx context.Context, dir string) (to string) {
 	to = filepath.Join(dir, "shipped")
-	store, err := kvopen.Store(ctx, "bolt:"+filepath.Join(dir, "app.db")+"?strict=on&ship="+to)
+	store, err := kvopen.Store(ctx, "bolt:"+filepath.Join(dir, "app.db")+"?ship="+to)
 	check(err)
-	for { // The folder has the file a moment after it was opened.
-		_, err = kv.One(ctx, store, kv.OpSet("motd", []byte("hello")))
-		if !errors.Is(err, kv.ErrUnavailable) {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	_, err = kv.One(ctx, store, kv.OpSet("motd", []byte("hello")))
 	check(err)
 	for wrote := time.Now(); ; time.Sleep(10 * time.Millisecond) {
 		if is := store.(*boltkv.Store).Stats().Shipping; is.Shipped.After(wrote) && !is.Snapshot.IsZero() {
@@ -151,18 +144,6 @@ func ExampleRestoreShipped() {
 	check(err)
 	fmt.Println(string(got.Value))
 	// Output: hello
-}
-
-// The machine with the file is gone, and a copy takes its place.
-func ExamplePromote() {
-	ctx := context.Background()
-	dir, remove := folder()
-	defer remove()
-	from := shipped(ctx, dir)
-
-	promoted, err := kvopen.Promote(ctx, from, filepath.Join(dir, "copy.db"))
-	fmt.Println(promoted.Term > 1, err)
-	// Output: true <nil>
 }
 
 // A file that much was deleted from becomes small again.

@@ -27,10 +27,5 @@ func RestoreShipped(ctx context.Context, dir string, until time.Time, path strin
 	return boltkv.Restore(ctx, boltkv.Dir(dir), until, path)
 }
 
-// Promote makes the copy at path the file that is written and shipped to dir.
-func Promote(ctx context.Context, dir, path string) (boltkv.Promoted, error) {
-	return boltkv.Promote(ctx, boltkv.Dir(dir), path)
-}
-
 // Compact rewrites the file at path without its unused space. No process may have it open.
 func Compact(path string) (boltkv.Compaction, error) { return boltkv.Compact(path) }

@@ -47,47 +47,6 @@ func TestStore_BoltKeepsWhatItIsGiven(t *testing.T) {
 	}
 }
 
-func TestOpen_CopyShowsWhatIsShippedAndIsReadOnly(t *testing.T) {
-	dir := t.TempDir()
-	writer, err := Open(t.Context(), "bolt:"+filepath.Join(dir, "app.db")+"?strict=on&ship="+filepath.Join(dir, "shipped"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	// Opening waits for the folder, but not for long.
-	write := func() error {
-		_, err := kv.One(t.Context(), writer.Store(), kv.OpSet("key", []byte("value")))
-		return err
-	}
-	for err = write(); errors.Is(err, kv.ErrUnavailable); err = write() {
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	url := "bolt:" + filepath.Join(dir, "copy.db") + "?follow=" + filepath.Join(dir, "shipped")
-	reader, err := Open(t.Context(), url)
-	for ; err != nil && strings.Contains(err.Error(), "no snapshot yet"); reader, err = Open(t.Context(), url) {
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	for shown := false; !shown; {
-		r, err := kv.One(t.Context(), reader.Store(), kv.OpGet("key"))
-		if err != nil && !errors.Is(err, kv.ErrNotFound) {
-			t.Fatal(err)
-		}
-		shown = string(r.Value) == "value"
-	}
-	if err := reader.Writable(); !errors.Is(err, kvmodel.ErrReadOnly) {
-		t.Errorf("Writable: want an ErrReadOnly, got %v", err)
-	}
-	if _, err := kv.One(t.Context(), reader.Store(), kv.OpSet("key", nil)); !errors.Is(err, kvmodel.ErrReadOnly) {
-		t.Errorf("a write: want an ErrReadOnly, got %v", err)
-	}
-	if err := errors.Join(reader.Close(t.Context()), writer.Close(t.Context())); err != nil {
-		t.Error(err)
-	}
-}
-
 func TestOpen_DBWorksOnTheStoreOfItsURL(t *testing.T) {
 	url := "bolt:" + filepath.Join(t.TempDir(), "app.db") + "?durability=unsynced"
 	for _, want := range []int64{1, 2} {
@@ -139,11 +98,8 @@ func TestStore_WrongURLSaysWhatIsWrong(t *testing.T) {
 		{"bolt:", "bolt URL: the file's path is missing"},
 		{"bolt://app.db", "bolt URL: two slashes must not follow the colon"},
 		{"bolt:" + folder, "bolt URL: boltkv: open " + folder},
-		{"bolt:app.db?durable=synced", `unknown option "durable"; the options are durability=synced|periodic|unsynced, cache=SIZE, ship=DIR, strict=off|on, follow=DIR`},
+		{"bolt:app.db?durable=synced", `unknown option "durable"; the options are durability=synced|periodic|unsynced, cache=SIZE, ship=DIR`},
 		{"bolt:app.db?durability=none", "option durability=none: it must be one of synced|periodic|unsynced"},
-		{"bolt:app.db?strict=on", "strict=on stops writes when the folder cannot be reached that ship=DIR names"},
-		{"bolt:app.db?follow=a&ship=b", "follow=DIR goes with no other option"},
-		{"bolt:" + folder + "/copy.db?follow=" + folder, "nothing was shipped to the folder yet"},
 		{"bold:app.db", `unknown scheme "bold": did you mean bolt?`},
 
 		{"memcached:h:1", "memcached URL: two slashes must follow the colon"},

@@ -1,6 +1,4 @@
-// Package shelf is a folder in memory for tests. It can be away, and what is in it can be
-// spoiled.
-package shelf
+package boltkv
 
 import (
 	"bytes"
@@ -15,11 +13,12 @@ import (
 	"sync"
 )
 
-// ErrAway is what every call of a shelf returns that is away.
-var ErrAway = errors.New("the folder is away")
+// errAway is what every call of a shelf returns that is away.
+var errAway = errors.New("the folder is away")
 
-// Shelf is a folder. The zero Shelf is an empty one.
-type Shelf struct {
+// shelf is a folder in memory. It can be away, and its objects can be spoiled. The zero shelf is
+// an empty one.
+type shelf struct {
 	mu   sync.Mutex
 	all  *objects
 	away bool
@@ -29,11 +28,11 @@ type Shelf struct {
 type objects map[string][]byte
 
 // call does something with the objects, if the shelf is not away.
-func (s *Shelf) call(f func(objects) error) error {
+func (s *shelf) call(f func(objects) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.away {
-		return ErrAway
+		return errAway
 	}
 	if s.left--; s.left == 0 {
 		s.away = true
@@ -41,7 +40,7 @@ func (s *Shelf) call(f func(objects) error) error {
 	return f(s.objects())
 }
 
-func (s *Shelf) objects() objects {
+func (s *shelf) objects() objects {
 	if s.all == nil {
 		s.all = &objects{}
 	}
@@ -49,7 +48,7 @@ func (s *Shelf) objects() objects {
 }
 
 // PutNew is that of a folder.
-func (s *Shelf) PutNew(_ context.Context, name string, from io.Reader) error {
+func (s *shelf) PutNew(_ context.Context, name string, from io.Reader) error {
 	data, err := io.ReadAll(from)
 	if err != nil {
 		return err
@@ -63,17 +62,8 @@ func (s *Shelf) PutNew(_ context.Context, name string, from io.Reader) error {
 	})
 }
 
-// Put is that of a folder.
-func (s *Shelf) Put(_ context.Context, name string, from io.Reader) error {
-	data, err := io.ReadAll(from)
-	if err != nil {
-		return err
-	}
-	return s.call(func(all objects) error { all[name] = data; return nil })
-}
-
 // Get is that of a folder.
-func (s *Shelf) Get(_ context.Context, name string) (r io.ReadCloser, err error) {
+func (s *shelf) Get(_ context.Context, name string) (r io.ReadCloser, err error) {
 	err = s.call(func(all objects) error {
 		if all[name] == nil {
 			return fmt.Errorf("%s: %w", name, fs.ErrNotExist)
@@ -85,7 +75,7 @@ func (s *Shelf) Get(_ context.Context, name string) (r io.ReadCloser, err error)
 }
 
 // List is that of a folder.
-func (s *Shelf) List(_ context.Context, begin string) (names []string, err error) {
+func (s *shelf) List(_ context.Context, begin string) (names []string, err error) {
 	err = s.call(func(all objects) error {
 		for name := range all {
 			if strings.HasPrefix(name, begin) {
@@ -99,54 +89,45 @@ func (s *Shelf) List(_ context.Context, begin string) (names []string, err error
 }
 
 // Delete is that of a folder.
-func (s *Shelf) Delete(_ context.Context, name string) error {
+func (s *shelf) Delete(_ context.Context, name string) error {
 	return s.call(func(all objects) error { delete(all, name); return nil })
 }
 
 // String returns the name.
-func (s *Shelf) String() string { return "the shelf" }
+func (s *shelf) String() string { return "the shelf" }
 
-// SetAway says whether the shelf is away from now on.
-func (s *Shelf) SetAway(away bool) {
+// setAway says whether the shelf is away from now on.
+func (s *shelf) setAway(away bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.away, s.left = away, 0
 }
 
-// SetCalls makes the shelf go away after so many calls.
-func (s *Shelf) SetCalls(n int) {
+// setCalls makes the shelf go away after so many calls.
+func (s *shelf) setCalls(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.left = n
 }
 
-// Other returns another way to the same objects, which is not away.
-func (s *Shelf) Other() *Shelf {
+// other returns another way to the same objects, which is not away.
+func (s *shelf) other() *shelf {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.objects()
-	return &Shelf{all: s.all}
+	return &shelf{all: s.all}
 }
 
 // Clone returns a shelf of its own with the same objects, which is not away.
-func (s *Shelf) Clone() *Shelf {
+func (s *shelf) clone() *shelf {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := maps.Clone(s.objects())
-	return &Shelf{all: &all}
+	return &shelf{all: &all}
 }
 
-// Become makes the shelf hold what another one holds.
-func (s *Shelf) Become(other *Shelf) {
-	all := maps.Clone(other.objects())
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	clear(s.objects())
-	maps.Copy(*s.all, all)
-}
-
-// Change changes an object by f, which returns nil to delete it.
-func (s *Shelf) Change(name string, f func([]byte) []byte) {
+// change changes an object by f, which returns nil to delete it.
+func (s *shelf) change(name string, f func([]byte) []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := s.objects()
