@@ -15,12 +15,11 @@ import (
 
 	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
-	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/powercut"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // cutDisk keeps logs where a power cut can take what was not synced.
-type cutDisk struct{ *powercut.Disk }
+type cutDisk struct{ *powerDisk }
 
 func (d cutDisk) open(path string, makes bool) (commitlog.File, error) {
 	f, err := d.Open(filepath.Base(path), makes)
@@ -50,7 +49,7 @@ type rig struct {
 	random  *rand.Rand
 	dir     string
 	opts    Options
-	disk    *powercut.Disk
+	disk    *powerDisk
 	store   *Store
 	commits int
 	history []map[string]string // what the store held after each commit
@@ -59,7 +58,7 @@ type rig struct {
 func newRig(t *testing.T, seed uint64, durability Durability) *rig {
 	r := &rig{
 		t: t, random: rand.New(rand.NewPCG(seed, 2)), dir: t.TempDir(),
-		opts: Options{Durability: durability}, disk: new(powercut.Disk), history: []map[string]string{{}},
+		opts: Options{Durability: durability}, disk: new(powerDisk), history: []map[string]string{{}},
 	}
 	r.open()
 	return r

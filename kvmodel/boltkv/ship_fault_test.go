@@ -10,8 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/powercut"
 )
 
 // named returns the names of the objects that begin with begin.
@@ -214,7 +212,7 @@ func TestStore_Ship_OfTwoCopiesThatShipToOneFolderTheLaterIsRefused(t *testing.T
 		t.Fatal(err)
 	}
 	copied := *r
-	copied.rig = &rig{t: t, random: r.random, opts: r.opts, disk: new(powercut.Disk), dir: t.TempDir(), commits: r.commits, history: slices.Clone(r.history)}
+	copied.rig = &rig{t: t, random: r.random, opts: r.opts, disk: new(powerDisk), dir: t.TempDir(), commits: r.commits, history: slices.Clone(r.history)}
 	if err := os.WriteFile(copied.path(), file, 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
-	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/powercut"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -26,7 +25,7 @@ type hanging struct {
 }
 
 func newHanging() *hanging {
-	return &hanging{cutDisk: cutDisk{new(powercut.Disk)}, goOn: make(chan error)}
+	return &hanging{cutDisk: cutDisk{new(powerDisk)}, goOn: make(chan error)}
 }
 
 func (d *hanging) open(path string, makes bool) (commitlog.File, error) {

@@ -10,21 +10,20 @@ import (
 	"testing"
 
 	"github.com/ringtree/ringtree/internal/proof"
-	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/powercut"
 )
 
 // failing is a file whose writes end as a test wants.
 type failing struct {
-	powercut.File
+	memory
 	write func(data []byte) (n int, err error) // nil: all is well
 }
 
 func (f *failing) WriteAt(data []byte, at int64) (int, error) {
 	if f.write == nil {
-		return f.File.WriteAt(data, at)
+		return f.memory.WriteAt(data, at)
 	}
 	n, err := f.write(data)
-	_, _ = f.File.WriteAt(data[:n], at)
+	_, _ = f.memory.WriteAt(data[:n], at)
 	return n, err
 }
 
@@ -87,7 +86,7 @@ func upTo(first uint64, n int) []uint64 {
 }
 
 func TestLog_WhatWasAppendedIsReplayed(t *testing.T) {
-	file := new(powercut.File)
+	file := new(memory)
 	l := must(Create(file, header))
 	write(t, l, 300, true)
 	for round := range 3 {
@@ -103,7 +102,7 @@ func TestLog_WhatWasAppendedIsReplayed(t *testing.T) {
 }
 
 func TestLog_AnEndIsTheLast(t *testing.T) {
-	file := new(powercut.File)
+	file := new(memory)
 	l := must(Create(file, header))
 	write(t, l, 3, true)
 	if err := l.Append(&Record{End: true}); err != nil {
@@ -116,7 +115,7 @@ func TestLog_AnEndIsTheLast(t *testing.T) {
 }
 
 func TestLog_AFileUsedAgainHoldsNothingOfBefore(t *testing.T) {
-	file := new(powercut.File)
+	file := new(memory)
 	write(t, must(Create(file, header)), 200, true)
 	for n := range 20 {
 		l := must(Create(file, Header{Store: header.Store, Epoch: 9, First: 100}))
@@ -133,7 +132,7 @@ func TestLog_AFileUsedAgainHoldsNothingOfBefore(t *testing.T) {
 func TestLog_ACrashTakesOnlyWhatWasNotSynced(t *testing.T) {
 	for seed := range proof.Size[uint64](200, 20_000) {
 		random := rand.New(rand.NewPCG(seed, 1))
-		file := new(powercut.File)
+		file := new(memory)
 		l := must(Create(file, header))
 		next := uint64(100)
 		for range 4 {
@@ -144,7 +143,7 @@ func TestLog_ACrashTakesOnlyWhatWasNotSynced(t *testing.T) {
 					durable = next
 				}
 			}
-			file = file.Cut(random)
+			file = file.cut(random)
 			again, seqs, _, _, err := replay(t, file)
 			if err != nil || again.Next() < durable || again.Next() > next || !slices.Equal(seqs, upTo(100, int(again.Next()-100))) {
 				t.Fatalf("seed %d: %d records and %v, want those up to %d", seed, len(seqs), err, durable)
@@ -155,7 +154,7 @@ func TestLog_ACrashTakesOnlyWhatWasNotSynced(t *testing.T) {
 }
 
 func TestLog_DamageInTheMiddleIsNamed(t *testing.T) {
-	file := new(powercut.File)
+	file := new(memory)
 	l := must(Create(file, header))
 	write(t, l, 50, true)
 	last := l.at
@@ -205,7 +204,7 @@ func TestLog_AnAppendThatFailsIsNotThere(t *testing.T) {
 var tooLarge = make([]byte, MaxBody+1)
 
 func TestLog_ARecordThatCouldNotBeReadAgainIsNotWritten(t *testing.T) {
-	file := new(powercut.File)
+	file := new(memory)
 	l := must(Create(file, header))
 	write(t, l, 3, true)
 	before := bytes.Clone(file.Data)
@@ -237,7 +236,7 @@ func TestLog_AnAppendOfUnknownFateIsStuck(t *testing.T) {
 }
 
 func TestOpen_WhatIsNoLogIsNamed(t *testing.T) {
-	whole := new(powercut.File)
+	whole := new(memory)
 	must(Create(whole, header))
 	for name, c := range map[string]struct {
 		data []byte
@@ -249,7 +248,7 @@ func TestOpen_WhatIsNoLogIsNamed(t *testing.T) {
 		"text":   {bytes.Repeat([]byte("no log "), 100), ErrDamaged},
 		"header": {append(bytes.Clone(whole.Data[:60]), 1, 2, 3, 4), ErrDamaged},
 	} {
-		if _, err := Open(&powercut.File{Data: c.data}); !errors.Is(err, c.want) {
+		if _, err := Open(&memory{Data: c.data}); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}

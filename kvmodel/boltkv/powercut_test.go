@@ -1,6 +1,4 @@
-// Package powercut is a disk for tests. A cut of its power takes what was not synced, in
-// parts.
-package powercut
+package boltkv
 
 import (
 	"bytes"
@@ -12,32 +10,33 @@ import (
 	"sync"
 )
 
-// Disk is files in memory, by their names.
-type Disk struct {
+// powerDisk is a disk, of which a cut of the power takes what was not synced, in parts: files in
+// memory, by their names.
+type powerDisk struct {
 	// Gate is held for reading while anything is done. Who holds it for writing sees the
 	// disk at one moment.
 	Gate sync.RWMutex
 
 	mu     sync.Mutex
-	files  map[string]*File
-	synced map[string]*File // as of the last SyncDir
-	since  []change         // of the names, since then
+	files  map[string]*powerFile
+	synced map[string]*powerFile // as of the last SyncDir
+	since  []nameChange          // of the names, since then
 }
 
-// change is something that was done to the names of files.
-type change func(files map[string]*File)
+// nameChange is something that was done to the names of files.
+type nameChange func(files map[string]*powerFile)
 
 // do changes the names; its caller holds mu.
-func (d *Disk) do(c change) {
+func (d *powerDisk) do(c nameChange) {
 	if d.files == nil {
-		d.files = make(map[string]*File)
+		d.files = make(map[string]*powerFile)
 	}
 	c(d.files)
 	d.since = append(d.since, c)
 }
 
 // Open returns the file called name. If there is none, it makes one if makes is set.
-func (d *Disk) Open(name string, makes bool) (*File, error) {
+func (d *powerDisk) Open(name string, makes bool) (*powerFile, error) {
 	d.Gate.RLock()
 	defer d.Gate.RUnlock()
 	d.mu.Lock()
@@ -48,13 +47,13 @@ func (d *Disk) Open(name string, makes bool) (*File, error) {
 	if !makes {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
 	}
-	made := &File{disk: d}
-	d.do(func(files map[string]*File) { files[name] = made })
+	made := &powerFile{disk: d}
+	d.do(func(files map[string]*powerFile) { files[name] = made })
 	return made, nil
 }
 
 // Remove removes the file called name.
-func (d *Disk) Remove(name string) error {
+func (d *powerDisk) Remove(name string) error {
 	d.Gate.RLock()
 	defer d.Gate.RUnlock()
 	d.mu.Lock()
@@ -62,12 +61,12 @@ func (d *Disk) Remove(name string) error {
 	if d.files[name] == nil {
 		return &fs.PathError{Op: "remove", Path: name, Err: fs.ErrNotExist}
 	}
-	d.do(func(files map[string]*File) { delete(files, name) })
+	d.do(func(files map[string]*powerFile) { delete(files, name) })
 	return nil
 }
 
 // List returns the names that begin with begin.
-func (d *Disk) List(begin string) (all []string) {
+func (d *powerDisk) List(begin string) (all []string) {
 	d.Gate.RLock()
 	defer d.Gate.RUnlock()
 	d.mu.Lock()
@@ -81,7 +80,7 @@ func (d *Disk) List(begin string) (all []string) {
 }
 
 // Rename gives the file called name another name.
-func (d *Disk) Rename(name, to string) error {
+func (d *powerDisk) Rename(name, to string) error {
 	d.Gate.RLock()
 	defer d.Gate.RUnlock()
 	d.mu.Lock()
@@ -89,12 +88,12 @@ func (d *Disk) Rename(name, to string) error {
 	if d.files[name] == nil {
 		return &fs.PathError{Op: "rename", Path: name, Err: fs.ErrNotExist}
 	}
-	d.do(func(files map[string]*File) { files[to] = files[name]; delete(files, name) })
+	d.do(func(files map[string]*powerFile) { files[to] = files[name]; delete(files, name) })
 	return nil
 }
 
 // SyncDir makes the names that files have survive a cut.
-func (d *Disk) SyncDir() error {
+func (d *powerDisk) SyncDir() error {
 	d.Gate.RLock()
 	defer d.Gate.RUnlock()
 	d.mu.Lock()
@@ -106,13 +105,13 @@ func (d *Disk) SyncDir() error {
 // Cut returns what a power cut at this moment may leave of the disk; its caller holds Gate.
 // Of the names it leaves those that were synced last, with a beginning of what was done to
 // them since.
-func (d *Disk) Cut(random *rand.Rand) *Disk {
-	names := make(map[string]*File)
+func (d *powerDisk) Cut(random *rand.Rand) *powerDisk {
+	names := make(map[string]*powerFile)
 	maps.Copy(names, d.synced)
 	for _, c := range d.since[:random.IntN(len(d.since)+1)] {
 		c(names)
 	}
-	left := &Disk{files: make(map[string]*File)}
+	left := &powerDisk{files: make(map[string]*powerFile)}
 	for name, f := range names {
 		left.files[name] = f.cut(left, random)
 	}
@@ -120,19 +119,16 @@ func (d *Disk) Cut(random *rand.Rand) *Disk {
 	return left
 }
 
-// File is a file of a Disk. The zero File is one by itself.
-type File struct {
+// powerFile is a file of a powerDisk.
+type powerFile struct {
 	// Data is what the file holds. It may be changed while nothing else uses the file.
 	Data []byte
 
-	disk    *Disk
+	disk    *powerDisk
 	durable []byte
 }
 
-func (f *File) enter() (leave func()) {
-	if f.disk == nil {
-		return func() {}
-	}
+func (f *powerFile) enter() (leave func()) {
 	f.disk.Gate.RLock()
 	f.disk.mu.Lock()
 	return func() {
@@ -142,7 +138,7 @@ func (f *File) enter() (leave func()) {
 }
 
 // ReadAt is that of an io.ReaderAt.
-func (f *File) ReadAt(p []byte, at int64) (int, error) {
+func (f *powerFile) ReadAt(p []byte, at int64) (int, error) {
 	defer f.enter()()
 	if at >= int64(len(f.Data)) {
 		return 0, io.EOF
@@ -155,7 +151,7 @@ func (f *File) ReadAt(p []byte, at int64) (int, error) {
 }
 
 // WriteAt is that of an io.WriterAt.
-func (f *File) WriteAt(p []byte, at int64) (int, error) {
+func (f *powerFile) WriteAt(p []byte, at int64) (int, error) {
 	defer f.enter()()
 	f.Data = over(f.Data, p, int(at))
 	return len(p), nil
@@ -170,28 +166,26 @@ func over(data, p []byte, at int) []byte {
 }
 
 // Sync makes what the file holds survive a cut.
-func (f *File) Sync() error {
+func (f *powerFile) Sync() error {
 	defer f.enter()()
 	f.durable = bytes.Clone(f.Data)
 	return nil
 }
 
 // Size returns how many bytes the file has.
-func (f *File) Size() (int64, error) {
+func (f *powerFile) Size() (int64, error) {
 	defer f.enter()()
 	return int64(len(f.Data)), nil
 }
 
 // Close does nothing.
-func (f *File) Close() error { return nil }
+func (f *powerFile) Close() error { return nil }
 
 const sector = 512
 
-// Cut returns what a power cut may leave of a file by itself: of each sector either what
-// was synced, or what it holds.
-func (f *File) Cut(random *rand.Rand) *File { return f.cut(nil, random) }
-
-func (f *File) cut(of *Disk, random *rand.Rand) *File {
+// cut returns what a power cut may leave of a file: of each sector either what was synced, or
+// what it holds.
+func (f *powerFile) cut(of *powerDisk, random *rand.Rand) *powerFile {
 	left := bytes.Clone(f.durable)
 	all := random.IntN(4) == 0 // The system had written everything by chance.
 	for at := 0; at < len(f.Data); at += sector {
@@ -199,5 +193,5 @@ func (f *File) cut(of *Disk, random *rand.Rand) *File {
 			left = over(left, f.Data[at:min(at+sector, len(f.Data))], at)
 		}
 	}
-	return &File{Data: left, disk: of, durable: bytes.Clone(left)}
+	return &powerFile{Data: left, disk: of, durable: bytes.Clone(left)}
 }
