@@ -11,7 +11,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
-	"github.com/ringtree/ringtree/ranking"
 	"github.com/ringtree/ringtree/timeline"
 )
 
@@ -19,7 +18,6 @@ import (
 // records.
 type visit struct {
 	ID, Token, User string
-	Pages           int64
 	Until           time.Time
 }
 
@@ -41,20 +39,12 @@ func newVisits(db *kvmodel.DB) visits {
 	})
 	user := func(v *visit) string { return v.User }
 	by := kvmodel.By[visit, string]{Key: text, Value: user}
-	pages := ranking.Spec[visit, int64]{Name: "TopPages", Of: ranking.Int[int64](), Score: func(v *visit) int64 { return v.Pages }}
-	hits := ranking.Spec[visit, int64]{Name: "TopHits", Of: ranking.Int[int64](), Counter: db.Tally("Visit", "Hits"), Batch: ranking.Every}
 	index.NewUnique(r, kvmodel.IndexSpec[visit, string]{
 		Name: "ByToken", Fields: []string{"Token"}, Key: text, Values: func(v *visit) []string { return []string{v.Token} },
 	})
 	index.NewLists(r, kvmodel.IndexSpec[visit, string]{
 		Name: "ByUser", Fields: []string{"User"}, Key: text, Values: func(v *visit) []string { return []string{v.User} },
 	})
-	ranking.NewBoard(r, pages)
-	pages.Name = "TopPagesByUser"
-	ranking.NewBoards(r, pages, by)
-	ranking.NewBoard(r, hits)
-	hits.Name, hits.Per, hits.Keep = "TopHitsPerDay", ranking.Day, 3
-	ranking.NewBoard(r, hits)
 	timeline.NewRing(r, timeline.Spec[visit]{Name: "Newest", Value: func(v *visit) string { return timeline.Text(v.Token) }})
 	timeline.NewRings(r, timeline.Spec[visit]{Name: "NewestByUser"}, by)
 	return visits{r, index.NewCounter(r, "Hits")}
@@ -71,7 +61,7 @@ func TestCheck_RecordsThatHaveEndedAreNothingWrong(t *testing.T) {
 				ctx, db := t.Context(), open(t, with(memkv.New(memkv.Options{})))
 				all, began := newVisits(db), time.Now()
 				for i := range 12 { // One ends each quarter of a second.
-					v := visit{ID: fmt.Sprint("v", i), Token: fmt.Sprint("t", i), User: "ann", Pages: int64(i), Until: began.Add(time.Hour + time.Duration(i)*time.Second/4)}
+					v := visit{ID: fmt.Sprint("v", i), Token: fmt.Sprint("t", i), User: "ann", Until: began.Add(time.Hour + time.Duration(i)*time.Second/4)}
 					must(t, all.Create(ctx, &v))
 					_, err := all.hits.Hit(ctx, v.ID)
 					must(t, err)
@@ -83,7 +73,7 @@ func TestCheck_RecordsThatHaveEndedAreNothingWrong(t *testing.T) {
 				must(t, db.Flush(ctx))
 				for at := range everyMoment {
 					time.Sleep(time.Until(began.Add(at)))
-					_, err := all.hits.Hit(ctx, "stays") // What ended a while ago leaves the boards now.
+					_, err := all.hits.Hit(ctx, "stays")
 					must(t, err)
 					must(t, db.Flush(ctx))
 					asked := time.Now()

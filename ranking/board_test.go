@@ -15,6 +15,7 @@ import (
 	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/ranking"
 )
 
@@ -276,6 +277,33 @@ func TestBoard_RefusesWhatItCannotRankAndWritesNothing(t *testing.T) {
 			t.Error("between NaN:", err)
 		}
 	})
+}
+
+// Nothing would take what has ended off the board.
+func TestBoard_OfRecordsThatExpire_IsRefused(t *testing.T) {
+	db, err := kvmodel.Open(memkv.New(memkv.Options{}))
+	must(t, err)
+	defer db.Close(ctx)
+	r := kvmodel.NewRecords(db, kvmodel.Schema[article, string]{
+		Name: "Article", Version: 1, Key: kvmodel.StringKey[string](), Codec: asJSON[article]{},
+		ID: func(a *article) string { return a.ID }, SetID: func(a *article, id string) { a.ID = id },
+		Expires: func(a *article) *time.Time { return &a.Published },
+	})
+	for name, spec := range map[string]ranking.Spec[article, int64]{
+		"ByAField":   {Of: ranking.Int[int64](), Score: func(a *article) int64 { return a.Stock }},
+		"ByACounter": {Of: ranking.Int[int64](), Counter: &counter{s: db.Store()}},
+	} {
+		func() {
+			defer func() {
+				want := "ranking: Article." + name + " cannot rank records that expire: delete them when they end"
+				if got := fmt.Sprint(recover()); !strings.HasPrefix(got, want) {
+					t.Errorf("want %q, got %q", want, got)
+				}
+			}()
+			spec.Name = name
+			ranking.NewBoard(r, spec)
+		}()
+	}
 }
 
 func TestBoard_ByATimeIsAnArchiveACalendarAndAQueue(t *testing.T) {

@@ -89,13 +89,8 @@ func newCore[T, S any](spec Spec[T, S], by func(*T) []string) *core {
 // Name returns the board's name.
 func (c *core) Name() string { return c.name }
 
-// Def returns the board's definition, and whether its entries have ends.
-func (c *core) Def() string {
-	if c.host.Ends() {
-		return c.def + " ends"
-	}
-	return c.def
-}
+// Def returns the board's definition.
+func (c *core) Def() string { return c.def }
 
 // Places returns the places where rec belongs: one on each of its boards.
 func (c *core) Places(rec plug.Record) []string {
@@ -147,7 +142,7 @@ func (c *core) tree(by string, at time.Time) tree {
 
 // treeName returns the name of a tree but for its value and its period.
 func (c *core) treeName() string {
-	parts := []string{c.host.Model(), plug.BoardName(c.name, c.host.Ends(), c.form)}
+	parts := []string{c.host.Model(), c.name + c.form}
 	if c.order != "" {
 		parts = append(parts, c.order)
 	}
@@ -184,15 +179,15 @@ func (c *core) atomic() bool { return kv.PowersOf(c.host.Store()).Atomic != nil 
 
 // stateOf returns the state of a member in the board of by, given its record.
 func stateOf(by string, rec *plug.Seen) keytree.State {
-	return stateIn(by, rec.Places, rec.Rev, rec.Expires())
+	return stateIn(by, rec.Places, rec.Rev)
 }
 
 // stateIn returns the state of a member in the board of by, given the places of its
-// record at rev, which expires at ends.
-func stateIn(by string, places []string, rev uint64, ends time.Time) keytree.State {
+// record at rev.
+func stateIn(by string, places []string, rev uint64) keytree.State {
 	for _, text := range places {
 		if p, err := parsePlace(text); err == nil && p.wrong == "" && p.by == by {
-			return keytree.State{In: true, Score: p.score, Ver: rev, End: keytree.EndAt(ends)}
+			return keytree.State{In: true, Score: p.score, Ver: rev}
 		}
 	}
 	return keytree.State{Ver: rev}

@@ -95,8 +95,8 @@ func (f *counted) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	})
 }
 
-// After follows on the boards that the record has left and on those it has come to or has
-// another end on, in all periods that are kept. One that it has left may not have it yet.
+// After follows on the boards that the record has left and on those it has come to, in all
+// periods that are kept. One that it has left may not have it yet.
 func (f *counted) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if m.New && !f.scored {
 		return nil // Nobody has counted it, so it is on no board.
@@ -109,7 +109,7 @@ func (f *counted) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if m.Base == 0 {
 		times = times[:1] // Nothing was counted of what has never been there.
 	}
-	return f.followAt(ctx, s, slices.Concat(m.Lost, m.Renewed, m.Gained), m.ID, times, fence)
+	return f.followAt(ctx, s, slices.Concat(m.Lost, m.Gained), m.ID, times, fence)
 }
 
 // AfterAll follows together for those that have come to one board, if they have left none

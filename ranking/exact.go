@@ -31,7 +31,7 @@ func (x exact) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 		if x.atomic() && !rebuilds(m) {
 			insert = x.now(p.by).InsertNow
 		}
-		to := keytree.State{In: true, Score: p.score, Ver: m.Rev, End: keytree.EndAt(m.Ends)}
+		to := keytree.State{In: true, Score: p.score, Ver: m.Rev}
 		due, err := insert(ctx, s, m.ID, to)
 		if !x.atomic() {
 			x.reports.add(due)
@@ -68,9 +68,8 @@ func (x exact) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return err
 }
 
-// After tidies at the places that the record has left or come to, at those where it has
-// another end, and at those that an earlier try has touched. What a transaction has put in
-// is tidy.
+// After tidies at the places that the record has left or come to, and at those that an
+// earlier try has touched. What a transaction has put in is tidy.
 func (x exact) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return x.AfterAll(ctx, s, []*plug.Move{m})
 }
@@ -78,9 +77,9 @@ func (x exact) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 // touched returns the places where After tidies.
 func (x exact) touched(m *plug.Move) []string {
 	if x.atomic() {
-		return slices.Concat(m.Lost, m.Renewed)
+		return m.Lost
 	}
-	return slices.Concat(m.Lost, m.Renewed, m.Gained)
+	return slices.Concat(m.Lost, m.Gained)
 }
 
 // AfterAll tidies what belongs to one board together.
@@ -93,7 +92,7 @@ func (x exact) AfterAll(ctx context.Context, s kv.Store, moves []*plug.Move) err
 				return x.failure(err)
 			}
 			if p.wrong == "" {
-				all[p.by] = append(all[p.by], keytree.Tidying{ID: m.ID, Score: p.score, Now: stateIn(p.by, m.Is, m.Rev, m.Ends)})
+				all[p.by] = append(all[p.by], keytree.Tidying{ID: m.ID, Score: p.score, Now: stateIn(p.by, m.Is, m.Rev)})
 			}
 		}
 	}

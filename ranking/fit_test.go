@@ -16,7 +16,7 @@ func TestBoard_Fit_NamesTiesThatMakeATreeDeep(t *testing.T) {
 	ranking.SmallLeaves(t)
 	synctest.Test(t, func(t *testing.T) {
 		mem := memkv.New(memkv.Options{})
-		m := openRunners(t, mem, false)
+		m := openRunners(t, mem)
 		for i := range 300 {
 			if err := m.Create(t.Context(), &runner{ID: fmt.Sprint("r", i), Team: "a", Points: 7, Seconds: float64(i)}); err != nil {
 				t.Fatal(err)

@@ -29,8 +29,12 @@ func (c *core) join(records plug.Model, counter kvmodel.Counter, also []kvmodel.
 	})
 }
 
-// open gives c what it needs of its model.
+// open gives c what it needs of its model, whose records must not expire: nothing would take
+// them off the board when they end.
 func (c *core) open(host plug.Host) {
+	if host.Ends() {
+		panic("ranking: " + host.Model() + "." + c.name + " cannot rank records that expire: delete them when they end, or rank records of a model that does not expire")
+	}
 	c.host = host
 	c.reports = newReporter(host.DB())
 }

@@ -30,7 +30,6 @@ type runner struct {
 	Points   int64
 	Seconds  float64
 	Made     time.Time
-	Until    time.Time
 	Cheers   int64 `json:"-"`
 }
 
@@ -54,15 +53,14 @@ type tiedBoard struct {
 	score func(*runner) int64
 }
 
-// openRunners opens runners with a board of each kind for all ties. They end if that is
-// wanted.
-func openRunners(t testing.TB, s kv.Store, end bool, opts ...kvmodel.Option) *runners {
+// openRunners opens runners with a board of each kind for all ties.
+func openRunners(t testing.TB, s kv.Store, opts ...kvmodel.Option) *runners {
 	t.Helper()
 	db, err := kvmodel.Open(s, append(opts, quiet)...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	schema := kvmodel.Schema[runner, string]{
+	r := kvmodel.NewRecords(db, kvmodel.Schema[runner, string]{
 		Name: "Runner", Version: 1,
 		ID:       func(v *runner) string { return v.ID },
 		SetID:    func(v *runner, id string) { v.ID = id },
@@ -70,11 +68,7 @@ func openRunners(t testing.TB, s kv.Store, end bool, opts ...kvmodel.Option) *ru
 		Codec:    asJSON[runner]{},
 		Created:  func(v *runner) *time.Time { return &v.Made },
 		Counters: []kvmodel.CounterOf[runner]{{Name: "Cheers", Set: func(v *runner, n int64) { v.Cheers = n }}},
-	}
-	if end {
-		schema.Expires = func(v *runner) *time.Time { return &v.Until }
-	}
-	r := kvmodel.NewRecords(db, schema)
+	})
 	m := &runners{Records: r, db: db, cheers: db.Tally("Runner", "Cheers")}
 	by := kvmodel.By[runner, string]{Key: kvmodel.StringKey[string](), Value: func(v *runner) string { return v.Team }}
 	points := func(v *runner) int64 { return v.Points }
@@ -282,7 +276,7 @@ func eachRunners(t *testing.T, f func(t *testing.T, m *runners, c *clock)) {
 		t.Run(powers.name, func(t *testing.T) {
 			ranking.SmallLeaves(t)
 			c := &clock{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
-			f(t, openRunners(t, powers.of(memkv.New(memkv.Options{Now: c.Now})), false, kvmodel.Clock(c.Now)), c)
+			f(t, openRunners(t, powers.of(memkv.New(memkv.Options{Now: c.Now})), kvmodel.Clock(c.Now)), c)
 		})
 	}
 }
@@ -417,40 +411,9 @@ func TestBoard_Ties_WhatWasMadeBeforeTimesWereKeptIsTheOldest(t *testing.T) {
 	must(t, db.Close(ctx))
 }
 
-// Of those that end, half do, while nobody writes.
-func TestBoard_WhatHasEndedHasNoScoreAndNoTie(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ranking.SmallLeaves(t)
-		m := openRunners(t, still{memkv.New(memkv.Options{})}, true)
-		all := map[string]*runner{}
-		for i := range 60 {
-			v := &runner{ID: fmt.Sprint(i), Team: []string{"red", "blue"}[i%2], Points: int64(i / 3)}
-			if i%5 == 0 || i/3%4 == 0 {
-				v.Until = time.Now().Add(time.Minute)
-			}
-			must(t, m.Create(ctx, v))
-			time.Sleep(time.Second / 2)
-			if all[v.ID] = v; !v.Until.IsZero() {
-				delete(all, v.ID)
-			}
-		}
-		must(t, m.db.Flush(ctx))
-		time.Sleep(2 * time.Minute)
-		for _, looks := range []string{"first", "second"} { // The first has the counts corrected.
-			for _, b := range m.boards {
-				if b.score(&runner{Cheers: 1, Points: 5}) != 1 {
-					t.Log(looks, "look at", b.name)
-					b.check(t, all)
-				}
-			}
-			must(t, m.db.Flush(ctx))
-		}
-	})
-}
-
 func TestBoard_Last_EqualTotalsStandByWhenTheirRecordsWereMade(t *testing.T) {
 	c := &clock{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
-	m := openRunners(t, memkv.New(memkv.Options{Now: c.Now}), false, kvmodel.Clock(c.Now))
+	m := openRunners(t, memkv.New(memkv.Options{Now: c.Now}), kvmodel.Clock(c.Now))
 	for _, id := range []string{"a", "b", "c", "d"} {
 		c.set(c.Now().Add(time.Minute))
 		must(t, m.Create(ctx, &runner{ID: id, Team: "red"}))
@@ -514,7 +477,7 @@ func TestBoard_Ties_NothingIsLeftOfABoardThatIsGone(t *testing.T) {
 }
 
 func nothingIsLeft(t *testing.T, s *memkv.Store) {
-	m := openRunners(t, still{s}, false)
+	m := openRunners(t, still{s})
 	must(t, m.Create(ctx, &runner{ID: "a", Team: "red", Points: 1}))
 	_, err := m.cheers.Add(ctx, "a", 1)
 	must(t, errors.Join(err, m.db.Flush(ctx), m.db.Close(ctx)))

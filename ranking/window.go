@@ -154,9 +154,8 @@ func (p part) strays(ctx context.Context, s kv.Store) (strays []string, err erro
 		if recs == nil {
 			return nil, err
 		}
-		soon := p.host.DB().Now().Add(keytree.Late)
 		for i, rec := range recs {
-			if states[i].In && !states[i].EndsBy(soon) && !rec.Damaged() && !stateOf(p.by, rec).In {
+			if states[i].In && !rec.Damaged() && !stateOf(p.by, rec).In {
 				strays = append(strays, rec.ID)
 			}
 		}

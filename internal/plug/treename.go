@@ -16,27 +16,16 @@ var nameHash = base32.HexEncoding.WithPadding(base32.NoPadding)
 
 // boardForms are what the name of a board says of the form of its tree: what is stored in
 // one is not found in another.
-var (
-	boardEnds  = ".ends" // its entries have ends
-	boardForms = []string{"", ".newer", ".older", ".dense", WordsForm}
-)
+var boardForms = []string{"", ".newer", ".older", ".dense", WordsForm}
 
 // WordsForm is the form of a tree of words. Their order follows, as a part of the name.
 const WordsForm = ".words"
 
-// BoardName returns the name of a board in the names of its trees.
-func BoardName(board string, ends bool, form string) string {
-	if ends {
-		board += boardEnds
-	}
-	return board + form
-}
-
-// BoardNames returns all that BoardName may return for a board, such as one that an earlier
-// release of the app had.
+// BoardNames returns what may be the name of a board in those of its trees, such as that
+// which an earlier release of the app had.
 func BoardNames(board string) (all []string) {
 	for _, form := range boardForms {
-		all = append(all, BoardName(board, false, form), BoardName(board, true, form))
+		all = append(all, board+form)
 	}
 	return all
 }

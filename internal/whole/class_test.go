@@ -17,8 +17,8 @@ var indexClasses = []struct {
 	name   string
 	begins []string
 }{
-	{"records", []string{"Work ", "Like ", "Offer ", "Ticket ", "Piece "}},
-	{"enumeration", []string{"Work All", "Like All", "Offer All", "Ticket All", "Piece All"}},
+	{"records", []string{"Work ", "Like ", "Offer ", "Bid ", "Ticket ", "Piece "}},
+	{"enumeration", []string{"Work All", "Like All", "Offer All", "Bid All", "Ticket All", "Piece All"}},
 	{"history", []string{"Work History"}},
 	{"unique", []string{"Work BySlug", "Offer ByCode", "found by"}},
 	{"list", []string{
@@ -38,8 +38,8 @@ var indexClasses = []struct {
 	{"board over a method", []string{"Work Front"}},
 	{"board of a period", []string{"Work TopViewsPerDay"}},
 	{"board by a field", []string{"Work TopPriceByAuthor"}},
-	{"board of records that end", []string{"Offer TopPrice "}},
-	{"the same by a field", []string{"Offer TopPriceByKind"}},
+	{"board of many", []string{"Bid TopPrice "}},
+	{"the same by a field", []string{"Bid TopPriceByKind"}},
 	{"timeline", []string{"Work Newest", "Work Notes"}},
 	{"timeline by an owner", []string{"Work NewestByAuthor", "the timeline of"}},
 	{"events", []string{"Visit", "Glance", "Notice", "Shot", "visits of", "glances of", "notices of", "shots of"}},
@@ -113,8 +113,8 @@ var damaging = map[string][2]string{
 	"board over a method":        {"rank:Work:Front:", ""},
 	"board of a period":          {"rank:Work:TopViewsPerDay", ""},
 	"board by a field":           {"rank:Work:TopPriceByAuthor", ""},
-	"board of records that end":  {"rank:Offer:TopPrice", ""},
-	"the same by a field":        {"rank:Offer:TopPriceByKind", ""},
+	"board of many":              {"rank:Bid:TopPrice", ""},
+	"the same by a field":        {"rank:Bid:TopPriceByKind", ""},
 	"timeline":                   {"t:Work:Newest:", ""},
 	"timeline by an owner":       {"t:Work:NewestByAuthor:", ""},
 	"events":                     {"e:", "p0"},

@@ -87,6 +87,7 @@ func (d *Diary) Story(line string) []string {
 	about := func(e *Entry) bool {
 		return slices.ContainsFunc(strings.Fields(e.About), func(id string) bool { return slices.Contains(words, id) }) ||
 			words[0] == "Offer" && slices.Contains([]string{"put", "touch", "withdraw"}, e.What) ||
+			words[0] == "Bid" && slices.Contains([]string{"bid", "unbid"}, e.What) ||
 			words[0] == "Piece" && slices.Contains([]string{"piece", "smash"}, e.What)
 	}
 	var lines []string

@@ -77,7 +77,7 @@ func TestForget_RealStoresKeepNoByte(t *testing.T) {
 				t.Errorf("what a Purge has left (-want +got)\n%s", diff)
 			}
 
-			must(t, l.Offers.Create(ctx, &whole.Offer{ID: "7", Code: person, Kind: person, Price: 7, Until: time.Now().Add(48 * time.Hour)}))
+			must(t, l.Offers.Create(ctx, &whole.Offer{ID: "7", Code: person, Kind: person, Until: time.Now().Add(48 * time.Hour)}))
 			must(t, l.DB.Flush(ctx))
 			must(t, l.Offers.Delete(ctx, "7"))
 			must(t, l.Tickets.Create(ctx, &whole.Ticket{Text: "next"})) // The journal goes on.

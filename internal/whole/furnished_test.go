@@ -90,10 +90,12 @@ func furnishAll(t *testing.T, l *whole.Library) {
 		furnish(t, l, i, id)
 	}
 	var offers []*whole.Offer
+	var bids []*whole.Bid
 	for i := range 150 {
-		offers = append(offers, &whole.Offer{ID: fmt.Sprint("f", i), Code: fmt.Sprint("c", i), Kind: whole.Kinds[i%2], Price: int64(i % 50), Until: time.Now().Add(72 * time.Hour)})
+		offers = append(offers, &whole.Offer{ID: fmt.Sprint("f", i), Code: fmt.Sprint("c", i), Kind: whole.Kinds[i%2], Until: time.Now().Add(72 * time.Hour)})
+		bids = append(bids, &whole.Bid{ID: fmt.Sprint("f", i), Kind: whole.Kinds[i%2], Price: int64(i % 50)})
 	}
-	must(t, l.Offers.CreateMulti(ctx, offers))
+	must(t, l.Offers.CreateMulti(ctx, offers), l.Bids.CreateMulti(ctx, bids))
 	rest(t, l)
 	l.Look(ctx)
 	rest(t, l)
@@ -149,10 +151,15 @@ func writes(l *whole.Library) map[string]func() error {
 		"like":   func() error { return l.Likes.Create(ctx, &whole.Like{User: "u1", Work: "w7"}) },
 		"unlike": func() error { return l.Likes.Delete(ctx, whole.LikeID{User: "u2", Work: "w1"}) },
 		"offer": func() error {
-			return l.Offers.Create(ctx, &whole.Offer{ID: "f150", Code: "c150", Kind: "sale", Price: 77, Until: time.Now().Add(48 * time.Hour)})
+			return l.Offers.Create(ctx, &whole.Offer{ID: "f150", Code: "c150", Kind: "sale", Until: time.Now().Add(48 * time.Hour)})
 		},
 		"offered": func() error {
-			_, err := l.Offers.Update(ctx, "f7", func(v *whole.Offer) error { v.Price += 30; return nil })
+			_, err := l.Offers.Update(ctx, "f7", func(v *whole.Offer) error { v.Kind = "later"; return nil })
+			return err
+		},
+		"bid": func() error { return l.Bids.Create(ctx, &whole.Bid{ID: "f150", Kind: "sale", Price: 77}) },
+		"bids": func() error {
+			_, err := l.Bids.Update(ctx, "f7", func(v *whole.Bid) error { v.Price += 30; return nil })
 			return err
 		},
 		"ticket": func() error { return l.Tickets.Create(ctx, &whole.Ticket{Text: "yes"}) },

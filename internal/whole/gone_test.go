@@ -119,7 +119,7 @@ func (k kind) lived(t *testing.T) map[string][]byte {
 func live(t *testing.T, l *whole.Library, _ *memkv.Store) {
 	liveOn(t, l)
 	must(t, l.Works.Delete(ctx, "b"))
-	must(t, l.Offers.Create(ctx, &whole.Offer{ID: "7", Code: "c", Kind: "k", Price: 7, Until: time.Now().Add(480 * time.Hour)}))
+	must(t, l.Offers.Create(ctx, &whole.Offer{ID: "7", Code: "c", Kind: "k", Until: time.Now().Add(480 * time.Hour)}))
 	must(t, l.Tickets.Create(ctx, &whole.Ticket{Text: "t"}))
 	must(t, l.Pieces.Create(ctx, &whole.Piece{ID: "p", Tags: []string{"red"}, Stars: 3}))
 	must(t, l.Visits.Push(ctx, whole.Visit{Owner: "o", Guest: "g"}))

@@ -122,11 +122,11 @@ func fill(t *testing.T, k kind, s kv.Store) {
 		process(t, k, s, func(l *whole.Library) { steps(l, n, 200) })
 	}
 	process(t, k, s, func(l *whole.Library) {
-		var offers []*whole.Offer // more than a leaf of a board holds
+		var bids []*whole.Bid // more than a leaf of a board holds
 		for i := range 150 {
-			offers = append(offers, &whole.Offer{ID: fmt.Sprint("x", i), Kind: "swap", Price: int64(i * i % 97)})
+			bids = append(bids, &whole.Bid{ID: fmt.Sprint("x", i), Kind: "swap", Price: int64(i * i % 97)})
 		}
-		must(t, l.Offers.CreateMulti(ctx, offers))
+		must(t, l.Bids.CreateMulti(ctx, bids))
 	})
 	if k.name != "memcached" {
 		return

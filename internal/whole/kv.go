@@ -6,6 +6,7 @@ import "github.com/ringtree/ringtree/kvmodel"
 
 // Models are the models of this package in one database.
 type Models struct {
+	Bids    *Bids
 	Glances *Glances
 	Likes   *Likes
 	Notices *Notices
@@ -20,6 +21,7 @@ type Models struct {
 // New returns the models of this package in db.
 func New(db *kvmodel.DB) *Models {
 	return &Models{
+		Bids:    NewBids(db),
 		Glances: NewGlances(db),
 		Likes:   NewLikes(db),
 		Notices: NewNotices(db),
@@ -35,6 +37,7 @@ func New(db *kvmodel.DB) *Models {
 // All returns every model, sorted by name, as package inspect takes them.
 func (m *Models) All() []kvmodel.Model {
 	return []kvmodel.Model{
+		m.Bids,
 		m.Glances,
 		m.Likes,
 		m.Notices,

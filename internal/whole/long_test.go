@@ -102,8 +102,9 @@ func (l *long) round(i int) []func() error {
 		func() error { _, err := l.Works.BySlug.Find(ctx, "next-"+id); return err },
 		func() error { _, err := l.Likes.ByWork.Of(id).Size(ctx); return err },
 		func() error {
-			return l.Offers.Create(ctx, &whole.Offer{ID: id, Code: "code-" + id, Kind: "kind-" + id, Price: int64(i), Until: l.DB.Now().Add(time.Hour)})
+			return l.Offers.Create(ctx, &whole.Offer{ID: id, Code: "code-" + id, Kind: "kind-" + id, Until: l.DB.Now().Add(time.Hour)})
 		},
+		func() error { return l.Bids.Create(ctx, &whole.Bid{ID: id, Kind: "kind-" + id, Price: int64(i)}) },
 		func() error { return l.Tickets.Create(ctx, ticket) },
 		func() error { return l.Tickets.Delete(ctx, ticket.ID) },
 		func() error {
@@ -115,6 +116,7 @@ func (l *long) round(i int) []func() error {
 		func() error { return gone(l.Likes.Delete(ctx, whole.LikeID{User: "user-" + old, Work: old})) },
 		func() error { return gone(l.Works.Delete(ctx, old)) },
 		func() error { return gone(l.Offers.Delete(ctx, old)) },
+		func() error { return gone(l.Bids.Delete(ctx, old)) },
 	}
 }
 

@@ -29,6 +29,7 @@ func (l *Library) Look(ctx context.Context) Shown {
 
 func workID(w *Work) string   { return w.ID }
 func offerID(o *Offer) string { return o.ID }
+func bidID(b *Bid) string     { return b.ID }
 func likeID(v *Like) string   { return fmt.Sprint(LikeID{v.User, v.Work}) }
 func pieceID(p *Piece) string { return p.ID }
 func ticketID(t *Ticket) string {
@@ -45,6 +46,7 @@ func (l *Library) lookAtRecords(ctx context.Context, s Shown) {
 	})
 	records(ctx, s, "Like", l.Likes.Records, likeID, func(*Like, error) {})
 	records(ctx, s, "Offer", l.Offers.Records, offerID, func(*Offer, error) {})
+	records(ctx, s, "Bid", l.Bids.Records, bidID, func(*Bid, error) {})
 	records(ctx, s, "Ticket", l.Tickets.Records, ticketID, func(*Ticket, error) {})
 	records(ctx, s, "Piece", l.Pieces.Records, pieceID, func(p *Piece, _ error) { p.Made = p.Made.Truncate(day) })
 	n, err := l.Pieces.Count(ctx)
@@ -69,6 +71,7 @@ func records[T any, K comparable](ctx context.Context, s Shown, name string, r *
 func (l *Library) LookByID(ctx context.Context, s Shown) {
 	byID(ctx, s, "Work", l.Works.Records, append(WorkIDs, "later"), workID)
 	byID(ctx, s, "Offer", l.Offers.Records, Numbered("f", 151), offerID)
+	byID(ctx, s, "Bid", l.Bids.Records, Numbered("f", 151), bidID)
 	byID(ctx, s, "Piece", l.Pieces.Records, PieceIDs, pieceID)
 	byID(ctx, s, "Ticket", l.Tickets.Records, []int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}, ticketID)
 	for _, user := range Users {
@@ -185,9 +188,9 @@ func (l *Library) lookAtBoards(ctx context.Context, s Shown) {
 	for _, author := range Authors {
 		board(ctx, s, "Work TopPriceByAuthor "+author, w.TopPriceByAuthor.Of(author), workID)
 	}
-	board(ctx, s, "Offer TopPrice", l.Offers.TopPrice, offerID)
+	board(ctx, s, "Bid TopPrice", l.Bids.TopPrice, bidID)
 	for _, kind := range Kinds {
-		board(ctx, s, "Offer TopPriceByKind "+kind, l.Offers.TopPriceByKind.Of(kind), offerID)
+		board(ctx, s, "Bid TopPriceByKind "+kind, l.Bids.TopPriceByKind.Of(kind), bidID)
 	}
 	board(ctx, s, "Piece TopStars", l.Pieces.TopStars, pieceID)
 	boardBy(ctx, s, "Piece Latest", l.Pieces.Latest, pieceID, func(int64) int { return 0 })
@@ -200,8 +203,8 @@ func (l *Library) lookAtBoards(ctx context.Context, s Shown) {
 	for _, bounds := range bounds {
 		n, err := w.TopPrice.Between(bounds[0], bounds[1]).Count(ctx)
 		s.say(fmt.Sprint("Work TopPrice Between ", bounds), err, n)
-		n, err = l.Offers.TopPrice.Between(bounds[0], bounds[1]).Count(ctx)
-		s.say(fmt.Sprint("Offer TopPrice Between ", bounds), err, n)
+		n, err = l.Bids.TopPrice.Between(bounds[0], bounds[1]).Count(ctx)
+		s.say(fmt.Sprint("Bid TopPrice Between ", bounds), err, n)
 	}
 }
 

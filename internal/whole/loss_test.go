@@ -77,7 +77,7 @@ func lostClass(key string, value []byte) string {
 
 // boardKinds are the kinds of boards by how the names of their trees end.
 var boardKinds = [][2]string{
-	{"ByKind.ends", "ends by"}, {".ends", "ends"}, {".Values", "values"}, {"ByAuthor", "by"}, {"PerDay", "period"},
+	{"Bid:TopPriceByKind", "many by"}, {"Bid:TopPrice", "many"}, {".Values", "values"}, {"ByAuthor", "by"}, {"PerDay", "period"},
 	{"Work:TopViews", "counter"}, {"Work:TopLikes", "counter"}, {"Work:Front", "counter"}, {".words", "words"},
 }
 
@@ -133,7 +133,7 @@ func TestLosses_ARebuildNeedsNoOneToNoticeBefore(t *testing.T) {
 	items := lossWorlds[0].furnished(t)
 	harm{
 		kind: lossWorlds[0], name: "without a key of many classes", running: true,
-		hits: firstOf(items, "rank field root leaf", "rank counter root leaf", "rank ends router", "rank by root leaf", "rank period root leaf", "l first segment", "u", "c"),
+		hits: firstOf(items, "rank field root leaf", "rank counter root leaf", "rank many router", "rank by root leaf", "rank period root leaf", "l first segment", "u", "c"),
 		course: []stage{{"rebuilt by another process", func(p *play) {
 			fresh := p.enter()
 			must(p.t, mend(fresh), fresh.DB.Flush(ctx))

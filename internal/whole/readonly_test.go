@@ -115,6 +115,7 @@ func verbsOf(t *testing.T, ctx context.Context, l *whole.Library) []verbs {
 		}, "AtFlush Begin Close Derived Finishes Flush HasCounter Latch Later Named Now OnTrip Patient Plug SideBySide Soon Stats Store Surely Tally Underway Windows Writers"},
 		recordVerbs(ctx, l.Works.Records, func() *whole.Work { return &whole.Work{Slug: "new"} }, id),
 		recordVerbs(ctx, l.Likes.Records, func() *whole.Like { return &whole.Like{User: "u", Work: id} }, whole.LikeID{User: "u", Work: id}),
+		recordVerbs(ctx, l.Bids.Records, func() *whole.Bid { return new(whole.Bid) }, "b"),
 		recordVerbs(ctx, l.Offers.Records, func() *whole.Offer { return &whole.Offer{Code: "new"} }, "o"),
 		recordVerbs(ctx, l.Pieces.Records, func() *whole.Piece { return new(whole.Piece) }, "p"),
 		recordVerbs(ctx, l.Tickets.Records, func() *whole.Ticket { return new(whole.Ticket) }, 1),

@@ -38,16 +38,17 @@ type truth struct {
 	works   []*Work
 	likes   []*Like
 	offers  []*Offer
+	bids    []*Bid
 	tickets []*Ticket
 	pieces  []*Piece
 	today   map[string]int64 // views, by work
 }
 
-// read reads all records by their ids. Offers with ids of other words are taken
+// read reads all records by their ids. Offers and bids with ids of other words are taken
 // from the enumeration.
 func (l *Library) read(ctx context.Context) (truth, error) {
 	var r truth
-	var errs [6]error
+	var errs [7]error
 	r.works, errs[0] = live(ctx, l.Works.Records, WorkIDs)
 	var edges []LikeID
 	for _, user := range Users {
@@ -56,13 +57,8 @@ func (l *Library) read(ctx context.Context) (truth, error) {
 		}
 	}
 	r.likes, errs[1] = live(ctx, l.Likes.Records, edges)
-	ids := slices.Clone(OfferIDs)
-	for o, err := range l.Offers.All(ctx) {
-		if err == nil && !slices.Contains(ids, o.ID) {
-			ids = append(ids, o.ID)
-		}
-	}
-	r.offers, errs[2] = live(ctx, l.Offers.Records, ids)
+	r.offers, errs[2] = allOf(ctx, l.Offers.Records, OfferIDs)
+	r.bids, errs[6] = allOf(ctx, l.Bids.Records, OfferIDs)
 	last, err := l.Tickets.Sequence.Count(ctx)
 	errs[3] = err
 	var numbers []int64
@@ -85,6 +81,17 @@ func (l *Library) read(ctx context.Context) (truth, error) {
 	return r, errors.Join(errs[:]...)
 }
 
+// allOf returns the records with ids, and those with others that the enumeration has.
+func allOf[T any](ctx context.Context, r *kvmodel.Records[T, string], ids []string) ([]*T, error) {
+	ids = slices.Clone(ids)
+	for v, err := range r.All(ctx) {
+		if err == nil && !slices.Contains(ids, r.ID(v)) {
+			ids = append(ids, r.ID(v))
+		}
+	}
+	return live(ctx, r, ids)
+}
+
 // live returns the records with ids that are there.
 func live[T any, K comparable](ctx context.Context, r *kvmodel.Records[T, K], ids []K) ([]*T, error) {
 	all, err := r.GetMulti(ctx, ids)
@@ -95,6 +102,7 @@ func (r *truth) saysIDs(s Shown) {
 	s["Work All"] = those(r.works, workID, all)
 	s["Like All"] = those(r.likes, likeID, all)
 	s["Offer All"] = those(r.offers, offerID, all)
+	s["Bid All"] = those(r.bids, bidID, all)
 	s["Ticket All"] = those(r.tickets, ticketID, all)
 	s["Piece All"] = those(r.pieces, pieceID, all)
 }
@@ -178,15 +186,14 @@ func (r *truth) saysBoards(s Shown) {
 	for _, author := range Authors {
 		saysBoard(s, "Work TopPriceByAuthor "+author, r.works, workID, func(w *Work) (int64, bool) { return w.Price, w.Author == author }, false, false)
 	}
-	offer := func(o *Offer) (int64, bool) { return o.Price, true }
-	saysBoard(s, "Offer TopPrice", r.offers, offerID, offer, false, false)
+	saysBoard(s, "Bid TopPrice", r.bids, bidID, func(b *Bid) (int64, bool) { return b.Price, true }, false, false)
 	for _, kind := range Kinds {
-		saysBoard(s, "Offer TopPriceByKind "+kind, r.offers, offerID, func(o *Offer) (int64, bool) { return o.Price, o.Kind == kind }, false, false)
+		saysBoard(s, "Bid TopPriceByKind "+kind, r.bids, bidID, func(b *Bid) (int64, bool) { return b.Price, b.Kind == kind }, false, false)
 	}
 	for _, b := range bounds {
 		within := func(price int64) bool { return b[0] <= price && price < b[1] }
 		s[fmt.Sprint("Work TopPrice Between ", b)] = fmt.Sprint(number(r.works, func(w *Work) bool { return within(w.Price) }))
-		s[fmt.Sprint("Offer TopPrice Between ", b)] = fmt.Sprint(number(r.offers, func(o *Offer) bool { return within(o.Price) }))
+		s[fmt.Sprint("Bid TopPrice Between ", b)] = fmt.Sprint(number(r.bids, func(v *Bid) bool { return within(v.Price) }))
 	}
 }
 

@@ -21,7 +21,7 @@ func TestTouch_RealStoresTakeTheTripsThatTheDocsSay(t *testing.T) {
 			l, err := whole.Open(use, kvmodel.Clock(func() time.Time { return begun.Add(time.Duration(later.Load())) }))
 			must(t, err)
 			defer func() { must(t, l.DB.Close(ctx)) }()
-			o := &whole.Offer{ID: "f1", Code: "c", Kind: "sale", Price: 7, Until: begun.Add(time.Hour)}
+			o := &whole.Offer{ID: "f1", Code: "c", Kind: "sale", Until: begun.Add(time.Hour)}
 			must(t, l.Offers.Create(ctx, o))
 			must(t, l.DB.Flush(ctx))
 			want := map[bool]int{true: 2, false: 3}
@@ -47,9 +47,6 @@ func TestTouch_RealStoresTakeTheTripsThatTheDocsSay(t *testing.T) {
 			}
 			if n, err := l.Offers.ByKind.Of("sale").Count(ctx); err != nil || n != 1 {
 				t.Errorf("the list has %d, %v", n, err)
-			}
-			if n, err := l.Offers.TopPrice.Len(ctx); err != nil || n != 1 {
-				t.Errorf("the board has %d, %v", n, err)
 			}
 		})
 	}

@@ -52,8 +52,14 @@ type Offer struct {
 	ID    string    `kv:"id"`
 	Code  string    `kv:"unique"`
 	Kind  string    `kv:"list"`
-	Price int64     `kv:"ranking; ranking,by=Kind"`
 	Until time.Time `kv:"expires"`
+}
+
+// Bid is a record in rankings, of which there are more than one node holds.
+type Bid struct {
+	ID    string `kv:"id"`
+	Kind  string
+	Price int64 `kv:"ranking; ranking,by=Kind"`
 }
 
 // Ticket is a record whose ids are numbers in order.

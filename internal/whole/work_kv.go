@@ -363,14 +363,12 @@ func likeFields(name []byte) (codec.Fields, bool) {
 }
 
 // Offers holds the Offer records of a database and the indexes kept over them.
-// Trips: Get 1, Create 3, Update 2 to 4, Touch 2 or 3, Delete 2; with a new ranking Create 6, Update 7; a listing 2, or 1 if nothing is new.
+// Trips: Get 1, Create 2, Update 2 or 3, Touch 2 or 3, Delete 2; with a new list Create 3, Update 4; a listing 2, or 1 if nothing is new.
 type Offers struct {
 	*kvmodel.Records[Offer, string]
 
-	ByCode         *index.Unique[Offer, string]                  // the one Offer with a Code
-	ByKind         *index.Lists[Offer, string, string]           // the Offers with a Kind
-	TopPrice       *ranking.Board[Offer, string, int64]          // by Price, highest first
-	TopPriceByKind *ranking.Boards[Offer, string, int64, string] // by Price, highest first, per Kind
+	ByCode *index.Unique[Offer, string]        // the one Offer with a Code
+	ByKind *index.Lists[Offer, string, string] // the Offers with a Kind
 }
 
 // NewOffers returns the Offers in db.
@@ -393,19 +391,6 @@ func NewOffers(db *kvmodel.DB) *Offers {
 			Name: "ByKind", Def: "list Kind string", Fields: []string{"Kind"}, Key: kvmodel.StringKey[string](),
 			Values: func(o *Offer) []string { return []string{o.Kind} },
 		}),
-		TopPrice: ranking.NewBoard(r, ranking.Spec[Offer, int64]{
-			Name: "TopPrice", Def: "ranking Price int",
-			Of:    ranking.Int[int64](),
-			Score: func(o *Offer) int64 { return o.Price },
-		}),
-		TopPriceByKind: ranking.NewBoards(r, ranking.Spec[Offer, int64]{
-			Name: "TopPriceByKind", Def: "ranking Price int by Kind string",
-			Of:    ranking.Int[int64](),
-			Score: func(o *Offer) int64 { return o.Price },
-		}, kvmodel.By[Offer, string]{
-			Key:   kvmodel.StringKey[string](),
-			Value: func(o *Offer) string { return o.Kind },
-		}),
 	}
 }
 
@@ -414,7 +399,6 @@ type goGenerateAgainForOffer = struct {
 	ID    string    `kv:"id"`
 	Code  string    `kv:"unique"`
 	Kind  string    `kv:"list"`
-	Price int64     `kv:"ranking; ranking,by=Kind"`
 	Until time.Time `kv:"expires"`
 }
 
@@ -429,11 +413,10 @@ func (o *Offer) DecodeMsgpack(dec *msgpack.Decoder) error { return offerCodec.De
 var offerCodec = codec.Model[Offer]{Write: writeOffer, Read: readOffer, Fields: offerFields, Copy: func(*Offer) {}}
 
 func writeOffer(w *codec.Writer, v *Offer) {
-	w.Struct(5)
+	w.Struct(4)
 	codec.WriteString(w.Name("ID"), &v.ID)
 	codec.WriteString(w.Name("Code"), &v.Code)
 	codec.WriteString(w.Name("Kind"), &v.Kind)
-	codec.WriteInt(w.Name("Price"), &v.Price)
 	codec.WriteTime(w.Name("Until"), &v.Until)
 }
 
@@ -449,8 +432,6 @@ func readOfferField(r *codec.Reader, v *Offer, name []byte) bool {
 		codec.ReadString(r, &v.Code)
 	case "Kind":
 		codec.ReadString(r, &v.Kind)
-	case "Price":
-		codec.ReadInt(r, &v.Price)
 	case "Until":
 		codec.ReadTime(r, &v.Until)
 	default:
@@ -461,7 +442,93 @@ func readOfferField(r *codec.Reader, v *Offer, name []byte) bool {
 
 func offerFields(name []byte) (codec.Fields, bool) {
 	switch string(name) {
-	case "ID", "Code", "Kind", "Price", "Until":
+	case "ID", "Code", "Kind", "Until":
+		return nil, true
+	}
+	return nil, false
+}
+
+// Bids holds the Bid records of a database and the indexes kept over them.
+// Trips: Get 1, Create 3, Update 2 or 4, Delete 2; with a new ranking Create 6, Update 7; a listing 2, or 1 if nothing is new.
+type Bids struct {
+	*kvmodel.Records[Bid, string]
+
+	TopPrice       *ranking.Board[Bid, string, int64]          // by Price, highest first
+	TopPriceByKind *ranking.Boards[Bid, string, int64, string] // by Price, highest first, per Kind
+}
+
+// NewBids returns the Bids in db.
+func NewBids(db *kvmodel.DB) *Bids {
+	r := kvmodel.NewRecords(db, kvmodel.Schema[Bid, string]{
+		Name: "Bid", Version: 1,
+		ID:    func(b *Bid) string { return b.ID },
+		SetID: func(b *Bid, id string) { b.ID = id },
+		Key:   kvmodel.StringKey[string](),
+		Codec: &bidCodec,
+	})
+	return &Bids{
+		Records: r,
+		TopPrice: ranking.NewBoard(r, ranking.Spec[Bid, int64]{
+			Name: "TopPrice", Def: "ranking Price int",
+			Of:    ranking.Int[int64](),
+			Score: func(b *Bid) int64 { return b.Price },
+		}),
+		TopPriceByKind: ranking.NewBoards(r, ranking.Spec[Bid, int64]{
+			Name: "TopPriceByKind", Def: "ranking Price int by Kind string",
+			Of:    ranking.Int[int64](),
+			Score: func(b *Bid) int64 { return b.Price },
+		}, kvmodel.By[Bid, string]{
+			Key:   kvmodel.StringKey[string](),
+			Value: func(b *Bid) string { return b.Kind },
+		}),
+	}
+}
+
+// These lines stop compiling when Bid changes: run go generate again.
+type goGenerateAgainForBid = struct {
+	ID    string `kv:"id"`
+	Kind  string
+	Price int64 `kv:"ranking; ranking,by=Kind"`
+}
+
+var _ goGenerateAgainForBid = Bid{}
+
+// EncodeMsgpack writes b as a map by field name, in its stored form.
+func (b *Bid) EncodeMsgpack(enc *msgpack.Encoder) error { return bidCodec.Encode(enc, b) }
+
+// DecodeMsgpack reads the stored form into b; fields that it lacks stay as they are.
+func (b *Bid) DecodeMsgpack(dec *msgpack.Decoder) error { return bidCodec.Decode(dec, b) }
+
+var bidCodec = codec.Model[Bid]{Write: writeBid, Read: readBid, Fields: bidFields, Copy: func(*Bid) {}}
+
+func writeBid(w *codec.Writer, v *Bid) {
+	w.Struct(3)
+	codec.WriteString(w.Name("ID"), &v.ID)
+	codec.WriteString(w.Name("Kind"), &v.Kind)
+	codec.WriteInt(w.Name("Price"), &v.Price)
+}
+
+func readBid(r *codec.Reader, v *Bid) {
+	codec.ReadStruct(r, v, readBidField)
+}
+
+func readBidField(r *codec.Reader, v *Bid, name []byte) bool {
+	switch string(name) {
+	case "ID":
+		codec.ReadString(r, &v.ID)
+	case "Kind":
+		codec.ReadString(r, &v.Kind)
+	case "Price":
+		codec.ReadInt(r, &v.Price)
+	default:
+		return false
+	}
+	return true
+}
+
+func bidFields(name []byte) (codec.Fields, bool) {
+	switch string(name) {
+	case "ID", "Kind", "Price":
 		return nil, true
 	}
 	return nil, false

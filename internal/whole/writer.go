@@ -297,11 +297,13 @@ func (w *Writer) readLikes(ctx context.Context) {
 }
 
 func (w *Writer) offer(ctx context.Context) {
-	o := &Offer{ID: pick(w, OfferIDs), Code: pick(w, []string{"", "c1", "c2"}), Kind: pick(w, Kinds), Price: pick(w, []int64{2, 5, 30})}
+	o := &Offer{ID: pick(w, OfferIDs), Code: pick(w, []string{"", "c1", "c2"}), Kind: pick(w, Kinds)}
 	if w.rng.IntN(2) == 0 {
 		o.Until = w.until()
 	}
 	_ = w.note("put", o.ID, func() error { return w.l.Offers.Put(ctx, o) })
+	b := &Bid{ID: o.ID, Kind: o.Kind, Price: pick(w, []int64{2, 5, 30})}
+	_ = w.note("bid", b.ID, func() error { return w.l.Bids.Put(ctx, b) })
 }
 
 // until returns when an offer is to end. Some do while the writers work, and some while a
@@ -318,6 +320,7 @@ func (w *Writer) touch(ctx context.Context) {
 func (w *Writer) withdraw(ctx context.Context) {
 	id := pick(w, OfferIDs)
 	_ = w.note("withdraw", id, func() error { return w.l.Offers.Delete(ctx, id) })
+	_ = w.note("unbid", id, func() error { return w.l.Bids.Delete(ctx, id) })
 }
 
 func (w *Writer) piece(ctx context.Context) {

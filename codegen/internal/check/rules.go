@@ -79,7 +79,7 @@ func (c rules) kept() {
 	}
 }
 
-// counted reports lists and models that nothing would count down.
+// counted reports lists, models and rankings that nothing would count down.
 func (c rules) counted() {
 	if c.model.Total && c.model.Expires != "" {
 		c.At(c.model.TotalAt, "count: records of %s end by themselves, and nothing counts them down: leave count out; Size and Count of a list know when its members end",
@@ -89,6 +89,10 @@ func (c rules) counted() {
 		if x.Count != nil && c.model.Expires != "" {
 			c.At(x.CountAt, "count=%s.%s: records of %s end by themselves, and nothing counts them down: leave count= out and use %s.Of(...).Size or .Count, which know when members end",
 				x.Count.Model.Name, x.Count.Field, c.model.Name, x.Name)
+		}
+		if x.Ranking != nil && c.model.Expires != "" {
+			c.At(x.Pos, "ranking: records of %s end by themselves, and nothing takes them off %s when they do: delete the records when they end, which another ranking of the time shows, instead of letting them expire, or rank records of a model that does not expire",
+				c.model.Name, x.Name)
 		}
 		if x.Values && c.model.Expires != "" {
 			c.At(x.Pos, "values: records of %s end by themselves, and nothing counts them down: leave values out and ask %s.Of(...).Size of the values that you know, or delete the records instead of letting them expire",

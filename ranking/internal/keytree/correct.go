@@ -21,9 +21,8 @@ const correctTries = 8
 // correctedAtOnce is how many ways are looked at together.
 const correctedAtOnce = 64
 
-// correct makes exact the counts on the ways to the nodes called names. In a large
-// tree, where a count is never exact for long, it corrects only those that count what
-// has ended. ErrConflict: others are changing them.
+// correct makes exact the counts on the ways to the nodes called names, but for those of a
+// large tree, where a count is never exact for long. ErrConflict: others are changing them.
 func (p *nodes) correct(ctx context.Context, s kv.Store, names []string) error {
 	for some := range slices.Chunk(names, correctedAtOnce) {
 		if err := p.correctSome(ctx, s, some); err != nil {
@@ -73,7 +72,10 @@ func (p *nodes) correctOnce(ctx context.Context, s kv.Store, ways, fence map[str
 		if nd.router == nil {
 			continue
 		}
-		next := p.corrected(name, nd.router, large, func(i int) node { return read[childName(name, i)] })
+		next := nd.router
+		if !large {
+			next = p.corrected(name, nd.router, func(i int) node { return read[childName(name, i)] })
+		}
 		if next == nd.router && !fence[name] {
 			continue
 		}
@@ -108,25 +110,21 @@ func (p *nodes) readAround(ctx context.Context, s kv.Store, around map[string]bo
 }
 
 // corrected returns r, which is called name, with the counts of the nodes below it, or r
-// itself if it has these; in a large tree only with those of nodes in which something has
-// ended.
-func (p *nodes) corrected(name string, r *router, large bool, below func(i int) node) *router {
+// itself if it has these.
+func (p *nodes) corrected(name string, r *router, below func(i int) node) *router {
 	next := *r
-	clock := p.clock()
 	for i := range next.slots {
 		nd, at := below(i), &next.slots[i]
 		now := slot{seq: nd.seq(), closed: nd.closed()}
 		switch {
-		case large && !at.ends.by(clock):
-			continue
 		case nd.leaf != nil:
-			now.tally, now.ends = p.live(nd.leaf, clock), nd.leaf.ends(clock)
+			now.tally = p.live(nd.leaf)
 		case nd.router != nil:
-			now.tally, now.ends = p.total(childName(name, i), nd.router), nd.router.ends()
+			now.tally = p.total(childName(name, i), nd.router)
 		default:
 			continue // It is lost. Nobody knows what was below it.
 		}
-		if !now.saysSame(*at) {
+		if now.tally != at.tally || now.closed != at.closed {
 			*at = at.after(now)
 		}
 	}
@@ -145,7 +143,7 @@ func (s slot) after(now slot) slot {
 	case now.seq > s.seq:
 		return now
 	case now.seq+1 >= s.seq:
-		s.tally, s.ends = now.tally, now.ends
+		s.tally = now.tally
 	}
 	return s
 }

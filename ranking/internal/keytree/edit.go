@@ -258,14 +258,13 @@ func (p *nodes) splits(name string) bool { return len(name) < p.code.maxBits() }
 // replace writes next, which has other entries or is about to be split, over the
 // leaf at. It returns what it wrote.
 func (p *nodes) replace(ctx context.Context, s kv.Store, at *spot, next *leaf, due *reports) (*leaf, error) {
-	now := p.clock()
-	l := *next.withoutEnded(now)
+	l := *next
 	l.seq = at.leaf.seq + 1
-	live, ends := p.live(&l, now), l.ends(now)
+	live := p.live(&l)
 	if l.splitting {
 		// Divided, the entries of a member may count in several leaves.
 		r, _ := p.below(at.name, &l)
-		live, ends = p.total(at.name, r), r.ends()
+		live = p.total(at.name, r)
 	}
 	switch {
 	case at.leaf.closed:
@@ -279,10 +278,6 @@ func (p *nodes) replace(ctx context.Context, s kv.Store, at *spot, next *leaf, d
 	reports := l.closed
 	if !l.closed {
 		l.pushed, reports = p.due(l.pushed, live, p.leafAllows)
-		if was := at.leaf.ends(0); was != 0 || ends != 0 {
-			// What was reported may have ended since, and been corrected.
-			l.pushed, reports = live, p.size() <= p.small || was != ends
-		}
 	}
 	if err := p.write(ctx, s, at.name, at.node, l.encode()); err != nil {
 		if errors.Is(err, errUnsure) {
@@ -291,7 +286,7 @@ func (p *nodes) replace(ctx context.Context, s kv.Store, at *spot, next *leaf, d
 		return nil, err
 	}
 	if at.name != "" && reports {
-		due.add(report{at.name, slot{l.pushed, l.seq, l.closed, ends}})
+		due.add(report{at.name, slot{l.pushed, l.seq, l.closed}})
 	}
 	return &l, nil
 }
@@ -300,7 +295,6 @@ func (p *nodes) replace(ctx context.Context, s kv.Store, at *spot, next *leaf, d
 // itself if nothing changes. A split would put them into different children, where
 // a stale one would count until someone meets it.
 func (p *nodes) purged(ctx context.Context, s kv.Store, l *leaf) (*leaf, error) {
-	l = l.withoutEnded(p.clock())
 	ids := l.repeated()
 	if len(ids) == 0 {
 		return l, nil

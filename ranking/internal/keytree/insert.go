@@ -47,7 +47,7 @@ func (ep *epochs) insert(ctx context.Context, s kv.Store, due *Due, id string, t
 // state to.
 func (p *nodes) putting(id string, to State) *edit {
 	e := p.editing(to.Score, id)
-	e.put = &entry{to.Score, to.Ver, id, true, to.End}
+	e.put = &entry{to.Score, to.Ver, id, true}
 	return e
 }
 

@@ -78,9 +78,7 @@ func (e entry) sharesPosition(other entry) bool { return e.score == other.score 
 // tidied returns l with those entries of the member id that its record, once in
 // state now, allows, or l itself if nothing changes. Entries with a greater version
 // stay as they are. Of the others, the newest with the record's score stays, and
-// counts from here on until the record's end; the rest goes. That entry may have the
-// end of a change that lost to the record's at the same version, or of an earlier
-// version. With the new end it gets the version that says so.
+// counts from here on; the rest goes.
 //
 // This is right at any later time: what has been true of a version stays true, and says
 // nothing of a later one. What tidied returns may have its entries in room, where those of l
@@ -95,7 +93,7 @@ func (l *leaf) tidied(id string, now State, room []entry) *leaf {
 	}
 	for i, e := range l.entries {
 		if outdone(e) {
-			changed = changed || i != confirmed || e.pending || e.end != now.End
+			changed = changed || i != confirmed || e.pending
 		}
 	}
 	if !changed {
@@ -108,9 +106,7 @@ func (l *leaf) tidied(id string, now State, room []entry) *leaf {
 			if i != confirmed {
 				continue
 			}
-			if e.pending = false; e.end != now.End {
-				e.ver, e.end = now.Ver, now.End
-			}
+			e.pending = false
 		}
 		next.entries = append(next.entries, e)
 	}
@@ -132,17 +128,13 @@ func (l *leaf) search(o *order, p point) int {
 func (l *leaf) full(limit int) bool { return len(l.entries) > limit || l.bytes() > softBytes }
 
 // counted returns the entries of l that count, in order: of each member the newest
-// that is not pending, unless it has ended.
-func (l *leaf) counted(now End) []entry {
+// that is not pending.
+func (l *leaf) counted() []entry {
 	entries := l.entries
 	if slices.ContainsFunc(entries, func(e entry) bool { return e.pending }) {
 		entries = slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return e.pending })
 	}
-	entries = newest(entries)
-	if slices.ContainsFunc(entries, func(e entry) bool { return e.end.by(now) }) {
-		entries = slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return e.end.by(now) })
-	}
-	return entries
+	return newest(entries)
 }
 
 // newest returns entries without those of which there is a newer one of the same

@@ -39,29 +39,24 @@ func TestLeaf_AnEntryCountsOnceItsRecordWasSeen(t *testing.T) {
 		want   []entry
 	}{
 		"what is added is pending": {
-			nil, []func(*nodes) *edit{putting(FromUint(7), 1)}, []entry{{FromUint(7), 1, "a", true, 0}},
+			nil, []func(*nodes) *edit{putting(FromUint(7), 1)}, []entry{{FromUint(7), 1, "a", true}},
 		},
 		"it is added once": {
-			nil, []func(*nodes) *edit{putting(FromUint(7), 1), putting(FromUint(7), 1)}, []entry{{FromUint(7), 1, "a", true, 0}},
+			nil, []func(*nodes) *edit{putting(FromUint(7), 1), putting(FromUint(7), 1)}, []entry{{FromUint(7), 1, "a", true}},
 		},
 		"one that counts keeps its version": {
-			[]entry{{FromUint(7), 1, "a", false, 0}}, []func(*nodes) *edit{putting(FromUint(7), 3)}, []entry{{FromUint(7), 1, "a", false, 0}, {FromUint(7), 3, "a", true, 0}},
+			[]entry{{FromUint(7), 1, "a", false}}, []func(*nodes) *edit{putting(FromUint(7), 3)}, []entry{{FromUint(7), 1, "a", false}, {FromUint(7), 3, "a", true}},
 		},
 		"one that counts goes with the version at which it was left": {
-			[]entry{{FromUint(7), 1, "a", false, 0}}, []func(*nodes) *edit{putting(FromUint(7), 3), tidying(State{In: true, Score: FromUint(9), Ver: 2})}, []entry{{FromUint(7), 3, "a", true, 0}},
+			[]entry{{FromUint(7), 1, "a", false}}, []func(*nodes) *edit{putting(FromUint(7), 3), tidying(State{In: true, Score: FromUint(9), Ver: 2})}, []entry{{FromUint(7), 3, "a", true}},
 		},
 		"the newest that the record confirms stays": {
-			[]entry{{FromUint(7), 1, "a", false, 0}, {FromUint(7), 2, "a", true, 0}, {FromUint(7), 4, "a", true, 0}, {FromUint(8), 2, "a", true, 0}, {FromUint(9), 2, "b", true, 0}},
+			[]entry{{FromUint(7), 1, "a", false}, {FromUint(7), 2, "a", true}, {FromUint(7), 4, "a", true}, {FromUint(8), 2, "a", true}, {FromUint(9), 2, "b", true}},
 			[]func(*nodes) *edit{tidying(State{In: true, Score: FromUint(7), Ver: 3})},
-			[]entry{{FromUint(7), 2, "a", false, 0}, {FromUint(7), 4, "a", true, 0}, {FromUint(9), 2, "b", true, 0}},
-		},
-		"an end comes with its version, and an earlier one comes too late": {
-			[]entry{{FromUint(7), 1, "a", false, 10}},
-			[]func(*nodes) *edit{tidying(State{In: true, Score: FromUint(7), Ver: 3, End: 30}), tidying(State{In: true, Score: FromUint(7), Ver: 2, End: 20})},
-			[]entry{{FromUint(7), 3, "a", false, 30}},
+			[]entry{{FromUint(7), 2, "a", false}, {FromUint(7), 4, "a", true}, {FromUint(9), 2, "b", true}},
 		},
 		"of a member that is out nothing stays": {
-			[]entry{{FromUint(7), 1, "a", false, 0}, {FromUint(8), 2, "a", true, 0}}, []func(*nodes) *edit{tidying(State{Ver: 2})}, []entry{},
+			[]entry{{FromUint(7), 1, "a", false}, {FromUint(8), 2, "a", true}}, []func(*nodes) *edit{tidying(State{Ver: 2})}, []entry{},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -73,12 +68,12 @@ func TestLeaf_AnEntryCountsOnceItsRecordWasSeen(t *testing.T) {
 }
 
 func TestLeaf_PendingEntriesAreStoredAndCountNowhere(t *testing.T) {
-	l := &leaf{seq: 3, entries: []entry{{FromUint(7), 1, "a", false, 0}, {FromUint(7), 3, "a", true, 0}, {FromUint(8), 1<<47 - 1, "b", true, 0}, {FromUint(9), 1, "c", false, 0}}}
+	l := &leaf{seq: 3, entries: []entry{{FromUint(7), 1, "a", false}, {FromUint(7), 3, "a", true}, {FromUint(8), 1<<47 - 1, "b", true}, {FromUint(9), 1, "c", false}}}
 	got, err := decodeNode(kv.Result{Value: l.encode(), Version: 1})
 	if diff := cmp.Diff(l.entries, got.leaf.entries, entries); diff != "" || err != nil {
 		t.Errorf("%v, mismatch (-want +got):\n%s", err, diff)
 	}
-	if diff := cmp.Diff([]entry{{FromUint(7), 1, "a", false, 0}, {FromUint(9), 1, "c", false, 0}}, got.leaf.counted(0), entries); diff != "" {
+	if diff := cmp.Diff([]entry{{FromUint(7), 1, "a", false}, {FromUint(9), 1, "c", false}}, got.leaf.counted(), entries); diff != "" {
 		t.Errorf("mismatch (-want +got):\n%s", diff)
 	}
 }
@@ -199,11 +194,11 @@ func TestLeaf_ThoseOfEarlierReleasesCount(t *testing.T) {
 		t.Fatal(l, err)
 	}
 	want := []entry{{score: FromInt(3), ver: 1700000000000, id: "a"}, {score: FromInt(3), ver: 1700000000001, id: "b"}}
-	if diff := cmp.Diff(want, l.leaf.counted(End(time.Now().Unix())), entries); diff != "" {
+	if diff := cmp.Diff(want, l.leaf.counted(), entries); diff != "" {
 		t.Errorf("mismatch (-want +got):\n%s", diff)
 	}
 	if got := string(l.leaf.encode()); got != leafValue {
-		t.Errorf("a leaf without ends and ties is written as %q", got)
+		t.Errorf("a leaf without ties is written as %q", got)
 	}
 	value := "K1R\x00\t\x05\x00\x03\x02\x01\x04\x00\x00\x01\x03\x01\x00\x00\xbf\xc0;\xdf"
 	r, err := decodeNode(kv.Result{Version: 1, Value: []byte(value)})
@@ -211,7 +206,7 @@ func TestLeaf_ThoseOfEarlierReleasesCount(t *testing.T) {
 		t.Fatal(r, err)
 	}
 	if got := string(r.router.encode()); got != value {
-		t.Errorf("a router without ends is written as %q", got)
+		t.Errorf("a router is written as %q", got)
 	}
 	record := "K1I\x01\x80\x00\x00\x00\x00\x00\x00\x05\x01\x8b\xcf\xe5h\x02z\xb7\x8f3"
 	st, err := decodeState(kv.Result{Version: 1, Value: []byte(record)})

@@ -2,7 +2,6 @@ package keytree
 
 import (
 	"encoding/binary"
-	"math"
 	"slices"
 
 	"github.com/ringtree/ringtree/internal/wire"
@@ -15,8 +14,7 @@ const (
 	splittingKind = 'S'
 	routerKind    = 'R'
 
-	endingRouterKind = 'T' // a router that counts what ends
-	denseRouterKind  = 'D' // a router that counts scores, too
+	denseRouterKind = 'D' // a router that counts scores, too
 
 	metaKind   = 'M'
 	edgeKind   = 'E'
@@ -41,7 +39,6 @@ type entry struct {
 	ver     uint64 // less than pendingBit
 	id      string
 	pending bool // nobody has seen yet that the record says so; it does not count
-	end     End  // of the record, as of that version
 }
 
 // pendingBit is set in the stored version of a pending entry.
@@ -57,23 +54,11 @@ type leaf struct {
 	entries   []entry
 }
 
-// ends returns the earliest end, after now, of a counted entry.
-func (l *leaf) ends(now End) (first End) {
-	if !slices.ContainsFunc(l.entries, func(e entry) bool { return e.end != 0 }) {
-		return 0
-	}
-	for _, e := range l.counted(now) {
-		first = earlier(first, e.end)
-	}
-	return first
-}
-
 // slot is what a router knows of one child.
 type slot struct {
 	tally
 	seq    uint64 // of the child when it had this tally
 	closed bool   // there is nothing below
-	ends   End    // the earliest end of what it counts
 }
 
 // router is a node that leads to four children.
@@ -97,14 +82,6 @@ func (r *router) members() int {
 // isDense reports whether r counts scores.
 func (r *router) isDense() bool {
 	return r.pushed.scores > 0 || slices.ContainsFunc(r.slots[:], func(s slot) bool { return s.scores > 0 })
-}
-
-// ends returns the earliest end of what r counts.
-func (r *router) ends() (first End) {
-	for _, s := range r.slots {
-		first = earlier(first, s.ends)
-	}
-	return first
 }
 
 func (r *router) empty() bool {
@@ -145,7 +122,6 @@ func (p node) seq() uint64 {
 const (
 	closedFlag = 1 << iota
 	lostFlag
-	endsFlag  // each entry, or each slot of a dense router, has its end
 	tiesFlag  // each entry has its tie
 	denseFlag // of a leaf that counts scores, too
 	wordsFlag // each entry has its word in the place of its score
@@ -166,10 +142,6 @@ func (l *leaf) encode() []byte {
 	kind, flags := byte(leafKind), flagsOf(l.closed, l.lost)
 	if l.splitting {
 		kind = splittingKind
-	}
-	ending := slices.ContainsFunc(l.entries, func(e entry) bool { return e.end != 0 })
-	if ending {
-		flags |= endsFlag
 	}
 	tied := slices.ContainsFunc(l.entries, func(e entry) bool { return e.score.tie != 0 })
 	if tied {
@@ -195,9 +167,6 @@ func (l *leaf) encode() []byte {
 			b = binary.BigEndian.AppendUint64(b, e.score.n)
 		}
 		b = appendUint48(b, e.stored())
-		if ending {
-			b = binary.BigEndian.AppendUint32(b, uint32(e.end))
-		}
 		if tied {
 			b = binary.BigEndian.AppendUint64(b, e.score.tie)
 		}
@@ -219,9 +188,6 @@ func (l *leaf) bytes() int {
 	n := 32
 	for _, e := range l.entries {
 		n += 16 + len(e.id) + len(e.score.word)
-		if e.end != 0 {
-			n += 4
-		}
 		if e.score.tie != 0 {
 			n += 8
 		}
@@ -260,9 +226,6 @@ func decodeLeaf(kind byte, r reader) (*leaf, error) {
 		}
 		e.ver = r.uint48()
 		e.ver, e.pending = e.ver&^pendingBit, e.ver&pendingBit != 0
-		if flags&endsFlag != 0 {
-			e.end = End(r.uint32())
-		}
 		if flags&tiesFlag != 0 {
 			e.score.tie = r.Uint64()
 		}
@@ -275,15 +238,9 @@ func decodeLeaf(kind byte, r reader) (*leaf, error) {
 }
 
 func (r *router) encode() []byte {
-	kind, flags := byte(routerKind), flagsOf(r.closed, r.lost)
-	ending, dense := r.ends() != 0, r.isDense()
-	switch {
-	case dense && ending:
-		kind, flags = denseRouterKind, flags|endsFlag
-	case dense:
+	kind, flags, dense := byte(routerKind), flagsOf(r.closed, r.lost), r.isDense()
+	if dense {
 		kind = denseRouterKind
-	case ending:
-		kind = endingRouterKind
 	}
 	b := append([]byte(magic), kind, flags)
 	b = binary.AppendUvarint(b, r.seq)
@@ -292,9 +249,6 @@ func (r *router) encode() []byte {
 		b = appendFlag(b, s.closed)
 		b = binary.AppendUvarint(b, s.seq)
 		b = s.tally.append(b, dense)
-		if ending {
-			b = binary.AppendUvarint(b, uint64(s.ends))
-		}
 	}
 	return seal(b)
 }
@@ -302,13 +256,9 @@ func (r *router) encode() []byte {
 func decodeRouter(kind byte, r reader) (*router, error) {
 	flags := r.Byte()
 	dense := kind == denseRouterKind
-	ending := kind == endingRouterKind || dense && flags&endsFlag != 0
 	out := &router{closed: flags&closedFlag != 0, lost: flags&lostFlag != 0, seq: r.number(), pushed: r.tally(dense)}
 	for i := range out.slots {
 		out.slots[i] = slot{closed: r.Byte() != 0, seq: r.number(), tally: r.tally(dense)}
-		if ending {
-			out.slots[i].ends = End(r.Number("end", math.MaxUint32))
-		}
 	}
 	return out, r.end("router")
 }
@@ -327,7 +277,7 @@ func decodeNode(r kv.Result) (node, error) {
 	switch kind {
 	case leafKind, splittingKind:
 		p.leaf, err = decodeLeaf(kind, body)
-	case routerKind, endingRouterKind, denseRouterKind:
+	case routerKind, denseRouterKind:
 		p.router, err = decodeRouter(kind, body)
 	}
 	if err != nil {

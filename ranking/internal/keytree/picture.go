@@ -133,7 +133,7 @@ func (r *reading) draw(name string, at slot) *PictureNode {
 	n := &PictureNode{Name: r.keyName(name), Key: r.key(name), Read: read, State: uint64(nd.version), Count: at.members, Bytes: nd.size, Closed: at.closed}
 	switch {
 	case nd.leaf != nil:
-		n.Count, n.Closed = r.live(nd.leaf, r.clock()).members, nd.leaf.closed
+		n.Count, n.Closed = r.live(nd.leaf).members, nd.leaf.closed
 	case nd.router != nil:
 		n.Count, n.Closed = nd.router.members(), nd.router.closed
 		for i := 3; i >= 0; i-- {

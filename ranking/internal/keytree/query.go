@@ -132,8 +132,8 @@ func (t *Tree) verify(ctx context.Context, s kv.Store, p *nodes, part stretch, e
 // the record said when it last confirmed one.
 func (p *nodes) counts(entries []entry, id string, st *State) bool {
 	for _, e := range entries {
-		if e.id == id && !e.pending && !e.end.by(p.clock()) && e.ver >= st.Ver {
-			*st = State{In: true, Score: e.score, Ver: e.ver, End: e.end, Value: st.Value}
+		if e.id == id && !e.pending && e.ver >= st.Ver {
+			*st = State{In: true, Score: e.score, Ver: e.ver, Value: st.Value}
 		}
 	}
 	return st.In
@@ -170,7 +170,7 @@ func (t *Tree) meet(entries []entry, id string, st State, shown bool, w Want) {
 	moved := slices.ContainsFunc(entries, func(e entry) bool { return e.id == id && st.outlived(e) })
 	for _, e := range entries {
 		switch {
-		case e.id != id || !e.pending && e.end.by(End(now.Unix())):
+		case e.id != id:
 		case st.outlived(e) || !shown:
 			w.Met(Doubt{ID: id, Score: e.score})
 		case e.pending && st.settles(e) && (moved || kv.Random()%8 == 0):
@@ -218,7 +218,6 @@ func (t *Tree) query(ctx context.Context, s kv.Store, work func(*reading) error,
 		case r.lost != "":
 			return t.errLost("the node " + r.lost)
 		}
-		t.payPast(r)
 		return nil
 	}
 }

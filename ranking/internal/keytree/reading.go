@@ -13,27 +13,21 @@ import (
 // done again.
 type reading struct {
 	*nodes
-	seen   map[string]node
-	moment End             // the time for all of the query, so that what a walk lacks depends only on what was read
-	lost   string          // the key of a node that is lost; "" if none is
-	again  bool            // a node was made again after it was lost
-	gone   map[string]bool // nodes that were missing once
-	blind  bool            // nothing is known of the tree
-	hint   []string        // nodes to read first if nothing is known
-	aims   string          // the bits of the point that the query looks for, if any
-
-	past map[string]bool // nodes in which something has ended since it was counted
+	seen  map[string]node
+	lost  string          // the key of a node that is lost; "" if none is
+	again bool            // a node was made again after it was lost
+	gone  map[string]bool // nodes that were missing once
+	blind bool            // nothing is known of the tree
+	hint  []string        // nodes to read first if nothing is known
+	aims  string          // the bits of the point that the query looks for, if any
 
 	trusting bool // entries are taken as they are
 }
 
 func (p *nodes) reading() *reading {
 	_, known := p.local.router(p.key(""))
-	return &reading{nodes: p, moment: p.clock(), seen: make(map[string]node), blind: !known}
+	return &reading{nodes: p, seen: make(map[string]node), blind: !known}
 }
-
-// clock returns the same time however long the query takes.
-func (r *reading) clock() End { return r.moment }
 
 // look returns the node called name to a walk, or false if the walk must end there.
 type look func(name string) (node, bool)

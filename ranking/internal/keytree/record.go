@@ -87,13 +87,13 @@ func (o *Own) read(ctx context.Context, s kv.Store, id string) (record, error) {
 
 // same reports whether st is other, but for the version. A damaged record is like no other.
 func (st State) same(other State) bool {
-	return st.Broken == nil && other.Broken == nil && st.In == other.In && (!st.In || st.Score == other.Score && st.End == other.End)
+	return st.Broken == nil && other.Broken == nil && st.In == other.In && (!st.In || st.Score == other.Score)
 }
 
 // next returns the state of the record after its member is brought to to. Its version is greater than the old one, and than all versions from before the
 // record was last absent.
 func (o *Own) next(old record, to State) State {
-	return State{In: to.In, Score: to.Score, End: to.End, Ver: max(old.Ver+1, uint64(o.now().UnixMilli()))}
+	return State{In: to.In, Score: to.Score, Ver: max(old.Ver+1, uint64(o.now().UnixMilli()))}
 }
 
 // write replaces old with st.
@@ -173,11 +173,8 @@ func (t *Tree) Clear(ctx context.Context, s kv.Store, own *Own, d Doubt, due *Du
 }
 
 func (o *Own) ttl(st State) time.Duration {
-	switch {
-	case o.expires.IsZero() && !st.In:
+	if o.expires.IsZero() && !st.In {
 		return tombstoneTTL
-	case o.expires.IsZero() && st.End != 0:
-		return until(time.Unix(int64(st.End), 0).Add(tombstoneTTL), o.now())
 	}
 	return until(o.expires, o.now())
 }
@@ -201,9 +198,6 @@ func encodeState(st State) []byte {
 	b = appendUint48(b, st.Ver)
 	if st.Score.tie != 0 {
 		b = binary.BigEndian.AppendUint64(b, st.Score.tie)
-	}
-	if st.End != 0 {
-		b = binary.BigEndian.AppendUint32(b, uint32(st.End))
 	}
 	return seal(b)
 }
@@ -235,9 +229,6 @@ func decodeState(r kv.Result) (State, error) {
 	st := State{In: flags&inFlag != 0, Score: FromUint(body.Uint64()), Ver: body.uint48()}
 	if flags&tieFlag != 0 {
 		st.Score.tie = body.Uint64()
-	}
-	if len(body.Rest) > 0 {
-		st.End = End(body.uint32())
 	}
 	return st, body.end("record")
 }

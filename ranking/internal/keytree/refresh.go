@@ -35,8 +35,7 @@ func (p *nodes) refresh(ctx context.Context, s kv.Store, name string) (slot, err
 	}
 	switch {
 	case got[0].leaf != nil:
-		now := p.clock()
-		return slot{p.live(got[0].leaf, now), got[0].leaf.seq, got[0].leaf.closed, got[0].leaf.ends(now)}, nil
+		return slot{p.live(got[0].leaf), got[0].leaf.seq, got[0].leaf.closed}, nil
 	case got[0].router == nil:
 		return slot{}, &lossError{name, p.key(name)}
 	}
@@ -46,7 +45,7 @@ func (p *nodes) refresh(ctx context.Context, s kv.Store, name string) (slot, err
 	}
 	for range reportTries {
 		next := p.refreshed(name, got[0].router, below)
-		own := slot{next.pushed, next.seq, next.closed, next.ends()}
+		own := slot{next.pushed, next.seq, next.closed}
 		if *next == *got[0].router {
 			return own, nil
 		}

@@ -179,7 +179,7 @@ type update struct {
 }
 
 func (t *update) report() report {
-	return report{t.name, slot{t.next.pushed, t.next.seq, t.next.closed, t.next.ends()}}
+	return report{t.name, slot{t.next.pushed, t.next.seq, t.next.closed}}
 }
 
 func (t *update) write(ctx context.Context, s kv.Store, p *nodes) error {
@@ -282,7 +282,7 @@ func (r *router) with(family []report) (next *router, changed bool) {
 func (p *nodes) settle(name string, old, next *router) bool {
 	next.closed = next.empty()
 	pushed, due := p.due(next.pushed, p.total(name, next), p.routerAllows)
-	if due || next.closed != old.closed || next.ends() != old.ends() {
+	if due || next.closed != old.closed {
 		next.pushed = pushed
 		return true
 	}

@@ -118,7 +118,7 @@ func (p *nodes) below(name string, frozen *leaf) (*router, []grown) {
 			all = append(all, deeper...)
 		}
 		// There may still be nodes below one that was lost.
-		r.slots[i] = slot{tally: c.pushed, closed: c.closed && !frozen.lost, ends: c.ends(0)}
+		r.slots[i] = slot{tally: c.pushed, closed: c.closed && !frozen.lost}
 		all = append(all, g)
 	}
 	return r, all
@@ -135,7 +135,7 @@ func (p *nodes) children(name string, frozen *leaf) [4]*leaf {
 		c.entries = append(c.entries, e)
 	}
 	for _, c := range children {
-		c.pushed = p.live(c, 0) // A frozen leaf is divided alike at any time.
+		c.pushed = p.live(c)
 		c.closed = len(c.entries) == 0
 	}
 	return children

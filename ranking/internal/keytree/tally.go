@@ -16,7 +16,7 @@ func (t tally) off(other tally) int {
 func distance(a, b int) int { return max(a-b, b-a) }
 
 // live returns what counts in l.
-func (p *nodes) live(l *leaf, now End) tally { return p.tally(l.counted(now)) }
+func (p *nodes) live(l *leaf) tally { return p.tally(l.counted()) }
 
 // tally returns what entries are, all of which count. They are in order.
 func (p *nodes) tally(entries []entry) tally {
@@ -34,9 +34,16 @@ func (p *nodes) tally(entries []entry) tally {
 
 // total returns what r, which is called name, says of all that is below it.
 func (p *nodes) total(name string, r *router) tally {
+	return p.some(name, r, func(int) bool { return true })
+}
+
+// some returns what r, which is called name, says of those children that are wanted.
+func (p *nodes) some(name string, r *router, wanted func(child int) bool) tally {
 	var parts [4]tally
 	for i, s := range r.slots {
-		parts[i] = s.tally
+		if wanted(i) {
+			parts[i] = s.tally
+		}
 	}
 	return p.sum(name, parts)
 }

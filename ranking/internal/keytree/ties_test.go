@@ -75,8 +75,8 @@ func TestCode_KnowsWhereAScoreEnds(t *testing.T) {
 
 func TestLeaf_TiesAreStoredWhereThereAreAny(t *testing.T) {
 	ties, none := []entry{
-		{FromInt(-3).WithTie(MaxTie), 1, "a", true, 0}, {FromInt(5).WithTie(0), 2, "b", false, 7}, {FromInt(5).WithTie(9), 3, "c", false, 0},
-	}, []entry{{FromInt(-3), 1, "a", true, 0}, {FromInt(5), 2, "b", false, 7}, {FromInt(5), 3, "c", false, 0}}
+		{FromInt(-3).WithTie(MaxTie), 1, "a", true}, {FromInt(5).WithTie(0), 2, "b", false}, {FromInt(5).WithTie(9), 3, "c", false},
+	}, []entry{{FromInt(-3), 1, "a", true}, {FromInt(5), 2, "b", false}, {FromInt(5), 3, "c", false}}
 	size := map[bool]int{}
 	for tied, want := range map[bool][]entry{true: ties, false: none} {
 		l := &leaf{seq: 3, entries: want}
@@ -98,10 +98,9 @@ func TestLeaf_TiesAreStoredWhereThereAreAny(t *testing.T) {
 	}
 }
 
-func TestRecord_HasItsTieAndItsEnd(t *testing.T) {
+func TestRecord_HasItsTie(t *testing.T) {
 	for _, st := range []State{
-		{In: true, Score: FromInt(5), Ver: 7}, {In: true, Score: FromInt(5).WithTie(MaxTie), Ver: 7},
-		{In: true, Score: FromInt(5).WithTie(1), Ver: 7, End: 9}, {In: true, Score: FromInt(5), Ver: 7, End: 9}, {Ver: 7},
+		{In: true, Score: FromInt(5), Ver: 7}, {In: true, Score: FromInt(5).WithTie(MaxTie), Ver: 7}, {Ver: 7},
 	} {
 		if got, err := decodeState(kv.Result{Value: encodeState(st), Version: 1}); got != st || err != nil {
 			t.Errorf("%+v is stored as %+v, %v", st, got, err)

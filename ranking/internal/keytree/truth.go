@@ -12,7 +12,6 @@ type State struct {
 	In    bool  // the member is in the ranking
 	Score Score // if it is in
 	Ver   uint64
-	End   End  // of the record, if it is in
 	Apart bool // it is not in, but its record exists
 
 	// Broken is not nil if the record is there and damaged. Nothing else is known then,

@@ -79,7 +79,7 @@ func (t *Tree) Verify(ctx context.Context, s kv.Store, ids []string) (Report, er
 		states, err := t.Truth.States(ctx, s, ids)
 		var r Report
 		for i, st := range states {
-			if st.In && !st.EndsBy(t.Now()) {
+			if st.In {
 				r.Missing = append(r.Missing, ids[i])
 			}
 		}
@@ -113,7 +113,7 @@ func (r *Report) doubtDamaged() {
 		}
 		d := &r.doubtful[len(r.doubtful)-1]
 		if d.Score, d.Past = e.score, e.ver; !e.pending {
-			*d.Again = State{In: true, Score: e.score, End: e.end}
+			*d.Again = State{In: true, Score: e.score}
 		}
 	}
 }
@@ -235,7 +235,7 @@ func (v *verifier) node(ctx context.Context, s kv.Store, name string, at slot) (
 // router checks a router and all nodes below it.
 func (v *verifier) router(ctx context.Context, s kv.Store, r *Report, name string, at slot, nd *router) error {
 	r.Routers++
-	if name != "" && !at.ends.by(v.clock()) {
+	if name != "" {
 		r.Drift += at.off(v.total(name, nd))
 	}
 	if nd.closed && (!nd.empty() || name == "") {
@@ -262,9 +262,8 @@ func (v *verifier) router(ctx context.Context, s kv.Store, r *Report, name strin
 func (v *verifier) leaf(ctx context.Context, s kv.Store, r *Report, name string, at slot, l *leaf) error {
 	r.Leaves++
 	r.Way += len(l.entries) * (len(name)/perLevel + 1)
-	now := v.clock()
-	if name != "" && !at.ends.by(now) {
-		r.Drift += at.off(v.live(l, now))
+	if name != "" {
+		r.Drift += at.off(v.live(l))
 	}
 	if l.closed && len(l.entries) > 0 {
 		r.wrong(name, "it is closed and holds %d entries", len(l.entries))
@@ -300,8 +299,7 @@ func (v *verifier) entries(ctx context.Context, s kv.Store, r *Report, l *leaf) 
 	if err != nil && (states == nil || !wire.IsCorrupt(err)) {
 		return err
 	}
-	now, soon := v.clock(), End(v.now().Add(Late).Unix())
-	counted := l.counted(now)
+	counted := l.counted()
 	for i, e := range l.entries {
 		switch st := states[i]; {
 		case st.Broken != nil && err != nil:
@@ -309,12 +307,8 @@ func (v *verifier) entries(ctx context.Context, s kv.Store, r *Report, l *leaf) 
 		case st.Broken != nil:
 			r.Members++
 			r.damaged = append(r.damaged, e)
-		case e.end.by(now):
-			// It goes with the next write of the leaf.
 		case st.confirms(e) && slices.Contains(counted, e):
 			r.Members++
-		case !st.In && e.end.by(soon):
-			// Its record has ended, and it is about to.
 		case e.ver > st.Ver:
 			r.Pending++
 			r.doubtful = append(r.doubtful, Doubt{ID: e.id, Score: e.score, Past: e.ver})
@@ -347,7 +341,7 @@ func (v *verifier) given(ctx context.Context, s kv.Store, r *Report, ids []strin
 			switch {
 			case states[i].Broken != nil:
 				r.damaged = append(r.damaged, entry{id: id, pending: true})
-			case !has[i] && !states[i].EndsBy(v.now()):
+			case !has[i]:
 				r.Missing = append(r.Missing, id)
 			}
 		}

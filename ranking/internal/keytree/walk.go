@@ -146,10 +146,9 @@ func (r *reading) beyond(q point, above bool, count *tally) func(look) bool {
 	bits, edge := r.bits(q), q == edgeOf(q.score, above)
 	return func(look look) bool {
 		*count = tally{}
-		all := true
 		for name := ""; ; {
 			if edge && r.code.hasWhole([]byte(name)) {
-				return all // All members below have the score of q, and none of them is beyond.
+				return true // All members below have the score of q, and none of them is beyond.
 			}
 			nd, ok := look(name)
 			if !ok {
@@ -157,14 +156,12 @@ func (r *reading) beyond(q point, above bool, count *tally) func(look) bool {
 			}
 			if nd.router == nil {
 				*count = count.plus(r.beyondIn(nd.leaf, q, above))
-				return all
+				return true
 			}
 			at := child(name, bits)
-			some, known := r.underSome(look, name, nd.router, func(i int) bool { return i > at && above || i < at && !above })
-			*count = count.plus(some)
-			all = all && known
+			*count = count.plus(r.some(name, nd.router, func(i int) bool { return i > at && above || i < at && !above }))
 			if nd.router.slots[at].closed {
-				return all
+				return true
 			}
 			name = childName(name, at)
 		}
@@ -173,7 +170,7 @@ func (r *reading) beyond(q point, above bool, count *tally) func(look) bool {
 
 // beyondIn returns what of l is above q, or below it.
 func (r *reading) beyondIn(l *leaf, q point, above bool) tally {
-	return r.tally(slices.DeleteFunc(slices.Clone(l.counted(r.clock())), func(e entry) bool {
+	return r.tally(slices.DeleteFunc(slices.Clone(l.counted()), func(e entry) bool {
 		c := r.point(e.score, e.id).compare(q)
 		return c == 0 || c > 0 != above
 	}))
@@ -187,10 +184,10 @@ func (r *reading) whole(count *tally) func(look) bool {
 		case !ok:
 			return false
 		case nd.router != nil:
-			*count, ok = r.underAll(look, "", nd.router)
-			return ok
+			*count = r.total("", nd.router)
+		default:
+			*count = r.live(nd.leaf)
 		}
-		*count = r.live(nd.leaf, r.clock())
 		return true
 	}
 }
@@ -224,10 +221,8 @@ func (r *reading) skip(skipped, n int, down bool, at *point) func(look) bool {
 				if down {
 					i = 3 - i
 				}
-				count, known := r.under(look, childName(name, i), nd.router.slots[i])
-				complete = complete && known
-				if left >= count.members {
-					left -= count.members
+				if count := nd.router.slots[i].members; left >= count {
+					left -= count
 				} else if walk(childName(name, i)) {
 					return true
 				} else {
@@ -258,7 +253,7 @@ func (r *reading) askFrom(look look, name string, n int, down bool) {
 // nth sets at to the point just before the member of l that has n others before it.
 // It reports whether there is one.
 func (r *reading) nth(l *leaf, n int, down bool, at *point) bool {
-	entries := l.counted(r.clock())
+	entries := l.counted()
 	if n >= len(entries) {
 		return false
 	}

@@ -263,17 +263,16 @@ func TestWords_AreInOrderAndBelowTheHighest(t *testing.T) {
 	}
 }
 
-// The value was written by the release that began with words.
 func TestWords_ALeafHasThemInPlaceOfScores(t *testing.T) {
 	l := &leaf{seq: 3, pushed: tally{members: 2}, entries: []entry{
-		{FromWord("a\x00"), 1700000000000, "x", false, 0}, {FromWord("b\x00"), 7, "yz", true, 0},
+		{FromWord("a\x00"), 1700000000000, "x", false}, {FromWord("b\x00"), 7, "yz", true},
 	}}
-	value := "K1L \x03\x02\x02\x02a\x00\x01\x8b\xcf\xe5h\x00\x01x\x02b\x00\x80\x00\x00\x00\x00\a\x02yz"
+	value := "K1L\x10\x03\x02\x02\x02a\x00\x01\x8b\xcf\xe5h\x00\x01x\x02b\x00\x80\x00\x00\x00\x00\a\x02yz"
 	got := string(l.encode())
 	if got[:len(got)-sumBytes] != value {
 		t.Errorf("a leaf is written as %q, want %q", got[:len(got)-sumBytes], value)
 	}
-	long := &leaf{entries: slices.Repeat([]entry{{FromWord(strings.Repeat("x", MaxWord)), 1, "x", false, 0}}, 9)}
+	long := &leaf{entries: slices.Repeat([]entry{{FromWord(strings.Repeat("x", MaxWord)), 1, "x", false}}, 9)}
 	for _, l := range []*leaf{l, long} {
 		if n := len(l.encode()); l.bytes() < n {
 			t.Errorf("a leaf of %d bytes is taken for one of %d", n, l.bytes())
@@ -286,7 +285,7 @@ func TestWords_ALeafHasThemInPlaceOfScores(t *testing.T) {
 	if diff := gocmp.Diff(l.entries, nd.leaf.entries, entries); diff != "" {
 		t.Errorf("mismatch (-want +got):\n%s", diff)
 	}
-	ending := &leaf{entries: []entry{{FromWord("a\x00"), 1, "x", false, 9}}}
+	ending := &leaf{entries: []entry{{FromWord("a\x00"), 1, "x", false}}}
 	if nd, _ := decodeNode(kv.Result{Value: ending.encode(), Version: 1}); nd.leaf == nil || nd.leaf.entries[0] != ending.entries[0] {
 		t.Errorf("an entry with an end is read as %+v", nd.leaf)
 	}
@@ -298,7 +297,7 @@ func TestWords_ALeafHasThemInPlaceOfScores(t *testing.T) {
 
 // What is cut or changed is no leaf, and nothing is read beyond its end.
 func TestWords_ADamagedLeafIsMissing(t *testing.T) {
-	l := &leaf{entries: []entry{{FromWord("a\x00"), 1, "x", false, 0}, {FromWord("b\x00"), 7, "yz", true, 0}}}
+	l := &leaf{entries: []entry{{FromWord("a\x00"), 1, "x", false}, {FromWord("b\x00"), 7, "yz", true}}}
 	whole := l.encode()
 	for n := range len(whole) - sumBytes {
 		cut := seal(slices.Clone(whole[:n]))
