@@ -102,3 +102,21 @@ func entryOf(ctx context.Context, l *Logs, s kv.Store, place, id string) (Entry,
 	}
 	return entries[0], nil
 }
+
+// accept takes what is left of a list for all of it, as if it was rebuilt.
+func (l *Logs) accept(ctx context.Context, s kv.Store, place string) error {
+	if err := l.discard(ctx, s, place); err != nil {
+		return err
+	}
+	h, err := l.readHead(ctx, s, place)
+	if err != nil || h.lost == 0 {
+		return err
+	}
+	return l.setLost(ctx, s, place, h.lost, 0)
+}
+
+// Contains reports whether id is a member. One trip if the head is remembered.
+func (l *Logs) Contains(ctx context.Context, s kv.Store, place, id string) (bool, error) {
+	entries, err := l.Find(ctx, s, place, id)
+	return err == nil && entries[0].member(l.now()), err
+}

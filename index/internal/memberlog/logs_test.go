@@ -548,7 +548,7 @@ func TestLogs_AHeadThatIsLostIsMissedByThoseWhoRememberIt(t *testing.T) {
 		mem.Evict(writer.Key(place))
 		_, err := other.Count(ctx, s, place)
 		wantErr(t, err, kvmodel.ErrNeedsRebuild)
-		must(t, other.Accept(ctx, s, place))
+		must(t, other.accept(ctx, s, place))
 		must(t, other.Write(ctx, s, place, Entry{ID: "new", Rev: 1, In: true}))
 		now = now.Add(headAge + 1)
 		must(t, writer.Write(ctx, s, place, Entry{ID: "more", Rev: 1, In: true}))
@@ -592,47 +592,6 @@ func TestLogs_IsBare_UntilAnyKeyOfTheListIsThere(t *testing.T) {
 			t.Errorf("lost: bare is %v, %v; want true", got, err)
 		}
 	})
-}
-
-func TestLogs_Accept_DeclaresTheRestToBeTheWhole(t *testing.T) {
-	ctx := t.Context()
-	mem := memkv.New(memkv.Options{})
-	l, wait := prompt(server{mem}, small)
-	fill(t, l, wait, 300)
-	h, err := l.readHead(ctx, l.Store, place)
-	must(t, err)
-	mem.Evict(l.key(place, h.parts[1].name))
-	_, err = l.Count(ctx, l.Store, place)
-	wantErr(t, err, kvmodel.ErrNeedsRebuild)
-	_, err = l.Count(ctx, l.Store, place)
-	wantErr(t, err, kvmodel.ErrNeedsRebuild)
-	must(t, l.Accept(ctx, l.Store, place))
-	n, err := l.Count(ctx, l.Store, place)
-	if err != nil || n == 0 || n >= 300 {
-		t.Errorf("after accepting the loss: %d, %v", n, err)
-	}
-	must(t, l.Accept(ctx, l.Store, "none"))
-}
-
-func TestLogs_Accept_StartsOverWhenSomeoneElseChangesTheHead(t *testing.T) {
-	ctx := t.Context()
-	mem := memkv.New(memkv.Options{})
-	l, wait := prompt(server{mem}, small)
-	fill(t, l, wait, 300)
-	h, err := l.readHead(ctx, l.Store, place)
-	must(t, err)
-	mem.Evict(l.key(place, h.parts[1].name))
-	_, err = l.Count(ctx, l.Store, place)
-	wantErr(t, err, kvmodel.ErrNeedsRebuild)
-	meddled := &beforeFirst{Store: l.Store, kind: kv.CompareAndSwap, do: func() {
-		must(t, fresh(l.Store).roll(ctx, l.Store, place, h.parts[0].name))
-	}}
-	must(t, l.Accept(ctx, meddled, place))
-	if meddled.do != nil {
-		t.Error("nobody changed the head")
-	}
-	_, err = l.Count(ctx, l.Store, place)
-	must(t, err)
 }
 
 func TestLogs_ReadingAThousandMembersTakesFewAllocations(t *testing.T) {

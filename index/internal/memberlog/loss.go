@@ -185,25 +185,3 @@ func unlessAbsent(err error) error {
 	}
 	return err
 }
-
-// Accept declares what is left of a list, without what is damaged, to be the whole list.
-func (l *Logs) Accept(ctx context.Context, s kv.Store, place string) error {
-	for range maxTries {
-		err := l.accept(ctx, s, place)
-		if !unsettled(err) {
-			return l.failure(place, err)
-		}
-	}
-	return l.failure(place, kv.ErrConflict)
-}
-
-func (l *Logs) accept(ctx context.Context, s kv.Store, place string) error {
-	if err := l.discard(ctx, s, place); err != nil {
-		return err
-	}
-	h, err := l.readHead(ctx, s, place)
-	if err != nil || h.lost == 0 {
-		return err
-	}
-	return l.setLost(ctx, s, place, h.lost, 0)
-}

@@ -290,12 +290,6 @@ func (h *head) enough(first, step int, hash uint64, n int) []int {
 	return chosen
 }
 
-// Contains reports whether id is a member. One trip if the head is remembered.
-func (l *Logs) Contains(ctx context.Context, s kv.Store, place, id string) (bool, error) {
-	entries, err := l.Find(ctx, s, place, id)
-	return err == nil && entries[0].member(l.now()), err
-}
-
 // Find returns the entries of ids that count, the zero Entry where there is none. One trip
 // if the head is remembered; it reads a segment once for all ids that belong there.
 func (l *Logs) Find(ctx context.Context, s kv.Store, place string, ids ...string) ([]Entry, error) {

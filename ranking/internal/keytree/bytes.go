@@ -61,12 +61,6 @@ func (r *reader) uint48() uint64 {
 	return binary.BigEndian.Uint64(b[:])
 }
 
-func (r *reader) uint32() uint32 {
-	var b [4]byte
-	r.take(b[:])
-	return binary.BigEndian.Uint32(b[:])
-}
-
 // tally reads what tally.append has written.
 func (r *reader) tally(scores bool) tally {
 	t := tally{members: int(r.number())}

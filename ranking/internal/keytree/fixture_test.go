@@ -174,3 +174,11 @@ func seeded(t *testing.T) *rand.Rand {
 }
 
 func idOf(i int) string { return fmt.Sprintf("id%04d", i) }
+
+// To is the change that gives a member score s.
+func To(s Score) Change {
+	return func(context.Context, kv.Store, State) (State, error) { return State{In: true, Score: s}, nil }
+}
+
+// Out is the change that removes a member.
+func Out(context.Context, kv.Store, State) (State, error) { return State{}, nil }

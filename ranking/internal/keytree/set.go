@@ -16,14 +16,6 @@ import (
 // be called more than once.
 type Change func(ctx context.Context, s kv.Store, old State) (to State, err error)
 
-// To is the change that gives a member score s.
-func To(s Score) Change {
-	return func(context.Context, kv.Store, State) (State, error) { return State{In: true, Score: s}, nil }
-}
-
-// Out is the change that removes a member.
-func Out(context.Context, kv.Store, State) (State, error) { return State{}, nil }
-
 const setTries = 16
 
 // Set changes the member id of a tree with records of its own, own, and adds to due
