@@ -61,7 +61,7 @@ func TestIndex_MoreValuesThanItTakes_AreRefusedBeforeTheyAreLookedAt(t *testing.
 			key := kvmodel.StringKey[string]()
 			text := key.Text
 			key.Text = func(s string) string { looked++; return text(s) }
-			all := kvmodel.NewRecords(open(t, kv.Count(store)), noteSchema())
+			all := kvmodel.NewRecords(open(t, kv.Count(store)), simpleNotes())
 			plug(all, 0, func(n *note) bool { return n.Code != "trash" }, key)
 			for _, n := range []int{kvmodel.MaxValues + 1, 100_000} {
 				_, meter := kv.Metered(t.Context())
@@ -94,11 +94,11 @@ func TestIndex_ALowerLimit_LeavesWhatIsThere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			store := memkv.New(memkv.Options{})
 			every := func(*note) bool { return true }
-			before := kvmodel.NewRecords(open(t, store), noteSchema())
+			before := kvmodel.NewRecords(open(t, store), simpleNotes())
 			plug(before, 1200, every, kvmodel.StringKey[string]())
 			must(t, before.Create(t.Context(), &note{ID: "n", Text: words(1200)}))
 
-			all := kvmodel.NewRecords(open(t, store), noteSchema())
+			all := kvmodel.NewRecords(open(t, store), simpleNotes())
 			plug(all, 5, every, kvmodel.StringKey[string]())
 			got, err := all.Get(t.Context(), "n")
 			must(t, err)
