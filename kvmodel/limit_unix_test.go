@@ -38,7 +38,7 @@ func used(t *testing.T) time.Duration {
 // it was a hundred times.
 func TestIndex_ManyValuesCostTheirNumberAndNotItsSquare(t *testing.T) {
 	for name, plug := range wordIndexes {
-		all := kvmodel.NewRecords(open(t, memkv.New(memkv.Options{})), noteSchema())
+		all := kvmodel.NewRecords(open(t, memkv.New(memkv.Options{})), wordNotes(name))
 		plug(all, 0, func(*note) bool { return true }, kvmodel.StringKey[string]())
 		took := map[int]time.Duration{}
 		for _, n := range []int{100, 300, 1000} {
