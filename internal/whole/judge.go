@@ -189,7 +189,7 @@ func (d *Diary) judgeTickets(shown Shown) (wrong []string) {
 			wrong = append(wrong, fmt.Sprintf("Ticket All: number %d was given, and is not there", n))
 		}
 	}
-	if last > asked {
+	if last > asked && len(d.entries) > 0 { // An empty diary does not know who has asked.
 		wrong = append(wrong, fmt.Sprintf("Ticket Count: %d numbers of %d tickets", last, asked))
 	}
 	return wrong
