@@ -164,7 +164,7 @@ func card(t *testing.T, title string) (calls [][]string) {
 }
 
 // cardWriting are the verbs to which an operator at a terminal says yes.
-var cardWriting = []string{"drain", "accept", "rescue", "build", "repair", "import", "promote"}
+var cardWriting = []string{"drain", "accept", "rescue", "build", "repair", "import"}
 
 // follow carries out what a card says, but for the calls of skipped verbs.
 func (s *site) follow(title string, skipped ...string) {
@@ -178,7 +178,7 @@ func (s *site) follow(title string, skipped ...string) {
 			continue
 		}
 		for i, arg := range args {
-			for _, name := range []string{"app.db", "saved.db", "FILE"} {
+			for _, name := range []string{"app.db", "app.backup", "new.db", "FILE"} {
 				if file := strings.TrimPrefix(arg, "bolt:"); file == name {
 					args[i] = strings.Replace(arg, name, s.at(name), 1)
 				}
@@ -228,12 +228,13 @@ var incidents = []incident{
 	{"The disk is full", siteKinds[:1], fillTheDisk},
 	{"A file is damaged", siteKinds[:1], func(t *testing.T, s *site, card string) {
 		s.furnish()
+		s.must([]int{0}, "backup", s.at("app.backup"))
 		data := read(t, s.at("app.db"))
 		at := bytes.LastIndex(data, []byte("u:Work:BySlug:"))
 		data[at+len("u:Work:BySlug:")+1] ^= 8
 		must(t, os.WriteFile(s.at("app.db"), data, 0o600))
-		s.follow(card, "restore", "diff")
-		s.url = "bolt:" + s.at("saved.db")
+		s.follow(card, "diff", "repair", "forget")
+		s.url = "bolt:" + s.at("new.db")
 	}},
 	{"An item is damaged", siteKinds[1:], func(t *testing.T, s *site, card string) {
 		s.furnish()
