@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -100,12 +101,15 @@ func TestStore_Ship_AnIdleStoreSendsNothing(t *testing.T) {
 // trying is a folder that a test makes slow, or refuse what it is given.
 type trying struct {
 	*shelf
-	put func(ctx context.Context, name string, from io.Reader) error
+	put  func(ctx context.Context, name string, from io.Reader) error
+	well atomic.Bool // put is not called any more
 }
 
 func (f *trying) PutNew(ctx context.Context, name string, from io.Reader) error {
-	if err := f.put(ctx, name, from); err != nil {
-		return err
+	if !f.well.Load() {
+		if err := f.put(ctx, name, from); err != nil {
+			return err
+		}
 	}
 	return f.shelf.PutNew(ctx, name, from)
 }
@@ -130,7 +134,7 @@ func TestStore_Ship_AfterAnHourOfTroubleAllIsInTheFolder(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				folder := &trying{new(shelf), put}
+				folder := &trying{shelf: new(shelf), put: put}
 				ended := make(chan error, 1)
 				go func() { ended <- s.Ship(context.Background(), folder) }()
 				var made []time.Time
@@ -144,7 +148,7 @@ func TestStore_Ship_AfterAnHourOfTroubleAllIsInTheFolder(t *testing.T) {
 				if err := s.Stats().Shipping.Trouble; err == nil && what != "slow" {
 					t.Error("Stats says of no trouble")
 				}
-				folder.put = func(context.Context, string, io.Reader) error { return nil }
+				folder.well.Store(true)
 				time.Sleep(5 * time.Minute)
 				if now := s.Stats().Shipping; now.Trouble != nil || now.Spoiled != nil || time.Since(now.Shipped) > time.Minute {
 					t.Errorf("the folder is well again, and Stats says %+v", now)
@@ -179,7 +183,7 @@ func TestStore_Ship_ASnapshotThatTakesTooLongIsGivenUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		deaf := make(chan struct{}) // It does not hear that it is to end.
-		folder := &trying{new(shelf), func(_ context.Context, name string, _ io.Reader) error {
+		folder := &trying{shelf: new(shelf), put: func(_ context.Context, name string, _ io.Reader) error {
 			if strings.HasPrefix(name, itemsBegin) {
 				<-deaf
 			}
