@@ -61,7 +61,7 @@ func TestStore_Cache_NobodySeesWhatIsOlderThanACommit(t *testing.T) {
 			writers, ended := sync.WaitGroup{}, make(chan struct{})
 			for w := range 4 {
 				writers.Go(func() {
-					for n := int64(1); n <= int64(proof.Size(300, 3000)); n++ {
+					for n := int64(1); n <= int64(proof.Size(60, 3000)); n++ {
 						for pair := w; pair < pairs; pair += 4 {
 							a, b := keys(pair)
 							text := []byte(fmt.Sprint(n))
