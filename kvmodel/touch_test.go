@@ -18,11 +18,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
-	"github.com/ringtree/ringtree/ranking"
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// lease is a record that ends, with an index of every class.
+// lease is a record that ends, with an index of every class that takes one.
 type lease struct {
 	ID, Owner, Code, Text string
 	Rank, Version         int64
@@ -35,9 +34,6 @@ type leases struct {
 	db      *kvmodel.DB
 	ByCode  *index.Unique[lease, string]
 	ByOwner *index.Lists[lease, string, string]
-	Top     *ranking.Board[lease, string, int64]
-	TopOf   *ranking.Boards[lease, string, int64, string]
-	TopHits *ranking.Board[lease, string, int64]
 	Newest  *timeline.Ring[lease]
 }
 
@@ -57,8 +53,6 @@ func leaseSchema() kvmodel.Schema[lease, string] {
 
 func newLeases(db *kvmodel.DB) *leases {
 	r, text := kvmodel.NewRecords(db, leaseSchema()), kvmodel.StringKey[string]()
-	owner := func(l *lease) string { return l.Owner }
-	rank := func(l *lease) int64 { return l.Rank }
 	return &leases{
 		Records: r, db: db,
 		ByCode: index.NewUnique(r, kvmodel.IndexSpec[lease, string]{
@@ -66,13 +60,6 @@ func newLeases(db *kvmodel.DB) *leases {
 		}),
 		ByOwner: index.NewLists(r, kvmodel.IndexSpec[lease, string]{
 			Name: "ByOwner", Key: text, Values: func(l *lease) []string { return []string{l.Owner} },
-		}),
-		Top: ranking.NewBoard(r, ranking.Spec[lease, int64]{Name: "Top", Of: ranking.Int[int64](), Score: rank}),
-		TopOf: ranking.NewBoards(r, ranking.Spec[lease, int64]{
-			Name: "TopOf", Of: ranking.Int[int64](), Score: rank,
-		}, kvmodel.By[lease, string]{Key: text, Value: owner}),
-		TopHits: ranking.NewBoard(r, ranking.Spec[lease, int64]{
-			Name: "TopHits", Of: ranking.Int[int64](), Counter: db.Tally("Lease", "Hits"), Batch: ranking.Every,
 		}),
 		Newest: timeline.NewRing(r, timeline.Spec[lease]{
 			Name: "Newest", Value: func(l *lease) string { return l.Text }, Shape: timeline.Shape{Size: 40, Segment: 5},
@@ -94,16 +81,9 @@ func (l *leases) shown(ctx context.Context) map[string]string {
 		all[name] = leaseIDs(listing.Items, err)
 	}
 	page("ByOwner", l.ByOwner.Of("ann"))
-	page("Top", l.Top)
-	page("TopOf", l.TopOf.Of("ann"))
-	page("TopHits", l.TopHits)
 	page("Newest", l.Newest)
 	found, err := l.ByCode.FindMulti(ctx, []string{"a", "b"})
 	all["ByCode"] = leaseIDs(slices.DeleteFunc(found, func(v *lease) bool { return v == nil }), err)
-	for name, board := range map[string]*ranking.Board[lease, string, int64]{"Top": l.Top, "TopOf": l.TopOf.Of("ann"), "TopHits": l.TopHits} {
-		n, err := board.Len(ctx)
-		all[name] += fmt.Sprintf(" of %d%v", n, strings.TrimPrefix(fmt.Sprint(err), "<nil>"))
-	}
 	return all
 }
 
@@ -120,8 +100,7 @@ func leaseIDs(some []*lease, err error) string {
 func (l *leases) wantShown(t testing.TB, ctx context.Context, ids ...string) {
 	t.Helper()
 	all := strings.Join(ids, " ")
-	of := fmt.Sprintf("%s of %d", all, len(ids))
-	want := map[string]string{"ByOwner": all, "ByCode": all, "Newest": all, "Top": of, "TopOf": of, "TopHits": of}
+	want := map[string]string{"ByOwner": all, "ByCode": all, "Newest": all}
 	if diff := cmp.Diff(want, l.shown(ctx)); diff != "" {
 		t.Errorf("at %v: shown (-want +got)\n%s", time.Since(bubbleBegins), diff)
 	}
@@ -355,12 +334,11 @@ func TestTouch_ACrashAfterTheCommitIsMadeUpForBeforeTheOldEnd(t *testing.T) {
 	}
 }
 
-// missing asserts that nothing is missing of what is stored. A count may be off until a
-// crash is repaired.
+// missing asserts that nothing is missing of what is stored.
 func missing(t *testing.T, ctx context.Context, l *leases) {
 	t.Helper()
 	for name, got := range l.shown(ctx) {
-		if !strings.HasPrefix(got, "a") && name != "TopHits" {
+		if !strings.HasPrefix(got, "a") {
 			t.Errorf("%s shows %q", name, got)
 		}
 	}
@@ -461,8 +439,8 @@ func (h *holding) Do(ctx context.Context, ops []kv.Op) error {
 	return err
 }
 
-// The store is away from the commit until long after the old end, by when a board has
-// dropped what had ended.
+// The store is away from the commit until long after the old end, when nothing is left
+// of what had ended.
 func TestTouch_WhatFollowsAfterTheOldEndIsMadeAnew(t *testing.T) {
 	eachLeases(t, func(t *testing.T, ctx context.Context, s kv.Store, other *leases) {
 		if kv.PowersOf(s).Atomic != nil {
