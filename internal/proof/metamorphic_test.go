@@ -197,11 +197,24 @@ type player struct {
 	store    kv.Store
 	versions map[int]kv.Version        // of each Get
 	names    map[string]map[uint64]int // of each key: its versions, numbered as they came
+	failed   bool                      // the store has not answered an op
 }
 
-// compare plays trips on each store, from empty keys, and returns how the
-// first difference came about, or "".
-func compare(stores []Named, trips []symbolic) string {
+// compare plays trips on each store, from empty keys, and returns how the first difference
+// came about, or "". It plays them again, a few times, where a store has not answered: a
+// server on a busy machine may not, now and then.
+func compare(stores []Named, trips []symbolic) (story string) {
+	for range 5 {
+		var failed bool
+		if story, failed = playAll(stores, trips); !failed {
+			break
+		}
+	}
+	return story
+}
+
+// playAll is one play of compare. It reports whether a store has not answered.
+func playAll(stores []Named, trips []symbolic) (_ string, failed bool) {
 	players := make([]*player, len(stores))
 	for i, s := range stores {
 		players[i] = &player{store: s.Store, versions: make(map[int]kv.Version), names: make(map[string]map[uint64]int)}
@@ -213,11 +226,12 @@ func compare(stores []Named, trips []symbolic) string {
 		for i, p := range players {
 			answers[i] = p.play(trip)
 		}
+		failed = slices.ContainsFunc(players, func(p *player) bool { return p.failed })
 		if tell(&story, stores, trip, answers) {
-			return story.String()
+			return story.String(), failed
 		}
 	}
-	return ""
+	return "", failed
 }
 
 // tell adds a trip to the story, and reports whether its answers differ.
@@ -266,6 +280,7 @@ func (p *player) play(trip symbolic) []string {
 		}
 	}
 	err := p.store.Do(context.Background(), ops)
+	p.failed = p.failed || err != nil
 	answers := make([]string, len(ops))
 	for i := range ops {
 		answers[i] = p.answer(trip[i], &ops[i])
