@@ -1,0 +1,75 @@
+package kept
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// text is a Decoder that says that what it returns takes a kilobyte.
+func text(value []byte) (any, int, error) { return string(value), 1 << 10, nil }
+
+func newItem(value string, d kv.Decoder) *Item {
+	it := &Item{Value: []byte(value), Version: 1}
+	it.Decode(d)
+	return it
+}
+
+func TestCache_HoldsNoMoreThanItIsGiven(t *testing.T) {
+	const most, keys = 4 << 20, 50_000
+	for name, decoder := range map[string]kv.Decoder{"values": nil, "decoded values": text} {
+		c := New(most)
+		for n := range keys {
+			key := fmt.Sprint(n)
+			c.Keep(key, newItem("value of "+key, decoder), c.Stamp(key))
+		}
+		bytes, kept := 0, 0
+		for n := range keys {
+			key := fmt.Sprint(n)
+			s, _ := c.of(key)
+			if it := s.find(key); it != nil {
+				bytes, kept = bytes+it.size(key), kept+1
+			}
+		}
+		if bytes > most || bytes < most/3 {
+			t.Errorf("%s: %d items of %d bytes are kept, of %d", name, kept, bytes, most)
+		}
+	}
+}
+
+func TestCache_WhatWasReadBeforeADropIsNotKept(t *testing.T) {
+	for name, drop := range map[string]func(*Cache){
+		"of the key": func(c *Cache) { c.Drop("k") },
+		"of all":     func(c *Cache) { c.Empty() },
+	} {
+		c := New(1 << 20)
+		before := c.Stamp("k")
+		drop(c)
+		if c.Keep("k", newItem("old", nil), before); c.Get("k") != nil {
+			t.Errorf("a drop %s is forgotten", name)
+		}
+		if c.Keep("k", newItem("new", nil), c.Stamp("k")); c.Get("k") == nil {
+			t.Errorf("after a drop %s nothing is kept", name)
+		}
+	}
+}
+
+func TestCache_Decoded_BringsNothingBackThatWasDropped(t *testing.T) {
+	c := New(1 << 20)
+	c.Keep("k", newItem("old", nil), c.Stamp("k"))
+	it := c.Get("k")
+	c.Drop("k")
+	if got := c.Decoded("k", it, text); got.Decoded != "old" || c.Get("k") != nil {
+		t.Errorf("decoded: want old, got %v; kept: %v", got.Decoded, c.Get("k"))
+	}
+}
+
+func TestCache_Decoded_IsKept(t *testing.T) {
+	c := New(1 << 20)
+	c.Keep("k", newItem("value", nil), c.Stamp("k"))
+	c.Decoded("k", c.Get("k"), text)
+	if it := c.Get("k"); it.Decoded != "value" || it.Bytes != 1<<10 {
+		t.Errorf("kept is %v of %d bytes", it.Decoded, it.Bytes)
+	}
+}
