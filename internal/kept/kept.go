@@ -53,6 +53,9 @@ func (it *Item) Result() kv.Result {
 	return kv.Result{Value: it.Value, Decoded: it.Decoded, Version: it.Version}
 }
 
+// HasEnded reports whether it has expired at a time.
+func (it *Item) HasEnded(now int64) bool { return it.Ends != 0 && it.Ends <= now }
+
 // Decode makes it, which is new, have what d returns for its value.
 func (it *Item) Decode(d kv.Decoder) {
 	if d == nil || it.Version == 0 {
@@ -140,6 +143,13 @@ func (c *Cache) Keep(key string, it *Item, before Stamp) {
 		return
 	}
 	s.put(key, it)
+}
+
+// KeepAnswer is Keep for the answer of the get op, which it decodes first, for op as well.
+func (c *Cache) KeepAnswer(op *kv.Op, it *Item, before Stamp) {
+	it.Decode(op.Decode)
+	op.Result.Decoded = it.Decoded
+	c.Keep(op.Key, it, before)
 }
 
 // find returns what is kept under key. The caller holds the lock.

@@ -102,7 +102,7 @@ func (r *reading) recall(i int) bool {
 	switch {
 	case it == nil:
 		return false
-	case it.Ends != 0 && it.Ends <= r.now():
+	case it.HasEnded(r.now()):
 		op.Result = kv.Result{Err: kv.ErrNotFound}
 	case op.Near:
 		op.Result = it.Result()
@@ -153,9 +153,6 @@ func (r *reading) keep() {
 			op.Result = r.cache.Decoded(op.Key, a.kept, op.Decode).Result()
 			continue
 		}
-		it := &kept.Item{Value: op.Result.Value, Version: op.Result.Version, Ends: a.ends}
-		it.Decode(op.Decode)
-		op.Result.Decoded = it.Decoded
-		r.cache.Keep(op.Key, it, a.stamp)
+		r.cache.KeepAnswer(op, &kept.Item{Value: op.Result.Value, Version: op.Result.Version, Ends: a.ends}, a.stamp)
 	}
 }

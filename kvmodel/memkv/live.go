@@ -72,23 +72,21 @@ func (l live) recall(op *kv.Op) (kv.Result, bool) {
 	if l.cache == nil {
 		return kv.Result{}, false
 	}
-	it := l.cache.Get(op.Key)
-	if it != nil && it.Ends != 0 && it.Ends <= l.now().UnixNano() {
+	switch it := l.cache.Get(op.Key); {
+	case it == nil:
+	case it.HasEnded(l.now().UnixNano()):
 		return get(nil), true
-	}
-	if it != nil {
+	default:
 		return l.cache.Decoded(op.Key, it, op.Decode).Result(), true
 	}
 	stored := l.get(op.Key)
-	r := get(stored)
-	if r.Err != nil {
-		return r, true
+	if op.Result = get(stored); op.Result.Err != nil {
+		return op.Result, true
 	}
-	it = &kept.Item{Value: r.Value, Version: r.Version}
+	it := &kept.Item{Value: op.Result.Value, Version: op.Result.Version}
 	if !stored.expires.IsZero() {
 		it.Ends = stored.expires.UnixNano()
 	}
-	it.Decode(op.Decode)
-	l.cache.Keep(op.Key, it, l.cache.Stamp(op.Key))
-	return it.Result(), true
+	l.cache.KeepAnswer(op, it, l.cache.Stamp(op.Key))
+	return op.Result, true
 }

@@ -140,9 +140,7 @@ func (n *Store) ask(ctx context.Context, ops []kv.Op) error {
 		case !answered(op.Result):
 		case op.Near:
 			it := &kept.Item{Value: bytes.Clone(op.Result.Value), Version: op.Result.Version, Asked: began, Read: ended}
-			it.Decode(op.Decode)
-			op.Result.Decoded = it.Decoded
-			n.cache.Keep(op.Key, it, stamps[i])
+			n.cache.KeepAnswer(op, it, stamps[i])
 		default:
 			n.cache.DropOthers(op.Key, op.Result.Version)
 		}
