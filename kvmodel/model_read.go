@@ -30,21 +30,14 @@ func (m *model) seeIn(ctx context.Context, s kv.Store, families []kv.Family, ids
 		return nil, err
 	}
 	recs, seen := make([]*plug.Seen, len(ids)), make([]plug.Seen, len(ids))
-	var room envelopes
-	var damaged []error
-	for i := range seen {
-		room.wanted = len(ids) - i
-		rec := &seen[i]
-		err := m.decodeIn(&room, rec, ids[i], results[i*len(families):][:len(families)])
-		if err != nil && !wire.IsCorrupt(err) {
-			return nil, err
-		}
-		recs[i] = rec
-		if err != nil {
-			rec.Err, damaged = err, append(damaged, err)
-		}
+	err = m.decodeEach(ids, results, func(i int, rec *plug.Seen) {
+		seen[i] = *rec
+		recs[i] = &seen[i]
+	})
+	if err != nil && !wire.IsCorrupt(err) {
+		return nil, err
 	}
-	return recs, joined(damaged)
+	return recs, err
 }
 
 // values is see for who wants nothing but the records, nil where there is none.
@@ -54,21 +47,32 @@ func (m *model) values(ctx context.Context, s kv.Store, ids []string) ([]plug.Re
 		return nil, err
 	}
 	values := make([]plug.Record, len(ids))
+	err = m.decodeEach(ids, results, func(i int, rec *plug.Seen) { values[i] = rec.Value })
+	if err != nil && !wire.IsCorrupt(err) {
+		return nil, err
+	}
+	return values, err
+}
+
+// decodeEach calls f with what gets of the same families of each of ids have answered. f must
+// not keep the Seen. With an error that is no ErrCorrupt the answers mean nothing.
+func (m *model) decodeEach(ids []string, results []kv.Result, f func(i int, rec *plug.Seen)) error {
 	var room envelopes
 	var damaged []error
 	var rec plug.Seen
-	for i := range values {
+	n := len(results) / max(len(ids), 1)
+	for i, id := range ids {
 		rec, room.wanted = plug.Seen{}, len(ids)-i
-		err := m.decodeIn(&room, &rec, ids[i], results[i*len(m.keys):][:len(m.keys)])
+		err := m.decodeIn(&room, &rec, id, results[i*n:][:n])
 		if err != nil && !wire.IsCorrupt(err) {
-			return nil, err
+			return err
 		}
-		values[i] = rec.Value
 		if err != nil {
-			damaged = append(damaged, err)
+			rec.Err, damaged = err, append(damaged, err)
 		}
+		f(i, &rec)
 	}
-	return values, joined(damaged)
+	return joined(damaged)
 }
 
 // decodeIn makes rec, which is empty, what gets of some of id's keys have answered, that of
