@@ -10,8 +10,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Rescue makes what it can of a database that has lost a part: it accepts the loss, has the ids of each model name all records that the keys of the store
-// lead to, and builds all indexes. A check says what is still wrong, and what is gone.
+// Rescue makes what it can of a database that has lost a part: it accepts the loss, lists
+// the ids of all records that the keys of the store lead to, and builds all indexes. A check
+// names the remaining faults and losses.
 func (in *Inspector) Rescue(ctx context.Context, p Pace) error {
 	if in.keys == nil {
 		return ErrNoKeys

@@ -103,8 +103,8 @@ func (e *refusedError) Unwrap() error { return e.error }
 // whether the args are in the journal. The function is called every 15 seconds from then on
 // until it returns nil: in the first case whatever happens to this process. In the second this
 // process writes the args once more, and calls it only when they are there for sure; if the
-// process dies before that, another one may do so, or it is never called. An error of args is an ErrInvalid or
-// ErrTooLarge; ErrUnavailable says that nothing was begun.
+// process dies before that, another one may do so, or it is never called. An error of args is
+// an ErrInvalid or ErrTooLarge; ErrUnavailable says that nothing was begun.
 func (i *Intent[A]) Do(ctx context.Context, args A) error {
 	ctx, end := i.db.begin(ctx, kv.Work{Model: i.name, Verb: "Do"})
 	defer end()

@@ -1,4 +1,4 @@
-// Package kept keeps in memory what was read of a store, with what it was decoded to.
+// Package kept is a cache of values and their decoded forms.
 package kept
 
 import (
@@ -32,7 +32,7 @@ type shard struct {
 // Item is what a get has answered: a value, or that there is none. It never changes.
 type Item struct {
 	Value   []byte
-	Decoded any        // what Value means; nil: nobody has asked
+	Decoded any        // of Value; nil: no get had a Decoder
 	Bytes   int        // of Decoded, besides Value
 	Version kv.Version // 0: there is none
 	Ends    int64      // when the item expires, in nanoseconds since 1970; 0: never, or the store tells
@@ -40,7 +40,7 @@ type Item struct {
 	Asked, Read int64 // when the read began and ended, for DropOthers and Keep; 0: it does not matter
 }
 
-// itemBytes is about what an item takes besides its key, its value and what that means.
+// itemBytes is about the size of an item without its key, its value and the decoded form.
 const itemBytes = 224
 
 func (it *Item) size(key string) int { return itemBytes + len(key) + len(it.Value) + it.Bytes }
@@ -56,7 +56,7 @@ func (it *Item) Result() kv.Result {
 // HasEnded reports whether it has expired at a time.
 func (it *Item) HasEnded(now int64) bool { return it.Ends != 0 && it.Ends <= now }
 
-// Decode makes it, which is new, have what d returns for its value.
+// Decode decodes the value of it, which is new.
 func (it *Item) Decode(d kv.Decoder) {
 	if d == nil || it.Version == 0 {
 		return
@@ -111,8 +111,7 @@ func (c *Cache) Get(key string) *Item {
 	return it
 }
 
-// Decoded returns it, which Get has returned for key, with what d returns for its value, and
-// keeps that.
+// Decoded returns it, which Get has returned for key, with its decoded value, and keeps that.
 func (c *Cache) Decoded(key string, it *Item, d kv.Decoder) *Item {
 	if d == nil || it.Decoded != nil || it.Version == 0 {
 		return it

@@ -57,8 +57,8 @@ type Options struct {
 	// Durability says which writes a crash can undo.
 	Durability Durability
 
-	// Cache is how many bytes of memory hold what was read, and what it means, for
-	// those who ask with [kv.Near]. 0 stands for 64 MB; less than 0: nothing is kept.
+	// Cache is the size, in bytes, of a cache of values and their decoded forms, for gets
+	// with [kv.Near]. 0 means 64 MB, and a negative size no cache.
 	Cache int
 
 	// Now is the clock for TTLs. It must be safe for concurrent use; nil means

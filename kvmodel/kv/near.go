@@ -21,13 +21,13 @@ func Past(s Store) Store {
 	return s
 }
 
-// Decoder returns what a value means, and about how many bytes that takes besides the value,
-// of which it may keep parts. A store that keeps what it has read keeps that with it, for
-// all who ask for the key: nobody may change it. With an error nothing is kept. A Decoder
+// Decoder decodes a value, and returns about how many bytes the result takes besides the
+// value, of which it may keep parts. A store with a cache keeps the result there, shared by
+// all readers of the key: nobody may change it. After an error nothing is kept. A Decoder
 // must not use the store.
 type Decoder func(value []byte) (v any, bytes int, err error)
 
-// Of returns what the value of r means, which nobody may change.
+// Of returns the decoded value of r, which nobody may change.
 func (d Decoder) Of(r Result) (any, error) {
 	if r.Decoded != nil {
 		return r.Decoded, nil

@@ -96,7 +96,7 @@ type Disk struct {
 	Lost       uint64        // commits that a crash of the machine had taken before it was opened
 	Unmoved    int64         // bytes that are committed, and not yet where they are to stay
 	Damaged    uint64        // items that were found damaged or missing when the file was last looked through
-	Behind     time.Duration // how far the folder that it is shipped to is behind; of a copy, how far it is behind the folder
+	Behind     time.Duration // how far the folder that it is shipped to is behind
 	Trouble    error         // what has failed and is tried again: the last commit, or work in the background; nil: nothing
 }
 

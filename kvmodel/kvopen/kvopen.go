@@ -91,7 +91,7 @@ var own = kv.Engine{
 	{Name: "bolt", Form: "bolt:PATH", Open: openBolt},
 }
 
-// memCache is how many bytes hold what the records in memory mean.
+// memCache is the size of the cache of decoded records, in bytes.
 const memCache = 64 << 20
 
 func openMem(_ context.Context, rest string, options url.Values) (kv.Store, error) {

@@ -34,8 +34,8 @@ type Options struct {
 	// Without it they share trips, as on a server.
 	Local bool
 
-	// Cache is how many bytes hold what was read, and what it means, for those who ask
-	// with [kv.Near]. 0: nothing is kept.
+	// Cache is the size, in bytes, of a cache of values and their decoded forms, for gets
+	// with [kv.Near]. 0 means no cache.
 	Cache int
 }
 
