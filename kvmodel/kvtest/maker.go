@@ -28,7 +28,8 @@ type Maker struct {
 	// then also holds after a crash: at its end the copy must hold what the store holds.
 	Abandon func(t testing.TB, name string) (copied string)
 
-	// Advance moves the clock used for TTLs. If it is nil, the suite waits.
+	// Advance moves the clock used for TTLs, which stands still otherwise. If it is nil,
+	// the suite waits.
 	Advance func(d time.Duration)
 
 	// Clocks returns what the clocks of the servers tell, in whole seconds, where these
