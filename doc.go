@@ -34,6 +34,7 @@
 //	  boot        what tells a store on servers that one has lost its memory
 //	  numbering   rows of numbered keys without a counter
 //	  contact     whether the servers of a store answer
+//	  times       how long the steps of protocols between processes may take
 //	  release     which release of itself a program is
 //	  durable     names of files that a crash of the machine does not take back
 //	  storeurl    what the URLs of stores have in common

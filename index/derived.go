@@ -10,6 +10,7 @@ import (
 
 	"github.com/ringtree/ringtree/index/internal/memberlog"
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -212,14 +213,11 @@ func (l *lists) settle(added *plug.Added) error {
 	return nil
 }
 
-// countedInTime is how long after its beginning a change may still change a list, or
-// rely on what it has added to a number, without a doubt. A recount that was under way
-// may have read the list before the one and written the number after the other.
-const countedInTime = 10 * time.Second
-
-// tooLate reports whether that is over for what began then, if ever.
+// tooLate reports whether what began then, if ever, may no longer change a list, or rely on what
+// it has added to a number, without a doubt. A recount that was under way may have read the list
+// before the one and written the number after the other.
 func (l *lists) tooLate(began time.Time) bool {
-	return !began.IsZero() && l.host.DB().Now().Sub(began) > countedInTime
+	return !began.IsZero() && l.host.DB().Now().Sub(began) > times.Change
 }
 
 // firstRounds is how often a rebuild tries to count where nothing may be read before.

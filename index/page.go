@@ -8,6 +8,7 @@ import (
 	"github.com/ringtree/ringtree/index/internal/memberlog"
 	"github.com/ringtree/ringtree/internal/ahead"
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -174,13 +175,10 @@ func (p *page) passOver(m *memberlog.Member, rec *plug.Seen) {
 	}
 }
 
-// changesEndIn is longer than any change takes, by clocks that differ.
-const changesEndIn = time.Minute
-
 // hasEnded reports whether the change that has made m must have ended: the rev of a
 // record that is made is the time, or more.
 func (p *page) hasEnded(m *memberlog.Member, rec *plug.Seen) bool {
-	return !rec.Envelope.Live() && p.host.DB().Now().Sub(time.UnixMilli(int64(m.Rev))) > changesEndIn
+	return !rec.Envelope.Live() && p.host.DB().Now().Sub(time.UnixMilli(int64(m.Rev))) > times.Overdue
 }
 
 // finish puts the items in order, and returns the cursors of the pages around them.

@@ -12,6 +12,7 @@ import (
 	"github.com/ringtree/ringtree/index/internal/memberlog"
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -103,12 +104,9 @@ func (l listWindow) auditCount(ctx context.Context, s kv.Store, base, place stri
 // endsLate is how much later than its record an entry ends at most.
 const endsLate = time.Second
 
-// settledAfter is how long after it was made an entry may wait for its record.
-const settledAfter = time.Minute
-
 // isSettled reports whether the change that has made e can no longer commit.
 func (l listWindow) isSettled(rec *plug.Seen, e *memberlog.Entry) bool {
-	return rec.Rev >= e.Rev || !rec.Envelope.Live() && time.UnixMilli(int64(e.Rev)).Before(l.host.DB().Now().Add(-settledAfter))
+	return rec.Rev >= e.Rev || !rec.Envelope.Live() && time.UnixMilli(int64(e.Rev)).Before(l.host.DB().Now().Add(-times.Overdue))
 }
 
 // bare returns logs whose places are the keys of lists, and that leave upkeep to others. A

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ringtree/ringtree/inspect/internal/console"
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -519,7 +520,7 @@ func (c *checking) again(ctx context.Context) error {
 	}
 	wait := settle
 	if slices.ContainsFunc(c.doubts, func(f Fault) bool { return f.Kind == plug.Pending }) {
-		wait = plug.PendingFor
+		wait = times.Settled
 	}
 	if !kv.Sleep(ctx, wait) {
 		return kv.TooLate(ctx)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/internal/build"
 	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
@@ -14,7 +15,7 @@ import (
 )
 
 // keepRecords is after how many records a build writes down how far it is, or after
-// build.BeatEvery. In a transaction it does so with the records themselves.
+// times.Beat. In a transaction it does so with the records themselves.
 const keepRecords = 1000
 
 // beat shows that b lives until end is called. The context it returns ends if another
@@ -27,7 +28,7 @@ func (b *building) beat(ctx context.Context) (_ context.Context, end func()) {
 		if b.db.atomic != nil {
 			return // No one else has the store.
 		}
-		for kv.Sleep(ctx, build.BeatEvery) {
+		for kv.Sleep(ctx, times.Beat) {
 			if err := b.lease.Beat(ctx); err != nil && !kv.Failed(err) {
 				cancel(err)
 			}
@@ -119,7 +120,7 @@ func (b *building) enterBatch(ctx context.Context, ids []string, to enumeration.
 			return live, err
 		}
 		b.reach(to, len(ids), left, losers)
-		if b.state.Done-b.keptDone < keepRecords && b.db.now().Sub(b.kept) < build.BeatEvery {
+		if b.state.Done-b.keptDone < keepRecords && b.db.now().Sub(b.kept) < times.Beat {
 			return live, nil
 		}
 		b.db.onBuild(b.run.state())

@@ -4,7 +4,7 @@ import (
 	"context"
 	"maps"
 
-	"github.com/ringtree/ringtree/kvmodel/internal/build"
+	"github.com/ringtree/ringtree/internal/times"
 )
 
 // steps is how far the index called name has come with its own part of a building. Indexes
@@ -27,7 +27,7 @@ func (s steps) Reached(ctx context.Context, to []byte, n int) error {
 	own[s.name] = string(to)
 	b.state.Own = own
 	b.ownDone += n
-	if b.noted[s.name] && b.ownDone < keepRecords && b.db.now().Sub(b.kept) < build.BeatEvery {
+	if b.noted[s.name] && b.ownDone < keepRecords && b.db.now().Sub(b.kept) < times.Beat {
 		return nil
 	}
 	b.noted[s.name] = true

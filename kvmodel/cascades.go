@@ -7,10 +7,6 @@ import (
 	"time"
 )
 
-// goesOnWithin is how long after its last try a cascade counts as ended by another process,
-// if no journal names it. The queue and the repair try again every 15 seconds.
-const goesOnWithin = 2 * time.Minute
-
 // cascades are the deletions of a DB whose children are still to be deleted.
 type cascades struct {
 	mu  sync.Mutex

@@ -5,12 +5,14 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ringtree/ringtree/internal/times"
 )
 
 // A cascade that another process has ended is tried here no more, and no journal names it.
 func TestCascades_OneThatAnotherProcessHasEndedIsForgotten(t *testing.T) {
 	began := time.Now()
-	late := began.Add(goesOnWithin)
+	late := began.Add(times.Cascade)
 	var c cascades
 	c.count("Topic", "ended", 3, began)
 	c.count("Topic", "named", 2, began)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -27,7 +28,6 @@ import (
 const (
 	childrenAtOnce = 100              // that are deleted in the trips of one
 	childrenTime   = 10 * time.Second // after which others have their turn
-	childrenSettle = maxAge + 5*time.Second
 )
 
 // Cascade is a deletion whose children are still to be deleted.
@@ -105,7 +105,7 @@ func (m *model) deleteAll(ctx context.Context, id string, at time.Time) error {
 		return err
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return errChildren
-	case err == nil && m.db.atomic == nil && m.db.now().Sub(at) < childrenSettle:
+	case err == nil && m.db.atomic == nil && m.db.now().Sub(at) < times.Settled:
 		return errChildren
 	}
 	return err

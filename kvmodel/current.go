@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel/internal/built"
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -22,8 +23,8 @@ import (
 // at the built item once more, beside what it reads or prepares.
 
 // goodFor is how long after such a look, or after the last tick without a gap, a change
-// may still be sent. maxAge of it is for the change itself.
-const goodFor = 2 * maxAge
+// may still be sent. times.Change of it is for the change itself.
+const goodFor = 2 * times.Change
 
 // writable returns nil when the model may be written by the journal it has now: W1 to W3.
 // On a store that one process holds alone, an index that was added since is built in the
@@ -57,7 +58,7 @@ func (m *model) isCurrent() bool {
 	}
 	looked, claimed := m.built.Looked(m.db.journal.Process())
 	ticked, since := m.db.journal.Alive()
-	recent := func(t time.Time) bool { return m.db.now().Sub(t) < goodFor-maxAge }
+	recent := func(t time.Time) bool { return m.db.now().Sub(t) < goodFor-times.Change }
 	if m.plugged.Load().shaped && !recent(m.built.RingsRead()) {
 		return false
 	}

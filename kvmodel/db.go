@@ -24,16 +24,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-const (
-	// tombstoneTTL is how long what is deleted stays marked as such. It exceeds
-	// the longest time a request can be late.
-	tombstoneTTL = 24 * time.Hour
-
-	// endedTTL is how long a record that has expired stays stored. It exceeds what
-	// clocks differ by, so that one that is made again under its id has a greater rev.
-	endedTTL = time.Hour
-)
-
 // A DB is a store with what a process needs to write to it: a journal, by which
 // others finish what a crash leaves half done, and the work that is done after
 // replies. A process opens one per store.

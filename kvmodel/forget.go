@@ -7,6 +7,7 @@ import (
 
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -15,14 +16,8 @@ import (
 // An hour after A4, when no request can still be under way that has entered something
 // there, it is cleaned for the second time and written again without them.
 
-const (
-	// forgetAfter is how long after A4 a tombstone names places: a little longer than
-	// repair waits before its second pass.
-	forgetAfter = time.Hour + 5*time.Minute
-
-	// forgottenAtOnce is how many are cleaned in one look.
-	forgottenAtOnce = 500
-)
+// forgottenAtOnce is how many are cleaned in one look.
+const forgottenAtOnce = 500
 
 // maxDeletions is how many tombstones a model remembers to clean later. The oldest of more are
 // cleaned at once. Tests have the models that they make remember fewer.
@@ -73,7 +68,7 @@ func (m *model) noteDeleted(id string, env *envelope.Envelope) {
 
 // forgetDue cleans the tombstones whose time has come. What fails is tried again.
 func (m *model) forgetDue(ctx context.Context) error {
-	due := m.deletions.due(m.db.now().Add(-forgetAfter))
+	due := m.deletions.due(m.db.now().Add(-times.Forget))
 	errs := kv.Each(ctx, m.db.store, due, func(s kv.Store, _ int, d deletion) error { return m.forget(ctx, s, d.id) })
 	for i, err := range errs {
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -25,7 +26,7 @@ var markerKey = kv.NewClass("format", 1).Key("ringtree")
 
 // markerGood is how long what the marker says may be used, on a store that other processes
 // write, too. A DB that has models reads it twice as often, in its looks for the dead.
-const markerGood = 2 * repairEvery
+const markerGood = 2 * times.Look
 
 // markerOf returns the marker of a format.
 func markerOf(format int) []byte { return wire.Seal(strconv.AppendInt(nil, int64(format), 10)) }

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel/codec"
-	"github.com/ringtree/ringtree/kvmodel/internal/handlers"
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -50,9 +50,6 @@ const (
 
 	// runTries is how often Do calls the function before it leaves that to the background.
 	runTries = 3
-
-	// runTime is how long a call in the background may take.
-	runTime = 10 * time.Second
 )
 
 // NewIntent returns the intent of that name. Its function gets the args of Do. Call NewIntent
@@ -316,7 +313,7 @@ func (i *Intent[A]) resume(ctx context.Context, text string) error {
 // carryOut calls the function in the background for what text says. A Refused error, which is
 // logged, ends it.
 func (i *Intent[A]) carryOut(ctx context.Context, text string) error {
-	ctx, cancel := context.WithTimeout(ctx, runTime)
+	ctx, cancel := context.WithTimeout(ctx, times.Run)
 	defer cancel()
 	began, body, err := decodeIntent(text)
 	var args A
@@ -343,7 +340,7 @@ func (i *Intent[A]) carryOut(ctx context.Context, text string) error {
 	case isRefused(err):
 		i.db.failures.Note(slog.LevelWarn, "an intent that had begun was refused, and has ended", i.failure(err))
 		return err
-	case i.db.now().Sub(began) >= handlers.Patience:
+	case i.db.now().Sub(began) >= times.Handlers:
 		i.db.failures.Note(slog.LevelError, "an intent has failed for a day; it is tried again until it ends", work.About(i.name, "", i.failure(err)))
 	}
 	return err

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
@@ -125,7 +126,7 @@ func (db *DB) forgetEnded(open []journal.Line) {
 		named[[2]string{l.Model, l.ID}] = true
 	}
 	isNamed := func(model, id string) bool { return named[[2]string{model, id}] }
-	db.cascades.keep(db.now().Add(-goesOnWithin), isNamed)
+	db.cascades.keep(db.now().Add(-times.Cascade), isNamed)
 	for _, i := range db.allIntents() {
 		i.keepNamed(isNamed)
 	}

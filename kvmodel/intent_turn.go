@@ -8,12 +8,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // turn is the right to carry out intents of one name that have the same turn. In a process
 // one waits for the other. Among processes it is an item in the store, which goes after the
-// call, or by itself after turnTime. So a call that takes longer may have another one beside it.
+// call, or by itself after times.Turn. So a call that takes longer may have another one beside it.
 type turn struct {
 	db    *DB
 	key   string // empty: any may run side by side
@@ -23,9 +24,6 @@ type turn struct {
 }
 
 var turnClass = kv.NewClass("turn", 2)
-
-// turnTime is how long others wait for a process that has died at its turn.
-const turnTime = time.Minute
 
 // turn waits for the turn of args in this process.
 func (i *Intent[A]) turn(ctx context.Context, args A) (*turn, error) {
@@ -45,7 +43,7 @@ func (t *turn) try(ctx context.Context, s kv.Store) error {
 	if t.mine {
 		return nil
 	}
-	_, err := kv.One(ctx, s, kv.OpAdd(t.key, t.token).For(turnTime))
+	_, err := kv.One(ctx, s, kv.OpAdd(t.key, t.token).For(times.Turn))
 	switch {
 	case errors.Is(err, kv.ErrUnclear):
 		return nil

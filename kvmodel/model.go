@@ -11,6 +11,7 @@ import (
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/numbering"
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel/internal/built"
 	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
 	"github.com/ringtree/ringtree/kvmodel/internal/handlers"
@@ -175,7 +176,7 @@ func (m *model) Changed(ctx context.Context, age time.Duration, id string, creat
 		return nil
 	}
 	err = m.failure(id, fmt.Errorf("OnChange: %w", err))
-	if age >= handlers.Patience {
+	if age >= times.Handlers {
 		m.db.failures.Note(slog.LevelError, "OnChange handlers have failed for a day and will not be called again", work.About(m.name, "", err))
 		return nil
 	}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 	"unsafe"
 
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -215,12 +215,8 @@ func (m *model) end(rec *plug.Seen) {
 	rec.Envelope, rec.Value, rec.Ended = env, nil, true
 }
 
-// unreadAhead is how far above the clock the rev of a record is taken to be that is damaged
-// or lost: a record begins with the milliseconds of a clock, and each change adds one.
-const unreadAhead = 24 * time.Hour
-
-// revAbove returns a rev above all that a record may have had.
-func (m *model) revAbove() uint64 { return uint64(m.db.now().Add(unreadAhead).UnixMilli()) }
+// revAbove returns a rev above all that a record may have had that is damaged or lost.
+func (m *model) revAbove() uint64 { return uint64(m.db.now().Add(times.Ahead).UnixMilli()) }
 
 // damage makes rec a damaged record, of which err says that it cannot be read, and returns
 // an ErrCorrupt.

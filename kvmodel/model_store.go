@@ -8,6 +8,7 @@ import (
 
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -29,7 +30,7 @@ func (m *model) encodeBody(old *envelope.Envelope, v plug.Record) ([]byte, error
 // stay, since the next number is found by them, and so do those of records with a
 // history, since the history is found by them, unless it goes with the record.
 func (m *model) ttl(env *envelope.Envelope) time.Duration {
-	tombstone := tombstoneTTL
+	tombstone := times.Tombstone
 	if m.numbers != nil || m.history > 0 && !m.forgets {
 		tombstone = 0
 	}
@@ -42,7 +43,7 @@ func (m *model) stored(env *envelope.Envelope) time.Duration {
 	if env.Ends().IsZero() {
 		return ttl
 	}
-	return min(ttl+endedTTL, kv.MaxTTL)
+	return min(ttl+times.Ended, kv.MaxTTL)
 }
 
 // store returns the op that puts env in the place of rec.

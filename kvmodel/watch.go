@@ -7,16 +7,13 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-const (
-	repairEvery = 15 * time.Second
-
-	// settleTime is how long after the last model was registered a DB that is alone
-	// looks for the first time.
-	settleTime = 100 * time.Millisecond
-)
+// settleTime is how long after the last model was registered a DB that is alone
+// looks for the first time.
+const settleTime = 100 * time.Millisecond
 
 // watch is when a DB looks for processes that died. It does from the first model
 // on, whether it writes or not. Of the processes that began together, each looks at
@@ -33,7 +30,7 @@ type watch struct {
 func newWatch(alone bool) *watch {
 	first := settleTime
 	if !alone {
-		first = repairEvery - kv.Jitter(repairEvery/2)
+		first = times.Look - kv.Jitter(times.Look/2)
 	}
 	return &watch{timer: time.NewTimer(first), alone: alone}
 }
@@ -49,7 +46,7 @@ func (db *DB) knowsMore() {
 	if db.refusal != nil {
 		return
 	}
-	db.watch.once.Do(func() { go db.work.Every(db.watch.timer, repairEvery, db.look) })
+	db.watch.once.Do(func() { go db.work.Every(db.watch.timer, times.Look, db.look) })
 	if db.watch.alone {
 		db.watch.timer.Reset(settleTime)
 	}

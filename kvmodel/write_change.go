@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -125,7 +126,7 @@ func (c *change) try(first bool) (plug.Record, error) {
 	if err := c.prepare(p); err != nil {
 		return nil, err
 	}
-	if c.db.now().Sub(c.began) > maxAge {
+	if c.db.now().Sub(c.began) > times.Change {
 		return nil, errLost
 	}
 	return p.value, c.commit(p)

@@ -3,15 +3,12 @@ package kvmodel
 import (
 	"context"
 	"sync"
-	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
-
-// maxAge is how long after A0 a change may still commit.
-const maxAge = 10 * time.Second
 
 // cleanUp removes, after the reply, what a change that did not commit has
 // prepared. An unclear commit is decided by that as well.
@@ -29,7 +26,7 @@ func (c *change) cleanUp() {
 			}
 			c.uncleaned.forget(c.id)
 			// What was prepared may have been counted if it was there for long.
-			repaired, doubt = true, c.unclear || c.db.now().Sub(c.since) > maxAge/2
+			repaired, doubt = true, c.unclear || c.db.now().Sub(c.since) > times.Change/2
 		}
 		if err := c.undo(ctx, doubt); err != nil {
 			return err

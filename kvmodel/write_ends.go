@@ -5,16 +5,12 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/times"
 )
 
 // A record that gets another end has entries with the old one where it stays. They
 // stand until then, so they may get the new one after the commit, if that is soon
 // enough. Otherwise A1 makes them again.
-
-// renewedIn is how long before its end a record must be changed for its entries to get
-// a later one after the commit: longer than a change lives, and then the others need to
-// finish it if its process dies, by clocks that differ.
-const renewedIn = 2 * time.Minute
 
 // planEnds says in the moves of p when the entries of places where the record stays get its
 // new end.
@@ -40,7 +36,7 @@ func (c *change) planEnds(p *plan) {
 func (c *change) endsCanWait(p *plan) bool {
 	was, ends := p.rec.Envelope.Ends(), p.env.Ends()
 	sooner := was.IsZero() || !ends.IsZero() && ends.Before(was)
-	return sooner || was.Sub(c.db.now()) > renewedIn
+	return sooner || was.Sub(c.db.now()) > times.Renewed
 }
 
 // enters reports whether p has new entries for A1 to make.
@@ -51,5 +47,5 @@ func (p *plan) enters() bool {
 // isOverdue reports whether entries that were to get a new end after the commit of p, which
 // was so long ago, may have come to their old one.
 func (p *plan) isOverdue(age time.Duration) bool {
-	return age > maxAge && slices.ContainsFunc(p.moves, func(mv *plug.Move) bool { return mv != nil && len(mv.Renewed) > 0 })
+	return age > times.Change && slices.ContainsFunc(p.moves, func(mv *plug.Move) bool { return mv != nil && len(mv.Renewed) > 0 })
 }

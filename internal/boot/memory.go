@@ -17,12 +17,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
-
-// Every is how often the item of a server in use is looked at. That also keeps it
-// far from eviction.
-const Every = 15 * time.Second
 
 // maxPasses is how many passes one call makes before it gives up.
 const maxPasses = 64
@@ -125,7 +122,7 @@ func (s *Server) Saw(r kv.Result, doubts uint64) (number uint64, ok bool) {
 		it.Table == m.table() && it.Number != 0 && (st.number == 0 || st.number == it.Number) &&
 		(it.Name == s.Name || len(m.servers) == 1)
 	if ok {
-		s.state.CompareAndSwap(st, &state{number: it.Number, due: time.Now().Add(Every), doubt: doubts})
+		s.state.CompareAndSwap(st, &state{number: it.Number, due: time.Now().Add(times.Look), doubt: doubts})
 	}
 	return it.Number, ok
 }
@@ -280,7 +277,7 @@ func (m *Memory) note(v verdict, seen []Seen, doubts uint64) {
 		m.known.Store(&v.table)
 	}
 	var found, forgiven []string
-	due := time.Now().Add(Every)
+	due := time.Now().Add(times.Look)
 	for i, s := range m.servers {
 		if seen[i].Err != nil {
 			continue

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -74,7 +75,7 @@ func TestServer_IsLookedAtAgainAfterSomeSeconds(t *testing.T) {
 			t.Fatal(err)
 		}
 		looks(false)
-		time.Sleep(Every - time.Second)
+		time.Sleep(times.Look - time.Second)
 		looks(false)
 		time.Sleep(time.Second)
 		looks(true)

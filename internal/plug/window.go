@@ -94,12 +94,9 @@ const (
 	NotBuilt      = "not built"       // an index that does not hold all records
 
 	// Pending is a stray entry of a change that may be under way. It is one if the same is
-	// there PendingFor later.
+	// there times.Settled later.
 	Pending = "pending"
 )
-
-// PendingFor is longer than a change may take.
-const PendingFor = 15 * time.Second
 
 // Damage returns what err says if it is that what was read is damaged or lost. A reader that
 // would have put something else in its place, and may not, has met an ErrReadOnly.

@@ -18,7 +18,7 @@ var (
 	indexes  = []string{"index", "timeline", "ranking", "ranking/collation"}
 	backends = []string{"kvmodel/memkv", "kvmodel/boltkv", "kvmodel/memcachekv", "kvmodel/rediskv", "kvmodel/nearkv"}
 	onServer = []string{"kvmodel/kv", "kvmodel/nearkv", "internal/storeurl", "internal/boot", "internal/contact"}
-	shared   = []string{"internal/plug", "internal/envelope", "internal/numbering", "internal/wire", "internal/ahead"}
+	shared   = []string{"internal/plug", "internal/envelope", "internal/numbering", "internal/wire", "internal/ahead", "internal/times"}
 	records  = slices.Concat([]string{"kvmodel", "kvmodel/kv", "kvmodel/codec"}, shared)
 	grants   = map[string]grant{
 		"example-app": {
@@ -55,11 +55,12 @@ var (
 		"internal/envelope":  {[]string{"internal/wire", "kvmodel/kv", "kvmodel/codec"}, nil},
 		"internal/wire":      {[]string{"kvmodel/codec"}, nil},
 		"internal/ahead":     {[]string{"kvmodel/kv"}, nil},
-		"internal/boot":      {[]string{"kvmodel/kv"}, nil},
+		"internal/boot":      {[]string{"kvmodel/kv", "internal/times"}, nil},
 		"internal/contact":   {[]string{"kvmodel/kv"}, nil},
 		"internal/kept":      {[]string{"kvmodel/kv"}, nil},
 		"internal/storeurl":  {[]string{"kvmodel/kv", "kvmodel/nearkv"}, nil},
 		"internal/release":   {nil, nil},
+		"internal/times":     {nil, nil},
 		"internal/durable":   {nil, nil},
 		"internal/numbering": {[]string{"kvmodel/kv", "kvmodel/codec"}, nil},
 		"internal/optest":    {[]string{"kvmodel/kv"}, nil},

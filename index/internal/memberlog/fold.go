@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -89,13 +90,8 @@ type sighting struct {
 	since time.Time
 }
 
-const (
-	// overdueAfter is longer than any change takes from its entry to its commit.
-	overdueAfter = time.Minute
-
-	// maxPending bounds how many entries are remembered.
-	maxPending = 1 << 12
-)
+// maxPending bounds how many entries are remembered.
+const maxPending = 1 << 12
 
 func (p *pending) note(place string, e Entry, now time.Time) {
 	p.mu.Lock()
@@ -116,7 +112,7 @@ func (p *pending) overdue(place string, now time.Time) (entries []Entry) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	all := p.places[place]
-	for len(all) > 0 && now.Sub(all[0].since) > overdueAfter {
+	for len(all) > 0 && now.Sub(all[0].since) > times.Overdue {
 		entries = append(entries, all[0].Entry)
 		all = all[1:]
 		p.n--

@@ -37,6 +37,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -162,12 +163,10 @@ func (l *Logs) rememberHead(place string, h *head) {
 	l.heads.put(place, h)
 }
 
-// headAge is for how long a remembered head is used without asking, beside what it leads
-// to, whether it is still the stored one. A segment that was replaced says so by itself,
-// but those of a head that was lost do not.
-const headAge = 15 * time.Second
-
-func (l *Logs) isOld(h *head) bool { return l.Now().UnixNano()-h.looked.Load() > int64(headAge) }
+// isOld reports whether h is not used without asking, beside what it leads to, whether it is
+// still the stored one. A segment that was replaced says so by itself, but those of a head that
+// was lost do not.
+func (l *Logs) isOld(h *head) bool { return l.Now().UnixNano()-h.looked.Load() > int64(times.Head) }
 
 // Forget makes the next use of place's list ask for its head.
 func (l *Logs) Forget(place string) { l.heads.drop(place) }

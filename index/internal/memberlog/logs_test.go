@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/internal/proof"
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -550,7 +551,7 @@ func TestLogs_AHeadThatIsLostIsMissedByThoseWhoRememberIt(t *testing.T) {
 		wantErr(t, err, kvmodel.ErrNeedsRebuild)
 		must(t, other.accept(ctx, s, place))
 		must(t, other.Write(ctx, s, place, Entry{ID: "new", Rev: 1, In: true}))
-		now = now.Add(headAge + 1)
+		now = now.Add(times.Head + 1)
 		must(t, writer.Write(ctx, s, place, Entry{ID: "more", Rev: 1, In: true}))
 		want := []string{"more", "new"}
 		for name, l := range map[string]*Logs{"writer": writer, "reader": reader, "newcomer": fresh(s)} {

@@ -10,20 +10,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // buildKey is there while indexes of the model are being built, and while records are
 // in conflict so that some could not be.
 var buildKey = kv.NewClass("build", 1) // model
-
-const (
-	// BeatEvery is how often the owner of a build shows that it lives.
-	BeatEvery = 10 * time.Second
-
-	// deadAfter is how long an owner is waited for that does not.
-	deadAfter = 30 * time.Second
-)
 
 // ErrTaken says that another process has taken the build over.
 var ErrTaken = errors.New("another process has taken the build over")
@@ -116,7 +109,7 @@ func (i *Item) mayTake(st State) bool {
 	if st.owner != i.owner || st.beat != i.beat {
 		i.owner, i.beat, i.since = st.owner, st.beat, now
 	}
-	return now.Sub(i.since) >= deadAfter
+	return now.Sub(i.since) >= times.Silent
 }
 
 // Lease is a build that this process owns, for as long as no one takes it over.

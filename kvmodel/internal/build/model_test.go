@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/internal/proof"
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -38,7 +39,7 @@ type (
 
 func (w *world) builder(name string, s kv.Store) *builder {
 	var now time.Time
-	clock := func() time.Time { now = now.Add(deadAfter); return now }
+	clock := func() time.Time { now = now.Add(times.Silent); return now }
 	return &builder{world: w, Store: s, item: &Item{Store: s, Now: clock, Model: "M", Owner: name}}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -118,7 +119,7 @@ func (b *Item) lookAround(ctx context.Context) (view, error) {
 // while, so that readers of a model without records do not ask all the time.
 func (b *Item) isWritten(ctx context.Context) (written bool, err error) {
 	b.mu.Lock()
-	blank := b.Now().Sub(b.blank) < readFor
+	blank := b.Now().Sub(b.blank) < times.Head
 	b.mu.Unlock()
 	if b.Written == nil || blank {
 		return false, nil

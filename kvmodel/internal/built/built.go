@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
@@ -79,14 +80,6 @@ type Item struct {
 	rings   rings
 }
 
-const (
-	// readFor is how long what the item says may be used to read an index.
-	readFor = 15 * time.Second
-
-	// leaves is how long an index that was taken out is still read by others.
-	leaves = readFor + 5*time.Second
-)
-
 // Alone is the journal of a process that holds its store alone, and needs none.
 const Alone = "alone"
 
@@ -111,7 +104,7 @@ func (b *Item) Known() (missing []string, read, fresh bool) {
 	defer b.mu.Unlock()
 	b.current()
 	read = !b.read.IsZero()
-	return b.missing, read, read && (b.Atomic != nil || b.Now().Sub(b.read) < readFor)
+	return b.missing, read, read && (b.Atomic != nil || b.Now().Sub(b.read) < times.Head)
 }
 
 // IsDue reports whether what is known should be read again in the background, so that
@@ -121,7 +114,7 @@ func (b *Item) IsDue() bool {
 	defer b.mu.Unlock()
 	b.current()
 	now := b.Now()
-	if b.Atomic != nil || now.Sub(b.read) < readFor/2 || now.Sub(b.due) < readFor/2 {
+	if b.Atomic != nil || now.Sub(b.read) < times.Head/2 || now.Sub(b.due) < times.Head/2 {
 		return false
 	}
 	b.due = now
@@ -228,7 +221,7 @@ func (b *Item) ripen(ctx context.Context) error {
 		return nil // All readers are in this process.
 	}
 	if b.ripe.IsZero() {
-		b.ripe = b.Now().Add(leaves)
+		b.ripe = b.Now().Add(times.Leaves)
 	}
 	if !kv.Sleep(ctx, b.ripe.Sub(b.Now())) {
 		return kv.TooLate(ctx)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -117,7 +118,7 @@ func (b *Item) Ring(name string) (r Ring, fresh bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.current()
-	return b.rings.named[name], !b.rings.asked.IsZero() && (b.Atomic != nil || b.Now().Sub(b.rings.asked) < readFor)
+	return b.rings.named[name], !b.rings.asked.IsZero() && (b.Atomic != nil || b.Now().Sub(b.rings.asked) < times.Head)
 }
 
 // RingsRead returns when what is known of rings was asked for.
@@ -240,7 +241,7 @@ func (b *Item) isRipe(token string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	since, known := b.rings.came[token]
-	return known && b.Now().Sub(since) >= leaves
+	return known && b.Now().Sub(since) >= times.Leaves
 }
 
 // begunRings returns the rings of a model that begins now.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -29,7 +30,7 @@ func (e *Enumeration) add(ctx context.Context, s kv.Store, ids []string) (growth
 	var h Head                                                  // as it is, if it was looked at since the last append
 	g := e.known()
 	for range maxTries {
-		if e.now().Sub(g.looked) > lookAgain {
+		if e.now().Sub(g.looked) > times.Head {
 			var err error
 			if h, g, err = e.lookNow(ctx, s); err != nil {
 				return g, err

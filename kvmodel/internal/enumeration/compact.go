@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -215,7 +216,7 @@ func (e *Enumeration) Leave(ctx context.Context, s kv.Store) error {
 		if err != nil {
 			return err
 		}
-		if len(chunks[0].ids) > 0 || !chunks[2].exists() || e.now().Sub(chunks[2].made) < stays {
+		if len(chunks[0].ids) > 0 || !chunks[2].exists() || e.now().Sub(chunks[2].made) < times.Chunk {
 			return nil
 		}
 		if err := e.leave(ctx, s, h); err != nil {

@@ -17,13 +17,6 @@ const (
 	idsAtOnce    = 256     // appended in one trip
 	batchSize    = 100     // ids given to the func of Each
 	maxTries     = 16
-
-	// lookAgain is how old the head may be by which ids are added.
-	lookAgain = 15 * time.Second
-
-	// stays is how long a chunk stays after the one after it was followed by another.
-	// It exceeds lookAgain and the longest time that a request can be late.
-	stays = 2 * time.Hour
 )
 
 // Enumeration is the ids of a model. An id may be in it twice, and those of deleted

@@ -19,10 +19,6 @@ const (
 	maxCalls = 2 * work.AtOnce // of a model's handlers, hanging ones included
 )
 
-// Patience is how long after a change its handlers are called again when they
-// fail.
-const Patience = 24 * time.Hour
-
 // Handler is called with the id text of a record that has changed, and whether
 // the change created it.
 type Handler = func(ctx context.Context, id string, created bool) error

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -30,7 +31,7 @@ func TestJournal_LeavesOneWithVeryManyIncompleteSegmentsToRepair(t *testing.T) {
 			if _, err := j.Append(ctx, s, Line{Model: "Page", ID: "p1", Rev: 1}); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(tickEvery)
+			time.Sleep(times.Tick)
 			if most = max(most, segments()); j.Process() != first {
 				break
 			}

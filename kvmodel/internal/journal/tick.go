@@ -5,12 +5,12 @@ import (
 	"errors"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 const (
-	tickEvery = time.Second // also the age from which a segment is followed by a new one
-	idleTicks = 5           // after so many with nothing to do, the ticking stops
+	idleTicks = 5 // after so many with nothing to do, the ticking stops
 	tickTime  = 30 * time.Second
 
 	// overAfter is from when on a segment with open lines is taken to stay.
@@ -42,7 +42,7 @@ func (j *Journal) startTicking() {
 
 // loop ticks while there is something to do.
 func (j *Journal) loop() {
-	ticker := time.NewTicker(tickEvery)
+	ticker := time.NewTicker(times.Tick)
 	defer ticker.Stop()
 	for idle := 0; idle < idleTicks || !j.stopIfIdle(); {
 		select {
@@ -171,7 +171,7 @@ func (j *Journal) rollOver(ctx context.Context, last *Segment) error {
 	if j.process != last.process {
 		return nil
 	}
-	if j.Now().Sub(j.ticked) > gap {
+	if j.Now().Sub(j.ticked) > times.Gap {
 		j.since = sent
 	}
 	j.ticked = sent
@@ -257,9 +257,6 @@ func (j *Journal) headTo(next *Segment) head {
 	j.tick++
 	return head{lowest, next.number, j.tick, shapes, j.Origin}
 }
-
-// gap is how long a process may not have ticked without being taken for dead.
-const gap = 20 * time.Second
 
 // Alive returns when the last tick was sent, and since when ticks have come without a
 // gap in which others may have taken this process for dead.

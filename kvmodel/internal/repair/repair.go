@@ -8,17 +8,13 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/internal/envelope"
-	"github.com/ringtree/ringtree/kvmodel/internal/handlers"
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-const (
-	grace       = time.Hour       // between the two passes over a dead process's journal
-	stays       = 2 * time.Minute // after the second pass, in which other processes make theirs
-	linesAtOnce = 100             // worked on side by side
-)
+const linesAtOnce = 100 // worked on side by side
 
 // Config is what a repair needs of its database.
 type Config struct {
@@ -147,10 +143,10 @@ func (r *Repairer) repairJournal(ctx context.Context, j journal.Copy, l *look) e
 		return r.firstPass(ctx, j)
 	}
 	age, orphan := r.Now().Sub(when), r.signs.isOrphan(j)
-	if age < grace && !orphan {
+	if age < times.Late && !orphan {
 		return nil
 	}
-	if done, err := r.secondPass(ctx, j); err != nil || !done || age < grace+stays && !orphan {
+	if done, err := r.secondPass(ctx, j); err != nil || !done || age < times.Late+times.Repair && !orphan {
 		return err
 	}
 	return j.Remove(ctx, r.Store)
@@ -256,7 +252,7 @@ func touchesAny(l journal.Line, names []string) bool {
 // isHeard reports whether the handlers that the process of j had are called for its
 // lines: this process has some as well, or the changes are too old by now.
 func (r *Repairer) isHeard(j journal.Copy) bool {
-	return r.signs.deadFor(j.Process) >= handlers.Patience ||
+	return r.signs.deadFor(j.Process) >= times.Handlers ||
 		!slices.ContainsFunc(j.Lines, func(l journal.Line) bool {
 			m := r.Model(l.Model)
 			return j.Handles(l.Model) && m != nil && !m.Handles()

@@ -6,12 +6,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 )
-
-// deadAfter is how long a process has not ticked when it counts as dead: as long as
-// two looks take, the second of which may come a little early.
-const deadAfter = 29 * time.Second
 
 // part is one of the things that the passes over a journal do.
 type part int
@@ -70,7 +67,7 @@ func (s *signs) isDead(process string, tick uint64) bool {
 		// What was repaired may have gone back as well.
 		last.tick, last.covered = tick, [parts]extent{}
 	}
-	return last.orphan || s.now().Sub(last.seen) >= deadAfter
+	return last.orphan || s.now().Sub(last.seen) >= times.Dead
 }
 
 // endFirst notes that the first look has ended.

@@ -9,14 +9,15 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // A number in doubt is counted again in a round:
 //
-//  1. quietFor after the doubt arose, the number is read, and then its list.
-//  2. quietFor later the list is read again.
+//  1. times.Settled after the doubt arose, the number is read, and then its list.
+//  2. times.Settled later the list is read again.
 //  3. If the members are the same, and records confirm them, and the number has not
 //     changed, it becomes how many they are. Otherwise the next round begins. The number
 //     is settled once what follows it surely has followed.
@@ -26,11 +27,8 @@ import (
 // what adds to the number after that makes the write fail. A member that no record
 // confirms at 3 is of a process that died, and is taken out.
 
-// quietFor exceeds the time that a change lives and a request travels.
-const quietFor = 15 * time.Second
-
 // errNotQuiet: a number will be counted again, but not yet.
-var errNotQuiet = fmt.Errorf("%w: a list is counted again once nothing has changed for %v", work.ErrNotYet, quietFor)
+var errNotQuiet = fmt.Errorf("%w: a list is counted again once nothing has changed for %v", work.ErrNotYet, times.Settled)
 
 // doubts are the numbers in doubt.
 type doubts struct {
@@ -50,14 +48,14 @@ type doubt struct {
 }
 
 // begun reports whether a round is under way that counts.
-func (d doubt) begun() bool { return !d.began.Before(d.since.Add(quietFor)) }
+func (d doubt) begun() bool { return !d.began.Before(d.since.Add(times.Settled)) }
 
 // due returns when the next step of a round can be made: its beginning or its end.
 func (d doubt) due() time.Time {
 	if d.begun() {
-		return d.began.Add(quietFor)
+		return d.began.Add(times.Settled)
 	}
-	return d.since.Add(quietFor)
+	return d.since.Add(times.Settled)
 }
 
 // Doubt puts the number of id in doubt: what is wrong with it arose at since or
@@ -95,7 +93,7 @@ func (d *doubts) InDoubt() int {
 func (d *doubts) Settled(id string, since time.Time) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.done[id].Before(since.Add(quietFor)) {
+	if d.done[id].Before(since.Add(times.Settled)) {
 		return errNotQuiet
 	}
 	return nil
@@ -147,7 +145,7 @@ func (d *doubts) settle(id string, began time.Time) {
 	now := d.open[id]
 	switch {
 	case now == nil:
-	case began.Before(now.since.Add(quietFor)):
+	case began.Before(now.since.Add(times.Settled)):
 		now.began = time.Time{}
 	default:
 		delete(d.open, id)
@@ -166,7 +164,7 @@ const RecountRounds = 5
 // they have not been quiet for long enough. reached is called now and then with an id: it and
 // all before it are counted.
 func (d *Derived) Recount(ctx context.Context, s kv.Store, ids []string, rounds int, reached func(id string) error) (left int, err error) {
-	since := d.base.Now().Add(-quietFor)
+	since := d.base.Now().Add(-times.Settled)
 	for round := range rounds {
 		if round > 0 && !kv.Pause(ctx, s, d.due(ids).Sub(d.base.Now())) {
 			return 0, kv.TooLate(ctx)
@@ -316,7 +314,7 @@ func (d *Derived) settleNow(ctx context.Context, id string, now time.Time) error
 	})
 	if err == nil {
 		// Nothing was under way, so whatever has arisen until now is settled.
-		d.settle(id, now.Add(quietFor))
+		d.settle(id, now.Add(times.Settled))
 		d.tellSoon(ctx, id, 0, n)
 	}
 	return err

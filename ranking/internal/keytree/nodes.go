@@ -8,6 +8,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -39,8 +40,6 @@ var errUnsure = fmt.Errorf("%w, or not", errAgain)
 // errLate: the operation has taken so long that it must not write, since the tree
 // may have moved to a new epoch without it.
 var errLate = fmt.Errorf("%w: the operation has taken too long", kv.ErrConflict)
-
-const maxOperation = 10 * time.Second
 
 func (p *nodes) key(name string) string {
 	if p.code != Words {
@@ -163,7 +162,7 @@ func (p *nodes) late() bool { return p.tooLong(p.began) }
 // tooLong reports whether what began at that time, if not zero, must not be written any
 // more.
 func (p *nodes) tooLong(began time.Time) bool {
-	return !began.IsZero() && p.now().Sub(began) > maxOperation
+	return !began.IsZero() && p.now().Sub(began) > times.Change
 }
 
 // lost returns errAgain if a write was refused because the item has changed,

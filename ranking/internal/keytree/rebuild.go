@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -21,10 +22,7 @@ import (
 // added by its writer.
 
 // graceTime is how long an operation that does not know of a step can go on.
-const graceTime = metaAge + maxOperation
-
-// leaseTime is how long a rebuild may be silent before another one may take over.
-const leaseTime = time.Minute
+const graceTime = times.Definition + times.Change
 
 // copiedAtOnce is about how many entries are copied side by side.
 const copiedAtOnce = 4 * entryLimit
@@ -243,7 +241,7 @@ type lease struct {
 func (l *lease) take(ctx context.Context) error {
 	l.mine = seal(append([]byte(magic), append([]byte{leaseKind}, kv.RandomBytes(16)...)...))
 	l.since = l.tree.Now()
-	_, err := kv.One(ctx, l.s, kv.OpAdd(l.tree.leaseKey(), l.mine).For(leaseTime))
+	_, err := kv.One(ctx, l.s, kv.OpAdd(l.tree.leaseKey(), l.mine).For(times.Lease))
 	if errors.Is(err, kv.ErrExists) {
 		return fmt.Errorf("%w: another process is rebuilding the ranking %s", kv.ErrConflict, l.tree.name)
 	}
@@ -252,7 +250,7 @@ func (l *lease) take(ctx context.Context) error {
 
 // renew extends the lease when that is due. ErrConflict: it has ended.
 func (l *lease) renew(ctx context.Context) error {
-	if l.tree.Now().Sub(l.since) < leaseTime/4 {
+	if l.tree.Now().Sub(l.since) < times.Lease/4 {
 		return nil
 	}
 	l.since = l.tree.Now()
@@ -260,7 +258,7 @@ func (l *lease) renew(ctx context.Context) error {
 	if err != nil || string(r.Value) != string(l.mine) {
 		return errors.Join(err, fmt.Errorf("%w: the lease of the rebuild has ended", kv.ErrConflict))
 	}
-	_, err = kv.One(ctx, l.s, kv.OpSwap(l.tree.leaseKey(), r.Version, l.mine).For(leaseTime))
+	_, err = kv.One(ctx, l.s, kv.OpSwap(l.tree.leaseKey(), r.Version, l.mine).For(times.Lease))
 	return err
 }
 
@@ -280,7 +278,7 @@ func (l *lease) give(ctx context.Context) error {
 // wait waits for d and keeps the lease.
 func (l *lease) wait(ctx context.Context, d time.Duration) error {
 	for end := l.tree.Now().Add(d); l.tree.Now().Before(end); {
-		if err := sleep(ctx, l.s, min(d, leaseTime/8)); err != nil {
+		if err := sleep(ctx, l.s, min(d, times.Lease/8)); err != nil {
 			return err
 		}
 		if err := l.renew(ctx); err != nil {

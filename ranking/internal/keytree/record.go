@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -35,10 +36,6 @@ type Claim struct {
 func NewOwn(name string, now func() time.Time, expires time.Time) *Own {
 	return &Own{keys: treeKey.Family().And(plug.TreeName(name) + ":i:"), now: now, expires: expires}
 }
-
-// tombstoneTTL is how long a record stays after its member was removed, so that a
-// change in progress learns of it.
-const tombstoneTTL = 24 * time.Hour
 
 // Key returns the key of the record of the member id.
 func (o *Own) Key(id string) string { return o.keys.Key(id) }
@@ -174,7 +171,7 @@ func (t *Tree) Clear(ctx context.Context, s kv.Store, own *Own, d Doubt, due *Du
 
 func (o *Own) ttl(st State) time.Duration {
 	if o.expires.IsZero() && !st.In {
-		return tombstoneTTL
+		return times.Tombstone
 	}
 	return until(o.expires, o.now())
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -74,14 +75,11 @@ func (t *Tree) nodes(m *meta, epoch uint64) *nodes {
 	}
 }
 
-// metaAge is how old the definition may be when an operation begins.
-const metaAge = 5 * time.Second
-
 // known returns the definition if it is young enough, otherwise nil.
 func (t *Tree) known() *meta {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.meta == nil || t.Now().Sub(t.read) > metaAge {
+	if t.meta == nil || t.Now().Sub(t.read) > times.Definition {
 		return nil
 	}
 	return t.meta

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -35,9 +36,6 @@ func (st State) settles(e entry) bool { return e.ver <= st.Ver && st.confirms(e)
 // version may belong to a change that is about to commit.
 func (st State) outlived(e entry) bool { return e.ver <= st.Ver && !st.confirms(e) }
 
-// pendingTime is how long a change that adds a member can take to commit.
-const pendingTime = time.Hour
-
 // stuck reports whether e belongs to a change that has been about to commit for so
 // long that it never will. It can tell only for an absent record, because a record
 // begins with the time as its version.
@@ -46,7 +44,7 @@ const pendingTime = time.Hour
 // mentions, stays until the record has changed once more and a query meets the
 // entry, or until Mend.
 func (st State) stuck(e entry, now time.Time) bool {
-	return !st.In && !st.Apart && e.ver < uint64(now.Add(-pendingTime).UnixMilli())
+	return !st.In && !st.Apart && e.ver < uint64(now.Add(-times.Late).UnixMilli())
 }
 
 // Truth reads the records of members.
