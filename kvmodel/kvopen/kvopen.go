@@ -22,7 +22,7 @@
 //
 // A missing port means the usual one, and no hosts at all mean this machine.
 // Options follow a question mark, as in bolt:app.db?durability=periodic or
-// rediss://HOST?durable=1&ca=ca.pem; docs/stores.md lists them. In a user name or a
+// rediss://HOST?durable=1&ca=ca.pem; docs/stores.md leads to lists of them. In a user name or a
 // password, write the bytes % @ ? as in any URL: %25 %40 %3F, and in an option also
 // & + ; as %26 %2B %3B.
 //
