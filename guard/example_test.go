@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"strings"
 	"time"
 
 	"github.com/ringtree/ringtree/guard"
@@ -29,11 +28,6 @@ func ExampleHeaders() {
 	// Output: nosniff max-age=31536000
 }
 
-func ExamplePolicy() {
-	fmt.Println(strings.Contains(guard.Policy("q1w2"), "script-src 'nonce-q1w2'"))
-	// Output: true
-}
-
 // Limits hold in all processes that share a store.
 func ExampleAllow() {
 	ctx, store := context.Background(), memkv.New(memkv.Options{})
@@ -45,20 +39,6 @@ func ExampleAllow() {
 	// <nil>
 	// <nil>
 	// too many tries; wait 1h0m0s
-}
-
-// A comment in a minute is enough.
-func ExampleLimit() {
-	fmt.Println(guard.Limit{What: "comment", Times: 1, Per: time.Minute}.Per)
-	// Output: 1m0s
-}
-
-// A member's tries are counted under their id, a guest's under their address.
-func ExampleTry() {
-	r := httptest.NewRequest("POST", "/comment", nil)
-	try := guard.Try{Limit: guard.Limit{What: "comment", Times: 1, Per: time.Minute}, Who: guard.Address(r, false)}
-	fmt.Println(try.Who)
-	// Output: 192.0.2.1
 }
 
 // An answer says when to try again.
@@ -131,9 +111,4 @@ func ExamplePasswords() {
 	passwords := guard.NewPasswords(guard.HashCost{})
 	fmt.Println(passwords.Match(context.Background(), "", "two bars in the snow"))
 	// Output: false <nil>
-}
-
-// A test does not need what an attacker needs.
-func ExampleHashCost() {
-	guard.NewPasswords(guard.HashCost{Passes: 1, Memory: 8, Threads: 1})
 }

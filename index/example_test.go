@@ -165,18 +165,3 @@ func ExamplePicture() {
 	fmt.Println(len(picture.Segments), "segment", picture.Words)
 	// Output: 1 segment
 }
-
-func ExampleSegment() {
-	ctx := context.Background()
-	db, m := wiki.InMemory()
-	defer db.Close(ctx)
-	page := &wiki.Page{Title: "Rings", Tags: []string{"keys"}}
-	check(m.Pages.Create(ctx, page))
-
-	picture, err := m.Pages.ByTags.Of("keys").Picture(ctx, 100)
-	check(err)
-	for _, segment := range picture.Segments {
-		fmt.Println(segment.Key, "has", segment.Live, "member")
-	}
-	// Output: l:Page:ByTags:keys#0 has 1 member
-}

@@ -59,18 +59,6 @@ func ExampleInspector() {
 	// Output: Page home live
 }
 
-// The models come first, since an Inspector sees those that the database has by then.
-func ExampleNew() {
-	ctx := context.Background()
-	db, _ := wiki.InMemory()
-	defer db.Close(ctx)
-
-	status, err := inspect.New(db).Status(ctx)
-	check(err)
-	fmt.Println(status.Models[0].Name)
-	// Output: Like
-}
-
 // How the database is, for a dashboard.
 func ExampleStatus() {
 	ctx := context.Background()
@@ -82,37 +70,6 @@ func ExampleStatus() {
 	check(err)
 	fmt.Println(len(status.Models), "models,", len(status.Warnings), "warnings")
 	// Output: 4 models, 0 warnings
-}
-
-func ExampleModelStatus() {
-	ctx := context.Background()
-	_, db := furnishedWiki(ctx)
-	defer db.Close(ctx)
-
-	status, err := inspect.New(db).Status(ctx)
-	check(err)
-	for _, model := range status.Models {
-		if model.IDs > 0 {
-			fmt.Println(model.Name, model.IDs, "records,", model.Damaged, "damaged")
-		}
-	}
-	// Output: Page 2 records, 0 damaged
-}
-
-func ExampleIndexStatus() {
-	ctx := context.Background()
-	_, db := furnishedWiki(ctx)
-	defer db.Close(ctx)
-
-	status, err := inspect.New(db).Status(ctx)
-	check(err)
-	for _, index := range status.Models[1].Indexes {
-		if index.State != "built" {
-			fmt.Println("build", index.Name)
-		}
-	}
-	fmt.Println("all others are built")
-	// Output: all others are built
 }
 
 // A check every night, with its faults in a log.
@@ -146,19 +103,6 @@ func ExampleCheckOptions() {
 	// 2 records
 }
 
-func ExampleFault() {
-	ctx := context.Background()
-	db := broken(ctx)
-	defer db.Close(ctx)
-
-	report, err := inspect.New(db).Check(ctx, inspect.CheckOptions{})
-	check(err)
-	for _, fault := range report.Faults {
-		fmt.Println(fault.Kind, "in", fault.Model, fault.ID)
-	}
-	// Output: missing entry in Page rings
-}
-
 // What a check has found is mended one by one.
 func ExampleRepaired() {
 	ctx := context.Background()
@@ -190,41 +134,6 @@ func ExampleRepairOptions() {
 	})
 	check(err)
 	// Output: rings: enter the record again
-}
-
-func ExampleMended() {
-	ctx := context.Background()
-	db := broken(ctx)
-	defer db.Close(ctx)
-	in := inspect.New(db)
-	report, err := in.Check(ctx, inspect.CheckOptions{})
-	check(err)
-
-	failed := 0
-	_, err = in.Repair(ctx, report.Faults, inspect.RepairOptions{
-		Done: func(m inspect.Mended) {
-			if m.Err != nil {
-				failed++
-			}
-		},
-	})
-	check(err)
-	fmt.Println(failed, "failed")
-	// Output: 0 failed
-}
-
-// A long walk says how far it is, and can be slowed down.
-func ExamplePace() {
-	ctx := context.Background()
-	_, db := furnishedWiki(ctx)
-	defer db.Close(ctx)
-
-	_, err := inspect.New(db).Export(ctx, io.Discard, inspect.Pace{
-		Rate:     1_000, // a second
-		Progress: func(inspect.Step) {},
-	})
-	fmt.Println(err)
-	// Output: <nil>
 }
 
 // What was stopped goes on where it was.
@@ -313,21 +222,6 @@ func ExamplePage() {
 	check(err)
 	fmt.Println(page.Kind, len(page.Rows))
 	// Output: list 2
-}
-
-func ExampleRow() {
-	ctx := context.Background()
-	_, db := furnishedWiki(ctx)
-	defer db.Close(ctx)
-
-	page, err := inspect.New(db).Page(ctx, "Page.TitleAZ", "", 10)
-	check(err)
-	for _, row := range page.Rows {
-		fmt.Println(row.ID, row.Note)
-	}
-	// Output:
-	// rings "Rings"
-	// home "Welcome"
 }
 
 // What takes the most room.
@@ -422,33 +316,6 @@ func ExampleHot() {
 	// Output: 0 0
 }
 
-func ExampleHotOptions() {
-	ctx := context.Background()
-	_, db := furnishedWiki(ctx)
-	defer db.Close(ctx)
-
-	_, err := inspect.New(db).Hot(ctx, inspect.HotOptions{
-		For:      10 * time.Millisecond,
-		Top:      5,
-		Progress: func(inspect.Step) {},
-	})
-	fmt.Println(err)
-	// Output: <nil>
-}
-
-func ExampleHotKey() {
-	ctx := context.Background()
-	_, db := furnishedWiki(ctx)
-	defer db.Close(ctx)
-
-	hot, err := inspect.New(db).Hot(ctx, inspect.HotOptions{For: time.Millisecond})
-	check(err)
-	for _, key := range hot.Keys {
-		fmt.Println(key.Owner, key.Key, key.Gets)
-	}
-	// Output:
-}
-
 // exported returns an export of a wiki.
 func exported(ctx context.Context) *bytes.Buffer {
 	_, db := furnishedWiki(ctx)
@@ -469,32 +336,6 @@ func ExampleVerifyExport() {
 	// Output: 1 2
 }
 
-func ExampleHeader() {
-	file := exported(context.Background())
-
-	var header inspect.Header
-	header, _, err := inspect.VerifyExport(file)
-	check(err)
-	fmt.Println("format", header.Format, "with version", header.Models["Page"], "of Page")
-	// Output: format 1 with version 1 of Page
-}
-
-// What was written, to compare with what is read elsewhere.
-func ExampleSummary() {
-	ctx := context.Background()
-	_, db := furnishedWiki(ctx)
-	defer db.Close(ctx)
-	var file bytes.Buffer
-
-	var written inspect.Summary
-	written, err := inspect.New(db).Export(ctx, &file, inspect.Pace{})
-	check(err)
-	_, read, err := inspect.VerifyExport(&file)
-	check(err)
-	fmt.Println(written.Sum == read.Sum)
-	// Output: true
-}
-
 // Two databases become one; of two records with one id the newer one stays.
 func ExampleImportOptions() {
 	ctx := context.Background()
@@ -509,20 +350,6 @@ func ExampleImportOptions() {
 	check(err)
 	fmt.Println(n)
 	// Output: 3
-}
-
-// Is a copy what the original is?
-func ExampleDifferences() {
-	ctx := context.Background()
-	_, db := furnishedWiki(ctx)
-	defer db.Close(ctx)
-	file := exported(ctx)
-
-	var differences inspect.Differences
-	differences, err := inspect.New(db).DiffFile(ctx, file, inspect.Pace{})
-	check(err)
-	fmt.Println(differences.All > 0) // They were made at different times.
-	// Output: true
 }
 
 func ExampleDifference() {
@@ -581,27 +408,6 @@ func ExampleHandler() {
 	// Output: 200
 }
 
-// Who is not signed in sees nothing.
-func ExampleHandlerOptions() {
-	ctx := context.Background()
-	_, db := furnishedWiki(ctx)
-	defer db.Close(ctx)
-	pages, err := inspect.Handler(inspect.New(db), inspect.HandlerOptions{
-		Guard: func(r *http.Request) error {
-			if r.Header.Get("Cookie") == "" {
-				return fmt.Errorf("not signed in")
-			}
-			return nil
-		},
-	})
-	check(err)
-
-	answer := httptest.NewRecorder()
-	pages.ServeHTTP(answer, httptest.NewRequest("GET", "/", nil))
-	fmt.Println(answer.Code)
-	// Output: 403
-}
-
 // The verbs of the command, on the store of the app's configuration.
 func ExampleRun() {
 	ctx := context.Background()
@@ -615,18 +421,6 @@ func ExampleRun() {
 	})
 	fmt.Println(code)
 	// Output: 1
-}
-
-func ExampleConfig() {
-	config := inspect.Config{
-		Name:   "app db", // as it is called in what it says
-		Args:   []string{"-h"},
-		Models: func(db *kvmodel.DB) []kvmodel.Model { return wiki.New(db).All() },
-		URL:    "bolt:app.db", // unless --store names another
-		Stdout: io.Discard,
-	}
-	fmt.Println(inspect.Run(context.Background(), config))
-	// Output: 0
 }
 
 // The whole main.go of a command. "kvgen -cmd" writes it.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -86,20 +85,6 @@ func ExampleMetered() {
 	check(err)
 	fmt.Println(meter.Cost().Trips)
 	// Output: 1
-}
-
-// A cost also says how many keys were asked for.
-func ExampleCost() {
-	ctx := context.Background()
-	db, m := wiki.InMemory()
-	defer db.Close(ctx)
-
-	ctx, meter := kvmodel.Metered(ctx)
-	_, err := m.Pages.GetMulti(ctx, []string{"a", "b", "c"})
-	check(err)
-	cost := meter.Cost()
-	fmt.Println(cost.Trips, "trip")
-	// Output: 1 trip
 }
 
 // The authors of all pages of a listing are loaded in one trip, each once.
@@ -371,21 +356,6 @@ func ExampleWalk() {
 	// Output: a letter to Ann
 }
 
-func ExampleWalked() {
-	ctx := context.Background()
-	db, m := wiki.InMemory()
-	defer db.Close(ctx)
-	for i := range 3 {
-		check(m.Pages.Create(ctx, &wiki.Page{Title: fmt.Sprint("page ", i)}))
-	}
-
-	var last kvmodel.Walked
-	walk := kvmodel.Walk{Report: func(w kvmodel.Walked) { last = w }}
-	check(m.Pages.Each(ctx, walk, func(*wiki.Page) error { return nil }))
-	fmt.Println(last.Done, "done,", last.Left, "left")
-	// Output: 3 done, 0 left
-}
-
 // A metrics page shows what waits, and what failed after a reply.
 func ExampleStats() {
 	ctx := context.Background()
@@ -513,39 +483,6 @@ func ExampleIntent() {
 	// Output: true false
 }
 
-// Refused ends an intent. After any other error it is tried again until it ends.
-func ExampleRefused() {
-	errPoor := errors.New("the balance is too low")
-	err := kvmodel.Refused(errPoor)
-	fmt.Println(errors.Is(err, errPoor))
-	// Output: true
-}
-
-// A metrics page shows the intents that fail for now.
-func ExampleIntentStats() {
-	ctx := context.Background()
-	db, _ := wiki.InMemory(kvmodel.Log(slog.New(slog.DiscardHandler)))
-	var away atomic.Bool
-	away.Store(true)
-	mails := kvmodel.NewIntent(db, "mail", func(context.Context, struct{ To string }) error {
-		if away.Load() {
-			return errors.New("the mail server is away")
-		}
-		return nil
-	})
-
-	err := mails.Do(ctx, struct{ To string }{"ann"})
-	fmt.Println(errors.Is(err, kvmodel.ErrUnclear))
-	for _, s := range db.Stats().Intents {
-		fmt.Println(s.Name, s.Open, s.Err)
-	}
-	away.Store(false)
-	check(db.Close(ctx))
-	// Output:
-	// true
-	// mail 1 the mail server is away
-}
-
 // Underway are the intents that have begun and not ended, of all processes.
 func ExampleUnderway() {
 	ctx := context.Background()
@@ -581,12 +518,6 @@ func ExampleOnBuild() {
 	// Output: User 2 of 2
 }
 
-func ExampleBuild() {
-	build := kvmodel.Build{Model: "Page", Indexes: []string{"ByTags"}, Done: 20_000, Total: 100_000}
-	fmt.Println(build)
-	// Output: building: 20,000 of about 100,000 records
-}
-
 // A tool that builds an index over values that must be unique says which records are in the way.
 func ExampleDuplicatesError() {
 	report := func(err error) {
@@ -600,12 +531,6 @@ func ExampleDuplicatesError() {
 		{ID: "eve", Taken: &kvmodel.TakenError{Model: "User", Index: "ByName", Value: "Ann", Owner: "ann"}},
 	}})
 	// Output: change User eve
-}
-
-func ExampleDuplicate() {
-	record := kvmodel.Duplicate{ID: "eve", Taken: &kvmodel.TakenError{Index: "ByName", Value: "Ann", Owner: "ann"}}
-	fmt.Println(record.ID, "has the", record.Taken.Index, record.Taken.Value, "of", record.Taken.Owner)
-	// Output: eve has the ByName Ann of ann
 }
 
 // The key of a damaged item is what the commands that mend want to know.
@@ -628,46 +553,6 @@ func ExampleCorruptError() {
 	// Output: [r:User:ann]
 }
 
-// A tool writes down what goes wrong after a reply where the app's logs are.
-func ExampleLog() {
-	ctx := context.Background()
-	db, m := wiki.InMemory(kvmodel.Log(slog.New(slog.NewTextHandler(os.Stderr, nil))))
-	defer db.Close(ctx)
-	fmt.Println(m.Users.Create(ctx, &wiki.User{ID: "ann", Name: "Ann"}))
-	// Output: <nil>
-}
-
-// Observe is how spans and metrics are made, of a few lines or by the modules in adapters.
-func ExampleObserve() {
-	ctx := context.Background()
-	verbs := map[string]int{}
-	db, m := wiki.InMemory(kvmodel.Observe(kvmodel.Hooks{
-		Verb: func(ctx context.Context, w kvmodel.Work) (context.Context, func()) {
-			verbs[w.String()]++
-			return ctx, func() {}
-		},
-	}))
-	defer db.Close(ctx)
-	_, err := m.Pages.Get(ctx, "home")
-	fmt.Println(errors.Is(err, kvmodel.ErrNotFound), verbs["Page.Get"])
-	// Output: true 1
-}
-
-func ExampleWork() {
-	work := kvmodel.Work{Model: "Page", Index: "ByTags", Verb: "Page"}
-	fmt.Println(work)
-	// Output: Page.ByTags.Page
-}
-
-// The journal then says which processes run which release.
-func ExampleRelease() {
-	ctx := context.Background()
-	db, m := wiki.InMemory(kvmodel.Release("2026-05-01"))
-	defer db.Close(ctx)
-	fmt.Println(m.Users.Create(ctx, &wiki.User{Name: "Ann"}))
-	// Output: <nil>
-}
-
 // A store on servers that are restarted now and then is asked once more.
 func ExampleRetries() {
 	ctx := context.Background()
@@ -679,18 +564,6 @@ func ExampleRetries() {
 	_, err = wiki.New(db).Pages.Get(ctx, "home")
 	fmt.Println(errors.Is(err, kvmodel.ErrNotFound))
 	// Output: true
-}
-
-// Options choose how a database behaves.
-func ExampleOption() {
-	production := false
-	opts := []kvmodel.Option{kvmodel.Tenant("acme")}
-	if production {
-		opts = append(opts, kvmodel.Retries(3, 10*time.Millisecond))
-	}
-	db, _ := wiki.InMemory(opts...)
-	fmt.Println(db.Close(context.Background()))
-	// Output: <nil>
 }
 
 // A store that several processes share knows which they are.
@@ -707,20 +580,6 @@ func ExampleWriter() {
 		fmt.Println(w.Own, w.Origin.Release)
 	}
 	// Output: true 2026-05-01
-}
-
-func ExampleOrigin() {
-	ctx := context.Background()
-	db, err := kvmodel.Open(struct{ kvmodel.Store }{memkv.New(memkv.Options{})}, kvmodel.Release("2026-05-01"))
-	check(err)
-	defer db.Close(ctx)
-	check(wiki.New(db).Users.Create(ctx, &wiki.User{Name: "Ann"}))
-
-	writers, err := db.Writers(ctx)
-	check(err)
-	origin := writers[0].Origin
-	fmt.Println(origin.Release)
-	// Output: 2026-05-01
 }
 
 // Two apps share a store, as two tenants of one app do.
@@ -780,30 +639,12 @@ func ExampleTrip() {
 	// Output: 1
 }
 
-// Any store will do for a database.
-func ExampleStore() {
-	stores := map[string]kvmodel.Store{"in memory": memkv.New(memkv.Options{})}
-	for name, store := range stores {
-		db, err := kvmodel.Open(store)
-		check(err)
-		fmt.Println(name, db.Close(context.Background()))
-	}
-	// Output: in memory <nil>
-}
-
 // The cursors of a listing of your own are opaque, too, and belong to it alone.
 func ExampleCursor() {
 	cursor := kvmodel.Cursor("Search", []byte("20"))
 	position, err := kvmodel.ParseCursor("Search", cursor)
 	fmt.Println(string(position), err)
 	// Output: 20 <nil>
-}
-
-// A cursor that was changed, or is that of another listing, is an error of the client.
-func ExampleParseCursor() {
-	_, err := kvmodel.ParseCursor("Search", kvmodel.Cursor("Page.Newest", []byte("20")))
-	fmt.Println(errors.Is(err, kvmodel.ErrBadCursor), kvmodel.HTTPStatus(err))
-	// Output: true 400
 }
 
 // A listing of your own has pages by number as those of the module have.

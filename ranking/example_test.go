@@ -141,24 +141,6 @@ func ExampleValues() {
 	// time 1
 }
 
-// A cloud of tags needs every one of them once.
-func ExampleValue() {
-	ctx := context.Background()
-	db, m := wiki.InMemory()
-	defer db.Close(ctx)
-	check(m.Pages.Create(ctx, &wiki.Page{Title: "Rings", Tags: []string{"time", "keys"}}))
-	check(db.Flush(ctx))
-
-	for tag, err := range m.Pages.ByTags.Values.All(ctx) {
-		check(err)
-		var _ *ranking.Value[string] = tag
-		fmt.Println(tag.Value, tag.Count)
-	}
-	// Output:
-	// keys 1
-	// time 1
-}
-
 // A board as it is stored, for a page that explains it.
 func ExamplePicture() {
 	ctx := context.Background()
@@ -169,24 +151,6 @@ func ExamplePicture() {
 	check(err)
 	fmt.Println(picture.Root.Count, "entries; page1 is in", picture.Leaves[0])
 	// Output: 3 entries; page1 is in key0
-}
-
-func ExampleNode() {
-	ctx := context.Background()
-	db, m := viewed(ctx, 5, 9, 7)
-	defer db.Close(ctx)
-
-	picture, err := m.Pages.TopViews.Picture(ctx, 100)
-	check(err)
-	var show func(n ranking.Node)
-	show = func(n ranking.Node) {
-		fmt.Println(n.Name, n.Count, n.Read)
-		for _, below := range n.Below {
-			show(below)
-		}
-	}
-	show(picture.Root)
-	// Output: key0 3 true
 }
 
 // A tool looks whether a board is well.
@@ -267,11 +231,6 @@ func best[S any](of ranking.ScoreOf[S], scores map[string]S) string {
 	return fmt.Sprint(first[0].Item.ID, " ", first[0].Score)
 }
 
-func ExampleInt() {
-	fmt.Println(best(ranking.Int[int](), map[string]int{"frost": -3, "mild": 12}))
-	// Output: mild 12
-}
-
 func ExampleUint() {
 	fmt.Println(best(ranking.Uint[uint64](), map[string]uint64{"few": 3, "all": 1<<64 - 1}))
 	// Output: all 18446744073709551615
@@ -286,10 +245,4 @@ func ExampleFloat() {
 func ExampleDecimal() {
 	fmt.Println(best(ranking.Decimal[float64](2), map[string]float64{"tea": 3.20, "cake": 4.499}))
 	// Output: cake 4.5
-}
-
-func ExampleTime() {
-	day := time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
-	fmt.Println(best(ranking.Time(), map[string]time.Time{"then": day, "later": day.AddDate(0, 0, 1)}))
-	// Output: later 2026-05-02 00:00:00 +0000 UTC
 }

@@ -64,11 +64,6 @@ func ExampleStyle() {
 	// Output: 200 text/css; charset=utf-8
 }
 
-func ExampleStyleName() {
-	fmt.Println(strings.HasSuffix(templates.StyleName(), ".css"))
-	// Output: true
-}
-
 func ExampleWalk() {
 	show(templates.Walk(5)) // It has no words.
 	// Output:
@@ -90,14 +85,6 @@ func ExamplePicture() {
 	if err := picture.Render(context.Background(), io.Discard); err != nil {
 		panic(err)
 	}
-}
-
-func ExampleRanked() {
-	show(templates.RankList{Rows: []templates.Ranked{
-		{Rank: 1, Title: to("rings"), Figure: templates.Counted(1234, "view", "views"), Share: 1},
-		{Rank: 2, Title: to("trees"), Figure: templates.Counted(617, "view", "views"), Share: 0.5, Yours: true},
-	}})
-	// Output: rank 1 rings 1,234 views rank 2 trees 617 views
 }
 
 func ExampleRankList() {
@@ -135,15 +122,6 @@ func ExampleChanges() {
 	// Output: One cup Two cups of tea.
 }
 
-func ExampleChanged() {
-	for _, change := range templates.Changed("green tea", "black tea") {
-		if change.Before != change.After {
-			fmt.Printf("%q became %q\n", change.Before, change.After)
-		}
-	}
-	// Output: "green " became "black "
-}
-
 func ExampleChange() {
 	show(templates.Changes{{Before: "green", After: "black"}, {Before: " tea", After: " tea"}})
 	// Output: green black tea
@@ -178,13 +156,6 @@ func ExampleNotice() {
 	// Output: Someone was faster fern saved this page while you were writing. Nothing is lost. Saved green tea Yours black tea Save mine
 }
 
-func ExampleVersion() {
-	saved, _ := templates.Compare("green tea", "black tea")
-	version := templates.Version{Title: "Saved", Pieces: saved}
-	fmt.Println(version.Title, len(version.Pieces) > 0)
-	// Output: Saved true
-}
-
 // Package kvmodel's Cost has the same numbers.
 func ExampleCost() {
 	show(templates.Cost{Trips: 2, Keys: 21, Bytes: 4096, Time: 3 * time.Millisecond})
@@ -196,19 +167,6 @@ func ExampleFootprints() {
 		{Who: to("fern"), Note: "looked at Rings", When: templates.Moment{Words: "2 min"}, New: true},
 	}}}})
 	// Output: Today F fern looked at Rings new 2 min
-}
-
-func ExampleDay() {
-	yesterday := templates.Day{Title: "Yesterday"}
-	yesterday.Prints = append(yesterday.Prints, templates.Footprint{Who: to("moss")})
-	show(templates.Footprints{Days: []templates.Day{yesterday}})
-	// Output: Yesterday M moss
-}
-
-func ExampleFootprint() {
-	print := templates.Footprint{Who: to("fern"), When: templates.Moment{Words: "14:21"}}
-	show(templates.Footprints{Days: []templates.Day{{Title: "Today", Prints: []templates.Footprint{print}}}})
-	// Output: Today F fern 14:21
 }
 
 func ExampleEmpty() {
@@ -224,11 +182,6 @@ func ExampleFacts() {
 	// Output: rank #12 of 3,456 4 comments
 }
 
-func ExampleFact() {
-	show(templates.Facts{Facts: []templates.Fact{{Figure: templates.Link{Text: "1,234"}, After: "views"}}})
-	// Output: 1,234 views
-}
-
 func ExampleFailure() {
 	show(templates.Failure{
 		Title: "There is no such page", Words: "It may have been renamed.", Status: http.StatusNotFound,
@@ -242,12 +195,6 @@ func ExampleFeed() {
 		{Title: to("rings"), Meta: []templates.Link{to("fern")}, When: templates.Moment{Words: "2 min"}},
 	}})
 	// Output: 2 min rings fern
-}
-
-func ExampleRow() {
-	row := templates.Row{Title: to("rings"), Figure: templates.Counted(1, "view", "views"), New: true}
-	show(templates.Feed{Rows: []templates.Row{row}})
-	// Output: rings 1 view new
 }
 
 // A field that was filled in wrongly says so beside itself.
@@ -274,17 +221,6 @@ func ExampleKeyTable() {
 	// Output: Keys of the ring Key Holds Entries Bytes t:Page.Newest:0 segment, newest 12 340
 }
 
-func ExampleKeyRow() {
-	row := templates.KeyRow{Key: "r:Page:home", Holds: "the record", Bytes: 512}
-	show(templates.KeyTable{Caption: "Keys of a page", Rows: []templates.KeyRow{row}})
-	// Output: Keys of a page Key Holds Entries Bytes r:Page:home the record 0 512
-}
-
-func ExampleLink() {
-	show(templates.Tags{Tags: []templates.Link{{Text: "rings", Href: "/tags/rings"}, {Text: "no link"}}})
-	// Output: rings no link
-}
-
 func ExampleTags() {
 	show(templates.Tags{Tags: []templates.Link{to("mornings"), to("paper")}})
 	// Output: mornings paper
@@ -298,12 +234,6 @@ func ExampleListPicture() {
 	// Output: The pages with a tag A list of 2 segments with 69 members and 4 stale entries; a segment has room for 64. 0 60 1 9 69 live, full at 64 4 stale sealed One key is full.
 }
 
-func ExampleListSegment() {
-	segment := templates.ListSegment{Name: "0", Live: 60, Sealed: true}
-	show(templates.ListPicture{Title: "The pages with a tag", Room: 64, Segments: []templates.ListSegment{segment}})
-	// Output: The pages with a tag A list of 1 segment with 0 members and 0 stale entries; a segment has room for 64. 0 sealed 0 live, full at 64 0 stale sealed
-}
-
 // In a .templ file: @templates.Listing(len(rows), pager, empty) { @templates.Feed{Rows: rows} }
 func ExampleListing() {
 	pager := templates.Pager{Back: templates.Link{Text: "Newer", Href: "/feed?before=k3Qz"}}
@@ -314,12 +244,6 @@ func ExampleListing() {
 func ExampleMark() {
 	show(templates.Mark{}) // It has no words.
 	// Output:
-}
-
-func ExampleMoment() {
-	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-	show(templates.Moment{Words: "2 min", At: at})
-	// Output: 2 min
 }
 
 func ExampleAgo() {
@@ -341,19 +265,6 @@ func ExampleRingPicture() {
 	// Output: The newest pages A ring of 2 segments with 8 slots: 5 filled, 1 stale, 0 missing. The head is in 1. 0 1 head 1 6 numbers used, room for 8 5 filled newest 1 stale 0 missing head
 }
 
-func ExampleSegment() {
-	segment := templates.Segment{Name: "0", Slots: []templates.Slot{templates.Filled, templates.Unwritten}}
-	show(templates.RingPicture{Title: "A ring", Segments: []templates.Segment{segment}})
-	// Output: A ring A ring of 1 segment with 2 slots: 1 filled, 0 stale, 0 missing. The head is in 0. 0 head 0 0 1 filled newest 0 stale 0 missing head
-}
-
-// Package timeline numbers its slots in the same way.
-func ExampleSlot() {
-	slots := []templates.Slot{templates.Filled, templates.Stale, templates.Missing, templates.Unwritten}
-	show(templates.RingPicture{Title: "A ring", Segments: []templates.Segment{{Slots: slots}}})
-	// Output: A ring A ring of 1 segment with 4 slots: 1 filled, 1 stale, 1 missing. 0 1 filled newest 1 stale 1 missing head
-}
-
 func ExampleTreePicture() {
 	show(templates.TreePicture{
 		Title: "A ranking", Room: 64, Way: "01", Goal: "path to one page",
@@ -362,30 +273,12 @@ func ExampleTreePicture() {
 	// Output: A ranking A tree of names with 90 below , in leaves of at most 64. The path to 01 is marked. 90 11 40 01 50 router leaf, full at 64 router and its leaves shut, empty path to one page
 }
 
-func ExampleNode() {
-	leaf := templates.Node{Name: "11", Count: 40}
-	show(templates.TreePicture{Title: "A ranking", Room: 64, Root: leaf})
-	// Output: A ranking A tree of names with 40 below 11, in leaves of at most 64. 11 40 router leaf, full at 64 router and its leaves shut, empty
-}
-
 func ExampleStepsPicture() {
 	show(templates.StepsPicture{Title: "A change", Steps: []templates.Step{
 		{Name: "1", Keys: []templates.StepKey{{Op: "get", Key: "r:Page:home", Holds: "the record"}}},
 		{Name: "2", Note: "the change", Now: true, Keys: []templates.StepKey{{Op: "swap", Key: "r:Page:home"}}},
 	}})
 	// Output: A change 2 steps with 2 keys. 1 get r:Page:home the record 2 the change swap r:Page:home
-}
-
-func ExampleStep() {
-	step := templates.Step{Name: "1", Note: "one trip", Keys: []templates.StepKey{{Op: "get", Key: "r:Page:home"}}}
-	show(templates.StepsPicture{Title: "A read", Steps: []templates.Step{step}})
-	// Output: A read 1 step with 1 key. 1 one trip get r:Page:home
-}
-
-func ExampleStepKey() {
-	key := templates.StepKey{Op: "append", Key: "l:Page:ByTags:tea", Holds: "an entry"}
-	show(templates.StepsPicture{Title: "A tag", Steps: []templates.Step{{Name: "1", Keys: []templates.StepKey{key}}}})
-	// Output: A tag 1 step with 1 key. 1 append l:Page:ByTags:tea an entry
 }
 
 func ExamplePager() {

@@ -90,25 +90,6 @@ func ExampleWithArchive() {
 	// Output: 6 number 1
 }
 
-// What an app has for archives of any kind takes marks of any type.
-func ExampleMark() {
-	ctx := context.Background()
-	db, m := wiki.InMemory()
-	defer db.Close(ctx)
-	for i := range 6 {
-		check(m.Tickets.Create(ctx, &wiki.Ticket{Text: fmt.Sprint("number ", i+1)}))
-	}
-	fmt.Println(oldest(m.Tickets.Newest, func(t *wiki.Ticket) int64 { return t.ID }, m.Tickets.Before).Text)
-	// Output: number 1
-}
-
-// oldest returns the last record of the first page of 10.
-func oldest[T any, M timeline.Mark](ring *timeline.Ring[T], mark func(*T) M, archive func(M) kvmodel.Lister[T]) *T {
-	page, err := timeline.WithArchive(ring, mark, archive).Page(context.Background(), "", 10)
-	check(err)
-	return page.Items[len(page.Items)-1]
-}
-
 // Pictures show the keys of a ring as they are stored.
 func ExamplePicture() {
 	ctx := context.Background()
@@ -122,25 +103,6 @@ func ExamplePicture() {
 	check(err)
 	fmt.Println(pictures[0].Head, "numbers,", len(pictures[0].Segments), "keys")
 	// Output: 3 numbers, 3 keys
-}
-
-func ExampleSegment() {
-	ctx := context.Background()
-	db, m := wiki.InMemory()
-	defer db.Close(ctx)
-	for i := range 3 {
-		check(m.Tickets.Create(ctx, &wiki.Ticket{Text: fmt.Sprint("number ", i+1)}))
-	}
-
-	pictures, err := m.Tickets.Newest.Pictures(ctx, 100)
-	check(err)
-	for _, segment := range pictures[0].Segments {
-		fmt.Println(segment.Key, segment.Entries)
-	}
-	// Output:
-	// t:Ticket:Newest:#2x3.0 1
-	// t:Ticket:Newest:#2x3.1 2
-	// t:Ticket:Newest:#2x3.2 0
 }
 
 // A ticket that is changed moves to the top, and leaves an entry behind that is stale.

@@ -91,13 +91,6 @@ func kept() *kvsession.Store {
 	return store
 }
 
-// The error says which option is wrong.
-func ExampleNew() {
-	_, err := kvsession.New(memkv.New(memkv.Options{}), kvsession.Options{Keys: [][]byte{[]byte("short")}})
-	fmt.Println(err != nil)
-	// Output: true
-}
-
 // The first start makes the key, and every later one finds it.
 func ExampleKeyIn() {
 	dir, err := os.MkdirTemp("", "keys")

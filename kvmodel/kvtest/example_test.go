@@ -19,7 +19,7 @@ var t *testing.T
 func TestExamples_Pass(test *testing.T) {
 	for name, example := range map[string]func(){
 		"Run": ExampleRun, "Maker": ExampleMaker, "Case": ExampleCase, "Simulate": ExampleSimulate,
-		"SimulateMany": ExampleSimulateMany, "Sim": ExampleSim, "World": ExampleWorld, "Hostile": ExampleHostile,
+		"Sim": ExampleSim, "World": ExampleWorld, "Hostile": ExampleHostile,
 		"Moment": ExampleMoment, "Powers": ExamplePowers,
 	} {
 		test.Run(name, func(sub *testing.T) {
@@ -67,14 +67,6 @@ func ExampleCase() {
 	}
 }
 
-// The rules that every store keeps, as sentences.
-func ExampleCases() {
-	for _, c := range kvtest.Cases()[:1] {
-		fmt.Println(c.Name+":", c.Rule)
-	}
-	// Output: get/absent: a Get of an absent key is ErrNotFound, and that is an answer: Do returns nil
-}
-
 // Two processes count at once, in every order that a seed can choose.
 func ExampleSimulate() {
 	kvtest.Simulate(t, 42, kvtest.World{}, func(sim *kvtest.Sim) {
@@ -86,13 +78,6 @@ func ExampleSimulate() {
 		if err != nil || n != 3 {
 			sim.T().Errorf("want 3, got %d, %v", n, err)
 		}
-	})
-}
-
-// The same under many seeds. A failure prints its seed; RINGTREE_SEED=7 runs that one again.
-func ExampleSimulateMany() {
-	kvtest.SimulateMany(t, 20, kvtest.World{}, func(sim *kvtest.Sim) {
-		sim.Do("ann", func(s kv.Store) { _, _ = kv.One(context.Background(), s, kv.OpSet("k", []byte("v"))) })
 	})
 }
 
