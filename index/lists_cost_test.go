@@ -111,15 +111,3 @@ func leastPerRun(runs int, f func()) (allocs, bytes float64) {
 	}
 	return float64(fewest), float64(least)
 }
-
-func BenchmarkList(b *testing.B) {
-	fs := followed(b)
-	for name, read := range fs.reads(b) {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				read()
-			}
-		})
-	}
-}

@@ -21,13 +21,13 @@ func sparseFile(t *testing.T) (path string, kept kv.Result) {
 	s := must(boltkv.Open(path, boltkv.Options{}))
 	var ops []kv.Op
 	for i := 1; i < 1000; i++ {
-		ops = append(ops, kv.OpDelete(benchKey(i)))
+		ops = append(ops, kv.OpDelete(keyAt(i)))
 	}
 	if err := s.Do(t.Context(), ops); err != nil {
 		t.Fatal(err)
 	}
 	one(t, s, kv.OpSet("expires", nil).For(time.Hour))
-	kept = one(t, s, kv.OpGet(benchKey(0)))
+	kept = one(t, s, kv.OpGet(keyAt(0)))
 	check(s.Close())
 	return path, kept
 }
@@ -52,13 +52,13 @@ func TestCompact_SmallerFileHoldsTheSame(t *testing.T) {
 		t.Errorf("mode is %v, want that of before", got)
 	}
 	s := openAt(t, path, boltkv.Options{})
-	if diff := cmp.Diff(kept, one(t, s, kv.OpGet(benchKey(0)))); diff != "" {
+	if diff := cmp.Diff(kept, one(t, s, kv.OpGet(keyAt(0)))); diff != "" {
 		t.Errorf("item mismatch (-want +got):\n%s", diff)
 	}
-	wantGone(t, s, benchKey(1))
+	wantGone(t, s, keyAt(1))
 	one(t, s, kv.OpGet("expires"))
-	one(t, s, kv.OpSet(benchKey(0), nil))
-	if now := one(t, s, kv.OpGet(benchKey(0))).Version; now <= kept.Version {
+	one(t, s, kv.OpSet(keyAt(0), nil))
+	if now := one(t, s, kv.OpGet(keyAt(0))).Version; now <= kept.Version {
 		t.Errorf("version %d after the compaction, %d before it", now, kept.Version)
 	}
 }
@@ -121,7 +121,7 @@ func TestCompact_LeftoverOfACrashIsOverwritten(t *testing.T) {
 	check(os.WriteFile(path+".compact", []byte("half a file"), 0o600))
 	must(boltkv.Compact(path))
 	wantOnly(t, filepath.Dir(path), "store.db")
-	got := one(t, openAt(t, path, boltkv.Options{}), kv.OpGet(benchKey(0)))
+	got := one(t, openAt(t, path, boltkv.Options{}), kv.OpGet(keyAt(0)))
 	if diff := cmp.Diff(kept, got); diff != "" {
 		t.Errorf("item mismatch (-want +got):\n%s", diff)
 	}

@@ -40,7 +40,7 @@ func TestStore_Keys_DamagedPageIsCorruptAndOtherKeysAreListed(t *testing.T) {
 	one(t, s, kv.OpSet("a", nil))
 	check(s.Close())
 	clearPages(path, func(page []byte) bool {
-		return bytes.Contains(page, []byte(benchKey(500))) && !bytes.Contains(page, []byte(benchKey(0)))
+		return bytes.Contains(page, []byte(keyAt(500))) && !bytes.Contains(page, []byte(keyAt(0)))
 	})
 	s = openAt(t, path, boltkv.Options{})
 	if keys, err := listed(t, s, "a"); err != nil || !keys["a"] {
@@ -58,10 +58,10 @@ func TestStore_Keys_WhatWasSetAsideIsListed(t *testing.T) {
 	check(s.Close())
 	damageItems(t, path)
 	s, _ = quick(t, path, newClock())
-	for _, op := range []kv.Op{kv.OpSet(benchKey(0), nil), kv.OpSet(benchKey(9), nil), kv.OpSet("other", nil)} {
+	for _, op := range []kv.Op{kv.OpSet(keyAt(0), nil), kv.OpSet(keyAt(9), nil), kv.OpSet("other", nil)} {
 		one(t, s, op)
 	}
-	one(t, s, kv.OpDelete(benchKey(9)))
+	one(t, s, kv.OpDelete(keyAt(9)))
 	rests(t, s)
 	if s.Stats().Aside == 0 {
 		t.Fatal("nothing was set aside")
@@ -70,15 +70,15 @@ func TestStore_Keys_WhatWasSetAsideIsListed(t *testing.T) {
 	if _, err := listed(t, s, ""); !errors.Is(err, codec.ErrCorrupt) {
 		t.Errorf("listing returned %v", err)
 	}
-	one(t, s, kv.OpGet(benchKey(0)))
-	wantGone(t, s, benchKey(9))
+	one(t, s, kv.OpGet(keyAt(0)))
+	wantGone(t, s, keyAt(9))
 }
 
 func TestStore_Sweep_ExpiredItemsOfADamagedPageHoldNothingUp(t *testing.T) {
 	path, clock := filepath.Join(t.TempDir(), "store.db"), newClock()
 	s := openAt(t, path, boltkv.Options{Now: clock.Now})
 	for i := range 400 {
-		one(t, s, kv.OpSet(benchKey(i), bytes.Repeat([]byte("VALUE"), 100)).For(time.Duration(i+1)*time.Second))
+		one(t, s, kv.OpSet(keyAt(i), bytes.Repeat([]byte("VALUE"), 100)).For(time.Duration(i+1)*time.Second))
 	}
 	check(s.Close())
 	cleared := clearPages(path, func(page []byte) bool {
@@ -152,12 +152,12 @@ func TestStore_Do_FlippedBitIsNeverServedAndWhatItHidIsCounted(t *testing.T) {
 	s, _ := quick(t, from, newClock())
 	want, was := make(map[string]string), make(map[string]string)
 	for i := range 2000 {
-		key := benchKey(i % 1500)
+		key := keyAt(i % 1500)
 		was[key] = want[key]
 		want[key] = fmt.Sprint("value ", i, string(make([]byte, rand.IntN(100))))
 		one(t, s, kv.OpSet(key, []byte(want[key])))
 		if i%7 == 0 {
-			gone := benchKey(i / 2)
+			gone := keyAt(i / 2)
 			if want[gone] != "" {
 				one(t, s, kv.OpDelete(gone))
 				was[gone], want[gone] = want[gone], ""

@@ -119,10 +119,10 @@ func TestStore_Sweep_StrayEntryOfTheIndexHarmsNoItem(t *testing.T) {
 	path := storeFile(t)
 	db := must(bolt.Open(path, 0o600, nil))
 	check(db.Update(func(tx *bolt.Tx) error {
-		return tx.Bucket([]byte("expiry")).Put(append([]byte{0, 0, 0, 0, 0, 0, 0, 1}, benchKey(0)...), nil)
+		return tx.Bucket([]byte("expiry")).Put(append([]byte{0, 0, 0, 0, 0, 0, 0, 1}, keyAt(0)...), nil)
 	}))
 	check(db.Close())
 	s, _ := quick(t, path, newClock())
 	until(t, func() bool { return s.Stats().Swept == 1 })
-	one(t, s, kv.OpGet(benchKey(0)))
+	one(t, s, kv.OpGet(keyAt(0)))
 }

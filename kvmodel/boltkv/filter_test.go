@@ -32,10 +32,10 @@ func TestStore_Get_OfAnAbsentKeyDoesNotReadTheTree(t *testing.T) {
 	until(t, func() bool { return s.Filter() != nil })
 	const n = 1000
 	for i := range n {
-		if _, err := kv.One(t.Context(), s, kv.OpGet(benchKey(n+i))); !errors.Is(err, kv.ErrNotFound) {
+		if _, err := kv.One(t.Context(), s, kv.OpGet(keyAt(n+i))); !errors.Is(err, kv.ErrNotFound) {
 			t.Fatal(err)
 		}
-		if _, err := kv.One(t.Context(), s, kv.OpReplace(benchKey(n+i), 1, nil)); !errors.Is(err, kv.ErrNotFound) {
+		if _, err := kv.One(t.Context(), s, kv.OpReplace(keyAt(n+i), 1, nil)); !errors.Is(err, kv.ErrNotFound) {
 			t.Fatal(err)
 		}
 	}
@@ -44,7 +44,7 @@ func TestStore_Get_OfAnAbsentKeyDoesNotReadTheTree(t *testing.T) {
 	}
 	reads.Store(0)
 	for i := range n {
-		one(t, s, kv.OpGet(benchKey(i)))
+		one(t, s, kv.OpGet(keyAt(i)))
 	}
 	if got := reads.Load(); got != n {
 		t.Errorf("of %d gets of keys in the tree %d read it", n, got)
@@ -106,15 +106,15 @@ func TestStore_Filter_HidesNothingWhileFiltersAreMade(t *testing.T) {
 func TestStore_Get_OfAKeyThatWasFlippedIsCorruptAfterTheScrub(t *testing.T) {
 	path := storeFile(t)
 	changeItems(path, func(items *bolt.Bucket) error {
-		buf := append([]byte(nil), items.Get([]byte(benchKey(7)))...)
-		if err := items.Delete([]byte(benchKey(7))); err != nil {
+		buf := append([]byte(nil), items.Get([]byte(keyAt(7)))...)
+		if err := items.Delete([]byte(keyAt(7))); err != nil {
 			return err
 		}
-		return items.Put([]byte(benchKey(7)+"\x01"), buf)
+		return items.Put([]byte(keyAt(7)+"\x01"), buf)
 	})
 	s, _ := filtering(t, path)
 	until(t, func() bool { return !s.Stats().Scrub.Ended.IsZero() })
-	if _, err := kv.One(t.Context(), s, kv.OpGet(benchKey(7))); !errors.Is(err, codec.ErrCorrupt) {
+	if _, err := kv.One(t.Context(), s, kv.OpGet(keyAt(7))); !errors.Is(err, codec.ErrCorrupt) {
 		t.Errorf("error is %v, want it to be %v", err, codec.ErrCorrupt)
 	}
 }

@@ -19,7 +19,7 @@ func abandoned(t *testing.T, n int) (path string) {
 	from, to := filepath.Join(dir, "open.db"), filepath.Join(dir, "store.db")
 	s := openAt(t, from, boltkv.Options{})
 	for i := range n {
-		one(t, s, kv.OpSet(benchKey(i), fmt.Append(nil, "value ", i)))
+		one(t, s, kv.OpSet(keyAt(i), fmt.Append(nil, "value ", i)))
 	}
 	copyStore(t, from, to)
 	check(s.Close())
@@ -128,9 +128,9 @@ func TestOpen_TornEndOfALogIsDropped(t *testing.T) {
 		return data
 	})
 	s := openAt(t, path, boltkv.Options{})
-	one(t, s, kv.OpGet(benchKey(1)))
-	wantGone(t, s, benchKey(2))
-	one(t, s, kv.OpSet(benchKey(2), nil))
+	one(t, s, kv.OpGet(keyAt(1)))
+	wantGone(t, s, keyAt(2))
+	one(t, s, kv.OpSet(keyAt(2), nil))
 }
 
 func TestOpen_LogWhoseBeginningDidNotEndIsNone(t *testing.T) {
@@ -138,7 +138,7 @@ func TestOpen_LogWhoseBeginningDidNotEndIsNone(t *testing.T) {
 	for _, log := range [][]byte{nil, make([]byte, 10), make([]byte, 64<<10)} {
 		check(os.WriteFile(path+".log0", log, 0o600))
 		s := openAt(t, path, boltkv.Options{})
-		one(t, s, kv.OpGet(benchKey(1)))
+		one(t, s, kv.OpGet(keyAt(1)))
 		check(s.Close())
 	}
 }

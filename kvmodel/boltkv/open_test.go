@@ -3,6 +3,7 @@ package boltkv_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -17,6 +18,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
+
+func keyAt(i int) string { return fmt.Sprintf("bench:%08d", i) }
 
 // storeFile makes a closed store of several hundred KiB and returns its path.
 func storeFile(t *testing.T) string {
@@ -37,7 +40,7 @@ func fillWith(t *testing.T, s kv.Store, n int) {
 	t.Helper()
 	var ops []kv.Op
 	for i := range n {
-		ops = append(ops, kv.OpSet(benchKey(i), bytes.Repeat([]byte{byte(i)}, 500)))
+		ops = append(ops, kv.OpSet(keyAt(i), bytes.Repeat([]byte{byte(i)}, 500)))
 	}
 	if err := s.Do(t.Context(), ops); err != nil {
 		t.Fatal(err)
@@ -125,7 +128,7 @@ func TestOpen_FileThatLacksItsEndIsDamaged(t *testing.T) {
 		}
 	}
 	check(os.WriteFile(path, whole, 0o600))
-	one(t, openAt(t, path, boltkv.Options{}), kv.OpGet(benchKey(999)))
+	one(t, openAt(t, path, boltkv.Options{}), kv.OpGet(keyAt(999)))
 }
 
 func TestOpen_FileThatIsNoStoreIsDamagedAndLeftAlone(t *testing.T) {
@@ -234,29 +237,29 @@ func TestStore_Do_DamagedItemIsCorruptAndAllElseWorks(t *testing.T) {
 	path := storeFile(t)
 	damageItems(t, path)
 	s := openAt(t, path, boltkv.Options{})
-	ops := []kv.Op{kv.OpGet(benchKey(500)), kv.OpAppend(benchKey(501), nil), kv.OpIncrement(benchKey(502), 1), kv.OpGet("none")}
+	ops := []kv.Op{kv.OpGet(keyAt(500)), kv.OpAppend(keyAt(501), nil), kv.OpIncrement(keyAt(502), 1), kv.OpGet("none")}
 	check(s.Do(t.Context(), ops))
 	for i, op := range ops[:3] {
 		wantErr(t, op.Err(), codec.ErrCorrupt)
-		if want := benchKey(500 + i); !strings.Contains(op.Err().Error(), want) {
+		if want := keyAt(500 + i); !strings.Contains(op.Err().Error(), want) {
 			t.Errorf("the error is %v, want it to name %s", op.Err(), want)
 		}
 	}
-	one(t, s, kv.OpSet(benchKey(500), []byte("new")))
-	one(t, s, kv.OpSwap(benchKey(503), ops[0].Result.Version, []byte("swapped")))
+	one(t, s, kv.OpSet(keyAt(500), []byte("new")))
+	one(t, s, kv.OpSwap(keyAt(503), ops[0].Result.Version, []byte("swapped")))
 	one(t, s, kv.OpSet("other", []byte("new")))
 	check(s.Close())
 	s = openAt(t, path, boltkv.Options{})
-	for key, want := range map[string]string{benchKey(500): "new", benchKey(503): "swapped", "other": "new"} {
+	for key, want := range map[string]string{keyAt(500): "new", keyAt(503): "swapped", "other": "new"} {
 		if got := string(one(t, s, kv.OpGet(key)).Value); got != want {
 			t.Errorf("%s holds %q after it was opened again, want %q", key, got, want)
 		}
 	}
-	one(t, s, kv.OpDelete(benchKey(500)))
-	wantGone(t, s, benchKey(500))
+	one(t, s, kv.OpDelete(keyAt(500)))
+	wantGone(t, s, keyAt(500))
 	check(s.Close())
 	s = openAt(t, path, boltkv.Options{})
-	wantGone(t, s, benchKey(500))
+	wantGone(t, s, keyAt(500))
 }
 
 func TestStore_Atomic_DamagedItemIsCorrupt(t *testing.T) {
@@ -264,7 +267,7 @@ func TestStore_Atomic_DamagedItemIsCorrupt(t *testing.T) {
 	damageItems(t, path)
 	s := openAt(t, path, boltkv.Options{})
 	check(s.Powers().Atomic(t.Context(), func(s kv.Store) error {
-		_, err := kv.One(t.Context(), s, kv.OpGet(benchKey(500)))
+		_, err := kv.One(t.Context(), s, kv.OpGet(keyAt(500)))
 		wantErr(t, err, codec.ErrCorrupt)
 		return nil
 	}))

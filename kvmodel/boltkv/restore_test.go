@@ -46,8 +46,8 @@ func TestRestoreBackup_ItemsAreAsTheyWere(t *testing.T) {
 	path := storeFile(t)
 	s := openAt(t, path, boltkv.Options{})
 	one(t, s, kv.OpSet("short", []byte("an hour")).For(time.Hour))
-	one(t, s, kv.OpSet(benchKey(3), []byte("new")))
-	one(t, s, kv.OpDelete(benchKey(4)))
+	one(t, s, kv.OpSet(keyAt(3), []byte("new")))
+	one(t, s, kv.OpDelete(keyAt(4)))
 	clock := newClock()
 	clock.now = time.Now()
 	again, found := restored(t, backup(t, s), boltkv.Options{Now: clock.Now})
@@ -55,14 +55,14 @@ func TestRestoreBackup_ItemsAreAsTheyWere(t *testing.T) {
 		t.Errorf("the backup says of itself %+v", found)
 	}
 	var last kv.Version
-	for _, key := range []string{"short", benchKey(3), benchKey(5)} {
+	for _, key := range []string{"short", keyAt(3), keyAt(5)} {
 		want := one(t, s, kv.OpGet(key))
 		if got := one(t, again, kv.OpGet(key)); got.Version != want.Version || !bytes.Equal(got.Value, want.Value) {
 			t.Errorf("%s holds %.9q of version %v, held %.9q of %v", key, got.Value, got.Version, want.Value, want.Version)
 		}
 		last = max(last, want.Version)
 	}
-	wantGone(t, again, benchKey(4))
+	wantGone(t, again, keyAt(4))
 	one(t, again, kv.OpSet("later", nil))
 	if later := one(t, again, kv.OpGet("later")).Version; later <= last {
 		t.Errorf("version %d is given after %d", later, last)
@@ -127,14 +127,14 @@ func TestRestoreBackup_CanceledLeavesNothing(t *testing.T) {
 
 func TestStore_Backup_DamageStaysAndIsCounted(t *testing.T) {
 	path := storeFile(t)
-	flip(path, benchKey(7))
+	flip(path, keyAt(7))
 	again, found := restored(t, backup(t, openAt(t, path, boltkv.Options{})), boltkv.Options{})
 	if found.Damaged != 1 {
 		t.Errorf("%d items are damaged, want 1", found.Damaged)
 	}
-	_, err := kv.One(t.Context(), again, kv.OpGet(benchKey(7)))
+	_, err := kv.One(t.Context(), again, kv.OpGet(keyAt(7)))
 	wantErr(t, err, codec.ErrCorrupt)
-	one(t, again, kv.OpGet(benchKey(8)))
+	one(t, again, kv.OpGet(keyAt(8)))
 }
 
 func TestStore_Backup_DamagedPageIsCorrupt(t *testing.T) {
@@ -149,13 +149,13 @@ func TestStore_Backup_WhatIsAsideIsInIt(t *testing.T) {
 	db := must(bolt.Open(path, 0o600, nil))
 	check(db.Update(func(tx *bolt.Tx) error {
 		aside := must(tx.CreateBucket([]byte("aside")))
-		check(aside.Put([]byte(benchKey(1)), []byte{0}))
-		return aside.Put([]byte(benchKey(2)), tx.Bucket([]byte("items")).Get([]byte(benchKey(2))))
+		check(aside.Put([]byte(keyAt(1)), []byte{0}))
+		return aside.Put([]byte(keyAt(2)), tx.Bucket([]byte("items")).Get([]byte(keyAt(2))))
 	}))
 	check(db.Close())
 	again, _ := restored(t, backup(t, openAt(t, path, boltkv.Options{})), boltkv.Options{})
-	wantGone(t, again, benchKey(1))
-	one(t, again, kv.OpGet(benchKey(2)))
+	wantGone(t, again, keyAt(1))
+	one(t, again, kv.OpGet(keyAt(2)))
 }
 
 // full is a writer that takes some bytes.

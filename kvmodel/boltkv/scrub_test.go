@@ -54,7 +54,7 @@ func TestStore_Scrub_FindsNothingInAStoreThatIsInUse(t *testing.T) {
 	check(s.Close())
 	s, _ = quick(t, path, newClock())
 	for i := 0; s.Stats().Scrub.Ended.IsZero(); i++ {
-		ops := []kv.Op{kv.OpSet(benchKey(rand.IntN(2*n)), fmt.Append(nil, i)), kv.OpDelete(benchKey(rand.IntN(2 * n)))}
+		ops := []kv.Op{kv.OpSet(keyAt(rand.IntN(2*n)), fmt.Append(nil, i)), kv.OpDelete(keyAt(rand.IntN(2 * n)))}
 		check(s.Do(t.Context(), ops))
 	}
 	if found := s.Stats().Scrub; !found.OK() || found.Items == 0 {
@@ -65,20 +65,20 @@ func TestStore_Scrub_FindsNothingInAStoreThatIsInUse(t *testing.T) {
 func TestStore_Scrub_CountsDamagedItemsUntilTheyAreWrittenAgain(t *testing.T) {
 	path := storeFile(t)
 	for i := range 3 {
-		flip(path, benchKey(100*i))
+		flip(path, keyAt(100*i))
 	}
 	if found := scrubbed(t, path, nil); found.Damaged != 3 || found.Missing != 0 || found.Items != 1000 {
 		t.Errorf("the scrub found %+v, want 3 damaged of 1000", found)
 	}
 	heal := func(s *boltkv.Store) {
-		one(t, s, kv.OpSet(benchKey(0), []byte("new")))
-		one(t, s, kv.OpSet(benchKey(100), []byte("new")))
-		one(t, s, kv.OpDelete(benchKey(200)))
+		one(t, s, kv.OpSet(keyAt(0), []byte("new")))
+		one(t, s, kv.OpSet(keyAt(100), []byte("new")))
+		one(t, s, kv.OpDelete(keyAt(200)))
 	}
 	if found := scrubbed(t, path, heal); !found.OK() {
 		t.Errorf("after all were written again the scrub found %+v", found)
 	}
-	changeItems(path, func(items *bolt.Bucket) error { return items.Delete([]byte(benchKey(1))) })
+	changeItems(path, func(items *bolt.Bucket) error { return items.Delete([]byte(keyAt(1))) })
 	if found := scrubbed(t, path, nil); found.Missing != 1 {
 		t.Errorf("the scrub found %+v, want 1 missing", found)
 	}
@@ -86,20 +86,20 @@ func TestStore_Scrub_CountsDamagedItemsUntilTheyAreWrittenAgain(t *testing.T) {
 
 func TestStore_Scrub_NoticesItemsThatVanishedOrAreOfAnotherTime(t *testing.T) {
 	for name, change := range map[string]func(items *bolt.Bucket, older []byte) error{
-		"vanished":  func(items *bolt.Bucket, _ []byte) error { return items.Delete([]byte(benchKey(7))) },
-		"older":     func(items *bolt.Bucket, older []byte) error { return items.Put([]byte(benchKey(7)), older) },
-		"come back": func(items *bolt.Bucket, older []byte) error { return items.Put([]byte(benchKey(8)), older) },
+		"vanished":  func(items *bolt.Bucket, _ []byte) error { return items.Delete([]byte(keyAt(7))) },
+		"older":     func(items *bolt.Bucket, older []byte) error { return items.Put([]byte(keyAt(7)), older) },
+		"come back": func(items *bolt.Bucket, older []byte) error { return items.Put([]byte(keyAt(8)), older) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := storeFile(t)
 			var older, gone []byte
 			changeItems(path, func(items *bolt.Bucket) error {
-				older, gone = bytes.Clone(items.Get([]byte(benchKey(7)))), bytes.Clone(items.Get([]byte(benchKey(8))))
+				older, gone = bytes.Clone(items.Get([]byte(keyAt(7)))), bytes.Clone(items.Get([]byte(keyAt(8))))
 				return nil
 			})
 			s := openAt(t, path, boltkv.Options{})
-			one(t, s, kv.OpSet(benchKey(7), []byte("newer")))
-			one(t, s, kv.OpDelete(benchKey(8)))
+			one(t, s, kv.OpSet(keyAt(7), []byte("newer")))
+			one(t, s, kv.OpDelete(keyAt(8)))
 			check(s.Close())
 			if name == "come back" {
 				older = gone

@@ -40,7 +40,7 @@ func TestOpen_ReadOnlyFileIsPermissionDenied(t *testing.T) {
 	check(os.Chmod(path, 0o444))
 	asNobody(func() { wantOpenErr(t, path, fs.ErrPermission, "permission denied") })
 	check(os.Chmod(path, 0o600))
-	one(t, openAt(t, path, boltkv.Options{}), kv.OpGet(benchKey(0)))
+	one(t, openAt(t, path, boltkv.Options{}), kv.OpGet(keyAt(0)))
 }
 
 func TestOpen_ReadOnlyDirectoryIsPermissionDenied(t *testing.T) {
@@ -61,7 +61,7 @@ func TestOpen_PipeIsRefusedAndDoesNotBlock(t *testing.T) {
 }
 
 func TestStore_Do_FileCutOffWhileOpenIsUnavailable(t *testing.T) {
-	for _, op := range []kv.Op{kv.OpGet(benchKey(500)), kv.OpSet(benchKey(500), nil)} {
+	for _, op := range []kv.Op{kv.OpGet(keyAt(500)), kv.OpSet(keyAt(500), nil)} {
 		for _, keep := range []int64{0, 8192} {
 			t.Run(fmt.Sprintf("%v-after-%d", op.Kind, keep), func(t *testing.T) {
 				path := storeFile(t)
@@ -106,7 +106,7 @@ func fillUp(path string) error {
 	if err := lift(); err != nil {
 		return err
 	}
-	if _, err := kv.One(context.Background(), s, kv.OpAdd(benchKey(stored), nil)); err != nil {
+	if _, err := kv.One(context.Background(), s, kv.OpAdd(keyAt(stored), nil)); err != nil {
 		return fmt.Errorf("with room again: %w", err)
 	}
 	if err := s.Close(); err != nil {
@@ -120,7 +120,7 @@ func fillUp(path string) error {
 
 func fillUntilRefused(s kv.Store) (stored int, err error) {
 	for ; stored < 1000; stored++ {
-		if _, err := kv.One(context.Background(), s, kv.OpAdd(benchKey(stored), make([]byte, 10_000))); err != nil {
+		if _, err := kv.One(context.Background(), s, kv.OpAdd(keyAt(stored), make([]byte, 10_000))); err != nil {
 			return stored, err
 		}
 	}
@@ -129,7 +129,7 @@ func fillUntilRefused(s kv.Store) (stored int, err error) {
 
 func wantStored(s kv.Store, n int) error {
 	for i := range n {
-		r, err := kv.One(context.Background(), s, kv.OpGet(benchKey(i)))
+		r, err := kv.One(context.Background(), s, kv.OpGet(keyAt(i)))
 		if err != nil || len(r.Value) != 10_000 {
 			return fmt.Errorf("write %d of %d reads as %d bytes, %w", i, n, len(r.Value), err)
 		}
