@@ -14,34 +14,6 @@ import (
 
 var ten = conduit.Part{Limit: 10}
 
-func TestCreateArticle_ReturnsWhatIsShown(t *testing.T) {
-	onStores(t, func(t *testing.T, s *site) {
-		n := conduit.NewArticle{Title: "How to: Train a Dragon!", Description: "Ever wondered?", Body: "You have to believe.", TagList: []string{"dragons", " ", "training", "dragons"}}
-		x, err := s.CreateArticle(t.Context(), s.ids["ann"], n)
-		must(t, err)
-		if x.Slug != "how-to-train-a-dragon" || x.CreatedAt.IsZero() || !x.CreatedAt.Equal(x.UpdatedAt) || x.Favorited || x.FavoritesCount != 0 {
-			t.Errorf("%+v", x)
-		}
-		if diff := cmp.Diff([]string{"dragons", "training"}, x.TagList); diff != "" || x.Author.Username != "ann" {
-			t.Errorf("by %+v; tags mismatch (-want +got):\n%s", x.Author, diff)
-		}
-		read, err := s.Article(t.Context(), "", x.Slug)
-		if diff := cmp.Diff(x, read); diff != "" || err != nil {
-			t.Errorf("%v, mismatch (-created +read):\n%s", err, diff)
-		}
-	})
-}
-
-func TestCreateArticle_SaysWhichFieldsAreBlank(t *testing.T) {
-	onStores(t, func(t *testing.T, s *site) {
-		err := done(s.CreateArticle(t.Context(), s.ids["ann"], conduit.NewArticle{Title: "Tea"}))
-		want := kvmodel.Problems{"description": "can't be blank", "body": "can't be blank"}
-		if diff := cmp.Diff(want, kvmodel.ProblemsOf(err)); diff != "" || !errors.Is(err, kvmodel.ErrInvalid) {
-			t.Errorf("%v, problems mismatch (-want +got):\n%s", err, diff)
-		}
-	})
-}
-
 func TestArticle_OneWithATitleThatAnotherHasGetsASlugOfItsOwn(t *testing.T) {
 	onStores(t, func(t *testing.T, s *site) {
 		slugs := map[string]string{}
@@ -58,27 +30,6 @@ func TestArticle_OneWithATitleThatAnotherHasGetsASlugOfItsOwn(t *testing.T) {
 			must(t, err)
 			if got := x.Title + " by " + x.Author.Username; got != want {
 				t.Errorf("%s is %s, want %s", slug, got, want)
-			}
-		}
-	})
-}
-
-func TestArticle_AtNoSlugIsNotFound(t *testing.T) {
-	onStores(t, func(t *testing.T, s *site) {
-		body := "New."
-		ann := s.ids["ann"]
-		for what, err := range map[string]error{
-			"get":        done(s.Article(t.Context(), ann, "none")),
-			"update":     done(s.UpdateArticle(t.Context(), ann, "none", conduit.ArticleChange{Body: &body})),
-			"delete":     s.DeleteArticle(t.Context(), ann, "none"),
-			"favorite":   done(s.Favorite(t.Context(), ann, "none")),
-			"unfavorite": done(s.Unfavorite(t.Context(), ann, "none")),
-			"comments":   done(s.Comments(t.Context(), ann, "none")),
-			"comment":    done(s.AddComment(t.Context(), ann, "none", "Nice.")),
-		} {
-			e, ok := errors.AsType[*conduit.Error](err)
-			if !ok || e.About != "article" || !errors.Is(err, kvmodel.ErrNotFound) {
-				t.Errorf("%s: %v", what, err)
 			}
 		}
 	})
@@ -133,26 +84,6 @@ func TestUpdateArticle_NewTagsMoveItBetweenLists(t *testing.T) {
 		must(t, done(s.UpdateArticle(t.Context(), s.ids["ann"], "tea", conduit.ArticleChange{TagList: &tags})))
 		if got, total := s.list("", conduit.Filter{Tag: "green"}, ten); total != 0 || len(got) != 0 {
 			t.Errorf("without tags: %v, %d in all", got, total)
-		}
-	})
-}
-
-func TestArticle_OthersMayNotChangeIt(t *testing.T) {
-	onStores(t, func(t *testing.T, s *site) {
-		s.publish("ann", "Tea")
-		body := "Coffee."
-		for _, name := range []string{"bob", ""} {
-			for what, err := range map[string]error{
-				"update": done(s.UpdateArticle(t.Context(), s.ids[name], "tea", conduit.ArticleChange{Body: &body})),
-				"delete": s.DeleteArticle(t.Context(), s.ids[name], "tea"),
-			} {
-				if !errors.Is(err, conduit.ErrForbidden) {
-					t.Errorf("%s by %q: %v, want ErrForbidden", what, name, err)
-				}
-			}
-		}
-		if x, err := s.Article(t.Context(), "", "tea"); err != nil || x.Body != "All of it." {
-			t.Errorf("%+v, %v", x, err)
 		}
 	})
 }

@@ -40,16 +40,6 @@ func TestComments_AreThoseOfTheArticleOldestFirst(t *testing.T) {
 	})
 }
 
-func TestAddComment_NeedsABody(t *testing.T) {
-	onStores(t, func(t *testing.T, s *site) {
-		s.publish("ann", "Tea")
-		err := done(s.AddComment(t.Context(), s.ids["bob"], "tea", ""))
-		if diff := cmp.Diff(kvmodel.Problems{"body": "can't be blank"}, kvmodel.ProblemsOf(err)); diff != "" {
-			t.Errorf("%v, problems mismatch (-want +got):\n%s", err, diff)
-		}
-	})
-}
-
 func TestDeleteComment_IsForItsAuthorAndAtItsArticle(t *testing.T) {
 	onStores(t, func(t *testing.T, s *site) {
 		ctx := t.Context()

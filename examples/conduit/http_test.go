@@ -142,6 +142,7 @@ func theWholeAPI(c *client) {
 	bob.wants("DELETE /articles/on-rings/comments/1", "", 204, nil)
 	ann.wants("GET /articles/on-rings/comments", "", 200, map[string]any{"comments": []any{}})
 
+	bob.wants("PUT /articles/on-rings", `{"article":{"body":"Less of it."}}`, 403, map[string]any{"errors.article": []any{"forbidden"}})
 	bob.wants("DELETE /articles/on-rings", "", 403, map[string]any{"errors.article": []any{"forbidden"}})
 	ann.wants("DELETE /articles/on-rings", "", 204, nil)
 	c.wants("GET /articles/on-rings", "", 404, map[string]any{"errors.article": []any{"not found"}})
@@ -151,6 +152,8 @@ func theWholeAPI(c *client) {
 func TestHandler_SaysWhatIsWrong(t *testing.T) {
 	c := newClient(t, memkv.New(memkv.Options{}))
 	ann := c.as(c.signUp("ann"))
+	c.signUp("bob")
+	ann.wants("POST /articles", `{"article":{"title":"Tea","description":"d","body":"b"}}`, 201, nil)
 	for _, test := range []struct {
 		as            *client
 		request, body string
@@ -163,13 +166,24 @@ func TestHandler_SaysWhatIsWrong(t *testing.T) {
 		{c, "POST /users", `{"person":{}}`, 400, "body", "is not what the API expects"},
 		{c, "POST /users", `{"user":`, 400, "body", "is not what the API expects"},
 		{c, "POST /users/login", `{"user":{"email":"ann@example.com","password":"wrong"}}`, 401, "credentials", "invalid"},
+		{c, "POST /users/login", `{"user":{"email":"nobody@example.com","password":"secret"}}`, 401, "credentials", "invalid"},
 		{c, "GET /user", "", 401, "token", "is missing"},
 		{c, "GET /articles/feed", "", 401, "token", "is missing"},
 		{c.as("made.1900000000.up"), "GET /user", "", 401, "token", "invalid"},
 		{c.as("nothing"), "GET /articles", "", 401, "token", "invalid"},
 		{ann, "GET /profiles/nobody", "", 404, "profile", "not found"},
 		{ann, "POST /profiles/nobody/follow", "", 404, "profile", "not found"},
+		{ann, "DELETE /profiles/nobody/follow", "", 404, "profile", "not found"},
 		{ann, "GET /articles/none", "", 404, "article", "not found"},
+		{ann, "PUT /articles/none", `{"article":{"body":"b"}}`, 404, "article", "not found"},
+		{ann, "DELETE /articles/none", "", 404, "article", "not found"},
+		{ann, "POST /articles/none/favorite", "", 404, "article", "not found"},
+		{ann, "DELETE /articles/none/favorite", "", 404, "article", "not found"},
+		{ann, "GET /articles/none/comments", "", 404, "article", "not found"},
+		{ann, "POST /articles/none/comments", `{"comment":{"body":"b"}}`, 404, "article", "not found"},
+		{ann, "POST /articles/tea/comments", `{"comment":{"body":""}}`, 422, "body", "can't be blank"},
+		{ann, "PUT /user", `{"user":{"email":"bob@example.com"}}`, 409, "email", "has already been taken"},
+		{ann, "PUT /user", `{"user":{"password":""}}`, 422, "password", "can't be blank"},
 		{ann, "POST /articles", `{"article":{"description":"d","body":"b"}}`, 422, "title", "can't be blank"},
 		{ann, "DELETE /articles/none/comments/1", "", 404, "article", "not found"},
 		{ann, "DELETE /articles/none/comments/first", "", 404, "comment", "not found"},
