@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -63,19 +62,6 @@ func TestStore_AWriteOnAConnectionARestartBroke_IsUnclearAndTheNextIsLost(t *tes
 	})
 }
 
-func TestStore_AForgetfulServer_IsFoundLostWhenTheNumberIsLookedAtAgain(t *testing.T) {
-	for name, key := range map[string]string{"flushed": "", "boot item evicted": "ringtree{b}"} {
-		t.Run(name, func(t *testing.T) {
-			f := newFake(t)
-			s := open(t, memcachekv.Options{}, f.Addr)
-			one(t, t.Context(), s, kv.OpSet("k", nil))
-			f.Forget(key)
-			s.AgeLooks()
-			one(t, t.Context(), s, kv.OpGet("k"), kv.ErrLost)
-		})
-	}
-}
-
 func TestStore_ALossThatAnotherProcessMetFirst_IsALossHere(t *testing.T) {
 	f := newFake(t)
 	s, other := open(t, memcachekv.Options{}, f.Addr), open(t, memcachekv.Options{}, f.Addr)
@@ -91,22 +77,6 @@ func TestStore_ALossThatAnotherProcessMetFirst_IsALossHere(t *testing.T) {
 	one(t, ctx, other, kv.OpSet("k", nil))
 	version := one(t, ctx, other, kv.OpGet("k")).Version
 	one(t, ctx, s, kv.OpSwap("k", version, nil))
-}
-
-func TestStore_ManyClientsThatMeetAServerAtOnce_AgreeOnItsNumber(t *testing.T) {
-	f := newFake(t)
-	var wg sync.WaitGroup
-	for i := range 30 {
-		s := open(t, memcachekv.Options{}, f.Addr)
-		for j := range 3 {
-			wg.Go(func() {
-				if _, err := kv.One(t.Context(), s, kv.OpSet(fmt.Sprintf("k%d.%d", i, j), nil)); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-	}
-	wg.Wait()
 }
 
 func TestStore_Accept_LeavesAloneWhatNoOperationHasSeen(t *testing.T) {

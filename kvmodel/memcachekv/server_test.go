@@ -2,46 +2,17 @@ package memcachekv_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
-
-	"github.com/bradfitz/gomemcache/memcache"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memcachekv"
 )
-
-func TestMemcached_KilledAndStartedAgain_IsLostUntilAccepted(t *testing.T) {
-	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
-		server := memcached(t)
-		s := open(t, opts, server.Addr)
-		ctx := t.Context()
-		one(t, ctx, s, kv.OpSet("k", []byte("v")))
-		old := one(t, ctx, s, kv.OpGet("k")).Version
-		server.Kill()
-		one(t, ctx, s, kv.OpGet("k"), kv.ErrUnavailable)
-		one(t, ctx, s, kv.OpSet("k", nil), kv.ErrUnavailable)
-		if err := server.Start(); err != nil {
-			t.Fatal(err)
-		}
-		one(t, ctx, s, kv.OpGet("k"), kv.ErrLost)
-		one(t, ctx, s, kv.OpAdd("k", nil), kv.ErrLost)
-		if err := s.Accept(ctx); err != nil {
-			t.Fatal(err)
-		}
-		one(t, ctx, s, kv.OpGet("k"), kv.ErrNotFound)
-		one(t, ctx, s, kv.OpAdd("k", nil))
-		one(t, ctx, s, kv.OpDrop("k", old), kv.ErrConflict)
-	})
-}
 
 func TestMemcached_RestartedUnderLoad_NeverLooksEmpty(t *testing.T) {
 	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
@@ -83,68 +54,6 @@ func TestMemcached_RestartedUnderLoad_NeverLooksEmpty(t *testing.T) {
 		if lost.Load() == 0 {
 			t.Error("no operation reported the loss")
 		}
-	})
-}
-
-func TestMemcached_Flushed_IsFoundLost(t *testing.T) {
-	server := memcached(t)
-	s := open(t, memcachekv.Options{}, server.Addr)
-	one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
-	if err := memcache.New(server.Addr).FlushAll(); err != nil {
-		t.Fatal(err)
-	}
-	s.AgeLooks()
-	one(t, t.Context(), s, kv.OpGet("k"), kv.ErrLost)
-}
-
-func TestMemcached_OneOfTwoKilled_MakesExactlyItsKeysUnavailable(t *testing.T) {
-	up, down := memcached(t), memcached(t)
-	s := open(t, memcachekv.Options{}, up.Addr, down.Addr)
-	ctx := t.Context()
-	var keys []string
-	for i := range 40 {
-		keys = append(keys, fmt.Sprint("k", i))
-		one(t, ctx, s, kv.OpSet(keys[i], []byte(keys[i])))
-	}
-	down.Kill()
-	results, err := kv.GetAll(ctx, s, keys...)
-	if !errors.Is(err, kv.ErrUnavailable) {
-		t.Errorf("the trip ended in %v", err)
-	}
-	for i, r := range results {
-		switch lives := s.ServerOf(keys[i]); {
-		case lives == up.Addr && string(r.Value) != keys[i]:
-			t.Errorf("%s on the server that is up: %q, %v", keys[i], r.Value, r.Err)
-		case lives == down.Addr && !errors.Is(r.Err, kv.ErrUnavailable):
-			t.Errorf("%s on the server that is down: %q, %v", keys[i], r.Value, r.Err)
-		}
-	}
-}
-
-func TestMemcached_Stopped_EndsWithTheDeadlineAndGoesOnAfterwards(t *testing.T) {
-	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
-		server := memcached(t)
-		opts.Timeout = time.Minute
-		s := open(t, opts, server.Addr)
-		one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
-		signal := func(sig syscall.Signal) {
-			if err := syscall.Kill(server.Pid(), sig); err != nil {
-				t.Fatal(err)
-			}
-		}
-		signal(syscall.SIGSTOP)
-		// It may still answer for a moment before it stops.
-		var err error
-		for err == nil {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second/2)
-			within(t, 30*time.Second, func() { _, err = kv.One(ctx, s, kv.OpAppend("k", []byte("+"))) })
-			cancel()
-		}
-		if !errors.Is(err, kv.ErrUnclear) || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("the append ended in %v", err)
-		}
-		signal(syscall.SIGCONT)
-		one(t, t.Context(), s, kv.OpGet("k"))
 	})
 }
 
@@ -203,35 +112,6 @@ func TestMemcached_AnAppendPastItsLimit_IsNotStoredAndLeavesTheValue(t *testing.
 		one(t, ctx, s, kv.OpAppend("k", make([]byte, 8<<10)), kv.ErrNotStored)
 		if got := one(t, ctx, s, kv.OpGet("k")); len(got.Value) != kv.MaxValue || got.Version != version {
 			t.Errorf("the value has %d bytes and version %d, had %d and %d", len(got.Value), got.Version, kv.MaxValue, version)
-		}
-	})
-}
-
-func TestMemcached_ASumPastTheLargestNumber_IsTakenBack(t *testing.T) {
-	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
-		s := open(t, opts, memcached(t).Addr)
-		ctx := t.Context()
-		largest := strconv.Itoa(kv.MaxNumber)
-		one(t, ctx, s, kv.OpSet("k", []byte(largest)))
-		for _, delta := range []int64{1, kv.MaxNumber} {
-			one(t, ctx, s, kv.OpIncrement("k", delta), kv.ErrNotNumber)
-			if got := string(one(t, ctx, s, kv.OpGet("k")).Value); got != largest {
-				t.Errorf("after an increment by %d the number is %s, want %s", delta, got, largest)
-			}
-		}
-	})
-}
-
-func TestMemcached_APaddedNumberAskedForTwice_ReadsTheSameTwice(t *testing.T) {
-	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
-		s := open(t, opts, memcached(t).Addr)
-		ctx := t.Context()
-		one(t, ctx, s, kv.OpSet("k", []byte("100")))
-		one(t, ctx, s, kv.OpIncrement("k", -91))
-		one(t, ctx, s, kv.OpAppend("k", []byte("0")))
-		results, err := kv.GetAll(ctx, s, "k", "k")
-		if err != nil || string(results[0].Value) != "90" || string(results[1].Value) != "90" {
-			t.Errorf("got %q and %q, %v, want 90 twice", results[0].Value, results[1].Value, err)
 		}
 	})
 }
