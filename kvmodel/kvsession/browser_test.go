@@ -175,20 +175,4 @@ func (b *before) Do(ctx context.Context, ops []kv.Op) error {
 	return b.Store.Do(ctx, ops)
 }
 
-// nth is a store that calls happen once, before the trip number n, counted from 0.
-type nth struct {
-	kv.Store
-	n      int
-	happen func()
-}
-
-func (s *nth) Do(ctx context.Context, ops []kv.Op) error {
-	if happen := s.happen; happen != nil && s.n == 0 {
-		s.happen = nil
-		happen()
-	}
-	s.n--
-	return s.Store.Do(ctx, ops)
-}
-
 const day = 24 * time.Hour

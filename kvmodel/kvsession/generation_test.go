@@ -1,7 +1,6 @@
 package kvsession_test
 
 import (
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,51 +14,6 @@ func generation(t testing.TB, s *kvsession.Store, user string) kvsession.Generat
 	g, err := s.Generation(t.Context(), user)
 	must(t, err)
 	return g
-}
-
-// Whenever a RevokeAll happens as a whole during a SignInIf, before any of its trips or
-// after the last, nobody who is signed in is left; and the other way around.
-func TestStore_SignInIf_DoesNotOutliveARevokeAllBeforeAnyOfItsTrips(t *testing.T) {
-	for trip := range 8 {
-		mem := newMem()
-		plain := open(t, mem)
-		b := new(browser)
-		b.set(t, plain, "cart", "book")
-		before := b.copied()
-		must(t, plain.RevokeAll(t.Context(), "jo")) // There is a generation already.
-		g := generation(t, plain, "jo")
-		store := &nth{Store: mem, n: trip, happen: func() { must(t, plain.RevokeAll(t.Context(), "jo")) }}
-		v := b.mustOpen(t, open(t, store))
-		err := v.signInIf(g)
-		if store.happen != nil {
-			must(t, plain.RevokeAll(t.Context(), "jo"))
-		}
-		if user := b.mustOpen(t, plain).user(); user != "" {
-			t.Errorf("revoked before trip %d: %q is still signed in (%v)", trip, user, err)
-		}
-		if errors.Is(err, kvsession.ErrRevoked) && (v.sentCookie() || before.values(t, plain)["cart"] != "book") {
-			t.Errorf("revoked before trip %d: the session before is not as it was", trip)
-		}
-	}
-}
-
-func TestStore_RevokeAll_FindsASignInIfBeforeAnyOfItsTrips(t *testing.T) {
-	for trip := range 8 {
-		mem := newMem()
-		plain := open(t, mem)
-		signedIn(t, plain, "jo")
-		b := new(browser)
-		g := generation(t, plain, "jo")
-		var err error
-		store := &nth{Store: mem, n: trip, happen: func() { err = b.mustOpen(t, plain).signInIf(g) }}
-		must(t, open(t, store).RevokeAll(t.Context(), "jo"))
-		if store.happen != nil {
-			err = b.mustOpen(t, plain).signInIf(g)
-		}
-		if user := b.mustOpen(t, plain).user(); user != "" {
-			t.Errorf("signed in before trip %d of RevokeAll: %q is still signed in (%v)", trip, user, err)
-		}
-	}
 }
 
 func TestStore_SignInIf_CountsOnlyTheUsersOwnRevokeAll(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,7 +19,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvsession"
-	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
 func TestNew_RefusesOptionsByName(t *testing.T) {
@@ -143,28 +141,6 @@ func TestStore_Keys_RotateWithoutLosingASession(t *testing.T) {
 	}
 	if v := old.mustOpen(t, keys(next)); !v.IsNew {
 		t.Error("a cookie signed with a key that is gone is still good")
-	}
-}
-
-func TestStore_Save_ChangesOfDifferentKeysMerge(t *testing.T) {
-	s, b := open(t, newMem()), new(browser)
-	v := b.mustOpen(t, s)
-	v.Values["kept"], v.Values["deleted"] = 0, 0
-	must(t, v.save())
-
-	one, two := b.mustOpen(t, s), b.mustOpen(t, s)
-	one.Values["one"] = 1
-	delete(one.Values, "deleted")
-	must(t, one.save())
-	two.Values["two"] = 2
-	must(t, two.save())
-
-	want := map[any]any{"kept": 0, "one": 1, "two": 2}
-	if diff := cmp.Diff(want, b.values(t, s)); diff != "" {
-		t.Errorf("stored values mismatch (-want +got):\n%s", diff)
-	}
-	if diff := cmp.Diff(want, two.Values); diff != "" {
-		t.Errorf("values of the second tab mismatch (-want +got):\n%s", diff)
 	}
 }
 
@@ -490,67 +466,6 @@ func TestStore_ContextsAreHonored(t *testing.T) {
 	wantErr(t, context.Canceled, err)
 	if v := b.mustOpen(t, s); v.user() != "jo" {
 		t.Error("the session has gone")
-	}
-}
-
-// One op of a flow after another is lost or mute, and each time the flow ends as
-// it should: the store finds out what was unclear.
-func TestStore_UnclearAnswersAreFoundOut(t *testing.T) {
-	for _, fault := range []kvtest.Fault{kvtest.Lost, kvtest.Mute} {
-		for n := 1; n <= 12; n++ {
-			mem := newMem()
-			b := signedIn(t, open(t, mem), "jo")
-			s := open(t, kvtest.Faulty(mem, n, fault))
-			v, err := b.open(t.Context(), s)
-			if err != nil {
-				continue // The op was a read; no answer is an outage.
-			}
-			v.Values["a"] = 1
-			saved := v.save()
-			v.Values["b"] = 2
-			old := b.copied()
-			renewed := v.regenerate()
-			v = b.mustOpen(t, open(t, mem))
-			if v.user() != "jo" {
-				t.Fatalf("fault %v at op %d: signed out; save %v, regenerate %v", fault, n, saved, renewed)
-			}
-			if saved == nil && v.Values["a"] != 1 || renewed == nil && v.Values["b"] != 2 {
-				t.Errorf("fault %v at op %d: save %v, regenerate %v, and yet %v", fault, n, saved, renewed, v.Values)
-			}
-			if renewed == nil && !old.mustOpen(t, open(t, mem)).IsNew {
-				t.Errorf("fault %v at op %d: the old cookie is still good", fault, n)
-			}
-		}
-	}
-}
-
-func TestStore_Save_ManyTabsAtOnceLoseNothing(t *testing.T) {
-	const tabs, saves = 16, 8
-	s, b := open(t, newMem()), new(browser)
-	b.set(t, s, "start", true)
-	var wg sync.WaitGroup
-	errs := make(chan error, tabs*saves)
-	for tab := range tabs {
-		wg.Go(func() {
-			for n := range saves {
-				v, err := b.copied().open(t.Context(), s)
-				if err == nil {
-					v.Values[fmt.Sprint("tab", tab, "save", n)] = n
-					err = v.Save(v.r, v.w)
-				}
-				errs <- err
-			}
-		})
-	}
-	wg.Wait()
-	close(errs)
-	for err := range errs {
-		if err != nil {
-			t.Error(err)
-		}
-	}
-	if got := len(b.values(t, s)); got != 1+tabs*saves {
-		t.Errorf("want %d values, got %d", 1+tabs*saves, got)
 	}
 }
 

@@ -1,12 +1,10 @@
 package kvsession_test
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -109,37 +107,6 @@ func TestStore_RevokeAll_EndsAllButThoseToKeep(t *testing.T) {
 	}
 }
 
-// However a Regenerate and a RevokeAll interleave, no session that was signed in
-// before is left: before each trip of the one, the other happens as a whole.
-func TestStore_RevokeAll_FindsASessionThatIsBeingReplaced(t *testing.T) {
-	kinds := []kv.Kind{kv.Get, kv.Delete, kv.CompareAndSwap, kv.CompareAndDelete, kv.Add}
-	for _, kind := range kinds {
-		mem := newMem()
-		store := &before{Store: mem, kind: kind}
-		plain, s := open(t, mem), open(t, store)
-		b := signedIn(t, plain, "jo")
-		regenerating := b.mustOpen(t, plain)
-		store.happen = func() {
-			if err := regenerating.regenerate(); !errors.Is(err, kvsession.ErrEnded) {
-				must(t, err)
-			}
-		}
-		must(t, s.RevokeAll(t.Context(), "jo"))
-		if !b.mustOpen(t, plain).IsNew {
-			t.Errorf("replaced before the first %v of RevokeAll: still signed in", kind)
-		}
-
-		store = &before{Store: mem, kind: kind}
-		b = signedIn(t, plain, "jo")
-		v := b.mustOpen(t, open(t, store))
-		store.happen = func() { must(t, plain.RevokeAll(t.Context(), "jo")) }
-		err := v.regenerate()
-		if store.happen == nil && (!errors.Is(err, kvsession.ErrEnded) || !b.mustOpen(t, plain).IsNew) {
-			t.Errorf("revoked before the first %v of Regenerate: %v, IsNew %v", kind, err, b.mustOpen(t, plain).IsNew)
-		}
-	}
-}
-
 func TestStore_PerUser_TheOldestMakeRoomAndTheListStaysShort(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mem := newMem()
@@ -225,25 +192,4 @@ func TestStore_List_CorruptIsAnError(t *testing.T) {
 	_, err = s.List(t.Context(), "jo")
 	wantErr(t, codec.ErrCorrupt, err)
 	wantErr(t, codec.ErrCorrupt, s.RevokeAll(t.Context(), "jo"))
-}
-
-func TestStore_SignIn_ManyAtOnceAreAllListed(t *testing.T) {
-	const n = 40
-	s := open(t, newMem())
-	var wg sync.WaitGroup
-	for range n {
-		wg.Go(func() {
-			v, err := new(browser).open(t.Context(), s)
-			if err == nil {
-				err = s.SignIn(v.r, v.w, v.Session, "jo:{ö}")
-			}
-			if err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	wantListed(t, s, "jo:{ö}", n)
-	must(t, s.RevokeAll(t.Context(), "jo:{ö}"))
-	wantListed(t, s, "jo:{ö}", 0)
 }
