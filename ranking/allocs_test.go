@@ -67,13 +67,9 @@ func (a *films) make(t testing.TB, n int) []*film {
 		if err == nil {
 			_, err = a.Views.Add(ctx, films[i].ID, int64(i+1))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
-	if err := a.db.Flush(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, a.db.Flush(ctx))
 	return films
 }
 

@@ -56,20 +56,14 @@ func TestBoard_ShowsTheRecordsInTheOrderOfTheirScores(t *testing.T) {
 			}
 			switch _, there := all[id]; {
 			case there && rng.IntN(5) == 0:
-				if err := a.Delete(ctx, id); err != nil {
-					t.Fatal(err)
-				}
+				must(t, a.Delete(ctx, id))
 				delete(all, id)
 			default:
-				if err := a.Put(ctx, v); err != nil {
-					t.Fatal(err)
-				}
+				must(t, a.Put(ctx, v))
 				all[id] = v
 			}
 		}
-		if err := a.db.Flush(ctx); err != nil {
-			t.Fatal(err)
-		}
+		must(t, a.db.Flush(ctx))
 		checkBoards(t, a, all)
 	})
 }
@@ -132,9 +126,7 @@ func checkBoards(t *testing.T, a *articles, all map[string]*article) {
 		check("by "+category, a.StockBy.Of(category), only(func(v *article) bool { return v.Category == category }), stock(a.others))
 	}
 	check("between", a.Cheapest.Between(10, 50), only(func(v *article) bool { return !v.Draft && v.Price >= 10 && v.Price < 50 }), func(x, y *article) bool { return x.Price < y.Price })
-	if err := a.Cheapest.Refresh(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, a.Cheapest.Refresh(ctx))
 	n, err := a.Cheapest.Between(10, 50).Count(ctx)
 	if want := len(only(func(v *article) bool { return !v.Draft && v.Price >= 10 && v.Price < 50 })); n != want || err != nil {
 		t.Errorf("count between: %d, %v; want %d", n, err, want)
@@ -202,18 +194,14 @@ func TestBoard_Numbered_IsAPageByItsNumber(t *testing.T) {
 func TestBoard_TiesShareARank(t *testing.T) {
 	eachStore(t, func(t *testing.T, a *articles) {
 		for i, stock := range []int64{9, 7, 7, 7, 3, 3, 1} {
-			if err := a.Create(ctx, &article{ID: fmt.Sprint(i), Stock: stock}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, a.Create(ctx, &article{ID: fmt.Sprint(i), Stock: stock}))
 		}
 		flush(t, a)
 		want := map[string]int{"0": 1, "1": 2, "2": 2, "3": 2, "4": 5, "5": 5, "6": 7}
 		got := map[string]int{}
 		for id := range want {
 			rank, err := a.TopStock.Rank(ctx, id)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			got[id] = rank
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -231,9 +219,7 @@ func TestBoard_TiesShareARank(t *testing.T) {
 			}
 		}
 		around, err := a.TopStock.Around(ctx, "5", 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, p := range around {
 			if p.Rank != want[p.Item.ID] || p.Score != p.Item.Stock {
 				t.Errorf("around: %s has rank %d and score %d", p.Item.ID, p.Rank, p.Score)
@@ -311,13 +297,9 @@ func TestBoard_ByATimeIsAnArchiveACalendarAndAQueue(t *testing.T) {
 		now := time.Date(2025, 3, 30, 12, 0, 0, 0, time.UTC)
 		for i := range 60 {
 			when := now.AddDate(0, 0, i-40)
-			if err := a.Create(ctx, &article{ID: fmt.Sprintf("a%02d", i), Published: when}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, a.Create(ctx, &article{ID: fmt.Sprintf("a%02d", i), Published: when}))
 		}
-		if err := a.Create(ctx, &article{ID: "never"}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, a.Create(ctx, &article{ID: "never"}))
 		flush(t, a)
 		due, err := a.Archive.Between(time.Time{}, now).Ascending().Page(ctx, "", 2)
 		if diff := cmp.Diff([]string{"a00", "a01"}, ids(due.Items)); diff != "" || err != nil {

@@ -25,9 +25,7 @@ func TestBoards_FollowRecordsThatAreMadeTogetherInFewTrips(t *testing.T) {
 	}
 	create := func(from, n int) (trips int64) {
 		before := made.Load()
-		if err := a.CreateMulti(ctx, articlesOf(from, n)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, a.CreateMulti(ctx, articlesOf(from, n)))
 		flush(t, a)
 		return made.Load() - before
 	}

@@ -74,15 +74,11 @@ func TestBoard_ABurstOfFirstCountsTakesFewTrips(t *testing.T) {
 	s := &metered{Store: memkv.New(memkv.Options{})}
 	a := openArticles(s, ranking.Windowed)
 	for i := range n {
-		if err := a.Create(ctx, &article{ID: memberID(i), Category: "tea"}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, a.Create(ctx, &article{ID: memberID(i), Category: "tea"}))
 	}
 	flush(t, a)
 	for i := range n {
-		if err := a.views.Hit(ctx, memberID(i)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, a.views.Hit(ctx, memberID(i)))
 	}
 	before := s.trips.Load()
 	flush(t, a)

@@ -76,13 +76,9 @@ func contest(t *testing.T, seeds int, powers kvtest.Powers) {
 		open := func(s kv.Store) *articles { return openOne(s, ties) }
 		first := open(sim.Still())
 		for i, id := range []string{"x", "y", "s0", "s1", "s2", "s3"} {
-			if err := first.Create(ctx, &article{ID: id, Stock: []int64{3, 900, 1, 4, 600, 1000}[i]}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, first.Create(ctx, &article{ID: id, Stock: []int64{3, 900, 1, 4, 600, 1000}[i]}))
 		}
-		if err := first.db.Close(ctx); err != nil {
-			t.Fatal(err)
-		}
+		must(t, first.db.Close(ctx))
 		sim.CrashAt("p", 1+sim.Rand().IntN(120))
 		for i, name := range []string{"p", "q", "r"} {
 			rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
@@ -198,18 +194,12 @@ func contestOfCounts(t *testing.T, seeds int, powers kvtest.Powers) {
 		open := func(s kv.Store) *articles { return openOne(s, ties, batch) }
 		first := open(sim.Still())
 		for i, id := range []string{"x", "y", "s0", "s1", "s2", "s3"} {
-			if err := first.Create(ctx, &article{ID: id}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, first.Create(ctx, &article{ID: id}))
 			for range []int{3, 1, 1, 4, 6, 10}[i] {
-				if err := first.views.Hit(ctx, id); err != nil {
-					t.Fatal(err)
-				}
+				must(t, first.views.Hit(ctx, id))
 			}
 		}
-		if err := first.db.Close(ctx); err != nil {
-			t.Fatal(err)
-		}
+		must(t, first.db.Close(ctx))
 		sim.CrashAt("p", 1+sim.Rand().IntN(150))
 		for i, name := range []string{"p", "q", "r"} {
 			rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
@@ -287,13 +277,9 @@ func TestSweep_InAContestABoardIsLeftByWhatIsDeletedWhenItComes(t *testing.T) {
 		unfinished = nil
 		first := openOne(sim.Still(), ranking.NoTies, ranking.Every)
 		for _, id := range ids {
-			if err := first.Create(ctx, &article{ID: id}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, first.Create(ctx, &article{ID: id}))
 		}
-		if err := first.db.Close(ctx); err != nil {
-			t.Fatal(err)
-		}
+		must(t, first.db.Close(ctx))
 		each(sim, "counts", func(a *articles, id string) { _ = a.views.Hit(ctx, id) })
 		each(sim, "deletes", func(a *articles, id string) { _ = a.Delete(ctx, id) })
 		sim.Wait()

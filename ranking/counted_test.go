@@ -25,9 +25,7 @@ func hits(t *testing.T, a *articles, category string, counts map[string]int) {
 			t.Fatal(err)
 		}
 		for range n {
-			if err := a.views.Hit(ctx, id); err != nil {
-				t.Fatal(err)
-			}
+			must(t, a.views.Hit(ctx, id))
 		}
 	}
 }
@@ -44,9 +42,7 @@ func TestBoard_ByACounterIsExactAfterFlushAndRefresh(t *testing.T) {
 				processes = append(processes, openArticles(plain{s}, batch))
 			}
 			for i := range 60 {
-				if err := processes[0].Create(ctx, &article{ID: fmt.Sprint("a", i)}); err != nil {
-					t.Fatal(err)
-				}
+				must(t, processes[0].Create(ctx, &article{ID: fmt.Sprint("a", i)}))
 			}
 			var wg sync.WaitGroup
 			for _, p := range processes {
@@ -65,9 +61,7 @@ func TestBoard_ByACounterIsExactAfterFlushAndRefresh(t *testing.T) {
 			}
 			wg.Wait()
 			for _, p := range processes {
-				if err := p.db.Flush(ctx); err != nil {
-					t.Fatal(err)
-				}
+				must(t, p.db.Flush(ctx))
 			}
 			checkCounted(t, processes[0], counts)
 			for _, p := range processes {
@@ -80,9 +74,7 @@ func TestBoard_ByACounterIsExactAfterFlushAndRefresh(t *testing.T) {
 // checkCounted asserts that the board by the counter shows the counts.
 func checkCounted(t *testing.T, a *articles, counts map[string]int64) {
 	t.Helper()
-	if err := a.TopViews.Refresh(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, a.TopViews.Refresh(ctx))
 	var want []int64
 	for id, n := range counts {
 		if _, err := a.Get(ctx, id); err == nil {
@@ -92,9 +84,7 @@ func checkCounted(t *testing.T, a *articles, counts map[string]int64) {
 	slices.Sort(want)
 	slices.Reverse(want)
 	places, err := a.TopViews.At(ctx, 1, 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var got []int64
 	for i, p := range places {
 		got = append(got, p.Score)
@@ -126,9 +116,7 @@ func TestBoard_ByACounterHoldsWhatTheRecordsSay(t *testing.T) {
 		want(t, allOf(t, a.ViewsADay.Of("tea"), 2), "a", "c")
 		want(t, allOf(t, a.ViewsADay.Of("coffee"), 2), "b")
 
-		if err := a.Delete(ctx, "a"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, a.Delete(ctx, "a"))
 		flush(t, a)
 		want(t, allOf(t, a.TopViews, 2), "b", "c")
 		want(t, allOf(t, a.ViewsADay.Of("tea"), 2), "c")
@@ -156,9 +144,7 @@ func TestBoard_ByACounterIsNotAskedAboutANewID(t *testing.T) {
 				})
 			}
 			for range 3 {
-				if err := a.Create(ctx, &article{Category: "tea"}); err != nil {
-					t.Fatal(err)
-				}
+				must(t, a.Create(ctx, &article{Category: "tea"}))
 			}
 			if asked() {
 				t.Error("a record with a new id was looked for on the board")
@@ -166,9 +152,7 @@ func TestBoard_ByACounterIsNotAskedAboutANewID(t *testing.T) {
 			if _, err := kv.Next(ctx, mem, a.views.key("given"), 0, 7); err != nil {
 				t.Fatal(err)
 			}
-			if err := a.Create(ctx, &article{ID: "given", Category: "tea"}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, a.Create(ctx, &article{ID: "given", Category: "tea"}))
 			if !asked() {
 				t.Error("a record with an id that was given was not looked for on the board")
 			}
@@ -181,12 +165,8 @@ func TestBoard_ByACounterIsNotAskedAboutANewID(t *testing.T) {
 func TestBoard_ByACounterShowsItsFirstPageInTwoTrips(t *testing.T) {
 	eachStore(t, func(t *testing.T, a *articles) {
 		v := &article{Category: "tea"}
-		if err := a.Create(ctx, v); err != nil {
-			t.Fatal(err)
-		}
-		if err := a.views.Hit(ctx, v.ID); err != nil {
-			t.Fatal(err)
-		}
+		must(t, a.Create(ctx, v))
+		must(t, a.views.Hit(ctx, v.ID))
 		flush(t, a)
 		ctx, meter := kvmodel.Metered(ctx)
 		l, err := a.TopViews.Page(ctx, "", 10)
@@ -250,16 +230,12 @@ func TestBoards_ARecordLeavesThoseOfAllPeriods(t *testing.T) {
 				}
 			}
 			is("tea", "a", "b", "c")
-			if err := a.Delete(ctx, "a"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, a.Delete(ctx, "a"))
 			is("tea", "b", "c")
 			update(t, a, "c", func(v *article) { v.Category = "coffee" })
 			is("tea", "b")
 			is("coffee", "c")
-			if err := a.Put(ctx, &article{ID: "a", Category: "tea"}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, a.Put(ctx, &article{ID: "a", Category: "tea"}))
 			is("tea", "a", "b")
 		})
 	}

@@ -18,18 +18,12 @@ func TestBoard_Fit_NamesTiesThatMakeATreeDeep(t *testing.T) {
 		mem := memkv.New(memkv.Options{})
 		m := openRunners(t, mem)
 		for i := range 300 {
-			if err := m.Create(t.Context(), &runner{ID: fmt.Sprint("r", i), Team: "a", Points: 7, Seconds: float64(i)}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, m.Create(t.Context(), &runner{ID: fmt.Sprint("r", i), Team: "a", Points: 7, Seconds: float64(i)}))
 		}
-		if err := m.db.Flush(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, m.db.Flush(t.Context()))
 		classes, _ := m.db.Windows()
 		sights, err := classes[0].See(t.Context(), mem, []string{"r0", "r1", "r150"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		deep := 0
 		for k, w := range classes[0].Windows() {
 			var some []plug.Standing
@@ -43,9 +37,7 @@ func TestBoard_Fit_NamesTiesThatMakeATreeDeep(t *testing.T) {
 				continue
 			}
 			unfit, err := f.Fit(t.Context(), mem, some, 48*time.Hour)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			tied := strings.Contains(w.Name(), fmt.Sprint(ranking.Newest)) || strings.Contains(w.Name(), fmt.Sprint(ranking.Oldest))
 			if len(unfit) > 0 && !tied {
 				t.Errorf("%s: %q", w.Name(), unfit)
@@ -55,8 +47,6 @@ func TestBoard_Fit_NamesTiesThatMakeATreeDeep(t *testing.T) {
 		if deep == 0 {
 			t.Error("no board with ties is deep")
 		}
-		if err := m.db.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, m.db.Close(t.Context()))
 	})
 }

@@ -65,12 +65,8 @@ func runChild(t *testing.T, path, batch string, life, before time.Duration) (ear
 	cmd.Env = append(os.Environ(), childFile+"="+path, childBatch+"="+batch)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
 	type told struct {
 		round int64
 		at    time.Time
@@ -80,15 +76,11 @@ func runChild(t *testing.T, path, batch string, life, before time.Duration) (ear
 	// Lines that were written but not yet read when the child died count too.
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		n, err := strconv.ParseInt(lines.Text(), 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		tale = append(tale, told{n, time.Now()})
 		if end.IsZero() && time.Since(tale[0].at) > life {
 			end = time.Now()
-			if err := cmd.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, cmd.Process.Kill())
 		}
 	}
 	_ = cmd.Wait() // It says that the child was killed.
@@ -116,9 +108,7 @@ func TestBatch_AKilledProcessLosesNoMoreThanItsWindow(t *testing.T) {
 				t.Fatal("the child counted no round early")
 			}
 			s, err := boltkv.Open(path, boltkv.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			a := openArticles(s, batch)
 			checkBoardOfKilled(t, a, batch, early)
 			if err := a.db.Close(ctx); err != nil {
@@ -134,9 +124,7 @@ func checkBoardOfKilled(t *testing.T, a *articles, batch ranking.Batch, early in
 	t.Helper()
 	scores := func() map[string]int64 {
 		places, err := a.TopViews.At(ctx, 1, 2*killedMembers)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		scores := make(map[string]int64)
 		for _, p := range places {
 			scores[p.Item.ID] = p.Score
@@ -150,18 +138,14 @@ func checkBoardOfKilled(t *testing.T, a *articles, batch ranking.Batch, early in
 			}
 		}
 		for i := range killedMembers {
-			if err := a.views.Hit(ctx, memberID(i)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, a.views.Hit(ctx, memberID(i)))
 		}
 		flush(t, a)
 	}
 	now := scores()
 	for i := range killedMembers {
 		counts, err := a.views.Counts(ctx, a.db.Store(), []string{memberID(i)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if batch != ranking.Sampled && now[memberID(i)] != counts[0] || now[memberID(i)] > counts[0] {
 			t.Errorf("%s stands at %d and was counted %d times", memberID(i), now[memberID(i)], counts[0])
 		}

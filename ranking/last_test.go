@@ -25,13 +25,9 @@ func openDays(t *testing.T, days ...map[string]int64) *articles {
 		c.set(c.Now().AddDate(0, 0, min(i, 1)))
 		for _, id := range slices.Sorted(maps.Keys(day)) {
 			if _, err := a.Get(ctx, id); err != nil {
-				if err := a.Create(ctx, &article{ID: id, Category: "tea"}); err != nil {
-					t.Fatal(err)
-				}
+				must(t, a.Create(ctx, &article{ID: id, Category: "tea"}))
 			}
-			if err := a.views.Add(ctx, id, day[id]); err != nil {
-				t.Fatal(err)
-			}
+			must(t, a.views.Add(ctx, id, day[id]))
 		}
 		flush(t, a)
 	}

@@ -45,9 +45,7 @@ func lookedBefore(t *testing.T, board string, before, during func(m *talks) erro
 		p, q := openTalks(t, slow, ranking.Windowed), openTalks(t, &slowOnce{Store: store}, ranking.Windowed)
 		do := func(m *talks, change func(m *talks) error) {
 			t.Helper()
-			if err := change(m); err != nil {
-				t.Fatal(err)
-			}
+			must(t, change(m))
 		}
 		flush := func(m *talks) error { return m.db.Flush(ctx) }
 		do(p, func(m *talks) error {
@@ -90,13 +88,9 @@ func TestBoard_ARecordMadeAgainAtOnceBeginsWithoutItsCounts(t *testing.T) {
 	eachTalks(t, func(t *testing.T, m *talks) {
 		again := func() error { return m.Create(ctx, &talk{ID: "a"}) }
 		_, err := m.votes.Add(ctx, "a", 5)
-		if err := errors.Join(err, again()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(err, again()))
 		m.shows(t, m.Top, "a")
-		if err := errors.Join(m.Delete(ctx, "a"), again()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(m.Delete(ctx, "a"), again()))
 		m.shows(t, m.Top)
 		if n, err := m.Top.Len(ctx); n != 0 || err != nil {
 			t.Errorf("it has %d members, %v; want none", n, err)

@@ -25,9 +25,7 @@ func nodes(n ranking.Node) []ranking.Node {
 func stock(t *testing.T, a *articles, n int) {
 	t.Helper()
 	for i := range n {
-		if err := a.Create(ctx, &article{ID: fmt.Sprint("a", i), Stock: int64(i)}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, a.Create(ctx, &article{ID: fmt.Sprint("a", i), Stock: int64(i)}))
 	}
 }
 
@@ -42,9 +40,7 @@ func TestBoard_Picture_ShowsTheKeysThatAreStored(t *testing.T) {
 	}
 	stock(t, a, 60)
 	flush(t, a)
-	if err := a.TopStock.Refresh(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, a.TopStock.Refresh(ctx))
 	p, err := a.TopStock.Picture(ctx, 1000, "a59", "nobody")
 	if err != nil || p.Room != 4 || p.Root.Count != 60 || p.Root.Name != "key0" || p.Leaves[1] != "" {
 		t.Fatalf("picture: %+v, %v", p, err)
@@ -86,9 +82,7 @@ func TestBoard_Picture_StateTellsWhichNodesHaveChanged(t *testing.T) {
 	flush(t, a)
 	states := func() map[string]uint64 {
 		p, err := a.TopStock.Picture(ctx, 1000)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		all := map[string]uint64{}
 		for _, n := range nodes(p.Root) {
 			if n.Read {
@@ -99,9 +93,7 @@ func TestBoard_Picture_StateTellsWhichNodesHaveChanged(t *testing.T) {
 	}
 	before := states()
 	p, err := a.TopStock.Picture(ctx, 1, "a59")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := a.Update(ctx, "a59", func(v *article) error { v.Stock++; return nil }); err != nil {
 		t.Fatal(err)
 	}
@@ -124,9 +116,7 @@ func TestBoard_Picture_ReadsTheNodesOnTheWayAndOthersUpToTheLimit(t *testing.T) 
 	stock(t, a, 200)
 	for _, limit := range []int{-1, 1, 5, 20} {
 		p, err := a.TopStock.Picture(ctx, limit, "a100")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		read, way := 0, 0
 		for _, n := range nodes(p.Root) {
 			onWay := strings.HasPrefix(p.Leaves[0], n.Name)
@@ -155,13 +145,9 @@ func TestBoard_Picture_OfAKnownTreeTakesThreeTrips(t *testing.T) {
 	defer a.db.Close(ctx)
 	stock(t, a, 200)
 	flush(t, a)
-	if err := a.TopStock.Refresh(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, a.TopStock.Refresh(ctx))
 	first, err := a.TopStock.Picture(ctx, 1000, "a7")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	metered, meter := kv.Metered(ctx)
 	again, err := a.TopStock.Picture(metered, 1000, "a7")
 	if err != nil || len(nodes(first.Root)) < 50 {

@@ -27,9 +27,7 @@ func TestBoard_ALostRaceLeavesNothingThatCounts(t *testing.T) {
 					mem := memkv.New(memkv.Options{})
 					p, q := openArticles(still{mem}, ranking.Windowed), openArticles(still{mem}, ranking.Windowed)
 					for id, stock := range map[string]int64{"a": 10, "b": 50, "c": 90} {
-						if err := p.Create(ctx, &article{ID: id, Stock: stock}); err != nil {
-							t.Fatal(err)
-						}
+						must(t, p.Create(ctx, &article{ID: id, Stock: stock}))
 					}
 					race(t, p, q, func(a *article) { a.Stock = 100 }, func(a *article) { a.Stock, a.Price = score, 1 }, second)
 					flush(t, p)
@@ -125,9 +123,7 @@ func records(t *testing.T, a *articles) map[string]*article {
 	t.Helper()
 	all := map[string]*article{}
 	for v, err := range a.All(ctx) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		all[v.ID] = v
 	}
 	return all

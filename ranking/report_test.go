@@ -58,16 +58,12 @@ func failReports(t *testing.T, odds int) {
 		}}
 		a := openArticles(u, ranking.Windowed)
 		for i := range 40 {
-			if err := a.Create(ctx, &article{ID: fmt.Sprint(i), Stock: int64(i * 7 % 40)}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, a.Create(ctx, &article{ID: fmt.Sprint(i), Stock: int64(i * 7 % 40)}))
 		}
 		flush(t, a)
 		u.on.Store(true)
 		for i := range 10 {
-			if err := a.Delete(ctx, fmt.Sprint(i)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, a.Delete(ctx, fmt.Sprint(i)))
 		}
 		if err := a.db.Flush(ctx); err == nil && odds == 0 {
 			t.Error("flush says nothing of the reports that failed")

@@ -37,9 +37,7 @@ type talks struct {
 
 func openTalks(t *testing.T, s kv.Store, batch ranking.Batch) *talks {
 	db, err := kvmodel.Open(s, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r := kvmodel.NewRecords(db, kvmodel.Schema[talk, string]{
 		Name: "Talk", Version: 1,
 		ID:    func(v *talk) string { return v.ID },
@@ -114,9 +112,7 @@ func (m *talks) count(t *testing.T, tally *kvmodel.Tally, id string, delta int64
 func TestBoard_ByAMethodFollowsTheRecordAndEachOfItsCounters(t *testing.T) {
 	eachTalks(t, func(t *testing.T, m *talks) {
 		for i, id := range []string{"a", "b", "c"} {
-			if err := m.Create(ctx, &talk{ID: id, Born: float64(i), Topic: "tea"}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, m.Create(ctx, &talk{ID: id, Born: float64(i), Topic: "tea"}))
 		}
 		m.shows(t, m.Front, "c", "b", "a")
 		m.count(t, m.votes, "a", 1)
@@ -133,9 +129,7 @@ func TestBoard_ByAMethodFollowsTheRecordAndEachOfItsCounters(t *testing.T) {
 		born("c", 10000)
 		m.shows(t, m.Front, "c", "b", "a")
 		m.shows(t, m.ByTopic.Of("tea"), "c", "b", "a")
-		if err := m.Delete(ctx, "b"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, m.Delete(ctx, "b"))
 		m.shows(t, m.Front, "c", "a")
 
 		places, err := m.Front.At(ctx, 1, 5)
@@ -151,9 +145,7 @@ func TestBoard_ByAMethodFollowsTheRecordAndEachOfItsCounters(t *testing.T) {
 func TestDerived_NotifiesFollowersAfterATransaction(t *testing.T) {
 	eachTalks(t, func(t *testing.T, m *talks) {
 		for _, id := range []string{"a", "b"} {
-			if err := m.Create(ctx, &talk{ID: id}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, m.Create(ctx, &talk{ID: id}))
 		}
 		step := func(ctx context.Context, s kv.Store) error {
 			m.fans.Begin(ctx, s, "a")
@@ -167,9 +159,7 @@ func TestDerived_NotifiesFollowersAfterATransaction(t *testing.T) {
 				return atomic(ctx, func(s kv.Store) error { return inside(ctx, s) })
 			}
 		}
-		if err := step(ctx, m.db.Store()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, step(ctx, m.db.Store()))
 		m.shows(t, m.Front, "a", "b")
 		if rank, err := m.Front.Rank(ctx, "a"); rank != 1 || err != nil {
 			t.Errorf("rank %d, %v; want 1", rank, err)
@@ -189,9 +179,7 @@ func missed(t *testing.T, s kv.Store, id string, n int64) {
 func TestBoard_CatchesUpWithCountsItMissed(t *testing.T) {
 	eachTalks(t, func(t *testing.T, m *talks) {
 		for _, id := range []string{"a", "b", "c"} {
-			if err := m.Create(ctx, &talk{ID: id, Topic: "tea"}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, m.Create(ctx, &talk{ID: id, Topic: "tea"}))
 			m.count(t, m.votes, id, int64(1+id[0]-'a'))
 		}
 		m.shows(t, m.ByTopic.Of("tea"), "c", "b", "a")
@@ -203,9 +191,7 @@ func TestBoard_CatchesUpWithCountsItMissed(t *testing.T) {
 		m.shows(t, m.ByTopic.Of("tea"), "a", "c", "b")
 		m.shows(t, m.Top, "c", "b", "a")
 		missed(t, m.db.Store(), "b", 20)
-		if err := m.Rebuild(ctx); err != nil {
-			t.Fatal(err)
-		}
+		must(t, m.Rebuild(ctx))
 		m.shows(t, m.Front, "b", "a", "c")
 		m.shows(t, m.Top, "b", "a", "c")
 	})
@@ -223,17 +209,13 @@ func TestBoard_ByAMethodTakesTheCountersOfARecordFromNoEdit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			eachTalks(t, func(t *testing.T, m *talks) {
 				for _, v := range []talk{{ID: "a", Born: 100}, {ID: "b", Born: 625}} {
-					if err := m.Create(ctx, &v); err != nil {
-						t.Fatal(err)
-					}
+					must(t, m.Create(ctx, &v))
 				}
 				m.count(t, m.votes, "a", 1)
 				m.shows(t, m.Front, "b", "a") // 25 to 20
 
 				// Without its vote it would be at 20 again.
-				if err := edit(m, talk{ID: "a", Born: 400}); err != nil {
-					t.Fatal(err)
-				}
+				must(t, edit(m, talk{ID: "a", Born: 400}))
 				m.shows(t, m.Front, "a", "b") // 30 to 25
 			})
 		})

@@ -62,9 +62,7 @@ func copyOf(t *testing.T, mem *memkv.Store) *memkv.Store {
 		if err == nil {
 			_, err = kv.One(ctx, to, kv.OpSet(key, r.Value))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	return to
 }
@@ -75,13 +73,9 @@ func TestBoard_At_PagesAreNeighborsAfterAProcessWasKilled(t *testing.T) {
 	full := memkv.New(memkv.Options{})
 	first := openArticles(still{full}, ranking.Windowed)
 	for i := range 201 {
-		if err := first.Create(ctx, &article{ID: fmt.Sprint(i), Stock: int64(10 * i)}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, first.Create(ctx, &article{ID: fmt.Sprint(i), Stock: int64(10 * i)}))
 	}
-	if err := first.db.Close(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, first.db.Close(ctx))
 	for _, to := range []int64{1505, 505} {
 		t.Run(fmt.Sprint("to ", to), func(t *testing.T) {
 			for writes, ended := 0, false; !ended; writes += proof.Size(4, 1) {
@@ -101,9 +95,7 @@ func TestBoard_At_PagesAreNeighborsAfterAProcessWasKilled(t *testing.T) {
 
 					q := openArticles(still{mem}, ranking.Windowed)
 					for range 3 {
-						if err := q.db.Repair(ctx); err != nil {
-							t.Fatal(err)
-						}
+						must(t, q.db.Repair(ctx))
 						time.Sleep(time.Minute)
 					}
 					flush(t, q)
@@ -125,9 +117,7 @@ func checkSeam(t *testing.T, a *articles) {
 	seen, last := map[string]bool{}, int64(1<<62)
 	for rank := 1; rank <= 301; rank += 100 {
 		places, err := a.TopStock.At(ctx, rank, 100)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, p := range places {
 			if seen[p.Item.ID] || p.Score > last {
 				t.Errorf("from rank %d: %s with %d, after %d, shown before: %v", rank, p.Item.ID, p.Score, last, seen[p.Item.ID])

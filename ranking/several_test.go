@@ -29,9 +29,7 @@ type songs struct {
 
 func openSongs(t testing.TB, s kv.Store, batch ranking.Batch) *songs {
 	db, err := kvmodel.Open(s, quiet)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r := kvmodel.NewRecords(db, kvmodel.Schema[song, string]{
 		Name: "Song", Version: 1,
 		ID:       func(v *song) string { return v.ID },
@@ -66,9 +64,7 @@ func openSongs(t testing.TB, s kv.Store, batch ranking.Batch) *songs {
 // wantBoards asserts that on each kind of board of a mood there are the songs in want.
 func (m *songs) wantBoards(t testing.TB, mood, want string) {
 	t.Helper()
-	if err := m.db.Flush(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.db.Flush(ctx))
 	for name, boards := range map[string]*ranking.Boards[song, string, int64, string]{
 		"TopStars": m.TopStars, "TopPlays": m.TopPlays, "PlaysADay": m.PlaysADay, "Front": m.Front,
 	} {
@@ -96,9 +92,7 @@ func TestBoards_ARecordStandsOnTheBoardOfEachOfItsValues(t *testing.T) {
 				m := openSongs(t, open(), batch)
 				put := func(id string, stars int64, moods ...string) {
 					t.Helper()
-					if err := m.Put(ctx, &song{ID: id, Stars: stars, Moods: moods}); err != nil {
-						t.Fatal(err)
-					}
+					must(t, m.Put(ctx, &song{ID: id, Stars: stars, Moods: moods}))
 				}
 				play := func(id string, times int64) {
 					t.Helper()
@@ -126,12 +120,8 @@ func TestBoards_ARecordStandsOnTheBoardOfEachOfItsValues(t *testing.T) {
 				m.wantBoards(t, "glad", "ac")
 				m.wantBoards(t, "sad", "ac")
 
-				if err := m.Delete(ctx, "c"); err != nil {
-					t.Fatal(err)
-				}
-				if err := m.Rebuild(ctx); err != nil {
-					t.Fatal(err)
-				}
+				must(t, m.Delete(ctx, "c"))
+				must(t, m.Rebuild(ctx))
 				m.wantBoards(t, "glad", "a")
 				m.wantBoards(t, "calm", "b")
 				put("a", 9)

@@ -35,13 +35,9 @@ func sweep(t *testing.T, seeds int, powers kvtest.Powers) {
 		open := openAny(sim)
 		first := open(sim.Still())
 		for i := range 6 {
-			if err := first.Create(ctx, &article{ID: fmt.Sprint("a", i), Stock: int64(i), Category: "tea", Title: titles[i]}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, first.Create(ctx, &article{ID: fmt.Sprint("a", i), Stock: int64(i), Category: "tea", Title: titles[i]}))
 		}
-		if err := first.db.Close(ctx); err != nil {
-			t.Fatal(err)
-		}
+		must(t, first.db.Close(ctx))
 		sim.CrashAt("p", 1+sim.Rand().IntN(250))
 		for i, name := range []string{"p", "q"} {
 			rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))

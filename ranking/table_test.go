@@ -36,9 +36,7 @@ func TestBoard_Table_ShowsTheRanksOfEveryPageBothWays(t *testing.T) {
 		const n = 100
 		for i := range n {
 			// Three of each score, except the last, share a rank.
-			if err := a.Create(ctx, &article{ID: fmt.Sprintf("a%03d", i), Stock: int64(i / 3)}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, a.Create(ctx, &article{ID: fmt.Sprintf("a%03d", i), Stock: int64(i / 3)}))
 		}
 		flush(t, a)
 		var forth, back [][]row
@@ -53,9 +51,7 @@ func TestBoard_Table_ShowsTheRanksOfEveryPageBothWays(t *testing.T) {
 		}
 		for cursor = last; cursor != ""; {
 			table, err := a.TopStock.Table(ctx, cursor, 7)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if len(table.Places) > 0 {
 				back = append([][]row{rows(table.Places)}, back...)
 			}
@@ -88,9 +84,7 @@ func TestBoard_Table_TakesNoMoreTripsThanThePage(t *testing.T) {
 	a := openArticles(plain{s}, ranking.Windowed)
 	defer a.db.Close(ctx)
 	for i := range 1000 {
-		if err := a.Create(ctx, &article{ID: fmt.Sprint("a", i), Price: float64(i)}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, a.Create(ctx, &article{ID: fmt.Sprint("a", i), Price: float64(i)}))
 	}
 	flush(t, a)
 	if _, err := a.Cheapest.Page(ctx, "", 20); err != nil {

@@ -221,9 +221,7 @@ func TestBoard_OfWords_EachOrderHasATreeOfItsOwn(t *testing.T) {
 	for _, locale := range []string{"", "sv"} {
 		mem := memkv.New(memkv.Options{})
 		a := openTitles(t, mem, collation.Of(locale))
-		if err := a.Create(ctx, &article{ID: "a", Title: "title"}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, a.Create(ctx, &article{ID: "a", Title: "title"}))
 		for _, key := range mem.Keys() {
 			if other, both := trees[key]; both && strings.HasPrefix(key, "rank:Article:TitleAZ") {
 				t.Errorf("%s is of orders %q and %q", key, other, locale)

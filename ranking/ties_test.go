@@ -57,9 +57,7 @@ type tiedBoard struct {
 func openRunners(t testing.TB, s kv.Store, opts ...kvmodel.Option) *runners {
 	t.Helper()
 	db, err := kvmodel.Open(s, append(opts, quiet)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r := kvmodel.NewRecords(db, kvmodel.Schema[runner, string]{
 		Name: "Runner", Version: 1,
 		ID:       func(v *runner) string { return v.ID },

@@ -23,9 +23,7 @@ func write(t *testing.T, path string, data []byte) {
 	if _, err := w.Write(data); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(w.Close(), os.WriteFile(path, packed.Bytes(), 0o644)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(w.Close(), os.WriteFile(path, packed.Bytes(), 0o644)))
 	t.Logf("%s: %d bytes of %d", path, packed.Len(), len(data))
 }
 
@@ -41,9 +39,7 @@ type item struct {
 func dump(t *testing.T, path string, now time.Time) []byte {
 	t.Helper()
 	db, err := bolt.Open(path, 0o600, &bolt.Options{ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	var lines bytes.Buffer
 	err = db.View(func(tx *bolt.Tx) error {
@@ -57,9 +53,7 @@ func dump(t *testing.T, path string, now time.Time) []byte {
 			return json.NewEncoder(&lines).Encode(it)
 		})
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return lines.Bytes()
 }
 

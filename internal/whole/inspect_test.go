@@ -39,9 +39,7 @@ func (k kind) inspected(t *testing.T, items map[string][]byte, f func(t *testing
 func checked(t *testing.T, l *whole.Library) inspect.Report {
 	t.Helper()
 	r, err := inspect.New(l.DB).Check(ctx, inspect.CheckOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return r
 }
 

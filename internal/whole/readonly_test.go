@@ -87,23 +87,17 @@ const boardReads = "Around Ascending At Between IDs Last Len Numbered On Page Pe
 func verbsOf(t *testing.T, ctx context.Context, l *whole.Library) []verbs {
 	id := whole.WorkIDs[0]
 	sessions, err := sessionsIn(l)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r, w := httptest.NewRequest("GET", "/", nil), httptest.NewRecorder()
 	session, err := sessions.New(r, "s")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	session.Values["color"] = "red"
 	there, err := sessions.List(ctx, "ann")
 	if err != nil || len(there) == 0 {
 		t.Fatal("ann's sessions:", len(there), err)
 	}
 	current, err := sessions.Generation(ctx, "ann")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	top := l.Works.TopPrice
 	return []verbs{
 		{l.DB, map[string]func() error{
@@ -192,9 +186,7 @@ func eventVerbs[T any, E interface {
 func filled(t *testing.T, ctx context.Context) (*memkv.Store, whole.Shown) {
 	mem := memkv.New(memkv.Options{})
 	l, err := whole.Open(&watched{Store: mem})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w := whole.NewWriter(l, 0, rand.New(rand.NewPCG(1, 2)), new(whole.Diary))
 	for range 300 {
 		w.Step(ctx)
@@ -203,22 +195,14 @@ func filled(t *testing.T, ctx context.Context) (*memkv.Store, whole.Shown) {
 		t.Fatal(err)
 	}
 	sessions, err := sessionsIn(l)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r := httptest.NewRequest("GET", "/", nil)
 	session, _ := sessions.New(r, "s")
-	if err := sessions.SignIn(r, httptest.NewRecorder(), session, "ann"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, sessions.SignIn(r, httptest.NewRecorder(), session, "ann"))
 	time.Sleep(20 * time.Second) // for boards that follow
-	if err := l.DB.Flush(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.DB.Flush(ctx))
 	shown := l.Look(ctx)
-	if err := l.DB.Close(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, l.DB.Close(ctx))
 	return mem, shown
 }
 
@@ -235,9 +219,7 @@ func TestMatrix_OfVerbs_AReadOnlyLibraryShowsAllAndWritesNothing(t *testing.T) {
 				store := &watched{Store: mem, powers: powers(mem)}
 				before := slices.Sorted(slices.Values(mem.Keys()))
 				l, err := whole.Open(store, kvmodel.ReadOnly())
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if diff := differences(want, l.Look(ctx)); len(diff) > 0 {
 					t.Errorf("it shows something else:\n%s", strings.Join(diff, "\n"))
 				}

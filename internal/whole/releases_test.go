@@ -142,9 +142,7 @@ type running struct {
 func (a app) run(t *testing.T, m *memkv.Store, tr *ledger) *running {
 	t.Helper()
 	db, err := kvmodel.Open(unpowered{m})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r := &running{T: t, app: a, ledger: tr, db: db}
 	schema := kvmodel.Schema[paper, string]{
 		Name: "Paper", Version: max(a.version, 1), History: a.history,
@@ -498,9 +496,7 @@ func TestMatrix_OfReleases_DoSideBySideWhatTheTableSays(t *testing.T) {
 func tableOf(t *testing.T, file string) map[string][]string {
 	t.Helper()
 	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	table, heads := map[string][]string{}, 0
 	for line := range strings.Lines(string(data)) {
 		cells := strings.Split(strings.TrimSpace(line), "|")

@@ -135,9 +135,7 @@ func run(t *testing.T, seed uint64, lim limits) (out outcome) {
 		sim.Do("fixer", func(store kv.Store) { repair(store, d, dead || open) })
 		sim.Wait()
 		l, err := whole.Open(asIn(sim.Store(), powers))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if out.wrong, err = l.Judge(ctx, d); err != nil {
 			t.Fatal(err)
 		}
