@@ -23,20 +23,8 @@ import (
 // them. So they stay what compiles.
 
 var _ = []any{
-	ofOpening, ofGrowing, ofSideBySide, ofProblems, (*app).session, ofOnChange, publish, ofJobs, ofIntents,
+	ofGrowing, ofSideBySide, ofProblems, (*app).session, ofOnChange, publish, ofJobs, ofIntents,
 	ofLists, ofValues, ofPeriods, ofArchive, ofFeeds, ofSessions, keepAlive,
-}
-
-func ofOpening(ctx context.Context) error {
-	db, err := kvopen.Open(ctx, "bolt:wiki.db")
-	if err != nil {
-		return err
-	}
-	defer db.Close(ctx) // does what is left to do, as long as ctx lasts
-	m := wiki.New(db)
-
-	_ = m
-	return nil
 }
 
 func ofGrowing(ctx context.Context, url string) (*kvmodel.DB, error) {
@@ -99,7 +87,7 @@ func publish(ctx context.Context, p *Page) error {
 	if err := m.Pages.Create(ctx, p); err != nil {
 		return err
 	}
-	return noteLatest(ctx, p) // What OnChange does, too.
+	return noteLatest(ctx, p) // OnChange calls it, too.
 }
 
 func noteLatest(ctx context.Context, p *Page) error {
