@@ -24,7 +24,7 @@ import (
 
 var _ = []any{
 	ofGrowing, ofSideBySide, ofProblems, (*app).session, ofOnChange, publish, ofJobs, ofIntents,
-	ofLists, ofValues, ofPeriods, ofArchive, ofFeeds, ofSessions, keepAlive,
+	ofLists, ofValues, ofPeriods, ofArchive, ofSessions, keepAlive,
 }
 
 func ofGrowing(ctx context.Context, url string) (*kvmodel.DB, error) {
@@ -164,20 +164,7 @@ func restore(ctx context.Context, m *Models, id string) error {
 }
 
 func trashed(ctx context.Context, m *Models, cursor string) (kvmodel.Listing[Memo], error) {
-	return m.Memos.Trash.Page(ctx, cursor, 20) // what was put there last comes first
-}
-
-func ofFeeds(followers func(author string) []string) {
-	m.Stories.OnChange(func(ctx context.Context, c kvmodel.Change[Story, string]) error {
-		if !c.Created || c.Record == nil {
-			return nil
-		}
-		var items []FeedItem
-		for _, reader := range followers(c.Record.Author) {
-			items = append(items, FeedItem{Reader: reader, Story: c.ID})
-		}
-		return m.FeedItems.Push(ctx, items...)
-	})
+	return m.Memos.Trash.Page(ctx, cursor, 20) // the last one first
 }
 
 func ofSessions(kv kv.Store, key []byte, user *User, w http.ResponseWriter, r *http.Request) error {
