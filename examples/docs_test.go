@@ -3,7 +3,6 @@ package examples_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -24,7 +23,7 @@ import (
 
 var _ = []any{
 	ofGrowing, ofSideBySide, ofProblems, (*app).session, ofOnChange, publish, ofJobs, ofIntents,
-	ofLists, ofValues, ofPeriods, ofArchive, ofSessions, keepAlive,
+	ofPeriods, ofArchive, ofSessions, keepAlive,
 }
 
 func ofGrowing(ctx context.Context, url string) (*kvmodel.DB, error) {
@@ -115,22 +114,6 @@ func ofIntents(ctx context.Context, db *kvmodel.DB) error {
 	})
 
 	err := transfers.Do(ctx, Transfer{ID: kvmodel.NewID(time.Now()), From: "ann", To: "bob", Amount: 7})
-
-	return err
-}
-
-func ofLists(ctx context.Context, m *wiki.Models, cursor string) error {
-	page, err := m.Pages.ByTags.Of("sea").Page(ctx, cursor, 20) // records, Next, Prev
-
-	_ = page
-	return err
-}
-
-func ofValues(ctx context.Context) error {
-	cloud, err := m.Articles.ByTags.Values.Page(ctx, "", 20) // the tags that most articles have
-	for _, tag := range cloud.Items {
-		fmt.Println(tag.Value, tag.Count)
-	}
 
 	return err
 }
