@@ -22,7 +22,7 @@ import (
 // them. So they stay what compiles.
 
 var _ = []any{
-	ofGrowing, ofSideBySide, ofProblems, (*app).session, ofOnChange, publish, ofJobs, ofIntents,
+	ofGrowing, ofSideBySide, ofProblems, (*app).session, ofOnChange, publish, ofJobs,
 	ofPeriods, ofArchive, ofSessions, keepAlive,
 }
 
@@ -103,17 +103,6 @@ func ofJobs(ctx context.Context, place string, note func(kvmodel.Walked), send f
 	err := m.Users.Each(ctx, kvmodel.Walk{From: place, Rate: 500, Report: note}, func(u *User) error {
 		return send(ctx, u)
 	})
-
-	return err
-}
-
-func ofIntents(ctx context.Context, db *kvmodel.DB) error {
-	transfers := kvmodel.NewIntent(db, "transfer", func(ctx context.Context, t Transfer) error {
-		// step by step, each of which looks whether it is done
-		return nil
-	})
-
-	err := transfers.Do(ctx, Transfer{ID: kvmodel.NewID(time.Now()), From: "ann", To: "bob", Amount: 7})
 
 	return err
 }
