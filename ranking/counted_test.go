@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -202,7 +203,7 @@ func want(t *testing.T, got []string, want ...string) {
 func TestBoards_ARecordLeavesThoseOfAllPeriods(t *testing.T) {
 	for _, name := range []string{"atomic", "plain"} {
 		t.Run(name, func(t *testing.T) {
-			c := &clock{now: time.Date(2025, 3, 30, 23, 0, 0, 0, time.UTC)}
+			c := proof.NewClock(time.Date(2025, 3, 30, 23, 0, 0, 0, time.UTC))
 			mem := memkv.New(memkv.Options{Now: c.Now})
 			s := kv.Store(mem)
 			if name == "plain" {
@@ -212,7 +213,7 @@ func TestBoards_ARecordLeavesThoseOfAllPeriods(t *testing.T) {
 			defer a.db.Close(ctx)
 			hits(t, a, "tea", map[string]int{"a": 3, "b": 2, "c": 1})
 			first := c.Now()
-			c.set(first.Add(2 * time.Hour))
+			c.Advance(2 * time.Hour)
 			is := func(category string, want ...string) {
 				t.Helper()
 				flush(t, a)
@@ -242,13 +243,13 @@ func TestBoards_ARecordLeavesThoseOfAllPeriods(t *testing.T) {
 }
 
 func TestBoards_OfAPeriodCountOnlyThatPeriod(t *testing.T) {
-	c := &clock{now: time.Date(2025, 3, 30, 23, 0, 0, 0, time.UTC)}
+	c := proof.NewClock(time.Date(2025, 3, 30, 23, 0, 0, 0, time.UTC))
 	s := memkv.New(memkv.Options{Now: c.Now})
 	a := openArticles(s, ranking.Windowed, kvmodel.Clock(c.Now))
 	defer a.db.Close(ctx)
 	hits(t, a, "tea", map[string]int{"a": 3, "b": 1})
 	first := c.Now()
-	c.set(first.Add(2 * time.Hour))
+	c.Advance(2 * time.Hour)
 	hits(t, a, "tea", map[string]int{"b": 4, "c": 2})
 	flush(t, a)
 	want(t, allOf(t, a.ViewsADay.Of("tea"), 10), "b", "c")
@@ -256,9 +257,9 @@ func TestBoards_OfAPeriodCountOnlyThatPeriod(t *testing.T) {
 	want(t, allOf(t, a.TopViews, 10), "b", "a", "c")
 	want(t, allOf(t, a.ViewsADay.On(first.AddDate(0, 0, 5)).Of("tea"), 10))
 
-	c.set(first.AddDate(0, 0, 3))
+	c.Advance(3*24*time.Hour - 2*time.Hour)
 	want(t, allOf(t, a.ViewsADay.On(first).Of("tea"), 10))
-	c.set(first.AddDate(0, 0, 10))
+	c.Advance(7 * 24 * time.Hour)
 	for _, key := range s.Keys() {
 		if r, err := kv.One(ctx, s, kv.OpGet(key)); err == nil && isOfPeriod(key) {
 			t.Errorf("%s is left of a period: %d bytes", key, len(r.Value))

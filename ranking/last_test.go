@@ -19,10 +19,10 @@ import (
 // openDays makes articles that are counted as often as each of the last days says.
 func openDays(t *testing.T, days ...map[string]int64) *articles {
 	t.Helper()
-	c := &clock{now: time.Date(2025, 3, 30, 12, 0, 0, 0, time.UTC)}
+	c := proof.NewClock(time.Date(2025, 3, 30, 12, 0, 0, 0, time.UTC))
 	a := openArticles(plain{memkv.New(memkv.Options{Now: c.Now})}, ranking.Windowed, kvmodel.Clock(c.Now))
 	for i, day := range days {
-		c.set(c.Now().AddDate(0, 0, min(i, 1)))
+		c.Advance(time.Duration(min(i, 1)) * 24 * time.Hour)
 		for _, id := range slices.Sorted(maps.Keys(day)) {
 			if _, err := a.Get(ctx, id); err != nil {
 				must(t, a.Create(ctx, &article{ID: id, Category: "tea"}))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -171,15 +172,15 @@ func TestBoard_TheFirstPageByItsNumberReadsItsLeavesInOneTrip(t *testing.T) {
 }
 
 func TestBoard_Last_AddsPeriodsUp(t *testing.T) {
-	c := &clock{now: time.Date(2025, 3, 30, 12, 0, 0, 0, time.UTC)}
+	c := proof.NewClock(time.Date(2025, 3, 30, 12, 0, 0, 0, time.UTC))
 	a := openArticles(memkv.New(memkv.Options{Now: c.Now}), ranking.Windowed, kvmodel.Clock(c.Now))
 	defer a.db.Close(ctx)
 	for _, day := range []map[string]int{{"a": 9, "b": 2}, {"a": 1, "b": 3, "c": 4}, {"b": 2, "c": 1, "d": 1}} {
 		hits(t, a, "tea", day)
 		flush(t, a)
-		c.set(c.Now().AddDate(0, 0, 1))
+		c.Advance(24 * time.Hour)
 	}
-	c.set(c.Now().AddDate(0, 0, -1))
+	c.Advance(-24 * time.Hour)
 	for periods, want := range map[int][]row{
 		1: {{1, "b", 2}, {2, "c", 1}, {3, "d", 1}},
 		2: {{1, "b", 5}, {2, "c", 5}, {3, "a", 1}},

@@ -266,27 +266,27 @@ func (b *tiedBoard) checkScore(t *testing.T, all []*runner, score int64) {
 
 // eachRunners runs f on stores with and without transactions, with a clock that only f
 // moves.
-func eachRunners(t *testing.T, f func(t *testing.T, m *runners, c *clock)) {
+func eachRunners(t *testing.T, f func(t *testing.T, m *runners, c *proof.Clock)) {
 	for _, powers := range []struct {
 		name string
 		of   func(kv.Store) kv.Store
 	}{{"atomic", func(s kv.Store) kv.Store { return s }}, {"plain", func(s kv.Store) kv.Store { return plain{s} }}} {
 		t.Run(powers.name, func(t *testing.T) {
 			ranking.SmallLeaves(t)
-			c := &clock{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+			c := proof.NewClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 			f(t, openRunners(t, powers.of(memkv.New(memkv.Options{Now: c.Now})), kvmodel.Clock(c.Now)), c)
 		})
 	}
 }
 
 func TestBoard_Ties_StandAndRankAsTheySay(t *testing.T) {
-	eachRunners(t, func(t *testing.T, m *runners, c *clock) {
+	eachRunners(t, func(t *testing.T, m *runners, c *proof.Clock) {
 		rng := seeded(t)
 		for range proof.Size(45, 90) {
 			id := fmt.Sprint("r", rng.IntN(50))
 			// Several may be made at one time, or close to each other. No operation takes days.
 			must(t, m.db.Flush(ctx))
-			c.set(c.Now().Add([]time.Duration{0, 0, 1, time.Millisecond, time.Hour, 40 * 24 * time.Hour}[rng.IntN(6)]))
+			c.Advance([]time.Duration{0, 0, 1, time.Millisecond, time.Hour, 40 * 24 * time.Hour}[rng.IntN(6)])
 			v := &runner{ID: id, Team: []string{"red", "blue"}[rng.IntN(2)], Points: []int64{0, 3, -3, 700, math.MaxInt64 - 9, math.MinInt64}[rng.IntN(6)]}
 			var err error
 			switch rng.IntN(4) {
@@ -338,15 +338,15 @@ func (m *runners) never(t *testing.T, id string) bool {
 }
 
 func TestBoard_Newest_ARecordMadeAgainComesFirst(t *testing.T) {
-	eachRunners(t, func(t *testing.T, m *runners, c *clock) {
+	eachRunners(t, func(t *testing.T, m *runners, c *proof.Clock) {
 		for _, id := range []string{"a", "b", "c"} {
-			c.set(c.Now().Add(time.Second))
+			c.Advance(time.Second)
 			must(t, m.Create(ctx, &runner{ID: id, Team: "red", Points: 7}))
 			_, err := m.cheers.Add(ctx, id, 2)
 			must(t, err)
 		}
 		m.checkAll(t)
-		c.set(c.Now().Add(time.Second))
+		c.Advance(time.Second)
 		must(t, m.Delete(ctx, "a"))
 		must(t, m.Create(ctx, &runner{ID: "a", Team: "red", Points: 7}))
 		_, err := m.cheers.Add(ctx, "a", 2)
@@ -410,10 +410,10 @@ func TestBoard_Ties_WhatWasMadeBeforeTimesWereKeptIsTheOldest(t *testing.T) {
 }
 
 func TestBoard_Last_EqualTotalsStandByWhenTheirRecordsWereMade(t *testing.T) {
-	c := &clock{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	c := proof.NewClock(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 	m := openRunners(t, memkv.New(memkv.Options{Now: c.Now}), kvmodel.Clock(c.Now))
 	for _, id := range []string{"a", "b", "c", "d"} {
-		c.set(c.Now().Add(time.Minute))
+		c.Advance(time.Minute)
 		must(t, m.Create(ctx, &runner{ID: id, Team: "red"}))
 	}
 	for _, day := range []map[string]int64{{"a": 5, "b": 1, "c": 3, "d": 9}, {"b": 4, "c": 2}} {
@@ -422,7 +422,7 @@ func TestBoard_Last_EqualTotalsStandByWhenTheirRecordsWereMade(t *testing.T) {
 			must(t, err)
 		}
 		must(t, m.db.Flush(ctx))
-		c.set(c.Now().AddDate(0, 0, 1))
+		c.Advance(24 * time.Hour)
 	}
 	places, off, err := m.aDay.Of("red").Last(ctx, 3, 10)
 	must(t, err)

@@ -8,34 +8,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// clock is a clock that stands still unless it is moved.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func newClock() *clock { return &clock{now: time.Unix(1_800_000_000, 0)} }
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) Advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-}
-
 // inMemory makes memkv stores that two clients can share, each client wrapped.
 func inMemory(opts memkv.Options, wrap func(kv.Store) kv.Store) kvtest.Maker {
-	c := newClock()
+	c := proof.NewClock(time.Unix(1_800_000_000, 0))
 	opts.Now = c.Now
 	var mu sync.Mutex
 	stores := make(map[string]*memkv.Store)

@@ -3,36 +3,18 @@ package boltkv_test
 import (
 	"fmt"
 	"path/filepath"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// clock stands still unless it is advanced.
-type clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-func newClock() *clock { return &clock{now: time.Unix(1_800_000_000, 0)} }
-
-func (c *clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-func (c *clock) Advance(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(d)
-}
+func newClock() *proof.Clock { return proof.NewClock(time.Unix(1_800_000_000, 0)) }
 
 func fillExpiring(t *testing.T, s kv.Store, n int) {
 	t.Helper()
@@ -47,7 +29,7 @@ func fillExpiring(t *testing.T, s kv.Store, n int) {
 
 // quick returns a store that moves what it holds to the tree as soon as it rests, and
 // a count of the transactions of the tree.
-func quick(t testing.TB, path string, clock *clock) (*boltkv.Store, *atomic.Int64) {
+func quick(t testing.TB, path string, clock *proof.Clock) (*boltkv.Store, *atomic.Int64) {
 	t.Helper()
 	transactions := new(atomic.Int64)
 	s := must(boltkv.OpenQuick(path, boltkv.Options{Now: clock.Now}, transactions))

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -23,7 +24,7 @@ import (
 // own, and the i-th of one matches the i-th of the other.
 type twoStores struct {
 	random   *rand.Rand
-	clock    *clock
+	clock    *proof.Clock
 	stores   [2]kv.Store
 	versions [2][]kv.Version
 }

@@ -48,8 +48,7 @@ func TestRestoreBackup_ItemsAreAsTheyWere(t *testing.T) {
 	one(t, s, kv.OpSet("short", []byte("an hour")).For(time.Hour))
 	one(t, s, kv.OpSet(keyAt(3), []byte("new")))
 	one(t, s, kv.OpDelete(keyAt(4)))
-	clock := newClock()
-	clock.now = time.Now()
+	clock := proof.NewClock(time.Now())
 	again, found := restored(t, backup(t, s), boltkv.Options{Now: clock.Now})
 	if found.Items != 1000 || found.Commits != 3 || found.Damaged != 0 || found.Taken.Before(began) {
 		t.Errorf("the backup says of itself %+v", found)
