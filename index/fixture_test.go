@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"sync/atomic"
 	"testing"
 
 	"github.com/ringtree/ringtree/kvmodel"
@@ -18,23 +17,6 @@ type shared struct{ kv.Store }
 
 func (s shared) Powers() kv.Powers { return kv.PowersOf(s.Store) }
 func (s shared) Close() error      { return nil }
-
-// transactions is a store that counts its transactions.
-type transactions struct {
-	kv.Store
-	n atomic.Int64
-}
-
-func (c *transactions) Powers() kv.Powers {
-	p := kv.PowersOf(c.Store)
-	if whole := p.Atomic; whole != nil {
-		p.Atomic = func(ctx context.Context, f func(kv.Store) error) error {
-			c.n.Add(1)
-			return whole(ctx, f)
-		}
-	}
-	return p
-}
 
 func open(t testing.TB, s kv.Store) *kvmodel.DB {
 	t.Helper()

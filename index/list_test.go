@@ -506,54 +506,6 @@ func TestList_SizeAndCount_HaveAnEntryThatMayNotStand(t *testing.T) {
 	})
 }
 
-func TestLists_EveryVerbCostsTheTripsItPromises(t *testing.T) {
-	for _, v := range []struct {
-		name          string
-		plain, server int
-		verb          func(ctx context.Context, b *books) error
-	}{
-		{"Create in three lists that are new", 3, 3, func(ctx context.Context, b *books) error {
-			return b.Create(ctx, &book{ID: "new", Author: "new", Tags: []string{"new"}, Year: 1})
-		}},
-		{"Create in lists that are there", 2, 2, func(ctx context.Context, b *books) error {
-			return b.Create(ctx, &book{ID: "new", Author: "knuth", Tags: []string{"go"}, Year: 1968})
-		}},
-		{"Update that moves a list", 3, 3, func(ctx context.Context, b *books) error {
-			_, err := b.Update(ctx, "a", func(b *book) error { b.Tags = []string{"kv"}; return nil })
-			return err
-		}},
-		{"Page, warm", 2, 2, func(ctx context.Context, b *books) error {
-			_, err := b.ByAuthor.Of("knuth").Page(ctx, "", 20)
-			return err
-		}},
-		{"Count", 1, 1, func(ctx context.Context, b *books) error { _, err := b.ByAuthor.Of("knuth").Count(ctx); return err }},
-		{"Size", 1, 1, func(ctx context.Context, b *books) error { _, err := b.ByAuthor.Of("knuth").Size(ctx); return err }},
-		{"Contains", 1, 1, func(ctx context.Context, b *books) error {
-			_, err := b.ByAuthor.Of("knuth").Contains(ctx, "a")
-			return err
-		}},
-	} {
-		t.Run(v.name, func(t *testing.T) {
-			for want, s := range map[*int]kv.Store{
-				&v.plain:  plain{memkv.New(memkv.Options{})},
-				&v.server: server{memkv.New(memkv.Options{})},
-			} {
-				b := newBooks(closing(t, open(t, s)))
-				must(t, b.CreateMulti(t.Context(), []*book{
-					{ID: "a", Author: "knuth", Tags: []string{"go"}, Year: 1968},
-					{ID: "b", Author: "knuth", Tags: []string{"kv"}, Year: 1968},
-				}))
-				must(t, b.db.Flush(t.Context()))
-				ctx, m := kv.Metered(t.Context())
-				must(t, v.verb(ctx, b))
-				if got := m.Cost(); got.Trips != *want {
-					t.Errorf("%T: %v, want %d trips", s, got, *want)
-				}
-			}
-		})
-	}
-}
-
 // A change that lost a race may have entered the record with an end of its own, at
 // the rev at which the other change has committed.
 func TestList_ALostRaceLeavesNoEndOfItsOwn(t *testing.T) {

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/index"
-	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -155,119 +154,6 @@ func tripsOf(t testing.TB, ctx context.Context, f func(ctx context.Context) erro
 	ctx, m := kv.Metered(ctx)
 	must(t, f(ctx))
 	return m.Cost().Trips
-}
-
-func TestTotal_Count_IsOneTrip(t *testing.T) {
-	ctx, mem := t.Context(), memkv.New(memkv.Options{})
-	l := newLeaves(closing(t, open(t, still{mem})))
-	must(t, l.CreateMulti(ctx, someLeaves("few", 3)))
-	must(t, l.db.Flush(ctx))
-	counts := func(ctx context.Context) error { _, err := l.Count(ctx); return err }
-	for i, want := range []int{2, 1, 1} {
-		if n := tripsOf(t, ctx, counts); n != want {
-			t.Errorf("count %d of a few records: %d trips, want %d", i+1, n, want)
-		}
-	}
-	must(t, l.CreateMulti(ctx, someLeaves("many", 500)))
-	fresh := newLeaves(closing(t, open(t, still{mem})))
-	fresh.want(t, ctx, 503) // It reads the built item.
-	l = newLeaves(closing(t, open(t, still{mem})))
-	_, err := l.ByTree.Of("oak").Size(ctx)
-	must(t, err)
-	if n := tripsOf(t, ctx, counts); n != 1 {
-		t.Errorf("the first of many: %d trips, want 1", n)
-	}
-}
-
-func TestTotal_CostsNoTripBeforeTheReply(t *testing.T) {
-	verbs := []struct {
-		name string
-		verb func(ctx context.Context, l *leaves) error
-	}{
-		{"create", func(ctx context.Context, l *leaves) error { return l.Create(ctx, &leaf{Tree: "oak"}) }},
-		{"create many", func(ctx context.Context, l *leaves) error { return l.CreateMulti(ctx, someLeaves("new", 100)) }},
-		{"put", func(ctx context.Context, l *leaves) error { return l.Put(ctx, &leaf{ID: "put"}) }},
-		{"update", func(ctx context.Context, l *leaves) error {
-			_, err := l.Update(ctx, "a0", func(v *leaf) error { v.N++; return nil })
-			return err
-		}},
-		{"move", func(ctx context.Context, l *leaves) error {
-			_, err := l.Update(ctx, "a1", func(v *leaf) error { v.Tree = "elm"; return nil })
-			return err
-		}},
-		{"delete", func(ctx context.Context, l *leaves) error { return l.Delete(ctx, "a2") }},
-		{"delete many", func(ctx context.Context, l *leaves) error {
-			return l.DeleteMulti(ctx, leafIDs(someLeaves("a", 50))[5:])
-		}},
-		{"restore", func(ctx context.Context, l *leaves) error { _, err := l.History.Restore(ctx, "a2", 1); return err }},
-	}
-	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
-		var trips [2][]int
-		for i, make := range []func(*kvmodel.DB) *leaves{newBareLeaves, newLeaves} {
-			if i > 0 {
-				s = wrapAs(s, memkv.New(memkv.Options{}))
-			}
-			l := make(closing(t, open(t, s)))
-			must(t, l.CreateMulti(ctx, someLeaves("a", 500)))
-			must(t, l.Create(ctx, &leaf{ID: "elm", Tree: "elm"}))
-			for _, v := range verbs {
-				must(t, l.db.Flush(ctx))
-				trips[i] = append(trips[i], tripsOf(t, ctx, func(ctx context.Context) error { return v.verb(ctx, l) }))
-			}
-		}
-		for i, v := range verbs {
-			if trips[0][i] != trips[1][i] {
-				t.Errorf("%s: %d trips without a total and %d with one", v.name, trips[0][i], trips[1][i])
-			}
-		}
-		t.Logf("trips %v", trips[1])
-	})
-}
-
-// wrapAs returns mem as s is.
-func wrapAs(s kv.Store, mem kv.Store) kv.Store {
-	switch s.(type) {
-	case server:
-		return server{mem}
-	case plain:
-		return plain{mem}
-	}
-	return mem
-}
-
-func TestTotal_AnUpdateWritesNothingForIt(t *testing.T) {
-	var keys proof.Record[string]
-	s := kv.Trace(still{memkv.New(memkv.Options{})}, func(_ context.Context, trip kv.Trip) {
-		for _, op := range trip.Ops {
-			if strings.HasPrefix(op.Key, "l:Leaf:count:") || strings.HasPrefix(op.Key, "c:Leaf:count:") {
-				key, _, _ := strings.Cut(op.Key, "#") // The segment may be any.
-				keys.Add(op.Kind.String() + " " + key)
-			}
-		}
-	})
-	ctx, l := t.Context(), newLeaves(closing(t, open(t, s)))
-	must(t, l.CreateMulti(ctx, someLeaves("a", 500)))
-	must(t, l.db.Flush(ctx))
-	ops := func(f func() error) []string {
-		keys.Take()
-		must(t, f())
-		must(t, l.db.Flush(ctx))
-		return keys.Take()
-	}
-	if got := ops(func() error { return l.Put(ctx, &leaf{ID: "a1", N: 3}) }); len(got) > 0 {
-		t.Errorf("an update: %q", got)
-	}
-	created := ops(func() error { return l.Create(ctx, &leaf{ID: "new"}) })
-	// A process that has forgotten that there is a number begins it again. Which ones it
-	// remembers depends on a seed.
-	created = slices.DeleteFunc(created, func(op string) bool { return op == "add c:Leaf:count:16" })
-	if !slices.Equal(created, []string{"append l:Leaf:count:16", "get l:Leaf:count:16", "incr c:Leaf:count:16"}) {
-		t.Errorf("a create: %q, want an append and an increment", created)
-	}
-	deleted := ops(func() error { return l.Delete(ctx, "new") })
-	if !slices.Equal(deleted, []string{"incr c:Leaf:count:16", "append l:Leaf:count:16", "get l:Leaf:count:16"}) {
-		t.Errorf("a delete: %q, want an increment and an append", deleted)
-	}
 }
 
 // The hash that says which shard a record is counted in is a part of the stored format.

@@ -103,20 +103,6 @@ func TestHistory_KeepsTheLastBodiesAndDeletions(t *testing.T) {
 	})
 }
 
-func TestHistory_Of_CostsOneTripAndAWriteNoMoreThanOneWithAnIndex(t *testing.T) {
-	ctx := t.Context()
-	as := newArticles(closing(t, open(t, plain(memkv.New(memkv.Options{})))), 50)
-	must(t, as.write(ctx, "a", "one"))
-	c := cost(t, ctx, func(ctx context.Context) error { _, err := as.History.Of(ctx, "a", 10); return err })
-	if c.Trips != 1 {
-		t.Errorf("Of: %v, want 1 trip", c)
-	}
-	c = cost(t, ctx, func(ctx context.Context) error { return as.write(ctx, "a", "two") })
-	if c.Trips != 3 {
-		t.Errorf("an update: %v, want 3 trips", c)
-	}
-}
-
 func TestHistory_IsTrimmedByNumberAndBySize(t *testing.T) {
 	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
 		mem := storeOf(s)

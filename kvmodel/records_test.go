@@ -221,22 +221,6 @@ func TestRecords_CreateMulti_RecordsThatLoseARacePauseTogether(t *testing.T) {
 	})
 }
 
-func TestRecords_CreateMulti_CostsTheTripsOfOneCreatePer500(t *testing.T) {
-	ctx := t.Context()
-	r := kvmodel.NewRecords(closing(t, open(t, plain(memkv.New(memkv.Options{})))), noteSchema())
-	must(t, r.Create(ctx, &note{Text: "opens the journal"}))
-	vs := make([]*note, 1200)
-	for i := range vs {
-		vs[i] = &note{Text: "x"}
-	}
-	one := cost(t, ctx, func(ctx context.Context) error { return r.Create(ctx, &note{Text: "x"}) })
-	all := cost(t, ctx, func(ctx context.Context) error { return r.CreateMulti(ctx, vs) })
-	t.Logf("one: %v; 1,200: %v", one, all)
-	if all.Trips != 3*one.Trips {
-		t.Errorf("1,200 took %d trips, want 3 x %d", all.Trips, one.Trips)
-	}
-}
-
 func TestRecords_Put_MakesOrReplaces(t *testing.T) {
 	eachNotes(t, simpleNotes(), func(t *testing.T, ctx context.Context, r *notes, _ kv.Store) {
 		must(t, r.Put(ctx, &note{ID: "a", Text: "first"}))

@@ -266,20 +266,6 @@ func TestTouch_Trips(t *testing.T) {
 	}
 }
 
-func TestTouch_WithoutIndexesIsOneCommit(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
-		db := closing(t, open(t, s))
-		r := kvmodel.NewRecords(db, leaseSchema())
-		must(t, r.Create(ctx, newLease("a", time.Hour)))
-		_, err := r.Get(ctx, "a")
-		must(t, err)
-		got := cost(t, ctx, func(ctx context.Context) error { return r.Touch(ctx, "a", time.Now().Add(2*time.Hour)) })
-		if got.Trips != 1 || got.Ops != 1 {
-			t.Errorf("%v, want one op", got)
-		}
-	})
-}
-
 func TestTouch_IsAChangeToHandlers(t *testing.T) {
 	eachLeases(t, func(t *testing.T, ctx context.Context, s kv.Store, l *leases) {
 		var heard []time.Time

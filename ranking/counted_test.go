@@ -162,21 +162,6 @@ func TestBoard_ByACounterIsNotAskedAboutANewID(t *testing.T) {
 	}
 }
 
-// The process that made the tree knows it.
-func TestBoard_ByACounterShowsItsFirstPageInTwoTrips(t *testing.T) {
-	eachStore(t, func(t *testing.T, a *articles) {
-		v := &article{Category: "tea"}
-		must(t, a.Create(ctx, v))
-		must(t, a.views.Hit(ctx, v.ID))
-		flush(t, a)
-		ctx, meter := kvmodel.Metered(ctx)
-		l, err := a.TopViews.Page(ctx, "", 10)
-		if trips := meter.Cost().Trips; err != nil || len(l.Items) != 1 || trips != 2 {
-			t.Errorf("%d records in %d trips, %v; want 1 in 2", len(l.Items), trips, err)
-		}
-	})
-}
-
 func flush(t *testing.T, a *articles) {
 	t.Helper()
 	if err := a.db.Flush(ctx); err != nil {

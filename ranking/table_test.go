@@ -80,30 +80,6 @@ func TestBoard_Table_ShowsTheRanksOfEveryPageBothWays(t *testing.T) {
 	})
 }
 
-func TestBoard_Table_TakesNoMoreTripsThanThePage(t *testing.T) {
-	s := memkv.New(memkv.Options{})
-	a := openArticles(plain{s}, ranking.Windowed)
-	defer a.db.Close(ctx)
-	for i := range 1000 {
-		must(t, a.Create(ctx, &article{ID: fmt.Sprint("a", i), Price: float64(i)}))
-	}
-	flush(t, a)
-	if _, err := a.Cheapest.Page(ctx, "", 20); err != nil {
-		t.Fatal(err)
-	}
-	// One as long as the page has the same records, which were read there just now.
-	for n, want := range map[int]int{20: 1, 19: 2} {
-		metered, meter := kv.Metered(ctx)
-		table, err := a.Cheapest.Table(metered, "", n)
-		if err != nil || len(table.Places) != n || table.Places[n-1].Rank != n || table.Len != 1000 {
-			t.Fatalf("table: %+v, %v", table, err)
-		}
-		if got := meter.Cost().Trips; got != want {
-			t.Errorf("%d rows: %d trips, want %d", n, got, want)
-		}
-	}
-}
-
 // What is on a page is looked up each time; only its records are asked for beforehand.
 func TestBoard_APageByItsNumberTakesOneTripWhereNothingIsNew(t *testing.T) {
 	a := openArticles(plain{memkv.New(memkv.Options{})}, ranking.Windowed)

@@ -348,37 +348,6 @@ func TestBoard_OfWords_ALostNodeIsNoticedAndMadeGood(t *testing.T) {
 	}
 }
 
-func TestBoard_OfWords_PagesAndRanksTakeTheTripsOfOthers(t *testing.T) {
-	s := memkv.New(memkv.Options{})
-	a := openTitles(t, plain{s}, collation.Of(""))
-	for i := range 800 {
-		must(t, a.Create(ctx, &article{ID: fmt.Sprint("a", i), Title: fmt.Sprintf("The title %04d", i*7%800), Category: "tea"}))
-	}
-	must(t, a.db.Flush(ctx))
-	must(t, a.Titles.Refresh(ctx))
-	for name, c := range map[string]struct {
-		most int
-		ask  func() error
-	}{
-		"page":   {2, func() error { _, err := a.Titles.Page(ctx, "", 20); return err }},
-		"table":  {2, func() error { _, err := a.Titles.Table(ctx, "", 20); return err }},
-		"prefix": {2, func() error { _, err := a.Titles.Prefix("the title 07").Page(ctx, "", 20); return err }},
-		"rank":   {2, func() error { _, err := a.Titles.Rank(ctx, "a77"); return err }},
-		"count":  {1, func() error { _, err := a.Titles.Prefix("the title 07").Count(ctx); return err }},
-		"around": {3, func() error { _, err := a.Titles.Around(ctx, "a77", 5); return err }},
-	} {
-		must(t, c.ask())
-		limited, meter := kvmodel.Metered(ctx)
-		before := ctx
-		ctx = limited
-		err := c.ask()
-		ctx = before
-		if trips := meter.Cost().Trips; trips > c.most || err != nil {
-			t.Errorf("%s: %d trips, %v; want at most %d", name, trips, err, c.most)
-		}
-	}
-}
-
 // There are a hundred nodes above each leaf. While counts are exact, an insert alone is reported
 // to all of them.
 func TestBoard_OfWords_InsertsBehindALongBeginningAreReportedTogether(t *testing.T) {

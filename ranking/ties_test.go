@@ -3,7 +3,6 @@ package ranking_test
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/gob"
 	"errors"
 	"fmt"
@@ -532,55 +531,3 @@ func (asGob[T]) Unmarshal(data []byte, v *T) (bool, error) {
 }
 
 func (asGob[T]) Merge(_, next []byte) ([]byte, error) { return next, nil }
-
-// Ranks cost no more where they are shared than where each record has its own.
-func TestBoard_Ties_PagesAndRanksTakeTheTripsOfOthers(t *testing.T) {
-	db, err := kvmodel.Open(plain{memkv.New(memkv.Options{})}, quiet)
-	must(t, err)
-	r := kvmodel.NewRecords(db, kvmodel.Schema[runner, string]{
-		Name: "Runner", Version: 1,
-		ID:      func(v *runner) string { return v.ID },
-		SetID:   func(v *runner, id string) { v.ID = id },
-		Key:     kvmodel.StringKey[string](),
-		Codec:   asJSON[runner]{},
-		Created: func(v *runner) *time.Time { return &v.Made },
-	})
-	boards := map[string]*ranking.Board[runner, string, int64]{}
-	for name, ties := range map[string]ranking.Ties{"shared": ranking.Shared, "dense": ranking.Dense, "newest": ranking.Newest} {
-		boards[name] = ranking.NewBoard(r, ranking.Spec[runner, int64]{
-			Name: name, Of: ranking.Int[int64](), Ties: ties,
-			Score: func(v *runner) int64 { return v.Points }, Made: func(v *runner) time.Time { return v.Made },
-		})
-	}
-	var all []*runner
-	for i := range 300 {
-		all = append(all, &runner{ID: fmt.Sprint(i), Points: int64(i / 100)})
-	}
-	must(t, r.CreateMulti(ctx, all))
-	must(t, db.Flush(ctx))
-	for board, b := range boards {
-		first, err := b.Page(ctx, "", 20)
-		must(t, err)
-		trips := func(ask func(context.Context) error) int {
-			must(t, ask(ctx)) // It is warm then.
-			metered, meter := kvmodel.Metered(ctx)
-			must(t, ask(metered))
-			return meter.Cost().Trips
-		}
-		page := trips(func(ctx context.Context) error { _, err := b.Page(ctx, first.Next, 20); return err })
-		for name, c := range map[string]struct {
-			want int
-			ask  func(context.Context) error
-		}{
-			"RankOf":   {1, func(ctx context.Context) error { _, err := b.RankOf(ctx, 1); return err }},
-			"Rank":     {2, func(ctx context.Context) error { _, err := b.Rank(ctx, "150"); return err }},
-			"Standing": {2, func(ctx context.Context) error { _, err := b.Standing(ctx, "50"); return err }},
-			"Table":    {page, func(ctx context.Context) error { _, err := b.Table(ctx, first.Next, 20); return err }},
-		} {
-			if got := trips(c.ask); got != c.want {
-				t.Errorf("%s: %s takes %d trips, want %d", board, name, got, c.want)
-			}
-		}
-	}
-	must(t, db.Close(ctx))
-}

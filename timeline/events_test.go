@@ -223,34 +223,6 @@ func TestEvents_Push_RefusesBadEventsAndKeepsTheRest(t *testing.T) {
 	})
 }
 
-func TestEvents_Push_ToManyOwnersTakesTheTripsOfOne(t *testing.T) {
-	for layout, most := range map[timeline.Layout]int{timeline.Appended: 2, timeline.Packed: 2, timeline.Numbered: 5} {
-		v := timeline.NewEvents(openDB(t, plain{memkv.New(memkv.Options{})}), visitSpec(layout, 10, false))
-		owners := 1_000
-		if layout == timeline.Appended {
-			owners = 10_000
-		}
-		wantGuests(t, v, "o0", 5) // and the marker of the store's format is read
-		for round, most := range []int{most, min(most, 2)} {
-			if round == 1 && layout == timeline.Appended {
-				most = 1
-			}
-			var all []visit
-			for i := range owners {
-				all = append(all, visit{fmt.Sprint("o", i), fmt.Sprint("g", round)})
-			}
-			mctx, m := kv.Metered(ctx)
-			must(t, v.Push(mctx, all...))
-			if c := m.Cost(); c.Trips > most*owners/500 {
-				t.Errorf("layout %d, round %d: %v", layout, round, c)
-			}
-		}
-		for _, i := range []int{0, 1, 777, owners - 1} {
-			wantGuests(t, v, fmt.Sprint("o", i), 5, "g1", "g0")
-		}
-	}
-}
-
 func TestEvents_Push_ByManyWritersLosesNone(t *testing.T) {
 	eachLayout(t, func(t *testing.T, s kv.Store, layout timeline.Layout) {
 		const writers, each = 8, 25

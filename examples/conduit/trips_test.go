@@ -7,24 +7,7 @@ import (
 	"github.com/ringtree/ringtree/examples/conduit"
 	"github.com/ringtree/ringtree/examples/conduit/tour"
 	"github.com/ringtree/ringtree/kvmodel"
-	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
-
-func TestTrips_EveryEndpointTakesAsManyAsItPromises(t *testing.T) {
-	for name, s := range map[string]kvmodel.Store{
-		"redis":     redis{memkv.New(memkv.Options{})},
-		"memcached": memcached{memkv.New(memkv.Options{})},
-	} {
-		t.Run(name, func(t *testing.T) {
-			eachCall(t, s, func(t *testing.T, call tour.Call, c tour.Cost) {
-				again, news := call.Most, cmp.Or(call.New, call.Most)
-				if c.Again.Trips > again || c.New.Trips > news {
-					t.Errorf("%d trips, and %d with something new; want %d and %d at most", c.Again.Trips, c.New.Trips, again, news)
-				}
-			})
-		})
-	}
-}
 
 func TestTrips_AChangeIsOneCommitOfTheFile(t *testing.T) {
 	s := onBolt(t)

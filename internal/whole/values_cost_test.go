@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -46,55 +45,6 @@ func (c *counting) done(kinds ...kv.Kind) (n int) {
 		n += c.ops[kind]
 	}
 	return n
-}
-
-// costOf returns what work costs before it returns. What is left to do after that is done
-// when it returns.
-func costOf(t *testing.T, p *posts, work func(context.Context) error) kvmodel.Cost {
-	t.Helper()
-	metered, meter := kvmodel.Metered(ctx)
-	must(t, work(metered))
-	cost := meter.Cost()
-	must(t, p.db.Flush(ctx))
-	return cost
-}
-
-// A change costs the trips that it costs without values, and an op for each number: one
-// beside its entries, unless this process has seen the number, and one beside the commit.
-func TestValues_ChangeCostsNoTripMoreBeforeTheReply(t *testing.T) {
-	for name, as := range serverKinds {
-		if name == "embedded" {
-			continue // A change is one commit.
-		}
-		t.Run(name, func(t *testing.T) {
-			var costs [2][]kvmodel.Cost
-			for i, as2 := range []postsAs{{unvalued: true}, {}} {
-				p := openPosts(as(memkv.New(memkv.Options{})), as2)
-				postTagged(t, p, "first", "go") // opens the journal
-				must(t, p.db.Flush(ctx))
-				for _, work := range []func(context.Context) error{
-					func(ctx context.Context) error { return p.Create(ctx, &post{ID: "a", Tags: []string{"sea", "tex"}}) },
-					func(ctx context.Context) error { return p.Create(ctx, &post{ID: "b", Tags: []string{"sea", "tex"}}) },
-					func(ctx context.Context) error { return p.tag(ctx, "a", "sea", "go") },
-					func(ctx context.Context) error { return p.Delete(ctx, "a") },
-				} {
-					costs[i] = append(costs[i], costOf(t, p, work))
-				}
-				closePosts(t, p)
-			}
-			// Numbers begun and added to. A deletion notes beside its commit what it counts.
-			for i, want := range []int{4, 2, 2, 3} {
-				without, with := costs[0][i], costs[1][i]
-				if with.Trips != without.Trips || with.Ops != without.Ops+want {
-					t.Errorf("change %d: %d trips and %d ops with values, %d and %d without; want as many trips and %d ops more",
-						i, with.Trips, with.Ops, without.Trips, without.Ops, want)
-				}
-			}
-			if trips := costs[1][1].Trips; trips > 3 {
-				t.Errorf("a post with two tags takes %d trips", trips)
-			}
-		})
-	}
 }
 
 // distant is a store whose trips take a millisecond.

@@ -163,55 +163,6 @@ func TestLogs_AHeadIsParsedAgainOnlyWhenItHasChanged(t *testing.T) {
 	})
 }
 
-func TestLogs_WriteAndReadCostWhatTheyPromise(t *testing.T) {
-	for _, c := range []struct {
-		name                string
-		store               func(kv.Store) kv.Store
-		begin, write, trips int // trips of the first write and of the next, and that one's ops
-	}{
-		{"unless", func(s kv.Store) kv.Store { return server{s} }, 2, 1, 1},
-		{"plain", func(s kv.Store) kv.Store { return quietStore{s} }, 2, 2, 2},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			s := kv.Count(c.store(memkv.New(memkv.Options{})))
-			l, _ := prompt(s, DefaultLimits)
-			cost := func(what string, trips int, f func(ctx context.Context) error) {
-				t.Helper()
-				ctx, m := kv.Metered(t.Context())
-				must(t, f(ctx))
-				if got := m.Cost(); got.Trips != trips {
-					t.Errorf("%s: %v, want %d trips", what, got, trips)
-				}
-			}
-			add := func(id string) func(context.Context) error {
-				return func(ctx context.Context) error {
-					return l.Write(ctx, s, place, Entry{ID: id, Rev: 1, In: true})
-				}
-			}
-			cost("the first member", c.begin, add("a"))
-			cost("the next", c.write, add("b"))
-			cost("Contains", 1, func(ctx context.Context) error { _, err := l.Contains(ctx, s, place, "a"); return err })
-			l.heads = heads{}
-			cost("Contains, cold", 1, func(ctx context.Context) error { _, err := l.Contains(ctx, s, place, "a"); return err })
-
-			many := seed(t, s, 20_000)
-			for what, f := range map[string]func(ctx context.Context) error{
-				"a page of 100": func(ctx context.Context) error { _, err := l.After(ctx, s, many, nil, 100); return err },
-				"Size":          func(ctx context.Context) error { _, err := l.Size(ctx, s, many); return err },
-				"Contains":      func(ctx context.Context) error { _, err := l.Contains(ctx, s, many, "x"); return err },
-			} {
-				l.heads = heads{}
-				cost(what+" of 20,000, cold", 2, f)
-				cost(what+" of 20,000", 1, f)
-			}
-			l.heads = heads{}
-			cost("a member of a large list, cold", c.write+1, func(ctx context.Context) error {
-				return l.Write(ctx, s, many, Entry{ID: "x", Rev: 1, In: true})
-			})
-		})
-	}
-}
-
 func seededID(i int) string { return fmt.Sprintf("0123456789abcdef%010d", i) }
 
 func TestLogs_Find_ReadsASegmentOnceForAllThatBelongThere(t *testing.T) {
