@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -123,32 +122,6 @@ func TestLog_AFileUsedAgainHoldsNothingOfBefore(t *testing.T) {
 		_, seqs, _, dropped, err := replay(t, file)
 		if err != nil || dropped != 0 || !slices.Equal(seqs, upTo(100, n)) {
 			t.Fatalf("%d records, %d dropped, %v; want %d", len(seqs), dropped, err, n)
-		}
-	}
-}
-
-// Each synced record survives, those behind are there without a gap, and what is written
-// then stays, whatever another crash leaves.
-func TestLog_ACrashTakesOnlyWhatWasNotSynced(t *testing.T) {
-	for seed := range proof.Size[uint64](200, 20_000) {
-		random := rand.New(rand.NewPCG(seed, 1))
-		file := new(memory)
-		l := must(Create(file, header))
-		next := uint64(100)
-		for range 4 {
-			durable, relaxed := next, random.IntN(2) == 0
-			for range random.IntN(30) {
-				write(t, l, 1, !relaxed)
-				if next++; !relaxed {
-					durable = next
-				}
-			}
-			file = file.cut(random)
-			again, seqs, _, _, err := replay(t, file)
-			if err != nil || again.Next() < durable || again.Next() > next || !slices.Equal(seqs, upTo(100, int(again.Next()-100))) {
-				t.Fatalf("seed %d: %d records and %v, want those up to %d", seed, len(seqs), err, durable)
-			}
-			l, next = again, again.Next()
 		}
 	}
 }
