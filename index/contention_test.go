@@ -3,7 +3,6 @@ package index_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -98,42 +97,6 @@ func (s slow) Powers() kv.Powers { return kv.PowersOf(s.Store) }
 func (s slow) Do(ctx context.Context, ops []kv.Op) error {
 	time.Sleep(100 * time.Microsecond)
 	return s.Store.Do(ctx, ops)
-}
-
-func TestUnique_64CreatorsOfOneValueGiveItOneOwner(t *testing.T) {
-	values := proof.Size(20, 200)
-	for name, kind := range map[string]func(kv.Store) kv.Store{
-		"atomic": func(s kv.Store) kv.Store { return s },
-		"plain":  func(s kv.Store) kv.Store { return plain{s} },
-	} {
-		for _, n := range []int{1, 8} {
-			t.Run(fmt.Sprintf("%s, %d processes", name, n), func(t *testing.T) {
-				ctx := t.Context()
-				s := kind(memkv.New(memkv.Options{}))
-				var dbs []*kvmodel.DB
-				var processes []*people
-				for range n {
-					db := closing(t, open(t, shared{s}))
-					dbs = append(dbs, db)
-					processes = append(processes, newPeople(db))
-				}
-				for v := range values {
-					wantOneOwner(t, ctx, processes, fmt.Sprintf("v%d@x", v))
-				}
-				for _, db := range dbs {
-					must(t, db.Flush(ctx))
-				}
-				for v := range values {
-					email := fmt.Sprintf("v%d@x", v)
-					got, err := processes[0].ByEmail.Find(ctx, email)
-					must(t, err)
-					if owner := ownerOf(t, ctx, s, email); owner != got.ID {
-						t.Errorf("%s is held by %q, but claimed by %q", email, got.ID, owner)
-					}
-				}
-			})
-		}
-	}
 }
 
 // wantOneOwner has 64 creators compete for email.

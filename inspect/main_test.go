@@ -134,30 +134,6 @@ func TestRun_AFileThatIsOpenSaysWhatToDo(t *testing.T) {
 	runIn(t.Context(), c).want(t, 3, "it is open in another process", "have it call inspect.Serve")
 }
 
-func TestRun_VerbsThatReadWriteNothing(t *testing.T) {
-	mem := furnished(t)
-	before := mem.Keys()
-	writes := 0
-	s := kv.Trace(shared(mem), func(_ context.Context, trip kv.Trip) {
-		for _, op := range trip.Ops {
-			if op.Kind.Writes() {
-				writes++
-			}
-		}
-	})
-	for _, args := range []string{
-		"status", "ls", "ls Note", "ls Note.ByTags", "get Note n1", "find Note.ByTitle Moss", "page Note.ByTags/sea", "key r:Note:n1",
-		"sizes", "check", "doctor", "ps", "intents", "repair --yes", "repair --dry-run", "build", "build --dry-run --again", "accept --dry-run", "drain",
-	} {
-		if r := runIn(t.Context(), on(s, strings.Fields(args)...)); r.code != 0 {
-			t.Errorf("%s: exit code %d, %s%s", args, r.code, r.out, r.errs)
-		}
-	}
-	if writes > 0 || len(before) != len(mem.Keys()) {
-		t.Errorf("%d writes", writes)
-	}
-}
-
 func TestRun_WhatWritesIsRefusedUnlessSomeoneSaysYes(t *testing.T) {
 	mem := furnished(t)
 	for _, test := range []struct {

@@ -61,7 +61,7 @@ func TestEach_GivesEveryRecordOnceHoweverManyHaveRepaired(t *testing.T) {
 				others := []*process{handling()}
 				for i := range 3 {
 					dying := handling()
-					want = append(want, createNotes(t, ctx, dying.notes, 100*i, 100)...)
+					want = append(want, createNotes(t, ctx, dying.notes, 40*i, 40)...)
 					dying.life.dies.Store(dying.life.trips.Load())
 					others = append(others, handling())
 				}

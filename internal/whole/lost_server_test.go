@@ -41,9 +41,10 @@ func (s serverLoss) befall(t *testing.T, p *servers.Process) {
 	}
 }
 
+// A rebuild waits a minute of real time for what may be on its way to real servers, so go test tries none.
 func TestMatrix_OfLostServers_EveryAnswerIsRightOrSaysSo(t *testing.T) {
 	servers.Need(t, "memcached")
-	t.Parallel() // It waits, most of the time.
+	t.Parallel()
 	var all []serverLoss
 	for seed := range uint64(3) {
 		for server := range 2 {
@@ -51,7 +52,7 @@ func TestMatrix_OfLostServers_EveryAnswerIsRightOrSaysSo(t *testing.T) {
 		}
 	}
 	found := &sheet{corner: "class"}
-	for loss := range proof.Part(t, all[:1], all) {
+	for loss := range proof.Part(t, nil, all) {
 		t.Run(loss.String(), func(t *testing.T) { loss.try(t, found) })
 	}
 	found.merge()
