@@ -2,7 +2,6 @@ package index_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -10,15 +9,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// follower notes the calls it gets, and fails if it should.
+// follower notes the calls it gets.
 type follower struct {
-	fails bool
-
 	mu   sync.Mutex
 	told []string
 }
@@ -27,9 +23,6 @@ func (f *follower) note(format string, args ...any) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.told = append(f.told, fmt.Sprintf(format, args...))
-	if f.fails {
-		return errors.New("the follower fails")
-	}
 	return nil
 }
 
@@ -39,32 +32,6 @@ func (f *follower) Counting(_ context.Context, _ kv.Store, id string, delta int6
 
 func (f *follower) Counted(_ context.Context, id string, delta, count int64) error {
 	return f.note("counted %s %+d to %d", id, delta, count)
-}
-
-func TestCounter_TellsItsFollowers(t *testing.T) {
-	for _, fails := range []bool{false, true} {
-		ctx, db := t.Context(), closing(t, open(t, memkv.New(memkv.Options{})))
-		b := newBooks(db)
-		views := index.NewCounter(b.Records, "Views")
-		f := &follower{fails: fails}
-		db.Tally("Book", "Views").Follow(f)
-		for _, d := range []int64{1, 5, -9} {
-			// A follower that fails does not make the addition fail.
-			_, err := views.Add(ctx, "a", d)
-			must(t, err)
-		}
-		n, err := views.Get(ctx, "a")
-		must(t, err)
-		none, err := views.Get(ctx, "b")
-		must(t, err)
-		if n != 0 || none != 0 {
-			t.Errorf("the counters are %d and %d, want 0", n, none)
-		}
-		want := []string{"counting a +1", "counted a +1 to 1", "counting a +5", "counted a +5 to 6", "counting a -9", "counted a -9 to 0"}
-		if diff := cmp.Diff(want, f.told); diff != "" {
-			t.Errorf("fails %v: mismatch (-want +got):\n%s", fails, diff)
-		}
-	}
 }
 
 func TestLists_DerivedCountsTellTheirFollowers(t *testing.T) {

@@ -74,34 +74,6 @@ func TestDerivedCount_BelongsToTheEdgesAndNotToTheirTarget(t *testing.T) {
 	})
 }
 
-func TestDerivedCount_ShowsACreateAndADeleteAsSoonAsTheyHaveReplied(t *testing.T) {
-	eachServer(t, func(t *testing.T, s kv.Store) {
-		ctx := t.Context()
-		f := openShelf(t, shared{s})
-		must(t, f.tags.Create(ctx, &tag{Name: "go"}))
-		must(t, f.tags.Create(ctx, &tag{Name: "kv"}))
-		const many = 50
-		for i := range int64(many) {
-			must(t, f.Create(ctx, &book{ID: fmt.Sprint(i), Tags: []string{"go"}}))
-			f.wantBooks(t, ctx, "go", i+1)
-		}
-		for i := range int64(many) {
-			if i%2 == 0 {
-				must(t, f.Delete(ctx, fmt.Sprint(i)))
-			} else {
-				_, err := f.Update(ctx, fmt.Sprint(i), func(b *book) error { b.Tags = []string{"kv"}; return nil })
-				must(t, err)
-			}
-			f.wantBooks(t, ctx, "go", many-i-1)
-			f.wantBooks(t, ctx, "kv", (i+1)/2)
-		}
-		if n := f.db.Stats().InDoubt; n != 0 {
-			t.Errorf("%d counts are in doubt", n)
-		}
-		must(t, f.db.Close(ctx))
-	})
-}
-
 // lagging is a store on which whatever adds to a count takes long, unless it goes
 // out with a record.
 type lagging struct{ kv.Store }
@@ -116,23 +88,6 @@ func (l lagging) Do(ctx context.Context, ops []kv.Op) error {
 		time.Sleep(time.Second)
 	}
 	return l.Store.Do(ctx, ops)
-}
-
-func TestDerivedCount_GoesOutWithTheRecord(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, mem := t.Context(), memkv.New(memkv.Options{})
-		f := openShelf(t, shared{lagging{still{mem}}})
-		must(t, f.Create(ctx, &book{ID: "a", Tags: []string{"go"}}))
-		wantCount(t, ctx, mem, 1)
-		_, err := f.Update(ctx, "a", func(b *book) error { b.Tags = []string{"kv"}; return nil })
-		must(t, err)
-		wantCount(t, ctx, mem, 0)
-		must(t, f.Delete(ctx, "a"))
-		if n := counterOf(t, ctx, mem, "kv"); n != 0 {
-			t.Errorf("kv has %d, want 0", n)
-		}
-		must(t, f.db.Close(ctx))
-	})
 }
 
 // meddling is a store on which, before the next commit of a record, someone else

@@ -85,69 +85,6 @@ func leafIDs(all []*leaf) (ids []string) {
 	return ids
 }
 
-func TestTotal_Count_ShowsEveryChangeAsSoonAsItHasReplied(t *testing.T) {
-	eachServer(t, func(t *testing.T, s kv.Store) {
-		ctx := t.Context()
-		l := newLeaves(open(t, shared{s}))
-		l.want(t, ctx, 0)
-		must(t, l.Create(ctx, &leaf{ID: "a", Tree: "oak"}))
-		l.want(t, ctx, 1)
-		must(t, l.Put(ctx, &leaf{ID: "b"}))
-		must(t, l.Put(ctx, &leaf{ID: "b", Tree: "elm"}))
-		_, err := l.Upsert(ctx, "c", func(v *leaf) error { v.N++; return nil })
-		must(t, err)
-		_, err = l.Update(ctx, "a", func(v *leaf) error { v.Tree = "elm"; return nil })
-		must(t, err)
-		l.want(t, ctx, 3)
-		if err := l.Create(ctx, &leaf{ID: "a"}); !errors.Is(err, kv.ErrExists) {
-			t.Errorf("creating it again: %v", err)
-		}
-		must(t, l.Delete(ctx, "a"))
-		if err := l.Delete(ctx, "a"); !errors.Is(err, kv.ErrNotFound) {
-			t.Errorf("deleting it again: %v", err)
-		}
-		l.want(t, ctx, 2)
-		must(t, l.CreateMulti(ctx, someLeaves("many", 100)))
-		must(t, l.PutMulti(ctx, append(someLeaves("many", 20), someLeaves("more", 20)...)))
-		l.want(t, ctx, 122)
-		must(t, l.DeleteMulti(ctx, leafIDs(someLeaves("many", 90))))
-		l.want(t, ctx, 32)
-		if n := l.db.Stats().InDoubt; n != 0 {
-			t.Errorf("%d counts are in doubt", n)
-		}
-		must(t, l.db.Close(ctx))
-	})
-}
-
-func TestTotal_Count_IsExactAfterManyWriters(t *testing.T) {
-	eachServer(t, func(t *testing.T, s kv.Store) {
-		ctx := t.Context()
-		first, second := newLeaves(open(t, shared{s})), (*leaves)(nil)
-		if second = first; kv.PowersOf(s).Atomic == nil {
-			second = newLeaves(open(t, shared{s}))
-		}
-		var writing sync.WaitGroup
-		for w := range 8 {
-			l, mine := []*leaves{first, second}[w%2], someLeaves(fmt.Sprint("w", w, "-"), 25)
-			writing.Go(func() {
-				for i, v := range mine {
-					must(t, l.Create(ctx, v))
-					if i%5 == 0 {
-						must(t, l.Delete(ctx, v.ID))
-					}
-					// All of them want this one.
-					_, err := l.Upsert(ctx, "one", func(v *leaf) error { v.N++; return nil })
-					must(t, err)
-				}
-			})
-		}
-		writing.Wait()
-		first.want(t, ctx, 8*20+1)
-		second.want(t, ctx, 8*20+1)
-		must(t, errors.Join(first.db.Close(ctx), second.db.Close(ctx)))
-	})
-}
-
 // tripsOf returns the trips of f.
 func tripsOf(t testing.TB, ctx context.Context, f func(ctx context.Context) error) int {
 	t.Helper()
@@ -268,21 +205,6 @@ func TestTotal_Count_OfANearCacheShowsOwnChanges(t *testing.T) {
 	}
 }
 
-func TestTotal_Count_GoesOutWithOtherReads(t *testing.T) {
-	ctx := t.Context()
-	l := newLeaves(closing(t, open(t, still{memkv.New(memkv.Options{})})))
-	must(t, l.CreateMulti(ctx, someLeaves("a", 500)))
-	must(t, l.db.Flush(ctx))
-	n := tripsOf(t, ctx, func(ctx context.Context) error {
-		return l.db.SideBySide(ctx,
-			func(ctx context.Context) error { l.want(t, ctx, 500); return nil },
-			func(ctx context.Context) error { _, err := l.Get(ctx, "a0"); return err })
-	})
-	if n != 1 {
-		t.Errorf("%d trips, want 1", n)
-	}
-}
-
 func TestTotal_OfAModelWithRecordsIsBuilt(t *testing.T) {
 	eachKind(t, func(t *testing.T, ctx context.Context, mem *memkv.Store, s kv.Store) {
 		synctest.Test(t, func(t *testing.T) {
@@ -326,21 +248,6 @@ func TestTotal_IsNotBelievedOnceAReleaseWithoutItWrites(t *testing.T) {
 		l.want(t, ctx, 99)
 		must(t, l.db.Close(ctx))
 	})
-}
-
-func TestTotal_WhatItKeptIsDroppedOnceItIsGone(t *testing.T) {
-	ctx, mem := t.Context(), memkv.New(memkv.Options{})
-	l := newLeaves(open(t, shared{mem}))
-	must(t, l.CreateMulti(ctx, someLeaves("a", 100)))
-	must(t, l.Delete(ctx, "a1"))
-	must(t, l.db.Close(ctx))
-	later := newLeavesWithout(closing(t, open(t, mem)), kvmodel.Gone{Indexes: []string{"count"}, Counters: []string{"count"}})
-	must(t, later.Rebuild(ctx))
-	for _, key := range mem.Keys() {
-		if strings.Contains(key, ":count:") {
-			t.Errorf("%s is left", key)
-		}
-	}
 }
 
 func TestTotal_RebuildCountsShardsThatHaveNoRecord(t *testing.T) {
