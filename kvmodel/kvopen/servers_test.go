@@ -121,29 +121,3 @@ func TestStore_ServerThatIsDownIsAnErrorAtOpening(t *testing.T) {
 		t.Errorf("want an ErrUnavailable that names %s and not the password, got %v", down, err)
 	}
 }
-
-func TestStore_RedisSpeaksTLSIfTold(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	first := make(chan byte, 1)
-	go func() {
-		conn, err := listener.Accept()
-		if err != nil {
-			return
-		}
-		defer conn.Close()
-		var b [1]byte
-		conn.Read(b[:])
-		first <- b[0]
-	}()
-	if _, err := kvopen.Store(t.Context(), "redis://"+listener.Addr().String()+"?tls=on", all.Engines); err == nil {
-		t.Error("want an error, since no one answers")
-	}
-	const handshake = 22 // the type of a TLS record
-	if got := <-first; got != handshake {
-		t.Errorf("want the first byte %d of a TLS handshake, got %d", handshake, got)
-	}
-}
