@@ -20,11 +20,9 @@ import (
 	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/inspect"
 	"github.com/ringtree/ringtree/internal/proof"
-	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
-	"github.com/ringtree/ringtree/kvmodel/kvopen/all"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -305,18 +303,6 @@ func (k killedBuilds) inMemory(t *testing.T) {
 	runIn(t.Context(), check).want(t, 0, "all is well")
 }
 
-// beginBuild is a process that builds on servers until it is killed.
-func beginBuild(ctx context.Context, url string, say *json.Encoder) int {
-	var n atomic.Int64
-	defer tell(say, func() lived { return lived{Entered: n.Load()} })()
-	c := buildThings(func(ctx context.Context, url string) (kv.Store, error) {
-		s, err := kvopen.Store(ctx, url, all.Engines)
-		return entering{s, &n, 0, math.MaxInt64}, err
-	})
-	c.URL, c.Stdout = url, os.Stderr
-	return inspect.Run(ctx, c)
-}
-
 // beginApp is an app with a file that builds until it is killed. A crowd works in it.
 func beginApp(ctx context.Context, path string, say *json.Encoder) int {
 	var n atomic.Int64
@@ -369,26 +355,19 @@ func TestMatrix_OfKilledBuilds_NoPageIsWrong(t *testing.T) {
 
 var manyKilled = killedBuilds{20, 100_000}
 
-// On servers it takes half a minute until it is known that a process is dead.
-func TestMatrix_OfKilledBuildsOnServers_NoPageIsWrong(t *testing.T) {
-	k := killedBuilds{1, 10_000}
-	if proof.All() {
-		k = manyKilled
-	}
-	for kind := range proof.Part(t, nil, []string{"redis", "memcached"}) {
-		t.Run(kind, func(t *testing.T) { k.onServers(t, kind) })
-	}
-}
-
-// untilBuilt lets one process after the other build, each of which is killed unless it is done
-// before that, and calls f with what each has come to.
-func (k killedBuilds) untilBuilt(t *testing.T, name, what string, f func(lived)) {
-	t.Helper()
+// inFile kills apps that build in their file, one after the other, unless they are done before that.
+func (k killedBuilds) inFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "app.db")
+	must(t, os.WriteFile(path+".things", make([]byte, k.n), 0o600))
+	stock(t, boltStore(t, "bolt:"+path+"?durability=unsynced"), k.n)
+	var in lived
 	kills, ended := 0, false
 	for _, most := range append(k.lives(), math.MaxInt64) {
 		var last lived
-		last, ended = untilKilled(t, name, what, most)
-		if f(last); ended {
+		last, ended = untilKilled(t, "app", path, most)
+		in.Entered += last.Entered
+		in.Said.add(last.Said)
+		if ended {
 			break
 		}
 		kills++
@@ -396,59 +375,8 @@ func (k killedBuilds) untilBuilt(t *testing.T, name, what string, f func(lived))
 	if kills == 0 || !ended {
 		t.Errorf("%d processes were killed, and the last has ended: %t", kills, ended)
 	}
-}
-
-// inFile kills apps that build in their file.
-func (k killedBuilds) inFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "app.db")
-	must(t, os.WriteFile(path+".things", make([]byte, k.n), 0o600))
-	stock(t, boltStore(t, "bolt:"+path+"?durability=unsynced"), k.n)
-	var in lived
-	k.untilBuilt(t, "app", path, func(last lived) {
-		in.Entered += last.Entered
-		in.Said.add(last.Said)
-	})
 	k.judge(t, "file", in.Entered, in.Said)
-	k.clean(t, "bolt:"+path)
-}
-
-// onServers kills processes that build on servers, where an app works.
-func (k killedBuilds) onServers(t *testing.T, kind string) {
-	url := ""
-	switch kind {
-	case "redis":
-		servers.Need(t, "redis-server")
-		p, err := servers.Redis()
-		must(t, err)
-		t.Cleanup(p.Stop)
-		url = "redis://" + p.Addr + "/0"
-	default:
-		servers.Need(t, "memcached")
-		p, err := servers.Memcached("-m", "1024")
-		must(t, err)
-		t.Cleanup(p.Stop)
-		url = "memcached://" + p.Addr
-	}
-	store := func() kv.Store { return must1(kvopen.Store(t.Context(), url, all.Engines)) }
-	stock(t, store(), k.n)
-	db := open(t, store())
-	c := &crowd{all: newThings(db), n: k.n}
-	working, stop := context.WithCancel(t.Context())
-	var ends sync.WaitGroup
-	ends.Go(func() { c.run(working, 50*time.Millisecond) })
-	entered := int64(0)
-	k.untilBuilt(t, "build", url, func(last lived) { entered += last.Entered })
-	kv.Sleep(working, time.Second)
-	stop()
-	ends.Wait()
-	must(t, db.Close(context.Background()))
-	k.judge(t, kind, entered, c.said())
-	k.clean(t, url)
-}
-
-func (k killedBuilds) clean(t *testing.T, url string) {
-	t.Helper()
 	check := buildThings(nil)
-	check.Args, check.URL = []string{"check"}, url
+	check.Args, check.URL = []string{"check"}, "bolt:"+path
 	runIn(t.Context(), check).want(t, 0, "all is well")
 }

@@ -16,7 +16,7 @@ const childVariable = "RINGTREE_INSPECT_CHILD"
 
 // children return their exit codes.
 var children = map[string]func(ctx context.Context, what string, say *json.Encoder) int{
-	"app": beginApp, "build": beginBuild, "ship": beginShipping,
+	"app": beginApp, "ship": beginShipping,
 }
 
 func TestMain(m *testing.M) {
