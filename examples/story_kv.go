@@ -18,7 +18,7 @@ type Stories struct {
 
 	NewestByAuthor *timeline.Rings[Story, string] // last change of Author first, per Author; newest 1024 of each
 	NewestByTags   *timeline.Rings[Story, string] // last change of Tags first, per value among Tags; newest 1024 of each
-	Newest         *timeline.Ring[Story]          // last change of Text first; newest 500
+	Newest         *timeline.Ring[Story]          // last change of Text first; newest 500 (it keeps 512)
 }
 
 // NewStories returns the Stories in db.
@@ -55,7 +55,7 @@ func NewStories(db *kvmodel.DB) *Stories {
 			Name: "Newest", Def: "timeline Text",
 			Value: func(s *Story) string { return timeline.Text(s.Text) },
 			Holds: func(s *Story) bool { return s.Text != "" },
-			Shape: timeline.Shape{Size: 500, Segment: 62},
+			Shape: timeline.Shape{Size: 500, Segment: 64},
 		}),
 	}
 }

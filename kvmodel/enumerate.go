@@ -21,7 +21,6 @@ const recordsAtOnce = 100
 func (m *model) builtConfig() built.Config {
 	c := built.Config{
 		Store: m.db.store, Now: m.db.now, Atomic: m.db.atomic, Model: m.name, All: m.all, Mine: m.definitions,
-		Rings: m.rings,
 	}
 	switch {
 	case m.numbers != nil:

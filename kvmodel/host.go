@@ -44,19 +44,6 @@ func (h host) Store() kv.Store { return h.m.db.store }
 
 func (h host) Ready(ctx context.Context) error { return h.m.indexReady(ctx, h.index) }
 
-func (h host) Shapes() (all []string, written int) {
-	r, _ := h.m.built.Ring(h.index.Name())
-	return r.Shapes, r.Written()
-}
-
-func (h host) Look(ctx context.Context) error {
-	if _, fresh := h.m.built.Ring(h.index.Name()); fresh {
-		return nil
-	}
-	_, err := h.m.built.Read(ctx)
-	return err
-}
-
 func (h host) Built() bool { return h.m.isBuilt(h.index) }
 
 func (m *model) isBuilt(index plug.Index) bool {

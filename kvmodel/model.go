@@ -63,7 +63,6 @@ type model struct {
 type plugged struct {
 	indexes []plug.Index
 	streaks []*streak // of the indexes, by their numbers
-	shaped  bool      // an index is plug.Shaped
 }
 
 // fields points at the fields of one record that the write path fills in; nil
@@ -81,8 +80,7 @@ func (m *model) plug(index plug.Index) {
 	if len(p.indexes) == envelope.MaxIndexes {
 		panic("kvmodel: model " + m.name + " has too many indexes")
 	}
-	_, shaped := index.(plug.Shaped)
-	m.plugged.Store(&plugged{append(slices.Clip(p.indexes), index), append(slices.Clip(p.streaks), new(streak)), p.shaped || shaped})
+	m.plugged.Store(&plugged{append(slices.Clip(p.indexes), index), append(slices.Clip(p.streaks), new(streak))})
 }
 
 // indexes returns the indexes that m has by now.

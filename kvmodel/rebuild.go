@@ -22,7 +22,10 @@ import (
 func (m *model) indexReady(ctx context.Context, index plug.Index) error {
 	if missing, _, fresh := m.built.Known(); fresh && !isAmong(index, missing) {
 		if m.built.IsDue() {
-			m.db.Soon(m.lookAtBuilt)
+			m.db.Soon(func(ctx context.Context) error {
+				_, err := m.missing(ctx)
+				return err
+			})
 		}
 		return nil
 	}
@@ -186,10 +189,6 @@ func (b *building) missing() (missing []string) {
 
 // steps are what is left of the build.
 func (b *building) steps(ctx context.Context) error {
-	forgets, err := b.awaitRings(ctx)
-	if err != nil {
-		return err
-	}
 	b.builders = b.findBuilders()
 	if err := b.awaitOthers(ctx); err != nil {
 		return err
@@ -209,11 +208,6 @@ func (b *building) steps(ctx context.Context) error {
 	}
 	if err := b.built.End(ctx, b.state.Number); err != nil {
 		return err
-	}
-	if forgets && b.isWhole() {
-		if err := b.built.Forget(ctx); err != nil {
-			return err
-		}
 	}
 	if err := b.meetEarlier(ctx, b.lease.Found.Reached); err != nil {
 		return err

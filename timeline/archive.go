@@ -234,7 +234,7 @@ func (a *archived[T, M]) forgotten(ctx context.Context, at stop[M], size int, ke
 const seam = 100
 
 // atSeam returns how many records say where the archive of r begins, at most.
-func (r *ring) atSeam() int { return int(min(seam, r.lanes[0].size*int64(len(r.lanes)))) }
+func (r *ring) atSeam() int { return int(min(seam, r.lanes[0].shape.shown*int64(len(r.lanes)))) }
 
 // beginning returns what the archive of what is below the cuts begins below. The records just
 // above the cut of each lane say it.
@@ -268,12 +268,11 @@ type above struct {
 // justAbove returns n records above the cut of each lane, or as many as there are. In a lane
 // that has forgotten what is above the cut, they are the last it has.
 func (r *ring) justAbove(ctx context.Context, cuts []cut, n int) ([]above, error) {
-	lanes, err := r.ready(ctx)
-	if err != nil {
+	if err := r.ready(ctx); err != nil {
 		return nil, err
 	}
-	found := make([]above, len(lanes))
-	errs := kv.Each(ctx, r.core.db.Store(), lanes, func(s kv.Store, i int, l *lane) (err error) {
+	found := make([]above, len(r.lanes))
+	errs := kv.Each(ctx, r.core.db.Store(), r.lanes, func(s kv.Store, i int, l *lane) (err error) {
 		m := newMerge(s, []*lane{l}, true, cuts[i:i+1], n)
 		if err := m.open(ctx); err != nil {
 			return err

@@ -306,7 +306,7 @@ func (b *build) number(some []standing) []numberedRecord {
 // append to each segment.
 func (b *build) publish(ctx context.Context, all []numberedRecord) (works []func(kv.Store) error) {
 	for len(all) > 0 {
-		l, g := all[0].lane, all[0].lane.shape()
+		l, g := all[0].lane, all[0].lane.shape
 		block, end, data := g.block(all[0].mark.stamp), 0, []byte(nil)
 		for ; end < len(all) && all[end].lane == l && g.block(all[end].mark.stamp) == block; end++ {
 			if r := all[end]; r.mark.stamp >= g.oldest(b.dawn) {
@@ -314,7 +314,7 @@ func (b *build) publish(ctx context.Context, all []numberedRecord) (works []func
 			}
 		}
 		if all = all[end:]; len(data) > 0 {
-			a, i := addition{key: l.key(g, g.segment(block)), data: seal(data)}, g.segment(block)
+			a, i := addition{key: l.key(g.segment(block)), data: seal(data)}, g.segment(block)
 			works = append(works, func(s kv.Store) error {
 				return a.put(ctx, s, func() error { return l.trim(ctx, s, i, lastStamp) })
 			})

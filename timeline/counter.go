@@ -32,7 +32,7 @@ func (l *lane) takeOnce(ctx context.Context, s kv.Store) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	g := l.shape()
+	g := l.shape
 	if !l.atomic && (n <= known || g.block(n) <= g.block(l.top())-g.blocks) {
 		// The counter has gone back, or the ring has passed this number by now.
 		if err := l.raise(ctx, s, max(known, l.top())); err != nil {
@@ -81,7 +81,7 @@ const wholeRing = 32
 // price. Of a large ring it reads only the segment after the counter's, which holds
 // newer entries if the counter has gone back.
 func (l *lane) join(ctx context.Context, s kv.Store) (top int64, err error) {
-	g := l.shape()
+	g := l.shape
 	if g.blocks <= wholeRing {
 		return l.scan(ctx, s)
 	}
@@ -90,7 +90,7 @@ func (l *lane) join(ctx context.Context, s kv.Store) (top int64, err error) {
 		return 0, err
 	}
 	i := g.segment(g.block(n) + 1)
-	return l.scanSome(ctx, s, l.writes, i, i+1)
+	return l.scanSome(ctx, s, i, i+1)
 }
 
 // errNoCounter: the counter is absent, or is not a number to go on from.
@@ -125,7 +125,7 @@ func (l *lane) recover(ctx context.Context, s kv.Store, top int64) (int64, error
 	top = max(top, high)
 	n := int64(1)
 	if top > 0 {
-		n = l.shape().next(top)
+		n = l.shape.next(top)
 	}
 	if n > lastStamp {
 		return 0, fmt.Errorf("%s: %w: all numbers up to %d are used; the counter was set too high", l.counterKey, kv.ErrNotNumber, int64(lastStamp))
@@ -200,7 +200,7 @@ func (l *lane) raise(ctx context.Context, s kv.Store, m int64) error {
 	if err != nil || n < 0 || n >= m {
 		return err
 	}
-	err = l.setCounter(ctx, s, version, l.shape().next(m)-1)
+	err = l.setCounter(ctx, s, version, l.shape.next(m)-1)
 	if errors.Is(err, errAgain) {
 		return nil
 	}

@@ -21,6 +21,7 @@ type decoded struct {
 type decodedKey struct {
 	value   []byte
 	entries []entry
+	strange bool
 }
 
 // What decoded holds at most: so many keys, none of them with a larger value.
@@ -29,31 +30,32 @@ const (
 	maxDecodedBytes = 16 << 10
 )
 
-// entries is decodeKey without those that do not belong under key. The caller must not
-// change them.
-func (d *decoded) entries(key string, r kv.Result, belongs func(entry) bool) ([]entry, error) {
-	strange := func(e entry) bool { return !e.lost() && !belongs(e) }
+// entries is decodeKey without those that do not belong under key; strange reports that
+// there are some. The caller must not change them.
+func (d *decoded) entries(key string, r kv.Result, belongs func(entry) bool) (all []entry, strange bool, err error) {
+	isStrange := func(e entry) bool { return !e.lost() && !belongs(e) }
 	if kept, ok := r.Decoded.([]entry); ok {
-		if slices.ContainsFunc(kept, strange) {
-			return slices.DeleteFunc(slices.Clone(kept), strange), nil
+		if slices.ContainsFunc(kept, isStrange) {
+			return slices.DeleteFunc(slices.Clone(kept), isStrange), true, nil
 		}
-		return kept, nil
+		return kept, false, nil
 	}
 	d.mu.Lock()
 	seen, ok := d.of[key]
 	d.mu.Unlock()
 	if ok && r.Err == nil && bytes.Equal(seen.value, r.Value) {
-		return seen.entries, nil
+		return seen.entries, seen.strange, nil
 	}
-	all, err := decodeKey(key, r)
-	if err != nil {
-		return nil, err
+	if all, err = decodeKey(key, r); err != nil {
+		return nil, false, err
 	}
-	all = slices.DeleteFunc(all, strange)
+	n := len(all)
+	all = slices.DeleteFunc(all, isStrange)
+	strange = len(all) < n
 	if r.Err == nil && len(r.Value) <= maxDecodedBytes {
-		d.keep(key, decodedKey{r.Value, all})
+		d.keep(key, decodedKey{r.Value, all, strange})
 	}
-	return all, nil
+	return all, strange, nil
 }
 
 // decodeKept is the Decoder of segments.

@@ -66,10 +66,10 @@ func (e *Events[T, V]) layoutAt(base func(owner string) string) layout {
 	shared := common{db: e.db, base: base, keep: e.spec.Keep, ttl: e.spec.TTL, what: e.what}
 	switch e.spec.Layout {
 	case Numbered:
-		ring := Shape{Size: e.spec.Keep, Segment: 1}.shape()
+		keep := int64(e.spec.Keep)
 		p := newProcess(e.db)
 		p.sparing = true
-		return &numbered{shared, p, ownShapes(ring)}
+		return &numbered{shared, p, shape{keep, keep, 1, keep + 1}}
 	case Packed:
 		return &packed{shared}
 	}

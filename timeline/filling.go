@@ -156,7 +156,7 @@ func (f *filling) isFirst(it item, at int64, rec *plug.Seen) bool {
 			continue
 		}
 		m := f.core.markOf(rec.Mark, r.owner)
-		if m.stamp < r.oldest(r.writes) || m.stamp == 0 || !f.core.belongs(rec, r.laneName) {
+		if m.stamp < r.oldest() || m.stamp == 0 || !f.core.belongs(rec, r.laneName) {
 			continue
 		}
 		if m.at > at || m.at == at && !passed {

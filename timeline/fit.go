@@ -33,9 +33,6 @@ const (
 // Fit judges a ring that forgets within the hour, one that is hardly used, and shards that no
 // rate of writes needs, by the busiest of some owners.
 func (c ringWindow) Fit(ctx context.Context, s kv.Store, some []plug.Standing, age time.Duration) (unfit []string, err error) {
-	if err := c.host.Look(ctx); err != nil {
-		return nil, c.failure(err)
-	}
 	lanes, err := c.busiest(ctx, s, some)
 	if err != nil {
 		return nil, c.failure(err)
@@ -55,7 +52,7 @@ func (c ringWindow) Fit(ctx context.Context, s kv.Store, some []plug.Standing, a
 }
 
 func (c ringWindow) unfitSize(seen glimpse, age time.Duration) []string {
-	size := c.shapes().shape().size
+	size := c.shape.shown
 	back := c.host.DB().Now().Sub(seen.oldest)
 	switch {
 	case seen.full && back < shortest:
@@ -136,8 +133,8 @@ func (l *lane) glimpse(ctx context.Context, s kv.Store) (seen glimpse, err error
 	if err != nil || top < 1 {
 		return seen, err
 	}
-	g := l.shape()
-	end, part := g.oldest(top), top-g.size/usedPart
+	g := l.shape
+	end, part := g.first(top), top-g.shown/usedPart
 	blocks := []int64{g.block(end), g.block(end) + 1, g.block(max(part, 0))}
 	for b := g.block(max(top-fittedEntries, 0)); b <= g.block(top); b++ {
 		blocks = append(blocks, b)
@@ -162,19 +159,19 @@ func (l *lane) glimpse(ctx context.Context, s kv.Store) (seen glimpse, err error
 
 // entriesOf returns the entries of blocks, in the order of their stamps.
 func (l *lane) entriesOf(ctx context.Context, s kv.Store, blocks []int64) (all []entry, err error) {
-	g := l.shape()
+	g := l.shape
 	var keys []string
 	slices.Sort(blocks)
 	blocks = slices.Compact(blocks)
 	for _, b := range blocks {
-		keys = append(keys, l.key(g, g.segment(b)))
+		keys = append(keys, l.key(g.segment(b)))
 	}
 	results, err := kv.GetAll(ctx, s, keys...)
 	if err != nil {
 		return nil, err
 	}
 	for i, b := range blocks {
-		seg, err := l.decode(segmentRef{l.writes, g.segment(b)}, keys[i], results[i])
+		seg, err := l.decode(g.segment(b), keys[i], results[i])
 		if err != nil {
 			return nil, err
 		}

@@ -26,7 +26,7 @@ type core struct {
 	spec    spec
 	owners  owners
 	several bool // a record may have several owners
-	stands  stands
+	shape   shape
 	shards  int
 	host    plug.Host
 	idText  func(plug.Record) string
@@ -41,7 +41,6 @@ type core struct {
 
 var (
 	_ plug.Index    = (*core)(nil)
-	_ plug.Shaped   = (*core)(nil)
 	_ plug.Meeter   = (*core)(nil)
 	_ plug.Finisher = (*core)(nil)
 )
@@ -64,15 +63,9 @@ var ringKey = kv.NewClass("t", 3) // model, index, owner text
 
 // newCore returns the core of an index. It panics if spec is impossible.
 func newCore(spec spec, by owners) *core {
-	c := &core{spec: spec, owners: by, shards: max(spec.Shards, 1), sorted: sortedAtOnce}
-	c.stands.own = []shape{spec.Shape.shape()}
+	c := &core{spec: spec, owners: by, shape: spec.Shape.shape(), shards: max(spec.Shards, 1), sorted: sortedAtOnce}
 	if c.shards > MaxLanes {
 		panic(fmt.Sprintf("timeline: %d shards; there can be %d", c.shards, MaxLanes))
-	}
-	for _, s := range spec.Before {
-		if g := s.shape(); !slices.Contains(c.stands.own, g) {
-			c.stands.own = append(c.stands.own, g)
-		}
 	}
 	return c
 }
@@ -105,16 +98,10 @@ func (c *core) shard(owner string, i int) *lane {
 	if c.shards > 1 {
 		base += "#" + strconv.Itoa(i)
 	}
-	l := newLane(c.process, base, c.shapes())
+	l := newLane(c.process, base, c.shape)
 	l.laneName = laneName{owner, i}
 	return l
 }
-
-// shapes returns the shapes that the rings have by what is known of the built item.
-func (c *core) shapes() shapes { return c.stands.now(c.host.Shapes()) }
-
-// Shapes returns the shapes by which the built item is to name the rings.
-func (c *core) Shapes() []string { return c.stands.texts() }
 
 // lane returns the lane of the record with this id in the rings of owner. It is
 // always the same shard, so that the record's entries compare.
@@ -132,8 +119,9 @@ func (c *core) shardOf(id string) int {
 // Name returns the index's name.
 func (c *core) Name() string { return c.spec.Name }
 
-// Def returns the index's definition.
-func (c *core) Def() string { return c.spec.Def }
+// Def returns the index's definition. The shape is a part of it: in another one, entries are
+// stored elsewhere.
+func (c *core) Def() string { return c.spec.Def + " " + c.shape.def() }
 
 // Places returns the places that rec belongs in: one for each owner.
 func (c *core) Places(rec plug.Record) []string {
@@ -316,9 +304,6 @@ func (c *core) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, _ []strin
 	if len(rec.Places) == 0 {
 		return nil
 	}
-	if err := c.host.Look(ctx); err != nil {
-		return c.failure(err)
-	}
 	marks := c.marksIn(rec.Mark)
 	for _, place := range rec.Places {
 		owner := ownerOf(place)
@@ -333,7 +318,7 @@ func (c *core) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, _ []strin
 
 // repair is Repair in the lane l, where the record has the mark m.
 func (c *core) repair(ctx context.Context, s kv.Store, rec *plug.Seen, l *lane, m mark) error {
-	there, count, err := l.holds(ctx, s, m.stamp, rec.ID, true)
+	there, count, err := l.holds(ctx, s, m.stamp, rec.ID)
 	switch {
 	case err != nil:
 		return err
@@ -393,9 +378,6 @@ func (c *core) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
 
 // Check reports those of recs that are not where they belong.
 func (c *core) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]string, error) {
-	if err := c.host.Look(ctx); err != nil {
-		return nil, c.failure(err)
-	}
 	wrong, all := make([][]string, len(recs)), make(map[laneName]*checked)
 	for i, rec := range recs {
 		marks := c.marksIn(rec.Mark)
@@ -440,7 +422,7 @@ func (c *checked) add(at int, rec stamped) { c.at, c.recs = append(c.at, at), ap
 func (c *checked) each(ctx context.Context, s kv.Store, missing func(at int, e stamped)) error {
 	for from := 0; from < len(c.recs); from += atOnce {
 		some := c.recs[from:min(from+atOnce, len(c.recs))]
-		there, _, err := c.holdAll(ctx, s, some, false)
+		there, _, err := c.holdAll(ctx, s, some)
 		for k := range there {
 			if !there[k] {
 				missing(c.at[from+k], some[k])

@@ -19,71 +19,73 @@ type lane struct {
 	base       string // what its keys begin with
 	counterKey string // its key
 	laneName
-	shapes
+	shape shape
 }
 
 // newLane returns the lane whose keys begin with base.
-func newLane(p *process, base string, shapes shapes) *lane {
-	return &lane{process: p, knowledge: p.recall(base), base: base, counterKey: base + "#n", shapes: shapes}
+func newLane(p *process, base string, shape shape) *lane {
+	return &lane{process: p, knowledge: p.recall(base), base: base, counterKey: base + "#n", shape: shape}
 }
 
-// in returns the lane with other shapes.
-func (l *lane) in(shapes shapes) *lane {
-	other := *l
-	other.shapes = shapes
-	return &other
-}
-
-func (l *lane) key(g shape, segment int64) string {
+func (l *lane) key(segment int64) string {
 	var key strings.Builder
-	key.Grow(l.keyBytes(g))
-	l.writeKey(&key, g, segment)
+	key.Grow(l.keyBytes())
+	l.writeKey(&key, segment)
 	return key.String()
 }
 
-func (l *lane) writeKey(to *strings.Builder, g shape, segment int64) {
+func (l *lane) writeKey(to *strings.Builder, segment int64) {
 	to.WriteString(l.base)
-	to.WriteByte('#')
-	to.WriteString(g.name)
-	to.WriteByte('.')
+	to.WriteString(segmentPart)
 	var room [20]byte
 	to.Write(strconv.AppendInt(room[:0], segment, 10))
 }
 
-// keyBytes is room for a key of shape g.
-func (l *lane) keyBytes(g shape) int { return len(l.base) + len(g.name) + len("#.") + 6 }
+// segmentPart stands between the base of a lane and the number of a segment.
+const segmentPart = "#s"
+
+// keyBytes is room for a key.
+func (l *lane) keyBytes() int { return len(l.base) + len(segmentPart) + 6 }
 
 // keysOf returns the keys of segments, which share a text, and room for one more.
-func (l *lane) keysOf(refs []segmentRef) []string {
+func (l *lane) keysOf(segments []int64) []string {
 	var text strings.Builder
-	text.Grow(len(refs) * l.keyBytes(l.shape()))
-	keys := make([]string, 0, len(refs)+1)
-	for _, at := range refs {
+	text.Grow(len(segments) * l.keyBytes())
+	keys := make([]string, 0, len(segments)+1)
+	for _, i := range segments {
 		begin := text.Len()
-		l.writeKey(&text, l.all[at.shape], at.segment)
+		l.writeKey(&text, i)
 		keys = append(keys, text.String()[begin:])
+	}
+	return keys
+}
+
+// keys returns the keys of the segments from first on, up to end.
+func (l *lane) keys(first, end int64) (keys []string) {
+	for i := first; i < end; i++ {
+		keys = append(keys, l.key(i))
 	}
 	return keys
 }
 
 // segment is what was read of a key.
 type segment struct {
-	segmentRef
+	number  int64
 	key     string
 	version kv.Version // 0 if the key is absent
 	bytes   int        // of the value
 	entries []entry
+	strange bool // it has others, which do not belong there: of a ring of another shape
 }
 
-// decode returns the segment at, which a get of key answered, without entries that do
+// decode returns the segment i, which a get of key answered, without entries that do
 // not belong there. The caller must not change them.
-func (l *lane) decode(at segmentRef, key string, r kv.Result) (segment, error) {
-	g := l.all[at.shape]
-	entries, err := l.decoded.entries(key, r, func(e entry) bool { return g.segment(g.block(e.stamp)) == at.segment })
+func (l *lane) decode(i int64, key string, r kv.Result) (segment, error) {
+	entries, strange, err := l.decoded.entries(key, r, func(e entry) bool { return l.shape.segment(l.shape.block(e.stamp)) == i })
 	if err != nil {
-		return segment{segmentRef: at, key: key}, err
+		return segment{number: i, key: key}, err
 	}
-	return segment{at, key, r.Version, len(r.Value), entries}, nil
+	return segment{i, key, r.Version, len(r.Value), entries, strange}, nil
 }
 
 // atOnce bounds how many keys of a lane one trip reads.
@@ -91,30 +93,25 @@ const atOnce = 128
 
 // scan returns the highest stamp in all segments of the lane.
 func (l *lane) scan(ctx context.Context, s kv.Store) (top int64, err error) {
-	for k, g := range l.all {
-		for first := int64(0); first < g.blocks; first += atOnce {
-			high, err := l.scanSome(ctx, s, k, first, min(first+atOnce, g.blocks))
-			if err != nil {
-				return 0, err
-			}
-			top = max(top, high)
+	for first := int64(0); first < l.shape.blocks; first += atOnce {
+		high, err := l.scanSome(ctx, s, first, min(first+atOnce, l.shape.blocks))
+		if err != nil {
+			return 0, err
 		}
+		top = max(top, high)
 	}
 	return top, nil
 }
 
-// scanSome is scan for some segments of the kth shape.
-func (l *lane) scanSome(ctx context.Context, s kv.Store, k int, first, end int64) (top int64, err error) {
-	var keys []string
-	for i := first; i < end; i++ {
-		keys = append(keys, l.key(l.all[k], i))
-	}
+// scanSome is scan for some segments.
+func (l *lane) scanSome(ctx context.Context, s kv.Store, first, end int64) (top int64, err error) {
+	keys := l.keys(first, end)
 	results, err := kv.GetAll(ctx, s, keys...)
 	if err != nil {
 		return 0, err
 	}
 	for i, r := range results {
-		seg, err := l.decode(segmentRef{k, first + int64(i)}, keys[i], r)
+		seg, err := l.decode(first+int64(i), keys[i], r)
 		if err != nil {
 			return 0, err
 		}
@@ -125,21 +122,16 @@ func (l *lane) scanSome(ctx context.Context, s kv.Store, k int, first, end int64
 
 // mend takes what cannot be read out of all segments of the lane.
 func (l *lane) mend(ctx context.Context, s kv.Store) error {
-	for _, g := range l.all {
-		for first := int64(0); first < g.blocks; first += atOnce {
-			if err := l.mendSome(ctx, s, g, first, min(first+atOnce, g.blocks)); err != nil {
-				return err
-			}
+	for first := int64(0); first < l.shape.blocks; first += atOnce {
+		if err := l.mendSome(ctx, s, first, min(first+atOnce, l.shape.blocks)); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func (l *lane) mendSome(ctx context.Context, s kv.Store, g shape, first, end int64) error {
-	var keys []string
-	for i := first; i < end; i++ {
-		keys = append(keys, l.key(g, i))
-	}
+func (l *lane) mendSome(ctx context.Context, s kv.Store, first, end int64) error {
+	keys := l.keys(first, end)
 	results, err := kv.GetAll(ctx, s, keys...)
 	if err != nil {
 		return err
@@ -168,10 +160,9 @@ func (l *lane) mendSome(ctx context.Context, s kv.Store, g shape, first, end int
 }
 
 // holds reports whether the entry with stamp n and this id is in the lane, or was
-// lapped. With lasting, it has to be where it stays as long as new entries do.
-// count is the counter's number, at least 0.
-func (l *lane) holds(ctx context.Context, s kv.Store, n int64, id string, lasting bool) (there bool, count int64, err error) {
-	all, count, err := l.holdAll(ctx, s, []stamped{{n, id}}, lasting)
+// lapped. count is the counter's number, at least 0.
+func (l *lane) holds(ctx context.Context, s kv.Store, n int64, id string) (there bool, count int64, err error) {
+	all, count, err := l.holdAll(ctx, s, []stamped{{n, id}})
 	return err == nil && all[0], count, err
 }
 
@@ -182,15 +173,13 @@ type stamped struct {
 }
 
 // holdAll is holds for each of all, and reads a segment once for those that belong there.
-func (l *lane) holdAll(ctx context.Context, s kv.Store, all []stamped, lasting bool) (there []bool, count int64, err error) {
-	keys, at := []string{l.counterKey}, make(map[segmentRef]int)
+func (l *lane) holdAll(ctx context.Context, s kv.Store, all []stamped) (there []bool, count int64, err error) {
+	keys, at := []string{l.counterKey}, make(map[int64]int)
 	for _, e := range all {
-		for k, g := range l.all {
-			ref := segmentRef{k, g.segment(g.block(e.n))}
-			if _, known := at[ref]; !known {
-				at[ref] = len(keys)
-				keys = append(keys, l.key(g, ref.segment))
-			}
+		i := l.shape.segment(l.shape.block(e.n))
+		if _, known := at[i]; !known {
+			at[i] = len(keys)
+			keys = append(keys, l.key(i))
 		}
 	}
 	results, err := kv.GetAll(ctx, s, keys...)
@@ -200,18 +189,15 @@ func (l *lane) holdAll(ctx context.Context, s kv.Store, all []stamped, lasting b
 	count = max(numberIn(results[0]), 0)
 	there = make([]bool, len(all))
 	for i, e := range all {
-		there[i] = e.n < l.shape().oldest(count)
-		for k, g := range l.all {
-			if there[i] || lasting && !l.lasts[k] {
-				continue
-			}
-			ref := segmentRef{k, g.segment(g.block(e.n))}
-			seg, err := l.decode(ref, keys[at[ref]], results[at[ref]])
-			if err != nil {
-				return nil, count, err
-			}
-			there[i] = slices.ContainsFunc(seg.entries, func(in entry) bool { return in.stamp == e.n && string(in.body) == e.id })
+		if there[i] = e.n < l.shape.oldest(count); there[i] {
+			continue
 		}
+		k := l.shape.segment(l.shape.block(e.n))
+		seg, err := l.decode(k, keys[at[k]], results[at[k]])
+		if err != nil {
+			return nil, count, err
+		}
+		there[i] = slices.ContainsFunc(seg.entries, func(in entry) bool { return in.stamp == e.n && string(in.body) == e.id })
 	}
 	return there, count, nil
 }

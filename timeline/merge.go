@@ -56,7 +56,7 @@ func (l *lane) aheadFor(n, lanes int64) int64 {
 	if l.sparing {
 		return n - 1
 	}
-	return max(4*n/lanes, min(defaultSegment, max(n+few, l.shape().width)))
+	return max(4*n/lanes, min(defaultSegment, max(n+few, l.shape.width)))
 }
 
 // few is how many entries are likely to be stale where it is not known.

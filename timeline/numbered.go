@@ -10,11 +10,11 @@ import (
 type numbered struct {
 	common
 	process *process
-	shapes  shapes
+	shape   shape
 }
 
 func (r *numbered) lane(owner string) *lane {
-	return newLane(r.process, r.base(owner), r.shapes)
+	return newLane(r.process, r.base(owner), r.shape)
 }
 
 func (r *numbered) push(ctx context.Context, s kv.Store, owner string, entries []entry) error {
@@ -66,11 +66,7 @@ func (r *numbered) latest(ctx context.Context, s kv.Store, owner string, n int) 
 
 func (r *numbered) clear(ctx context.Context, s kv.Store, owner string) error {
 	l := r.lane(owner)
-	keys := make([]string, l.shape().blocks)
-	for i := range keys {
-		keys[i] = l.key(l.shape(), int64(i))
-	}
-	return deleteAll(ctx, s, keys)
+	return deleteAll(ctx, s, l.keys(0, l.shape.blocks))
 }
 
 func (r *numbered) tidy([]string) {}

@@ -52,18 +52,17 @@ func (r *Ring[T]) Pictures(ctx context.Context, limit int) ([]Picture, error) {
 func (r *ring) draw(ctx context.Context, limit int) ([]Picture, error) {
 	ctx, end := r.core.host.Begin(ctx, "Pictures")
 	defer end()
-	lanes, err := r.ready(ctx)
-	if err != nil {
+	if err := r.ready(ctx); err != nil {
 		return nil, err
 	}
-	pictures, _, err := r.pictures(ctx, r.core.db.Store(), lanes, limit)
+	pictures, _, err := r.pictures(ctx, r.core.db.Store(), limit)
 	return pictures, err
 }
 
-// pictures returns pictures of lanes. It compares about most entries with their records, the
+// pictures returns pictures of the lanes. It compares about most entries with their records, the
 // newest of each lane; skipped says that there were others.
-func (r *ring) pictures(ctx context.Context, s kv.Store, lanes []*lane, most int) (pictures []Picture, skipped bool, err error) {
-	readers, err := r.whole(ctx, s, lanes)
+func (r *ring) pictures(ctx context.Context, s kv.Store, most int) (pictures []Picture, skipped bool, err error) {
+	readers, err := r.whole(ctx, s)
 	if err != nil {
 		return nil, false, r.core.failure(err)
 	}
@@ -99,10 +98,10 @@ func (r *ring) pictures(ctx context.Context, s kv.Store, lanes []*lane, most int
 	return pictures, skipped, nil
 }
 
-// whole returns readers of lanes that have read everything.
-func (r *ring) whole(ctx context.Context, s kv.Store, lanes []*lane) ([]*reader, error) {
-	readers := make([]*reader, len(lanes))
-	errs := kv.Each(ctx, s, lanes, func(s kv.Store, i int, l *lane) error {
+// whole returns readers of the lanes that have read everything.
+func (r *ring) whole(ctx context.Context, s kv.Store) ([]*reader, error) {
+	readers := make([]*reader, len(r.lanes))
+	errs := kv.Each(ctx, s, r.lanes, func(s kv.Store, i int, l *lane) error {
 		readers[i] = l.newReader(false, nil, 0)
 		return readers[i].readWhole(ctx, s)
 	})
@@ -134,13 +133,13 @@ func shown(r *reader) []item {
 
 // picture returns the picture of what was read.
 func (r *reader) picture(state func(item) Slot) Picture {
-	g := r.shape()
+	g := r.shape
 	p := Picture{Head: r.top, Newest: int(g.segment(g.block(r.top)))}
 	for i := range g.blocks {
 		p.Segments = append(p.Segments, r.segment(i))
 	}
 	slot := func(n int64) *Slot { return &p.Segments[g.segment(g.block(n))].Slots[n%g.width] }
-	for n := r.oldest(r.writes); n <= r.top; n++ {
+	for n := r.oldest(); n <= r.top; n++ {
 		*slot(n) = Missing
 	}
 	for _, it := range shown(r) {
@@ -153,8 +152,8 @@ func (r *reader) picture(state func(item) Slot) Picture {
 
 // segment returns the segment i with no slot in use.
 func (r *reader) segment(i int64) Segment {
-	g, read := r.shape(), segment{}
-	if there := r.has(segmentRef{r.writes, i}); there != nil {
+	g, read := r.shape, segment{}
+	if there := r.has(i); there != nil {
 		read = *there
 	}
 	newest := g.block(r.top)

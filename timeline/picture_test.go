@@ -82,13 +82,13 @@ func TestRing_Pictures_NameTheStoredKeys(t *testing.T) {
 		p.create(t, fmt.Sprint("p", i), "ann", "text")
 	}
 	picture := pictureOf(t, p.newest)
-	if len(picture.Segments) != 6 {
-		t.Fatalf("%d segments, want 6", len(picture.Segments))
+	if len(picture.Segments) != 9 {
+		t.Fatalf("%d segments, want 9", len(picture.Segments))
 	}
 	entries := 0
 	for _, segment := range picture.Segments {
 		r, _ := kv.One(ctx, mem, kv.OpGet(segment.Key))
-		if len(r.Value) != segment.Bytes || !strings.HasPrefix(segment.Key, "t:Page:Newest:#8x6.") {
+		if len(r.Value) != segment.Bytes || !strings.HasPrefix(segment.Key, "t:Page:Newest:#s") {
 			t.Errorf("%s has %d bytes, and the picture says %d", segment.Key, len(r.Value), segment.Bytes)
 		}
 		entries += segment.Entries
@@ -103,16 +103,14 @@ func TestRing_Pictures_NameTheStoredKeys(t *testing.T) {
 func TestRing_Pictures_ShowWhatPagesShow(t *testing.T) {
 	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(seed, 5))
-		s := plain{memkv.New(memkv.Options{})}
-		before := timeline.Shape{Size: 1 + rng.IntN(30), Segment: 1 + rng.IntN(8)}
+		s := survivor{memkv.New(memkv.Options{})}
 		shards := rng.IntN(3)
-		p := openSpec(s, timeline.Spec[page]{Shape: before, Shards: shards})
+		p := openSpec(s, timeline.Spec[page]{Shape: timeline.Shape{Size: 1 + rng.IntN(30), Segment: 1 + rng.IntN(8)}, Shards: shards})
 		churn(t, p, rng)
 		p.close(t)
-		p = openSpec(s, timeline.Spec[page]{
-			Shape: timeline.Shape{Size: 1 + rng.IntN(30), Segment: 1 + rng.IntN(8)}, Before: []timeline.Shape{before}, Shards: shards,
-		})
+		p = openSpec(s, timeline.Spec[page]{Shape: timeline.Shape{Size: 1 + rng.IntN(30), Segment: 1 + rng.IntN(8)}, Shards: shards})
 		churn(t, p, rng)
+		must(t, p.Rebuild(ctx))
 		for _, ring := range []*timeline.Ring[page]{p.newest, p.byAuthor.Of("ann"), p.byAuthor.Of("ann", "bob")} {
 			shown := 0
 			for _, err := range ring.All(ctx) {

@@ -12,9 +12,6 @@ var _ plug.Purger = (*core)(nil)
 // Purge takes the id out of the entries of the record, in the rings of all owners among
 // places. The entries stay, without an id, until they are lapped: no record has that.
 func (c *core) Purge(ctx context.Context, s kv.Store, id string, places []string, fence func() error) error {
-	if err := c.host.Look(ctx); err != nil {
-		return c.failure(err)
-	}
 	done := make(map[string]bool)
 	for _, place := range places {
 		owner := ownerOf(place)
@@ -34,17 +31,16 @@ func (u unowned) Purge(ctx context.Context, s kv.Store, id string, _ []string, f
 	return u.core.Purge(ctx, s, id, []string{""}, fence)
 }
 
-// purge takes id out of all entries of the lane.
+// purge takes id out of all entries of the lane, and of the segments that the ring has left
+// behind if it was longer once.
 func (l *lane) purge(ctx context.Context, s kv.Store, id string, fence func() error) error {
-	for _, g := range l.all {
-		for first := int64(0); first < g.blocks; first += atOnce {
-			var keys []string
-			for i := first; i < min(first+atOnce, g.blocks); i++ {
-				keys = append(keys, l.key(g, i))
-			}
-			if err := purgeKeys(ctx, s, keys, id, fence); err != nil {
-				return err
-			}
+	for first, end := int64(0), l.shape.blocks; first < end; first += atOnce {
+		found, err := purgeKeys(ctx, s, l.keys(first, first+atOnce), id, fence)
+		if err != nil {
+			return err
+		}
+		if found > 0 && first+int64(found) > l.shape.blocks {
+			end = first + 2*atOnce
 		}
 	}
 	return nil
@@ -53,42 +49,48 @@ func (l *lane) purge(ctx context.Context, s kv.Store, id string, fence func() er
 // purgeTries is how often a segment is read that others write to.
 const purgeTries = 8
 
-// purgeKeys takes id out of the entries under keys.
-func purgeKeys(ctx context.Context, s kv.Store, keys []string, id string, fence func() error) error {
+// purgeKeys takes id out of the entries under keys. The last key that is there is the one
+// before found.
+func purgeKeys(ctx context.Context, s kv.Store, keys []string, id string, fence func() error) (found int, err error) {
 	for range purgeTries {
-		swaps, err := withoutID(ctx, s, keys, id)
+		swaps, last, err := withoutID(ctx, s, keys, id)
+		found = max(found, last)
 		if err != nil || len(swaps) == 0 {
-			return err
+			return found, err
 		}
 		if err := fence(); err != nil {
-			return err
+			return found, err
 		}
 		_ = s.Do(ctx, swaps) // Each op has its own result.
 		keys = nil
 		for i := range swaps {
 			if err := swaps[i].Err(); unlessRaced(err) != nil {
-				return err
+				return found, err
 			} else if swaps[i].Err() != nil {
 				keys = append(keys, swaps[i].Key)
 			}
 		}
 	}
-	return kv.ErrConflict
+	return found, kv.ErrConflict
 }
 
-// withoutID returns ops that take id out of the entries under keys, as they are now.
-func withoutID(ctx context.Context, s kv.Store, keys []string, id string) (swaps []kv.Op, err error) {
+// withoutID returns ops that take id out of the entries under keys, as they are now. The
+// last key that is there is the one before found.
+func withoutID(ctx context.Context, s kv.Store, keys []string, id string) (swaps []kv.Op, found int, err error) {
 	if len(keys) == 0 {
-		return nil, nil
+		return nil, 0, nil
 	}
 	results, err := kv.GetAll(ctx, s, keys...)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	for i, r := range results {
+		if r.Err == nil {
+			found = i + 1
+		}
 		entries, err := decodeKey(keys[i], r)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		there := false
 		for j := range entries {
@@ -100,5 +102,5 @@ func withoutID(ctx context.Context, s kv.Store, keys []string, id string) (swaps
 			swaps = append(swaps, kv.OpSwap(keys[i], r.Version, encodeAll(entries)))
 		}
 	}
-	return swaps, nil
+	return swaps, found, nil
 }

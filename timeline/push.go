@@ -12,9 +12,9 @@ import (
 // publish puts e into its segment. Once it returns nil, every read that begins finds
 // e. This is P2.
 func (l *lane) publish(ctx context.Context, s kv.Store, e entry) error {
-	g := l.shape()
+	g := l.shape
 	i := g.segment(g.block(e.stamp))
-	a := addition{key: l.key(g, i), data: seal(e.encode(nil)), opens: g.isNew(e.stamp)}
+	a := addition{key: l.key(i), data: seal(e.encode(nil)), opens: g.isNew(e.stamp)}
 	return a.put(ctx, s, func() error { return l.trim(ctx, s, i, e.stamp) })
 }
 

@@ -30,7 +30,7 @@ func (c counting) Do(ctx context.Context, ops []kv.Op) error {
 	return c.Store.Do(ctx, ops)
 }
 
-func openLane(t testing.TB, s kv.Store, shapes ...Shape) *lane {
+func openLane(t testing.TB, s kv.Store, shape Shape) *lane {
 	t.Helper()
 	db, err := kvmodel.Open(s)
 	must(t, err)
@@ -39,7 +39,7 @@ func openLane(t testing.TB, s kv.Store, shapes ...Shape) *lane {
 			t.Error(err)
 		}
 	})
-	return laneOf(db, shapes)
+	return laneOf(db, shape)
 }
 
 func must(t testing.TB, err error) {
@@ -66,7 +66,7 @@ func TestLane_Push_CostsTwoTripsAndAFewTrims(t *testing.T) {
 	l := openLane(t, counting{plainly{memkv.New(memkv.Options{})}, &trips}, Shape{})
 	ctx := context.Background()
 	const laps = 3
-	n := laps * int(l.shape().width*l.shape().blocks)
+	n := laps * int(l.shape.width*l.shape.blocks)
 	for i := range n {
 		if _, err := l.push(ctx, strconv.Itoa(i)); err != nil {
 			t.Fatal(err)

@@ -27,12 +27,6 @@ type reader struct {
 	ordered []*entry // of all segments read that may be shown, each once, in the order of the way
 }
 
-// A segmentRef says which segment: its shape, and its number there.
-type segmentRef struct {
-	shape   int
-	segment int64
-}
-
 // newReader returns a reader of l that first reads the newest block and, before it,
 // those that hold ahead stamps.
 func (l *lane) newReader(up bool, from *cut, ahead int64) *reader {
@@ -42,9 +36,9 @@ func (l *lane) newReader(up bool, from *cut, ahead int64) *reader {
 }
 
 // has returns what was read of a segment, nil if it was not.
-func (r *reader) has(at segmentRef) *segment {
+func (r *reader) has(segment int64) *segment {
 	for i := range r.read {
-		if r.read[i].segmentRef == at {
+		if r.read[i].number == segment {
 			return &r.read[i]
 		}
 	}
@@ -53,7 +47,7 @@ func (r *reader) has(at segmentRef) *segment {
 
 // plan makes open read the newest block and those before it that hold ahead stamps.
 func (r *reader) plan(ahead int64) {
-	width := r.shape().width
+	width := r.shape.width
 	r.step = 1 + (ahead+width-1)/width
 }
 
@@ -106,9 +100,9 @@ func (r *reader) openSparingly(ctx context.Context, s kv.Store) error {
 }
 
 // near returns the next segments on the way and the one above them.
-func (r *reader) near() []segmentRef {
-	refs, g := r.ahead(r.step), r.shape()
-	above := segmentRef{r.writes, g.segment(g.block(r.top) + 1)}
+func (r *reader) near() []int64 {
+	refs, g := r.ahead(r.step), r.shape
+	above := g.segment(g.block(r.top) + 1)
 	if !slices.Contains(refs, above) {
 		refs = append(refs, above)
 	}
@@ -159,56 +153,44 @@ func (r *reader) more(ctx context.Context, s kv.Store) error {
 }
 
 // whole returns all segments, or none if they are too many to read at once.
-func (r *reader) whole() []segmentRef {
-	if r.shape().blocks > wholeRing {
+func (r *reader) whole() []int64 {
+	if r.shape.blocks > wholeRing {
 		return nil
 	}
 	return r.rest()
 }
 
 // rest returns segments that were not read yet, as many as fit into a trip.
-func (r *reader) rest() []segmentRef {
-	var refs []segmentRef
-	for k, g := range r.all {
-		for i := int64(0); i < g.blocks && len(refs) < atOnce; i++ {
-			if at := (segmentRef{k, i}); r.has(at) == nil {
-				refs = append(refs, at)
-			}
+func (r *reader) rest() []int64 {
+	var refs []int64
+	for i := int64(0); i < r.shape.blocks && len(refs) < atOnce; i++ {
+		if r.has(i) == nil {
+			refs = append(refs, i)
 		}
 	}
 	return refs
 }
 
-// ahead returns the next n segments of each shape on the way.
-func (r *reader) ahead(n int64) []segmentRef {
-	var refs []segmentRef
-	for k, g := range r.all {
-		b, end, step := r.way(k)
-		for found := int64(0); found < n && (end-b)*step >= 0; b += step {
-			if at := (segmentRef{k, g.segment(b)}); r.has(at) == nil {
-				refs = append(refs, at)
-				found++
-			}
+// ahead returns the next n segments on the way.
+func (r *reader) ahead(n int64) []int64 {
+	var refs []int64
+	b, end, step := r.way()
+	for ; int64(len(refs)) < n && (end-b)*step >= 0; b += step {
+		if i := r.shape.segment(b); r.has(i) == nil {
+			refs = append(refs, i)
 		}
 	}
 	return refs
 }
 
-// oldest returns the first stamp to show of those in the kth shape. Below what a
-// newer shape has lapped there would be a hole.
-func (r *reader) oldest(k int) int64 {
-	n := shape{size: r.size}.oldest(r.top)
-	for _, g := range r.all[:k+1] {
-		n = max(n, g.oldest(r.top))
-	}
-	return n
-}
+// oldest returns the first stamp to show.
+func (r *reader) oldest() int64 { return r.shape.first(r.top) }
 
-// way returns the blocks of the kth shape to go through: the first, the last, and
-// the step from one to the next.
-func (r *reader) way(k int) (first, last, step int64) {
-	g := r.all[k]
-	low, high := g.block(r.oldest(k)), g.block(r.top)
+// way returns the blocks to go through: the first, the last, and the step from one to the
+// next.
+func (r *reader) way() (first, last, step int64) {
+	g := r.shape
+	low, high := g.block(r.oldest()), g.block(r.top)
 	switch {
 	case r.up:
 		return max(low, g.block(r.from.stamp)), high, 1
@@ -219,7 +201,7 @@ func (r *reader) way(k int) (first, last, step int64) {
 }
 
 // fetch reads segments, and the counter if it is wanted, in one trip.
-func (r *reader) fetch(ctx context.Context, s kv.Store, refs []segmentRef, counter bool) error {
+func (r *reader) fetch(ctx context.Context, s kv.Store, refs []int64, counter bool) error {
 	keys := r.keysOf(refs)
 	if counter {
 		keys = append(keys, r.lane.counterKey)
@@ -254,8 +236,9 @@ func (r *reader) order() {
 		n += len(seg.entries)
 	}
 	r.ordered = make([]*entry, 0, n)
+	oldest := r.oldest()
 	for _, seg := range r.read {
-		oldest, begin := r.oldest(seg.shape), len(r.ordered)
+		begin := len(r.ordered)
 		for i := range seg.entries {
 			if e := &seg.entries[i]; e.stamp >= oldest {
 				r.ordered = append(r.ordered, e)
@@ -280,9 +263,9 @@ func (r *reader) mend() {
 	if top := r.top; r.counter >= 0 && r.counter < top {
 		r.db.Soon(func(ctx context.Context) error { return r.raise(ctx, r.db.Store(), top) })
 	}
-	g := r.shape()
+	g := r.shape
 	for _, seg := range r.read {
-		if seg.shape != r.writes || int64(len(seg.entries)) <= 2*g.width {
+		if int64(len(seg.entries)) <= 2*g.width {
 			continue
 		}
 		newest, old := g.block(highest(seg.entries)), int64(0)
@@ -300,28 +283,20 @@ func (r *reader) mend() {
 // reach returns the stamp down to which, or up to which, the way was read without a
 // gap. ended reports that there is nothing beyond. This is R2.
 func (r *reader) reach() (stamp int64, ended bool) {
-	stamp, ended = 0, true
+	b, end, step := r.way()
+	for ; (end-b)*step >= 0; b += step {
+		switch g := r.shape; {
+		case r.has(g.segment(b)) != nil:
+		case r.up:
+			return b*g.width - 1, false
+		default:
+			return (b + 1) * g.width, false
+		}
+	}
 	if r.up {
-		stamp = lastStamp
+		return lastStamp, true
 	}
-	for k, g := range r.all {
-		b, end, step := r.way(k)
-		for ; (end-b)*step >= 0; b += step {
-			if r.has(segmentRef{k, g.segment(b)}) == nil {
-				break
-			}
-		}
-		if (end-b)*step < 0 {
-			continue
-		}
-		ended = false
-		if r.up {
-			stamp = min(stamp, b*g.width-1)
-		} else {
-			stamp = max(stamp, (b+1)*g.width)
-		}
-	}
-	return stamp, ended
+	return 0, true
 }
 
 // visible returns the entries that may be shown, in the order of the way. ended

@@ -17,7 +17,7 @@ import (
 // Spec describes a timeline of records of type T. kvgen writes it from a tag.
 type Spec[T any] struct {
 	Name string // Newest: unique in the model, part of the timeline's keys
-	Def  string // the definition; when it changes, the timeline must be rebuilt
+	Def  string // the definition, but for the Shape; when it changes, the timeline must be rebuilt
 
 	// Value returns a text whose change moves a record to the newest end; it
 	// usually calls Text. A record whose text is empty is not in the timeline. If Value is
@@ -32,8 +32,7 @@ type Spec[T any] struct {
 	Order func(*T) any
 
 	Shape  Shape
-	Before []Shape // the Shapes of earlier releases, the last first; their entries are still read
-	Shards int     // how many rings share the records, for many concurrent writers; 0: 1
+	Shards int // how many rings share the records, for many concurrent writers; 0: 1
 }
 
 // spec is a Spec without its type.
@@ -43,7 +42,6 @@ type spec struct {
 	Holds, If func(plug.Record) bool
 	Order     func(plug.Record) any
 	Shape     Shape
-	Before    []Shape
 	Shards    int
 }
 
@@ -54,7 +52,7 @@ func (s *Spec[T]) untyped() spec {
 		Holds: plug.Untyped(s.Holds),
 		If:    plug.Untyped(s.If),
 		Order: plug.Untyped(s.Order),
-		Shape: s.Shape, Before: s.Before, Shards: s.Shards,
+		Shape: s.Shape, Shards: s.Shards,
 	}
 }
 
@@ -159,8 +157,7 @@ type page struct {
 
 // page returns the n records from p on.
 func (r *ring) page(ctx context.Context, p position, n int, keep func(plug.Record) bool) (page, error) {
-	lanes, err := r.ready(ctx)
-	if err != nil {
+	if err := r.ready(ctx); err != nil {
 		return page{}, err
 	}
 	s := r.core.db.Store()
@@ -169,7 +166,7 @@ func (r *ring) page(ctx context.Context, p position, n int, keep func(plug.Recor
 		defer newest.Remember()
 		s = newest
 	}
-	m := newMerge(s, lanes, p.up, p.cuts, n)
+	m := newMerge(s, r.lanes, p.up, p.cuts, n)
 	if p.cuts == nil {
 		m.show()
 	}
@@ -205,39 +202,30 @@ func (r *ring) page(ctx context.Context, p position, n int, keep func(plug.Recor
 	return page{items, back, on, start, r.core.failure(m.damage())}, nil
 }
 
-// ready returns the ring's lanes, in the shapes to read, if the ring can be read.
-func (r *ring) ready(ctx context.Context) ([]*lane, error) {
+// ready returns nil if the ring can be read.
+func (r *ring) ready(ctx context.Context) error {
 	if r.err != nil {
-		return nil, r.err
+		return r.err
 	}
-	if err := r.core.host.Ready(ctx); err != nil {
-		return nil, err
-	}
-	lanes, shapes := make([]*lane, len(r.lanes)), r.core.shapes()
-	for i, l := range r.lanes {
-		lanes[i] = l.in(shapes)
-	}
-	return lanes, nil
+	return r.core.host.Ready(ctx)
 }
 
 // open returns a merge of the ring's lanes that has read the beginning.
 func (r *ring) open(ctx context.Context, up bool, from []cut, n int) (*merge, error) {
-	lanes, err := r.ready(ctx)
-	if err != nil {
+	if err := r.ready(ctx); err != nil {
 		return nil, err
 	}
-	m := newMerge(r.core.db.Store(), lanes, up, from, n)
+	m := newMerge(r.core.db.Store(), r.lanes, up, from, n)
 	return m, r.core.failure(m.open(ctx))
 }
 
 // openAhead is open from the newest end, where each reader reads as many stamps before
 // the newest block as ahead returns.
 func (r *ring) openAhead(ctx context.Context, ahead func(int, *reader) int64) (*merge, error) {
-	lanes, err := r.ready(ctx)
-	if err != nil {
+	if err := r.ready(ctx); err != nil {
 		return nil, err
 	}
-	m := newMerge(r.core.db.Store(), lanes, false, nil, 1)
+	m := newMerge(r.core.db.Store(), r.lanes, false, nil, 1)
 	for i, lane := range m.readers {
 		lane.plan(ahead(i, lane))
 	}

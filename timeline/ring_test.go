@@ -297,7 +297,7 @@ func TestRing_AnEntryThatFailedBesideTheCommitIsAddedLater(t *testing.T) {
 	mem := memkv.New(memkv.Options{})
 	var full atomic.Bool
 	s := &broken{Store: plain{mem}, refuses: func(op kv.Op) bool {
-		return full.Load() && op.Kind.Writes() && strings.HasPrefix(op.Key, "t:Page:Newest:#64x")
+		return full.Load() && op.Kind.Writes() && strings.HasPrefix(op.Key, "t:Page:Newest:#s")
 	}}
 	p := openPages(s, timeline.Shape{})
 	p.create(t, "a", "ann", "x")
@@ -319,7 +319,7 @@ func TestRing_AnEntryWithoutItsCommitHidesNoOlderEntry(t *testing.T) {
 	p.create(t, "a", "ann", "x")
 	p.create(t, "b", "ann", "x")
 	// {length, stamp 3, time 1, "a"}
-	if _, err := kv.One(ctx, mem, kv.OpAppend("t:Page:Newest:#64x17.0", timeline.Seal([]byte{3, 3, 1, 'a'}))); err != nil {
+	if _, err := kv.One(ctx, mem, kv.OpAppend("t:Page:Newest:#s0", timeline.Seal([]byte{3, 3, 1, 'a'}))); err != nil {
 		t.Fatal(err)
 	}
 	wantIDs(t, "with an abandoned entry", []string{"b", "a"}, listed(t, p.newest, "", 9).Items)
@@ -352,7 +352,7 @@ func TestRing_Since_CountsOnlyTheRecordsThatStandAboveTheCursor(t *testing.T) {
 		p.create(t, "p3", "ann", "made again")
 		want("one made again", 9)
 		// {length, stamp 9, time 1, "p9"}: an entry of a change that never committed.
-		if _, err := kv.One(ctx, s, kv.OpAppend("t:Page:Newest:#64x17.0", timeline.Seal([]byte{4, 13, 1, 'q', '9'}))); err != nil {
+		if _, err := kv.One(ctx, s, kv.OpAppend("t:Page:Newest:#s0", timeline.Seal([]byte{4, 13, 1, 'q', '9'}))); err != nil {
 			t.Fatal(err)
 		}
 		want("one that never was", 9)

@@ -3,7 +3,7 @@ package timeline
 import (
 	"cmp"
 	"fmt"
-	"strconv"
+	"math/bits"
 )
 
 // DefaultSize is the Size of a ring whose Shape does not say.
@@ -13,18 +13,19 @@ const DefaultSize = 1024
 const defaultSegment = 64
 
 // Shape is the geometry of a ring: how many numbers it shows, and how many of them
-// share a key. The zero Shape is 1024 by 64.
+// share a key. The zero Shape is 1024 by 64. A ring keeps the next power of two of
+// numbers, so that its Size can change up to that without a rebuild.
 type Shape struct {
 	Size    int // slots: the ring shows the newest Size numbers
 	Segment int // slots of a key; 1: a key for each entry
 }
 
 // shape is a Shape with its keys counted. The number n belongs to block n / width,
-// and block b is kept in segment b mod blocks. There is one segment more than Size
+// and block b is kept in segment b mod blocks. There is one segment more than size
 // needs, so that the ring is whole while a new block is being filled.
 type shape struct {
+	shown               int64 // at most size
 	size, width, blocks int64
-	name                string // part of the keys of its segments
 }
 
 // shape returns s with the defaults filled in. It panics if s is impossible, which is
@@ -33,31 +34,35 @@ func (s Shape) shape() shape {
 	if s.Size < 0 || s.Segment < 0 {
 		panic(fmt.Sprintf("timeline: a ring of %d slots by %d", s.Size, s.Segment))
 	}
-	size := cmp.Or(int64(s.Size), DefaultSize)
+	shown := cmp.Or(int64(s.Size), DefaultSize)
+	size := int64(1) << bits.Len64(uint64(shown-1))
 	width := min(size, cmp.Or(int64(s.Segment), min(defaultSegment, max(1, size/8))))
-	blocks := (size+width-1)/width + 1
-	return shape{size, width, blocks, strconv.FormatInt(width, 10) + "x" + strconv.FormatInt(blocks, 10)}
+	return shape{shown, size, width, (size+width-1)/width + 1}
 }
 
-// text is how g is named in the built item.
-func (g shape) text() string {
-	return strconv.FormatInt(g.size, 10) + "x" + strconv.FormatInt(g.width, 10)
-}
+// def is the part of an index's definition that says where entries are stored.
+func (g shape) def() string { return fmt.Sprintf("ring %dx%d", g.size, g.width) }
 
 func (g shape) block(n int64) int64 { return n / g.width }
 
 // segment returns the number of the segment that keeps block b.
 func (g shape) segment(b int64) int64 { return b % g.blocks }
 
-// oldest returns the first number that the ring still shows when top is the newest.
-// The numbers below have been lapped. A dawn takes no room, since mostly no record
-// stands there.
-func (g shape) oldest(top int64) int64 {
-	n := top - g.size + 1
-	if d := dawn(era(top)); n <= d && d <= top {
-		n--
+// oldest returns the first number that the ring still keeps when top is the newest.
+// The numbers below have been lapped.
+func (g shape) oldest(top int64) int64 { return lastOf(g.size, top) }
+
+// first returns the first number that the ring still shows when top is the newest.
+func (g shape) first(top int64) int64 { return lastOf(g.shown, top) }
+
+// lastOf returns the first of the newest n numbers when top is the last. A dawn takes no
+// room, since mostly no record stands there.
+func lastOf(n, top int64) int64 {
+	first := top - n + 1
+	if d := dawn(era(top)); first <= d && d <= top {
+		first--
 	}
-	return max(1, n)
+	return max(1, first)
 }
 
 // next returns the number to go on from if all that is known is that m was handed

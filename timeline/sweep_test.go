@@ -61,16 +61,10 @@ func (b *ledger) known() (acked map[string]int64, top int64) {
 }
 
 // simLane returns the lane that a process works on.
-func simLane(s kv.Store, shapes ...Shape) *lane {
-	return laneOf(quietDB(s), shapes)
-}
+func simLane(s kv.Store, shape Shape) *lane { return laneOf(quietDB(s), shape) }
 
-func laneOf(db *kvmodel.DB, shapes []Shape) *lane {
-	var all []shape
-	for _, s := range shapes {
-		all = append(all, s.shape())
-	}
-	return newLane(newProcess(db), "t:T:N:", ownShapes(all...))
+func laneOf(db *kvmodel.DB, shape Shape) *lane {
+	return newLane(newProcess(db), "t:T:N:", shape.shape())
 }
 
 // quietDB opens a DB that logs nothing.
@@ -130,7 +124,7 @@ func (b *ledger) readPage(ctx context.Context, l *lane, s kv.Store, size int) {
 	}
 	lowest := int64(0)
 	if len(items) < size {
-		lowest = l.shape().oldest(m.readers[0].top)
+		lowest = l.shape.first(m.readers[0].top)
 	} else {
 		lowest = items[len(items)-1].stamp
 	}
@@ -153,14 +147,14 @@ func (b *ledger) readPage(ctx context.Context, l *lane, s kv.Store, size int) {
 // check asserts S1 and, if whole, S2, once nothing is in flight.
 func (b *ledger) check(sim *kvtest.Sim, l *lane, whole bool) {
 	t, ctx := sim.T(), context.Background()
-	g := l.shape()
+	g := l.shape
 	top, _, err := l.readCounter(ctx, sim.Store())
 	must(t, err)
 	bodies := slices.Sorted(maps.Keys(b.acked))
 	for _, body := range bodies {
 		n := b.acked[body]
-		at := segmentRef{l.writes, g.segment(g.block(n))}
-		key := l.key(g, at.segment)
+		at := g.segment(g.block(n))
+		key := l.key(at)
 		r, _ := kv.One(ctx, sim.Store(), kv.OpGet(key))
 		seg, err := l.decode(at, key, r)
 		must(t, err)
@@ -207,9 +201,9 @@ func allAtOnce(sim *kvtest.Sim, b *ledger, shape Shape, ordered bool) {
 	sim.Go("reader", func(s kv.Store) { b.readSome(simLane(s, shape), 3, 2) })
 	sim.Go("trimmer", func(s kv.Store) {
 		l := simLane(s, shape)
-		for i := range 2 * l.shape().blocks {
+		for i := range 2 * l.shape.blocks {
 			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-			_ = l.trim(ctx, s, i%l.shape().blocks, lastStamp)
+			_ = l.trim(ctx, s, i%l.shape.blocks, lastStamp)
 			cancel()
 		}
 		l.close()
@@ -337,7 +331,7 @@ func TestSweep_Lane_ALostSegmentTakesNoOtherWithIt(t *testing.T) {
 		sim.Wait()
 		l := simLane(sim.Still(), shape)
 		for body, n := range b.acked {
-			if l.shape().segment(l.shape().block(n)) == 0 {
+			if l.shape.segment(l.shape.block(n)) == 0 {
 				delete(b.acked, body)
 			}
 		}

@@ -24,7 +24,7 @@ func (l *lane) tidy(ctx context.Context, s kv.Store, n int64) {
 
 // due returns the segment to trim after n, if there is one.
 func (l *lane) due(n int64) (segment int64, due bool) {
-	g := l.shape()
+	g := l.shape
 	lap := n / (g.width * g.blocks)
 	switch {
 	case lap == 0:
@@ -44,12 +44,12 @@ func (l *lane) due(n int64) (segment int64, due bool) {
 // is a number that the caller knows was handed out. A higher one in the segment is
 // compared with the counter, which may have gone back. This is T1 and T2.
 func (l *lane) trim(ctx context.Context, s kv.Store, i, own int64) error {
-	key := l.key(l.shape(), i)
+	key := l.key(i)
 	results, err := kv.GetAll(ctx, s, key, l.counterKey)
 	if err != nil {
 		return err
 	}
-	seg, err := l.decode(segmentRef{l.writes, i}, key, results[0])
+	seg, err := l.decode(i, key, results[0])
 	if err != nil {
 		return err
 	}
@@ -60,23 +60,23 @@ func (l *lane) trim(ctx context.Context, s kv.Store, i, own int64) error {
 }
 
 // cut is T2, on a segment that was read: the first entry of the newest block and all
-// that follow it stay.
+// that follow it stay. Entries of a ring of another shape do not.
 func (l *lane) cut(ctx context.Context, s kv.Store, seg segment) error {
-	newest := l.shape().block(highest(seg.entries))
+	newest := l.shape.block(highest(seg.entries))
 	from := 0
-	for from < len(seg.entries) && l.shape().block(seg.entries[from].stamp) != newest {
+	for from < len(seg.entries) && l.shape.block(seg.entries[from].stamp) != newest {
 		from++
 	}
 	// What cannot be read right before may be of the newest block, too.
 	for from > 0 && seg.entries[from-1].lost() {
 		from--
 	}
-	if from > 0 && seg.version != 0 {
+	if (from > 0 || seg.strange) && seg.version != 0 {
 		_, err := kv.One(ctx, s, kv.OpSwap(seg.key, seg.version, encodeAll(seg.entries[from:])))
 		if err != nil {
 			return unlessRaced(err)
 		}
 	}
-	l.trimmed.Store(newest * l.shape().width)
+	l.trimmed.Store(newest * l.shape.width)
 	return nil
 }

@@ -45,12 +45,11 @@ func (c ringWindow) Base(key string) (base string, first bool) {
 
 // lanesAt returns the lanes whose keys begin with base.
 func (c ringWindow) lanesAt(base string) (all []*lane) {
-	shapes := c.shapes()
 	if c.shards == 1 {
-		return []*lane{newLane(c.process, base, shapes)}
+		return []*lane{newLane(c.process, base, c.shape)}
 	}
 	for i := range c.shards {
-		all = append(all, newLane(c.process, fmt.Sprintf("%s#%d", base, i), shapes))
+		all = append(all, newLane(c.process, fmt.Sprintf("%s#%d", base, i), c.shape))
 	}
 	return all
 }
@@ -58,9 +57,6 @@ func (c ringWindow) lanesAt(base string) (all []*lane) {
 // Audit returns the segments that are damaged. An entry that its record does not confirm is
 // none of what is wrong, since readers pass over it.
 func (c ringWindow) Audit(ctx context.Context, s kv.Store, base, _ string) (wrong []plug.Wrong, err error) {
-	if err := c.host.Look(ctx); err != nil {
-		return nil, c.failure(err)
-	}
 	for _, l := range c.lanesAt(base) {
 		damaged, err := l.damaged(ctx, s)
 		if err != nil {
@@ -77,10 +73,8 @@ func (c ringWindow) Audit(ctx context.Context, s kv.Store, base, _ string) (wron
 // no number.
 func (l *lane) damaged(ctx context.Context, s kv.Store) (damaged []string, err error) {
 	keys := []string{l.counterKey}
-	for _, g := range l.all {
-		for i := range g.blocks {
-			keys = append(keys, l.key(g, i))
-		}
+	for i := range l.shape.blocks {
+		keys = append(keys, l.key(i))
 	}
 	for first := 0; first < len(keys); first += atOnce {
 		some := keys[first:min(first+atOnce, len(keys))]
@@ -104,9 +98,6 @@ func (l *lane) damaged(ctx context.Context, s kv.Store) (damaged []string, err e
 // Amend takes what cannot be read out of the rings. The records whose entries these were have
 // to be mended after that.
 func (c ringWindow) Amend(ctx context.Context, s kv.Store, base, _ string) error {
-	if err := c.host.Look(ctx); err != nil {
-		return c.failure(err)
-	}
 	for _, l := range c.lanesAt(base) {
 		if err := cmp.Or(l.mend(ctx, s), l.dropBadCounter(ctx, s)); err != nil {
 			return c.failure(err)
@@ -152,18 +143,17 @@ func (c ringWindow) Page(ctx context.Context, s kv.Store, value string, n int) (
 // Picture draws the rings of an owner.
 func (c ringWindow) Picture(ctx context.Context, s kv.Store, value string, most int) (plug.Picture, error) {
 	r := c.ring(value)
-	lanes, err := r.ready(ctx)
-	if err != nil {
+	if err := r.ready(ctx); err != nil {
 		return plug.Picture{}, err
 	}
 	segments := 0
-	for _, l := range lanes {
-		segments += int(l.newReader(false, nil, 0).shape().blocks)
+	for _, l := range r.lanes {
+		segments += int(l.shape.blocks)
 	}
 	if segments > most {
 		return plug.Picture{Words: fmt.Sprintf("No picture: it has %d segments.", segments)}, nil
 	}
-	all, skipped, err := r.pictures(ctx, s, lanes, most-segments)
+	all, skipped, err := r.pictures(ctx, s, most-segments)
 	if err != nil {
 		return plug.Picture{}, err
 	}

@@ -147,7 +147,7 @@ type Pages struct {
 	TopViewsPerDay  *ranking.Board[Page, string, int64]     // Views of one day, highest first; 2 days
 	TopViewsPerWeek *ranking.Board[Page, string, int64]     // Views of one week, highest first; 2 weeks
 	TopLikes        *ranking.Board[Page, string, int64]     // by Likes, highest first
-	Newest          *timeline.Ring[Page]                    // last change of Published, or return, first; newest 200
+	Newest          *timeline.Ring[Page]                    // last change of Published, or return, first; newest 200 (it keeps 256)
 	Archive         *ranking.Board[Page, string, time.Time] // by Published, latest first
 	NewestByAuthor  *timeline.Rings[Page, string]           // last change of Published, or return, first, per Author; newest 1024 of each
 	TrashByAuthor   *timeline.Rings[Page, string]           // last change of Trashed, or return, first, per Author; newest 1024 of each; if InTrash
@@ -221,7 +221,7 @@ func NewPages(db *kvmodel.DB) *Pages {
 			Value: func(p *Page) string { return timeline.Text(p.Published) },
 			Holds: func(p *Page) bool { return !p.Published.IsZero() }, If: (*Page).Live,
 			Order: func(p *Page) any { return p.Published },
-			Shape: timeline.Shape{Size: 200, Segment: 25},
+			Shape: timeline.Shape{Size: 200, Segment: 32},
 		}),
 		Archive: ranking.NewBoard(r, ranking.Spec[Page, time.Time]{
 			Name: "Archive", Def: "ranking Published time if Live",

@@ -231,14 +231,6 @@ func (a *Added) Note(s Share) {
 	a.Shares = append(a.Shares, s)
 }
 
-// Shaped is an Index whose entries stand in a shape, which releases may change. The built
-// item says in which shapes there are entries.
-type Shaped interface {
-	// Shapes returns the shapes, SIZExSEGMENT, that earlier releases may have written,
-	// the earliest first, and last the index's own.
-	Shapes() []string
-}
-
 // Meeter is a Finisher that has to know which records there are.
 type Meeter interface {
 	// Meet notes that a rebuild has come across a record at places.
@@ -340,15 +332,6 @@ type Host interface {
 	// Ready returns nil if the index may be read: an ErrNeedsRebuild if the
 	// model has records that were written without it.
 	Ready(ctx context.Context) error
-
-	// Shapes returns the shapes that entries of the index may stand in, the earliest
-	// first, and which of them is written, as the built item has said: at most 15 seconds
-	// before Ready or Look has returned nil. There are none if it does not say. It makes
-	// no trip.
-	Shapes() (all []string, written int)
-
-	// Look makes what Shapes returns fit for looking for an entry.
-	Look(ctx context.Context) error
 
 	// Built reports whether the index is known to hold all records. It makes no
 	// trip.

@@ -380,9 +380,8 @@ var (
 	tags     = tagged("list Tags string each", false)
 	ring     = newest("timeline Text", timeline.Spec[paper]{Shape: timeline.Shape{Size: 20, Segment: 4}})
 	made     = newest("timeline ID", timeline.Spec[paper]{Value: byID})
-	wasRing  = []timeline.Shape{{Size: 20, Segment: 4}}
 	reshaped = func(size, segment int) sight {
-		return newest("timeline Text", timeline.Spec[paper]{Shape: timeline.Shape{Size: size, Segment: segment}, Before: wasRing})
+		return newest("timeline Text", timeline.Spec[paper]{Shape: timeline.Shape{Size: size, Segment: segment}})
 	}
 	byID  = func(p *paper) string { return p.ID }
 	board = top(ranking.Spec[paper, int64]{})
@@ -415,6 +414,7 @@ var rows = map[string]row{
 	"`ranking` added":               {shows(tags), shows(tags, board)},
 	"`ranking` removed":             {shows(tags, board), shows(tags)},
 	"a `list` becomes a `timeline`": {shows(unique, tags), shows(unique, made)},
+	"`ring=` below a power of two":  {shows(ring), shows(reshaped(32, 4))},
 	"a longer `ring=`":              {shows(ring), shows(reshaped(64, 4))},
 	"a shorter `ring=`":             {shows(ring), shows(reshaped(16, 4))},
 	"a larger `segment=`":           {shows(ring), shows(reshaped(20, 10))},
@@ -469,7 +469,7 @@ var rows = map[string]row{
 // firstRows are those that go test tries: the cells of each index that comes and goes.
 var firstRows = []string{
 	"a field removed", "`version=` raised", "`unique` added", "`list` removed", "`timeline` added", "`ranking` removed",
-	"a `list` becomes a `timeline`", "a shorter `ring=`", "events with another `keep=`", "a model removed", "`expires` added",
+	"a `list` becomes a `timeline`", "a shorter `ring=`", "`ring=` below a power of two", "events with another `keep=`", "a model removed", "`expires` added",
 	"a `counter` added", "`ranking,per=` with another `keep=`", "`count=` removed",
 }
 

@@ -21,11 +21,11 @@ type Works struct {
 	History          *kvmodel.History[Work, string]               // the last 5 bodies of each Work
 	BySlug           *index.Unique[Work, string]                  // the one Work with a Slug
 	ByAuthor         *index.Lists[Work, string, string]           // the Works with an Author
-	NewestByAuthor   *timeline.Rings[Work, string]                // last change of Author first, per Author; newest 40 of each
+	NewestByAuthor   *timeline.Rings[Work, string]                // last change of Author first, per Author; newest 40 of each (it keeps 64)
 	ByTags           *index.Lists[Work, string, string]           // the Works with a value among Tags
 	ByRoomShelf      *index.Lists[Work, string, RoomShelf]        // the Works with a Room and Shelf
-	Newest           *timeline.Ring[Work]                         // last change of Title first; newest 200
-	Notes            *timeline.Ring[Work]                         // last change of Note first; newest 60
+	Newest           *timeline.Ring[Work]                         // last change of Title first; newest 200 (it keeps 256)
+	Notes            *timeline.Ring[Work]                         // last change of Note first; newest 60 (it keeps 64)
 	TopPrice         *ranking.Board[Work, string, int64]          // by Price, highest first
 	TopPriceByAuthor *ranking.Boards[Work, string, int64, string] // by Price, highest first, per Author
 	TopGrade         *ranking.Board[Work, string, float64]        // by Grade, lowest first, ties share a place
@@ -77,7 +77,7 @@ func NewWorks(db *kvmodel.DB) *Works {
 			Value: func(w *Work) string { return timeline.Text(w.Author) },
 			Holds: func(w *Work) bool { return w.Author != "" },
 			Order: func(w *Work) any { return w.Created },
-			Shape: timeline.Shape{Size: 40, Segment: 5},
+			Shape: timeline.Shape{Size: 40, Segment: 8},
 		}, kvmodel.By[Work, string]{
 			Key:   kvmodel.StringKey[string](),
 			Value: func(w *Work) string { return w.Author },
@@ -106,7 +106,7 @@ func NewWorks(db *kvmodel.DB) *Works {
 			Value: func(w *Work) string { return timeline.Text(w.Note) },
 			Holds: func(w *Work) bool { return w.Note != "" },
 			Order: func(w *Work) any { return w.Created },
-			Shape: timeline.Shape{Size: 60, Segment: 7}, Shards: 2,
+			Shape: timeline.Shape{Size: 60, Segment: 8}, Shards: 2,
 		}),
 		TopPrice: ranking.NewBoard(r, ranking.Spec[Work, int64]{
 			Name: "TopPrice", Def: "ranking Price int",

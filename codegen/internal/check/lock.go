@@ -36,7 +36,6 @@ type lockedModel struct {
 	id       []lockedItem // in the order of the key
 	fields   []lockedItem // sorted by name
 	indexes  []lockedItem // sorted by name
-	rings    []lockedItem // by the name of a timeline: its shape, and those it had before
 	events   []lockedItem // by the name of an option: what the keys of events are made with
 	counters []lockedItem // sorted by name
 	history  []lockedItem // how many bodies are kept, as "keep"
@@ -95,7 +94,7 @@ type lockedKind struct {
 }
 
 func (m *lockedModel) kinds() []lockedKind {
-	return []lockedKind{{"id", &m.id}, {"field", &m.fields}, {"index", &m.indexes}, {"ring", &m.rings}, {"events", &m.events}, {"counter", &m.counters}, {"history", &m.history}, {"gone", &m.gone}}
+	return []lockedKind{{"id", &m.id}, {"field", &m.fields}, {"index", &m.indexes}, {"events", &m.events}, {"counter", &m.counters}, {"history", &m.history}, {"gone", &m.gone}}
 }
 
 // readLock returns the lock file of the directory dir. If there is none, or one that
@@ -155,7 +154,7 @@ func (m *lockedModel) parseItem(word, rest string, n int) (err error) {
 func (l *lock) sort() {
 	slices.SortFunc(l.models, func(a, b *lockedModel) int { return strings.Compare(a.name, b.name) })
 	for _, m := range l.models {
-		for _, items := range [][]lockedItem{m.fields, m.indexes, m.rings, m.counters} {
+		for _, items := range [][]lockedItem{m.fields, m.indexes, m.counters} {
 			slices.SortFunc(items, func(a, b lockedItem) int { return strings.Compare(a.name, b.name) })
 		}
 	}

@@ -61,10 +61,7 @@ func lockedOf(m *model.Model, f *stored.Forms) *lockedModel {
 	}
 	k.gone = goneOf(&m.Gone)
 	for _, x := range m.Indexes {
-		k.indexes = append(k.indexes, lockedItem{name: x.Stored, form: x.Def, pos: x.Pos})
-		if x.Ring != nil {
-			k.rings = append(k.rings, lockedItem{name: x.Stored, form: shapes(x.Ring)})
-		}
+		k.indexes = append(k.indexes, lockedItem{name: x.Stored, form: formOf(x), pos: x.Pos})
 	}
 	return k
 }
@@ -80,13 +77,17 @@ func eventsKeys(e *model.Events) []lockedItem {
 	return nil
 }
 
-// shapes returns the shapes of r for the lock file, the current one first.
-func shapes(r *model.Ring) string {
-	var texts []string
-	for _, s := range append([]model.RingShape{r.Shape}, r.Before...) {
-		texts = append(texts, fmt.Sprintf("%dx%d", s.Size, s.Segment))
+// formOf returns the definition of x. The library adds the shape to that of a timeline.
+func formOf(x *model.Index) string {
+	if x.Ring == nil {
+		return x.Def
 	}
-	return strings.Join(texts, " ")
+	what, condition, _ := strings.Cut(x.Def, " if ")
+	form := fmt.Sprintf("%s ring %dx%d", what, x.Ring.Shape.Stored(), x.Ring.Shape.Segment)
+	if condition != "" {
+		form += " if " + condition
+	}
+	return form
 }
 
 // A fieldWalk collects the fields that records of a struct hold, and those of the

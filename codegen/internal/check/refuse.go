@@ -20,9 +20,8 @@ type comparison struct {
 }
 
 // Lock returns the lock file of what p stores. Unless accept is set, it compares
-// that with the current lock file: it reports changes that would orphan stored data,
-// and gives the timelines of p their earlier shapes. In either case the models of p get
-// to know what they once had.
+// that with the current lock file: it reports changes that would orphan stored data. In
+// either case the models of p get to know what they once had.
 func Lock(r *problem.Reporter, p *model.Package, accept bool) output.File {
 	if accept {
 		// A lock file that cannot be read is written again.
@@ -31,7 +30,6 @@ func Lock(r *problem.Reporter, p *model.Package, accept bool) output.File {
 		return output.File{Path: now.path, Text: now.text()}
 	}
 	old := readLock(r, p.Dir)
-	recallShapes(r, p, old)
 	recallGone(p, old)
 	now := lockOf(p)
 	comparison{r, old, now}.refuse()
@@ -230,36 +228,4 @@ func (c comparison) history(was, is *lockedModel) {
 func entries(form string) string {
 	text, _, _ := strings.Cut(form, " if ")
 	return text
-}
-
-// recallShapes gives the timelines of p the shapes that old lists, so that entries
-// in them can still be read.
-func recallShapes(r *problem.Reporter, p *model.Package, old *lock) {
-	for _, m := range p.Models {
-		was := old.model(m.Stored)
-		if was == nil {
-			continue
-		}
-		for _, x := range m.Indexes {
-			if item, ok := find(was.rings, x.Stored); ok && x.Ring != nil {
-				if err := recall(x.Ring, item.form); err != nil {
-					r.Line(old.path, item.line, "%v; resolve the merge or undo the edit", err)
-				}
-			}
-		}
-	}
-}
-
-// recall adds the shapes that the lock file has for r.
-func recall(r *model.Ring, form string) error {
-	for text := range strings.FieldsSeq(form) {
-		var s model.RingShape
-		if n, err := fmt.Sscanf(text, "%dx%d", &s.Size, &s.Segment); n != 2 || err != nil || s.Size < 1 || s.Segment < 1 {
-			return fmt.Errorf("%q is not a shape of a ring", text)
-		}
-		if s != r.Shape && !slices.Contains(r.Before, s) {
-			r.Before = append(r.Before, s)
-		}
-	}
-	return nil
 }

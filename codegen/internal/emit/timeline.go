@@ -31,9 +31,6 @@ func makeTimeline(x *model.Index, n *imports) string {
 		fmt.Fprintf(&b, "\nOrder: func(%s *%s) any { return %s },", v, typ, field)
 	}
 	fmt.Fprintf(&b, "\nShape: %s,", timeline+".Shape"+shapeExpr(x.Ring.Shape))
-	if len(x.Ring.Before) > 0 {
-		fmt.Fprintf(&b, " Before: []%s.Shape{%s},", timeline, each(x.Ring.Before, shapeExpr))
-	}
 	if x.Ring.Shards > 1 {
 		fmt.Fprintf(&b, " Shards: %d,", x.Ring.Shards)
 	}
@@ -102,9 +99,17 @@ func timelineLine(x *model.Index) string {
 	}
 	what += " first"
 	if x.Ring.By != nil {
-		return fmt.Sprintf("%s%s; newest %d of each", what, byLine(x.Ring.By), x.Ring.Shape.Size)
+		return fmt.Sprintf("%s%s; newest %d of each%s", what, byLine(x.Ring.By), x.Ring.Shape.Size, keptLine(x))
 	}
-	return fmt.Sprintf("%s; newest %d", what, x.Ring.Shape.Size)
+	return fmt.Sprintf("%s; newest %d%s", what, x.Ring.Shape.Size, keptLine(x))
+}
+
+// keptLine says up to which size the ring of x can grow without a rebuild.
+func keptLine(x *model.Index) string {
+	if kept := x.Ring.Shape.Stored(); kept > x.Ring.Shape.Size {
+		return fmt.Sprintf(" (it keeps %d)", kept)
+	}
+	return ""
 }
 
 // eventLayouts says what the library calls a layout.

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"go/token"
 	"go/types"
+	"math/bits"
 	"slices"
 	"strings"
 	"time"
@@ -183,12 +184,14 @@ func (b *By) Name() string { return cmp.Or(b.Group, b.Parts[0].Name) }
 type Ring struct {
 	By     *By // nil: there is one for all records
 	Shape  RingShape
-	Before []RingShape // its earlier shapes, by the lock file: entries in them are still read
 	Shards int
 }
 
-// A RingShape is how many places a ring has and how many of them share a key.
+// A RingShape is how many places a ring shows and how many of them share a key.
 type RingShape struct{ Size, Segment int }
+
+// Stored returns how many places the ring has: the next power of two.
+func (s RingShape) Stored() int { return 1 << bits.Len(uint(s.Size-1)) }
 
 // A Ranking is what only a ranking has: its owner, its periods and its order.
 type Ranking struct {

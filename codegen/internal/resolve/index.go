@@ -124,12 +124,12 @@ const (
 
 // settleTimeline settles the owner and the shape of the timeline x.
 func (b *builder) settleTimeline(x *model.Index, c tag.Clause) {
-	size := c.Number("ring", ringSize)
-	segment := c.Number("segment", min(ringSegment, max(1, size/8)))
-	if segment > size {
-		b.At(x.Pos, "segment=%d of a ring of %d: a segment is a part of the ring", segment, size)
+	shape := model.RingShape{Size: c.Number("ring", ringSize)}
+	shape.Segment = c.Number("segment", min(ringSegment, max(1, shape.Stored()/8)))
+	if shape.Segment > shape.Size {
+		b.At(x.Pos, "segment=%d of a ring of %d: a segment is a part of the ring", shape.Segment, shape.Size)
 	}
-	x.Ring = &model.Ring{By: b.byOf(c), Shape: model.RingShape{Size: size, Segment: segment}, Shards: c.Number("shards", 1)}
+	x.Ring = &model.Ring{By: b.byOf(c), Shape: shape, Shards: c.Number("shards", 1)}
 }
 
 func timelineName(x *model.Index) string {
@@ -139,7 +139,7 @@ func timelineName(x *model.Index) string {
 	return "Newest"
 }
 
-// timelineDef leaves out the shape: another one needs no rebuild.
+// timelineDef leaves out the shape, which the library adds.
 func timelineDef(x *model.Index) string {
 	text := "timeline " + x.Parts[0].Stored
 	if by := x.Ring.By; by != nil {

@@ -22,16 +22,16 @@ type Parents struct {
 	History        *kvmodel.History[Parent, string]     // the last 5 bodies of each Parent
 	BySlug         *index.Unique[Parent, string]        // the one Parent with a Slug
 	ByAuthor       *index.Lists[Parent, string, string] // the Parents with an Author
-	NewestByAuthor *timeline.Rings[Parent, string]      // last change of Author first, per Author; newest 40 of each
+	NewestByAuthor *timeline.Rings[Parent, string]      // last change of Author first, per Author; newest 40 of each (it keeps 64)
 	ByTags         struct {
 		*index.Lists[Parent, string, string] // the Parents with a value among Tags
 
 		Values *ranking.Values[string] // each value among Tags, and how many Parents have it
 	}
 	ByRoom           *index.Lists[Parent, string, string]           // the Parents with a Room
-	Newest           *timeline.Ring[Parent]                         // last change of Title first; newest 200
+	Newest           *timeline.Ring[Parent]                         // last change of Title first; newest 200 (it keeps 256)
 	TitleAZ          *ranking.Board[Parent, string, string]         // by Title, from A to Z in sv
-	Notes            *timeline.Ring[Parent]                         // last change of Note first; newest 60
+	Notes            *timeline.Ring[Parent]                         // last change of Note first; newest 60 (it keeps 64)
 	TopPrice         *ranking.Board[Parent, string, int64]          // by Price, highest first
 	TopPriceByAuthor *ranking.Boards[Parent, string, int64, string] // by Price, highest first, per Author
 	TopViews         *ranking.Board[Parent, string, int64]          // by Views, highest first
@@ -73,7 +73,7 @@ func NewParents(db *kvmodel.DB) *Parents {
 			Name: "NewestByAuthor", Def: "timeline Author by Author string",
 			Value: func(p *Parent) string { return timeline.Text(p.Author) },
 			Holds: func(p *Parent) bool { return p.Author != "" },
-			Shape: timeline.Shape{Size: 40, Segment: 5},
+			Shape: timeline.Shape{Size: 40, Segment: 8},
 		}, kvmodel.By[Parent, string]{
 			Key:   kvmodel.StringKey[string](),
 			Value: func(p *Parent) string { return p.Author },
@@ -98,7 +98,7 @@ func NewParents(db *kvmodel.DB) *Parents {
 			Name: "Notes", Def: "timeline Note shards 2",
 			Value: func(p *Parent) string { return timeline.Text(p.Note) },
 			Holds: func(p *Parent) bool { return p.Note != "" },
-			Shape: timeline.Shape{Size: 60, Segment: 7}, Shards: 2,
+			Shape: timeline.Shape{Size: 60, Segment: 8}, Shards: 2,
 		}),
 		TopPrice: ranking.NewBoard(r, ranking.Spec[Parent, int64]{
 			Name: "TopPrice", Def: "ranking Price int",

@@ -28,8 +28,7 @@ type view struct {
 	damaged error      // an ErrCorrupt: nothing else is known of the built item
 	birth   string     // in the built item, "" if there is none that can be read
 	indexes []state    // none of them holds all records, in an item of another edition
-	rings   map[string]Ring
-	witness bool // the model has been written for a while
+	witness bool       // the model has been written for a while
 }
 
 // Look is what was found in the item.
@@ -166,7 +165,7 @@ func (b *Item) decode(got kv.Result, v *view) {
 	if got.Err == nil {
 		v.version = got.Version
 		if err := v.decode(got.Value); err != nil {
-			v.damaged, v.birth, v.of, v.indexes, v.rings = wire.Corrupt(builtKey.Key(b.Model), err), "", "", nil, nil
+			v.damaged, v.birth, v.of, v.indexes = wire.Corrupt(builtKey.Key(b.Model), err), "", "", nil
 			return
 		}
 		if v.isPast() {
@@ -175,19 +174,11 @@ func (b *Item) decode(got kv.Result, v *view) {
 			}
 		}
 	}
-	b.noteRings(*v)
 }
 
 // put writes the built item in the place of the one that v shows.
 func (b *Item) put(ctx context.Context, s kv.Store, v view, birth string, indexes []state) error {
-	rings := v.rings
-	switch {
-	case v.isNew():
-		rings = b.begunRings()
-	case v.damaged != nil:
-		rings = b.known()
-	}
-	_, err := kv.One(ctx, s, kv.OpReplace(builtKey.Key(b.Model), v.version, encode(birth, v.edition, indexes, rings)))
+	_, err := kv.One(ctx, s, kv.OpReplace(builtKey.Key(b.Model), v.version, encode(birth, v.edition, indexes)))
 	return err
 }
 

@@ -54,10 +54,6 @@ type Config struct {
 
 	// Mine returns the indexes of the model, each with its definition, sorted.
 	Mine func() []string
-
-	// Rings returns the shapes of the model's rings, by name: those that earlier
-	// releases may have written, the earliest first, and last its own.
-	Rings func() map[string][]string
 }
 
 // Item is the built item of a model and what this process knows of it. An index
@@ -77,7 +73,6 @@ type Item struct {
 	claimed string     // the journal under which the item names none but this model's indexes
 	looked  time.Time  // when that was last seen
 	ripe    time.Time  // when no reader uses an index any more that was taken out
-	rings   rings
 }
 
 // Alone is the journal of a process that holds its store alone, and needs none.
@@ -93,7 +88,6 @@ func New(c Config) *Item {
 func (b *Item) current() {
 	if now := b.Edition(); b.edition != now {
 		b.edition, b.read, b.missing, b.due, b.begun, b.claimed = now, time.Time{}, nil, time.Time{}, false, ""
-		b.rings = rings{}
 	}
 }
 
@@ -159,9 +153,6 @@ func (b *Item) Claim(ctx context.Context, journal string, build func(missing []s
 		return nil
 	}
 	missing, l, err := b.claim(ctx)
-	if err == nil {
-		err = b.tend(ctx)
-	}
 	if err != nil {
 		return err
 	}

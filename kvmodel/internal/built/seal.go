@@ -12,7 +12,7 @@ import (
 
 // The seal of an item is one of its texts. It stands before the indexes, and says how many
 // texts the item has and the sum of the others.
-const saysSeal = saysRing + "~ "
+const saysSeal = "~~ "
 
 // sealed returns the item that texts make.
 func sealed(texts []string) []byte {

@@ -1,7 +1,6 @@
 package built
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -45,7 +44,7 @@ func decodeState(text string) (s state, ok bool) {
 }
 
 // encode returns the built item of a model in an edition of the store.
-func encode(birth string, in Edition, indexes []state, rings map[string]Ring) []byte {
+func encode(birth string, in Edition, indexes []state) []byte {
 	indexes = slices.Clone(indexes)
 	slices.SortFunc(indexes, func(a, b state) int { return strings.Compare(a.def, b.def) })
 	texts := []string{saysBirth + birth}
@@ -55,15 +54,12 @@ func encode(birth string, in Edition, indexes []state, rings map[string]Ring) []
 	for _, s := range indexes {
 		texts = append(texts, s.encode())
 	}
-	for _, name := range slices.Sorted(maps.Keys(rings)) {
-		texts = append(texts, rings[name].encode(name))
-	}
 	return sealed(texts)
 }
 
 // decode puts into v what a built item says, and of which edition.
 func (v *view) decode(data []byte) error {
-	v.birth, v.of, v.indexes, v.rings = "", "", nil, make(map[string]Ring)
+	v.birth, v.of, v.indexes = "", "", nil
 	texts, err := unseal(data)
 	if err != nil {
 		return err
@@ -77,12 +73,6 @@ func (v *view) decode(data []byte) error {
 			r.Fail("birth")
 		case i == 1 && strings.HasPrefix(text, saysEdition):
 			v.of = text
-		case strings.HasPrefix(text, saysRing):
-			name, ring, ok := decodeRing(text[len(saysRing):])
-			if !ok {
-				r.Fail("shapes of a ring")
-			}
-			v.rings[name] = ring
 		default:
 			s, ok := decodeState(text)
 			if !ok {
