@@ -28,7 +28,7 @@ type Fault struct {
 	audited bool   // it does not show in a record
 }
 
-// Kinds are all kinds of faults, as `repair -only` takes them.
+// Kinds are all kinds of faults.
 var Kinds = []string{
 	plug.MissingEntry, plug.StrayEntry, plug.WrongCount, plug.Orphan, plug.DamagedItem,
 	plug.DamagedRecord, plug.Unlisted, plug.LostIDs, plug.NotBuilt,

@@ -66,6 +66,6 @@ func TestCheck_ADamagedRecordThatCannotSayItsIDIsNamedByItsKey(t *testing.T) {
 	must(t, db.Close(t.Context()))
 	for range 2 {
 		runIn(t.Context(), on(store, "check")).want(t, 1, "damaged record", key, "2 records")
-		runIn(t.Context(), on(store, "repair", "--yes")).want(t, 1, "damaged record", key)
+		runIn(t.Context(), on(store, "check", "--repair", "--yes")).want(t, 1, "damaged record", key)
 	}
 }

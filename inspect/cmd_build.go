@@ -14,6 +14,9 @@ import (
 
 // build builds what is not built.
 func build(ctx context.Context, c *call) error {
+	if c.resave {
+		return resave(ctx, c)
+	}
 	name, err := c.modelArg()
 	if err != nil {
 		return err
@@ -140,4 +143,40 @@ func (c *call) built(ctx context.Context, name string, err error) error {
 		}
 	}
 	return fmt.Errorf("%s: %w", name, err)
+}
+
+// resave writes records of earlier versions again.
+func resave(ctx context.Context, c *call) error {
+	if len(c.args) == 0 {
+		return fmt.Errorf("%w: --resave takes a MODEL", errCall)
+	}
+	in, err := c.reader(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := in.model(c.args[0]); err != nil {
+		return err
+	}
+	p := c.progress()
+	if c.dry {
+		n, err := in.Resave(ctx, c.args[0], ResaveOptions{Pace: Pace{Rate: c.rate, Progress: p.step, From: c.resume}, Dry: true})
+		if err != nil {
+			return p.stopped(ctx, err)
+		}
+		c.Tell("dry run: %s would be written again, and all can be", console.Some(n, "record", "records"))
+		return nil
+	}
+	if err := c.confirm(ctx, "Write all records of "+c.args[0]+" again that an earlier version has written?"); err != nil {
+		return err
+	}
+	if in, err = c.writer(ctx); err != nil {
+		return err
+	}
+	n, err := in.Resave(ctx, c.args[0], ResaveOptions{Pace: Pace{Rate: c.rate, Progress: p.step, From: c.resume}})
+	if err != nil {
+		return p.stopped(ctx, err)
+	}
+	c.Done()
+	c.Tell("%s: %s again", c.args[0], console.Some(n, "record was written", "records were written"))
+	return nil
 }

@@ -32,6 +32,7 @@ type call struct {
 	*console.Console
 	options
 	verb  verb
+	path  string   // the verb as it is called
 	args  []string // behind the verb, without flags
 	given []string // flags, but for --resume
 
@@ -77,7 +78,7 @@ func (c *call) open(ctx context.Context, opts ...kvmodel.Option) (*Inspector, er
 	}
 	log := slog.New(slog.NewTextHandler(c.Errors(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	opts = append([]kvmodel.Option{kvmodel.Log(log)}, opts...)
-	if c.tenant != "" {
+	if c.tenant != "" && !isRemote(c.store) { // An app has the keys of its tenant alone.
 		opts = append(opts, kvmodel.Tenant(c.tenant))
 	}
 	db, err := kvmodel.Open(stays{c.store}, opts...)
@@ -98,6 +99,14 @@ func (c *call) openStore(ctx context.Context) error {
 		c.store = stays{c.served.Store()}
 		return nil
 	}
+	a, err := c.app(ctx)
+	if err != nil {
+		return err
+	}
+	if a != nil {
+		c.store, err = c.storeOf(ctx, a)
+		return err
+	}
 	url := c.url()
 	if url == "" {
 		return fmt.Errorf("%w: no store is named, by --store URL or by $%s", errCall, storeVariable)
@@ -107,7 +116,6 @@ func (c *call) openStore(ctx context.Context) error {
 		defer cancel()
 		ctx = limited
 	}
-	var err error
 	if c.Open != nil {
 		c.store, err = c.Open(ctx, url)
 	} else {
@@ -200,7 +208,7 @@ func (c *call) closeDB(ctx context.Context) error {
 
 // Tell says something to people, beside the objects if there are any.
 func (c *call) Tell(format string, args ...any) {
-	if c.json {
+	if c.json() {
 		c.Note(format, args...)
 		return
 	}
@@ -251,5 +259,5 @@ func quoted(arg string) string {
 
 // again returns how to call the verb once more, with more flags.
 func (c *call) again(flags ...string) string {
-	return c.command(append(append(append([]string{c.verb.name}, c.args...), c.given...), flags...)...)
+	return c.command(append(append(append([]string{c.verb.name()}, c.args...), c.given...), flags...)...)
 }

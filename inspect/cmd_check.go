@@ -13,6 +13,9 @@ import (
 
 // check looks whether records and indexes agree.
 func check(ctx context.Context, c *call) error {
+	if c.repair {
+		return repair(ctx, c)
+	}
 	in, err := c.reader(ctx)
 	if err != nil {
 		return err
@@ -26,7 +29,7 @@ func check(ctx context.Context, c *call) error {
 	if err != nil || failed != nil {
 		return cmp.Or(err, failed)
 	}
-	if c.json {
+	if c.json() {
 		err = c.Object("check", objectOfReport(r))
 	} else {
 		c.reportText(r)
@@ -62,7 +65,7 @@ func (c *call) fine(r Report) bool {
 
 // fault shows f.
 func (c *call) fault(f Fault) error {
-	if c.json {
+	if c.json() {
 		return c.Object("fault", f)
 	}
 	c.Say("%s   %s", f.head(), f.Text)
@@ -90,7 +93,7 @@ func (c *call) reportText(r Report) {
 	switch {
 	case len(r.Counts) > 0:
 		c.Say("%s: %s", looked, countsText(r.Counts))
-		c.Say("next: %s", c.command(append([]string{"repair"}, c.args...)...))
+		c.Say("next: %s", c.command(append([]string{"check", "--repair"}, c.args...)...))
 	case len(r.Unasked) > 0:
 		c.Say("%s: nothing is wrong with what was looked at", looked)
 	default:

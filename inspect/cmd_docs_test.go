@@ -29,7 +29,7 @@ func everyCommandIsOne(t *testing.T, page string, least int) {
 	for _, call := range calls {
 		args := slices.DeleteFunc(strings.Fields(call[1]), func(arg string) bool { return arg == "VERB" || arg == "lists" })
 		c := newCall(Config{Name: "db", Args: args})
-		if err := c.parse(); err != nil {
+		if err := c.parse(t.Context()); err != nil {
 			t.Errorf("db %s: %v", call[1], err)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/ringtree/ringtree/inspect/internal/console"
@@ -28,7 +27,7 @@ func sweep(ctx context.Context, c *call) error {
 			continue
 		}
 		names = append(names, left.What)
-		if c.json {
+		if c.json() {
 			err = cmp.Or(err, c.Object("leftover", left))
 		} else {
 			c.Say("%s: %s, %s, such as %s", left.What, console.Some(left.Keys, "key", "keys"), console.Size(left.Bytes), left.Sample)
@@ -67,11 +66,6 @@ func forget(ctx context.Context, c *call) error {
 		return err
 	}
 	c.Tell("%s", r.summary())
-	if c.report != "" {
-		if err := absent(c.report); err != nil {
-			return err
-		}
-	}
 	if err := c.confirm(ctx, fmt.Sprintf("Erase %s %s, its history and its counters, for good?", c.args[0], c.args[1])); err != nil {
 		return err
 	}
@@ -97,12 +91,7 @@ func (c *call) forgotten(f Forgotten) error {
 		lines = append(lines, "not asked: "+text)
 	}
 	lines = append(lines, "Backups, exports and logs that were shipped hold it until they end: delete those from before now, or make new ones.")
-	if c.report != "" {
-		if err := os.WriteFile(c.report, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
-			return err
-		}
-	}
-	if c.json {
+	if c.json() {
 		if err := c.Object("forgotten", f); err != nil {
 			return err
 		}
@@ -112,34 +101,5 @@ func (c *call) forgotten(f Forgotten) error {
 	if len(f.Traces)+len(f.Unasked) > 0 {
 		return errDiffers
 	}
-	return nil
-}
-
-// rescue makes what it can of a database that has lost a part.
-func rescue(ctx context.Context, c *call) error {
-	if _, err := c.reader(ctx); err != nil {
-		return err
-	}
-	c.Tell("What is lost is accepted, all records that are left are named again, and all indexes are built. What is gone stays gone.")
-	if err := c.confirm(ctx, "Rescue "+shownURL(c.url())+"?"); err != nil {
-		return err
-	}
-	in, err := c.writer(ctx)
-	if err != nil {
-		return err
-	}
-	empty, err := c.isEmpty(ctx)
-	if err == nil && empty {
-		err = c.renew(ctx)
-	}
-	if err != nil {
-		return err
-	}
-	p := c.progress()
-	if err := in.Rescue(ctx, Pace{Rate: c.rate, Progress: p.step}); err != nil {
-		return p.stopped(ctx, err)
-	}
-	c.Done()
-	c.Tell("next: %s, which takes out what is left of records that are gone", c.command("repair"))
 	return nil
 }

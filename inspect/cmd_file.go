@@ -77,7 +77,7 @@ func writeWhole(to string, write func(*os.File) error, check func(path string) e
 func (c *call) backupTo(ctx context.Context, write backer, to string) error {
 	return writeWhole(to,
 		func(file *os.File) error { return write(ctx, c.counted(file)) },
-		func(path string) error { return c.verify(ctx, path, to) })
+		func(path string) error { return c.isWhole(ctx, path, to) })
 }
 
 // counted returns w with progress.
@@ -96,8 +96,8 @@ func (w *counting) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// verify reads the backup at path, which will be called name, and says what it holds.
-func (c *call) verify(ctx context.Context, path, name string) error {
+// isWhole reads the backup at path, which will be called name, and says what it holds.
+func (c *call) isWhole(ctx context.Context, path, name string) error {
 	file, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errCall, err)
@@ -126,12 +126,42 @@ func (c *call) damaged(n uint64) error {
 
 func moment(at time.Time) string { return at.UTC().Format(time.RFC3339) }
 
-// verifyBackup looks whether a backup is whole: a file, or a store that was restored of one.
-func verifyBackup(ctx context.Context, c *call) error {
-	if c.opensAnother() {
+// verify looks whether a backup or an export is whole, or a store that was restored, or
+// whether a database is as an export.
+func verify(ctx context.Context, c *call) error {
+	switch at := c.arg(0); {
+	case c.against != "":
+		if at != "" {
+			c.storeURL = at
+		}
+		return c.compare(ctx)
+	case at == "":
+		return fmt.Errorf("%w: verify takes a FILE, the URL of a restored store, or --against EXPORT", errCall)
+	case !isFile(at):
 		return c.verifyStore(ctx)
+	case isExport(at):
+		return c.sound(at)
+	default:
+		return c.isWhole(ctx, at, at)
 	}
-	return c.verify(ctx, c.args[0], c.args[0])
+}
+
+// isFile reports whether arg, which may be a URL, is a file.
+func isFile(arg string) bool {
+	_, err := os.Stat(arg)
+	return err == nil || !strings.Contains(arg, ":")
+}
+
+// isExport reports whether the file at path begins as an export.
+func isExport(path string) bool {
+	file, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	begin := make([]byte, len(magic))
+	_, err = io.ReadFull(file, begin)
+	return err == nil && string(begin) == magic
 }
 
 // markerKey is the key of the item that says which format the others have.
@@ -190,14 +220,10 @@ func restore(ctx context.Context, c *call) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", errCall, err)
 	}
-	until, err := c.untilTime()
-	if err != nil {
-		return err
-	}
 	if err := absent(to); err != nil {
 		return err
 	}
-	if !info.IsDir() && !until.IsZero() {
+	if !info.IsDir() && !c.until.IsZero() {
 		return fmt.Errorf("%w: --until is for what was shipped, and %s is a backup", errCall, from)
 	}
 	switch {
@@ -205,9 +231,9 @@ func restore(ctx context.Context, c *call) error {
 		c.Say("dry run: %s would be made of what was shipped to %s", to, from)
 		return nil
 	case c.dry:
-		return c.verify(ctx, from, from)
+		return c.isWhole(ctx, from, from)
 	case info.IsDir():
-		return c.restoreShipped(ctx, from, to, until)
+		return c.restoreShipped(ctx, from, to)
 	}
 	return c.restoreBackup(ctx, from, to)
 }
@@ -218,15 +244,6 @@ func filePath(arg string) string {
 		return path
 	}
 	return arg
-}
-
-func (c *call) untilTime() (until time.Time, err error) {
-	if c.until != "" {
-		if until, err = time.Parse(time.RFC3339Nano, c.until); err != nil {
-			err = fmt.Errorf("%w: --until %q is not as in 2026-03-01T12:00:00Z", errCall, c.until)
-		}
-	}
-	return until, err
 }
 
 func (c *call) restoreBackup(ctx context.Context, from, to string) error {
@@ -243,14 +260,14 @@ func (c *call) restoreBackup(ctx context.Context, from, to string) error {
 	return c.damaged(found.Damaged)
 }
 
-func (c *call) restoreShipped(ctx context.Context, from, to string, until time.Time) error {
-	found, err := kvopen.RestoreShipped(ctx, from, until, to)
+func (c *call) restoreShipped(ctx context.Context, from, to string) error {
+	found, err := kvopen.RestoreShipped(ctx, from, c.until, to)
 	if err != nil {
 		return err
 	}
 	c.Say("%s is the store as it was at %s: the snapshot of %s, and %s since", to, moment(found.Known), moment(found.Snapshot),
 		console.Some(int64(found.Commits), "commit", "commits"))
-	if found.Known.Before(until) {
+	if found.Known.Before(c.until) {
 		c.Say("nothing that was committed later was shipped")
 		return errDiffers
 	}

@@ -40,11 +40,11 @@ func TestFile_EveryVerbTakesABoltStore(t *testing.T) {
 	file(t, path, "check").want(t, 0, "all is well")
 	file(t, path, "get", "Note", "n1").want(t, 0, "Views    7 (a counter)")
 	// What else it says depends on the disk.
-	if r := file(t, path, "doctor"); r.code > 1 || !strings.Contains(r.out, "one process has the store to itself") || !strings.Contains(r.out, " free, and the file takes ") {
+	if r := file(t, path, "status", "--deep"); r.code > 1 || !strings.Contains(r.out, "one process has the store to itself") || !strings.Contains(r.out, " free, and the file takes ") {
 		t.Errorf("exit code %d: %s%s", r.code, r.out, r.errs)
 	}
 	file(t, path, "build", "--again", "--yes").want(t, 0, "Note: built")
-	file(t, path, "accept").want(t, 0, "nothing is lost")
+	file(t, path, "recover").want(t, 0, "nothing is lost")
 }
 
 func TestBackup_IsWholeAndCanBeRestored(t *testing.T) {
@@ -53,7 +53,7 @@ func TestBackup_IsWholeAndCanBeRestored(t *testing.T) {
 	file(t, path, "backup", to, "--dry-run").want(t, 0, "dry run: ")
 	file(t, path, "backup", to).want(t, 0, to+" is whole")
 	file(t, path, "backup", to).want(t, 5, "is there already")
-	file(t, path, "verify-backup", to).want(t, 0, to+" is whole")
+	file(t, path, "verify", to).want(t, 0, to+" is whole")
 	file(t, path, "restore", to, path).want(t, 5, "is there already")
 	file(t, path, "restore", to, again, "--dry-run").want(t, 0, to+" is whole")
 	file(t, path, "restore", to, again, "--until", "2026-03-01T12:00:00Z").want(t, 2, "--until is for what was shipped")
@@ -69,16 +69,16 @@ func TestBackup_ToTheOutputIsTheSame(t *testing.T) {
 	r := file(t, path, "backup", "-")
 	to := filepath.Join(dir, "backup")
 	must(t, os.WriteFile(to, []byte(r.out), 0o600))
-	file(t, path, "verify-backup", to).want(t, 0, to+" is whole")
+	file(t, path, "verify", to).want(t, 0, to+" is whole")
 }
 
-func TestVerifyBackup_OneThatIsCutShortIsNotWhole(t *testing.T) {
+func TestVerify_OneThatIsCutShortIsNotWhole(t *testing.T) {
 	dir, path := appFile(t)
 	to := filepath.Join(dir, "backup")
 	file(t, path, "backup", to).want(t, 0)
 	must(t, os.Truncate(to, 100))
-	file(t, path, "verify-backup", to).want(t, 1, "damaged")
-	file(t, path, "verify-backup", filepath.Join(dir, "none")).want(t, 2, "no such file")
+	file(t, path, "verify", to).want(t, 1, "damaged")
+	file(t, path, "verify", filepath.Join(dir, "none")).want(t, 2, "no such file")
 }
 
 func TestBackup_AStoreWithoutAFileRefuses(t *testing.T) {
@@ -177,7 +177,7 @@ func TestFile_ADeadProcessHoldsNoBuildUp(t *testing.T) {
 	}
 }
 
-func TestDrain_OfAnIntentThatFailsSaysSoAtOnce(t *testing.T) {
+func TestRepair_OfAnIntentThatFailsSaysSoAtOnce(t *testing.T) {
 	path := dieSending(t, time.Hour)
 	file(t, path, "status").want(t, 1, "1 intent has not ended after a minute; the oldest is of send", "is dead, and no other has finished 1 change that it has left")
 	db, err := kvmodel.Open(boltStore(t, "bolt:"+path))
@@ -187,7 +187,7 @@ func TestDrain_OfAnIntentThatFailsSaysSoAtOnce(t *testing.T) {
 	stop, err := inspect.Serve(t.Context(), db, path)
 	must(t, err)
 	began := time.Now()
-	file(t, path, "drain", "--yes").want(t, 1, "1 change is left", "the intent send fails, and is tried again every 15 seconds: no line yet")
+	file(t, path, "check", "--repair", "--yes").want(t, 1, "1 change is left", "the intent send fails, and is tried again every 15 seconds: no line yet")
 	if took := time.Since(began); took > time.Minute {
 		t.Errorf("it takes %v", took)
 	}

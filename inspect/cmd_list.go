@@ -3,7 +3,6 @@ package inspect
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -18,12 +17,13 @@ func ls(ctx context.Context, c *call) error {
 		return err
 	}
 	what := c.arg(0)
+	if c.sizes {
+		return c.shares(ctx, in, what)
+	}
 	alone := slices.ContainsFunc(in.alone, func(w plug.Window) bool { return w.Name() == what })
 	switch {
 	case alone || strings.Contains(what, "."):
 		return c.values(ctx, in, what)
-	case c.sample > 0:
-		return fmt.Errorf("%w: --sample is for the values of an index", errCall)
 	case what == "":
 		return c.models(ctx, in)
 	}
@@ -38,7 +38,7 @@ func (c *call) models(ctx context.Context, in *Inspector) error {
 	}
 	rows := [][]string{{"model", "records", "bytes", "version", "indexes"}}
 	for _, m := range st.Models {
-		if c.json {
+		if c.json() {
 			if err := c.Object("model", m.object()); err != nil {
 				return err
 			}
@@ -48,7 +48,7 @@ func (c *call) models(ctx context.Context, in *Inspector) error {
 	for _, name := range st.Others {
 		rows = append(rows, []string{name})
 	}
-	if !c.json {
+	if !c.json() {
 		c.Table(rows)
 	}
 	return nil
@@ -66,14 +66,14 @@ func (c *call) indexes(ctx context.Context, in *Inspector, name string) error {
 	}
 	rows := [][]string{{"index", "kind", "state"}}
 	for _, i := range ms.Indexes {
-		if c.json {
+		if c.json() {
 			if err := c.Object("index", indexObject{name + "." + i.Name, i.Kind, i.State, i.Far}); err != nil {
 				return err
 			}
 		}
 		rows = append(rows, []string{name + "." + i.Name, i.Kind, strings.TrimSpace(i.State + " " + i.Far)})
 	}
-	if !c.json {
+	if !c.json() {
 		c.Table(rows)
 	}
 	return nil
@@ -85,25 +85,50 @@ const topOf = 20
 // values lists the values of an index that take most.
 func (c *call) values(ctx context.Context, in *Inspector, name string) error {
 	p := c.progress()
-	all, err := in.List(ctx, name, ListOptions{Pace: Pace{Rate: c.rate, Progress: p.step}, Top: cmp.Or(c.top, topOf), Sample: c.sample})
+	all, err := in.List(ctx, name, topOf, Pace{Rate: c.rate, Progress: p.step})
 	if err != nil {
 		return p.stopped(ctx, err)
 	}
-	rows := [][]string{{"keys", "bytes", "begin with", ""}}
+	return c.sizeTable("value", all, func(s Share) string { return s.Part })
+}
+
+// shares shows how much of the store each part takes, of all or of one model.
+func (c *call) shares(ctx context.Context, in *Inspector, model string) error {
+	if model != "" {
+		if _, err := in.model(model); err != nil {
+			return err
+		}
+	}
+	p := c.progress()
+	all, err := in.Sizes(ctx, Pace{Rate: c.rate, Progress: p.step})
+	if err != nil {
+		return p.stopped(ctx, err)
+	}
+	all = slices.DeleteFunc(all, func(s Share) bool { return model != "" && s.Model != model })
+	return c.sizeTable("size", all, func(s Share) string {
+		name := partName(s.Model, s.Part)
+		if !s.Known {
+			name += " (unknown to this program)"
+		}
+		return name
+	})
+}
+
+// sizeTable shows shares of a store with their names, and their sum.
+func (c *call) sizeTable(kind string, all []Share, name func(Share) string) error {
+	var sum Share
+	rows := [][]string{{"what", "keys", "bytes", "biggest key", ""}}
 	for _, s := range all {
-		if c.json {
-			if err := c.Object("value", objectOfShare(name, s.Part, s)); err != nil {
+		if c.json() {
+			if err := c.Object(kind, shareObject(s)); err != nil {
 				return err
 			}
 		}
-		keys, bytes := console.Number(s.Keys), console.Size(s.Bytes)
-		if c.sample > 0 {
-			keys, bytes = about(keys, s.Keys), about(bytes, s.Bytes)
-		}
-		rows = append(rows, []string{keys, bytes, s.Part})
+		sum.Keys, sum.Bytes = sum.Keys+s.Keys, sum.Bytes+s.Bytes
+		rows = append(rows, []string{name(s), console.Number(s.Keys), console.Size(s.Bytes), s.Biggest, console.Size(s.BiggestSize)})
 	}
-	if !c.json {
-		c.Table(rows)
+	if !c.json() {
+		c.Table(append(rows, []string{"in all", console.Number(sum.Keys), console.Size(sum.Bytes)}))
 	}
 	return nil
 }
@@ -117,45 +142,6 @@ type shareObject struct {
 	Biggest     string `json:"biggest"`
 	BiggestSize int    `json:"biggestSize"`
 	Known       bool   `json:"known"`
-}
-
-func objectOfShare(model, part string, s Share) shareObject {
-	return shareObject{model, part, s.Keys, s.Bytes, s.Biggest, s.BiggestSize, s.Known}
-}
-
-// sizes shows what takes how much of the store.
-func sizes(ctx context.Context, c *call) error {
-	in, err := c.reader(ctx)
-	if err != nil {
-		return err
-	}
-	p := c.progress()
-	all, err := in.Sizes(ctx, Pace{Rate: c.rate, Progress: p.step})
-	if err != nil {
-		return p.stopped(ctx, err)
-	}
-	var total Share
-	rows := [][]string{{"what", "keys", "bytes", "biggest key", ""}}
-	for i, s := range all {
-		total.Keys, total.Bytes = total.Keys+s.Keys, total.Bytes+s.Bytes
-		if c.top > 0 && i >= c.top {
-			continue
-		}
-		if c.json {
-			if err := c.Object("size", objectOfShare(s.Model, s.Part, s)); err != nil {
-				return err
-			}
-		}
-		name := partName(s.Model, s.Part)
-		if !s.Known {
-			name += " (unknown to this program)"
-		}
-		rows = append(rows, []string{name, console.Number(s.Keys), console.Size(s.Bytes), s.Biggest, console.Size(s.BiggestSize)})
-	}
-	if !c.json {
-		c.Table(append(rows, []string{"in all", console.Number(total.Keys), console.Size(total.Bytes)}))
-	}
-	return nil
 }
 
 // partName returns what a part of a model is called.

@@ -1,8 +1,6 @@
 package inspect_test
 
 import (
-	"context"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -67,7 +65,7 @@ all is well
 }
 
 func TestStatus_AsAnObjectHasTheSame(t *testing.T) {
-	r := run(t, furnished(t), "status", "--json")
+	r := run(t, furnished(t), "status", "--format=json")
 	all := r.objects(t)
 	if r.code != 0 || len(all) != 1 || all[0]["type"] != "status" || all[0]["store"] != "test://here" {
 		t.Fatalf("exit code %d: %s%s", r.code, r.out, r.errs)
@@ -82,7 +80,7 @@ func TestStatus_WhatIsNotBuiltIsAWarningWithTheVerbThatHelps(t *testing.T) {
 	mem := memkv.New(memkv.Options{})
 	fillWithoutIndexes(t, mem)
 	run(t, mem, "status").want(t, 1, "ByTitle: NOT BUILT", "warning    Note.ByTags is not built", "next       db build Note")
-	run(t, mem, "status", "--json").want(t, 1, `"next":"build Note"`, `"state":"not built"`)
+	run(t, mem, "status", "--format=json").want(t, 1, `"next":"build Note"`, `"state":"not built"`)
 }
 
 func TestStatus_WatchShowsItAgainUntilItIsStopped(t *testing.T) {
@@ -105,40 +103,13 @@ Note   ~3       ~240 B  2        ByTags  ByTitle
 Note.ByTags   list    built
 Note.ByTitle  unique  built
 `)
-	r := run(t, mem, "ls", "Note.ByTags", "--top", "1", "--json")
-	if all := r.objects(t); r.code != 0 || len(all) != 1 || all[0]["part"] != "l:Note:ByTags:sea" {
+	r := run(t, mem, "ls", "Note.ByTags", "--format=json")
+	if all := r.objects(t); r.code != 0 || len(all) != 3 || all[0]["part"] != "l:Note:ByTags:sea" {
 		t.Errorf("exit code %d: %s", r.code, r.out)
 	}
 	run(t, mem, "ls", "Note.ByTags").want(t, 0, "l:Note:ByTags:hills", "l:Note:ByTags:woods")
-	run(t, mem, "ls", "--json").want(t, 0, `{"v":1,"type":"model","model":"Note"`)
-	run(t, mem, "ls", "Note", "--json").want(t, 0, `{"v":1,"type":"index","index":"Note.ByTags","kind":"list","state":"built"}`)
-}
-
-func TestLs_ASampleReadsSomeOfTheKeys(t *testing.T) {
-	mem := memkv.New(memkv.Options{})
-	db := open(t, shared(mem))
-	all := newNotes(db)
-	const records = 2000
-	for i := range records {
-		must(t, all.Create(t.Context(), &note{ID: fmt.Sprint("n", i), Title: fmt.Sprint("title ", i)}))
-	}
-	must(t, db.Close(t.Context()))
-	read := 0
-	s := kv.Trace(shared(mem), func(_ context.Context, trip kv.Trip) {
-		for _, op := range trip.Ops {
-			if strings.HasPrefix(op.Key, "u:Note:ByTitle:") {
-				read++
-			}
-		}
-	})
-	r := runIn(t.Context(), on(powers{s, kv.PowersOf(s)}, "ls", "Note.ByTitle", "--sample", "10%", "--top", "1", "--json"))
-	r.want(t, 0, `"keys":10,`)
-	if read < records/20 || read > records/5 {
-		t.Errorf("of %d keys it has read %d, want about a tenth", records, read)
-	}
-	run(t, mem, "ls", "Note.ByTitle", "--sample=10%", "--top", "1").want(t, 0, "~10 ")
-	run(t, mem, "ls", "Note", "--sample", "10%").want(t, 2, "--sample is for the values of an index")
-	run(t, mem, "ls", "Note.ByTitle", "--sample", "0").want(t, 2, `"0" is not a percentage above 0, such as 1%`)
+	run(t, mem, "ls", "--format=json").want(t, 0, `{"v":1,"type":"model","model":"Note"`)
+	run(t, mem, "ls", "Note", "--format=json").want(t, 0, `{"v":1,"type":"index","index":"Note.ByTags","kind":"list","state":"built"}`)
 }
 
 func TestGet_ShowsFieldsCountersAndPlaces(t *testing.T) {
@@ -150,7 +121,7 @@ func TestGet_ShowsFieldsCountersAndPlaces(t *testing.T) {
 		t.Error("it shows a private field")
 	}
 	run(t, mem, "get", "Note", "n1", "--private").want(t, 0, `Email    "ann@example.org"`)
-	all := run(t, mem, "get", "--json", "Note", "n1").objects(t)
+	all := run(t, mem, "get", "--format=json", "Note", "n1").objects(t)
 	fields := map[string]any{"ID": "n1", "Title": "Tides", "Tags": []any{"sea"}, "Email": "***"}
 	if diff := cmp.Diff(fields, all[0]["fields"]); diff != "" {
 		t.Errorf("fields mismatch (-want +got):\n%s", diff)
@@ -160,60 +131,52 @@ func TestGet_ShowsFieldsCountersAndPlaces(t *testing.T) {
 func TestGet_WhatIsNotThereExitsWith1(t *testing.T) {
 	mem := furnished(t)
 	run(t, mem, "get", "Note", "n9").wantOut(t, 1, "Note n9: there is none\n")
-	run(t, mem, "get", "Note", "n9", "--json").want(t, 1, `"state":"absent"`)
+	run(t, mem, "get", "Note", "n9", "--format=json").want(t, 1, `"state":"absent"`)
 }
 
 func TestGet_APlaceThatIsWrongSaysSo(t *testing.T) {
 	mem := furnished(t)
 	drop(t, mem, "u:Note:ByTitle:Tides")
-	run(t, mem, "get", "Note", "n1").want(t, 1, "ByTitle  u:Note:ByTitle:Tides   WRONG: ", "next: db repair Note")
-	all := run(t, mem, "get", "Note", "n1", "--json").objects(t)
+	run(t, mem, "get", "Note", "n1").want(t, 1, "ByTitle  u:Note:ByTitle:Tides   WRONG: ", "next: db check --repair Note")
+	all := run(t, mem, "get", "Note", "n1", "--format=json").objects(t)
 	if place := all[0]["places"].([]any)[0].(map[string]any); place["wrong"] == nil {
 		t.Errorf("%v", place)
 	}
 }
 
-func TestFind_ShowsTheRecordsAtAValue(t *testing.T) {
+func TestList_ShowsRowsAndWhatTheyCost(t *testing.T) {
 	mem := furnished(t)
-	run(t, mem, "find", "Note.ByTitle", "Moss").want(t, 0, "Note n3   live")
-	if all := run(t, mem, "find", "Note.ByTags", "sea", "--json").objects(t); len(all) != 2 {
-		t.Errorf("found %v", all)
-	}
-	run(t, mem, "find", "Note.ByTags", "desert").wantOut(t, 1, "Note.ByTags has no record at desert\n")
-}
-
-func TestPage_ShowsRowsAndWhatTheyCost(t *testing.T) {
-	mem := furnished(t)
-	run(t, mem, "page", "Note.ByTags/sea").want(t, 0, "  1  n", "2 rows of Note.ByTags/sea (list), for ")
-	run(t, mem, "page", "Note.ByTags/sea", "1").want(t, 0, "1 row of Note.ByTags/sea (list)")
-	all := run(t, mem, "page", "Note.ByTags/sea", "--json").objects(t)
+	run(t, mem, "list", "Note.ByTitle/Moss").want(t, 0, "  1  n3", "1 row of Note.ByTitle/Moss (unique)")
+	run(t, mem, "list", "Note.ByTags/sea").want(t, 0, "  1  n", "2 rows of Note.ByTags/sea (list), for ")
+	run(t, mem, "list", "Note.ByTags/sea", "1").want(t, 0, "1 row of Note.ByTags/sea (list)")
+	all := run(t, mem, "list", "Note.ByTags/sea", "--format=json").objects(t)
 	if rows := all[0]["rows"].([]any); len(rows) != 2 || all[0]["value"] != "sea" {
 		t.Errorf("%v", all)
 	}
 }
 
-func TestKey_SaysWhoseItIsAndWhatItHolds(t *testing.T) {
+func TestGet_OfAKeySaysWhoseItIsAndWhatItHolds(t *testing.T) {
 	mem := furnished(t)
-	run(t, mem, "key", "r:Note:n2").want(t, 0, "r:Note:n2   ", "Note.records", "Note n2: live")
-	run(t, mem, "key", "u:Note:ByTitle:Moss", "--hex").want(t, 0, "Note.ByTitle", "00000000  ")
-	run(t, mem, "key", "u:Note:ByTitle:Moss", "--hex", "--json").want(t, 0, `"hex":"`)
-	run(t, mem, "key", "r:Note:n9").want(t, 1, "absent")
-	run(t, mem, "key", "ringtree{b}").want(t, 1, "ringtree{b}   absent   boot\n")
-	run(t, mem, "key", "r:Draft:d1").want(t, 1, "Draft.records (unknown to this program)")
+	run(t, mem, "get", "--key", "r:Note:n2").want(t, 0, "r:Note:n2   ", "Note.records", "Note n2: live")
+	run(t, mem, "get", "--key", "u:Note:ByTitle:Moss", "--private").want(t, 0, "Note.ByTitle", "00000000  ")
+	run(t, mem, "get", "--key", "u:Note:ByTitle:Moss", "--private", "--format=json").want(t, 0, `"hex":"`)
+	run(t, mem, "get", "--key", "r:Note:n9").want(t, 1, "absent")
+	run(t, mem, "get", "--key", "ringtree{b}").want(t, 1, "ringtree{b}   absent   boot\n")
+	run(t, mem, "get", "--key", "r:Draft:d1").want(t, 1, "Draft.records (unknown to this program)")
 }
 
-func TestKey_BytesWithPrivateFieldsAreShownOnlyOnRequest(t *testing.T) {
-	mem := furnished(t)
-	run(t, mem, "key", "r:Note:n1", "--hex").want(t, 5, "--private shows those, too")
-	run(t, mem, "key", "r:Note:n1", "--hex", "--private").want(t, 0, "00000000  ")
+func TestGet_BytesOfAKeyAreShownOnlyOnRequest(t *testing.T) {
+	if r := run(t, furnished(t), "get", "--key", "r:Note:n1"); r.code != 0 || strings.Contains(r.out, "ann@") || strings.Contains(r.out, "00000000") {
+		t.Errorf("exit code %d: %s", r.code, r.out)
+	}
 }
 
-func TestSizes_AModelThatIsUnknownIsMarked(t *testing.T) {
+func TestLs_SizesOfAModelThatIsUnknownAreMarked(t *testing.T) {
 	mem := furnished(t)
 	draftsIn(t, mem)
-	run(t, mem, "sizes").want(t, 0, "Note.records", "Draft.records (unknown to this program)", "in all")
+	run(t, mem, "ls", "--sizes").want(t, 0, "Note.records", "Draft.records (unknown to this program)", "in all")
 	known := map[any]any{}
-	for _, o := range run(t, mem, "sizes", "--json").objects(t) {
+	for _, o := range run(t, mem, "ls", "--sizes", "--format=json").objects(t) {
 		known[o["model"].(string)+"."+o["part"].(string)] = o["known"]
 	}
 	if known["Note.records"] != true || known["Draft.records"] != false {
@@ -223,15 +186,15 @@ func TestSizes_AModelThatIsUnknownIsMarked(t *testing.T) {
 	run(t, mem, "get", "Draft", "d1").want(t, 2, `unknown model "Draft"`)
 }
 
-func TestSizes_AStoreThatCannotListItsKeysRefuses(t *testing.T) {
-	runIn(t.Context(), on(unkeyed(furnished(t)), "sizes")).want(t, 5, "the store cannot list its keys")
+func TestLs_SizesOfAStoreThatCannotListItsKeysRefuses(t *testing.T) {
+	runIn(t.Context(), on(unkeyed(furnished(t)), "ls", "--sizes")).want(t, 5, "the store cannot list its keys")
 	runIn(t.Context(), on(unkeyed(furnished(t)), "ls", "Note.ByTags")).want(t, 5, "the store cannot list its keys")
 }
 
-func TestPage_OfAnIndexByValueWantsOne(t *testing.T) {
+func TestList_OfAnIndexByValueWantsOne(t *testing.T) {
 	mem := furnished(t)
-	run(t, mem, "page", "Note.ByTags").want(t, 2, "the value is missing: say Note.ByTags/VALUE")
-	run(t, mem, "page", "Note.ByTags/none").want(t, 0, "0 rows")
+	run(t, mem, "list", "Note.ByTags").want(t, 2, "the value is missing: say Note.ByTags/VALUE")
+	run(t, mem, "list", "Note.ByTags/none").want(t, 0, "0 rows")
 	db := open(t, shared(mem))
 	newNotes(db)
 	h, err := inspect.Handler(inspect.New(db), inspect.HandlerOptions{Guard: func(*http.Request) error { return nil }})

@@ -49,17 +49,17 @@ func fillWithoutIndexes(t testing.TB, mem *memkv.Store, titles ...string) {
 func TestCheck_ASoundStoreIsWell(t *testing.T) {
 	r := run(t, furnished(t), "check")
 	r.want(t, 0, "3 records and ", ": all is well\n")
-	run(t, furnished(t), "check", "Note.ByTags", "--json").want(t, 0, `{"v":1,"type":"check","counts":{},"records":3,`)
+	run(t, furnished(t), "check", "Note.ByTags", "--format=json").want(t, 0, `{"v":1,"type":"check","counts":{},"records":3,`)
 }
 
 func TestCheck_FaultsAreNamedAndExitWith1(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		mem := furnished(t)
 		drop(t, mem, "u:Note:ByTitle:Tides")
-		run(t, mem, "check").want(t, 1, "missing entry   Note.ByTitle n1   ", "1 x missing entry", "next: db repair\n")
-		run(t, mem, "check", "Note").want(t, 1, "next: db repair Note\n")
+		run(t, mem, "check").want(t, 1, "missing entry   Note.ByTitle n1   ", "1 x missing entry", "next: db check --repair\n")
+		run(t, mem, "check", "Note").want(t, 1, "next: db check --repair Note\n")
 		run(t, mem, "check", "Note.ByTags").want(t, 0)
-		all := run(t, mem, "check", "--json").objects(t)
+		all := run(t, mem, "check", "--format=json").objects(t)
 		if len(all) != 2 || all[0]["type"] != "fault" || all[0]["kind"] != "missing entry" || all[1]["type"] != "check" {
 			t.Errorf("%v", all)
 		}
@@ -80,8 +80,8 @@ func TestCheck_OneThatIsStoppedSaysHowToGoOn(t *testing.T) {
 		ctx, cancel := contextFor(t, 100*time.Millisecond)
 		defer cancel()
 		s := shared(furnished(t))
-		r := runIn(ctx, on(s, "check", "--rate", "1", "Note", "--json"))
-		r.want(t, 4, "stopped; to go on: db check Note --rate=1 --json --resume 'Note ")
+		r := runIn(ctx, on(s, "check", "--rate", "1", "Note", "--format=json"))
+		r.want(t, 4, "stopped; to go on: db check Note --rate=1 --format=json --resume 'Note ")
 		_, line, _ := strings.Cut(strings.TrimSpace(r.errs), "--resume '")
 		runIn(t.Context(), on(s, "check", "--resume", strings.Trim(line, "'"))).want(t, 0, "a check that goes on does not know all ids")
 	})
@@ -141,16 +141,15 @@ func TestRepair_MendsWhatACheckFinds(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		mem := furnished(t)
 		drop(t, mem, "u:Note:ByTitle:Tides", "u:Note:ByTitle:Moss")
-		run(t, mem, "repair").want(t, 5, "missing entry   Note.ByTitle n1   ", "-> enter the record again", "nobody is here to be asked")
-		run(t, mem, "repair", "--dry-run").want(t, 1, "dry run: nothing was written")
+		run(t, mem, "check", "--repair").want(t, 5, "missing entry   Note.ByTitle n1   ", "-> enter the record again", "nobody is here to be asked")
+		run(t, mem, "check", "--repair", "--dry-run").want(t, 1, "dry run: nothing was written")
 		run(t, mem, "check").want(t, 1, "2 x missing entry")
-		run(t, mem, "repair", "--only", "stray-entry", "--yes").want(t, 1, "there is nothing to mend")
-		all := run(t, mem, "repair", "--yes", "--json").objects(t)
+		all := run(t, mem, "check", "--repair", "--yes", "--format=json").objects(t)
 		if len(all) != 4 || all[0]["type"] != "planned" || all[2]["type"] != "mended" || all[2]["did"] != "enter the record again" {
 			t.Errorf("%v", all)
 		}
 		run(t, mem, "check").want(t, 0)
-		run(t, mem, "repair", "--yes").wantOut(t, 0, "there is nothing to mend\n")
+		run(t, mem, "check", "--repair", "--yes").wantOut(t, 0, "there is nothing to repair\n")
 	})
 }
 
@@ -187,7 +186,7 @@ func TestRepair_MendsWhatDamageHasHidden(t *testing.T) {
 		if r := run(t, mem, "check"); strings.Contains(r.out, "stray entry   Note.ByTags") {
 			t.Error("the check has seen the rest of the list")
 		}
-		run(t, mem, "repair", "--yes").want(t, 0, "damaged item   Note.ByTags", "stray entry   Note.ByTags", " 0 left")
+		run(t, mem, "check", "--repair", "--yes").want(t, 0, "damaged item   Note.ByTags", "stray entry   Note.ByTags", " 0 left")
 		run(t, mem, "check").want(t, 0)
 	})
 }
@@ -196,9 +195,9 @@ func TestRepair_OnATerminalItAsks(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		mem := furnished(t)
 		drop(t, mem, "u:Note:ByTitle:Tides")
-		c := on(shared(mem), "repair").AtTerminal()
+		c := on(shared(mem), "check", "--repair").AtTerminal()
 		c.Stdin = strings.NewReader("y\n")
-		runIn(t.Context(), c).want(t, 0, "Mend 1 fault? [y/N] ", "1 mended, 0 left")
+		runIn(t.Context(), c).want(t, 0, "Repair 1 fault? [y/N] ", "1 repaired, 0 left")
 	})
 }
 
@@ -206,7 +205,7 @@ func TestRepair_WhatIsLostIsLeft(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		mem := furnished(t)
 		must(t, mem.Do(t.Context(), []kv.Op{kv.OpSet("r:Note:n1", []byte("\xff\xff damaged"))}))
-		run(t, mem, "repair", "--yes").want(t, 1, "damaged record", "FAILED: Note n1: it is lost", "left: damaged record")
+		run(t, mem, "check", "--repair", "--yes").want(t, 1, "damaged record", "FAILED: Note n1: it is lost", "left: damaged record")
 	})
 }
 
@@ -214,7 +213,7 @@ func TestCheck_OfAnIndexThatIsNotBuiltHasOneFault(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		mem := memkv.New(memkv.Options{})
 		fillWithoutIndexes(t, mem, "First", "Second")
-		for _, args := range [][]string{{"check"}, {"repair"}} {
+		for _, args := range [][]string{{"check"}, {"check", "--repair"}} {
 			said := run(t, mem, args...)
 			for _, text := range []string{"Note.ByTitle is not built; 3 entries are missing there", "Note.ByTags is not built; 3 entries are missing there"} {
 				if !strings.Contains(said.out, text) {
@@ -225,7 +224,7 @@ func TestCheck_OfAnIndexThatIsNotBuiltHasOneFault(t *testing.T) {
 				t.Errorf("%s names what is missing beside that:\n%s", args[0], said.out)
 			}
 		}
-		run(t, mem, "repair", "--yes").want(t, 0, "2 mended, 0 left")
+		run(t, mem, "check", "--repair", "--yes").want(t, 0, "2 repaired, 0 left")
 		drop(t, mem, "u:Note:ByTitle:First")
 		run(t, mem, "check").want(t, 1, "missing entry   Note.ByTitle n1")
 	})
@@ -270,9 +269,8 @@ func TestBuild_WaitsForAProcessWithOtherIndexesAndNamesIt(t *testing.T) {
 		}()
 		time.Sleep(3 * time.Second)
 		run(t, mem, "status").want(t, 1, "(release old-1, since 3 s) has other indexes of Note")
-		run(t, mem, "ps").want(t, 1, "(release old-1, since 5 s)", "writes", "other indexes of Note")
-		run(t, mem, "ps", "--json").want(t, 1, `"pid":`, `"release":"old-1"`)
-		run(t, mem, "build", "--yes").want(t, 4, "Note: process ", " (release old-1, since 7 s) writes it with other indexes; the build waits for its end", "end the processes that write Note with other indexes, ", "; then: db build --yes")
+		run(t, mem, "status", "--format=json").want(t, 1, `"pid":`, `"release":"old-1"`, `"other":["Note"]`)
+		run(t, mem, "build", "--yes").want(t, 4, "Note: process ", " (release old-1, since 3 s) writes it with other indexes; the build waits for its end", "end the processes that write Note with other indexes, ", "; then: db build --yes")
 		stop()
 		<-ended
 		must(t, db.Close(context.Background()))
@@ -335,57 +333,60 @@ func (s lossy) Renew(context.Context) error {
 	return nil
 }
 
-func TestAccept_SaysWhatIsLostAndAsks(t *testing.T) {
+func TestRecover_SaysBeforeEachStepWhatWillBeLostAndAsks(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		lost, edition := true, uint64(1)
 		s := lossy{furnished(t), &lost, &edition}
-		runIn(t.Context(), on(s, "status")).want(t, 1, "store has lost its data", "next       db accept")
-		runIn(t.Context(), on(s, "doctor")).want(t, 1, "store has lost its data")
-		runIn(t.Context(), on(s, "get", "Note", "n1")).want(t, 1, "`db accept` says what is lost")
-		runIn(t.Context(), on(s, "check")).want(t, 1, "`db accept` says what is lost")
-		runIn(t.Context(), on(s, "accept")).want(t, 5, "lost: cache-1:11211: store has lost its data", "does not come back: counter Note.Views.")
-		runIn(t.Context(), on(s, "accept", "--dry-run")).want(t, 0, "nothing was written")
-		runIn(t.Context(), on(s, "accept", "--yes")).want(t, 0, "accepted: cache-1:11211", "next: db rescue")
-		if lost {
-			t.Error("it was not accepted")
+		runIn(t.Context(), on(s, "status", "--deep")).want(t, 1, "store has lost its data", "next       db recover")
+		runIn(t.Context(), on(s, "get", "Note", "n1")).want(t, 1, "`db recover` says what is lost")
+		runIn(t.Context(), on(s, "check")).want(t, 1, "`db recover` says what is lost")
+		runIn(t.Context(), on(s, "recover")).want(t, 5, "lost: cache-1:11211: store has lost its data", "step 1: acknowledge", "counter Note.Views.", "nobody is here to be asked")
+		runIn(t.Context(), on(s, "recover", "--dry-run")).want(t, 0, "nothing was written")
+		if !lost {
+			t.Fatal("it was acknowledged without a yes")
 		}
-		runIn(t.Context(), on(s, "accept", "--yes")).want(t, 0, "nothing is lost", "knew another store here: restart it")
+		drop(t, s.Store, "u:Note:ByTitle:Tides")
+		c := on(s, "recover").AtTerminal()
+		c.Stdin = strings.NewReader("y\nno\n")
+		runIn(t.Context(), c).want(t, 5, "acknowledged: cache-1:11211", "step 2: list the surviving records again, and build the indexes of Note", "nothing was written")
+		said := runIn(t.Context(), on(s, "recover", "--yes"))
+		said.want(t, 0, "step 1: nothing is lost that is not acknowledged", "step 2: list the surviving", "there is nothing to repair")
+		runIn(t.Context(), on(s, "recover", "--yes")).want(t, 0, "step 1: nothing is lost", "step 2: all records are listed", "restart it")
 		if edition != 2 {
 			t.Errorf("edition %d, want the second", edition)
 		}
+		runIn(t.Context(), on(s, "check")).want(t, 0, "all is well")
 	})
 }
 
-func TestAccept_OfAnEmptyStoreOnServersIsToldToAppsThatRun(t *testing.T) {
+func TestRecover_OfAnEmptyStoreOnServersIsToldToAppsThatRun(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		lost, edition := false, uint64(1)
 		s := lossy{memkv.New(memkv.Options{}), &lost, &edition}
 		must(t, s.Do(t.Context(), []kv.Op{kv.OpSet("ringtree{b}", nil)})) // as servers show it
-		runIn(t.Context(), on(s, "status")).want(t, 0, "the store is empty", "`db accept` goes on from there")
-		runIn(t.Context(), on(s, "accept")).want(t, 5, "The store is empty", "ErrLost until you accept this")
-		runIn(t.Context(), on(s, "accept", "--dry-run")).want(t, 0, "nothing was written")
+		runIn(t.Context(), on(s, "status")).want(t, 0, "the store is empty", "`db recover` goes on from there")
+		runIn(t.Context(), on(s, "recover")).want(t, 5, "step 1: accept that the store is empty", "ErrLost until then")
+		runIn(t.Context(), on(s, "recover", "--dry-run")).want(t, 0, "nothing was written")
 		if edition != 1 {
 			t.Error("it was accepted without a yes")
 		}
-		runIn(t.Context(), on(s, "accept", "--yes")).want(t, 0, "accepted: apps that run take the empty store", "next: db rescue")
+		runIn(t.Context(), on(s, "recover", "--yes")).want(t, 0, "accepted: running apps take the empty store")
 		if edition != renewed {
 			t.Error("no app is told")
 		}
-		runIn(t.Context(), on(s, "status")).want(t, 1, "next       db rescue")
-		runIn(t.Context(), on(s, "rescue", "--yes")).want(t, 0)
 		runIn(t.Context(), on(s, "status")).want(t, 0, "all is well")
 		// What another app or tenant keeps there is not to be built again.
 		edition = 1
 		must(t, s.Do(t.Context(), []kv.Op{kv.OpSet("other:r:Note:1", nil)}))
-		runIn(t.Context(), on(s, "accept", "--yes")).want(t, 0, "nothing is lost")
-		runIn(t.Context(), on(s, "rescue", "--yes")).want(t, 0)
+		runIn(t.Context(), on(s, "recover", "--yes")).want(t, 0, "nothing is lost")
 		if edition != 1 {
 			t.Error("the store has something, and was taken for an empty one")
 		}
 	})
 }
 
-func TestStatus_AfterALossThatWasAcceptedSaysRescueUntilThatIsDone(t *testing.T) {
+// Each step is done once, though the one before it was done by a call that was cut short.
+func TestRecover_GoesOnWhereItWasStopped(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		lost, edition := true, uint64(1)
 		s := lossy{furnished(t), &lost, &edition}
@@ -395,17 +396,22 @@ func TestStatus_AfterALossThatWasAcceptedSaysRescueUntilThatIsDone(t *testing.T)
 		must(t, newNotes(db).Create(t.Context(), &note{ID: "n4", Title: "Dew"}))
 		must(t, db.Close(t.Context()))
 		must(t, s.Store.Do(t.Context(), []kv.Op{kv.OpSet("all:Note:1", before.Value)})) // which does not name n4
-		const says = "a loss was accepted, and no rescue has followed"
-		runIn(t.Context(), on(s, "accept", "--yes")).want(t, 0)
-		runIn(t.Context(), on(s, "status")).want(t, 1, says, "next       db rescue")
+		recovering := func(answers string) ran {
+			c := on(s, "recover").AtTerminal()
+			c.Stdin = strings.NewReader(answers)
+			return runIn(t.Context(), c)
+		}
+		const says = "a loss was acknowledged, and nothing recovered yet"
+		recovering("y\n").want(t, 5, "acknowledged")
+		runIn(t.Context(), on(s, "status")).want(t, 1, says, "next       db recover")
 		runIn(t.Context(), on(s, "build", "--yes")).want(t, 0)
 		runIn(t.Context(), on(s, "status")).want(t, 1, says)
 		runIn(t.Context(), on(s, "check")).want(t, 1, "unlisted record")
-		runIn(t.Context(), on(s, "rescue", "--yes")).want(t, 0, "next: db repair")
+		recovering("y\n").want(t, 0, "step 2: list")
 		runIn(t.Context(), on(s, "check")).want(t, 0, "4 records", "all is well")
 		runIn(t.Context(), on(s, "status")).want(t, 0, "all is well")
 		lost = true
-		runIn(t.Context(), on(s, "accept", "--yes")).want(t, 0)
+		recovering("y\n").want(t, 5)
 		runIn(t.Context(), on(s, "status")).want(t, 1, says)
 	})
 }

@@ -23,11 +23,11 @@ func export(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	if c.csv || c.jsonl {
+	if c.isTable() {
 		return c.tables(ctx, in, to)
 	}
-	if c.only != "" || c.private {
-		return fmt.Errorf("%w: an export has all there is; --only and --private go with --csv or --jsonl", errCall)
+	if len(c.args) > 1 || c.private {
+		return fmt.Errorf("%w: an export has all there is; MODEL and --private go with --format csv or jsonl", errCall)
 	}
 	if to == "-" {
 		_, err := in.Export(ctx, c.Stdout, Pace{Rate: c.rate})
@@ -62,7 +62,7 @@ func (c *call) exportTo(ctx context.Context, in *Inspector, to string) error {
 
 // summary says what was moved.
 func (c *call) summary(did string, sum Summary) error {
-	if c.json {
+	if c.json() {
 		return c.Object(did, sum)
 	}
 	for _, name := range slices.Sorted(maps.Keys(sum.Records)) {
@@ -94,9 +94,7 @@ func importAll(ctx context.Context, c *call) error {
 	if err := c.openStore(ctx); err != nil {
 		return err
 	}
-	if err := c.announce(shownURL(c.url()), c.args[0]); err != nil {
-		return err
-	}
+	c.announce(shownURL(c.url()), c.args[0])
 	if err := c.confirm(ctx, "Import that?"); err != nil {
 		return err
 	}
@@ -115,20 +113,16 @@ func importAll(ctx context.Context, c *call) error {
 }
 
 // announce says that the store called to will take what is in from.
-func (c *call) announce(to, from string) error {
-	if c.merge && c.replace {
-		return fmt.Errorf("%w: --merge keeps what is there, and --replace does not; take one of them", errCall)
-	}
+func (c *call) announce(to, from string) {
 	text := "%s takes what is in %s; nothing else may write to it before that is done"
-	if c.replace {
+	if c.mode == "replace" {
 		text = "%s will hold what is in %s, and nothing else; nothing else may write to it before that is done"
 	}
 	c.Tell(text, to, from)
-	return nil
 }
 
 func (c *call) importOptions(p *progress) ImportOptions {
-	return ImportOptions{Pace: Pace{Rate: c.rate, Progress: p.step}, Merge: c.merge, Replace: c.replace}
+	return ImportOptions{Pace: Pace{Rate: c.rate, Progress: p.step}, Merge: c.mode == "merge", Replace: c.mode == "replace"}
 }
 
 // took says how an import has ended.
@@ -138,10 +132,10 @@ func (c *call) took(ctx context.Context, p *progress, did string, sum Summary, e
 		return fmt.Errorf("%w: %w", errRefused, err)
 	case err != nil && ctx.Err() != nil:
 		p.Done()
-		if c.merge || c.replace {
+		if c.mode != "" {
 			return fmt.Errorf("%w; to go on: %s", errStopped, p.again())
 		}
-		return fmt.Errorf("%w; to go on: %s", errStopped, p.again("--merge"))
+		return fmt.Errorf("%w; to go on: %s", errStopped, p.again("--mode=merge"))
 	case err != nil:
 		return err
 	}
@@ -171,9 +165,6 @@ func recordsText(sum Summary) string {
 	return cmp.Or(strings.Join(all, ", "), "no records")
 }
 
-// verifyExport reads an export, and says whether it is whole.
-func verifyExport(_ context.Context, c *call) error { return c.sound(c.args[0]) }
-
 // beside opens a second store, which --store does not name.
 func (c *call) beside(ctx context.Context, opts ...kvmodel.Option) (*call, *Inspector, error) {
 	other := *c
@@ -183,95 +174,45 @@ func (c *call) beside(ctx context.Context, opts ...kvmodel.Option) (*call, *Insp
 	return &other, in, err
 }
 
-// here is the database that --store names, as a second store is to have it: looked into, or
-// as the export of the app that has it.
-type here struct {
-	in     *Inspector
-	export io.ReadCloser
-}
-
-// here opens the database that --store names.
-func (c *call) here(ctx context.Context) (*here, error) {
-	if c.args[0] == c.url() && cmp.Or(c.toTenant, c.tenant) == c.tenant {
-		return nil, fmt.Errorf("%w: both are %s", errCall, shownURL(c.url()))
-	}
-	a, err := c.app(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if a == nil {
-		in, err := c.reader(ctx)
-		return &here{in: in}, err
-	}
-	export, err := c.exportOf(ctx, a)
-	return &here{export: export}, err
-}
-
-func (h *here) close() error {
-	if h.export == nil {
-		return nil
-	}
-	return h.export.Close()
-}
-
-// copy puts what h holds into another database.
-func (h *here) copy(ctx context.Context, to *Inspector, o ImportOptions) (Summary, error) {
-	if h.in == nil {
-		return to.Import(ctx, h.export, o)
-	}
-	return h.in.Copy(ctx, to, o)
-}
-
-// diff compares h with another database.
-func (h *here) diff(ctx context.Context, with *Inspector, p Pace) (Differences, error) {
-	if h.in != nil {
-		return h.in.Diff(ctx, with, p)
-	}
-	d, err := with.DiffFile(ctx, h.export, p)
-	for i := range d.First {
-		switch d.First[i].Says {
-		case onlyHere:
-			d.First[i].Says = onlyThere
-		case onlyThere:
-			d.First[i].Says = onlyHere
-		}
-	}
-	return d, err
-}
-
-// copyAll puts what the database holds into another store.
+// copyAll puts what the database holds into another store, or compares the two.
 func copyAll(ctx context.Context, c *call) (err error) {
-	from, err := c.here(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = cmp.Or(err, from.close()) }()
-	if err := c.announce(shownURL(c.args[0]), shownURL(c.url())); err != nil {
-		return err
-	}
-	if err := c.agreed(ctx, "Copy that?"); err != nil {
-		return err
-	}
-	other, to, err := c.beside(ctx)
-	defer func() { err = errors.Join(err, other.close(ctx)) }()
-	if err != nil {
-		return err
-	}
-	p := c.progress()
-	sum, err := from.copy(ctx, to, c.importOptions(p))
-	return c.took(ctx, p, "copied", sum, err)
-}
-
-// diff compares the database with another store, or with an export.
-func diff(ctx context.Context, c *call) error {
-	if c.opensAnother() {
-		return c.diffStores(ctx)
+	if c.args[0] == c.url() && cmp.Or(c.toTenant, c.tenant) == c.tenant {
+		return fmt.Errorf("%w: both are %s", errCall, shownURL(c.url()))
 	}
 	in, err := c.reader(ctx)
 	if err != nil {
 		return err
 	}
-	file, err := c.opened(c.args[0])
+	var opts []kvmodel.Option
+	if c.dry {
+		opts = append(opts, kvmodel.ReadOnly())
+	} else {
+		c.announce(shownURL(c.args[0]), shownURL(c.url()))
+		if err := c.agreed(ctx, "Copy that?"); err != nil {
+			return err
+		}
+	}
+	other, to, err := c.beside(ctx, opts...)
+	defer func() { err = errors.Join(err, other.close(ctx)) }()
+	if err != nil {
+		return err
+	}
+	p := c.progress()
+	if c.dry {
+		d, err := in.Diff(ctx, to, Pace{Rate: c.rate, Progress: p.step})
+		return c.differences(ctx, p, d, err)
+	}
+	sum, err := in.Copy(ctx, to, c.importOptions(p))
+	return c.took(ctx, p, "copied", sum, err)
+}
+
+// compare compares the database with the export that --against names.
+func (c *call) compare(ctx context.Context) error {
+	in, err := c.reader(ctx)
+	if err != nil {
+		return err
+	}
+	file, err := c.opened(c.against)
 	if err != nil {
 		return err
 	}
@@ -281,35 +222,13 @@ func diff(ctx context.Context, c *call) error {
 	return c.differences(ctx, p, d, err)
 }
 
-func (c *call) diffStores(ctx context.Context) (err error) {
-	from, err := c.here(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = cmp.Or(err, from.close()) }()
-	other, with, err := c.beside(ctx, kvmodel.ReadOnly())
-	defer func() { err = errors.Join(err, other.close(ctx)) }()
-	if err != nil {
-		return err
-	}
-	p := c.progress()
-	d, err := from.diff(ctx, with, Pace{Rate: c.rate, Progress: p.step})
-	return c.differences(ctx, p, d, err)
-}
-
-// isFile reports whether arg, which may be a URL, is a file.
-func isFile(arg string) bool {
-	_, err := os.Stat(arg)
-	return err == nil || !strings.Contains(arg, ":")
-}
-
 func (c *call) differences(ctx context.Context, p *progress, d Differences, err error) error {
 	if err != nil {
 		return p.stopped(ctx, err)
 	}
 	c.Done()
 	for _, f := range d.First {
-		if c.json {
+		if c.json() {
 			err = cmp.Or(err, c.Object("difference", f))
 		} else {
 			c.Say("%-10s %s", f.Says, f.What)
@@ -324,37 +243,4 @@ func (c *call) differences(ctx context.Context, p *progress, d Differences, err 
 	}
 	c.Tell("%s, %s the same", console.Some(d.All, "difference", "differences"), console.Number(d.Same))
 	return cmp.Or(err, errDiffers)
-}
-
-// resave writes records of earlier versions again.
-func resave(ctx context.Context, c *call) error {
-	in, err := c.reader(ctx)
-	if err != nil {
-		return err
-	}
-	if _, err := in.model(c.args[0]); err != nil {
-		return err
-	}
-	p := c.progress()
-	if c.dry {
-		n, err := in.Resave(ctx, c.args[0], ResaveOptions{Pace: Pace{Rate: c.rate, Progress: p.step, From: c.resume}, Dry: true})
-		if err != nil {
-			return p.stopped(ctx, err)
-		}
-		c.Tell("dry run: %s would be written again, and all can be", console.Some(n, "record", "records"))
-		return nil
-	}
-	if err := c.confirm(ctx, "Write all records of "+c.args[0]+" again that an earlier version has written?"); err != nil {
-		return err
-	}
-	if in, err = c.writer(ctx); err != nil {
-		return err
-	}
-	n, err := in.Resave(ctx, c.args[0], ResaveOptions{Pace: Pace{Rate: c.rate, Progress: p.step, From: c.resume}})
-	if err != nil {
-		return p.stopped(ctx, err)
-	}
-	c.Done()
-	c.Tell("%s: %s again", c.args[0], console.Some(n, "record was written", "records were written"))
-	return nil
 }

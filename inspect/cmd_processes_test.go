@@ -59,20 +59,6 @@ func hearing(c inspect.Config) inspect.Config {
 	return c
 }
 
-func TestPs_TellsWhoWritesFromWhoIsSilent(t *testing.T) {
-	inTime(t, func(t *testing.T) {
-		mem := furnished(t)
-		run(t, mem, "ps").wantOut(t, 0, "no process writes, and none has left anything\n")
-		dieWriting(t, mem)
-		time.Sleep(time.Minute)
-		run(t, mem, "ps").want(t, 1, "silent  1        Note")
-		all := run(t, mem, "ps", "--json").objects(t)
-		if len(all) != 1 || all[0]["state"] != "silent" || all[0]["changes"] != 1.0 {
-			t.Errorf("%v", all)
-		}
-	})
-}
-
 func TestStatus_IsNotWellWhileWhatTheDeadHaveLeftIsNotFinished(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		mem := furnished(t)
@@ -83,9 +69,8 @@ func TestStatus_IsNotWellWhileWhatTheDeadHaveLeftIsNotFinished(t *testing.T) {
 			t.Errorf("a status takes %v, though nothing is late", took)
 		}
 		time.Sleep(2 * time.Minute)
-		run(t, mem, "status").want(t, 1, "dead, has left 1 change", "is dead, and no other has finished 1 change that it has left", "next       db drain")
-		runIn(t.Context(), hearing(on(shared(mem), "drain", "--yes"))).want(t, 0)
-		run(t, mem, "ps").want(t, 0, "dead, repaired")
+		run(t, mem, "status").want(t, 1, "dead, has left 1 change", "is dead, and no other has finished 1 change that it has left", "next       db check --repair")
+		runIn(t.Context(), hearing(on(shared(mem), "check", "--repair", "--yes"))).want(t, 0)
 		said := run(t, mem, "status")
 		said.want(t, 0, "dead, repaired", "all is well")
 		if strings.Contains(said.out, "in its journal") {
@@ -119,7 +104,7 @@ func TestStatus_AChangeOfAProcessThatLivesIsNotLate(t *testing.T) {
 	})
 }
 
-func TestIntents_OfAJournalThatWasRepairedHaveEnded(t *testing.T) {
+func TestStatus_IntentsOfAJournalThatWasRepairedHaveEnded(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		mem := furnished(t)
 		life := &mortal{Store: shared(mem)}
@@ -134,64 +119,65 @@ func TestIntents_OfAJournalThatWasRepairedHaveEnded(t *testing.T) {
 		newNotes(next)
 		kvmodel.NewIntent(next, "send", func(context.Context, sending) error { return nil })
 		time.Sleep(2 * time.Minute)
-		run(t, mem, "intents").wantOut(t, 0, "no intent is under way\n")
-		run(t, mem, "status").want(t, 0, "dead, repaired", "all is well")
+		said := run(t, mem, "status")
+		said.want(t, 0, "dead, repaired", "all is well")
+		if strings.Contains(said.out, "intents") {
+			t.Errorf("an intent that has ended is shown:\n%s", said.out)
+		}
 		must(t, next.Close(t.Context()))
 	})
 }
 
-func TestDrain_FinishesWhatTheDeadHaveLeft(t *testing.T) {
+func TestRepair_FinishesWhatTheDeadHaveLeft(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		mem := furnished(t)
 		dieWriting(t, mem)
-		time.Sleep(time.Minute)
-		run(t, mem, "drain").want(t, 5, "has 1 change in its journal", "nobody is here to be asked")
-		run(t, mem, "drain", "--dry-run").want(t, 0, "nothing was written")
-		run(t, mem, "drain", "Zz", "--yes").want(t, 2, `unknown process "Zz"`)
-		run(t, mem, "drain", "--yes").want(t, 4, "1 change is left", "it had handlers of Note")
+		time.Sleep(2 * time.Minute)
+		run(t, mem, "check", "--repair").want(t, 5, "is dead, and has left 1 change", "nobody is here to be asked")
+		run(t, mem, "check", "--repair", "--dry-run").want(t, 0, "nothing was written")
+		run(t, mem, "check", "--repair", "--yes").want(t, 4, "1 change is left", "it had handlers of Note")
 		began := time.Now()
-		runIn(t.Context(), hearing(on(shared(mem), "drain", "--yes"))).want(t, 0, "what dead processes had left is finished")
+		runIn(t.Context(), hearing(on(shared(mem), "check", "--repair", "--yes"))).want(t, 0, "it is finished", "there is nothing to repair")
 		if took := time.Since(began); took > time.Minute {
 			t.Errorf("it took %v", took)
 		}
-		run(t, mem, "ps").want(t, 0, "dead, repaired")
-		run(t, mem, "drain", "--yes").wantOut(t, 0, "no process has left anything\n")
+		run(t, mem, "check", "--repair", "--yes").wantOut(t, 0, "there is nothing to repair\n")
 		run(t, mem, "get", "Note", "n7").want(t, 0)
 		run(t, mem, "check").want(t, 0)
 	})
 }
 
-func TestDrain_OneThatLivesIsLeftAlone(t *testing.T) {
+func TestRepair_OfAProcessThatLivesFinishesNothing(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		mem := furnished(t)
 		end := changing(t, mem)
-		time.Sleep(3 * time.Second)
-		run(t, mem, "drain", "--yes").want(t, 0, "lives, and was left alone")
-		run(t, mem, "ps").want(t, 0, "writes  1        Note")
+		time.Sleep(5 * time.Minute)
+		run(t, mem, "check", "--repair", "--yes").wantOut(t, 0, "there is nothing to repair\n")
 		end()
 	})
 }
 
-func TestDrain_OneThatIsStoppedSaysHowToGoOn(t *testing.T) {
+func TestRepair_OneThatIsStoppedSaysHowToGoOn(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		mem := furnished(t)
 		dieWriting(t, mem)
+		time.Sleep(2 * time.Minute)
 		ctx, cancel := contextFor(t, 10*time.Second)
 		defer cancel()
-		runIn(ctx, on(shared(mem), "drain", "--yes")).want(t, 4, "stopped; to begin again: db drain --yes")
+		runIn(ctx, on(shared(mem), "check", "--repair", "--yes")).want(t, 4, "stopped; to begin again: db check --repair --yes")
 	})
 }
 
-func TestDoctor_SaysWhatTheStoreCanDo(t *testing.T) {
+func TestStatus_DeepSaysWhatTheStoreCanDo(t *testing.T) {
 	mem := furnished(t)
-	run(t, mem, "doctor").want(t, 0, "ok       test://here answers", "ok       the store can list its keys", "a trip takes ", "models, indexes and processes are well")
-	runIn(t.Context(), on(unkeyed(mem), "doctor")).want(t, 1, "warning  the store cannot list its keys")
-	run(t, mem, "doctor").want(t, 0, "unknown  how the store is set up: it does not say")
+	run(t, mem, "status", "--deep").want(t, 0, "ok         test://here answers", "ok         the store can list its keys", "a trip takes ", "all is well")
+	runIn(t.Context(), on(unkeyed(mem), "status", "--deep")).want(t, 1, "warning    the store cannot list its keys")
+	run(t, mem, "status", "--deep").want(t, 0, "unknown    how the store is set up: it does not say")
 	s := powers{mem, kv.Powers{Unless: true, Keys: kv.PowersOf(mem).Keys, Findings: func(context.Context) []kv.Finding {
 		return []kv.Finding{kv.Find(kv.Fine, "a is well"), kv.Find(kv.Hurts, "b hurts"), kv.Find(kv.Unknown, "c is not known")}
 	}}}
-	runIn(t.Context(), on(s, "doctor")).want(t, 1, "ok       a is well\nwarning  b hurts\nunknown  c is not known\n")
-	for _, o := range run(t, mem, "doctor", "--json").objects(t) {
+	runIn(t.Context(), on(s, "status", "--deep")).want(t, 1, "ok         a is well\nwarning    b hurts\nunknown    c is not known\n")
+	for _, o := range run(t, mem, "status", "--deep", "--format=json").objects(t)[1:] {
 		if o["type"] != "finding" || o["text"] == "" {
 			t.Errorf("%v", o)
 		}
@@ -200,10 +186,9 @@ func TestDoctor_SaysWhatTheStoreCanDo(t *testing.T) {
 
 type sending struct{ To, Text string }
 
-func TestIntents_ShowsWhatHasNotEnded(t *testing.T) {
+func TestStatus_ShowsIntentsThatHaveNotEnded(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		mem := furnished(t)
-		run(t, mem, "intents").wantOut(t, 0, "no intent is under way\n")
 		life := &mortal{Store: shared(mem)}
 		db := open(t, life)
 		t.Cleanup(func() { _ = db.Close(context.Background()) })
@@ -215,12 +200,10 @@ func TestIntents_ShowsWhatHasNotEnded(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour)
-		run(t, mem, "intents").want(t, 1, "send    1h0m0s ago", "Text=*** To=***")
-		run(t, mem, "intents", "--private").want(t, 1, `To="ann@example.org"`)
-		run(t, mem, "status").want(t, 1, "1 intent has not ended after a minute; the oldest is of send, and began 1h", "next       db intents")
-		run(t, mem, "doctor").want(t, 1, "warning  1 intent has not ended")
-		all := run(t, mem, "intents", "--json").objects(t)
-		if len(all) != 1 || all[0]["intent"] != "send" || all[0]["args"] != nil {
+		run(t, mem, "status").want(t, 1, "1 intent has not ended after a minute; the oldest is of send, and began 1h", "intents    send, began 1h0m ago Text=*** To=***")
+		run(t, mem, "status", "--private").want(t, 1, `To="ann@example.org"`)
+		all := run(t, mem, "status", "--format=json").objects(t)[0]["intents"].([]any)
+		if o := all[0].(map[string]any); len(all) != 1 || o["intent"] != "send" || o["args"] != nil {
 			t.Errorf("%v", all)
 		}
 	})

@@ -86,7 +86,7 @@ func (p *progress) stopped(ctx context.Context, err error) error {
 func (p *progress) to() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !strings.Contains(p.verb.flags, "resume") {
+	if !strings.Contains(p.verb.flags, "resume") || p.repair {
 		return ""
 	}
 	return p.last.To

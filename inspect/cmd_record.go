@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strconv"
@@ -12,53 +13,69 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// get shows a record.
+// get shows a record, or what a key holds.
 func get(ctx context.Context, c *call) error {
+	if (c.key != "") == (len(c.args) > 0) || len(c.args) == 1 {
+		return fmt.Errorf("%w: get takes MODEL ID, or --key KEY", errCall)
+	}
 	in, err := c.reader(ctx)
 	if err != nil {
 		return err
+	}
+	if c.key != "" {
+		return c.item(ctx, in)
 	}
 	r, err := in.Get(ctx, c.args[0], c.args[1], c.private)
 	if err != nil {
 		return err
 	}
-	return c.records([]Record{r})
+	if c.json() {
+		err = c.Object("record", r.object())
+	} else {
+		c.recordText(&r)
+	}
+	if err == nil && (r.State != "live" || len(r.faults()) > 0) {
+		err = errDiffers
+	}
+	return err
 }
 
-// find shows the records that an index has at a value.
-func find(ctx context.Context, c *call) error {
-	in, err := c.reader(ctx)
+// item shows what a key holds. Its bytes may have private fields in them.
+func (c *call) item(ctx context.Context, in *Inspector) error {
+	it, err := in.Key(ctx, c.key)
 	if err != nil {
 		return err
 	}
-	all, err := in.Find(ctx, c.args[0], c.args[1], c.private)
-	if err != nil {
-		return err
+	if c.json() {
+		err = c.Object("key", it.object(c.private))
+	} else {
+		c.itemText(&it)
 	}
-	if len(all) == 0 {
-		c.Tell("%s has no record at %s", c.args[0], c.args[1])
-		return errDiffers
+	if err == nil && (!it.Exists || it.Damaged != nil) {
+		err = errDiffers
 	}
-	return c.records(all)
+	return err
 }
 
-// records shows all, and returns errDiffers unless they are there and right.
-func (c *call) records(all []Record) error {
-	var wrong error
-	for i := range all {
-		r := &all[i]
-		if c.json {
-			if err := c.Object("record", r.object()); err != nil {
-				return err
-			}
-		} else {
-			c.recordText(r)
-		}
-		if r.State != "live" || len(r.faults()) > 0 {
-			wrong = errDiffers
-		}
+func (c *call) itemText(it *Item) {
+	owner := it.Owner
+	if !it.Known {
+		owner = strings.TrimSpace(owner + " (unknown to this program)")
 	}
-	return wrong
+	if !it.Exists {
+		c.Say("%s   absent   %s", it.Key, owner)
+		return
+	}
+	c.Say("%s   %s   %s", it.Key, console.Size(it.Bytes), owner)
+	for _, line := range it.Lines {
+		c.Say("  %s", line)
+	}
+	if it.Damaged != nil {
+		c.Say("  DAMAGED: %v", it.Damaged)
+	}
+	if c.private {
+		c.Say("%s", strings.TrimSuffix(hex.Dump(it.Value), "\n"))
+	}
 }
 
 // faults returns what is wrong with the places of r.
@@ -98,7 +115,7 @@ func (c *call) recordText(r *Record) {
 	}
 	c.Table(rows)
 	if len(r.faults()) > 0 {
-		c.Say("  next: %s", c.command("repair", r.Model))
+		c.Say("  next: %s", c.command("check", "--repair", r.Model))
 	}
 }
 
@@ -117,7 +134,7 @@ func (p *Place) rows() (rows [][]string) {
 	return rows
 }
 
-// What get and find write as objects.
+// What get writes as objects.
 type (
 	recordObject struct {
 		Model    string         `json:"model"`
@@ -141,7 +158,25 @@ type (
 		Bases []string `json:"bases,omitempty"`
 		Wrong []string `json:"wrong,omitempty"`
 	}
+	itemObject struct {
+		Key     string   `json:"key"`
+		Exists  bool     `json:"exists"`
+		Owner   string   `json:"owner"`
+		Known   bool     `json:"known"`
+		Bytes   int      `json:"bytes"`
+		Lines   []string `json:"lines,omitempty"`
+		Damaged string   `json:"damaged,omitempty"`
+		Hex     string   `json:"hex,omitempty"`
+	}
 )
+
+func (it *Item) object(open bool) itemObject {
+	o := itemObject{Key: it.Key, Exists: it.Exists, Owner: it.Owner, Known: it.Known, Bytes: it.Bytes, Lines: it.Lines, Damaged: errorText(it.Damaged)}
+	if open {
+		o.Hex = hex.EncodeToString(it.Value)
+	}
+	return o
+}
 
 func (r *Record) object() recordObject {
 	o := recordObject{
@@ -192,8 +227,8 @@ func plainOf(v any) any {
 	return v
 }
 
-// page shows what a visitor gets of an index.
-func page(ctx context.Context, c *call) error {
+// list shows what a visitor gets of an index.
+func list(ctx context.Context, c *call) error {
 	n := topOf
 	if text := c.arg(1); text != "" {
 		var err error
@@ -213,7 +248,7 @@ func page(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	if c.json {
+	if c.json() {
 		return c.Object("page", objectOfPage(p, value))
 	}
 	var rows [][]string
@@ -233,7 +268,7 @@ func costText(cost kvmodel.Cost) string {
 	return fmt.Sprintf("%s, %s, %s", console.Some(cost.Trips, "trip", "trips"), console.Some(cost.Keys, "key", "keys"), console.Size(cost.Read))
 }
 
-// What page writes as an object.
+// What list writes as an object.
 type (
 	pageObject struct {
 		Index string      `json:"index"`

@@ -6,14 +6,16 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ringtree/ringtree/inspect/internal/console"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// repair checks, and mends what that finds.
+// repair finishes what dead processes have left, checks, and mends what that finds.
 func repair(ctx context.Context, c *call) error {
-	only, err := kindsOf(c.only)
-	if err != nil {
+	if err := c.finish(ctx); err != nil {
 		return err
 	}
 	in, err := c.reader(ctx)
@@ -24,11 +26,10 @@ func repair(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	faults := ofKinds(r.Faults, only)
-	if err := c.plan(ctx, in, r, faults); err != nil {
+	if err := c.plan(ctx, in, r); err != nil {
 		return err
 	}
-	if err := c.confirm(ctx, fmt.Sprintf("Mend %s?", console.Some(len(faults), "fault", "faults"))); err != nil {
+	if err := c.confirm(ctx, fmt.Sprintf("Repair %s?", console.Some(len(r.Faults), "fault", "faults"))); err != nil {
 		if err == errIdle {
 			err = errDiffers
 		}
@@ -37,40 +38,108 @@ func repair(ctx context.Context, c *call) error {
 	if in, err = c.writer(ctx); err != nil {
 		return err
 	}
-	return c.mend(ctx, in, faults)
+	return c.mend(ctx, in, r.Faults)
 }
 
-// kindsOf returns the kinds that --only names.
-func kindsOf(only string) ([]string, error) {
-	if only == "" {
-		return nil, nil
+const (
+	finishEvery = 2 * time.Second
+
+	// finishFor is how long it is waited for what dead processes have left: for half a minute
+	// one may be taken for one that lives, and then there is what it has left.
+	finishFor = 2 * time.Minute
+)
+
+// finish has what dead processes have left finished, if no other has done that within a minute.
+func (c *call) finish(ctx context.Context) error {
+	in, err := c.reader(ctx)
+	if err != nil {
+		return err
 	}
-	names := strings.Split(strings.ReplaceAll(only, " ", "-"), ",")
-	for _, name := range names {
-		if !slices.Contains(kindNames(), name) {
-			return nil, unknown("kind of faults", name, kindNames())
+	left, err := c.left(ctx, in)
+	if err != nil || len(left) == 0 {
+		return err
+	}
+	for _, w := range left {
+		c.Tell("process %s is dead, and has left %s", c.called(&w), console.Some(w.Lines, "change", "changes"))
+	}
+	if err := c.confirm(ctx, "Finish that?"); err != nil {
+		if err == errIdle {
+			err = nil
+		}
+		return err
+	}
+	if in, err = c.writer(ctx); err != nil {
+		return err
+	}
+	p := c.progress()
+	for until := time.Now().Add(finishFor); ; {
+		failed := c.db.Repair(ctx)
+		left, err := c.left(ctx, in)
+		switch {
+		case err != nil || ctx.Err() != nil:
+			return p.stopped(ctx, cmp.Or(err, ctx.Err()))
+		case len(left) == 0:
+			c.Tell("it is finished")
+			return nil
+		case time.Now().After(until) || !slices.ContainsFunc(left, awaitsMore):
+			return c.unfinished(left, failed)
+		}
+		p.step(Step{Verb: "finish", What: c.called(&left[0]), Found: int64(len(left))})
+		if !kv.Sleep(ctx, finishEvery) {
+			return p.stopped(ctx, ctx.Err())
 		}
 	}
-	return strings.Split(strings.ReplaceAll(only, "-", " "), ","), nil
 }
 
-func ofKinds(faults []Fault, only []string) []Fault {
-	return slices.DeleteFunc(slices.Clone(faults), func(f Fault) bool { return len(only) > 0 && !slices.Contains(only, f.Kind) })
+// left returns the processes that are dead and have left something for long.
+func (c *call) left(ctx context.Context, in *Inspector) ([]kvmodel.Writer, error) {
+	all, err := c.db.Writers(ctx)
+	st := Status{Writers: all}
+	if err == nil {
+		err = in.leavers(ctx, &st)
+	}
+	return slices.DeleteFunc(st.Writers, func(w kvmodel.Writer) bool { return w.Own || !w.Dead || !in.hasLeft(&w) }), err
 }
 
-// plan says what would be done about faults. If there are none it says that, and returns what
-// the verb is to return.
-func (c *call) plan(ctx context.Context, in *Inspector, r Report, faults []Fault) error {
+// awaitsMore reports whether more is left of w than intents that have failed in this process.
+// Those come last.
+func awaitsMore(w kvmodel.Writer) bool {
+	return !slices.ContainsFunc(w.Intents, func(u kvmodel.Underway) bool { return u.Known && u.Err != nil })
+}
+
+// unfinished says what is left.
+func (c *call) unfinished(left []kvmodel.Writer, failed error) error {
+	c.Done()
+	for _, w := range left {
+		c.Tell("process %s: %s left", c.called(&w), console.Some(w.Lines, "change is", "changes are"))
+		for _, u := range w.Intents {
+			if u.Err != nil {
+				c.Tell("process %s: the intent %s fails, and is tried again every 15 seconds: %v", c.called(&w), u.Name, u.Err)
+			}
+		}
+		if len(w.Handles) > 0 {
+			c.Tell("process %s: it had handlers of %s, which a program that has none does not call", c.called(&w), strings.Join(w.Handles, ", "))
+		}
+	}
+	if failed != nil {
+		return failed
+	}
+	return fmt.Errorf("%w: what is left waits for a program with the models, the indexes and the handlers that it is of", errStopped)
+}
+
+// plan says what would be done about the faults of r. If there are none it says that, and
+// returns what the verb is to return.
+func (c *call) plan(ctx context.Context, in *Inspector, r Report) error {
 	c.unasked(r)
-	if len(faults) == 0 {
-		c.Tell("there is nothing to mend")
+	if len(r.Faults) == 0 {
+		c.Tell("there is nothing to repair")
 		if !c.fine(r) {
 			return errDiffers
 		}
 		return errIdle // Nothing is written.
 	}
 	var failed error
-	_, err := in.Repair(ctx, faults, RepairOptions{Dry: true, Done: func(m Mended) {
+	_, err := in.Repair(ctx, r.Faults, RepairOptions{Dry: true, Done: func(m Mended) {
 		if err := c.mended("planned", m); failed == nil {
 			failed = err
 		}
@@ -90,7 +159,7 @@ func total(counts map[string]int64) (n int64) {
 
 // mended shows what is done about a fault.
 func (c *call) mended(kind string, m Mended) error {
-	if c.json {
+	if c.json() {
 		return c.Object(kind, mendedObject{m.Fault, m.Did, errorText(m.Err)})
 	}
 	switch {
@@ -123,7 +192,7 @@ func (c *call) mend(ctx context.Context, in *Inspector, faults []Fault) error {
 		return cmp.Or(p.stopped(ctx, err), failed)
 	}
 	for _, f := range done.Left {
-		if c.json {
+		if c.json() {
 			err = c.Object("left", f)
 		} else {
 			c.Say("left: %s   %s", f.head(), f.Text)
@@ -132,7 +201,7 @@ func (c *call) mend(ctx context.Context, in *Inspector, faults []Fault) error {
 			return err
 		}
 	}
-	c.Tell("%s mended, %s left", console.Number(done.Mended), console.Number(len(done.Left)))
+	c.Tell("%s repaired, %s left", console.Number(done.Mended), console.Number(len(done.Left)))
 	if len(done.Left) > 0 {
 		return errDiffers
 	}

@@ -1,13 +1,17 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/ringtree/ringtree/inspect/internal/console"
+	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -40,17 +44,39 @@ func (c *call) statusOnce(ctx context.Context, in *Inspector) error {
 	if err != nil {
 		return err
 	}
-	if c.json {
-		if err := c.Object("status", c.statusObject(&st)); err != nil {
-			return err
-		}
+	if c.json() {
+		err = c.Object("status", c.statusObject(&st))
 	} else {
 		c.statusText(&st)
 	}
-	if len(st.Warnings) > 0 {
-		return errDiffers
+	if err == nil && c.deep {
+		err = c.findings(ctx, in, &st)
 	}
-	return nil
+	if err == nil && len(st.Warnings) > 0 {
+		err = errDiffers
+	}
+	return err
+}
+
+// findings shows what will hurt one day, beside what the status says.
+func (c *call) findings(ctx context.Context, in *Inspector, st *Status) (wrong error) {
+	found, err := in.diagnose(ctx, kv.PowersOf(c.store), st)
+	if err != nil {
+		return err
+	}
+	for _, f := range append([]kv.Finding{kv.Find(kv.Fine, "%s answers", shownURL(c.url()))}, found...) {
+		if f.Is == kv.Hurts {
+			wrong = errDiffers
+		}
+		if !c.json() {
+			c.Say("%-10s %s", f.Is, f.Text)
+			continue
+		}
+		if err := c.Object("finding", findingObject{f.Is, f.Text}); err != nil {
+			return err
+		}
+	}
+	return wrong
 }
 
 func (c *call) statusText(st *Status) {
@@ -68,11 +94,14 @@ func (c *call) statusText(st *Status) {
 	for i, line := range c.writersText(st) {
 		c.Say("%-10s %s", []string{"processes", ""}[min(i, 1)], line)
 	}
+	for i, u := range intentsOf(st.Writers) {
+		c.Say("%-10s %s", []string{"intents", ""}[min(i, 1)], c.intentText(u))
+	}
 	if st.Empty {
 		c.Say("note       the store is empty: no record was ever written to it, and no index built")
 	}
 	if st.Empty && kv.PowersOf(c.store).Losses != nil {
-		c.Say("           if an app says that it was not, `%s accept` goes on from there", c.Name)
+		c.Say("           if an app says that it was not, `%s recover` goes on from there", c.Name)
 	}
 	for _, w := range st.Warnings {
 		c.Say("warning    %s", w)
@@ -146,6 +175,9 @@ func (c *call) writersText(st *Status) (lines []string) {
 		case w.Lines > 0:
 			text += ", " + changes + " in its journal"
 		}
+		if len(w.Handles) > 0 {
+			text += ", handlers of " + strings.Join(w.Handles, ", ")
+		}
 		lines = append(lines, text)
 	}
 	switch rest := len(st.Writers) - len(lines); {
@@ -161,6 +193,31 @@ func (c *call) writersText(st *Status) (lines []string) {
 	return []string{"none writes"}
 }
 
+// called returns what people call the process of w.
+func (c *call) called(w *kvmodel.Writer) string { return w.Called(c.db.Now()) }
+
+// intentsOf returns the intents that journals name, the oldest first.
+func intentsOf(all []kvmodel.Writer) (intents []kvmodel.Underway) {
+	for i := range all {
+		intents = append(intents, all[i].Intents...)
+	}
+	slices.SortStableFunc(intents, func(a, b kvmodel.Underway) int { return cmp.Or(a.Began.Compare(b.Began), cmp.Compare(a.Name, b.Name)) })
+	return intents
+}
+
+// intentText returns an intent as a line. Its private args are masked unless they are asked for.
+func (c *call) intentText(u kvmodel.Underway) string {
+	text := fmt.Sprintf("%s, began %s ago", u.Name, console.Span(c.db.Now().Sub(u.Began)))
+	for _, name := range slices.Sorted(maps.Keys(u.Args)) {
+		value := Masked
+		if c.private {
+			value = fmt.Sprintf("%q", fmt.Sprint(u.Args[name]))
+		}
+		text += " " + name + "=" + value
+	}
+	return strings.TrimSuffix(text+": "+errorText(u.Err), ": ")
+}
+
 // What status and ls write as objects.
 type (
 	statusObject struct {
@@ -169,6 +226,7 @@ type (
 		Models    []modelObject  `json:"models"`
 		Besides   []string       `json:"besides,omitempty"`
 		Processes []writerObject `json:"processes"`
+		Intents   []intentObject `json:"intents"`
 		Empty     bool           `json:"empty,omitempty"`
 		Lost      int            `json:"lost"`
 		Away      []string       `json:"away,omitempty"`
@@ -190,18 +248,67 @@ type (
 		State string `json:"state"`
 		Far   string `json:"far,omitempty"`
 	}
+	writerObject struct {
+		Process  string     `json:"process"` // its name
+		Host     string     `json:"host,omitempty"`
+		PID      int        `json:"pid,omitempty"`
+		Release  string     `json:"release,omitempty"`
+		Since    *time.Time `json:"since,omitempty"`
+		Dead     bool       `json:"dead,omitempty"`
+		Changes  int        `json:"changes"`
+		Handles  []string   `json:"handles,omitempty"`
+		Other    []string   `json:"other,omitempty"`
+		Repaired *time.Time `json:"repaired,omitempty"`
+		Damaged  string     `json:"damaged,omitempty"`
+	}
+	intentObject struct {
+		Intent  string         `json:"intent"`
+		Began   time.Time      `json:"began"`
+		Process string         `json:"process"`
+		Args    map[string]any `json:"args,omitempty"`
+		Error   string         `json:"error,omitempty"`
+	}
+	findingObject struct {
+		State kv.Verdict `json:"state"`
+		Text  string     `json:"text"`
+	}
 )
+
+func objectOfWriter(w *kvmodel.Writer) writerObject {
+	o := writerObject{
+		Process: w.Process, Host: w.Origin.Host, PID: w.Origin.PID, Release: w.Origin.Release,
+		Dead: w.Dead, Changes: w.Lines, Handles: w.Handles, Other: w.Other, Damaged: errorText(w.Damaged),
+	}
+	if !w.Origin.IsZero() {
+		o.Since = &w.Origin.Since
+	}
+	if isRepaired(w) {
+		o.Dead, o.Repaired = true, &w.Repaired
+	}
+	return o
+}
+
+func (c *call) intentObject(u kvmodel.Underway) intentObject {
+	o := intentObject{Intent: u.Name, Began: u.Began, Process: u.Process, Error: errorText(u.Err)}
+	if c.private {
+		o.Args = u.Args
+	}
+	return o
+}
 
 func (c *call) statusObject(st *Status) statusObject {
 	o := statusObject{
-		Store: shownURL(c.url()), Tenant: c.tenant, Besides: st.Others, Models: []modelObject{}, Processes: []writerObject{},
+		Store: shownURL(c.url()), Tenant: c.tenant, Besides: st.Others, Models: []modelObject{}, Processes: []writerObject{}, Intents: []intentObject{},
 		Empty: st.Empty, Lost: st.Stats.Lost, Away: st.Stats.Away, Warnings: append([]string{}, st.Warnings...), Next: st.Next,
 	}
 	for _, m := range st.Models {
 		o.Models = append(o.Models, m.object())
 	}
 	for _, w := range st.Writers {
-		o.Processes = append(o.Processes, objectOfWriter(&w, ""))
+		o.Processes = append(o.Processes, objectOfWriter(&w))
+	}
+	for _, u := range intentsOf(st.Writers) {
+		o.Intents = append(o.Intents, c.intentObject(u))
 	}
 	return o
 }

@@ -20,7 +20,7 @@ func (c *call) tables(ctx context.Context, in *Inspector, to string) error {
 	case err != nil:
 		return err
 	case to == "-" && len(names) > 1:
-		return fmt.Errorf("%w: the output takes the table of one model: --only MODEL", errCall)
+		return fmt.Errorf("%w: the output takes the table of one model", errCall)
 	case to == "-":
 		_, err := in.Table(ctx, c.Stdout, names[0], c.tableOptions(Pace{Rate: c.rate}))
 		return err
@@ -32,7 +32,7 @@ func (c *call) tables(ctx context.Context, in *Inspector, to string) error {
 		c.Say("dry run: %s of %s would be written to %s", strings.Join(names, ", "), shownURL(c.url()), to)
 		return nil
 	}
-	if c.only != "" && len(names) == 1 {
+	if len(c.args) == 2 {
 		return c.tableTo(ctx, in, names[0], to)
 	}
 	return c.tablesIn(ctx, in, names, to)
@@ -40,10 +40,7 @@ func (c *call) tables(ctx context.Context, in *Inspector, to string) error {
 
 // tableNames returns the models that are to be written.
 func (c *call) tableNames(in *Inspector) (names []string, err error) {
-	if c.csv && c.jsonl {
-		return nil, fmt.Errorf("%w: --csv or --jsonl, not both", errCall)
-	}
-	if c.only == "" {
+	if len(c.args) == 1 {
 		for _, m := range in.models {
 			names = append(names, m.Name())
 		}
@@ -52,7 +49,7 @@ func (c *call) tableNames(in *Inspector) (names []string, err error) {
 		}
 		return names, nil
 	}
-	for name := range strings.SplitSeq(c.only, ",") {
+	for _, name := range c.args[1:] {
 		if _, err := in.model(name); err != nil {
 			return nil, err
 		}
@@ -62,7 +59,7 @@ func (c *call) tableNames(in *Inspector) (names []string, err error) {
 }
 
 func (c *call) tableOptions(p Pace) TableOptions {
-	return TableOptions{Pace: p, CSV: c.csv, Open: c.private}
+	return TableOptions{Pace: p, CSV: c.format == "csv", Open: c.private}
 }
 
 // tableTo writes the records of a model to a file.
@@ -79,16 +76,6 @@ func (c *call) tableTo(ctx context.Context, in *Inspector, name, to string) erro
 	if err != nil {
 		return err
 	}
-	return c.wroteTable(name, n)
-}
-
-func (c *call) wroteTable(name string, n int64) error {
-	if c.json {
-		return c.Object("table", struct {
-			Model   string `json:"model"`
-			Records int64  `json:"records"`
-		}{name, n})
-	}
 	c.Say("%s: %s", name, console.Some(n, "record", "records"))
 	return nil
 }
@@ -100,12 +87,8 @@ func (c *call) tablesIn(ctx context.Context, in *Inspector, names []string, to s
 		return err
 	}
 	defer os.RemoveAll(part)
-	ending := ".jsonl"
-	if c.csv {
-		ending = ".csv"
-	}
 	for _, name := range names {
-		if err := c.tableTo(ctx, in, name, filepath.Join(part, url.PathEscape(name)+ending)); err != nil {
+		if err := c.tableTo(ctx, in, name, filepath.Join(part, url.PathEscape(name)+"."+c.format)); err != nil {
 			return err
 		}
 	}

@@ -30,7 +30,7 @@ func TestTenant_EachSeesItsKeysAlone(t *testing.T) {
 				t.Errorf("%s: exit code %d\n%swant\n%s", tenant, r.code, r.out, own)
 			}
 			run(t, mem, "sweep", "--tenant", tenant, "--yes").want(t, 0, "nothing is left over")
-			if r := run(t, mem, "sizes", "--tenant", tenant); strings.Contains(r.out, "foreign") {
+			if r := run(t, mem, "ls", "--sizes", "--tenant", tenant); strings.Contains(r.out, "foreign") {
 				t.Errorf("%s: %s", tenant, r.out)
 			}
 		}
@@ -41,13 +41,13 @@ func TestTenant_EachSeesItsKeysAlone(t *testing.T) {
 			t.Errorf("a sweep of no tenant has deleted %d keys of others", before-after)
 		}
 		run(t, mem, "copy", "test:there", "--tenant", "snow", "--to-tenant", "ice", "--yes").want(t, 0, "Note: 3 records\n")
-		run(t, mem, "diff", "test:there", "--tenant", "snow", "--to-tenant", "ice").want(t, 0, "identical: 4 items")
+		run(t, mem, "copy", "test:there", "--dry-run", "--tenant", "snow", "--to-tenant", "ice").want(t, 0, "identical: 4 items")
 		run(t, mem, "check", "--tenant", "ice").want(t, 0, "all is well")
 		file := filepath.Join(t.TempDir(), "snow.export")
 		run(t, mem, "export", file, "--tenant", "snow").want(t, 0, "Note: 3 records\n", "exported, with 0 items that belong to no record")
-		run(t, mem, "diff", file, "--tenant", "snow").want(t, 0, "identical: 4 items")
+		run(t, mem, "verify", "--against", file, "--tenant", "snow").want(t, 0, "identical: 4 items")
 		run(t, mem, "forget", "Note", "n1", "--tenant", "snow", "--yes").want(t, 0, "Note n1 is erased")
-		run(t, mem, "diff", file, "--tenant", "snow").want(t, 1, "only there Note n1")
+		run(t, mem, "verify", "--against", file, "--tenant", "snow").want(t, 1, "only there Note n1")
 		run(t, mem, "get", "Note", "n1", "--tenant", "sno").want(t, 0)
 		run(t, mem, "get", "Note", "n1").want(t, 0)
 	})

@@ -14,27 +14,29 @@ import (
 // set up, in how long a trip takes, in what [Inspector.Status] warns of, and in whether the
 // options of tags fit what is stored. It writes nothing, and reads a sample of each model.
 func (in *Inspector) Doctor(ctx context.Context) ([]kv.Finding, error) {
-	return in.diagnose(ctx, kv.PowersOf(in.db.Store()))
+	st, err := in.Status(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := []kv.Finding{}
+	for _, text := range st.Warnings {
+		found = append(found, kv.Find(kv.Hurts, "%s", text))
+	}
+	if len(st.Warnings) == 0 {
+		found = append(found, kv.Find(kv.Fine, "models, indexes and processes are well"))
+	}
+	more, err := in.diagnose(ctx, kv.PowersOf(in.db.Store()), &st)
+	return append(found, more...), err
 }
 
-// diagnose is Doctor of a store with powers, which are those of the database's unless that was
-// opened to read alone.
-func (in *Inspector) diagnose(ctx context.Context, powers kv.Powers) ([]kv.Finding, error) {
+// diagnose is Doctor beside a status, of a store with powers, which are those of the database's
+// unless that was opened to read alone.
+func (in *Inspector) diagnose(ctx context.Context, powers kv.Powers, st *Status) ([]kv.Finding, error) {
 	d := &diagnosis{in: in, store: powers}
 	d.powers()
 	d.findings(ctx)
 	if err := d.trips(ctx); err != nil {
 		return d.found, err
-	}
-	st, err := in.Status(ctx)
-	if err != nil {
-		return d.found, err
-	}
-	for _, text := range st.Warnings {
-		d.say(kv.Hurts, "%s", text)
-	}
-	if len(st.Warnings) == 0 {
-		d.say(kv.Fine, "models, indexes and processes are well")
 	}
 	if st.Lost != nil || st.Stats.Lost > 0 {
 		return d.found, nil
@@ -66,7 +68,7 @@ func (d *diagnosis) findings(ctx context.Context) {
 func (d *diagnosis) powers() {
 	p := &d.store
 	if p.Keys == nil {
-		d.say(kv.Hurts, "the store cannot list its keys: check does not find stray entries, and sizes does not work")
+		d.say(kv.Hurts, "the store cannot list its keys: check does not find stray entries, and ls --sizes does not work")
 	} else {
 		d.say(kv.Fine, "the store can list its keys")
 	}

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/ringtree/ringtree/examples/wiki"
 	"github.com/ringtree/ringtree/inspect"
@@ -156,12 +155,10 @@ func ExampleRecord() {
 	_, db := furnishedWiki(ctx)
 	defer db.Close(ctx)
 
-	var records []inspect.Record
-	records, err := inspect.New(db).Find(ctx, "Page.BySlug", "home", false)
+	var r inspect.Record
+	r, err := inspect.New(db).Get(ctx, "Page", "home", false)
 	check(err)
-	for _, r := range records {
-		fmt.Println(r.ID, r.State, len(r.Places) > 0)
-	}
+	fmt.Println(r.ID, r.State, len(r.Places) > 0)
 	// Output: home live true
 }
 
@@ -241,12 +238,12 @@ func ExampleShare() {
 }
 
 // The values of an index with the most keys.
-func ExampleListOptions() {
+func ExampleInspector_List() {
 	ctx := context.Background()
 	_, db := furnishedWiki(ctx)
 	defer db.Close(ctx)
 
-	authors, err := inspect.New(db).List(ctx, "Page.ByAuthor", inspect.ListOptions{Top: 3})
+	authors, err := inspect.New(db).List(ctx, "Page.ByAuthor", 3, inspect.Pace{})
 	check(err)
 	for _, author := range authors {
 		fmt.Println(author.Part, author.Keys > 0)
@@ -301,19 +298,6 @@ func ExampleTrace() {
 	i := slices.IndexFunc(traces, func(t inspect.Trace) bool { return t.Owner == "Page.records" })
 	fmt.Println(traces[i].Key, "has", traces[i].What)
 	// Output: r:Page:home has its id
-}
-
-// Which keys an app asks for most, while it runs.
-func ExampleHot() {
-	ctx := context.Background()
-	_, db := furnishedWiki(ctx)
-	defer db.Close(ctx)
-
-	var hot inspect.Hot
-	hot, err := inspect.New(db).Hot(ctx, inspect.HotOptions{For: time.Millisecond})
-	check(err)
-	fmt.Println(hot.Gets, hot.Writes)
-	// Output: 0 0
 }
 
 // exported returns an export of a wiki.

@@ -1,6 +1,11 @@
 package inspect
 
-import "time"
+import (
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+)
 
 // LineOf is lineOf.
 var LineOf = lineOf
@@ -23,8 +28,19 @@ func (c Config) AtTerminal() Config {
 // Verbs returns the names of all verbs, each with those of its flags.
 func Verbs() map[string][]string {
 	all := make(map[string][]string)
-	for _, v := range allVerbs() {
-		all[v.name] = v.takes()
+	for _, some := range verbs {
+		for _, v := range some {
+			all[v.name()] = strings.Fields(v.flags)
+		}
 	}
 	return all
+}
+
+// Renamed are the old names of verbs.
+var Renamed = renamed
+
+// Flags returns how many flags there are.
+func Flags() (n int) {
+	new(options).flags().VisitAll(func(*pflag.Flag) { n++ })
+	return n
 }

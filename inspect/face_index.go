@@ -59,9 +59,9 @@ func (h *faceHandler) pageCommand(name, value, n string) string {
 		name += "/" + value
 	}
 	if n == "" {
-		return h.command("page", name)
+		return h.command("list", name)
 	}
-	return h.command("page", name, n)
+	return h.command("list", name, n)
 }
 
 // rowTable shows the rows of a page. m is the model of its records, nil if they are none.

@@ -18,7 +18,7 @@ const faceHex = 4096
 // keyPage shows what a key holds.
 func (h *faceHandler) keyPage(ctx context.Context, query url.Values) (face.Page, error) {
 	key := query.Get("key")
-	p := face.Page{Title: "Key", Lead: key, Command: h.command("key", "--hex", key), Parts: []templPart{h.keyForm(key)}}
+	p := face.Page{Title: "Key", Lead: key, Command: h.command("get", "--key", key), Parts: []templPart{h.keyForm(key)}}
 	if key == "" {
 		p.Command = ""
 		return p, faceError{"The key is missing.", kvmodel.ErrInvalid}

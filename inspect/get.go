@@ -126,26 +126,6 @@ func (r *Record) blame(w plug.Wrong) {
 	}
 }
 
-// Find returns the records that an index, MODEL.INDEX, has at a value, at most a hundred.
-func (in *Inspector) Find(ctx context.Context, index, value string, open bool) (all []Record, err error) {
-	m, w, err := in.window(index)
-	if err != nil {
-		return nil, err
-	}
-	if m == nil {
-		return nil, fmt.Errorf("%w: %s holds no records; take Page", kvmodel.ErrInvalid, index)
-	}
-	rows, err := w.Page(ctx, in.store, textOfValue(value), at)
-	for _, row := range rows {
-		r, err := in.Get(ctx, m.Name(), row.ID, open)
-		if err != nil {
-			return all, err
-		}
-		all = append(all, r)
-	}
-	return all, err
-}
-
 // textOfValue returns the text of a value as people write it: parts that are separated by a
 // slash, or what is a text already.
 func textOfValue(value string) string {

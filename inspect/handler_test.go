@@ -252,9 +252,9 @@ func TestHandler_PagesShowWhatTheyCostAndTheCommand(t *testing.T) {
 		"/inspect/model?model=User":                       "db ls User<",
 		"/inspect/record?model=User&id=u81":               "db get User u81<",
 		"/inspect/record?model=User&id=a+b%2Fc":           "db get User a%20b%2Fc<",
-		"/inspect/index?index=User.ByCity&value=it%27s+a": `db page &#39;User.ByCity/it&#39;\&#39;&#39;s a&#39;<`,
-		"/inspect/index?index=User.ByCity&value=Oslo&n=3": "db page User.ByCity/Oslo 3<",
-		"/inspect/key?key=r:User:u81":                     "db key --hex r:User:u81<",
+		"/inspect/index?index=User.ByCity&value=it%27s+a": `db list &#39;User.ByCity/it&#39;\&#39;&#39;s a&#39;<`,
+		"/inspect/index?index=User.ByCity&value=Oslo&n=3": "db list User.ByCity/Oslo 3<",
+		"/inspect/key?key=r:User:u81":                     "db get --key r:User:u81<",
 	} {
 		if body := f.want(t, path, 200, command); !cost.MatchString(body) {
 			t.Errorf("%s does not show what it costs:\n%s", path, body)

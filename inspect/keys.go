@@ -3,14 +3,10 @@ package inspect
 import (
 	"cmp"
 	"context"
-	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/ringtree/ringtree/internal/plug"
-	"github.com/ringtree/ringtree/internal/wire"
-	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -225,36 +221,20 @@ func isText(value []byte) bool {
 	return !slices.ContainsFunc(value, func(b byte) bool { return b < ' ' && b != '\n' || b > '~' })
 }
 
-// ListOptions say what List returns.
-type ListOptions struct {
-	Pace
-	Top int // at most so many
-
-	// Sample is the part of the keys, from 0 to 1, that are read, so that numbers are about
-	// right where there are many keys, and a value with few keys may be missing; 0: all are.
-	Sample float64
-}
-
 // List returns the values of an index, MODEL.INDEX, that have keys, with how many and how
-// many bytes these have, the largest first. Of an index with more than 100,000 values, some of
-// a small one may be missing.
-func (in *Inspector) List(ctx context.Context, index string, o ListOptions) ([]Share, error) {
+// many bytes these have, the largest first and at most top. Of an index with more than 100,000
+// values, some of a small one may be missing.
+func (in *Inspector) List(ctx context.Context, index string, top int, p Pace) ([]Share, error) {
 	_, w, err := in.window(index)
 	if err != nil {
 		return nil, err
 	}
-	if o.Sample == 0 {
-		o.Sample = 1
-	}
-	if o.Sample < 0 || o.Sample > 1 {
-		return nil, fmt.Errorf("%w: a sample of %v, which is not from 0 to 1", kvmodel.ErrInvalid, o.Sample)
-	}
 	shares := make(map[string]*Share)
-	pace := o.begin("ls", index, 0)
+	pace := p.begin("ls", index, 0)
 	err = in.eachKey(ctx, "", func(keys []string) error {
 		var mine []string
 		for _, key := range keys {
-			if base, _ := w.Base(key); base != "" && isSampled(key, o.Sample) {
+			if base, _ := w.Base(key); base != "" {
 				mine = append(mine, key)
 			}
 		}
@@ -275,15 +255,5 @@ func (in *Inspector) List(ctx context.Context, index string, o ListOptions) ([]S
 		return pace.did(ctx, len(keys), "")
 	})
 	all := largest(shares)
-	all = all[:min(o.Top, len(all))]
-	for i := range all {
-		all[i].Keys = int64(math.Round(float64(all[i].Keys) / o.Sample))
-		all[i].Bytes = int64(math.Round(float64(all[i].Bytes) / o.Sample))
-	}
-	return all, err
-}
-
-// isSampled reports whether key is in a sample of that part of all keys.
-func isSampled(key string, part float64) bool {
-	return float64(wire.Sum([]byte(key))) < part*(1<<32)
+	return all[:min(top, len(all))], err
 }

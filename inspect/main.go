@@ -57,14 +57,15 @@ const (
 // reached, 4 if the verb was stopped and can go on, and 5 if it was refused. When ctx ends,
 // the verb is stopped.
 //
-// If the store is a file that an app has open which calls [Serve], the verb runs in the app.
+// If the store is a file that an app has open which calls [Serve], a verb that writes runs in
+// the app, and one that reads asks it for what the store holds.
 func Run(ctx context.Context, config Config) int {
 	c := newCall(config)
-	if err := c.parse(); err != nil {
+	if err := c.parse(ctx); err != nil || c.verb.run == nil {
 		return c.end(ctx, err)
 	}
-	if c.opensAnother() {
-		return c.carryOut(ctx) // It asks the app for what that holds.
+	if !c.runsInApp() {
+		return c.carryOut(ctx)
 	}
 	app, err := c.app(ctx)
 	switch {
@@ -107,10 +108,10 @@ func (c *call) end(ctx context.Context, err error) int {
 	}
 	c.Note("%s: %v", c.Name, err)
 	if errors.Is(err, kv.ErrLost) {
-		c.Note("`%s accept` says what is lost", c.Name)
+		c.Note("`%s recover` says what is lost", c.Name)
 	}
 	if code == exitCall {
-		c.Note("`%s` says how it is called", c.helpOf())
+		c.Note("`%s --help` says how it is called", c.path)
 	}
 	return code
 }
@@ -125,10 +126,7 @@ func codeOf(ctx context.Context, err error) int {
 		}
 		return false
 	}
-	var ended endedWith
 	switch {
-	case errors.As(err, &ended):
-		return int(ended)
 	case err == nil || is(errIdle):
 		return exitWell
 	case is(errDiffers, ErrBadExport, kv.ErrLost):

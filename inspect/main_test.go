@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,32 +20,34 @@ import (
 func TestRun_WrongCallsSayWhatWasMeantAndExitWith2(t *testing.T) {
 	mem := furnished(t)
 	for _, test := range []struct{ args, want string }{
-		{"", "which verb?"},
-		{"statsu", `unknown verb "statsu"; did you mean status?`},
-		{"explode x", `unknown verb "explode"`},
-		{"help chek", "did you mean check?"},
-		{"status --jsno", `unknown flag "--jsno"; did you mean --json?`},
-		{"status --hex", `status: unknown flag "--hex"; there are --json`},
-		{"status now", `status takes nothing, and not "now"`},
-		{"get Note", "get takes MODEL ID"},
-		{"get Note n1 n2", `get takes MODEL ID, and not "n2" as well`},
+		{"statsu", "Did you mean this?\n\tstatus"},
+		{"explode x", `unknown command "explode"`},
+		{"status --jsno", "unknown flag: --jsno"},
+		{"status --sizes", "unknown flag: --sizes"},
+		{"status --format csv", "--format csv is for export"},
+		{"status --format xml", "it is one of json, jsonl, csv"},
+		{"status now", `unknown command "now" for "db status"`},
+		{"get Note", "get takes MODEL ID, or --key KEY"},
+		{"get", "get takes MODEL ID, or --key KEY"},
+		{"get Note n1 --key r:Note:n1", "get takes MODEL ID, or --key KEY"},
+		{"get Note n1 n2", "accepts at most 2 arg(s), received 3"},
 		{"get Nota n1", `unknown model "Nota"; did you mean Note?`},
 		{"get Draft n1", `unknown model "Draft"; there are Note`},
-		{"find Note.ByTitel Moss", "did you mean Note.ByTitle?"},
-		{"page Note.ByTaks/sea", "did you mean Note.ByTags?"},
-		{"page Note.ByTags/sea many", `"many" is not a number of rows`},
-		{"page Note.ByTags/sea 0", "a page of 0"},
+		{"list Note.ByTaks/sea", "did you mean Note.ByTags?"},
+		{"list Note.ByTags/sea many", `"many" is not a number of rows`},
+		{"list Note.ByTags/sea 0", "a page of 0"},
 		{"ls Nte", "did you mean Note?"},
 		{"ls Note.ByTag", "did you mean Note.ByTags?"},
+		{"ls --sizes Nte", "did you mean Note?"},
 		{"check Note.ByTag", "did you mean Note.ByTags?"},
-		{"check --rate fast", `--rate: "fast" is not a number from 1 on`},
-		{"check --rate", "--rate N: that is missing"},
+		{"check --rate fast", `invalid argument "fast" for "--rate"`},
+		{"check --rate", "flag needs an argument: --rate"},
 		{"check --resume Nota", "--resume: unknown model"},
-		{"repair --only missing-entry,orfan", "did you mean orphan?"},
 		{"build Not", "did you mean Note?"},
+		{"build --resave", "--resave takes a MODEL"},
 		{"build Note.ByTags", "indexes are built with the others of their model: db build Note"},
-		{"completion tcsh", `unknown shell "tcsh"`},
-		{"restore here there --until soon", "no such file"},
+		{"verify", "verify takes a FILE"},
+		{"restore here there --until soon", `invalid argument "soon" for "--until"`},
 	} {
 		t.Run(test.args, func(t *testing.T) {
 			run(t, mem, strings.Fields(test.args)...).want(t, 2, test.want, "says how it is called")
@@ -78,7 +81,7 @@ func TestRun_TheStoreIsThatOfTheFlagOrOfTheEnvironment(t *testing.T) {
 
 func TestRun_AStoreThatIsDownIsNoticedWithinTwoSeconds(t *testing.T) {
 	for _, url := range []string{"redis://127.0.0.1:1", "memcached://127.0.0.1:1", "redis-cluster://:secret@127.0.0.1:1", "bolt:" + filepath.Join(t.TempDir(), "none.db")} {
-		for _, args := range []string{"status", "get Note n1", "check", "repair --yes", "ps", "doctor --json"} {
+		for _, args := range []string{"status", "get Note n1", "check", "check --repair --yes", "status --deep --format=json"} {
 			c := on(nil, append(strings.Fields(args), "--store", url)...)
 			c.Open = nil
 			began := time.Now()
@@ -190,48 +193,65 @@ func TestRun_AnOutputThatCannotBeWrittenIsNotWell(t *testing.T) {
 	}
 }
 
+func TestVerbs_AreFewEnoughToRemember(t *testing.T) {
+	if verbs, flags := len(inspect.Verbs()), inspect.Flags(); verbs > 16 || flags > 20 {
+		t.Errorf("%d verbs and %d flags, want at most 16 and 20", verbs, flags)
+	}
+}
+
+func TestRun_AnOldNameOfAVerbAnswersWithTheNewOne(t *testing.T) {
+	for old, now := range inspect.Renamed {
+		say(t, old, "Note", "--format=json").want(t, 2, old+" is now: db "+now)
+		if _, is := inspect.Verbs()[strings.Fields(now)[0]]; !is {
+			t.Errorf("%s is said to be %s, which is no verb", old, now)
+		}
+	}
+}
+
 func TestHelp_NamesEveryVerbAndEveryFlagOfOne(t *testing.T) {
-	r := say(t, "help")
-	r.want(t, 0, "Usage: db VERB", "status", "verify-backup URL|FILE", "$RINGTREE_STORE names, or else test://here.", "5 refused")
+	r := say(t, "--help")
+	r.want(t, 0, "db [command]", "$RINGTREE_STORE names, or else test://here.", "5 refused")
 	if strings.Contains(r.out, "secret") {
 		t.Error("it shows a password")
 	}
-	for _, verb := range regexp.MustCompile(`(?m)^  ([a-z-]+)`).FindAllStringSubmatch(r.out, -1) {
-		say(t, "help", verb[1]).want(t, 0, "Usage: db "+verb[1])
-		say(t, verb[1], "--help").want(t, 0, "Usage: db "+verb[1])
+	for name, flags := range inspect.Verbs() {
+		r.want(t, 0, "\n  "+name+" ")
+		for _, help := range []ran{say(t, "help", name), say(t, name, "--help")} {
+			help.want(t, 0, "Usage:\n  db "+name, "--tenant NAME")
+			for _, flag := range flags {
+				help.want(t, 0, "--"+flag+" ")
+			}
+		}
 	}
-	say(t, "help", "--store", "mem:", "check").want(t, 0, "--rate N", "--resume LINE", "--tenant NAME")
-	say(t, "help", "repair").want(t, 0, "KIND is one of missing-entry,")
+	for _, old := range slices.Sorted(maps.Keys(inspect.Renamed)) {
+		if strings.Contains(r.out, "\n  "+old+" ") {
+			t.Errorf("it shows the old name %s", old)
+		}
+	}
 }
 
-func TestCompletion_WordsAreVerbsModelsIndexesAndFlags(t *testing.T) {
+func TestCompletion_WordsAreVerbsModelsAndIndexes(t *testing.T) {
 	for _, test := range []struct{ before, with, without string }{
 		{"", "status", "Note"},
 		{"get", "Note", "Note.ByTags"},
-		{"find", "Note.ByTags", ""},
+		{"list", "Note.ByTags", "Note"},
 		{"check", "Note.ByTitle", ""},
 		{"check --quick", "Note", ""},
-		{"--store mem: get --json", "Note", ""},
-		{"get Note", "--private", "Note"},
-		{"help", "verify-backup", ""},
+		{"--store mem: get --format=json", "Note", ""},
+		{"get Note", "", "Note"},
+		{"help", "verify", ""},
 		{"completion", "fish", ""},
 	} {
-		r := say(t, append([]string{"completion", "words", "--"}, strings.Fields(test.before)...)...)
-		lines := "\n" + r.out
-		if r.code != 0 || !strings.Contains(lines, "\n"+test.with+"\n") || test.without != "" && strings.Contains(lines, "\n"+test.without+"\n") {
+		r := say(t, append(append([]string{"__completeNoDesc"}, strings.Fields(test.before)...), "")...)
+		lines := strings.Split(r.out, "\n")
+		if r.code != 0 || test.with != "" && !slices.Contains(lines, test.with) || test.without != "" && slices.Contains(lines, test.without) {
 			t.Errorf("behind %q: exit code %d, %q", test.before, r.code, r.out)
 		}
 	}
 }
 
-func TestCompletion_EachShellHasAScriptThatCallsTheCommand(t *testing.T) {
+func TestCompletion_EachShellHasAScript(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish"} {
-		c := on(nil, "completion", shell)
-		c.Name = "app db"
-		r := runIn(t.Context(), c)
-		r.want(t, 0, "_complete_app_db", " db completion words -- ")
-		if strings.Contains(r.out, "%!") {
-			t.Errorf("%s:\n%s", shell, r.out)
-		}
+		say(t, "completion", shell).want(t, 0, " for db")
 	}
 }

@@ -17,7 +17,6 @@ import (
 // RepairOptions say what to repair.
 type RepairOptions struct {
 	Pace
-	Only []string     // of Kinds; none: all
 	Dry  bool         // only say what would be done
 	Done func(Mended) // is told of each fault what was done; nil: no one is
 }
@@ -56,15 +55,12 @@ var remedies = map[string]string{
 // time, and does nothing where nothing is wrong. What is lost, such as a damaged record, it
 // only names.
 func (in *Inspector) Repair(ctx context.Context, faults []Fault, o RepairOptions) (Repaired, error) {
-	if err := checkKinds(o.Only); err != nil {
-		return Repaired{}, err
-	}
 	if err := in.db.Writable(); err != nil && !o.Dry {
 		return Repaired{}, err
 	}
 	o.Progress = oneByOne(o.Progress)
 	r := &repairing{in: in, o: o, done: make(map[string]*deed)}
-	some := slices.DeleteFunc(slices.Clone(faults), func(f Fault) bool { return len(o.Only) > 0 && !slices.Contains(o.Only, f.Kind) })
+	some := slices.Clone(faults)
 	if o.Dry {
 		for _, f := range some {
 			r.tell(f, nil)
@@ -104,15 +100,6 @@ func order(f Fault) int {
 		return 2
 	}
 	return 1
-}
-
-func checkKinds(only []string) error {
-	for _, kind := range only {
-		if !slices.Contains(Kinds, kind) {
-			return unknown("kind of faults", kind, slices.Clone(Kinds))
-		}
-	}
-	return nil
 }
 
 // repairing is a Repair under way.

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -22,9 +21,8 @@ import (
 
 // Serve lets the command work while the app runs that has the file of an embedded store at
 // path, which is that of its URL without the scheme and options: on a socket beside the file,
-// PATH.sock, it takes calls of the command, and carries them out on db. Only the user whose
-// process this is can connect. db has all its models by now. An app on servers can serve at
-// any path that its operators know, for the verb hot.
+// PATH.sock, it runs verbs that write on db, and answers what those that read ask of its store.
+// Only the user whose process this is can connect. db has all its models by now.
 //
 // It serves until ctx ends or stop is called, which ends the calls under way and waits for
 // them; so call stop before db is closed. A socket that a dead process has left behind is
@@ -157,6 +155,10 @@ func (s *server) serve(ctx context.Context, conn *net.UnixConn) {
 	if err != nil || r.V != protocol {
 		return
 	}
+	if r.Reads {
+		s.tell(ctx, conn, caller, hears)
+		return
+	}
 	go caller.hear(ctx, cancel, hears)
 	code := s.run(ctx, r, caller)
 	_ = caller.send(frame{Exit: &code})
@@ -166,14 +168,15 @@ func (s *server) serve(ctx context.Context, conn *net.UnixConn) {
 func (s *server) run(ctx context.Context, r request, from *caller) (code int) {
 	c := newCall(Config{Name: r.Name, Args: r.Args, Stdin: from, Stdout: toOutput{from}, Stderr: toErrors{from}})
 	c.Asks, c.Live, c.Clears = r.Terminal, r.Live, r.Clears
-	c.storeURL, c.served = r.Store, s.db
+	c.served = s.db
 	defer func() {
 		if p := recover(); p != nil {
 			c.Note("%s: panic: %v\n%s", c.Name, p, debug.Stack())
 			code = exitDiffers
 		}
 	}()
-	err := c.parse()
+	err := c.parse(ctx)
+	c.storeURL = r.Store
 	if err == nil {
 		err = c.servable()
 	}
@@ -185,21 +188,10 @@ func (s *server) run(ctx context.Context, r request, from *caller) (code int) {
 
 // servable returns an error if the app cannot carry the call out.
 func (c *call) servable() error {
-	has, wants := kv.PowersOf(c.served.Store()).Prefix, ""
-	if c.tenant != "" {
-		wants = kv.JoinText(c.tenant) + ":"
+	if c.verb.run == nil || !c.runsInApp() {
+		return fmt.Errorf("%w: this needs no app", errCall)
 	}
-	switch {
-	case c.verb.bare:
-		return fmt.Errorf("%w: %s needs no app", errCall, c.verb.name)
-	case has == "" && wants != "":
-		return fmt.Errorf("%w: the app is that of no tenant, so leave out --tenant", errCall)
-	case has != wants:
-		return fmt.Errorf("%w: the app has the keys of the tenant %s alone; --tenant names one", errCall, strings.TrimSuffix(has, ":"))
-	case c.opensAnother():
-		return fmt.Errorf("%w: an app opens no second store", errRefused)
-	}
-	return nil
+	return ofTenant(kv.PowersOf(c.served.Store()).Prefix, c.tenant)
 }
 
 // caller is the command whose call is carried out. It is the verb's input.

@@ -62,7 +62,7 @@ func TestServe_VerbsAnswerAsOnTheFile(t *testing.T) {
 	s := boltStore(t, "bolt:"+path)
 	must(t, s.Do(t.Context(), []kv.Op{kv.OpDelete("u:Note:ByTitle:Tides")}))
 	must(t, s.Close())
-	calls := []string{"status", "status --json", "ls Note", "get Note n1", "check", "check --json", "repair", "repair --yes", "check Note.ByTag", "sizes"}
+	calls := []string{"status", "status --format=json", "ls Note", "get Note n1", "check", "check --format=json", "check --repair", "check --repair --yes", "check Note.ByTag", "ls --sizes"}
 	answers := func(served bool) (all []ran) {
 		dir := t.TempDir()
 		must(t, os.CopyFS(dir, os.DirFS(filepath.Dir(path))))
@@ -167,11 +167,11 @@ func TestRun_AnotherVersionIsAWrongCall(t *testing.T) {
 			if err != nil {
 				return
 			}
-			_, _ = io.WriteString(conn, `{"v":2,"release":"v9","more":[]}`+"\n")
+			_, _ = io.WriteString(conn, `{"v":3,"release":"v9","more":[]}`+"\n")
 			conn.Close()
 		}
 	}()
-	file(t, path, "status").want(t, 2, path+".sock speaks version 2 of the protocol, and this command version 1", "v9")
+	file(t, path, "status").want(t, 2, path+".sock speaks version 3 of the protocol, and this command version 2", "v9")
 }
 
 // sayTo sends an app a line, and returns what it answers.
@@ -194,10 +194,10 @@ func sayTo(t *testing.T, path, line string) (frames []map[string]any) {
 func TestServe_SaysItsVersionToACommandOfAnother(t *testing.T) {
 	_, path := appFile(t)
 	serve(t, path)
-	if got := sayTo(t, path, `{"v":2,"do":"status"}`); len(got) != 1 || got[0]["v"] != 1.0 {
+	if got := sayTo(t, path, `{"v":3,"do":"status"}`); len(got) != 1 || got[0]["v"] != 2.0 {
 		t.Errorf("%v", got)
 	}
-	if got := sayTo(t, path, `{"v":1,"args":["help"]}`); len(got) != 4 || got[3]["exit"] != 2.0 {
+	if got := sayTo(t, path, `{"v":2,"args":["ls"]}`); len(got) == 0 || got[len(got)-1]["exit"] != 2.0 {
 		t.Errorf("%v", got)
 	}
 	if got := sayTo(t, path, "status"); len(got) != 0 {
@@ -256,11 +256,11 @@ func TestServe_CtrlCEndsTheVerb(t *testing.T) {
 
 func TestServe_LongVerbsShowHowFarTheyAreAndCtrlCEndsThem(t *testing.T) {
 	for call, want := range map[string][2]string{
-		"check --rate 1":                 {"check Note 3 of 3", "to go on: db check --rate=1 --resume "},
-		"repair --rate 1 --yes":          {"check Note 3 of 3", "to begin again: db repair --rate=1 --yes"},
-		"resave Note --rate 1 --dry-run": {"resave Note 3 of 3", "to go on: db resave Note --rate=1 --dry-run --resume "},
-		"rescue --rate 1 --yes":          {"relist Note ", "to begin again: db rescue --rate=1 --yes"},
-		"build --again --yes":            {"build Note ", "to begin again: db build --again --yes"},
+		"check --rate 1":                         {"check Note 3 of 3", "to go on: db check --rate=1 --resume "},
+		"check --repair --rate 1 --yes":          {"check Note 3 of 3", "to begin again: db check --repair --rate=1 --yes"},
+		"build --resave Note --rate 1 --dry-run": {"resave Note 3 of 3", "to go on: db build Note --resave --rate=1 --dry-run --resume "},
+		"recover --rate 1 --yes":                 {"check Note 3 of 3", "to begin again: db recover --rate=1 --yes"},
+		"build --again --yes":                    {"build Note ", "to begin again: db build --again --yes"},
 	} {
 		t.Run(call, func(t *testing.T) {
 			_, path := appFile(t)
@@ -291,7 +291,7 @@ func (s *held) Do(ctx context.Context, ops []kv.Op) error {
 
 func TestServe_AnAppThatStopsEndsItsCalls(t *testing.T) {
 	_, path := appFile(t)
-	wantStopped(t.Context(), t, path, serve(t, path), "check --rate 1", "check Note 3", "to go on: ")
+	wantStopped(t.Context(), t, path, serve(t, path), "check --repair --rate 1", "check Note 3", "to begin again: ")
 }
 
 func TestServe_FilesAreWhereTheCommandIs(t *testing.T) {
@@ -302,37 +302,33 @@ func TestServe_FilesAreWhereTheCommandIs(t *testing.T) {
 	file(t, path, "restore", "whole", "again.db").want(t, 0, "again.db is the store as it was at ")
 	file(t, "again.db", "check").want(t, 0, "3 records", "all is well")
 	file(t, path, "export", "all").want(t, 0, "exported")
-	file(t, path, "diff", "all").want(t, 0, "identical")
+	file(t, path, "verify", "--against", "all").want(t, 0, "identical")
 	exported := file(t, path, "export", "-")
-	c := terminal(path, exported.out, "import", "-", "--merge", "--yes")
+	c := terminal(path, exported.out, "import", "-", "--mode=merge", "--yes")
 	runIn(t.Context(), c).want(t, 0, "imported")
-	file(t, path, "forget", "Note", "n3", "--yes", "--report", "report").want(t, 0, "Note n3 is erased")
-	_, err := os.Stat("report")
-	must(t, err)
-	if r := file(t, path, "verify-backup", "whole"); r.code != 0 || r.errs != "" {
+	file(t, path, "forget", "Note", "n3", "--yes").want(t, 0, "Note n3 is erased")
+	if r := file(t, path, "verify", "whole"); r.code != 0 || r.errs != "" {
 		t.Errorf("%+v", r)
 	}
 }
 
-func TestServe_CopyAndDiffTakeWhatTheAppHolds(t *testing.T) {
+func TestServe_ACopyTakesWhatTheAppHolds(t *testing.T) {
 	dir, path := appFile(t)
 	serve(t, path)
 	there := "bolt:" + filepath.Join(dir, "there.db")
-	file(t, path, "copy", there, "--dry-run").want(t, 0, "dry run")
 	file(t, path, "copy", there).want(t, 5, "nobody is here to be asked")
-	file(t, path, "diff", there).want(t, 3, "there is no file")
+	file(t, path, "copy", there, "--dry-run").want(t, 3, "there is no file")
 	file(t, path, "copy", there, "--yes").want(t, 0, "through the app", "Note: 3 records\n", "copied")
-	file(t, path, "diff", there).want(t, 0, "through the app", "identical: 4 items")
+	file(t, path, "copy", there, "--dry-run").want(t, 0, "through the app", "identical: 4 items")
 	file(t, there[5:], "check").want(t, 0, "3 records", "all is well")
 	file(t, path, "forget", "Note", "n3", "--yes").want(t, 0)
-	file(t, path, "diff", there).want(t, 1, "only there Note n3\n", "1 difference, 3 the same")
+	file(t, path, "copy", there, "--dry-run").want(t, 1, "only there Note n3\n", "1 difference, 3 the same")
 	file(t, path, "copy", there, "--yes").want(t, 5, "not empty")
-	file(t, path, "copy", there, "--yes", "--replace", "--merge").want(t, 2, "take one of them")
-	file(t, path, "copy", there, "--yes", "--replace").want(t, 0, there+" will hold what is in bolt:"+path+", and nothing else", "Note: 2 records\n")
-	file(t, path, "diff", there).want(t, 0, "identical: 3 items")
+	file(t, path, "copy", there, "--yes", "--mode=replace").want(t, 0, there+" will hold what is in bolt:"+path+", and nothing else", "Note: 2 records\n")
+	file(t, path, "copy", there, "--dry-run").want(t, 0, "identical: 3 items")
 	file(t, path, "copy", there, "--tenant", "snow", "--yes").want(t, 2, "that of no tenant")
 	file(t, path, "copy", "amqp://h", "--yes").want(t, 2, `amqp`)
-	if got := sayTo(t, path, `{"v":1,"args":["copy","mem:","--yes"]}`); got[len(got)-1]["exit"] != 5.0 {
+	if got := sayTo(t, path, `{"v":2,"args":["copy","mem:","--yes"]}`); got[len(got)-1]["exit"] != 2.0 {
 		t.Errorf("%v", got)
 	}
 }
@@ -344,8 +340,8 @@ func TestServe_ACopyOfAnAppThatStopsIsNoWholeOne(t *testing.T) {
 	c := terminal(path, "y\n", "copy", there, "--rate", "1")
 	errs := &once{f: stop}
 	c.Stdout, c.Stderr = io.Discard, errs
-	ran{inspect.Run(t.Context(), c), "", errs.String()}.want(t, 4, "db: stopped")
-	file(t, path, "copy", there, "--yes", "--replace").want(t, 0, "Note: 3 records\n")
+	ran{inspect.Run(t.Context(), c), "", errs.String()}.want(t, 3, "store unavailable")
+	file(t, path, "copy", there, "--yes", "--mode=replace").want(t, 0, "Note: 3 records\n")
 	file(t, there[5:], "check").want(t, 0, "all is well")
 }
 

@@ -10,7 +10,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -23,7 +22,9 @@ import (
 // a frame that says its version, and with others up to the one that has the exit code. When
 // it asks for input, the command sends that. A command that was stopped says no more, and
 // hears how the verb ends.
-const protocol = 1
+//
+// A request of a verb that reads has no arguments: see remote.go.
+const protocol = 2
 
 // request is what the command wants done.
 type request struct {
@@ -32,6 +33,7 @@ type request struct {
 	Name    string   `json:"name"`    // how the command is called
 	Store   string   `json:"store"`   // how it names the store
 	Args    []string `json:"args"`
+	Reads   bool     `json:"reads,omitempty"` // it asks for what the store holds
 
 	Terminal bool `json:"terminal"` // someone sits at the input
 	Live     bool `json:"live"`     // the errors are a terminal
@@ -71,26 +73,21 @@ func fits(path string) error {
 
 // app is an app that carries a call out.
 type app struct {
-	socket string
-	conn   *net.UnixConn
-	says   *json.Decoder
-	hears  *json.Encoder
+	socket  string
+	release string // that it says it is of
+	conn    *net.UnixConn
+	says    *json.Decoder
+	hears   *json.Encoder
 }
 
 // app returns the app that has the store's file open, nil if there is none that serves.
 func (c *call) app(ctx context.Context) (*app, error) {
 	path, inFile := boltPath(c.url())
-	if c.appPath != "" {
-		path, inFile = c.appPath, true
-	}
-	if !inFile || path == "" || c.verb.bare {
+	if !inFile || path == "" {
 		return nil, nil
 	}
 	at := socketOf(path)
 	if info, err := os.Stat(at); err != nil || info.Mode()&os.ModeSocket == 0 {
-		if c.appPath != "" {
-			return nil, fmt.Errorf("%w: no app serves at %s: there is no socket %s", errNotOpen, c.appPath, at)
-		}
 		return nil, nil
 	}
 	if err := fits(at); err != nil {
@@ -107,7 +104,7 @@ func (c *call) app(ctx context.Context) (*app, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%w: the app does not answer: %w", errNotOpen, err)
 	}
-	return &app{at, conn.(*net.UnixConn), json.NewDecoder(conn), json.NewEncoder(conn)}, nil
+	return &app{at, "", conn.(*net.UnixConn), json.NewDecoder(conn), json.NewEncoder(conn)}, nil
 }
 
 // through has a carry the call out, and returns the exit code.
@@ -115,11 +112,12 @@ func (c *call) through(ctx context.Context, a *app) int {
 	defer a.conn.Close()
 	args, err := c.argsElsewhere()
 	if err == nil {
-		err = c.request(a, args)
+		err = c.request(a, request{Args: args, Terminal: c.Asks, Live: c.Live, Clears: c.Clears})
 	}
 	if err != nil {
 		return c.end(ctx, err)
 	}
+	c.tellOf(a)
 	code, err := c.relay(ctx, a, c)
 	if err != nil {
 		return c.end(ctx, err)
@@ -127,42 +125,13 @@ func (c *call) through(ctx context.Context, a *app) int {
 	return code
 }
 
-// endedWith is the exit code of an export that the app did not write to its end, having said
-// why.
-type endedWith int
-
-func (e endedWith) Error() string { return "the app has not told all that it holds" }
-
-// exportOf returns what a holds as an export.
-func (c *call) exportOf(ctx context.Context, a *app) (io.ReadCloser, error) {
-	args := []string{"export", "--tenant=" + c.tenant}
-	if c.rate > 0 {
-		args = append(args, "--rate="+strconv.Itoa(c.rate))
-	}
-	if err := c.request(a, append(args, "--", "-")); err != nil {
-		return nil, errors.Join(err, a.conn.Close())
-	}
-	from, to := io.Pipe()
-	go func() {
-		defer a.conn.Close()
-		code, err := c.relay(ctx, a, to)
-		if err == nil && code != exitWell {
-			err = endedWith(code)
-		}
-		to.CloseWithError(err)
-	}()
-	return from, nil
-}
-
 // request tells a what to do.
-func (c *call) request(a *app, args []string) error {
+func (c *call) request(a *app, r request) error {
 	if err := a.conn.SetDeadline(time.Now().Add(reach)); err != nil {
 		return err
 	}
-	sent := a.hears.Encode(request{
-		V: protocol, Release: release.Name(), Name: c.Name, Store: c.url(), Args: args,
-		Terminal: c.Asks, Live: c.Live, Clears: c.Clears,
-	})
+	r.V, r.Release, r.Name, r.Store = protocol, release.Name(), c.Name, c.url()
+	sent := a.hears.Encode(r)
 	var f frame
 	heard := a.says.Decode(&f)
 	switch {
@@ -172,32 +141,28 @@ func (c *call) request(a *app, args []string) error {
 		return fmt.Errorf("%w: %s speaks version %d of the protocol, and this command version %d; take the command of the app's release %s",
 			errCall, a.socket, f.V, protocol, f.Release)
 	}
-	c.Note("through the app, by %s", a.socket)
-	if own := release.Name(); own != "" && f.Release != "" && f.Release != own {
-		c.Note("the app is of release %s, and this command of %s", f.Release, own)
-	}
+	a.release = f.Release
 	return a.conn.SetDeadline(time.Time{})
+}
+
+// tellOf says that a does what is to be done.
+func (c *call) tellOf(a *app) {
+	c.Note("through the app, by %s", a.socket)
+	if own := release.Name(); own != "" && a.release != "" && a.release != own {
+		c.Note("the app is of release %s, and this command of %s", a.release, own)
+	}
 }
 
 // argsElsewhere returns the arguments of the call for a process that has another working
 // directory.
 func (c *call) argsElsewhere() (args []string, err error) {
-	args = append(args, c.verb.name)
-	for _, given := range c.given {
-		if path, ok := strings.CutPrefix(given, "--report="); ok {
-			if path, err = filepath.Abs(path); err != nil {
-				return nil, err
-			}
-			given = "--report=" + path
-		}
-		args = append(args, given)
-	}
+	args = append(append(args, c.verb.name()), c.given...)
 	if c.resume != "" {
 		args = append(args, "--resume="+c.resume)
 	}
 	args = append(args, "--")
 	for i, arg := range c.args {
-		if i == 0 && c.verb.takesFile(arg) && arg != "-" {
+		if i == 0 && strings.HasSuffix(c.verb.use, " FILE") && arg != "-" {
 			if arg, err = filepath.Abs(arg); err != nil {
 				return nil, err
 			}
@@ -207,14 +172,9 @@ func (c *call) argsElsewhere() (args []string, err error) {
 	return args, nil
 }
 
-// opensAnother reports whether the verb opens a second store.
-func (c *call) opensAnother() bool {
-	return strings.Contains(c.verb.args, "URL") && !c.verb.takesFile(c.args[0])
-}
-
-// takesFile reports whether arg, the first of the verb, names a file.
-func (v verb) takesFile(arg string) bool {
-	return v.args == "FILE" || v.args == "URL|FILE" && isFile(arg)
+// runsInApp reports whether the verb runs in the app that has the store's file open.
+func (c *call) runsInApp() bool {
+	return c.verb.inApp && (c.verb.name() != "check" || c.repair) // A check that repairs nothing only reads.
 }
 
 // relay writes the output of a to out, gives it the input that it asks for, and returns the

@@ -146,17 +146,19 @@ func (in *Inspector) warnOfWriters(st *Status) (next string) {
 				late = append(late, u)
 			}
 		}
+		if w.Damaged != nil {
+			st.warn("process %s: %v", w.Called(now), w.Damaged)
+		}
 		if hasOther(w) {
 			st.warn("process %s has other indexes of %s", w.Called(now), strings.Join(w.Other, ", "))
 		}
 		if w.Dead && in.hasLeft(w) {
 			st.warn("process %s is dead, and no other has finished %s that it has left", w.Called(now), console.Some(w.Lines, "change", "changes"))
-			next = "drain"
+			next = "check --repair"
 		}
 	}
 	if len(late) > 0 {
 		st.warn("%s", lateIntents(late, now))
-		next = "intents"
 	}
 	return next
 }
@@ -190,8 +192,8 @@ func (st *Status) lose(err error) error {
 	return nil
 }
 
-// judge says what is wrong, and what to do first: to accept what is lost, to rescue what is
-// left, to look at what is damaged, and to build.
+// judge says what is wrong, and what to do first: to recover from a loss, to look at what is
+// damaged, and to build.
 func (in *Inspector) judge(st *Status, awaitsRescue bool) {
 	var damaged, unbuilt []string // models
 	for i := range st.Models {
@@ -208,13 +210,11 @@ func (in *Inspector) judge(st *Status, awaitsRescue bool) {
 	}
 	late := in.warnOfWriters(st)
 	if awaitsRescue {
-		st.warn("a loss was accepted, and no rescue has followed: records may be left that nothing leads to")
+		st.warn("a loss was acknowledged, and nothing recovered yet: records may be left that nothing leads to")
 	}
 	switch {
-	case st.Lost != nil || st.Stats.Lost > 0:
-		st.Next = "accept"
-	case awaitsRescue:
-		st.Next = "rescue"
+	case st.Lost != nil || st.Stats.Lost > 0 || awaitsRescue:
+		st.Next = "recover"
 	case len(damaged) > 0:
 		st.Next = verbFor("check", damaged)
 	case len(unbuilt) > 0:

@@ -30,7 +30,7 @@ func withNotes(db *kvmodel.DB) { newNotes(db) }
 func TestStatus_WhatIsLostIsAFindingAndNoError(t *testing.T) {
 	lost := true
 	st := statusOf(t, lossy{furnished(t), &lost, new(uint64)}, withNotes)
-	if !errors.Is(st.Lost, kv.ErrLost) || st.Next != "accept" || len(st.Models) != 1 || st.Stats.Lost != 1 {
+	if !errors.Is(st.Lost, kv.ErrLost) || st.Next != "recover" || len(st.Models) != 1 || st.Stats.Lost != 1 {
 		t.Errorf("%+v", st)
 	}
 	if m := st.Models[0]; !errors.Is(m.Err, kv.ErrLost) || m.Name != "Note" || m.Version != 2 {

@@ -34,13 +34,13 @@ func wantFile(t *testing.T, path, want string) {
 func TestTable_HasTheFieldsInTheirOrderAndPrivateOnesMasked(t *testing.T) {
 	mem, dir := furnished(t), t.TempDir()
 	one, all := filepath.Join(dir, "notes.csv"), filepath.Join(dir, "tables")
-	run(t, mem, "export", one, "--csv", "--only", "Note").wantOut(t, 0, "Note: 3 records\n")
+	run(t, mem, "export", one, "Note", "--format=csv").wantOut(t, 0, "Note: 3 records\n")
 	wantFile(t, one, notesCSV)
-	run(t, mem, "export", all, "--jsonl", "--private").wantOut(t, 0, "Note: 3 records\n")
+	run(t, mem, "export", all, "--format=jsonl", "--private").wantOut(t, 0, "Note: 3 records\n")
 	wantFile(t, filepath.Join(all, "Note.jsonl"), notesJSON)
-	run(t, mem, "export", "-", "--csv").wantOut(t, 0, notesCSV)
-	run(t, mem, "export", all, "--csv").want(t, 5, "is there already")
-	run(t, mem, "export", filepath.Join(dir, "none"), "--csv", "--dry-run").wantOut(t, 0, "dry run: Note of test://here would be written to "+filepath.Join(dir, "none")+"\n")
+	run(t, mem, "export", "-", "--format=csv").wantOut(t, 0, notesCSV)
+	run(t, mem, "export", all, "--format=csv").want(t, 5, "is there already")
+	run(t, mem, "export", filepath.Join(dir, "none"), "--format=csv", "--dry-run").wantOut(t, 0, "dry run: Note of test://here would be written to "+filepath.Join(dir, "none")+"\n")
 	run(t, mem, "import", one, "--yes").want(t, 1, "not a whole export: it does not begin with")
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
 		t.Errorf("%v, %v", entries, err)
@@ -49,10 +49,9 @@ func TestTable_HasTheFieldsInTheirOrderAndPrivateOnesMasked(t *testing.T) {
 
 func TestTable_AWrongCallSaysWhatIsWrong(t *testing.T) {
 	mem := furnished(t)
-	run(t, mem, "export", "x", "--csv", "--jsonl").want(t, 2, "--csv or --jsonl, not both")
-	run(t, mem, "export", "x", "--only", "Note").want(t, 2, "--only and --private go with --csv or --jsonl")
-	run(t, mem, "export", "x", "--csv", "--only", "Not").want(t, 2, "did you mean Note?")
-	run(t, mem, "export", "-", "--csv", "--only", "Note,Note").want(t, 2, "the output takes the table of one model: --only MODEL")
+	run(t, mem, "export", "x", "Note").want(t, 2, "MODEL and --private go with --format csv or jsonl")
+	run(t, mem, "export", "x", "Not", "--format=csv").want(t, 2, "did you mean Note?")
+	run(t, mem, "export", "-", "Note", "Note", "--format=csv").want(t, 2, "the output takes the table of one model")
 	say(t, "help", "export").want(t, 0, "which import does not read")
 }
 
@@ -60,7 +59,7 @@ func TestTable_ADamagedRecordIsNamedAndLeavesNoFile(t *testing.T) {
 	mem, dir := furnished(t), t.TempDir()
 	_, err := kv.One(t.Context(), mem, kv.OpSet("r:Note:n2", []byte("?")))
 	must(t, err)
-	run(t, mem, "export", filepath.Join(dir, "all"), "--csv").want(t, 1, "n2", "repair or delete it first")
+	run(t, mem, "export", filepath.Join(dir, "all"), "--format=csv").want(t, 1, "n2", "repair or delete it first")
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
 		t.Errorf("left: %v, %v", entries, err)
 	}
@@ -78,5 +77,5 @@ func TestTable_ARecordOfAnEarlierVersionIsAsThisOneHasIt(t *testing.T) {
 	})
 	must(t, old.Create(t.Context(), &oldNote{"n1", "Old", "red"}))
 	must(t, db.Close(t.Context()))
-	run(t, mem, "export", "-", "--csv").wantOut(t, 0, "ID,Title,Tags,Email,Views\nn1,Old,,***,0\n")
+	run(t, mem, "export", "-", "--format=csv").wantOut(t, 0, "ID,Title,Tags,Email,Views\nn1,Old,,***,0\n")
 }

@@ -52,9 +52,9 @@ func ofWords(t *testing.T, mem *memkv.Store, args ...string) ran {
 	return runIn(t.Context(), c)
 }
 
-func TestPage_OfWordsShowsThemInOrder(t *testing.T) {
+func TestList_OfWordsShowsThemInOrder(t *testing.T) {
 	mem := onShelves(t)
-	page := ofWords(t, mem, "page", "Note.TitleAZ")
+	page := ofWords(t, mem, "list", "Note.TitleAZ")
 	last := -1
 	for _, title := range []string{`n3  "Elan"`, `n1  "élan"`, `n4  "snow"`, `n2  "Snow"`, `n0  "Tides"`} {
 		at := strings.Index(page.out, title)
@@ -67,8 +67,8 @@ func TestPage_OfWordsShowsThemInOrder(t *testing.T) {
 	ofWords(t, mem, "ls", "Note.TitleAZ").want(t, 0, "rank:Note:TitleAZ.words:root.")
 }
 
-func TestPage_OfWordsThatArePrivateMasksThem(t *testing.T) {
-	page := ofWords(t, onShelves(t), "page", "Note.EmailAZ")
+func TestList_OfWordsThatArePrivateMasksThem(t *testing.T) {
+	page := ofWords(t, onShelves(t), "list", "Note.EmailAZ")
 	page.want(t, 0, "n1", inspect.Masked)
 	if strings.Contains(page.out, "ann") {
 		t.Errorf("what is private is shown:\n%s", page.out)

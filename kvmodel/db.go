@@ -226,10 +226,10 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 // logLoss logs that servers have lost their memory, or that this was accepted.
 func (db *DB) logLoss(servers []string, lost error) {
 	if lost != nil {
-		db.log.Error("ringtree: servers have lost their memory; nothing on them can be read or written until someone runs db accept, or the app calls DB.Accept", "servers", clipped(servers), "err", work.Clip(lost))
+		db.log.Error("ringtree: servers have lost their memory; nothing on them can be read or written until someone runs db recover, or the app calls DB.Accept", "servers", clipped(servers), "err", work.Clip(lost))
 		return
 	}
-	db.log.Warn("ringtree: the loss of servers' memory was accepted; every model needs a Rebuild, as db rescue does", "servers", clipped(servers))
+	db.log.Warn("ringtree: the loss of servers' memory was accepted; every model needs a Rebuild, as db recover does", "servers", clipped(servers))
 }
 
 // clipped returns the first of names, and how many more there are.

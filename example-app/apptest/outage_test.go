@@ -104,7 +104,7 @@ func TestLoss_NamesWhatAnOperatorHasToDo(t *testing.T) {
 	store := &lossy{Store: memkv.New(memkv.Options{})}
 	c := settleIn(t, store)
 	store.lost.Store(true)
-	c.ann.want(c.ann.get("/p/tea"), http.StatusServiceUnavailable, "The store has lost its data", "example-app db accept", "example-app db rescue")
+	c.ann.want(c.ann.get("/p/tea"), http.StatusServiceUnavailable, "The store has lost its data", "example-app db recover")
 	if got := c.ann.get("/healthz"); got.status != http.StatusServiceUnavailable || !strings.HasPrefix(got.body, "lost\n") {
 		t.Errorf("want lost, got %d %s", got.status, got.body)
 	}

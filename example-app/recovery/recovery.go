@@ -121,7 +121,7 @@ func (r *Recovery) step(ctx context.Context) error {
 	switch {
 	case st.Next == "accept" && !r.accepts:
 		if r.enter(Lost) {
-			slog.Error("the store has lost data: example-app db accept says what is gone", "err", lossOf(st))
+			slog.Error("the store has lost data: example-app db recover says what is gone", "err", lossOf(st))
 		}
 		return nil
 	case st.Next == "accept":

@@ -194,7 +194,7 @@ func TestRecovery_WaitsForAnOperatorIfItMayNotAccept(t *testing.T) {
 		if p.State() != Lost || !s.lost.Load() {
 			t.Errorf("want the loss to stay, got the state %s", p.State())
 		}
-		if _, err := (client{s}).Accept(t.Context()); err != nil { // as db accept does
+		if _, err := (client{s}).Accept(t.Context()); err != nil { // as db recover does
 			t.Fatal(err)
 		}
 		p.within(t, time.Minute, Rebuilding)
@@ -203,7 +203,7 @@ func TestRecovery_WaitsForAnOperatorIfItMayNotAccept(t *testing.T) {
 			t.Errorf("want the page among the newest, got %d", n)
 		}
 	})
-	if n := strings.Count(log, "example-app db accept"); n != 1 {
+	if n := strings.Count(log, "example-app db recover"); n != 1 {
 		t.Errorf("want the command named once in the log, got it %d times:\n%s", n, log)
 	}
 }

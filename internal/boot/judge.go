@@ -33,7 +33,7 @@ func judge(names []string, seen []Seen, known Table) verdict {
 		switch {
 		case s.Err != nil:
 		case known.Edition >= v.table.Edition && v.table != known:
-			v.lost[i] = "another store has begun there: db accept takes that if it is empty, and a restart of this process does in any case"
+			v.lost[i] = "another store has begun there: db recover accepts it if it is empty, and a restart of this process does in any case"
 		default:
 			v.lost[i] = v.why(s, used, len(seen) > 1)
 		}

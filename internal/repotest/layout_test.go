@@ -28,7 +28,7 @@ var (
 		"examples": {slices.Concat(indexes, records, []string{"kvmodel/memkv"}), []string{"github.com/vmihailenco/msgpack/v5"}},
 		"inspect": {
 			slices.Concat([]string{"kvmodel/kvopen", "kvmodel/kvopen/all", "internal/release", "internal/durable", "templates"}, records),
-			[]string{"github.com/a-h/templ", "github.com/vmihailenco/msgpack/v5"},
+			[]string{"github.com/a-h/templ", "github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/vmihailenco/msgpack/v5"},
 		},
 		"templates":         {nil, []string{"github.com/a-h/templ"}},
 		"guard":             {[]string{"kvmodel/kv"}, []string{"golang.org/x/crypto/argon2", "golang.org/x/text"}},

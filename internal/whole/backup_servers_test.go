@@ -43,7 +43,7 @@ func TestVerifyBackup_ARedisThatWasRestoredIsCheckedByOneCommand(t *testing.T) {
 		t.Helper()
 		var out bytes.Buffer
 		code := inspect.Run(ctx, inspect.Config{
-			Name: "db", Args: []string{"verify-backup", "redis://" + restored}, Stdout: &out, Stderr: &out,
+			Name: "db", Args: []string{"verify", "redis://" + restored}, Stdout: &out, Stderr: &out,
 			Models: func(db *kvmodel.DB) []kvmodel.Model { whole.New(db); return nil },
 		})
 		for _, want := range wants {

@@ -43,7 +43,7 @@ func fillTheDisk(t *testing.T, s *site, card string) {
 		}
 		s.sees(1, "no space left on device", "status")
 		s.leavesNothing("export", s.at("FILE"))
-		s.leavesNothing("export", s.at("works.csv"), "--csv", "--only", "Work")
+		s.leavesNothing("export", s.at("works.csv"), "Work", "--format=csv")
 		s.leavesNothing("backup", s.at("FILE"))
 		must(t, os.Remove(s.at("ballast")))
 		must(t, l.Works.Create(ctx, fullWork(written)))

@@ -1,0 +1,199 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// recoverAll leads from a loss to a database that is well. A step that is done is not done
+// again: what tells is the store itself.
+func recoverAll(ctx context.Context, c *call) error {
+	for _, step := range []func(context.Context, *call) error{acknowledge, rescue, repair} {
+		if err := step(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// acknowledge says that it is known what is lost.
+func acknowledge(ctx context.Context, c *call) error {
+	in, err := c.reader(ctx)
+	if err != nil {
+		return err
+	}
+	lost, err := c.lost(ctx, in)
+	if err != nil {
+		return err
+	}
+	if len(lost) == 0 {
+		return c.acknowledgeEmpty(ctx, in)
+	}
+	for _, text := range lost {
+		c.Tell("lost: %s", text)
+	}
+	c.Tell("step 1: acknowledge the loss. Its records will be absent, and the indexes of every model incomplete until step 2.")
+	c.tellGone(in)
+	if err := c.confirm(ctx, "Acknowledge the loss?"); err != nil {
+		return err
+	}
+	if _, err = c.writer(ctx, quiet()); err != nil {
+		return err
+	}
+	servers, err := c.db.Accept(ctx)
+	if err != nil {
+		return err
+	}
+	c.Tell("acknowledged%s", strings.TrimSuffix(": "+strings.Join(servers, ", "), ": "))
+	return nil
+}
+
+// tellGone says what no build brings back.
+func (c *call) tellGone(in *Inspector) {
+	if gone := in.Unbuildable(); len(gone) > 0 {
+		c.Tell("Lost for good, as far as it was there: %s.", strings.Join(gone, ", "))
+	}
+}
+
+// acknowledgeEmpty is acknowledge of a store that has lost nothing as far as it says. An app
+// that runs may know better, where no server was left that could tell.
+func (c *call) acknowledgeEmpty(ctx context.Context, in *Inspector) error {
+	empty, err := c.isEmpty(ctx)
+	if err != nil {
+		return err
+	}
+	if !empty {
+		c.Tell("step 1: nothing is lost that is not acknowledged")
+		if kv.PowersOf(c.store).Losses != nil {
+			c.Tell("If a running app still says ErrLost, it knew another store here: restart it.")
+		}
+		return nil
+	}
+	if edition := in.edition(); edition != "" {
+		return nil // It was acknowledged.
+	}
+	c.Tell("step 1: accept that the store is empty. Running apps that knew its data answer ErrLost until then. That data is gone.")
+	if err := c.confirm(ctx, "Accept that the store is empty?"); err != nil {
+		return err
+	}
+	if _, err = c.writer(ctx, quiet()); err != nil {
+		return err
+	}
+	if err := kv.PowersOf(c.store).Losses.Renew(ctx); err != nil {
+		return err
+	}
+	if _, err := c.db.Accept(ctx); err != nil {
+		return err
+	}
+	c.Tell("accepted: running apps take the empty store within 15 seconds. If there is an export, import it once this has ended.")
+	return nil
+}
+
+// isEmpty reports whether the store is on servers, and these hold nothing of any app or tenant.
+// Then an app that runs may know more of it than it says. If its keys cannot be listed, that is
+// not known.
+func (c *call) isEmpty(ctx context.Context) (bool, error) {
+	p := kv.PowersOf(c.store)
+	if p.Losses == nil || p.Keys == nil || p.Prefix != "" {
+		return false, nil
+	}
+	err := p.Keys(ctx, "", func(keys []string) error {
+		for _, key := range keys {
+			if !isWitness(key) && !slices.Contains(untold, key) {
+				return errDiffers
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, errDiffers) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// untold are the keys of a store in which nothing else is.
+var untold = []string{kv.NewClass("format", 1).Key("ringtree"), rescuedKey}
+
+// lost returns what the servers have lost, or else what is lost of the ids of models.
+func (c *call) lost(ctx context.Context, in *Inspector) (texts []string, err error) {
+	if losses := kv.PowersOf(c.store).Losses; losses != nil {
+		if err := losses.Look(ctx); err != nil && !errors.Is(err, kv.ErrLost) {
+			return nil, err
+		}
+		for _, err := range losses.Lost() {
+			texts = append(texts, err.Error())
+		}
+		if len(texts) > 0 {
+			return texts, nil
+		}
+	}
+	for _, m := range in.models {
+		state := new(checking)
+		if err := state.ids(ctx, m); err != nil {
+			return nil, err
+		}
+		for _, f := range state.doubts {
+			if f.Kind == plug.LostIDs {
+				texts = append(texts, cmp.Or(f.Text, m.Name()))
+			}
+		}
+	}
+	return texts, nil
+}
+
+// rescue lists all records again that a loss has left, and builds all indexes.
+func rescue(ctx context.Context, c *call) error {
+	in, err := c.reader(ctx)
+	if err != nil {
+		return err
+	}
+	names, err := c.torn(ctx, in)
+	if err != nil {
+		return err
+	}
+	if len(names) == 0 {
+		c.Tell("step 2: all records are listed, and all indexes are built")
+		return nil
+	}
+	c.Tell("step 2: list the surviving records again, and build the indexes of %s. This loses nothing more.", strings.Join(names, ", "))
+	if err := c.confirm(ctx, "Do that?"); err != nil {
+		return err
+	}
+	if in, err = c.writer(ctx, quiet()); err != nil {
+		return err
+	}
+	if in.keys == nil {
+		c.Tell("%v, so records that no id leads to stay lost", ErrNoKeys)
+		return c.buildModels(ctx, names)
+	}
+	p := c.progress()
+	if err := in.Rescue(ctx, Pace{Rate: c.rate, Progress: p.step}); err != nil {
+		return p.stopped(ctx, err)
+	}
+	c.Done()
+	return nil
+}
+
+// torn returns the models that a loss has left incomplete.
+func (c *call) torn(ctx context.Context, in *Inspector) (names []string, err error) {
+	awaits, err := in.awaitsRescue(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range in.models {
+		st, err := m.State(ctx)
+		if kv.Failed(err) {
+			return nil, err
+		}
+		if awaits || err != nil || st.Built != nil || slices.ContainsFunc(st.Indexes, func(i plug.IndexState) bool { return i.State != "built" && i.State != "unknown" }) {
+			names = append(names, m.Name())
+		}
+	}
+	return names, nil
+}

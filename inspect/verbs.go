@@ -1,0 +1,304 @@
+package inspect
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kvopen"
+)
+
+// verb is one of the command's.
+type verb struct {
+	use   string // its name and its arguments, as help shows them
+	short string
+	long  string
+	flags string // their names, with blanks between them
+	args  cobra.PositionalArgs
+
+	quick bool // opening the store may not take long either
+	inApp bool // it runs in the app that has the store's file open
+	run   func(ctx context.Context, c *call) error
+}
+
+func (v *verb) name() string {
+	name, _, _ := strings.Cut(v.use, " ")
+	return name
+}
+
+// The headings of help.
+const (
+	looking = "Look:"
+	mending = "Check and repair:"
+	moving  = "Move and back up:"
+	erasing = "Erase:"
+)
+
+var verbs = map[string][]verb{
+	looking: {
+		{use: "status", args: cobra.NoArgs, flags: "format watch deep private", quick: true, inApp: true, run: status,
+			short: "Show the health of the database, and what to do next",
+			long:  "Lists models, indexes, processes and unfinished intents. Numbers with a ~ are estimates: they count deleted records, and sizes come from a sample.\n\n--deep also checks the store and its settings for risks: what a crash loses, full memory or disk, replicas, TLS, clocks, and tags that do not fit the data."},
+		{use: "ls [MODEL[.INDEX]]", args: cobra.MaximumNArgs(1), flags: "format sizes rate", quick: true, run: ls,
+			short: "List models, the indexes of one, or the largest values of an index",
+			long:  "--sizes shows the keys and bytes of each part of the store. It reads the whole store, as the list of an index does."},
+		{use: "get {MODEL ID | --key KEY}", args: cobra.MaximumNArgs(2), flags: "format key private", quick: true, run: get,
+			short: "Show a record and its places in the indexes, or what a key holds",
+			long:  "Write a colon between the parts of an ID. --private shows private fields, and the stored bytes of a key."},
+		{use: "list MODEL.INDEX[/VALUE] [N]", args: cobra.RangeArgs(1, 2), flags: "format", quick: true, run: list,
+			short: "List the first N entries of an index, or 20, as a visitor sees them",
+			long:  "Write a slash between the parts of a value."},
+	},
+	mending: {
+		{use: "check [MODEL[.INDEX]]", args: cobra.MaximumNArgs(1), flags: "format quick repair rate resume yes dry-run", inApp: true, run: check,
+			short: "Compare all records with all indexes; --repair fixes the differences",
+			long:  "Compares in both directions, and only reads. The app may run meanwhile. --repair first finishes the changes of dead processes, then lists all faults, asks, and repairs them."},
+		{use: "build [MODEL]", args: cobra.MaximumNArgs(1), flags: "again resave format rate resume yes dry-run", inApp: true, run: build,
+			short: "Build indexes that are incomplete",
+			long:  "Waits for processes that write the model with other indexes, and names them. An interrupted build continues.\n\n--resave instead rewrites the records of MODEL that an older version of it wrote, so that the code for that version can go."},
+		{use: "recover", args: cobra.NoArgs, flags: "format rate yes dry-run", inApp: true, run: recoverAll,
+			short: "Recover from data loss, step by step",
+			long:  "Acknowledges the loss, lists the surviving records again, builds all indexes, and repairs the rest. Says before each step what it does and what will be lost, and asks. Interrupted, it continues with the step that is not done."},
+	},
+	moving: {
+		{use: "export FILE [MODEL]...", args: cobra.MinimumNArgs(1), flags: "format private rate dry-run", run: export,
+			short: "Export all records to a file, for a store of any kind",
+			long:  "Writes records, counters, histories, events and sessions; import builds the indexes. FILE may be - for the output.\n\n--format csv or jsonl writes tables for people, spreadsheets and SQL, which import does not read: FILE is a folder with a table per model, or the table of the one MODEL. Private fields are *** without --private."},
+		{use: "import FILE", args: cobra.ExactArgs(1), flags: "mode format rate yes dry-run", inApp: true, run: importAll,
+			short: "Import an export into an empty database, and build the indexes",
+			long:  "--mode merge keeps what is there: of two records with one ID, the one with the higher rev. --mode replace makes the database hold the export, and nothing else."},
+		{use: "copy URL", args: cobra.ExactArgs(1), flags: "mode to-tenant format rate yes dry-run", run: copyAll,
+			short: "Copy the database into another store; --dry-run compares the two",
+			long:  "The app may run meanwhile: each record is copied as it is at some moment. A later --mode replace brings the copy up to date."},
+		{use: "backup FILE", args: cobra.ExactArgs(1), flags: "dry-run", inApp: true, run: backup,
+			short: "Back up a bolt file",
+			long:  "The app may run meanwhile if it calls inspect.Serve. FILE may be - for the output. A store with ship=DIR in its URL needs no backup."},
+		{use: "restore {FILE|DIR} PATH", args: cobra.ExactArgs(2), flags: "until dry-run", run: restore,
+			short: "Restore a backup, or what was shipped to DIR, to a new file at PATH"},
+		{use: "verify [FILE|URL]", args: cobra.MaximumNArgs(1), flags: "against format rate", run: verify,
+			short: "Verify a backup, an export, or a store restored from a dump",
+			long:  "--against EXPORT compares the database, or the one at URL, with an export."},
+		{use: "compact PATH", args: cobra.ExactArgs(1), flags: "dry-run", run: compact,
+			short: "Rewrite a bolt file without its free space",
+			long:  "No process may have the file open. The new file replaces the old one in one step."},
+	},
+	erasing: {
+		{use: "sweep [WHAT]", args: cobra.MaximumNArgs(1), flags: "format rate yes dry-run", inApp: true, run: sweep,
+			short: "Delete what belongs to removed models, indexes and counters"},
+		{use: "forget MODEL ID", args: cobra.ExactArgs(2), flags: "format rate yes dry-run", inApp: true, run: forget,
+			short: "Erase a record, such as a person, and list its remaining traces",
+			long:  "Searches the keys and values of the whole store."},
+	},
+}
+
+// renamed are the verbs of earlier versions, with what to call now.
+var renamed = map[string]string{
+	"ps": "status", "intents": "status", "doctor": "status --deep", "hot": "status", "sizes": "ls --sizes", "key": "get --key",
+	"find": "list", "page": "list", "repair": "check --repair", "drain": "check --repair", "resave": "build --resave",
+	"accept": "recover", "rescue": "recover", "diff": "copy --dry-run, or verify --against", "verify-backup": "verify", "verify-export": "verify",
+}
+
+// options are what flags say.
+type options struct {
+	storeURL, tenant, toTenant, format, key, mode, against, resume string
+
+	private, watch, deep, sizes, quick, repair, yes, dry, anew, resave bool
+
+	rate  int
+	until time.Time
+}
+
+func (o *options) json() bool { return o.format == "json" }
+
+// isTable reports whether an export is to write tables.
+func (o *options) isTable() bool { return o.format == "csv" || o.format == "jsonl" }
+
+// choice is a flag with a few values.
+type choice struct {
+	value *string
+	of    []string
+}
+
+func (c choice) String() string { return *c.value }
+func (c choice) Type() string   { return strings.Join(c.of, "|") }
+
+func (c choice) Set(value string) error {
+	for _, one := range c.of {
+		if value == one {
+			*c.value = value
+			return nil
+		}
+	}
+	return fmt.Errorf("it is one of %s", strings.Join(c.of, ", "))
+}
+
+// flags returns all flags of all verbs, which set o.
+func (o *options) flags() *pflag.FlagSet {
+	f := pflag.NewFlagSet("", pflag.ContinueOnError)
+	f.StringVar(&o.storeURL, "store", "", "the store's `URL` (default $"+storeVariable+")")
+	f.StringVar(&o.tenant, "tenant", "", "the tenant's `NAME`, if several share the store")
+	f.StringVar(&o.toTenant, "to-tenant", "", "the tenant's `NAME` in the other store (default: the same)")
+	f.Var(choice{&o.format, []string{"json", "jsonl", "csv"}}, "format", "print JSON objects, one a line; jsonl and csv are for tables")
+	f.StringVar(&o.key, "key", "", "show what this `KEY` of the store holds")
+	f.BoolVar(&o.private, "private", false, "show private fields")
+	f.BoolVar(&o.watch, "watch", false, "show it every two seconds, until Ctrl-C")
+	f.BoolVar(&o.deep, "deep", false, "also check the store and its settings for risks")
+	f.BoolVar(&o.sizes, "sizes", false, "show the size of each part")
+	f.BoolVar(&o.quick, "quick", false, "check one record in a hundred, and no keys")
+	f.BoolVar(&o.repair, "repair", false, "repair what the check finds")
+	f.BoolVar(&o.anew, "again", false, "build complete indexes, too")
+	f.BoolVar(&o.resave, "resave", false, "rewrite records of older versions of the model")
+	f.Var(choice{&o.mode, []string{"merge", "replace"}}, "mode", "what becomes of existing records")
+	f.StringVar(&o.against, "against", "", "compare with this `EXPORT`")
+	f.TimeVar(&o.until, "until", time.Time{}, []string{time.RFC3339Nano}, "restore the state of that time, such as 2026-03-01T12:00:00Z")
+	f.IntVar(&o.rate, "rate", 0, "read at most `N` records or keys a second")
+	f.StringVar(&o.resume, "resume", "", "continue at this `LINE`, which an interrupted call printed")
+	f.BoolVar(&o.yes, "yes", false, "do not ask")
+	f.BoolVar(&o.dry, "dry-run", false, "say what would be done, and write nothing")
+	return f
+}
+
+// parse reads the arguments. If they ask for help, it is written, and there is no verb to run.
+func (c *call) parse(ctx context.Context) error {
+	cmd, err := c.root().ExecuteContextC(ctx)
+	c.path = cmd.CommandPath()
+	if err != nil {
+		return fmt.Errorf("%w: %w", errCall, err)
+	}
+	return nil
+}
+
+// root returns the command with its verbs. To execute it is to note the verb.
+func (c *call) root() *cobra.Command {
+	root := &cobra.Command{
+		Use: c.Name, Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: c.Name},
+		Short: "Inspect, check, repair, move and erase the data of this app", Long: c.about(),
+		SilenceErrors: true, SilenceUsage: true,
+	}
+	root.CompletionOptions.DisableDefaultCmd = strings.Contains(c.Name, " ") // A script completes words of a program.
+	root.SetArgs(append([]string{}, c.Args...))
+	root.SetOut(c)
+	root.SetErr(c.Errors())
+	flags := c.flags()
+	root.PersistentFlags().AddFlag(flags.Lookup("store"))
+	root.PersistentFlags().AddFlag(flags.Lookup("tenant"))
+	for _, title := range []string{looking, mending, moving, erasing} {
+		root.AddGroup(&cobra.Group{ID: title, Title: title})
+		for _, v := range verbs[title] {
+			root.AddCommand(c.cobra(title, v, flags))
+		}
+	}
+	for old, now := range renamed {
+		root.AddCommand(&cobra.Command{Use: old, Hidden: true, DisableFlagParsing: true, RunE: func(*cobra.Command, []string) error {
+			return fmt.Errorf("%s is now: %s %s", old, c.Name, now)
+		}})
+	}
+	return root
+}
+
+func (c *call) cobra(title string, v verb, flags *pflag.FlagSet) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: v.use, Short: v.short, Long: strings.TrimSpace(v.short + ".\n\n" + v.long), Args: v.args, GroupID: title, DisableFlagsInUseLine: true,
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			return c.complete(cmd.Context(), v, len(args))
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c.verb, c.args = v, args
+			cmd.Flags().Visit(c.note)
+			if c.isTable() && v.name() != "export" {
+				return fmt.Errorf("--format %s is for export", c.format)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().SortFlags = false
+	for _, name := range strings.Fields(v.flags) {
+		cmd.Flags().AddFlag(flags.Lookup(name))
+	}
+	return cmd
+}
+
+// note keeps a flag as it was given, for the line that says how to go on.
+func (c *call) note(f *pflag.Flag) {
+	switch {
+	case f.Name == "resume":
+	case f.Value.Type() == "bool":
+		c.given = append(c.given, "--"+f.Name)
+	default:
+		c.given = append(c.given, "--"+f.Name+"="+f.Value.String())
+	}
+}
+
+// about says which store it is, and what exit codes mean.
+func (c *call) about() string {
+	own := ""
+	if c.URL != "" {
+		own = ", or else " + shownURL(c.URL)
+	}
+	return "The store is the one that --store or $" + storeVariable + " names" + own + `.
+What writes asks first, unless --yes is given; --dry-run writes nothing.
+
+Exit codes: 0 well, 1 something is wrong or not there, 2 wrong call,
+3 store not reachable, 4 stopped and can continue, 5 refused.`
+}
+
+// complete returns what may be argument i of v.
+func (c *call) complete(ctx context.Context, v verb, i int) ([]string, cobra.ShellCompDirective) {
+	args := strings.Fields(v.use)[1:]
+	if i >= len(args) {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	arg := strings.Trim(args[i], "[]{}.")
+	if !strings.HasPrefix(arg, "MODEL") {
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	models, indexes, err := c.named(ctx)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	switch arg {
+	case "MODEL":
+		indexes = nil
+	case "MODEL.INDEX[/VALUE":
+		models = nil
+	}
+	return append(models, indexes...), cobra.ShellCompDirectiveNoFileComp
+}
+
+// named returns the names of the models and of their indexes. No store is needed for that.
+func (c *call) named(ctx context.Context) (models, indexes []string, err error) {
+	s, err := kvopen.Store(ctx, "mem:")
+	if err != nil {
+		return nil, nil, err
+	}
+	db, err := kvmodel.Open(s, kvmodel.ReadOnly())
+	if err != nil {
+		return nil, nil, err
+	}
+	defer db.Close(ctx)
+	c.Models(db)
+	in := New(db)
+	for _, m := range in.models {
+		models = append(models, m.Name())
+		for _, w := range m.windows {
+			indexes = append(indexes, m.Name()+"."+w.Name())
+		}
+	}
+	for _, w := range in.alone {
+		indexes = append(indexes, w.Name())
+	}
+	return models, indexes, nil
+}
+
+// arg returns an argument, "" if there are not so many.
+func (c *call) arg(i int) string {
+	if i < len(c.args) {
+		return c.args[i]
+	}
+	return ""
+}
