@@ -90,6 +90,10 @@ func (c *call) forgotten(f Forgotten) error {
 	for _, text := range f.Unasked {
 		lines = append(lines, "not asked: "+text)
 	}
+	if f.Keys > 0 {
+		lines = append(lines, fmt.Sprintf("searched %s and their values; not seen: parts of words, numbers in fields, compressed or encrypted data",
+			console.Some(f.Keys, "key", "keys")))
+	}
 	lines = append(lines, "Backups, exports and logs that were shipped hold it until they end: delete those from before now, or make new ones.")
 	if c.json() {
 		if err := c.Object("forgotten", f); err != nil {

@@ -26,6 +26,7 @@ type Trace struct {
 type Forgotten struct {
 	Model, ID string
 	Traces    []Trace  // where its id or one of its unique values still stands, and who may erase it there
+	Keys      int64    // that were searched, with their values
 	Unasked   []string // where was not looked
 }
 
@@ -53,7 +54,7 @@ func (in *Inspector) Forget(ctx context.Context, name, id string, p Pace) (f For
 		f.Unasked = append(f.Unasked, fmt.Sprintf("%v: what else names the record", ErrNoKeys))
 		return f, nil
 	}
-	f.Traces, err = in.traces(ctx, words, p)
+	f.Traces, f.Keys, err = in.traces(ctx, words, p)
 	return f, err
 }
 
@@ -79,7 +80,8 @@ func (in *Inspector) Traces(ctx context.Context, name, id string, p Pace) ([]Tra
 	if err != nil {
 		return nil, err
 	}
-	return in.traces(ctx, words, p)
+	all, _, err := in.traces(ctx, words, p)
+	return all, err
 }
 
 // word is a text by which a record may be named.
@@ -121,8 +123,8 @@ func (in *Inspector) namesOf(ctx context.Context, m model, id string) ([]word, e
 // tracesKept is how many traces are named.
 const tracesKept = 1000
 
-// traces goes through all keys and values.
-func (in *Inspector) traces(ctx context.Context, words []word, p Pace) (all []Trace, err error) {
+// traces goes through all keys and values, and returns how many these are.
+func (in *Inspector) traces(ctx context.Context, words []word, p Pace) (all []Trace, searched int64, err error) {
 	pace := p.begin("forget", "keys", 0)
 	err = in.eachKey(ctx, "", func(keys []string) error {
 		results, err := kv.GetAll(ctx, in.store, keys...)
@@ -138,9 +140,10 @@ func (in *Inspector) traces(ctx context.Context, words []word, p Pace) (all []Tr
 				}
 			}
 		}
+		searched += int64(len(keys))
 		return pace.did(ctx, len(keys), "")
 	})
-	return all, err
+	return all, searched, err
 }
 
 // stands reports whether word stands in data: a key, or a value as it is stored. An id such as

@@ -18,6 +18,7 @@ type verb struct {
 	use   string // its name and its arguments, as help shows them
 	short string
 	long  string
+	calls string // examples, one a line, without the name of the command
 	flags string // their names, with blanks between them
 	args  cobra.PositionalArgs
 
@@ -42,23 +43,29 @@ const (
 var verbs = map[string][]verb{
 	looking: {
 		{use: "status", args: cobra.NoArgs, flags: "format watch deep private", quick: true, inApp: true, run: status,
+			calls: "status --deep\nstatus --watch",
 			short: "Show the health of the database, and what to do next",
 			long:  "Lists models, indexes, processes and unfinished intents. Numbers with a ~ are estimates: they count deleted records, and sizes come from a sample.\n\n--deep also checks the store and its settings for risks: what a crash loses, full memory or disk, replicas, TLS, clocks, and tags that do not fit the data."},
 		{use: "ls [MODEL[.INDEX]]", args: cobra.MaximumNArgs(1), flags: "format sizes rate", quick: true, run: ls,
+			calls: "ls\nls Page\nls Page.ByTopics\nls --sizes",
 			short: "List models, the indexes of one, or the largest values of an index",
 			long:  "--sizes shows the keys and bytes of each part of the store. It reads the whole store, as the list of an index does."},
 		{use: "get {MODEL ID | --key KEY}", args: cobra.MaximumNArgs(2), flags: "format key private", quick: true, run: get,
+			calls: "get Page p1\nget --key r:Page:p1",
 			short: "Show a record and its places in the indexes, or what a key holds",
 			long:  "Write a colon between the parts of an ID. --private shows private fields, and the stored bytes of a key."},
 		{use: "list MODEL.INDEX[/VALUE] [N]", args: cobra.RangeArgs(1, 2), flags: "format", quick: true, run: list,
+			calls: "list Page.Newest\nlist Page.ByTopics/snow 5",
 			short: "List the first N entries of an index, or 20, as a visitor sees them",
 			long:  "Write a slash between the parts of a value."},
 	},
 	mending: {
 		{use: "check [MODEL[.INDEX]]", args: cobra.MaximumNArgs(1), flags: "format quick repair rate resume yes dry-run", inApp: true, run: check,
+			calls: "check --rate 2000\ncheck --repair Page",
 			short: "Compare all records with all indexes; --repair fixes the differences",
 			long:  "Compares in both directions, and only reads. The app may run meanwhile. --repair first finishes the changes of dead processes, then lists all faults, asks, and repairs them."},
 		{use: "build [MODEL]", args: cobra.MaximumNArgs(1), flags: "again resave format rate resume yes dry-run", inApp: true, run: build,
+			calls: "build Page\nbuild Page --resave --dry-run",
 			short: "Build indexes that are incomplete",
 			long:  "Waits for processes that write the model with other indexes, and names them. An interrupted build continues.\n\n--resave instead rewrites the records of MODEL that an older version of it wrote, so that the code for that version can go."},
 		{use: "recover", args: cobra.NoArgs, flags: "format rate yes dry-run", inApp: true, run: recoverAll,
@@ -67,20 +74,25 @@ var verbs = map[string][]verb{
 	},
 	moving: {
 		{use: "export FILE [MODEL]...", args: cobra.MinimumNArgs(1), flags: "format private rate dry-run", run: export,
+			calls: "export app.export\nexport pages.csv Page --format csv",
 			short: "Export all records to a file, for a store of any kind",
 			long:  "Writes records, counters, histories, events and sessions; import builds the indexes. FILE may be - for the output.\n\n--format csv or jsonl writes tables for people, spreadsheets and SQL, which import does not read: FILE is a folder with a table per model, or the table of the one MODEL. Private fields are *** without --private."},
 		{use: "import FILE", args: cobra.ExactArgs(1), flags: "mode format rate yes dry-run", inApp: true, run: importAll,
+			calls: "import app.export\nimport app.export --mode merge --yes",
 			short: "Import an export into an empty database, and build the indexes",
 			long:  "--mode merge keeps what is there: of two records with one ID, the one with the higher rev. --mode replace makes the database hold the export, and nothing else."},
 		{use: "copy URL", args: cobra.ExactArgs(1), flags: "mode to-tenant format rate yes dry-run", run: copyAll,
+			calls: "--store bolt:app.db copy redis://127.0.0.1:6379/0\ncopy redis://127.0.0.1:6379/0 --dry-run",
 			short: "Copy the database into another store; --dry-run compares the two",
 			long:  "The app may run meanwhile: each record is copied as it is at some moment. A later --mode replace brings the copy up to date."},
 		{use: "backup FILE", args: cobra.ExactArgs(1), flags: "dry-run", inApp: true, run: backup,
 			short: "Back up a bolt file",
 			long:  "The app may run meanwhile if it calls inspect.Serve. FILE may be - for the output. A store with ship=DIR in its URL needs no backup."},
 		{use: "restore {FILE|DIR} PATH", args: cobra.ExactArgs(2), flags: "until dry-run", run: restore,
+			calls: "restore app.backup new.db\nrestore shipped/ new.db --until 2026-03-01T12:00:00Z",
 			short: "Restore a backup, or what was shipped to DIR, to a new file at PATH"},
 		{use: "verify [FILE|URL]", args: cobra.MaximumNArgs(1), flags: "against format rate", run: verify,
+			calls: "verify app.backup\nverify redis://127.0.0.1:7792/0\nverify --against app.export",
 			short: "Verify a backup, an export, or a store restored from a dump",
 			long:  "--against EXPORT compares the database, or the one at URL, with an export."},
 		{use: "compact PATH", args: cobra.ExactArgs(1), flags: "dry-run", run: compact,
@@ -166,7 +178,9 @@ func (o *options) flags() *pflag.FlagSet {
 // parse reads the arguments. If they ask for help, it is written, and there is no verb to run.
 func (c *call) parse(ctx context.Context) error {
 	cmd, err := c.root().ExecuteContextC(ctx)
-	c.path = cmd.CommandPath()
+	if c.path = cmd.CommandPath(); cmd.Hidden {
+		c.path = c.Name
+	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", errCall, err)
 	}
@@ -215,6 +229,9 @@ func (c *call) cobra(title string, v verb, flags *pflag.FlagSet) *cobra.Command 
 			}
 			return nil
 		},
+	}
+	for call := range strings.Lines(v.calls) {
+		cmd.Example += "  " + c.Name + " " + call
 	}
 	cmd.Flags().SortFlags = false
 	for _, name := range strings.Fields(v.flags) {

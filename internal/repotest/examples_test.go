@@ -36,8 +36,8 @@ var withoutExample = map[string]string{
 	"it is a part of what an example shows": `
 		kvmodel.Cost kvmodel.IntentStats kvmodel.Option kvmodel.Origin
 		index.Segment timeline.Mark timeline.Segment ranking.Node ranking.Value
-		inspect.Differences inspect.Header inspect.HotKey inspect.IndexStatus inspect.ModelStatus
-		inspect.Row inspect.Summary`,
+		inspect.Differences inspect.Header inspect.IndexStatus inspect.ModelStatus inspect.Row
+		inspect.Summary`,
 }
 
 func TestDocs_ExportedTypesAndFunctionsAreInExamples(t *testing.T) {
