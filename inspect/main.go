@@ -58,13 +58,14 @@ const (
 // the verb is stopped.
 //
 // If the store is a file that an app has open which calls [Serve], a verb that writes runs in
-// the app, and one that reads asks it for what the store holds.
+// the app, as check does, which would make many trips; one that reads asks the app for what the
+// store holds.
 func Run(ctx context.Context, config Config) int {
 	c := newCall(config)
 	if err := c.parse(ctx); err != nil || c.verb.run == nil {
 		return c.end(ctx, err)
 	}
-	if !c.runsInApp() {
+	if !c.verb.inApp {
 		return c.carryOut(ctx)
 	}
 	app, err := c.app(ctx)

@@ -21,7 +21,8 @@ import (
 
 // Serve lets the command work while the app runs that has the file of an embedded store at
 // path, which is that of its URL without the scheme and options: on a socket beside the file,
-// PATH.sock, it runs verbs that write on db, and answers what those that read ask of its store.
+// PATH.sock, it runs verbs on db that write or make many trips, and answers what the others ask
+// of its store.
 // Only the user whose process this is can connect. db has all its models by now.
 //
 // It serves until ctx ends or stop is called, which ends the calls under way and waits for
@@ -188,7 +189,7 @@ func (s *server) run(ctx context.Context, r request, from *caller) (code int) {
 
 // servable returns an error if the app cannot carry the call out.
 func (c *call) servable() error {
-	if c.verb.run == nil || !c.runsInApp() {
+	if c.verb.run == nil || !c.verb.inApp {
 		return fmt.Errorf("%w: this needs no app", errCall)
 	}
 	return ofTenant(kv.PowersOf(c.served.Store()).Prefix, c.tenant)

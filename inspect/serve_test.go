@@ -291,7 +291,7 @@ func (s *held) Do(ctx context.Context, ops []kv.Op) error {
 
 func TestServe_AnAppThatStopsEndsItsCalls(t *testing.T) {
 	_, path := appFile(t)
-	wantStopped(t.Context(), t, path, serve(t, path), "check --repair --rate 1", "check Note 3", "to begin again: ")
+	wantStopped(t.Context(), t, path, serve(t, path), "check --rate 1", "check Note 3", "to go on: ")
 }
 
 func TestServe_FilesAreWhereTheCommandIs(t *testing.T) {

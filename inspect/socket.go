@@ -172,11 +172,6 @@ func (c *call) argsElsewhere() (args []string, err error) {
 	return args, nil
 }
 
-// runsInApp reports whether the verb runs in the app that has the store's file open.
-func (c *call) runsInApp() bool {
-	return c.verb.inApp && (c.verb.name() != "check" || c.repair) // A check that repairs nothing only reads.
-}
-
 // relay writes the output of a to out, gives it the input that it asks for, and returns the
 // exit code. When ctx ends, a is to stop, and has some time to say how to go on.
 func (c *call) relay(ctx context.Context, a *app, out io.Writer) (code int, err error) {

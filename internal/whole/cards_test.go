@@ -297,7 +297,7 @@ var incidents = []incident{
 		stopped := s.servers[len(s.servers)-1]
 		must(t, syscall.Kill(stopped.Pid(), syscall.SIGSTOP))
 		scheme, _, _ := strings.Cut(s.url, "://")
-		for _, args := range [][]string{{"check"}, {"status"}, {"--store", scheme + "://127.0.0.1:1", "status"}} {
+		for _, args := range [][]string{{"status", "--deep"}, {"status"}, {"--store", scheme + "://127.0.0.1:1", "status"}} {
 			began := time.Now()
 			s.must([]int{3}, args...)
 			if took := time.Since(began); took > 4*time.Second {
