@@ -16,15 +16,14 @@ import (
 	"os"
 	"os/signal"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
 	"github.com/ringtree/ringtree/example-app/demo"
-	"github.com/ringtree/ringtree/example-app/recovery"
 	"github.com/ringtree/ringtree/example-app/web"
 	"github.com/ringtree/ringtree/guard"
+	"github.com/ringtree/ringtree/inspect"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
@@ -99,8 +98,8 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	kind, _, _ := strings.Cut(set.store, ":")
 	app := ashiato.NewSite(db, ashiato.Options{})
 	defer serveDatabase(ctx, db, set.store)()
-	rec := recovery.New(db, set.afterLoss == accept)
-	defer inBackground(ctx, rec.Run)()
+	rec := inspect.Recover(ctx, db, inspect.RecoverOptions{Accept: set.afterLoss == accept})
+	defer rec.Stop()
 	site, err := web.New(app, web.Config{
 		Keys: secrets.session, Development: !set.secure, Kind: kind, Tenant: set.tenant, Recovery: rec, Token: set.token,
 	})
@@ -157,17 +156,6 @@ func furnish(ctx context.Context, store kvmodel.Store, pages int, password strin
 	}
 	if pages > 0 {
 		fmt.Fprintf(out, "example-app: log in as heron or any other demo member, with the password %s\n", password)
-	}
-}
-
-// inBackground calls f until ctx ends or wait is called, which returns once f has.
-func inBackground(ctx context.Context, f func(context.Context)) (wait func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	running.Go(func() { f(ctx) })
-	return func() {
-		cancel()
-		running.Wait()
 	}
 }
 

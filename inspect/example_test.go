@@ -415,6 +415,34 @@ func ExampleMain() {
 	_ = main
 }
 
+// An app that comes back by itself after a loss, where an operator need not see it first.
+func ExampleRecover() {
+	ctx := context.Background()
+	_, db := furnishedWiki(ctx)
+	defer db.Close(ctx)
+
+	defer inspect.Recover(ctx, db, inspect.RecoverOptions{Accept: true}).Stop()
+}
+
+// What a load balancer asks the app for.
+func ExampleRecovery() {
+	ctx := context.Background()
+	_, db := furnishedWiki(ctx)
+	defer db.Close(ctx)
+
+	recovery := inspect.Recover(ctx, db, inspect.RecoverOptions{})
+	defer recovery.Stop()
+	_, err := db.Writers(ctx)
+	recovery.Notice(err) // With an ErrLost, it looks at once.
+	fmt.Println(recovery.Health())
+	// Output: ok
+}
+
+func ExampleHealth() {
+	fmt.Println(inspect.Well, inspect.Lost, inspect.Rebuilding)
+	// Output: ok lost rebuilding
+}
+
 // An app that has its file open carries out what the command is told.
 func ExampleServe() {
 	ctx := context.Background()

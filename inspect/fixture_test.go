@@ -41,7 +41,8 @@ func noteSchema() kvmodel.Schema[note, string] {
 // notes is the data class of notes.
 type notes struct {
 	*kvmodel.Records[note, string]
-	views *index.Counter[string]
+	views   *index.Counter[string]
+	byTitle *index.Unique[note, string]
 }
 
 func newNotes(db *kvmodel.DB) notes {
@@ -50,7 +51,7 @@ func newNotes(db *kvmodel.DB) notes {
 		{Name: "Views", Set: func(n *note, views int64) { n.Views = views }},
 	}
 	r := kvmodel.NewRecords(db, schema)
-	index.NewUnique(r, kvmodel.IndexSpec[note, string]{
+	byTitle := index.NewUnique(r, kvmodel.IndexSpec[note, string]{
 		Name: "ByTitle", Def: "unique Title", Fields: []string{"Title"}, Key: kvmodel.StringKey[string](),
 		Values: func(n *note) []string { return []string{n.Title} },
 	})
@@ -58,7 +59,7 @@ func newNotes(db *kvmodel.DB) notes {
 		Name: "ByTags", Def: "list Tags", Fields: []string{"Tags"}, Key: kvmodel.StringKey[string](),
 		Values: func(n *note) []string { return n.Tags },
 	})
-	return notes{r, index.NewCounter(r, "Views")}
+	return notes{r, index.NewCounter(r, "Views"), byTitle}
 }
 
 // models are those of the command under test.

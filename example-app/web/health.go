@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/ringtree/ringtree/example-app/recovery"
+	"github.com/ringtree/ringtree/inspect"
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
@@ -39,15 +39,15 @@ func (s *Site) health(w http.ResponseWriter, r *http.Request) {
 
 func (s *Site) healthOf(ctx context.Context) (words string, status int) {
 	err := s.app.Health(ctx)
-	s.config.Recovery.Told(err)
-	state := s.config.Recovery.State()
+	s.config.Recovery.Notice(err)
+	state := s.config.Recovery.Health()
 	switch {
-	case errors.Is(err, kvmodel.ErrLost) && state == recovery.Well:
-		state = recovery.Lost // which it has not noticed yet
-	case err != nil && state == recovery.Well:
+	case errors.Is(err, kvmodel.ErrLost) && state == inspect.Well:
+		state = inspect.Lost // which it has not noticed yet
+	case err != nil && state == inspect.Well:
 		return "the store is not responding", http.StatusServiceUnavailable
 	}
-	if state == recovery.Lost {
+	if state == inspect.Lost {
 		return state.String(), http.StatusServiceUnavailable
 	}
 	return state.String(), http.StatusOK

@@ -36,7 +36,7 @@ type outcome struct {
 // the store come before its answers.
 var outcomes = []outcome{
 	{kvmodel.ErrUnclear, 0, "The store did not confirm that this was saved", "Send it again. It will not be saved twice."},
-	{kvmodel.ErrLost, 0, "The store has lost its data", "The people who run this site have to decide what to do: example-app db recover says what is gone, and brings back what is left."},
+	{kvmodel.ErrLost, 0, "The store has lost its data", "Try again in a moment. If this stays, the people who run this site have to decide: example-app db recover says what is gone, and brings back what is left."},
 	{kvmodel.ErrUnavailable, 0, "The store is not responding", "Nothing was changed. Try again in a moment."},
 	{kvmodel.ErrNeedsRebuild, 0, "This list is being rebuilt", "Try again in a few minutes."},
 	{context.DeadlineExceeded, 0, "The store took too long to respond", "Try again in a moment."},
@@ -83,10 +83,7 @@ func outcomeOf(err error) outcome {
 // the browser when to try again.
 func (v *visit) report(err error) outcome {
 	o := outcomeOf(err)
-	v.site.config.Recovery.Told(err)
-	if o.err == kvmodel.ErrLost && v.site.config.Recovery.Accepts() {
-		o.says = "It is rebuilding what is left. Try again in a moment."
-	}
+	v.site.config.Recovery.Notice(err)
 	if o.status >= http.StatusInternalServerError {
 		level := slog.LevelError
 		if errors.Is(v.Context().Err(), context.Canceled) {

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
-	"github.com/ringtree/ringtree/example-app/recovery"
+	"github.com/ringtree/ringtree/inspect"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kvsession"
 )
@@ -27,7 +27,7 @@ type Config struct {
 	Tenant      string   // the owner of this part of the store, also shown there; the store already adds its prefix
 
 	// Recovery brings the data back after a loss. If it is nil, nobody does.
-	Recovery *recovery.Recovery
+	Recovery *inspect.Recovery
 
 	// Token lets its bearer see the metrics from another machine. If it is empty,
 	// nobody can.
