@@ -222,7 +222,7 @@ func author(r *ashiato.Reading, who string) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = nodes(parsed(r.By.About)).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = written(r.By.About).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -403,7 +403,7 @@ func comment(r ashiato.Remark, now time.Time) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = nodes(parsed(r.Text)).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = written(r.Text).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
