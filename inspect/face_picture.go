@@ -19,6 +19,23 @@ const faceKeys = 300
 // facePictures is how many pictures a page has at most: a ring may have many shards.
 const facePictures = 4
 
+// Pictures draws how what an index, such as Page.Newest, has at a value lies in the store now. A
+// ring is a templates.RingPicture, a ranking a templates.TreePicture, and a list a
+// templates.ListPicture; there may be several of an index with shards. It reads about 300 keys at
+// most, and draws nothing of a private field. It returns ErrUnknown for an unknown index.
+func (in *Inspector) Pictures(ctx context.Context, name, value string) ([]templPart, error) {
+	m, w, err := in.window(name)
+	if err != nil {
+		return nil, err
+	}
+	d, ok := w.(plug.Drawn)
+	if !ok || isHidden(m, w) {
+		return nil, nil
+	}
+	p, err := d.Picture(ctx, in.store, value, faceKeys)
+	return drawn(p, name), err
+}
+
 // pictures returns the section that shows how what w has at value lies in the store, nil if
 // there is nothing to draw. Why a picture is missing is said there, and is no failure of the page.
 func (h *faceHandler) pictures(ctx context.Context, w plug.Window, name, value string) templPart {
