@@ -15,7 +15,7 @@ import (
 // returns the exit code.
 func database(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
 	return inspect.Run(ctx, inspect.Config{
-		Name: "example-app db", Args: args, URL: storeIn(defaultData),
+		Name: command, Args: args, URL: storeIn(defaultData),
 		Models: func(db *kvmodel.DB) []kvmodel.Model { return ashiato.NewSite(db, ashiato.Options{}).Models.All() },
 		Stdin:  in, Stdout: out, Stderr: errs,
 	})

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/cookiejar"
 	neturl "net/url"
 	"os"
 	"path/filepath"
@@ -98,7 +99,7 @@ func TestRun_TenantHasKeysOfItsOwn(t *testing.T) {
 	store := "bolt:" + filepath.Join(t.TempDir(), "app.db")
 	url, stop := start(t, "-store", store, "-demo", "3", "-tenant", "snow")
 	wantPage(t, url+"p/tide-table", 200)
-	wantPage(t, url+"hood", 200, "under keys that start with snow", "snow:t:Page:Newest")
+	wantPage(t, url+"hood", 200, "under keys that start with snow")
 	wantEnd(t, stop)
 
 	url, stop = start(t, "-store", store, "-demo", "0")
@@ -117,7 +118,7 @@ func TestParse_AfterALossMemcachedAcceptsAndOthersRefuse(t *testing.T) {
 		{[]string{"-store", "redis://127.0.0.1:6379/0", "-after-loss", "accept"}, accept},
 		{nil, refuse},
 	} {
-		set, err := parse(test.args, io.Discard)
+		set, err := parse(append([]string{"-data", t.TempDir()}, test.args...), io.Discard)
 		if err != nil || set.afterLoss != test.want {
 			t.Errorf("%q: want %s, got %s, %v", test.args, test.want, set.afterLoss, err)
 		}
@@ -137,55 +138,69 @@ func TestRun_NamesBadSettings(t *testing.T) {
 		{[]string{"-store", "sqlite:x"}, `unknown scheme "sqlite"`},
 		{[]string{"-store", "mem:", "-after-loss", "hope"}, "-after-loss hope: want accept or refuse"},
 		{[]string{"-store", "mem:", "-addr", "127.0.0.1"}, "missing port"},
-		{[]string{"-store", "mem:", "-addr", busy.Addr().String()}, "is in use"},
+		{[]string{"-store", "mem:", "-addr", busy.Addr().String()}, "address already in use"},
 		{[]string{"-store", "mem:", "more"}, `unexpected argument "more"`},
 		{[]string{"-store", "mem:", "-demo", "-1"}, "-demo -1: want 0 or more"},
 		{[]string{"-store", "mem:", "-tenant", strings.Repeat("t", kv.MaxTenant+1)}, `-tenant "ttt`},
 		{[]string{"-store", "mem:", "-log", "loud"}, `invalid value "loud" for flag -log`},
+		{[]string{"-store", "mem:", "-admin", "nobody"}, "-admin nobody: "},
 		{[]string{"-port", "1"}, "flag provided but not defined: -port"},
-		{[]string{"load", "-url", "http://example.com/"}, "example.com is another machine"},
-		{[]string{"load", "-url", "x"}, "not the URL of a site"},
-		{[]string{"load", "-visitors", "0"}, "0 visitors: want 1 to 256"},
-		{[]string{"load", "-for", "2h"}, "want more than 0 and at most an hour"},
-		{[]string{"load", "more"}, `unexpected argument "more"`},
 	} {
-		if test.args[0] != "load" {
-			test.args = append([]string{"-data", t.TempDir()}, test.args...)
-		}
-		err := command(t.Context(), test.args, io.Discard)
+		err := run(t.Context(), append([]string{"-data", t.TempDir(), "-demo", "0"}, test.args...), io.Discard)
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%q: want an error that says %q, got %v", test.args, test.want, err)
 		}
 	}
 }
 
-func TestOpenSecrets_MakesThemOnceAndForThisUserOnly(t *testing.T) {
-	set := settings{data: filepath.Join(t.TempDir(), "new", "data")}
-	first, err := openSecrets(set)
+func TestParse_MakesTheSessionKeyOnceAndForThisUserOnly(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "new", "data")
+	first, err := parse([]string{"-data", data}, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := openSecrets(set)
-	if diff := cmp.Diff(first.session, again.session); diff != "" || first.demo != again.demo || err != nil {
-		t.Errorf("want the same secrets again, got %q and %q, %v (-want +got):\n%s", first.demo, again.demo, err, diff)
+	again, err := parse([]string{"-data", data}, io.Discard)
+	if diff := cmp.Diff(first.key, again.key); diff != "" || first.demoPassword() != again.demoPassword() || err != nil {
+		t.Errorf("want the same key and password again, got %v (-want +got):\n%s", err, diff)
 	}
-	for _, name := range []string{"session.key", "demo-password"} {
-		info, err := os.Stat(filepath.Join(set.data, name))
-		if err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("%s: want the mode 0600, got %v, %v", name, info, err)
-		}
+	if info, err := os.Stat(filepath.Join(data, "session.key")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("want the mode 0600, got %v, %v", info, err)
 	}
 }
 
-func TestLoad_CountsWhatVisitorsGet(t *testing.T) {
-	url, stop := start(t, "-store", "mem:", "-demo", "30")
-	var out strings.Builder
-	if err := command(t.Context(), []string{"load", "-url", url, "-visitors", "2", "-for", "1500ms"}, &out); err != nil {
-		t.Fatal(err)
+// The database is shown to the member that -admin names, and to nobody else.
+func TestRun_OnlyTheAdminLooksIntoTheDatabase(t *testing.T) {
+	store := "bolt:" + filepath.Join(t.TempDir(), "app.db")
+	member := func(url, handle, id string) *http.Client {
+		jar, _ := cookiejar.New(nil) // New cannot fail without options.
+		client := &http.Client{Jar: jar}
+		for _, path := range []string{"signup", "login"} {
+			resp, err := client.PostForm(url+path, neturl.Values{"id": {id}, "handle": {handle}, "password": {"two bars in the snow"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			resp.Body.Close()
+		}
+		return client
 	}
-	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if len(lines) < 2 || !strings.Contains(lines[0], "pages per second, 0 failed") || strings.Contains(out.String(), "total: 0 pages") {
-		t.Errorf("want a line for a second and a total, with pages and no failures, got:\n%s", out.String())
+	want := func(client *http.Client, url string, status int) {
+		t.Helper()
+		resp, err := client.Get(url + "inspect/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != status {
+			t.Errorf("want status %d, got %d", status, resp.StatusCode)
+		}
 	}
+	url, stop := start(t, "-store", store, "-demo", "0")
+	want(member(url, "ann", "00000000000000000000000001"), url, 403)
+	wantEnd(t, stop)
+
+	url, stop = start(t, "-store", store, "-demo", "0", "-admin", "ann")
+	want(member(url, "ann", "00000000000000000000000001"), url, 200)
+	want(member(url, "ben", "00000000000000000000000002"), url, 403)
+	want(http.DefaultClient, url, 403)
 	wantEnd(t, stop)
 }

@@ -185,14 +185,14 @@ func TestRecover_WithoutAcceptWaitsForAnOperator(t *testing.T) {
 		if p.Health() != inspect.Lost || !s.lost.Load() {
 			t.Errorf("want the loss to stay, got %s", p.Health())
 		}
-		if _, err := (client{s}).Accept(t.Context()); err != nil { // as db accept does
+		if _, err := (client{s}).Accept(t.Context()); err != nil { // as db recover does
 			t.Fatal(err)
 		}
 		p.within(t, time.Minute, inspect.Rebuilding)
 		p.within(t, 3*time.Minute, inspect.Well)
 		p.wantTitles(t, "tea")
 	})
-	if n := strings.Count(text, "the verb accept"); n != 1 {
+	if n := strings.Count(text, "the verb recover"); n != 1 {
 		t.Errorf("want the verb named once in the log, got it %d times:\n%s", n, text)
 	}
 }

@@ -43,9 +43,9 @@ func settleIn(t testing.TB, store kvmodel.Store) *community {
 // paths returns the paths of all pages, with content.
 func (c *community) paths() []string {
 	return []string{
-		"/", "/newest", "/feed", "/ranking", "/ranking?span=today", "/ranking?span=all&page=" + c.page, "/topics", "/t/drinks", "/t/drinks/followers",
+		"/", "/newest", "/feed", "/ranking", "/ranking?span=today", "/ranking?span=all&page=" + c.page, "/topics", "/t/drinks",
 		"/p/tea", "/m/ann", "/m/ben", "/m/ann/followers", "/write", "/edit/" + c.page, "/history/" + c.page, "/trash", "/footprints", "/settings", "/signup", "/login",
-		"/hood", "/hood?page=tea", "/hood?list=titles&of=tea", "/hood?list=topic", "/hood?list=followers&of=ann", "/search", "/search?q=te", "/nowhere",
+		"/hood", "/hood?list=Page.TitleAZ", "/hood?list=Page.ByTopics", "/hood?list=Follow.ByFollowed&of=ann", "/search", "/search?q=te", "/nowhere",
 	}
 }
 
@@ -86,7 +86,6 @@ func (c *community) requests() []request {
 		{"/logout", "/logout", nil},
 		{"/settings/profile", "/settings/profile", []string{"about", "I like tea."}},
 		{"/settings/password", "/settings/password", []string{"old", password, "password", "another horse 18"}},
-		{"/settings/session/end", "/settings/session/end", []string{"session", c.otherSession(c.ann)}},
 		{"/settings/sessions/end", "/settings/sessions/end", nil},
 	}
 }
@@ -105,12 +104,6 @@ func (c *community) past() (edited, trashed string) {
 	_, err = c.app.Trash(ctx, ann, other.ID, other.Version)
 	c.must(err)
 	return one.ID, other.ID
-}
-
-// otherSession returns the id of a session that v could end.
-func (c *community) otherSession(v *visitor) string {
-	c.t.Helper()
-	return valueOf(v.fields("/settings", "/settings/session/end"), "session")
 }
 
 // newID returns an id like those in the site's forms.
@@ -151,30 +144,30 @@ func (c *community) state() string {
 	var all []string
 	c.settle()
 	ctx, models := c.t.Context(), c.app.Models
+	note := func(what string, record any, err error) {
+		c.t.Helper()
+		c.must(err)
+		all = append(all, fmt.Sprintf("%s %+v", what, record))
+	}
 	for page, err := range models.Pages.All(ctx) {
 		c.must(err)
 		page.Views = 0
-		all = append(all, fmt.Sprintf("page %+v", *page))
+		note("page", *page, nil)
 	}
 	for member, err := range models.Members.All(ctx) {
-		c.must(err)
-		all = append(all, fmt.Sprintf("member %+v", *member))
+		note("member", *member, err)
 	}
 	for comment, err := range models.Comments.All(ctx) {
-		c.must(err)
-		all = append(all, fmt.Sprintf("comment %+v", *comment))
+		note("comment", *comment, err)
 	}
 	for follow, err := range models.Follows.All(ctx) {
-		c.must(err)
-		all = append(all, fmt.Sprintf("follow %+v", *follow))
+		note("follow", *follow, err)
 	}
 	for like, err := range models.Likes.All(ctx) {
-		c.must(err)
-		all = append(all, fmt.Sprintf("like %+v", *like))
+		note("like", *like, err)
 	}
 	for interest, err := range models.Interests.All(ctx) {
-		c.must(err)
-		all = append(all, fmt.Sprintf("interest %+v", *interest))
+		note("interest", *interest, err)
 	}
 	for i, v := range []*visitor{c.ann, c.annElsewhere, c.ben, c.guest} {
 		all = append(all, fmt.Sprintf("visitor %d signed in: %v, cookie %s", i, v.signedIn(), v.cookie()))

@@ -56,7 +56,7 @@ type site struct {
 // development and proxied are the two ways in which a site runs. A proxy speaks TLS.
 var (
 	development = web.Config{Development: true, Kind: "mem"}
-	proxied     = web.Config{Token: "a token"}
+	proxied     = web.Config{}
 )
 
 // inside returns a site that is reached without a network.

@@ -1,14 +1,10 @@
 package apptest
 
 import (
-	"bufio"
-	"context"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -83,85 +79,42 @@ func TestLogIn_IsLimitedByTheAddressThatTheProxySaw(t *testing.T) {
 	}
 }
 
-// listen opens a stream of the site at a URL, through a proxy that names an address. It returns
-// the status, and the lines of the stream.
-func listen(t *testing.T, url, address string, cookies ...*http.Cookie) (status int, lines *bufio.Scanner) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // A stream that does not end fails the test.
-	t.Cleanup(cancel)
-	req, err := http.NewRequestWithContext(ctx, "GET", url+"/live", nil)
-	if err != nil {
-		t.Fatal(err)
+// A change of the password ends the other sessions, and the old password is no good any more.
+func TestPassword_ChangingItLocksOthersOut(t *testing.T) {
+	c := newCommunity(t)
+	c.ann.want(c.ann.post("/settings/password", "old", "wrong horse 17", "password", "another horse 18"), http.StatusUnprocessableEntity, "This is not your current password.")
+	c.ann.want(c.ann.post("/settings/password", "old", password, "password", "another horse 18"), http.StatusSeeOther)
+	if !c.ann.signedIn() || c.annElsewhere.signedIn() {
+		t.Error("want the session that has changed the password kept, and the other one ended")
 	}
-	req.Header.Set("X-Forwarded-For", address)
-	for _, c := range cookies {
-		req.AddCookie(c)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { resp.Body.Close() })
-	return resp.StatusCode, bufio.NewScanner(resp.Body)
+	c.guest.want(c.guest.logIn("ann", password), http.StatusUnprocessableEntity)
+	c.guest.want(c.guest.logIn("ann", "another horse 18"), http.StatusSeeOther)
 }
 
-// One visitor has one stream, members at one address have 16, and there are 64.
+// Visitors at one address have 16 streams, and there are 64.
 func TestLive_LeavesPlacesForOthers(t *testing.T) {
-	s := inMemory(t, proxied)
-	url := s.serve()
-	_, first := listen(t, url, "192.0.2.1")
-	listen(t, url, "192.0.2.1")
-	over := false
-	for first.Scan() {
-		over = over || first.Text() == "event: over"
+	url, count := inMemory(t, proxied).serve(), map[int]int{}
+	listen := func(address string) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), "GET", url+"/live", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("X-Forwarded-For", address)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { resp.Body.Close() })
+		count[resp.StatusCode]++
 	}
-	if !over {
-		t.Error("want the first stream of the visitor to say that it is over, and to end")
-	}
-	count := map[int]int{}
-	for i := range 20 {
-		member := s.member(fmt.Sprint("member", i))
-		status, _ := listen(t, url, "192.0.2.7", member.client.Jar.Cookies(member.address())...)
-		count[status]++
+	for range 20 {
+		listen("192.0.2.7")
 	}
 	for i := range 50 {
-		status, _ := listen(t, url, fmt.Sprintf("198.51.100.%d", i))
-		count[status]++
+		listen(fmt.Sprintf("198.51.100.%d", i))
 	}
-	if count[200] != 63 || count[503] != 4+3 {
-		t.Errorf("want 16 streams of members at one address and 47 at others beside the first, got %v by status", count)
-	}
-}
-
-func TestMetrics_AreForThisMachineOrWithTheToken(t *testing.T) {
-	s := inMemory(t, proxied)
-	for _, test := range []struct {
-		from, header, value string
-		status              int
-	}{
-		{"127.0.0.1", "", "", 200},
-		{"192.0.2.1", "", "", 403},
-		{"127.0.0.1", "X-Forwarded-For", "127.0.0.1", 403},
-		{"127.0.0.1", "Forwarded", "for=127.0.0.1", 403},
-		{"127.0.0.1", "X-Real-Ip", "127.0.0.1", 403},
-		{"127.0.0.1", "Via", "1.1 proxy", 403},
-		{"192.0.2.1", "Authorization", "Bearer a token", 200},
-		{"192.0.2.1", "Authorization", "Bearer a toke", 403},
-		{"192.0.2.1", "Authorization", "Bearer ", 403},
-	} {
-		r := httptest.NewRequest("GET", "/metrics", nil)
-		r.RemoteAddr = test.from + ":1234"
-		r.Header.Set(test.header, test.value)
-		w := httptest.NewRecorder()
-		s.handler.ServeHTTP(w, r)
-		if w.Code != test.status || (w.Code == 200) != strings.Contains(w.Body.String(), "ashiato_requests_total") {
-			t.Errorf("%s: %s from %s: want status %d, got %d %q", test.header, test.value, test.from, test.status, w.Code, w.Body)
-		}
-	}
-	r := httptest.NewRequest("GET", "/metrics", nil)
-	r.Header.Set("Authorization", "Bearer ")
-	w := httptest.NewRecorder()
-	if inMemory(t, development).handler.ServeHTTP(w, r); w.Code != 403 {
-		t.Errorf("without a token none is right: want status 403, got %d", w.Code)
+	if count[200] != 64 || count[503] != 4+2 {
+		t.Errorf("want 16 streams at one address and 48 at others, got %v by status", count)
 	}
 }

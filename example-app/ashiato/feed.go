@@ -18,26 +18,27 @@ import (
 // newFor is how long after its publication a page is news.
 const newFor = 24 * time.Hour
 
-// Feed returns the feed of who from the cursor on: pages by the members and on the
-// topics that who follows. It holds as many pages as FeedItem keeps. Pages that
-// came before an unfollow stay. It returns ErrBadCursor.
-func (s *Site) Feed(ctx context.Context, who, cursor string) (Listing, error) {
-	after, err := feedPosition(cursor)
-	if err != nil {
-		return Listing{}, err
-	}
+// Feed returns the feed of who behind the page with the id after, or from its top on if that is
+// "": pages by the members and on the topics that who follows. It holds as many pages as FeedItem
+// keeps. Pages that came before an unfollow stay. Next is the id of the last page.
+func (s *Site) Feed(ctx context.Context, who, after string) (Listing, error) {
 	items, err := s.feedItems(ctx, who)
 	if err != nil {
 		return Listing{}, err
 	}
-	from := feedStart(items, after)
-	part := items[from:min(from+pageSize, len(items))]
+	if after != "" {
+		at := slices.IndexFunc(items, func(item FeedItem) bool { return item.Page == after })
+		items = items[at+1:]
+	}
+	part := items[:min(pageSize, len(items))]
 	pages, err := s.livePages(ctx, part)
 	if err != nil {
 		return Listing{}, err
 	}
 	listing := kvmodel.Listing[Page]{Items: pages}
-	listing.Next, listing.Prev = feedCursors(items, from)
+	if len(items) > len(part) {
+		listing.Next = part[len(part)-1].Page
+	}
 	return s.listing(ctx, listing)
 }
 
@@ -69,45 +70,6 @@ func (s *Site) livePages(ctx context.Context, items []FeedItem) ([]*Page, error)
 	}
 	pages, err := s.Models.Pages.GetMulti(ctx, ids)
 	return slices.DeleteFunc(pages, func(p *Page) bool { return p == nil || !p.Live() }), err
-}
-
-const feedListing = "FeedItem"
-
-// feedPosition returns the id of the page after which the listing at cursor begins, or ""
-// for the first listing.
-func feedPosition(cursor string) (after string, err error) {
-	if cursor == "" {
-		return "", nil
-	}
-	position, err := kvmodel.ParseCursor(feedListing, cursor)
-	return string(position), err
-}
-
-// feedStart returns the index in items at which the listing after that page begins: at
-// the end if the page is gone.
-func feedStart(items []FeedItem, after string) int {
-	if after == "" {
-		return 0
-	}
-	at := slices.IndexFunc(items, func(item FeedItem) bool { return item.Page == after })
-	if at < 0 {
-		return len(items)
-	}
-	return at + 1
-}
-
-// feedCursors returns the cursors of the listings after and before the one that
-// begins at from.
-func feedCursors(items []FeedItem, from int) (next, prev string) {
-	if end := from + pageSize; end < len(items) {
-		next = kvmodel.Cursor(feedListing, []byte(items[end-1].Page))
-	}
-	if before := from - pageSize; before > 0 {
-		prev = kvmodel.Cursor(feedListing, []byte(items[before-1].Page))
-	} else if from > 0 {
-		prev = kvmodel.Cursor(feedListing, nil)
-	}
-	return next, prev
 }
 
 // pushedAtOnce is how many feeds receive a page in one trip.
@@ -157,16 +119,4 @@ func (s *Site) readers(ctx context.Context, p *Page) iter.Seq2[string, error] {
 
 func feedItem(reader string, p *Page) FeedItem {
 	return FeedItem{Reader: reader, Page: p.ID, At: p.Published}
-}
-
-// catchUp puts older pages into the feed of a reader who has just begun to follow
-// their author.
-func (s *Site) catchUp(ctx context.Context, reader string, pages []*Page) error {
-	var items []FeedItem
-	for _, p := range slices.Backward(pages) {
-		if p.Author != reader {
-			items = append(items, feedItem(reader, p))
-		}
-	}
-	return s.Models.FeedItems.Push(ctx, items...)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/ringtree/ringtree/index"
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
@@ -31,7 +30,11 @@ func (s *Site) Follow(ctx context.Context, who, whom string) error {
 		if err != nil {
 			return err
 		}
-		return s.catchUp(ctx, who, newest.Items)
+		var items []FeedItem
+		for _, p := range slices.Backward(newest.Items) {
+			items = append(items, feedItem(who, p))
+		}
+		return s.Models.FeedItems.Push(ctx, items...)
 	})
 	return nil
 }
@@ -45,15 +48,17 @@ func (s *Site) Unfollow(ctx context.Context, who, whom string) error {
 // Followers returns the followers of the member with the given id, in no
 // particular order, from the cursor on. It returns ErrBadCursor.
 func (s *Site) Followers(ctx context.Context, id, cursor string) (kvmodel.Listing[Member], error) {
-	followers := s.Models.Follows.ByFollowed.Of(id)
-	return ends(ctx, s.Models.Members.Records, followers, cursor, func(f *Follow) string { return f.Follower })
-}
-
-// Following returns the members that the member with the given id follows, in the
-// way of Followers.
-func (s *Site) Following(ctx context.Context, id, cursor string) (kvmodel.Listing[Member], error) {
-	followed := s.Models.Follows.ByFollower.Of(id)
-	return ends(ctx, s.Models.Members.Records, followed, cursor, func(f *Follow) string { return f.Followed })
+	page, err := s.Models.Follows.ByFollowed.Of(id).Page(ctx, cursor, pageSize)
+	if err != nil {
+		return kvmodel.Listing[Member]{}, err
+	}
+	ids := make([]string, len(page.Items))
+	for i, follow := range page.Items {
+		ids[i] = follow.Follower
+	}
+	members, err := s.Models.Members.GetMulti(ctx, ids)
+	members = slices.DeleteFunc(members, func(m *Member) bool { return m == nil })
+	return kvmodel.Listing[Member]{Items: members, Next: page.Next, Prev: page.Prev}, err
 }
 
 // follows reports whether who follows whom.
@@ -63,22 +68,6 @@ func (s *Site) follows(ctx context.Context, who, whom string) (bool, error) {
 	}
 	_, err := s.Models.Follows.Get(ctx, FollowID{Follower: who, Followed: whom})
 	return err == nil, unlessGone(err)
-}
-
-// ends returns the records that a list of edges leads to, from the cursor on,
-// without those that are gone. The id of an edge's record is what end returns.
-func ends[T, E any, K comparable](ctx context.Context, records *kvmodel.Records[T, string], edges *index.List[E, K], cursor string, end func(*E) string) (kvmodel.Listing[T], error) {
-	page, err := edges.Page(ctx, cursor, pageSize)
-	if err != nil {
-		return kvmodel.Listing[T]{}, err
-	}
-	ids := make([]string, len(page.Items))
-	for i, edge := range page.Items {
-		ids[i] = end(edge)
-	}
-	items, err := records.GetMulti(ctx, ids)
-	items = slices.DeleteFunc(items, func(item *T) bool { return item == nil })
-	return kvmodel.Listing[T]{Items: items, Next: page.Next, Prev: page.Prev}, err
 }
 
 // unlessGone returns err, or nil if it says that there is no such record.

@@ -2,7 +2,6 @@ package ashiato
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 
@@ -67,46 +66,22 @@ func topicsOf(names []string) []string {
 	return topics
 }
 
-// slugOf returns the words of a title with hyphens between them, in its own script.
-// Latin letters lose their accents. It returns "" if the title has no words.
+// slugOf returns the words of a title with hyphens between them, in its own script. It returns
+// "" if the title has no words.
 func slugOf(title string) string {
-	words := strings.FieldsFunc(normal(unaccented(title)), func(r rune) bool { return !inWord(r) })
+	words := strings.FieldsFunc(normal(title), func(r rune) bool { return !inWord(r) })
 	return cut(strings.Join(words, "-"), MaxSlug)
 }
 
-// unaccented returns text without the accents of Latin letters. The marks of other
-// scripts stay, because they make other letters.
-func unaccented(text string) string {
-	latin := false
-	return strings.Map(func(r rune) rune {
-		if !unicode.Is(unicode.Mn, r) {
-			latin = unicode.Is(unicode.Latin, r)
-		} else if latin {
-			return -1
-		}
-		return r
-	}, norm.NFD.String(text))
-}
-
-// sameSlugs is how many pages get numbers behind one slug, up to -9.
-const sameSlugs = 9
-
-// slugsFrom returns slugs to try for the page with an id, the best first: slug,
-// slug-2, slug-3 and so on. The last ends in a part of the id, which no other page
-// has. If slug is "", that part is all.
+// slugsFrom returns slugs to try for the page with an id, the best first: slug, and slug with a part
+// of the id, which no other page has. If slug is "", that part is all.
 func slugsFrom(slug, id string) []string {
 	own := id[max(0, len(id)-8):]
 	if slug == "" {
 		return []string{own}
 	}
-	slugs := []string{slug}
-	for n := 2; n <= sameSlugs; n++ {
-		slugs = append(slugs, ending(slug, strconv.Itoa(n)))
-	}
-	return append(slugs, ending(slug, own))
+	return []string{slug, cut(slug, MaxSlug-len(own)-1) + "-" + own}
 }
-
-func ending(slug, end string) string { return cut(slug, MaxSlug-len(end)-1) + "-" + end }
 
 // cut returns at most n characters of a slug.
 func cut(slug string, n int) string {

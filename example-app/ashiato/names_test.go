@@ -26,7 +26,7 @@ func TestSite_Write_MakesAnAddressOfATitleInAnyScript(t *testing.T) {
 	onEachStore(t, func(t *testing.T, s *ashiato.Site) {
 		m := join(t, s, "heron")
 		for title, want := range map[string]string{
-			"Tea, for one — Ünlike 2!": "tea-for-one-unlike-2",
+			"Tea, for one — Ünlike 2!": "tea-for-one-ünlike-2",
 			"ﬁve ＣＵＰＳ":                 "five-cups",
 			"お茶のガイド":                   "お茶のガイド",
 			"תֵּה ירוק":                "תֵּה-ירוק",
@@ -138,7 +138,7 @@ func TestSite_Search_FindsTitlesByTheirFirstLettersInTwoTrips(t *testing.T) {
 			"雪": "雪の朝", "של": "שלום", "мо": "Мост", "<b": "<b>Te</b>", "tea, g": "", "house": "",
 		} {
 			ctx, meter := kvmodel.Metered(t.Context())
-			found, err := s.Search(ctx, query, "", 20)
+			found, err := s.Search(ctx, query, "")
 			var titles []string
 			for _, p := range found.Entries {
 				titles = append(titles, p.Title)

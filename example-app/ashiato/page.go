@@ -253,22 +253,18 @@ func (s *Site) Own(ctx context.Context, who, id string) (*Page, error) {
 // Reading is a page as a reader sees it.
 type Reading struct {
 	Entry
-	Followed bool    // whether the reader follows the author
-	Liked    bool    // whether the reader likes the page
-	More     []*Page // the newest other pages of the author
-	Rank     int     // by all views, from 1; 0 if it is not ranked yet
-	Of       int     // how many pages are ranked
+	Followed bool // whether the reader follows the author
+	Liked    bool // whether the reader likes the page
+	Rank     int  // by all views, from 1; 0 if it is not ranked yet
+	Of       int  // how many pages are ranked
 	Remarks  []Remark
 	Next     string // the cursor of older comments
 	Prev     string // the cursor of newer ones
 
 	// Rebuilding says that there are no Remarks, because their index has to be rebuilt
-	// first. Without their indexes, More and Rank are left out.
+	// first. Without its index, Rank is left out.
 	Rebuilding bool
 }
-
-// moreByAuthor is how many other pages of its author a page names.
-const moreByAuthor = 3
 
 // Remark is a comment with its author.
 type Remark struct {
@@ -315,20 +311,11 @@ func (s *Site) read(ctx context.Context, who, slug, cursor string, also func(con
 		func(ctx context.Context) error { return also(ctx, p) },
 		func(ctx context.Context) (err error) { r.Rank, r.Of, err = s.standing(ctx, p.ID); return err },
 		func(ctx context.Context) (err error) { r.Followed, err = s.follows(ctx, who, p.Author); return err },
-		func(ctx context.Context) (err error) { r.Liked, err = s.likes(ctx, who, p.ID); return err },
-		func(ctx context.Context) (err error) { r.More, err = s.moreBy(ctx, p); return err })
+		func(ctx context.Context) (err error) { r.Liked, err = s.likes(ctx, who, p.ID); return err })
 	if err != nil {
 		return nil, err
 	}
 	return r, nil
-}
-
-// moreBy returns the newest other pages by the author of p.
-func (s *Site) moreBy(ctx context.Context, p *Page) ([]*Page, error) {
-	newest, err := s.Models.Pages.NewestByAuthor.Of(p.Author).Page(ctx, "", moreByAuthor+1)
-	err = orRebuilding(new(bool), err)
-	others := slices.DeleteFunc(newest.Items, func(other *Page) bool { return other.ID == p.ID })
-	return others[:min(moreByAuthor, len(others))], err
 }
 
 // discuss fills in the comments of r, their authors and the author of the page.

@@ -17,14 +17,14 @@ type Found struct {
 }
 
 // Search returns the pages with titles that begin with the letters of query, whatever
-// their case and accents, from A to Z: n at most, from the cursor on. All titles begin
+// their case and accents, from A to Z, from the cursor on. All titles begin
 // with the empty query. It returns ErrBadCursor.
-func (s *Site) Search(ctx context.Context, query, cursor string, n int) (*Found, error) {
+func (s *Site) Search(ctx context.Context, query, cursor string) (*Found, error) {
 	found := &Found{Query: searched(query)}
 	titles := s.Models.Pages.TitleAZ.Prefix(found.Query)
 	var list kvmodel.Listing[Page]
 	err := s.db.SideBySide(ctx,
-		func(ctx context.Context) (err error) { list, err = titles.Page(ctx, cursor, n); return err },
+		func(ctx context.Context) (err error) { list, err = titles.Page(ctx, cursor, pageSize); return err },
 		func(ctx context.Context) (err error) { found.Of, err = titles.Count(ctx); return err })
 	found.Listing = listingBy(list, nil)
 	if err := orRebuilding(&found.Rebuilding, err); err != nil {

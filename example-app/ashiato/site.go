@@ -76,3 +76,10 @@ func (s *Site) now() time.Time { return s.db.Now().UTC() }
 
 // pageSize is how many pages, comments and members a listing shows.
 const pageSize = 20
+
+// Health asks the store for something. It returns nil if the store answers, and
+// kvmodel.ErrUnavailable if it does not.
+func (s *Site) Health(ctx context.Context) error {
+	_, err := s.Models.Members.Get(ctx, "nobody")
+	return unlessGone(err)
+}

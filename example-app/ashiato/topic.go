@@ -66,20 +66,6 @@ func (s *Site) UnfollowTopic(ctx context.Context, who, name string) error {
 	return unlessGone(s.Models.Interests.Delete(ctx, InterestID{Member: who, Topic: normal(name)}))
 }
 
-// FollowersOf returns the followers of a topic, in no particular order, from the
-// cursor on. It returns ErrBadCursor.
-func (s *Site) FollowersOf(ctx context.Context, name, cursor string) (kvmodel.Listing[Member], error) {
-	interests := s.Models.Interests.ByTopic.Of(name)
-	return ends(ctx, s.Models.Members.Records, interests, cursor, func(i *Interest) string { return i.Member })
-}
-
-// Interests returns the topics that who follows, in no particular order, from the
-// cursor on. It returns ErrBadCursor.
-func (s *Site) Interests(ctx context.Context, who, cursor string) (kvmodel.Listing[Topic], error) {
-	interests := s.Models.Interests.ByMember.Of(who)
-	return ends(ctx, s.Models.Topics.Records, interests, cursor, func(i *Interest) string { return i.Topic })
-}
-
 // interested reports whether who follows a topic.
 func (s *Site) interested(ctx context.Context, who, name string) (bool, error) {
 	if who == "" {
@@ -91,9 +77,6 @@ func (s *Site) interested(ctx context.Context, who, name string) (bool, error) {
 
 // addTopics makes those of the topics that do not exist yet.
 func (s *Site) addTopics(ctx context.Context, names []string) error {
-	if len(names) == 0 {
-		return nil
-	}
 	there, err := s.Models.Topics.GetMulti(ctx, names)
 	if err != nil {
 		return err
@@ -107,14 +90,8 @@ func (s *Site) addTopics(ctx context.Context, names []string) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	return unlessThere(s.Models.Topics.CreateMulti(ctx, missing))
-}
-
-// unlessThere returns an error of CreateMulti, or nil if all it says is that the
-// records exist, because others made them first.
-func unlessThere(err error) error {
-	for _, err := range kvmodel.Items(err) {
-		if !errors.Is(err, kvmodel.ErrExists) {
+	for _, err := range kvmodel.Items(s.Models.Topics.CreateMulti(ctx, missing)) {
+		if !errors.Is(err, kvmodel.ErrExists) { // Others may have made them first.
 			return err
 		}
 	}

@@ -1,5 +1,5 @@
 // Package demo fills a site with members, their pages and their activity, so that
-// there is something to look at, and sends visitors to a running site.
+// there is something to look at.
 //
 // What it makes is always the same, except for the times: the two weeks up to now.
 package demo
@@ -23,10 +23,6 @@ type Plan struct {
 	Pages    int
 	Password string         // of all members; if empty, nobody can log in as one of them
 	Hash     guard.HashCost // how much work it is to try Password
-
-	// Progress, if not nil, is called whenever pages were made, with the number
-	// of pages there are.
-	Progress func(there int)
 }
 
 const (
@@ -48,19 +44,30 @@ func Fill(ctx context.Context, store kvmodel.Store, plan Plan) (made int, err er
 	if plan.Pages <= 0 {
 		return 0, nil
 	}
-	calendar := new(calendar)
-	db, err := kvmodel.Open(unclosed{store}, kvmodel.Clock(calendar.now))
+	var behind atomic.Int64 // in nanoseconds
+	db, err := kvmodel.Open(unclosed{store}, kvmodel.Clock(func() time.Time { return time.Now().Add(-time.Duration(behind.Load())) }))
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, db.Close(context.WithoutCancel(ctx))) }()
-	f := &filling{Plan: plan, site: ashiato.NewSite(db, ashiato.Options{Hash: plan.Hash}), calendar: calendar}
+	f := &filling{plan, ashiato.NewSite(db, ashiato.Options{Hash: plan.Hash}), db, min(max(len(texts.Handles), plan.Pages/50), 400), 0}
 	whole, err := f.whole(ctx)
 	if whole || err != nil {
 		return 0, err
 	}
-	err = f.fill(ctx)
-	return f.made, err
+	for day := range days {
+		behind.Store(int64(days-1-day) * int64(24*time.Hour))
+		if day == 0 {
+			err = f.found(ctx)
+		}
+		if err = errors.Join(err, ctx.Err()); err == nil {
+			err = f.live(ctx, day)
+		}
+		if err != nil {
+			return f.made, err
+		}
+	}
+	return f.made, f.meet(ctx)
 }
 
 // unclosed is a store that stays open when its DB is closed.
@@ -69,27 +76,19 @@ type unclosed struct{ kvmodel.Store }
 func (u unclosed) Powers() kv.Powers { return kv.PowersOf(u.Store) }
 func (unclosed) Close() error        { return nil }
 
-// calendar is a clock that runs behind by whole days.
-type calendar struct {
-	behind atomic.Int64 // in nanoseconds
-}
-
-func (c *calendar) now() time.Time { return time.Now().Add(-time.Duration(c.behind.Load())) }
-
-// day sets the clock to day n, from 0. The last day is today.
-func (c *calendar) day(n int) { c.behind.Store(int64(days-1-n) * int64(24*time.Hour)) }
-
 // filling is one call of Fill.
 type filling struct {
 	Plan
-	site     *ashiato.Site
-	calendar *calendar
-	made     int
+	site    *ashiato.Site
+	db      *kvmodel.DB
+	members int
+	made    int // pages
 }
 
 // whole reports whether the plan is complete: whether what is made last exists.
 func (f *filling) whole(ctx context.Context) (bool, error) {
-	last := f.follows()[len(f.follows())-1]
+	all := follows(f.members)
+	last := all[len(all)-1]
 	_, err := f.site.Models.Follows.Get(ctx, ashiato.FollowID{Follower: last.Follower, Followed: last.Followed})
 	if err == nil {
 		_, err = f.site.Models.Pages.Get(ctx, pageID(f.Pages-1))
@@ -100,60 +99,35 @@ func (f *filling) whole(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-func (f *filling) fill(ctx context.Context) error {
-	f.calendar.day(0)
-	steps := []func(context.Context) error{f.makeMembers, f.makeTopics}
-	for day := range days {
-		steps = append(steps, func(ctx context.Context) error { return f.live(ctx, day) })
-	}
-	steps = append(steps, f.talk, f.like, f.visit, f.makeInterests, f.makeFollows)
-	for _, step := range steps {
-		if err := errors.Join(ctx.Err(), step(ctx)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// handles returns how many members there are, which grows with the pages.
-func (f *filling) handles() int { return min(max(len(firstHandles), f.Pages/50), 400) }
-
-func (f *filling) makeMembers(ctx context.Context) error {
+// found makes the members and the topics.
+func (f *filling) found(ctx context.Context) (err error) {
 	password := ""
 	if f.Password != "" {
-		var err error
 		if password, err = f.site.HashPassword(ctx, f.Password); err != nil {
 			return err
 		}
 	}
 	var members []*ashiato.Member
-	for i := range f.handles() {
+	for i := range f.members {
 		m := member(i)
 		m.Password = password
-		m.Joined = f.calendar.now().Add(-time.Duration(f.handles()-i) * time.Hour)
+		m.Joined = f.db.Now().Add(-time.Duration(f.members-i) * time.Hour)
 		members = append(members, m)
 	}
-	_, err := made(f.site.Models.Members.CreateMulti(ctx, members))
-	return err
-}
-
-func (f *filling) makeTopics(ctx context.Context) error {
 	var topics []*ashiato.Topic
 	for _, name := range topicNames() {
-		topics = append(topics, &ashiato.Topic{Name: name, Since: f.calendar.now()})
+		topics = append(topics, &ashiato.Topic{Name: name, Since: f.db.Now()})
 	}
-	_, err := made(f.site.Models.Topics.CreateMulti(ctx, topics))
+	_, err = there(f.site.Models.Members.CreateMulti(ctx, members))
+	if err == nil {
+		_, err = there(f.site.Models.Topics.CreateMulti(ctx, topics))
+	}
 	return err
 }
 
-// live makes the pages of a day, and views for them and for older ones. First, some
-// authors regret what they wrote the day before.
+// live makes the pages of a day, and views for them and for older ones.
 func (f *filling) live(ctx context.Context, day int) error {
-	f.calendar.day(day)
-	begin, end := f.firstOf(day), f.firstOf(day+1)
-	if err := each(ctx, f.firstOf(max(0, day-1)), begin, func(i int) error { return f.regret(ctx, i) }); err != nil {
-		return err
-	}
+	begin, end := f.Pages*day/days, f.Pages*(day+1)/days
 	for at := begin; at < end; at += batch {
 		if err := f.makePages(ctx, at, min(at+batch, end)); err != nil {
 			return err
@@ -162,55 +136,26 @@ func (f *filling) live(ctx context.Context, day int) error {
 	return f.view(ctx, max(0, begin-lookedAt), begin, 3)
 }
 
-// firstOf returns which page is the first of a day.
-func (f *filling) firstOf(day int) int { return f.Pages * day / days }
-
-// regret puts page i into the trash, and perhaps takes it back, if its author does that and
-// nobody has changed it.
-func (f *filling) regret(ctx context.Context, i int) error {
-	trashed, restored := regretted(i)
-	if !trashed {
-		return nil
-	}
-	p, err := f.site.Models.Pages.Get(ctx, pageID(i))
-	if errors.Is(err, kvmodel.ErrNotFound) || err == nil && p.Version > 1 {
-		return nil
-	}
-	if err == nil {
-		_, err = f.site.Trash(ctx, p.Author, p.ID, p.Version)
-	}
-	if err == nil && restored {
-		_, err = f.site.Restore(ctx, p.Author, p.ID)
-	}
-	return err
-}
-
 // makePages makes the pages from begin to end, and views for them unless all of them
 // existed.
 func (f *filling) makePages(ctx context.Context, begin, end int) error {
 	var pages []*ashiato.Page
-	now := f.calendar.now()
+	now := f.db.Now()
 	for i := begin; i < end; i++ {
-		p := page(i, f.handles())
+		p := page(i, f.members)
 		p.Published = now.Add(-time.Duration(end-i) * 8 * time.Hour / time.Duration(end-begin))
 		pages = append(pages, p)
 	}
 	at := min(max(0, f.Pages-ordered-begin), len(pages))
-	there, err := made(f.site.Models.Pages.CreateMulti(ctx, pages[:at]))
+	old, err := there(f.site.Models.Pages.CreateMulti(ctx, pages[:at]))
 	for ; at < len(pages) && err == nil; at++ {
 		var one int
-		one, err = made(f.site.Models.Pages.CreateMulti(ctx, pages[at:at+1]))
-		there += one
+		one, err = there(f.site.Models.Pages.CreateMulti(ctx, pages[at:at+1]))
+		old += one
 	}
-	if err != nil {
+	f.made += len(pages) - old
+	if err != nil || old == len(pages) {
 		return err
-	}
-	f.made += len(pages) - there
-	if f.Progress != nil {
-		f.Progress(end)
-	}
-	if there == len(pages) {
-		return nil
 	}
 	return f.view(ctx, begin, end, 1)
 }
@@ -228,69 +173,55 @@ func (f *filling) view(ctx context.Context, begin, end, part int) error {
 			_, err := f.site.Models.Pages.Views.Add(ctx, pageID(i), n)
 			return err
 		})
-		if err := errors.Join(err, f.site.DB().Flush(ctx)); err != nil {
+		if err := errors.Join(err, f.db.Flush(ctx)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// talk makes the comments on the last pages.
-func (f *filling) talk(ctx context.Context) error {
-	var comments []*ashiato.Comment
+// meet makes members comment on the last pages and like them, visit each other, and follow topics
+// and each other, through Site.Follow, which puts pages into their feeds. The last of them tells
+// whole that all is done.
+func (f *filling) meet(ctx context.Context) error {
+	var said []*ashiato.Comment
+	var votes []*ashiato.Like
 	for i := max(0, f.Pages-liked); i < f.Pages; i++ {
-		comments = append(comments, remarks(i, f.handles(), f.calendar.now())...)
+		said = append(said, remarks(i, f.members, f.db.Now())...)
+		votes = append(votes, likes(i, f.members)...)
 	}
-	_, err := made(f.site.Models.Comments.CreateMulti(ctx, comments))
-	return err
-}
-
-// like makes the likes of the last pages.
-func (f *filling) like(ctx context.Context) error {
-	var all []*ashiato.Like
-	for i := max(0, f.Pages-liked); i < f.Pages; i++ {
-		all = append(all, likes(i, f.handles())...)
+	_, err := there(f.site.Models.Comments.CreateMulti(ctx, said))
+	if err == nil {
+		_, err = there(f.site.Models.Likes.CreateMulti(ctx, votes))
 	}
-	_, err := made(f.site.Models.Likes.CreateMulti(ctx, all))
-	return err
-}
-
-// visit makes members visit each other's profiles.
-func (f *filling) visit(ctx context.Context) error {
-	return f.site.Models.Visits.Push(ctx, visits(f.handles(), f.calendar.now())...)
-}
-
-func (f *filling) makeInterests(ctx context.Context) error {
-	_, err := made(f.site.Models.Interests.CreateMulti(ctx, interests(f.handles())))
-	return err
-}
-
-func (f *filling) follows() []*ashiato.Follow { return follows(f.handles()) }
-
-// makeFollows makes members follow each other, through Site.Follow, which puts
-// existing pages into their feeds. The last of them tells whole that all is done.
-func (f *filling) makeFollows(ctx context.Context) error {
-	all := f.follows()
-	last := len(all) - 1
-	err := each(ctx, 0, last, func(i int) error {
-		return f.site.Follow(ctx, all[i].Follower, all[i].Followed)
-	})
+	if err == nil {
+		err = f.site.Models.Visits.Push(ctx, visits(f.members, f.db.Now())...)
+	}
+	if err == nil {
+		_, err = there(f.site.Models.Interests.CreateMulti(ctx, interests(f.members)))
+	}
 	if err != nil {
 		return err
 	}
-	return f.site.Follow(ctx, all[last].Follower, all[last].Followed)
+	all := follows(f.members)
+	last := len(all) - 1
+	follow := func(i int) error { return f.site.Follow(ctx, all[i].Follower, all[i].Followed) }
+	if err := each(ctx, 0, last, follow); err != nil {
+		return err
+	}
+	return follow(last)
 }
 
-// made takes the error of a CreateMulti and returns how many of the records, or of
+// there takes the error of a CreateMulti and returns how many of the records, or of
 // their unique values, existed already. Any other failure is an error.
-func made(err error) (there int, _ error) {
+func there(err error) (n int, _ error) {
 	for _, err := range kvmodel.Items(err) {
 		if !errors.Is(err, kvmodel.ErrExists) {
-			return there, err
+			return n, err
 		}
-		there++
+		n++
 	}
-	return there, nil
+	return n, nil
 }
 
 // workers is how many things are done at the same time. A store in a file writes

@@ -1,9 +1,8 @@
-// Package web serves the pages and forms of the sample app. Two tables describe
-// it: routes.go lists every page and form, and outcome.go maps errors to statuses
-// and messages. Each handler is a method of Site, in a file named for its page: it asks
-// package ashiato, which has the rules and the storage, and shows what it gets with
-// package pages, which has the markup. To write one, read profile.go, which shows a page,
-// and then comment.go, which takes a form.
+// Package web is what visitors see. routes.go lists every page and form. Each page has a file
+// for its handlers, methods of Site that ask package ashiato, and one for its markup, which shows
+// what they get with the components of package templates. To write one, read profile.go, which
+// shows a page, and then page.go, which takes a form. outcome.go maps errors to statuses and
+// messages.
 //
 // # What a GET changes
 //
@@ -13,3 +12,5 @@
 // image, a frame or a prefetch. And the cookie is SameSite=Lax, so requests for
 // what another site embeds do not carry it.
 package web
+
+//go:generate go tool templ generate -include-version=false -log-level=error

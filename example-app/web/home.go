@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
-	"github.com/ringtree/ringtree/example-app/web/pages"
 )
 
 // feedAtHome is the number of rows that the home page shows of the feed.
@@ -31,7 +30,7 @@ func (s *Site) home(v *visit) error {
 	if s.config.Development {
 		trips = func() int { return v.meter.Cost().Trips }
 	}
-	return v.show(pages.Frame{Here: "/", Script: "/live.js"}, pages.Home(home, feed, trips, s.now()))
+	return v.show(frame{Here: "/", Script: "/live.js"}, homePage(home, feed, trips, s.now()))
 }
 
 // newest shows all pages, the newest first.
@@ -40,7 +39,7 @@ func (s *Site) newest(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.show(pages.Frame{Title: "Newest", Here: "/newest", Script: "/live.js"}, pages.Newest(list, s.now()))
+	return v.show(frame{Title: "Newest", Here: "/newest", Script: "/live.js"}, newestPage(list, s.now()))
 }
 
 // feed shows new pages by the members and on the topics that the member follows.
@@ -49,5 +48,5 @@ func (s *Site) feed(v *visit, member string) error {
 	if err != nil {
 		return err
 	}
-	return v.show(pages.Frame{Title: "Feed", Here: "/feed"}, pages.Feed(list, s.now()))
+	return v.show(frame{Title: "Feed", Here: "/feed"}, feedPage(list, s.now()))
 }

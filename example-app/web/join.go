@@ -6,11 +6,14 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
-	"github.com/ringtree/ringtree/example-app/web/pages"
 	"github.com/ringtree/ringtree/guard"
+	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kvsession"
 	"github.com/ringtree/ringtree/templates"
 )
+
+// passwordHint says what passwords are refused.
+var passwordHint = "At least " + number(ashiato.MinPassword) + " characters. A phrase of several words works well."
 
 // joining limits how often one address may sign up.
 var joining = guard.Limit{What: "sign-ups-from", Times: 100, Per: time.Hour}
@@ -25,32 +28,25 @@ func (s *Site) askToSignUp(v *visit, id string, err error) error {
 		Action: "/signup",
 		Fields: []templates.Field{
 			{Name: "id", Type: "hidden", Value: id},
+			v.onward(),
 			{
 				Name: "handle", Label: "Handle", Value: v.line("handle"), Required: true, Max: ashiato.MaxHandle, Complete: "username",
 				Hint: "The name others see. Use letters, digits, hyphens, and underscores.",
 			},
 			{
 				Name: "password", Label: "Password", Type: "password", Required: true, Complete: "new-password",
-				Hint: "At least " + number(ashiato.MinPassword) + " characters. A phrase of several words works well.",
+				Hint: passwordHint,
 			},
 		},
 		Buttons: []templates.Button{{Text: "Sign up"}},
 	}
-	next, words := s.onward(v, &form)
 	v.refuse(&form, err)
-	return v.show(pages.Frame{Title: "Sign up"}, pages.SignUp(form, next, words))
+	return v.show(frame{Title: "Sign up"}, signUpPage(form, v.next()))
 }
 
-// onward has a form repeat where the guest goes next, and what they wish for there. It
-// returns the address, and words for the wish.
-func (s *Site) onward(v *visit, form *templates.Form) (next, words string) {
-	next = v.next()
-	form.Fields = append(form.Fields, templates.Field{Name: "next", Type: "hidden", Value: next})
-	wish, words := s.wish(v, next)
-	if wish != "" {
-		form.Fields = append(form.Fields, templates.Field{Name: "wish", Type: "hidden", Value: wish})
-	}
-	return next, words
+// onward is where a form says that the guest goes next.
+func (v *visit) onward() templates.Field {
+	return templates.Field{Name: "next", Type: "hidden", Value: v.next()}
 }
 
 // signUp creates a member and logs them in.
@@ -60,7 +56,7 @@ func (s *Site) signUp(v *visit) error {
 		return err
 	}
 	var member *ashiato.Member
-	from := s.addressOf(v.Request)
+	from := v.from()
 	sessions, err := s.sessions.Generation(v.Context(), id)
 	if err == nil {
 		err = s.app.Allow(v.Context(), guard.Try{Limit: joining, Who: from})
@@ -76,7 +72,7 @@ func (s *Site) signUp(v *visit) error {
 	}
 	next := v.next()
 	if next == "/" {
-		next = pages.MemberPath(member.Handle)
+		next = memberPath(member.Handle)
 	}
 	return s.begin(v, member, sessions, next)
 }
@@ -89,14 +85,14 @@ func (s *Site) askToLogIn(v *visit, err error) error {
 	form := templates.Form{
 		Action: "/login",
 		Fields: []templates.Field{
+			v.onward(),
 			{Name: "handle", Label: "Handle", Value: v.line("handle"), Required: true, Complete: "username"},
 			{Name: "password", Label: "Password", Type: "password", Required: true, Complete: "current-password"},
 		},
 		Buttons: []templates.Button{{Text: "Log in"}},
 	}
-	next, words := s.onward(v, &form)
 	v.refuse(&form, err)
-	return v.show(pages.Frame{Title: "Log in"}, pages.LogIn(form, next, words))
+	return v.show(frame{Title: "Log in"}, logInPage(form, v.next()))
 }
 
 // logIn logs a member in and redirects to the page they wanted.
@@ -106,11 +102,30 @@ func (s *Site) logIn(v *visit) error {
 		sessions, err = s.sessions.Generation(ctx, id)
 		return err
 	}
-	member, err := s.app.LogIn(v.Context(), v.line("handle"), v.PostFormValue("password"), s.addressOf(v.Request), begin)
+	member, err := s.app.LogIn(v.Context(), v.line("handle"), v.PostFormValue("password"), v.from(), begin)
 	if err != nil {
 		return s.askToLogIn(v, err)
 	}
 	return s.begin(v, member, sessions, v.next())
+}
+
+// begin logs the member in under a new cookie, and redirects to next. The old cookie becomes
+// worthless, because an attacker may have planted it. The session starts out remembering
+// the member's newest page. It is one of sessions, which were read before the password: if
+// that has changed since, nobody is logged in.
+func (s *Site) begin(v *visit, member *ashiato.Member, sessions kvsession.Generation, next string) error {
+	session, err := v.session()
+	if err != nil {
+		return err
+	}
+	newest, err := s.app.Models.Pages.NewestByAuthor.Of(member.ID).Page(v.Context(), "", 1)
+	if err != nil && !errors.Is(err, kvmodel.ErrNeedsRebuild) {
+		return err
+	}
+	for _, page := range newest.Items {
+		session.Values[pageKey] = page.ID
+	}
+	return v.redirect(next, s.sessions.SignInIf(v.Request, v.w, session, sessions))
 }
 
 // logOut ends the session. Without a session it does nothing.
@@ -126,4 +141,4 @@ func (s *Site) logOut(v *visit) error {
 }
 
 // next returns where a guest goes after logging in or signing up.
-func (v *visit) next() string { return pages.Local(v.FormValue("next")) }
+func (v *visit) next() string { return local(v.FormValue("next")) }

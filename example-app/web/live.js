@@ -14,10 +14,6 @@
 				lit.animate({ opacity: [0, 1, 0.2, 1] }, 1200);
 			}
 		};
-		source.addEventListener("over", () => {
-			source.close();
-			said.textContent = "";
-		});
 		addEventListener("pagehide", () => source.close());
 	}
 }
@@ -31,6 +27,5 @@ for (const place of document.querySelectorAll("[data-live]")) {
 		link.textContent = count === 1 ? "1 new page" : count + " new pages";
 		place.replaceChildren(link, " since you opened this one.");
 	};
-	source.addEventListener("over", () => source.close());
 	addEventListener("pagehide", () => source.close());
 }

@@ -9,7 +9,6 @@ import (
 	"strconv"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
-	"github.com/ringtree/ringtree/example-app/web/pages"
 	"github.com/ringtree/ringtree/guard"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kvsession"
@@ -74,7 +73,7 @@ func outcomeOf(err error) outcome {
 		o.status = kvmodel.HTTPStatus(o.err)
 	}
 	if tooMany, ok := errors.AsType[*guard.TooManyError](err); ok {
-		o.says += " Try again in " + pages.Lasting(tooMany.Wait) + "."
+		o.says += " Try again in " + lasting(tooMany.Wait) + "."
 	}
 	return o
 }
@@ -117,5 +116,5 @@ func (v *visit) fail(err error) {
 		again := templates.Button{Text: "Try again", Href: v.URL.RequestURI()}
 		page.Buttons = append([]templates.Button{again}, page.Buttons...)
 	}
-	v.write(pages.Frame{Title: o.title}, visitor, page)
+	v.write(frame{Title: o.title}, visitor, page)
 }

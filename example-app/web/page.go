@@ -1,8 +1,10 @@
 package web
 
 import (
+	"time"
+
 	"github.com/ringtree/ringtree/example-app/ashiato"
-	"github.com/ringtree/ringtree/example-app/web/pages"
+	"github.com/ringtree/ringtree/guard"
 	"github.com/ringtree/ringtree/templates"
 )
 
@@ -28,7 +30,7 @@ func (s *Site) showPage(v *visit, slug string, refused error) error {
 		Buttons: []templates.Button{{Text: "Post comment"}},
 	}
 	v.refuse(&form, refused)
-	return v.show(pages.Frame{Title: reading.Title, Slug: reading.Slug}, pages.Page(reading, member, form, s.now()))
+	return v.show(frame{Title: reading.Title}, articlePage(reading, member, form, s.now()))
 }
 
 // read returns the page. It counts a view, unless the request is a prefetch, an
@@ -36,7 +38,31 @@ func (s *Site) showPage(v *visit, slug string, refused error) error {
 func (s *Site) read(v *visit, member, slug string) (*ashiato.Reading, error) {
 	cursor := v.FormValue("comments")
 	if v.looks() && cursor == "" {
-		return s.app.View(v.Context(), member, s.addressOf(v.Request), slug)
+		return s.app.View(v.Context(), member, v.from(), slug)
 	}
 	return s.app.Read(v.Context(), member, slug, cursor)
+}
+
+// commenting is how often a member may comment.
+var commenting = guard.Limit{What: "comments", Times: 60, Per: time.Hour}
+
+// comment adds a comment to the page whose id is in the path. If it is refused, the page
+// shows what was typed, and why.
+func (s *Site) comment(v *visit) error {
+	form, err := v.formID()
+	if err != nil {
+		return err
+	}
+	page, err := s.app.Models.Pages.Get(v.Context(), v.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	member, err := v.allowed(commenting)
+	if err == nil {
+		_, err = s.app.Comment(v.Context(), member, page.ID, form, v.text("text"))
+	}
+	if err != nil {
+		return s.showPage(v, page.Slug, err)
+	}
+	return v.redirect(pagePath(page.Slug)+"#comments", nil)
 }

@@ -1,7 +1,5 @@
 package web
 
-import "github.com/ringtree/ringtree/example-app/web/pages"
-
 // profile shows the member whose handle is in the path, and leaves a footprint.
 func (s *Site) profile(v *visit) error {
 	member, err := v.member()
@@ -17,7 +15,7 @@ func (s *Site) profile(v *visit) error {
 			return err
 		}
 	}
-	return v.show(pages.Frame{Title: profile.Member.Handle}, pages.Profile(profile, member, s.now()))
+	return v.show(frame{Title: profile.Member.Handle}, profilePage(profile, member, s.now()))
 }
 
 // followers shows who follows a member.
@@ -30,5 +28,5 @@ func (s *Site) followers(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.show(pages.Frame{Title: "Followers of " + m.Handle}, pages.Followers(m, list))
+	return v.show(frame{Title: "Followers of " + m.Handle}, followersPage(m, list))
 }

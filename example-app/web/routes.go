@@ -20,17 +20,16 @@ var routes = []route{
 	{"GET", "/feed", members((*Site).feed)}, // pages by the members and on the topics one follows; ?at=CURSOR
 	{"GET", "/ranking", (*Site).ranking},    // ?span=today|week|all|liked&at=CURSOR&page=ID, the page whose neighbors are shown
 
-	{"GET", "/search", (*Site).search},        // the pages whose titles begin with ?q=; ?at=CURSOR
-	{"GET", "/search/titles", (*Site).titles}, // the first of them without a frame, while ?q= is typed
+	{"GET", "/search", (*Site).search}, // the pages whose titles begin with ?q=; ?at=CURSOR
 
 	{"GET", "/p/{slug}", (*Site).page}, // a page; ?comments=CURSOR
 	{"GET", "/write", members((*Site).writeForm)},
-	{"POST", "/write", (*Site).write}, // Save page, Preview (do=preview): id title body topics slug
+	{"POST", "/write", (*Site).write}, // Save page: id title body topics slug
 	{"GET", "/edit/{id}", members((*Site).editForm)},
-	{"POST", "/edit/{id}", (*Site).edit},                // Save page, Preview (do=preview): version title body topics slug
+	{"POST", "/edit/{id}", (*Site).edit},                // Save page: version title body topics slug
 	{"POST", "/delete/{id}", members((*Site).trash)},    // Delete page: version
-	{"GET", "/trash", members((*Site).trashed)},         // ?at=CURSOR&done=ID, the page that was just deleted
-	{"POST", "/restore/{id}", members((*Site).restore)}, // Restore, Undo
+	{"GET", "/trash", members((*Site).trashed)},         // ?at=CURSOR
+	{"POST", "/restore/{id}", members((*Site).restore)}, // Restore
 	{"GET", "/history/{id}", members((*Site).history)},
 	{"POST", "/history/{id}", members((*Site).bringBack)}, // Bring back: version edit
 	{"POST", "/p/{slug}/like", (*Site).do},                // Like
@@ -42,35 +41,26 @@ var routes = []route{
 	{"POST", "/m/{handle}/follow", (*Site).do},          // Follow
 	{"POST", "/m/{handle}/unfollow", (*Site).do},        // Unfollow
 
-	{"GET", "/topics", (*Site).topics},                      // ?at=CURSOR
-	{"GET", "/t/{topic}", (*Site).topic},                    // ?at=CURSOR
-	{"GET", "/t/{topic}/followers", (*Site).topicFollowers}, // ?at=CURSOR
-	{"POST", "/t/{topic}/follow", (*Site).do},               // Follow
-	{"POST", "/t/{topic}/unfollow", (*Site).do},             // Unfollow
+	{"GET", "/topics", (*Site).topics},          // ?at=CURSOR
+	{"GET", "/t/{topic}", (*Site).topic},        // ?at=CURSOR
+	{"POST", "/t/{topic}/follow", (*Site).do},   // Follow
+	{"POST", "/t/{topic}/unfollow", (*Site).do}, // Unfollow
 
-	{"GET", "/footprints", members((*Site).footprints)}, // ?from=N, the first one shown
+	{"GET", "/footprints", members((*Site).footprints)},
 	{"POST", "/footprints/seen", members((*Site).seen)}, // Mark all as seen: until
 
 	{"GET", "/signup", (*Site).signUpForm}, // ?next=PATH
-	{"POST", "/signup", (*Site).signUp},    // Sign up: id handle password next wish
+	{"POST", "/signup", (*Site).signUp},    // Sign up: id handle password next
 	{"GET", "/login", (*Site).logInForm},   // ?next=PATH
-	{"POST", "/login", (*Site).logIn},      // Log in: handle password next wish
+	{"POST", "/login", (*Site).logIn},      // Log in: handle password next
 	{"POST", "/logout", (*Site).logOut},    // Log out
 
 	{"GET", "/settings", members((*Site).settings)},
 	{"POST", "/settings/profile", members((*Site).describe)},         // Save profile: about
 	{"POST", "/settings/password", members((*Site).changePassword)},  // Change password: old password
-	{"POST", "/settings/session/end", members((*Site).endSession)},   // Log out, beside a session: session
 	{"POST", "/settings/sessions/end", members((*Site).endSessions)}, // Log out everywhere
 
-	{"GET", "/hood", (*Site).hood}, // Under the hood; ?page=SLUG, the page to which a way is drawn; or ?list=NAME&of=WHOSE
-}
-
-// services answer machines, without a page.
-var services = map[string]func(*Site, http.ResponseWriter, *http.Request){
-	"GET /live":    (*Site).live,    // how many pages are newer than the stream or ?since=HEAD; or ?hood, its pictures; as server-sent events
-	"GET /healthz": (*Site).health,  // how the data is: 200 or 503
-	"GET /metrics": (*Site).metrics, // counters in the text format of Prometheus
+	{"GET", "/hood", (*Site).hood}, // Under the hood; ?list=INDEX&of=WHOSE
 }
 
 // Forms returns the paths that accept forms, for tests that try each of them.

@@ -6,9 +6,7 @@ import (
 	"strings"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
-	"github.com/ringtree/ringtree/example-app/web/pages"
 	"github.com/ringtree/ringtree/kvmodel"
-	"github.com/ringtree/ringtree/kvmodel/kvsession"
 	"github.com/ringtree/ringtree/templates"
 )
 
@@ -16,7 +14,6 @@ import (
 var justDone = map[string]string{
 	"profile":  "Your profile has been saved.",
 	"password": "Your password has been changed. You have been logged out everywhere else.",
-	"session":  "That session has been logged out.",
 }
 
 // settings shows what members can change about themselves.
@@ -27,15 +24,7 @@ func (s *Site) settings(v *visit, member string) error {
 // showSettings shows the settings, and why a form was refused: that of the profile, or that of
 // the password.
 func (s *Site) showSettings(v *visit, member string, badProfile, badPassword error) error {
-	var infos []kvsession.Info
-	var me *ashiato.Member
-	err := s.app.DB().SideBySide(v.Context(),
-		func(ctx context.Context) (err error) { infos, err = s.sessions.List(ctx, member); return err },
-		func(ctx context.Context) (err error) { me, err = s.app.Models.Members.Get(ctx, member); return err })
-	if err != nil {
-		return err
-	}
-	session, err := v.session()
+	me, err := s.app.Models.Members.Get(v.Context(), member)
 	if err != nil {
 		return err
 	}
@@ -43,13 +32,13 @@ func (s *Site) showSettings(v *visit, member string, badProfile, badPassword err
 	if badProfile != nil {
 		about = v.text("about")
 	}
-	page := pages.Settings{
-		Done: justDone[v.URL.Query().Get("done")], Sessions: infos, This: session.ID,
+	page := settingsPage{
+		Done:    justDone[v.URL.Query().Get("done")],
 		Profile: profileForm(about), Password: passwordForm(me.Handle),
 	}
 	v.refuse(&page.Profile, badProfile)
 	v.refuse(&page.Password, badPassword)
-	return v.show(pages.Frame{Title: "Settings"}, page.Body())
+	return v.show(frame{Title: "Settings"}, page.Body())
 }
 
 func profileForm(about string) templates.Form {
@@ -70,7 +59,7 @@ func passwordForm(handle string) templates.Form {
 			{Name: "old", Label: "Current password", Type: "password", Required: true, Complete: "current-password"},
 			{
 				Name: "password", Label: "New password", Type: "password", Required: true, Complete: "new-password",
-				Hint: "Changing it logs you out everywhere else.",
+				Hint: passwordHint + " Changing it logs you out everywhere else.",
 			},
 		},
 	}
@@ -123,16 +112,6 @@ func (s *Site) changePassword(v *visit, member string) error {
 	}
 	err = s.passwords.Do(context.WithoutCancel(v.Context()), passwordChange{change, session.ID})
 	return v.redirect("/settings?done=password", err)
-}
-
-// endSession ends one of the member's sessions. It cannot end those of others,
-// whatever the form says.
-func (s *Site) endSession(v *visit, member string) error {
-	id := v.PostFormValue("session")
-	if session, err := v.session(); err == nil && session.ID == id {
-		return s.logOut(v)
-	}
-	return v.redirect("/settings?done=session", s.sessions.Revoke(v.Context(), member, id))
 }
 
 // endSessions logs the member out everywhere, including here.

@@ -1,14 +1,18 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
+	"log/slog"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/a-h/templ"
 	"github.com/gorilla/sessions"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
@@ -16,6 +20,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvsession"
+	"github.com/ringtree/ringtree/templates"
 )
 
 // visit is one request and the person who makes it. The site looks that person up
@@ -37,12 +42,10 @@ type visit struct {
 // visit starts to look up who makes the request r.
 func (s *Site) visit(w http.ResponseWriter, r *http.Request) *visit {
 	ctx, meter := kvmodel.Metered(r.Context())
-	v := &visit{
-		Request: r.WithContext(ctx), w: w, site: s,
-		id: idOf(ctx), nonce: rand.Text(), begun: time.Now(), meter: meter,
-	}
+	id, _ := ctx.Value(idKey{}).(string)
+	v := &visit{Request: r.WithContext(ctx), w: w, site: s, id: id, nonce: rand.Text(), begun: time.Now(), meter: meter}
 	v.session = sync.OnceValues(func() (*sessions.Session, error) {
-		session, err := s.sessions.New(v.Request, s.config.cookie(cookieName))
+		session, err := s.sessions.New(v.Request, s.config.cookie())
 		v.who = s.sessions.User(session)
 		return session, err
 	})
@@ -71,7 +74,7 @@ func (v *visit) member() (string, error) {
 func (v *visit) signedIn() (string, error) {
 	member, err := v.member()
 	if err == nil && member == "" {
-		return "", errSignedOut
+		err = errSignedOut
 	}
 	return member, err
 }
@@ -85,19 +88,8 @@ func (v *visit) allowed(limit guard.Limit) (string, error) {
 	return member, err
 }
 
-// keepAlive saves the session, which usually costs nothing. A session that has ended
-// is not an error.
-func (v *visit) keepAlive() error {
-	session, err := v.session()
-	if err != nil || v.who == "" {
-		return err
-	}
-	err = session.Save(v.Request, v.w)
-	if errors.Is(err, kvsession.ErrEnded) {
-		return nil
-	}
-	return err
-}
+// from returns where the request comes from, as limits count it.
+func (v *visit) from() string { return guard.Address(v.Request, !v.site.config.Development) }
 
 // looks reports whether a person is viewing the page, rather than a browser that
 // prefetches it or embeds it in another page.
@@ -107,32 +99,106 @@ func (v *visit) looks() bool {
 	return v.Method == http.MethodGet && (dest == "" || dest == "document") && !strings.Contains(ahead, "prefetch")
 }
 
-type idKey struct{}
+// The session remembers the page that the member saved last. The ranking shows its
+// neighbors.
+const pageKey = "page"
 
-// idOf returns the id of the request with the context ctx.
-func idOf(ctx context.Context) string {
-	id, _ := ctx.Value(idKey{}).(string)
+// remember stores the id of a page for remembered.
+func (v *visit) remember(id string) error {
+	session, err := v.session()
+	if err == nil {
+		session.Values[pageKey] = id
+	}
+	return err
+}
+
+// remembered returns the id of the page the member saved last, or "".
+func (v *visit) remembered() string {
+	session, err := v.session()
+	if err != nil {
+		return ""
+	}
+	id, _ := session.Values[pageKey].(string)
 	return id
 }
 
-// browser returns what the list of sessions shows for a request: the browser and the
-// system.
-func browser(r *http.Request) string {
-	agent := r.UserAgent()
-	name := firstIn(agent, "Unknown browser", "Edg", "Edge", "OPR", "Opera", "Firefox", "Firefox", "Chrome", "Chrome", "Safari", "Safari", "curl", "curl")
-	system := firstIn(agent, "", "Android", "Android", "iPhone", "iPhone", "iPad", "iPad", "Windows", "Windows", "Mac OS", "macOS", "Linux", "Linux")
-	if system == "" {
-		return name
+// keepAlive saves the session, which usually costs nothing. A session that has ended
+// is not an error.
+func (v *visit) keepAlive() error {
+	session, err := v.session()
+	if err != nil || v.who == "" {
+		return err
 	}
-	return name + " on " + system
+	if err = session.Save(v.Request, v.w); errors.Is(err, kvsession.ErrEnded) {
+		return nil
+	}
+	return err
 }
 
-// firstIn returns the name that follows the first sign found in text.
-func firstIn(text, none string, signs ...string) string {
-	for i := 0; i < len(signs); i += 2 {
-		if strings.Contains(text, signs[i]) {
-			return signs[i+1]
+// show answers with a page: body in its frame. If it returns an error, it has written
+// nothing.
+func (v *visit) show(f frame, body templ.Component) error {
+	visitor, err := v.visitor()
+	if v.status < http.StatusInternalServerError {
+		if err == nil {
+			err = v.keepAlive()
+		}
+		if err != nil {
+			return err
 		}
 	}
-	return none
+	v.write(f, visitor, body)
+	return nil
+}
+
+// write writes a page for the visitor.
+func (v *visit) write(f frame, visitor *ashiato.Visitor, body templ.Component) {
+	header := v.w.Header()
+	header.Set("Content-Security-Policy", guard.Policy(v.nonce))
+	if visitor != nil {
+		header.Set("Cache-Control", "no-store")
+	}
+	f.Visitor, f.Nonce, f.Cost = visitor, v.nonce, v.cost()
+	// The deadline is for reading. The page that reports a missed deadline must still
+	// be written.
+	var page bytes.Buffer
+	if err := document(f, body).Render(context.WithoutCancel(v.Context()), &page); err != nil {
+		slog.Error("render failed", "request", v.id, "path", v.URL.Path, "err", err)
+		http.Error(v.w, "This page could not be displayed. Try again in a moment.", http.StatusInternalServerError)
+		return
+	}
+	header.Set("Content-Type", "text/html; charset=utf-8")
+	header.Set("Content-Length", strconv.Itoa(page.Len()))
+	v.w.WriteHeader(max(v.status, http.StatusOK))
+	// A visitor who has left needs no page.
+	_, _ = v.w.Write(page.Bytes())
+}
+
+// redirect answers with another address of the site. If there is an error, it returns that
+// instead.
+func (v *visit) redirect(path string, err error) error {
+	if err == nil {
+		err = v.keepAlive()
+	}
+	if err != nil {
+		return err
+	}
+	v.w.Header().Set("Cache-Control", "no-store")
+	v.cost()
+	http.Redirect(v.w, v.Request, path, http.StatusSeeOther)
+	return nil
+}
+
+// cost returns, in development, what the visit has cost the store. It also sets a header
+// that says so.
+func (v *visit) cost() *templates.Cost {
+	if !v.site.config.Development {
+		return nil
+	}
+	cost := v.meter.Cost()
+	v.w.Header().Set("X-Store-Cost", cost.String())
+	return &templates.Cost{
+		Trips: cost.Trips, Deep: cost.Depth, Keys: cost.Keys,
+		Bytes: int64(cost.Read + cost.Wrote), Time: time.Since(v.begun),
+	}
 }

@@ -8,7 +8,6 @@ import (
 	"unicode"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
-	"github.com/ringtree/ringtree/example-app/web/pages"
 	"github.com/ringtree/ringtree/guard"
 	"github.com/ringtree/ringtree/templates"
 )
@@ -29,9 +28,6 @@ func (s *Site) write(v *visit) error {
 	}
 	d := v.draft()
 	d.ID = id
-	if v.previews() {
-		return v.showDraft(draftForm(d), nil)
-	}
 	var page *ashiato.Page
 	member, err := v.allowed(writing)
 	if err == nil {
@@ -48,7 +44,7 @@ func (s *Site) write(v *visit) error {
 
 // saved redirects to a page that was saved, and remembers it for the ranking.
 func (s *Site) saved(v *visit, page *ashiato.Page) error {
-	return v.redirect(pages.PagePath(page.Slug), v.remember(page.ID))
+	return v.redirect(pagePath(page.Slug), v.remember(page.ID))
 }
 
 // editForm shows the form for the page whose id is in the path. The path has the id
@@ -81,13 +77,6 @@ func (s *Site) edit(v *visit) error {
 	}
 	d := v.draft()
 	d.ID, d.Version = v.PathValue("id"), version
-	if v.previews() {
-		member, err := v.signedIn()
-		if err == nil {
-			_, err = s.own(v, member)
-		}
-		return s.editing(v, d, err)
-	}
 	var page *ashiato.Page
 	member, err := v.allowed(writing)
 	if err == nil {
@@ -129,7 +118,7 @@ func theirs(c *ashiato.EditConflict) *templates.Notice {
 	edit, next := number(saved.Version), number(saved.Version+1)
 	return &templates.Notice{
 		Title: "This page changed while you were writing",
-		Words: "It was saved from another window on " + pages.Moment(saved.Edited) + ". Nothing is lost: your text is below, and the differences are marked.",
+		Words: "It was saved from another window on " + moment(saved.Edited) + ". Nothing is lost: your text is below, and the differences are marked.",
 		Versions: []templates.Version{
 			{Title: "Saved version (edit " + edit + ")", Pieces: theirs},
 			{Title: "Your version (not saved)", Pieces: mine},
@@ -137,7 +126,7 @@ func theirs(c *ashiato.EditConflict) *templates.Notice {
 		Hint: "Copy over what you want to keep, then save. Your text becomes edit " + next + ". Edit " + edit + " stays in the history.",
 		Buttons: []templates.Button{
 			{Text: "Save mine as edit " + next, Form: "draft"},
-			{Text: "Discard mine", Quiet: true, Href: pages.PagePath(saved.Slug)},
+			{Text: "Discard mine", Quiet: true, Href: pagePath(saved.Slug)},
 		},
 	}
 }
@@ -162,12 +151,9 @@ func topicsIn(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return unicode.Is(unicode.Zs, r) || strings.ContainsRune("\t#,，、،", r) })
 }
 
-// previews reports whether the visitor asks how the page would look.
-func (v *visit) previews() bool { return v.PostFormValue("do") == "preview" }
-
 // draftForm returns the form for a page: an existing one if the draft has its version, or
 // else a new one.
-func draftForm(d ashiato.Draft) pages.Write {
+func draftForm(d ashiato.Draft) writePage {
 	form := templates.Form{
 		ID: "draft", Action: "/write",
 		Fields: []templates.Field{
@@ -183,24 +169,22 @@ func draftForm(d ashiato.Draft) pages.Write {
 				Hint: "The last part of the page’s address: letters, digits, and hyphens. Leave it empty to use the title.",
 			},
 		},
-		Buttons: []templates.Button{{Text: "Save page"}, {Text: "Preview", Quiet: true, Name: "do", Value: "preview"}},
+		Buttons: []templates.Button{{Text: "Save page"}},
 	}
 	if d.Version > 0 {
-		form.Action = pages.EditPath(d.ID)
+		form.Action = editPath(d.ID)
 		form.Fields[0] = templates.Field{Name: "version", Type: "hidden", Value: number(d.Version)}
 		form.Buttons = append(form.Buttons,
 			templates.Button{Text: "Delete page", Quiet: true, Form: "delete"},
-			templates.Button{Text: "History", Quiet: true, Href: pages.HistoryPath(d.ID)})
+			templates.Button{Text: "History", Quiet: true, Href: historyPath(d.ID)})
 	}
-	return pages.Write{Draft: d, Form: form}
+	return writePage{Draft: d, Form: form}
 }
 
 func valuesOf(d ashiato.Draft) string { return templates.ValuesOf(draftForm(d).Form.Fields) }
 
-// showDraft shows the form for a page, and why err refused it, or how the page will look if
-// the visitor asks for that.
-func (v *visit) showDraft(page pages.Write, err error) error {
+// showDraft shows the form for a page, and why err refused it.
+func (v *visit) showDraft(page writePage, err error) error {
 	v.refuse(&page.Form, err)
-	page.Preview = v.previews() && v.status == 0
-	return v.show(pages.Frame{Title: page.Title()}, page.Body())
+	return v.show(frame{Title: page.Title()}, page.Body())
 }

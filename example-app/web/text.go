@@ -1,0 +1,80 @@
+package web
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/a-h/templ"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer/html"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// markdown knows paragraphs, headings, quotes, lists, code, emphasis and links. Everything else,
+// such as tags, is text.
+var markdown = goldmark.New(goldmark.WithRendererOptions(html.WithHardWraps()), goldmark.WithParser(parser.NewParser(
+	parser.WithBlockParsers(
+		util.Prioritized(parser.NewListParser(), 1), util.Prioritized(parser.NewListItemParser(), 2),
+		util.Prioritized(parser.NewATXHeadingParser(), 3), util.Prioritized(parser.NewFencedCodeBlockParser(), 4),
+		util.Prioritized(parser.NewBlockquoteParser(), 5), util.Prioritized(parser.NewParagraphParser(), 6),
+	),
+	parser.WithInlineParsers(
+		util.Prioritized(parser.NewCodeSpanParser(), 1), util.Prioritized(parser.NewLinkParser(), 2), util.Prioritized(parser.NewEmphasisParser(), 3),
+	),
+	parser.WithASTTransformers(util.Prioritized(tame{}, 1)),
+)))
+
+// written returns what a member wrote as markup.
+func written(words string) templ.Component {
+	var b strings.Builder
+	// A strings.Builder takes everything.
+	_ = markdown.Convert([]byte(words), &b)
+	return templ.Raw(strings.ReplaceAll(b.String(), "<pre>", `<pre tabindex="0">`)) // The keyboard can scroll it.
+}
+
+// tame takes out links that are not safe, and images. Headings are below that of the page, and
+// skip no level.
+type tame struct{}
+
+func (tame) Transform(doc *ast.Document, _ text.Reader, _ parser.Context) {
+	var out []ast.Node
+	last := 1
+	_ = ast.Walk(doc, func(n ast.Node, enters bool) (ast.WalkStatus, error) {
+		switch n := n.(type) {
+		case *ast.Heading:
+			if enters {
+				last = max(2, min(n.Level, last+1, 3))
+				n.Level = last
+			}
+		case *ast.Link:
+			n.Title = nil
+			n.SetAttributeString("rel", []byte("nofollow ugc noopener"))
+			if enters && !safe(string(n.Destination)) {
+				out = append(out, n)
+			}
+		case *ast.Image:
+			if enters {
+				out = append(out, n)
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+	for _, n := range out {
+		for child := n.FirstChild(); child != nil; child = n.FirstChild() {
+			n.Parent().InsertBefore(n.Parent(), n, child)
+		}
+		n.Parent().RemoveChild(n.Parent(), n)
+	}
+}
+
+// safe reports whether a link may lead to an address: over http or https, or within the site.
+func safe(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.User != nil {
+		return false
+	}
+	return (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" || address == local(address)
+}
