@@ -214,13 +214,6 @@ func ExampleCounted() {
 	// Output: {1 view} {1,234 views}
 }
 
-func ExampleKeyTable() {
-	show(templates.KeyTable{Caption: "Keys of the ring", Rows: []templates.KeyRow{
-		{Key: "t:Page.Newest:0", Holds: "segment, newest", Entries: 12, Bytes: 340},
-	}})
-	// Output: Keys of the ring Key Holds Entries Bytes t:Page.Newest:0 segment, newest 12 340
-}
-
 func ExampleTags() {
 	show(templates.Tags{Tags: []templates.Link{to("mornings"), to("paper")}})
 	// Output: mornings paper
@@ -313,7 +306,7 @@ func ExampleUnread() {
 }
 
 func ExampleSearch() {
-	show(templates.Search{Label: "Search titles", Href: "/search", Found: "/search/titles", Query: "tea"})
+	show(templates.Search{Label: "Search titles", Href: "/search", Query: "tea"})
 	// Output: Search titles
 }
 

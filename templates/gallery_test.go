@@ -80,7 +80,7 @@ func TestGallery_ShowsEveryComponent(t *testing.T) {
 func TestComponents_NeedNoValues(t *testing.T) {
 	for _, c := range []templ.Component{
 		Link{}, Moment{}, SectionHead{}, Tabs{}, Feed{}, RankList{}, Around{}, Ruler{}, Facts{}, Pager{}, Listing(0, Pager{}, Empty{}), Footprints{}, Seal{}, Card(""), Tags{}, Unread(0), Button{},
-		Field{}, Notice{}, Search{}, Changes{}, Empty{}, Failure{}, Cost{}, KeyTable{}, RingPicture{}, TreePicture{}, ListPicture{},
+		Field{}, Notice{}, Search{}, Changes{}, Empty{}, Failure{}, Cost{}, RingPicture{}, TreePicture{}, ListPicture{},
 		RingPicture{Segments: make([]Segment, 3), Newest: 7}, TreePicture{Root: Node{Children: make([]Node, 40)}}, Ruler{Rank: 9, Of: 3},
 	} {
 		if text := render(t, c); strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
