@@ -66,35 +66,6 @@ func TestRun_MeasuresPeersInTurnsAndKeepsTheResults(t *testing.T) {
 	}
 }
 
-func TestRun_ThePageHasGrowthAndANetworkToo(t *testing.T) {
-	servers.Need(t, "redis-server")
-	root := t.TempDir()
-	docs := filepath.Join(root, "docs")
-	for _, err := range []error{os.Mkdir(docs, 0o755), os.WriteFile(filepath.Join(root, "README.md"), []byte(readmeBegin+readmeEnd), 0o644)} {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	args := []string{"-n", "1000", "-peers", "bbolt,ringtree-redis", "-workloads", "W2,W6,pages", "-clients", "1", "-rounds", "1", "-time", "5ms", "-o", filepath.Join(root, "results.jsonl"), "-page", docs}
-	if err := run(t.Context(), args, io.Discard); err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile(filepath.Join(docs, "benchmarks.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for section, row := range map[string]string{
-		"Operations": "| bbolt | - | ", "Pages": "| ringtree-redis | ", "Pages, 500 µs away": "| ringtree-redis | ",
-		"Growth": "| peer | W2 100 | W2 1000 | W2 10k | W6 100 | W6 1000 | W6 10k |\n|---|--:|--:|--:|--:|--:|--:|\n| ringtree-redis | ",
-	} {
-		_, part, _ := strings.Cut(string(page), "\n## "+section+"\n")
-		part, _, _ = strings.Cut(part, "\n## ")
-		if !strings.Contains(part, "\n"+row) {
-			t.Errorf("want a row %q under %s in:\n%s", row, section, page)
-		}
-	}
-}
-
 func TestMix_AsksForEachKindOfPageByItsShare(t *testing.T) {
 	data := site.New(1000)
 	at := place.Place{Dir: t.TempDir()}
