@@ -144,30 +144,6 @@ func TestSideBySide_SendsNothingMoreOnceAWorkHasFailed(t *testing.T) {
 	}
 }
 
-func TestSideBySide_EachWorkGetsItsOwnResults(t *testing.T) {
-	db, _ := openLog(t)
-	for _, key := range []string{"a", "b"} {
-		if _, err := kv.One(t.Context(), db.Store(), kv.OpSet(key, []byte("value of "+key))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got := make([]string, 4)
-	var works []func(context.Context) error
-	for i, key := range []string{"a", "b", "a", "none"} {
-		works = append(works, func(ctx context.Context) error {
-			result, err := kv.One(ctx, db.Store(), kv.OpGet(key))
-			got[i] = string(result.Value)
-			return err
-		})
-	}
-	if err := db.SideBySide(t.Context(), works...); !errors.Is(err, kv.ErrNotFound) {
-		t.Errorf("want the error of the work whose key is not there, got %v", err)
-	}
-	if diff := cmp.Diff([]string{"value of a", "value of b", "value of a", ""}, got); diff != "" {
-		t.Errorf("results (-want +got)\n%s", diff)
-	}
-}
-
 // What a work has started and not awaited still has a store when the others are
 // done.
 func TestSideBySide_ContextOfAWorkThatHasEndedGoesOnAlone(t *testing.T) {
@@ -207,14 +183,18 @@ func TestSideBySide_WorkWithGoroutinesOfItsOwnEnds(t *testing.T) {
 }
 
 func TestSideBySide_PanicsInTheCallersGoroutine(t *testing.T) {
-	db, _ := openLog(t)
-	defer func() {
-		if got := recover(); got != "oh" {
-			t.Errorf("want the panic of the work, got %v", got)
-		}
-	}()
-	_ = db.SideBySide(t.Context(), asks(db, "a"), func(context.Context) error { panic("oh") })
-	t.Error("want a panic")
+	for _, local := range []bool{false, true} {
+		t.Run(fmt.Sprint("local ", local), func(t *testing.T) {
+			db, _ := openLocal(t, local)
+			defer func() {
+				if got := recover(); got != "oh" {
+					t.Errorf("want the panic of the work, got %v", got)
+				}
+			}()
+			_ = db.SideBySide(t.Context(), asks(db, "a"), func(context.Context) error { panic("oh") })
+			t.Error("want a panic")
+		})
+	}
 }
 
 // openLocal returns a DB on a store that is local or not, of which the marker of the format is
@@ -316,15 +296,4 @@ func TestSideBySide_OnALocalStoreWorksRunInOrderUntilOneFails(t *testing.T) {
 	if cost := meter.Cost(); cost.Trips != 1 || cost.Ops != 2 {
 		t.Errorf("counted %v, want a trip of 2 ops", cost)
 	}
-}
-
-func TestSideBySide_OnALocalStorePanicsInTheCallersGoroutine(t *testing.T) {
-	db, _ := openLocal(t, true)
-	defer func() {
-		if got := recover(); got != "oh" {
-			t.Errorf("want the panic of the work, got %v", got)
-		}
-	}()
-	_ = db.SideBySide(t.Context(), asks(db, "a"), func(context.Context) error { panic("oh") })
-	t.Error("want a panic")
 }
