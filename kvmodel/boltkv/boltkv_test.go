@@ -45,9 +45,7 @@ func open(t testing.TB, opts boltkv.Options) *boltkv.Store {
 func openAt(t testing.TB, path string, opts boltkv.Options) *boltkv.Store {
 	t.Helper()
 	s, err := boltkv.Open(path, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -60,9 +58,7 @@ func openAt(t testing.TB, path string, opts boltkv.Options) *boltkv.Store {
 func one(t testing.TB, s kv.Store, op kv.Op) kv.Result {
 	t.Helper()
 	r, err := kv.One(context.Background(), s, op)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(err)
 	return r
 }
 
@@ -110,9 +106,7 @@ func TestStore_Do_ReopenedStoreHasEverything(t *testing.T) {
 			one(t, s, kv.OpSet("kept", []byte("value")))
 			one(t, s, kv.OpSet("short", []byte("lived")).For(time.Hour))
 			before := one(t, s, kv.OpGet("kept"))
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
+			check(s.Close())
 			s = openAt(t, path, boltkv.Options{Durability: durability})
 			if diff := cmp.Diff(before, one(t, s, kv.OpGet("kept"))); diff != "" {
 				t.Errorf("item after reopening mismatch (-want +got):\n%s", diff)
@@ -136,9 +130,7 @@ func TestStore_Do_VersionsNeverComeBack(t *testing.T) {
 			}
 			seen[version] = true
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		check(s.Close())
 	}
 }
 
@@ -164,9 +156,7 @@ func TestStore_Do_LoneWriterCommitsEachTripAtOnce(t *testing.T) {
 	s := open(t, boltkv.Options{})
 	for i := range 5 {
 		ops := []kv.Op{kv.OpSet("a", nil), kv.OpSet("b", nil)}
-		if err := s.Do(t.Context(), ops); err != nil {
-			t.Fatal(err)
-		}
+		check(s.Do(t.Context(), ops))
 		want := boltkv.Stats{Commits: uint64(i + 1), Trips: uint64(i + 1), Ops: 2 * uint64(i+1)}
 		if diff := cmp.Diff(want, s.Stats(), unmoved); diff != "" {
 			t.Errorf("Stats after %d trips mismatch (-want +got):\n%s", i+1, diff)
@@ -233,9 +223,7 @@ func TestStore_Do_OneSnapshotForAllReads(t *testing.T) {
 	})
 	for range 1000 {
 		r, err := kv.GetAll(t.Context(), s, "a", "b")
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(err)
 		if diff := cmp.Diff(r[0].Value, r[1].Value); diff != "" {
 			t.Fatalf("two halves of one trip differ (-a +b):\n%s", diff)
 		}
@@ -309,9 +297,7 @@ func TestStore_Close_LeavesNoGoroutineAndAnswersUnavailable(t *testing.T) {
 	before := runtime.NumGoroutine()
 	s := open(t, boltkv.Options{Durability: boltkv.Periodic})
 	one(t, s, kv.OpSet("key", nil))
-	if err := errors.Join(s.Close(), s.Close()); err != nil {
-		t.Fatal(err)
-	}
+	check(errors.Join(s.Close(), s.Close()))
 	for _, op := range []kv.Op{kv.OpGet("key"), kv.OpSet("key", nil)} {
 		_, err := kv.One(t.Context(), s, op)
 		wantErr(t, err, kv.ErrUnavailable)

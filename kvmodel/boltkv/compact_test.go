@@ -23,9 +23,7 @@ func sparseFile(t *testing.T) (path string, kept kv.Result) {
 	for i := 1; i < 1000; i++ {
 		ops = append(ops, kv.OpDelete(keyAt(i)))
 	}
-	if err := s.Do(t.Context(), ops); err != nil {
-		t.Fatal(err)
-	}
+	check(s.Do(t.Context(), ops))
 	one(t, s, kv.OpSet("expires", nil).For(time.Hour))
 	kept = one(t, s, kv.OpGet(keyAt(0)))
 	check(s.Close())
@@ -39,9 +37,7 @@ func TestCompact_SmallerFileHoldsTheSame(t *testing.T) {
 	check(os.Chmod(path, 0o640))
 	before := size(path)
 	done, err := boltkv.Compact(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(err)
 	if diff := cmp.Diff(boltkv.Compaction{Before: before, After: size(path)}, done); diff != "" {
 		t.Errorf("Compaction mismatch (-want +got):\n%s", diff)
 	}

@@ -22,9 +22,7 @@ func fillExpiring(t *testing.T, s kv.Store, n int) {
 	for i := range ops {
 		ops[i] = kv.OpSet(fmt.Sprint("k", i), []byte("v")).For(time.Minute)
 	}
-	if err := s.Do(t.Context(), ops); err != nil {
-		t.Fatal(err)
-	}
+	check(s.Do(t.Context(), ops))
 }
 
 // quick returns a store that moves what it holds to the tree as soon as it rests, and

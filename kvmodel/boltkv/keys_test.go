@@ -31,15 +31,11 @@ func TestWalk_NamesWhatIsInTheTreeAndInTheTablesInOrder(t *testing.T) {
 				ops = append(ops, kv.OpSet(key, []byte("v")))
 			}
 		}
-		if err := s.Do(t.Context(), ops); err != nil {
-			t.Fatal(err)
-		}
+		check(s.Do(t.Context(), ops))
 	}
 	for _, size := range []int{9000, 4000, 500} {
 		s, err := boltkv.Open(path, boltkv.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(err)
 		change(s, size)
 		for range 60 {
 			begin := []string{"", "a:", "b:", "b:1", "c:39", "d:"}[rng.IntN(6)]
@@ -56,8 +52,6 @@ func TestWalk_NamesWhatIsInTheTreeAndInTheTablesInOrder(t *testing.T) {
 				t.Fatalf("begin %q, after %q: %v (-want +got)\n%s", begin, after, err, diff)
 			}
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		check(s.Close())
 	}
 }

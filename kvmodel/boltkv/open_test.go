@@ -26,13 +26,9 @@ func storeFile(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "store.db")
 	s, err := boltkv.Open(path, boltkv.Options{Durability: boltkv.Unsynced})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(err)
 	fillWith(t, s, 1000)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check(s.Close())
 	return path
 }
 
@@ -42,9 +38,7 @@ func fillWith(t *testing.T, s kv.Store, n int) {
 	for i := range n {
 		ops = append(ops, kv.OpSet(keyAt(i), bytes.Repeat([]byte{byte(i)}, 500)))
 	}
-	if err := s.Do(t.Context(), ops); err != nil {
-		t.Fatal(err)
-	}
+	check(s.Do(t.Context(), ops))
 }
 
 // wantOpenErr wants Open to fail without long waiting with want, and to say which
@@ -89,9 +83,7 @@ func TestOpen_StoreThatIsOpenAlreadyIsInUse(t *testing.T) {
 	s := openAt(t, path, boltkv.Options{})
 	wantOpenErr(t, path, boltkv.ErrInUse, "is open in another process")
 	one(t, s, kv.OpSet("still", []byte("well")))
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check(s.Close())
 	openAt(t, path, boltkv.Options{})
 }
 

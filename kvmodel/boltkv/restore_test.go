@@ -24,9 +24,7 @@ import (
 func backup(t *testing.T, s *boltkv.Store) []byte {
 	t.Helper()
 	var buf bytes.Buffer
-	if err := s.Backup(t.Context(), &buf); err != nil {
-		t.Fatal(err)
-	}
+	check(s.Backup(t.Context(), &buf))
 	return buf.Bytes()
 }
 
@@ -35,9 +33,7 @@ func restored(t *testing.T, data []byte, opts boltkv.Options) (*boltkv.Store, bo
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "restored.db")
 	found, err := boltkv.RestoreBackup(t.Context(), bytes.NewReader(data), path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(err)
 	return openAt(t, path, opts), found
 }
 

@@ -26,9 +26,7 @@ func TestStore_KeepsTheContract(t *testing.T) {
 		},
 		Open: func(t testing.TB, name string) kv.Store {
 			s, err := boltkv.Open(filepath.Join(dir, name), boltkv.Options{Now: clock.Now})
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(err)
 			return s
 		},
 	})
@@ -42,9 +40,7 @@ func TestStore_KeepsTheContractFromItsCache(t *testing.T) {
 		Advance: clock.Advance,
 		Open: func(t testing.TB, name string) kv.Store {
 			s, err := boltkv.Open(filepath.Join(dir, name), boltkv.Options{Now: clock.Now, Durability: boltkv.Unsynced})
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(err)
 			return s
 		},
 	})

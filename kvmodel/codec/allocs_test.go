@@ -62,8 +62,6 @@ func TestModel_Marshal_ResultIsJustItsSize(t *testing.T) {
 func marshalPage(t testing.TB, page *sample.Page) []byte {
 	t.Helper()
 	data, err := sample.Pages().Marshal(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return data
 }

@@ -17,9 +17,7 @@ func TestModel_Unmarshal_ReadsWhatReflectionWrites(t *testing.T) {
 	want := newKitchen()
 	want.Extra, want.Raised = nil, sample.Raised{} // Reflection inlines the first and cannot see into the second.
 	data, err := msgpack.Marshal((*reflectedKitchen)(want))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	data = bytes.Replace(data, []byte("\xa6Raised\x80"), []byte("\xa6Raised\xc0"), 1)
 	got, _ := unmarshal(t, sample.Kitchens(), data)
 	if diff := cmp.Diff(want, got, exact); diff != "" {
@@ -31,9 +29,7 @@ func TestReflection_ReadsWhatModelMarshals(t *testing.T) {
 	want := newPage()
 	data := marshalPage(t, want)
 	var got reflectedPage
-	if err := msgpack.Unmarshal(data, &got); err != nil {
-		t.Fatal(err)
-	}
+	must(t, msgpack.Unmarshal(data, &got))
 	got.CreatedAt, got.UpdatedAt = got.CreatedAt.UTC(), got.UpdatedAt.UTC()
 	if diff := cmp.Diff(want, (*sample.Page)(&got), exact); diff != "" {
 		t.Errorf("page mismatch (-want +got)\n%s", diff)
@@ -41,9 +37,7 @@ func TestReflection_ReadsWhatModelMarshals(t *testing.T) {
 
 	note := newNote()
 	var gotNote reflectedNote
-	if err := msgpack.Unmarshal(marshal(t, sample.NewNotes(), note), &gotNote); err != nil {
-		t.Fatal(err)
-	}
+	must(t, msgpack.Unmarshal(marshal(t, sample.NewNotes(), note), &gotNote))
 	if diff := cmp.Diff(note, (*sample.NewNote)(&gotNote), exact); diff != "" {
 		t.Errorf("note mismatch (-want +got)\n%s", diff)
 	}

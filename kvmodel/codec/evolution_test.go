@@ -23,9 +23,7 @@ func newNote() *sample.NewNote {
 func marshal[T any](t *testing.T, m *codec.Model[T], v *T) []byte {
 	t.Helper()
 	data, err := m.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return data
 }
 
@@ -33,9 +31,7 @@ func unmarshal[T any](t *testing.T, m *codec.Model[T], data []byte) (v *T, unkno
 	t.Helper()
 	v = new(T)
 	unknown, err := m.Unmarshal(data, v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return v, unknown
 }
 
@@ -84,9 +80,7 @@ func TestModel_Merge_OldReleaseLosesNothingOfANewRecord(t *testing.T) {
 	}
 	old.ID, old.Author.Name, old.Gone = "changed", "B", 3
 	merged, err := sample.OldNotes().Merge(stored, marshal(t, sample.OldNotes(), old))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 
 	want := newNote()
 	want.ID, want.Author.Name = "changed", "B"
@@ -117,9 +111,7 @@ func TestModel_Merge_UnknownPairsAreKeptByteForByteBehindTheirStruct(t *testing.
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := sample.OldNotes().Merge(unhex(t, test.prev), unhex(t, test.next))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if diff := cmp.Diff(unhex(t, test.want), got); diff != "" {
 				t.Errorf("merged bytes mismatch (-want +got)\n%s", diff)
 			}

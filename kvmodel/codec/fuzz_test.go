@@ -51,18 +51,14 @@ func assertStable(t *testing.T, kitchen *sample.Kitchen) {
 	if errors.Is(err, codec.ErrNotStorable) {
 		return // The longer input allowed it more memory.
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var second sample.Kitchen
 	unknown, err := sample.Kitchens().Unmarshal(stored, &second)
 	if unknown || err != nil {
 		t.Fatalf("what was stored reads with unknown %v, error %v", unknown, err)
 	}
 	again, err := sample.Kitchens().Marshal(&second)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !bytes.Equal(stored, again) {
 		t.Errorf("stored twice, two forms:\n%x\n%x", stored, again)
 	}
@@ -85,13 +81,9 @@ func FuzzMerge(f *testing.F) {
 			return
 		}
 		next, err := sample.OldNotes().Marshal(&want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		merged, err := sample.OldNotes().Merge(prev, next)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, err := sample.OldNotes().Unmarshal(merged, &got); err != nil {
 			t.Fatal(err)
 		}

@@ -27,9 +27,7 @@ type form[T any] struct {
 
 func (f form[T]) check(t *testing.T) {
 	data, err := f.model.Marshal(&f.value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if diff := cmp.Diff(strings.ReplaceAll(f.hex, " ", ""), hex.EncodeToString(data)); diff != "" {
 		t.Errorf("stored form mismatch (-want +got)\n%s", diff)
 	}
@@ -47,9 +45,7 @@ func (f form[T]) check(t *testing.T) {
 func unhex(t testing.TB, s string) []byte {
 	t.Helper()
 	b, err := hex.DecodeString(strings.ReplaceAll(s, " ", ""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return b
 }
 

@@ -104,9 +104,7 @@ func TestModel_Unmarshal_CauseOfAnOwnDecoderIsWrapped(t *testing.T) {
 
 func TestModel_Unmarshal_EveryTruncationIsCorrupt(t *testing.T) {
 	data, err := sample.Kitchens().Marshal(newKitchen())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for n := range data {
 		if _, err := sample.Kitchens().Unmarshal(data[:n], new(sample.Kitchen)); !errors.Is(err, codec.ErrCorrupt) {
 			t.Fatalf("the first %d of %d bytes: want ErrCorrupt, got %v", n, len(data), err)
@@ -166,16 +164,12 @@ func TestModel_Unmarshal_DepthThatCanBeWrittenCanBeRead(t *testing.T) {
 		leaf = &leaf.Kids[0]
 	}
 	data, err := sample.Kitchens().Marshal(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var got, gotPlain sample.Kitchen
 	if _, err := sample.Kitchens().Unmarshal(data, &got); err != nil {
 		t.Fatal(err)
 	}
-	if err := msgpack.Unmarshal(data, &gotPlain); err != nil {
-		t.Fatal(err)
-	}
+	must(t, msgpack.Unmarshal(data, &gotPlain))
 	if !reflect.DeepEqual(want, &got) || !reflect.DeepEqual(want, &gotPlain) {
 		t.Errorf("what was read is not what was written")
 	}
@@ -244,9 +238,7 @@ func TestKitchen_DecodeMsgpack_ReadsOneValueAfterAnotherFromAnyReader(t *testing
 	dec := msgpack.NewDecoder(&slowReader{append(bytes.Clone(data), data...), io.EOF})
 	for range 2 {
 		var got sample.Page
-		if err := got.DecodeMsgpack(dec); err != nil {
-			t.Fatal(err)
-		}
+		must(t, got.DecodeMsgpack(dec))
 		if diff := cmp.Diff(newPage(), &got, exact); diff != "" {
 			t.Errorf("page mismatch (-want +got)\n%s", diff)
 		}

@@ -16,6 +16,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/codec/internal/sample/geo"
 )
 
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // exact compares every field, and times including their location.
 var exact = cmp.Options{
 	cmp.AllowUnexported(sample.Kitchen{}, geo.Point{}, geo.Region{}),
@@ -62,9 +69,7 @@ func TestModel_Unmarshal_GivesBackEveryKindOfField(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			data, err := sample.Kitchens().Marshal(want)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			var got sample.Kitchen
 			unknown, err := sample.Kitchens().Unmarshal(data, &got)
 			if unknown || err != nil {
@@ -93,20 +98,14 @@ func emptyKitchen() *sample.Kitchen {
 func TestKitchen_MsgpackV5_WritesAndReadsTheStoredForm(t *testing.T) {
 	want := newKitchen()
 	stored, err := sample.Kitchens().Marshal(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	plain, err := msgpack.Marshal(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if diff := cmp.Diff(stored, plain); diff != "" {
 		t.Errorf("bytes mismatch (-codec +msgpack)\n%s", diff)
 	}
 	var got sample.Kitchen
-	if err := msgpack.Unmarshal(plain, &got); err != nil {
-		t.Fatal(err)
-	}
+	must(t, msgpack.Unmarshal(plain, &got))
 	if diff := cmp.Diff(want, &got, exact); diff != "" {
 		t.Errorf("kitchen mismatch (-want +got)\n%s", diff)
 	}
@@ -116,13 +115,9 @@ func TestModel_Marshal_FieldsLeftOutAreNotStored(t *testing.T) {
 	kitchen := &sample.Kitchen{Left: "left", Out: "out", Point: geo.Point{}.Checked()}
 	kitchen.SetPrivate("private")
 	got, err := sample.Kitchens().Marshal(kitchen)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want, err := sample.Kitchens().Marshal(&sample.Kitchen{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("bytes mismatch (-without +with)\n%s", diff)
 	}
@@ -130,9 +125,7 @@ func TestModel_Marshal_FieldsLeftOutAreNotStored(t *testing.T) {
 
 func TestModel_Unmarshal_FieldsLeftOutStayAsTheyAre(t *testing.T) {
 	data, err := sample.Kitchens().Marshal(&sample.Kitchen{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	got := sample.Kitchen{Out: "out"}
 	if _, err := sample.Kitchens().Unmarshal(data, &got); err != nil {
 		t.Fatal(err)
@@ -145,9 +138,7 @@ func TestModel_Unmarshal_FieldsLeftOutStayAsTheyAre(t *testing.T) {
 func TestModel_Unmarshal_TimesAreUTCWithoutClockReading(t *testing.T) {
 	local := time.Now().In(time.FixedZone("east", 3600))
 	data, err := sample.Pages().Marshal(&sample.Page{UpdatedAt: local})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var got sample.Page
 	if _, err := sample.Pages().Unmarshal(data, &got); err != nil {
 		t.Fatal(err)
@@ -160,9 +151,7 @@ func TestModel_Unmarshal_TimesAreUTCWithoutClockReading(t *testing.T) {
 func TestModel_Unmarshal_SharesNoMemoryWithTheInput(t *testing.T) {
 	want := newKitchen()
 	data, err := sample.Kitchens().Marshal(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var got sample.Kitchen
 	if _, err := sample.Kitchens().Unmarshal(data, &got); err != nil {
 		t.Fatal(err)
@@ -176,9 +165,7 @@ func TestModel_Unmarshal_SharesNoMemoryWithTheInput(t *testing.T) {
 func TestModel_Append_KeepsWhatIsThere(t *testing.T) {
 	page := newPage()
 	got, err := sample.Pages().Append([]byte("before"), page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if diff := cmp.Diff("before"+string(marshalPage(t, page)), string(got)); diff != "" {
 		t.Errorf("bytes mismatch (-want +got)\n%s", diff)
 	}

@@ -29,9 +29,7 @@ func TestBatch_AServerReadsItsWritesAndGetsAtOnce(t *testing.T) {
 	one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
 	before := f.Reads.Load()
 	ops := append(adds("a", 10), kv.OpGet("k"), kv.OpDelete("a0"), kv.OpGet("absent"), kv.OpAppend("k", []byte("+")))
-	if err := s.Do(t.Context(), ops); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Do(t.Context(), ops))
 	if reads := f.Reads.Load() - before; reads > 2 {
 		t.Errorf("the server has read %d times for one trip", reads)
 	}
@@ -184,9 +182,7 @@ func TestBatch_IncrementsPastTheLargestNumber_AreTakenBack(t *testing.T) {
 	one(t, ctx, s, kv.OpSet("k", []byte(largest)))
 	one(t, ctx, s, kv.OpSet("l", []byte(largest)))
 	ops := []kv.Op{kv.OpIncrement("k", 1), kv.OpIncrement("l", kv.MaxNumber), kv.OpAdd("m", nil)}
-	if err := s.Do(ctx, ops); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Do(ctx, ops))
 	for i, want := range []error{kv.ErrNotNumber, kv.ErrNotNumber, nil} {
 		if err := ops[i].Result.Err; !errors.Is(err, want) {
 			t.Errorf("op %d ended in %v, want %v", i, err, want)
@@ -210,9 +206,7 @@ func TestBatch_LargerThanAnyBuffer_IsCarriedOut(t *testing.T) {
 		for i := range 20 {
 			ops = append(ops, kv.OpSet(fmt.Sprint("l", i), make([]byte, kv.MaxValue)), kv.OpGet(fmt.Sprint("l", i)))
 		}
-		if err := s.Do(ctx, ops); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Do(ctx, ops))
 		for i := range ops {
 			if err := ops[i].Result.Err; err != nil && !errors.Is(err, kv.ErrNotFound) {
 				t.Errorf("%v %s ended in %v", ops[i].Kind, ops[i].Key, err)
@@ -224,9 +218,7 @@ func TestBatch_LargerThanAnyBuffer_IsCarriedOut(t *testing.T) {
 		keys[i] = fmt.Sprint("k", i)
 	}
 	results, err := kv.GetAll(ctx, s, keys...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i, r := range results {
 		if len(r.Value) != 2000+i {
 			t.Errorf("%s has %d bytes, want %d", keys[i], len(r.Value), 2000+i)
@@ -259,9 +251,7 @@ func TestMemcached_RandomBatches_AnswerAsInMemory(t *testing.T) {
 				}
 			}
 			for s := range trips {
-				if err := stores[s].Do(t.Context(), trips[s]); err != nil {
-					t.Fatal(err)
-				}
+				must(t, stores[s].Do(t.Context(), trips[s]))
 				for _, op := range trips[s] {
 					if op.Kind == kv.Get && op.Result.Err == nil {
 						versions[s][op.Key] = op.Result.Version

@@ -34,9 +34,7 @@ func TestStore_ARestartedServer_IsLostUntilAccepted(t *testing.T) {
 			t.Errorf("many gets ended in %v, want ErrLost", err)
 		}
 
-		if err := s.Accept(ctx); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Accept(ctx))
 		one(t, ctx, s, kv.OpGet(key), kv.ErrNotFound)
 		one(t, ctx, s, kv.OpSet(key, []byte("new")))
 		// The server numbers its versions from the start, so these would be equal.
@@ -70,9 +68,7 @@ func TestStore_ALossThatAnotherProcessMetFirst_IsALossHere(t *testing.T) {
 	f.Restart()
 	one(t, ctx, other, kv.OpGet("k"), kv.ErrNotFound)
 	one(t, ctx, s, kv.OpGet("k"), kv.ErrLost)
-	if err := s.Accept(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Accept(ctx))
 	// Both now know it by the same number, so their versions are the same.
 	one(t, ctx, other, kv.OpSet("k", nil))
 	version := one(t, ctx, other, kv.OpGet("k")).Version
@@ -85,9 +81,7 @@ func TestStore_Accept_LeavesAloneWhatNoOperationHasSeen(t *testing.T) {
 	ctx := t.Context()
 	one(t, ctx, s, kv.OpSet("k", nil))
 	f.Restart()
-	if err := s.Accept(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Accept(ctx))
 	one(t, ctx, s, kv.OpGet("k"), kv.ErrLost)
 }
 
@@ -188,9 +182,7 @@ func TestLoss_OfAllServersAtOnce_IsKnownToWhoRanBefore(t *testing.T) {
 	one(t, t.Context(), later, kv.OpSet(onA, nil))
 
 	before, _ := kv.EditionOf(running.Powers().Losses)
-	if err := running.Accept(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, running.Accept(t.Context()))
 	one(t, t.Context(), running, kv.OpGet(onA))
 	after, id := kv.EditionOf(running.Powers().Losses)
 	if after != before {
@@ -207,9 +199,7 @@ func TestLoss_OfAllServersAtOnce_AcceptedByWhoRanBefore_IsAcceptedForWhoStartsLa
 	b.Restart()
 	one(t, t.Context(), running, kv.OpGet(onA), kv.ErrLost)
 	one(t, t.Context(), running, kv.OpGet(onB), kv.ErrLost)
-	if err := running.Accept(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, running.Accept(t.Context()))
 	one(t, t.Context(), running, kv.OpGet(onA), kv.ErrNotFound)
 	later := open(t, patient, a.Addr, b.Addr)
 	one(t, t.Context(), later, kv.OpGet(onB), kv.ErrNotFound)
@@ -254,9 +244,7 @@ func TestServers_AddedAgain_MustBeFlushedFirst(t *testing.T) {
 	a, b, _, _, onB := twoServers(t)
 	alone := open(t, patient, a.Addr)
 	one(t, t.Context(), alone, kv.OpGet(onB), kv.ErrLost)
-	if err := alone.Accept(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, alone.Accept(t.Context()))
 	both := open(t, patient, a.Addr, b.Addr)
 	one(t, t.Context(), both, kv.OpGet(onB), kv.ErrLost)
 	if err := both.Accept(t.Context()); !errors.Is(err, kv.ErrLost) || !strings.Contains(err.Error(), "flush it first") {
@@ -264,9 +252,7 @@ func TestServers_AddedAgain_MustBeFlushedFirst(t *testing.T) {
 	}
 	one(t, t.Context(), both, kv.OpGet(onB), kv.ErrLost)
 	b.Forget("")
-	if err := both.Accept(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, both.Accept(t.Context()))
 	one(t, t.Context(), both, kv.OpGet(onB), kv.ErrNotFound)
 }
 
@@ -322,9 +308,7 @@ func TestLosses_AreToldOnce(t *testing.T) {
 	if got := kv.PowersOf(s).Losses.Lost(); len(got) != 1 || !errors.Is(got[0], kv.ErrLost) {
 		t.Errorf("Lost returned %v, want one ErrLost", got)
 	}
-	if err := s.Accept(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Accept(t.Context()))
 	one(t, t.Context(), s, kv.OpGet(onA), kv.ErrNotFound)
 	if diff := cmp.Diff([]string{"true 1 true", "true 1 false"}, told); diff != "" {
 		t.Errorf("told (-want +got):\n%s", diff)

@@ -43,9 +43,7 @@ type fakeItem struct {
 func newFake(t testing.TB) *fake {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	f := &fake{Addr: listener.Addr().String(), listener: listener, items: map[string]fakeItem{}, conns: map[net.Conn]bool{}}
 	var served sync.WaitGroup
 	served.Go(func() {

@@ -14,14 +14,10 @@ import (
 func TestStore_Keys_MissesNoneThatIsReadMeanwhile(t *testing.T) {
 	servers.Need(t, "memcached")
 	p, err := servers.Memcached()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(p.Stop)
 	s, err := memcachekv.OpenVolatile([]string{p.Addr}, memcachekv.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	const n = 2000
 	var keys []string
 	for i := range n {

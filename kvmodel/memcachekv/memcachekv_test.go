@@ -33,6 +33,13 @@ func one(t *testing.T, ctx context.Context, s kv.Store, op kv.Op, wants ...error
 	return r
 }
 
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // within fails the test if work takes longer than limit.
 func within(t *testing.T, limit time.Duration, work func()) {
 	t.Helper()
@@ -71,16 +78,12 @@ func TestStore_Do_SendsTheGetsForAServerAsOneRequest(t *testing.T) {
 		for i := range 100 {
 			ops = append(ops, kv.OpSet(fmt.Sprint("k", i), fmt.Append(nil, i)))
 		}
-		if err := s.Do(ctx, ops); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Do(ctx, ops))
 		for i := range ops {
 			ops[i] = kv.OpGet(ops[i].Key)
 		}
 		ops = append(ops, kv.OpGet("k0"), kv.OpGet("absent"))
-		if err := s.Do(ctx, ops); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Do(ctx, ops))
 		for i := range 100 {
 			if got, want := string(ops[i].Result.Value), fmt.Sprint(i); got != want {
 				t.Errorf("%s is %q, want %q", ops[i].Key, got, want)
@@ -385,13 +388,9 @@ func TestStore_Close_EndsItsUseAndLeavesNoGoroutine(t *testing.T) {
 	for i := range 50 {
 		ops = append(ops, kv.OpSet(fmt.Sprint("k", i), nil), kv.OpGet(fmt.Sprint("k", i)))
 	}
-	if err := s.Do(t.Context(), ops); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Do(t.Context(), ops))
 	for range 2 {
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Close())
 	}
 	one(t, t.Context(), s, kv.OpGet("k1"), kv.ErrUnavailable)
 	one(t, t.Context(), s, kv.OpSet("k1", nil), kv.ErrUnavailable)

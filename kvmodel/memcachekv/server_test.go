@@ -146,9 +146,7 @@ func TestMemcached_FiveThousandLongKeys_AreOneTrip(t *testing.T) {
 			ops[i] = kv.OpGet(fmt.Sprintf("%0250d", i))
 		}
 		one(t, t.Context(), s, kv.OpSet(ops[4999].Key, []byte("v")))
-		if err := s.Do(t.Context(), ops); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Do(t.Context(), ops))
 		if got := string(ops[4999].Result.Value); got != "v" {
 			t.Errorf("the last key is %q, %v", got, ops[4999].Result.Err)
 		}

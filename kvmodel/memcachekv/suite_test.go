@@ -37,9 +37,7 @@ func suiteMaker(addrs []string, opts memcachekv.Options) kvtest.Maker {
 		Open: func(t testing.TB, name string) kv.Store {
 			t.Helper()
 			tenant, err := kv.Prefix(open(t, opts, addrs...), salt+name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			return tenant
 		},
 		Clocks: func(t testing.TB) []time.Time { return clocks(t, addrs) },
@@ -59,9 +57,7 @@ func clocks(t testing.TB, addrs []string) []time.Time {
 		for line := range strings.Lines(ask(t, addr, "stats")) {
 			if text, ok := strings.CutPrefix(line, "STAT time "); ok {
 				seconds, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				told = append(told, time.Unix(seconds, 0))
 			}
 		}
@@ -76,9 +72,7 @@ func clocks(t testing.TB, addrs []string) []time.Time {
 func ask(t testing.TB, addr, command string) string {
 	t.Helper()
 	c, err := net.Dial("tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer c.Close()
 	if _, err := fmt.Fprintf(c, "%s\r\n", command); err != nil {
 		t.Fatal(err)
@@ -95,9 +89,7 @@ func memcached(t testing.TB, args ...string) *servers.Process {
 	t.Helper()
 	servers.Need(t, "memcached")
 	p, err := servers.Memcached(args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(p.Kill)
 	return p
 }
@@ -106,9 +98,7 @@ func memcached(t testing.TB, args ...string) *servers.Process {
 func open(t testing.TB, opts memcachekv.Options, addrs ...string) *memcachekv.Store {
 	t.Helper()
 	s, err := memcachekv.OpenVolatile(addrs, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
