@@ -121,6 +121,14 @@ func (m marked) Do(ctx context.Context, ops []kv.Op) error {
 	return m.Store.Do(ctx, ops)
 }
 
+// Memory returns that of the store underneath, once nothing is due of the marker.
+func (m marked) Memory(ctx context.Context) (kv.Memory, string) {
+	if m.shared || !m.isDone() {
+		return nil, ""
+	}
+	return kv.MemoryOf(ctx, m.Store)
+}
+
 // isDone reports whether nothing is due of the marker.
 func (m marked) isDone() bool {
 	seen := m.seen.Load()

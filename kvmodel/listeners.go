@@ -56,6 +56,14 @@ func (l *listeners) Do(ctx context.Context, ops []kv.Op) error {
 	return l.telling.Do(ctx, ops)
 }
 
+// Memory returns that of the store underneath, while no one listens.
+func (l *listeners) Memory(ctx context.Context) (kv.Memory, string) {
+	if l.all.Load() != nil {
+		return nil, ""
+	}
+	return kv.MemoryOf(ctx, l.Store)
+}
+
 func (l *listeners) tell(ctx context.Context, t Trip) {
 	if all := l.all.Load(); all != nil {
 		for _, one := range *all {

@@ -3,6 +3,7 @@ package kept
 
 import (
 	"hash/maphash"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -168,6 +169,9 @@ func (s *shard) put(key string, it *Item) {
 	}
 	if was := s.young[key]; was != nil {
 		size -= was.size(key)
+	}
+	if s.young[key] == nil {
+		key = strings.Clone(key) // It may be a part of something larger.
 	}
 	if s.young == nil || s.size+size > s.limit {
 		s.young, s.old, s.size = make(map[string]*Item), s.young, 0

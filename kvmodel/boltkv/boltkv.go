@@ -29,7 +29,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -128,7 +127,10 @@ type Store struct {
 	shipped  atomic.Pointer[Shipping]
 }
 
-var _ kv.Store = (*Store)(nil)
+var (
+	_ kv.Store    = (*Store)(nil)
+	_ kv.Recaller = (*Store)(nil)
+)
 
 // Stats is what a Store has done since it was opened.
 type Stats struct {
@@ -241,11 +243,7 @@ func (s *Store) read(ctx context.Context, ops []kv.Op) *failure {
 	if fail := s.failed.Load(); fail != nil {
 		return fail
 	}
-	if s.writers.Load() > 0 {
-		// Reads never wait for anything, so many readers would keep the committer from the
-		// processor for as long as the scheduler lets each of them run.
-		runtime.Gosched()
-	}
+	s.giveWay()
 	r := reading{Store: s, ops: ops}
 	if fail := s.try(r.do); fail != nil {
 		return fail

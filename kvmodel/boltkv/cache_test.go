@@ -2,6 +2,7 @@ package boltkv
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -9,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -101,4 +104,72 @@ func TestStore_Cache_NobodySeesWhatIsOlderThanACommit(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestStore_Near_AnswersWithoutATripWhatItWouldByOne(t *testing.T) {
+	clock := time.Unix(1e9, 0)
+	s, err := Open(filepath.Join(t.TempDir(), "store.db"), Options{Now: func() time.Time { return clock }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ctx, counted := context.Background(), &tripping{Store: s}
+	tenant, err := kv.Prefix(s, "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ops := []kv.Op{kv.OpSet("a", []byte("1")), kv.OpSet("b", []byte("2")).For(time.Minute), kv.OpSet("t:a", []byte("3"))}
+	if err := s.Do(ctx, ops); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := kv.GetDecoded(ctx, kv.Near(s), number, "a", "b", "t:a"); err != nil {
+		t.Fatal(err)
+	}
+	show := func(what string, s kv.Store, trips int, want string, keys ...string) {
+		t.Helper()
+		before := counted.trips
+		results, _ := kv.GetDecoded(ctx, kv.Near(s), number, keys...)
+		var got []string
+		for _, r := range results {
+			switch {
+			case errors.Is(r.Err, kv.ErrBadKey):
+				got = append(got, "bad")
+			case errors.Is(r.Err, kv.ErrNotFound):
+				got = append(got, "absent")
+			default:
+				got = append(got, fmt.Sprintf("%s %v %v", r.Value, r.Decoded, r.Err))
+			}
+		}
+		if diff := cmp.Diff(want, fmt.Sprint(got)); diff != "" || counted.trips-before != trips {
+			t.Errorf("%s: %d trips, want %d; mismatch (-want +got):\n%s", what, counted.trips-before, trips, diff)
+		}
+	}
+	show("keys of the cache", counted, 0, "[1 1 <nil> 2 2 <nil>]", "a", "b")
+	show("a tenant's", tenant, 0, "[3 3 <nil>]", "a")
+	show("a tenant's empty one", tenant, 0, "[bad 3 3 <nil>]", "", "a")
+	show("an empty one", counted, 1, "[bad]", "")
+	for s.Filter() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	show("one that is not there", counted, 0, "[1 1 <nil> absent]", "a", "c")
+	show("a bad one", counted, 1, "[1 1 <nil> bad]", "a", "c d")
+	clock = clock.Add(time.Hour)
+	show("one that has expired", counted, 0, "[1 1 <nil> absent]", "a", "b")
+	if err := s.Do(ctx, []kv.Op{kv.OpSet("c", []byte("4")), kv.OpDelete("a")}); err != nil {
+		t.Fatal(err)
+	}
+	show("keys of the last commit", counted, 1, "[absent 4 4 <nil>]", "a", "c")
+}
+
+// tripping counts the trips to a Store.
+type tripping struct {
+	*Store
+	trips int
+}
+
+func (c *tripping) Memory(ctx context.Context) (kv.Memory, string) { return c.Store.Memory(ctx) }
+
+func (c *tripping) Do(ctx context.Context, ops []kv.Op) error {
+	c.trips++
+	return c.Store.Do(ctx, ops)
 }

@@ -1,6 +1,9 @@
 package boltkv
 
 import (
+	"context"
+	"runtime"
+
 	"github.com/ringtree/ringtree/internal/kept"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -26,6 +29,50 @@ func (s *Store) forget(changes map[string][]byte) {
 	}
 	for key := range changes {
 		s.cache.Drop(key)
+	}
+}
+
+// Memory returns the store, if it answers anything under ctx.
+func (s *Store) Memory(ctx context.Context) (kv.Memory, string) {
+	if s.cache == nil || s.failed.Load() != nil || ctx.Err() != nil {
+		return nil, ""
+	}
+	s.giveWay()
+	return s, ""
+}
+
+// Recall answers gets from the cache, and says that nothing stands under keys that neither the
+// tables nor the tree have. No commit is seen between two of them.
+func (s *Store) Recall(gets []kv.NearGet, results []kv.Result) bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for i, get := range gets {
+		it := s.cache.Get(get.Key)
+		switch {
+		case it == nil && !s.lacks(get.Key):
+			return false
+		case it == nil || it.HasEnded(s.now()):
+			results[i] = kv.Result{Err: kv.ErrNotFound}
+		case get.Decode != nil && it.Decoded == nil:
+			return false
+		default:
+			results[i] = it.Result()
+		}
+	}
+	return true
+}
+
+// lacks reports whether key, which may be no good one, certainly holds nothing. The caller
+// holds mu.
+func (s *Store) lacks(key string) bool {
+	return s.filter.Load().lacks(key) && !s.filling.has(key) && !s.moving.has(key) && kv.CheckKey(key) == nil
+}
+
+// giveWay lets the committer run. Reads never wait for anything, so many readers would keep it
+// from the processor for as long as the scheduler lets each of them run.
+func (s *Store) giveWay() {
+	if s.writers.Load() > 0 {
+		runtime.Gosched()
 	}
 }
 

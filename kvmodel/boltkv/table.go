@@ -42,6 +42,12 @@ func (t *table) get(key string) (buf []byte, ok bool) {
 	return buf, ok
 }
 
+// has reports whether the table says what key holds.
+func (t *table) has(key string) bool {
+	_, ok := t.get(key)
+	return ok
+}
+
 // add makes the changes of the commit at p.
 func (t *table) add(changes map[string][]byte, p point) {
 	for key, buf := range changes {

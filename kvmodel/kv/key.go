@@ -84,10 +84,10 @@ func (f Family) Text(key string) string {
 // IsHashed reports whether key is long and ends in a hash.
 func IsHashed(key string) bool { return strings.Contains(key, hashMark) }
 
-// eachKey calls f with the keys of families for each of texts: those of the first text, in
-// the order of the families, and then those of the next. They share memory.
-func eachKey(families []Family, texts []string, f func(key string)) {
-	size := 0
+// eachKey calls f with the keys of families for each of texts, behind a prefix: those of the
+// first text, in the order of the families, and then those of the next. They share memory.
+func eachKey(prefix string, families []Family, texts []string, f func(key string)) {
+	size := len(texts) * len(families) * len(prefix)
 	for _, family := range families {
 		size += len(texts) * len(family.prefix)
 	}
@@ -99,9 +99,14 @@ func eachKey(families []Family, texts []string, f func(key string)) {
 	for _, text := range texts {
 		for _, family := range families {
 			begin := all.Len()
+			all.WriteString(prefix)
 			all.WriteString(family.prefix)
 			all.WriteString(text)
-			f(shorten(all.String()[begin:]))
+			if key := all.String()[begin:]; len(key)-len(prefix) <= longKey {
+				f(key)
+			} else {
+				f(prefix + shorten(key[len(prefix):]))
+			}
 		}
 	}
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -184,15 +186,12 @@ func (op *Op) check(powers Powers) error {
 // One carries out a single op and returns its result. The error names the op
 // and wraps its sentinel.
 func One(ctx context.Context, s Store, op Op) (Result, error) {
-	space := getOps.Get().(*[]Op)
-	defer getOps.Put(space)
-	ops := append((*space)[:0], op)
+	room := getRooms.Get().(*getRoom)
+	defer room.leave()
+	room.ops = append(room.ops, op)
 	// The op's own result says more than Do's error does.
-	_ = s.Do(ctx, ops)
-	result, err := ops[0].Result, ops[0].Err()
-	clear(ops)
-	*space = ops
-	return result, err
+	_ = s.Do(ctx, room.ops)
+	return room.ops[0].Result, room.ops[0].Err()
 }
 
 // GetAll reads keys in one trip. The results are in the order of keys; an
@@ -204,49 +203,95 @@ func GetAll(ctx context.Context, s Store, keys ...string) ([]Result, error) {
 
 // GetDecoded is GetAll with a Decoder of the values; nil: there is none.
 func GetDecoded(ctx context.Context, s Store, d Decoder, keys ...string) ([]Result, error) {
-	return getAll(ctx, s, func(ops []Op) []Op {
+	g := newGetting(ctx, s)
+	if slices.Contains(keys, "") {
+		g.memory, g.prefix = nil, "" // It must stay a bad key.
+	}
+	var text strings.Builder // The keys share it.
+	if g.prefix != "" {
+		size := 0
 		for _, key := range keys {
-			ops = append(ops, Op{Kind: Get, Key: key, Decode: d})
+			size += len(g.prefix) + len(key)
 		}
-		return ops
-	})
+		text.Grow(size)
+	}
+	for _, key := range keys {
+		if g.prefix != "" {
+			begin := text.Len()
+			text.WriteString(g.prefix)
+			text.WriteString(key)
+			key = text.String()[begin:]
+		}
+		g.gets = append(g.gets, NearGet{key, d})
+	}
+	return g.do()
 }
 
 // GetEach is GetAll for the keys of families for each of texts, each from [JoinText]: the
 // results of the first text, in the order of the families, and then those of the next. The
 // Decoder is of the values of the first family; nil: there is none.
 func GetEach(ctx context.Context, s Store, d Decoder, families []Family, texts []string) ([]Result, error) {
-	return getAll(ctx, s, func(ops []Op) []Op {
-		eachKey(families, texts, func(key string) {
-			op := OpGet(key)
-			if len(ops)%len(families) == 0 {
-				op.Decode = d
-			}
-			ops = append(ops, op)
-		})
-		return ops
+	g := newGetting(ctx, s)
+	eachKey(g.prefix, families, texts, func(key string) {
+		get := NearGet{Key: key}
+		if len(g.gets)%len(families) == 0 {
+			get.Decode = d
+		}
+		g.gets = append(g.gets, get)
 	})
+	return g.do()
 }
 
-// getAll carries out the gets that add appends to ops.
-func getAll(ctx context.Context, s Store, add func(ops []Op) []Op) ([]Result, error) {
-	space := getOps.Get().(*[]Op)
-	defer getOps.Put(space)
-	ops := add((*space)[:0])
-	err := s.Do(ctx, ops)
-	results := make([]Result, len(ops))
-	for i := range ops {
-		results[i] = ops[i].Result
+// getting is gets of one trip, which may not have to be made.
+type getting struct {
+	*getRoom
+	ctx    context.Context
+	store  Store
+	memory Memory // nil: there is none
+	prefix string // before each key
+}
+
+// getRoom is room for ops and gets to use again, since they are most of what GetAll and One
+// would allocate.
+type getRoom struct {
+	ops  []Op
+	gets []NearGet
+}
+
+var getRooms = sync.Pool{New: func() any { return new(getRoom) }}
+
+// leave gives the room back. It must not keep values alive.
+func (r *getRoom) leave() {
+	clear(r.ops)
+	clear(r.gets)
+	r.ops, r.gets = r.ops[:0], r.gets[:0]
+	getRooms.Put(r)
+}
+
+func newGetting(ctx context.Context, s Store) getting {
+	g := getting{getRoom: getRooms.Get().(*getRoom), ctx: ctx, store: s}
+	if n, ok := s.(near); ok {
+		g.memory, g.prefix = n.Memory(ctx)
 	}
-	// What is kept for the next call must not keep values alive.
-	clear(ops)
-	*space = ops
+	return g
+}
+
+// do returns the results of the gets.
+func (g *getting) do() ([]Result, error) {
+	defer g.leave()
+	results := make([]Result, len(g.gets))
+	if g.memory != nil && g.memory.Recall(g.gets, results) {
+		return results, nil
+	}
+	for _, get := range g.gets {
+		g.ops = append(g.ops, Op{Kind: Get, Key: get.Key[len(g.prefix):], Decode: get.Decode})
+	}
+	err := g.store.Do(g.ctx, g.ops)
+	for i := range g.ops {
+		results[i] = g.ops[i].Result
+	}
 	return results, err
 }
-
-// getOps holds slices of ops for GetAll and One to reuse, since they are most of what these
-// would allocate.
-var getOps = sync.Pool{New: func() any { return new([]Op) }}
 
 // AppendSurely adds value to the end of what key holds, and again where it is
 // unclear whether that was done: value may then be there twice. Once an answer was unclear,
