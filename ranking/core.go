@@ -25,6 +25,7 @@ type core struct {
 	ahead   ahead.Memory // of first pages and those by number
 
 	name, def string
+	base      string // what treeName returns
 	code      keytree.Code
 	many      bool                    // there is a board for each value
 	tooMany   func(plug.Record) error // values; nil: there is one board
@@ -118,7 +119,7 @@ type tree struct {
 
 // tree returns the tree of a value in the period that holds at.
 func (c *core) tree(by string, at time.Time) tree {
-	name := c.treeName()
+	name := c.base
 	if c.many {
 		name += ":" + by
 	}
@@ -128,15 +129,18 @@ func (c *core) tree(by string, at time.Time) tree {
 		expires = c.per.add(at, c.keep)
 	}
 	var own *keytree.Own
-	var truth keytree.Truth = fieldTruth{c, by}
-	now := c.host.DB().Now
 	if c.own {
-		own = keytree.NewOwn(name, now, expires)
+		own = keytree.NewOwn(name, c.host.DB().Now, expires)
 		own.Note = noter(c.host.DB(), c.noteName(), by, c.per.begin(at))
-		truth = own
 	}
-	return tree{c.shelf.tree(name, keytree.Config{
-		Limit: c.limit, Code: c.code, Dense: c.ranks == keytree.Dense, Truth: truth, Now: now, Expires: expires, Later: c.soon, Atomic: c.atomic(),
+	return tree{c.shelf.tree(name, func() keytree.Config {
+		var truth keytree.Truth = fieldTruth{c, by}
+		if own != nil {
+			truth = own
+		}
+		return keytree.Config{
+			Limit: c.limit, Code: c.code, Dense: c.ranks == keytree.Dense, Truth: truth, Now: c.host.DB().Now, Expires: expires, Later: c.soon, Atomic: c.atomic(),
+		}
 	}), own}
 }
 

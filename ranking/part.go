@@ -196,9 +196,11 @@ func (p part) members(ctx context.Context, cursor string, n int, w keytree.Want)
 func (p part) counted(ctx context.Context, verb string) (int, error) {
 	ctx, end := p.host.Begin(ctx, verb)
 	defer end()
-	r, err := p.open(ctx)
-	if err != nil {
+	if err := p.host.Ready(ctx); err != nil || p.gone() {
 		return 0, err
 	}
-	return r.count(ctx)
+	ctx, cancel := p.host.DB().Patient(ctx)
+	defer cancel()
+	n, err := p.tree(p.by, p.when()).Count(ctx, p.host.Store(), p.between)
+	return n, p.failure(err)
 }

@@ -36,5 +36,6 @@ func (c *core) open(host plug.Host) {
 		panic("ranking: " + host.Model() + "." + c.name + " cannot rank records that expire: delete them when they end, or rank records of a model that does not expire")
 	}
 	c.host = host
+	c.base = c.treeName()
 	c.reports = newReporter(host.DB())
 }

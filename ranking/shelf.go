@@ -25,9 +25,9 @@ func newShelf() *shelf {
 	return &shelf{local: keytree.NewLocal(keptRouters), trees: make(map[string]*keytree.Tree)}
 }
 
-// tree returns the tree called name, and makes it from c if it is not on the
-// shelf.
-func (sh *shelf) tree(name string, c keytree.Config) *keytree.Tree {
+// tree returns the tree called name, and makes it from what config returns if it is not on
+// the shelf.
+func (sh *shelf) tree(name string, config func() keytree.Config) *keytree.Tree {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	if t := sh.trees[name]; t != nil {
@@ -38,6 +38,7 @@ func (sh *shelf) tree(name string, c keytree.Config) *keytree.Tree {
 		delete(sh.trees, sh.names[0])
 		sh.names = sh.names[1:]
 	}
+	c := config()
 	c.Name, c.Local = name, sh.local
 	sh.trees[name] = keytree.New(c)
 	sh.names = append(sh.names, name)

@@ -2,6 +2,7 @@ package keytree
 
 import (
 	"context"
+	"math"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -19,7 +20,7 @@ func (t *Tree) Each(ctx context.Context, s kv.Store, f func(ids []string) error)
 				return err
 			}
 			var entries []entry
-			if entries, all = r.entries(st); len(entries) == 0 {
+			if entries, all = r.entries(st, math.MaxInt); len(entries) == 0 {
 				return nil
 			}
 			if err := f(uniq(idsOf(entries))); err != nil {

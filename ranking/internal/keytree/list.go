@@ -43,7 +43,7 @@ func (t *Tree) Page(ctx context.Context, s kv.Store, b Between, down bool, at []
 		if atEdge {
 			t.noteEdge(r, !st.up())
 		}
-		out = found.listing(st.from, at != nil, back)
+		out = r.listing(found, st.from, at != nil, back)
 		if w.Placed {
 			return r.rank(ctx, s, &out, down)
 		}
@@ -61,7 +61,7 @@ func (r *reading) rank(ctx context.Context, s kv.Store, l *Listing, down bool) e
 		l.Total = all.members
 		return err
 	}
-	before, all, err := r.standing(ctx, s, l.Members[0].point, down)
+	before, all, err := r.standing(ctx, s, r.at(l.Members[0]), down)
 	if err != nil {
 		return err
 	}
@@ -84,13 +84,13 @@ func (r *reading) aim(from point, hint edge, atEdge bool) {
 }
 
 // listing returns the page of what was found from a point on.
-func (f finding) listing(from point, hasStart, back bool) Listing {
+func (r *reading) listing(f finding, from point, hasStart, back bool) Listing {
 	l := Listing{Part: Part{Members: f.members}}
 	if f.more {
 		l.Next = encodePosition(f.behind, back)
 	}
 	if len(f.members) > 0 {
-		from = f.members[0].point
+		from = r.at(f.members[0])
 	}
 	if hasStart {
 		l.Prev = encodePosition(from, !back)

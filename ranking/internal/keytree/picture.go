@@ -77,7 +77,7 @@ func (r *reading) readTop(ctx context.Context, s kv.Store, limit int) error {
 	for level := []string{""}; len(level) > 0; level = r.below(level) {
 		var unread []string
 		for _, name := range r.likely(level, limit) {
-			if _, seen := r.seen[name]; !seen && len(r.seen)+len(unread) < max(1, limit) {
+			if _, seen := r.seen.get(name); !seen && r.seen.len()+len(unread) < max(1, limit) {
 				unread = append(unread, name)
 			}
 		}
@@ -108,7 +108,7 @@ func (r *reading) likely(level []string, most int) []string {
 func (r *reading) below(level []string) []string {
 	var next []string
 	for _, name := range level {
-		if router := r.seen[name].router; router != nil {
+		if router := r.seen.router(name); router != nil {
 			next = append(next, openBelow(name, router)...)
 		}
 	}
@@ -129,7 +129,7 @@ func openBelow(name string, r *router) (children []string) {
 // draw returns the picture of the node called name; at is its slot in the router
 // above.
 func (r *reading) draw(name string, at slot) *PictureNode {
-	nd, read := r.seen[name]
+	nd, read := r.seen.get(name)
 	n := &PictureNode{Name: r.keyName(name), Key: r.key(name), Read: read, State: uint64(nd.version), Count: at.members, Bytes: nd.size, Closed: at.closed}
 	switch {
 	case nd.leaf != nil:

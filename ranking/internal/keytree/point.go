@@ -85,6 +85,9 @@ func (o *order) point(s Score, id string) point {
 	return p
 }
 
+// at returns the position of m.
+func (o *order) at(m Member) point { return o.point(m.Score, m.ID) }
+
 // bits returns the bits of p, as many as the longest name has.
 func (o *order) bits(p point) string {
 	var room [8*MaxWord + 8*hashBytes]byte

@@ -14,8 +14,6 @@ type Member struct {
 	ID    string
 	Score Score
 	Value any // what Truth read of it; nil if it was not asked
-
-	point point
 }
 
 // Want says what a query should do.
@@ -60,12 +58,12 @@ type finding struct {
 func (t *Tree) list(ctx context.Context, s kv.Store, r *reading, st stretch, n int, w Want) (finding, error) {
 	r.trusting = w.Unverified
 	f := finding{behind: st.from, more: true}
-	listed := make(map[string]bool, min(n, 64))
+	var listed map[string]bool // by the parts before
 	for looked, ask := 0, n; ask > 0 && f.more; ask = plug.Ask(n, len(f.members), looked) {
 		if err := r.answer(ctx, s, r.reach(st, ask+1)); err != nil {
 			return f, err
 		}
-		entries, all := r.entries(st)
+		entries, all := r.entries(st, ask+1)
 		part := st
 		f.more = !all || len(entries) > ask
 		if f.more && len(entries) > 0 {
@@ -80,12 +78,17 @@ func (t *Tree) list(ctx context.Context, s kv.Store, r *reading, st stretch, n i
 		f.members = slices.Grow(f.members, min(len(members), n-len(f.members)))
 		for _, m := range members {
 			if len(f.members) == n {
-				f.more, part.to = true, f.members[n-1].point.beside(st.up())
+				f.more, part.to = true, r.at(f.members[n-1]).beside(st.up())
 				break
 			}
 			if !listed[m.ID] && (w.Keep == nil || w.Keep(m)) {
-				listed[m.ID] = true
 				f.members = append(f.members, m)
+			}
+		}
+		if f.more && len(f.members) < n {
+			listed = make(map[string]bool, len(f.members))
+			for _, m := range f.members {
+				listed[m.ID] = true
 			}
 		}
 		looked += max(1, len(entries))
@@ -100,32 +103,49 @@ func (t *Tree) verify(ctx context.Context, s kv.Store, p *nodes, part stretch, e
 	if w.Unverified || len(entries) == 0 {
 		return p.members(entries), nil
 	}
-	ids := uniq(idsOf(entries))
+	ids, repeat := idsOf(entries), repeat(entries)
+	if repeat {
+		ids = uniq(ids)
+	}
 	states, values, err := t.states(ctx, ahead.Then(s), ids, w)
 	if err != nil {
 		return nil, err
 	}
-	members := make([]Member, 0, len(ids))
+	members, moved := make([]Member, 0, len(ids)), false
 	for i, id := range ids {
-		if states[i].Broken != nil && w.Gone == nil {
-			return nil, states[i].Broken
+		st, own := &states[i], entries
+		if !repeat {
+			own = entries[i : i+1]
+		}
+		if st.Broken != nil && w.Gone == nil {
+			return nil, st.Broken
 		}
 		shown := w.Beside == nil || values[i] != nil
-		if states[i].Ver == 0 && shown && w.Gone != nil && p.counts(entries, id, &states[i]) {
+		if st.Ver == 0 && shown && w.Gone != nil && p.counts(own, id, st) {
 			w.Gone(id)
 		}
-		if at := p.point(states[i].Score, id); shown && states[i].In && part.holds(at) {
-			members = append(members, Member{id, states[i].Score, values[i], at})
+		if shown && st.In {
+			stays := !repeat && st.Score == own[0].score
+			if stays || part.holds(p.point(st.Score, id)) {
+				members, moved = append(members, Member{id, st.Score, values[i]}), moved || !stays
+			}
 		}
-		t.meet(entries, id, states[i], shown, w)
+		t.meet(own, id, *st, shown, w)
 	}
-	slices.SortFunc(members, func(a, b Member) int {
-		if part.up() {
-			return a.point.compare(b.point)
-		}
-		return b.point.compare(a.point)
-	})
+	if moved {
+		p.sort(members, part.up())
+	}
 	return members, nil
+}
+
+// sort sorts members from the lowest up or from the highest down.
+func (p *nodes) sort(members []Member, up bool) {
+	slices.SortFunc(members, func(a, b Member) int {
+		if !up {
+			a, b = b, a
+		}
+		return p.at(a).compare(p.at(b))
+	})
 }
 
 // counts reports whether id has an entry among entries that counts, and sets st to what
@@ -184,7 +204,7 @@ func (t *Tree) meet(entries []entry, id string, st State, shown bool, w Want) {
 func (p *nodes) members(entries []entry) []Member {
 	members := make([]Member, len(entries))
 	for i, e := range entries {
-		members[i] = Member{ID: e.id, Score: e.score, point: p.point(e.score, e.id)}
+		members[i] = Member{ID: e.id, Score: e.score}
 	}
 	return members
 }
@@ -194,19 +214,19 @@ func (p *nodes) members(entries []entry) []Member {
 // something before.
 func (t *Tree) query(ctx context.Context, s kv.Store, work func(*reading) error, beside ...func(kv.Store) error) error {
 	for try := 0; ; try++ {
-		ep, err := t.epochs(ctx, s, false, beside...)
+		m, err := t.definition(ctx, s, beside)
 		switch {
 		case err != nil:
 			return err
-		case ep.lost:
-			return t.errLost("a part")
-		case ep.read == nil && t.missing():
+		case m == nil && t.missing():
 			return t.errLost("the definition")
-		case ep.read == nil:
+		case m == nil:
 			return nil
+		case m.lost > 0:
+			return t.errLost("a part")
 		}
-		ep.read.shown = try == 0
-		r := ep.read.reading()
+		r := t.reading(m)
+		r.shown = try == 0
 		if err := work(r); err != nil {
 			return err
 		}

@@ -56,7 +56,7 @@ func (t *Tree) Standing(ctx context.Context, s kv.Store, id string, down bool, r
 			q = edgeOf(st.Score, down)
 		}
 		before, all, err := r.standing(ctx, s, q, down)
-		out = Standing{Member{id, st.Score, st.Value, at}, ranks.before(before) + 1, before.members, all.members}
+		out = Standing{Member{id, st.Score, st.Value}, ranks.before(before) + 1, before.members, all.members}
 		return err
 	}, func(s kv.Store) (err error) { st, err = t.state(ctx, s, id); return err })
 	if err == nil && out.ID == "" {

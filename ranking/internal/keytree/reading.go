@@ -13,7 +13,7 @@ import (
 // done again.
 type reading struct {
 	*nodes
-	seen  map[string]node
+	seen  nodeSet
 	lost  string          // the key of a node that is lost; "" if none is
 	again bool            // a node was made again after it was lost
 	gone  map[string]bool // nodes that were missing once
@@ -25,18 +25,81 @@ type reading struct {
 }
 
 func (p *nodes) reading() *reading {
-	_, known := p.local.router(p.key(""))
-	return &reading{nodes: p, seen: make(map[string]node), blind: !known}
+	r := &reading{nodes: p}
+	r.begin()
+	return r
+}
+
+// reading returns what a query of the epoch that is read goes by.
+func (t *Tree) reading(m *meta) *reading {
+	both := new(struct {
+		reading
+		of nodes
+	})
+	t.open(&both.of, m, m.epoch)
+	both.nodes = &both.of
+	both.begin()
+	return &both.reading
+}
+
+func (r *reading) begin() {
+	_, known := r.local.router(r.root)
+	r.blind = !known
+}
+
+// nodeSet is nodes by their names. Mostly they are few.
+type nodeSet struct {
+	room [4]namedNode
+	few  int // of room
+	many map[string]node
+}
+
+type namedNode struct {
+	name string
+	node
+}
+
+func (s *nodeSet) get(name string) (node, bool) {
+	for i := range s.room[:s.few] {
+		if s.room[i].name == name {
+			return s.room[i].node, true
+		}
+	}
+	p, ok := s.many[name]
+	return p, ok
+}
+
+func (s *nodeSet) put(name string, p node) {
+	for i := range s.room[:s.few] {
+		if s.room[i].name == name {
+			s.room[i].node = p
+			return
+		}
+	}
+	if s.few < len(s.room) {
+		s.room[s.few] = namedNode{name, p}
+		s.few++
+		return
+	}
+	if s.many == nil {
+		s.many = make(map[string]node)
+	}
+	s.many[name] = p
+}
+
+func (s *nodeSet) len() int { return s.few + len(s.many) }
+
+// router returns the router called name, nil if that is none or not in s.
+func (s *nodeSet) router(name string) *router {
+	p, _ := s.get(name)
+	return p.router
 }
 
 // look returns the node called name to a walk, or false if the walk must end there.
 type look func(name string) (node, bool)
 
 // known looks at what was read.
-func (r *reading) known(name string) (node, bool) {
-	p, ok := r.seen[name]
-	return p, ok
-}
+func (r *reading) known(name string) (node, bool) { return r.seen.get(name) }
 
 // foresight also looks at the routers that the process remembers, and collects the
 // names of the nodes to read.
@@ -46,7 +109,7 @@ type foresight struct {
 }
 
 func (f *foresight) look(name string) (node, bool) {
-	if p, ok := f.seen[name]; ok {
+	if p, ok := f.seen.get(name); ok {
 		return p, true
 	}
 	f.wanted = append(f.wanted, name)
@@ -67,7 +130,7 @@ func (r *reading) read(ctx context.Context, s kv.Store, names []string) error {
 			r.miss(name)
 			continue
 		}
-		r.seen[name] = got[i]
+		r.seen.put(name, got[i])
 		r.again = r.again || got[i].lost()
 	}
 	return nil
@@ -77,11 +140,11 @@ func (r *reading) read(ctx context.Context, s kv.Store, names []string) error {
 // made and its router afterward; one that is missing twice is lost, and counts as
 // empty. A node below a leaf is not expected to be there.
 func (r *reading) miss(name string) {
-	if name != "" && r.seen[parent(name)].router == nil {
+	if name != "" && r.seen.router(parent(name)) == nil {
 		return
 	}
 	if r.gone[name] {
-		r.seen[name] = node{leaf: new(leaf)}
+		r.seen.put(name, node{leaf: new(leaf)})
 		r.lost = r.key(name)
 	}
 	if r.gone == nil {
@@ -178,6 +241,9 @@ func (r *reading) levels(members int) int {
 }
 
 func uniq(names []string) []string {
+	if len(names) < 2 {
+		return names
+	}
 	seen := make(map[string]bool, len(names))
 	once := make([]string, 0, len(names))
 	for _, name := range names {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -155,7 +156,7 @@ func (t *Tree) copyAll(ctx context.Context, l *lease, from, to *nodes) (lost boo
 			return lost, err
 		}
 		lost = lost || r.lost != ""
-		entries, all := r.entries(st)
+		entries, all := r.entries(st, math.MaxInt)
 		if err := t.enterAll(ctx, l.s, to, uniq(idsOf(entries))); err != nil {
 			return lost, err
 		}

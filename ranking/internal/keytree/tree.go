@@ -53,6 +53,9 @@ type Tree struct {
 	read time.Time  // when meta was asked for
 	last *meta      // the last that was read, if any ever was
 	edge edge       // as it was last read or written
+
+	lastEpoch uint64 // that root was asked for
+	lastRoot  string // what it returned
 }
 
 // treeKey is the class of all keys of trees. What follows the name belongs to the
@@ -67,12 +70,29 @@ func New(c Config) *Tree {
 
 // nodes returns the nodes of an epoch of t, for an operation of any length.
 func (t *Tree) nodes(m *meta, epoch uint64) *nodes {
-	name := t.name + ":" + strconv.FormatUint(epoch, 10)
-	return &nodes{
-		order: m.order, epoch: epoch, name: name, root: name + ":" + rootName,
+	p := new(nodes)
+	t.open(p, m, epoch)
+	return p
+}
+
+// open makes p what nodes returns.
+func (t *Tree) open(p *nodes, m *meta, epoch uint64) {
+	root := t.root(epoch)
+	*p = nodes{
+		order: m.order, epoch: epoch, name: root[:len(root)-len(":"+rootName)], root: root,
 		limit: m.limit, small: cmp.Or(t.Small, smallTree), expire: t.Expires,
 		local: t.Local, truth: t.Truth, now: t.Now, dense: t.Dense,
 	}
+}
+
+// root returns the key of the root of an epoch.
+func (t *Tree) root(epoch uint64) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.lastRoot == "" || t.lastEpoch != epoch {
+		t.lastEpoch, t.lastRoot = epoch, t.name+":"+strconv.FormatUint(epoch, 10)+":"+rootName
+	}
+	return t.lastRoot
 }
 
 // known returns the definition if it is young enough, otherwise nil.
@@ -142,21 +162,26 @@ type epochs struct {
 // definition, if it has to be read. A writer makes the tree if there is none.
 func (t *Tree) epochs(ctx context.Context, s kv.Store, writes bool, beside ...func(kv.Store) error) (*epochs, error) {
 	began := t.Now()
-	m := t.known()
-	works := beside
-	if m == nil {
-		works = append(works[:len(works):len(works)], func(s kv.Store) (err error) { m, err = t.readMeta(ctx, s); return err })
+	m, err := t.definition(ctx, s, beside)
+	if err == nil && m == nil && writes {
+		m, err = t.create(ctx, s)
 	}
-	if err := together(ctx, s, works...); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	if m == nil && writes {
-		var err error
-		if m, err = t.create(ctx, s); err != nil {
-			return nil, err
-		}
-	}
 	return t.epochsOf(m, began), nil
+}
+
+// definition returns the definition, nil if there is none, and does what is beside in the
+// trip that reads it, if it has to be read.
+func (t *Tree) definition(ctx context.Context, s kv.Store, beside []func(kv.Store) error) (*meta, error) {
+	if m := t.known(); m != nil {
+		return m, together(ctx, s, beside...)
+	}
+	var m *meta
+	works := append(beside[:len(beside):len(beside)], func(s kv.Store) (err error) { m, err = t.readMeta(ctx, s); return err })
+	err := together(ctx, s, works...)
+	return m, err
 }
 
 func (t *Tree) epochsOf(m *meta, began time.Time) *epochs {
@@ -176,6 +201,9 @@ func (t *Tree) epochsOf(m *meta, began time.Time) *epochs {
 
 // together runs works side by side and returns the first error.
 func together(ctx context.Context, s kv.Store, works ...func(kv.Store) error) error {
+	if len(works) == 0 {
+		return nil
+	}
 	return cmp.Or(kv.Together(ctx, s, works...)...)
 }
 

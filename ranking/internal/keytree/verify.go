@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -396,7 +397,7 @@ func (v *verifier) hold(ctx context.Context, s kv.Store, ids []string, states []
 	has := make([]bool, len(ids))
 	for i, id := range ids {
 		if has[i] = !states[i].In; !has[i] {
-			entries, _ := r.entries(around[i])
+			entries, _ := r.entries(around[i], math.MaxInt)
 			has[i] = slices.ContainsFunc(entries, func(e entry) bool { return e.id == id && states[i].confirms(e) })
 		}
 	}

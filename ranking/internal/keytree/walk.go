@@ -68,39 +68,42 @@ func (p *nodes) leavesIn(look look, low, high string, up bool, visit func(name s
 	walk("")
 }
 
-// entries returns the entries in st, in its direction, up to the first node that
+// entries returns up to most entries in st, in its direction, up to the first node that
 // was not read, and reports whether these are all.
-func (r *reading) entries(st stretch) (found []entry, all bool) {
+func (r *reading) entries(st stretch, most int) (found []entry, all bool) {
 	all = true
 	r.leaves(r.known, st, func(_ string, l *leaf) bool {
-		if l == nil {
-			all = false
-			return false
-		}
-		found = append(found, r.within(l, st)...)
-		return true
+		all = l != nil && r.within(l, st, func(e *entry) bool {
+			if len(found) < most {
+				found = append(found, *e)
+			}
+			return len(found) < most
+		})
+		return all
 	})
 	return found, all
 }
 
-// within returns the entries of l in st, in its direction. Of two entries of one
-// member, the newer may belong to a change that never happened. A query that does
-// not check records takes it nevertheless.
-func (r *reading) within(l *leaf, st stretch) []entry {
-	entries := l.entries
+// within calls visit with the entries of l in st, in its direction, until visit returns
+// false, and reports whether it did not. Of two entries of one member, the newer may belong
+// to a change that never happened. A query that does not check records takes it nevertheless.
+func (r *reading) within(l *leaf, st stretch, visit func(*entry) bool) bool {
+	entries, up := l.entries, st.up()
 	if r.trusting {
 		entries = newest(entries)
 	}
-	found := make([]entry, 0, len(entries))
-	for _, e := range entries {
+	for i := range entries {
+		if !up {
+			i = len(entries) - 1 - i
+		}
+		e := &entries[i]
 		if st.holdsAll(e.score) || !st.holdsNone(e.score) && st.holds(r.point(e.score, e.id)) {
-			found = append(found, e)
+			if !visit(e) {
+				return false
+			}
 		}
 	}
-	if !st.up() {
-		slices.Reverse(found)
-	}
-	return found
+	return true
 }
 
 // reach is a walk that needs n entries in st, or all there are.
@@ -112,7 +115,7 @@ func (r *reading) reach(st stretch, n int) func(look) bool {
 				complete = false
 				met += r.surely(name)
 			} else {
-				met += len(r.within(l, st))
+				r.within(l, st, func(*entry) bool { met++; return met < n })
 			}
 			return met < n
 		})
@@ -130,14 +133,14 @@ func (r *reading) expected(name string) int {
 	if name == "" {
 		return 0
 	}
-	above := r.seen[parent(name)]
-	if above.router == nil {
-		above.router, _ = r.local.router(r.key(parent(name)))
+	above := r.seen.router(parent(name))
+	if above == nil {
+		above, _ = r.local.router(r.key(parent(name)))
 	}
-	if above.router == nil {
+	if above == nil {
 		return 0
 	}
-	return above.router.slots[child(parent(name), name)].members
+	return above.slots[child(parent(name), name)].members
 }
 
 // beyond is a walk that counts what is above q, or below it. It counts scores rightly
