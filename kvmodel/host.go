@@ -17,7 +17,7 @@ import (
 // be kept in step from now on. It is for the index classes of this module, which call it once,
 // at start-up. It panics if the model has an index of that name.
 func (r *Records[T, K]) Plug(index plug.Index, build func(plug.Host)) {
-	build(host{r.m, index, behalf{r.m.db.DB, r.m.name, index.Name()}})
+	build(host{r.m, index, len(r.m.indexes()), behalf{r.m.db.DB, r.m.name, index.Name()}})
 	r.m.plug(index)
 	r.m.db.knowsMore()
 	plug.Plugged()
@@ -27,6 +27,7 @@ func (r *Records[T, K]) Plug(index plug.Index, build func(plug.Host)) {
 type host struct {
 	m     *model
 	index plug.Index
+	at    int // of the index, among those of the model
 	db    plug.DB
 }
 
@@ -52,27 +53,40 @@ func (m *model) isBuilt(index plug.Index) bool {
 }
 
 func (h host) See(ctx context.Context, s kv.Store, ids ...string) ([]*plug.Seen, error) {
-	recs, err := h.SeeMarks(ctx, s, ids...)
-	for _, rec := range recs {
-		if rec.Value != nil {
-			rec.Places = h.index.Places(rec.Value)
-		}
-	}
-	return recs, err
+	return h.seeIn(ctx, s, h.m.keys, ids, &h)
 }
 
 func (h host) SeeMarks(ctx context.Context, s kv.Store, ids ...string) ([]*plug.Seen, error) {
-	return h.seeIn(ctx, s, h.m.keys, ids)
+	return h.seeIn(ctx, s, h.m.keys, ids, nil)
 }
 
 func (h host) SeeBare(ctx context.Context, s kv.Store, ids ...string) ([]*plug.Seen, error) {
-	return h.seeIn(ctx, s, h.m.keys[:1], ids)
+	return h.seeIn(ctx, s, h.m.keys[:1], ids, nil)
 }
 
-func (h host) seeIn(ctx context.Context, s kv.Store, families []kv.Family, ids []string) ([]*plug.Seen, error) {
-	recs, err := h.m.seeIn(ctx, s, families, ids)
+// placesOf returns the places of v, which gets of its keys have answered. A kept record keeps
+// them: they depend on it and its counters alone.
+func (h *host) placesOf(v plug.Record, results []kv.Result) []string {
+	k, ok := results[0].Decoded.(*keptRecord)
+	if !ok || h.at >= len(k.places) {
+		return h.index.Places(v)
+	}
+	is := func(r kv.Result, version kv.Version) bool { return r.Version == version }
+	if p := k.places[h.at].Load(); p != nil && slices.EqualFunc(results[1:], p.counters, is) {
+		return p.texts
+	}
+	p := &keptPlaces{make([]kv.Version, len(results)-1), slices.Clip(h.index.Places(v))}
+	for i, r := range results[1:] {
+		p.counters[i] = r.Version
+	}
+	k.places[h.at].Store(p)
+	return p.texts
+}
+
+func (h host) seeIn(ctx context.Context, s kv.Store, families []kv.Family, ids []string, placed *host) ([]*plug.Seen, error) {
+	recs, err := h.m.seeAs(ctx, s, families, ids, placed)
 	if errors.Is(err, kv.ErrBadKey) {
-		recs, err = h.seeGood(ctx, s, families, ids)
+		recs, err = h.seeGood(ctx, s, families, ids, placed)
 	}
 	for _, rec := range recs {
 		rec.Mark = rec.Envelope.Mark(h.index.Name())
@@ -81,7 +95,7 @@ func (h host) seeIn(ctx context.Context, s kv.Store, families []kv.Family, ids [
 }
 
 // seeGood is seeIn where some of ids can be no record's. They come from damaged entries.
-func (h host) seeGood(ctx context.Context, s kv.Store, families []kv.Family, ids []string) ([]*plug.Seen, error) {
+func (h host) seeGood(ctx context.Context, s kv.Store, families []kv.Family, ids []string, placed *host) ([]*plug.Seen, error) {
 	recs := make([]*plug.Seen, len(ids))
 	var good []string
 	var damaged []error
@@ -94,7 +108,7 @@ func (h host) seeGood(ctx context.Context, s kv.Store, families []kv.Family, ids
 		recs[i] = &plug.Seen{ID: id, Err: h.m.failure(id, wire.Corrupt(h.m.key(id), fmt.Errorf("%w: an entry of %s has this id: %v", ErrCorrupt, h.index.Name(), bad)))}
 		damaged = append(damaged, recs[i].Err)
 	}
-	seen, err := h.m.seeIn(ctx, s, families, good)
+	seen, err := h.m.seeAs(ctx, s, families, good, placed)
 	if seen == nil {
 		return nil, err
 	}

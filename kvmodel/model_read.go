@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/ringtree/ringtree/internal/envelope"
@@ -25,14 +26,23 @@ func (m *model) see(ctx context.Context, s kv.Store, ids []string) ([]*plug.Seen
 
 // seeIn is see of families, which are all, or the first alone: then without counters.
 func (m *model) seeIn(ctx context.Context, s kv.Store, families []kv.Family, ids []string) ([]*plug.Seen, error) {
+	return m.seeAs(ctx, s, families, ids, nil)
+}
+
+// seeAs is seeIn, and fills in the places in the index of placed, unless that is nil.
+func (m *model) seeAs(ctx context.Context, s kv.Store, families []kv.Family, ids []string, placed *host) ([]*plug.Seen, error) {
 	results, err := kv.GetEach(ctx, s, m.decoder, families, ids)
 	if err != nil {
 		return nil, err
 	}
 	recs, seen := make([]*plug.Seen, len(ids)), make([]plug.Seen, len(ids))
+	n := len(families)
 	err = m.decodeEach(ids, results, func(i int, rec *plug.Seen) {
 		seen[i] = *rec
 		recs[i] = &seen[i]
+		if placed != nil && rec.Value != nil {
+			recs[i].Places = placed.placesOf(rec.Value, results[i*n:][:n])
+		}
 	})
 	if err != nil && !wire.IsCorrupt(err) {
 		return nil, err
@@ -167,8 +177,18 @@ func (m *model) decode(room *envelopes, rec *plug.Seen, id string, r kv.Result) 
 // keptRecord is a record that a store keeps in memory.
 type keptRecord struct {
 	envelope envelope.Envelope
-	value    plug.Record // nil: it is deleted
+	value    plug.Record                  // nil: it is deleted
+	places   []atomic.Pointer[keptPlaces] // in the indexes that have asked, by their numbers
 }
+
+// keptPlaces are the places of a record with such counters in one index. They never change.
+type keptPlaces struct {
+	counters []kv.Version
+	texts    []string
+}
+
+// keptPlacesBytes is about the size of these.
+const keptPlacesBytes = 160
 
 // decodeKept is the Decoder of records.
 func (m *model) decodeKept(value []byte) (any, int, error) {
@@ -178,8 +198,8 @@ func (m *model) decodeKept(value []byte) (any, int, error) {
 		return k, size, err
 	}
 	v, err := m.decodeBody(k.envelope.Model, k.envelope.Body, len(value) <= sharedBytes)
-	k.value = v
-	return k, size + m.codec.Size(value), err
+	k.value, k.places = v, make([]atomic.Pointer[keptPlaces], len(m.indexes()))
+	return k, size + m.codec.Size(value) + len(k.places)*keptPlacesBytes, err
 }
 
 // copyKept makes rec, which is empty, a copy of what is kept.
