@@ -212,26 +212,30 @@ func (m *model) each(ctx context.Context, yield func(plug.Record, error) bool) {
 
 var errStop = errors.New("stop")
 
+const few = 32
+
 // Load fetches the records that from refers to, each once, in one trip. The map
 // has no entry for a reference to nothing, nor with an ErrCorrupt for a damaged record.
 func Load[F, T any, K comparable](ctx context.Context, r *Records[T, K], from []F, ref func(F) K) (map[K]*T, error) {
-	var ids []K
-	found := make(map[K]*T)
+	ids := make([]K, 0, len(from))
+	asked := make(map[K]bool) // but for the first few, which a look at them finds sooner
 	for _, f := range from {
 		id := ref(f)
-		if _, ok := found[id]; !ok && !r.schema.Key.Empty(id) {
-			found[id] = nil
-			ids = append(ids, id)
+		if r.schema.Key.Empty(id) || asked[id] || slices.Contains(ids[:min(len(ids), few)], id) {
+			continue
+		}
+		if ids = append(ids, id); len(ids) > few {
+			asked[id] = true
 		}
 	}
 	values, err := r.GetMulti(ctx, ids)
 	if values == nil && err != nil {
 		return nil, err
 	}
+	found := make(map[K]*T)
 	for i, v := range values {
-		found[ids[i]] = v
-		if v == nil {
-			delete(found, ids[i])
+		if v != nil {
+			found[ids[i]] = v
 		}
 	}
 	return found, err

@@ -30,7 +30,8 @@ type core struct {
 	shards  int
 	host    plug.Host
 	idText  func(plug.Record) string
-	sorted  int // how many standings a build keeps in memory
+	keys    kv.Family // of the rings
+	sorted  int       // how many standings a build keeps in memory
 	*process
 	ahead ahead.Memory // of the newest pages
 
@@ -74,6 +75,7 @@ func newCore(spec spec, by owners) *core {
 func (c *core) join(records plug.Model, index plug.Index, idText func(plug.Record) string) {
 	records.Plug(index, func(host plug.Host) {
 		c.host, c.idText = host, idText
+		c.keys = ringKey.Family(host.Model(), c.spec.Name)
 		c.process = newProcess(host.DB())
 	})
 }
@@ -94,7 +96,7 @@ func (c *core) lanes(owner string) []*lane {
 }
 
 func (c *core) shard(owner string, i int) *lane {
-	base := ringKey.KeyOfText([]string{c.host.Model(), c.spec.Name}, owner)
+	base := c.keys.Key(owner)
 	if c.shards > 1 {
 		base += "#" + strconv.Itoa(i)
 	}

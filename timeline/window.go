@@ -34,12 +34,12 @@ func (c ringWindow) Parted() bool {
 
 // Bases returns what the keys of the rings of a place begin with.
 func (c ringWindow) Bases(place string) []string {
-	return []string{ringKey.KeyOfText([]string{c.host.Model(), c.spec.Name}, ownerOf(place))}
+	return []string{c.keys.Key(ownerOf(place))}
 }
 
 // Base finds the rings of an owner by the counter of the first.
 func (c ringWindow) Base(key string) (base string, first bool) {
-	base, rest, ok := plug.BaseAt(key, ringKey.Family(c.host.Model(), c.spec.Name).Key(""))
+	base, rest, ok := plug.BaseAt(key, c.keys.Key(""))
 	return base, ok && (rest == "n" || rest == "0#n")
 }
 

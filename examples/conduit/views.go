@@ -148,7 +148,7 @@ func (a *App) page(ctx context.Context, viewer string, articles []*Article, tota
 }
 
 func (s seen) page(articles []*Article, total int) *ArticlePage {
-	p := &ArticlePage{Articles: []ArticleView{}, ArticlesCount: total}
+	p := &ArticlePage{Articles: make([]ArticleView, 0, len(articles)), ArticlesCount: total}
 	for _, x := range articles {
 		v := viewOf(x, s.profiles[x.Author], s.favorites[x.ID])
 		v.Body = ""
@@ -158,9 +158,9 @@ func (s seen) page(articles []*Article, total int) *ArticlePage {
 }
 
 func bylines(articles ...*Article) []byline {
-	var all []byline
-	for _, x := range articles {
-		all = append(all, byline{x.ID, x.Author})
+	all := make([]byline, len(articles))
+	for i, x := range articles {
+		all[i] = byline{x.ID, x.Author}
 	}
 	return all
 }
