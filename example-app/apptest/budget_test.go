@@ -88,7 +88,7 @@ func TestPages_CostFewTripsAndAreSmall(t *testing.T) {
 	}
 	store.Wait(0)
 	// The pages that visitors begin with, in a process that knows nothing yet.
-	for _, path := range []string{"/", "/newest", "/feed", "/ranking?span=today", "/ranking", "/ranking?span=all", "/ranking?span=liked", "/p/tea", "/m/ben", "/topics", "/t/words", "/footprints", "/search?q=page", "/hood", "/hood?list=Page.TitleAZ"} {
+	for _, path := range []string{"/", "/newest", "/feed", "/ranking?span=today", "/ranking", "/ranking?span=all", "/ranking?span=liked", "/p/tea", "/m/ben", "/topics", "/t/words", "/footprints", "/search?q=page", "/hood", "/hood?list=Page.TopLikes"} {
 		for who, v := range map[string]*visitor{"ann": c.ann, "guest": c.guest} {
 			cold := v.at(open(t, kept{store}))
 			if got := cold.get(path); got.status == 200 {

@@ -45,7 +45,7 @@ func (c *community) paths() []string {
 	return []string{
 		"/", "/newest", "/feed", "/ranking", "/ranking?span=today", "/ranking?span=all&page=" + c.page, "/topics", "/t/drinks",
 		"/p/tea", "/m/ann", "/m/ben", "/m/ann/followers", "/write", "/edit/" + c.page, "/history/" + c.page, "/trash", "/footprints", "/settings", "/signup", "/login",
-		"/hood", "/hood?list=Page.TitleAZ", "/hood?list=Page.ByTopics", "/hood?list=Follow.ByFollowed&of=ann", "/search", "/search?q=te", "/nowhere",
+		"/hood", "/hood?list=Page.TopLikes", "/hood?list=Page.ByTopics", "/hood?list=Follow.ByFollowed&of=ann", "/search", "/search?q=te", "/nowhere",
 	}
 }
 

@@ -105,7 +105,7 @@ func TestText_IsNeverMarkup(t *testing.T) {
 				if !fair[tag.shape()] {
 					t.Errorf("%s with %s: a new tag %q", what, payload, tag.shape())
 				}
-				for _, name := range []string{"href", "src", "action", "formaction", "data-live", "data-to", "data-hood", "data-found"} {
+				for _, name := range []string{"href", "src", "action", "formaction", "data-live", "data-to", "data-hood"} {
 					if value, has := tag.attrs[name]; has && !fairAddress.MatchString(value) {
 						t.Errorf("%s with %s: %s leads to %q", what, payload, tag.shape(), value)
 					}

@@ -23,7 +23,6 @@ var lists = []list{
 	{"Page.Newest", "Newest pages", ""},
 	{"Page.TopViews", "Most viewed pages", ""},
 	{"Page.TopLikes", "Most liked pages", ""},
-	{"Page.TitleAZ", "Titles from A to Z", ""},
 	{"Topic.TopPages", "Largest topics", ""},
 	{"Member.Newcomers", "Newest members", ""},
 	{"Page.ByTopics", "Pages on a topic", "topic"},
@@ -62,16 +61,12 @@ func (s *Site) draw(ctx context.Context, query url.Values) ([]drawing, error) {
 	}
 	for i := range all {
 		d := &all[i]
-		value := d.Of
-		if d.of != "" && value == "" {
+		if d.of != "" && d.Of == "" {
 			continue // Whose it is has yet to be said.
 		}
-		if d.of == "member" {
-			m, err := s.app.Find(ctx, d.Of)
-			if err != nil {
-				return nil, err
-			}
-			value = m.ID
+		value, err := s.valueOf(ctx, *d)
+		if err != nil {
+			return nil, err
 		}
 		pictures, err := s.database.Pictures(ctx, d.index, value)
 		if d.Pictures, d.Rebuilding = pictures, errors.Is(err, kvmodel.ErrNeedsRebuild); err != nil && !d.Rebuilding {
@@ -79,6 +74,21 @@ func (s *Site) draw(ctx context.Context, query url.Values) ([]drawing, error) {
 		}
 	}
 	return all, nil
+}
+
+// valueOf returns the value of the index of a list that is a topic's or a member's.
+func (s *Site) valueOf(ctx context.Context, d drawing) (value string, err error) {
+	switch d.of {
+	case "topic":
+		value = d.Of
+		_, err = s.app.Models.Topics.Get(ctx, d.Of)
+	case "member":
+		m, failed := s.app.Find(ctx, d.Of)
+		if err = failed; err == nil {
+			value = m.ID
+		}
+	}
+	return value, err
 }
 
 // storeWords says where the data is.
