@@ -23,7 +23,7 @@ func (s *Site) Comment(ctx context.Context, who, page, form, text string) (*Comm
 	if err != nil {
 		return nil, err
 	}
-	return once(ctx, s.Models.Comments.Records, c.ID, c, func(there *Comment) (bool, error) {
-		return there.Author == c.Author && there.Page == c.Page && there.Text == c.Text, nil
+	return once(ctx, s.Models.Comments.Records, c.ID, c, func(there *Comment) bool {
+		return there.Author == c.Author && there.Page == c.Page && there.Text == c.Text
 	})
 }

@@ -70,7 +70,7 @@ func (s *Site) publish(ctx context.Context, p *Page, slug string, slugs []string
 	same := func(there *Page) bool {
 		return there.Author == p.Author && slices.Contains(slugs, there.Slug) && there.says(p.at(there.Slug))
 	}
-	published, err := once(ctx, s.Models.Pages.Records, p.ID, p.at(slug), func(there *Page) (bool, error) { return same(there), nil })
+	published, err := once(ctx, s.Models.Pages.Records, p.ID, p.at(slug), same)
 	held, ok := errors.AsType[*kvmodel.TakenError](err)
 	if !ok {
 		return published, err

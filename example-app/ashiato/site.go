@@ -50,7 +50,7 @@ func (s *Site) NewID() string { return kvmodel.NewID(s.db.Now()) }
 // once creates a record with the id of a form. If the form was sent before, it
 // returns the record that the form made then, or ErrSentBefore unless same reports
 // that this one says the same.
-func once[T any](ctx context.Context, records *kvmodel.Records[T, string], id string, record *T, same func(there *T) (bool, error)) (*T, error) {
+func once[T any](ctx context.Context, records *kvmodel.Records[T, string], id string, record *T, same func(there *T) bool) (*T, error) {
 	err := records.Create(ctx, record)
 	if err == nil {
 		return record, nil
@@ -59,17 +59,10 @@ func once[T any](ctx context.Context, records *kvmodel.Records[T, string], id st
 		return nil, err
 	}
 	there, err := records.Get(ctx, id)
-	if err != nil {
-		return nil, err
+	if err == nil && !same(there) {
+		return nil, ErrSentBefore
 	}
-	ok, err := same(there)
-	if err == nil && !ok {
-		err = ErrSentBefore
-	}
-	if err != nil {
-		return nil, err
-	}
-	return there, nil
+	return there, err
 }
 
 func (s *Site) now() time.Time { return s.db.Now().UTC() }
