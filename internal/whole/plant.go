@@ -128,7 +128,7 @@ func (p *planting) ring() string   { return "t:Work:NewestByAuthor:" + p.w.Autho
 func (p *planting) board() string  { return "rank:Work:TopPriceByAuthor:" + p.w.Author }
 
 // segment is that of the ring of the work's author that has entries.
-func (p *planting) segment() string { return p.keys(p.ring()+"#", ".0")[0] }
+func (p *planting) segment() string { return p.keys(p.ring()+"#s0", "")[0] }
 
 // Plants are kinds of faults in the items of works.
 var Plants = []Plant{
