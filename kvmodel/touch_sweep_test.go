@@ -77,6 +77,10 @@ type watchman struct {
 	l    *leases
 	at   time.Time // of the last look
 	seen int       // how many leases were looked at
+
+	// shown are the leases that live and were on the timeline. Before its change has
+	// returned, a new one may live and not be there yet.
+	shown map[string]bool
 }
 
 // faults is a [kvtest.World]'s Fault. Looks become fewer once only the repair is there.
@@ -97,6 +101,9 @@ func (w *watchman) look() {
 	newest, err := w.l.Newest.Page(ctx, "", 20)
 	for _, id := range sweepIDs {
 		v := w.lives(id)
+		if v == nil {
+			delete(w.shown, id)
+		}
 		if v == nil || err != nil {
 			continue
 		}
@@ -104,9 +111,11 @@ func (w *watchman) look() {
 		if in, err := w.l.ByOwner.Of(v.Owner).Contains(ctx, id); !in {
 			t.Fatalf("%s is not in the list of %s (%v)", id, v.Owner, err)
 		}
-		if !slices.ContainsFunc(newest.Items, func(v *lease) bool { return v.ID == id }) {
-			t.Fatalf("%s is not on the timeline", id)
+		on := slices.ContainsFunc(newest.Items, func(v *lease) bool { return v.ID == id })
+		if w.shown[id] && !on {
+			t.Fatalf("%s is not on the timeline any more", id)
 		}
+		w.shown[id] = on
 		if owner := w.owner(v.Code); v.Code != "" && owner != id {
 			t.Fatalf("%s has no claim on %s, but %q", id, v.Code, owner)
 		}
@@ -149,7 +158,7 @@ func TestSweep_ALeaseThatLivesIsInItsListsAndHasItsClaimAtEveryMoment(t *testing
 		world := kvtest.World{Powers: powers, Unsent: 0.02, Lost: 0.02, Mute: 0.02}
 		world.Fault = func(m kvtest.Moment) kvtest.Fault { return w.faults(m) }
 		proof.Sweep(t, 15, world, func(sim *kvtest.Sim) {
-			w = &watchman{sim: sim, l: openLeases(sim.Still(), kvmodel.ReadOnly())}
+			w = &watchman{sim: sim, l: openLeases(sim.Still(), kvmodel.ReadOnly()), shown: map[string]bool{}}
 			sim.CrashAt("p", 1+sim.Rand().IntN(250))
 			for i, name := range []string{"p", "q"} {
 				rng := rand.New(rand.NewPCG(sim.Seed(), uint64(i)))
