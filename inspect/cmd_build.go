@@ -127,13 +127,13 @@ func (c *call) built(ctx context.Context, name string, err error) error {
 	var duplicates *kvmodel.DuplicatesError
 	switch {
 	case err == nil:
-		c.Say("%s: built", name)
+		c.Tell("%s: built", name)
 		return nil
 	case errors.As(err, &duplicates):
 		for _, d := range duplicates.Records {
-			c.Say("%s %s: %v", name, d.ID, d.Taken)
+			c.Tell("%s %s: %v", name, d.ID, d.Taken)
 		}
-		c.Say("%s: %s in conflict, so %s cannot be built; change or delete them, and build again",
+		c.Tell("%s: %s in conflict, so %s cannot be built; change or delete them, and build again",
 			name, console.Some(len(duplicates.Records)+duplicates.More, "record is", "records are"), strings.Join(duplicates.Indexes(), ", "))
 		return errDiffers
 	}

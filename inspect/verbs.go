@@ -64,7 +64,7 @@ var verbs = map[string][]verb{
 			calls: "check --rate 2000\ncheck --repair Page",
 			short: "Compare all records with all indexes; --repair fixes the differences",
 			long:  "Compares in both directions, and only reads. The app may run meanwhile. --repair first finishes the changes of dead processes, then lists all faults, asks, and repairs them."},
-		{use: "build [MODEL]", args: cobra.MaximumNArgs(1), flags: "again resave format rate resume yes dry-run", inApp: true, run: build,
+		{use: "build [MODEL]", args: cobra.MaximumNArgs(1), flags: "again resave rate resume yes dry-run", inApp: true, run: build,
 			calls: "build Page\nbuild Page --resave --dry-run",
 			short: "Build indexes that are incomplete",
 			long:  "Waits for processes that write the model with other indexes, and names them. An interrupted build continues.\n\n--resave instead rewrites the records of MODEL that an older version of it wrote, so that the code for that version can go."},
