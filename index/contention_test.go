@@ -98,27 +98,3 @@ func (s slow) Do(ctx context.Context, ops []kv.Op) error {
 	time.Sleep(100 * time.Microsecond)
 	return s.Store.Do(ctx, ops)
 }
-
-// wantOneOwner has 64 creators compete for email.
-func wantOneOwner(t *testing.T, ctx context.Context, processes []*people, email string) {
-	t.Helper()
-	var won, conflicts atomic.Int64
-	var wait sync.WaitGroup
-	for c := range writers {
-		wait.Go(func() {
-			err := processes[c%len(processes)].Create(ctx, &person{Email: email})
-			switch {
-			case err == nil:
-				won.Add(1)
-			case errors.Is(err, kv.ErrConflict):
-				conflicts.Add(1)
-			case !errors.Is(err, kv.ErrExists):
-				t.Error(err)
-			}
-		})
-	}
-	wait.Wait()
-	if won.Load() != 1 {
-		t.Errorf("%s has %d owners, want 1; %d creators gave up", email, won.Load(), conflicts.Load())
-	}
-}

@@ -74,22 +74,6 @@ func TestDerivedCount_BelongsToTheEdgesAndNotToTheirTarget(t *testing.T) {
 	})
 }
 
-// lagging is a store on which whatever adds to a count takes long, unless it goes
-// out with a record.
-type lagging struct{ kv.Store }
-
-func (l lagging) Do(ctx context.Context, ops []kv.Op) error {
-	record, adds := false, false
-	for _, op := range ops {
-		record = record || op.Kind.Writes() && strings.HasPrefix(op.Key, "r:")
-		adds = adds || op.Kind == kv.Increment
-	}
-	if adds && !record {
-		time.Sleep(time.Second)
-	}
-	return l.Store.Do(ctx, ops)
-}
-
 // meddling is a store on which, before the next commit of a record, someone else
 // does something.
 type meddling struct {

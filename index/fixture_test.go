@@ -2,8 +2,6 @@ package index_test
 
 import (
 	"context"
-	"encoding/binary"
-	"errors"
 	"io"
 	"log/slog"
 	"testing"
@@ -41,17 +39,4 @@ func must(t testing.TB, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-// ownerOf returns the owner of the claim on an email address, "" if there is no
-// claim.
-func ownerOf(t testing.TB, ctx context.Context, s kv.Store, email string) string {
-	t.Helper()
-	r, err := kv.One(ctx, s, kv.OpGet("u:Person:ByEmail:"+kv.JoinText(email)))
-	if errors.Is(err, kv.ErrNotFound) {
-		return ""
-	}
-	must(t, err)
-	_, n := binary.Uvarint(r.Value)
-	return string(r.Value[n:])
 }

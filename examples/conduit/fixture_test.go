@@ -12,14 +12,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// redis and memcached can do what a server of that kind can.
-type (
-	redis     struct{ kvmodel.Store }
-	memcached struct{ kvmodel.Store }
-)
+// redis can do what a server of that kind can.
+type redis struct{ kvmodel.Store }
 
-func (redis) Powers() kv.Powers     { return kv.Powers{Unless: true, Ordered: true} }
-func (memcached) Powers() kv.Powers { return kv.Powers{} }
+func (redis) Powers() kv.Powers { return kv.Powers{Unless: true, Ordered: true} }
 
 // site is an app with some members, each of whom it knows by name.
 type site struct {
