@@ -83,7 +83,7 @@ func ringPicture(r plug.Ring, title string) templates.RingPicture {
 		p.Segments = append(p.Segments, segment)
 		room += len(s.Slots)
 	}
-	p.Counts = "numbers used, room for " + templates.Grouped(int64(room))
+	p.Counts = "used, room for " + templates.Grouped(int64(room))
 	return p
 }
 
