@@ -6,13 +6,13 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
-	"time"
 
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // lease is the right to rescue a database, which one process has at a time: an item whose value
-// names the owner. It goes when the owner gives it back, or by itself after leaseTime.
+// names the owner. It goes when the owner gives it back, or by itself after times.Lease.
 type lease struct {
 	store kv.Store
 	owner []byte // tells this process from others
@@ -20,9 +20,6 @@ type lease struct {
 }
 
 var leaseKey = kv.NewClass("recovery", 1).Key("lease")
-
-// leaseTime is how long others wait for a process that has died while it rescues.
-const leaseTime = time.Minute
 
 var errLeaseLost = errors.New("another process rescues the database")
 
@@ -48,7 +45,7 @@ func (l lease) hold(ctx context.Context, work func(context.Context) error) error
 
 // take reports whether this process has the lease.
 func (l lease) take(ctx context.Context) (mine bool, err error) {
-	_, err = kv.One(ctx, l.store, kv.OpAdd(leaseKey, l.owner).For(leaseTime))
+	_, err = kv.One(ctx, l.store, kv.OpAdd(leaseKey, l.owner).For(times.Lease))
 	if !errors.Is(err, kv.ErrExists) {
 		return err == nil, err
 	}
@@ -68,14 +65,14 @@ func (l lease) look(ctx context.Context) (version kv.Version, mine bool, err err
 
 // keep renews the lease until ctx ends, and calls lost if another process has it.
 func (l lease) keep(ctx context.Context, lost context.CancelCauseFunc) {
-	for kv.Sleep(ctx, leaseTime/4) {
+	for kv.Sleep(ctx, times.Lease/4) {
 		version, mine, err := l.look(ctx)
 		switch {
 		case err == nil && version != 0 && !mine:
 			lost(errLeaseLost)
 			return
 		case err == nil:
-			_, err = kv.One(ctx, l.store, kv.OpReplace(leaseKey, version, l.owner).For(leaseTime))
+			_, err = kv.One(ctx, l.store, kv.OpReplace(leaseKey, version, l.owner).For(times.Lease))
 		}
 		if err != nil && ctx.Err() == nil && !kv.Raced(err) {
 			l.log.Warn("the lease of a rescue could not be renewed", "err", err)

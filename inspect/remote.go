@@ -104,13 +104,8 @@ func (s *server) tell(ctx context.Context, conn *net.UnixConn, to *caller, hears
 }
 
 func getFrom(ctx context.Context, s kv.Store, keys []string) (t told) {
-	ops := make([]kv.Op, len(keys))
-	for i, key := range keys {
-		ops[i] = kv.OpGet(key)
-	}
-	_ = s.Do(ctx, ops) // Each op has its own result.
-	for i := range ops {
-		r := &ops[i].Result
+	results, _ := kv.GetAll(ctx, s, keys...) // Each has its own error.
+	for _, r := range results {
 		t.Items = append(t.Items, got{r.Value, r.Version, failureOf(r.Err)})
 	}
 	return t
@@ -130,10 +125,11 @@ var errRemote = fmt.Errorf("%w: %w: an app has the file open", kv.ErrUnavailable
 
 // storeOf returns the store of the app behind a.
 func (c *call) storeOf(ctx context.Context, a *app) (kv.Store, error) {
-	r := &remote{call: c, idle: make(chan *app, idleMost)}
-	if err := r.meet(a); err != nil {
+	h, err := c.meet(a)
+	if err != nil {
 		return nil, errors.Join(err, a.conn.Close())
 	}
+	r := &remote{call: c, idle: make(chan *app, idleMost), has: h}
 	r.idle <- a
 	c.tellOf(a)
 	if err := ofTenant(r.has.Prefix, c.tenant); err != nil {
@@ -161,11 +157,11 @@ func ofTenant(prefix, tenant string) error {
 }
 
 // meet begins to ask a, and hears what its store is.
-func (r *remote) meet(a *app) error {
-	if err := r.call.request(a, request{Reads: true}); err != nil {
-		return err
+func (c *call) meet(a *app) (h has, err error) {
+	if err = c.request(a, request{Reads: true}); err == nil {
+		err = a.says.Decode(&h)
 	}
-	return a.says.Decode(&r.has)
+	return h, err
 }
 
 // Powers are those of a store that others write.
@@ -284,8 +280,7 @@ func (r *remote) free(ctx context.Context) (*app, error) {
 	if a == nil {
 		return nil, errors.New("the app has stopped")
 	}
-	fresh := &remote{call: r.call}
-	if err := fresh.meet(a); err != nil {
+	if _, err := r.call.meet(a); err != nil {
 		return nil, errors.Join(err, a.conn.Close())
 	}
 	return a, nil

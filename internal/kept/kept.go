@@ -169,8 +169,7 @@ func (s *shard) put(key string, it *Item) {
 	}
 	if was := s.young[key]; was != nil {
 		size -= was.size(key)
-	}
-	if s.young[key] == nil {
+	} else {
 		key = strings.Clone(key) // It may be a part of something larger.
 	}
 	if s.young == nil || s.size+size > s.limit {

@@ -75,7 +75,8 @@ const (
 	Beat   = 10 * time.Second
 	Silent = 30 * time.Second
 
-	// Lease is the time after which another process may take over the rebuild of a tree.
+	// Lease is the time after which another process may take over the rebuild of a tree, or the
+	// recovery of a database.
 	Lease = time.Minute
 
 	// Run is the time of one call of an intent's function in the background, and Turn that for
