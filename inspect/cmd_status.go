@@ -58,7 +58,7 @@ func (c *call) statusOnce(ctx context.Context, in *Inspector) error {
 	return err
 }
 
-// findings shows what will hurt one day, beside what the status says.
+// findings shows the risks of the store and its settings, below the status.
 func (c *call) findings(ctx context.Context, in *Inspector, st *Status) (wrong error) {
 	found, err := in.diagnose(ctx, kv.PowersOf(c.store), st)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Doctor looks for what will hurt one day: in what the store can do and how its servers are
-// set up, in how long a trip takes, in what [Inspector.Status] warns of, and in whether the
-// options of tags fit what is stored. It writes nothing, and reads a sample of each model.
+// Doctor looks for risks: in the abilities of the store and the settings of its servers, in the
+// duration of a trip, in the warnings of [Inspector.Status], and in options of tags that do not
+// fit the data. It writes nothing, and reads a sample of each model.
 func (in *Inspector) Doctor(ctx context.Context) ([]kv.Finding, error) {
 	st, err := in.Status(ctx)
 	if err != nil {

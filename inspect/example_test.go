@@ -149,7 +149,7 @@ func ExampleStep() {
 	// Output: <nil>
 }
 
-// What is in a record, whatever its model.
+// A record of any model.
 func ExampleRecord() {
 	ctx := context.Background()
 	_, db := furnishedWiki(ctx)

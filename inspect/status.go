@@ -192,8 +192,8 @@ func (st *Status) lose(err error) error {
 	return nil
 }
 
-// judge says what is wrong, and what to do first: to recover from a loss, to look at what is
-// damaged, and to build.
+// judge adds the warnings, and chooses the verb to run next: to recover from a loss, to check
+// damaged records, or to build.
 func (in *Inspector) judge(st *Status, awaitsRescue bool) {
 	var damaged, unbuilt []string // models
 	for i := range st.Models {

@@ -52,7 +52,7 @@ func TestStatus_NextIsWhatHelpsAll(t *testing.T) {
 	if st := statusOf(t, shared(mem), withNotes, indexedDrafts); st.Next != "build" {
 		t.Errorf("of two: want build, got %q", st.Next)
 	}
-	// What is damaged comes before what is not built.
+	// A damaged record comes before an index that is not built.
 	_, err := kv.One(t.Context(), mem, kv.OpSet("r:Draft:d1", []byte("?")))
 	must(t, err)
 	if st := statusOf(t, shared(mem), withNotes, indexedDrafts); st.Next != "check Draft" {

@@ -8,9 +8,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// Follow makes who follow the member whom, and adds the newest pages of whom to
-// the feed of who. If who follows whom already, it changes nothing. It returns
-// ErrNotFound or ErrYourself.
+// Follow makes a member follow another, and adds the newest pages of the other to the
+// follower's feed. A second Follow changes nothing. It returns ErrNotFound or ErrYourself.
 func (s *Site) Follow(ctx context.Context, who, whom string) error {
 	if who == whom {
 		return ErrYourself

@@ -46,8 +46,8 @@ func (s *Site) Topics(ctx context.Context, cursor string) (ranking.Table[Topic, 
 	return s.Models.Topics.TopPages.Table(ctx, cursor, pageSize)
 }
 
-// FollowTopic makes who follow a topic. If who follows it already, it changes
-// nothing. It returns ErrNotFound.
+// FollowTopic makes a member follow a topic. A second FollowTopic changes nothing. It returns
+// ErrNotFound.
 func (s *Site) FollowTopic(ctx context.Context, who, name string) error {
 	t, err := s.Models.Topics.Get(ctx, normal(name))
 	if err != nil {

@@ -115,7 +115,7 @@ func remarks(i, members int, now time.Time) (all []*ashiato.Comment) {
 	return all
 }
 
-// visits returns who looked at whose profile, oldest first.
+// visits returns the visits to profiles, oldest first.
 func visits(members int, now time.Time) (all []ashiato.Visit) {
 	for owner := range members {
 		r := chanceOf("visits", owner)

@@ -34,8 +34,8 @@ const (
 	liked    = 300 // how many of the last pages have comments and likes
 )
 
-// Fill makes what is missing of plan in the store, and returns how many pages it
-// made. What people changed or put into the trash stays as it is. Fill may be
+// Fill adds the missing pages of plan to the store, and returns how many it added. Pages
+// that people changed or put into the trash stay as they are. Fill may be
 // stopped at any time; another call goes on from there.
 //
 // Fill goes through the two weeks with a clock of its own, so nothing else should

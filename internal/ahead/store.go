@@ -11,8 +11,8 @@ import (
 // Store is the store of one look, for one goroutine. With its first trip it also reads what
 // the last such look has read by [Then], and so may save the trips for that.
 //
-// What Then reads may so have been read in the first trip, in no order with what that has
-// read, and not after what has led to it.
+// So the reads of Then may be part of the first trip: in no order with its other reads, and
+// before the result that led to them.
 type Store struct {
 	kv.Store
 	memory *Memory
@@ -84,7 +84,7 @@ func (t then) Do(ctx context.Context, ops []kv.Op) error {
 // trips holds slices of ops to use again.
 var trips = sync.Pool{New: func() any { return new([]kv.Op) }}
 
-// first carries out ops and the gets of the keys. What becomes of these is no error of ops.
+// first carries out ops and the gets of the keys. An error of a get is no error of ops.
 func (s *Store) first(ctx context.Context, ops []kv.Op) error {
 	space := trips.Get().(*[]kv.Op)
 	defer trips.Put(space)

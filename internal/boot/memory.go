@@ -268,7 +268,7 @@ func (m *Memory) put(ctx context.Context, ops []kv.Op) error {
 	return nil
 }
 
-// note takes note of what a pass has come to, and tells those who watch.
+// note stores the verdict of a pass, and tells the watchers.
 func (m *Memory) note(v verdict, seen []Seen, doubts uint64) {
 	m.mu.Lock()
 	known := m.table()

@@ -48,7 +48,7 @@ type Index interface {
 	After(ctx context.Context, s kv.Store, m *Move) error
 
 	// Repair makes the entries at places agree with rec, read just now: it
-	// makes what is missing and removes what rec does not hold.
+	// adds missing entries and removes those that rec does not have.
 	Repair(ctx context.Context, s kv.Store, rec *Seen, places []string) error
 
 	// Check returns, for each of recs, a sentence for each thing that is wrong with its
