@@ -1,8 +1,6 @@
 package kvmodel
 
 import (
-	"unsafe"
-
 	"github.com/ringtree/ringtree/internal/plug"
 )
 
@@ -20,9 +18,6 @@ type bodies interface {
 	Copies() bool
 	CopyOf(v plug.Record) plug.Record
 
-	// Size is about how many bytes v takes besides data, which it was read from, if it
-	// keeps parts of it.
-	Size(data []byte) int
 }
 
 // sharer is a Codec whose values may keep parts of what they were read from.
@@ -59,6 +54,3 @@ func (b bodiesOf[T]) Copies() bool {
 }
 
 func (b bodiesOf[T]) CopyOf(v plug.Record) plug.Record { return b.Codec.(copier[T]).CopyOf(v.(*T)) }
-
-// Size takes it that what v points to is larger than what it was read from.
-func (b bodiesOf[T]) Size(data []byte) int { return int(unsafe.Sizeof(*new(T))) + 2*len(data) }

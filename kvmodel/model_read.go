@@ -11,6 +11,7 @@ import (
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -197,9 +198,13 @@ func (m *model) decodeKept(value []byte) (any, int, error) {
 	if err := k.envelope.Decode(value); err != nil || k.envelope.Deleted {
 		return k, size, err
 	}
-	v, err := m.decodeBody(k.envelope.Model, k.envelope.Body, len(value) <= sharedBytes)
+	shared := len(value) <= sharedBytes
+	v, err := m.decodeBody(k.envelope.Model, k.envelope.Body, shared)
+	if err != nil {
+		return nil, 0, err
+	}
 	k.value, k.places = v, make([]atomic.Pointer[keptPlaces], len(m.indexes()))
-	return k, size + m.codec.Size(value) + len(k.places)*keptPlacesBytes, err
+	return k, size + codec.Size(v, shared) + len(k.places)*keptPlacesBytes, nil
 }
 
 // copyKept makes rec, which is empty, a copy of what is kept.

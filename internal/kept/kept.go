@@ -20,14 +20,24 @@ type Cache struct {
 
 const shards = 64
 
-// shard is the keys with some hashes. What was not asked for since young was last full is
-// dropped when it is full again.
+// shard is the keys with some hashes. When it is full, a hand goes around and drops what was
+// not asked for since it last came by.
 type shard struct {
-	mu         sync.Mutex
-	young, old map[string]*Item
-	size       int // bytes of young
-	limit      int // of size
-	drops      [1 << 8]uint32
+	mu    sync.Mutex
+	slots map[string]*slot
+	ring  []*slot // all slots, in the order in which the hand comes by
+	hand  int
+	size  int // bytes of all
+	limit int // of size
+	drops [1 << 8]uint32
+}
+
+// slot is a key with what is kept under it.
+type slot struct {
+	key   string
+	item  *Item
+	at    int  // in the ring
+	asked bool // since the hand last came by
 }
 
 // Item is what a get has answered: a value, or that there is none. It never changes.
@@ -42,7 +52,7 @@ type Item struct {
 }
 
 // itemBytes is about the size of an item without its key, its value and the decoded form.
-const itemBytes = 224
+const itemBytes = 192
 
 func (it *Item) size(key string) int { return itemBytes + len(key) + len(it.Value) + it.Bytes }
 
@@ -77,8 +87,7 @@ type Stamp struct {
 func New(bytes int) *Cache {
 	c := &Cache{seed: maphash.MakeSeed()}
 	for i := range c.shards {
-		// The old map may be as large as the young one.
-		c.shards[i].limit = bytes / 2 / shards
+		c.shards[i].limit = bytes / shards
 	}
 	return c
 }
@@ -103,13 +112,11 @@ func (c *Cache) Get(key string) *Item {
 	s, _ := c.of(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	it := s.young[key]
-	if it == nil {
-		if it = s.old[key]; it != nil {
-			s.put(key, it)
-		}
+	if at := s.slots[key]; at != nil {
+		at.asked = true
+		return at.item
 	}
-	return it
+	return nil
 }
 
 // Decoded returns it, which Get has returned for key, with its decoded value, and keeps that.
@@ -122,7 +129,7 @@ func (c *Cache) Decoded(key string, it *Item, d kv.Decoder) *Item {
 	s, _ := c.of(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.young[key] == it {
+	if s.find(key) == it {
 		s.put(key, &more)
 	}
 	return &more
@@ -154,30 +161,40 @@ func (c *Cache) KeepAnswer(op *kv.Op, it *Item, before Stamp) {
 
 // find returns what is kept under key. The caller holds the lock.
 func (s *shard) find(key string) *Item {
-	if it := s.young[key]; it != nil {
-		return it
+	if at := s.slots[key]; at != nil {
+		return at.item
 	}
-	return s.old[key]
+	return nil
 }
 
-// put puts it into the young map. The caller holds the lock.
+// put keeps it under key, and drops others if there is no room. The caller holds the lock.
 func (s *shard) put(key string, it *Item) {
+	s.remove(key)
 	size := it.size(key)
 	if size > s.limit {
-		s.remove(key)
 		return
 	}
-	if was := s.young[key]; was != nil {
-		size -= was.size(key)
-	} else {
-		key = strings.Clone(key) // It may be a part of something larger.
+	for s.size+size > s.limit {
+		s.turn()
 	}
-	if s.young == nil || s.size+size > s.limit {
-		s.young, s.old, s.size = make(map[string]*Item), s.young, 0
-		size = it.size(key)
+	if s.slots == nil {
+		s.slots = make(map[string]*slot)
 	}
-	s.young[key] = it
+	at := &slot{key: strings.Clone(key), item: it, at: len(s.ring)} // The key may be a part of something larger.
+	s.slots[at.key] = at
+	s.ring = append(s.ring, at)
 	s.size += size
+}
+
+// turn moves the hand on, which drops what it comes to unless that was asked for.
+func (s *shard) turn() {
+	s.hand %= len(s.ring)
+	at := s.ring[s.hand]
+	if s.hand++; at.asked {
+		at.asked = false
+		return
+	}
+	s.remove(at.key)
 }
 
 // Drop forgets what is kept under key and what is being read there.
@@ -200,13 +217,19 @@ func (c *Cache) DropOthers(key string, version kv.Version) {
 	}
 }
 
-// remove removes key from both maps. The caller holds the lock.
+// remove drops what is kept under key. The last of the ring takes its place there. The caller
+// holds the lock.
 func (s *shard) remove(key string) {
-	if it := s.young[key]; it != nil {
-		s.size -= it.size(key)
-		delete(s.young, key)
+	at := s.slots[key]
+	if at == nil {
+		return
 	}
-	delete(s.old, key)
+	s.size -= at.item.size(key)
+	delete(s.slots, key)
+	last := len(s.ring) - 1
+	s.ring[at.at] = s.ring[last]
+	s.ring[at.at].at = at.at
+	s.ring[last], s.ring = nil, s.ring[:last]
 }
 
 // Empty forgets everything.
@@ -215,7 +238,7 @@ func (c *Cache) Empty() {
 	for i := range c.shards {
 		s := &c.shards[i]
 		s.mu.Lock()
-		s.young, s.old, s.size = nil, nil, 0
+		s.slots, s.ring, s.hand, s.size = nil, nil, 0, 0
 		s.mu.Unlock()
 	}
 }

@@ -73,3 +73,23 @@ func TestCache_Decoded_IsKept(t *testing.T) {
 		t.Errorf("kept is %v of %d bytes", it.Decoded, it.Bytes)
 	}
 }
+
+func TestCache_WhatIsAskedForStaysWhileOthersPassThrough(t *testing.T) {
+	c := New(4 << 20)
+	keep := func(key string) { c.Keep(key, newItem("value of "+key, nil), c.Stamp(key)) }
+	const hot, cold = 1000, 100_000
+	for n := range hot {
+		keep(fmt.Sprint("hot", n))
+	}
+	lost := 0
+	for n := range cold {
+		keep(fmt.Sprint("cold", n))
+		if key := fmt.Sprint("hot", n%hot); c.Get(key) == nil {
+			lost++
+			keep(key)
+		}
+	}
+	if lost > cold/100 {
+		t.Errorf("%d of %d gets of what is asked for again and again have found nothing", lost, cold)
+	}
+}

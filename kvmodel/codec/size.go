@@ -1,0 +1,58 @@
+package codec
+
+import (
+	"reflect"
+	"time"
+)
+
+// Size returns about how many bytes a value takes that v points to. If shared, its texts are
+// parts of something else.
+func Size(v any, shared bool) int {
+	at := reflect.ValueOf(v).Elem()
+	return int(at.Type().Size()) + behind(at, shared)
+}
+
+// behind returns the bytes of what v points to.
+func behind(v reflect.Value, shared bool) (size int) {
+	switch v.Kind() {
+	case reflect.String:
+		if !shared {
+			size = v.Len()
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			size = int(v.Type().Elem().Size()) + behind(v.Elem(), shared)
+		}
+	case reflect.Slice:
+		size = v.Cap()*int(v.Type().Elem().Size()) + behindEach(v, shared)
+	case reflect.Array:
+		size = behindEach(v, shared)
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			return 0
+		}
+		for i := range v.NumField() {
+			size += behind(v.Field(i), shared)
+		}
+	case reflect.Map:
+		size = mapBytes + v.Len()*2*int(v.Type().Key().Size()+v.Type().Elem().Size())
+		for each := v.MapRange(); each.Next(); {
+			size += behind(each.Key(), shared) + behind(each.Value(), shared)
+		}
+	}
+	return size
+}
+
+// mapBytes is about the size of a map with nothing in it.
+const mapBytes = 64
+
+// behindEach returns the bytes of what the elements of v point to.
+func behindEach(v reflect.Value, shared bool) (size int) {
+	switch v.Type().Elem().Kind() {
+	case reflect.String, reflect.Pointer, reflect.Slice, reflect.Array, reflect.Struct, reflect.Map:
+		for i := range v.Len() {
+			size += behind(v.Index(i), shared)
+		}
+	}
+	return size
+}
