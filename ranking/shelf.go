@@ -8,7 +8,7 @@ import (
 
 // Limits on what a process remembers of one set of boards.
 const (
-	keptTrees   = 1024
+	keptTrees   = 4096
 	keptRouters = 1 << 17
 )
 

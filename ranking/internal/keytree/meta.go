@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"unsafe"
 
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
@@ -68,6 +69,12 @@ func decodeMeta(r kv.Result) (*meta, error) {
 		body.Fail("definition")
 	}
 	return m, body.end("definition")
+}
+
+// keepMeta is the Decoder of definitions.
+func keepMeta(value []byte) (any, int, error) {
+	m, err := decodeMeta(kv.Result{Value: value})
+	return m, int(unsafe.Sizeof(*m)), err
 }
 
 // readMeta returns the tree's definition, nil if there is none. A process that does not

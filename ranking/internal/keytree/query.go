@@ -214,7 +214,11 @@ func (p *nodes) members(entries []entry) []Member {
 // something before.
 func (t *Tree) query(ctx context.Context, s kv.Store, work func(*reading) error, beside ...func(kv.Store) error) error {
 	for try := 0; ; try++ {
-		m, err := t.definition(ctx, s, beside)
+		shown := memory{}
+		if try == 0 {
+			shown = memoryOf(ctx, s)
+		}
+		m, err := t.shownDefinition(ctx, s, shown, beside)
 		switch {
 		case err != nil:
 			return err
@@ -226,7 +230,7 @@ func (t *Tree) query(ctx context.Context, s kv.Store, work func(*reading) error,
 			return t.errLost("a part")
 		}
 		r := t.reading(m)
-		r.shown = try == 0
+		r.shown, r.memory = try == 0, shown
 		if err := work(r); err != nil {
 			return err
 		}

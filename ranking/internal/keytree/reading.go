@@ -21,6 +21,10 @@ type reading struct {
 	hint  []string        // nodes to read first if nothing is known
 	aims  string          // the bits of the point that the query looks for, if any
 
+	memory memory // that answers walks at once
+	asked  [1]kv.NearGet
+	told   [1]kv.Result
+
 	trusting bool // entries are taken as they are
 }
 
@@ -101,6 +105,45 @@ type look func(name string) (node, bool)
 // known looks at what was read.
 func (r *reading) known(name string) (node, bool) { return r.seen.get(name) }
 
+// memory is what a store keeps in memory.
+type memory struct {
+	kv.Memory // nil: there is none
+	prefix    string
+}
+
+func memoryOf(ctx context.Context, s kv.Store) memory {
+	m, prefix := kv.MemoryOf(ctx, kv.Near(s))
+	return memory{m, prefix}
+}
+
+// look looks at what was read, and at what the store has in memory.
+func (r *reading) look(name string) (node, bool) {
+	if p, ok := r.seen.get(name); ok || r.memory.Memory == nil {
+		return p, ok
+	}
+	r.asked[0] = kv.NearGet{Key: r.memory.prefix + r.key(name), Decode: decodeKept}
+	if !r.memory.Recall(r.asked[:], r.told[:]) {
+		return node{}, false
+	}
+	kept, ok := r.told[0].Decoded.(*node)
+	if !ok {
+		return node{}, false
+	}
+	p := *kept
+	p.version = r.told[0].Version
+	if len(name) >= r.code.maxBits() {
+		p.router = nil
+	}
+	r.see(name, p)
+	return p, true
+}
+
+// see notes what the node called name is.
+func (r *reading) see(name string, p node) {
+	r.seen.put(name, p)
+	r.again = r.again || p.lost()
+}
+
 // foresight also looks at the routers that the process remembers, and collects the
 // names of the nodes to read.
 type foresight struct {
@@ -130,8 +173,7 @@ func (r *reading) read(ctx context.Context, s kv.Store, names []string) error {
 			r.miss(name)
 			continue
 		}
-		r.seen.put(name, got[i])
-		r.again = r.again || got[i].lost()
+		r.see(name, got[i])
 	}
 	return nil
 }
@@ -156,7 +198,7 @@ func (r *reading) miss(name string) {
 // answer repeats walk, and reads what it lacks, until walk returns true: it had
 // every node that it needed.
 func (r *reading) answer(ctx context.Context, s kv.Store, walk func(look) bool) error {
-	for !walk(r.known) {
+	for !walk(r.look) {
 		if err := r.read(ctx, s, uniq(r.lacking(walk))); err != nil {
 			return err
 		}
@@ -169,7 +211,7 @@ func (r *reading) answerAll(ctx context.Context, s kv.Store, walks []func(look) 
 	for {
 		var names []string
 		for i, walk := range walks {
-			if !walk(r.known) {
+			if !walk(r.look) {
 				r.aims = aims[i]
 				names = append(names, r.lacking(walk)...)
 			}

@@ -184,6 +184,24 @@ func (t *Tree) definition(ctx context.Context, s kv.Store, beside []func(kv.Stor
 	return m, err
 }
 
+// shownDefinition is definition for what is shown and nothing else.
+func (t *Tree) shownDefinition(ctx context.Context, s kv.Store, shown memory, beside []func(kv.Store) error) (*meta, error) {
+	if shown.Memory == nil {
+		return t.definition(ctx, s, beside)
+	}
+	if err := together(ctx, s, beside...); err != nil {
+		return nil, err
+	}
+	results, err := kv.GetDecoded(ctx, kv.Near(s), keepMeta, t.metaKey())
+	if err != nil {
+		return nil, err
+	}
+	if m, ok := results[0].Decoded.(*meta); ok && m.code == t.Code {
+		return m, nil
+	}
+	return t.definition(ctx, s, nil)
+}
+
 func (t *Tree) epochsOf(m *meta, began time.Time) *epochs {
 	if m == nil {
 		return &epochs{}
