@@ -24,7 +24,7 @@ const shards = 64
 // not asked for since it last came by.
 type shard struct {
 	mu    sync.Mutex
-	slots map[string]*slot
+	table []*slot // chains of slots, by hash; as many as there are slots, or more
 	ring  []*slot // all slots, in the order in which the hand comes by
 	hand  int
 	size  int // bytes of all
@@ -32,12 +32,14 @@ type shard struct {
 	drops [1 << 8]uint32
 }
 
-// slot is a key with what is kept under it.
+// slot is a key with what is kept under it. A read that finds it looks at little else.
 type slot struct {
+	Item
 	key   string
-	item  *Item
-	at    int  // in the ring
-	asked bool // since the hand last came by
+	hash  uint64
+	next  *slot // of the chain
+	at    int   // in the ring
+	asked bool  // since the hand last came by
 }
 
 // Item is what a get has answered: a value, or that there is none. It never changes.
@@ -51,8 +53,9 @@ type Item struct {
 	Asked, Read int64 // when the read began and ended, for DropOthers and Keep; 0: it does not matter
 }
 
-// itemBytes is about the size of an item without its key, its value and the decoded form.
-const itemBytes = 192
+// itemBytes is about the size of a slot with its places in the table and the ring, but without
+// its key, its value and the decoded form.
+const itemBytes = 176
 
 func (it *Item) size(key string) int { return itemBytes + len(key) + len(it.Value) + it.Bytes }
 
@@ -92,31 +95,34 @@ func New(bytes int) *Cache {
 	return c
 }
 
-// of returns the shard of key, and which of its counters counts key's drops.
-func (c *Cache) of(key string) (s *shard, drops *uint32) {
+// of returns the shard of key, and its hash.
+func (c *Cache) of(key string) (*shard, uint64) {
 	hash := maphash.String(c.seed, key)
-	s = &c.shards[hash%shards]
-	return s, &s.drops[hash/shards%uint64(len(s.drops))]
+	return &c.shards[hash%shards], hash / shards
 }
+
+// dropsOf returns which of the counters counts the drops of keys with a hash.
+func (s *shard) dropsOf(hash uint64) *uint32 { return &s.drops[hash%uint64(len(s.drops))] }
 
 // Stamp returns what Keep takes to know whether key was dropped since.
 func (c *Cache) Stamp(key string) Stamp {
-	s, drops := c.of(key)
+	s, hash := c.of(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Stamp{c.epoch.Load(), *drops}
+	return Stamp{c.epoch.Load(), *s.dropsOf(hash)}
 }
 
 // Get returns what is kept under key; nil: nothing.
 func (c *Cache) Get(key string) *Item {
-	s, _ := c.of(key)
+	s, hash := c.of(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if at := s.slots[key]; at != nil {
-		at.asked = true
-		return at.item
+	at := s.find(key, hash)
+	if at == nil {
+		return nil
 	}
-	return nil
+	at.asked = true
+	return &at.Item
 }
 
 // Decoded returns it, which Get has returned for key, with its decoded value, and keeps that.
@@ -126,11 +132,11 @@ func (c *Cache) Decoded(key string, it *Item, d kv.Decoder) *Item {
 	}
 	more := *it
 	more.Decode(d)
-	s, _ := c.of(key)
+	s, hash := c.of(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.find(key) == it {
-		s.put(key, &more)
+	if at := s.find(key, hash); at != nil && &at.Item == it {
+		s.put(key, hash, &more)
 	}
 	return &more
 }
@@ -138,18 +144,17 @@ func (c *Cache) Decoded(key string, it *Item, d kv.Decoder) *Item {
 // Keep keeps what was read under key, unless that was dropped since before. Of two
 // different items that were read at the same time no one knows which is the newer.
 func (c *Cache) Keep(key string, it *Item, before Stamp) {
-	s, drops := c.of(key)
+	s, hash := c.of(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if before != (Stamp{c.epoch.Load(), *drops}) {
+	if before != (Stamp{c.epoch.Load(), *s.dropsOf(hash)}) {
 		return
 	}
-	if was := s.find(key); was != nil && was.Version != it.Version && it.Asked <= was.Read {
-		*drops++
-		s.remove(key)
+	if was := s.find(key, hash); was != nil && was.Version != it.Version && it.Asked <= was.Read {
+		s.drop(was, hash)
 		return
 	}
-	s.put(key, it)
+	s.put(key, hash, it)
 }
 
 // KeepAnswer is Keep for the answer of the get op, which it decodes first, for op as well.
@@ -159,17 +164,24 @@ func (c *Cache) KeepAnswer(op *kv.Op, it *Item, before Stamp) {
 	c.Keep(op.Key, it, before)
 }
 
-// find returns what is kept under key. The caller holds the lock.
-func (s *shard) find(key string) *Item {
-	if at := s.slots[key]; at != nil {
-		return at.item
+// find returns the slot of key, nil if there is none. The caller holds the lock.
+func (s *shard) find(key string, hash uint64) *slot {
+	if len(s.table) == 0 {
+		return nil
 	}
-	return nil
+	at := *s.chain(hash)
+	for at != nil && (at.hash != hash || at.key != key) {
+		at = at.next
+	}
+	return at
 }
 
+// chain returns the chain for a hash.
+func (s *shard) chain(hash uint64) **slot { return &s.table[hash&uint64(len(s.table)-1)] }
+
 // put keeps it under key, and drops others if there is no room. The caller holds the lock.
-func (s *shard) put(key string, it *Item) {
-	s.remove(key)
+func (s *shard) put(key string, hash uint64, it *Item) {
+	s.remove(s.find(key, hash))
 	size := it.size(key)
 	if size > s.limit {
 		return
@@ -177,13 +189,28 @@ func (s *shard) put(key string, it *Item) {
 	for s.size+size > s.limit {
 		s.turn()
 	}
-	if s.slots == nil {
-		s.slots = make(map[string]*slot)
-	}
-	at := &slot{key: strings.Clone(key), item: it, at: len(s.ring)} // The key may be a part of something larger.
-	s.slots[at.key] = at
-	s.ring = append(s.ring, at)
+	// The key may be a part of something larger.
+	s.add(&slot{Item: *it, key: strings.Clone(key), hash: hash, at: len(s.ring)})
 	s.size += size
+}
+
+// add puts a slot at the end of the ring and into its chain.
+func (s *shard) add(at *slot) {
+	s.ring = append(s.ring, at)
+	if len(s.ring) <= len(s.table) {
+		s.link(at)
+		return
+	}
+	s.table = make([]*slot, max(16, 2*len(s.table)))
+	for _, each := range s.ring {
+		s.link(each)
+	}
+}
+
+// link puts a slot into its chain.
+func (s *shard) link(at *slot) {
+	chain := s.chain(at.hash)
+	at.next, *chain = *chain, at
 }
 
 // turn moves the hand on, which drops what it comes to unless that was asked for.
@@ -194,38 +221,46 @@ func (s *shard) turn() {
 		at.asked = false
 		return
 	}
-	s.remove(at.key)
+	s.remove(at)
 }
 
 // Drop forgets what is kept under key and what is being read there.
 func (c *Cache) Drop(key string) {
-	s, drops := c.of(key)
+	s, hash := c.of(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	*drops++
-	s.remove(key)
+	s.drop(s.find(key, hash), hash)
 }
 
 // DropOthers is Drop unless what is kept under key has the version.
 func (c *Cache) DropOthers(key string, version kv.Version) {
-	s, drops := c.of(key)
+	s, hash := c.of(key)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if it := s.find(key); it == nil || it.Version != version {
-		*drops++
-		s.remove(key)
+	if at := s.find(key, hash); at == nil || at.Version != version {
+		s.drop(at, hash)
 	}
 }
 
-// remove drops what is kept under key. The last of the ring takes its place there. The caller
-// holds the lock.
-func (s *shard) remove(key string) {
-	at := s.slots[key]
+// drop removes a slot, unless it is nil, and what is being read under keys with its hash. The
+// caller holds the lock.
+func (s *shard) drop(at *slot, hash uint64) {
+	*s.dropsOf(hash)++
+	s.remove(at)
+}
+
+// remove removes a slot, unless it is nil. The last of the ring takes its place there. The
+// caller holds the lock.
+func (s *shard) remove(at *slot) {
 	if at == nil {
 		return
 	}
-	s.size -= at.item.size(key)
-	delete(s.slots, key)
+	chain := s.chain(at.hash)
+	for *chain != at {
+		chain = &(*chain).next
+	}
+	*chain, at.next = at.next, nil
+	s.size -= at.size(at.key)
 	last := len(s.ring) - 1
 	s.ring[at.at] = s.ring[last]
 	s.ring[at.at].at = at.at
@@ -238,7 +273,7 @@ func (c *Cache) Empty() {
 	for i := range c.shards {
 		s := &c.shards[i]
 		s.mu.Lock()
-		s.slots, s.ring, s.hand, s.size = nil, nil, 0, 0
+		s.table, s.ring, s.hand, s.size = nil, nil, 0, 0
 		s.mu.Unlock()
 	}
 }

@@ -27,9 +27,9 @@ func TestCache_HoldsNoMoreThanItIsGiven(t *testing.T) {
 		bytes, kept := 0, 0
 		for n := range keys {
 			key := fmt.Sprint(n)
-			s, _ := c.of(key)
-			if it := s.find(key); it != nil {
-				bytes, kept = bytes+it.size(key), kept+1
+			s, hash := c.of(key)
+			if at := s.find(key, hash); at != nil {
+				bytes, kept = bytes+at.size(key), kept+1
 			}
 		}
 		if bytes > most || bytes < most/3 {
