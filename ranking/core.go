@@ -200,7 +200,12 @@ func stateIn(by string, places []string, rev uint64) keytree.State {
 // title is what errors about the board begin with.
 func (c *core) title() string { return c.host.Model() + "." + c.name }
 
-func (c *core) failure(err error) error { return named(c.title(), err) }
+func (c *core) failure(err error) error {
+	if err == nil {
+		return nil
+	}
+	return named(c.title(), err)
+}
 
 // eachPlace does step for places side by side.
 func (c *core) eachPlace(ctx context.Context, s kv.Store, places []string, step func(kv.Store, place) error) error {

@@ -34,7 +34,10 @@ type meta struct {
 	version kv.Version
 }
 
-func (t *Tree) metaKey() string { return t.name + ":meta" }
+// metaName ends the key of a definition.
+const metaName = ":meta"
+
+func (t *Tree) metaKey() string { return t.name + metaName }
 
 func (m *meta) encode() []byte {
 	b := append([]byte(magic), metaKind, byte(m.code))

@@ -41,12 +41,15 @@ var errUnsure = fmt.Errorf("%w, or not", errAgain)
 // may have moved to a new epoch without it.
 var errLate = fmt.Errorf("%w: the operation has taken too long", kv.ErrConflict)
 
-func (p *nodes) key(name string) string {
+func (p *nodes) key(name string) string { return p.keyBehind("", name) }
+
+// keyBehind is key behind a prefix.
+func (p *nodes) keyBehind(prefix, name string) string {
 	if p.code != Words {
-		return p.root + name
+		return prefix + p.root + name
 	}
 	var room [longestKey]byte
-	return string(p.code.appendName(append(room[:0], p.root...), name))
+	return string(p.code.appendName(append(append(room[:0], prefix...), p.root...), name))
 }
 
 // rootName is the last part of the key of the root. Those of other nodes go on with their

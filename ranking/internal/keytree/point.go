@@ -108,9 +108,7 @@ func child(name, bits string) int {
 }
 
 // childName returns the name of child i of the node called name.
-func childName(name string, i int) string {
-	return name + string([]byte{'0' + byte(i>>1), '0' + byte(i&1)})
-}
+func childName(name string, i int) string { return name + "00011011"[2*i:2*i+perLevel] }
 
 // appendName appends the name of a node as its key has it: its bits or, since words have so
 // many, a hexadecimal digit for each two levels and one of ghij for a level that is left.

@@ -214,11 +214,11 @@ func (p *nodes) members(entries []entry) []Member {
 // something before.
 func (t *Tree) query(ctx context.Context, s kv.Store, work func(*reading) error, beside ...func(kv.Store) error) error {
 	for try := 0; ; try++ {
-		shown := memory{}
+		room := new(room)
 		if try == 0 {
-			shown = memoryOf(ctx, s)
+			room.store, room.prefix = kv.MemoryOf(ctx, s)
 		}
-		m, err := t.shownDefinition(ctx, s, shown, beside)
+		m, err := t.shownDefinition(ctx, s, &room.memory, beside)
 		switch {
 		case err != nil:
 			return err
@@ -229,8 +229,8 @@ func (t *Tree) query(ctx context.Context, s kv.Store, work func(*reading) error,
 		case m.lost > 0:
 			return t.errLost("a part")
 		}
-		r := t.reading(m)
-		r.shown, r.memory = try == 0, shown
+		r := t.reading(room, m)
+		r.shown = try == 0
 		if err := work(r); err != nil {
 			return err
 		}

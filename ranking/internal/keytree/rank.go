@@ -233,6 +233,9 @@ func (t *Tree) Count(ctx context.Context, s kv.Store, b Between) (int, error) {
 	st := b.stretch(false)
 	var all, below, above tally
 	err := t.query(ctx, s, func(r *reading) error {
+		if b == (Between{}) {
+			return r.answer(ctx, s, r.whole(&all))
+		}
 		walks := []func(look) bool{r.whole(&all)}
 		if b.Low != nil {
 			walks, r.aims = append(walks, r.beyond(st.from, false, &below)), r.bits(st.from)

@@ -2,6 +2,7 @@ package keytree
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -21,9 +22,7 @@ type reading struct {
 	hint  []string        // nodes to read first if nothing is known
 	aims  string          // the bits of the point that the query looks for, if any
 
-	memory memory // that answers walks at once
-	asked  [1]kv.NearGet
-	told   [1]kv.Result
+	memory // that answers walks at once
 
 	trusting bool // entries are taken as they are
 }
@@ -34,16 +33,18 @@ func (p *nodes) reading() *reading {
 	return r
 }
 
+// room is a reading with its nodes, in one piece of memory.
+type room struct {
+	reading
+	of nodes
+}
+
 // reading returns what a query of the epoch that is read goes by.
-func (t *Tree) reading(m *meta) *reading {
-	both := new(struct {
-		reading
-		of nodes
-	})
-	t.open(&both.of, m, m.epoch)
-	both.nodes = &both.of
-	both.begin()
-	return &both.reading
+func (t *Tree) reading(r *room, m *meta) *reading {
+	t.open(&r.of, m, m.epoch)
+	r.nodes = &r.of
+	r.begin()
+	return &r.reading
 }
 
 func (r *reading) begin() {
@@ -51,47 +52,68 @@ func (r *reading) begin() {
 	r.blind = !known
 }
 
-// nodeSet is nodes by their names. Mostly they are few.
+// nodeSet is nodes by their names. Mostly they are few, and no two have equally long names.
 type nodeSet struct {
-	room [4]namedNode
-	few  int // of room
+	room [1]namedNode
+	few  []namedNode // in room, as long as that is large enough
 	many map[string]node
 }
+
+// fewNodes is how many nodes are looked through.
+const fewNodes = 32
 
 type namedNode struct {
 	name string
 	node
 }
 
-func (s *nodeSet) get(name string) (node, bool) {
-	for i := range s.room[:s.few] {
-		if s.room[i].name == name {
-			return s.room[i].node, true
+func (s *nodeSet) find(name string) *namedNode {
+	for i := range s.few {
+		if s.few[i].name == name {
+			return &s.few[i]
 		}
+	}
+	return nil
+}
+
+func (s *nodeSet) get(name string) (node, bool) {
+	if at := s.find(name); at != nil {
+		return at.node, true
 	}
 	p, ok := s.many[name]
 	return p, ok
 }
 
 func (s *nodeSet) put(name string, p node) {
-	for i := range s.room[:s.few] {
-		if s.room[i].name == name {
-			s.room[i].node = p
-			return
+	at := s.find(name)
+	switch {
+	case at != nil:
+		at.node = p
+	case len(s.few) < fewNodes:
+		if s.few == nil {
+			s.few = s.room[:0]
+		} else if len(s.few) == len(s.room) {
+			s.few = slices.Grow(s.few, fewNodes/2)
 		}
+		s.few = append(s.few, namedNode{name, p})
+	case s.many == nil:
+		s.many = map[string]node{name: p}
+	default:
+		s.many[name] = p
 	}
-	if s.few < len(s.room) {
-		s.room[s.few] = namedNode{name, p}
-		s.few++
-		return
-	}
-	if s.many == nil {
-		s.many = make(map[string]node)
-	}
-	s.many[name] = p
 }
 
-func (s *nodeSet) len() int { return s.few + len(s.many) }
+func (s *nodeSet) len() int { return len(s.few) + len(s.many) }
+
+// childName is childName, without making the name again of a node in s.
+func (s *nodeSet) childName(name string, i int) string {
+	for k := range s.few {
+		if is := s.few[k].name; len(is) == len(name)+perLevel && child(name, is) == i && strings.HasPrefix(is, name) {
+			return is
+		}
+	}
+	return childName(name, i)
+}
 
 // router returns the router called name, nil if that is none or not in s.
 func (s *nodeSet) router(name string) *router {
@@ -105,32 +127,36 @@ type look func(name string) (node, bool)
 // known looks at what was read.
 func (r *reading) known(name string) (node, bool) { return r.seen.get(name) }
 
-// memory is what a store keeps in memory.
+// memory is what a store keeps in memory, for what is shown.
 type memory struct {
-	kv.Memory // nil: there is none
-	prefix    string
+	store  kv.Memory // nil: there is none
+	prefix string
+	asked  [1]kv.NearGet
+	told   [1]kv.Result
 }
 
-func memoryOf(ctx context.Context, s kv.Store) memory {
-	m, prefix := kv.MemoryOf(ctx, kv.Near(s))
-	return memory{m, prefix}
+// recall returns the decoded value under a key, which begins with the prefix, and its version,
+// nil if that is not in memory.
+func (m *memory) recall(key string, d kv.Decoder) (any, kv.Version) {
+	m.asked[0] = kv.NearGet{Key: key, Decode: d}
+	if !m.store.Recall(m.asked[:], m.told[:]) {
+		return nil, 0
+	}
+	return m.told[0].Decoded, m.told[0].Version
 }
 
-// look looks at what was read, and at what the store has in memory.
+// look looks at what was read, and at what is in memory.
 func (r *reading) look(name string) (node, bool) {
-	if p, ok := r.seen.get(name); ok || r.memory.Memory == nil {
+	if p, ok := r.seen.get(name); ok || r.store == nil {
 		return p, ok
 	}
-	r.asked[0] = kv.NearGet{Key: r.memory.prefix + r.key(name), Decode: decodeKept}
-	if !r.memory.Recall(r.asked[:], r.told[:]) {
-		return node{}, false
-	}
-	kept, ok := r.told[0].Decoded.(*node)
+	found, version := r.recall(r.keyBehind(r.prefix, name), decodeKept)
+	kept, ok := found.(*node)
 	if !ok {
 		return node{}, false
 	}
 	p := *kept
-	p.version = r.told[0].Version
+	p.version = version
 	if len(name) >= r.code.maxBits() {
 		p.router = nil
 	}

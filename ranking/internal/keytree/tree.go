@@ -185,18 +185,22 @@ func (t *Tree) definition(ctx context.Context, s kv.Store, beside []func(kv.Stor
 }
 
 // shownDefinition is definition for what is shown and nothing else.
-func (t *Tree) shownDefinition(ctx context.Context, s kv.Store, shown memory, beside []func(kv.Store) error) (*meta, error) {
-	if shown.Memory == nil {
+func (t *Tree) shownDefinition(ctx context.Context, s kv.Store, shown *memory, beside []func(kv.Store) error) (*meta, error) {
+	if shown.store == nil {
 		return t.definition(ctx, s, beside)
 	}
 	if err := together(ctx, s, beside...); err != nil {
 		return nil, err
 	}
-	results, err := kv.GetDecoded(ctx, kv.Near(s), keepMeta, t.metaKey())
-	if err != nil {
-		return nil, err
+	found, _ := shown.recall(shown.prefix+t.name+metaName, keepMeta)
+	if found == nil {
+		results, err := kv.GetDecoded(ctx, kv.Near(s), keepMeta, t.metaKey())
+		if err != nil {
+			return nil, err
+		}
+		found = results[0].Decoded
 	}
-	if m, ok := results[0].Decoded.(*meta); ok && m.code == t.Code {
+	if m, ok := found.(*meta); ok && m.code == t.Code {
 		return m, nil
 	}
 	return t.definition(ctx, s, nil)

@@ -34,16 +34,16 @@ func (st stretch) holdsNone(s Score) bool {
 
 // leaves visits the leaves that can hold entries in st, in its direction, until
 // visit returns false. It visits a node that look does not know with a nil leaf.
-func (p *nodes) leaves(look look, st stretch, visit func(name string, l *leaf) bool) {
-	low, high := p.bits(st.from), p.bits(st.to)
+func (r *reading) leaves(look look, st stretch, visit func(name string, l *leaf) bool) {
+	low, high := r.bits(st.from), r.bits(st.to)
 	if !st.up() {
 		low, high = high, low
 	}
-	p.leavesIn(look, low, high, st.up(), visit)
+	r.leavesIn(look, low, high, st.up(), visit)
 }
 
 // leavesIn is leaves from one sequence of bits to another, including both.
-func (p *nodes) leavesIn(look look, low, high string, up bool, visit func(name string, l *leaf) bool) {
+func (r *reading) leavesIn(look look, low, high string, up bool, visit func(name string, l *leaf) bool) {
 	var walk func(name string) bool
 	walk = func(name string) bool {
 		nd, ok := look(name)
@@ -54,9 +54,11 @@ func (p *nodes) leavesIn(look look, low, high string, up bool, visit func(name s
 			if !up {
 				i = 3 - i
 			}
-			next := childName(name, i)
-			outside := next < low[:len(next)] || next > high[:len(next)]
-			if outside || nd.router.slots[i].closed {
+			if nd.router.slots[i].closed {
+				continue
+			}
+			next := r.seen.childName(name, i)
+			if next < low[:len(next)] || next > high[:len(next)] {
 				continue
 			}
 			if !walk(next) {
@@ -166,7 +168,7 @@ func (r *reading) beyond(q point, above bool, count *tally) func(look) bool {
 			if nd.router.slots[at].closed {
 				return true
 			}
-			name = childName(name, at)
+			name = r.seen.childName(name, at)
 		}
 	}
 }
@@ -226,7 +228,7 @@ func (r *reading) skip(skipped, n int, down bool, at *point) func(look) bool {
 				}
 				if count := nd.router.slots[i].members; left >= count {
 					left -= count
-				} else if walk(childName(name, i)) {
+				} else if walk(r.seen.childName(name, i)) {
 					return true
 				} else {
 					left = 0 // There are fewer below than the slot says.
