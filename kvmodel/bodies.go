@@ -17,7 +17,6 @@ type bodies interface {
 	// that can be changed.
 	Copies() bool
 	CopyOf(v plug.Record) plug.Record
-
 }
 
 // sharer is a Codec whose values may keep parts of what they were read from.

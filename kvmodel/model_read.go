@@ -53,12 +53,11 @@ func (m *model) seeAs(ctx context.Context, s kv.Store, families []kv.Family, ids
 
 // values is see for who wants nothing but the records, nil where there is none.
 func (m *model) values(ctx context.Context, s kv.Store, ids []string) ([]plug.Record, error) {
-	results, err := kv.GetEach(ctx, s, m.decoder, m.keys, ids)
-	if err != nil {
-		return nil, err
-	}
-	values := make([]plug.Record, len(ids))
-	err = m.decodeEach(ids, results, func(i int, rec *plug.Seen) { values[i] = rec.Value })
+	var values []plug.Record
+	err := kv.UseEach(ctx, s, m.decoder, m.keys, ids, func(results []kv.Result) error {
+		values = make([]plug.Record, len(ids))
+		return m.decodeEach(ids, results, func(i int, rec *plug.Seen) { values[i] = rec.Value })
+	})
 	if err != nil && !wire.IsCorrupt(err) {
 		return nil, err
 	}

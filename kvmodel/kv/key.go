@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unsafe"
 )
 
 // A key is "class:part:part...". Parts are escaped, so different parts never
@@ -85,8 +86,9 @@ func (f Family) Text(key string) string {
 func IsHashed(key string) bool { return strings.Contains(key, hashMark) }
 
 // eachKey calls f with the keys of families for each of texts, behind a prefix: those of the
-// first text, in the order of the families, and then those of the next. They share memory.
-func eachKey(prefix string, families []Family, texts []string, f func(key string)) {
+// first text, in the order of the families, and then those of the next. They share memory: room,
+// if that is large enough, or what is returned.
+func eachKey(room []byte, prefix string, families []Family, texts []string, f func(key string)) []byte {
 	size := len(texts) * len(families) * len(prefix)
 	for _, family := range families {
 		size += len(texts) * len(family.prefix)
@@ -94,22 +96,23 @@ func eachKey(prefix string, families []Family, texts []string, f func(key string
 	for _, text := range texts {
 		size += len(families) * len(text)
 	}
-	var all strings.Builder
-	all.Grow(size)
+	all := slices.Grow(room[:0], size)
 	for _, text := range texts {
 		for _, family := range families {
-			begin := all.Len()
-			all.WriteString(prefix)
-			all.WriteString(family.prefix)
-			all.WriteString(text)
-			if key := all.String()[begin:]; len(key)-len(prefix) <= longKey {
+			begin := len(all)
+			all = append(append(append(all, prefix...), family.prefix...), text...)
+			if key := textOf(all[begin:]); len(key)-len(prefix) <= longKey {
 				f(key)
 			} else {
 				f(prefix + shorten(key[len(prefix):]))
 			}
 		}
 	}
+	return all
 }
+
+// textOf returns text as a string, which means nothing once text is changed.
+func textOf(text []byte) string { return unsafe.String(unsafe.SliceData(text), len(text)) }
 
 // JoinText returns parts escaped and joined by colons: the text of an id. A
 // text is never escaped again.

@@ -207,39 +207,58 @@ func GetDecoded(ctx context.Context, s Store, d Decoder, keys ...string) ([]Resu
 	if slices.Contains(keys, "") {
 		g.memory, g.prefix = nil, "" // It must stay a bad key.
 	}
-	var text strings.Builder // The keys share it.
-	if g.prefix != "" {
-		size := 0
-		for _, key := range keys {
-			size += len(g.prefix) + len(key)
-		}
-		text.Grow(size)
-	}
 	for _, key := range keys {
-		if g.prefix != "" {
-			begin := text.Len()
-			text.WriteString(g.prefix)
-			text.WriteString(key)
-			key = text.String()[begin:]
+		if g.memory != nil {
+			begin := len(g.text)
+			g.text = append(append(g.text, g.prefix...), key...)
+			key = textOf(g.text[begin:])
 		}
 		g.gets = append(g.gets, NearGet{key, d})
 	}
-	return g.do()
+	defer g.leave()
+	results := make([]Result, len(keys))
+	return results, g.do(results)
 }
 
 // GetEach is GetAll for the keys of families for each of texts, each from [JoinText]: the
 // results of the first text, in the order of the families, and then those of the next. The
 // Decoder is of the values of the first family; nil: there is none.
 func GetEach(ctx context.Context, s Store, d Decoder, families []Family, texts []string) ([]Result, error) {
+	g := gettingEach(ctx, s, d, families, texts)
+	defer g.leave()
+	results := make([]Result, len(g.gets))
+	return results, g.do(results)
+}
+
+// UseEach calls use with what GetEach would return. use must not keep the results, but may
+// keep what they hold.
+func UseEach(ctx context.Context, s Store, d Decoder, families []Family, texts []string, use func([]Result) error) error {
+	g := gettingEach(ctx, s, d, families, texts)
+	defer g.leave()
+	g.results = append(g.results, make([]Result, len(g.gets))...)
+	if err := g.do(g.results); err != nil {
+		return err
+	}
+	return use(g.results)
+}
+
+func gettingEach(ctx context.Context, s Store, d Decoder, families []Family, texts []string) getting {
 	g := newGetting(ctx, s)
-	eachKey(g.prefix, families, texts, func(key string) {
+	var room []byte
+	if g.memory != nil {
+		room = g.text
+	}
+	text := eachKey(room, g.prefix, families, texts, func(key string) {
 		get := NearGet{Key: key}
 		if len(g.gets)%len(families) == 0 {
 			get.Decode = d
 		}
 		g.gets = append(g.gets, get)
 	})
-	return g.do()
+	if g.memory != nil {
+		g.text = text
+	}
+	return g
 }
 
 // getting is gets of one trip, which may not have to be made.
@@ -251,11 +270,12 @@ type getting struct {
 	prefix string // before each key
 }
 
-// getRoom is room for ops and gets to use again, since they are most of what GetAll and One
-// would allocate.
+// getRoom is room to use again, since it is most of what GetAll and One would allocate.
 type getRoom struct {
-	ops  []Op
-	gets []NearGet
+	ops     []Op
+	gets    []NearGet
+	results []Result
+	text    []byte // of the keys of gets from a Memory, which does not keep them
 }
 
 var getRooms = sync.Pool{New: func() any { return new(getRoom) }}
@@ -264,7 +284,8 @@ var getRooms = sync.Pool{New: func() any { return new(getRoom) }}
 func (r *getRoom) leave() {
 	clear(r.ops)
 	clear(r.gets)
-	r.ops, r.gets = r.ops[:0], r.gets[:0]
+	clear(r.results)
+	r.ops, r.gets, r.results, r.text = r.ops[:0], r.gets[:0], r.results[:0], r.text[:0]
 	getRooms.Put(r)
 }
 
@@ -276,21 +297,23 @@ func newGetting(ctx context.Context, s Store) getting {
 	return g
 }
 
-// do returns the results of the gets.
-func (g *getting) do() ([]Result, error) {
-	defer g.leave()
-	results := make([]Result, len(g.gets))
+// do makes results those of the gets.
+func (g *getting) do(results []Result) error {
 	if g.memory != nil && g.memory.Recall(g.gets, results) {
-		return results, nil
+		return nil
 	}
 	for _, get := range g.gets {
-		g.ops = append(g.ops, Op{Kind: Get, Key: get.Key[len(g.prefix):], Decode: get.Decode})
+		key := get.Key[len(g.prefix):]
+		if g.memory != nil {
+			key = strings.Clone(key)
+		}
+		g.ops = append(g.ops, Op{Kind: Get, Key: key, Decode: get.Decode})
 	}
 	err := g.store.Do(g.ctx, g.ops)
 	for i := range g.ops {
 		results[i] = g.ops[i].Result
 	}
-	return results, err
+	return err
 }
 
 // AppendSurely adds value to the end of what key holds, and again where it is

@@ -5,7 +5,7 @@ import "context"
 // Memory answers gets with Near at once.
 type Memory interface {
 	// Recall makes results the answers of a trip of gets, of one time, or returns false if
-	// the store has to be read for one of them. It keeps nothing of gets.
+	// the store has to be read for one of them. It keeps nothing of gets, not even a key.
 	Recall(gets []NearGet, results []Result) bool
 }
 
