@@ -55,23 +55,31 @@ type CommentView struct {
 }
 
 func accountOf(u *User) *Account {
-	return &Account{ID: u.ID, Email: u.Email, Username: u.Username, Bio: orNull(u.Bio), Image: orNull(u.Image)}
+	return &Account{ID: u.ID, Email: u.Email, Username: u.Username, Bio: orNull(&u.Bio), Image: orNull(&u.Image)}
 }
 
 // orNull returns nil, which is null in JSON, for an empty text.
-func orNull(text string) *string {
-	if text == "" {
+func orNull(text *string) *string {
+	if *text == "" {
 		return nil
 	}
-	return &text
+	return text
 }
 
 func viewOf(x *Article, author Profile, favorited bool) ArticleView {
 	return ArticleView{
 		Slug: x.Slug, Title: x.Title, Description: x.Description, Body: x.Body,
-		TagList: append([]string{}, x.Tags...), CreatedAt: x.Made, UpdatedAt: x.Edited,
+		TagList: orEmpty(x.Tags), CreatedAt: x.Made, UpdatedAt: x.Edited,
 		Favorited: favorited, FavoritesCount: x.Favorites, Author: author,
 	}
+}
+
+// orEmpty returns an empty list, which is [] in JSON, for none.
+func orEmpty(texts []string) []string {
+	if texts == nil {
+		return []string{}
+	}
+	return texts
 }
 
 // A byline is an article and its author, by their ids.
@@ -125,7 +133,7 @@ func (a *App) profiles(ctx context.Context, viewer string, of []byline) (map[str
 }
 
 func profileOf(u *User, following bool) Profile {
-	return Profile{Username: u.Username, Bio: orNull(u.Bio), Image: orNull(u.Image), Following: following}
+	return Profile{Username: u.Username, Bio: orNull(&u.Bio), Image: orNull(&u.Image), Following: following}
 }
 
 // view returns article as viewer sees it, in one trip.
