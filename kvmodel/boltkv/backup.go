@@ -62,30 +62,20 @@ func (h *hold) backup(ctx context.Context, w io.Writer) (known point, err error)
 // writeItems writes the items of the tree, and returns up to where the tree then has all
 // commits.
 func (s *Store) writeItems(ctx context.Context, to *commitlog.Writer) (known point, err error) {
-	// What is aside counts, whatever was read of the same keys before.
-	for _, bucket := range [][]byte{itemsBucket, asideBucket} {
-		for from := []byte{}; from != nil; {
-			if err := errors.Join(ctx.Err(), s.refused()); err != nil {
-				return known, err
-			}
-			r := commitlog.Record{Items: true}
-			if fail := s.view(func(t *tree) { r.Body, from = t.encodeFrom(bucket, from) }); fail != nil {
-				return known, fail
-			}
-			if err := to.Write(r); err != nil {
-				return known, err
-			}
+	for from := []byte{}; from != nil; {
+		if err := errors.Join(ctx.Err(), s.refused()); err != nil {
+			return known, err
+		}
+		r := commitlog.Record{Items: true}
+		if fail := s.view(func(t *tree) { r.Body, from = t.encodeFrom(from) }); fail != nil {
+			return known, fail
+		}
+		if err := to.Write(r); err != nil {
+			return known, err
 		}
 	}
-	fail := s.view(func(t *tree) {
-		var st state
-		st, err = stateOf(t.tx)
-		known = st.point
-	})
-	if fail != nil {
-		return known, fail
-	}
-	return known, err
+	st, err := s.stateNow()
+	return st.point, err
 }
 
 // refused returns why nothing can be asked of the store; nil if it can.
@@ -96,20 +86,13 @@ func (s *Store) refused() error {
 	return nil
 }
 
-// encodeFrom returns items of a bucket from from on as the log keeps changes, and where to
-// go on; nil at the end.
-func (t *tree) encodeFrom(bucket, from []byte) (body, next []byte) {
-	items := t.tx.Bucket(bucket)
-	if items == nil { // Nothing was set aside yet.
-		return nil, nil
-	}
-	c := items.Cursor()
+// encodeFrom returns items from from on as the log keeps changes, and where to go on; nil at
+// the end.
+func (t *tree) encodeFrom(from []byte) (body, next []byte) {
+	c := t.items.Cursor()
 	for key, buf := c.Seek(from); key != nil; key, buf = c.Next() {
 		if len(body) > t.limits.copied {
 			return body, bytes.Clone(key)
-		}
-		if bytes.Equal(bucket, asideBucket) && bytes.Equal(buf, dropped) {
-			buf = nil
 		}
 		body = encodeChange(body, key, buf)
 	}

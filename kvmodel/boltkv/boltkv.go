@@ -119,9 +119,9 @@ type Store struct {
 	commitTree func(*bolt.Tx) error     // tests make it fail
 	beginRead  func() (*bolt.Tx, error) // tests make it wait
 
-	commits, trips, ops, swept, aside, lost atomic.Uint64
-	slowed, committing                      atomic.Int64
-	scrubbed                                atomic.Pointer[Scrub]
+	commits, trips, ops, swept, carried, lost atomic.Uint64
+	slowed, committing                        atomic.Int64
+	scrubbed                                  atomic.Pointer[Scrub]
 
 	shipping chan struct{} // closed when Ship has ended; nil if it does not run; guarded by mu
 	shipped  atomic.Pointer[Shipping]
@@ -138,7 +138,7 @@ type Stats struct {
 	Trips   uint64 // calls of Atomic, and of Do with writes, that got their turn
 	Ops     uint64 // operations in them
 	Swept   uint64 // expired items removed
-	Aside   uint64 // items kept in another place, since their page of the file is damaged
+	Carried uint64 // items that stay in the log, since their page of the file is damaged
 	Lost    uint64 // commits that a crash of the machine had taken when the store was opened
 
 	Committing time.Duration // how long the commits took, until they were synced if they were to be
@@ -185,7 +185,7 @@ func (s *Store) Stats() Stats {
 		Trips:   s.trips.Load(),
 		Ops:     s.ops.Load(),
 		Swept:   s.swept.Load(),
-		Aside:   s.aside.Load(),
+		Carried: s.carried.Load(),
 		Lost:    s.lost.Load(),
 		Slowed:  time.Duration(s.slowed.Load()),
 

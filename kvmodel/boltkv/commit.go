@@ -141,15 +141,15 @@ func (s *Store) finish(b *batch) *failure {
 	if len(b.in.changes) == 0 {
 		return nil
 	}
+	if fail := s.full(); fail != nil && !b.in.carries {
+		return fail
+	}
 	return s.commit(b.in.changes)
 }
 
 // commit appends changes to the log, syncs it if the store is to, and lets the readers
 // see them.
 func (s *Store) commit(changes map[string][]byte) *failure {
-	if fail := s.full(); fail != nil {
-		return fail
-	}
 	began := time.Now()
 	if cap(s.body) > keptRoom {
 		s.body = nil
@@ -214,7 +214,7 @@ func (s *Store) tick() {
 		return
 	}
 	idle := time.Since(s.used) >= s.limits.idle
-	if s.load() >= s.limits.turn || idle && !s.filling.isEmpty() {
+	if s.load() >= s.limits.turn || idle && uint64(len(s.filling.items)) > s.carried.Load() {
 		s.note(s.turnLog())
 	}
 	s.wake()

@@ -36,7 +36,7 @@ func quick(t testing.TB, path string, clock *proof.Clock) (*boltkv.Store, *atomi
 }
 
 // rests waits until the tree has all that s holds.
-func rests(t testing.TB, s *boltkv.Store) { until(t, func() bool { return s.Stats().Unmoved == 0 }) }
+func rests(t testing.TB, s *boltkv.Store) { until(t, s.Rests) }
 
 func until(t testing.TB, done func() bool) {
 	t.Helper()

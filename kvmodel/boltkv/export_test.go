@@ -41,3 +41,10 @@ func (s *Store) Filter() any {
 	}
 	return nil
 }
+
+// Rests reports whether all that can be moved to the tree is there.
+func (s *Store) Rests() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.moving == nil && len(s.filling.items) <= int(s.carried.Load())
+}

@@ -95,22 +95,6 @@ func TestStore_Filter_HasKeysThatAreMovedBehindTheScrub(t *testing.T) {
 	}
 }
 
-func TestStore_Filter_IsNoneWhereItemsWereSetAside(t *testing.T) {
-	path := largeFile(t, 1)
-	s := openStill(t, path, nil)
-	it := item{value: []byte("1"), version: 1}
-	if err := s.update(func(t *tree) { t.setAside([]byte("aside"), it.encode("aside")) }); err != nil {
-		t.Fatal(err)
-	}
-	s.scrubStep(t)
-	if !s.scrubbed.Load().OK() || s.filter.Load() != nil {
-		t.Errorf("the scrub found %+v, and the filter is %v", s.scrubbed.Load(), s.filter.Load())
-	}
-	if _, err := kv.One(t.Context(), s, kv.OpGet("aside")); err != nil {
-		t.Error(err)
-	}
-}
-
 func TestStore_Filter_IsNoneOfMoreKeysThanItMayHaveRoomFor(t *testing.T) {
 	s := openStill(t, largeFile(t, 3), func(s *Store) { s.limits.spare, s.limits.filter = 0, 5 })
 	s.scrubStep(t)

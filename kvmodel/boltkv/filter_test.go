@@ -13,7 +13,6 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
-	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -101,9 +100,8 @@ func TestStore_Filter_HidesNothingWhileFiltersAreMade(t *testing.T) {
 	}
 }
 
-// A key with a flipped bit is another key, and its item is found to be damaged. What was there
-// may be the one that is asked for.
-func TestStore_Get_OfAKeyThatWasFlippedIsCorruptAfterTheScrub(t *testing.T) {
+// A key with a flipped bit is another key, and its item is found to be damaged.
+func TestStore_Scrub_CountsAKeyThatWasFlippedAndFillsNoFilter(t *testing.T) {
 	path := storeFile(t)
 	changeItems(path, func(items *bolt.Bucket) error {
 		buf := append([]byte(nil), items.Get([]byte(keyAt(7)))...)
@@ -114,7 +112,7 @@ func TestStore_Get_OfAKeyThatWasFlippedIsCorruptAfterTheScrub(t *testing.T) {
 	})
 	s, _ := filtering(t, path)
 	until(t, func() bool { return !s.Stats().Scrub.Ended.IsZero() })
-	if _, err := kv.One(t.Context(), s, kv.OpGet(keyAt(7))); !errors.Is(err, codec.ErrCorrupt) {
-		t.Errorf("error is %v, want it to be %v", err, codec.ErrCorrupt)
+	if found := s.Stats().Scrub; found.Damaged != 1 || s.Filter() != nil {
+		t.Errorf("the scrub found %+v, and the filter is %v", found, s.Filter())
 	}
 }

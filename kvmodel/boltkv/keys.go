@@ -5,28 +5,34 @@ import (
 	"context"
 	"slices"
 	"strings"
+
+	"github.com/ringtree/ringtree/kvmodel/codec"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // keysAtOnce is how many keys are listed in one transaction.
 const keysAtOnce = 1000
 
-// keys is the power of that name. Expired items are among them until they are swept.
+// keys is the power of that name. Expired items are among them until they are swept. Where a
+// page is damaged it goes on behind that, and ends with an ErrCorrupt.
 func (s *Store) keys(ctx context.Context, begin string, f func([]string) error) error {
 	return s.walk(ctx, begin, "", f)
 }
 
 // walk is the power of that name.
 func (s *Store) walk(ctx context.Context, begin, after string, f func([]string) error) error {
-	there, gone, fail := s.outside(begin)
-	if fail != nil {
-		return fail
-	}
+	there, gone := s.inTables(begin)
 	from := []byte(max(begin, after+"\x00"))
 	skipped, _ := slices.BinarySearch(there, string(from))
 	there = there[skipped:]
+	var damaged *failure // of a page that was left out
 	for from != nil {
 		found, next, fail := s.keysFrom(ctx, from, []byte(begin))
-		if fail != nil {
+		switch {
+		case fail == nil:
+		case fail.sentinel == codec.ErrCorrupt:
+			damaged, next = fail, s.behind(next)
+		default:
 			return fail
 		}
 		found = slices.DeleteFunc(found, func(key string) bool { return gone[key] })
@@ -43,40 +49,38 @@ func (s *Store) walk(ctx context.Context, begin, after string, f func([]string) 
 			return err
 		}
 	}
+	if damaged != nil {
+		return damaged
+	}
 	return nil
 }
 
-// outside returns the keys that begin with begin and hold items in the tables or aside, in
-// order, and those that hold none, whatever stands among the items of the tree.
-func (s *Store) outside(begin string) (there []string, gone map[string]bool, fail *failure) {
-	held := s.inTables(begin)
-	fail = s.view(func(t *tree) {
-		aside := t.tx.Bucket(asideBucket)
-		if aside == nil {
-			return
+// behind returns a key behind from, whose page is damaged, from which on the tree can be read
+// again; nil if there is none. It finds one byte after the other. Where damaged pages lie close
+// to each other it may be behind several.
+func (s *Store) behind(from []byte) (key []byte) {
+	canRead := func(at []byte) bool {
+		return bytes.Compare(at, from) >= 0 && s.view(func(t *tree) { t.items.Cursor().Seek(at) }) == nil
+	}
+	last := bytes.Repeat([]byte{0xff}, kv.MaxKey)
+	for len(key) <= kv.MaxKey {
+		next := 0
+		for next < 256 && !canRead(slices.Concat(key, []byte{byte(next)}, last)) {
+			next++
 		}
-		c := aside.Cursor()
-		for key, buf := c.Seek([]byte(begin)); key != nil && bytes.HasPrefix(key, []byte(begin)); key, buf = c.Next() {
-			if _, newer := held[string(key)]; !newer {
-				held[string(key)] = !bytes.Equal(buf, dropped)
-			}
+		if next == 256 {
+			return nil
 		}
-	})
-	gone = make(map[string]bool)
-	for key, holds := range held {
-		if holds {
-			there = append(there, key)
-		} else {
-			gone[key] = true
+		if key = append(key, byte(next)); canRead(key) {
+			return key
 		}
 	}
-	slices.Sort(there)
-	return there, gone, fail
+	return nil
 }
 
-// inTables returns the keys of the tables that begin with begin, and whether they hold
-// items.
-func (s *Store) inTables(begin string) map[string]bool {
+// inTables returns the keys of the tables that begin with begin and hold items, in order, and
+// those that hold none, whatever stands in the tree.
+func (s *Store) inTables(begin string) (there []string, gone map[string]bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	held := make(map[string]bool)
@@ -90,7 +94,16 @@ func (s *Store) inTables(begin string) map[string]bool {
 			}
 		}
 	}
-	return held
+	gone = make(map[string]bool)
+	for key, holds := range held {
+		if holds {
+			there = append(there, key)
+		} else {
+			gone[key] = true
+		}
+	}
+	slices.Sort(there)
+	return there, gone
 }
 
 // merge returns the keys of a and b, both in order, in order and once.
@@ -101,7 +114,8 @@ func merge(a, b []string) []string {
 }
 
 // keysFrom returns the first keys of the tree from from on that begin with begin, and
-// where to go on; nil at the end.
+// where to go on; nil at the end. The failure is an ErrCorrupt if it came to a damaged page
+// there.
 func (s *Store) keysFrom(ctx context.Context, from, begin []byte) (found []string, next []byte, fail *failure) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, unavailable(err)
@@ -109,15 +123,17 @@ func (s *Store) keysFrom(ctx context.Context, from, begin []byte) (found []strin
 	if fail := s.failed.Load(); fail != nil {
 		return nil, nil, fail
 	}
+	next = from
 	fail = s.view(func(t *tree) {
 		c := t.items.Cursor()
 		key, _ := c.Seek(from)
-		for ; bytes.HasPrefix(key, begin) && key != nil && len(found) < keysAtOnce; key, _ = c.Next() {
-			found = append(found, string(key))
+		for ; bytes.HasPrefix(key, begin) && key != nil; key, _ = c.Next() {
+			found, next = append(found, string(key)), append(bytes.Clone(key), 0)
+			if len(found) == keysAtOnce {
+				return
+			}
 		}
-		if len(found) == keysAtOnce {
-			next = append([]byte(found[keysAtOnce-1]), 0)
-		}
+		next = nil
 	})
 	return found, next, fail
 }

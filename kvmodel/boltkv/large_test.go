@@ -158,7 +158,7 @@ func TestStore_Atomic_AChangeOverTheLimitIsRefusedAndNothingOfItIsWritten(t *tes
 	wantKeys(t, s, "fits0")
 }
 
-func TestStore_Backup_ItemsThatAreAsideAreWrittenAFewAtATime(t *testing.T) {
+func TestStore_Backup_ItemsAreWrittenAFewAtATime(t *testing.T) {
 	s := openLimited(t, filepath.Join(t.TempDir(), "store.db"))
 	s.limits.copied = 1000
 	if err := s.update(func(tr *tree) {
@@ -166,11 +166,6 @@ func TestStore_Backup_ItemsThatAreAsideAreWrittenAFewAtATime(t *testing.T) {
 			key := fmt.Sprint("key", i)
 			it := item{value: make([]byte, 200), version: 1}
 			tr.set([]byte(key), it.encode(key))
-			if i%2 == 0 {
-				tr.setAside([]byte(key), nil)
-			} else {
-				tr.setAside([]byte(key), it.encode(key))
-			}
 		}
 	}); err != nil {
 		t.Fatal(err)
@@ -184,14 +179,9 @@ func TestStore_Backup_ItemsThatAreAsideAreWrittenAFewAtATime(t *testing.T) {
 		if len(r.Body) > 1300 {
 			t.Errorf("a record has %d bytes", len(r.Body))
 		}
-		return decodeChanges(r.Body, func(key string, buf []byte) { all[key] = buf != nil })
+		return decodeChanges(r.Body, func(key string, _ []byte) { all[key] = true })
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range 100 {
-		if got, want := all[fmt.Sprint("key", i)], i%2 == 1; got != want {
-			t.Errorf("key%d is there: %t, want %t", i, got, want)
-		}
+	if err != nil || len(all) != 100 {
+		t.Errorf("the backup has %d items, %v", len(all), err)
 	}
 }

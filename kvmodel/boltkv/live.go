@@ -62,6 +62,7 @@ type live struct {
 	base
 	changes map[string][]byte // as in a table
 	bytes   int               // that changes take in a record, at most
+	carries bool              // It is committed even if the table is full, so that the other one can be moved.
 
 	// Of the turn under way.
 	undo   []undone // takes its changes back, the last first
@@ -122,6 +123,12 @@ func (l *live) run(ops []kv.Op) *failure {
 		fail = l.tooLarge()
 	}
 	return fail
+}
+
+// has reports whether key was changed.
+func (l *live) has(key string) bool {
+	_, changed := l.changes[key]
+	return changed
 }
 
 // get returns what key holds unless it has expired. The value may only be read, and only

@@ -3,6 +3,7 @@ package boltkv
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"fmt"
 	"time"
 
@@ -77,14 +78,21 @@ func (s *Store) moveNow() error {
 		err = s.moveTable(t, log, func(st *state) { st.epoch = log.Epoch + 1 })
 	}
 	s.note(err)
-	s.mu.Lock()
 	if err == nil && t != nil {
+		s.mu.Lock()
 		s.moving = nil
+		s.mu.Unlock()
 	}
+	s.tried()
+	return err
+}
+
+// tried wakes those who wait for the mover to have tried.
+func (s *Store) tried() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	close(s.attempt)
 	s.attempt = make(chan struct{})
-	s.mu.Unlock()
-	return err
 }
 
 // moveTable moves t, whose log is log, to the tree, and notes there what then is true. The
@@ -97,7 +105,11 @@ func (s *Store) moveTable(t *table, log *commitlog.Log, then func(*state)) error
 	}
 	s.filter.Load().addTable(t)
 	s.scrub.filter.addTable(t)
-	if err := s.moveItems(t); err != nil {
+	left, broken, err := s.moveItems(t)
+	if err == nil {
+		err = s.carry(left, broken)
+	}
+	if err != nil {
 		return err
 	}
 	applied := func(tr *tree) {
@@ -106,7 +118,7 @@ func (s *Store) moveTable(t *table, log *commitlog.Log, then func(*state)) error
 			then(st)
 		})
 	}
-	err := s.update(func(tr *tree) {
+	err = s.update(func(tr *tree) {
 		tr.sweep(sweptAtOnce)
 		applied(tr)
 	})
@@ -116,26 +128,25 @@ func (s *Store) moveTable(t *table, log *commitlog.Log, then func(*state)) error
 	return err
 }
 
-// moveItems moves the items of t to the tree, in the order of their keys, a few at a time.
-func (s *Store) moveItems(t *table) error {
+// moveItems moves the items of t to the tree, in the order of their keys, a few at a time. It
+// returns those that belong on a damaged page, and what is wrong with the last of these.
+func (s *Store) moveItems(t *table) (left map[string][]byte, broken, err error) {
+	left = make(map[string][]byte)
 	keys := t.sorted("")
-	for len(keys) > 0 {
+	for len(keys) > 0 && err == nil {
 		n, size := 0, 0
 		for ; n < len(keys) && n < movedAtOnce && size < movedBytes; n++ {
 			size += len(keys[n]) + len(t.items[keys[n]])
 		}
-		some := keys[:n]
+		err = s.moveSome(t, keys[:n], func(key string, cause error) { left[key], broken = t.items[key], cause })
 		keys = keys[n:]
-		if err := s.moveSome(t, some); err != nil {
-			return err
-		}
 	}
-	return nil
+	return left, broken, err
 }
 
-// moveSome moves the items of some keys in one transaction. Where a page is damaged it
-// moves half of them at a time, and in the end sets those aside that belong on the page.
-func (s *Store) moveSome(t *table, keys []string) error {
+// moveSome moves the items of some keys in one transaction. Where a page is damaged it moves
+// half of them at a time, and calls leave for each that belongs on the page.
+func (s *Store) moveSome(t *table, keys []string, leave func(key string, cause error)) error {
 	err := s.update(func(tr *tree) {
 		for _, key := range keys {
 			tr.set([]byte(key), s.unexpired(t.items[key]))
@@ -144,14 +155,40 @@ func (s *Store) moveSome(t *table, keys []string) error {
 	if !isBroken(err) {
 		return err
 	}
-	if half := len(keys) / 2; half > 0 {
-		if err := s.moveSome(t, keys[:half]); err != nil {
-			return err
-		}
-		return s.moveSome(t, keys[half:])
+	half := len(keys) / 2
+	if half == 0 {
+		leave(keys[0], err)
+		return nil
 	}
-	s.aside.Add(1)
-	return s.update(func(tr *tree) { tr.setAside([]byte(keys[0]), s.unexpired(t.items[keys[0]])) })
+	if err := s.moveSome(t, keys[:half], leave); err != nil {
+		return err
+	}
+	return s.moveSome(t, keys[half:], leave)
+}
+
+// carry commits items that could not be moved once more, so that the next log has them, too. It
+// leaves out those whose keys have been written since.
+func (s *Store) carry(left map[string][]byte, broken error) error {
+	s.carried.Store(uint64(len(left)))
+	if len(left) == 0 {
+		return nil
+	}
+	// The committer must not wait for this move now.
+	s.note(broken)
+	s.tried()
+	fail := s.write(context.Background(), func(in *live) *failure {
+		in.carries = true
+		for key, buf := range left {
+			if !in.filling.has(key) && !in.has(key) {
+				in.set(key, buf)
+			}
+		}
+		return nil
+	})
+	if fail != nil {
+		return fmt.Errorf("%d items stay in its log: %w", len(left), broken)
+	}
+	return nil
 }
 
 // unexpired returns buf, an encoded item, or nil if that has expired.
@@ -206,12 +243,12 @@ func (s *Store) updateTree(f func(*tree)) error {
 	err := s.transact(func(tx *bolt.Tx) {
 		t = s.tree(tx)
 		f(t)
-		t.setState(func(st *state) { st.add(t.all) })
+		t.setState(func(st *state) { st.items += uint64(t.added) })
 	})
 	if err != nil {
 		return err
 	}
-	s.scrub.seen.add(t.checked)
+	s.scrub.seen += uint64(t.passed)
 	s.swept.Add(uint64(t.swept))
 	return nil
 }

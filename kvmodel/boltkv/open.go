@@ -16,12 +16,11 @@ import (
 	"github.com/ringtree/ringtree/internal/durable"
 )
 
-// The file holds three buckets, or four. A file without these belongs to another program.
+// The file holds three buckets. A file without these belongs to another program.
 var (
 	metaBucket   = []byte("ringtree")
 	itemsBucket  = []byte("items")
 	expiryBucket = []byte("expiry")
-	asideBucket  = []byte("aside") // what could not be put among the items, since a page is damaged
 
 	// In metaBucket.
 	formatKey = []byte("format")
@@ -29,7 +28,7 @@ var (
 	stateKey  = []byte("state")
 	shipKey   = []byte("ship") // the name of the folder that the store ships to
 
-	formatMark = []byte("2")
+	formatMark = []byte("3")
 )
 
 // lockWait is how long Open waits for another process to close the file, as

@@ -152,10 +152,10 @@ func TestOpen_FormatOfALaterVersionIsRefused(t *testing.T) {
 	path := storeFile(t)
 	db := must(bolt.Open(path, 0o600, nil))
 	check(db.Update(func(tx *bolt.Tx) error {
-		return tx.Bucket([]byte("ringtree")).Put([]byte("format"), []byte("3"))
+		return tx.Bucket([]byte("ringtree")).Put([]byte("format"), []byte("4"))
 	}))
 	check(db.Close())
-	wantOpenErr(t, path, boltkv.ErrDamaged, `its format is "3", this program reads "2"`)
+	wantOpenErr(t, path, boltkv.ErrDamaged, `its format is "4", this program reads "3"`)
 }
 
 func TestOpen_DirectoryIsNotAStore(t *testing.T) {
@@ -228,7 +228,7 @@ func clearPages(path string, chosen func(page []byte) bool) (n int) {
 func TestStore_Do_DamagedItemIsCorruptAndAllElseWorks(t *testing.T) {
 	path := storeFile(t)
 	damageItems(t, path)
-	s := openAt(t, path, boltkv.Options{})
+	s := must(boltkv.Open(path, boltkv.Options{}))
 	ops := []kv.Op{kv.OpGet(keyAt(500)), kv.OpAppend(keyAt(501), nil), kv.OpIncrement(keyAt(502), 1), kv.OpGet("none")}
 	check(s.Do(t.Context(), ops))
 	for i, op := range ops[:3] {
@@ -240,8 +240,8 @@ func TestStore_Do_DamagedItemIsCorruptAndAllElseWorks(t *testing.T) {
 	one(t, s, kv.OpSet(keyAt(500), []byte("new")))
 	one(t, s, kv.OpSwap(keyAt(503), ops[0].Result.Version, []byte("swapped")))
 	one(t, s, kv.OpSet("other", []byte("new")))
-	check(s.Close())
-	s = openAt(t, path, boltkv.Options{})
+	_ = s.Close() // The log stays: see TestStore_Do_WritesToADamagedPageStayInTheLog.
+	s = must(boltkv.Open(path, boltkv.Options{}))
 	for key, want := range map[string]string{keyAt(500): "new", keyAt(503): "swapped", "other": "new"} {
 		if got := string(one(t, s, kv.OpGet(key)).Value); got != want {
 			t.Errorf("%s holds %q after it was opened again, want %q", key, got, want)
@@ -249,9 +249,10 @@ func TestStore_Do_DamagedItemIsCorruptAndAllElseWorks(t *testing.T) {
 	}
 	one(t, s, kv.OpDelete(keyAt(500)))
 	wantGone(t, s, keyAt(500))
-	check(s.Close())
-	s = openAt(t, path, boltkv.Options{})
+	_ = s.Close()
+	s = must(boltkv.Open(path, boltkv.Options{}))
 	wantGone(t, s, keyAt(500))
+	_ = s.Close()
 }
 
 func TestStore_Atomic_DamagedItemIsCorrupt(t *testing.T) {

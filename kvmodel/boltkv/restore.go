@@ -109,10 +109,10 @@ func (b *builder) add(r commitlog.Record) error {
 
 // flush moves what was gathered to the tree.
 func (b *builder) flush() error {
-	err := b.moveItems(b.table)
+	_, broken, err := b.moveItems(b.table)
 	clear(b.items)
 	b.table.bytes = 0
-	return err
+	return cmp.Or(err, broken)
 }
 
 // end moves what is left to the tree, and notes up to where all is there.

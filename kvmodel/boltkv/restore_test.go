@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	bolt "go.etcd.io/bbolt"
-
 	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/codec"
@@ -137,20 +135,6 @@ func TestStore_Backup_DamagedPageIsCorrupt(t *testing.T) {
 	damageItems(t, path)
 	err := openAt(t, path, boltkv.Options{}).Backup(t.Context(), new(bytes.Buffer))
 	wantErr(t, err, codec.ErrCorrupt)
-}
-
-func TestStore_Backup_WhatIsAsideIsInIt(t *testing.T) {
-	path := storeFile(t)
-	db := must(bolt.Open(path, 0o600, nil))
-	check(db.Update(func(tx *bolt.Tx) error {
-		aside := must(tx.CreateBucket([]byte("aside")))
-		check(aside.Put([]byte(keyAt(1)), []byte{0}))
-		return aside.Put([]byte(keyAt(2)), tx.Bucket([]byte("items")).Get([]byte(keyAt(2))))
-	}))
-	check(db.Close())
-	again, _ := restored(t, backup(t, openAt(t, path, boltkv.Options{})), boltkv.Options{})
-	wantGone(t, again, keyAt(1))
-	one(t, again, kv.OpGet(keyAt(2)))
 }
 
 // full is a writer that takes some bytes.

@@ -20,12 +20,12 @@ type Scrub struct {
 func (s Scrub) OK() bool { return s.Damaged == 0 && s.Missing == 0 && s.Err == nil }
 
 // scrub is one on its way through the tree. In between transactions of the mover it reads
-// some items; what these transactions change of the items that it has passed they add to
-// what it has seen. So at the end it has seen what the census says, or something is wrong.
+// some items; what these transactions change where it has passed they add to seen. So at the
+// end it has seen as many items as the tree says, or some are missing.
 type scrub struct {
 	began time.Time
 	at    []byte // the key of the next item; nil: none is on its way
-	seen  census
+	seen  uint64 // items that are where it has passed
 	found Scrub
 
 	filter *filter // is filled, to be asked if all is well at the end; nil: none is
@@ -43,11 +43,11 @@ func (s *Store) scrubSome() error {
 		if !s.isScrubDue() {
 			return nil
 		}
-		all, err := s.census()
+		st, err := s.stateNow()
 		if err != nil {
 			return err
 		}
-		*sc = scrub{began: time.Now(), at: []byte{}, filter: s.limits.newFilter(all.count)}
+		*sc = scrub{began: time.Now(), at: []byte{}, filter: s.limits.newFilter(st.items)}
 	}
 	var next []byte
 	fail := s.view(func(t *tree) { next = t.readFrom(sc) })
@@ -60,9 +60,12 @@ func (s *Store) scrubSome() error {
 		sc.at = next
 		return nil
 	default:
-		if err := s.compare(sc); err != nil {
+		st, err := s.stateNow()
+		if err != nil {
 			return err
 		}
+		// More than there were is as wrong: items of another time are back.
+		sc.found.Missing += max(st.items, sc.seen) - min(st.items, sc.seen)
 	}
 	found := sc.found
 	found.Ended = time.Now()
@@ -89,10 +92,12 @@ func (s *Store) isFilterWanted() bool {
 	return s.scrub.filter != nil && (now == nil || now.isWorn()) && s.failed.Load() == nil
 }
 
-// readFrom reads items from where sc is on, and returns where to go on; nil at the end.
+// readFrom reads items from where sc is on, and returns where to go on; nil at the end. Each
+// is looked for as a get would: where a page that leads to others is damaged, not all that
+// stand in a row are found.
 func (t *tree) readFrom(sc *scrub) (next []byte) {
 	size := 0
-	if sc.found.Damaged > 0 || t.tx.Bucket(asideBucket) != nil {
+	if sc.found.Damaged > 0 {
 		sc.filter = nil // Other keys than those met here may hold something.
 	}
 	c := t.items.Cursor()
@@ -101,45 +106,24 @@ func (t *tree) readFrom(sc *scrub) (next []byte) {
 			return bytes.Clone(key)
 		}
 		size += len(key) + len(buf)
-		it := decode(key, buf)
-		sc.seen.enter(buf, it)
-		sc.filter.add(key)
+		sc.seen++
 		sc.found.Items++
-		if it.damaged != nil {
+		sc.filter.add(key)
+		switch it, ok := t.find(key); {
+		case !ok:
+			sc.found.Missing++
+		case it.damaged != nil:
 			sc.found.Damaged++
 		}
 	}
 	return nil
 }
 
-// compare notes what is missing from what sc has seen. Where the census has lost its sum
-// to damaged items, and all is well again, it gets a new one.
-func (s *Store) compare(sc *scrub) error {
-	all, err := s.census()
-	switch {
-	case err != nil:
-		return err
-	case sc.seen.count != all.count:
-		// More than there were is as wrong: items of another time are back.
-		sc.found.Missing = max(all.count, sc.seen.count) - min(all.count, sc.seen.count)
-	case sc.seen.vague:
-	case all.vague:
-		return s.update(func(t *tree) { t.setState(func(st *state) { st.census = sc.seen }) })
-	case sc.seen.sum != all.sum:
-		sc.found.Missing = 1 // At least: an item of another time stands in its place.
-	}
-	return nil
-}
-
-// census returns what the tree says of its items.
-func (s *Store) census() (all census, err error) {
-	fail := s.view(func(t *tree) {
-		st, err := stateOf(t.tx)
-		must(err)
-		all = st.census
-	})
+// stateNow returns what the tree says of itself.
+func (s *Store) stateNow() (st state, err error) {
+	fail := s.view(func(t *tree) { st, err = stateOf(t.tx) })
 	if fail != nil {
-		return all, fail
+		return st, fail
 	}
-	return all, nil
+	return st, err
 }

@@ -15,7 +15,7 @@ type state struct {
 	open  bool   // there is a log, which may hold commits that the tree lacks
 	epoch uint64 // of that log, or of the last there was
 	point        // up to which all commits are in the tree
-	census
+	items uint64 // in the tree
 }
 
 // point is a moment in the history of a store, just after a record of its logs.
@@ -28,25 +28,16 @@ type point struct {
 // after returns the moment after r.
 func after(r *commitlog.Record) point { return point{r.Seq, r.Time, r.Version} }
 
-const stateSize = 1 + 6*8 + 4
-
-// The first byte of an encoded state.
-const (
-	isOpen = 1 << iota
-	isVague
-)
+const stateSize = 1 + 5*8 + 4
 
 var errState = fmt.Errorf("%w: what it says of its log cannot be read", ErrDamaged)
 
 func (st *state) encode() []byte {
 	buf := make([]byte, 1, stateSize)
 	if st.open {
-		buf[0] |= isOpen
+		buf[0] = 1
 	}
-	if st.vague {
-		buf[0] |= isVague
-	}
-	for _, n := range []uint64{st.epoch, st.seq, uint64(st.time), st.version, st.count, st.sum} {
+	for _, n := range []uint64{st.epoch, st.seq, uint64(st.time), st.version, st.items} {
 		buf = binary.BigEndian.AppendUint64(buf, n)
 	}
 	return binary.BigEndian.AppendUint32(buf, crc32.Checksum(buf, castagnoli))
@@ -56,9 +47,9 @@ func decodeState(buf []byte) (st state, err error) {
 	if len(buf) != stateSize || binary.BigEndian.Uint32(buf[stateSize-4:]) != crc32.Checksum(buf[:stateSize-4], castagnoli) {
 		return st, errState
 	}
-	st.open, st.vague = buf[0]&isOpen != 0, buf[0]&isVague != 0
+	st.open = buf[0]&1 != 0
 	var time uint64
-	for i, n := range []*uint64{&st.epoch, &st.seq, &time, &st.version, &st.count, &st.sum} {
+	for i, n := range []*uint64{&st.epoch, &st.seq, &time, &st.version, &st.items} {
 		*n = binary.BigEndian.Uint64(buf[1+8*i:])
 	}
 	st.time = int64(time)

@@ -56,8 +56,6 @@ func (t *table) add(changes map[string][]byte, p point) {
 	t.point = p
 }
 
-func (t *table) isEmpty() bool { return t == nil || len(t.items) == 0 }
-
 // sorted returns the keys that begin with begin, in order.
 func (t *table) sorted(begin string) []string {
 	if t == nil {
