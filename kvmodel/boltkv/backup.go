@@ -32,9 +32,11 @@ type Snapshot struct {
 // it returns an error. Items that are damaged stay so; where a page of the file cannot be
 // read Backup returns an error.
 func (s *Store) Backup(ctx context.Context, w io.Writer) error {
-	h, ctx := s.hold(ctx)
+	h := s.hold()
 	defer h.release()
-	_, err := h.backup(ctx, w)
+	ctx, stop := h.during(ctx)
+	defer stop()
+	err := h.backup(ctx, w)
 	if fail := s.failed.Load(); err != nil && fail != nil {
 		err = fail
 	}
@@ -44,19 +46,20 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// backup returns the moment that the backup is of. The context is that of h.
-func (h *hold) backup(ctx context.Context, w io.Writer) (known point, err error) {
+// backup writes a backup. The context ends with h.
+func (h *hold) backup(ctx context.Context, w io.Writer) error {
 	to, err := commitlog.NewWriter(w, commitlog.Header{Store: h.id, Epoch: h.from.Epoch})
+	var known point
 	if err == nil {
 		known, err = h.writeItems(ctx, to)
 	}
 	if err == nil {
-		known, err = h.writeCommits(ctx, to, known)
+		err = h.writeCommits(ctx, to, known)
 	}
 	if err != nil && ctx.Err() != nil { // The logs may have been closed under it.
 		err = context.Cause(ctx)
 	}
-	return known, err
+	return err
 }
 
 // writeItems writes the items of the tree, and returns up to where the tree then has all
@@ -101,25 +104,22 @@ func (t *tree) encodeFrom(from []byte) (body, next []byte) {
 
 // writeCommits writes the commits since h began, and the end. What is known to be in the
 // items is at least what there was at the moment known.
-func (h *hold) writeCommits(ctx context.Context, to *commitlog.Writer, known point) (point, error) {
+func (h *hold) writeCommits(ctx context.Context, to *commitlog.Writer, known point) error {
 	all := h.readers()
 	if err := ctx.Err(); err != nil { // They may lack commits.
-		return known, err
+		return err
 	}
 	// What a backup has, the store must not lose.
 	if fail := h.syncSeen(); fail != nil {
-		return known, fail
+		return fail
 	}
 	err := eachCommit(all, func(r commitlog.Record, _ commitlog.Mark) error {
 		known = point{max(known.seq, r.Seq), max(known.time, r.Time), max(known.version, r.Version)}
-		if r.End {
-			return ctx.Err()
-		}
 		return errors.Join(ctx.Err(), to.Write(r))
 	})
 	if err != nil {
-		return known, err
+		return err
 	}
 	known.time = max(known.time, time.Now().UnixNano())
-	return known, to.Write(commitlog.Record{Seq: known.seq, Time: known.time, Version: known.version, End: true})
+	return to.Write(commitlog.Record{Seq: known.seq, Time: known.time, Version: known.version, End: true})
 }

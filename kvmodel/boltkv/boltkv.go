@@ -82,6 +82,7 @@ type Store struct {
 	stopped chan struct{}  // closed when the committer has ended
 	beside  sync.WaitGroup // what else ends when closing is closed
 	close   func() error   // runs once
+	last    func()         // if not nil, runs when the file has no log any more, and is still locked
 
 	failed  atomic.Pointer[failure] // if not nil, why every op is refused
 	halted  chan struct{}           // closed when it failed before it was closed
@@ -345,8 +346,11 @@ func (s *Store) end() error {
 		err = fmt.Errorf("its log keeps what is not in it yet: %w", err)
 	}
 	err = errors.Join(err, s.closeLogs())
-	if err == nil {
-		err = s.leaveLogs()
+	if err == nil { // Not every system removes an open file.
+		err = s.removeLogs()
+	}
+	if err == nil && s.last != nil {
+		s.last()
 	}
 	if err := errors.Join(err, s.db.Close()); err != nil {
 		return fmt.Errorf("boltkv: close %s: %w", s.path, err)

@@ -1,12 +1,11 @@
 package boltkv
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -43,92 +42,55 @@ func compact(path string) (done Compaction, err error) {
 	if err != nil {
 		return done, err
 	}
-	// What its log holds belongs into the copy.
-	if err := emptyLog(path); err != nil {
-		return done, err
-	}
-	src, _, err := openFile(path)
+	s, err := openWith(path, Options{}, nil)
 	if err != nil {
 		return done, err
 	}
-	// The lock is held until the new file is in place.
-	defer func() { err = errors.Join(err, src.Close()) }()
-	before, err := os.Stat(path)
-	if err != nil {
-		return done, err
-	}
-	after, err := writeCompacted(src, path+".compact", before)
-	if err != nil {
-		return done, err
-	}
-	return Compaction{before.Size(), after.Size()}, durable.Rename(path+".compact", path)
+	s.last = func() { done, err = s.compacted() }
+	closed := s.Close()
+	return done, cmp.Or(err, closed)
 }
 
-// writeCompacted copies src to a synced file at path, with the mode and owner
-// of original. If it fails, it leaves nothing behind.
-func writeCompacted(src *bolt.DB, path string, original fs.FileInfo) (info fs.FileInfo, err error) {
+// compacted writes the copy, in place of the file, which has no log any more and is locked.
+func (s *Store) compacted() (done Compaction, err error) {
+	before, err := os.Stat(s.path)
+	if err != nil {
+		return done, err
+	}
+	path := s.path + ".compact"
 	if err := os.Remove(path); err != nil && !isMissing(err) {
-		return nil, err
+		return done, err
 	}
 	defer func() {
 		if err != nil {
 			_ = os.Remove(path)
 		}
 	}()
-	if err := copyItems(src, path); err != nil {
-		return nil, err
+	if broken := onPage(func() { err = s.copyTo(path) }); broken != nil {
+		err = fmt.Errorf("%w: %w", ErrDamaged, broken)
 	}
-	if err := os.Chmod(path, original.Mode().Perm()); err != nil {
-		return nil, err
+	if err != nil {
+		return done, err
 	}
-	if err := keepOwner(path, original); err != nil {
-		return nil, err
+	if err := errors.Join(os.Chmod(path, before.Mode().Perm()), keepOwner(path, before)); err != nil {
+		return done, err
 	}
-	return os.Stat(path)
+	after, err := os.Stat(path)
+	if err != nil {
+		return done, err
+	}
+	return Compaction{before.Size(), after.Size()}, durable.Rename(path, s.path)
 }
 
-func copyItems(src *bolt.DB, path string) (err error) {
-	dst, err := bolt.Open(path, 0o600, &bolt.Options{
-		Timeout:      lockWait,
-		NoSync:       true,
-		FreelistType: bolt.FreelistMapType,
-	})
+// copyTo copies the file to a synced one at path.
+func (s *Store) copyTo(path string) (err error) {
+	to, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: lockWait, NoSync: true, FreelistType: bolt.FreelistMapType})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, dst.Close()) }()
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%w: %v", ErrDamaged, p)
-		}
-	}()
-	if err := src.View(isClosed); err != nil {
+	defer func() { err = errors.Join(err, to.Close()) }()
+	if err := bolt.Compact(to, s.db, compactTx); err != nil {
 		return err
 	}
-	if err := bolt.Compact(dst, src, compactTx); err != nil {
-		return err
-	}
-	return dst.Sync()
-}
-
-// isClosed returns nil if the file is one of ours, and has no log.
-func isClosed(tx *bolt.Tx) error {
-	if err := isOurs(tx); err != nil {
-		return err
-	}
-	st, err := stateOf(tx)
-	if err == nil && st.open {
-		err = ErrInUse
-	}
-	return err
-}
-
-// emptyLog makes sure that the file at path has no log.
-func emptyLog(path string) error {
-	s, err := openWith(path, Options{}, nil)
-	if err != nil {
-		return err
-	}
-	return s.Close()
+	return to.Sync()
 }

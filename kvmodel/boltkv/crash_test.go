@@ -31,12 +31,6 @@ func (d cutDisk) open(path string, makes bool) (commitlog.File, error) {
 
 func (d cutDisk) remove(path string) error { return d.Remove(filepath.Base(path)) }
 
-func (d cutDisk) list(begin string) ([]string, error) { return d.List(filepath.Base(begin)), nil }
-
-func (d cutDisk) rename(path, to string) error {
-	return d.Rename(filepath.Base(path), filepath.Base(to))
-}
-
 func (d cutDisk) syncDir(string) error { return d.SyncDir() }
 
 const rigKeys = 60 // that a rig writes, besides the number of its last commit

@@ -2,8 +2,6 @@ package boltkv
 
 import (
 	"os"
-	"path/filepath"
-	"strings"
 
 	"github.com/ringtree/ringtree/internal/durable"
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
@@ -14,14 +12,10 @@ type disk interface {
 	// open opens the file at path, and makes it if there is none and it may.
 	open(path string, makes bool) (commitlog.File, error)
 	remove(path string) error
-	rename(path, to string) error
 
-	// syncDir returns when the names that files were made with or renamed to are on the disk.
+	// syncDir returns when the names that files were made with are on the disk.
 	// The file of one that was removed may come back all the same.
 	syncDir(dir string) error
-
-	// list returns the paths of all files that begin with begin.
-	list(begin string) ([]string, error)
 }
 
 // osDisk is that of the operating system.
@@ -40,18 +34,6 @@ func (osDisk) open(path string, makes bool) (commitlog.File, error) {
 }
 
 func (osDisk) remove(path string) error { return os.Remove(path) }
-
-func (osDisk) list(begin string) (all []string, err error) {
-	entries, err := os.ReadDir(filepath.Dir(begin))
-	for _, entry := range entries {
-		if strings.HasPrefix(entry.Name(), filepath.Base(begin)) {
-			all = append(all, filepath.Join(filepath.Dir(begin), entry.Name()))
-		}
-	}
-	return all, err
-}
-
-func (osDisk) rename(path, to string) error { return os.Rename(path, to) }
 
 func (osDisk) syncDir(dir string) error { return durable.SyncDir(dir) }
 

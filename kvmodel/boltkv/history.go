@@ -6,9 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -18,10 +15,9 @@ import (
 // history is the history of a store in a folder. Its objects are streams of a commitlog, so
 // each has sums and an end, and is whole or named as damaged. None is ever replaced:
 //
-//	owner          which store ships there, from which file; it comes first
-//	piece-FIRST    commits from number FIRST on; its end says up to which, and when these were all
-//	items-TIME     a backup, read while commits went on
-//	snapshot-LAST  which items hold all up to commit number LAST
+//	owner                which store ships there, from which file; it comes first
+//	piece-FIRST          commits from number FIRST on; its end says up to which, and when these were all
+//	snapshot-LAST-TIME   a backup that was begun at TIME, behind commit number LAST
 //
 // A piece goes on where the one before it ends, or behind the commits of a snapshot.
 type history struct {
@@ -32,18 +28,18 @@ type history struct {
 const (
 	ownerName     = "owner"
 	pieceBegin    = "piece-"
-	itemsBegin    = "items-"
 	snapshotBegin = "snapshot-"
 )
 
-func numbered(begin string, n uint64) string { return fmt.Sprintf("%s%020d", begin, n) }
+func pieceName(first uint64) string { return fmt.Sprintf("%s%020d", pieceBegin, first) }
 
-// numbers returns the numbers of the objects whose names begin with begin, in order.
-func (h *history) numbers(ctx context.Context, begin string) (all []uint64, err error) {
-	names, err := h.List(ctx, begin)
+// pieces returns the numbers of the pieces, in order.
+func (h *history) pieces(ctx context.Context) (all []uint64, err error) {
+	names, err := h.List(ctx, pieceBegin)
 	for _, name := range names {
-		if n, err := strconv.ParseUint(strings.TrimPrefix(name, begin), 10, 64); err == nil && name == numbered(begin, n) {
-			all = append(all, n)
+		var first uint64
+		if _, err := fmt.Sscanf(name, pieceBegin+"%d", &first); err == nil && name == pieceName(first) {
+			all = append(all, first)
 		}
 	}
 	return all, err
@@ -59,23 +55,21 @@ func (h *history) encode(number uint64, records ...commitlog.Record) ([]byte, er
 	return buf.Bytes(), err
 }
 
-// putNote puts an object with a text.
-func (h *history) putNote(ctx context.Context, name string, number uint64, at time.Time, text string) error {
-	data, err := h.encode(number, commitlog.Record{Seq: number, Time: at.UnixNano(), Body: []byte(text), End: true})
+// putOwner makes the folder the store's.
+func (h *history) putOwner(ctx context.Context, who string) error {
+	data, err := h.encode(0, commitlog.Record{Time: time.Now().UnixNano(), Body: []byte(who), End: true})
 	if err != nil {
 		return err
 	}
-	return h.PutNew(ctx, name, bytes.NewReader(data))
+	return h.PutNew(ctx, ownerName, bytes.NewReader(data))
 }
 
-// each calls f for each record of an object with a number, but for its end, which it
-// returns. A nil f is for objects that have only an end.
-func (h *history) each(ctx context.Context, name string, number uint64, f func(commitlog.Record) error) (end commitlog.Record, err error) {
+// open returns a reader of an object.
+func (h *history) open(ctx context.Context, name string) (*commitlog.Reader, io.Closer, error) {
 	object, err := h.Get(ctx, name)
 	if err != nil {
-		return end, err
+		return nil, nil, err
 	}
-	defer object.Close()
 	r, err := commitlog.NewReader(object)
 	switch {
 	case err != nil:
@@ -84,78 +78,74 @@ func (h *history) each(ctx context.Context, name string, number uint64, f func(c
 	case r.Store != h.store:
 		err = fmt.Errorf("%w: it is of another store", ErrFolder)
 	}
-	if err == nil && r.First != number {
-		err = fmt.Errorf("%w: it has number %d", commitlog.ErrDamaged, r.First)
+	if err != nil {
+		return nil, nil, errors.Join(about(name, err), object.Close())
 	}
-	for err == nil {
-		var next commitlog.Record
-		switch next, err = r.Next(); {
-		case errors.Is(err, io.EOF) && r.Ended():
-			return end, nil
-		case errors.Is(err, io.EOF):
-			err = fmt.Errorf("%w: it is cut off", commitlog.ErrDamaged)
-		case err != nil:
-		case next.End:
-			end = next
-		case f == nil:
-			err = fmt.Errorf("%w: it has commits", commitlog.ErrDamaged)
-		default:
-			err = errors.Join(ctx.Err(), f(next))
-		}
+	return r, object, nil
+}
+
+// each calls f for each record of an object with a number, but for its end, which it returns.
+func (h *history) each(ctx context.Context, name string, number uint64, f func(commitlog.Record) error) (end commitlog.Record, err error) {
+	r, object, err := h.open(ctx, name)
+	if err != nil {
+		return end, err
 	}
+	defer object.Close()
+	if r.First != number {
+		return end, fmt.Errorf("%w: %s has number %d", ErrDamaged, name, r.First)
+	}
+	end, err = r.Each(func(c commitlog.Record) error { return errors.Join(ctx.Err(), f(c)) })
 	return end, about(name, err)
 }
 
-// shippedSnapshot is all that the store held after one commit.
-type shippedSnapshot struct {
-	last  uint64    // the number of that commit
-	taken time.Time // not before that commit was made
-	items string    // the name of the object that has it
+// snapshot is a backup in a folder.
+type snapshot struct {
+	from  uint64    // It has all commits up to this one, and those made until it ended.
+	begun time.Time // when this was the last one
 }
 
-// putSnapshot puts the items that write writes, and a note that they are whole. It ends with
-// ctx even if the folder does not.
-func (h *history) putSnapshot(ctx context.Context, write func(io.Writer) (point, error)) (made point, err error) {
-	items := itemsBegin + time.Now().UTC().Format("20060102-150405.000000000")
+func (sn snapshot) name() string {
+	return fmt.Sprintf("%s%020d-%020d", snapshotBegin, sn.from, sn.begun.UnixNano())
+}
+
+// snapshots returns all snapshots, the oldest first.
+func (h *history) snapshots(ctx context.Context) (all []snapshot, err error) {
+	names, err := h.List(ctx, snapshotBegin)
+	for _, name := range names {
+		var from uint64
+		var begun int64
+		if _, err := fmt.Sscanf(strings.TrimPrefix(name, snapshotBegin), "%d-%d", &from, &begun); err != nil {
+			continue
+		}
+		if sn := (snapshot{from, time.Unix(0, begun)}); sn.name() == name {
+			all = append(all, sn)
+		}
+	}
+	return all, err
+}
+
+// newest returns the newest snapshot; the zero one if there is none.
+func (h *history) newest(ctx context.Context) (sn snapshot, err error) {
+	all, err := h.snapshots(ctx)
+	if len(all) > 0 {
+		sn = all[len(all)-1]
+	}
+	return sn, err
+}
+
+// putSnapshot puts what write writes. It ends with ctx even if the folder does not.
+func (h *history) putSnapshot(ctx context.Context, name string, write func(io.Writer) error) error {
 	from, to := io.Pipe()
 	defer context.AfterFunc(ctx, func() { _ = from.CloseWithError(context.Cause(ctx)) })()
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
-		var failed error
-		made, failed = write(to)
-		_ = to.CloseWithError(failed)
+		_ = to.CloseWithError(write(to))
 	}()
-	err = h.PutNew(ctx, items, from)
+	err := h.PutNew(ctx, name, from)
 	_ = from.Close() // If the folder did not read all, nobody will.
 	<-written
-	if err != nil {
-		return made, err
-	}
-	err = h.putNote(ctx, numbered(snapshotBegin, made.seq), made.seq, time.Unix(0, made.time), items)
-	if errors.Is(err, fs.ErrExist) { // There is another one of the same commit.
-		err = nil
-	}
-	return made, err
-}
-
-// snapshots returns all snapshots, the oldest first.
-func (h *history) snapshots(ctx context.Context) (all []shippedSnapshot, err error) {
-	numbers, err := h.numbers(ctx, snapshotBegin)
-	if err != nil {
-		return nil, err
-	}
-	for _, n := range numbers {
-		note, err := h.each(ctx, numbered(snapshotBegin, n), n, nil)
-		if isMissing(err) {
-			continue // It was thinned.
-		}
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, shippedSnapshot{n, time.Unix(0, note.Time), string(note.Body)})
-	}
-	return all, nil
+	return err
 }
 
 const (
@@ -173,28 +163,23 @@ func (h *history) thin(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
+	pieces, err := h.pieces(ctx)
+	if err != nil {
+		return err
+	}
 	from := uint64(0) // Commits behind it are kept.
 	var names []string
-	for i, s := range snapshots {
-		switch age := now.Sub(s.taken); {
-		case age > snapshotsFor && i < len(snapshots)-1:
-			names = append(names, numbered(snapshotBegin, s.last))
-			snapshots[i].items = "" // They go below.
-		case age >= logsFor:
-			from = s.last
+	for i, sn := range snapshots {
+		age := now.Sub(sn.begun)
+		if age >= logsFor {
+			from = sn.from
+		}
+		if age > snapshotsFor && i < len(snapshots)-1 {
+			names = append(names, sn.name())
 		}
 	}
-	items, err := h.uselessItems(ctx, snapshots, now)
-	if err != nil {
-		return err
-	}
-	pieces, err := h.numbers(ctx, pieceBegin)
-	if err != nil {
-		return err
-	}
-	names = append(names, items...)
 	for i := 1; i < len(pieces) && pieces[i] <= from+1; i++ {
-		names = append(names, numbered(pieceBegin, pieces[i-1]))
+		names = append(names, pieceName(pieces[i-1]))
 	}
 	for _, name := range names {
 		if err := h.Delete(ctx, name); err != nil {
@@ -202,14 +187,4 @@ func (h *history) thin(ctx context.Context, now time.Time) error {
 		}
 	}
 	return nil
-}
-
-// uselessItems returns the names of the items that no snapshot has, unless they are so young
-// that they may be about to get one.
-func (h *history) uselessItems(ctx context.Context, snapshots []shippedSnapshot, now time.Time) ([]string, error) {
-	names, err := h.List(ctx, itemsBegin)
-	limit := itemsBegin + now.Add(-logsFor).UTC().Format("20060102-150405.000000000")
-	return slices.DeleteFunc(names, func(name string) bool {
-		return name >= limit || slices.ContainsFunc(snapshots, func(s shippedSnapshot) bool { return s.items == name })
-	}), err
 }

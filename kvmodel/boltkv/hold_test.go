@@ -3,24 +3,21 @@ package boltkv
 import (
 	"context"
 	"io"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// stalling is a folder that does not get on with the items of snapshots.
+// stalling is a folder that does not get on with snapshots.
 type stalling struct {
 	*shelf
 	stalled chan struct{}
 }
 
 func (f stalling) PutNew(ctx context.Context, name string, from io.Reader) error {
-	if !strings.HasPrefix(name, "items-") {
+	if !strings.HasPrefix(name, snapshotBegin) {
 		return f.shelf.PutNew(ctx, name, from)
 	}
 	f.stalled <- struct{}{}
@@ -105,29 +102,5 @@ func TestStore_Backup_ThatStallsIsGivenUpBeforeItsLogsFillTheDisk(t *testing.T) 
 	close(to.ask)
 	if err := r.store.Close(); err != nil {
 		t.Fatal(err)
-	}
-}
-
-func TestStore_Close_LogsThatWereNotShippedHaveTheirNamesAfterAPowerCut(t *testing.T) {
-	r := newShippedRig(t, 1, Synced)
-	r.shipped()
-	r.shelf.setAway(true)
-	for range 50 {
-		r.write()
-	}
-	if err := r.store.Close(); err != nil {
-		t.Fatal(err)
-	}
-	want := r.disk.List("store.db.kept")
-	slices.Sort(want)
-	if len(want) == 0 {
-		t.Fatal("no log is kept")
-	}
-	for range 20 {
-		got := r.disk.Cut(r.random).List("store.db.kept")
-		slices.Sort(got)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Fatalf("logs that are kept mismatch (-want +got):\n%s", diff)
-		}
 	}
 }

@@ -56,22 +56,6 @@ func (s *Store) openLog(path string) (*commitlog.Log, error) {
 	return log, nil
 }
 
-// openLeft opens the log at path, which another process has left and the store needs no
-// more, and finds its end. If it is damaged, it is none.
-func (s *Store) openLeft(path string) (*commitlog.Log, error) {
-	log, err := s.openLog(path)
-	if err == nil && log != nil {
-		if _, _, err = log.Replay(func(commitlog.Record) error { return nil }); err != nil {
-			err = errors.Join(damaged(err), log.Close())
-			log = nil
-		}
-	}
-	if errors.Is(err, ErrDamaged) {
-		err = nil
-	}
-	return log, err
-}
-
 // damaged returns err as an ErrDamaged of this package if it is one of a log.
 func damaged(err error) error {
 	if errors.Is(err, commitlog.ErrDamaged) {
@@ -123,10 +107,6 @@ func (s *Store) recover(st state) error {
 // discard removes logs of a store that was closed. What they hold is in the tree, unless
 // the file is not the one that was closed last.
 func (s *Store) discard(st state, logs map[uint64]*commitlog.Log) error {
-	ships, err := s.meta(shipKey)
-	if err != nil {
-		return err
-	}
 	for epoch, log := range logs {
 		n := 0
 		if epoch > st.epoch {
@@ -137,13 +117,8 @@ func (s *Store) discard(st state, logs map[uint64]*commitlog.Log) error {
 		if n > 0 {
 			return fmt.Errorf("%w: it was closed, and yet its log %s has %d commits that it lacks; is the file older than its log?", ErrDamaged, s.logPath(epoch), n)
 		}
-		if err := log.Close(); err != nil { // Not every system renames or removes an open file.
+		if err := log.Close(); err != nil { // Not every system removes an open file.
 			return err
-		}
-		if ships != nil { // Ship may need it.
-			if err := s.disk.rename(s.logPath(epoch), s.keptPath(epoch)); err != nil {
-				return err
-			}
 		}
 	}
 	return s.removeLogs()
@@ -172,14 +147,14 @@ func (s *Store) replay(st state, log, next *commitlog.Log) error {
 	}
 	s.filling.point = st.point
 	ended, err := s.readLog(log)
-	if err != nil || !ended {
+	goesOn := next != nil && next.First == log.Next() // Perhaps only the end of log is missing.
+	if err != nil || !ended && !goesOn {
 		s.log = log
 		return errors.Join(err, s.drop(log, next))
 	}
-	if next == nil || next.First != log.Next() {
+	if !goesOn {
 		return fmt.Errorf("%w: its log %s, which goes on where %s ends, is missing or of another time", ErrDamaged, s.logPath(st.epoch+1), s.logPath(st.epoch))
 	}
-	s.filling.seq = log.Next() - 1
 	s.moving, s.ended = s.filling, log
 	s.filling, s.log = newTable(), next
 	s.filling.point = s.moving.point

@@ -253,31 +253,6 @@ func (s *Store) updateTree(f func(*tree)) error {
 	return nil
 }
 
-// setMeta stores something about the file itself.
-func (s *Store) setMeta(key, value []byte) (err error) {
-	fail := s.guard(func() {
-		err = s.transact(func(tx *bolt.Tx) { must(tx.Bucket(metaBucket).Put(key, value)) })
-	})
-	if fail != nil {
-		return fail
-	}
-	return err
-}
-
-// meta returns what setMeta has stored.
-func (s *Store) meta(key []byte) (value []byte, err error) {
-	fail := s.try(func() error {
-		return s.db.View(func(tx *bolt.Tx) error {
-			value = bytes.Clone(tx.Bucket(metaBucket).Get(key))
-			return nil
-		})
-	})
-	if fail != nil {
-		return nil, fail
-	}
-	return value, nil
-}
-
 // transact changes the file by f, in one transaction.
 func (s *Store) transact(f func(*bolt.Tx)) error {
 	tx, err := s.db.Begin(true)

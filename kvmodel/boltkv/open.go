@@ -26,7 +26,6 @@ var (
 	formatKey = []byte("format")
 	idKey     = []byte("id")
 	stateKey  = []byte("state")
-	shipKey   = []byte("ship") // the name of the folder that the store ships to
 
 	formatMark = []byte("3")
 )

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"maps"
 	"math/rand/v2"
-	"strings"
 	"sync"
 )
 
@@ -62,33 +61,6 @@ func (d *powerDisk) Remove(name string) error {
 		return &fs.PathError{Op: "remove", Path: name, Err: fs.ErrNotExist}
 	}
 	d.do(func(files map[string]*powerFile) { delete(files, name) })
-	return nil
-}
-
-// List returns the names that begin with begin.
-func (d *powerDisk) List(begin string) (all []string) {
-	d.Gate.RLock()
-	defer d.Gate.RUnlock()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for name := range d.files {
-		if strings.HasPrefix(name, begin) {
-			all = append(all, name)
-		}
-	}
-	return all
-}
-
-// Rename gives the file called name another name.
-func (d *powerDisk) Rename(name, to string) error {
-	d.Gate.RLock()
-	defer d.Gate.RUnlock()
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.files[name] == nil {
-		return &fs.PathError{Op: "rename", Path: name, Err: fs.ErrNotExist}
-	}
-	d.do(func(files map[string]*powerFile) { files[to] = files[name]; delete(files, name) })
 	return nil
 }
 

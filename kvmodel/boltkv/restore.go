@@ -16,7 +16,7 @@ import (
 
 // VerifyBackup reads what Backup has written, and returns an ErrDamaged if it is not whole.
 func VerifyBackup(ctx context.Context, r io.Reader) (Snapshot, error) {
-	found, err := readBackup(ctx, r, func(commitlog.Record) error { return nil })
+	found, err := readBackupFrom(ctx, r, func(commitlog.Record) error { return nil })
 	if err != nil {
 		return found, fmt.Errorf("boltkv: verify a backup: %w", err)
 	}
@@ -82,7 +82,7 @@ func buildAt(path string, fill func(*Store) error) (err error) {
 // fill moves what the backup r holds to the tree.
 func (s *Store) fill(ctx context.Context, r io.Reader) (Snapshot, error) {
 	b := s.builder()
-	found, err := readBackup(ctx, r, b.add)
+	found, err := readBackupFrom(ctx, r, b.add)
 	b.seq = 0 // The new store begins to count again.
 	return found, cmp.Or(err, b.end())
 }
@@ -123,40 +123,35 @@ func (b *builder) end() error {
 	return b.update(func(tr *tree) { tr.setState(func(st *state) { st.point = b.point }) })
 }
 
-// readBackup calls f for each record of a backup.
-func readBackup(ctx context.Context, from io.Reader, f func(commitlog.Record) error) (found Snapshot, err error) {
+// readBackupFrom calls f for each record of the backup that from yields.
+func readBackupFrom(ctx context.Context, from io.Reader, f func(commitlog.Record) error) (found Snapshot, err error) {
 	r, err := commitlog.NewReader(from)
 	if err != nil {
 		return found, damaged(err)
 	}
-	for {
-		record, err := r.Next()
-		if errors.Is(err, io.EOF) && !r.Ended() {
-			err = fmt.Errorf("%w: it is cut off, behind %d items and %d commits", ErrDamaged, found.Items, found.Commits)
-		}
-		switch {
-		case errors.Is(err, io.EOF):
-			return found, nil
-		case err != nil:
-			return found, damaged(err)
-		case ctx.Err() != nil:
-			return found, ctx.Err()
-		case record.End:
-			found.Taken = time.Unix(0, record.Time)
-		case !record.Items:
-			found.Commits++
-		}
-		if err := found.count(record); err != nil {
-			return found, err
-		}
-		if err := f(record); err != nil {
-			return found, err
-		}
-	}
+	return readBackup(ctx, r, f)
 }
 
-// count counts the items of r, and those that are damaged.
+// readBackup calls f for each record of a backup, and with its end.
+func readBackup(ctx context.Context, r *commitlog.Reader, f func(commitlog.Record) error) (found Snapshot, err error) {
+	end, err := r.Each(func(c commitlog.Record) error {
+		if err := cmp.Or(ctx.Err(), found.count(c)); err != nil {
+			return err
+		}
+		return f(c)
+	})
+	if err != nil {
+		return found, fmt.Errorf("behind %d items and %d commits: %w", found.Items, found.Commits, damaged(err))
+	}
+	found.Taken = time.Unix(0, end.Time)
+	return found, f(end)
+}
+
+// count counts r, its items, and those that are damaged.
 func (found *Snapshot) count(r commitlog.Record) error {
+	if !r.Items {
+		found.Commits++
+	}
 	err := decodeChanges(r.Body, func(key string, buf []byte) {
 		if buf == nil {
 			return

@@ -5,11 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc64"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"sync/atomic"
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
@@ -22,7 +22,7 @@ var ErrFolder = errors.New("the folder does not fit this store")
 type Shipping struct {
 	Known    bool      // Ship has reached the folder, and it fits
 	Shipped  time.Time // everything that was committed by then is in the folder
-	Snapshot time.Time // when the newest snapshot was taken
+	Snapshot time.Time // when the newest snapshot was begun
 
 	Trouble error // why the last try to ship failed; nil: it did not
 	Spoiled error // why the last try to take a snapshot, or to delete old ones, failed
@@ -40,9 +40,9 @@ const (
 // the last thirty days was taken.
 //
 // While the folder is away Ship tries again, and says so in Stats; the store keeps up to
-// 1 GB of logs for it. Beyond that the oldest go, and a new snapshot makes up for them. When
-// a process was killed, Ship goes on where it was; Close waits up to five seconds for the
-// rest, and what is left then, Ship ships when the file is open again.
+// 1 GB of logs for it. Beyond that the oldest go, and a new snapshot makes up for them. Close
+// waits up to five seconds for the rest. Commits that were not shipped when the process ended
+// are shipped later if the logs still have them; otherwise a new snapshot makes up for them.
 //
 // It returns ErrFolder if another store, or a copy of this one, ships to the folder, or if
 // that has a later state of this one, and nil if the store was closed. A folder is for one
@@ -60,11 +60,8 @@ func (s *Store) ship(ctx context.Context, to Folder) error {
 		return err
 	}
 	defer end()
-	h, err := s.holdAll()
-	if err != nil {
-		return err
-	}
-	sh := &shipper{hold: h, to: &history{Folder: to, store: s.id}, due: make(chan struct{}, 1)}
+	sh := &shipper{hold: s.hold(), to: &history{Folder: to, store: s.id}}
+	defer func() { sh.release() }()
 	return sh.run(ctx)
 }
 
@@ -105,44 +102,42 @@ func (s *Store) waitForShip() {
 
 // shipper ships the commits of a store.
 type shipper struct {
-	*hold
-	to *history
+	*hold // of the commits that are not in the folder
+	to    *history
 
 	joined bool
-	last   atomic.Uint64  // up to this record all commits are in the folder
-	read   uint64         // up to this record the logs were read; behind last and the piece there are only ends
-	mark   commitlog.Mark // where that is
-	piece  []byte         // goes into the folder next; nil: none does
-	origin commitlog.Record
-	// origin is the last commit that was in the folder when Ship began, until it was compared.
+	last   uint64           // up to this commit all are in the folder
+	piece  *piece           // goes into the folder next; nil: none does
+	origin commitlog.Record // the last commit that was in the folder when Ship began, until it was compared
 
-	base atomic.Uint64 // up to this record all commits are in the newest snapshot
-	need atomic.Uint64 // a snapshot that reaches up to the record before this one is wanted
-	due  chan struct{} // wakes takeSnapshots
-	done Shipping      // guarded by mu
+	newest snapshot   // in the folder; the zero one: there is none
+	need   uint64     // a snapshot that has all before this commit is wanted
+	taking chan taken // says what became of the snapshot that is being taken; nil: none is
+	rest   time.Time  // until when none is begun
+	done   Shipping
 }
 
 // run ships until the store is closed, ctx ends, or there is no use.
 func (sh *shipper) run(ctx context.Context) error {
-	snapshots := make(chan struct{})
-	snapshotsCtx, stop := context.WithCancel(ctx)
+	snapshots, stop := context.WithCancel(ctx)
 	defer func() {
 		stop()
-		<-snapshots
-	}()
-	go func() {
-		defer close(snapshots)
-		sh.takeSnapshots(snapshotsCtx)
+		if sh.taking != nil {
+			<-sh.taking
+		}
 	}()
 	tick := time.NewTicker(sh.limits.ship)
 	defer tick.Stop()
 	for {
-		if err := sh.step(ctx, false); errors.Is(err, ErrFolder) {
-			sh.release()
+		if err := sh.step(ctx); errors.Is(err, ErrFolder) {
 			return err
 		}
+		sh.beginSnapshot(snapshots)
 		select {
 		case <-tick.C:
+			continue
+		case got := <-sh.taking:
+			sh.took(got)
 			continue
 		case <-ctx.Done():
 		case <-sh.stopped:
@@ -152,45 +147,38 @@ func (sh *shipper) run(ctx context.Context) error {
 	}
 }
 
-// finish ships the rest. If it cannot, the store keeps its logs for the next time.
+// finish ships the rest.
 func (sh *shipper) finish(ctx context.Context) error {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
 	defer cancel()
-	err := sh.step(last, true)
-	isFinal := errors.Is(err, ErrFolder)
-	if isFinal || err == nil && ctx.Err() == nil {
-		sh.release()
-	}
-	if isFinal {
+	if err := sh.step(last); errors.Is(err, ErrFolder) {
 		return err
 	}
 	return ctx.Err()
 }
 
-// step does what is due at each tick. If it is the last, ends of logs are shipped, too: the
-// next Ship sees that no commit is missing.
-func (sh *shipper) step(ctx context.Context, isLast bool) error {
+// step does what is due at each tick.
+func (sh *shipper) step(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	err := sh.refused()
 	if err == nil {
-		err = sh.shipAll(ctx, isLast)
+		err = sh.shipAll(ctx)
 	}
-	sh.note(func(done *Shipping) { done.Trouble = err })
+	sh.done.Trouble = err
+	sh.tell()
 	return err
 }
 
-// note changes what Stats says of the shipping.
-func (sh *shipper) note(change func(*Shipping)) {
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	change(&sh.done)
+// tell has Stats say what is done.
+func (sh *shipper) tell() {
 	done := sh.done
+	done.Snapshot = sh.newest.begun
 	sh.shipped.Store(&done)
 }
 
 // shipAll ships all commits that can be seen.
-func (sh *shipper) shipAll(ctx context.Context, ends bool) error {
+func (sh *shipper) shipAll(ctx context.Context) error {
 	if !sh.joined {
 		if err := sh.join(ctx); err != nil {
 			return err
@@ -198,15 +186,15 @@ func (sh *shipper) shipAll(ctx context.Context, ends bool) error {
 	}
 	for {
 		seen := time.Now()
-		more, err := sh.gather(seen, ends)
+		more, err := sh.gather(seen)
+		if err == nil {
+			err = sh.put(ctx)
+		}
 		if err != nil {
 			return err
 		}
-		if err := sh.put(ctx); err != nil {
-			return err
-		}
 		if !more {
-			sh.note(func(done *Shipping) { done.Shipped = seen })
+			sh.done.Shipped = seen
 			return nil
 		}
 	}
@@ -214,59 +202,57 @@ func (sh *shipper) shipAll(ctx context.Context, ends bool) error {
 
 // join finds out what is in the folder, and makes it the store's if it is empty.
 func (sh *shipper) join(ctx context.Context) error {
-	name := folderName(sh.to.Folder)
-	before, err := sh.meta(shipKey)
+	folder := folderSum(sh.to.Folder)
+	before, err := sh.stateNow()
 	if err != nil {
 		return err
 	}
 	err = sh.look(ctx)
 	if isMissing(err) {
-		if before != nil && string(before) == name {
+		if folder != 0 && before.ships == folder {
 			return errors.New("the folder is empty, though this store has shipped to it: is it mounted?")
 		}
-		err = sh.to.putNote(ctx, ownerName, 0, time.Now(), who(sh.path))
+		err = sh.to.putOwner(ctx, who(sh.path))
 	}
-	if err == nil && string(before) != name {
-		err = sh.setMeta(shipKey, []byte(name))
+	if err == nil && before.ships != folder {
+		err = sh.update(func(t *tree) { t.setState(func(st *state) { st.ships = folder }) })
 	}
 	if err == nil {
 		err = sh.findLast(ctx)
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		sh.newest, err = sh.to.newest(ctx)
 	}
-	sh.joined = true
-	sh.note(func(done *Shipping) { done.Known = true })
-	sh.wakeSnapshots()
-	return nil
+	sh.joined = err == nil
+	sh.done.Known = sh.joined
+	return err
 }
 
 // findLast finds the last commit that is in the folder. If the last piece is damaged, the
 // next snapshot makes up for it.
 func (sh *shipper) findLast(ctx context.Context) error {
-	pieces, err := sh.to.numbers(ctx, pieceBegin)
+	pieces, err := sh.to.pieces(ctx)
 	if err != nil || len(pieces) == 0 {
 		return err
 	}
 	first := pieces[len(pieces)-1]
-	end, err := sh.to.each(ctx, numbered(pieceBegin, first), first, func(r commitlog.Record) error {
+	end, err := sh.to.each(ctx, pieceName(first), first, func(r commitlog.Record) error {
 		sh.origin = r
 		return nil
 	})
 	if errors.Is(err, ErrDamaged) {
 		end.Seq, err = max(first, sh.seenLast()), nil
 		sh.origin = commitlog.Record{}
-		sh.need.Store(end.Seq + 1)
+		sh.need = end.Seq + 1
 	}
-	sh.read = end.Seq
-	sh.last.Store(end.Seq)
+	sh.last = end.Seq
 	return err
 }
 
 // look makes sure that the folder is there, and is the store's.
 func (sh *shipper) look(ctx context.Context) error {
 	there := &history{Folder: sh.to.Folder}
-	owner, err := there.each(ctx, ownerName, 0, nil)
+	owner, err := there.each(ctx, ownerName, 0, func(commitlog.Record) error { return nil })
 	if err == nil && there.store != sh.id {
 		err = fmt.Errorf("%w: %s ships there", ErrFolder, owner.Body)
 	}
@@ -275,26 +261,25 @@ func (sh *shipper) look(ctx context.Context) error {
 
 // gather makes a piece of the commits since the last one, if there are any, and reports
 // whether there are more. Everything that was committed by the moment seen can be seen.
-func (sh *shipper) gather(seen time.Time, ends bool) (more bool, err error) {
+func (sh *shipper) gather(seen time.Time) (more bool, err error) {
 	if sh.piece != nil {
 		return true, nil
 	}
-	last, shipped := sh.seenLast(), sh.last.Load()
+	last, shipped := sh.seenLast(), sh.last
 	switch {
 	case last < shipped:
 		return false, fmt.Errorf("%w: it has commits up to %d, the store only up to %d: the file is older than what was shipped", ErrFolder, shipped, last)
-	case last == sh.read && sh.origin.Seq == 0 && !(ends && last > shipped):
+	case last == shipped && sh.origin.Seq == 0:
 		return false, nil
 	}
 	if err := sh.bridge(); err != nil {
 		return false, err
 	}
-	logs := sh.readers()
 	if fail := sh.syncSeen(); fail != nil {
 		return false, fail
 	}
-	p := pieceOf{read: sh.read, mark: sh.mark}
-	err = eachCommit(logs, func(r commitlog.Record, end commitlog.Mark) error {
+	p := &piece{last: sh.last, mark: sh.from}
+	err = eachCommit(sh.readers(), func(r commitlog.Record, end commitlog.Mark) error {
 		if err := sh.compare(r); err != nil {
 			return err
 		}
@@ -304,13 +289,10 @@ func (sh *shipper) gather(seen time.Time, ends bool) (more bool, err error) {
 		return false, err
 	}
 	sh.origin = commitlog.Record{} // Behind the logs there is nothing to compare.
-	sh.read, sh.mark = p.read, p.mark
-	if len(p.commits) > 0 || ends && sh.read > sh.last.Load() {
-		sh.piece, err = p.encode(sh.to, sh.last.Load()+1, seen, more)
-		return more, err
+	if len(p.commits) > 0 {
+		sh.piece, err = p, p.encode(sh.to, seen, more)
 	}
-	sh.pass(sh.mark)
-	return more, nil
+	return more, err
 }
 
 // compare returns an error if r is not the commit that the folder has of its number.
@@ -326,58 +308,58 @@ func moment(at int64) string { return time.Unix(0, at).UTC().Format("2006-01-02 
 // bridge makes sure that pieces go on where the last one ends, or behind the commits of a
 // snapshot, where the logs lack commits in between.
 func (sh *shipper) bridge() error {
-	sh.holdAgain()
-	first := sh.first()
-	if first <= sh.read+1 {
+	if sh.ctx.Err() != nil { // Too many logs were kept for it.
+		sh.hold = sh.Store.hold()
+	}
+	first, last := sh.first(), sh.last
+	switch {
+	case first <= last+1:
+		return nil
+	case sh.newest.from+1 >= first:
+		sh.last = first - 1
 		return nil
 	}
-	if sh.base.Load()+1 < first {
-		if sh.need.Swap(first) != first {
-			sh.wakeSnapshots()
-		}
-		return fmt.Errorf("its logs have no commits before %d any more, and the folder only those up to %d: the next snapshot makes up for them", first, sh.read)
-	}
-	sh.read = first - 1
-	sh.last.Store(first - 1)
-	return nil
+	sh.need = first
+	return fmt.Errorf("its logs have no commits before %d any more, and the folder only those up to %d: the next snapshot makes up for them", first, last)
 }
 
-// pieceOf gathers the commits of a piece.
-type pieceOf struct {
+// piece is some commits on their way to the folder.
+type piece struct {
 	commits []commitlog.Record
 	bytes   int
-	read    uint64
-	mark    commitlog.Mark
+	last    uint64         // the number of the last commit, or of the one before the first
+	mark    commitlog.Mark // behind it
+	data    []byte
 }
 
 // errMore: there is more than a piece takes.
 var errMore = errors.New("more")
 
-func (p *pieceOf) add(r commitlog.Record, end commitlog.Mark) error {
+func (p *piece) add(r commitlog.Record, end commitlog.Mark) error {
 	switch {
-	case r.Seq <= p.read:
+	case r.Seq <= p.last:
 		return nil
 	case p.bytes >= pieceBytes:
 		return errMore
-	case r.Seq > p.read+1:
-		return fmt.Errorf("commit %d follows commit %d", r.Seq, p.read)
+	case r.Seq > p.last+1:
+		return fmt.Errorf("commit %d follows commit %d", r.Seq, p.last)
 	}
-	p.read, p.mark = r.Seq, end
-	if !r.End {
-		p.commits = append(p.commits, r)
-		p.bytes += len(r.Body)
-	}
+	p.last, p.mark = r.Seq, end
+	p.commits = append(p.commits, r)
+	p.bytes += len(r.Body)
 	return nil
 }
 
-// encode returns the piece, which begins with a number. Its end says when its commits were
-// all there were.
-func (p *pieceOf) encode(to *history, first uint64, seen time.Time, more bool) ([]byte, error) {
-	end := commitlog.Record{Seq: p.read, Time: seen.UnixNano(), End: true}
+func (p *piece) name() string { return pieceName(p.commits[0].Seq) }
+
+// encode makes the object. Its end says when its commits were all there were.
+func (p *piece) encode(to *history, seen time.Time, more bool) (err error) {
+	end := commitlog.Record{Seq: p.last, Time: seen.UnixNano(), End: true}
 	if more {
 		end.Time = p.commits[len(p.commits)-1].Time - 1
 	}
-	return to.encode(first, append(p.commits, end)...)
+	p.data, err = to.encode(p.commits[0].Seq, append(p.commits, end)...)
+	return err
 }
 
 // put puts the piece into the folder, if there is one.
@@ -389,51 +371,51 @@ func (sh *shipper) put(ctx context.Context) error {
 	if isMissing(err) {
 		return errors.New("the folder does not say any more whose it is: is it mounted?")
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = sh.to.PutNew(ctx, sh.piece.name(), bytes.NewReader(sh.piece.data))
 	}
-	name := numbered(pieceBegin, sh.last.Load()+1)
-	err = sh.to.PutNew(ctx, name, bytes.NewReader(sh.piece))
 	if errors.Is(err, fs.ErrExist) {
-		err = sh.isOurs(ctx, name)
+		err = sh.isOurs(ctx)
 	}
 	if err != nil {
 		return err
 	}
+	sh.last = sh.piece.last
+	sh.pass(sh.piece.mark)
 	sh.piece = nil
-	sh.last.Store(sh.read)
-	sh.pass(sh.mark)
 	return nil
 }
 
 // isOurs returns nil if the piece that is in the folder was put there by this store, as
 // happens when the folder did not answer.
-func (sh *shipper) isOurs(ctx context.Context, name string) error {
-	object, err := sh.to.Get(ctx, name)
+func (sh *shipper) isOurs(ctx context.Context) error {
+	object, err := sh.to.Get(ctx, sh.piece.name())
 	if err != nil {
 		return err
 	}
 	defer object.Close()
 	there, err := io.ReadAll(object)
-	if err == nil && !bytes.Equal(there, sh.piece) {
-		err = fmt.Errorf("%w: another file has put %s there: does a copy of this one ship to it, too?", ErrFolder, name)
+	if err == nil && !bytes.Equal(there, sh.piece.data) {
+		err = fmt.Errorf("%w: another file has put %s there: does a copy of this one ship to it, too?", ErrFolder, sh.piece.name())
 	}
 	return err
 }
 
-// seenLast returns the number of the last record that can be seen.
+// seenLast returns the number of the last commit that can be seen.
 func (s *Store) seenLast() uint64 {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.filling.seq
 }
 
-// folderName returns what a folder calls itself; "" if it has no name.
-func folderName(f Folder) string {
+var folderSums = crc64.MakeTable(crc64.ECMA)
+
+// folderSum returns what stands for a folder in the state; 0 if it has no name.
+func folderSum(f Folder) uint64 {
 	if named, ok := f.(fmt.Stringer); ok {
-		return named.String()
+		return crc64.Checksum([]byte(named.String()), folderSums)
 	}
-	return ""
+	return 0
 }
 
 // who says which file this is, for readers of a folder.

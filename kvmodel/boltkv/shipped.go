@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
@@ -11,7 +12,7 @@ import (
 
 // Restored says what Restore has made.
 type Restored struct {
-	Snapshot time.Time // when the snapshot was taken that was read
+	Snapshot time.Time // of when the snapshot is that was read
 	Commits  uint64    // read from the logs since
 	Last     time.Time // when the last commit was made that is in the new store
 
@@ -26,19 +27,25 @@ type Restored struct {
 //
 // A piece that is missing, and one that is damaged, is an ErrDamaged that names it.
 func Restore(ctx context.Context, from Folder, until time.Time, path string) (Restored, error) {
-	var done Restored
-	err := build(path, func(s *Store) (err error) {
-		done, err = s.fillUntil(ctx, &history{Folder: from}, until)
-		return err
-	})
+	r := &restoring{from: &history{Folder: from}, until: until}
+	all, err := r.choices(ctx)
+	for len(all) > 0 && err == nil {
+		newest := all[len(all)-1]
+		err = build(path, func(s *Store) error { return r.fill(ctx, s, newest) })
+		all = all[:len(all)-1]
+		if len(all) == 0 || !errors.Is(err, errUntil) {
+			break
+		}
+		err = nil // The snapshot was begun by the moment, and ended later: take the one before.
+	}
 	if err != nil {
 		return Restored{}, fmt.Errorf("boltkv: restore %s: %w", path, plainer(path, err))
 	}
-	return done, nil
+	return r.done, nil
 }
 
 // errUntil: the commit was made later than what is asked for.
-var errUntil = errors.New("later")
+var errUntil = errors.New("no snapshot of the folder was whole by then")
 
 // restoring is a store on its way from a folder.
 type restoring struct {
@@ -49,27 +56,65 @@ type restoring struct {
 	done  Restored
 }
 
-func (s *Store) fillUntil(ctx context.Context, from *history, until time.Time) (Restored, error) {
-	r := &restoring{builder: s.builder(), from: from, until: until}
-	chosen, err := r.fromSnapshot(ctx, from, until)
+// isLater reports whether a moment is later than what is asked for.
+func (r *restoring) isLater(at time.Time) bool { return !r.until.IsZero() && at.After(r.until) }
+
+// choices returns the snapshots that were begun by the moment that is asked for, the oldest
+// first.
+func (r *restoring) choices(ctx context.Context) ([]snapshot, error) {
+	all, err := r.from.snapshots(ctx)
+	if err == nil && len(all) == 0 {
+		err = errors.New("the folder has no snapshot yet")
+	}
 	if err != nil {
-		return Restored{}, err
+		return nil, err
 	}
-	r.last = chosen.last
-	r.done = Restored{Snapshot: chosen.taken, Known: chosen.taken, Last: time.Unix(0, r.time)}
+	chosen := slices.DeleteFunc(slices.Clone(all), func(sn snapshot) bool { return r.isLater(sn.begun) })
+	if len(chosen) == 0 {
+		return nil, fmt.Errorf("the folder's oldest snapshot is of %s, none is from before %s", moment(all[0].begun.UnixNano()), moment(r.until.UnixNano()))
+	}
+	return chosen, nil
+}
+
+// fill fills s with a snapshot and the commits since.
+func (r *restoring) fill(ctx context.Context, s *Store, sn snapshot) error {
+	r.builder = s.builder()
+	if err := r.readSnapshot(ctx, sn.name()); err != nil {
+		return err
+	}
 	if err := r.readPieces(ctx); err != nil {
-		return Restored{}, err
+		return err
 	}
-	if !until.IsZero() && until.Before(r.done.Known) {
-		r.done.Known = until
+	if r.isLater(r.done.Known) {
+		r.done.Known = r.until
 	}
 	r.seq = 0 // The new store begins to count again.
-	return r.done, r.end()
+	return r.end()
+}
+
+// readSnapshot reads a snapshot, which must have ended by the moment that is asked for.
+func (r *restoring) readSnapshot(ctx context.Context, name string) error {
+	object, closer, err := r.from.open(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer closer.Close()
+	var end commitlog.Record
+	if _, err := readBackup(ctx, object, func(c commitlog.Record) error { end = c; return r.add(c) }); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	taken := time.Unix(0, end.Time)
+	if r.isLater(taken) {
+		return fmt.Errorf("%w: %s ended at %s", errUntil, name, moment(end.Time))
+	}
+	r.last = end.Seq
+	r.done = Restored{Snapshot: taken, Known: taken, Last: time.Unix(0, r.time)}
+	return nil
 }
 
 // readPieces reads the commits since the snapshot, up to the moment that was asked for.
 func (r *restoring) readPieces(ctx context.Context) error {
-	pieces, err := r.from.numbers(ctx, pieceBegin)
+	pieces, err := r.from.pieces(ctx)
 	if err != nil {
 		return err
 	}
@@ -90,11 +135,11 @@ func (r *restoring) readPieces(ctx context.Context) error {
 }
 
 func (r *restoring) readPiece(ctx context.Context, first uint64) error {
-	end, err := r.from.each(ctx, numbered(pieceBegin, first), first, func(c commitlog.Record) error {
+	end, err := r.from.each(ctx, pieceName(first), first, func(c commitlog.Record) error {
 		switch {
 		case c.Seq <= r.last:
 			return nil
-		case !r.until.IsZero() && c.Time > r.until.UnixNano():
+		case r.isLater(time.Unix(0, c.Time)):
 			return errUntil
 		}
 		r.done.Commits, r.done.Last = r.done.Commits+1, time.Unix(0, c.Time)
@@ -112,36 +157,4 @@ func (r *restoring) readPiece(ctx context.Context, first uint64) error {
 		r.done.Known = known
 	}
 	return nil
-}
-
-// fromSnapshot fills b with the newest snapshot that was taken by a moment; the zero moment
-// is now.
-func (b *builder) fromSnapshot(ctx context.Context, from *history, until time.Time) (chosen shippedSnapshot, err error) {
-	all, err := from.snapshots(ctx)
-	if err != nil {
-		return chosen, err
-	}
-	n := len(all)
-	for n > 0 && !until.IsZero() && all[n-1].taken.After(until) {
-		n--
-	}
-	switch {
-	case len(all) == 0:
-		return chosen, errors.New("the folder has no snapshot yet")
-	case n == 0:
-		return chosen, fmt.Errorf("the folder's oldest snapshot is of %s, none is from before %s", moment(all[0].taken.UnixNano()), moment(until.UnixNano()))
-	}
-	chosen = all[n-1]
-	object, err := from.Get(ctx, chosen.items)
-	if isMissing(err) {
-		err = fmt.Errorf("%w: %w", ErrDamaged, err)
-	}
-	if err != nil {
-		return chosen, err
-	}
-	defer object.Close()
-	if _, err := readBackup(ctx, object, b.add); err != nil {
-		return chosen, fmt.Errorf("%s: %w", chosen.items, err)
-	}
-	return chosen, nil
 }

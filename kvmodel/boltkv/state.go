@@ -16,6 +16,7 @@ type state struct {
 	epoch uint64 // of that log, or of the last there was
 	point        // up to which all commits are in the tree
 	items uint64 // in the tree
+	ships uint64 // stands for the folder that the store ships to; 0: none
 }
 
 // point is a moment in the history of a store, just after a record of its logs.
@@ -28,7 +29,7 @@ type point struct {
 // after returns the moment after r.
 func after(r *commitlog.Record) point { return point{r.Seq, r.Time, r.Version} }
 
-const stateSize = 1 + 5*8 + 4
+const stateSize = 1 + 6*8 + 4
 
 var errState = fmt.Errorf("%w: what it says of its log cannot be read", ErrDamaged)
 
@@ -37,7 +38,7 @@ func (st *state) encode() []byte {
 	if st.open {
 		buf[0] = 1
 	}
-	for _, n := range []uint64{st.epoch, st.seq, uint64(st.time), st.version, st.items} {
+	for _, n := range []uint64{st.epoch, st.seq, uint64(st.time), st.version, st.items, st.ships} {
 		buf = binary.BigEndian.AppendUint64(buf, n)
 	}
 	return binary.BigEndian.AppendUint32(buf, crc32.Checksum(buf, castagnoli))
@@ -49,7 +50,7 @@ func decodeState(buf []byte) (st state, err error) {
 	}
 	st.open = buf[0]&1 != 0
 	var time uint64
-	for i, n := range []*uint64{&st.epoch, &st.seq, &time, &st.version, &st.items} {
+	for i, n := range []*uint64{&st.epoch, &st.seq, &time, &st.version, &st.items, &st.ships} {
 		*n = binary.BigEndian.Uint64(buf[1+8*i:])
 	}
 	st.time = int64(time)

@@ -60,14 +60,13 @@ func (s *Store) turnLog() error {
 		return errors.Join(fail, next.Close())
 	}
 	if s.opts.Durability == Synced {
-		if fail := s.sync(s.log, end.Seq); fail != nil {
+		if fail := s.sync(s.log, next.First-1); fail != nil {
 			return errors.Join(fail, next.Close())
 		}
 	}
 	s.mu.Lock()
 	s.ended, s.log, s.seen = s.log, next, next.Bytes()
 	s.moving, s.filling = s.filling, newTable()
-	s.moving.seq = end.Seq
 	s.filling.point = s.moving.point
 	s.mu.Unlock()
 	s.wake()
@@ -79,7 +78,7 @@ func (s *Store) beginNext() (*commitlog.Log, error) {
 	if err := s.retire(); err != nil {
 		return nil, err
 	}
-	return s.beginLog(commitlog.Header{Store: s.id, Epoch: s.log.Epoch + 1, First: s.log.Next() + 1})
+	return s.beginLog(commitlog.Header{Store: s.id, Epoch: s.log.Epoch + 1, First: s.log.Next()})
 }
 
 // isMoving reports whether a table is being moved to the tree.

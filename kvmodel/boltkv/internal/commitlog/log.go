@@ -84,7 +84,7 @@ func Open(file File) (*Log, error) {
 	return &Log{Header: h, file: file, at: blockSize, size: size, salt: salt, next: h.First, link: salt}, nil
 }
 
-// Next returns the number of the next record.
+// Next returns the number of the next commit.
 func (l *Log) Next() uint64 { return l.next }
 
 // Bytes returns how many bytes the log's records take, with the header.
@@ -126,7 +126,9 @@ func (l *Log) Append(r *Record) error {
 		return err
 	}
 	l.at, l.size, l.link = l.at+length, grown, sum
-	l.next++
+	if !r.End {
+		l.next++
+	}
 	if cap(l.buf) > keptRoom {
 		l.buf = nil
 	}

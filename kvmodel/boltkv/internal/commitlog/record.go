@@ -8,7 +8,7 @@ import (
 
 // Record is one commit.
 type Record struct {
-	Seq     uint64 // its number
+	Seq     uint64 // its number; that of the next commit, if it is an End of a log
 	Time    int64  // when it was made, in nanoseconds since 1970; never less than the last's
 	Version uint64 // the last version that it or an earlier one has given
 	Durable uint64 // the number of the last record known to be on the disk when it was written

@@ -31,8 +31,9 @@ func (l *Log) Replay(f func(Record) error) (ended bool, dropped int, err error) 
 			if err := f(r); err != nil {
 				return false, 0, fmt.Errorf("record %d at byte %d: %w", r.Seq, l.at, err)
 			}
+			l.next++
 		}
-		l.next, l.link = l.next+1, sum
+		l.link = sum
 		l.at += size
 	}
 	dropped, durable := l.behind(l.rest(data))

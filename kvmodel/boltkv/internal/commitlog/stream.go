@@ -85,9 +85,6 @@ func (l *Log) Reader(from Mark, until int64) *Reader {
 // Mark returns the place behind what Next has returned, of the log that r reads.
 func (r *Reader) Mark() Mark { return Mark{r.Epoch, r.at, r.link} }
 
-// Ended reports whether the last record that Next has returned is an End.
-func (r *Reader) Ended() bool { return r.ended }
-
 // Next returns the next record, whose body is the caller's. It returns io.EOF if there is
 // none, and an ErrDamaged if what comes is not what was written.
 func (r *Reader) Next() (Record, error) {
@@ -118,6 +115,28 @@ func (r *Reader) Next() (Record, error) {
 	}
 	r.at, r.link, r.ended = r.at+length, sum, record.End
 	return record, nil
+}
+
+// Each calls f for each record of a stream but its End, which it returns. A stream without one
+// is an ErrDamaged.
+func (r *Reader) Each(f func(Record) error) (end Record, err error) {
+	for {
+		record, err := r.Next()
+		switch {
+		case errors.Is(err, io.EOF) && r.ended:
+			return end, nil
+		case errors.Is(err, io.EOF):
+			return end, r.damaged("it is cut off")
+		case err != nil:
+			return end, err
+		case record.End:
+			end = record
+		default:
+			if err := f(record); err != nil {
+				return end, err
+			}
+		}
+	}
 }
 
 // read returns begin and what comes next, together so many bytes. Whatever the length says,
