@@ -18,9 +18,13 @@ import (
 	"github.com/ringtree/ringtree/internal/proof/servers"
 )
 
-// The tutorial is followed as it is written: each file is made, each change made by hand, and each
+func TestTutorial_RunsAsItIsWritten(t *testing.T) { follow(t, "docs/tutorial.md", 20) }
+
+func TestGrowing_RunsAsItIsWritten(t *testing.T) { follow(t, "docs/growing.md", 25) }
+
+// follow follows a page as it is written: each file is made, each change made by hand, and each
 // command typed into one shell, but those that go on, which have a terminal of their own.
-func TestTutorial_RunsAsItIsWritten(t *testing.T) {
+func follow(t *testing.T, page string, least int) {
 	for _, program := range []string{"redis-server", "curl"} {
 		servers.Need(t, program)
 	}
@@ -28,7 +32,7 @@ func TestTutorial_RunsAsItIsWritten(t *testing.T) {
 	all := blocks()
 	steps := 0
 	for i, b := range all {
-		if b.file != "docs/tutorial.md" {
+		if b.file != page {
 			continue
 		}
 		steps++
@@ -58,8 +62,8 @@ func TestTutorial_RunsAsItIsWritten(t *testing.T) {
 			t.Fatalf("%s: output mismatch (-page +shell):\n%s", b.place(), diff)
 		}
 	}
-	if steps < 20 {
-		t.Errorf("the tutorial has %d blocks: is it the page that is meant?", steps)
+	if steps < least {
+		t.Errorf("%s has %d blocks: is it the page that is meant?", page, steps)
 	}
 }
 
@@ -83,7 +87,7 @@ func startReader(t *testing.T) *reader {
 	if err := os.Symlink(root, filepath.Join(dir, "ringtree")); err != nil {
 		t.Fatal(err)
 	}
-	r := &reader{T: t, dir: dir, ports: strings.NewReplacer("8080", freePort(t), "7000", freePort(t))}
+	r := &reader{T: t, dir: dir, ports: strings.NewReplacer("8080", freePort(t), "7000", freePort(t), "7001", freePort(t))}
 	input, in, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
