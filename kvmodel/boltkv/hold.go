@@ -19,8 +19,8 @@ type hold struct {
 	lose func(error)
 }
 
-// hold begins a hold of the commits that the tree lacks, and of all that come. Its caller
-// releases it.
+// hold begins a hold of the commits that the tree lacks or got last, and of all that come. Its
+// caller releases it.
 func (s *Store) hold() *hold {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	s.holding.Lock()
@@ -28,7 +28,7 @@ func (s *Store) hold() *hold {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h := &hold{Store: s, from: commitlog.Mark{Epoch: s.log.Epoch}, ctx: ctx, lose: cancel}
-	if s.moving != nil {
+	if s.ended != nil {
 		h.from.Epoch = s.ended.Epoch
 	}
 	s.holds = append(s.holds, h)
@@ -45,16 +45,21 @@ func (h *hold) during(ctx context.Context) (context.Context, context.CancelFunc)
 	}
 }
 
+// logs returns the logs that h holds, the oldest first. Its caller holds mu.
+func (h *hold) logs() (all []*commitlog.Log) {
+	for _, log := range append(h.kept[:len(h.kept):len(h.kept)], h.ended, h.log) {
+		if log != nil && log.Epoch >= h.from.Epoch {
+			all = append(all, log)
+		}
+	}
+	return all
+}
+
 // first returns the number of the first commit that h holds.
 func (h *hold) first() uint64 {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	for _, log := range append(h.kept[:len(h.kept):len(h.kept)], h.ended) {
-		if log != nil && log.Epoch >= h.from.Epoch {
-			return log.First
-		}
-	}
-	return h.log.First
+	return h.logs()[0].First
 }
 
 // release ends h.
@@ -97,12 +102,14 @@ func (s *Store) dropUnheld() {
 func (h *hold) readers() (all []*commitlog.Reader) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	for _, log := range append(h.kept[:len(h.kept):len(h.kept)], h.ended) {
-		if log != nil && log.Epoch >= h.from.Epoch {
-			all = append(all, log.Reader(h.from, log.Bytes()))
+	for _, log := range h.logs() {
+		until := h.seen
+		if log != h.log {
+			until = log.Bytes()
 		}
+		all = append(all, log.Reader(h.from, until))
 	}
-	return append(all, h.log.Reader(h.from, h.seen))
+	return all
 }
 
 // eachCommit calls f for each commit of the logs, and with where it ends.

@@ -101,7 +101,15 @@ func (s *Store) recover(st state) error {
 		}
 		return s.beginFirstLog(st)
 	}
-	return s.replay(st, logs[st.epoch], logs[st.epoch+1])
+	err := s.replay(st, logs[st.epoch], logs[st.epoch+1])
+	// The log before is not needed, but what it has may not be shipped yet.
+	if before := logs[st.epoch-1]; err == nil && before != nil && s.ended == nil {
+		_, _, damaged := before.Replay(func(commitlog.Record) error { return nil })
+		if damaged == nil && before.Next() == s.log.First {
+			s.ended = before
+		}
+	}
+	return err
 }
 
 // discard removes logs of a store that was closed. What they hold is in the tree, unless

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -129,41 +132,32 @@ func (s *Store) moveTable(t *table, log *commitlog.Log, then func(*state)) error
 }
 
 // moveItems moves the items of t to the tree, in the order of their keys, a few at a time. It
-// returns those that belong on a damaged page, and what is wrong with the last of these.
+// returns those of a transaction that met a damaged page, and what is wrong with that.
 func (s *Store) moveItems(t *table) (left map[string][]byte, broken, err error) {
 	left = make(map[string][]byte)
-	keys := t.sorted("")
-	for len(keys) > 0 && err == nil {
+	for keys := slices.Sorted(maps.Keys(t.items)); len(keys) > 0; {
 		n, size := 0, 0
 		for ; n < len(keys) && n < movedAtOnce && size < movedBytes; n++ {
 			size += len(keys[n]) + len(t.items[keys[n]])
 		}
-		err = s.moveSome(t, keys[:n], func(key string, cause error) { left[key], broken = t.items[key], cause })
+		some := keys[:n]
 		keys = keys[n:]
-	}
-	return left, broken, err
-}
-
-// moveSome moves the items of some keys in one transaction. Where a page is damaged it moves
-// half of them at a time, and calls leave for each that belongs on the page.
-func (s *Store) moveSome(t *table, keys []string, leave func(key string, cause error)) error {
-	err := s.update(func(tr *tree) {
-		for _, key := range keys {
-			tr.set([]byte(key), s.unexpired(t.items[key]))
+		err := s.update(func(tr *tree) {
+			for _, key := range some {
+				tr.set([]byte(key), s.unexpired(t.items[key]))
+			}
+		})
+		if err != nil && !isBroken(err) {
+			return left, broken, err
 		}
-	})
-	if !isBroken(err) {
-		return err
+		if err != nil {
+			broken = err
+			for _, key := range some {
+				left[key] = t.items[key]
+			}
+		}
 	}
-	half := len(keys) / 2
-	if half == 0 {
-		leave(keys[0], err)
-		return nil
-	}
-	if err := s.moveSome(t, keys[:half], leave); err != nil {
-		return err
-	}
-	return s.moveSome(t, keys[half:], leave)
+	return left, broken, nil
 }
 
 // carry commits items that could not be moved once more, so that the next log has them, too. It
@@ -221,15 +215,11 @@ func (s *Store) sweepTree() error {
 	})
 }
 
-// brokenError says that a page of the file is damaged.
-type brokenError struct{ cause error }
-
-func (e *brokenError) Error() string { return e.cause.Error() }
-
-func isBroken(err error) bool { _, ok := err.(*brokenError); return ok }
+// isBroken reports whether err says that a page of the file is damaged.
+func isBroken(err error) bool { return errors.Is(err, errPage) }
 
 // update changes the tree by f, in one synced transaction. If f meets a damaged page,
-// nothing is changed, and the error is a brokenError.
+// nothing is changed, and the error is an errPage.
 func (s *Store) update(f func(*tree)) (err error) {
 	fail := s.guard(func() { err = s.updateTree(f) })
 	if fail != nil {
@@ -268,13 +258,10 @@ func (s *Store) transact(f func(*bolt.Tx)) error {
 		f(tx)
 		err = s.commitTree(tx)
 	})
-	switch {
-	case broken != nil:
-		return &brokenError{s.afterFailed(id, broken)}
-	case err != nil:
-		return s.afterFailed(id, err)
+	if err = cmp.Or(broken, err); err != nil {
+		err = s.afterFailed(id, err)
 	}
-	return nil
+	return err
 }
 
 // afterFailed returns what became of a transaction whose commit failed. bbolt

@@ -47,11 +47,6 @@ func build(path string, fill func(*Store) error) error {
 			return &fs.PathError{Op: "make", Path: taken, Err: fs.ErrExist}
 		}
 	}
-	return replace(path, fill)
-}
-
-// replace makes a closed store at path that fill has filled, in place of what is there.
-func replace(path string, fill func(*Store) error) error {
 	making := path + ".making"
 	if err := os.Remove(making); err != nil && !isMissing(err) {
 		return err

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc64"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -374,8 +373,8 @@ func (sh *shipper) put(ctx context.Context) error {
 	if err == nil {
 		err = sh.to.PutNew(ctx, sh.piece.name(), bytes.NewReader(sh.piece.data))
 	}
-	if errors.Is(err, fs.ErrExist) {
-		err = sh.isOurs(ctx)
+	if errors.Is(err, fs.ErrExist) { // It is ours, if the folder did not answer the last time.
+		sh.piece, sh.joined = nil, false
 	}
 	if err != nil {
 		return err
@@ -384,21 +383,6 @@ func (sh *shipper) put(ctx context.Context) error {
 	sh.pass(sh.piece.mark)
 	sh.piece = nil
 	return nil
-}
-
-// isOurs returns nil if the piece that is in the folder was put there by this store, as
-// happens when the folder did not answer.
-func (sh *shipper) isOurs(ctx context.Context) error {
-	object, err := sh.to.Get(ctx, sh.piece.name())
-	if err != nil {
-		return err
-	}
-	defer object.Close()
-	there, err := io.ReadAll(object)
-	if err == nil && !bytes.Equal(there, sh.piece.data) {
-		err = fmt.Errorf("%w: another file has put %s there: does a copy of this one ship to it, too?", ErrFolder, sh.piece.name())
-	}
-	return err
 }
 
 // seenLast returns the number of the last commit that can be seen.

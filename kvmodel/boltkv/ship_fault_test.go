@@ -224,7 +224,7 @@ func TestStore_Ship_OfTwoCopiesThatShipToOneFolderTheLaterIsRefused(t *testing.T
 	r.write()
 	r.shipped()
 	copied.write()
-	if err := <-copied.ended; !errors.Is(err, ErrFolder) || !strings.Contains(err.Error(), "does a copy of this one ship to it, too?") {
+	if err := <-copied.ended; !errors.Is(err, ErrFolder) || !strings.Contains(err.Error(), "gone its own way") {
 		t.Errorf("the later one: want an ErrFolder that says so, got %v", err)
 	}
 	r.write()

@@ -3,9 +3,6 @@ package boltkv
 import (
 	"encoding/binary"
 	"errors"
-	"maps"
-	"slices"
-	"strings"
 )
 
 // table is what the commits of a log have done: for each key the item that it holds
@@ -54,19 +51,6 @@ func (t *table) add(changes map[string][]byte, p point) {
 		t.set(key, buf)
 	}
 	t.point = p
-}
-
-// sorted returns the keys that begin with begin, in order.
-func (t *table) sorted(begin string) []string {
-	if t == nil {
-		return nil
-	}
-	keys := slices.Collect(maps.Keys(t.items))
-	if begin != "" {
-		keys = slices.DeleteFunc(keys, func(key string) bool { return !strings.HasPrefix(key, begin) })
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // encodeChanges appends changes to buf as the log keeps them: for each key its length,

@@ -2,6 +2,7 @@ package boltkv
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"runtime/debug"
 
@@ -40,13 +41,15 @@ func (t *tree) find(key []byte) (item, bool) {
 	return decode(key, buf), true
 }
 
+var errPage = errors.New("a page is damaged")
+
 // onPage runs f, which reads or changes pages of the file. Where a page is damaged, bbolt
 // or the memory map panics; onPage returns that as an error.
 func onPage(f func()) (broken error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
-			broken = fmt.Errorf("a page is damaged: %v", p)
+			broken = fmt.Errorf("%w: %v", errPage, p)
 		}
 	}()
 	f()
