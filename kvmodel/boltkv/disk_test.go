@@ -5,9 +5,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	bolt "go.etcd.io/bbolt"
 
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -128,4 +131,51 @@ func TestStore_NoLogIsRemovedThatIsOpen(t *testing.T) {
 	}
 	copyFiles(t, left, filepath.Join(dir, "later.db"))
 	wantOnlyFile(t, openBusy(t, filepath.Join(dir, "later.db")))
+}
+
+// The end of a log says only that there must be another one.
+func TestOpen_ALogThatLacksItsEndGoesOnInTheNext(t *testing.T) {
+	dir := t.TempDir()
+	path, left := filepath.Join(dir, "store.db"), filepath.Join(dir, "left.db")
+	var stuck atomic.Bool
+	s, err := openWith(path, Options{}, func(s *Store) {
+		s.limits.tick, s.limits.turn = time.Hour, 8<<10
+		s.commitTree = func(tx *bolt.Tx) error {
+			if stuck.Load() {
+				return errDisk
+			}
+			return tx.Commit()
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stuck.Store(true)
+	for i := range 20 {
+		set(t, s, rigKey(i))
+	}
+	copyFiles(t, path, left)
+	ended := s.look().moving != nil && s.log.Next() > s.log.First
+	file, err := os.OpenFile(left+strings.TrimPrefix(s.logPath(s.ended.Epoch), path), os.O_RDWR, 0)
+	if err != nil || !ended {
+		t.Fatalf("two logs have commits: %t, %v", ended, err)
+	}
+	if _, err := file.WriteAt(make([]byte, 8), s.ended.Bytes()-48); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	stuck.Store(false)
+	closes(t, s)
+	again, err := Open(left, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		if _, err := kv.One(t.Context(), again, kv.OpGet(rigKey(i))); err != nil {
+			t.Error(err)
+		}
+	}
+	closes(t, again)
 }
