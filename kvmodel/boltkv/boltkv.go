@@ -139,7 +139,7 @@ type Stats struct {
 	Trips   uint64 // calls of Atomic, and of Do with writes, that got their turn
 	Ops     uint64 // operations in them
 	Swept   uint64 // expired items removed
-	Carried uint64 // items that stay in the log, since their page of the file is damaged
+	Carried uint64 // items that stay in the log, since a page of the file is damaged
 	Lost    uint64 // commits that a crash of the machine had taken when the store was opened
 
 	Committing time.Duration // how long the commits took, until they were synced if they were to be

@@ -73,7 +73,7 @@ func shipToFullDisk(path string) error {
 	for s.Stats().Shipping.Trouble != nil || s.Stats().Shipping.Shipped.IsZero() {
 		time.Sleep(time.Millisecond)
 	}
-	// The next Follow takes the snapshot, without waiting.
+	// The next Ship takes the snapshot, without waiting.
 	if err := errors.Join(s.Close(), <-ended); err != nil {
 		return err
 	}

@@ -124,15 +124,6 @@ func (h *history) snapshots(ctx context.Context) (all []snapshot, err error) {
 	return all, err
 }
 
-// newest returns the newest snapshot; the zero one if there is none.
-func (h *history) newest(ctx context.Context) (sn snapshot, err error) {
-	all, err := h.snapshots(ctx)
-	if len(all) > 0 {
-		sn = all[len(all)-1]
-	}
-	return sn, err
-}
-
 // putSnapshot puts what write writes. It ends with ctx even if the folder does not.
 func (h *history) putSnapshot(ctx context.Context, name string, write func(io.Writer) error) error {
 	from, to := io.Pipe()

@@ -125,12 +125,6 @@ func (l *live) run(ops []kv.Op) *failure {
 	return fail
 }
 
-// has reports whether key was changed.
-func (l *live) has(key string) bool {
-	_, changed := l.changes[key]
-	return changed
-}
-
 // get returns what key holds unless it has expired. The value may only be read, and only
 // until the next call.
 func (l *live) get(key string) (item, bool) {

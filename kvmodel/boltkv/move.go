@@ -173,7 +173,7 @@ func (s *Store) carry(left map[string][]byte, broken error) error {
 	fail := s.write(context.Background(), func(in *live) *failure {
 		in.carries = true
 		for key, buf := range left {
-			if !in.filling.has(key) && !in.has(key) {
+			if _, changed := in.changes[key]; !changed && !in.filling.has(key) {
 				in.set(key, buf)
 			}
 		}

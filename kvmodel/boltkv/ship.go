@@ -219,8 +219,12 @@ func (sh *shipper) join(ctx context.Context) error {
 	if err == nil {
 		err = sh.findLast(ctx)
 	}
+	var snapshots []snapshot
 	if err == nil {
-		sh.newest, err = sh.to.newest(ctx)
+		snapshots, err = sh.to.snapshots(ctx)
+	}
+	if len(snapshots) > 0 {
+		sh.newest = snapshots[len(snapshots)-1]
 	}
 	sh.joined = err == nil
 	sh.done.Known = sh.joined

@@ -1,6 +1,19 @@
 package boltkv
 
-import "syscall"
+import (
+	"os"
+	"syscall"
+)
+
+// syncData syncs what f holds, and of what is known about it as much as takes to read that.
+func syncData(f *os.File) error {
+	for {
+		err := syscall.Fdatasync(int(f.Fd()))
+		if err != syscall.EINTR {
+			return os.NewSyscallError("fdatasync", err)
+		}
+	}
+}
 
 // Kinds of file systems, by the numbers that Linux gives them, which are not fit for the file.
 const (

@@ -2,7 +2,13 @@
 
 package boltkv
 
-import "errors"
+import (
+	"errors"
+	"os"
+)
+
+// syncData syncs what f holds.
+func syncData(f *os.File) error { return f.Sync() }
 
 // roomIn would ask the file system that folder is in.
 func roomIn(string) (room, error) {
