@@ -103,7 +103,7 @@ type Store struct {
 	filling *table       // what the commits of log have done
 	moving  *table       // what is being moved to the tree; nil if nothing is
 	ended   *commitlog.Log
-	attempt chan struct{}    // closed when the mover has tried
+	attempt chan struct{}    // closed when the mover has tried, or waits for a commit
 	seen    int64            // up to this byte readers see what log has
 	holds   []*hold          // of those who read the logs
 	kept    []*commitlog.Log // what they may not have read yet, before ended
@@ -113,6 +113,7 @@ type Store struct {
 	scrub  scrub
 	filter atomic.Pointer[filter] // of the keys of the tree; nil: there is none
 
+	carrying   atomic.Bool // the mover waits for a commit, which must not wait for it
 	woken      chan struct{}
 	moverEnded chan struct{}
 	trouble    atomic.Pointer[error]    // why the mover has failed; nil if it has not

@@ -141,7 +141,7 @@ func (s *Store) finish(b *batch) *failure {
 	if len(b.in.changes) == 0 {
 		return nil
 	}
-	if fail := s.full(); fail != nil && !b.in.carries {
+	if fail := s.full(); fail != nil {
 		return fail
 	}
 	return s.commit(b.in.changes)

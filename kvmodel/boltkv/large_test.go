@@ -2,11 +2,16 @@ package boltkv
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -184,4 +189,69 @@ func TestStore_Backup_ItemsAreWrittenAFewAtATime(t *testing.T) {
 	if err != nil || len(all) != 100 {
 		t.Errorf("the backup has %d items, %v", len(all), err)
 	}
+}
+
+func TestStore_Brake_NoCommitWaitsForTheMoverThatWaitsForOne(t *testing.T) {
+	s := openStill(t, filepath.Join(t.TempDir(), "store.db"), nil)
+	<-s.turn // The committer waits now.
+	s.moving, s.limits.turn, s.limits.full = newTable(), 0, 0
+	s.note(errDisk) // of the last try
+	s.carrying.Store(true)
+	if fail := s.full(); fail != nil {
+		t.Error(fail)
+	}
+	s.note(nil)
+	ended := make(chan bool, 1)
+	go func() { ended <- s.brake() }()
+	select {
+	case <-ended:
+	case <-time.After(time.Minute):
+		t.Fatal("it waits for the mover")
+	}
+	s.moving, s.limits = nil, defaultLimits
+	s.carrying.Store(false)
+	s.back <- struct{}{}
+}
+
+func TestStore_Do_OnADamagedPageWritersOfAFullTableGoOn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	s := openStill(t, path, nil)
+	if err := s.Do(t.Context(), sets("key", 100, 1000)); err != nil {
+		t.Fatal(err)
+	}
+	closes(t, s)
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for page := range slices.Chunk(file, os.Getpagesize()) {
+		if bytes.Contains(page, []byte("key50")) {
+			clear(page)
+		}
+	}
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err = openWith(path, Options{Durability: Unsynced}, func(s *Store) {
+		s.limits.turn, s.limits.full, s.limits.tick = 50<<10, 100<<10, time.Millisecond
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var writers sync.WaitGroup
+	for w := range 8 {
+		writers.Go(func() {
+			for i := range 500 {
+				key := fmt.Sprint("key", (i*7+w)%100)
+				if _, err := kv.One(context.Background(), s, kv.OpSet(key, make([]byte, 1000))); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	writers.Wait()
+	if s.Stats().Carried == 0 {
+		t.Error("nothing is left in the log")
+	}
+	_ = s.Close()
 }

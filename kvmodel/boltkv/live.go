@@ -62,7 +62,6 @@ type live struct {
 	base
 	changes map[string][]byte // as in a table
 	bytes   int               // that changes take in a record, at most
-	carries bool              // It is committed even if the table is full, so that the other one can be moved.
 
 	// Of the turn under way.
 	undo   []undone // takes its changes back, the last first

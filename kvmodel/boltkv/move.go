@@ -167,11 +167,10 @@ func (s *Store) carry(left map[string][]byte, broken error) error {
 	if len(left) == 0 {
 		return nil
 	}
-	// The committer must not wait for this move now.
-	s.note(broken)
-	s.tried()
+	s.carrying.Store(true)
+	defer s.carrying.Store(false)
+	s.tried() // The committer may wait for this move.
 	fail := s.write(context.Background(), func(in *live) *failure {
-		in.carries = true
 		for key, buf := range left {
 			if _, changed := in.changes[key]; !changed && !in.filling.has(key) {
 				in.set(key, buf)

@@ -98,7 +98,7 @@ const slowest = 20 * time.Millisecond
 func (s *Store) brake() bool {
 	over := s.load() - s.limits.turn
 	moved := s.moved()
-	if over <= 0 || moved == nil || s.trouble.Load() != nil {
+	if over <= 0 || moved == nil || s.trouble.Load() != nil || s.carrying.Load() {
 		return true
 	}
 	began := time.Now()
@@ -120,7 +120,7 @@ func (s *Store) brake() bool {
 
 // full returns why nothing can be committed: the table is full, and cannot be moved.
 func (s *Store) full() *failure {
-	if s.load() < s.limits.full {
+	if s.load() < s.limits.full || s.carrying.Load() {
 		return nil
 	}
 	err := s.turnLog()
