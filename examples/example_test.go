@@ -16,7 +16,7 @@ import (
 // open returns the models in a database in memory, and what closes it. An app
 // has one database, opened when it starts: see package kvopen.
 func open(opts ...kvmodel.Option) (m models, done func()) {
-	db, err := kvmodel.Open(memkv.New(memkv.Options{}), opts...)
+	db, err := kvmodel.Open(memkv.New(memkv.Options{Local: true}), opts...)
 	if err != nil {
 		log.Fatal(err)
 	}

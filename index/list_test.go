@@ -332,7 +332,7 @@ func TestLists_ARecordThatIsMadeAgainAfterItsEndIsListedWhateverTheClocksSay(t *
 			ctx := t.Context()
 			s := memkv.New(memkv.Options{Now: clock.Now})
 			process := func(ahead time.Duration) *books {
-				db, err := kvmodel.Open(s, kvmodel.Clock(func() time.Time { return clock.Now().Add(ahead) }))
+				db, err := kvmodel.Open(shared{s}, kvmodel.Clock(func() time.Time { return clock.Now().Add(ahead) }))
 				must(t, err)
 				return newBooks(closing(t, db))
 			}

@@ -41,7 +41,7 @@ type builds struct {
 }
 
 func newBuilds(db *DB, model string) *builds {
-	return &builds{item: &build.Item{Store: db.store, Now: db.now, Model: model, Owner: db.name, Alone: db.atomic != nil}}
+	return &builds{item: &build.Item{Store: db.store, Now: db.now, Model: model, Owner: db.name, Alone: db.alone}}
 }
 
 // begin returns the build under way, which is mine if there was none.
@@ -135,7 +135,7 @@ func (m *model) build(ctx context.Context, r *run) error {
 		switch {
 		case errors.Is(err, built.ErrStopped):
 			if stops++; stops == maxTries {
-				return fmt.Errorf("rebuild %s: %w", m.name, err)
+				return fmt.Errorf("rebuild %s: %w: %w", m.name, ErrNeedsRebuild, err)
 			}
 		case errors.As(err, &busy):
 			joined = true

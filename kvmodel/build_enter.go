@@ -25,7 +25,7 @@ func (b *building) beat(ctx context.Context) (_ context.Context, end func()) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		if b.db.atomic != nil {
+		if b.db.alone {
 			return // No one else has the store.
 		}
 		for kv.Sleep(ctx, times.Beat) {

@@ -51,11 +51,11 @@ func TestBuild_OfListsEndsHoweverOftenItsLastStepIsCutShort(t *testing.T) {
 		kills int64 // at least
 		opts  []index.ListOption
 	}{"list": {1500, 2, nil}, "counted": {1000, 2, []index.ListOption{index.Counted("Code", "Notes")}}} {
-		for _, isAtomic := range []bool{true, false} {
-			t.Run(fmt.Sprint(name, ", atomic ", isAtomic), func(t *testing.T) {
-				once, _ := buildLists(t, test.n, 0, isAtomic, test.opts)
+		for _, isFile := range []bool{true, false} {
+			t.Run(fmt.Sprint(name, ", atomic ", isFile), func(t *testing.T) {
+				once, _ := buildLists(t, test.n, 0, isFile, test.opts)
 				walk := int64(test.n/100 + 40)
-				all, kills := buildLists(t, test.n, walk+60, isAtomic, test.opts)
+				all, kills := buildLists(t, test.n, walk+60, isFile, test.opts)
 				t.Logf("%d trips in one go; %d with %d kills", once, all, kills)
 				if most := once*12/10 + kills*walk; all > most || kills < test.kills {
 					t.Errorf("%d trips with %d kills, want at most %d; %d in one go", all, kills, most, once)
@@ -75,14 +75,14 @@ func TestBuild_OfListsComesFurtherWithEachProcess(t *testing.T) {
 // buildLists builds lists of n notes, of which an older release has moved some, by
 // processes that make so many trips each. It returns how many they have made in all, and
 // how many were killed.
-func buildLists(t *testing.T, n int, life int64, isAtomic bool, opts []index.ListOption) (trips, kills int64) {
+func buildLists(t *testing.T, n int, life int64, isFile bool, opts []index.ListOption) (trips, kills int64) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
-		want := moveCodes(t, ctx, &site{Store: mem, isAtomic: isAtomic}, n, opts)
+		want := moveCodes(t, ctx, &site{Store: mem, isFile: isFile}, n, opts)
 		for ; ; kills++ {
 			if kills > 100 {
 				t.Fatal("it does not end")
 			}
-			s := &site{Store: mem, isAtomic: isAtomic}
+			s := &site{Store: mem, isFile: isFile}
 			s.dies.Store(life)
 			db, r, lists := openCodes(t, &builder{site: s}, opts...)
 			err := r.Rebuild(ctx)

@@ -25,18 +25,18 @@ import (
 // ByCode, takes a while for each trip or transaction, and may stop answering.
 type site struct {
 	kv.Store
-	takes    time.Duration
-	entered  atomic.Int64
-	trips    atomic.Int64
-	dies     atomic.Int64 // with the trip of this number, if not 0
-	isAtomic bool
+	takes   time.Duration
+	entered atomic.Int64
+	trips   atomic.Int64
+	dies    atomic.Int64 // with the trip of this number, if not 0
+	isFile  bool
 }
 
 func (s *site) Close() error { return nil }
 
 func (s *site) Powers() (p kv.Powers) {
-	if whole := kv.PowersOf(s.Store).Atomic; s.isAtomic {
-		p.Walk = kv.PowersOf(s.Store).Walk
+	if whole := kv.PowersOf(s.Store).Atomic; s.isFile {
+		p.Alone, p.Walk = true, kv.PowersOf(s.Store).Walk
 		p.Atomic = func(ctx context.Context, f func(kv.Store) error) error {
 			if err := s.trip(ctx); err != nil {
 				return err
@@ -88,7 +88,7 @@ func eachSite(t *testing.T, n int, f func(t *testing.T, ctx context.Context, at 
 		t.Run(kind, func(t *testing.T) {
 			inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 				at := func(dies int64) *site {
-					s := &site{Store: mem, isAtomic: kind == "atomic"}
+					s := &site{Store: mem, isFile: kind == "atomic"}
 					s.dies.Store(dies)
 					return s
 				}
@@ -126,7 +126,7 @@ func (v *release) abandon(ctx context.Context) { _ = v.db.Close(ctx) }
 // entered, and every later one from what it asks before it would wait.
 func TestBuild_TellsReadersAtOnceThatItIsLong(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
-		s := &site{Store: mem, isAtomic: true}
+		s := &site{Store: mem, isFile: true}
 		fill(t, ctx, s, 8000)
 		s.takes = 120 * time.Millisecond
 		v := deploy(t, s, "Code")
@@ -154,7 +154,7 @@ func TestBuild_TellsReadersAtOnceThatItIsLong(t *testing.T) {
 // A reader waits for a short build, which is over in a moment.
 func TestBuild_ReadersWaitForAShortOne(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
-		s := &site{Store: mem, isAtomic: true}
+		s := &site{Store: mem, isFile: true}
 		fill(t, ctx, s, 500)
 		s.takes = 10 * time.Millisecond
 		v := deploy(t, s, "Code")
@@ -165,7 +165,7 @@ func TestBuild_ReadersWaitForAShortOne(t *testing.T) {
 
 func TestBuild_WritesDoNotWait(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
-		s := &site{Store: mem, isAtomic: true}
+		s := &site{Store: mem, isFile: true}
 		fill(t, ctx, s, 500)
 		s.takes = 100 * time.Millisecond
 		v := deploy(t, s, "Code")
@@ -183,18 +183,9 @@ func TestBuild_WritesDoNotWait(t *testing.T) {
 	})
 }
 
-// alone is a store that says so: the DB builds before anyone asks.
-type alone struct{ *site }
-
-func (a alone) Powers() kv.Powers {
-	p := a.site.Powers()
-	p.Alone = true
-	return p
-}
-
 func TestBuild_BeginsByItselfOnAStoreThatIsHeldAlone(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
-		s := alone{&site{Store: mem, isAtomic: true}}
+		s := &site{Store: mem, isFile: true}
 		fill(t, ctx, s, 500)
 		v := deploy(t, s, "Code")
 		wait(time.Second)
@@ -216,12 +207,12 @@ func TestBuild_BeginsByItselfOnAStoreThatIsHeldAlone(t *testing.T) {
 // A build that fails is tried again, and says until then why it has failed.
 func TestBuild_ThatFailsIsTriedAgain(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
-		fill(t, ctx, &site{Store: mem, isAtomic: true}, 500)
+		fill(t, ctx, &site{Store: mem, isFile: true}, 500)
 		poisoned, err := kv.One(ctx, mem, kv.OpGet("r:Note:00321"))
 		must(t, err)
 		_, err = kv.One(ctx, mem, kv.OpSet("r:Note:00321", []byte("poison")))
 		must(t, err)
-		v := deploy(t, alone{&site{Store: mem, isAtomic: true}}, "Code")
+		v := deploy(t, &site{Store: mem, isFile: true}, "Code")
 		wait(time.Second)
 		_, err = v.by["Code"].Find(ctx, "c1")
 		wantErr(t, err, kvmodel.ErrNeedsRebuild)
@@ -238,7 +229,7 @@ func TestBuild_ThatFailsIsTriedAgain(t *testing.T) {
 
 func TestBuild_ReadersWithoutADeadlineWaitForSomeSeconds(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
-		s := &site{Store: mem, isAtomic: true}
+		s := &site{Store: mem, isFile: true}
 		fill(t, ctx, s, 2000)
 		s.takes = 10 * time.Second
 		v := deploy(t, s, "Code")
@@ -263,7 +254,7 @@ func TestBuild_GoesOnWhereOneThatWasKilledWas(t *testing.T) {
 		work := int64(0)
 		for kills := int64(0); ; kills++ {
 			dies := kills + 1
-			if plain := at(0); !plain.isAtomic {
+			if plain := at(0); !plain.isFile {
 				dies = 1 + 8*kills
 			}
 			s := at(dies)
@@ -286,7 +277,7 @@ func TestBuild_GoesOnWhereOneThatWasKilledWas(t *testing.T) {
 			}
 			// A batch, or what was not written down yet, is done over with each kill.
 			again := int64(100)
-			if !s.isAtomic {
+			if !s.isFile {
 				again = 1100
 			}
 			if work > n+kills*again {
@@ -305,10 +296,10 @@ func TestBuild_GoesOnWhereOneThatWasKilledWas(t *testing.T) {
 func TestBuild_EndsHoweverOftenItIsKilled(t *testing.T) {
 	const n = 12_000
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
-		fill(t, ctx, &site{Store: mem, isAtomic: true}, n)
+		fill(t, ctx, &site{Store: mem, isFile: true}, n)
 		work, kills := int64(0), 0
 		for ; ; kills++ {
-			s := &site{Store: mem, isAtomic: true}
+			s := &site{Store: mem, isFile: true}
 			s.dies.Store(40)
 			v := deploy(t, s, "Code")
 			_, err := v.by["Code"].Find(ctx, "c11999")
@@ -397,7 +388,7 @@ func TestBuild_OfTwoProcessesThatWantToOneBuilds(t *testing.T) {
 		wait.Go(func() { must(t, other.Rebuild(ctx)) })
 		wait.Wait()
 		limit := int64(3000)
-		if a.isAtomic {
+		if a.isFile {
 			limit = 3200 // Who comes later takes the first for dead, once.
 		}
 		if sum := a.entered.Load() + b.entered.Load(); sum > limit {
@@ -412,7 +403,7 @@ func TestBuild_OfTwoProcessesThatWantToOneBuilds(t *testing.T) {
 
 func TestBuild_ARebuildJoinsTheBuildUnderWay(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
-		s := &site{Store: mem, isAtomic: true}
+		s := &site{Store: mem, isFile: true}
 		fill(t, ctx, s, 3000)
 		s.takes = 50 * time.Millisecond
 		s.entered.Store(0)
@@ -529,10 +520,10 @@ func TestBuild_ARecordInConflictKeepsBackOnlyThatIndex(t *testing.T) {
 // The part of a list that a process before entered is finished as well: what no record
 // says leaves it, and it is counted.
 func TestBuild_FinishesWhatOthersHaveEntered(t *testing.T) {
-	for _, isAtomic := range []bool{true, false} {
+	for _, isFile := range []bool{true, false} {
 		for dies := int64(5); dies < 45; dies += 4 {
 			inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
-				finishAfter(t, ctx, &site{Store: mem, isAtomic: isAtomic}, dies)
+				finishAfter(t, ctx, &site{Store: mem, isFile: isFile}, dies)
 			})
 		}
 	}
@@ -560,7 +551,7 @@ func finishAfter(t *testing.T, ctx context.Context, s *site, dies int64) {
 		must(t, err)
 	}
 	old.undeploy(t)
-	dead := &site{Store: s.Store, isAtomic: s.isAtomic}
+	dead := &site{Store: s.Store, isFile: s.isFile}
 	dead.dies.Store(dies)
 	first, r, _ := lists(dead)
 	if err := r.Rebuild(ctx); err == nil {

@@ -37,14 +37,14 @@ func (m *model) writable(ctx context.Context) error {
 		return err
 	}
 	name := built.Alone
-	if m.db.atomic == nil {
+	if !m.db.alone {
 		if err := m.db.journal.Ready(ctx); err != nil {
 			return err
 		}
 		name = m.db.journal.Process()
 	}
 	return m.built.Claim(ctx, name, func(missing []string) {
-		if m.db.atomic != nil {
+		if m.db.alone {
 			m.buildMissing(missing)
 		}
 	})
@@ -52,7 +52,7 @@ func (m *model) writable(ctx context.Context) error {
 
 // isCurrent reports whether a change that begins now needs no look at the built item.
 func (m *model) isCurrent() bool {
-	if m.db.atomic != nil {
+	if m.db.alone {
 		return true
 	}
 	looked, claimed := m.built.Looked(m.db.journal.Process())

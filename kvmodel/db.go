@@ -34,7 +34,8 @@ type DB struct {
 	walk    walker                                            // nil: the ids of records are listed
 	losses  kv.Losses                                         // nil: likewise
 	disk    func() kv.Disk                                    // nil: likewise
-	alone   bool                                              // no other process has the store
+	held    bool                                              // no other process has the store
+	alone   bool                                              // this one has, and may write it: it is as it has left it
 	ordered bool                                              // the ops of a trip take effect in their order
 	now     func() time.Time
 	log     *slog.Logger
@@ -168,7 +169,8 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		marked:   marked,
 		walk:     powers.Walk,
 		losses:   powers.Losses,
-		alone:    held.Alone && held.ReadOnly == nil,
+		held:     held.Alone && held.ReadOnly == nil,
+		alone:    powers.Alone && powers.ReadOnly == nil,
 		ordered:  powers.Ordered,
 		disk:     powers.Disk,
 		now:      o.now,

@@ -20,7 +20,7 @@ const recordsAtOnce = 100
 // more once it is there, such as the first chunk of ids, or else any record.
 func (m *model) builtConfig() built.Config {
 	c := built.Config{
-		Store: m.db.store, Now: m.db.now, Atomic: m.db.atomic, Model: m.name, All: m.all, Mine: m.definitions,
+		Store: m.db.store, Now: m.db.now, Atomic: m.db.atomic, Alone: m.db.alone, Model: m.name, All: m.all, Mine: m.definitions,
 	}
 	switch {
 	case m.numbers != nil:

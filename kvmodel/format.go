@@ -69,7 +69,7 @@ type sight struct {
 
 func newMarked(s kv.Store, now func() time.Time) marked {
 	p := kv.PowersOf(s)
-	m := marked{s, now, new(atomic.Pointer[sight]), p.Atomic == nil, &p}
+	m := marked{s, now, new(atomic.Pointer[sight]), !p.Alone, &p}
 	if p.Atomic != nil {
 		p.Atomic = m.atomically(p.Atomic)
 	}

@@ -200,7 +200,7 @@ func isOfModel(key string) bool {
 // awaitWithout returns when no other process lives one of whose shapes keeps accepts. An
 // ErrConflict names one that does not end.
 func (db *DB) awaitWithout(ctx context.Context, model string, keeps func(shape string) bool) error {
-	if db.atomic != nil {
+	if db.alone {
 		return nil // No one else has the store.
 	}
 	for range otherTries {

@@ -34,7 +34,7 @@ func (m *model) indexReady(ctx context.Context, index plug.Index) error {
 	switch {
 	case err != nil || !isAmong(index, missing):
 		return err
-	case m.db.atomic != nil:
+	case m.db.alone:
 		return m.awaitBuilt(ctx, index)
 	}
 	return m.unbuilt(ctx, index)
@@ -49,11 +49,11 @@ func (m *model) missing(ctx context.Context) ([]string, error) {
 		// remembered, since the first write may come at any time.
 		return nil, err
 	}
-	if there.Damaged != nil && m.db.atomic == nil {
+	if there.Damaged != nil && !m.db.alone {
 		return nil, m.failure("the built item", fmt.Errorf("%w: %w", ErrNeedsRebuild, there.Damaged))
 	}
 	missing := plug.Without(m.definitions(), there.Whole)
-	if len(missing) > 0 && m.db.atomic != nil {
+	if len(missing) > 0 && m.db.alone {
 		if err := m.writable(ctx); err != nil {
 			return nil, err
 		}
@@ -68,7 +68,7 @@ func (m *model) missing(ctx context.Context) ([]string, error) {
 
 // beginBuild begins to build what is missing, on a store that one process holds alone.
 func (m *model) beginBuild(ctx context.Context) error {
-	if missing, read, _ := m.built.Known(); m.db.atomic == nil || read && len(missing) == 0 {
+	if missing, read, _ := m.built.Known(); !m.db.alone || read && len(missing) == 0 {
 		return nil
 	}
 	_, err := m.missing(ctx)

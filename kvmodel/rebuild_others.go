@@ -19,7 +19,7 @@ const otherTries = 60
 // indexes. An ErrNeedsRebuild names one that does not end. What the dead have left is
 // repaired, and b is fencing then: requests of theirs may still be under way.
 func (b *building) awaitOthers(ctx context.Context) error {
-	if b.db.atomic != nil {
+	if b.db.alone {
 		return nil // No one else has the store.
 	}
 	if err := b.awaitPast(ctx); err != nil {

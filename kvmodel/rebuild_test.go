@@ -87,7 +87,7 @@ func TestBuilt_AnIndexAddedLaterIsBuiltAtOnceWhereOneProcessHoldsTheStore(t *tes
 	for _, first := range []string{"read", "write"} {
 		t.Run(first+" first", func(t *testing.T) {
 			ctx := t.Context()
-			s := shared{memkv.New(memkv.Options{})}
+			s := shared{memkv.New(memkv.Options{Local: true})}
 			v := deploy(t, s)
 			for i := range 250 {
 				must(t, v.Create(ctx, &note{ID: fmt.Sprint(i), Text: "x", Code: fmt.Sprint("c", i)}))
@@ -106,7 +106,7 @@ func TestBuilt_AnIndexAddedLaterIsBuiltAtOnceWhereOneProcessHoldsTheStore(t *tes
 
 func TestBuilt_WhileAnIndexIsBuiltItsReadersWait(t *testing.T) {
 	ctx := t.Context()
-	s := shared{memkv.New(memkv.Options{})}
+	s := shared{memkv.New(memkv.Options{Local: true})}
 	v := deploy(t, s)
 	for i := range 500 {
 		must(t, v.Create(ctx, &note{ID: fmt.Sprint(i), Text: "x", Code: fmt.Sprint("c", i)}))
@@ -231,9 +231,18 @@ func TestBuild_ARecordThatMovesWhileItIsEnteredLeavesNothingBehind(t *testing.T)
 	app.undeploy(t)
 }
 
+// manyInTime runs f on a store that many processes may use, without transactions and with them,
+// under a fake clock.
+func manyInTime(t *testing.T, f func(t *testing.T, ctx context.Context, s kv.Store)) {
+	for _, name := range []string{"plain", "atomic"} {
+		t.Run(name, func(t *testing.T) {
+			inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) { f(t, ctx, shared{kinds[name](mem)}) })
+		})
+	}
+}
+
 func TestRebuild_WaitsForAProcessThatWritesWithoutTheIndex(t *testing.T) {
-	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
-		s := shared{plain(mem)}
+	manyInTime(t, func(t *testing.T, ctx context.Context, s kv.Store) {
 		old := deploy(t, s)
 		must(t, old.Create(ctx, &note{ID: "a", Text: "x", Code: "ca"}))
 		next := deploy(t, s, "Code")
@@ -260,8 +269,7 @@ func TestRebuild_WaitsForAProcessThatWritesWithoutTheIndex(t *testing.T) {
 }
 
 func TestRebuild_RefusesBesideAProcessThatKeepsWritingWithoutTheIndex(t *testing.T) {
-	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
-		s := shared{plain(mem)}
+	manyInTime(t, func(t *testing.T, ctx context.Context, s kv.Store) {
 		old := deploy(t, s)
 		must(t, old.Create(ctx, &note{ID: "a", Text: "x", Code: "ca"}))
 		next := deploy(t, s, "Code")
@@ -287,8 +295,7 @@ func TestRebuild_RefusesBesideAProcessThatKeepsWritingWithoutTheIndex(t *testing
 }
 
 func TestRebuild_DoesNotWaitForTheDead(t *testing.T) {
-	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
-		s := shared{plain(mem)}
+	manyInTime(t, func(t *testing.T, ctx context.Context, s kv.Store) {
 		life := &mortal{Store: s}
 		dead := deploy(t, life)
 		must(t, dead.Create(ctx, &note{ID: "a", Text: "x", Code: "ca"}))

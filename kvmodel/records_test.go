@@ -497,8 +497,8 @@ func TestRecords_Validate_IsAskedBeforeEveryWrite(t *testing.T) {
 }
 
 func TestRecords_Validate_WhatItChangesIsStoredAndIndexed(t *testing.T) {
-	for _, isAtomic := range []bool{true, false} {
-		s := &site{Store: memkv.New(memkv.Options{}), isAtomic: isAtomic}
+	for _, isFile := range []bool{true, false} {
+		s := &site{Store: memkv.New(memkv.Options{}), isFile: isFile}
 		v := plugged(open(t, s), "Text")
 		made := &note{ID: "a", Text: " new "}
 		must(t, v.notes.Create(t.Context(), made))

@@ -17,8 +17,14 @@ func (c *change) commitAtomic(p *plan) error {
 			return err
 		}
 	}
+	if !c.db.alone {
+		c.db.journal.Live() // A build that waits for this process should know that it lives.
+	}
 	c.sent = true
-	err := c.db.atomic(c.ctx, func(s kv.Store) error { return c.allSteps(s, p) })
+	err := c.db.atomic(c.ctx, func(s kv.Store) error {
+		c.complete() // Nothing is left of the line of an earlier run.
+		return c.allSteps(s, p)
+	})
 	c.db.recent.Drop(c.key(c.id))
 	if err != nil && !errors.Is(err, kv.ErrUnclear) {
 		c.complete()
@@ -53,6 +59,11 @@ func (c *change) doTheRest(p *plan) {
 
 // allSteps carries out p on s, which no one else changes at the same time.
 func (c *change) allSteps(s kv.Store, p *plan) error {
+	if c.late {
+		if err := c.lookAgain(c.ctx, s); err != nil {
+			return err
+		}
+	}
 	if found, err := c.peekAt(s, p); err != nil {
 		return err
 	} else if isThere(found) {

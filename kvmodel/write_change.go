@@ -120,14 +120,17 @@ func (c *change) try(first bool) (plug.Record, error) {
 		return nil, err
 	case p == nil:
 		return rec.Value, errUnchanged
-	case c.db.atomic != nil:
-		return p.value, c.commitAtomic(p)
 	}
-	if err := c.prepare(p); err != nil {
-		return nil, err
+	if c.db.atomic == nil {
+		if err := c.prepare(p); err != nil {
+			return nil, err
+		}
 	}
-	if c.db.now().Sub(c.began) > times.Change {
+	if !c.db.alone && c.db.now().Sub(c.began) > times.Change {
 		return nil, errLost
+	}
+	if c.db.atomic != nil {
+		return p.value, c.commitAtomic(p)
 	}
 	return p.value, c.commit(p)
 }

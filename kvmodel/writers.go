@@ -76,7 +76,7 @@ func (db *DB) Writers(ctx context.Context) (all []Writer, err error) {
 		}
 		w.Lines, w.Last, w.Damaged = len(j.Lines), newest(j.Lines), wire.JoinCorrupt(w.Damaged, j.Damaged)
 		// One that has nothing to do gives no sign, but may live.
-		w.Dead = !w.Own && (db.alone || w.Lines > 0 && db.repairer.IsDead(o.Process, w.Tick))
+		w.Dead = !w.Own && (db.held || w.Lines > 0 && db.repairer.IsDead(o.Process, w.Tick))
 		if when, covered, err := journal.Repaired(ctx, db.store, o.Process); err != nil {
 			return nil, err
 		} else if covered == j.Bytes && covered > 0 {

@@ -103,7 +103,7 @@ func TestRing_Pictures_NameTheStoredKeys(t *testing.T) {
 func TestRing_Pictures_ShowWhatPagesShow(t *testing.T) {
 	for seed := range uint64(40) {
 		rng := rand.New(rand.NewPCG(seed, 5))
-		s := survivor{memkv.New(memkv.Options{})}
+		s := survivor{memkv.New(memkv.Options{Local: true})}
 		shards := rng.IntN(3)
 		p := openSpec(s, timeline.Spec[page]{Shape: timeline.Shape{Size: 1 + rng.IntN(30), Segment: 1 + rng.IntN(8)}, Shards: shards})
 		churn(t, p, rng)

@@ -131,7 +131,7 @@ func TestRing_AnotherShape_OnAStoreHeldAloneIsBuiltByItself(t *testing.T) {
 	for name, r := range reshapings {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h, s := &history{t, []string{}}, survivor{memkv.New(memkv.Options{})}
+				h, s := &history{t, []string{}}, survivor{memkv.New(memkv.Options{Local: true})}
 				for i := range 4 {
 					p := h.opens(s, r[i%2][0], r[i%2][1], r[i%2][2])
 					h.shows("at first", p, r[i%2][0])

@@ -27,7 +27,7 @@ type site struct {
 
 // onStores calls f with a new site on a store with transactions and on one without.
 func onStores(t *testing.T, f func(t *testing.T, s *site)) {
-	t.Run("file", func(t *testing.T) { f(t, newSite(t, memkv.New(memkv.Options{}))) })
+	t.Run("file", func(t *testing.T) { f(t, newSite(t, memkv.New(memkv.Options{Local: true}))) })
 	t.Run("server", func(t *testing.T) { f(t, newSite(t, redis{memkv.New(memkv.Options{})})) })
 }
 

@@ -7,7 +7,7 @@ import (
 
 // InMemory returns a database in memory, and the models of the wiki in it.
 func InMemory(opts ...kvmodel.Option) (*kvmodel.DB, *Models) {
-	db, err := kvmodel.Open(memkv.New(memkv.Options{}), opts...)
+	db, err := kvmodel.Open(memkv.New(memkv.Options{Local: true}), opts...)
 	if err != nil {
 		panic(err) // an option is wrong
 	}

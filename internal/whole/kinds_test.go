@@ -28,7 +28,7 @@ type kind struct {
 }
 
 var kinds = []kind{
-	{"bolt", kv.PowersOf, true},
+	{"bolt", asFile, true},
 	{"redis", func(s kv.Store) kv.Powers { return kv.Powers{Unless: true, Ordered: true, Keys: kv.PowersOf(s).Keys} }, false},
 	{"memcached", func(s kv.Store) kv.Powers { return kv.Powers{Keys: kv.PowersOf(s).Keys} }, false},
 }
@@ -37,7 +37,14 @@ var kinds = []kind{
 var lossWorlds = []kind{
 	{"server", func(kv.Store) kv.Powers { return kv.Powers{Unless: true, Ordered: true} }, false},
 	{"plain", func(kv.Store) kv.Powers { return kv.Powers{} }, false},
-	{"alone", func(s kv.Store) kv.Powers { p := kv.PowersOf(s); p.Alone = true; return p }, true},
+	{"alone", asFile, true},
+}
+
+// asFile returns the powers of s in a process that holds it alone.
+func asFile(s kv.Store) kv.Powers {
+	p := kv.PowersOf(s)
+	p.Alone = true
+	return p
 }
 
 // still is a store that outlives its users and has no other powers than those.

@@ -30,8 +30,9 @@ type Options struct {
 	MaxItems int
 	Strict   bool
 
-	// Local makes works of kv.Together run one after another, as on a store in a file.
-	// Without it they share trips, as on a server.
+	// Local makes the store one of a single DB, as one in a file is: that has the power Alone,
+	// and works of kv.Together run one after another. Without it several DBs may share the
+	// store, and works share trips, as on a server.
 	Local bool
 
 	// Cache is the size, in bytes, of a cache of values and their decoded forms, for gets
@@ -69,7 +70,7 @@ func New(opts Options) *Store {
 	if opts.Cache > 0 {
 		s.cache = kept.New(opts.Cache)
 	}
-	s.powers = kv.Powers{Unless: true, Ordered: true, Local: opts.Local, Near: opts.Cache > 0, Atomic: s.atomic, Keys: s.keys, Walk: s.walk}
+	s.powers = kv.Powers{Unless: true, Ordered: true, Alone: opts.Local, Local: opts.Local, Near: opts.Cache > 0, Atomic: s.atomic, Keys: s.keys, Walk: s.walk}
 	return s
 }
 

@@ -42,6 +42,7 @@ type Config struct {
 	Store  kv.Store
 	Now    func() time.Time
 	Atomic func(context.Context, func(kv.Store) error) error // nil: the store has none
+	Alone  bool                                              // no other process has the store
 	Model  string
 	All    *enumeration.Enumeration
 
@@ -98,7 +99,7 @@ func (b *Item) Known() (missing []string, read, fresh bool) {
 	defer b.mu.Unlock()
 	b.current()
 	read = !b.read.IsZero()
-	return b.missing, read, read && (b.Atomic != nil || b.Now().Sub(b.read) < times.Head)
+	return b.missing, read, read && (b.Alone || b.Now().Sub(b.read) < times.Head)
 }
 
 // IsDue reports whether what is known should be read again in the background, so that
@@ -108,7 +109,7 @@ func (b *Item) IsDue() bool {
 	defer b.mu.Unlock()
 	b.current()
 	now := b.Now()
-	if b.Atomic != nil || now.Sub(b.read) < times.Head/2 || now.Sub(b.due) < times.Head/2 {
+	if b.Alone || now.Sub(b.read) < times.Head/2 || now.Sub(b.due) < times.Head/2 {
 		return false
 	}
 	b.due = now
@@ -208,7 +209,7 @@ func (b *Item) claim(ctx context.Context) (missing []string, l Look, err error) 
 // ripen waits until no reader uses an index that was seen to leave. What is left of the
 // wait when ctx ends is for the next call.
 func (b *Item) ripen(ctx context.Context) error {
-	if b.Atomic != nil {
+	if b.Alone {
 		return nil // All readers are in this process.
 	}
 	if b.ripe.IsZero() {

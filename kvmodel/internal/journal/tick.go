@@ -32,6 +32,15 @@ func (j *Journal) tickNow() {
 	}
 }
 
+// Live makes the journal show for a while that its process lives, as every line does.
+func (j *Journal) Live() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.process != "" && !j.left {
+		j.startTicking()
+	}
+}
+
 // startTicking starts the loop, unless it runs. The caller holds the lock.
 func (j *Journal) startTicking() {
 	if j.ticking == nil {
