@@ -256,6 +256,10 @@ func TestSweep_WhereAChangeIsOneTransactionEveryListIsTheFunctionOfTheRecords(t 
 	sweepBooks(t, 150, kvtest.AllPowers)
 }
 
+func TestSweep_WhereTransactionsRunTwiceEveryListIsTheFunctionOfTheRecords(t *testing.T) {
+	sweepBooks(t, 150, kvtest.OptimisticPowers)
+}
+
 // Each process has records of its own, so it knows which are in the list: Size and
 // Count must say so as soon as a change has returned nil, whatever happens to the
 // removals that follow.

@@ -138,6 +138,7 @@ func TestSweep_WhereTripsAreCutATotalIsTheNumberOfRecords(t *testing.T) {
 
 func TestSweep_WhereAChangeIsOneTransactionATotalIsTheNumberOfRecords(t *testing.T) {
 	sweepTotal(t, 150, kvtest.AllPowers)
+	sweepTotal(t, 150, kvtest.OptimisticPowers)
 }
 
 // A store that is short of memory drops numbers.

@@ -148,7 +148,7 @@ func hitViewed(s kv.Store, rng *rand.Rand) {
 }
 
 func TestSweep_ACounterHasTheHitsOfItsOwnRecordAndNoOthers(t *testing.T) {
-	for _, powers := range []kvtest.Powers{kvtest.NoPowers, kvtest.ServerPowers, kvtest.AllPowers} {
+	for _, powers := range []kvtest.Powers{kvtest.NoPowers, kvtest.ServerPowers, kvtest.AllPowers, kvtest.OptimisticPowers} {
 		o, made := new(onlooker), 0
 		world := kvtest.Hostile(powers)
 		world.Crash, world.Pause, world.Late, world.Slow = 0, 0, 0.1, 0.1

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -145,6 +146,7 @@ func plain(s kv.Store) kv.Store { return powers{s, kv.Powers{}} }
 // kinds are the kinds of store there are by what they can do.
 var kinds = map[string]func(kv.Store) kv.Store{
 	"atomic":             func(s kv.Store) kv.Store { return s },
+	"optimistic":         kvtest.Twice,
 	"plain":              plain,
 	"unless and ordered": func(s kv.Store) kv.Store { return powers{s, kv.Powers{Unless: true, Ordered: true}} },
 }

@@ -166,7 +166,7 @@ func TestHistory_CutBytesAreCorrupt(t *testing.T) {
 // What never committed is no revision, and no revision is missing: each adds one
 // token to those of the one before.
 func TestSweep_AHistoryHasJustWhatCommitted(t *testing.T) {
-	for _, p := range []kvtest.Powers{kvtest.NoPowers, kvtest.ServerPowers, kvtest.AllPowers} {
+	for _, p := range []kvtest.Powers{kvtest.NoPowers, kvtest.ServerPowers, kvtest.AllPowers, kvtest.OptimisticPowers} {
 		world := kvtest.Hostile(p)
 		world.MaxCrashes = 2
 		proof.Sweep(t, 100, world, func(sim *kvtest.Sim) {

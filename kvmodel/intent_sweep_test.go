@@ -125,7 +125,7 @@ func moveAround(s kv.Store, turns *booth, name string, rng *rand.Rand, told *tra
 }
 
 func TestSweep_AnIntentThatHasBegunIsCarriedOutWhole(t *testing.T) {
-	for _, powers := range []kvtest.Powers{kvtest.NoPowers, kvtest.ServerPowers, kvtest.AllPowers} {
+	for _, powers := range []kvtest.Powers{kvtest.NoPowers, kvtest.ServerPowers, kvtest.AllPowers, kvtest.OptimisticPowers} {
 		world := kvtest.Hostile(powers)
 		world.Crash = 0
 		proof.Sweep(t, 60, world, func(sim *kvtest.Sim) {

@@ -388,6 +388,10 @@ func TestSweep_ATransactionIsWholeOrNothing(t *testing.T) {
 	sweep(t, 300, kvtest.AllPowers)
 }
 
+func TestSweep_ATransactionThatRunsTwiceIsWholeOrNothing(t *testing.T) {
+	sweep(t, 300, kvtest.OptimisticPowers)
+}
+
 // Several changes of one record that leave a value and take it again, while a
 // rival is after it, are what makes a claim older or newer than its record.
 func TestSweep_ARecordThatComesAndGoesKeepsItsClaim(t *testing.T) {

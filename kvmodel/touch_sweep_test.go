@@ -153,7 +153,7 @@ func (w *watchman) get(key string) (kv.Result, error) {
 }
 
 func TestSweep_ALeaseThatLivesIsInItsListsAndHasItsClaimAtEveryMoment(t *testing.T) {
-	for _, powers := range []kvtest.Powers{kvtest.NoPowers, kvtest.ServerPowers, kvtest.AllPowers} {
+	for _, powers := range []kvtest.Powers{kvtest.NoPowers, kvtest.ServerPowers, kvtest.AllPowers, kvtest.OptimisticPowers} {
 		w, seen := new(watchman), 0
 		world := kvtest.World{Powers: powers, Unsent: 0.02, Lost: 0.02, Mute: 0.02}
 		world.Fault = func(m kvtest.Moment) kvtest.Fault { return w.faults(m) }

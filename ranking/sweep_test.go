@@ -188,3 +188,7 @@ func TestSweep_AfterACrashEveryBoardIsTheFunctionOfTheRecordsInAnyOrder(t *testi
 func TestSweep_ATransactionIsWholeOrNothing(t *testing.T) {
 	sweep(t, 60, kvtest.AllPowers)
 }
+
+func TestSweep_ATransactionThatRunsTwiceIsWholeOrNothing(t *testing.T) {
+	sweep(t, 60, kvtest.OptimisticPowers)
+}

@@ -257,6 +257,10 @@ func TestSweep_Records_InAnyOrderOfATrip(t *testing.T) { sweepRecords(t, kvtest.
 
 func TestSweep_Records_InATransaction(t *testing.T) { sweepRecords(t, kvtest.AllPowers, anyStep) }
 
+func TestSweep_Records_InATransactionThatRunsTwice(t *testing.T) {
+	sweepRecords(t, kvtest.OptimisticPowers, anyStep)
+}
+
 // Without a crash, the process itself does later what has failed beside the commit.
 func TestSweep_Records_WithoutACrashAProcessCleansUpItself(t *testing.T) {
 	sweepRecords(t, kvtest.NoPowers, func(*kvtest.Sim) int { return 0 })

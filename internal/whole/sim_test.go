@@ -86,9 +86,11 @@ func mayGo(key string) bool {
 	return strings.HasPrefix(key, "qh:") || strings.HasPrefix(key, "seq:") || strings.HasSuffix(key, ":edge")
 }
 
-// run makes the run of a seed, and returns what it has found.
+// run makes the run of a seed, and returns what it has found. Transactions run twice in every
+// second run that has them.
 func run(t *testing.T, seed uint64, lim limits) (out outcome) {
 	powers := worlds[seed%uint64(len(worlds))].powers
+	powers.Again = powers.Atomic && seed%2 == 0
 	script := mishaps(rand.New(rand.NewPCG(seed, 99)), powers)
 	script = script[:min(len(script), lim.faults)]
 	out.tally = map[string]int{}

@@ -184,6 +184,7 @@ func TestSweep_WhereTripsAreCutARebuildMakesValuesTheFunctionOfTheRecords(t *tes
 
 func TestSweep_WhereAChangeIsOneTransactionValuesAreTheFunctionOfTheRecords(t *testing.T) {
 	sweepValues(t, 60, kvtest.AllPowers, postsAs{})
+	sweepValues(t, 60, kvtest.OptimisticPowers, postsAs{})
 }
 
 func TestSweep_ValuesFollowTheCounterOfTheirListAfterACrash(t *testing.T) {

@@ -79,13 +79,13 @@ func countedPowers(p Powers) Powers {
 		if !ok {
 			return atomic(ctx, f)
 		}
-		whole := gathering{}
+		var whole *gathering // of the last run
 		depth := m.next()
 		err := atomic(ctx, func(s Store) error {
-			whole.Store = s
-			return f(&whole)
+			whole = &gathering{Store: s}
+			return f(whole)
 		})
-		m.addWhole(depth, whole.ops)
+		m.addWhole(depth, whole.asked())
 		return err
 	}
 	return p
@@ -95,6 +95,14 @@ func countedPowers(p Powers) Powers {
 type gathering struct {
 	Store
 	ops []Op
+}
+
+// asked returns the ops of all calls, none if g is nil.
+func (g *gathering) asked() []Op {
+	if g == nil {
+		return nil
+	}
+	return g.ops
 }
 
 func (g *gathering) Powers() Powers { return PowersOf(g.Store) }

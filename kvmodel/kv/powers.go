@@ -45,6 +45,7 @@ type Powers struct {
 	// has written it also reads. If Atomic itself cannot commit, nothing was
 	// carried out, and the error is ErrUnavailable. If ctx ends or the store
 	// fails while it commits, the error is ErrUnclear, for all of f's writes.
+	// Atomic may run f several times: the last run is the one that counts.
 	// A DB uses it on a store that has Walk, too.
 	Atomic func(ctx context.Context, f func(Store) error) error
 

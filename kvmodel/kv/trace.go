@@ -45,12 +45,12 @@ func (t *traced) Do(ctx context.Context, ops []Op) error {
 // atomic shows a transaction as one trip.
 func (t *traced) atomic(ctx context.Context, atomic func(context.Context, func(Store) error) error, f func(Store) error) error {
 	start := time.Now()
-	whole := gathering{}
+	var whole *gathering // of the last run
 	err := atomic(ctx, func(s Store) error {
-		whole.Store = s
-		return f(&whole)
+		whole = &gathering{Store: s}
+		return f(whole)
 	})
-	t.show(ctx, whole.ops, start, err)
+	t.show(ctx, whole.asked(), start, err)
 	return err
 }
 

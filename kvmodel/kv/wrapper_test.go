@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -83,6 +84,19 @@ func TestCount_CountsInsideAtomic(t *testing.T) {
 	})
 	if got := meter.Cost(); err != nil || got.Trips != 1 || got.Wrote != 3 {
 		t.Errorf("counted %v (%v)", got, err)
+	}
+}
+
+func TestCount_AndTrace_OfATransactionThatRunsTwiceShowTheLastRun(t *testing.T) {
+	var shown []int
+	s := kv.Trace(kvtest.Twice(memkv.New(memkv.Options{})), func(_ context.Context, trip kv.Trip) { shown = append(shown, len(trip.Ops)) })
+	metered, meter := kv.Metered(ctx)
+	err := kv.PowersOf(kv.Count(s)).Atomic(metered, func(s kv.Store) error {
+		_, err := kv.One(metered, s, kv.OpSet("k", []byte("abc")))
+		return err
+	})
+	if got := meter.Cost(); err != nil || got.Trips != 1 || got.Wrote != 3 || !slices.Equal(shown, []int{1}) {
+		t.Errorf("counted %v, and traced %v ops (%v)", got, shown, err)
 	}
 }
 

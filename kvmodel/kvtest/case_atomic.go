@@ -245,6 +245,7 @@ func (f *fixture) isolated() {
 		}
 		var sum int64
 		err := atomic(f.ctx, func(s kv.Store) error {
+			sum = 0
 			for _, key := range []string{"a", "b"} {
 				n, err := f.numberOf(s, key)
 				if err != nil {

@@ -151,6 +151,19 @@ func ExamplePowers() {
 	}
 }
 
+// What a function given to Atomic remembers outside of it must be right when it runs again.
+func ExampleTwice() {
+	ctx, runs := context.Background(), 0
+	err := kv.PowersOf(kvtest.Twice(memkv.New(memkv.Options{}))).Atomic(ctx, func(s kv.Store) error {
+		runs++
+		_, err := kv.One(ctx, s, kv.OpAdd("k", nil))
+		return err
+	})
+	fmt.Println(runs, err)
+	// Output:
+	// 2 <nil>
+}
+
 // What does an app do when its second op is not answered?
 func ExampleFaulty() {
 	ctx := context.Background()

@@ -101,6 +101,9 @@ func (p *process) Powers() kv.Powers {
 	if given.Atomic {
 		powers.Atomic, powers.Walk = p.atomic, p.walk
 	}
+	if given.Again {
+		powers.Atomic = twice(p.atomic)
+	}
 	if p.near != nil {
 		powers.Changes = p.near
 	}

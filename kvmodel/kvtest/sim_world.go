@@ -55,15 +55,17 @@ func (w World) options() (opts memkv.Options) {
 	return opts
 }
 
-// Powers chooses the powers of a simulated store.
-type Powers struct{ Unless, Ordered, Atomic bool }
+// Powers chooses the powers of a simulated store. With Again its Atomic runs every function
+// twice; see [Twice].
+type Powers struct{ Unless, Ordered, Atomic, Again bool }
 
 // NoPowers is what memcached has, ServerPowers a Redis server, AllPowers an
-// embedded store.
+// embedded store, and OptimisticPowers a server with optimistic transactions.
 var (
-	NoPowers     = Powers{}
-	ServerPowers = Powers{Unless: true, Ordered: true}
-	AllPowers    = Powers{Unless: true, Ordered: true, Atomic: true}
+	NoPowers         = Powers{}
+	ServerPowers     = Powers{Unless: true, Ordered: true}
+	AllPowers        = Powers{Unless: true, Ordered: true, Atomic: true}
+	OptimisticPowers = Powers{Unless: true, Ordered: true, Atomic: true, Again: true}
 )
 
 // Hostile returns a world in which everything goes wrong that the contract allows

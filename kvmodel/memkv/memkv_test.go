@@ -24,6 +24,15 @@ func TestStore_KeepsTheContract(t *testing.T) {
 	})
 }
 
+func TestStore_KeepsTheContractWhereTransactionsRunTwice(t *testing.T) {
+	var offset atomic.Int64
+	now := func() time.Time { return time.Unix(1_800_000_000, offset.Load()) }
+	kvtest.Run(t, kvtest.Maker{
+		Advance: func(d time.Duration) { offset.Add(int64(d)) },
+		Open:    func(testing.TB, string) kv.Store { return kvtest.Twice(memkv.New(memkv.Options{Now: now})) },
+	})
+}
+
 func TestStore_KeepsTheContractFromItsCache(t *testing.T) {
 	var offset atomic.Int64
 	now := func() time.Time { return time.Unix(1_800_000_000, offset.Load()) }

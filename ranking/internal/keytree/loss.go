@@ -48,7 +48,7 @@ func (t *Tree) Lost() bool {
 
 // HasLost is Lost by the definition as it is stored, or was seconds ago.
 func (t *Tree) HasLost(ctx context.Context, s kv.Store) (bool, error) {
-	m := t.known()
+	m := t.known(s)
 	var err error
 	if m == nil {
 		m, err = t.readMeta(ctx, s)

@@ -122,6 +122,7 @@ func (t *Tree) create(ctx context.Context, s kv.Store) (*meta, error) {
 	if t.missing() {
 		m.lost = 1
 	}
+	t.writing(s)
 	for {
 		_, err := kv.One(ctx, s, kv.OpAdd(t.metaKey(), m.encode()).For(t.nodes(m, m.epoch).ttl()))
 		if err == nil {
@@ -186,7 +187,7 @@ func (t *Tree) restart(ctx context.Context, s kv.Store) error {
 
 // writeMeta replaces m with next. After errAgain, a read shows whether it did.
 func (t *Tree) writeMeta(ctx context.Context, s kv.Store, m, next *meta) error {
-	t.forget()
+	t.writing(s)
 	_, err := kv.One(ctx, s, kv.OpSwap(t.metaKey(), m.version, next.encode()).For(t.nodes(m, m.epoch).ttl()))
 	return lost(ctx, err)
 }

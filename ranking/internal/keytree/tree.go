@@ -32,7 +32,8 @@ type Config struct {
 	Later func(work func(context.Context, kv.Store) error)
 
 	// Atomic says that changes are transactions. What was seen in one may be undone, so
-	// that the tree was there is asked again each time.
+	// that the tree was there is asked again each time, and a definition that one has
+	// written is read again by the next.
 	Atomic bool
 
 	// Dense says that the tree counts scores, for dense ranks. A tree that does has another
@@ -48,11 +49,12 @@ type Tree struct {
 	Config
 	name string // the beginning of its keys
 
-	mu   sync.Mutex // never held during a trip
-	meta *meta      // as it was last read
-	read time.Time  // when meta was asked for
-	last *meta      // the last that was read, if any ever was
-	edge edge       // as it was last read or written
+	mu    sync.Mutex // never held during a trip
+	meta  *meta      // as it was last read
+	read  time.Time  // when meta was asked for
+	last  *meta      // the last that was read, if any ever was
+	wrote time.Time  // when a transaction wrote the definition that may not have ended; zero: none
+	edge  edge       // as it was last read or written
 
 	lastEpoch uint64 // that root was asked for
 	lastRoot  string // what it returned
@@ -95,11 +97,11 @@ func (t *Tree) root(epoch uint64) string {
 	return t.lastRoot
 }
 
-// known returns the definition if it is young enough, otherwise nil.
-func (t *Tree) known() *meta {
+// known returns the definition if it is young enough to be used on s, otherwise nil.
+func (t *Tree) known(s kv.Store) *meta {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.meta == nil || t.Now().Sub(t.read) > times.Definition {
+	if t.meta == nil || t.Now().Sub(t.read) > times.Definition || t.mayBeUndone(s) {
 		return nil
 	}
 	return t.meta
@@ -115,6 +117,22 @@ func (t *Tree) know(m *meta, asked time.Time) {
 	t.meta, t.read = m, asked
 	if m != nil && !t.Atomic {
 		t.last = m
+	}
+}
+
+// mayBeUndone reports whether s is a transaction, and the definition that is known may be of one
+// that was undone. The caller holds the lock.
+func (t *Tree) mayBeUndone(s kv.Store) bool {
+	return t.Atomic && t.Now().Sub(t.wrote) < times.Definition && kv.PowersOf(s).Inside
+}
+
+// writing notes that the definition is about to be written on s.
+func (t *Tree) writing(s kv.Store) {
+	t.forget()
+	if t.Atomic && kv.PowersOf(s).Inside {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.wrote = t.Now()
 	}
 }
 
@@ -175,7 +193,7 @@ func (t *Tree) epochs(ctx context.Context, s kv.Store, writes bool, beside ...fu
 // definition returns the definition, nil if there is none, and does what is beside in the
 // trip that reads it, if it has to be read.
 func (t *Tree) definition(ctx context.Context, s kv.Store, beside []func(kv.Store) error) (*meta, error) {
-	if m := t.known(); m != nil {
+	if m := t.known(s); m != nil {
 		return m, together(ctx, s, beside...)
 	}
 	var m *meta
