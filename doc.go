@@ -31,6 +31,7 @@
 //	  kept        the cache of stores that keep what was read, decoded
 //	  ahead       how a page asks for its records before it knows them
 //	  wire        how numbers and texts are stored
+//	  frame       bytes with their checksum
 //	  boot        what tells a store on servers that one has lost its memory
 //	  numbering   rows of numbered keys without a counter
 //	  contact     whether the servers of a store answer

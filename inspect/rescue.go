@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/ringtree/ringtree/internal/wire"
+	sums "github.com/ringtree/ringtree/internal/frame"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -69,7 +69,7 @@ func (in *Inspector) noteRescue(ctx context.Context, edition string) error {
 	if edition == "" {
 		return nil
 	}
-	_, err := kv.One(ctx, in.db.Store(), kv.OpSet(rescuedKey, wire.Seal([]byte(edition))))
+	_, err := kv.One(ctx, in.db.Store(), kv.OpSet(rescuedKey, sums.Whole([]byte(edition))))
 	return err
 }
 
@@ -84,6 +84,6 @@ func (in *Inspector) awaitsRescue(ctx context.Context) (bool, error) {
 	if err != nil && !errors.Is(err, kv.ErrNotFound) {
 		return false, err
 	}
-	noted, _ := wire.Unseal(got.Value)
+	noted, _ := sums.Open(got.Value)
 	return string(noted) != edition, nil
 }

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/frame"
 	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/codec"
@@ -29,13 +30,13 @@ var markerKey = kv.NewClass("format", 1).Key("ringtree")
 const markerGood = 2 * times.Look
 
 // markerOf returns the marker of a format.
-func markerOf(format int) []byte { return wire.Seal(strconv.AppendInt(nil, int64(format), 10)) }
+func markerOf(format int) []byte { return frame.Whole(strconv.AppendInt(nil, int64(format), 10)) }
 
 // checkMarker returns an ErrUnknownFormat unless the marker names a format that this release
 // knows; if it is damaged, an ErrCorrupt. What a later release puts behind the number and a
 // blank does not count.
 func checkMarker(marker []byte) error {
-	text, damaged := wire.Unseal(marker)
+	text, damaged := frame.Open(marker)
 	if damaged != nil {
 		return wire.Corrupt(markerKey, damaged)
 	}
@@ -194,7 +195,7 @@ func (m marked) ask(ctx context.Context, ops []kv.Op) error {
 		return kv.Unavailable(fmt.Errorf("%w; see docs/formats.md", err))
 	case wire.IsCorrupt(err):
 		m.seen.Store(nil)
-		return kv.Unavailable(fmt.Errorf("%w: %v; see docs/formats.md", ErrUnknownFormat, err))
+		return kv.Unavailable(fmt.Errorf("%w: %v: restore it, or call DB.Accept in the newest release that has written the store; see docs/formats.md", ErrUnknownFormat, err))
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/internal/frame"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -22,7 +22,7 @@ const marker = "format:ringtree"
 // mark makes the marker of s say text.
 func mark(t *testing.T, s kv.Store, text string) {
 	t.Helper()
-	_, err := kv.One(t.Context(), s, kv.OpSet(marker, wire.Seal([]byte(text))))
+	_, err := kv.One(t.Context(), s, kv.OpSet(marker, frame.Whole([]byte(text))))
 	must(t, err)
 }
 
@@ -34,7 +34,7 @@ func marked(t *testing.T, s kv.Store) string {
 		return ""
 	}
 	must(t, err)
-	text, err := wire.Unseal(r.Value)
+	text, err := frame.Open(r.Value)
 	must(t, err)
 	return string(text)
 }
@@ -241,7 +241,7 @@ func TestFormat_ALostMarkerIsAddedByTheNextProcess(t *testing.T) {
 	})
 }
 
-func TestFormat_OneWrongBitOfTheMarkerIsNoDamage(t *testing.T) {
+func TestFormat_AnyWrongBitOfTheMarkerRefusesTheStore(t *testing.T) {
 	ctx, mem := t.Context(), memkv.New(memkv.Options{})
 	must(t, start(t, shared{mem}).ends(t).Create(ctx, &note{ID: "a", Text: "x"}))
 	stored, err := kv.One(ctx, mem, kv.OpGet(marker))
@@ -252,7 +252,9 @@ func TestFormat_OneWrongBitOfTheMarkerIsNoDamage(t *testing.T) {
 		_, err := kv.One(ctx, mem, kv.OpSet(marker, data))
 		must(t, err)
 		_, err = start(t, shared{mem}).ends(t).Get(ctx, "a")
-		must(t, err)
+		if !errors.Is(err, kvmodel.ErrUnknownFormat) || !strings.Contains(err.Error(), marker) {
+			t.Errorf("bit %d: got %v, want an ErrUnknownFormat that names %s", at, err, marker)
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package kvmodel_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/index"
+	"github.com/ringtree/ringtree/internal/frame"
 	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -308,18 +308,6 @@ func TestRebuild_DoesNotWaitForTheDead(t *testing.T) {
 	})
 }
 
-// withoutSeal returns the texts of a built item without those that seal it.
-func withoutSeal(texts []byte) (others []byte) {
-	for len(texts) > 0 {
-		n := 1 + int(texts[0])
-		if !bytes.HasPrefix(texts[1:], []byte("~~ ")) {
-			others = append(others, texts[:n]...)
-		}
-		texts = texts[n:]
-	}
-	return others
-}
-
 func TestBuilt_TheItemIsMadeOnceByMany(t *testing.T) {
 	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
 		var releases []*release
@@ -335,7 +323,9 @@ func TestBuilt_TheItemIsMadeOnceByMany(t *testing.T) {
 		wait.Wait()
 		r, err := kv.One(ctx, s, kv.OpGet("built:Note"))
 		must(t, err)
-		birth, defs := string(r.Value[:18]), string(withoutSeal(r.Value[18:]))
+		data, err := frame.Open(r.Value)
+		must(t, err)
+		birth, defs := string(data[:18]), string(data[18:])
 		if diff := cmp.Diff("\rByCode= whole\rByText= whole", defs); diff != "" || !strings.HasPrefix(birth, "\x11#") {
 			t.Errorf("built begins with %q, and then (-want +got)\n%s", birth, diff)
 		}

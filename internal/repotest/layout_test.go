@@ -18,7 +18,7 @@ var (
 	indexes  = []string{"index", "timeline", "ranking", "ranking/collation"}
 	backends = []string{"kvmodel/memkv", "kvmodel/boltkv", "kvmodel/memcachekv", "kvmodel/rediskv", "kvmodel/nearkv"}
 	onServer = []string{"kvmodel/kv", "kvmodel/nearkv", "internal/storeurl", "internal/boot", "internal/contact"}
-	shared   = []string{"internal/plug", "internal/envelope", "internal/numbering", "internal/wire", "internal/ahead", "internal/times"}
+	shared   = []string{"internal/plug", "internal/envelope", "internal/numbering", "internal/wire", "internal/frame", "internal/ahead", "internal/times"}
 	records  = slices.Concat([]string{"kvmodel", "kvmodel/kv", "kvmodel/codec"}, shared)
 	grants   = map[string]grant{
 		"example-app": {
@@ -54,6 +54,7 @@ var (
 		"internal/plug":      {[]string{"internal/envelope", "internal/wire", "kvmodel/kv"}, nil},
 		"internal/envelope":  {[]string{"internal/wire", "kvmodel/kv", "kvmodel/codec"}, nil},
 		"internal/wire":      {[]string{"kvmodel/codec"}, nil},
+		"internal/frame":     {[]string{"internal/wire", "kvmodel/codec"}, nil},
 		"internal/ahead":     {[]string{"kvmodel/kv"}, nil},
 		"internal/boot":      {[]string{"kvmodel/kv", "internal/times"}, nil},
 		"internal/contact":   {[]string{"kvmodel/kv"}, nil},

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/internal/frame"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -145,16 +145,17 @@ func (h *head) encode() []byte {
 		b = append(b, p.name[:]...)
 		b = binary.AppendUvarint(b, uint64(p.members))
 	}
-	return binary.BigEndian.AppendUint32(b, wire.Sum(b))
+	return frame.Whole(b)
 }
 
 // parseHead returns the head in value, or an ErrCorrupt.
 func parseHead(value []byte, version kv.Version) (*head, error) {
-	end := len(value) - 4
-	if end < 1 || value[0] != headFormat {
+	payload, damaged := frame.Open(value)
+	end := len(payload)
+	if end < 1 || payload[0] != headFormat {
 		return nil, corrupt(0, "the head of a list")
 	}
-	if wire.Sum(value[:end]) != binary.BigEndian.Uint32(value[end:]) {
+	if damaged != nil {
 		return nil, corrupt(end, "the checksum of a list's head")
 	}
 	p := parser{data: value, at: 1, end: end}

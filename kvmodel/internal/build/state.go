@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/ringtree/ringtree/internal/frame"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
 )
@@ -78,7 +79,7 @@ func (st State) encode() []byte {
 	for _, name := range slices.Sorted(maps.Keys(st.Own)) {
 		b = wire.AppendTexts(b, []string{name, st.Own[name]})
 	}
-	return seal(wire.AppendTexts(b, losers))
+	return frame.Whole(wire.AppendTexts(b, losers))
 }
 
 // room returns those of the losers that the item has room for, and how many there are
@@ -95,8 +96,8 @@ func (st State) room() (losers []string, more int64) {
 
 // decode returns what an item says. The zero State is what one says that is broken.
 func decode(data []byte) (st State) {
-	data, ok := unseal(data)
-	if !ok {
+	data, damaged := frame.Open(data)
+	if damaged != nil {
 		return State{}
 	}
 	r := wire.Reader{Rest: data}

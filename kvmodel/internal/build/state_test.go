@@ -26,7 +26,7 @@ func TestState_IsReadAsItWasWritten(t *testing.T) {
 }
 
 func TestState_IsStoredAsItAlwaysWas(t *testing.T) {
-	golden := append([]byte{2, 'm', 'e', 1, 9, 3, 7, 100, 0xb0, 9, 0x88, 0x27, 2, 1, 1, 'a', 1, 'k', 1, 'x'}, "\x08%~FQxyVg"...)
+	golden := append([]byte{2, 'm', 'e', 1, 9, 3, 7, 100, 0xb0, 9, 0x88, 0x27, 2, 1, 1, 'a', 1, 'k', 1, 'x'}, "\x15\x0c\x72\x56"...)
 	want := State{
 		Tokens: []string{"a"}, Number: 3, Stage: Entered, Reached: enumeration.Reached{Chunk: 7, IDs: 100, Key: "k"},
 		Done: 1200, Total: 5000, Losers: []string{"x"}, More: 2, owner: "me", beat: 9,
@@ -79,12 +79,12 @@ func TestState_FitsTheTokensItWasMadeFor(t *testing.T) {
 	}
 }
 
-func TestState_AnyOneBitMayFlip(t *testing.T) {
-	want := State{Tokens: []string{"a", "b"}, Number: 3, Reached: enumeration.Reached{Chunk: 7, IDs: 100, Key: "k"}, Done: 1200, Losers: []string{"x"}, owner: "me", beat: 9}
-	for at := range 8 * len(want.encode()) {
-		data := want.encode()
+func TestState_OfAnItemWithAFlippedBitIsNone(t *testing.T) {
+	st := State{Tokens: []string{"a", "b"}, Number: 3, Reached: enumeration.Reached{Chunk: 7, IDs: 100, Key: "k"}, Done: 1200, Losers: []string{"x"}, owner: "me", beat: 9}
+	for at := range 8 * len(st.encode()) {
+		data := st.encode()
 		data[at/8] ^= 1 << (at % 8)
-		if diff := cmp.Diff(want, decode(data), cmp.AllowUnexported(State{})); diff != "" {
+		if diff := cmp.Diff(State{}, decode(data), cmp.AllowUnexported(State{})); diff != "" {
 			t.Errorf("bit %d (-want +got):\n%s", at, diff)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ringtree/ringtree/internal/frame"
 	"github.com/ringtree/ringtree/internal/wire"
 )
 
@@ -54,13 +55,17 @@ func encode(birth string, in Edition, indexes []state) []byte {
 	for _, s := range indexes {
 		texts = append(texts, s.encode())
 	}
-	return sealed(texts)
+	return frame.Whole(wire.AppendTexts(nil, texts))
 }
 
 // decode puts into v what a built item says, and of which edition.
 func (v *view) decode(data []byte) error {
 	v.birth, v.of, v.indexes = "", "", nil
-	texts, err := unseal(data)
+	data, err := frame.Open(data)
+	if err != nil {
+		return err
+	}
+	texts, err := wire.ReadTexts(data, "index")
 	if err != nil {
 		return err
 	}

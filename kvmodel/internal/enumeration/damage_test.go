@@ -44,10 +44,11 @@ func without(ids, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return slices.Contains(others, id) })
 }
 
-func TestDamage_AnyOneBitMayFlip(t *testing.T) {
+func TestDamage_AnyOneBitOfAChunkMayFlip(t *testing.T) {
 	mem := memkv.New(memkv.Options{})
-	e, _, want := chunked(t, mem, 90)
-	for _, key := range mem.Keys() {
+	e, h, want := chunked(t, mem, 90)
+	for n := h.low; n <= h.high; n++ {
+		key := e.key(n)
 		sound := value(t, mem, key)
 		for at := 0; at < 8*len(sound); at += 31 {
 			data := bytes.Clone(sound)
@@ -63,6 +64,21 @@ func TestDamage_AnyOneBitMayFlip(t *testing.T) {
 			}
 		}
 		set(t, mem, key, sound)
+	}
+}
+
+func TestDamage_AnyOneBitOfTheHeadIsNamed(t *testing.T) {
+	mem := memkv.New(memkv.Options{})
+	e, _, _ := chunked(t, mem, 90)
+	sound := value(t, mem, e.HeadKey())
+	for at := range 8 * len(sound) {
+		data := bytes.Clone(sound)
+		data[at/8] ^= 1 << (at % 8)
+		h, err := e.ReadHead(kv.Result{Value: data, Version: 1})
+		must(t, err)
+		if !wire.IsCorrupt(h.Damaged) {
+			t.Errorf("bit %d: the head is said to be damaged by %v, want an ErrCorrupt", at, h.Damaged)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ringtree/ringtree/internal/frame"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -53,7 +54,7 @@ func (h Head) encode() []byte {
 	for _, n := range h.lost {
 		b = binary.AppendUvarint(b, uint64(n))
 	}
-	return wire.Seal(b)
+	return frame.Whole(b)
 }
 
 // ReadHead returns what a get of the head answered.
@@ -72,7 +73,7 @@ func (e *Enumeration) ReadHead(got kv.Result) (h Head, err error) {
 }
 
 func decodeHead(data []byte) (h Head, err error) {
-	data, damaged := wire.Unseal(data)
+	data, damaged := frame.Open(data)
 	r := wire.Reader{Rest: data}
 	h.Birth = r.Name("birth")
 	switch r.Name("state") {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/frame"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -242,7 +243,7 @@ func Repaired(ctx context.Context, s kv.Store, process string) (when time.Time, 
 	if err != nil {
 		return when, 0, err
 	}
-	data, damaged := wire.Unseal(r.Value)
+	data, damaged := frame.Open(r.Value)
 	in := wire.Reader{Rest: data}
 	when = time.UnixMilli(int64(in.Number("time", 1<<62)))
 	covered = int(in.Number("size", 1<<40))
@@ -256,6 +257,6 @@ func Repaired(ctx context.Context, s kv.Store, process string) (when time.Time, 
 func (c *Copy) MarkRepaired(ctx context.Context, s kv.Store, now time.Time) error {
 	b := binary.AppendUvarint(nil, uint64(now.UnixMilli()))
 	b = binary.AppendUvarint(b, uint64(c.Bytes))
-	_, err := kv.One(ctx, s, kv.OpSet(repairedKey.Key(c.Process), wire.Seal(b)))
+	_, err := kv.One(ctx, s, kv.OpSet(repairedKey.Key(c.Process), frame.Whole(b)))
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/ringtree/ringtree/internal/frame"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -58,7 +59,7 @@ func (h head) encode() []byte {
 		texts = append(slices.Clone(texts), h.origin.text())
 	}
 	b = binary.AppendUvarint(b, uint64(len(texts)))
-	return wire.Seal(wire.AppendTexts(b, texts))
+	return frame.Whole(wire.AppendTexts(b, texts))
 }
 
 // readHead returns what the head of process says. With an ErrCorrupt it returns the
@@ -69,7 +70,7 @@ func readHead(process string, data []byte) (head, error) {
 }
 
 func decodeHead(data []byte) (head, error) {
-	data, damaged := wire.Unseal(data)
+	data, damaged := frame.Open(data)
 	r := wire.Reader{Rest: data}
 	h := head{
 		lowest:  int64(r.Number("lowest segment", 1<<62)),

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/ringtree/ringtree/internal/frame"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
 )
@@ -13,32 +14,25 @@ import (
 // that comes before.
 const magic = "K1"
 
-const sumBytes = 4
-
-// seal appends the checksum of b.
-func seal(b []byte) []byte {
-	return binary.BigEndian.AppendUint32(b, wire.Sum(b))
-}
-
 // sumIn returns the checksum in a stored value, 0 if it has none.
 func sumIn(value []byte) uint32 {
-	if len(value) < sumBytes {
+	if len(value) < frame.Sum {
 		return 0
 	}
-	return binary.BigEndian.Uint32(value[len(value)-sumBytes:])
+	return binary.BigEndian.Uint32(value[len(value)-frame.Sum:])
 }
 
 // unseal returns the kind of a stored value and what follows it. It returns
 // ErrCorrupt for a value that is incomplete or has another format.
 func unseal(value []byte) (kind byte, body reader, err error) {
-	n := len(value) - sumBytes
+	payload, damaged := frame.Open(value)
 	switch {
-	case n < len(magic)+1 || string(value[:len(magic)]) != magic:
+	case len(payload) < len(magic)+1 || string(payload[:len(magic)]) != magic:
 		return 0, reader{}, fmt.Errorf("%w: not a value of a ranking: %.20q", kvmodel.ErrCorrupt, value)
-	case wire.Sum(value[:n]) != binary.BigEndian.Uint32(value[n:]):
-		return 0, reader{}, fmt.Errorf("%w: wrong checksum of a value of a ranking", kvmodel.ErrCorrupt)
+	case damaged != nil:
+		return 0, reader{}, fmt.Errorf("a value of a ranking: %w", damaged)
 	}
-	return value[len(magic)], readerOf(value[len(magic)+1 : n]), nil
+	return payload[len(magic)], readerOf(payload[len(magic)+1:]), nil
 }
 
 // reader reads the body of a value.

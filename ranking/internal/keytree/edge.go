@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/frame"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -31,7 +32,7 @@ func (e *edge) encode() []byte {
 	b = wire.AppendText(wire.AppendText(b, e.highest), e.lowest)
 	b = append(append(b, byte(e.copy.code)), e.copy.salt[:]...)
 	b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(e.copy.limit)), e.copy.lost)
-	return seal(b)
+	return frame.Whole(b)
 }
 
 // readEdge reads the hint and keeps it, if there is one.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"unsafe"
 
+	"github.com/ringtree/ringtree/internal/frame"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -49,7 +50,7 @@ func (m *meta) encode() []byte {
 	if m.lost > 0 {
 		b = binary.AppendUvarint(b, m.lost)
 	}
-	return seal(b)
+	return frame.Whole(b)
 }
 
 func decodeMeta(r kv.Result) (*meta, error) {

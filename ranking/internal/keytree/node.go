@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/ringtree/ringtree/internal/frame"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -172,7 +173,7 @@ func (l *leaf) encode() []byte {
 		}
 		b = wire.AppendText(b, e.id)
 	}
-	return seal(b)
+	return frame.Whole(b)
 }
 
 // stored returns the version of e with its pending bit.
@@ -250,7 +251,7 @@ func (r *router) encode() []byte {
 		b = binary.AppendUvarint(b, s.seq)
 		b = s.tally.append(b, dense)
 	}
-	return seal(b)
+	return frame.Whole(b)
 }
 
 func decodeRouter(kind byte, r reader) (*router, error) {

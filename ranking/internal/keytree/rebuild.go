@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/frame"
 	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -240,7 +241,7 @@ type lease struct {
 }
 
 func (l *lease) take(ctx context.Context) error {
-	l.mine = seal(append([]byte(magic), append([]byte{leaseKind}, kv.RandomBytes(16)...)...))
+	l.mine = frame.Whole(append([]byte(magic), append([]byte{leaseKind}, kv.RandomBytes(16)...)...))
 	l.since = l.tree.Now()
 	_, err := kv.One(ctx, l.s, kv.OpAdd(l.tree.leaseKey(), l.mine).For(times.Lease))
 	if errors.Is(err, kv.ErrExists) {

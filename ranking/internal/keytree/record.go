@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/frame"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/internal/wire"
@@ -196,7 +197,7 @@ func encodeState(st State) []byte {
 	if st.Score.tie != 0 {
 		b = binary.BigEndian.AppendUint64(b, st.Score.tie)
 	}
-	return seal(b)
+	return frame.Whole(b)
 }
 
 // recordIn returns the record that a get of key answered.

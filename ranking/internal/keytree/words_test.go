@@ -12,6 +12,7 @@ import (
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/ringtree/ringtree/internal/frame"
 	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -269,8 +270,8 @@ func TestWords_ALeafHasThemInPlaceOfScores(t *testing.T) {
 	}}
 	value := "K1L\x10\x03\x02\x02\x02a\x00\x01\x8b\xcf\xe5h\x00\x01x\x02b\x00\x80\x00\x00\x00\x00\a\x02yz"
 	got := string(l.encode())
-	if got[:len(got)-sumBytes] != value {
-		t.Errorf("a leaf is written as %q, want %q", got[:len(got)-sumBytes], value)
+	if got[:len(got)-frame.Sum] != value {
+		t.Errorf("a leaf is written as %q, want %q", got[:len(got)-frame.Sum], value)
 	}
 	long := &leaf{entries: slices.Repeat([]entry{{FromWord(strings.Repeat("x", MaxWord)), 1, "x", false}}, 9)}
 	for _, l := range []*leaf{l, long} {
@@ -299,8 +300,8 @@ func TestWords_ALeafHasThemInPlaceOfScores(t *testing.T) {
 func TestWords_ADamagedLeafIsMissing(t *testing.T) {
 	l := &leaf{entries: []entry{{FromWord("a\x00"), 1, "x", false}, {FromWord("b\x00"), 7, "yz", true}}}
 	whole := l.encode()
-	for n := range len(whole) - sumBytes {
-		cut := seal(slices.Clone(whole[:n]))
+	for n := range len(whole) - frame.Sum {
+		cut := frame.Whole(slices.Clone(whole[:n]))
 		if nd, err := decodeNode(kv.Result{Value: cut, Version: 1}); nd.leaf != nil || err != nil {
 			t.Errorf("of %d bytes %d are a leaf, %v", len(whole), n, err)
 		}
