@@ -32,9 +32,11 @@ func TestDamage_AJournalCostsNoMoreThanItsLines(t *testing.T) {
 		class string
 		at, n int
 		ids   []string // that All has at first
+		heads int      // that are left
 	}{
-		"a line":   {"line", 0, 8, []string{"a", "n0", "n2"}},
-		"the head": {"out", 3, 4, []string{"a", "n0", "n1", "n2"}},
+		"a line":   {"line", 0, 8, []string{"a", "n0", "n2"}, 1},
+		"the head": {"out", 3, 4, []string{"a", "n0", "n1", "n2"}, 1},
+		"its name": {"procs", 3, 1, []string{"a", "n0"}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
@@ -73,12 +75,31 @@ func TestDamage_AJournalCostsNoMoreThanItsLines(t *testing.T) {
 				if ids, errs := idsOf(ctx, p.notes); !slices.Equal(ids, test.ids) || len(errs) > 0 {
 					t.Errorf("all: %q, %v; want %q", ids, errs, test.ids)
 				}
-				if got := keys(mem, "out"); len(got) != 1 {
-					t.Errorf("left are %q, want one head", got)
+				if got := keys(mem, "out"); len(got) != test.heads {
+					t.Errorf("left are %q, want %d", got, test.heads)
 				}
 			})
 		})
 	}
+}
+
+// A process whose name is damaged in the list goes on in another journal, and is repaired when it
+// dies.
+func TestDamage_AProcessWhoseNameIsLostGoesOnInAnotherJournal(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		p, other := start(t, plain(mem)).ends(t), start(t, plain(mem)).ends(t)
+		createNotes(t, ctx, p.notes, 0, 3)
+		spoil(t, ctx, mem, "procs", 3, 1)
+		wait(2 * time.Minute)
+		createNotes(t, ctx, p.notes, 3, 3)
+		p.life.kill()
+		if ids, errs := idsOf(ctx, other.notes); len(ids) != 6 || len(errs) > 0 {
+			t.Errorf("all: %q, %v; want 6", ids, errs)
+		}
+		if _, err := other.byCode.Find(ctx, "c0"); !errors.Is(err, kvmodel.ErrNeedsRebuild) {
+			t.Errorf("find: got %v, want an ErrNeedsRebuild", err)
+		}
+	})
 }
 
 // A process whose own head is damaged writes it again.

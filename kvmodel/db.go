@@ -213,6 +213,7 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 	})
 	db.repairer = repair.New(repair.Config{
 		Store: db.store, Now: o.now, IsOwn: db.journal.IsOwn, Alone: powers.Alone,
+		Process: db.journal.Process, Unlisted: db.journal.Abandon,
 		Model: func(name string) repair.Model { return db.repairs(name) }, Known: db.watch.knownNow,
 		Archive: func(ctx context.Context, created map[string][]string) error { return db.archive(ctx, created, true) },
 		Lost:    db.linesLost,

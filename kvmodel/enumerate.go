@@ -114,12 +114,8 @@ func (m *model) openIDs(ctx context.Context) (ids []string, damaged, err error) 
 	return ids, nil, err
 }
 
-// upkeep compacts the enumeration in the background if few of the ids of a walk are live, and
-// mends what the walk has found.
+// upkeep compacts the enumeration in the background if few of the ids of a walk are live.
 func (m *model) upkeep(walked enumeration.Walked, live int) {
-	if len(walked.Mended) > 0 {
-		m.db.Soon(func(ctx context.Context) error { return m.all.Mend(ctx, m.db.store, walked.Mended) })
-	}
 	switch {
 	case walked.IDs > 0 && walked.IDs >= 2*live:
 		m.db.Soon(func(ctx context.Context) error { return m.all.Compact(ctx, m.db.store, m.alive) })

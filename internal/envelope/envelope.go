@@ -288,10 +288,9 @@ func AppendTouched(dst []byte, all []Touched) []byte {
 	return dst
 }
 
-// ReadTouched takes what AppendTouched wrote off the front of r: of the indexes of a model,
-// and of the sum of a line in a journal, which stands among them.
+// ReadTouched takes what AppendTouched wrote off the front of r.
 func ReadTouched(r *wire.Reader) []Touched {
-	n := r.Few("indexes", 3, 1+MaxIndexes)
+	n := r.Few("indexes", 3, MaxIndexes)
 	if n == 0 {
 		return nil
 	}

@@ -1,24 +1,26 @@
 // Package frame stores bytes with their checksum, in two formats.
 //
-// What is written as a whole is a payload and its CRC-32C, big-endian. What is appended is
-// frames, each with the length of its payload, 32 bits big-endian, before it and the CRC-32C
-// of both behind it. Whatever does not fit its checksum is damaged, and counts as lost: no bit
-// of it is mended.
+// A value that is written whole is a payload and its CRC-32C, big-endian. A value to which is
+// appended is frames: the byte F5, the length of the payload, a varint, the payload, and the
+// CRC-32C of these. Whatever does not fit its checksum is damaged, and counts as lost: no bit of
+// it is mended. The frames behind a damaged one are read.
 package frame
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/codec"
 )
 
-// Sum is the size of a checksum, and Overhead what a frame has besides its payload.
-const (
-	Sum      = 4
-	Overhead = 4 + Sum
-)
+// Sum is the size of a checksum.
+const Sum = 4
+
+// mark begins a frame. No UTF-8 has it, so few other bytes are taken for the beginning of one.
+const mark = 0xf5
 
 // Whole appends the checksum of data, which is all of a value, to it.
 func Whole(data []byte) []byte { return binary.BigEndian.AppendUint32(data, wire.Sum(data)) }
@@ -34,4 +36,57 @@ func Open(value []byte) (payload []byte, err error) {
 		return value[:n], fmt.Errorf("%w: the checksum is of other bytes", codec.ErrCorrupt)
 	}
 	return value[:n], nil
+}
+
+// Append appends a frame of payload to dst.
+func Append(dst, payload []byte) []byte {
+	dst = slices.Grow(dst, 1+binary.MaxVarintLen32+len(payload)+Sum)
+	begin := len(dst)
+	dst = append(dst, mark)
+	dst = binary.AppendUvarint(dst, uint64(len(payload)))
+	dst = append(dst, payload...)
+	return binary.BigEndian.AppendUint32(dst, wire.Sum(dst[begin:]))
+}
+
+// Next returns the payload of the first frame of data, and what follows the frame. If data
+// begins with something else, the error is an ErrCorrupt, and rest begins with the next frame, if
+// there is one.
+func Next(data []byte) (payload, rest []byte, err error) {
+	if payload, size := first(data); size > 0 {
+		return payload, data[size:], nil
+	}
+	rest = data
+	for len(rest) > 0 {
+		rest = rest[1:]
+		at := bytes.IndexByte(rest, mark)
+		if at < 0 {
+			rest = nil
+		} else if rest = rest[at:]; isFrame(rest) {
+			break
+		}
+	}
+	return nil, rest, fmt.Errorf("%w: %d bytes are in no frame that fits its checksum", codec.ErrCorrupt, len(data)-len(rest))
+}
+
+func isFrame(data []byte) bool {
+	_, size := first(data)
+	return size > 0
+}
+
+// first returns the payload of the frame that data begins with, and the size of the frame; 0 if
+// it does not begin with one.
+func first(data []byte) (payload []byte, size int) {
+	if len(data) == 0 || data[0] != mark {
+		return nil, 0
+	}
+	length, n := binary.Uvarint(data[1:])
+	begin := 1 + n
+	if n <= 0 || length > uint64(len(data)) || begin+int(length)+Sum > len(data) {
+		return nil, 0
+	}
+	end := begin + int(length)
+	if wire.Sum(data[:end]) != binary.BigEndian.Uint32(data[end:]) {
+		return nil, 0
+	}
+	return data[begin:end:end], end + Sum
 }

@@ -30,8 +30,7 @@ type chunk struct {
 	texts  []string  // what stands behind that: ids, and sums of them
 	ids    []string
 
-	mended  []byte // what it holds without the one bit that is wrong; nil if none is
-	damaged error  // an ErrCorrupt: what could be read may be anything
+	damaged error // an ErrCorrupt: what could be read may be anything
 	version kv.Version
 }
 
@@ -40,15 +39,11 @@ const withNonce = 0
 
 // header returns what c begins with, before its ids.
 func (c chunk) header() []byte {
-	return binary.AppendUvarint(c.fixed(), uint64(c.next))
-}
-
-// fixed returns what of the header never changes.
-func (c chunk) fixed() []byte {
 	b := []byte{withNonce}
 	b = binary.BigEndian.AppendUint64(b, c.nonce)
 	b = binary.BigEndian.AppendUint64(b, c.before)
-	return binary.AppendUvarint(b, uint64(max(0, c.made.UnixMilli())))
+	b = binary.AppendUvarint(b, uint64(max(0, c.made.UnixMilli())))
+	return binary.AppendUvarint(b, uint64(c.next))
 }
 
 // holding returns the value of c with other ids.
@@ -81,12 +76,6 @@ func readChunk(key string, got kv.Result) (c chunk, err error) {
 		return c, got.Err
 	}
 	c, err = decodeChunk(got.Value)
-	if err != nil && bytes.Contains(got.Value, []byte(sumMark)) {
-		if mended, ok := wire.Mend(got.Value, isSound); ok {
-			c, err = decodeChunk(mended)
-			c.mended = mended
-		}
-	}
 	c.damaged, c.version = wire.Corrupt(key, err), got.Version
 	return c, nil
 }
@@ -148,7 +137,7 @@ func (c chunk) sum(ids []string) string {
 	return sumText(len(ids), wire.AppendTexts(nil, ids))
 }
 
-func (c chunk) headerSum() string { return sumText(0, c.fixed()) }
+func (c chunk) headerSum() string { return sumText(0, c.header()) }
 
 func (c chunk) exists() bool { return c.version != 0 }
 

@@ -12,7 +12,7 @@ import (
 
 // A sum stands before the ids that were put into a chunk together, among them, as the text
 // of an id that no record can have. It says how many ids it is of. One of no ids, the first
-// of a chunk, is of what never changes in its header.
+// of a chunk, is of its header.
 
 const (
 	sumMark  = "%~" // no byte is escaped so
@@ -66,52 +66,4 @@ func isID(text string) bool {
 		return true
 	}
 	return kv.Plain(strings.NewReplacer(":", "", "%", "").Replace(text))
-}
-
-// scan is what is left of the bytes of a chunk.
-type scan struct {
-	rest []byte
-	bad  bool
-}
-
-func (s *scan) number() uint64 {
-	n, size := binary.Uvarint(s.rest)
-	s.take(size)
-	return n
-}
-
-// take returns the next n bytes, none if there are not as many.
-func (s *scan) take(n int) []byte {
-	if s.bad = s.bad || n <= 0 || n > len(s.rest); s.bad {
-		s.rest = nil
-		return nil
-	}
-	taken := s.rest[:n]
-	s.rest = s.rest[n:]
-	return taken
-}
-
-func (s *scan) text() []byte { return s.take(int(min(s.number(), 1<<30))) }
-
-// isSound reports whether data is a chunk in which all is under a sum and as it was.
-func isSound(data []byte) bool {
-	s := scan{rest: data}
-	s.take(1 + 8 + 8)
-	s.number()
-	fixed := data[:len(data)-len(s.rest)]
-	s.number()
-	for len(s.rest) > 0 {
-		n, sum, ok := summed(s.text())
-		under := s.rest
-		for range n {
-			s.text()
-		}
-		if under = under[:len(under)-len(s.rest)]; n == 0 {
-			under = fixed
-		}
-		if !ok || s.bad || wire.Sum(under) != sum {
-			return false
-		}
-	}
-	return !s.bad
 }

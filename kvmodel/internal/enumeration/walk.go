@@ -20,8 +20,6 @@ const chunksAPass = 2048
 type Walked struct {
 	IDs   int  // in the chunks before the last, each as often as it stands there
 	Empty bool // the first chunk is empty
-
-	Mended []int64 // the chunks in which a bit was wrong
 }
 
 // Each calls f with the ids of the enumeration and then with more, in batches, each id
@@ -155,11 +153,8 @@ func (p *pass) fits(h Head, n int64, first bool, before, c chunk) bool {
 
 // note remembers what is wrong with chunk n.
 func (p *pass) note(n int64, c chunk) {
-	switch {
-	case c.damaged != nil && p.damagedAt == 0:
+	if c.damaged != nil && p.damagedAt == 0 {
 		p.damaged, p.damagedAt = cmp.Or(p.damaged, c.damaged), n
-	case c.mended != nil:
-		p.met.Mended = append(p.met.Mended, n)
 	}
 }
 

@@ -35,12 +35,13 @@ type Copy struct {
 // segmentsAtOnce is how many segments are read in one trip.
 const segmentsAtOnce = 100
 
-// Read returns the journal of process. One without a head is empty. Of one whose head is
-// damaged, the segments are those that it seems to name.
+// Read returns the journal of process. One without a head is empty; it is damaged if the name of
+// the process is. If the head is damaged, the segments it appears to name are used.
 func Read(ctx context.Context, s kv.Store, process string) (Copy, error) {
 	c := Copy{Process: process}
 	r, err := kv.One(ctx, s, kv.OpGet(headKey.Key(process)))
 	if errors.Is(err, kv.ErrNotFound) {
+		c.Damaged = checkName(process)
 		return c, nil
 	}
 	if err != nil {
@@ -162,6 +163,9 @@ func (c *Copy) Models() (models []string) {
 // Clear takes what is damaged out of the journal of a dead process, unless it has changed
 // since it was read.
 func (c *Copy) Clear(ctx context.Context, s kv.Store) error {
+	if c.version == 0 {
+		return listProcess(ctx, s, c.Process, false)
+	}
 	if c.headless {
 		if err := c.close(ctx, s); err != nil {
 			return unlessChanged(err)

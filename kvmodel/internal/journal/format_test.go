@@ -39,15 +39,15 @@ func TestFormat_WhatIsStoredReadsAsItAlwaysDid(t *testing.T) {
 		want   any
 	}{
 		"journal line": {
-			// length; model; id; rev; created; touched: index, places; the sum as one of them
-			golden: "2d 0450616765 027031 ac02 01 03 064279536c7567 01 04686f6d65 0642795461677302 02676f 026b76 048800d7c0 00",
+			// mark; length; model; id; rev; created; touched: index, places; the sum
+			golden: "f5 27 0450616765 027031 ac02 01 02 064279536c7567 01 04686f6d65 0642795461677302 02676f 026b76 b3b0ebcb",
 			encode: func() []byte { return lineForm.encode(nil) },
 			decode: func(b []byte) (any, error) { ls, err := decodeLines(b); return ls, err },
 			want:   []Line{lineForm},
 		},
 		"journal line of a deletion": {
-			// length; model; id; rev; not created; the sum as the only index that is touched
-			golden: "11 0450616765 027031 00 00 01 04c88ade1f 00",
+			// mark; length; model; id; rev; not created; nothing is touched; the sum
+			golden: "f5 0b 0450616765 027031 00 00 00 56a72160",
 			encode: func() []byte { return deletion.encode(nil) },
 			decode: func(b []byte) (any, error) { ls, err := decodeLines(b); return ls, err },
 			want:   []Line{deletion},
@@ -94,7 +94,7 @@ func segment(lines ...Line) (data []byte) {
 	return data
 }
 
-func TestLines_AnyOneBitMayFlip(t *testing.T) {
+func TestLines_AnyFlippedBitCostsOneLineAndIsNamed(t *testing.T) {
 	lines := []Line{deletedForm, lineForm, noteForm, {Model: "Page", ID: "p2", Rev: 7, Touched: lineForm.Touched}, deletedForm}
 	want, err := decodeLines(segment(lines...))
 	if err != nil || len(want) != len(lines) {
@@ -104,10 +104,8 @@ func TestLines_AnyOneBitMayFlip(t *testing.T) {
 		data := segment(lines...)
 		data[at/8] ^= 1 << (at % 8)
 		got, err := decodeLines(data)
-		for _, l := range want {
-			if !slices.ContainsFunc(got, func(g Line) bool { return cmp.Equal(l, g, unexported) }) {
-				t.Errorf("bit %d: %v is not in %v, %v", at, l, got, err)
-			}
+		if len(got) != len(want)-1 || !errors.Is(err, codec.ErrCorrupt) {
+			t.Errorf("bit %d: %d lines of %d, %v", at, len(got), len(want), err)
 		}
 	}
 }
@@ -178,7 +176,7 @@ func FuzzLine(f *testing.F) {
 		if err != nil && !errors.Is(err, codec.ErrCorrupt) {
 			t.Errorf("got %v, want ErrCorrupt", err)
 		}
-		// A line that follows itself is read once, but not after a damaged one that was mended.
+		// A line that follows itself is read once, but not after a damaged one.
 		lines = slices.CompactFunc(lines, func(a, b Line) bool { return cmp.Equal(a, b, unexported) })
 		var b []byte
 		for _, l := range lines {

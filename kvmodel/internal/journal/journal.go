@@ -130,8 +130,17 @@ func (j *Journal) isLeft() bool {
 // rebuild since may have seen none of its lines. So others get to know of it again and
 // repair it, as they repair that of a dead process, and the next line goes to another.
 func (j *Journal) leavePast(ctx context.Context) error {
+	if j.isListed() {
+		return nil
+	}
+	return j.Abandon(ctx, j.Process())
+}
+
+// Abandon leaves the journal of process, unless this process has another one by now, though its
+// name is not in the list of processes.
+func (j *Journal) Abandon(ctx context.Context, process string) error {
 	last := j.last()
-	if last == nil || j.isListed() {
+	if last == nil || last.process != process {
 		return nil
 	}
 	_, err := kv.One(ctx, j.Store, kv.OpAdd(headKey.Key(last.process), j.headTo(last).encode()))

@@ -2,12 +2,12 @@ package journal
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/binary"
 	"fmt"
 	"slices"
 
 	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/internal/frame"
 	"github.com/ringtree/ringtree/internal/wire"
 )
 
@@ -72,14 +72,7 @@ func Merge(lines []Line) []Line {
 
 const isCreated = 1
 
-// The sum of a line stands last in it, as the name of an index without places. No index has
-// such a name: it is sumBytes long and has sumBit.
-const (
-	sumBytes = 4
-	sumBit   = 1 << 31
-)
-
-// encode appends l, with its length before it, to dst.
+// encode appends a frame of l to dst.
 func (l *Line) encode(dst []byte) []byte {
 	body := wire.AppendText(nil, l.Model)
 	body = wire.AppendText(body, l.ID)
@@ -88,101 +81,38 @@ func (l *Line) encode(dst []byte) []byte {
 	if l.Created {
 		created = isCreated
 	}
-	body = append(body, created)
-	body = envelope.AppendTouched(body, append(slices.Clip(l.Touched), envelope.Touched{Index: "sum."}))
-	putSum(body)
-	return wire.AppendText(dst, string(body))
+	return frame.Append(dst, envelope.AppendTouched(append(body, created), l.Touched))
 }
 
-// decodeLines returns the lines of a segment. One in which a bit has changed is read as it
-// was, since its sum says how. One that was appended once more, since an answer was unclear,
-// is read once. With an ErrCorrupt it returns the lines that can be read.
+// decodeLines returns the lines of a segment. One that was appended once more, since an answer
+// was unclear, is read once. With an ErrCorrupt it returns the lines that can be read.
 func decodeLines(data []byte) (lines []Line, damaged error) {
 	var before []byte
 	for len(data) > 0 {
-		l, size, err := decodeLine(data)
-		if err != nil {
-			size = nextLine(data)
-			l, err = mendLine(data[:size])
+		body, rest, err := frame.Next(data)
+		var l Line
+		if err == nil {
+			l, err = decodeLine(body)
 		}
 		switch {
 		case err != nil && damaged == nil:
 			damaged = fmt.Errorf("journal line %d: %w", len(lines), err)
-		case err == nil && !bytes.Equal(data[:size], before):
+		case err == nil && (before == nil || !bytes.Equal(body, before)):
 			lines = append(lines, l)
 		}
-		before, data = data[:size], data[size:]
+		before, data = body, rest
 	}
 	return lines, damaged
 }
 
-// nextLine returns where the line after a damaged one begins.
-func nextLine(data []byte) int {
-	r := wire.Reader{Rest: data}
-	if r.Text("line"); r.Err == nil {
-		if _, _, err := decodeLine(r.Rest); err == nil || len(r.Rest) == 0 {
-			return len(data) - len(r.Rest)
-		}
-	}
-	for at := 1; at < len(data); at++ {
-		if _, _, err := decodeLine(data[at:]); err == nil {
-			return at
-		}
-	}
-	return len(data)
-}
-
-// mendLine returns the line in data without the one bit that is wrong.
-func mendLine(data []byte) (Line, error) {
-	mended, ok := wire.Mend(data, func(data []byte) bool {
-		_, size, err := decodeLine(data)
-		return err == nil && size == len(data)
-	})
-	l, _, err := decodeLine(mended)
-	if !ok && err == nil {
-		r := wire.Reader{Rest: data}
-		r.Fail("line")
-		err = r.Err
-	}
-	return l, err
-}
-
-// decodeLine returns the first line of data and its size.
-func decodeLine(data []byte) (l Line, size int, err error) {
-	in := wire.Reader{Rest: data}
-	body := in.Text("line")
-	r := wire.Reader{Rest: []byte(body)}
+// decodeLine returns the line in the payload of a frame.
+func decodeLine(body []byte) (l Line, err error) {
+	r := wire.Reader{Rest: body}
 	l.Model, l.ID, l.Rev = r.Text("model"), r.Text("id"), r.Number("rev", envelope.MaxRev)
 	l.Created = r.Byte() == isCreated
 	l.Touched = envelope.ReadTouched(&r)
 	if r.Err == nil && len(r.Rest) > 0 {
 		r.Fail("end")
 	}
-	if n := len(l.Touched) - 1; r.Err == nil {
-		if n < 0 || !isSum(l.Touched[n], body) {
-			r.Fail("sum")
-		} else {
-			l.Touched = l.Touched[:n]
-		}
-	}
-	if err := cmp.Or(in.Err, r.Err); err != nil {
-		return Line{}, 0, err
-	}
-	return l, len(data) - len(in.Rest), nil
-}
-
-// isSum reports whether t, the last that a line with that body has touched, is its sum.
-func isSum(t envelope.Touched, body string) bool {
-	if len(t.Places) > 0 || len(t.Index) != sumBytes {
-		return false
-	}
-	other := []byte(body)
-	putSum(other)
-	return string(other) == body
-}
-
-// putSum puts the sum of body into the end of it, before how many places it has.
-func putSum(body []byte) {
-	n := len(body) - sumBytes - 1
-	binary.BigEndian.PutUint32(body[n:], wire.Sum(body[:n])|sumBit)
+	return l, r.Err
 }

@@ -6,10 +6,12 @@ import (
 	"encoding/base32"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -46,10 +48,11 @@ func Others(ctx context.Context, s kv.Store, own func(process string) bool, know
 }
 
 // Head returns the tick and the shapes of the process, none if its head is gone. One that
-// is being removed has the tick 0, and so has one that is damaged, which is an ErrCorrupt.
+// is being removed has the tick 0, and so has one that is damaged, or whose name is, which is an
+// ErrCorrupt.
 func (o Other) Head() (tick uint64, shapes []string, err error) {
 	if o.head.Err != nil {
-		return 0, nil, nil
+		return 0, nil, checkName(o.Process)
 	}
 	h, err := readHead(o.Process, o.head.Value)
 	if err != nil {
@@ -117,7 +120,7 @@ func listProcess(ctx context.Context, s kv.Store, process string, in bool) error
 }
 
 // The name of a process is random characters and the sum of these, so that one which is
-// damaged in the list can be told, and mended.
+// damaged in the list can be told.
 const (
 	randomChars = 19
 	nameChars   = 26
@@ -132,35 +135,22 @@ func nameOf(random string) string {
 	return random + sumEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, wire.Sum([]byte(random))))
 }
 
-// hasName reports whether a line of data is a name with its sum.
-func hasName(data []byte) bool {
-	return slices.ContainsFunc(bytes.Split(data, []byte{'\n'}), isName)
-}
-
-func isName(line []byte) bool {
-	return len(line) == nameChars && nameOf(string(line[:randomChars])) == string(line)
-}
-
-// decodeProcesses returns the names in data, one of which may have a wrong bit.
-func decodeProcesses(data []byte) (all []string) {
-	var odd [][]byte // lines without a sum, one after another
-	end := func() {
-		mended, _ := wire.Mend(bytes.Join(odd, []byte{'\n'}), hasName)
-		for name := range bytes.SplitSeq(mended, []byte{'\n'}) {
-			if len(name) > 0 {
-				all = append(all, string(name))
-			}
-		}
-		odd = nil
+// checkName returns an ErrCorrupt if process is no name: in the list, that of a process is
+// damaged.
+func checkName(process string) error {
+	if len(process) == nameChars && nameOf(process[:randomChars]) == process {
+		return nil
 	}
+	return wire.Corrupt(processList, fmt.Errorf("%w: %.40q is no name of a process", codec.ErrCorrupt, process))
+}
+
+// decodeProcesses returns the names in data, one a line.
+func decodeProcesses(data []byte) (all []string) {
 	for line := range bytes.SplitSeq(data, []byte{'\n'}) {
-		if odd = append(odd, line); isName(line) {
-			odd = odd[:len(odd)-1]
-			end()
+		if len(line) > 0 {
 			all = append(all, string(line))
 		}
 	}
-	end()
 	return all
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -31,17 +32,16 @@ func TestHead_OneThatIsBeingRemovedHasNoTick(t *testing.T) {
 	}
 }
 
-func TestProcesses_AnyOneBitOfTheListMayFlip(t *testing.T) {
+func TestProcesses_AnyFlippedBitOfTheListIsNamed(t *testing.T) {
 	want := []string{newName(), newName(), newName()}
 	list := encodeProcesses(want)
 	for at := range 8 * len(list) {
 		data := bytes.Clone(list)
 		data[at/8] ^= 1 << (at % 8)
 		got := decodeProcesses(data)
-		for _, name := range want {
-			if !slices.Contains(got, name) {
-				t.Errorf("bit %d: %q without %q", at, got, name)
-			}
+		sound := slices.DeleteFunc(slices.Clone(got), func(name string) bool { return checkName(name) != nil })
+		if len(sound) == len(got) || len(sound) < len(want)-2 || len(plug.Without(sound, want)) > 0 {
+			t.Errorf("bit %d: %q, of which %q are sound", at, got, sound)
 		}
 	}
 	if got := decodeProcesses(list); !slices.Equal(got, want) {

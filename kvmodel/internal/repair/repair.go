@@ -22,6 +22,11 @@ type Config struct {
 	Now   func() time.Time
 	IsOwn func(process string) bool // it is a name of this process
 
+	// Process returns the name under which this process writes, "" if it has no journal.
+	// Unlisted is called with it when the list of processes lacks it.
+	Process  func() string
+	Unlisted func(ctx context.Context, process string) error
+
 	// Alone: no other process can use the store. The processes that the first look
 	// finds are dead, and no request of theirs is under way.
 	Alone bool
@@ -88,9 +93,20 @@ func (r *Repairer) IsDead(process string, tick uint64) bool { return r.signs.isD
 // Repair looks once at the journals of all other processes, and repairs those of
 // the dead. What has to wait for its time is left to a later call.
 func (r *Repairer) Repair(ctx context.Context) error {
-	others, err := journal.Others(ctx, r.Store, r.IsOwn, r.signs.known())
+	mine := r.Process()
+	listed := mine == ""
+	own := func(process string) bool {
+		listed = listed || process == mine
+		return r.IsOwn(process)
+	}
+	others, err := journal.Others(ctx, r.Store, own, r.signs.known())
 	if err != nil {
 		return err
+	}
+	if !listed {
+		if err := r.Unlisted(ctx, mine); err != nil {
+			return err
+		}
 	}
 	r.signs.keep(others)
 	defer r.signs.endFirst()

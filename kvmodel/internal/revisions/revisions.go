@@ -7,7 +7,6 @@
 package revisions
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/binary"
@@ -16,8 +15,8 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/internal/envelope"
+	"github.com/ringtree/ringtree/internal/frame"
 	"github.com/ringtree/ringtree/internal/wire"
-	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -43,12 +42,8 @@ type Entry struct {
 	Body     []byte
 }
 
-// Encode appends e and its sum to dst. The sum is an entry of the rev 0, which no change
-// has.
-func (e *Entry) Encode(dst []byte) []byte {
-	text := wire.AppendText(nil, string(e.body()))
-	return append(append(dst, text...), sumOf(text)...)
-}
+// Encode appends a frame of e to dst.
+func (e *Entry) Encode(dst []byte) []byte { return frame.Append(dst, e.body()) }
 
 func (e *Entry) body() []byte {
 	var b []byte
@@ -67,25 +62,6 @@ func (e *Entry) body() []byte {
 	return append(b, e.Body...)
 }
 
-const (
-	// sumMark begins the nonce of a sum, and sumStart the entry.
-	sumMark  = uint64('s')<<56 | 'u'<<48 | 'm'<<40
-	sumStart = "\x16\x00sum\x00"
-	sumSize  = 23
-)
-
-// sumOf returns the entry that is the sum of text, an entry with its length.
-func sumOf(text []byte) []byte {
-	e := Entry{Of: envelope.Try{Nonce: sumMark | uint64(wire.Sum(text))}, At: time.UnixMilli(0)}
-	return wire.AppendText(nil, string(e.body()))
-}
-
-// isSummed reports whether data is an entry and its sum.
-func isSummed(data []byte) bool {
-	n := len(data) - sumSize
-	return n > 0 && bytes.Equal(sumOf(data[:n]), data[n:])
-}
-
 // Log is the entries in the order in which they were appended.
 type Log []Entry
 
@@ -93,54 +69,29 @@ type Log []Entry
 // read.
 func Decode(data []byte) (log Log, damaged error) {
 	for len(data) > 0 {
-		_, size, _ := decodeEntry(data)
-		size = min(size+sumSize, len(data))
-		e, err := mended(data[:size])
-		if err != nil {
-			size = endOf(data)
-			e, err = mended(data[:size])
+		body, rest, err := frame.Next(data)
+		var e Entry
+		if err == nil {
+			e, err = decodeEntry(body)
 		}
 		if err == nil {
 			log = append(log, e)
 		}
-		damaged, data = cmp.Or(damaged, err), data[size:]
+		damaged, data = cmp.Or(damaged, err), rest
 	}
 	return log, damaged
 }
 
-// endOf returns where the first entry of data ends, whose length is damaged: behind a sum.
-func endOf(data []byte) int {
-	at := bytes.Index(data[1:], []byte(sumStart))
-	if at < 0 {
-		return len(data)
-	}
-	return min(1+at+sumSize, len(data))
-}
-
-// mended returns the entry in data, which ends in its sum.
-func mended(data []byte) (Entry, error) {
-	data, ok := wire.Mend(data, isSummed)
-	e, _, err := decodeEntry(data)
-	if err == nil && !ok {
-		err = fmt.Errorf("%w: the sum is of another revision", codec.ErrCorrupt)
-	}
-	return e, err
-}
-
-// decodeEntry returns the first entry of data, and its size: that of data if it has no end.
-func decodeEntry(data []byte) (e Entry, size int, err error) {
-	r := wire.Reader{Rest: data}
-	in := wire.Reader{Rest: []byte(r.Text("revision"))}
-	if r.Err != nil {
-		return e, len(data), r.Err
-	}
+// decodeEntry returns the entry in the payload of a frame.
+func decodeEntry(body []byte) (e Entry, err error) {
+	in := wire.Reader{Rest: body}
 	e = Entry{Of: readTry(&in), Prev: readTry(&in)}
 	e.Number = int64(in.Number("revision number", 1<<62))
 	e.At = time.UnixMilli(int64(in.Number("time", 1<<62))).UTC()
 	e.Model = int(in.Number("model version", 1<<31-1))
 	e.Kept = in.Byte() == 1
 	e.Body = in.Rest
-	return e, len(data) - len(r.Rest), in.Err
+	return e, in.Err
 }
 
 func readTry(r *wire.Reader) envelope.Try {
