@@ -6,10 +6,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math/bits"
 	"slices"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/frame"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
@@ -55,45 +55,21 @@ func claimIn(key string, r kv.Result) (claim, error) {
 	return c, nil
 }
 
-// A claim is its base and its owner. The base is written longer than it need be, and how
-// much longer follows from the bits that are set: if any one flips, the claim is not what
-// encode has made.
-const (
-	shortest = 8                     // bytes of a base, which needs seven at most
-	longest  = binary.MaxVarintLen64 // bytes of a base
-)
-
+// encode returns the value of c: its base and its owner.
 func (c claim) encode() []byte {
-	b := binary.AppendUvarint(make([]byte, 0, longest+len(c.owner)), c.base)
-	for size := baseSize(b, c.owner); len(b) < size; b = append(b, 0) {
-		b[len(b)-1] |= goesOn
-	}
-	return append(b, c.owner...)
-}
-
-// goesOn is set in each byte of a base but the last.
-const goesOn = 0x80
-
-// baseSize returns how many bytes the base of a claim is to have.
-func baseSize(base []byte, owner string) int {
-	ones := 0
-	for _, b := range base {
-		ones += bits.OnesCount8(b &^ goesOn)
-	}
-	for i := range len(owner) {
-		ones += bits.OnesCount8(owner[i])
-	}
-	return longest - ones%(longest-shortest+1)
+	b := binary.AppendUvarint(make([]byte, 0, binary.MaxVarintLen64+len(c.owner)+frame.Sum), c.base)
+	return frame.Whole(append(b, c.owner...))
 }
 
 // decode puts value into c, and reports whether encode has made it.
 func (c *claim) decode(value []byte) bool {
-	base, n := binary.Uvarint(value)
-	if n < shortest || n >= len(value) {
+	payload, err := frame.Open(value)
+	base, n := binary.Uvarint(payload)
+	if err != nil || n <= 0 || n == len(payload) {
 		return false
 	}
-	c.base, c.owner = base, string(value[n:])
-	return base>>(7*(shortest-1)) == 0 && n == baseSize(value[:n], c.owner)
+	c.base, c.owner = base, string(payload[n:])
+	return true
 }
 
 // takeTries bounds how many times a change tries to claim a value that others

@@ -57,7 +57,7 @@ func TestStatus_ShowsModelsIndexesAndProcesses(t *testing.T) {
 	run(t, furnished(t), "status").wantOut(t, 0, `store      test://here
 
 model  records  bytes   version  indexes
-Note   ~3       ~240 B  2        ByTags  ByTitle
+Note   ~3       ~207 B  2        ByTags  ByTitle
 
 processes  none writes
 all is well
@@ -97,7 +97,7 @@ func TestStatus_WatchShowsItAgainUntilItIsStopped(t *testing.T) {
 func TestLs_ListsModelsIndexesAndValues(t *testing.T) {
 	mem := furnished(t)
 	run(t, mem, "ls").wantOut(t, 0, `model  records  bytes   version  indexes
-Note   ~3       ~240 B  2        ByTags  ByTitle
+Note   ~3       ~207 B  2        ByTags  ByTitle
 `)
 	run(t, mem, "ls", "Note").wantOut(t, 0, `index         kind    state
 Note.ByTags   list    built

@@ -2,7 +2,6 @@ package kvmodel_test
 
 import (
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -313,8 +312,7 @@ func checkKeys(t *testing.T, sim *kvtest.Sim, live map[string]*member, garbage b
 			continue // expired
 		}
 		if place, ok := strings.CutPrefix(key, "u:Member:ByEmail:"); ok {
-			_, n := binary.Uvarint(r.Value)
-			claimed[place] = string(r.Value[n:])
+			claimed[place] = holderIn(r)
 			if v := live[claimed[place]]; (v == nil || v.Email != place) && !garbage {
 				t.Errorf("a dead claim of %s on %s is left", claimed[place], place)
 			}

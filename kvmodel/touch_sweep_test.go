@@ -2,7 +2,6 @@ package kvmodel_test
 
 import (
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"io"
@@ -144,8 +143,7 @@ func (w *watchman) owner(code string) string {
 	if err != nil {
 		return ""
 	}
-	_, n := binary.Uvarint(r.Value)
-	return string(r.Value[n:])
+	return holderIn(r)
 }
 
 func (w *watchman) get(key string) (kv.Result, error) {

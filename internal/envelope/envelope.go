@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/frame"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 
@@ -192,16 +193,14 @@ func (e *Envelope) Encode(dst []byte) []byte {
 		dst = binary.AppendUvarint(dst, e.Rev-t.Rev)
 		dst = binary.BigEndian.AppendUint64(dst, t.Nonce)
 	}
-	dst = binary.AppendUvarint(dst, uint64(1+len(e.Marks)))
-	dst, sum := appendSum(dst, e.Rev)
+	dst = binary.AppendUvarint(dst, uint64(len(e.Marks)))
 	for _, m := range e.Marks {
 		dst = wire.AppendText(dst, m.index)
 		dst = wire.AppendText(dst, m.value)
 	}
 	dst = AppendTouched(dst, e.Lost)
 	dst = append(dst, e.Body...)
-	putSum(dst[begin:], sum-begin)
-	return dst
+	return append(dst[:begin], frame.Whole(dst[begin:])...)
 }
 
 // Decode returns the envelope in data, whose bytes it keeps. It checks every
@@ -217,10 +216,15 @@ func Decode(data []byte) (*Envelope, error) {
 // Decode makes e, which is empty, the envelope in data, as the function of that name does.
 // After an error e means nothing.
 func (e *Envelope) Decode(data []byte) error {
-	r := wire.Reader{Rest: data}
-	if format := r.Byte(); r.Err == nil && format != envelopeFormat {
-		return fmt.Errorf("%w: record format %#02x, not %#02x", codec.ErrCorrupt, format, envelopeFormat)
+	if len(data) > 0 && data[0] != envelopeFormat {
+		return fmt.Errorf("%w: record format %#02x, not %#02x", codec.ErrCorrupt, data[0], envelopeFormat)
 	}
+	payload, err := frame.Open(data)
+	if err != nil {
+		return fmt.Errorf("record envelope: %w", err)
+	}
+	r := wire.Reader{Rest: payload}
+	r.Byte()
 	state := r.Byte()
 	e.Deleted = state == stateDeleted
 	if r.Err == nil && state != stateLive && state != stateDeleted {
@@ -235,15 +239,10 @@ func (e *Envelope) Decode(data []byte) error {
 		e.Tries = append(e.Tries, Try{e.Rev - back, r.Uint64()})
 	}
 	e.Marks = e.room.marks[:0]
-	sum := 0 // where it stands
-	for i := range r.Few("marks", 3, 1+MaxIndexes) {
+	for range r.Few("marks", 2, MaxIndexes) {
 		m := mark{r.Bytes("mark"), r.Bytes("mark")}
 		if len(m.index) == 0 {
 			r.Fail("mark")
-		}
-		if i == 0 && string(m.index) == sumMark && len(m.value) > sumBytes {
-			sum = len(data) - len(r.Rest) - sumBytes
-			continue
 		}
 		e.Marks = append(e.Marks, m)
 	}
@@ -253,9 +252,6 @@ func (e *Envelope) Decode(data []byte) error {
 	}
 	if r.Err != nil {
 		return fmt.Errorf("record envelope: %w", r.Err)
-	}
-	if sum == 0 || !fits(data, sum) {
-		return fmt.Errorf("%w: record envelope: the sum does not fit", codec.ErrCorrupt)
 	}
 	return nil
 }

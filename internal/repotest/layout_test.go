@@ -48,11 +48,11 @@ var (
 		"kvmodel/nearkv":     {[]string{"kvmodel/kv", "internal/kept"}, nil},
 		"kvmodel/kvopen":     {[]string{"kvmodel", "kvmodel/kv", "kvmodel/memkv", "kvmodel/boltkv", "internal/storeurl"}, nil},
 		"kvmodel/kvopen/all": {[]string{"kvmodel/memcachekv", "kvmodel/rediskv"}, nil},
-		"kvmodel/kvsession":  {[]string{"kvmodel/kv", "kvmodel/codec", "internal/wire", "internal/durable"}, []string{"github.com/gorilla/sessions", "github.com/gorilla/securecookie"}},
+		"kvmodel/kvsession":  {[]string{"kvmodel/kv", "kvmodel/codec", "internal/wire", "internal/frame", "internal/durable"}, []string{"github.com/gorilla/sessions", "github.com/gorilla/securecookie"}},
 		"kvmodel/kvtest":     {[]string{"kvmodel/kv", "kvmodel/memkv", "kvmodel/nearkv", "internal/optest"}, []string{"github.com/google/go-cmp"}},
 
 		"internal/plug":      {[]string{"internal/envelope", "internal/wire", "kvmodel/kv"}, nil},
-		"internal/envelope":  {[]string{"internal/wire", "kvmodel/kv", "kvmodel/codec"}, nil},
+		"internal/envelope":  {[]string{"internal/wire", "internal/frame", "kvmodel/kv", "kvmodel/codec"}, nil},
 		"internal/wire":      {[]string{"kvmodel/codec"}, nil},
 		"internal/frame":     {[]string{"internal/wire", "kvmodel/codec"}, nil},
 		"internal/ahead":     {[]string{"kvmodel/kv"}, nil},

@@ -1,11 +1,10 @@
 package kvsession
 
 import (
-	"encoding/binary"
 	"fmt"
 	"time"
 
-	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/internal/frame"
 	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -26,13 +25,13 @@ type record struct {
 
 var sessionKey = kv.NewClass("session", 1)
 
-// decodeRecord returns the record in data, in which one bit may have changed. The error
-// wraps codec.ErrCorrupt and shows nothing of data.
+// decodeRecord returns the record in data. The error wraps codec.ErrCorrupt and shows nothing of
+// data.
 func decodeRecord(data []byte) (record, error) {
 	var rec record
-	data, err := summed(data)
+	data, err := frame.Open(data)
 	if err != nil {
-		return record{}, err
+		return record{}, fmt.Errorf("kvsession: a stored session: %w", err)
 	}
 	if _, err := recordCodec.Unmarshal(data, &rec); err != nil {
 		return record{}, corrupt(err)
@@ -48,23 +47,7 @@ func (rec *record) encode() ([]byte, error) {
 	if err != nil {
 		return nil, named(err)
 	}
-	end := len(data) - sumSize
-	binary.BigEndian.PutUint32(data[end:], wire.Sum(data[:end]))
-	return data, nil
-}
-
-// sumSize is the size of the last field of a record: the sum of all before its value.
-const sumSize = 4
-
-// summed returns data as its sum says that it was.
-func summed(data []byte) ([]byte, error) {
-	end := len(data) - sumSize
-	fits := func(data []byte) bool { return end > 0 && wire.Sum(data[:end]) == binary.BigEndian.Uint32(data[end:]) }
-	data, ok := wire.Mend(data, fits)
-	if !ok {
-		return nil, fmt.Errorf("kvsession: %w: a stored session: the sum does not fit", codec.ErrCorrupt)
-	}
-	return data, nil
+	return frame.Whole(data), nil
 }
 
 // idle returns how long the session lives if it is not used.
@@ -91,7 +74,7 @@ func seconds(n int) time.Duration { return time.Duration(n) * time.Second }
 var recordCodec = codec.Model[record]{Write: writeRecord, Read: readRecord}
 
 func writeRecord(w *codec.Writer, rec *record) {
-	w.Struct(9)
+	w.Struct(8)
 	codec.WriteString(w.Name("User"), &rec.User)
 	codec.WriteString(w.Name("Label"), &rec.Label)
 	codec.WriteTime(w.Name("Created"), &rec.Created)
@@ -100,8 +83,6 @@ func writeRecord(w *codec.Writer, rec *record) {
 	codec.WriteInt(w.Name("MaxAge"), &rec.MaxAge)
 	codec.WriteString(w.Name("Next"), &rec.Next)
 	codec.WriteMap(w.Name("Values"), &rec.Values, codec.WriteString, codec.WriteBytes)
-	sum := make([]byte, sumSize) // encode fills it in.
-	codec.WriteBytes(w.Name("Sum"), &sum)
 }
 
 func readRecord(r *codec.Reader, rec *record) { codec.ReadStruct(r, rec, readField) }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/frame"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -26,7 +27,11 @@ type seat struct {
 	since time.Time
 }
 
-const seatSize = len(hash{}) + 8
+// A seat is a frame of the id and the time, in seconds since 1970.
+const (
+	seatPayload = len(hash{}) + 8
+	seatSize    = 1 + 1 + seatPayload + frame.Sum
+)
 
 // grace is how long the seat of an absent session is kept, because the session
 // may be about to be added. It must exceed how long a request can take.
@@ -34,47 +39,25 @@ const grace = time.Hour
 
 const maxPerUser = 1000
 
-// The first 24 bits of the time of a seat are a sum of the rest.
-const timeBits = 40
-
 func (p seat) append(b []byte) []byte {
-	at := len(b)
-	b = binary.BigEndian.AppendUint64(append(b, p.id[:]...), uint64(p.since.Unix()))
-	stamp := b[at+len(hash{}):]
-	binary.BigEndian.PutUint64(stamp, binary.BigEndian.Uint64(stamp)|sumOf(b[at:])<<timeBits)
-	return b
-}
-
-// sumOf returns the sum of a seat, which is neither 0 nor of more than 23 bits.
-func sumOf(b []byte) uint64 {
-	id, stamp := b[:len(hash{})], b[len(hash{}):]
-	return max(1, uint64(wire.Sum(id, stamp[len(stamp)-timeBits/8:])&0x7fffff))
-}
-
-// readSeat returns the seat in b, in which one bit may have changed.
-func readSeat(b []byte) (p seat, ok bool) {
-	stamp := func(b []byte) uint64 { return binary.BigEndian.Uint64(b[len(hash{}):]) }
-	b, ok = wire.Mend(b, func(b []byte) bool { return stamp(b)>>timeBits == sumOf(b) })
-	if !ok {
-		return p, false
-	}
-	return seat{hash(b[:len(hash{})]), time.Unix(int64(stamp(b)&(1<<timeBits-1)), 0)}, true
+	var payload [seatPayload]byte
+	binary.BigEndian.PutUint64(payload[copy(payload[:], p.id[:]):], uint64(p.since.Unix()))
+	return frame.Append(b, payload[:])
 }
 
 // readSeats returns the seats in data, one for each session. With an error, which wraps
 // codec.ErrCorrupt, they are those that can be read.
 func readSeats(data []byte) (seats []seat, err error) {
 	seen := map[hash]bool{}
-	for chunk := range slices.Chunk(data, seatSize) {
-		var p seat
-		ok := len(chunk) == seatSize
-		if ok {
-			p, ok = readSeat(chunk)
-		}
-		switch {
-		case !ok:
+	for rest := data; len(rest) > 0; {
+		var payload []byte
+		var damaged error
+		if payload, rest, damaged = frame.Next(rest); damaged != nil || len(payload) != seatPayload {
 			err = fmt.Errorf("kvsession: %w: a list of sessions of %d bytes", codec.ErrCorrupt, len(data))
-		case !seen[p.id]:
+			continue
+		}
+		p := seat{hash(payload[:len(hash{})]), time.Unix(int64(binary.BigEndian.Uint64(payload[len(hash{}):])), 0)}
+		if !seen[p.id] {
 			seen[p.id] = true
 			seats = append(seats, p)
 		}

@@ -155,7 +155,7 @@ func TestStore_SignIn_AFullListIsTidiedUpOrRefuses(t *testing.T) {
 		old := signedIn(t, s, "jo")
 		set := func(since time.Time) {
 			var list []byte
-			for n := range kv.MaxValue / 40 {
+			for n := range kv.MaxValue / len(kvsession.Seat(fmt.Sprintf("%032d", 0), time.Now())) {
 				list = append(list, kvsession.Seat(fmt.Sprintf("%032d", n), since)...)
 			}
 			_, err := kv.One(t.Context(), mem, kv.OpSet("sessions:jo", list))

@@ -94,7 +94,7 @@ func eachFlip(data []byte, f func(flipped []byte)) {
 	}
 }
 
-func TestRecord_OneBitThatHasChangedIsMended(t *testing.T) {
+func TestRecord_OfWhichABitHasChangedIsDamaged(t *testing.T) {
 	values, err := encodeValues(everyKind)
 	if err != nil {
 		t.Fatal(err)
@@ -104,36 +104,25 @@ func TestRecord_OneBitThatHasChangedIsMended(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := decodeRecord(data)
-	if err != nil {
-		t.Fatal(err)
-	}
 	eachFlip(data, func(flipped []byte) {
-		if got, err := decodeRecord(flipped); err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%+v, %v; want %+v", got, err, want)
+		if got, err := decodeRecord(flipped); !errors.Is(err, codec.ErrCorrupt) {
+			t.Errorf("%+v, %v; want an ErrCorrupt", got, err)
 		}
 	})
-	data[20] ^= 3
-	if _, err := decodeRecord(data); !errors.Is(err, codec.ErrCorrupt) {
-		t.Errorf("after two bits have changed: %v, want ErrCorrupt", err)
-	}
 }
 
-func TestSeats_OneBitThatHasChangedIsMended(t *testing.T) {
+func TestSeats_OfWhichABitHasChangedTheOtherIsRead(t *testing.T) {
 	want := []seat{{hash{1}, now()}, {hash{2, 3}, now().Add(time.Hour)}}
 	var data []byte
 	for _, p := range want {
 		data = p.append(data)
 	}
 	eachFlip(data, func(flipped []byte) {
-		if got, err := readSeats(flipped); err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%v, %v; want %v", got, err, want)
+		got, err := readSeats(flipped)
+		if !errors.Is(err, codec.ErrCorrupt) || len(got) != 1 || got[0] != want[0] && got[0] != want[1] {
+			t.Errorf("%v, %v; want one of %v and an ErrCorrupt", got, err, want)
 		}
 	})
-	data[3] ^= 3
-	if got, err := readSeats(data); !errors.Is(err, codec.ErrCorrupt) || !reflect.DeepEqual(got, want[1:]) {
-		t.Errorf("after two bits of the first have changed: %v, %v; want the other and ErrCorrupt", got, err)
-	}
 }
 
 // FuzzRecord checks that any bytes either are an ErrCorrupt, or are read as a
