@@ -90,6 +90,18 @@ var damageLimits = map[string]limit{
 	"rebuild":             {digit: true},
 	"rebuilt":             {digit: true},
 	"rank counter record": {digit: true},
+	"all Bid":             {unmended: true}, // Accept takes it for lost
+	"all Like":            {unmended: true},
+	"all Offer":           {unmended: true},
+	"all Work":            {unmended: true},
+	"built Work":          {from: rebuilt, until: never, only: "Newest", wide: true}, // a build puts a timeline in the order of creation
+	"built Offer":         {wide: true},
+	"built Like":          {wide: true},
+	"built Bid":           {wide: true},
+	"built Ticket":        {wide: true},
+	"h Work":              {unmended: true}, // until newer revisions have taken its place
+	"line":                {unmended: true}, // until its process is dead and repaired
+	"procs":               {wide: true, unmended: true},
 	"r Like":              {unmended: true}, // Delete mends it
 	"r Offer":             {unmended: true},
 	"r Ticket":            {unmended: true},

@@ -142,8 +142,6 @@ func (p planted) fate() fate {
 	switch f := fates[p.class]; {
 	case strings.HasPrefix(p.class, "rank ") && (strings.HasSuffix(p.class, " edge") || strings.HasSuffix(p.class, " meta")):
 		return fate{quiet: true, why: "each is made again from the other"}
-	case p.flip != nil && slices.Contains([]string{"all", "ids", "built"}, strings.Split(p.class, " ")[0]):
-		return fate{quiet: true, why: "readers put one bit right"}
 	case strings.HasPrefix(p.class, "built ") && p.w.name == "alone":
 		return fate{maybe: true, why: "who holds the store alone builds what it does not know to be built"}
 	case strings.HasPrefix(p.class, "r ") && how != "lost":
