@@ -39,8 +39,8 @@ func (c *checker) check(found []*Source) error {
 func (c *checker) importOthers(found []*Source) error {
 	wanted := map[string]bool{}
 	for _, s := range found {
-		for _, f := range s.Files {
-			for _, spec := range f.Syntax.Imports {
+		for _, f := range s.trimmed() {
+			for _, spec := range f.Imports {
 				if path := ImportPath(spec); c.sources[path] == nil && path != "C" && path != "unsafe" {
 					wanted[path] = true
 				}
@@ -108,7 +108,8 @@ func (c *checker) typecheck(s *Source) {
 	s.promiseCodecs()
 }
 
-// trimmed returns the files of s reduced to what a model can depend on.
+// trimmed returns the files of s reduced to what a model can depend on. A file in which
+// that names nothing of another package imports none.
 func (s *Source) trimmed() []*ast.File {
 	var files []*ast.File
 	for _, f := range s.Files {
@@ -119,9 +120,34 @@ func (s *Source) trimmed() []*ast.File {
 				short.Decls = append(short.Decls, d.keyDecls()...)
 			}
 		}
+		if !slices.ContainsFunc(short.Decls, selects) {
+			short.Imports, short.Decls = nil, slices.DeleteFunc(short.Decls, isImport)
+		}
 		files = append(files, &short)
 	}
 	return files
+}
+
+// selects reports whether decl may name something of another package, apart from the
+// bodies of functions.
+func selects(decl ast.Decl) (found bool) {
+	ast.Inspect(decl, func(node ast.Node) bool {
+		switch n := node.(type) {
+		case *ast.ImportSpec:
+			found = found || n.Name != nil && n.Name.Name == "."
+		case *ast.SelectorExpr:
+			found = true
+		case *ast.BlockStmt:
+			return false
+		}
+		return !found
+	})
+	return found
+}
+
+func isImport(decl ast.Decl) bool {
+	d, ok := decl.(*ast.GenDecl)
+	return ok && d.Tok == token.IMPORT
 }
 
 // irrelevant reports whether no model can depend on decl.
