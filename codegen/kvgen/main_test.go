@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,9 +16,21 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/ringtree/ringtree/internal/proof"
+	"github.com/ringtree/ringtree/internal/proof/browser"
 )
 
-func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"kvgen": main}) }
+// TestMain puts kvgen on the PATH, for scripts and for new sites.
+func TestMain(m *testing.M) { testscript.Main(tests{m}, map[string]func(){"kvgen": main}) }
+
+type tests struct{ *testing.M }
+
+func (t tests) Run() int {
+	defer func() {
+		browser.End()
+		os.RemoveAll(common.dir)
+	}()
+	return t.M.Run()
+}
 
 // TestLong_Scripts runs testdata/script: one behaviour a file, which its first line says.
 func TestLong_Scripts(t *testing.T) {
@@ -25,13 +38,13 @@ func TestLong_Scripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &compiler{root: app.root}
+	c, vars := &compiler{root: app.root}, goEnv(t)
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		WorkdirRoot:   withinAModule(t),
 		UpdateScripts: os.Getenv("UPDATE_SCRIPTS") != "",
 		Setup: func(e *testscript.Env) error {
-			e.Vars = append(append(e.Vars, goEnv(t)...), "LIBRARY="+app.root)
+			e.Vars = append(append(e.Vars, vars...), "LIBRARY="+app.root)
 			e.Values["vars"] = e.Vars
 			return app.write(e.WorkDir)
 		},
@@ -41,7 +54,7 @@ func TestLong_Scripts(t *testing.T) {
 			}
 			return proof.Long(), nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"compiles": c.compiles, "within": within, "lines": lines},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"go": app.command, "library": app.require, "compiles": c.compiles, "within": within, "lines": lines},
 	})
 }
 
@@ -71,10 +84,12 @@ func goEnv(t *testing.T) []string {
 	return []string{"GOCACHE=" + dirs[0], "GOMODCACHE=" + dirs[1], "GOPROXY=off", "GOSUMDB=off", "GOFLAGS=-trimpath", "GOWORK=off", "GOTOOLCHAIN=local"}
 }
 
-// An app is what makes a directory a module with the library in it.
+// An app is what makes a directory a module: by itself, which is all that kvgen asks for and is
+// listed fast, or with the library in it.
 type app struct {
-	root     string // of the library
-	mod, sum []byte
+	root       string // of the library
+	alone, mod []byte // go.mod
+	sum        []byte
 }
 
 const library = "github.com/ringtree/ringtree"
@@ -91,9 +106,10 @@ func newApp(root string) (app, error) {
 		return app{}, err
 	}
 	mod = bytes.Replace(mod, []byte("module "+library+"\n"), []byte("module example.com/app\n"), 1)
-	mod = fmt.Appendf(mod, "\nrequire %s v0.0.0\n\nreplace %[1]s => %s\n", library, root)
+	alone, _, _ := bytes.Cut(mod, []byte("require"))
+	mod = fmt.Appendf(slices.Clip(mod), "\nrequire %s v0.0.0\n\nreplace %[1]s => %s\n", library, root)
 	sum, err := os.ReadFile(filepath.Join(root, "go.sum"))
-	return app{root, mod, sum}, err
+	return app{root, alone, mod, sum}, err
 }
 
 // write makes dir the module, unless the script has brought one.
@@ -102,7 +118,25 @@ func (a app) write(dir string) error {
 	if _, err := os.Stat(path); err == nil {
 		return nil
 	}
-	return errors.Join(os.WriteFile(path, a.mod, 0o666), os.WriteFile(filepath.Join(dir, "go.sum"), a.sum, 0o666))
+	return os.WriteFile(path, a.alone, 0o666)
+}
+
+// require puts the library into the module of a script.
+func (a app) require(ts *testscript.TestScript, _ bool, _ []string) {
+	path := filepath.Join(ts.Getenv("WORK"), "go.mod")
+	text, err := os.ReadFile(path)
+	ts.Check(err)
+	if bytes.Equal(text, a.alone) {
+		ts.Check(errors.Join(os.WriteFile(path, a.mod, 0o666), os.WriteFile(filepath.Join(filepath.Dir(path), "go.sum"), a.sum, 0o666)))
+	}
+}
+
+// command is the go command, with the library in the module of the script.
+func (a app) command(ts *testscript.TestScript, neg bool, args []string) {
+	a.require(ts, neg, args)
+	if err := ts.Exec("go", args...); (err != nil) != neg {
+		ts.Fatalf("go %v: %v", args, err)
+	}
 }
 
 // within runs a command of the script and fails if it, and what it runs, uses

@@ -33,7 +33,6 @@ func TestMain(m *testing.M) {
 	slog.SetDefault(slog.New(slog.DiscardHandler))
 	code := m.Run()
 	browser.End()
-	os.RemoveAll(made.dir)
 	os.Exit(code)
 }
 
