@@ -345,7 +345,7 @@ func untilKilled(t *testing.T, name, what string, most int64) (last lived, ended
 }
 
 func TestMatrix_OfKilledBuilds_NoPageIsWrong(t *testing.T) {
-	memory, file := killedBuilds{2, 12_000}, killedBuilds{2, 2_000}
+	memory, file := killedBuilds{2, 4_000}, killedBuilds{1, 1_000}
 	if proof.All() {
 		memory, file = manyKilled, manyKilled
 	}

@@ -54,7 +54,7 @@ func TestMatrix_OfKilledShipping_WhatIsRestoredIsASecondBehindAndSaysSo(t *testi
 	path := filepath.Join(dir, "app.db")
 	var most, sum time.Duration
 	var kills, lost, next int
-	for i := range proof.Part(t, numbers(2), numbers(50)) {
+	for i := range proof.Part(t, numbers(1), numbers(50)) {
 		acked, slowest := shipUntilKilled(t, path, next, time.Duration(200+rand.IntN(1500))*time.Millisecond)
 		copied := filepath.Join(dir, fmt.Sprint("copy-", i, ".db"))
 		gone, behind := missingAfter(t, path, copied, acked)

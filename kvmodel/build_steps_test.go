@@ -50,7 +50,7 @@ func TestBuild_OfListsEndsHoweverOftenItsLastStepIsCutShort(t *testing.T) {
 		n     int
 		kills int64 // at least
 		opts  []index.ListOption
-	}{"list": {1500, 2, nil}, "counted": {1000, 2, []index.ListOption{index.Counted("Code", "Notes")}}} {
+	}{"list": {800, 2, nil}, "counted": {500, 2, []index.ListOption{index.Counted("Code", "Notes")}}} {
 		for _, isFile := range []bool{true, false} {
 			t.Run(fmt.Sprint(name, ", atomic ", isFile), func(t *testing.T) {
 				once, _ := buildLists(t, test.n, 0, isFile, test.opts)

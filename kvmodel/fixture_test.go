@@ -1,6 +1,7 @@
 package kvmodel_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -61,6 +62,11 @@ func (keeping[T]) Append(dst []byte, v *T) ([]byte, error) {
 }
 
 func (keeping[T]) Unmarshal(data []byte, v *T) (bool, error) {
+	strict := json.NewDecoder(bytes.NewReader(data))
+	strict.DisallowUnknownFields()
+	if strict.Decode(v) == nil {
+		return false, nil
+	}
 	if err := json.Unmarshal(data, v); err != nil {
 		return false, err
 	}

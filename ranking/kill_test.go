@@ -52,6 +52,7 @@ func countUntilKilled(path, batch string) error {
 			}
 		}
 		fmt.Println(round)
+		time.Sleep(5 * time.Millisecond)
 	}
 }
 

@@ -72,7 +72,7 @@ func openToBuild(s kv.Store, n, sort int) *tales {
 // A process that lives for little longer than it takes to read all records comes
 // further, and does little of what was done once more.
 func TestBuild_EndsHoweverOftenItIsCutShort(t *testing.T) {
-	const n = 1200
+	const n = 600
 	for _, isAtomic := range []bool{true, false} {
 		for _, sort := range []int{10 * n, n / 3} {
 			t.Run(fmt.Sprint("atomic ", isAtomic, ", sorting ", sort), func(t *testing.T) {

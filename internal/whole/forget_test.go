@@ -191,7 +191,7 @@ func during(t *testing.T, at int64, s *memkv.Store, hook func(h *hooked)) bool {
 // everyTrip runs f with stores on which the person lives, for trips of Purge from the
 // first on, until f reports that there are no more.
 func everyTrip(t *testing.T, f func(t *testing.T, at int64, s *memkv.Store) bool) {
-	step := proof.Size[int64](9, 1)
+	step := proof.Size[int64](19, 1)
 	for at, more := int64(1), true; more && !t.Failed(); at += step {
 		more = false // unless f gets to say so
 		synctest.Test(t, func(t *testing.T) {

@@ -51,7 +51,7 @@ func TestMain(m *testing.M) {
 func TestLong_WhatAKilledProcessLeavesIsRightAgain(t *testing.T) {
 	t.Run("bolt", func(t *testing.T) {
 		dir := t.TempDir()
-		eachKilled(t, 1, proof.Rounds(t, 4, 1000), func(tenant string) string {
+		eachKilled(t, 1, proof.Rounds(t, 2, 1000), func(tenant string) string {
 			return "bolt:" + filepath.Join(dir, tenant+".db") + "?durability=unsynced"
 		})
 	})
@@ -66,7 +66,7 @@ func TestLong_WhatAKilledProcessLeavesIsRightAgain(t *testing.T) {
 			p, err := start()
 			must(t, err)
 			t.Cleanup(p.Stop)
-			eachKilled(t, 40, proof.Rounds(t, 4, 1000), func(string) string { return scheme + "://" + p.Addr })
+			eachKilled(t, 40, proof.Rounds(t, 2, 1000), func(string) string { return scheme + "://" + p.Addr })
 		})
 	}
 }

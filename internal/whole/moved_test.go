@@ -38,7 +38,7 @@ func TestSweep_ARebuildLeavesNothingWhereRecordsWereThatMove(t *testing.T) {
 		},
 		"ends": func(l *whole.Library) error { return l.Works.Delete(ctx, "w3") },
 	}
-	step := proof.Size[int64](23, 1)
+	step := proof.Size[int64](61, 1)
 	for _, w := range lossWorlds[:2] {
 		items := w.furnished(t)
 		for name, move := range moves {

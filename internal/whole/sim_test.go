@@ -273,7 +273,7 @@ func runSeeds(t *testing.T) iter.Seq[uint64] {
 	first, alone := setting(t, "RINGTREE_SEED", 1)
 	n, several := setting(t, "RINGTREE_SEEDS", 1)
 	if !alone && !several {
-		return proof.Rounds(t, 6, 20_000)
+		return proof.Rounds(t, 3, 20_000)
 	}
 	return func(yield func(uint64) bool) {
 		for seed := first; seed < first+n && yield(seed); seed++ {

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -41,7 +42,7 @@ func TestValues_AreWhatAMapOfTheRecordsSays(t *testing.T) {
 			}
 			return some
 		}
-		for step := range 300 {
+		for step := range proof.Size(150, 300) {
 			id := fmt.Sprint("p", rng.IntN(40))
 			old, there := model[id]
 			switch {

@@ -43,7 +43,7 @@ func (r *rig) backUp() []byte {
 }
 
 func TestStore_Backup_IsWhatTheStoreHeldAtOneMoment(t *testing.T) {
-	for seed := range seeds(6) {
+	for seed := range seeds(2) {
 		r := newRig(t, seed, Unsynced)
 		for range r.random.IntN(200) {
 			r.write()

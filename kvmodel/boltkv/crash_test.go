@@ -150,7 +150,7 @@ func seeds(n uint64) uint64 { return proof.Size(n, 50*n) }
 func TestStore_APowerCutLeavesABeginningAndWhatWasSynced(t *testing.T) {
 	for _, durability := range []Durability{Synced, Unsynced} {
 		t.Run(durability.String(), func(t *testing.T) {
-			for seed := range uint64(proof.Size(20, 5_000)) {
+			for seed := range uint64(proof.Size(8, 5_000)) {
 				r := newRig(t, seed, durability)
 				for range 4 {
 					for range r.random.IntN(120) {

@@ -64,7 +64,7 @@ func TestStore_Filter_HidesNothingWhileFiltersAreMade(t *testing.T) {
 				rnd := rand.New(rand.NewPCG(uint64(w), 1))
 				var last any
 				var held []string
-				for i := 0; made.Load() < 20 && time.Since(began) < time.Minute; i++ {
+				for i := 0; made.Load() < 8 && time.Since(began) < time.Minute; i++ {
 					key := fmt.Sprintf("w%d:%d:%d", w, i, rnd.IntN(1<<30))
 					held = append(held, key)
 					one(t, s, kv.OpSet(key, []byte(key)))
@@ -90,7 +90,7 @@ func TestStore_Filter_HidesNothingWhileFiltersAreMade(t *testing.T) {
 			})
 		}
 		running.Wait()
-		if got := made.Load(); got < 20 {
+		if got := made.Load(); got < 8 {
 			t.Fatalf("%d filters were made in a minute", got)
 		}
 		for key := range must(listed(t, s, "")) {

@@ -59,7 +59,7 @@ func (r *ranking) all(t *testing.T) []string {
 // However many members have one score, or ever greater ones, no way is longer than
 // with evenly spread numbers by more than the bits of the score.
 func TestTree_StaysShallowUnderEveryLoad(t *testing.T) {
-	n := proof.Size(1_500, 6_000)
+	n := proof.Size(700, 6_000)
 	for name, score := range map[string]func(i int) int64{
 		"equal":      func(int) int64 { return 7 },
 		"ascending":  func(i int) int64 { return int64(i) },
