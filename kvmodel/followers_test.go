@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -67,4 +68,28 @@ func TestDerived_FollowersLearnOfAChangeOnceTheStoreAnswers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// changing is a list in which another member stands from the second look on.
+type changing struct{ looks uint64 }
+
+func (c *changing) Members(context.Context, kv.Store, string) (kvmodel.Members, error) {
+	c.looks++
+	return kvmodel.Members{N: 1, Sum: min(c.looks, 2)}, nil
+}
+
+func (*changing) Mend(context.Context, kv.Store, string) (bool, error) { return false, nil }
+
+func TestDerived_ARecountBeginsAgainIfAMemberHasTakenThePlaceOfAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		db, list := open(t, plain(memkv.New(memkv.Options{}))), &changing{}
+		d := db.Derived("Story", "Likes")
+		d.Over(list)
+		_, err := d.Recount(t.Context(), db.Store(), []string{"a"}, 5, func(string) error { return nil })
+		must(t, err)
+		if list.looks != 4 {
+			t.Errorf("it looked %d times, want 4: two rounds", list.looks)
+		}
+		must(t, db.Close(t.Context()))
+	})
 }
