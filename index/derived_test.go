@@ -116,44 +116,6 @@ func TestDerivedCount_ASubtractionThatOvertakesItsAdditionComesOutRight(t *testi
 	})
 }
 
-func TestDerivedCount_EachOfManyConcurrentDeletesSubtractsItsShare(t *testing.T) {
-	ctx, mem := t.Context(), memkv.New(memkv.Options{})
-	b := newBooks(closing(t, open(t, still{mem})))
-	var all []*book
-	for i := range 60 {
-		all = append(all, &book{ID: fmt.Sprint(i), Tags: []string{"go"}})
-	}
-	must(t, b.CreateMulti(ctx, all))
-	must(t, b.db.Flush(ctx))
-	wantCount(t, ctx, mem, 60)
-	var deleting sync.WaitGroup
-	for _, v := range all[:40] {
-		deleting.Go(func() { must(t, b.Delete(ctx, v.ID)) })
-	}
-	deleting.Wait()
-	must(t, b.db.Flush(ctx))
-	wantCount(t, ctx, mem, 20)
-}
-
-func TestDerivedCount_WhatWaitsWhenAProcessEndsIsCountedByAnother(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, mem := t.Context(), memkv.New(memkv.Options{})
-		b := newBooks(open(t, &mumbling{Store: mem}))
-		must(t, b.Create(ctx, &book{ID: "a", Tags: []string{"go"}}))
-		must(t, b.db.Close(ctx))
-		wantCount(t, ctx, mem, 0)
-
-		next := newBooks(open(t, still{mem}))
-		must(t, next.Create(ctx, &book{ID: "b", Tags: []string{"kv"}}))
-		time.Sleep(3 * time.Minute)
-		wantCount(t, ctx, mem, 1)
-		if s := next.db.Stats(); s.Failed != 0 {
-			t.Errorf("stats %+v, want no failure", s)
-		}
-		must(t, next.db.Close(ctx))
-	})
-}
-
 func TestDerivedCount_RebuildCountsAgainBeforeItReturns(t *testing.T) {
 	for kind, as := range map[string]func(*memkv.Store) kv.Store{
 		"atomic": func(mem *memkv.Store) kv.Store { return shared{mem} },

@@ -124,20 +124,6 @@ func TestTotal_PurgeLeavesNothingOfTheID(t *testing.T) {
 	})
 }
 
-func TestTotal_ARestoredRecordCountsAgain(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
-		l := newLeaves(closing(t, open(t, s)))
-		must(t, l.Create(ctx, &leaf{ID: "a", Tree: "oak"}))
-		must(t, l.Delete(ctx, "a"))
-		l.want(t, ctx, 0)
-		revisions, err := l.History.Of(ctx, "a", 2)
-		must(t, err)
-		_, err = l.History.Restore(ctx, "a", revisions[1].Rev)
-		must(t, err)
-		l.want(t, ctx, 1)
-	})
-}
-
 func TestTotal_ANumberThatTheStoreHasDroppedIsReadFromItsList(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, mem := t.Context(), memkv.New(memkv.Options{})
@@ -203,26 +189,6 @@ func TestTotal_Count_OfANearCacheShowsOwnChanges(t *testing.T) {
 	if n := tripsOf(t, ctx, counts); n != 0 {
 		t.Errorf("a count that was read a moment ago: %d trips, want none", n)
 	}
-}
-
-func TestTotal_OfAModelWithRecordsIsBuilt(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, mem *memkv.Store, s kv.Store) {
-		synctest.Test(t, func(t *testing.T) {
-			ctx := t.Context()
-			s := shared{s}
-			before := newBareLeaves(open(t, s))
-			must(t, before.CreateMulti(ctx, someLeaves("a", 300)))
-			must(t, before.db.Close(ctx))
-			l := newLeaves(open(t, s))
-			if _, err := l.Count(ctx); !errors.Is(err, kvmodel.ErrNeedsRebuild) {
-				t.Errorf("before the rebuild: %v", err)
-			}
-			must(t, l.Create(ctx, &leaf{ID: "x"}))
-			must(t, l.Rebuild(ctx))
-			l.want(t, ctx, 301)
-			must(t, l.db.Close(ctx))
-		})
-	})
 }
 
 // A release without the total writes beside one with it.

@@ -11,11 +11,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-func count(ctx context.Context, p *people, id string) error {
-	_, err := p.Update(ctx, id, func(p *person) error { p.N++; return nil })
-	return err
-}
-
 func move(ctx context.Context, p *people, id, email string) error {
 	_, err := p.Update(ctx, id, func(p *person) error { p.Email = email; return nil })
 	return err

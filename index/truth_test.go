@@ -191,22 +191,6 @@ func TestLists_Rebuild_TakesOutWhatNoRecordConfirms(t *testing.T) {
 	})
 }
 
-func TestLists_Rebuild_TakesADeletedRecordOutOfAListThatHasNoOther(t *testing.T) {
-	ctx, mem := t.Context(), plain{memkv.New(memkv.Options{})}
-	late := &refusing{Store: shared{mem}, which: removal}
-	dying := newBooks(open(t, late))
-	must(t, dying.Create(ctx, &book{ID: "a", Author: "knuth"}))
-	late.refuses.Store(true)
-	must(t, dying.Delete(ctx, "a"))
-	if err := dying.db.Close(ctx); err == nil {
-		t.Error("the removal was to be refused")
-	}
-	b := newBooks(closing(t, open(t, shared{mem})))
-	wantIDs(t, ctx, b.ByAuthor.Of("knuth"), "a")
-	must(t, b.Rebuild(ctx))
-	wantIDs(t, ctx, b.ByAuthor.Of("knuth"))
-}
-
 // An index whose definition has changed, and was changed back.
 func TestLists_Rebuild_EntersWhatAnEntryOfTheSameRevTookOut(t *testing.T) {
 	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {

@@ -260,7 +260,7 @@ func (m *modelWorld) boundsWith(powers kvtest.Powers) (proof.Bounds, bool) {
 	b, verify, many := m.bounds, !powers.Unless, len(m.clients) > 2
 	b.Powers, b.States = powers, 3_000_000
 	switch {
-	case many && !proof.Long(), verify && m.vast:
+	case (many || verify) && !proof.Long(), verify && m.vast:
 		return b, false
 	case !proof.Long():
 		b.Unclear = 0
