@@ -5,46 +5,18 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
-	"strings"
 	"testing"
-	"time"
 )
 
-// childVariable says what this program, started again as a child, does until it is killed: the
-// name of one of children, and what it does that with.
+// childVariable says that this program, started again as a child, ships a file until it is killed,
+// from which note on, and which file.
 const childVariable = "RINGTREE_INSPECT_CHILD"
 
-// children return their exit codes.
-var children = map[string]func(ctx context.Context, what string, say *json.Encoder) int{
-	"app": beginApp, "ship": beginShipping,
-}
-
 func TestMain(m *testing.M) {
-	if name, what, is := strings.Cut(os.Getenv(childVariable), " "); is {
-		os.Exit(children[name](context.Background(), what, json.NewEncoder(os.Stdout)))
+	if what := os.Getenv(childVariable); what != "" {
+		os.Exit(beginShipping(context.Background(), what, json.NewEncoder(os.Stdout)))
 	}
 	os.Exit(m.Run())
-}
-
-// tell says what now returns, many times a second and when stop is called.
-func tell[T any](say *json.Encoder, now func() T) (stop func()) {
-	done, ended := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(ended)
-		for tick := time.NewTicker(5 * time.Millisecond); ; {
-			select {
-			case <-tick.C:
-			case <-done:
-				_ = say.Encode(now())
-				return
-			}
-			_ = say.Encode(now())
-		}
-	}()
-	return func() {
-		close(done)
-		<-ended
-	}
 }
 
 // must1 is for children, which have no test to fail.
@@ -61,12 +33,12 @@ type child struct {
 	says *json.Decoder
 }
 
-func begin(t testing.TB, name, what string) *child {
+func begin(t testing.TB, what string) *child {
 	t.Helper()
 	self, err := os.Executable()
 	must(t, err)
 	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), childVariable+"="+name+" "+what)
+	cmd.Env = append(os.Environ(), childVariable+"="+what)
 	cmd.Stderr = t.Output()
 	out, err := cmd.StdoutPipe()
 	must(t, err)

@@ -21,11 +21,11 @@ import (
 
 // acknowledged is a write that was answered.
 type acknowledged struct {
-	N  int // of the thing
+	N  int // of the note
 	At time.Time
 }
 
-// beginShipping is an app that ships its file and puts things one after another, from a number
+// beginShipping is an app that ships its file and puts notes one after another, from a number
 // on, until it is killed. It says each when that is done.
 func beginShipping(ctx context.Context, what string, say *json.Encoder) int {
 	first, path, _ := strings.Cut(what, " ")
@@ -33,9 +33,9 @@ func beginShipping(ctx context.Context, what string, say *json.Encoder) int {
 	for s.(*boltkv.Store).Stats().Shipping.Snapshot.IsZero() {
 		time.Sleep(time.Millisecond)
 	}
-	v := newThings(must1(kvmodel.Open(s)))
+	v := newNotes(must1(kvmodel.Open(s)))
 	for n := must1(strconv.Atoi(first)); ; n++ {
-		if err := v.Put(ctx, base(n)); err != nil {
+		if err := v.Put(ctx, &note{ID: noteID(n), Title: noteID(n)}); err != nil {
 			panic(err)
 		}
 		if err := say.Encode(acknowledged{n, time.Now()}); err != nil {
@@ -43,6 +43,8 @@ func beginShipping(ctx context.Context, what string, say *json.Encoder) int {
 		}
 	}
 }
+
+func noteID(n int) string { return fmt.Sprint("note-", n) }
 
 func shippedTo(path string) string { return path + ".shipped" }
 
@@ -79,7 +81,7 @@ func numbers(n int) (all []int) {
 // two writes of these.
 func shipUntilKilled(t *testing.T, path string, first int, life time.Duration) (acked []acknowledged, slowest time.Duration) {
 	t.Helper()
-	p := begin(t, "ship", fmt.Sprint(first, " ", path))
+	p := begin(t, fmt.Sprint(first, " ", path))
 	var a acknowledged
 	for p.says.Decode(&a) == nil {
 		if len(acked) == 0 {
@@ -109,21 +111,19 @@ func missingAfter(t *testing.T, path, copied string, acked []acknowledged) (gone
 	}
 	known, err := time.Parse(time.RFC3339, said[1])
 	must(t, err)
-	c := buildThings(nil)
-	c.Args, c.URL = []string{"check"}, "bolt:"+copied
-	runIn(t.Context(), c).want(t, 0, "all is well")
+	file(t, copied, "check").want(t, 0, "all is well")
 	db := open(t, boltStore(t, "bolt:"+copied))
-	all := newThings(db)
+	all := newNotes(db)
 	defer func() { must(t, db.Close(t.Context())) }()
 	last := acked[len(acked)-1]
 	for _, a := range acked {
-		_, err := all.Get(t.Context(), baseID(a.N))
+		_, err := all.Get(t.Context(), noteID(a.N))
 		switch {
 		case err == nil && gone > 0:
-			t.Errorf("thing %d is there, and an earlier one is not", a.N)
+			t.Errorf("note %d is there, and an earlier one is not", a.N)
 		case err == nil:
 		case kv.Failed(err) || a.At.Before(known):
-			t.Errorf("thing %d: %v; it was acknowledged at %v, and restore says %v", a.N, err, a.At, known)
+			t.Errorf("note %d: %v; it was acknowledged at %v, and restore says %v", a.N, err, a.At, known)
 		default:
 			if gone++; gone == 1 {
 				behind = last.At.Sub(a.At)
