@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/timeline"
@@ -115,24 +114,6 @@ func buildTales(t *testing.T, n, sort int, life int64, isAtomic bool) (trips, ki
 		}
 	})
 	return trips, kills
-}
-
-// A process is killed at one trip after the other. What it has noted is true, and the next
-// one goes on from there.
-func TestBuild_MayBeKilledAtAnyTrip(t *testing.T) {
-	const n = 40
-	for life, killed := int64(1), true; killed; life += proof.Size[int64](6, 1) {
-		synctest.Test(t, func(t *testing.T) {
-			mem, all := fillTales(t, n)
-			p := openToBuild(&builder{Store: mem, life: life}, n, 15)
-			killed = p.Rebuild(ctx) != nil
-			_ = p.db.Close(ctx)
-			p = openToBuild(plain{mem}, n, 15)
-			must(t, p.Rebuild(ctx))
-			p.wantOrder(t, fmt.Sprint("killed at trip ", life), all, n, 1)
-			p.close(t)
-		})
-	}
 }
 
 // Rebuilds are numbered by the clock, and eras are not.

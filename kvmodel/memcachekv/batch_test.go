@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memcachekv"
-	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
 // adds returns n ops that add keys of that name.
@@ -224,84 +222,4 @@ func TestBatch_LargerThanAnyBuffer_IsCarriedOut(t *testing.T) {
 			t.Errorf("%s has %d bytes, want %d", keys[i], len(r.Value), 2000+i)
 		}
 	}
-}
-
-// answers are the sentinels that are compared; the text around them differs.
-var answers = []error{
-	kv.ErrNotFound, kv.ErrExists, kv.ErrConflict, kv.ErrNotStored, kv.ErrNotNumber,
-	kv.ErrUnavailable, kv.ErrUnclear, kv.ErrLost, kv.ErrBadOp,
-}
-
-func TestMemcached_RandomBatches_AnswerAsInMemory(t *testing.T) {
-	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
-		servers := []string{memcached(t).Addr, memcached(t).Addr}
-		seed := rand.Uint64()
-		t.Logf("seed %d", seed)
-		random := rand.New(rand.NewPCG(seed, 0))
-		stores := [2]kv.Store{memkv.New(memkv.Options{}), open(t, opts, servers...)}
-		versions := [2]map[string]kv.Version{{}, {}}
-		for round := range 3000 {
-			// No two ops of a trip are on one key: their order is not promised.
-			var trips [2][]kv.Op
-			for _, i := range random.Perm(12)[:1+random.IntN(12)] {
-				op := randomOp(random, fmt.Sprint(i))
-				for s := range trips {
-					op.Version = versions[s][op.Key]
-					trips[s] = append(trips[s], op)
-				}
-			}
-			for s := range trips {
-				must(t, stores[s].Do(t.Context(), trips[s]))
-				for _, op := range trips[s] {
-					if op.Kind == kv.Get && op.Result.Err == nil {
-						versions[s][op.Key] = op.Result.Version
-					}
-				}
-			}
-			for i, op := range trips[0] {
-				want, got := op.Result, trips[1][i].Result
-				if string(want.Value) != string(got.Value) || want.Number != got.Number || !alike(want.Err, got.Err) {
-					t.Fatalf("round %d, %v %q value %q delta %d:\nin memory %q, %d, %v\nmemcached %q, %d, %v", round, op.Kind, op.Key,
-						op.Value, op.Delta, want.Value, want.Number, want.Err, got.Value, got.Number, got.Err)
-				}
-			}
-		}
-	})
-}
-
-// randomOp returns an op on key, without a version. What it appends to a number is what
-// the package comment allows.
-func randomOp(random *rand.Rand, key string) kv.Op {
-	pick := func(texts ...string) []byte { return []byte(texts[random.IntN(len(texts))]) }
-	op := kv.Op{Kind: kv.Kind(1 + random.IntN(int(kv.Increment))), Key: key}
-	counts := key < "5"
-	switch op.Kind {
-	case kv.Set, kv.Add, kv.CompareAndSwap:
-		op.Value = pick("", "0", "9", "10", "0100", "9 ", " 9", "+5", "abc", "\x00\r\n", "END\r\n", "4611686018427387905")
-	case kv.Append:
-		op.Value = pick("", " ", " 5")
-		if !counts {
-			op.Value = pick("", " ", "0", "x", "\r\n", "\x00", "+1")
-		}
-	case kv.Increment:
-		if !counts {
-			op.Kind = kv.Delete
-			break
-		}
-		op.Delta = random.Int64N(200) - 100
-	}
-	return op
-}
-
-// alike reports whether two errors are the same answer.
-func alike(a, b error) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	for _, answer := range answers {
-		if errors.Is(a, answer) != errors.Is(b, answer) {
-			return false
-		}
-	}
-	return true
 }

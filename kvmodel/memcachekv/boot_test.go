@@ -145,69 +145,6 @@ func TestLoss_OfOneServerOfTwo_IsKnownToOneThatStartsLater(t *testing.T) {
 	}
 }
 
-func TestLoss_AcceptedByOneProcess_IsAcceptedForAll(t *testing.T) {
-	a, b, running, onA, onB := twoServers(t)
-	a.Restart()
-	one(t, t.Context(), running, kv.OpGet(onA), kv.ErrLost)
-	old := one(t, t.Context(), running, kv.OpGet(onB)).Version
-
-	// One that starts only to accept asks for nothing else.
-	later := open(t, patient, a.Addr, b.Addr)
-	accepted, err := kv.PowersOf(later).Losses.Accept(t.Context())
-	if diff := cmp.Diff([]string{a.Addr}, accepted); err != nil || diff != "" {
-		t.Errorf("Accept: %v, servers (-want +got):\n%s", err, diff)
-	}
-	one(t, t.Context(), later, kv.OpGet(onA), kv.ErrNotFound)
-	one(t, t.Context(), later, kv.OpSet(onA, []byte("new")))
-
-	running.AgeLooks()
-	one(t, t.Context(), running, kv.OpGet(onA))
-	one(t, t.Context(), running, kv.OpSwap(onB, old, nil))
-	third := open(t, patient, a.Addr, b.Addr)
-	one(t, t.Context(), third, kv.OpGet(onA))
-	a.Restart()
-	for _, s := range []kv.Store{running, later, third} {
-		one(t, t.Context(), s, kv.OpGet(onA), kv.ErrLost)
-	}
-}
-
-func TestLoss_OfAllServersAtOnce_IsKnownToWhoRanBefore(t *testing.T) {
-	a, b, running, onA, onB := twoServers(t)
-	a.Restart()
-	b.Restart()
-	one(t, t.Context(), running, kv.OpGet(onA), kv.ErrLost)
-	one(t, t.Context(), running, kv.OpGet(onB), kv.ErrLost)
-	later := open(t, patient, a.Addr, b.Addr)
-	one(t, t.Context(), later, kv.OpGet(onA), kv.ErrNotFound) // Nobody can tell it.
-	one(t, t.Context(), later, kv.OpSet(onA, nil))
-
-	before, _ := kv.EditionOf(running.Powers().Losses)
-	must(t, running.Accept(t.Context()))
-	one(t, t.Context(), running, kv.OpGet(onA))
-	after, id := kv.EditionOf(running.Powers().Losses)
-	if after != before {
-		t.Errorf("edition %d became %d, and others had begun the store again", before, after)
-	}
-	if _, theirs := kv.EditionOf(later.Powers().Losses); id != theirs {
-		t.Errorf("the processes know the store as %x and %x", id, theirs)
-	}
-}
-
-func TestLoss_OfAllServersAtOnce_AcceptedByWhoRanBefore_IsAcceptedForWhoStartsLater(t *testing.T) {
-	a, b, running, onA, onB := twoServers(t)
-	a.Restart()
-	b.Restart()
-	one(t, t.Context(), running, kv.OpGet(onA), kv.ErrLost)
-	one(t, t.Context(), running, kv.OpGet(onB), kv.ErrLost)
-	must(t, running.Accept(t.Context()))
-	one(t, t.Context(), running, kv.OpGet(onA), kv.ErrNotFound)
-	later := open(t, patient, a.Addr, b.Addr)
-	one(t, t.Context(), later, kv.OpGet(onB), kv.ErrNotFound)
-	if n, _ := kv.EditionOf(later.Powers().Losses); n != 2 {
-		t.Errorf("edition %d, want the second", n)
-	}
-}
-
 func TestServers_AddedOrRemoved_NeedAnAcceptOnce(t *testing.T) {
 	a, b, running, onA, onB := twoServers(t)
 	c := newFake(t)
