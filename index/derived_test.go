@@ -91,31 +91,6 @@ func TestDerivedCount_AnUnclearAdditionIsNoFailureAndComesOutRight(t *testing.T)
 	})
 }
 
-// A counter does not go below 0, so a subtraction that overtakes its addition would
-// be lost.
-func TestDerivedCount_ASubtractionThatOvertakesItsAdditionComesOutRight(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, mem := t.Context(), memkv.New(memkv.Options{})
-		b := newBooks(open(t, still{mem}))
-		must(t, b.Create(ctx, &book{ID: "a", Tags: []string{"go"}}))
-		must(t, b.db.Flush(ctx))
-		// The addition is still under way.
-		_, err := kv.One(ctx, mem, kv.OpIncrement("c:Tag:Books:go", -1))
-		must(t, err)
-		must(t, b.Delete(ctx, "a"))
-		must(t, b.db.Flush(ctx))
-		wantCount(t, ctx, mem, -1)
-		_, err = kv.One(ctx, mem, kv.OpIncrement("c:Tag:Books:go", 1))
-		must(t, err)
-		time.Sleep(2 * time.Minute)
-		wantCount(t, ctx, mem, 0)
-		if s := b.db.Stats(); s.Failed != 0 || s.Waiting != 0 || s.Lines != 0 {
-			t.Errorf("stats %+v, want nothing left and no failure", s)
-		}
-		must(t, b.db.Close(ctx))
-	})
-}
-
 func TestDerivedCount_RebuildCountsAgainBeforeItReturns(t *testing.T) {
 	for kind, as := range map[string]func(*memkv.Store) kv.Store{
 		"atomic": func(mem *memkv.Store) kv.Store { return shared{mem} },

