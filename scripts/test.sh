@@ -30,7 +30,7 @@ part current scripts/current.sh
 # Lint has vetted all packages, with more checks than go test makes. As some mostly wait, there
 # are more of them at a time than processors.
 part race env CGO_ENABLED=1 go test -race -vet=off -p 4 -timeout 30m "${raced[@]}"
-part tests go test -vet=off -p 4 -timeout 30m ./internal/whole ./example-app/apptest $rest
+part tests go test -vet=off -p 4 -timeout 30m ./internal/whole ./codegen/kvgen ./example-app/apptest $rest
 # What these read of docs/ is in another module, so a result that is kept may be of other docs.
 part beside beside go test -vet=off -count=1 -timeout 30m ./...
 
