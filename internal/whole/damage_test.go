@@ -94,21 +94,28 @@ var damageLimits = map[string]limit{
 	"all Like":            {unmended: true},
 	"all Offer":           {unmended: true},
 	"all Work":            {unmended: true},
-	"built Work":          {from: rebuilt, until: never, only: "Newest", wide: true}, // a build puts a timeline in the order of creation
+	"built Work":          {until: never, only: "Newest", wide: true}, // where a store is held alone, a build begins at once
 	"built Offer":         {wide: true},
 	"built Like":          {wide: true},
 	"built Bid":           {wide: true},
 	"built Ticket":        {wide: true},
 	"h Work":              {unmended: true}, // until newer revisions have taken its place
-	"line":                {unmended: true}, // until its process is dead and repaired
-	"procs":               {wide: true, unmended: true},
-	"r Like":              {unmended: true}, // Delete mends it
+	"line":                reordered(true),  // unmended until its process is dead and repaired
+	"out":                 reordered(true),
+	"procs":               {from: afterWrites, until: never, wide: true, unmended: true}, // ids that stood in lines alone are gone
+	"r Like":              {unmended: true},                                              // Delete mends it
 	"r Offer":             {unmended: true},
 	"r Ticket":            {unmended: true},
 	"r Work":              {unmended: true},
 	"e #a":                {unmended: true}, // until others have taken its place, or Clear
 	"e #p":                {unmended: true},
 	"e segment":           {unmended: true},
+}
+
+// reordered is the limit of an item on which all indexes of a model rest: a build puts a timeline
+// in the order in which the records were created.
+func reordered(unmended bool) limit {
+	return limit{from: rebuilt, until: never, only: "Newest", wide: true, unmended: unmended}
 }
 
 func TestMatrix_OfDamage_EveryAnswerIsRightOrSaysSo(t *testing.T) { damage.goThrough(t) }
