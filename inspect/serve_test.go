@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -222,24 +223,26 @@ func (a asked) Read([]byte) (int, error) {
 	select {}
 }
 
-// once calls f a moment after something was written to it for the first time.
-type once struct {
+// watched calls f once a text has been written to it.
+type watched struct {
 	strings.Builder
-	f func()
+	text string
+	f    func()
+	once sync.Once
 }
 
-func (o *once) Write(p []byte) (int, error) {
-	if o.Len() == 0 {
-		time.AfterFunc(300*time.Millisecond, o.f)
+func (w *watched) Write(p []byte) (n int, err error) {
+	if n, err = w.Builder.Write(p); strings.Contains(w.String(), w.text) {
+		w.once.Do(w.f)
 	}
-	return o.Builder.Write(p)
+	return n, err
 }
 
 // wantStopped runs a slow verb through the app, and fails unless it shows how far it is, and
-// ends well after stop was called.
+// ends well once stop was called, as soon as it does.
 func wantStopped(ctx context.Context, t *testing.T, path string, stop func(), call, shows, goOn string) {
 	t.Helper()
-	errs := &once{f: stop}
+	errs := &watched{text: shows, f: stop}
 	c := terminal(path, "", strings.Fields(call)...)
 	c.Stdout, c.Stderr = io.Discard, errs
 	ran{inspect.Run(ctx, c), "", errs.String()}.want(t, 4, "through the app", shows, "db: stopped; "+goOn)
@@ -338,7 +341,7 @@ func TestServe_ACopyOfAnAppThatStopsIsNoWholeOne(t *testing.T) {
 	stop := serve(t, path)
 	there := "bolt:" + filepath.Join(dir, "there.db")
 	c := terminal(path, "y\n", "copy", there, "--rate", "1")
-	errs := &once{f: stop}
+	errs := &watched{text: "through the app", f: func() { time.AfterFunc(300*time.Millisecond, stop) }} // It takes three seconds.
 	c.Stdout, c.Stderr = io.Discard, errs
 	ran{inspect.Run(t.Context(), c), "", errs.String()}.want(t, 3, "store unavailable")
 	file(t, path, "copy", there, "--yes", "--mode=replace").want(t, 0, "Note: 3 records\n")
