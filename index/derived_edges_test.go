@@ -55,25 +55,6 @@ func (f shelf) wantBooks(t testing.TB, ctx context.Context, tag string, want int
 	}
 }
 
-func TestDerivedCount_BelongsToTheEdgesAndNotToTheirTarget(t *testing.T) {
-	eachServer(t, func(t *testing.T, s kv.Store) {
-		ctx := t.Context()
-		f := openShelf(t, shared{s})
-		must(t, f.Create(ctx, &book{ID: "a", Tags: []string{"go"}}))
-		must(t, f.tags.Create(ctx, &tag{Name: "go"}))
-		f.wantBooks(t, ctx, "go", 1) // made before its target
-		must(t, f.Create(ctx, &book{ID: "b", Tags: []string{"go"}}))
-		must(t, f.tags.Delete(ctx, "go"))
-		must(t, f.db.Flush(ctx))
-		must(t, f.Create(ctx, &book{ID: "c", Tags: []string{"go"}}))
-		must(t, f.tags.Create(ctx, &tag{Name: "go"}))
-		f.wantBooks(t, ctx, "go", 3)
-		must(t, f.Delete(ctx, "a"))
-		f.wantBooks(t, ctx, "go", 2)
-		must(t, f.db.Close(ctx))
-	})
-}
-
 // meddling is a store on which, before the next commit of a record, someone else
 // does something.
 type meddling struct {

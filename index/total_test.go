@@ -15,7 +15,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
-	"github.com/ringtree/ringtree/kvmodel/nearkv"
 )
 
 // leaf is a record of a model that is counted.
@@ -172,23 +171,6 @@ func TestTotal_AReaderThatMayNotWriteDoubtsNothing(t *testing.T) {
 		t.Errorf("%d counts are in doubt", n)
 	}
 	must(t, db.Close(ctx))
-}
-
-func TestTotal_Count_OfANearCacheShowsOwnChanges(t *testing.T) {
-	ctx := t.Context()
-	s, err := nearkv.New(still{memkv.New(memkv.Options{})}, nearkv.Options{Bytes: 1 << 20, Age: time.Hour})
-	must(t, err)
-	l := newLeaves(closing(t, open(t, s)))
-	for i, v := range someLeaves("a", 100) {
-		must(t, l.Create(ctx, v))
-		l.want(t, ctx, i+1)
-	}
-	counts := func(ctx context.Context) error { _, err := l.Count(ctx); return err }
-	must(t, l.db.Flush(ctx))
-	must(t, counts(ctx))
-	if n := tripsOf(t, ctx, counts); n != 0 {
-		t.Errorf("a count that was read a moment ago: %d trips, want none", n)
-	}
 }
 
 func TestTotal_RebuildCountsShardsThatHaveNoRecord(t *testing.T) {
