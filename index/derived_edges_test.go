@@ -46,15 +46,6 @@ func openShelf(t testing.TB, s kv.Store) shelf {
 	return shelf{newBooks(db), newTags(db)}
 }
 
-func (f shelf) wantBooks(t testing.TB, ctx context.Context, tag string, want int64) {
-	t.Helper()
-	v, err := f.tags.Get(ctx, tag)
-	must(t, err)
-	if v.Books != want {
-		t.Errorf("%s shows %d books, want %d", tag, v.Books, want)
-	}
-}
-
 // meddling is a store on which, before the next commit of a record, someone else
 // does something.
 type meddling struct {
