@@ -237,7 +237,9 @@ func (s *Store) updateTree(f func(*tree)) error {
 	if err != nil {
 		return err
 	}
-	s.scrub.seen += uint64(t.passed)
+	if t.passed != 0 { // Only the mover, whose the scrub is, changes items.
+		s.scrub.seen += uint64(t.passed)
+	}
 	s.swept.Add(uint64(t.swept))
 	return nil
 }
