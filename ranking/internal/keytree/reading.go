@@ -190,6 +190,9 @@ func (f *foresight) look(name string) (node, bool) {
 
 // read reads the nodes called names.
 func (r *reading) read(ctx context.Context, s kv.Store, names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
 	got, err := r.get(ctx, s, names...)
 	if err != nil {
 		return err
@@ -236,13 +239,14 @@ func (r *reading) answer(ctx context.Context, s kv.Store, walk func(look) bool) 
 func (r *reading) answerAll(ctx context.Context, s kv.Store, walks []func(look) bool, aims []string) error {
 	for {
 		var names []string
+		all := true
 		for i, walk := range walks {
 			if !walk(r.look) {
-				r.aims = aims[i]
+				r.aims, all = aims[i], false
 				names = append(names, r.lacking(walk)...)
 			}
 		}
-		if len(names) == 0 {
+		if all {
 			return nil
 		}
 		if err := r.read(ctx, s, uniq(names)); err != nil {
@@ -252,10 +256,12 @@ func (r *reading) answerAll(ctx context.Context, s kv.Store, walks []func(look) 
 }
 
 // lacking returns the names of the nodes that walk lacks, and of those that it is likely
-// to need next.
+// to need next; none if all that it lacked have come into memory since.
 func (r *reading) lacking(walk func(look) bool) []string {
 	f := &foresight{reading: r}
-	walk(f.look)
+	if walk(f.look); len(f.wanted) == 0 {
+		return nil
+	}
 	return r.widen(f.wanted)
 }
 
