@@ -94,7 +94,7 @@ var damageLimits = map[string]limit{
 	"all Like":            {unmended: true},
 	"all Offer":           {unmended: true},
 	"all Work":            {unmended: true},
-	"built Work":          {until: never, only: "Newest", wide: true}, // where a store is held alone, a build begins at once
+	"built Work":          {until: never, only: timelines, wide: true}, // where a store is held alone, a build begins at once
 	"built Offer":         {wide: true},
 	"built Like":          {wide: true},
 	"built Bid":           {wide: true},
@@ -112,10 +112,13 @@ var damageLimits = map[string]limit{
 	"e segment":           {unmended: true},
 }
 
+// timelines are those of a Work.
+var timelines = []string{"Newest", "Notes"}
+
 // reordered is the limit of an item on which all indexes of a model rest: a build puts a timeline
 // in the order in which the records were created.
 func reordered(unmended bool) limit {
-	return limit{from: rebuilt, until: never, only: "Newest", wide: true, unmended: unmended}
+	return limit{from: rebuilt, until: never, only: timelines, wide: true, unmended: unmended}
 }
 
 func TestMatrix_OfDamage_EveryAnswerIsRightOrSaysSo(t *testing.T) { damage.goThrough(t) }

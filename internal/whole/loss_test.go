@@ -148,7 +148,7 @@ func TestLosses_APageShowsAMemberWhoseOwnRecordIsLost(t *testing.T) {
 	harm{
 		kind: lossWorlds[0], name: "without the records of members", hits: firstOf(items, "rank counter record", "rank period record"),
 		course: []stage{usualCourse[atOnce], {"later", (*play).rest, false}},
-	}.try(t, items, wanted{}, limit{until: afterWrites, only: "odd ranks"})
+	}.try(t, items, wanted{}, limit{until: afterWrites, only: []string{"odd ranks"}})
 }
 
 // The records that would enter a tree again are none, or some.
