@@ -199,8 +199,7 @@ func (e *Envelope) Encode(dst []byte) []byte {
 		dst = wire.AppendText(dst, m.value)
 	}
 	dst = AppendTouched(dst, e.Lost)
-	dst = append(dst, e.Body...)
-	return append(dst[:begin], frame.Whole(dst[begin:])...)
+	return frame.End(append(dst, e.Body...), begin)
 }
 
 // Decode returns the envelope in data, whose bytes it keeps. It checks every

@@ -23,7 +23,12 @@ const Sum = 4
 const mark = 0xf5
 
 // Whole appends the checksum of data, which is all of a value, to it.
-func Whole(data []byte) []byte { return binary.BigEndian.AppendUint32(data, wire.Sum(data)) }
+func Whole(data []byte) []byte { return End(data, 0) }
+
+// End is Whole for a value that begins at begin of dst.
+func End(dst []byte, begin int) []byte {
+	return binary.BigEndian.AppendUint32(dst, wire.Sum(dst[begin:]))
+}
 
 // Open returns the payload of a value that Whole has made. If it is damaged, the error is an
 // ErrCorrupt, and the payload is as it was found.
@@ -44,8 +49,7 @@ func Append(dst, payload []byte) []byte {
 	begin := len(dst)
 	dst = append(dst, mark)
 	dst = binary.AppendUvarint(dst, uint64(len(payload)))
-	dst = append(dst, payload...)
-	return binary.BigEndian.AppendUint32(dst, wire.Sum(dst[begin:]))
+	return End(append(dst, payload...), begin)
 }
 
 // Next returns the payload of the first frame of data, and what follows the frame. If data

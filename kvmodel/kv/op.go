@@ -244,20 +244,17 @@ func UseEach(ctx context.Context, s Store, d Decoder, families []Family, texts [
 
 func gettingEach(ctx context.Context, s Store, d Decoder, families []Family, texts []string) getting {
 	g := newGetting(ctx, s)
-	var room []byte
+	room := new([]byte) // What goes to a store has text of its own.
 	if g.memory != nil {
-		room = g.text
+		room = &g.text
 	}
-	text := eachKey(room, g.prefix, families, texts, func(key string) {
+	*room = eachKey(*room, g.prefix, families, texts, func(key string) {
 		get := NearGet{Key: key}
 		if len(g.gets)%len(families) == 0 {
 			get.Decode = d
 		}
 		g.gets = append(g.gets, get)
 	})
-	if g.memory != nil {
-		g.text = text
-	}
 	return g
 }
 

@@ -80,12 +80,8 @@ func (p *nodes) get(ctx context.Context, s kv.Store, names ...string) ([]node, e
 	}
 	got := make([]node, len(names))
 	for i, r := range results {
-		if got[i], err = p.decode(keys[i], r); err != nil {
+		if got[i], err = p.nodeOf(names[i], keys[i], r); err != nil {
 			return nil, err
-		}
-		// A node with the longest name is never split.
-		if len(names[i]) >= p.code.maxBits() {
-			got[i].router = nil
 		}
 		// That the root is a leaf is worth remembering: the tree is small.
 		if got[i].router != nil || names[i] == "" {
@@ -93,6 +89,16 @@ func (p *nodes) get(ctx context.Context, s kv.Store, names ...string) ([]node, e
 		}
 	}
 	return got, nil
+}
+
+// nodeOf returns the node called name from the answer to a get of its key. One with the longest
+// name is never split.
+func (p *nodes) nodeOf(name, key string, r kv.Result) (node, error) {
+	got, err := p.decode(key, r)
+	if len(name) >= p.code.maxBits() {
+		got.router = nil
+	}
+	return got, err
 }
 
 // decode is decodeNode of what a get of key has answered. Many that work at one leaf read

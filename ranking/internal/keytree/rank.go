@@ -233,17 +233,14 @@ func (t *Tree) Count(ctx context.Context, s kv.Store, b Between) (int, error) {
 	st := b.stretch(false)
 	var all, below, above tally
 	err := t.query(ctx, s, func(r *reading) error {
-		if b == (Between{}) {
-			return r.answer(ctx, s, r.whole(&all))
-		}
-		walks := []func(look) bool{r.whole(&all)}
+		walk := r.whole(&all)
 		if b.Low != nil {
-			walks, r.aims = append(walks, r.beyond(st.from, false, &below)), r.bits(st.from)
+			walk, r.aims = both(walk, r.beyond(st.from, false, &below)), r.bits(st.from)
 		}
 		if b.High != nil {
-			walks, r.aims = append(walks, r.beyond(st.to, true, &above)), r.bits(st.to)
+			walk, r.aims = both(walk, r.beyond(st.to, true, &above)), r.bits(st.to)
 		}
-		return r.answer(ctx, s, both(walks...))
+		return r.answer(ctx, s, walk)
 	})
 	return max(0, all.members-below.members-above.members), err
 }

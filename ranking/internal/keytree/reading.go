@@ -135,14 +135,14 @@ type memory struct {
 	told   [1]kv.Result
 }
 
-// recall returns the decoded value under a key, which begins with the prefix, and its version,
-// nil if that is not in memory.
-func (m *memory) recall(key string, d kv.Decoder) (any, kv.Version) {
+// recall returns the answer to a get of key, which begins with the prefix: one without a decoded
+// value if that is not in memory.
+func (m *memory) recall(key string, d kv.Decoder) kv.Result {
 	m.asked[0] = kv.NearGet{Key: key, Decode: d}
 	if !m.store.Recall(m.asked[:], m.told[:]) {
-		return nil, 0
+		return kv.Result{}
 	}
-	return m.told[0].Decoded, m.told[0].Version
+	return m.told[0]
 }
 
 // look looks at what was read, and at what is in memory.
@@ -150,15 +150,14 @@ func (r *reading) look(name string) (node, bool) {
 	if p, ok := r.seen.get(name); ok || r.store == nil {
 		return p, ok
 	}
-	found, version := r.recall(r.keyBehind(r.prefix, name), decodeKept)
-	kept, ok := found.(*node)
-	if !ok {
+	key := r.keyBehind(r.prefix, name)
+	found := r.recall(key, decodeKept)
+	if found.Decoded == nil {
 		return node{}, false
 	}
-	p := *kept
-	p.version = version
-	if len(name) >= r.code.maxBits() {
-		p.router = nil
+	p, err := r.nodeOf(name, key, found)
+	if err != nil {
+		return node{}, false
 	}
 	r.see(name, p)
 	return p, true

@@ -210,15 +210,15 @@ func (t *Tree) shownDefinition(ctx context.Context, s kv.Store, shown *memory, b
 	if err := together(ctx, s, beside...); err != nil {
 		return nil, err
 	}
-	found, _ := shown.recall(shown.prefix+t.name+metaName, keepMeta)
-	if found == nil {
+	found := shown.recall(shown.prefix+t.name+metaName, keepMeta)
+	if found.Decoded == nil {
 		results, err := kv.GetDecoded(ctx, kv.Near(s), keepMeta, t.metaKey())
 		if err != nil {
 			return nil, err
 		}
-		found = results[0].Decoded
+		found = results[0]
 	}
-	if m, ok := found.(*meta); ok && m.code == t.Code {
+	if m, ok := found.Decoded.(*meta); ok && m.code == t.Code {
 		return m, nil
 	}
 	return t.definition(ctx, s, nil)
