@@ -375,7 +375,7 @@ func ExampleTableOptions() {
 	// ann,Ann
 }
 
-// Pages that show a database, for those who may look.
+// The web face of a database, for signed-in operators.
 func ExampleHandler() {
 	ctx := context.Background()
 	_, db := furnishedWiki(ctx)

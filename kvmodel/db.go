@@ -98,7 +98,7 @@ type dataClass interface {
 	// forgetOrphans removes what still says that there were records at place in a list.
 	forgetOrphans(ctx context.Context, index, place string) error
 
-	// accept takes what the store has lost of what the model has for lost.
+	// accept acknowledges the loss of the model's own items.
 	accept(ctx context.Context) error
 }
 

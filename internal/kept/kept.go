@@ -224,7 +224,7 @@ func (s *shard) turn() {
 	s.remove(at)
 }
 
-// Drop forgets what is kept under key and what is being read there.
+// Drop removes the item of key, and keeps no read of it that is under way.
 func (c *Cache) Drop(key string) {
 	s, hash := c.of(key)
 	s.mu.Lock()
@@ -242,7 +242,7 @@ func (c *Cache) DropOthers(key string, version kv.Version) {
 	}
 }
 
-// drop removes a slot, unless it is nil, and what is being read under keys with its hash. The
+// drop removes a slot, unless it is nil, and keeps no read under way of keys with its hash. The
 // caller holds the lock.
 func (s *shard) drop(at *slot, hash uint64) {
 	*s.dropsOf(hash)++

@@ -145,8 +145,8 @@ func (r *reader) types(text string) (string, error) {
 	}
 }
 
-// start starts what goes on, instead of what has gone on until now. It has begun when it says
-// where.
+// start stops the running program and starts another, and returns once that prints its
+// address.
 func (r *reader) start(text string) error {
 	r.stop()
 	c := exec.Command("bash", "-euc", "exec "+r.ports.Replace(strings.Replace(text, "go run .", "go run . -addr 127.0.0.1:8080", 1)))

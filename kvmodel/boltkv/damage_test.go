@@ -178,7 +178,7 @@ type flipped struct {
 	wrong   []string
 }
 
-// read opens the store and compares what it says with what each key should hold.
+// read opens the store and compares its answer for each key with the expected item.
 func (f *flipped) read(t *testing.T, want, was map[string]string) {
 	s, err := boltkv.OpenQuick(f.path, boltkv.Options{}, new(atomic.Int64))
 	if err != nil {

@@ -90,7 +90,7 @@ func (s *Store) moveNow() error {
 	return err
 }
 
-// tried wakes those who wait for the mover to have tried.
+// tried wakes the goroutines that wait for a try of the mover.
 func (s *Store) tried() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -265,7 +265,7 @@ func (s *Store) transact(f func(*bolt.Tx)) error {
 	return err
 }
 
-// afterFailed returns what became of a transaction whose commit failed. bbolt
+// afterFailed returns the outcome of a transaction whose commit failed. bbolt
 // writes the data, syncs it, writes the header that makes the data valid, and
 // syncs that. If the header does not show the transaction, it was not carried
 // out. If it does, only the last sync failed, and no one knows what is on disk.

@@ -155,8 +155,8 @@ func (f *powerFile) Close() error { return nil }
 
 const sector = 512
 
-// cut returns what a power cut may leave of a file: of each sector either what was synced, or
-// what it holds.
+// cut returns the file as a power cut may leave it: each sector with its synced bytes or its
+// current ones.
 func (f *powerFile) cut(of *powerDisk, random *rand.Rand) *powerFile {
 	left := bytes.Clone(f.durable)
 	all := random.IntN(4) == 0 // The system had written everything by chance.

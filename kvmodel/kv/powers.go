@@ -23,7 +23,7 @@ type Powers struct {
 	// see [Near].
 	Near bool
 
-	// Changes, if not nil, tells what others have changed of what this process has read.
+	// Changes, if not nil, names the keys that this process has read and others have changed.
 	Changes Changes
 
 	// Alone: from when it was opened until it is closed, one process holds the store

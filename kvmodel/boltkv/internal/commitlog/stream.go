@@ -158,7 +158,7 @@ func (r *Reader) damaged(what string) error {
 	return fmt.Errorf("%w: at byte %d: %s", ErrDamaged, r.at, what)
 }
 
-// failed returns what err, of a read of what comes next, means.
+// failed returns the error of a read of the next bytes, an ErrDamaged if these are cut off.
 func (r *Reader) failed(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return r.damaged("it is cut off")
