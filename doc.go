@@ -28,6 +28,7 @@
 //	internal      what several rooms share and no app sees
 //	  plug        how an index class is plugged into records
 //	  envelope    what is stored under a record's key
+//	  bloom       a filter of keys, which says of most others that they were never added
 //	  kept        the cache of stores that keep what was read, decoded
 //	  ahead       how a page asks for its records before it knows them
 //	  wire        how numbers and texts are stored

@@ -36,6 +36,7 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 
+	"github.com/ringtree/ringtree/internal/bloom"
 	"github.com/ringtree/ringtree/internal/kept"
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
 	"github.com/ringtree/ringtree/kvmodel/codec"
@@ -111,7 +112,7 @@ type Store struct {
 
 	// The mover's.
 	scrub  scrub
-	filter atomic.Pointer[filter] // of the keys of the tree; nil: there is none
+	filter atomic.Pointer[bloom.Filter] // of the keys of the tree; nil: there is none
 
 	carrying   atomic.Bool // the mover waits for a commit, which must not wait for it
 	woken      chan struct{}

@@ -36,7 +36,7 @@ func OpenFiltering(path string, opts Options, reads *atomic.Int64) (*Store, erro
 // Filter returns which filter the store asks: nil if there is none, and as long as one that
 // is worn is asked.
 func (s *Store) Filter() any {
-	if f := s.filter.Load(); f != nil && !f.isWorn() {
+	if f := s.filter.Load(); f != nil && !f.IsFull() {
 		return f
 	}
 	return nil

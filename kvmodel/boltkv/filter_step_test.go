@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -90,7 +88,7 @@ func TestStore_Filter_HasKeysThatAreMovedBehindTheScrub(t *testing.T) {
 	for s.scrubbed.Load() == nil {
 		s.scrubStep(t)
 	}
-	if got := s.filter.Load().lacks("a"); got {
+	if got := s.filter.Load().Lacks("a"); got {
 		t.Error("the filter lacks a key that was moved while it was filled")
 	}
 }
@@ -106,45 +104,5 @@ func TestStore_Filter_IsNoneOfMoreKeysThanItMayHaveRoomFor(t *testing.T) {
 	}
 	if got := s.limits.newFilter(2); got == nil {
 		t.Error("a tree of 2 keys has no filter, with 5 bytes for 3")
-	}
-}
-
-func TestFilter_KnowsOfNearlyAllAbsentKeysUntilItIsWorn(t *testing.T) {
-	const n = 100_000
-	f := (&limits{filter: n * keyBits / 8}).newFilter(n / 3 * 2)
-	for i := range int(f.room) {
-		f.add([]byte(largeKey(i)))
-	}
-	known, hidden := 0, 0
-	for i := range int(f.room) {
-		if f.lacks(largeKey(i)) {
-			hidden++
-		}
-		if f.lacks(fmt.Sprint("absent:", i)) {
-			known++
-		}
-	}
-	if hidden > 0 {
-		t.Errorf("it lacks %d of the keys that were added", hidden)
-	}
-	if least := int(f.room) * 98 / 100; known < least {
-		t.Errorf("it knows of %d absent keys in %d, want at least %d", known, f.room, least)
-	}
-	for i := range 2000 {
-		f.add([]byte(fmt.Sprint("more:", i)))
-	}
-	if !f.isWorn() {
-		t.Errorf("after %d keys were added it has only %d, and is not worn", f.room+2000, f.keys.Load())
-	}
-}
-
-// Keys that are written over and over wear nothing.
-func TestFilter_AddingAKeyAgainDoesNotWearIt(t *testing.T) {
-	f := defaultLimits.newFilter(1)
-	for range 100 {
-		f.add([]byte("key"))
-	}
-	if diff := cmp.Diff(int64(1), f.keys.Load()); diff != "" {
-		t.Error(diff)
 	}
 }

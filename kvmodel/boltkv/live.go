@@ -30,7 +30,7 @@ func (b *base) get(key string) (item, bool) {
 			return held(key, buf)
 		}
 	}
-	if b.filter.Load().lacks(key) {
+	if b.filter.Load().Lacks(key) {
 		return item{}, false
 	}
 	return b.fromTree(key)

@@ -106,8 +106,8 @@ func (s *Store) moveTable(t *table, log *commitlog.Log, then func(*state)) error
 			return fail
 		}
 	}
-	s.filter.Load().addTable(t)
-	s.scrub.filter.addTable(t)
+	addTable(s.filter.Load(), t)
+	addTable(s.scrub.filter, t)
 	left, broken, err := s.moveItems(t)
 	if err == nil {
 		err = s.carry(left, broken)

@@ -65,7 +65,7 @@ func (s *Store) Recall(gets []kv.NearGet, results []kv.Result) bool {
 // lacks reports whether key, which may be no good one, certainly holds nothing. The caller
 // holds mu.
 func (s *Store) lacks(key string) bool {
-	return s.filter.Load().lacks(key) && !s.filling.has(key) && !s.moving.has(key) && kv.CheckKey(key) == nil
+	return s.filter.Load().Lacks(key) && !s.filling.has(key) && !s.moving.has(key) && kv.CheckKey(key) == nil
 }
 
 // giveWay lets the committer run. Reads never wait for anything, so many readers would keep it
@@ -128,7 +128,7 @@ func (r *reading) readMemory() {
 		case ok:
 			it, ok := held(op.Key, buf)
 			r.see(a, it, ok)
-		case r.filter.Load().lacks(op.Key):
+		case r.filter.Load().Lacks(op.Key):
 			r.see(a, item{}, false)
 		default:
 			r.missing = append(r.missing, a)

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"time"
+
+	"github.com/ringtree/ringtree/internal/bloom"
 )
 
 // Scrub is what was found when all items of the file were last read: without a rest after the
@@ -28,7 +30,7 @@ type scrub struct {
 	seen  uint64 // items that are where it has passed
 	found Scrub
 
-	filter *filter // is filled, to be asked if all is well at the end; nil: none is
+	filter *bloom.Filter // is filled, to be asked if all is well at the end; nil: none is
 }
 
 const scrubbedBytes = 1 << 20 // of items, each tick
@@ -82,14 +84,14 @@ func (s *Store) scrubSome() error {
 // replace a filter that is worn.
 func (s *Store) isScrubDue() bool {
 	began := s.scrub.began
-	return began.IsZero() || time.Since(began) >= s.limits.day || s.filter.Load().isWorn()
+	return began.IsZero() || time.Since(began) >= s.limits.day || s.filter.Load().IsFull()
 }
 
 // isFilterWanted reports whether the scrub on its way is not to rest, since it fills a filter
 // and there is no good one.
 func (s *Store) isFilterWanted() bool {
 	now := s.filter.Load()
-	return s.scrub.filter != nil && (now == nil || now.isWorn()) && s.failed.Load() == nil
+	return s.scrub.filter != nil && (now == nil || now.IsFull()) && s.failed.Load() == nil
 }
 
 // readFrom reads items from where sc is on, and returns where to go on; nil at the end. Each
@@ -108,7 +110,7 @@ func (t *tree) readFrom(sc *scrub) (next []byte) {
 		size += len(key) + len(buf)
 		sc.seen++
 		sc.found.Items++
-		sc.filter.add(key)
+		sc.filter.Add(key)
 		switch it, ok := t.find(key); {
 		case !ok:
 			sc.found.Missing++
