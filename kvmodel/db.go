@@ -429,12 +429,13 @@ func (db *DB) Flush(ctx context.Context) error {
 	return db.work.Flush(ctx)
 }
 
-// SideBySide runs works in parallel, each in a goroutine and with a context of its
-// own, and returns the first of their errors, in their order. It returns when all have
-// ended: each may set variables of its own that the caller reads then, and variables
-// that several of them use need a lock. What they ask db for under their context is
-// sent as by [kv.Together]: the first request of each in one trip, the second of each
-// in the next. So reads that do not depend on each other cost the trips of the longest
+// SideBySide runs works, each with a context of its own, and returns the first of their
+// errors, in their order. They run in the goroutine of the caller until one asks db for
+// something that is not in memory, and from then on in parallel, each in a goroutine. It
+// returns when all have ended: each may set variables of its own that the caller reads then,
+// and variables that several of them use need a lock. What they ask db for under their
+// context is sent as by [kv.Together]: the first request of each in one trip, the second of
+// each in the next. So reads that do not depend on each other cost the trips of the longest
 // work.
 //
 // A trip leaves when each work has asked for something or has ended, so a work

@@ -88,32 +88,6 @@ func TestSideBySide_CostsTheTripsOfTheLongestWork(t *testing.T) {
 	}
 }
 
-func TestSideBySide_EachWorkHasAGoroutineOfItsOwn(t *testing.T) {
-	db, _ := openLog(t)
-	met := make(chan struct{})
-	give := func(ctx context.Context) error {
-		select {
-		case met <- struct{}{}:
-			return asks(db, "a")(ctx)
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	take := func(ctx context.Context) error {
-		select {
-		case <-met:
-			return asks(db, "b")(ctx)
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if err := db.SideBySide(ctx, give, take); err != nil {
-		t.Errorf("works that run in parallel meet: %v", err)
-	}
-}
-
 func TestSideBySide_ReturnsTheFirstErrorInTheOrderOfTheWorks(t *testing.T) {
 	db, _ := openLog(t)
 	first, second := errors.New("first"), errors.New("second")
