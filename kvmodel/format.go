@@ -124,7 +124,7 @@ func (m marked) Do(ctx context.Context, ops []kv.Op) error {
 
 // Memory returns that of the store underneath, once nothing is due of the marker.
 func (m marked) Memory(ctx context.Context) (kv.Memory, string) {
-	if m.shared || !m.isDone() {
+	if !m.isDone() {
 		return nil, ""
 	}
 	return kv.MemoryOf(ctx, m.Store)

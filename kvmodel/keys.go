@@ -36,6 +36,8 @@ type KeyOf[K any] struct {
 
 	// Number returns the id of a number; nil if ids are not numbers.
 	Number func(int64) K
+
+	parts int // of which a text is joined; 0: one
 }
 
 // StringKey is the KeyOf of strings. New ids are 26 random characters that sort
@@ -165,6 +167,7 @@ func (p pair[A, B]) split() (A, B) { return p.first, p.second }
 // keyOfParts is the KeyOf of n parts: one of a, and all others of b.
 func keyOfParts[K, A, B any](n int, a KeyOf[A], b KeyOf[B], split func(K) (A, B), join func(A, B) K) KeyOf[K] {
 	return KeyOf[K]{
+		parts: n,
 		Text: func(k K) string {
 			x, y := split(k)
 			return a.Text(x) + ":" + b.Text(y)

@@ -40,6 +40,7 @@ type model struct {
 	private  []string                 // fields whose values are not shown
 	plugged  atomic.Pointer[plugged]
 	counters []counter
+	isEdge   bool        // its ids have several parts
 	keys     []kv.Family // under which a record is stored and its counters are
 	history  int
 	forgets  bool     // a deletion takes the history along

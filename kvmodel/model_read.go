@@ -127,9 +127,18 @@ func (m *model) seeOne(ctx context.Context, s kv.Store, id string) (*plug.Seen, 
 	return recs[0], err
 }
 
+// shown returns the store for reading records that a user asks for. Of those whose ids are
+// several, such as votes, most are asked for to learn that there is none.
+func (m *model) shown() kv.Store {
+	if m.isEdge {
+		return kv.Sparse(m.db.store)
+	}
+	return kv.Near(m.db.store)
+}
+
 // look reads a record for a user, and keeps it for an update that may follow.
 func (m *model) look(ctx context.Context, id string) (*plug.Seen, error) {
-	results, err := kv.GetEach(ctx, kv.Near(m.db.store), m.decoder, m.keys, []string{id})
+	results, err := kv.GetEach(ctx, m.shown(), m.decoder, m.keys, []string{id})
 	if err != nil {
 		return nil, err
 	}

@@ -56,6 +56,7 @@ func NewRecords[T any, K comparable](db *DB, schema Schema[T, K]) *Records[T, K]
 		children: schema.Children,
 		gone:     schema.Gone,
 		ends:     schema.Expires != nil,
+		isEdge:   schema.Key.parts > 1,
 
 		deletions: deletions{most: maxDeletions},
 	}
@@ -160,7 +161,7 @@ func (r *Records[T, K]) GetMulti(ctx context.Context, ids []K) ([]*T, error) {
 	for i, id := range ids {
 		texts[i] = r.schema.Key.Text(id)
 	}
-	records, err := r.m.values(ctx, kv.Near(r.m.db.store), texts)
+	records, err := r.m.values(ctx, r.m.shown(), texts)
 	if records == nil {
 		return nil, err
 	}

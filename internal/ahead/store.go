@@ -38,13 +38,8 @@ func (m *Memory) Store(ctx context.Context, s kv.Store, l Look) *Store {
 // Powers returns those of the store underneath.
 func (s *Store) Powers() kv.Powers { return kv.PowersOf(s.Store) }
 
-// Memory returns that of the store underneath, where nothing is read ahead.
-func (s *Store) Memory(ctx context.Context) (kv.Memory, string) {
-	if s.memory != nil {
-		return nil, ""
-	}
-	return kv.MemoryOf(ctx, s.Store)
-}
+// Memory returns that of the store underneath. With what it answers nothing is read ahead.
+func (s *Store) Memory(ctx context.Context) (kv.Memory, string) { return kv.MemoryOf(ctx, s.Store) }
 
 // Do carries out ops.
 func (s *Store) Do(ctx context.Context, ops []kv.Op) error {

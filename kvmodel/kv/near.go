@@ -10,7 +10,16 @@ func Near(s Store) Store {
 	if !PowersOf(s).Near {
 		return s
 	}
-	return near{s}
+	return near{Store: s}
+}
+
+// Sparse is Near for reading what is mostly absent: what another process has stored under a key
+// a flight ago may be missing yet, so that nothing has to be asked to know that nothing is there.
+func Sparse(s Store) Store {
+	if !PowersOf(s).Near {
+		return s
+	}
+	return near{Store: s, sparse: true}
 }
 
 // Past returns s without Near.
@@ -36,13 +45,17 @@ func (d Decoder) Of(r Result) (any, error) {
 	return v, err
 }
 
-type near struct{ Store }
+type near struct {
+	Store
+	sparse bool
+}
 
 func (n near) Powers() Powers { return PowersOf(n.Store) }
 
 func (n near) Do(ctx context.Context, ops []Op) error {
 	for i := range ops {
 		ops[i].Near = ops[i].Kind == Get
+		ops[i].Sparse = n.sparse && ops[i].Near
 	}
 	return n.Store.Do(ctx, ops)
 }

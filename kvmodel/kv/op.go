@@ -213,7 +213,7 @@ func GetDecoded(ctx context.Context, s Store, d Decoder, keys ...string) ([]Resu
 			g.text = append(append(g.text, g.prefix...), key...)
 			key = textOf(g.text[begin:])
 		}
-		g.gets = append(g.gets, NearGet{key, d})
+		g.gets = append(g.gets, NearGet{key, d, g.sparse})
 	}
 	defer g.leave()
 	results := make([]Result, len(keys))
@@ -249,7 +249,7 @@ func gettingEach(ctx context.Context, s Store, d Decoder, families []Family, tex
 		room = &g.text
 	}
 	*room = eachKey(*room, g.prefix, families, texts, func(key string) {
-		get := NearGet{Key: key}
+		get := NearGet{Key: key, Sparse: g.sparse}
 		if len(g.gets)%len(families) == 0 {
 			get.Decode = d
 		}
@@ -265,6 +265,7 @@ type getting struct {
 	store  Store
 	memory Memory // nil: there is none
 	prefix string // before each key
+	sparse bool   // the gets are
 }
 
 // getRoom is room to use again, since it is most of what GetAll and One would allocate.
@@ -290,6 +291,7 @@ func newGetting(ctx context.Context, s Store) getting {
 	g := getting{getRoom: getRooms.Get().(*getRoom), ctx: ctx, store: s}
 	if n, ok := s.(near); ok {
 		g.memory, g.prefix = n.Memory(ctx)
+		g.sparse = n.sparse
 	}
 	return g
 }

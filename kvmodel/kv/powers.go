@@ -158,6 +158,14 @@ type Changes interface {
 
 	// Current reports whether all changes were told up to a moment ago.
 	Current() bool
+
+	// Announce makes f be called with each key that any process writes, a flight after that, and
+	// with nil when it may have missed some. It returns false if the store cannot do so. f must
+	// be quick, and must not use the store.
+	Announce(f func(keys []string)) bool
+
+	// Announcing reports whether all such keys were announced up to a moment ago.
+	Announcing() bool
 }
 
 // Powerer is a [Store] that can do more than the contract asks, or a wrapper

@@ -13,6 +13,7 @@ type Memory interface {
 type NearGet struct {
 	Key    string
 	Decode Decoder
+	Sparse bool // as in an Op
 }
 
 // Recaller is a store that may have a Memory, or a wrapper with nothing to do for a get that
@@ -57,10 +58,10 @@ func (r readOnly) Memory(ctx context.Context) (Memory, string) { return MemoryOf
 // Memory returns that of the store underneath.
 func (r *retried) Memory(ctx context.Context) (Memory, string) { return MemoryOf(ctx, r.Store) }
 
-// Memory returns that of the store underneath, where works share no trips.
+// Memory returns that of the store underneath: what it answers needs no trip to share.
 func (p *part) Memory(ctx context.Context) (Memory, string) {
-	if !p.powers.Local {
-		return nil, ""
+	if p.powers.Local {
+		ctx = p.meter.under(ctx)
 	}
-	return MemoryOf(p.meter.under(ctx), p.store)
+	return MemoryOf(ctx, p.store)
 }

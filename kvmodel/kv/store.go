@@ -117,6 +117,7 @@ type Op struct {
 	Unless  []byte        // Append, on stores with Powers.Unless
 	Delta   int64         // Increment
 	Near    bool          // Get: may be answered from memory, on stores with Powers.Near; Value is then shared
+	Sparse  bool          // Get with Near: what others have stored a flight ago may be missing; see the function Sparse
 	Decode  Decoder       // Get with Near; not nil: the store may keep what it returns
 
 	Result Result

@@ -276,7 +276,7 @@ const maxJoined = 16 << 10
 func (op *Op) join(other *Op) bool {
 	switch op.Kind {
 	case Get:
-		op.Near = op.Near && other.Near
+		op.Near, op.Sparse = op.Near && other.Near, op.Sparse && other.Sparse
 	case Increment:
 		op.Delta += other.Delta
 	case Append:

@@ -53,6 +53,12 @@ func (n *near) Tell(f func(keys []string)) {
 // Current reports true: what is not told yet has changed a moment ago.
 func (n *near) Current() bool { return true }
 
+// Announce returns false: nothing is announced.
+func (n *near) Announce(func(keys []string)) bool { return false }
+
+// Announcing returns false.
+func (n *near) Announcing() bool { return false }
+
 // tell tells what was not told yet.
 func (n *near) tell() {
 	n.mu.Lock()

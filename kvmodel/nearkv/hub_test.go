@@ -20,6 +20,10 @@ type hub struct {
 	late  bool // what has changed is told by tell, and not at once
 	keys  []string
 	deaf  bool // it is not known whether all was told
+
+	announces bool // keys that anyone writes, unless mute
+	mute      bool
+	hears     []func(keys []string)
 }
 
 func newHub() *hub { return &hub{Store: memkv.New(memkv.Options{})} }
@@ -29,6 +33,9 @@ func (h *hub) Do(ctx context.Context, ops []kv.Op) error {
 	for i := range ops {
 		if ops[i].Kind.Writes() {
 			h.changed(ops[i].Key)
+			if !h.mute {
+				h.announce([]string{ops[i].Key})
+			}
 		}
 	}
 	return err
@@ -59,6 +66,25 @@ func (h *hub) Current() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return !h.deaf
+}
+
+func (h *hub) Announce(f func(keys []string)) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.hears = append(h.hears, f)
+	return h.announces
+}
+
+func (h *hub) Announcing() bool { return h.announces }
+
+// announce announces keys, nil for any.
+func (h *hub) announce(keys []string) {
+	h.mu.Lock()
+	hears := slices.Clone(h.hears)
+	h.mu.Unlock()
+	for _, f := range hears {
+		f(keys)
+	}
 }
 
 func (h *hub) changed(key string) {

@@ -30,9 +30,12 @@ type Store struct {
 	kv.Store
 	powers kv.Powers
 	cache  *kept.Cache
+	absent *absent // nil: nothing is known of what is absent
 	age    time.Duration
 	began  time.Time
 	closed atomic.Bool
+
+	changes atomic.Uint64 // how often something was dropped that has changed
 }
 
 // New returns a store that keeps what it has read of s. It takes over s: closing the one
@@ -55,6 +58,9 @@ func New(s kv.Store, opts Options) (*Store, error) {
 	if powers.Changes != nil {
 		powers.Changes.Tell(n.told)
 	}
+	if opts.Age == 0 {
+		n.absent = newAbsent(powers, opts.Bytes)
+	}
 	if powers.Losses != nil {
 		powers.Losses.Watch(func([]string, error) { n.cache.Empty() })
 	}
@@ -67,12 +73,14 @@ func (n *Store) Powers() kv.Powers { return n.powers }
 // Close closes the store underneath and forgets what is kept.
 func (n *Store) Close() error {
 	n.closed.Store(true)
+	n.absent.close()
 	n.cache.Empty()
 	return n.Store.Close()
 }
 
 // told drops what has changed.
 func (n *Store) told(keys []string) {
+	n.changes.Add(1)
 	if keys == nil {
 		n.cache.Empty()
 		return
@@ -82,38 +90,129 @@ func (n *Store) told(keys []string) {
 	}
 }
 
-// Do answers ops from memory if all are gets that allow that and all are known, so that
-// what they show was there at one time. Otherwise it carries them out in one trip.
-func (n *Store) Do(ctx context.Context, ops []kv.Op) error {
-	if n.answers(ctx) && n.recall(ops) {
-		return nil
+// Memory returns the store, if it answers anything under ctx.
+func (n *Store) Memory(ctx context.Context) (kv.Memory, string) {
+	if !n.answers(ctx) {
+		return nil, ""
 	}
-	return n.ask(ctx, ops)
+	return n, ""
 }
 
 // answers reports whether a get may be answered from memory.
 func (n *Store) answers(ctx context.Context) bool {
-	return ctx.Err() == nil && !n.closed.Load() && (n.powers.Changes == nil || n.powers.Changes.Current())
+	return ctx.Err() == nil && n.isCurrent()
 }
 
-// recall answers ops by what is kept, if it can answer all of them.
-func (n *Store) recall(ops []kv.Op) bool {
+// isCurrent reports whether what is kept was told of all changes.
+func (n *Store) isCurrent() bool {
+	return !n.closed.Load() && (n.powers.Changes == nil || n.powers.Changes.Current())
+}
+
+// Recall answers gets by what is kept of one time, if that is known for all of them.
+func (n *Store) Recall(gets []kv.NearGet, results []kv.Result) bool {
+	changes := n.changes.Load()
+	for i, get := range gets {
+		it := n.known(get.Key)
+		if it == nil && get.Sparse && n.absent.has(get.Key) {
+			results[i] = kv.Result{Near: true, Err: kv.ErrNotFound}
+			continue
+		}
+		if it == nil {
+			return false
+		}
+		results[i] = n.cache.Decoded(get.Key, it, get.Decode).Result()
+		results[i].Near = true
+	}
+	return n.changes.Load() == changes
+}
+
+// known returns what is kept under key, unless it is too old.
+func (n *Store) known(key string) *kept.Item {
+	it := n.cache.Get(key)
+	if it == nil || n.age > 0 && n.clock()-it.Asked > int64(n.age) {
+		return nil
+	}
+	return it
+}
+
+// Do answers from memory the gets of ops that may be, and carries out the others in one trip. If
+// what was known has changed by then, it asks for all of them, so that what is read together
+// was there at one time.
+func (n *Store) Do(ctx context.Context, ops []kv.Op) error {
+	if !n.answers(ctx) || !areNear(ops) {
+		return n.ask(ctx, ops)
+	}
+	changes := n.changes.Load()
+	missing, items := n.recall(ops)
+	switch {
+	case len(missing) == 0 && n.changes.Load() == changes:
+		return nil
+	case len(missing) == len(ops):
+		return n.ask(ctx, ops)
+	}
+	if err := n.askFor(ctx, ops, missing); err != nil || n.stand(ops, items) {
+		return err
+	}
+	return n.ask(ctx, ops)
+}
+
+// areNear reports whether ops are gets that may be answered from memory.
+func areNear(ops []kv.Op) bool {
 	for i := range ops {
 		if op := &ops[i]; !op.Near || op.Kind != kv.Get || op.TTL != 0 || len(op.Unless) > 0 {
 			return false // Some are no gets, or bad ones.
 		}
 	}
-	now := n.clock()
+	return true
+}
+
+// recall answers ops by what is kept, and returns which it could not answer, and for each of the
+// others what it was answered by.
+func (n *Store) recall(ops []kv.Op) (missing []int, items []*kept.Item) {
+	items = make([]*kept.Item, len(ops))
 	for i := range ops {
 		op := &ops[i]
-		it := n.cache.Get(op.Key)
-		if it == nil || n.age > 0 && now-it.Asked > int64(n.age) {
-			return false
+		it := n.known(op.Key)
+		if it == nil && op.Sparse && n.absent.has(op.Key) {
+			op.Result = kv.Result{Near: true, Err: kv.ErrNotFound}
+			continue
 		}
+		if it == nil {
+			missing = append(missing, i)
+			continue
+		}
+		items[i] = it
 		op.Result = n.cache.Decoded(op.Key, it, op.Decode).Result()
 		op.Result.Near = true
 	}
-	return true
+	return missing, items
+}
+
+// askFor asks for those of ops that are missing.
+func (n *Store) askFor(ctx context.Context, ops []kv.Op, missing []int) error {
+	some := make([]kv.Op, len(missing))
+	for k, i := range missing {
+		some[k] = ops[i]
+	}
+	err := n.ask(ctx, some)
+	for k, i := range missing {
+		ops[i].Result = some[k].Result
+	}
+	return err
+}
+
+// stand reports whether the items are still what is known. Who has asked a server for other keys
+// meanwhile was told before the answer what had changed on it by then.
+func (n *Store) stand(ops []kv.Op, items []*kept.Item) bool {
+	for i, it := range items {
+		if it == nil {
+			continue
+		}
+		if now := n.known(ops[i].Key); now == nil || now.Version != it.Version {
+			return false
+		}
+	}
+	return n.isCurrent()
 }
 
 // clock returns the time since the store was made.
@@ -124,7 +223,11 @@ func (n *Store) ask(ctx context.Context, ops []kv.Op) error {
 	began := n.clock()
 	var stamps []kept.Stamp
 	for i := range ops {
-		if op := &ops[i]; op.Near && op.Kind == kv.Get {
+		op := &ops[i]
+		if op.Kind.Writes() {
+			n.absent.lose(op.Key)
+		}
+		if op.Near && op.Kind == kv.Get {
 			if stamps == nil {
 				stamps = make([]kept.Stamp, len(ops))
 			}
@@ -136,6 +239,7 @@ func (n *Store) ask(ctx context.Context, ops []kv.Op) error {
 	for i := range ops {
 		switch op := &ops[i]; {
 		case op.Kind.Writes():
+			n.changes.Add(1)
 			n.cache.Drop(op.Key)
 		case !answered(op.Result):
 		case op.Near:
@@ -143,6 +247,9 @@ func (n *Store) ask(ctx context.Context, ops []kv.Op) error {
 			n.cache.KeepAnswer(op, it, stamps[i])
 		default:
 			n.cache.DropOthers(op.Key, op.Result.Version)
+		}
+		if ops[i].Result.Err == nil {
+			n.absent.lose(ops[i].Key)
 		}
 	}
 	return err
@@ -154,19 +261,16 @@ func answered(r kv.Result) bool { return r.Err == nil || errors.Is(r.Err, kv.Err
 
 // atomic drops what a transaction has written when it has ended.
 func (n *Store) atomic(ctx context.Context, atomic func(context.Context, func(kv.Store) error) error, f func(kv.Store) error) error {
-	var written []string
-	defer func() {
-		for _, key := range written {
-			n.cache.Drop(key)
-		}
-	}()
-	return atomic(ctx, func(s kv.Store) error { return f(&writing{s, &written}) })
+	written := []string{}
+	defer func() { n.told(written) }()
+	return atomic(ctx, func(s kv.Store) error { return f(&writing{s, n.absent, &written}) })
 }
 
 // writing is the store of a transaction. It notes the keys that are written.
 type writing struct {
 	kv.Store
-	keys *[]string
+	absent *absent
+	keys   *[]string
 }
 
 func (w *writing) Powers() kv.Powers { return kv.PowersOf(w.Store) }
@@ -174,6 +278,7 @@ func (w *writing) Powers() kv.Powers { return kv.PowersOf(w.Store) }
 func (w *writing) Do(ctx context.Context, ops []kv.Op) error {
 	for i := range ops {
 		if ops[i].Kind.Writes() {
+			w.absent.lose(ops[i].Key)
 			*w.keys = append(*w.keys, ops[i].Key)
 		}
 	}

@@ -161,21 +161,40 @@ func TestStore_WhatAChangeRestsOnIsReadFromTheStore(t *testing.T) {
 	one.wantGet(t, "k", "2", 1)
 }
 
-func TestStore_AGetAnswersAllFromMemoryOrNothing(t *testing.T) {
+func TestStore_WhatIsReadTogetherWasThereAtOneTime(t *testing.T) {
 	h := newHub()
-	c := newClient(t, h, nearkv.Options{})
+	told := &afterwards{Store: h}
+	c := newClient(t, told, nearkv.Options{})
 	for _, key := range []string{"a", "b"} {
 		c.set(t, key, "old")
 		c.wantGet(t, key, "old", 1)
 	}
-	h.late = true
 	h.told([]string{"b"})
-	do(t, h.Store, kv.OpSet("a", []byte("new"))) // It is not told yet.
-	do(t, h.Store, kv.OpSet("b", []byte("new")))
+	h.late = true
+	do(t, h, kv.OpSet("a", []byte("new")))
+	do(t, h, kv.OpSet("b", []byte("new")))
+	told.do = h.tell // As a server does, on the connection of the answer.
 	results, err := kv.GetAll(c.ctx, c, "a", "b")
 	if err != nil || string(results[0].Value) != "new" || string(results[1].Value) != "new" {
 		t.Errorf("a is %q and b is %q, %v; they were not so at any one time", results[0].Value, results[1].Value, err)
 	}
+}
+
+func TestStore_ATripAsksForWhatIsNotKnown(t *testing.T) {
+	c := newClient(t, newHub(), nearkv.Options{})
+	for _, key := range []string{"a", "b", "c"} {
+		c.set(t, key, "1")
+	}
+	c.wantGet(t, "a", "1", 1)
+	before := c.Cost()
+	results, err := kv.GetAll(c.ctx, c, "b", "a", "c")
+	if err != nil || !results[1].Near || results[0].Near || results[2].Near {
+		t.Errorf("a, b and c are %+v, %v; a alone was known", results, err)
+	}
+	if cost := c.Cost(); cost.Trips-before.Trips != 1 {
+		t.Errorf("that took %d trips, want 1", cost.Trips-before.Trips)
+	}
+	c.wantGet(t, "c", "1", 0)
 }
 
 func TestStore_WhatWasReadBeforeAChangeIsNotKept(t *testing.T) {

@@ -22,10 +22,14 @@ const (
 // it. So once a later request is answered there, all earlier changes were told. When the
 // connection breaks, any key may have changed.
 type changes struct {
+	store *Store
+
 	mu    sync.Mutex
 	tells []func(keys []string)
 
 	ticked atomic.Int64 // when the last tick began that all servers have answered
+
+	announced atomic.Pointer[announcements] // nil: nobody has asked for them
 }
 
 // Tell makes f be called with what has changed.
@@ -48,29 +52,31 @@ func (c *changes) Current() bool { return time.Now().UnixNano()-c.ticked.Load() 
 
 // hear is called by the client when a server says that keys have changed, and with nil
 // when a connection has broken or all keys of a server are gone.
-func (c *changes) hear(messages []rueidis.RedisMessage) {
+func (c *changes) hear(messages []rueidis.RedisMessage) { c.tell(keysIn(messages)) }
+
+// keysIn returns the keys that messages name, nil for any.
+func keysIn(messages []rueidis.RedisMessage) []string {
 	if messages == nil {
-		c.tell(nil)
-		return
+		return nil
 	}
 	keys := make([]string, len(messages))
 	for i := range messages {
 		key, err := messages[i].ToString()
 		if err != nil {
-			c.tell(nil)
-			return
+			return nil
 		}
 		keys[i] = key
 	}
-	c.tell(keys)
+	return keys
 }
 
 // tick looks at the servers' boot items. If one does not answer or its item is not as it
 // was, any key may have changed.
-func (c *changes) tick(s *Store) {
+func (c *changes) tick() {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(context.Background(), tickLasts)
 	defer cancel()
+	s := c.store
 	m, unknown := s.memory.Load(), map[int]error{}
 	other := s.lookOnce(ctx, 1<<len(m.Names)-1, unknown)
 	switch {
@@ -82,14 +88,17 @@ func (c *changes) tick(s *Store) {
 		c.tell(nil)
 	}
 	c.ticked.Store(began.UnixNano())
+	if a := c.announced.Load(); a != nil {
+		a.tick(ctx)
+	}
 }
 
 // ticks ticks until quit is closed.
-func (c *changes) ticks(s *Store, quit <-chan struct{}) {
+func (c *changes) ticks(quit <-chan struct{}) {
 	ticker := time.NewTicker(tickEvery)
 	defer ticker.Stop()
 	for {
-		c.tick(s)
+		c.tick()
 		select {
 		case <-ticker.C:
 		case <-quit:

@@ -24,6 +24,7 @@ func nearTo(t testing.TB, addrs ...string) kv.Store {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { near.Close() })
 	return kv.Near(near)
 }
 
@@ -121,15 +122,72 @@ func TestChanges_AServerRemembersOnlyWhatIsReadNear(t *testing.T) {
 	}
 }
 
+// killOthers has the server close all connections but that of s.
+func killOthers(t *testing.T, s *Store) {
+	t.Helper()
+	if err := s.client.Do(t.Context(), s.client.B().ClientKill().TypeNormal().SkipmeYes().Build()).Error(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// knows waits until memory answers gets of keys that the process has never read: nothing stands
+// there.
+func knows(t *testing.T, s kv.Store) {
+	t.Helper()
+	try := 0
+	eventually(t, "what is absent is known", func() bool {
+		try++
+		value, near, err := read(s, fmt.Sprint("never:", kv.RandomName(), try))
+		return err == nil && near && value == ""
+	})
+}
+
+func TestChanges_WhatIsAbsentIsKnownUntilSomeoneStoresIt(t *testing.T) {
+	addr := serverAddr(t)
+	other := open(t, Options{Addrs: []string{addr}})
+	s := kv.Sparse(kv.Past(nearTo(t, addr)))
+	for i := range 100 {
+		key := fmt.Sprint("announced:", i)
+		knows(t, s)
+		set(t, other, key, "1")
+		eventually(t, key+" is seen", func() bool {
+			value, _, err := read(s, key)
+			return err == nil && value == "1"
+		})
+		set(t, s, key+":own", "2")
+		if value, _, err := read(s, key+":own"); err != nil || value != "2" {
+			t.Fatalf("the process sees %q, %v where it has stored 2", value, err)
+		}
+	}
+}
+
+// While it was cut off, the process has missed what was stored.
+func TestChanges_AfterABrokenConnectionWhatIsAbsentIsListedAgain(t *testing.T) {
+	addr := ownServer(t).Addr
+	other := open(t, Options{Addrs: []string{addr}})
+	s := kv.Sparse(kv.Past(nearTo(t, addr)))
+	for i := range 5 {
+		key := fmt.Sprint("missed:", i)
+		knows(t, s)
+		killOthers(t, other)
+		set(t, other, key, "1")
+		eventually(t, key+" is seen", func() bool {
+			value, _, err := read(s, key)
+			return err == nil && value == "1"
+		})
+		knows(t, s)
+		if value, _, err := read(s, key); err != nil || value != "1" {
+			t.Fatalf("%s is %q, %v, after it was 1", key, value, err)
+		}
+	}
+}
+
 func TestChanges_ABrokenConnectionEmptiesWhatIsKept(t *testing.T) {
 	server := ownServer(t)
 	one, other := nearTo(t, server.Addr), open(t, Options{Addrs: []string{server.Addr}})
 	set(t, other, "k", "1")
 	becomesNear(t, one, "k", "1")
-	client := other.client
-	if err := client.Do(t.Context(), client.B().ClientKill().TypeNormal().SkipmeYes().Build()).Error(); err != nil {
-		t.Fatal(err)
-	}
+	killOthers(t, other)
 	set(t, other, "k", "2")
 	becomesNear(t, one, "k", "2")
 }

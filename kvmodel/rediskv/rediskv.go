@@ -165,7 +165,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 		return nil, fmt.Errorf("rediskv: open %s: %w", s.where, err)
 	}
 	if s.changes != nil {
-		go s.changes.ticks(s, s.senders.quit)
+		go s.changes.ticks(s.senders.quit)
 	}
 	if s.sentinels != nil {
 		go s.sentinels.watch(s.senders.quit)
@@ -199,7 +199,7 @@ func newStore(opts Options) *Store {
 	}
 	s.servers = contact.New(opts.Patience, "PING\r\n", dial)
 	if opts.Track {
-		s.changes = new(changes)
+		s.changes = &changes{store: s}
 	}
 	return s
 }
@@ -240,6 +240,9 @@ func (o Options) check() error {
 func (s *Store) Close() error {
 	if !s.closed.Swap(true) {
 		s.client.Close()
+		if s.changes != nil {
+			s.changes.announced.Load().close()
+		}
 		s.servers.Close()
 		close(s.senders.quit)
 	}

@@ -1,0 +1,161 @@
+package nearkv
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/bloom"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// absent knows of most keys under which nothing stands that nothing does: it has a filter of all
+// that do. The store lists those that there are and announces those that come, of which this
+// process adds what it writes and reads itself, so it never misses what it has seen.
+type absent struct {
+	powers kv.Powers
+	room   int
+	filter atomic.Pointer[filter] // nil: nothing is known
+	again  chan struct{}          // holds a token if another filter is wanted
+	ctx    context.Context
+	end    context.CancelFunc
+}
+
+// filter is of all keys once it is whole.
+type filter struct {
+	*bloom.Filter
+	whole atomic.Bool
+}
+
+const (
+	// share is the part of what a Store may keep that the filter takes.
+	share = 16
+
+	// againAfter is how long the next filter is waited for if the store does not announce its
+	// keys at the moment, and againLater if it cannot list them, or has more than there is room
+	// for.
+	againAfter = time.Second
+	againLater = 10 * time.Minute
+)
+
+// errFull ends the listing of more keys than a filter has room for.
+var errFull = errors.New("nearkv: more keys than the filter has room for")
+
+// newAbsent returns what is absent from a store; nil if that does not announce its keys.
+func newAbsent(powers kv.Powers, bytes int) *absent {
+	if powers.Changes == nil || powers.Keys == nil {
+		return nil
+	}
+	ctx, end := context.WithCancel(context.Background())
+	a := &absent{powers: powers, room: bloom.Room(bytes / share), again: make(chan struct{}, 1), ctx: ctx, end: end}
+	if !powers.Changes.Announce(a.announced) {
+		end()
+		return nil
+	}
+	a.want()
+	go a.fill()
+	return a
+}
+
+// close ends the work in the background.
+func (a *absent) close() {
+	if a != nil {
+		a.end()
+		a.filter.Store(nil)
+	}
+}
+
+// has reports whether nothing certainly stands under key.
+func (a *absent) has(key string) bool {
+	if a == nil {
+		return false
+	}
+	f := a.filter.Load()
+	return f != nil && f.whole.Load() && f.Lacks(key) && kv.CheckKey(key) == nil && a.powers.Changes.Announcing()
+}
+
+// lose forgets key, under which something stands, or may soon.
+func (a *absent) lose(key string) {
+	if a == nil {
+		return
+	}
+	if f := a.filter.Load(); f != nil {
+		f.AddText(key)
+	}
+}
+
+// announced takes in keys that were written; nil: any.
+func (a *absent) announced(keys []string) {
+	f := a.filter.Load()
+	if keys == nil || f != nil && f.IsFull() {
+		a.want()
+	}
+	if keys == nil {
+		a.filter.Store(nil)
+		return
+	}
+	for _, key := range keys {
+		a.lose(key)
+	}
+}
+
+// want has another filter made.
+func (a *absent) want() {
+	select {
+	case a.again <- struct{}{}:
+	default:
+	}
+}
+
+// fill makes filters when they are wanted, one at a time.
+func (a *absent) fill() {
+	for {
+		select {
+		case <-a.again:
+		case <-a.ctx.Done():
+			return
+		}
+		switch err := a.make(); {
+		case err == nil:
+		case a.powers.Changes.Announcing():
+			a.wantIn(againLater)
+		default:
+			a.wantIn(againAfter)
+		}
+	}
+}
+
+// wantIn has another filter made after a pause.
+func (a *absent) wantIn(pause time.Duration) {
+	kv.Sleep(a.ctx, pause)
+	a.want()
+}
+
+// make makes a filter. What is written meanwhile is announced, or the filter is dropped.
+func (a *absent) make() error {
+	f := &filter{Filter: bloom.New(a.room)}
+	a.filter.Store(f)
+	if err := a.list(f); err != nil {
+		a.filter.CompareAndSwap(f, nil)
+		return err
+	}
+	f.whole.Store(true)
+	return nil
+}
+
+// list adds the keys that there are to f.
+func (a *absent) list(f *filter) error {
+	if !a.powers.Changes.Announcing() {
+		return kv.ErrUnavailable
+	}
+	return a.powers.Keys(a.ctx, "", func(keys []string) error {
+		for _, key := range keys {
+			f.AddText(key)
+		}
+		if f.IsFull() {
+			return errFull
+		}
+		return nil
+	})
+}
