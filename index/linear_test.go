@@ -51,7 +51,7 @@ func eachServer(t *testing.T, f func(t *testing.T, s kv.Store)) {
 	})
 	t.Run("memcachekv", func(t *testing.T) {
 		servers.Need(t, "memcached")
-		p, err := servers.Memcached("-m", "1024") // It must not evict.
+		p, err := servers.Memcached("-m", "1024")
 		must(t, err)
 		t.Cleanup(func() { p.Stop() })
 		s, err := memcachekv.OpenVolatile([]string{p.Addr}, memcachekv.Options{})

@@ -20,7 +20,7 @@ var stores = map[string]func(t *testing.T) kvmodel.Store{
 	"embedded": func(t *testing.T) kvmodel.Store { return openStore(t, "bolt:"+filepath.Join(t.TempDir(), "app.db")) },
 	"memcached": func(t *testing.T) kvmodel.Store {
 		servers.Need(t, "memcached")
-		server, err := servers.Memcached("-M")
+		server, err := servers.Memcached()
 		if err != nil {
 			t.Fatal(err)
 		}

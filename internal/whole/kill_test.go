@@ -60,7 +60,7 @@ func TestLong_WhatAKilledProcessLeavesIsRightAgain(t *testing.T) {
 	}
 	for scheme, start := range map[string]func() (*servers.Process, error){
 		"redis":     func() (*servers.Process, error) { return servers.Redis() },
-		"memcached": func() (*servers.Process, error) { return servers.Memcached("-M", "-m", "1024") },
+		"memcached": func() (*servers.Process, error) { return servers.Memcached("-m", "1024") },
 	} {
 		t.Run(scheme, func(t *testing.T) {
 			p, err := start()

@@ -114,7 +114,7 @@ func TestStore_WrongURLSaysWhatIsWrong(t *testing.T) {
 		{"memcached://h,h:11211", `host "h:11211" is given twice`},
 		{"memcached://h/0", "memcached URL: only options may follow the hosts"},
 		{"memcached://u@h", "memcached URL: memcached has no users and passwords"},
-		{"memcached://h?timout=1s", `unknown option "timout": did you mean timeout?; the options are timeout=DURATION, conns=1..10000, pipeline=writes|all, near=SIZE,AGE`},
+		{"memcached://h?timout=1s", `unknown option "timout": did you mean timeout?; the options are timeout=DURATION, conns=1..10000, pipeline=writes|all, volatile=off|on, near=SIZE,AGE`},
 		{"memcached://h?timeout=1s&timeout=2s", "option timeout is given 2 times"},
 		{"memcached://h?timeout=1", "option timeout=1: it must be a duration above 0 such as 500ms"},
 		{"memcached://h?timeout=-1s", "option timeout=-1s: it must be a duration above 0"},
@@ -136,7 +136,7 @@ func TestStore_WrongURLSaysWhatIsWrong(t *testing.T) {
 		{"redis://h/-1", `redis URL: database "-1" is not a number from 0`},
 		{"redis://:%@h", "redis URL: user name or password: write % as %25"},
 		{"redis://:a?b@h", "redis URL: an @ after the question mark; write ? in a password as %3F"},
-		{"redis://h?pacience=1s", `unknown option "pacience": did you mean patience?; the options are durable=0|1, patience=DURATION, ` +
+		{"redis://h?pacience=1s", `unknown option "pacience": did you mean patience?; the options are durable=0|1, volatile=off|on, patience=DURATION, ` +
 			"wait-replicas=0..100, wait-timeout=DURATION, near=SIZE, tls=off|on, ca=FILE, cert=FILE, key=FILE, server-name=NAME"},
 		{"redis-sentinel://h/m?sentinel_password=secret", `unknown option "sentinel_password": did you mean sentinel-password?; the options are durable=0|1, `},
 		{"redis-sentinel://h?sentinel-password=secret", "redis-sentinel URL: the name of the master must follow the sentinels"},

@@ -43,6 +43,21 @@ func TestStore_MemcachedIsReached(t *testing.T) {
 	wantCount(t, "memcached://"+server.Addr+"?timeout=5s&conns=2", 2)
 }
 
+func TestStore_AMemcachedThatEvictsIsRefused(t *testing.T) {
+	servers.Need(t, "memcached")
+	server, err := servers.MemcachedThatEvicts()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Stop()
+	url := "memcached://" + server.Addr
+	_, err = kvopen.Store(t.Context(), url, all.Engines)
+	if err == nil || !strings.Contains(err.Error(), server.Addr+": items in use are dropped") || !strings.Contains(err.Error(), "start memcached with -M, or set volatile=on") {
+		t.Errorf("%s: want an error that names the server and -M, got %v", url, err)
+	}
+	wantCount(t, url+"?volatile=on", 1)
+}
+
 func TestOpen_AfterALossOpensSoThatItCanBeAccepted(t *testing.T) {
 	servers.Need(t, "memcached")
 	var addrs []string

@@ -14,7 +14,7 @@ var Engine = kv.Engine{
 	{Name: "memcached", Form: "memcached://HOST:PORT,HOST:PORT", Open: openURL},
 }
 
-func openURL(_ context.Context, rest string, options url.Values) (kv.Store, error) {
+func openURL(ctx context.Context, rest string, options url.Values) (kv.Store, error) {
 	given := storeurl.New(options)
 	opts := Options{
 		Timeout: given.Duration("timeout"),
@@ -22,6 +22,7 @@ func openURL(_ context.Context, rest string, options url.Values) (kv.Store, erro
 
 		PipelineAll: given.Choice("pipeline", "writes", "all") == 1,
 	}
+	volatile := given.Choice("volatile", "off", "on") == 1
 	near := given.Near("SIZE,AGE", true)
 	if err := given.Check(); err != nil {
 		return nil, err
@@ -39,6 +40,12 @@ func openURL(_ context.Context, rest string, options url.Values) (kv.Store, erro
 	s, err := OpenVolatile(a.Hosts, opts)
 	if err != nil {
 		return nil, err
+	}
+	if !volatile {
+		if err := s.refuseEviction(ctx); err != nil {
+			s.Close()
+			return nil, err
+		}
 	}
 	return storeurl.Keep(s, near)
 }

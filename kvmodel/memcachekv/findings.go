@@ -44,25 +44,32 @@ type told struct {
 	took            time.Duration
 }
 
-// told asks the server, on a connection of its own.
+// told asks the server.
 func (s *server) told(ctx context.Context) (t told, err error) {
+	err = s.talk(ctx, func(conn io.Writer, in *bufio.Reader) error {
+		if t.settings, err = askStats(conn, in, "stats settings"); err != nil {
+			return err
+		}
+		t.asked = time.Now()
+		t.stats, err = askStats(conn, in, "stats")
+		t.took = time.Since(t.asked)
+		return err
+	})
+	return t, err
+}
+
+// talk lets ask use a connection of its own, until ctx ends.
+func (s *server) talk(ctx context.Context, ask func(conn io.Writer, in *bufio.Reader) error) error {
 	if s.isClosed() {
-		return t, errClosed
+		return errClosed
 	}
 	conn, err := s.connect(ctx, s.addr)
 	if err != nil {
-		return t, err
+		return err
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	in := bufio.NewReader(conn)
-	if t.settings, err = askStats(conn, in, "stats settings"); err != nil {
-		return t, err
-	}
-	t.asked = time.Now()
-	t.stats, err = askStats(conn, in, "stats")
-	t.took = time.Since(t.asked)
-	return t, err
+	return ask(conn, bufio.NewReader(conn))
 }
 
 // askStats sends a command and returns the statistics that the answer has: none if the server,

@@ -25,8 +25,8 @@ func wantTold(t *testing.T, found []kv.Finding, texts ...string) {
 
 func TestFindings_OfAServerThatRuns(t *testing.T) {
 	servers.Need(t, "memcached")
-	found := func(args ...string) []kv.Finding {
-		p, err := servers.Memcached(args...)
+	found := func(start func(...string) (*servers.Process, error), args ...string) []kv.Finding {
+		p, err := start(args...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,9 +38,9 @@ func TestFindings_OfAServerThatRuns(t *testing.T) {
 		t.Cleanup(func() { s.Close() })
 		return kv.PowersOf(s).Findings(t.Context())
 	}
-	wantTold(t, found("-I", "512k"), "drops items that are in use when its memory is full, and has dropped 0 so far: start it with -M",
+	wantTold(t, found(servers.MemcachedThatEvicts, "-I", "512k"), "drops items that are in use when its memory is full, and has dropped 0 so far: start it with -M",
 		"it takes items of up to 524288 bytes", ": 0 % of its memory is used", ": its clock is that of this machine")
-	all := found("-M")
+	all := found(servers.Memcached)
 	wantTold(t, all, "drops nothing (-M)")
 	for _, f := range all {
 		if f.Is != kv.Fine {

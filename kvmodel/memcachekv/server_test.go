@@ -76,7 +76,7 @@ func full(t *testing.T, s kv.Store, size int) {
 func TestMemcached_Full_RefusesAndKeepsWhatIsThere(t *testing.T) {
 	bothWays(t, func(t *testing.T, opts memcachekv.Options) {
 		opts.Timeout = time.Minute // Nothing is silent here.
-		s := open(t, opts, memcached(t, "-M", "-m", "2").Addr)
+		s := open(t, opts, memcached(t, "-m", "2").Addr)
 		ctx := t.Context()
 		value := bytes.Repeat([]byte("x"), 900)
 		one(t, ctx, s, kv.OpSet("k", value))

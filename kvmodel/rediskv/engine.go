@@ -90,6 +90,7 @@ func (k kind) options(rest string, secure bool, options url.Values) (opts Option
 	given := storeurl.New(options)
 	opts = Options{
 		Durable:      given.Choice("durable", "0", "1") == 1,
+		Volatile:     given.Choice("volatile", "off", "on") == 1,
 		Patience:     given.Duration("patience"),
 		WaitReplicas: given.Number("wait-replicas", 0, 100),
 		WaitTimeout:  given.Duration("wait-timeout"),

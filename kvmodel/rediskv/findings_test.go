@@ -57,7 +57,7 @@ func TestFindings_SayWhatASettingDoesAndWhatToDo(t *testing.T) {
 	}
 	replicaOf(t, p)
 	wantTold(t, told(t, s), "warning "+p.Addr+": no write waits for one of its replicas")
-	waits := wantOpen(t, Options{Addrs: []string{p.Addr}, WaitReplicas: 1, Log: new(said).log()})
+	waits := wantOpen(t, Options{Addrs: []string{p.Addr}, WaitReplicas: 1, Volatile: true, Log: new(said).log()})
 	wantTold(t, told(t, waits), "ok "+p.Addr+": writes wait for 1 of its 1 replicas")
 	waits.opts.WaitReplicas = 2
 	wantTold(t, told(t, waits), "warning "+p.Addr+": 1 replicas are connected, and writes wait for 2")

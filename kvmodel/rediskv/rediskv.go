@@ -102,6 +102,11 @@ type Options struct {
 	// itself is logged.
 	Durable bool
 
+	// Volatile lets Open accept servers that drop items when their memory is full, for data
+	// that may be lost at any time. Otherwise Open refuses them, since indexes do not stand
+	// the loss of single keys.
+	Volatile bool
+
 	// Log gets warnings about servers that may lose data; nil means slog.Default.
 	Log *slog.Logger
 
@@ -212,8 +217,8 @@ func (s *Store) checkServers(ctx context.Context) error {
 		if err := s.makeDurable(ctx); err != nil {
 			return err
 		}
-	} else {
-		s.warn(ctx)
+	} else if err := s.checkSettings(ctx); err != nil {
+		return err
 	}
 	return s.checkCommands(ctx)
 }

@@ -12,10 +12,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
+// policyName is the setting that says what a server does when its memory is full.
+const policyName = "maxmemory-policy"
+
 // wanted are the settings of a server that keeps what it has acknowledged, and what it does
 // with any other.
 var wanted = []struct{ name, value, otherwise string }{
-	{"maxmemory-policy", "noeviction", "it drops items that are in use when its memory is full"},
+	{policyName, "noeviction", "it drops items that are in use when its memory is full"},
 	{"appendonly", "yes", "a restart loses what it holds"},
 	{"appendfsync", "always", "a crash of its machine loses the last writes"},
 }
@@ -55,6 +58,9 @@ func (f *seen) lookAtDurability(ctx context.Context, t *talk) error {
 			return err
 		}
 	}
+	if err := f.lookAtPolicy(ctx, t); err != nil {
+		return err
+	}
 	answer, err := f.ask(ctx, t, "INFO", "replication")
 	if text, there := answer.(string); there {
 		f.isMaster = !strings.Contains(text, "role:slave")
@@ -67,6 +73,21 @@ func (f *seen) lookAtSetting(ctx context.Context, t *talk, name string) error {
 	answer, err := f.ask(ctx, t, "CONFIG", "GET", name)
 	if value, there := pairs(answer)[name]; there {
 		f.values[name] = value
+	}
+	return err
+}
+
+// lookAtPolicy asks INFO for the policy of eviction if the server refuses CONFIG.
+func (f *seen) lookAtPolicy(ctx context.Context, t *talk) error {
+	if f.values[policyName] != "" {
+		return nil
+	}
+	answer, err := f.ask(ctx, t, "INFO", "memory")
+	text, _ := answer.(string)
+	_, text, there := strings.Cut(text, "maxmemory_policy:")
+	if there {
+		f.values[policyName], _, _ = strings.Cut(text, "\r")
+		f.unasked = slices.DeleteFunc(f.unasked, func(command string) bool { return command == "CONFIG GET "+policyName })
 	}
 	return err
 }
@@ -172,27 +193,37 @@ func (s *Store) waitFor(master seen) error {
 	return nil
 }
 
-// warnTime bounds what opening takes longer because of warnings.
-const warnTime = time.Second
+// settingsTime bounds how long opening waits for servers that do not say how they are set up.
+const settingsTime = time.Second
 
-// warn logs what may lose data that was acknowledged. It is silent where it cannot ask.
-func (s *Store) warn(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, warnTime)
+// checkSettings returns an error that names the servers which drop single items, unless
+// Volatile accepts them. It logs other risks to acknowledged data, and the servers that do not
+// say whether they drop items.
+func (s *Store) checkSettings(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, settingsTime)
 	defer cancel()
 	all, _ := s.lookAtServers(ctx, (*seen).lookAtDurability)
-	var evict, unwaited []string
+	var evict, unsaid, unwaited []string
 	for _, found := range all {
-		if policy := found.values["maxmemory-policy"]; policy != "" && policy != "noeviction" {
-			evict = append(evict, found.addr+" "+policy)
+		switch policy := found.values[policyName]; policy {
+		case "noeviction":
+		case "":
+			unsaid = append(unsaid, found.addr)
+		default:
+			evict = append(evict, fmt.Sprintf("%s of %s is %s", policyName, found.addr, policy))
 		}
 		if found.isMaster && found.replicas > 0 && s.opts.WaitReplicas == 0 {
 			unwaited = append(unwaited, found.addr)
 		}
 	}
-	if len(evict) > 0 {
-		s.opts.Log.Warn("ringtree: servers drop items that are in use when their memory is full: set maxmemory-policy to noeviction", "servers", evict)
+	if len(evict) > 0 && !s.opts.Volatile {
+		return fmt.Errorf("%s, so items in use are dropped when the memory is full, and indexes do not stand that: set it to noeviction, or volatile=on in the URL for data that may be lost at any time", strings.Join(evict, ", "))
+	}
+	if len(unsaid) > 0 && !s.opts.Volatile {
+		s.opts.Log.Warn("ringtree: it is not known whether servers drop items that are in use when their memory is full: see that maxmemory-policy is noeviction", "servers", unsaid)
 	}
 	if len(unwaited) > 0 {
 		s.opts.Log.Warn("ringtree: a failover may lose writes that were acknowledged, since none waits for a replica: set durable=1, or wait-replicas", "servers", unwaited)
 	}
+	return nil
 }

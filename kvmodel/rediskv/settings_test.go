@@ -132,7 +132,7 @@ func TestOpen_DurableSaysWhatTheServerDoesNotSay(t *testing.T) {
 	log := new(said)
 	opts := Options{Addrs: []string{p.Addr}, Username: "app", Password: "secret", Durable: true, Log: log.log()}
 	wantOpen(t, opts)
-	for _, want := range []string{"durable=1 could not be checked", p.Addr, "CONFIG GET appendonly", "CONFIG GET appendfsync", "CONFIG GET maxmemory-policy"} {
+	for _, want := range []string{"durable=1 could not be checked", p.Addr, "CONFIG GET appendonly", "CONFIG GET appendfsync"} {
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("want a log that says %q, got %q", want, log)
 		}
@@ -156,17 +156,38 @@ func TestOpen_WarnsOfServersThatLoseData(t *testing.T) {
 	if got := open(0); got != "" {
 		t.Errorf("of a server alone that drops nothing: got %q", got)
 	}
-	raw(t, p.Addr, "CONFIG", "SET", "maxmemory-policy", "allkeys-lru")
-	if got := open(0); !strings.Contains(got, "level=WARN") || !strings.Contains(got, "set maxmemory-policy to noeviction") || !strings.Contains(got, p.Addr+" allkeys-lru") {
-		t.Errorf("of allkeys-lru: got %q", got)
-	}
-	raw(t, p.Addr, "CONFIG", "SET", "maxmemory-policy", "noeviction")
 	replicaOf(t, p)
 	if got := open(0); !strings.Contains(got, "level=WARN") || !strings.Contains(got, "none waits for a replica: set durable=1") || !strings.Contains(got, p.Addr) {
 		t.Errorf("of a replica that no write waits for: got %q", got)
 	}
 	if got := open(1); got != "" {
 		t.Errorf("with wait-replicas=1: got %q", got)
+	}
+}
+
+func TestOpen_RefusesAServerThatDropsItems(t *testing.T) {
+	p := ownServer(t)
+	raw(t, p.Addr, "ACL", "SETUSER", "app", "on", ">secret", "~*", "+@all", "-config")
+	raw(t, p.Addr, "ACL", "SETUSER", "mute", "on", ">secret", "~*", "+@all", "-config", "-info")
+	log := new(said)
+	as := func(user string) Options {
+		return Options{Addrs: []string{p.Addr}, Username: user, Password: "secret", Log: log.log()}
+	}
+	for _, policy := range []string{"allkeys-lru", "volatile-ttl"} {
+		raw(t, p.Addr, "CONFIG", "SET", "maxmemory-policy", policy)
+		wants := []string{"maxmemory-policy of " + p.Addr + " is " + policy, "set it to noeviction, or volatile=on in the URL"}
+		wantOpen(t, Options{Addrs: []string{p.Addr}, Log: log.log()}, wants...)
+		wantOpen(t, as("app"), wants...) // INFO says it.
+		volatile := as("app")
+		volatile.Volatile = true
+		wantOpen(t, volatile)
+	}
+	if log.String() != "" {
+		t.Errorf("before a server that does not say: the log is %q", log)
+	}
+	wantOpen(t, as("mute"))
+	if got := log.String(); !strings.Contains(got, "level=WARN") || !strings.Contains(got, "it is not known whether servers drop items") || !strings.Contains(got, p.Addr) {
+		t.Errorf("of a server that does not say: got %q", got)
 	}
 }
 

@@ -64,8 +64,8 @@ func Start(server string, at *Place) (stop func(), err error) {
 	case Redis:
 		return at.started(Redis, &at.Redis)(servers.Redis())
 	case Memcached:
-		// -M, since indexes do not stand the loss of single keys; room for a million pages.
-		args := []string{"-M", "-m", "8192", "-c", "1024"}
+		// Room for a million pages.
+		args := []string{"-m", "8192", "-c", "1024"}
 		if os.Getuid() == 0 {
 			args = append(args, "-u", "nobody")
 		}

@@ -6,9 +6,14 @@ import (
 )
 
 // Memcached starts a memcached of 64 MB that listens on a free port of the
-// loopback address and nowhere else. Later args override earlier ones, so
-// that "-M" makes it refuse instead of evict, and "-m", "2" makes it small.
+// loopback address and nowhere else. It refuses writes when it is full (-M), as indexes need
+// it. Later args override earlier ones, so "-m", "2" makes it small.
 func Memcached(args ...string) (*Process, error) {
+	return MemcachedThatEvicts(append([]string{"-M"}, args...)...)
+}
+
+// MemcachedThatEvicts starts a memcached that drops items when it is full.
+func MemcachedThatEvicts(args ...string) (*Process, error) {
 	ports, err := freePorts(1)
 	if err != nil {
 		return nil, err

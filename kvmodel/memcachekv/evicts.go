@@ -1,0 +1,52 @@
+package memcachekv
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+)
+
+// refuseEviction returns an error that names the servers which evict items. It logs those that
+// do not say whether they do.
+func (s *Store) refuseEviction(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.opts.Timeout)
+	defer cancel()
+	says := make([]string, len(s.servers))
+	var wait sync.WaitGroup
+	for i, srv := range s.servers {
+		wait.Go(func() { says[i] = srv.evictions(ctx) })
+	}
+	wait.Wait()
+	var evict, unsaid []string
+	for i, srv := range s.servers {
+		switch says[i] {
+		case "off":
+		case "on":
+			evict = append(evict, srv.addr)
+		default:
+			unsaid = append(unsaid, srv.addr)
+		}
+	}
+	if len(evict) > 0 {
+		return fmt.Errorf("memcachekv: %s: items in use are dropped when the memory is full, and indexes do not stand that: start memcached with -M, or set volatile=on in the URL for data that may be lost at any time", strings.Join(evict, ", "))
+	}
+	if len(unsaid) > 0 {
+		slog.Warn("ringtree: it is not known whether memcached drops items that are in use when its memory is full: see that it was started with -M", "servers", unsaid)
+	}
+	return nil
+}
+
+// evictions returns what the server says of its setting of that name: on, off, or "" if it does
+// not answer.
+func (s *server) evictions(ctx context.Context) (says string) {
+	_ = s.talk(ctx, func(conn io.Writer, in *bufio.Reader) error {
+		settings, err := askStats(conn, in, "stats settings")
+		says = settings["evictions"]
+		return err
+	})
+	return says
+}
