@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -59,6 +60,9 @@ func (c *change) doTheRest(p *plan) {
 
 // allSteps carries out p on s, which no one else changes at the same time.
 func (c *change) allSteps(s kv.Store, p *plan) error {
+	if !c.db.alone && c.db.now().Sub(c.began) > times.Change {
+		return errLost // The process has slept before the transaction.
+	}
 	if c.late {
 		if err := c.lookAgain(c.ctx, s); err != nil {
 			return err

@@ -64,13 +64,8 @@ func openArticles(s kv.Store, batch ranking.Batch, opts ...kvmodel.Option) *arti
 	return openTied(s, batch, ranking.Shared, ranking.NoTies, opts...)
 }
 
-// openTied is openArticles with the ties of TopStock, and of others.
-func openTied(s kv.Store, batch ranking.Batch, stock, others ranking.Ties, opts ...kvmodel.Option) *articles {
-	db, err := kvmodel.Open(s, append(opts, quiet)...)
-	if err != nil {
-		panic(err)
-	}
-	r := kvmodel.NewRecords(db, kvmodel.Schema[article, string]{
+func articleSchema() kvmodel.Schema[article, string] {
+	return kvmodel.Schema[article, string]{
 		Name: "Article", Version: 1,
 		ID:    func(a *article) string { return a.ID },
 		SetID: func(a *article, id string) { a.ID = id },
@@ -78,7 +73,25 @@ func openTied(s kv.Store, batch ranking.Batch, stock, others ranking.Ties, opts 
 		Codec: asJSON[article]{},
 
 		Created: func(a *article) *time.Time { return &a.Made },
-	})
+	}
+}
+
+// openRecords returns the records of a release without boards.
+func openRecords(s kv.Store) (*kvmodel.Records[article, string], *kvmodel.DB) {
+	db, err := kvmodel.Open(s, quiet)
+	if err != nil {
+		panic(err)
+	}
+	return kvmodel.NewRecords(db, articleSchema()), db
+}
+
+// openTied is openArticles with the ties of TopStock, and of others.
+func openTied(s kv.Store, batch ranking.Batch, stock, others ranking.Ties, opts ...kvmodel.Option) *articles {
+	db, err := kvmodel.Open(s, append(opts, quiet)...)
+	if err != nil {
+		panic(err)
+	}
+	r := kvmodel.NewRecords(db, articleSchema())
 	made := func(a *article) time.Time { return a.Made }
 	of := func(a *article) string { return a.Category }
 	by := kvmodel.By[article, string]{Key: kvmodel.StringKey[string](), Value: of}
