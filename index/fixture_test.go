@@ -2,7 +2,6 @@ package index_test
 
 import (
 	"context"
-	"io"
 	"log/slog"
 	"testing"
 
@@ -18,7 +17,7 @@ func (s shared) Close() error      { return nil }
 
 func open(t testing.TB, s kv.Store) *kvmodel.DB {
 	t.Helper()
-	db, err := kvmodel.Open(s, kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil))))
+	db, err := kvmodel.Open(s, kvmodel.Log(slog.New(slog.DiscardHandler)))
 	must(t, err)
 	return db
 }

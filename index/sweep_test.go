@@ -3,7 +3,6 @@ package index_test
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
@@ -34,7 +33,7 @@ var (
 
 // openQuiet opens a DB that logs nothing.
 func openQuiet(s kv.Store, opts ...kvmodel.Option) *kvmodel.DB {
-	db, err := kvmodel.Open(s, append(opts, kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil))))...)
+	db, err := kvmodel.Open(s, append(opts, kvmodel.Log(slog.New(slog.DiscardHandler)))...)
 	if err != nil {
 		panic(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"io"
 	"log/slog"
 	"strings"
 	"testing"
@@ -103,7 +102,7 @@ func must(t testing.TB, err error) {
 // open returns a DB on s that logs nothing.
 func open(t testing.TB, s kv.Store, opts ...kvmodel.Option) *kvmodel.DB {
 	t.Helper()
-	db, err := kvmodel.Open(s, append(opts, kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil))))...)
+	db, err := kvmodel.Open(s, append(opts, kvmodel.Log(slog.New(slog.DiscardHandler)))...)
 	must(t, err)
 	return db
 }

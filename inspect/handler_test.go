@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"html"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -99,7 +98,7 @@ const faceSecret = "let me look"
 func newFaced(t *testing.T) faced {
 	t.Helper()
 	store := &faceStore{Store: memkv.New(memkv.Options{})}
-	db, err := kvmodel.Open(store, kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil))))
+	db, err := kvmodel.Open(store, kvmodel.Log(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,12 +40,13 @@ func TestDamage_AJournalCostsNoMoreThanItsLines(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
-				dead := start(t, plain(mem)).ends(t)
+				dead := start(t, plain(mem))
 				must(t, dead.Create(ctx, &note{ID: "a", Text: "x", Code: "a"}))
 				wait(10 * time.Second)
 				must(t, dead.Create(ctx, &note{ID: "n1", Text: "x", Code: "c1"}))
 				must(t, dead.Create(ctx, &note{ID: "n2", Text: "x", Code: "c2"}))
 				dead.life.kill()
+				_ = dead.db.Close(ctx)
 				key := longest(t, ctx, mem, keys(mem, test.class))
 				spoil(t, ctx, mem, key, test.at, test.n)
 

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"maps"
 	"slices"
@@ -116,7 +115,7 @@ func simpleNotes() kvmodel.Schema[note, string] {
 }
 
 // quiet is a DB option for tests that make things go wrong on purpose.
-func quiet() kvmodel.Option { return kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil))) }
+func quiet() kvmodel.Option { return kvmodel.Log(slog.New(slog.DiscardHandler)) }
 
 func open(t testing.TB, s kv.Store, opts ...kvmodel.Option) *kvmodel.DB {
 	t.Helper()

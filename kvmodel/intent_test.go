@@ -148,6 +148,7 @@ func TestIntent_WhatWasRefusedIsNotCarriedOutLater(t *testing.T) {
 					t.Errorf("%v: want no ErrUnclear", err)
 				}
 				end(t, m, first)
+				_ = first.Close(ctx)
 				var done proof.Record[int64] // amounts
 				next := open(t, disk)
 				kvmodel.NewIntent(next, "move", func(_ context.Context, args move) error { done.Add(args.Amount); return nil })
@@ -155,7 +156,7 @@ func TestIntent_WhatWasRefusedIsNotCarriedOutLater(t *testing.T) {
 				if diff := cmp.Diff([]int64{1}, done.Take()); diff != "" {
 					t.Errorf("carried out other than the one that was stuck (-want +got)\n%s", diff)
 				}
-				_, _ = next.Close(ctx), first.Close(ctx)
+				_ = next.Close(ctx)
 			})
 		})
 	}
@@ -329,6 +330,7 @@ func TestIntent_WaitsForAProcessThatKnowsIt(t *testing.T) {
 			return errDead
 		})
 		wantErr(t, intent.Do(ctx, move{Amount: 7}), kvmodel.ErrUnclear)
+		_ = dead.Close(ctx)
 
 		other := open(t, disk)
 		kvmodel.NewRecords(other, noteSchema())
@@ -355,7 +357,6 @@ func TestIntent_WaitsForAProcessThatKnowsIt(t *testing.T) {
 			t.Errorf("the journal of the dead is still there: %+v", writers)
 		}
 		_ = other.Close(ctx)
-		_ = dead.Close(ctx)
 	})
 }
 

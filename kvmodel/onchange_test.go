@@ -221,13 +221,14 @@ func TestOnChange_IsToldAfterACrash(t *testing.T) {
 	for kind, with := range kinds {
 		t.Run(kind, func(t *testing.T) {
 			inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
-				p := start(t, with(mem)).ends(t)
+				p := start(t, with(mem))
 				p.OnChange(func(context.Context, kvmodel.Change[note, string]) error {
 					p.life.kill() // It dies before it has told anybody.
 					return errDead
 				})
 				must(t, p.Create(ctx, &note{ID: "a", Text: "1"}))
 				wait(time.Second)
+				_ = p.db.Close(ctx)
 
 				other := start(t, with(mem)).ends(t)
 				var h heard

@@ -66,6 +66,7 @@ func TestReleases_ARepairLeavesLinesOfIndexesItDoesNotKnow(t *testing.T) {
 		must(t, next.Create(ctx, &note{ID: "a", Text: "x", Code: "ca"}))
 		must(t, next.db.Flush(ctx))
 		life.kill()
+		_ = next.db.Close(ctx)
 		old := deploy(t, s)
 		for range 4 {
 			must(t, old.db.Repair(ctx))
@@ -94,6 +95,5 @@ func TestReleases_ARepairLeavesLinesOfIndexesItDoesNotKnow(t *testing.T) {
 		again.finds(t, "Code", "ca", "a")
 		again.undeploy(t)
 		old.undeploy(t)
-		_ = next.db.Close(ctx)
 	})
 }

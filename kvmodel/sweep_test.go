@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
@@ -44,7 +43,7 @@ type members struct {
 }
 
 func openMembers(s kv.Store) *members {
-	db, err := kvmodel.Open(s, kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil))))
+	db, err := kvmodel.Open(s, kvmodel.Log(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		panic(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"log/slog"
 	"math/rand/v2"
 	"slices"
@@ -24,7 +23,7 @@ import (
 // lease that lives must have its claim, and be in its list and on its timeline.
 
 func openLeases(s kv.Store, opts ...kvmodel.Option) *leases {
-	db, err := kvmodel.Open(s, append(opts, kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil))))...)
+	db, err := kvmodel.Open(s, append(opts, kvmodel.Log(slog.New(slog.DiscardHandler)))...)
 	if err != nil {
 		panic(err)
 	}

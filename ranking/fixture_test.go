@@ -3,7 +3,6 @@ package ranking_test
 import (
 	"context"
 	"encoding/json"
-	"io"
 	"log/slog"
 	"math/rand/v2"
 	"strconv"
@@ -58,7 +57,7 @@ func (asJSON[T]) Unmarshal(data []byte, v *T) (bool, error) { return false, json
 
 func (asJSON[T]) Merge(_, next []byte) ([]byte, error) { return next, nil }
 
-var quiet = kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil)))
+var quiet = kvmodel.Log(slog.New(slog.DiscardHandler))
 
 func openArticles(s kv.Store, batch ranking.Batch, opts ...kvmodel.Option) *articles {
 	return openTied(s, batch, ranking.Shared, ranking.NoTies, opts...)

@@ -3,7 +3,6 @@ package timeline_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"math/rand/v2"
 	"sync"
@@ -24,7 +23,7 @@ import (
 var sweptShape = timeline.Shape{Size: 40, Segment: 4}
 
 // quiet is the option of a DB that logs nothing.
-var quiet = kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil)))
+var quiet = kvmodel.Log(slog.New(slog.DiscardHandler))
 
 func openQuietly(s kv.Store) *pages { return openPages(s, sweptShape, quiet) }
 

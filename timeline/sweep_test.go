@@ -3,7 +3,6 @@ package timeline
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"maps"
 	"slices"
@@ -69,7 +68,7 @@ func laneOf(db *kvmodel.DB, shape Shape) *lane {
 
 // quietDB opens a DB that logs nothing.
 func quietDB(s kv.Store) *kvmodel.DB {
-	db, err := kvmodel.Open(s, kvmodel.Log(slog.New(slog.NewTextHandler(io.Discard, nil))))
+	db, err := kvmodel.Open(s, kvmodel.Log(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		panic(err)
 	}
@@ -224,7 +223,7 @@ func TestSweep_Lane_NothingIsLostAndNoPageHasAHole(t *testing.T) {
 // A sleeper has a number and sleeps while the others go around the ring.
 func TestSweep_Lane_ASleeperClobbersNothing(t *testing.T) {
 	world := kvtest.World{Slow: 0.3, Late: 0.05}
-	sweepLane(t, 400, world, func(sim *kvtest.Sim, b *ledger, shape Shape) { allAtOnce(sim, b, shape, true) })
+	sweepLane(t, 500, world, func(sim *kvtest.Sim, b *ledger, shape Shape) { allAtOnce(sim, b, shape, true) })
 }
 
 func isCounter(key string) bool { return strings.HasSuffix(key, "#n") }

@@ -3,7 +3,6 @@ package work_test
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"sync/atomic"
 	"testing"
@@ -16,7 +15,7 @@ import (
 )
 
 func newQueue() *work.Queue {
-	return work.NewQueue(work.NewFailures(slog.New(slog.NewTextHandler(io.Discard, nil))))
+	return work.NewQueue(work.NewFailures(slog.New(slog.DiscardHandler)))
 }
 
 // fill gives q works until it has no room for another one. They end when free is closed.
