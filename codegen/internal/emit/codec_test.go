@@ -5,12 +5,12 @@ import (
 	"flag"
 	"fmt"
 	"go/ast"
-	"go/build"
 	"go/format"
 	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -194,19 +194,25 @@ func newPackage(t *testing.T, path string, sources ...string) *testPackage {
 		}
 		p.files = append(p.files, file)
 	}
-	conf := types.Config{Importer: sourceImporter(), Error: func(error) {}}
+	conf := types.Config{Importer: exported(), Error: func(error) {}}
 	p.Package, _ = conf.Check(path, p.fset, p.files, nil)
 	return p
 }
 
-// sourceImporter is shared, since it type-checks what it imports only once.
-var sourceImporter = sync.OnceValue(func() types.Importer {
-	root, err := exec.Command("go", "env", "GOROOT").Output()
+// exported is shared, since it asks the go command just once what the packages that tests import
+// export.
+var exported = sync.OnceValue(func() types.Importer {
+	list := exec.Command("go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", samplePath+"/...", "go/scanner", "net", "text/scanner")
+	out, err := list.Output()
 	if err != nil {
 		panic(err)
 	}
-	build.Default.GOROOT = strings.TrimSpace(string(root)) // A test that is built with -trimpath does not know it.
-	return importer.ForCompiler(token.NewFileSet(), "source", nil)
+	exports := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		path, file, _ := strings.Cut(strings.TrimSpace(line), " ")
+		exports[path] = file
+	}
+	return importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })
 })
 
 func (p *testPackage) named(name string) *types.Named {
@@ -267,7 +273,7 @@ func (p *testPackage) generateAndCheck(t *testing.T, set *codecSet, models ...st
 	if err != nil {
 		t.Fatal(err)
 	}
-	conf := types.Config{Importer: sourceImporter()}
+	conf := types.Config{Importer: exported()}
 	if _, err := conf.Check(p.Path(), p.fset, append(p.files, file), nil); err != nil {
 		t.Errorf("generated code does not compile: %v\n%s", err, code)
 	}
