@@ -293,7 +293,7 @@ func TestRepair_OnAStoreHeldAloneAJournalThatIsBeingOpenedIsNotRepaired(t *testi
 
 func TestSweep_AReaderMendsWhatACrashLeavesWithin45Seconds(t *testing.T) {
 	for _, with := range []kvtest.Powers{kvtest.ServerPowers, kvtest.AllPowers} {
-		proof.Sweep(t, 60, kvtest.World{Powers: with}, func(sim *kvtest.Sim) {
+		proof.Sweep(t, 120, kvtest.World{Powers: with}, func(sim *kvtest.Sim) {
 			out := &outcome{deleted: map[string]bool{}}
 			var ended atomic.Int64
 			sim.CrashAt("p", 1+sim.Rand().IntN(60))

@@ -249,7 +249,7 @@ func TestSweep_Build_ThatIsKilledGoesOn(t *testing.T) {
 
 // Each process of a release may build, and be killed at that.
 func TestSweep_Build_SeveralAtATimeHideNothing(t *testing.T) {
-	proof.Sweep(t, 60, building(kvtest.NoPowers), func(sim *kvtest.Sim) {
+	proof.Sweep(t, 120, building(kvtest.NoPowers), func(sim *kvtest.Sim) {
 		l := newTelling()
 		tellOld(sim)
 		for i := range 3 {

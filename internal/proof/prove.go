@@ -109,10 +109,10 @@ func Rounds(t testing.TB, few, all uint64) iter.Seq[uint64] {
 const longer = 20
 
 // share says how many of a sweep's seeds the short cut takes: one in so many.
-const share = 10
+const share = 20
 
 // Sweep is [kvtest.SimulateMany] with n seeds, which should take a few seconds. The short
-// cut takes the first tenth of them; all should notice faults of the store, see [Notices]. If
+// cut takes the first twentieth of them; all should notice faults of the store, see [Notices]. If
 // everything is proved, there are 20 times as many. To prove a part, it takes other seeds, from
 // one by chance on, until the time is up.
 func Sweep(t *testing.T, n int, world kvtest.World, test func(*kvtest.Sim)) {

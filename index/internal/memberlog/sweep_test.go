@@ -310,7 +310,7 @@ func sweep(t *testing.T, n int, powers kvtest.Powers, limits Limits) {
 }
 
 func TestSweep_NothingIsLostOrComesBackWhereAppendsRespectSeals(t *testing.T) {
-	sweep(t, 300, kvtest.ServerPowers, tiny)
+	sweep(t, 340, kvtest.ServerPowers, tiny)
 }
 
 func TestSweep_NothingIsLostOrComesBackWhereWritersVerify(t *testing.T) {

@@ -66,7 +66,7 @@ func TestUnlisted_LooksThroughTheEndAlone(t *testing.T) {
 // TestSweep_PutMissing_AddsEachIDOnce has three processes add the ids of the same three journals
 // while another one adds its own. Requests fail and come late, and one of the processes dies.
 func TestSweep_PutMissing_AddsEachIDOnce(t *testing.T) {
-	proof.Sweep(t, 120, kvtest.Hostile(kvtest.NoPowers), func(sim *kvtest.Sim) {
+	proof.Sweep(t, 180, kvtest.Hostile(kvtest.NoPowers), func(sim *kvtest.Sim) {
 		ctx, mem := context.Background(), still{sim.Store()}
 		roomy := func() *Enumeration {
 			e := New("M", time.Now)
