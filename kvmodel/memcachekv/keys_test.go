@@ -16,7 +16,8 @@ func TestStore_Keys_MissesNoneThatIsReadMeanwhile(t *testing.T) {
 	p, err := servers.Memcached()
 	must(t, err)
 	t.Cleanup(p.Stop)
-	s, err := memcachekv.OpenVolatile([]string{p.Addr}, memcachekv.Options{})
+	// On a busy machine a server, its crawler and its readers may all wait for longer than a second.
+	s, err := memcachekv.OpenVolatile([]string{p.Addr}, patient)
 	must(t, err)
 	const n = 2000
 	var keys []string
@@ -28,7 +29,7 @@ func TestStore_Keys_MissesNoneThatIsReadMeanwhile(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	var ends sync.WaitGroup
-	for range 4 {
+	for range 2 {
 		ends.Go(func() {
 			for ctx.Err() == nil {
 				_, _ = kv.GetAll(ctx, s, keys...) // What matters is that they are read.
