@@ -151,7 +151,7 @@ func TestBuild_OldRecordsStandInTheOrderOfTheField(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachStore(t, func(t *testing.T, s kv.Store) {
-				all := oldTales(proof.Size(300, 700))
+				all := oldTales(proof.Size(150, 700))
 				bare := openBare(survivor{s})
 				must(t, bare.CreateMulti(ctx, all))
 				bare.close(t)

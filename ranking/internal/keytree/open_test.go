@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -36,7 +37,7 @@ func (m *mortal) Do(ctx context.Context, ops []kv.Op) error {
 func TestSweep_AfterAWayIsHalfOpenTheNextInsertOpensTheRest(t *testing.T) {
 	const far = 5000
 	for first, ended := 1, false; !ended; first++ {
-		for second, ended2 := 0, false; !ended2; second++ {
+		for second, ended2 := 0, false; !ended2; second += proof.Size(4, 1) {
 			s := newMem()
 			r := open(s)
 			for i := range 80 {

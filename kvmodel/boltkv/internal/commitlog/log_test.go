@@ -133,7 +133,7 @@ func TestLog_DamageInTheMiddleIsNamed(t *testing.T) {
 	last := l.at
 	write(t, l, 1, true)
 	whole := bytes.Clone(file.Data)
-	step := proof.Size(13, 1)
+	step := proof.Size(61, 1)
 	for bit := 0; bit < int(last)*8; bit += step {
 		if at := bit / 8; at >= headerSize && at < blockSize {
 			continue
