@@ -99,18 +99,14 @@ func newFaced(t *testing.T) faced {
 	t.Helper()
 	store := &faceStore{Store: memkv.New(memkv.Options{})}
 	db, err := kvmodel.Open(store, kvmodel.Log(slog.New(slog.DiscardHandler)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { db.Close(context.Background()) })
 	users := faceUsers(db)
 	for _, u := range []faceUser{
 		{ID: "u81", Name: "heron", City: "Oslo", Email: "Ann@example.org", Password: "geheim"},
 		{ID: "a b/c", Name: "<b>tern", City: "New York", Email: "tern@example.org", Password: "tief"},
 	} {
-		if err := users.Create(t.Context(), &u); err != nil {
-			t.Fatal(err)
-		}
+		must(t, users.Create(t.Context(), &u))
 	}
 	h, err := inspect.Handler(inspect.New(db), inspect.HandlerOptions{Base: "/inspect", Guard: func(r *http.Request) error {
 		if r.Header.Get("Secret") != faceSecret {
@@ -118,9 +114,7 @@ func newFaced(t *testing.T) faced {
 		}
 		return nil
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return faced{h, store}
 }
 
@@ -276,9 +270,7 @@ func TestHandler_PagesShowWhatThereIs(t *testing.T) {
 
 func TestHandler_WhatIsWrongAtAPlaceStandsBesideIt(t *testing.T) {
 	f := newFaced(t)
-	if err := f.store.Store.Do(t.Context(), []kv.Op{kv.OpDelete("u:User:ByName:heron")}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, f.store.Store.Do(t.Context(), []kv.Op{kv.OpDelete("u:User:ByName:heron")}))
 	f.want(t, "/inspect/record?model=User&id=u81", 200, "ByNameheronu:User:ByName:heron")
 	if body := f.want(t, "/inspect/record?model=User&id=u81", 200); !strings.Contains(body, `class="wrong"`) {
 		t.Errorf("a claim is missing, and the page does not say so:\n%s", body)

@@ -108,9 +108,7 @@ func (s *server) lose(t *testing.T, classes ...string) {
 			}
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	s.lost.Store(true)
 }

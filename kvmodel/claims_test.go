@@ -234,9 +234,7 @@ func TestRepair_AClaimThatIsNewerThanTheRecordThatWasReadStays(t *testing.T) {
 	set(m, "x")
 	s.happen.Set(func() { set(other, "z"); set(other, "x") })
 	set(m, "y")
-	if err := m.db.Flush(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.db.Flush(ctx))
 	if s.happen.IsSet() {
 		t.Fatal("nothing was released")
 	}

@@ -39,9 +39,7 @@ func TestDB_Close_NothingIsAskedOfTheStoreAfterwards(t *testing.T) {
 		stores = append(stores, s)
 		ms := openMembers(s)
 		ms.OnChange(func(context.Context, kvmodel.Change[member, string]) error { return nil })
-		if err := ms.Create(t.Context(), &member{ID: "1", Email: "a@example.com"}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, ms.Create(t.Context(), &member{ID: "1", Email: "a@example.com"}))
 		if err := ms.db.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -48,16 +48,7 @@ func gets(ctx context.Context, keys ...string) func(kv.Store) error {
 func openLog(t *testing.T) (*kvmodel.DB, *log) {
 	t.Helper()
 	s := &log{Store: memkv.New(memkv.Options{})}
-	db, err := kvmodel.Open(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
-	return db, s
+	return closing(t, open(t, s)), s
 }
 
 // asks returns a work that asks db for keys, which are not there, one after
@@ -76,9 +67,7 @@ func TestSideBySide_CostsTheTripsOfTheLongestWork(t *testing.T) {
 	}
 	s.trips = nil
 	ctx, meter := kv.Metered(t.Context())
-	if err := db.SideBySide(ctx, asks(db, "a1", "a2"), asks(db), asks(db, "b1"), nested); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.SideBySide(ctx, asks(db, "a1", "a2"), asks(db), asks(db, "b1"), nested))
 	want := [][]string{{"a1", "b1", "c1", "d1"}, {"a2", "d2"}, {"d3"}}
 	if diff := cmp.Diff(want, s.trips); diff != "" {
 		t.Errorf("trips (-want +got)\n%s", diff)
@@ -126,9 +115,7 @@ func TestSideBySide_ContextOfAWorkThatHasEndedGoesOnAlone(t *testing.T) {
 	if err := db.SideBySide(t.Context(), func(ctx context.Context) error { kept = ctx; return nil }, asks(db, "a")); err != nil {
 		t.Fatal(err)
 	}
-	if err := asks(db, "late")(kept); err != nil {
-		t.Fatal(err)
-	}
+	must(t, asks(db, "late")(kept))
 	if !slices.ContainsFunc(s.trips, func(keys []string) bool { return slices.Equal(keys, []string{"late"}) }) {
 		t.Errorf("want a trip of its own for what comes late, got %q", s.trips)
 	}
@@ -176,18 +163,8 @@ func TestSideBySide_PanicsInTheCallersGoroutine(t *testing.T) {
 func openLocal(t *testing.T, local bool) (*kvmodel.DB, *memkv.Store) {
 	t.Helper()
 	s := memkv.New(memkv.Options{Local: local})
-	db, err := kvmodel.Open(s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
-	if err := asks(db, "first")(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	db := closing(t, open(t, s))
+	must(t, asks(db, "first")(t.Context()))
 	return db, s
 }
 

@@ -120,9 +120,7 @@ func quiet() kvmodel.Option { return kvmodel.Log(slog.New(slog.DiscardHandler)) 
 func open(t testing.TB, s kv.Store, opts ...kvmodel.Option) *kvmodel.DB {
 	t.Helper()
 	db, err := kvmodel.Open(s, append([]kvmodel.Option{quiet()}, opts...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return db
 }
 

@@ -28,9 +28,7 @@ func cpu(t *testing.T, f func(n int)) time.Duration {
 func used(t *testing.T) time.Duration {
 	t.Helper()
 	var all syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &all); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Getrusage(syscall.RUSAGE_SELF, &all))
 	return time.Duration(all.Utime.Nano() + all.Stime.Nano())
 }
 

@@ -38,9 +38,7 @@ func (o *told) hooks() kvmodel.Hooks {
 
 func openObserved(t *testing.T, s kv.Store, opts ...kvmodel.Option) *kvmodel.DB {
 	db, err := kvmodel.Open(s, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { db.Close(context.WithoutCancel(t.Context())) })
 	return db
 }
@@ -75,9 +73,7 @@ func TestObserve_TripsOfWorksSideBySideAreForAllOfThem(t *testing.T) {
 			return get(ctx, db)
 		}
 	}
-	if err := db.SideBySide(t.Context(), work("a"), work("b")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.SideBySide(t.Context(), work("a"), work("b")))
 	times := map[string]int{}
 	for _, what := range o.what {
 		times[what]++
@@ -123,9 +119,7 @@ func TestRetries_RepeatsAndShowsAndCountsEachTry(t *testing.T) {
 	var o told
 	db := openObserved(t, &briefly{memkv.New(memkv.Options{}), 2}, kvmodel.Observe(o.hooks()), kvmodel.Retries(3, time.Millisecond))
 	ctx, meter := kvmodel.Metered(t.Context())
-	if err := get(ctx, db); err != nil {
-		t.Fatal(err)
-	}
+	must(t, get(ctx, db))
 	if diff := cmp.Diff([]string{"trip for ", "trip for ", "trip for "}, o.what); diff != "" {
 		t.Errorf("calls mismatch (-want +got):\n%s", diff)
 	}

@@ -230,9 +230,7 @@ func checkAll(sim *kvtest.Sim, garbage bool, outs ...*outcome) {
 		if errors.Is(err, kv.ErrNotFound) {
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if live[id] == nil {
 			t.Errorf("%s is not in the enumeration", id)
 		}
@@ -253,9 +251,7 @@ func checkAll(sim *kvtest.Sim, garbage bool, outs ...*outcome) {
 func allMembers(ctx context.Context, t *testing.T, m *members) map[string]*member {
 	live := map[string]*member{}
 	for v, err := range m.All(ctx) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		live[v.ID] = v
 	}
 	return live
@@ -404,13 +400,9 @@ func comesAndGoes(t *testing.T, powers kvtest.Powers) {
 	proof.Sweep(t, 100, world, func(sim *kvtest.Sim) {
 		first := openMembers(sim.Still())
 		for _, id := range sweepIDs {
-			if err := first.Create(context.Background(), &member{ID: id}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, first.Create(context.Background(), &member{ID: id}))
 		}
-		if err := first.db.Close(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, first.db.Close(context.Background()))
 		outs := make([]*outcome, 4)
 		for i, id := range []string{"a", "a", "a", "b"} {
 			name := fmt.Sprint("p", i)

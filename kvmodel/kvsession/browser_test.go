@@ -29,9 +29,7 @@ func open(t testing.TB, store kv.Store, change ...func(*kvsession.Options)) *kvs
 		f(&options)
 	}
 	s, err := kvsession.New(store, options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return s
 }
 
@@ -64,9 +62,7 @@ func (b *browser) open(ctx context.Context, s *kvsession.Store) (*visit, error) 
 func (b *browser) mustOpen(t testing.TB, s *kvsession.Store) *visit {
 	t.Helper()
 	v, err := b.open(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return v
 }
 

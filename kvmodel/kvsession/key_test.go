@@ -41,9 +41,7 @@ func TestKeyIn_GivesAllProcessesTheKeyThatOneHasMade(t *testing.T) {
 func TestKeyIn_RefusesWhatIsNoKey(t *testing.T) {
 	for _, text := range []string{"", "secret", strings.Repeat("00", 31)} {
 		file := filepath.Join(t.TempDir(), "session.key")
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, []byte(text), 0o600))
 		if key, err := kvsession.KeyIn(file); err == nil || !strings.Contains(err.Error(), "64 hex digits") {
 			t.Errorf("%q is the key %x (%v), want an error", text, key, err)
 		}

@@ -27,17 +27,13 @@ func TestStore_AnUnclearAnswer_IsNeverReportedAsNotDone(t *testing.T) {
 					b := new(browser)
 					v := b.mustOpen(t, open(t, s))
 					v.Values["a"] = 1
-					if err := v.signIn("jo"); err != nil {
-						t.Fatal(err)
-					}
+					must(t, v.signIn("jo"))
 					old := b.copied()
 					v = b.mustOpen(t, open(t, s))
 					s.Begin()
 					err := verb(v)
 					time.Sleep(time.Second)
-					if err := s.Rise(); err != nil {
-						t.Fatal(err)
-					}
+					must(t, s.Rise())
 					now := old.mustOpen(t, open(t, s))
 					changed := now.IsNew || now.Values["a"] != 1
 					if proof.Denies(err) && changed || errors.Is(err, kv.ErrUnclear) && errors.Is(err, kv.ErrUnavailable) {
