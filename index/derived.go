@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ringtree/ringtree/index/internal/memberlog"
+	"github.com/ringtree/ringtree/internal/memberlog"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/kvmodel"

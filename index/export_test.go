@@ -3,7 +3,7 @@ package index
 import (
 	"testing"
 
-	"github.com/ringtree/ringtree/index/internal/memberlog"
+	"github.com/ringtree/ringtree/internal/memberlog"
 	"github.com/ringtree/ringtree/internal/plug"
 )
 

@@ -18,7 +18,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/ringtree/ringtree/index"
-	"github.com/ringtree/ringtree/index/internal/memberlog"
+	"github.com/ringtree/ringtree/internal/memberlog"
 	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/internal/proof/servers"
 	"github.com/ringtree/ringtree/kvmodel"

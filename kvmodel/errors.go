@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
@@ -23,7 +24,7 @@ var (
 
 	// ErrNeedsRebuild: the index cannot be read yet, because there are records
 	// that were written without it, or because a part of it was lost.
-	ErrNeedsRebuild = errors.New("index needs a rebuild")
+	ErrNeedsRebuild = plug.ErrNeedsRebuild
 
 	// ErrNotYet: something has to wait for its time, such as until a counter has
 	// not changed for long enough. It has not failed.

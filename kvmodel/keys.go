@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -15,7 +16,7 @@ import (
 // several ids under one key, so this is what any index can take. The text is escaped: each
 // byte but ASCII letters, digits and . _ ~ - takes three. So an id may have 2,048 letters of
 // English, or 227 Japanese characters, or 682 bytes of any kind.
-const MaxID = 2048
+const MaxID = plug.MaxID
 
 // KeyOf turns ids and indexed values of type K into text and back. A text has
 // a fixed number of escaped parts, joined by colons.

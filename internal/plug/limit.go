@@ -7,6 +7,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
+// MaxID is kvmodel.MaxID.
+const MaxID = 2048
+
 // TooLong returns the error of what, "an id", whose text has more than most bytes. It names the
 // bytes before and after escaping: an app knows only the first number.
 func TooLong(what, text string, most int) error {

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -163,7 +163,7 @@ func (l *Logs) whole(ctx context.Context, s kv.Store, place string, h *head) err
 	return nil
 }
 
-var errLost = fmt.Errorf("%w: the store has lost or damaged a part of the list", kvmodel.ErrNeedsRebuild)
+var errLost = fmt.Errorf("%w: the store has lost or damaged a part of the list", plug.ErrNeedsRebuild)
 
 // setLost changes lost in the head from was to is, unless it is something else by now.
 func (l *Logs) setLost(ctx context.Context, s kv.Store, place string, was, is uint64) error {

@@ -6,11 +6,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
-	"github.com/ringtree/ringtree/kvmodel"
 )
-
-// MaxID is the length limit of a member's id.
-const MaxID = kvmodel.MaxID
 
 // Entry says of one member that it is in a list or out of it. Of the entries of a
 // member the one with the highest Rev counts, and of those with the same Rev the
@@ -51,8 +47,8 @@ func (e *Entry) forgettable(now int64, grace time.Duration) bool {
 }
 
 func (e *Entry) check() error {
-	if len(e.ID) > MaxID {
-		return plug.TooLong("a member's id", e.ID, MaxID)
+	if len(e.ID) > plug.MaxID {
+		return plug.TooLong("a member's id", e.ID, plug.MaxID)
 	}
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/codec"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
@@ -34,7 +34,7 @@ func valueOf(t testing.TB, s kv.Store, key string) []byte {
 
 func wantCorrupt(t testing.TB, what string, at int, key string, err error) {
 	t.Helper()
-	if !errors.Is(err, kvmodel.ErrCorrupt) || !strings.Contains(err.Error(), key) {
+	if !errors.Is(err, codec.ErrCorrupt) || !strings.Contains(err.Error(), key) {
 		t.Errorf("%s at byte %d: got %v, want an ErrCorrupt that names %s", what, at, err, key)
 	}
 }
@@ -101,8 +101,8 @@ func TestLogs_ACorruptSegmentIsNotFolded(t *testing.T) {
 		damaged[len(damaged)/2] ^= 1
 		_, err := kv.One(ctx, s, kv.OpSet(key, damaged))
 		must(t, err)
-		wantErr(t, l.tend(ctx, place, name{}), kvmodel.ErrCorrupt)
-		wantErr(t, l.roll(ctx, s, place, name{}), kvmodel.ErrCorrupt)
+		wantErr(t, l.tend(ctx, place, name{}), codec.ErrCorrupt)
+		wantErr(t, l.roll(ctx, s, place, name{}), codec.ErrCorrupt)
 		if now := valueOf(t, s, key); !slices.Equal(now[:len(damaged)], damaged) {
 			t.Error("it was replaced")
 		}
@@ -130,11 +130,11 @@ func FuzzParse(f *testing.F) {
 					t.Fatalf("%x is put into a part from %x to %x", hash, p.from, p.last())
 				}
 			}
-		} else if !errors.Is(err, kvmodel.ErrCorrupt) {
+		} else if !errors.Is(err, codec.ErrCorrupt) {
 			t.Fatalf("got %v, want ErrCorrupt", err)
 		}
 		g, err := parseSegment(value)
-		if err != nil && !errors.Is(err, kvmodel.ErrCorrupt) {
+		if err != nil && !errors.Is(err, codec.ErrCorrupt) {
 			t.Fatalf("got %v, want ErrCorrupt", err)
 		}
 		if err != nil || g.retired {

@@ -11,9 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/internal/times"
-	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -326,7 +326,7 @@ func checkWindow(t testing.TB, all []string, w Window, n int) {
 func TestLogs_AnyBytesCanBeAMember(t *testing.T) {
 	eachKind(t, func(t *testing.T, _ *memkv.Store, s kv.Store) {
 		l, _ := prompt(s, DefaultLimits)
-		ids := []string{"", "\xff", "\xe3\xff", "a\x00b", "+a@1", "\n", "ä", strings.Repeat("x", MaxID)}
+		ids := []string{"", "\xff", "\xe3\xff", "a\x00b", "+a@1", "\n", "ä", strings.Repeat("x", plug.MaxID)}
 		for _, id := range ids {
 			must(t, l.Write(t.Context(), s, place, Entry{ID: id, Rev: 1<<63 - 1, In: true}))
 		}
@@ -334,7 +334,7 @@ func TestLogs_AnyBytesCanBeAMember(t *testing.T) {
 		if diff := cmp.Diff(ids, members(t, l)); diff != "" {
 			t.Errorf("(-want +got)\n%s", diff)
 		}
-		err := l.Write(t.Context(), s, place, Entry{ID: strings.Repeat("x", MaxID+1), Rev: 1, In: true})
+		err := l.Write(t.Context(), s, place, Entry{ID: strings.Repeat("x", plug.MaxID+1), Rev: 1, In: true})
 		wantErr(t, err, kv.ErrTooLarge)
 	})
 }
@@ -344,7 +344,7 @@ func TestLogs_AFullSegmentIsReplacedByTheWriterThatMeetsIt(t *testing.T) {
 		ctx := t.Context()
 		// The list is never tended, so it fills up.
 		l, _ := prompt(s, DefaultLimits)
-		id := func(i int) string { return fmt.Sprintf("%s%04d", strings.Repeat("x", MaxID-4), i) }
+		id := func(i int) string { return fmt.Sprintf("%s%04d", strings.Repeat("x", plug.MaxID-4), i) }
 		const n = 600 // of 2 KiB each: more than a value holds
 		for i := range n {
 			must(t, l.Write(ctx, s, place, Entry{ID: id(i), Rev: 1, In: true}))
@@ -379,8 +379,8 @@ func fullSegment(t testing.TB) (value []byte, n int) {
 	const frame = 6 // what a record takes beside an id of some hundred bytes
 	value = encodeSegment(nil)
 	for rest := kv.MaxValue - len(value); rest > 0; rest = kv.MaxValue - len(value) {
-		if rest > MaxID {
-			rest = MaxID / 2
+		if rest > plug.MaxID {
+			rest = plug.MaxID / 2
 		}
 		e := Entry{ID: fmt.Sprintf("%04d%s", n, strings.Repeat("x", rest-frame-4)), Rev: 1, In: true}
 		value = appendRecord(value, &e)
@@ -445,7 +445,7 @@ func TestLogs_LostKeysAreReportedAndNeverLookLikeAShorterList(t *testing.T) {
 				whole := err == nil && slices.Equal(got, want)
 				vanished := mask&5 == 5 && err == nil && len(got) == 0
 				if !whole && !vanished {
-					wantErr(t, err, kvmodel.ErrNeedsRebuild)
+					wantErr(t, err, plug.ErrNeedsRebuild)
 				}
 			}
 			// Writers go on.
@@ -465,7 +465,7 @@ func TestLogs_AFirstSegmentLostWhileItIsReplacedIsReported(t *testing.T) {
 		must(t, l.roll(ctx, evicting, place, name{}))
 		for _, l := range []*Logs{l, fresh(s)} {
 			_, err := l.Count(ctx, s, place)
-			wantErr(t, err, kvmodel.ErrNeedsRebuild)
+			wantErr(t, err, plug.ErrNeedsRebuild)
 		}
 		must(t, fresh(s).Write(ctx, s, place, Entry{ID: "new", Rev: 1, In: true}))
 	})
@@ -499,7 +499,7 @@ func TestLogs_AHeadThatIsLostIsMissedByThoseWhoRememberIt(t *testing.T) {
 		members(t, reader)
 		mem.Evict(writer.Key(place))
 		_, err := other.Count(ctx, s, place)
-		wantErr(t, err, kvmodel.ErrNeedsRebuild)
+		wantErr(t, err, plug.ErrNeedsRebuild)
 		must(t, other.accept(ctx, s, place))
 		must(t, other.Write(ctx, s, place, Entry{ID: "new", Rev: 1, In: true}))
 		now = now.Add(times.Head + 1)
@@ -649,7 +649,7 @@ func TestLogs_Discard_MakesUpForAllThatIsLostAtOnce(t *testing.T) {
 			t.Errorf("%d segments are still lost", n)
 		}
 		_, err = fresh(s).Count(ctx, s, place)
-		wantErr(t, err, kvmodel.ErrNeedsRebuild)
+		wantErr(t, err, plug.ErrNeedsRebuild)
 
 		must(t, l.Discard(ctx, s, "none"))
 		if bare, err := l.IsBare(ctx, s, "none"); err != nil || !bare {

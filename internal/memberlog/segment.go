@@ -6,8 +6,9 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/wire"
-	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/codec"
 )
 
 // The value of a segment is a head of nine bytes, the base and the tail. The base
@@ -145,7 +146,7 @@ func (p parser) guess(end int) int {
 }
 
 func corrupt(at int, what string) error {
-	return fmt.Errorf("%w: %s, at byte %d", kvmodel.ErrCorrupt, what, at)
+	return fmt.Errorf("%w: %s, at byte %d", codec.ErrCorrupt, what, at)
 }
 
 // parser reads records from a segment's value. Unlike wire.Reader it refuses a
@@ -202,7 +203,7 @@ func (p *parser) record() (e Entry, ok bool) {
 	tag := p.data[p.at]
 	p.at++
 	size, ok1 := p.number()
-	if tag < tagIn || tag > tagOut || !ok1 || size > uint64(p.end-p.at) || size > MaxID {
+	if tag < tagIn || tag > tagOut || !ok1 || size > uint64(p.end-p.at) || size > plug.MaxID {
 		return e, false
 	}
 	e.ID = p.text[p.at : p.at+int(size)]
