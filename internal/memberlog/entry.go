@@ -63,7 +63,8 @@ type Position struct {
 // PositionOf returns the position of id.
 func PositionOf(id string) Position { return Position{hashOf(id), id} }
 
-func (p Position) compare(q Position) int {
+// Compare says which of p and q comes first.
+func (p Position) Compare(q Position) int {
 	if p.Hash != q.Hash {
 		return cmp.Compare(p.Hash, q.Hash)
 	}
@@ -80,7 +81,7 @@ type row struct {
 // Position returns where the member of r stands.
 func (r *row) Position() Position { return Position{r.hash, r.ID} }
 
-func (r *row) compare(s *row) int { return r.Position().compare(s.Position()) }
+func (r *row) compare(s *row) int { return r.Position().Compare(s.Position()) }
 
 // hashOf spreads ids over the segments of a list. It is part of the stored format.
 // Ids that are made to collide share a segment that cannot be split, which harms

@@ -23,27 +23,66 @@ import (
 // written. Nothing that says so may still be on its way, unless Confirm finds it out.
 // It reports whether the list takes no key any more.
 func (l *Logs) Erase(ctx context.Context, s kv.Store, place, id string, rev uint64) (gone bool, err error) {
-	gone, _, err = l.eraseAt(ctx, s, place, hashOf(id), func(r *row) bool { return r.ID == id && r.Rev <= rev })
+	gone, _, err = l.eraseAt(ctx, s, place, hashOf(id), every(func(r *row) bool { return r.ID == id && r.Rev <= rev }))
 	return gone, err
 }
 
 // EraseLeft is Erase for all that are no members of place's list any more.
 func (l *Logs) EraseLeft(ctx context.Context, s kv.Store, place string) (gone bool, err error) {
 	now := l.now()
+	return l.eraseAll(ctx, s, place, every(func(r *row) bool { return !r.member(now) }))
+}
+
+// EraseOne removes id from place's list. fence is called after each read of it and before it is
+// removed: it fails if id is to stay.
+func (l *Logs) EraseOne(ctx context.Context, s kv.Store, place, id string, fence func() error) error {
+	is := func(r *row) bool { return r.ID == id }
+	_, _, err := l.eraseAt(ctx, s, place, hashOf(id), func(rows []row) (func(*row) bool, error) {
+		if !slices.ContainsFunc(rows, func(r row) bool { return is(&r) }) {
+			return is, nil
+		}
+		return is, fence()
+	})
+	return err
+}
+
+// Keep removes the members of place's list that keep is not true of. keep is called with those of
+// a segment after that was read. So one that comes back later, and is written again after that,
+// stays.
+func (l *Logs) Keep(ctx context.Context, s kv.Store, place string, keep func(ids []string) ([]bool, error)) error {
+	_, err := l.eraseAll(ctx, s, place, func(rows []row) (func(*row) bool, error) {
+		ids := kv.Texts(rows, func(r row) string { return r.ID })
+		kept, err := keep(ids)
+		out := make(map[string]bool)
+		for i := range kept {
+			out[ids[i]] = !kept[i]
+		}
+		return func(r *row) bool { return out[r.ID] }, err
+	})
+	return err
+}
+
+// judge returns which of the rows of a segment, that was just read, are to be erased.
+type judge func(rows []row) (is func(*row) bool, err error)
+
+// every is the judge of rows that is accepts.
+func every(is func(*row) bool) judge { return func([]row) (func(*row) bool, error) { return is, nil } }
+
+// eraseAll is eraseAt for all segments.
+func (l *Logs) eraseAll(ctx context.Context, s kv.Store, place string, judge judge) (gone bool, err error) {
 	for hash, last := uint64(0), uint64(0); last < math.MaxUint64; hash = last + 1 {
-		gone, last, err = l.eraseAt(ctx, s, place, hash, func(r *row) bool { return !r.member(now) })
-		if err != nil {
+		if gone, last, err = l.eraseAt(ctx, s, place, hash, judge); err != nil {
 			return false, err
 		}
 	}
 	return gone, nil
 }
 
-// eraseAt removes the rows that is accepts from the segment for hash. It also returns the last
+// eraseAt removes rows from the segment for hash. It also returns the last
 // hash that belongs there.
-func (l *Logs) eraseAt(ctx context.Context, s kv.Store, place string, hash uint64, is func(*row) bool) (gone bool, last uint64, err error) {
+func (l *Logs) eraseAt(ctx context.Context, s kv.Store, place string, hash uint64, judge judge) (gone bool, last uint64, err error) {
 	for range maxTries {
-		gone, last, err = l.erase(ctx, s, place, hash, is)
+		gone, last, err = l.erase(ctx, s, place, hash, judge)
 		if !errors.Is(err, errAgain) {
 			return gone, last, l.failure(place, err)
 		}
@@ -51,7 +90,7 @@ func (l *Logs) eraseAt(ctx context.Context, s kv.Store, place string, hash uint6
 	return false, last, l.failure(place, kv.ErrConflict)
 }
 
-func (l *Logs) erase(ctx context.Context, s kv.Store, place string, hash uint64, is func(*row) bool) (gone bool, last uint64, err error) {
+func (l *Logs) erase(ctx context.Context, s kv.Store, place string, hash uint64, judge judge) (gone bool, last uint64, err error) {
 	h, err := l.readHead(ctx, s, place)
 	if err != nil {
 		return false, 0, err
@@ -80,6 +119,10 @@ func (l *Logs) erase(ctx context.Context, s kv.Store, place string, hash uint64,
 			return false, last, err
 		}
 		return false, last, errAgain
+	}
+	is, err := judge(g.rows)
+	if err != nil {
+		return false, last, err
 	}
 	rows, there := without(g, is)
 	if !there && len(rows) > 0 {

@@ -178,6 +178,12 @@ func parseHead(value []byte, version kv.Version) (*head, error) {
 	return h, nil
 }
 
+// IsHead reports whether value is a head that can be read.
+func IsHead(value []byte) bool {
+	_, err := parseHead(value, 0)
+	return err == nil
+}
+
 func (p *parser) part() (s part, ok bool) {
 	if p.end-p.at < 19 {
 		return s, false

@@ -53,6 +53,9 @@ type Logs struct {
 	// 2^Hot segments.
 	Hot uint8
 
+	// Headed says that each list was made by Begin. So one without a head has lost it.
+	Headed bool
+
 	// Store is where upkeep is done.
 	Store kv.Store
 
@@ -135,6 +138,10 @@ func (l *Logs) failure(place string, err error) error {
 
 // decodeHead returns the head that a get of its key answered, and remembers it.
 func (l *Logs) decodeHead(place string, r kv.Result) (*head, error) {
+	if errors.Is(r.Err, kv.ErrNotFound) && l.Headed {
+		l.heads.drop(place)
+		return nil, ErrNoHead
+	}
 	if errors.Is(r.Err, kv.ErrNotFound) {
 		h := l.heads.get(place)
 		if h == nil || h.stored {

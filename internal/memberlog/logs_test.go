@@ -286,7 +286,7 @@ func TestLogs_BeforeAndAfterMeetInTheMiddle(t *testing.T) {
 		ctx := t.Context()
 		l, wait := prompt(s, small)
 		all := fill(t, l, wait, 300)
-		slices.SortFunc(all, func(a, b string) int { return PositionOf(a).compare(PositionOf(b)) })
+		slices.SortFunc(all, func(a, b string) int { return PositionOf(a).Compare(PositionOf(b)) })
 		for _, at := range []int{0, 1, 137, 298, 299} {
 			from := PositionOf(all[at])
 			for _, n := range []int{1, 10, 1000} {

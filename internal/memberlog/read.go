@@ -205,7 +205,7 @@ func (l *Logs) After(ctx context.Context, s kv.Store, place string, from *Positi
 		}
 		last := all[len(all)-1]
 		for _, f := range all {
-			w.take(l.now(), between(f.rows, first, ^uint64(0)), func(p Position) bool { return from == nil || p.compare(*from) > 0 })
+			w.take(l.now(), between(f.rows, first, ^uint64(0)), func(p Position) bool { return from == nil || p.Compare(*from) > 0 })
 		}
 		if last.index == len(h.parts)-1 {
 			w.Ends = true
@@ -230,7 +230,7 @@ func (l *Logs) Before(ctx context.Context, s kv.Store, place string, to Position
 		}
 		var more Window
 		for _, f := range slices.Backward(all) {
-			more.take(l.now(), between(f.rows, 0, last), func(p Position) bool { return p.compare(to) < 0 })
+			more.take(l.now(), between(f.rows, 0, last), func(p Position) bool { return p.Compare(to) < 0 })
 		}
 		w.Members = append(more.Members, w.Members...)
 		first := all[len(all)-1]

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"strings"
 
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/codec"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // The value of a segment is a head of nine bytes, the base and the tail. The base
@@ -190,6 +192,34 @@ func (p *parser) tail(g *segment) error {
 		g.rows = append(g.rows, row{Entry: e, hash: hashOf(e.ID), late: true})
 	}
 	return nil
+}
+
+// readable returns what can be read of a damaged segment, for those who ask the records whether it is
+// true: a row for each member, in order.
+func readable(value []byte) []row {
+	var g segment
+	p := parser{data: value, text: string(value), at: segmentHead, end: len(value)}
+	for p.at < p.end && p.data[p.at] != sealByte {
+		begin := p.at
+		e, ok := p.record()
+		if !ok || !isID(e.ID) {
+			p.at = begin + 1
+			continue
+		}
+		if p.at+2 <= p.end && p.summed(begin) {
+			p.at += 2
+		}
+		g.rows = append(g.rows, row{Entry: e, hash: hashOf(e.ID)})
+	}
+	if len(g.rows) == 0 {
+		return nil
+	}
+	return g.settled()
+}
+
+// isID reports whether text may be that of an id: it has just the bytes that one has.
+func isID(text string) bool {
+	return text != "" && kv.Plain(strings.NewReplacer(":", "", "%", "").Replace(text))
 }
 
 // summed reports whether the two bytes at p are the checksum of the bytes from begin
