@@ -27,6 +27,7 @@
 //	  kvtest      the suite every store passes; the simulator
 //	internal      what several rooms share and no app sees
 //	  plug        how an index class is plugged into records
+//	  memberlog   lists of ids that any process appends to
 //	  envelope    what is stored under a record's key
 //	  bloom       a filter of keys, which says of most others that they were never added
 //	  kept        the cache of stores that keep what was read, decoded

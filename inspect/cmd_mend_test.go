@@ -390,12 +390,12 @@ func TestRecover_GoesOnWhereItWasStopped(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		lost, edition := true, uint64(1)
 		s := lossy{furnished(t), &lost, &edition}
-		before, err := kv.One(t.Context(), s.Store, kv.OpGet("all:Note:1"))
+		before, err := kv.One(t.Context(), s.Store, kv.OpGet("ids:Note#0"))
 		must(t, err)
 		db := open(t, shared(s.Store))
 		must(t, newNotes(db).Create(t.Context(), &note{ID: "n4", Title: "Dew"}))
 		must(t, db.Close(t.Context()))
-		must(t, s.Store.Do(t.Context(), []kv.Op{kv.OpSet("all:Note:1", before.Value)})) // which does not name n4
+		must(t, s.Store.Do(t.Context(), []kv.Op{kv.OpSet("ids:Note#0", before.Value)})) // which does not name n4
 		recovering := func(answers string) ran {
 			c := on(s, "recover").AtTerminal()
 			c.Stdin = strings.NewReader(answers)

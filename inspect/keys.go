@@ -26,7 +26,7 @@ type owner struct {
 
 // Classes of keys that belong to a model as a whole, and what they hold.
 var modelClasses = map[string]string{
-	"r": "records", "h": "history", "ids": "ids", "all": "ids", "built": "state", "rebuild": "state",
+	"r": "records", "h": "history", "ids": "ids", "built": "state", "rebuild": "state",
 	"rebuilt": "state", "build": "state", "seq": "ids",
 }
 
@@ -53,6 +53,9 @@ func (in *Inspector) owner(key string) owner {
 		return o
 	}
 	o.name, o.rest, _ = strings.Cut(rest, ":")
+	if class == "ids" {
+		o.name, _, _ = strings.Cut(o.name, "#") // a segment
+	}
 	o.model = in.named(o.name)
 	if what, ok := modelClasses[class]; ok {
 		o.part, o.known = what, o.model != nil

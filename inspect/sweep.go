@@ -61,7 +61,7 @@ func (in *Inspector) leftover(key string) string {
 		return ""
 	}
 	switch o.class {
-	case "r", "h", "ids", "all", "built", "rebuild", "rebuilt", "build", "seq":
+	case "r", "h", "ids", "built", "rebuild", "rebuilt", "build", "seq":
 		return o.name
 	case "n", "c", "per", "l", "u", "t":
 		if o.model == nil {

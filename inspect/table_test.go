@@ -11,14 +11,15 @@ import (
 )
 
 const (
+	// The records are in the order of the hashes of their ids.
 	notesCSV = `ID,Title,Tags,Email,Views
-n1,Tides,"[""sea""]",***,7
-n2,Snow,"[""hills"",""sea""]",***,0
 n3,Moss,"[""woods""]",***,0
+n2,Snow,"[""hills"",""sea""]",***,0
+n1,Tides,"[""sea""]",***,7
 `
-	notesJSON = `{"ID":"n1","Title":"Tides","Tags":["sea"],"Email":"ann@example.org","Views":7}
+	notesJSON = `{"ID":"n3","Title":"Moss","Tags":["woods"],"Email":"","Views":0}
 {"ID":"n2","Title":"Snow","Tags":["hills","sea"],"Email":"","Views":0}
-{"ID":"n3","Title":"Moss","Tags":["woods"],"Email":"","Views":0}
+{"ID":"n1","Title":"Tides","Tags":["sea"],"Email":"ann@example.org","Views":7}
 `
 )
 

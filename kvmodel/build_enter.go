@@ -65,50 +65,32 @@ func (b *building) reach(to enumeration.Reached, n int, left int64, losers []str
 	b.run.saw(b.state)
 }
 
-// enterRest enters every record that was not entered yet. A line goes only after its id
-// is in a chunk, so the lines are entered first. Chunks may be passed by then: what they
-// get later is of a process that keeps the indexes, or was in a line.
+// enterRest enters every record that was not entered yet. What is added behind it meanwhile
+// is of a process that keeps the indexes.
 func (b *building) enterRest(ctx context.Context) error {
 	if b.state.Stage != build.Entering {
 		return nil
 	}
 	begun, live := b.state.Reached, 0
-	if err := b.enterLines(ctx); err != nil {
-		return err
-	}
-	walked, err := b.eachFrom(ctx, begun, func(ids []string, to enumeration.Reached, left func() int64) error {
+	all := 0
+	err := b.eachFrom(ctx, begun, func(ids []string, to enumeration.Reached, left func() int64) error {
 		n, err := b.enterBatch(ctx, ids, to, left())
-		live += n
+		all, live = all+len(ids), live+n
 		return err
 	})
 	if wire.IsCorrupt(err) {
-		b.unread, err = wire.JoinCorrupt(b.unread, err), nil
+		b.unread, err = err, nil
 	}
 	if err != nil {
 		return err
 	}
 	if begun == (enumeration.Reached{}) {
-		b.upkeep(walked, live)
+		b.upkeep(all, live)
 	}
 	if b.unread == nil {
 		b.state.Stage = build.Entered // Otherwise the next build reads again what this one could not.
 	}
 	return b.keep(ctx)
-}
-
-// enterLines enters the records whose ids are still in lines.
-func (b *building) enterLines(ctx context.Context) error {
-	open, damaged, err := b.openIDs(ctx)
-	if err != nil {
-		return err
-	}
-	b.unread = damaged
-	for ids := range slices.Chunk(open, recordsAtOnce) {
-		if _, err := b.enterBatch(ctx, ids, b.state.Reached, 0); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // enterBatch enters the records with ids, which is how b gets to to. In a transaction
@@ -244,7 +226,7 @@ func (b *building) meetEarlier(ctx context.Context, to enumeration.Reached) erro
 	if to == (enumeration.Reached{}) || b.lease.Found.Stage == build.Finished || !finishes {
 		return nil
 	}
-	_, err := b.eachFrom(ctx, enumeration.Reached{}, func(ids []string, at enumeration.Reached, _ func() int64) error {
+	err := b.eachFrom(ctx, enumeration.Reached{}, func(ids []string, at enumeration.Reached, _ func() int64) error {
 		if at.IsBehind(to) {
 			return errStop
 		}

@@ -45,13 +45,13 @@ func TestDamage_OfTheBuiltItemIsLikeItsLoss(t *testing.T) {
 	})
 }
 
-func TestDamage_OfTheHeadOfTheEnumerationCostsNothing(t *testing.T) {
+func TestDamage_OfTheHeadOfAnEnumerationWithOneSegmentCostsNothing(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 		p := ten(t, ctx, mem)
 		const key = "ids:Note"
 		for range 2 {
 			before, _ := idsOf(ctx, p.notes)
-			spoil(t, ctx, mem, key, 17, 10)
+			spoil(t, ctx, mem, key, 2, 10)
 			ids, errs := idsOf(ctx, p.notes)
 			wantKeys(t, "all", errors.Join(errs...), key)
 			if !slices.Equal(ids, before) {
@@ -70,10 +70,10 @@ func TestDamage_OfTheHeadOfTheEnumerationCostsNothing(t *testing.T) {
 	})
 }
 
-func TestDamage_OfAChunkIsNamedAndLeavesTheRest(t *testing.T) {
+func TestDamage_OfASegmentOfTheEnumerationIsNamedAndLeavesTheRest(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 		p := ten(t, ctx, mem)
-		const key = "all:Note:1"
+		const key = "ids:Note#0"
 		spoil(t, ctx, mem, key, 46, 2)
 		ids, errs := idsOf(ctx, p.notes)
 		wantKeys(t, "all", errors.Join(errs...), key)

@@ -77,7 +77,7 @@ type DB struct {
 type dataClass interface {
 	repair.Model
 	definitions() []string
-	archive(ctx context.Context, ids []string, missing bool) error
+	archive(ctx context.Context, ids []string) error
 
 	// forgetDue cleans the tombstones whose time has come.
 	forgetDue(ctx context.Context) error
@@ -208,14 +208,14 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 			failures.Note(slog.LevelWarn, "the journal could not begin its next segment; it will be tried again", err)
 		},
 		Origin: origin, Shapes: db.shapes,
-		Archive: func(ctx context.Context, created map[string][]string) error { return db.archive(ctx, created, false) },
+		Archive: db.archive,
 		Begin:   func(ctx context.Context) (context.Context, func()) { return db.begin(ctx, kv.Work{Verb: "journal"}) },
 	})
 	db.repairer = repair.New(repair.Config{
 		Store: db.store, Now: o.now, IsOwn: db.journal.IsOwn, Alone: powers.Alone,
 		Process: db.journal.Process, Unlisted: db.journal.Abandon,
 		Model: func(name string) repair.Model { return db.repairs(name) }, Known: db.watch.knownNow,
-		Archive: func(ctx context.Context, created map[string][]string) error { return db.archive(ctx, created, true) },
+		Archive: db.archive,
 		Lost:    db.linesLost,
 		Settle:  db.settle,
 		Looked:  db.forgetEnded,
@@ -583,9 +583,9 @@ func (db *DB) shapes() []string {
 }
 
 // archive puts new ids, by model, into their enumerations: see model.archive.
-func (db *DB) archive(ctx context.Context, created map[string][]string, missing bool) error {
+func (db *DB) archive(ctx context.Context, created map[string][]string) error {
 	for _, name := range slices.Sorted(maps.Keys(created)) {
-		if err := db.repairs(name).archive(ctx, created[name], missing); err != nil {
+		if err := db.repairs(name).archive(ctx, created[name]); err != nil {
 			return err
 		}
 	}

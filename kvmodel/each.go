@@ -5,8 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
@@ -30,13 +28,10 @@ type Walked struct {
 }
 
 // Each calls f with every record once, 100 a trip, in no order, until f returns an error, which
-// Each then returns. It is for jobs that touch every record, at any number of records: unlike
-// All it keeps none of the ids in memory. So on a server f may get a record twice whose id was
-// moved to another place meanwhile, or where it was unclear whether it was written.
+// Each then returns. It is for jobs that touch every record, at any number of records.
 //
 // An Each that goes on from where another has come to misses no record that was there when
-// the first began and still is. What was given since the last Report is given again. If the
-// model was lost or emptied since, the error is an ErrBadCursor.
+// the first began and still is. What was given since the last Report is given again.
 //
 // What is damaged or lost does not end Each: f gets the others first, and then the error is
 // an ErrCorrupt or an ErrLost, as that of All.
@@ -64,60 +59,26 @@ type each struct {
 	Walk
 	ctx     context.Context
 	give    func(plug.Record) error
-	name    string // of the walk, for its cursors
 	began   time.Time
 	done    int64
 	refused error   // what give has returned
 	damaged []error // of records, the first of them
 }
 
-// run gives last the records whose ids are in lines and nowhere else. It reads the lines first:
-// an id leaves them only for the end of the enumeration.
 func (e *each) run() error {
 	from, err := e.from()
 	if err != nil {
 		return err
 	}
-	lines, unread, err := e.openIDs(e.ctx)
-	if err != nil {
-		return err
-	}
-	open := make(map[string]bool)
-	for _, id := range lines {
-		open[id] = true
-	}
-	_, err = e.eachFrom(e.ctx, from, func(ids []string, to enumeration.Reached, left func() int64) error {
+	return e.eachFrom(e.ctx, from, func(ids []string, to enumeration.Reached, left func() int64) error {
 		if err := e.batch(ids); err != nil {
 			return err
-		}
-		for _, id := range ids {
-			delete(open, id)
 		}
 		if e.Report != nil {
 			e.Report(Walked{To: e.cursor(to), Done: e.done, Left: left()})
 		}
 		return nil
 	})
-	if e.refused == nil {
-		err = cmp.Or(err, e.rest(slices.Collect(maps.Keys(open))))
-	}
-	return cmp.Or(err, unread)
-}
-
-// rest gives the records with ids, which were in lines and which the walk has not come across.
-// It may have begun behind some of them.
-func (e *each) rest(ids []string) (err error) {
-	if e.From != "" && len(ids) > 0 {
-		if ids, err = e.all.Unlisted(e.ctx, e.db.store, ids); err != nil {
-			return err
-		}
-	}
-	for some := range slices.Chunk(ids, recordsAtOnce) {
-		if err := e.batch(some); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // batch gives the records with ids. It waits first if those before came too fast.
@@ -148,33 +109,25 @@ func (e *each) batch(ids []string) error {
 // damagedNamed is how many damaged records the error of Each names at most.
 const damagedNamed = 100
 
-// from returns where the walk begins. A cursor is of one birth of the model: the ids of
-// another one stand elsewhere.
+// from returns where the walk begins.
 func (e *each) from() (at enumeration.Reached, err error) {
-	e.name = e.model.name + ".Each"
-	if e.numbers == nil {
-		head, _, err := e.built.Head(e.ctx)
-		if err != nil {
-			return at, err
-		}
-		e.name += " " + head.Birth
-	}
 	if e.From == "" {
 		return at, nil
 	}
-	position, err := ParseCursor(e.name, e.From)
+	position, err := ParseCursor(e.name(), e.From)
 	if err != nil {
 		return at, err
 	}
-	chunk, n := binary.Uvarint(position)
-	ids, m := binary.Uvarint(position[max(n, 0):])
-	if n <= 0 || m <= 0 || max(chunk, ids) > kv.MaxNumber {
+	number, n := binary.Uvarint(position)
+	if n <= 0 || number > kv.MaxNumber {
 		return at, fmt.Errorf("%s: %w", e.model.name, ErrBadCursor)
 	}
-	return enumeration.Reached{Chunk: int64(chunk), IDs: int64(ids), Key: string(position[n+m:])}, nil
+	return enumeration.Reached{Number: int64(number), Key: string(position[n:])}, nil
 }
 
+// name is what the cursors of the walk are of.
+func (e *each) name() string { return e.model.name + ".Each" }
+
 func (e *each) cursor(at enumeration.Reached) string {
-	position := binary.AppendUvarint(binary.AppendUvarint(nil, uint64(at.Chunk)), uint64(at.IDs))
-	return Cursor(e.name, append(position, at.Key...))
+	return Cursor(e.name(), append(binary.AppendUvarint(nil, uint64(at.Number)), at.Key...))
 }

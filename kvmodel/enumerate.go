@@ -10,23 +10,20 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/internal/built"
 	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
-	"github.com/ringtree/ringtree/kvmodel/internal/work"
 )
 
 // recordsAtOnce is how many records are read in one trip of an enumeration.
 const recordsAtOnce = 100
 
 // builtConfig returns what the built item needs of m. Its witness is what is not removed any
-// more once it is there, such as the first chunk of ids, or else any record.
+// more once it is there, such as the first segment of the list of ids, or else any record.
 func (m *model) builtConfig() built.Config {
-	c := built.Config{
-		Store: m.db.store, Now: m.db.now, Atomic: m.db.atomic, Alone: m.db.alone, Model: m.name, All: m.all, Mine: m.definitions,
-	}
+	c := built.Config{Store: m.db.store, Now: m.db.now, Alone: m.db.alone, Model: m.name, Mine: m.definitions}
 	switch {
 	case m.numbers != nil:
 		c.Witness = m.numbers.Key(1)
 	case m.isListed():
-		c.Witness = m.all.FirstKey()
+		c.Witness, c.All = m.all.FirstKey(), m.all
 	default:
 		c.Written = m.isWritten
 	}
@@ -37,31 +34,20 @@ func (m *model) builtConfig() built.Config {
 // last one says which there are, and a store that names keys in order names those of records.
 func (m *model) isListed() bool { return m.numbers == nil && m.db.walk == nil }
 
-// archive puts ids into the enumeration, or those alone that another process has not put
-// there.
-func (m *model) archive(ctx context.Context, ids []string, missing bool) error {
+// archive puts ids into the enumeration.
+func (m *model) archive(ctx context.Context, ids []string) error {
 	if !m.isListed() || len(ids) == 0 {
 		return nil
 	}
 	if err := m.built.Begun(ctx); err != nil {
 		return err
 	}
-	put := m.all.Put
-	if missing {
-		put = m.all.PutMissing
-	}
-	err := put(ctx, m.db.store, ids)
-	if wire.IsCorrupt(err) {
-		if err = m.built.Mend(ctx); err == nil {
-			err = put(ctx, m.db.store, ids)
-		}
-	}
-	return err
+	return m.all.Put(ctx, m.db.store, ids)
 }
 
 // eachID calls f with the ids of all records there may be, in batches, each id
-// once. f returns how many of the records exist: if that is few, the enumeration is
-// compacted in the background. An ErrCorrupt comes when the others were given.
+// once. f returns how many of the records exist: if that is few, the others leave the
+// enumeration in the background. An ErrCorrupt comes when the others were given.
 func (m *model) eachID(ctx context.Context, f func(ids []string) (live int, err error)) error {
 	if m.numbers != nil {
 		last, err := m.numbers.Last(ctx, m.db.store)
@@ -73,40 +59,22 @@ func (m *model) eachID(ctx context.Context, f func(ids []string) (live int, err 
 			return err
 		})
 	}
-	if !m.isListed() {
-		_, err := m.eachFrom(ctx, enumeration.Reached{}, func(ids []string, _ enumeration.Reached, _ func() int64) error {
-			_, err := f(ids)
-			return err
-		})
-		return err
-	}
-	open, damaged, err := m.openIDs(ctx)
-	if err != nil {
-		return err
-	}
-	head, exists, err := m.built.Head(ctx)
-	if err != nil || !exists {
-		return err
-	}
-	live := 0
-	walked, err := m.all.Each(ctx, m.db.store, head, open, func(ids []string) error {
+	all, live := 0, 0
+	err := m.eachFrom(ctx, enumeration.Reached{}, func(ids []string, _ enumeration.Reached, _ func() int64) error {
 		n, err := f(ids)
-		live += n
+		all, live = all+len(ids), live+n
 		return err
 	})
-	if err == nil && head.Exists() {
-		m.upkeep(walked, live)
+	if err == nil {
+		m.upkeep(all, live)
 	}
-	return work.FirstError(err, damaged)
+	return err
 }
 
 // openIDs returns the ids that are in lines and perhaps nowhere else, and what is damaged of
-// these. A line is deleted only after its id is in a chunk, so to read the lines before the
-// chunks is to miss none.
+// these. A line is deleted only after its id is in the enumeration, so to read the lines first is
+// to miss none.
 func (m *model) openIDs(ctx context.Context) (ids []string, damaged, err error) {
-	if !m.isListed() {
-		return nil, nil, nil
-	}
 	ids, err = journal.CreatedIDs(ctx, m.db.store, m.name)
 	if wire.IsCorrupt(err) {
 		return ids, err, nil
@@ -114,39 +82,47 @@ func (m *model) openIDs(ctx context.Context) (ids []string, damaged, err error) 
 	return ids, nil, err
 }
 
-// upkeep compacts the enumeration in the background if few of the ids of a walk are live.
-func (m *model) upkeep(walked enumeration.Walked, live int) {
-	switch {
-	case walked.IDs > 0 && walked.IDs >= 2*live:
-		m.db.Soon(func(ctx context.Context) error { return m.all.Compact(ctx, m.db.store, m.alive) })
-	case walked.Empty:
-		m.db.Soon(func(ctx context.Context) error { return m.all.Leave(ctx, m.db.store) })
+// upkeep takes ids out of the enumeration in the background if few of those of a walk are live.
+func (m *model) upkeep(all, live int) {
+	if m.isListed() && all > 0 && all >= 2*live {
+		m.db.Soon(func(ctx context.Context) error { return m.all.Prune(ctx, m.db.store, m.alive) })
 	}
 }
 
 // eachFrom calls f with the ids of all records that were there when a walk began which
-// has reached from, in batches, with how far that goes, and with a func that says about how
+// has reached from, in batches, each id once, with how far that goes, and with a func that says about how
 // many are left. Where ids are numbers that includes those beyond the gaps of a loss.
-func (m *model) eachFrom(ctx context.Context, from enumeration.Reached, f func(ids []string, to enumeration.Reached, left func() int64) error) (walked enumeration.Walked, err error) {
+func (m *model) eachFrom(ctx context.Context, from enumeration.Reached, f func(ids []string, to enumeration.Reached, left func() int64) error) error {
 	if m.numbers != nil {
 		last, err := m.numbers.Left(ctx, m.db.store)
 		if err != nil {
-			return walked, m.failure("the last number", err)
+			return m.failure("the last number", err)
 		}
-		return walked, eachNumber(from.Chunk+1, last, func(ids []string, to int64) error {
-			return f(ids, enumeration.Reached{Chunk: to}, func() int64 { return last - to })
+		return eachNumber(from.Number+1, last, func(ids []string, to int64) error {
+			return f(ids, enumeration.Reached{Number: to}, func() int64 { return last - to })
 		})
 	}
-	head, exists, err := m.built.Head(ctx)
-	if err != nil || !exists {
-		return walked, err
-	}
 	if m.db.walk != nil {
-		return walked, m.walkKeys(ctx, from, f)
+		if _, _, exists, err := m.built.Head(ctx); err != nil || !exists {
+			return err
+		}
+		return m.walkKeys(ctx, from, f)
 	}
-	return m.all.From(ctx, m.db.store, head, from, func(ids []string, to enumeration.Reached, left int64) error {
+	open, damaged, err := m.openIDs(ctx)
+	if err != nil {
+		return err
+	}
+	head, isAccepted, exists, err := m.built.Head(ctx)
+	if err != nil || !exists {
+		return err
+	}
+	err = m.all.Each(ctx, m.db.store, head, isAccepted, from, open, func(ids []string, to enumeration.Reached, left int64) error {
 		return f(ids, to, func() int64 { return left })
 	})
+	if err != nil && !wire.IsCorrupt(err) {
+		return err
+	}
+	return wire.JoinCorrupt(damaged, err)
 }
 
 // alive reports which of the records with ids exist, or may, since they are damaged.

@@ -31,7 +31,7 @@ type Gone struct {
 var (
 	indexClasses   = []string{"u", "l", "t", "per", "rank"}
 	counterClasses = []string{"n", "c"}
-	modelClasses   = []string{"r", "all", "h", "e", "u", "l", "t", "per", "n", "c", "rank"}
+	modelClasses   = []string{"r", "h", "e", "u", "l", "t", "per", "n", "c", "rank"}
 	modelItems     = []string{"ids", "built", "rebuild", "rebuilt", "build", "seq"}
 )
 
@@ -172,6 +172,7 @@ func (db *DB) DropModel(ctx context.Context, name string) error {
 	for _, class := range modelClasses {
 		begins = append(begins, class+":"+kv.JoinText(name)+":")
 	}
+	begins = append(begins, "ids:"+kv.JoinText(name)+"#")
 	if err := db.drop(ctx, begins, isOfModel); err != nil {
 		return fmt.Errorf("drop model %s: %w", kv.Quote(name), err)
 	}

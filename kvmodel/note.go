@@ -152,10 +152,10 @@ func (notes) deleteOrphans(context.Context, string, orphans) error { return nil 
 // forgetOrphans does nothing: notes are in no list.
 func (notes) forgetOrphans(context.Context, string, string) error { return nil }
 
-func (notes) archive(context.Context, []string, bool) error { return nil }
-func (notes) beginBuild(context.Context) error              { return nil }
-func (notes) distrust(context.Context) error                { return nil }
-func (notes) forgetDue(context.Context) error               { return nil }
+func (notes) archive(context.Context, []string) error { return nil }
+func (notes) beginBuild(context.Context) error        { return nil }
+func (notes) distrust(context.Context) error          { return nil }
+func (notes) forgetDue(context.Context) error         { return nil }
 
 // accept does nothing: a note that is lost cannot be made again.
 func (notes) accept(context.Context) error { return nil }

@@ -126,7 +126,7 @@ func (p *purge) run() error {
 		return err
 	}
 	if p.isListed() {
-		if err := p.all.Replace(p.ctx, p.s, p.id, p.fence); err != nil {
+		if err := p.all.Remove(p.ctx, p.s, p.id, p.fence); err != nil {
 			return err
 		}
 	}

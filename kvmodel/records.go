@@ -67,7 +67,7 @@ func NewRecords[T any, K comparable](db *DB, schema Schema[T, K]) *Records[T, K]
 // join makes m one of db's models. It panics if that cannot be.
 func (m *model) join(db *DB, sequential, integers bool) {
 	m.plugged.Store(new(plugged))
-	m.all = enumeration.New(m.name, db.now)
+	m.all = enumeration.New(m.name, db.store, db.now, db.Soon)
 	m.forgetting = m.db.Latch(m.forgetDue)
 	m.keys = []kv.Family{recordKey.Family(m.name)}
 	for i := range m.counters {
@@ -174,13 +174,12 @@ func (r *Records[T, K]) GetMulti(ctx context.Context, ids []K) ([]*T, error) {
 
 // All returns every record once, in no order, 100 a trip. Records made or deleted at the same
 // time may be among them or not. In a file and in memory it goes along the keys of the records.
-// On a server it reads the list of ids first, and keeps 16 bytes in memory for each id it has
-// seen, at most those of some 300,000; where there are more it reads the list several times.
+// On a server it reads a list of ids, and keeps a part of that in memory.
 //
 // A damaged record is an ErrCorrupt, and the others follow. If just some of its counters
 // are damaged, it comes with the error. Otherwise All ends after an error. If the store has
 // lost a part of the list, or that is damaged, it returns the others first, and then an
-// ErrLost or ErrCorrupt that says how many may be missing.
+// ErrLost or ErrCorrupt that names it.
 func (r *Records[T, K]) All(ctx context.Context) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		r.m.each(ctx, func(v plug.Record, err error) bool { return yield(plug.As[T](v), err) })

@@ -104,14 +104,9 @@ func (u untyped) State(ctx context.Context) (st plug.State, err error) {
 // errEnough ends a walk.
 var errEnough = errors.New("enough")
 
-// about returns about how many ids there are. Where they are in chunks it reads the first.
+// about returns about how many ids there are. Where they are listed it reads the first.
 func (u untyped) about(ctx context.Context) (n int64, err error) {
-	open, _, err := u.openIDs(ctx)
-	if err != nil {
-		return 0, err
-	}
-	n = int64(len(open))
-	_, err = u.eachFrom(ctx, enumeration.Reached{}, func(ids []string, _ enumeration.Reached, left func() int64) error {
+	err = u.eachFrom(ctx, enumeration.Reached{}, func(ids []string, _ enumeration.Reached, left func() int64) error {
 		rest := left()
 		if n += int64(len(ids)) + rest; rest > 0 {
 			return errEnough
@@ -228,17 +223,9 @@ func (u untyped) IDs(ctx context.Context, from string, f func(ids []string, to s
 	if err != nil {
 		return err
 	}
-	open, unread, err := u.openIDs(ctx)
-	if err == nil && len(open) > 0 {
-		err = f(open, from)
-	}
-	if err != nil {
-		return err
-	}
-	_, err = u.eachFrom(ctx, at, func(ids []string, to enumeration.Reached, _ func() int64) error {
+	return u.eachFrom(ctx, at, func(ids []string, to enumeration.Reached, _ func() int64) error {
 		return f(ids, e.cursor(to))
 	})
-	return cmp.Or(err, unread)
 }
 
 func (u untyped) Check(ctx context.Context, s kv.Store, ids []string) ([]plug.Sight, error) {
@@ -363,7 +350,7 @@ func (u untyped) Settle(ctx context.Context, id string, places [][]string) error
 }
 
 func (u untyped) Enlist(ctx context.Context, ids []string) error {
-	return cmp.Or(u.db.Writable(), u.archive(ctx, ids, false))
+	return cmp.Or(u.db.Writable(), u.archive(ctx, ids))
 }
 
 func (u untyped) Prepare(ctx context.Context, whole func(index string) bool) error {

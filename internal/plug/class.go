@@ -100,7 +100,7 @@ type Class interface {
 // State is what a store says of a model as a whole.
 type State struct {
 	Exists  bool
-	IDs     int64 // that its chunks or its keys name, about, or the last number: more than there are records
+	IDs     int64 // that its list or its keys name, about, or the last number: more than there are records
 	Indexes []IndexState
 	Built   error // why it is not known which indexes are built; nil: it is
 }

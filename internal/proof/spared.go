@@ -15,10 +15,10 @@ const Fixer = "fixer"
 // be opened. To open a model has sweeps of its own.
 func Spared(m kvtest.Moment) bool {
 	switch kind, _, _ := strings.Cut(m.Op.Key, ":"); kind {
-	case "built", "ids", "procs":
+	case "built", "procs":
 		return true
-	case "all":
-		return m.Client == Fixer || m.Op.Kind == kv.Get
+	case "ids":
+		return m.Client == Fixer || m.Op.Kind == kv.Get || !strings.Contains(m.Op.Key, "#")
 	}
 	return m.Client == Fixer
 }

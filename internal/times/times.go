@@ -29,9 +29,6 @@ const (
 
 	// Forget is the age at which a tombstone no longer names the places of its record.
 	Forget = Late + 5*time.Minute
-
-	// Chunk is the time a chunk of ids stays after the one after it was followed by another.
-	Chunk = 2 * time.Hour
 )
 
 // What a process has read and uses without asking again.
@@ -40,7 +37,7 @@ const (
 	Definition = 5 * time.Second
 
 	// Head is the age up to which these are used: the indexes of a model that are built, the
-	// head of a list, the chunk that takes new ids.
+	// head of a list.
 	Head = 15 * time.Second
 
 	// Leaves is the time for which others read an index that was taken out.

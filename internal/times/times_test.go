@@ -16,7 +16,6 @@ func TestTimes_KeepTheirOrder(t *testing.T) {
 		{times.Overdue, times.Late, "what was sent late is cleaned after what was sent in time"},
 		{times.Late, times.Forget, "a tombstone names its places in the second repair"},
 		{times.Forget, times.Tombstone, "a tombstone outlives the places it names"},
-		{times.Late + times.Head, times.Chunk, "an id sent late does not come to a chunk that is gone"},
 		{times.Definition + times.Change, times.Lease, "a rebuild of a tree is not taken over in its waits"},
 		{times.Head, times.Leaves, "nobody reads an index that is taken out after it may go"},
 		{times.Tick + times.Travel, times.Gap, "a slow tick is not a gap"},

@@ -246,7 +246,7 @@ var incidents = []incident{
 	{"Data is damaged", siteKinds[1:], func(t *testing.T, s *site, card string) {
 		s.furnish()
 		store := s.store()
-		must(t, store.Do(ctx, []kv.Op{kv.OpSet("built:Work", []byte("\xff damaged")), kv.OpSet("all:Like:1", []byte("\xff damaged"))}), store.Close())
+		must(t, store.Do(ctx, []kv.Op{kv.OpSet("built:Work", []byte("\xff damaged")), kv.OpSet("ids:Like#0", []byte("\xff damaged"))}), store.Close())
 		s.sees(1, "warning", "status")
 		s.follow(card, "restore", "--store", "forget")
 	}},

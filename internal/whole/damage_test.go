@@ -63,15 +63,21 @@ var damage = matrix{
 	says:   []error{kvmodel.ErrNeedsRebuild, kv.ErrLost, kvmodel.ErrCorrupt},
 	reach:  10,
 	limits: damageLimits,
-	first:  []string{"all Work fresh", "line fresh", "r Work running"},
+	first:  []string{"ids segment Work fresh", "line fresh", "r Work running"},
 }
 
 // damagedClass is lostClass, and of records and counters it also says whose they are.
 func damagedClass(key string, value []byte) string {
 	parts := strings.SplitN(key, ":", 4)
 	switch parts[0] {
-	case "r", "h", "all", "ids", "built":
+	case "r", "h", "built":
 		return parts[0] + " " + parts[1]
+	case "ids":
+		model, segment, _ := strings.Cut(parts[1], "#")
+		if segment != "" {
+			return "ids segment " + model
+		}
+		return "ids head " + model
 	case "n", "c":
 		return parts[0] + " " + parts[1] + " " + parts[2]
 	}
@@ -90,10 +96,10 @@ var damageLimits = map[string]limit{
 	"rebuild":             {digit: true},
 	"rebuilt":             {digit: true},
 	"rank counter record": {digit: true},
-	"all Bid":             {unmended: true}, // Accept takes it for lost
-	"all Like":            {unmended: true},
-	"all Offer":           {unmended: true},
-	"all Work":            {unmended: true},
+	"ids segment Bid":     {unmended: true}, // Accept takes it for lost
+	"ids segment Like":    {unmended: true},
+	"ids segment Offer":   {unmended: true},
+	"ids segment Work":    {unmended: true},
 	"built Work":          {until: never, only: timelines, wide: true}, // where a store is held alone, a build begins at once
 	"built Offer":         {wide: true},
 	"built Like":          {wide: true},

@@ -179,7 +179,7 @@ func (w *written) Powers() kv.Powers { return kv.PowersOf(w.Store) }
 func (w *written) Do(ctx context.Context, ops []kv.Op) error {
 	w.mu.Lock()
 	for _, op := range ops {
-		if op.Kind != kv.Get && strings.Contains(op.Key, ":Parent:") && !strings.HasPrefix(op.Key, "all:") {
+		if op.Kind != kv.Get && strings.Contains(op.Key, ":Parent:") && !strings.HasPrefix(op.Key, "ids:") {
 			w.keys = append(w.keys, op.Key)
 		}
 	}

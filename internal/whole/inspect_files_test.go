@@ -253,10 +253,10 @@ func repairedWhole(t *testing.T, l *whole.Library, mem *memkv.Store, in *inspect
 func TestInspect_ARecordThatNoIdsNameIsNamedAgain(t *testing.T) {
 	w := lossWorlds[0]
 	w.inspected(t, w.furnished(t), func(t *testing.T, l *whole.Library, mem *memkv.Store) {
-		before := valueOf(t, mem, "all:Like:1")
+		before := valueOf(t, mem, "ids:Like#0")
 		must(t, l.Likes.Create(ctx, &whole.Like{User: "u1", Work: "w1"}))
 		rest(t, l)
-		must(t, mem.Do(ctx, []kv.Op{kv.OpSet("all:Like:1", before)}))
+		must(t, mem.Do(ctx, []kv.Op{kv.OpSet("ids:Like#0", before)}))
 		found := checked(t, l)
 		if found.Counts["unlisted record"] != 1 || len(found.Faults) != 1 {
 			t.Errorf("found %v: %s", found.Counts, faultTexts(found.Faults))

@@ -8,7 +8,7 @@ import (
 )
 
 func TestTexts_ReadAsTheyAlwaysDid(t *testing.T) {
-	golden := []byte{2, 'p', '1', 3, 'a', ':', 'b'} // a chunk of ids, a built item
+	golden := []byte{2, 'p', '1', 3, 'a', ':', 'b'} // a built item
 	texts := []string{"p1", "a:b"}
 	if got := AppendTexts(nil, texts); !bytes.Equal(got, golden) {
 		t.Errorf("encoded as %x, want %x", got, golden)

@@ -83,13 +83,13 @@ func (b *builder) build(tries int) {
 // enter enters what is left, and marks the index. It reports whether the process is done.
 func (b *builder) enter(lease *Lease, token string) (done bool) {
 	ctx, st := context.Background(), lease.Found
-	for st.Reached.IDs < b.records {
-		st.Reached.IDs++
-		_ = b.surely(kv.OpSet(entryKey(token, st.Reached.IDs), []byte("x")))
+	for st.Reached.Number < b.records {
+		st.Reached.Number++
+		_ = b.surely(kv.OpSet(entryKey(token, st.Reached.Number), []byte("x")))
 		if err := lease.Keep(ctx, b, st); err != nil {
 			return false
 		}
-		b.kept[token] = max(b.kept[token], st.Reached.IDs)
+		b.kept[token] = max(b.kept[token], st.Reached.Number)
 		if b.leaves {
 			_ = lease.Release(ctx)
 			return true
@@ -135,11 +135,11 @@ func (b *builder) checkEntered() error {
 		return err
 	}
 	if token := strings.Join(st.Tokens, " "); token != "" {
-		if err := b.has(token, st.Reached.IDs); err != nil {
-			return fmt.Errorf("%d records are reached: %w", st.Reached.IDs, err)
+		if err := b.has(token, st.Reached.Number); err != nil {
+			return fmt.Errorf("%d records are reached: %w", st.Reached.Number, err)
 		}
-		if value, _ := b.built(); value == token && st.Reached.IDs < b.kept[token] {
-			return fmt.Errorf("%d records are reached, and %d were", st.Reached.IDs, b.kept[token])
+		if value, _ := b.built(); value == token && st.Reached.Number < b.kept[token] {
+			return fmt.Errorf("%d records are reached, and %d were", st.Reached.Number, b.kept[token])
 		}
 	}
 	if value, _ := b.built(); strings.HasPrefix(value, "whole ") {

@@ -69,7 +69,7 @@ func (st State) encode() []byte {
 	}
 	b = append(b, stage)
 	losers, more := st.room()
-	for _, n := range []int64{int64(st.beat), st.Number, st.Reached.Chunk, st.Reached.IDs, st.Done, st.Total, more, int64(len(st.Tokens))} {
+	for _, n := range []int64{int64(st.beat), st.Number, st.Reached.Number, st.Done, st.Total, more, int64(len(st.Tokens))} {
 		b = binary.AppendUvarint(b, uint64(n))
 	}
 	b = wire.AppendText(wire.AppendTexts(b, st.Tokens), st.Reached.Key)
@@ -108,7 +108,7 @@ func decode(data []byte) (st State) {
 		r.Fail("stage")
 	}
 	st.beat = r.Number("beat", maxNumber)
-	for _, n := range []*int64{&st.Number, &st.Reached.Chunk, &st.Reached.IDs, &st.Done, &st.Total, &st.More} {
+	for _, n := range []*int64{&st.Number, &st.Reached.Number, &st.Done, &st.Total, &st.More} {
 		*n = int64(r.Number("number", maxNumber))
 	}
 	for range r.Count("tokens", 1) {

@@ -1,7 +1,6 @@
 package built
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,26 +8,26 @@ import (
 
 	"github.com/ringtree/ringtree/internal/times"
 	"github.com/ringtree/ringtree/internal/wire"
-	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A model begins before its first write, in three steps: its head is added, unborn;
-// then the built item, which names all indexes; then the head is born. Both have the
-// same random text, the birth. So each of them is a witness of the other: where one is
-// absent, the store has lost it.
+// A model begins before its first write. The built item is added, which names all indexes and says
+// that the model begins. Where ids are listed, the list is made next, and then the item says that the
+// model has begun. So the item is the witness of the head of the list, which is never there without it.
 
-// view is what the head of a model and its built item say, as they were read in one
+// view is what the built item of a model and the head of its ids say, as they were read in one
 // trip.
 type view struct {
 	Look
-	head    enumeration.Head
+	listed  bool       // the list of ids is there, or the model has none
+	unread  bool       // its head is damaged
+	head    kv.Result  // of a get of that
 	version kv.Version // of the built item; 0 if there is none
 	of      string     // the edition that the built item names
 	damaged error      // an ErrCorrupt: nothing else is known of the built item
-	birth   string     // in the built item, "" if there is none that can be read
+	begins  bool       // the built item says that the model has not begun yet
 	indexes []state    // none of them holds all records, in an item of another edition
-	witness bool       // the model has been written for a while
+	written bool       // something is there that is written only once there is a built item
 }
 
 // Look is what was found in the item.
@@ -50,66 +49,50 @@ func (v view) isPast() bool { return v.of != v.edition.text() }
 
 // isNew reports whether nothing was written to the model yet.
 func (v view) isNew() bool {
-	return !v.isPast() && (!v.head.Exists() && v.version == 0 || v.head.Exists() && !v.head.Born)
+	return !v.isPast() && (v.version == 0 && !v.written || v.begins)
 }
 
 // isWhole reports whether the model may be written.
-func (v view) isWhole() bool { return v.head.Born && v.agrees() }
-
-// awaitsBirth reports whether the last step is left.
-func (v view) awaitsBirth() bool { return v.head.Exists() && !v.head.Born && v.agrees() }
-
-func (v view) agrees() bool {
-	return v.version != 0 && v.damaged == nil && v.head.Damaged == nil && !v.isPast() && v.birth == v.head.Birth
+func (v view) isWhole() bool {
+	return v.version != 0 && v.damaged == nil && !v.isPast() && !v.begins && v.listed && !v.unread
 }
 
-// lost returns an ErrLost if v cannot be without a loss.
+// awaitsBegun reports whether the last step is left.
+func (v view) awaitsBegun() bool { return v.begins && v.listed && !v.unread && !v.isPast() }
+
+// lost returns an ErrLost if v cannot be without a loss that the next write does not make up for.
 func (v view) lost(model string) error {
 	switch {
-	case v.isPast():
+	case v.isPast(), v.isNew(), v.listed:
 		return nil
-	case !v.head.Exists() && v.version == 0 && v.witness:
+	case v.version == 0:
 		return saysNothing(model)
-	case !v.head.Exists() && v.version != 0:
-		return fmt.Errorf("%w: the head of the enumeration of %s is gone", kv.ErrLost, model)
-	case v.head.Exists() && v.head.Damaged == nil && v.birth != "" && v.birth != v.head.Birth:
-		return fmt.Errorf("%w: the head of the enumeration of %s and its built item are of two births", kv.ErrLost, model)
 	}
-	return nil
+	return fmt.Errorf("%w: the head of the list of the ids of %s is gone", kv.ErrLost, model)
 }
 
 func saysNothing(model string) error {
 	return fmt.Errorf("%w: %s has been written, and what says so is gone", kv.ErrLost, model)
 }
 
-// look reads the head and the built item. The error is an ErrLost if one of them was
+// look reads the built item and the head. The error is an ErrLost if one of them was
 // lost and that cannot be mended.
 //
 // The two need not be read at one moment, and a model may begin between them. So what
 // looks like a loss is one only if it does so twice.
 func (b *Item) look(ctx context.Context, s kv.Store) (view, error) {
 	v, err := b.peek(ctx, s)
-	if err == nil && v.lost(b.Model) != nil {
+	if err == nil && v.version == 0 && v.isNew() && b.Written != nil {
+		v.written, err = b.isWritten(ctx)
+		v.Exists = !v.isNew()
+	}
+	if err == nil && (v.lost(b.Model) != nil || v.version == 0 && v.written) {
+		written := v.written
 		if v, err = b.peek(ctx, s); err == nil {
+			v.written = v.written || written
+			v.Exists = !v.isNew()
 			err = v.lost(b.Model)
 		}
-	}
-	return v, err
-}
-
-// lookAround is look where records may witness that a model which looks new is not.
-func (b *Item) lookAround(ctx context.Context) (view, error) {
-	v, err := b.look(ctx, b.Store)
-	if err != nil || !v.isNew() {
-		return v, err
-	}
-	written, err := b.isWritten(ctx)
-	if err != nil || !written {
-		return v, err
-	}
-	// It may have begun since.
-	if v, err = b.look(ctx, b.Store); err == nil && v.isNew() && !v.head.Exists() {
-		err = saysNothing(b.Model)
 	}
 	return v, err
 }
@@ -120,7 +103,7 @@ func (b *Item) isWritten(ctx context.Context) (written bool, err error) {
 	b.mu.Lock()
 	blank := b.Now().Sub(b.blank) < times.Head
 	b.mu.Unlock()
-	if b.Written == nil || blank {
+	if blank {
 		return false, nil
 	}
 	asked := b.Now()
@@ -132,28 +115,35 @@ func (b *Item) isWritten(ctx context.Context) (written bool, err error) {
 	return written, err
 }
 
-// peek reads the head and the built item.
+// peek reads the built item, its witness and, where ids are listed, the head.
 func (b *Item) peek(ctx context.Context, s kv.Store) (v view, err error) {
 	v.asked = b.Now()
-	keys := []string{b.All.HeadKey(), builtKey.Key(b.Model), b.Witness}
-	if b.Witness == "" {
-		keys = keys[:2]
+	keys := []string{builtKey.Key(b.Model)}
+	if b.Witness != "" {
+		keys = append(keys, b.Witness)
+	}
+	if b.All != nil {
+		keys = append(keys, b.All.HeadKey())
 	}
 	got, err := kv.GetAll(ctx, s, keys...)
 	if err != nil {
 		return v, err
 	}
-	if v.head, err = b.All.ReadHead(got[0]); err != nil {
-		return v, fmt.Errorf("%s: %w", b.All.HeadKey(), err)
+	for _, r := range got[1:] {
+		v.written = v.written || r.Err == nil
 	}
-	v.witness = len(got) > 2 && got[2].Err == nil
-	b.decode(got[1], &v)
+	b.decode(got[0], &v)
+	if v.listed = true; b.All != nil {
+		v.head = got[2]
+		v.listed, v.unread = b.All.IsThere(v.head)
+		v.listed = v.listed && (!v.begins || got[1].Err == nil)
+	}
 	if v.of != "" && v.isPast() && b.losses != nil {
 		// It may be this process that does not know the newest edition yet.
 		if err := b.losses.Look(ctx); err != nil {
 			return v, err
 		}
-		b.decode(got[1], &v)
+		b.decode(got[0], &v)
 	}
 	v.Whole, v.Exists, v.Damaged = wholeOf(v.indexes), !v.isNew(), v.damaged
 	return v, nil
@@ -165,7 +155,7 @@ func (b *Item) decode(got kv.Result, v *view) {
 	if got.Err == nil {
 		v.version = got.Version
 		if err := v.decode(got.Value); err != nil {
-			v.damaged, v.birth, v.of, v.indexes = wire.Corrupt(builtKey.Key(b.Model), err), "", "", nil
+			v.damaged, v.begins, v.of, v.indexes = wire.Corrupt(builtKey.Key(b.Model), err), false, "", nil
 			return
 		}
 		if v.isPast() {
@@ -177,107 +167,68 @@ func (b *Item) decode(got kv.Result, v *view) {
 }
 
 // put writes the built item in the place of the one that v shows.
-func (b *Item) put(ctx context.Context, s kv.Store, v view, birth string, indexes []state) error {
-	_, err := kv.One(ctx, s, kv.OpReplace(builtKey.Key(b.Model), v.version, encode(birth, v.edition, indexes)))
+func (b *Item) put(ctx context.Context, s kv.Store, v view, begins bool, indexes []state) error {
+	_, err := kv.One(ctx, s, kv.OpReplace(builtKey.Key(b.Model), v.version, encode(begins, v.edition, indexes)))
 	return err
 }
 
 // begin returns the view of a model that may be written. If there was none yet, it has
 // begun.
 func (b *Item) begin(ctx context.Context) (v view, err error) {
-	v, err = b.lookAround(ctx)
-	if err != nil || v.isWhole() {
-		return v, err
-	}
-	if b.Atomic == nil {
-		return b.goOn(ctx, b.Store, v)
-	}
-	err = b.Atomic(ctx, func(s kv.Store) error {
-		if v, err = b.look(ctx, s); err == nil {
-			v, err = b.goOn(ctx, s, v)
-		}
-		return err
-	})
-	if err != nil {
-		return v, err
-	}
-	// Its versions may have been other ones in the transaction.
-	return b.look(ctx, b.Store)
-}
-
-// goOn takes the steps that are left from v on.
-func (b *Item) goOn(ctx context.Context, s kv.Store, v view) (view, error) {
+	v, err = b.look(ctx, b.Store)
 	for range maxTries {
-		if v.isWhole() {
-			return v, nil
+		if err != nil || v.isWhole() {
+			return v, err
 		}
-		err := b.step(ctx, s, v)
+		err = b.step(ctx, b.Store, v)
 		if kv.Failed(err) && !errors.Is(err, kv.ErrUnclear) {
 			return v, err
 		}
-		if err == nil && v.awaitsBirth() {
-			v.head.Born = true
-			continue
+		if err == nil && v.awaitsBegun() {
+			v.begins = false
+			return v, nil
 		}
-		if v, err = b.look(ctx, s); err != nil {
-			return v, err
-		}
+		v, err = b.look(ctx, b.Store)
 	}
-	return v, fmt.Errorf("%s: %w", b.All.HeadKey(), kv.ErrConflict)
+	return v, fmt.Errorf("%s: %w", builtKey.Key(b.Model), kv.ErrConflict)
 }
 
 // step takes the next step from v.
 func (b *Item) step(ctx context.Context, s kv.Store, v view) error {
 	switch {
 	case v.isPast():
-		return b.acceptBirth(ctx, s, v)
-	case v.head.Damaged != nil:
-		return b.All.Remake(ctx, s, v.head, cmp.Or(v.birth, newBirth()))
-	case v.awaitsBirth():
-		return b.All.Bear(ctx, s, v.head)
-	case !v.head.Exists():
-		birth := newBirth()
-		if err := b.All.Begin(ctx, s, birth); err != nil {
+		return b.acceptLoss(ctx, s, v)
+	case v.version == 0 && v.isNew():
+		if err := b.put(ctx, s, v, b.All != nil, allWhole(b.Mine())); err != nil || b.All == nil {
 			return err
 		}
-		return b.put(ctx, s, view{Look: v.Look}, birth, allWhole(b.Mine()))
-	case v.version == 0 && !v.head.Born:
-		return b.put(ctx, s, v, v.head.Birth, allWhole(b.Mine()))
+		return b.All.Begin(ctx, s)
+	case v.begins && !v.listed:
+		return b.All.Begin(ctx, s)
+	case v.unread:
+		return b.All.Remake(ctx, s)
+	case v.awaitsBegun():
+		return b.put(ctx, s, v, false, v.indexes)
 	default:
 		// The built item was lost or is damaged.
-		return b.put(ctx, s, v, v.head.Birth, nil)
+		return b.put(ctx, s, v, false, nil)
 	}
 }
-
-// Mend makes the head again if it is damaged.
-func (b *Item) Mend(ctx context.Context) error {
-	v, err := b.look(ctx, b.Store)
-	if err == nil && v.head.Damaged != nil {
-		_, err = b.goOn(ctx, b.Store, v)
-	}
-	return err
-}
-
-func newBirth() string { return kv.RandomName()[:16] }
 
 // Read returns what the item says.
 func (b *Item) Read(ctx context.Context) (Look, error) {
-	v, err := b.lookAround(ctx)
+	v, err := b.look(ctx, b.Store)
 	return v.Look, err
 }
 
-// Head returns the head of the enumeration as it was read now, and whether there may
-// be ids in it. Where the head is damaged, or was lost and that was accepted, it is one over
-// the chunks that were found.
-func (b *Item) Head(ctx context.Context) (h enumeration.Head, exists bool, err error) {
-	v, err := b.lookAround(ctx)
-	if err == nil && (v.head.Damaged != nil || !v.head.Exists() && v.isPast()) {
-		v.head, err = b.All.Found(ctx, b.Store)
-	}
-	return v.head, v.Exists, err
+// Head returns what a get of the head of the list of ids has answered, whether a loss was accepted
+// since the model was written, and whether there may be records.
+func (b *Item) Head(ctx context.Context) (head kv.Result, isAccepted, exists bool, err error) {
+	v, err := b.look(ctx, b.Store)
+	return v.head, v.isPast(), v.Exists, err
 }
 
-// Begun returns when the enumeration has a head, in a model that has been written.
+// Begun returns when there is a list of ids, in a model that has been written.
 func (b *Item) Begun(ctx context.Context) error {
 	b.mu.Lock()
 	b.current()
@@ -305,33 +256,30 @@ func (b *Item) Begun(ctx context.Context) error {
 // Accept takes what the model has lost for lost. If that was the head or the built
 // item, no index counts as holding all records any more.
 func (b *Item) Accept(ctx context.Context) error {
-	return kv.Change(b.All.HeadKey(), func() error {
+	return kv.Change(builtKey.Key(b.Model), func() error {
 		v, err := b.peek(ctx, b.Store)
-		if err == nil && v.isNew() && !v.witness {
-			v.witness, err = b.isWritten(ctx)
+		if err == nil && v.isNew() && b.Written != nil {
+			v.written, err = b.Written(ctx)
 		}
-		if err != nil || v.isNew() && !v.witness {
+		if err != nil || v.isNew() {
 			return err
 		}
 		if !v.isWhole() {
-			return b.acceptBirth(ctx, b.Store, v)
+			return b.acceptLoss(ctx, b.Store, v)
 		}
-		if v, err = b.begin(ctx); err == nil {
-			_, err = b.All.Accept(ctx, b.Store, v.head.Birth)
+		if b.All == nil {
+			return nil
 		}
-		return err
+		return b.All.Accept(ctx, b.Store)
 	})
 }
 
-// acceptBirth makes the head and the built item of v agree, which names no index.
-func (b *Item) acceptBirth(ctx context.Context, s kv.Store, v view) error {
-	birth := v.head.Birth
-	if birth == "" {
-		birth = newBirth()
+// acceptLoss makes the head again if it is gone, and a built item which names no index.
+func (b *Item) acceptLoss(ctx context.Context, s kv.Store, v view) error {
+	if b.All != nil {
+		if err := b.All.Accept(ctx, s); err != nil {
+			return err
+		}
 	}
-	birth, err := b.All.Accept(ctx, s, birth)
-	if err != nil {
-		return err
-	}
-	return b.put(ctx, s, v, birth, nil)
+	return b.put(ctx, s, v, false, nil)
 }

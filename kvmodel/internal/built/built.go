@@ -39,15 +39,14 @@ const maxTries = 8
 
 // Config is what the built item of a model needs of it.
 type Config struct {
-	Store  kv.Store
-	Now    func() time.Time
-	Atomic func(context.Context, func(kv.Store) error) error // nil: the store has none
-	Alone  bool                                              // no other process has the store
-	Model  string
-	All    *enumeration.Enumeration
+	Store kv.Store
+	Now   func() time.Time
+	Alone bool // no other process has the store
+	Model string
+	All   *enumeration.Enumeration // nil: the ids are not listed
 
 	// Witness is the key of something that is never removed once the model has been
-	// written for a while; "": there is none.
+	// written; "": there is none.
 	Witness string
 
 	// Written reports whether there are records, where they are the witness; nil: Witness is.
@@ -69,7 +68,7 @@ type Item struct {
 	read    time.Time  // when the item was asked for, which exists; missing is what it does not name
 	missing []string   // indexes that do not hold all records
 	due     time.Time  // when it was last read in the background
-	begun   bool       // the model has a head
+	begun   bool       // the model has begun
 	blank   time.Time  // when it had no records
 	claimed string     // the journal under which the item names none but this model's indexes
 	looked  time.Time  // when that was last seen
@@ -237,7 +236,7 @@ func (b *Item) Check(ctx context.Context, s kv.Store, own string) (kv.Result, er
 	defer b.mu.Unlock()
 	b.current()
 	b.looked = asked
-	if v.birth == "" || v.isPast() || len(b.lacked(v.indexes)) > 0 {
+	if v.version == 0 || v.damaged != nil || v.begins || v.isPast() || len(b.lacked(v.indexes)) > 0 {
 		b.claimed = ""
 	}
 	return got[0], nil
@@ -280,7 +279,7 @@ func (b *Item) Build(ctx context.Context) (Building, error) {
 				indexes = append(indexes, state{def: def, token: leaving})
 			}
 			if i := at(indexes, def); indexes[i].token == leaving {
-				indexes[i].token, change = newBirth(), true
+				indexes[i].token, change = kv.RandomName()[:16], true
 			}
 			building[def] = indexes[at(indexes, def)].token
 		}
@@ -351,7 +350,7 @@ func (b *Item) write(ctx context.Context, edit func(v view) (indexes []state, ch
 		}
 		indexes, change := edit(v)
 		if change {
-			err = b.put(ctx, b.Store, v, v.head.Birth, indexes)
+			err = b.put(ctx, b.Store, v, false, indexes)
 		}
 		return err
 	})

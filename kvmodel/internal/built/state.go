@@ -19,7 +19,8 @@ type state struct {
 const leaving = "leaving"
 
 const (
-	saysBirth    = "#"
+	saysBegins   = "#begins"
+	saysBegun    = "#begun"
 	saysEdition  = "@"
 	saysWhole    = " whole"
 	saysBuilding = " building "
@@ -45,10 +46,13 @@ func decodeState(text string) (s state, ok bool) {
 }
 
 // encode returns the built item of a model in an edition of the store.
-func encode(birth string, in Edition, indexes []state) []byte {
+func encode(begins bool, in Edition, indexes []state) []byte {
 	indexes = slices.Clone(indexes)
 	slices.SortFunc(indexes, func(a, b state) int { return strings.Compare(a.def, b.def) })
-	texts := []string{saysBirth + birth}
+	texts := []string{saysBegun}
+	if begins {
+		texts[0] = saysBegins
+	}
 	if text := in.text(); text != "" {
 		texts = append(texts, text)
 	}
@@ -60,7 +64,7 @@ func encode(birth string, in Edition, indexes []state) []byte {
 
 // decode puts into v what a built item says, and of which edition.
 func (v *view) decode(data []byte) error {
-	v.birth, v.of, v.indexes = "", "", nil
+	v.begins, v.of, v.indexes = false, "", nil
 	data, err := frame.Open(data)
 	if err != nil {
 		return err
@@ -70,12 +74,15 @@ func (v *view) decode(data []byte) error {
 		return err
 	}
 	r := wire.Reader{Rest: data}
+	if len(texts) == 0 {
+		r.Fail("state of the model")
+	}
 	for i, text := range texts {
-		switch after, ok := strings.CutPrefix(text, saysBirth); {
-		case i == 0 && ok && after != "":
-			v.birth = after
-		case v.birth == "":
-			r.Fail("birth")
+		switch {
+		case i == 0 && (text == saysBegins || text == saysBegun):
+			v.begins = text == saysBegins
+		case i == 0:
+			r.Fail("state of the model")
 		case i == 1 && strings.HasPrefix(text, saysEdition):
 			v.of = text
 		default:

@@ -12,7 +12,7 @@ type Status struct {
 // Status reads what the item says. It writes nothing. An item that is damaged is an
 // ErrCorrupt.
 func (b *Item) Status(ctx context.Context) (Status, error) {
-	v, err := b.lookAround(ctx)
+	v, err := b.look(ctx, b.Store)
 	if err != nil {
 		return Status{}, err
 	}

@@ -12,13 +12,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/memberlog"
 	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
 // In the sweep, two processes make and delete records, whose ids they write down in
-// lines first, one compacts, and one walks. Requests fail and come late, processes die
+// lines first, two take out the ids of the dead, and one walks. Requests fail and come late, processes die
 // and sleep, and in some runs one key of the enumeration is lost. Every walk must have
 // every record that was there all the time, or say ErrLost; and say it only if
 // something is lost.
@@ -60,10 +61,14 @@ func (w *town) says(who string, err error) {
 	}
 }
 
-// small returns an enumeration whose chunks are full with a few ids.
-func small() *Enumeration {
-	e := New("M", time.Now)
-	e.full = 30
+// small returns an enumeration whose segments split at a few ids.
+func small(s kv.Store) *Enumeration {
+	soon := func(work func(context.Context) error) bool {
+		_ = work(context.Background())
+		return true
+	}
+	e := New("M", s, time.Now, soon)
+	e.logs.Limits = memberlog.Limits{Split: 40, Merge: 16, Slack: 20, Look: 20, Grace: time.Hour}
 	return e
 }
 
@@ -83,7 +88,7 @@ func surely(s kv.Store, op kv.Op) bool {
 
 // write makes and deletes records.
 func (w *town) write(s kv.Store, name string, rng *rand.Rand) {
-	e := small()
+	e := small(s)
 	var mine []string
 	for i := range idsEach {
 		id := fmt.Sprint(name, i, "......")[:6]
@@ -139,15 +144,16 @@ func (w *town) walk(s kv.Store, e *Enumeration) {
 		return
 	}
 	got := map[string]int{}
-	h, err := e.mustLook(ctx, s)
-	if err == nil {
-		_, err = e.Each(ctx, s, h, open, func(ids []string) error {
-			for _, id := range ids {
-				got[id]++
-			}
-			return nil
-		})
+	head, err := e.look(ctx, s)
+	if err != nil {
+		return
 	}
+	err = e.Each(ctx, s, head, false, Reached{}, open, func(ids []string, _ Reached, _ int64) error {
+		for _, id := range ids {
+			got[id]++
+		}
+		return nil
+	})
 	w.says("reader", err)
 	after := w.now()
 	for id, n := range got {
@@ -162,8 +168,8 @@ func (w *town) walk(s kv.Store, e *Enumeration) {
 	}
 }
 
-func (w *town) compact(s kv.Store, e *Enumeration) {
-	err := e.Compact(context.Background(), s, func(ctx context.Context, ids []string) ([]bool, error) {
+func (w *town) prune(s kv.Store, e *Enumeration) {
+	err := e.Prune(context.Background(), s, func(ctx context.Context, ids []string) ([]bool, error) {
 		keys := make([]string, len(ids))
 		for i, id := range ids {
 			keys[i] = "rec:" + id
@@ -175,12 +181,11 @@ func (w *town) compact(s kv.Store, e *Enumeration) {
 		}
 		return alive, err
 	})
-	w.says("compactor", err)
+	w.says("pruner", err)
 }
 
-// lose evicts one key of the enumeration: any, or the chunk that no head names yet.
+// lose evicts one key of the enumeration.
 func (w *town) lose(sim *kvtest.Sim) {
-	early := sim.Rand().IntN(2) == 0
 	after := sim.Rand().IntN(150)
 	for range 400 {
 		sim.Steps(1)
@@ -188,16 +193,8 @@ func (w *town) lose(sim *kvtest.Sim) {
 			continue
 		}
 		keys := slices.DeleteFunc(slices.Sorted(slices.Values(sim.Store().Keys())), func(key string) bool {
-			return !strings.HasPrefix(key, "ids:") && !strings.HasPrefix(key, "all:")
+			return !strings.HasPrefix(key, "ids:")
 		})
-		if early {
-			h, err := small().look(context.Background(), sim.Store())
-			if next := small().key(h.high + 1); err == nil && slices.Contains(keys, next) {
-				keys = []string{next}
-			} else if after > -250 {
-				continue
-			}
-		}
 		w.mu.Lock()
 		w.lost = true
 		w.mu.Unlock()
@@ -210,7 +207,7 @@ func sweep(t *testing.T, n int, powers kvtest.Powers) {
 	world := kvtest.Hostile(powers)
 	world.MaxCrashes = 2
 	world.Fault = func(m kvtest.Moment) kvtest.Fault {
-		if strings.HasPrefix(m.Op.Key, "ids:") || strings.HasPrefix(m.Op.Key, "all:") {
+		if strings.HasPrefix(m.Op.Key, "ids:") {
 			return kvtest.ByRate
 		}
 		return kvtest.None // What is late of a record or a line is not under test.
@@ -218,7 +215,7 @@ func sweep(t *testing.T, n int, powers kvtest.Powers) {
 	proof.Sweep(t, n, world, func(sim *kvtest.Sim) {
 		w := &town{since: map[string]int{}}
 		ctx, s := context.Background(), sim.Store()
-		if err := small().Begin(ctx, s, "birth"); err != nil {
+		if err := small(s).Begin(ctx, s); err != nil {
 			t.Fatal(err)
 		}
 		for i, name := range []string{"p", "q"} {
@@ -229,13 +226,13 @@ func sweep(t *testing.T, n int, powers kvtest.Powers) {
 			sim.Go(name, func(s kv.Store) {
 				for _, wait := range []time.Duration{10 * time.Second, time.Hour, 2*time.Hour + time.Second, 3 * time.Hour} {
 					time.Sleep(wait)
-					w.compact(s, small())
+					w.prune(s, small(s))
 				}
 			})
 		}
 		sim.Go("reader", func(s kv.Store) {
 			for i := range 12 {
-				w.walk(s, small())
+				w.walk(s, small(s))
 				time.Sleep(time.Duration(i) * 10 * time.Minute)
 			}
 		})
@@ -243,7 +240,7 @@ func sweep(t *testing.T, n int, powers kvtest.Powers) {
 			w.lose(sim)
 		}
 		sim.Wait()
-		w.settle(still{s})
+		w.settle(still{s, kv.Powers{Unless: powers == kvtest.ServerPowers}})
 		for _, wrong := range w.wrong {
 			sim.T().Error(wrong)
 		}
@@ -251,9 +248,9 @@ func sweep(t *testing.T, n int, powers kvtest.Powers) {
 }
 
 // settle is what happens when all others have ended: their lines are repaired, and the
-// enumeration is compacted until nothing is left to do.
+// enumeration is pruned.
 func (w *town) settle(s kv.Store) {
-	e := small()
+	e := small(s)
 	for _, name := range []string{"p", "q"} {
 		for i := range idsEach {
 			if r, err := kv.One(context.Background(), s, kv.OpGet(lineKey(name, i))); err == nil {
@@ -264,10 +261,10 @@ func (w *town) settle(s kv.Store) {
 	w.walk(s, e)
 	for range 4 {
 		time.Sleep(3 * time.Hour)
-		w.compact(s, e)
+		w.prune(s, e)
 		w.walk(s, e)
 	}
-	if _, err := e.Accept(context.Background(), s, "new birth"); err != nil {
+	if err := e.Accept(context.Background(), s); err != nil {
 		w.wrong = append(w.wrong, fmt.Sprintf("accept: %v", err))
 	}
 	w.lost = false
@@ -276,20 +273,32 @@ func (w *town) settle(s kv.Store) {
 	w.says("after Accept and a write, a reader", w.first(s, e))
 }
 
+// look reads the head.
+func (e *Enumeration) look(ctx context.Context, s kv.Store) (kv.Result, error) {
+	got, err := kv.One(ctx, s, kv.OpGet(e.HeadKey()))
+	if errors.Is(err, kv.ErrNotFound) {
+		err = nil
+	}
+	return got, err
+}
+
 // first returns the error of a walk.
 func (w *town) first(s kv.Store, e *Enumeration) error {
-	h, err := e.mustLook(context.Background(), s)
+	head, err := e.look(context.Background(), s)
 	if err != nil {
 		return err
 	}
-	_, err = e.Each(context.Background(), s, h, nil, func([]string) error { return nil })
-	return err
+	return e.Each(context.Background(), s, head, false, Reached{}, nil, func([]string, Reached, int64) error { return nil })
 }
 
-// still is a store without powers.
-type still struct{ kv.Store }
+// still is a store with other powers: where some writers can refuse to append after a seal, all
+// must.
+type still struct {
+	kv.Store
+	powers kv.Powers
+}
 
-func (still) Powers() kv.Powers { return kv.Powers{} }
+func (s still) Powers() kv.Powers { return s.powers }
 
 func TestSweep_AWalkHasEveryRecordOrSaysThatSomeAreLost(t *testing.T) {
 	sweep(t, 60, kvtest.NoPowers)

@@ -36,7 +36,7 @@ type Config struct {
 	Model func(name string) Model
 	Known func() int
 
-	// Archive puts new ids, by model, into their enumerations, unless they are there.
+	// Archive puts new ids, by model, into their enumerations.
 	Archive func(ctx context.Context, created map[string][]string) error
 
 	// Lost is called when lines of a dead process are damaged that were of changes of
