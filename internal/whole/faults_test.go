@@ -182,6 +182,7 @@ func (at trialAt) try(t *testing.T) (struck int, wrong []string, tale string) {
 		must(t, err)
 		wrong, err = l.Judge(ctx, d)
 		must(t, err)
+		wrong = append(wrong, l.JudgeKeys(ctx, sim.Store().Keys())...)
 		if len(wrong) > 0 {
 			tale = storyOf(d, wrong)
 		}

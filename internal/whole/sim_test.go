@@ -141,6 +141,7 @@ func run(t *testing.T, seed uint64, lim limits) (out outcome) {
 		if out.wrong, err = l.Judge(ctx, d); err != nil {
 			t.Fatal(err)
 		}
+		out.wrong = append(out.wrong, l.JudgeKeys(ctx, sim.Store().Keys())...)
 		out.tally["calls"] += d.Calls()
 		out.tally["ops"] += sim.Step()
 		out.tally["runs "+worlds[seed%uint64(len(worlds))].name]++
