@@ -67,9 +67,8 @@ func (it *item) keyIn(in *Inspector) (string, error) {
 // records calls f with the records of m that it wants, each with its counters and its history,
 // some at a time.
 func (in *Inspector) records(ctx context.Context, m model, p *pacer, want wanted, f func([]item) error) error {
-	given := make(met)
 	return m.IDs(ctx, "", func(ids []string, _ string) error {
-		for some := range slices.Chunk(given.fresh(m, ids), at) {
+		for some := range slices.Chunk(ids, at) {
 			if want != nil {
 				var err error
 				if some, err = want(ctx, m, some); err != nil {

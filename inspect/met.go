@@ -1,7 +1,7 @@
 package inspect
 
-// met are hashes of ids that a call has met, each with its model. A model can name an id more
-// than once: it does so again for a record that was deleted and created again.
+// met are hashes of ids that a call has met, each with its model. A store can list a key more than
+// once.
 type met map[sum128]struct{}
 
 func hashIn(m model, id string) sum128 { return hashOf(m.Name() + ":" + id) }

@@ -24,9 +24,8 @@ func (in *Inspector) Resave(ctx context.Context, name string, o ResaveOptions) (
 		return 0, err
 	}
 	pace := o.Pace.begin("resave", name, st.IDs)
-	seen := make(met)
 	err = m.IDs(ctx, o.From, func(ids []string, to string) error {
-		for some := range slices.Chunk(seen.fresh(m, ids), at) {
+		for some := range slices.Chunk(ids, at) {
 			done, err := m.Resave(ctx, some, o.Dry)
 			n += int64(done)
 			if err != nil {

@@ -42,9 +42,8 @@ func (in *Inspector) Table(ctx context.Context, w io.Writer, name string, o Tabl
 		return 0, err
 	}
 	pace := o.begin("export", name, st.IDs)
-	written := make(met)
 	err = m.IDs(ctx, "", func(ids []string, _ string) error {
-		for some := range slices.Chunk(written.fresh(m, ids), at) {
+		for some := range slices.Chunk(ids, at) {
 			if err := t.add(ctx, in, some); err != nil {
 				return err
 			}
