@@ -95,8 +95,8 @@ func TestPages_ShowTheRestWhileAPartIsBeingRebuilt(t *testing.T) {
 // bare is a store whose indexes are not built by themselves.
 type bare struct{ kvmodel.Store }
 
-func (bare) Powers() kv.Powers { return kv.Powers{Unless: true} }
-func (bare) Close() error      { return nil }
+func (b bare) Powers() kv.Powers { return kv.Powers{Unless: true, Walk: kv.PowersOf(b.Store).Walk} }
+func (bare) Close() error        { return nil }
 
 // A server that has lost its memory is not mistaken for an empty one: pages name the commands by
 // which an operator decides.
