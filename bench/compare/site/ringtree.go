@@ -52,6 +52,7 @@ func (r *ringtree) load(ctx context.Context, d *Data) error {
 	for i, a := range d.Articles {
 		err := m.Articles.Create(ctx, &conduit.Article{
 			ID: articleID(i), Slug: Slug(i), Title: title(i), Description: description(i), Body: Body(i), Author: userID(a.Author), Tags: a.tags(),
+			Made: made(i),
 		})
 		if err != nil {
 			return err
@@ -74,7 +75,7 @@ func (r *ringtree) load(ctx context.Context, d *Data) error {
 	}
 	comments := make([]*conduit.Comment, len(d.Comments))
 	for i, c := range d.Comments {
-		comments[i] = &conduit.Comment{Author: userID(c[0]), Article: articleID(c[1]), Body: comment(i)}
+		comments[i] = &conduit.Comment{Author: userID(c[0]), Article: articleID(c[1]), Body: comment(i), Made: made(i)}
 	}
 	if err := inBatches(ctx, comments, m.Comments.CreateMulti); err != nil {
 		return err
@@ -82,8 +83,8 @@ func (r *ringtree) load(ctx context.Context, d *Data) error {
 	return r.Flush(ctx)
 }
 
-// nextMillisecond waits for it. No two articles are made at the same time, or either might
-// come first.
+// nextMillisecond waits for it. No two articles come into timelines at the same time, or either
+// might stand first.
 func nextMillisecond() {
 	for now := time.Now().UnixMilli(); time.Now().UnixMilli() == now; time.Sleep(50 * time.Microsecond) {
 	}
