@@ -2,6 +2,7 @@ package kvmodel
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,15 +30,37 @@ var markerKey = kv.NewClass("format", 1).Key("ringtree")
 // write, too. A DB that has models reads it twice as often, in its looks for the dead.
 const markerGood = 2 * times.Look
 
-// markerOf returns the marker of a format.
-func markerOf(format int) []byte { return frame.Whole(strconv.AppendInt(nil, int64(format), 10)) }
+// markerOf returns the marker of a format. It stands there twice, since all that is stored rests
+// on it.
+func markerOf(format int) []byte {
+	text := strconv.AppendInt(nil, int64(format), 10)
+	return frame.Append(frame.Append(nil, text), text)
+}
+
+// openMarker returns what a marker says, and what is damaged of it. If nothing of it can be read,
+// the text is nil.
+func openMarker(marker []byte) (text []byte, damaged error) {
+	for rest := marker; len(rest) > 0; {
+		var one []byte
+		var err error
+		one, rest, err = frame.Next(rest)
+		if err == nil && text == nil {
+			text = one
+		}
+		damaged = cmp.Or(damaged, err)
+	}
+	if text == nil && damaged == nil {
+		damaged = fmt.Errorf("%w: it is empty", codec.ErrCorrupt)
+	}
+	return text, damaged
+}
 
 // checkMarker returns an ErrUnknownFormat unless the marker names a format that this release
 // knows; if it is damaged, an ErrCorrupt. What a later release puts behind the number and a
 // blank does not count.
 func checkMarker(marker []byte) error {
-	text, damaged := frame.Open(marker)
-	if damaged != nil {
+	text, damaged := openMarker(marker)
+	if text == nil {
 		return wire.Corrupt(markerKey, damaged)
 	}
 	digits, _, _ := bytes.Cut(text, []byte(" "))
@@ -64,8 +87,9 @@ type marked struct {
 
 // sight is how a marker was seen that does not refuse the store.
 type sight struct {
-	absent bool
-	at     time.Time
+	absent  bool
+	damaged bool // one of the two
+	at      time.Time
 }
 
 func newMarked(s kv.Store, now func() time.Time) marked {
@@ -182,10 +206,12 @@ func (m marked) beside(ctx context.Context, ops []kv.Op, own kv.Op) error {
 func (m marked) ask(ctx context.Context, ops []kv.Op) error {
 	at := m.now()
 	_ = m.Store.Do(ctx, ops) // The results say what its error says.
-	err := answered(ops[len(ops)-1])
+	own := ops[len(ops)-1]
+	err := answered(own)
 	switch {
 	case err == nil:
-		m.seen.Store(&sight{at: at})
+		_, damaged := openMarker(own.Result.Value)
+		m.seen.Store(&sight{damaged: own.Kind == kv.Get && damaged != nil, at: at})
 	case errors.Is(err, kv.ErrNotFound):
 		m.seen.Store(&sight{absent: true, at: at})
 	case errors.Is(err, kv.ErrExists):
@@ -208,11 +234,22 @@ func answered(own kv.Op) error {
 	return own.Result.Err
 }
 
+// isDamaged reports whether the marker was damaged when it was last read.
+func (m marked) isDamaged() bool {
+	seen := m.seen.Load()
+	return seen != nil && seen.damaged
+}
+
 // damage returns an ErrCorrupt if the marker is damaged.
 func (m marked) damage(ctx context.Context) error {
 	own := []kv.Op{kv.OpGet(markerKey)}
 	_ = m.Store.Do(ctx, own)
-	if err := answered(own[0]); wire.IsCorrupt(err) {
+	err := answered(own[0])
+	if err == nil {
+		_, damaged := openMarker(own[0].Result.Value)
+		err = wire.Corrupt(markerKey, damaged)
+	}
+	if wire.IsCorrupt(err) {
 		return err
 	}
 	return nil

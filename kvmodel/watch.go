@@ -85,7 +85,7 @@ func (db *DB) Repair(ctx context.Context) error {
 	repaired := db.repairer.Repair(db.marked.readAgain(ctx))
 	_, settled := db.settle(ctx)
 	errs := []error{repaired, settled}
-	if errors.Is(repaired, ErrUnknownFormat) {
+	if errors.Is(repaired, ErrUnknownFormat) || db.marked.isDamaged() {
 		errs = append(errs, db.marked.damage(ctx))
 	}
 	for _, m := range db.allModels() {
