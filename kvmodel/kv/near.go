@@ -7,19 +7,20 @@ import "context"
 // what was current a moment ago, so no change may rest on it, and its Value must not be
 // changed, since others may get the same. A store that keeps nothing is returned as it is.
 func Near(s Store) Store {
-	if !PowersOf(s).Near {
-		return s
-	}
-	return near{Store: s}
+	return shown(s, false)
 }
 
 // Sparse is Near for reading what is mostly absent: what another process has stored under a key
 // a flight ago may be missing yet, so that nothing has to be asked to know that nothing is there.
 func Sparse(s Store) Store {
+	return shown(s, true)
+}
+
+func shown(s Store, sparse bool) Store {
 	if !PowersOf(s).Near {
 		return s
 	}
-	return near{Store: s, sparse: true}
+	return near{s, sparse}
 }
 
 // Past returns s without Near.

@@ -10,9 +10,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// absent knows of most keys under which nothing stands that nothing does: it has a filter of all
-// that do. The store lists those that there are and announces those that come, of which this
-// process adds what it writes and reads itself, so it never misses what it has seen.
+// absent knows most absent keys of the store: it has a filter of the keys that exist. The store lists
+// these once and announces new ones. This process adds the keys that it writes or reads itself, and
+// so never misses an item that it has seen.
 type absent struct {
 	powers kv.Powers
 	room   int

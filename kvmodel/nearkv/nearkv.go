@@ -112,18 +112,23 @@ func (n *Store) isCurrent() bool {
 func (n *Store) Recall(gets []kv.NearGet, results []kv.Result) bool {
 	changes := n.changes.Load()
 	for i, get := range gets {
-		it := n.known(get.Key)
-		if it == nil && get.Sparse && n.absent.has(get.Key) {
-			results[i] = kv.Result{Near: true, Err: kv.ErrNotFound}
-			continue
-		}
-		if it == nil {
+		var ok bool
+		if results[i], _, ok = n.answer(get); !ok {
 			return false
 		}
-		results[i] = n.cache.Decoded(get.Key, it, get.Decode).Result()
-		results[i].Near = true
 	}
 	return n.changes.Load() == changes
+}
+
+// answer returns the answer to a get from memory, and the item that it rests on: nil if the key
+// is known to be absent.
+func (n *Store) answer(get kv.NearGet) (r kv.Result, it *kept.Item, ok bool) {
+	if it = n.known(get.Key); it == nil {
+		return kv.Result{Near: true, Err: kv.ErrNotFound}, nil, get.Sparse && n.absent.has(get.Key)
+	}
+	r = n.cache.Decoded(get.Key, it, get.Decode).Result()
+	r.Near = true
+	return r, it, true
 }
 
 // known returns what is kept under key, unless it is too old.
@@ -135,9 +140,9 @@ func (n *Store) known(key string) *kept.Item {
 	return it
 }
 
-// Do answers from memory the gets of ops that may be, and carries out the others in one trip. If
-// what was known has changed by then, it asks for all of them, so that what is read together
-// was there at one time.
+// Do answers gets from memory where it can, and carries out the other ops in one trip. If a value
+// in memory has changed by then, it asks for all keys, so that keys which are read together show
+// one moment.
 func (n *Store) Do(ctx context.Context, ops []kv.Op) error {
 	if !n.answers(ctx) || !areNear(ops) {
 		return n.ask(ctx, ops)
@@ -172,18 +177,12 @@ func (n *Store) recall(ops []kv.Op) (missing []int, items []*kept.Item) {
 	items = make([]*kept.Item, len(ops))
 	for i := range ops {
 		op := &ops[i]
-		it := n.known(op.Key)
-		if it == nil && op.Sparse && n.absent.has(op.Key) {
-			op.Result = kv.Result{Near: true, Err: kv.ErrNotFound}
-			continue
-		}
-		if it == nil {
+		r, it, ok := n.answer(kv.NearGet{Key: op.Key, Decode: op.Decode, Sparse: op.Sparse})
+		if !ok {
 			missing = append(missing, i)
 			continue
 		}
-		items[i] = it
-		op.Result = n.cache.Decoded(op.Key, it, op.Decode).Result()
-		op.Result.Near = true
+		op.Result, items[i] = r, it
 	}
 	return missing, items
 }
@@ -201,8 +200,8 @@ func (n *Store) askFor(ctx context.Context, ops []kv.Op, missing []int) error {
 	return err
 }
 
-// stand reports whether the items are still what is known. Who has asked a server for other keys
-// meanwhile was told before the answer what had changed on it by then.
+// stand reports whether the items are still in memory. A server names all earlier changes before
+// it answers, so behind an answer the items that stand were current at the time of that answer.
 func (n *Store) stand(ops []kv.Op, items []*kept.Item) bool {
 	for i, it := range items {
 		if it == nil {
