@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"strings"
-	"sync"
 )
 
 // refuseEviction returns an error that names the servers which evict items. It logs those that
@@ -15,12 +14,7 @@ import (
 func (s *Store) refuseEviction(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.opts.Timeout)
 	defer cancel()
-	says := make([]string, len(s.servers))
-	var wait sync.WaitGroup
-	for i, srv := range s.servers {
-		wait.Go(func() { says[i] = srv.evictions(ctx) })
-	}
-	wait.Wait()
+	says := askEach(s, func(srv *server) string { return srv.evictions(ctx) })
 	var evict, unsaid []string
 	for i, srv := range s.servers {
 		switch says[i] {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,19 +15,21 @@ import (
 )
 
 // findings is the power of that name.
-func (s *Store) findings(ctx context.Context) (all []kv.Finding) {
+func (s *Store) findings(ctx context.Context) []kv.Finding {
 	ctx, cancel := context.WithTimeout(ctx, contact.FindingTime)
 	defer cancel()
-	found := make([][]kv.Finding, len(s.servers))
+	return slices.Concat(askEach(s, func(srv *server) []kv.Finding { return srv.findings(ctx) })...)
+}
+
+// askEach asks all servers at the same time, and returns their answers in the order of the servers.
+func askEach[T any](s *Store, ask func(*server) T) []T {
+	answers := make([]T, len(s.servers))
 	var wait sync.WaitGroup
 	for i, srv := range s.servers {
-		wait.Go(func() { found[i] = srv.findings(ctx) })
+		wait.Go(func() { answers[i] = ask(srv) })
 	}
 	wait.Wait()
-	for _, some := range found {
-		all = append(all, some...)
-	}
-	return all
+	return answers
 }
 
 func (s *server) findings(ctx context.Context) []kv.Finding {
@@ -96,7 +99,7 @@ func askStats(conn io.Writer, in *bufio.Reader, command string) (map[string]stri
 // smallestItem is the item limit that holds any value that the contract allows.
 const smallestItem = 1 << 20
 
-// judge returns what the server does with its data, and what hurts.
+// judge returns the findings about the server at addr.
 func (t *told) judge(addr string) (all []kv.Finding) {
 	var unsaid []string
 	find := func(is kv.Verdict, format string, args ...any) {
