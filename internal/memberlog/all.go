@@ -37,23 +37,19 @@ func (l *Logs) appendAll(ctx context.Context, s kv.Store, place string, entries 
 		at := h.find(hashOf(e.ID))
 		groups[at] = append(groups[at], e)
 	}
-	unless := kv.PowersOf(s).Unless
 	var ops []kv.Op
 	var to []int
 	for _, at := range slices.Sorted(maps.Keys(groups)) {
 		group := groups[at]
-		op := kv.OpAppend(l.key(place, h.parts[at].name), nil)
+		var data []byte
 		for i := range group {
-			op.Value = appendRecord(op.Value, &group[i])
+			data = appendRecord(data, &group[i])
 		}
-		if unless {
-			op.Unless = seal
-		}
-		ops, to = append(ops, op), append(to, at)
+		ops, to = append(ops, l.opAppend(s, l.key(place, h.parts[at].name), data)), append(to, at)
 	}
 	_ = s.Do(ctx, ops) // Each op has its own result.
 	now := h
-	if !unless {
+	if !kv.PowersOf(s).Unless {
 		if now, err = l.readHead(ctx, s, place); err != nil {
 			return nil, err
 		}

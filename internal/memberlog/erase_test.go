@@ -10,14 +10,20 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
+// comeAndGo writes that each of ids has come, and that it has gone.
+func comeAndGo(t *testing.T, l *Logs, s kv.Store, ids ...string) {
+	t.Helper()
+	for _, id := range ids {
+		must(t, l.Write(t.Context(), s, place, Entry{ID: id, Rev: 1, In: true}))
+		must(t, l.Write(t.Context(), s, place, Entry{ID: id, Rev: 2, At: time.Now().Unix()}))
+	}
+}
+
 func TestErase_TheLastMemberTakesTheKeyAlong(t *testing.T) {
 	eachKind(t, func(t *testing.T, mem *memkv.Store, s kv.Store) {
 		ctx := t.Context()
 		l := fresh(s)
-		for _, id := range []string{"a", "b"} {
-			must(t, l.Write(ctx, s, place, Entry{ID: id, Rev: 1, In: true}))
-			must(t, l.Write(ctx, s, place, Entry{ID: id, Rev: 2, At: time.Now().Unix()}))
-		}
+		comeAndGo(t, l, s, "a", "b")
 		for _, step := range []struct {
 			id   string
 			gone bool
@@ -86,10 +92,7 @@ func TestErase_LeftTakesAListWithoutMembersAlong(t *testing.T) {
 	eachKind(t, func(t *testing.T, mem *memkv.Store, s kv.Store) {
 		ctx := t.Context()
 		l := fresh(s)
-		for _, id := range []string{"a", "b"} {
-			must(t, l.Write(ctx, s, place, Entry{ID: id, Rev: 1, In: true}))
-			must(t, l.Write(ctx, s, place, Entry{ID: id, Rev: 2, At: time.Now().Unix()}))
-		}
+		comeAndGo(t, l, s, "a", "b")
 		if gone, err := l.EraseLeft(ctx, s, place); !gone || err != nil || mem.Len() > 0 {
 			t.Errorf("the list is gone: %v, %v, and %d keys are left", gone, err, mem.Len())
 		}

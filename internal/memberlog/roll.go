@@ -96,10 +96,7 @@ func (r *roll) announce() error {
 func (r *roll) seal() error {
 	ops := make([]kv.Op, len(r.names))
 	for i, n := range r.names {
-		ops[i] = kv.OpAppend(r.key(r.place, n), seal)
-		if kv.PowersOf(r.s).Unless {
-			ops[i].Unless = seal
-		}
+		ops[i] = r.opAppend(r.s, r.key(r.place, n), seal)
 	}
 	_ = r.s.Do(r.ctx, ops)
 	for i := range ops {

@@ -81,6 +81,16 @@ type write struct {
 
 func (w *write) unless() bool { return kv.PowersOf(w.s).Unless }
 
+// opAppend returns the op that appends data to a segment. Where the store can, it refuses that
+// after a seal.
+func (l *Logs) opAppend(s kv.Store, key string, data []byte) kv.Op {
+	op := kv.OpAppend(key, data)
+	if kv.PowersOf(s).Unless {
+		op.Unless = seal
+	}
+	return op
+}
+
 // target returns the segment to append to, as far as is known.
 func (w *write) target() *part { return &w.head.parts[w.head.find(w.hash)] }
 
@@ -106,10 +116,7 @@ func (w *write) try() (Ticket, error) {
 	if w.head != nil {
 		n, asks = w.target().name, w.isOld(w.head)
 	}
-	ops := []kv.Op{kv.OpAppend(w.key(w.place, n), w.data)}
-	if w.unless() {
-		ops[0].Unless = seal
-	}
+	ops := []kv.Op{w.opAppend(w.s, w.key(w.place, n), w.data)}
 	if asks {
 		ops = append(ops, kv.OpGet(w.Key(w.place)))
 	}
