@@ -135,7 +135,7 @@ func (l *lists) tell(ctx context.Context, s kv.Store, m *plug.Move) {
 	})
 }
 
-// followed has what follows the numbers surely follow what moves have changed there.
+// followed makes the followers of the numbers take in all changes of moves.
 func (l *lists) followed(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	var places []string
 	for _, m := range moves {

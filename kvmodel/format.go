@@ -37,8 +37,8 @@ func markerOf(format int) []byte {
 	return frame.Append(frame.Append(nil, text), text)
 }
 
-// openMarker returns what a marker says, and what is damaged of it. If nothing of it can be read,
-// the text is nil.
+// openMarker returns the text of a marker, nil if neither frame can be read, and an ErrCorrupt if
+// either cannot.
 func openMarker(marker []byte) (text []byte, damaged error) {
 	for rest := marker; len(rest) > 0; {
 		var one []byte

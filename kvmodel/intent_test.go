@@ -116,7 +116,7 @@ func TestIntent_ARefusalEndsIt(t *testing.T) {
 	}
 }
 
-// A refusal stands, whatever becomes of the process and whatever would be possible later.
+// A refusal stands, even if the process dies, or the change would be possible later.
 func TestIntent_WhatWasRefusedIsNotCarriedOutLater(t *testing.T) {
 	for name, end := range map[string]func(t *testing.T, m *mortal, db *kvmodel.DB){
 		"killed at once":          func(_ *testing.T, m *mortal, _ *kvmodel.DB) { m.kill() },

@@ -35,8 +35,8 @@ type Store interface {
 	//
 	// When ctx ends, Do returns soon. An op that was not sent by then is
 	// ErrUnavailable; a Get without an answer is ErrUnavailable too; a write
-	// without an answer is ErrUnclear. All of these also wrap ctx.Err(), or what
-	// [Ended] returns.
+	// without an answer is ErrUnclear. All of these also wrap ctx.Err(), or the
+	// error of [Ended].
 	Do(ctx context.Context, ops []Op) error
 
 	// Close ends the use of the store and frees what it holds. Ops that come

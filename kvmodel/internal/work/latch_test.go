@@ -138,7 +138,7 @@ func TestLatch_HurryDoesNotWaitForTheNextTry(t *testing.T) {
 	})
 }
 
-// Flush says what fails, and does what a closed queue was still given.
+// Flush returns the errors, and also runs the works that a closed queue has got.
 func TestLatch_IsDoneByTheFlushOfAClosedQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q, calls := newQueue(), 0

@@ -127,7 +127,7 @@ type look func(name string) (node, bool)
 // known looks at what was read.
 func (r *reading) known(name string) (node, bool) { return r.seen.get(name) }
 
-// memory is what a store keeps in memory, for what is shown.
+// memory is the memory of a store, for queries.
 type memory struct {
 	store  kv.Memory // nil: there is none
 	prefix string
@@ -145,7 +145,7 @@ func (m *memory) recall(key string, d kv.Decoder) kv.Result {
 	return m.told[0]
 }
 
-// look looks at what was read, and at what is in memory.
+// look returns a node that was read, or one from memory.
 func (r *reading) look(name string) (node, bool) {
 	if p, ok := r.seen.get(name); ok || r.store == nil {
 		return p, ok
