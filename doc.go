@@ -2,7 +2,7 @@
 // store alone: no SQL, no search module, no server needed to start.
 //
 // This package holds no code. It is the map of the rooms. internal/repotest keeps the map
-// true and checks which rooms each may import; docs/architecture.md draws them by height:
+// true and checks which rooms each may import; docs/internals/architecture.md draws them by height:
 //
 //	example-app   the sample app: main.go wires, its domain package holds the models
 //	examples      what records can do, as runnable examples
@@ -48,5 +48,5 @@
 //	codegen       load, resolve, check, emit; codegen/kvgen is the command
 //	bench         a module of its own: what writes tables and pictures into docs, the comparison with peers
 //	adapters      modules of their own: what a database does, for OpenTelemetry and Prometheus
-//	docs          architecture, key formats, decisions
+//	docs          for users; docs/internals for maintainers, docs/decisions
 package ringtree

@@ -22,6 +22,6 @@
 // A List is read by the page. A cursor stands for a position in its order, which
 // never changes but means nothing.
 //
-// docs/lists.md explains how lists work, and docs/write-path.md how an index keeps in
+// docs/lists.md explains how lists work, and docs/internals/write-path.md how an index keeps in
 // step.
 package index

@@ -37,7 +37,7 @@ var otherClasses = map[string]string{
 	"format": "format", "rescued": "state",
 }
 
-// isWitness reports whether a server holds key so that its loss is noticed: see docs/keys.md.
+// isWitness reports whether a server holds key so that its loss is noticed: see docs/internals/keys.md.
 func isWitness(key string) bool { return strings.HasPrefix(key, "ringtree{") }
 
 // owner says whose key is.

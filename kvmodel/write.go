@@ -13,7 +13,7 @@ import (
 )
 
 // A change goes through these steps; the letters are those of
-// docs/write-path.md, and every trip between two of them is a place where the
+// docs/internals/write-path.md, and every trip between two of them is a place where the
 // process may die.
 //
 //	A0 read    the record as it is

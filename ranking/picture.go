@@ -16,7 +16,7 @@ type Picture struct {
 // Node is a node of a tree. One that was read is a router if it has nodes Below,
 // otherwise a leaf.
 type Node struct {
-	Name   string // key0 and two digits for each level below the root: 1 is higher, 0 lower; of words see docs/keys-ranking.md
+	Name   string // key0 and two digits for each level below the root: 1 is higher, 0 lower; of words see docs/internals/keys.md
 	Key    string // the key of the node in the store
 	Read   bool   // false: this is what the router above says of it
 	State  uint64 // another one after each change of the node itself; 0 if it was not read

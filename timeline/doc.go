@@ -14,5 +14,5 @@
 // time around is the one with the oldest entries.
 //
 // docs/timeline.md explains why nothing is lost on the way, and
-// docs/keys-timeline.md what P1, R2 and the other letters in comments stand for.
+// docs/internals/timelines.md what P1, R2 and the other letters in comments stand for.
 package timeline

@@ -1,5 +1,5 @@
 // Package pictures draws how a store holds each class of index, and how a change and a crash go,
-// for docs/choosing.md and docs/write-path.md. What it draws are the keys of a store in memory,
+// for docs/choosing.md and docs/internals/write-path.md. What it draws are the keys of a store in memory,
 // which the models of package examples have filled.
 package pictures
 

@@ -26,7 +26,7 @@ func (l *Logs) rollWith(ctx context.Context, s kv.Store, place string, sure cert
 	return kv.ErrConflict
 }
 
-// roll is a replacement under way. The labels are those of docs/keys-lists.md.
+// roll is a replacement under way. The labels are those of docs/internals/lists.md.
 type roll struct {
 	*Logs
 	ctx   context.Context

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// docs/keys.md lists each class of keys that the code declares, as `name:PART:PART`.
+// docs/internals/keys.md lists each class of keys that the code declares, as `name:PART:PART`.
 func TestKeysDoc_ListsEveryClass(t *testing.T) {
 	listed, declared := listedClasses(), 0
 	for _, file := range goFiles() {
@@ -34,7 +34,7 @@ func TestKeysDoc_ListsEveryClass(t *testing.T) {
 			if err != nil {
 				t.Errorf("%s: %v", set.Position(call.Pos()), err)
 			} else if !slices.Contains(listed, class) {
-				t.Errorf("%s: docs/keys.md does not list key class %q with %d parts", set.Position(call.Pos()), class.name, class.parts)
+				t.Errorf("%s: docs/internals/keys.md does not list key class %q with %d parts", set.Position(call.Pos()), class.name, class.parts)
 			}
 			return true
 		})
@@ -49,10 +49,10 @@ type keyClass struct {
 	parts int
 }
 
-// listedClasses returns the classes in the code spans of docs/keys.md.
+// listedClasses returns the classes in the code spans of docs/internals/keys.md.
 func listedClasses() []keyClass {
 	var classes []keyClass
-	for _, span := range regexp.MustCompile("`[a-z0-9]+(:[A-Z]+)+`").FindAllString(string(read("docs/keys.md")), -1) {
+	for _, span := range regexp.MustCompile("`[a-z0-9]+(:[A-Z]+)+`").FindAllString(string(read("docs/internals/keys.md")), -1) {
 		name, parts, _ := strings.Cut(strings.Trim(span, "`"), ":")
 		classes = append(classes, keyClass{name, strings.Count(parts, ":") + 1})
 	}
@@ -82,5 +82,5 @@ func classOf(call *ast.CallExpr) (keyClass, error) {
 			}
 		}
 	}
-	return keyClass{}, fmt.Errorf("NewClass must be given a literal name and number, so that docs/keys.md can be checked against them")
+	return keyClass{}, fmt.Errorf("NewClass must be given a literal name and number, so that docs/internals/keys.md can be checked against them")
 }

@@ -104,7 +104,7 @@ func node(tail string, value []byte) string {
 	return tail
 }
 
-// listedClass is how the table of docs/keys.md begins a line about a class. It lists
+// listedClass is how the table of docs/internals/keys.md begins a line about a class. It lists
 // every class: internal/repotest checks that.
 var listedClass = regexp.MustCompile("(?m)^\\| `([a-z0-9]+)(:[A-Z]+)+`")
 
@@ -114,7 +114,7 @@ func TestLosses_TakeAKeyOfEveryClass(t *testing.T) {
 		name, _, _ := strings.Cut(class, " ")
 		there = append(there, name)
 	}
-	for _, listed := range listedClass.FindAllStringSubmatch(string(read(t, filepath.Join("..", "..", "docs", "keys.md"))), -1) {
+	for _, listed := range listedClass.FindAllStringSubmatch(string(read(t, filepath.Join("..", "..", "docs", "internals", "keys.md"))), -1) {
 		if !slices.Contains(there, listed[1]) {
 			t.Errorf("no key of class %s is lost", listed[1])
 		}

@@ -4,7 +4,7 @@
 // They are a list of package memberlog, which splits as it grows. An id is added when its line leaves
 // the journal, by as many processes as repair that: it stands in the list once all the same. The ids
 // of records that are gone leave when a walk finds many of them. The head of the list is there from
-// the model's beginning on, so a key of it that is gone is noticed. See docs/write-path.md.
+// the model's beginning on, so a key of it that is gone is noticed. See docs/internals/write-path.md.
 package enumeration
 
 import (
