@@ -10,7 +10,7 @@ for page in "$@"; do
 	costs) (cd bench && go test -count=1 -run TestPage ./costs -update) ;;
 	sizing | pictures) (cd bench && go test -count=1 "./$page" -update) ;;
 	screenshots) go test -count=1 -run TestScreenshots ./example-app/apptest -screenshots ../../docs/screenshots ;;
-	reliability) go test -count=1 -timeout 5h -run TestMatrix_ ./internal/whole -reliability ../../docs/reliability.md ;;
+	reliability) go test -count=1 -timeout 5h -run TestMatrix_ ./internal/whole -reliability ../../docs/reliability-matrices.md ;;
 	*) echo "docs: no page is called $page" >&2 && exit 1 ;;
 	esac
 done

@@ -217,7 +217,7 @@ func saysLoss(line string) bool {
 }
 
 // faultLimits are the cells in which something may be missing, with no error, and why.
-// docs/reliability.md tells them.
+// docs/reliability-matrices.md tells them.
 var faultLimits = map[[2]string]string{
 	{"board of a period", "clock -10 min and back"}: "a record that is made again by a process whose clock shows the day before is missing from today's board until its counter changes",
 }

@@ -11,7 +11,7 @@ import (
 
 // matrix is a kind of harm, tried with every class of keys of every kind of store.
 type matrix struct {
-	name   string // its part of docs/reliability.md
+	name   string // its part of docs/reliability-matrices.md
 	items  func(kind, *testing.T) map[string][]byte
 	class  func(key string, value []byte) string
 	spared []string                        // classes

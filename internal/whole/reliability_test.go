@@ -13,10 +13,13 @@ import (
 	"github.com/ringtree/ringtree/internal/proof"
 )
 
-var reliability = flag.String("reliability", "", "go through all of each matrix, and write it into this `FILE`, docs/reliability.md")
+var reliability = flag.String("reliability", "", "go through all of each matrix, and write it into this `FILE`, docs/reliability-matrices.md")
 
-// reliabilityPage is the page that has the matrices.
-const reliabilityPage = "../../docs/reliability.md"
+// reliabilityPage is the page that has the matrices. promisesPage repeats their total.
+const (
+	reliabilityPage = "../../docs/reliability-matrices.md"
+	promisesPage    = "../../docs/reliability.md"
+)
 
 // sheet is a matrix as the page shows it.
 type sheet struct {
@@ -108,9 +111,11 @@ func publish(t *testing.T, name string, s *sheet, more string) {
 			sums[i] += n
 		}
 	}
-	page = replaced(t, page, "total", fmt.Sprintf("All matrices together have %d cells: %d are right, %d say so, %d show less, **%d are wrong and silent**, and in %d nothing can be noticed.\n",
-		sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]))
-	must(t, os.WriteFile(*reliability, []byte(page), 0o644))
+	total := fmt.Sprintf("All matrices together have %d cells: %d are right, %d say so, %d show less, **%d are wrong and silent**, and in %d nothing can be noticed.\n",
+		sums[0], sums[1], sums[2], sums[3], sums[4], sums[5])
+	promises := replaced(t, string(read(t, promisesPage)), "total", total)
+	must(t, os.WriteFile(*reliability, []byte(replaced(t, page, "total", total)), 0o644))
+	must(t, os.WriteFile(promisesPage, []byte(promises), 0o644))
 }
 
 // replaced returns page with other text between the comments that name a part.
@@ -120,7 +125,7 @@ func replaced(t *testing.T, page, name, text string) string {
 	before, rest, ok := strings.Cut(page, begin)
 	_, after, ended := strings.Cut(rest, end)
 	if !ok || !ended {
-		t.Fatalf("%s has no place for %s", *reliability, name)
+		t.Fatalf("the page has no place for %s", name)
 	}
 	return before + begin + "\n" + text + "\n" + end + after
 }
@@ -145,7 +150,7 @@ func TestReliability_ThePageHasEveryMatrixAndEveryLimit(t *testing.T) {
 			t.Errorf("the part of %s has %d matrices", name, n)
 		}
 	}
-	_, limits, _ := strings.Cut(page, "## What limits remain")
+	_, limits, _ := strings.Cut(page, "## Limits")
 	limits, _, _ = strings.Cut(limits, "\n## ")
 	for _, m := range []matrix{losses, damage} {
 		for class, limit := range m.limits {
@@ -161,6 +166,14 @@ func TestReliability_ThePageHasEveryMatrixAndEveryLimit(t *testing.T) {
 		if !strings.Contains(limits, cell[0]) {
 			t.Errorf("the limits do not name the %s", cell[0])
 		}
+	}
+}
+
+func TestReliability_ThePromisesHaveTheTotalOfTheMatrices(t *testing.T) {
+	_, total, _ := strings.Cut(string(read(t, reliabilityPage)), "<!-- total: written by make docs -->")
+	total, _, ended := strings.Cut(total, "<!-- end of total -->")
+	if page := string(read(t, promisesPage)); !ended || !strings.Contains(page, total) {
+		t.Errorf("%s lacks %q", promisesPage, total)
 	}
 }
 
