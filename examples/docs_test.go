@@ -14,7 +14,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
 	"github.com/ringtree/ringtree/kvmodel/kvsession"
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
-	"github.com/ringtree/ringtree/kvmodel/rediskv"
 	"github.com/ringtree/ringtree/timeline"
 )
 
@@ -22,14 +21,65 @@ import (
 // them. So they stay what compiles.
 
 var _ = []any{
-	ofGrowing, ofSideBySide, ofProblems, (*app).session, ofOnChange, publish, ofJobs,
+	ofReadme, ofSideBySide, ofProblems, (*app).session, ofOnChange, publish, ofJobs,
 	ofPeriods, ofArchive, ofSessions, keepAlive,
 }
 
-func ofGrowing(ctx context.Context, url string) (*kvmodel.DB, error) {
-	db, err := kvopen.Open(ctx, url, rediskv.Engine) // bolt:, redis:// and redis-cluster://
+func ofReadme(ctx context.Context) error {
+	db, err := kvopen.Open(ctx, "bolt:wiki.db") // a file; or redis://, memcached://
 
-	return db, err
+	if err != nil {
+		return err
+	}
+
+	pages := wiki.New(db).Pages
+
+	err = pages.Create(ctx, &wiki.Page{Slug: "home", Title: "Welcome", Author: "ann", Tags: []string{"go"}})
+
+	if err != nil {
+		return err
+	}
+
+	home, err := pages.BySlug.Find(ctx, "home")
+
+	if err != nil {
+		return err
+	}
+
+	views, err := pages.Views.Hit(ctx, home.ID) // counts a view
+
+	if err != nil {
+		return err
+	}
+
+	newest, err := pages.Newest.Page(ctx, "", 20) // and newest.Next, for the page after it
+
+	if err != nil {
+		return err
+	}
+
+	byAnn, err := pages.NewestByAuthor.Of("ann").Page(ctx, "", 20)
+
+	if err != nil {
+		return err
+	}
+
+	tagged, err := pages.ByTags.Of("go").Page(ctx, "", 20)
+
+	if err != nil {
+		return err
+	}
+
+	top, err := pages.TopViews.Page(ctx, "", 20)
+
+	if err != nil {
+		return err
+	}
+
+	standing, err := pages.TopViews.Standing(ctx, home.ID) // its rank among all pages
+
+	_, _, _, _, _, _ = views, newest, byAnn, tagged, top, standing
+	return err
 }
 
 func ofSideBySide(ctx context.Context, db *kvmodel.DB, m *wiki.Models) error {

@@ -268,8 +268,8 @@ func readmeTable(results []result) string {
 	if rows.Len() == 0 {
 		return ""
 	}
-	return "Compare those from which a crash takes the same; all were on one machine.\n\n" +
-		"| peer | a crash takes | pages/s, one client | pages/s, 16 clients | CPU µs a page |\n|---|---|--:|--:|--:|\n" + rows.String()
+	return "Compare rows with the same loss in a crash. All ran on one machine.\n\n" +
+		"| system | a crash loses | pages/s, one client | pages/s, 16 clients | CPU µs a page |\n|---|---|--:|--:|--:|\n" + rows.String()
 }
 
 // short returns v with as many digits as a reader needs.
