@@ -17,7 +17,7 @@ func fillNamed(w *world) error {
 
 var unique = section{
 	title: "Unique values",
-	text:  "Of a model with one.",
+	text:  "A model with a unique value.",
 	fill: func(w *world) error {
 		w.n = 200
 		return fillNamed(w)
@@ -103,7 +103,7 @@ func through[T any](all iter.Seq2[T, error]) error {
 
 var lists = section{
 	title: "Lists",
-	text:  "Of a list of 200 in the way, and an edge with lists on both sides, of which one is counted.",
+	text:  "A list of 200, and an edge with lists on both sides, one of them counted.",
 	fill: func(w *world) error {
 		w.n = 200
 		return errors.Join(
@@ -209,7 +209,7 @@ var lists = section{
 
 var values = section{
 	title: "The values of a list",
-	text:  "Of 100 records with `list,values`, of which each has one of ten tags.",
+	text:  "100 records with `list,values`, each with one of ten tags.",
 	fill: func(w *world) error {
 		w.n = 100
 		return w.Valueds.CreateMulti(w.ctx, many(100, func(i int) *Valued {
@@ -264,7 +264,7 @@ var values = section{
 
 var totals = section{
 	title: "How many there are",
-	text:  "Of a model with `count`, which has 1,000 records.",
+	text:  "A model with `count` and 1,000 records.",
 	fill: func(w *world) error {
 		w.n = 1000
 		return w.AllSummed.CreateMulti(w.ctx, many(1000, func(i int) *Summed { return &Summed{ID: id(i + 1), Text: text} }))
@@ -290,7 +290,7 @@ var totals = section{
 
 var sequences = section{
 	title: "Sequences",
-	text:  "Of records with `id,seq`, of which there are 1,000.",
+	text:  "1,000 records with `id,seq`.",
 	fill: func(w *world) error {
 		return errors.Join(
 			w.Tickets.CreateMulti(w.ctx, many(1000, func(int) *Ticket { return &Ticket{Text: text} })),
@@ -336,7 +336,7 @@ var sequences = section{
 
 var counters = section{
 	title: "Counters",
-	text:  "That no ranking follows.",
+	text:  "Counters without a ranking.",
 	fill: func(w *world) error {
 		return errors.Join(w.Seens.Create(w.ctx, &Seen{ID: id(1), Text: text}), last(w.Seens.Views.Hit(w.ctx, id(1))))
 	},

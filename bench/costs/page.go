@@ -7,19 +7,19 @@ import (
 
 const head = `# Costs
 
-What each verb asks of a store before its reply. ` + "`make docs`" + ` has measured this page and written
-it: no number here is typed, and ` + "`make test`" + ` fails where the page and the code disagree.
+This page lists the cost of each method before its reply. ` + "`make docs`" + ` measures and writes the page, and
+` + "`make test`" + ` fails if it differs from the code.
 
-- **Trips** are requests to the store that follow one another. They are counted on three stores in
-  memory, of which each can do what its namesake can. An embedded **file** has transactions, and
-  one of them is one trip. **Redis** carries out the operations of a trip in their order, a cluster
-  and **memcached** do not; nor can memcached refuse an append.
-- **Ops, keys, bytes** are those on Redis: operations, different keys in each trip, and about how
-  many bytes of values, to two digits. The bytes differ a little from run to run.
-- A record is about a KiB. The process has used the same index seconds ago, and has not just read
-  the record. Where it matters a row says so, and [the table at the
-  end](#what-a-process-has-to-find-out) what else it costs.
-- What comes **after the reply**, such as taking out old entries, is not counted.
+- **Trips** are sequential requests to the store. They are counted on three in-memory stores with the
+  powers of their namesakes. A **file** has transactions, each of which is one trip. **Redis** carries
+  out the operations of a trip in order; a cluster and **memcached** do not, and memcached cannot refuse
+  an append.
+- **Ops, keys, bytes** are those on Redis: operations, different keys in each trip, and bytes of values to
+  two digits. The bytes vary a little from run to run.
+- A record is about a KiB. The process has used the same index seconds ago, and has not just read the
+  record, unless a row says so. [Another table](#what-a-process-has-to-find-out) has the extra costs
+  of a process that has not used it.
+- Work **after the reply**, such as removing old entries, is not counted.
 `
 
 // page returns docs/costs.md.
@@ -56,9 +56,8 @@ func about(n int) int {
 const appHead = `
 ## An app
 
-The endpoints of [examples/conduit](../examples/conduit/models.go), each with all that its answer
-shows, in trips: in a process that has made the call seconds ago, with something new since, and
-a minute later.
+The trips of each endpoint of [examples/conduit](../examples/conduit/models.go), with everything that its
+response shows: in a process that made the call seconds ago, after a change, and a minute later.
 
 | endpoint | with | file | memcached | Redis | new | later |
 |---|---|--:|--:|--:|--:|--:|

@@ -17,7 +17,7 @@ func reprice(p *Priced) error { p.Price += 40_000; return nil }
 
 var rankings = section{
 	title: "Rankings by a field",
-	text:  "Of 1,000 records, and of those with a category or tags.",
+	text:  "1,000 records, some with a category or tags.",
 	fill: func(w *world) error {
 		err := fillPriced(w)
 		w.n = 1000
@@ -158,7 +158,7 @@ func tied(id string, stars int64) *Tied { return &Tied{ID: id, Stars: stars, Tex
 
 var ties = section{
 	title: "Equal scores",
-	text:  "Of 1,000 records with one of ten scores, on a board with `ties=newest` and on one with `ties=dense`.",
+	text:  "1,000 records with ten different scores, in a ranking with `ties=newest` and in one with `ties=dense`.",
 	fill: func(w *world) error {
 		w.n = 1000
 		return w.Tieds.CreateMulti(w.ctx, many(1000, func(i int) *Tied { return tied(id(i+1), int64(i%10)) }))
@@ -201,7 +201,7 @@ func titled(id string, i int) *Titled {
 
 var words = section{
 	title: "Rankings from A to Z",
-	text:  "Of 1,000 records with titles of some twenty letters.",
+	text:  "1,000 records with titles of about twenty letters.",
 	fill: func(w *world) error {
 		w.n = 1000
 		return w.Titleds.CreateMulti(w.ctx, many(1000, func(i int) *Titled { return titled(id(i+1), i) }))
@@ -239,7 +239,7 @@ var words = section{
 
 var counted = section{
 	title: "Rankings by a counter",
-	text:  "Of 100 records, by `batch=window`, `every`, and for each day.",
+	text:  "100 records, with `batch=window`, `every`, and per day.",
 	fill: func(w *world) error {
 		err := errors.Join(
 			w.Vieweds.CreateMulti(w.ctx, many(100, func(i int) *Viewed { return &Viewed{ID: id(i + 1), Text: text} })),

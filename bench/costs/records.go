@@ -26,7 +26,7 @@ func rewrite(p *Plain) error { p.Text += "!"; return nil }
 
 var records = section{
 	title: "Records",
-	text:  "Of a model without an index.",
+	text:  "A model without an index.",
 	fill:  fillPlain,
 	rows: []row{{
 		name: "Get",
@@ -131,7 +131,7 @@ var records = section{
 
 var together = section{
 	title: "Many records",
-	text:  "The same in one call for 100.",
+	text:  "The same methods, for 100 records in one call.",
 	fill:  fillPlain,
 	rows: []row{{
 		name: "CreateMulti",
@@ -159,7 +159,7 @@ var together = section{
 
 var edges = section{
 	title: "Edges",
-	text:  "Of an id of two fields, and no index.",
+	text:  "An id of two fields, and no index.",
 	fill: func(w *world) error {
 		return w.Votes.CreateMulti(w.ctx, many(100, func(i int) *Vote { return &Vote{User: "ann", Page: id(i)} }))
 	},
@@ -189,7 +189,7 @@ var edges = section{
 
 var history = section{
 	title: "History",
-	text:  "Of a model with `history=20`.",
+	text:  "A model with `history=20`.",
 	fill: func(w *world) error {
 		err := w.Kepts.Create(w.ctx, &Kept{ID: id(1), Text: text})
 		for range 20 {
@@ -223,7 +223,7 @@ func leased(w *world, id string) *Leased {
 
 var ends = section{
 	title: "Records that end",
-	text:  "Of a model with `expires` and a list, and one without the list.",
+	text:  "A model with `expires` and a list, and one without the list.",
 	fill: func(w *world) error {
 		w.n = 20
 		return errors.Join(
@@ -267,8 +267,8 @@ var ends = section{
 
 var processes = section{
 	title: "What a process has to find out",
-	text: "The other tables are of a process that has used the same index seconds ago. A process that begins, " +
-		"and one that has not used it for a minute, look at more.",
+	text: "The other tables show a process that used the same index seconds ago. A new process, and one that has " +
+		"not used the index for a minute, read more.",
 	fill: func(w *world) error {
 		err := errors.Join(fillPlain(w), fillNamed(w), fillListed(w), fillNotes(w), fillPriced(w))
 		w.n = 1000

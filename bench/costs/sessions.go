@@ -71,7 +71,7 @@ func begun(w *world) error { return w.browser.get(w.ctx) }
 
 var withSessions = section{
 	title: "Sessions",
-	text:  "Of kvsession, on a store alone.",
+	text:  "Package kvsession, on a bare store.",
 	fill:  func(w *world) (err error) { w.browser, err = newBrowser(w.store); return err },
 	rows: []row{{
 		name: "Get without a cookie",

@@ -42,7 +42,7 @@ func story(w *world, tags ...string) *Story {
 
 var timelines = section{
 	title: "Timelines",
-	text:  "Of 200 records, those of 64 authors with 20 each, and those with three tags.",
+	text:  "200 records, 64 authors with 20 each, and records with three tags.",
 	fill: func(w *world) error {
 		err := fillNotes(w)
 		w.n = 200
@@ -171,7 +171,7 @@ func owner(i int) string { return fmt.Sprintf("owner%04d", i) }
 
 var events = section{
 	title: "Events",
-	text:  "Of an owner with 30, in each layout.",
+	text:  "An owner with 30 events, in each layout.",
 	fill: func(w *world) (err error) {
 		for i := range 30 {
 			for o := range 2 {
@@ -247,7 +247,7 @@ func each[T any](n int, f func(i int) T) []T {
 
 var cascades = section{
 	title: "What goes along with a deletion",
-	text:  "Of a record with 100 that belong to it by `list,with=`, before the reply.",
+	text:  "A record with 100 children by `list,with=`, before the reply.",
 	fill: func(w *world) error {
 		return errors.Join(
 			w.Folders.Create(w.ctx, &Folder{ID: id(1), Text: text}),
