@@ -3,9 +3,11 @@ package boltkv
 import (
 	"bytes"
 	"context"
+	"errors"
 	"maps"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // paced is a writer that asks before each write whether it may.
@@ -72,5 +74,43 @@ func TestStore_Backup_IsWhatTheStoreHeldAtOneMoment(t *testing.T) {
 		if err := r.store.Close(); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// writing is a writer that writes to the store whose backup it gets.
+type writing struct {
+	bytes.Buffer
+	*rig
+	made []time.Time // when each commit was acknowledged
+}
+
+func (w *writing) Write(data []byte) (int, error) {
+	w.rig.write()
+	w.made = append(w.made, time.Now())
+	return w.Buffer.Write(data)
+}
+
+func TestStore_Backup_HasAllThatWasCommittedByItsMoment(t *testing.T) {
+	w := &writing{rig: newRig(t, 1, Synced)}
+	if err := w.store.Backup(t.Context(), w); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "restored.db")
+	found, err := RestoreBackup(t.Context(), bytes.NewReader(w.Bytes()), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, commits := holds(t, s)
+	for i, at := range w.made {
+		if commits <= i && !at.After(found.Taken) {
+			t.Errorf("commit %d was made by %v, when the backup is said to be of, and it has %d commits", i+1, found.Taken, commits)
+		}
+	}
+	if err := errors.Join(s.Close(), w.store.Close()); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -126,7 +126,7 @@ type Store struct {
 	slowed, committing                        atomic.Int64
 	scrubbed                                  atomic.Pointer[Scrub]
 
-	shipping chan struct{} // closed when Ship has ended; nil if it does not run; guarded by mu
+	shipping chan struct{} // is full while Ship runs, and when the store is closed
 	shipped  atomic.Pointer[Shipping]
 }
 
@@ -312,7 +312,10 @@ func (s *Store) closer() func() error {
 		close(s.closing)
 		<-s.stopped
 		s.beside.Wait()
-		s.waitForShip()
+		select {
+		case s.shipping <- struct{}{}:
+		case <-time.After(closeTime + time.Second): // Ship does not end.
+		}
 		select {
 		case <-s.moverEnded:
 		case <-s.halted: // The mover may wait for a lock that bbolt panicked with.

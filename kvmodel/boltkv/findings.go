@@ -59,9 +59,7 @@ func (d Durability) judge() kv.Finding {
 }
 
 func (s *Store) judgeShipping() kv.Finding {
-	s.mu.RLock()
-	ships := s.shipping != nil
-	s.mu.RUnlock()
+	ships := len(s.shipping) > 0
 	switch shipping := s.Stats().Shipping; {
 	case ships && shipping.Trouble != nil:
 		return kv.Find(kv.Hurts, "it cannot be shipped to its folder: %v", shipping.Trouble)

@@ -29,6 +29,9 @@ type Folder interface {
 
 	// Delete deletes an object, if there is one.
 	Delete(ctx context.Context, name string) error
+
+	// String returns what tells the folder from others.
+	String() string
 }
 
 // Dir returns the folder that is the directory at path, which need not be there yet.

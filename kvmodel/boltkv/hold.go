@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
@@ -15,34 +16,24 @@ type hold struct {
 	*Store
 	from commitlog.Mark // what stands before it, the reader does not need
 
-	ctx  context.Context // ends when the hold does: too much was kept for it, or it was released
-	lose func(error)
+	ctx context.Context // ends when the hold does: too much was kept for it, or it was released
+	end context.CancelCauseFunc
 }
 
 // hold begins a hold of the commits that the tree lacks or got last, and of all that come. Its
-// caller releases it.
-func (s *Store) hold() *hold {
-	ctx, cancel := context.WithCancelCause(context.Background())
+// reader has until ctx ends, and the caller releases it.
+func (s *Store) hold(ctx context.Context) *hold {
+	ctx, end := context.WithCancelCause(ctx)
 	s.holding.Lock()
 	defer s.holding.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	h := &hold{Store: s, from: commitlog.Mark{Epoch: s.log.Epoch}, ctx: ctx, lose: cancel}
+	h := &hold{Store: s, from: commitlog.Mark{Epoch: s.log.Epoch}, ctx: ctx, end: end}
 	if s.ended != nil {
 		h.from.Epoch = s.ended.Epoch
 	}
 	s.holds = append(s.holds, h)
 	return h
-}
-
-// during returns ctx, which ends also when h does.
-func (h *hold) during(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(h.ctx, func() { cancel(context.Cause(h.ctx)) })
-	return ctx, func() {
-		stop()
-		cancel(nil)
-	}
 }
 
 // logs returns the logs that h holds, the oldest first. Its caller holds mu.
@@ -68,7 +59,7 @@ func (h *hold) release() {
 	h.holds = slices.DeleteFunc(h.holds, func(other *hold) bool { return other == h })
 	h.mu.Unlock()
 	h.dropUnheld()
-	h.lose(nil)
+	h.end(nil)
 }
 
 // pass says that what stands before at is not needed any more.
@@ -98,8 +89,40 @@ func (s *Store) dropUnheld() {
 	}
 }
 
-// readers returns readers of all commits behind h.from that readers of the store can see.
-func (h *hold) readers() (all []*commitlog.Reader) {
+// commit is one that stands in a log.
+type commit struct {
+	commitlog.Record
+	end commitlog.Mark // the place behind it
+}
+
+// commits returns all commits behind h.from that readers of the store can see. They are on the
+// disk: what others have of a store, it must not lose.
+func (h *hold) commits() (iter.Seq2[commit, error], error) {
+	logs, err := h.readers()
+	if err != nil {
+		return nil, err
+	}
+	if fail := h.syncSeen(); fail != nil {
+		return nil, fail
+	}
+	return func(yield func(commit, error) bool) {
+		for _, log := range logs {
+			for {
+				r, err := log.Next()
+				if errors.Is(err, io.EOF) || r.End {
+					break
+				}
+				if !yield(commit{r, log.Mark()}, err) || err != nil {
+					return
+				}
+			}
+		}
+	}, nil
+}
+
+// readers returns readers of these commits. It returns an error if logs that have some of them
+// may be gone, since h has ended.
+func (h *hold) readers() (all []*commitlog.Reader, err error) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	for _, log := range h.logs() {
@@ -109,26 +132,7 @@ func (h *hold) readers() (all []*commitlog.Reader) {
 		}
 		all = append(all, log.Reader(h.from, until))
 	}
-	return all
-}
-
-// eachCommit calls f for each commit of the logs, and with where it ends.
-func eachCommit(logs []*commitlog.Reader, f func(r commitlog.Record, end commitlog.Mark) error) error {
-	for _, log := range logs {
-		for {
-			r, err := log.Next()
-			if errors.Is(err, io.EOF) || r.End {
-				break
-			}
-			if err == nil {
-				err = f(r, log.Mark())
-			}
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return all, context.Cause(h.ctx)
 }
 
 // retire gives up the log whose table was moved last. The next log gets its file, unless
@@ -165,7 +169,7 @@ func (s *Store) loseHolds() {
 		}
 		lost := bytes > s.limits.kept
 		if lost {
-			h.lose(fmt.Errorf("it takes too long: more than %d MB of logs were kept for it", s.limits.kept>>20))
+			h.end(fmt.Errorf("it takes too long: more than %d MB of logs were kept for it", s.limits.kept>>20))
 		}
 		return lost
 	})

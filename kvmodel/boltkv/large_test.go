@@ -180,7 +180,7 @@ func TestStore_Backup_ItemsAreWrittenAFewAtATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := make(map[string]bool)
-	_, err := readBackupFrom(t.Context(), bytes.NewReader(backup.Bytes()), func(r commitlog.Record) error {
+	_, err := readBackup(t.Context(), bytes.NewReader(backup.Bytes()), func(r commitlog.Record) error {
 		if len(r.Body) > 1300 {
 			t.Errorf("a record has %d bytes", len(r.Body))
 		}

@@ -99,6 +99,7 @@ func newStore(db *bolt.DB, path string, opts Options) *Store {
 		woken:      make(chan struct{}, 1),
 		moverEnded: make(chan struct{}),
 		halted:     make(chan struct{}),
+		shipping:   make(chan struct{}, 1),
 		commitTree: (*bolt.Tx).Commit,
 		beginRead:  func() (*bolt.Tx, error) { return db.Begin(false) },
 	}
@@ -266,19 +267,14 @@ func (s *Store) format() (st state, err error) {
 				return err
 			}
 		}
-		return s.mark(tx, st)
+		_, _ = rand.Read(s.id[:])
+		meta := tx.Bucket(metaBucket)
+		return errors.Join(meta.Put(idKey, s.id[:]), meta.Put(stateKey, st.encode()), meta.Put(formatKey, formatMark))
 	})
 	if err != nil {
 		return st, err
 	}
 	return st, durable.SyncDir(filepath.Dir(s.path))
-}
-
-// mark notes in the file that it has this format, and an id and a state.
-func (s *Store) mark(tx *bolt.Tx, st state) error {
-	_, _ = rand.Read(s.id[:])
-	meta := tx.Bucket(metaBucket)
-	return errors.Join(meta.Put(idKey, s.id[:]), meta.Put(stateKey, st.encode()), meta.Put(formatKey, formatMark))
 }
 
 // makeDir makes sure that dir exists, even after a crash.

@@ -2,6 +2,7 @@ package boltkv
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,60 +55,25 @@ func (s *Store) Ship(ctx context.Context, to Folder) error {
 }
 
 func (s *Store) ship(ctx context.Context, to Folder) error {
-	end, err := s.beginToShip()
-	if err != nil {
-		return err
+	select {
+	case s.shipping <- struct{}{}:
+		defer func() { <-s.shipping }()
+	default:
+		return cmp.Or(s.refused(), errors.New("it is being shipped already"))
 	}
-	defer end()
-	sh := &shipper{hold: s.hold(), to: &history{Folder: to, store: s.id}}
+	sh := &shipper{hold: s.holdToShip(), to: &history{Folder: to, store: s.id}}
 	defer func() { sh.release() }()
 	return sh.run(ctx)
 }
 
-// beginToShip makes sure that the store is shipped once at a time, and that Close waits.
-func (s *Store) beginToShip() (end func(), err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.shipping != nil {
-		return nil, errors.New("it is being shipped already")
-	}
-	select {
-	case <-s.closing:
-		return nil, errClosed
-	default:
-	}
-	s.shipping = make(chan struct{})
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		close(s.shipping)
-		s.shipping = nil
-	}, nil
-}
-
-// waitForShip returns when Ship has shipped the rest, or has had its time.
-func (s *Store) waitForShip() {
-	s.mu.Lock()
-	ended := s.shipping
-	s.mu.Unlock()
-	if ended == nil {
-		return
-	}
-	select {
-	case <-ended:
-	case <-time.After(closeTime + time.Second):
-	}
-}
+// holdToShip begins a hold that ends only if too much is kept for it.
+func (s *Store) holdToShip() *hold { return s.hold(context.Background()) }
 
 // shipper ships the commits of a store.
 type shipper struct {
 	*hold // of the commits that are not in the folder
 	to    *history
-
-	joined bool
-	last   uint64           // up to this commit all are in the folder
-	piece  *piece           // goes into the folder next; nil: none does
-	origin commitlog.Record // the last commit that was in the folder when Ship began, until it was compared
+	last  uint64 // up to this commit all are in the folder
 
 	newest snapshot   // in the folder; the zero one: there is none
 	need   uint64     // a snapshot that has all before this commit is wanted
@@ -178,57 +144,77 @@ func (sh *shipper) tell() {
 
 // shipAll ships all commits that can be seen.
 func (sh *shipper) shipAll(ctx context.Context) error {
-	if !sh.joined {
-		if err := sh.join(ctx); err != nil {
-			return err
-		}
+	if sh.ctx.Err() != nil { // Too many logs were kept for it.
+		sh.hold = sh.holdToShip()
 	}
 	for {
-		seen := time.Now()
-		more, err := sh.gather(seen)
-		if err == nil {
-			err = sh.put(ctx)
-		}
+		seen := sh.lastSeen()
+		more, err := sh.shipTo(ctx, seen)
 		if err != nil {
 			return err
 		}
 		if !more {
-			sh.done.Shipped = seen
+			sh.done.Shipped = time.Unix(0, seen.time)
 			return nil
 		}
 	}
 }
 
-// join finds out what is in the folder, and makes it the store's if it is empty.
-func (sh *shipper) join(ctx context.Context) error {
-	folder := folderSum(sh.to.Folder)
-	before, err := sh.stateNow()
+// shipTo ships commits up to the last that was seen, and reports whether there are more. If
+// there are none, it asks nothing of a folder that it knows.
+func (sh *shipper) shipTo(ctx context.Context, seen point) (more bool, err error) {
+	if sh.done.Known && sh.last == seen.seq {
+		return false, nil
+	}
+	if err := sh.own(ctx); err != nil {
+		return false, err
+	}
+	if !sh.done.Known {
+		if err := sh.join(ctx); err != nil {
+			return false, err
+		}
+	}
+	return sh.shipPiece(ctx, seen)
+}
+
+// own makes sure that the folder is there, and is the store's. One that is empty it takes, but
+// for one where the store has shipped before.
+func (sh *shipper) own(ctx context.Context) error {
+	folder := crc64.Checksum([]byte(sh.to.String()), folderSums)
+	st, err := sh.stateNow()
 	if err != nil {
 		return err
 	}
-	err = sh.look(ctx)
-	if isMissing(err) {
-		if folder != 0 && before.ships == folder {
-			return errors.New("the folder is empty, though this store has shipped to it: is it mounted?")
-		}
+	there := &history{Folder: sh.to.Folder}
+	owner, err := there.each(ctx, ownerName, 0, func(commitlog.Record) error { return nil })
+	switch {
+	case isMissing(err) && st.ships == folder:
+		return errors.New("the folder is empty, though this store has shipped to it: is it mounted?")
+	case isMissing(err):
 		err = sh.to.putOwner(ctx, who(sh.path))
+	case err == nil && there.store != sh.id:
+		err = fmt.Errorf("%w: %s ships there", ErrFolder, owner.Body)
 	}
-	if err == nil && before.ships != folder {
+	if err == nil && st.ships != folder {
 		err = sh.update(func(t *tree) { t.setState(func(st *state) { st.ships = folder }) })
 	}
+	return err
+}
+
+// join finds out what is in the folder.
+func (sh *shipper) join(ctx context.Context) error {
+	snapshots, err := sh.to.snapshots(ctx)
 	if err == nil {
 		err = sh.findLast(ctx)
 	}
-	var snapshots []snapshot
-	if err == nil {
-		snapshots, err = sh.to.snapshots(ctx)
+	if err != nil {
+		return err
 	}
 	if len(snapshots) > 0 {
 		sh.newest = snapshots[len(snapshots)-1]
 	}
-	sh.joined = err == nil
-	sh.done.Known = sh.joined
-	return err
+	sh.done.Known = true
+	return nil
 }
 
 // findLast finds the last commit that is in the folder. If the last piece is damaged, the
@@ -239,81 +225,77 @@ func (sh *shipper) findLast(ctx context.Context) error {
 		return err
 	}
 	first := pieces[len(pieces)-1]
-	end, err := sh.to.each(ctx, pieceName(first), first, func(r commitlog.Record) error {
-		sh.origin = r
-		return nil
-	})
-	if errors.Is(err, ErrDamaged) {
-		end.Seq, err = max(first, sh.seenLast()), nil
-		sh.origin = commitlog.Record{}
-		sh.need = end.Seq + 1
-	}
-	sh.last = end.Seq
-	return err
-}
-
-// look makes sure that the folder is there, and is the store's.
-func (sh *shipper) look(ctx context.Context) error {
-	there := &history{Folder: sh.to.Folder}
-	owner, err := there.each(ctx, ownerName, 0, func(commitlog.Record) error { return nil })
-	if err == nil && there.store != sh.id {
-		err = fmt.Errorf("%w: %s ships there", ErrFolder, owner.Body)
-	}
-	return err
-}
-
-// gather makes a piece of the commits since the last one, if there are any, and reports
-// whether there are more. Everything that was committed by the moment seen can be seen.
-func (sh *shipper) gather(seen time.Time) (more bool, err error) {
-	if sh.piece != nil {
-		return true, nil
-	}
-	last, shipped := sh.seenLast(), sh.last
+	var there commitlog.Record
+	_, err = sh.to.each(ctx, pieceName(first), first, func(r commitlog.Record) error { there = r; return nil })
+	seen := sh.lastSeen().seq
+	isDamaged := errors.Is(err, ErrDamaged)
 	switch {
-	case last < shipped:
-		return false, fmt.Errorf("%w: it has commits up to %d, the store only up to %d: the file is older than what was shipped", ErrFolder, shipped, last)
-	case last == shipped && sh.origin.Seq == 0:
-		return false, nil
+	case isDamaged:
+		there.Seq = max(first, seen)
+		sh.need = there.Seq + 1
+	case err != nil:
+		return err
 	}
-	if err := sh.bridge(); err != nil {
-		return false, err
+	if there.Seq > seen {
+		return fmt.Errorf("%w: it has commits up to %d, the store only up to %d: the file is older than what was shipped", ErrFolder, there.Seq, seen)
 	}
-	if fail := sh.syncSeen(); fail != nil {
-		return false, fail
+	sh.last = there.Seq
+	if isDamaged {
+		return nil
 	}
-	p := &piece{last: sh.last, mark: sh.from}
-	err = eachCommit(sh.readers(), func(r commitlog.Record, end commitlog.Mark) error {
-		if err := sh.compare(r); err != nil {
-			return err
-		}
-		return p.add(r, end)
-	})
-	if more = errors.Is(err, errMore); err != nil && !more {
-		return false, err
-	}
-	sh.origin = commitlog.Record{} // Behind the logs there is nothing to compare.
-	if len(p.commits) > 0 {
-		sh.piece, err = p, p.encode(sh.to, seen, more)
-	}
-	return more, err
+	return sh.compare(there)
 }
 
-// compare returns an error if r is not the commit that the folder has of its number.
-func (sh *shipper) compare(r commitlog.Record) error {
-	if r.Seq == sh.origin.Seq && r.Time != sh.origin.Time {
-		return fmt.Errorf("%w: its commit %d is of %s, that of the store of %s: the file is a copy that has gone its own way", ErrFolder, r.Seq, moment(sh.origin.Time), moment(r.Time))
+// compare returns an error if the logs have another commit of the number of the one that is in
+// the folder. They may have none.
+func (sh *shipper) compare(there commitlog.Record) error {
+	all, err := sh.commits()
+	if err != nil {
+		return err
+	}
+	for c, err := range all {
+		switch {
+		case err != nil:
+			return err
+		case c.Seq == there.Seq && c.Time != there.Time:
+			return fmt.Errorf("%w: its commit %d is of %s, that of the store of %s: the file is a copy that has gone its own way", ErrFolder, c.Seq, moment(there.Time), moment(c.Time))
+		case c.Seq >= there.Seq:
+			return nil
+		}
 	}
 	return nil
 }
 
 func moment(at int64) string { return time.Unix(0, at).UTC().Format("2006-01-02 15:04:05.000000000") }
 
+// shipPiece ships a piece of the commits since the last one, if there are any, and reports
+// whether there are more.
+func (sh *shipper) shipPiece(ctx context.Context, seen point) (more bool, err error) {
+	if err := sh.bridge(); err != nil {
+		return false, err
+	}
+	p, err := sh.gather()
+	if err != nil || len(p.commits) == 0 {
+		return false, err
+	}
+	data, err := p.encode(sh.to, seen)
+	if err == nil {
+		err = sh.to.PutNew(ctx, pieceName(sh.last+1), bytes.NewReader(data))
+	}
+	if errors.Is(err, fs.ErrExist) { // It is ours, if the folder did not answer the last time.
+		sh.done.Known = false
+	}
+	if err != nil {
+		return false, err
+	}
+	sh.last += uint64(len(p.commits))
+	sh.pass(p.end)
+	return p.more, nil
+}
+
 // bridge makes sure that pieces go on where the last one ends, or behind the commits of a
 // snapshot, where the logs lack commits in between.
 func (sh *shipper) bridge() error {
-	if sh.ctx.Err() != nil { // Too many logs were kept for it.
-		sh.hold = sh.Store.hold()
-	}
 	first, last := sh.first(), sh.last
 	switch {
 	case first <= last+1:
@@ -329,82 +311,55 @@ func (sh *shipper) bridge() error {
 // piece is some commits on their way to the folder.
 type piece struct {
 	commits []commitlog.Record
-	bytes   int
-	last    uint64         // the number of the last commit, or of the one before the first
-	mark    commitlog.Mark // behind it
-	data    []byte
+	end     commitlog.Mark // the place behind the last
+	more    bool           // there are more
 }
 
-// errMore: there is more than a piece takes.
-var errMore = errors.New("more")
-
-func (p *piece) add(r commitlog.Record, end commitlog.Mark) error {
-	switch {
-	case r.Seq <= p.last:
-		return nil
-	case p.bytes >= pieceBytes:
-		return errMore
-	case r.Seq > p.last+1:
-		return fmt.Errorf("commit %d follows commit %d", r.Seq, p.last)
-	}
-	p.last, p.mark = r.Seq, end
-	p.commits = append(p.commits, r)
-	p.bytes += len(r.Body)
-	return nil
-}
-
-func (p *piece) name() string { return pieceName(p.commits[0].Seq) }
-
-// encode makes the object. Its end says when its commits were all there were.
-func (p *piece) encode(to *history, seen time.Time, more bool) (err error) {
-	end := commitlog.Record{Seq: p.last, Time: seen.UnixNano(), End: true}
-	if more {
-		end.Time = p.commits[len(p.commits)-1].Time - 1
-	}
-	p.data, err = to.encode(p.commits[0].Seq, append(p.commits, end)...)
-	return err
-}
-
-// put puts the piece into the folder, if there is one.
-func (sh *shipper) put(ctx context.Context) error {
-	if sh.piece == nil {
-		return nil
-	}
-	err := sh.look(ctx)
-	if isMissing(err) {
-		return errors.New("the folder does not say any more whose it is: is it mounted?")
-	}
-	if err == nil {
-		err = sh.to.PutNew(ctx, sh.piece.name(), bytes.NewReader(sh.piece.data))
-	}
-	if errors.Is(err, fs.ErrExist) { // It is ours, if the folder did not answer the last time.
-		sh.piece, sh.joined = nil, false
-	}
+// gather returns the commits since the last piece, as many as a piece takes.
+func (sh *shipper) gather() (p piece, err error) {
+	all, err := sh.commits()
 	if err != nil {
-		return err
+		return p, err
 	}
-	sh.last = sh.piece.last
-	sh.pass(sh.piece.mark)
-	sh.piece = nil
-	return nil
+	size := 0
+	for c, err := range all {
+		switch {
+		case err != nil:
+			return p, err
+		case c.Seq <= sh.last:
+			continue
+		case size >= pieceBytes:
+			p.more = true
+			return p, nil
+		}
+		p.commits, p.end = append(p.commits, c.Record), c.end
+		size += len(c.Body)
+	}
+	return p, nil
 }
 
-// seenLast returns the number of the last commit that can be seen.
-func (s *Store) seenLast() uint64 {
+// encode returns the object. Its end says when its commits were all there were.
+func (p *piece) encode(to *history, seen point) ([]byte, error) {
+	last := p.commits[len(p.commits)-1]
+	end := commitlog.Record{Seq: last.Seq, Time: seen.time, End: true}
+	if p.more {
+		end.Time = last.Time - 1
+	}
+	return to.encode(p.commits[0].Seq, append(p.commits, end)...)
+}
+
+// lastSeen returns the moment after the last commit that can be seen. Its time is now, or that
+// of the commit if the clock was put back.
+func (s *Store) lastSeen() point {
+	now := time.Now().UnixNano()
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.filling.seq
+	p := s.filling.point
+	p.time = max(p.time, now)
+	return p
 }
 
 var folderSums = crc64.MakeTable(crc64.ECMA)
-
-// folderSum returns what stands for a folder in the state; 0 if it has no name.
-func folderSum(f Folder) uint64 {
-	if named, ok := f.(fmt.Stringer); ok {
-		return crc64.Checksum([]byte(named.String()), folderSums)
-	}
-	return 0
-}
 
 // who says which file this is, for readers of a folder.
 func who(path string) string {
