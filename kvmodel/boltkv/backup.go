@@ -1,7 +1,6 @@
 package boltkv
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -35,12 +34,8 @@ type Snapshot struct {
 func (s *Store) Backup(ctx context.Context, w io.Writer) error {
 	h := s.hold(ctx)
 	defer h.release()
-	err := h.backup(w)
-	if fail := s.failed.Load(); err != nil && fail != nil {
-		err = fail
-	}
-	if err != nil {
-		return fmt.Errorf("boltkv: back up %s: %w", s.path, err)
+	if err := h.backup(w); err != nil {
+		return fmt.Errorf("boltkv: back up %s: %w", s.path, cmp.Or(s.refused(), err))
 	}
 	return nil
 }
@@ -67,7 +62,10 @@ func (h *hold) writeItems(to *commitlog.Writer) error {
 			return err
 		}
 		r := commitlog.Record{Items: true}
-		if fail := h.view(func(t *tree) { r.Body, from = t.encodeFrom(from) }); fail != nil {
+		fail := h.view(func(t *tree) {
+			from = t.eachFrom(from, h.limits.copied, func(key, buf []byte) { r.Body = encodeChange(r.Body, key, buf) })
+		})
+		if fail != nil {
 			return fail
 		}
 		if err := to.Write(r); err != nil {
@@ -83,19 +81,6 @@ func (s *Store) refused() error {
 		return fail
 	}
 	return nil
-}
-
-// encodeFrom returns items from from on as the log keeps changes, and where to go on; nil at
-// the end.
-func (t *tree) encodeFrom(from []byte) (body, next []byte) {
-	c := t.items.Cursor()
-	for key, buf := c.Seek(from); key != nil; key, buf = c.Next() {
-		if len(body) > t.limits.copied {
-			return body, bytes.Clone(key)
-		}
-		body = encodeChange(body, key, buf)
-	}
-	return body, nil
 }
 
 // writeCommits writes the commits since h began, and the end.

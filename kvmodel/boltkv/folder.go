@@ -92,11 +92,10 @@ func (d dir) List(_ context.Context, begin string) ([]string, error) {
 }
 
 func (d dir) Delete(_ context.Context, name string) error {
-	err := os.Remove(d.path(name))
-	if isMissing(err) {
-		return nil
+	if err := os.Remove(d.path(name)); !isMissing(err) {
+		return err
 	}
-	return err
+	return nil
 }
 
 // String returns the path.

@@ -45,23 +45,17 @@ func (h *history) pieces(ctx context.Context) (all []uint64, err error) {
 	return all, err
 }
 
-// encode returns an object with a number.
-func (h *history) encode(number uint64, records ...commitlog.Record) ([]byte, error) {
+// put makes an object with a number, which ends with the last of the records.
+func (h *history) put(ctx context.Context, name string, number uint64, records ...commitlog.Record) error {
 	var buf bytes.Buffer
 	w, err := commitlog.NewWriter(&buf, commitlog.Header{Store: h.store, First: number})
 	for _, r := range records {
 		err = errors.Join(err, w.Write(r))
 	}
-	return buf.Bytes(), err
-}
-
-// putOwner makes the folder the store's.
-func (h *history) putOwner(ctx context.Context, who string) error {
-	data, err := h.encode(0, commitlog.Record{Time: time.Now().UnixNano(), Body: []byte(who), End: true})
 	if err != nil {
 		return err
 	}
-	return h.PutNew(ctx, ownerName, bytes.NewReader(data))
+	return h.PutNew(ctx, name, bytes.NewReader(buf.Bytes()))
 }
 
 // each calls f for each record of an object with a number, but for its end, which it returns.

@@ -46,33 +46,22 @@ func (h *hold) logs() (all []*commitlog.Log) {
 	return all
 }
 
-// first returns the number of the first commit that h holds.
-func (h *hold) first() uint64 {
-	h.mu.RLock()
-	defer h.mu.RUnlock()
-	return h.logs()[0].First
-}
-
 // release ends h.
 func (h *hold) release() {
-	h.mu.Lock()
-	h.holds = slices.DeleteFunc(h.holds, func(other *hold) bool { return other == h })
-	h.mu.Unlock()
-	h.dropUnheld()
+	h.letGo(func() {
+		h.holds = slices.DeleteFunc(h.holds, func(other *hold) bool { return other == h })
+	})
 	h.end(nil)
 }
 
 // pass says that what stands before at is not needed any more.
-func (h *hold) pass(at commitlog.Mark) {
-	h.mu.Lock()
-	h.from = at
-	h.mu.Unlock()
-	h.dropUnheld()
-}
+func (h *hold) pass(at commitlog.Mark) { h.letGo(func() { h.from = at }) }
 
-// dropUnheld closes kept logs that no one reads any more. Their files have no name.
-func (s *Store) dropUnheld() {
+// letGo closes the kept logs that no one reads any more after a change. Their files have no
+// name.
+func (s *Store) letGo(change func()) {
 	s.mu.Lock()
+	change()
 	first := s.log.Epoch
 	for _, h := range s.holds {
 		first = min(first, h.from.Epoch)
@@ -149,12 +138,11 @@ func (s *Store) retire() error {
 			return err
 		}
 	}
-	s.mu.Lock()
-	s.ended = nil
-	s.kept = append(s.kept, log)
-	s.loseHolds()
-	s.mu.Unlock()
-	s.dropUnheld()
+	s.letGo(func() {
+		s.ended = nil
+		s.kept = append(s.kept, log)
+		s.loseHolds()
+	})
 	return nil
 }
 

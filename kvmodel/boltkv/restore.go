@@ -47,12 +47,18 @@ func build(path string, fill func(*builder) error) error {
 			return &fs.PathError{Op: "make", Path: taken, Err: fs.ErrExist}
 		}
 	}
-	making := path + ".making"
+	return makeFile(path, path+".making", func(path string) error { return buildAt(path, fill) })
+}
+
+// makeFile has a file made at the path making, and then puts it at path. After an error there
+// is at path what there was.
+func makeFile(path, making string, fill func(path string) error) error {
 	if err := os.Remove(making); err != nil && !isMissing(err) {
 		return err
 	}
-	if err := buildAt(making, fill); err != nil {
-		return errors.Join(err, os.Remove(making))
+	if err := fill(making); err != nil {
+		_ = os.Remove(making)
+		return err
 	}
 	return durable.Rename(making, path)
 }

@@ -1,7 +1,6 @@
 package boltkv
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -61,13 +60,10 @@ func (s *Store) ship(ctx context.Context, to Folder) error {
 	default:
 		return cmp.Or(s.refused(), errors.New("it is being shipped already"))
 	}
-	sh := &shipper{hold: s.holdToShip(), to: &history{Folder: to, store: s.id}}
+	sh := &shipper{hold: s.hold(context.Background()), to: &history{Folder: to, store: s.id}}
 	defer func() { sh.release() }()
 	return sh.run(ctx)
 }
-
-// holdToShip begins a hold that ends only if too much is kept for it.
-func (s *Store) holdToShip() *hold { return s.hold(context.Background()) }
 
 // shipper ships the commits of a store.
 type shipper struct {
@@ -82,7 +78,7 @@ type shipper struct {
 	done   Shipping
 }
 
-// run ships until the store is closed, ctx ends, or there is no use.
+// run ships until the store is closed, ctx ends, or there is no use. At last it ships the rest.
 func (sh *shipper) run(ctx context.Context) error {
 	snapshots, stop := context.WithCancel(ctx)
 	defer func() {
@@ -94,7 +90,7 @@ func (sh *shipper) run(ctx context.Context) error {
 	tick := time.NewTicker(sh.limits.ship)
 	defer tick.Stop()
 	for {
-		if err := sh.step(ctx); errors.Is(err, ErrFolder) {
+		if err := sh.step(ctx, callTime); errors.Is(err, ErrFolder) {
 			return err
 		}
 		sh.beginSnapshot(snapshots)
@@ -108,44 +104,36 @@ func (sh *shipper) run(ctx context.Context) error {
 		case <-sh.stopped:
 		}
 		stop()
-		return sh.finish(ctx)
+		if err := sh.step(context.WithoutCancel(ctx), closeTime); errors.Is(err, ErrFolder) {
+			return err
+		}
+		return ctx.Err()
 	}
 }
 
-// finish ships the rest.
-func (sh *shipper) finish(ctx context.Context) error {
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
-	defer cancel()
-	if err := sh.step(last); errors.Is(err, ErrFolder) {
-		return err
-	}
-	return ctx.Err()
-}
-
-// step does what is due at each tick.
-func (sh *shipper) step(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, callTime)
+// step does what is due at each tick, for so long at most.
+func (sh *shipper) step(ctx context.Context, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	err := sh.refused()
 	if err == nil {
 		err = sh.shipAll(ctx)
 	}
 	sh.done.Trouble = err
-	sh.tell()
+	sh.tellDone()
 	return err
 }
 
-// tell has Stats say what is done.
-func (sh *shipper) tell() {
-	done := sh.done
-	done.Snapshot = sh.newest.begun
-	sh.shipped.Store(&done)
+// tellDone has Stats say what is done.
+func (sh *shipper) tellDone() {
+	sh.done.Snapshot = sh.newest.begun
+	sh.tell(func(st *Stats) { st.Shipping = sh.done })
 }
 
 // shipAll ships all commits that can be seen.
 func (sh *shipper) shipAll(ctx context.Context) error {
 	if sh.ctx.Err() != nil { // Too many logs were kept for it.
-		sh.hold = sh.holdToShip()
+		sh.hold = sh.Store.hold(context.Background())
 	}
 	for {
 		seen := sh.lastSeen()
@@ -191,7 +179,7 @@ func (sh *shipper) own(ctx context.Context) error {
 	case isMissing(err) && st.ships == folder:
 		return errors.New("the folder is empty, though this store has shipped to it: is it mounted?")
 	case isMissing(err):
-		err = sh.to.putOwner(ctx, who(sh.path))
+		err = sh.to.put(ctx, ownerName, 0, commitlog.Record{Time: time.Now().UnixNano(), Body: []byte(who(sh.path)), End: true})
 	case err == nil && there.store != sh.id:
 		err = fmt.Errorf("%w: %s ships there", ErrFolder, owner.Body)
 	}
@@ -228,26 +216,22 @@ func (sh *shipper) findLast(ctx context.Context) error {
 	var there commitlog.Record
 	_, err = sh.to.each(ctx, pieceName(first), first, func(r commitlog.Record) error { there = r; return nil })
 	seen := sh.lastSeen().seq
-	isDamaged := errors.Is(err, ErrDamaged)
-	switch {
-	case isDamaged:
-		there.Seq = max(first, seen)
+	if errors.Is(err, ErrDamaged) {
+		there, err = commitlog.Record{Seq: max(first, seen)}, nil
 		sh.need = there.Seq + 1
-	case err != nil:
+	}
+	if err == nil && there.Seq > seen {
+		err = fmt.Errorf("%w: it has commits up to %d, the store only up to %d: the file is older than what was shipped", ErrFolder, there.Seq, seen)
+	}
+	if err != nil {
 		return err
 	}
-	if there.Seq > seen {
-		return fmt.Errorf("%w: it has commits up to %d, the store only up to %d: the file is older than what was shipped", ErrFolder, there.Seq, seen)
-	}
 	sh.last = there.Seq
-	if isDamaged {
-		return nil
-	}
 	return sh.compare(there)
 }
 
 // compare returns an error if the logs have another commit of the number of the one that is in
-// the folder. They may have none.
+// the folder. They may have none, and that may have no time, as it is damaged.
 func (sh *shipper) compare(there commitlog.Record) error {
 	all, err := sh.commits()
 	if err != nil {
@@ -257,7 +241,7 @@ func (sh *shipper) compare(there commitlog.Record) error {
 		switch {
 		case err != nil:
 			return err
-		case c.Seq == there.Seq && c.Time != there.Time:
+		case c.Seq == there.Seq && there.Time != 0 && c.Time != there.Time:
 			return fmt.Errorf("%w: its commit %d is of %s, that of the store of %s: the file is a copy that has gone its own way", ErrFolder, c.Seq, moment(there.Time), moment(c.Time))
 		case c.Seq >= there.Seq:
 			return nil
@@ -278,10 +262,8 @@ func (sh *shipper) shipPiece(ctx context.Context, seen point) (more bool, err er
 	if err != nil || len(p.commits) == 0 {
 		return false, err
 	}
-	data, err := p.encode(sh.to, seen)
-	if err == nil {
-		err = sh.to.PutNew(ctx, pieceName(sh.last+1), bytes.NewReader(data))
-	}
+	first := sh.last + 1
+	err = sh.to.put(ctx, pieceName(first), first, p.records(seen)...)
 	if errors.Is(err, fs.ErrExist) { // It is ours, if the folder did not answer the last time.
 		sh.done.Known = false
 	}
@@ -296,7 +278,9 @@ func (sh *shipper) shipPiece(ctx context.Context, seen point) (more bool, err er
 // bridge makes sure that pieces go on where the last one ends, or behind the commits of a
 // snapshot, where the logs lack commits in between.
 func (sh *shipper) bridge() error {
-	first, last := sh.first(), sh.last
+	sh.mu.RLock()
+	first, last := sh.logs()[0].First, sh.last
+	sh.mu.RUnlock()
 	switch {
 	case first <= last+1:
 		return nil
@@ -338,14 +322,14 @@ func (sh *shipper) gather() (p piece, err error) {
 	return p, nil
 }
 
-// encode returns the object. Its end says when its commits were all there were.
-func (p *piece) encode(to *history, seen point) ([]byte, error) {
+// records returns the commits, and the end, which says when these were all there were.
+func (p *piece) records(seen point) []commitlog.Record {
 	last := p.commits[len(p.commits)-1]
 	end := commitlog.Record{Seq: last.Seq, Time: seen.time, End: true}
 	if p.more {
 		end.Time = last.Time - 1
 	}
-	return to.encode(p.commits[0].Seq, append(p.commits, end)...)
+	return append(p.commits, end)
 }
 
 // lastSeen returns the moment after the last commit that can be seen. Its time is now, or that
@@ -366,10 +350,7 @@ func who(path string) string {
 	if full, err := filepath.Abs(path); err == nil {
 		path = full
 	}
-	host, err := os.Hostname()
-	if err != nil {
-		return path
-	}
+	host, _ := os.Hostname()
 	return path + " on " + host
 }
 

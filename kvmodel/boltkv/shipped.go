@@ -27,8 +27,18 @@ type Restored struct {
 // A piece that is missing, and one that is damaged, is an ErrDamaged that names it.
 func Restore(ctx context.Context, from Folder, until time.Time, path string) (Restored, error) {
 	r := &restoring{from: &history{Folder: from}, until: until}
-	all, err := r.choices(ctx)
+	all, err := r.from.snapshots(ctx)
+	switch {
+	case err != nil:
+	case len(all) == 0:
+		err = errors.New("the folder has no snapshot yet")
+	default:
+		err = fmt.Errorf("%w: the oldest was begun at %s", errUntil, moment(all[0].begun.UnixNano()))
+	}
 	for _, sn := range slices.Backward(all) {
+		if r.isLater(sn.begun) {
+			continue
+		}
 		err = build(path, func(b *builder) error { return r.fill(ctx, b, sn) })
 		if !errors.Is(err, errUntil) { // It had begun by the moment, and had not ended: take the one before.
 			break
@@ -53,23 +63,6 @@ type restoring struct {
 
 // isLater reports whether a moment is later than what is asked for.
 func (r *restoring) isLater(at time.Time) bool { return !r.until.IsZero() && at.After(r.until) }
-
-// choices returns the snapshots that were begun by the moment that is asked for, the oldest
-// first.
-func (r *restoring) choices(ctx context.Context) ([]snapshot, error) {
-	all, err := r.from.snapshots(ctx)
-	if err == nil && len(all) == 0 {
-		err = errors.New("the folder has no snapshot yet")
-	}
-	if err != nil {
-		return nil, err
-	}
-	chosen := slices.DeleteFunc(slices.Clone(all), func(sn snapshot) bool { return r.isLater(sn.begun) })
-	if len(chosen) == 0 {
-		return nil, fmt.Errorf("the folder's oldest snapshot is of %s, none is from before %s", moment(all[0].begun.UnixNano()), moment(r.until.UnixNano()))
-	}
-	return chosen, nil
-}
 
 // fill fills b with a snapshot and the commits since.
 func (r *restoring) fill(ctx context.Context, b *builder, sn snapshot) error {

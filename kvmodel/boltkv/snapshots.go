@@ -50,7 +50,7 @@ func (sh *shipper) took(got taken) {
 	if !got.begun.IsZero() {
 		sh.newest = got.snapshot
 	}
-	sh.tell()
+	sh.tellDone()
 }
 
 // takeSnapshot takes a snapshot. It gives up when that takes too long, or too many logs are
