@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"path/filepath"
 	"testing"
 	"time"
+
+	bolt "go.etcd.io/bbolt"
 )
 
 // paced is a writer that asks before each write whether it may.
@@ -112,5 +115,41 @@ func TestStore_Backup_HasAllThatWasCommittedByItsMoment(t *testing.T) {
 	}
 	if err := errors.Join(s.Close(), w.store.Close()); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestRestoreBackup_FillsPages(t *testing.T) {
+	dir := t.TempDir()
+	s, err := Open(filepath.Join(dir, "store.db"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const items = 10_000
+	if err := s.update(func(tr *tree) {
+		for i := range items {
+			key := fmt.Sprintf("key%05d", i)
+			it := item{value: make([]byte, 80), version: 1}
+			tr.set([]byte(key), it.encode(key))
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	var backup bytes.Buffer
+	path := filepath.Join(dir, "restored.db")
+	err = errors.Join(s.Backup(t.Context(), &backup), s.Close())
+	if _, fail := RestoreBackup(t.Context(), &backup, path); err != nil || fail != nil {
+		t.Fatal(err, fail)
+	}
+	db, err := bolt.Open(path, 0, &bolt.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var stats bolt.BucketStats
+	if err := db.View(func(tx *bolt.Tx) error { stats = tx.Bucket(itemsBucket).Stats(); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if stats.KeyN != items || stats.LeafInuse < stats.LeafAlloc*9/10 {
+		t.Errorf("%d items take %d bytes of %d in pages", stats.KeyN, stats.LeafInuse, stats.LeafAlloc)
 	}
 }

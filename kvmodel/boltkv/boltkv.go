@@ -117,6 +117,7 @@ type Store struct {
 	carrying   atomic.Bool // the mover waits for a commit, which must not wait for it
 	woken      chan struct{}
 	moverEnded chan struct{}
+	fills      bool                     // pages of the tree are to be full, since items come in order
 	commitTree func(*bolt.Tx) error     // tests make it fail
 	beginRead  func() (*bolt.Tx, error) // tests make it wait
 

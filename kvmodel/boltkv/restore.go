@@ -90,8 +90,14 @@ type builder struct {
 	*table
 }
 
-// add makes the changes of r.
+// add makes the changes of r. Items come in the order of their keys, so their pages can be full.
 func (b *builder) add(r commitlog.Record) error {
+	if r.Items != b.fills {
+		if err := b.flush(); err != nil {
+			return err
+		}
+		b.fills = r.Items
+	}
 	b.point = point{max(b.seq, r.Seq), max(b.time, r.Time), max(b.version, r.Version)}
 	if err := decodeChanges(r.Body, b.set); err != nil {
 		return fmt.Errorf("%w: %w", ErrDamaged, err)

@@ -21,7 +21,11 @@ type tree struct {
 }
 
 func (s *Store) tree(tx *bolt.Tx) *tree {
-	return &tree{Store: s, tx: tx, items: tx.Bucket(itemsBucket)}
+	t := &tree{Store: s, tx: tx, items: tx.Bucket(itemsBucket)}
+	if s.fills {
+		t.items.FillPercent = 1
+	}
+	return t
 }
 
 // get returns the item that key holds, nil if it holds none, or a damaged one where the
