@@ -24,8 +24,8 @@ type Snapshot struct {
 	Damaged uint64    // items that were damaged already, and still are
 }
 
-// Backup writes what the store holds, as it is after the last commit that ends before
-// Backup does. Reads and writes go on. RestoreBackup makes a store of it, and VerifyBackup
+// Backup writes what the store holds at a moment, by which nearly all is written. Reads and
+// writes go on. RestoreBackup makes a store of it, and VerifyBackup
 // reports whether it is whole.
 //
 // Backup keeps what is written meanwhile in logs on the disk, up to 1 GB: if there is more,
@@ -85,8 +85,7 @@ func (s *Store) refused() error {
 
 // writeCommits writes the commits since h began, and the end.
 func (h *hold) writeCommits(to *commitlog.Writer) error {
-	last := h.lastSeen()
-	all, err := h.commits()
+	all, last, err := h.commits()
 	if err != nil {
 		return err
 	}
@@ -97,7 +96,6 @@ func (h *hold) writeCommits(to *commitlog.Writer) error {
 		if err := to.Write(c.Record); err != nil {
 			return err
 		}
-		last.seq, last.version = c.Seq, c.Version
 	}
 	return to.Write(commitlog.Record{Seq: last.seq, Time: last.time, Version: last.version, End: true})
 }

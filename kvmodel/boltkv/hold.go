@@ -84,15 +84,15 @@ type commit struct {
 	end commitlog.Mark // the place behind it
 }
 
-// commits returns all commits behind h.from that readers of the store can see. They are on the
-// disk: what others have of a store, it must not lose.
-func (h *hold) commits() (iter.Seq2[commit, error], error) {
-	logs, err := h.readers()
+// commits returns all commits behind h.from that readers of the store can see, and the moment
+// when these are all. They are on the disk: what others have of a store, it must not lose.
+func (h *hold) commits() (all iter.Seq2[commit, error], now point, err error) {
+	logs, now, err := h.readers()
 	if err != nil {
-		return nil, err
+		return nil, now, err
 	}
 	if fail := h.syncSeen(); fail != nil {
-		return nil, fail
+		return nil, now, fail
 	}
 	return func(yield func(commit, error) bool) {
 		for _, log := range logs {
@@ -106,12 +106,12 @@ func (h *hold) commits() (iter.Seq2[commit, error], error) {
 				}
 			}
 		}
-	}, nil
+	}, now, nil
 }
 
 // readers returns readers of these commits. It returns an error if logs that have some of them
 // may be gone, since h has ended.
-func (h *hold) readers() (all []*commitlog.Reader, err error) {
+func (h *hold) readers() (all []*commitlog.Reader, now point, err error) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	for _, log := range h.logs() {
@@ -121,7 +121,7 @@ func (h *hold) readers() (all []*commitlog.Reader, err error) {
 		}
 		all = append(all, log.Reader(h.from, until))
 	}
-	return all, context.Cause(h.ctx)
+	return all, h.filling.present(), context.Cause(h.ctx)
 }
 
 // retire gives up the log whose table was moved last. The next log gets its file, unless

@@ -162,7 +162,7 @@ func (sh *shipper) shipTo(ctx context.Context, seen point) (more bool, err error
 			return false, err
 		}
 	}
-	return sh.shipPiece(ctx, seen)
+	return sh.shipPiece(ctx)
 }
 
 // own makes sure that the folder is there, and is the store's. One that is empty it takes, but
@@ -233,7 +233,7 @@ func (sh *shipper) findLast(ctx context.Context) error {
 // compare returns an error if the logs have another commit of the number of the one that is in
 // the folder. They may have none, and that may have no time, as it is damaged.
 func (sh *shipper) compare(there commitlog.Record) error {
-	all, err := sh.commits()
+	all, _, err := sh.commits()
 	if err != nil {
 		return err
 	}
@@ -254,7 +254,7 @@ func moment(at int64) string { return time.Unix(0, at).UTC().Format("2006-01-02 
 
 // shipPiece ships a piece of the commits since the last one, if there are any, and reports
 // whether there are more.
-func (sh *shipper) shipPiece(ctx context.Context, seen point) (more bool, err error) {
+func (sh *shipper) shipPiece(ctx context.Context) (more bool, err error) {
 	if err := sh.bridge(); err != nil {
 		return false, err
 	}
@@ -263,14 +263,15 @@ func (sh *shipper) shipPiece(ctx context.Context, seen point) (more bool, err er
 		return false, err
 	}
 	first := sh.last + 1
-	err = sh.to.put(ctx, pieceName(first), first, p.records(seen)...)
+	end := commitlog.Record{Seq: sh.last + uint64(len(p.commits)), Time: p.now, End: true}
+	err = sh.to.put(ctx, pieceName(first), first, append(p.commits, end)...)
 	if errors.Is(err, fs.ErrExist) { // It is ours, if the folder did not answer the last time.
 		sh.done.Known = false
 	}
 	if err != nil {
 		return false, err
 	}
-	sh.last += uint64(len(p.commits))
+	sh.last = end.Seq
 	sh.pass(p.end)
 	return p.more, nil
 }
@@ -297,14 +298,16 @@ type piece struct {
 	commits []commitlog.Record
 	end     commitlog.Mark // the place behind the last
 	more    bool           // there are more
+	now     int64          // when these were all there were
 }
 
 // gather returns the commits since the last piece, as many as a piece takes.
 func (sh *shipper) gather() (p piece, err error) {
-	all, err := sh.commits()
+	all, now, err := sh.commits()
 	if err != nil {
 		return p, err
 	}
+	p.now = now.time
 	size := 0
 	for c, err := range all {
 		switch {
@@ -313,7 +316,7 @@ func (sh *shipper) gather() (p piece, err error) {
 		case c.Seq <= sh.last:
 			continue
 		case size >= pieceBytes:
-			p.more = true
+			p.more, p.now = true, p.commits[len(p.commits)-1].Time-1
 			return p, nil
 		}
 		p.commits, p.end = append(p.commits, c.Record), c.end
@@ -322,25 +325,11 @@ func (sh *shipper) gather() (p piece, err error) {
 	return p, nil
 }
 
-// records returns the commits, and the end, which says when these were all there were.
-func (p *piece) records(seen point) []commitlog.Record {
-	last := p.commits[len(p.commits)-1]
-	end := commitlog.Record{Seq: last.Seq, Time: seen.time, End: true}
-	if p.more {
-		end.Time = last.Time - 1
-	}
-	return append(p.commits, end)
-}
-
-// lastSeen returns the moment after the last commit that can be seen. Its time is now, or that
-// of the commit if the clock was put back.
+// lastSeen returns the present moment.
 func (s *Store) lastSeen() point {
-	now := time.Now().UnixNano()
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	p := s.filling.point
-	p.time = max(p.time, now)
-	return p
+	return s.filling.present()
 }
 
 var folderSums = crc64.MakeTable(crc64.ECMA)
