@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"path/filepath"
 	"testing"
@@ -124,23 +123,22 @@ func TestStore_Backup_HasWhatWasCommittedByItsMoment(t *testing.T) {
 
 func TestRestoreBackup_FillsPages(t *testing.T) {
 	dir := t.TempDir()
-	s, err := Open(filepath.Join(dir, "store.db"), Options{})
-	if err != nil {
-		t.Fatal(err)
+	open := func() *Store {
+		s, err := Open(filepath.Join(dir, "store.db"), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
 	}
 	const items = 10_000
-	if err := s.update(func(tr *tree) {
-		for i := range items {
-			key := fmt.Sprintf("key%05d", i)
-			it := item{value: make([]byte, 80), version: 1}
-			tr.set([]byte(key), it.encode(key))
-		}
-	}); err != nil {
+	s := open()
+	if err := errors.Join(s.Do(t.Context(), sets("key", items, 80)), s.Close()); err != nil {
 		t.Fatal(err)
 	}
+	s = open() // All is in the tree.
 	var backup bytes.Buffer
 	path := filepath.Join(dir, "restored.db")
-	err = errors.Join(s.Backup(t.Context(), &backup), s.Close())
+	err := errors.Join(s.Backup(t.Context(), &backup), s.Close())
 	if _, fail := RestoreBackup(t.Context(), &backup, path); err != nil || fail != nil {
 		t.Fatal(err, fail)
 	}
