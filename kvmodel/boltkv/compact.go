@@ -79,8 +79,5 @@ func (s *Store) copyTo(path string) (err error) {
 	if broken := onPage(func() { err = bolt.Compact(to, s.db, compactTx) }); broken != nil {
 		return fmt.Errorf("%w: %w", ErrDamaged, broken)
 	}
-	if err != nil {
-		return err
-	}
-	return to.Sync()
+	return cmp.Or(err, to.Sync())
 }

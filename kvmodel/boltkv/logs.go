@@ -185,9 +185,10 @@ func (s *Store) readLog(log *commitlog.Log) (ended bool, err error) {
 	return ended, nil
 }
 
-// drop removes next, which was begun when log was about to end. What it holds came behind
+// drop empties next, which was begun when log was about to end. What it holds came behind
 // commits of log that a crash of the machine has taken, so it goes with them, unless it
-// says that log was on the disk.
+// says that log was on the disk. A file that was only removed could come back with another
+// crash, and seem to go on where new commits of log end.
 func (s *Store) drop(log, next *commitlog.Log) error {
 	if next == nil {
 		return nil
@@ -200,7 +201,7 @@ func (s *Store) drop(log, next *commitlog.Log) error {
 		return fmt.Errorf("%w: its log %s lacks the commits from %d on, and %s has %d behind them", ErrDamaged, s.logPath(log.Epoch), log.Next(), s.logPath(next.Epoch), n)
 	}
 	s.tell(func(st *Stats) { st.Lost += uint64(n) })
-	return errors.Join(next.Close(), s.disk.remove(s.logPath(next.Epoch)))
+	return errors.Join(next.Empty(), next.Close())
 }
 
 // about returns err, which is about the log at path.
