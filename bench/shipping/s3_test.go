@@ -103,6 +103,8 @@ func (b bucket) Delete(ctx context.Context, name string) error {
 	return response.Body.Close()
 }
 
+func (b bucket) String() string { return string(b) }
+
 // newBucket starts a server with a bucket.
 func newBucket(t *testing.T) bucket {
 	t.Helper()

@@ -1,7 +1,7 @@
 package boltkv
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,61 +24,55 @@ type Snapshot struct {
 	Damaged uint64    // items that were damaged already, and still are
 }
 
-// Backup writes what the store holds, as it is after the last commit that ends before
-// Backup does. Reads and writes go on. RestoreBackup makes a store of it, and VerifyBackup
+// Backup writes what the store holds at a moment, by which nearly all is written. Reads and
+// writes go on. RestoreBackup makes a store of it, and VerifyBackup
 // reports whether it is whole.
 //
 // Backup keeps what is written meanwhile in logs on the disk, up to 1 GB: if there is more,
 // it returns an error. Items that are damaged stay so; where a page of the file cannot be
 // read Backup returns an error.
 func (s *Store) Backup(ctx context.Context, w io.Writer) error {
-	h := s.hold()
+	h := s.hold(ctx)
 	defer h.release()
-	ctx, stop := h.during(ctx)
-	defer stop()
-	err := h.backup(ctx, w)
-	if fail := s.failed.Load(); err != nil && fail != nil {
-		err = fail
-	}
-	if err != nil {
-		return fmt.Errorf("boltkv: back up %s: %w", s.path, err)
+	if err := h.backup(w); err != nil {
+		return fmt.Errorf("boltkv: back up %s: %w", s.path, cmp.Or(s.refused(), err))
 	}
 	return nil
 }
 
-// backup writes a backup. The context ends with h.
-func (h *hold) backup(ctx context.Context, w io.Writer) error {
-	to, err := commitlog.NewWriter(w, commitlog.Header{Store: h.id, Epoch: h.from.Epoch})
-	var known point
+// backup writes a backup, which must end before h does.
+func (h *hold) backup(w io.Writer) error {
+	to, err := commitlog.NewWriter(w, commitlog.Header{Store: h.id})
 	if err == nil {
-		known, err = h.writeItems(ctx, to)
+		err = h.writeItems(to)
 	}
 	if err == nil {
-		err = h.writeCommits(ctx, to, known)
+		err = h.writeCommits(to)
 	}
-	if err != nil && ctx.Err() != nil { // The logs may have been closed under it.
-		err = context.Cause(ctx)
+	if err != nil && h.ctx.Err() != nil { // The logs may have been closed under it.
+		err = context.Cause(h.ctx)
 	}
 	return err
 }
 
-// writeItems writes the items of the tree, and returns up to where the tree then has all
-// commits.
-func (s *Store) writeItems(ctx context.Context, to *commitlog.Writer) (known point, err error) {
+// writeItems writes the items of the tree.
+func (h *hold) writeItems(to *commitlog.Writer) error {
 	for from := []byte{}; from != nil; {
-		if err := errors.Join(ctx.Err(), s.refused()); err != nil {
-			return known, err
+		if err := errors.Join(h.ctx.Err(), h.refused()); err != nil {
+			return err
 		}
 		r := commitlog.Record{Items: true}
-		if fail := s.view(func(t *tree) { r.Body, from = t.encodeFrom(from) }); fail != nil {
-			return known, fail
+		fail := h.view(func(t *tree) {
+			from = t.eachFrom(from, h.limits.copied, func(key, buf []byte) { r.Body = encodeChange(r.Body, key, buf) })
+		})
+		if fail != nil {
+			return fail
 		}
 		if err := to.Write(r); err != nil {
-			return known, err
+			return err
 		}
 	}
-	st, err := s.stateNow()
-	return st.point, err
+	return nil
 }
 
 // refused returns why nothing can be asked of the store; nil if it can.
@@ -89,37 +83,19 @@ func (s *Store) refused() error {
 	return nil
 }
 
-// encodeFrom returns items from from on as the log keeps changes, and where to go on; nil at
-// the end.
-func (t *tree) encodeFrom(from []byte) (body, next []byte) {
-	c := t.items.Cursor()
-	for key, buf := c.Seek(from); key != nil; key, buf = c.Next() {
-		if len(body) > t.limits.copied {
-			return body, bytes.Clone(key)
-		}
-		body = encodeChange(body, key, buf)
-	}
-	return body, nil
-}
-
-// writeCommits writes the commits since h began, and the end. What is known to be in the
-// items is at least what there was at the moment known.
-func (h *hold) writeCommits(ctx context.Context, to *commitlog.Writer, known point) error {
-	all := h.readers()
-	if err := ctx.Err(); err != nil { // They may lack commits.
-		return err
-	}
-	// What a backup has, the store must not lose.
-	if fail := h.syncSeen(); fail != nil {
-		return fail
-	}
-	err := eachCommit(all, func(r commitlog.Record, _ commitlog.Mark) error {
-		known = point{max(known.seq, r.Seq), max(known.time, r.Time), max(known.version, r.Version)}
-		return errors.Join(ctx.Err(), to.Write(r))
-	})
+// writeCommits writes the commits since h began, and the end.
+func (h *hold) writeCommits(to *commitlog.Writer) error {
+	all, last, err := h.commits()
 	if err != nil {
 		return err
 	}
-	known.time = max(known.time, time.Now().UnixNano())
-	return to.Write(commitlog.Record{Seq: known.seq, Time: known.time, Version: known.version, End: true})
+	for c, err := range all {
+		if err := cmp.Or(err, h.ctx.Err()); err != nil {
+			return err
+		}
+		if err := to.Write(c.Record); err != nil {
+			return err
+		}
+	}
+	return to.Write(commitlog.Record{Seq: last.seq, Time: last.time, Version: last.version, End: true})
 }

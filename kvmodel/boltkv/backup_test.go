@@ -3,9 +3,13 @@ package boltkv
 import (
 	"bytes"
 	"context"
+	"errors"
 	"maps"
 	"path/filepath"
 	"testing"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
 )
 
 // paced is a writer that asks before each write whether it may.
@@ -72,5 +76,82 @@ func TestStore_Backup_IsWhatTheStoreHeldAtOneMoment(t *testing.T) {
 		if err := r.store.Close(); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// writing is a writer that writes to the store whose backup it gets.
+type writing struct {
+	bytes.Buffer
+	*rig
+	begun, made []time.Time // of each commit
+}
+
+func (w *writing) Write(data []byte) (int, error) {
+	w.begun = append(w.begun, time.Now())
+	w.rig.write()
+	w.made = append(w.made, time.Now())
+	return w.Buffer.Write(data)
+}
+
+func TestStore_Backup_HasWhatWasCommittedByItsMoment(t *testing.T) {
+	w := &writing{rig: newRig(t, 1, Synced)}
+	if err := w.store.Backup(t.Context(), w); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "restored.db")
+	found, err := RestoreBackup(t.Context(), bytes.NewReader(w.Bytes()), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, commits := holds(t, s)
+	for i, at := range w.made {
+		if commits <= i && !at.After(found.Taken) {
+			t.Errorf("commit %d was made by %v, when the backup is said to be of, and it has %d commits", i+1, found.Taken, commits)
+		}
+		if commits > i && w.begun[i].After(found.Taken) {
+			t.Errorf("commit %d was made later than %v, when the backup is said to be of, and it has %d commits", i+1, found.Taken, commits)
+		}
+	}
+	if err := errors.Join(s.Close(), w.store.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestRestoreBackup_FillsPages(t *testing.T) {
+	dir := t.TempDir()
+	open := func() *Store {
+		s, err := Open(filepath.Join(dir, "store.db"), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	const items = 10_000
+	s := open()
+	if err := errors.Join(s.Do(t.Context(), sets("key", items, 80)), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s = open() // All is in the tree.
+	var backup bytes.Buffer
+	path := filepath.Join(dir, "restored.db")
+	err := errors.Join(s.Backup(t.Context(), &backup), s.Close())
+	if _, fail := RestoreBackup(t.Context(), &backup, path); err != nil || fail != nil {
+		t.Fatal(err, fail)
+	}
+	db, err := bolt.Open(path, 0, &bolt.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var stats bolt.BucketStats
+	if err := db.View(func(tx *bolt.Tx) error { stats = tx.Bucket(itemsBucket).Stats(); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if stats.KeyN != items || stats.LeafInuse < stats.LeafAlloc*9/10 {
+		t.Errorf("%d items take %d bytes of %d in pages", stats.KeyN, stats.LeafInuse, stats.LeafAlloc)
 	}
 }

@@ -117,17 +117,14 @@ type Store struct {
 	carrying   atomic.Bool // the mover waits for a commit, which must not wait for it
 	woken      chan struct{}
 	moverEnded chan struct{}
-	trouble    atomic.Pointer[error]    // why the mover has failed; nil if it has not
-	turnedDown atomic.Pointer[error]    // why the last commit could not be made; nil if it was
+	fills      bool                     // pages of the tree are to be full, since items come in order
 	commitTree func(*bolt.Tx) error     // tests make it fail
 	beginRead  func() (*bolt.Tx, error) // tests make it wait
 
-	commits, trips, ops, swept, carried, lost atomic.Uint64
-	slowed, committing                        atomic.Int64
-	scrubbed                                  atomic.Pointer[Scrub]
+	shipping chan struct{} // is full while Ship runs, and when the store is closed
 
-	shipping chan struct{} // closed when Ship has ended; nil if it does not run; guarded by mu
-	shipped  atomic.Pointer[Shipping]
+	telling sync.Mutex // for stats; taken last
+	stats   Stats      // but for Unmoved
 }
 
 var (
@@ -183,29 +180,9 @@ func (s *Store) Powers() kv.Powers {
 
 // Stats returns the counts so far.
 func (s *Store) Stats() Stats {
-	st := Stats{
-		Commits: s.commits.Load(),
-		Trips:   s.trips.Load(),
-		Ops:     s.ops.Load(),
-		Swept:   s.swept.Load(),
-		Carried: s.carried.Load(),
-		Lost:    s.lost.Load(),
-		Slowed:  time.Duration(s.slowed.Load()),
-
-		Committing: time.Duration(s.committing.Load()),
-	}
-	if err := s.trouble.Load(); err != nil {
-		st.Trouble = *err
-	}
-	if err := s.turnedDown.Load(); err != nil {
-		st.Refused = *err
-	}
-	if found := s.scrubbed.Load(); found != nil {
-		st.Scrub = *found
-	}
-	if done := s.shipped.Load(); done != nil {
-		st.Shipping = *done
-	}
+	s.telling.Lock()
+	st := s.stats
+	s.telling.Unlock()
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for _, t := range []*table{s.filling, s.moving} {
@@ -214,6 +191,13 @@ func (s *Store) Stats() Stats {
 		}
 	}
 	return st
+}
+
+// tell changes what Stats says.
+func (s *Store) tell(f func(*Stats)) {
+	s.telling.Lock()
+	defer s.telling.Unlock()
+	f(&s.stats)
 }
 
 // onDisk is the power Disk.
@@ -312,7 +296,10 @@ func (s *Store) closer() func() error {
 		close(s.closing)
 		<-s.stopped
 		s.beside.Wait()
-		s.waitForShip()
+		select {
+		case s.shipping <- struct{}{}:
+		case <-time.After(closeTime + time.Second): // Ship does not end.
+		}
 		select {
 		case <-s.moverEnded:
 		case <-s.halted: // The mover may wait for a lock that bbolt panicked with.
@@ -379,11 +366,11 @@ func (s *Store) closeLogs() error {
 	logs := append(s.kept, s.ended, s.log)
 	s.kept = nil
 	s.mu.Unlock()
-	var errs []error
+	var err error
 	for _, log := range logs {
 		if log != nil {
-			errs = append(errs, log.Close())
+			err = errors.Join(err, log.Close())
 		}
 	}
-	return errors.Join(errs...)
+	return err
 }

@@ -335,15 +335,3 @@ func TestStore_Close_WhileOthersWorkAnswersEachOfThem(t *testing.T) {
 	}
 	working.Wait()
 }
-
-func TestParseDurability_ReadsWhatStringWrites(t *testing.T) {
-	for _, want := range []boltkv.Durability{boltkv.Synced, boltkv.Periodic, boltkv.Unsynced} {
-		got, err := boltkv.ParseDurability(want.String())
-		if err != nil || got != want {
-			t.Errorf("ParseDurability(%q) = %v, %v", want, got, err)
-		}
-	}
-	if _, err := boltkv.ParseDurability("sometimes"); err == nil {
-		t.Error(`ParseDurability("sometimes") has no error`)
-	}
-}

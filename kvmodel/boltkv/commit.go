@@ -2,6 +2,7 @@ package boltkv
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"time"
@@ -63,29 +64,20 @@ func (s *Store) takeTurn(ctx context.Context, change func(*live) *failure) (*bat
 		if err := ctx.Err(); err != nil {
 			return nil, unavailable(err)
 		}
-		if fail := s.begin(b); fail != nil {
+		if fail := s.failed.Load(); fail != nil {
 			return nil, fail
 		}
+		if b.in == nil {
+			b.in = &live{base: s.look(), changes: s.changes}
+		}
 		b.turns++
-		s.trips.Add(1)
+		s.tell(func(st *Stats) { st.Trips++ })
 		return b, b.in.turn(change)
 	case <-ctx.Done():
 		return nil, unavailable(ctx.Err())
 	case <-s.closing:
 		return nil, errClosed
 	}
-}
-
-// begin gives b something to see if it has nothing yet.
-func (s *Store) begin(b *batch) *failure {
-	if fail := s.failed.Load(); fail != nil {
-		return fail
-	}
-	if b.in != nil {
-		return nil
-	}
-	b.in = &live{base: s.look(), changes: s.changes}
-	return nil
 }
 
 // commitBatches is the committer: it offers a batch to the writers, commits it,
@@ -170,10 +162,12 @@ func (s *Store) commit(changes map[string][]byte) *failure {
 	s.forget(changes)
 	s.seen = s.log.Bytes()
 	s.mu.Unlock()
-	s.turnedDown.Store(nil)
-	s.commits.Add(1)
 	s.used = time.Now()
-	s.committing.Add(int64(s.used.Sub(began)))
+	s.tell(func(st *Stats) {
+		st.Commits++
+		st.Committing += s.used.Sub(began)
+		st.Refused = nil
+	})
 	if s.load() >= s.limits.turn {
 		s.note(s.turnLog())
 	}
@@ -186,8 +180,8 @@ func (s *Store) appended(err error) *failure {
 		return nil
 	}
 	err = fmt.Errorf("append to %s: %w", s.logPath(s.log.Epoch), err)
-	if !isStuck(err) {
-		s.turnedDown.Store(&err)
+	if !errors.Is(err, commitlog.ErrStuck) {
+		s.tell(func(st *Stats) { st.Refused = err })
 		return unavailable(err)
 	}
 	s.stop(err)
@@ -214,7 +208,7 @@ func (s *Store) tick() {
 		return
 	}
 	idle := time.Since(s.used) >= s.limits.idle
-	if s.load() >= s.limits.turn || idle && uint64(len(s.filling.items)) > s.carried.Load() {
+	if s.load() >= s.limits.turn || idle && uint64(len(s.filling.items)) > s.Stats().Carried {
 		s.note(s.turnLog())
 	}
 	s.wake()

@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 
 	bolt "go.etcd.io/bbolt"
-
-	"github.com/ringtree/ringtree/internal/durable"
 )
 
 // Compaction is what Compact did: bytes of the file before and after.
@@ -57,29 +55,18 @@ func (s *Store) compacted() (done Compaction, err error) {
 	if err != nil {
 		return done, err
 	}
-	path := s.path + ".compact"
-	if err := os.Remove(path); err != nil && !isMissing(err) {
-		return done, err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(path)
+	err = makeFile(s.path, s.path+".compact", func(path string) error {
+		if err := s.copyTo(path); err != nil {
+			return err
 		}
-	}()
-	if broken := onPage(func() { err = s.copyTo(path) }); broken != nil {
-		err = fmt.Errorf("%w: %w", ErrDamaged, broken)
-	}
-	if err != nil {
-		return done, err
-	}
-	if err := errors.Join(os.Chmod(path, before.Mode().Perm()), keepOwner(path, before)); err != nil {
-		return done, err
-	}
-	after, err := os.Stat(path)
-	if err != nil {
-		return done, err
-	}
-	return Compaction{before.Size(), after.Size()}, durable.Rename(path, s.path)
+		after, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		done = Compaction{before.Size(), after.Size()}
+		return errors.Join(os.Chmod(path, before.Mode().Perm()), keepOwner(path, before))
+	})
+	return done, err
 }
 
 // copyTo copies the file to a synced one at path.
@@ -89,8 +76,8 @@ func (s *Store) copyTo(path string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, to.Close()) }()
-	if err := bolt.Compact(to, s.db, compactTx); err != nil {
-		return err
+	if broken := onPage(func() { err = bolt.Compact(to, s.db, compactTx) }); broken != nil {
+		return fmt.Errorf("%w: %w", ErrDamaged, broken)
 	}
-	return to.Sync()
+	return cmp.Or(err, to.Sync())
 }

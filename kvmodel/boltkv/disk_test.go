@@ -1,7 +1,9 @@
 package boltkv
 
 import (
+	"bytes"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -178,4 +180,89 @@ func TestOpen_ALogThatLacksItsEndGoesOnInTheNext(t *testing.T) {
 		}
 	}
 	closes(t, again)
+}
+
+// cutTo returns the disk of a power cut that took only the names that were not synced.
+func (d *powerDisk) cutTo() *powerDisk {
+	left := &powerDisk{files: make(map[string]*powerFile)}
+	for name, f := range d.synced {
+		left.files[name] = &powerFile{Data: bytes.Clone(f.Data), durable: bytes.Clone(f.Data), disk: left}
+	}
+	left.synced = maps.Clone(left.files)
+	return left
+}
+
+// hangingDisk is a disk whose first log is not synced until a test wants that.
+type hangingDisk struct {
+	cutDisk
+	hangs atomic.Bool
+	goOn  chan struct{}
+}
+
+type hangingLog struct {
+	commitlog.File
+	disk *hangingDisk
+}
+
+func (d *hangingDisk) open(path string, makes bool) (commitlog.File, error) {
+	f, err := d.cutDisk.open(path, makes)
+	if err == nil && strings.HasSuffix(path, ".log1") {
+		f = hangingLog{f, d}
+	}
+	return f, err
+}
+
+func (f hangingLog) Sync() error {
+	if f.disk.hangs.Load() {
+		<-f.disk.goOn
+	}
+	return f.File.Sync()
+}
+
+// After a power cut that took the end of a log, the next one is of commits that are gone.
+func TestOpen_ALogThatWasDroppedDoesNotComeBack(t *testing.T) {
+	power, path := new(powerDisk), filepath.Join(t.TempDir(), "store.db")
+	open := func(turn int) (*Store, *hangingDisk) {
+		disk := &hangingDisk{cutDisk: cutDisk{power}, goOn: make(chan struct{})}
+		s, err := openWith(path, Options{Durability: Unsynced}, func(s *Store) {
+			s.disk, s.limits.tick, s.limits.turn = disk, time.Hour, turn
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s, disk
+	}
+	// cut cuts the power of s, and leaves its files elsewhere.
+	cut := func(s *Store, disk *hangingDisk) {
+		tree, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		power, path = power.cutTo(), filepath.Join(t.TempDir(), "store.db")
+		if err := os.WriteFile(path, tree, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		disk.hangs.Store(false)
+		close(disk.goOn)
+		closes(t, s)
+	}
+	s, disk := open(8 << 10)
+	set(t, s, "first")
+	set(t, s, "second")
+	torn := s.log.Bytes()
+	disk.hangs.Store(true)
+	set(t, s, "third")
+	end := s.ended.Bytes() - 48
+	set(t, s, "fourth")
+	cut(s, disk)
+	for _, at := range []int64{torn, end} {
+		copy(power.files["store.db.log1"].Data[at:], make([]byte, 8))
+	}
+	s, disk = open(1 << 20)
+	wantKeys(t, s, "first", "second")
+	set(t, s, "new") // It has the number of the third.
+	cut(s, disk)
+	s, _ = open(1 << 20)
+	wantKeys(t, s, "first", "new", "second")
+	closes(t, s)
 }

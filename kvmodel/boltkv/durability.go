@@ -26,20 +26,10 @@ const (
 
 var durabilityNames = [...]string{Synced: "synced", Periodic: "periodic", Unsynced: "unsynced"}
 
-// String returns the name that ParseDurability reads.
+// String returns the name, as in a URL.
 func (d Durability) String() string {
 	if d < 0 || int(d) >= len(durabilityNames) {
 		return fmt.Sprintf("Durability(%d)", int(d))
 	}
 	return durabilityNames[d]
-}
-
-// ParseDurability returns the durability of that name.
-func ParseDurability(name string) (Durability, error) {
-	for d, known := range durabilityNames {
-		if name == known {
-			return Durability(d), nil
-		}
-	}
-	return 0, fmt.Errorf("boltkv: unknown durability %.40q, want one of %q", name, durabilityNames)
 }

@@ -44,7 +44,8 @@ func (s *Store) Filter() any {
 
 // Rests reports whether all that can be moved to the tree is there.
 func (s *Store) Rests() bool {
+	carried := s.Stats().Carried
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.moving == nil && len(s.filling.items) <= int(s.carried.Load())
+	return s.moving == nil && len(s.filling.items) <= int(carried)
 }

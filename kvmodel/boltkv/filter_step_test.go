@@ -63,7 +63,7 @@ func TestStore_Filter_IsNotAskedUntilAllKeysAreInIt(t *testing.T) {
 	const n = 30
 	s := openStill(t, largeFile(t, n), nil)
 	steps := 0
-	for s.scrubbed.Load() == nil {
+	for s.Stats().Scrub.Ended.IsZero() {
 		s.scrubStep(t)
 		steps++
 		if _, err := kv.One(t.Context(), s, kv.OpGet(largeKey(n-1))); err != nil {
@@ -85,7 +85,7 @@ func TestStore_Filter_HasKeysThatAreMovedBehindTheScrub(t *testing.T) {
 	if err := s.moveTable(s.filling, s.log, func(*state) {}); err != nil {
 		t.Fatal(err)
 	}
-	for s.scrubbed.Load() == nil {
+	for s.Stats().Scrub.Ended.IsZero() {
 		s.scrubStep(t)
 	}
 	if got := s.filter.Load().Lacks("a"); got {
@@ -96,8 +96,8 @@ func TestStore_Filter_HasKeysThatAreMovedBehindTheScrub(t *testing.T) {
 func TestStore_Filter_IsNoneOfMoreKeysThanItMayHaveRoomFor(t *testing.T) {
 	s := openStill(t, largeFile(t, 3), func(s *Store) { s.limits.spare, s.limits.filter = 0, 5 })
 	s.scrubStep(t)
-	if s.scrubbed.Load() == nil || s.filter.Load() != nil {
-		t.Errorf("the scrub found %+v, and the filter is %v", s.scrubbed.Load(), s.filter.Load())
+	if s.Stats().Scrub.Ended.IsZero() || s.filter.Load() != nil {
+		t.Errorf("the scrub found %+v, and the filter is %v", s.Stats().Scrub, s.filter.Load())
 	}
 	if _, err := kv.One(t.Context(), s, kv.OpGet("absent")); !errors.Is(err, kv.ErrNotFound) {
 		t.Error(err)

@@ -1,6 +1,7 @@
 package boltkv
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -24,10 +25,7 @@ func (s *Store) findings(context.Context) (all []kv.Finding) {
 	folder := filepath.Dir(s.path)
 	r, err := roomIn(folder)
 	info, failed := os.Stat(s.path)
-	if err == nil {
-		err = failed
-	}
-	if err != nil {
+	if err := cmp.Or(err, failed); err != nil {
 		all = append(all, kv.Find(kv.Unknown, "the file system of %s could not be looked at: %v", folder, err))
 	} else {
 		all = append(all, r.judge(folder, uint64(info.Size()))...)
@@ -59,18 +57,15 @@ func (d Durability) judge() kv.Finding {
 }
 
 func (s *Store) judgeShipping() kv.Finding {
-	s.mu.RLock()
-	ships := s.shipping != nil
-	s.mu.RUnlock()
 	switch shipping := s.Stats().Shipping; {
-	case ships && shipping.Trouble != nil:
+	case len(s.shipping) == 0:
+		return kv.Find(kv.Fine, "it is not shipped, so what came after the last backup is gone with the disk; ship=DIR in the URL keeps a folder a second behind")
+	case shipping.Trouble != nil:
 		return kv.Find(kv.Hurts, "it cannot be shipped to its folder: %v", shipping.Trouble)
-	case ships && shipping.Spoiled != nil:
+	case shipping.Spoiled != nil:
 		return kv.Find(kv.Hurts, "no snapshot of it could be taken: %v", shipping.Spoiled)
-	case ships && !shipping.Known:
+	case !shipping.Known:
 		return kv.Find(kv.Unknown, "whether it can be shipped to its folder: that was not reached yet")
-	case ships:
-		return kv.Find(kv.Fine, "it is shipped to a folder")
 	}
-	return kv.Find(kv.Fine, "it is not shipped, so what came after the last backup is gone with the disk; ship=DIR in the URL keeps a folder a second behind")
+	return kv.Find(kv.Fine, "it is shipped to a folder")
 }

@@ -29,6 +29,9 @@ type Folder interface {
 
 	// Delete deletes an object, if there is one.
 	Delete(ctx context.Context, name string) error
+
+	// String returns what tells the folder from others.
+	String() string
 }
 
 // Dir returns the folder that is the directory at path, which need not be there yet.
@@ -89,11 +92,10 @@ func (d dir) List(_ context.Context, begin string) ([]string, error) {
 }
 
 func (d dir) Delete(_ context.Context, name string) error {
-	err := os.Remove(d.path(name))
-	if isMissing(err) {
-		return nil
+	if err := os.Remove(d.path(name)); !isMissing(err) {
+		return err
 	}
-	return err
+	return nil
 }
 
 // String returns the path.

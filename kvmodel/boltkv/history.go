@@ -2,10 +2,10 @@ package boltkv
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -45,56 +45,40 @@ func (h *history) pieces(ctx context.Context) (all []uint64, err error) {
 	return all, err
 }
 
-// encode returns an object with a number.
-func (h *history) encode(number uint64, records ...commitlog.Record) ([]byte, error) {
+// put makes an object with a number, which ends with the last of the records.
+func (h *history) put(ctx context.Context, name string, number uint64, records ...commitlog.Record) error {
 	var buf bytes.Buffer
 	w, err := commitlog.NewWriter(&buf, commitlog.Header{Store: h.store, First: number})
 	for _, r := range records {
 		err = errors.Join(err, w.Write(r))
 	}
-	return buf.Bytes(), err
-}
-
-// putOwner makes the folder the store's.
-func (h *history) putOwner(ctx context.Context, who string) error {
-	data, err := h.encode(0, commitlog.Record{Time: time.Now().UnixNano(), Body: []byte(who), End: true})
 	if err != nil {
 		return err
 	}
-	return h.PutNew(ctx, ownerName, bytes.NewReader(data))
-}
-
-// open returns a reader of an object.
-func (h *history) open(ctx context.Context, name string) (*commitlog.Reader, io.Closer, error) {
-	object, err := h.Get(ctx, name)
-	if err != nil {
-		return nil, nil, err
-	}
-	r, err := commitlog.NewReader(object)
-	switch {
-	case err != nil:
-	case h.store == [16]byte{}:
-		h.store = r.Store
-	case r.Store != h.store:
-		err = fmt.Errorf("%w: it is of another store", ErrFolder)
-	}
-	if err != nil {
-		return nil, nil, errors.Join(about(name, err), object.Close())
-	}
-	return r, object, nil
+	return h.PutNew(ctx, name, bytes.NewReader(buf.Bytes()))
 }
 
 // each calls f for each record of an object with a number, but for its end, which it returns.
 func (h *history) each(ctx context.Context, name string, number uint64, f func(commitlog.Record) error) (end commitlog.Record, err error) {
-	r, object, err := h.open(ctx, name)
+	object, err := h.Get(ctx, name)
 	if err != nil {
 		return end, err
 	}
 	defer object.Close()
-	if r.First != number {
+	r, err := commitlog.NewReader(object)
+	if err != nil {
+		return end, about(name, err)
+	}
+	if h.store == [16]byte{} {
+		h.store = r.Store
+	}
+	switch {
+	case r.Store != h.store:
+		return end, fmt.Errorf("%w: %s is of another store", ErrFolder, name)
+	case r.First != number:
 		return end, fmt.Errorf("%w: %s has number %d", ErrDamaged, name, r.First)
 	}
-	end, err = r.Each(func(c commitlog.Record) error { return errors.Join(ctx.Err(), f(c)) })
+	end, err = r.Each(func(c commitlog.Record) error { return cmp.Or(ctx.Err(), f(c)) })
 	return end, about(name, err)
 }
 
@@ -122,21 +106,6 @@ func (h *history) snapshots(ctx context.Context) (all []snapshot, err error) {
 		}
 	}
 	return all, err
-}
-
-// putSnapshot puts what write writes. It ends with ctx even if the folder does not.
-func (h *history) putSnapshot(ctx context.Context, name string, write func(io.Writer) error) error {
-	from, to := io.Pipe()
-	defer context.AfterFunc(ctx, func() { _ = from.CloseWithError(context.Cause(ctx)) })()
-	written := make(chan struct{})
-	go func() {
-		defer close(written)
-		_ = to.CloseWithError(write(to))
-	}()
-	err := h.PutNew(ctx, name, from)
-	_ = from.Close() // If the folder did not read all, nobody will.
-	<-written
-	return err
 }
 
 const (

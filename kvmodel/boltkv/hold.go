@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
@@ -15,34 +16,24 @@ type hold struct {
 	*Store
 	from commitlog.Mark // what stands before it, the reader does not need
 
-	ctx  context.Context // ends when the hold does: too much was kept for it, or it was released
-	lose func(error)
+	ctx context.Context // ends when the hold does: too much was kept for it, or it was released
+	end context.CancelCauseFunc
 }
 
 // hold begins a hold of the commits that the tree lacks or got last, and of all that come. Its
-// caller releases it.
-func (s *Store) hold() *hold {
-	ctx, cancel := context.WithCancelCause(context.Background())
+// reader has until ctx ends, and the caller releases it.
+func (s *Store) hold(ctx context.Context) *hold {
+	ctx, end := context.WithCancelCause(ctx)
 	s.holding.Lock()
 	defer s.holding.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	h := &hold{Store: s, from: commitlog.Mark{Epoch: s.log.Epoch}, ctx: ctx, lose: cancel}
+	h := &hold{Store: s, from: commitlog.Mark{Epoch: s.log.Epoch}, ctx: ctx, end: end}
 	if s.ended != nil {
 		h.from.Epoch = s.ended.Epoch
 	}
 	s.holds = append(s.holds, h)
 	return h
-}
-
-// during returns ctx, which ends also when h does.
-func (h *hold) during(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	stop := context.AfterFunc(h.ctx, func() { cancel(context.Cause(h.ctx)) })
-	return ctx, func() {
-		stop()
-		cancel(nil)
-	}
 }
 
 // logs returns the logs that h holds, the oldest first. Its caller holds mu.
@@ -55,33 +46,22 @@ func (h *hold) logs() (all []*commitlog.Log) {
 	return all
 }
 
-// first returns the number of the first commit that h holds.
-func (h *hold) first() uint64 {
-	h.mu.RLock()
-	defer h.mu.RUnlock()
-	return h.logs()[0].First
-}
-
 // release ends h.
 func (h *hold) release() {
-	h.mu.Lock()
-	h.holds = slices.DeleteFunc(h.holds, func(other *hold) bool { return other == h })
-	h.mu.Unlock()
-	h.dropUnheld()
-	h.lose(nil)
+	h.letGo(func() {
+		h.holds = slices.DeleteFunc(h.holds, func(other *hold) bool { return other == h })
+	})
+	h.end(nil)
 }
 
 // pass says that what stands before at is not needed any more.
-func (h *hold) pass(at commitlog.Mark) {
-	h.mu.Lock()
-	h.from = at
-	h.mu.Unlock()
-	h.dropUnheld()
-}
+func (h *hold) pass(at commitlog.Mark) { h.letGo(func() { h.from = at }) }
 
-// dropUnheld closes kept logs that no one reads any more. Their files have no name.
-func (s *Store) dropUnheld() {
+// letGo closes the kept logs that no one reads any more after a change. Their files have no
+// name.
+func (s *Store) letGo(change func()) {
 	s.mu.Lock()
+	change()
 	first := s.log.Epoch
 	for _, h := range s.holds {
 		first = min(first, h.from.Epoch)
@@ -98,8 +78,40 @@ func (s *Store) dropUnheld() {
 	}
 }
 
-// readers returns readers of all commits behind h.from that readers of the store can see.
-func (h *hold) readers() (all []*commitlog.Reader) {
+// commit is one that stands in a log.
+type commit struct {
+	commitlog.Record
+	end commitlog.Mark // the place behind it
+}
+
+// commits returns all commits behind h.from that readers of the store can see, and the moment
+// when these are all. They are on the disk: what others have of a store, it must not lose.
+func (h *hold) commits() (all iter.Seq2[commit, error], now point, err error) {
+	logs, now, err := h.readers()
+	if err != nil {
+		return nil, now, err
+	}
+	if fail := h.syncSeen(); fail != nil {
+		return nil, now, fail
+	}
+	return func(yield func(commit, error) bool) {
+		for _, log := range logs {
+			for {
+				r, err := log.Next()
+				if errors.Is(err, io.EOF) || r.End {
+					break
+				}
+				if !yield(commit{r, log.Mark()}, err) || err != nil {
+					return
+				}
+			}
+		}
+	}, now, nil
+}
+
+// readers returns readers of these commits. It returns an error if logs that have some of them
+// may be gone, since h has ended.
+func (h *hold) readers() (all []*commitlog.Reader, now point, err error) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
 	for _, log := range h.logs() {
@@ -109,26 +121,7 @@ func (h *hold) readers() (all []*commitlog.Reader) {
 		}
 		all = append(all, log.Reader(h.from, until))
 	}
-	return all
-}
-
-// eachCommit calls f for each commit of the logs, and with where it ends.
-func eachCommit(logs []*commitlog.Reader, f func(r commitlog.Record, end commitlog.Mark) error) error {
-	for _, log := range logs {
-		for {
-			r, err := log.Next()
-			if errors.Is(err, io.EOF) || r.End {
-				break
-			}
-			if err == nil {
-				err = f(r, log.Mark())
-			}
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return all, h.filling.present(), context.Cause(h.ctx)
 }
 
 // retire gives up the log whose table was moved last. The next log gets its file, unless
@@ -145,12 +138,11 @@ func (s *Store) retire() error {
 			return err
 		}
 	}
-	s.mu.Lock()
-	s.ended = nil
-	s.kept = append(s.kept, log)
-	s.loseHolds()
-	s.mu.Unlock()
-	s.dropUnheld()
+	s.letGo(func() {
+		s.ended = nil
+		s.kept = append(s.kept, log)
+		s.loseHolds()
+	})
 	return nil
 }
 
@@ -165,7 +157,7 @@ func (s *Store) loseHolds() {
 		}
 		lost := bytes > s.limits.kept
 		if lost {
-			h.lose(fmt.Errorf("it takes too long: more than %d MB of logs were kept for it", s.limits.kept>>20))
+			h.end(fmt.Errorf("it takes too long: more than %d MB of logs were kept for it", s.limits.kept>>20))
 		}
 		return lost
 	})

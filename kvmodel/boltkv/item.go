@@ -65,8 +65,8 @@ func damagedItem(key, buf []byte, what string) item {
 	return item{version: version, damaged: wire.Corrupt(string(key), fmt.Errorf("%w: %s", codec.ErrCorrupt, what))}
 }
 
-// expiryOf returns when the item of an encoded one expires.
-func expiryOf(buf []byte) int64 { return int64(binary.BigEndian.Uint64(buf[9:])) }
+// hasExpired reports whether the item is none any more.
+func (it *item) hasExpired(now int64) bool { return it.expires != 0 && it.expires <= now }
 
 // expiryKey returns the key under which the index of expiries lists an item:
 // 8 bytes of expiry and the item's key.

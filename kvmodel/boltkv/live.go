@@ -116,7 +116,7 @@ func (l *live) tooLarge() *failure {
 
 // run carries out ops, as a part of the turn under way.
 func (l *live) run(ops []kv.Op) *failure {
-	l.ops.Add(uint64(len(ops)))
+	l.tell(func(st *Stats) { st.Ops += uint64(len(ops)) })
 	fail := l.guard(func() { run(ops, l) })
 	if fail == nil {
 		fail = l.tooLarge()
@@ -133,7 +133,7 @@ func (l *live) get(key string) (item, bool) {
 	} else {
 		it, ok = l.base.get(key)
 	}
-	if it.expires != 0 && it.expires <= l.now() {
+	if it.hasExpired(l.now()) {
 		return item{}, false
 	}
 	return it, ok

@@ -23,16 +23,13 @@ func (s *Store) beginLog(h commitlog.Header) (*commitlog.Log, error) {
 	}
 	log, err := commitlog.Create(file, h)
 	if err == nil {
-		err = s.syncNames()
+		err = s.disk.syncDir(filepath.Dir(s.path))
 	}
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
 	return log, nil
 }
-
-// syncNames returns when the names of the logs are on the disk.
-func (s *Store) syncNames() error { return s.disk.syncDir(filepath.Dir(s.path)) }
 
 // openLog opens the log in the file at path. If there is none, or its beginning did not end,
 // the log is nil.
@@ -66,13 +63,13 @@ func damaged(err error) error {
 
 // removeLogs removes the files of the logs, which hold nothing that the tree lacks.
 func (s *Store) removeLogs() error {
-	var errs []error
+	var err error
 	for epoch := range uint64(2) {
-		if err := s.disk.remove(s.logPath(epoch)); err != nil && !isMissing(err) {
-			errs = append(errs, err)
+		if left := s.disk.remove(s.logPath(epoch)); !isMissing(left) {
+			err = errors.Join(err, left)
 		}
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // recover reads the logs back, after a store that was not closed, and begins one if there
@@ -181,16 +178,17 @@ func (s *Store) readLog(log *commitlog.Log) (ended bool, err error) {
 	if err != nil {
 		return false, about(s.logPath(log.Epoch), err)
 	}
-	s.lost.Add(uint64(dropped))
+	s.tell(func(st *Stats) { st.Lost += uint64(dropped) })
 	if fail := s.sync(log, log.Next()-1); fail != nil {
 		return false, fail.cause
 	}
 	return ended, nil
 }
 
-// drop removes next, which was begun when log was about to end. What it holds came behind
+// drop empties next, which was begun when log was about to end. What it holds came behind
 // commits of log that a crash of the machine has taken, so it goes with them, unless it
-// says that log was on the disk.
+// says that log was on the disk. A file that was only removed could come back with another
+// crash, and seem to go on where new commits of log end.
 func (s *Store) drop(log, next *commitlog.Log) error {
 	if next == nil {
 		return nil
@@ -202,8 +200,8 @@ func (s *Store) drop(log, next *commitlog.Log) error {
 	if durable >= log.Next() {
 		return fmt.Errorf("%w: its log %s lacks the commits from %d on, and %s has %d behind them", ErrDamaged, s.logPath(log.Epoch), log.Next(), s.logPath(next.Epoch), n)
 	}
-	s.lost.Add(uint64(n))
-	return errors.Join(next.Close(), s.disk.remove(s.logPath(next.Epoch)))
+	s.tell(func(st *Stats) { st.Lost += uint64(n) })
+	return errors.Join(next.Empty(), next.Close())
 }
 
 // about returns err, which is about the log at path.

@@ -144,7 +144,7 @@ func (s *Store) moveItems(t *table) (left map[string][]byte, broken, err error) 
 		keys = keys[n:]
 		err := s.update(func(tr *tree) {
 			for _, key := range some {
-				tr.set([]byte(key), s.unexpired(t.items[key]))
+				tr.set([]byte(key), t.items[key])
 			}
 		})
 		if err != nil && !isBroken(err) {
@@ -163,7 +163,7 @@ func (s *Store) moveItems(t *table) (left map[string][]byte, broken, err error) 
 // carry commits items that could not be moved once more, so that the next log has them, too. It
 // leaves out those whose keys have been written since.
 func (s *Store) carry(left map[string][]byte, broken error) error {
-	s.carried.Store(uint64(len(left)))
+	s.tell(func(st *Stats) { st.Carried = uint64(len(left)) })
 	if len(left) == 0 {
 		return nil
 	}
@@ -182,17 +182,6 @@ func (s *Store) carry(left map[string][]byte, broken error) error {
 		return fmt.Errorf("%d items stay in its log: %w", len(left), broken)
 	}
 	return nil
-}
-
-// unexpired returns buf, an encoded item, or nil if that has expired.
-func (s *Store) unexpired(buf []byte) []byte {
-	if buf == nil {
-		return nil
-	}
-	if expires := expiryOf(buf); expires != 0 && expires <= s.now() {
-		return nil
-	}
-	return buf
 }
 
 // sweepTree removes expired items from the tree, if there are any. One whose page is
@@ -228,24 +217,6 @@ func (s *Store) update(f func(*tree)) (err error) {
 }
 
 func (s *Store) updateTree(f func(*tree)) error {
-	var t *tree
-	err := s.transact(func(tx *bolt.Tx) {
-		t = s.tree(tx)
-		f(t)
-		t.setState(func(st *state) { st.items += uint64(t.added) })
-	})
-	if err != nil {
-		return err
-	}
-	if t.passed != 0 { // Only the mover, whose the scrub is, changes items.
-		s.scrub.seen += uint64(t.passed)
-	}
-	s.swept.Add(uint64(t.swept))
-	return nil
-}
-
-// transact changes the file by f, in one transaction.
-func (s *Store) transact(f func(*bolt.Tx)) error {
 	tx, err := s.db.Begin(true)
 	if err != nil {
 		return err
@@ -254,15 +225,21 @@ func (s *Store) transact(f func(*bolt.Tx)) error {
 		// After a commit, or the rollback of one that failed, this does nothing.
 		_ = tx.Rollback()
 	}()
-	id := tx.ID()
+	id, t := tx.ID(), (*tree)(nil)
 	broken := onPage(func() {
-		f(tx)
+		t = s.tree(tx)
+		f(t)
+		t.setState(func(st *state) { st.items += uint64(t.added) })
 		err = s.commitTree(tx)
 	})
 	if err = cmp.Or(broken, err); err != nil {
-		err = s.afterFailed(id, err)
+		return s.afterFailed(id, err)
 	}
-	return err
+	if t.passed != 0 { // Only the mover, whose the scrub is, changes items.
+		s.scrub.seen += uint64(t.passed)
+	}
+	s.tell(func(st *Stats) { st.Swept += uint64(t.swept) })
+	return nil
 }
 
 // afterFailed returns the outcome of a transaction whose commit failed. bbolt

@@ -99,6 +99,7 @@ func newStore(db *bolt.DB, path string, opts Options) *Store {
 		woken:      make(chan struct{}, 1),
 		moverEnded: make(chan struct{}),
 		halted:     make(chan struct{}),
+		shipping:   make(chan struct{}, 1),
 		commitTree: (*bolt.Tx).Commit,
 		beginRead:  func() (*bolt.Tx, error) { return db.Begin(false) },
 	}
@@ -152,11 +153,12 @@ func checkWhole(path string) error {
 	if err != nil {
 		return err
 	}
-	var want int64
-	err = db.View(func(tx *bolt.Tx) error { want = tx.Size(); return nil })
-	if err == nil && info.Size() < want {
-		err = fmt.Errorf("%w: cut off after %d of %d bytes", ErrDamaged, info.Size(), want)
-	}
+	err = db.View(func(tx *bolt.Tx) error {
+		if info.Size() < tx.Size() {
+			return fmt.Errorf("%w: cut off after %d of %d bytes", ErrDamaged, info.Size(), tx.Size())
+		}
+		return nil
+	})
 	return errors.Join(err, db.Close())
 }
 
@@ -214,14 +216,15 @@ func (s *Store) prepare() error {
 
 // readState returns the state of the file. A new one it formats.
 func (s *Store) readState() (st state, err error) {
-	var fresh bool
-	if fail := s.guard(func() {
-		err = s.db.View(func(tx *bolt.Tx) error {
+	fail := s.try(func() error {
+		fresh := false
+		err := s.db.View(func(tx *bolt.Tx) error {
 			first, _ := tx.Cursor().First()
 			if fresh = first == nil; fresh {
 				return s.alone()
 			}
-			if err = isOurs(tx); err == nil {
+			err := isOurs(tx)
+			if err == nil {
 				copy(s.id[:], tx.Bucket(metaBucket).Get(idKey))
 				st, err = stateOf(tx)
 			}
@@ -230,10 +233,12 @@ func (s *Store) readState() (st state, err error) {
 		if err == nil && fresh {
 			st, err = s.format()
 		}
-	}); fail != nil {
+		return err
+	})
+	if fail != nil {
 		return st, fail.cause
 	}
-	return st, err
+	return st, nil
 }
 
 // alone returns an error if there is a log beside a file that is new.
@@ -266,19 +271,14 @@ func (s *Store) format() (st state, err error) {
 				return err
 			}
 		}
-		return s.mark(tx, st)
+		_, _ = rand.Read(s.id[:])
+		meta := tx.Bucket(metaBucket)
+		return errors.Join(meta.Put(idKey, s.id[:]), meta.Put(stateKey, st.encode()), meta.Put(formatKey, formatMark))
 	})
 	if err != nil {
 		return st, err
 	}
 	return st, durable.SyncDir(filepath.Dir(s.path))
-}
-
-// mark notes in the file that it has this format, and an id and a state.
-func (s *Store) mark(tx *bolt.Tx, st state) error {
-	_, _ = rand.Read(s.id[:])
-	meta := tx.Bucket(metaBucket)
-	return errors.Join(meta.Put(idKey, s.id[:]), meta.Put(stateKey, st.encode()), meta.Put(formatKey, formatMark))
 }
 
 // makeDir makes sure that dir exists, even after a crash.

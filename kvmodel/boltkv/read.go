@@ -184,7 +184,7 @@ func (r *reading) readTree() (done bool, err error) {
 // see makes it, which is there if ok, the answer a.
 func (r *reading) see(a answer, it item, ok bool) {
 	op := &r.ops[a.op]
-	op.Result = read(it, ok && (it.expires == 0 || it.expires > r.now()))
+	op.Result = read(it, ok && !it.hasExpired(r.now()))
 	if r.keeps(op) && op.Result.Err == nil {
 		a.ends = it.expires
 		r.fresh = append(r.fresh, a)

@@ -85,7 +85,7 @@ func TestStore_Do_AReaderThatWasOvertakenByTheTreeBeginsAgain(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		for s.isMoving() {
+		for s.moved() != nil {
 			time.Sleep(time.Millisecond)
 		}
 	})

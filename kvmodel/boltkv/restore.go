@@ -16,7 +16,7 @@ import (
 
 // VerifyBackup reads what Backup has written, and returns an ErrDamaged if it is not whole.
 func VerifyBackup(ctx context.Context, r io.Reader) (Snapshot, error) {
-	found, err := readBackupFrom(ctx, r, func(commitlog.Record) error { return nil })
+	found, err := readBackup(ctx, r, func(commitlog.Record) error { return nil })
 	if err != nil {
 		return found, fmt.Errorf("boltkv: verify a backup: %w", err)
 	}
@@ -27,8 +27,8 @@ func VerifyBackup(ctx context.Context, r io.Reader) (Snapshot, error) {
 // After an error there is none.
 func RestoreBackup(ctx context.Context, r io.Reader, path string) (Snapshot, error) {
 	var found Snapshot
-	err := build(path, func(s *Store) (err error) {
-		found, err = s.fill(ctx, r)
+	err := build(path, func(b *builder) (err error) {
+		found, err = readBackup(ctx, r, b.add)
 		return err
 	})
 	if err != nil {
@@ -38,7 +38,7 @@ func RestoreBackup(ctx context.Context, r io.Reader, path string) (Snapshot, err
 }
 
 // build makes a closed store at path that fill has filled.
-func build(path string, fill func(*Store) error) error {
+func build(path string, fill func(*builder) error) error {
 	if path == "" {
 		return errors.New("the path is empty")
 	}
@@ -47,17 +47,23 @@ func build(path string, fill func(*Store) error) error {
 			return &fs.PathError{Op: "make", Path: taken, Err: fs.ErrExist}
 		}
 	}
-	making := path + ".making"
+	return makeFile(path, path+".making", func(path string) error { return buildAt(path, fill) })
+}
+
+// makeFile has a file made at the path making, and then puts it at path. After an error there
+// is at path what there was.
+func makeFile(path, making string, fill func(path string) error) error {
 	if err := os.Remove(making); err != nil && !isMissing(err) {
 		return err
 	}
-	if err := buildAt(making, fill); err != nil {
-		return errors.Join(err, os.Remove(making))
+	if err := fill(making); err != nil {
+		_ = os.Remove(making)
+		return err
 	}
 	return durable.Rename(making, path)
 }
 
-func buildAt(path string, fill func(*Store) error) (err error) {
+func buildAt(path string, fill func(*builder) error) (err error) {
 	db, _, err := openFile(path)
 	if err != nil {
 		return err
@@ -68,18 +74,14 @@ func buildAt(path string, fill func(*Store) error) (err error) {
 	if _, err := s.format(); err != nil {
 		return err
 	}
-	if err := fill(s); err != nil {
+	b := &builder{s, newTable()}
+	if err := fill(b); err != nil {
+		return err
+	}
+	if err := b.end(); err != nil {
 		return err
 	}
 	return db.Sync()
-}
-
-// fill moves what the backup r holds to the tree.
-func (s *Store) fill(ctx context.Context, r io.Reader) (Snapshot, error) {
-	b := s.builder()
-	found, err := readBackupFrom(ctx, r, b.add)
-	b.seq = 0 // The new store begins to count again.
-	return found, cmp.Or(err, b.end())
 }
 
 // builder builds the tree of a store that nobody else uses.
@@ -88,10 +90,14 @@ type builder struct {
 	*table
 }
 
-func (s *Store) builder() *builder { return &builder{s, newTable()} }
-
-// add makes the changes of r.
+// add makes the changes of r. Items come in the order of their keys, so their pages can be full.
 func (b *builder) add(r commitlog.Record) error {
+	if r.Items != b.fills {
+		if err := b.flush(); err != nil {
+			return err
+		}
+		b.fills = r.Items
+	}
 	b.point = point{max(b.seq, r.Seq), max(b.time, r.Time), max(b.version, r.Version)}
 	if err := decodeChanges(r.Body, b.set); err != nil {
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
@@ -115,20 +121,16 @@ func (b *builder) end() error {
 	if err := b.flush(); err != nil {
 		return err
 	}
+	b.seq = 0 // The new store begins to count again.
 	return b.update(func(tr *tree) { tr.setState(func(st *state) { st.point = b.point }) })
 }
 
-// readBackupFrom calls f for each record of the backup that from yields.
-func readBackupFrom(ctx context.Context, from io.Reader, f func(commitlog.Record) error) (found Snapshot, err error) {
+// readBackup calls f for each record of the backup that from yields, and with its end.
+func readBackup(ctx context.Context, from io.Reader, f func(commitlog.Record) error) (found Snapshot, err error) {
 	r, err := commitlog.NewReader(from)
 	if err != nil {
 		return found, damaged(err)
 	}
-	return readBackup(ctx, r, f)
-}
-
-// readBackup calls f for each record of a backup, and with its end.
-func readBackup(ctx context.Context, r *commitlog.Reader, f func(commitlog.Record) error) (found Snapshot, err error) {
 	end, err := r.Each(func(c commitlog.Record) error {
 		if err := cmp.Or(ctx.Err(), found.count(c)); err != nil {
 			return err

@@ -76,7 +76,7 @@ func (s *Store) scrubSome() error {
 	}
 	s.filter.Store(sc.filter)
 	sc.at, sc.filter = nil, nil
-	s.scrubbed.Store(&found)
+	s.tell(func(st *Stats) { st.Scrub = found })
 	return nil
 }
 
@@ -98,16 +98,10 @@ func (s *Store) isFilterWanted() bool {
 // is looked for as a get would: where a page that leads to others is damaged, not all that
 // stand in a row are found.
 func (t *tree) readFrom(sc *scrub) (next []byte) {
-	size := 0
 	if sc.found.Damaged > 0 {
 		sc.filter = nil // Other keys than those met here may hold something.
 	}
-	c := t.items.Cursor()
-	for key, buf := c.Seek(sc.at); key != nil; key, buf = c.Next() {
-		if size > scrubbedBytes {
-			return bytes.Clone(key)
-		}
-		size += len(key) + len(buf)
+	return t.eachFrom(sc.at, scrubbedBytes, func(key, _ []byte) {
 		sc.seen++
 		sc.found.Items++
 		sc.filter.Add(key)
@@ -117,8 +111,7 @@ func (t *tree) readFrom(sc *scrub) (next []byte) {
 		case it.damaged != nil:
 			sc.found.Damaged++
 		}
-	}
-	return nil
+	})
 }
 
 // stateNow returns what the tree says of itself.

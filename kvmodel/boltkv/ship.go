@@ -1,7 +1,7 @@
 package boltkv
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,60 +54,22 @@ func (s *Store) Ship(ctx context.Context, to Folder) error {
 }
 
 func (s *Store) ship(ctx context.Context, to Folder) error {
-	end, err := s.beginToShip()
-	if err != nil {
-		return err
+	select {
+	case s.shipping <- struct{}{}:
+		defer func() { <-s.shipping }()
+	default:
+		return cmp.Or(s.refused(), errors.New("it is being shipped already"))
 	}
-	defer end()
-	sh := &shipper{hold: s.hold(), to: &history{Folder: to, store: s.id}}
+	sh := &shipper{hold: s.hold(context.Background()), to: &history{Folder: to, store: s.id}}
 	defer func() { sh.release() }()
 	return sh.run(ctx)
-}
-
-// beginToShip makes sure that the store is shipped once at a time, and that Close waits.
-func (s *Store) beginToShip() (end func(), err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.shipping != nil {
-		return nil, errors.New("it is being shipped already")
-	}
-	select {
-	case <-s.closing:
-		return nil, errClosed
-	default:
-	}
-	s.shipping = make(chan struct{})
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		close(s.shipping)
-		s.shipping = nil
-	}, nil
-}
-
-// waitForShip returns when Ship has shipped the rest, or has had its time.
-func (s *Store) waitForShip() {
-	s.mu.Lock()
-	ended := s.shipping
-	s.mu.Unlock()
-	if ended == nil {
-		return
-	}
-	select {
-	case <-ended:
-	case <-time.After(closeTime + time.Second):
-	}
 }
 
 // shipper ships the commits of a store.
 type shipper struct {
 	*hold // of the commits that are not in the folder
 	to    *history
-
-	joined bool
-	last   uint64           // up to this commit all are in the folder
-	piece  *piece           // goes into the folder next; nil: none does
-	origin commitlog.Record // the last commit that was in the folder when Ship began, until it was compared
+	last  uint64 // up to this commit all are in the folder
 
 	newest snapshot   // in the folder; the zero one: there is none
 	need   uint64     // a snapshot that has all before this commit is wanted
@@ -116,7 +78,7 @@ type shipper struct {
 	done   Shipping
 }
 
-// run ships until the store is closed, ctx ends, or there is no use.
+// run ships until the store is closed, ctx ends, or there is no use. At last it ships the rest.
 func (sh *shipper) run(ctx context.Context) error {
 	snapshots, stop := context.WithCancel(ctx)
 	defer func() {
@@ -128,7 +90,7 @@ func (sh *shipper) run(ctx context.Context) error {
 	tick := time.NewTicker(sh.limits.ship)
 	defer tick.Stop()
 	for {
-		if err := sh.step(ctx); errors.Is(err, ErrFolder) {
+		if err := sh.step(ctx, callTime); errors.Is(err, ErrFolder) {
 			return err
 		}
 		sh.beginSnapshot(snapshots)
@@ -142,93 +104,105 @@ func (sh *shipper) run(ctx context.Context) error {
 		case <-sh.stopped:
 		}
 		stop()
-		return sh.finish(ctx)
+		if err := sh.step(context.WithoutCancel(ctx), closeTime); errors.Is(err, ErrFolder) {
+			return err
+		}
+		return ctx.Err()
 	}
 }
 
-// finish ships the rest.
-func (sh *shipper) finish(ctx context.Context) error {
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
-	defer cancel()
-	if err := sh.step(last); errors.Is(err, ErrFolder) {
-		return err
-	}
-	return ctx.Err()
-}
-
-// step does what is due at each tick.
-func (sh *shipper) step(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, callTime)
+// step does what is due at each tick, for so long at most.
+func (sh *shipper) step(ctx context.Context, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	err := sh.refused()
 	if err == nil {
 		err = sh.shipAll(ctx)
 	}
 	sh.done.Trouble = err
-	sh.tell()
+	sh.tellDone()
 	return err
 }
 
-// tell has Stats say what is done.
-func (sh *shipper) tell() {
-	done := sh.done
-	done.Snapshot = sh.newest.begun
-	sh.shipped.Store(&done)
+// tellDone has Stats say what is done.
+func (sh *shipper) tellDone() {
+	sh.done.Snapshot = sh.newest.begun
+	sh.tell(func(st *Stats) { st.Shipping = sh.done })
 }
 
 // shipAll ships all commits that can be seen.
 func (sh *shipper) shipAll(ctx context.Context) error {
-	if !sh.joined {
-		if err := sh.join(ctx); err != nil {
-			return err
-		}
+	if sh.ctx.Err() != nil { // Too many logs were kept for it.
+		sh.hold = sh.Store.hold(context.Background())
 	}
 	for {
-		seen := time.Now()
-		more, err := sh.gather(seen)
-		if err == nil {
-			err = sh.put(ctx)
-		}
+		seen := sh.lastSeen()
+		more, err := sh.shipTo(ctx, seen)
 		if err != nil {
 			return err
 		}
 		if !more {
-			sh.done.Shipped = seen
+			sh.done.Shipped = time.Unix(0, seen.time)
 			return nil
 		}
 	}
 }
 
-// join finds out what is in the folder, and makes it the store's if it is empty.
-func (sh *shipper) join(ctx context.Context) error {
-	folder := folderSum(sh.to.Folder)
-	before, err := sh.stateNow()
+// shipTo ships commits up to the last that was seen, and reports whether there are more. If
+// there are none, it asks nothing of a folder that it knows.
+func (sh *shipper) shipTo(ctx context.Context, seen point) (more bool, err error) {
+	if sh.done.Known && sh.last == seen.seq {
+		return false, nil
+	}
+	if err := sh.own(ctx); err != nil {
+		return false, err
+	}
+	if !sh.done.Known {
+		if err := sh.join(ctx); err != nil {
+			return false, err
+		}
+	}
+	return sh.shipPiece(ctx)
+}
+
+// own makes sure that the folder is there, and is the store's. One that is empty it takes, but
+// for one where the store has shipped before.
+func (sh *shipper) own(ctx context.Context) error {
+	folder := crc64.Checksum([]byte(sh.to.String()), folderSums)
+	st, err := sh.stateNow()
 	if err != nil {
 		return err
 	}
-	err = sh.look(ctx)
-	if isMissing(err) {
-		if folder != 0 && before.ships == folder {
-			return errors.New("the folder is empty, though this store has shipped to it: is it mounted?")
-		}
-		err = sh.to.putOwner(ctx, who(sh.path))
+	there := &history{Folder: sh.to.Folder}
+	owner, err := there.each(ctx, ownerName, 0, func(commitlog.Record) error { return nil })
+	switch {
+	case isMissing(err) && st.ships == folder:
+		return errors.New("the folder is empty, though this store has shipped to it: is it mounted?")
+	case isMissing(err):
+		err = sh.to.put(ctx, ownerName, 0, commitlog.Record{Time: time.Now().UnixNano(), Body: []byte(who(sh.path)), End: true})
+	case err == nil && there.store != sh.id:
+		err = fmt.Errorf("%w: %s ships there", ErrFolder, owner.Body)
 	}
-	if err == nil && before.ships != folder {
+	if err == nil && st.ships != folder {
 		err = sh.update(func(t *tree) { t.setState(func(st *state) { st.ships = folder }) })
 	}
+	return err
+}
+
+// join finds out what is in the folder.
+func (sh *shipper) join(ctx context.Context) error {
+	snapshots, err := sh.to.snapshots(ctx)
 	if err == nil {
 		err = sh.findLast(ctx)
 	}
-	var snapshots []snapshot
-	if err == nil {
-		snapshots, err = sh.to.snapshots(ctx)
+	if err != nil {
+		return err
 	}
 	if len(snapshots) > 0 {
 		sh.newest = snapshots[len(snapshots)-1]
 	}
-	sh.joined = err == nil
-	sh.done.Known = sh.joined
-	return err
+	sh.done.Known = true
+	return nil
 }
 
 // findLast finds the last commit that is in the folder. If the last piece is damaged, the
@@ -239,82 +213,75 @@ func (sh *shipper) findLast(ctx context.Context) error {
 		return err
 	}
 	first := pieces[len(pieces)-1]
-	end, err := sh.to.each(ctx, pieceName(first), first, func(r commitlog.Record) error {
-		sh.origin = r
-		return nil
-	})
+	var there commitlog.Record
+	_, err = sh.to.each(ctx, pieceName(first), first, func(r commitlog.Record) error { there = r; return nil })
+	seen := sh.lastSeen().seq
 	if errors.Is(err, ErrDamaged) {
-		end.Seq, err = max(first, sh.seenLast()), nil
-		sh.origin = commitlog.Record{}
-		sh.need = end.Seq + 1
+		there, err = commitlog.Record{Seq: max(first, seen)}, nil
+		sh.need = there.Seq + 1
 	}
-	sh.last = end.Seq
-	return err
+	if err == nil && there.Seq > seen {
+		err = fmt.Errorf("%w: it has commits up to %d, the store only up to %d: the file is older than what was shipped", ErrFolder, there.Seq, seen)
+	}
+	if err != nil {
+		return err
+	}
+	sh.last = there.Seq
+	return sh.compare(there)
 }
 
-// look makes sure that the folder is there, and is the store's.
-func (sh *shipper) look(ctx context.Context) error {
-	there := &history{Folder: sh.to.Folder}
-	owner, err := there.each(ctx, ownerName, 0, func(commitlog.Record) error { return nil })
-	if err == nil && there.store != sh.id {
-		err = fmt.Errorf("%w: %s ships there", ErrFolder, owner.Body)
+// compare returns an error if the logs have another commit of the number of the one that is in
+// the folder. They may have none, and that may have no time, as it is damaged.
+func (sh *shipper) compare(there commitlog.Record) error {
+	all, _, err := sh.commits()
+	if err != nil {
+		return err
 	}
-	return err
-}
-
-// gather makes a piece of the commits since the last one, if there are any, and reports
-// whether there are more. Everything that was committed by the moment seen can be seen.
-func (sh *shipper) gather(seen time.Time) (more bool, err error) {
-	if sh.piece != nil {
-		return true, nil
-	}
-	last, shipped := sh.seenLast(), sh.last
-	switch {
-	case last < shipped:
-		return false, fmt.Errorf("%w: it has commits up to %d, the store only up to %d: the file is older than what was shipped", ErrFolder, shipped, last)
-	case last == shipped && sh.origin.Seq == 0:
-		return false, nil
-	}
-	if err := sh.bridge(); err != nil {
-		return false, err
-	}
-	if fail := sh.syncSeen(); fail != nil {
-		return false, fail
-	}
-	p := &piece{last: sh.last, mark: sh.from}
-	err = eachCommit(sh.readers(), func(r commitlog.Record, end commitlog.Mark) error {
-		if err := sh.compare(r); err != nil {
+	for c, err := range all {
+		switch {
+		case err != nil:
 			return err
+		case c.Seq == there.Seq && there.Time != 0 && c.Time != there.Time:
+			return fmt.Errorf("%w: its commit %d is of %s, that of the store of %s: the file is a copy that has gone its own way", ErrFolder, c.Seq, moment(there.Time), moment(c.Time))
+		case c.Seq >= there.Seq:
+			return nil
 		}
-		return p.add(r, end)
-	})
-	if more = errors.Is(err, errMore); err != nil && !more {
-		return false, err
-	}
-	sh.origin = commitlog.Record{} // Behind the logs there is nothing to compare.
-	if len(p.commits) > 0 {
-		sh.piece, err = p, p.encode(sh.to, seen, more)
-	}
-	return more, err
-}
-
-// compare returns an error if r is not the commit that the folder has of its number.
-func (sh *shipper) compare(r commitlog.Record) error {
-	if r.Seq == sh.origin.Seq && r.Time != sh.origin.Time {
-		return fmt.Errorf("%w: its commit %d is of %s, that of the store of %s: the file is a copy that has gone its own way", ErrFolder, r.Seq, moment(sh.origin.Time), moment(r.Time))
 	}
 	return nil
 }
 
 func moment(at int64) string { return time.Unix(0, at).UTC().Format("2006-01-02 15:04:05.000000000") }
 
+// shipPiece ships a piece of the commits since the last one, if there are any, and reports
+// whether there are more.
+func (sh *shipper) shipPiece(ctx context.Context) (more bool, err error) {
+	if err := sh.bridge(); err != nil {
+		return false, err
+	}
+	p, err := sh.gather()
+	if err != nil || len(p.commits) == 0 {
+		return false, err
+	}
+	first := sh.last + 1
+	end := commitlog.Record{Seq: sh.last + uint64(len(p.commits)), Time: p.now, End: true}
+	err = sh.to.put(ctx, pieceName(first), first, append(p.commits, end)...)
+	if errors.Is(err, fs.ErrExist) { // It is ours, if the folder did not answer the last time.
+		sh.done.Known = false
+	}
+	if err != nil {
+		return false, err
+	}
+	sh.last = end.Seq
+	sh.pass(p.end)
+	return p.more, nil
+}
+
 // bridge makes sure that pieces go on where the last one ends, or behind the commits of a
 // snapshot, where the logs lack commits in between.
 func (sh *shipper) bridge() error {
-	if sh.ctx.Err() != nil { // Too many logs were kept for it.
-		sh.hold = sh.Store.hold()
-	}
-	first, last := sh.first(), sh.last
+	sh.mu.RLock()
+	first, last := sh.logs()[0].First, sh.last
+	sh.mu.RUnlock()
 	switch {
 	case first <= last+1:
 		return nil
@@ -329,92 +296,50 @@ func (sh *shipper) bridge() error {
 // piece is some commits on their way to the folder.
 type piece struct {
 	commits []commitlog.Record
-	bytes   int
-	last    uint64         // the number of the last commit, or of the one before the first
-	mark    commitlog.Mark // behind it
-	data    []byte
+	end     commitlog.Mark // the place behind the last
+	more    bool           // there are more
+	now     int64          // when these were all there were
 }
 
-// errMore: there is more than a piece takes.
-var errMore = errors.New("more")
-
-func (p *piece) add(r commitlog.Record, end commitlog.Mark) error {
-	switch {
-	case r.Seq <= p.last:
-		return nil
-	case p.bytes >= pieceBytes:
-		return errMore
-	case r.Seq > p.last+1:
-		return fmt.Errorf("commit %d follows commit %d", r.Seq, p.last)
-	}
-	p.last, p.mark = r.Seq, end
-	p.commits = append(p.commits, r)
-	p.bytes += len(r.Body)
-	return nil
-}
-
-func (p *piece) name() string { return pieceName(p.commits[0].Seq) }
-
-// encode makes the object. Its end says when its commits were all there were.
-func (p *piece) encode(to *history, seen time.Time, more bool) (err error) {
-	end := commitlog.Record{Seq: p.last, Time: seen.UnixNano(), End: true}
-	if more {
-		end.Time = p.commits[len(p.commits)-1].Time - 1
-	}
-	p.data, err = to.encode(p.commits[0].Seq, append(p.commits, end)...)
-	return err
-}
-
-// put puts the piece into the folder, if there is one.
-func (sh *shipper) put(ctx context.Context) error {
-	if sh.piece == nil {
-		return nil
-	}
-	err := sh.look(ctx)
-	if isMissing(err) {
-		return errors.New("the folder does not say any more whose it is: is it mounted?")
-	}
-	if err == nil {
-		err = sh.to.PutNew(ctx, sh.piece.name(), bytes.NewReader(sh.piece.data))
-	}
-	if errors.Is(err, fs.ErrExist) { // It is ours, if the folder did not answer the last time.
-		sh.piece, sh.joined = nil, false
-	}
+// gather returns the commits since the last piece, as many as a piece takes.
+func (sh *shipper) gather() (p piece, err error) {
+	all, now, err := sh.commits()
 	if err != nil {
-		return err
+		return p, err
 	}
-	sh.last = sh.piece.last
-	sh.pass(sh.piece.mark)
-	sh.piece = nil
-	return nil
+	p.now = now.time
+	size := 0
+	for c, err := range all {
+		switch {
+		case err != nil:
+			return p, err
+		case c.Seq <= sh.last:
+			continue
+		case size >= pieceBytes:
+			p.more, p.now = true, p.commits[len(p.commits)-1].Time-1
+			return p, nil
+		}
+		p.commits, p.end = append(p.commits, c.Record), c.end
+		size += len(c.Body)
+	}
+	return p, nil
 }
 
-// seenLast returns the number of the last commit that can be seen.
-func (s *Store) seenLast() uint64 {
+// lastSeen returns the present moment.
+func (s *Store) lastSeen() point {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.filling.seq
+	return s.filling.present()
 }
 
 var folderSums = crc64.MakeTable(crc64.ECMA)
-
-// folderSum returns what stands for a folder in the state; 0 if it has no name.
-func folderSum(f Folder) uint64 {
-	if named, ok := f.(fmt.Stringer); ok {
-		return crc64.Checksum([]byte(named.String()), folderSums)
-	}
-	return 0
-}
 
 // who says which file this is, for readers of a folder.
 func who(path string) string {
 	if full, err := filepath.Abs(path); err == nil {
 		path = full
 	}
-	host, err := os.Hostname()
-	if err != nil {
-		return path
-	}
+	host, _ := os.Hostname()
 	return path + " on " + host
 }
 

@@ -1,6 +1,7 @@
 package boltkv
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -249,6 +251,59 @@ func TestStore_Ship_NoSnapshotIsTakenOfWhatDidNotChange(t *testing.T) {
 		}
 		if got := folder.during(2 * 24 * time.Hour)["put"]; got > 0 {
 			t.Errorf("%d puts in two more days without a commit", got)
+		}
+	})
+}
+
+// checking is a folder that looks at pieces before it takes them.
+type checking struct {
+	*shelf
+	look func(end commitlog.Record)
+}
+
+func (f checking) PutNew(ctx context.Context, name string, from io.Reader) error {
+	data, err := io.ReadAll(from)
+	if err != nil {
+		return err
+	}
+	if strings.HasPrefix(name, pieceBegin) {
+		r, err := commitlog.NewReader(bytes.NewReader(data))
+		if err != nil {
+			return err
+		}
+		end, err := r.Each(func(commitlog.Record) error { return nil })
+		if err != nil {
+			return err
+		}
+		f.look(end)
+	}
+	return f.shelf.PutNew(ctx, name, bytes.NewReader(data))
+}
+
+func TestStore_Ship_ShipsNoCommitThatACrashCouldTakeFromTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		disk, pieces := newHanging(), 0
+		s, err := openWith(filepath.Join(t.TempDir(), "store.db"), Options{Durability: Unsynced}, func(s *Store) {
+			s.disk, s.limits.idle = disk, 24*time.Hour
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		folder := checking{new(shelf), func(end commitlog.Record) {
+			pieces++
+			if synced := s.durable.Load(); synced < end.Seq {
+				t.Errorf("commits up to %d are shipped, and those up to %d are synced", end.Seq, synced)
+			}
+		}}
+		ended := make(chan error, 1)
+		go func() { ended <- s.Ship(context.Background(), folder) }()
+		time.Sleep(time.Minute)
+		disk.hangUp(t, s, "first")
+		set(t, s, "second") // It can be seen, and the sync on its way may miss it.
+		disk.release(nil)
+		time.Sleep(time.Minute)
+		if err := errors.Join(s.Close(), <-ended); err != nil || pieces == 0 {
+			t.Errorf("%d pieces were shipped, %v", pieces, err)
 		}
 	})
 }

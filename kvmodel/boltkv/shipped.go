@@ -13,8 +13,7 @@ import (
 // Restored says what Restore has made.
 type Restored struct {
 	Snapshot time.Time // of when the snapshot is that was read
-	Commits  uint64    // read from the logs since
-	Last     time.Time // when the last commit was made that is in the new store
+	Commits  uint64    // made since
 
 	// Known is up to when all commits are in the new store. It is before the moment that
 	// was asked for if no more was shipped by then, as when no more was committed.
@@ -28,15 +27,22 @@ type Restored struct {
 // A piece that is missing, and one that is damaged, is an ErrDamaged that names it.
 func Restore(ctx context.Context, from Folder, until time.Time, path string) (Restored, error) {
 	r := &restoring{from: &history{Folder: from}, until: until}
-	all, err := r.choices(ctx)
-	for len(all) > 0 && err == nil {
-		newest := all[len(all)-1]
-		err = build(path, func(s *Store) error { return r.fill(ctx, s, newest) })
-		all = all[:len(all)-1]
-		if len(all) == 0 || !errors.Is(err, errUntil) {
+	all, err := r.from.snapshots(ctx)
+	switch {
+	case err != nil:
+	case len(all) == 0:
+		err = errors.New("the folder has no snapshot yet")
+	default:
+		err = fmt.Errorf("%w: the oldest was begun at %s", errUntil, moment(all[0].begun.UnixNano()))
+	}
+	for _, sn := range slices.Backward(all) {
+		if r.isLater(sn.begun) {
+			continue
+		}
+		err = build(path, func(b *builder) error { return r.fill(ctx, b, sn) })
+		if !errors.Is(err, errUntil) { // It had begun by the moment, and had not ended: take the one before.
 			break
 		}
-		err = nil // The snapshot was begun by the moment, and ended later: take the one before.
 	}
 	if err != nil {
 		return Restored{}, fmt.Errorf("boltkv: restore %s: %w", path, plainer(path, err))
@@ -52,33 +58,15 @@ type restoring struct {
 	*builder
 	from  *history
 	until time.Time
-	last  uint64 // up to this record it has all commits
 	done  Restored
 }
 
 // isLater reports whether a moment is later than what is asked for.
 func (r *restoring) isLater(at time.Time) bool { return !r.until.IsZero() && at.After(r.until) }
 
-// choices returns the snapshots that were begun by the moment that is asked for, the oldest
-// first.
-func (r *restoring) choices(ctx context.Context) ([]snapshot, error) {
-	all, err := r.from.snapshots(ctx)
-	if err == nil && len(all) == 0 {
-		err = errors.New("the folder has no snapshot yet")
-	}
-	if err != nil {
-		return nil, err
-	}
-	chosen := slices.DeleteFunc(slices.Clone(all), func(sn snapshot) bool { return r.isLater(sn.begun) })
-	if len(chosen) == 0 {
-		return nil, fmt.Errorf("the folder's oldest snapshot is of %s, none is from before %s", moment(all[0].begun.UnixNano()), moment(r.until.UnixNano()))
-	}
-	return chosen, nil
-}
-
-// fill fills s with a snapshot and the commits since.
-func (r *restoring) fill(ctx context.Context, s *Store, sn snapshot) error {
-	r.builder = s.builder()
+// fill fills b with a snapshot and the commits since.
+func (r *restoring) fill(ctx context.Context, b *builder, sn snapshot) error {
+	r.builder = b
 	if err := r.readSnapshot(ctx, sn.name()); err != nil {
 		return err
 	}
@@ -88,28 +76,21 @@ func (r *restoring) fill(ctx context.Context, s *Store, sn snapshot) error {
 	if r.isLater(r.done.Known) {
 		r.done.Known = r.until
 	}
-	r.seq = 0 // The new store begins to count again.
-	return r.end()
+	return nil
 }
 
 // readSnapshot reads a snapshot, which must have ended by the moment that is asked for.
 func (r *restoring) readSnapshot(ctx context.Context, name string) error {
-	object, closer, err := r.from.open(ctx, name)
-	if err != nil {
-		return err
-	}
-	defer closer.Close()
-	var end commitlog.Record
-	if _, err := readBackup(ctx, object, func(c commitlog.Record) error { end = c; return r.add(c) }); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
+	end, err := r.from.each(ctx, name, 0, r.add)
+	if err == nil {
+		err = r.add(end)
 	}
 	taken := time.Unix(0, end.Time)
-	if r.isLater(taken) {
-		return fmt.Errorf("%w: %s ended at %s", errUntil, name, moment(end.Time))
+	if err == nil && r.isLater(taken) {
+		err = fmt.Errorf("%w: %s ended at %s", errUntil, name, moment(end.Time))
 	}
-	r.last = end.Seq
-	r.done = Restored{Snapshot: taken, Known: taken, Last: time.Unix(0, r.time)}
-	return nil
+	r.done = Restored{Snapshot: taken, Known: taken}
+	return err
 }
 
 // readPieces reads the commits since the snapshot, up to the moment that was asked for.
@@ -120,12 +101,12 @@ func (r *restoring) readPieces(ctx context.Context) error {
 	}
 	for i, first := range pieces {
 		switch {
-		case i+1 < len(pieces) && pieces[i+1] <= r.last+1:
+		case i+1 < len(pieces) && pieces[i+1] <= r.seq+1:
 			continue
 		case !r.until.IsZero() && !r.until.After(r.done.Known):
 			return nil
-		case first > r.last+1:
-			return fmt.Errorf("%w: the commits %d to %d are missing: they were not shipped, or the piece that had them is gone", ErrDamaged, r.last+1, first-1)
+		case first > r.seq+1:
+			return fmt.Errorf("%w: the commits %d to %d are missing: they were not shipped, or the piece that had them is gone", ErrDamaged, r.seq+1, first-1)
 		}
 		if err := r.readPiece(ctx, first); err != nil {
 			return err
@@ -137,12 +118,12 @@ func (r *restoring) readPieces(ctx context.Context) error {
 func (r *restoring) readPiece(ctx context.Context, first uint64) error {
 	end, err := r.from.each(ctx, pieceName(first), first, func(c commitlog.Record) error {
 		switch {
-		case c.Seq <= r.last:
+		case c.Seq <= r.seq:
 			return nil
 		case r.isLater(time.Unix(0, c.Time)):
 			return errUntil
 		}
-		r.done.Commits, r.done.Last = r.done.Commits+1, time.Unix(0, c.Time)
+		r.done.Commits++
 		return r.add(c)
 	})
 	switch {
@@ -152,7 +133,6 @@ func (r *restoring) readPiece(ctx context.Context, first uint64) error {
 	case err != nil:
 		return err
 	}
-	r.last = max(r.last, end.Seq)
 	if known := time.Unix(0, end.Time); known.After(r.done.Known) {
 		r.done.Known = known
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 )
 
@@ -24,17 +25,17 @@ func (sh *shipper) beginSnapshot(ctx context.Context) {
 	now := time.Now()
 	isOld := now.Sub(sh.newest.begun).Abs() > snapshotEach && sh.newest.from < sh.last
 	isDue := sh.newest.begun.IsZero() || isOld || sh.need > sh.newest.from+1
-	if !sh.joined || !isDue || sh.taking != nil || now.Before(sh.rest) {
+	if !sh.done.Known || !isDue || sh.taking != nil || now.Before(sh.rest) {
 		return
 	}
-	sn, h, taking := snapshot{sh.seenLast(), now}, sh.Store.hold(), make(chan taken, 1)
+	store, to, sn, taking := sh.Store, sh.to, snapshot{sh.lastSeen().seq, now}, make(chan taken, 1)
 	sh.taking = taking
 	go func() {
-		err := sh.takeSnapshot(ctx, sn, h)
+		err := store.takeSnapshot(ctx, to, sn.name())
 		if err != nil {
 			sn = snapshot{}
 		} else {
-			err = sh.to.thin(ctx, now)
+			err = to.thin(ctx, now)
 		}
 		taking <- taken{sn, err}
 	}()
@@ -49,28 +50,29 @@ func (sh *shipper) took(got taken) {
 	if !got.begun.IsZero() {
 		sh.newest = got.snapshot
 	}
-	sh.tell()
+	sh.tellDone()
 }
 
 // takeSnapshot takes a snapshot. It gives up when that takes too long, or too many logs are
 // kept for it; then they are kept no longer, even if the folder does not return.
-func (sh *shipper) takeSnapshot(ctx context.Context, sn snapshot, h *hold) error {
-	defer h.release()
-	ctx, stop := h.during(ctx)
-	defer stop()
-	ctx, cancel := context.WithTimeoutCause(ctx, h.limits.snapshot, fmt.Errorf("it takes longer than %v", h.limits.snapshot))
+func (s *Store) takeSnapshot(ctx context.Context, to *history, name string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.limits.snapshot, fmt.Errorf("it takes longer than %v", s.limits.snapshot))
 	defer cancel()
-	ended := make(chan error, 1)
-	go func() {
-		ended <- sh.to.putSnapshot(ctx, sn.name(), func(w io.Writer) error { return h.backup(ctx, w) })
-	}()
+	h := s.hold(ctx)
+	defer h.release()
+	var writing sync.WaitGroup
+	defer writing.Wait()
+	data, w := io.Pipe()
+	defer data.Close() // If the folder did not read all, nobody will.
+	writing.Go(func() { _ = w.CloseWithError(h.backup(w)) })
+	put := make(chan error, 1)
+	go func() { put <- to.PutNew(h.ctx, name, data) }()
 	select {
-	case err := <-ended:
-		if err != nil && ctx.Err() != nil { // The folder says only that it was to stop.
-			return context.Cause(ctx)
+	case err := <-put:
+		if err == nil || h.ctx.Err() == nil { // Otherwise the folder says only that it was to stop.
+			return err
 		}
-		return err
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	case <-h.ctx.Done():
 	}
+	return context.Cause(h.ctx)
 }

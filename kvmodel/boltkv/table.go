@@ -3,6 +3,7 @@ package boltkv
 import (
 	"encoding/binary"
 	"errors"
+	"time"
 )
 
 // table is what the commits of a log have done: for each key the item that it holds
@@ -51,6 +52,14 @@ func (t *table) add(changes map[string][]byte, p point) {
 		t.set(key, buf)
 	}
 	t.point = p
+}
+
+// present returns the present moment, at which t has the last commit that can be seen. The
+// caller holds mu. If the clock was put back, it is that of the commit.
+func (t *table) present() point {
+	p := t.point
+	p.time = max(p.time, time.Now().UnixNano())
+	return p
 }
 
 // encodeChanges appends changes to buf as the log keeps them: for each key its length,

@@ -21,7 +21,11 @@ type tree struct {
 }
 
 func (s *Store) tree(tx *bolt.Tx) *tree {
-	return &tree{Store: s, tx: tx, items: tx.Bucket(itemsBucket)}
+	t := &tree{Store: s, tx: tx, items: tx.Bucket(itemsBucket)}
+	if s.fills {
+		t.items.FillPercent = 1
+	}
+	return t
 }
 
 // get returns the item that key holds, nil if it holds none, or a damaged one where the
@@ -41,6 +45,20 @@ func (t *tree) find(key []byte) (item, bool) {
 	return decode(key, buf), true
 }
 
+// eachFrom calls f for items from from on, of about so many bytes, in order. It returns where
+// to go on; nil at the end.
+func (t *tree) eachFrom(from []byte, most int, f func(key, buf []byte)) (next []byte) {
+	c, size := t.items.Cursor(), 0
+	for key, buf := c.Seek(from); key != nil; key, buf = c.Next() {
+		if size > most {
+			return bytes.Clone(key)
+		}
+		size += len(key) + len(buf)
+		f(key, buf)
+	}
+	return nil
+}
+
 var errPage = errors.New("a page is damaged")
 
 // onPage runs f, which reads or changes pages of the file. Where a page is damaged, bbolt
@@ -56,16 +74,20 @@ func onPage(f func()) (broken error) {
 	return nil
 }
 
-// set makes key hold the encoded item buf, or nothing if that is nil.
+// set makes key hold the encoded item buf, or nothing if that is nil or has expired.
 func (t *tree) set(key, buf []byte) {
 	t.unlist(key)
-	if buf == nil {
+	var it item
+	if buf != nil {
+		it = decode(key, buf)
+	}
+	if buf == nil || it.hasExpired(t.now()) {
 		must(t.items.Delete(key))
 		return
 	}
 	must(t.items.Put(key, buf))
 	t.count(key, 1)
-	if it := decode(key, buf); it.expires != 0 {
+	if it.expires != 0 {
 		must(t.expiry().Put(expiryKey(it.expires, key), nil))
 	}
 }

@@ -41,7 +41,7 @@ func (s *Store) load() int { return max(s.filling.bytes, int(s.log.Bytes()/2)) }
 // to the tree. As long as that is under way for the ones before, or the log is being synced
 // and the table not full, nothing is done. If the next log cannot be begun, the last go on.
 func (s *Store) turnLog() error {
-	if s.isMoving() {
+	if s.moved() != nil {
 		return nil
 	}
 	if !s.holding.TryLock() {
@@ -81,13 +81,6 @@ func (s *Store) beginNext() (*commitlog.Log, error) {
 	return s.beginLog(commitlog.Header{Store: s.id, Epoch: s.log.Epoch + 1, First: s.log.Next()})
 }
 
-// isMoving reports whether a table is being moved to the tree.
-func (s *Store) isMoving() bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.moving != nil
-}
-
 // slowest is how long a commit waits at most while a table is moved and the other is
 // nearly full.
 const slowest = 20 * time.Millisecond
@@ -98,11 +91,11 @@ const slowest = 20 * time.Millisecond
 func (s *Store) brake() bool {
 	over := s.load() - s.limits.turn
 	moved := s.moved()
-	if over <= 0 || moved == nil || s.trouble.Load() != nil || s.carrying.Load() {
+	if over <= 0 || moved == nil || s.Stats().Trouble != nil || s.carrying.Load() {
 		return true
 	}
 	began := time.Now()
-	defer func() { s.slowed.Add(int64(time.Since(began))) }()
+	defer s.tell(func(st *Stats) { st.Slowed += time.Since(began) })
 	var enough <-chan time.Time
 	if room := s.limits.full - s.limits.turn; over < room {
 		pause := time.NewTimer(slowest * time.Duration(over) / time.Duration(room))
@@ -124,8 +117,8 @@ func (s *Store) full() *failure {
 		return nil
 	}
 	err := s.turnLog()
-	if trouble := s.trouble.Load(); err == nil && s.load() >= s.limits.full && trouble != nil {
-		err = *trouble
+	if err == nil && s.load() >= s.limits.full {
+		err = s.Stats().Trouble
 	}
 	if err == nil {
 		return nil
@@ -136,12 +129,4 @@ func (s *Store) full() *failure {
 
 // note remembers why a table could not be moved, or the next log not be begun; nil: it
 // could.
-func (s *Store) note(err error) {
-	if err == nil {
-		s.trouble.Store(nil)
-	} else {
-		s.trouble.Store(&err)
-	}
-}
-
-func isStuck(err error) bool { return errors.Is(err, commitlog.ErrStuck) }
+func (s *Store) note(err error) { s.tell(func(st *Stats) { st.Trouble = err }) }

@@ -94,6 +94,14 @@ func (l *Log) Bytes() int64 { return l.at }
 // what is.
 func (l *Log) Sync() error { return l.file.Sync() }
 
+// Empty makes the file one that holds no log, and syncs it.
+func (l *Log) Empty() error {
+	if _, err := l.file.WriteAt(make([]byte, headerSize), 0); err != nil {
+		return err
+	}
+	return l.file.Sync()
+}
+
 // Close closes the file.
 func (l *Log) Close() error { return l.file.Close() }
 

@@ -1,6 +1,7 @@
 package commitlog
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -81,11 +82,4 @@ func (l *Log) clear(tail []byte) error {
 	return l.file.Sync()
 }
 
-func isZero(data []byte) bool {
-	for _, b := range data {
-		if b != 0 {
-			return false
-		}
-	}
-	return true
-}
+func isZero(data []byte) bool { return len(bytes.TrimLeft(data, "\x00")) == 0 }
