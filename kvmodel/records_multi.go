@@ -20,8 +20,8 @@ const (
 	batchesAtOnce = 2   // so that one is prepared while the store works at the other
 )
 
-// CreateMulti is Create for many records, which an index that keeps the order of creation
-// has in theirs.
+// CreateMulti is Create for many records, in no particular order. Numbers are given in their
+// order.
 func (r *Records[T, K]) CreateMulti(ctx context.Context, vs []*T) error {
 	ctx, end := r.m.db.Begin(ctx, "CreateMulti")
 	defer end()

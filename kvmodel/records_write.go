@@ -32,10 +32,12 @@ func (r *Records[T, K]) create(ctx context.Context, s kv.Store, v *T, rest *rest
 	if err != nil {
 		return err
 	}
+	// A transaction is better not begun for a record that is there.
+	reads := given && rest != nil && r.m.db.atomic != nil
 	_, err = r.m.change(ctx, s, edit{
 		id:    r.text(v),
-		fresh: true,
-		peek:  given,
+		fresh: !reads,
+		peek:  given && !reads,
 		made:  !given,
 		rest:  rest,
 		apply: func(old plug.Record) (plug.Record, error) {
