@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -110,17 +111,24 @@ func (l *lists) add(ctx context.Context, s kv.Store, added *plug.Added, more []p
 	}
 }
 
-// count adds the shares of m in a transaction. A number that is not there is counted.
-func (l *lists) count(ctx context.Context, s kv.Store, m *plug.Move) error {
-	for _, share := range shares(m) {
-		sum, err := l.derived.Add(ctx, s, share.Place, share.By)
+// count adds the shares of moves in a transaction, which has all their entries by now. A number
+// that is not there is counted.
+func (l *lists) count(ctx context.Context, s kv.Store, moves []*plug.Move) error {
+	total := make(map[string]int64)
+	for _, m := range moves {
+		for _, share := range shares(m) {
+			total[share.Place] += share.By
+		}
+	}
+	for _, place := range slices.Sorted(maps.Keys(total)) {
+		sum, err := l.derived.Add(ctx, s, place, total[place])
 		if errors.Is(err, kv.ErrNotFound) {
-			sum, err = l.derived.Count(ctx, s, share.Place)
+			sum, err = l.derived.Count(ctx, s, place)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", l.name(share.Place), err)
+			return fmt.Errorf("%s: %w", l.name(place), err)
 		}
-		l.derived.Tell(ctx, s, share.Place, share.By, sum)
+		l.derived.Tell(ctx, s, place, total[place], sum)
 	}
 	return nil
 }

@@ -254,6 +254,11 @@ func (l *lists) AfterAll(ctx context.Context, s kv.Store, moves []*plug.Move) er
 	if l.derived == nil {
 		return nil
 	}
+	if l.isAtomic() {
+		if err := l.count(ctx, s, slices.DeleteFunc(slices.Clone(moves), func(m *plug.Move) bool { return m.Added == nil })); err != nil {
+			return err
+		}
+	}
 	err := l.followed(ctx, s, moves)
 	for _, m := range moves {
 		err = cmp.Or(err, l.settleMove(m))
@@ -261,18 +266,11 @@ func (l *lists) AfterAll(ctx context.Context, s kv.Store, moves []*plug.Move) er
 	return err
 }
 
-// follow makes the entries of m what they are to be, and makes known what was counted, which
-// on a store with transactions happens here.
+// follow makes the entries of m what they are to be, and makes known what was counted.
 func (l *lists) follow(ctx context.Context, s kv.Store, m *plug.Move) error {
 	write := func(s kv.Store) error { return l.leave(ctx, s, m) }
-	switch {
-	case l.derived == nil || m.Added == nil:
+	if l.derived == nil || m.Added == nil || l.isAtomic() {
 		return write(s)
-	case l.isAtomic():
-		if err := write(s); err != nil {
-			return err
-		}
-		return l.count(ctx, s, m)
 	}
 	works := []func(kv.Store) error{write}
 	if a := underWayOf(m); !a.told {

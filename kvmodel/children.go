@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/envelope"
@@ -198,21 +197,22 @@ func (m *model) deleteSome(ctx context.Context, index string, ids []string, o or
 	if err := o.goOn(ctx); err != nil {
 		return err
 	}
-	var n atomic.Int64
 	began := time.Now()
+	belongs := make([]bool, len(ids))
 	id := func(i int) string { return ids[i] }
-	errs := m.several(ctx, len(ids), id, func(ctx context.Context, s kv.Store, i int, _ *rest) error {
-		is := false
-		err := m.remove(ctx, s, ids[i], func(rec *plug.Seen) bool {
-			is = rec.Damaged() || rec.Value != nil && slices.Contains(m.index(index).Places(rec.Value), o.place)
-			return is
-		})
-		if is && err == nil {
-			n.Add(1)
-		}
-		return err
+	errs := m.several(ctx, len(ids), id, func(ctx context.Context, s kv.Store, i int, rest *rest) error {
+		return m.remove(ctx, s, ids[i], func(rec *plug.Seen) bool {
+			belongs[i] = rec.Damaged() || rec.Value != nil && slices.Contains(m.index(index).Places(rec.Value), o.place)
+			return belongs[i]
+		}, rest)
 	})
-	o.deleted(int(n.Load()))
+	n := 0
+	for i, is := range belongs {
+		if is && errs[i] == nil {
+			n++
+		}
+	}
+	o.deleted(n)
 	if err := work.FirstError(errs...); err != nil {
 		return err
 	}

@@ -1,10 +1,12 @@
 package kvmodel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/plug"
@@ -77,30 +79,127 @@ func (m *model) fillGaps(ctx context.Context, s kv.Store, recs []*plug.Seen) err
 	})...)
 }
 
-// createNext stores v under the next number, which set makes its id. The calls of one process
-// take turns, since side by side all but one would lose the race.
-func (m *model) createNext(ctx context.Context, s kv.Store, v plug.Record, set func(n int64)) error {
-	if m.idOf(v) != "0" {
-		return fmt.Errorf("%s: %w: its ids are given in order, so a new record has none", m.name, ErrInvalid)
-	}
+// numbered is a new record whose id is to be the next number, which set makes its id.
+type numbered struct {
+	value plug.Record
+	set   func(n int64)
+}
+
+func (r *Records[T, K]) numbered(v *T) numbered {
+	return numbered{v, func(n int64) { r.schema.SetID(v, r.schema.Key.Number(n)) }}
+}
+
+// createNext stores v under the next number. The calls of one process take turns, since side by
+// side all but one would lose the race.
+func (m *model) createNext(ctx context.Context, s kv.Store, v numbered) error {
 	leave, err := m.db.turns.Take(ctx, m.numbers.Hint)
 	if err != nil {
 		return m.failure("the next number", err)
 	}
 	defer leave()
-	n := m.numbers.LastKnown()
-	if n == 0 {
-		if n, err = m.numbers.Last(ctx, s); err != nil {
-			return m.failure("the next number", err)
+	return m.createInTurn(ctx, s, v)
+}
+
+// createInTurn is createNext for the caller whose turn it is.
+func (m *model) createInTurn(ctx context.Context, s kv.Store, v numbered) error {
+	n, err := m.lastKnown(ctx, s)
+	if err != nil {
+		return m.failure("the next number", err)
+	}
+	if n, err = m.createBehind(ctx, s, v, n, nil); err == nil {
+		m.gave(n)
+	}
+	return err
+}
+
+// gave notes that the number n, which is the last, was given to a record.
+func (m *model) gave(n int64) {
+	m.numbers.Known(n)
+	m.hintSometimes(n)
+}
+
+// severalNext stores n records, which v returns, under the next numbers, on a store with
+// transactions.
+func (m *model) severalNext(ctx context.Context, n int, v func(i int) numbered) []error {
+	errs := make([]error, n)
+	p := pace{firstTogether}
+	for batch := range batchesOf(n, nil, p.size) {
+		began := time.Now()
+		leave, err := m.db.turns.Take(ctx, m.numbers.Hint)
+		if err == nil {
+			err = m.createRun(ctx, batch, v, errs)
+			leave()
 		}
+		if err != nil {
+			for _, i := range batch {
+				errs[i] = cmp.Or(errs[i], m.failure("the next number", err))
+			}
+		}
+		p.note(time.Since(began))
+	}
+	return errs
+}
+
+// createRun stores the records of batch under consecutive numbers, and puts into errs why some
+// are not stored. If one keeps a transaction from its end, it and all behind it are stored
+// one by one, since no number may be left out.
+func (m *model) createRun(ctx context.Context, batch []int, v func(i int) numbered, errs []error) error {
+	last, err := m.lastKnown(ctx, m.db.store)
+	if err != nil {
+		return err
+	}
+	var planned rest
+	var of []int // the numbers in batch
+	for _, i := range batch {
+		var next int64
+		if next, errs[i] = m.createBehind(ctx, m.db.store, v(i), last, &planned); errs[i] == nil {
+			last, of = next, append(of, i)
+		}
+	}
+	first := last - int64(len(of))
+	for all := range chunksOf(planned.all) {
+		failed := false
+		if err = m.commitAtomic(ctx, all, func(errs []error) { failed = errs != nil }); err != nil && !failed {
+			for _, i := range of {
+				v(i).set(0)
+				errs[i] = m.failure("the next number", err)
+			}
+			return nil
+		}
+		if failed {
+			break
+		}
+		first += int64(len(all))
+		m.gave(first)
+		of = of[len(all):]
+	}
+	for _, i := range of {
+		v(i).set(0)
+		errs[i] = m.createInTurn(ctx, m.db.store, v(i))
+	}
+	return nil
+}
+
+// lastKnown returns the last number as far as this process knows.
+func (m *model) lastKnown(ctx context.Context, s kv.Store) (int64, error) {
+	if n := m.numbers.LastKnown(); n != 0 {
+		return n, nil
+	}
+	return m.numbers.Last(ctx, s)
+}
+
+// createBehind stores v under the number after last, or a later one, which it returns.
+func (m *model) createBehind(ctx context.Context, s kv.Store, v numbered, last int64, rest *rest) (n int64, err error) {
+	if m.idOf(v.value) != "0" {
+		return last, fmt.Errorf("%s: %w: its ids are given in order, so a new record has none", m.name, ErrInvalid)
 	}
 	number := func(last int64) string {
 		n = last + 1
-		set(n)
-		return m.idOf(v)
+		v.set(n)
+		return m.idOf(v.value)
 	}
 	_, err = m.change(ctx, s, edit{
-		id: number(n), fresh: true, peek: true,
+		id: number(last), fresh: true, peek: true, rest: rest,
 		next: func(ctx context.Context) (string, error) {
 			last, err := m.numbers.Last(ctx, s)
 			if err != nil {
@@ -108,15 +207,12 @@ func (m *model) createNext(ctx context.Context, s kv.Store, v plug.Record, set f
 			}
 			return number(last), nil
 		},
-		apply: func(plug.Record) (plug.Record, error) { return v, nil },
+		apply: func(plug.Record) (plug.Record, error) { return v.value, nil },
 	})
 	if err != nil {
-		set(0)
-		return err
+		v.set(0)
 	}
-	m.numbers.Known(n)
-	m.hintSometimes(n)
-	return nil
+	return n, err
 }
 
 // hintSometimes shows other processes the number n, which exists.

@@ -18,40 +18,51 @@ import (
 const (
 	changedAtOnce = 500 // records that are changed in the trips of one
 	batchesAtOnce = 2   // so that one is prepared while the store works at the other
-	commitsAtOnce = 64  // on a store with transactions, which commits them together
 )
 
-// CreateMulti is Create for many records, in no particular order.
+// CreateMulti is Create for many records, in no particular order. Numbers are given in their
+// order.
 func (r *Records[T, K]) CreateMulti(ctx context.Context, vs []*T) error {
 	ctx, end := r.m.db.Begin(ctx, "CreateMulti")
 	defer end()
-	if r.m.numbers != nil {
-		errs := make([]error, len(vs))
-		for i, v := range vs {
-			errs[i] = r.Create(ctx, v)
-		}
-		return itemErrors(errs)
+	if r.m.numbers == nil {
+		return itemErrors(r.m.several(ctx, len(vs), nil, func(ctx context.Context, s kv.Store, i int, rest *rest) error {
+			return r.create(ctx, s, vs[i], rest)
+		}))
 	}
-	return itemErrors(r.m.several(ctx, len(vs), nil, func(ctx context.Context, s kv.Store, i int, rest *rest) error {
-		return r.create(ctx, s, vs[i], rest)
-	}))
+	if r.m.db.atomic != nil {
+		return itemErrors(r.m.severalNext(ctx, len(vs), func(i int) numbered { return r.numbered(vs[i]) }))
+	}
+	errs := make([]error, len(vs))
+	for i, v := range vs {
+		errs[i] = r.Create(ctx, v)
+	}
+	return itemErrors(errs)
 }
 
 // PutMulti is Put for many records, in no particular order.
 func (r *Records[T, K]) PutMulti(ctx context.Context, vs []*T) error {
 	ctx, end := r.m.db.Begin(ctx, "PutMulti")
 	defer end()
-	errs := make([]error, len(vs))
+	given, without := make([]T, len(vs)), make([]error, len(vs))
 	for i, v := range vs {
-		_, errs[i] = r.giveID(v)
+		_, without[i] = r.giveID(v)
+		given[i] = *v
 	}
 	id := func(i int) string { return r.text(vs[i]) }
-	return itemErrors(r.m.several(ctx, len(vs), id, func(ctx context.Context, s kv.Store, i int, rest *rest) error {
-		if errs[i] != nil {
-			return errs[i]
+	errs := r.m.several(ctx, len(vs), id, func(ctx context.Context, s kv.Store, i int, rest *rest) error {
+		if without[i] != nil {
+			return without[i]
 		}
+		*vs[i] = given[i] // An earlier try may have changed it.
 		return r.put(ctx, s, r.text(vs[i]), vs[i], rest)
-	}))
+	})
+	for i, err := range errs {
+		if err != nil {
+			*vs[i] = given[i]
+		}
+	}
+	return itemErrors(errs)
 }
 
 // UpdateMulti is Update of many records with one f, in no particular order, and returns what
@@ -79,11 +90,11 @@ func (r *Records[T, K]) DeleteMulti(ctx context.Context, ids []K) error {
 	ctx, end := r.m.db.Begin(ctx, "DeleteMulti")
 	defer end()
 	id := func(i int) string { return r.schema.Key.Text(ids[i]) }
-	return itemErrors(r.m.several(ctx, len(ids), id, func(ctx context.Context, s kv.Store, i int, _ *rest) error {
+	return itemErrors(r.m.several(ctx, len(ids), id, func(ctx context.Context, s kv.Store, i int, rest *rest) error {
 		if r.schema.Key.Empty(ids[i]) {
 			return r.m.failure(id(i), kv.ErrNotFound)
 		}
-		return r.m.remove(ctx, s, id(i), nil)
+		return r.m.remove(ctx, s, id(i), nil, rest)
 	}))
 }
 
@@ -118,15 +129,12 @@ func itemErrors(errs []error) error {
 
 // several changes n records by work, each in its turn, if id returns the texts of their
 // ids. An id may come more than once.
-func (m *model) several(ctx context.Context, n int, id func(i int) string, work func(ctx context.Context, s kv.Store, i int, rest *rest) error) []error {
-	errs := make([]error, n)
+func (m *model) several(ctx context.Context, n int, id func(i int) string, work makes) []error {
 	if m.db.atomic != nil {
-		sideBySide(commitsAtOnce, n, func(i int) {
-			errs[i] = m.inTurns(ctx, []int{i}, id, func() []error { return []error{work(ctx, m.db.store, i, nil)} })[0]
-		})
-		return errs
+		return m.severalTogether(ctx, n, id, work)
 	}
-	batches := batchesOf(n, id)
+	errs := make([]error, n)
+	batches := slices.Collect(batchesOf(n, id, func() int { return changedAtOnce }))
 	sideBySide(batchesAtOnce, len(batches), func(b int) {
 		batch, rest := batches[b], new(rest)
 		for k, err := range m.inTurns(ctx, batch, id, func() []error {
@@ -139,27 +147,31 @@ func (m *model) several(ctx context.Context, n int, id func(i int) string, work 
 	return errs
 }
 
-// batchesOf returns 0 to n-1 in batches, in which no id comes twice.
-func batchesOf(n int, id func(i int) string) (batches [][]int) {
-	var again []int
-	for next := 0; next < n || len(again) > 0; {
-		batch, taken := make([]int, 0, min(n, changedAtOnce)), make(map[string]bool)
-		some := again
-		for again = nil; next < n && len(some) < changedAtOnce; next++ {
-			some = append(some, next)
-		}
-		for _, i := range some {
-			if id != nil && taken[id(i)] {
-				again = append(again, i)
-				continue
+// batchesOf yields 0 to n-1 in batches of at most size, in which no id comes twice.
+func batchesOf(n int, id func(i int) string, size func() int) iter.Seq[[]int] {
+	return func(yield func([]int) bool) {
+		var again []int
+		for next := 0; next < n || len(again) > 0; {
+			most := size()
+			batch, taken := make([]int, 0, min(n, most)), make(map[string]bool)
+			some := again
+			for again = nil; next < n && len(some) < most; next++ {
+				some = append(some, next)
 			}
-			if batch = append(batch, i); id != nil {
-				taken[id(i)] = true
+			for _, i := range some {
+				if id != nil && taken[id(i)] || len(batch) == most {
+					again = append(again, i)
+					continue
+				}
+				if batch = append(batch, i); id != nil {
+					taken[id(i)] = true
+				}
+			}
+			if !yield(batch) {
+				return
 			}
 		}
-		batches = append(batches, batch)
 	}
-	return batches
 }
 
 // inTurns runs f, which returns an error for each of batch, while no other change of these

@@ -140,6 +140,45 @@ func TestRecords_Multi_CostsTheTripsOfOnePer500(t *testing.T) {
 	}
 }
 
+// counting counts the transactions of a store.
+type counting struct {
+	kv.Store
+	n *int
+}
+
+func (c counting) Powers() kv.Powers {
+	p := kv.PowersOf(c.Store)
+	atomic := p.Atomic
+	p.Atomic = func(ctx context.Context, f func(kv.Store) error) error {
+		*c.n++
+		return atomic(ctx, f)
+	}
+	return p
+}
+
+func TestRecords_Multi_ShareTransactionsUpToAThousandRecordsOrFourMegabytes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, transactions := t.Context(), 0
+		r := kvmodel.NewRecords(closing(t, open(t, counting{memkv.New(memkv.Options{}), &transactions})), simpleNotes())
+		for _, c := range []struct{ records, bytes, most int }{
+			{3100, 10, 6},    // of 100, 200, 400, 800, 1,000 and the rest
+			{70, 1 << 17, 3}, // of 8 MiB in all
+			{3, 1 << 19, 1},
+		} {
+			vs, ids := numberedNotes(c.records)
+			for _, v := range vs {
+				v.Text = strings.Repeat("x", c.bytes)
+			}
+			transactions = 0
+			must(t, r.CreateMulti(ctx, vs))
+			if transactions > c.most {
+				t.Errorf("%d records of %d bytes took %d transactions, want %d", c.records, c.bytes, transactions, c.most)
+			}
+			must(t, r.DeleteMulti(ctx, ids))
+		}
+	})
+}
+
 // Two calls that name the same records in another order must not wait for each other.
 func TestRecords_Multi_CallsForTheSameRecordsTakeTheirTurns(t *testing.T) {
 	eachNotes(t, simpleNotes(), func(t *testing.T, ctx context.Context, r *notes, _ kv.Store) {

@@ -26,16 +26,18 @@ func (r *Records[T, K]) Create(ctx context.Context, v *T) error {
 
 func (r *Records[T, K]) create(ctx context.Context, s kv.Store, v *T, rest *rest) error {
 	if r.m.numbers != nil {
-		return r.m.createNext(ctx, s, v, func(n int64) { r.schema.SetID(v, r.schema.Key.Number(n)) })
+		return r.m.createNext(ctx, s, r.numbered(v))
 	}
 	given, err := r.giveID(v)
 	if err != nil {
 		return err
 	}
+	// A transaction is better not begun for a record that is there.
+	reads := given && rest != nil && r.m.db.atomic != nil
 	_, err = r.m.change(ctx, s, edit{
 		id:    r.text(v),
-		fresh: true,
-		peek:  given,
+		fresh: !reads,
+		peek:  given && !reads,
 		made:  !given,
 		rest:  rest,
 		apply: func(old plug.Record) (plug.Record, error) {
@@ -240,12 +242,12 @@ func (m *model) delete(ctx context.Context, id string, empty bool) error {
 	}
 	ctx, cancel := m.db.Patient(ctx)
 	defer cancel()
-	return m.inTurn(ctx, id, func(id string) error { return m.remove(ctx, m.db.store, id, nil) })
+	return m.inTurn(ctx, id, func(id string) error { return m.remove(ctx, m.db.store, id, nil, nil) })
 }
 
 // remove deletes the record id, if only, unless it is nil, says so.
-func (m *model) remove(ctx context.Context, s kv.Store, id string, only func(*plug.Seen) bool) error {
-	_, err := m.change(ctx, s, edit{id: id, removes: true, only: only, apply: func(plug.Record) (plug.Record, error) { return nil, nil }})
+func (m *model) remove(ctx context.Context, s kv.Store, id string, only func(*plug.Seen) bool, rest *rest) error {
+	_, err := m.change(ctx, s, edit{id: id, removes: true, only: only, rest: rest, apply: func(plug.Record) (plug.Record, error) { return nil, nil }})
 	return err
 }
 

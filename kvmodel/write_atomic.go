@@ -3,6 +3,7 @@ package kvmodel
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/times"
@@ -10,29 +11,42 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// commitAtomic is A1 to A4 in one transaction, on a store that has them. A change
-// that fails has prepared nothing, so there is nothing to clean up.
-func (c *change) commitAtomic(p *plan) error {
-	if c.leavesLine(p) {
-		if err := c.db.journal.Ready(c.ctx); err != nil {
+// commitAtomic is A1 to A4 of all in one transaction. Changes that fail have prepared
+// nothing, so there is nothing to clean up. If some keep the transaction from its end, it calls
+// fail with an error for each of them and nil for each other one.
+func (m *model) commitAtomic(ctx context.Context, all []left, fail func([]error)) error {
+	if slices.ContainsFunc(all, func(l left) bool { return l.c.leavesLine(l.p) }) {
+		if err := m.db.journal.Ready(ctx); err != nil {
 			return err
 		}
 	}
-	if !c.db.alone {
-		c.db.journal.Live() // A build that waits for this process should know that it lives.
+	if !m.db.alone {
+		m.db.journal.Live() // A build that waits for this process should know that it lives.
 	}
-	c.sent = true
-	err := c.db.atomic(c.ctx, func(s kv.Store) error {
-		c.complete() // Nothing is left of the line of an earlier run.
-		return c.allSteps(s, p)
+	for _, l := range all {
+		l.c.sent = true
+	}
+	err := m.db.atomic(ctx, func(s kv.Store) error {
+		for _, l := range all {
+			l.c.complete() // Nothing is left of the line of an earlier run.
+		}
+		errs := m.allSteps(ctx, s, all)
+		if err := work.FirstError(errs...); err != nil {
+			fail(errs)
+			return err
+		}
+		fail(nil)
+		return nil
 	})
-	c.db.recent.Drop(c.key(c.id))
-	if err != nil && !errors.Is(err, kv.ErrUnclear) {
-		c.complete()
-		return err
+	for _, l := range all {
+		m.db.recent.Drop(m.key(l.c.id))
+		if err != nil && !errors.Is(err, kv.ErrUnclear) {
+			l.c.complete()
+			continue
+		}
+		m.noteDeleted(l.c.id, l.p.env)
+		l.c.doTheRest(l.p)
 	}
-	c.noteDeleted(c.id, p.env)
-	c.doTheRest(p)
 	return err
 }
 
@@ -58,8 +72,41 @@ func (c *change) doTheRest(p *plan) {
 	})
 }
 
-// allSteps carries out p on s, which no one else changes at the same time.
-func (c *change) allSteps(s kv.Store, p *plan) error {
+// allSteps carries out all on s, where no one else changes anything at the same time. It
+// returns an error for each, and stops at a step in which some have failed.
+func (m *model) allSteps(ctx context.Context, s kv.Store, all []left) []error {
+	steps := []func() []error{
+		func() []error { return eachOf(all, func(l left) error { return l.c.begin(s, l.p) }) },
+		func() []error { return m.prepareAll(ctx, s, all) },
+		func() []error { return eachOf(all, func(l left) error { return l.c.put(s, l.p) }) },
+		func() []error {
+			return eachOf(all, func(l left) error {
+				return work.FirstError(kv.Together(ctx, s, l.c.each(l.p, plug.Index.Beside)...)...)
+			})
+		},
+		func() []error { return m.afterAll(ctx, s, all) },
+		func() []error { return eachOf(all, func(l left) error { return l.c.end(s, l.p) }) },
+	}
+	var errs []error
+	for _, step := range steps {
+		if errs = step(); work.FirstError(errs...) != nil {
+			break
+		}
+	}
+	return errs
+}
+
+// eachOf returns what f returns for each of all.
+func eachOf(all []left, f func(left) error) []error {
+	errs := make([]error, len(all))
+	for i, l := range all {
+		errs[i] = f(l)
+	}
+	return errs
+}
+
+// begin makes sure that p can be carried out on s.
+func (c *change) begin(s kv.Store, p *plan) error {
 	if !c.db.alone && c.db.now().Sub(c.began) > times.Change {
 		return errLost // The process has slept before the transaction.
 	}
@@ -68,27 +115,47 @@ func (c *change) allSteps(s kv.Store, p *plan) error {
 			return err
 		}
 	}
-	if found, err := c.peekAt(s, p); err != nil {
+	found, err := c.peekAt(s, p)
+	if err != nil || !isThere(found) {
 		return err
-	} else if isThere(found) {
-		return c.beaten(found)
 	}
-	if err := work.FirstError(kv.Together(c.ctx, s, c.each(p, plug.Index.Prepare)...)...); err != nil {
-		return lostIfRaced(err)
+	return c.beaten(found)
+}
+
+// prepareAll has the indexes prepare all. It returns an error for each.
+func (m *model) prepareAll(ctx context.Context, s kv.Store, all []left) []error {
+	errs := make([]error, len(all))
+	for i, index := range all[0].c.indexes {
+		moves, of := movesOf(all, i)
+		if bulk, ok := index.(plug.Bulk); ok && !slices.ContainsFunc(moves, func(mv *plug.Move) bool { return mv.Base != 0 }) {
+			if err := bulk.PrepareAll(ctx, s, moves); err != nil {
+				return slices.Repeat([]error{lostIfRaced(err)}, len(all))
+			}
+			continue
+		}
+		for k, mv := range moves {
+			errs[of[k]] = work.FirstError(errs[of[k]], lostIfRaced(index.Prepare(ctx, s, mv)))
+		}
 	}
+	return errs
+}
+
+// put is A2, the record and its history, on s.
+func (c *change) put(s kv.Store, p *plan) error {
 	if c.history > 0 && (p.value != nil || !c.forgets) {
 		if err := c.keepRevision(s, p); err != nil {
 			return err
 		}
 	}
 	c.setMarks(p)
-	if _, err := kv.One(c.ctx, s, c.store(p.rec, p.env)); err != nil {
-		return lostIfRaced(err)
-	}
-	if err := work.FirstError(kv.Together(c.ctx, s, c.each(p, plug.Index.Beside)...)...); err != nil {
-		return err
-	}
-	if _, err := remove(c.ctx, s, c.removals(p)); err != nil {
+	_, err := kv.One(c.ctx, s, c.store(p.rec, p.env))
+	return lostIfRaced(err)
+}
+
+// end removes from s what a deleted record leaves besides entries, and notes p if something is
+// left to do after the reply.
+func (c *change) end(s kv.Store, p *plan) error {
+	if _, err := remove(c.ctx, s, c.losses(p)); err != nil {
 		return err
 	}
 	if c.leavesLine(p) {

@@ -129,8 +129,13 @@ func (c *change) try(first bool) (plug.Record, error) {
 	if !c.db.alone && c.db.now().Sub(c.began) > times.Change {
 		return nil, errLost
 	}
-	if c.db.atomic != nil {
-		return p.value, c.commitAtomic(p)
+	switch one := (left{c, p}); {
+	case c.db.atomic == nil:
+		return p.value, c.commit(p)
+	case c.rest != nil:
+		c.rest.all = append(c.rest.all, one)
+		return p.value, nil
+	default:
+		return p.value, c.commitAtomic(c.ctx, []left{one}, func([]error) {})
 	}
-	return p.value, c.commit(p)
 }

@@ -216,10 +216,16 @@ func (c *change) removals(p *plan) []removal {
 			})
 		}
 	}
-	if p.value == nil {
-		all = append(all, func(ctx context.Context, s kv.Store) error { return c.dropCounters(ctx, s, c.id, p.rec.Counts) })
+	return append(all, c.losses(p)...)
+}
+
+// losses returns the parts of A4 that remove what a deleted record leaves besides entries.
+func (c *change) losses(p *plan) (all []removal) {
+	if p.value != nil {
+		return nil
 	}
-	if p.value == nil && c.forgets {
+	all = append(all, func(ctx context.Context, s kv.Store) error { return c.dropCounters(ctx, s, c.id, p.rec.Counts) })
+	if c.forgets {
 		all = append(all, func(ctx context.Context, s kv.Store) error { return c.dropHistory(ctx, s, c.id) })
 	}
 	return all

@@ -31,7 +31,7 @@ func (m *model) finish(ctx context.Context, r *rest) {
 	since := m.db.now()
 	m.db.work.Large(ctx, m.db.upkeep(func(ctx context.Context) error {
 		age := m.db.now().Sub(since)
-		for i, err := range m.afterAll(ctx, r) {
+		for i, err := range m.afterAll(ctx, m.db.store, r.all) {
 			if c, p := r.all[i].c, r.all[i].p; err != nil || p.isOverdue(age) {
 				c.surely(ctx, func(ctx context.Context) error { return c.after(ctx, p, since) })
 			} else {
@@ -42,24 +42,28 @@ func (m *model) finish(ctx context.Context, r *rest) {
 	}))
 }
 
-// afterAll is A4 of the changes that r is left of. It returns an error for each.
-func (m *model) afterAll(ctx context.Context, r *rest) []error {
-	errs := make([]error, len(r.all))
-	kv.Each(ctx, m.db.store, r.all[0].c.indexes, func(s kv.Store, i int, index plug.Index) error {
-		var moves []*plug.Move
-		var of []int // the changes that they are of
-		for k, left := range r.all {
-			if mv := left.p.moves[i]; mv != nil {
-				moves, of = append(moves, mv), append(of, k)
-			}
-		}
-		if all, ok := index.(plug.Together); ok && all.AfterAll(ctx, s, moves) == nil {
+// afterAll is A4 of all. It returns an error for each.
+func (m *model) afterAll(ctx context.Context, s kv.Store, all []left) []error {
+	errs := make([]error, len(all))
+	kv.Each(ctx, s, all[0].c.indexes, func(s kv.Store, i int, index plug.Index) error {
+		moves, of := movesOf(all, i)
+		if index, ok := index.(plug.Together); ok && index.AfterAll(ctx, s, moves) == nil {
 			return nil
 		}
 		for k, err := range kv.Each(ctx, s, moves, func(s kv.Store, _ int, mv *plug.Move) error { return index.After(ctx, s, mv) }) {
-			errs[of[k]] = work.FirstError(errs[of[k]], err)
+			errs[of[k]] = work.FirstError(errs[of[k]], work.About(m.name, index.Name(), err))
 		}
 		return nil
 	})
 	return errs
+}
+
+// movesOf returns the moves of all in the index with number i, and which of all they are of.
+func movesOf(all []left, i int) (moves []*plug.Move, of []int) {
+	for k, l := range all {
+		if mv := l.p.moves[i]; mv != nil {
+			moves, of = append(moves, mv), append(of, k)
+		}
+	}
+	return moves, of
 }

@@ -1,6 +1,7 @@
 package ranking
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -18,27 +19,44 @@ type exact struct{ *core }
 var (
 	_ plug.Index    = exact{}
 	_ plug.Together = exact{}
+	_ plug.Bulk     = exact{}
 )
 
 // Prepare adds the entry that the record will have. In a transaction it counts at
 // once.
 func (x exact) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
+	if x.atomic() && !rebuilds(m) {
+		return x.PrepareAll(ctx, s, []*plug.Move{m})
+	}
 	return x.eachPlace(ctx, s, m.Gained, func(s kv.Store, p place) error {
 		if err := p.err(); err != nil {
 			return err
 		}
-		insert := x.now(p.by).Insert
-		if x.atomic() && !rebuilds(m) {
-			insert = x.now(p.by).InsertNow
-		}
-		to := keytree.State{In: true, Score: p.score, Ver: m.Rev}
-		due, err := insert(ctx, s, m.ID, to)
+		due, err := x.now(p.by).Insert(ctx, s, m.ID, keytree.State{In: true, Score: p.score, Ver: m.Rev})
 		if !x.atomic() {
 			x.reports.add(due)
 			return err
 		}
 		return x.settle(ctx, s, due, err, x.reports.now)
 	})
+}
+
+// PrepareAll adds the entries that records will have, those of one board together.
+func (x exact) PrepareAll(ctx context.Context, s kv.Store, moves []*plug.Move) error {
+	all := make(map[string][]keytree.Insertion) // by board
+	for _, m := range moves {
+		for _, text := range m.Gained {
+			p, err := parsePlace(text)
+			if err = cmp.Or(err, p.err()); err != nil {
+				return x.failure(err)
+			}
+			all[p.by] = append(all[p.by], keytree.Insertion{ID: m.ID, To: keytree.State{In: true, Score: p.score, Ver: m.Rev}})
+		}
+	}
+	return x.failure(perBoard(ctx, s, all, func(s kv.Store, by string, some []keytree.Insertion) error {
+		due, err := x.now(by).InsertNow(ctx, s, some...)
+		return x.settle(ctx, s, due, err, x.reports.now)
+	}))
 }
 
 // rebuilds reports whether m only enters a record as it is.

@@ -119,6 +119,13 @@ type Together interface {
 	AfterAll(ctx context.Context, s kv.Store, moves []*Move) error
 }
 
+// Bulk is an Index that can prepare many new records at once, in one transaction.
+type Bulk interface {
+	// PrepareAll does what Prepare does for each of moves, all of records that were absent. An
+	// error ends the transaction.
+	PrepareAll(ctx context.Context, s kv.Store, moves []*Move) error
+}
+
 // Committer is an Index that takes note of a change of this process before the
 // reply, so that its readers see what After has yet to write.
 type Committer interface {

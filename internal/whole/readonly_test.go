@@ -70,6 +70,10 @@ func recordVerbs[T any, K comparable](ctx context.Context, r *kvmodel.Records[T,
 		"Upsert":      func() error { _, err := r.Upsert(ctx, id, same); return err },
 		"Delete":      func() error { return r.Delete(ctx, id) },
 		"PutMulti":    func() error { return r.PutMulti(ctx, []*T{fresh(), fresh()}) },
+		"Load": func() error {
+			_, err := r.Load(ctx, func(yield func(*T, error) bool) { yield(fresh(), nil) }, kvmodel.LoadOptions{})
+			return err
+		},
 		"UpdateMulti": func() error { _, err := r.UpdateMulti(ctx, []K{id}, same); return err },
 		"DeleteMulti": func() error { return r.DeleteMulti(ctx, []K{id}) },
 		"Purge":       func() error { return r.Purge(ctx, id) },

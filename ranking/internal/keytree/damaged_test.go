@@ -34,7 +34,7 @@ func TestTree_Mend_OfADamagedRecordTakesTheNewestEntryThatCounts(t *testing.T) {
 	}
 	r.set(t, idOf(3), 17)
 	stale := before.State
-	if _, err := r.InsertNow(ctx, r.s, idOf(3), stale); err != nil {
+	if _, err := r.InsertNow(ctx, r.s, Insertion{idOf(3), stale}); err != nil {
 		t.Fatal(err)
 	}
 	r.damage(t, idOf(3))

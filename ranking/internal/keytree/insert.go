@@ -17,29 +17,49 @@ const MaxID = kvmodel.MaxID
 // record is written. It is pending: it does not count until Tidy
 // has seen that the record was written.
 func (t *Tree) Insert(ctx context.Context, s kv.Store, id string, to State) (*Due, error) {
-	return t.insert(ctx, s, id, to, nil)
+	return t.insert(ctx, s, nil, Insertion{id, to})
 }
 
-// InsertNow is Insert in one transaction with the write of the record: the entry
-// counts, and older ones in its leaf go.
-func (t *Tree) InsertNow(ctx context.Context, s kv.Store, id string, to State) (*Due, error) {
-	return t.insert(ctx, s, id, to, &to)
-}
-
-func (t *Tree) insert(ctx context.Context, s kv.Store, id string, to State, known *State) (*Due, error) {
-	due := new(Due)
-	if len(id) > MaxID {
-		return due, plug.TooLong("an id in a ranking", id, MaxID)
+// InsertNow is Insert of many members in one transaction with the writes of their records: the
+// entries count, and older ones in their leaves go.
+func (t *Tree) InsertNow(ctx context.Context, s kv.Store, all ...Insertion) (*Due, error) {
+	known := make(knownStates)
+	for i := range all {
+		known[all[i].ID] = &all[i].To
 	}
-	err := t.begin(ctx, s, func(ep *epochs) error { return ep.insert(ctx, s, due, id, to, known) })
-	return due, err
+	return t.insert(ctx, s, known, all...)
 }
 
-func (ep *epochs) insert(ctx context.Context, s kv.Store, due *Due, id string, to State, known *State) error {
+// Insertion is a member ID whose record will put it in state To.
+type Insertion struct {
+	ID string
+	To State
+}
+
+// knownStates is what the records of a transaction will say of members when it ends.
+type knownStates map[string]*State
+
+func (t *Tree) insert(ctx context.Context, s kv.Store, known knownStates, all ...Insertion) (*Due, error) {
+	due := new(Due)
+	for _, in := range all {
+		if len(in.ID) > MaxID {
+			return due, plug.TooLong("an id in a ranking", in.ID, MaxID)
+		}
+	}
+	return due, t.begin(ctx, s, func(ep *epochs) error { return ep.insert(ctx, s, due, known, all) })
+}
+
+func (ep *epochs) insert(ctx context.Context, s kv.Store, due *Due, known knownStates, all []Insertion) error {
 	return ep.each(ctx, s, due, func(s kv.Store, p *nodes, due *reports) error {
-		put := p.putting(id, to)
-		put.known = known
-		return p.editOne(ctx, s, put, due)
+		with := *p
+		with.truth = known.beside(p.truth)
+		edits := make([]*edit, len(all))
+		for i, in := range all {
+			edits[i] = with.putting(in.ID, in.To)
+			edits[i].known = known[in.ID]
+		}
+		with.edit(ctx, s, edits, nil, due)
+		return failure(edits)
 	})
 }
 

@@ -53,3 +53,26 @@ type Truth interface {
 	// without a record is not in, at version 0.
 	States(ctx context.Context, s kv.Store, ids []string) ([]State, error)
 }
+
+// beside returns a Truth that knows the states of k, and others from t.
+func (k knownStates) beside(t Truth) Truth {
+	if k == nil {
+		return t
+	}
+	return knownTruth{t, k}
+}
+
+type knownTruth struct {
+	Truth
+	states knownStates
+}
+
+func (t knownTruth) States(ctx context.Context, s kv.Store, ids []string) ([]State, error) {
+	states, err := t.Truth.States(ctx, s, ids)
+	for i := range states {
+		if st := t.states[ids[i]]; st != nil {
+			states[i] = *st
+		}
+	}
+	return states, err
+}

@@ -1,0 +1,160 @@
+package kvmodel
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/plug"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// LoadOptions say how [Records.Load] goes about it.
+type LoadOptions struct {
+	PerSecond int         // how many records a second it stores at most; 0: as many as it can
+	Progress  func(n int) // if not nil, it is called with the number of records done, after each batch
+
+	// Failed is called for each record that was not stored, with its place in the sequence;
+	// nil: Load ends after the batch.
+	Failed func(i int, err error)
+}
+
+// loadedAtOnce is how many records Load holds in memory.
+const loadedAtOnce = 1000
+
+// Load stores new records that all yields, of any number, in batches of up to 1,000, as
+// CreateMulti does. It returns how many it has gone through, and ends with the batch in which a
+// record fails, all yields an error or ctx ends. The error joins an *ItemError for each record
+// that failed, with its place in all.
+//
+// A record that is stored already, with the same values, counts as done, so that Load can be
+// called again with the same records after it has ended early. Records need ids for that. Where
+// ids are given in order, go on behind the n records that Load has returned.
+func (r *Records[T, K]) Load(ctx context.Context, all iter.Seq2[*T, error], o LoadOptions) (n int, err error) {
+	l := &loading[T, K]{Records: r, options: o, began: time.Now()}
+	batch := make([]*T, 0, loadedAtOnce)
+	for v, failed := range all {
+		if failed != nil {
+			err = fmt.Errorf("%s: record %d of those to load: %w", r.m.name, l.done+len(batch), failed)
+			break
+		}
+		if batch = append(batch, v); len(batch) < loadedAtOnce {
+			continue
+		}
+		if err = l.store(ctx, batch); err != nil {
+			return l.done, err
+		}
+		batch = batch[:0]
+	}
+	return l.done, errors.Join(l.store(ctx, batch), err)
+}
+
+// loading is a Load under way.
+type loading[T any, K comparable] struct {
+	*Records[T, K]
+	options LoadOptions
+	began   time.Time
+	done    int
+}
+
+// store stores the next batch.
+func (l *loading[T, K]) store(ctx context.Context, batch []*T) error {
+	if err := kv.Ended(ctx); err != nil {
+		return err
+	}
+	fresh, of, err := l.missing(ctx, batch)
+	if err != nil {
+		return err
+	}
+	var failed []error
+	for i, err := range Items(l.CreateMulti(ctx, fresh)) {
+		at := l.done + of[i]
+		if l.options.Failed != nil && kv.Ended(ctx) == nil {
+			l.options.Failed(at, err)
+			continue
+		}
+		failed = append(failed, &ItemError{at, err})
+	}
+	if len(failed) > 0 {
+		return kv.Join(failed...)
+	}
+	l.done += len(batch)
+	if l.options.Progress != nil {
+		l.options.Progress(l.done)
+	}
+	return l.wait(ctx)
+}
+
+// wait keeps the pace.
+func (l *loading[T, K]) wait(ctx context.Context) error {
+	if l.options.PerSecond <= 0 {
+		return nil
+	}
+	due := l.began.Add(time.Duration(float64(l.done) / float64(l.options.PerSecond) * float64(time.Second)))
+	if wait := time.Until(due); wait > 0 && !kv.Sleep(ctx, wait) {
+		return kv.TooLate(ctx)
+	}
+	return nil
+}
+
+// missing returns those of batch that are not stored with the same values, and where in batch
+// they are.
+func (l *loading[T, K]) missing(ctx context.Context, batch []*T) (fresh []*T, of []int, err error) {
+	ids := make([]string, len(batch))
+	for i, v := range batch {
+		if id := l.schema.ID(v); l.m.numbers == nil && !l.schema.Key.Empty(id) {
+			ids[i] = l.schema.Key.Text(id)
+		}
+	}
+	stored, err := l.stored(ctx, ids)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, v := range batch {
+		if has := stored[ids[i]]; has == nil || !l.same(v, has) {
+			fresh, of = append(fresh, v), append(of, i)
+		}
+	}
+	return fresh, of, nil
+}
+
+// stored returns the records with those of ids that are not empty.
+func (l *loading[T, K]) stored(ctx context.Context, ids []string) (map[string]*T, error) {
+	var asked []string
+	for _, id := range ids {
+		if id != "" {
+			asked = append(asked, id)
+		}
+	}
+	if len(asked) == 0 {
+		return nil, nil
+	}
+	values, err := l.m.values(ctx, l.m.db.store, asked)
+	if values == nil && err != nil {
+		return nil, err
+	}
+	found := make(map[string]*T)
+	for i, v := range values {
+		if v != nil {
+			found[asked[i]] = plug.As[T](v)
+		}
+	}
+	return found, nil
+}
+
+// same reports whether v says what is stored, but for the fields that the data class fills in.
+func (l *loading[T, K]) same(v, stored *T) bool {
+	w := *v
+	is, has := l.m.schema(&w), l.m.schema(stored)
+	if is.created != nil && is.created.IsZero() {
+		*is.created = *has.created
+	}
+	set(is.updated, value(has.updated))
+	set(is.revision, value(has.revision))
+	a, err := l.m.codec.Append(nil, &w)
+	b, otherErr := l.m.codec.Append(nil, stored)
+	return err == nil && otherErr == nil && bytes.Equal(a, b)
+}

@@ -1,0 +1,147 @@
+package kvmodel
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// On a store with transactions, changes of many records share one. A transaction ends with
+// a few megabytes, and with as many records as it seems to take some milliseconds for, so that
+// other writers need not wait for long.
+
+const (
+	mostTogether  = 1000                  // records in a transaction
+	firstTogether = 100                   // records in the first transaction of a call
+	bytesTogether = 4 << 20               // of the bodies in a transaction
+	timeTogether  = 50 * time.Millisecond // what a transaction should take at most
+)
+
+// pace is how many changes should share a transaction.
+type pace struct{ n int }
+
+func (p *pace) size() int { return p.n }
+
+// note takes how long a transaction of so many has taken.
+func (p *pace) note(took time.Duration) {
+	if took > timeTogether {
+		p.n = max(1, p.n/2)
+	} else {
+		p.n = min(mostTogether, 2*p.n)
+	}
+}
+
+// errAlone says that a change was not made with others, and is to be made alone.
+var errAlone = errors.New("to be made alone")
+
+// makes makes change i of many, at once or, with a rest, with others of that.
+type makes func(ctx context.Context, s kv.Store, i int, rest *rest) error
+
+// severalTogether is several on a store with transactions.
+func (m *model) severalTogether(ctx context.Context, n int, id func(i int) string, work makes) []error {
+	errs := make([]error, n)
+	p := pace{firstTogether}
+	for batch := range batchesOf(n, id, p.size) {
+		began := time.Now()
+		for k, err := range m.inTurns(ctx, batch, id, func() []error { return m.commitTogether(ctx, batch, work) }) {
+			errs[batch[k]] = err
+		}
+		p.note(time.Since(began))
+	}
+	return errs
+}
+
+// commitTogether makes the changes of works with the numbers of batch in one transaction, or
+// in several if they are large. A work that gets a rest plans its change, and adds it there or
+// fails. Changes that keep a transaction from its end are made alone after it, by works without
+// a rest.
+func (m *model) commitTogether(ctx context.Context, batch []int, work makes) []error {
+	planned := make([]rest, len(batch))
+	errs := kv.Each(ctx, m.db.store, batch, func(s kv.Store, k, i int) error { return work(ctx, s, i, &planned[k]) })
+	var all []left
+	var of []int // where in batch they are
+	for k := range planned {
+		if errs[k] == nil && len(planned[k].all) > 0 {
+			all, of = append(all, planned[k].all...), append(of, k)
+		}
+	}
+	for some := range chunksOf(all) {
+		for k, err := range m.commitSome(ctx, some) {
+			if errs[of[k]] = err; err == errAlone {
+				errs[of[k]] = work(ctx, m.db.store, batch[of[k]], nil)
+			}
+		}
+		of = of[len(some):]
+	}
+	return errs
+}
+
+// chunksOf yields all in parts, each of which one transaction takes.
+func chunksOf(all []left) iter.Seq[[]left] {
+	return func(yield func([]left) bool) {
+		begin, bytes := 0, 0
+		for i, l := range all {
+			if bytes += len(l.p.env.Body); bytes > bytesTogether && i > begin {
+				if !yield(all[begin:i]) {
+					return
+				}
+				begin, bytes = i, len(l.p.env.Body)
+			}
+		}
+		if begin < len(all) {
+			yield(all[begin:])
+		}
+	}
+}
+
+// commitSome makes all changes that can be made in one transaction, and returns an error for
+// each of them, errAlone if another transaction may make it.
+func (m *model) commitSome(ctx context.Context, all []left) []error {
+	errs := make([]error, len(all))
+	todo := m.alike(all, errs)
+	for len(todo) > 0 {
+		var failed []error
+		changes := make([]left, len(todo))
+		for k, i := range todo {
+			changes[k] = all[i]
+		}
+		err := m.commitAtomic(ctx, changes, func(all []error) { failed = all })
+		if err == nil || failed == nil {
+			for k, i := range todo {
+				if err != nil {
+					errs[i] = m.failure(changes[k].c.id, err)
+				}
+			}
+			break
+		}
+		again := todo[:0]
+		for k, i := range todo {
+			if failed[k] != nil {
+				errs[i] = errAlone
+			} else {
+				again = append(again, i)
+			}
+		}
+		todo = again
+	}
+	return errs
+}
+
+// alike returns which of all a transaction can make together: those of one plan of indexes,
+// each of another record. The others are to be made alone.
+func (m *model) alike(all []left, errs []error) []int {
+	var todo []int
+	known := make(map[string]bool)
+	for i, l := range all {
+		if known[l.c.id] || len(l.c.indexes) != len(all[0].c.indexes) {
+			errs[i] = errAlone
+			continue
+		}
+		known[l.c.id] = true
+		todo = append(todo, i)
+	}
+	return todo
+}
