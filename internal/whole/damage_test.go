@@ -63,7 +63,7 @@ var damage = matrix{
 	says:   []error{kvmodel.ErrNeedsRebuild, kv.ErrLost, kvmodel.ErrCorrupt},
 	reach:  10,
 	limits: damageLimits,
-	first:  []string{"ids segment Work fresh", "line fresh", "r Work running"},
+	first:  []string{"ids segment Work fresh", "line fresh", "r Bid running"},
 }
 
 // damagedClass is lostClass, and of records and counters it also says whose they are.
@@ -96,24 +96,15 @@ var damageLimits = map[string]limit{
 	"rebuild":             {digit: true},
 	"rebuilt":             {digit: true},
 	"rank counter record": {digit: true},
-	"ids segment Bid":     {unmended: true}, // Accept takes it for lost
-	"ids segment Like":    {unmended: true},
-	"ids segment Offer":   {unmended: true},
-	"ids segment Work":    {unmended: true},
+	"ids segment":         {unmended: true}, // Accept takes it for lost
+	"built":               {wide: true},
 	"built Work":          {until: never, only: timelines, wide: true}, // where a store is held alone, a build begins at once
-	"built Offer":         {wide: true},
-	"built Like":          {wide: true},
-	"built Bid":           {wide: true},
-	"built Ticket":        {wide: true},
-	"h Work":              {unmended: true}, // until newer revisions have taken its place
-	"line":                reordered(true),  // unmended until its process is dead and repaired
+	"h Work":              {unmended: true},                            // until newer revisions have taken its place
+	"line":                reordered(true),                             // unmended until its process is dead and repaired
 	"out":                 reordered(true),
 	"procs":               {from: afterWrites, until: never, wide: true, unmended: true}, // ids that stood in lines alone are gone
-	"r Like":              {unmended: true},                                              // Delete mends it
-	"r Offer":             {unmended: true},
-	"r Ticket":            {unmended: true},
-	"r Work":              {unmended: true},
-	"e #a":                {unmended: true}, // until others have taken its place, or Clear
+	"r":                   {unmended: true},                                              // Delete mends it
+	"e #a":                {unmended: true},                                              // until others have taken its place, or Clear
 	"e #p":                {unmended: true},
 	"e segment":           {unmended: true},
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ringtree/ringtree/internal/proof"
@@ -18,7 +19,7 @@ type matrix struct {
 	flips  func(value []byte) [tries]*flip // nil: it is lost
 	says   []error                         // that may say what is wrong
 	reach  int                             // how many answers of a hundred may
-	limits map[string]limit                // by class
+	limits map[string]limit                // by class, see limitOf
 	first  []string                        // the classes and processes that go test tries
 }
 
@@ -41,7 +42,7 @@ func (m matrix) goThrough(t *testing.T) {
 	}
 	ever, end, unnoticed, wants := &sheet{corner: "class"}, &sheet{}, &sheet{}, wanted{}
 	for h := range proof.Part(t, few, all) {
-		row, column, limit := "`"+h.class+"`", h.kind.name+" "+h.column(), m.limits[h.class]
+		row, column, limit := "`"+h.class+"`", h.kind.name+" "+h.column(), m.limitOf(h.class)
 		if limit.digit && *h.flip == toDigit {
 			unnoticed.put(row, column, "")
 			continue
@@ -58,6 +59,16 @@ func (m matrix) goThrough(t *testing.T) {
 	ever.unnoticed = len(unnoticed.cells)
 	slices.Sort(ever.rows)
 	publish(t, m.name, ever, "")
+}
+
+// limitOf returns the limit of a class: its own, or else that of the same class of any model,
+// which is named without the model.
+func (m matrix) limitOf(class string) limit {
+	own, ok := m.limits[class]
+	if i := strings.LastIndexByte(class, ' '); !ok && i > 0 {
+		return m.limitOf(class[:i])
+	}
+	return own
 }
 
 // inTime is what a table shows of the worst finding of all stages and that of the last one.
