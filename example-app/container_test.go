@@ -12,9 +12,7 @@ import (
 func readText(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(text)
 }
 
@@ -31,14 +29,10 @@ func onlyMatch(t *testing.T, text, expression string) string {
 func TestContainerfile_StartsTheAppAndLetsDbFindItsStore(t *testing.T) {
 	text := readText(t, "Containerfile")
 	var args []string
-	if err := json.Unmarshal([]byte(onlyMatch(t, text, `(?m)^ENTRYPOINT (.*)$`)), &args); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(onlyMatch(t, text, `(?m)^ENTRYPOINT (.*)$`)), &args))
 	t.Setenv(keyVariable, strings.Repeat("0", 64)) // No directory is made.
 	set, err := parse(args[1:], io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if want := "0.0.0.0:" + onlyMatch(t, text, `(?m)^EXPOSE (\d+)$`); !set.secure || set.addr != want || set.data != onlyMatch(t, text, `(?m)^VOLUME (\S+)$`) {
 		t.Errorf("want it to serve behind TLS on %s with its data in the volume, got %+v", want, set)
 	}

@@ -54,14 +54,10 @@ func wantEnd(t *testing.T, stop func() error) {
 func get(t *testing.T, url string) (status int, body string) {
 	t.Helper()
 	resp, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return resp.StatusCode, string(text)
 }
 
@@ -82,9 +78,7 @@ func TestRun_KeepsWhatWasWrittenThroughARestart(t *testing.T) {
 	store := "bolt:" + filepath.Join(t.TempDir(), "app.db")
 	url, stop := start(t, "-store", store, "-demo", "30")
 	resp, err := http.PostForm(url+"signup", neturl.Values{"id": {"00000000000000000000000001"}, "handle": {"newcomer"}, "password": {"two bars in the snow"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	resp.Body.Close()
 	wantEnd(t, stop)
 
@@ -127,9 +121,7 @@ func TestParse_AfterALossMemcachedAcceptsAndOthersRefuse(t *testing.T) {
 
 func TestRun_NamesBadSettings(t *testing.T) {
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer busy.Close()
 	for _, test := range []struct {
 		args []string
@@ -156,9 +148,7 @@ func TestRun_NamesBadSettings(t *testing.T) {
 func TestParse_MakesTheSessionKeyOnceAndForThisUserOnly(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "new", "data")
 	first, err := parse([]string{"-data", data}, io.Discard)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	again, err := parse([]string{"-data", data}, io.Discard)
 	if diff := cmp.Diff(first.key, again.key); diff != "" || first.demoPassword() != again.demoPassword() || err != nil {
 		t.Errorf("want the same key and password again, got %v (-want +got):\n%s", err, diff)
@@ -176,9 +166,7 @@ func TestRun_OnlyTheAdminLooksIntoTheDatabase(t *testing.T) {
 		client := &http.Client{Jar: jar}
 		for _, path := range []string{"signup", "login"} {
 			resp, err := client.PostForm(url+path, neturl.Values{"id": {id}, "handle": {handle}, "password": {"two bars in the snow"}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			resp.Body.Close()
 		}
 		return client
@@ -186,9 +174,7 @@ func TestRun_OnlyTheAdminLooksIntoTheDatabase(t *testing.T) {
 	want := func(client *http.Client, url string, status int) {
 		t.Helper()
 		resp, err := client.Get(url + "inspect/")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		resp.Body.Close()
 		if resp.StatusCode != status {
 			t.Errorf("want status %d, got %d", status, resp.StatusCode)
@@ -203,4 +189,11 @@ func TestRun_OnlyTheAdminLooksIntoTheDatabase(t *testing.T) {
 	want(member(url, "ben", "00000000000000000000000002"), url, 403)
 	want(http.DefaultClient, url, 403)
 	wantEnd(t, stop)
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

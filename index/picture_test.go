@@ -13,16 +13,10 @@ func TestList_Picture_ShowsTheKeysThatAreStored(t *testing.T) {
 	b := openSweep(s)
 	closing(t, b.db)
 	for i := range 5 {
-		if err := b.Create(t.Context(), &book{ID: fmt.Sprint("b", i), Author: "ann"}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.Create(t.Context(), &book{ID: fmt.Sprint("b", i), Author: "ann"}))
 	}
-	if err := b.Delete(t.Context(), "b3"); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.db.Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Delete(t.Context(), "b3"))
+	must(t, b.db.Flush(t.Context()))
 	p, err := b.ByAuthor.Of("ann").Picture(t.Context(), 10)
 	if err != nil || len(p.Segments) != 1 || p.Segments[0].Live != 4 || p.Words != "" {
 		t.Fatalf("want a segment of four, got %+v, %v", p, err)

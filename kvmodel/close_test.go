@@ -40,9 +40,7 @@ func TestDB_Close_NothingIsAskedOfTheStoreAfterwards(t *testing.T) {
 		ms := openMembers(s)
 		ms.OnChange(func(context.Context, kvmodel.Change[member, string]) error { return nil })
 		must(t, ms.Create(t.Context(), &member{ID: "1", Email: "a@example.com"}))
-		if err := ms.db.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, ms.db.Close(t.Context()))
 	}
 	time.Sleep(50 * time.Millisecond) // for goroutines that had not begun
 	for i, s := range stores {

@@ -112,9 +112,7 @@ func TestSideBySide_SendsNothingMoreOnceAWorkHasFailed(t *testing.T) {
 func TestSideBySide_ContextOfAWorkThatHasEndedGoesOnAlone(t *testing.T) {
 	db, s := openLog(t)
 	var kept context.Context
-	if err := db.SideBySide(t.Context(), func(ctx context.Context) error { kept = ctx; return nil }, asks(db, "a")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.SideBySide(t.Context(), func(ctx context.Context) error { kept = ctx; return nil }, asks(db, "a")))
 	must(t, asks(db, "late")(kept))
 	if !slices.ContainsFunc(s.trips, func(keys []string) bool { return slices.Equal(keys, []string{"late"}) }) {
 		t.Errorf("want a trip of its own for what comes late, got %q", s.trips)

@@ -25,9 +25,7 @@ var golden = []string{
 
 func TestComponents_WriteWhatIsExpected(t *testing.T) {
 	files, err := filepath.Glob(expected("*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var want []string
 	for _, s := range samples() {
 		if !slices.Contains(golden, s.name) {
@@ -36,9 +34,7 @@ func TestComponents_WriteWhatIsExpected(t *testing.T) {
 		want = append(want, expected(s.name))
 		got := normal(t, render(t, s.component))
 		if *update {
-			if err := os.WriteFile(expected(s.name), []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(expected(s.name), []byte(got), 0o644))
 		}
 		text, err := os.ReadFile(expected(s.name))
 		if err != nil {
@@ -166,9 +162,7 @@ func TestUnsafe_SeesWhatIsUnsafe(t *testing.T) {
 		`<a href="/x" style="color: red">z</a>`, `<a href="/x" class="y"><script>z</script></a>`, `<a href="/x" id="y">z</a>`,
 	} {
 		all, err := tokens(bad)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if unsafe(all, honest) == "" {
 			t.Errorf("%s passes", bad)
 		}
@@ -188,9 +182,7 @@ func TestComponents_IsolateTheDirectionOfWhatPeopleWrote(t *testing.T) {
 		RingPicture{Title: turned, Words: turned}, TreePicture{Title: turned, Words: turned}, Facts{[]Fact{{Figure: who}}}, Empty{Way: who}, Prose{turned}, Form{Notice: turned},
 	} {
 		all, err := tokens(render(t, c))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var open []string
 		for _, token := range all {
 			switch {
@@ -202,5 +194,12 @@ func TestComponents_IsolateTheDirectionOfWhatPeopleWrote(t *testing.T) {
 				t.Errorf("%T: %q stands in %s, which does not keep its direction in", c, token.text, open[len(open)-1])
 			}
 		}
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -43,9 +43,7 @@ const galleryPage = `<a class="skip" href="#main">Skip to the page</a><header cl
 func render(t *testing.T, c templ.Component) string {
 	t.Helper()
 	var text strings.Builder
-	if err := c.Render(t.Context(), &text); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Render(t.Context(), &text))
 	return text.String()
 }
 
@@ -71,9 +69,7 @@ func TestGallery_ShowsEveryComponent(t *testing.T) {
 	html := `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">` +
 		`<title>Gallery</title><style>` + string(style) + `</style></head><body>` +
 		`<div data-theme="light">` + once + `</div><div data-theme="dark">` + once + `</div></body></html>`
-	if err := os.WriteFile(*gallery, []byte(html), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(*gallery, []byte(html), 0o644))
 }
 
 // A component without values still writes something and does not fail.

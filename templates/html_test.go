@@ -129,9 +129,7 @@ var blocks = []string{"p", "div", "li", "h2", "h3"}
 func said(t *testing.T, html string) string {
 	t.Helper()
 	all, err := tokens(html)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var text strings.Builder
 	for _, token := range all {
 		text.WriteString(token.text)

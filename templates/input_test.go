@@ -193,9 +193,7 @@ func TestInput_AFormAtItsLimitsIsRead(t *testing.T) {
 	r := httptest.NewRequest("POST", "/", strings.NewReader(sent.Encode()))
 	r.Header.Set("Content-Type", urlencoded)
 	read, err := ReadForm(httptest.NewRecorder(), r, 4_000_000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if problems := f.Fill(read); len(problems) > 0 || len(texts[5]) != 3*maxText {
 		t.Errorf("problems: %v", problems)
 	}

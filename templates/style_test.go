@@ -110,13 +110,9 @@ func TestStyle_IsServedUnderANameOfItsOwnForEver(t *testing.T) {
 	server := httptest.NewServer(Style())
 	defer server.Close()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/"+StyleName(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	first, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer first.Body.Close()
 	got := []string{first.Status, first.Header.Get("Content-Type"), first.Header.Get("Cache-Control"), first.Header.Get("Content-Length")}
 	want := []string{"200 OK", "text/css; charset=utf-8", "public, max-age=31536000, immutable", strconv.Itoa(len(style))}
@@ -125,9 +121,7 @@ func TestStyle_IsServedUnderANameOfItsOwnForEver(t *testing.T) {
 	}
 	request.Header.Set("If-None-Match", first.Header.Get("Etag"))
 	second, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer second.Body.Close()
 	if second.StatusCode != http.StatusNotModified {
 		t.Errorf("asked again: want 304, got %s", second.Status)

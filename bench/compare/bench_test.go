@@ -27,9 +27,7 @@ func BenchmarkStore(b *testing.B) {
 		}
 		b.Run(strings.TrimPrefix(name, "ringtree-"), func(b *testing.B) {
 			s, err := loaded(b.Context(), job{Peer: name, Place: at, Size: benchSize, Work: true, Site: true})
-			if err != nil {
-				b.Fatal(err)
-			}
+			must(b, err)
 			defer s.close()
 			for _, w := range workloads {
 				b.Run(w.name, func(b *testing.B) { s.bench(b, w) })
@@ -42,9 +40,7 @@ func (s *subject) bench(b *testing.B, w workload) {
 	ctx, cancel := context.WithCancel(b.Context()) // as those of requests
 	defer cancel()
 	do, err := w.prepare(ctx, s, usualWrites)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	r := rand.New(rand.NewPCG(1, 2))
 	b.ReportAllocs()
 	for b.Loop() {
@@ -53,7 +49,5 @@ func (s *subject) bench(b *testing.B, w workload) {
 		}
 	}
 	// What comes after a reply belongs to the work.
-	if err := s.flush(ctx); err != nil {
-		b.Fatal(err)
-	}
+	must(b, s.flush(ctx))
 }

@@ -34,9 +34,7 @@ func TestRun_MeasuresPeersInTurnsAndKeepsTheResults(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "results.jsonl")
 	args := []string{"-n", "1000", "-peers", "bbolt,ringtree-file-periodic,ringtree-memory", "-workloads", "W2,W9,pages", "-clients", "1,2", "-rounds", "2", "-time", "20ms", "-o", file}
 	var said strings.Builder
-	if err := run(t.Context(), args, &said); err != nil {
-		t.Fatal(err)
-	}
+	must(t, run(t.Context(), args, &said))
 	at, results, err := readLines(file)
 	if err != nil || at == nil || at.Versions["go.etcd.io/bbolt"] == "" {
 		t.Errorf("want the versions of the peers, got %v, %v", at, err)
@@ -70,21 +68,15 @@ func TestMix_AsksForEachKindOfPageByItsShare(t *testing.T) {
 	data := site.New(1000)
 	at := place.Place{Dir: t.TempDir()}
 	s, err := site.All[slices.IndexFunc(site.All, func(k place.Kind[site.Site]) bool { return k.Name == "ringtree-memory" })].Open(t.Context(), at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer s.Close()
-	if err := s.Load(t.Context(), data); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Load(t.Context(), data))
 	for writes, want := range map[int]map[string]int{
 		10:  {"feed": 25, "article": 35, "profile": 15, "tag": 15, "favorite": 5, "comment": 3, "publish": 2},
 		100: {"favorite": 50, "comment": 30, "publish": 20},
 	} {
 		do, err := mix(t.Context(), &subject{site: s, data: data}, writes)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		const n = 4000
 		got, r := map[string]int{}, rand.New(rand.NewPCG(1, 2))
 		for range n {
@@ -255,17 +247,11 @@ func TestWritePage_PutsTheTableIntoTheReadme(t *testing.T) {
 	root := t.TempDir()
 	docs, readme := filepath.Join(root, "docs"), filepath.Join(root, "README.md")
 	for _, err := range []error{os.Mkdir(docs, 0o755), os.WriteFile(readme, []byte("before\n"+readmeBegin+"old\n"+readmeEnd+"\nafter\n"), 0o644)} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
-	if err := writePage(docs, &machine{}, everything()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, writePage(docs, &machine{}, everything()))
 	text, err := os.ReadFile(readme)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if rows := strings.Count(string(text), "\n| "); rows != 1+len(readmePeers) || !strings.HasPrefix(string(text), "before\n") || !strings.HasSuffix(string(text), readmeEnd+"\nafter\n") || strings.Contains(string(text), "old") {
 		t.Errorf("%d rows in:\n%s", rows, text)
 	}
@@ -291,9 +277,7 @@ func TestHistogram_QuantilesAreThoseOfASortedList(t *testing.T) {
 
 func TestProxy_HoldsEachReplyAndAllOfAPipelineTogether(t *testing.T) {
 	server, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer server.Close()
 	go func() {
 		conn, err := server.Accept()
@@ -303,14 +287,10 @@ func TestProxy_HoldsEachReplyAndAllOfAPipelineTogether(t *testing.T) {
 		io.Copy(conn, conn)
 	}()
 	p, err := newProxy(server.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer p.close()
 	conn, err := net.Dial("tcp", p.addr())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer conn.Close()
 
 	const delay = 100 * time.Millisecond
@@ -333,5 +313,12 @@ func TestProxy_HoldsEachReplyAndAllOfAPipelineTogether(t *testing.T) {
 	// One by one they would take 10 s.
 	if took := echo(100); took < delay || took > 50*delay {
 		t.Errorf("replies to 100 requests that were sent at once came after %v", took)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -25,27 +25,19 @@ var measured = sync.OnceValues(func() ([]Table, error) { return Measure(context.
 func tablesOf(t *testing.T) []Table {
 	t.Helper()
 	tables, err := measured()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return tables
 }
 
 func TestPage_IsCurrent(t *testing.T) {
 	app, err := MeasureApp(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	file, tables := filepath.Join(docs, "costs.md"), tablesOf(t)
 	if *update {
-		if err := os.WriteFile(file, page(tables, app), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, page(tables, app), 0o644))
 	}
 	stored, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	lines := func(page []byte) []string { return strings.Split(string(page), "\n") }
 	want := lines(stored)
 	var rows []int // that have not been measured as they are on the page
@@ -161,9 +153,7 @@ func numbers(text string) (all []int) {
 func cell(t *testing.T, page, first string, column int) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(docs, page))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for line := range strings.Lines(string(text)) {
 		if cells := strings.Split(line, "|"); strings.HasPrefix(line, "| "+first+" |") && len(cells) > column {
 			return cells[column]
@@ -207,9 +197,7 @@ func TestDocs_TripsAreThoseThatAreMeasured(t *testing.T) {
 // What the comment of a collection, and so kvgen -plan, says of a model.
 func TestPlan_TripsAreThoseThatAreMeasured(t *testing.T) {
 	generated, err := os.ReadFile("models_kv.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for collection, verbs := range map[string]map[string][]string{
 		"Plains": {
 			"Get":    {"Get", "GetMulti of 100"},
@@ -324,4 +312,11 @@ func planOf(t *testing.T, source, collection string) map[string]string {
 		}
 	}
 	return plan
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

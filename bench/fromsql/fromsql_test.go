@@ -49,9 +49,7 @@ var (
 func rows(t *testing.T) map[string]row {
 	t.Helper()
 	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	all := map[string]row{}
 	for line := range strings.Lines(string(text)) {
 		cells := strings.Split(line, "|")
@@ -77,14 +75,10 @@ func codeOf(cell string) (all []string) {
 func sources(t *testing.T, file string) map[string]string {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	set := token.NewFileSet()
 	parsed, err := parser.ParseFile(set, file, text, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	all := map[string]string{}
 	ast.Inspect(parsed, func(node ast.Node) bool {
 		if pair, ok := node.(*ast.KeyValueExpr); ok {
@@ -124,13 +118,9 @@ func TestPage_ShowsTheCodeThatRuns(t *testing.T) {
 
 func TestPage_ModelsAreThoseOfTheCode(t *testing.T) {
 	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	models, err := os.ReadFile("after/models.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, block, _ := strings.Cut(string(text), "```go\n")
 	block, _, _ = strings.Cut(block, "```\n")
 	for part := range strings.SplitSeq(block, "\n\n") {
@@ -176,18 +166,12 @@ func measure(t *testing.T, name string, do func(context.Context, *after.Models) 
 		Has:       kv.Powers{Unless: true, Ordered: true}, // as a Redis server
 	}
 	db, err := kvmodel.Open(mem, kvmodel.Clock(clock.Now), kvmodel.Log(slog.New(slog.DiscardHandler)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx := t.Context()
 	m := after.New(db)
-	if err := after.Fill(ctx, m); err != nil {
-		t.Fatal(err)
-	}
+	must(t, after.Fill(ctx, m))
 	rest := func() {
-		if err := db.Flush(ctx); err != nil {
-			t.Fatal(err)
-		}
+		must(t, db.Flush(ctx))
 		clock.Pass(tour.Pause)
 	}
 	rest()
@@ -197,9 +181,7 @@ func measure(t *testing.T, name string, do func(context.Context, *after.Models) 
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if err := after.Another(ctx, m); err != nil {
-			t.Fatal(err)
-		}
+		must(t, after.Another(ctx, m))
 		rest()
 	}
 	metered, meter := kvmodel.Metered(ctx)
@@ -225,20 +207,21 @@ func measure(t *testing.T, name string, do func(context.Context, *after.Models) 
 func answer(t *testing.T, name string) string {
 	t.Helper()
 	db, err := gorm.Open(sqlite.Gorm("file:"+t.TempDir()+"/x.db?_pragma=foreign_keys(1)&_pragma=synchronous(0)&_pragma=journal_mode(off)"), &gorm.Config{Logger: logger.Discard, TranslateError: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	pool, err := db.DB()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer pool.Close()
-	if err := before.Fill(db); err != nil {
-		t.Fatal(err)
-	}
+	must(t, before.Fill(db))
 	got, err := before.Rows[name](db)
 	if err != nil {
 		t.Errorf("%s by GORM: %v", name, err)
 	}
 	return fmt.Sprint(got)
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -112,9 +112,7 @@ func newBucket(t *testing.T) bucket {
 	t.Cleanup(server.Close)
 	b := bucket(server.URL + "/shop")
 	response, err := b.do(t.Context(), http.MethodPut, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	response.Body.Close()
 	return b
 }
@@ -123,9 +121,7 @@ func newBucket(t *testing.T) bucket {
 func ship(t *testing.T, path string, to boltkv.Folder) (s *boltkv.Store, closes func() error) {
 	t.Helper()
 	s, err := boltkv.Open(path, boltkv.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ended := make(chan error, 1)
 	go func() { ended <- s.Ship(context.Background(), to) }()
 	for done := s.Stats().Shipping; done.Snapshot.IsZero(); done = s.Stats().Shipping {
@@ -147,9 +143,7 @@ func TestShip_AnS3BucketRestoresEachMomentAndRefusesAnotherStore(t *testing.T) {
 			t.Fatal(err)
 		}
 		made = append(made, time.Now())
-		if err := closes(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, closes())
 	}
 	for n, at := range made {
 		restored := filepath.Join(dir, fmt.Sprint("restored", n))
@@ -157,24 +151,23 @@ func TestShip_AnS3BucketRestoresEachMomentAndRefusesAnotherStore(t *testing.T) {
 			t.Fatalf("restore commit %d: %v", n, err)
 		}
 		s, err := boltkv.Open(restored, boltkv.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got, err := kv.One(t.Context(), s, kv.OpGet("n")); string(got.Value) != strconv.Itoa(n) {
 			t.Errorf("want %d, got %q, %v", n, got.Value, err)
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Close())
 	}
 	other, err := boltkv.Open(filepath.Join(dir, "other.db"), boltkv.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := other.Ship(t.Context(), to); !errors.Is(err, boltkv.ErrFolder) {
 		t.Errorf("another store: want an ErrFolder, got %v", err)
 	}
-	if err := other.Close(); err != nil {
+	must(t, other.Close())
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
 		t.Fatal(err)
 	}
 }

@@ -21,32 +21,22 @@ var (
 // block that names the model of another one gets such a model beside it.
 func TestDocs_ModelsAreThoseThatKvgenTakes(t *testing.T) {
 	app, err := newApp("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	dir := t.TempDir()
-	if err := app.write(dir); err != nil {
-		t.Fatal(err)
-	}
+	must(t, app.write(dir))
 	code := codeIn(t, app.root)
 	count := 0
 	for _, page := range pages(t, app.root) {
 		text, err := os.ReadFile(filepath.Join(app.root, page))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, m := range goBlock.FindAllStringSubmatch(string(text), -1) {
 			if !strings.Contains(m[1], "kv:\"") || strings.Contains(code, plainly(m[1])) {
 				continue
 			}
 			count++
 			name := fmt.Sprintf("%s%d", strings.NewReplacer(".", "", "-", "", "/", "").Replace(page), count)
-			if err := os.MkdirAll(filepath.Join(dir, name), 0o777); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(filepath.Join(dir, name, "models.go"), []byte(modelsIn(m[1])), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.MkdirAll(filepath.Join(dir, name), 0o777))
+			must(t, os.WriteFile(filepath.Join(dir, name, "models.go"), []byte(modelsIn(m[1])), 0o666))
 		}
 	}
 	if count == 0 {
@@ -72,9 +62,7 @@ func codeIn(t *testing.T, root string) string {
 		code.WriteString(plainly(string(text)) + " ")
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return code.String()
 }
 
@@ -118,9 +106,7 @@ func pages(t *testing.T, root string) []string {
 	var found []string
 	for _, pattern := range []string{"*.md", "docs/*.md", "docs/decisions/*.md"} {
 		all, err := fs.Glob(os.DirFS(root), pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		found = append(found, all...)
 	}
 	return found

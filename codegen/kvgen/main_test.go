@@ -35,9 +35,7 @@ func (t tests) Run() int {
 // TestLong_Scripts runs testdata/script: one behaviour a file, which its first line says.
 func TestLong_Scripts(t *testing.T) {
 	app, err := newApp("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c, vars := &compiler{root: app.root}, goEnv(t)
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
@@ -62,13 +60,9 @@ func TestLong_Scripts(t *testing.T) {
 // may be. No script may be misled by that.
 func withinAModule(t *testing.T) string {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module above\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module above\n"), 0o666))
 	scripts := filepath.Join(dir, "scripts")
-	if err := os.Mkdir(scripts, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(scripts, 0o777))
 	return scripts
 }
 
@@ -77,9 +71,7 @@ func withinAModule(t *testing.T) string {
 // script that has not changed is not built again.
 func goEnv(t *testing.T) []string {
 	out, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	dirs := strings.Fields(string(out))
 	return []string{"GOCACHE=" + dirs[0], "GOMODCACHE=" + dirs[1], "GOPROXY=off", "GOSUMDB=off", "GOFLAGS=-trimpath", "GOWORK=off", "GOTOOLCHAIN=local"}
 }

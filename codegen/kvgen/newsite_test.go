@@ -102,9 +102,7 @@ func shell(t *testing.T, dir, name string, args ...string) string {
 func newSite(t *testing.T, dir string, shapes []shape, more string, pages ...[]string) {
 	t.Helper()
 	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	shell(t, ".", "kvgen", "new", "-replace", root, dir)
 	table := "package web\n\nvar shapes = []shape{\n"
 	for i, s := range shapes {
@@ -119,9 +117,7 @@ func newSite(t *testing.T, dir string, shapes []shape, more string, pages ...[]s
 	models := filepath.Join(dir, "models", "models.go")
 	write(t, models, read(t, models)+more)
 	write(t, filepath.Join(dir, "web", "shapes_test.go"), table+"}\n")
-	if err := os.CopyFS(filepath.Join(dir, "web"), os.DirFS("testdata/site")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.CopyFS(filepath.Join(dir, "web"), os.DirFS("testdata/site")))
 	shell(t, dir, "kvgen", "./models")
 	for _, args := range pages {
 		shell(t, dir, "kvgen", append([]string{"scaffold"}, args...)...)
@@ -140,9 +136,7 @@ func commonSite(t *testing.T) string {
 	t.Helper()
 	common.once.Do(func() {
 		dir, err := os.MkdirTemp("", "newsite")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		common.dir = dir
 		newSite(t, filepath.Join(dir, "wiki"), fewShapes, moreModels, []string{"RecipeBook"}, []string{"-anyone", "Ticket"})
 	})
@@ -152,17 +146,13 @@ func commonSite(t *testing.T) string {
 func read(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(text)
 }
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte(text), 0o666))
 }
 
 // A new site passes its own tests, and those in testdata/site: each shape of model has the forms
@@ -183,12 +173,8 @@ func runSite(t *testing.T, program string, args ...string) (url string) {
 	c := exec.Command("sh", append([]string{"-c", `ulimit -n 256; exec "$0" "$@"`, program, "-addr", "127.0.0.1:0", "-store", "mem:"}, args...)...)
 	c.Dir = t.TempDir()
 	said, err := c.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, c.Start())
 	t.Cleanup(func() {
 		c.Process.Signal(os.Interrupt)
 		if err := c.Wait(); err != nil {
@@ -210,9 +196,7 @@ func hold(t *testing.T, url string, connections int) {
 	t.Helper()
 	for i := range connections {
 		c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() { c.Close() })
 		io.WriteString(c, []string{"", "GET / HTTP/1.1\r\n", "POST /signin HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nname"}[i%3])
 	}
@@ -327,4 +311,11 @@ func TestNewSite_DoesWhatItsFormsSayAndPassesTheAudit(t *testing.T) {
 	other.Submit("Sign in")
 	p.Submit("Send it again")
 	p.WantText("Rain", "All day.")
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

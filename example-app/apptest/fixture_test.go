@@ -64,9 +64,7 @@ func inside(t testing.TB, db *kvmodel.DB, config web.Config) *site {
 	app := ashiato.NewSite(db, ashiato.Options{Hash: cheap})
 	config.Keys = [][]byte{bytes.Repeat([]byte("k"), 32)}
 	handler, err := web.New(app, config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(handler.Close)
 	return &site{t: t, url: "https://ashiato.example", handler: handler, app: app}
 }
@@ -75,9 +73,7 @@ func inside(t testing.TB, db *kvmodel.DB, config web.Config) *site {
 func inMemory(t testing.TB, config web.Config) *site {
 	t.Helper()
 	db, err := kvmodel.Open(memkv.New(memkv.Options{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return inside(t, db, config)
 }
 
@@ -87,9 +83,7 @@ func open(t testing.TB, store kvmodel.Store) *site {
 	t.Helper()
 	ahead := new(atomic.Int64)
 	db, err := kvmodel.Open(store, kvmodel.Clock(func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		// Changes in a store that lost its data cannot be finished.
 		if err := db.Close(context.WithoutCancel(t.Context())); err != nil && !errors.Is(err, kvmodel.ErrLost) {
@@ -297,5 +291,12 @@ func (v *visitor) want(got reply, status int, texts ...string) {
 		if !strings.Contains(shown(got.body), text) {
 			v.t.Errorf("%s: want %q on the page, which shows:\n%s", got.path, text, shown(got.body))
 		}
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -97,14 +97,10 @@ func TestLive_LeavesPlacesForOthers(t *testing.T) {
 	listen := func(address string) {
 		t.Helper()
 		req, err := http.NewRequestWithContext(t.Context(), "GET", url+"/live", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		req.Header.Set("X-Forwarded-For", address)
 		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() { resp.Body.Close() })
 		count[resp.StatusCode]++
 	}

@@ -54,9 +54,7 @@ func TestScreenshots_ExistAndAreShown(t *testing.T) {
 		takeAll(t, *screenshots)
 	}
 	page, err := os.ReadFile(shotsPage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, s := range shots {
 		if !strings.Contains(string(page), "(screenshots/"+s.name+".png)") {
 			t.Errorf("%s does not show %s", shotsPage, s.name)
@@ -94,9 +92,7 @@ func takeAll(t *testing.T, folder string) {
 			w.Open(shot.path)
 		}
 		picture := fewColors(t, w.Screenshot())
-		if err := os.WriteFile(filepath.Join(folder, shot.name+".png"), picture, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(folder, shot.name+".png"), picture, 0o644))
 	}
 }
 
@@ -119,9 +115,7 @@ func (s *site) conflict(w *walker) {
 func fewColors(t *testing.T, picture []byte) []byte {
 	t.Helper()
 	full, err := png.Decode(bytes.NewReader(picture))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	count := map[color.RGBA]int{}
 	bounds := full.Bounds().Intersect(image.Rect(0, 0, browser.DesktopWidth, maxHeight))
 	for y := range bounds.Dy() {
@@ -139,8 +133,6 @@ func fewColors(t *testing.T, picture []byte) []byte {
 	small := image.NewPaletted(bounds, palette)
 	draw.Draw(small, bounds, full, image.Point{}, draw.Src)
 	var out bytes.Buffer
-	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, small); err != nil {
-		t.Fatal(err)
-	}
+	must(t, (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, small))
 	return out.Bytes()
 }

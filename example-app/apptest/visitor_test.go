@@ -21,9 +21,7 @@ var stores = map[string]func(t *testing.T) kvmodel.Store{
 	"memcached": func(t *testing.T) kvmodel.Store {
 		servers.Need(t, "memcached")
 		server, err := servers.Memcached()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(server.Stop)
 		return openStore(t, "memcached://"+server.Addr)
 	},
@@ -31,9 +29,7 @@ var stores = map[string]func(t *testing.T) kvmodel.Store{
 		servers.Need(t, "redis-server")
 		servers.Need(t, "redis-cli")
 		cluster, err := servers.RedisCluster()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(cluster.Stop)
 		return openStore(t, "redis-cluster://"+strings.Join(cluster.Addrs(), ","))
 	},
@@ -42,9 +38,7 @@ var stores = map[string]func(t *testing.T) kvmodel.Store{
 func openStore(t *testing.T, url string) kvmodel.Store {
 	t.Helper()
 	store, err := kvopen.Store(context.WithoutCancel(t.Context()), url, all.Engines)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return store
 }
 

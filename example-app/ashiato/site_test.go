@@ -23,9 +23,7 @@ func onEachStore(t *testing.T, f func(t *testing.T, s *ashiato.Site)) {
 	t.Run("mem", func(t *testing.T) { f(t, open(t, memkv.New(memkv.Options{}))) })
 	t.Run("bolt", func(t *testing.T) {
 		store, err := boltkv.Open(filepath.Join(t.TempDir(), "app.db"), boltkv.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		f(t, open(t, store))
 	})
 }
@@ -39,9 +37,7 @@ func open(t *testing.T, store kvmodel.Store) *ashiato.Site {
 func openHashing(t *testing.T, store kvmodel.Store, memory uint32) *ashiato.Site {
 	t.Helper()
 	db, err := kvmodel.Open(store)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := db.Close(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
@@ -53,26 +49,20 @@ func openHashing(t *testing.T, store kvmodel.Store, memory uint32) *ashiato.Site
 func join(t *testing.T, s *ashiato.Site, handle string) *ashiato.Member {
 	t.Helper()
 	m, err := s.SignUp(t.Context(), ashiato.Joining{ID: s.NewID(), Handle: handle, Password: password})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return m
 }
 
 func write(t *testing.T, s *ashiato.Site, who *ashiato.Member, slug string, topics ...string) *ashiato.Page {
 	t.Helper()
 	p, err := s.Write(t.Context(), who.ID, ashiato.Draft{ID: s.NewID(), Slug: slug, Title: "About " + slug, Body: "One cup.", Topics: topics})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return p
 }
 
 func settle(t *testing.T, s *ashiato.Site) {
 	t.Helper()
-	if err := s.DB().Flush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.DB().Flush(t.Context()))
 }
 
 func wantErr(t *testing.T, what string, err, want error) {
@@ -120,9 +110,7 @@ func TestSite_Trash_LeavesTheAddressAndComesBack(t *testing.T) {
 		_, err := s.Trash(t.Context(), m.ID, p.ID, p.Version+1)
 		wantErr(t, "a version that was not looked at", err, kvmodel.ErrConflict)
 		trashed, err := s.Trash(t.Context(), m.ID, p.ID, p.Version)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		_, err = s.Read(t.Context(), "", "tea", "")
 		wantErr(t, "read", err, kvmodel.ErrNotFound)
 		_, err = s.Comment(t.Context(), m.ID, p.ID, s.NewID(), "late")
@@ -187,5 +175,12 @@ func TestSite_LogIn_HashesThePasswordForAnUnknownHandle(t *testing.T) {
 		if used := (after.TotalAlloc - before.TotalAlloc) >> 10; used < memory || used > 2*memory {
 			t.Errorf("%s: want one hash of %d KB, got %d", handle, memory, used)
 		}
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

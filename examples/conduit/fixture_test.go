@@ -110,7 +110,7 @@ func titles(p *conduit.ArticlePage) []string {
 // done returns the error of a call.
 func done[T any](_ T, err error) error { return err }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

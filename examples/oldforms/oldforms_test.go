@@ -28,7 +28,7 @@ func together(t *testing.T, f func(writer int) error) {
 	all.Wait()
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -49,14 +49,10 @@ func TestPicture_ShowsTheDepthsThatAreMeasured(t *testing.T) {
 		line{"package ranking, scores ascending", "#1d5fa8", ours, false},
 	)
 	if *update {
-		if err := os.WriteFile(picture, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(picture, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(picture)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if diff := gocmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s is stale: run go test ./examples/posttree -update (-want +got)\n%s", picture, diff)
 	}
@@ -77,9 +73,7 @@ func postWays(t *testing.T, score func(int) int64) (ways []way, ends bool) {
 		if errors.Is(err, kv.ErrBadKey) {
 			return append(ways, way{i, longest}), true
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		longest = max(longest, len(name)-len(posttree.Root)+1)
 		if isPowerOfTwo(i + 1) {
 			ways = append(ways, way{i + 1, longest})
@@ -105,9 +99,7 @@ func (asJSON) Merge(_, next []byte) ([]byte, error) { return next, nil }
 // boardWays is postWays for ascending scores on a board of package ranking.
 func boardWays(t *testing.T) (ways []way) {
 	db, err := kvmodel.Open(memkv.New(memkv.Options{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	members := kvmodel.NewRecords(db, kvmodel.Schema[posttree.Member, string]{
 		Name: "Member", Version: 1, Key: kvmodel.StringKey[string](), Codec: asJSON{},
 		ID: func(m *posttree.Member) string { return m.ID }, SetID: func(m *posttree.Member, id string) { m.ID = id },
@@ -116,9 +108,7 @@ func boardWays(t *testing.T) (ways []way) {
 		Name: "TopScore", Of: ranking.Int[int64](), Score: func(m *posttree.Member) int64 { return m.Score },
 	})
 	for i := range most {
-		if err := members.Create(ctx, &posttree.Member{Score: inOrder(i), ID: fmt.Sprint(i)}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, members.Create(ctx, &posttree.Member{Score: inOrder(i), ID: fmt.Sprint(i)}))
 		if !isPowerOfTwo(i + 1) {
 			continue
 		}
@@ -128,9 +118,7 @@ func boardWays(t *testing.T) (ways []way) {
 		}
 		ways = append(ways, way{i + 1, report.Depth + 1})
 	}
-	if err := db.Close(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.Close(ctx))
 	return ways
 }
 
@@ -195,4 +183,11 @@ func (l line) draw(b *strings.Builder) {
 		atY -= 20
 	}
 	fmt.Fprintf(b, `<text x="%.1f" y="%.1f" text-anchor="%s" fill="%s">%s</text>`+"\n", atX+10, atY+12, anchor, l.color, label)
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -51,9 +51,7 @@ func TestMemory_AFirstStartTakes13TripsAndAnyOtherOne(t *testing.T) {
 	s := memkv.New(memkv.Options{})
 	for _, want := range []int64{13, 1} {
 		m, trips := itemsOn(s)
-		if err := m.Look(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, m.Look(t.Context()))
 		if got := trips.Load(); got != want {
 			t.Errorf("%d trips, want %d", got, want)
 		}
@@ -71,9 +69,7 @@ func TestServer_IsLookedAtAgainAfterSomeSeconds(t *testing.T) {
 			}
 		}
 		looks(true)
-		if err := m.Look(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, m.Look(t.Context()))
 		looks(false)
 		time.Sleep(times.Look - time.Second)
 		looks(false)
@@ -87,9 +83,7 @@ func TestPass_FinishesAnAcceptThatWasCutShort(t *testing.T) {
 		t.Run(fmt.Sprint("after write ", cut), func(t *testing.T) {
 			s := memkv.New(memkv.Options{})
 			before, _ := itemsOn(s)
-			if err := before.Look(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, before.Look(t.Context()))
 			if _, err := kv.One(t.Context(), s, kv.OpDelete("b")); err != nil {
 				t.Fatal(err)
 			}
@@ -111,9 +105,7 @@ func TestPass_FinishesAnAcceptThatWasCutShort(t *testing.T) {
 			}
 			// Before the first item has the new table, b is lost; afterwards it is not.
 			later, _ := itemsOn(s)
-			if err := later.Look(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, later.Look(t.Context()))
 			if lost, want := len(later.Lost()), 1; cut < 4 && lost != want || cut == 4 && lost != 0 {
 				t.Errorf("%d servers are lost after write %d", lost, cut)
 			}
@@ -132,14 +124,10 @@ func TestPass_FinishesAnAcceptThatWasCutShort(t *testing.T) {
 func begun(t *testing.T, s kv.Store, accepted uint64) *Memory {
 	t.Helper()
 	m := itemOn(s)
-	if err := m.Look(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.Look(t.Context()))
 	for number, _ := m.Edition(); number <= accepted; number, _ = m.Edition() {
 		loseAll(t, s)
-		if err := m.Look(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, m.Look(t.Context()))
 		if _, err := m.Accept(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -172,9 +160,7 @@ func TestRenew_MakesThoseThatKnewAnotherStoreTakeTheNewOne(t *testing.T) {
 				later := itemOn(s)
 				must := func(err error) {
 					t.Helper()
-					if err != nil {
-						t.Fatal(err)
-					}
+					must(t, err)
 				}
 				must(later.Look(t.Context()))
 				must(running.Look(t.Context()))
@@ -195,9 +181,7 @@ func TestRenew_LeavesALossThatIsKnownToAccept(t *testing.T) {
 	s := memkv.New(memkv.Options{})
 	m := begun(t, s, 0)
 	loseAll(t, s)
-	if err := m.Look(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.Look(t.Context()))
 	if err := m.Renew(t.Context()); !errors.Is(err, kv.ErrLost) {
 		t.Errorf("Renew of a store that is lost: want ErrLost, got %v", err)
 	}
@@ -207,14 +191,10 @@ func TestRenew_OfSeveralServersHoldsForAll(t *testing.T) {
 	s := memkv.New(memkv.Options{})
 	running, _ := itemsOn(s)
 	later, _ := itemsOn(s)
-	if err := running.Look(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, running.Look(t.Context()))
 	loseAll(t, s)
 	for _, do := range []func(context.Context) error{later.Look, running.Look, later.Renew, running.Look} {
-		if err := do(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, do(t.Context()))
 	}
 	if diff := cmp.Diff(later.table(), running.table()); diff != "" || len(running.Lost()) > 0 {
 		t.Errorf("lost: %v; tables (-who renews +who knew another):\n%s", running.Lost(), diff)
@@ -235,5 +215,12 @@ func TestItem_ReadsAsItWasStored(t *testing.T) {
 		if _, err := decode([]byte(bad)); err == nil {
 			t.Errorf("%q is taken for an item", bad)
 		}
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -244,9 +244,7 @@ func checkList(sim *kvtest.Sim, limits Limits, w *truth) {
 	ctx := context.Background()
 	for _, id := range sweepMembers {
 		got, err := entryOf(ctx, l, l.Store, place, id)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		w.wrong = nil
 		w.read("the last reader", got, w.floors[id])
 		for _, wrong := range w.wrong {

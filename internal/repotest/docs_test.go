@@ -104,9 +104,7 @@ func runProgram(t *testing.T, b block) (string, error) {
 func TestDocs_FirstProgramRunsInANewModule(t *testing.T) {
 	script, want := quickStart(blocks())
 	root, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	const beside = "=../ringtree\n"
 	if !strings.Contains(script, beside) {
 		t.Fatalf("the page does not replace the module by %q", beside)

@@ -21,9 +21,7 @@ func TestKeysDoc_ListsEveryClass(t *testing.T) {
 		}
 		set := token.NewFileSet()
 		parsed, err := parser.ParseFile(set, file, read(file), parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ast.Inspect(parsed, func(node ast.Node) bool {
 			call, ok := node.(*ast.CallExpr)
 			if !ok || !namesNewClass(call.Fun) {

@@ -87,9 +87,7 @@ func TestLayout_ImportsRunDownhill(t *testing.T) {
 			t.Errorf("%s is in no room: add its folder to the table of this test and to doc.go", file)
 		}
 		parsed, err := parser.ParseFile(token.NewFileSet(), file, read(file), parser.ImportsOnly)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, spec := range parsed.Imports {
 			if imported, _ := strconv.Unquote(spec.Path.Value); !granted.allows(room, imported) {
 				t.Errorf("%s imports %s, but room %q may import only %q of this module and the modules %q", file, imported, room, granted.rooms, granted.modules)

@@ -35,9 +35,7 @@ func TestLong_ReleaseCanBeGotByItsVersion(t *testing.T) {
 func getRelease(t *testing.T) {
 	proxy, cache := t.TempDir(), t.TempDir()
 	for dir, m := range releases {
-		if err := publish(proxy, dir, m); err != nil {
-			t.Fatal(err)
-		}
+		must(t, publish(proxy, dir, m))
 		needs := exec.Command("go", "list", "-deps", "./...") // downloads what is not here yet
 		needs.Dir = dir
 		if out, err := needs.CombinedOutput(); err != nil {
@@ -45,9 +43,7 @@ func getRelease(t *testing.T) {
 		}
 	}
 	known, err := exec.Command("go", "env", "GOMODCACHE").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	downloads := "file://" + filepath.ToSlash(filepath.Join(strings.TrimSpace(string(known)), "cache", "download"))
 	work := t.TempDir()
 	script := `

@@ -80,32 +80,22 @@ type reader struct {
 
 func startReader(t *testing.T) *reader {
 	root, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	dir := t.TempDir()
-	if err := os.Symlink(root, filepath.Join(dir, "ringtree")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(root, filepath.Join(dir, "ringtree")))
 	r := &reader{T: t, dir: dir, ports: strings.NewReplacer("8080", freePort(t), "7000", freePort(t), "7001", freePort(t))}
 	input, in, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r.in = in
 	r.shell = exec.Command("bash", "-eu")
 	r.shell.Dir, r.shell.Stdin = dir, input
 	r.shell.Env = append(os.Environ(), "GOFLAGS=-trimpath", "GOWORK=off", "PWD="+dir)
 	out, err := r.shell.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var messages strings.Builder
 	r.shell.Stderr = &messages
 	r.out = bufio.NewReader(out)
-	if err := r.shell.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.shell.Start())
 	input.Close()
 	t.Cleanup(func() {
 		r.stop()
@@ -120,9 +110,7 @@ func startReader(t *testing.T) *reader {
 
 func freePort(t *testing.T) string {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer l.Close()
 	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }
@@ -206,4 +194,11 @@ func (r *reader) edits(b block) error {
 		return fmt.Errorf("%s has these lines %d times, want once:\n%s", b.name, n, before.String())
 	}
 	return os.WriteFile(path, []byte(strings.Replace(string(text), before.String(), after.String(), 1)), 0o644)
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

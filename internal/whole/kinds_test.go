@@ -90,16 +90,12 @@ func must(t *testing.T, errs ...error) {
 func read(t *testing.T, path string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !strings.HasSuffix(path, ".gz") {
 		return data
 	}
 	r, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if data, err = io.ReadAll(r); err != nil {
 		t.Fatal(err)
 	}
@@ -111,9 +107,7 @@ func open(t *testing.T, path string, at time.Time) kv.Store {
 	t.Helper()
 	time.Sleep(time.Until(at))
 	s, err := boltkv.Open(path, boltkv.Options{Durability: boltkv.Unsynced})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { s.Close() })
 	return s
 }

@@ -134,9 +134,7 @@ func carry(t *testing.T, what task, local bool) whole {
 	for i := range 3 {
 		set = append(set, kv.OpSet(fmt.Sprint("shared", i), []byte(fmt.Sprint("value", i))))
 	}
-	if err := mem.Do(t.Context(), set); err != nil {
-		t.Fatal(err)
-	}
+	must(t, mem.Do(t.Context(), set))
 	ctx, meter := kv.Metered(t.Context())
 	s := kv.Count(mem)
 	r := &run{ctx: ctx, store: s, saw: make(map[string]string)}
@@ -144,9 +142,7 @@ func carry(t *testing.T, what task, local bool) whole {
 	w := whole{r.saw, meter.Cost(), make(map[string]string)}
 	for _, key := range mem.Keys() {
 		item, err := kv.One(t.Context(), mem, kv.OpGet(key))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		w.Items[key] = string(item.Value)
 	}
 	return w
@@ -184,9 +180,7 @@ func TestTogether_OnALocalStoreWorksRunInOrderAndAtOnce(t *testing.T) {
 			return gets(ctx, name+"1", name+"2")(s)
 		}
 	}
-	if err := errors.Join(kv.Together(ctx, local{s}, work("a"), work("b"), work("c"))...); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(kv.Together(ctx, local{s}, work("a"), work("b"), work("c"))...))
 	if got := strings.Join(order, ""); got != "abc" {
 		t.Errorf("the works ran in the order %s, want abc", got)
 	}
@@ -223,9 +217,7 @@ func TestTogether_OnALocalStorePausesPassAtTheSameTime(t *testing.T) {
 			pauses("first", 20*time.Millisecond), pauses("second", 20*time.Millisecond),
 			pauses("for long", 10*time.Second), nested, pauses("last", 20*time.Millisecond),
 		}
-		if err := errors.Join(kv.Together(ctx, s, works...)...); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(kv.Together(ctx, s, works...)...))
 		want := map[string]time.Duration{
 			"first": 60 * time.Millisecond, "second": 60 * time.Millisecond, "last": 60 * time.Millisecond,
 			"for long": 30 * time.Second, "within": 60 * time.Millisecond, "within for long": 12 * time.Second,

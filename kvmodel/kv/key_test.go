@@ -190,9 +190,7 @@ func FuzzText(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, b, c, d string) {
 		text := kv.JoinText(a, b)
 		got, err := kv.SplitText(text, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if diff := cmp.Diff([]string{a, b}, got); diff != "" {
 			t.Errorf("parts mismatch (-want +got):\n%s", diff)
 		}

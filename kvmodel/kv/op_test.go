@@ -123,9 +123,7 @@ func TestGetAll_IsOneTripInTheOrderOfItsKeys(t *testing.T) {
 	r.put("a", "1")
 	r.put("c", "3")
 	results, err := kv.GetAll(ctx, r, "c", "b", "a", "c")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var got []string
 	for _, result := range results {
 		if errors.Is(result.Err, kv.ErrNotFound) {

@@ -47,9 +47,7 @@ func TestTogether_CostsTheTripsOfTheLongestWork(t *testing.T) {
 		return errors.Join(kv.Together(ctx, s, gets(ctx, "c1"), gets(ctx, "d1", "d2", "d3"))...)
 	}
 	errs := kv.Together(ctx, s, gets(ctx, "a1", "a2"), gets(ctx, "b1"), nested)
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(errs...))
 	want := [][]string{{"a1", "b1", "c1", "d1"}, {"a2", "d2"}, {"d3"}}
 	if diff := cmp.Diff(want, s.trips); diff != "" {
 		t.Errorf("trips (-want +got)\n%s", diff)
@@ -121,9 +119,7 @@ func TestTogether_AKeyThatSeveralReadIsReadOnce(t *testing.T) {
 			return err
 		}
 	}
-	if err := errors.Join(kv.Together(ctx, s, works...)...); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(kv.Together(ctx, s, works...)...))
 	if got := meter.Cost().Ops - before; got != 1 {
 		t.Errorf("%d ops, want 1", got)
 	}
@@ -137,9 +133,7 @@ func TestTogether_AKeyThatSeveralReadIsReadOnce(t *testing.T) {
 func TestTogether_WhatSeveralAddToAKeyIsAddedAsOne(t *testing.T) {
 	ctx, meter := kv.Metered(context.Background())
 	s := kv.Count(memkv.New(memkv.Options{}))
-	if err := s.Do(ctx, []kv.Op{kv.OpSet("n", []byte("10")), kv.OpSet("log", []byte("0"))}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Do(ctx, []kv.Op{kv.OpSet("n", []byte("10")), kv.OpSet("log", []byte("0"))}))
 	before := meter.Cost()
 	numbers := make([]int64, 40)
 	errs := kv.Each(ctx, s, numbers, func(s kv.Store, i int, _ int64) error {
@@ -163,9 +157,7 @@ func TestTogether_WhatSeveralAddToAKeyIsAddedAsOne(t *testing.T) {
 			},
 		)...)
 	})
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(errs...))
 	if cost := meter.Cost(); cost.Trips-before.Trips != 1 || cost.Ops-before.Ops != 3 {
 		t.Errorf("it cost %v after %v, want 1 trip of 3 ops", cost, before)
 	}
@@ -196,9 +188,7 @@ func TestTogether_WhatOneWorkAsksForAtOnceStaysInOrder(t *testing.T) {
 		},
 		add, add,
 	)
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(errs...))
 	if r, err := kv.One(ctx, s, kv.OpGet("log")); string(r.Value) != "1caa" {
 		t.Errorf("the log is %q, %v", r.Value, err)
 	}
@@ -238,9 +228,7 @@ func TestTogether_WorksThatPauseDoSoAtTheSameTime(t *testing.T) {
 			return errors.Join(kv.Together(ctx, s, paused(20*time.Millisecond), paused(40*time.Millisecond))...)
 		}
 		began := time.Now()
-		if err := errors.Join(kv.Together(ctx, s, paused(20*time.Millisecond), nested, gets(ctx, "c"))...); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(kv.Together(ctx, s, paused(20*time.Millisecond), nested, gets(ctx, "c"))...))
 		if took := time.Since(began); took != 80*time.Millisecond {
 			t.Errorf("two rounds of pauses of up to 40ms took %v", took)
 		}
@@ -277,9 +265,7 @@ func TestTogether_AWorkThatPausesForLongHoldsNoOtherUp(t *testing.T) {
 		nested := func(s kv.Store) error {
 			return errors.Join(kv.Together(ctx, s, pauses("nested", 4*time.Second), steps)...)
 		}
-		if err := errors.Join(kv.Together(ctx, s, pauses("first", 10*time.Second), pauses("second", 15*time.Second), nested, pauses("last", 10*time.Second))...); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(kv.Together(ctx, s, pauses("first", 10*time.Second), pauses("second", 15*time.Second), nested, pauses("last", 10*time.Second))...))
 		want := map[string]time.Duration{"steps": 0, "nested": 8 * time.Second, "first": 20 * time.Second, "last": 20 * time.Second, "second": 30 * time.Second}
 		if diff := cmp.Diff(want, ended); diff != "" {
 			t.Errorf("when the works ended (-want +got)\n%s", diff)
@@ -301,4 +287,11 @@ func TestTogether_APauseThatPassesTheDeadlineIsCutShort(t *testing.T) {
 		return nil
 	}
 	kv.Together(ctx, memkv.New(memkv.Options{}), rests, rests)
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -178,9 +178,7 @@ func (s slowToCommit) Powers() kv.Powers {
 func tenant(t *testing.T, s kv.Store, name string) kv.Store {
 	t.Helper()
 	p, err := kv.Prefix(s, name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return p
 }
 
@@ -280,9 +278,7 @@ func TestPrefix_HoldsInsideAtomic(t *testing.T) {
 		_, err := kv.One(ctx, s, kv.OpSet("k", []byte("v")))
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r.holds(t, "t:k", "v")
 }
 

@@ -35,9 +35,7 @@ func wantCount(t *testing.T, url string, want int64) {
 func TestStore_MemcachedIsReached(t *testing.T) {
 	servers.Need(t, "memcached")
 	server, err := servers.Memcached()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer server.Stop()
 	wantCount(t, "memcached://"+server.Addr, 1)
 	wantCount(t, "memcached://"+server.Addr+"?timeout=5s&conns=2", 2)
@@ -46,9 +44,7 @@ func TestStore_MemcachedIsReached(t *testing.T) {
 func TestStore_AMemcachedThatEvictsIsRefused(t *testing.T) {
 	servers.Need(t, "memcached")
 	server, err := servers.MemcachedThatEvicts()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer server.Stop()
 	url := "memcached://" + server.Addr
 	_, err = kvopen.Store(t.Context(), url, all.Engines)
@@ -64,24 +60,18 @@ func TestOpen_AfterALossOpensSoThatItCanBeAccepted(t *testing.T) {
 	var running []*servers.Process
 	for range 2 {
 		server, err := servers.Memcached()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer server.Stop()
 		addrs, running = append(addrs, server.Addr), append(running, server)
 	}
 	url := "memcached://" + strings.Join(addrs, ",")
 	wantCount(t, url, 1)
 	running[1].Kill()
-	if err := running[1].Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, running[1].Start())
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	db, err := kvopen.Open(ctx, url, all.Engines)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close(ctx)
 	accepted, err := db.Accept(ctx)
 	if diff := cmp.Diff(addrs[1:], accepted); err != nil || diff != "" {
@@ -97,9 +87,7 @@ func TestOpen_AfterALossOpensSoThatItCanBeAccepted(t *testing.T) {
 func TestStore_RedisIsLoggedIn(t *testing.T) {
 	servers.Need(t, "redis-server")
 	server, err := servers.Redis("--requirepass", "p@ss/w?rd")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer server.Stop()
 	wantCount(t, "redis://:p%40ss/w%3Frd@"+server.Addr, 1)
 	wantCount(t, "redis://default:p%40ss/w%3Frd@"+server.Addr+"/0?patience=2s", 2)
@@ -116,9 +104,7 @@ func TestStore_RedisIsLoggedIn(t *testing.T) {
 func TestStore_RedisClusterIsReachedByOneNode(t *testing.T) {
 	servers.Need(t, "redis-server")
 	cluster, err := servers.RedisCluster()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer cluster.Stop()
 	wantCount(t, "redis-cluster://"+strings.Join(cluster.Addrs(), ","), 1)
 	wantCount(t, "redis-cluster://"+cluster.Addrs()[1], 2)
@@ -126,13 +112,18 @@ func TestStore_RedisClusterIsReachedByOneNode(t *testing.T) {
 
 func TestStore_ServerThatIsDownIsAnErrorAtOpening(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	down := listener.Addr().String()
 	listener.Close()
 	_, err = kvopen.Store(t.Context(), "redis://:secret@"+down, all.Engines)
 	if !kv.Failed(err) || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), down) {
 		t.Errorf("want an ErrUnavailable that names %s and not the password, got %v", down, err)
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -20,9 +20,9 @@ func TestOpen_NamesTheCommandsThatTheServerRefuses(t *testing.T) {
 
 	few := strings.Fields("~app:* ~ringtree{*} -@all +multi +exec +discard +set +get +mget +del +eval +evalsha +exists +strlen +getrange +setrange +append +hello +ping")
 	s := wantOpen(t, user("sparing", few...))
-	must(t, s, kv.OpSet("app:k", []byte("1")))
-	must(t, s, kv.OpAppend("app:k", []byte("2")))
-	must(t, s, kv.OpIncrement("app:k", 1))
+	mustDo(t, s, kv.OpSet("app:k", []byte("1")))
+	mustDo(t, s, kv.OpAppend("app:k", []byte("2")))
+	mustDo(t, s, kv.OpIncrement("app:k", 1))
 }
 
 func TestOpen_RenamedCommandIsNamed(t *testing.T) {
@@ -41,11 +41,11 @@ func TestOpen_LeavesNothingAtTheServer(t *testing.T) {
 func TestOpen_UserWhoOnlyReadsMayDoSo(t *testing.T) {
 	p := ownServer(t)
 	writer := openAt(t, p.Addr)
-	must(t, writer, kv.OpSet("k", []byte("v")))
+	mustDo(t, writer, kv.OpSet("k", []byte("v")))
 	raw(t, p.Addr, "ACL", "SETUSER", "reader", "on", ">secret", "~*", "+@read", "+@connection", "+@transaction")
 	log := new(said)
 	s := wantOpen(t, Options{Addrs: []string{p.Addr}, Username: "reader", Password: "secret", Log: log.log()})
-	if r := must(t, s, kv.OpGet("k")); string(r.Value) != "v" {
+	if r := mustDo(t, s, kv.OpGet("k")); string(r.Value) != "v" {
 		t.Errorf("want v, got %q", r.Value)
 	}
 	wantErr(t, do(t, s, kv.OpSet("k", nil)).Err, kv.ErrUnavailable)
@@ -61,5 +61,5 @@ func TestOpen_NodeThatRefusesACommandIsNamed(t *testing.T) {
 	}
 	wantOpen(t, Options{Addrs: clusterAddrs(t), Username: "unscripted", Password: "secret"}, "the server refuses EVAL, which the store needs: NOPERM")
 	s := wantOpen(t, Options{Addrs: clusterAddrs(t), Username: "untransacted", Password: "secret"})
-	must(t, s, kv.OpSet("without:a:transaction", nil))
+	mustDo(t, s, kv.OpSet("without:a:transaction", nil))
 }

@@ -26,7 +26,7 @@ func lost(t *testing.T, s *Store, key string) {
 func TestLoss_RedisFlushed_IsLostUntilAccepted(t *testing.T) {
 	p := ownServer(t)
 	s := openAt(t, p.Addr)
-	must(t, s, kv.OpSet("k", []byte("v")))
+	mustDo(t, s, kv.OpSet("k", []byte("v")))
 	raw(t, p.Addr, "FLUSHDB")
 	s.doubt() // As after 15 seconds.
 	lost(t, s, "k")
@@ -41,18 +41,16 @@ func TestLoss_RedisFlushed_IsLostUntilAccepted(t *testing.T) {
 	if r := do(t, s, kv.OpGet("k")); !errors.Is(r.Err, kv.ErrNotFound) {
 		t.Errorf("after Accept: %v, want ErrNotFound", r.Err)
 	}
-	must(t, s, kv.OpAdd("k", nil))
-	must(t, openAt(t, p.Addr), kv.OpGet("k"))
+	mustDo(t, s, kv.OpAdd("k", nil))
+	mustDo(t, openAt(t, p.Addr), kv.OpGet("k"))
 }
 
 func TestLoss_RedisRestartedEmpty_IsKnownBeforeTheFirstAnswer(t *testing.T) {
 	p := ownServer(t)
 	s := openAt(t, p.Addr)
-	must(t, s, kv.OpSet("k", []byte("v")))
+	mustDo(t, s, kv.OpSet("k", []byte("v")))
 	p.Kill()
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.Start())
 	for range 100 {
 		r := do(t, s, kv.OpGet("k"))
 		if !kv.Failed(r.Err) {
@@ -72,15 +70,15 @@ func TestLoss_RedisRestartedEmpty_IsKnownBeforeTheFirstAnswer(t *testing.T) {
 	if _, err := s.Powers().Losses.Accept(within(t, time.Minute)); err != nil {
 		t.Error(err)
 	}
-	must(t, s, kv.OpAdd("k", nil))
-	must(t, later, kv.OpGet("k"))
+	mustDo(t, s, kv.OpAdd("k", nil))
+	mustDo(t, later, kv.OpGet("k"))
 }
 
 func TestLoss_RedisRestartedEmptyUnderLoad_NeverLooksEmpty(t *testing.T) {
 	p := ownServer(t)
 	s := openAt(t, p.Addr)
-	must(t, s, kv.OpSet("k", []byte("v")))
-	must(t, s, kv.OpSet("l", []byte("v")))
+	mustDo(t, s, kv.OpSet("k", []byte("v")))
+	mustDo(t, s, kv.OpSet("l", []byte("v")))
 	ended := make(chan error)
 	for i := range 8 {
 		go func() {
@@ -117,23 +115,19 @@ func TestLoss_RedisRestartedEmptyUnderLoad_NeverLooksEmpty(t *testing.T) {
 func TestLoss_RedisRestartedWithItsData_IsNone(t *testing.T) {
 	p := keepingServer(t)
 	s := openAt(t, p.Addr)
-	must(t, s, kv.OpSet("k", []byte("v")))
+	mustDo(t, s, kv.OpSet("k", []byte("v")))
 	kill(t, p, s)
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
-	must(t, s, kv.OpGet("k"))
-	must(t, openAt(t, p.Addr), kv.OpGet("k"))
+	must(t, p.Start())
+	mustDo(t, s, kv.OpGet("k"))
+	mustDo(t, openAt(t, p.Addr), kv.OpGet("k"))
 }
 
 func TestLoss_RedisGoneBack_IsKnownToAllUntilAccepted(t *testing.T) {
 	p := ownServer(t)
 	s, other := openAt(t, p.Addr), openAt(t, p.Addr)
-	must(t, s, kv.OpSet("k", []byte("v")))
-	must(t, other, kv.OpGet("k"))
-	if err := s.Powers().Losses.GoneBack(within(t, time.Minute), "k"); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, s, kv.OpSet("k", []byte("v")))
+	mustDo(t, other, kv.OpGet("k"))
+	must(t, s.Powers().Losses.GoneBack(within(t, time.Minute), "k"))
 	other.doubt()
 	later := openAt(t, p.Addr)
 	for _, s := range []*Store{s, other, later} {
@@ -145,7 +139,7 @@ func TestLoss_RedisGoneBack_IsKnownToAllUntilAccepted(t *testing.T) {
 	s.doubt()
 	other.doubt()
 	for _, s := range []*Store{s, other, later} {
-		must(t, s, kv.OpGet("k"))
+		mustDo(t, s, kv.OpGet("k"))
 		if n, _ := s.memory.Load().Edition(); n != 2 {
 			t.Errorf("edition %d, want the second", n)
 		}
@@ -154,27 +148,27 @@ func TestLoss_RedisGoneBack_IsKnownToAllUntilAccepted(t *testing.T) {
 
 func TestStore_WithoutABootItem_IsNotLost(t *testing.T) {
 	p := ownServer(t)
-	must(t, openAt(t, p.Addr), kv.OpSet("k", []byte("v")))
+	mustDo(t, openAt(t, p.Addr), kv.OpSet("k", []byte("v")))
 	raw(t, p.Addr, "DEL", bootKey)
 	s := openAt(t, p.Addr)
-	if r := must(t, s, kv.OpGet("k")); string(r.Value) != "v" {
+	if r := mustDo(t, s, kv.OpGet("k")); string(r.Value) != "v" {
 		t.Errorf("k is %q, want v", r.Value)
 	}
 }
 
 func TestLooks_CostOneGetForEachConnectionAndSomeSeconds(t *testing.T) {
 	p := ownServer(t)
-	must(t, openAt(t, p.Addr), kv.OpSet("k", nil))
+	mustDo(t, openAt(t, p.Addr), kv.OpSet("k", nil))
 	s := openAt(t, p.Addr)
 	raw(t, p.Addr, "CONFIG", "RESETSTAT")
 	for range 100 {
-		must(t, s, kv.OpGet("k"))
+		mustDo(t, s, kv.OpGet("k"))
 	}
 	// One look finds that nothing is known yet, and a pass all there is to know.
 	wantCalls(t, p, "get", 102)
 	s.doubt()
 	for range 100 {
-		must(t, s, kv.OpGet("k"))
+		mustDo(t, s, kv.OpGet("k"))
 	}
 	wantCalls(t, p, "get", 203)
 }
@@ -182,9 +176,7 @@ func TestLooks_CostOneGetForEachConnectionAndSomeSeconds(t *testing.T) {
 func wantCalls(t *testing.T, p *servers.Process, command string, want int) {
 	t.Helper()
 	stats, err := raw(t, p.Addr, "INFO", "commandstats").ToString()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if calls := fmt.Sprintf("cmdstat_%s:calls=%d,", command, want); !strings.Contains(stats, calls) {
 		t.Errorf("want %s:\n%s", calls, stats)
 	}
@@ -206,22 +198,20 @@ func TestClusterKeys_LieInEvery256thSlot(t *testing.T) {
 func TestLoss_OfAClusterMaster_IsKnownToOneThatStartsLater(t *testing.T) {
 	c, err := servers.RedisCluster()
 	servers.Need(t, "redis-server")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(c.Stop)
 	s := openAt(t, c.Addrs()...)
 	// The first master has the slots from 0 to 5460, and the last one those from 10922.
 	first, last := keyIn(0, 5000), keyIn(11300, 16000)
-	must(t, s, kv.OpSet(first, []byte("v")))
-	must(t, s, kv.OpSet(last, []byte("v")))
+	mustDo(t, s, kv.OpSet(first, []byte("v")))
+	mustDo(t, s, kv.OpSet(last, []byte("v")))
 	raw(t, c.Node(0).Addr, "FLUSHALL")
 	later := openAt(t, c.Addrs()...)
 	lost(t, later, first)
-	must(t, later, kv.OpGet(last))
+	mustDo(t, later, kv.OpGet(last))
 	s.doubt()
 	lost(t, s, first)
-	must(t, s, kv.OpGet(last))
+	mustDo(t, s, kv.OpGet(last))
 	if n := len(s.Powers().Losses.Lost()); n != 22 {
 		t.Errorf("%d of 64 items are lost, want 22", n)
 	}
@@ -238,25 +228,21 @@ func TestLoss_OfAClusterMaster_IsKnownToOneThatStartsLater(t *testing.T) {
 
 	// A slot that moves takes its item along.
 	id, err := raw(t, c.Node(1).Addr, "CLUSTER", "MYID").ToString()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	moveSlot(t, c, 0, id)
-	must(t, openAt(t, c.Addrs()...), kv.OpSet(first, nil))
+	mustDo(t, openAt(t, c.Addrs()...), kv.OpSet(first, nil))
 }
 
 func TestLoss_AnEmptyReplicaThatIsPromoted_NeverLooksEmpty(t *testing.T) {
 	c, err := servers.RedisCluster()
 	servers.Need(t, "redis-server")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(c.Stop)
 	s := openAt(t, c.Addrs()...)
 	// The first replica is that of the first master, which has these slots.
 	key, elsewhere := keyIn(0, 5000), keyIn(11300, 16000)
-	must(t, s, kv.OpSet(key, []byte("v")))
-	must(t, s, kv.OpSet(elsewhere, []byte("v")))
+	mustDo(t, s, kv.OpSet(key, []byte("v")))
+	mustDo(t, s, kv.OpSet(elsewhere, []byte("v")))
 	replica := c.Addrs()[3]
 	raw(t, replica, "CONFIG", "SET", "replica-read-only", "no")
 	raw(t, replica, "FLUSHALL")
@@ -272,7 +258,7 @@ func TestLoss_AnEmptyReplicaThatIsPromoted_NeverLooksEmpty(t *testing.T) {
 	}
 	lost(t, s, key)
 	lost(t, openAt(t, c.Addrs()...), key)
-	must(t, s, kv.OpGet(elsewhere))
+	mustDo(t, s, kv.OpGet(elsewhere))
 }
 
 // keyIn returns a key in a slot from first to last.
@@ -290,9 +276,7 @@ func moveSlot(t *testing.T, c *servers.Cluster, slot int, id string) {
 	t.Helper()
 	from, to := c.Node(0).Addr, c.Node(1).Addr
 	own, err := raw(t, from, "CLUSTER", "MYID").ToString()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	raw(t, to, "CLUSTER", "SETSLOT", fmt.Sprint(slot), "IMPORTING", own)
 	raw(t, from, "CLUSTER", "SETSLOT", fmt.Sprint(slot), "MIGRATING", id)
 	host, port, _ := strings.Cut(to, ":")

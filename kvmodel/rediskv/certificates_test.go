@@ -36,18 +36,14 @@ func newAuthority(t testing.TB) *authority {
 	if err == nil {
 		a.cert, err = x509.ParseCertificate(der)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	a.file = a.write("ca.pem", "CERTIFICATE", der)
 	return a
 }
 
 func newKey(t testing.TB) *ecdsa.PrivateKey {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return key
 }
 

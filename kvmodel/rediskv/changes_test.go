@@ -21,9 +21,7 @@ func nearTo(t testing.TB, addrs ...string) kv.Store {
 	t.Helper()
 	s := open(t, Options{Addrs: addrs, Track: true, Patience: time.Second})
 	near, err := nearkv.New(s, nearkv.Options{Bytes: 1 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { near.Close() })
 	return kv.Near(near)
 }
@@ -80,9 +78,7 @@ func TestChanges_OfAnotherProcessAreTold(t *testing.T) {
 					t.Fatal(err)
 				}
 				want, _, err := read(other, key)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				becomesNear(t, one, key, want)
 			}
 			ending := "changes:" + name + ":ending"
@@ -100,9 +96,7 @@ func TestChanges_AServerRemembersOnlyWhatIsReadNear(t *testing.T) {
 	server := ownServer(t)
 	s := open(t, Options{Addrs: []string{server.Addr}, Track: true})
 	near, err := nearkv.New(s, nearkv.Options{Bytes: 1 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i := range 100 {
 		key := fmt.Sprint("k", i)
 		set(t, near, key, "1")
@@ -125,9 +119,7 @@ func TestChanges_AServerRemembersOnlyWhatIsReadNear(t *testing.T) {
 // killOthers has the server close all connections but that of s.
 func killOthers(t *testing.T, s *Store) {
 	t.Helper()
-	if err := s.client.Do(t.Context(), s.client.B().ClientKill().TypeNormal().SkipmeYes().Build()).Error(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.client.Do(t.Context(), s.client.B().ClientKill().TypeNormal().SkipmeYes().Build()).Error())
 }
 
 // knows waits until memory answers gets of keys that the process has never read: nothing stands
@@ -202,9 +194,7 @@ func TestChanges_AServerThatIsAwayIsNotAnsweredFor(t *testing.T) {
 		_, _, err := read(one, "k")
 		return errors.Is(err, kv.ErrUnavailable)
 	})
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, server.Start())
 	becomesNear(t, one, "k", "1")
 }
 
@@ -224,9 +214,7 @@ func TestChanges_ASilentServerIsNotAnsweredFor(t *testing.T) {
 
 func signal(t *testing.T, p *servers.Process, sig syscall.Signal) {
 	t.Helper()
-	if err := syscall.Kill(p.Pid(), sig); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Kill(p.Pid(), sig))
 }
 
 func TestChanges_ALostMemoryIsNotAnsweredFor(t *testing.T) {
@@ -234,9 +222,7 @@ func TestChanges_ALostMemoryIsNotAnsweredFor(t *testing.T) {
 	one, other := nearTo(t, server.Addr), open(t, Options{Addrs: []string{server.Addr}})
 	set(t, one, "k", "1")
 	becomesNear(t, one, "k", "1")
-	if err := other.client.Do(t.Context(), other.client.B().Flushdb().Build()).Error(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, other.client.Do(t.Context(), other.client.B().Flushdb().Build()).Error())
 	eventually(t, "a get says that the memory is lost", func() bool {
 		_, _, err := read(one, "k")
 		return errors.Is(err, kv.ErrLost)

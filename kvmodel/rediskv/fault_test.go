@@ -26,16 +26,12 @@ const soon = 4 * time.Second
 
 func freeze(t testing.TB, p *servers.Process) {
 	t.Helper()
-	if err := syscall.Kill(p.Pid(), syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Kill(p.Pid(), syscall.SIGSTOP))
 }
 
 func thaw(t testing.TB, p *servers.Process) {
 	t.Helper()
-	if err := syscall.Kill(p.Pid(), syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Kill(p.Pid(), syscall.SIGCONT))
 }
 
 // kill ends the server and lets s notice that its idle connections are broken: a
@@ -78,9 +74,7 @@ func wantErr(t testing.TB, err error, want ...error) {
 
 func TestOpen_AServerThatNeverAnswersEndsWithTheContext(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer l.Close()
 	start := time.Now()
 	_, err = Open(within(t, 200*time.Millisecond), Options{Addrs: []string{l.Addr().String()}})
@@ -92,9 +86,7 @@ func TestOpen_AServerThatNeverAnswersEndsWithTheContext(t *testing.T) {
 
 func TestOpen_AServerThatIsNotRedisIsAnError(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer l.Close()
 	go func() {
 		for {
@@ -144,8 +136,8 @@ func TestDo_AServerThatIsDownIsUnavailableWithinTheDeadline(t *testing.T) {
 func TestDo_WhereNothingListensCallsFailAtOnceAndWorkAfterARestart(t *testing.T) {
 	p := keepingServer(t)
 	s := openAt(t, p.Addr)
-	must(t, s, kv.OpSet("k", []byte("1")))
-	must(t, s, kv.OpIncrement("k", 1))
+	mustDo(t, s, kv.OpSet("k", []byte("1")))
+	mustDo(t, s, kv.OpIncrement("k", 1))
 	kill(t, p, s)
 	start := time.Now()
 	for range 100 {
@@ -155,12 +147,10 @@ func TestDo_WhereNothingListensCallsFailAtOnceAndWorkAfterARestart(t *testing.T)
 	if took := time.Since(start); took > soon {
 		t.Errorf("200 calls took %v", took)
 	}
-	if err := p.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.Start())
 	back(t, s)
-	must(t, s, kv.OpSet("k", []byte("7")))
-	if got := must(t, s, kv.OpIncrement("k", 1)).Number; got != 8 {
+	mustDo(t, s, kv.OpSet("k", []byte("7")))
+	if got := mustDo(t, s, kv.OpIncrement("k", 1)).Number; got != 8 {
 		t.Errorf("the increment answered %d, want 8", got)
 	}
 }
@@ -171,9 +161,7 @@ func TestDo_RidesOutAServerThatIsReadOnlyForAWhile(t *testing.T) {
 	raw(t, p.Addr, "REPLICAOF", "127.0.0.1", "1")
 	time.AfterFunc(200*time.Millisecond, func() { order(t, p.Addr, "REPLICAOF", "NO", "ONE") })
 	ops := []kv.Op{kv.OpSet("k", []byte("1")), kv.OpIncrement("k", 1), kv.OpGet("k")}
-	if err := s.Do(within(t, time.Minute), ops); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Do(within(t, time.Minute), ops))
 	if got := string(ops[2].Result.Value); got != "2" {
 		t.Errorf("the trip read %q at its end, want 2", got)
 	}
@@ -185,16 +173,14 @@ func TestDo_RidesOutAServerThatIsReadOnlyForAWhile_AlsoWithABlock(t *testing.T) 
 	raw(t, p.Addr, "REPLICAOF", "127.0.0.1", "1")
 	time.AfterFunc(200*time.Millisecond, func() { order(t, p.Addr, "REPLICAOF", "NO", "ONE") })
 	ops := []kv.Op{kv.OpSet("k", []byte("1")), kv.OpDelete("l"), kv.OpAdd("m", nil)}
-	if err := s.Do(within(t, time.Minute), ops); err != nil {
-		t.Fatal(err)
-	}
-	must(t, s, kv.OpGet("m"))
+	must(t, s.Do(within(t, time.Minute), ops))
+	mustDo(t, s, kv.OpGet("m"))
 }
 
 func TestDo_RidesOutAServerThatIsBusyWithAScript(t *testing.T) {
 	p := ownServer(t, "--lua-time-limit", "20")
 	s := openAt(t, p.Addr)
-	must(t, s, kv.OpSet("k", []byte("1")))
+	mustDo(t, s, kv.OpSet("k", []byte("1")))
 	killed := make(chan struct{})
 	go func() {
 		defer close(killed)
@@ -209,7 +195,7 @@ func TestDo_RidesOutAServerThatIsBusyWithAScript(t *testing.T) {
 	}()
 	time.Sleep(200 * time.Millisecond)
 	time.AfterFunc(200*time.Millisecond, func() { order(t, p.Addr, "SCRIPT", "KILL") })
-	if got := must(t, s, kv.OpIncrement("k", 1)).Number; got != 2 {
+	if got := mustDo(t, s, kv.OpIncrement("k", 1)).Number; got != 2 {
 		t.Errorf("the increment answered %d, want 2", got)
 	}
 	<-killed
@@ -253,7 +239,7 @@ func TestDo_ARestartUnderLoadEndsEveryCallAndTheServiceIsBack(t *testing.T) {
 	close(stop)
 	wg.Wait()
 	back(t, s)
-	must(t, s, kv.OpSet("k", nil))
+	mustDo(t, s, kv.OpSet("k", nil))
 }
 
 func TestDo_ACancelEndsTheWaitForAServerThatRefusesForAWhile(t *testing.T) {
@@ -273,7 +259,7 @@ func TestDo_ACancelEndsTheWaitForAServerThatRefusesForAWhile(t *testing.T) {
 func TestDo_AWriteThatWasSentAndNotAnsweredIsUnclear(t *testing.T) {
 	p := ownServer(t)
 	s := openAt(t, p.Addr)
-	must(t, s, kv.OpSet("k", nil))
+	mustDo(t, s, kv.OpSet("k", nil))
 	freeze(t, p)
 	// Until then the write has long been sent.
 	const sent = time.Second / 2
@@ -291,7 +277,7 @@ func TestDo_AWriteThatWasSentAndNotAnsweredIsUnclear(t *testing.T) {
 func TestDo_ASlowServerEndsCallsAtTheirDeadlineOrCancel(t *testing.T) {
 	p := ownServer(t)
 	s := openAt(t, p.Addr)
-	must(t, s, kv.OpSet("k", nil))
+	mustDo(t, s, kv.OpSet("k", nil))
 	freeze(t, p)
 	const limit = time.Second / 2
 	for want, limited := range map[error]func(context.Context) (context.Context, context.CancelFunc){
@@ -317,17 +303,17 @@ func TestDo_ASlowServerEndsCallsAtTheirDeadlineOrCancel(t *testing.T) {
 	}
 	thaw(t, p)
 	back(t, s)
-	must(t, s, kv.OpGet("k"))
+	mustDo(t, s, kv.OpGet("k"))
 }
 
 func TestDo_AnEndedContextSendsNothing(t *testing.T) {
 	s := openAt(t, serverAddr(t))
-	must(t, s, kv.OpSet("ended", []byte("1")))
+	mustDo(t, s, kv.OpSet("ended", []byte("1")))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_, err := kv.One(ctx, s, kv.OpSet("ended", []byte("2")))
 	wantErr(t, err, kv.ErrUnavailable, context.Canceled)
-	if got := must(t, s, kv.OpGet("ended")); string(got.Value) != "1" {
+	if got := mustDo(t, s, kv.OpGet("ended")); string(got.Value) != "1" {
 		t.Errorf("the value is %q, want 1", got.Value)
 	}
 }
@@ -335,7 +321,7 @@ func TestDo_AnEndedContextSendsNothing(t *testing.T) {
 func TestDo_ThousandsOfCallsToAFrozenServerAllEndInTime(t *testing.T) {
 	p := ownServer(t)
 	s := openAt(t, p.Addr)
-	must(t, s, kv.OpSet("k", nil))
+	mustDo(t, s, kv.OpSet("k", nil))
 	freeze(t, p)
 	var wg sync.WaitGroup
 	start := time.Now()
@@ -355,13 +341,13 @@ func TestDo_ThousandsOfCallsToAFrozenServerAllEndInTime(t *testing.T) {
 	}
 	thaw(t, p)
 	back(t, s)
-	must(t, s, kv.OpGet("k"))
+	mustDo(t, s, kv.OpGet("k"))
 }
 
 func TestDo_WithoutADeadlineASilentServerEndsCallsAfterPatience(t *testing.T) {
 	p := ownServer(t)
 	s := open(t, Options{Addrs: []string{p.Addr}, Patience: time.Second})
-	must(t, s, kv.OpSet("k", nil))
+	mustDo(t, s, kv.OpSet("k", nil))
 	freeze(t, p)
 	start := time.Now()
 	_, err := kv.One(context.Background(), s, kv.OpSet("k", nil))
@@ -378,9 +364,9 @@ func TestDo_AFullServerRefusesAndKeepsWhatItHas(t *testing.T) {
 	p := ownServer(t, "--maxmemory", "6mb", "--maxmemory-policy", "noeviction")
 	s := openAt(t, p.Addr)
 	big := bytes.Repeat([]byte("x"), 100<<10)
-	must(t, s, kv.OpSet("number", []byte("5")))
-	must(t, s, kv.OpSet("old", []byte("old")))
-	old := must(t, s, kv.OpGet("old"))
+	mustDo(t, s, kv.OpSet("number", []byte("5")))
+	mustDo(t, s, kv.OpSet("old", []byte("old")))
+	old := mustDo(t, s, kv.OpGet("old"))
 	var err error
 	for i := 0; err == nil && i < 1000; i++ {
 		_, err = kv.One(within(t, time.Minute), s, kv.OpSet(fmt.Sprintf("fill:%d", i), big))
@@ -402,13 +388,13 @@ func TestDo_AFullServerRefusesAndKeepsWhatItHas(t *testing.T) {
 	}
 	ops := []kv.Op{kv.OpAppend("old", []byte("line")), kv.OpDelete("number")}
 	wantErr(t, s.Do(within(t, time.Minute), ops), kv.ErrUnavailable)
-	if r := must(t, s, kv.OpGet("old")); string(r.Value) != "old" || r.Version != old.Version {
+	if r := mustDo(t, s, kv.OpGet("old")); string(r.Value) != "old" || r.Version != old.Version {
 		t.Errorf("the old item is now %.20q with another version", r.Value)
 	}
-	if r := must(t, s, kv.OpGet("number")); string(r.Value) != "5" {
+	if r := mustDo(t, s, kv.OpGet("number")); string(r.Value) != "5" {
 		t.Errorf("the number is now %q, want 5", r.Value)
 	}
-	must(t, s, kv.OpDelete("fill:0"))
+	mustDo(t, s, kv.OpDelete("fill:0"))
 }
 
 func TestDo_AfterCloseOpsAreUnavailable(t *testing.T) {
@@ -432,12 +418,10 @@ func TestClose_LeavesNoGoroutine(t *testing.T) {
 	before := runtime.NumGoroutine()
 	for _, opts := range []Options{{Addrs: []string{addr}}, {Addrs: addrs}} {
 		s, err := Open(within(t, time.Minute), opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var wg sync.WaitGroup
 		for i := range 32 {
-			wg.Go(func() { must(t, s, kv.OpSet(fmt.Sprintf("leak:%d", i), nil)) })
+			wg.Go(func() { mustDo(t, s, kv.OpSet(fmt.Sprintf("leak:%d", i), nil)) })
 		}
 		wg.Wait()
 		s.Close()
@@ -454,7 +438,7 @@ func TestWaitReplicas_WithoutAReplicaAWriteIsUnclear(t *testing.T) {
 	s := open(t, Options{Addrs: []string{serverAddr(t)}, WaitReplicas: 1, WaitTimeout: 50 * time.Millisecond})
 	wantErr(t, do(t, s, kv.OpSet("wait", []byte("1"))).Err, kv.ErrUnclear)
 	wantErr(t, do(t, s, kv.OpIncrement("wait", 1)).Err, kv.ErrUnclear)
-	if got := must(t, s, kv.OpGet("wait")); string(got.Value) != "2" {
+	if got := mustDo(t, s, kv.OpGet("wait")); string(got.Value) != "2" {
 		t.Errorf("the value is %q, want 2", got.Value)
 	}
 }
@@ -465,8 +449,8 @@ func TestWaitReplicas_InAClusterAReplicaConfirms(t *testing.T) {
 	for i := range 20 {
 		key := fmt.Sprintf("confirmed:%d", i)
 		ops = append(ops, kv.OpSet(key, []byte("1")), kv.OpGet("nothing"))
-		must(t, s, kv.OpSet(key, []byte("1")))
-		if got := must(t, s, kv.OpIncrement(key, 1)).Number; got != 2 {
+		mustDo(t, s, kv.OpSet(key, []byte("1")))
+		if got := mustDo(t, s, kv.OpIncrement(key, 1)).Number; got != 2 {
 			t.Errorf("the increment answered %d, want 2", got)
 		}
 	}
@@ -494,9 +478,7 @@ func TestWaitReplicas_AFrozenServerDoesNotHangACallWithoutDeadline(t *testing.T)
 func TestCluster_AMasterKilledUnderLoadIsReplaced(t *testing.T) {
 	servers.Need(t, "redis-server")
 	c, err := servers.RedisCluster()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer c.Stop()
 	outage, err := c.KillMaster(openAt(t, c.Addrs()...), 2*time.Minute)
 	t.Logf("%+v", outage)
@@ -517,9 +499,7 @@ func TestLong_FailoversEndInServiceAndTellWhatTheyHaveTaken(t *testing.T) {
 		return // A cluster and its failover take seconds.
 	}
 	c, err := servers.RedisCluster()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer c.Stop()
 	plain := openAt(t, c.Addrs()...)
 	for _, replicas := range []int{0, 1} {
@@ -546,9 +526,7 @@ func TestLong_FailoversEndInServiceAndTellWhatTheyHaveTaken(t *testing.T) {
 func TestCluster_AFrozenMasterEndsCallsInTime(t *testing.T) {
 	servers.Need(t, "redis-server")
 	c, err := servers.RedisCluster()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer c.Stop()
 	s := openAt(t, c.Addrs()...)
 	frozen := c.Node(c.Masters()[0])

@@ -81,12 +81,8 @@ func TestStore_Increment_IsExactUpToTheLargestNumber(t *testing.T) {
 	}
 	want = append(want, ops...)
 	ctx := within(t, 30*time.Second)
-	if err := memkv.New(memkv.Options{}).Do(ctx, want); err != nil {
-		t.Fatal(err)
-	}
-	if err := openAt(t, serverAddr(t)).Do(ctx, ops); err != nil {
-		t.Fatal(err)
-	}
+	must(t, memkv.New(memkv.Options{}).Do(ctx, want))
+	must(t, openAt(t, serverAddr(t)).Do(ctx, ops))
 	for i := range ops {
 		compareResults(t, want[i], ops[i])
 	}
@@ -98,11 +94,11 @@ func TestStore_Increment_WhatIsNoNumberIsRefused(t *testing.T) {
 		"", " 1", "1 ", "+1", "-1", "1.5", "0x10", "1e3", "NaN", "inf", "1\n", "４",
 		"4611686018427387905", "18446744073709551616", strings.Repeat("9", 400),
 	} {
-		must(t, s, kv.OpSet("nonumber", []byte(value)))
+		mustDo(t, s, kv.OpSet("nonumber", []byte(value)))
 		if r := do(t, s, kv.OpIncrement("nonumber", 1)); !errors.Is(r.Err, kv.ErrNotNumber) {
 			t.Errorf("increment of %.30q = %d, %v, want ErrNotNumber", value, r.Number, r.Err)
 		}
-		if got := must(t, s, kv.OpGet("nonumber")); string(got.Value) != value {
+		if got := mustDo(t, s, kv.OpGet("nonumber")); string(got.Value) != value {
 			t.Errorf("increment of %.30q left %q", value, got.Value)
 		}
 	}
@@ -111,9 +107,7 @@ func TestStore_Increment_WhatIsNoNumberIsRefused(t *testing.T) {
 func TestStore_ATripOfThousandsIsCarriedOutInOrder(t *testing.T) {
 	for name, s := range bothStores(t) {
 		ops := []kv.Op{kv.OpSet("many", nil)}
-		if err := s.Do(within(t, 10*time.Second), ops); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Do(within(t, 10*time.Second), ops))
 		var want []byte
 		ops = ops[:0]
 		for i := range 3 * maxFlightOps {
@@ -124,7 +118,7 @@ func TestStore_ATripOfThousandsIsCarriedOutInOrder(t *testing.T) {
 		if err := s.Do(within(t, 10*time.Second), ops); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		got := must(t, s, kv.OpGet("many")).Value
+		got := mustDo(t, s, kv.OpGet("many")).Value
 		if len(got) != len(want) {
 			t.Errorf("%s: %d bytes were appended, want %d", name, len(got), len(want))
 		}
@@ -159,17 +153,15 @@ func TestStore_TheLargestValuesFitInOneTrip(t *testing.T) {
 func TestStore_ScriptsAreLoadedAgainAfterTheServerForgotThem(t *testing.T) {
 	addr := serverAddr(t)
 	s := openAt(t, addr)
-	must(t, s, kv.OpSet("forgot", []byte("1")))
-	must(t, s, kv.OpIncrement("forgot", 1))
+	mustDo(t, s, kv.OpSet("forgot", []byte("1")))
+	mustDo(t, s, kv.OpIncrement("forgot", 1))
 	raw(t, addr, "SCRIPT", "FLUSH")
-	if got := must(t, s, kv.OpIncrement("forgot", 1)).Number; got != 3 {
+	if got := mustDo(t, s, kv.OpIncrement("forgot", 1)).Number; got != 3 {
 		t.Errorf("the increment after SCRIPT FLUSH answered %d, want 3", got)
 	}
 	raw(t, addr, "SCRIPT", "FLUSH")
 	ops := []kv.Op{kv.OpAppend("forgot", []byte("4")), kv.OpGet("forgot")}
-	if err := s.Do(within(t, time.Second), ops); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Do(within(t, time.Second), ops))
 	if got := string(ops[1].Result.Value); got != "34" {
 		t.Errorf("the trip after SCRIPT FLUSH left %q, want 34", got)
 	}
@@ -184,13 +176,9 @@ func TestStore_MoreThanOneGetIsOneCommand(t *testing.T) {
 	for i := range ops {
 		ops[i] = kv.OpGet(fmt.Sprintf("k:%d", i))
 	}
-	if err := s.Do(within(t, time.Second), ops); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Do(within(t, time.Second), ops))
 	stats, err := raw(t, p.Addr, "INFO", "commandstats").ToString()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !strings.Contains(stats, "cmdstat_mget:calls=1,") || strings.Contains(stats, "cmdstat_get:") {
 		t.Errorf("a trip of 20 gets was not one MGET:\n%s", stats)
 	}
@@ -199,30 +187,26 @@ func TestStore_MoreThanOneGetIsOneCommand(t *testing.T) {
 func TestStore_ATripThatOnlySetsAddsAndDeletesRunsNoScript(t *testing.T) {
 	p := ownServer(t)
 	s := openAt(t, p.Addr)
-	must(t, s, kv.OpSet("there", nil))
+	mustDo(t, s, kv.OpSet("there", nil))
 	raw(t, p.Addr, "RPUSH", "list", "x")
 	raw(t, p.Addr, "CONFIG", "RESETSTAT")
 	ops := []kv.Op{
 		kv.OpSet("k", []byte("1")), kv.OpAdd("k", nil), kv.OpAdd("l", []byte("2")).For(time.Minute), kv.OpDelete("absent"),
 		kv.OpDelete("there"), kv.OpAdd("there", []byte("3")), kv.OpAdd("list", nil), kv.OpSet("list", []byte("4")),
 	}
-	if err := s.Do(within(t, time.Minute), ops); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Do(within(t, time.Minute), ops))
 	for i, want := range []error{nil, kv.ErrExists, nil, kv.ErrNotFound, nil, nil, kv.ErrExists, nil} {
 		if err := ops[i].Result.Err; !errors.Is(err, want) {
 			t.Errorf("%v %s ended in %v, want %v", ops[i].Kind, ops[i].Key, err, want)
 		}
 	}
 	stats, err := raw(t, p.Addr, "INFO", "commandstats").ToString()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !strings.Contains(stats, "cmdstat_exec:calls=1,") || strings.Contains(stats, "cmdstat_eval") {
 		t.Errorf("the trip was not one block:\n%s", stats)
 	}
 	for key, want := range map[string]string{"k": "1", "l": "2", "there": "3", "list": "4"} {
-		if got := string(must(t, s, kv.OpGet(key)).Value); got != want {
+		if got := string(mustDo(t, s, kv.OpGet(key)).Value); got != want {
 			t.Errorf("%s is %q, want %q", key, got, want)
 		}
 	}
@@ -234,7 +218,7 @@ func TestStore_ATripThatOnlySetsAddsAndDeletesRunsNoScript(t *testing.T) {
 func TestStore_ABlockThatTheServerRefusesChangesNothing(t *testing.T) {
 	p := ownServer(t)
 	s := openAt(t, p.Addr)
-	must(t, s, kv.OpSet("old", []byte("old")))
+	mustDo(t, s, kv.OpSet("old", []byte("old")))
 	raw(t, p.Addr, "CONFIG", "SET", "maxmemory", "1")
 	ops := []kv.Op{kv.OpDelete("old"), kv.OpSet("new", nil), kv.OpDelete("old")}
 	if err := s.Do(within(t, time.Minute), ops); !errors.Is(err, kv.ErrUnavailable) || !strings.Contains(err.Error(), "OOM") {
@@ -245,7 +229,7 @@ func TestStore_ABlockThatTheServerRefusesChangesNothing(t *testing.T) {
 			t.Errorf("%v %s ended in %v", op.Kind, op.Key, err)
 		}
 	}
-	must(t, s, kv.OpGet("old"))
+	mustDo(t, s, kv.OpGet("old"))
 }
 
 func TestStore_AKeyThatHoldsSomethingElseIsAClearError(t *testing.T) {
@@ -266,9 +250,7 @@ func foreignKey(t *testing.T, s *Store, plant []string) {
 	put := func() {
 		cmd := s.client.B().Arbitrary(plant[0]).Keys(key).Args(plant[2:]...).Build()
 		s.client.Do(context.Background(), s.client.B().Del().Key(key).Build())
-		if err := s.client.Do(context.Background(), cmd).Error(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.client.Do(context.Background(), cmd).Error())
 	}
 	put()
 	for _, op := range []kv.Op{
@@ -282,12 +264,12 @@ func foreignKey(t *testing.T, s *Store, plant []string) {
 	if r := do(t, s, kv.OpAdd(key, nil)); !errors.Is(r.Err, kv.ErrExists) {
 		t.Errorf("add = %v, want ErrExists", r.Err)
 	}
-	must(t, s, kv.OpSet(key, []byte("mine")))
-	if got := must(t, s, kv.OpGet(key)); string(got.Value) != "mine" {
+	mustDo(t, s, kv.OpSet(key, []byte("mine")))
+	if got := mustDo(t, s, kv.OpGet(key)); string(got.Value) != "mine" {
 		t.Errorf("after a set, get = %q", got.Value)
 	}
 	put()
-	must(t, s, kv.OpDelete(key))
+	mustDo(t, s, kv.OpDelete(key))
 }
 
 func TestStore_AnOrderedTripStopsAtTheFirstOpThatFails(t *testing.T) {
@@ -302,7 +284,7 @@ func TestStore_AnOrderedTripStopsAtTheFirstOpThatFails(t *testing.T) {
 	if err := s.Do(within(t, time.Second), ops); !errors.Is(err, kv.ErrUnavailable) {
 		t.Fatalf("Do = %v, want ErrUnavailable", err)
 	}
-	must(t, s, kv.OpGet("stop:before"))
+	mustDo(t, s, kv.OpGet("stop:before"))
 	if r := do(t, s, kv.OpGet("stop:after")); !errors.Is(r.Err, kv.ErrNotFound) {
 		t.Errorf("what came after the op that failed was carried out: %v", r.Err)
 	}

@@ -15,7 +15,7 @@ import (
 func TestDo_AfterManyCallsAtOnceFewSendersStay(t *testing.T) {
 	p := ownServer(t)
 	s := openAt(t, p.Addr)
-	must(t, s, kv.OpSet("k", nil))
+	mustDo(t, s, kv.OpSet("k", nil))
 	const others = 10 // the client starts some of its own
 	before := runtime.NumGoroutine()
 	freeze(t, p)
@@ -31,8 +31,8 @@ func TestDo_AfterManyCallsAtOnceFewSendersStay(t *testing.T) {
 			t.Fatalf("%d goroutines, %d before: at most %d more may stay", runtime.NumGoroutine(), before, maxIdle+others)
 		}
 	}
-	must(t, s, kv.OpSet("k", []byte("1")))
-	if got := string(must(t, s, kv.OpGet("k")).Value); got != "1" {
+	mustDo(t, s, kv.OpSet("k", []byte("1")))
+	if got := string(mustDo(t, s, kv.OpGet("k")).Value); got != "1" {
 		t.Errorf("an idle sender's get is %q, want 1", got)
 	}
 }
@@ -65,12 +65,12 @@ func TestDo_OnAConnectionThatIsThere_TakesNoGoroutineOfItsOwn(t *testing.T) {
 	cancel()
 	wg.Wait()
 	thaw(t, p)
-	must(t, s, kv.OpGet("k"))
+	mustDo(t, s, kv.OpGet("k"))
 }
 
 func TestStore_Get_AllocatesAtMostFourTimesMoreThanTheRawClient(t *testing.T) {
 	s := openAt(t, serverAddr(t))
-	must(t, s, kv.OpSet("alloc", make([]byte, 1024)))
+	mustDo(t, s, kv.OpSet("alloc", make([]byte, 1024)))
 	cancellable, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	raw := proof.Allocs(500, func() {

@@ -19,9 +19,7 @@ import (
 func ownGroup(t testing.TB, args ...string) *servers.Group {
 	servers.Need(t, "redis-server")
 	g, err := servers.RedisGroup(args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(g.Stop)
 	return g
 }
@@ -53,10 +51,8 @@ func TestSentinel_StoreFollowsTheMaster(t *testing.T) {
 	if !s.Powers().Ordered {
 		t.Error("behind sentinels is one server, so trips are ordered")
 	}
-	must(t, s, kv.OpSet("k", []byte("1")))
-	if err := g.Failover(); err != nil {
-		t.Fatal(err)
-	}
+	mustDo(t, s, kv.OpSet("k", []byte("1")))
+	must(t, g.Failover())
 	for end := time.Now().Add(time.Minute); !strings.Contains(log.String(), "another server is the master now"); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("no other server was seen to be the master within a minute")
@@ -89,7 +85,7 @@ func TestSentinel_DurableStoreLosesNothingWhenTheMasterDies(t *testing.T) {
 	}
 	stored := 0
 	for ; stored < 50; stored++ {
-		must(t, s, kv.OpSet(fmt.Sprint("k", stored), []byte("v")))
+		mustDo(t, s, kv.OpSet(fmt.Sprint("k", stored), []byte("v")))
 	}
 	g.Master.Kill()
 	for i := range stored {
@@ -106,7 +102,7 @@ func TestSentinel_EmptyServerThatTakesOverIsALoss(t *testing.T) {
 	of := newFakeSentinels(t, 3)
 	of.say(1, a.Addr, 0, 1, 2)
 	s := wantOpen(t, Options{Addrs: of.addrs, Sentinel: &Sentinel{Master: "main"}})
-	must(t, s, kv.OpSet("k", []byte("v")))
+	mustDo(t, s, kv.OpSet("k", []byte("v")))
 	askOften(t)
 	of.say(2, b.Addr, 0, 1, 2)
 	go s.sentinels.watch(s.senders.quit)
@@ -194,9 +190,7 @@ func newFakeSentinels(t testing.TB, n int) *fakeSentinels {
 	f := &fakeSentinels{master: make([]string, n), epoch: make([]int, n)}
 	for i := range n {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() { l.Close() })
 		f.addrs = append(f.addrs, l.Addr().String())
 		go func() {

@@ -40,9 +40,7 @@ func wantOpen(t testing.TB, opts Options, want ...string) *Store {
 	t.Helper()
 	s, err := Open(within(t, time.Minute), opts)
 	if len(want) == 0 {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() { s.Close() })
 		return s
 	}
@@ -68,9 +66,7 @@ func replicaOf(t testing.TB, master *servers.Process, args ...string) *servers.P
 	replica := ownServer(t, append([]string{"--replicaof", host + " " + port}, args...)...)
 	ctx, l := within(t, time.Minute), newLine(Options{Patience: time.Minute})
 	talk, err := l.talkTo(ctx, master.Addr, "", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer talk.conn.Close()
 	for confirmed := any(int64(0)); confirmed != any(int64(1)); {
 		if _, err = talk.ask(ctx, "SET", "confirmed", ""); err == nil {
@@ -98,7 +94,7 @@ func TestOpen_DurableNamesTheSettingsThatLoseData(t *testing.T) {
 	if n := s.opts.WaitReplicas; n != 0 {
 		t.Errorf("without replicas: it waits for %d", n)
 	}
-	must(t, s, kv.OpSet("k", nil))
+	mustDo(t, s, kv.OpSet("k", nil))
 }
 
 func TestOpen_DurableWaitsForAReplicaWhereThereIsOne(t *testing.T) {
@@ -196,9 +192,7 @@ func orderAs(t testing.TB, addr, password string, command ...string) {
 	t.Helper()
 	l := newLine(Options{Patience: time.Minute})
 	talk, err := l.talkTo(context.Background(), addr, "", password)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer talk.conn.Close()
 	if _, err := talk.ask(context.Background(), command...); err != nil {
 		t.Fatalf("%v: %v", command, err)
@@ -229,15 +223,11 @@ func absent(t testing.TB, addr string, keys []string) (n int) {
 	t.Helper()
 	l, ctx := newLine(Options{Patience: time.Minute}), t.Context()
 	talk, err := l.talkTo(ctx, addr, "", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer talk.conn.Close()
 	for _, key := range keys {
 		answer, err := talk.ask(ctx, "EXISTS", key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if answer == int64(0) {
 			n++
 		}

@@ -40,9 +40,7 @@ func serverAddr(t testing.TB) string {
 	servers.Need(t, "redis-server")
 	used.server = true
 	p, err := server()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return p.Addr
 }
 
@@ -50,9 +48,7 @@ func clusterAddrs(t testing.TB) []string {
 	servers.Need(t, "redis-server")
 	used.cluster = true
 	c, err := cluster()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return c.Addrs()
 }
 
@@ -60,9 +56,7 @@ func clusterAddrs(t testing.TB) []string {
 func ownServer(t testing.TB, args ...string) *servers.Process {
 	servers.Need(t, "redis-server")
 	p, err := servers.Redis(args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(p.Stop)
 	return p
 }
@@ -75,9 +69,7 @@ func keepingServer(t testing.TB) *servers.Process {
 func open(t testing.TB, opts Options) *Store {
 	t.Helper()
 	s, err := Open(context.Background(), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
@@ -135,12 +127,19 @@ func do(t testing.TB, s kv.Store, op kv.Op) kv.Result {
 	return r
 }
 
-// must is like do, but fails the test if the op fails.
-func must(t testing.TB, s kv.Store, op kv.Op) kv.Result {
+// mustDo is like do, but fails the test if the op fails.
+func mustDo(t testing.TB, s kv.Store, op kv.Op) kv.Result {
 	t.Helper()
 	r := do(t, s, op)
 	if r.Err != nil {
 		t.Fatalf("%v %s: %v", op.Kind, op.Key, r.Err)
 	}
 	return r
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

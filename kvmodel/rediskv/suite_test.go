@@ -17,9 +17,7 @@ func maker(addrs ...string) kvtest.Maker {
 		Open: func(t testing.TB, name string) kv.Store {
 			pad := strings.Repeat("-", kv.MaxTenant-len(run)-len(name))
 			s, err := kv.Prefix(openAt(t, addrs...), run+pad+name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			return s
 		},
 		Shared: true,

@@ -19,9 +19,7 @@ func openURL(t testing.TB, text string) (kv.Store, error) {
 	name, rest, _ := strings.Cut(text, ":")
 	rest, query, _ := strings.Cut(rest, "?")
 	options, err := url.ParseQuery(query)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, scheme := range Engine {
 		if scheme.Name == name {
 			return scheme.Open(within(t, time.Minute), rest, options)
@@ -41,8 +39,8 @@ func wantURL(t *testing.T, url string) {
 	}
 	defer s.Close()
 	key := "k" + fmt.Sprint(time.Now().UnixNano())
-	must(t, s, kv.OpSet(key, []byte("v")))
-	if r := must(t, s, kv.OpGet(key)); string(r.Value) != "v" {
+	mustDo(t, s, kv.OpSet(key, []byte("v")))
+	if r := mustDo(t, s, kv.OpGet(key)); string(r.Value) != "v" {
 		t.Errorf("%s: get: want v, got %q", url, r.Value)
 	}
 }
@@ -71,9 +69,7 @@ func wantNoURL(t *testing.T, url, what string) {
 func secureServer(t *testing.T, own signed, ca *authority, args ...string) *servers.Process {
 	servers.Need(t, "redis-server")
 	p, err := servers.RedisTLS(own.cert, own.key, ca.file, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(p.Stop)
 	return p
 }
@@ -116,9 +112,7 @@ func TestEngine_TLSMistakeIsNamedAtOnce(t *testing.T) {
 
 func TestOpen_PlainServerThatIsSilentIsNotTakenForOneWithTLS(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer l.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()

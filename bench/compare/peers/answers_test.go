@@ -145,7 +145,7 @@ func withoutTimes(visits []Visit) []int64 {
 	return all
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

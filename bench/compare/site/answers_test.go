@@ -147,7 +147,7 @@ func withoutTimes(answer any) any {
 	return answer
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

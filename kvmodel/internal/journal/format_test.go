@@ -70,9 +70,7 @@ func TestFormat_WhatIsStoredReadsAsItAlwaysDid(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			golden, err := hex.DecodeString(strings.ReplaceAll(form.golden, " ", ""))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if diff := cmp.Diff(hex.EncodeToString(golden), hex.EncodeToString(form.encode())); diff != "" {
 				t.Errorf("encoded (-want +got)\n%s", diff)
 			}

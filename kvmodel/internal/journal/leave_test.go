@@ -15,9 +15,7 @@ func TestJournal_LeavesOneWithVeryManyIncompleteSegmentsToRepair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, s, closed := t.Context(), memkv.New(memkv.Options{}), make(chan struct{})
 		j := New(Config{Store: s, Now: time.Now, Closed: closed, Failed: func(err error) { t.Error(err) }, Shapes: func() []string { return nil }, Begin: unobserved})
-		if err := j.Ready(ctx); err != nil {
-			t.Fatal(err)
-		}
+		must(t, j.Ready(ctx))
 		segments := func() int {
 			j.mu.Lock()
 			defer j.mu.Unlock()
@@ -25,9 +23,7 @@ func TestJournal_LeavesOneWithVeryManyIncompleteSegmentsToRepair(t *testing.T) {
 		}
 		first, most := j.Process(), 0
 		for range 2 * keptSegments {
-			if err := j.Ready(ctx); err != nil {
-				t.Fatal(err)
-			}
+			must(t, j.Ready(ctx))
 			if _, err := j.Append(ctx, s, Line{Model: "Page", ID: "p1", Rev: 1}); err != nil {
 				t.Fatal(err)
 			}
@@ -49,3 +45,10 @@ func TestJournal_LeavesOneWithVeryManyIncompleteSegmentsToRepair(t *testing.T) {
 }
 
 func unobserved(ctx context.Context) (context.Context, func()) { return ctx, func() {} }
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

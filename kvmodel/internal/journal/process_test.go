@@ -17,9 +17,7 @@ func TestHead_OneThatIsBeingRemovedHasNoTick(t *testing.T) {
 		if err == nil {
 			err = listProcess(ctx, s, "p", true)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		others, err := Others(ctx, s, func(string) bool { return false }, nil)
 		if err != nil || len(others) != 1 {
 			t.Fatalf("%d others, %v", len(others), err)

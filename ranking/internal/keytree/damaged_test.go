@@ -12,9 +12,7 @@ import (
 func (r *ranking) damage(t *testing.T, id string) []byte {
 	t.Helper()
 	got, err := kv.One(ctx, r.s, kv.OpGet(r.own.Key(id)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	got.Value[len(got.Value)/2] ^= 0x10
 	if _, err := kv.One(ctx, r.s, kv.OpSet(r.own.Key(id), got.Value)); err != nil {
 		t.Fatal(err)
@@ -29,9 +27,7 @@ func TestTree_Mend_OfADamagedRecordTakesTheNewestEntryThatCounts(t *testing.T) {
 		r.set(t, idOf(i), int64(i))
 	}
 	before, err := r.own.read(ctx, r.s, idOf(3))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r.set(t, idOf(3), 17)
 	stale := before.State
 	if _, err := r.InsertNow(ctx, r.s, Insertion{idOf(3), stale}); err != nil {
@@ -56,9 +52,7 @@ func TestTree_Mend_OfADamagedRecordTakesNoPendingEntry(t *testing.T) {
 	r := open(newMem())
 	r.set(t, "a", 1)
 	st, err := r.state(ctx, r.s, "a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := r.Insert(ctx, r.s, "a", State{In: true, Score: FromInt(5), Ver: st.Ver + 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -76,13 +70,9 @@ func TestTree_Finish_LeavesADamagedRecordAndItsEntry(t *testing.T) {
 	r := open(newMem())
 	r.set(t, "a", 1)
 	st, err := r.state(ctx, r.s, "a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := r.damage(t, "a")
-	if err := r.Finish(ctx, r.s, r.own, []Claim{{"a", st.Ver + 1, []Score{FromInt(1)}}}, new(Due)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Finish(ctx, r.s, r.own, []Claim{{"a", st.Ver + 1, []Score{FromInt(1)}}}, new(Due)))
 	got, err := kv.One(ctx, r.s, kv.OpGet(r.own.Key("a")))
 	if diff := cmp.Diff(want, got.Value); diff != "" || err != nil {
 		t.Errorf("the record mismatch (-want +got): %v\n%s", err, diff)
@@ -105,9 +95,7 @@ func TestTree_Finish_AMemberThatAnotherOneChangesMeanwhileIsFencedAllTheSame(t *
 			d := &disturbed{Store: mem}
 			d.at = map[int]func(){2: func() { other.set(t, "a", 7) }} // after the record was read
 			r := open(plain{d})
-			if err := r.Finish(ctx, r.s, r.own, []Claim{{"a", 1 << 47, []Score{FromInt(1)}}}, new(Due)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, r.Finish(ctx, r.s, r.own, []Claim{{"a", 1 << 47, []Score{FromInt(1)}}}, new(Due)))
 			if st, err := r.state(ctx, mem, "a"); err != nil || st.Ver != 1<<47 || st.Score != FromInt(7) {
 				t.Errorf("the record says %+v, %v; want 7 with the fence's version", st, err)
 			}
@@ -127,9 +115,7 @@ func TestTree_Clear_ARecordThatAnotherOneWritesAgainMeanwhileIsNoError(t *testin
 			t.Error(err)
 		}
 	}}
-	if err := open(plain{d}).clear(ctx, []Doubt{doubt}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, open(plain{d}).clear(ctx, []Doubt{doubt}))
 	if st, err := other.state(ctx, mem, "a"); err != nil || st.Broken != nil || st.Score != FromInt(1) {
 		t.Errorf("the record says %+v, %v; want 1", st, err)
 	}

@@ -182,3 +182,10 @@ func To(s Score) Change {
 
 // Out is the change that removes a member.
 func Out(context.Context, kv.Store, State) (State, error) { return State{}, nil }
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

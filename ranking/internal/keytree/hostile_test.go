@@ -47,9 +47,7 @@ func (r *ranking) all(t *testing.T) []string {
 	var at []byte
 	for first := true; first || at != nil; first = false {
 		l, err := r.Page(ctx, r.s, Between{}, true, at, 50, Want{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		all = append(all, names(l.Members)...)
 		at = l.Next
 	}

@@ -119,17 +119,11 @@ func TestTree_Repair_DoesNotCountWhatTheRecordHasLeftMeanwhile(t *testing.T) {
 	r.set(t, "b", 2)
 	// The entry of a is lost, and a moves before it is put in again.
 	p := r.epochsNow(t)
-	if err := p.editOne(ctx, r.s, p.tidying("a", FromInt(1), State{Ver: 1 << 46}), new(reports)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.editOne(ctx, r.s, p.tidying("a", FromInt(1), State{Ver: 1 << 46}), new(reports)))
 	st, err := r.state(ctx, r.s, "a")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r.Truth = &moving{r.own, []func(){func() { r.set(t, "a", 5) }}}
-	if err := r.repair(r.s, "a", st); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.repair(r.s, "a", st))
 	r.wantClean(t, 2, "a", "b")
 }
 
@@ -155,9 +149,7 @@ func TestTree_Repair_WhatWasReadLongAgoIsPutInByNoOne(t *testing.T) {
 				r.set(t, "a", 1)
 				r.set(t, "b", 2)
 				st, err := r.state(ctx, r.s, "a")
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				repaired := make(chan error)
 				go func() { repaired <- r.repair(asleep{s}, "a", st) }()
 				synctest.Wait()
@@ -180,9 +172,7 @@ func TestTree_Repair_WhatWasReadLongAgoIsPutInByNoOne(t *testing.T) {
 func (r *ranking) epochsNow(t *testing.T) *nodes {
 	t.Helper()
 	ep, err := r.epochs(ctx, r.s, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return ep.read
 }
 

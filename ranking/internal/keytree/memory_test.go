@@ -38,9 +38,7 @@ func TestTree_NodesThatComeIntoMemoryDuringAQueryAreWhatAReadFinds(t *testing.T)
 		if err == nil {
 			n, err = r.Count(ctx, s, Between{})
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return found, n
 	}
 	for _, members := range []int{3, 20, 100} {

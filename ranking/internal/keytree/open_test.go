@@ -79,9 +79,7 @@ func TestSweep_AfterACloseThatIsReportedLateNoEntryIsHidden(t *testing.T) {
 				died = open(&mortal{s, writes}).change(idOf(1), To(FromInt(far))) != nil
 			}}}
 			died = false
-			if err := open(slow).change(idOf(0), To(FromInt(0))); err != nil {
-				t.Fatal(err)
-			}
+			must(t, open(slow).change(idOf(0), To(FromInt(0))))
 			trips = slow.trips
 			checkFirst(t, s, idOf(1), far, fmt.Sprintf("before trip %d, after %d writes", trip, writes))
 		}
@@ -94,9 +92,7 @@ func checkFirst(t *testing.T, s kv.Store, id string, far int64, when string) {
 	t.Helper()
 	open(s).checkInvariants(t, idOf(0), idOf(1))
 	st, err := open(s).Truth.States(ctx, s, []string{id})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if st[0].Score.Int() != far {
 		return
 	}

@@ -50,9 +50,7 @@ func TestTree_Rebuild_LeavesNoNodeThatIsEmptyOrOld(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := len(nodesOf(mem))
-		if err := r.Rebuild(ctx, r.s, ids, true); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.Rebuild(ctx, r.s, ids, true))
 		report := r.checkInvariants(t, ids...)
 		if report.Members != len(ids) || report.Stale+report.Pending+report.Lost > 0 {
 			t.Errorf("after a rebuild: %+v", report)
@@ -82,9 +80,7 @@ func TestTree_Rebuild_KeepsTiesAndCountsScores(t *testing.T) {
 					m.scores[idOf(i)] = s
 					r.setTo(t, idOf(i), s)
 				}
-				if err := r.Rebuild(ctx, r.s, nil, false); err != nil {
-					t.Fatal(err)
-				}
+				must(t, r.Rebuild(ctx, r.s, nil, false))
 				m.order = r.orderOf(t)
 				if report := r.checkInvariants(t, slices.Sorted(maps.Keys(m.scores))...); report.Drift > 0 {
 					t.Errorf("after a rebuild: %+v", report)

@@ -50,13 +50,9 @@ func TestReport_ThatGoesUpManyLevelsTakesTwoTrips(t *testing.T) {
 		r.set(t, idOf(i), int64(i%3))
 	}
 	due := new(Due)
-	if err := r.Set(ctx, r.s, r.own, "another", To(FromInt(1)), due); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Set(ctx, r.s, r.own, "another", To(FromInt(1)), due))
 	metered, meter := kv.Metered(ctx)
-	if err := due.Report(metered, kv.Count(r.s)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, due.Report(metered, kv.Count(r.s)))
 	if trips := meter.Cost().Trips; trips != 2 {
 		t.Errorf("%d trips", trips)
 	}
@@ -95,9 +91,7 @@ func TestReport_AfterARefusedWriteNothingIsBelowAClosedSlot(t *testing.T) {
 		r.remove(t, idOf(i))
 	}
 	due := new(Due)
-	if err := r.Set(ctx, r.s, r.own, idOf(39), Out, due); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Set(ctx, r.s, r.own, idOf(39), Out, due))
 	dying := &meddled{Store: r.s, meddle: func() { open(r.s).set(t, idOf(39), 5040) }}
 	if err := due.Report(ctx, dying); err == nil {
 		t.Error("the report was not refused: nothing is tested")

@@ -20,9 +20,7 @@ func TestTally_AScoreThatIsInSeveralNodesIsOne(t *testing.T) {
 			}
 			r.set(t, "another", n+1)
 			m, err := r.readMeta(ctx, r.s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			root, err := r.nodes(m, m.epoch).get(ctx, r.s, "")
 			if err != nil || root[0].router == nil {
 				t.Fatal(root, err)
@@ -70,20 +68,14 @@ func TestVerify_FindsWrongCountsOfScores(t *testing.T) {
 	wrong := *root[0].router
 	wrong.slots[3].scores -= 2
 	wrong.seq++
-	if err := p.write(ctx, r.s, "", root[0], wrong.encode()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.write(ctx, r.s, "", root[0], wrong.encode()))
 	if report := r.checkInvariants(t); report.Drift != 2 {
 		t.Errorf("counts are off by %d, want 2", report.Drift)
 	}
 	// That way is corrected, as after a crash.
 	st, err := r.state(ctx, r.s, idOf(99))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.repair(r.s, idOf(99), st); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, r.repair(r.s, idOf(99), st))
 	if report := r.checkInvariants(t); report.Drift != 0 {
 		t.Errorf("counts are off by %d after a repair", report.Drift)
 	}
@@ -131,8 +123,6 @@ func TestTree_DenseRanksOfALargeTreeAreOffByLittle(t *testing.T) {
 		r.set(t, idOf(i), at[idOf(i)])
 	}
 	check(75)
-	if err := r.Refresh(ctx, r.s); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.Refresh(ctx, r.s))
 	check(0)
 }

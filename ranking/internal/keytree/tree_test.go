@@ -302,9 +302,7 @@ func TestTree_EditsThatLoseRacesPauseTogether(t *testing.T) {
 			_, err := r.Insert(ctx, s, "second", State{In: true, Score: FromInt(2), Ver: 2})
 			return err
 		})
-		if err := errors.Join(errs...); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(errs...))
 		if took := time.Since(began); len(s.times) != len(trees) || took > 100*time.Millisecond {
 			t.Errorf("%d edits that each lost four races took %v, longer than the longest pauses", len(s.times), took)
 		}
@@ -320,16 +318,12 @@ func TestTree_Has_ReadsANodeOnceForAllMembersBelowIt(t *testing.T) {
 	}
 	report := r.checkInvariants(t, ids...)
 	states, err := r.own.States(ctx, r.s, ids)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	states[7].Score = FromInt(1 << 20)
 
 	metered, m := kv.Metered(ctx)
 	has, err := r.Has(metered, kv.Count(r.s), ids, states)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i := range has {
 		if has[i] != (i != 7) {
 			t.Errorf("%s: %v", ids[i], has[i])

@@ -87,9 +87,7 @@ func (w *words) sorted(o *order) []string {
 func (w *words) check(t *testing.T) Report {
 	t.Helper()
 	m, err := w.readMeta(ctx, w.s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := w.sorted(&m.order)
 	want = slices.DeleteFunc(want, func(id string) bool { return !w.told[id].In })
 	for _, down := range []bool{false, true} {
@@ -97,9 +95,7 @@ func (w *words) check(t *testing.T) Report {
 		var at []byte
 		for {
 			l, err := w.Page(ctx, w.s, Between{}, down, at, 7, Want{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if got = append(got, names(l.Members)...); l.Next == nil {
 				break
 			}
@@ -357,9 +353,7 @@ func TestWords_ARebuildKeepsThem(t *testing.T) {
 			w.change(t, idOf(i), State{})
 		}
 		before := w.check(t)
-		if err := w.Rebuild(ctx, w.s, nil, false); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.Rebuild(ctx, w.s, nil, false))
 		if after := w.check(t); after.Leaves >= before.Leaves {
 			t.Errorf("%d leaves became %d", before.Leaves, after.Leaves)
 		}
@@ -372,9 +366,7 @@ func TestWords_APictureHasTheNamesOfTheKeys(t *testing.T) {
 		w.put(t, idOf(i), fmt.Sprintf("word %03d", i))
 	}
 	p, err := w.Picture(ctx, w.s, 500, []string{idOf(7)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var walk func(n *PictureNode)
 	found := false
 	walk = func(n *PictureNode) {
