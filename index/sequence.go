@@ -14,7 +14,8 @@ import (
 
 // Sequence is the records of a model as a row that is numbered 1, 2, 3, ... without a
 // counter: the first to add the next number has it. There is no gap, and no number is
-// given twice. A deleted record leaves its number empty.
+// given twice. A deleted record leaves its number empty, and so does a change of a process that
+// was repaired as dead: if the process wakes, the change takes the next number.
 type Sequence[T any] struct {
 	db   plug.DB
 	name string
@@ -58,8 +59,8 @@ func (s *Sequence[T]) Add(ctx context.Context, v *T) (int64, error) {
 	return n, s.failure(err)
 }
 
-// Count returns the last number, which is how many values were added, 0 if there
-// are none. It takes one trip where this process added the last value, and at most
+// Count returns the last number, 0 if there is none: how many values were added, and how many
+// numbers a repair has left empty. It takes one trip where this process added the last value, and at most
 // 25 gets among a million values. If the store has lost some, Add and Count may return
 // ErrLost until [kvmodel.Records.AcceptLoss].
 func (s *Sequence[T]) Count(ctx context.Context) (int64, error) {

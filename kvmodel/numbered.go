@@ -16,12 +16,12 @@ import (
 
 // The ids of some models are consecutive numbers. The record's own key gives the
 // next one: it belongs to the first change that adds it. So there is no counter, the
-// last number is how many records there were, and no enumeration is needed.
+// last number says how many records there were at most, and no enumeration is needed.
 // Tombstones stay forever.
 
-// Last returns the last number that was given to a record, which is how many there
-// were, including those deleted since; 0 if there was none. One trip if this
-// process made the last. ErrBadOp if ids are not given in order.
+// Last returns the last number that was given to a record; 0 if there was none. It counts all
+// records, including those deleted since, and numbers that a repair has left empty. One trip if
+// this process made the last. ErrBadOp if ids are not given in order.
 func (r *Records[T, K]) Last(ctx context.Context) (int64, error) { return r.m.last(ctx) }
 
 func (m *model) last(ctx context.Context) (int64, error) {

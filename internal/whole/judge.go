@@ -166,14 +166,17 @@ func (d *Diary) lastGone(id string) int {
 }
 
 // judgeTickets wants each number that was given of one ticket, which is there unless it was
-// torn, and no more numbers than tickets.
+// torn, and no more tickets than calls for one. There may be more numbers: a repair leaves that of
+// a process empty that counts as dead.
 func (d *Diary) judgeTickets(shown Shown) (wrong []string) {
 	last, err := strconv.Atoi(shown["Ticket Count"])
-	asked, given := 0, map[string]bool{}
+	there := strings.Fields(shown["Ticket All"])
+	there = slices.DeleteFunc(there, func(word string) bool { _, err := strconv.Atoi(word); return err != nil }) // of an error
+	asked, tickets, given := 0, len(there), map[string]bool{}
 	for _, e := range d.entries {
 		n, isNumber := strconv.Atoi(e.About)
 		switch {
-		case e.What == "ticket":
+		case e.What == "ticket" && e.maybe():
 			asked++
 			continue
 		case e.What != "numbered" || isNumber != nil:
@@ -184,13 +187,16 @@ func (d *Diary) judgeTickets(shown Shown) (wrong []string) {
 			wrong = append(wrong, fmt.Sprintf("Ticket Count: want at least %d, got %q", n, shown["Ticket Count"]))
 		}
 		given[e.About] = true
-		torn := slices.ContainsFunc(d.of("tear", e.About), (*Entry).maybe)
-		if there := slices.Contains(strings.Fields(shown["Ticket All"]), e.About); !there && !torn {
+		if slices.Contains(there, e.About) {
+			continue
+		}
+		tickets++
+		if !slices.ContainsFunc(d.of("tear", e.About), (*Entry).maybe) {
 			wrong = append(wrong, fmt.Sprintf("Ticket All: number %d was given, and is not there", n))
 		}
 	}
-	if last > asked && len(d.entries) > 0 { // An empty diary does not know who has asked.
-		wrong = append(wrong, fmt.Sprintf("Ticket Count: %d numbers of %d tickets", last, asked))
+	if tickets > asked && len(d.entries) > 0 { // An empty diary does not know who has asked.
+		wrong = append(wrong, fmt.Sprintf("Ticket Count: %d tickets of %d calls", tickets, asked))
 	}
 	return wrong
 }
