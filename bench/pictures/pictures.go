@@ -1,5 +1,5 @@
 // Package pictures draws how a store holds each class of index, and how a change and a crash go,
-// for docs/choosing.md and docs/internals/write-path.md. What it draws are the keys of a store in memory,
+// for docs/choosing.md, docs/internals/write-path.md and docs/ranking.md. What it draws are the keys of a store in memory,
 // which the models of package examples have filled.
 package pictures
 
@@ -57,7 +57,9 @@ func All(ctx context.Context) (map[string][]byte, error) {
 		}
 		all[name] = file.Bytes()
 	}
-	return all, nil
+	file, err := depth(ctx)
+	all["ranking-depth.svg"] = file
+	return all, err
 }
 
 // A world is a process and its store, which has the powers of a Redis server.

@@ -73,7 +73,9 @@ func TestTree_Top_IsTheOrderOfTheScores(t *testing.T) {
 	slices.SortFunc(want, func(a, b posttree.Member) int { return cmp.Compare(b.Score, a.Score) })
 	for _, n := range []int{0, 1, 20, 500, 501} {
 		got, err := tree.Top(ctx, n)
-		must(t, err)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if diff := gocmp.Diff(want[:min(n, len(want))], got, equateEmpty); diff != "" {
 			t.Errorf("top %d: mismatch (-want +got):\n%s", n, diff)
 		}
@@ -96,7 +98,9 @@ func TestTree_Insert_LosesNoneOfManyAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 	got, err := tree.Top(ctx, 1000)
-	must(t, err)
+	if err != nil {
+		t.Fatal(err)
+	}
 	ids := map[string]bool{}
 	for _, m := range got {
 		ids[m.ID] = true

@@ -1,17 +1,13 @@
-package posttree_test
+package pictures
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"strings"
-	"testing"
-
-	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/examples/posttree"
 	"github.com/ringtree/ringtree/kvmodel"
@@ -20,66 +16,47 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-var update = flag.Bool("update", false, "draw the picture in docs again")
-
-const picture = "../../docs/ranking-depth.svg"
-
 // most is how many members the largest trees of the picture have.
 const most = 1 << 14
 
 // way is how many keys the longest way to one of so many members has.
 type way struct{ members, keys int }
 
-// TestPicture_ShowsTheDepthsThatAreMeasured draws both trees, the first one also in
-// its best case, and compares that to the picture in docs.
-func TestPicture_ShowsTheDepthsThatAreMeasured(t *testing.T) {
-	ascending, ends := postWays(t, inOrder)
-	shuffled, _ := postWays(t, func(i int) int64 { return int64(shuffle[i]) })
-	ours := boardWays(t)
-
-	if last := ascending[len(ascending)-1]; !ends || last.keys != last.members {
-		t.Errorf("ascending inserts: the last way is %+v; want a chain that ends", last)
-	}
-	if last := ours[len(ours)-1]; last.members != most || last.keys > 8 {
-		t.Errorf("the board's way is %+v; want at most 8 keys among %d", last, most)
-	}
-	got := draw(
+// depth draws how deep the tree of package posttree is, at its worst and as usual, and that of a
+// board.
+func depth(ctx context.Context) ([]byte, error) {
+	shuffle := rand.New(rand.NewPCG(1, 2)).Perm(most)
+	ascending, ends, err := postWays(ctx, inOrder)
+	shuffled, _, err2 := postWays(ctx, func(i int) int64 { return int64(shuffle[i]) })
+	ours, err3 := boardWays(ctx)
+	return []byte(drawWays(
 		line{"the post's tree, scores ascending", "#b3261e", ascending, ends},
 		line{"the post's tree, scores at random", "#6b7280", shuffled, false},
 		line{"package ranking, scores ascending", "#1d5fa8", ours, false},
-	)
-	if *update {
-		must(t, os.WriteFile(picture, []byte(got), 0o644))
-	}
-	want, err := os.ReadFile(picture)
-	must(t, err)
-	if diff := gocmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s is stale: run go test ./examples/posttree -update (-want +got)\n%s", picture, diff)
-	}
+	)), errors.Join(err, err2, err3)
 }
 
 func inOrder(i int) int64 { return int64(i) }
 
-var shuffle = rand.New(rand.NewPCG(1, 2)).Perm(most)
-
-// postWays inserts members with these scores into the post's tree. It returns the
-// longest way at each power of two, and whether the tree ended early: then the last
-// way is the one at its end.
-func postWays(t *testing.T, score func(int) int64) (ways []way, ends bool) {
+// postWays inserts members with these scores into the post's tree. It returns the longest way at
+// each power of two, and whether the tree ended early: then the last way is the one at its end.
+func postWays(ctx context.Context, score func(int) int64) (ways []way, ends bool, err error) {
 	tree := posttree.New(memkv.New(memkv.Options{}))
 	longest := 0
 	for i := range most {
 		name, err := tree.Insert(ctx, posttree.Member{Score: score(i), ID: fmt.Sprint(i)})
 		if errors.Is(err, kv.ErrBadKey) {
-			return append(ways, way{i, longest}), true
+			return append(ways, way{i, longest}), true, nil
 		}
-		must(t, err)
+		if err != nil {
+			return nil, false, err
+		}
 		longest = max(longest, len(name)-len(posttree.Root)+1)
 		if isPowerOfTwo(i + 1) {
 			ways = append(ways, way{i + 1, longest})
 		}
 	}
-	return ways, false
+	return ways, false, nil
 }
 
 // asJSON stores members.
@@ -97,9 +74,11 @@ func (asJSON) Unmarshal(data []byte, m *posttree.Member) (bool, error) {
 func (asJSON) Merge(_, next []byte) ([]byte, error) { return next, nil }
 
 // boardWays is postWays for ascending scores on a board of package ranking.
-func boardWays(t *testing.T) (ways []way) {
+func boardWays(ctx context.Context) (ways []way, err error) {
 	db, err := kvmodel.Open(memkv.New(memkv.Options{}))
-	must(t, err)
+	if err != nil {
+		return nil, err
+	}
 	members := kvmodel.NewRecords(db, kvmodel.Schema[posttree.Member, string]{
 		Name: "Member", Version: 1, Key: kvmodel.StringKey[string](), Codec: asJSON{},
 		ID: func(m *posttree.Member) string { return m.ID }, SetID: func(m *posttree.Member, id string) { m.ID = id },
@@ -108,18 +87,19 @@ func boardWays(t *testing.T) (ways []way) {
 		Name: "TopScore", Of: ranking.Int[int64](), Score: func(m *posttree.Member) int64 { return m.Score },
 	})
 	for i := range most {
-		must(t, members.Create(ctx, &posttree.Member{Score: inOrder(i), ID: fmt.Sprint(i)}))
+		if err := members.Create(ctx, &posttree.Member{Score: inOrder(i), ID: fmt.Sprint(i)}); err != nil {
+			return nil, err
+		}
 		if !isPowerOfTwo(i + 1) {
 			continue
 		}
 		report, err := board.Verify(ctx)
 		if err != nil || report.Members != i+1 {
-			t.Fatal(report, err)
+			return nil, fmt.Errorf("verify %d members: %+v, %w", i+1, report, err)
 		}
 		ways = append(ways, way{i + 1, report.Depth + 1})
 	}
-	must(t, db.Close(ctx))
-	return ways
+	return ways, db.Close(ctx)
 }
 
 func isPowerOfTwo(n int) bool { return n&(n-1) == 0 }
@@ -143,8 +123,8 @@ const (
 func x(members int) float64 { return left + stepX*math.Log2(float64(members)) }
 func y(keys int) float64    { return bottom - stepY*math.Log2(float64(keys)) }
 
-// draw returns the picture of lines, both of whose axes are logarithmic.
-func draw(lines ...line) string {
+// drawWays returns the picture of lines, both of whose axes are logarithmic.
+func drawWays(lines ...line) string {
 	var b strings.Builder
 	b.WriteString(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 790 440" font-family="sans-serif" font-size="13" role="img" aria-labelledby="title">
 <title id="title">The longest way to a member, in keys, over the number of members</title>
@@ -183,11 +163,4 @@ func (l line) draw(b *strings.Builder) {
 		atY -= 20
 	}
 	fmt.Fprintf(b, `<text x="%.1f" y="%.1f" text-anchor="%s" fill="%s">%s</text>`+"\n", atX+10, atY+12, anchor, l.color, label)
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
