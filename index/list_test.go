@@ -188,6 +188,17 @@ func TestList_Page_ShowsEveryRecordOnceInBothDirections(t *testing.T) {
 		b := newBooks(closing(t, open(t, s)))
 		want := createBooks(t, ctx, b, 300)
 		l := b.ByAuthor.Of("knuth")
+		for range l.All(ctx) {
+			break // It may be left early.
+		}
+		var got []string
+		for v, err := range l.All(ctx) {
+			must(t, err)
+			got = append(got, v.ID)
+		}
+		if slices.Sort(got); !slices.Equal(want, got) {
+			t.Errorf("All yields %d records of %d", len(got), len(want))
+		}
 		for _, n := range []int{7, 100} {
 			onward, back := pages(t, ctx, l, n)
 			all := slices.Concat(onward...)
@@ -288,25 +299,6 @@ func TestList_Page_RefusesACursorThatIsNotItsOwn(t *testing.T) {
 	if _, err := b.ByAuthor.Of("knuth").Page(ctx, forged, 10); err != nil {
 		t.Errorf("a cursor to an id that is not there: %v", err)
 	}
-}
-
-func TestList_All_ReturnsTheRecords(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
-		b := newBooks(closing(t, open(t, s)))
-		want := createBooks(t, ctx, b, 250)
-		var got []string
-		for v, err := range b.ByAuthor.Of("knuth").All(ctx) {
-			must(t, err)
-			got = append(got, v.ID)
-		}
-		slices.Sort(got)
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("(-want +got)\n%s", diff)
-		}
-		for range b.ByAuthor.Of("knuth").All(ctx) {
-			break
-		}
-	})
 }
 
 func TestLists_AnExpiredRecordIsInNoList(t *testing.T) {

@@ -116,6 +116,11 @@ func TestDamage_ARecordIsLeftOutAndNamed(t *testing.T) {
 		if diff := cmp.Diff([]string{"a", "c"}, ids); diff != "" || len(errs) != 1 {
 			t.Errorf("all: %v (-want +got)\n%s", errs, diff)
 		}
+		ids = nil
+		wantKeys(t, "each", v.Each(ctx, kvmodel.Walk{}, func(rec *viewed) error { ids = append(ids, rec.ID); return nil }), key)
+		if slices.Sort(ids); !slices.Equal(slices.Compact(ids), []string{"a", "c"}) {
+			t.Errorf("each gives %q, want the others first", ids)
+		}
 		wantKeys(t, "rebuild", v.Rebuild(ctx), key)
 		must(t, v.Delete(ctx, "b"))
 		must(t, v.Create(ctx, &viewed{ID: "b", Text: "made again"}))

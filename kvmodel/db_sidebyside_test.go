@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -164,64 +162,6 @@ func openLocal(t *testing.T, local bool) (*kvmodel.DB, *memkv.Store) {
 	db := closing(t, open(t, s))
 	must(t, asks(db, "first")(t.Context()))
 	return db, s
-}
-
-// randomWork returns a work that asks for keys, and has works of its own up to some depth.
-func randomWork(rng *rand.Rand, db *kvmodel.DB, depth int) func(context.Context) error {
-	var steps []func(context.Context) error
-	for range rng.IntN(5) {
-		key := fmt.Sprint("key", rng.IntN(5))
-		works := make([]func(context.Context) error, rng.IntN(4))
-		for i := range works {
-			if depth > 0 {
-				works[i] = randomWork(rng, db, depth-1)
-			} else {
-				works[i] = asks(db, key, fmt.Sprint("key", i))
-			}
-		}
-		switch rng.IntN(3) {
-		case 0:
-			steps = append(steps, func(ctx context.Context) error { return db.SideBySide(ctx, works...) })
-		case 1:
-			steps = append(steps, func(ctx context.Context) error {
-				return errors.Join(kv.Each(ctx, db.Store(), works, func(s kv.Store, i int, _ func(context.Context) error) error {
-					return gets(ctx, key, fmt.Sprint("key", i))(s)
-				})...)
-			})
-		default:
-			steps = append(steps, func(ctx context.Context) error {
-				_, err := kv.GetAll(ctx, db.Store(), key, "shared")
-				return err
-			})
-		}
-	}
-	return func(ctx context.Context) error {
-		for _, step := range steps {
-			if err := step(ctx); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-}
-
-func TestSweep_SideBySideOnALocalStoreCountsTheTripsThatWouldBeShared(t *testing.T) {
-	for seed := range proof.Rounds(t, 200, 20000) {
-		var costs [2]kv.Cost
-		for i, local := range []bool{false, true} {
-			db, _ := openLocal(t, local)
-			rng := rand.New(rand.NewPCG(seed, 0))
-			works := []func(context.Context) error{randomWork(rng, db, 2), randomWork(rng, db, 2), randomWork(rng, db, 2)}
-			ctx, meter := kv.Metered(t.Context())
-			if err := db.SideBySide(ctx, works...); err != nil {
-				t.Fatalf("seed %d: %v", seed, err)
-			}
-			costs[i] = meter.Cost()
-		}
-		if diff := cmp.Diff(costs[0], costs[1]); diff != "" {
-			t.Fatalf("seed %d: shared trips and a local store differ (-want +got)\n%s", seed, diff)
-		}
-	}
 }
 
 func TestSideBySide_OnALocalStoreWorksRunInOrderUntilOneFails(t *testing.T) {

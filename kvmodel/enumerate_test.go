@@ -2,7 +2,6 @@ package kvmodel_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -52,11 +51,21 @@ func TestAll_SeesEachRecordOnceWhereverItsIDStands(t *testing.T) {
 	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
 		db := open(t, shared{s})
 		r := kvmodel.NewRecords(db, noteSchema())
+		if got := append(allIDs(t, ctx, r), eachOf(t, ctx, r, kvmodel.Walk{})...); len(got) != 0 {
+			t.Errorf("without records: %q", got)
+		}
 		want := createNotes(t, ctx, r, 0, 250)
 		// While the lines are open the ids stand in the journal.
-		if diff := cmp.Diff(want, allIDs(t, ctx, r)); diff != "" {
-			t.Errorf("before they are archived (-want +got)\n%s", diff)
+		shown := func(when string) {
+			t.Helper()
+			if diff := cmp.Diff(want, allIDs(t, ctx, r)); diff != "" {
+				t.Errorf("All, %s they are archived (-want +got)\n%s", when, diff)
+			}
+			if diff := cmp.Diff(want, eachOf(t, ctx, r, kvmodel.Walk{})); diff != "" {
+				t.Errorf("Each, %s they are archived (-want +got)\n%s", when, diff)
+			}
 		}
+		shown("before")
 		must(t, db.Close(ctx))
 
 		db = closing(t, open(t, s))
@@ -67,18 +76,7 @@ func TestAll_SeesEachRecordOnceWhereverItsIDStands(t *testing.T) {
 		must(t, r.Delete(ctx, want[8]))
 		must(t, r.Create(ctx, &note{ID: want[7], Text: "again"}))
 		want = slices.Delete(want, 8, 9)
-		if diff := cmp.Diff(want, allIDs(t, ctx, r)); diff != "" {
-			t.Errorf("after they are archived (-want +got)\n%s", diff)
-		}
-	})
-}
-
-func TestAll_OfAModelWithoutRecordsIsEmpty(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
-		r := kvmodel.NewRecords(closing(t, open(t, s)), noteSchema())
-		if got := allIDs(t, ctx, r); len(got) != 0 {
-			t.Errorf("got %q, want none", got)
-		}
+		shown("after")
 	})
 }
 
@@ -178,24 +176,5 @@ func TestAll_ATransactionThatFailsLeavesNothing(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, allIDs(t, ctx, r)); diff != "" {
 		t.Errorf("all (-want +got)\n%s", diff)
-	}
-}
-
-func TestAll_ACorruptSegmentIsNamed(t *testing.T) {
-	ctx := t.Context()
-	s := memkv.New(memkv.Options{})
-	db := open(t, shared{plain(s)})
-	createNotes(t, ctx, kvmodel.NewRecords(db, noteSchema()), 0, 1)
-	must(t, db.Close(ctx))
-	r := kvmodel.NewRecords(closing(t, open(t, plain(s))), noteSchema())
-	_, err := kv.One(ctx, s, kv.OpSet("ids:Note#0", []byte{9, 'x'}))
-	must(t, err)
-	var got error
-	for _, err := range r.All(ctx) {
-		got = errors.Join(got, err)
-	}
-	wantErr(t, got, kvmodel.ErrCorrupt)
-	if got != nil && !strings.Contains(got.Error(), "Note") {
-		t.Errorf("error %q does not name the model", got)
 	}
 }

@@ -227,20 +227,6 @@ func TestFormat_AProcessThatHasSleptReadsTheMarkerBeforeItWrites(t *testing.T) {
 	})
 }
 
-func TestFormat_ALostMarkerIsAddedByTheNextProcess(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
-		s = shared{s}
-		for i := range 2 {
-			must(t, start(t, s).ends(t).Create(ctx, &note{ID: fmt.Sprint(i), Text: "x"}))
-			if got := marked(t, s); got != "1" {
-				t.Errorf("process %d: the marker is %q, want 1", i, got)
-			}
-			_, err := kv.One(ctx, s, kv.OpDelete(marker))
-			must(t, err)
-		}
-	})
-}
-
 func TestFormat_AnyWrongBitOfTheMarkerIsNamedAndRefusesNothing(t *testing.T) {
 	ctx, mem := t.Context(), memkv.New(memkv.Options{})
 	must(t, start(t, shared{mem}).ends(t).Create(ctx, &note{ID: "a", Text: "x"}))
@@ -287,17 +273,6 @@ func TestFormat_WithADamagedMarkerNothingIsReadOrWrittenUntilAccept(t *testing.T
 			}
 		})
 	}
-}
-
-func TestFormat_RepairNamesADamagedMarker(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
-		mark(t, s, "one")
-		err := start(t, shared{s}).ends(t).db.Repair(ctx)
-		damaged, ok := errors.AsType[*kvmodel.CorruptError](err)
-		if !ok || !slices.Equal(damaged.Keys, []string{marker}) {
-			t.Errorf("got %v, want an ErrCorrupt that names %s", err, marker)
-		}
-	})
 }
 
 func TestFormat_WhatStandsBehindTheNumberDoesNotCount(t *testing.T) {

@@ -105,17 +105,6 @@ func TestIntent_AFailureIsTriedAgainUntilItEnds(t *testing.T) {
 	})
 }
 
-func TestIntent_ARefusalEndsIt(t *testing.T) {
-	db := closing(t, open(t, memkv.New(memkv.Options{})))
-	poor, calls := errors.New("not enough"), 0
-	intent := kvmodel.NewIntent(db, "move", func(context.Context, move) error { calls++; return kvmodel.Refused(poor) })
-	err := intent.Do(t.Context(), move{Amount: 7})
-	wantErr(t, err, poor)
-	if errors.Is(err, kvmodel.ErrUnclear) || calls != 1 || db.Stats().Lines != 0 {
-		t.Errorf("got %v after %d calls, with %d lines open; want the refusal after one", err, calls, db.Stats().Lines)
-	}
-}
-
 // A refusal stands, even if the process dies, or the change would be possible later.
 func TestIntent_WhatWasRefusedIsNotCarriedOutLater(t *testing.T) {
 	for name, end := range map[string]func(t *testing.T, m *mortal, db *kvmodel.DB){

@@ -272,20 +272,6 @@ func TestWalk_ARecordThatCannotSayItsIDIsNamedAndNotPassedBy(t *testing.T) {
 	v.undeploy(t)
 }
 
-func TestWalk_EachReportsHowManyAreLeft(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
-		db := open(t, shared{s})
-		createNotes(t, ctx, kvmodel.NewRecords(db, simpleNotes()), 0, 350)
-		must(t, db.Close(ctx))
-		r := kvmodel.NewRecords(closing(t, open(t, s)), simpleNotes())
-		var sums []int64
-		must(t, r.Each(ctx, kvmodel.Walk{Report: func(w kvmodel.Walked) { sums = append(sums, w.Done+w.Left) }}, func(*note) error { return nil }))
-		if len(sums) < 4 || slices.Min(sums) < 300 || slices.Max(sums) > 400 {
-			t.Errorf("done and left are together %d, want about 350", sums)
-		}
-	})
-}
-
 // Without Walk the ids have to be listed, which is no part of a transaction.
 func TestOpen_TransactionsWithoutAWalkAreNotUsed(t *testing.T) {
 	ctx, mem := t.Context(), memkv.New(memkv.Options{})

@@ -308,30 +308,6 @@ func TestOnChange_AChangeThatStayedUnclearAndWasMadeIsTold(t *testing.T) {
 	})
 }
 
-func TestChange_UnclearAndThenUnavailableIsUnclear(t *testing.T) {
-	ctx := t.Context()
-	mem := memkv.New(memkv.Options{})
-	s := tamper(plain(mem), nil)
-	r := kvmodel.NewRecords(closing(t, open(t, s)), noteSchema())
-	must(t, r.Create(ctx, &note{ID: "a", Text: "1"}))
-	swaps := 0
-	s.set(func(_ context.Context, ops []kv.Op, next func([]kv.Op) error) error {
-		if ops[0].Kind == kv.CompareAndSwap && strings.HasPrefix(ops[0].Key, "r:") {
-			if swaps++; swaps == 1 {
-				return kv.Fail(ops, kv.ErrUnclear)
-			}
-			return kv.Fail(ops, kv.ErrUnavailable)
-		}
-		return next(ops)
-	})
-	_, err := r.Update(ctx, "a", func(n *note) error { n.Text = "2"; return nil })
-	s.set(nil)
-	wantErr(t, err, kv.ErrUnclear)
-	if swaps != 2 {
-		t.Errorf("%d commits were sent, want 2", swaps)
-	}
-}
-
 func TestFlush_WaitsForWhatIsUnderWayAndSaysWhatIsLeft(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 		p := start(t, plain(mem)).ends(t)

@@ -254,6 +254,8 @@ func TestRecords_Put_OfAModelWithVersionNeedsTheVersion(t *testing.T) {
 		if _, err := r.Get(ctx, "a"); !errors.Is(err, kv.ErrNotFound) {
 			t.Errorf("the deleted record is back: %v", err)
 		}
+		must(t, r.Create(ctx, &note{ID: "a", Text: "another"}))
+		wantErr(t, r.Put(ctx, &note{ID: "a", Text: "a form of the one before", Version: 1}), kv.ErrConflict)
 	})
 }
 
@@ -806,20 +808,4 @@ func TestRecords_TenantsDoNotMeet(t *testing.T) {
 	})
 	_, err := kvmodel.Open(memkv.New(memkv.Options{}), kvmodel.Tenant(strings.Repeat("x", 41)))
 	wantErr(t, err, kv.ErrBadKey)
-}
-
-// A form may be open while the record is deleted and another one gets its id.
-func TestRecords_Put_NoVersionOfARecordComesAgain(t *testing.T) {
-	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
-		v := kvmodel.NewRecords(closing(t, open(t, s)), noteSchema())
-		must(t, v.Create(ctx, &note{ID: "a", Text: "one"}))
-		form, err := v.Get(ctx, "a")
-		must(t, err)
-		must(t, errors.Join(v.Delete(ctx, "a"), v.Create(ctx, &note{ID: "a", Text: "another"})))
-		wantErr(t, v.Put(ctx, form), kvmodel.ErrConflict)
-		other, err := v.Get(ctx, "a")
-		must(t, err)
-		other.Text = "changed"
-		must(t, v.Put(ctx, other))
-	})
 }

@@ -52,22 +52,6 @@ func secondsUntil(t *testing.T, limit int, each func(), done func() bool) int {
 	return 0
 }
 
-func TestRepair_AProcessThatOnlyReadsMendsWithin45Seconds(t *testing.T) {
-	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
-		reader := start(t, plain(mem)).ends(t)
-		var h heard
-		h.listen(reader.notes)
-		dieMoving(t, ctx, mem)
-		took := secondsUntil(t, 45, func() {
-			_, err := reader.Get(ctx, "a")
-			must(t, err)
-		}, func() bool {
-			return slices.Equal([]string{"u:Note:ByCode:new"}, keys(mem, "u")) && slices.Contains(h.all(), "a: x")
-		})
-		t.Logf("mended after %d seconds", took)
-	})
-}
-
 func TestRepair_AProcessThatWritesOtherModelsMendsWithin45Seconds(t *testing.T) {
 	for name, kind := range kinds {
 		t.Run(name, func(t *testing.T) {

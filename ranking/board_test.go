@@ -153,6 +153,9 @@ func TestBoard_RankOf_IsTheRankThatAScoreWouldHave(t *testing.T) {
 				t.Errorf("the rank of a price of %v is %d, %v; want %d", price, got, err, want)
 			}
 		}
+		if share, err := a.TopStock.Percentile(ctx, "5"); err != nil || share != 0 {
+			t.Errorf("percentile of the last: %v, %v", share, err)
+		}
 		if _, err := a.Cheapest.RankOf(ctx, math.NaN()); !errors.Is(err, kvmodel.ErrInvalid) {
 			t.Errorf("the rank of NaN: %v, want ErrInvalid", err)
 		}
@@ -191,47 +194,6 @@ func TestBoard_Numbered_IsAPageByItsNumber(t *testing.T) {
 	})
 }
 
-func TestBoard_TiesShareARank(t *testing.T) {
-	eachStore(t, func(t *testing.T, a *articles) {
-		for i, stock := range []int64{9, 7, 7, 7, 3, 3, 1} {
-			must(t, a.Create(ctx, &article{ID: fmt.Sprint(i), Stock: stock}))
-		}
-		flush(t, a)
-		want := map[string]int{"0": 1, "1": 2, "2": 2, "3": 2, "4": 5, "5": 5, "6": 7}
-		got := map[string]int{}
-		for id := range want {
-			rank, err := a.TopStock.Rank(ctx, id)
-			must(t, err)
-			got[id] = rank
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("ranks: mismatch (-want +got):\n%s", diff)
-		}
-		for from := 1; from <= 7; from++ {
-			places, err := a.TopStock.At(ctx, from, 10)
-			if err != nil || len(places) != 8-from {
-				t.Fatal(len(places), err)
-			}
-			for _, p := range places {
-				if p.Rank != want[p.Item.ID] {
-					t.Errorf("from %d: %s has rank %d, want %d", from, p.Item.ID, p.Rank, want[p.Item.ID])
-				}
-			}
-		}
-		around, err := a.TopStock.Around(ctx, "5", 2)
-		must(t, err)
-		for _, p := range around {
-			if p.Rank != want[p.Item.ID] || p.Score != p.Item.Stock {
-				t.Errorf("around: %s has rank %d and score %d", p.Item.ID, p.Rank, p.Score)
-			}
-		}
-		share, err := a.TopStock.Percentile(ctx, "6")
-		if err != nil || share != 0 {
-			t.Errorf("percentile of the last: %v, %v", share, err)
-		}
-	})
-}
-
 func TestBoard_RefusesWhatItCannotRankAndWritesNothing(t *testing.T) {
 	eachStore(t, func(t *testing.T, a *articles) {
 		for _, price := range []float64{1e300, 1e18, -1e300} {
@@ -258,6 +220,9 @@ func TestBoard_RefusesWhatItCannotRankAndWritesNothing(t *testing.T) {
 		}
 		if _, err := a.Cheapest.Page(ctx, "nonsense", 1); !errors.Is(err, kvmodel.ErrBadCursor) {
 			t.Error("cursor:", err)
+		}
+		if _, err := a.TopStock.Prefix(3).Page(ctx, "", 10); !errors.Is(err, kvmodel.ErrInvalid) || !strings.Contains(err.Error(), "Article.TopStock") {
+			t.Error("a prefix of numbers:", err)
 		}
 		if _, err := a.Cheapest.Between(math.NaN(), 1).Page(ctx, "", 1); !errors.Is(err, kvmodel.ErrInvalid) {
 			t.Error("between NaN:", err)

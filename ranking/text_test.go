@@ -248,13 +248,6 @@ func TestBoard_OfWords_ATextThatIsEmptyHasNoEntry(t *testing.T) {
 	}
 }
 
-func TestBoard_Prefix_OfNumbersIsInvalid(t *testing.T) {
-	a := openArticles(memkv.New(memkv.Options{}), ranking.Windowed)
-	if _, err := a.TopStock.Prefix(3).Page(ctx, "", 10); !errors.Is(err, kvmodel.ErrInvalid) || !strings.Contains(err.Error(), "Article.TopStock") {
-		t.Errorf("a prefix of numbers: %v", err)
-	}
-}
-
 func TestText_IsForRecordsAlone(t *testing.T) {
 	refused := func(name string, f func()) {
 		defer func() {

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // A token is a piece of HTML: a start tag with its attributes, an end tag, or text.
@@ -138,28 +136,4 @@ func said(t *testing.T, html string) string {
 		}
 	}
 	return strings.Join(strings.Fields(text.String()), " ")
-}
-
-func TestNormal_DiffersWhereHTMLDoes(t *testing.T) {
-	const html = `<p class="b" id="a">x <b>y</b></p>`
-	want := normal(t, html)
-	if diff := cmp.Diff(want, normal(t, "<p  id='a'\nclass=\"b\"> x\n <b>y</b>\n</p>\n")); diff != "" {
-		t.Errorf("the same HTML, mismatch (-want +got):\n%s", diff)
-	}
-	for _, other := range []string{
-		`<p class="b" id="c">x <b>y</b></p>`, `<p class="b">x <b>y</b></p>`, `<p class="b" id="a">x <i>y</i></p>`,
-		`<p class="b" id="a">z <b>y</b></p>`, `<p class="b" id="a">x <b></b>y</p>`,
-	} {
-		if normal(t, other) == want {
-			t.Errorf("%s counts as the same as %s", other, html)
-		}
-	}
-}
-
-func TestTokens_RefuseWhatIsClosedOutOfTurn(t *testing.T) {
-	for _, html := range []string{"<p><b>x</p></b>", "<p>", "x</p>", "<!-- x -->"} {
-		if all, err := tokens(html); err == nil {
-			t.Errorf("%s: want an error, got %v", html, all)
-		}
-	}
 }

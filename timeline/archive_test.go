@@ -1,7 +1,6 @@
 package timeline_test
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -116,28 +114,6 @@ func TestWithArchive_GoesOnWhereTheRingEnds(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestWithArchive_LeadsBackOverTheSeam(t *testing.T) {
-	p := openPosts(t, plain{memkv.New(memkv.Options{})}, timeline.Shape{Size: 12, Segment: 4})
-	want := p.make(t, 60)
-	list := p.all(p.newest)
-	_, pages := through(t, list, 5, nothing)
-	var back []int64
-	cursor := pages[len(pages)-1].Prev
-	for cursor != "" {
-		page, err := list.Page(ctx, cursor, 5)
-		must(t, err)
-		ids := postIDs(page.Items)
-		if !slices.IsSortedFunc(ids, func(a, b int64) int { return int(b - a) }) || len(ids) == 0 {
-			t.Errorf("a page on the way back: %v", ids)
-		}
-		back, cursor = append(back, ids...), page.Prev
-	}
-	// A page that would be short at the top begins there, so some ids come twice.
-	if missing := slices.DeleteFunc(want[:55], func(id int64) bool { return slices.Contains(back, id) }); len(missing) > 0 {
-		t.Errorf("on the way back %v are not shown, only %v", missing, back)
-	}
 }
 
 // asked returns what an archive is asked for below, if a page of p's ring and all of those
@@ -380,30 +356,6 @@ func TestWithArchive_RefusesBadCursorsAndSizes(t *testing.T) {
 	} {
 		if _, err := list.Page(ctx, test.cursor, test.n); !errors.Is(err, test.want) {
 			t.Errorf("%s: %v, want %v", name, err, test.want)
-		}
-	}
-}
-
-// They name the mark of the last record that was shown.
-func TestWithArchive_UnderstandsCursorsOfTheReleaseBefore(t *testing.T) {
-	p := openPosts(t, plain{memkv.New(memkv.Options{})}, timeline.Shape{Size: 12, Segment: 4})
-	made := p.make(t, 60)
-	inner, err := p.Before(made[11]).Page(ctx, "", 8)
-	must(t, err)
-	for name, test := range map[string]struct {
-		part  byte
-		inner string
-		next  int64
-	}{
-		"at the beginning of the archive": {'a', "", made[12]},
-		"in the archive":                  {'a', inner.Next, made[20]},
-	} {
-		at := wire.AppendText(binary.AppendUvarint([]byte{'d'}, uint64(made[11])), "")
-		at = append(wire.AppendText(append(at, test.part), test.inner), fmt.Sprint(made[11])...)
-		page, err := p.all(p.newest).Page(ctx, kvmodel.Cursor("Post.Newest  and on", at), 5)
-		must(t, err)
-		if ids := postIDs(page.Items); len(ids) != 5 || ids[0] != test.next {
-			t.Errorf("%s: %v, want 5 from %d on", name, ids, test.next)
 		}
 	}
 }

@@ -350,32 +350,3 @@ func ringSize(t *testing.T, s kv.Store, shape timeline.Shape) int {
 	}
 	return size
 }
-
-// Rebuild builds a timeline that is added to a model with records. Another rebuild
-// moves nothing.
-func TestRing_RebuildEntersEveryRecordOnce(t *testing.T) {
-	mem := memkv.New(memkv.Options{})
-	bare, err := kvmodel.Open(plain{mem})
-	must(t, err)
-	r := kvmodel.NewRecords(bare, pageSchema)
-	for i := range 50 {
-		must(t, r.Create(ctx, &page{ID: fmt.Sprint("p", i), Author: "ann", Body: "text"}))
-	}
-	must(t, bare.Close(ctx))
-	p := openPages(plain{mem}, timeline.Shape{})
-	defer p.close(t)
-	if _, err := p.newest.Page(ctx, "", 5); !errors.Is(err, kvmodel.ErrNeedsRebuild) {
-		t.Fatal("before:", err)
-	}
-	must(t, p.Rebuild(ctx))
-	first := ids(listed(t, p.newest, "", 60).Items)
-	if len(first) != 50 {
-		t.Fatalf("%d of 50 are entered", len(first))
-	}
-	must(t, p.Rebuild(ctx))
-	wantIDs(t, "after another rebuild", first, listed(t, p.newest, "", 60).Items)
-	p.edit(t, "p7", func(p *page) { p.Body = "new" })
-	if top := listed(t, p.newest, "", 1).Items[0].ID; top != "p7" {
-		t.Error("after an edit the newest is", top)
-	}
-}

@@ -191,11 +191,3 @@ func TestRing_Pictures_ReadNoMoreRecordsThanTheLimit(t *testing.T) {
 		wantPicture(t, fmt.Sprint("limit ", limit), want, pictures[0])
 	}
 }
-
-func TestRing_Pictures_OfNobodyAreNone(t *testing.T) {
-	p := openPages(memkv.New(memkv.Options{}), timeline.Shape{})
-	defer p.close(t)
-	if all, err := p.byAuthor.Of().Pictures(ctx, 2000); err != nil || len(all) != 0 {
-		t.Errorf("of nobody: %v, %v; want none", all, err)
-	}
-}

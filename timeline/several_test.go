@@ -154,6 +154,9 @@ func TestRings_Of_NobodyIsEmpty(t *testing.T) {
 	if head != "" || n+int(first+last) != 0 || cmp.Or(err, err2, err3) != nil {
 		t.Errorf("of nobody: head %q, %d since, %d to %d in use, %v", head, n, first, last, cmp.Or(err, err2, err3))
 	}
+	if all, err := nobody.Pictures(ctx, 2000); err != nil || len(all) != 0 {
+		t.Errorf("pictures of nobody: %v, %v; want none", all, err)
+	}
 	archive := timeline.WithArchive(nobody, func(*essay) string { return "" }, func(string) kvmodel.Lister[essay] { return nobody })
 	if page, err := archive.Page(ctx, "", 10); err != nil || len(page.Items) > 0 || page.Next != "" {
 		t.Errorf("with an archive: %+v, %v", page, err)

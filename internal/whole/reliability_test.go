@@ -188,22 +188,3 @@ func TestReliability_BoardsAreRightAfterAKillOnceCountedAgain(t *testing.T) {
 		}
 	}
 }
-
-func TestSheet_CountsEveryCellByItsWorst(t *testing.T) {
-	s := &sheet{corner: "class", unnoticed: 1}
-	s.put("a", "x", "right")
-	s.put("a", "x", "right")
-	s.put("a", "y", "says so, then right")
-	s.put("b", "x", "less, to the end")
-	s.put("b", "x", "WRONG")
-	want := `**6 cells**: right 2, says so 1, less 1, wrong and silent 1; not noticeable 1.
-
-| class | x | y |
-|---|---|---|
-| a | right | says so, then right |
-| b | less, to the end / WRONG |  |
-`
-	if got := s.markdown(); got != want {
-		t.Errorf("want:\n%s\ngot:\n%s", want, got)
-	}
-}

@@ -128,33 +128,6 @@ func TestSim_Sleep_DeadlinesPass(t *testing.T) {
 	})
 }
 
-func TestSim_Sleep_TheSameSeedIsTheSameRun(t *testing.T) {
-	trace := func(seed uint64) (lines []string) {
-		var sim *kvtest.Sim
-		world := kvtest.Hostile(kvtest.NoPowers)
-		world.Fault = func(m kvtest.Moment) kvtest.Fault {
-			if m.Nth == 7 {
-				sim.Sleep(m.Client, time.Minute)
-			}
-			return kvtest.ByRate
-		}
-		kvtest.Simulate(t, seed, world, func(s *kvtest.Sim) {
-			sim = s
-			for _, name := range []string{"ann", "bob", "cat"} {
-				sim.Go(name, busy)
-			}
-			sim.Wait()
-			lines = sim.Trace()
-		})
-		return lines
-	}
-	for seed := range uint64(50) {
-		if diff := cmp.Diff(trace(seed), trace(seed)); diff != "" {
-			t.Fatalf("two runs of seed %d differ (-first +second):\n%s", seed, diff)
-		}
-	}
-}
-
 func TestClock_IsRightUntilItIsSet(t *testing.T) {
 	kvtest.Simulate(t, 1, kvtest.World{}, func(*kvtest.Sim) {
 		var c kvtest.Clock

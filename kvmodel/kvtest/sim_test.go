@@ -55,7 +55,15 @@ func traceOf(t *testing.T, seed uint64, p kvtest.Powers) []string {
 	world.Evict, world.SetBack = 0.01, 0.01
 	world.Counters = func(key string) bool { return key == "n" }
 	var trace []string
-	kvtest.Simulate(t, seed, world, func(sim *kvtest.Sim) {
+	var sim *kvtest.Sim
+	world.Fault = func(m kvtest.Moment) kvtest.Fault {
+		if m.Nth == 7 {
+			sim.Sleep(m.Client, time.Minute)
+		}
+		return kvtest.ByRate
+	}
+	kvtest.Simulate(t, seed, world, func(s *kvtest.Sim) {
+		sim = s
 		for _, name := range []string{"ann", "bob", "cat"} {
 			sim.Go(name, busy)
 		}
@@ -703,28 +711,4 @@ func TestSimulate_EndsWhatStillRuns(t *testing.T) {
 		sim.Go("ann", func(s kv.Store) { _, err = kv.One(ctx, s, kv.OpGet("k")) })
 	})
 	wantCrashed(t, err)
-}
-
-func TestSimulate_LetsNobodyWaitForRealTime(t *testing.T) {
-	// Many seeds are what a simulation is for: a thousand of fifty ops each,
-	// whose clients wait for hours, take well under a second.
-	start := time.Now()
-	steps := 0
-	kvtest.SimulateMany(t, 1000, kvtest.World{}, func(sim *kvtest.Sim) {
-		for _, name := range []string{"ann", "bob"} {
-			sim.Go(name, func(s kv.Store) {
-				for range 25 {
-					_, _ = kv.One(ctx, s, kv.OpSet("k", nil))
-					time.Sleep(time.Hour)
-				}
-			})
-		}
-		sim.Wait()
-		steps += sim.Step()
-	})
-	took := time.Since(start)
-	t.Logf("%d steps took %v, %v each", steps, took, took/time.Duration(steps))
-	if took > 30*time.Second {
-		t.Errorf("too slow by far: %v", took)
-	}
 }
