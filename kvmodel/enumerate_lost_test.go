@@ -43,7 +43,7 @@ func kindsOn(t *testing.T, f func(t *testing.T, ctx context.Context, mem *memkv.
 func longList(t *testing.T, ctx context.Context, mem *memkv.Store, s kv.Store) (ids, keys []string) {
 	t.Helper()
 	v := deploy(t, s, "Code")
-	ids = createNotes(t, ctx, v.notes, 0, 3000)
+	ids = createNotes(t, ctx, v.notes, 0, 2000)
 	v.undeploy(t)
 	for range 2 { // Who reads it splits it.
 		v := deploy(t, s, "Code")

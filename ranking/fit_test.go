@@ -17,12 +17,12 @@ func TestBoard_Fit_NamesTiesThatMakeATreeDeep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		mem := memkv.New(memkv.Options{})
 		m := openRunners(t, mem)
-		for i := range 300 {
+		for i := range 100 {
 			must(t, m.Create(t.Context(), &runner{ID: fmt.Sprint("r", i), Team: "a", Points: 7, Seconds: float64(i)}))
 		}
 		must(t, m.db.Flush(t.Context()))
 		classes, _ := m.db.Windows()
-		sights, err := classes[0].See(t.Context(), mem, []string{"r0", "r1", "r150"})
+		sights, err := classes[0].See(t.Context(), mem, []string{"r0", "r1", "r50"})
 		must(t, err)
 		deep := 0
 		for k, w := range classes[0].Windows() {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
@@ -262,7 +263,7 @@ func TestEvents_AnOwnersSpaceIsConstant(t *testing.T) {
 		v := timeline.NewEvents(db, visitSpec(layout, 30, true))
 		rng := rand.New(rand.NewPCG(1, 1))
 		keys, most := 0, 0
-		for i := range 100 * 30 {
+		for i := range proof.Size(20, 100) * 30 {
 			visited(t, v, "ann", fmt.Sprint("guest", rng.IntN(100)))
 			if i%10 == 0 {
 				guests(t, v, "ann", 10)
