@@ -20,7 +20,7 @@ func spoil(t *testing.T, ctx context.Context, s kv.Store, key string, at, n int)
 	must(t, err)
 	value := bytes.Clone(got.Value)
 	for i := range value[at : at+n] {
-		value[at+i] ^= 0x5a
+		value[at+i] ^= 0xda
 	}
 	_, err = kv.One(ctx, s, kv.OpSet(key, value))
 	must(t, err)
