@@ -175,7 +175,7 @@ func TestRepair_MendsWhatDamageHasHidden(t *testing.T) {
 			}
 			return nil
 		}))
-		if len(segments) < 4 {
+		if len(segments) < 3 {
 			t.Fatalf("a list of %d segments", len(segments))
 		}
 		drop(t, mem, segments[:2]...)

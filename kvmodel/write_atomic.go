@@ -75,34 +75,28 @@ func (c *change) doTheRest(p *plan) {
 // allSteps carries out all on s, where no one else changes anything at the same time. It
 // returns an error for each, and stops at a step in which some have failed.
 func (m *model) allSteps(ctx context.Context, s kv.Store, all []left) []error {
-	steps := []func() []error{
-		func() []error { return eachOf(all, func(l left) error { return l.c.begin(s, l.p) }) },
-		func() []error { return m.prepareAll(ctx, s, all) },
-		func() []error { return eachOf(all, func(l left) error { return l.c.put(s, l.p) }) },
-		func() []error {
-			return eachOf(all, func(l left) error {
-				return work.FirstError(kv.Together(ctx, s, l.c.each(l.p, plug.Index.Beside)...)...)
-			})
-		},
-		func() []error { return m.afterAll(ctx, s, all) },
-		func() []error { return eachOf(all, func(l left) error { return l.c.end(s, l.p) }) },
-	}
-	var errs []error
-	for _, step := range steps {
-		if errs = step(); work.FirstError(errs...) != nil {
+	errs := make([]error, len(all))
+	for _, step := range stepsOfAll {
+		step(m, ctx, s, all, errs)
+		if work.FirstError(errs...) != nil {
 			break
 		}
 	}
 	return errs
 }
 
-// eachOf returns what f returns for each of all.
-func eachOf(all []left, f func(left) error) []error {
-	errs := make([]error, len(all))
-	for i, l := range all {
-		errs[i] = f(l)
+// stepsOfAll are those of a transaction. Each notes in errs which of all have failed.
+var stepsOfAll = []func(m *model, ctx context.Context, s kv.Store, all []left, errs []error){
+	eachDoes((*change).begin), (*model).prepareAll, eachDoes((*change).put), eachDoes((*change).besides), (*model).afterAll, eachDoes((*change).end),
+}
+
+// eachDoes is the step in which each change does f.
+func eachDoes(f func(c *change, s kv.Store, p *plan) error) func(*model, context.Context, kv.Store, []left, []error) {
+	return func(_ *model, _ context.Context, s kv.Store, all []left, errs []error) {
+		for i, l := range all {
+			errs[i] = f(l.c, s, l.p)
+		}
 	}
-	return errs
 }
 
 // begin makes sure that p can be carried out on s.
@@ -122,22 +116,27 @@ func (c *change) begin(s kv.Store, p *plan) error {
 	return c.beaten(found)
 }
 
-// prepareAll has the indexes prepare all. It returns an error for each.
-func (m *model) prepareAll(ctx context.Context, s kv.Store, all []left) []error {
-	errs := make([]error, len(all))
+// prepareAll has the indexes prepare all.
+func (m *model) prepareAll(ctx context.Context, s kv.Store, all []left, errs []error) {
 	for i, index := range all[0].c.indexes {
-		moves, of := movesOf(all, i)
-		if bulk, ok := index.(plug.Bulk); ok && !slices.ContainsFunc(moves, func(mv *plug.Move) bool { return mv.Base != 0 }) {
-			if err := bulk.PrepareAll(ctx, s, moves); err != nil {
-				return slices.Repeat([]error{lostIfRaced(err)}, len(all))
+		if bulk, ok := index.(plug.Bulk); ok && allNew(all) {
+			if err := bulk.PrepareAll(ctx, s, movesOf(all, i)); err != nil {
+				copy(errs, slices.Repeat([]error{lostIfRaced(err)}, len(all)))
+				return
 			}
 			continue
 		}
-		for k, mv := range moves {
-			errs[of[k]] = work.FirstError(errs[of[k]], lostIfRaced(index.Prepare(ctx, s, mv)))
+		for k, l := range all {
+			if mv := l.p.moves[i]; mv != nil {
+				errs[k] = work.FirstError(errs[k], lostIfRaced(index.Prepare(ctx, s, mv)))
+			}
 		}
 	}
-	return errs
+}
+
+// allNew reports whether all are many changes, and each makes a record.
+func allNew(all []left) bool {
+	return len(all) > 1 && !slices.ContainsFunc(all, func(l left) bool { return l.p.rec.Rev != 0 })
 }
 
 // put is A2, the record and its history, on s.
@@ -150,6 +149,11 @@ func (c *change) put(s kv.Store, p *plan) error {
 	c.setMarks(p)
 	_, err := kv.One(c.ctx, s, c.store(p.rec, p.env))
 	return lostIfRaced(err)
+}
+
+// besides has the indexes do what goes with the commit.
+func (c *change) besides(s kv.Store, p *plan) error {
+	return work.FirstError(kv.Together(c.ctx, s, c.each(p, plug.Index.Beside)...)...)
 }
 
 // end removes from s what a deleted record leaves besides entries, and notes p if something is

@@ -31,7 +31,9 @@ func (m *model) finish(ctx context.Context, r *rest) {
 	since := m.db.now()
 	m.db.work.Large(ctx, m.db.upkeep(func(ctx context.Context) error {
 		age := m.db.now().Sub(since)
-		for i, err := range m.afterAll(ctx, m.db.store, r.all) {
+		errs := make([]error, len(r.all))
+		m.afterAll(ctx, m.db.store, r.all, errs)
+		for i, err := range errs {
 			if c, p := r.all[i].c, r.all[i].p; err != nil || p.isOverdue(age) {
 				c.surely(ctx, func(ctx context.Context) error { return c.after(ctx, p, since) })
 			} else {
@@ -42,28 +44,39 @@ func (m *model) finish(ctx context.Context, r *rest) {
 	}))
 }
 
-// afterAll is A4 of all. It returns an error for each.
-func (m *model) afterAll(ctx context.Context, s kv.Store, all []left) []error {
-	errs := make([]error, len(all))
+// afterAll is A4 of all. It notes in errs which of them have failed.
+func (m *model) afterAll(ctx context.Context, s kv.Store, all []left, errs []error) {
 	kv.Each(ctx, s, all[0].c.indexes, func(s kv.Store, i int, index plug.Index) error {
-		moves, of := movesOf(all, i)
-		if index, ok := index.(plug.Together); ok && index.AfterAll(ctx, s, moves) == nil {
-			return nil
-		}
-		for k, err := range kv.Each(ctx, s, moves, func(s kv.Store, _ int, mv *plug.Move) error { return index.After(ctx, s, mv) }) {
-			errs[of[k]] = work.FirstError(errs[of[k]], work.About(m.name, index.Name(), err))
+		together, ok := index.(plug.Together)
+		switch {
+		case len(all) == 1:
+			errs[0] = m.afterOne(ctx, s, index, all[0].p.moves[i], errs[0])
+		case ok && together.AfterAll(ctx, s, movesOf(all, i)) == nil:
+		default:
+			kv.Each(ctx, s, all, func(s kv.Store, k int, l left) error {
+				errs[k] = m.afterOne(ctx, s, index, l.p.moves[i], errs[k])
+				return nil
+			})
 		}
 		return nil
 	})
-	return errs
 }
 
-// movesOf returns the moves of all in the index with number i, and which of all they are of.
-func movesOf(all []left, i int) (moves []*plug.Move, of []int) {
-	for k, l := range all {
+// afterOne is A4 of a move in an index; nil: there is none. It returns the first error, which
+// may have been err.
+func (m *model) afterOne(ctx context.Context, s kv.Store, index plug.Index, mv *plug.Move, err error) error {
+	if mv == nil {
+		return err
+	}
+	return work.FirstError(err, work.About(m.name, index.Name(), index.After(ctx, s, mv)))
+}
+
+// movesOf returns the moves of all in the index with number i.
+func movesOf(all []left, i int) (moves []*plug.Move) {
+	for _, l := range all {
 		if mv := l.p.moves[i]; mv != nil {
-			moves, of = append(moves, mv), append(of, k)
+			moves = append(moves, mv)
 		}
 	}
-	return moves, of
+	return moves
 }
