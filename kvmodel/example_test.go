@@ -107,6 +107,33 @@ func ExampleLoad() {
 	// Keys by Ann
 }
 
+// A program that moves data here can be stopped, and run again from the beginning.
+func ExampleLoadOptions() {
+	ctx := context.Background()
+	db, m := wiki.InMemory()
+	defer db.Close(ctx)
+
+	rows := func(yield func(*wiki.User, error) bool) { // of another database
+		for i := range 2500 {
+			id := fmt.Sprint("u", i)
+			if !yield(&wiki.User{ID: id, Name: id}, nil) {
+				return
+			}
+		}
+	}
+	n, err := m.Users.Load(ctx, rows, kvmodel.LoadOptions{
+		PerSecond: 1_000_000, // leaves room for others
+		Progress:  func(n int) { fmt.Println(n, "are done") },
+		Failed:    func(i int, err error) { fmt.Println("row", i, err) },
+	})
+	fmt.Println(n, err)
+	// Output:
+	// 1000 are done
+	// 2000 are done
+	// 2500 are done
+	// 2500 <nil>
+}
+
 // An id in a form makes the form safe to send twice: the second Create returns ErrExists.
 func ExampleNewID() {
 	ctx := context.Background()
