@@ -111,11 +111,14 @@ func (l *lists) add(ctx context.Context, s kv.Store, added *plug.Added, more []p
 	}
 }
 
-// count adds the shares of moves in a transaction, which has all their entries by now. A number
-// that is not there is counted.
+// count adds the shares of moves in a transaction, which has all their entries by now. It counts
+// the list of an absent number.
 func (l *lists) count(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	total := make(map[string]int64)
 	for _, m := range moves {
+		if m.Added == nil {
+			continue // It is of a rebuild.
+		}
 		for _, share := range shares(m) {
 			total[share.Place] += share.By
 		}

@@ -255,7 +255,7 @@ func (l *lists) AfterAll(ctx context.Context, s kv.Store, moves []*plug.Move) er
 		return nil
 	}
 	if l.isAtomic() {
-		if err := l.count(ctx, s, slices.DeleteFunc(slices.Clone(moves), func(m *plug.Move) bool { return m.Added == nil })); err != nil {
+		if err := l.count(ctx, s, moves); err != nil {
 			return err
 		}
 	}

@@ -8,7 +8,6 @@ import (
 	"iter"
 	"time"
 
-	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -49,7 +48,8 @@ func (r *Records[T, K]) Load(ctx context.Context, all iter.Seq2[*T, error], o Lo
 		}
 		batch = batch[:0]
 	}
-	return l.done, errors.Join(l.store(ctx, batch), err)
+	err = errors.Join(l.store(ctx, batch), err)
+	return l.done, err
 }
 
 // loading is a Load under way.
@@ -103,49 +103,19 @@ func (l *loading[T, K]) wait(ctx context.Context) error {
 // missing returns those of batch that are not stored with the same values, and where in batch
 // they are.
 func (l *loading[T, K]) missing(ctx context.Context, batch []*T) (fresh []*T, of []int, err error) {
-	ids := make([]string, len(batch))
-	for i, v := range batch {
-		if id := l.schema.ID(v); l.m.numbers == nil && !l.schema.Key.Empty(id) {
-			ids[i] = l.schema.Key.Text(id)
-		}
-	}
-	stored, err := l.stored(ctx, ids)
-	if err != nil {
+	stored, err := Load(ctx, l.Records, batch, l.schema.ID)
+	if stored == nil && err != nil {
 		return nil, nil, err
 	}
 	for i, v := range batch {
-		if has := stored[ids[i]]; has == nil || !l.same(v, has) {
+		if has := stored[l.schema.ID(v)]; has == nil || !l.same(v, has) {
 			fresh, of = append(fresh, v), append(of, i)
 		}
 	}
 	return fresh, of, nil
 }
 
-// stored returns the records with those of ids that are not empty.
-func (l *loading[T, K]) stored(ctx context.Context, ids []string) (map[string]*T, error) {
-	var asked []string
-	for _, id := range ids {
-		if id != "" {
-			asked = append(asked, id)
-		}
-	}
-	if len(asked) == 0 {
-		return nil, nil
-	}
-	values, err := l.m.values(ctx, l.m.db.store, asked)
-	if values == nil && err != nil {
-		return nil, err
-	}
-	found := make(map[string]*T)
-	for i, v := range values {
-		if v != nil {
-			found[asked[i]] = plug.As[T](v)
-		}
-	}
-	return found, nil
-}
-
-// same reports whether v says what is stored, but for the fields that the data class fills in.
+// same reports whether v and stored are equal but for the fields that the data class fills in.
 func (l *loading[T, K]) same(v, stored *T) bool {
 	w := *v
 	is, has := l.m.schema(&w), l.m.schema(stored)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/plug"
@@ -122,9 +121,7 @@ func (m *model) gave(n int64) {
 // transactions.
 func (m *model) severalNext(ctx context.Context, n int, v func(i int) numbered) []error {
 	errs := make([]error, n)
-	p := pace{firstTogether}
-	for batch := range batchesOf(n, nil, p.size) {
-		began := time.Now()
+	for batch := range paced(n, nil) {
 		leave, err := m.db.turns.Take(ctx, m.numbers.Hint)
 		if err == nil {
 			err = m.createRun(ctx, batch, v, errs)
@@ -135,7 +132,6 @@ func (m *model) severalNext(ctx context.Context, n int, v func(i int) numbered) 
 				errs[i] = cmp.Or(errs[i], m.failure("the next number", err))
 			}
 		}
-		p.note(time.Since(began))
 	}
 	return errs
 }
@@ -156,7 +152,7 @@ func (m *model) createRun(ctx context.Context, batch []int, v func(i int) number
 			last, of = next, append(of, i)
 		}
 	}
-	first := last - int64(len(of))
+	stored := last - int64(len(of)) // the last number that is
 	for all := range chunksOf(planned.all) {
 		failed := false
 		if err = m.commitAtomic(ctx, all, func(errs []error) { failed = errs != nil }); err != nil && !failed {
@@ -169,8 +165,8 @@ func (m *model) createRun(ctx context.Context, batch []int, v func(i int) number
 		if failed {
 			break
 		}
-		first += int64(len(all))
-		m.gave(first)
+		stored += int64(len(all))
+		m.gave(stored)
 		of = of[len(all):]
 	}
 	for _, i := range of {

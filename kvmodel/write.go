@@ -47,8 +47,8 @@ type edit struct {
 	// version nor as an update.
 	touches bool
 
-	// rest takes what is left to do after the reply, if the change is one of many that are
-	// made together; nil if it is made alone.
+	// rest collects the changes of one call for many records: with transactions the planned ones,
+	// which commit together, without them the committed ones. nil: the change is made alone.
 	rest *rest
 
 	// only, if not nil, reports whether the record as it was read is to be changed.

@@ -129,13 +129,13 @@ func (c *change) try(first bool) (plug.Record, error) {
 	if !c.db.alone && c.db.now().Sub(c.began) > times.Change {
 		return nil, errLost
 	}
-	switch one := (left{c, p}); {
+	switch {
 	case c.db.atomic == nil:
 		return p.value, c.commit(p)
 	case c.rest != nil:
-		c.rest.all = append(c.rest.all, one)
+		c.rest.add(c, p)
 		return p.value, nil
 	default:
-		return p.value, c.commitAtomic(c.ctx, []left{one}, func([]error) {})
+		return p.value, c.commitAtomic(c.ctx, []left{{c, p}}, func([]error) {})
 	}
 }

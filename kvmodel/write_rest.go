@@ -8,13 +8,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// rest is what is left to do after the replies of changes that have made new records
-// together: A4 and A5. The changes share a goroutine.
+// rest is the remaining steps of changes that are made together: all of them on a store with
+// transactions, otherwise A4 and A5, for which the changes share a goroutine.
 type rest struct {
 	all []left
 }
 
-// left is what one change leaves.
+// left is a change with remaining steps.
 type left struct {
 	c *change
 	p *plan
@@ -22,8 +22,8 @@ type left struct {
 
 func (r *rest) add(c *change, p *plan) { r.all = append(r.all, left{c, p}) }
 
-// finish does in the background what is left. What fails, has to wait or is overdue goes on
-// alone.
+// finish carries out A4 and A5 of r in the background. A change that fails there, has to wait or
+// is overdue goes on alone.
 func (m *model) finish(ctx context.Context, r *rest) {
 	if len(r.all) == 0 {
 		return

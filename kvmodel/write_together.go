@@ -20,17 +20,22 @@ const (
 	timeTogether  = 50 * time.Millisecond // what a transaction should take at most
 )
 
-// pace is how many changes should share a transaction.
-type pace struct{ n int }
-
-func (p *pace) size() int { return p.n }
-
-// note takes how long a transaction of so many has taken.
-func (p *pace) note(took time.Duration) {
-	if took > timeTogether {
-		p.n = max(1, p.n/2)
-	} else {
-		p.n = min(mostTogether, 2*p.n)
+// paced yields 0 to n-1 in batches, as batchesOf does, and chooses their size by how long
+// the caller takes for each.
+func paced(n int, id func(i int) string) iter.Seq[[]int] {
+	return func(yield func([]int) bool) {
+		size := firstTogether
+		for batch := range batchesOf(n, id, func() int { return size }) {
+			began := time.Now()
+			if !yield(batch) {
+				return
+			}
+			if time.Since(began) > timeTogether {
+				size = max(1, size/2)
+			} else {
+				size = min(mostTogether, 2*size)
+			}
+		}
 	}
 }
 
@@ -43,13 +48,10 @@ type makes func(ctx context.Context, s kv.Store, i int, rest *rest) error
 // severalTogether is several on a store with transactions.
 func (m *model) severalTogether(ctx context.Context, n int, id func(i int) string, work makes) []error {
 	errs := make([]error, n)
-	p := pace{firstTogether}
-	for batch := range batchesOf(n, id, p.size) {
-		began := time.Now()
+	for batch := range paced(n, id) {
 		for k, err := range m.inTurns(ctx, batch, id, func() []error { return m.commitTogether(ctx, batch, work) }) {
 			errs[batch[k]] = err
 		}
-		p.note(time.Since(began))
 	}
 	return errs
 }
