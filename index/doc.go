@@ -12,8 +12,7 @@
 //     changes too often to be in it.
 //   - How many pages are there? [Total] is that number.
 //
-// What is newest, and what is best, are the questions of the packages timeline
-// and ranking.
+// Packages timeline and ranking list the newest and the best.
 //
 // [NewUnique] and [NewLists] plug an index into a model's records. From then on
 // every change of a record keeps the index in step, and what a crash leaves

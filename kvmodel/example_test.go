@@ -383,7 +383,7 @@ func ExampleWalk() {
 	// Output: a letter to Ann
 }
 
-// A metrics page shows what waits, and what failed after a reply.
+// A metrics page shows the waiting work, and the work that failed after a reply.
 func ExampleStats() {
 	ctx := context.Background()
 	db, m := wiki.InMemory()

@@ -66,9 +66,9 @@ func TestPage_IsCurrent(t *testing.T) {
 
 const outdated = "docs/costs.md is not what is measured: make docs writes it again"
 
-// sameRow reports whether two rows of a table agree. What depends on who came first may differ
-// a little: trips from six on by one, operations if there are many, and bytes, of which there
-// may be twice as many.
+// sameRow reports whether two rows of a table agree. Figures that depend on the order of
+// goroutines may differ a little: trips from six on by one, operations if there are many, and
+// bytes by a factor of two.
 func sameRow(a, b string) bool {
 	x, y := strings.Split(a, "|"), strings.Split(b, "|")
 	const trips, ops, bytes = 2, 5, 7 // the first cell of them, of ten

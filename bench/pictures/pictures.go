@@ -210,7 +210,7 @@ func unique(w *world) (templates.Picture, error) {
 	}}, errors.Join(err, err2)
 }
 
-// row returns what is done with a key, and what that holds.
+// row returns an operation on a key with the value of the key.
 func (w *world) row(op, key string) (templates.StepKey, error) {
 	text, err := w.holds(key)
 	text, _, _ = strings.Cut(text, ", ")

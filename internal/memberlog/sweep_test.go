@@ -21,7 +21,7 @@ import (
 // Some of the processes are killed, at any point. Every read must see what was
 // acknowledged before it began, and nothing may come back.
 
-// truth is what may be read, given what was acknowledged and what was read.
+// truth holds the values that a read may return after the acknowledged writes and earlier reads.
 type truth struct {
 	mu     sync.Mutex
 	rev    map[string]uint64          // the last one given out, by member
@@ -137,7 +137,7 @@ func (w *truth) open(s kv.Store, limits Limits) (*Logs, func()) {
 	return l, wait
 }
 
-// confirm says of entries what records would say that hold what is certain.
+// confirm answers for entries as records with the certain states would.
 func (w *truth) confirm(ctx context.Context, s kv.Store, place string, entries []Entry) ([]Entry, error) {
 	// A process that has died learns nothing.
 	if _, err := kv.One(ctx, s, kv.OpGet("records")); err != nil && !errors.Is(err, kv.ErrNotFound) {

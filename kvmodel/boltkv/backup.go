@@ -12,9 +12,9 @@ import (
 )
 
 // A backup is the items of the tree, read a few at a time while commits go on, and then
-// all commits that the tree lacked at the beginning, or that came meanwhile. An item holds
-// all that its key held, and a commit says what keys held at last, so whatever the first
-// part had of a commit, both together are what the store held after the last one.
+// all commits that the tree lacked at the beginning, or that came meanwhile. An item is
+// the whole value of its key, and a commit has the final values of its keys. So both parts
+// together are the store after the last commit, even if the first has some items of a commit.
 
 // Snapshot says what a backup holds.
 type Snapshot struct {

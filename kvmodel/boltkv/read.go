@@ -21,8 +21,8 @@ func newCache(bytes int) *kept.Cache {
 	return kept.New(bytes)
 }
 
-// forget drops from the cache what a commit has changed. The caller holds mu, so no reader
-// who sees the commit finds there what was before it.
+// forget drops the keys that a commit has changed from the cache. The caller holds mu, so a
+// reader that sees the commit never finds an older value there.
 func (s *Store) forget(changes map[string][]byte) {
 	if s.cache == nil {
 		return

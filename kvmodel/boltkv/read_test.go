@@ -45,8 +45,8 @@ func openPaused(t *testing.T, pause func()) *Store {
 	return s
 }
 
-// As while the file grows: that waits for those who read the tree, and who begins to waits
-// for that.
+// A growing file does the same: it waits for the readers of the tree, and new readers wait for
+// it.
 func TestStore_Do_AReaderThatWaitsForTheTreeHoldsNobodyUp(t *testing.T) {
 	waits, goOn := make(chan struct{}), make(chan struct{})
 	s := openPaused(t, func() {

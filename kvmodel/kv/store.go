@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Limits that hold on every store. What exceeds them is refused before it is
-// sent, so what is already stored is never harmed.
+// Limits that hold on every store. A larger key or value is refused before it is sent, so
+// stored items are never harmed.
 const (
 	MaxKey    = 250           // bytes of a key
 	MaxValue  = 1<<20 - 8<<10 // bytes of a value

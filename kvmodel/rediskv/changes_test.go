@@ -229,8 +229,8 @@ func TestChanges_ALostMemoryIsNotAnsweredFor(t *testing.T) {
 	})
 }
 
-// Each process raises numbers and looks at all of them. What it sees never goes back, and
-// is never less than what it has written.
+// Each process raises numbers and looks at all of them. The numbers it sees never go
+// back, and are never less than its own writes.
 func TestChanges_AProcessSeesNothingOlderThanItHasSeen(t *testing.T) {
 	addr, ctx := serverAddr(t), t.Context()
 	const processes, keys, looks = 4, 3, 300

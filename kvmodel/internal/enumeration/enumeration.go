@@ -133,7 +133,7 @@ func (r Reached) position() (p memberlog.Position, err error) {
 // be in the list yet. A walk that goes on from what f was called with misses no id that was there when
 // the first began.
 //
-// Once the rest was given, an ErrLost says what is gone, or an ErrCorrupt what is damaged. No later walk
+// After the remaining ids, an ErrLost names the lost parts, or an ErrCorrupt the damaged ones. No later walk
 // that goes on from there passes it by. isAccepted says that the loss of the head is known.
 func (e *Enumeration) Each(ctx context.Context, s kv.Store, head kv.Result, isAccepted bool, from Reached, lines []string, f func(ids []string, to Reached, left int64) error) error {
 	at, err := from.position()
