@@ -121,7 +121,7 @@ func (m *model) gave(n int64) {
 // transactions.
 func (m *model) severalNext(ctx context.Context, n int, v func(i int) numbered) []error {
 	errs := make([]error, n)
-	for batch := range paced(n, nil) {
+	for batch := range m.paced(n, nil) {
 		leave, err := m.db.turns.Take(ctx, m.numbers.Hint)
 		if err == nil {
 			err = m.createRun(ctx, batch, v, errs)

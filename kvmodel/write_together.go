@@ -21,16 +21,16 @@ const (
 )
 
 // paced yields 0 to n-1 in batches, as batchesOf does, and chooses their size by how long
-// the caller takes for each.
-func paced(n int, id func(i int) string) iter.Seq[[]int] {
+// the caller takes for each, by the clock of the DB.
+func (m *model) paced(n int, id func(i int) string) iter.Seq[[]int] {
 	return func(yield func([]int) bool) {
 		size := firstTogether
 		for batch := range batchesOf(n, id, func() int { return size }) {
-			began := time.Now()
+			began := m.db.now()
 			if !yield(batch) {
 				return
 			}
-			if time.Since(began) > timeTogether {
+			if m.db.now().Sub(began) > timeTogether {
 				size = max(1, size/2)
 			} else {
 				size = min(mostTogether, 2*size)
@@ -48,7 +48,7 @@ type makes func(ctx context.Context, s kv.Store, i int, rest *rest) error
 // severalTogether is several on a store with transactions.
 func (m *model) severalTogether(ctx context.Context, n int, id func(i int) string, work makes) []error {
 	errs := make([]error, n)
-	for batch := range paced(n, id) {
+	for batch := range m.paced(n, id) {
 		for k, err := range m.inTurns(ctx, batch, id, func() []error { return m.commitTogether(ctx, batch, work) }) {
 			errs[batch[k]] = err
 		}
