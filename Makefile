@@ -24,6 +24,7 @@ help: ## list the targets
 .PHONY: setup
 setup: ## install the servers, the browser and the C compiler the tests use, or say what to install
 	scripts/setup.sh $(PROGRAMS)
+	for module in . bench adapters/*; do (cd $$module && go mod download) || exit; done
 
 .PHONY: test
 test: ## run setup, lint and all tests, with real servers, in a few minutes

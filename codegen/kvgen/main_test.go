@@ -66,14 +66,17 @@ func withinAModule(t *testing.T) string {
 	return scripts
 }
 
-// goEnv returns the environment in which the go command of a script finds its
-// caches and downloads nothing. Without the paths of the sources in what is built, a
+// goEnv returns the environment in which the go command of a script finds its caches, and
+// modules that are not there yet. Without the paths of the sources in what is built, a
 // script that has not changed is not built again.
 func goEnv(t *testing.T) []string {
-	out, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE").Output()
-	must(t, err)
-	dirs := strings.Fields(string(out))
-	return []string{"GOCACHE=" + dirs[0], "GOMODCACHE=" + dirs[1], "GOPROXY=off", "GOSUMDB=off", "GOFLAGS=-trimpath", "GOWORK=off", "GOTOOLCHAIN=local"}
+	all := []string{"GOFLAGS=-trimpath", "GOWORK=off", "GOTOOLCHAIN=local"}
+	for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOPROXY", "GOSUMDB"} {
+		value, err := exec.Command("go", "env", name).Output()
+		must(t, err)
+		all = append(all, name+"="+strings.TrimSpace(string(value)))
+	}
+	return all
 }
 
 // An app is what makes a directory a module: by itself, which is all that kvgen asks for and is
