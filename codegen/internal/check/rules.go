@@ -36,7 +36,7 @@ func Models(r *problem.Reporter, s *load.Source, p *model.Package) {
 // recordMethods are the names that a generated type has from kvmodel.Records,
 // which an index of that name would hide.
 var recordMethods = []string{
-	"Records", "ModelName", "Rebuild", "History", "DB", "ID", "IDs", "Last", "Before", "AcceptLoss", "Purge",
+	"Records", "ModelName", "Rebuild", "History", "DB", "ID", "IDs", "Last", "Load", "Before", "AcceptLoss", "Purge",
 	"Get", "GetMulti", "All", "Each", "Create", "CreateMulti", "Put", "PutMulti",
 	"Touch", "Update", "UpdateMulti", "Upsert", "Delete", "DeleteMulti", "OnChange", "Plug",
 }
