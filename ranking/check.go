@@ -42,8 +42,8 @@ func (p part) mend(ctx context.Context, ids []string) (Report, error) {
 		}
 	}
 	var first *Report
-	err := p.withAllIfLost(ctx, ids, func(ids []string, all bool) error {
-		found, err := p.reader().mend(ctx, ids, all, p.clear)
+	err := p.withAllIfLost(ctx, ids, func(ids []string, lost uint64) error {
+		found, err := p.reader().mend(ctx, ids, lost, p.clear)
 		first = cmp.Or(first, &found)
 		return err
 	})
@@ -69,8 +69,8 @@ func (b *Board[T, K, S]) Refresh(ctx context.Context) error {
 func (b *Board[T, K, S]) Rebuild(ctx context.Context, ids ...K) error {
 	ctx, end := b.part.host.Begin(ctx, "Rebuild")
 	defer end()
-	return b.part.withAllIfLost(ctx, b.texts(ids), func(ids []string, all bool) error {
-		return b.part.reader().rebuild(ctx, ids, all)
+	return b.part.withAllIfLost(ctx, b.texts(ids), func(ids []string, lost uint64) error {
+		return b.part.reader().rebuild(ctx, ids, lost)
 	})
 }
 

@@ -1,15 +1,14 @@
 package ranking
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
-	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -47,23 +46,25 @@ func (c *core) noteLoss(by string, at time.Time) {
 	}
 }
 
-// lookForLoss notes the tree of a board if it has lost a node to which no record has led: one
-// whose records are gone, too. It reads the tree. On a board for each value, nobody knows which
-// values there were.
+// lookForLoss distrusts the tree of a board if it has lost a node to which no record has led:
+// one whose records are gone, too. It reads the tree. On a board for each value, nobody knows
+// which values there were.
 func (c *core) lookForLoss(ctx context.Context, s kv.Store) error {
 	if c.many {
 		return nil
 	}
 	now := c.host.DB().Now()
-	err := c.tree("", now).Each(ctx, s, func([]string) error { return nil })
-	if errors.Is(err, kvmodel.ErrNeedsRebuild) {
+	tree := c.tree("", now)
+	err := tree.Each(ctx, s, func([]string) error { return nil })
+	lost, failed := tree.Distrust(ctx, s, err)
+	if lost != 0 {
 		c.losses.note(boardKey{"", c.per.begin(now)})
 		return nil
 	}
-	return c.failure(err)
+	return c.failure(cmp.Or(failed, err))
 }
 
-// Finish rebuilds the trees that have lost a part.
+// Finish fills the trees that have lost a part.
 func (c *core) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
 	if err := c.lookForLoss(ctx, s); err != nil {
 		return err
@@ -72,12 +73,23 @@ func (c *core) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
 	if len(lost) == 0 {
 		return nil
 	}
+	epochs := make([]uint64, len(lost))
+	err := cmp.Or(kv.Each(ctx, s, lost, func(s kv.Store, i int, key boardKey) (err error) {
+		epochs[i], err = c.tree(key.by, c.time(key.at)).Distrust(ctx, s, nil)
+		return err
+	})...)
+	if err != nil {
+		return c.failure(err)
+	}
 	ids, err := c.allOf(ctx, lost)
 	if err != nil {
 		return err
 	}
-	return c.failure(kv.Join(kv.Each(ctx, s, lost, func(s kv.Store, _ int, key boardKey) error {
-		return c.tree(key.by, c.time(key.at)).Rebuild(ctx, s, ids[key.by], true)
+	return c.failure(kv.Join(kv.Each(ctx, s, lost, func(s kv.Store, i int, key boardKey) error {
+		if epochs[i] == 0 {
+			return nil // Another process has filled it.
+		}
+		return c.tree(key.by, c.time(key.at)).Rebuild(ctx, s, ids[key.by], epochs[i])
 	})...))
 }
 
@@ -101,22 +113,23 @@ func (c *core) allOf(ctx context.Context, trees []boardKey) (map[string][]string
 	return ids, err
 }
 
-// withAllIfLost does work with ids. If the board has lost a part, or work finds that, it
-// does work with all records on the board.
-func (p part) withAllIfLost(ctx context.Context, ids []string, work func(ids []string, all bool) error) error {
-	tree := p.tree(p.by, p.when())
-	lost, err := tree.HasLost(ctx, p.host.Store())
-	if err != nil {
-		return p.failure(err)
-	}
-	if !lost {
-		if err := work(ids, false); err != nil || !tree.Lost() {
-			return err
+// lossTries bounds how often a board that loses part after part is filled.
+const lossTries = 3
+
+// withAllIfLost does work with ids. If the board has lost a part, it does work with all records
+// that belong on the board, for the epoch lost of its tree.
+func (p part) withAllIfLost(ctx context.Context, ids []string, work func(ids []string, lost uint64) error) error {
+	tree, lost := p.tree(p.by, p.when()), uint64(0)
+	for try := 0; ; try++ {
+		err := work(ids, lost)
+		now, failed := tree.Distrust(ctx, p.host.Store(), err)
+		if failed != nil || now == 0 || now == lost || try == lossTries {
+			return cmp.Or(err, p.failure(failed))
 		}
+		all, failed := p.allOf(ctx, []boardKey{{by: p.by}})
+		if failed != nil {
+			return p.failure(failed)
+		}
+		ids, lost = all[p.by], now
 	}
-	all, err := p.allOf(ctx, []boardKey{{by: p.by}})
-	if err != nil {
-		return p.failure(err)
-	}
-	return work(all[p.by], true)
 }

@@ -159,11 +159,11 @@ func (r *reader) verify(ctx context.Context, ids []string) (Report, error) {
 }
 
 // mend takes entries out with clear.
-func (r *reader) mend(ctx context.Context, ids []string, all bool, clear func(context.Context, []keytree.Doubt) error) (Report, error) {
+func (r *reader) mend(ctx context.Context, ids []string, lost uint64, clear func(context.Context, []keytree.Doubt) error) (Report, error) {
 	if err := r.db.Writable(); err != nil {
 		return Report{}, r.failure(err)
 	}
-	found, err := r.tree.Mend(ctx, r.db.Store(), ids, all, clear)
+	found, err := r.tree.Mend(ctx, r.db.Store(), ids, lost, clear)
 	if err == nil && !r.tree.Lost() {
 		err = r.tree.Refresh(ctx, r.db.Store())
 	}
@@ -177,11 +177,11 @@ func (r *reader) refresh(ctx context.Context) error {
 	return r.failure(r.tree.Refresh(ctx, r.db.Store()))
 }
 
-func (r *reader) rebuild(ctx context.Context, ids []string, all bool) error {
+func (r *reader) rebuild(ctx context.Context, ids []string, lost uint64) error {
 	if err := r.db.Writable(); err != nil {
 		return r.failure(err)
 	}
-	return r.failure(r.tree.Rebuild(ctx, r.db.Store(), ids, all))
+	return r.failure(r.tree.Rebuild(ctx, r.db.Store(), ids, lost))
 }
 
 func (r *reader) stats() Stats {

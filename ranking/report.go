@@ -31,5 +31,5 @@ func reportOf(r keytree.Report) Report {
 type Stats struct {
 	Routers int // nodes remembered
 	Bytes   int // of memory they take, about
-	Lost    int // nodes that were missing and were made again
+	Lost    int // how often this process has found that the store lost a node
 }

@@ -2,7 +2,6 @@ package ranking
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -126,14 +125,13 @@ func (x *valuesIndex) Finish(ctx context.Context, s kv.Store, _ plug.Steps) erro
 			return x.failure(err)
 		}
 	}
-	lost, err := x.tree.HasLost(ctx, s)
-	if err == nil && !lost {
-		err = x.recountOthers(ctx, s, met)
-		lost = errors.Is(err, kvmodel.ErrNeedsRebuild) // A node is lost that no value has led to.
+	err := x.recountOthers(ctx, s, met)
+	lost, failed := x.tree.Distrust(ctx, s, err)
+	if failed != nil {
+		return x.failure(failed)
 	}
-	if lost {
-		err = x.tree.Rebuild(ctx, s, met, true)
-		if err == nil {
+	if lost != 0 {
+		if err = x.tree.Rebuild(ctx, s, met, lost); err == nil {
 			err = x.recountOthers(ctx, s, met)
 		}
 	}

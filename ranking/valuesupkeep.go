@@ -27,7 +27,7 @@ func (v *Values[V]) Mend(ctx context.Context, values ...V) (Report, error) {
 	if err := v.tree.followThere(ctx, v.texts(values)); err != nil {
 		return Report{}, err
 	}
-	return v.tree.reader().mend(ctx, v.texts(values), false, v.tree.clear)
+	return v.tree.reader().mend(ctx, v.texts(values), 0, v.tree.clear)
 }
 
 // Refresh makes Len exact, unless values change while it runs. It reads every node.
@@ -42,7 +42,7 @@ func (v *Values[V]) Refresh(ctx context.Context) error {
 func (v *Values[V]) Rebuild(ctx context.Context) error {
 	ctx, end := v.tree.db.Begin(ctx, "Rebuild")
 	defer end()
-	return v.tree.reader().rebuild(ctx, nil, false)
+	return v.tree.reader().rebuild(ctx, nil, 0)
 }
 
 // Stats returns what this process knows of the tree of the values.

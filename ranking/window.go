@@ -232,8 +232,8 @@ func (c boardWindow) Amend(ctx context.Context, s kv.Store, base, place string) 
 	if err != nil {
 		return err
 	}
-	err = p.withAllIfLost(ctx, members, func(ids []string, all bool) error {
-		_, err := p.reader().mend(ctx, ids, all, p.clear)
+	err = p.withAllIfLost(ctx, members, func(ids []string, lost uint64) error {
+		_, err := p.reader().mend(ctx, ids, lost, p.clear)
 		return err
 	})
 	if err != nil || !c.own {
@@ -363,7 +363,7 @@ func (x valuesWindow) Audit(ctx context.Context, s kv.Store, _, _ string) ([]plu
 func (x valuesWindow) Amend(ctx context.Context, s kv.Store, _, _ string) error {
 	ids, err := membersOf(ctx, s, x.tree)
 	if err == nil {
-		_, err = x.reader().mend(ctx, ids, false, x.clear)
+		_, err = x.reader().mend(ctx, ids, 0, x.clear)
 	}
 	return err
 }

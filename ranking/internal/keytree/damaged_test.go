@@ -37,7 +37,7 @@ func TestTree_Mend_OfADamagedRecordTakesTheNewestEntryThatCounts(t *testing.T) {
 	if got := r.checkInvariants(t); cmp.Diff([]string{idOf(3)}, got.Damaged) != "" || got.Members != 21 {
 		t.Errorf("%d members, damaged %v; want 21 entries that count, and %s", got.Members, got.Damaged, idOf(3))
 	}
-	if _, err := r.Mend(ctx, r.s, nil, false, r.clear); err != nil {
+	if _, err := r.Mend(ctx, r.s, nil, 0, r.clear); err != nil {
 		t.Fatal(err)
 	}
 	r.wantClean(t, 20, idOf(3))
@@ -57,7 +57,7 @@ func TestTree_Mend_OfADamagedRecordTakesNoPendingEntry(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.damage(t, "a")
-	if _, err := r.Mend(ctx, r.s, nil, false, r.clear); err != nil {
+	if _, err := r.Mend(ctx, r.s, nil, 0, r.clear); err != nil {
 		t.Fatal(err)
 	}
 	r.wantClean(t, 1, "a")

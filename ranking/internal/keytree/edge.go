@@ -31,8 +31,7 @@ func (e *edge) encode() []byte {
 	b := binary.AppendUvarint(append([]byte(magic), edgeKind), e.epoch)
 	b = wire.AppendText(wire.AppendText(b, e.highest), e.lowest)
 	b = append(append(b, byte(e.copy.code)), e.copy.salt[:]...)
-	b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(e.copy.limit)), e.copy.lost)
-	return frame.Whole(b)
+	return frame.Whole(appendFlag(binary.AppendUvarint(b, uint64(e.copy.limit)), e.copy.lost))
 }
 
 // readEdge reads the hint and keeps it, if there is one.
@@ -51,7 +50,7 @@ func (t *Tree) readEdge(ctx context.Context, s kv.Store) error {
 	read := edge{epoch: body.number(), highest: body.Text("edge"), lowest: body.Text("edge"), noted: t.knownEdge().noted}
 	read.copy = &meta{order: order{code: Code(body.Byte())}, epoch: read.epoch}
 	body.take(read.copy.salt[:])
-	read.copy.limit, read.copy.lost = int(body.number()), body.number()
+	read.copy.limit, read.copy.lost = int(body.number()), body.number() > 0
 	if body.end("edge") == nil && t.isName(read.highest) && t.isName(read.lowest) {
 		t.keepEdge(read)
 	}

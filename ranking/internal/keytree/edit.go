@@ -236,14 +236,10 @@ func (p *nodes) takeWithRoom(ctx context.Context, s kv.Store, at *spot, edits []
 		if err != nil {
 			return nil, err
 		}
-		if len(took) == len(edits) || at.leaf.lost {
+		if len(took) == len(edits) {
 			_, err := p.replace(ctx, s, at, next, due)
 			return took, err
 		}
-	}
-	if at.leaf.lost {
-		// There may be nodes below, so entries have to find their way one by one.
-		return nil, cmp.Or(p.split(ctx, s, at, kept, due), errRoom)
 	}
 	next, took, err := p.take(kept, edits, func(l *leaf) bool { return l.bytes() <= frozenBytes })
 	if err != nil {

@@ -121,7 +121,7 @@ func (p *nodes) follow(ctx context.Context, s kv.Store, ways []*search, met map[
 			// because its router was made in a transaction that was rolled back.
 			if w.missing++; w.missing > 1 && first {
 				helped[found.name] = true
-				err = p.remake(ctx, s, found.name, found.node)
+				err = p.loss(ctx, s, found.name)
 			}
 			p.local.forget(p.keys(path(found.name)))
 			w.name = ""
@@ -166,41 +166,20 @@ func way(bits, name string, width int) []string {
 	return names
 }
 
-// remake makes a node again that the store has lost, as an empty closed leaf, so
-// that the next insert opens the way to it. What was below it is missing from the
-// tree until it is inserted again. So the loss has to be counted first: until then
-// remake returns a lossError.
-func (p *nodes) remake(ctx context.Context, s kv.Store, name string, gone node) error {
-	if name == "" {
-		return &lossError{name, p.key(name)}
-	}
-	way := path(parent(name))
-	above, err := p.get(ctx, s, way...)
+// loss returns a lossError if the node called name is lost: the routers above lead there,
+// and it is missing. errAgain: they do not, or it is there.
+func (p *nodes) loss(ctx context.Context, s kv.Store, name string) error {
+	way := path(name)
+	above, err := p.get(ctx, s, way[:len(way)-1]...)
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(above, func(nd node) bool { return nd.router == nil }) {
-		return errAgain
-	}
-	if p.heals == nil || p.heals.name != name {
-		return &lossError{name, p.key(name)}
-	}
-	mark := func(s kv.Store, i int, at node) error { return p.mark(ctx, s, way[i], at) }
-	if err := each(ctx, s, above, mark); err != nil {
+	at, err := p.get(ctx, s, name)
+	if err != nil {
 		return err
 	}
-	last := above[len(above)-1].router
-	l := &leaf{lost: true, closed: true, seq: last.slots[child(parent(name), name)].seq + 1}
-	p.local.lose()
-	return p.write(ctx, s, name, gone, l.encode())
-}
-
-// mark notes in the router called name that a node below it was lost.
-func (p *nodes) mark(ctx context.Context, s kv.Store, name string, at node) error {
-	if at.router.lost {
-		return nil
+	if !at[0].missing() || slices.ContainsFunc(above, func(nd node) bool { return nd.router == nil }) {
+		return errAgain
 	}
-	next := *at.router
-	next.lost = true
-	return p.write(ctx, s, name, at, next.encode())
+	return &lossError{p.epoch, name, p.key(name)}
 }

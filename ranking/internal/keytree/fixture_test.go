@@ -55,6 +55,32 @@ func (r *ranking) setTo(t testing.TB, id string, score Score) {
 	}
 }
 
+// filled does work, and again for the epoch to fill if the tree has lost something.
+func (r *ranking) filled(work func(lost uint64) error) error {
+	var lost uint64
+	for {
+		err := work(lost)
+		now, failed := r.Distrust(ctx, r.s, err)
+		if failed != nil || now == 0 || now == lost {
+			return cmp.Or(failed, err)
+		}
+		lost = now
+	}
+}
+
+// rebuild rebuilds the tree, whose members are ids.
+func (r *ranking) rebuild(ids ...string) error {
+	return r.filled(func(lost uint64) error { return r.Rebuild(ctx, r.s, ids, lost) })
+}
+
+// mendAll mends the tree, whose members are ids.
+func (r *ranking) mendAll(ids ...string) error {
+	return r.filled(func(lost uint64) error {
+		_, err := r.Mend(ctx, r.s, ids, lost, r.clear)
+		return err
+	})
+}
+
 // withTies is for trees whose scores have ties.
 func withTies(c *Config) { c.Code = c.Code.WithTies() }
 

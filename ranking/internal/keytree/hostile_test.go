@@ -127,7 +127,7 @@ func checkEvicted(t *testing.T, key string, r *ranking, ids []string) {
 	}
 	r.set(t, "new", 7)
 	r.set(t, ids[3], 11)
-	if _, err := r.Mend(ctx, r.s, ids, true, r.clear); err != nil {
+	if err := r.mendAll(slices.Concat(ids, []string{"new"})...); err != nil {
 		t.Fatalf("without %s: mend: %v", key, err)
 	}
 	r.checkCounts(t)

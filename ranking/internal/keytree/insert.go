@@ -95,8 +95,31 @@ func (t *Tree) Tidy(ctx context.Context, s kv.Store, id string, score Score, now
 }
 
 func (ep *epochs) tidy(ctx context.Context, s kv.Store, due *Due, id string, score Score, now State) error {
+	return ep.tidyAll(ctx, s, due, []Tidying{{id, score, now}})
+}
+
+// tidyAll tidies, and adds entries that should be there: a process may have slept since it put
+// them in, and the tree may have moved to a fresh epoch without them.
+func (ep *epochs) tidyAll(ctx context.Context, s kv.Store, due *Due, all []Tidying) error {
 	return ep.each(ctx, s, due, func(s kv.Store, p *nodes, due *reports) error {
-		return p.editOne(ctx, s, p.tidying(id, score, now), due)
+		edits := make([]*edit, len(all))
+		for i, a := range all {
+			edits[i] = p.tidying(a.ID, a.Score, a.Now)
+		}
+		p.edit(ctx, s, edits, nil, due)
+		if err := failure(edits); err != nil {
+			return err
+		}
+		var absent []string
+		for _, e := range edits {
+			if e.absent {
+				absent = append(absent, e.id)
+			}
+		}
+		if len(absent) == 0 {
+			return nil
+		}
+		return p.restore(ctx, s, absent, due)
 	})
 }
 
@@ -111,17 +134,7 @@ type Tidying struct {
 // TidyAll is Tidy for many, those of one leaf in one write.
 func (t *Tree) TidyAll(ctx context.Context, s kv.Store, all []Tidying) (*Due, error) {
 	due := new(Due)
-	err := t.begin(ctx, s, func(ep *epochs) error {
-		return ep.each(ctx, s, due, func(s kv.Store, p *nodes, due *reports) error {
-			edits := make([]*edit, len(all))
-			for i, a := range all {
-				edits[i] = p.tidying(a.ID, a.Score, a.Now)
-			}
-			p.edit(ctx, s, edits, nil, due)
-			return failure(edits)
-		})
-	})
-	return due, err
+	return due, t.begin(ctx, s, func(ep *epochs) error { return ep.tidyAll(ctx, s, due, all) })
 }
 
 // Repair is Tidy after a crash. If the member belongs at score by its record, whose

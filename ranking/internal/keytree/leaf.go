@@ -23,6 +23,9 @@ type edit struct {
 	// restores: put is added only if the member has no entry at that score.
 	restores bool
 
+	// absent: an edit that tidies where the record is in has met no entry.
+	absent bool
+
 	// began is when the operation began, or the read of the record that the edit
 	// relies on. Long after that, no other operation writes the edit along: the entry
 	// of a record that has changed since would come back, and its owner may no longer
@@ -46,6 +49,7 @@ func (l *leaf) with(o *order, e *edit, room []entry) *leaf {
 		l = l.added(o, e.point, *e.put, room)
 	}
 	if e.known != nil {
+		e.absent = e.known.In && e.known.Score == e.point.score && !l.has(e.point.score, e.id)
 		l = l.tidied(e.id, *e.known, room)
 	}
 	return l

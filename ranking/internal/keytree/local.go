@@ -14,7 +14,7 @@ type Local struct {
 	mu      sync.Mutex // never held during a trip
 	routers map[string]*router
 	bytes   int
-	lost    int // nodes that were found missing
+	lost    int // how often a tree had lost a node
 	queues  map[string]*queue
 	leaves  map[string]seenLeaf // the last that were read; leaves do not change
 }
@@ -124,14 +124,14 @@ func (l *Local) rememberLeaf(key string, p node, sum uint32) {
 	l.leaves[key] = seenLeaf{p, sum}
 }
 
-// lose counts a node that the store has lost.
+// lose counts a tree that has lost a node.
 func (l *Local) lose() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.lost++
 }
 
-// Lost returns how many nodes were missing and were made again.
+// Lost returns how often this process has found that a tree had lost a node.
 func (l *Local) Lost() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -2,9 +2,12 @@ package keytree
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/frame"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -13,20 +16,21 @@ import (
 // A store that is short of memory drops keys. A tree of which something is missing must
 // not look like a smaller one.
 //
-// A node that is missing is noticed by the first call that needs it: it is made before the router
-// above it, and never deleted while the tree uses it. A query then refuses. A writer
-// makes the node again, since writing must go on. Before that it counts the loss in the
-// definition, and as long as a loss is counted there no query answers. A rebuild into
-// fresh nodes, from all members, takes the count back.
+// A node is made before the router above it, and never deleted while the tree uses it. So the
+// first call that needs one that is missing notices that. A query refuses. A writer distrusts
+// the tree: it goes on in a fresh epoch, which no query reads until a rebuild has filled it from
+// the records of all members. Nothing is mended in place.
 //
-// A process uses a definition for seconds. So a writer also marks the routers on the way
-// to the node, before their counts change: a query that meets a mark reads the definition
-// again.
+// A process uses a definition for seconds. So first the root of the epoch before is sealed: each
+// query needs it, and finds that it is missing.
 //
 // The definition itself is put back from the edge, which has a copy.
 
-// lossError says that the node called name is missing.
-type lossError struct{ name, key string }
+// lossError says that a node is missing.
+type lossError struct {
+	epoch     uint64
+	name, key string
+}
 
 func (e *lossError) Error() string {
 	return fmt.Sprintf("%v: the node %s of a ranking is lost or damaged", kvmodel.ErrNeedsRebuild, e.key)
@@ -43,28 +47,69 @@ func (t *Tree) errLost(what string) error {
 // that it is there again.
 func (t *Tree) Lost() bool {
 	m := t.latest()
-	return m != nil && m.lost > 0
+	return m != nil && m.lost
 }
 
-// HasLost is Lost by the definition as it is stored, or was seconds ago.
-func (t *Tree) HasLost(ctx context.Context, s kv.Store) (bool, error) {
-	m := t.known(s)
-	var err error
-	if m == nil {
-		m, err = t.readMeta(ctx, s)
+// Distrust returns the epoch that a rebuild has to fill from all members, since a part of the
+// tree was lost; 0 if none was. That begins now if err, of another call, says that a node is
+// missing, and that is so.
+func (t *Tree) Distrust(ctx context.Context, s kv.Store, err error) (epoch uint64, _ error) {
+	var loss *lossError
+	if errors.As(err, &loss) {
+		err := t.begin(ctx, s, func(ep *epochs) error {
+			at := slices.IndexFunc(ep.write, func(p *nodes) bool { return p.epoch == loss.epoch })
+			if at < 0 {
+				return nil
+			}
+			return unlessAgain(ep.write[at].loss(ctx, s, loss.name))
+		})
+		if err != nil {
+			return 0, err
+		}
 	}
-	return m != nil && m.lost > 0 || m == nil && t.missing(), err
+	m, err := t.readMeta(ctx, s)
+	if m == nil || err != nil || !m.lost {
+		return 0, err
+	}
+	return m.epoch, nil
 }
 
-// countLoss notes in the definition that another node was lost.
-func (t *Tree) countLoss(ctx context.Context, s kv.Store) error {
+// distrust makes the tree go on in a fresh epoch, which is to be filled, unless the one that has
+// lost a node is no longer written.
+func (t *Tree) distrust(ctx context.Context, s kv.Store, epoch uint64) error {
 	m, err := t.readMeta(ctx, s)
-	if m == nil || err != nil {
+	if m == nil || err != nil || !m.writes(epoch) {
 		return err
 	}
 	next := *m
-	next.lost++
+	next.epoch, next.phase, next.other, next.lost = max(m.epoch, m.other)+1, idle, 0, true
+	next.old = m.oldAnd(m.epoch)
+	if m.phase != idle {
+		next.old = next.oldAnd(m.other)
+	}
+	if err := t.addRoot(ctx, s, &next, next.epoch); err != nil {
+		return err
+	}
+	if !m.lost {
+		if err := t.nodes(m, m.epoch).seal(ctx, s); err != nil {
+			return err
+		}
+	}
+	t.Local.lose()
 	return t.writeMeta(ctx, s, m, &next)
+}
+
+// seal makes the root missing for good: a write that comes late does not bring it back.
+func (p *nodes) seal(ctx context.Context, s kv.Store) error {
+	for {
+		got, err := p.get(ctx, s, "")
+		if err == nil {
+			err = p.write(ctx, s, "", got[0], frame.Whole(append([]byte(magic), sealKind)))
+		}
+		if !again(err) {
+			return err
+		}
+	}
 }
 
 // putBack stores the definition again, if the tree was there: as the edge or this process
@@ -80,7 +125,7 @@ func (t *Tree) putBack(ctx context.Context, s kv.Store, broken kv.Version) (*met
 	}
 	t.mu.Lock()
 	m := t.edge.copy
-	if t.last != nil && (m == nil || m.epoch < t.last.epoch || m.epoch == t.last.epoch && m.lost < t.last.lost) {
+	if t.last != nil && (m == nil || m.epoch < t.last.epoch || m.epoch == t.last.epoch && m.lost) {
 		m = t.last
 	}
 	t.mu.Unlock()
@@ -92,7 +137,7 @@ func (t *Tree) putBack(ctx context.Context, s kv.Store, broken kv.Version) (*met
 		if m, err = t.begun(ctx, s); err != nil {
 			return nil, fmt.Errorf("%w: %w", kvmodel.ErrNeedsRebuild, wire.Corrupt(t.metaKey(), err))
 		}
-		m.lost = 1
+		m.lost = true
 	}
 	// Where it may not be written, or someone else was first, a read will show.
 	_, _ = kv.One(ctx, s, kv.OpReplace(t.metaKey(), broken, m.encode()).For(t.nodes(m, m.epoch).ttl()))

@@ -128,7 +128,7 @@ func TestSweep_WhatIsLostIsNeverTakenForEmpty(t *testing.T) {
 		ids := slices.Collect(maps.Keys(a.changes))
 		last := witnessed(keep{sim.Store()})
 		a.look(sim.T(), last)
-		if err := last.Rebuild(ctx, last.s, ids, true); err != nil {
+		if err := last.rebuild(ids...); err != nil {
 			sim.T().Error("rebuild:", err)
 		}
 		if fresh := witnessed(keep{sim.Store()}); !a.look(sim.T(), fresh) || !a.look(sim.T(), last) {
@@ -165,14 +165,14 @@ func TestTree_AfterALossEveryPageIsRightOrRefused(t *testing.T) {
 			a.look(t, r)
 			a.look(t, fresh)
 			refused := !a.look(t, fresh)
-			if err := fresh.Rebuild(ctx, fresh.s, nil, false); err != nil {
-				t.Fatalf("without %s: %v", keys[i], err)
+			if err := fresh.Rebuild(ctx, fresh.s, nil, 0); (err != nil) != refused {
+				t.Fatalf("without %s, pages are refused: %t, and a rebuild of what is left says %v", keys[i], refused, err)
 			}
 			if refused && a.look(t, fresh) {
 				t.Errorf("without %s: a rebuild of what is left is taken for all", keys[i])
 			}
 			noUpkeep := open(plain{mem})
-			if err := noUpkeep.Rebuild(ctx, noUpkeep.s, slices.Collect(maps.Keys(a.changes)), true); err != nil {
+			if err := noUpkeep.rebuild(slices.Collect(maps.Keys(a.changes))...); err != nil {
 				t.Fatalf("without %s: %v", keys[i], err)
 			}
 			if _, err := kv.One(ctx, mem, kv.OpDelete(r.metaKey())); err != nil || !a.look(t, witnessed(plain{mem})) {

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"github.com/ringtree/ringtree/internal/frame"
@@ -29,10 +30,27 @@ type meta struct {
 	limit int // entries of a leaf
 	epoch uint64
 	phase phase
-	other uint64 // the other epoch that is written, unless idle
-	lost  uint64 // how many losses were found that no rebuild has made up for
+	other uint64   // the other epoch that is written, unless idle
+	lost  bool     // epoch is to be filled by a rebuild: those before it have lost something
+	old   []uint64 // of a tree that is lost: the epochs before, which the rebuild deletes
 
 	version kv.Version
+}
+
+// maxOld is how many epochs of a tree that loses node after node are deleted later.
+const maxOld = 16
+
+// oldAnd returns the epochs to delete, with one more.
+func (m *meta) oldAnd(epoch uint64) []uint64 {
+	if len(m.old) == maxOld {
+		return m.old
+	}
+	return append(slices.Clone(m.old), epoch)
+}
+
+// writes reports whether writers write epoch.
+func (m *meta) writes(epoch uint64) bool {
+	return epoch == m.epoch || m.phase != idle && epoch == m.other
 }
 
 // metaName ends the key of a definition.
@@ -47,8 +65,11 @@ func (m *meta) encode() []byte {
 	b = binary.AppendUvarint(b, m.epoch)
 	b = append(b, byte(m.phase))
 	b = binary.AppendUvarint(b, m.other)
-	if m.lost > 0 {
-		b = binary.AppendUvarint(b, m.lost)
+	if m.lost {
+		b = append(b, 1)
+	}
+	for _, epoch := range m.old {
+		b = binary.AppendUvarint(b, epoch)
 	}
 	return frame.Whole(b)
 }
@@ -67,7 +88,10 @@ func decodeMeta(r kv.Result) (*meta, error) {
 	m.limit = int(body.number())
 	m.epoch, m.phase, m.other = body.number(), phase(body.Byte()), body.number()
 	if len(body.Rest) > 0 {
-		m.lost = body.number()
+		m.lost = body.number() > 0
+	}
+	for len(body.Rest) > 0 && body.Err == nil {
+		m.old = append(m.old, body.number())
 	}
 	if kind != metaKind || !m.code.known() || m.limit < 2 || m.phase > drained {
 		body.Fail("definition")
@@ -121,7 +145,7 @@ func (t *Tree) create(ctx context.Context, s kv.Store) (*meta, error) {
 		return nil, err
 	}
 	if t.missing() {
-		m.lost = 1
+		m.lost = true
 	}
 	t.writing(s)
 	for {
@@ -165,25 +189,6 @@ func (t *Tree) addRoot(ctx context.Context, s kv.Store, m *meta, epoch uint64) e
 			return err
 		}
 	}
-}
-
-// restart begins a new epoch to replace one whose root was lost. What was in the tree
-// is missing until a rebuild.
-func (t *Tree) restart(ctx context.Context, s kv.Store) error {
-	m, err := t.readMeta(ctx, s)
-	if m == nil || err != nil {
-		return err
-	}
-	got, err := t.nodes(m, m.epoch).get(ctx, s, "")
-	if err != nil || !got[0].missing() {
-		return err
-	}
-	next := *m
-	next.epoch, next.phase, next.other, next.lost = max(m.epoch, m.other)+1, idle, 0, m.lost+1
-	if err := t.addRoot(ctx, s, &next, next.epoch); err != nil {
-		return err
-	}
-	return t.writeMeta(ctx, s, m, &next)
 }
 
 // writeMeta replaces m with next. After errAgain, a read shows whether it did.

@@ -21,6 +21,7 @@ const (
 	edgeKind   = 'E'
 	recordKind = 'I'
 	leaseKind  = 'C'
+	sealKind   = 'X' // in the place of the root of a tree that has lost a node
 )
 
 // Limits of a leaf.
@@ -49,7 +50,6 @@ const pendingBit = 1 << 47
 type leaf struct {
 	splitting bool // frozen, until its entries are in nodes below
 	closed    bool // empty, and the way to it may be closed too
-	lost      bool // made again after the store lost it
 	seq       uint64
 	pushed    tally // what was last reported upward: of members with a counted entry
 	entries   []entry
@@ -65,7 +65,6 @@ type slot struct {
 // router is a node that leads to four children.
 type router struct {
 	closed bool // all slots are
-	lost   bool // a node here or below was made again after the store lost it
 	seq    uint64
 	pushed tally // the total last reported upward
 	slots  [4]slot
@@ -105,11 +104,6 @@ func (p node) closed() bool {
 	return p.leaf != nil && p.leaf.closed || p.router != nil && p.router.closed
 }
 
-// lost reports whether the node says that the tree has lost something.
-func (p node) lost() bool {
-	return p.leaf != nil && p.leaf.lost || p.router != nil && p.router.lost
-}
-
 func (p node) seq() uint64 {
 	switch {
 	case p.leaf != nil:
@@ -122,25 +116,22 @@ func (p node) seq() uint64 {
 
 const (
 	closedFlag = 1 << iota
-	lostFlag
+	_
 	tiesFlag  // each entry has its tie
 	denseFlag // of a leaf that counts scores, too
 	wordsFlag // each entry has its word in the place of its score
 )
 
-// flagsOf returns the flags that leaves and routers have.
-func flagsOf(closed, lost bool) (flags byte) {
+// flagsOf returns the flag that leaves and routers have.
+func flagsOf(closed bool) byte {
 	if closed {
-		flags |= closedFlag
+		return closedFlag
 	}
-	if lost {
-		flags |= lostFlag
-	}
-	return flags
+	return 0
 }
 
 func (l *leaf) encode() []byte {
-	kind, flags := byte(leafKind), flagsOf(l.closed, l.lost)
+	kind, flags := byte(leafKind), flagsOf(l.closed)
 	if l.splitting {
 		kind = splittingKind
 	}
@@ -198,7 +189,7 @@ func (l *leaf) bytes() int {
 
 func decodeLeaf(kind byte, r reader) (*leaf, error) {
 	flags := r.Byte()
-	l := &leaf{splitting: kind == splittingKind, closed: flags&closedFlag != 0, lost: flags&lostFlag != 0}
+	l := &leaf{splitting: kind == splittingKind, closed: flags&closedFlag != 0}
 	l.seq = r.number()
 	l.pushed = r.tally(flags&denseFlag != 0)
 	least := 15
@@ -239,7 +230,7 @@ func decodeLeaf(kind byte, r reader) (*leaf, error) {
 }
 
 func (r *router) encode() []byte {
-	kind, flags, dense := byte(routerKind), flagsOf(r.closed, r.lost), r.isDense()
+	kind, flags, dense := byte(routerKind), flagsOf(r.closed), r.isDense()
 	if dense {
 		kind = denseRouterKind
 	}
@@ -257,7 +248,7 @@ func (r *router) encode() []byte {
 func decodeRouter(kind byte, r reader) (*router, error) {
 	flags := r.Byte()
 	dense := kind == denseRouterKind
-	out := &router{closed: flags&closedFlag != 0, lost: flags&lostFlag != 0, seq: r.number(), pushed: r.tally(dense)}
+	out := &router{closed: flags&closedFlag != 0, seq: r.number(), pushed: r.tally(dense)}
 	for i := range out.slots {
 		out.slots[i] = slot{closed: r.Byte() != 0, seq: r.number(), tally: r.tally(dense)}
 	}
@@ -265,7 +256,7 @@ func decodeRouter(kind byte, r reader) (*router, error) {
 }
 
 // decodeNode returns the node that a get answered. A value that is not a node
-// counts as missing: it will be replaced.
+// counts as missing.
 func decodeNode(r kv.Result) (node, error) {
 	if r.Err != nil {
 		return node{}, unlessAbsent(r.Err)

@@ -26,9 +26,8 @@ type nodes struct {
 	truth  Truth
 	now    func() time.Time
 
-	shown bool       // what is read is shown, and nothing rests on it
-	began time.Time  // of the operation; zero: it may take any time
-	heals *lossError // the node that may be made again, since its loss is counted
+	shown bool      // what is read is shown, and nothing rests on it
+	began time.Time // of the operation; zero: it may take any time
 }
 
 // errAgain: the node has changed, so the operation must begin again.

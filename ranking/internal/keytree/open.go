@@ -1,7 +1,6 @@
 package keytree
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -22,10 +21,9 @@ func (p *nodes) open(ctx context.Context, s kv.Store, at *spot) error {
 	for i, above := range way[:len(way)-1] {
 		below := way[i+1]
 		if above.router == nil {
-			// It was lost, and may have been made again since.
 			p.local.forget(p.keys(names))
 			if above.leaf == nil {
-				return cmp.Or(p.remake(ctx, s, names[i], above), errAgain)
+				return p.loss(ctx, s, names[i])
 			}
 			return errAgain
 		}

@@ -226,7 +226,7 @@ func (t *Tree) query(ctx context.Context, s kv.Store, work func(*reading) error,
 			return t.errLost("the definition")
 		case m == nil:
 			return nil
-		case m.lost > 0:
+		case m.lost:
 			return t.errLost("a part")
 		}
 		r := t.reading(room, m)
@@ -239,22 +239,21 @@ func (t *Tree) query(ctx context.Context, s kv.Store, work func(*reading) error,
 			return err
 		case !sound:
 			continue
-		case r.lost != "":
-			return t.errLost("the node " + r.lost)
+		case r.lost != nil:
+			return r.lost
 		}
 		return nil
 	}
 }
 
-// sound reports whether r can be gone by. If it has met something that was lost, its
-// epoch must still be the one that is read, or its nodes may have been deleted, and no
-// loss may be counted: one is, before a node is made again.
+// sound reports whether r can be gone by. If a node was missing, its epoch must still be the one
+// that is read, or its nodes may have been deleted.
 func (t *Tree) sound(ctx context.Context, s kv.Store, r *reading) (bool, error) {
-	if r.lost == "" && !r.again {
+	if r.lost == nil {
 		return true, nil
 	}
 	m, err := t.readMeta(ctx, s)
-	return m != nil && m.epoch == r.epoch && m.lost == 0, err
+	return m != nil && m.epoch == r.epoch, err
 }
 
 // Between is a range of scores that includes Low and excludes High, whatever their ties.

@@ -15,8 +15,7 @@ import (
 type reading struct {
 	*nodes
 	seen  nodeSet
-	lost  string          // the key of a node that is lost; "" if none is
-	again bool            // a node was made again after it was lost
+	lost  *lossError      // of a node that is missing; nil if none is
 	gone  map[string]bool // nodes that were missing once
 	blind bool            // nothing is known of the tree
 	hint  []string        // nodes to read first if nothing is known
@@ -159,14 +158,8 @@ func (r *reading) look(name string) (node, bool) {
 	if err != nil {
 		return node{}, false
 	}
-	r.see(name, p)
-	return p, true
-}
-
-// see notes what the node called name is.
-func (r *reading) see(name string, p node) {
 	r.seen.put(name, p)
-	r.again = r.again || p.lost()
+	return p, true
 }
 
 // foresight also looks at the routers that the process remembers, and collects the
@@ -201,7 +194,7 @@ func (r *reading) read(ctx context.Context, s kv.Store, names []string) error {
 			r.miss(name)
 			continue
 		}
-		r.see(name, got[i])
+		r.seen.put(name, got[i])
 	}
 	return nil
 }
@@ -215,7 +208,7 @@ func (r *reading) miss(name string) {
 	}
 	if r.gone[name] {
 		r.seen.put(name, node{leaf: new(leaf)})
-		r.lost = r.key(name)
+		r.lost = &lossError{r.epoch, name, r.key(name)}
 	}
 	if r.gone == nil {
 		r.gone = make(map[string]bool)

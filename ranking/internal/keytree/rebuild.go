@@ -1,6 +1,7 @@
 package keytree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,15 +14,16 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A rebuild copies a tree into a new epoch, without empty or lost nodes, while the
-// tree is read and written.
+// A rebuild copies a tree into a new epoch, without empty nodes, while the tree is read and
+// written. Of a tree that has lost a node it fills the epoch in which writers go on already.
 //
-// It moves the tree through three phases, and waits after each step until every
+// It moves the tree through phases, and waits after each step until every
 // operation that began before it has ended. That wait is bounded: an operation
 // uses a definition only while it is young, and stops before its next write if it
-// has taken too long. While the copy is made, writers add every entry to both
+// has taken too long. While a copy is made, writers add every entry to both
 // epochs before the record is written. So an entry that the copy does not see was
-// added by its writer.
+// added by its writer. A process that slept for longer looks, once its record is written, whether
+// the epochs of that time have the entry.
 
 // graceTime is how long an operation that does not know of a step can go on.
 const graceTime = times.Definition + times.Change
@@ -32,55 +34,82 @@ const copiedAtOnce = 4 * entryLimit
 func (t *Tree) leaseKey() string { return t.name + ":lease" }
 
 // Rebuild copies the tree into a new epoch, and adds those of the members ids that
-// are missing. If a part of the tree was lost, all has to say that they are all there
-// are; then it is there again. It takes 45 seconds more than the copying.
-// ErrConflict: another process is rebuilding the tree, or something was lost
-// just then. After any other error, any process can call it again after a minute.
-func (t *Tree) Rebuild(ctx context.Context, s kv.Store, ids []string, all bool) error {
-	if there, err := t.rooted(ctx, s); !there || err != nil {
+// are missing. It takes 45 seconds more than the copying. If the tree has lost something,
+// Distrust must have returned the epoch lost before ids, all members, were read; otherwise it
+// is an ErrNeedsRebuild. ErrConflict: another process is rebuilding the tree, or something was
+// lost just then. After any other error, any process can call it again after a minute.
+func (t *Tree) Rebuild(ctx context.Context, s kv.Store, ids []string, lost uint64) error {
+	m, err := t.readMeta(ctx, s)
+	switch {
+	case m == nil || err != nil:
 		return err
+	case m.lost && m.epoch != lost:
+		return t.errLost("a part")
 	}
 	l := &lease{tree: t, s: s}
 	if err := l.take(ctx); err != nil {
 		return err
 	}
-	m, err := t.beginCopy(ctx, s)
+	if m.lost {
+		err = t.fill(ctx, l, m, ids)
+	} else {
+		err = t.copy(ctx, l, ids)
+	}
+	if err != nil && !errors.As(err, new(*lossError)) {
+		return err
+	}
+	return cmp.Or(err, l.give(ctx))
+}
+
+// fill enters the members ids into the epoch of a tree that has lost something, and those that
+// writers have put into the epochs before until they knew of it.
+func (t *Tree) fill(ctx context.Context, l *lease, m *meta, ids []string) error {
+	if err := l.wait(ctx, graceTime); err != nil {
+		return err
+	}
+	p := t.nodes(m, m.epoch)
+	if err := t.enter(ctx, l, p, ids); err != nil {
+		return err
+	}
+	entered := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		entered[id] = true
+	}
+	last := func(entries []entry) error {
+		others := slices.DeleteFunc(uniq(idsOf(entries)), func(id string) bool { return entered[id] })
+		return t.enter(ctx, l, p, others)
+	}
+	for _, old := range m.old {
+		if err := t.nodes(m, old).delete(ctx, l, "", last); err != nil {
+			return err
+		}
+	}
+	m, err := t.step(ctx, l.s, m, meta{epoch: m.epoch})
+	if err != nil {
+		return err
+	}
+	return t.putEdge(ctx, l.s, edge{}, m)
+}
+
+// copy moves the tree to a new epoch.
+func (t *Tree) copy(ctx context.Context, l *lease, ids []string) error {
+	m, err := t.beginCopy(ctx, l.s)
 	if err != nil {
 		return err
 	}
 	if err := l.wait(ctx, graceTime); err != nil {
 		return err
 	}
-	lost, err := t.copyAll(ctx, l, t.nodes(m, m.epoch), t.nodes(m, m.other))
-	if err != nil {
+	if err := t.copyAll(ctx, l, t.nodes(m, m.epoch), t.nodes(m, m.other)); err != nil {
 		return err
 	}
 	if err := t.enter(ctx, l, t.nodes(m, m.other), ids); err != nil {
 		return err
 	}
-	next := meta{epoch: m.other, phase: drained, other: m.epoch, lost: m.lost}
-	if lost {
-		next.lost++
-	}
-	if all {
-		next.lost = 0
-	}
-	if m, err = t.step(ctx, s, m, next); err != nil {
+	if m, err = t.step(ctx, l.s, m, meta{epoch: m.other, phase: drained, other: m.epoch}); err != nil {
 		return err
 	}
 	return t.endRebuild(ctx, l, m)
-}
-
-// rooted makes the root again if it is lost. It reports whether there is a tree.
-func (t *Tree) rooted(ctx context.Context, s kv.Store) (there bool, err error) {
-	m, err := t.readMeta(ctx, s)
-	if m == nil && err == nil && t.missing() {
-		m, err = t.create(ctx, s)
-	}
-	if m == nil || err != nil {
-		return false, err
-	}
-	return true, unlessAgain(t.restart(ctx, s))
 }
 
 // endRebuild deletes the old epoch. Before writers leave it, the copy of the definition
@@ -93,17 +122,14 @@ func (t *Tree) endRebuild(ctx context.Context, l *lease, m *meta) error {
 		return err
 	}
 	old := m.other
-	m, err := t.step(ctx, l.s, m, meta{epoch: m.epoch, phase: idle, lost: m.lost})
+	m, err := t.step(ctx, l.s, m, meta{epoch: m.epoch, phase: idle})
 	if err != nil {
 		return err
 	}
 	if err := l.wait(ctx, graceTime); err != nil {
 		return err
 	}
-	if err := t.nodes(m, old).delete(ctx, l, ""); err != nil {
-		return err
-	}
-	return l.give(ctx)
+	return t.nodes(m, old).delete(ctx, l, "", func([]entry) error { return nil })
 }
 
 // beginCopy returns the definition of the copying phase. A copy that an earlier
@@ -118,7 +144,7 @@ func (t *Tree) beginCopy(ctx context.Context, s kv.Store) (*meta, error) {
 		return m, nil
 	case drained:
 		// The last rebuild died in this phase; its old epoch stays as garbage.
-		if m, err = t.step(ctx, s, m, meta{epoch: m.epoch, phase: idle, lost: m.lost}); err != nil {
+		if m, err = t.step(ctx, s, m, meta{epoch: m.epoch, phase: idle}); err != nil {
 			return nil, err
 		}
 	}
@@ -126,13 +152,13 @@ func (t *Tree) beginCopy(ctx context.Context, s kv.Store) (*meta, error) {
 	if err := t.addRoot(ctx, s, m, next); err != nil {
 		return nil, err
 	}
-	return t.step(ctx, s, m, meta{epoch: m.epoch, phase: copying, other: next, lost: m.lost})
+	return t.step(ctx, s, m, meta{epoch: m.epoch, phase: copying, other: next})
 }
 
-// step moves the tree from m to the epochs and the phase of to.
+// step moves the tree from m to the epochs and the phase of to, in which nothing is lost.
 func (t *Tree) step(ctx context.Context, s kv.Store, m *meta, to meta) (*meta, error) {
 	next := *m
-	next.epoch, next.phase, next.other, next.lost = to.epoch, to.phase, to.other, to.lost
+	next.epoch, next.phase, next.other, next.lost, next.old = to.epoch, to.phase, to.other, false, nil
 	err := t.writeMeta(ctx, s, m, &next)
 	if err != nil && !again(err) {
 		return nil, err
@@ -141,33 +167,31 @@ func (t *Tree) step(ctx context.Context, s kv.Store, m *meta, to meta) (*meta, e
 	if err != nil {
 		return nil, err
 	}
-	if there == nil || there.epoch != to.epoch || there.phase != to.phase || there.other != to.other || there.lost != to.lost {
+	if there == nil || there.epoch != to.epoch || there.phase != to.phase || there.other != to.other || there.lost {
 		return nil, fmt.Errorf("%w: another process is rebuilding the ranking %s", kv.ErrConflict, t.name)
 	}
 	return there, nil
 }
 
-// copyAll copies the members that have entries in from, as their records say. It reports
-// whether nodes are missing there.
-func (t *Tree) copyAll(ctx context.Context, l *lease, from, to *nodes) (lost bool, err error) {
+// copyAll copies the members that have entries in from, as their records say.
+func (t *Tree) copyAll(ctx context.Context, l *lease, from, to *nodes) error {
 	st := Between{}.stretch(false)
 	for {
 		r := from.reading()
 		if err := r.answer(ctx, l.s, r.reach(st, copiedAtOnce)); err != nil {
-			return lost, err
+			return err
 		}
-		lost = lost || r.lost != ""
+		if r.lost != nil {
+			return r.lost
+		}
 		entries, all := r.entries(st, math.MaxInt)
-		if err := t.enterAll(ctx, l.s, to, uniq(idsOf(entries))); err != nil {
-			return lost, err
-		}
-		if all {
-			return lost, nil
+		if err := t.enterAll(ctx, l.s, to, uniq(idsOf(entries))); err != nil || all {
+			return err
 		}
 		last := entries[len(entries)-1]
 		st.from = from.point(last.score, last.id).beside(true)
 		if err := l.renew(ctx); err != nil {
-			return lost, err
+			return err
 		}
 	}
 }
@@ -194,16 +218,22 @@ func (t *Tree) enterAll(ctx context.Context, s kv.Store, p *nodes, ids []string)
 	return p.report(ctx, s, due)
 }
 
-// delete deletes the node called name and, before it, all nodes below. There may be
-// nodes below one that was lost: the tree ends only where no child exists.
-func (p *nodes) delete(ctx context.Context, l *lease, name string) error {
+// delete deletes the node called name and, before it, all nodes below, once last was called with
+// the entries of each leaf. There may be nodes below one that was lost: the tree ends only where
+// no child exists.
+func (p *nodes) delete(ctx context.Context, l *lease, name string, last func([]entry) error) error {
 	got, err := p.get(ctx, l.s, name)
 	if err != nil {
 		return err
 	}
 	lost := got[0].missing()
 	if got[0].router != nil || lost && p.splits(name) {
-		if err := p.deleteBelow(ctx, l, name); err != nil {
+		if err := p.deleteBelow(ctx, l, name, last); err != nil {
+			return err
+		}
+	}
+	if got[0].leaf != nil {
+		if err := last(got[0].leaf.entries); err != nil {
 			return err
 		}
 	}
@@ -215,7 +245,7 @@ func (p *nodes) delete(ctx context.Context, l *lease, name string) error {
 }
 
 // deleteBelow deletes the nodes below the one called name.
-func (p *nodes) deleteBelow(ctx context.Context, l *lease, name string) error {
+func (p *nodes) deleteBelow(ctx context.Context, l *lease, name string, last func([]entry) error) error {
 	names := p.namesBelow([]string{name})
 	children, err := p.get(ctx, l.s, names...)
 	if err != nil {
@@ -225,7 +255,7 @@ func (p *nodes) deleteBelow(ctx context.Context, l *lease, name string) error {
 		return nil
 	}
 	for _, child := range names {
-		if err := p.delete(ctx, l, child); err != nil {
+		if err := p.delete(ctx, l, child, last); err != nil {
 			return err
 		}
 	}

@@ -50,7 +50,7 @@ func TestTree_Rebuild_LeavesNoNodeThatIsEmptyOrOld(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := len(nodesOf(mem))
-		must(t, r.Rebuild(ctx, r.s, ids, true))
+		must(t, r.rebuild(ids...))
 		report := r.checkInvariants(t, ids...)
 		if report.Members != len(ids) || report.Stale+report.Pending+report.Lost > 0 {
 			t.Errorf("after a rebuild: %+v", report)
@@ -80,7 +80,7 @@ func TestTree_Rebuild_KeepsTiesAndCountsScores(t *testing.T) {
 					m.scores[idOf(i)] = s
 					r.setTo(t, idOf(i), s)
 				}
-				must(t, r.Rebuild(ctx, r.s, nil, false))
+				must(t, r.Rebuild(ctx, r.s, nil, 0))
 				m.order = r.orderOf(t)
 				if report := r.checkInvariants(t, slices.Sorted(maps.Keys(m.scores))...); report.Drift > 0 {
 					t.Errorf("after a rebuild: %+v", report)
@@ -98,7 +98,7 @@ func TestTree_Rebuild_LetsOthersReadAndWrite(t *testing.T) {
 		r := open(s)
 		ids := fill(t, r, 60)
 		done := make(chan error, 1)
-		go func() { done <- open(s).Rebuild(ctx, s, nil, false) }()
+		go func() { done <- open(s).Rebuild(ctx, s, nil, 0) }()
 		var workers sync.WaitGroup
 		for w := range 3 {
 			workers.Go(func() {
@@ -130,7 +130,7 @@ func TestTree_Rebuild_RefusesASecondAtTheSameTime(t *testing.T) {
 		ids := fill(t, r, 60)
 		errs := make(chan error, 2)
 		for range 2 {
-			go func() { errs <- open(s).Rebuild(ctx, s, ids, true) }()
+			go func() { errs <- open(s).Rebuild(ctx, s, ids, 0) }()
 		}
 		refused := 0
 		for range 2 {
@@ -152,9 +152,8 @@ func TestTree_Rebuild_RefusesASecondAtTheSameTime(t *testing.T) {
 
 // One trip passes between the moment a process looks at the clock and the moment the
 // store carries out its write. A process that stalls right there, for longer than a
-// step of a rebuild waits, can leave a member out: only this needs Mend with the
-// member's id. Stalling anywhere else, or for less time, does no harm.
-func TestTree_Mend_FindsTheMemberOfAProcessThatStalledAcrossARebuild(t *testing.T) {
+// step of a rebuild waits, puts its entry where nobody looks for it.
+func TestTree_Rebuild_KeepsTheMemberOfAProcessThatStalledAcrossIt(t *testing.T) {
 	for at := 1; ; at++ {
 		var trips int
 		for _, stall := range []time.Duration{4 * time.Second, 10 * time.Minute} {
@@ -164,17 +163,12 @@ func TestTree_Mend_FindsTheMemberOfAProcessThatStalledAcrossARebuild(t *testing.
 				slow := &disturbed{Store: s, at: map[int]func(){at: func() { time.Sleep(stall) }}}
 				var moved sync.WaitGroup
 				moved.Go(func() { open(slow).set(t, ids[0], 500) })
-				if err := open(s).Rebuild(ctx, s, nil, false); err != nil {
+				if err := open(s).Rebuild(ctx, s, nil, 0); err != nil {
 					t.Error("rebuild:", err)
 				}
 				moved.Wait()
 				trips = slow.trips
 				r := open(s)
-				if stall > graceTime {
-					if _, err := r.Mend(ctx, r.s, ids, true, r.clear); err != nil {
-						t.Error("mend:", err)
-					}
-				}
 				r.checkInvariants(t, ids...)
 				if st, err := r.Standing(ctx, s, ids[0], true, Single); err != nil || st.Before != 0 || st.Score.Int() != 500 {
 					t.Errorf("stalled for %v at trip %d: it stands behind %d at %d, %v", stall, at, st.Before, st.Score.Int(), err)
@@ -196,7 +190,7 @@ func TestSweep_AfterARebuildDiesTheNextOneEndsIt(t *testing.T) {
 		sim.CrashAt("first", 1+sim.Rand().IntN(120))
 		sim.Go("first", func(s kv.Store) {
 			// Whether it succeeds is checked at the end.
-			_ = open(s).Rebuild(ctx, s, ids, true)
+			_ = open(s).Rebuild(ctx, s, ids, 0)
 		})
 		for p := range 2 {
 			rng := rand.New(rand.NewPCG(sim.Seed(), uint64(p)))
@@ -212,7 +206,7 @@ func TestSweep_AfterARebuildDiesTheNextOneEndsIt(t *testing.T) {
 		base.checkInvariants(sim.T(), ids...)
 		sim.Do("second", func(s kv.Store) {
 			time.Sleep(2 * time.Minute)
-			if err := open(s).Rebuild(ctx, s, ids, true); err != nil {
+			if err := open(s).Rebuild(ctx, s, ids, 0); err != nil {
 				sim.T().Error("the next rebuild:", err)
 			}
 		})

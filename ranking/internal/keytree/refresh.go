@@ -37,7 +37,7 @@ func (p *nodes) refresh(ctx context.Context, s kv.Store, name string) (slot, err
 	case got[0].leaf != nil:
 		return slot{p.live(got[0].leaf), got[0].leaf.seq, got[0].leaf.closed}, nil
 	case got[0].router == nil:
-		return slot{}, &lossError{name, p.key(name)}
+		return slot{}, &lossError{p.epoch, name, p.key(name)}
 	}
 	below, err := p.refreshBelow(ctx, s, name, got[0].router)
 	if err != nil {
@@ -64,8 +64,10 @@ func (p *nodes) refresh(ctx context.Context, s kv.Store, name string) (slot, err
 }
 
 func (p *nodes) refreshBelow(ctx context.Context, s kv.Store, name string, r *router) (below [4]slot, err error) {
-	err = r.eachBelow(ctx, s, func(s kv.Store, i int, _ slot) (err error) {
-		below[i], err = p.refresh(ctx, s, childName(name, i))
+	err = r.eachBelow(ctx, s, func(s kv.Store, i int, at slot) (err error) {
+		if below[i] = at; !at.closed {
+			below[i], err = p.refresh(ctx, s, childName(name, i))
+		}
 		return err
 	})
 	return below, err

@@ -43,7 +43,7 @@ func Show(key string, value []byte) ([]string, error) {
 		if err != nil {
 			return nil, wire.Corrupt(key, err)
 		}
-		return []string{fmt.Sprintf("definition of a tree: epoch %d, %d entries to a leaf, %d losses", m.epoch, m.limit, m.lost)}, nil
+		return []string{fmt.Sprintf("definition of a tree: epoch %d, %d entries to a leaf, a part lost: %t", m.epoch, m.limit, m.lost)}, nil
 	case recordKind:
 		st, err := decodeState(got)
 		if err != nil {
@@ -54,6 +54,8 @@ func Show(key string, value []byte) ([]string, error) {
 		return []string{"where the ends of a tree were last seen"}, nil
 	case leaseKind:
 		return []string{"the right to rebuild a tree"}, nil
+	case sealKind:
+		return []string{"the root of a tree that has lost a node"}, nil
 	}
 	nd, err := decodeNode(got)
 	if err != nil {

@@ -1,18 +1,15 @@
 package keytree
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"time"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // split turns the leaf at into a router with children, which get the entries of
 // kept. It freezes the leaf first, so that no entry is added that the children do
-// not get; then any process can do the rest. So kept is in the tree once it is
-// frozen, and only a leaf that was lost, below which nodes may exist, needs the rest.
+// not get. So kept is in the tree once it is frozen; any process can do the rest.
 func (p *nodes) split(ctx context.Context, s kv.Store, at *spot, kept *leaf, due *reports) error {
 	whole := *kept
 	whole.splitting = true
@@ -20,9 +17,7 @@ func (p *nodes) split(ctx context.Context, s kv.Store, at *spot, kept *leaf, due
 	if err != nil {
 		return err
 	}
-	if err := p.finishSplit(ctx, s, at.name, node{leaf: frozen}); frozen.lost {
-		return err
-	}
+	_ = p.finishSplit(ctx, s, at.name, node{leaf: frozen})
 	return nil
 }
 
@@ -32,10 +27,7 @@ func (p *nodes) split(ctx context.Context, s kv.Store, at *spot, kept *leaf, due
 // version yet.
 func (p *nodes) finishSplit(ctx context.Context, s kv.Store, name string, frozen node) error {
 	r, below := p.below(name, frozen.leaf)
-	var there bool
-	works := []func(kv.Store) error{
-		func(s kv.Store) (err error) { there, err = p.add(ctx, s, below); return err },
-	}
+	works := []func(kv.Store) error{func(s kv.Store) error { return p.add(ctx, s, below) }}
 	if frozen.version == 0 {
 		works = append(works, func(s kv.Store) error {
 			got, err := p.get(ctx, s, name)
@@ -60,9 +52,6 @@ func (p *nodes) finishSplit(ctx context.Context, s kv.Store, name string, frozen
 			p.local.remember(p.key(n.name), n.router)
 		}
 	}
-	if frozen.leaf.lost && there {
-		return p.putBelow(ctx, s, frozen.leaf)
-	}
 	return nil
 }
 
@@ -80,8 +69,8 @@ func (g grown) encode() []byte {
 	return g.leaf.encode()
 }
 
-// add adds nodes, and reports whether some existed already.
-func (p *nodes) add(ctx context.Context, s kv.Store, nodes []grown) (there bool, err error) {
+// add adds those of nodes that do not exist.
+func (p *nodes) add(ctx context.Context, s kv.Store, nodes []grown) error {
 	ops := make([]kv.Op, len(nodes))
 	for i, n := range nodes {
 		ops[i] = p.put(n.name, node{}, n.encode())
@@ -90,15 +79,13 @@ func (p *nodes) add(ctx context.Context, s kv.Store, nodes []grown) (there bool,
 	_ = s.Do(ctx, ops)
 	for i := range ops {
 		switch err := ops[i].Err(); {
-		case errors.Is(err, kv.ErrExists):
-			there = true
 		case errors.Is(err, kv.ErrUnclear) && ctx.Err() == nil:
-			return there, errAgain
-		case err != nil:
-			return there, err
+			return errAgain
+		case err != nil && !errors.Is(err, kv.ErrExists):
+			return err
 		}
 	}
-	return there, nil
+	return nil
 }
 
 // below returns the router that the frozen leaf called name becomes, and all nodes
@@ -106,7 +93,7 @@ func (p *nodes) add(ctx context.Context, s kv.Store, nodes []grown) (there bool,
 // routers. The router continues the sequence numbers of the leaf, which the node
 // above knows.
 func (p *nodes) below(name string, frozen *leaf) (*router, []grown) {
-	r := &router{lost: frozen.lost, seq: frozen.seq + 1, pushed: frozen.pushed}
+	r := &router{seq: frozen.seq + 1, pushed: frozen.pushed}
 	var all []grown
 	for i, c := range p.children(name, frozen) {
 		g := grown{name: childName(name, i), leaf: c}
@@ -117,8 +104,7 @@ func (p *nodes) below(name string, frozen *leaf) (*router, []grown) {
 			c.pushed = g.router.pushed
 			all = append(all, deeper...)
 		}
-		// There may still be nodes below one that was lost.
-		r.slots[i] = slot{tally: c.pushed, closed: c.closed && !frozen.lost}
+		r.slots[i] = slot{tally: c.pushed, closed: c.closed}
 		all = append(all, g)
 	}
 	return r, all
@@ -139,17 +125,4 @@ func (p *nodes) children(name string, frozen *leaf) [4]*leaf {
 		c.closed = len(c.entries) == 0
 	}
 	return children
-}
-
-// putBelow adds the entries of a leaf to the nodes below it, which existed before
-// the leaf did.
-func (p *nodes) putBelow(ctx context.Context, s kv.Store, l *leaf) error {
-	puts := make([]*edit, len(l.entries))
-	for i, e := range l.entries {
-		puts[i] = p.editing(e.score, e.id)
-		puts[i].put, puts[i].began = &e, time.Time{}
-	}
-	due := new(reports)
-	p.edit(ctx, s, puts, nil, due)
-	return cmp.Or(failure(puts), p.report(ctx, s, due))
 }

@@ -230,7 +230,7 @@ func (t *Tree) epochsOf(m *meta, began time.Time) *epochs {
 	}
 	read := t.nodes(m, m.epoch)
 	read.began = began
-	ep := &epochs{read: read, write: []*nodes{read}, lost: m.lost > 0}
+	ep := &epochs{read: read, write: []*nodes{read}, lost: m.lost}
 	if m.phase != idle {
 		other := t.nodes(m, m.other)
 		other.began = began
@@ -256,31 +256,20 @@ func each[V any](ctx context.Context, s kv.Store, values []V, work func(s kv.Sto
 // to another epoch.
 const beginTries = 8
 
-// begin does work as a writer, and again if the epochs were out of date or a node was
-// missing. Such a node is made again once its loss is counted.
+// begin does work as a writer, and again if the epochs were out of date or one has lost a node.
 func (t *Tree) begin(ctx context.Context, s kv.Store, work func(*epochs) error, beside ...func(kv.Store) error) error {
 	var err error
-	var heals *lossError
 	for range beginTries {
 		var ep *epochs
 		if ep, err = t.epochs(ctx, s, true, beside...); err != nil {
 			return err
 		}
-		for _, p := range ep.write {
-			p.heals = heals
-		}
 		var loss *lossError
 		switch err = work(ep); {
 		case errors.As(err, &loss):
 			t.forget()
-			noted := t.countLoss
-			if heals = loss; loss.name == "" {
-				noted = t.restart
-			}
-			if err := noted(ctx, s); err != nil && !again(err) {
+			if err := t.distrust(ctx, s, loss.epoch); err != nil && !again(err) {
 				return err
-			} else if err != nil {
-				heals = nil
 			}
 		case errors.Is(err, errLate):
 			t.forget()

@@ -29,8 +29,8 @@ type Report struct {
 	Wrong   []string // a sentence for each broken invariant
 
 	doubtful []Doubt
-	damaged  []entry  // of members whose own records cannot be read
-	lost     []string // the names of the nodes that are missing
+	damaged  []entry // of members whose own records cannot be read
+	lost     []*lossError
 }
 
 // Doubt is an entry to be tidied, since its record does not confirm it, or confirms
@@ -119,18 +119,21 @@ func (r *Report) doubtDamaged() {
 	}
 }
 
-// mendRounds bounds how often Mend looks again: what is below a lost node is found
-// only when the node is back.
+// mendRounds bounds how often Mend looks again.
 const mendRounds = 4
 
-// Mend does what Verify does, and repairs the tree: it calls clear to remove entries,
-// adds the members that are missing, and makes lost nodes again. Counts need a
-// Refresh afterward. If a part of the tree was lost and ids are all members, it does what
-// Rebuild does.
-func (t *Tree) Mend(ctx context.Context, s kv.Store, ids []string, all bool, clear func(context.Context, []Doubt) error) (Report, error) {
+// Mend does what Verify does, and repairs the tree: it calls clear to remove entries, and
+// adds the members that are missing. Counts need a Refresh afterward. Of a tree that has lost
+// something it does what Rebuild does.
+func (t *Tree) Mend(ctx context.Context, s kv.Store, ids []string, lost uint64, clear func(context.Context, []Doubt) error) (Report, error) {
 	first, err := t.Verify(ctx, s, ids)
-	if err == nil && all && (t.Lost() || first.Lost > 0) {
-		return first, t.Rebuild(ctx, s, ids, all)
+	switch {
+	case err != nil:
+		return first, err
+	case len(first.lost) > 0:
+		return first, first.lost[0]
+	case t.Lost():
+		return first, t.Rebuild(ctx, s, ids, lost)
 	}
 	found := first
 	for round := 1; err == nil && round < mendRounds && found.mendable(); round++ {
@@ -141,14 +144,9 @@ func (t *Tree) Mend(ctx context.Context, s kv.Store, ids []string, all bool, cle
 	return first, err
 }
 
-func (r *Report) mendable() bool { return len(r.doubtful)+len(r.Missing)+len(r.lost) > 0 }
+func (r *Report) mendable() bool { return len(r.doubtful)+len(r.Missing) > 0 }
 
 func (t *Tree) mend(ctx context.Context, s kv.Store, found Report, clear func(context.Context, []Doubt) error) error {
-	for _, name := range found.lost {
-		if err := t.remakeMissing(ctx, s, name); err != nil {
-			return err
-		}
-	}
 	if err := clear(ctx, found.doubtful); err != nil {
 		return err
 	}
@@ -158,20 +156,6 @@ func (t *Tree) mend(ctx context.Context, s kv.Store, found Report, clear func(co
 		}
 	}
 	return nil
-}
-
-// remakeMissing remakes the node called name if it is missing.
-func (t *Tree) remakeMissing(ctx context.Context, s kv.Store, name string) error {
-	return t.begin(ctx, s, func(ep *epochs) error {
-		got, err := ep.read.get(ctx, s, name)
-		if err != nil || got[0].leaf != nil || got[0].router != nil {
-			return err
-		}
-		if err := ep.read.remake(ctx, s, name, got[0]); !again(err) {
-			return err
-		}
-		return nil
-	})
 }
 
 // Restore adds the entry of the member id, if its record says that it is in, and it is
@@ -229,7 +213,7 @@ func (v *verifier) node(ctx context.Context, s kv.Store, name string, at slot) (
 		return r, v.router(ctx, s, r, name, at, nd.router)
 	}
 	r.Lost++
-	r.lost = append(r.lost, name)
+	r.lost = append(r.lost, &lossError{v.epoch, name, v.key(name)})
 	return r, nil
 }
 

@@ -353,7 +353,7 @@ func TestWords_ARebuildKeepsThem(t *testing.T) {
 			w.change(t, idOf(i), State{})
 		}
 		before := w.check(t)
-		must(t, w.Rebuild(ctx, w.s, nil, false))
+		must(t, w.Rebuild(ctx, w.s, nil, 0))
 		if after := w.check(t); after.Leaves >= before.Leaves {
 			t.Errorf("%d leaves became %d", before.Leaves, after.Leaves)
 		}
