@@ -7,7 +7,9 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ringtree/ringtree/internal/frame"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -21,11 +23,30 @@ func ten(t *testing.T, ctx context.Context, mem *memkv.Store) *process {
 	return start(t, plain(mem)).ends(t)
 }
 
+func TestDamage_OfOneCopyOfTheBuiltItemIsMendedByTheNextProcessThatWrites(t *testing.T) {
+	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
+		p := ten(t, ctx, mem)
+		for i := range 4 {
+			spoil(t, ctx, mem, "built:Note", 5, 20)
+			if _, err := p.byCode.Find(ctx, "c1"); err != nil {
+				t.Errorf("find: %v", err)
+			}
+			p = start(t, plain(mem)).ends(t)
+			must(t, p.Create(ctx, &note{ID: fmt.Sprint("m", i), Text: "y", Code: fmt.Sprint("d", i)}))
+			got, err := kv.One(ctx, mem, kv.OpGet("built:Note"))
+			must(t, err)
+			if _, err := frame.Either(got.Value); err != nil {
+				t.Errorf("after a write: %v", err)
+			}
+		}
+	})
+}
+
 func TestDamage_OfTheBuiltItemIsLikeItsLoss(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 		p := ten(t, ctx, mem)
 		const key = "built:Note"
-		spoil(t, ctx, mem, key, 5, 20)
+		spoilBoth(t, ctx, mem, key, 5, 20)
 		_, err := p.byCode.Find(ctx, "c1")
 		wantErr(t, err, kvmodel.ErrNeedsRebuild)
 		wantKeys(t, "find", err, key)

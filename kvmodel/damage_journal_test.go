@@ -26,17 +26,27 @@ func spoil(t *testing.T, ctx context.Context, s kv.Store, key string, at, n int)
 	must(t, err)
 }
 
+// spoilBoth is spoil of both copies in key.
+func spoilBoth(t *testing.T, ctx context.Context, s kv.Store, key string, at, n int) {
+	t.Helper()
+	got, err := kv.One(ctx, s, kv.OpGet(key))
+	must(t, err)
+	spoil(t, ctx, s, key, at, n)
+	spoil(t, ctx, s, key, len(got.Value)/2+at, n)
+}
+
 // One process has died with two lines in its journal, and a part of that is damaged.
 func TestDamage_AJournalCostsNoMoreThanItsLines(t *testing.T) {
 	for name, test := range map[string]struct {
+		spoil func(*testing.T, context.Context, kv.Store, string, int, int)
 		class string
 		at, n int
 		ids   []string // that All has at first
 		heads int      // that are left
 	}{
-		"a line":   {"line", 0, 8, []string{"a", "n0", "n2"}, 1},
-		"the head": {"out", 3, 4, []string{"a", "n0", "n1", "n2"}, 1},
-		"its name": {"procs", 3, 1, []string{"a", "n0"}, 2},
+		"a line":   {spoil, "line", 0, 8, []string{"a", "n0", "n2"}, 1},
+		"the head": {spoilBoth, "out", 3, 4, []string{"a", "n0", "n1", "n2"}, 1},
+		"its name": {spoilBoth, "procs", 3, 1, []string{"a", "n0"}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
@@ -48,7 +58,7 @@ func TestDamage_AJournalCostsNoMoreThanItsLines(t *testing.T) {
 				dead.life.kill()
 				_ = dead.db.Close(ctx)
 				key := longest(t, ctx, mem, keys(mem, test.class))
-				spoil(t, ctx, mem, key, test.at, test.n)
+				test.spoil(t, ctx, mem, key, test.at, test.n)
 
 				p := start(t, plain(mem)).ends(t)
 				must(t, p.Create(ctx, &note{ID: "n0", Text: "x", Code: "c0"}))
@@ -90,7 +100,7 @@ func TestDamage_AProcessWhoseNameIsLostGoesOnInAnotherJournal(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 		p, other := start(t, plain(mem)).ends(t), start(t, plain(mem)).ends(t)
 		createNotes(t, ctx, p.notes, 0, 3)
-		spoil(t, ctx, mem, "procs", 3, 1)
+		spoilBoth(t, ctx, mem, "procs", 3, 1)
 		wait(2 * time.Minute)
 		createNotes(t, ctx, p.notes, 3, 3)
 		p.life.kill()

@@ -2,7 +2,6 @@ package kvmodel
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,33 +32,14 @@ const markerGood = 2 * times.Look
 // markerOf returns the marker of a format. It stands there twice, since all that is stored rests
 // on it.
 func markerOf(format int) []byte {
-	text := strconv.AppendInt(nil, int64(format), 10)
-	return frame.Append(frame.Append(nil, text), text)
-}
-
-// openMarker returns the text of a marker, nil if neither frame can be read, and an ErrCorrupt if
-// either cannot.
-func openMarker(marker []byte) (text []byte, damaged error) {
-	for rest := marker; len(rest) > 0; {
-		var one []byte
-		var err error
-		one, rest, err = frame.Next(rest)
-		if err == nil && text == nil {
-			text = one
-		}
-		damaged = cmp.Or(damaged, err)
-	}
-	if text == nil && damaged == nil {
-		damaged = fmt.Errorf("%w: it is empty", codec.ErrCorrupt)
-	}
-	return text, damaged
+	return frame.Twice(strconv.AppendInt(nil, int64(format), 10))
 }
 
 // checkMarker returns an ErrUnknownFormat unless the marker names a format that this release
 // knows; if it is damaged, an ErrCorrupt. What a later release puts behind the number and a
 // blank does not count.
 func checkMarker(marker []byte) error {
-	text, damaged := openMarker(marker)
+	text, damaged := frame.Either(marker)
 	if text == nil {
 		return wire.Corrupt(markerKey, damaged)
 	}
@@ -210,7 +190,7 @@ func (m marked) ask(ctx context.Context, ops []kv.Op) error {
 	err := answered(own)
 	switch {
 	case err == nil:
-		_, damaged := openMarker(own.Result.Value)
+		_, damaged := frame.Either(own.Result.Value)
 		m.seen.Store(&sight{damaged: own.Kind == kv.Get && damaged != nil, at: at})
 	case errors.Is(err, kv.ErrNotFound):
 		m.seen.Store(&sight{absent: true, at: at})
@@ -246,7 +226,7 @@ func (m marked) damage(ctx context.Context) error {
 	_ = m.Store.Do(ctx, own)
 	err := answered(own[0])
 	if err == nil {
-		_, damaged := openMarker(own[0].Result.Value)
+		_, damaged := frame.Either(own[0].Result.Value)
 		err = wire.Corrupt(markerKey, damaged)
 	}
 	if wire.IsCorrupt(err) {

@@ -256,7 +256,7 @@ func TestBuilt_TheItemIsMadeOnceByMany(t *testing.T) {
 		wait.Wait()
 		r, err := kv.One(ctx, s, kv.OpGet("built:Note"))
 		must(t, err)
-		data, err := frame.Open(r.Value)
+		data, err := frame.Either(r.Value)
 		must(t, err)
 		begun, defs := string(data[:7]), string(data[7:])
 		if diff := cmp.Diff("\rByCode= whole\rByText= whole", defs); diff != "" || begun != "\x06#begun" {

@@ -3,11 +3,13 @@
 // A value that is written whole is a payload and its CRC-32C, big-endian. A value to which is
 // appended is frames: the byte F5, the length of the payload, a varint, the payload, and the
 // CRC-32C of these. Whatever does not fit its checksum is damaged, and counts as lost: no bit of
-// it is mended. The frames behind a damaged one are read.
+// it is mended. The frames behind a damaged one are read. A value on which much rests is two equal
+// frames, of which one is enough.
 package frame
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -93,4 +95,24 @@ func first(data []byte) (payload []byte, size int) {
 		return nil, 0
 	}
 	return data[begin:end:end], end + Sum
+}
+
+// Twice returns payload in two frames.
+func Twice(payload []byte) []byte { return Append(Append(nil, payload), payload) }
+
+// Either returns the payload of a value that Twice has made: nil if neither frame can be read. The
+// error is an ErrCorrupt if either cannot.
+func Either(value []byte) (payload []byte, damaged error) {
+	if len(value) == 0 {
+		return nil, fmt.Errorf("%w: it is empty", codec.ErrCorrupt)
+	}
+	for rest := value; len(rest) > 0; {
+		var one []byte
+		var err error
+		if one, rest, err = Next(rest); err == nil && payload == nil {
+			payload = one
+		}
+		damaged = cmp.Or(damaged, err)
+	}
+	return payload, damaged
 }

@@ -63,7 +63,7 @@ var damage = matrix{
 	says:   []error{kvmodel.ErrNeedsRebuild, kv.ErrLost, kvmodel.ErrCorrupt},
 	reach:  10,
 	limits: damageLimits,
-	first:  []string{"ids segment Work fresh", "line fresh", "r Bid running"},
+	first:  []string{"ids segment Work fresh", "line fresh", "r Bid running", "built Work running", "out fresh", "procs fresh"},
 }
 
 // damagedClass is lostClass, and of records and counters it also says whose they are.
@@ -97,14 +97,10 @@ var damageLimits = map[string]limit{
 	"rebuilt":             {digit: true},
 	"rank counter record": {digit: true},
 	"ids segment":         {unmended: true}, // Accept takes it for lost
-	"built":               {wide: true},
-	"built Work":          {until: never, only: timelines, wide: true}, // where a store is held alone, a build begins at once
-	"h Work":              {unmended: true},                            // until newer revisions have taken its place
-	"line":                reordered(true),                             // unmended until its process is dead and repaired
-	"out":                 reordered(true),
-	"procs":               {from: afterWrites, until: never, wide: true, unmended: true}, // ids that stood in lines alone are gone
-	"r":                   {unmended: true},                                              // Delete mends it
-	"e #a":                {unmended: true},                                              // until others have taken its place, or Clear
+	"h Work":              {unmended: true}, // until newer revisions have taken its place
+	"line":                reordered(true),  // unmended until its process is dead and repaired
+	"r":                   {unmended: true}, // Delete mends it
+	"e #a":                {unmended: true}, // until others have taken its place, or Clear
 	"e #p":                {unmended: true},
 	"e segment":           {unmended: true},
 }

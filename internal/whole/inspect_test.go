@@ -120,6 +120,7 @@ var fates = map[string]fate{
 	"t counter digit":    {quiet: true, why: "the next writer finds it again"},
 	"n Work Views flip":  {stays: true, why: "until Set says what it is"},
 	"procs":              {quiet: true, why: "processes put themselves in again"},
+	"out flip":           {quiet: true, why: "one of its two copies is good"},
 	"l first segment":    {maybe: true, why: "of a list with a head it holds nothing"},
 	"format":             {quiet: true, why: "the next write adds it; and a damaged one lets nothing be read"},
 	"seq":                {quiet: true, why: "it only shortens a search"},
@@ -142,6 +143,8 @@ func (p planted) fate() fate {
 	switch f := fates[p.class]; {
 	case strings.HasPrefix(p.class, "rank ") && (strings.HasSuffix(p.class, " edge") || strings.HasSuffix(p.class, " meta")):
 		return fate{quiet: true, why: "each is made again from the other"}
+	case strings.HasPrefix(p.class, "built ") && how == "flip":
+		return fate{quiet: true, why: "one of its two copies is good"}
 	case strings.HasPrefix(p.class, "built ") && p.w.name == "alone":
 		return fate{maybe: true, why: "who holds the store alone builds what it does not know to be built"}
 	case strings.HasPrefix(p.class, "r ") && how != "lost":

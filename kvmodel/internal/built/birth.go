@@ -25,6 +25,7 @@ type view struct {
 	version kv.Version // of the built item; 0 if there is none
 	of      string     // the edition that the built item names
 	damaged error      // an ErrCorrupt: nothing else is known of the built item
+	torn    bool       // one of its two copies is damaged
 	begins  bool       // the built item says that the model has not begun yet
 	indexes []state    // none of them holds all records, in an item of another edition
 	written bool       // something is there that is written only once there is a built item
@@ -177,7 +178,7 @@ func (b *Item) put(ctx context.Context, s kv.Store, v view, begins bool, indexes
 func (b *Item) begin(ctx context.Context) (v view, err error) {
 	v, err = b.look(ctx, b.Store)
 	for range maxTries {
-		if err != nil || v.isWhole() {
+		if err != nil || v.isWhole() && !v.torn {
 			return v, err
 		}
 		err = b.step(ctx, b.Store, v)
@@ -207,7 +208,7 @@ func (b *Item) step(ctx context.Context, s kv.Store, v view) error {
 		return b.All.Begin(ctx, s)
 	case v.unread:
 		return b.All.Remake(ctx, s)
-	case v.awaitsBegun():
+	case v.awaitsBegun(), v.torn && v.isWhole():
 		return b.put(ctx, s, v, false, v.indexes)
 	default:
 		// The built item was lost or is damaged.

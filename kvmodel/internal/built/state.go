@@ -59,16 +59,17 @@ func encode(begins bool, in Edition, indexes []state) []byte {
 	for _, s := range indexes {
 		texts = append(texts, s.encode())
 	}
-	return frame.Whole(wire.AppendTexts(nil, texts))
+	return frame.Twice(wire.AppendTexts(nil, texts))
 }
 
 // decode puts into v what a built item says, and of which edition.
 func (v *view) decode(data []byte) error {
 	v.begins, v.of, v.indexes = false, "", nil
-	data, err := frame.Open(data)
-	if err != nil {
-		return err
+	data, torn := frame.Either(data)
+	if data == nil {
+		return torn
 	}
+	v.torn = torn != nil
 	texts, err := wire.ReadTexts(data, "index")
 	if err != nil {
 		return err

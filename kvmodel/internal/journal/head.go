@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -59,18 +58,20 @@ func (h head) encode() []byte {
 		texts = append(slices.Clone(texts), h.origin.text())
 	}
 	b = binary.AppendUvarint(b, uint64(len(texts)))
-	return frame.Whole(wire.AppendTexts(b, texts))
+	return frame.Twice(wire.AppendTexts(b, texts))
 }
 
-// readHead returns what the head of process says. With an ErrCorrupt it returns the
-// segments that there may be.
+// readHead returns what the head of process says.
 func readHead(process string, data []byte) (head, error) {
 	h, err := decodeHead(data)
 	return h, wire.Corrupt(headKey.Key(process), err)
 }
 
 func decodeHead(data []byte) (head, error) {
-	data, damaged := frame.Open(data)
+	data, damaged := frame.Either(data)
+	if data == nil {
+		return head{}, damaged
+	}
 	r := wire.Reader{Rest: data}
 	h := head{
 		lowest:  int64(r.Number("lowest segment", 1<<62)),
@@ -93,7 +94,7 @@ func decodeHead(data []byte) (head, error) {
 		r.Fail("number of segments")
 		h.lowest, h.highest = 0, 0
 	}
-	return h, cmp.Or(damaged, r.Err)
+	return h, r.Err
 }
 
 // errGoneBack says that a head is older than one that was acknowledged.

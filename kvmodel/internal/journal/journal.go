@@ -186,7 +186,7 @@ func (j *Journal) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	first := newSegment(newName(), 0)
+	first := newSegment(kv.RandomName(), 0)
 	j.begin(first.process)
 	sent := j.Now()
 	err = j.Store.Do(ctx, []kv.Op{

@@ -47,7 +47,7 @@ func TestOrigin_TextReadsBackAndIsNoShape(t *testing.T) {
 
 func TestOrigin_TakesFewBytes(t *testing.T) {
 	o := Origin{"web-1.example.org", 4121, "a3f19c2", started}
-	if n := len(head{origin: o}.encode()) - len(head{}.encode()); n > 64 {
-		t.Errorf("%d bytes, want at most 64", n)
+	if n := len(head{origin: o}.encode()) - len(head{}.encode()); n > 128 {
+		t.Errorf("%d bytes, want at most 128", n)
 	}
 }

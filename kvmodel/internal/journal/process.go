@@ -1,14 +1,12 @@
 package journal
 
 import (
-	"bytes"
 	"context"
-	"encoding/base32"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/ringtree/ringtree/internal/frame"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/codec"
@@ -119,45 +117,27 @@ func listProcess(ctx context.Context, s kv.Store, process string, in bool) error
 	return p.change(ctx, s, process, in)
 }
 
-// The name of a process is random characters and the sum of these, so that one which is
-// damaged in the list can be told.
-const (
-	randomChars = 19
-	nameChars   = 26
-)
+// damagedList stands for the names in a list of processes that cannot be read. No process has it.
+const damagedList = "damaged"
 
-var sumEncoding = base32.HexEncoding.WithPadding(base32.NoPadding)
-
-// newName returns a name that no other process has.
-func newName() string { return nameOf(kv.RandomName()[:randomChars]) }
-
-func nameOf(random string) string {
-	return random + sumEncoding.EncodeToString(binary.BigEndian.AppendUint32(nil, wire.Sum([]byte(random))))
-}
-
-// checkName returns an ErrCorrupt if process is no name: in the list, that of a process is
-// damaged.
+// checkName returns an ErrCorrupt if process stands for names that cannot be read.
 func checkName(process string) error {
-	if len(process) == nameChars && nameOf(process[:randomChars]) == process {
+	if process != damagedList {
 		return nil
 	}
-	return wire.Corrupt(processList, fmt.Errorf("%w: %.40q is no name of a process", codec.ErrCorrupt, process))
+	return wire.Corrupt(processList, fmt.Errorf("%w: the names of processes cannot be read", codec.ErrCorrupt))
 }
 
-// decodeProcesses returns the names in data, one a line.
-func decodeProcesses(data []byte) (all []string) {
-	for line := range bytes.SplitSeq(data, []byte{'\n'}) {
-		if len(line) > 0 {
-			all = append(all, string(line))
-		}
+func decodeProcesses(data []byte) []string {
+	if len(data) == 0 {
+		return nil
+	}
+	texts, _ := frame.Either(data)
+	all, err := wire.ReadTexts(texts, "name of a process")
+	if texts == nil || err != nil {
+		return []string{damagedList}
 	}
 	return all
 }
 
-func encodeProcesses(all []string) []byte {
-	var b []byte
-	for _, name := range all {
-		b = append(append(b, name...), '\n')
-	}
-	return b
-}
+func encodeProcesses(all []string) []byte { return frame.Twice(wire.AppendTexts(nil, all)) }
