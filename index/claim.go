@@ -177,7 +177,7 @@ func (u *unique) settleAll(ctx context.Context, s kv.Store, id string, places []
 		held, raced := wire.SetOf(rec.Places), make([]bool, len(places))
 		err := u.atEach(ctx, s, places, func(s kv.Store, i int) error {
 			if errs[i] == nil {
-				raced[i], errs[i] = u.settle(ctx, s, claims[i], rec, places[i], held.Has(places[i]))
+				raced[i], errs[i] = u.conform(ctx, s, claims[i], rec, places[i], held.Has(places[i]))
 			}
 			return errs[i]
 		})
@@ -225,9 +225,9 @@ func (u *unique) claims(ctx context.Context, s kv.Store, id string, places []str
 	return claims, rec, errs
 }
 
-// settle makes c, which stands at place, agree with rec, which holds that value or not. If
+// conform makes c, which stands at place, agree with rec, which holds that value or not. If
 // raced, it has to look again.
-func (u *unique) settle(ctx context.Context, s kv.Store, c claim, rec *plug.Seen, place string, holds bool) (raced bool, err error) {
+func (u *unique) conform(ctx context.Context, s kv.Store, c claim, rec *plug.Seen, place string, holds bool) (raced bool, err error) {
 	if !holds {
 		u.remembered.drop(place)
 	}

@@ -190,7 +190,7 @@ func (l *lists) Undo(ctx context.Context, s kv.Store, added *plug.Added, places 
 	for _, share := range back {
 		l.derived.Tell(ctx, s, share.Place, 0, -1)
 	}
-	return cmp.Or(l.derived.Followed(ctx, s, places), l.settle(added))
+	return cmp.Or(l.derived.Followed(ctx, s, places), l.putInDoubt(added))
 }
 
 // settleMove settles what m has added. What has taken long is in doubt, too.
@@ -201,12 +201,12 @@ func (l *lists) settleMove(m *plug.Move) error {
 	if m.Added.Since.IsZero() && (l.tooLate(m.Began) || l.tooLate(m.Added.Began)) {
 		m.Added.Doubt = append(append(m.Added.Doubt, m.Is...), m.Lost...)
 	}
-	return l.settle(m.Added)
+	return l.putInDoubt(m.Added)
 }
 
-// settle puts in doubt what added says. It returns an ErrNotYet until that has been
+// putInDoubt puts in doubt what added says. It returns an ErrNotYet until that has been
 // counted again.
-func (l *lists) settle(added *plug.Added) error {
+func (l *lists) putInDoubt(added *plug.Added) error {
 	if len(added.Doubt) == 0 {
 		return nil
 	}

@@ -217,7 +217,7 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		Model: func(name string) repair.Model { return db.repairs(name) }, Known: db.watch.knownNow,
 		Archive: db.archive,
 		Lost:    db.linesLost,
-		Settle:  db.settle,
+		Settle:  db.recountDoubtful,
 		Looked:  db.forgetEnded,
 	})
 	if db.losses != nil {
@@ -493,9 +493,9 @@ func (db *DB) deriveds() []*Derived {
 	return slices.Collect(maps.Values(db.derived))
 }
 
-// settle goes on with counting what is in doubt, and reports whether nothing is any
+// recountDoubtful goes on with counting what is in doubt, and reports whether nothing is any
 // more.
-func (db *DB) settle(ctx context.Context) (bool, error) {
+func (db *DB) recountDoubtful(ctx context.Context) (bool, error) {
 	var errs []error
 	for _, d := range db.deriveds() {
 		errs = append(errs, d.Settle(ctx))

@@ -83,7 +83,7 @@ func (db *DB) Repair(ctx context.Context) error {
 	ctx, end := db.begin(ctx, kv.Work{Verb: "Repair"})
 	defer end()
 	repaired := db.repairer.Repair(db.marked.readAgain(ctx))
-	_, settled := db.settle(ctx)
+	_, settled := db.recountDoubtful(ctx)
 	errs := []error{repaired, settled}
 	if errors.Is(repaired, ErrUnknownFormat) || db.marked.isDamaged() {
 		errs = append(errs, db.marked.damage(ctx))

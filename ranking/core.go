@@ -165,10 +165,10 @@ func (c *core) soon(work func(context.Context, kv.Store) error) {
 	c.host.DB().Soon(func(ctx context.Context) error { return work(ctx, c.host.Store()) })
 }
 
-// settle has report make the reports that a step of a change left. err is how the step
+// reportDue has report make the reports that a step of a change left. err is how the step
 // ended; what it has written has to be reported all the same. Before that is done, the line
 // of the change must not be complete. A transaction makes them itself.
-func (c *core) settle(ctx context.Context, s kv.Store, due *keytree.Due, err error, report func(context.Context, *keytree.Due) error) error {
+func (c *core) reportDue(ctx context.Context, s kv.Store, due *keytree.Due, err error, report func(context.Context, *keytree.Due) error) error {
 	switch {
 	case c.atomic() && err != nil:
 		return err

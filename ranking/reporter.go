@@ -27,7 +27,7 @@ type reporter struct {
 
 func newReporter(db plug.DB) *reporter {
 	r := &reporter{db: db}
-	r.latch = db.Latch(func(ctx context.Context) error { return r.settle(ctx, r.count()) })
+	r.latch = db.Latch(func(ctx context.Context) error { return r.flush(ctx, r.count()) })
 	return r
 }
 
@@ -58,9 +58,9 @@ func (r *reporter) together(ctx context.Context, due *keytree.Due) error {
 	return r.surely(ctx, wanted)
 }
 
-// surely is settle, and what fails is made soon.
+// surely is flush, and what fails is made soon.
 func (r *reporter) surely(ctx context.Context, wanted int) error {
-	err := r.settle(ctx, wanted)
+	err := r.flush(ctx, wanted)
 	if err != nil {
 		r.latch.Set()
 	}
@@ -106,9 +106,9 @@ func (r *reporter) count() int {
 	return r.added
 }
 
-// settle returns when everything is reported that was added when so much was. The first
+// flush returns when everything is reported that was added when so much was. The first
 // to wait does it for all. What fails is tried by the next one.
-func (r *reporter) settle(ctx context.Context, wanted int) error {
+func (r *reporter) flush(ctx context.Context, wanted int) error {
 	for {
 		due, adds, wait := r.begin(wanted)
 		switch {

@@ -49,7 +49,7 @@ func decodeEntries(data []byte) []entry {
 			d.add(e, len(data)-len(rest))
 		}
 	}
-	d.settle(len(data))
+	d.loseTo(len(data))
 	return d.entries
 }
 
@@ -91,7 +91,7 @@ func (d *decoder) check(e entry, next int) {
 	}
 	summed := slices.Clone(d.entries[d.kept+first:])
 	d.entries, d.starts = d.entries[:d.kept+first], d.starts[:first]
-	d.settle(from)
+	d.loseTo(from)
 	d.entries = append(d.entries, summed...)
 	d.at = next
 	d.keep()
@@ -101,8 +101,8 @@ func (d *decoder) sum(from, end int) int64 {
 	return sumStamp | int64(wire.Sum(d.data[from:end]))
 }
 
-// settle loses what stands before end, and no sum covers.
-func (d *decoder) settle(end int) {
+// loseTo loses what stands before end, and no sum covers.
+func (d *decoder) loseTo(end int) {
 	if d.at = end; d.sure < end {
 		d.lose()
 	}

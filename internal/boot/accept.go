@@ -137,16 +137,16 @@ func (m *Memory) replace(ctx context.Context, v verdict, seen []Seen, edition ui
 
 // putThrough makes next the table that counts, if every server has that proposal.
 func (m *Memory) putThrough(ctx context.Context, next Table) error {
-	ops := settle(m.get(ctx), next, m.number)
+	ops := confirmation(m.get(ctx), next, m.number)
 	if len(ops) == 0 {
 		return nil
 	}
 	return m.put(ctx, ops)
 }
 
-// settle returns the writes that make next the table that counts, or nil if some
+// confirmation returns the writes that make next the table that counts, or nil if some
 // server does not have that proposal.
-func settle(seen []Seen, next Table, number func() uint64) []kv.Op {
+func confirmation(seen []Seen, next Table, number func() uint64) []kv.Op {
 	for _, s := range seen {
 		if s.Version == 0 || s.Item.Next != next {
 			return nil

@@ -245,7 +245,7 @@ func (m bootModel) acceptSteps(s modelState, step func(modelState, string, ...an
 			step(n, "Accept reads what it has proposed to a")
 			return
 		}
-		if ops := settle(seenOf(q.seen), p.next, n.number); len(ops) == 0 {
+		if ops := confirmation(seenOf(q.seen), p.next, n.number); len(ops) == 0 {
 			*q = modelProcess{}
 		} else {
 			*q = modelProcess{pc: settling, next: p.next, lost: p.lost}

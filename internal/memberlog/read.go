@@ -130,12 +130,12 @@ func (l *Logs) check(ctx context.Context, s kv.Store, place string, h *head, cho
 	if len(doubtful) == 0 {
 		return h, all, nil
 	}
-	return l.settle(ctx, kv.Past(s), place, h, all, ops, doubtful)
+	return l.recheck(ctx, kv.Past(s), place, h, all, ops, doubtful)
 }
 
-// settle reads the head again to find out whether doubtful segments, which were
+// recheck reads the head again to find out whether doubtful segments, which were
 // sealed or absent, have been replaced.
-func (l *Logs) settle(ctx context.Context, s kv.Store, place string, h *head, all []found, ops []kv.Op, doubtful []int) (*head, []found, error) {
+func (l *Logs) recheck(ctx context.Context, s kv.Store, place string, h *head, all []found, ops []kv.Op, doubtful []int) (*head, []found, error) {
 	now, err := l.readHead(ctx, s, place)
 	if err != nil {
 		return nil, nil, err

@@ -23,7 +23,7 @@ const (
 func (s *Sim) until(done func() bool) {
 	s.t.Helper()
 	for {
-		s.settle()
+		s.gather()
 		if done() {
 			return
 		}
@@ -38,8 +38,8 @@ func (s *Sim) until(done func() bool) {
 	}
 }
 
-// settle waits until all clients stand still, and takes their new requests.
-func (s *Sim) settle() {
+// gather waits until all clients stand still, and takes their new requests.
+func (s *Sim) gather() {
 	synctest.Wait()
 	s.mu.Lock()
 	arrivals, expired := s.arrivals, s.expired
@@ -88,7 +88,7 @@ func (s *Sim) stop() {
 		p.die()
 	}
 	for end := time.Now().Add(patience); s.unfinished() > 0 || s.inTransaction(); {
-		s.settle()
+		s.gather()
 		if time.Now().After(end) {
 			s.t.Errorf("sim: functions still run %v after the crash of their processes: %s", patience, s.whoRuns())
 			return

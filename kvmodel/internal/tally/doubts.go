@@ -135,9 +135,9 @@ func (d *doubts) note(id string, round doubt) {
 	}
 }
 
-// settle notes that the round that began then was successful. A doubt that has
+// recounted notes that the round that began then was successful. A doubt that has
 // arisen since needs another one. What was settled long ago is forgotten.
-func (d *doubts) settle(id string, began time.Time) {
+func (d *doubts) recounted(id string, began time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	maps.DeleteFunc(d.done, func(_ string, at time.Time) bool { return began.Sub(at) > time.Hour })
@@ -243,7 +243,7 @@ func (d *Derived) settleCounted(ctx context.Context, s kv.Store, ends []*counted
 		return err
 	}
 	for _, c := range ends {
-		d.settle(c.id, c.began)
+		d.recounted(c.id, c.began)
 		d.tellSoon(ctx, c.id, 0, c.n)
 	}
 	return nil
@@ -314,7 +314,7 @@ func (d *Derived) settleNow(ctx context.Context, id string, now time.Time) error
 	})
 	if err == nil {
 		// Nothing was under way, so whatever has arisen until now is settled.
-		d.settle(id, now.Add(times.Settled))
+		d.recounted(id, now.Add(times.Settled))
 		d.tellSoon(ctx, id, 0, n)
 	}
 	return err

@@ -229,7 +229,7 @@ func (p *nodes) compute(t *update, owed bool) {
 		return
 	}
 	t.next = next
-	t.up = t.name != "" && (p.settle(t.name, t.old.router, next) || owed)
+	t.up = t.name != "" && (p.push(t.name, t.old.router, next) || owed)
 }
 
 // families groups the reports by the name of the router they go to.
@@ -277,9 +277,9 @@ func (r *router) with(family []report) (next *router, changed bool) {
 	return next, changed
 }
 
-// settle closes next, which is called name and follows old, if nothing is left below it,
+// push closes next, which is called name and follows old, if nothing is left below it,
 // and reports whether next must be reported to the node above.
-func (p *nodes) settle(name string, old, next *router) bool {
+func (p *nodes) push(name string, old, next *router) bool {
 	next.closed = next.empty()
 	pushed, due := p.due(next.pushed, p.total(name, next), p.routerAllows)
 	if due || next.closed != old.closed {
