@@ -94,8 +94,12 @@ func TestForget_ErasesARecordAndSaysWhatNamesIt(t *testing.T) {
 		mem := furnished(t)
 		set(t, mem, "mine:x", "written by n2 once")
 		run(t, mem, "forget", "Note", "n2").want(t, 5, "--yes")
-		run(t, mem, "forget", "Note", "n1", "--yes").want(t, 0, "Note n1 is erased", "searched ", "not seen: parts of words, numbers in fields", "Backups")
-		run(t, mem, "forget", "Note", "n2", "--yes").want(t, 1, "its id still stands in mine:x")
+		run(t, mem, "forget", "Note", "n1", "--yes").want(t, 0, "Note n1 is erased", "searched ", "not searched: pictures", "Backups")
+		run(t, mem, "forget", "Note", "n2", "--yes").want(t, 1, "its id is still in mine:x", "then db forget Note n2 Snow")
+		set(t, mem, "mine:x", "about Snow")
+		run(t, mem, "forget", "Note", "n2", "Snow", "--yes").want(t, 1, "\"Snow\" is still in mine:x")
+		drop(t, mem, "mine:x")
+		run(t, mem, "forget", "Note", "n2", "Snow", "--yes").want(t, 0)
 		for _, key := range mem.Keys() {
 			if strings.Contains(key, "n2") {
 				t.Error(key, "is there")

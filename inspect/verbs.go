@@ -102,9 +102,10 @@ var verbs = map[string][]verb{
 	erasing: {
 		{use: "sweep [WHAT]", args: cobra.MaximumNArgs(1), flags: "format rate yes dry-run", inApp: true, run: sweep,
 			short: "Delete what belongs to removed models, indexes and counters"},
-		{use: "forget MODEL ID", args: cobra.ExactArgs(2), flags: "format rate yes dry-run", inApp: true, run: forget,
+		{use: "forget MODEL ID [VALUE]...", args: cobra.MinimumNArgs(2), flags: "format rate yes dry-run", inApp: true, run: forget,
 			short: "Erase a record, such as a person, and list its remaining traces",
-			long:  "Searches the keys and values of the whole store."},
+			calls: "forget Member m1\nforget Member m1 jane@example.org",
+			long:  "Then searches the whole store for its ID, its unique values and each VALUE. Once it is erased, nothing knows its unique values, so a later search needs them. Numbers and short values also match by chance: each trace names its field."},
 	},
 }
 

@@ -195,6 +195,16 @@ func (u untyped) Decode(id string, value []byte) plug.Sight {
 	return s
 }
 
+func (u untyped) Earlier(value []byte) (bodies [][]byte) {
+	log, _ := revisions.Decode(value)
+	for _, e := range log {
+		if e.Kept {
+			bodies = append(bodies, e.Body)
+		}
+	}
+	return bodies
+}
+
 func (u untyped) Body(s *plug.Sight) ([]byte, error) {
 	v := u.empty()
 	if s != nil {

@@ -48,6 +48,9 @@ type Class interface {
 	// is found in the record, if that can be read.
 	Decode(id string, value []byte) Sight
 
+	// Earlier returns the bodies in value, the history of a record. What is damaged it leaves out.
+	Earlier(value []byte) [][]byte
+
 	// Body returns what a record that lives says, as this version of the model writes it: its
 	// fields in their order. Of nil it is that of an empty record.
 	Body(s *Sight) ([]byte, error)
