@@ -34,9 +34,11 @@ func faceStatus(err error) int {
 		return http.StatusOK
 	case errors.Is(err, ErrUnknown), errors.Is(err, kvmodel.ErrNotFound):
 		return http.StatusNotFound
-	case errors.Is(err, kvmodel.ErrInvalid), errors.Is(err, kv.ErrBadKey):
+	case errors.Is(err, kvmodel.ErrInvalid), errors.Is(err, kv.ErrTooLarge), errors.Is(err, kv.ErrBadKey):
 		return http.StatusBadRequest
-	case errors.Is(err, kvmodel.ErrNeedsRebuild):
+	case errors.Is(err, errOtherSite):
+		return http.StatusForbidden
+	case errors.Is(err, kv.ErrConflict), errors.Is(err, kv.ErrExists), errors.Is(err, kvmodel.ErrNeedsRebuild):
 		return http.StatusConflict
 	case kv.Failed(err), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return http.StatusServiceUnavailable
@@ -48,7 +50,8 @@ func faceStatus(err error) int {
 var faceTitles = map[int]string{
 	http.StatusNotFound:            "There is no such thing",
 	http.StatusBadRequest:          "That cannot be asked",
-	http.StatusConflict:            "Not built",
+	http.StatusForbidden:           "Not allowed",
+	http.StatusConflict:            "Not possible now",
 	http.StatusServiceUnavailable:  "The store does not answer",
 	http.StatusInternalServerError: "What is stored cannot be read",
 }

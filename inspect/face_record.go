@@ -15,11 +15,15 @@ import (
 
 // recordPage shows a record, with each place that it has in an index.
 func (h *faceHandler) recordPage(ctx context.Context, query url.Values) (face.Page, error) {
-	m, err := h.in.model(query.Get("model"))
+	return h.recordAsEntered(ctx, query.Get("model"), textOfID(query.Get("id")), nil)
+}
+
+// recordAsEntered shows a record with a form that has the values entered, if there are some.
+func (h *faceHandler) recordAsEntered(ctx context.Context, name, id string, entered url.Values) (face.Page, error) {
+	m, err := h.in.model(name)
 	if err != nil {
 		return face.Page{}, err
 	}
-	id := textOfID(query.Get("id"))
 	p := face.Page{
 		Title: m.Name() + " " + id, Trail: []face.Link{{Text: m.Name(), Href: h.modelAt(m.Name())}},
 		Command: h.command("get", m.Name(), id), Parts: []templPart{h.recordForm(m.Name(), id)},
@@ -41,6 +45,9 @@ func (h *faceHandler) recordPage(ctx context.Context, query url.Values) (face.Pa
 	}
 	if r.State == "live" {
 		parts = append(parts, fieldTable(&r), h.placeTable(&m, &r))
+		if form, ok := h.editForm(m, &r, entered); ok {
+			parts = append(parts, form)
+		}
 	}
 	p.Parts = append(parts, p.Parts...)
 	return p, nil

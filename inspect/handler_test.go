@@ -207,7 +207,7 @@ func TestHandler_EveryAnswerHasStrictHeaders(t *testing.T) {
 			for name, want := range map[string]string{
 				"Content-Security-Policy": "default-src 'none'; style-src 'self'",
 				"X-Content-Type-Options":  "nosniff",
-				"Referrer-Policy":         "no-referrer",
+				"Referrer-Policy":         "same-origin",
 				"Cache-Control":           "no-store",
 			} {
 				if !strings.HasPrefix(header.Get(name), want) {
