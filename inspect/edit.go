@@ -51,6 +51,9 @@ func (f Field) input() (text string, ok bool) {
 	case bool, int64, uint64, float64:
 		return fmt.Sprint(v), true
 	case time.Time:
+		if v.IsZero() {
+			return "", true
+		}
 		return v.UTC().Format(time.RFC3339Nano), true
 	}
 	return "", false
@@ -74,6 +77,9 @@ func (f Field) parsed(text string) (v any, err error) {
 		kind = "a number"
 		v, err = strconv.ParseFloat(text, 64)
 	case time.Time:
+		if text == "" {
+			return time.Time{}, nil
+		}
 		kind = "a time such as 2026-03-01T12:00:00Z"
 		v, err = time.Parse(time.RFC3339Nano, text)
 	}

@@ -30,18 +30,18 @@ func (h *faceHandler) recordAsEntered(ctx context.Context, name, id string, ente
 	}
 	if id == "" {
 		p.Title, p.Trail, p.Command = m.Name(), nil, ""
-		return p, faceError{"The id is missing.", kvmodel.ErrInvalid}
+		return p, faceError{"The ID is missing.", kvmodel.ErrInvalid}
 	}
 	r, err := h.in.Get(ctx, m.Name(), id, false)
 	if err != nil {
 		return p, err
 	}
 	if r.State == "absent" {
-		return p, faceError{"There is no " + m.Name() + " with the id " + id + ".", kvmodel.ErrNotFound}
+		return p, faceError{"There is no " + m.Name() + " with the ID " + id + ".", kvmodel.ErrNotFound}
 	}
 	parts := []templPart{h.recordFacts(&r)}
 	if r.Err != nil {
-		parts = append(parts, face.Notes{Title: "What is wrong", Texts: []face.Text{{Text: r.Err.Error(), Wrong: true}}})
+		parts = append(parts, face.Notes{Title: "Problems", Texts: []face.Text{{Text: r.Err.Error(), Wrong: true}}})
 	}
 	if r.State == "live" {
 		parts = append(parts, fieldTable(&r), h.placeTable(&m, &r))
@@ -80,7 +80,7 @@ func (h *faceHandler) recordFacts(r *Record) face.Facts {
 func fieldTable(r *Record) templPart {
 	t := face.Table{
 		Title: "Fields", Caption: "Fields by their stored names, then counters. Private ones are shown as " + Masked + ".",
-		Columns: face.Columns("Field", "Value"), Empty: "It has none.",
+		Columns: face.Columns("Field", "Value"), Empty: "It has no field.",
 	}
 	for _, f := range r.Fields {
 		t.Rows = append(t.Rows, []face.Cell{faceText(f.Name), faceText(f.Text())})
@@ -94,8 +94,8 @@ func fieldTable(r *Record) templPart {
 // placeTable shows where r stands in the indexes of its model.
 func (h *faceHandler) placeTable(m *model, r *Record) templPart {
 	t := face.Table{
-		Title: "Places", Caption: "Where the record stands in each index, and whether it is right there",
-		Columns: face.Columns("Index", "Place", "Keys", "Is it right?"), Empty: "It stands in no index.",
+		Title: "Places", Caption: "The position of the record in each index, checked",
+		Columns: face.Columns("Index", "Place", "Keys", "Check"), Empty: "It is in no index.",
 	}
 	for i := range r.Places {
 		p := &r.Places[i]
