@@ -102,7 +102,7 @@ func (c *checking) run(ctx context.Context) error {
 		return err
 	}
 	if n := c.in.db.Stats().Lost; n > 0 {
-		return fmt.Errorf("%w: %d servers; Accept says that this is known, and then a check says what is gone", kv.ErrLost, n)
+		return fmt.Errorf("%w: %d servers; accept the loss, and then check again", kv.ErrLost, n)
 	}
 	from, resumed := "", ""
 	if c.o.From != "" {

@@ -38,10 +38,10 @@ func sweep(ctx context.Context, c *call) error {
 		return err
 	}
 	if len(names) == 0 {
-		c.Tell("nothing is left over")
+		c.Tell("there are no leftovers")
 		return nil
 	}
-	if err := c.confirm(ctx, fmt.Sprintf("Delete what is left over of %s? No other release may need it.", strings.Join(names, ", "))); err != nil {
+	if err := c.confirm(ctx, fmt.Sprintf("Delete the leftovers of %s? No other release may need them.", strings.Join(names, ", "))); err != nil {
 		return err
 	}
 	if in, err = c.writer(ctx); err != nil {

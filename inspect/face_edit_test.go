@@ -150,6 +150,7 @@ func TestEdit_WritesWhatTheFormSaysAndNothingElse(t *testing.T) {
 	if log := d.log.String(); !strings.Contains(log, `msg="record edited" model=Desk id=d1`) || !strings.Contains(log, "Name") || strings.Contains(log, "ash") {
 		t.Errorf("the log says %q", log)
 	}
+	must(t, d.DB().Flush(t.Context()))
 	if r, err := inspect.New(d.DB()).Check(t.Context(), inspect.CheckOptions{}); err != nil || !r.Well() {
 		t.Errorf("a check finds %v, %v", r.Faults, err)
 	}

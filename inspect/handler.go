@@ -49,7 +49,7 @@ func Handler(in *Inspector, o HandlerOptions) (http.Handler, error) {
 		return nil, fmt.Errorf("%w: inspect.Handler without a Guard: everyone could read the database", kvmodel.ErrInvalid)
 	}
 	if o.Base != "" && (!strings.HasPrefix(o.Base, "/") || o.Base == "/" || path.Clean(o.Base) != o.Base) {
-		return nil, fmt.Errorf("%w: inspect.Handler: Base %q; it is a path such as /inspect, or empty", kvmodel.ErrInvalid, o.Base)
+		return nil, fmt.Errorf("%w: inspect.Handler: Base %q must be a path such as /inspect, or empty", kvmodel.ErrInvalid, o.Base)
 	}
 	if o.Command == "" {
 		o.Command = "db"

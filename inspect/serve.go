@@ -68,7 +68,7 @@ func vacant(at string) error {
 		return err
 	}
 	if info.Mode()&os.ModeSocket == 0 {
-		return fmt.Errorf("%s is there, and is no socket", at)
+		return fmt.Errorf("%s exists, and is not a socket", at)
 	}
 	conn, err := net.DialTimeout("unix", at, reach)
 	switch {
