@@ -184,16 +184,7 @@ func (h *faceHandler) keyAt(key string) string { return h.at("key", url.Values{"
 func (h *faceHandler) command(args ...string) string {
 	line := h.o.Command
 	for _, arg := range args {
-		line += " " + shellWord(arg)
+		line += " " + quoted(arg)
 	}
 	return line
-}
-
-// shellWord returns text as a word of a shell.
-func shellWord(text string) string {
-	const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./:@%+,="
-	if text != "" && strings.Trim(text, plain) == "" {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
