@@ -169,6 +169,11 @@ func (l listWindow) Picture(ctx context.Context, s kv.Store, value string, most 
 	return l.bare().Picture(ctx, s, l.logs.Key(value), most)
 }
 
+// Said returns the members that a segment names.
+func (l listWindow) Said(_ string, value []byte) (texts []string, bodies [][]byte) {
+	return memberlog.Members(value), nil
+}
+
 // Show says what a head or a segment holds.
 func (l listWindow) Show(key string, value []byte) ([]string, error) {
 	return memberlog.Show(key, value, l.host.DB().Now())
@@ -274,6 +279,13 @@ func (u uniqueWindow) Page(ctx context.Context, s kv.Store, value string, _ int)
 		return nil, err
 	}
 	return []plug.Row{{ID: c.owner}}, nil
+}
+
+// Said returns the owner of the claim.
+func (u uniqueWindow) Said(_ string, value []byte) (texts []string, bodies [][]byte) {
+	var c claim
+	c.decode(value)
+	return []string{c.owner}, nil
 }
 
 // Show says whose the claim is.

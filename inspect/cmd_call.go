@@ -109,7 +109,7 @@ func (c *call) openStore(ctx context.Context) error {
 	}
 	url := c.url()
 	if url == "" {
-		return fmt.Errorf("%w: no store is named, by --store URL or by $%s", errCall, storeVariable)
+		return fmt.Errorf("%w: no store: pass --store URL or set $%s", errCall, storeVariable)
 	}
 	if c.verb.quick {
 		limited, cancel := context.WithTimeout(ctx, reach)
@@ -147,7 +147,7 @@ func openURL(ctx context.Context, url string, makes bool) (kv.Store, error) {
 	case err == nil:
 		return s, nil
 	case inFile && strings.Contains(err.Error(), "open in another process"):
-		return nil, fmt.Errorf("%w: %w; end that process, or have it call inspect.Serve, or look at a copy: db backup, db restore", errNotOpen, err)
+		return nil, fmt.Errorf("%w: %w; end that process, let it call inspect.Serve, or use a copy: db backup, db restore", errNotOpen, err)
 	case inFile:
 		return nil, fmt.Errorf("%w: %w", errNotOpen, err)
 	case errors.Is(err, kv.ErrUnavailable):
@@ -230,7 +230,7 @@ func (c *call) agreed(ctx context.Context, question string) error {
 		c.Tell("dry run: nothing was written")
 		return errIdle
 	case !c.yes && !c.Asks:
-		return fmt.Errorf("%w: nobody is here to be asked; --yes says that it is meant", errRefused)
+		return fmt.Errorf("%w: there is no terminal to ask at; pass --yes to confirm", errRefused)
 	case c.yes || c.Ask(ctx, question):
 		return nil
 	case ctx.Err() != nil:

@@ -95,7 +95,7 @@ func (c *call) reportText(r Report) {
 		c.Say("%s: %s", looked, countsText(r.Counts))
 		c.Say("next: %s", c.command(append([]string{"check", "--repair"}, c.args...)...))
 	case len(r.Unasked) > 0:
-		c.Say("%s: nothing is wrong with what was looked at", looked)
+		c.Say("%s: no problem in the checked parts", looked)
 	default:
 		c.Say("%s: all is well", looked)
 	}

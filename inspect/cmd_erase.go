@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/ringtree/ringtree/inspect/internal/console"
@@ -37,10 +38,10 @@ func sweep(ctx context.Context, c *call) error {
 		return err
 	}
 	if len(names) == 0 {
-		c.Tell("nothing is left over")
+		c.Tell("there are no leftovers")
 		return nil
 	}
-	if err := c.confirm(ctx, fmt.Sprintf("Delete what is left over of %s? No other release may need it.", strings.Join(names, ", "))); err != nil {
+	if err := c.confirm(ctx, fmt.Sprintf("Delete the leftovers of %s? No other release may need them.", strings.Join(names, ", "))); err != nil {
 		return err
 	}
 	if in, err = c.writer(ctx); err != nil {
@@ -55,7 +56,7 @@ func sweep(ctx context.Context, c *call) error {
 	return nil
 }
 
-// forget erases a record, and says what still names it.
+// forget erases a record, and lists its remaining traces.
 func forget(ctx context.Context, c *call) error {
 	in, err := c.reader(ctx)
 	if err != nil {
@@ -73,7 +74,7 @@ func forget(ctx context.Context, c *call) error {
 		return err
 	}
 	p := c.progress()
-	f, err := in.Forget(ctx, c.args[0], c.args[1], Pace{Rate: c.rate, Progress: p.step})
+	f, err := in.Forget(ctx, c.args[0], c.args[1], Pace{Rate: c.rate, Progress: p.step}, c.args[2:]...)
 	if err != nil {
 		return p.stopped(ctx, err)
 	}
@@ -81,20 +82,32 @@ func forget(ctx context.Context, c *call) error {
 	return c.forgotten(f)
 }
 
-// forgotten says what has become of a record that was erased.
+// forgotten shows the result of erasing a record.
 func (c *call) forgotten(f Forgotten) error {
 	lines := []string{fmt.Sprintf("%s %s is erased", f.Model, f.ID)}
 	for _, t := range f.Traces {
-		lines = append(lines, fmt.Sprintf("%s still stands in %s (%s)", t.What, t.Key, t.Owner))
+		in := ""
+		if t.Field != "" {
+			in = ", in the field " + t.Field
+		}
+		lines = append(lines, fmt.Sprintf("%s is still in %s (%s%s)", t.What, t.Key, t.Owner, in))
 	}
 	for _, text := range f.Unasked {
 		lines = append(lines, "not asked: "+text)
 	}
 	if f.Keys > 0 {
-		lines = append(lines, fmt.Sprintf("searched %s and their values; not seen: parts of words, numbers in fields, compressed or encrypted data",
-			console.Some(f.Keys, "key", "keys")))
+		lines = append(lines,
+			fmt.Sprintf("searched %s: their names, the fields of records and of their earlier versions, index entries, events and sessions", console.Some(f.Keys, "key", "keys")),
+			"not searched: pictures and other binary data, compressed or encrypted values, parts of longer words")
 	}
-	lines = append(lines, "Backups, exports and logs that were shipped hold it until they end: delete those from before now, or make new ones.")
+	lines = append(lines, "Backups, exports and shipped logs keep the record: delete those made before now, or make new ones.")
+	left := len(f.Traces)+len(f.Unasked) > 0
+	if left {
+		lines = append(lines, "next: delete or change what is listed, then "+c.command(slices.Concat([]string{"forget", f.Model, f.ID}, f.shown, c.args[2:])...))
+	}
+	if left && len(f.hidden) > 0 {
+		lines = append(lines, "That searches for the private values of "+strings.Join(f.hidden, ", ")+" only if you add them.")
+	}
 	if c.json() {
 		if err := c.Object("forgotten", f); err != nil {
 			return err
@@ -102,7 +115,7 @@ func (c *call) forgotten(f Forgotten) error {
 	} else {
 		c.Say("%s", strings.Join(lines, "\n"))
 	}
-	if len(f.Traces)+len(f.Unasked) > 0 {
+	if left {
 		return errDiffers
 	}
 	return nil

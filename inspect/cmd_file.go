@@ -47,7 +47,7 @@ func backup(ctx context.Context, c *call) error {
 // absent returns an error if there is a file at path.
 func absent(path string) error {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: %w", errRefused, cmp.Or(err, fmt.Errorf("%s is there already", path)))
+		return fmt.Errorf("%w: %w", errRefused, cmp.Or(err, fmt.Errorf("%s exists", path)))
 	}
 	return nil
 }
@@ -177,7 +177,7 @@ func (c *call) verifyStore(ctx context.Context) error {
 	name := shownURL(c.storeURL)
 	_, err = kv.One(ctx, c.db.Store(), kv.OpGet(markerKey))
 	if errors.Is(err, kv.ErrNotFound) {
-		c.Say("%s holds nothing of this app: it has no %s; --tenant chooses whose keys", name, markerKey)
+		c.Say("%s has no data of this app: there is no %s; is --tenant right?", name, markerKey)
 		return errDiffers
 	}
 	if err != nil {
@@ -224,11 +224,11 @@ func restore(ctx context.Context, c *call) error {
 		return err
 	}
 	if !info.IsDir() && !c.until.IsZero() {
-		return fmt.Errorf("%w: --until is for what was shipped, and %s is a backup", errCall, from)
+		return fmt.Errorf("%w: --until is for a shipped folder, and %s is a backup", errCall, from)
 	}
 	switch {
 	case c.dry && info.IsDir():
-		c.Say("dry run: %s would be made of what was shipped to %s", to, from)
+		c.Say("dry run: %s would be restored from %s", to, from)
 		return nil
 	case c.dry:
 		return c.isWhole(ctx, from, from)

@@ -44,7 +44,7 @@ func TestFile_EveryVerbTakesABoltStore(t *testing.T) {
 		t.Errorf("exit code %d: %s%s", r.code, r.out, r.errs)
 	}
 	file(t, path, "build", "--again", "--yes").want(t, 0, "Note: built")
-	file(t, path, "recover").want(t, 0, "nothing is lost")
+	file(t, path, "recover").want(t, 0, "no loss to acknowledge")
 }
 
 func TestBackup_IsWholeAndCanBeRestored(t *testing.T) {
@@ -52,11 +52,11 @@ func TestBackup_IsWholeAndCanBeRestored(t *testing.T) {
 	to, again := filepath.Join(dir, "backup"), filepath.Join(dir, "again.db")
 	file(t, path, "backup", to, "--dry-run").want(t, 0, "dry run: ")
 	file(t, path, "backup", to).want(t, 0, to+" is whole")
-	file(t, path, "backup", to).want(t, 5, "is there already")
+	file(t, path, "backup", to).want(t, 5, "exists")
 	file(t, path, "verify", to).want(t, 0, to+" is whole")
-	file(t, path, "restore", to, path).want(t, 5, "is there already")
+	file(t, path, "restore", to, path).want(t, 5, "exists")
 	file(t, path, "restore", to, again, "--dry-run").want(t, 0, to+" is whole")
-	file(t, path, "restore", to, again, "--until", "2026-03-01T12:00:00Z").want(t, 2, "--until is for what was shipped")
+	file(t, path, "restore", to, again, "--until", "2026-03-01T12:00:00Z").want(t, 2, "--until is for a shipped folder")
 	file(t, path, "restore", to, "bolt:"+again).want(t, 0, again+" is the store as it was at ")
 	file(t, again, "check").want(t, 0, "3 records", "all is well")
 	if parts, _ := filepath.Glob(filepath.Join(dir, "*.part")); len(parts) > 0 {
@@ -166,7 +166,7 @@ func dieSending(t *testing.T, ago time.Duration) (path string) {
 func TestFile_ADeadProcessHoldsNoBuildUp(t *testing.T) {
 	path := dieSending(t, 0)
 	said := file(t, path, "status")
-	said.want(t, 0, "dead, has left 1 change", "all is well")
+	said.want(t, 0, "dead, left 1 change", "all is well")
 	if strings.Contains(said.out, "other indexes") {
 		t.Errorf("a process that is dead writes nothing:\n%s", said.out)
 	}
@@ -179,7 +179,7 @@ func TestFile_ADeadProcessHoldsNoBuildUp(t *testing.T) {
 
 func TestRepair_OfAnIntentThatFailsSaysSoAtOnce(t *testing.T) {
 	path := dieSending(t, time.Hour)
-	file(t, path, "status").want(t, 1, "1 intent has not ended after a minute; the oldest is of send", "is dead, and no other has finished 1 change that it has left")
+	file(t, path, "status").want(t, 1, "1 intent has not ended after a minute; the oldest is of send", "is dead, and no other has finished its 1 change")
 	db, err := kvmodel.Open(boltStore(t, "bolt:"+path))
 	must(t, err)
 	newNotes(db)

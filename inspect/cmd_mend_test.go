@@ -68,11 +68,11 @@ func TestCheck_FaultsAreNamedAndExitWith1(t *testing.T) {
 
 func TestCheck_WhatCouldNotBeAskedIsNoGreenLine(t *testing.T) {
 	r := runIn(t.Context(), on(unkeyed(furnished(t)), "check"))
-	r.want(t, 1, "not asked: the store cannot list its keys", "nothing is wrong with what was looked at")
+	r.want(t, 1, "not asked: the store cannot list its keys", "no problem in the checked parts")
 	if strings.Contains(r.out, "all is well") {
 		t.Error("it says that all is well")
 	}
-	run(t, furnished(t), "check", "--quick").want(t, 0, "not asked: a quick check", "nothing is wrong with what was looked at")
+	run(t, furnished(t), "check", "--quick").want(t, 0, "not asked: a quick check", "no problem in the checked parts")
 }
 
 func TestCheck_OneThatIsStoppedSaysHowToGoOn(t *testing.T) {
@@ -141,7 +141,7 @@ func TestRepair_MendsWhatACheckFinds(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		mem := furnished(t)
 		drop(t, mem, "u:Note:ByTitle:Tides", "u:Note:ByTitle:Moss")
-		run(t, mem, "check", "--repair").want(t, 5, "missing entry   Note.ByTitle n1   ", "-> enter the record again", "nobody is here to be asked")
+		run(t, mem, "check", "--repair").want(t, 5, "missing entry   Note.ByTitle n1   ", "-> enter the record again", "there is no terminal to ask at")
 		run(t, mem, "check", "--repair", "--dry-run").want(t, 1, "dry run: nothing was written")
 		run(t, mem, "check").want(t, 1, "2 x missing entry")
 		all := run(t, mem, "check", "--repair", "--yes", "--format=json").objects(t)
@@ -338,9 +338,9 @@ func TestRecover_SaysBeforeEachStepWhatWillBeLostAndAsks(t *testing.T) {
 		lost, edition := true, uint64(1)
 		s := lossy{furnished(t), &lost, &edition}
 		runIn(t.Context(), on(s, "status", "--deep")).want(t, 1, "store has lost its data", "next       db recover")
-		runIn(t.Context(), on(s, "get", "Note", "n1")).want(t, 1, "`db recover` says what is lost")
-		runIn(t.Context(), on(s, "check")).want(t, 1, "`db recover` says what is lost")
-		runIn(t.Context(), on(s, "recover")).want(t, 5, "lost: cache-1:11211: store has lost its data", "step 1: acknowledge", "counter Note.Views.", "nobody is here to be asked")
+		runIn(t.Context(), on(s, "get", "Note", "n1")).want(t, 1, "`db recover` shows the losses")
+		runIn(t.Context(), on(s, "check")).want(t, 1, "`db recover` shows the losses")
+		runIn(t.Context(), on(s, "recover")).want(t, 5, "lost: cache-1:11211: store has lost its data", "step 1: acknowledge", "counter Note.Views.", "there is no terminal to ask at")
 		runIn(t.Context(), on(s, "recover", "--dry-run")).want(t, 0, "nothing was written")
 		if !lost {
 			t.Fatal("it was acknowledged without a yes")
@@ -350,8 +350,8 @@ func TestRecover_SaysBeforeEachStepWhatWillBeLostAndAsks(t *testing.T) {
 		c.Stdin = strings.NewReader("y\nno\n")
 		runIn(t.Context(), c).want(t, 5, "acknowledged: cache-1:11211", "step 2: list the surviving records again, and build the indexes of Note", "nothing was written")
 		said := runIn(t.Context(), on(s, "recover", "--yes"))
-		said.want(t, 0, "step 1: nothing is lost that is not acknowledged", "step 2: list the surviving", "there is nothing to repair")
-		runIn(t.Context(), on(s, "recover", "--yes")).want(t, 0, "step 1: nothing is lost", "step 2: all records are listed", "restart it")
+		said.want(t, 0, "step 1: no loss to acknowledge", "step 2: list the surviving", "there is nothing to repair")
+		runIn(t.Context(), on(s, "recover", "--yes")).want(t, 0, "step 1: no loss", "step 2: all records are listed", "restart it")
 		if edition != 2 {
 			t.Errorf("edition %d, want the second", edition)
 		}
@@ -364,7 +364,7 @@ func TestRecover_OfAnEmptyStoreOnServersIsToldToAppsThatRun(t *testing.T) {
 		lost, edition := false, uint64(1)
 		s := lossy{memkv.New(memkv.Options{}), &lost, &edition}
 		must(t, s.Do(t.Context(), []kv.Op{kv.OpSet("ringtree{b}", nil)})) // as servers show it
-		runIn(t.Context(), on(s, "status")).want(t, 0, "the store is empty", "`db recover` goes on from there")
+		runIn(t.Context(), on(s, "status")).want(t, 0, "the store is empty", "run `db recover`")
 		runIn(t.Context(), on(s, "recover")).want(t, 5, "step 1: accept that the store is empty", "ErrLost until then")
 		runIn(t.Context(), on(s, "recover", "--dry-run")).want(t, 0, "nothing was written")
 		if edition != 1 {
@@ -378,7 +378,7 @@ func TestRecover_OfAnEmptyStoreOnServersIsToldToAppsThatRun(t *testing.T) {
 		// What another app or tenant keeps there is not to be built again.
 		edition = 1
 		must(t, s.Do(t.Context(), []kv.Op{kv.OpSet("other:r:Note:1", nil)}))
-		runIn(t.Context(), on(s, "recover", "--yes")).want(t, 0, "nothing is lost")
+		runIn(t.Context(), on(s, "recover", "--yes")).want(t, 0, "no loss to acknowledge")
 		if edition != 1 {
 			t.Error("the store has something, and was taken for an empty one")
 		}

@@ -29,10 +29,10 @@ func TestExport_IsImportedIntoAnotherStoreAndThenIdentical(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		file := filepath.Join(t.TempDir(), "notes.export")
 		run(t, furnished(t), "export", file).want(t, 0, "Note: 3 records\n", "exported, with 0 items that belong to no record; sum ")
-		run(t, furnished(t), "export", file).want(t, 5, "is there already")
+		run(t, furnished(t), "export", file).want(t, 5, "exists")
 		say(t, "verify", file).want(t, 0, "is whole: made at ", "3 of Note")
 		to := memkv.New(memkv.Options{})
-		run(t, to, "import", file).want(t, 5, "nobody is here to be asked")
+		run(t, to, "import", file).want(t, 5, "there is no terminal to ask at")
 		run(t, to, "import", file, "--dry-run").want(t, 0, "dry run")
 		if to.Len() > 0 {
 			t.Error("something was written: ", to.Keys())
@@ -94,8 +94,12 @@ func TestForget_ErasesARecordAndSaysWhatNamesIt(t *testing.T) {
 		mem := furnished(t)
 		set(t, mem, "mine:x", "written by n2 once")
 		run(t, mem, "forget", "Note", "n2").want(t, 5, "--yes")
-		run(t, mem, "forget", "Note", "n1", "--yes").want(t, 0, "Note n1 is erased", "searched ", "not seen: parts of words, numbers in fields", "Backups")
-		run(t, mem, "forget", "Note", "n2", "--yes").want(t, 1, "its id still stands in mine:x")
+		run(t, mem, "forget", "Note", "n1", "--yes").want(t, 0, "Note n1 is erased", "searched ", "not searched: pictures", "Backups")
+		run(t, mem, "forget", "Note", "n2", "--yes").want(t, 1, "its id is still in mine:x", "then db forget Note n2 Snow")
+		set(t, mem, "mine:x", "about Snow")
+		run(t, mem, "forget", "Note", "n2", "Snow", "--yes").want(t, 1, "\"Snow\" is still in mine:x")
+		drop(t, mem, "mine:x")
+		run(t, mem, "forget", "Note", "n2", "Snow", "--yes").want(t, 0)
 		for _, key := range mem.Keys() {
 			if strings.Contains(key, "n2") {
 				t.Error(key, "is there")
@@ -108,12 +112,12 @@ func TestForget_ErasesARecordAndSaysWhatNamesIt(t *testing.T) {
 func TestSweep_ListsAndThenDeletesWhatNoModelHas(t *testing.T) {
 	inTime(t, func(t *testing.T) {
 		mem := furnished(t)
-		run(t, mem, "sweep", "--yes").want(t, 0, "nothing is left over")
+		run(t, mem, "sweep", "--yes").want(t, 0, "there are no leftovers")
 		set(t, mem, "l:Note:ByColor:red#0", "old")
 		set(t, mem, "mine:x", "of the app")
 		run(t, mem, "sweep").want(t, 5, "Note.ByColor: 1 key, ", "such as l:Note:ByColor:red#0")
 		run(t, mem, "sweep", "--yes").want(t, 0, "1 key deleted")
-		run(t, mem, "sweep", "--yes").want(t, 0, "nothing is left over")
+		run(t, mem, "sweep", "--yes").want(t, 0, "there are no leftovers")
 		run(t, mem, "get", "--key", "mine:x").want(t, 0)
 	})
 }

@@ -69,7 +69,7 @@ func TestStatus_IsNotWellWhileWhatTheDeadHaveLeftIsNotFinished(t *testing.T) {
 			t.Errorf("a status takes %v, though nothing is late", took)
 		}
 		time.Sleep(2 * time.Minute)
-		run(t, mem, "status").want(t, 1, "dead, has left 1 change", "is dead, and no other has finished 1 change that it has left", "next       db check --repair")
+		run(t, mem, "status").want(t, 1, "dead, left 1 change", "is dead, and no other has finished its 1 change", "next       db check --repair")
 		runIn(t.Context(), hearing(on(shared(mem), "check", "--repair", "--yes"))).want(t, 0)
 		said := run(t, mem, "status")
 		said.want(t, 0, "dead, repaired", "all is well")
@@ -133,11 +133,11 @@ func TestRepair_FinishesWhatTheDeadHaveLeft(t *testing.T) {
 		mem := furnished(t)
 		dieWriting(t, mem)
 		time.Sleep(2 * time.Minute)
-		run(t, mem, "check", "--repair").want(t, 5, "is dead, and has left 1 change", "nobody is here to be asked")
+		run(t, mem, "check", "--repair").want(t, 5, "is dead, and left 1 change", "there is no terminal to ask at")
 		run(t, mem, "check", "--repair", "--dry-run").want(t, 0, "nothing was written")
 		run(t, mem, "check", "--repair", "--yes").want(t, 4, "1 change is left", "it had handlers of Note")
 		began := time.Now()
-		runIn(t.Context(), hearing(on(shared(mem), "check", "--repair", "--yes"))).want(t, 0, "it is finished", "there is nothing to repair")
+		runIn(t.Context(), hearing(on(shared(mem), "check", "--repair", "--yes"))).want(t, 0, "they are finished", "there is nothing to repair")
 		if took := time.Since(began); took > time.Minute {
 			t.Errorf("it took %v", took)
 		}

@@ -57,7 +57,7 @@ func acknowledge(ctx context.Context, c *call) error {
 // tellGone says what no build brings back.
 func (c *call) tellGone(in *Inspector) {
 	if gone := in.Unbuildable(); len(gone) > 0 {
-		c.Tell("Lost for good, as far as it was there: %s.", strings.Join(gone, ", "))
+		c.Tell("Lost for good, if it was on those servers: %s.", strings.Join(gone, ", "))
 	}
 }
 
@@ -69,9 +69,9 @@ func (c *call) acknowledgeEmpty(ctx context.Context, in *Inspector) error {
 		return err
 	}
 	if !empty {
-		c.Tell("step 1: nothing is lost that is not acknowledged")
+		c.Tell("step 1: no loss to acknowledge")
 		if kv.PowersOf(c.store).Losses != nil {
-			c.Tell("If a running app still says ErrLost, it knew another store here: restart it.")
+			c.Tell("If a running app still returns ErrLost, it remembers another store here: restart it.")
 		}
 		return nil
 	}
@@ -169,7 +169,7 @@ func rescue(ctx context.Context, c *call) error {
 		return err
 	}
 	if in.keys == nil {
-		c.Tell("%v, so records that no id leads to stay lost", ErrNoKeys)
+		c.Tell("%v, so records that are missing from the list of ids stay lost", ErrNoKeys)
 		return c.buildModels(ctx, names)
 	}
 	p := c.progress()

@@ -60,9 +60,9 @@ func (c *call) finish(ctx context.Context) error {
 		return err
 	}
 	for _, w := range left {
-		c.Tell("process %s is dead, and has left %s", c.called(&w), console.Some(w.Lines, "change", "changes"))
+		c.Tell("process %s is dead, and left %s", c.called(&w), console.Some(w.Lines, "change", "changes"))
 	}
-	if err := c.confirm(ctx, "Finish that?"); err != nil {
+	if err := c.confirm(ctx, "Finish them?"); err != nil {
 		if err == errIdle {
 			err = nil
 		}
@@ -79,7 +79,7 @@ func (c *call) finish(ctx context.Context) error {
 		case err != nil || ctx.Err() != nil:
 			return p.stopped(ctx, cmp.Or(err, ctx.Err()))
 		case len(left) == 0:
-			c.Tell("it is finished")
+			c.Tell("they are finished")
 			return nil
 		case time.Now().After(until) || !slices.ContainsFunc(left, awaitsMore):
 			return c.unfinished(left, failed)
@@ -124,7 +124,7 @@ func (c *call) unfinished(left []kvmodel.Writer, failed error) error {
 	if failed != nil {
 		return failed
 	}
-	return fmt.Errorf("%w: what is left waits for a program with the models, the indexes and the handlers that it is of", errStopped)
+	return fmt.Errorf("%w: the remaining changes need a program with their models, indexes and handlers", errStopped)
 }
 
 // plan says what would be done about the faults of r. If there are none it says that, and

@@ -101,7 +101,7 @@ func (c *call) statusText(st *Status) {
 		c.Say("note       the store is empty: no record was ever written to it, and no index built")
 	}
 	if st.Empty && kv.PowersOf(c.store).Losses != nil {
-		c.Say("           if an app says that it was not, `%s recover` goes on from there", c.Name)
+		c.Say("           if an app says otherwise, run `%s recover`", c.Name)
 	}
 	for _, w := range st.Warnings {
 		c.Say("warning    %s", w)
@@ -127,7 +127,7 @@ func (c *call) storeText(st *Status) string {
 // row returns m as a row of a table.
 func (m *ModelStatus) row() []string {
 	if m.Err != nil {
-		return []string{m.Name, "?", "?", fmt.Sprint(m.Version), "not known: see the warning"}
+		return []string{m.Name, "?", "?", fmt.Sprint(m.Version), "unknown: see the warning"}
 	}
 	version := fmt.Sprint(m.Version)
 	if m.Older > 0 {
@@ -171,7 +171,7 @@ func (c *call) writersText(st *Status) (lines []string) {
 		case isRepaired(&w):
 			text += ", dead, repaired"
 		case w.Dead && w.Lines > 0:
-			text += ", dead, has left " + changes
+			text += ", dead, left " + changes
 		case w.Lines > 0:
 			text += ", " + changes + " in its journal"
 		}

@@ -29,7 +29,7 @@ func TestTenant_EachSeesItsKeysAlone(t *testing.T) {
 			if r := run(t, mem, "check", "--tenant", tenant); r.code != 0 || !strings.HasPrefix(r.out, strings.TrimSuffix(own[:20], "\n")) {
 				t.Errorf("%s: exit code %d\n%swant\n%s", tenant, r.code, r.out, own)
 			}
-			run(t, mem, "sweep", "--tenant", tenant, "--yes").want(t, 0, "nothing is left over")
+			run(t, mem, "sweep", "--tenant", tenant, "--yes").want(t, 0, "there are no leftovers")
 			if r := run(t, mem, "ls", "--sizes", "--tenant", tenant); strings.Contains(r.out, "foreign") {
 				t.Errorf("%s: %s", tenant, r.out)
 			}

@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
+func init() { settle = 20 * time.Millisecond }
+
 // LineOf is lineOf.
 var LineOf = lineOf
 

@@ -21,7 +21,7 @@ func (e faceError) Error() string { return e.text }
 func (e faceError) Unwrap() error { return e.is }
 
 // errNowhere says that an address leads to no page.
-var errNowhere = faceError{"This address leads to no page.", kvmodel.ErrNotFound}
+var errNowhere = faceError{"There is no page at this address.", kvmodel.ErrNotFound}
 
 func (h *faceHandler) nowhere(context.Context, url.Values) (face.Page, error) {
 	return face.Page{}, errNowhere
@@ -34,9 +34,11 @@ func faceStatus(err error) int {
 		return http.StatusOK
 	case errors.Is(err, ErrUnknown), errors.Is(err, kvmodel.ErrNotFound):
 		return http.StatusNotFound
-	case errors.Is(err, kvmodel.ErrInvalid), errors.Is(err, kv.ErrBadKey):
+	case errors.Is(err, kvmodel.ErrInvalid), errors.Is(err, kv.ErrTooLarge), errors.Is(err, kv.ErrBadKey):
 		return http.StatusBadRequest
-	case errors.Is(err, kvmodel.ErrNeedsRebuild):
+	case errors.Is(err, errOtherSite):
+		return http.StatusForbidden
+	case errors.Is(err, kv.ErrConflict), errors.Is(err, kv.ErrExists), errors.Is(err, kvmodel.ErrNeedsRebuild):
 		return http.StatusConflict
 	case kv.Failed(err), errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return http.StatusServiceUnavailable
@@ -46,11 +48,12 @@ func faceStatus(err error) int {
 
 // Titles of failures, by their status.
 var faceTitles = map[int]string{
-	http.StatusNotFound:            "There is no such thing",
-	http.StatusBadRequest:          "That cannot be asked",
-	http.StatusConflict:            "Not built",
+	http.StatusNotFound:            "Not found",
+	http.StatusBadRequest:          "Invalid request",
+	http.StatusForbidden:           "Not allowed",
+	http.StatusConflict:            "Not possible now",
 	http.StatusServiceUnavailable:  "The store does not answer",
-	http.StatusInternalServerError: "What is stored cannot be read",
+	http.StatusInternalServerError: "The data cannot be read",
 }
 
 // failure returns p with what err says. Of a page without a title, all is about err.
@@ -71,7 +74,7 @@ func (h *faceHandler) failure(p face.Page, err error) face.Page {
 // whatThereIs lists all models and indexes.
 func (h *faceHandler) whatThereIs() templPart {
 	t := face.Table{
-		Title: "What there is", Caption: "Models and their indexes", Columns: face.Columns("Model", "Indexes"),
+		Title: "Models and indexes", Caption: "All models with their indexes", Columns: face.Columns("Model", "Indexes"),
 		Empty: "This program has no models.",
 	}
 	for i := range h.in.models {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,14 +15,14 @@ import (
 // faceRows is how many rows a page of an index has unless it is told.
 const faceRows = 20
 
-// indexPage shows what a visitor gets of an index.
+// indexPage shows the first entries of an index.
 func (h *faceHandler) indexPage(ctx context.Context, query url.Values) (face.Page, error) {
 	name, value := query.Get("index"), query.Get("value")
 	m, w, err := h.in.window(name)
 	if err != nil {
 		return face.Page{}, err
 	}
-	p := face.Page{Title: name, Lead: "What a visitor gets of this " + w.Kind() + ".", Command: h.pageCommand(name, value, query.Get("n"))}
+	p := face.Page{Title: name, Lead: "The entries of this " + w.Kind() + ", as a visitor sees them.", Command: h.pageCommand(name, value, query.Get("n"))}
 	if m != nil {
 		p.Trail = []face.Link{{Text: m.Name(), Href: h.modelAt(m.Name())}}
 	}
@@ -33,13 +34,13 @@ func (h *faceHandler) indexPage(ctx context.Context, query url.Values) (face.Pag
 	n := faceRows
 	if text := query.Get("n"); text != "" {
 		if n, err = strconv.Atoi(text); err != nil {
-			return p, faceError{strconv.Quote(text) + " is not a number of rows.", kvmodel.ErrInvalid}
+			return p, faceError{strconv.Quote(text) + " is not a number of entries.", kvmodel.ErrInvalid}
 		}
 	}
 	got, err := h.in.Page(ctx, name, value, n)
 	p.Cost = faceCost(got.Cost)
 	if errors.Is(err, errNoValue) {
-		note := face.Notes{Title: "Which value?", Texts: []face.Text{{Text: "What stands here stands at a value: say " + name + "/VALUE, or enter one."}}}
+		note := face.Notes{Title: "Which value?", Texts: []face.Text{{Text: "This index has entries for each value. Enter one below."}}}
 		p.Parts = append([]templPart{note}, p.Parts...)
 		return p, nil
 	}
@@ -66,9 +67,14 @@ func (h *faceHandler) pageCommand(name, value, n string) string {
 
 // rowTable shows the rows of a page. m is the model of its records, nil if they are none.
 func (h *faceHandler) rowTable(m *model, p Page, value string) templPart {
-	t := face.Table{
-		Title: "Rows", Caption: "The first rows", Columns: face.Columns("Row", "Id", "Stamp or score", "Fields"),
-		Empty: "Nothing stands there.",
+	t := face.Table{Title: "Entries", Caption: "The first entries", Columns: face.Columns("#", "ID"), Empty: "There is no entry."}
+	hasNotes := slices.ContainsFunc(p.Rows, func(r Row) bool { return r.Note != "" })
+	hasFields := slices.ContainsFunc(p.Rows, func(r Row) bool { return len(r.Fields) > 0 })
+	if hasNotes {
+		t.Columns = append(t.Columns, face.Column{Title: "Stamp or score"})
+	}
+	if hasFields {
+		t.Columns = append(t.Columns, face.Column{Title: "Fields"})
 	}
 	if value != "" {
 		t.Caption += " at " + value
@@ -82,7 +88,14 @@ func (h *faceHandler) rowTable(m *model, p Page, value string) templPart {
 		for _, f := range row.Fields {
 			fields = append(fields, face.Text{Text: f.Name + ": " + f.Text()})
 		}
-		t.Rows = append(t.Rows, []face.Cell{faceText(strconv.Itoa(i + 1)), {id}, faceText(row.Note), fields})
+		cells := []face.Cell{faceText(strconv.Itoa(i + 1)), {id}}
+		if hasNotes {
+			cells = append(cells, faceText(row.Note))
+		}
+		if hasFields {
+			cells = append(cells, fields)
+		}
+		t.Rows = append(t.Rows, cells)
 	}
 	return t
 }
@@ -93,11 +106,11 @@ func (h *faceHandler) valueForm(name, value, n string) face.Form {
 	}
 	_, index, _ := strings.Cut(name, ".")
 	return face.Form{
-		Title: "Look at another value", Action: h.at("index", nil), Button: "Show the rows",
+		Title: "Another value", Action: h.at("index", nil), Button: "Show",
 		Hidden: []face.Input{{Name: "index", Value: name}},
 		Fields: []face.Input{
-			{Name: "value", Label: strings.TrimSpace("Value " + index), Hint: "Parts are separated by a slash. Empty where there is only one ring or board.", Value: value},
-			{Name: "n", Label: "Rows at most", Value: n, Number: true},
+			{Name: "value", Label: strings.TrimSpace("Value " + index), Hint: "Separate parts with a slash. Leave it empty if there is only one ring or board.", Value: value},
+			{Name: "n", Label: "Number of entries", Value: n, Number: true},
 		},
 	}
 }

@@ -36,7 +36,7 @@ func (h *faceHandler) keyPage(ctx context.Context, query url.Values) (face.Page,
 		return p, faceError{"The store holds nothing under this key.", kvmodel.ErrNotFound}
 	}
 	if it.Damaged != nil {
-		parts = append(parts, face.Notes{Title: "What is wrong", Texts: []face.Text{{Text: it.Damaged.Error(), Wrong: true}}})
+		parts = append(parts, face.Notes{Title: "Problems", Texts: []face.Text{{Text: it.Damaged.Error(), Wrong: true}}})
 	}
 	p.Parts = append(append(parts, h.itemParts(&it)...), p.Parts...)
 	return p, nil
@@ -45,7 +45,7 @@ func (h *faceHandler) keyPage(ctx context.Context, query url.Values) (face.Page,
 func itemFacts(it *Item) face.Facts {
 	facts := face.Facts{{Name: "Owner", Value: face.Text{Text: it.Owner}}}
 	if !it.Known {
-		facts = append(facts, face.Fact{Name: "Known", Value: face.Text{Text: "not to this program", Wrong: true}})
+		facts = append(facts, face.Fact{Name: "Known", Value: face.Text{Text: "no, not to this program", Wrong: true}})
 	}
 	if it.Exists {
 		facts = append(facts, face.Fact{Name: "Bytes", Value: face.Text{Text: console.Number(int64(it.Bytes))}})
@@ -59,7 +59,7 @@ func (h *faceHandler) itemParts(it *Item) (parts []templPart) {
 	o := h.in.owner(it.Key)
 	open := o.isOpen()
 	if len(it.Lines) > 0 && (open || o.class == "r" && o.model != nil) {
-		n := face.Notes{Title: "What it means"}
+		n := face.Notes{Title: "Content"}
 		for _, line := range it.Lines {
 			n.Texts = append(n.Texts, face.Text{Text: line})
 		}
@@ -77,7 +77,7 @@ func (h *faceHandler) itemParts(it *Item) (parts []templPart) {
 
 func (h *faceHandler) keyForm(key string) face.Form {
 	return face.Form{
-		Title: "Look at a key", Action: h.at("key", nil), Button: "Show the key",
-		Fields: []face.Input{{Name: "key", Label: "Key", Hint: "As the store has it, without the prefix of a tenant.", Value: key, Required: true}},
+		Title: "A key", Action: h.at("key", nil), Button: "Show",
+		Fields: []face.Input{{Name: "key", Label: "Key", Hint: "As stored, without the prefix of a tenant.", Value: key, Required: true}},
 	}
 }

@@ -21,7 +21,7 @@ func (h *faceHandler) modelPage(ctx context.Context, query url.Values) (face.Pag
 		return p, err
 	}
 	if ms.Err != nil {
-		p.Parts = append(p.Parts, face.Notes{Title: "What is wrong", Texts: []face.Text{{Text: ms.Err.Error(), Wrong: true}}})
+		p.Parts = append(p.Parts, face.Notes{Title: "Problems", Texts: []face.Text{{Text: ms.Err.Error(), Wrong: true}}})
 	}
 	p.Parts = append(p.Parts, modelFacts(m, ms), h.recordForm(m.Name(), ""), h.indexTable(ms))
 	return p, nil
@@ -36,7 +36,7 @@ func modelFacts(m model, ms ModelStatus) face.Facts {
 	for _, more := range []struct {
 		name string
 		of   []string
-	}{{"Counters", m.Counters()}, {"Private fields", m.Private()}, {"Deleted with one", m.Children()}} {
+	}{{"Counters", m.Counters()}, {"Private fields", m.Private()}, {"Deleted with a record", m.Children()}} {
 		if len(more.of) > 0 {
 			facts = append(facts, face.Fact{Name: more.name, Value: face.Text{Text: strings.Join(more.of, ", ")}})
 		}
@@ -45,7 +45,7 @@ func modelFacts(m model, ms ModelStatus) face.Facts {
 }
 
 func (h *faceHandler) indexTable(ms ModelStatus) templPart {
-	t := face.Table{Title: "Indexes", Caption: "Indexes of " + ms.Name, Columns: face.Columns("Index", "Kind", "State"), Empty: "It has none."}
+	t := face.Table{Title: "Indexes", Caption: "Indexes of " + ms.Name, Columns: face.Columns("Index", "Kind", "State"), Empty: "It has no index."}
 	for _, i := range ms.Indexes {
 		name := h.indexText(ms.Name, i, i.Name)
 		name.Wrong = false
@@ -56,8 +56,8 @@ func (h *faceHandler) indexTable(ms ModelStatus) templPart {
 
 func (h *faceHandler) recordForm(model, id string) face.Form {
 	return face.Form{
-		Title: "Look at a record", Action: h.at("record", nil), Button: "Show the record",
+		Title: "A record", Action: h.at("record", nil), Button: "Show",
 		Hidden: []face.Input{{Name: "model", Value: model}},
-		Fields: []face.Input{{Name: "id", Label: model + " id", Hint: "The parts of one that has several are separated by a colon.", Value: id, Required: true}},
+		Fields: []face.Input{{Name: "id", Label: model + " ID", Hint: "Separate parts with a colon.", Value: id, Required: true}},
 	}
 }

@@ -45,7 +45,7 @@ func (h *faceHandler) pictures(ctx context.Context, w plug.Window, name, value s
 	}
 	ctx, meter := kvmodel.Metered(ctx)
 	p, err := d.Picture(ctx, h.in.store, value, faceKeys)
-	section := face.Drawings{Title: "How it lies in the store", Note: p.Words, Pictures: drawn(p, name)}
+	section := face.Drawings{Title: "Layout in the store", Note: p.Words, Pictures: drawn(p, name)}
 	switch {
 	case err != nil:
 		section.Note = "No picture: " + err.Error()
@@ -76,7 +76,7 @@ func ringPicture(r plug.Ring, title string) templates.RingPicture {
 	p := templates.RingPicture{Title: title, Newest: r.Newest, Counter: r.Head}
 	room := 0
 	for _, s := range r.Segments {
-		segment := templates.Segment{Name: s.Name}
+		segment := templates.Segment{Name: s.Name[max(0, strings.LastIndex(s.Name, "#s")):]}
 		for _, slot := range s.Slots {
 			segment.Slots = append(segment.Slots, templates.Slot(slot))
 		}

@@ -15,32 +15,39 @@ import (
 
 // recordPage shows a record, with each place that it has in an index.
 func (h *faceHandler) recordPage(ctx context.Context, query url.Values) (face.Page, error) {
-	m, err := h.in.model(query.Get("model"))
+	return h.recordAsEntered(ctx, query.Get("model"), textOfID(query.Get("id")), nil)
+}
+
+// recordAsEntered shows a record with a form that has the values entered, if there are some.
+func (h *faceHandler) recordAsEntered(ctx context.Context, name, id string, entered url.Values) (face.Page, error) {
+	m, err := h.in.model(name)
 	if err != nil {
 		return face.Page{}, err
 	}
-	id := textOfID(query.Get("id"))
 	p := face.Page{
 		Title: m.Name() + " " + id, Trail: []face.Link{{Text: m.Name(), Href: h.modelAt(m.Name())}},
 		Command: h.command("get", m.Name(), id), Parts: []templPart{h.recordForm(m.Name(), id)},
 	}
 	if id == "" {
 		p.Title, p.Trail, p.Command = m.Name(), nil, ""
-		return p, faceError{"The id is missing.", kvmodel.ErrInvalid}
+		return p, faceError{"The ID is missing.", kvmodel.ErrInvalid}
 	}
 	r, err := h.in.Get(ctx, m.Name(), id, false)
 	if err != nil {
 		return p, err
 	}
 	if r.State == "absent" {
-		return p, faceError{"There is no " + m.Name() + " with the id " + id + ".", kvmodel.ErrNotFound}
+		return p, faceError{"There is no " + m.Name() + " with the ID " + id + ".", kvmodel.ErrNotFound}
 	}
 	parts := []templPart{h.recordFacts(&r)}
 	if r.Err != nil {
-		parts = append(parts, face.Notes{Title: "What is wrong", Texts: []face.Text{{Text: r.Err.Error(), Wrong: true}}})
+		parts = append(parts, face.Notes{Title: "Problems", Texts: []face.Text{{Text: r.Err.Error(), Wrong: true}}})
 	}
 	if r.State == "live" {
 		parts = append(parts, fieldTable(&r), h.placeTable(&m, &r))
+		if form, ok := h.editForm(m, &r, entered); ok {
+			parts = append(parts, form)
+		}
 	}
 	p.Parts = append(parts, p.Parts...)
 	return p, nil
@@ -73,7 +80,7 @@ func (h *faceHandler) recordFacts(r *Record) face.Facts {
 func fieldTable(r *Record) templPart {
 	t := face.Table{
 		Title: "Fields", Caption: "Fields by their stored names, then counters. Private ones are shown as " + Masked + ".",
-		Columns: face.Columns("Field", "Value"), Empty: "It has none.",
+		Columns: face.Columns("Field", "Value"), Empty: "It has no field.",
 	}
 	for _, f := range r.Fields {
 		t.Rows = append(t.Rows, []face.Cell{faceText(f.Name), faceText(f.Text())})
@@ -87,8 +94,8 @@ func fieldTable(r *Record) templPart {
 // placeTable shows where r stands in the indexes of its model.
 func (h *faceHandler) placeTable(m *model, r *Record) templPart {
 	t := face.Table{
-		Title: "Places", Caption: "Where the record stands in each index, and whether it is right there",
-		Columns: face.Columns("Index", "Place", "Keys", "Is it right?"), Empty: "It stands in no index.",
+		Title: "Places", Caption: "The position of the record in each index, checked",
+		Columns: face.Columns("Index", "Place", "Keys", "Check"), Empty: "It is in no index.",
 	}
 	for i := range r.Places {
 		p := &r.Places[i]

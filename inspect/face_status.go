@@ -44,7 +44,7 @@ func (h *faceHandler) warnings(st Status) templPart {
 
 func (h *faceHandler) models(all []ModelStatus) templPart {
 	t := face.Table{
-		Title: "Models", Caption: "Numbers with a ~ are about right: ids of deleted records count, and bytes are those of a sample.",
+		Title: "Models", Caption: "Numbers with a ~ are estimates: they count deleted records, and sizes come from a sample.",
 		Columns: face.Columns("Model", "#Records", "#Bytes", "Version", "Indexes"), Empty: "This program has no models.",
 	}
 	for _, m := range all {
@@ -61,12 +61,16 @@ func (m *ModelStatus) versions() string {
 	if m.Older == 0 {
 		return fmt.Sprint(m.Version)
 	}
-	return fmt.Sprintf("%d (%d %% of an earlier one)", m.Version, m.Older)
+	return fmt.Sprintf("%d (%d %% older)", m.Version, m.Older)
 }
 
 func (h *faceHandler) indexesOf(m ModelStatus) (cell face.Cell) {
 	for _, i := range m.Indexes {
-		cell = append(cell, h.indexText(m.Name, i, i.Name+" "+i.state()))
+		text := i.Name
+		if i.State != "built" {
+			text += " " + i.state()
+		}
+		cell = append(cell, h.indexText(m.Name, i, text))
 	}
 	return cell
 }
@@ -89,7 +93,7 @@ func (i *IndexStatus) state() string {
 }
 
 func (h *faceHandler) alone() templPart {
-	t := face.Table{Title: "Without a model", Caption: "What belongs to no model", Columns: face.Columns("Name", "Kind")}
+	t := face.Table{Title: "Without a model", Caption: "Data of no model", Columns: face.Columns("Name", "Kind")}
 	for _, w := range h.in.alone {
 		t.Rows = append(t.Rows, []face.Cell{{{Text: w.Name(), Href: h.indexAt(w.Name(), "")}}, faceText(w.Kind())})
 	}
@@ -98,9 +102,9 @@ func (h *faceHandler) alone() templPart {
 
 func (h *faceHandler) writersTable(all []kvmodel.Writer) templPart {
 	t := face.Table{
-		Title: "Processes", Caption: "Processes that write, or that died before they were done",
-		Columns: face.Columns("Process", "#Lines", "Handlers of", "Other indexes of"),
-		Empty:   "No process has a journal: none has written yet, or one has the store alone.",
+		Title: "Processes", Caption: "Processes that write, or died with unfinished changes",
+		Columns: face.Columns("Process", "#Changes", "Handlers of", "Other indexes of"),
+		Empty:   "No process has a journal: none has written yet, or this one has the store to itself.",
 	}
 	for _, w := range all {
 		name := w.Called(h.in.db.Now())
@@ -116,19 +120,19 @@ func (h *faceHandler) writersTable(all []kvmodel.Writer) templPart {
 	return t
 }
 
-// processTable shows what this process is doing.
+// processTable shows the work of this process.
 func processTable(s kvmodel.Stats) templPart {
-	t := face.Table{Title: "This process", Caption: "What this process is doing", Columns: face.Columns("What", "#How many")}
+	t := face.Table{Title: "This process", Caption: "Work of this process", Columns: face.Columns("Work", "#Number")}
 	for _, row := range []struct {
 		what string
 		n    int
 	}{
-		{"changes that are not known to be complete", s.Lines},
-		{"works after their replies", s.Background},
-		{"works that failed and will be tried again", s.Waiting},
-		{"failures of such works", s.Failed},
-		{"changes that lost a race and started over", s.Retries},
-		{"derived counts in doubt", s.InDoubt},
+		{"unfinished changes", s.Lines},
+		{"background tasks", s.Background},
+		{"failed tasks that wait for a retry", s.Waiting},
+		{"failures of tasks", s.Failed},
+		{"retries of changes that lost a race", s.Retries},
+		{"uncertain derived counts", s.InDoubt},
 	} {
 		t.Rows = append(t.Rows, []face.Cell{faceText(row.what), faceText(console.Number(int64(row.n)))})
 	}

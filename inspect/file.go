@@ -295,7 +295,7 @@ func (r *exportReader) ended(data []byte, t *tally) (Summary, error) {
 		return end, fmt.Errorf("%w: its end: %w", ErrBadExport, err)
 	}
 	if got := t.summary(); got.Sum != end.Sum {
-		return end, fmt.Errorf("%w: its items have the sum %s, and its end says %s", ErrBadExport, got.Sum, end.Sum)
+		return end, fmt.Errorf("%w: the checksum of its items is %s, and the recorded one %s", ErrBadExport, got.Sum, end.Sum)
 	}
 	if _, err := r.from.ReadByte(); err == nil {
 		return end, fmt.Errorf("%w: something follows its end, at byte %d", ErrBadExport, r.at)

@@ -7,51 +7,66 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"github.com/ringtree/ringtree/internal/memberlog"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Trace is a place where something of a record still stands.
+// Trace is a place where something of a record remains.
 type Trace struct {
 	Key   string
 	Owner string // MODEL.PART
+	Field string // of that record or event, "" if it is in none
 	What  string // "its id", "its ByEmail"
 }
 
-// Forgotten is what has become of a record that was to be erased.
+// Forgotten is the result of erasing a record.
 type Forgotten struct {
 	Model, ID string
-	Traces    []Trace  // where its id or one of its unique values still stands, and who may erase it there
+	Traces    []Trace  // the first 1,000 places where its id or one of its unique values remains
 	Keys      int64    // that were searched, with their values
-	Unasked   []string // where was not looked
+	Unasked   []string // questions that could not be asked, and why
+
+	shown  []string // its unique values that are not private
+	hidden []string // the indexes of those that are
 }
 
-// Forget erases a record: it, its history, its tombstone and its counters, and its id in all
-// indexes and in the ids of the model. Then it looks for what still names the record, in the
-// keys and the values of the whole store: a record of another model that refers to it, an
-// event, a session. What stands in backups, exports and shipped logs it cannot see, nor an id
-// that is a number in a field.
+// Forget erases a record, its history, its tombstone and its counters, and its id in all
+// indexes and in the ids of the model. Then it searches the keys and values of the whole store
+// for the id, the unique values and more values: in decoded fields of other records, in their
+// earlier versions, in entries of indexes, in events and sessions. It does not see pictures and
+// other binary data, parts of longer words, backups, exports and shipped logs.
 //
-// It waits for changes of the record that are under way: see Records.Purge.
-func (in *Inspector) Forget(ctx context.Context, name, id string, p Pace) (f Forgotten, err error) {
+// It waits for changes of the record that are under way: see Records.Purge. Once a record is
+// erased, nothing knows its unique values: to search again, pass them as more.
+func (in *Inspector) Forget(ctx context.Context, name, id string, p Pace, more ...string) (f Forgotten, err error) {
 	f = Forgotten{Model: name, ID: id}
 	m, err := in.model(name)
 	if err != nil {
 		return f, err
 	}
-	words, err := in.namesOf(ctx, m, id)
+	words, err := in.namesOf(ctx, m, id, more)
 	if err != nil {
 		return f, err
+	}
+	for _, w := range words {
+		switch {
+		case w.private:
+			f.hidden = append(f.hidden, w.index)
+		case w.index != "":
+			f.shown = append(f.shown, w.text)
+		}
 	}
 	if err := purge(ctx, m, id, p); err != nil {
 		return f, err
 	}
 	if in.keys == nil {
-		f.Unasked = append(f.Unasked, fmt.Sprintf("%v: what else names the record", ErrNoKeys))
+		f.Unasked = append(f.Unasked, fmt.Sprintf("%v: other places that name the record", ErrNoKeys))
 		return f, nil
 	}
 	f.Traces, f.Keys, err = in.traces(ctx, words, p)
@@ -69,14 +84,14 @@ func purge(ctx context.Context, m model, id string, p Pace) error {
 	}
 }
 
-// Traces returns where the id of a record and its unique values stand, without changing
-// anything.
-func (in *Inspector) Traces(ctx context.Context, name, id string, p Pace) ([]Trace, error) {
+// Traces returns where the id of a record, its unique values and more values are, without
+// changing anything.
+func (in *Inspector) Traces(ctx context.Context, name, id string, p Pace, more ...string) ([]Trace, error) {
 	m, err := in.model(name)
 	if err != nil {
 		return nil, err
 	}
-	words, err := in.namesOf(ctx, m, id)
+	words, err := in.namesOf(ctx, m, id, more)
 	if err != nil {
 		return nil, err
 	}
@@ -85,14 +100,30 @@ func (in *Inspector) Traces(ctx context.Context, name, id string, p Pace) ([]Tra
 }
 
 // word is a text by which a record may be named.
-type word struct{ what, text string }
+type word struct {
+	what, text string
+	index      string // whose value it is, "" for an id
+	private    bool
 
-// namesOf returns the id of a record and its unique values. Those of one that was deleted are
-// in its tombstone, for an hour.
-func (in *Inspector) namesOf(ctx context.Context, m model, id string) ([]word, error) {
-	words := []word{{"its id", id}}
-	if plain, err := kv.SplitText(id, 1+strings.Count(id, ":")); err == nil && len(plain) == 1 && plain[0] != id {
-		words = append(words, word{"its id", plain[0]})
+	// keys are the texts with which keys begin that hold a hash of it.
+	keys []string
+}
+
+// isVerbatim reports whether a value that says w contains its bytes: it is neither a number nor
+// parts.
+func (w *word) isVerbatim() bool {
+	_, err := strconv.ParseFloat(w.text, 64)
+	_, isBool := strconv.ParseBool(w.text)
+	return err != nil && isBool != nil && !strings.Contains(w.text, ":")
+}
+
+// namesOf returns the words for the id of a record, its unique values, and more. The unique
+// values of a deleted record are in its tombstone, for an hour.
+func (in *Inspector) namesOf(ctx context.Context, m model, id string, more []string) (words []word, err error) {
+	words = in.wordsOf(word{what: "its id", text: id})
+	for _, text := range more {
+		words = append(words, in.wordsOf(word{what: kv.Quote(text), text: kv.JoinText(text)})...)
+		words = append(words, in.wordsOf(word{what: kv.Quote(text), text: text})...)
 	}
 	sights, err := m.See(ctx, in.store, []string{id})
 	if err != nil {
@@ -111,13 +142,29 @@ func (in *Inspector) namesOf(ctx context.Context, m model, id string) ([]word, e
 			}
 		}
 		for _, place := range places {
-			words = append(words, word{"its " + w.Name(), place})
-			if plain, err := kv.SplitText(place, 1); err == nil && plain[0] != place {
-				words = append(words, word{"its " + w.Name(), plain[0]})
-			}
+			words = append(words, in.wordsOf(word{what: "its " + w.Name(), text: place, index: w.Name(), private: isHidden(&m, w)})...)
 		}
 	}
 	return words, nil
+}
+
+// wordsOf returns w, whose text may be escaped, and w with the text that it stands for.
+func (in *Inspector) wordsOf(w word) []word {
+	for i := range in.models {
+		m := &in.models[i]
+		keys := []string{m.Key(w.text), m.HistoryKey(w.text)}
+		for _, counter := range m.Counters() {
+			keys = append(keys, m.CounterKey(counter, w.text))
+		}
+		for _, window := range m.windows {
+			keys = append(keys, window.Bases(w.text)...)
+		}
+		w.keys = append(w.keys, slices.DeleteFunc(keys, func(key string) bool { return !kv.IsHashed(key) })...)
+	}
+	if plain, err := kv.SplitText(w.text, 1); err == nil && plain[0] != w.text {
+		return []word{w, {what: w.what, text: plain[0], index: w.index, private: w.private}}
+	}
+	return []word{w}
 }
 
 // tracesKept is how many traces are named.
@@ -132,12 +179,8 @@ func (in *Inspector) traces(ctx context.Context, words []word, p Pace) (all []Tr
 			return err
 		}
 		for i, key := range keys {
-			for _, w := range words {
-				if len(all) < tracesKept && results[i].Err == nil && (stands([]byte(key), w.text) || stands(results[i].Value, w.text)) {
-					o := in.owner(key)
-					all = append(all, Trace{key, strings.Trim(o.name+"."+o.part, "."), w.what})
-					break
-				}
+			if results[i].Err == nil && len(all) < tracesKept {
+				all = append(all, in.tracesAt(key, results[i].Value, words)...)
 			}
 		}
 		searched += int64(len(keys))
@@ -146,28 +189,109 @@ func (in *Inspector) traces(ctx context.Context, words []word, p Pace) (all []Tr
 	return all, searched, err
 }
 
-// stands reports whether word stands in data: a key, or a value as it is stored. An id such as
-// 7 is a part of many other texts, so it counts only where a text begins or ends, or a
-// character that is in no word.
-func stands(data []byte, word string) bool {
-	if word == "" || !bytes.Contains(data, []byte(word)) {
-		return false
+// tracesAt returns where an item names one of words: its key, or each of its fields.
+func (in *Inspector) tracesAt(key string, value []byte, words []word) (all []Trace) {
+	o := in.owner(key)
+	found := func(field string, w word) {
+		all = append(all, Trace{Key: key, Owner: strings.Trim(o.name+"."+o.part, "."), Field: field, What: w.what})
 	}
-	if isIn(data, word) {
-		return true
-	}
-	for at := range data {
-		if slices.ContainsFunc(textsAt(data[at:]), func(text []byte) bool { return isIn(text, word) }) {
-			return true
+	for _, w := range words {
+		if names(nameIn(key), w.text) || slices.ContainsFunc(w.keys, func(begin string) bool { return strings.HasPrefix(key, begin) }) {
+			found("", w)
+			return all
 		}
 	}
-	return false
+	if !slices.ContainsFunc(words, func(w word) bool { return !w.isVerbatim() || bytes.Contains(value, []byte(w.text)) }) {
+		return nil
+	}
+	named := make(map[string]bool)
+	for _, said := range in.said(o, key, value) {
+		for _, w := range words {
+			if !named[said.field] && names(said.text, w.text) {
+				named[said.field] = true
+				found(said.field, w)
+			}
+		}
+	}
+	return all
 }
 
-// isIn reports whether word is in text, and not as a part of a longer word.
-func isIn(text []byte, word string) bool {
-	for from := 0; ; {
-		at := bytes.Index(text[from:], []byte(word))
+// nameIn returns the parts of a key that name something: not its class, nor the number of a
+// segment.
+func nameIn(key string) string {
+	_, name, _ := strings.Cut(key, ":")
+	if kv.IsHashed(key) {
+		return name
+	}
+	name, _, _ = strings.Cut(name, "#")
+	return name
+}
+
+// nameless are the classes of keys whose values name no record: numbers, and what processes say
+// of themselves.
+var nameless = []string{
+	"n", "c", "per", "seq", "rebuild", "rebuilt", "limit", "built", "procs", "out", "fixed", "turn", "format", "rescued", "recovery", "generation",
+}
+
+// said returns the texts in an item, decoded.
+func (in *Inspector) said(o owner, key string, value []byte) (all []said) {
+	add := func(texts []string, bodies [][]byte) {
+		for _, text := range texts {
+			if text != "" {
+				all = append(all, said{text: text})
+			}
+		}
+		for _, body := range bodies {
+			some, _ := saidIn(body)
+			all = append(all, some...)
+		}
+	}
+	switch {
+	case slices.Contains(nameless, o.class):
+		return nil
+	case o.class == "r" && o.model != nil:
+		s := o.model.Decode("", value)
+		add([]string{s.ID}, nil)
+		if s.Envelope != nil {
+			add(nil, [][]byte{s.Envelope.Body})
+			for _, t := range s.Envelope.Lost {
+				add(t.Places, nil)
+			}
+		}
+	case o.class == "h" && o.model != nil:
+		add(nil, o.model.Earlier(value))
+	case o.class == "ids":
+		add(memberlog.Members(value), nil)
+	case o.class == "session":
+		add(nil, [][]byte{value})
+	case o.window != nil:
+		add(o.window.Said(key, value))
+	}
+	if len(all) == 0 {
+		for _, text := range textsIn(value) {
+			all = append(all, said{text: text})
+		}
+	}
+	return all
+}
+
+// names reports whether word is in text, which may be escaped.
+func names(text, word string) bool {
+	if isIn(text, word) {
+		return true
+	}
+	if !strings.Contains(text, "%") {
+		return false
+	}
+	plain, err := kv.SplitText(text, 1+strings.Count(text, ":"))
+	return err == nil && isIn(strings.Join(plain, ":"), word)
+}
+
+// isIn reports whether word is in text, and not as a part of a longer word: the id 7 is a part
+// of many other texts.
+func isIn(text, word string) bool {
+	for from := 0; word != ""; {
+		at := strings.Index(text[from:], word)
 		if at < 0 {
 			return false
 		}
@@ -178,33 +302,25 @@ func isIn(text []byte, word string) bool {
 		}
 		from = at + 1
 	}
+	return false
 }
 
-// textsAt returns the texts that data may begin with. The length of one stands before it, and
-// may look like a letter: as msgpack has it, or as a number before the text of an id or a
-// place. In a timeline it is that of an entry, which has two numbers before the id.
-func textsAt(data []byte) (texts [][]byte) {
-	if text := msgpackAt(data); len(text) > 0 && utf8.Valid(text) {
-		texts = append(texts, text)
+// textsIn returns the texts that value, whose format is not known here, such as a line of a
+// journal, may hold: itself if it is one, and else whatever has its length before it.
+func textsIn(value []byte) (texts []string) {
+	if isText(value) {
+		return []string{string(value)}
 	}
-	size, n := binary.Uvarint(data)
-	if n <= 0 || size > uint64(len(data)-n) {
-		return texts
-	}
-	text := data[n : n+int(size)]
-	for numbers := 0; !isPlain(text); numbers++ {
-		if _, n = binary.Uvarint(text); n <= 0 || numbers == 2 {
-			return texts
+	for at := range value {
+		if text := msgpackAt(value[at:]); len(text) > 0 && utf8.Valid(text) {
+			texts = append(texts, string(text))
 		}
-		text = text[n:]
+		size, n := binary.Uvarint(value[at:])
+		if begin := at + n; n > 0 && size > 0 && size <= uint64(len(value)-begin) && isText(value[begin:begin+int(size)]) {
+			texts = append(texts, string(value[begin:begin+int(size)]))
+		}
 	}
-	return append(texts, text)
-}
-
-// isPlain reports whether text may be that of an id or a place, in which spaces, for one, are
-// escaped.
-func isPlain(text []byte) bool {
-	return !slices.ContainsFunc(text, func(c byte) bool { return c <= ' ' || c > '~' })
+	return texts
 }
 
 // msgpackAt returns the text that data begins with as msgpack has it, nil if it does not.

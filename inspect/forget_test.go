@@ -1,92 +1,171 @@
-package inspect
+package inspect_test
 
 import (
-	"encoding/binary"
-	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
-	"github.com/vmihailenco/msgpack/v5"
+	"github.com/google/go-cmp/cmp"
 
+	"github.com/ringtree/ringtree/inspect"
 	"github.com/ringtree/ringtree/internal/envelope"
-	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// packedAs returns v in msgpack.
-func packedAs(t *testing.T, v any) []byte {
+// pair is an id of two parts.
+type pair struct{ A, B string }
+
+// attic holds values of all kinds that the codec writes.
+type attic struct {
+	ID                         string
+	Text, Sentence, Begin, End string
+	Texts                      []string
+	Keys, Values               map[string]string
+	Bytes                      []byte
+	Nested                     struct{ Deep []map[string][]string }
+	Pointer                    *string
+	Pair                       pair
+	Signed                     int64
+	Unsigned                   uint8
+	Numbers                    []int32
+	ByNumber                   map[int]string
+	When                       time.Time
+	Score                      float64
+}
+
+func attics(db *kvmodel.DB) *kvmodel.Records[attic, string] {
+	return kvmodel.NewRecords(db, kvmodel.Schema[attic, string]{
+		Name: "Attic", Version: 1, ID: func(a *attic) string { return a.ID }, SetID: func(a *attic, id string) { a.ID = id },
+		Key: kvmodel.StringKey[string](), Codec: packed[attic]{},
+	})
+}
+
+// traced puts records of others into a store, and returns where id and more are found.
+func traced(t *testing.T, a attic, n note, id string, more ...string) (traces []inspect.Trace) {
 	t.Helper()
-	data, err := msgpack.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	synctest.Test(t, func(t *testing.T) {
+		db := open(t, shared(memkv.New(memkv.Options{})))
+		all, rooms := newNotes(db), attics(db)
+		must(t, rooms.Put(t.Context(), &a))
+		if n.ID != "" {
+			must(t, all.Put(t.Context(), &n))
+		}
+		must(t, db.Flush(t.Context()))
+		var err error
+		traces, err = inspect.New(db).Traces(t.Context(), "Note", id, inspect.Pace{}, more...)
+		must(t, err)
+		must(t, db.Close(t.Context()))
+	})
+	return traces
 }
 
-// mail returns a text of n bytes.
-func mail(n int) string { return ("jane.q@" + strings.Repeat("example-", n/8+1))[:n-1] + "g" }
+// fieldsIn returns the fields of attics among traces.
+func fieldsIn(traces []inspect.Trace) []string {
+	fields := make(map[string]bool)
+	for _, trace := range traces {
+		if trace.Owner == "Attic.records" {
+			fields[trace.Field] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(fields))
+}
 
-func TestStands_AWordOfAnyLengthIsFoundInWhatIsStored(t *testing.T) {
-	for n := 8; n <= 70_000; n += 1 + n/600*61 {
-		word := mail(n)
-		for name, value := range map[string][]byte{
-			"a field":                  packedAs(t, map[string]any{"A": word}),
-			"the beginning of a field": packedAs(t, map[string]any{"A": word + ", and others, " + strings.Repeat("x ", 40)}),
-			"the end of a field":       append(packedAs(t, strings.Repeat("x ", 40)+"of "+word), '7'),
-			"a key of a map":           packedAs(t, map[string]any{word: 7}),
-			"a place of a tombstone":   (&envelope.Envelope{Deleted: true, Lost: []envelope.Touched{{Index: "ByMail", Places: []string{word}}}}).Encode(nil),
-			"an id among ids":          wire.AppendTexts(nil, []string{"a", word, strings.Repeat("b", 50)}),
-			"an edge among ids":        wire.AppendTexts(nil, []string{"a", word + ":book", "book:" + word, strings.Repeat("b", 50)}),
-			"an edge that ends in it":  wire.AppendTexts(nil, []string{"a", "book:" + word, strings.Repeat("b", 50)}),
-		} {
-			if n > 2048 && strings.Contains(name, "ids") {
-				continue // No id is as long.
-			}
-			if !stands(value, word) {
-				t.Fatalf("%s, of %d bytes, is not found", name, n)
-			}
+// value returns a text of n bytes.
+func value(n int) string { return ("jane.q@" + strings.Repeat("example-", n/8+1))[:n-1] + "g" }
+
+func TestForget_FindsATextOfAnyLengthInEveryField(t *testing.T) {
+	for n := 1; n <= 300; n += 1 + n/40 {
+		text := value(n)
+		a := attic{
+			ID: "a1", Text: text, Sentence: "by " + text + ", and others " + strings.Repeat("and ", 30), Begin: text + ": " + strings.Repeat("of ", 30),
+			End: strings.Repeat("of ", 30) + text, Texts: []string{"one", text}, Keys: map[string]string{text: "one"}, Values: map[string]string{"one": text},
+			Bytes: []byte(text), Pointer: &text,
+		}
+		a.Nested.Deep = []map[string][]string{{"one": {"two", text}}}
+		traces := traced(t, a, note{ID: "n7", Title: "Seven", Tags: []string{text}}, kv.JoinText(text))
+		want := []string{"Begin", "Bytes", "End", "Keys", "Nested", "Pointer", "Sentence", "Text", "Texts", "Values"}
+		if diff := cmp.Diff(want, fieldsIn(traces)); diff != "" {
+			t.Errorf("%d bytes (-want +got)\n%s", n, diff)
+		}
+		if !slices.ContainsFunc(traces, func(trace inspect.Trace) bool { return strings.HasPrefix(trace.Key, "l:Note:ByTags:") }) {
+			t.Errorf("%d bytes: the list of it is not found", n)
 		}
 	}
 }
 
-func TestStands_WhatFollowsAFieldDoesNotMatter(t *testing.T) {
-	for n := 8; n <= 300; n++ {
-		for after := range 128 {
-			if value := append(packedAs(t, mail(n)), byte(after)); !stands(value, mail(n)) {
-				t.Fatalf("a field of %d bytes before %#x is not found", n, after)
-			}
+func TestForget_FindsWhatIsNoTextAsTheIDSaysIt(t *testing.T) {
+	a := attic{
+		ID: "a1", Signed: -77, Unsigned: 77, Numbers: []int32{1, 77}, ByNumber: map[int]string{77: "x"}, Pair: pair{"ann lee", "77"},
+		When: time.Unix(1_700_000_000, 0), Score: 2.5,
+	}
+	for id, want := range map[string][]string{
+		"77":                   {"ByNumber", "Numbers", "Pair", "Unsigned"},
+		"-77":                  {"Signed"},
+		"2.5":                  {"Score"},
+		"2023-11-14T22:13:20Z": {"When"},
+		"ann%20lee:77":         {"Pair"},
+		"ann%20lee":            {"Pair"},
+	} {
+		if diff := cmp.Diff(want, fieldsIn(traced(t, a, note{}, id))); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", id, diff)
+		}
+		if diff := cmp.Diff(want, fieldsIn(traced(t, a, note{}, "another", strings.ReplaceAll(id, "%20", " ")))); diff != "" {
+			t.Errorf("%s as one more value (-want +got)\n%s", id, diff)
 		}
 	}
 }
 
-func TestStands_AnEntryOfATimelineIsFoundWhateverItsTime(t *testing.T) {
-	for _, at := range []uint64{946_684_800_000, 1_700_000_000_000, 1_790_000_000_000, 2_200_000_000_000} {
-		for n := 8; n <= 300; n++ {
-			var ring []byte
-			for _, id := range []string{mail(n) + ":book", mail(n + 1), strings.Repeat("b", 50)} {
-				entry := append(binary.AppendUvarint(binary.AppendUvarint(nil, 7<<40), at), id...)
-				ring = append(binary.AppendUvarint(ring, uint64(len(entry))), entry...)
-			}
-			if !stands(ring, mail(n)) || !stands(ring, mail(n+1)) {
-				t.Fatalf("an id of %d bytes is not found among entries of the time %d", n, at)
-			}
+// A key that holds a hash of a long value, and a place that is escaped.
+func TestForget_FindsWhatAKeyHidesInAHash(t *testing.T) {
+	for _, text := range []string{value(200), strings.Repeat("ann lee ", 30)} {
+		mem := memkv.New(memkv.Options{})
+		db := open(t, shared(mem))
+		newNotes(db)
+		for _, key := range []string{"u:Note:ByTitle:", "l:Note:ByTags:", "r:Note:", "h:Note:", "n:Note:Views:"} {
+			class, rest, _ := strings.Cut(key, ":")
+			parts := append(strings.Split(strings.TrimSuffix(rest, ":"), ":"), text)
+			must(t, mem.Do(t.Context(), []kv.Op{kv.OpSet(kv.NewClass(class, len(parts)).Key(parts...), []byte("\xff damaged"))}))
 		}
+		traces, err := inspect.New(db).Traces(t.Context(), "Note", "n9", inspect.Pace{}, text)
+		must(t, err)
+		if len(traces) != 5 {
+			t.Errorf("found %v", traces)
+		}
+		must(t, db.Close(t.Context()))
 	}
 }
 
-func TestStands_APartOfAWordIsNoWord(t *testing.T) {
+func TestForget_APartOfAWordIsNoTrace(t *testing.T) {
 	text := "In 1977 Joanne wrote 17:30 on page 277; " + strings.Repeat("she wrote on. ", 20)
-	for _, word := range []string{"7", "ann", "Joann", "77"} {
-		for name, value := range map[string][]byte{
-			"a text":  []byte(text),
-			"a field": packedAs(t, map[string]any{"A": text, "B": 7}),
-			"an id":   wire.AppendTexts(nil, []string{"Joanne", "177:277", "x" + fmt.Sprint(1977)}),
-		} {
-			if stands(value, word) {
-				t.Errorf("%q is found in %s, %q", word, name, value)
-			}
+	a := attic{ID: "a1", Text: text, Signed: 771, Pair: pair{"177", "277"}, Texts: []string{"Joanne"}}
+	for _, id := range []string{"7", "77", "ann", "Joann", "x", "q"} {
+		if traces := traced(t, a, note{ID: "n8", Title: "Joanne"}, id); len(traces) > 0 {
+			t.Errorf("%s: found %v", id, traces)
 		}
 	}
-	if !stands([]byte("7"), "7") || !stands(packedAs(t, "17:7"), "7") || !stands([]byte("n:Page:Views:7"), "7") {
-		t.Error("7 is not found where it is a word")
+}
+
+// What is damaged, or of an unknown format, is searched as it is.
+func TestForget_FindsATextInWhatItCannotDecode(t *testing.T) {
+	for n := 1; n <= 300; n += 7 {
+		tombstone := (&envelope.Envelope{Deleted: true, Lost: []envelope.Touched{{Index: "ByMail", Places: []string{value(n)}}}}).Encode(nil)
+		for what, item := range map[string][]byte{"a tombstone": tombstone, "a tombstone that is cut": tombstone[:len(tombstone)-4]} {
+			mem := memkv.New(memkv.Options{})
+			db := open(t, shared(mem))
+			attics(db)
+			must(t, mem.Do(t.Context(), []kv.Op{kv.OpSet("r:Attic:a1", item)}))
+			newNotes(db)
+			traces, err := inspect.New(db).Traces(t.Context(), "Note", value(n), inspect.Pace{})
+			must(t, err)
+			if len(traces) == 0 {
+				t.Errorf("%s with %d bytes: not found", what, n)
+			}
+			must(t, db.Close(t.Context()))
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"path"
@@ -15,7 +16,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// HandlerOptions say who may look at the pages of a Handler, and where they are.
+// HandlerOptions say who may see the pages of a Handler, where they are, and if they can write.
 type HandlerOptions struct {
 	// Guard returns an error for a request whose sender may not look. There must be one.
 	Guard func(*http.Request) error
@@ -25,23 +26,36 @@ type HandlerOptions struct {
 
 	// Command is how the app's command is called that shows the same on a terminal; "": db.
 	Command string
+
+	// Editable adds a form to the page of a record, for those of its fields that are not private:
+	// texts, numbers, times, true or false. Saving makes an update as the app does, with its
+	// Validate, its unique values and its OnChange; if the record has changed since it was shown,
+	// nothing is written.
+	Editable bool
+
+	// Log gets a line for each edit, with the names of the fields and the context of the request;
+	// nil: slog.Default().
+	Log *slog.Logger
 }
 
 // facePatience limits how long a page may take.
 const facePatience = 10 * time.Second
 
-// Handler returns pages that show what in sees: how the database is, its models, and what
-// a record, an index or a key holds. They write nothing, and private fields stay masked. A
-// request that the guard refuses is answered with 403 and nothing else.
+// Handler returns pages that show the state of the database, its models, and what a record, an
+// index or a key holds. Private fields stay masked, and unless o.Editable is set, the pages write
+// nothing. A request that the guard refuses is answered with 403 and nothing else.
 func Handler(in *Inspector, o HandlerOptions) (http.Handler, error) {
 	if o.Guard == nil {
 		return nil, fmt.Errorf("%w: inspect.Handler without a Guard: everyone could read the database", kvmodel.ErrInvalid)
 	}
 	if o.Base != "" && (!strings.HasPrefix(o.Base, "/") || o.Base == "/" || path.Clean(o.Base) != o.Base) {
-		return nil, fmt.Errorf("%w: inspect.Handler: Base %q; it is a path such as /inspect, or empty", kvmodel.ErrInvalid, o.Base)
+		return nil, fmt.Errorf("%w: inspect.Handler: Base %q must be a path such as /inspect, or empty", kvmodel.ErrInvalid, o.Base)
 	}
 	if o.Command == "" {
 		o.Command = "db"
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
 	}
 	return &faceHandler{in, o}, nil
 }
@@ -72,6 +86,10 @@ func (h *faceHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusForbidden)
 		return
 	}
+	if h.o.Editable && r.Method == http.MethodPost && r.URL.Path == h.at("record", nil) {
+		h.save(w, r)
+		return
+	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
 		w.WriteHeader(http.StatusMethodNotAllowed)
@@ -95,7 +113,7 @@ func protectFace(header http.Header) {
 	header.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("X-Frame-Options", "DENY")
-	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Referrer-Policy", "same-origin")
 	header.Set("Cross-Origin-Resource-Policy", "same-origin")
 	header.Set("Cache-Control", "no-store")
 }
@@ -166,16 +184,7 @@ func (h *faceHandler) keyAt(key string) string { return h.at("key", url.Values{"
 func (h *faceHandler) command(args ...string) string {
 	line := h.o.Command
 	for _, arg := range args {
-		line += " " + shellWord(arg)
+		line += " " + quoted(arg)
 	}
 	return line
-}
-
-// shellWord returns text as a word of a shell.
-func shellWord(text string) string {
-	const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./:@%+,="
-	if text != "" && strings.Trim(text, plain) == "" {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }

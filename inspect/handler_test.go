@@ -207,7 +207,7 @@ func TestHandler_EveryAnswerHasStrictHeaders(t *testing.T) {
 			for name, want := range map[string]string{
 				"Content-Security-Policy": "default-src 'none'; style-src 'self'",
 				"X-Content-Type-Options":  "nosniff",
-				"Referrer-Policy":         "no-referrer",
+				"Referrer-Policy":         "same-origin",
 				"Cache-Control":           "no-store",
 			} {
 				if !strings.HasPrefix(header.Get(name), want) {
@@ -232,9 +232,9 @@ func TestHandler_PrivateFieldsStayMasked(t *testing.T) {
 		}
 	}
 	f.want(t, "/inspect/record?model=User&id=u81", 200, "Email***", "Password***", "ByEmail***", "ByAddress***")
-	f.want(t, "/inspect/key?key=r:User:u81", 200, "User u81: live", "leaves it out")
-	f.want(t, "/inspect/index?index=User.ByEmail&value=ann@example.org", 200, "leaves it out")
-	f.want(t, "/inspect/key?key=u:User:ByEmail:Ann%2540example.org", 200, "leaves it out")
+	f.want(t, "/inspect/key?key=r:User:u81", 200, "User u81: live", "Hidden, because")
+	f.want(t, "/inspect/index?index=User.ByEmail&value=ann@example.org", 200, "Hidden, because")
+	f.want(t, "/inspect/key?key=u:User:ByEmail:Ann%2540example.org", 200, "Hidden, because")
 }
 
 func TestHandler_PagesShowWhatTheyCostAndTheCommand(t *testing.T) {
@@ -257,13 +257,13 @@ func TestHandler_PagesShowWhatTheyCostAndTheCommand(t *testing.T) {
 
 func TestHandler_PagesShowWhatThereIs(t *testing.T) {
 	f := newFaced(t)
-	f.want(t, "/inspect/", 200, "All is well.", "User", "~2", "ByCity built", "Processes", "Look at a key")
-	f.want(t, "/inspect/model?model=User", 200, "User id", "Private fieldsEmail, Password", "ByNameuniquebuilt")
+	f.want(t, "/inspect/", 200, "All is well.", "User", "~2", "ByCity", "Processes", "A key")
+	f.want(t, "/inspect/model?model=User", 200, "User ID", "Private fieldsEmail, Password", "ByNameuniquebuilt")
 	f.want(t, "/inspect/record?model=User&id=u81", 200,
 		"Name&#34;heron&#34;", "Visits (a counter)0", "u:User:ByName:heron", "href=\"/inspect/key?key=r%3AUser%3Au81\"", "ok")
 	f.want(t, "/inspect/index?index=User.ByCity&value=New%2520York", 200, "a%20b%2Fc", "/inspect/record?id=a%2520b%252Fc&amp;model=User")
 	f.want(t, "/inspect/index?index=User.ByCity&value=New+York", 200, "a%20b%2Fc")
-	f.want(t, "/inspect/index?index=User.ByCity&value=Rome", 200, "Nothing stands there.")
+	f.want(t, "/inspect/index?index=User.ByCity&value=Rome", 200, "There is no entry.")
 	f.want(t, "/inspect/key?key=u:User:ByName:heron", 200, "OwnerUser.ByName", "00000000  ")
 	f.want(t, "/inspect/key?key=x:no", 404, "holds nothing", "not to this program")
 }
@@ -282,13 +282,13 @@ func TestHandler_FailuresAreInPlainWords(t *testing.T) {
 	f.want(t, "/inspect/model?model=Usr", 404, "did you mean User?", "/inspect/model?model=User", "ByCity")
 	f.want(t, "/inspect/model?model=Nothing", 404, "there are User")
 	f.want(t, "/inspect/index?index=User.Nothing", 404, "User.ByCity")
-	f.want(t, "/inspect/record?model=User&id=none", 404, "There is no User with the id none.", "Look at a record")
-	f.want(t, "/inspect/record?model=User", 400, "The id is missing.", "Look at a record")
+	f.want(t, "/inspect/record?model=User&id=none", 404, "There is no User with the ID none.", "A record")
+	f.want(t, "/inspect/record?model=User", 400, "The ID is missing.", "A record")
 	f.want(t, "/inspect/record?model=User&id="+url.QueryEscape(strings.Repeat("x", 100_000)), 404)
-	f.want(t, "/inspect/index?index=User.ByCity&n=many", 400, "is not a number of rows")
+	f.want(t, "/inspect/index?index=User.ByCity&n=many", 400, "is not a number of entries")
 	f.want(t, "/inspect/index?index=User.ByCity&n=0", 400, "a page of 0")
-	f.want(t, "/inspect/key?key=a+b", 400, "That cannot be asked")
-	f.want(t, "/inspect/elsewhere", 404, "leads to no page")
+	f.want(t, "/inspect/key?key=a+b", 400, "Invalid request")
+	f.want(t, "/inspect/elsewhere", 404, "no page at this address")
 	f.store.down.Store(true)
 	for _, path := range []string{"/inspect/", "/inspect/model?model=User", "/inspect/record?model=User&id=u81", "/inspect/index?index=User.ByCity&value=Oslo", "/inspect/key?key=r:User:u81"} {
 		f.want(t, path, 503, "The store does not answer")

@@ -109,10 +109,10 @@ func (c *call) end(ctx context.Context, err error) int {
 	}
 	c.Note("%s: %v", c.Name, err)
 	if errors.Is(err, kv.ErrLost) {
-		c.Note("`%s recover` says what is lost", c.Name)
+		c.Note("`%s recover` shows the losses", c.Name)
 	}
 	if code == exitCall {
-		c.Note("`%s --help` says how it is called", c.path)
+		c.Note("`%s --help` shows its usage", c.path)
 	}
 	return code
 }

@@ -50,7 +50,7 @@ func TestRun_WrongCallsSayWhatWasMeantAndExitWith2(t *testing.T) {
 		{"restore here there --until soon", `invalid argument "soon" for "--until"`},
 	} {
 		t.Run(test.args, func(t *testing.T) {
-			run(t, mem, strings.Fields(test.args)...).want(t, 2, test.want, "says how it is called")
+			run(t, mem, strings.Fields(test.args)...).want(t, 2, test.want, "shows its usage")
 		})
 	}
 }
@@ -59,7 +59,7 @@ func TestRun_WithoutAStoreItAsksForOne(t *testing.T) {
 	t.Setenv("RINGTREE_STORE", "")
 	c := on(nil, "status")
 	c.URL, c.Open = "", nil
-	runIn(t.Context(), c).want(t, 2, "no store is named, by --store URL or by $RINGTREE_STORE")
+	runIn(t.Context(), c).want(t, 2, "no store: pass --store URL or set $RINGTREE_STORE")
 }
 
 func TestRun_TheStoreIsThatOfTheFlagOrOfTheEnvironment(t *testing.T) {
@@ -134,7 +134,7 @@ func TestRun_AFileThatIsOpenSaysWhatToDo(t *testing.T) {
 	defer s.Close()
 	c := on(nil, "status", "--store", url)
 	c.Open = nil
-	runIn(t.Context(), c).want(t, 3, "it is open in another process", "have it call inspect.Serve")
+	runIn(t.Context(), c).want(t, 3, "it is open in another process", "let it call inspect.Serve")
 }
 
 func TestRun_WhatWritesIsRefusedUnlessSomeoneSaysYes(t *testing.T) {
@@ -145,7 +145,7 @@ func TestRun_WhatWritesIsRefusedUnlessSomeoneSaysYes(t *testing.T) {
 		code   int
 		want   string
 	}{
-		{"y\n", false, 5, "nobody is here to be asked; --yes says that it is meant"},
+		{"y\n", false, 5, "there is no terminal to ask at; pass --yes to confirm"},
 		{"no\n", true, 5, "Build the indexes of Note? [y/N] "},
 		{"", true, 5, "nothing was written"},
 		{"y\n", true, 0, "Note: built"},
@@ -210,7 +210,7 @@ func TestRun_AnOldNameOfAVerbAnswersWithTheNewOne(t *testing.T) {
 
 func TestHelp_NamesEveryVerbAndEveryFlagOfOne(t *testing.T) {
 	r := say(t, "--help")
-	r.want(t, 0, "db [command]", "$RINGTREE_STORE names, or else test://here.", "5 refused")
+	r.want(t, 0, "db [command]", "$RINGTREE_STORE names the store, or else test://here.", "5 refused")
 	if strings.Contains(r.out, "secret") {
 		t.Error("it shows a password")
 	}

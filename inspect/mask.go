@@ -9,7 +9,7 @@ import (
 )
 
 // faceHidden stands on a page where a private field would show.
-const faceHidden = "This would show a private field. The page leaves it out; a terminal shows it."
+const faceHidden = "Hidden, because it contains a private field. The command shows it with --private."
 
 // isHidden reports whether the index w of m is over a private field, so that its places,
 // its keys and what these hold would show it.

@@ -151,7 +151,7 @@ func ofTenant(prefix, tenant string) error {
 	case prefix == wants:
 		return nil
 	case prefix == "":
-		return fmt.Errorf("%w: the app is that of no tenant, so leave out --tenant", errCall)
+		return fmt.Errorf("%w: the app has no tenant, so leave out --tenant", errCall)
 	}
 	return fmt.Errorf("%w: the app has the keys of the tenant %s alone; --tenant names one", errCall, strings.TrimSuffix(prefix, ":"))
 }

@@ -35,7 +35,7 @@ type Repaired struct {
 }
 
 // errLost says that what is gone cannot be made again.
-var errLost = errors.New("it is lost: nothing else says what it was")
+var errLost = errors.New("it is lost: no other data contains it")
 
 // remedies says what is done about faults of each kind.
 var remedies = map[string]string{

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime/debug"
 	"sync"
 	"syscall"
@@ -19,16 +20,20 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Serve lets the command work while the app runs that has the file of an embedded store at
-// path, which is that of its URL without the scheme and options: on a socket beside the file,
-// PATH.sock, it runs verbs on db that write or make many trips, and answers what the others ask
-// of its store.
-// Only the user whose process this is can connect. db has all its models by now.
+// Serve lets the command work while the app has the file of an embedded store open. store is its
+// URL, bolt:PATH, or PATH. On a socket beside the file, PATH.sock, Serve runs verbs on db that
+// write or make many trips, and answers what the others ask of its store. Only the user whose
+// process this is can connect. db has all its models by now. For any other store, which the
+// command can open itself, Serve does nothing.
 //
 // It serves until ctx ends or stop is called, which ends the calls under way and waits for
 // them; so call stop before db is closed. A socket that a dead process has left behind is
 // replaced. It is an error if another process serves there.
-func Serve(ctx context.Context, db *kvmodel.DB, path string) (stop func() error, err error) {
+func Serve(ctx context.Context, db *kvmodel.DB, store string) (stop func() error, err error) {
+	path := filePath(store)
+	if path == store && isOther.MatchString(store) {
+		return func() error { return nil }, nil
+	}
 	at := socketOf(path)
 	if err := vacant(at); err != nil {
 		return nil, fmt.Errorf("inspect: serve %s: %w", path, err)
@@ -49,6 +54,9 @@ func Serve(ctx context.Context, db *kvmodel.DB, path string) (stop func() error,
 	return end, nil
 }
 
+// isOther matches the URLs of stores that are no file.
+var isOther = regexp.MustCompile("^[a-z]+:")
+
 // vacant returns an error if something else is at the place of a socket than one that was left
 // behind.
 func vacant(at string) error {
@@ -60,7 +68,7 @@ func vacant(at string) error {
 		return err
 	}
 	if info.Mode()&os.ModeSocket == 0 {
-		return fmt.Errorf("%s is there, and is no socket", at)
+		return fmt.Errorf("%s exists, and is not a socket", at)
 	}
 	conn, err := net.DialTimeout("unix", at, reach)
 	switch {

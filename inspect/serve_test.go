@@ -144,7 +144,7 @@ func TestServe_OneProcessServesAFile(t *testing.T) {
 		}
 	}
 	must(t, os.WriteFile(path+"2.sock", nil, 0o600))
-	if _, err := inspect.Serve(t.Context(), open(t, shared(furnished(t))), path+"2"); err == nil || !strings.Contains(err.Error(), "is no socket") {
+	if _, err := inspect.Serve(t.Context(), open(t, shared(furnished(t))), path+"2"); err == nil || !strings.Contains(err.Error(), "is not a socket") {
 		t.Error(err)
 	}
 }
@@ -212,7 +212,7 @@ func TestServe_AsksWhoeverSitsAtTheCommand(t *testing.T) {
 	runIn(t.Context(), terminal(path, "no\n", "build", "--again")).want(t, 5, "Build the indexes of Note? [y/N] ", "nothing was written")
 	runIn(t.Context(), terminal(path, "", "build", "--again")).want(t, 5, "nothing was written")
 	runIn(t.Context(), terminal(path, "y\n", "build", "--again")).want(t, 0, "[y/N] ", "Note: built")
-	file(t, path, "build", "--again").want(t, 5, "nobody is here to be asked")
+	file(t, path, "build", "--again").want(t, 5, "there is no terminal to ask at")
 }
 
 // asked is an input of which f is told when it is read, and that says nothing.
@@ -319,7 +319,7 @@ func TestServe_ACopyTakesWhatTheAppHolds(t *testing.T) {
 	dir, path := appFile(t)
 	serve(t, path)
 	there := "bolt:" + filepath.Join(dir, "there.db")
-	file(t, path, "copy", there).want(t, 5, "nobody is here to be asked")
+	file(t, path, "copy", there).want(t, 5, "there is no terminal to ask at")
 	file(t, path, "copy", there, "--dry-run").want(t, 3, "there is no file")
 	file(t, path, "copy", there, "--yes").want(t, 0, "through the app", "Note: 3 records\n", "copied")
 	file(t, path, "copy", there, "--dry-run").want(t, 0, "through the app", "identical: 4 items")
@@ -329,7 +329,7 @@ func TestServe_ACopyTakesWhatTheAppHolds(t *testing.T) {
 	file(t, path, "copy", there, "--yes").want(t, 5, "not empty")
 	file(t, path, "copy", there, "--yes", "--mode=replace").want(t, 0, there+" will hold what is in bolt:"+path+", and nothing else", "Note: 2 records\n")
 	file(t, path, "copy", there, "--dry-run").want(t, 0, "identical: 3 items")
-	file(t, path, "copy", there, "--tenant", "snow", "--yes").want(t, 2, "that of no tenant")
+	file(t, path, "copy", there, "--tenant", "snow", "--yes").want(t, 2, "has no tenant")
 	file(t, path, "copy", "amqp://h", "--yes").want(t, 2, `amqp`)
 	if got := sayTo(t, path, `{"v":2,"args":["copy","mem:","--yes"]}`); got[len(got)-1]["exit"] != 2.0 {
 		t.Errorf("%v", got)
@@ -340,8 +340,8 @@ func TestServe_ACopyOfAnAppThatStopsIsNoWholeOne(t *testing.T) {
 	dir, path := appFile(t)
 	stop := serve(t, path)
 	there := "bolt:" + filepath.Join(dir, "there.db")
-	c := terminal(path, "y\n", "copy", there, "--rate", "1")
-	errs := &watched{text: "through the app", f: func() { time.AfterFunc(300*time.Millisecond, stop) }} // It takes three seconds.
+	c := terminal(path, "y\n", "copy", there, "--rate", "3")
+	errs := &watched{text: "through the app", f: func() { time.AfterFunc(300*time.Millisecond, stop) }} // It takes a second.
 	c.Stdout, c.Stderr = io.Discard, errs
 	ran{inspect.Run(t.Context(), c), "", errs.String()}.want(t, 3, "store unavailable")
 	file(t, path, "copy", there, "--yes", "--mode=replace").want(t, 0, "Note: 3 records\n")
@@ -351,7 +351,7 @@ func TestServe_ACopyOfAnAppThatStopsIsNoWholeOne(t *testing.T) {
 func TestServe_ATenantIsTheAppsOrRefused(t *testing.T) {
 	_, path := appFile(t)
 	stop := serve(t, path)
-	file(t, path, "get", "Note", "n1", "--tenant", "snow").want(t, 2, "that of no tenant")
+	file(t, path, "get", "Note", "n1", "--tenant", "snow").want(t, 2, "has no tenant")
 	stop()
 	serve(t, path, kvmodel.Tenant("snow"))
 	file(t, path, "get", "Note", "n1").want(t, 2, "the keys of the tenant snow alone")

@@ -153,7 +153,7 @@ func (in *Inspector) warnOfWriters(st *Status) (next string) {
 			st.warn("process %s has other indexes of %s", w.Called(now), strings.Join(w.Other, ", "))
 		}
 		if w.Dead && in.hasLeft(w) {
-			st.warn("process %s is dead, and no other has finished %s that it has left", w.Called(now), console.Some(w.Lines, "change", "changes"))
+			st.warn("process %s is dead, and no other has finished its %s", w.Called(now), console.Some(w.Lines, "change", "changes"))
 			next = "check --repair"
 		}
 	}
@@ -210,7 +210,7 @@ func (in *Inspector) judge(st *Status, awaitsRescue bool) {
 	}
 	late := in.warnOfWriters(st)
 	if awaitsRescue {
-		st.warn("a loss was acknowledged, and nothing recovered yet: records may be left that nothing leads to")
+		st.warn("a loss was acknowledged, and nothing recovered yet: some records may be unreachable")
 	}
 	switch {
 	case st.Lost != nil || st.Stats.Lost > 0 || awaitsRescue:

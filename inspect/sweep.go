@@ -86,7 +86,7 @@ func (in *Inspector) Sweep(ctx context.Context, what []string, p Pace) (deleted 
 	}
 	for _, name := range what {
 		if !slices.ContainsFunc(there, func(l Leftover) bool { return l.What == name }) {
-			return 0, fmt.Errorf("%w: nothing is left over of %s", kvmodel.ErrInvalid, name)
+			return 0, fmt.Errorf("%w: there are no leftovers of %s", kvmodel.ErrInvalid, name)
 		}
 	}
 	pace := p.begin("sweep", "keys", 0)

@@ -40,7 +40,7 @@ func TestTable_HasTheFieldsInTheirOrderAndPrivateOnesMasked(t *testing.T) {
 	run(t, mem, "export", all, "--format=jsonl", "--private").wantOut(t, 0, "Note: 3 records\n")
 	wantFile(t, filepath.Join(all, "Note.jsonl"), notesJSON)
 	run(t, mem, "export", "-", "--format=csv").wantOut(t, 0, notesCSV)
-	run(t, mem, "export", all, "--format=csv").want(t, 5, "is there already")
+	run(t, mem, "export", all, "--format=csv").want(t, 5, "exists")
 	run(t, mem, "export", filepath.Join(dir, "none"), "--format=csv", "--dry-run").wantOut(t, 0, "dry run: Note of test://here would be written to "+filepath.Join(dir, "none")+"\n")
 	run(t, mem, "import", one, "--yes").want(t, 1, "not a whole export: it does not begin with")
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {

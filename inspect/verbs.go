@@ -45,14 +45,14 @@ var verbs = map[string][]verb{
 		{use: "status", args: cobra.NoArgs, flags: "format watch deep private", quick: true, inApp: true, run: status,
 			calls: "status --deep\nstatus --watch",
 			short: "Show the health of the database, and what to do next",
-			long:  "Lists models, indexes, processes and unfinished intents. Numbers with a ~ are estimates: they count deleted records, and sizes come from a sample.\n\n--deep also checks the store and its settings for risks: what a crash loses, full memory or disk, replicas, TLS, clocks, and tags that do not fit the data."},
+			long:  "Lists models, indexes, processes and unfinished intents. Numbers with a ~ are estimates: they count deleted records, and sizes come from a sample.\n\n--deep also checks the store and its settings for risks: losses in a crash, full memory or disk, replicas, TLS, clocks, and tags that do not fit the data."},
 		{use: "ls [MODEL[.INDEX]]", args: cobra.MaximumNArgs(1), flags: "format sizes rate", quick: true, run: ls,
 			calls: "ls\nls Page\nls Page.ByTopics\nls --sizes",
 			short: "List models, the indexes of one, or the largest values of an index",
 			long:  "--sizes shows the keys and bytes of each part of the store. It reads the whole store, as the list of an index does."},
 		{use: "get {MODEL ID | --key KEY}", args: cobra.MaximumNArgs(2), flags: "format key private", quick: true, run: get,
 			calls: "get Page p1\nget --key r:Page:p1",
-			short: "Show a record and its places in the indexes, or what a key holds",
+			short: "Show a record and its places in the indexes, or the content of a key",
 			long:  "Write a colon between the parts of an ID. --private shows private fields, and the stored bytes of a key."},
 		{use: "list MODEL.INDEX[/VALUE] [N]", args: cobra.RangeArgs(1, 2), flags: "format", quick: true, run: list,
 			calls: "list Page.Newest\nlist Page.ByTopics/snow 5",
@@ -80,7 +80,7 @@ var verbs = map[string][]verb{
 		{use: "import FILE", args: cobra.ExactArgs(1), flags: "mode format rate yes dry-run", inApp: true, run: importAll,
 			calls: "import app.export\nimport app.export --mode merge --yes",
 			short: "Import an export into an empty database, and build the indexes",
-			long:  "--mode merge keeps what is there: of two records with one ID, the one with the higher rev. --mode replace makes the database hold the export, and nothing else."},
+			long:  "--mode merge keeps existing data: of two records with one ID, the one with the higher rev. --mode replace makes the database hold the export, and nothing else."},
 		{use: "copy URL", args: cobra.ExactArgs(1), flags: "mode to-tenant format rate yes dry-run", run: copyAll,
 			calls: "--store bolt:app.db copy redis://127.0.0.1:6379/0\ncopy redis://127.0.0.1:6379/0 --dry-run",
 			short: "Copy the database into another store; --dry-run compares the two",
@@ -90,7 +90,7 @@ var verbs = map[string][]verb{
 			long:  "The app may run meanwhile if it calls inspect.Serve. FILE may be - for the output. A store with ship=DIR in its URL needs no backup."},
 		{use: "restore {FILE|DIR} PATH", args: cobra.ExactArgs(2), flags: "until dry-run", run: restore,
 			calls: "restore app.backup new.db\nrestore shipped/ new.db --until 2026-03-01T12:00:00Z",
-			short: "Restore a backup, or what was shipped to DIR, to a new file at PATH"},
+			short: "Restore a backup, or the shipped folder DIR, to a new file at PATH"},
 		{use: "verify [FILE|URL]", args: cobra.MaximumNArgs(1), flags: "against format rate", run: verify,
 			calls: "verify app.backup\nverify redis://127.0.0.1:7792/0\nverify --against app.export",
 			short: "Verify a backup, an export, or a store restored from a dump",
@@ -101,10 +101,11 @@ var verbs = map[string][]verb{
 	},
 	erasing: {
 		{use: "sweep [WHAT]", args: cobra.MaximumNArgs(1), flags: "format rate yes dry-run", inApp: true, run: sweep,
-			short: "Delete what belongs to removed models, indexes and counters"},
-		{use: "forget MODEL ID", args: cobra.ExactArgs(2), flags: "format rate yes dry-run", inApp: true, run: forget,
+			short: "Delete the data of removed models, indexes and counters"},
+		{use: "forget MODEL ID [VALUE]...", args: cobra.MinimumNArgs(2), flags: "format rate yes dry-run", inApp: true, run: forget,
 			short: "Erase a record, such as a person, and list its remaining traces",
-			long:  "Searches the keys and values of the whole store."},
+			calls: "forget Member m1\nforget Member m1 jane@example.org",
+			long:  "Then searches the whole store for its ID, its unique values and each VALUE. Once it is erased, nothing knows its unique values, so a later search needs them. Numbers and short values also match by chance: each trace names its field."},
 	},
 }
 
@@ -156,7 +157,7 @@ func (o *options) flags() *pflag.FlagSet {
 	f.StringVar(&o.tenant, "tenant", "", "the tenant's `NAME`, if several share the store")
 	f.StringVar(&o.toTenant, "to-tenant", "", "the tenant's `NAME` in the other store (default: the same)")
 	f.Var(choice{&o.format, []string{"json", "jsonl", "csv"}}, "format", "print JSON objects, one a line; jsonl and csv are for tables")
-	f.StringVar(&o.key, "key", "", "show what this `KEY` of the store holds")
+	f.StringVar(&o.key, "key", "", "show the content of this `KEY` of the store")
 	f.BoolVar(&o.private, "private", false, "show private fields")
 	f.BoolVar(&o.watch, "watch", false, "show it every two seconds, until Ctrl-C")
 	f.BoolVar(&o.deep, "deep", false, "also check the store and its settings for risks")
@@ -257,11 +258,11 @@ func (c *call) about() string {
 	if c.URL != "" {
 		own = ", or else " + shownURL(c.URL)
 	}
-	return "The store is the one that --store or $" + storeVariable + " names" + own + `.
-What writes asks first, unless --yes is given; --dry-run writes nothing.
+	return "--store or $" + storeVariable + " names the store" + own + `.
+Verbs that write ask first, unless --yes is given; --dry-run writes nothing.
 
-Exit codes: 0 well, 1 something is wrong or not there, 2 wrong call,
-3 store not reachable, 4 stopped and can continue, 5 refused.`
+Exit codes: 0 success, 1 a problem or a missing record, 2 wrong usage,
+3 store unreachable, 4 stopped and resumable, 5 refused.`
 }
 
 // complete returns what may be argument i of v.

@@ -76,16 +76,18 @@ func TestList_OfWordsThatArePrivateMasksThem(t *testing.T) {
 }
 
 func TestCheck_OfWordsFindsThatTheRootIsGone(t *testing.T) {
-	mem := onShelves(t)
-	ofWords(t, mem, "check").want(t, 0)
-	for _, key := range mem.Keys() {
-		if strings.HasPrefix(key, "rank:Note:TitleAZ.words:") && strings.HasSuffix(key, ":key0") {
-			_, err := kv.One(t.Context(), mem, kv.OpDelete(key))
-			must(t, err)
+	inTime(t, func(t *testing.T) {
+		mem := onShelves(t)
+		ofWords(t, mem, "check").want(t, 0)
+		for _, key := range mem.Keys() {
+			if strings.HasPrefix(key, "rank:Note:TitleAZ.words:") && strings.HasSuffix(key, ":key0") {
+				_, err := kv.One(t.Context(), mem, kv.OpDelete(key))
+				must(t, err)
+			}
 		}
-	}
-	check := ofWords(t, mem, "check")
-	if check.code == 0 || !strings.Contains(check.out, "TitleAZ") {
-		t.Errorf("the root of a board of words is gone, and nobody says so: %d\n%s", check.code, check.out)
-	}
+		check := ofWords(t, mem, "check")
+		if check.code == 0 || !strings.Contains(check.out, "TitleAZ") {
+			t.Errorf("the root of a board of words is gone, and nobody says so: %d\n%s", check.code, check.out)
+		}
+	})
 }

@@ -32,12 +32,13 @@ type model struct {
 	name     string
 	version  int
 	codec    bodies
-	decoder  kv.Decoder               // of records; nil: they cannot be kept
-	empty    func() plug.Record       // an empty record
-	idOf     func(plug.Record) string // its text
-	parses   func(id string) error    // nil if that is the text of an id
-	schema   func(plug.Record) fields // the record's own fields that the write path fills in
-	private  []string                 // fields whose values are not shown
+	decoder  kv.Decoder                           // of records; nil: they cannot be kept
+	empty    func() plug.Record                   // an empty record
+	idOf     func(plug.Record) string             // its text
+	parses   func(id string) error                // nil if that is the text of an id
+	withID   func(id string) (plug.Record, error) // an empty record with that id
+	schema   func(plug.Record) fields             // the record's own fields that the write path fills in
+	private  []string                             // fields whose values are not shown
 	plugged  atomic.Pointer[plugged]
 	counters []counter
 	isEdge   bool        // its ids have several parts

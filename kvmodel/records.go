@@ -46,6 +46,7 @@ func NewRecords[T any, K comparable](db *DB, schema Schema[T, K]) *Records[T, K]
 		codec:   bodiesOf[T]{schema.Codec},
 		empty:   func() plug.Record { return new(T) },
 		idOf:    plug.Untyped(r.text),
+		withID:  func(id string) (plug.Record, error) { return schema.made(id) },
 		parses:  func(id string) error { _, err := schema.Key.Parse(id); return err },
 		schema:  plug.Untyped(r.schema.fields),
 		private: schema.Private,
@@ -109,6 +110,16 @@ func (s *Schema[T, K]) fields(v *T) fields {
 		updated:  at(s.Updated, v),
 		expires:  at(s.Expires, v),
 	}
+}
+
+// made returns an empty record with that id.
+func (s *Schema[T, K]) made(id string) (*T, error) {
+	k, err := s.Key.Parse(id)
+	v := new(T)
+	if err == nil {
+		s.SetID(v, k)
+	}
+	return v, err
 }
 
 func at[T, F any](field func(*T) *F, v *T) *F {

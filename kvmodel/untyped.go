@@ -195,6 +195,16 @@ func (u untyped) Decode(id string, value []byte) plug.Sight {
 	return s
 }
 
+func (u untyped) Earlier(value []byte) (bodies [][]byte) {
+	log, _ := revisions.Decode(value)
+	for _, e := range log {
+		if e.Kept {
+			bodies = append(bodies, e.Body)
+		}
+	}
+	return bodies
+}
+
 func (u untyped) Body(s *plug.Sight) ([]byte, error) {
 	v := u.empty()
 	if s != nil {
@@ -204,6 +214,50 @@ func (u untyped) Body(s *plug.Sight) ([]byte, error) {
 		}
 	}
 	return u.encodeBody(nil, v)
+}
+
+func (u untyped) Fixed(id string) ([]byte, error) {
+	v, err := u.withID(id)
+	if err != nil {
+		return nil, u.failure(id, fmt.Errorf("%w: %w", ErrInvalid, err))
+	}
+	f := u.schema(v)
+	set(f.revision, 1)
+	set(f.created, u.db.now())
+	set(f.updated, u.db.now())
+	return u.encodeBody(nil, v)
+}
+
+func (u untyped) Edit(ctx context.Context, id string, rev uint64, f func(body []byte) ([]byte, error)) error {
+	isSame := false
+	_, err := u.edit(ctx, "Update", false, edit{
+		id:   id,
+		only: func(rec *plug.Seen) bool { isSame = rec.Rev == rev; return isSame },
+		apply: func(old plug.Record) (plug.Record, error) {
+			if old == nil {
+				return nil, kv.ErrNotFound
+			}
+			body, err := u.encodeBody(nil, old)
+			if err == nil {
+				body, err = f(body)
+			}
+			if err != nil {
+				return nil, err
+			}
+			v, err := u.decodeBody(u.version, body, false)
+			if err == nil && u.idOf(v) != id {
+				err = errors.New("an edit must not change the id")
+			}
+			if err != nil {
+				return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+			}
+			return v, nil
+		},
+	})
+	if err == nil && !isSame {
+		err = u.failure(id, fmt.Errorf("%w: it is no longer at rev %d", kv.ErrConflict, rev))
+	}
+	return err
 }
 
 func (u untyped) Stands(value []byte) (time.Duration, error) {

@@ -311,6 +311,11 @@ func scoreText(code keytree.Code, s keytree.Score) string {
 	return strconv.FormatInt(s.Int(), 10)
 }
 
+// Said returns the members that a node names.
+func (c boardWindow) Said(_ string, value []byte) (texts []string, bodies [][]byte) {
+	return keytree.Members(value), nil
+}
+
 // Show says what a node holds.
 func (c boardWindow) Show(key string, value []byte) ([]string, error) {
 	return keytree.Show(key, value)
@@ -379,6 +384,11 @@ func (x valuesWindow) Picture(ctx context.Context, s kv.Store, _ string, most in
 }
 
 // Show says what a node holds.
+// Said returns the values that a node names.
+func (x valuesWindow) Said(_ string, value []byte) (texts []string, bodies [][]byte) {
+	return keytree.Members(value), nil
+}
+
 func (x valuesWindow) Show(key string, value []byte) ([]string, error) {
 	return keytree.Show(key, value)
 }

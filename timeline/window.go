@@ -190,6 +190,25 @@ func (c ringWindow) Show(key string, value []byte) ([]string, error) {
 	return showEntries(key, value, func(e entry) string { return string(e.body) })
 }
 
+// Said returns the ids of the entries.
+func (c ringWindow) Said(key string, value []byte) (texts []string, bodies [][]byte) {
+	for _, body := range bodiesOf(key, value) {
+		texts = append(texts, string(body))
+	}
+	return texts, nil
+}
+
+// bodiesOf returns the bodies of the entries under key, none if that is a counter.
+func bodiesOf(key string, value []byte) (bodies [][]byte) {
+	if strings.HasSuffix(key, "#n") {
+		return nil
+	}
+	for _, e := range decodeEntries(value) {
+		bodies = append(bodies, e.body)
+	}
+	return bodies
+}
+
 // shownAtMost is how many entries Show has lines for.
 const shownAtMost = 100
 
@@ -262,6 +281,11 @@ func (w eventsWindow[T, V]) Ends(key string) time.Time {
 		return w.db.Now().Add(w.spec.TTL)
 	}
 	return time.Unix(0, (n+2)*int64(w.spec.TTL))
+}
+
+// Said returns the events.
+func (w eventsWindow[T, V]) Said(key string, value []byte) (texts []string, bodies [][]byte) {
+	return nil, bodiesOf(key, value)
 }
 
 func (w eventsWindow[T, V]) Show(key string, value []byte) ([]string, error) {

@@ -56,7 +56,7 @@ func New(app *ashiato.Site, c Config) (*Site, error) {
 	}
 	s := &Site{app: app, config: c, sessions: sessions, streams: newStreams(), database: inspect.New(app.DB())}
 	s.passwords = kvmodel.NewIntent(app.DB(), "password", s.setPassword)
-	pages, err := inspect.Handler(s.database, inspect.HandlerOptions{Guard: s.isAdmin, Base: "/inspect", Command: c.Command})
+	pages, err := inspect.Handler(s.database, inspect.HandlerOptions{Guard: s.isAdmin, Base: "/inspect", Command: c.Command, Editable: true})
 	if err != nil {
 		return nil, err
 	}

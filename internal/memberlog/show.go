@@ -10,6 +10,19 @@ import (
 // shownAtMost is how many records of a segment Show has lines for.
 const shownAtMost = 100
 
+// Members returns the ids that value, a head or a segment, names, in or out, as far as it can be
+// read.
+func Members(value []byte) (ids []string) {
+	g, err := parseSegment(value)
+	if err != nil {
+		g.rows = readable(value)
+	}
+	for _, r := range g.rows {
+		ids = append(ids, r.ID)
+	}
+	return ids
+}
+
 // Show says what value, a head or a segment, which stands under key, holds.
 func Show(key string, value []byte, now time.Time) ([]string, error) {
 	if len(value) > 0 && value[0] == headFormat {

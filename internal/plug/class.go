@@ -48,9 +48,20 @@ type Class interface {
 	// is found in the record, if that can be read.
 	Decode(id string, value []byte) Sight
 
+	// Earlier returns the bodies in value, the history of a record. What is damaged it leaves out.
+	Earlier(value []byte) [][]byte
+
 	// Body returns what a record that lives says, as this version of the model writes it: its
 	// fields in their order. Of nil it is that of an empty record.
 	Body(s *Sight) ([]byte, error)
+
+	// Fixed returns the body of an empty record in which all is set that an edit does not change:
+	// the id, and the fields that the data class fills in.
+	Fixed(id string) ([]byte, error)
+
+	// Edit makes the record id, which has that rev, what f makes of its body, as an update of the
+	// app does. If it has another rev by then, the error is an ErrConflict.
+	Edit(ctx context.Context, id string, rev uint64, f func(body []byte) ([]byte, error)) error
 
 	// Stands returns for how long value, a record, is to be stored from now on, 0 for ever. It is
 	// less than 0 if that is over.

@@ -41,6 +41,10 @@ type Window interface {
 	// Page returns the first n of what stands at a value, "" where there is only one.
 	Page(ctx context.Context, s kv.Store, value string, n int) ([]Row, error)
 
+	// Said returns all ids and values that value, which stands under key, names, and the msgpack
+	// bodies in it. What is damaged it leaves out.
+	Said(key string, value []byte) (texts []string, bodies [][]byte)
+
 	// Show says what value, which stands under key, means, a line for each part.
 	Show(key string, value []byte) ([]string, error)
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -123,12 +124,30 @@ func (packedWork) Unmarshal(data []byte, v *whole.Work) (bool, error) {
 
 func (packedWork) Merge(_, next []byte) ([]byte, error) { return next, nil }
 
-// db runs the command, as the operator types it.
+// db runs the command without a terminal.
 func (s *site) db(args ...string) (code int, said string) {
+	s.t.Helper()
+	return s.dbWith(strings.NewReader(""), args...)
+}
+
+// terminal returns a terminal at which someone answers each question with yes; nil: there is none
+// on this system.
+var terminal func(t *testing.T) *os.File
+
+// typed runs the command as an operator types it, who says yes to all that it asks.
+func (s *site) typed(args ...string) (code int, said string) {
+	s.t.Helper()
+	if terminal == nil {
+		return s.db(append(args, "--yes")...)
+	}
+	return s.dbWith(terminal(s.t), args...)
+}
+
+func (s *site) dbWith(stdin io.Reader, args ...string) (code int, said string) {
 	s.t.Helper()
 	var out bytes.Buffer
 	code = inspect.Run(ctx, inspect.Config{
-		Name: "db", Args: args, URL: s.url, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out,
+		Name: "db", Args: args, URL: s.url, Stdin: stdin, Stdout: &out, Stderr: &out,
 		Models: func(db *kvmodel.DB) []kvmodel.Model { return whole.In(db).All() },
 	})
 	s.t.Logf("db %s: exit code %d\n%.1500s", strings.Join(args, " "), code, out.String())
@@ -163,17 +182,10 @@ func card(t *testing.T, title string) (calls [][]string) {
 	return calls
 }
 
-// cardWriting are the verbs to which an operator at a terminal says yes.
-var cardWriting = []string{"build", "recover", "import", "forget"}
-
 // follow carries out what a card says, but for the calls that begin with one of skipped.
 func (s *site) follow(title string, skipped ...string) {
 	s.t.Helper()
 	for _, args := range card(s.t, title) {
-		verb := args[0]
-		if verb == "--store" {
-			verb = args[2]
-		}
 		call := strings.Join(args, " ")
 		if slices.ContainsFunc(skipped, func(begin string) bool { return strings.HasPrefix(call, begin) }) {
 			continue
@@ -191,10 +203,9 @@ func (s *site) follow(title string, skipped ...string) {
 				}
 			}
 		}
-		if slices.Contains(cardWriting, verb) || slices.Contains(args, "--repair") {
-			args = append(args, "--yes")
+		if code, _ := s.typed(args...); code > 1 {
+			s.t.Fatalf("db %s: exit code %d", strings.Join(args, " "), code)
 		}
-		s.must([]int{0, 1}, args...)
 	}
 }
 
@@ -250,6 +261,19 @@ var incidents = []incident{
 		s.sees(1, "warning", "status")
 		s.follow(card, "restore", "--store", "forget")
 	}},
+	{"A server has lost its memory", []string{"file", "Redis"}, func(t *testing.T, s *site, card string) { // the only one
+		s.furnish()
+		s.must([]int{0}, "export", s.at("FILE"))
+		if len(s.servers) == 0 {
+			must(t, os.Remove(s.at("app.db")), s.store().Close())
+		} else {
+			s.servers[0].Kill()
+			must(t, s.servers[0].Start())
+		}
+		s.follow(card)
+		s.sees(1, "only there", "verify", "--against", s.at("FILE"))
+	}},
+	{"The disk is full", siteKinds[1:], fillTheServers},
 	{"A server has lost its memory", siteKinds[1:2], func(t *testing.T, s *site, card string) {
 		s.furnish()
 		s.must([]int{0}, "export", s.at("FILE"))

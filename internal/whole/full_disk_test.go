@@ -52,6 +52,36 @@ func fillTheDisk(t *testing.T, s *site, card string) {
 	})
 }
 
+// fillTheServers plays the card on servers whose memory is full.
+func fillTheServers(t *testing.T, s *site, card string) {
+	limit := map[bool][2]string{
+		true:  {"CONFIG SET maxmemory 3mb\r\n", "CONFIG SET maxmemory 0\r\n"},
+		false: {"cache_memlimit 8\r\n", "cache_memlimit 256\r\n"},
+	}[strings.HasPrefix(s.url, "redis")]
+	tell := func(command string) {
+		for _, p := range s.servers {
+			w := dial(t, p.Addr)
+			w.send("%s", command)
+			if got := w.line(); got != "OK" && got != "+OK" {
+				t.Fatal(got)
+			}
+		}
+	}
+	s.furnish()
+	s.app(func(l *whole.Library) {
+		tell(limit[0])
+		written := writeUntilFull(t, s, l)
+		v, err := l.Works.Get(ctx, whole.WorkIDs[0])
+		must(t, err)
+		if v.Title != "of "+whole.WorkIDs[0] {
+			t.Errorf("a full server shows %v", v)
+		}
+		tell(limit[1])
+		must(t, l.Works.Create(ctx, fullWork(written)))
+		s.follow(card)
+	})
+}
+
 // onSmallDisk runs the test again in a process that has mounted a small disk for itself.
 func onSmallDisk(t *testing.T) {
 	t.Helper()
@@ -96,10 +126,12 @@ func writeUntilFull(t *testing.T, s *site, l *whole.Library) (written int) {
 	for {
 		err := l.Works.Create(ctx, fullWork(written))
 		switch {
-		case err == nil && written < 10_000:
+		case err == nil && written < 100_000:
 			written++
 			continue
-		case !errors.Is(err, kv.ErrUnavailable) || !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), s.at("app.db")):
+		case !errors.Is(err, kv.ErrUnavailable):
+			t.Fatalf("after %d: %v", written, err)
+		case len(s.servers) == 0 && (!errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), s.at("app.db"))):
 			t.Fatalf("after %d: %v", written, err)
 		}
 		t.Logf("after %d: %v", written, err)

@@ -40,6 +40,9 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, beKilled(where))
 		os.Exit(1)
 	}
+	if url := os.Getenv(recoverVariable); url != "" {
+		os.Exit(recoverAsChild(url))
+	}
 	flag.Parse()
 	if err := proveAll(); err != nil {
 		fmt.Fprintln(os.Stderr, err)

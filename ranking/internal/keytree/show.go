@@ -30,6 +30,16 @@ func (t *Tree) Base() string { return t.name }
 // shownAtMost is how many entries of a leaf Show has lines for.
 const shownAtMost = 100
 
+// Members returns the members that value names, which is under a key of a tree: those of a leaf.
+func Members(value []byte) (ids []string) {
+	if nd, err := decodeNode(kv.Result{Value: value}); err == nil && nd.leaf != nil {
+		for _, e := range nd.leaf.entries {
+			ids = append(ids, e.id)
+		}
+	}
+	return ids
+}
+
 // Show says what value means, which stands under key.
 func Show(key string, value []byte) ([]string, error) {
 	kind, _, err := unseal(value)

@@ -1,0 +1,101 @@
+package whole_test
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ringtree/ringtree/inspect"
+	"github.com/ringtree/ringtree/internal/proof"
+	"github.com/ringtree/ringtree/internal/proof/servers"
+	"github.com/ringtree/ringtree/internal/whole"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// recoverVariable is the URL of the store that this program, started again as a child, recovers.
+const recoverVariable = "RINGTREE_WHOLE_RECOVER"
+
+// recoverAsChild is what that child does. It returns the exit code.
+func recoverAsChild(url string) int {
+	return inspect.Run(ctx, inspect.Config{
+		Name: "db", Args: []string{"recover", "--yes"}, URL: url,
+		Models: func(db *kvmodel.DB) []kvmodel.Model { return whole.In(db).All() },
+	})
+}
+
+// hurt loses what a recovery has to bring back: on servers the mark of one, so that it counts as
+// having lost its memory, and everywhere ids, entries and the note of what is built.
+func (s *site) hurt() {
+	s.t.Helper()
+	store := s.store()
+	var lost []kv.Op
+	must(s.t, kv.PowersOf(store).Keys(ctx, "", func(keys []string) error {
+		for _, key := range keys {
+			if key == "ids:Like#0" || key == "built:Work" || strings.HasPrefix(key, "u:Work:BySlug:") || strings.HasPrefix(key, "l:Like:ByUser:") {
+				lost = append(lost, kv.OpDelete(key))
+			}
+		}
+		return nil
+	}))
+	must(s.t, store.Do(ctx, lost), store.Close())
+	if len(s.servers) > 0 {
+		at := s.servers[len(s.servers)-1]
+		w := dial(s.t, at.Addr)
+		if strings.HasPrefix(s.url, "redis") {
+			w.send("EVAL \"for _, k in ipairs(redis.call('KEYS', 'ringtree{*')) do redis.call('DEL', k) end return 1\" 0\r\n")
+			w.line()
+			return
+		}
+		at.Kill()
+		must(s.t, at.Start())
+	}
+}
+
+// recoverUntil runs recover until it has written so many lines, and then kills it. If it ends
+// before that, it returns what it has written and its exit code, and otherwise -1.
+func (s *site) recoverUntil(lines int) (said []string, code int) {
+	s.t.Helper()
+	child := exec.Command(os.Args[0])
+	child.Env = append(os.Environ(), recoverVariable+"="+s.url)
+	out, err := child.StdoutPipe()
+	must(s.t, err, child.Start())
+	for scanner := bufio.NewScanner(out); scanner.Scan(); {
+		if said = append(said, scanner.Text()); len(said) == lines {
+			time.Sleep(20 * time.Millisecond << (lines % 5)) // in the middle of what follows
+			must(s.t, child.Process.Kill())
+		}
+	}
+	_ = child.Wait()
+	return said, child.ProcessState.ExitCode()
+}
+
+// Each line that recover writes ends a step, or says what comes next.
+func TestLong_ARecoveryThatIsKilledAfterEachStepGoesOnAndEndsClean(t *testing.T) {
+	for kind := range proof.Part(t, siteKinds[:1], siteKinds) {
+		t.Run(kind, func(t *testing.T) {
+			if program := map[string]string{"memcached": "memcached", "Redis": "redis-server"}[kind]; program != "" {
+				servers.Need(t, program)
+			}
+			t.Parallel()
+			s := newSite(t, kind)
+			s.furnish()
+			s.hurt()
+			code := -1
+			kills := 0
+			for lines := 1; code == -1 && lines < 100; lines++ {
+				var said []string
+				said, code = s.recoverUntil(lines)
+				t.Logf("killed after line %d, exit code %d:\n%s", lines, code, strings.Join(said, "\n"))
+				kills++
+			}
+			if code > 1 || kills < 3 {
+				t.Fatalf("exit code %d after %d kills", code, kills)
+			}
+			s.clean()
+		})
+	}
+}
