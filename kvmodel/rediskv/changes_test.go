@@ -1,11 +1,13 @@
 package rediskv
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -151,6 +153,24 @@ func TestChanges_WhatIsAbsentIsKnownUntilSomeoneStoresIt(t *testing.T) {
 			t.Fatalf("the process sees %q, %v where it has stored 2", value, err)
 		}
 	}
+}
+
+func TestChanges_NothingWaitsForASilentConnectionOfAnnouncements(t *testing.T) {
+	var speaks atomic.Bool
+	p := newProxy(t, ownServer(t).Addr, func(request []byte) bool {
+		return speaks.Load() || !bytes.Contains(request, []byte("BCAST"))
+	})
+	near, err := nearkv.New(open(t, Options{Addrs: []string{p.Addr}, Track: true, Patience: time.Hour}), nearkv.Options{Bytes: 1 << 20})
+	must(t, err)
+	t.Cleanup(func() { near.Close() })
+	s := kv.Sparse(near)
+	set(t, s, "k", "1")
+	becomesNear(t, s, "k", "1")
+	if _, fromMemory, err := read(s, "absent"); fromMemory || err != nil {
+		t.Errorf("what is absent is known from memory %v, %v, though no one has said it", fromMemory, err)
+	}
+	speaks.Store(true)
+	knows(t, s)
 }
 
 // While it was cut off, the process has missed what was stored.
