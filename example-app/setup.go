@@ -15,12 +15,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
-	"github.com/ringtree/ringtree/kvmodel/kvopen/all"
+	"github.com/ringtree/ringtree/kvmodel/memcachekv"
+	"github.com/ringtree/ringtree/kvmodel/rediskv"
 )
 
 // openStore opens the store, or the tenant's part of it if there is a tenant.
 func openStore(ctx context.Context, set settings) (kvmodel.Store, error) {
-	store, err := kvopen.Store(ctx, set.store, all.Engines)
+	store, err := kvopen.Store(ctx, set.store, rediskv.Engine.With("near", "64MB"), memcachekv.Engine)
 	if err != nil || set.tenant == "" {
 		return store, err
 	}

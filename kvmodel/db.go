@@ -430,19 +430,18 @@ func (db *DB) Flush(ctx context.Context) error {
 }
 
 // SideBySide runs works, each with a context of its own, and returns the first of their
-// errors, in their order. They run in the goroutine of the caller until one asks db for
-// something that is not in memory, and from then on in parallel, each in a goroutine. It
-// returns when all have ended: each may set variables of its own that the caller reads then,
-// and variables that several of them use need a lock. What they ask db for under their
-// context is sent as by [kv.Together]: the first request of each in one trip, the second of
-// each in the next. So reads that do not depend on each other cost the trips of the longest
-// work.
+// errors, in their order. They run one at a time: in the goroutine of the caller until one asks
+// db for something that is not in memory, and from then on each in a coroutine. It returns when
+// all have ended. Works may set variables that the caller reads then, without a lock unless
+// they start goroutines. What they ask db for under their context is sent as by [kv.Together]:
+// the first request of each in one trip, the second of each in the next. So reads that do not
+// depend on each other cost the trips of the longest work.
 //
 // A trip leaves when each work has asked for something or has ended, so a work
 // must not wait for another one: works read, or count. Once a work has failed, no further
 // trip leaves, so a page whose cursor is bad reads nothing. A work that changes
-// records may have to wait for another that changes the same record. If a work
-// panics, SideBySide does.
+// records may have to wait for another that changes the same record. A work must not ask db
+// while it has locked its thread. If a work panics, SideBySide does.
 //
 // On a store with [kv.Powers.Local], where a trip costs nothing, works run one after another
 // in the goroutine of the caller, until one fails.

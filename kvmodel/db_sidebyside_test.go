@@ -105,6 +105,30 @@ func TestSideBySide_SendsNothingMoreOnceAWorkHasFailed(t *testing.T) {
 	}
 }
 
+func TestSideBySide_RunsOneWorkAtATime(t *testing.T) {
+	db, _ := openLog(t)
+	var order []int
+	work := func(i int) func(context.Context) error {
+		return func(ctx context.Context) error {
+			for range 3 {
+				order = append(order, i)
+				if err := asks(db, fmt.Sprint(i))(ctx); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	must(t, db.SideBySide(t.Context(), work(1), func(context.Context) error { order = append(order, 0); return nil }, work(2), work(3)))
+	slices.Sort(order[:4]) // The first may go on before or after the others.
+	for i := range 3 {
+		slices.Sort(order[1+3*i:][:3])
+	}
+	if diff := cmp.Diff([]int{0, 1, 2, 3, 1, 2, 3, 1, 2, 3}, order); diff != "" {
+		t.Errorf("which works went on (-want +got)\n%s", diff)
+	}
+}
+
 // What a work has started and not awaited still has a store when the others are
 // done.
 func TestSideBySide_ContextOfAWorkThatHasEndedGoesOnAlone(t *testing.T) {
@@ -124,15 +148,19 @@ func TestSideBySide_WorkWithGoroutinesOfItsOwnEnds(t *testing.T) {
 	defer cancel()
 	many := func(ctx context.Context) error {
 		var all sync.WaitGroup
-		for range 20 {
+		for i := range 20 {
 			all.Go(func() {
-				if err := asks(db, "x", "y")(ctx); err != nil {
+				err := asks(db, "x", "y")(ctx)
+				if i%2 == 0 {
+					err = errors.Join(err, db.SideBySide(ctx, asks(db, "z"), asks(db, "x", "z")))
+				}
+				if err != nil {
 					t.Error(err)
 				}
 			})
 		}
 		all.Wait()
-		return nil
+		return asks(db, "last")(ctx)
 	}
 	if err := errors.Join(db.SideBySide(ctx, many, asks(db, "a"), many), ctx.Err()); err != nil {
 		t.Error(err)

@@ -100,7 +100,7 @@ func (c *change) try(first bool) (plug.Record, error) {
 		return nil, err
 	}
 	c.began, c.late = c.db.now(), !c.isCurrent()
-	rec, recent, err := c.read(first)
+	rec, known, err := c.read(first)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (c *change) try(first bool) (plug.Record, error) {
 		return nil, errLost // Another record has the number.
 	}
 	p, err := c.plan(rec)
-	if recent && (err != nil || p == nil) {
+	if known && (err != nil || p == nil) {
 		// What ends the change without a commit must not rest on an old copy.
 		if rec, err = c.now(c.s); err != nil {
 			return nil, err

@@ -8,17 +8,15 @@ import (
 )
 
 // read is A0. It makes no trip for a new record, nor for one that this process
-// has read a moment ago: then recent is true, and rec may be old.
-func (c *change) read(first bool) (rec *plug.Seen, recent bool, err error) {
+// knows: then known is true, and rec may be old.
+func (c *change) read(first bool) (rec *plug.Seen, known bool, err error) {
 	c.early = early{}
 	if first && c.fresh {
 		return &plug.Seen{ID: c.id}, false, nil
 	}
 	if first && !c.late {
-		if results, ok := c.db.recent.Take(c.key(c.id), c.db.now()); ok {
-			if rec, err := c.decodeCounted(c.id, results); err == nil {
-				return rec, true, nil
-			}
+		if rec := c.known(); rec != nil {
+			return rec, true, nil
 		}
 	}
 	works := []func(kv.Store) error{func(s kv.Store) (err error) { rec, err = c.now(s); return err }}
@@ -31,6 +29,23 @@ func (c *change) read(first bool) (rec *plug.Seen, recent bool, err error) {
 		return nil, false, err
 	}
 	return rec, false, work.FirstError(kv.Together(c.ctx, c.s, append(works, beside...)...)...)
+}
+
+// known returns the record as it is kept near, or as this process has read it a moment ago;
+// nil: it is neither, or cannot be read.
+func (c *change) known() *plug.Seen {
+	results, ok := kv.RecallEach(c.ctx, c.shown(), c.decoder, c.keys, []string{c.id})
+	if !ok {
+		results, ok = c.db.recent.Take(c.key(c.id), c.db.now())
+	}
+	if !ok {
+		return nil
+	}
+	rec, err := c.decodeCounted(c.id, results)
+	if err != nil {
+		return nil
+	}
+	return rec
 }
 
 // now returns the record as a change needs it. Damaged counters do not concern one, and a

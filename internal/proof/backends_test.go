@@ -26,8 +26,8 @@ var backends = []struct {
 		return boltkv.Open(filepath.Join(t.TempDir(), "db"), boltkv.Options{})
 	}},
 	{"memcachekv", true, func(t *testing.T) (kv.Store, error) { return onMemcached(t, memcachekv.Options{}) }},
-	{"memcachekv pipeline=all", true, func(t *testing.T) (kv.Store, error) {
-		return onMemcached(t, memcachekv.Options{PipelineAll: true})
+	{"memcachekv pipeline=writes", true, func(t *testing.T) (kv.Store, error) {
+		return onMemcached(t, memcachekv.Options{PipelineWrites: true})
 	}},
 	{"rediskv", false, func(t *testing.T) (kv.Store, error) {
 		servers.Need(t, "redis-server")

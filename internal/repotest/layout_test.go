@@ -22,7 +22,7 @@ var (
 	records  = slices.Concat([]string{"kvmodel", "kvmodel/kv", "kvmodel/codec"}, shared)
 	grants   = map[string]grant{
 		"example-app": {
-			slices.Concat([]string{"inspect", "templates", "guard", "kvmodel/kvsession", "kvmodel/kvopen", "kvmodel/kvopen/all"}, indexes, records),
+			slices.Concat([]string{"inspect", "templates", "guard", "kvmodel/kvsession", "kvmodel/kvopen", "kvmodel/rediskv", "kvmodel/memcachekv", "kvmodel/kvopen/all"}, indexes, records),
 			[]string{"github.com/a-h/templ", "github.com/gorilla/sessions", "github.com/vmihailenco/msgpack/v5", "github.com/yuin/goldmark", "golang.org/x/text"},
 		},
 		"examples": {slices.Concat(indexes, records, []string{"kvmodel/memkv"}), []string{"github.com/vmihailenco/msgpack/v5"}},

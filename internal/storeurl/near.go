@@ -24,11 +24,11 @@ func Keep(s kv.Store, opts nearkv.Options) (kv.Store, error) {
 }
 
 // Near returns the value of the option near: a size such as 64MB, and after a comma how
-// old an answer may be, such as 500ms. Where nothing tells what has changed, the age must
-// be given.
+// old an answer may be, such as 500ms; or 0, which keeps nothing. Where nothing tells what has
+// changed, the age must be given.
 func (o *Options) Near(form string, aged bool) (opts nearkv.Options) {
 	text, ok := o.Text("near", form)
-	if !ok {
+	if !ok || text == "0" {
 		return opts
 	}
 	size, age, hasAge := strings.Cut(text, ",")
@@ -36,7 +36,7 @@ func (o *Options) Near(form string, aged bool) (opts nearkv.Options) {
 	d, ageErr := time.ParseDuration(age)
 	switch {
 	case sizeErr != nil:
-		o.Bad("near", text, sizeErr.Error())
+		o.Bad("near", text, "0 or "+sizeErr.Error())
 	case aged && !hasAge:
 		o.Bad("near", text, "a size and how old an answer may be, such as 64MB,500ms, since no one tells what has changed")
 	case hasAge && (ageErr != nil || d <= 0):

@@ -4,8 +4,9 @@ import "context"
 
 // Near returns s for reading what is shown and nothing else: a Get on it may be answered
 // from memory, by a store that keeps what it has read (see package nearkv). It may show
-// what was current a moment ago, so no change may rest on it, and its Value must not be
-// changed, since others may get the same. A store that keeps nothing is returned as it is.
+// what was current a moment ago, so no change may rest on it unless the store compares its
+// version, and its Value must not be changed, since others may get the same. A store that
+// keeps nothing is returned as it is.
 func Near(s Store) Store {
 	return shown(s, false)
 }

@@ -230,6 +230,17 @@ func GetEach(ctx context.Context, s Store, d Decoder, families []Family, texts [
 	return results, g.do(results)
 }
 
+// RecallEach is GetEach if all of that is in memory. ok reports whether it is; s is not asked.
+func RecallEach(ctx context.Context, s Store, d Decoder, families []Family, texts []string) (results []Result, ok bool) {
+	g := gettingEach(ctx, s, d, families, texts)
+	defer g.leave()
+	if g.memory == nil {
+		return nil, false
+	}
+	results = make([]Result, len(g.gets))
+	return results, g.memory.Recall(g.gets, results)
+}
+
 // UseEach calls use with what GetEach would return. use must not keep the results, but may
 // keep what they hold.
 func UseEach(ctx context.Context, s Store, d Decoder, families []Family, texts []string, use func([]Result) error) error {

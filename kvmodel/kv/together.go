@@ -12,13 +12,13 @@ import (
 // trip, the second of each in the next, and so on. So code that is written as
 // one step after another costs as many trips as its longest part.
 //
-// Works run one at a time, in one goroutine, from the last to the first, and
-// their ops stand in the trip from the first to the last. A key that several of
-// them read in one trip is read once, so they must not change its value, and what
-// several append to a key, or add to the number there, each by [One], is one op. A
-// work must use its store from nowhere else, must not keep it, and must not wait for
-// another work; to wait for time to pass it calls [Pause]. Together returns what the
-// works returned, in their order.
+// Works run one at a time, in the order of works, and so do their ops stand in the trip.
+// They run in the goroutine of the caller until one asks the store for something or pauses,
+// and from then on in coroutines. A key that several of them read in one trip is read once,
+// so they must not change its value, and what several append to a key, or add to the number
+// there, each by [One], is one op. A work must use its store from nowhere else, must not keep
+// it, and must not wait for another work; to wait for time to pass it calls [Pause]. Together
+// returns what the works returned, in their order.
 //
 // Where there are no trips to be saved, works run one after another, from the first to the
 // last: in a transaction, and on a store with [Powers.Local]. There each has trips of its
@@ -70,9 +70,9 @@ func Pause(ctx context.Context, s Store, d time.Duration) bool {
 // shortPause is the longest pause for which the others wait.
 const shortPause = 50 * time.Millisecond
 
-// convoy is works that travel together. On a local store they go by themselves, one after
-// another in the goroutine of the caller, and those behind the first that pauses as anywhere
-// else, but for their trips.
+// convoy is works that travel together. They begin one after another in the goroutine of the
+// caller, and those behind the first that has to wait in runners. On a local store only a pause
+// is waited for, since each work has trips of its own.
 type convoy struct {
 	ctx     context.Context
 	store   Store
@@ -81,8 +81,7 @@ type convoy struct {
 	parts   []part
 	rides   []ride // of the parts; none on a local store
 	alone   ride   // of all parts there, always empty
-	begun   int    // how many works have begun in the goroutine of the caller: the first ones
-	waiting int    // how many have not begun elsewhere, where the last one does first
+	begun   int    // how many works have begun: the first ones
 	runners []*runner
 	apart   *apart // on a local store, under a Meter
 	*cargo
@@ -91,7 +90,7 @@ type convoy struct {
 func newConvoy(ctx context.Context, s Store, powers Powers, works []func(Store) error) *convoy {
 	// A transaction inside a shared trip would not be one.
 	powers.Atomic = nil
-	c := &convoy{ctx: ctx, store: s, powers: powers, works: works, waiting: len(works), parts: make([]part, len(works)), cargo: cargos.Get().(*cargo)}
+	c := &convoy{ctx: ctx, store: s, powers: powers, works: works, parts: make([]part, len(works)), cargo: cargos.Get().(*cargo)}
 	if powers.Local {
 		_, nested := s.(*part)
 		c.apart = newApart(meterOf(ctx, powers), nested)
@@ -108,25 +107,27 @@ func newConvoy(ctx context.Context, s Store, powers Powers, works []func(Store) 
 	return c
 }
 
-// run runs all works. Those that share trips begin before the first.
+// run runs all works.
 func (c *convoy) run() {
-	if !c.powers.Local {
-		c.start(1)
-	}
-	for c.begun < c.waiting {
-		c.begun++
-		c.work(c.begun - 1)
+	for c.next(nil) {
 	}
 	for c.travel() {
 	}
 	c.recycle()
 }
 
-// work runs a work until it ends.
-func (c *convoy) work(i int) {
-	p := &c.parts[i]
-	p.err = c.works[i](p)
+// next runs the next work until it ends, in a runner unless that is nil. It returns false if
+// there is none.
+func (c *convoy) next(in *runner) bool {
+	if c.begun == len(c.works) {
+		return false
+	}
+	p, work := &c.parts[c.begun], c.works[c.begun]
+	c.begun++
+	p.runner = in
+	p.err = work(p)
 	p.ops, p.until = nil, time.Time{}
+	return true
 }
 
 // cargo is what a trip carries.
@@ -182,7 +183,7 @@ func (c *convoy) travel() bool {
 	pause := time.Until(end)
 	woke := pause <= 0 || Pause(c.ctx, c.store, pause)
 	c.deliver(c.rides)
-	for i := len(c.parts) - 1; i >= 0; i-- {
+	for i := range c.parts {
 		p := &c.parts[i]
 		if len(p.ops) == 0 && (p.until.IsZero() || woke && p.until.After(end)) {
 			continue
@@ -315,7 +316,7 @@ func (c *cargo) like(op *Op) int {
 
 // deliver hands the results to the rides that asked.
 func (c *cargo) deliver(rides []ride) {
-	for i := len(rides) - 1; i >= 0; i-- {
+	for i := range rides {
 		r := &rides[i]
 		sums := r.sums
 		for j, position := range r.positions {
@@ -356,16 +357,13 @@ type runner struct {
 	yield func(struct{}) bool
 }
 
-// start runs the works from the first on until they stop or end, the last one first.
-func (c *convoy) start(first int) {
-	for c.waiting > first {
+// start runs the works that have not begun until they stop or end.
+func (c *convoy) start() {
+	for c.begun < len(c.works) {
 		r := new(runner)
 		r.next, r.stop = pull(func(yield func(struct{}) bool) {
 			r.yield = yield
-			for c.waiting > first {
-				c.waiting--
-				c.parts[c.waiting].runner = r
-				c.work(c.waiting)
+			for c.next(r) {
 			}
 		})
 		c.runners = append(c.runners, r)
@@ -376,7 +374,7 @@ func (c *convoy) start(first int) {
 // stop ends the works that have not ended, which is so after a panic, and counts what all
 // have asked for.
 func (c *convoy) stop() {
-	c.waiting = 0
+	c.begun = len(c.works)
 	for _, r := range c.runners {
 		r.stop()
 	}
@@ -393,7 +391,7 @@ func (p *part) wait(ops []Op) bool {
 	if p.runner != nil {
 		return p.runner.yield(struct{}{})
 	}
-	p.start(p.begun)
+	p.start()
 	for len(p.ops) > 0 || !p.until.IsZero() {
 		if !p.travel() {
 			return false

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -51,6 +52,30 @@ func TestTogether_CostsTheTripsOfTheLongestWork(t *testing.T) {
 	want := [][]string{{"a1", "b1", "c1", "d1"}, {"a2", "d2"}, {"d3"}}
 	if diff := cmp.Diff(want, s.trips); diff != "" {
 		t.Errorf("trips (-want +got)\n%s", diff)
+	}
+}
+
+func TestTogether_WorksUpToTheFirstThatAsksRunInTheGoroutineOfTheCaller(t *testing.T) {
+	ctx := context.Background()
+	s := memkv.New(memkv.Options{})
+	var order []int
+	for asks := range 4 {
+		order = nil
+		before := runtime.NumGoroutine()
+		errs := kv.Each(ctx, s, make([]int, 4), func(s kv.Store, i, _ int) error {
+			order = append(order, i)
+			if made := runtime.NumGoroutine() - before; i <= asks && made > 0 {
+				t.Errorf("%d goroutines were made before work %d of those up to %d", made, i, asks)
+			}
+			if i == asks {
+				return gets(ctx, "a")(s)
+			}
+			return nil
+		})
+		must(t, errors.Join(errs...))
+		if diff := cmp.Diff([]int{0, 1, 2, 3}, order); diff != "" {
+			t.Errorf("the order of the works (-want +got)\n%s", diff)
+		}
 	}
 }
 

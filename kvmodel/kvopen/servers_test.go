@@ -14,6 +14,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
 	"github.com/ringtree/ringtree/kvmodel/kvopen/all"
+	"github.com/ringtree/ringtree/kvmodel/rediskv"
 )
 
 // wantCount opens url, increments a number there, and wants the sum.
@@ -98,6 +99,27 @@ func TestStore_RedisIsLoggedIn(t *testing.T) {
 		if err == nil || strings.Contains(err.Error(), "guess") {
 			t.Errorf("log in as %q: want an error without the password, got %v", wrong, err)
 		}
+	}
+}
+
+func TestEngine_WithAnOptionURLsHaveItUnlessTheyGiveIt(t *testing.T) {
+	servers.Need(t, "redis-server")
+	p, err := servers.Redis()
+	must(t, err)
+	defer p.Stop()
+	for options, near := range map[string]bool{"": true, "?patience=1s": true, "?near=1MB": true, "?near=0": false} {
+		s, err := kvopen.Store(t.Context(), "redis://"+p.Addr+options, rediskv.Engine.With("near", "64MB"))
+		must(t, err)
+		if got := kv.PowersOf(s).Near; got != near {
+			t.Errorf("with the options %q it keeps what it reads: %v, want %v", options, got, near)
+		}
+		must(t, s.Close())
+	}
+	s, err := kvopen.Store(t.Context(), "redis://"+p.Addr, rediskv.Engine)
+	must(t, err)
+	defer s.Close()
+	if kv.PowersOf(s).Near {
+		t.Error("the engine has an option that only a copy of it was given")
 	}
 }
 

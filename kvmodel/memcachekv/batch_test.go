@@ -92,7 +92,7 @@ func TestBatch_AnItemNobodyHasAskedFor_MakesAllGetsUnavailable(t *testing.T) {
 	} {
 		t.Run(says, func(t *testing.T) {
 			f := newFake(t)
-			s := open(t, memcachekv.Options{PipelineAll: true}, f.Addr)
+			s := open(t, memcachekv.Options{}, f.Addr)
 			one(t, t.Context(), s, kv.OpSet("k", []byte("v")))
 			f.Says.Store(says)
 			results, err := kv.GetAll(t.Context(), s, "absent", "k")

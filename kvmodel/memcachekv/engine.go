@@ -20,7 +20,7 @@ func openURL(ctx context.Context, rest string, options url.Values) (kv.Store, er
 		Timeout: given.Duration("timeout"),
 		Conns:   given.Number("conns", 1, 10_000),
 
-		PipelineAll: given.Choice("pipeline", "writes", "all") == 1,
+		PipelineWrites: given.Choice("pipeline", "all", "writes") == 1,
 	}
 	volatile := given.Choice("volatile", "off", "on") == 1
 	near := given.Near("SIZE,AGE", true)

@@ -62,7 +62,7 @@ func (f *flight) run(ctx context.Context) {
 	switch {
 	case len(f.gets)+len(f.writes) == 1:
 		f.server.do(ctx, slices.Concat(f.gets, f.writes)[0])
-	case len(f.writes) == 0 && !f.server.opts.PipelineAll:
+	case len(f.writes) == 0 && f.server.opts.PipelineWrites:
 		f.server.getAll(ctx, f.gets)
 	default:
 		f.server.batch(ctx, f.writes, f.gets)

@@ -76,9 +76,9 @@ type Options struct {
 	// how many are kept. Further requests wait for one. 0 means 64.
 	Conns int
 
-	// PipelineAll has the store send and read every trip itself, and not only those
-	// with several ops of which some write. The library does the others.
-	PipelineAll bool
+	// PipelineWrites has the store send and read only those trips itself that have several
+	// ops of which some write. The library does the others.
+	PipelineWrites bool
 }
 
 func (o Options) withDefaults() (Options, error) {

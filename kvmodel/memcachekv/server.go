@@ -45,7 +45,7 @@ var (
 
 // do carries out op.
 func (s *server) do(ctx context.Context, op *kv.Op) {
-	if s.opts.PipelineAll {
+	if !s.opts.PipelineWrites {
 		ops := []*kv.Op{op}
 		if op.Kind == kv.Get {
 			s.batch(ctx, nil, ops)

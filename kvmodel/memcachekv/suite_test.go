@@ -26,8 +26,8 @@ func TestStore_KeepsTheContract_OnTwoServers(t *testing.T) {
 // bothWays runs test with stores that leave to the library what they can, and with
 // stores that leave nothing to it.
 func bothWays(t *testing.T, test func(*testing.T, memcachekv.Options)) {
-	t.Run("pipeline=writes", func(t *testing.T) { test(t, memcachekv.Options{}) })
-	t.Run("pipeline=all", func(t *testing.T) { test(t, memcachekv.Options{PipelineAll: true}) })
+	t.Run("pipeline=all", func(t *testing.T) { test(t, memcachekv.Options{}) })
+	t.Run("pipeline=writes", func(t *testing.T) { test(t, memcachekv.Options{PipelineWrites: true}) })
 }
 
 // suiteMaker makes stores on the servers at addrs, with a tenant for each name.

@@ -3,6 +3,7 @@ package rediskv
 import (
 	"context"
 	"sync/atomic"
+	"time"
 
 	"github.com/redis/rueidis"
 )
@@ -10,38 +11,36 @@ import (
 // announcements are the keys that anyone writes, as a server tells them on a connection of
 // their own, in no order with what it answers on the other one.
 type announcements struct {
-	client rueidis.Client
-	breaks atomic.Int64 // how often it was lost; some keys may have been missed each time
-	ticked atomic.Int64 // breaks, and one more, when the server has last answered on it; 0: not yet
+	option rueidis.ClientOption
+	client rueidis.Client // nil: there was no connection yet
+	breaks atomic.Int64   // how often it was lost; some keys may have been missed each time
+	ticked atomic.Int64   // breaks, and one more, when the server has last answered on it; 0: not yet
 }
 
-// Announce makes f be called with the keys that anyone writes. The servers of a cluster, of
-// which each tells its own, are not asked.
+// Announce makes f be called with the keys that anyone writes, once the server is connected to
+// for that in the background. The servers of a cluster, of which each tells its own, are not
+// asked.
 func (c *changes) Announce(f func(keys []string)) bool {
 	s := c.store
 	if s.cluster {
 		return false
 	}
-	a := new(announcements)
-	option := s.clientOption()
-	option.ClientTrackingOptions = []string{"BCAST"}
-	option.OnInvalidations = func(messages []rueidis.RedisMessage) {
+	a := &announcements{option: s.clientOption()}
+	a.option.ClientTrackingOptions = []string{"BCAST"}
+	a.option.OnInvalidations = func(messages []rueidis.RedisMessage) {
 		keys := keysIn(messages)
 		if keys == nil {
 			a.breaks.Add(1)
 		}
 		f(keys)
 	}
-	client, err := rueidis.NewClient(option)
-	if err != nil {
-		return false
-	}
-	a.client = client
 	if !c.announced.CompareAndSwap(nil, a) {
-		client.Close()
 		return false
 	}
-	a.tick(context.Background())
+	go func() {
+		defer a.close()
+		everyTick(s.senders.quit, a.tick)
+	}()
 	return true
 }
 
@@ -52,7 +51,16 @@ func (c *changes) Announcing() bool {
 }
 
 // tick asks the server whether it has announced everything, and connects to it if it must.
-func (a *announcements) tick(ctx context.Context) {
+func (a *announcements) tick() {
+	if a.client == nil {
+		client, err := rueidis.NewClient(a.option)
+		if err != nil {
+			return
+		}
+		a.client = client
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), tickLasts)
+	defer cancel()
 	breaks := a.breaks.Load()
 	if err := a.client.Do(ctx, a.client.B().Ping().Build()).Error(); err != nil {
 		a.ticked.Store(0)
@@ -63,7 +71,21 @@ func (a *announcements) tick(ctx context.Context) {
 
 // close closes the connection.
 func (a *announcements) close() {
-	if a != nil {
+	if a.client != nil {
 		a.client.Close()
+	}
+}
+
+// everyTick calls tick, and again every tickEvery until quit is closed.
+func everyTick(quit <-chan struct{}, tick func()) {
+	ticker := time.NewTicker(tickEvery)
+	defer ticker.Stop()
+	for {
+		tick()
+		select {
+		case <-ticker.C:
+		case <-quit:
+			return
+		}
 	}
 }

@@ -88,21 +88,4 @@ func (c *changes) tick() {
 		c.tell(nil)
 	}
 	c.ticked.Store(began.UnixNano())
-	if a := c.announced.Load(); a != nil {
-		a.tick(ctx)
-	}
-}
-
-// ticks ticks until quit is closed.
-func (c *changes) ticks(quit <-chan struct{}) {
-	ticker := time.NewTicker(tickEvery)
-	defer ticker.Stop()
-	for {
-		c.tick()
-		select {
-		case <-ticker.C:
-		case <-quit:
-			return
-		}
-	}
 }

@@ -1,11 +1,14 @@
 package rediskv
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -153,6 +156,30 @@ func TestChanges_WhatIsAbsentIsKnownUntilSomeoneStoresIt(t *testing.T) {
 	}
 }
 
+func TestChanges_NothingWaitsForASilentConnectionOfAnnouncements(t *testing.T) {
+	speaks := make(chan struct{})
+	addr := proxy(t, ownServer(t).Addr, func(chunk []byte) bool {
+		if bytes.Contains(chunk, []byte("BCAST")) {
+			select {
+			case <-speaks:
+			case <-t.Context().Done():
+			}
+		}
+		return true
+	})
+	near, err := nearkv.New(open(t, Options{Addrs: []string{addr}, Track: true, Patience: time.Hour}), nearkv.Options{Bytes: 1 << 20})
+	must(t, err)
+	t.Cleanup(func() { near.Close() })
+	s := kv.Sparse(near)
+	set(t, s, "k", "1")
+	becomesNear(t, s, "k", "1")
+	if _, fromMemory, err := read(s, "absent"); fromMemory || err != nil {
+		t.Errorf("what is absent is known from memory %v, %v, though no one has said it", fromMemory, err)
+	}
+	close(speaks)
+	knows(t, s)
+}
+
 // While it was cut off, the process has missed what was stored.
 func TestChanges_AfterABrokenConnectionWhatIsAbsentIsListedAgain(t *testing.T) {
 	addr := ownServer(t).Addr
@@ -266,4 +293,108 @@ func TestChanges_AProcessSeesNothingOlderThanItHasSeen(t *testing.T) {
 		})
 	}
 	group.Wait()
+}
+
+// badNetwork returns the address of a proxy before the server at addr. Once it is bad, it holds
+// some of what it carries, pauses and cuts connections, each for itself.
+func badNetwork(t *testing.T, addr string, bad *atomic.Bool, cuts *atomic.Int64) string {
+	return proxy(t, addr, func([]byte) bool {
+		if !bad.Load() {
+			return true
+		}
+		switch n := rand.IntN(1000); {
+		case n < 2:
+			cuts.Add(1)
+			return false
+		case n < 3:
+			kv.Sleep(t.Context(), 400*time.Millisecond)
+		case n < 300:
+			kv.Sleep(t.Context(), rand.N(3*time.Millisecond))
+		}
+		return true
+	})
+}
+
+// Each process raises two numbers in one trip, adds keys, and looks at all of it from behind a
+// network of its own.
+func TestChanges_BehindABadNetworkNothingIsOlderThanSeenOrOfTwoMoments(t *testing.T) {
+	server := ownServer(t)
+	set(t, openAt(t, server.Addr), "left", "0")
+	set(t, openAt(t, server.Addr), "right", "0")
+	var bad atomic.Bool
+	var cuts, known, absent atomic.Int64
+	const processes, looks = 4, 200
+	all := make([]*onlooker, processes)
+	for p := range all {
+		all[p] = &onlooker{Store: kv.Past(nearTo(t, badNetwork(t, server.Addr, &bad, &cuts))), name: fmt.Sprint(p)}
+	}
+	bad.Store(true)
+	var group sync.WaitGroup
+	for p, l := range all {
+		group.Go(func() {
+			for i := 0; i < looks || cuts.Load() < 10 || known.Load() < 100 || absent.Load() < 100; i++ {
+				if i%(2*processes) == 2*p {
+					l.write(t.Context(), i)
+				}
+				if err := l.look(t.Context(), &known); err != nil {
+					t.Errorf("process %d: %v", p, err)
+					return
+				}
+				if _, near, _ := read(kv.Sparse(l.Store), fmt.Sprint("none:", p, ":", i)); near {
+					absent.Add(1)
+				}
+			}
+		})
+	}
+	group.Wait()
+	bad.Store(false)
+	last, _, err := read(openAt(t, server.Addr), "left")
+	must(t, err)
+	for _, l := range all {
+		becomesNear(t, kv.Near(l.Store), "left", last)
+	}
+}
+
+// onlooker is a process that knows what it has seen and written.
+type onlooker struct {
+	kv.Store
+	name string
+	seen int64
+	own  []string
+}
+
+// write raises the numbers, and stores a key of the process.
+func (l *onlooker) write(ctx context.Context, i int) {
+	key := fmt.Sprintf("own:%s:%d", l.name, i)
+	ops := []kv.Op{kv.OpIncrement("left", 1), kv.OpIncrement("right", 1), kv.OpSet(key, nil)}
+	if l.Do(ctx, ops) == nil {
+		l.seen, l.own = max(l.seen, ops[0].Result.Number), append(l.own, key)
+	}
+}
+
+// look returns an error if what the process sees cannot be, and counts in known what it knows.
+// What cannot be asked for says nothing.
+func (l *onlooker) look(ctx context.Context, known *atomic.Int64) error {
+	if rand.IntN(2) == 0 {
+		_, _, _ = read(kv.Near(l.Store), "left") // Without the other one.
+	}
+	results, err := kv.GetAll(ctx, kv.Near(l.Store), "left", "right")
+	if err != nil {
+		return nil
+	}
+	if results[0].Near {
+		known.Add(1)
+	}
+	left, bad := kv.ParseNumber(results[0].Value)
+	right, worse := kv.ParseNumber(results[1].Value)
+	if err := errors.Join(bad, worse); err != nil || left != right || left < l.seen {
+		return fmt.Errorf("it sees %d and %d, after it had seen %d; %v", left, right, l.seen, err)
+	}
+	l.seen = left
+	for _, key := range l.own {
+		if r, err := kv.One(ctx, kv.Sparse(l.Store), kv.OpGet(key)); errors.Is(err, kv.ErrNotFound) {
+			return fmt.Errorf("it does not see %s, which it has stored; from memory: %v", key, r.Near)
+		}
+	}
+	return nil
 }

@@ -170,7 +170,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 		return nil, fmt.Errorf("rediskv: open %s: %w", s.where, err)
 	}
 	if s.changes != nil {
-		go s.changes.ticks(s.senders.quit)
+		go everyTick(s.senders.quit, s.changes.tick)
 	}
 	if s.sentinels != nil {
 		go s.sentinels.watch(s.senders.quit)
@@ -245,9 +245,6 @@ func (o Options) check() error {
 func (s *Store) Close() error {
 	if !s.closed.Swap(true) {
 		s.client.Close()
-		if s.changes != nil {
-			s.changes.announced.Load().close()
-		}
 		s.servers.Close()
 		close(s.senders.quit)
 	}

@@ -12,23 +12,23 @@ import (
 )
 
 // Run runs works, each with a context of its own, and returns the first of their errors, in
-// their order. They run one after another until one asks a [Store] on s for something under
-// its context, and from then on at the same time: what they ask for is sent as by
-// [kv.Together], under the context trips. Once a work has failed, no further trip leaves, and
-// the others fail too. If a work panics, Run does.
+// their order. They run as by [kv.Together]: what they ask a [Store] on s for under their
+// contexts is sent together, under the context trips. Once a work has failed, no further trip
+// leaves, and the others fail too. If a work panics, Run does.
 //
 // On a store with [kv.Powers.Local] all works run one after another, until one fails.
 func Run(ctx, trips context.Context, s kv.Store, works ...func(context.Context) error) error {
 	if kv.PowersOf(s).Local {
 		return inOrder(ctx, works)
 	}
-	r := &run{ctx: ctx, trips: trips, store: stopping{s, new(atomic.Bool)}, works: works, sides: make([]side, len(works))}
-	for r.next() {
-	}
-	if r.landed != nil {
-		<-r.landed
-	}
-	return r.outcome()
+	store := stopping{s, new(atomic.Bool)}
+	sides := make([]side, len(works))
+	errs := kv.Each(trips, store, works, func(trip kv.Store, i int, work func(context.Context) error) error {
+		of := &sides[i]
+		of.trips, of.trip = trips, trip
+		return of.run(ctx, work, store.stopped)
+	})
+	return outcome(sides, errs)
 }
 
 func inOrder(ctx context.Context, works []func(context.Context) error) error {
@@ -42,81 +42,14 @@ func inOrder(ctx context.Context, works []func(context.Context) error) error {
 	return nil
 }
 
-// run is the works of a Run.
-type run struct {
-	ctx, trips context.Context
-	store      stopping
-	works      []func(context.Context) error
-	sides      []side // of the works
-
-	mu       sync.Mutex
-	begun    int           // how many works have begun: the first ones
-	landed   chan struct{} // nil while they run one after another; is closed behind their last trip
-	panicked any           // by the store
-}
-
-// next runs the next work in the goroutine of the caller. It returns false if there is none.
-func (r *run) next() bool {
-	r.mu.Lock()
-	i := r.begun
-	if i == len(r.works) || r.store.stopped.Load() {
-		r.mu.Unlock()
-		return false
-	}
-	r.begun++
-	r.mu.Unlock()
-	r.work(i)
-	return true
-}
-
-// work runs a work until it ends.
-func (r *run) work(i int) {
-	of := &r.sides[i]
-	of.run = r
-	defer of.end()
-	defer func() {
-		if of.panicked = recover(); of.panicked != nil {
-			r.store.stopped.Store(true)
-		}
-	}()
-	if of.err = r.works[i](context.WithValue(r.ctx, sideKey{}, of)); of.err != nil {
-		r.store.stopped.Store(true)
-	}
-}
-
-// leave has the works that have not begun run beside the last one that has. The caller holds
-// the lock.
-func (r *run) leave() {
-	r.landed = make(chan struct{})
-	sides := make([]func(kv.Store) error, 0, len(r.works)-r.begun+1)
-	for i := r.begun - 1; i < len(r.works); i++ {
-		of := &r.sides[i]
-		of.asks, of.ended = make(chan *ask), make(chan struct{})
-		sides = append(sides, func(trip kv.Store) error { return of.serve(r.trips, trip) })
-	}
-	for ; r.begun < len(r.works); r.begun++ {
-		go r.work(r.begun)
-	}
-	go func() {
-		defer close(r.landed)
-		defer func() { r.panicked = recover() }()
-		_ = kv.Together(r.trips, r.store, sides...)
-	}()
-}
-
 // outcome returns the first error of the works, which have ended, or panics as one has.
-func (r *run) outcome() error {
-	if r.panicked != nil {
-		panic(r.panicked)
-	}
-	var failed error
-	for i := range r.sides {
-		of := &r.sides[i]
-		if of.panicked != nil {
-			panic(of.panicked)
+func outcome(sides []side, errs []error) (failed error) {
+	for i, err := range errs {
+		if panicked := sides[i].panicked; panicked != nil {
+			panic(panicked)
 		}
-		if failed == nil || errors.Is(failed, errStopped) && of.err != nil {
-			failed = of.err
+		if failed == nil || errors.Is(failed, errStopped) && err != nil {
+			failed = err
 		}
 	}
 	return failed
@@ -146,65 +79,42 @@ type sideKey struct{}
 
 // side is one of the works of a Run.
 type side struct {
-	*run
-	over     bool // it has ended
-	err      error
+	trips    context.Context
+	trip     kv.Store
 	panicked any
 
-	asks  chan *ask // nil while it runs alone
-	ended chan struct{}
+	mu   sync.Mutex // held while it asks, for a work that does so in goroutines of its own
+	over bool       // it has ended
 }
 
-// ask is a request of a work.
-type ask struct {
-	ops  []kv.Op
-	err  error
-	done chan struct{}
+// run runs the work until it ends, unless another one has failed.
+func (s *side) run(ctx context.Context, work func(context.Context) error, stopped *atomic.Bool) (err error) {
+	if stopped.Load() {
+		return errStopped
+	}
+	defer s.end()
+	defer func() {
+		if s.panicked = recover(); err != nil || s.panicked != nil {
+			stopped.Store(true)
+		}
+	}()
+	return work(context.WithValue(ctx, sideKey{}, s))
 }
 
 func (s *side) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.over = true; s.ended != nil {
-		close(s.ended)
-	}
+	s.over = true
 }
 
-// serve sends what the work asks for until the work ends.
-func (s *side) serve(ctx context.Context, trip kv.Store) error {
-	for {
-		select {
-		case <-s.ended:
-			return nil
-		case a := <-s.asks:
-			a.err = trip.Do(ctx, a.ops)
-			close(a.done)
-		}
-	}
-}
-
-// hasCompany reports whether the work has others beside it. Those that have not begun do now.
-func (s *side) hasCompany() (company, over bool) {
+// do carries out ops together with what the other works ask for, unless the work is over.
+func (s *side) do(ops []kv.Op) (over bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.landed == nil && !s.over && s.begun < len(s.works) {
-		s.leave()
-	}
-	return s.asks != nil, s.over
-}
-
-// do carries out ops together with what the other works ask for.
-func (s *side) do(ops []kv.Op) (over bool, err error) {
-	a := &ask{ops: ops, done: make(chan struct{})}
-	select {
-	case s.asks <- a:
-		<-a.done
-		return false, a.err
-	case <-s.ended:
+	if s.over {
 		return true, nil
-	case <-s.landed:
-		return false, kv.Fail(ops, kv.ErrUnavailable) // The store has panicked.
 	}
+	return false, s.trip.Do(s.trips, ops)
 }
 
 // On returns s for works of [Run], which send together what they ask it for under their
@@ -226,21 +136,13 @@ func (s Store) Powers() kv.Powers { return kv.PowersOf(s.Store) }
 // Memory returns that of the store underneath: what it answers needs no trip to share.
 func (s Store) Memory(ctx context.Context) (kv.Memory, string) { return kv.MemoryOf(ctx, s.Store) }
 
-// Do carries out ops, with those of the other works where there are any.
+// Do carries out ops, with those of the other works where there are any. What outlives its work
+// is sent alone.
 func (s Store) Do(ctx context.Context, ops []kv.Op) error {
-	of, ok := ctx.Value(sideKey{}).(*side)
-	if !ok {
-		return s.Store.Do(ctx, ops)
-	}
-	company, over := of.hasCompany()
-	if company && !over {
-		var err error
-		if over, err = of.do(ops); !over {
+	if of, ok := ctx.Value(sideKey{}).(*side); ok {
+		if over, err := of.do(ops); !over {
 			return err
 		}
 	}
-	if over {
-		return s.Store.Do(ctx, ops) // What outlives its work is sent alone.
-	}
-	return of.store.Do(of.trips, ops)
+	return s.Store.Do(ctx, ops)
 }
