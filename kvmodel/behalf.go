@@ -13,10 +13,17 @@ import (
 type behalf struct {
 	*DB
 	model, index string // index is "" for the model itself
+	relaxed      bool   // writes need not wait for the disk
 }
+
+// of returns b for the index of that name.
+func (b behalf) of(index string) behalf { b.index = index; return b }
 
 // Begin says that a verb begins; see plug.Host.
 func (b behalf) Begin(ctx context.Context, verb string) (context.Context, func()) {
+	if b.relaxed {
+		ctx = kv.Relaxed(ctx)
+	}
 	return b.begin(ctx, kv.Work{Model: b.model, Index: b.index, Verb: verb})
 }
 

@@ -67,6 +67,7 @@ type DB struct {
 	classes []plug.Class           // of models
 	windows []plug.Window          // into what belongs to no model
 	intents []anyIntent
+	relaxed map[string]bool // models whose writes need not wait for the disk
 
 	runs map[*run]bool // builds under way
 
@@ -188,6 +189,7 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		turns:    turns.New(),
 		handling: turns.New(),
 		models:   make(map[string]dataClass),
+		relaxed:  make(map[string]bool),
 		gone:     make(map[string]bool),
 		tallies:  make(map[[2]string]*Tally),
 		derived:  make(map[[2]string]*Derived),
@@ -281,6 +283,15 @@ func (db *DB) Accept(ctx context.Context) (servers []string, err error) {
 
 // Store returns the store the DB works on, with the tenant's prefix.
 func (db *DB) Store() kv.Store { return db.store }
+
+// Relaxed returns a context for writes that need not wait for the disk, such as counting a view.
+// On a file such a write is answered once readers see it. A crash of the machine can undo the
+// relaxed writes of the last second, the newest first, but no write that was answered before a
+// later one without Relaxed, and a crash of the process undoes none. On other stores, and
+// with another durability than synced, Relaxed changes nothing.
+//
+// The tag kv:"model,relaxed" makes all changes of a model's records and counters relaxed.
+func Relaxed(ctx context.Context) context.Context { return kv.Relaxed(ctx) }
 
 // Now returns the time by the DB's clock.
 func (db *DB) Now() time.Time { return db.now() }

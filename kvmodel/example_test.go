@@ -436,6 +436,17 @@ func ExampleTenant() {
 	// bolts <nil>
 }
 
+// Counting a view need not wait for the disk.
+func ExampleRelaxed() {
+	ctx := context.Background()
+	_, m := wiki.InMemory()
+	page := &wiki.Page{Slug: "home", Title: "Welcome"}
+	check(m.Pages.Create(ctx, page))
+	views, err := m.Pages.Views.Hit(kvmodel.Relaxed(ctx), page.ID)
+	fmt.Println(views, err)
+	// Output: 1 <nil>
+}
+
 // Hooks see every verb. The adapters for OpenTelemetry and Prometheus are made of them.
 func ExampleHooks() {
 	ctx := context.Background()

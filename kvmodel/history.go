@@ -15,7 +15,7 @@ type History[T any, K comparable] struct{ r *Records[T, K] }
 // NewHistory returns the history of r, whose schema says how much of it is kept.
 func NewHistory[T any, K comparable](r *Records[T, K]) *History[T, K] { return &History[T, K]{r} }
 
-func (h *History[T, K]) db() behalf { return behalf{h.r.m.db.DB, h.r.m.name, "History"} }
+func (h *History[T, K]) db() behalf { return h.r.m.db.of("History") }
 
 // Revision is one body of a record.
 type Revision[T any] struct {

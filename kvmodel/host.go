@@ -17,7 +17,7 @@ import (
 // be kept in step from now on. It is for the index classes of this module, which call it once,
 // at start-up. It panics if the model has an index of that name.
 func (r *Records[T, K]) Plug(index plug.Index, build func(plug.Host)) {
-	build(host{r.m, index, len(r.m.indexes()), behalf{r.m.db.DB, r.m.name, index.Name()}})
+	build(host{r.m, index, len(r.m.indexes()), r.m.db.of(index.Name())})
 	r.m.plug(index)
 	r.m.db.knowsMore()
 	plug.Plugged()

@@ -85,4 +85,8 @@ func (db *DB) Begin(ctx context.Context, name string) (context.Context, func()) 
 
 // Named returns the DB as the index of that name of a model sees it, such as a counter; if
 // model is "", as one that belongs to no model. It is for the index classes of this module.
-func (db *DB) Named(model, index string) plug.DB { return behalf{db, model, index} }
+func (db *DB) Named(model, index string) plug.DB {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	return behalf{db, model, index, db.relaxed[model]}
+}

@@ -40,7 +40,7 @@ var numbersHint = kv.NewClass("seq", 1) // model
 func NewRecords[T any, K comparable](db *DB, schema Schema[T, K]) *Records[T, K] {
 	r := &Records[T, K]{schema: schema}
 	r.m = &model{
-		db:      behalf{DB: db, model: schema.Name},
+		db:      behalf{DB: db, model: schema.Name, relaxed: schema.Relaxed},
 		name:    schema.Name,
 		version: schema.Version,
 		codec:   bodiesOf[T]{schema.Codec},
@@ -100,6 +100,7 @@ func (m *model) join(db *DB, sequential, integers bool) {
 	}
 	db.mu.Lock()
 	db.classes = append(db.classes, untyped{m})
+	db.relaxed[m.name] = m.db.relaxed
 	db.mu.Unlock()
 }
 

@@ -31,6 +31,9 @@ type Schema[T any, K comparable] struct {
 	History int
 	Forget  bool
 
+	// Relaxed: changes of the records and their counters are made under a Relaxed context.
+	Relaxed bool
+
 	// Children are lists, each MODEL.INDEX, of records that are deleted with the record
 	// whose id they are under.
 	Children []string

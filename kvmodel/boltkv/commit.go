@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 const (
@@ -21,8 +22,9 @@ const (
 // goroutine, so no goroutine ever touches another caller's data. Writers answer their
 // callers when done is closed.
 type batch struct {
-	turns int
-	in    *live // nil before the first turn
+	turns   int
+	in      *live // nil before the first turn
+	relaxed bool  // no turn needs the commit on the disk
 
 	done chan struct{}
 	fail *failure // valid once done is closed
@@ -68,8 +70,9 @@ func (s *Store) takeTurn(ctx context.Context, change func(*live) *failure) (*bat
 			return nil, fail
 		}
 		if b.in == nil {
-			b.in = &live{base: s.look(), changes: s.changes}
+			b.in, b.relaxed = &live{base: s.look(), changes: s.changes}, true
 		}
+		b.relaxed = b.relaxed && kv.IsRelaxed(ctx)
 		b.turns++
 		s.tell(func(st *Stats) { st.Trips++ })
 		return b, b.in.turn(change)
@@ -136,12 +139,11 @@ func (s *Store) finish(b *batch) *failure {
 	if fail := s.full(); fail != nil {
 		return fail
 	}
-	return s.commit(b.in.changes)
+	return s.commit(b.in.changes, s.opts.Durability == Synced && !b.relaxed)
 }
 
-// commit appends changes to the log, syncs it if the store is to, and lets the readers
-// see them.
-func (s *Store) commit(changes map[string][]byte) *failure {
+// commit appends changes to the log, syncs it if synced, and lets the readers see them.
+func (s *Store) commit(changes map[string][]byte, synced bool) *failure {
 	began := time.Now()
 	if cap(s.body) > keptRoom {
 		s.body = nil
@@ -152,7 +154,7 @@ func (s *Store) commit(changes map[string][]byte) *failure {
 	if fail := s.appended(s.log.Append(&r)); fail != nil {
 		return fail
 	}
-	if s.opts.Durability == Synced {
+	if synced {
 		if fail := s.sync(s.log, r.Seq); fail != nil {
 			return fail
 		}

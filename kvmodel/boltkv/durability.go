@@ -8,8 +8,8 @@ import "fmt"
 type Durability int
 
 const (
-	// Synced: a write is on disk before it is answered. A crash of the machine
-	// loses nothing.
+	// Synced: a write is on disk before it is answered, and a relaxed one a second
+	// later; see kv.Relaxed. A crash of the machine loses nothing else.
 	Synced Durability = iota
 
 	// Periodic: what was written is on disk a second later. A crash of the machine

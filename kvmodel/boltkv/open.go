@@ -74,7 +74,7 @@ func openWith(path string, opts Options, change func(*Store)) (*Store, error) {
 	}
 	go s.commitBatches()
 	go s.moveTables()
-	if opts.Durability == Periodic {
+	if opts.Durability != Unsynced {
 		s.beside.Go(s.syncPeriodically)
 	}
 	s.beside.Go(s.readAhead)

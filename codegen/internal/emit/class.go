@@ -185,6 +185,9 @@ func (w *printer) kept(m *model.Model) {
 	if m.Forget {
 		w.printf("Forget: true,\n")
 	}
+	if m.Relaxed {
+		w.printf("Relaxed: true,\n")
+	}
 	if len(m.Children) > 0 {
 		w.printf("Children: []string{%s},\n", each(m.Children, func(x *model.Index) string { return strconv.Quote(x.Model.Stored + "." + x.Stored) }))
 	}

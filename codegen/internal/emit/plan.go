@@ -22,6 +22,9 @@ func doc(m *model.Model) []string {
 	if m.If != nil && len(m.Indexes) > 0 {
 		lines = append(lines, fmt.Sprintf("Indexes hold the %s that are %s, unless their line says otherwise.", m.Collection, m.If.Name))
 	}
+	if m.Relaxed {
+		lines = append(lines, "A change need not wait for the disk: see kvmodel.Relaxed.")
+	}
 	if len(m.Children) > 0 {
 		lines = append(lines, "After the reply to Delete, "+children(m)+".")
 	}
@@ -127,6 +130,9 @@ func Plan(p *model.Package) string {
 			continue
 		}
 		fmt.Fprintf(&b, "%s.%s: %s by %s, version %d\n  %s\n", p.Path, m.Collection, m.Name, english.List(labels(m.ID)), m.Version, trips(m))
+		if m.Relaxed {
+			b.WriteString("  a change need not wait for the disk\n")
+		}
 		if len(m.Children) > 0 {
 			fmt.Fprintf(&b, "  after Delete %s\n", children(m))
 		}

@@ -45,6 +45,7 @@ type Model struct {
 	Total      bool // how many records there are is kept
 	History    int  // how many bodies are kept; 0: none
 	Forget     bool // a deletion takes the history along
+	Relaxed    bool // a change need not wait for the disk
 	Counters   []*Counter
 	Children   []*Index // lists of records that are deleted with one of the model
 	Gone       Gone     // what it once had, as kvgen.lock says

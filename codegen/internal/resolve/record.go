@@ -18,6 +18,7 @@ func (b *builder) useModel(m member, c tag.Clause) {
 	b.model.Version = c.Number("version", b.model.Version)
 	b.model.History = c.Number("history", 0)
 	b.model.Forget = c.Has("forget")
+	b.model.Relaxed = c.Has("relaxed")
 	b.model.Total, b.model.TotalAt = c.Has("count"), m.at(c)
 	b.model.If = b.condition(c.Get("if"))
 }

@@ -132,6 +132,7 @@ var words = []*word{
 			{name: "count"},
 			{name: "history", value: number(1, 1<<20)},
 			{name: "forget"},
+			{name: "relaxed"},
 			wasOption,
 		},
 	},
