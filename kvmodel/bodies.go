@@ -14,9 +14,10 @@ type bodies interface {
 	UnmarshalShared(data []byte, v plug.Record) (unknown bool, err error)
 
 	// Copies reports whether CopyOf can be called. What that returns shares with v nothing
-	// that can be changed.
+	// that can be changed. It may be put into room, which is nil or what another call has
+	// returned, if wanted records, with this one, are to be copied.
 	Copies() bool
-	CopyOf(v plug.Record) plug.Record
+	CopyOf(v plug.Record, room any, wanted int) (plug.Record, any)
 }
 
 // sharer is a Codec whose values may keep parts of what they were read from.
@@ -27,7 +28,24 @@ type sharer[T any] interface {
 // copier is a Codec whose values can be kept in memory.
 type copier[T any] interface {
 	Copies() bool
-	CopyOf(v *T) *T
+	CopyTo(to, v *T)
+}
+
+// copies is room for copies. They are few, since who keeps one keeps all of them.
+type copies[T any] struct {
+	of   [copiedAtOnce]T
+	used int
+}
+
+const copiedAtOnce = 4
+
+// next returns the next of them; of nil, a new one.
+func (c *copies[T]) next() *T {
+	if c == nil {
+		return new(T)
+	}
+	c.used++
+	return &c.of[c.used-1]
 }
 
 type bodiesOf[T any] struct{ Codec[T] }
@@ -52,4 +70,15 @@ func (b bodiesOf[T]) Copies() bool {
 	return ok && codec.Copies()
 }
 
-func (b bodiesOf[T]) CopyOf(v plug.Record) plug.Record { return b.Codec.(copier[T]).CopyOf(v.(*T)) }
+func (b bodiesOf[T]) CopyOf(v plug.Record, room any, wanted int) (plug.Record, any) {
+	some, _ := room.(*copies[T])
+	if some == nil && wanted >= copiedAtOnce {
+		some = new(copies[T])
+	}
+	to := some.next()
+	b.Codec.(copier[T]).CopyTo(to, v.(*T))
+	if some == nil || some.used == copiedAtOnce {
+		return to, nil
+	}
+	return to, some
+}

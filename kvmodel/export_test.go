@@ -39,3 +39,6 @@ func EncodeLive(model int, rev uint64, body []byte) []byte {
 // Accept takes what the store has lost of the model's enumeration and of its built item
 // for lost.
 func (r *Records[T, K]) Accept(ctx context.Context) error { return r.m.accept(ctx) }
+
+// TextsOf returns the texts of ids, as calls for many records make them.
+func TextsOf[K any](k KeyOf[K], ids []K) []string { return k.texts(ids) }

@@ -38,7 +38,30 @@ type KeyOf[K any] struct {
 	// Number returns the id of a number; nil if ids are not numbers.
 	Number func(int64) K
 
+	// add appends what Text returns; nil: Text alone makes it.
+	add func(dst []byte, k K) []byte
+
 	parts int // of which a text is joined; 0: one
+}
+
+// texts returns the texts of ids, which share memory.
+func (k KeyOf[K]) texts(ids []K) []string {
+	if k.add == nil {
+		return kv.Texts(ids, k.Text)
+	}
+	var all strings.Builder
+	var room []byte
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		room = k.add(room[:0], id)
+		if i == 0 {
+			all.Grow(len(ids) * len(room))
+		}
+		begin := all.Len()
+		all.Write(room)
+		texts[i] = all.String()[begin:]
+	}
+	return texts
 }
 
 // StringKey is the KeyOf of strings. New ids are 26 random characters that sort
@@ -46,6 +69,7 @@ type KeyOf[K any] struct {
 func StringKey[K ~string]() KeyOf[K] {
 	return KeyOf[K]{
 		Text:    func(k K) string { return kv.JoinText(string(k)) },
+		add:     func(dst []byte, k K) []byte { return kv.AppendText(dst, string(k)) },
 		Parse:   parseOne(func(s string) (K, error) { return K(s), nil }),
 		Empty:   func(k K) bool { return k == "" },
 		Compare: cmp.Compare[K],
@@ -63,6 +87,7 @@ func IntKey[K ~int | ~int8 | ~int16 | ~int32 | ~int64]() KeyOf[K] {
 		},
 		cmp.Compare[K],
 	)
+	key.add = func(dst []byte, k K) []byte { return strconv.AppendInt(dst, int64(k), 10) }
 	key.Number = func(n int64) K { return K(n) }
 	return key
 }
@@ -77,6 +102,7 @@ func UintKey[K ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64]() KeyOf[K] {
 		},
 		cmp.Compare[K],
 	)
+	key.add = func(dst []byte, k K) []byte { return strconv.AppendUint(dst, uint64(k), 10) }
 	key.Number = func(n int64) K { return K(n) }
 	return key
 }
@@ -167,7 +193,7 @@ func (p pair[A, B]) split() (A, B) { return p.first, p.second }
 
 // keyOfParts is the KeyOf of n parts: one of a, and all others of b.
 func keyOfParts[K, A, B any](n int, a KeyOf[A], b KeyOf[B], split func(K) (A, B), join func(A, B) K) KeyOf[K] {
-	return KeyOf[K]{
+	key := KeyOf[K]{
 		parts: n,
 		Text: func(k K) string {
 			x, y := split(k)
@@ -193,6 +219,13 @@ func keyOfParts[K, A, B any](n int, a KeyOf[A], b KeyOf[B], split func(K) (A, B)
 			return cmp.Or(a.Compare(x, otherX), b.Compare(y, otherY))
 		},
 	}
+	if a.add != nil && b.add != nil {
+		key.add = func(dst []byte, k K) []byte {
+			x, y := split(k)
+			return b.add(append(a.add(dst, x), ':'), y)
+		}
+	}
+	return key
 }
 
 // parseOne returns a Parse for texts of one part.

@@ -1,6 +1,7 @@
 package kvmodel_test
 
 import (
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -24,6 +25,12 @@ func there[K comparable](t *testing.T, key kvmodel.KeyOf[K], want map[K]string) 
 		}
 		if got, err := key.Parse(text); err != nil || got != k {
 			t.Errorf("the text %q became %#v, %v; want %#v", text, got, err, k)
+		}
+	}
+	ks := slices.Collect(maps.Keys(want))
+	for i, got := range kvmodel.TextsOf(key, ks) {
+		if text := want[ks[i]]; got != text {
+			t.Errorf("the text of %#v among others is %q, want %q", ks[i], got, text)
 		}
 	}
 }

@@ -27,18 +27,32 @@ func (m *model) see(ctx context.Context, s kv.Store, ids []string) ([]*plug.Seen
 
 // seeIn is see of families, which are all, or the first alone: then without counters.
 func (m *model) seeIn(ctx context.Context, s kv.Store, families []kv.Family, ids []string) ([]*plug.Seen, error) {
-	return m.seeAs(ctx, s, families, ids, nil)
-}
-
-// seeAs is seeIn, and fills in the places in the index of placed, unless that is nil.
-func (m *model) seeAs(ctx context.Context, s kv.Store, families []kv.Family, ids []string, placed *host) ([]*plug.Seen, error) {
 	results, err := kv.GetEach(ctx, s, m.decoder, families, ids)
 	if err != nil {
 		return nil, err
 	}
+	return m.seen(ids, results, nil)
+}
+
+// seeAs is seeIn for an index, which sees no Counts. It fills in the places in the index of
+// placed, unless that is nil.
+func (m *model) seeAs(ctx context.Context, s kv.Store, families []kv.Family, ids []string, placed *host) (recs []*plug.Seen, err error) {
+	err = kv.UseEach(ctx, s, m.decoder, families, ids, func(results []kv.Result) (err error) {
+		recs, err = m.seen(ids, results, placed)
+		for _, rec := range recs {
+			rec.Counts = nil
+		}
+		return err
+	})
+	return recs, err
+}
+
+// seen returns what gets of the same families of each of ids have answered, with the places in
+// the index of placed, unless that is nil.
+func (m *model) seen(ids []string, results []kv.Result, placed *host) ([]*plug.Seen, error) {
 	recs, seen := make([]*plug.Seen, len(ids)), make([]plug.Seen, len(ids))
-	n := len(families)
-	err = m.decodeEach(ids, results, func(i int, rec *plug.Seen) {
+	n := len(results) / max(len(ids), 1)
+	err := m.decodeEach(ids, results, func(i int, rec *plug.Seen) {
 		seen[i] = *rec
 		recs[i] = &seen[i]
 		if placed != nil && rec.Value != nil {
@@ -67,7 +81,7 @@ func (m *model) values(ctx context.Context, s kv.Store, ids []string) ([]plug.Re
 // decodeEach calls f with what gets of the same families of each of ids have answered. f must
 // not keep the Seen. With an error that is no ErrCorrupt the answers mean nothing.
 func (m *model) decodeEach(ids []string, results []kv.Result, f func(i int, rec *plug.Seen)) error {
-	var room envelopes
+	var room recordRoom
 	var damaged []error
 	var rec plug.Seen
 	n := len(results) / max(len(ids), 1)
@@ -87,7 +101,7 @@ func (m *model) decodeEach(ids []string, results []kv.Result, f func(i int, rec 
 
 // decodeIn makes rec, which is empty, what gets of some of id's keys have answered, that of
 // the record first.
-func (m *model) decodeIn(room *envelopes, rec *plug.Seen, id string, results []kv.Result) error {
+func (m *model) decodeIn(room *recordRoom, rec *plug.Seen, id string, results []kv.Result) error {
 	err := m.decode(room, rec, id, results[0])
 	if err == nil && len(results) > 1 {
 		err = m.fillCounters(rec, results[1:])
@@ -95,19 +109,19 @@ func (m *model) decodeIn(room *envelopes, rec *plug.Seen, id string, results []k
 	return err
 }
 
-// envelopes is room for the envelopes of records, so that those of a page are one piece of
-// memory.
-type envelopes struct {
-	room   []envelope.Envelope
-	wanted int // how many may be
+// recordRoom is room for the records of a page, so that they take fewer pieces of memory.
+type recordRoom struct {
+	envelopes []envelope.Envelope
+	copies    any // of kept records, as bodies want it
+	wanted    int // how many records may be to come
 }
 
-func (e *envelopes) next() *envelope.Envelope {
-	if len(e.room) == 0 {
-		e.room = make([]envelope.Envelope, max(e.wanted, 1))
+func (r *recordRoom) envelope() *envelope.Envelope {
+	if len(r.envelopes) == 0 {
+		r.envelopes = make([]envelope.Envelope, max(r.wanted, 1))
 	}
-	next := &e.room[0]
-	e.room = e.room[1:]
+	next := &r.envelopes[0]
+	r.envelopes = r.envelopes[1:]
 	return next
 }
 
@@ -150,7 +164,7 @@ func (m *model) look(ctx context.Context, id string) (*plug.Seen, error) {
 
 // decode makes rec, which is empty, what a get of id's record has answered. One that is
 // damaged has nothing but its version, and a rev above all that it may have had.
-func (m *model) decode(room *envelopes, rec *plug.Seen, id string, r kv.Result) error {
+func (m *model) decode(room *recordRoom, rec *plug.Seen, id string, r kv.Result) error {
 	rec.ID = id
 	switch {
 	case r.Err == nil:
@@ -160,10 +174,10 @@ func (m *model) decode(room *envelopes, rec *plug.Seen, id string, r kv.Result) 
 		return m.failure(id, r.Err)
 	}
 	if kept, ok := r.Decoded.(*keptRecord); ok {
-		m.copyKept(rec, r.Version, kept)
+		m.copyKept(room, rec, r.Version, kept)
 		return nil
 	}
-	env := room.next()
+	env := room.envelope()
 	if err := env.Decode(r.Value); err != nil {
 		return m.damage(rec, r, err)
 	}
@@ -216,10 +230,10 @@ func (m *model) decodeKept(value []byte) (any, int, error) {
 }
 
 // copyKept makes rec, which is empty, a copy of what is kept.
-func (m *model) copyKept(rec *plug.Seen, version kv.Version, k *keptRecord) {
+func (m *model) copyKept(room *recordRoom, rec *plug.Seen, version kv.Version, k *keptRecord) {
 	rec.Rev, rec.Version, rec.Envelope = k.envelope.Rev, version, &k.envelope
 	if k.value != nil {
-		rec.Value = m.codec.CopyOf(k.value)
+		rec.Value, room.copies = m.codec.CopyOf(k.value, room.copies, room.wanted)
 	}
 	if k.envelope.Expires != 0 && k.envelope.HasEnded(m.db.now()) {
 		m.end(rec)
@@ -230,7 +244,7 @@ func (m *model) copyKept(rec *plug.Seen, version kv.Version, k *keptRecord) {
 // ErrCorrupt there is none.
 func (m *model) decodeOne(id string, r kv.Result) (*plug.Seen, error) {
 	rec := new(plug.Seen)
-	err := m.decode(new(envelopes), rec, id, r)
+	err := m.decode(new(recordRoom), rec, id, r)
 	if err != nil && !wire.IsCorrupt(err) {
 		return nil, err
 	}

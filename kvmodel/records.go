@@ -169,11 +169,7 @@ func (r *Records[T, K]) GetMulti(ctx context.Context, ids []K) ([]*T, error) {
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	texts := make([]string, len(ids))
-	for i, id := range ids {
-		texts[i] = r.schema.Key.Text(id)
-	}
-	records, err := r.m.values(ctx, r.m.shown(), texts)
+	records, err := r.m.values(ctx, r.m.shown(), r.schema.Key.texts(ids))
 	if records == nil {
 		return nil, err
 	}
@@ -244,7 +240,13 @@ func Load[F, T any, K comparable](ctx context.Context, r *Records[T, K], from []
 	if values == nil && err != nil {
 		return nil, err
 	}
-	found := make(map[K]*T)
+	n := 0
+	for _, v := range values {
+		if v != nil {
+			n++
+		}
+	}
+	found := make(map[K]*T, n)
 	for i, v := range values {
 		if v != nil {
 			found[ids[i]] = v

@@ -119,29 +119,33 @@ type tree struct {
 
 // tree returns the tree of a value in the period that holds at.
 func (c *core) tree(by string, at time.Time) tree {
-	name := c.base
+	var room [128]byte
+	name := append(room[:0], c.base...)
 	if c.many {
-		name += ":" + by
+		name = append(append(name, ':'), by...)
 	}
 	var expires time.Time
 	if c.per != Forever {
-		name += ":" + kv.JoinText(c.per.name(at))
+		name = append(append(name, ':'), kv.JoinText(c.per.name(at))...)
 		expires = c.per.add(at, c.keep)
 	}
 	var own *keytree.Own
 	if c.own {
-		own = keytree.NewOwn(name, c.host.DB().Now, expires)
+		own = keytree.NewOwn(string(name), c.host.DB().Now, expires)
 		own.Note = noter(c.host.DB(), c.noteName(), by, c.per.begin(at))
 	}
-	return tree{c.shelf.tree(name, func() keytree.Config {
-		var truth keytree.Truth = fieldTruth{c, by}
+	t := c.shelf.known(name)
+	if t == nil {
+		config := keytree.Config{
+			Name: string(name), Limit: c.limit, Code: c.code, Dense: c.ranks == keytree.Dense, Truth: fieldTruth{c, by},
+			Now: c.host.DB().Now, Expires: expires, Later: c.soon, Atomic: c.atomic(),
+		}
 		if own != nil {
-			truth = own
+			config.Truth = own
 		}
-		return keytree.Config{
-			Limit: c.limit, Code: c.code, Dense: c.ranks == keytree.Dense, Truth: truth, Now: c.host.DB().Now, Expires: expires, Later: c.soon, Atomic: c.atomic(),
-		}
-	}), own}
+		t = c.shelf.tree(config)
+	}
+	return tree{t, own}
 }
 
 // treeName returns the name of a tree but for its value and its period.

@@ -25,12 +25,18 @@ func newShelf() *shelf {
 	return &shelf{local: keytree.NewLocal(keptRouters), trees: make(map[string]*keytree.Tree)}
 }
 
-// tree returns the tree called name, and makes it from what config returns if it is not on
-// the shelf.
-func (sh *shelf) tree(name string, config func() keytree.Config) *keytree.Tree {
+// known returns the tree called name, nil if it is not on the shelf.
+func (sh *shelf) known(name []byte) *keytree.Tree {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	if t := sh.trees[name]; t != nil {
+	return sh.trees[string(name)]
+}
+
+// tree returns the tree of c, but for its memory, and puts it on the shelf if it is not there.
+func (sh *shelf) tree(c keytree.Config) *keytree.Tree {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	if t := sh.trees[c.Name]; t != nil {
 		return t
 	}
 	if len(sh.names) >= keptTrees {
@@ -38,9 +44,8 @@ func (sh *shelf) tree(name string, config func() keytree.Config) *keytree.Tree {
 		delete(sh.trees, sh.names[0])
 		sh.names = sh.names[1:]
 	}
-	c := config()
-	c.Name, c.Local = name, sh.local
-	sh.trees[name] = keytree.New(c)
-	sh.names = append(sh.names, name)
-	return sh.trees[name]
+	c.Local = sh.local
+	sh.trees[c.Name] = keytree.New(c)
+	sh.names = append(sh.names, c.Name)
+	return sh.trees[c.Name]
 }

@@ -24,7 +24,7 @@ func (l *lane) take(ctx context.Context, s kv.Store) (int64, error) {
 			return n, err
 		}
 	}
-	return 0, fmt.Errorf("%s: %w: no number after %d tries", l.counterKey, kv.ErrUnavailable, pushTries)
+	return 0, fmt.Errorf("%s: %w: no number after %d tries", l.counterKey(), kv.ErrUnavailable, pushTries)
 }
 
 func (l *lane) takeOnce(ctx context.Context, s kv.Store) (int64, error) {
@@ -98,7 +98,7 @@ var errNoCounter = errors.New("no counter")
 
 // increment is the incr of P1.
 func (l *lane) increment(ctx context.Context, s kv.Store) (int64, error) {
-	r, err := kv.One(ctx, s, kv.OpIncrement(l.counterKey, 1))
+	r, err := kv.One(ctx, s, kv.OpIncrement(l.counterKey(), 1))
 	if err == nil && r.Number > lastStamp || errors.Is(err, kv.ErrNotFound) || errors.Is(err, kv.ErrNotNumber) {
 		return 0, errNoCounter
 	}
@@ -128,7 +128,7 @@ func (l *lane) recover(ctx context.Context, s kv.Store, top int64) (int64, error
 		n = l.shape.next(top)
 	}
 	if n > lastStamp {
-		return 0, fmt.Errorf("%s: %w: all numbers up to %d are used; the counter was set too high", l.counterKey, kv.ErrNotNumber, int64(lastStamp))
+		return 0, fmt.Errorf("%s: %w: all numbers up to %d are used; the counter was set too high", l.counterKey(), kv.ErrNotNumber, int64(lastStamp))
 	}
 	if err := l.setCounter(ctx, s, version, n); err != nil || l.atomic {
 		return n, err
@@ -158,7 +158,7 @@ const (
 
 // readCounter reads the counter.
 func (l *lane) readCounter(ctx context.Context, s kv.Store) (int64, kv.Version, error) {
-	r, err := kv.One(ctx, s, kv.OpGet(l.counterKey))
+	r, err := kv.One(ctx, s, kv.OpGet(l.counterKey()))
 	if err != nil && !errors.Is(err, kv.ErrNotFound) {
 		return 0, 0, err
 	}
@@ -179,7 +179,7 @@ func numberIn(r kv.Result) int64 {
 
 // setCounter sets the counter to n if it still has version, 0 if it was absent.
 func (l *lane) setCounter(ctx context.Context, s kv.Store, version kv.Version, n int64) error {
-	_, err := kv.One(ctx, s, kv.OpReplace(l.counterKey, version, strconv.AppendInt(nil, n, 10)))
+	_, err := kv.One(ctx, s, kv.OpReplace(l.counterKey(), version, strconv.AppendInt(nil, n, 10)))
 	if kv.Raced(err) || errors.Is(err, kv.ErrUnclear) {
 		return errAgain
 	}

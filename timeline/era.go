@@ -29,7 +29,7 @@ func dawn(era int64) int64 { return era<<eraBits | 1<<(eraBits-1) }
 // begin takes the lane to the dawn of the nth era, unless it is there already.
 func (l *lane) begin(ctx context.Context, s kv.Store, n int64) error {
 	if dawn(n) > lastStamp {
-		return fmt.Errorf("%s: %w: era %d", l.counterKey, kv.ErrNotNumber, n)
+		return fmt.Errorf("%s: %w: era %d", l.counterKey(), kv.ErrNotNumber, n)
 	}
 	for range pushTries {
 		count, version, err := l.readCounter(ctx, s)
@@ -49,7 +49,7 @@ func (l *lane) begin(ctx context.Context, s kv.Store, n int64) error {
 			return err
 		}
 	}
-	return fmt.Errorf("%s: %w: no era after %d tries", l.counterKey, kv.ErrConflict, pushTries)
+	return fmt.Errorf("%s: %w: no era after %d tries", l.counterKey(), kv.ErrConflict, pushTries)
 }
 
 // era returns the era that the lane is in.

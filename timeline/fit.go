@@ -89,7 +89,7 @@ func (c ringWindow) busiest(ctx context.Context, s kv.Store, some []plug.Standin
 		of := c.lanes(owner)
 		keys := make([]string, len(of))
 		for i, l := range of {
-			keys[i] = l.counterKey
+			keys[i] = l.counterKey()
 		}
 		results, err := kv.GetAll(ctx, s, keys...)
 		if err != nil {

@@ -87,20 +87,28 @@ func idTextOf[T any, K comparable](records *kvmodel.Records[T, K]) func(plug.Rec
 }
 
 // lanes returns the lanes of one owner.
-func (c *core) lanes(owner string) []*lane {
-	all := make([]*lane, c.shards)
+func (c *core) lanes(owners ...string) []*lane {
+	n := len(owners) * c.shards
+	all, lanes := make([]*lane, n), make([]lane, n)
 	for i := range all {
-		all[i] = c.shard(owner, i)
+		lanes[i] = c.placed(owners[i/c.shards], i%c.shards)
+		all[i] = &lanes[i]
 	}
 	return all
 }
 
 func (c *core) shard(owner string, i int) *lane {
+	l := c.placed(owner, i)
+	return &l
+}
+
+// placed is shard for who has a place for the lane.
+func (c *core) placed(owner string, i int) lane {
 	base := c.keys.Key(owner)
 	if c.shards > 1 {
 		base += "#" + strconv.Itoa(i)
 	}
-	l := newLane(c.process, base, c.shape)
+	l := makeLane(c.process, base, c.shape)
 	l.laneName = laneName{owner, i}
 	return l
 }

@@ -16,16 +16,26 @@ import (
 type lane struct {
 	*process
 	*knowledge
-	base       string // what its keys begin with
-	counterKey string // its key
+	base string // what its keys begin with
 	laneName
 	shape shape
 }
 
 // newLane returns the lane whose keys begin with base.
 func newLane(p *process, base string, shape shape) *lane {
-	return &lane{process: p, knowledge: p.recall(base), base: base, counterKey: base + "#n", shape: shape}
+	l := makeLane(p, base, shape)
+	return &l
 }
+
+// makeLane is newLane for who has a place for it.
+func makeLane(p *process, base string, shape shape) lane {
+	return lane{process: p, knowledge: p.recall(base), base: base, shape: shape}
+}
+
+// counterPart stands behind the base of a lane in the key of its counter.
+const counterPart = "#n"
+
+func (l *lane) counterKey() string { return l.base + counterPart }
 
 func (l *lane) key(segment int64) string {
 	var key strings.Builder
@@ -47,14 +57,21 @@ const segmentPart = "#s"
 // keyBytes is room for a key.
 func (l *lane) keyBytes() int { return len(l.base) + len(segmentPart) + 6 }
 
-// keysOf returns the keys of segments, which share a text, and room for one more.
-func (l *lane) keysOf(segments []int64) []string {
+// keysOf returns the keys of segments, and behind them that of the counter if it is wanted.
+// They share a text.
+func (l *lane) keysOf(segments []int64, counter bool) []string {
 	var text strings.Builder
-	text.Grow(len(segments) * l.keyBytes())
+	text.Grow((len(segments) + 1) * l.keyBytes())
 	keys := make([]string, 0, len(segments)+1)
 	for _, i := range segments {
 		begin := text.Len()
 		l.writeKey(&text, i)
+		keys = append(keys, text.String()[begin:])
+	}
+	if counter {
+		begin := text.Len()
+		text.WriteString(l.base)
+		text.WriteString(counterPart)
 		keys = append(keys, text.String()[begin:])
 	}
 	return keys
@@ -174,7 +191,7 @@ type stamped struct {
 
 // holdAll is holds for each of all, and reads a segment once for those that belong there.
 func (l *lane) holdAll(ctx context.Context, s kv.Store, all []stamped) (there []bool, count int64, err error) {
-	keys, at := []string{l.counterKey}, make(map[int64]int)
+	keys, at := []string{l.counterKey()}, make(map[int64]int)
 	for _, e := range all {
 		i := l.shape.segment(l.shape.block(e.n))
 		if _, known := at[i]; !known {

@@ -31,13 +31,15 @@ const segmentTrips = 7
 // newMerge returns a merge of lanes that first reads n entries, and some more since
 // entries may be stale. from is nil or has a cut for each lane.
 func newMerge(s kv.Store, lanes []*lane, up bool, from []cut, n int) *merge {
-	m := &merge{store: s, trips: segmentTrips, n: n, readers: make([]*reader, 0, len(lanes))}
+	m := &merge{store: s, trips: segmentTrips, n: n, readers: make([]*reader, len(lanes))}
+	readers := make([]reader, len(lanes))
 	for i, l := range lanes {
 		var c *cut
 		if from != nil {
 			c = &from[i]
 		}
-		m.readers = append(m.readers, l.newReader(up, c, l.aheadFor(int64(n), int64(len(lanes)))))
+		m.readers[i] = &readers[i]
+		m.readers[i].begin(l, up, c, l.aheadFor(int64(n), int64(len(lanes))))
 	}
 	return m
 }

@@ -30,9 +30,15 @@ type reader struct {
 // newReader returns a reader of l that first reads the newest block and, before it,
 // those that hold ahead stamps.
 func (l *lane) newReader(up bool, from *cut, ahead int64) *reader {
-	r := &reader{lane: l, up: up, from: from}
-	r.plan(ahead)
+	r := new(reader)
+	r.begin(l, up, from, ahead)
 	return r
+}
+
+// begin makes r, which is empty, what newReader returns.
+func (r *reader) begin(l *lane, up bool, from *cut, ahead int64) {
+	r.lane, r.up, r.from = l, up, from
+	r.plan(ahead)
 }
 
 // has returns what was read of a segment, nil if it was not.
@@ -202,10 +208,7 @@ func (r *reader) way() (first, last, step int64) {
 
 // fetch reads segments, and the counter if it is wanted, in one trip.
 func (r *reader) fetch(ctx context.Context, s kv.Store, refs []int64, counter bool) error {
-	keys := r.keysOf(refs)
-	if counter {
-		keys = append(keys, r.lane.counterKey)
-	}
+	keys := r.keysOf(refs, counter)
 	if r.shown {
 		s = kv.Near(s)
 	}

@@ -91,10 +91,7 @@ var _ kvmodel.Lister[struct{}] = (*Ring[struct{}])(nil)
 
 // ring returns the timeline of owners.
 func (c *core) ring(owners ...string) *ring {
-	r := &ring{core: c, name: c.host.Model() + "." + c.spec.Name + " " + strings.Join(owners, " ")}
-	for _, owner := range owners {
-		r.lanes = append(r.lanes, c.lanes(owner)...)
-	}
+	r := &ring{core: c, name: c.host.Model() + "." + c.spec.Name + " " + strings.Join(owners, " "), lanes: c.lanes(owners...)}
 	if n := len(r.lanes); n > MaxLanes {
 		r.err = c.failure(fmt.Errorf("%w: a listing of %d rings; it can merge %d", kvmodel.ErrInvalid, n, MaxLanes))
 	}

@@ -45,7 +45,7 @@ func (l *lane) due(n int64) (segment int64, due bool) {
 // compared with the counter, which may have gone back. This is T1 and T2.
 func (l *lane) trim(ctx context.Context, s kv.Store, i, own int64) error {
 	key := l.key(i)
-	results, err := kv.GetAll(ctx, s, key, l.counterKey)
+	results, err := kv.GetAll(ctx, s, key, l.counterKey())
 	if err != nil {
 		return err
 	}

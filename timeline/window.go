@@ -72,7 +72,7 @@ func (c ringWindow) Audit(ctx context.Context, s kv.Store, base, _ string) (wron
 // damaged returns the keys of the segments that are damaged, and that of a counter that is
 // no number.
 func (l *lane) damaged(ctx context.Context, s kv.Store) (damaged []string, err error) {
-	keys := []string{l.counterKey}
+	keys := []string{l.counterKey()}
 	for i := range l.shape.blocks {
 		keys = append(keys, l.key(i))
 	}
@@ -85,9 +85,9 @@ func (l *lane) damaged(ctx context.Context, s kv.Store) (damaged []string, err e
 		for i, r := range results {
 			switch {
 			case r.Err != nil:
-			case some[i] == l.counterKey && numberIn(r) < 0:
+			case some[i] == l.counterKey() && numberIn(r) < 0:
 				damaged = append(damaged, some[i])
-			case some[i] != l.counterKey && isDamaged(decodeEntries(r.Value)):
+			case some[i] != l.counterKey() && isDamaged(decodeEntries(r.Value)):
 				damaged = append(damaged, some[i])
 			}
 		}
@@ -109,7 +109,7 @@ func (c ringWindow) Amend(ctx context.Context, s kv.Store, base, _ string) error
 // dropBadCounter drops a counter that is no number. The next writer makes it again: see
 // RECOVER.
 func (l *lane) dropBadCounter(ctx context.Context, s kv.Store) error {
-	r, err := kv.One(ctx, s, kv.OpGet(l.counterKey))
+	r, err := kv.One(ctx, s, kv.OpGet(l.counterKey()))
 	switch {
 	case errors.Is(err, kv.ErrNotFound):
 		return nil
@@ -118,7 +118,7 @@ func (l *lane) dropBadCounter(ctx context.Context, s kv.Store) error {
 	case numberIn(r) >= 0:
 		return nil
 	}
-	_, err = kv.One(ctx, s, kv.OpDrop(l.counterKey, r.Version))
+	_, err = kv.One(ctx, s, kv.OpDrop(l.counterKey(), r.Version))
 	return unlessRaced(err)
 }
 

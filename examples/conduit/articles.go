@@ -92,9 +92,9 @@ func (a *App) listed(ctx context.Context, viewer string, board *ranking.Board[Ar
 	if err != nil {
 		return nil, err
 	}
-	var articles []*Article
-	for _, p := range places {
-		articles = append(articles, p.Item)
+	articles := make([]*Article, len(places))
+	for i, p := range places {
+		articles[i] = p.Item
 	}
 	return a.page(ctx, viewer, articles, total)
 }

@@ -125,7 +125,7 @@ func (a *App) profiles(ctx context.Context, viewer string, of []byline) (map[str
 			return err
 		},
 	)
-	profiles := map[string]Profile{}
+	profiles := make(map[string]Profile, len(users))
 	for id, u := range users {
 		profiles[id] = profileOf(u, follows[FollowID{viewer, id}] != nil)
 	}

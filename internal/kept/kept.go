@@ -3,9 +3,11 @@ package kept
 
 import (
 	"hash/maphash"
+	"math"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -20,44 +22,84 @@ type Cache struct {
 
 const shards = 64
 
-// shard is the keys with some hashes. When it is full, a hand goes around and drops what was
-// not asked for since it last came by.
+// shard is the keys with some hashes. A get takes no lock. When the shard is full, a hand goes
+// around the slots and drops what was not asked for since it last came by.
 type shard struct {
-	mu    sync.Mutex
-	table []*slot // chains of slots, by hash; as many as there are slots, or more
-	ring  []*slot // all slots, in the order in which the hand comes by
+	table atomic.Pointer[table]
+	drops [1 << 8]uint32 // also keeps what changes away from what each get reads
+
+	mu    sync.Mutex // to change anything
+	free  []int      // which slots of the table are
 	hand  int
 	size  int // bytes of all
 	limit int // of size
-	drops [1 << 8]uint32
 }
 
-// slot is a key with what is kept under it. A read that finds it looks at little else.
+// table finds slots. The garbage collector looks at the slots alone, and at those that have come
+// one after another in this order.
+type table struct {
+	places []place // as many as a power of two, more than there are slots
+	slots  []atomic.Pointer[slot]
+}
+
+// place says which slot has a hash. The first place where it may be is told by the hash, and the
+// next ones follow on it, up to one that is free.
+type place struct{ atomic.Uint64 }
+
+const free = 0
+
+// tag is what a place holds for a slot, of which it tells most of the others.
+func tag(hash uint64, slot int) uint64 { return hash&^math.MaxUint32 | uint64(slot+1) }
+
+// slotIn returns which slot a place holds that is not free.
+func slotIn(tag uint64) int { return int(tag&math.MaxUint32) - 1 }
+
+// slot is a key with what is kept under it. What a get looks at stands first, so that it takes
+// few lines of the processor's cache.
 type slot struct {
+	asked atomic.Bool // since the hand last came by
+	n     uint8       // bytes of short; 0: the key is long
+	short [54]byte
 	Item
-	key   string
-	hash  uint64
-	next  *slot // of the chain
-	at    int   // in the ring
-	asked bool  // since the hand last came by
+	hash uint64
+	at   int // among the slots of the table
+	long string
+}
+
+// is reports whether it is the slot of key.
+func (at *slot) is(key string) bool {
+	if at.n > 0 {
+		return string(at.short[:at.n]) == key
+	}
+	return at.long == key
+}
+
+func newSlot(key string, hash uint64, it *Item) *slot {
+	at := &slot{Item: *it, hash: hash}
+	if len(key) <= len(at.short) {
+		at.n = uint8(copy(at.short[:], key))
+	} else {
+		at.long = strings.Clone(key) // The key may be a part of something larger.
+	}
+	return at
 }
 
 // Item is what a get has answered: a value, or that there is none. It never changes.
 type Item struct {
-	Value   []byte
 	Decoded any        // of Value; nil: no get had a Decoder
-	Bytes   int        // of Decoded, besides Value
 	Version kv.Version // 0: there is none
 	Ends    int64      // when the item expires, in nanoseconds since 1970; 0: never, or the store tells
+	Value   []byte
+	Bytes   int // of Decoded, besides Value
 
 	Asked, Read int64 // when the read began and ended, for DropOthers and Keep; 0: it does not matter
 }
 
-// itemBytes is about the size of a slot with its places in the table and the ring, but without
-// its key, its value and the decoded form.
-const itemBytes = 176
+// slotBytes is about the size of a slot with its share of the table, but without a long key, its
+// value and the decoded form.
+const slotBytes = int(unsafe.Sizeof(slot{})) + 6*8
 
-func (it *Item) size(key string) int { return itemBytes + len(key) + len(it.Value) + it.Bytes }
+func (at *slot) size() int { return slotBytes + len(at.long) + len(at.Value) + at.Bytes }
 
 // Result returns it as the answer to a get.
 func (it *Item) Result() kv.Result {
@@ -115,13 +157,13 @@ func (c *Cache) Stamp(key string) Stamp {
 // Get returns what is kept under key; nil: nothing.
 func (c *Cache) Get(key string) *Item {
 	s, hash := c.of(key)
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	at := s.find(key, hash)
 	if at == nil {
 		return nil
 	}
-	at.asked = true
+	if !at.asked.Load() {
+		at.asked.Store(true)
+	}
 	return &at.Item
 }
 
@@ -164,64 +206,86 @@ func (c *Cache) KeepAnswer(op *kv.Op, it *Item, before Stamp) {
 	c.Keep(op.Key, it, before)
 }
 
-// find returns the slot of key, nil if there is none. The caller holds the lock.
+// find returns the slot of key, nil if there is none, or its place changes at this moment. Where
+// the caller holds the lock, none does.
 func (s *shard) find(key string, hash uint64) *slot {
-	if len(s.table) == 0 {
+	t := s.table.Load()
+	if t == nil {
 		return nil
 	}
-	at := *s.chain(hash)
-	for at != nil && (at.hash != hash || at.key != key) {
-		at = at.next
+	for i := t.home(hash); ; i = t.next(i) {
+		held := t.places[i].Load()
+		if held == free {
+			return nil
+		}
+		if held^hash > math.MaxUint32 {
+			continue
+		}
+		if at := t.slots[slotIn(held)].Load(); at != nil && at.is(key) {
+			return at
+		}
 	}
-	return at
 }
 
-// chain returns the chain for a hash.
-func (s *shard) chain(hash uint64) **slot { return &s.table[hash&uint64(len(s.table)-1)] }
+// home returns the first place of those with a hash, and next the one behind a place.
+func (t *table) home(hash uint64) int { return int(hash) & (len(t.places) - 1) }
+
+func (t *table) next(i int) int { return (i + 1) & (len(t.places) - 1) }
 
 // put keeps it under key, and drops others if there is no room. The caller holds the lock.
 func (s *shard) put(key string, hash uint64, it *Item) {
 	s.remove(s.find(key, hash))
-	size := it.size(key)
+	at := newSlot(key, hash, it)
+	size := at.size()
 	if size > s.limit {
 		return
 	}
 	for s.size+size > s.limit {
 		s.turn()
 	}
-	// The key may be a part of something larger.
-	s.add(&slot{Item: *it, key: strings.Clone(key), hash: hash, at: len(s.ring)})
+	if len(s.free) == 0 {
+		s.grow()
+	}
+	last := len(s.free) - 1
+	at.at, s.free = s.free[last], s.free[:last]
+	s.table.Load().put(at)
 	s.size += size
 }
 
-// add puts a slot at the end of the ring and into its chain.
-func (s *shard) add(at *slot) {
-	s.ring = append(s.ring, at)
-	if len(s.ring) <= len(s.table) {
-		s.link(at)
-		return
+// grow makes room for more slots.
+func (s *shard) grow() {
+	old := s.table.Load()
+	if old == nil {
+		old = new(table)
 	}
-	s.table = make([]*slot, max(16, 2*len(s.table)))
-	for _, each := range s.ring {
-		s.link(each)
+	n := len(old.slots)
+	more := &table{make([]place, max(16, 2*len(old.places))), make([]atomic.Pointer[slot], max(10, 2*n))}
+	for i := range old.slots {
+		more.put(old.slots[i].Load())
 	}
+	for i := len(more.slots) - 1; i >= n; i-- {
+		s.free = append(s.free, i)
+	}
+	s.table.Store(more)
 }
 
-// link puts a slot into its chain.
-func (s *shard) link(at *slot) {
-	chain := s.chain(at.hash)
-	at.next, *chain = *chain, at
+// put puts a slot into the first of its places that is free.
+func (t *table) put(at *slot) {
+	t.slots[at.at].Store(at)
+	i := t.home(at.hash)
+	for t.places[i].Load() != free {
+		i = t.next(i)
+	}
+	t.places[i].Store(tag(at.hash, at.at))
 }
 
 // turn moves the hand on, which drops what it comes to unless that was asked for.
 func (s *shard) turn() {
-	s.hand %= len(s.ring)
-	at := s.ring[s.hand]
-	if s.hand++; at.asked {
-		at.asked = false
-		return
+	slots := s.table.Load().slots
+	s.hand = (s.hand + 1) % len(slots)
+	if at := slots[s.hand].Load(); at != nil && !at.asked.Swap(false) {
+		s.remove(at)
 	}
-	s.remove(at)
 }
 
 // Drop removes the item of key, and keeps no read of it that is under way.
@@ -249,22 +313,33 @@ func (s *shard) drop(at *slot, hash uint64) {
 	s.remove(at)
 }
 
-// remove removes a slot, unless it is nil. The last of the ring takes its place there. The
-// caller holds the lock.
+// remove removes a slot, unless it is nil. The caller holds the lock.
 func (s *shard) remove(at *slot) {
 	if at == nil {
 		return
 	}
-	chain := s.chain(at.hash)
-	for *chain != at {
-		chain = &(*chain).next
+	t := s.table.Load()
+	t.remove(at)
+	s.free = append(s.free, at.at)
+	s.size -= at.size()
+}
+
+// remove makes the place of a slot free, and moves those behind it nearer to where they belong.
+func (t *table) remove(at *slot) {
+	gap := t.home(at.hash)
+	for t.places[gap].Load() != tag(at.hash, at.at) {
+		gap = t.next(gap)
 	}
-	*chain, at.next = at.next, nil
-	s.size -= at.size(at.key)
-	last := len(s.ring) - 1
-	s.ring[at.at] = s.ring[last]
-	s.ring[at.at].at = at.at
-	s.ring[last], s.ring = nil, s.ring[:last]
+	for i := t.next(gap); t.places[i].Load() != free; i = t.next(i) {
+		held := t.places[i].Load()
+		from := t.home(t.slots[slotIn(held)].Load().hash)
+		if mask := len(t.places) - 1; (i-from)&mask >= (i-gap)&mask {
+			t.places[gap].Store(held)
+			gap = i
+		}
+	}
+	t.places[gap].Store(free)
+	t.slots[at.at].Store(nil)
 }
 
 // Empty forgets everything.
@@ -273,7 +348,8 @@ func (c *Cache) Empty() {
 	for i := range c.shards {
 		s := &c.shards[i]
 		s.mu.Lock()
-		s.table, s.ring, s.hand, s.size = nil, nil, 0, 0
+		s.table.Store(nil)
+		s.free, s.hand, s.size = nil, 0, 0
 		s.mu.Unlock()
 	}
 }

@@ -2,6 +2,8 @@ package kept
 
 import (
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -29,7 +31,7 @@ func TestCache_HoldsNoMoreThanItIsGiven(t *testing.T) {
 			key := fmt.Sprint(n)
 			s, hash := c.of(key)
 			if at := s.find(key, hash); at != nil {
-				bytes, kept = bytes+at.size(key), kept+1
+				bytes, kept = bytes+at.size(), kept+1
 			}
 		}
 		if bytes > most || bytes < most/3 {
@@ -91,5 +93,51 @@ func TestCache_WhatIsAskedForStaysWhileOthersPassThrough(t *testing.T) {
 	}
 	if lost > cold/100 {
 		t.Errorf("%d of %d gets of what is asked for again and again have found nothing", lost, cold)
+	}
+}
+
+// The keys are so many that slots come, go and move at all times.
+func TestCache_AGetThatBeganBehindADropFindsNothingOlder(t *testing.T) {
+	const keys, rounds = 600, 20
+	c := New(shards << 10)
+	key := func(n int) string { return fmt.Sprintf("key %0*d", n%80, n) }
+	var dropped [keys]atomic.Uint64 // up to which version
+	var writers, readers sync.WaitGroup
+	var done atomic.Bool
+	found := 0
+	for w := range 2 {
+		writers.Go(func() {
+			for version := uint64(1); version <= rounds; version++ {
+				for n := w; n < keys; n += 2 {
+					it := newItem(key(n), nil)
+					it.Version = kv.Version(version)
+					c.Keep(key(n), it, c.Stamp(key(n)))
+					if n%3 > 0 {
+						c.Drop(key(n))
+						dropped[n].Store(version)
+					}
+				}
+			}
+		})
+	}
+	readers.Go(func() {
+		for !done.Load() {
+			for n := range keys {
+				floor := dropped[n].Load()
+				it := c.Get(key(n))
+				if it == nil {
+					continue
+				}
+				if found++; string(it.Value) != key(n) || uint64(it.Version) <= floor {
+					t.Errorf("under %q is %q of version %d, and up to %d all were dropped", key(n), it.Value, it.Version, floor)
+					return
+				}
+			}
+		}
+	})
+	writers.Wait()
+	done.Store(true)
+	if readers.Wait(); found == 0 {
+		t.Error("no get has found anything")
 	}
 }

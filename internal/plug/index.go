@@ -268,7 +268,7 @@ type Seen struct {
 
 	Version  kv.Version         // of the stored record
 	Envelope *envelope.Envelope // nil if it is absent
-	Counts   []kv.Result        // what gets of its counters have answered; nil: not asked for
+	Counts   []kv.Result        // what gets of its counters have answered, for the model alone
 
 	// Err is an ErrCorrupt if the record is damaged: it may exist, though Value is nil.
 	// With a Value, only some of its counters are damaged; they are 0 in it.

@@ -22,9 +22,10 @@ func newPantry() *sample.Pantry {
 	}
 }
 
-func TestModel_CopyOf_NothingThatIsChangedInACopyReachesTheFirst(t *testing.T) {
+func TestModel_CopyTo_NothingThatIsChangedInACopyReachesTheFirst(t *testing.T) {
 	first, want := newPantry(), newPantry()
-	got := sample.Pantries().CopyOf(first)
+	got := new(sample.Pantry)
+	sample.Pantries().CopyTo(got, first)
 	same := cmp.AllowUnexported(sample.Pantry{}, geo.Point{})
 	if diff := cmp.Diff(want, got, same); diff != "" {
 		t.Fatalf("the copy is not the same (-want +got)\n%s", diff)

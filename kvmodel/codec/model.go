@@ -63,14 +63,13 @@ func (m *Model[T]) UnmarshalShared(data []byte, v *T) (unknown bool, err error) 
 	return m.unmarshal(data, v, window{text: unsafe.String(unsafe.SliceData(data), len(data))})
 }
 
-// Copies reports whether CopyOf can be called.
+// Copies reports whether CopyTo can be called.
 func (m *Model[T]) Copies() bool { return m.Copy != nil }
 
-// CopyOf returns a copy of v that shares with it nothing that can be changed.
-func (m *Model[T]) CopyOf(v *T) *T {
-	next := *v
-	m.Copy(&next)
-	return &next
+// CopyTo makes to a copy of v that shares with it nothing that can be changed.
+func (m *Model[T]) CopyTo(to, v *T) {
+	*to = *v
+	m.Copy(to)
 }
 
 // unmarshal reads data, of which w is a part, into v.

@@ -13,7 +13,8 @@ func TestSize_IsAboutWhatACopyTakes(t *testing.T) {
 	first, copies := newPantry(), make([]*sample.Pantry, many)
 	before := liveBytes()
 	for i := range copies {
-		copies[i] = sample.Pantries().CopyOf(first)
+		copies[i] = new(sample.Pantry)
+		sample.Pantries().CopyTo(copies[i], first)
 	}
 	took := int(liveBytes()-before) / many
 	if size := codec.Size(copies[0], true); size < took*2/3 || size > took*3/2 {

@@ -120,14 +120,30 @@ func JoinText(parts ...string) string {
 	if !slices.ContainsFunc(parts, func(part string) bool { return !Plain(part) }) {
 		return strings.Join(parts, ":")
 	}
-	var b strings.Builder
+	var text []byte
 	for i, part := range parts {
 		if i > 0 {
-			b.WriteByte(':')
+			text = append(text, ':')
 		}
-		escape(&b, part)
+		text = AppendText(text, part)
 	}
-	return b.String()
+	return string(text)
+}
+
+// AppendText appends [JoinText] of one part to dst.
+func AppendText(dst []byte, part string) []byte {
+	if Plain(part) {
+		return append(dst, part...)
+	}
+	const hex = "0123456789ABCDEF"
+	for i := range len(part) {
+		if c := part[i]; plain(c) {
+			dst = append(dst, c)
+		} else {
+			dst = append(dst, '%', hex[c>>4], hex[c&15])
+		}
+	}
+	return dst
 }
 
 // Texts returns the text of each of values.
@@ -188,19 +204,6 @@ var goodInKey = func() (good [256]bool) {
 	}
 	return good
 }()
-
-func escape(b *strings.Builder, part string) {
-	const hex = "0123456789ABCDEF"
-	for i := range len(part) {
-		if c := part[i]; plain(c) {
-			b.WriteByte(c)
-		} else {
-			b.WriteByte('%')
-			b.WriteByte(hex[c>>4])
-			b.WriteByte(hex[c&15])
-		}
-	}
-}
 
 func unescape(part string) (string, error) {
 	if Plain(part) {

@@ -72,6 +72,7 @@ func (l *leaf) added(o *order, at point, put entry, room []entry) *leaf {
 		}
 	}
 	next := *l
+	next.settled = false
 	next.entries = slices.Grow(room[:0], len(l.entries)+1)
 	next.entries = append(append(append(next.entries, l.entries[:i]...), put), l.entries[i:]...)
 	return &next
@@ -104,6 +105,7 @@ func (l *leaf) tidied(id string, now State, room []entry) *leaf {
 		return l
 	}
 	next := *l
+	next.settled = false
 	next.entries = slices.Grow(room[:0], len(l.entries))
 	for i, e := range l.entries {
 		if outdone(e) {
@@ -135,6 +137,9 @@ func (l *leaf) full(limit int) bool { return len(l.entries) > limit || l.bytes()
 // that is not pending.
 func (l *leaf) counted() []entry {
 	entries := l.entries
+	if l.settled {
+		return entries
+	}
 	if slices.ContainsFunc(entries, func(e entry) bool { return e.pending }) {
 		entries = slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return e.pending })
 	}

@@ -53,6 +53,7 @@ type leaf struct {
 	seq       uint64
 	pushed    tally // what was last reported upward: of members with a counted entry
 	entries   []entry
+	settled   bool // certainly, all entries count
 }
 
 // slot is what a router knows of one child.

@@ -129,6 +129,7 @@ func decodeKept(value []byte) (any, int, error) {
 	}
 	size := int(unsafe.Sizeof(p))
 	if p.leaf != nil {
+		p.leaf.settled = len(p.leaf.counted()) == len(p.leaf.entries)
 		size += len(value) + int(unsafe.Sizeof(*p.leaf)) + cap(p.leaf.entries)*int(unsafe.Sizeof(entry{}))
 	} else {
 		size += int(unsafe.Sizeof(*p.router))

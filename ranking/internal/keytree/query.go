@@ -214,36 +214,42 @@ func (p *nodes) members(entries []entry) []Member {
 // something before.
 func (t *Tree) query(ctx context.Context, s kv.Store, work func(*reading) error, beside ...func(kv.Store) error) error {
 	for try := 0; ; try++ {
-		room := new(room)
-		if try == 0 {
-			room.store, room.prefix = kv.MemoryOf(ctx, s)
-		}
-		m, err := t.shownDefinition(ctx, s, &room.memory, beside)
-		switch {
-		case err != nil:
-			return err
-		case m == nil && t.missing():
-			return t.errLost("the definition")
-		case m == nil:
-			return nil
-		case m.lost:
-			return t.errLost("a part")
-		}
-		r := t.reading(room, m)
-		r.shown = try == 0
-		if err := work(r); err != nil {
+		done, err := t.try(ctx, s, try == 0, work, beside)
+		if done || err != nil {
 			return err
 		}
-		switch sound, err := t.sound(ctx, s, r); {
-		case err != nil:
-			return err
-		case !sound:
-			continue
-		case r.lost != nil:
-			return r.lost
-		}
-		return nil
 	}
+}
+
+// try is a try of query. If it is not done, another one is needed. What the first one reads is
+// shown.
+func (t *Tree) try(ctx context.Context, s kv.Store, first bool, work func(*reading) error, beside []func(kv.Store) error) (done bool, err error) {
+	room := rooms.Get().(*room)
+	defer room.leave()
+	if first {
+		room.store, room.prefix = kv.MemoryOf(ctx, s)
+	}
+	m, err := t.shownDefinition(ctx, s, &room.memory, beside)
+	switch {
+	case err != nil:
+		return false, err
+	case m == nil && t.missing():
+		return false, t.errLost("the definition")
+	case m == nil:
+		return true, nil
+	case m.lost:
+		return false, t.errLost("a part")
+	}
+	r := t.reading(room, m)
+	r.shown = first
+	if err := work(r); err != nil {
+		return false, err
+	}
+	sound, err := t.sound(ctx, s, r)
+	if err == nil && sound && r.lost != nil {
+		err = r.lost
+	}
+	return sound, err
 }
 
 // sound reports whether r can be gone by. If a node was missing, its epoch must still be the one

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -23,25 +24,45 @@ type reading struct {
 
 	memory // that answers walks at once
 
+	toLook look // is r.look
+
 	trusting bool // entries are taken as they are
 }
 
 func (p *nodes) reading() *reading {
 	r := &reading{nodes: p}
+	r.toLook = r.look
 	r.begin()
 	return r
 }
 
-// room is a reading with its nodes, in one piece of memory.
+// room is a reading with its nodes, in one piece of memory that is used again.
 type room struct {
 	reading
 	of nodes
+}
+
+var rooms = sync.Pool{New: func() any {
+	r := new(room)
+	r.toLook = r.look
+	return r
+}}
+
+// leave gives the room back. Nobody uses the reading any more.
+func (r *room) leave() {
+	few := r.seen.few
+	clear(few)
+	*r = room{reading: reading{toLook: r.toLook, seen: nodeSet{few: few[:0]}}}
+	rooms.Put(r)
 }
 
 // reading returns what a query of the epoch that is read goes by.
 func (t *Tree) reading(r *room, m *meta) *reading {
 	t.open(&r.of, m, m.epoch)
 	r.nodes = &r.of
+	if r.store != nil {
+		_, r.inMemory = t.keysIn(r.prefix, r.root)
+	}
 	r.begin()
 	return &r.reading
 }
@@ -130,8 +151,10 @@ func (r *reading) known(name string) (node, bool) { return r.seen.get(name) }
 type memory struct {
 	store  kv.Memory // nil: there is none
 	prefix string
-	asked  [1]kv.NearGet
-	told   [1]kv.Result
+
+	inMemory string // the key of the root, with the prefix
+	asked    [1]kv.NearGet
+	told     [1]kv.Result
 }
 
 // recall returns the answer to a get of key, which begins with the prefix: one without a decoded
@@ -149,7 +172,10 @@ func (r *reading) look(name string) (node, bool) {
 	if p, ok := r.seen.get(name); ok || r.store == nil {
 		return p, ok
 	}
-	key := r.keyBehind(r.prefix, name)
+	key := r.inMemory
+	if name != "" {
+		key = r.keyBehind(r.prefix, name)
+	}
 	found := r.recall(key, decodeKept)
 	if found.Decoded == nil {
 		return node{}, false
@@ -219,7 +245,7 @@ func (r *reading) miss(name string) {
 // answer repeats walk, and reads what it lacks, until walk returns true: it had
 // every node that it needed.
 func (r *reading) answer(ctx context.Context, s kv.Store, walk func(look) bool) error {
-	for !walk(r.look) {
+	for !walk(r.toLook) {
 		if err := r.read(ctx, s, uniq(r.lacking(walk))); err != nil {
 			return err
 		}
@@ -233,7 +259,7 @@ func (r *reading) answerAll(ctx context.Context, s kv.Store, walks []func(look) 
 		var names []string
 		all := true
 		for i, walk := range walks {
-			if !walk(r.look) {
+			if !walk(r.toLook) {
 				r.aims, all = aims[i], false
 				names = append(names, r.lacking(walk)...)
 			}

@@ -58,6 +58,11 @@ type Tree struct {
 
 	lastEpoch uint64 // that root was asked for
 	lastRoot  string // what it returned
+
+	// Behind the prefix of a memory, which hardly ever changes: the definition and a root.
+	prefix         string
+	metaIn, rootIn string
+	rootOf         string // what rootIn is behind the prefix
 }
 
 // treeKey is the class of all keys of trees. What follows the name belongs to the
@@ -95,6 +100,20 @@ func (t *Tree) root(epoch uint64) string {
 		t.lastEpoch, t.lastRoot = epoch, t.name+":"+strconv.FormatUint(epoch, 10)+":"+rootName
 	}
 	return t.lastRoot
+}
+
+// keysIn returns the keys of the definition and of the root whose key is root, "" if it is not
+// known yet, in a memory with a prefix.
+func (t *Tree) keysIn(prefix, root string) (metaKey, rootKey string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.metaIn == "" || t.prefix != prefix {
+		t.prefix, t.metaIn, t.rootOf = prefix, prefix+t.name+metaName, ""
+	}
+	if root != "" && t.rootOf != root {
+		t.rootOf, t.rootIn = root, prefix+root
+	}
+	return t.metaIn, t.rootIn
 }
 
 // known returns the definition if it is young enough to be used on s, otherwise nil.
@@ -210,7 +229,8 @@ func (t *Tree) shownDefinition(ctx context.Context, s kv.Store, shown *memory, b
 	if err := together(ctx, s, beside...); err != nil {
 		return nil, err
 	}
-	found := shown.recall(shown.prefix+t.name+metaName, keepMeta)
+	metaKey, _ := t.keysIn(shown.prefix, "")
+	found := shown.recall(metaKey, keepMeta)
 	if found.Decoded == nil {
 		results, err := kv.GetDecoded(ctx, kv.Near(s), keepMeta, t.metaKey())
 		if err != nil {

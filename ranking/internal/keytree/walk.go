@@ -70,12 +70,20 @@ func (r *reading) leavesIn(look look, low, high string, up bool, visit func(name
 	walk("")
 }
 
+// usualPage is for how many entries there is room at once.
+const usualPage = 24
+
 // entries returns up to most entries in st, in its direction, up to the first node that
 // was not read, and reports whether these are all.
 func (r *reading) entries(st stretch, most int) (found []entry, all bool) {
 	all = true
 	r.leaves(r.known, st, func(_ string, l *leaf) bool {
-		all = l != nil && r.within(l, st, func(e *entry) bool {
+		if l == nil {
+			all = false
+			return false
+		}
+		found = slices.Grow(found, min(most-len(found), len(l.entries), usualPage))
+		all = r.within(l, st, func(e *entry) bool {
 			if len(found) < most {
 				found = append(found, *e)
 			}
@@ -91,7 +99,7 @@ func (r *reading) entries(st stretch, most int) (found []entry, all bool) {
 // to a change that never happened. A query that does not check records takes it nevertheless.
 func (r *reading) within(l *leaf, st stretch, visit func(*entry) bool) bool {
 	entries, up := l.entries, st.up()
-	if r.trusting {
+	if r.trusting && !l.settled {
 		entries = newest(entries)
 	}
 	for i := range entries {
