@@ -15,9 +15,12 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
+	"github.com/ringtree/ringtree/example-app/demo"
 	"github.com/ringtree/ringtree/example-app/web"
+	"github.com/ringtree/ringtree/guard"
 	"github.com/ringtree/ringtree/inspect"
 	"github.com/ringtree/ringtree/kvmodel"
 )
@@ -41,7 +44,6 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: set.log})))
 	store, err := openStore(ctx, set)
 	if err != nil {
 		return err
@@ -73,6 +75,39 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if tcp, ok := listener.Addr().(*net.TCPAddr); !set.secure && ok && !tcp.IP.IsLoopback() {
 		slog.Warn("other machines can reach the app, and what they send is not encrypted: use -secure behind a proxy that speaks TLS", "addr", tcp)
 	}
+	if set.demo > 0 {
+		defer crowd(ctx, app, set.crowd)()
+	}
 	fmt.Fprintf(out, "example-app: on http://%s/ with a %s store; stop it with Ctrl-C\n", listener.Addr(), set.kind())
 	return serve(ctx, listener, site)
+}
+
+// crowd has n visitors use the site until stop is called.
+func crowd(ctx context.Context, app *ashiato.Site, n int) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() { defer close(done); demo.Crowd(ctx, app, n) }()
+	return func() { cancel(); <-done }
+}
+
+// serve serves until ctx ends. Then it ends the streams and waits for the other requests.
+func serve(ctx context.Context, listener net.Listener, site *web.Site) error {
+	server := guard.Server(site)
+	server.RegisterOnShutdown(site.Close)
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	return within(ctx, server.Shutdown)
+}
+
+// within ends something after ctx has ended. It waits for requests or for pending writes, each
+// for 5 seconds at most.
+func within(ctx context.Context, end func(context.Context) error) error {
+	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	return end(limit)
 }

@@ -244,10 +244,10 @@ func (v *visitor) fields(page, action string) []string {
 }
 
 // write writes a page and returns its id.
-func (v *visitor) write(slug, title, body, topics string) string {
+func (v *visitor) write(title, body, topics string) string {
 	v.t.Helper()
-	v.want(v.fill("/write", "/write", "slug", slug, "title", title, "body", body, "topics", topics), 303)
-	page, err := v.app.Models.Pages.BySlug.Find(v.t.Context(), slug)
+	v.want(v.fill("/write", "/write", "title", title, "body", body, "topics", topics), 303)
+	page, err := v.app.Models.Pages.BySlug.Find(v.t.Context(), ashiato.SlugOf(title))
 	if err != nil {
 		v.t.Fatal(err)
 	}

@@ -39,7 +39,7 @@ type shot struct {
 var shots = []shot{
 	{name: "home", path: "/"},
 	{name: "home-phone", path: "/", phone: true},
-	{name: "page", path: "/p/tide-table"},
+	{name: "page", path: "/p/how-to-read-a-tide-table"},
 	{name: "conflict", path: "CONFLICT"},
 	{name: "ranking", path: "/ranking?span=all"},
 	{name: "profile", path: "/m/heron"},

@@ -31,7 +31,7 @@ var (
 )
 
 // Problems says what is wrong with a form, by the name of the field: handle,
-// password, old, about, slug, title, body, topics, text, or id for the form
+// password, old, about, title, body, topics, text, or id for the form
 // itself. It is an ErrInvalid.
 type Problems = kvmodel.Problems
 
@@ -49,17 +49,25 @@ func (e *EditConflict) Error() string {
 // Is makes an EditConflict an ErrConflict.
 func (e *EditConflict) Is(target error) bool { return target == kvmodel.ErrConflict }
 
-// taken returns err, or Problems if it says that a unique value is taken.
-func taken(err error) error {
-	if _, ok := errors.AsType[*kvmodel.TakenError](err); ok {
-		return kvmodel.ProblemsOf(err)
-	}
-	return err
-}
-
 // usedUp reports whether err says that a record with the same id exists, rather
 // than one with the same unique value.
 func usedUp(err error) bool {
 	_, taken := errors.AsType[*kvmodel.TakenError](err)
 	return errors.Is(err, kvmodel.ErrExists) && !taken
+}
+
+// unlessThere returns err, or nil if it says that there is such a record already.
+func unlessThere(err error) error {
+	if usedUp(err) {
+		return nil
+	}
+	return err
+}
+
+// unlessGone returns err, or nil if it says that there is no such record.
+func unlessGone(err error) error {
+	if errors.Is(err, kvmodel.ErrNotFound) {
+		return nil
+	}
+	return err
 }

@@ -22,54 +22,27 @@ const newFor = 24 * time.Hour
 // "": pages by the members and on the topics that who follows. It holds as many pages as FeedItem
 // keeps. Pages that came before an unfollow stay. Next is the id of the last page.
 func (s *Site) Feed(ctx context.Context, who, after string) (Listing, error) {
-	items, err := s.feedItems(ctx, who)
-	if err != nil {
-		return Listing{}, err
-	}
-	if after != "" {
-		at := slices.IndexFunc(items, func(item FeedItem) bool { return item.Page == after })
-		items = items[at+1:]
-	}
-	part := items[:min(pageSize, len(items))]
-	pages, err := s.livePages(ctx, part)
-	if err != nil {
-		return Listing{}, err
-	}
-	listing := kvmodel.Listing[Page]{Items: pages}
-	if len(items) > len(part) {
-		listing.Next = part[len(part)-1].Page
-	}
-	return s.listing(ctx, listing)
-}
-
-// FeedTop returns the first n pages of the feed of who. It leaves out their
-// authors, which saves a trip.
-func (s *Site) FeedTop(ctx context.Context, who string, n int) ([]Entry, error) {
-	items, err := s.feedItems(ctx, who)
-	if err != nil {
-		return nil, err
-	}
-	pages, err := s.livePages(ctx, items[:min(n, len(items))])
-	return listingBy(kvmodel.Listing[Page]{Items: pages}, nil).Entries, err
-}
-
-// feedItems returns the items in the feed of who, sorted by the time of
-// publication, latest first.
-func (s *Site) feedItems(ctx context.Context, who string) ([]FeedItem, error) {
 	items, err := s.Models.FeedItems.Latest(ctx, who, math.MaxInt)
+	if err != nil {
+		return Listing{}, err
+	}
 	slices.SortStableFunc(items, func(a, b FeedItem) int { return b.At.Compare(a.At) })
-	return items, err
-}
-
-// livePages returns the pages of items, without those that are gone or in the
-// trash.
-func (s *Site) livePages(ctx context.Context, items []FeedItem) ([]*Page, error) {
-	ids := make([]string, len(items))
-	for i, item := range items {
-		ids[i] = item.Page
+	if after != "" {
+		items = items[slices.IndexFunc(items, func(item FeedItem) bool { return item.Page == after })+1:]
+	}
+	var ids []string
+	for _, item := range items[:min(pageSize, len(items))] {
+		ids = append(ids, item.Page)
 	}
 	pages, err := s.Models.Pages.GetMulti(ctx, ids)
-	return slices.DeleteFunc(pages, func(p *Page) bool { return p == nil || !p.Live() }), err
+	if err != nil {
+		return Listing{}, err
+	}
+	list := kvmodel.Listing[Page]{Items: slices.DeleteFunc(pages, func(p *Page) bool { return p == nil || !p.Live() })}
+	if len(items) > len(ids) {
+		list.Next = ids[len(ids)-1]
+	}
+	return s.listing(ctx, list)
 }
 
 // pushedAtOnce is how many feeds receive a page in one trip.

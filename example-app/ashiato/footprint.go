@@ -34,7 +34,7 @@ func (s *Site) Footprints(ctx context.Context, who string) ([]Footprint, error) 
 		owner, err = s.Models.Members.Get(ctx, who)
 		return err
 	}, func(ctx context.Context) (err error) {
-		visits, err = s.visits(ctx, who)
+		visits, err = s.Models.Visits.Latest(ctx, who, math.MaxInt)
 		if err != nil {
 			return err
 		}
@@ -49,11 +49,6 @@ func (s *Site) Footprints(ctx context.Context, who string) ([]Footprint, error) 
 		prints[i] = Footprint{Guest: guests[v.Guest], At: v.At, New: v.At.After(owner.Looked)}
 	}
 	return prints, nil
-}
-
-// visits returns all visits to the profile of owner that are kept, newest first.
-func (s *Site) visits(ctx context.Context, owner string) ([]Visit, error) {
-	return s.Models.Visits.Latest(ctx, owner, math.MaxInt)
 }
 
 // Looked notes that who has seen their footprints up to the time at: these are no

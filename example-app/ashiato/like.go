@@ -12,11 +12,7 @@ func (s *Site) Like(ctx context.Context, who, slug string) error {
 	if p.Author == who {
 		return ErrOwnPage
 	}
-	err = s.Models.Likes.Create(ctx, &Like{Member: who, Page: p.ID})
-	if usedUp(err) {
-		return nil
-	}
-	return err
+	return unlessThere(s.Models.Likes.Create(ctx, &Like{Member: who, Page: p.ID}))
 }
 
 // Unlike takes the like of who from the page with that slug. It changes nothing if there
@@ -31,9 +27,5 @@ func (s *Site) Unlike(ctx context.Context, who, slug string) error {
 
 // likes reports whether who likes the page with that id.
 func (s *Site) likes(ctx context.Context, who, page string) (bool, error) {
-	if who == "" {
-		return false, nil
-	}
-	_, err := s.Models.Likes.Get(ctx, LikeID{Member: who, Page: page})
-	return err == nil, unlessGone(err)
+	return exists(ctx, who, s.Models.Likes.Records, LikeID{Member: who, Page: page})
 }

@@ -2,7 +2,6 @@ package ashiato
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -59,7 +58,6 @@ func passwordProblem(password string) string {
 // Validate returns all Problems with a Page.
 func (p *Page) Validate() error {
 	problems := Problems{}
-	problems.Add("slug", slugProblem(p.Slug))
 	problems.Add("title", neededProblem("A page needs a title.", p.Title))
 	problems.Add("title", textProblem("title", p.Title, MaxTitle, ""))
 	problems.Add("body", neededProblem("A page needs text.", p.Body))
@@ -68,28 +66,14 @@ func (p *Page) Validate() error {
 	return problems.Err()
 }
 
-func slugProblem(slug string) string {
-	switch n := utf8.RuneCountInString(slug); {
-	case slug == "":
-		return "A page needs an address."
-	case slug != normal(slug) || strings.ContainsFunc(slug, func(r rune) bool { return !inName(r) }):
-		return "An address has lowercase letters, digits and - only."
-	case n > MaxSlug:
-		return fmt.Sprintf("An address has at most %d characters; this one has %d.", MaxSlug, n)
-	}
-	return ""
-}
-
 func topicsProblem(topics []string) string {
 	if len(topics) > MaxTopics {
-		return fmt.Sprintf("A page has at most %d topics; this one has %d.", MaxTopics, len(topics))
+		return fmt.Sprintf("A page has at most %d topics.", MaxTopics)
 	}
-	for i, topic := range topics {
+	for _, topic := range topics {
 		switch n := utf8.RuneCountInString(topic); {
-		case topic != normal(topic) || strings.ContainsFunc(topic, func(r rune) bool { return !inName(r) }):
-			return fmt.Sprintf("A topic has lowercase letters, digits and - only; %q has others.", topic)
-		case topic == "" || slices.Contains(topics[:i], topic):
-			return fmt.Sprintf("Topics are different words; %q is empty or repeated.", topic)
+		case strings.ContainsFunc(topic, func(r rune) bool { return !inName(r) }):
+			return fmt.Sprintf("A topic has letters, digits and - only; %q has others.", topic)
 		case n > MaxTopic:
 			return fmt.Sprintf("A topic has at most %d characters; %q has %d.", MaxTopic, topic, n)
 		}

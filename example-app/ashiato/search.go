@@ -4,8 +4,6 @@ import (
 	"context"
 	"strings"
 	"unicode"
-
-	"github.com/ringtree/ringtree/kvmodel"
 )
 
 // Found is a part of the pages whose titles begin with a query, from A to Z. It leaves out
@@ -22,15 +20,15 @@ type Found struct {
 func (s *Site) Search(ctx context.Context, query, cursor string) (*Found, error) {
 	found := &Found{Query: searched(query)}
 	titles := s.Models.Pages.TitleAZ.Prefix(found.Query)
-	var list kvmodel.Listing[Page]
-	err := s.db.SideBySide(ctx,
-		func(ctx context.Context) (err error) { list, err = titles.Page(ctx, cursor, pageSize); return err },
-		func(ctx context.Context) (err error) { found.Of, err = titles.Count(ctx); return err })
-	found.Listing = listingBy(list, nil)
-	if err := orRebuilding(&found.Rebuilding, err); err != nil {
-		return nil, err
-	}
-	return found, nil
+	err := s.db.SideBySide(ctx, func(ctx context.Context) error {
+		page, err := titles.Page(ctx, cursor, pageSize)
+		found.Listing = listingBy(page, nil)
+		return err
+	}, func(ctx context.Context) (err error) {
+		found.Of, err = titles.Count(ctx)
+		return err
+	})
+	return found, err
 }
 
 // searched returns the part of a query that may be the beginning of a title.

@@ -2,6 +2,8 @@ package ashiato
 
 import (
 	"context"
+	_ "embed"
+	"strings"
 	"time"
 
 	"github.com/ringtree/ringtree/guard"
@@ -65,10 +67,27 @@ func once[T any](ctx context.Context, records *kvmodel.Records[T, string], id st
 	return there, err
 }
 
-func (s *Site) now() time.Time { return s.db.Now().UTC() }
+// exists reports whether there is a record with that id, of who. A guest, for whom who is "",
+// has none.
+func exists[T any, K comparable](ctx context.Context, who string, records *kvmodel.Records[T, K], id K) (bool, error) {
+	if who == "" {
+		return false, nil
+	}
+	_, err := records.Get(ctx, id)
+	return err == nil, unlessGone(err)
+}
 
-// pageSize is how many pages, comments and members a listing shows.
-const pageSize = 20
+//go:embed models.go
+var models string
+
+// ModelLine returns the line of models.go that declares a field.
+func ModelLine(field string) string {
+	_, line, _ := strings.Cut(models, "\n\t"+field+" ")
+	line, _, _ = strings.Cut(line, "\n")
+	return strings.Join(strings.Fields(field+" "+line), " ")
+}
+
+func (s *Site) now() time.Time { return s.db.Now().UTC() }
 
 // Health asks the store for something. It returns nil if the store answers, and
 // kvmodel.ErrUnavailable if it does not.

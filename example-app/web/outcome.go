@@ -73,7 +73,7 @@ func outcomeOf(err error) outcome {
 		o.status = kvmodel.HTTPStatus(o.err)
 	}
 	if tooMany, ok := errors.AsType[*guard.TooManyError](err); ok {
-		o.says += " Try again in " + lasting(tooMany.Wait) + "."
+		o.says += " Try again in " + counted(int64(tooMany.Wait.Minutes())+1, "minute", "minutes") + "."
 	}
 	return o
 }

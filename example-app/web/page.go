@@ -25,7 +25,7 @@ func (s *Site) showPage(v *visit, slug string, refused error) error {
 		Action: "/comment/" + reading.ID,
 		Fields: []templates.Field{
 			{Name: "id", Type: "hidden", Value: s.app.NewID()},
-			{Name: "text", Label: "Your comment", Value: v.text("text"), Rows: 4, Max: ashiato.MaxComment, Required: true},
+			{Name: "text", Label: "Your comment", Value: v.PostFormValue("text"), Rows: 4, Max: ashiato.MaxComment, Required: true},
 		},
 		Buttons: []templates.Button{{Text: "Post comment"}},
 	}
@@ -59,7 +59,7 @@ func (s *Site) comment(v *visit) error {
 	}
 	member, err := v.allowed(commenting)
 	if err == nil {
-		_, err = s.app.Comment(v.Context(), member, page.ID, form, v.text("text"))
+		_, err = s.app.Comment(v.Context(), member, page.ID, form, v.PostFormValue("text"))
 	}
 	if err != nil {
 		return s.showPage(v, page.Slug, err)

@@ -13,33 +13,25 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// Joining is the form for signing up.
-type Joining struct {
-	ID       string // of the form: NewID
-	Handle   string
-	Password string
-	About    string
-	From     string // where it comes from, as in LogIn
-}
-
-// SignUp makes a member. A form that is sent twice makes one member: the second time it is a
-// LogIn. It returns ErrSentBefore, or Problems, including one with a handle that is taken.
-func (s *Site) SignUp(ctx context.Context, form Joining) (*Member, error) {
-	m := &Member{ID: form.ID, Handle: norm.NFKC.String(form.Handle), About: lines(form.About), Joined: s.now()}
+// SignUp makes a member. id is that of the form, from NewID: a form that is sent twice makes one
+// member, and the second time it is a LogIn. It returns ErrSentBefore, Problems, or a
+// *kvmodel.TakenError for the handle.
+func (s *Site) SignUp(ctx context.Context, id, handle, password, from string) (*Member, error) {
+	m := &Member{ID: id, Handle: norm.NFKC.String(handle), Joined: s.now()}
 	problems := kvmodel.ProblemsOf(m.Validate())
-	problems.Add("id", formProblem(form.ID))
-	problems.Add("password", passwordProblem(form.Password))
+	problems.Add("id", formProblem(id))
+	problems.Add("password", passwordProblem(password))
 	if err := problems.Err(); err != nil {
 		return nil, err
 	}
 	var err error
-	if m.Password, err = s.passwords.Hash(ctx, form.Password); err != nil {
+	if m.Password, err = s.passwords.Hash(ctx, password); err != nil {
 		return nil, err
 	}
 	if err = s.Models.Members.Create(ctx, m); !usedUp(err) {
-		return m, taken(err)
+		return m, err
 	}
-	there, err := s.LogIn(ctx, form.Handle, form.Password, form.From, nil)
+	there, err := s.LogIn(ctx, handle, password, from, nil)
 	if errors.Is(err, ErrNoLogIn) || err == nil && there.ID != m.ID {
 		return nil, ErrSentBefore
 	}
@@ -118,16 +110,19 @@ func (s *Site) NewPassword(ctx context.Context, who, old, password string) (Pass
 	return PasswordChange{who, m.Password, stored}, err
 }
 
-// SetPassword carries out c, unless that was done. It returns an ErrConflict if the member
-// has got another password in between, and ErrNotFound if they are gone.
+// SetPassword carries out c, unless that was done. It refuses, as an intent does, if the member
+// has got another password in between, or is gone.
 func (s *Site) SetPassword(ctx context.Context, c PasswordChange) error {
 	_, err := s.Models.Members.Update(ctx, c.Member, func(m *Member) error {
 		if m.Password != c.Old && m.Password != c.New {
-			return fmt.Errorf("%w: the password has changed", kvmodel.ErrConflict)
+			return kvmodel.Refused(fmt.Errorf("%w: the password has changed", kvmodel.ErrConflict))
 		}
 		m.Password = c.New
 		return nil
 	})
+	if errors.Is(err, kvmodel.ErrNotFound) {
+		return kvmodel.Refused(err)
+	}
 	return err
 }
 
@@ -139,76 +134,10 @@ func (s *Site) HashPassword(ctx context.Context, password string) (string, error
 
 // Describe changes what a member says about themselves. It returns Problems with
 // "about".
-func (s *Site) Describe(ctx context.Context, who, about string) (*Member, error) {
-	return s.Models.Members.Update(ctx, who, func(m *Member) error {
+func (s *Site) Describe(ctx context.Context, who, about string) error {
+	_, err := s.Models.Members.Update(ctx, who, func(m *Member) error {
 		m.About = lines(about)
 		return nil
 	})
-}
-
-// Visitor is what the frame of every page shows of its visitor.
-type Visitor struct {
-	Member *Member
-	Unread int // footprints they have not seen, of those that Visit keeps
-}
-
-// Visitor returns the logged-in visitor who. For "" it returns nil without asking
-// the store. It returns ErrNotFound if the member is gone.
-func (s *Site) Visitor(ctx context.Context, who string) (*Visitor, error) {
-	if who == "" {
-		return nil, nil
-	}
-	v := &Visitor{}
-	var visits []Visit
-	err := s.db.SideBySide(ctx, func(ctx context.Context) (err error) {
-		v.Member, err = s.Models.Members.Get(ctx, who)
-		return err
-	}, func(ctx context.Context) (err error) {
-		visits, err = s.visits(ctx, who)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	for _, visit := range visits {
-		if visit.At.After(v.Member.Looked) {
-			v.Unread++
-		}
-	}
-	return v, nil
-}
-
-// Profile is the page of a member.
-type Profile struct {
-	Member   *Member
-	Followed bool // by the visitor
-	Pages    Listing
-}
-
-// Profile returns the profile of the member with that handle as who sees it, with
-// the member's pages from the cursor on. It leaves no footprint; Visit does. It
-// returns ErrNotFound or ErrBadCursor.
-func (s *Site) Profile(ctx context.Context, who, handle, cursor string) (*Profile, error) {
-	m, err := s.Find(ctx, handle)
-	if err != nil {
-		return nil, err
-	}
-	p := &Profile{Member: m}
-	err = s.db.SideBySide(ctx, func(ctx context.Context) error {
-		page, err := s.Models.Pages.NewestByAuthor.Of(m.ID).Page(ctx, cursor, pageSize)
-		p.Pages = listingBy(page, map[string]*Member{m.ID: m})
-		return orRebuilding(&p.Pages.Rebuilding, err)
-	}, func(ctx context.Context) (err error) {
-		p.Followed, err = s.follows(ctx, who, m.ID)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return p, nil
-}
-
-// Find returns the member with that handle, or ErrNotFound.
-func (s *Site) Find(ctx context.Context, handle string) (*Member, error) {
-	return s.Models.Members.ByHandle.Find(ctx, normal(handle))
+	return err
 }

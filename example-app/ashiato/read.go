@@ -1,0 +1,99 @@
+package ashiato
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// Reading is a page as a reader sees it.
+type Reading struct {
+	Entry
+	Followed   bool // whether the reader follows the author
+	Liked      bool // whether the reader likes the page
+	Rank, Of   int  // by all views, from 1, among all that are ranked; 0 if it is not ranked yet
+	Remarks    []Remark
+	Next, Prev string // the cursors of older and of newer comments
+	Rebuilding bool   // there are no Remarks, because their index has to be rebuilt first
+}
+
+// Remark is a comment with its author.
+type Remark struct {
+	*Comment
+	By *Member // nil if they are gone
+}
+
+// viewTime is how long further views of a page by the same visitor are none.
+const viewTime = time.Hour
+
+// View returns the page with that slug as who sees it, and counts a view of it, unless
+// they have viewed it within the last hour. A guest, for whom who is "", is known by
+// the address that they come from. It returns ErrNotFound.
+func (s *Site) View(ctx context.Context, who, from, slug string) (*Reading, error) {
+	visitor := cmp.Or(who, from)
+	return s.read(ctx, who, slug, "", func(ctx context.Context, p *Page) error {
+		err := s.Models.Views.Create(ctx, &View{Page: p.ID, Visitor: visitor, Until: s.now().Add(viewTime)})
+		if errors.Is(err, kvmodel.ErrExists) {
+			return nil
+		}
+		if err == nil {
+			p.Views, err = s.Models.Pages.Views.Hit(ctx, p.ID)
+		}
+		return err
+	})
+}
+
+// Read returns the page with that slug as who sees it, with its comments from the
+// cursor on. It counts no view. It returns ErrNotFound or ErrBadCursor.
+func (s *Site) Read(ctx context.Context, who, slug, cursor string) (*Reading, error) {
+	return s.read(ctx, who, slug, cursor, func(context.Context, *Page) error { return nil })
+}
+
+// read returns the page with that slug as who sees it. It calls also with the page
+// while it reads the rest.
+func (s *Site) read(ctx context.Context, who, slug, cursor string, also func(context.Context, *Page) error) (*Reading, error) {
+	p, err := s.Models.Pages.BySlug.Find(ctx, normal(slug))
+	if err != nil {
+		return nil, err
+	}
+	r := &Reading{Entry: Entry{Page: p}}
+	err = s.db.SideBySide(ctx,
+		func(ctx context.Context) error { return s.discuss(ctx, r, cursor) },
+		func(ctx context.Context) error { return also(ctx, p) },
+		func(ctx context.Context) (err error) { r.Rank, r.Of, err = s.standing(ctx, p.ID); return err },
+		func(ctx context.Context) (err error) { r.Followed, err = s.follows(ctx, who, p.Author); return err },
+		func(ctx context.Context) (err error) { r.Liked, err = s.likes(ctx, who, p.ID); return err })
+	return r, err
+}
+
+// discuss fills in the comments of r, their authors and the author of the page.
+func (s *Site) discuss(ctx context.Context, r *Reading, cursor string) error {
+	comments, err := s.Models.Comments.NewestByPage.Of(r.ID).Page(ctx, cursor, pageSize)
+	if err := orRebuilding(&r.Rebuilding, err); err != nil {
+		return err
+	}
+	ids := []string{r.Author}
+	for _, c := range comments.Items {
+		ids = append(ids, c.Author)
+	}
+	members, err := kvmodel.Load(ctx, s.Models.Members.Records, ids, func(id string) string { return id })
+	if err != nil {
+		return err
+	}
+	r.By, r.Next, r.Prev = members[r.Author], comments.Next, comments.Prev
+	for _, c := range comments.Items {
+		r.Remarks = append(r.Remarks, Remark{c, members[c.Author]})
+	}
+	return nil
+}
+
+// standing returns the rank of the page with id by all views, and how many pages
+// are ranked. Both are 0 if the page is not ranked yet, or the ranking has to be rebuilt
+// first.
+func (s *Site) standing(ctx context.Context, id string) (rank, of int, err error) {
+	standing, err := s.Models.Pages.TopViews.Standing(ctx, id)
+	return standing.Rank, standing.Len, unlessRebuilding(unlessGone(err))
+}
