@@ -11,9 +11,11 @@ import (
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
 	"github.com/ringtree/ringtree/example-app/demo"
+	"github.com/ringtree/ringtree/guard"
 	"github.com/ringtree/ringtree/inspect"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/kvfault"
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
 	"github.com/ringtree/ringtree/kvmodel/kvopen/all"
 )
@@ -21,6 +23,9 @@ import (
 // openStore opens the store, or the tenant's part of it if there is a tenant.
 func openStore(ctx context.Context, set settings) (kvmodel.Store, error) {
 	store, err := kvopen.Store(ctx, set.store, all.Engines)
+	if err == nil && set.demo > 0 && set.kind() == "mem" {
+		store = kvfault.SingleKeys(store) // The demo can kill a writer, and shows what a server would.
+	}
 	if err != nil || set.tenant == "" {
 		return store, err
 	}
@@ -31,8 +36,8 @@ func openStore(ctx context.Context, set settings) (kvmodel.Store, error) {
 	return part, nil
 }
 
-// furnish makes the demo pages that do not exist yet. It retries what the store
-// did not carry out, so a short outage does not end the demo.
+// furnish makes the demo pages that do not exist yet. It retries what the store did not carry out,
+// so a short outage does not end the demo.
 func furnish(ctx context.Context, store kvmodel.Store, set settings, out io.Writer) error {
 	if set.demo == 0 {
 		return nil
@@ -55,18 +60,18 @@ func admin(ctx context.Context, app *ashiato.Site, handle string) (id string, er
 	return m.ID, nil
 }
 
-// database looks into the database of the app, or does what else its operator asks for, and
-// returns the exit code.
+// database looks into the database of the app, or does what else its operator asks for, and returns
+// the exit code.
 func database(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
 	return inspect.Run(ctx, inspect.Config{
 		Name: command, Args: args, URL: storeIn(defaultData),
-		Models: func(db *kvmodel.DB) []kvmodel.Model { return ashiato.NewSite(db, ashiato.Options{}).Models.All() },
+		Models: func(db *kvmodel.DB) []kvmodel.Model { return ashiato.NewSite(db, guard.HashCost{}).Models.All() },
 		Stdin:  in, Stdout: out, Stderr: errs,
 	})
 }
 
-// serveDatabase takes the verbs of database while the app runs, if its store is a file: no
-// other process can open that then. The app goes on without them if it cannot.
+// serveDatabase takes the verbs of database while the app runs, if its store is a file: no other
+// process can open that then. The app goes on without them if it cannot.
 func serveDatabase(ctx context.Context, db *kvmodel.DB, store string) (stop func()) {
 	rest, isFile := strings.CutPrefix(store, "bolt:")
 	if !isFile {

@@ -1,7 +1,6 @@
-// Command example-app serves the sample app, Ashiato: a small community that
-// keeps its members and their pages in nothing but a key-value store. This package
-// only wires it up: package ashiato is the domain, and package web is what
-// visitors see.
+// Command example-app serves the sample app, Ashiato: a small community that keeps its members and
+// their pages in nothing but a key-value store. This package only wires it up: package ashiato is
+// the domain, and package web is what visitors see.
 package main
 
 import (
@@ -37,8 +36,8 @@ func main() {
 	}
 }
 
-// run serves until ctx ends. Then it finishes the requests under way and the work
-// that they left for after their replies.
+// run serves until ctx ends. Then it finishes the requests under way and the work that they left
+// for after their replies.
 func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	set, err := parse(args, out)
 	if err != nil {
@@ -56,11 +55,14 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 		return errors.Join(err, store.Close())
 	}
 	defer func() { err = errors.Join(err, within(ctx, db.Close)) }()
-	app := ashiato.NewSite(db, ashiato.Options{})
+	app := ashiato.NewSite(db, guard.HashCost{})
 	defer serveDatabase(ctx, db, set.store)()
 	config := web.Config{Keys: [][]byte{set.key}, Development: !set.secure, Kind: set.kind(), Tenant: set.tenant, Command: command}
 	config.Recovery = inspect.Recover(ctx, db, inspect.RecoverOptions{Accept: set.afterLoss == accept})
 	defer config.Recovery.Stop()
+	if set.demo > 0 {
+		config.Kill = func(ctx context.Context) (string, error) { return demo.KillWriter(ctx, store) }
+	}
 	if config.Admin, err = admin(ctx, app, set.admin); err != nil {
 		return err
 	}
@@ -104,8 +106,8 @@ func serve(ctx context.Context, listener net.Listener, site *web.Site) error {
 	return within(ctx, server.Shutdown)
 }
 
-// within ends something after ctx has ended. It waits for requests or for pending writes, each
-// for 5 seconds at most.
+// within ends something after ctx has ended. It waits for requests or for pending writes, each for
+// 5 seconds at most.
 func within(ctx context.Context, end func(context.Context) error) error {
 	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()

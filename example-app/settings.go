@@ -20,8 +20,8 @@ const (
 	command     = "example-app db"
 	defaultData = "example-app/data"
 
-	// keyVariable is the environment variable for a session key. It is not a flag
-	// because everybody on the machine can read those.
+	// keyVariable is the environment variable for a session key. It is not a flag because everybody
+	// on the machine can read those.
 	keyVariable = "ASHIATO_SESSION_KEY"
 )
 
@@ -87,10 +87,8 @@ func parse(args []string, out io.Writer) (set settings, err error) {
 	return set, err
 }
 
-// storeIn returns the URL of the store in a data directory.
 func storeIn(data string) string { return "bolt:" + filepath.Join(data, "app.db") }
 
-// kind returns the kind of the store.
 func (s settings) kind() string {
 	kind, _, _ := strings.Cut(s.store, ":")
 	return kind

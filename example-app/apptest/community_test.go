@@ -87,6 +87,7 @@ func (c *community) requests() []request {
 		{"/settings/profile", "/settings/profile", []string{"about", "I like tea."}},
 		{"/settings/password", "/settings/password", []string{"old", password, "password", "another horse 18"}},
 		{"/settings/sessions/end", "/settings/sessions/end", nil},
+		{"/hood/kill", "/hood/kill", nil},
 	}
 }
 
@@ -121,7 +122,7 @@ func valueOf(fields []string, name string) string {
 // Each form works for ann, so what is refused below would otherwise have been done.
 func TestRequests_HaveEveryFormAndWorkForAnn(t *testing.T) {
 	var routes []string
-	quiet := []string{"/drawings", "/p/{slug}/unlike", "/m/{handle}/unfollow", "/t/{topic}/unfollow"} // There is nothing to undo.
+	quiet := []string{"/drawings", "/hood/kill", "/p/{slug}/unlike", "/m/{handle}/unfollow", "/t/{topic}/unfollow"} // There is nothing to undo.
 	for i, r := range newCommunity(t).requests() {
 		routes = append(routes, r.route)
 		c := newCommunity(t)

@@ -212,7 +212,7 @@ func (s *site) look(slug string, times int) {
 	s.t.Helper()
 	for range times {
 		s.strangers++
-		if _, err := s.app.View(s.t.Context(), "", fmt.Sprint("stranger ", s.strangers), slug); err != nil {
+		if _, err := s.app.View(s.t.Context(), "", fmt.Sprint("stranger ", s.strangers), slug, ""); err != nil {
 			s.t.Fatal(err)
 		}
 	}

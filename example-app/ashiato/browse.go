@@ -20,15 +20,15 @@ type Entry struct {
 	By *Member // nil if they are gone
 }
 
-// Listing is a part of a list of pages, with the cursors of the parts after and
-// before it. A cursor is empty if there is no such part.
+// Listing is a part of a list of pages, with the cursors of the parts after and before it. A cursor
+// is empty if there is no such part.
 type Listing struct {
 	Entries    []Entry
 	Next, Prev string
 }
 
-// Home is what the home page of the site shows. A list that has to be rebuilt first is
-// left out, and noted in Rebuilding.
+// Home is what the home page of the site shows. A list that has to be rebuilt first is left out,
+// and noted in Rebuilding.
 type Home struct {
 	Newest     Listing
 	Week       []Placed // the top of this week's ranking
@@ -69,8 +69,8 @@ func (s *Site) Home(ctx context.Context) (*Home, error) {
 	return home, err
 }
 
-// orRebuilding returns err, or nil if that says that an index has to be rebuilt first,
-// which it notes: the part of a page that needs the index is left out then.
+// orRebuilding returns err, or nil if that says that an index has to be rebuilt first, which it
+// notes: the part of a page that needs the index is left out then.
 func orRebuilding(noted *bool, err error) error {
 	if errors.Is(err, kvmodel.ErrNeedsRebuild) {
 		*noted = true
@@ -82,8 +82,8 @@ func orRebuilding(noted *bool, err error) error {
 // unlessRebuilding returns err, or nil if it says that an index has to be rebuilt first.
 func unlessRebuilding(err error) error { return orRebuilding(new(bool), err) }
 
-// Newest returns the pages published last, from the cursor on. What the ring has
-// forgotten is in the archive. It returns ErrBadCursor.
+// Newest returns the pages published last, from the cursor on. What the ring has forgotten is in
+// the archive. It returns ErrBadCursor.
 func (s *Site) Newest(ctx context.Context, cursor string) (Listing, error) {
 	all := timeline.WithArchive(s.Models.Pages.Newest,
 		func(p *Page) time.Time { return p.Published },

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Follow makes a member follow the one with a handle, and adds the newest pages of the other to
-// the follower's feed. A second Follow changes nothing. It returns ErrNotFound or ErrYourself.
+// Follow makes a member follow the one with a handle, and adds the newest pages of the other to the
+// follower's feed. A second Follow changes nothing. It returns ErrNotFound or ErrYourself.
 func (s *Site) Follow(ctx context.Context, who, handle string) error {
 	whom, err := s.Find(ctx, handle)
 	if err != nil {
@@ -33,8 +33,8 @@ func (s *Site) Follow(ctx context.Context, who, handle string) error {
 	return nil
 }
 
-// Unfollow makes who stop following the member with a handle. It changes nothing if who does
-// not follow them. It returns ErrNotFound.
+// Unfollow makes who stop following the member with a handle. It changes nothing if who does not
+// follow them. It returns ErrNotFound.
 func (s *Site) Unfollow(ctx context.Context, who, handle string) error {
 	whom, err := s.Find(ctx, handle)
 	if err != nil {
@@ -43,7 +43,6 @@ func (s *Site) Unfollow(ctx context.Context, who, handle string) error {
 	return unlessGone(s.Models.Follows.Delete(ctx, FollowID{Follower: who, Followed: whom.ID}))
 }
 
-// follows reports whether who follows whom.
 func (s *Site) follows(ctx context.Context, who, whom string) (bool, error) {
 	return exists(ctx, who, s.Models.Follows.Records, FollowID{Follower: who, Followed: whom})
 }

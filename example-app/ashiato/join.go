@@ -38,11 +38,11 @@ func (s *Site) SignUp(ctx context.Context, id, handle, password, from string) (*
 	return there, err
 }
 
-// LogIn returns the member with that handle and password. from is where the try
-// comes from, such as the visitor's address: tries are limited for each address, for
-// each handle at one address, and for each handle. If it fails, it returns ErrNoLogIn or a
-// *guard.TooManyError. It does the same work whether or not there is such a member. begin, unless
-// it is nil, is called with the id of the member before the password is read.
+// LogIn returns the member with that handle and password. from is where the try comes from, such as
+// the visitor's address: tries are limited for each address, for each handle at one address, and
+// for each handle. If it fails, it returns ErrNoLogIn or a *guard.TooManyError. It does the same
+// work whether or not there is such a member. begin, unless it is nil, is called with the id of the
+// member before the password is read.
 func (s *Site) LogIn(ctx context.Context, handle, password, from string, begin func(ctx context.Context, id string) error) (*Member, error) {
 	handle = norm.NFKC.String(handle)
 	name := normal(handle)
@@ -80,17 +80,17 @@ func (s *Site) LogIn(ctx context.Context, handle, password, from string, begin f
 // passwordChanges limits how often a member may try to change their password.
 var passwordChanges = guard.Limit{What: "password", Times: 10, Per: 15 * time.Minute}
 
-// PasswordChange is a change of a member's password that was allowed. Both passwords are as
-// they are stored.
+// PasswordChange is a change of a member's password that was allowed. Both passwords are as they
+// are stored.
 type PasswordChange struct{ Member, Old, New string }
 
 // NewPassword returns the change of the password of who. It returns a *guard.TooManyError, or
-// Problems with "old" if that is not the current password or with "password" if the new one
-// is not allowed.
+// Problems with "old" if that is not the current password or with "password" if the new one is not
+// allowed.
 func (s *Site) NewPassword(ctx context.Context, who, old, password string) (PasswordChange, error) {
 	none := PasswordChange{}
 	if problem := passwordProblem(password); problem != "" {
-		return none, Problems{"password": problem}
+		return none, kvmodel.Problems{"password": problem}
 	}
 	if err := s.Allow(ctx, guard.Try{Limit: passwordChanges, Who: who}); err != nil {
 		return none, err
@@ -104,14 +104,14 @@ func (s *Site) NewPassword(ctx context.Context, who, old, password string) (Pass
 		return none, err
 	}
 	if !ok {
-		return none, Problems{"old": "This is not your current password."}
+		return none, kvmodel.Problems{"old": "This is not your current password."}
 	}
 	stored, err := s.passwords.Hash(ctx, password)
 	return PasswordChange{who, m.Password, stored}, err
 }
 
-// SetPassword carries out c, unless that was done. It refuses, as an intent does, if the member
-// has got another password in between, or is gone.
+// SetPassword carries out c, unless that was done. It refuses, as an intent does, if the member has
+// got another password in between, or is gone.
 func (s *Site) SetPassword(ctx context.Context, c PasswordChange) error {
 	_, err := s.Models.Members.Update(ctx, c.Member, func(m *Member) error {
 		if m.Password != c.Old && m.Password != c.New {
@@ -126,14 +126,12 @@ func (s *Site) SetPassword(ctx context.Context, c PasswordChange) error {
 	return err
 }
 
-// HashPassword returns the stored form of a password, for code that makes members
-// without SignUp.
+// HashPassword returns the stored form of a password, for code that makes members without SignUp.
 func (s *Site) HashPassword(ctx context.Context, password string) (string, error) {
 	return s.passwords.Hash(ctx, password)
 }
 
-// Describe changes what a member says about themselves. It returns Problems with
-// "about".
+// Describe changes what a member says about themselves. It returns Problems with "about".
 func (s *Site) Describe(ctx context.Context, who, about string) error {
 	_, err := s.Models.Members.Update(ctx, who, func(m *Member) error {
 		m.About = lines(about)

@@ -9,10 +9,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// normal returns the form in which handles, topics and addresses are compared. It
-// knows no difference between upper and lower case, between wide and narrow
-// letters, or between an accent that is part of its letter and one that follows it.
-// Characters that cannot be seen are left out.
+// normal returns the form in which handles, topics and addresses are compared. It knows no
+// difference between upper and lower case, between wide and narrow letters, or between an accent
+// that is part of its letter and one that follows it. Characters that cannot be seen are left out.
 func normal(name string) string {
 	return norm.NFKC.String(cases.Fold().String(norm.NFKC.String(without(name, ignorable))))
 }
@@ -53,15 +52,15 @@ func topicsOf(names []string) (topics []string) {
 	return topics
 }
 
-// SlugOf returns the words of a title with hyphens between them, in its own script. It returns
-// "" if the title has no words.
+// SlugOf returns the words of a title with hyphens between them, in its own script. It returns ""
+// if the title has no words.
 func SlugOf(title string) string {
 	words := strings.FieldsFunc(normal(title), func(r rune) bool { return !inWord(r) })
 	return cut(strings.Join(words, "-"), MaxSlug)
 }
 
-// slugsFor returns the slugs that the page with a title and an id may get, the best first. The
-// last has a part of the id, which no other page has.
+// slugsFor returns the slugs that the page with a title and an id may get, the best first. The last
+// has a part of the id, which no other page has.
 func slugsFor(title, id string) []string {
 	slug, own := SlugOf(title), id[max(0, len(id)-8):]
 	if slug == "" {

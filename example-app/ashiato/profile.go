@@ -11,8 +11,8 @@ type Visitor struct {
 	Unread int // footprints they have not seen, of those that Visit keeps
 }
 
-// Visitor returns the logged-in visitor who. For "" it returns nil without asking
-// the store. It returns ErrNotFound if the member is gone.
+// Visitor returns the logged-in visitor who. For "" it returns nil without asking the store. It
+// returns ErrNotFound if the member is gone.
 func (s *Site) Visitor(ctx context.Context, who string) (*Visitor, error) {
 	if who == "" {
 		return nil, nil
@@ -44,9 +44,9 @@ type Profile struct {
 	Pages    Listing
 }
 
-// Profile returns the profile of the member with that handle as who sees it, with
-// the member's pages from the cursor on. It leaves no footprint; Visit does. It
-// returns ErrNotFound or ErrBadCursor.
+// Profile returns the profile of the member with that handle as who sees it, with the member's
+// pages from the cursor on. It leaves no footprint; Visit does. It returns ErrNotFound or
+// ErrBadCursor.
 func (s *Site) Profile(ctx context.Context, who, handle, cursor string) (*Profile, error) {
 	m, err := s.Find(ctx, handle)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 // Order is what a ranking of the pages goes by: one of those below.
 type Order string
 
-// The orders, as addresses name them. All but the last go by views. Days and weeks are
-// in UTC, and a week begins on Monday.
+// The orders, as addresses name them. All but the last go by views. Days and weeks are in UTC, and
+// a week begins on Monday.
 const (
 	Today     Order = "today"
 	ThisWeek  Order = "week"
@@ -60,9 +60,9 @@ func (s *Site) board(o Order) *viewBoard {
 	return nil
 }
 
-// Ranking returns the first pages of an order, from the cursor on, and the neighbors of
-// the page with the id near, unless that is empty or not ranked. It returns ErrNotFound for
-// an unknown order, or ErrBadCursor.
+// Ranking returns the first pages of an order, from the cursor on, and the neighbors of the page
+// with the id near, unless that is empty or not ranked. It returns ErrNotFound for an unknown
+// order, or ErrBadCursor.
 func (s *Site) Ranking(ctx context.Context, o Order, cursor, near string) (*Ranks, error) {
 	board := s.board(o)
 	if board == nil {

@@ -3,7 +3,6 @@ package ashiato
 import (
 	"cmp"
 	"context"
-	"errors"
 	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
@@ -29,32 +28,16 @@ type Remark struct {
 // viewTime is how long further views of a page by the same visitor are none.
 const viewTime = time.Hour
 
-// View returns the page with that slug as who sees it, and counts a view of it, unless
-// they have viewed it within the last hour. A guest, for whom who is "", is known by
-// the address that they come from. It returns ErrNotFound.
-func (s *Site) View(ctx context.Context, who, from, slug string) (*Reading, error) {
-	visitor := cmp.Or(who, from)
-	return s.read(ctx, who, slug, "", func(ctx context.Context, p *Page) error {
-		err := s.Models.Views.Create(ctx, &View{Page: p.ID, Visitor: visitor, Until: s.now().Add(viewTime)})
-		if errors.Is(err, kvmodel.ErrExists) {
-			return nil
-		}
-		if err == nil {
-			p.Views, err = s.Models.Pages.Views.Hit(ctx, p.ID)
-		}
-		return err
-	})
-}
-
-// Read returns the page with that slug as who sees it, with its comments from the
-// cursor on. It counts no view. It returns ErrNotFound or ErrBadCursor.
+// Read returns the page with that slug as who sees it, with its comments from the cursor on. It
+// returns ErrNotFound or ErrBadCursor.
 func (s *Site) Read(ctx context.Context, who, slug, cursor string) (*Reading, error) {
-	return s.read(ctx, who, slug, cursor, func(context.Context, *Page) error { return nil })
+	return s.View(ctx, who, "", slug, cursor)
 }
 
-// read returns the page with that slug as who sees it. It calls also with the page
-// while it reads the rest.
-func (s *Site) read(ctx context.Context, who, slug, cursor string, also func(context.Context, *Page) error) (*Reading, error) {
+// View is Read, and counts a view of the page, unless the reader has viewed it within the last
+// hour. A guest, for whom who is "", is known by the address that they come from. Without one, no
+// view is counted.
+func (s *Site) View(ctx context.Context, who, from, slug, cursor string) (*Reading, error) {
 	p, err := s.Models.Pages.BySlug.Find(ctx, normal(slug))
 	if err != nil {
 		return nil, err
@@ -62,11 +45,23 @@ func (s *Site) read(ctx context.Context, who, slug, cursor string, also func(con
 	r := &Reading{Entry: Entry{Page: p}}
 	err = s.db.SideBySide(ctx,
 		func(ctx context.Context) error { return s.discuss(ctx, r, cursor) },
-		func(ctx context.Context) error { return also(ctx, p) },
+		func(ctx context.Context) error { return s.count(ctx, p, who, from) },
 		func(ctx context.Context) (err error) { r.Rank, r.Of, err = s.standing(ctx, p.ID); return err },
 		func(ctx context.Context) (err error) { r.Followed, err = s.follows(ctx, who, p.Author); return err },
 		func(ctx context.Context) (err error) { r.Liked, err = s.likes(ctx, who, p.ID); return err })
 	return r, err
+}
+
+// count counts a view of p by who, or by a guest who comes from an address.
+func (s *Site) count(ctx context.Context, p *Page, who, from string) error {
+	if from == "" {
+		return nil
+	}
+	err := s.Models.Views.Create(ctx, &View{Page: p.ID, Visitor: cmp.Or(who, from), Until: s.now().Add(viewTime)})
+	if err == nil {
+		p.Views, err = s.Models.Pages.Views.Hit(ctx, p.ID)
+	}
+	return unlessThere(err)
 }
 
 // discuss fills in the comments of r, their authors and the author of the page.
@@ -90,9 +85,8 @@ func (s *Site) discuss(ctx context.Context, r *Reading, cursor string) error {
 	return nil
 }
 
-// standing returns the rank of the page with id by all views, and how many pages
-// are ranked. Both are 0 if the page is not ranked yet, or the ranking has to be rebuilt
-// first.
+// standing returns the rank of the page with id by all views, and how many pages are ranked. Both
+// are 0 if the page is not ranked yet, or the ranking has to be rebuilt first.
 func (s *Site) standing(ctx context.Context, id string) (rank, of int, err error) {
 	standing, err := s.Models.Pages.TopViews.Standing(ctx, id)
 	return standing.Rank, standing.Len, unlessRebuilding(unlessGone(err))

@@ -10,8 +10,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// The limits of what people type, in characters. The maximum of a password is in
-// bytes.
+// The limits of what people type, in characters. The maximum of a password is in bytes.
 const (
 	MinHandle, MaxHandle     = 2, 20
 	MinPassword, MaxPassword = 10, 200
@@ -25,7 +24,7 @@ const (
 
 // Validate returns all Problems with a Member.
 func (m *Member) Validate() error {
-	p := Problems{}
+	p := kvmodel.Problems{}
 	p.Add("handle", handleProblem(m.Handle))
 	p.Add("about", textProblem("text", m.About, MaxAbout, "\n\t"))
 	return p.Err()
@@ -57,7 +56,7 @@ func passwordProblem(password string) string {
 
 // Validate returns all Problems with a Page.
 func (p *Page) Validate() error {
-	problems := Problems{}
+	problems := kvmodel.Problems{}
 	problems.Add("title", neededProblem("A page needs a title.", p.Title))
 	problems.Add("title", textProblem("title", p.Title, MaxTitle, ""))
 	problems.Add("body", neededProblem("A page needs text.", p.Body))
@@ -83,7 +82,7 @@ func topicsProblem(topics []string) string {
 
 // Validate returns all Problems with a Comment.
 func (c *Comment) Validate() error {
-	problems := Problems{}
+	problems := kvmodel.Problems{}
 	problems.Add("text", neededProblem("A comment needs text.", c.Text))
 	problems.Add("text", textProblem("comment", c.Text, MaxComment, "\n\t"))
 	return problems.Err()
@@ -97,8 +96,8 @@ func neededProblem(problem, text string) string {
 	return ""
 }
 
-// textProblem says what is wrong with a text that may have limit characters, and
-// no control characters but the allowed ones.
+// textProblem says what is wrong with a text that may have limit characters, and no control
+// characters but the allowed ones.
 func textProblem(name, text string, limit int, allowed string) string {
 	switch n := utf8.RuneCountInString(text); {
 	case !utf8.ValidString(text):
@@ -111,8 +110,7 @@ func textProblem(name, text string, limit int, allowed string) string {
 	return ""
 }
 
-// formProblem says what is wrong with the id of a form, which must be empty or
-// from NewID.
+// formProblem says what is wrong with the id of a form, which must be empty or from NewID.
 func formProblem(id string) string {
 	if id == "" || kvmodel.IsID(id) {
 		return ""
@@ -120,6 +118,5 @@ func formProblem(id string) string {
 	return "This form does not come from this site."
 }
 
-// lines returns a text as it is stored, with \n between its lines. Browsers send
-// \r\n.
+// lines returns a text as it is stored, with \n between its lines. Browsers send \r\n.
 func lines(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }

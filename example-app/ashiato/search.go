@@ -6,17 +6,17 @@ import (
 	"unicode"
 )
 
-// Found is a part of the pages whose titles begin with a query, from A to Z. It leaves out
-// their authors, which saves a trip.
+// Found is a part of the pages whose titles begin with a query, from A to Z. It leaves out their
+// authors, which saves a trip.
 type Found struct {
 	Listing
 	Query string // without what nobody sees
 	Of    int    // how many pages there are
 }
 
-// Search returns the pages with titles that begin with the letters of query, whatever
-// their case and accents, from A to Z, from the cursor on. All titles begin
-// with the empty query. It returns ErrBadCursor.
+// Search returns the pages with titles that begin with the letters of query, whatever their case
+// and accents, from A to Z, from the cursor on. All titles begin with the empty query. It returns
+// ErrBadCursor.
 func (s *Site) Search(ctx context.Context, query, cursor string) (*Found, error) {
 	found := &Found{Query: searched(query)}
 	titles := s.Models.Pages.TitleAZ.Prefix(found.Query)

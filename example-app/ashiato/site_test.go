@@ -43,7 +43,7 @@ func openHashing(t *testing.T, store kvmodel.Store, memory uint32) *ashiato.Site
 			t.Error(err)
 		}
 	})
-	return ashiato.NewSite(db, ashiato.Options{Hash: guard.HashCost{Passes: 1, Memory: memory, Threads: 1}})
+	return ashiato.NewSite(db, guard.HashCost{Passes: 1, Memory: memory, Threads: 1})
 }
 
 func join(t *testing.T, s *ashiato.Site, handle string) *ashiato.Member {
@@ -145,7 +145,7 @@ func TestSite_View_CountsOncePerVisitorAndHour(t *testing.T) {
 		write(t, s, heron, "tea")
 		view := func(who, from string, want int64) {
 			t.Helper()
-			reading, err := s.View(t.Context(), who, from, "tea")
+			reading, err := s.View(t.Context(), who, from, "tea", "")
 			if err != nil || reading.Views != want {
 				t.Errorf("%q from %q: want %d views, got %+v, %v", who, from, want, reading, err)
 			}

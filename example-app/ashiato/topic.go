@@ -15,9 +15,8 @@ type TopicView struct {
 	Pages    Listing
 }
 
-// Topic returns the page of a topic as who sees it, with the pages on that topic
-// from the cursor on, in no particular order. It returns ErrNotFound or
-// ErrBadCursor.
+// Topic returns the page of a topic as who sees it, with the pages on that topic from the cursor
+// on, in no particular order. It returns ErrNotFound or ErrBadCursor.
 func (s *Site) Topic(ctx context.Context, who, name, cursor string) (*TopicView, error) {
 	v, name := &TopicView{}, normal(name)
 	err := s.db.SideBySide(ctx, func(ctx context.Context) (err error) {
@@ -36,8 +35,8 @@ func (s *Site) Topic(ctx context.Context, who, name, cursor string) (*TopicView,
 	return v, err
 }
 
-// Topics returns the ranking of the topics from the cursor on, those with the most
-// pages first. It returns ErrBadCursor.
+// Topics returns the ranking of the topics from the cursor on, those with the most pages first. It
+// returns ErrBadCursor.
 func (s *Site) Topics(ctx context.Context, cursor string) (ranking.Table[Topic, int64], error) {
 	return s.Models.Topics.TopPages.Table(ctx, cursor, pageSize)
 }
@@ -52,8 +51,7 @@ func (s *Site) FollowTopic(ctx context.Context, who, name string) error {
 	return unlessThere(s.Models.Interests.Create(ctx, &Interest{Member: who, Topic: t.Name}))
 }
 
-// UnfollowTopic makes who stop following a topic. It changes nothing if who does
-// not follow it.
+// UnfollowTopic makes who stop following a topic. It changes nothing if who does not follow it.
 func (s *Site) UnfollowTopic(ctx context.Context, who, name string) error {
 	return unlessGone(s.Models.Interests.Delete(ctx, InterestID{Member: who, Topic: normal(name)}))
 }

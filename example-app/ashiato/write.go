@@ -28,8 +28,8 @@ func (p *Page) says(q *Page) bool {
 	return p.Title == q.Title && p.Body == q.Body && slices.Equal(p.Topics, q.Topics)
 }
 
-// Write makes a page. Its address is made of its title, and stays when that changes. A form
-// that is sent twice makes one page. It returns ErrSentBefore or Problems.
+// Write makes a page. Its address is made of its title, and stays when that changes. A form that is
+// sent twice makes one page. It returns ErrSentBefore or Problems.
 func (s *Site) Write(ctx context.Context, who string, d Draft) (*Page, error) {
 	p := &Page{ID: cmp.Or(d.ID, s.NewID()), Author: who, Published: s.now()}
 	d.fill(p)
@@ -57,8 +57,8 @@ func atFree(p *Page, try func(slug string) (*Page, error)) (done *Page, err erro
 	return done, err
 }
 
-// withTopics returns p after it has made those of its topics that do not exist yet,
-// unless err says that p was not saved. If that fails, the form can be sent again.
+// withTopics returns p after it has made those of its topics that do not exist yet, unless err says
+// that p was not saved. If that fails, the form can be sent again.
 func (s *Site) withTopics(ctx context.Context, p *Page, err error) (*Page, error) {
 	if err == nil {
 		err = s.addTopics(ctx, p.Topics)
@@ -69,10 +69,9 @@ func (s *Site) withTopics(ctx context.Context, p *Page, err error) (*Page, error
 	return p, nil
 }
 
-// Edit makes the page say what d says and returns it. If the page says so already,
-// as after a form that is sent twice, it changes nothing. It returns Problems,
-// ErrNotFound, ErrNotYours, ErrTrashed, or an *EditConflict if the page was saved
-// after d was begun.
+// Edit makes the page say what d says and returns it. If the page says so already, as after a form
+// that is sent twice, it changes nothing. It returns Problems, ErrNotFound, ErrNotYours,
+// ErrTrashed, or an *EditConflict if the page was saved after d was begun.
 func (s *Site) Edit(ctx context.Context, who, id string, d Draft) (*Page, error) {
 	d.Body = lines(d.Body)
 	edited, err := s.change(ctx, who, id, func(p *Page) error {
@@ -93,9 +92,9 @@ func (s *Site) Edit(ctx context.Context, who, id string, d Draft) (*Page, error)
 	return s.withTopics(ctx, edited, err)
 }
 
-// Trash puts the page into the trash, if it is not there already. It returns
-// ErrNotFound, ErrNotYours, or an *EditConflict if the page was saved after version,
-// so that only what its author has seen goes.
+// Trash puts the page into the trash, if it is not there already. It returns ErrNotFound,
+// ErrNotYours, or an *EditConflict if the page was saved after version, so that only what its
+// author has seen goes.
 func (s *Site) Trash(ctx context.Context, who, id string, version int64) (*Page, error) {
 	return s.change(ctx, who, id, func(p *Page) error {
 		if !p.Live() {
@@ -109,8 +108,8 @@ func (s *Site) Trash(ctx context.Context, who, id string, version int64) (*Page,
 	})
 }
 
-// Restore takes the page out of the trash, if it is there. If another page has taken
-// its slug, it gets one with a part of its id. It returns ErrNotFound or ErrNotYours.
+// Restore takes the page out of the trash, if it is there. If another page has taken its slug, it
+// gets one with a part of its id. It returns ErrNotFound or ErrNotYours.
 func (s *Site) Restore(ctx context.Context, who, id string) (*Page, error) {
 	p, err := s.Own(ctx, who, id)
 	if err != nil {
@@ -126,8 +125,8 @@ func (s *Site) Restore(ctx context.Context, who, id string) (*Page, error) {
 	})
 }
 
-// Trashed returns the pages that who has put into the trash, the last first, from
-// the cursor on. It returns ErrBadCursor.
+// Trashed returns the pages that who has put into the trash, the last first, from the cursor on. It
+// returns ErrBadCursor.
 func (s *Site) Trashed(ctx context.Context, who, cursor string) (Listing, error) {
 	page, err := s.Models.Pages.TrashByAuthor.Of(who).Page(ctx, cursor, pageSize)
 	return listingBy(page, nil), err
@@ -146,8 +145,8 @@ func (s *Site) change(ctx context.Context, who, id string, f func(*Page) error) 
 // keptRevisions is how many revisions of a page there are at most.
 const keptRevisions = 20
 
-// History returns the page and its revisions, newest first, to its author, even from
-// the trash. It returns ErrNotFound or ErrNotYours.
+// History returns the page and its revisions, newest first, to its author, even from the trash. It
+// returns ErrNotFound or ErrNotYours.
 func (s *Site) History(ctx context.Context, who, id string) (*Page, []kvmodel.Revision[Page], error) {
 	p, err := s.Own(ctx, who, id)
 	if err != nil {
@@ -157,8 +156,8 @@ func (s *Site) History(ctx context.Context, who, id string) (*Page, []kvmodel.Re
 	return p, revisions, err
 }
 
-// Own returns the page with that id to its author, even from the trash. It returns
-// ErrNotFound or ErrNotYours.
+// Own returns the page with that id to its author, even from the trash. It returns ErrNotFound or
+// ErrNotYours.
 func (s *Site) Own(ctx context.Context, who, id string) (*Page, error) {
 	p, err := s.Models.Pages.Get(ctx, id)
 	if err != nil {

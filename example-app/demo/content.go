@@ -38,8 +38,8 @@ type theme struct {
 	Extra                           string // a block that some pages have between the others
 }
 
-// chanceOf returns the random numbers from which thing i of a kind is made. They
-// are the same every time.
+// chanceOf returns the random numbers from which thing i of a kind is made. They are the same every
+// time.
 func chanceOf(kind string, i int) *rand.Rand {
 	seed := fnv.New64a()
 	seed.Write([]byte(kind))
@@ -95,6 +95,6 @@ func body(r *rand.Rand, theme theme) string {
 	return strings.Join(blocks, "\n\n")
 }
 
-// views returns how many views page i gets on the day it is published. By Zipf's law: the
-// tenth of all pages has a tenth of the views of the first.
+// views returns how many views page i gets on the day it is published. By Zipf's law: the tenth of
+// all pages has a tenth of the views of the first.
 func views(i int) int64 { return 1 + int64(2/(chanceOf("views", i).Float64()+.0004)) }

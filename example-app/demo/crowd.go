@@ -56,7 +56,7 @@ func act(ctx context.Context, site *ashiato.Site, r *rand.Rand) error {
 	switch kind := r.IntN(12); {
 	case p.Author == who || p.By == nil || kind > 6:
 		// Each guest has another address, since a visitor counts once in an hour.
-		_, err = site.View(ctx, "", fmt.Sprint("guest ", r.Uint64()), p.Slug)
+		_, err = site.View(ctx, "", fmt.Sprint("guest ", r.Uint64()), p.Slug, "")
 	case kind > 4:
 		err = site.Like(ctx, who, p.Slug)
 	case kind > 2:

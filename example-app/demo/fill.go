@@ -1,5 +1,5 @@
-// Package demo fills a site with members, their pages and their activity, so that
-// there is something to look at, and has a crowd of visitors use it.
+// Package demo fills a site with members, their pages and their activity, so that there is
+// something to look at, and has a crowd of visitors use it.
 package demo
 
 import (
@@ -28,13 +28,13 @@ const (
 	acts     = 100 // of members on a day
 )
 
-// Fill adds the missing pages of plan to the store, and returns how many it added, and what
-// members do on the two weeks up to now. It is always the same, except for the times. Pages
-// that people changed or put into the trash stay as they are. Fill may be stopped at any time;
-// another call goes on from there.
+// Fill adds the missing pages of plan to the store, and returns how many it added, and what members
+// do on the two weeks up to now. It is always the same, except for the times. Pages that people
+// changed or put into the trash stay as they are. Fill may be stopped at any time; another call
+// goes on from there.
 //
-// Fill goes through the two weeks with a clock of its own, so nothing else should
-// use the store at the same time. It leaves the store open.
+// Fill goes through the two weeks with a clock of its own, so nothing else should use the store at
+// the same time. It leaves the store open.
 func Fill(ctx context.Context, store kvmodel.Store, plan Plan) (made int, err error) {
 	if plan.Pages <= 0 {
 		return 0, nil
@@ -45,7 +45,7 @@ func Fill(ctx context.Context, store kvmodel.Store, plan Plan) (made int, err er
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, db.Close(context.WithoutCancel(ctx))) }()
-	site := ashiato.NewSite(db, ashiato.Options{Hash: plan.Hash})
+	site := ashiato.NewSite(db, plan.Hash)
 	if _, err := site.Models.Pages.Get(ctx, pageID(plan.Pages-1)); !errors.Is(err, kvmodel.ErrNotFound) {
 		return 0, err // It was made last.
 	}
@@ -82,7 +82,6 @@ type unclosed struct{ kvmodel.Store }
 func (u unclosed) Powers() kv.Powers { return kv.PowersOf(u.Store) }
 func (unclosed) Close() error        { return nil }
 
-// join makes the members.
 func join(ctx context.Context, site *ashiato.Site, password string) (err error) {
 	if password != "" {
 		if password, err = site.HashPassword(ctx, password); err != nil {

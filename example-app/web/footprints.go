@@ -7,7 +7,6 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// footprints shows who visited the member's profile.
 func (s *Site) footprints(v *visit, member string) error {
 	all, err := s.app.Footprints(v.Context(), member)
 	if err != nil {
@@ -16,8 +15,7 @@ func (s *Site) footprints(v *visit, member string) error {
 	return v.show(frame{Title: "Footprints", Here: "/footprints"}, footprintsPage(all, s.now()))
 }
 
-// seen marks the footprints as seen that existed when the page with the button was
-// made.
+// seen marks the footprints as seen that existed when the page with the button was made.
 func (s *Site) seen(v *visit, member string) error {
 	until, err := v.number("until")
 	if err != nil {
@@ -40,7 +38,6 @@ func unreadOf(all []ashiato.Footprint) (unread int) {
 	return unread
 }
 
-// printsOf returns footprints as they are shown.
 func printsOf(all []ashiato.Footprint) (prints []templates.Footprint) {
 	for _, p := range all {
 		prints = append(prints, templates.Footprint{Who: linkTo(p.Guest), When: templates.Moment{At: p.At}, New: p.New})

@@ -15,8 +15,8 @@ func (s *Site) history(v *visit, member string) error {
 	return v.show(frame{Title: "History of " + page.Title}, historyPage(page, edits, s.now()))
 }
 
-// changeOf returns the markup of what the edit at i, of those that are newest first, changed
-// in a page, or words if that is not known.
+// changeOf returns the markup of what the edit at i, of those that are newest first, changed in a
+// page, or words if that is not known.
 func changeOf(edits []kvmodel.Revision[ashiato.Page], i int) (templates.Changes, string) {
 	switch {
 	case edits[i].Item == nil:
@@ -42,8 +42,8 @@ func (s *Site) trashed(v *visit, member string) error {
 	return v.show(frame{Title: "Trash"}, trashPage(list, s.now()))
 }
 
-// trash moves the page whose id is in the path to the trash, unless the page has
-// changed since the form was shown.
+// trash moves the page whose id is in the path to the trash, unless the page has changed since the
+// form was shown.
 func (s *Site) trash(v *visit, member string) error {
 	version, err := v.number("version")
 	if err != nil {

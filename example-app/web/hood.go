@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/a-h/templ"
 
+	"github.com/ringtree/ringtree/guard"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/templates"
 )
 
@@ -22,6 +25,9 @@ var (
 	lists = []list{newestList, weekList, {"Page.TopViews", "Most viewed pages"}, {"Page.TopLikes", "Most liked pages"},
 		{"Topic.TopPages", "Largest topics"}, {"Member.Newcomers", "Newest members"}, topicList}
 )
+
+// killed names what to draw after a writer was killed: where its page would be.
+const killed = "killed"
 
 // A drawing is how a list lies in the store now.
 type drawing struct {
@@ -38,14 +44,35 @@ func (s *Site) hood(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.show(frame{Title: "Under the hood", Here: "/hood", Script: "/live.js"},
-		hoodPage(all, s.storeWords(), with("/live", "show", "hood", "list", index, "of", of)))
+	var killing templ.Component = templ.NopComponent
+	if s.config.Kill != nil {
+		killing = killSection(kv.PowersOf(s.app.DB().Store()).Atomic != nil, index == killed)
+	}
+	page := hoodPage(all, s.storeWords(), with("/live", "show", "hood", "list", index, "of", of), killing)
+	return v.show(frame{Title: "Under the hood", Here: "/hood", Script: "/live.js"}, page)
+}
+
+// kills limits how often one address may kill a writer.
+var kills = guard.Limit{What: "kills-from", Times: 20, Per: time.Hour}
+
+// kill kills a writer, in a demo.
+func (s *Site) kill(v *visit) error {
+	if s.config.Kill == nil {
+		return errNoSuchPage
+	}
+	if err := s.app.Allow(v.Context(), guard.Try{Limit: kills, Who: v.from()}); err != nil {
+		return err
+	}
+	topic, err := s.config.Kill(v.Context())
+	return v.redirect(with("/hood", "list", killed, "of", topic), err)
 }
 
 // drawAll draws the list of an index, or the two that show most.
 func (s *Site) drawAll(ctx context.Context, index, of string) ([]drawing, error) {
 	shown := []list{newestList, weekList}
-	if index != "" {
+	if index == killed {
+		shown = []list{newestList, topicList}
+	} else if index != "" {
 		at := slices.IndexFunc(lists, func(l list) bool { return l.index == index })
 		if at < 0 {
 			return nil, errNoSuchPage
@@ -91,7 +118,6 @@ func (d drawing) litSince(before drawing) drawing {
 	return d
 }
 
-// storeWords says where the data is.
 func (s *Site) storeWords() string {
 	words := "Everything is in one store (" + s.config.Kind + ")"
 	if s.config.Tenant != "" {

@@ -22,11 +22,9 @@ func newPassword(label, hint string) templates.Field {
 // joining limits how often one address may sign up.
 var joining = guard.Limit{What: "sign-ups-from", Times: 100, Per: time.Hour}
 
-// signUpForm shows the form for new members.
 func (s *Site) signUpForm(v *visit) error { return s.askToSignUp(v, s.app.NewID(), nil) }
 
-// askToSignUp shows the form with what was typed, except the password, and why err refused
-// it.
+// askToSignUp shows the form with what was typed, except the password, and why err refused it.
 func (s *Site) askToSignUp(v *visit, id string, err error) error {
 	form := templates.Form{
 		Action: "/signup",
@@ -45,7 +43,6 @@ func (s *Site) askToSignUp(v *visit, id string, err error) error {
 	return v.show(frame{Title: "Sign up"}, signUpPage(form, with("/login", "next", v.next())))
 }
 
-// signUp creates a member and logs them in.
 func (s *Site) signUp(v *visit) error {
 	id, err := v.formID()
 	if err != nil {
@@ -72,7 +69,6 @@ func (s *Site) signUp(v *visit) error {
 	return s.begin(v, sessions, next)
 }
 
-// logInForm shows the form for returning members.
 func (s *Site) logInForm(v *visit) error { return s.askToLogIn(v, nil) }
 
 // askToLogIn shows the form with the handle that was typed, and why err refused it.

@@ -19,8 +19,7 @@ func historyPath(id string) string    { return "/history/" + url.PathEscape(id) 
 // logInPath returns the address of the form that leads to next.
 func logInPath(next string) string { return with("/login", "next", guard.Local(next)) }
 
-// rankPath returns the address of part of a ranking, which also shows the neighbors
-// of page.
+// rankPath returns the address of part of a ranking, which also shows the neighbors of page.
 func rankPath(o ashiato.Order, cursor, page string) string {
 	return with("/ranking", "span", string(o), "at", cursor, "page", page)
 }

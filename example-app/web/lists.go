@@ -1,6 +1,5 @@
 package web
 
-// newest shows all pages, the newest first.
 func (s *Site) newest(v *visit) error {
 	list, err := s.app.Newest(v.Context(), v.FormValue("at"))
 	if err != nil {
@@ -9,7 +8,6 @@ func (s *Site) newest(v *visit) error {
 	return v.show(frame{Title: "Newest", Here: "/newest"}, newestPage(list, s.now()))
 }
 
-// feed shows new pages by the members and on the topics that the member follows.
 func (s *Site) feed(v *visit, member string) error {
 	list, err := s.app.Feed(v.Context(), member, v.FormValue("at"))
 	if err != nil {

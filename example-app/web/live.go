@@ -17,8 +17,8 @@ const (
 	// pulse is how often a stream looks for something new.
 	pulse = 3 * time.Second
 
-	// streamLife is how long a stream lasts. Then the browser opens another one if
-	// it still shows the page.
+	// streamLife is how long a stream lasts. Then the browser opens another one if it still shows
+	// the page.
 	streamLife = 5 * time.Minute
 )
 
@@ -28,31 +28,31 @@ type source func(ctx context.Context) (templ.Component, error)
 
 // source returns the source of the parts of the home page or, with ?show=hood, of that page.
 func (s *Site) source(query url.Values) source {
-	if query.Get("show") != "hood" {
-		before := &homeNow{}
-		return func(ctx context.Context) (templ.Component, error) {
-			now, err := s.readHome(ctx, true)
-			if err != nil {
-				return nil, err
-			}
-			lit := *now
-			lit.Ring, lit.Tree = now.Ring.litSince(before.Ring), now.Tree.litSince(before.Tree)
-			before = now
-			return homeParts(&lit, s.now()), nil
-		}
-	}
 	var before []drawing
-	return func(ctx context.Context) (templ.Component, error) {
-		now, err := s.drawAll(ctx, query.Get("list"), query.Get("of"))
-		var lit []drawing
+	lit := func(now []drawing) (all []drawing) {
 		for i, d := range now {
 			if i < len(before) {
 				d = d.litSince(before[i])
 			}
-			lit = append(lit, d)
+			all = append(all, d)
 		}
 		before = now
-		return drawings(lit), err
+		return all
+	}
+	if query.Get("show") == "hood" {
+		return func(ctx context.Context) (templ.Component, error) {
+			now, err := s.drawAll(ctx, query.Get("list"), query.Get("of"))
+			return drawings(lit(now)), err
+		}
+	}
+	return func(ctx context.Context) (templ.Component, error) {
+		now, err := s.readHome(ctx, true)
+		if err != nil {
+			return nil, err
+		}
+		both := lit([]drawing{now.Ring, now.Tree})
+		now.Ring, now.Tree = both[0], both[1]
+		return homeParts(now, s.now()), nil
 	}
 }
 
@@ -93,8 +93,8 @@ func eventOf(ctx context.Context, tell source) (string, error) {
 	return "data: " + strings.ReplaceAll(markup.String(), "\n", " ") + "\n\n", err
 }
 
-// stream writes an event, and another one whenever tell has something else to say. It ends when
-// ctx ends or the visitor leaves.
+// stream writes an event, and another one whenever tell has something else to say. It ends when ctx
+// ends or the visitor leaves.
 func stream(ctx context.Context, w http.ResponseWriter, event string, tell source) {
 	control := http.NewResponseController(w)
 	tick := time.NewTicker(pulse)

@@ -8,9 +8,8 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// ranking shows part of a ranking: of this week, unless the query names another one.
-// Beside it, it shows the neighbors of the page that the query names, in the ranking of all
-// time.
+// ranking shows part of a ranking: of this week, unless the query names another one. Beside it, it
+// shows the neighbors of the page that the query names, in the ranking of all time.
 func (s *Site) ranking(v *visit) error {
 	span, page := ashiato.ThisWeek, v.FormValue("page")
 	if page != "" {
@@ -61,7 +60,6 @@ func around(ranks *ashiato.Ranks, page string) templates.Around {
 	return a
 }
 
-// tabs lead to the rankings.
 func tabs(now ashiato.Order, page string) templates.Tabs {
 	t := templates.Tabs{Label: "Order"}
 	for i, o := range orders {

@@ -14,11 +14,11 @@ type route struct {
 	handle       handler
 }
 
-// routes lists every page and every form. The comment after a form gives the words
-// on its button and the names of its fields.
+// routes lists every page and every form. The comment after a form gives the words on its button
+// and the names of its fields.
 //
-// A handler in members runs only for members. The forms for a page or a comment check
-// the member themselves, so that they can show guests what they typed.
+// A handler in members runs only for members. The forms for a page or a comment check the member
+// themselves, so that they can show guests what they typed.
 var routes = []route{
 	{"GET", "/{$}", (*Site).home},              // newest and popular pages; for members, also their feed
 	{"POST", "/drawings", (*Site).setDrawings}, // Hide the drawings, Show the drawings: drawings
@@ -63,12 +63,13 @@ var routes = []route{
 	{"POST", "/settings/password", members((*Site).changePassword)},  // Change password: old password
 	{"POST", "/settings/sessions/end", members((*Site).endSessions)}, // Log out everywhere
 
-	{"GET", "/hood", (*Site).hood}, // Under the hood; ?list=INDEX&of=TOPIC
+	{"GET", "/hood", (*Site).hood},       // Under the hood; ?list=INDEX&of=TOPIC
+	{"POST", "/hood/kill", (*Site).kill}, // Kill a writer
 }
 
-// deed returns the handler of a button on the page at base and the value of the path called
-// name, which does something to what the page shows. It sends guests to log in first, and back
-// to the page.
+// deed returns the handler of a button on the page at base and the value of the path called name,
+// which does something to what the page shows. It sends guests to log in first, and back to the
+// page.
 func deed(base, name string, do func(app *ashiato.Site, ctx context.Context, member, name string) error) handler {
 	return func(s *Site, v *visit) error {
 		page := base + url.PathEscape(v.PathValue(name))

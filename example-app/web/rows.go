@@ -24,8 +24,8 @@ func rows(entries []ashiato.Entry, now time.Time) []templates.Row {
 	return all
 }
 
-// ranked returns pages as rows of a ranking, whose bars are relative to the score of the
-// first. For a first of 0 there are no bars.
+// ranked returns pages as rows of a ranking, whose bars are relative to the score of the first. For
+// a first of 0 there are no bars.
 func ranked(placed []ashiato.Placed, first int64, o order) []templates.Ranked {
 	var all []templates.Ranked
 	for _, p := range placed {
@@ -55,7 +55,6 @@ func fact(n int64, one, many, href string) templates.Fact {
 	return templates.Fact{Figure: templates.Link{Text: f.Value, Href: href}, After: f.Unit}
 }
 
-// counted returns a number with what it counts: "1 page".
 func counted(n int64, one, many string) string {
 	return templates.Counted(n, one, many).Words()
 }

@@ -8,13 +8,12 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// settings shows what members can change about themselves.
 func (s *Site) settings(v *visit, member string) error {
 	return s.showSettings(v, member, nil, nil)
 }
 
-// showSettings shows the settings, and why a form was refused: that of the profile, or that of
-// the password, which has the handle, too, for password managers.
+// showSettings shows the settings, and why a form was refused: that of the profile, or that of the
+// password, which has the handle, too, for password managers.
 func (s *Site) showSettings(v *visit, member string, badProfile, badPassword error) error {
 	me, err := s.app.Models.Members.Get(v.Context(), member)
 	if err != nil {
@@ -43,7 +42,6 @@ func (s *Site) showSettings(v *visit, member string, badProfile, badPassword err
 	return v.show(frame{Title: "Settings"}, settingsPage(profile, password, v.URL.Query().Has("saved")))
 }
 
-// describe saves what members say about themselves.
 func (s *Site) describe(v *visit, member string) error {
 	if err := v.whole("about"); err != nil {
 		return err
@@ -60,8 +58,8 @@ type passwordChange struct {
 	Keep string // the session that does not end
 }
 
-// setPassword changes the password, and ends all sessions but one. Anyone who knew the old
-// password is logged out.
+// setPassword changes the password, and ends all sessions but one. Anyone who knew the old password
+// is logged out.
 func (s *Site) setPassword(ctx context.Context, c passwordChange) error {
 	if err := s.app.SetPassword(ctx, c.PasswordChange); err != nil {
 		return err
@@ -69,8 +67,8 @@ func (s *Site) setPassword(ctx context.Context, c passwordChange) error {
 	return s.sessions.RevokeAll(ctx, c.Member, c.Keep)
 }
 
-// changePassword gives this session a new cookie, and has the password changed. That is done
-// to its end although the visitor leaves, or this process ends.
+// changePassword gives this session a new cookie, and has the password changed. That is done to its
+// end although the visitor leaves, or this process ends.
 func (s *Site) changePassword(v *visit, member string) error {
 	change, err := s.app.NewPassword(v.Context(), member, v.PostFormValue("old"), v.PostFormValue("password"))
 	if err != nil {

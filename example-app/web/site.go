@@ -1,16 +1,14 @@
-// Package web is what visitors see. routes.go lists every page and form. Each page has a file
-// for its handlers, methods of Site that ask package ashiato, and one for its markup, which shows
-// what they get with the components of package templates. To write one, read profile.go, which
-// shows a page, and then page.go, which takes a form. outcome.go maps errors to statuses and
-// messages.
+// Package web is what visitors see. routes.go lists every page and form. Each page has a file for
+// its handlers, methods of Site that ask package ashiato, and one for its markup, which shows what
+// they get with the components of package templates. To write one, read profile.go, which shows a
+// page, and then page.go, which takes a form. outcome.go maps errors to statuses and messages.
 //
 // # What a GET changes
 //
-// A GET changes nothing, with two exceptions: viewing a page counts a view, and
-// viewing a profile leaves a footprint. Another site cannot cause either in a
-// visitor's name. Only a document that the visitor navigated to counts, not an
-// image, a frame or a prefetch. And the cookie is SameSite=Lax, so requests for
-// what another site embeds do not carry it.
+// A GET changes nothing, with two exceptions: viewing a page counts a view, and viewing a profile
+// leaves a footprint. Another site cannot cause either in a visitor's name. Only a document that
+// the visitor navigated to counts, not an image, a frame or a prefetch. And the cookie is
+// SameSite=Lax, so requests for what another site embeds do not carry it.
 package web
 
 import (
@@ -40,12 +38,16 @@ type Config struct {
 	Admin       string   // the id of the member who may look into the database; "" is nobody
 	Command     string   // that looks into it on a terminal
 
+	// Kill has another process begin to write a page on a topic, and be killed. If it is nil, there
+	// is no button for that under the hood.
+	Kill func(ctx context.Context) (topic string, err error)
+
 	// Recovery brings the data back after a loss. If it is nil, nobody does.
 	Recovery *inspect.Recovery
 }
 
-// cookie returns the name of the cookie. Behind TLS it begins with __Host-: a browser takes
-// such a cookie from this host alone, and over TLS.
+// cookie returns the name of the cookie. Behind TLS it begins with __Host-: a browser takes such a
+// cookie from this host alone, and over TLS.
 func (c Config) cookie() string {
 	if c.Development {
 		return "ashiato"
@@ -107,8 +109,7 @@ func New(app *ashiato.Site, c Config) (*Site, error) {
 // ServeHTTP answers any request.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.root.ServeHTTP(w, r) }
 
-// Close ends the open streams, which would otherwise keep a server from shutting
-// down.
+// Close ends the open streams, which would otherwise keep a server from shutting down.
 func (s *Site) Close() { s.end() }
 
 func (s *Site) now() time.Time { return s.app.DB().Now() }
@@ -146,8 +147,8 @@ func (s *Site) guarded(next http.Handler) http.Handler {
 	})
 }
 
-// A handler reads what it needs, and calls show or redirect of the visit. An error becomes
-// a page by the table in outcome.go.
+// A handler reads what it needs, and calls show or redirect of the visit. An error becomes a page
+// by the table in outcome.go.
 type handler func(*Site, *visit) error
 
 // serve answers requests with handle, after it has read the form.
@@ -169,8 +170,8 @@ func (s *Site) failing(err error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.visit(w, r).fail(err) })
 }
 
-// members returns a handler for members alone, which also gets the member's id. Guests log
-// in first and come back; their forms are refused.
+// members returns a handler for members alone, which also gets the member's id. Guests log in first
+// and come back; their forms are refused.
 func members(handle func(s *Site, v *visit, member string) error) handler {
 	return func(s *Site, v *visit) error {
 		member, err := v.signedIn()
@@ -184,8 +185,8 @@ func members(handle func(s *Site, v *visit, member string) error) handler {
 	}
 }
 
-// health replies how the data is: "ok" and "rebuilding" with 200, since the site serves
-// what it can, and with 503 "lost" or that the store is not responding.
+// health replies how the data is: "ok" and "rebuilding" with 200, since the site serves what it
+// can, and with 503 "lost" or that the store is not responding.
 func (s *Site) health(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")

@@ -37,8 +37,8 @@ func written(words string) templ.Component {
 	return templ.Raw(strings.ReplaceAll(b.String(), "<pre>", `<pre tabindex="0">`)) // The keyboard can scroll it.
 }
 
-// tame takes out links that are not safe, and images. Headings are below that of the page, and
-// skip no level.
+// tame takes out links that are not safe, and images. Headings are below that of the page, and skip
+// no level.
 type tame struct{}
 
 func (tame) Transform(doc *ast.Document, _ text.Reader, _ parser.Context) {

@@ -22,8 +22,8 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// visit is one request and the person who makes it. The site looks that person up
-// while the handler reads what to show, so a handler waits only where it has to know.
+// visit is one request and the person who makes it. The site looks that person up while the handler
+// reads what to show, so a handler waits only where it has to know.
 type visit struct {
 	*http.Request
 	w       http.ResponseWriter
@@ -89,16 +89,16 @@ func (v *visit) allowed(limit guard.Limit) (string, error) {
 // from returns where the request comes from, as limits count it.
 func (v *visit) from() string { return guard.Address(v.Request, !v.site.config.Development) }
 
-// looks reports whether a person is viewing the page, rather than a browser that
-// prefetches it or embeds it in another page.
+// looks reports whether a person is viewing the page, rather than a browser that prefetches it or
+// embeds it in another page.
 func (v *visit) looks() bool {
 	dest := v.Header.Get("Sec-Fetch-Dest")
 	ahead := v.Header.Get("Sec-Purpose") + v.Header.Get("Purpose")
 	return v.Method == http.MethodGet && (dest == "" || dest == "document") && !strings.Contains(ahead, "prefetch")
 }
 
-// keepAlive saves the session, which usually costs nothing. A session that has ended
-// is not an error.
+// keepAlive saves the session, which usually costs nothing. A session that has ended is not an
+// error.
 func (v *visit) keepAlive() error {
 	session, err := v.session()
 	if err != nil || v.who == "" {
@@ -110,8 +110,8 @@ func (v *visit) keepAlive() error {
 	return err
 }
 
-// show answers with a page: body in its frame. If it returns an error, it has written
-// nothing. A page about a failure of the store is shown even if its visitor is not known.
+// show answers with a page: body in its frame. If it returns an error, it has written nothing. A
+// page about a failure of the store is shown even if its visitor is not known.
 func (v *visit) show(f frame, body templ.Component) error {
 	visitor, err := v.visitor()
 	if err == nil {
@@ -128,8 +128,7 @@ func (v *visit) show(f frame, body templ.Component) error {
 func (v *visit) write(f frame, visitor *ashiato.Visitor, body templ.Component) {
 	f.Visitor, f.Nonce, f.Cost = visitor, v.nonce, v.cost()
 	var page bytes.Buffer
-	// The deadline is for reading. The page that reports a missed deadline must still
-	// be written.
+	// The deadline is for reading. The page that reports a missed deadline must still be written.
 	if err := document(f, body).Render(context.WithoutCancel(v.Context()), &page); err != nil {
 		slog.Error("render failed", "request", v.id, "path", v.URL.Path, "err", err)
 		http.Error(v.w, "This page could not be displayed. Try again in a moment.", http.StatusInternalServerError)
@@ -146,8 +145,7 @@ func (v *visit) write(f frame, visitor *ashiato.Visitor, body templ.Component) {
 	_, _ = v.w.Write(page.Bytes())
 }
 
-// redirect answers with another address of the site. If there is an error, it returns that
-// instead.
+// redirect answers with another address of the site. If there is an error, it returns that instead.
 func (v *visit) redirect(path string, err error) error {
 	if err == nil {
 		err = v.keepAlive()
@@ -160,8 +158,8 @@ func (v *visit) redirect(path string, err error) error {
 	return err
 }
 
-// cost returns, in development, what the visit has cost the store. It also sets a header
-// that says so.
+// cost returns, in development, what the visit has cost the store. It also sets a header that says
+// so.
 func (v *visit) cost() *templates.Cost {
 	if !v.site.config.Development {
 		return nil

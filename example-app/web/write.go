@@ -16,12 +16,10 @@ import (
 // writing limits how often a member may save a page.
 var writing = guard.Limit{What: "pages", Times: 60, Per: time.Hour}
 
-// writeForm shows the form for a new page.
 func (s *Site) writeForm(v *visit, _ string) error {
 	return v.showDraft(ashiato.Draft{ID: s.app.NewID()}, nil, nil)
 }
 
-// write creates the page that was typed.
 func (s *Site) write(v *visit) error {
 	id, err := v.formID()
 	if err != nil {
@@ -90,9 +88,8 @@ func (s *Site) edit(v *visit) error {
 	return v.redirect(pagePath(page.Slug), nil)
 }
 
-// editing shows the form for an existing page with what was typed, and why err refused it.
-// After a conflict it also shows the saved version. If the page is gone, the form creates
-// a new one.
+// editing shows the form for an existing page with what was typed, and why err refused it. After a
+// conflict it also shows the saved version. If the page is gone, the form creates a new one.
 func (s *Site) editing(v *visit, d ashiato.Draft, err error) error {
 	if conflict, ok := errors.AsType[*ashiato.EditConflict](err); ok {
 		v.status = http.StatusConflict
@@ -105,8 +102,8 @@ func (s *Site) editing(v *visit, d ashiato.Draft, err error) error {
 	return v.showDraft(d, err, nil)
 }
 
-// theirs returns the notice that a page changed while its author was editing it. The
-// notice shows both versions side by side.
+// theirs returns the notice that a page changed while its author was editing it. The notice shows
+// both versions side by side.
 func theirs(c *ashiato.EditConflict) *templates.Notice {
 	saved := c.Saved
 	theirs, mine := templates.Compare(valuesOf(draftOf(saved)), valuesOf(c.Yours))
@@ -135,14 +132,14 @@ func (v *visit) draft() ashiato.Draft {
 	return ashiato.Draft{Title: v.line("title"), Body: v.PostFormValue("body"), Topics: topicsIn(v.line("topics"))}
 }
 
-// topicsIn returns the topics in a text that separates them by commas or spaces of any
-// script, perhaps with a # before each.
+// topicsIn returns the topics in a text that separates them by commas or spaces of any script,
+// perhaps with a # before each.
 func topicsIn(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return unicode.Is(unicode.Zs, r) || strings.ContainsRune("\t#,，、،", r) })
 }
 
-// draftForm returns the form for a page: an existing one if the draft has its version, or
-// else a new one.
+// draftForm returns the form for a page: an existing one if the draft has its version, or else a
+// new one.
 func draftForm(d ashiato.Draft) templates.Form {
 	form := templates.Form{
 		ID: "draft", Action: "/write",

@@ -12,8 +12,8 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// writePage is the form for a page: an existing one if the draft has its version, or else a
-// new one. Its id is draft, and a button of it sends the form delete.
+// writePage is the form for a page: an existing one if the draft has its version, or else a new
+// one. Its id is draft, and a button of it sends the form delete.
 func writePage(title string, d ashiato.Draft, form templates.Form, theirs *templates.Notice) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
