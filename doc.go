@@ -24,6 +24,7 @@
 //	  kvopen      a database, or a store, from a URL
 //	  kvopen/all  every engine for kvopen
 //	  kvsession   gorilla/sessions on any store
+//	  kvfault     stores that fail on purpose, for tests and demonstrations
 //	  kvtest      the suite every store passes; the simulator
 //	internal      what several rooms share and no app sees
 //	  plug        how an index class is plugged into records

@@ -2,27 +2,77 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"strings"
+	"time"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
+	"github.com/ringtree/ringtree/example-app/demo"
+	"github.com/ringtree/ringtree/guard"
 	"github.com/ringtree/ringtree/inspect"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/kvfault"
+	"github.com/ringtree/ringtree/kvmodel/kvopen"
+	"github.com/ringtree/ringtree/kvmodel/memcachekv"
+	"github.com/ringtree/ringtree/kvmodel/rediskv"
 )
 
-// database looks into the database of the app, or does what else its operator asks for, and
-// returns the exit code.
+// openStore opens the store, or the tenant's part of it if there is a tenant.
+func openStore(ctx context.Context, set settings) (kvmodel.Store, error) {
+	store, err := kvopen.Store(ctx, set.store, rediskv.Engine.With("near", "64MB"), memcachekv.Engine)
+	if err == nil && set.demo > 0 && set.kind() == "mem" {
+		store = kvfault.SingleKeys(store) // The demo can kill a writer, and shows what a server would.
+	}
+	if err != nil || set.tenant == "" {
+		return store, err
+	}
+	part, err := kvmodel.Prefix(store, set.tenant)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("-tenant %q: %w", set.tenant, err), store.Close())
+	}
+	return part, nil
+}
+
+// furnish makes the demo pages that do not exist yet. It retries what the store did not carry out,
+// so a short outage does not end the demo.
+func furnish(ctx context.Context, store kvmodel.Store, set settings, out io.Writer) error {
+	if set.demo == 0 {
+		return nil
+	}
+	password := set.demoPassword()
+	made, err := demo.Fill(ctx, kv.Retry(store, 5, 100*time.Millisecond), demo.Plan{Pages: set.demo, Password: password})
+	fmt.Fprintf(out, "example-app: made %d demo pages; log in as heron or any other demo member, with the password %s\n", made, password)
+	return err
+}
+
+// admin returns the id of the member who may look into the database; "" is nobody.
+func admin(ctx context.Context, app *ashiato.Site, handle string) (id string, err error) {
+	if handle == "" {
+		return "", nil
+	}
+	m, err := app.Find(ctx, handle)
+	if err != nil {
+		return "", fmt.Errorf("-admin %s: %w", handle, err)
+	}
+	return m.ID, nil
+}
+
+// database looks into the database of the app, or does what else its operator asks for, and returns
+// the exit code.
 func database(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
 	return inspect.Run(ctx, inspect.Config{
 		Name: command, Args: args, URL: storeIn(defaultData),
-		Models: func(db *kvmodel.DB) []kvmodel.Model { return ashiato.NewSite(db, ashiato.Options{}).Models.All() },
+		Models: func(db *kvmodel.DB) []kvmodel.Model { return ashiato.NewSite(db, guard.HashCost{}).Models.All() },
 		Stdin:  in, Stdout: out, Stderr: errs,
 	})
 }
 
-// serveDatabase takes the verbs of database while the app runs, if its store is a file: no
-// other process can open that then. The app goes on without them if it cannot.
+// serveDatabase takes the verbs of database while the app runs, if its store is a file: no other
+// process can open that then. The app goes on without them if it cannot.
 func serveDatabase(ctx context.Context, db *kvmodel.DB, store string) (stop func()) {
 	rest, isFile := strings.CutPrefix(store, "bolt:")
 	if !isFile {

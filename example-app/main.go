@@ -1,7 +1,6 @@
-// Command example-app serves the sample app, Ashiato: a small community that
-// keeps its members and their pages in nothing but a key-value store. This package
-// only wires it up: package ashiato is the domain, and package web is what
-// visitors see.
+// Command example-app serves the sample app, Ashiato: a small community that keeps its members and
+// their pages in nothing but a key-value store. This package only wires it up: package ashiato is
+// the domain, and package web is what visitors see.
 package main
 
 import (
@@ -15,9 +14,12 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
+	"github.com/ringtree/ringtree/example-app/demo"
 	"github.com/ringtree/ringtree/example-app/web"
+	"github.com/ringtree/ringtree/guard"
 	"github.com/ringtree/ringtree/inspect"
 	"github.com/ringtree/ringtree/kvmodel"
 )
@@ -34,14 +36,13 @@ func main() {
 	}
 }
 
-// run serves until ctx ends. Then it finishes the requests under way and the work
-// that they left for after their replies.
+// run serves until ctx ends. Then it finishes the requests under way and the work that they left
+// for after their replies.
 func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	set, err := parse(args, out)
 	if err != nil {
 		return err
 	}
-	slog.SetDefault(slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: set.log})))
 	store, err := openStore(ctx, set)
 	if err != nil {
 		return err
@@ -54,11 +55,14 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 		return errors.Join(err, store.Close())
 	}
 	defer func() { err = errors.Join(err, within(ctx, db.Close)) }()
-	app := ashiato.NewSite(db, ashiato.Options{})
+	app := ashiato.NewSite(db, guard.HashCost{})
 	defer serveDatabase(ctx, db, set.store)()
 	config := web.Config{Keys: [][]byte{set.key}, Development: !set.secure, Kind: set.kind(), Tenant: set.tenant, Command: command}
 	config.Recovery = inspect.Recover(ctx, db, inspect.RecoverOptions{Accept: set.afterLoss == accept})
 	defer config.Recovery.Stop()
+	if set.demo > 0 {
+		config.Kill = func(ctx context.Context) (string, error) { return demo.KillWriter(ctx, store) }
+	}
 	if config.Admin, err = admin(ctx, app, set.admin); err != nil {
 		return err
 	}
@@ -73,6 +77,39 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	if tcp, ok := listener.Addr().(*net.TCPAddr); !set.secure && ok && !tcp.IP.IsLoopback() {
 		slog.Warn("other machines can reach the app, and what they send is not encrypted: use -secure behind a proxy that speaks TLS", "addr", tcp)
 	}
+	if set.demo > 0 {
+		defer crowd(ctx, app, set.crowd)()
+	}
 	fmt.Fprintf(out, "example-app: on http://%s/ with a %s store; stop it with Ctrl-C\n", listener.Addr(), set.kind())
 	return serve(ctx, listener, site)
+}
+
+// crowd has n visitors use the site until stop is called.
+func crowd(ctx context.Context, app *ashiato.Site, n int) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() { defer close(done); demo.Crowd(ctx, app, n) }()
+	return func() { cancel(); <-done }
+}
+
+// serve serves until ctx ends. Then it ends the streams and waits for the other requests.
+func serve(ctx context.Context, listener net.Listener, site *web.Site) error {
+	server := guard.Server(site)
+	server.RegisterOnShutdown(site.Close)
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	return within(ctx, server.Shutdown)
+}
+
+// within ends something after ctx has ended. It waits for requests or for pending writes, each for
+// 5 seconds at most.
+func within(ctx context.Context, end func(context.Context) error) error {
+	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	return end(limit)
 }

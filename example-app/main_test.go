@@ -84,7 +84,7 @@ func TestRun_KeepsWhatWasWrittenThroughARestart(t *testing.T) {
 
 	url, stop = start(t, "-store", store, "-demo", "30")
 	wantPage(t, url+"m/newcomer", 200, "Joined")
-	wantPage(t, url+"p/tide-table", 200, "Two numbers for each tide")
+	wantPage(t, url+"p/how-to-read-a-tide-table", 200, "Two numbers for each tide")
 	wantEnd(t, stop)
 }
 
@@ -92,12 +92,12 @@ func TestRun_KeepsWhatWasWrittenThroughARestart(t *testing.T) {
 func TestRun_TenantHasKeysOfItsOwn(t *testing.T) {
 	store := "bolt:" + filepath.Join(t.TempDir(), "app.db")
 	url, stop := start(t, "-store", store, "-demo", "3", "-tenant", "snow")
-	wantPage(t, url+"p/tide-table", 200)
+	wantPage(t, url+"p/how-to-read-a-tide-table", 200)
 	wantPage(t, url+"hood", 200, "under keys that start with snow")
 	wantEnd(t, stop)
 
 	url, stop = start(t, "-store", store, "-demo", "0")
-	wantPage(t, url+"p/tide-table", 404)
+	wantPage(t, url+"p/how-to-read-a-tide-table", 404)
 	wantEnd(t, stop)
 }
 
@@ -132,9 +132,8 @@ func TestRun_NamesBadSettings(t *testing.T) {
 		{[]string{"-store", "mem:", "-addr", "127.0.0.1"}, "missing port"},
 		{[]string{"-store", "mem:", "-addr", busy.Addr().String()}, "address already in use"},
 		{[]string{"-store", "mem:", "more"}, `unexpected argument "more"`},
-		{[]string{"-store", "mem:", "-demo", "-1"}, "-demo -1: want 0 or more"},
+		{[]string{"-store", "mem:", "-demo", "-1"}, "-demo -1 -crowd 3: want 0 or more"},
 		{[]string{"-store", "mem:", "-tenant", strings.Repeat("t", kv.MaxTenant+1)}, `-tenant "ttt`},
-		{[]string{"-store", "mem:", "-log", "loud"}, `invalid value "loud" for flag -log`},
 		{[]string{"-store", "mem:", "-admin", "nobody"}, "-admin nobody: "},
 		{[]string{"-port", "1"}, "flag provided but not defined: -port"},
 	} {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base32"
@@ -8,7 +9,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,8 +20,8 @@ const (
 	command     = "example-app db"
 	defaultData = "example-app/data"
 
-	// keyVariable is the environment variable for a session key. It is not a flag
-	// because everybody on the machine can read those.
+	// keyVariable is the environment variable for a session key. It is not a flag because everybody
+	// on the machine can read those.
 	keyVariable = "ASHIATO_SESSION_KEY"
 )
 
@@ -34,10 +34,9 @@ const (
 type settings struct {
 	addr, data, store string
 	tenant            string // the prefix of all keys; empty for none
-	demo              int
+	demo, crowd       int
 	secure            bool
 	admin             string // the handle of who may look into the database
-	log               slog.Level
 	afterLoss         string // accept or refuse
 	key               []byte // signs sessions
 }
@@ -66,25 +65,21 @@ func parse(args []string, out io.Writer) (set settings, err error) {
 	flags.BoolVar(&set.secure, "secure", false, "for use behind a TLS proxy: send cookies over https only and do not show what pages cost")
 	flags.StringVar(&set.admin, "admin", "", "let the member `HANDLE`, who has signed up, look into the database, at /inspect")
 	flags.StringVar(&set.afterLoss, "after-loss", "", "what to do when the store has lost data: `WHAT` is refuse, to wait for an operator, or accept, to rebuild what is left (default refuse, and accept on memcached)")
-	flags.TextVar(&set.log, "log", slog.LevelInfo, "lowest `LEVEL` to log: debug (every request), info, warn, or error")
 	flags.IntVar(&set.demo, "demo", 400, "make sure that the first `N` demo pages exist; 0 for none")
+	flags.IntVar(&set.crowd, "crowd", 3, "have `N` visitors use the demo; 0 for none")
 	if err := flags.Parse(args); err != nil {
 		return set, err
 	}
-	if set.store == "" {
-		set.store = storeIn(set.data)
+	set.store = cmp.Or(set.store, storeIn(set.data))
+	if set.afterLoss == "" && set.kind() == "memcached" { // It can lose anything at any time.
+		set.afterLoss = accept
 	}
-	if set.afterLoss == "" {
-		set.afterLoss = refuse
-		if set.kind() == "memcached" { // It can lose anything at any time.
-			set.afterLoss = accept
-		}
-	}
+	set.afterLoss = cmp.Or(set.afterLoss, refuse)
 	switch {
 	case flags.NArg() > 0:
 		return set, fmt.Errorf("unexpected argument %q; -h lists the flags", flags.Arg(0))
-	case set.demo < 0:
-		return set, fmt.Errorf("-demo %d: want 0 or more", set.demo)
+	case set.demo < 0 || set.crowd < 0:
+		return set, fmt.Errorf("-demo %d -crowd %d: want 0 or more", set.demo, set.crowd)
 	case set.afterLoss != accept && set.afterLoss != refuse:
 		return set, fmt.Errorf("-after-loss %s: want %s or %s", set.afterLoss, accept, refuse)
 	}
@@ -92,10 +87,8 @@ func parse(args []string, out io.Writer) (set settings, err error) {
 	return set, err
 }
 
-// storeIn returns the URL of the store in a data directory.
 func storeIn(data string) string { return "bolt:" + filepath.Join(data, "app.db") }
 
-// kind returns the kind of the store.
 func (s settings) kind() string {
 	kind, _, _ := strings.Cut(s.store, ":")
 	return kind

@@ -112,3 +112,17 @@ func ExamplePasswords() {
 	fmt.Println(passwords.Match(context.Background(), "", "two bars in the snow"))
 	// Output: false <nil>
 }
+
+func ExampleRoom() {
+	streams := guard.Room{Most: 64, MostFrom: 1}
+	leave, ok := streams.Enter("192.0.2.1")
+	_, second := streams.Enter("192.0.2.1")
+	leave()
+	fmt.Println(ok, second)
+	// Output: true false
+}
+
+func ExampleLocal() {
+	fmt.Println(guard.Local("/write?topic=tea"), guard.Local("//evil.example"))
+	// Output: /write?topic=tea /
+}

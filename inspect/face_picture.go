@@ -21,9 +21,9 @@ const facePictures = 4
 
 // Pictures draws how what an index, such as Page.Newest, has at a value lies in the store now. A
 // ring is a templates.RingPicture, a ranking a templates.TreePicture, and a list a
-// templates.ListPicture; there may be several of an index with shards. It reads about 300 keys at
-// most, and draws nothing of a private field. It returns ErrUnknown for an unknown index.
-func (in *Inspector) Pictures(ctx context.Context, name, value string) ([]templPart, error) {
+// templates.ListPicture; there may be several of an index with shards. It reads about as many keys
+// as most says, and draws nothing of a private field. It returns ErrUnknown for an unknown index.
+func (in *Inspector) Pictures(ctx context.Context, name, value string, most int) ([]templPart, error) {
 	m, w, err := in.window(name)
 	if err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func (in *Inspector) Pictures(ctx context.Context, name, value string) ([]templP
 	if !ok || isHidden(m, w) {
 		return nil, nil
 	}
-	p, err := d.Picture(ctx, in.store, value, faceKeys)
+	p, err := d.Picture(ctx, in.store, value, most)
 	return drawn(p, name), err
 }
 

@@ -517,3 +517,28 @@ func ExampleLinksTo() {
 	fmt.Println(templates.LinksTo("", "/posts/by-tags/", "winter", "north sea"))
 	// Output: [{winter /posts/by-tags/winter} {north sea /posts/by-tags/north%20sea}]
 }
+
+func ExampleTurn() {
+	show(templates.Turn("Newer", "Older", "", "CURSOR", func(cursor string) string { return "/newest?at=" + cursor }))
+	// Output: Older →
+}
+
+func ExampleDays() {
+	now := time.Date(2026, 7, 9, 12, 0, 0, 0, time.UTC)
+	for _, day := range templates.Days(now, []templates.Footprint{
+		{Who: to("ann"), When: templates.Moment{At: now.Add(-time.Hour)}},
+		{Who: to("ben"), When: templates.Moment{At: now.Add(-40 * time.Hour)}},
+	}) {
+		fmt.Println(day.Title, day.Prints[0].Who.Text, day.Prints[0].When.Words)
+	}
+	// Output:
+	// Today ann 11:00
+	// Past week ben Tue
+}
+
+func ExampleLitSince() {
+	before := templates.RingPicture{Segments: []templates.Segment{{Slots: []templates.Slot{templates.Filled, templates.Unwritten}}}}
+	now := templates.RingPicture{Segments: []templates.Segment{{Slots: []templates.Slot{templates.Filled, templates.Filled}}}}
+	fmt.Println(templates.LitSince(now, before).(templates.RingPicture).Lit)
+	// Output: [1]
+}

@@ -175,7 +175,7 @@ func (p Picture) plain() plug.Ring {
 		for i, slot := range s.Slots {
 			slots[i] = uint8(slot)
 		}
-		ring.Segments = append(ring.Segments, plug.Segment{Name: s.Key[strings.LastIndexByte(s.Key, '.')+1:], Slots: slots})
+		ring.Segments = append(ring.Segments, plug.Segment{Name: s.Key[strings.LastIndexByte(s.Key, '#')+1:], Slots: slots})
 	}
 	return ring
 }

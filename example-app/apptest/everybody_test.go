@@ -39,7 +39,7 @@ func (c *community) sights(t *testing.T) []sight {
 			ann.Open("/write")
 			ann.Fill("Title", "A bell")
 			ann.Fill("Text", "## Bronze\n\n> cast\n\n`code` and *words* and [a link](/p/tea)")
-			ann.Fill("Address", "No address!")
+			ann.Fill("Topics", "no-topic!")
 			ann.Submit("Save page")
 		},
 		"conflict": func() {

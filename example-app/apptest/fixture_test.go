@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
+	"github.com/ringtree/ringtree/example-app/demo"
 	"github.com/ringtree/ringtree/example-app/web"
 	"github.com/ringtree/ringtree/guard"
 	"github.com/ringtree/ringtree/internal/proof/browser"
@@ -61,7 +62,7 @@ var (
 // inside returns a site that is reached without a network.
 func inside(t testing.TB, db *kvmodel.DB, config web.Config) *site {
 	t.Helper()
-	app := ashiato.NewSite(db, ashiato.Options{Hash: cheap})
+	app := ashiato.NewSite(db, cheap)
 	config.Keys = [][]byte{bytes.Repeat([]byte("k"), 32)}
 	handler, err := web.New(app, config)
 	must(t, err)
@@ -90,7 +91,9 @@ func open(t testing.TB, store kvmodel.Store) *site {
 			t.Errorf("close: %v", err)
 		}
 	})
-	s := inside(t, db, development)
+	config := development
+	config.Kill = func(ctx context.Context) (string, error) { return demo.KillWriter(ctx, store) }
+	s := inside(t, db, config)
 	s.url, s.ahead = s.serve(), ahead
 	return s
 }
@@ -244,10 +247,10 @@ func (v *visitor) fields(page, action string) []string {
 }
 
 // write writes a page and returns its id.
-func (v *visitor) write(slug, title, body, topics string) string {
+func (v *visitor) write(title, body, topics string) string {
 	v.t.Helper()
-	v.want(v.fill("/write", "/write", "slug", slug, "title", title, "body", body, "topics", topics), 303)
-	page, err := v.app.Models.Pages.BySlug.Find(v.t.Context(), slug)
+	v.want(v.fill("/write", "/write", "title", title, "body", body, "topics", topics), 303)
+	page, err := v.app.Models.Pages.BySlug.Find(v.t.Context(), ashiato.SlugOf(title))
 	if err != nil {
 		v.t.Fatal(err)
 	}

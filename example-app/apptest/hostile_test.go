@@ -40,11 +40,11 @@ func (c *community) store(text string, n int) {
 	ctx, ann := c.t.Context(), c.id("ann")
 	page, err := c.app.Own(ctx, ann, c.page)
 	c.must(err)
-	_, err = c.app.Edit(ctx, ann, c.page, ashiato.Draft{Slug: "tea", Title: text, Body: text, Topics: []string{"drinks"}, Version: page.Version})
+	_, err = c.app.Edit(ctx, ann, c.page, ashiato.Draft{Title: text, Body: text, Topics: []string{"drinks"}, Version: page.Version})
 	c.must(err)
 	_, err = c.app.Comment(ctx, ann, c.page, newID(100+n), text)
 	c.must(err)
-	_, err = c.app.Describe(ctx, ann, text)
+	err = c.app.Describe(ctx, ann, text)
 	c.must(err)
 }
 
@@ -59,12 +59,12 @@ func (c *community) answersTo(text string, n int) map[string]reply {
 		all["ann "+path], all["ben "+path], all["guest "+path] = c.ann.get(path), c.ben.get(path), c.guest.get(path)
 	}
 	typed := url.QueryEscape(text)
-	for _, path := range []string{"/login?next=", "/newest?at=", "/ranking?span=", "/ranking?page=", "/search?q=", "/hood?list=", "/hood?list=Page.ByTopics&of=", "/feed?at="} {
+	for _, path := range []string{"/login?next=", "/newest?at=", "/ranking?span=", "/ranking?page=", "/search?q=", "/hood?list=", "/hood?list=Page.ByTopics&of=", "/edit/" + c.page + "?edit=", "/feed?at="} {
 		all[path] = c.guest.get(path + typed)
 	}
 	c.later()
-	all["refused"] = c.ann.post("/write", "id", newID(1), "title", text, "body", text, "slug", text+" ?!", "topics", text+" ?!")
-	all["conflict"] = c.ann.post("/edit/"+c.page, "version", "1", "title", text, "body", text, "slug", "tea", "topics", "drinks")
+	all["refused"] = c.ann.post("/write", "id", newID(1), "title", text, "body", text, "topics", text+" ?!")
+	all["conflict"] = c.ann.post("/edit/"+c.page, "version", "1", "title", text, "body", text, "topics", "drinks")
 	all["comment"] = c.ann.post("/comment/"+c.page, "id", newID(1), "text", text+strings.Repeat("x", 5000))
 	all["about"] = c.ann.post("/settings/profile", "about", text+strings.Repeat("x", 5000))
 	all["sign-up"] = c.guest.post("/signup", "id", newID(1), "handle", text+"?", "password", password)
@@ -105,7 +105,7 @@ func TestText_IsNeverMarkup(t *testing.T) {
 				if !fair[tag.shape()] {
 					t.Errorf("%s with %s: a new tag %q", what, payload, tag.shape())
 				}
-				for _, name := range []string{"href", "src", "action", "formaction", "data-live", "data-to", "data-hood"} {
+				for _, name := range []string{"href", "src", "action", "formaction", "data-live"} {
 					if value, has := tag.attrs[name]; has && !fairAddress.MatchString(value) {
 						t.Errorf("%s with %s: %s leads to %q", what, payload, tag.shape(), value)
 					}
@@ -177,10 +177,10 @@ func TestRequests_ThatAreMalformedChangeNothing(t *testing.T) {
 	}{
 		{"/write", "", 400},
 		{"/write", "id=%zz", 400},
-		{"/write", "id=r:Page:1&slug=a&title=a&body=a", 400},
-		{edit, "version=-1&slug=tea&title=a&body=a", 400},
-		{edit, "version=1&title=Tea&slug=tea&body=Half+sent.", 400},
-		{edit, "version=1;title=Tea;slug=tea;body=x;topics=", 400},
+		{"/write", "id=r:Page:1&title=a&body=a", 400},
+		{edit, "version=-1&title=a&body=a", 400},
+		{edit, "version=1&title=Tea&body=Half+sent.", 400},
+		{edit, "version=1;title=Tea;body=x;topics=", 400},
 		{edit, "version=1&body=" + strings.Repeat("a", 300<<10), 413},
 		{"/write", strings.Repeat("a=b&", 100<<10), 413},
 		{"/delete/" + c.page, "version=99999999999999999999", 400},
@@ -202,7 +202,7 @@ func TestRequests_ThatAreMalformedChangeNothing(t *testing.T) {
 		c.ann.want(got, http.StatusUnsupportedMediaType, "This form was not accepted")
 	}
 	for _, bad := range []string{"%00", "%ff%fe", strings.Repeat("a", 5<<10), "%0d%0aSet-Cookie:%20a=b", "..%2f..%2fetc%2fpasswd", "%c0%af", "%E2%80%AE"} {
-		for _, place := range []string{"/p/%s", "/m/%s", "/t/%s", "/m/%s/followers", "/style/%s", "/nowhere/%s"} {
+		for _, place := range []string{"/p/%s", "/m/%s", "/t/%s", "/style/%s", "/nowhere/%s"} {
 			if got := c.guest.get(fmt.Sprintf(place, bad)); got.status != http.StatusNotFound || got.header.Get("Set-Cookie") != "" {
 				t.Errorf("%.60s: want it not found, got %d", got.path, got.status)
 			}

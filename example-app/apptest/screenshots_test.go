@@ -17,6 +17,7 @@ import (
 
 	"github.com/ringtree/ringtree/example-app/demo"
 	"github.com/ringtree/ringtree/internal/proof/browser"
+	"github.com/ringtree/ringtree/kvmodel/kvfault"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -30,22 +31,23 @@ const (
 	maxHeight   = 2400
 )
 
-// shot is a screenshot of a page of the demo, as its member heron sees it.
+// shot is a screenshot of a page of the demo, as its member heron or a guest sees it.
 type shot struct {
-	name, path string
-	phone      bool // narrow, and in dark colors
+	name, path   string
+	phone, guest bool // a phone is narrow, and in dark colors
 }
 
 var shots = []shot{
-	{name: "home", path: "/"},
+	{name: "home", path: "/", guest: true},
 	{name: "home-phone", path: "/", phone: true},
-	{name: "page", path: "/p/tide-table"},
+	{name: "page", path: "/p/how-to-read-a-tide-table"},
 	{name: "conflict", path: "CONFLICT"},
 	{name: "ranking", path: "/ranking?span=all"},
 	{name: "profile", path: "/m/heron"},
 	{name: "footprints-phone", path: "/footprints", phone: true},
 	{name: "under-the-hood", path: "/hood"},
 	{name: "under-the-hood-phone", path: "/hood", phone: true},
+	{name: "killed", path: "KILL"},
 }
 
 // The documentation shows the app, in small pictures.
@@ -70,25 +72,34 @@ func TestScreenshots_ExistAndAreShown(t *testing.T) {
 
 // takeAll takes the screenshots, on a site with 400 demo pages.
 func takeAll(t *testing.T, folder string) {
-	store := memkv.New(memkv.Options{})
+	store := kvfault.SingleKeys(memkv.New(memkv.Options{}))
 	if _, err := demo.Fill(t.Context(), store, demo.Plan{Pages: 400, Password: password, Hash: cheap}); err != nil {
 		t.Fatal(err)
 	}
 	s := open(t, store)
 	s.settle()
-	w := newWalker(t, s.url, "heron", true)
-	w.Open("/login")
-	w.logIn()
+	heron, guest := newWalker(t, s.url, "heron", true), newWalker(t, s.url, "", true)
+	heron.Open("/login")
+	heron.logIn()
 	for _, shot := range shots {
+		w := heron
+		if shot.guest {
+			w = guest
+			w.Open("/") // The first visitor of a process pays more.
+		}
 		w.SetViewport(browser.DesktopWidth)
 		w.SetColors("light")
 		if shot.phone {
 			w.SetViewport(browser.PhoneWidth)
 			w.SetColors("dark")
 		}
-		if shot.path == "CONFLICT" {
+		switch shot.path {
+		case "CONFLICT":
 			s.conflict(w)
-		} else {
+		case "KILL":
+			w.Open("/hood")
+			w.Submit("Kill a writer")
+		default:
 			w.Open(shot.path)
 		}
 		picture := fewColors(t, w.Screenshot())

@@ -159,7 +159,9 @@ func walk(t *testing.T, s *site, scripts bool) {
 		}
 		s.look("the-figure-two", 12)
 	}
-	ann.WantText("Around you")
+	ann.Follow("The figure two")
+	ann.Follow("#1")
+	ann.WantText("Nearby ranks")
 
 	// A guest who likes a page logs in as ben first, and comes back.
 	guest := newWalker(t, s.url, "ben", scripts)
@@ -186,11 +188,13 @@ func walk(t *testing.T, s *site, scripts bool) {
 	// Ann brings back what a page said before, and deletes it only to undo that.
 	ann.Follow("History")
 	ann.WantText("Edit 3", "first", "second", "The page was written.")
-	ann.Submit("Bring back edit 1")
+	ann.Follow("Bring back edit 1")
+	ann.Submit("Save page")
 	ann.WantText("It fell in the night.")
 	ann.Follow("Edit page")
 	ann.Submit("Delete page")
-	ann.Submit("Restore Snow at the gate")
+	ann.Follow("Snow at the gate")
+	ann.Submit("Restore")
 	ann.wantHeading("Snow at the gate")
 
 	// After she logs out, the Back button shows none of her pages.
@@ -208,15 +212,15 @@ func (s *site) look(slug string, times int) {
 	s.t.Helper()
 	for range times {
 		s.strangers++
-		if _, err := s.app.View(s.t.Context(), "", fmt.Sprint("stranger ", s.strangers), slug); err != nil {
+		if _, err := s.app.View(s.t.Context(), "", fmt.Sprint("stranger ", s.strangers), slug, ""); err != nil {
 			s.t.Fatal(err)
 		}
 	}
 	s.settle()
 }
 
-// An open home page shows that there is a new page, without a reload, and an open page under the
-// hood lights up its place, and that of a view.
+// An open home page shows a new page, without a reload, and an open page under the hood lights up
+// its place, and that of a view.
 func live(s *site, ann, ben *walker) {
 	ben.Open("/")
 	hood := ben.another()
@@ -226,7 +230,7 @@ func live(s *site, ann, ben *walker) {
 	hood.Wait("a lit place in the ring", "document.querySelector('.ring .lit') !== null")
 	s.look("news", 1)
 	hood.Wait("a lit node of the tree", "document.querySelector('.tree .lit') !== null")
-	ben.Wait("the count of new pages", "document.querySelector('main [role=status]').innerText.includes('1 new page')")
+	ben.Wait("the new page", "document.querySelector('#newest').innerText.includes('News')")
 }
 
 // Two tabs edit one page. The second is shown what the first saved, keeps its own text

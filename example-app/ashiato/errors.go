@@ -8,35 +8,26 @@ import (
 )
 
 var (
-	// ErrNoLogIn is returned when no member has this handle and this password.
-	// It does not say which of the two is wrong.
+	// ErrNoLogIn is returned when no member has this handle and this password. It does not say
+	// which of the two is wrong.
 	ErrNoLogIn = errors.New("the handle or the password is wrong")
 
 	// ErrNotYours is returned when a member changes what another one wrote.
 	ErrNotYours = errors.New("another member wrote this")
 
-	// ErrTrashed is returned when a page cannot be changed because it is in the
-	// trash.
+	// ErrTrashed is returned when a page cannot be changed because it is in the trash.
 	ErrTrashed = errors.New("the page is in the trash")
 
-	// ErrYourself is returned when a member follows themselves.
-	ErrYourself = errors.New("members cannot follow themselves")
+	// ErrYourself is returned when members follow themselves or like a page of their own.
+	ErrYourself = errors.New("members cannot follow themselves or like their own pages")
 
-	// ErrOwnPage is returned when members like a page of their own.
-	ErrOwnPage = errors.New("members cannot like their own pages")
-
-	// ErrSentBefore is returned when a form was sent before with other contents.
-	// Nothing was changed; the contents can be sent in a form with a new id.
+	// ErrSentBefore is returned when a form was sent before with other contents. Nothing was
+	// changed; the contents can be sent in a form with a new id.
 	ErrSentBefore = errors.New("this form was sent before with other contents")
 )
 
-// Problems says what is wrong with a form, by the name of the field: handle,
-// password, old, about, slug, title, body, topics, text, or id for the form
-// itself. It is an ErrInvalid.
-type Problems = kvmodel.Problems
-
-// EditConflict says that a page was saved after the draft of it was begun. It is
-// an ErrConflict. It holds both versions, so nothing is lost.
+// EditConflict says that a page was saved after the draft of it was begun. It is an ErrConflict. It
+// holds both versions, so nothing is lost.
 type EditConflict struct {
 	Saved *Page // as it is now
 	Yours Draft // what was sent
@@ -49,17 +40,25 @@ func (e *EditConflict) Error() string {
 // Is makes an EditConflict an ErrConflict.
 func (e *EditConflict) Is(target error) bool { return target == kvmodel.ErrConflict }
 
-// taken returns err, or Problems if it says that a unique value is taken.
-func taken(err error) error {
-	if _, ok := errors.AsType[*kvmodel.TakenError](err); ok {
-		return kvmodel.ProblemsOf(err)
+// usedUp reports whether err says that a record with the same id exists, rather than one with the
+// same unique value.
+func usedUp(err error) bool {
+	_, taken := errors.AsType[*kvmodel.TakenError](err)
+	return errors.Is(err, kvmodel.ErrExists) && !taken
+}
+
+// unlessThere returns err, or nil if it says that there is such a record already.
+func unlessThere(err error) error {
+	if usedUp(err) {
+		return nil
 	}
 	return err
 }
 
-// usedUp reports whether err says that a record with the same id exists, rather
-// than one with the same unique value.
-func usedUp(err error) bool {
-	_, taken := errors.AsType[*kvmodel.TakenError](err)
-	return errors.Is(err, kvmodel.ErrExists) && !taken
+// unlessGone returns err, or nil if it says that there is no such record.
+func unlessGone(err error) error {
+	if errors.Is(err, kvmodel.ErrNotFound) {
+		return nil
+	}
+	return err
 }

@@ -10,73 +10,46 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// A home feed is written when a page is published, not gathered when it is read.
-// Reading it takes three trips, however many members and topics a reader follows;
-// gathering it would take reading a timeline for each of them. The price is one
-// push for each follower, after the reply, with 500 pushes in a trip.
+// A home feed is written when a page is published, not gathered when it is read. Reading it takes
+// three trips, however many members and topics a reader follows; gathering it would take reading a
+// timeline for each of them. The price is one push for each follower, after the reply, with 500
+// pushes in a trip.
 
 // newFor is how long after its publication a page is news.
 const newFor = 24 * time.Hour
 
-// Feed returns the feed of who behind the page with the id after, or from its top on if that is
-// "": pages by the members and on the topics that who follows. It holds as many pages as FeedItem
+// Feed returns the feed of who behind the page with the id after, or from its top on if that is "":
+// pages by the members and on the topics that who follows. It holds as many pages as FeedItem
 // keeps. Pages that came before an unfollow stay. Next is the id of the last page.
 func (s *Site) Feed(ctx context.Context, who, after string) (Listing, error) {
-	items, err := s.feedItems(ctx, who)
-	if err != nil {
-		return Listing{}, err
-	}
-	if after != "" {
-		at := slices.IndexFunc(items, func(item FeedItem) bool { return item.Page == after })
-		items = items[at+1:]
-	}
-	part := items[:min(pageSize, len(items))]
-	pages, err := s.livePages(ctx, part)
-	if err != nil {
-		return Listing{}, err
-	}
-	listing := kvmodel.Listing[Page]{Items: pages}
-	if len(items) > len(part) {
-		listing.Next = part[len(part)-1].Page
-	}
-	return s.listing(ctx, listing)
-}
-
-// FeedTop returns the first n pages of the feed of who. It leaves out their
-// authors, which saves a trip.
-func (s *Site) FeedTop(ctx context.Context, who string, n int) ([]Entry, error) {
-	items, err := s.feedItems(ctx, who)
-	if err != nil {
-		return nil, err
-	}
-	pages, err := s.livePages(ctx, items[:min(n, len(items))])
-	return listingBy(kvmodel.Listing[Page]{Items: pages}, nil).Entries, err
-}
-
-// feedItems returns the items in the feed of who, sorted by the time of
-// publication, latest first.
-func (s *Site) feedItems(ctx context.Context, who string) ([]FeedItem, error) {
 	items, err := s.Models.FeedItems.Latest(ctx, who, math.MaxInt)
+	if err != nil {
+		return Listing{}, err
+	}
 	slices.SortStableFunc(items, func(a, b FeedItem) int { return b.At.Compare(a.At) })
-	return items, err
-}
-
-// livePages returns the pages of items, without those that are gone or in the
-// trash.
-func (s *Site) livePages(ctx context.Context, items []FeedItem) ([]*Page, error) {
-	ids := make([]string, len(items))
-	for i, item := range items {
-		ids[i] = item.Page
+	if after != "" {
+		items = items[slices.IndexFunc(items, func(item FeedItem) bool { return item.Page == after })+1:]
+	}
+	var ids []string
+	for _, item := range items[:min(pageSize, len(items))] {
+		ids = append(ids, item.Page)
 	}
 	pages, err := s.Models.Pages.GetMulti(ctx, ids)
-	return slices.DeleteFunc(pages, func(p *Page) bool { return p == nil || !p.Live() }), err
+	if err != nil {
+		return Listing{}, err
+	}
+	list := kvmodel.Listing[Page]{Items: slices.DeleteFunc(pages, func(p *Page) bool { return p == nil || !p.Live() })}
+	if len(items) > len(ids) {
+		list.Next = ids[len(ids)-1]
+	}
+	return s.listing(ctx, list)
 }
 
 // pushedAtOnce is how many feeds receive a page in one trip.
 const pushedAtOnce = 500
 
-// spread pushes a page that was just published to the feeds of its readers. It may
-// be called again for the same page: a feed holds a page once.
+// spread pushes a page that was just published to the feeds of its readers. It may be called again
+// for the same page: a feed holds a page once.
 func (s *Site) spread(ctx context.Context, c kvmodel.Change[Page, string]) error {
 	p := c.Record
 	if p == nil || !p.Live() || p.Published.Before(s.now().Add(-newFor)) || !c.Created && p.Version > 1 {
@@ -98,8 +71,8 @@ func (s *Site) spread(ctx context.Context, c kvmodel.Change[Page, string]) error
 	return s.Models.FeedItems.Push(ctx, items...)
 }
 
-// readers yields the ids of the members who follow the author of p or one of its
-// topics, some of them repeatedly.
+// readers yields the ids of the members who follow the author of p or one of its topics, some of
+// them repeatedly.
 func (s *Site) readers(ctx context.Context, p *Page) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		for id, err := range s.Models.Follows.ByFollowed.Of(p.Author).IDs(ctx) {

@@ -2,25 +2,21 @@ package ashiato
 
 import "context"
 
-// Like makes who like the page with that slug. If who likes it already, it changes
-// nothing. It returns ErrNotFound or ErrOwnPage.
+// Like makes who like the page with that slug. If who likes it already, it changes nothing. It
+// returns ErrNotFound or ErrYourself.
 func (s *Site) Like(ctx context.Context, who, slug string) error {
 	p, err := s.Models.Pages.BySlug.Find(ctx, normal(slug))
 	if err != nil {
 		return err
 	}
 	if p.Author == who {
-		return ErrOwnPage
+		return ErrYourself
 	}
-	err = s.Models.Likes.Create(ctx, &Like{Member: who, Page: p.ID})
-	if usedUp(err) {
-		return nil
-	}
-	return err
+	return unlessThere(s.Models.Likes.Create(ctx, &Like{Member: who, Page: p.ID}))
 }
 
-// Unlike takes the like of who from the page with that slug. It changes nothing if there
-// is none. It returns ErrNotFound.
+// Unlike takes the like of who from the page with that slug. It changes nothing if there is none.
+// It returns ErrNotFound.
 func (s *Site) Unlike(ctx context.Context, who, slug string) error {
 	p, err := s.Models.Pages.BySlug.Find(ctx, normal(slug))
 	if err != nil {
@@ -29,11 +25,6 @@ func (s *Site) Unlike(ctx context.Context, who, slug string) error {
 	return unlessGone(s.Models.Likes.Delete(ctx, LikeID{Member: who, Page: p.ID}))
 }
 
-// likes reports whether who likes the page with that id.
 func (s *Site) likes(ctx context.Context, who, page string) (bool, error) {
-	if who == "" {
-		return false, nil
-	}
-	_, err := s.Models.Likes.Get(ctx, LikeID{Member: who, Page: page})
-	return err == nil, unlessGone(err)
+	return exists(ctx, who, s.Models.Likes.Records, LikeID{Member: who, Page: page})
 }

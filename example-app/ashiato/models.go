@@ -1,10 +1,9 @@
-// Package ashiato is the domain of the sample app: a small community whose
-// members write pages, follow each other and leave footprints.
+// Package ashiato is the domain of the sample app: a small community whose members write pages,
+// follow each other and leave footprints.
 //
-// This file is the whole data design. The structs say what is stored. Their tags
-// say how it is found, counted and ordered, and kvgen generates the code for
-// that. The other files, one for each thing there is, say what people may do, as
-// methods of Site.
+// This file is the whole data design. The structs say what is stored. Their tags say how it is
+// found, counted and ordered, and kvgen generates the code for that. The other files, one for each
+// thing there is, say what people may do, as methods of Site.
 package ashiato
 
 import (
@@ -32,15 +31,14 @@ type Member struct {
 //kv:unique,name=ByHandle,field=Handle
 func (m *Member) Name() string { return normal(m.Handle) }
 
-// Look is what the handle has in common with those that look like it: nor can anybody be ann
-// in Cyrillic letters.
+// Look is what the handle has in common with those that look like it: nor can anybody be ann in
+// Cyrillic letters.
 //
 //kv:unique,field=Handle
 func (m *Member) Look() string { return guard.Look(m.Handle) }
 
-// Page is something that a member wrote. A page in the trash keeps its record and
-// its comments. It is in no index but that of its author's trash, and another page can
-// take its address.
+// Page is something that a member wrote. A page in the trash keeps its record and its comments. It
+// is in no index but that of its author's trash, and another page can take its address.
 type Page struct {
 	_         struct{} `kv:"model,if=Live,history=20"`
 	ID        string   `kv:"id"`
@@ -64,8 +62,8 @@ func (p *Page) Live() bool { return !p.InTrash() }
 // InTrash reports whether the page is in the trash of its author.
 func (p *Page) InTrash() bool { return !p.Trashed.IsZero() }
 
-// View records for an hour that a visitor has viewed a page. Until it ends, further
-// views of theirs do not count.
+// View records for an hour that a visitor has viewed a page. Until it ends, further views of theirs
+// do not count.
 type View struct {
 	Page    string    `kv:"id"`
 	Visitor string    `kv:"id"` // the id of a member, or the address of a guest
@@ -96,8 +94,7 @@ type Topic struct {
 	Followers int64 `kv:"counter"`
 }
 
-// Follow records that one member follows another, by the mere existence of the
-// record.
+// Follow records that one member follows another, by the mere existence of the record.
 type Follow struct {
 	Follower string    `kv:"id; list; count=Member.Following"`
 	Followed string    `kv:"id; list; count=Member.Followers"`
@@ -111,8 +108,8 @@ type Interest struct {
 	Since  time.Time `kv:"created"`
 }
 
-// FeedItem is an item of a reader's home feed: a page by a member or on a topic that
-// the reader follows.
+// FeedItem is an item of a reader's home feed: a page by a member or on a topic that the reader
+// follows.
 type FeedItem struct {
 	_      struct{} `kv:"events,by=Reader,once=Page,keep=200"`
 	Reader string

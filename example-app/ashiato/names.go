@@ -9,10 +9,9 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// normal returns the form in which handles, topics and addresses are compared. It
-// knows no difference between upper and lower case, between wide and narrow
-// letters, or between an accent that is part of its letter and one that follows it.
-// Characters that cannot be seen are left out.
+// normal returns the form in which handles, topics and addresses are compared. It knows no
+// difference between upper and lower case, between wide and narrow letters, or between an accent
+// that is part of its letter and one that follows it. Characters that cannot be seen are left out.
 func normal(name string) string {
 	return norm.NFKC.String(cases.Fold().String(norm.NFKC.String(without(name, ignorable))))
 }
@@ -32,15 +31,8 @@ func ignorable(r rune) bool {
 	return unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// blankBraille looks like a space, but is a symbol.
-const blankBraille = '\u2800'
-
 // visible reports whether a reader sees something of text.
-func visible(text string) bool {
-	return strings.ContainsFunc(text, func(r rune) bool {
-		return unicode.In(r, unicode.L, unicode.N, unicode.P, unicode.S) && !ignorable(r) && r != blankBraille
-	})
-}
+func visible(text string) bool { return strings.TrimSpace(without(text, ignorable)) != "" }
 
 // inWord reports whether r is part of a word, in any script.
 func inWord(r rune) bool { return unicode.In(r, unicode.L, unicode.M, unicode.Nd) && !ignorable(r) }
@@ -48,35 +40,29 @@ func inWord(r rune) bool { return unicode.In(r, unicode.L, unicode.M, unicode.Nd
 // inName reports whether r may be in a topic or an address.
 func inName(r rune) bool { return inWord(r) || r == '-' }
 
-// maxNames is how many names of topics are looked at. Among more there are too many topics.
-const maxNames = 100
-
-// topicsOf returns the topics that names are: each once, in their order. More than maxNames it
-// returns as they are.
-func topicsOf(names []string) []string {
-	if len(names) > maxNames {
-		return names
-	}
-	var topics []string
+// topicsOf returns the topics that names are: each once, in their order. It looks at no more of
+// them once there are too many.
+func topicsOf(names []string) (topics []string) {
 	for _, name := range names {
-		if name = normal(name); name != "" && !slices.Contains(topics, name) {
+		name = normal(name)
+		if name != "" && !slices.Contains(topics, name) && len(topics) <= MaxTopics {
 			topics = append(topics, name)
 		}
 	}
 	return topics
 }
 
-// slugOf returns the words of a title with hyphens between them, in its own script. It returns
-// "" if the title has no words.
-func slugOf(title string) string {
+// SlugOf returns the words of a title with hyphens between them, in its own script. It returns ""
+// if the title has no words.
+func SlugOf(title string) string {
 	words := strings.FieldsFunc(normal(title), func(r rune) bool { return !inWord(r) })
 	return cut(strings.Join(words, "-"), MaxSlug)
 }
 
-// slugsFrom returns slugs to try for the page with an id, the best first: slug, and slug with a part
-// of the id, which no other page has. If slug is "", that part is all.
-func slugsFrom(slug, id string) []string {
-	own := id[max(0, len(id)-8):]
+// slugsFor returns the slugs that the page with a title and an id may get, the best first. The last
+// has a part of the id, which no other page has.
+func slugsFor(title, id string) []string {
+	slug, own := SlugOf(title), id[max(0, len(id)-8):]
 	if slug == "" {
 		return []string{own}
 	}

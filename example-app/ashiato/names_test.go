@@ -84,7 +84,7 @@ func TestSite_Handles_AreOneInTheirNormalForm(t *testing.T) {
 		if m.Handle != test.shown {
 			t.Errorf("want %q, got %q", test.shown, m.Handle)
 		}
-		_, err := s.SignUp(t.Context(), ashiato.Joining{Handle: test.same, Password: password})
+		_, err := s.SignUp(t.Context(), "", test.same, password, "")
 		wantProblem(t, test.same, err, "handle")
 		if found, err := s.Find(t.Context(), test.same); err != nil || found.ID != m.ID {
 			t.Errorf("%q: want %+v, got %+v, %v", test.same, m, found, err)
@@ -94,7 +94,7 @@ func TestSite_Handles_AreOneInTheirNormalForm(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"he\u200bron", "\u3164\u3164", "a b", "🍵🍵", "ﷺﷺ", "a/b"} {
-		_, err := s.SignUp(t.Context(), ashiato.Joining{Handle: bad, Password: password})
+		_, err := s.SignUp(t.Context(), "", bad, password, "")
 		wantProblem(t, fmt.Sprintf("%q", bad), err, "handle")
 	}
 }
@@ -109,11 +109,11 @@ func TestSite_Handles_ThatLookAlikeAreTaken(t *testing.T) {
 		{"BOTH", "ВОТН"}, // capitals of Cyrillic
 	} {
 		join(t, s, test.there)
-		_, err := s.SignUp(t.Context(), ashiato.Joining{Handle: test.like, Password: password})
+		_, err := s.SignUp(t.Context(), "", test.like, password, "")
 		wantProblem(t, fmt.Sprintf("%s beside %s", test.like, test.there), err, "handle")
 	}
 	for _, mixed := range []string{"heron\u0430", "ꓔꓳꓑ", "Ꭺnn"} {
-		_, err := s.SignUp(t.Context(), ashiato.Joining{Handle: mixed, Password: password})
+		_, err := s.SignUp(t.Context(), "", mixed, password, "")
 		wantProblem(t, mixed, err, "handle")
 	}
 	for _, fine := range []string{"вода", "ναύτης", "Հայկ", "私のcafé", "한글A", "ann_2"} {
@@ -158,7 +158,7 @@ func wantTrash(t *testing.T, s *ashiato.Site, who *ashiato.Member, want ...strin
 	t.Helper()
 	list, err := s.Trashed(t.Context(), who.ID, "")
 	var got []string
-	for _, p := range list.Items {
+	for _, p := range list.Entries {
 		got = append(got, p.ID)
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {

@@ -2,7 +2,6 @@ package ashiato
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -11,8 +10,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// The limits of what people type, in characters. The maximum of a password is in
-// bytes.
+// The limits of what people type, in characters. The maximum of a password is in bytes.
 const (
 	MinHandle, MaxHandle     = 2, 20
 	MinPassword, MaxPassword = 10, 200
@@ -26,7 +24,7 @@ const (
 
 // Validate returns all Problems with a Member.
 func (m *Member) Validate() error {
-	p := Problems{}
+	p := kvmodel.Problems{}
 	p.Add("handle", handleProblem(m.Handle))
 	p.Add("about", textProblem("text", m.About, MaxAbout, "\n\t"))
 	return p.Err()
@@ -58,8 +56,7 @@ func passwordProblem(password string) string {
 
 // Validate returns all Problems with a Page.
 func (p *Page) Validate() error {
-	problems := Problems{}
-	problems.Add("slug", slugProblem(p.Slug))
+	problems := kvmodel.Problems{}
 	problems.Add("title", neededProblem("A page needs a title.", p.Title))
 	problems.Add("title", textProblem("title", p.Title, MaxTitle, ""))
 	problems.Add("body", neededProblem("A page needs text.", p.Body))
@@ -68,28 +65,14 @@ func (p *Page) Validate() error {
 	return problems.Err()
 }
 
-func slugProblem(slug string) string {
-	switch n := utf8.RuneCountInString(slug); {
-	case slug == "":
-		return "A page needs an address."
-	case slug != normal(slug) || strings.ContainsFunc(slug, func(r rune) bool { return !inName(r) }):
-		return "An address has lowercase letters, digits and - only."
-	case n > MaxSlug:
-		return fmt.Sprintf("An address has at most %d characters; this one has %d.", MaxSlug, n)
-	}
-	return ""
-}
-
 func topicsProblem(topics []string) string {
 	if len(topics) > MaxTopics {
-		return fmt.Sprintf("A page has at most %d topics; this one has %d.", MaxTopics, len(topics))
+		return fmt.Sprintf("A page has at most %d topics.", MaxTopics)
 	}
-	for i, topic := range topics {
+	for _, topic := range topics {
 		switch n := utf8.RuneCountInString(topic); {
-		case topic != normal(topic) || strings.ContainsFunc(topic, func(r rune) bool { return !inName(r) }):
-			return fmt.Sprintf("A topic has lowercase letters, digits and - only; %q has others.", topic)
-		case topic == "" || slices.Contains(topics[:i], topic):
-			return fmt.Sprintf("Topics are different words; %q is empty or repeated.", topic)
+		case strings.ContainsFunc(topic, func(r rune) bool { return !inName(r) }):
+			return fmt.Sprintf("A topic has letters, digits and - only; %q has others.", topic)
 		case n > MaxTopic:
 			return fmt.Sprintf("A topic has at most %d characters; %q has %d.", MaxTopic, topic, n)
 		}
@@ -99,7 +82,7 @@ func topicsProblem(topics []string) string {
 
 // Validate returns all Problems with a Comment.
 func (c *Comment) Validate() error {
-	problems := Problems{}
+	problems := kvmodel.Problems{}
 	problems.Add("text", neededProblem("A comment needs text.", c.Text))
 	problems.Add("text", textProblem("comment", c.Text, MaxComment, "\n\t"))
 	return problems.Err()
@@ -113,8 +96,8 @@ func neededProblem(problem, text string) string {
 	return ""
 }
 
-// textProblem says what is wrong with a text that may have limit characters, and
-// no control characters but the allowed ones.
+// textProblem says what is wrong with a text that may have limit characters, and no control
+// characters but the allowed ones.
 func textProblem(name, text string, limit int, allowed string) string {
 	switch n := utf8.RuneCountInString(text); {
 	case !utf8.ValidString(text):
@@ -127,8 +110,7 @@ func textProblem(name, text string, limit int, allowed string) string {
 	return ""
 }
 
-// formProblem says what is wrong with the id of a form, which must be empty or
-// from NewID.
+// formProblem says what is wrong with the id of a form, which must be empty or from NewID.
 func formProblem(id string) string {
 	if id == "" || kvmodel.IsID(id) {
 		return ""
@@ -136,6 +118,5 @@ func formProblem(id string) string {
 	return "This form does not come from this site."
 }
 
-// lines returns a text as it is stored, with \n between its lines. Browsers send
-// \r\n.
+// lines returns a text as it is stored, with \n between its lines. Browsers send \r\n.
 func lines(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }

@@ -4,33 +4,31 @@ import (
 	"context"
 	"strings"
 	"unicode"
-
-	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// Found is a part of the pages whose titles begin with a query, from A to Z. It leaves out
-// their authors, which saves a trip.
+// Found is a part of the pages whose titles begin with a query, from A to Z. It leaves out their
+// authors, which saves a trip.
 type Found struct {
 	Listing
 	Query string // without what nobody sees
 	Of    int    // how many pages there are
 }
 
-// Search returns the pages with titles that begin with the letters of query, whatever
-// their case and accents, from A to Z, from the cursor on. All titles begin
-// with the empty query. It returns ErrBadCursor.
+// Search returns the pages with titles that begin with the letters of query, whatever their case
+// and accents, from A to Z, from the cursor on. All titles begin with the empty query. It returns
+// ErrBadCursor.
 func (s *Site) Search(ctx context.Context, query, cursor string) (*Found, error) {
 	found := &Found{Query: searched(query)}
 	titles := s.Models.Pages.TitleAZ.Prefix(found.Query)
-	var list kvmodel.Listing[Page]
-	err := s.db.SideBySide(ctx,
-		func(ctx context.Context) (err error) { list, err = titles.Page(ctx, cursor, pageSize); return err },
-		func(ctx context.Context) (err error) { found.Of, err = titles.Count(ctx); return err })
-	found.Listing = listingBy(list, nil)
-	if err := orRebuilding(&found.Rebuilding, err); err != nil {
-		return nil, err
-	}
-	return found, nil
+	err := s.db.SideBySide(ctx, func(ctx context.Context) error {
+		page, err := titles.Page(ctx, cursor, pageSize)
+		found.Listing = listingBy(page, nil)
+		return err
+	}, func(ctx context.Context) (err error) {
+		found.Of, err = titles.Count(ctx)
+		return err
+	})
+	return found, err
 }
 
 // searched returns the part of a query that may be the beginning of a title.

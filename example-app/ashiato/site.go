@@ -2,15 +2,17 @@ package ashiato
 
 import (
 	"context"
+	_ "embed"
+	"strings"
 	"time"
 
 	"github.com/ringtree/ringtree/guard"
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// Site is what people can do in one database. Its methods take the person who acts
-// as the id of a member, which must come from that member's session; "" is a
-// visitor who is not logged in. A Site is safe for concurrent use.
+// Site is what people can do in one database. Its methods take the person who acts as the id of a
+// member, which must come from that member's session; "" is a visitor who is not logged in. A Site
+// is safe for concurrent use.
 //
 // Its errors are those of kvmodel and those in errors.go.
 type Site struct {
@@ -20,17 +22,11 @@ type Site struct {
 	passwords *guard.Passwords
 }
 
-// Options configure a Site. The zero Options are good defaults.
-type Options struct {
-	// Hash is how much work it is to try a password. The zero Hash means what
-	// OWASP asks for; tests use less.
-	Hash guard.HashCost
-}
-
-// NewSite returns the Site in db. Call it once for a db, at start-up, before the
-// first write.
-func NewSite(db *kvmodel.DB, o Options) *Site {
-	s := &Site{Models: New(db), db: db, passwords: guard.NewPasswords(o.Hash)}
+// NewSite returns the Site in db. Call it once for a db, at start-up, before the first write. hash
+// is how much work it is to try a password: the zero one is what OWASP asks for, and tests use
+// less.
+func NewSite(db *kvmodel.DB, hash guard.HashCost) *Site {
+	s := &Site{Models: New(db), db: db, passwords: guard.NewPasswords(hash)}
 	s.Models.Pages.OnChange(s.spread)
 	return s
 }
@@ -40,16 +36,14 @@ func (s *Site) Allow(ctx context.Context, tries ...guard.Try) error {
 	return guard.Allow(ctx, s.db.Store(), s.now(), tries...)
 }
 
-// DB returns the database of the site.
+// DB returns the database.
 func (s *Site) DB() *kvmodel.DB { return s.db }
 
-// NewID returns an id for a form. What the form makes is made once, however often
-// the form is sent.
+// NewID returns an id for a form. What the form makes is made once, however often the form is sent.
 func (s *Site) NewID() string { return kvmodel.NewID(s.db.Now()) }
 
-// once creates a record with the id of a form. If the form was sent before, it
-// returns the record that the form made then, or ErrSentBefore unless same reports
-// that this one says the same.
+// once creates a record with the id of a form. If the form was sent before, it returns the record
+// that the form made then, or ErrSentBefore unless same reports that this one says the same.
 func once[T any](ctx context.Context, records *kvmodel.Records[T, string], id string, record *T, same func(there *T) bool) (*T, error) {
 	err := records.Create(ctx, record)
 	if err == nil {
@@ -65,10 +59,27 @@ func once[T any](ctx context.Context, records *kvmodel.Records[T, string], id st
 	return there, err
 }
 
-func (s *Site) now() time.Time { return s.db.Now().UTC() }
+// exists reports whether there is a record with that id, of who. A guest, for whom who is "", has
+// none.
+func exists[T any, K comparable](ctx context.Context, who string, records *kvmodel.Records[T, K], id K) (bool, error) {
+	if who == "" {
+		return false, nil
+	}
+	_, err := records.Get(ctx, id)
+	return err == nil, unlessGone(err)
+}
 
-// pageSize is how many pages, comments and members a listing shows.
-const pageSize = 20
+//go:embed models.go
+var models string
+
+// ModelLine returns the line of models.go that declares a field.
+func ModelLine(field string) string {
+	_, line, _ := strings.Cut(models, "\n\t"+field+" ")
+	line, _, _ = strings.Cut(line, "\n")
+	return strings.Join(strings.Fields(field+" "+line), " ")
+}
+
+func (s *Site) now() time.Time { return s.db.Now().UTC() }
 
 // Health asks the store for something. It returns nil if the store answers, and
 // kvmodel.ErrUnavailable if it does not.

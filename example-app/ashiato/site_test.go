@@ -43,19 +43,19 @@ func openHashing(t *testing.T, store kvmodel.Store, memory uint32) *ashiato.Site
 			t.Error(err)
 		}
 	})
-	return ashiato.NewSite(db, ashiato.Options{Hash: guard.HashCost{Passes: 1, Memory: memory, Threads: 1}})
+	return ashiato.NewSite(db, guard.HashCost{Passes: 1, Memory: memory, Threads: 1})
 }
 
 func join(t *testing.T, s *ashiato.Site, handle string) *ashiato.Member {
 	t.Helper()
-	m, err := s.SignUp(t.Context(), ashiato.Joining{ID: s.NewID(), Handle: handle, Password: password})
+	m, err := s.SignUp(t.Context(), s.NewID(), handle, password, "")
 	must(t, err)
 	return m
 }
 
 func write(t *testing.T, s *ashiato.Site, who *ashiato.Member, slug string, topics ...string) *ashiato.Page {
 	t.Helper()
-	p, err := s.Write(t.Context(), who.ID, ashiato.Draft{ID: s.NewID(), Slug: slug, Title: "About " + slug, Body: "One cup.", Topics: topics})
+	p, err := s.Write(t.Context(), who.ID, ashiato.Draft{ID: s.NewID(), Title: slug, Body: "One cup.", Topics: topics})
 	must(t, err)
 	return p
 }
@@ -74,8 +74,7 @@ func wantErr(t *testing.T, what string, err, want error) {
 
 func wantProblem(t *testing.T, what string, err error, field string) {
 	t.Helper()
-	problems, _ := errors.AsType[ashiato.Problems](err)
-	if problems[field] == "" {
+	if kvmodel.ProblemsOf(err)[field] == "" {
 		t.Errorf("%s: want a problem with %s, got %v", what, field, err)
 	}
 }
@@ -84,21 +83,21 @@ func wantProblem(t *testing.T, what string, err error, field string) {
 func TestSite_SignUp_WithTheIDOfAMemberIsALogInUnderItsLimits(t *testing.T) {
 	s := open(t, memkv.New(memkv.Options{}))
 	m := join(t, s, "heron")
-	form := ashiato.Joining{ID: m.ID, Handle: "heron", From: "192.0.2.1"}
+	signUp := func(password, from string) (*ashiato.Member, error) {
+		return s.SignUp(t.Context(), m.ID, "heron", password, from)
+	}
 	for i := range 25 {
-		form.Password = fmt.Sprint("wrong password ", i)
+		wrong := fmt.Sprint("wrong password ", i)
 		want := error(ashiato.ErrSentBefore)
 		if i >= 20 {
 			want = new(guard.TooManyError)
 		}
-		_, err := s.SignUp(t.Context(), form)
-		wantErr(t, form.Password, err, want)
+		_, err := signUp(wrong, "192.0.2.1")
+		wantErr(t, wrong, err, want)
 	}
-	form.Password = password
-	_, err := s.SignUp(t.Context(), form)
+	_, err := signUp(password, "192.0.2.1")
 	wantErr(t, "the right one, too late", err, new(guard.TooManyError))
-	form.From = "192.0.2.2"
-	if there, err := s.SignUp(t.Context(), form); err != nil || there.ID != m.ID {
+	if there, err := signUp(password, "192.0.2.2"); err != nil || there.ID != m.ID {
 		t.Errorf("elsewhere: want the member, got %+v, %v", there, err)
 	}
 }
@@ -115,7 +114,7 @@ func TestSite_Trash_LeavesTheAddressAndComesBack(t *testing.T) {
 		wantErr(t, "read", err, kvmodel.ErrNotFound)
 		_, err = s.Comment(t.Context(), m.ID, p.ID, s.NewID(), "late")
 		wantErr(t, "comment", err, ashiato.ErrTrashed)
-		_, err = s.Edit(t.Context(), m.ID, p.ID, ashiato.Draft{Slug: "tea", Title: "x", Body: "x", Version: trashed.Version})
+		_, err = s.Edit(t.Context(), m.ID, p.ID, ashiato.Draft{Title: "x", Body: "x", Version: trashed.Version})
 		wantErr(t, "edit", err, ashiato.ErrTrashed)
 		settle(t, s)
 		if topic, err := s.Topic(t.Context(), "", "kitchen", ""); err != nil || topic.Topic.Pages != 0 || len(topic.Pages.Entries) != 0 {
@@ -146,7 +145,7 @@ func TestSite_View_CountsOncePerVisitorAndHour(t *testing.T) {
 		write(t, s, heron, "tea")
 		view := func(who, from string, want int64) {
 			t.Helper()
-			reading, err := s.View(t.Context(), who, from, "tea")
+			reading, err := s.View(t.Context(), who, from, "tea", "")
 			if err != nil || reading.Views != want {
 				t.Errorf("%q from %q: want %d views, got %+v, %v", who, from, want, reading, err)
 			}

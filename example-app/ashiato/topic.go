@@ -15,33 +15,28 @@ type TopicView struct {
 	Pages    Listing
 }
 
-// Topic returns the page of a topic as who sees it, with the pages on that topic
-// from the cursor on, in no particular order. It returns ErrNotFound or
-// ErrBadCursor.
+// Topic returns the page of a topic as who sees it, with the pages on that topic from the cursor
+// on, in no particular order. It returns ErrNotFound or ErrBadCursor.
 func (s *Site) Topic(ctx context.Context, who, name, cursor string) (*TopicView, error) {
 	v, name := &TopicView{}, normal(name)
 	err := s.db.SideBySide(ctx, func(ctx context.Context) (err error) {
 		v.Topic, err = s.Models.Topics.Get(ctx, name)
 		return err
 	}, func(ctx context.Context) (err error) {
-		v.Followed, err = s.interested(ctx, who, name)
+		v.Followed, err = exists(ctx, who, s.Models.Interests.Records, InterestID{Member: who, Topic: name})
 		return err
 	}, func(ctx context.Context) error {
 		page, err := s.Models.Pages.ByTopics.Of(name).Page(ctx, cursor, pageSize)
-		if err != nil {
-			return orRebuilding(&v.Pages.Rebuilding, err)
+		if err == nil {
+			v.Pages, err = s.listing(ctx, page)
 		}
-		v.Pages, err = s.listing(ctx, page)
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return v, nil
+	return v, err
 }
 
-// Topics returns the ranking of the topics from the cursor on, those with the most
-// pages first. It returns ErrBadCursor.
+// Topics returns the ranking of the topics from the cursor on, those with the most pages first. It
+// returns ErrBadCursor.
 func (s *Site) Topics(ctx context.Context, cursor string) (ranking.Table[Topic, int64], error) {
 	return s.Models.Topics.TopPages.Table(ctx, cursor, pageSize)
 }
@@ -53,26 +48,12 @@ func (s *Site) FollowTopic(ctx context.Context, who, name string) error {
 	if err != nil {
 		return err
 	}
-	err = s.Models.Interests.Create(ctx, &Interest{Member: who, Topic: t.Name})
-	if usedUp(err) {
-		return nil
-	}
-	return err
+	return unlessThere(s.Models.Interests.Create(ctx, &Interest{Member: who, Topic: t.Name}))
 }
 
-// UnfollowTopic makes who stop following a topic. It changes nothing if who does
-// not follow it.
+// UnfollowTopic makes who stop following a topic. It changes nothing if who does not follow it.
 func (s *Site) UnfollowTopic(ctx context.Context, who, name string) error {
 	return unlessGone(s.Models.Interests.Delete(ctx, InterestID{Member: who, Topic: normal(name)}))
-}
-
-// interested reports whether who follows a topic.
-func (s *Site) interested(ctx context.Context, who, name string) (bool, error) {
-	if who == "" {
-		return false, nil
-	}
-	_, err := s.Models.Interests.Get(ctx, InterestID{Member: who, Topic: name})
-	return err == nil, unlessGone(err)
 }
 
 // addTopics makes those of the topics that do not exist yet.
@@ -86,9 +67,6 @@ func (s *Site) addTopics(ctx context.Context, names []string) error {
 		if there[i] == nil {
 			missing = append(missing, &Topic{Name: name, Since: s.now()})
 		}
-	}
-	if len(missing) == 0 {
-		return nil
 	}
 	for _, err := range kvmodel.Items(s.Models.Topics.CreateMulti(ctx, missing)) {
 		if !errors.Is(err, kvmodel.ErrExists) { // Others may have made them first.

@@ -1,14 +1,11 @@
-// Package demo fills a site with members, their pages and their activity, so that
-// there is something to look at.
-//
-// What it makes is always the same, except for the times: the two weeks up to now.
+// Package demo fills a site with members, their pages and their activity, so that there is
+// something to look at, and has a crowd of visitors use it.
 package demo
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,20 +23,18 @@ type Plan struct {
 }
 
 const (
-	days  = 14
-	batch = 500 // pages made in one call
-
-	ordered  = 40  // how many of the last pages are made one by one, to stand in the order of their times
+	days     = 14
 	lookedAt = 40  // how many pages of earlier days are still viewed
-	liked    = 300 // how many of the last pages have comments and likes
+	acts     = 100 // of members on a day
 )
 
-// Fill adds the missing pages of plan to the store, and returns how many it added. Pages
-// that people changed or put into the trash stay as they are. Fill may be
-// stopped at any time; another call goes on from there.
+// Fill adds the missing pages of plan to the store, and returns how many it added, and what members
+// do on the two weeks up to now. It is always the same, except for the times. Pages that people
+// changed or put into the trash stay as they are. Fill may be stopped at any time; another call
+// goes on from there.
 //
-// Fill goes through the two weeks with a clock of its own, so nothing else should
-// use the store at the same time. It leaves the store open.
+// Fill goes through the two weeks with a clock of its own, so nothing else should use the store at
+// the same time. It leaves the store open.
 func Fill(ctx context.Context, store kvmodel.Store, plan Plan) (made int, err error) {
 	if plan.Pages <= 0 {
 		return 0, nil
@@ -50,24 +45,35 @@ func Fill(ctx context.Context, store kvmodel.Store, plan Plan) (made int, err er
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, db.Close(context.WithoutCancel(ctx))) }()
-	f := &filling{plan, ashiato.NewSite(db, ashiato.Options{Hash: plan.Hash}), db, min(max(len(texts.Handles), plan.Pages/50), 400), 0}
-	whole, err := f.whole(ctx)
-	if whole || err != nil {
+	site := ashiato.NewSite(db, plan.Hash)
+	if _, err := site.Models.Pages.Get(ctx, pageID(plan.Pages-1)); !errors.Is(err, kvmodel.ErrNotFound) {
+		return 0, err // It was made last.
+	}
+	behind.Store(int64(days * 24 * time.Hour))
+	if err := join(ctx, site, plan.Password); err != nil {
 		return 0, err
 	}
 	for day := range days {
-		behind.Store(int64(days-1-day) * int64(24*time.Hour))
-		if day == 0 {
-			err = f.found(ctx)
+		begin, end := plan.Pages*day/days, plan.Pages*(day+1)/days
+		today := made
+		for i := begin; i < end; i++ {
+			behind.Store(int64(days-1-day)*int64(24*time.Hour) + int64(8*time.Hour)*int64(end-i)/int64(end-begin))
+			isNew, err := write(ctx, site, i)
+			if err != nil {
+				return made, fmt.Errorf("demo: page %d: %w", i, err)
+			}
+			if isNew {
+				made++
+			}
 		}
-		if err = errors.Join(err, ctx.Err()); err == nil {
-			err = f.live(ctx, day)
+		if today == made {
+			continue
 		}
-		if err != nil {
-			return f.made, err
+		if err := live(ctx, site, day, max(0, begin-lookedAt), end); err != nil {
+			return made, fmt.Errorf("demo: day %d: %w", day, err)
 		}
 	}
-	return f.made, f.meet(ctx)
+	return made, nil
 }
 
 // unclosed is a store that stays open when its DB is closed.
@@ -76,173 +82,47 @@ type unclosed struct{ kvmodel.Store }
 func (u unclosed) Powers() kv.Powers { return kv.PowersOf(u.Store) }
 func (unclosed) Close() error        { return nil }
 
-// filling is one call of Fill.
-type filling struct {
-	Plan
-	site    *ashiato.Site
-	db      *kvmodel.DB
-	members int
-	made    int // pages
-}
-
-// whole reports whether the plan is complete: whether what is made last exists.
-func (f *filling) whole(ctx context.Context) (bool, error) {
-	all := follows(f.members)
-	last := all[len(all)-1]
-	_, err := f.site.Models.Follows.Get(ctx, ashiato.FollowID{Follower: last.Follower, Followed: last.Followed})
-	if err == nil {
-		_, err = f.site.Models.Pages.Get(ctx, pageID(f.Pages-1))
-	}
-	if errors.Is(err, kvmodel.ErrNotFound) {
-		return false, nil
-	}
-	return err == nil, err
-}
-
-// found makes the members and the topics.
-func (f *filling) found(ctx context.Context) (err error) {
-	password := ""
-	if f.Password != "" {
-		if password, err = f.site.HashPassword(ctx, f.Password); err != nil {
+func join(ctx context.Context, site *ashiato.Site, password string) (err error) {
+	if password != "" {
+		if password, err = site.HashPassword(ctx, password); err != nil {
 			return err
 		}
 	}
 	var members []*ashiato.Member
-	for i := range f.members {
-		m := member(i)
-		m.Password = password
-		m.Joined = f.db.Now().Add(-time.Duration(f.members-i) * time.Hour)
-		members = append(members, m)
+	for i, handle := range texts.Handles {
+		about := oneOf(chanceOf("about", i), texts.Abouts)
+		members = append(members, &ashiato.Member{ID: memberID(i), Handle: handle, Password: password, About: about, Joined: site.DB().Now()})
 	}
-	var topics []*ashiato.Topic
-	for _, name := range topicNames() {
-		topics = append(topics, &ashiato.Topic{Name: name, Since: f.db.Now()})
-	}
-	_, err = there(f.site.Models.Members.CreateMulti(ctx, members))
-	if err == nil {
-		_, err = there(f.site.Models.Topics.CreateMulti(ctx, topics))
-	}
-	return err
-}
-
-// live makes the pages of a day, and views for them and for older ones.
-func (f *filling) live(ctx context.Context, day int) error {
-	begin, end := f.Pages*day/days, f.Pages*(day+1)/days
-	for at := begin; at < end; at += batch {
-		if err := f.makePages(ctx, at, min(at+batch, end)); err != nil {
-			return err
-		}
-	}
-	return f.view(ctx, max(0, begin-lookedAt), begin, 3)
-}
-
-// makePages makes the pages from begin to end, and views for them unless all of them
-// existed.
-func (f *filling) makePages(ctx context.Context, begin, end int) error {
-	var pages []*ashiato.Page
-	now := f.db.Now()
-	for i := begin; i < end; i++ {
-		p := page(i, f.members)
-		p.Published = now.Add(-time.Duration(end-i) * 8 * time.Hour / time.Duration(end-begin))
-		pages = append(pages, p)
-	}
-	at := min(max(0, f.Pages-ordered-begin), len(pages))
-	old, err := there(f.site.Models.Pages.CreateMulti(ctx, pages[:at]))
-	for ; at < len(pages) && err == nil; at++ {
-		var one int
-		one, err = there(f.site.Models.Pages.CreateMulti(ctx, pages[at:at+1]))
-		old += one
-	}
-	f.made += len(pages) - old
-	if err != nil || old == len(pages) {
-		return err
-	}
-	return f.view(ctx, begin, end, 1)
-}
-
-// view adds views to the pages from begin to end: their views divided by part. A
-// young ranking is a single key, at which many pages at once would get in each
-// other's way, so each batch waits until the one before it is ranked.
-func (f *filling) view(ctx context.Context, begin, end, part int) error {
-	for at := begin; at < end; at += batch {
-		err := each(ctx, at, min(at+batch, end), func(i int) error {
-			n := views(i) / int64(part)
-			if n == 0 {
-				return nil
-			}
-			_, err := f.site.Models.Pages.Views.Add(ctx, pageID(i), n)
-			return err
-		})
-		if err := errors.Join(err, f.db.Flush(ctx)); err != nil {
+	for _, err := range kvmodel.Items(site.Models.Members.CreateMulti(ctx, members)) {
+		if !errors.Is(err, kvmodel.ErrExists) {
 			return err
 		}
 	}
 	return nil
 }
 
-// meet makes members comment on the last pages and like them, visit each other, and follow topics
-// and each other, through Site.Follow, which puts pages into their feeds. The last of them tells
-// whole that all is done.
-func (f *filling) meet(ctx context.Context) error {
-	var said []*ashiato.Comment
-	var votes []*ashiato.Like
-	for i := max(0, f.Pages-liked); i < f.Pages; i++ {
-		said = append(said, remarks(i, f.members, f.db.Now())...)
-		votes = append(votes, likes(i, f.members)...)
+// write makes page i, and reports whether it is new.
+func write(ctx context.Context, site *ashiato.Site, i int) (isNew bool, err error) {
+	if _, err := site.Models.Pages.Get(ctx, pageID(i)); !errors.Is(err, kvmodel.ErrNotFound) {
+		return false, err
 	}
-	_, err := there(f.site.Models.Comments.CreateMulti(ctx, said))
-	if err == nil {
-		_, err = there(f.site.Models.Likes.CreateMulti(ctx, votes))
-	}
-	if err == nil {
-		err = f.site.Models.Visits.Push(ctx, visits(f.members, f.db.Now())...)
-	}
-	if err == nil {
-		_, err = there(f.site.Models.Interests.CreateMulti(ctx, interests(f.members)))
-	}
-	if err != nil {
-		return err
-	}
-	all := follows(f.members)
-	last := len(all) - 1
-	follow := func(i int) error { return f.site.Follow(ctx, all[i].Follower, all[i].Followed) }
-	if err := each(ctx, 0, last, follow); err != nil {
-		return err
-	}
-	return follow(last)
+	author, draft := page(i)
+	_, err = site.Write(ctx, author, draft)
+	return true, err
 }
 
-// there takes the error of a CreateMulti and returns how many of the records, or of
-// their unique values, existed already. Any other failure is an error.
-func there(err error) (n int, _ error) {
-	for _, err := range kvmodel.Items(err) {
-		if !errors.Is(err, kvmodel.ErrExists) {
-			return n, err
+// live adds views to the pages from begin to end, and has members act as a crowd does.
+func live(ctx context.Context, site *ashiato.Site, day, begin, end int) error {
+	for i := begin; i < end; i++ {
+		if _, err := site.Models.Pages.Views.Add(ctx, pageID(i), views(i)); err != nil {
+			return err
 		}
-		n++
 	}
-	return n, nil
-}
-
-// workers is how many things are done at the same time. A store in a file writes
-// at once what comes at the same time.
-const workers = 32
-
-// each calls f for the numbers from begin to end, many at a time, until one
-// fails.
-func each(ctx context.Context, begin, end int, f func(i int) error) error {
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	var all sync.WaitGroup
-	for worker := range workers {
-		all.Go(func() {
-			for i := begin + worker; i < end && ctx.Err() == nil; i += workers {
-				if err := f(i); err != nil {
-					stop(fmt.Errorf("demo: number %d: %w", i, err))
-				}
-			}
-		})
+	r := chanceOf("day", day)
+	for range acts {
+		if err := act(ctx, site, r); err != nil {
+			return err
+		}
 	}
-	all.Wait()
-	return context.Cause(ctx)
+	return site.DB().Flush(ctx)
 }

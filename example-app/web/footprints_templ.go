@@ -80,7 +80,7 @@ func footprintsPage(all []ashiato.Footprint, now time.Time) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templates.Footprints{Days: byDay(all, now.UTC())}.Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = templates.Footprints{Days: templates.Days(now, printsOf(all))}.Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

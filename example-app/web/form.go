@@ -8,15 +8,11 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// line returns a field without the spaces around it. text returns a field with
-// Unix line endings.
+// line returns a field without the spaces around it.
 func (v *visit) line(name string) string { return strings.TrimSpace(v.PostFormValue(name)) }
-func (v *visit) text(name string) string {
-	return strings.ReplaceAll(v.PostFormValue(name), "\r\n", "\n")
-}
 
-// formID returns the id that the form was given for the record it creates. Because
-// of it, a form that is sent twice creates one record.
+// formID returns the id that the form was given for the record it creates. Because of it, a form
+// that is sent twice creates one record.
 func (v *visit) formID() (string, error) {
 	id := v.PostFormValue("id")
 	if !kvmodel.IsID(id) {
@@ -25,8 +21,8 @@ func (v *visit) formID() (string, error) {
 	return id, nil
 }
 
-// whole returns an error if the form lacks a field. What a form does not say must not be
-// saved as nothing.
+// whole returns an error if the form lacks a field. What a form does not say must not be saved as
+// nothing.
 func (v *visit) whole(fields ...string) error {
 	for _, field := range fields {
 		if !v.PostForm.Has(field) {
@@ -36,8 +32,20 @@ func (v *visit) whole(fields ...string) error {
 	return nil
 }
 
-// refuse notes in a form why err refused it: a problem beside each wrong field, or a notice
-// about the form as a whole. The answer to the visit gets the status of err.
+// number returns the positive number in a field, such as the version of the page that the form
+// started from.
+func (v *visit) number(name string) (int64, error) {
+	n, err := strconv.ParseInt(v.PostFormValue(name), 10, 64)
+	if err != nil || n < 1 {
+		return 0, errBadForm
+	}
+	return n, nil
+}
+
+func number(n int64) string { return strconv.FormatInt(n, 10) }
+
+// refuse notes in a form why err refused it: a problem beside each wrong field, or a notice about
+// the form as a whole. The answer to the visit gets the status of err.
 func (v *visit) refuse(form *templates.Form, err error) {
 	if err == nil {
 		return
@@ -50,15 +58,3 @@ func (v *visit) refuse(form *templates.Form, err error) {
 	}
 	*form = form.Explain(problems)
 }
-
-// number returns the positive number in a field, such as the version of the page that the
-// form started from.
-func (v *visit) number(name string) (int64, error) {
-	n, err := strconv.ParseInt(v.PostFormValue(name), 10, 64)
-	if err != nil || n < 1 {
-		return 0, errBadForm
-	}
-	return n, nil
-}
-
-func number(n int64) string { return strconv.FormatInt(n, 10) }

@@ -1,8 +1,6 @@
 package web
 
 import (
-	"slices"
-
 	"github.com/ringtree/ringtree/example-app/ashiato"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/templates"
@@ -10,60 +8,29 @@ import (
 
 // history shows the edits of the page whose id is in the path to its author.
 func (s *Site) history(v *visit, member string) error {
-	story, err := s.app.Story(v.Context(), member, v.PathValue("id"))
+	page, edits, err := s.app.History(v.Context(), member, v.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	return v.show(frame{Title: "History of " + story.Page.Title}, historyPage(story, s.now()))
+	return v.show(frame{Title: "History of " + page.Title}, historyPage(page, edits, s.now()))
 }
 
-// bringBack makes the page whose id is in the path say what it said after an earlier
-// edit, unless it has changed since its history was shown.
-func (s *Site) bringBack(v *visit, _ string) error {
-	version, err := v.number("version")
-	if err != nil {
-		return err
-	}
-	edit, err := v.number("edit")
-	if err != nil {
-		return err
-	}
-	member, err := v.allowed(writing)
-	if err != nil {
-		return err
-	}
-	page, err := s.app.BringBack(v.Context(), member, v.PathValue("id"), edit, version)
-	if err != nil {
-		return err
-	}
-	return s.saved(v, page)
-}
-
-// changeOf returns what the revision at i, of those that are newest first, changed in a page, or
-// words if it did something else.
-func changeOf(revisions []kvmodel.Revision[ashiato.Page], i int) (templates.Changes, string) {
-	r := revisions[i]
+// changeOf returns the markup of what the edit at i, of those that are newest first, changed in a
+// page, or words if that is not known.
+func changeOf(edits []kvmodel.Revision[ashiato.Page], i int) (templates.Changes, string) {
 	switch {
-	case r.Item == nil:
+	case edits[i].Item == nil:
 		return nil, "This edit was too long to keep."
-	case r.Rev == 1:
+	case edits[i].Rev == 1:
 		return nil, "The page was written."
-	case i+1 == len(revisions) || revisions[i+1].Item == nil:
+	case i+1 == len(edits) || edits[i+1].Item == nil:
 		return nil, "The edit before it is not kept."
 	}
-	switch before := revisions[i+1].Item; {
-	case r.Item.InTrash() && !before.InTrash():
-		return nil, "The page was deleted."
-	case before.InTrash() && !r.Item.InTrash():
-		return nil, "The page was restored."
-	default:
-		return templates.Changed(valuesOf(draftOf(before)), valuesOf(draftOf(r.Item))).Excerpt(400), ""
+	before, after := valuesOf(draftOf(edits[i+1].Item)), valuesOf(draftOf(edits[i].Item))
+	if before == after {
+		return nil, "The page was deleted or restored."
 	}
-}
-
-// says reports whether two versions of a page have the same text.
-func says(a, b *ashiato.Page) bool {
-	return a.Title == b.Title && a.Body == b.Body && slices.Equal(a.Topics, b.Topics)
+	return templates.Changed(before, after).Excerpt(400), ""
 }
 
 // trashed lists the pages in the member's trash.
@@ -75,8 +42,8 @@ func (s *Site) trashed(v *visit, member string) error {
 	return v.show(frame{Title: "Trash"}, trashPage(list, s.now()))
 }
 
-// trash moves the page whose id is in the path to the trash, unless the page has
-// changed since the form was shown.
+// trash moves the page whose id is in the path to the trash, unless the page has changed since the
+// form was shown.
 func (s *Site) trash(v *visit, member string) error {
 	version, err := v.number("version")
 	if err != nil {

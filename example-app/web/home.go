@@ -2,27 +2,21 @@ package web
 
 import (
 	"context"
+	"net/http"
+	"time"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
 )
 
-// feedAtHome is the number of rows that the home page shows of the feed.
-const feedAtHome = 4
+// homeNow is what the home page shows of the store now.
+type homeNow struct {
+	*ashiato.Home
+	Ring, Tree drawing // of the newest pages and of the ranking; without pictures if they are hidden
+}
 
-// home shows the newest and the most popular pages, and to members the top of
-// their feed.
+// home shows the newest and the most popular pages.
 func (s *Site) home(v *visit) error {
-	var home *ashiato.Home
-	var feed []ashiato.Entry
-	err := s.app.DB().SideBySide(v.Context(),
-		func(ctx context.Context) (err error) { home, err = s.app.Home(ctx); return err },
-		func(ctx context.Context) error {
-			member, err := v.member()
-			if err == nil && member != "" {
-				feed, err = s.app.FeedTop(ctx, member, feedAtHome)
-			}
-			return err
-		})
+	now, err := s.readHome(v.Context(), !v.hides())
 	if err != nil {
 		return err
 	}
@@ -30,23 +24,44 @@ func (s *Site) home(v *visit) error {
 	if s.config.Development {
 		trips = func() int { return v.meter.Cost().Trips }
 	}
-	return v.show(frame{Here: "/", Script: "/live.js"}, homePage(home, feed, trips, s.now()))
+	return v.show(frame{Here: "/", Script: "/live.js"}, homePage(now, trips, v.hides(), s.now()))
 }
 
-// newest shows all pages, the newest first.
-func (s *Site) newest(v *visit) error {
-	list, err := s.app.Newest(v.Context(), v.FormValue("at"))
-	if err != nil {
-		return err
+// keysAtHome is about how many keys are read for a drawing on the home page.
+const keysAtHome = 30
+
+// readHome reads what the home page shows.
+func (s *Site) readHome(ctx context.Context, drawings bool) (*homeNow, error) {
+	now := &homeNow{}
+	works := []func(ctx context.Context) error{func(ctx context.Context) (err error) { now.Home, err = s.app.Home(ctx); return err }}
+	if drawings {
+		works = append(works,
+			func(ctx context.Context) (err error) {
+				now.Ring, err = s.draw(ctx, newestList, "", keysAtHome)
+				return err
+			},
+			func(ctx context.Context) (err error) {
+				now.Tree, err = s.draw(ctx, weekList, "", keysAtHome)
+				return err
+			})
 	}
-	return v.show(frame{Title: "Newest", Here: "/newest", Script: "/live.js"}, newestPage(list, s.now()))
+	return now, s.app.DB().SideBySide(ctx, works...)
 }
 
-// feed shows new pages by the members and on the topics that the member follows.
-func (s *Site) feed(v *visit, member string) error {
-	list, err := s.app.Feed(v.Context(), member, v.FormValue("at"))
-	if err != nil {
-		return err
-	}
-	return v.show(frame{Title: "Feed", Here: "/feed"}, feedPage(list, s.now()))
+// hiding is the cookie of visitors who have hidden the drawings of the home page.
+const hiding = "drawings"
+
+// hides reports whether the visitor has hidden the drawings.
+func (v *visit) hides() bool {
+	c, err := v.Cookie(hiding)
+	return err == nil && c.Value == "hidden"
+}
+
+// setDrawings hides the drawings of the home page, or shows them again.
+func (s *Site) setDrawings(v *visit) error {
+	http.SetCookie(v.w, &http.Cookie{
+		Name: hiding, Value: v.PostFormValue("drawings"), Path: "/", MaxAge: int(365 * 24 * time.Hour / time.Second),
+		HttpOnly: true, Secure: !s.config.Development, SameSite: http.SameSiteLaxMode,
+	})
+	return v.redirect("/", nil)
 }

@@ -3,167 +3,125 @@ package web
 import (
 	"context"
 	"errors"
-	"net/url"
 	"slices"
-	"strings"
+	"time"
 
 	"github.com/a-h/templ"
 
+	"github.com/ringtree/ringtree/guard"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/templates"
 )
 
 // A list is an index that visitors see, and that is drawn under the hood.
-type list struct {
-	index, title string
-	of           string // whose it is: "topic" or "member"; "" for that of the site
-}
+type list struct{ index, title string }
 
-var lists = []list{
-	{"Page.Newest", "Newest pages", ""},
-	{"Page.TopViews", "Most viewed pages", ""},
-	{"Page.TopLikes", "Most liked pages", ""},
-	{"Topic.TopPages", "Largest topics", ""},
-	{"Member.Newcomers", "Newest members", ""},
-	{"Page.ByTopics", "Pages on a topic", "topic"},
-	{"Page.NewestByAuthor", "Pages of a member", "member"},
-	{"Follow.ByFollowed", "Followers of a member", "member"},
-}
+var (
+	newestList = list{"Page.Newest", "Newest pages"}
+	weekList   = list{"Page.TopViewsPerWeek", "Popular this week"}
+	topicList  = list{"Page.ByTopics", "Pages on a topic"}
+
+	lists = []list{newestList, weekList, {"Page.TopViews", "Most viewed pages"}, {"Page.TopLikes", "Most liked pages"},
+		{"Topic.TopPages", "Largest topics"}, {"Member.Newcomers", "Newest members"}, topicList}
+)
+
+// killed names what to draw after a writer was killed: where its page would be.
+const killed = "killed"
 
 // A drawing is how a list lies in the store now.
 type drawing struct {
 	list
-	Of         string // the topic, or the handle of the member
+	Of         string // the topic
 	Pictures   []templ.Component
 	Rebuilding bool // the list has to be rebuilt first
 }
 
 // hood draws one list of the site, or the newest pages and the ranking.
 func (s *Site) hood(v *visit) error {
-	query := v.URL.Query()
-	all, err := s.draw(v.Context(), query)
+	index, of := v.FormValue("list"), v.FormValue("of")
+	all, err := s.drawAll(v.Context(), index, of)
 	if err != nil {
 		return err
 	}
-	live := "/live?" + url.Values{"hood": {""}, "list": query["list"], "of": query["of"]}.Encode()
-	return v.show(frame{Title: "Under the hood", Here: "/hood", Script: "/live.js"}, hoodPage(all, s.storeWords(), live))
+	var killing templ.Component = templ.NopComponent
+	if s.config.Kill != nil {
+		killing = killSection(kv.PowersOf(s.app.DB().Store()).Atomic != nil, index == killed)
+	}
+	page := hoodPage(all, s.storeWords(), with("/live", "show", "hood", "list", index, "of", of), killing)
+	return v.show(frame{Title: "Under the hood", Here: "/hood", Script: "/live.js"}, page)
 }
 
-// draw draws the list that a query names, or two that show most.
-func (s *Site) draw(ctx context.Context, query url.Values) ([]drawing, error) {
-	all := []drawing{{list: lists[0]}, {list: lists[1]}}
-	if name := query.Get("list"); name != "" {
-		at := slices.IndexFunc(lists, func(l list) bool { return l.index == name })
+// kills limits how often one address may kill a writer.
+var kills = guard.Limit{What: "kills-from", Times: 20, Per: time.Hour}
+
+// kill kills a writer, in a demo.
+func (s *Site) kill(v *visit) error {
+	if s.config.Kill == nil {
+		return errNoSuchPage
+	}
+	if err := s.app.Allow(v.Context(), guard.Try{Limit: kills, Who: v.from()}); err != nil {
+		return err
+	}
+	topic, err := s.config.Kill(v.Context())
+	return v.redirect(with("/hood", "list", killed, "of", topic), err)
+}
+
+// drawAll draws the list of an index, or the two that show most.
+func (s *Site) drawAll(ctx context.Context, index, of string) ([]drawing, error) {
+	shown := []list{newestList, weekList}
+	if index == killed {
+		shown = []list{newestList, topicList}
+	} else if index != "" {
+		at := slices.IndexFunc(lists, func(l list) bool { return l.index == index })
 		if at < 0 {
 			return nil, errNoSuchPage
 		}
-		all = []drawing{{list: lists[at], Of: query.Get("of")}}
+		shown = lists[at : at+1]
 	}
-	for i := range all {
-		d := &all[i]
-		if d.of != "" && d.Of == "" {
-			continue // Whose it is has yet to be said.
-		}
-		value, err := s.valueOf(ctx, *d)
+	var all []drawing
+	for _, l := range shown {
+		d, err := s.draw(ctx, l, of, 300)
 		if err != nil {
 			return nil, err
 		}
-		pictures, err := s.database.Pictures(ctx, d.index, value)
-		if d.Pictures, d.Rebuilding = pictures, errors.Is(err, kvmodel.ErrNeedsRebuild); err != nil && !d.Rebuilding {
-			return nil, err
-		}
+		all = append(all, d)
 	}
 	return all, nil
 }
 
-// valueOf returns the value of the index of a list that is a topic's or a member's.
-func (s *Site) valueOf(ctx context.Context, d drawing) (value string, err error) {
-	switch d.of {
-	case "topic":
-		value = d.Of
-		_, err = s.app.Models.Topics.Get(ctx, d.Of)
-	case "member":
-		m, failed := s.app.Find(ctx, d.Of)
-		if err = failed; err == nil {
-			value = m.ID
+// draw draws a list, of a topic if it is that of topics. It reads about as many keys as it may.
+func (s *Site) draw(ctx context.Context, l list, of string, keys int) (d drawing, err error) {
+	d.list = l
+	if l == topicList {
+		d.Of = of
+		if _, err := s.app.Models.Topics.Get(ctx, of); err != nil {
+			return d, err
 		}
 	}
-	return value, err
+	d.Pictures, err = s.database.Pictures(ctx, l.index, d.Of, keys)
+	if errors.Is(err, kvmodel.ErrNeedsRebuild) {
+		d.Rebuilding, err = true, nil
+	}
+	return d, err
 }
 
-// storeWords says where the data is.
+// litSince returns the drawing with what has changed since the one before lit.
+func (d drawing) litSince(before drawing) drawing {
+	lit := make([]templ.Component, len(d.Pictures))
+	for i, p := range d.Pictures {
+		if lit[i] = p; i < len(before.Pictures) {
+			lit[i] = templates.LitSince(p, before.Pictures[i])
+		}
+	}
+	d.Pictures = lit
+	return d
+}
+
 func (s *Site) storeWords() string {
 	words := "Everything is in one store (" + s.config.Kind + ")"
 	if s.config.Tenant != "" {
 		words += ", under keys that start with " + s.config.Tenant
 	}
 	return words + "."
-}
-
-// lit returns the markup of drawings on one line, with what was not so before lit, or "" if all
-// was.
-func lit(now, before []drawing) string {
-	changed := false
-	var markup strings.Builder
-	for i := range now {
-		d := now[i]
-		d.Pictures = slices.Clone(d.Pictures)
-		for j, p := range d.Pictures {
-			var was templ.Component
-			if j < len(before[i].Pictures) {
-				was = before[i].Pictures[j]
-			}
-			switch p := p.(type) {
-			case templates.RingPicture:
-				was, _ := was.(templates.RingPicture)
-				p.Lit = newSlots(p, was)
-				d.Pictures[j], changed = p, changed || len(p.Lit) > 0
-			case templates.TreePicture:
-				was, _ := was.(templates.TreePicture)
-				p.Lit = newNodes(p.Root, was.Root)
-				d.Pictures[j], changed = p, changed || len(p.Lit) > 0
-			case templates.ListPicture:
-				was, _ := was.(templates.ListPicture)
-				changed = changed || !slices.Equal(p.Segments, was.Segments)
-			}
-		}
-		// Without a deadline, nothing fails.
-		_ = drawn(d).Render(context.Background(), &markup)
-	}
-	if !changed {
-		return ""
-	}
-	return strings.ReplaceAll(markup.String(), "\n", " ")
-}
-
-// newSlots returns the slots of a ring that were not so before, counted over all segments.
-func newSlots(now, before templates.RingPicture) (all []int) {
-	n := 0
-	for i, segment := range now.Segments {
-		for j, slot := range segment.Slots {
-			same := i < len(before.Segments) && j < len(before.Segments[i].Slots) && before.Segments[i].Slots[j] == slot
-			if !same && slot != templates.Unwritten {
-				all = append(all, n)
-			}
-			n++
-		}
-	}
-	return all
-}
-
-// newNodes returns the names of nodes of a tree, from now down, that held another number of
-// entries before.
-func newNodes(now, before templates.Node) (all []string) {
-	if now.Count != before.Count {
-		all = append(all, now.Name)
-	}
-	for _, child := range now.Children {
-		at := slices.IndexFunc(before.Children, func(b templates.Node) bool { return b.Name == child.Name })
-		was := templates.Node{}
-		if at >= 0 {
-			was = before.Children[at]
-		}
-		all = append(all, newNodes(child, was)...)
-	}
-	return all
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
 	"github.com/ringtree/ringtree/guard"
-	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kvsession"
 	"github.com/ringtree/ringtree/templates"
 )
@@ -15,54 +14,47 @@ import (
 // passwordHint says what passwords are refused.
 var passwordHint = "At least " + number(ashiato.MinPassword) + " characters. A phrase of several words works well."
 
+// newPassword is the field for a password that is not in use yet.
+func newPassword(label, hint string) templates.Field {
+	return templates.Field{Name: "password", Label: label, Type: "password", Required: true, Complete: "new-password", Hint: hint}
+}
+
 // joining limits how often one address may sign up.
 var joining = guard.Limit{What: "sign-ups-from", Times: 100, Per: time.Hour}
 
-// signUpForm shows the form for new members.
 func (s *Site) signUpForm(v *visit) error { return s.askToSignUp(v, s.app.NewID(), nil) }
 
-// askToSignUp shows the form with what was typed, except the password, and why err refused
-// it.
+// askToSignUp shows the form with what was typed, except the password, and why err refused it.
 func (s *Site) askToSignUp(v *visit, id string, err error) error {
 	form := templates.Form{
 		Action: "/signup",
 		Fields: []templates.Field{
 			{Name: "id", Type: "hidden", Value: id},
-			v.onward(),
+			{Name: "next", Type: "hidden", Value: v.next()},
 			{
 				Name: "handle", Label: "Handle", Value: v.line("handle"), Required: true, Max: ashiato.MaxHandle, Complete: "username",
 				Hint: "The name others see. Use letters, digits, hyphens, and underscores.",
 			},
-			{
-				Name: "password", Label: "Password", Type: "password", Required: true, Complete: "new-password",
-				Hint: passwordHint,
-			},
+			newPassword("Password", passwordHint),
 		},
 		Buttons: []templates.Button{{Text: "Sign up"}},
 	}
 	v.refuse(&form, err)
-	return v.show(frame{Title: "Sign up"}, signUpPage(form, v.next()))
+	return v.show(frame{Title: "Sign up"}, signUpPage(form, with("/login", "next", v.next())))
 }
 
-// onward is where a form says that the guest goes next.
-func (v *visit) onward() templates.Field {
-	return templates.Field{Name: "next", Type: "hidden", Value: v.next()}
-}
-
-// signUp creates a member and logs them in.
 func (s *Site) signUp(v *visit) error {
 	id, err := v.formID()
 	if err != nil {
 		return err
 	}
 	var member *ashiato.Member
-	from := v.from()
 	sessions, err := s.sessions.Generation(v.Context(), id)
 	if err == nil {
-		err = s.app.Allow(v.Context(), guard.Try{Limit: joining, Who: from})
+		err = s.app.Allow(v.Context(), guard.Try{Limit: joining, Who: v.from()})
 	}
 	if err == nil {
-		member, err = s.app.SignUp(v.Context(), ashiato.Joining{ID: id, Handle: v.line("handle"), Password: v.PostFormValue("password"), From: from})
+		member, err = s.app.SignUp(v.Context(), id, v.line("handle"), v.PostFormValue("password"), v.from())
 	}
 	if errors.Is(err, ashiato.ErrSentBefore) {
 		id = s.app.NewID()
@@ -74,10 +66,9 @@ func (s *Site) signUp(v *visit) error {
 	if next == "/" {
 		next = memberPath(member.Handle)
 	}
-	return s.begin(v, member, sessions, next)
+	return s.begin(v, sessions, next)
 }
 
-// logInForm shows the form for returning members.
 func (s *Site) logInForm(v *visit) error { return s.askToLogIn(v, nil) }
 
 // askToLogIn shows the form with the handle that was typed, and why err refused it.
@@ -85,14 +76,14 @@ func (s *Site) askToLogIn(v *visit, err error) error {
 	form := templates.Form{
 		Action: "/login",
 		Fields: []templates.Field{
-			v.onward(),
+			{Name: "next", Type: "hidden", Value: v.next()},
 			{Name: "handle", Label: "Handle", Value: v.line("handle"), Required: true, Complete: "username"},
 			{Name: "password", Label: "Password", Type: "password", Required: true, Complete: "current-password"},
 		},
 		Buttons: []templates.Button{{Text: "Log in"}},
 	}
 	v.refuse(&form, err)
-	return v.show(frame{Title: "Log in"}, logInPage(form, v.next()))
+	return v.show(frame{Title: "Log in"}, logInPage(form, with("/signup", "next", v.next())))
 }
 
 // logIn logs a member in and redirects to the page they wanted.
@@ -102,30 +93,22 @@ func (s *Site) logIn(v *visit) error {
 		sessions, err = s.sessions.Generation(ctx, id)
 		return err
 	}
-	member, err := s.app.LogIn(v.Context(), v.line("handle"), v.PostFormValue("password"), v.from(), begin)
+	_, err := s.app.LogIn(v.Context(), v.line("handle"), v.PostFormValue("password"), v.from(), begin)
 	if err != nil {
 		return s.askToLogIn(v, err)
 	}
-	return s.begin(v, member, sessions, v.next())
+	return s.begin(v, sessions, v.next())
 }
 
-// begin logs the member in under a new cookie, and redirects to next. The old cookie becomes
-// worthless, because an attacker may have planted it. The session starts out remembering
-// the member's newest page. It is one of sessions, which were read before the password: if
-// that has changed since, nobody is logged in.
-func (s *Site) begin(v *visit, member *ashiato.Member, sessions kvsession.Generation, next string) error {
+// begin logs a member in under a new cookie, and redirects to next. The old cookie becomes
+// worthless, because an attacker may have planted it. The session is one of sessions, which were
+// read before the password: if that has changed since, nobody is logged in.
+func (s *Site) begin(v *visit, sessions kvsession.Generation, next string) error {
 	session, err := v.session()
-	if err != nil {
-		return err
+	if err == nil {
+		err = s.sessions.SignInIf(v.Request, v.w, session, sessions)
 	}
-	newest, err := s.app.Models.Pages.NewestByAuthor.Of(member.ID).Page(v.Context(), "", 1)
-	if err != nil && !errors.Is(err, kvmodel.ErrNeedsRebuild) {
-		return err
-	}
-	for _, page := range newest.Items {
-		session.Values[pageKey] = page.ID
-	}
-	return v.redirect(next, s.sessions.SignInIf(v.Request, v.w, session, sessions))
+	return v.redirect(next, err)
 }
 
 // logOut ends the session. Without a session it does nothing.
@@ -141,4 +124,4 @@ func (s *Site) logOut(v *visit) error {
 }
 
 // next returns where a guest goes after logging in or signing up.
-func (v *visit) next() string { return local(v.FormValue("next")) }
+func (v *visit) next() string { return guard.Local(v.FormValue("next")) }

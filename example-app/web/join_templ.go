@@ -9,8 +9,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/ringtree/ringtree/templates"
 
-// signUpPage is the form for new members, on their way to next.
-func signUpPage(form templates.Form, next string) templ.Component {
+func signUpPage(form templates.Form, logIn string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -44,9 +43,9 @@ func signUpPage(form templates.Form, next string) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var2 templ.SafeURL
-		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinURLErrs(joinPath("/login", next))
+		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinURLErrs(logIn)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `join.templ`, Line: 15, Col: 57}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `join.templ`, Line: 14, Col: 38}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 		if templ_7745c5c3_Err != nil {
@@ -60,8 +59,7 @@ func signUpPage(form templates.Form, next string) templ.Component {
 	})
 }
 
-// logInPage is the form for returning members.
-func logInPage(form templates.Form, next string) templ.Component {
+func logInPage(form templates.Form, signUp string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -95,9 +93,9 @@ func logInPage(form templates.Form, next string) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var4 templ.SafeURL
-		templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinURLErrs(joinPath("/signup", next))
+		templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinURLErrs(signUp)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `join.templ`, Line: 27, Col: 51}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `join.templ`, Line: 25, Col: 32}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 		if templ_7745c5c3_Err != nil {
@@ -117,14 +115,6 @@ func logInPage(form templates.Form, next string) templ.Component {
 		}
 		return nil
 	})
-}
-
-// joinPath returns the address of a form that leads to next.
-func joinPath(path, next string) string {
-	if next == "/" {
-		return path
-	}
-	return with(path, "next", next)
 }
 
 var _ = templruntime.GeneratedTemplate

@@ -1,31 +1,23 @@
-// Shows how many pages are newer than those on the page, and under the hood, newer
-// pictures. Without it, the page works the same, and a reload shows what is new.
+// Replaces the parts of a page that show what is in the store now with newer ones. Without
+// it, the page works the same, and a reload shows what is new.
 "use strict";
-{
+for (const place of document.querySelectorAll("[data-live]")) {
 	const still = matchMedia("(prefers-reduced-motion: reduce)");
-	for (const place of document.querySelectorAll("[data-hood]")) {
-		const source = new EventSource(place.dataset.hood);
-		const said = document.querySelector("[data-following]");
-		source.onopen = () => { said.textContent = said.dataset.following; };
-		source.onmessage = (event) => {
-			place.innerHTML = event.data;
-			if (still.matches) return;
-			for (const lit of place.querySelectorAll(".lit")) {
+	const said = document.querySelector("[data-following]");
+	const source = new EventSource(place.dataset.live);
+	source.onopen = () => { said.textContent = said.dataset.following; };
+	source.onmessage = (event) => {
+		const fresh = document.createElement("template");
+		fresh.innerHTML = event.data;
+		for (const part of [...fresh.content.children]) {
+			const old = document.getElementById(part.id);
+			// Links that a visitor points at or has come to with the keyboard stay where they are.
+			if (old?.querySelector("a:hover, a:focus")) continue;
+			old?.replaceWith(part);
+			for (const lit of still.matches ? [] : part.querySelectorAll(".lit")) {
 				lit.animate({ opacity: [0, 1, 0.2, 1] }, 1200);
 			}
-		};
-		addEventListener("pagehide", () => source.close());
-	}
-}
-for (const place of document.querySelectorAll("[data-live]")) {
-	const source = new EventSource(place.dataset.live);
-	source.onmessage = (event) => {
-		const count = Number.parseInt(event.data, 10);
-		if (!(count > 0)) return;
-		const link = document.createElement("a");
-		link.href = place.dataset.to;
-		link.textContent = count === 1 ? "1 new page" : count + " new pages";
-		place.replaceChildren(link, " since you opened this one.");
+		}
 	};
 	addEventListener("pagehide", () => source.close());
 }

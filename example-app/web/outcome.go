@@ -23,16 +23,15 @@ var (
 	errBadForm    = errors.New("the form is incomplete")
 )
 
-// outcome is what a visitor reads after an error: what happened, and what to do
-// next.
+// outcome is what a visitor reads after an error: what happened, and what to do next.
 type outcome struct {
 	err         error
 	status      int // 0: that of the data layer
 	title, says string
 }
 
-// outcomes maps errors to what visitors read. The first match counts, so failures of
-// the store come before its answers.
+// outcomes maps errors to what visitors read. The first match counts, so failures of the store come
+// before its answers.
 var outcomes = []outcome{
 	{kvmodel.ErrUnclear, 0, "The store did not confirm that this was saved", "Send it again. It will not be saved twice."},
 	{kvmodel.ErrLost, 0, "The store has lost its data", "Try again in a moment. If this stays, the people who run this site have to decide: example-app db recover says what is gone, and brings back what is left."},
@@ -44,8 +43,7 @@ var outcomes = []outcome{
 	{kvsession.ErrEnded, http.StatusForbidden, "Your session has ended", "Nothing was changed. Log in and send it again."},
 	{kvsession.ErrRevoked, http.StatusConflict, "You have been logged out everywhere", "This happened while you were logging in. Log in again."},
 	{ashiato.ErrNotYours, http.StatusForbidden, "This belongs to someone else", "Only its author can change it."},
-	{ashiato.ErrYourself, http.StatusForbidden, "You cannot follow yourself", "Your own pages are on your profile."},
-	{ashiato.ErrOwnPage, http.StatusForbidden, "You cannot like your own page", "Likes are the votes of its readers."},
+	{ashiato.ErrYourself, http.StatusForbidden, "You cannot follow yourself or like your own page", "Likes are the votes of the readers."},
 	{errOtherSite, http.StatusForbidden, "This form was sent from another site", "Nothing was changed. Use the forms on this site."},
 	{ashiato.ErrTrashed, http.StatusGone, "This page was deleted", "Its author moved it to the trash."},
 	{ashiato.ErrSentBefore, http.StatusConflict, "This form was already sent", "Nothing was changed this time. What you typed is below. Send it to create another one."},
@@ -73,13 +71,13 @@ func outcomeOf(err error) outcome {
 		o.status = kvmodel.HTTPStatus(o.err)
 	}
 	if tooMany, ok := errors.AsType[*guard.TooManyError](err); ok {
-		o.says += " Try again in " + lasting(tooMany.Wait) + "."
+		o.says += " Try again in " + counted(int64(tooMany.Wait.Minutes())+1, "minute", "minutes") + "."
 	}
 	return o
 }
 
-// report returns the outcome of err. It logs what the site is to blame for, and tells
-// the browser when to try again.
+// report returns the outcome of err. It logs what the site is to blame for, and tells the browser
+// when to try again.
 func (v *visit) report(err error) outcome {
 	o := outcomeOf(err)
 	v.site.config.Recovery.Notice(err)

@@ -25,7 +25,7 @@ func (s *Site) showPage(v *visit, slug string, refused error) error {
 		Action: "/comment/" + reading.ID,
 		Fields: []templates.Field{
 			{Name: "id", Type: "hidden", Value: s.app.NewID()},
-			{Name: "text", Label: "Your comment", Value: v.text("text"), Rows: 4, Max: ashiato.MaxComment, Required: true},
+			{Name: "text", Label: "Your comment", Value: v.PostFormValue("text"), Rows: 4, Max: ashiato.MaxComment, Required: true},
 		},
 		Buttons: []templates.Button{{Text: "Post comment"}},
 	}
@@ -33,21 +33,21 @@ func (s *Site) showPage(v *visit, slug string, refused error) error {
 	return v.show(frame{Title: reading.Title}, articlePage(reading, member, form, s.now()))
 }
 
-// read returns the page. It counts a view, unless the request is a prefetch, an
-// embed, or for further comments.
+// read returns the page. It counts a view, unless the request is a prefetch, an embed, or for
+// further comments.
 func (s *Site) read(v *visit, member, slug string) (*ashiato.Reading, error) {
-	cursor := v.FormValue("comments")
+	cursor, from := v.FormValue("comments"), ""
 	if v.looks() && cursor == "" {
-		return s.app.View(v.Context(), member, v.from(), slug)
+		from = v.from()
 	}
-	return s.app.Read(v.Context(), member, slug, cursor)
+	return s.app.View(v.Context(), member, from, slug, cursor)
 }
 
 // commenting is how often a member may comment.
 var commenting = guard.Limit{What: "comments", Times: 60, Per: time.Hour}
 
-// comment adds a comment to the page whose id is in the path. If it is refused, the page
-// shows what was typed, and why.
+// comment adds a comment to the page whose id is in the path. If it is refused, the page shows what
+// was typed, and why.
 func (s *Site) comment(v *visit) error {
 	form, err := v.formID()
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *Site) comment(v *visit) error {
 	}
 	member, err := v.allowed(commenting)
 	if err == nil {
-		_, err = s.app.Comment(v.Context(), member, page.ID, form, v.text("text"))
+		_, err = s.app.Comment(v.Context(), member, page.ID, form, v.PostFormValue("text"))
 	}
 	if err != nil {
 		return s.showPage(v, page.Slug, err)

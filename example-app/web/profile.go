@@ -17,16 +17,3 @@ func (s *Site) profile(v *visit) error {
 	}
 	return v.show(frame{Title: profile.Member.Handle}, profilePage(profile, member, s.now()))
 }
-
-// followers shows who follows a member.
-func (s *Site) followers(v *visit) error {
-	m, err := s.app.Find(v.Context(), v.PathValue("handle"))
-	if err != nil {
-		return err
-	}
-	list, err := s.app.Followers(v.Context(), m.ID, v.FormValue("at"))
-	if err != nil {
-		return err
-	}
-	return v.show(frame{Title: "Followers of " + m.Handle}, followersPage(m, list))
-}

@@ -75,7 +75,7 @@ func profilePage(p *ashiato.Profile, who string, now time.Time) templ.Component 
 			return templ_7745c5c3_Err
 		}
 		templ_7745c5c3_Err = templates.Facts{Facts: []templates.Fact{
-			fact(m.Followers, "follower", "followers", path+"/followers"),
+			fact(m.Followers, "follower", "followers", ""),
 			{Figure: templates.Link{Text: templates.Grouped(m.Following)}, After: "following"},
 		}}.Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
@@ -95,7 +95,7 @@ func profilePage(p *ashiato.Profile, who string, now time.Time) templ.Component 
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		empty := unlessRebuilding(p.Pages.Rebuilding, templates.Empty{Words: m.Handle + " hasn’t written anything yet."})
+		empty := templates.Empty{Words: m.Handle + " hasn’t written anything yet."}
 		templ_7745c5c3_Var4 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 			templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
@@ -108,13 +108,13 @@ func profilePage(p *ashiato.Profile, who string, now time.Time) templ.Component 
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templates.Feed{Rows: rowsWithTopics(p.Pages.Entries, now)}.Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = templates.Feed{Rows: rows(p.Pages.Entries, now)}.Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = templates.Listing(len(p.Pages.Entries), byAge(path, p.Pages.Prev, p.Pages.Next), empty).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = templates.Listing(len(p.Pages.Entries), templates.Turn("Newer", "Older", p.Pages.Prev, p.Pages.Next, at(path)), empty).Render(templ.WithChildren(ctx, templ_7745c5c3_Var4), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -147,11 +147,7 @@ func profilePage(p *ashiato.Profile, who string, now time.Time) templ.Component 
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templates.Button{Text: "Log out", Quiet: true, Form: "logout"}.Render(ctx, templ_7745c5c3_Buffer)
-				if templ_7745c5c3_Err != nil {
-					return templ_7745c5c3_Err
-				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "</p><form id=\"logout\" method=\"post\" action=\"/logout\"></form>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, "</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -1,6 +1,12 @@
 package web
 
-import "net/http"
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/ringtree/ringtree/example-app/ashiato"
+)
 
 // route is one way into the site.
 type route struct {
@@ -8,43 +14,40 @@ type route struct {
 	handle       handler
 }
 
-// routes lists every page and every form. The comment after a form gives the words
-// on its button and the names of its fields.
+// routes lists every page and every form. The comment after a form gives the words on its button
+// and the names of its fields.
 //
-// A handler in members runs only for members. The forms for a page or a comment check
-// the member themselves, so that they can show guests what they typed. The forms of deeds
-// have guests log in first.
+// A handler in members runs only for members. The forms for a page or a comment check the member
+// themselves, so that they can show guests what they typed.
 var routes = []route{
-	{"GET", "/{$}", (*Site).home},           // newest and popular pages; for members, also their feed
-	{"GET", "/newest", (*Site).newest},      // ?at=CURSOR
-	{"GET", "/feed", members((*Site).feed)}, // pages by the members and on the topics one follows; ?at=CURSOR
-	{"GET", "/ranking", (*Site).ranking},    // ?span=today|week|all|liked&at=CURSOR&page=ID, the page whose neighbors are shown
-
-	{"GET", "/search", (*Site).search}, // the pages whose titles begin with ?q=; ?at=CURSOR
+	{"GET", "/{$}", (*Site).home},              // newest and popular pages; for members, also their feed
+	{"POST", "/drawings", (*Site).setDrawings}, // Hide the drawings, Show the drawings: drawings
+	{"GET", "/newest", (*Site).newest},         // ?at=CURSOR
+	{"GET", "/feed", members((*Site).feed)},    // pages by the members and on the topics one follows; ?at=CURSOR
+	{"GET", "/ranking", (*Site).ranking},       // ?span=today|week|last|all|liked&at=CURSOR&page=ID, the page whose neighbors are shown
+	{"GET", "/search", (*Site).search},         // the pages whose titles begin with ?q=; ?at=CURSOR
 
 	{"GET", "/p/{slug}", (*Site).page}, // a page; ?comments=CURSOR
 	{"GET", "/write", members((*Site).writeForm)},
-	{"POST", "/write", (*Site).write}, // Save page: id title body topics slug
-	{"GET", "/edit/{id}", members((*Site).editForm)},
-	{"POST", "/edit/{id}", (*Site).edit},                // Save page: version title body topics slug
-	{"POST", "/delete/{id}", members((*Site).trash)},    // Delete page: version
-	{"GET", "/trash", members((*Site).trashed)},         // ?at=CURSOR
-	{"POST", "/restore/{id}", members((*Site).restore)}, // Restore
+	{"POST", "/write", (*Site).write},                // Save page: id title body topics
+	{"GET", "/edit/{id}", members((*Site).editForm)}, // ?edit=NUMBER, an earlier one whose text the form has
+	{"POST", "/edit/{id}", (*Site).edit},             // Save page: version title body topics
 	{"GET", "/history/{id}", members((*Site).history)},
-	{"POST", "/history/{id}", members((*Site).bringBack)}, // Bring back: version edit
-	{"POST", "/p/{slug}/like", (*Site).do},                // Like
-	{"POST", "/p/{slug}/unlike", (*Site).do},              // Take back your like
-	{"POST", "/comment/{id}", (*Site).comment},            // Post comment: id text; the page's id is in the path
+	{"POST", "/delete/{id}", members((*Site).trash)},                          // Delete page: version
+	{"GET", "/trash", members((*Site).trashed)},                               // ?at=CURSOR
+	{"POST", "/restore/{id}", members((*Site).restore)},                       // Restore
+	{"POST", "/comment/{id}", (*Site).comment},                                // Post comment: id text; the page's id is in the path
+	{"POST", "/p/{slug}/like", deed("/p/", "slug", (*ashiato.Site).Like)},     // Like
+	{"POST", "/p/{slug}/unlike", deed("/p/", "slug", (*ashiato.Site).Unlike)}, // Take back your like
 
-	{"GET", "/m/{handle}", (*Site).profile},             // ?at=CURSOR
-	{"GET", "/m/{handle}/followers", (*Site).followers}, // ?at=CURSOR
-	{"POST", "/m/{handle}/follow", (*Site).do},          // Follow
-	{"POST", "/m/{handle}/unfollow", (*Site).do},        // Unfollow
+	{"GET", "/m/{handle}", (*Site).profile},                                           // ?at=CURSOR
+	{"POST", "/m/{handle}/follow", deed("/m/", "handle", (*ashiato.Site).Follow)},     // Follow
+	{"POST", "/m/{handle}/unfollow", deed("/m/", "handle", (*ashiato.Site).Unfollow)}, // Unfollow
 
-	{"GET", "/topics", (*Site).topics},          // ?at=CURSOR
-	{"GET", "/t/{topic}", (*Site).topic},        // ?at=CURSOR
-	{"POST", "/t/{topic}/follow", (*Site).do},   // Follow
-	{"POST", "/t/{topic}/unfollow", (*Site).do}, // Unfollow
+	{"GET", "/topics", (*Site).topics},                                                   // ?at=CURSOR
+	{"GET", "/t/{topic}", (*Site).topic},                                                 // ?at=CURSOR
+	{"POST", "/t/{topic}/follow", deed("/t/", "topic", (*ashiato.Site).FollowTopic)},     // Follow
+	{"POST", "/t/{topic}/unfollow", deed("/t/", "topic", (*ashiato.Site).UnfollowTopic)}, // Unfollow
 
 	{"GET", "/footprints", members((*Site).footprints)},
 	{"POST", "/footprints/seen", members((*Site).seen)}, // Mark all as seen: until
@@ -60,7 +63,25 @@ var routes = []route{
 	{"POST", "/settings/password", members((*Site).changePassword)},  // Change password: old password
 	{"POST", "/settings/sessions/end", members((*Site).endSessions)}, // Log out everywhere
 
-	{"GET", "/hood", (*Site).hood}, // Under the hood; ?list=INDEX&of=WHOSE
+	{"GET", "/hood", (*Site).hood},       // Under the hood; ?list=INDEX&of=TOPIC
+	{"POST", "/hood/kill", (*Site).kill}, // Kill a writer
+}
+
+// deed returns the handler of a button on the page at base and the value of the path called name,
+// which does something to what the page shows. It sends guests to log in first, and back to the
+// page.
+func deed(base, name string, do func(app *ashiato.Site, ctx context.Context, member, name string) error) handler {
+	return func(s *Site, v *visit) error {
+		page := base + url.PathEscape(v.PathValue(name))
+		member, err := v.signedIn()
+		if err == errSignedOut {
+			return v.redirect(logInPath(page), nil)
+		}
+		if err == nil {
+			err = do(s.app, v.Context(), member, v.PathValue(name))
+		}
+		return v.redirect(page, err)
+	}
 }
 
 // Forms returns the paths that accept forms, for tests that try each of them.

@@ -1,15 +1,33 @@
+// Package web is what visitors see. routes.go lists every page and form. Each page has a file for
+// its handlers, methods of Site that ask package ashiato, and one for its markup, which shows what
+// they get with the components of package templates. To write one, read profile.go, which shows a
+// page, and then page.go, which takes a form. outcome.go maps errors to statuses and messages.
+//
+// # What a GET changes
+//
+// A GET changes nothing, with two exceptions: viewing a page counts a view, and viewing a profile
+// leaves a footprint. Another site cannot cause either in a visitor's name. Only a document that
+// the visitor navigated to counts, not an image, a frame or a prefetch. And the cookie is
+// SameSite=Lax, so requests for what another site embeds do not carry it.
 package web
 
 import (
+	"context"
+	"embed"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
+	"github.com/ringtree/ringtree/guard"
 	"github.com/ringtree/ringtree/inspect"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kvsession"
+	"github.com/ringtree/ringtree/templates"
 )
+
+//go:generate go tool templ generate -include-version=false -log-level=error
 
 // Config configures a site.
 type Config struct {
@@ -20,12 +38,16 @@ type Config struct {
 	Admin       string   // the id of the member who may look into the database; "" is nobody
 	Command     string   // that looks into it on a terminal
 
+	// Kill has another process begin to write a page on a topic, and be killed. If it is nil, there
+	// is no button for that under the hood.
+	Kill func(ctx context.Context) (topic string, err error)
+
 	// Recovery brings the data back after a loss. If it is nil, nobody does.
 	Recovery *inspect.Recovery
 }
 
-// cookie returns the name of the cookie. Behind TLS it begins with __Host-: a browser takes
-// such a cookie from this host alone, and over TLS.
+// cookie returns the name of the cookie. Behind TLS it begins with __Host-: a browser takes such a
+// cookie from this host alone, and over TLS.
 func (c Config) cookie() string {
 	if c.Development {
 		return "ashiato"
@@ -43,10 +65,23 @@ type Site struct {
 	config    Config
 	sessions  *kvsession.Store
 	passwords *kvmodel.Intent[passwordChange]
-	streams   *streams
+	streams   guard.Room
+	open      context.Context // ends with the site, and then all streams do
+	end       context.CancelFunc
 	database  *inspect.Inspector
 	root      http.Handler
 }
+
+const (
+	// patience is how long a visitor waits for the store.
+	patience = 5 * time.Second
+
+	// maxForm is the largest form in bytes. It has room for the longest page, escaped.
+	maxForm = 256 << 10
+)
+
+//go:embed mark.svg live.js
+var files embed.FS
 
 // New returns a site that shows app. An error reports what is wrong with c.
 func New(app *ashiato.Site, c Config) (*Site, error) {
@@ -54,14 +89,40 @@ func New(app *ashiato.Site, c Config) (*Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Site{app: app, config: c, sessions: sessions, streams: newStreams(), database: inspect.New(app.DB())}
+	s := &Site{app: app, config: c, sessions: sessions, streams: guard.Room{Most: 64, MostFrom: 16}, database: inspect.New(app.DB())}
+	s.open, s.end = context.WithCancel(context.Background())
 	s.passwords = kvmodel.NewIntent(app.DB(), "password", s.setPassword)
-	pages, err := inspect.Handler(s.database, inspect.HandlerOptions{Guard: s.isAdmin, Base: "/inspect", Command: c.Command, Editable: true})
-	if err != nil {
-		return nil, err
+	mux := http.NewServeMux()
+	for _, route := range routes {
+		mux.Handle(route.method+" "+route.path, s.serve(route.handle))
 	}
-	s.root = s.watched(s.guarded(s.mux(pages)))
-	return s, nil
+	mux.HandleFunc("GET /live", s.live)
+	mux.HandleFunc("GET /healthz", s.health)
+	mux.Handle("GET /mark.svg", http.FileServerFS(files))
+	mux.Handle("GET /live.js", http.FileServerFS(files))
+	mux.Handle("GET /style/"+templates.StyleName(), templates.Style())
+	mux.Handle("GET /", s.failing(errNoSuchPage))
+	s.root = s.guarded(mux)
+	return s, s.mountInspect(mux)
+}
+
+// ServeHTTP answers any request.
+func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.root.ServeHTTP(w, r) }
+
+// Close ends the open streams, which would otherwise keep a server from shutting down.
+func (s *Site) Close() { s.end() }
+
+func (s *Site) now() time.Time { return s.app.DB().Now() }
+
+// mountInspect adds the pages that show the database to the member who may look into it.
+func (s *Site) mountInspect(mux *http.ServeMux) error {
+	pages, err := inspect.Handler(s.database, inspect.HandlerOptions{Guard: s.isAdmin, Base: "/inspect", Command: s.config.Command, Editable: true})
+	if err != nil {
+		return err
+	}
+	mux.Handle("GET /inspect/", pages)
+	mux.Handle("POST /inspect/", pages)
+	return nil
 }
 
 // isAdmin refuses requests of anyone but the member who may look into the database.
@@ -73,11 +134,76 @@ func (s *Site) isAdmin(r *http.Request) error {
 	return err
 }
 
-// ServeHTTP answers any request.
-func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.root.ServeHTTP(w, r) }
+// guarded refuses forms from other sites, and limits the time that a request may take.
+func (s *Site) guarded(next http.Handler) http.Handler {
+	origin := http.NewCrossOriginProtection()
+	origin.SetDenyHandler(s.failing(errOtherSite))
+	next = origin.Handler(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		guard.Headers(w.Header(), !s.config.Development)
+		if r.URL.Path == "/live" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), patience)
+		defer cancel()
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
+}
 
-// Close ends the open streams, which would otherwise keep a server from shutting
-// down.
-func (s *Site) Close() { s.streams.end() }
+// A handler reads what it needs, and calls show or redirect of the visit. An error becomes a page
+// by the table in outcome.go.
+type handler func(*Site, *visit) error
 
-func (s *Site) now() time.Time { return s.app.DB().Now() }
+// serve answers requests with handle, after it has read the form.
+func (s *Site) serve(handle handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v := s.visit(w, r)
+		_, err := templates.ReadForm(w, v.Request, maxForm)
+		if err == nil {
+			err = handle(s, v)
+		}
+		if err != nil {
+			v.fail(err)
+		}
+	})
+}
+
+// failing answers requests with err.
+func (s *Site) failing(err error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.visit(w, r).fail(err) })
+}
+
+// members returns a handler for members alone, which also gets the member's id. Guests log in first
+// and come back; their forms are refused.
+func members(handle func(s *Site, v *visit, member string) error) handler {
+	return func(s *Site, v *visit) error {
+		member, err := v.signedIn()
+		if err == errSignedOut && v.Method != http.MethodPost {
+			return v.redirect(logInPath(v.URL.RequestURI()), nil)
+		}
+		if err != nil {
+			return err
+		}
+		return handle(s, v, member)
+	}
+}
+
+// health replies how the data is: "ok" and "rebuilding" with 200, since the site serves what it
+// can, and with 503 "lost" or that the store is not responding.
+func (s *Site) health(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	err := s.app.Health(r.Context())
+	s.config.Recovery.Notice(err)
+	health := s.config.Recovery.Health()
+	words, status := health.String(), http.StatusOK
+	switch {
+	case errors.Is(err, kvmodel.ErrLost) || health == inspect.Lost:
+		words, status = inspect.Lost.String(), http.StatusServiceUnavailable
+	case err != nil:
+		words, status = "the store is not responding", http.StatusServiceUnavailable
+	}
+	w.WriteHeader(status)
+	fmt.Fprintln(w, words)
+}

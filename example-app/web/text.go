@@ -11,6 +11,8 @@ import (
 	"github.com/yuin/goldmark/renderer/html"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
+
+	"github.com/ringtree/ringtree/guard"
 )
 
 // markdown knows paragraphs, headings, quotes, lists, code, emphasis and links. Everything else,
@@ -35,28 +37,27 @@ func written(words string) templ.Component {
 	return templ.Raw(strings.ReplaceAll(b.String(), "<pre>", `<pre tabindex="0">`)) // The keyboard can scroll it.
 }
 
-// tame takes out links that are not safe, and images. Headings are below that of the page, and
-// skip no level.
+// tame takes out links that are not safe, and images. Headings are below that of the page, and skip
+// no level.
 type tame struct{}
 
 func (tame) Transform(doc *ast.Document, _ text.Reader, _ parser.Context) {
 	var out []ast.Node
 	last := 1
 	_ = ast.Walk(doc, func(n ast.Node, enters bool) (ast.WalkStatus, error) {
+		if !enters {
+			return ast.WalkContinue, nil
+		}
 		switch n := n.(type) {
 		case *ast.Heading:
-			if enters {
-				last = max(2, min(n.Level, last+1, 3))
-				n.Level = last
-			}
+			last = max(2, min(n.Level, last+1, 3))
+			n.Level = last
+		case *ast.Image:
+			out = append(out, n)
 		case *ast.Link:
 			n.Title = nil
 			n.SetAttributeString("rel", []byte("nofollow ugc noopener"))
-			if enters && !safe(string(n.Destination)) {
-				out = append(out, n)
-			}
-		case *ast.Image:
-			if enters {
+			if !safe(string(n.Destination)) {
 				out = append(out, n)
 			}
 		}
@@ -76,5 +77,5 @@ func safe(address string) bool {
 	if err != nil || u.User != nil {
 		return false
 	}
-	return (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" || address == local(address)
+	return (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" || address == guard.Local(address)
 }

@@ -1,6 +1,5 @@
 package web
 
-// topics shows all topics.
 func (s *Site) topics(v *visit) error {
 	table, err := s.app.Topics(v.Context(), v.FormValue("at"))
 	if err != nil {

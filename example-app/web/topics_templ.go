@@ -14,7 +14,6 @@ import (
 	"time"
 )
 
-// topicsPage lists all topics.
 func topicsPage(t ranking.Table[ashiato.Topic, int64]) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -36,7 +35,13 @@ func topicsPage(t ranking.Table[ashiato.Topic, int64]) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		rows := rankedTopics(t.Places)
+		var rows []templates.Ranked
+		for _, p := range t.Places {
+			rows = append(rows, templates.Ranked{
+				Rank: int64(p.Rank), Title: templates.Link{Text: p.Item.Name, Href: topicPath(p.Item.Name)},
+				Meta: []templates.Link{{Text: counted(p.Item.Followers, "follower", "followers")}}, Figure: templates.Counted(p.Score, "page", "pages"),
+			})
+		}
 		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<div class=\"narrow\"><h1>Topics</h1><p class=\"lead\">Topics with the most pages come first. Follow a topic to see its new pages in your feed.</p></div><section class=\"narrow\" aria-label=\"Topics\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
@@ -64,7 +69,7 @@ func topicsPage(t ranking.Table[ashiato.Topic, int64]) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = templates.Listing(len(rows), withSpan(inOrder("/topics", t.Prev, t.Next), rows, t.Len), empty).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = templates.Listing(len(rows), withSpan(templates.Turn("Previous", "Next", t.Prev, t.Next, at("/topics")), rows, t.Len), empty).Render(templ.WithChildren(ctx, templ_7745c5c3_Var2), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -76,7 +81,6 @@ func topicsPage(t ranking.Table[ashiato.Topic, int64]) templ.Component {
 	})
 }
 
-// topicPage is one of them.
 func topicPage(t *ashiato.TopicView, now time.Time) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -106,7 +110,7 @@ func topicPage(t *ashiato.TopicView, now time.Time) templ.Component {
 		var templ_7745c5c3_Var4 string
 		templ_7745c5c3_Var4, templ_7745c5c3_Err = templ.JoinStringErrs(name)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `topics.templ`, Line: 31, Col: 18}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `topics.templ`, Line: 37, Col: 18}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var4))
 		if templ_7745c5c3_Err != nil {
@@ -116,10 +120,7 @@ func topicPage(t *ashiato.TopicView, now time.Time) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templates.Facts{Facts: []templates.Fact{
-			fact(t.Topic.Pages, "page", "pages", ""),
-			fact(t.Topic.Followers, "follower", "followers", ""),
-		}}.Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = templates.Facts{Facts: []templates.Fact{fact(t.Topic.Pages, "page", "pages", ""), fact(t.Topic.Followers, "follower", "followers", "")}}.Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -127,7 +128,6 @@ func topicPage(t *ashiato.TopicView, now time.Time) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		empty := templates.Empty{Words: "No pages on this topic yet.", Way: templates.Link{Text: "Write the first page", Href: "/write"}}
 		templ_7745c5c3_Var5 := templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 			templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 			templ_7745c5c3_Buffer, templ_7745c5c3_IsBuffer := templruntime.GetBuffer(templ_7745c5c3_W)
@@ -150,7 +150,7 @@ func topicPage(t *ashiato.TopicView, now time.Time) templ.Component {
 			}
 			return nil
 		})
-		templ_7745c5c3_Err = templates.Listing(len(t.Pages.Entries), inOrder(path, t.Pages.Prev, t.Pages.Next), unlessRebuilding(t.Pages.Rebuilding, empty)).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = templates.Listing(len(t.Pages.Entries), templates.Turn("Previous", "Next", t.Pages.Prev, t.Pages.Next, at(path)), templates.Empty{Words: "No pages on this topic."}).Render(templ.WithChildren(ctx, templ_7745c5c3_Var5), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -174,13 +174,30 @@ func topicPage(t *ashiato.TopicView, now time.Time) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, " <p class=\"meta\"><a href=\"")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			var templ_7745c5c3_Var7 templ.SafeURL
+			templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinURLErrs(with("/hood", "list", "Page.ByTopics", "of", name))
+			if templ_7745c5c3_Err != nil {
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `topics.templ`, Line: 50, Col: 80}
+			}
+			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "\">How this list is stored</a></p>")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
 			return nil
 		})
 		templ_7745c5c3_Err = templates.Card("").Render(templ.WithChildren(ctx, templ_7745c5c3_Var6), templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "</div></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "</div></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

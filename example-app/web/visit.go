@@ -7,7 +7,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -23,8 +22,8 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// visit is one request and the person who makes it. The site looks that person up
-// while the handler reads what to show, so a handler waits only where it has to know.
+// visit is one request and the person who makes it. The site looks that person up while the handler
+// reads what to show, so a handler waits only where it has to know.
 type visit struct {
 	*http.Request
 	w       http.ResponseWriter
@@ -42,8 +41,7 @@ type visit struct {
 // visit starts to look up who makes the request r.
 func (s *Site) visit(w http.ResponseWriter, r *http.Request) *visit {
 	ctx, meter := kvmodel.Metered(r.Context())
-	id, _ := ctx.Value(idKey{}).(string)
-	v := &visit{Request: r.WithContext(ctx), w: w, site: s, id: id, nonce: rand.Text(), begun: time.Now(), meter: meter}
+	v := &visit{Request: r.WithContext(ctx), w: w, site: s, id: rand.Text()[:8], nonce: rand.Text(), begun: time.Now(), meter: meter}
 	v.session = sync.OnceValues(func() (*sessions.Session, error) {
 		session, err := s.sessions.New(v.Request, s.config.cookie())
 		v.who = s.sessions.User(session)
@@ -91,39 +89,16 @@ func (v *visit) allowed(limit guard.Limit) (string, error) {
 // from returns where the request comes from, as limits count it.
 func (v *visit) from() string { return guard.Address(v.Request, !v.site.config.Development) }
 
-// looks reports whether a person is viewing the page, rather than a browser that
-// prefetches it or embeds it in another page.
+// looks reports whether a person is viewing the page, rather than a browser that prefetches it or
+// embeds it in another page.
 func (v *visit) looks() bool {
 	dest := v.Header.Get("Sec-Fetch-Dest")
 	ahead := v.Header.Get("Sec-Purpose") + v.Header.Get("Purpose")
 	return v.Method == http.MethodGet && (dest == "" || dest == "document") && !strings.Contains(ahead, "prefetch")
 }
 
-// The session remembers the page that the member saved last. The ranking shows its
-// neighbors.
-const pageKey = "page"
-
-// remember stores the id of a page for remembered.
-func (v *visit) remember(id string) error {
-	session, err := v.session()
-	if err == nil {
-		session.Values[pageKey] = id
-	}
-	return err
-}
-
-// remembered returns the id of the page the member saved last, or "".
-func (v *visit) remembered() string {
-	session, err := v.session()
-	if err != nil {
-		return ""
-	}
-	id, _ := session.Values[pageKey].(string)
-	return id
-}
-
-// keepAlive saves the session, which usually costs nothing. A session that has ended
-// is not an error.
+// keepAlive saves the session, which usually costs nothing. A session that has ended is not an
+// error.
 func (v *visit) keepAlive() error {
 	session, err := v.session()
 	if err != nil || v.who == "" {
@@ -135,17 +110,15 @@ func (v *visit) keepAlive() error {
 	return err
 }
 
-// show answers with a page: body in its frame. If it returns an error, it has written
-// nothing.
+// show answers with a page: body in its frame. If it returns an error, it has written nothing. A
+// page about a failure of the store is shown even if its visitor is not known.
 func (v *visit) show(f frame, body templ.Component) error {
 	visitor, err := v.visitor()
-	if v.status < http.StatusInternalServerError {
-		if err == nil {
-			err = v.keepAlive()
-		}
-		if err != nil {
-			return err
-		}
+	if err == nil {
+		err = v.keepAlive()
+	}
+	if err != nil && v.status < http.StatusInternalServerError {
+		return err
 	}
 	v.write(f, visitor, body)
 	return nil
@@ -153,52 +126,45 @@ func (v *visit) show(f frame, body templ.Component) error {
 
 // write writes a page for the visitor.
 func (v *visit) write(f frame, visitor *ashiato.Visitor, body templ.Component) {
-	header := v.w.Header()
-	header.Set("Content-Security-Policy", guard.Policy(v.nonce))
-	if visitor != nil {
-		header.Set("Cache-Control", "no-store")
-	}
 	f.Visitor, f.Nonce, f.Cost = visitor, v.nonce, v.cost()
-	// The deadline is for reading. The page that reports a missed deadline must still
-	// be written.
 	var page bytes.Buffer
+	// The deadline is for reading. The page that reports a missed deadline must still be written.
 	if err := document(f, body).Render(context.WithoutCancel(v.Context()), &page); err != nil {
 		slog.Error("render failed", "request", v.id, "path", v.URL.Path, "err", err)
 		http.Error(v.w, "This page could not be displayed. Try again in a moment.", http.StatusInternalServerError)
 		return
 	}
+	header := v.w.Header()
+	header.Set("Content-Security-Policy", guard.Policy(v.nonce))
 	header.Set("Content-Type", "text/html; charset=utf-8")
-	header.Set("Content-Length", strconv.Itoa(page.Len()))
+	if visitor != nil {
+		header.Set("Cache-Control", "no-store")
+	}
 	v.w.WriteHeader(max(v.status, http.StatusOK))
 	// A visitor who has left needs no page.
 	_, _ = v.w.Write(page.Bytes())
 }
 
-// redirect answers with another address of the site. If there is an error, it returns that
-// instead.
+// redirect answers with another address of the site. If there is an error, it returns that instead.
 func (v *visit) redirect(path string, err error) error {
 	if err == nil {
 		err = v.keepAlive()
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		v.w.Header().Set("Cache-Control", "no-store")
+		v.cost()
+		http.Redirect(v.w, v.Request, path, http.StatusSeeOther)
 	}
-	v.w.Header().Set("Cache-Control", "no-store")
-	v.cost()
-	http.Redirect(v.w, v.Request, path, http.StatusSeeOther)
-	return nil
+	return err
 }
 
-// cost returns, in development, what the visit has cost the store. It also sets a header
-// that says so.
+// cost returns, in development, what the visit has cost the store. It also sets a header that says
+// so.
 func (v *visit) cost() *templates.Cost {
 	if !v.site.config.Development {
 		return nil
 	}
-	cost := v.meter.Cost()
-	v.w.Header().Set("X-Store-Cost", cost.String())
-	return &templates.Cost{
-		Trips: cost.Trips, Deep: cost.Depth, Keys: cost.Keys,
-		Bytes: int64(cost.Read + cost.Wrote), Time: time.Since(v.begun),
-	}
+	c := v.meter.Cost()
+	v.w.Header().Set("X-Store-Cost", c.String())
+	return &templates.Cost{Trips: c.Trips, Deep: c.Depth, Keys: c.Keys, Bytes: int64(c.Read + c.Wrote), Time: time.Since(v.begun)}
 }

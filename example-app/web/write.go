@@ -9,18 +9,17 @@ import (
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
 	"github.com/ringtree/ringtree/guard"
+	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/templates"
 )
 
 // writing limits how often a member may save a page.
 var writing = guard.Limit{What: "pages", Times: 60, Per: time.Hour}
 
-// writeForm shows the form for a new page.
 func (s *Site) writeForm(v *visit, _ string) error {
-	return v.showDraft(draftForm(ashiato.Draft{ID: s.app.NewID()}), nil)
+	return v.showDraft(ashiato.Draft{ID: s.app.NewID()}, nil, nil)
 }
 
-// write creates the page that was typed.
 func (s *Site) write(v *visit) error {
 	id, err := v.formID()
 	if err != nil {
@@ -37,40 +36,41 @@ func (s *Site) write(v *visit) error {
 		d.ID = s.app.NewID()
 	}
 	if err != nil {
-		return v.showDraft(draftForm(d), err)
+		return v.showDraft(d, err, nil)
 	}
-	return s.saved(v, page)
+	return v.redirect(pagePath(page.Slug), nil)
 }
 
-// saved redirects to a page that was saved, and remembers it for the ranking.
-func (s *Site) saved(v *visit, page *ashiato.Page) error {
-	return v.redirect(pagePath(page.Slug), v.remember(page.ID))
-}
-
-// editForm shows the form for the page whose id is in the path. The path has the id
-// and not the slug, because the form can change the slug.
+// editForm shows the form for the page whose id is in the path, or with ?edit= for what the page
+// said after that edit.
 func (s *Site) editForm(v *visit, member string) error {
-	page, err := s.own(v, member)
-	if err != nil {
-		return err
-	}
-	return v.showDraft(draftForm(draftOf(page)), nil)
-}
-
-// own returns the page whose id is in the path if the member may change it.
-func (s *Site) own(v *visit, member string) (*ashiato.Page, error) {
 	page, err := s.app.Own(v.Context(), member, v.PathValue("id"))
 	if err == nil && !page.Live() {
 		err = ashiato.ErrTrashed
 	}
-	return page, err
+	if err != nil {
+		return err
+	}
+	d := draftOf(page)
+	if edit := v.FormValue("edit"); edit != "" {
+		_, edits, err := s.app.History(v.Context(), member, page.ID)
+		if err != nil {
+			return err
+		}
+		for _, e := range edits {
+			if number(e.Rev) == edit && e.Item != nil {
+				d.Title, d.Body, d.Topics = e.Item.Title, e.Item.Body, e.Item.Topics
+			}
+		}
+	}
+	return v.showDraft(d, nil, nil)
 }
 
 // edit saves what was typed, unless the page has changed since the form was shown.
 func (s *Site) edit(v *visit) error {
 	version, err := v.number("version")
 	if err == nil {
-		err = v.whole("title", "body", "topics", "slug")
+		err = v.whole("title", "body", "topics")
 	}
 	if err != nil {
 		return err
@@ -85,33 +85,25 @@ func (s *Site) edit(v *visit) error {
 	if err != nil {
 		return s.editing(v, d, err)
 	}
-	return s.saved(v, page)
+	return v.redirect(pagePath(page.Slug), nil)
 }
 
-// editing shows the form for an existing page with what was typed, and why err refused it.
-// After a conflict it also shows the saved version. If the page is gone, it offers to
-// create a new one.
+// editing shows the form for an existing page with what was typed, and why err refused it. After a
+// conflict it also shows the saved version. If the page is gone, the form creates a new one.
 func (s *Site) editing(v *visit, d ashiato.Draft, err error) error {
-	conflict, _ := errors.AsType[*ashiato.EditConflict](err)
-	if conflict != nil {
+	if conflict, ok := errors.AsType[*ashiato.EditConflict](err); ok {
+		v.status = http.StatusConflict
 		d.Version = conflict.Saved.Version
+		return v.showDraft(d, nil, theirs(conflict))
 	}
-	page := draftForm(d)
-	v.refuse(&page.Form, err)
-	switch {
-	case conflict != nil:
-		page.Form.Notice, page.Theirs = "", theirs(conflict)
-	case v.status == http.StatusNotFound || v.status == http.StatusGone:
-		why := page.Form.Notice + " Your text is below. Save it to create a new page."
+	if errors.Is(err, kvmodel.ErrNotFound) || errors.Is(err, ashiato.ErrTrashed) {
 		d.ID, d.Version = s.app.NewID(), 0
-		page = draftForm(d)
-		page.Form.Notice = why
 	}
-	return v.showDraft(page, nil)
+	return v.showDraft(d, err, nil)
 }
 
-// theirs returns the notice that a page changed while its author was editing it. The
-// notice shows both versions side by side.
+// theirs returns the notice that a page changed while its author was editing it. The notice shows
+// both versions side by side.
 func theirs(c *ashiato.EditConflict) *templates.Notice {
 	saved := c.Saved
 	theirs, mine := templates.Compare(valuesOf(draftOf(saved)), valuesOf(c.Yours))
@@ -132,28 +124,23 @@ func theirs(c *ashiato.EditConflict) *templates.Notice {
 }
 
 func draftOf(p *ashiato.Page) ashiato.Draft {
-	return ashiato.Draft{ID: p.ID, Slug: p.Slug, Title: p.Title, Body: p.Body, Topics: p.Topics, Version: p.Version}
+	return ashiato.Draft{ID: p.ID, Title: p.Title, Body: p.Body, Topics: p.Topics, Version: p.Version}
 }
 
 // draft returns what was typed into the form of a page.
 func (v *visit) draft() ashiato.Draft {
-	return ashiato.Draft{
-		Title:  v.line("title"),
-		Body:   v.text("body"),
-		Topics: topicsIn(v.line("topics")),
-		Slug:   v.line("slug"),
-	}
+	return ashiato.Draft{Title: v.line("title"), Body: v.PostFormValue("body"), Topics: topicsIn(v.line("topics"))}
 }
 
-// topicsIn returns the topics in a text that separates them by commas or spaces of any
-// script, perhaps with a # before each.
+// topicsIn returns the topics in a text that separates them by commas or spaces of any script,
+// perhaps with a # before each.
 func topicsIn(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return unicode.Is(unicode.Zs, r) || strings.ContainsRune("\t#,，、،", r) })
 }
 
-// draftForm returns the form for a page: an existing one if the draft has its version, or
-// else a new one.
-func draftForm(d ashiato.Draft) writePage {
+// draftForm returns the form for a page: an existing one if the draft has its version, or else a
+// new one.
+func draftForm(d ashiato.Draft) templates.Form {
 	form := templates.Form{
 		ID: "draft", Action: "/write",
 		Fields: []templates.Field{
@@ -164,10 +151,6 @@ func draftForm(d ashiato.Draft) writePage {
 				Hint: "Leave a blank line between paragraphs. Use ## heading, *emphasis*, > quote, and [text](address).",
 			},
 			{Name: "topics", Label: "Topics", Value: strings.Join(d.Topics, ", "), Max: 4 * ashiato.MaxTopics * ashiato.MaxTopic, Hint: "Up to five, separated by commas or spaces."},
-			{
-				Name: "slug", Label: "Address", Value: d.Slug, Max: ashiato.MaxSlug,
-				Hint: "The last part of the page’s address: letters, digits, and hyphens. Leave it empty to use the title.",
-			},
 		},
 		Buttons: []templates.Button{{Text: "Save page"}},
 	}
@@ -178,13 +161,19 @@ func draftForm(d ashiato.Draft) writePage {
 			templates.Button{Text: "Delete page", Quiet: true, Form: "delete"},
 			templates.Button{Text: "History", Quiet: true, Href: historyPath(d.ID)})
 	}
-	return writePage{Draft: d, Form: form}
+	return form
 }
 
-func valuesOf(d ashiato.Draft) string { return templates.ValuesOf(draftForm(d).Form.Fields) }
+func valuesOf(d ashiato.Draft) string { return templates.ValuesOf(draftForm(d).Fields) }
 
-// showDraft shows the form for a page, and why err refused it.
-func (v *visit) showDraft(page writePage, err error) error {
-	v.refuse(&page.Form, err)
-	return v.show(frame{Title: page.Title()}, page.Body())
+// showDraft shows the form for the page that d describes, and why err refused it. theirs, if it is
+// not nil, is above the form.
+func (v *visit) showDraft(d ashiato.Draft, err error, theirs *templates.Notice) error {
+	form := draftForm(d)
+	v.refuse(&form, err)
+	title := "Write a page"
+	if d.Version > 0 {
+		title = "Edit page"
+	}
+	return v.show(frame{Title: title}, writePage(title, d, form, theirs))
 }

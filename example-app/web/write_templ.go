@@ -12,24 +12,9 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// writePage is the form for a page: an existing one if the draft has its version, or else a
-// new one.
-type writePage struct {
-	Draft  ashiato.Draft
-	Form   templates.Form // its id is draft; a button of it sends the form delete
-	Theirs *templates.Notice
-}
-
-// Title heads the page.
-func (w writePage) Title() string {
-	if w.Draft.Version > 0 {
-		return "Edit page"
-	}
-	return "Write a page"
-}
-
-// Body writes the page.
-func (w writePage) Body() templ.Component {
+// writePage is the form for a page: an existing one if the draft has its version, or else a new
+// one. Its id is draft, and a button of it sends the form delete.
+func writePage(title string, d ashiato.Draft, form templates.Form, theirs *templates.Notice) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -55,9 +40,9 @@ func (w writePage) Body() templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var2 string
-		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(w.Title())
+		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinStringErrs(title)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `write.templ`, Line: 27, Col: 17}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `write.templ`, Line: 12, Col: 13}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 		if templ_7745c5c3_Err != nil {
@@ -67,8 +52,8 @@ func (w writePage) Body() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if w.Theirs != nil {
-			templ_7745c5c3_Err = w.Theirs.Render(ctx, templ_7745c5c3_Buffer)
+		if theirs != nil {
+			templ_7745c5c3_Err = theirs.Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -77,19 +62,19 @@ func (w writePage) Body() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = w.Form.Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = form.Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if w.Draft.Version > 0 {
+		if d.Version > 0 {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<form id=\"delete\" method=\"post\" action=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var3 templ.SafeURL
-			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinURLErrs("/delete/" + w.Draft.ID)
+			templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinURLErrs("/delete/" + d.ID)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `write.templ`, Line: 34, Col: 68}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `write.templ`, Line: 19, Col: 62}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 			if templ_7745c5c3_Err != nil {
@@ -99,7 +84,7 @@ func (w writePage) Body() templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = hidden("version", w.Draft.Version).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = templates.Field{Name: "version", Type: "hidden", Value: number(d.Version)}.Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -22,7 +22,7 @@ var (
 	records  = slices.Concat([]string{"kvmodel", "kvmodel/kv", "kvmodel/codec"}, shared)
 	grants   = map[string]grant{
 		"example-app": {
-			slices.Concat([]string{"inspect", "templates", "guard", "kvmodel/kvsession", "kvmodel/kvopen", "kvmodel/rediskv", "kvmodel/memcachekv", "kvmodel/kvopen/all"}, indexes, records),
+			slices.Concat([]string{"inspect", "templates", "guard", "kvmodel/kvsession", "kvmodel/kvopen", "kvmodel/rediskv", "kvmodel/memcachekv", "kvmodel/kvopen/all", "kvmodel/kvfault"}, indexes, records),
 			[]string{"github.com/a-h/templ", "github.com/gorilla/sessions", "github.com/vmihailenco/msgpack/v5", "github.com/yuin/goldmark", "golang.org/x/text"},
 		},
 		"examples": {slices.Concat(indexes, records, []string{"kvmodel/memkv"}), []string{"github.com/vmihailenco/msgpack/v5"}},
@@ -49,7 +49,8 @@ var (
 		"kvmodel/kvopen":     {[]string{"kvmodel", "kvmodel/kv", "kvmodel/memkv", "kvmodel/boltkv", "internal/storeurl"}, nil},
 		"kvmodel/kvopen/all": {[]string{"kvmodel/memcachekv", "kvmodel/rediskv"}, nil},
 		"kvmodel/kvsession":  {[]string{"kvmodel/kv", "kvmodel/codec", "internal/wire", "internal/frame", "internal/durable"}, []string{"github.com/gorilla/sessions", "github.com/gorilla/securecookie"}},
-		"kvmodel/kvtest":     {[]string{"kvmodel/kv", "kvmodel/memkv", "kvmodel/nearkv", "internal/optest"}, []string{"github.com/google/go-cmp"}},
+		"kvmodel/kvfault":    {[]string{"kvmodel/kv"}, nil},
+		"kvmodel/kvtest":     {[]string{"kvmodel/kv", "kvmodel/kvfault", "kvmodel/memkv", "kvmodel/nearkv", "internal/optest"}, []string{"github.com/google/go-cmp"}},
 
 		"internal/plug":      {[]string{"internal/envelope", "internal/wire", "kvmodel/kv"}, nil},
 		"internal/memberlog": {[]string{"internal/plug", "internal/wire", "internal/frame", "internal/times", "kvmodel/kv", "kvmodel/codec"}, nil},

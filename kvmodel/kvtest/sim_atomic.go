@@ -94,7 +94,7 @@ func (in *inside) Do(ctx context.Context, ops []kv.Op) error {
 	}
 	err := in.mem.Do(ctx, ops)
 	for i := range ops {
-		in.stores = in.stores || Full.stops(ops[i].Kind)
+		in.stores = in.stores || Full.Stops(ops[i].Kind)
 		if ops[i].Kind.Writes() {
 			in.wrote = append(in.wrote, ops[i].Key)
 		}

@@ -69,7 +69,7 @@ func (s *Sim) advance(f *flight) {
 		s.begin(f, fault)
 	case fault == Unsent:
 		s.end(f, errUnsent, errUnsent)
-	case fault.stops(f.ops[f.places[0]].Kind):
+	case fault.Stops(f.ops[f.places[0]].Kind):
 		s.end(f, errFull, errFull)
 	case fault == Lost:
 		s.end(f, errUnread, errUnclear)

@@ -2,6 +2,7 @@ package kvtest
 
 import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/kvfault"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
@@ -77,24 +78,22 @@ func Hostile(p Powers) World {
 	}
 }
 
-// Fault is what happens to one op.
-type Fault uint8
+// Fault is what happens to one op: see package kvfault.
+type Fault = kvfault.Fault
 
+// The faults of package kvfault.
 const (
-	ByRate Fault = iota // leave it to the probabilities
-	None                // carried out and answered
-	Unsent              // not carried out, ErrUnavailable
-	Lost                // not carried out, ErrUnclear
-	Mute                // carried out, ErrUnclear
-	Late                // ErrUnclear, and carried out once at some later step
-	Full                // a write that stores a value is not carried out, ErrUnavailable; all else is
+	ByRate = kvfault.ByRate
+	None   = kvfault.None
+	Unsent = kvfault.Unsent
+	Lost   = kvfault.Lost
+	Mute   = kvfault.Mute
+	Late   = kvfault.Late
+	Full   = kvfault.Full
 )
 
-// stops reports whether the fault keeps an op of that kind from being carried out
-// because there is no room.
-func (f Fault) stops(kind kv.Kind) bool {
-	return f == Full && kind.Writes() && kind != kv.Delete && kind != kv.CompareAndDelete
-}
+// Faulty is [kvfault.Faulty].
+func Faulty(s kv.Store, n int, fault Fault) kv.Store { return kvfault.Faulty(s, n, fault) }
 
 // Moment is when an op is about to be carried out.
 type Moment struct {

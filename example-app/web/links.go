@@ -2,9 +2,10 @@ package web
 
 import (
 	"net/url"
-	"strings"
 
 	"github.com/ringtree/ringtree/example-app/ashiato"
+	"github.com/ringtree/ringtree/guard"
+	"github.com/ringtree/ringtree/templates"
 )
 
 // The addresses of what has a page of its own.
@@ -14,13 +15,11 @@ func memberPath(handle string) string { return "/m/" + url.PathEscape(handle) }
 func topicPath(name string) string    { return "/t/" + url.PathEscape(name) }
 func editPath(id string) string       { return "/edit/" + url.PathEscape(id) }
 func historyPath(id string) string    { return "/history/" + url.PathEscape(id) }
-func restorePath(id string) string    { return "/restore/" + url.PathEscape(id) }
 
 // logInPath returns the address of the form that leads to next.
-func logInPath(next string) string { return with("/login", "next", local(next)) }
+func logInPath(next string) string { return with("/login", "next", guard.Local(next)) }
 
-// rankPath returns the address of part of a ranking, which also shows the neighbors
-// of page.
+// rankPath returns the address of part of a ranking, which also shows the neighbors of page.
 func rankPath(o ashiato.Order, cursor, page string) string {
 	return with("/ranking", "span", string(o), "at", cursor, "page", page)
 }
@@ -39,12 +38,23 @@ func with(path string, query ...string) string {
 	return path + "?" + values.Encode()
 }
 
-// local returns path if it leads to this site, and "/" otherwise.
-func local(path string) string {
-	u, err := url.Parse(path)
-	if err != nil || u.Scheme != "" || u.Host != "" || !strings.HasPrefix(path, "/") ||
-		strings.HasPrefix(path, "//") || strings.Contains(path, `\`) {
-		return "/"
+// at returns the addresses of the parts of a list by their cursors.
+func at(path string) func(cursor string) string {
+	return func(cursor string) string { return with(path, "at", cursor) }
+}
+
+func pageLink(p *ashiato.Page) templates.Link {
+	return templates.Link{Text: p.Title, Href: pagePath(p.Slug)}
+}
+
+// linkTo returns a link to a member. One who has left has no address.
+func linkTo(m *ashiato.Member) templates.Link {
+	if m == nil {
+		return templates.Link{Text: "former member"}
 	}
-	return path
+	return templates.Link{Text: m.Handle, Href: memberPath(m.Handle)}
+}
+
+func linksTo(topics []string) []templates.Link {
+	return templates.LinksTo("", topicPath(""), topics...)
 }

@@ -1,10 +1,40 @@
-package kvtest
+// Package kvfault has stores that fail on purpose, for tests and demonstrations: package kvtest
+// uses it for its own, and an app may show with it what a crash leaves.
+package kvfault
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+// Fault is what happens to one op.
+type Fault uint8
+
+// The faults. Late is for a simulated world, as is ByRate.
+const (
+	ByRate Fault = iota // leave it to the probabilities
+	None                // carried out and answered
+	Unsent              // not carried out, ErrUnavailable
+	Lost                // not carried out, ErrUnclear
+	Mute                // carried out, ErrUnclear
+	Late                // ErrUnclear, and carried out once at some later step
+	Full                // a write that stores a value is not carried out, ErrUnavailable; all else is
+)
+
+// Stops reports whether the fault keeps an op of that kind from being carried out
+// because there is no room.
+func (f Fault) Stops(kind kv.Kind) bool {
+	return f == Full && kind.Writes() && kind != kv.Delete && kind != kv.CompareAndDelete
+}
+
+var (
+	errFull    = fmt.Errorf("kvfault: %w: the store is full", kv.ErrUnavailable)
+	errUnsent  = fmt.Errorf("kvfault: %w: not sent", kv.ErrUnavailable)
+	errUnread  = fmt.Errorf("kvfault: %w: no answer", kv.ErrUnavailable)
+	errUnclear = fmt.Errorf("kvfault: %w: no answer", kv.ErrUnclear)
 )
 
 // Faulty returns s with a fault of the given kind on the nth op sent to it,
@@ -33,7 +63,7 @@ func (f *faulty) Powers() kv.Powers {
 func (f *faulty) Do(ctx context.Context, ops []kv.Op) error {
 	kv.Check(ops, f.Powers())
 	at := f.place(ops)
-	if at < 0 || f.fault == ByRate || f.fault == None || f.fault == Full && !f.fault.stops(ops[at].Kind) {
+	if at < 0 || f.fault == ByRate || f.fault == None || f.fault == Full && !f.fault.Stops(ops[at].Kind) {
 		return f.Store.Do(ctx, ops)
 	}
 	f.others(ctx, ops, at)

@@ -1,6 +1,7 @@
-package kvtest_test
+package kvfault_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -8,9 +9,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
-	"github.com/ringtree/ringtree/kvmodel/kvtest"
+	"github.com/ringtree/ringtree/kvmodel/kvfault"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
+
+var ctx = context.Background()
 
 // appends sends the letters a to f to key k of s in two trips of three.
 func appends(s kv.Store) (ops []kv.Op, first, second error) {
@@ -22,21 +25,21 @@ func appends(s kv.Store) (ops []kv.Op, first, second error) {
 
 func TestFaulty_TheNthOpAndNoOther(t *testing.T) {
 	for _, c := range []struct {
-		fault kvtest.Fault
+		fault kvfault.Fault
 		err   error
 		done  bool // whether the op was carried out all the same
 	}{
-		{kvtest.Unsent, kv.ErrUnavailable, false},
-		{kvtest.Lost, kv.ErrUnclear, false},
-		{kvtest.Mute, kv.ErrUnclear, true},
-		{kvtest.Late, kv.ErrUnclear, true},
-		{kvtest.Full, kv.ErrUnavailable, false},
-		{kvtest.None, nil, true},
+		{kvfault.Unsent, kv.ErrUnavailable, false},
+		{kvfault.Lost, kv.ErrUnclear, false},
+		{kvfault.Mute, kv.ErrUnclear, true},
+		{kvfault.Late, kv.ErrUnclear, true},
+		{kvfault.Full, kv.ErrUnavailable, false},
+		{kvfault.None, nil, true},
 	} {
 		for n := 1; n <= 6; n++ {
 			mem := memkv.New(memkv.Options{})
 			_, _ = kv.One(ctx, mem, kv.OpSet("k", nil))
-			ops, first, second := appends(kvtest.Faulty(mem, n, c.fault))
+			ops, first, second := appends(kvfault.Faulty(mem, n, c.fault))
 			faultless := 0
 			for i, op := range ops {
 				switch {
@@ -60,8 +63,8 @@ func TestFaulty_TheNthOpAndNoOther(t *testing.T) {
 }
 
 func TestFaulty_AGetIsNeverUnclear(t *testing.T) {
-	for _, fault := range []kvtest.Fault{kvtest.Unsent, kvtest.Lost, kvtest.Mute} {
-		_, err := kv.One(ctx, kvtest.Faulty(memkv.New(memkv.Options{}), 1, fault), kv.OpGet("k"))
+	for _, fault := range []kvfault.Fault{kvfault.Unsent, kvfault.Lost, kvfault.Mute} {
+		_, err := kv.One(ctx, kvfault.Faulty(memkv.New(memkv.Options{}), 1, fault), kv.OpGet("k"))
 		if !errors.Is(err, kv.ErrUnavailable) || errors.Is(err, kv.ErrUnclear) {
 			t.Errorf("fault %d: %v, want ErrUnavailable", fault, err)
 		}
@@ -69,7 +72,7 @@ func TestFaulty_AGetIsNeverUnclear(t *testing.T) {
 }
 
 func TestFaulty_CountsOnlyWhatIsSent(t *testing.T) {
-	s := kvtest.Faulty(memkv.New(memkv.Options{}), 2, kvtest.Unsent)
+	s := kvfault.Faulty(memkv.New(memkv.Options{}), 2, kvfault.Unsent)
 	ops := []kv.Op{kv.OpGet("bad key"), kv.OpSet("a", nil), kv.OpGet(""), kv.OpSet("b", nil), kv.OpSet("c", nil)}
 	_ = s.Do(ctx, ops)
 	var got []string

@@ -1,0 +1,93 @@
+package ashiato
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/ringtree/ringtree/kvmodel"
+)
+
+// Reading is a page as a reader sees it.
+type Reading struct {
+	Entry
+	Followed   bool // whether the reader follows the author
+	Liked      bool // whether the reader likes the page
+	Rank, Of   int  // by all views, from 1, among all that are ranked; 0 if it is not ranked yet
+	Remarks    []Remark
+	Next, Prev string // the cursors of older and of newer comments
+	Rebuilding bool   // there are no Remarks, because their index has to be rebuilt first
+}
+
+// Remark is a comment with its author.
+type Remark struct {
+	*Comment
+	By *Member // nil if they are gone
+}
+
+// viewTime is how long further views of a page by the same visitor are none.
+const viewTime = time.Hour
+
+// Read returns the page with that slug as who sees it, with its comments from the cursor on. It
+// returns ErrNotFound or ErrBadCursor.
+func (s *Site) Read(ctx context.Context, who, slug, cursor string) (*Reading, error) {
+	return s.View(ctx, who, "", slug, cursor)
+}
+
+// View is Read, and counts a view of the page, unless the reader has viewed it within the last
+// hour. A guest, for whom who is "", is known by the address that they come from. Without one, no
+// view is counted.
+func (s *Site) View(ctx context.Context, who, from, slug, cursor string) (*Reading, error) {
+	p, err := s.Models.Pages.BySlug.Find(ctx, normal(slug))
+	if err != nil {
+		return nil, err
+	}
+	r := &Reading{Entry: Entry{Page: p}}
+	err = s.db.SideBySide(ctx,
+		func(ctx context.Context) error { return s.discuss(ctx, r, cursor) },
+		func(ctx context.Context) error { return s.count(ctx, p, who, from) },
+		func(ctx context.Context) (err error) { r.Rank, r.Of, err = s.standing(ctx, p.ID); return err },
+		func(ctx context.Context) (err error) { r.Followed, err = s.follows(ctx, who, p.Author); return err },
+		func(ctx context.Context) (err error) { r.Liked, err = s.likes(ctx, who, p.ID); return err })
+	return r, err
+}
+
+// count counts a view of p by who, or by a guest who comes from an address.
+func (s *Site) count(ctx context.Context, p *Page, who, from string) error {
+	if from == "" {
+		return nil
+	}
+	err := s.Models.Views.Create(ctx, &View{Page: p.ID, Visitor: cmp.Or(who, from), Until: s.now().Add(viewTime)})
+	if err == nil {
+		p.Views, err = s.Models.Pages.Views.Hit(ctx, p.ID)
+	}
+	return unlessThere(err)
+}
+
+// discuss fills in the comments of r, their authors and the author of the page.
+func (s *Site) discuss(ctx context.Context, r *Reading, cursor string) error {
+	comments, err := s.Models.Comments.NewestByPage.Of(r.ID).Page(ctx, cursor, pageSize)
+	if err := orRebuilding(&r.Rebuilding, err); err != nil {
+		return err
+	}
+	ids := []string{r.Author}
+	for _, c := range comments.Items {
+		ids = append(ids, c.Author)
+	}
+	members, err := kvmodel.Load(ctx, s.Models.Members.Records, ids, func(id string) string { return id })
+	if err != nil {
+		return err
+	}
+	r.By, r.Next, r.Prev = members[r.Author], comments.Next, comments.Prev
+	for _, c := range comments.Items {
+		r.Remarks = append(r.Remarks, Remark{c, members[c.Author]})
+	}
+	return nil
+}
+
+// standing returns the rank of the page with id by all views, and how many pages are ranked. Both
+// are 0 if the page is not ranked yet, or the ranking has to be rebuilt first.
+func (s *Site) standing(ctx context.Context, id string) (rank, of int, err error) {
+	standing, err := s.Models.Pages.TopViews.Standing(ctx, id)
+	return standing.Rank, standing.Len, unlessRebuilding(unlessGone(err))
+}

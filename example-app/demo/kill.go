@@ -1,0 +1,39 @@
+package demo
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+
+	"github.com/ringtree/ringtree/example-app/ashiato"
+	"github.com/ringtree/ringtree/guard"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/kvfault"
+)
+
+// KillWriter has a process of its own begin to write a page to the store of a filled site. The
+// process is killed when it is about to write the record. It returns the topic of the page. An
+// error is that of the store before.
+func KillWriter(ctx context.Context, store kvmodel.Store) (topic string, err error) {
+	topic = texts.Themes[0].Topic
+	var killed atomic.Bool
+	db, err := kvmodel.Open(kvfault.Killed(store, func(op kv.Op) bool {
+		commits := op.Kind.Writes() && strings.HasPrefix(op.Key, "r:Page:")
+		if commits {
+			killed.Store(true)
+		}
+		return commits
+	}), kvmodel.Log(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		return "", err
+	}
+	_, err = ashiato.NewSite(db, guard.HashCost{}).Write(ctx, memberID(0), ashiato.Draft{Title: "A page that nobody sees", Body: "Its writer was killed.", Topics: []string{topic}})
+	if killed.Load() {
+		err = nil
+	}
+	// The store answers nothing any more, so there is nothing to wait for.
+	_ = db.Close(ctx)
+	return topic, err
+}

@@ -1,0 +1,57 @@
+package templates
+
+import (
+	"slices"
+
+	"github.com/a-h/templ"
+)
+
+// LitSince returns the picture now with what differs from the picture before lit: slots of a ring,
+// nodes of a tree. Other pictures stay as they are, as does one that was another kind before.
+func LitSince(now, before templ.Component) templ.Component {
+	switch p := now.(type) {
+	case RingPicture:
+		if was, ok := before.(RingPicture); ok {
+			p.Lit = newSlots(p, was)
+		}
+		return p
+	case TreePicture:
+		if was, ok := before.(TreePicture); ok {
+			p.Lit = newNodes(p.Root, was.Root)
+		}
+		return p
+	}
+	return now
+}
+
+// newSlots returns the slots of a ring that were not so before, counted over all segments.
+func newSlots(now, before RingPicture) (all []int) {
+	n := 0
+	for i, segment := range now.Segments {
+		for j, slot := range segment.Slots {
+			same := i < len(before.Segments) && j < len(before.Segments[i].Slots) && before.Segments[i].Slots[j] == slot
+			if !same && slot != Unwritten {
+				all = append(all, n)
+			}
+			n++
+		}
+	}
+	return all
+}
+
+// newNodes returns the names of nodes of a tree, from now down, that held another number of
+// entries before.
+func newNodes(now, before Node) (all []string) {
+	if now.Count != before.Count {
+		all = append(all, now.Name)
+	}
+	for _, child := range now.Children {
+		at := slices.IndexFunc(before.Children, func(b Node) bool { return b.Name == child.Name })
+		was := Node{}
+		if at >= 0 {
+			was = before.Children[at]
+		}
+		all = append(all, newNodes(child, was)...)
+	}
+	return all
+}
