@@ -55,7 +55,7 @@ func Serve(ctx context.Context, db *kvmodel.DB, store string) (stop func() error
 }
 
 // isOther matches the URLs of stores that are no file.
-var isOther = regexp.MustCompile("^[a-z]+:")
+var isOther = regexp.MustCompile("^[a-z][a-z0-9+-]*:")
 
 // vacant returns an error if something else is at the place of a socket than one that was left
 // behind.

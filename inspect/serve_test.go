@@ -108,6 +108,14 @@ func TestServe_TheSocketIsItsUsersAndGoesWithIt(t *testing.T) {
 	}
 }
 
+func TestServe_DoesNothingForAStoreThatIsNoFile(t *testing.T) {
+	for _, url := range []string{"mem:", "redis://127.0.0.1:1/0", "redis-cluster://127.0.0.1:1", "memcached://127.0.0.1:1,127.0.0.1:2"} {
+		stop, err := inspect.Serve(t.Context(), nil, url)
+		must(t, err)
+		must(t, stop())
+	}
+}
+
 func TestServe_EndsWithItsContext(t *testing.T) {
 	_, path := appFile(t)
 	db := open(t, boltStore(t, "bolt:"+path))
