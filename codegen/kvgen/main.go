@@ -68,8 +68,11 @@
 //	                     the language whose order that is, such as sv; without it, that of none
 //	counter[,batch=sampled|window|every]
 //	                     a number kept outside the record; batch= is when rankings follow it
-//	count=Model.Field    that counter is the number of records that hold its model's id; not
+//	count=Model.Field[,if=Method]
+//	                     that counter is the number of records that hold its model's id; not
 //	                     for records that expire
+//	sum=Model.Field,of=F[,if=Method]
+//	                     that counter is the sum of F, an integer field or method, over these
 //	version              an int64: the number of the record's changes, checked by Put
 //	created              a time.Time: when the record was made; now, unless a new one has it set
 //	updated              a time.Time: when the record was changed last

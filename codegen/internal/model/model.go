@@ -100,6 +100,9 @@ type Condition struct {
 	Method bool
 }
 
+// Expr returns how the condition is read of the record v.
+func (c *Condition) Expr(v string) string { return Part{Name: c.Name, Method: c.Method}.Expr(v) }
+
 // An Index is one index over the records of a model.
 type Index struct {
 	Model  *Model
@@ -114,14 +117,13 @@ type Index struct {
 	Max    int        // how many values a record may have; 0: the library decides
 	If     *Condition // which records it holds; nil: the model's condition
 
-	Field   string   // that a form shows a taken value with; "": its own
-	Hot     int      // how many segments a list starts with at least; 0: the library decides
-	Parent  *Model   // whose deletion takes the records of a list along; nil: none does
-	Values  bool     // a list also has its values, with their counts
-	Count   *Counter // that follows the list; nil if none does
-	CountAt token.Pos
-	Ring    *Ring    // of a timeline
-	Ranking *Ranking // of a ranking
+	Field   string    // that a form shows a taken value with; "": its own
+	Hot     int       // how many segments a list starts with at least; 0: the library decides
+	Parent  *Model    // whose deletion takes the records of a list along; nil: none does
+	Values  bool      // a list also has its values, with their counts
+	Numbers []*Number // that follow a list
+	Ring    *Ring     // of a timeline
+	Ranking *Ranking  // of a ranking
 
 	Pos token.Pos
 }
@@ -135,6 +137,40 @@ func (x *Index) ValuesStored() string { return x.Stored + valuesSuffix }
 func ValuesOf(name string) (list string, ok bool) { return strings.CutSuffix(name, valuesSuffix) }
 
 const valuesSuffix = ".Values"
+
+// Counted reports whether a counter is the number of all records with a value of the list x.
+func (x *Index) Counted() bool {
+	return slices.ContainsFunc(x.Numbers, func(n *Number) bool { return n.Of == nil && n.If == nil })
+}
+
+// A Number makes a counter follow a list.
+type Number struct {
+	Counter *Counter
+	Of      *Part      // what a record adds; nil: 1
+	If      *Condition // which records add; nil: all
+	Pos     token.Pos
+}
+
+// Clause returns the word of n with its value, as a tag says them.
+func (n *Number) Clause() string {
+	word := "count"
+	if n.Of != nil {
+		word = "sum"
+	}
+	return word + "=" + n.Counter.Model.Name + "." + n.Counter.Field
+}
+
+// Summand returns what a record adds, for a reader, "" if that is 1.
+func (n *Number) Summand() string {
+	what := ""
+	if n.Of != nil {
+		what = n.Of.Label()
+	}
+	if n.If != nil {
+		what = strings.TrimSpace(what + " if " + n.If.Name)
+	}
+	return what
+}
 
 // Several reports whether a record may have several values in x.
 func (x *Index) Several() bool {
@@ -225,7 +261,8 @@ type Counter struct {
 	Field  string // that shows it in a record
 	Type   types.Type
 	Batch  string // when rankings follow it
-	List   *Index // whose members it counts; nil: it is plain
+	List   *Index // that it follows; nil: it is plain
+	Sum    bool   // it adds up what the records in List say
 
 	Pos token.Pos
 }

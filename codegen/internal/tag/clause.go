@@ -61,7 +61,7 @@ func Parse(text string, site Site) (clauses []Clause, faults []*Fault) {
 	offset := 0
 	for part := range strings.SplitSeq(text, ";") {
 		c, fault := parseClause(part, offset, site)
-		if fault == nil && !c.word.index && slices.ContainsFunc(clauses, func(other Clause) bool { return other.Word == c.Word }) {
+		if fault == nil && !c.word.many && slices.ContainsFunc(clauses, func(other Clause) bool { return other.Word == c.Word }) {
 			fault = &Fault{c.Offset, fmt.Sprintf("%s is given twice", c.Word)}
 		}
 		if fault != nil {
