@@ -205,7 +205,7 @@ func ExampleTakenError() {
 
 	err := m.Users.Create(ctx, &wiki.User{ID: "eve", Name: "Ann"})
 	if taken, ok := errors.AsType[*kvmodel.TakenError](err); ok {
-		fmt.Println(taken.Fields, taken.Value, "is taken by", taken.Owner)
+		fmt.Println(taken.Fields, taken.Value, "is taken by", taken.ID)
 	}
 	// Output: [Name] Ann is taken by ann
 }
@@ -555,7 +555,7 @@ func ExampleDuplicatesError() {
 		}
 	}
 	report(&kvmodel.DuplicatesError{Model: "User", Records: []kvmodel.Duplicate{
-		{ID: "eve", Taken: &kvmodel.TakenError{Model: "User", Index: "ByName", Value: "Ann", Owner: "ann"}},
+		{ID: "eve", Taken: &kvmodel.TakenError{Model: "User", Index: "ByName", Value: "Ann", ID: "ann"}},
 	}})
 	// Output: change User eve
 }

@@ -75,7 +75,7 @@ func (s *Site) publish(ctx context.Context, p *Page, slug string, slugs []string
 	if !ok {
 		return published, err
 	}
-	there, failed := s.Models.Pages.Get(ctx, held.Owner)
+	there, failed := s.Models.Pages.Get(ctx, held.ID)
 	switch {
 	case failed == nil && same(there):
 		return there, nil
