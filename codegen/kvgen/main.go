@@ -63,6 +63,8 @@
 //	                     counted, per= in one period, of which the last N are kept; ties= is
 //	                     which of equal scores comes first, by the created field, or that they
 //	                     share a rank
+//	                     above a method, of=A,B names the counters that it reads; a change of
+//	                     another counter of the record does not make it follow
 //	ranking[,by=F][,order=high][,locale=L]
 //	                     on a string, the records from A to Z, and order=high from Z to A; L is
 //	                     the language whose order that is, such as sv; without it, that of none

@@ -189,7 +189,8 @@ func (x *Index) Condition() *Condition {
 }
 
 // Followed returns the counters that the ranking x follows: the one it ranks by
-// or, if it ranks by a method, all counters of the model, since the method may use
+// or, if it ranks by a method, those that of= names, or else all counters of the
+// model, since the method may use
 // any. If there are none, the score depends on the record alone, as a text does always.
 func (x *Index) Followed() []*Counter {
 	if x.Ranking.IsText() {
@@ -197,7 +198,8 @@ func (x *Index) Followed() []*Counter {
 	}
 	var found []*Counter
 	for _, c := range x.Model.Counters {
-		if x.Parts[0].Method || x.Parts[0].Name == c.Field {
+		reads := x.Parts[0].Method && (x.Ranking.Of == nil || slices.Contains(x.Ranking.Of, c.Field))
+		if reads || x.Parts[0].Name == c.Field {
 			found = append(found, c)
 		}
 	}
@@ -235,11 +237,12 @@ type Ranking struct {
 	Per    string // hour, day, week or month; "": it is kept forever
 	Keep   int    // periods
 	Low    bool
-	Ties   string // newest, oldest, shared or dense; "": records with equal scores stand in no order
-	Kind   string // of its stored scores: int, uint, float, decimal N, time, words, words LOCALE
-	Locale string // in whose order texts stand; "": that of no language
-	Scale  int    // the decimals that count; -1: scores are as they are
-	Counts bool   // it ranks by a counter
+	Ties   string   // newest, oldest, shared or dense; "": records with equal scores stand in no order
+	Kind   string   // of its stored scores: int, uint, float, decimal N, time, words, words LOCALE
+	Locale string   // in whose order texts stand; "": that of no language
+	Scale  int      // the decimals that count; -1: scores are as they are
+	Counts bool     // it ranks by a counter
+	Of     []string // the fields of the counters that a method reads; nil: any
 }
 
 // ByTime reports whether records with equal scores stand by when they were made.

@@ -50,6 +50,7 @@ type option struct {
 	name   string
 	value  operand
 	refers Reference
+	list   bool // more values may follow, after commas
 }
 
 // A Reference is what the value of an option names; the zero one names nothing.
@@ -109,6 +110,7 @@ var words = []*word{
 			option{name: "locale", value: operand{form: "sv", wrong: locale}},
 			option{name: "ties", value: oneOf("newest", "oldest", "shared", "dense")},
 			option{name: "scale", value: number(0, 18)},
+			option{name: "of", value: operand{form: "Counter", wrong: goName}, list: true},
 		),
 	},
 	{
