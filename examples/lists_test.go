@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ringtree/ringtree/examples"
 	"github.com/ringtree/ringtree/kvmodel"
@@ -284,4 +285,64 @@ func Example_history() {
 	// 2 ???
 	// 1 Pastel Blues
 	// again: Pastel Blues
+}
+
+// The score of a talk is the sum of its votes, also after a user has changed theirs.
+func Example_sum() {
+	m, done := open()
+	defer done()
+	ctx := context.Background()
+	check(m.Talks.Create(ctx, &examples.Talk{ID: "trees"}))
+	for user, value := range map[string]int64{"ann": 1, "bob": -1, "cy": -1} {
+		check(m.Ballots.Create(ctx, &examples.Ballot{User: user, Talk: "trees", Value: value}))
+	}
+	show := func() {
+		talk, err := m.Talks.Get(ctx, "trees")
+		check(err)
+		fmt.Println(talk.Votes, "votes,", talk.Against, "against, score", talk.Score)
+	}
+	show()
+	check(m.Ballots.Put(ctx, &examples.Ballot{User: "bob", Talk: "trees", Value: 1}))
+	show()
+	check(m.Ballots.Delete(ctx, examples.BallotID{User: "cy", Talk: "trees"}))
+	show()
+
+	talks := []string{"trees", "rings"}
+	votes, err := kvmodel.Load(ctx, m.Ballots.Records, talks, func(talk string) examples.BallotID { return examples.BallotID{User: "bob", Talk: talk} })
+	check(err)
+	fmt.Println("bob has voted for", len(votes), "of", len(talks))
+	// Output:
+	// 3 votes, 2 against, score -1
+	// 3 votes, 1 against, score 1
+	// 2 votes, 0 against, score 2
+	// bob has voted for 1 of 2
+}
+
+// The remarks on a talk are one list, and a page shows them as a tree.
+func Example_tree() {
+	m, done := open()
+	defer done()
+	ctx := context.Background()
+	for _, r := range []examples.Remark{
+		{ID: "1", Text: "How deep?"}, {ID: "2", Text: "Nice."}, {ID: "3", Parent: "1", Text: "Eight keys."}, {ID: "4", Parent: "3", Text: "Thanks."},
+	} {
+		r.Talk = "trees"
+		check(m.Remarks.Create(ctx, &r))
+	}
+
+	var remarks []*examples.Remark
+	for r, err := range m.Remarks.ByTalk.Of("trees").All(ctx) {
+		check(err)
+		remarks = append(remarks, r)
+	}
+	parent := func(r *examples.Remark) string { return r.Parent }
+	oldest := func(a, b *examples.Remark) int { return a.Made.Compare(b.Made) }
+	for _, branch := range kvmodel.Tree(m.Remarks.Records, remarks, parent, oldest) {
+		fmt.Println(strings.Repeat("  ", branch.Depth) + branch.Item.Text)
+	}
+	// Output:
+	// How deep?
+	//   Eight keys.
+	//     Thanks.
+	// Nice.
 }
