@@ -68,9 +68,6 @@ func NewSum(base Base, model, counter string) *Derived {
 	return d
 }
 
-// Signed reports whether the number may be negative.
-func (d *Derived) Signed() bool { return d.signed }
-
 // stored returns what is stored for n.
 func (d *Derived) stored(n int64) []byte { return strconv.AppendInt(nil, d.zero+n, 10) }
 
