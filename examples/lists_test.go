@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/ringtree/ringtree/examples"
 	"github.com/ringtree/ringtree/kvmodel"
@@ -307,42 +306,21 @@ func Example_sum() {
 	check(m.Ballots.Delete(ctx, examples.BallotID{User: "cy", Talk: "trees"}))
 	show()
 
-	talks := []string{"trees", "rings"}
-	votes, err := kvmodel.Load(ctx, m.Ballots.Records, talks, func(talk string) examples.BallotID { return examples.BallotID{User: "bob", Talk: talk} })
+	check(m.Flush(ctx))
+	page, err := m.Talks.TopScore.Page(ctx, "", 10)
 	check(err)
-	fmt.Println("bob has voted for", len(votes), "of", len(talks))
+	user := "bob"
+	mine := func(t *examples.Talk) examples.BallotID { return examples.BallotID{User: user, Talk: t.ID} }
+	votes, err := kvmodel.Load(ctx, m.Ballots.Records, page.Items, mine)
+	check(err)
+	for _, t := range page.Items {
+		if vote := votes[mine(t)]; vote != nil {
+			fmt.Println(user, "gave", vote.Value)
+		}
+	}
 	// Output:
 	// 3 votes, 2 against, score -1
 	// 3 votes, 1 against, score 1
 	// 2 votes, 0 against, score 2
-	// bob has voted for 1 of 2
-}
-
-// The remarks on a talk are one list, and a page shows them as a tree.
-func Example_tree() {
-	m, done := open()
-	defer done()
-	ctx := context.Background()
-	for _, r := range []examples.Remark{
-		{ID: "1", Text: "How deep?"}, {ID: "2", Text: "Nice."}, {ID: "3", Parent: "1", Text: "Eight keys."}, {ID: "4", Parent: "3", Text: "Thanks."},
-	} {
-		r.Talk = "trees"
-		check(m.Remarks.Create(ctx, &r))
-	}
-
-	var remarks []*examples.Remark
-	for r, err := range m.Remarks.ByTalk.Of("trees").All(ctx) {
-		check(err)
-		remarks = append(remarks, r)
-	}
-	parent := func(r *examples.Remark) string { return r.Parent }
-	oldest := func(a, b *examples.Remark) int { return a.Made.Compare(b.Made) }
-	for _, branch := range kvmodel.Tree(m.Remarks.Records, remarks, parent, oldest) {
-		fmt.Println(strings.Repeat("  ", branch.Depth) + branch.Item.Text)
-	}
-	// Output:
-	// How deep?
-	//   Eight keys.
-	//     Thanks.
-	// Nice.
+	// bob gave 1
 }
