@@ -3,6 +3,7 @@ package examples_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strconv"
 	"testing"
 	"time"
@@ -19,9 +20,10 @@ const (
 	filteredPage = 25
 )
 
-// wantFilled asserts that pages of l are full where a filter keeps one in seven of its entries,
-// and that the way through all of them ends where it keeps none. A page looks at so many of them
-// at most. number tells entries apart.
+// wantFilled asserts that the pages of l, of whose entries a filter keeps one in two to one in
+// 200, show together what is kept, each once; that a page is full, is the last, or has looked at
+// ten times as many entries; and that the way through all of them ends where nothing is kept. A
+// page looks at so many of them at most. number tells entries apart.
 func wantFilled[T any](t *testing.T, name string, l kvmodel.Lister[T], most int, number func(*T) int) {
 	t.Helper()
 	looked, in := 0, 7
@@ -44,20 +46,25 @@ func wantFilled[T any](t *testing.T, name string, l kvmodel.Lister[T], most int,
 			if !forward {
 				next = p.Prev
 			}
+			if forward && len(p.Items) < filteredPage && next != "" && looked < 10*filteredPage {
+				t.Errorf("%s, one in %d: a page has %d items after a look at %d, and is not the last", name, in, len(p.Items), looked)
+			}
 			if next == "" || len(sizes) > filteredOf {
 				return sizes, seen, cursor
 			}
 			cursor = next
 		}
 	}
-	want := map[int]int{}
-	for i := 0; i < filteredOf; i += in {
-		want[i] = 1
+	for _, in = range []int{2, 3, 20, 50, 200, 7} {
+		want := map[int]int{}
+		for i := 0; i < filteredOf; i += in {
+			want[i] = 1
+		}
+		if _, seen, _ := walk("", true); !maps.Equal(want, seen) {
+			t.Errorf("%s, one in %d: seen mismatch (-want +got):\n%s", name, in, cmp.Diff(want, seen))
+		}
 	}
-	sizes, seen, last := walk("", true)
-	if diff := cmp.Diff(want, seen); diff != "" {
-		t.Errorf("%s: seen mismatch (-want +got):\n%s", name, diff)
-	}
+	sizes, _, last := walk("", true)
 	if diff := cmp.Diff([]int{25, 25, 15}, sizes); diff != "" {
 		t.Errorf("%s: sizes mismatch (-want +got):\n%s", name, diff)
 	}

@@ -11,6 +11,7 @@ type Models struct {
 	Articles  *Articles
 	Authors   *Authors
 	Badges    *Badges
+	Ballots   *Ballots
 	Books     *Books
 	Bulletins *Bulletins
 	Clips     *Clips
@@ -21,10 +22,12 @@ type Models struct {
 	Pages     *Pages
 	Photos    *Photos
 	Recipes   *Recipes
+	Remarks   *Remarks
 	Replies   *Replies
 	Sessions  *Sessions
 	Snapshots *Snapshots
 	Stories   *Stories
+	Talks     *Talks
 	Tickets   *Tickets
 	Users     *Users
 	Visits    *Visits
@@ -39,6 +42,7 @@ func New(db *kvmodel.DB) *Models {
 		Articles:  NewArticles(db),
 		Authors:   NewAuthors(db),
 		Badges:    NewBadges(db),
+		Ballots:   NewBallots(db),
 		Books:     NewBooks(db),
 		Bulletins: NewBulletins(db),
 		Clips:     NewClips(db),
@@ -49,10 +53,12 @@ func New(db *kvmodel.DB) *Models {
 		Pages:     NewPages(db),
 		Photos:    NewPhotos(db),
 		Recipes:   NewRecipes(db),
+		Remarks:   NewRemarks(db),
 		Replies:   NewReplies(db),
 		Sessions:  NewSessions(db),
 		Snapshots: NewSnapshots(db),
 		Stories:   NewStories(db),
+		Talks:     NewTalks(db),
 		Tickets:   NewTickets(db),
 		Users:     NewUsers(db),
 		Visits:    NewVisits(db),
@@ -68,6 +74,7 @@ func (m *Models) All() []kvmodel.Model {
 		m.Articles,
 		m.Authors,
 		m.Badges,
+		m.Ballots,
 		m.Books,
 		m.Bulletins,
 		m.Clips,
@@ -78,10 +85,12 @@ func (m *Models) All() []kvmodel.Model {
 		m.Pages,
 		m.Photos,
 		m.Recipes,
+		m.Remarks,
 		m.Replies,
 		m.Sessions,
 		m.Snapshots,
 		m.Stories,
+		m.Talks,
 		m.Tickets,
 		m.Users,
 		m.Visits,

@@ -285,3 +285,42 @@ func Example_history() {
 	// 1 Pastel Blues
 	// again: Pastel Blues
 }
+
+// The score of a talk is the sum of its votes, also after a user has changed theirs.
+func Example_sum() {
+	m, done := open()
+	defer done()
+	ctx := context.Background()
+	check(m.Talks.Create(ctx, &examples.Talk{ID: "trees"}))
+	for user, value := range map[string]int64{"ann": 1, "bob": -1, "cy": -1} {
+		check(m.Ballots.Create(ctx, &examples.Ballot{User: user, Talk: "trees", Value: value}))
+	}
+	show := func() {
+		talk, err := m.Talks.Get(ctx, "trees")
+		check(err)
+		fmt.Println(talk.Votes, "votes,", talk.Against, "against, score", talk.Score)
+	}
+	show()
+	check(m.Ballots.Put(ctx, &examples.Ballot{User: "bob", Talk: "trees", Value: 1}))
+	show()
+	check(m.Ballots.Delete(ctx, examples.BallotID{User: "cy", Talk: "trees"}))
+	show()
+
+	check(m.Flush(ctx))
+	page, err := m.Talks.TopScore.Page(ctx, "", 10)
+	check(err)
+	user := "bob"
+	mine := func(t *examples.Talk) examples.BallotID { return examples.BallotID{User: user, Talk: t.ID} }
+	votes, err := kvmodel.Load(ctx, m.Ballots.Records, page.Items, mine)
+	check(err)
+	for _, t := range page.Items {
+		if vote := votes[mine(t)]; vote != nil {
+			fmt.Println(user, "gave", vote.Value)
+		}
+	}
+	// Output:
+	// 3 votes, 2 against, score -1
+	// 3 votes, 1 against, score 1
+	// 2 votes, 0 against, score 2
+	// bob gave 1
+}

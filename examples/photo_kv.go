@@ -21,7 +21,7 @@ type Photos struct {
 	TopViewsByCategoryPerDay *ranking.Boards[Photo, string, int64, string] // Views of one day, highest first, per Category; 30 days
 	Archive                  *ranking.Board[Photo, string, time.Time]      // by Taken, latest first
 	Schedule                 *ranking.Board[Photo, string, time.Time]      // by GoLive, earliest first; if Waiting
-	Front                    *ranking.Board[Photo, string, float64]        // by Hot(), highest first
+	Front                    *ranking.Board[Photo, string, float64]        // by Hot(), highest first; follows Views
 	Views                    *index.Counter[string]                        // outside of the record, filled in when that is loaded; rankings follow within a second
 }
 

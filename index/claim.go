@@ -150,7 +150,7 @@ func (u *unique) taken(place, owner string) error {
 		value = fmt.Sprint(v)
 	}
 	return &kvmodel.TakenError{
-		Model: u.host.Model(), Index: u.index, Fields: u.fields, Value: value, Owner: owner,
+		Model: u.host.Model(), Index: u.index, Fields: u.fields, Value: value, ID: owner,
 		Private: plug.IsOver(u.def, u.host.Private()),
 	}
 }

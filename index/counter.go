@@ -24,7 +24,10 @@ func (n *number[K]) Get(ctx context.Context, id K) (int64, error) {
 	if err != nil {
 		return 0, n.failure(id, err)
 	}
-	return max(0, counts[0]), nil
+	if counts[0] == kvmodel.NoNumber {
+		return 0, nil
+	}
+	return counts[0], nil
 }
 
 func (n *number[K]) failure(id K, err error) error {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/memberlog"
@@ -16,38 +18,157 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A derived count follows the number of records in the lists of an index. A change
-// adds its share in the trip of its commit, so that it is seen once the change is answered, and
-// takes it back if it does not commit. On a store with Atomic the share is part of
-// the commit. Elsewhere an answer may be missing, or the process may die, and then
-// the number is in doubt: see [kvmodel.Derived].
+// A derived count follows the number of records in the lists of an index, and a derived sum
+// what these records add up to. A change adds its share in the trip of its commit, so that it is
+// seen once the change is answered, and takes it back if it does not commit. On a store with
+// Atomic the share is part of the commit. Elsewhere an answer may be missing, or the process may
+// die, and then the number is in doubt: see [kvmodel.Derived].
+//
+// What a record adds, if that is not always 1, is the note of its entries, so that a list says
+// what its numbers are. A change of it is a change of place.
+
+// figure is a derived number of lists.
+type figure struct {
+	*kvmodel.Derived
+	def string                      // what the definition of the lists says of it
+	of  func(rec plug.Record) int64 // what a record adds; nil: 1
+	at  int                         // of the parts of a note, if of is not nil
+}
 
 // Counted makes a counter of another model follow the lists: the derived count of
 // the record whose id is the value of the list. Nothing counts a record down that
 // expires, so such records must not be counted.
 func Counted(model, counter string) ListOption {
-	return func(o *listOptions) {
-		o.derived = func(db *kvmodel.DB, _, _ string) *kvmodel.Derived { return db.Derived(model, counter) }
-		o.says = true
+	return following(figure{def: " counted in " + model + "." + counter}, func(db *kvmodel.DB, _, _ string) *kvmodel.Derived {
+		return db.Derived(model, counter)
+	})
+}
+
+// CountedIf is Counted for the records of which counts is true. The definition of the lists has
+// its name.
+func CountedIf[T any](model, counter, name string, counts func(*T) bool) ListOption {
+	f := figure{def: fmt.Sprintf(" counted in %s.%s if %s", model, counter, name)}
+	f.of = func(rec plug.Record) int64 {
+		if counts(rec.(*T)) {
+			return 1
+		}
+		return 0
 	}
+	return following(f, func(db *kvmodel.DB, _, _ string) *kvmodel.Derived { return db.Derived(model, counter) })
+}
+
+// Summed is Counted for the sum of what of says of each record, up to MaxSummand. The definition
+// of the lists has its name.
+func Summed[T any](model, counter, name string, of func(*T) int64) ListOption {
+	f := figure{def: fmt.Sprintf(" summed in %s.%s of %s", model, counter, name), of: plug.Untyped(of)}
+	return following(f, func(db *kvmodel.DB, _, _ string) *kvmodel.Derived { return db.Sum(model, counter) })
 }
 
 // ForValues counts the lists as Counted does, in a count of their own, for ranking.NewValues.
 // The definition of the lists stays as it is: it is that of the values that says whether the
 // numbers are right.
 func ForValues() ListOption {
+	return following(figure{}, func(db *kvmodel.DB, model, list string) *kvmodel.Derived {
+		return db.Derived(model, plug.ValuesName(list))
+	})
+}
+
+// following adds f, whose number is found by derived.
+func following(f figure, derived func(db *kvmodel.DB, model, list string) *kvmodel.Derived) ListOption {
 	return func(o *listOptions) {
-		o.derived = func(db *kvmodel.DB, model, list string) *kvmodel.Derived {
-			return db.Derived(model, plug.ValuesName(list))
+		if f.of != nil {
+			f.at, o.parts = o.parts, o.parts+1
+		}
+		o.figures = append(o.figures, func(db *kvmodel.DB, model, list string) figure {
+			f.Derived = derived(db, model, list)
+			return f
+		})
+	}
+}
+
+// MaxSummand is the most that one record adds to a sum, or takes from it.
+const MaxSummand = 1 << 40
+
+// check returns an error if rec adds too much.
+func (f *figure) check(rec plug.Record) error {
+	if f.of == nil {
+		return nil
+	}
+	if n := f.of(rec); n > MaxSummand || n < -MaxSummand {
+		return fmt.Errorf("%w: %d for %s, which takes up to %d of each record", kvmodel.ErrInvalid, n, f.Name(), int64(MaxSummand))
+	}
+	return nil
+}
+
+// note returns what a record adds to the numbers, "" if that is 1 for each.
+func (l *lists) note(rec plug.Record) string {
+	var parts []string
+	for i := range l.figures {
+		if f := &l.figures[i]; f.of != nil {
+			parts = append(parts, strconv.FormatInt(f.of(rec), 10))
+		}
+	}
+	return strings.Join(parts, noteComma)
+}
+
+const noteComma = "," // between the parts of a note
+
+// noteAt returns the note that the entries of a record at places carry.
+func noteAt(places []string) memberlog.Note {
+	if len(places) == 0 {
+		return memberlog.Note{}
+	}
+	return memberlog.NoteOf(plug.NoteOf(places[0]))
+}
+
+// share returns what an entry with note adds. One without a note was written before f was there,
+// and a rebuild replaces it.
+func (f *figure) share(note string) int64 {
+	if f.of == nil {
+		return 1
+	}
+	for range f.at {
+		_, note, _ = strings.Cut(note, noteComma)
+	}
+	note, _, _ = strings.Cut(note, noteComma)
+	n, _ := strconv.ParseInt(note, 10, 64)
+	return n
+}
+
+// eachFigure runs step for each number, side by side, and returns the first error.
+func (l *lists) eachFigure(ctx context.Context, s kv.Store, step func(kv.Store, *figure) error) error {
+	return atEach(ctx, s, len(l.figures), func(s kv.Store, i int) error { return step(s, &l.figures[i]) }, func(_ int, err error) error { return err })
+}
+
+// begin makes sure that the list at place has the numbers that an entry with note adds to. It
+// reports whether one was made.
+func (l *lists) begin(ctx context.Context, s kv.Store, place, note string) (made bool) {
+	_ = l.eachFigure(ctx, s, func(s kv.Store, f *figure) error {
+		if f.share(note) != 0 && f.Begin(ctx, s, place) {
+			made = true
+		}
+		return nil
+	})
+	return made
+}
+
+// doubt puts the numbers of the lists at places in doubt.
+func (l *lists) doubt(places []string) {
+	for i := range l.figures {
+		for _, place := range places {
+			l.figures[i].Doubt(place, l.host.DB().Now())
 		}
 	}
 }
 
-// counted is lists as their derived count sees them.
-type counted struct{ *lists }
+// counted is lists as the derived number at i sees them.
+type counted struct {
+	*lists
+	i int
+}
 
 func (l counted) Members(ctx context.Context, s kv.Store, place string) (m kvmodel.Members, err error) {
-	m.N, m.Sum, err = l.logs.Digest(ctx, s, place)
+	m.N, m.Sum, err = l.logs.Digest(ctx, s, place, l.figures[l.i].share)
 	return m, err
 }
 
@@ -61,8 +182,13 @@ func (l counted) Mend(ctx context.Context, s kv.Store, place string) (mended boo
 	return mended, err
 }
 
-// Counts reports whether a derived count follows the lists.
-func (l *lists) Counts() bool { return l.derived != nil }
+// Counts reports whether derived numbers follow the lists.
+func (l *lists) Counts() bool { return len(l.figures) > 0 }
+
+// Notes reports whether one of the numbers is not the same for all records.
+func (l *lists) Notes() bool {
+	return slices.ContainsFunc(l.figures, func(f figure) bool { return f.of != nil })
+}
 
 func (l *lists) isAtomic() bool { return isAtomic(l.host) }
 
@@ -70,27 +196,31 @@ func isAtomic(h plug.Host) bool { return kv.PowersOf(h.Store()).Atomic != nil }
 
 // countsBeside reports whether m is a change that is counted beside its commit.
 func (l *lists) countsBeside(m *plug.Move) bool {
-	return l.derived != nil && m.Added != nil && !l.isAtomic()
+	return l.Counts() && m.Added != nil && !l.isAtomic()
 }
 
 // shares returns what is to be added for m: its share of each number, less what its
 // earlier tries have added.
-func shares(m *plug.Move) (all []plug.Share) {
+func (l *lists) shares(m *plug.Move) []plug.Share {
+	var sum plug.Added
 	for _, place := range plug.Without(m.Is, m.Was) {
-		all = append(all, plug.Share{Place: place, By: 1})
+		l.addPlace(&sum, place, 1)
 	}
 	for _, place := range plug.Without(m.Was, m.Is) {
-		all = append(all, plug.Share{Place: place, By: -1})
+		l.addPlace(&sum, place, -1)
 	}
 	for _, sent := range m.Added.Shares {
-		at := slices.IndexFunc(all, func(s plug.Share) bool { return s.Place == sent.Place })
-		if at < 0 {
-			all = append(all, plug.Share{Place: sent.Place})
-			at = len(all) - 1
-		}
-		all[at].By -= sent.By
+		sent.By = -sent.By
+		sum.Note(sent)
 	}
-	return slices.DeleteFunc(all, func(s plug.Share) bool { return s.By == 0 })
+	return slices.DeleteFunc(sum.Shares, func(s plug.Share) bool { return s.By == 0 })
+}
+
+// addPlace adds to sum what a record at place adds to the numbers, so many times.
+func (l *lists) addPlace(sum *plug.Added, place string, times int64) {
+	for i := range l.figures {
+		sum.Note(plug.Share{Place: plug.Bare(place), Number: i, By: times * l.figures[i].share(plug.NoteOf(place))})
+	}
 }
 
 // add adds more to the numbers, and notes in added what it did.
@@ -99,7 +229,7 @@ func (l *lists) add(ctx context.Context, s kv.Store, added *plug.Added, more []p
 		added.Began = l.host.DB().Now()
 	}
 	errs := kv.Each(ctx, s, more, func(s kv.Store, i int, share plug.Share) (err error) {
-		more[i].Sum, err = l.derived.Add(ctx, s, share.Place, share.By)
+		more[i].Sum, err = l.figures[share.Number].Add(ctx, s, share.Place, share.By)
 		return err
 	})
 	for i, share := range more {
@@ -114,24 +244,32 @@ func (l *lists) add(ctx context.Context, s kv.Store, added *plug.Added, more []p
 // count adds the shares of moves in a transaction, which has all their entries by now. It counts
 // the list of an absent number.
 func (l *lists) count(ctx context.Context, s kv.Store, moves []*plug.Move) error {
-	total := make(map[string]int64)
+	type key struct {
+		place  string
+		number int
+	}
+	total := make(map[key]int64)
 	for _, m := range moves {
 		if m.Added == nil {
 			continue // It is of a rebuild.
 		}
-		for _, share := range shares(m) {
-			total[share.Place] += share.By
+		for _, share := range l.shares(m) {
+			total[key{share.Place, share.Number}] += share.By
 		}
 	}
-	for _, place := range slices.Sorted(maps.Keys(total)) {
-		sum, err := l.derived.Add(ctx, s, place, total[place])
+	keys := slices.SortedFunc(maps.Keys(total), func(a, b key) int {
+		return cmp.Or(strings.Compare(a.place, b.place), a.number-b.number)
+	})
+	for _, of := range keys {
+		f := &l.figures[of.number]
+		sum, err := f.Add(ctx, s, of.place, total[of])
 		if errors.Is(err, kv.ErrNotFound) {
-			sum, err = l.derived.Count(ctx, s, place)
+			sum, err = f.Count(ctx, s, of.place)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", l.name(place), err)
+			return fmt.Errorf("%s: %w", l.name(of.place), err)
 		}
-		l.derived.Tell(ctx, s, place, total[place], sum)
+		f.Tell(ctx, s, of.place, total[of], sum)
 	}
 	return nil
 }
@@ -140,7 +278,7 @@ func (l *lists) count(ctx context.Context, s kv.Store, moves []*plug.Move) error
 func (l *lists) tell(ctx context.Context, s kv.Store, m *plug.Move) {
 	_ = kv.Each(ctx, s, m.Added.Shares, func(s kv.Store, _ int, share plug.Share) error {
 		if share.By != 0 {
-			l.derived.Tell(ctx, s, share.Place, share.By, share.Sum)
+			l.figures[share.Number].Tell(ctx, s, share.Place, share.By, share.Sum)
 		}
 		return nil
 	})
@@ -154,14 +292,19 @@ func (l *lists) followed(ctx context.Context, s kv.Store, moves []*plug.Move) er
 			places = append(places, share.Place)
 		}
 	}
-	slices.Sort(places)
-	if err := l.derived.Followed(ctx, s, slices.Compact(places)); err != nil {
+	if err := l.eachFollowed(ctx, s, places); err != nil {
 		return err
 	}
 	for _, m := range moves {
 		underWayOf(m).followed = true
 	}
 	return nil
+}
+
+// eachFollowed makes the followers take in the numbers of the lists at places.
+func (l *lists) eachFollowed(ctx context.Context, s kv.Store, places []string) error {
+	places = slices.Compact(slices.Sorted(slices.Values(places)))
+	return l.eachFigure(ctx, s, func(s kv.Store, f *figure) error { return f.Followed(ctx, s, places) })
 }
 
 // changed returns what m has changed of numbers, unless that was followed. A share of 0 was
@@ -171,13 +314,14 @@ func (l *lists) changed(m *plug.Move) []plug.Share {
 	case m.Added == nil || underWayOf(m).followed:
 		return nil
 	case l.isAtomic():
-		return shares(m)
+		return l.shares(m)
 	}
 	return m.Added.Shares
 }
 
 // Undo takes back what a change has added that did not commit.
 func (l *lists) Undo(ctx context.Context, s kv.Store, added *plug.Added, places []string, doubt bool) error {
+	places = plug.Bares(places)
 	back := added.Shares
 	added.Shares = nil
 	if doubt {
@@ -188,9 +332,9 @@ func (l *lists) Undo(ctx context.Context, s kv.Store, added *plug.Added, places 
 	}
 	l.add(ctx, s, added, back)
 	for _, share := range back {
-		l.derived.Tell(ctx, s, share.Place, 0, -1)
+		l.figures[share.Number].Tell(ctx, s, share.Place, 0, kvmodel.NoNumber)
 	}
-	return cmp.Or(l.derived.Followed(ctx, s, places), l.putInDoubt(added))
+	return cmp.Or(l.eachFollowed(ctx, s, places), l.putInDoubt(added))
 }
 
 // settleMove settles what m has added. What has taken long is in doubt, too.
@@ -199,7 +343,7 @@ func (l *lists) settleMove(m *plug.Move) error {
 		return nil
 	}
 	if m.Added.Since.IsZero() && (l.tooLate(m.Began) || l.tooLate(m.Added.Began)) {
-		m.Added.Doubt = append(append(m.Added.Doubt, m.Is...), m.Lost...)
+		m.Added.Doubt = append(m.Added.Doubt, plug.Bares(slices.Concat(m.Is, m.Lost))...)
 	}
 	return l.putInDoubt(m.Added)
 }
@@ -212,13 +356,13 @@ func (l *lists) putInDoubt(added *plug.Added) error {
 	}
 	if added.Since.IsZero() {
 		added.Since = l.host.DB().Now()
-		for _, place := range added.Doubt {
-			l.derived.Doubt(place, added.Since)
-		}
+		l.doubt(added.Doubt)
 	}
-	for _, place := range added.Doubt {
-		if err := l.derived.Settled(place, added.Since); err != nil {
-			return fmt.Errorf("%s: %w", l.name(place), err)
+	for i := range l.figures {
+		for _, place := range added.Doubt {
+			if err := l.figures[i].Settled(place, added.Since); err != nil {
+				return fmt.Errorf("%s: %w", l.name(place), err)
+			}
 		}
 	}
 	return nil
@@ -236,16 +380,20 @@ const firstRounds = 20
 
 // recount counts the lists at places, which are in order, again. It waits until their
 // numbers have not changed for long enough. reached is called now and then with the last
-// place up to which all are counted.
+// place up to which all are counted, if there is one number for each.
 func (l *lists) recount(ctx context.Context, s kv.Store, places []string, reached func(place string) error) error {
-	if l.derived == nil {
-		return nil
+	if len(l.figures) > 1 {
+		reached = func(string) error { return nil }
 	}
+	return l.eachFigure(ctx, s, func(s kv.Store, f *figure) error { return l.recountOne(ctx, s, f, places, reached) })
+}
+
+func (l *lists) recountOne(ctx context.Context, s kv.Store, f *figure, places []string, reached func(place string) error) error {
 	first, rounds := len(l.total) > 0 && !l.host.Built(), kvmodel.RecountRounds
 	if first {
 		rounds = firstRounds
 	}
-	left, err := l.derived.Recount(ctx, s, places, rounds, reached)
+	left, err := f.Recount(ctx, s, places, rounds, reached)
 	if left > 0 && first {
 		err = fmt.Errorf("%w: %w", plug.ErrUnfit, err)
 	}

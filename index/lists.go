@@ -39,11 +39,10 @@ type lists struct {
 	host       plug.Host
 	logs       *memberlog.Logs
 
-	ahead   ahead.Memory     // of first pages
-	derived *kvmodel.Derived // nil: there is none
-	says    bool             // the definition names derived
-	total   []string         // all places of a Total, of which nothing but the numbers is read
-	met     plug.Places      // by a rebuild that has not ended
+	ahead   ahead.Memory // of first pages
+	figures []figure     // the numbers that follow
+	total   []string     // all places of a Total, of which nothing but the numbers is read
+	met     plug.Places  // by a rebuild that has not ended
 }
 
 var listKey = kv.NewClass("l", 3) // model, index, value text
@@ -53,8 +52,8 @@ type ListOption func(*listOptions)
 
 type listOptions struct {
 	hot     uint8
-	derived func(db *kvmodel.DB, model, list string) *kvmodel.Derived
-	says    bool     // the definition says which count that is
+	figures []func(db *kvmodel.DB, model, list string) figure
+	parts   int      // of a note
 	total   []string // all places of a Total
 }
 
@@ -75,8 +74,8 @@ func NewLists[T any, K comparable, V any](records *kvmodel.Records[T, K], spec k
 
 // join plugs l into r.
 func (l *lists) join(r plug.Model, db *kvmodel.DB, o listOptions) {
-	if o.derived != nil {
-		l.derived, l.says = o.derived(db, r.ModelName(), l.index), o.says
+	for _, figure := range o.figures {
+		l.figures = append(l.figures, figure(db, r.ModelName(), l.index))
 	}
 	r.Plug(l, func(host plug.Host) {
 		if l.total != nil && host.Ends() {
@@ -85,11 +84,11 @@ func (l *lists) join(r plug.Model, db *kvmodel.DB, o listOptions) {
 		l.host = host
 		l.logs = newLogs(host.DB(), o)
 		l.logs.Key = func(place string) string {
-			return listKey.KeyOfText([]string{host.Model(), l.index}, place)
+			return listKey.KeyOfText([]string{host.Model(), l.index}, plug.Bare(place))
 		}
 		l.logs.Rebuilds, l.logs.Confirm, l.logs.Overdue = host.Rebuilds, l.confirm, l.reconsider
-		if l.derived != nil {
-			l.derived.Over(counted{l})
+		for i := range l.figures {
+			l.figures[i].Over(counted{l, i})
 		}
 	})
 }
@@ -108,8 +107,15 @@ func newLogs(db plug.DB, o listOptions) *memberlog.Logs {
 // Spec returns what the lists were made with.
 func (l *Lists[T, K, V]) Spec() kvmodel.IndexSpec[T, V] { return l.spec }
 
-// Derived returns the count that follows the lists, nil if none does.
-func (l *Lists[T, K, V]) Derived() *kvmodel.Derived { return l.all.derived }
+// Derived returns a count of all records in the lists, nil if none follows them.
+func (l *Lists[T, K, V]) Derived() *kvmodel.Derived {
+	for _, f := range l.all.figures {
+		if f.of == nil {
+			return f.Derived
+		}
+	}
+	return nil
+}
 
 // Of returns the list of the records that hold v.
 func (l *Lists[T, K, V]) Of(v V) *List[T, K] {
@@ -127,30 +133,43 @@ func (l *lists) name(place string) string {
 // Name returns the index's name.
 func (l *lists) Name() string { return l.index }
 
-// Def returns the index's definition, with what counts the lists for another model.
+// Def returns the index's definition, with the numbers of other models that follow the lists.
 func (l *lists) Def() string {
-	if l.says {
-		return l.def + " counted in " + l.derived.Name()
+	def := l.def
+	for _, f := range l.figures {
+		def += f.def
 	}
-	return l.def
+	return def
 }
 
-// Places returns the texts of rec's values.
-func (l *lists) Places(v plug.Record) []string { return l.places(v) }
+// Places returns the texts of rec's values, each with the note that its entry carries.
+func (l *lists) Places(v plug.Record) []string {
+	places := l.places(v)
+	if note := l.note(v); note != "" {
+		places = kv.Texts(places, func(place string) string { return plug.Noted(place, note) })
+	}
+	return places
+}
 
-// Limit returns an error if rec has more values than it may have.
+// Limit returns an error if rec has more values than it may have, or adds too much to a number.
 func (l *lists) Limit(rec plug.Record) error {
+	for _, f := range l.figures {
+		if err := f.check(rec); err != nil {
+			return fmt.Errorf("%s.%s: %w", l.host.Model(), l.index, err)
+		}
+	}
 	if l.limit == nil {
 		return nil
 	}
 	return l.limit(rec)
 }
 
-// underWay is what one step of a change leaves for the next: the entry, where it
-// was put at each place that was gained, and whether followers were told what was counted,
+// underWay is what one step of a change leaves for the next: the entry, the places that were
+// gained, where it was put at each of them, and whether followers were told what was counted,
 // and have followed if they do so surely.
 type underWay struct {
 	entry    memberlog.Entry
+	gained   []string // without notes
 	tickets  []memberlog.Ticket
 	told     bool
 	followed bool
@@ -169,29 +188,30 @@ func underWayOf(m *plug.Move) *underWay {
 // Prepare enters the record into the lists of its new values, and makes sure that
 // these have numbers if they are counted.
 func (l *lists) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
-	a := &underWay{entry: in(m.ID, m.Rev, m.Ends), tickets: make([]memberlog.Ticket, len(m.Gained))}
+	gained := plug.Bares(m.Gained)
+	a := &underWay{entry: in(m.ID, m.Rev, m.Ends, m.Is), gained: gained, tickets: make([]memberlog.Ticket, len(gained))}
 	m.Kept = a
 	if m.Rev == m.Base { // It is a rebuild, which may make up for the loss of a head.
-		for _, place := range m.Gained {
+		for _, place := range gained {
 			l.logs.Forget(place)
 		}
 	}
-	return l.atEach(ctx, s, m.Gained, func(s kv.Store, i int) (err error) {
+	return l.atEach(ctx, s, gained, func(s kv.Store, i int) (err error) {
 		enter := func(s kv.Store) (err error) {
-			a.tickets[i], err = l.logs.Append(ctx, s, m.Gained[i], a.entry)
+			a.tickets[i], err = l.logs.Append(ctx, s, gained[i], a.entry)
 			return err
 		}
 		if !l.countsBeside(m) {
 			return enter(s)
 		}
 		made := false
-		begin := func(s kv.Store) error { made = l.derived.Begin(ctx, s, m.Gained[i]); return nil }
+		begin := func(s kv.Store) error { made = l.begin(ctx, s, gained[i], a.entry.Note.String()); return nil }
 		if err := kv.Together(ctx, s, enter, begin)[0]; err != nil {
 			return err
 		}
 		if made && !a.tickets[i].Began() {
 			// The list has members that the new number does not count.
-			m.Added.Doubt = append(m.Added.Doubt, m.Gained[i])
+			m.Added.Doubt = append(m.Added.Doubt, gained[i])
 		}
 		return nil
 	})
@@ -205,14 +225,14 @@ func (l *lists) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	}
 	return kv.Together(ctx, s,
 		func(s kv.Store) error { return l.stand(ctx, s, m) },
-		func(s kv.Store) error { l.add(ctx, s, m.Added, shares(m)); return nil },
+		func(s kv.Store) error { l.add(ctx, s, m.Added, l.shares(m)); return nil },
 	)[0]
 }
 
 func (l *lists) stand(ctx context.Context, s kv.Store, m *plug.Move) error {
 	a := underWayOf(m)
-	return l.atEach(ctx, s, m.Gained, func(s kv.Store, i int) error {
-		return l.logs.Settle(ctx, s, m.Gained[i], a.entry, &a.tickets[i])
+	return l.atEach(ctx, s, a.gained, func(s kv.Store, i int) error {
+		return l.logs.Settle(ctx, s, a.gained[i], a.entry, &a.tickets[i])
 	})
 }
 
@@ -221,21 +241,16 @@ func (l *lists) stand(ctx context.Context, s kv.Store, m *plug.Move) error {
 // will take it out of, when it ends in the others, and which numbers are in doubt.
 func (l *lists) Committed(m *plug.Move) {
 	a := underWayOf(m)
-	for i, place := range m.Gained {
+	for i, place := range a.gained {
 		if !a.tickets[i].Settled() {
 			l.logs.Expect(place, a.entry)
 		}
 	}
-	for _, place := range m.Lost {
-		l.logs.Expect(place, l.out(m.ID, m.Rev))
-	}
-	for _, place := range m.Renewed {
-		l.logs.Expect(place, in(m.ID, m.Rev, m.Ends))
+	for _, place := range l.moved(m) {
+		l.logs.Expect(place, l.entryOf(m, place))
 	}
 	if l.countsBeside(m) {
-		for _, place := range m.Added.Doubt {
-			l.derived.Doubt(place, l.host.DB().Now())
-		}
+		l.doubt(m.Added.Doubt)
 	}
 }
 
@@ -251,7 +266,7 @@ func (l *lists) AfterAll(ctx context.Context, s kv.Store, moves []*plug.Move) er
 	if err := cmp.Or(kv.Each(ctx, s, moves, func(s kv.Store, _ int, m *plug.Move) error { return l.follow(ctx, s, m) })...); err != nil {
 		return err
 	}
-	if l.derived == nil {
+	if len(l.figures) == 0 {
 		return nil
 	}
 	if l.isAtomic() {
@@ -269,7 +284,7 @@ func (l *lists) AfterAll(ctx context.Context, s kv.Store, moves []*plug.Move) er
 // follow makes the entries of m what they are to be, and makes known what was counted.
 func (l *lists) follow(ctx context.Context, s kv.Store, m *plug.Move) error {
 	write := func(s kv.Store) error { return l.leave(ctx, s, m) }
-	if l.derived == nil || m.Added == nil || l.isAtomic() {
+	if !l.countsBeside(m) {
 		return write(s)
 	}
 	works := []func(kv.Store) error{write}
@@ -283,14 +298,28 @@ func (l *lists) follow(ctx context.Context, s kv.Store, m *plug.Move) error {
 // leave takes the record of m out of the lists that it has left, and gives it its new end
 // where it stays.
 func (l *lists) leave(ctx context.Context, s kv.Store, m *plug.Move) error {
-	places := slices.Concat(m.Lost, m.Renewed)
+	places := l.moved(m)
 	return l.atEach(ctx, s, places, func(s kv.Store, i int) error {
-		e := l.out(m.ID, m.Rev)
-		if i >= len(m.Lost) {
-			e = in(m.ID, m.Rev, m.Ends)
-		}
-		return l.put(ctx, s, places[i], e)
+		return l.put(ctx, s, places[i], l.entryOf(m, places[i]))
 	})
+}
+
+// moved returns the lists whose entries of the record of m change once that has committed. Those
+// it has only another note in have got their entries before.
+func (l *lists) moved(m *plug.Move) []string {
+	places := slices.Concat(m.Lost, m.Renewed)
+	if !plug.HasNotes(places) {
+		return places
+	}
+	return plug.Without(plug.Bares(places), plug.Bares(m.Gained))
+}
+
+// entryOf returns what the list at place is to hold of the record of m.
+func (l *lists) entryOf(m *plug.Move, place string) memberlog.Entry {
+	if _, stays := plug.At(m.Is, place); stays {
+		return in(m.ID, m.Rev, m.Ends, m.Is)
+	}
+	return l.out(m.ID, m.Rev)
 }
 
 // put makes e part of the list at place.
@@ -302,9 +331,9 @@ func (l *lists) put(ctx context.Context, s kv.Store, place string, e memberlog.E
 	return err
 }
 
-// in returns the entry of a record that expires at ends, a zero time for never.
-func in(id string, rev uint64, ends time.Time) memberlog.Entry {
-	e := memberlog.Entry{ID: id, Rev: rev, In: true}
+// in returns the entry of a record at places that expires at ends, a zero time for never.
+func in(id string, rev uint64, ends time.Time, places []string) memberlog.Entry {
+	e := memberlog.Entry{ID: id, Rev: rev, In: true, Note: noteAt(places)}
 	if !ends.IsZero() {
 		e.At = ends.Unix() + 1
 	}
@@ -318,6 +347,7 @@ func (l *lists) out(id string, rev uint64) memberlog.Entry {
 // Repair enters rec into the lists at those of places whose values it holds, and
 // takes it out of the others.
 func (l *lists) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places []string) error {
+	places = plug.Bares(places)
 	if rec.Rev == 0 { // Nothing was ever written, or it was lost.
 		for _, place := range places {
 			l.logs.Written(place, l.out(rec.ID, math.MaxUint64))
@@ -327,34 +357,32 @@ func (l *lists) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places [
 	err := l.atEach(ctx, s, places, func(s kv.Store, i int) error {
 		e := l.out(rec.ID, rec.Rev)
 		if rec.Holds(places[i]) {
-			e = in(rec.ID, rec.Rev, rec.Expires())
+			e = in(rec.ID, rec.Rev, rec.Expires(), rec.Places)
 		}
 		return l.put(ctx, s, places[i], e)
 	})
-	if err != nil || !rec.Doubt || l.derived == nil {
-		return err
+	if err == nil && rec.Doubt {
+		l.doubt(places)
 	}
-	for _, place := range places {
-		l.derived.Doubt(place, l.host.DB().Now())
-	}
-	return nil
+	return err
 }
 
 // Forget removes the id from the lists of the values that its record held. The last one
-// takes the keys of a list along, and its number.
+// takes the keys of a list along, and its numbers.
 func (l *lists) Forget(ctx context.Context, s kv.Store, id string, rev uint64, places []string) error {
+	places = plug.Bares(places)
 	return l.atEach(ctx, s, places, func(s kv.Store, i int) error {
 		gone, err := l.logs.Erase(ctx, s, places[i], id, rev)
 		return l.end(ctx, s, places[i], gone, err)
 	})
 }
 
-// end removes the number of the list at place if the list is gone.
+// end removes the numbers of the list at place if the list is gone.
 func (l *lists) end(ctx context.Context, s kv.Store, place string, gone bool, err error) error {
-	if err != nil || !gone || l.derived == nil {
+	if err != nil || !gone {
 		return err
 	}
-	return l.derived.End(ctx, s, place)
+	return l.eachFigure(ctx, s, func(s kv.Store, f *figure) error { return f.End(ctx, s, place) })
 }
 
 // Each calls f with the ids of the records in the list at place.
@@ -367,7 +395,7 @@ func (l *lists) Each(ctx context.Context, s kv.Store, place string, f func(id st
 }
 
 // Vacate removes the ids of the records that have left the list at place, after it has called
-// f with them. If that is all, the keys of the list go, and its number.
+// f with them. If that is all, the keys of the list go, and its numbers.
 func (l *lists) Vacate(ctx context.Context, s kv.Store, place string, f func(ids []string) error) error {
 	now := l.host.DB().Now()
 	err := l.logs.Entries(ctx, s, place, func(entries []memberlog.Entry) error {
@@ -385,7 +413,7 @@ func (l *lists) Vacate(ctx context.Context, s kv.Store, place string, f func(ids
 	return err
 }
 
-// Check reports the values of recs whose lists do not have them.
+// Check reports the values of recs whose lists do not have them, or not as they are.
 func (l *lists) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]string, error) {
 	holders := plug.Holders(recs)
 	wrong := make([][]string, len(recs))
@@ -412,12 +440,12 @@ func (l *lists) eachLacking(ctx context.Context, s kv.Store, place string, recs 
 	now := l.host.DB().Now()
 	for some := range slices.Chunk(holders, checkedAtOnce) {
 		ids := kv.Texts(some, func(i int) string { return recs[i].ID })
-		entries, err := l.logs.Find(ctx, s, place, ids...)
+		entries, err := l.logs.Find(ctx, s, plug.Bare(place), ids...)
 		if err != nil {
 			return err
 		}
 		for k, i := range some {
-			if !entries[k].Member(now) {
+			if !entries[k].Member(now) || entries[k].Note.String() != plug.NoteOf(place) {
 				f(i)
 			}
 		}

@@ -95,18 +95,23 @@ func readBooks(ctx context.Context, sim *kvtest.Sim, b *books, tag string) {
 // repairBooks is a process that starts when all others have ended, and stays for
 // longer than the grace period.
 func repairBooks(sim *kvtest.Sim) {
+	repairWith(sim, func(s kv.Store) *kvmodel.DB { return openSweep(s).db })
+}
+
+// repairWith is repairBooks for the records of the database that open opens.
+func repairWith(sim *kvtest.Sim, open func(kv.Store) *kvmodel.DB) {
 	sim.Spare(proof.Fixer)
 	sim.Do(proof.Fixer, func(s kv.Store) {
-		b := openSweep(s)
+		db := open(s)
 		for _, wait := range []time.Duration{0, time.Minute, time.Minute, time.Minute, time.Minute, 2 * time.Hour, time.Minute, time.Minute, time.Minute} {
 			time.Sleep(wait)
 			for range 5 {
-				if b.db.Repair(context.Background()) == nil {
+				if db.Repair(context.Background()) == nil {
 					break
 				}
 			}
 		}
-		_ = b.db.Close(context.Background())
+		_ = db.Close(context.Background())
 	})
 }
 

@@ -92,14 +92,14 @@ func (t *total) count(ctx context.Context, s kv.Store) (n int, err error) {
 	var listed, bare shardSet
 	was := shardSet(t.bare.Load())
 	err = cmp.Or(kv.Together(ctx, s,
-		func(s kv.Store) (err error) { numbers, err = t.lists.derived.Counts(ctx, s, shardTexts); return err },
+		func(s kv.Store) (err error) { numbers, err = t.lists.figures[0].Counts(ctx, s, shardTexts); return err },
 		func(s kv.Store) (err error) { listed, err = t.listed(ctx, s, was); return err },
 	)...)
 	if err != nil {
 		return 0, err
 	}
 	for i, number := range numbers {
-		if number < 0 {
+		if number == kvmodel.NoNumber {
 			bare |= 1 << i
 		}
 		n += int(max(number, 0))
@@ -130,7 +130,7 @@ func (t *total) listed(ctx context.Context, s kv.Store, some shardSet) (listed s
 func (t *total) read(ctx context.Context, s kv.Store, some shardSet) (n int, err error) {
 	err = t.atEach(ctx, s, some, func(s kv.Store, shard int) error {
 		if t.lists.host.DB().Writable() == nil {
-			t.lists.derived.Suspect(shardTexts[shard], t.lists.host.DB().Now())
+			t.lists.figures[0].Suspect(shardTexts[shard], t.lists.host.DB().Now())
 		}
 		members, err := t.lists.logs.Count(ctx, s, shardTexts[shard])
 		n += members

@@ -30,6 +30,7 @@ func (l *lists) confirm(ctx context.Context, s kv.Store, place string, entries [
 		case rec.Rev < entries[i].Rev: // The change may yet commit.
 		case rec.Holds(place):
 			says[i] = entries[i]
+			says[i].Note = noteAt(rec.Places)
 		default:
 			says[i] = l.out(rec.ID, rec.Rev)
 		}
@@ -61,7 +62,7 @@ func (l *lists) seeThoseOf(ctx context.Context, s kv.Store, entries []memberlog.
 const mendAtOnce = 16
 
 // Meet notes lists that a rebuild has come across.
-func (l *lists) Meet(places []string) { l.met.Note(places) }
+func (l *lists) Meet(places []string) { l.met.Note(plug.Bares(places)) }
 
 // Finish makes the lists that a rebuild has come across hold what their records say
 // and nothing else, and then has them counted. What has changed since a process before
@@ -153,7 +154,7 @@ func (l *lists) mendSome(ctx context.Context, s kv.Store, place string, entries 
 	var works []func(kv.Store) error
 	for i, rec := range recs {
 		holds, e := rec.Holds(place), &entries[i]
-		if holds == e.Member(l.host.DB().Now()) {
+		if holds == e.Member(l.host.DB().Now()) && (!holds || e.Note == noteAt(rec.Places)) {
 			continue
 		}
 		past := e.Rev

@@ -114,7 +114,7 @@ func wantHeld(ctx context.Context, t *testing.T, v *vouchers, id, code string) {
 		t.Errorf("want %s, got %v, %v", id, got, err)
 	}
 	var taken *kvmodel.TakenError
-	if err := v.Create(ctx, &voucher{ID: "another", Code: code}); !errors.As(err, &taken) || taken.Owner != id {
+	if err := v.Create(ctx, &voucher{ID: "another", Code: code}); !errors.As(err, &taken) || taken.ID != id {
 		t.Errorf("want a TakenError of %s, got %v", id, err)
 	}
 }

@@ -116,7 +116,7 @@ func TestUnique_ACreatedRecordIsFoundByItsValue(t *testing.T) {
 		mctx, m = kv.Metered(ctx)
 		err = p.Create(mctx, &person{Email: "a@x"})
 		var taken *kvmodel.TakenError
-		if !errors.As(err, &taken) || !errors.Is(err, kv.ErrExists) || taken.Owner != a.ID {
+		if !errors.As(err, &taken) || !errors.Is(err, kv.ErrExists) || taken.ID != a.ID {
 			t.Fatal(err)
 		}
 		t.Log("taken:", m.Cost(), err)

@@ -46,10 +46,10 @@ func (l listWindow) Base(key string) (base string, first bool) {
 	return base, ok && rest == "0"
 }
 
-// Audit returns the members whose records do not hold the value, and the number if it is not
-// how many there are.
+// Audit returns the members whose records do not hold the value, or not with that note, and the
+// numbers that are not what the records add up to.
 func (l listWindow) Audit(ctx context.Context, s kv.Store, base, place string) (wrong []plug.Wrong, err error) {
-	live, soon := int64(0), l.host.DB().Now().Add(endsLate)
+	live, soon := make([]int64, len(l.figures)), l.host.DB().Now().Add(endsLate)
 	err = l.bare().Entries(ctx, s, base, func(entries []memberlog.Entry) error {
 		recs, err := l.seeThoseOf(ctx, s, entries)
 		if recs == nil {
@@ -58,11 +58,13 @@ func (l listWindow) Audit(ctx context.Context, s kv.Store, base, place string) (
 		for i, rec := range recs {
 			at, holds := l.placeAt(rec, base)
 			if holds {
-				place = at
+				place = plug.Bare(at)
 			}
 			in := entries[i].Member(l.host.DB().Now())
 			if in && holds {
-				live++
+				for k := range live {
+					live[k] += l.figures[k].share(plug.NoteOf(at))
+				}
 			}
 			if in && !holds && entries[i].Member(soon) && !rec.Damaged() && l.isSettled(rec, &entries[i]) {
 				wrong = append(wrong, plug.Wrong{Kind: plug.StrayEntry, ID: rec.ID, Text: fmt.Sprintf("%s: %s is in the list and its record does not hold the value", base, rec.ID)})
@@ -73,30 +75,42 @@ func (l listWindow) Audit(ctx context.Context, s kv.Store, base, place string) (
 	if text, ok := plug.Damage(err, kvmodel.ErrNeedsRebuild); ok {
 		return append(wrong, plug.Wrong{Kind: plug.DamagedItem, Text: text}), nil
 	}
-	if err != nil || l.derived == nil {
+	if err != nil || !l.Counts() {
 		return wrong, err
 	}
 	if place == "" {
 		place = l.placeOf(base)
 	}
-	return l.auditCount(ctx, s, base, place, live, wrong)
+	return l.auditCounts(ctx, s, base, place, live, wrong)
 }
 
-// auditCount adds to wrong what is wrong with the number of the list at place, which has n
-// members.
-func (l listWindow) auditCount(ctx context.Context, s kv.Store, base, place string, n int64, wrong []plug.Wrong) ([]plug.Wrong, error) {
+// auditCounts adds to wrong what is wrong with the numbers of the list at place, whose records
+// add up to live.
+func (l listWindow) auditCounts(ctx context.Context, s kv.Store, base, place string, live []int64, wrong []plug.Wrong) ([]plug.Wrong, error) {
 	if place == "" {
 		return wrong, nil // The value is hashed, and no record holds it.
 	}
-	counts, err := l.derived.Counts(ctx, s, []string{place})
-	switch {
-	case errors.Is(err, kv.ErrNotNumber):
-		return append(wrong, plug.Wrong{Kind: plug.WrongCount, Text: fmt.Sprintf("%s: %v", base, err)}), nil
-	case err != nil:
-		return wrong, err
-	case max(counts[0], 0) != n:
-		text := fmt.Sprintf("%s: %d records hold the value, and %s says %d", base, n, l.derived.Name(), max(counts[0], 0))
-		return append(wrong, plug.Wrong{Kind: plug.WrongCount, Text: text}), nil
+	for i := range l.figures {
+		f := &l.figures[i]
+		counts, err := f.Counts(ctx, s, []string{place})
+		if errors.Is(err, kv.ErrNotNumber) {
+			wrong = append(wrong, plug.Wrong{Kind: plug.WrongCount, Text: fmt.Sprintf("%s: %v", base, err)})
+			continue
+		}
+		if err != nil {
+			return wrong, err
+		}
+		says := counts[0]
+		if says == kvmodel.NoNumber {
+			says = 0
+		}
+		if says != live[i] {
+			text := fmt.Sprintf("%s: %d records hold the value, and %s says %d", base, live[i], f.Name(), says)
+			if f.of != nil {
+				text = fmt.Sprintf("%s: the records that hold the value add up to %d, and %s says %d", base, live[i], f.Name(), says)
+			}
+			wrong = append(wrong, plug.Wrong{Kind: plug.WrongCount, Text: text})
+		}
 	}
 	return wrong, nil
 }
@@ -141,6 +155,7 @@ func (l listWindow) placeOf(base string) string {
 // Amend makes the list hold what its records say, and has it counted. What is lost or damaged
 // of it the next rebuild makes again.
 func (l listWindow) Amend(ctx context.Context, s kv.Store, base, place string) error {
+	place = plug.Bare(place)
 	if place == "" {
 		place = l.placeOf(base)
 	}

@@ -469,10 +469,10 @@ func TestBuild_ARecordInConflictKeepsBackOnlyThatIndex(t *testing.T) {
 			t.Fatalf("got %v, want a DuplicatesError", err)
 		}
 		var got []string
-		owner := duplicates.Records[0].Taken.Owner
+		owner := duplicates.Records[0].Taken.ID
 		for _, d := range duplicates.Records {
 			got = append(got, d.ID)
-			if d.Taken.Index != "ByCode" || d.Taken.Owner != owner {
+			if d.Taken.Index != "ByCode" || d.Taken.ID != owner {
 				t.Errorf("%s is in conflict about %v", d.ID, d.Taken)
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -158,7 +157,7 @@ func (m *model) forgetOrphans(ctx context.Context, name, place string) error {
 	}
 	return index.Vacate(ctx, m.db.store, place, func(ids []string) error {
 		return m.clean(ctx, kv.Texts(ids, m.key), func(env *envelope.Envelope) bool {
-			return env.DropLost(func(index, lost string) bool { return index == name && lost == place })
+			return env.DropLost(func(index, lost string) bool { return index == name && plug.Bare(lost) == place })
 		})
 	})
 }
@@ -202,7 +201,10 @@ func (m *model) deleteSome(ctx context.Context, index string, ids []string, o or
 	id := func(i int) string { return ids[i] }
 	errs := m.several(ctx, len(ids), id, func(ctx context.Context, s kv.Store, i int, rest *rest) error {
 		return m.remove(ctx, s, ids[i], func(rec *plug.Seen) bool {
-			belongs[i] = rec.Damaged() || rec.Value != nil && slices.Contains(m.index(index).Places(rec.Value), o.place)
+			belongs[i] = rec.Damaged()
+			if rec.Value != nil {
+				_, belongs[i] = plug.At(m.index(index).Places(rec.Value), o.place)
+			}
 			return belongs[i]
 		}, rest)
 	})

@@ -21,6 +21,7 @@ import (
 type CounterOf[T any] struct {
 	Name    string
 	Derived bool // it counts the members of lists: see [DB.Derived]
+	Sum     bool // it adds up what these say: see [DB.Sum]
 	Set     func(*T, int64)
 }
 
@@ -28,9 +29,12 @@ type CounterOf[T any] struct {
 // follow it. [DB.Tally] returns it.
 type Tally = tally.Tally
 
-// Derived is a count of the members of lists, which is read like a counter of
-// another model. [DB.Derived] returns it.
+// Derived is a count of the members of lists, or a sum over them, which is read like a counter
+// of another model. [DB.Derived] and [DB.Sum] return it.
 type Derived = tally.Derived
+
+// NoNumber stands for the number of what has none.
+const NoNumber = tally.None
 
 // RecountRounds is how often a rebuild tries to count a [Derived] again.
 const RecountRounds = tally.RecountRounds
@@ -64,9 +68,12 @@ func newCounters[T any](db *DB, model string, all []CounterOf[T]) []counter {
 	var counters []counter
 	for _, of := range all {
 		c := counter{Name: of.Name, Set: func(v plug.Record, n int64) { of.Set(v.(*T), n) }}
-		if of.Derived {
+		switch {
+		case of.Sum:
+			c.derived = db.Sum(model, of.Name)
+		case of.Derived:
 			c.derived = db.Derived(model, of.Name)
-		} else {
+		default:
 			c.plain = db.Tally(model, of.Name)
 		}
 		counters = append(counters, c)

@@ -478,11 +478,19 @@ func (db *DB) Tally(model, counter string) *Tally {
 // Derived returns the derived count of that name of a model, the same one at every
 // call.
 func (db *DB) Derived(model, counter string) *Derived {
+	return db.derive(model, counter, tally.NewDerived)
+}
+
+// Sum is Derived for a sum, which may be negative.
+func (db *DB) Sum(model, counter string) *Derived { return db.derive(model, counter, tally.NewSum) }
+
+// derive returns the derived number of that name, which make makes if there is none.
+func (db *DB) derive(model, counter string, make func(_ tally.Base, model, counter string) *Derived) *Derived {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	of := [2]string{model, counter}
 	if db.derived[of] == nil {
-		db.derived[of] = tally.NewDerived(db.tallyBase(), model, counter)
+		db.derived[of] = make(db.tallyBase(), model, counter)
 	}
 	return db.derived[of]
 }

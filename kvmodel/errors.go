@@ -54,7 +54,7 @@ type TakenError struct {
 	Index  string
 	Fields []string // that have the value, or the method that returns it
 	Value  string   // the value as text
-	Owner  string   // the text of the id of the record that holds it
+	ID     string   // the text of the id of the record that holds it
 
 	Private bool // the index is over a private field, whose value the text of the error masks
 }
@@ -64,7 +64,7 @@ func (e *TakenError) Error() string {
 	if e.Private {
 		value = "***"
 	}
-	return e.Model + "." + e.Index + ": " + strings.Join(e.Fields, ", ") + " " + value + " is taken by " + kv.Quote(e.Owner)
+	return e.Model + "." + e.Index + ": " + strings.Join(e.Fields, ", ") + " " + value + " is taken by " + kv.Quote(e.ID)
 }
 
 // Is makes a TakenError an ErrExists.

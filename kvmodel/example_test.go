@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ringtree/ringtree/examples"
 	"github.com/ringtree/ringtree/examples/wiki"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -205,7 +206,7 @@ func ExampleTakenError() {
 
 	err := m.Users.Create(ctx, &wiki.User{ID: "eve", Name: "Ann"})
 	if taken, ok := errors.AsType[*kvmodel.TakenError](err); ok {
-		fmt.Println(taken.Fields, taken.Value, "is taken by", taken.Owner)
+		fmt.Println(taken.Fields, taken.Value, "is taken by", taken.ID)
 	}
 	// Output: [Name] Ann is taken by ann
 }
@@ -566,7 +567,7 @@ func ExampleDuplicatesError() {
 		}
 	}
 	report(&kvmodel.DuplicatesError{Model: "User", Records: []kvmodel.Duplicate{
-		{ID: "eve", Taken: &kvmodel.TakenError{Model: "User", Index: "ByName", Value: "Ann", Owner: "ann"}},
+		{ID: "eve", Taken: &kvmodel.TakenError{Model: "User", Index: "ByName", Value: "Ann", ID: "ann"}},
 	}})
 	// Output: change User eve
 }
@@ -732,4 +733,35 @@ func ExampleCascade() {
 	check(err)
 	fmt.Println(n)
 	// Output: 0
+}
+
+// The remarks on a talk are one list, and a page shows them as a tree.
+func ExampleTree() {
+	ctx := context.Background()
+	db, err := kvmodel.Open(memkv.New(memkv.Options{}))
+	check(err)
+	defer db.Close(ctx)
+	m := examples.New(db)
+	for _, r := range []examples.Remark{
+		{ID: "1", Text: "How deep?"}, {ID: "2", Text: "Nice."}, {ID: "3", Parent: "1", Text: "Eight keys."}, {ID: "4", Parent: "3", Text: "Thanks."},
+	} {
+		r.Talk = "trees"
+		check(m.Remarks.Create(ctx, &r))
+	}
+
+	var remarks []*examples.Remark
+	for r, err := range m.Remarks.ByTalk.Of("trees").All(ctx) {
+		check(err)
+		remarks = append(remarks, r)
+	}
+	parent := func(r *examples.Remark) string { return r.Parent }
+	oldest := func(a, b *examples.Remark) int { return a.Made.Compare(b.Made) }
+	for _, branch := range kvmodel.Tree(m.Remarks.Records, remarks, parent, oldest) {
+		fmt.Println(strings.Repeat("  ", branch.Depth) + branch.Item.Text)
+	}
+	// Output:
+	// How deep?
+	//   Eight keys.
+	//     Thanks.
+	// Nice.
 }

@@ -81,7 +81,7 @@ func (m *model) concerns(l journal.Line, id string) bool {
 		return true
 	}
 	return slices.ContainsFunc(l.Touched, func(t envelope.Touched) bool {
-		return slices.Contains(m.children, l.Model+"."+t.Index) && slices.Contains(t.Places, id)
+		return slices.Contains(m.children, l.Model+"."+t.Index) && slices.Contains(plug.Bares(t.Places), id)
 	})
 }
 

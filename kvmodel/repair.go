@@ -17,9 +17,9 @@ import (
 // to fail, unless it has committed. With doubt, what counts the record may be wrong,
 // too.
 func (m *model) repair(ctx context.Context, s kv.Store, id string, past uint64, touched []envelope.Touched, doubt bool) error {
-	if m.ends && past > 0 {
+	if past > 0 && (m.ends || slices.ContainsFunc(m.indexes(), hasNotes)) {
 		// Two changes for one rev may have entered the record at one place with
-		// different ends. Only an entry with a greater rev outdoes them both.
+		// different ends or notes. Only an entry with a greater rev outdoes them both.
 		past++
 	}
 	rec, err := m.fenced(ctx, s, id, past)
@@ -113,6 +113,11 @@ func (m *model) mergePlaces(all []envelope.Touched, rec *plug.Seen) []envelope.T
 func counts(index plug.Index) bool {
 	c, ok := index.(plug.Counting)
 	return ok && c.Counts()
+}
+
+func hasNotes(index plug.Index) bool {
+	n, ok := index.(plug.Noting)
+	return ok && n.Notes()
 }
 
 // lost returns the places that may still name rec although it is deleted.

@@ -40,7 +40,7 @@ const (
 // followed. A member with a large count needs fewer, since large differences
 // decide its rank.
 func interval(n int, count int64) int64 {
-	return max(int64(bits.Len(uint(max(n, 2)-1))), count/64)
+	return max(int64(bits.Len(uint(max(n, 2)-1))), max(count, -count)/64)
 }
 
 // chosen returns true once in i times.

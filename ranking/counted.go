@@ -257,14 +257,14 @@ func (f *counted) look(ctx context.Context, s kv.Store, by string, at time.Time,
 	for i, rec := range recs {
 		to[i] = stateOf(by, rec)
 		if !f.scored {
-			to[i].Score, to[i].In = keytree.FromInt(counts[i]).WithTie(to[i].Score.Tie()), to[i].In && counts[i] >= 0
+			to[i].Score, to[i].In = keytree.FromInt(counts[i]).WithTie(to[i].Score.Tie()), to[i].In && counts[i] != kvmodel.NoNumber
 		}
 	}
 	return to, nil
 }
 
 // counts returns the counts of ids, in the period that holds at if there are
-// periods; -1 for those that have none.
+// periods; NoNumber for those that have none.
 func (f *counted) counts(ctx context.Context, s kv.Store, ids []string, at time.Time) ([]int64, error) {
 	if f.per == Forever {
 		return f.counter.Counts(ctx, s, ids)
@@ -272,8 +272,8 @@ func (f *counted) counts(ctx context.Context, s kv.Store, ids []string, at time.
 	return f.inPeriod(ctx, s, ids, at)
 }
 
-// inPeriod returns the counts of ids in the period that holds at; -1 for those that
-// have none.
+// inPeriod returns the counts of ids in the period that holds at; NoNumber for those
+// that have none.
 func (c *core) inPeriod(ctx context.Context, s kv.Store, ids []string, at time.Time) ([]int64, error) {
 	keys := kv.Texts(ids, func(id string) string { return c.periodKey(id, at) })
 	results, err := kv.GetAll(ctx, s, keys...)
@@ -283,7 +283,7 @@ func (c *core) inPeriod(ctx context.Context, s kv.Store, ids []string, at time.T
 	counts := make([]int64, len(ids))
 	for i, r := range results {
 		if r.Err != nil {
-			counts[i] = -1
+			counts[i] = kvmodel.NoNumber
 			continue
 		}
 		if counts[i], err = kv.ParseNumber(r.Value); err != nil {

@@ -219,6 +219,11 @@ func TestPlan_TripsAreThoseThatAreMeasured(t *testing.T) {
 			"Delete":     {"Delete of an edge that is counted"},
 			"new Create": {"Create of an edge that is counted"},
 		},
+		"Ballots": {
+			"Create": {"Create of an edge that is counted and summed"},
+			"Update": {"Update of what it adds"},
+			"Delete": {"Delete of an edge that is counted and summed"},
+		},
 		"Nameds": {
 			"Create": {"Create with a unique value"},
 			"Update": {"Update of another field", "Update of a unique value"},

@@ -7,6 +7,7 @@ import "github.com/ringtree/ringtree/kvmodel"
 // Models are the models of this package in one database.
 type Models struct {
 	Articles  *Articles
+	Ballots   *Ballots
 	Dailies   *Dailies
 	Files     *Files
 	Folders   *Folders
@@ -31,6 +32,7 @@ type Models struct {
 	Stories   *Stories
 	AllSummed *AllSummed
 	Taggeds   *Taggeds
+	Talks     *Talks
 	Tickets   *Tickets
 	Tieds     *Tieds
 	Titleds   *Titleds
@@ -44,6 +46,7 @@ type Models struct {
 func New(db *kvmodel.DB) *Models {
 	return &Models{
 		Articles:  NewArticles(db),
+		Ballots:   NewBallots(db),
 		Dailies:   NewDailies(db),
 		Files:     NewFiles(db),
 		Folders:   NewFolders(db),
@@ -68,6 +71,7 @@ func New(db *kvmodel.DB) *Models {
 		Stories:   NewStories(db),
 		AllSummed: NewAllSummed(db),
 		Taggeds:   NewTaggeds(db),
+		Talks:     NewTalks(db),
 		Tickets:   NewTickets(db),
 		Tieds:     NewTieds(db),
 		Titleds:   NewTitleds(db),
@@ -82,6 +86,7 @@ func New(db *kvmodel.DB) *Models {
 func (m *Models) All() []kvmodel.Model {
 	return []kvmodel.Model{
 		m.Articles,
+		m.Ballots,
 		m.Dailies,
 		m.Files,
 		m.Folders,
@@ -106,6 +111,7 @@ func (m *Models) All() []kvmodel.Model {
 		m.Stories,
 		m.AllSummed,
 		m.Taggeds,
+		m.Talks,
 		m.Tickets,
 		m.Tieds,
 		m.Titleds,

@@ -103,13 +103,14 @@ func through[T any](all iter.Seq2[T, error]) error {
 
 var lists = section{
 	title: "Lists",
-	text:  "A list of 200, and an edge with lists on both sides, one of them counted.",
+	text:  "A list of 200, and an edge with lists on both sides, one of them counted, and another that is summed as well.",
 	fill: func(w *world) error {
 		w.n = 200
 		return errors.Join(
 			fillListed(w),
 			w.Taggeds.Create(w.ctx, &Tagged{ID: w.id(), Tags: []string{"a", "b", "c"}, Text: text}),
 			w.Photos.CreateMulti(w.ctx, many(3, func(i int) *Photo { return &Photo{ID: id(i + 1), Text: text} })),
+			w.Ballots.CreateMulti(w.ctx, many(100, func(i int) *Ballot { return &Ballot{User: id(i + 1), Talk: id(1), Value: 1} })),
 			w.Likes.CreateMulti(w.ctx, many(100, func(i int) *Like { return &Like{User: id(i + 1), Photo: id(1)} })),
 		)
 	},
@@ -204,6 +205,21 @@ var lists = section{
 	}, {
 		name: "Likes.Get",
 		do:   func(ctx context.Context, w *world) error { return last(w.Photos.Likes.Get(ctx, id(1))) },
+	}, {
+		name: "Create of an edge that is counted and summed",
+		do: func(ctx context.Context, w *world) error {
+			return w.Ballots.Create(ctx, &Ballot{User: w.id(), Talk: id(1), Value: -1})
+		},
+	}, {
+		name: "Update of what it adds",
+		do: func(ctx context.Context, w *world) error {
+			return last(w.Ballots.Update(ctx, BallotID{User: id(2), Talk: id(1)}, func(b *Ballot) error { b.Value = -b.Value; return nil }))
+		},
+	}, {
+		name: "Delete of an edge that is counted and summed",
+		do: func(ctx context.Context, w *world) error {
+			return w.Ballots.Delete(ctx, BallotID{User: id(1), Talk: id(1)})
+		},
 	}},
 }
 

@@ -95,6 +95,21 @@ type Like struct {
 	Photo string `kv:"id; list; count=Photo.Likes"`
 }
 
+// Talk is what Ballots are added up in.
+type Talk struct {
+	ID    string `kv:"id"`
+	Votes int64  `kv:"counter"`
+	Score int64  `kv:"counter"`
+}
+
+// Ballot is an edge that is counted and summed.
+type Ballot struct {
+	User  string `kv:"id; list"`
+	Talk  string `kv:"id; list; count=Talk.Votes; sum=Talk.Score,of=Value"`
+	Value int64
+	Text  string
+}
+
 // Ticket has a number.
 type Ticket struct {
 	ID   int64 `kv:"id,seq"`

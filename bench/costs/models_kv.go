@@ -993,6 +993,174 @@ func likeFields(name []byte) (codec.Fields, bool) {
 	return nil, false
 }
 
+// Talks holds the Talk records of a database by ID.
+// Trips: Get 1, Create 2, Update 2, Delete 2.
+type Talks struct {
+	*kvmodel.Records[Talk, string]
+
+	Votes *index.DerivedCount[string] // the size of its list in Ballots.ByTalk, filled in when the record is loaded
+	Score *index.DerivedCount[string] // the sum of Value over its list in Ballots.ByTalk, filled in when the record is loaded
+}
+
+// NewTalks returns the Talks in db.
+func NewTalks(db *kvmodel.DB) *Talks {
+	r := kvmodel.NewRecords(db, kvmodel.Schema[Talk, string]{
+		Name: "Talk", Version: 1,
+		ID:    func(t *Talk) string { return t.ID },
+		SetID: func(t *Talk, id string) { t.ID = id },
+		Key:   kvmodel.StringKey[string](),
+		Codec: &talkCodec,
+		Counters: []kvmodel.CounterOf[Talk]{
+			{Name: "Votes", Derived: true, Set: func(t *Talk, n int64) { t.Votes = n }},
+			{Name: "Score", Derived: true, Sum: true, Set: func(t *Talk, n int64) { t.Score = n }},
+		},
+	})
+	return &Talks{
+		Records: r,
+		Votes:   index.NewDerivedCount(r, "Votes"),
+		Score:   index.NewDerivedCount(r, "Score"),
+	}
+}
+
+// These lines stop compiling when Talk changes: run go generate again.
+type goGenerateAgainForTalk = struct {
+	ID    string `kv:"id"`
+	Votes int64  `kv:"counter"`
+	Score int64  `kv:"counter"`
+}
+
+var _ goGenerateAgainForTalk = Talk{}
+
+// EncodeMsgpack writes t as a map by field name, in its stored form.
+func (t *Talk) EncodeMsgpack(enc *msgpack.Encoder) error { return talkCodec.Encode(enc, t) }
+
+// DecodeMsgpack reads the stored form into t; fields that it lacks stay as they are.
+func (t *Talk) DecodeMsgpack(dec *msgpack.Decoder) error { return talkCodec.Decode(dec, t) }
+
+var talkCodec = codec.Model[Talk]{Write: writeTalk, Read: readTalk, Fields: talkFields, Copy: func(*Talk) {}}
+
+func writeTalk(w *codec.Writer, v *Talk) {
+	w.Struct(1)
+	codec.WriteString(w.Name("ID"), &v.ID)
+}
+
+func readTalk(r *codec.Reader, v *Talk) {
+	codec.ReadStruct(r, v, readTalkField)
+}
+
+func readTalkField(r *codec.Reader, v *Talk, name []byte) bool {
+	switch string(name) {
+	case "ID":
+		codec.ReadString(r, &v.ID)
+	default:
+		return false
+	}
+	return true
+}
+
+func talkFields(name []byte) (codec.Fields, bool) {
+	switch string(name) {
+	case "ID":
+		return nil, true
+	}
+	return nil, false
+}
+
+// Ballots holds the Ballot records of a database and the indexes kept over them.
+// Trips: Get 1, Create 2 (1 if it exists), Update 2 or 3, Delete 2; with a new list Create 3, Update 4; a listing 2, or 1 if nothing is new.
+type Ballots struct {
+	*kvmodel.Records[Ballot, BallotID]
+
+	ByUser *index.Lists[Ballot, BallotID, string] // the Ballots with a User
+	ByTalk *index.Lists[Ballot, BallotID, string] // the Ballots with a Talk; counted in Talk.Votes; the sum of Value is Talk.Score
+}
+
+// BallotID is the id of a Ballot.
+type BallotID struct {
+	User string
+	Talk string
+}
+
+// NewBallots returns the Ballots in db.
+func NewBallots(db *kvmodel.DB) *Ballots {
+	r := kvmodel.NewRecords(db, kvmodel.Schema[Ballot, BallotID]{
+		Name: "Ballot", Version: 1,
+		ID:    func(b *Ballot) BallotID { return BallotID{User: b.User, Talk: b.Talk} },
+		SetID: func(b *Ballot, id BallotID) { b.User, b.Talk = id.User, id.Talk },
+		Key: kvmodel.Key2(
+			kvmodel.StringKey[string](), kvmodel.StringKey[string](),
+			func(k BallotID) (string, string) { return k.User, k.Talk },
+			func(a string, b string) BallotID { return BallotID{User: a, Talk: b} },
+		),
+		Codec: &ballotCodec,
+	})
+	return &Ballots{
+		Records: r,
+		ByUser: index.NewLists(r, kvmodel.IndexSpec[Ballot, string]{
+			Name: "ByUser", Def: "list User string", Fields: []string{"User"}, Key: kvmodel.StringKey[string](),
+			Values: func(b *Ballot) []string { return []string{b.User} },
+		}),
+		ByTalk: index.NewLists(r, kvmodel.IndexSpec[Ballot, string]{
+			Name: "ByTalk", Def: "list Talk string", Fields: []string{"Talk"}, Key: kvmodel.StringKey[string](),
+			Values: func(b *Ballot) []string { return []string{b.Talk} },
+		}, index.Counted("Talk", "Votes"), index.Summed("Talk", "Score", "Value", func(b *Ballot) int64 { return int64(b.Value) })),
+	}
+}
+
+// These lines stop compiling when Ballot changes: run go generate again.
+type goGenerateAgainForBallot = struct {
+	User  string `kv:"id; list"`
+	Talk  string `kv:"id; list; count=Talk.Votes; sum=Talk.Score,of=Value"`
+	Value int64
+	Text  string
+}
+
+var _ goGenerateAgainForBallot = Ballot{}
+
+// EncodeMsgpack writes b as a map by field name, in its stored form.
+func (b *Ballot) EncodeMsgpack(enc *msgpack.Encoder) error { return ballotCodec.Encode(enc, b) }
+
+// DecodeMsgpack reads the stored form into b; fields that it lacks stay as they are.
+func (b *Ballot) DecodeMsgpack(dec *msgpack.Decoder) error { return ballotCodec.Decode(dec, b) }
+
+var ballotCodec = codec.Model[Ballot]{Write: writeBallot, Read: readBallot, Fields: ballotFields, Copy: func(*Ballot) {}}
+
+func writeBallot(w *codec.Writer, v *Ballot) {
+	w.Struct(4)
+	codec.WriteString(w.Name("User"), &v.User)
+	codec.WriteString(w.Name("Talk"), &v.Talk)
+	codec.WriteInt(w.Name("Value"), &v.Value)
+	codec.WriteString(w.Name("Text"), &v.Text)
+}
+
+func readBallot(r *codec.Reader, v *Ballot) {
+	codec.ReadStruct(r, v, readBallotField)
+}
+
+func readBallotField(r *codec.Reader, v *Ballot, name []byte) bool {
+	switch string(name) {
+	case "User":
+		codec.ReadString(r, &v.User)
+	case "Talk":
+		codec.ReadString(r, &v.Talk)
+	case "Value":
+		codec.ReadInt(r, &v.Value)
+	case "Text":
+		codec.ReadString(r, &v.Text)
+	default:
+		return false
+	}
+	return true
+}
+
+func ballotFields(name []byte) (codec.Fields, bool) {
+	switch string(name) {
+	case "User", "Talk", "Value", "Text":
+		return nil, true
+	}
+	return nil, false
+}
+
 // Tickets holds the Ticket records of a database by ID.
 // Trips: Get 1, Create 1, Update 2, Delete 2.
 type Tickets struct {

@@ -63,13 +63,18 @@
 //	                     counted, per= in one period, of which the last N are kept; ties= is
 //	                     which of equal scores comes first, by the created field, or that they
 //	                     share a rank
+//	                     above a method, of=A,B names the counters that it reads; a change of
+//	                     another counter of the record does not make it follow
 //	ranking[,by=F][,order=high][,locale=L]
 //	                     on a string, the records from A to Z, and order=high from Z to A; L is
 //	                     the language whose order that is, such as sv; without it, that of none
 //	counter[,batch=sampled|window|every]
 //	                     a number kept outside the record; batch= is when rankings follow it
-//	count=Model.Field    that counter is the number of records that hold its model's id; not
+//	count=Model.Field[,if=Method]
+//	                     that counter is the number of records that hold its model's id; not
 //	                     for records that expire
+//	sum=Model.Field,of=F[,if=Method]
+//	                     that counter is the sum of F, an integer field or method, over these
 //	version              an int64: the number of the record's changes, checked by Put
 //	created              a time.Time: when the record was made; now, unless a new one has it set
 //	updated              a time.Time: when the record was changed last

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 	"time"
+	"unique"
 
 	"github.com/ringtree/ringtree/internal/plug"
 )
@@ -15,12 +16,37 @@ import (
 type Entry struct {
 	ID  string
 	Rev uint64
-	In  bool
 
 	// At is a time in Unix seconds. For a member that is in, it is when the
 	// membership ends by itself, 0 for never; for one that is out, when that
 	// was said.
 	At int64
+
+	// Note is what the list keeps of a member that is in and never ends.
+	Note Note
+
+	In   bool
+	late bool // it stands in the tail of a segment
+}
+
+// Note is a short text, which is held once for all entries that have it. The zero Note is the
+// empty text.
+type Note struct{ text unique.Handle[string] }
+
+// NoteOf returns the note that says text.
+func NoteOf(text string) Note {
+	if text == "" {
+		return Note{}
+	}
+	return Note{unique.Make(text)}
+}
+
+// String returns the text of n.
+func (n Note) String() string {
+	if n == (Note{}) {
+		return ""
+	}
+	return n.text.Value()
 }
 
 // counts reports whether e, of two entries of one member, is the one that counts.
@@ -31,7 +57,10 @@ func (e *Entry) counts(than *Entry) bool {
 	if e.In != than.In {
 		return !e.In
 	}
-	return e.At > than.At
+	if e.At != than.At {
+		return e.At > than.At
+	}
+	return e.Note.String() > than.Note.String()
 }
 
 // Member reports whether e says that its member is in the list at now.
@@ -75,7 +104,6 @@ func (p Position) Compare(q Position) int {
 type row struct {
 	Entry
 	hash uint64
-	late bool // it stands in the tail
 }
 
 // Position returns where the member of r stands.

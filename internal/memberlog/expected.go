@@ -81,6 +81,7 @@ func (p *part) expect(rows, own []row) []row {
 		at, found := sort.Find(len(rows), func(at int) int { return own[i].compare(&rows[at]) })
 		switch {
 		case found && own[i].counts(&rows[at].Entry):
+			own[i].late = rows[at].late
 			rows[at].Entry = own[i].Entry
 		case !found && own[i].In && p.from <= own[i].hash && own[i].hash <= p.last():
 			rows = slices.Insert(rows, at, own[i])

@@ -24,9 +24,10 @@ const (
 	segmentHead   = 1 + 4 + 4
 	sealByte      = 0xff // no record begins or ends with it
 
-	tagIn   = 1
-	tagEnds = 2 // in until a time
-	tagOut  = 3
+	tagIn    = 1
+	tagEnds  = 2 // in until a time
+	tagOut   = 3
+	tagNoted = 4 // in, with a note
 )
 
 var (
@@ -38,6 +39,8 @@ var (
 func appendBare(dst []byte, e *Entry) []byte {
 	tag := byte(tagOut)
 	switch {
+	case e.In && e.Note != (Note{}):
+		tag = tagNoted
 	case e.In && e.At == 0:
 		tag = tagIn
 	case e.In:
@@ -47,7 +50,10 @@ func appendBare(dst []byte, e *Entry) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(e.ID)))
 	dst = append(dst, e.ID...)
 	dst = binary.AppendUvarint(dst, e.Rev)
-	if tag != tagIn {
+	switch tag {
+	case tagNoted:
+		dst = wire.AppendText(dst, e.Note.String())
+	case tagEnds, tagOut:
 		dst = binary.AppendUvarint(dst, uint64(e.At))
 	}
 	return dst
@@ -91,7 +97,11 @@ func baseSize(rows []row) int {
 	for i := range rows {
 		e := &rows[i].Entry
 		size += 1 + numberSize(uint64(len(e.ID))) + len(e.ID) + numberSize(e.Rev)
-		if !e.In || e.At != 0 {
+		switch {
+		case e.In && e.Note != (Note{}):
+			note := len(e.Note.String())
+			size += numberSize(uint64(note)) + note
+		case !e.In || e.At != 0:
 			size += numberSize(uint64(e.At))
 		}
 	}
@@ -189,7 +199,8 @@ func (p *parser) tail(g *segment) error {
 			return corrupt(begin, "an appended record")
 		}
 		p.at += 2
-		g.rows = append(g.rows, row{Entry: e, hash: hashOf(e.ID), late: true})
+		e.late = true
+		g.rows = append(g.rows, row{Entry: e, hash: hashOf(e.ID)})
 	}
 	return nil
 }
@@ -232,20 +243,36 @@ func (p *parser) summed(begin int) bool {
 func (p *parser) record() (e Entry, ok bool) {
 	tag := p.data[p.at]
 	p.at++
-	size, ok1 := p.number()
-	if tag < tagIn || tag > tagOut || !ok1 || size > uint64(p.end-p.at) || size > plug.MaxID {
+	if tag < tagIn || tag > tagNoted {
 		return e, false
 	}
-	e.ID = p.text[p.at : p.at+int(size)]
-	p.at += int(size)
+	if e.ID, ok = p.short(); !ok {
+		return e, false
+	}
 	e.In = tag != tagOut
 	e.Rev, ok = p.number()
-	if tag != tagIn {
-		at, ok2 := p.number()
+	switch tag {
+	case tagNoted:
+		note, noted := p.short()
+		e.Note = NoteOf(note)
+		ok = ok && noted && note != ""
+	case tagEnds, tagOut:
+		at, ends := p.number()
 		e.At = int64(at)
-		ok = ok && ok2 && e.At > 0
+		ok = ok && ends && e.At > 0
 	}
 	return e, ok
+}
+
+// short returns a text that is no longer than an id.
+func (p *parser) short() (text string, ok bool) {
+	size, ok := p.number()
+	if !ok || size > uint64(p.end-p.at) || size > plug.MaxID {
+		return "", false
+	}
+	text = p.text[p.at : p.at+int(size)]
+	p.at += int(size)
+	return text, true
 }
 
 // number returns a varint, which must be as short as it can be.

@@ -52,7 +52,11 @@ func Show(key string, value []byte, now time.Time) ([]string, error) {
 		if r.Member(now) {
 			in = "in"
 		}
-		lines = append(lines, fmt.Sprintf("%s %s at rev %d", r.ID, in, r.Rev))
+		line := fmt.Sprintf("%s %s at rev %d", r.ID, in, r.Rev)
+		if note := r.Note.String(); note != "" {
+			line += " with " + note
+		}
+		lines = append(lines, line)
 	}
 	return lines, nil
 }

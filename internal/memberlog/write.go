@@ -244,7 +244,9 @@ func (w *write) again(err error) error {
 // beginList makes the first segment of a list that has none.
 func (w *write) beginList() (Ticket, error) {
 	w.read = false
-	first := encodeSegment([]row{{Entry: w.e, hash: w.hash, late: w.Confirm != nil}})
+	e := w.e
+	e.late = w.Confirm != nil
+	first := encodeSegment([]row{{Entry: e, hash: w.hash}})
 	_, err := kv.One(w.ctx, w.s, kv.OpAdd(w.key(w.place, name{}), first))
 	switch {
 	case err == nil:

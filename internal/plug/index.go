@@ -201,18 +201,25 @@ type Counting interface {
 	Undo(ctx context.Context, s kv.Store, added *Added, places []string, doubt bool) error
 }
 
+// Noting is an Index whose places may have notes.
+type Noting interface {
+	// Notes reports whether they have.
+	Notes() bool
+}
+
 // Added is what the tries of one change have added to the numbers that an index
 // keeps, and not taken back.
 type Added struct {
-	Shares []Share   // one for each place, as far as is known
+	Shares []Share   // one for each number, as far as is known
 	Doubt  []string  // places where an answer was missing
 	Began  time.Time // of the first try that added something
 	Since  time.Time // when these were put in doubt; zero: not yet
 }
 
-// Share is what a change adds to the number at a place, and the sum.
+// Share is what a change adds to a number at a place, and the sum.
 type Share struct {
-	Place   string
+	Place   string // without a note
+	Number  int    // which of those that the index keeps
 	By, Sum int64
 }
 
@@ -227,10 +234,10 @@ func (a *Added) Places() []string {
 	return places
 }
 
-// Note adds s to what a has of its place.
+// Note adds s to what a has of its number.
 func (a *Added) Note(s Share) {
 	for i := range a.Shares {
-		if old := &a.Shares[i]; old.Place == s.Place {
+		if old := &a.Shares[i]; old.Place == s.Place && old.Number == s.Number {
 			old.By, old.Sum = old.By+s.By, s.Sum
 			return
 		}
@@ -278,14 +285,10 @@ type Seen struct {
 // Damaged reports whether it is not known what the record says.
 func (r *Seen) Damaged() bool { return r.Err != nil && r.Value == nil }
 
-// Holds reports whether the record belongs at place.
+// Holds reports whether the record belongs at place, which has no note.
 func (r *Seen) Holds(place string) bool {
-	for _, p := range r.Places {
-		if p == place {
-			return true
-		}
-	}
-	return false
+	_, holds := At(r.Places, place)
+	return holds
 }
 
 // Holders returns, by place, which of recs belong there.

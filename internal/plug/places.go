@@ -3,6 +3,7 @@ package plug
 import (
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -31,4 +32,57 @@ func (p *Places) Take() []string {
 	all := slices.Sorted(maps.Keys(p.all))
 	p.all = nil
 	return all
+}
+
+// noteSign divides the place of a record in a list from the note that its entry carries there:
+// what the record adds to numbers of the list. No text of a value contains it.
+const noteSign = "*"
+
+// Noted returns place with a note, which may be empty.
+func Noted(place, note string) string {
+	if note == "" {
+		return place
+	}
+	return place + noteSign + note
+}
+
+// Bare returns place without its note.
+func Bare(place string) string {
+	place, _, _ = strings.Cut(place, noteSign)
+	return place
+}
+
+// NoteOf returns the note of place, "" if it has none.
+func NoteOf(place string) string {
+	_, note, _ := strings.Cut(place, noteSign)
+	return note
+}
+
+// Bares returns places without their notes, each once.
+func Bares(places []string) []string {
+	if !HasNotes(places) {
+		return places
+	}
+	var all []string
+	for _, place := range places {
+		if place = Bare(place); !slices.Contains(all, place) {
+			all = append(all, place)
+		}
+	}
+	return all
+}
+
+// HasNotes reports whether one of places has a note.
+func HasNotes(places []string) bool {
+	return slices.ContainsFunc(places, func(place string) bool { return strings.Contains(place, noteSign) })
+}
+
+// At returns that of places which is place, with its note.
+func At(places []string, place string) (at string, ok bool) {
+	for _, at := range places {
+		if rest, ok := strings.CutPrefix(at, place); ok && (rest == "" || strings.HasPrefix(rest, noteSign)) {
+			return at, true
+		}
+	}
+	return "", false
 }

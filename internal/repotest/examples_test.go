@@ -25,7 +25,7 @@ var withoutExample = map[string]string{
 		kvmodel.BoolKey kvmodel.By kvmodel.Codec kvmodel.CounterOf kvmodel.Gone kvmodel.IndexSpec
 		kvmodel.IntKey kvmodel.Key2 kvmodel.Key3 kvmodel.Key4 kvmodel.KeyOf kvmodel.NewHistory
 		kvmodel.NewRecords kvmodel.Schema kvmodel.StringKey kvmodel.UintKey
-		index.Counted index.ForValues index.Hot index.ListOption index.NewCounter
+		index.Counted index.CountedIf index.Summed index.ForValues index.Hot index.ListOption index.NewCounter
 		index.NewDerivedCount index.NewLists index.NewTotal index.NewUnique index.SequenceOf
 		timeline.EventsSpec timeline.Layout timeline.NewEvents timeline.NewRing timeline.NewRings
 		timeline.Shape timeline.Spec timeline.Text
@@ -34,7 +34,7 @@ var withoutExample = map[string]string{
 		kvmodel.Counter kvmodel.CounterKey kvmodel.Derived kvmodel.Follower kvmodel.Members
 		kvmodel.SureFollower kvmodel.Tally`,
 	"it is a part of what an example shows": `
-		kvmodel.Cost kvmodel.IntentStats kvmodel.Option kvmodel.Origin
+		kvmodel.Branch kvmodel.Cost kvmodel.IntentStats kvmodel.Option kvmodel.Origin
 		index.Segment timeline.Mark timeline.Segment ranking.Node ranking.Value
 		inspect.Differences inspect.Header inspect.IndexStatus inspect.ModelStatus inspect.Row
 		inspect.Summary`,

@@ -17,12 +17,12 @@ var indexClasses = []struct {
 	name   string
 	begins []string
 }{
-	{"records", []string{"Work ", "Like ", "Offer ", "Bid ", "Ticket ", "Piece "}},
-	{"enumeration", []string{"Work All", "Like All", "Offer All", "Bid All", "Ticket All", "Piece All"}},
+	{"records", []string{"Work ", "Like ", "Offer ", "Bid ", "Ticket ", "Piece ", "Poll ", "Vote "}},
+	{"enumeration", []string{"Work All", "Like All", "Offer All", "Bid All", "Ticket All", "Piece All", "Poll All", "Vote All"}},
 	{"history", []string{"Work History"}},
 	{"unique", []string{"Work BySlug", "Offer ByCode", "found by"}},
 	{"list", []string{
-		"Work ByAuthor", "Work ByTags", "Work ByRoomShelf", "Like By", "Offer ByKind", "Ticket ByText", "Piece ByTags",
+		"Work ByAuthor", "Work ByTags", "Work ByRoomShelf", "Like By", "Offer ByKind", "Ticket ByText", "Piece ByTags", "Vote By",
 		"the list of", "Size of the likes", "Count of the likes",
 	}},
 	{"values", []string{"Piece ByTags Values"}},
@@ -30,6 +30,7 @@ var indexClasses = []struct {
 	{"sequence", []string{"Ticket Count"}},
 	{"counter", []string{"Work Views"}},
 	{"derived count", []string{"Work Likes", "Likes of"}},
+	{"derived sum", []string{"Poll Numbers"}},
 	{"board over a field", []string{"Work TopPrice ", "Work TopGrade", "Work Archive", "the board"}},
 	{"board with ties", []string{"Piece TopStars", "Piece Latest"}},
 	{"board of words", []string{"Piece TitleAZ"}},
@@ -105,6 +106,7 @@ var damaging = map[string][2]string{
 	"sequence":                   {"", ":Ticket"},
 	"counter":                    {"n:Work:Views:", ""},
 	"derived count":              {"c:", ""},
+	"derived sum":                {"c:Poll:Score:", ""},
 	"board over a field":         {"rank:Work:TopPrice:", ""},
 	"board with ties":            {"rank:Piece:Latest", ""},
 	"board of words":             {"rank:Piece:TitleAZ", ""},

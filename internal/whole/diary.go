@@ -88,6 +88,7 @@ func (d *Diary) Story(line string) []string {
 		return slices.ContainsFunc(strings.Fields(e.About), func(id string) bool { return slices.Contains(words, id) }) ||
 			words[0] == "Offer" && slices.Contains([]string{"put", "touch", "withdraw"}, e.What) ||
 			words[0] == "Bid" && slices.Contains([]string{"bid", "unbid"}, e.What) ||
+			words[0] == "Poll" && slices.Contains([]string{"poll", "vote", "unvote"}, e.What) ||
 			words[0] == "Piece" && slices.Contains([]string{"piece", "smash"}, e.What)
 	}
 	var lines []string

@@ -20,6 +20,8 @@ func (l *Library) JudgeKeys(ctx context.Context, keys []string) []string {
 		judgeKeys(ctx, "Bid", l.Bids.Records, keys),
 		judgeKeys(ctx, "Ticket", l.Tickets.Records, keys),
 		judgeKeys(ctx, "Piece", l.Pieces.Records, keys),
+		judgeKeys(ctx, "Poll", l.Polls.Records, keys),
+		judgeKeys(ctx, "Vote", l.Votes.Records, keys),
 	)
 }
 

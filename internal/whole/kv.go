@@ -12,9 +12,11 @@ type Models struct {
 	Notices *Notices
 	Offers  *Offers
 	Pieces  *Pieces
+	Polls   *Polls
 	Shots   *Shots
 	Tickets *Tickets
 	Visits  *Visits
+	Votes   *Votes
 	Works   *Works
 }
 
@@ -27,9 +29,11 @@ func New(db *kvmodel.DB) *Models {
 		Notices: NewNotices(db),
 		Offers:  NewOffers(db),
 		Pieces:  NewPieces(db),
+		Polls:   NewPolls(db),
 		Shots:   NewShots(db),
 		Tickets: NewTickets(db),
 		Visits:  NewVisits(db),
+		Votes:   NewVotes(db),
 		Works:   NewWorks(db),
 	}
 }
@@ -43,9 +47,11 @@ func (m *Models) All() []kvmodel.Model {
 		m.Notices,
 		m.Offers,
 		m.Pieces,
+		m.Polls,
 		m.Shots,
 		m.Tickets,
 		m.Visits,
+		m.Votes,
 		m.Works,
 	}
 }

@@ -32,6 +32,8 @@ func offerID(o *Offer) string { return o.ID }
 func bidID(b *Bid) string     { return b.ID }
 func likeID(v *Like) string   { return fmt.Sprint(LikeID{v.User, v.Work}) }
 func pieceID(p *Piece) string { return p.ID }
+func pollID(p *Poll) string   { return p.ID }
+func voteID(v *Vote) string   { return fmt.Sprint(VoteID{v.User, v.Poll}) }
 func ticketID(t *Ticket) string {
 	return fmt.Sprint(t.ID)
 }
@@ -49,6 +51,11 @@ func (l *Library) lookAtRecords(ctx context.Context, s Shown) {
 	records(ctx, s, "Bid", l.Bids.Records, bidID, func(*Bid, error) {})
 	records(ctx, s, "Ticket", l.Tickets.Records, ticketID, func(*Ticket, error) {})
 	records(ctx, s, "Piece", l.Pieces.Records, pieceID, func(p *Piece, _ error) { p.Made = p.Made.Truncate(day) })
+	records(ctx, s, "Poll", l.Polls.Records, pollID, func(p *Poll, err error) {
+		s.say("Poll Numbers "+p.ID, err, p.Votes, p.Against, p.Score)
+		*p = Poll{ID: p.ID}
+	})
+	records(ctx, s, "Vote", l.Votes.Records, voteID, func(*Vote, error) {})
 	n, err := l.Pieces.Count(ctx)
 	s.say("Piece Count", err, n)
 }
@@ -133,6 +140,9 @@ func (l *Library) lookAtLists(ctx context.Context, s Shown) {
 	}
 	for _, work := range WorkIDs {
 		list(ctx, s, "Like ByWork "+work, l.Likes.ByWork.Of(work), likeID)
+	}
+	for _, poll := range PollIDs {
+		list(ctx, s, "Vote ByPoll "+poll, l.Votes.ByPoll.Of(poll), voteID)
 	}
 	for _, kind := range Kinds {
 		list(ctx, s, "Offer ByKind "+kind, l.Offers.ByKind.Of(kind), offerID)

@@ -110,12 +110,14 @@ func verbsOf(t *testing.T, ctx context.Context, l *whole.Library) []verbs {
 			"DropModel": func() error { return l.DB.DropModel(ctx, "Other") },
 			"Note":      func() error { _, err := l.DB.Note(ctx, l.DB.Store(), "notes", []string{"x"}); return err },
 			"Writable":  func() error { return l.DB.Writable() },
-		}, "AtFlush Begin Close Derived Finishes Flush HasCounter Latch Later Named Now OnTrip Patient Plug SideBySide Soon Stats Store Surely Tally Underway Windows Writers"},
+		}, "AtFlush Begin Close Derived Finishes Flush HasCounter Latch Later Named Now OnTrip Patient Plug SideBySide Soon Stats Store Sum Surely Tally Underway Windows Writers"},
 		recordVerbs(ctx, l.Works.Records, func() *whole.Work { return &whole.Work{Slug: "new"} }, id),
 		recordVerbs(ctx, l.Likes.Records, func() *whole.Like { return &whole.Like{User: "u", Work: id} }, whole.LikeID{User: "u", Work: id}),
 		recordVerbs(ctx, l.Bids.Records, func() *whole.Bid { return new(whole.Bid) }, "b"),
 		recordVerbs(ctx, l.Offers.Records, func() *whole.Offer { return &whole.Offer{Code: "new"} }, "o"),
 		recordVerbs(ctx, l.Pieces.Records, func() *whole.Piece { return new(whole.Piece) }, "p"),
+		recordVerbs(ctx, l.Polls.Records, func() *whole.Poll { return new(whole.Poll) }, "q0"),
+		recordVerbs(ctx, l.Votes.Records, func() *whole.Vote { return &whole.Vote{User: "u", Poll: "q0"} }, whole.VoteID{User: "u", Poll: "q0"}),
 		recordVerbs(ctx, l.Tickets.Records, func() *whole.Ticket { return new(whole.Ticket) }, 1),
 		{l.Works.History, map[string]func() error{
 			"Restore": func() error {

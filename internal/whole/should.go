@@ -27,6 +27,7 @@ func (l *Library) Should(ctx context.Context) (Shown, error) {
 	r.saysLists(s)
 	r.saysBoards(s)
 	r.saysPieces(s)
+	r.saysPolls(s)
 	for _, w := range r.works {
 		s["Work Likes "+w.ID] = fmt.Sprint(r.likesOf(w.ID))
 	}
@@ -41,6 +42,8 @@ type truth struct {
 	bids    []*Bid
 	tickets []*Ticket
 	pieces  []*Piece
+	polls   []*Poll
+	votes   []*Vote
 	today   map[string]int64 // views, by work
 }
 
@@ -48,7 +51,7 @@ type truth struct {
 // from the enumeration.
 func (l *Library) read(ctx context.Context) (truth, error) {
 	var r truth
-	var errs [7]error
+	var errs [9]error
 	r.works, errs[0] = live(ctx, l.Works.Records, WorkIDs)
 	var edges []LikeID
 	for _, user := range Users {
@@ -67,6 +70,14 @@ func (l *Library) read(ctx context.Context) (truth, error) {
 	}
 	r.tickets, errs[4] = live(ctx, l.Tickets.Records, numbers)
 	r.pieces, errs[5] = live(ctx, l.Pieces.Records, PieceIDs)
+	r.polls, errs[7] = live(ctx, l.Polls.Records, PollIDs)
+	var votes []VoteID
+	for _, user := range Users {
+		for _, poll := range PollIDs {
+			votes = append(votes, VoteID{user, poll})
+		}
+	}
+	r.votes, errs[8] = live(ctx, l.Votes.Records, votes)
 	r.today = map[string]int64{}
 	today := l.DB.Now().UTC().Format("2006-01-02")
 	for _, w := range r.works {
@@ -194,6 +205,27 @@ func (r *truth) saysBoards(s Shown) {
 		within := func(price int64) bool { return b[0] <= price && price < b[1] }
 		s[fmt.Sprint("Work TopPrice Between ", b)] = fmt.Sprint(number(r.works, func(w *Work) bool { return within(w.Price) }))
 		s[fmt.Sprint("Bid TopPrice Between ", b)] = fmt.Sprint(number(r.bids, func(v *Bid) bool { return within(v.Price) }))
+	}
+}
+
+// saysPolls says what the votes add up to.
+func (r *truth) saysPolls(s Shown) {
+	s["Poll All"], s["Vote All"] = those(r.polls, pollID, all), those(r.votes, voteID, all)
+	for _, id := range PollIDs {
+		saysList(s, "Vote ByPoll "+id, r.votes, voteID, func(v *Vote) bool { return v.Poll == id })
+	}
+	for _, p := range r.polls {
+		var votes, against, score int64
+		for _, v := range r.votes {
+			if v.Poll != p.ID {
+				continue
+			}
+			votes, score = votes+1, score+v.Value
+			if v.Bad() {
+				against++
+			}
+		}
+		s.say("Poll Numbers "+p.ID, nil, votes, against, score)
 	}
 }
 

@@ -13,10 +13,11 @@ var (
 	Texts   = []string{"no", "yes"}
 	Titles  = []string{"", "moss", "rain", "Rainbow", "réd"} // in order
 
-	// WorkIDs, OfferIDs and PieceIDs are the ids of all works, offers and pieces.
+	// WorkIDs, OfferIDs, PieceIDs and PollIDs are the ids of all works, offers, pieces and polls.
 	WorkIDs  = Numbered("w", 12)
 	OfferIDs = Numbered("f", 6)
 	PieceIDs = Numbered("p", 6)
+	PollIDs  = Numbered("q", 2)
 )
 
 // Shelves is how many shelves a room has, from 0.

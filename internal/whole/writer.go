@@ -72,17 +72,18 @@ var choices = []struct {
 }{
 	{8, (*Writer).makeWork},
 	{2, (*Writer).makeWorks},
-	{12, (*Writer).editWork},
+	{10, (*Writer).editWork},
 	{5, (*Writer).wavering},
 	{6, (*Writer).deleteWork},
 	{4, (*Writer).restoreWork},
 	{8, (*Writer).hit},
-	{12, (*Writer).like},
+	{10, (*Writer).like},
 	{8, (*Writer).unlike},
 	{6, (*Writer).offer},
 	{3, (*Writer).withdraw},
 	{2, (*Writer).touch},
-	{7, (*Writer).piece},
+	{5, (*Writer).piece},
+	{6, (*Writer).vote},
 	{2, (*Writer).smash},
 	{9, (*Writer).ticket},
 	{3, (*Writer).push},
@@ -334,6 +335,20 @@ func (w *Writer) piece(ctx context.Context) {
 func (w *Writer) smash(ctx context.Context) {
 	id := pick(w, PieceIDs)
 	_ = w.note("smash", id, func() error { return w.l.Pieces.Delete(ctx, id) })
+}
+
+// vote makes, changes or deletes a vote, or makes its poll.
+func (w *Writer) vote(ctx context.Context) {
+	v := &Vote{User: pick(w, Users), Poll: pick(w, PollIDs), Value: w.rng.Int64N(7) - 3}
+	about := v.User + " " + v.Poll
+	switch w.rng.IntN(8) {
+	case 0:
+		_ = w.note("unvote", about, func() error { return w.l.Votes.Delete(ctx, VoteID{v.User, v.Poll}) })
+	case 1, 2:
+		_ = w.note("poll", v.Poll, func() error { return w.l.Polls.Put(ctx, &Poll{ID: v.Poll}) })
+	default:
+		_ = w.note("vote", about, func() error { return w.l.Votes.Put(ctx, v) })
+	}
 }
 
 func (w *Writer) ticket(ctx context.Context) {

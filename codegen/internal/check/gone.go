@@ -48,7 +48,7 @@ func noteGone(m *model.Model, kind, name string) {
 		m.Gone.Indexes = with(m.Gone.Indexes, name, has)
 	case goneCounter:
 		has := isTotal || slices.ContainsFunc(m.Counters, func(c *model.Counter) bool { return c.Stored == name }) ||
-			slices.ContainsFunc(m.Indexes, func(x *model.Index) bool { return x.Values && x.Count == nil && x.ValuesStored() == name })
+			slices.ContainsFunc(m.Indexes, func(x *model.Index) bool { return x.Values && !x.Counted() && x.ValuesStored() == name })
 		m.Gone.Counters = with(m.Gone.Counters, name, has)
 	case goneHistory:
 		m.Gone.History = m.History == 0

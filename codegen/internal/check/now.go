@@ -45,7 +45,7 @@ func lockedOf(m *model.Model, f *stored.Forms) *lockedModel {
 		if x.Values {
 			k.indexes = append(k.indexes, lockedItem{name: x.ValuesStored(), form: "values", pos: x.Pos})
 		}
-		if x.Values && x.Count == nil {
+		if x.Values && !x.Counted() {
 			k.counters = append(k.counters, lockedItem{name: x.ValuesStored(), form: "int"})
 		}
 	}

@@ -86,9 +86,11 @@ func (c rules) counted() {
 			c.model.Name)
 	}
 	for _, x := range c.model.Indexes {
-		if x.Count != nil && c.model.Expires != "" {
-			c.At(x.CountAt, "count=%s.%s: records of %s end by themselves, and nothing counts them down: leave count= out and use %s.Of(...).Size or .Count, which know when members end",
-				x.Count.Model.Name, x.Count.Field, c.model.Name, x.Name)
+		for _, n := range x.Numbers {
+			if c.model.Expires != "" {
+				c.At(n.Pos, "%s: records of %s end by themselves, and nothing counts them down: leave it out and use %s.Of(...).Size or .Count, which know when members end",
+					n.Clause(), c.model.Name, x.Name)
+			}
 		}
 		if x.Ranking != nil && c.model.Expires != "" {
 			c.At(x.Pos, "ranking: records of %s end by themselves, and nothing takes them off %s when they do: delete the records when they end, which another ranking of the time shows, instead of letting them expire, or rank records of a model that does not expire",

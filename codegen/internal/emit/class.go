@@ -202,6 +202,9 @@ func (w *printer) kept(m *model.Model) {
 		if c.List != nil {
 			derived = "Derived: true, "
 		}
+		if c.Sum {
+			derived += "Sum: true, "
+		}
 		w.printf("{Name: %q, %sSet: func(%s *%s, n int64) { %s.%s = %s }},\n", c.Stored, derived, v, typ, v, c.Field, w.number(c))
 	}
 	w.printf("},\n")

@@ -2,6 +2,7 @@ package emit
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/ringtree/ringtree/codegen/internal/model"
 )
@@ -78,7 +79,10 @@ var batches = map[string]batch{
 // tally returns the expression of the counter that rankings follow.
 func tally(c *model.Counter) string {
 	of := "Tally"
-	if c.List != nil {
+	switch {
+	case c.Sum:
+		of = "Sum"
+	case c.List != nil:
 		of = "Derived"
 	}
 	return fmt.Sprintf("db.%s(%q, %q)", of, c.Model.Stored, c.Stored)
@@ -88,7 +92,14 @@ func tally(c *model.Counter) string {
 func counterLine(c *model.Counter) string {
 	text := "outside of the record, filled in when that is loaded"
 	if c.List != nil {
-		text = fmt.Sprintf("the size of its list in %s.%s, filled in when the record is loaded", c.List.Model.Collection, c.List.Name)
+		i := slices.IndexFunc(c.List.Numbers, func(n *model.Number) bool { return n.Counter == c })
+		what := "the size of"
+		if summand := c.List.Numbers[i].Summand(); c.Sum {
+			what = "the sum of " + summand + " over"
+		} else if summand != "" {
+			what = "how many " + summand + " are in"
+		}
+		text = fmt.Sprintf("%s its list in %s.%s, filled in when the record is loaded", what, c.List.Model.Collection, c.List.Name)
 	}
 	if len(c.Followers()) > 0 {
 		text += "; " + batches[c.Batch].words

@@ -31,8 +31,8 @@ func listsLine(x *model.Index) string {
 	if x.Parent != nil {
 		text += "; they go with " + english.Article(x.Parent.Name)
 	}
-	if x.Count != nil {
-		text += "; counted in " + x.Count.Model.Name + "." + x.Count.Field
+	for _, n := range x.Numbers {
+		text += "; " + numberLine(n)
 	}
 	return text
 }
@@ -98,13 +98,43 @@ func listOptions(x *model.Index, names *imports) string {
 	if x.Hot > 0 {
 		options += fmt.Sprintf(", %s.Hot(%d)", names.runtime("index"), x.Hot)
 	}
-	if x.Count != nil {
-		options += fmt.Sprintf(", %s.Counted(%q, %q)", names.runtime("index"), x.Count.Model.Stored, x.Count.Stored)
+	for _, n := range x.Numbers {
+		options += fmt.Sprintf(", %s.%s", names.runtime("index"), numberOption(x, n))
 	}
-	if x.Values && x.Count == nil {
+	if x.Values && !x.Counted() {
 		options += fmt.Sprintf(", %s.ForValues()", names.runtime("index"))
 	}
 	return options
+}
+
+// numberLine says what the counter of n is.
+func numberLine(n *model.Number) string {
+	target := n.Counter.Model.Name + "." + n.Counter.Field
+	switch {
+	case n.Of != nil:
+		return "the sum of " + n.Summand() + " is " + target
+	case n.If != nil:
+		return "counted in " + target + " " + n.Summand()
+	}
+	return "counted in " + target
+}
+
+// numberOption returns the option that makes the counter of n follow the list x.
+func numberOption(x *model.Index, n *model.Number) string {
+	target := fmt.Sprintf("%q, %q", n.Counter.Model.Stored, n.Counter.Stored)
+	if n.Of == nil && n.If == nil {
+		return fmt.Sprintf("Counted(%s)", target)
+	}
+	v := variable(x.Model)
+	head := fmt.Sprintf("%s, %q, func(%s *%s)", target, n.Summand(), v, x.Model.Type.Obj().Name())
+	if n.Of == nil {
+		return fmt.Sprintf("CountedIf(%s bool { return %s })", head, n.If.Expr(v))
+	}
+	sum := fmt.Sprintf("return int64(%s)", n.Of.Expr(v))
+	if n.If != nil {
+		sum = fmt.Sprintf("if !%s { return 0 }; %s", n.If.Expr(v), sum)
+	}
+	return fmt.Sprintf("Summed(%s int64 { %s })", head, sum)
 }
 
 // indexSpec returns the literal that describes x to the library.

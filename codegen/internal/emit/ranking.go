@@ -110,6 +110,13 @@ func rankingLine(x *model.Index) string {
 		text += byLine(r.By)
 	}
 	text += tiesLine[r.Ties]
+	if followed := x.Followed(); x.Parts[0].Method && len(followed) > 0 {
+		names := make([]string, len(followed))
+		for i, c := range followed {
+			names[i] = c.Field
+		}
+		text += "; follows " + english.List(names)
+	}
 	if r.Per != "" {
 		text += "; " + periods(r)
 	}

@@ -101,6 +101,9 @@ type Condition struct {
 	Method bool
 }
 
+// Expr returns how the condition is read of the record v.
+func (c *Condition) Expr(v string) string { return Part{Name: c.Name, Method: c.Method}.Expr(v) }
+
 // An Index is one index over the records of a model.
 type Index struct {
 	Model  *Model
@@ -115,14 +118,13 @@ type Index struct {
 	Max    int        // how many values a record may have; 0: the library decides
 	If     *Condition // which records it holds; nil: the model's condition
 
-	Field   string   // that a form shows a taken value with; "": its own
-	Hot     int      // how many segments a list starts with at least; 0: the library decides
-	Parent  *Model   // whose deletion takes the records of a list along; nil: none does
-	Values  bool     // a list also has its values, with their counts
-	Count   *Counter // that follows the list; nil if none does
-	CountAt token.Pos
-	Ring    *Ring    // of a timeline
-	Ranking *Ranking // of a ranking
+	Field   string    // that a form shows a taken value with; "": its own
+	Hot     int       // how many segments a list starts with at least; 0: the library decides
+	Parent  *Model    // whose deletion takes the records of a list along; nil: none does
+	Values  bool      // a list also has its values, with their counts
+	Numbers []*Number // that follow a list
+	Ring    *Ring     // of a timeline
+	Ranking *Ranking  // of a ranking
 
 	Pos token.Pos
 }
@@ -136,6 +138,40 @@ func (x *Index) ValuesStored() string { return x.Stored + valuesSuffix }
 func ValuesOf(name string) (list string, ok bool) { return strings.CutSuffix(name, valuesSuffix) }
 
 const valuesSuffix = ".Values"
+
+// Counted reports whether a counter is the number of all records with a value of the list x.
+func (x *Index) Counted() bool {
+	return slices.ContainsFunc(x.Numbers, func(n *Number) bool { return n.Of == nil && n.If == nil })
+}
+
+// A Number makes a counter follow a list.
+type Number struct {
+	Counter *Counter
+	Of      *Part      // what a record adds; nil: 1
+	If      *Condition // which records add; nil: all
+	Pos     token.Pos
+}
+
+// Clause returns the word of n with its value, as a tag says them.
+func (n *Number) Clause() string {
+	word := "count"
+	if n.Of != nil {
+		word = "sum"
+	}
+	return word + "=" + n.Counter.Model.Name + "." + n.Counter.Field
+}
+
+// Summand returns what a record adds, for a reader, "" if that is 1.
+func (n *Number) Summand() string {
+	what := ""
+	if n.Of != nil {
+		what = n.Of.Label()
+	}
+	if n.If != nil {
+		what = strings.TrimSpace(what + " if " + n.If.Name)
+	}
+	return what
+}
 
 // Several reports whether a record may have several values in x.
 func (x *Index) Several() bool {
@@ -154,7 +190,8 @@ func (x *Index) Condition() *Condition {
 }
 
 // Followed returns the counters that the ranking x follows: the one it ranks by
-// or, if it ranks by a method, all counters of the model, since the method may use
+// or, if it ranks by a method, those that of= names, or else all counters of the
+// model, since the method may use
 // any. If there are none, the score depends on the record alone, as a text does always.
 func (x *Index) Followed() []*Counter {
 	if x.Ranking.IsText() {
@@ -162,7 +199,8 @@ func (x *Index) Followed() []*Counter {
 	}
 	var found []*Counter
 	for _, c := range x.Model.Counters {
-		if x.Parts[0].Method || x.Parts[0].Name == c.Field {
+		reads := x.Parts[0].Method && (x.Ranking.Of == nil || slices.Contains(x.Ranking.Of, c.Field))
+		if reads || x.Parts[0].Name == c.Field {
 			found = append(found, c)
 		}
 	}
@@ -200,11 +238,12 @@ type Ranking struct {
 	Per    string // hour, day, week or month; "": it is kept forever
 	Keep   int    // periods
 	Low    bool
-	Ties   string // newest, oldest, shared or dense; "": records with equal scores stand in no order
-	Kind   string // of its stored scores: int, uint, float, decimal N, time, words, words LOCALE
-	Locale string // in whose order texts stand; "": that of no language
-	Scale  int    // the decimals that count; -1: scores are as they are
-	Counts bool   // it ranks by a counter
+	Ties   string   // newest, oldest, shared or dense; "": records with equal scores stand in no order
+	Kind   string   // of its stored scores: int, uint, float, decimal N, time, words, words LOCALE
+	Locale string   // in whose order texts stand; "": that of no language
+	Scale  int      // the decimals that count; -1: scores are as they are
+	Counts bool     // it ranks by a counter
+	Of     []string // the fields of the counters that a method reads; nil: any
 }
 
 // ByTime reports whether records with equal scores stand by when they were made.
@@ -226,7 +265,8 @@ type Counter struct {
 	Field  string // that shows it in a record
 	Type   types.Type
 	Batch  string // when rankings follow it
-	List   *Index // whose members it counts; nil: it is plain
+	List   *Index // that it follows; nil: it is plain
+	Sum    bool   // it adds up what the records in List say
 
 	Pos token.Pos
 }

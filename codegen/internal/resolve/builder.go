@@ -23,22 +23,23 @@ func (m member) at(c tag.Clause) token.Pos { return m.tagged.Text.Pos(c.Offset) 
 // A builder makes one model.
 type builder struct {
 	*problem.Reporter
-	source *load.Source
-	draft  *load.Draft
-	model  *model.Model
-	tags   map[*types.Var]string // by the fields of the struct
-	stored []*types.Var          // the fields that are stored in records
-	counts []pendingCount
+	source  *load.Source
+	draft   *load.Draft
+	model   *model.Model
+	tags    map[*types.Var]string // by the fields of the struct
+	stored  []*types.Var          // the fields that are stored in records
+	numbers []pendingNumber
 
 	parents []pendingParent
 }
 
-// A pendingCount is a count clause. Its counter is looked up once all models are
+// A pendingNumber is a count or sum clause. Its counter is looked up once all models are
 // known.
-type pendingCount struct {
+type pendingNumber struct {
+	*model.Number
+	word          string
 	model         *model.Model
 	field, target string
-	pos           token.Pos
 }
 
 // A meaning is what a word makes of a model: use for most words, the other fields

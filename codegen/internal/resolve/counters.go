@@ -2,6 +2,7 @@ package resolve
 
 import (
 	"cmp"
+	"go/types"
 	"slices"
 
 	"github.com/ringtree/ringtree/codegen/internal/english"
@@ -20,32 +21,41 @@ func (b *builder) useCounter(m member, c tag.Clause) {
 	})
 }
 
-// useCount makes m a field whose lists a counter follows.
-func (b *builder) useCount(m member, c tag.Clause) {
+// useNumber makes m a field whose lists a counter follows.
+func (b *builder) useNumber(m member, c tag.Clause) {
 	b.needStored(m, c)
-	b.counts = append(b.counts, pendingCount{b.model, m.Name, c.Value, m.at(c)})
-}
-
-// resolveCount finds the list that c stands beside and the counter that follows it.
-func resolveCount(r *problem.Reporter, p *model.Package, c pendingCount) {
-	i := slices.IndexFunc(c.model.Indexes, func(x *model.Index) bool { return x.Word == "list" && len(x.Parts) == 1 && x.Parts[0].Name == c.field })
-	if i < 0 {
-		r.At(c.pos, "count=%s needs a list of the same field, which it counts: write list; count=%s", c.target, c.target)
+	n := &model.Number{Of: b.byPart(c.Get("of")), If: b.condition(c.Get("if")), Pos: m.at(c)}
+	if n.Of != nil && n.Of.Method {
+		b.model.Methods[n.Of.Name] = n.Of.Type // The guard will hold it.
+	}
+	if c.Word == "sum" && n.Of == nil {
+		b.At(n.Pos, "sum=%s wants of=, the field or method whose values are added up: write sum=%[1]s,of=Value", c.Value)
 		return
 	}
-	list := c.model.Indexes[i]
-	target, names := findCounter(p, c.target)
+	b.numbers = append(b.numbers, pendingNumber{n, c.Word, b.model, m.Name, c.Value})
+}
+
+// resolveNumber finds the list that n stands beside and the counter that follows it.
+func resolveNumber(r *problem.Reporter, p *model.Package, n pendingNumber) {
+	i := slices.IndexFunc(n.model.Indexes, func(x *model.Index) bool { return x.Word == "list" && len(x.Parts) == 1 && x.Parts[0].Name == n.field })
+	if i < 0 {
+		r.At(n.Pos, "%s=%s needs a list of the same field, which it follows: write list; %[1]s=%[2]s", n.word, n.target)
+		return
+	}
+	list := n.model.Indexes[i]
+	target, names := findCounter(p, n.target)
 	switch {
 	case target == nil:
-		r.At(c.pos, "count=%s: no model of this package has such a counter; %s", c.target, english.Known(c.target, names))
-	case list.Count != nil:
-		r.At(c.pos, "count=%s: the list %s is counted in %s.%s already", c.target, list.Name, list.Count.Model.Name, list.Count.Name)
+		r.At(n.Pos, "%s=%s: no model of this package has such a counter; %s", n.word, n.target, english.Known(n.target, names))
 	case target.List != nil:
-		r.At(c.pos, "count=%s counts the list %s of %s already: give each list a counter of its own", c.target, target.List.Name, target.List.Model.Name)
+		r.At(n.Pos, "%s=%s: that counter follows the list %s of %s already: give each count and sum a counter of its own", n.word, n.target, target.List.Name, target.List.Model.Name)
 	case target.Model.IDType != nil && stored.KeyKind(list.Value) != stored.KeyKind(target.Model.IDType):
-		r.At(c.pos, "count=%s: %s is not the id of a %s", c.target, c.field, target.Model.Name)
+		r.At(n.Pos, "%s=%s: %s is not the id of a %s", n.word, n.target, n.field, target.Model.Name)
+	case n.Of != nil && stored.IsBasic(target.Type, types.IsUnsigned):
+		r.At(n.Pos, "sum=%s: a sum may be negative, and %s is unsigned: make it an int64", n.target, target.Field)
 	default:
-		list.Count, list.CountAt, target.List = target, c.pos, list
+		n.Counter, target.List, target.Sum = target, list, n.Of != nil
+		list.Numbers = append(list.Numbers, n.Number)
 	}
 }
 

@@ -28,8 +28,24 @@ func (b *builder) settleRanking(x *model.Index, c tag.Clause) {
 	r.Kind = scoreKind(r, x.Value)
 	b.settlePeriod(x, c)
 	b.settleText(x, c)
+	b.settleReads(x, c)
 	if r.Scale >= 0 && (r.Counts || !stored.IsBasic(x.Value, types.IsFloat)) {
 		b.At(x.Pos, "scale=%d on %s, which has no decimals: it says how many of a float64 or float32 count", r.Scale, x.Parts[0].Label())
+	}
+}
+
+// settleReads settles which counters the method of the ranking x reads.
+func (b *builder) settleReads(x *model.Index, c tag.Clause) {
+	for _, name := range c.List("of") {
+		switch {
+		case !x.Parts[0].Method || x.Ranking.IsText():
+			b.At(x.Pos, "of=%s on %s: it says which counters a method reads that returns a number or a time", c.Get("of"), x.Parts[0].Label())
+			return
+		case !b.countsOn(name):
+			b.At(x.Pos, "of=%s: %s is no counter of %s; the fields of the record need not be named", c.Get("of"), name, b.model.Name)
+		default:
+			x.Ranking.Of = append(x.Ranking.Of, name)
+		}
 	}
 }
 

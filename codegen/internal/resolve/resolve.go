@@ -20,18 +20,18 @@ import (
 // Package returns the package that s declares and reports what is wrong with its models.
 func Package(r *problem.Reporter, s *load.Source) *model.Package {
 	p := &model.Package{Name: s.Name, Path: s.Path, Dir: s.Dir, Module: s.Module, Types: s.Types, Declared: slices.Collect(maps.Keys(s.Declared()))}
-	var counts []pendingCount
+	var numbers []pendingNumber
 	var parents []pendingParent
 	for _, d := range s.Drafts {
 		b := &builder{Reporter: r, source: s, draft: d}
 		if b.build() {
 			p.Models = append(p.Models, b.model)
-			counts = append(counts, b.counts...)
+			numbers = append(numbers, b.numbers...)
 			parents = append(parents, b.parents...)
 		}
 	}
-	for _, c := range counts {
-		resolveCount(r, p, c)
+	for _, n := range numbers {
+		resolveNumber(r, p, n)
 	}
 	slices.SortFunc(p.Models, func(a, b *model.Model) int { return strings.Compare(a.Name, b.Name) })
 	for _, c := range parents {

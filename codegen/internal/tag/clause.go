@@ -2,6 +2,7 @@ package tag
 
 import (
 	"fmt"
+	"go/token"
 	"go/types"
 	"slices"
 	"strconv"
@@ -46,6 +47,14 @@ func (c Clause) Has(name string) bool {
 	return slices.ContainsFunc(c.Options, func(o Option) bool { return o.Name == name })
 }
 
+// List returns the values of the option called name, nil if it is not given.
+func (c Clause) List(name string) []string {
+	if !c.Has(name) {
+		return nil
+	}
+	return strings.Split(c.Get(name), ",")
+}
+
 // Number returns the value of the option called name, or otherwise if it is not given.
 func (c Clause) Number(name string, otherwise int) int {
 	n, err := strconv.Atoi(c.Get(name))
@@ -61,7 +70,7 @@ func Parse(text string, site Site) (clauses []Clause, faults []*Fault) {
 	offset := 0
 	for part := range strings.SplitSeq(text, ";") {
 		c, fault := parseClause(part, offset, site)
-		if fault == nil && !c.word.index && slices.ContainsFunc(clauses, func(other Clause) bool { return other.Word == c.Word }) {
+		if fault == nil && !c.word.many && slices.ContainsFunc(clauses, func(other Clause) bool { return other.Word == c.Word }) {
 			fault = &Fault{c.Offset, fmt.Sprintf("%s is given twice", c.Word)}
 		}
 		if fault != nil {
@@ -112,6 +121,12 @@ func parseClause(text string, offset int, site Site) (Clause, *Fault) {
 // parseOption returns the options of c, which stands on site, with the one that text says.
 func parseOption(c Clause, text string, offset int, site Site) ([]Option, *Fault) {
 	name, value, valued, at := parseWord(text, offset)
+	if last := len(c.Options) - 1; last >= 0 && token.IsExported(name) && !valued {
+		if takes, _ := c.word.option(c.Options[last].Name); takes.list { // another value of the option before
+			c.Options[last].Value += "," + name
+			return c.Options, nil
+		}
+	}
 	takes, ok := c.word.option(name)
 	if !ok {
 		if name == "" {

@@ -143,6 +143,7 @@ func anyType(types.Type) string { return "" }
 var (
 	scoreType   = want("a ranking is by a number, a string or a time.Time", hasOrder)
 	integerType = want("a counter is an integer", func(t types.Type) bool { return stored.IsBasic(t, types.IsInteger) })
+	summandType = want("a sum is of integers", func(t types.Type) bool { return stored.IsBasic(t, types.IsInteger) })
 	int64Type   = want("want int64", func(t types.Type) bool { return types.Identical(t, types.Typ[types.Int64]) })
 	timeType    = want("want time.Time", stored.IsTime)
 )

@@ -37,9 +37,9 @@ type word struct {
 	value   operand  // what stands after "="
 	options []option // what stands after ","
 
-	// index means that the word may stand on one field several times, each time
-	// for another index.
-	index bool
+	// many means that the word may stand on one field several times, each time
+	// for another index or number.
+	many bool
 
 	// fits complains about a type that the word cannot stand on; nil fits all.
 	fits func(types.Type) string
@@ -50,6 +50,7 @@ type option struct {
 	name   string
 	value  operand
 	refers Reference
+	list   bool // more values may follow, after commas
 }
 
 // A Reference is what the value of an option names; the zero one names nothing.
@@ -74,14 +75,14 @@ var (
 var words = []*word{
 	{name: "id", on: OnField, fits: keyType, options: []option{{name: "seq"}}},
 	{
-		name: "unique", on: OnField | OnMethod, index: true, fits: keysType,
+		name: "unique", on: OnField | OnMethod, many: true, fits: keysType,
 		value: operand{form: "Group", optional: true, wrong: goName},
 		options: indexOptions(
 			option{name: "field", value: operand{form: "Field"}, refers: Reference{Field: anyType}},
 		),
 	},
 	{
-		name: "list", on: OnField | OnMethod, index: true, fits: keysType,
+		name: "list", on: OnField | OnMethod, many: true, fits: keysType,
 		value: operand{form: "Group", optional: true, wrong: goName},
 		options: indexOptions(
 			option{name: "hot", value: number(1, 64)},
@@ -91,7 +92,7 @@ var words = []*word{
 	},
 	{name: "group", on: OnField, fits: keyType, value: operand{form: "Group", wrong: goName}},
 	{
-		name: "timeline", on: OnField | OnMethod, index: true, fits: comparableType,
+		name: "timeline", on: OnField | OnMethod, many: true, fits: comparableType,
 		options: indexOptions(
 			byOption,
 			option{name: "ring", value: number(1, 1<<30)},
@@ -100,7 +101,7 @@ var words = []*word{
 		),
 	},
 	{
-		name: "ranking", on: OnField | OnMethod, index: true, fits: scoreType,
+		name: "ranking", on: OnField | OnMethod, many: true, fits: scoreType,
 		options: indexOptions(
 			byOption,
 			option{name: "per", value: oneOf("hour", "day", "week", "month")},
@@ -109,13 +110,21 @@ var words = []*word{
 			option{name: "locale", value: operand{form: "sv", wrong: locale}},
 			option{name: "ties", value: oneOf("newest", "oldest", "shared", "dense")},
 			option{name: "scale", value: number(0, 18)},
+			option{name: "of", value: operand{form: "Counter", wrong: goName}, list: true},
 		),
 	},
 	{
 		name: "counter", on: OnField, fits: integerType,
 		options: []option{{name: "batch", value: oneOf("sampled", "window", "every")}, nameOption, wasOption},
 	},
-	{name: "count", on: OnField, fits: keysType, value: operand{form: "Model.Field", wrong: modelField}},
+	{
+		name: "count", on: OnField, many: true, fits: keysType, value: operand{form: "Model.Field", wrong: modelField},
+		options: []option{ifOption},
+	},
+	{
+		name: "sum", on: OnField, many: true, fits: keysType, value: operand{form: "Model.Field", wrong: modelField},
+		options: []option{{name: "of", value: operand{form: "Method"}, refers: Reference{By: summandType}}, ifOption},
+	},
 	{name: "version", on: OnField, fits: int64Type},
 	{name: "created", on: OnField, fits: timeType},
 	{name: "updated", on: OnField, fits: timeType},

@@ -33,7 +33,7 @@ type Works struct {
 	TopViews         *ranking.Board[Work, string, int64]          // by Views, highest first
 	TopViewsPerDay   *ranking.Board[Work, string, int64]          // Views of one day, highest first; 3 days
 	TopLikes         *ranking.Board[Work, string, int64]          // by Likes, highest first
-	Front            *ranking.Board[Work, string, int64]          // by Weight(), highest first
+	Front            *ranking.Board[Work, string, int64]          // by Weight(), highest first; follows Views and Likes
 	Views            *index.Counter[string]                       // outside of the record, filled in when that is loaded; rankings follow within a second
 	Likes            *index.Counter[string]                       // outside of the record, filled in when that is loaded; rankings follow within a second
 }

@@ -37,7 +37,7 @@ type Parents struct {
 	TopViews         *ranking.Board[Parent, string, int64]          // by Views, highest first
 	TopViewsPerDay   *ranking.Board[Parent, string, int64]          // Views of one day, highest first; 3 days
 	TopSons          *ranking.Board[Parent, string, int64]          // by Sons, highest first
-	TopWeight        *ranking.Board[Parent, string, int64]          // by Weight(), highest first
+	TopWeight        *ranking.Board[Parent, string, int64]          // by Weight(), highest first; follows Views and Sons
 	Views            *index.Counter[string]                         // outside of the record, filled in when that is loaded; rankings follow within a second
 	Sons             *index.DerivedCount[string]                    // the size of its list in Children.ByParent, filled in when the record is loaded; rankings follow within a second
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Derived is a count of the members of lists, one number for each list. It belongs
-// to the lists and not to a record: it is there before the record is made and after
+// Derived is a sum over the members of lists, one number for each list. Of a count each
+// member adds 1. It belongs to the lists and not to a record: it is there before the record is made and after
 // it is deleted. A change of a list adds its share in the trip of its commit, and
 // takes it back if it does not commit.
 //
@@ -26,7 +26,7 @@ type Derived struct {
 	doubts
 }
 
-// Lists are what a derived count counts.
+// Lists are what a derived number sums up.
 type Lists interface {
 	// Members returns what the list of id holds.
 	Members(ctx context.Context, s kv.Store, id string) (Members, error)
@@ -36,10 +36,10 @@ type Lists interface {
 	Mend(ctx context.Context, s kv.Store, id string) (mended bool, err error)
 }
 
-// Members are those of a list at one moment: how many they are, and a sum that
-// differs if others are in the list or one has left it and come back.
+// Members are those of a list at one moment: what they add up to, and a sum that
+// differs if others are in the list, or one has changed or has left it and come back.
 type Members struct {
-	N   int
+	N   int64
 	Sum uint64
 }
 
@@ -49,21 +49,32 @@ var (
 	_ Counter = (*Derived)(nil)
 )
 
-// zero is what is stored for 0. A store's numbers end at 0, so a subtraction that
-// overtakes the addition it follows would be forgotten there.
-const zero = 1 << 40
-
-func stored(n int64) []byte { return strconv.AppendInt(nil, zero+n, 10) }
+// What is stored for 0. A store's numbers end at 0, so a subtraction that overtakes the
+// addition it follows would be forgotten there.
+const (
+	countZero = 1 << 40
+	sumZero   = kv.MaxNumber / 2
+)
 
 // NewDerived returns the derived count of that name of a model.
 func NewDerived(base Base, model, counter string) *Derived {
-	return &Derived{numbers: numbers{base: base, model: model, counter: counter, keys: derivedKey.Family(model, counter), zero: zero}}
+	return &Derived{numbers: numbers{base: base, model: model, counter: counter, keys: derivedKey.Family(model, counter), zero: countZero}}
 }
+
+// NewSum is NewDerived for a number that may be negative.
+func NewSum(base Base, model, counter string) *Derived {
+	d := NewDerived(base, model, counter)
+	d.zero, d.signed = sumZero, true
+	return d
+}
+
+// stored returns what is stored for n.
+func (d *Derived) stored(n int64) []byte { return strconv.AppendInt(nil, d.zero+n, 10) }
 
 // Over says which lists are counted. Call it at start-up, at most once.
 func (d *Derived) Over(l Lists) {
 	if !d.lists.CompareAndSwap(nil, &l) {
-		panic("kvmodel: " + d.model + "." + d.counter + " counts the members of other lists already")
+		panic("kvmodel: " + d.model + "." + d.counter + " follows other lists already")
 	}
 }
 
@@ -83,7 +94,7 @@ func (d *Derived) Followed(ctx context.Context, s kv.Store, ids []string) error 
 // Name returns what the count is called in messages and definitions.
 func (d *Derived) Name() string { return d.model + "." + d.counter }
 
-// Counts returns the numbers of these records, -1 where there is none.
+// Counts returns the numbers of these records, None where there is none.
 func (d *Derived) Counts(ctx context.Context, s kv.Store, ids []string) ([]int64, error) {
 	counts, errs, err := d.countEach(ctx, s, ids)
 	for i := range errs {
@@ -94,19 +105,19 @@ func (d *Derived) Counts(ctx context.Context, s kv.Store, ids []string) ([]int64
 	return counts, err
 }
 
-// Known is Counts, but -1 also where the number is damaged. Both are as good as unknown to
+// Known is Counts, but None also where the number is damaged. Both are as good as unknown to
 // who can ask for the number to be counted again.
 func (d *Derived) Known(ctx context.Context, s kv.Store, ids []string) ([]int64, error) {
 	counts, errs, err := d.countEach(ctx, s, ids)
 	for i := range errs {
 		if errs[i] != nil {
-			counts[i] = -1
+			counts[i] = None
 		}
 	}
 	return counts, err
 }
 
-// countEach returns the numbers of ids, -1 where there is none, and an ErrNotNumber for each
+// countEach returns the numbers of ids, None where there is none, and an ErrNotNumber for each
 // that is damaged.
 func (d *Derived) countEach(ctx context.Context, s kv.Store, ids []string) (counts []int64, errs []error, err error) {
 	results, err := kv.GetAll(ctx, s, kv.Texts(ids, d.Key)...)
@@ -115,7 +126,7 @@ func (d *Derived) countEach(ctx context.Context, s kv.Store, ids []string) (coun
 	}
 	counts, errs = make([]int64, len(ids)), make([]error, len(ids))
 	for i, r := range results {
-		counts[i], errs[i] = d.Number(-1, r)
+		counts[i], errs[i] = d.Number(None, r)
 	}
 	return counts, errs, nil
 }
@@ -126,7 +137,7 @@ func (d *Derived) Begin(ctx context.Context, s kv.Store, id string) bool {
 	if d.seen.has(id) {
 		return false
 	}
-	_, err := kv.One(ctx, s, kv.OpAdd(d.Key(id), stored(0)))
+	_, err := kv.One(ctx, s, kv.OpAdd(d.Key(id), d.stored(0)))
 	if err == nil || errors.Is(err, kv.ErrExists) {
 		d.seen.put(id)
 	}
@@ -137,7 +148,7 @@ func (d *Derived) Begin(ctx context.Context, s kv.Store, id string) bool {
 // none, and has it counted.
 func (d *Derived) End(ctx context.Context, s kv.Store, id string) error {
 	r, err := kv.One(ctx, s, kv.OpGet(d.Key(id)))
-	if err == nil && string(r.Value) == string(stored(0)) {
+	if err == nil && string(r.Value) == string(d.stored(0)) {
 		d.seen.drop(id)
 		_, err = kv.One(ctx, s, kv.OpDrop(d.Key(id), r.Version))
 	}
@@ -155,11 +166,11 @@ func (d *Derived) Add(ctx context.Context, s kv.Store, id string, delta int64) (
 		d.seen.drop(id)
 		return 0, err
 	}
-	return max(0, r.Number-zero), nil
+	return d.shown(r.Number), nil
 }
 
 // Tell calls the followers, as a step of the write path on its store: the number of
-// id changed by delta and is sum, -1 if that is not known. A delta of 0 is a
+// id changed by delta and is sum, None if that is not known. A delta of 0 is a
 // correction.
 func (d *Derived) Tell(ctx context.Context, s kv.Store, id string, delta, sum int64) {
 	if delta != 0 {
@@ -169,14 +180,14 @@ func (d *Derived) Tell(ctx context.Context, s kv.Store, id string, delta, sum in
 }
 
 // Count counts id again in a transaction, where nothing else changes, and returns
-// how many there are.
+// the number.
 func (d *Derived) Count(ctx context.Context, s kv.Store, id string) (int64, error) {
 	m, err := (*d.lists.Load()).Members(ctx, s, id)
 	if err != nil {
 		return 0, fmt.Errorf("%s of %q: %w", d.Name(), id, err)
 	}
-	_, err = kv.One(ctx, s, kv.OpSet(d.Key(id), stored(int64(m.N))))
-	return int64(m.N), err
+	_, err = kv.One(ctx, s, kv.OpSet(d.Key(id), d.stored(m.N)))
+	return m.N, err
 }
 
 // seen are ids whose numbers this process has seen, as far as it remembers. That is

@@ -19,7 +19,7 @@ import (
 //  1. times.Settled after the doubt arose, the number is read, and then its list.
 //  2. times.Settled later the list is read again.
 //  3. If the members are the same, and records confirm them, and the number has not
-//     changed, it becomes how many they are. Otherwise the next round begins. The number
+//     changed, it becomes what they add up to. Otherwise the next round begins. The number
 //     is settled once what follows it surely has followed.
 //
 // What was under way at 1 has ended at 2. So what has added to the number before it
@@ -293,14 +293,14 @@ func (d *Derived) endRound(ctx context.Context, s kv.Store, id string, now time.
 	if mended {
 		return nil, d.beginRound(ctx, s, id, now)
 	}
-	_, err = kv.One(ctx, s, kv.OpReplace(d.Key(id), round.version, stored(int64(members.N))))
+	_, err = kv.One(ctx, s, kv.OpReplace(d.Key(id), round.version, d.stored(members.N)))
 	if kv.Raced(err) || errors.Is(err, kv.ErrUnclear) {
 		return nil, d.beginRound(ctx, s, id, now)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &counted{id, int64(members.N), round.began}, nil
+	return &counted{id, members.N, round.began}, nil
 }
 
 // settleNow counts id in a transaction.

@@ -11,7 +11,7 @@ import (
 // a [Follower] sees it.
 type Counter interface {
 	// Counts returns the numbers of these records, given by the texts of their
-	// ids, in one trip; -1 where there is none.
+	// ids, in one trip; [None] where there is none.
 	Counts(ctx context.Context, s kv.Store, ids []string) ([]int64, error)
 
 	// Follow makes f follow the counter. Call it at start-up.
@@ -26,7 +26,7 @@ type Follower interface {
 	// trip: for counts of the follower's own, such as those of a day.
 	Counting(ctx context.Context, s kv.Store, id string, delta int64) error
 
-	// Counted is called after the change with the number the counter has now, -1
+	// Counted is called after the change with the number the counter has now, [None]
 	// if that is not known. It decides when the index follows, and makes a trip
 	// only where that has to happen before the reply.
 	Counted(ctx context.Context, id string, delta, count int64) error

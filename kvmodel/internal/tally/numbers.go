@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -21,6 +22,7 @@ type numbers struct {
 	model, counter string
 	keys           kv.Family
 	zero           int64 // what is stored for 0
+	signed         bool  // less than 0 is shown as it is
 
 	mu        sync.Mutex // never held during a trip
 	followers []Follower
@@ -46,8 +48,11 @@ func (n *numbers) Key(id string) string { return n.keys.Key(id) }
 // Keys returns the family of the keys of the numbers.
 func (n *numbers) Keys() kv.Family { return n.keys }
 
-// Number returns the number that a get of its key has answered, at least 0, or
-// absent if there is none.
+// None stands for the number of what has none.
+const None = math.MinInt64
+
+// Number returns the number that a get of its key has answered, or absent if there is
+// none.
 func (n *numbers) Number(absent int64, r kv.Result) (int64, error) {
 	switch {
 	case r.Err == nil:
@@ -57,7 +62,15 @@ func (n *numbers) Number(absent int64, r kv.Result) (int64, error) {
 		return 0, r.Err
 	}
 	stored, err := kv.ParseNumber(r.Value)
-	return max(0, stored-n.zero), err
+	return n.shown(stored), err
+}
+
+// shown returns the number for which stored is stored: at least 0, unless it is signed.
+func (n *numbers) shown(stored int64) int64 {
+	if n.signed {
+		return stored - n.zero
+	}
+	return max(0, stored-n.zero)
 }
 
 // failure returns err, which the number of id has led to, so that it says where a number
@@ -118,7 +131,7 @@ func (n *numbers) warn(id string, errs []error) {
 }
 
 // tellSoon calls the followers in the background: the number of id changed by
-// delta and is count, -1 if that is not known. A transaction under way has ended by
+// delta and is count, None if that is not known. A transaction under way has ended by
 // then. On a store with transactions, if there is too much to do already, followers
 // are not called, and follow with the next change.
 func (n *numbers) tellSoon(ctx context.Context, id string, delta, count int64) {

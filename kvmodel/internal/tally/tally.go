@@ -28,7 +28,7 @@ func New(base Base, model, counter string) *Tally {
 	return &Tally{numbers{base: base, model: model, counter: counter, keys: plainKey.Family(model, counter)}}
 }
 
-// Counts returns the numbers of these records, -1 where there is none.
+// Counts returns the numbers of these records, None where there is none.
 func (t *Tally) Counts(ctx context.Context, s kv.Store, ids []string) ([]int64, error) {
 	results, err := kv.GetAll(ctx, s, kv.Texts(ids, t.Key)...)
 	if err != nil {
@@ -36,7 +36,7 @@ func (t *Tally) Counts(ctx context.Context, s kv.Store, ids []string) ([]int64, 
 	}
 	counts := make([]int64, len(ids))
 	for i, r := range results {
-		if counts[i], err = t.Number(-1, r); err != nil {
+		if counts[i], err = t.Number(None, r); err != nil {
 			return nil, t.failure(ids[i], err)
 		}
 	}
@@ -81,7 +81,7 @@ func (t *Tally) Add(ctx context.Context, id string, delta int64) (sum int64, err
 		t.tell(ctx, id, delta, sum)
 	case errors.Is(err, kv.ErrUnclear):
 		t.warn(id, others)
-		t.tell(ctx, id, delta, -1)
+		t.tell(ctx, id, delta, None)
 	}
 	return sum, err
 }
