@@ -4,13 +4,13 @@ import (
 	"github.com/ringtree/ringtree/internal/plug"
 )
 
-// bodies turns records into bytes and back: a Codec without its type.
+// bodies encodes and decodes records: a Codec without its type parameter.
 type bodies interface {
 	Append(dst []byte, v plug.Record) ([]byte, error)
 	Unmarshal(data []byte, v plug.Record) (unknown bool, err error)
 	Merge(prev, next []byte) ([]byte, error)
 
-	// UnmarshalShared is Unmarshal, but v may keep parts of data.
+	// UnmarshalShared is Unmarshal, but v may refer to parts of data.
 	UnmarshalShared(data []byte, v plug.Record) (unknown bool, err error)
 
 	// Copies reports whether CopyOf can be called. What that returns shares with v nothing
@@ -20,7 +20,7 @@ type bodies interface {
 	CopyOf(v plug.Record, room any, wanted int) (plug.Record, any)
 }
 
-// sharer is a Codec whose values may keep parts of what they were read from.
+// sharer is a Codec whose values may refer to the bytes they were decoded from.
 type sharer[T any] interface {
 	UnmarshalShared(data []byte, v *T) (unknown bool, err error)
 }

@@ -58,9 +58,8 @@ func (c *change) now(s kv.Store) (*plug.Seen, error) {
 	return rec, err
 }
 
-// besideRead returns what goes out in the trip of A0: the line of a deletion,
-// which cannot name the places yet (the tombstone will), or what other changes
-// prepare early.
+// besideRead returns the works sent along with A0: the line of a deletion, which cannot name the
+// places yet (the tombstone will), or the early preparations of other changes.
 func (c *change) besideRead() (works []func(kv.Store) error, err error) {
 	if c.removes && c.db.atomic == nil && c.leavesTraces() {
 		works = append(works, func(s kv.Store) error {
@@ -76,8 +75,7 @@ func (c *change) besideRead() (works []func(kv.Store) error, err error) {
 	return works, err
 }
 
-// leavesTraces reports whether a record of the model is known anywhere but under
-// its own key.
+// leavesTraces reports whether records of the model leave traces outside their own key.
 func (c *change) leavesTraces() bool {
 	return len(c.indexes) > 0 || c.hasPlain() || c.forgets || len(c.children) > 0 || c.handlers.Any()
 }
