@@ -2,8 +2,8 @@ package kvmodel
 
 import "slices"
 
-// By selects the rings or boards of a record in an index with one for each value: that of one value
-// of the record, or those of several. An empty value selects none.
+// By selects the rings or boards of a record in an index with one for each value, by one value of
+// the record or by several. An empty value selects none.
 type By[T, V any] struct {
 	Key    KeyOf[V]
 	Value  func(*T) V   // nil: use Values

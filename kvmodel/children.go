@@ -189,8 +189,8 @@ func (m *model) deleteOrphans(ctx context.Context, name string, o orphans) error
 	return err
 }
 
-// deleteSome deletes the records among ids that are still in o's place, then sleeps as long as that
-// took.
+// deleteSome deletes the records among ids that are still in o's place, then sleeps for the time
+// that took.
 func (m *model) deleteSome(ctx context.Context, index string, ids []string, o orphans) error {
 	if err := o.goOn(ctx); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Errors of data classes and index classes, besides those of a store.
+// Errors of data classes and index classes, in addition to the errors of a store.
 var (
 	// ErrInvalid: the record was refused by its own Validate, whose error this wraps, or one of its
 	// fields cannot be stored.

@@ -179,7 +179,7 @@ func (m marked) beside(ctx context.Context, ops []kv.Op, own kv.Op) error {
 	return kv.Unanswered(ops)
 }
 
-// ask carries out ops, the last of which is on the marker, and returns the refusal of the marker,
+// ask carries out ops, of which the last is on the marker, and returns the refusal of the marker,
 // or nil. If the marker was not answered, the next trip asks again. The refusal is not an
 // ErrCorrupt, because the requested items are not damaged.
 func (m marked) ask(ctx context.Context, ops []kv.Op) error {

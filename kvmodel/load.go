@@ -25,8 +25,8 @@ type LoadOptions struct {
 const loadedAtOnce = 1000
 
 // Load stores new records from all, any number of them, in batches of up to 1,000, as CreateMulti
-// does. It returns the number of records done. It ends with the batch in which a record fails, all
-// yields an error or ctx ends. The error joins an *ItemError for each failed record, with its
+// does. It returns the number of records done. It ends after the current batch if a record fails,
+// all yields an error or ctx ends. The error joins an *ItemError for each failed record, with its
 // position in all.
 //
 // A record already stored with the same values counts as done, so after an early end Load can be

@@ -155,8 +155,8 @@ func (e *recordError) Unwrap() error { return e.err }
 // handlerWait is how long a handler call waits for another of the same record.
 const handlerWait = 5 * time.Second
 
-// Changed calls all handlers for a change of id, even if one fails, but not concurrently with those
-// of another change of the record. Once the change is a day old, errors are only logged.
+// Changed calls all handlers for a change of id, even if one fails, but never concurrently for two
+// changes of a record. Once the change is a day old, errors are only logged.
 func (m *model) Changed(ctx context.Context, age time.Duration, id string, created bool) error {
 	if !m.handlers.Any() {
 		return nil

@@ -27,8 +27,8 @@ func (m *model) encodeBody(old *envelope.Envelope, v plug.Record) ([]byte, error
 }
 
 // ttl returns the lifetime of env's record. Tombstones of numbered records never expire, because
-// the next number is found through them. Nor do those of records with a history, which is found
-// through them, unless the history is deleted with the record.
+// the next number is found through them. Neither do tombstones of records with a history, which is
+// found through them, unless the history is deleted with the record.
 func (m *model) ttl(env *envelope.Envelope) time.Duration {
 	tombstone := times.Tombstone
 	if m.numbers != nil || m.history > 0 && !m.forgets {

@@ -28,7 +28,7 @@ func isNote(m dataClass) bool {
 	return false
 }
 
-// noteOf returns the model if name is that of the notes of one of its boards.
+// noteOf returns the model if name names the notes of one of its boards.
 func noteOf(name string) (model string, is bool) {
 	rest, is := strings.CutPrefix(name, "rank:")
 	model, _, _ = strings.Cut(rest, ":")

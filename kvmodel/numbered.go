@@ -63,8 +63,8 @@ func (m *model) acceptNumbers(ctx context.Context) error {
 }
 
 // fillGaps creates tombstones for the missing records among recs, whose ids are numbers: each
-// number was assigned, so the store has lost the record. Their revs are above those of any
-// remaining entries.
+// number was assigned, so the store has lost the record. Their revs exceed those in any remaining
+// entries.
 func (m *model) fillGaps(ctx context.Context, s kv.Store, recs []*plug.Seen) error {
 	gone := slices.DeleteFunc(slices.Clone(recs), func(rec *plug.Seen) bool { return rec.Version != 0 })
 	return work.FirstError(kv.Each(ctx, s, gone, func(s kv.Store, _ int, rec *plug.Seen) error {

@@ -136,8 +136,8 @@ func (p *purge) run() error {
 	return p.dropTombstone()
 }
 
-// places returns the places where indexes may name the record: those of its tombstone and its
-// earlier revisions.
+// places returns the places where indexes may name the record, from its tombstone and its earlier
+// revisions.
 func (p *purge) places() ([]envelope.Touched, error) {
 	rec, log, _, err := p.readHistory(p.ctx, p.s, p.id)
 	if err != nil {

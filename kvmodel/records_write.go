@@ -62,10 +62,10 @@ func (r *Records[T, K]) giveID(v *T) (given bool, err error) {
 	return false, nil
 }
 
-// Put stores v, creating or replacing the record. If the model has a version field, v's must equal
-// that of the record, or 0 if there is none; otherwise the error is an ErrConflict. A damaged
-// record is an ErrCorrupt and stays unchanged until it is deleted. The other errors are those of
-// Create.
+// Put stores v, creating or replacing the record. If the model has a version field, v must have the
+// version of the record, or 0 if there is none; otherwise the error is an ErrConflict. A damaged
+// record is an ErrCorrupt and stays unchanged until it is deleted. The other errors are the same as
+// for Create.
 func (r *Records[T, K]) Put(ctx context.Context, v *T) error {
 	ctx, end := r.m.db.Begin(ctx, "Put")
 	defer end()

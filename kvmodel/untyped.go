@@ -141,7 +141,7 @@ func (u untyped) gets(ctx context.Context, s kv.Store, families []kv.Family, ids
 	return kv.GetEach(ctx, s, nil, families, ids)
 }
 
-// sight returns the record id, given the results for its key and those of its counters.
+// sight returns the record id, given the results for its key and its counters.
 func (u untyped) sight(id string, results []kv.Result) plug.Sight {
 	s := plug.Sight{ID: id, Places: make([][]string, len(u.shown()))}
 	if results[0].Err == nil {

@@ -90,7 +90,7 @@ var stepsOfAll = []func(m *model, ctx context.Context, s kv.Store, all []left, e
 	eachDoes((*change).begin), (*model).prepareAll, eachDoes((*change).put), eachDoes((*change).besides), (*model).afterAll, eachDoes((*change).end),
 }
 
-// eachDoes returns the step in which each change calls f.
+// eachDoes returns a step that calls f for each change.
 func eachDoes(f func(c *change, s kv.Store, p *plan) error) func(*model, context.Context, kv.Store, []left, []error) {
 	return func(_ *model, _ context.Context, s kv.Store, all []left, errs []error) {
 		for i, l := range all {

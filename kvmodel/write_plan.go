@@ -134,7 +134,7 @@ func value[V any](p *V) (v V) {
 	return v
 }
 
-// nextEnvelope returns the envelope that replaces that of rec.
+// nextEnvelope returns the envelope that replaces the one in rec.
 func (c *change) nextEnvelope(rec *plug.Seen, v plug.Record) (*envelope.Envelope, error) {
 	env := &envelope.Envelope{Model: c.version, Rev: max(rec.Rev, c.maxRev, c.uncleaned.past(c.id)) + 1, Deleted: v == nil}
 	if !rec.Envelope.Live() && v != nil {
