@@ -1,4 +1,4 @@
-// Package sides runs works side by side and sends what they ask for together.
+// Package sides runs works side by side and combines their requests.
 package sides
 
 import (
@@ -55,16 +55,16 @@ func outcome(sides []side, errs []error) (failed error) {
 	return failed
 }
 
-// errStopped is what works get once another one has failed.
+// errStopped is the error of works after another one has failed.
 var errStopped = fmt.Errorf("another work beside it has failed: %w", context.Canceled)
 
-// stopping is a store until it is stopped.
+// stopping is a store that can be stopped.
 type stopping struct {
 	kv.Store
 	stopped *atomic.Bool
 }
 
-// Powers returns those of the store underneath.
+// Powers returns the powers of the underlying store.
 func (s stopping) Powers() kv.Powers { return kv.PowersOf(s.Store) }
 
 // Do carries out ops, unless s is stopped.
@@ -117,8 +117,8 @@ func (s *side) do(ops []kv.Op) (over bool, err error) {
 	return false, s.trip.Do(s.trips, ops)
 }
 
-// On returns s for works of [Run], which send together what they ask it for under their
-// contexts. Where they have no trips to share, that is s itself.
+// On returns s for works of [Run], combining the requests made under their contexts. If there are
+// no trips to share, it returns s itself.
 func On(s kv.Store) kv.Store {
 	if kv.PowersOf(s).Local {
 		return s
@@ -126,14 +126,13 @@ func On(s kv.Store) kv.Store {
 	return Store{s}
 }
 
-// Store sends what it is asked for under the context of a work of [Run] together
-// with what the other works ask for.
+// Store combines requests made under the context of a work of [Run] with those of the other works.
 type Store struct{ kv.Store }
 
-// Powers returns those of the store underneath.
+// Powers returns the powers of the underlying store.
 func (s Store) Powers() kv.Powers { return kv.PowersOf(s.Store) }
 
-// Memory returns that of the store underneath: what it answers needs no trip to share.
+// Memory returns the Memory of the underlying store: its answers need no shared trip.
 func (s Store) Memory(ctx context.Context) (kv.Memory, string) { return kv.MemoryOf(ctx, s.Store) }
 
 // Do carries out ops, with those of the other works where there are any. What outlives its work

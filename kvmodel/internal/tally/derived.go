@@ -11,33 +11,32 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Derived is a count of the members of lists, one number for each list. It belongs
-// to the lists and not to a record: it is there before the record is made and after
-// it is deleted. A change of a list adds its share in the trip of its commit, and
-// takes it back if it does not commit.
+// Derived is a count of list members, one number per list. It belongs to the lists, not to a
+// record: it exists before the record is created and after it is deleted. A change of a list adds
+// its share in the trip of its commit, and takes it back if it does not commit.
 //
-// Where an answer is missing, or a number or a process was lost, the number is in
-// doubt: it is counted again from the list. See [Derived.Doubt].
+// If an answer is missing, or a number or a process is lost, the number is in doubt: it is
+// recounted from the list. See [Derived.Doubt].
 type Derived struct {
 	numbers
 	lists atomic.Pointer[Lists]
-	sure  atomic.Pointer[SureFollower] // nil: there is none
+	sure  atomic.Pointer[SureFollower] // nil: none
 	seen  seen
 	doubts
 }
 
-// Lists are what a derived count counts.
+// Lists are the lists that a derived count counts.
 type Lists interface {
-	// Members returns what the list of id holds.
+	// Members returns the members of the list of id.
 	Members(ctx context.Context, s kv.Store, id string) (Members, error)
 
-	// Mend takes out of the list of id what no record confirms, and reports whether
-	// there was anything. Nothing in the list may be of a change under way.
+	// Mend removes entries from the list of id that no record confirms, and reports whether there
+	// were any. No change of the list may be in flight.
 	Mend(ctx context.Context, s kv.Store, id string) (mended bool, err error)
 }
 
-// Members are those of a list at one moment: how many they are, and a sum that
-// differs if others are in the list or one has left it and come back.
+// Members are the members of a list at one moment: their number, and a sum that differs if the list
+// has other members, or one has left and returned.
 type Members struct {
 	N   int
 	Sum uint64
@@ -49,18 +48,18 @@ var (
 	_ Counter = (*Derived)(nil)
 )
 
-// zero is what is stored for 0. A store's numbers end at 0, so a subtraction that
-// overtakes the addition it follows would be forgotten there.
+// zero is the stored value for 0. Numbers in a store end at 0, so a subtraction that overtakes its
+// addition would otherwise be lost.
 const zero = 1 << 40
 
 func stored(n int64) []byte { return strconv.AppendInt(nil, zero+n, 10) }
 
-// NewDerived returns the derived count of that name of a model.
+// NewDerived returns the derived count of that name in a model.
 func NewDerived(base Base, model, counter string) *Derived {
 	return &Derived{numbers: numbers{base: base, model: model, counter: counter, keys: derivedKey.Family(model, counter), zero: zero}}
 }
 
-// Over says which lists are counted. Call it at start-up, at most once.
+// Over sets the lists that are counted. Call it at start-up, at most once.
 func (d *Derived) Over(l Lists) {
 	if !d.lists.CompareAndSwap(nil, &l) {
 		panic("kvmodel: " + d.model + "." + d.counter + " counts the members of other lists already")
@@ -70,8 +69,8 @@ func (d *Derived) Over(l Lists) {
 // FollowSurely makes f follow all numbers. Call it at start-up, at most once.
 func (d *Derived) FollowSurely(f SureFollower) { d.sure.Store(&f) }
 
-// Followed returns nil once the SureFollower, if there is one, agrees with the numbers of
-// ids. A change that has added to one calls it as a step of the write path on its store.
+// Followed returns nil once the SureFollower, if any, agrees with the numbers of ids. A change that
+// has added to one calls it as a step of the write path on its store.
 func (d *Derived) Followed(ctx context.Context, s kv.Store, ids []string) error {
 	sure := d.sure.Load()
 	if sure == nil || len(ids) == 0 {
@@ -80,10 +79,10 @@ func (d *Derived) Followed(ctx context.Context, s kv.Store, ids []string) error 
 	return (*sure).Follow(ctx, s, ids)
 }
 
-// Name returns what the count is called in messages and definitions.
+// Name returns the name of the count in messages and definitions.
 func (d *Derived) Name() string { return d.model + "." + d.counter }
 
-// Counts returns the numbers of these records, -1 where there is none.
+// Counts returns the numbers of these records, -1 for missing ones.
 func (d *Derived) Counts(ctx context.Context, s kv.Store, ids []string) ([]int64, error) {
 	counts, errs, err := d.countEach(ctx, s, ids)
 	for i := range errs {
@@ -94,8 +93,8 @@ func (d *Derived) Counts(ctx context.Context, s kv.Store, ids []string) ([]int64
 	return counts, err
 }
 
-// Known is Counts, but -1 also where the number is damaged. Both are as good as unknown to
-// who can ask for the number to be counted again.
+// Known is Counts, but returns -1 also for damaged numbers. Callers that can have the count redone
+// treat both as unknown.
 func (d *Derived) Known(ctx context.Context, s kv.Store, ids []string) ([]int64, error) {
 	counts, errs, err := d.countEach(ctx, s, ids)
 	for i := range errs {
@@ -106,8 +105,8 @@ func (d *Derived) Known(ctx context.Context, s kv.Store, ids []string) ([]int64,
 	return counts, err
 }
 
-// countEach returns the numbers of ids, -1 where there is none, and an ErrNotNumber for each
-// that is damaged.
+// countEach returns the numbers of ids, -1 for missing ones, and an ErrNotNumber for each damaged
+// one.
 func (d *Derived) countEach(ctx context.Context, s kv.Store, ids []string) (counts []int64, errs []error, err error) {
 	results, err := kv.GetAll(ctx, s, kv.Texts(ids, d.Key)...)
 	if err != nil {
@@ -120,8 +119,8 @@ func (d *Derived) countEach(ctx context.Context, s kv.Store, ids []string) (coun
 	return counts, errs, nil
 }
 
-// Begin makes the number of id 0 unless there is one. It reports whether it has, or
-// may have. One trip, none if this process has seen the number.
+// Begin creates the number 0 for id unless there is one. It reports whether it did, or may have.
+// One trip, none if this process has seen the number.
 func (d *Derived) Begin(ctx context.Context, s kv.Store, id string) bool {
 	if d.seen.has(id) {
 		return false
@@ -133,8 +132,8 @@ func (d *Derived) Begin(ctx context.Context, s kv.Store, id string) bool {
 	return !errors.Is(err, kv.ErrExists)
 }
 
-// End removes the number of id if it is 0. A change that is about to add to it then finds
-// none, and has it counted.
+// End removes the number of id if it is 0. A change about to add to it then finds none, and has it
+// recounted.
 func (d *Derived) End(ctx context.Context, s kv.Store, id string) error {
 	r, err := kv.One(ctx, s, kv.OpGet(d.Key(id)))
 	if err == nil && string(r.Value) == string(stored(0)) {
@@ -147,8 +146,8 @@ func (d *Derived) End(ctx context.Context, s kv.Store, id string) error {
 	return err
 }
 
-// Add adds delta to the number of id and returns the sum. After an error, even an
-// ErrNotFound, the number is in doubt. Followers are not called. One trip.
+// Add adds delta to the number of id and returns the sum. After an error, even an ErrNotFound, the
+// number is in doubt. Followers are not called. One trip.
 func (d *Derived) Add(ctx context.Context, s kv.Store, id string, delta int64) (int64, error) {
 	r, err := kv.One(ctx, s, kv.OpIncrement(d.Key(id), delta))
 	if err != nil {
@@ -158,9 +157,8 @@ func (d *Derived) Add(ctx context.Context, s kv.Store, id string, delta int64) (
 	return max(0, r.Number-zero), nil
 }
 
-// Tell calls the followers, as a step of the write path on its store: the number of
-// id changed by delta and is sum, -1 if that is not known. A delta of 0 is a
-// correction.
+// Tell calls the followers, as a step of the write path on its store: the number of id changed by
+// delta to sum, or -1 if unknown. A delta of 0 is a correction.
 func (d *Derived) Tell(ctx context.Context, s kv.Store, id string, delta, sum int64) {
 	if delta != 0 {
 		d.warn(id, kv.Together(ctx, s, d.counting(ctx, id, delta)...))
@@ -168,8 +166,7 @@ func (d *Derived) Tell(ctx context.Context, s kv.Store, id string, delta, sum in
 	d.tellSoon(ctx, id, delta, sum)
 }
 
-// Count counts id again in a transaction, where nothing else changes, and returns
-// how many there are.
+// Count recounts id in a transaction and returns the number.
 func (d *Derived) Count(ctx context.Context, s kv.Store, id string) (int64, error) {
 	m, err := (*d.lists.Load()).Members(ctx, s, id)
 	if err != nil {
@@ -179,8 +176,8 @@ func (d *Derived) Count(ctx context.Context, s kv.Store, id string) (int64, erro
 	return int64(m.N), err
 }
 
-// seen are ids whose numbers this process has seen, as far as it remembers. That is
-// only a hint: a store may drop a number at any time.
+// seen remembers some ids with a number seen by this process. That is only a hint: a store may drop
+// a number at any time.
 type seen [1024]atomic.Uint64
 
 var seed = maphash.MakeSeed()
