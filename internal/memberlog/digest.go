@@ -6,8 +6,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Digest returns how many members there are, and a sum that is another one if
-// others are members, or if an entry of one has changed. It costs what Count does.
+// Digest returns the number of members, and a sum that changes with the members and their entries.
+// It costs the same as Count.
 func (l *Logs) Digest(ctx context.Context, s kv.Store, place string) (n int, sum uint64, err error) {
 	err = l.each(ctx, s, place, func(rows []row) bool {
 		now := l.now()
