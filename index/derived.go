@@ -16,15 +16,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A derived count follows the number of records in the lists of an index. A change
-// adds its share in the trip of its commit, so that it is seen once the change is answered, and
-// takes it back if it does not commit. On a store with Atomic the share is part of
-// the commit. Elsewhere an answer may be missing, or the process may die, and then
-// the number is in doubt: see [kvmodel.Derived].
+// A derived count follows the number of records in the lists of an index. A change adds its share
+// in the trip of its commit, so that it is visible once the change is answered, and takes it back
+// if it does not commit. On a store with Atomic the share is part of the commit. Elsewhere an
+// answer may be missing, or the process may die. Then the number is in doubt: see
+// [kvmodel.Derived].
 
-// Counted makes a counter of another model follow the lists: the derived count of
-// the record whose id is the value of the list. Nothing counts a record down that
-// expires, so such records must not be counted.
+// Counted makes a counter of another model follow the lists: the derived count of the record whose
+// id is the list's value. Expiring records are not counted down, so they must not be counted.
 func Counted(model, counter string) ListOption {
 	return func(o *listOptions) {
 		o.derived = func(db *kvmodel.DB, _, _ string) *kvmodel.Derived { return db.Derived(model, counter) }
@@ -32,9 +31,9 @@ func Counted(model, counter string) ListOption {
 	}
 }
 
-// ForValues counts the lists as Counted does, in a count of their own, for ranking.NewValues.
-// The definition of the lists stays as it is: it is that of the values that says whether the
-// numbers are right.
+// ForValues counts the lists like Counted, in a count of their own, for ranking.NewValues. The
+// definition of the lists does not change, since the definition of the values determines whether
+// the numbers are right.
 func ForValues() ListOption {
 	return func(o *listOptions) {
 		o.derived = func(db *kvmodel.DB, model, list string) *kvmodel.Derived {
@@ -43,7 +42,7 @@ func ForValues() ListOption {
 	}
 }
 
-// counted is lists as their derived count sees them.
+// counted is lists as seen by their derived count.
 type counted struct{ *lists }
 
 func (l counted) Members(ctx context.Context, s kv.Store, place string) (m kvmodel.Members, err error) {
@@ -51,7 +50,7 @@ func (l counted) Members(ctx context.Context, s kv.Store, place string) (m kvmod
 	return m, err
 }
 
-// Mend asks the records about what no fold has asked about.
+// Mend checks the entries that no fold has checked against the records.
 func (l counted) Mend(ctx context.Context, s kv.Store, place string) (mended bool, err error) {
 	err = l.logs.Open(ctx, s, place, func(entries []memberlog.Entry) error {
 		some, err := l.mend(ctx, s, place, entries)
@@ -68,13 +67,13 @@ func (l *lists) isAtomic() bool { return isAtomic(l.host) }
 
 func isAtomic(h plug.Host) bool { return kv.PowersOf(h.Store()).Atomic != nil }
 
-// countsBeside reports whether m is a change that is counted beside its commit.
+// countsBeside reports whether m is a change that is counted in the trip of its commit.
 func (l *lists) countsBeside(m *plug.Move) bool {
 	return l.derived != nil && m.Added != nil && !l.isAtomic()
 }
 
-// shares returns what is to be added for m: its share of each number, less what its
-// earlier tries have added.
+// shares returns the amounts to add for m: its share of each number, less the additions of earlier
+// tries.
 func shares(m *plug.Move) (all []plug.Share) {
 	for _, place := range plug.Without(m.Is, m.Was) {
 		all = append(all, plug.Share{Place: place, By: 1})
@@ -93,7 +92,7 @@ func shares(m *plug.Move) (all []plug.Share) {
 	return slices.DeleteFunc(all, func(s plug.Share) bool { return s.By == 0 })
 }
 
-// add adds more to the numbers, and notes in added what it did.
+// add adds more to the numbers, and records the results in added.
 func (l *lists) add(ctx context.Context, s kv.Store, added *plug.Added, more []plug.Share) {
 	if len(more) > 0 && added.Began.IsZero() {
 		added.Began = l.host.DB().Now()
@@ -111,13 +110,13 @@ func (l *lists) add(ctx context.Context, s kv.Store, added *plug.Added, more []p
 	}
 }
 
-// count adds the shares of moves in a transaction, which has all their entries by now. It counts
-// the list of an absent number.
+// count adds the shares of moves in a transaction that already has all their entries. It counts the
+// list of a missing number.
 func (l *lists) count(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	total := make(map[string]int64)
 	for _, m := range moves {
 		if m.Added == nil {
-			continue // It is of a rebuild.
+			continue // it belongs to a rebuild
 		}
 		for _, share := range shares(m) {
 			total[share.Place] += share.By
@@ -136,7 +135,7 @@ func (l *lists) count(ctx context.Context, s kv.Store, moves []*plug.Move) error
 	return nil
 }
 
-// tell tells the followers of the numbers what m has added.
+// tell reports the additions of m to the followers of the numbers.
 func (l *lists) tell(ctx context.Context, s kv.Store, m *plug.Move) {
 	_ = kv.Each(ctx, s, m.Added.Shares, func(s kv.Store, _ int, share plug.Share) error {
 		if share.By != 0 {
@@ -146,7 +145,7 @@ func (l *lists) tell(ctx context.Context, s kv.Store, m *plug.Move) {
 	})
 }
 
-// followed makes the followers of the numbers take in all changes of moves.
+// followed makes the followers of the numbers catch up with all changes of moves.
 func (l *lists) followed(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	var places []string
 	for _, m := range moves {
@@ -164,8 +163,7 @@ func (l *lists) followed(ctx context.Context, s kv.Store, moves []*plug.Move) er
 	return nil
 }
 
-// changed returns what m has changed of numbers, unless that was followed. A share of 0 was
-// more in between.
+// changed returns the changes of m to numbers, unless followed. A share of 0 was larger in between.
 func (l *lists) changed(m *plug.Move) []plug.Share {
 	switch {
 	case m.Added == nil || underWayOf(m).followed:
@@ -176,7 +174,7 @@ func (l *lists) changed(m *plug.Move) []plug.Share {
 	return m.Added.Shares
 }
 
-// Undo takes back what a change has added that did not commit.
+// Undo takes back the additions of a change that did not commit.
 func (l *lists) Undo(ctx context.Context, s kv.Store, added *plug.Added, places []string, doubt bool) error {
 	back := added.Shares
 	added.Shares = nil
@@ -193,7 +191,7 @@ func (l *lists) Undo(ctx context.Context, s kv.Store, added *plug.Added, places 
 	return cmp.Or(l.derived.Followed(ctx, s, places), l.putInDoubt(added))
 }
 
-// settleMove settles what m has added. What has taken long is in doubt, too.
+// settleMove settles the additions of m. Slow additions are in doubt, too.
 func (l *lists) settleMove(m *plug.Move) error {
 	if m.Added == nil || l.isAtomic() {
 		return nil
@@ -224,19 +222,19 @@ func (l *lists) putInDoubt(added *plug.Added) error {
 	return nil
 }
 
-// tooLate reports whether what began then, if ever, may no longer change a list, or rely on what
-// it has added to a number, without a doubt. A recount that was under way may have read the list
-// before the one and written the number after the other.
+// tooLate reports whether it is too late, for work that began at began, to change a list or to rely
+// on an addition without putting the number in doubt: a concurrent recount may have read the list
+// before the former and written the number after the latter. A zero began is never too late.
 func (l *lists) tooLate(began time.Time) bool {
 	return !began.IsZero() && l.host.DB().Now().Sub(began) > times.Change
 }
 
-// firstRounds is how often a rebuild tries to count where nothing may be read before.
+// firstRounds is how often a rebuild tries to count if nothing can be read before.
 const firstRounds = 20
 
-// recount counts the lists at places, which are in order, again. It waits until their
-// numbers have not changed for long enough. reached is called now and then with the last
-// place up to which all are counted.
+// recount recounts the lists at places, which are sorted. It waits until their numbers have not
+// changed for long enough. It calls reached from time to time with the last place up to which all
+// are counted.
 func (l *lists) recount(ctx context.Context, s kv.Store, places []string, reached func(place string) error) error {
 	if l.derived == nil {
 		return nil

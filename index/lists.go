@@ -17,14 +17,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Lists is an index from a value to all the records that hold it: one [List] for
-// each value. It keeps true that a live record is in the lists of its values at
-// every moment, and that a reader gets no record that does not hold the value.
+// Lists is an index from a value to all records that hold it: one [List] for each value. A live
+// record is in the lists of its values at every moment, and readers never get a record that does
+// not hold the value.
 //
-// A change appends the record to the lists of its new values before it commits
-// and takes it out of the lists of its old values after that, so any number of
-// writers can work without a conflict. A reader loads the records anyway, and
-// drops those that no longer hold the value.
+// A change appends the record to the lists of its new values before it commits, and removes it from
+// the lists of its old values afterwards, so any number of writers can work without conflicts.
+// Readers load the records anyway, and skip those that no longer hold the value.
 type Lists[T any, K comparable, V any] struct {
 	spec kvmodel.IndexSpec[T, V]
 	ids  kvmodel.KeyOf[K]
@@ -35,37 +34,37 @@ type Lists[T any, K comparable, V any] struct {
 type lists struct {
 	index, def string
 	places     func(plug.Record) []string
-	limit      func(plug.Record) error // nil: there is none
+	limit      func(plug.Record) error // nil: none
 	host       plug.Host
 	logs       *memberlog.Logs
 
 	ahead   ahead.Memory     // of first pages
-	derived *kvmodel.Derived // nil: there is none
+	derived *kvmodel.Derived // nil: none
 	says    bool             // the definition names derived
-	total   []string         // all places of a Total, of which nothing but the numbers is read
-	met     plug.Places      // by a rebuild that has not ended
+	total   []string         // all places of a Total, for which only the numbers are read
+	met     plug.Places      // in a rebuild that has not ended
 }
 
 var listKey = kv.NewClass("l", 3) // model, index, value text
 
-// A ListOption changes how lists are kept.
+// ListOption configures lists.
 type ListOption func(*listOptions)
 
 type listOptions struct {
 	hot     uint8
 	derived func(db *kvmodel.DB, model, list string) *kvmodel.Derived
-	says    bool     // the definition says which count that is
+	says    bool     // the definition names that count
 	total   []string // all places of a Total
 }
 
-// Hot makes each list of at least that many segments from the start, so that
-// concurrent writers to one list seldom meet. The number is rounded up to a power
-// of two, and a page reads that many keys.
+// Hot divides each list into at least that many segments from the start, so that concurrent writers
+// to one list rarely collide. The number is rounded up to a power of two, and a page reads that
+// many keys.
 func Hot(segments int) ListOption {
 	return func(o *listOptions) { o.hot = uint8(bits.Len(uint(max(segments, 1) - 1))) }
 }
 
-// NewLists returns the index that spec describes and plugs it into records.
+// NewLists returns the index described by spec and plugs it into records.
 func NewLists[T any, K comparable, V any](records *kvmodel.Records[T, K], spec kvmodel.IndexSpec[T, V], opts ...ListOption) *Lists[T, K, V] {
 	o := optionsOf(opts)
 	l := &lists{index: spec.Name, def: spec.Def, places: plug.Untyped(spec.Places), limit: plug.Untyped(spec.Limit), total: o.total}
@@ -105,10 +104,10 @@ func newLogs(db plug.DB, o listOptions) *memberlog.Logs {
 	return &memberlog.Logs{Hot: o.hot, Store: db.Store(), Now: db.Now, Soon: db.Soon, Limits: memberlog.DefaultLimits}
 }
 
-// Spec returns what the lists were made with.
+// Spec returns the IndexSpec of the lists.
 func (l *Lists[T, K, V]) Spec() kvmodel.IndexSpec[T, V] { return l.spec }
 
-// Derived returns the count that follows the lists, nil if none does.
+// Derived returns the count that follows the lists, or nil.
 func (l *Lists[T, K, V]) Derived() *kvmodel.Derived { return l.all.derived }
 
 // Of returns the list of the records that hold v.
@@ -127,7 +126,7 @@ func (l *lists) name(place string) string {
 // Name returns the index's name.
 func (l *lists) Name() string { return l.index }
 
-// Def returns the index's definition, with what counts the lists for another model.
+// Def returns the index's definition, including the counter of another model that counts the lists.
 func (l *lists) Def() string {
 	if l.says {
 		return l.def + " counted in " + l.derived.Name()
@@ -138,7 +137,7 @@ func (l *lists) Def() string {
 // Places returns the texts of rec's values.
 func (l *lists) Places(v plug.Record) []string { return l.places(v) }
 
-// Limit returns an error if rec has more values than it may have.
+// Limit returns an error if rec has too many values.
 func (l *lists) Limit(rec plug.Record) error {
 	if l.limit == nil {
 		return nil
@@ -146,9 +145,8 @@ func (l *lists) Limit(rec plug.Record) error {
 	return l.limit(rec)
 }
 
-// underWay is what one step of a change leaves for the next: the entry, where it
-// was put at each place that was gained, and whether followers were told what was counted,
-// and have followed if they do so surely.
+// underWay is passed from one step of a change to the next: the entry, its position at each gained
+// place, whether followers were told about the count, and whether a SureFollower has followed.
 type underWay struct {
 	entry    memberlog.Entry
 	tickets  []memberlog.Ticket
@@ -156,22 +154,22 @@ type underWay struct {
 	followed bool
 }
 
-// underWayOf returns what the steps of m before have left.
+// underWayOf returns the data from the earlier steps of m.
 func underWayOf(m *plug.Move) *underWay {
 	a, ok := m.Kept.(*underWay)
-	if !ok { // A deletion gains nothing.
+	if !ok { // a deletion gains nothing
 		a = new(underWay)
 		m.Kept = a
 	}
 	return a
 }
 
-// Prepare enters the record into the lists of its new values, and makes sure that
-// these have numbers if they are counted.
+// Prepare adds the record to the lists of its new values, and ensures that counted lists have
+// numbers.
 func (l *lists) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	a := &underWay{entry: in(m.ID, m.Rev, m.Ends), tickets: make([]memberlog.Ticket, len(m.Gained))}
 	m.Kept = a
-	if m.Rev == m.Base { // It is a rebuild, which may make up for the loss of a head.
+	if m.Rev == m.Base { // a rebuild, which may be restoring a lost head
 		for _, place := range m.Gained {
 			l.logs.Forget(place)
 		}
@@ -197,8 +195,8 @@ func (l *lists) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	})
 }
 
-// Beside makes sure that what Prepare appended counts, and adds the change's shares
-// to the numbers.
+// Beside ensures that the entries appended by Prepare count, and adds the change's shares to the
+// numbers.
 func (l *lists) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if !l.countsBeside(m) {
 		return l.stand(ctx, s, m)
@@ -216,9 +214,8 @@ func (l *lists) stand(ctx context.Context, s kv.Store, m *plug.Move) error {
 	})
 }
 
-// Committed makes the readers of this process see at once that the record is in the
-// lists that Repair has yet to enter it into, that it is no longer in those that After
-// will take it out of, when it ends in the others, and which numbers are in doubt.
+// Committed makes the change visible to readers of this process at once: additions, removals and
+// new expiries that are not written yet, and numbers in doubt.
 func (l *lists) Committed(m *plug.Move) {
 	a := underWayOf(m)
 	for i, place := range m.Gained {
@@ -239,14 +236,13 @@ func (l *lists) Committed(m *plug.Move) {
 	}
 }
 
-// After takes the record out of the lists of the values it no longer holds, gives it
-// its new end where it stays, and settles what was counted.
+// After removes the record from the lists of its old values, sets its new expiry in the others, and
+// settles the counts.
 func (l *lists) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return l.AfterAll(ctx, s, []*plug.Move{m})
 }
 
-// AfterAll does what After does for each of moves, and has what was counted followed for all
-// of them together.
+// AfterAll does After for all moves, and updates the followers of the counts once for all of them.
 func (l *lists) AfterAll(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	if err := cmp.Or(kv.Each(ctx, s, moves, func(s kv.Store, _ int, m *plug.Move) error { return l.follow(ctx, s, m) })...); err != nil {
 		return err
@@ -266,7 +262,7 @@ func (l *lists) AfterAll(ctx context.Context, s kv.Store, moves []*plug.Move) er
 	return err
 }
 
-// follow makes the entries of m what they are to be, and makes known what was counted.
+// follow writes the remaining entries of m, and reports the counts.
 func (l *lists) follow(ctx context.Context, s kv.Store, m *plug.Move) error {
 	write := func(s kv.Store) error { return l.leave(ctx, s, m) }
 	if l.derived == nil || m.Added == nil || l.isAtomic() {
@@ -280,8 +276,7 @@ func (l *lists) follow(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return kv.Together(ctx, s, works...)[0]
 }
 
-// leave takes the record of m out of the lists that it has left, and gives it its new end
-// where it stays.
+// leave removes the record of m from the lists it has left, and sets its new expiry in the others.
 func (l *lists) leave(ctx context.Context, s kv.Store, m *plug.Move) error {
 	places := slices.Concat(m.Lost, m.Renewed)
 	return l.atEach(ctx, s, places, func(s kv.Store, i int) error {
@@ -293,7 +288,7 @@ func (l *lists) leave(ctx context.Context, s kv.Store, m *plug.Move) error {
 	})
 }
 
-// put makes e part of the list at place.
+// put adds e to the list at place.
 func (l *lists) put(ctx context.Context, s kv.Store, place string, e memberlog.Entry) error {
 	err := l.logs.Write(ctx, s, place, e)
 	if err == nil {
@@ -302,7 +297,7 @@ func (l *lists) put(ctx context.Context, s kv.Store, place string, e memberlog.E
 	return err
 }
 
-// in returns the entry of a record that expires at ends, a zero time for never.
+// in returns the entry of a record that expires at ends; zero means never.
 func in(id string, rev uint64, ends time.Time) memberlog.Entry {
 	e := memberlog.Entry{ID: id, Rev: rev, In: true}
 	if !ends.IsZero() {
@@ -315,10 +310,9 @@ func (l *lists) out(id string, rev uint64) memberlog.Entry {
 	return memberlog.Entry{ID: id, Rev: rev, At: max(l.host.DB().Now().Unix(), 1)}
 }
 
-// Repair enters rec into the lists at those of places whose values it holds, and
-// takes it out of the others.
+// Repair adds rec to the lists at places for the values it holds, and removes it from the others.
 func (l *lists) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places []string) error {
-	if rec.Rev == 0 { // Nothing was ever written, or it was lost.
+	if rec.Rev == 0 { // nothing was ever written, or it was lost
 		for _, place := range places {
 			l.logs.Written(place, l.out(rec.ID, math.MaxUint64))
 		}
@@ -340,8 +334,8 @@ func (l *lists) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places [
 	return nil
 }
 
-// Forget removes the id from the lists of the values that its record held. The last one
-// takes the keys of a list along, and its number.
+// Forget removes the id from the lists of its record's values. With the last id it also removes the
+// keys of a list and its number.
 func (l *lists) Forget(ctx context.Context, s kv.Store, id string, rev uint64, places []string) error {
 	return l.atEach(ctx, s, places, func(s kv.Store, i int) error {
 		gone, err := l.logs.Erase(ctx, s, places[i], id, rev)
@@ -366,8 +360,8 @@ func (l *lists) Each(ctx context.Context, s kv.Store, place string, f func(id st
 	return m.failure(m.eachText(ctx, f))
 }
 
-// Vacate removes the ids of the records that have left the list at place, after it has called
-// f with them. If that is all, the keys of the list go, and its number.
+// Vacate removes the ids of the records that have left the list at place, after calling f with
+// them. If no others remain, it also removes the keys of the list and its number.
 func (l *lists) Vacate(ctx context.Context, s kv.Store, place string, f func(ids []string) error) error {
 	now := l.host.DB().Now()
 	err := l.logs.Entries(ctx, s, place, func(entries []memberlog.Entry) error {
@@ -385,7 +379,7 @@ func (l *lists) Vacate(ctx context.Context, s kv.Store, place string, f func(ids
 	return err
 }
 
-// Check reports the values of recs whose lists do not have them.
+// Check reports the values of recs missing in their lists.
 func (l *lists) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]string, error) {
 	holders := plug.Holders(recs)
 	wrong := make([][]string, len(recs))
@@ -402,12 +396,11 @@ func (l *lists) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]s
 	return wrong, nil
 }
 
-// checkedAtOnce is how many values, and how many records that hold one, a check looks up
-// side by side.
+// checkedAtOnce is the number of values, and of records per value, that a check looks up in one
+// trip.
 const checkedAtOnce = 100
 
-// eachLacking calls f with those of holders, which are some of recs, that the list at place does
-// not have.
+// eachLacking calls f with the holders, indexes into recs, that are missing in the list at place.
 func (l *lists) eachLacking(ctx context.Context, s kv.Store, place string, recs []*plug.Seen, holders []int, f func(i int)) error {
 	now := l.host.DB().Now()
 	for some := range slices.Chunk(holders, checkedAtOnce) {
@@ -431,10 +424,10 @@ func (l *lists) atEach(ctx context.Context, s kv.Store, places []string, step fu
 	})
 }
 
-// atEach runs step for each of n places, side by side, and returns the first
-// error, wrapped by failure.
+// atEach runs step for each of n places, side by side, and returns the first error, wrapped by
+// failure.
 func atEach(ctx context.Context, s kv.Store, n int, step func(kv.Store, int) error, failure func(int, error) error) error {
-	if n < 2 { // as it is for most records
+	if n < 2 { // as for most records
 		for i := range n {
 			if err := step(s, i); err != nil {
 				return failure(i, err)

@@ -18,12 +18,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// What package inspect sees of lists and unique values: see [plug.Window].
+// Windows of lists and unique values for package inspect: see [plug.Window].
 
-// listWindow is lists as package inspect sees them.
 type listWindow struct{ *lists }
 
-// Window returns the lists as package inspect sees them.
+// Window returns the lists for package inspect.
 func (l *lists) Window() plug.Window { return listWindow{l} }
 
 // Kind returns "total" for lists of which only the numbers are read.
@@ -34,20 +33,19 @@ func (l listWindow) Kind() string {
 	return "list"
 }
 
-// Parted reports true: there is a list for each value.
+// Parted returns true: there is a list for each value.
 func (l listWindow) Parted() bool { return true }
 
 // Bases returns the key of the list at place.
 func (l listWindow) Bases(place string) []string { return []string{l.logs.Key(place)} }
 
-// Base finds a list by its first segment, which stays when others hold the list.
+// Base finds a list by its first segment, which remains when others hold the list.
 func (l listWindow) Base(key string) (base string, first bool) {
 	base, rest, ok := plug.BaseAt(key, listKey.Family(l.host.Model(), l.index).Key(""))
 	return base, ok && rest == "0"
 }
 
-// Audit returns the members whose records do not hold the value, and the number if it is not
-// how many there are.
+// Audit reports members whose records do not hold the value, and a wrong number of members.
 func (l listWindow) Audit(ctx context.Context, s kv.Store, base, place string) (wrong []plug.Wrong, err error) {
 	live, soon := int64(0), l.host.DB().Now().Add(endsLate)
 	err = l.bare().Entries(ctx, s, base, func(entries []memberlog.Entry) error {
@@ -82,8 +80,7 @@ func (l listWindow) Audit(ctx context.Context, s kv.Store, base, place string) (
 	return l.auditCount(ctx, s, base, place, live, wrong)
 }
 
-// auditCount adds to wrong what is wrong with the number of the list at place, which has n
-// members.
+// auditCount appends a fault to wrong if the number of the list at place is not n.
 func (l listWindow) auditCount(ctx context.Context, s kv.Store, base, place string, n int64, wrong []plug.Wrong) ([]plug.Wrong, error) {
 	if place == "" {
 		return wrong, nil // The value is hashed, and no record holds it.
@@ -101,16 +98,16 @@ func (l listWindow) auditCount(ctx context.Context, s kv.Store, base, place stri
 	return wrong, nil
 }
 
-// endsLate is how much later than its record an entry ends at most.
+// endsLate is the longest time by which an entry outlives its record.
 const endsLate = time.Second
 
-// isSettled reports whether the change that has made e can no longer commit.
+// isSettled reports whether the change that wrote e can no longer commit.
 func (l listWindow) isSettled(rec *plug.Seen, e *memberlog.Entry) bool {
 	return rec.Rev >= e.Rev || !rec.Envelope.Live() && time.UnixMilli(int64(e.Rev)).Before(l.host.DB().Now().Add(-times.Overdue))
 }
 
-// bare returns logs whose places are the keys of lists, and that leave upkeep to others. A
-// rebuild makes up for what they have lost.
+// bare returns logs that use the keys of lists as places, and leave upkeep to others. A rebuild
+// restores their losses.
 func (l listWindow) bare() *memberlog.Logs {
 	logs := newLogs(l.host.DB(), listOptions{})
 	logs.Key = func(base string) string { return base }
@@ -138,8 +135,8 @@ func (l listWindow) placeOf(base string) string {
 	return place
 }
 
-// Amend makes the list hold what its records say, and has it counted. What is lost or damaged
-// of it the next rebuild makes again.
+// Amend makes the list agree with its records, and recounts it. The next rebuild restores lost and
+// damaged parts.
 func (l listWindow) Amend(ctx context.Context, s kv.Store, base, place string) error {
 	if place == "" {
 		place = l.placeOf(base)
@@ -179,16 +176,15 @@ func (l listWindow) Show(key string, value []byte) ([]string, error) {
 	return memberlog.Show(key, value, l.host.DB().Now())
 }
 
-// uniqueWindow is unique values as package inspect sees them.
 type uniqueWindow struct{ *unique }
 
-// Window returns the unique values as package inspect sees them.
+// Window returns the unique values for package inspect.
 func (u *unique) Window() plug.Window { return uniqueWindow{u} }
 
 // Kind returns "unique".
 func (u uniqueWindow) Kind() string { return "unique" }
 
-// Parted reports true: a record stands at each value.
+// Parted returns true: each value has its own record.
 func (u uniqueWindow) Parted() bool { return true }
 
 // Bases returns the key of the claim at place.
@@ -200,8 +196,8 @@ func (u uniqueWindow) Base(key string) (base string, first bool) {
 	return base, ok
 }
 
-// Audit returns a claim whose owner does not hold the value. That of a record which has expired
-// goes by itself.
+// Audit reports a claim whose owner does not hold the value. The claim of an expired record expires
+// by itself.
 func (u uniqueWindow) Audit(ctx context.Context, s kv.Store, base, _ string) ([]plug.Wrong, error) {
 	c, err := u.claimUnder(ctx, s, base)
 	if wire.IsCorrupt(err) {
@@ -238,7 +234,7 @@ func (u uniqueWindow) isAmong(base string, places []string) bool {
 	return slices.ContainsFunc(places, func(place string) bool { return u.key(place) == base })
 }
 
-// Amend drops a claim that Audit finds, as it was read, once its change can no longer commit.
+// Amend drops a claim reported by Audit, by the version read, once its change can no longer commit.
 func (u uniqueWindow) Amend(ctx context.Context, s kv.Store, base, _ string) error {
 	c, err := u.claimUnder(ctx, s, base)
 	if err != nil && !wire.IsCorrupt(err) {

@@ -83,7 +83,7 @@ type Class interface {
 	// replaced and no longer belongs.
 	Settle(ctx context.Context, id string, places [][]string) error
 
-	// Enlist adds ids to a model whose ids are listed, unless they are already in the list.
+	// Enlist adds ids to the list of the model's ids, if it has one, unless they are already there.
 	Enlist(ctx context.Context, ids []string) error
 
 	// Prepare marks the indexes of the model as incomplete, except those that whole accepts.

@@ -163,7 +163,7 @@ type Steps interface {
 const Many = 1 << 30
 
 // Forgetter is an Index that keeps data about a record after Repair has removed it from all places,
-// for example its id among those that have left a list.
+// for example its id in the list of former members.
 type Forgetter interface {
 	// Forget removes the remaining traces of the record id at places. The record was deleted at
 	// rev, and Repair has removed it from them.

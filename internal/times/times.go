@@ -12,7 +12,7 @@ const (
 	// on a ranking's tree that takes longer stops writing.
 	Change = 10 * time.Second
 
-	// Travel is the maximum time of a request whose sender waits for the answer.
+	// Travel is the maximum time of a request while its sender waits for the answer.
 	Travel = 5 * time.Second
 
 	// Settled is the age at which a change has committed or never will, by one clock.
@@ -57,7 +57,7 @@ const (
 	Look = 15 * time.Second
 
 	// Dead is the time without a tick after which a process counts as dead: two looks, the second
-	// of which may come a little early.
+	// perhaps a little early.
 	Dead = 2*Look - time.Second
 
 	// Repair is how long a journal stays after its second repair, so that other processes can do
@@ -92,8 +92,8 @@ const (
 	// created again under its id has a greater rev.
 	Ended = time.Hour
 
-	// Renewed is the time before its expiry in which a record must not be changed for its entries
-	// to get a later expiry after the commit.
+	// Renewed is the time before its expiry when a record must not be changed for its entries to
+	// get a later expiry after the commit.
 	Renewed = 2 * time.Minute
 
 	// Ahead is added to the clock for the rev assumed for a damaged or lost record: a rev starts as

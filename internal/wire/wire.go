@@ -22,7 +22,7 @@ func AppendTexts(dst []byte, texts []string) []byte {
 	return dst
 }
 
-// ReadTexts decodes the output of AppendTexts. what describes a text in errors.
+// ReadTexts decodes the output of AppendTexts.
 func ReadTexts(data []byte, what string) ([]string, error) {
 	var texts []string
 	r := Reader{Rest: data}
@@ -41,7 +41,7 @@ type Reader struct {
 	Err  error
 }
 
-// Fail sets Err unless it is already set. what names the bad part.
+// Fail sets Err unless it is already set.
 func (r *Reader) Fail(what string) {
 	if r.Err == nil {
 		r.Err = fmt.Errorf("%w: bad %s with %d bytes left", codec.ErrCorrupt, what, len(r.Rest))
