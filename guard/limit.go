@@ -37,8 +37,8 @@ func (e *TooManyError) Is(target error) bool {
 }
 
 // Limits for password attempts: per address, per name and address, and per name. The last is for an
-// attacker with very many addresses. It makes the user with that name wait as well, so it is far
-// above what one address can use up.
+// attacker with very many addresses. Since it also blocks the user with that name, it is far above
+// the attempts possible from one address.
 var (
 	signInsAt   = Limit{"sign-in-at", 50, 15 * time.Minute}
 	signInsAtOf = Limit{"sign-in-at-of", 20, 15 * time.Minute}

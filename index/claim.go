@@ -162,8 +162,8 @@ func (u *unique) replace(ctx context.Context, s kv.Store, m *plug.Move, place st
 	return err == nil, err
 }
 
-// settleAll makes the claims at places agree with the record with this id: a claim lasts as long as
-// the record if that holds the value, and is removed if it is dead.
+// settleAll makes the claims at places agree with the record with this id: a claim lasts for the
+// lifetime of the record if that holds the value, and is removed if it is dead.
 func (u *unique) settleAll(ctx context.Context, s kv.Store, id string, places []string) error {
 	for try := 0; len(places) > 0; try++ {
 		if try == takeTries {

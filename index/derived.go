@@ -233,8 +233,8 @@ func (l *lists) tooLate(began time.Time) bool {
 const firstRounds = 20
 
 // recount recounts the lists at places, which are sorted. It waits until their numbers have not
-// changed for long enough. It calls reached from time to time with the last place up to which all
-// are counted.
+// changed for long enough. It calls reached from time to time with the last place when it and all
+// earlier ones are counted.
 func (l *lists) recount(ctx context.Context, s kv.Store, places []string, reached func(place string) error) error {
 	if l.derived == nil {
 		return nil

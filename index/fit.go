@@ -23,8 +23,7 @@ const (
 	oneSegment = 10
 )
 
-// largeHead is the size of a head close to its limit, which is that of a value. Tests make it
-// smaller.
+// largeHead is the size of a head close to the limit for a value. Tests make it smaller.
 var largeHead = kv.MaxValue / 2
 
 // Fit checks the largest list of some records: whether it is close to its limit, and whether its

@@ -107,7 +107,7 @@ func (p *page) fill() error {
 	return nil
 }
 
-// take loads the records of up to n of the next members and keeps those that belong on the page.
+// take loads the records of up to n of the next members and keeps the ones for the page.
 func (p *page) take(n int) error {
 	batch := p.waiting.Members[:min(len(p.waiting.Members), n)]
 	ids := make([]string, len(batch))

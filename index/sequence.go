@@ -57,8 +57,8 @@ func (s *Sequence[T]) Add(ctx context.Context, v *T) (int64, error) {
 	return n, s.failure(err)
 }
 
-// Count returns the last number, 0 if there is none. It includes numbers that a repair has left
-// empty. It takes one trip if this process added the last value, and at most 25 gets among a
+// Count returns the last number, or 0 if nothing was added. It includes numbers left empty by a
+// repair. It takes one trip if this process added the last value, and at most 25 gets among a
 // million values. If the store has lost some, Add and Count may return ErrLost until
 // [kvmodel.Records.AcceptLoss].
 func (s *Sequence[T]) Count(ctx context.Context) (int64, error) {

@@ -123,8 +123,8 @@ func (t *total) listed(ctx context.Context, s kv.Store, some shardSet) (listed s
 	return listed, err
 }
 
-// read returns the number of members in the lists of some, whose numbers the store has dropped, and
-// has the numbers recounted.
+// read returns the number of members in the lists of some, after the store has dropped their
+// numbers, and has the numbers recounted.
 func (t *total) read(ctx context.Context, s kv.Store, some shardSet) (n int, err error) {
 	err = t.atEach(ctx, s, some, func(s kv.Store, shard int) error {
 		if t.lists.host.DB().Writable() == nil {

@@ -167,8 +167,8 @@ func (u *unique) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return u.settleAll(ctx, s, m.ID, m.Gained)
 }
 
-// After releases the values that the record no longer holds, and sets the lifetime of its claims to
-// that of the record.
+// After releases the values that the record no longer holds, and gives its claims the lifetime of
+// the record.
 func (u *unique) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	places := slices.Concat(m.Renewed, m.Lost)
 	if m.Stands != m.TTL {
@@ -177,8 +177,8 @@ func (u *unique) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return u.settleAll(ctx, s, m.ID, places)
 }
 
-// Repair releases the places that rec does not hold, and sets the lifetime of the other claims to
-// that of rec.
+// Repair releases the places that rec does not hold, and gives its other claims the lifetime of
+// rec.
 func (u *unique) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places []string) error {
 	return u.settleAll(ctx, s, rec.ID, places)
 }

@@ -25,7 +25,7 @@ type listWindow struct{ *lists }
 // Window returns the lists for package inspect.
 func (l *lists) Window() plug.Window { return listWindow{l} }
 
-// Kind returns "total" for lists of which only the numbers are read.
+// Kind returns "total" for lists that are read only as numbers.
 func (l listWindow) Kind() string {
 	if l.total != nil {
 		return "total"

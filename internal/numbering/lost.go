@@ -75,7 +75,7 @@ func consecutive(first int64, n int) []int64 {
 }
 
 // Accept acknowledges the loss of missing numbers. It returns the last assigned number, as far as
-// the remaining ones show it: the one that Left finds, or the one under the hint's key or known to
+// the remaining ones show it: the number found by Left, or the one under the hint's key or known to
 // this process, if a number exists at most 64 before it, or as far after it as Left looks. If that
 // number is missing, Accept adds it with the value nothing, so that no lost number is assigned
 // again.

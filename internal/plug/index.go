@@ -38,10 +38,10 @@ type Index interface {
 	// the reply.
 	Beside(ctx context.Context, s kv.Store, m *Move) error
 
-	// After runs once the record has committed. It removes the entries at m.Lost, and sets the
-	// expiry of those at m.Renewed to that of the record. It is called for every change that moves
-	// the record, even without such entries, so an index that follows something else can update
-	// itself here. If an earlier try of the change has added to a number, m may also gain nothing.
+	// After runs once the record has committed. It removes the entries at m.Lost, and gives the
+	// entries at m.Renewed the expiry of the record. It is called for every change that moves the
+	// record, even without such entries, so an index that follows something else can update itself
+	// here. If an earlier try of the change has added to a number, m may also gain nothing.
 	After(ctx context.Context, s kv.Store, m *Move) error
 
 	// Repair makes the entries at places agree with rec, read just now: it adds missing entries and

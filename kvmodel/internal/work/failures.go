@@ -21,7 +21,7 @@ const (
 )
 
 // Failures counts and logs failures after replies: at most one line a second. Each line covers
-// similar failures, with their count; those that have waited longest come first.
+// similar failures, with their count. The oldest failures come first.
 type Failures struct {
 	log *slog.Logger
 
@@ -152,7 +152,7 @@ func kindOf(err error) string {
 	return "other"
 }
 
-// about is an error with its model and index. Its text is that of the error.
+// about is an error with its model and index. They do not show in its text.
 type about struct {
 	model, index string
 	error
