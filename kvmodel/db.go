@@ -300,7 +300,7 @@ type Stats struct {
 	Waiting    int // tasks that failed or had to wait, and will be retried
 	Failed     int // failed attempts
 	Lines      int // changes in the journal not known to be complete
-	Retries    int // changes that lost a race and started over
+	Retries    int // races lost by changes, which then started over
 	Lost       int // servers, or parts of a cluster, that have lost their memory: see Accept
 	InDoubt    int // derived counts to be recounted because an answer was missing or a process died
 

@@ -71,6 +71,7 @@ func New(c Config) *Memory {
 	return m
 }
 
+// Server returns server i.
 func (m *Memory) Server(i int) *Server { return m.servers[i] }
 
 // Server is the knowledge about one server.

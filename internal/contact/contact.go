@@ -25,6 +25,7 @@ import (
 // Dialer connects to the server at addr.
 type Dialer func(ctx context.Context, addr string) (net.Conn, error)
 
+// Servers are the servers of a store.
 type Servers struct {
 	patience time.Duration
 	hello    []byte

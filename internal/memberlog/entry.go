@@ -57,6 +57,7 @@ type Position struct {
 	ID   string
 }
 
+// PositionOf returns the position of id.
 func PositionOf(id string) Position { return Position{hashOf(id), id} }
 
 // Compare compares p and q in list order.

@@ -12,6 +12,7 @@ type Places struct {
 	all map[string]bool
 }
 
+// Note adds some to the set.
 func (p *Places) Note(some []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -15,6 +15,7 @@ func NewClock(at time.Time) *Clock {
 	return c
 }
 
+// Now returns the time of the clock.
 func (c *Clock) Now() time.Time { return *c.now.Load() }
 
 // Advance advances the clock by d.

@@ -11,6 +11,7 @@ type Log struct {
 	text strings.Builder
 }
 
+// Write appends p to the output.
 func (l *Log) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -8,6 +8,7 @@ type Record[T any] struct {
 	all []T
 }
 
+// Add adds v.
 func (r *Record[T]) Add(v T) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

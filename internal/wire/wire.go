@@ -49,6 +49,7 @@ func (r *Reader) Fail(what string) {
 	r.Rest = nil
 }
 
+// Byte returns the next byte.
 func (r *Reader) Byte() byte {
 	if len(r.Rest) == 0 {
 		r.Fail("end")

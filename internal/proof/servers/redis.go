@@ -201,6 +201,7 @@ func (c *Cluster) Masters() []int {
 	return masters
 }
 
+// Node returns the node with that number.
 func (c *Cluster) Node(i int) *Process { return c.nodes[i] }
 
 // Kill ends a node like a crash. Node(i).Start brings it back.

@@ -29,6 +29,7 @@ type Handlers struct {
 	calls atomic.Int64 // in progress
 }
 
+// Add adds h.
 func (hs *Handlers) Add(h Handler) {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()

@@ -273,6 +273,7 @@ func (j *Journal) Alive() (ticked, since time.Time) {
 	return j.ticked, j.since
 }
 
+// HeadKey returns the key of the head of process.
 func HeadKey(process string) string { return headKey.Key(process) }
 
 // Seen handles the answer to a get of the head of process, which is this one. It returns ErrNone if

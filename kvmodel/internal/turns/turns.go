@@ -22,6 +22,7 @@ type turn struct {
 	free  chan struct{} // holds one token while nobody has the turn
 }
 
+// New returns a Turns with all turns free.
 func New() *Turns { return &Turns{keys: make(map[string]*turn)} }
 
 // patience limits Take when its context does not: a caller that waits for itself would wait
