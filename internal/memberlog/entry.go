@@ -75,6 +75,7 @@ type row struct {
 	late bool // it is in the tail
 }
 
+// Position returns the position of the member of r.
 func (r *row) Position() Position { return Position{r.hash, r.ID} }
 
 func (r *row) compare(s *row) int { return r.Position().Compare(s.Position()) }
