@@ -48,7 +48,7 @@ func (l *Logs) Walk(ctx context.Context, s kv.Store, place string, head kv.Resul
 	return w.missed
 }
 
-// ErrNoHead: the head of a list that must have one is missing. It is an ErrLost.
+// ErrNoHead means that the head of a list that must have one is missing. It is an ErrLost.
 var ErrNoHead = fmt.Errorf("%w: the head of the list is gone", kv.ErrLost)
 
 var errPartLost = fmt.Errorf("%w: a part of the list", kv.ErrLost)

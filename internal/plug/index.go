@@ -242,7 +242,7 @@ type Finisher interface {
 	Finish(ctx context.Context, s kv.Store, steps Steps) error
 }
 
-// ErrUnfit: an index is complete but cannot be used yet.
+// ErrUnfit means that an index is complete but cannot be used yet.
 var ErrUnfit = errors.New("it cannot be read yet")
 
 // Seen is a record as an index sees it.

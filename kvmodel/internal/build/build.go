@@ -18,7 +18,7 @@ import (
 // some from being built.
 var buildKey = kv.NewClass("build", 1) // model
 
-// ErrTaken: another process has taken over the build.
+// ErrTaken means that another process has taken over the build.
 var ErrTaken = errors.New("another process has taken the build over")
 
 // Busy is the error of a claim while another process builds.

@@ -257,8 +257,8 @@ func (b *Item) Lacked(ctx context.Context) ([]string, error) {
 // Building is a build of indexes: the token of each in the item, "" if it is already complete.
 type Building map[string]string
 
-// ErrStopped: a build had no effect, because a process without the index has begun to write, or a
-// loss was accepted.
+// ErrStopped means that a build had no effect, because a process without the index has begun to
+// write, or a loss was accepted.
 var ErrStopped = errors.New("a process without the index has begun to write, or a loss was accepted")
 
 // Build marks the incomplete indexes in the item as being built. From then on a process without

@@ -13,8 +13,8 @@ import (
 
 var headKey = kv.NewClass("out", 1) // process
 
-// ErrNone: there is no segment to write to. The journal was never opened, or another process took
-// this one for dead and removed its journal.
+// ErrNone means that there is no segment to write to. The journal was never opened, or another
+// process took this one for dead and removed its journal.
 var ErrNone = errors.New("no journal")
 
 // head is the head of a journal: the segments from lowest to highest may exist, the tick changes

@@ -13,7 +13,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// ErrNotYet: the work must wait. It has not failed.
+// ErrNotYet means that the work must wait. It has not failed.
 var ErrNotYet = errors.New("not yet")
 
 // Waits reports whether err means that work must wait, which is not a failure.
