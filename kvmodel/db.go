@@ -289,7 +289,7 @@ func (db *DB) Store() kv.Store { return db.store }
 // The tag kv:"model,relaxed" makes all changes of a model's records and counters relaxed.
 func Relaxed(ctx context.Context) context.Context { return kv.Relaxed(ctx) }
 
-// Now returns the time by the DB's clock.
+// Now returns the time on the DB's clock.
 func (db *DB) Now() time.Time { return db.now() }
 
 // Stats is the state of a DB, for a metrics page.
@@ -433,19 +433,18 @@ func (db *DB) Flush(ctx context.Context) error {
 	return db.work.Flush(ctx)
 }
 
-// SideBySide runs works, each with a context of its own, and returns the first of their
-// errors, in their order. They run one at a time: in the goroutine of the caller until one asks
-// db for something that is not in memory, and from then on each in a coroutine. It returns when
-// all have ended. Works may set variables that the caller reads then, without a lock unless
-// they start goroutines. What they ask db for under their context is sent as by [kv.Together]:
-// the first request of each in one trip, the second of each in the next. So reads that do not
-// depend on each other cost the trips of the longest work.
+// SideBySide runs works, each with its own context, and returns the first error in their order.
+// Works run one at a time: in the caller's goroutine until one makes a request that memory cannot
+// answer, and from then on each in a coroutine. SideBySide returns when all have ended. Works may
+// set variables that the caller reads afterwards, without a lock unless they start goroutines.
+// Requests under their contexts are sent as by [kv.Together]: the first request of each work in one
+// trip, the second in the next. So independent reads cost only the trips of the longest work.
 //
-// A trip leaves when each work has asked for something or has ended, so a work
-// must not wait for another one: works read, or count. Once a work has failed, no further
-// trip leaves, so a page whose cursor is bad reads nothing. A work that changes
-// records may have to wait for another that changes the same record. A work must not ask db
-// while it has locked its thread. If a work panics, SideBySide does.
+// A trip leaves when each work has made a request or ended, so a work must not wait for another:
+// works read, or count. Once a work has failed, no further trip leaves, so a page with a bad cursor
+// reads nothing. A work that changes records may have to wait for another that changes the same
+// record. A work must not make requests while it has locked its thread. If a work panics, so does
+// SideBySide.
 //
 // On a store with [kv.Powers.Local], where trips cost nothing, works run one after another in the
 // caller's goroutine until one fails.
@@ -494,8 +493,7 @@ func (db *DB) deriveds() []*Derived {
 	return slices.Collect(maps.Values(db.derived))
 }
 
-// recountDoubtful goes on with counting what is in doubt, and reports whether nothing is any
-// more.
+// recountDoubtful recounts derived counts in doubt, and reports whether none is left.
 func (db *DB) recountDoubtful(ctx context.Context) (bool, error) {
 	var errs []error
 	for _, d := range db.deriveds() {

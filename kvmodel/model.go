@@ -31,13 +31,13 @@ type model struct {
 	name     string
 	version  int
 	codec    bodies
-	decoder  kv.Decoder                           // of records; nil: they cannot be kept
-	empty    func() plug.Record                   // an empty record
-	idOf     func(plug.Record) string             // its text
-	parses   func(id string) error                // nil if that is the text of an id
+	decoder  kv.Decoder                           // of records; nil: they cannot be cached
+	empty    func() plug.Record                   // returns an empty record
+	idOf     func(plug.Record) string             // the text of its id
+	parses   func(id string) error                // nil error if id is the text of an id
 	withID   func(id string) (plug.Record, error) // an empty record with that id
-	schema   func(plug.Record) fields             // the record's own fields that the write path fills in
-	private  []string                             // fields whose values are not shown
+	schema   func(plug.Record) fields             // the fields of a record that the write path sets
+	private  []string                             // fields with values that must not be shown
 	plugged  atomic.Pointer[plugged]
 	counters []counter
 	isEdge   bool        // ids have several parts

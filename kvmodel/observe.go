@@ -82,8 +82,8 @@ func (db *DB) Begin(ctx context.Context, name string) (context.Context, func()) 
 	return db.begin(ctx, kv.Work{Verb: name})
 }
 
-// Named returns the DB as the index of that name of a model sees it, such as a counter; if
-// model is "", as one that belongs to no model. It is for the index classes of this module.
+// Named returns the DB on behalf of the index, such as a counter, of the given name in a model, or
+// of one without a model if model is "". It is for the index classes of this module.
 func (db *DB) Named(model, index string) plug.DB {
 	db.mu.Lock()
 	defer db.mu.Unlock()

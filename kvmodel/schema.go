@@ -34,8 +34,8 @@ type Schema[T any, K comparable] struct {
 	// Relaxed: changes of the records and their counters are made under a Relaxed context.
 	Relaxed bool
 
-	// Children are lists, each MODEL.INDEX, of records that are deleted with the record
-	// whose id they are under.
+	// Children are lists, each MODEL.INDEX, of records that are deleted together with the record
+	// whose id the list is under.
 	Children []string
 
 	// Gone lists data of earlier releases that this one no longer keeps. Rebuild drops it.

@@ -109,7 +109,7 @@ func (c *change) try(first bool) (plug.Record, error) {
 	}
 	p, err := c.plan(rec)
 	if known && (err != nil || p == nil) {
-		// What ends the change without a commit must not rest on an old copy.
+		// A result without a commit must not depend on an outdated copy.
 		if rec, err = c.now(c.s); err != nil {
 			return nil, err
 		}

@@ -1,10 +1,10 @@
 // Package frame stores bytes with their checksum, in two formats.
 //
-// A value that is written whole is a payload and its CRC-32C, big-endian. A value to which is
-// appended is frames: the byte F5, the length of the payload, a varint, the payload, and the
-// CRC-32C of these. Whatever does not fit its checksum is damaged, and counts as lost: no bit of
-// it is mended. The frames behind a damaged one are read. A value on which much rests is two equal
-// frames, of which one is enough.
+// A value that is written whole is a payload and its big-endian CRC-32C. A value that is appended
+// to consists of frames: the byte F5, the length of the payload as a varint, the payload, and the
+// CRC-32C of all these. Bytes that do not match their checksum are damaged and count as lost; no
+// bit is repaired. Frames behind a damaged one are still read. An important value consists of two
+// equal frames, and either is enough.
 package frame
 
 import (
@@ -99,8 +99,8 @@ func first(data []byte) (payload []byte, size int) {
 // Twice returns payload in two frames.
 func Twice(payload []byte) []byte { return Append(Append(nil, payload), payload) }
 
-// Either returns the payload of a value that Twice has made: nil if neither frame can be read. The
-// error is an ErrCorrupt if either cannot.
+// Either returns the payload of a value made by Twice, or nil if neither frame can be read. The
+// error is an ErrCorrupt if one of them cannot.
 func Either(value []byte) (payload []byte, damaged error) {
 	if len(value) == 0 {
 		return nil, fmt.Errorf("%w: it is empty", codec.ErrCorrupt)

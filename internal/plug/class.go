@@ -48,23 +48,23 @@ type Class interface {
 	// the record, if readable.
 	Decode(id string, value []byte) Sight
 
-	// Earlier returns the bodies in value, the history of a record. What is damaged it leaves out.
+	// Earlier returns the bodies in value, the history of a record, without the damaged ones.
 	Earlier(value []byte) [][]byte
 
-	// Body returns what a record that lives says, as this version of the model writes it: its
-	// fields in their order. Of nil it is that of an empty record.
+	// Body returns the body of a live record in the current version of the model, with fields in
+	// order. A nil record is an empty one.
 	Body(s *Sight) ([]byte, error)
 
-	// Fixed returns the body of an empty record in which all is set that an edit does not change:
-	// the id, and the fields that the data class fills in.
+	// Fixed returns the body of an empty record with the parts that an edit cannot change: the id,
+	// and the fields that the data class sets.
 	Fixed(id string) ([]byte, error)
 
-	// Edit makes the record id, which has that rev, what f makes of its body, as an update of the
-	// app does. If it has another rev by then, the error is an ErrConflict.
+	// Edit replaces the body of the record id with the result of f, as an update of the app does.
+	// If the record no longer has the given rev, the error is an ErrConflict.
 	Edit(ctx context.Context, id string, rev uint64, f func(body []byte) ([]byte, error)) error
 
-	// Stands returns for how long value, a record, is to be stored from now on, 0 for ever. It is
-	// less than 0 if that is over.
+	// Stands returns the remaining lifetime of value, a record: 0 if it never expires, negative if
+	// it has expired.
 	Stands(value []byte) (time.Duration, error)
 
 	// IDs calls f with the ids of all possible records, in batches, each with the from of a later

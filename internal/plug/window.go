@@ -38,11 +38,11 @@ type Window interface {
 	// Page returns the first n rows at a value, which is "" if there is only one.
 	Page(ctx context.Context, s kv.Store, value string, n int) ([]Row, error)
 
-	// Said returns all ids and values that value, which stands under key, names, and the msgpack
-	// bodies in it. What is damaged it leaves out.
+	// Said returns all ids and values named in value, stored under key, and the msgpack bodies in
+	// it, without damaged parts.
 	Said(key string, value []byte) (texts []string, bodies [][]byte)
 
-	// Show says what value, which stands under key, means, a line for each part.
+	// Show describes value, stored under key, with one line for each part.
 	Show(key string, value []byte) ([]string, error)
 }
 

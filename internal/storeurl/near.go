@@ -23,9 +23,9 @@ func Keep(s kv.Store, opts nearkv.Options) (kv.Store, error) {
 	return near, nil
 }
 
-// Near returns the value of the option near: a size such as 64MB, and after a comma how
-// old an answer may be, such as 500ms; or 0, which keeps nothing. Where nothing tells what has
-// changed, the age must be given.
+// Near returns the value of the option near: 0, which keeps nothing, or a size such as 64MB,
+// optionally followed by a comma and the maximum age of an answer, such as 500ms. With aged, for
+// stores that report no changes, the age is required.
 func (o *Options) Near(form string, aged bool) (opts nearkv.Options) {
 	text, ok := o.Text("near", form)
 	if !ok || text == "0" {

@@ -2,11 +2,10 @@ package kv
 
 import "context"
 
-// Near returns s for reading what is shown and nothing else: a Get on it may be answered
-// from memory, by a store that keeps what it has read (see package nearkv). It may show
-// what was current a moment ago, so no change may rest on it unless the store compares its
-// version, and its Value must not be changed, since others may get the same. A store that
-// keeps nothing is returned as it is.
+// Near returns s for reads that are only displayed: a store with a cache (see package nearkv) may
+// answer a Get from memory. The answer may be slightly outdated, so no change may depend on it
+// unless the store compares its version. Its Value may be shared with other readers and must not be
+// changed. A store without a cache is returned unchanged.
 func Near(s Store) Store {
 	return shown(s, false)
 }

@@ -228,7 +228,7 @@ func GetEach(ctx context.Context, s Store, d Decoder, families []Family, texts [
 	return results, g.do(results)
 }
 
-// RecallEach is GetEach if all of that is in memory. ok reports whether it is; s is not asked.
+// RecallEach is GetEach from memory, without a trip. ok reports whether all results are there.
 func RecallEach(ctx context.Context, s Store, d Decoder, families []Family, texts []string) (results []Result, ok bool) {
 	g := gettingEach(ctx, s, d, families, texts)
 	defer g.leave()
@@ -239,8 +239,8 @@ func RecallEach(ctx context.Context, s Store, d Decoder, families []Family, text
 	return results, g.memory.Recall(g.gets, results)
 }
 
-// UseEach calls use with what GetEach would return. use must not keep the results, but may
-// keep what they hold.
+// UseEach calls use with the results GetEach would return. use must not retain the slice, but may
+// retain the values in it.
 func UseEach(ctx context.Context, s Store, d Decoder, families []Family, texts []string, use func([]Result) error) error {
 	g := gettingEach(ctx, s, d, families, texts)
 	defer g.leave()

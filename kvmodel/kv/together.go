@@ -11,13 +11,12 @@ import (
 // one trip: the first Do of each work in the first trip, the second of each in the next, and so on.
 // Code written as sequential steps then costs only as many trips as its longest work.
 //
-// Works run one at a time, in the order of works, and so do their ops stand in the trip.
-// They run in the goroutine of the caller until one asks the store for something or pauses,
-// and from then on in coroutines. A key that several of them read in one trip is read once,
-// so they must not change its value, and what several append to a key, or add to the number
-// there, each by [One], is one op. A work must use its store from nowhere else, must not keep
-// it, and must not wait for another work; to wait for time to pass it calls [Pause]. Together
-// returns what the works returned, in their order.
+// Works run one at a time, in order, and their ops are in the same order in the trip. They run in
+// the caller's goroutine until one makes a request or pauses, and from then on in coroutines. A key
+// that several works read in one trip is read once, so they must not change its value. Appends to
+// one key, or increments of it, are sent as one op if each work makes them by [One]. A work must
+// use its store from nowhere else, must not keep it, and must not wait for another work; to let
+// time pass it calls [Pause]. Together returns the errors of the works, in order.
 //
 // Where there are no trips to save, works run one after another, from the first to the last: in a
 // transaction, and on a store with [Powers.Local]. There each makes its own trips, and a [Meter]
@@ -68,9 +67,9 @@ func Pause(ctx context.Context, s Store, d time.Duration) bool {
 // shortPause is the longest pause for which the other works wait.
 const shortPause = 50 * time.Millisecond
 
-// convoy is works that travel together. They begin one after another in the goroutine of the
-// caller, and those behind the first that has to wait in runners. On a local store only a pause
-// is waited for, since each work has trips of its own.
+// convoy is works that share trips. Works begin one after another in the caller's goroutine, and
+// those behind the first that has to wait begin in runners. On a local store works make their own
+// trips, so they wait only in a pause.
 type convoy struct {
 	ctx     context.Context
 	store   Store
@@ -114,8 +113,8 @@ func (c *convoy) run() {
 	c.recycle()
 }
 
-// next runs the next work until it ends, in a runner unless that is nil. It returns false if
-// there is none.
+// next runs the next work to its end, in the runner in unless that is nil. It returns false if
+// there is no work left.
 func (c *convoy) next(in *runner) bool {
 	if c.begun == len(c.works) {
 		return false

@@ -23,12 +23,12 @@ type view struct {
 	unread  bool       // the head of the list is damaged
 	head    kv.Result  // answer to a get of the head
 	version kv.Version // of the built item; 0 if there is none
-	of      string     // the edition that the built item names
-	damaged error      // an ErrCorrupt: nothing else is known of the built item
+	of      string     // the edition named in the built item
+	damaged error      // an ErrCorrupt: the built item could not be read
 	torn    bool       // one of its two copies is damaged
-	begins  bool       // the built item says that the model has not begun yet
-	indexes []state    // none of them holds all records, in an item of another edition
-	written bool       // something is there that is written only once there is a built item
+	begins  bool       // per the built item, the model has not begun yet
+	indexes []state    // all of them incomplete if the item is of another edition
+	written bool       // there is an item that is written only after the built item
 }
 
 // Look is the state found in the item.

@@ -11,10 +11,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Run runs works, each with a context of its own, and returns the first of their errors, in
-// their order. They run as by [kv.Together]: what they ask a [Store] on s for under their
-// contexts is sent together, under the context trips. Once a work has failed, no further trip
-// leaves, and the others fail too. If a work panics, Run does.
+// Run runs works, each with its own context, and returns the first error in their order. Works run
+// as by [kv.Together]: their requests to a [Store] on s under their contexts are sent together,
+// under the context trips. Once a work has failed, no further trip leaves, and the others fail too.
+// If a work panics, so does Run.
 //
 // On a store with [kv.Powers.Local] all works run one after another, until one fails.
 func Run(ctx, trips context.Context, s kv.Store, works ...func(context.Context) error) error {
@@ -107,7 +107,7 @@ func (s *side) end() {
 	s.over = true
 }
 
-// do carries out ops together with what the other works ask for, unless the work is over.
+// do carries out ops together with the requests of the other works, unless the work is over.
 func (s *side) do(ops []kv.Op) (over bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,7 +135,7 @@ func (s Store) Powers() kv.Powers { return kv.PowersOf(s.Store) }
 // Memory returns the Memory of the underlying store: its answers need no shared trip.
 func (s Store) Memory(ctx context.Context) (kv.Memory, string) { return kv.MemoryOf(ctx, s.Store) }
 
-// Do carries out ops, with those of the other works where there are any. What outlives its work
+// Do carries out ops, together with those of other works, if any. A request that outlives its work
 // is sent alone.
 func (s Store) Do(ctx context.Context, ops []kv.Op) error {
 	if of, ok := ctx.Value(sideKey{}).(*side); ok {

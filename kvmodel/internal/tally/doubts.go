@@ -134,8 +134,8 @@ func (d *doubts) note(id string, round doubt) {
 	}
 }
 
-// recounted notes that the round that began then was successful. A doubt that has
-// arisen since needs another one. What was settled long ago is forgotten.
+// recounted records that the round begun at began was successful. A doubt that arose later needs
+// another round. Old entries are forgotten.
 func (d *doubts) recounted(id string, began time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -309,7 +309,7 @@ func (d *Derived) settleNow(ctx context.Context, id string, now time.Time) error
 		return d.Followed(ctx, s, []string{id})
 	})
 	if err == nil {
-		// Nothing was under way, so whatever has arisen until now is settled.
+		// No change was in flight, so every doubt until now is settled.
 		d.recounted(id, now.Add(times.Settled))
 		d.tellSoon(ctx, id, 0, n)
 	}
