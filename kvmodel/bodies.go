@@ -13,9 +13,9 @@ type bodies interface {
 	// UnmarshalShared is Unmarshal, but v may refer to parts of data.
 	UnmarshalShared(data []byte, v plug.Record) (unknown bool, err error)
 
-	// Copies reports whether CopyOf can be called. What that returns shares with v nothing
-	// that can be changed. It may be put into room, which is nil or what another call has
-	// returned, if wanted records, with this one, are to be copied.
+	// Copies reports whether CopyOf may be called. A copy shares nothing mutable with v. CopyOf may
+	// use room, which is nil or the result of another call, if it must copy wanted records
+	// including this one.
 	Copies() bool
 	CopyOf(v plug.Record, room any, wanted int) (plug.Record, any)
 }

@@ -41,7 +41,7 @@ type KeyOf[K any] struct {
 	// add appends what Text returns; nil: Text alone makes it.
 	add func(dst []byte, k K) []byte
 
-	parts int // of which a text is joined; 0: one
+	parts int // number of parts of a text; 0: one
 }
 
 // texts returns the texts of ids, which share memory.
@@ -64,8 +64,7 @@ func (k KeyOf[K]) texts(ids []K) []string {
 	return texts
 }
 
-// StringKey is the KeyOf of strings. New ids are 26 random characters that sort
-// by the time they were made.
+// StringKey is the KeyOf of strings. New ids are 26 random characters that sort by creation time.
 func StringKey[K ~string]() KeyOf[K] {
 	return KeyOf[K]{
 		Text:    func(k K) string { return kv.JoinText(string(k)) },

@@ -34,8 +34,8 @@ func (m *model) seeIn(ctx context.Context, s kv.Store, families []kv.Family, ids
 	return m.seen(ids, results, nil)
 }
 
-// seeAs is seeIn for an index, which sees no Counts. It fills in the places in the index of
-// placed, unless that is nil.
+// seeAs is seeIn for an index, without Counts. It sets the places in the index of placed unless
+// that is nil.
 func (m *model) seeAs(ctx context.Context, s kv.Store, families []kv.Family, ids []string, placed *host) (recs []*plug.Seen, err error) {
 	err = kv.UseEach(ctx, s, m.decoder, families, ids, func(results []kv.Result) (err error) {
 		recs, err = m.seen(ids, results, placed)
@@ -47,8 +47,8 @@ func (m *model) seeAs(ctx context.Context, s kv.Store, families []kv.Family, ids
 	return recs, err
 }
 
-// seen returns what gets of the same families of each of ids have answered, with the places in
-// the index of placed, unless that is nil.
+// seen decodes the results of gets of the same families for each of ids. It sets the places in the
+// index of placed unless that is nil.
 func (m *model) seen(ids []string, results []kv.Result, placed *host) ([]*plug.Seen, error) {
 	recs, seen := make([]*plug.Seen, len(ids)), make([]plug.Seen, len(ids))
 	n := len(results) / max(len(ids), 1)
@@ -99,8 +99,7 @@ func (m *model) decodeEach(ids []string, results []kv.Result, f func(i int, rec 
 	return joined(damaged)
 }
 
-// decodeIn makes rec, which is empty, what gets of some of id's keys have answered, that of
-// the record first.
+// decodeIn decodes the results of gets of some keys of id, the record first, into the empty rec.
 func (m *model) decodeIn(room *recordRoom, rec *plug.Seen, id string, results []kv.Result) error {
 	err := m.decode(room, rec, id, results[0])
 	if err == nil && len(results) > 1 {
@@ -109,11 +108,11 @@ func (m *model) decodeIn(room *recordRoom, rec *plug.Seen, id string, results []
 	return err
 }
 
-// recordRoom is room for the records of a page, so that they take fewer pieces of memory.
+// recordRoom allocates the records of a page together.
 type recordRoom struct {
 	envelopes []envelope.Envelope
 	copies    any // of kept records, as bodies want it
-	wanted    int // how many records may be to come
+	wanted    int // how many records may still be needed
 }
 
 func (r *recordRoom) envelope() *envelope.Envelope {
@@ -162,8 +161,8 @@ func (m *model) look(ctx context.Context, id string) (*plug.Seen, error) {
 	return m.decodeCounted(id, results)
 }
 
-// decode makes rec, which is empty, what a get of id's record has answered. One that is
-// damaged has nothing but its version, and a rev above all that it may have had.
+// decode decodes the result of a get of id's record into the empty rec. A damaged record has only
+// its version, and a rev above any it may have had.
 func (m *model) decode(room *recordRoom, rec *plug.Seen, id string, r kv.Result) error {
 	rec.ID = id
 	switch {
@@ -229,7 +228,7 @@ func (m *model) decodeKept(value []byte) (any, int, error) {
 	return k, size + codec.Size(v, shared) + len(k.places)*keptPlacesBytes, nil
 }
 
-// copyKept makes rec, which is empty, a copy of what is kept.
+// copyKept copies the cached record into the empty rec.
 func (m *model) copyKept(room *recordRoom, rec *plug.Seen, version kv.Version, k *keptRecord) {
 	rec.Rev, rec.Version, rec.Envelope = k.envelope.Rev, version, &k.envelope
 	if k.value != nil {

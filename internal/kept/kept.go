@@ -23,10 +23,10 @@ type Cache struct {
 const shards = 64
 
 // shard is the keys with some hashes. A get takes no lock. When the shard is full, a hand goes
-// around the slots and drops what was not asked for since it last came by.
+// around the slots and drops those not used since its last visit.
 type shard struct {
 	table atomic.Pointer[table]
-	drops [1 << 8]uint32 // also keeps what changes away from what each get reads
+	drops [1 << 8]uint32 // also separates changing fields from those that each get reads
 
 	mu    sync.Mutex // to change anything
 	free  []int      // which slots of the table are
@@ -42,8 +42,8 @@ type table struct {
 	slots  []atomic.Pointer[slot]
 }
 
-// place says which slot has a hash. The first place where it may be is told by the hash, and the
-// next ones follow on it, up to one that is free.
+// place names the slot of a hash. The hash gives its first possible place, and the others follow,
+// up to a free one.
 type place struct{ atomic.Uint64 }
 
 const free = 0
@@ -51,13 +51,13 @@ const free = 0
 // tag is what a place holds for a slot, of which it tells most of the others.
 func tag(hash uint64, slot int) uint64 { return hash&^math.MaxUint32 | uint64(slot+1) }
 
-// slotIn returns which slot a place holds that is not free.
+// slotIn returns the number of the slot in a place that is not free.
 func slotIn(tag uint64) int { return int(tag&math.MaxUint32) - 1 }
 
-// slot is a key with what is kept under it. What a get looks at stands first, so that it takes
-// few lines of the processor's cache.
+// slot is a key with its item. The fields that a get reads come first, so that it touches few lines
+// of the processor's cache.
 type slot struct {
-	asked atomic.Bool // since the hand last came by
+	asked atomic.Bool // since the last visit of the hand
 	n     uint8       // bytes of short; 0: the key is long
 	short [54]byte
 	Item
@@ -79,7 +79,7 @@ func newSlot(key string, hash uint64, it *Item) *slot {
 	if len(key) <= len(at.short) {
 		at.n = uint8(copy(at.short[:], key))
 	} else {
-		at.long = strings.Clone(key) // The key may be a part of something larger.
+		at.long = strings.Clone(key) // The key may be a part of a larger string.
 	}
 	return at
 }
@@ -87,15 +87,15 @@ func newSlot(key string, hash uint64, it *Item) *slot {
 // Item is the result of a get: a value, or its absence. It is immutable.
 type Item struct {
 	Decoded any        // of Value; nil: no get had a Decoder
-	Version kv.Version // 0: there is none
-	Ends    int64      // when the item expires, in nanoseconds since 1970; 0: never, or the store tells
+	Version kv.Version // 0: absent
+	Ends    int64      // expiry in nanoseconds since 1970; 0: never, or the store decides
 	Value   []byte
-	Bytes   int // of Decoded, besides Value
+	Bytes   int // of Decoded, in addition to Value
 
 	Asked, Read int64 // start and end of the read, for DropOthers and Keep; 0: irrelevant
 }
 
-// slotBytes is about the size of a slot with its share of the table, but without a long key, its
+// slotBytes is the approximate size of a slot with its share of the table, without a long key, the
 // value and the decoded form.
 const slotBytes = int(unsafe.Sizeof(slot{})) + 6*8
 
@@ -206,8 +206,8 @@ func (c *Cache) KeepAnswer(op *kv.Op, it *Item, before Stamp) {
 	c.Keep(op.Key, it, before)
 }
 
-// find returns the slot of key, nil if there is none, or its place changes at this moment. Where
-// the caller holds the lock, none does.
+// find returns the slot of key. It is nil if there is none, or if its place is changing, which it
+// is not while the caller holds the lock.
 func (s *shard) find(key string, hash uint64) *slot {
 	t := s.table.Load()
 	if t == nil {
@@ -227,7 +227,7 @@ func (s *shard) find(key string, hash uint64) *slot {
 	}
 }
 
-// home returns the first place of those with a hash, and next the one behind a place.
+// home returns the first possible place of a hash, and next the place after another.
 func (t *table) home(hash uint64) int { return int(hash) & (len(t.places) - 1) }
 
 func (t *table) next(i int) int { return (i + 1) & (len(t.places) - 1) }
@@ -269,7 +269,7 @@ func (s *shard) grow() {
 	s.table.Store(more)
 }
 
-// put puts a slot into the first of its places that is free.
+// put stores a slot in the first free one of its places.
 func (t *table) put(at *slot) {
 	t.slots[at.at].Store(at)
 	i := t.home(at.hash)
@@ -324,7 +324,7 @@ func (s *shard) remove(at *slot) {
 	s.size -= at.size()
 }
 
-// remove makes the place of a slot free, and moves those behind it nearer to where they belong.
+// remove frees the place of a slot, and moves those behind it nearer to their first places.
 func (t *table) remove(at *slot) {
 	gap := t.home(at.hash)
 	for t.places[gap].Load() != tag(at.hash, at.at) {

@@ -256,8 +256,8 @@ type Seen struct {
 	Doubt  bool     // for Repair: a process that may have changed it died at an unknown point
 
 	Version  kv.Version         // of the stored record
-	Envelope *envelope.Envelope // nil if it is absent
-	Counts   []kv.Result        // what gets of its counters have answered, for the model alone
+	Envelope *envelope.Envelope // nil if absent
+	Counts   []kv.Result        // results of gets of its counters, for the model alone
 
 	// Err is an ErrCorrupt if the record is damaged: it may exist although Value is nil. If Value
 	// is not nil, only some of its counters are damaged; they are 0 in it.
