@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Address returns where a request comes from, as limits count it: an address of IPv4, or
-// the first 64 bits of one of IPv6, of which one customer has all. Behind a proxy that is
-// the last forwarded address, because clients can make up all others.
+// Address returns the address of a request for use in limits: an IPv4 address, or the first 64 bits
+// of an IPv6 address, since one customer has all addresses that share them. With proxied, it is
+// taken from the last forwarded address, because clients can forge all others.
 func Address(r *http.Request, proxied bool) string {
 	if forwarded := r.Header.Values("X-Forwarded-For"); proxied && len(forwarded) > 0 {
 		last := forwarded[len(forwarded)-1]
@@ -28,7 +28,7 @@ func customer(ip netip.Addr) string {
 	if ip.Is4() {
 		return ip.String()
 	}
-	// An address of IPv6 has 64 bits.
+	// It cannot fail: an IPv6 address has at least 64 bits.
 	network, _ := ip.Prefix(64)
 	return network.String()
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// The server of a site cuts off who is slow.
+// The server of a site cuts off slow clients.
 func ExampleServer() {
 	server := guard.Server(http.NotFoundHandler())
 	fmt.Println(server.ReadHeaderTimeout, server.ReadTimeout, server.WriteTimeout)
 	// Output: 5s 15s 30s
 }
 
-// Each answer has the headers; a page with a script also names its nonce.
+// Every response has the headers; a page with a script also names its nonce.
 func ExampleHeaders() {
 	w := httptest.NewRecorder()
 	guard.Headers(w.Header(), true)
@@ -28,7 +28,7 @@ func ExampleHeaders() {
 	// Output: nosniff max-age=31536000
 }
 
-// Limits hold in all processes that share a store.
+// Limits hold across all processes that share a store.
 func ExampleAllow() {
 	ctx, store := context.Background(), memkv.New(memkv.Options{})
 	try := guard.Try{Limit: guard.Limit{What: "sign-up", Times: 2, Per: time.Hour}, Who: "192.0.2.1"}
@@ -41,7 +41,7 @@ func ExampleAllow() {
 	// too many tries; wait 1h0m0s
 }
 
-// An answer says when to try again.
+// The response says when to try again.
 func ExampleTooManyError() {
 	var err error = &guard.TooManyError{Wait: 90 * time.Second}
 	if many, ok := errors.AsType[*guard.TooManyError](err); ok {
@@ -50,7 +50,7 @@ func ExampleTooManyError() {
 	// Output: 429 90
 }
 
-// A password is tried only after this, whether or not there is a user with the name.
+// Call it before trying a password, whether or not there is a user with the name.
 func ExampleAllowSignIn() {
 	ctx, store := context.Background(), memkv.New(memkv.Options{})
 	refused := 0
@@ -63,7 +63,7 @@ func ExampleAllowSignIn() {
 	// Output: 280 <nil>
 }
 
-// All addresses of a customer's network of IPv6 count as one.
+// All addresses in a customer's IPv6 network count as one.
 func ExampleAddress() {
 	r := httptest.NewRequest("GET", "/", nil)
 	r.Header.Set("X-Forwarded-For", "made up, 2001:db8:1:2::3")
@@ -81,7 +81,7 @@ func ExampleName() {
 	// "" "A name has letters, digits, - and _ only."
 }
 
-// Japanese is written in three scripts, and with Latin letters among them.
+// Japanese uses three scripts, together with Latin letters.
 func ExampleOneScript() {
 	fmt.Println(guard.OneScript("私のcafé"), guard.OneScript("pаypal")) // with a Cyrillic a
 	// Output: true false
@@ -106,7 +106,7 @@ func ExampleNewPasswords() {
 	// Output: true <nil>
 }
 
-// For a name that no user has, Match does the same work.
+// For an unknown name, Match does the same work.
 func ExamplePasswords() {
 	passwords := guard.NewPasswords(guard.HashCost{})
 	fmt.Println(passwords.Match(context.Background(), "", "two bars in the snow"))

@@ -10,47 +10,46 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Limit says how often something may be done in a span of time.
+// Limit is how often something may be done in a period of time.
 type Limit struct {
 	What  string // part of the key, such as "sign-in-of"
 	Times int64
 	Per   time.Duration
 }
 
-// Try is one try under a limit.
+// Try is one attempt counted by a limit.
 type Try struct {
 	Limit Limit
-	Who   string // whom the limit counts: an address, a name, the id of a user
+	Who   string // the subject of the limit: an address, a name, a user id
 }
 
-// TooManyError says that there were too many tries, and how long to wait.
+// TooManyError means that there were too many tries. Wait is the time until the next one.
 type TooManyError struct{ Wait time.Duration }
 
 func (e *TooManyError) Error() string {
 	return fmt.Sprintf("too many tries; wait %s", e.Wait.Round(time.Second))
 }
 
-// Is makes one TooManyError match another, whatever their waits are.
+// Is reports whether target is a *TooManyError, with any Wait.
 func (e *TooManyError) Is(target error) bool {
 	_, ok := target.(*TooManyError)
 	return ok
 }
 
-// The limits of trying passwords: of anybody at one address, of one name at one address, and
-// of one name at all addresses. The last is for an attacker with very many addresses. Its
-// price is that the user with that name waits as well, so it is far above what one address
-// can use up.
+// Limits for password attempts: per address, per name and address, and per name. The last is for an
+// attacker with very many addresses. Since it also blocks the user with that name, it is far above
+// the attempts possible from one address.
 var (
 	signInsAt   = Limit{"sign-in-at", 50, 15 * time.Minute}
 	signInsAtOf = Limit{"sign-in-at-of", 20, 15 * time.Minute}
 	signInsOf   = Limit{"sign-in-of", 1000, 15 * time.Minute}
 )
 
-// AllowSignIn counts a try of a password for a name from an address, and returns a
-// *TooManyError if there were too many: 50 from one address in 15 minutes, 20 of them for one
-// name, and 1,000 for one name from everywhere. Two trips.
+// AllowSignIn counts a password attempt for a name from an address, and returns a *TooManyError if
+// there were too many: 50 from one address in 15 minutes, 20 of them for one name, and 1,000 for
+// one name from everywhere. Two trips.
 func AllowSignIn(ctx context.Context, store kv.Store, now time.Time, name, address string) error {
-	// No address has a space in it.
+	// An address never contains a space.
 	err := Allow(ctx, store, now, Try{signInsAt, address}, Try{signInsAtOf, address + " " + name})
 	if err == nil {
 		err = Allow(ctx, store, now, Try{signInsOf, name})
@@ -60,11 +59,11 @@ func AllowSignIn(ctx context.Context, store kv.Store, now time.Time, name, addre
 
 var limitKey = kv.NewClass("limit", 3) // what, who, number of the time window
 
-// Allow counts tries, and returns a *TooManyError if one of them exceeds its
-// limit. Concurrent tries never exceed it together, in any number of processes.
-// One trip; three for the first try in a window.
+// Allow counts tries, and returns a *TooManyError if one of them exceeds its limit. Concurrent
+// tries never exceed it together, in any number of processes. One trip; three for the first try in
+// a window.
 //
-// Time is divided into windows, so twice as many tries fit around the end of one.
+// Time is divided into windows, so up to twice as many tries fit around the boundary of two.
 func Allow(ctx context.Context, store kv.Store, now time.Time, tries ...Try) error {
 	ctx, cancel := kv.Patient(ctx, kv.PowersOf(store).Patience)
 	defer cancel()
@@ -94,8 +93,7 @@ func (t Try) count(ctx context.Context, store kv.Store, now time.Time) error {
 	return nil
 }
 
-// countUp adds 1 to the number under key and returns the sum. A new number
-// expires after ttl.
+// countUp adds 1 to the number under key and returns the sum. A new number expires after ttl.
 func countUp(ctx context.Context, store kv.Store, key string, ttl time.Duration) (int64, error) {
 	result, err := kv.One(ctx, store, kv.OpIncrement(key, 1))
 	if !errors.Is(err, kv.ErrNotFound) {

@@ -65,7 +65,7 @@ func TestAllow_AStoreThatIsDownAllowsNothing(t *testing.T) {
 	}
 }
 
-// 300 wrong passwords from some addresses do not keep the user out elsewhere.
+// 300 wrong passwords from some addresses do not lock the user out elsewhere.
 func TestAllowSignIn_ManyTriesAtAnAddressLeaveOthersTheirs(t *testing.T) {
 	store := memkv.New(memkv.Options{})
 	allowed := 0

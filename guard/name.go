@@ -10,11 +10,11 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Name returns the name that was typed in the one form in which it is compared, stored and
-// shown: in lower case, with narrow letters, and with accents that are part of their letters
-// (the profile UsernameCaseMapped of PRECIS). problem says in words for the user what is
-// wrong with it: it has no letters or more than most, signs that are no letters or digits
-// but - and _, or letters of scripts that are not written together.
+// Name returns the canonical form of a typed name, for comparing, storing and showing: lower case,
+// narrow letters, and accents combined with their letters (the profile UsernameCaseMapped of
+// PRECIS). problem describes an invalid name to the user: it is empty or has more than most
+// letters, has other characters than letters, digits, - and _, or mixes scripts that are not used
+// together.
 func Name(typed string, most int) (name, problem string) {
 	typed = strings.TrimSpace(typed)
 	name, err := precis.UsernameCaseMapped.String(typed)
@@ -35,7 +35,7 @@ func inName(r rune) bool {
 	return unicode.In(r, unicode.L, unicode.M, unicode.Nd) || r == '-' || r == '_'
 }
 
-// together are the scripts of everyday use, and those of them that are written together.
+// together are the scripts in everyday use, grouped by those used together.
 var together = [][]string{
 	{"Latin", "Han", "Hiragana", "Katakana"}, {"Latin", "Han", "Bopomofo"}, {"Latin", "Han", "Hangul"},
 	{"Arabic"}, {"Armenian"}, {"Bengali"}, {"Cyrillic"}, {"Devanagari"}, {"Ethiopic"}, {"Georgian"}, {"Greek"},
@@ -43,9 +43,8 @@ var together = [][]string{
 	{"Sinhala"}, {"Tamil"}, {"Telugu"}, {"Thaana"}, {"Thai"}, {"Tibetan"},
 }
 
-// OneScript reports whether the letters of text are of one script in everyday use, or of
-// those that are written together, as in Japanese. A word of several others is seldom what
-// it looks like.
+// OneScript reports whether the letters of text belong to one script in everyday use, or to scripts
+// used together, as in Japanese. A word that mixes others is rarely what it seems.
 func OneScript(text string) bool {
 	for _, scripts := range together {
 		if !strings.ContainsFunc(text, func(r rune) bool { return !isOf(r, scripts) }) {
@@ -55,7 +54,7 @@ func OneScript(text string) bool {
 	return false
 }
 
-// isOf reports whether r is of one of scripts, or of all.
+// isOf reports whether r belongs to one of scripts, or to all.
 func isOf(r rune, scripts []string) bool {
 	if unicode.In(r, unicode.Common, unicode.Inherited) {
 		return true
@@ -68,7 +67,7 @@ func isOf(r rune, scripts []string) bool {
 	return false
 }
 
-// alike has letters, and after each the one of ASCII that it looks like.
+// alike holds letters, each followed by the ASCII letter it looks like.
 const alike = "ıiɩiɪiɑaɡg" + // Latin
 	"АAаaВBьbСCсcҪCҫcԁdЕEеeԌGНHҺhһhІIіiӀIЈJјjӏlКKкkМMОOоoРPрpԛqЅSѕsТTѴVѵvԜWԝwХXхxУYуyҮYүy" + // Cyrillic
 	"ΑAαaΒBϹCϲcΕEΗHΙIιiϳjΚKκkΜMΝNΟOοoΡPρpΤTυuνvωwΧXχxΥYγyΖZ" + // Greek
@@ -83,9 +82,9 @@ var alikes = func() map[rune]rune {
 	return all
 }()
 
-// Look returns what names that look alike have in common, for a unique index beside that of
-// the names: letters of Latin, Cyrillic, Greek and Armenian that look the same are one. Whether
-// they are capitals makes no difference in the result, but does in how they look.
+// Look returns a common key for names that look alike, for a unique index in addition to the one of
+// names: letters of Latin, Cyrillic, Greek and Armenian that look the same become one. Capitals are
+// compared by their own look, but the result is in lower case.
 func Look(name string) string {
 	looks := strings.Map(func(r rune) rune {
 		if latin, ok := alikes[r]; ok {

@@ -13,14 +13,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// HashCost is how much work argon2id does for one password.
+// HashCost is the cost of argon2id for one password.
 type HashCost struct {
 	Passes  uint32
 	Memory  uint32 // in KiB
 	Threads uint8
 }
 
-// owasp is the minimum that OWASP's Password Storage Cheat Sheet asks for.
+// owasp is the minimum in OWASP's Password Storage Cheat Sheet.
 var owasp = HashCost{Passes: 2, Memory: 19 << 10, Threads: 1}
 
 const (
@@ -28,18 +28,18 @@ const (
 	sumSize  = 32
 )
 
-// Passwords hashes passwords with argon2id, two at a time. In a flood of sign-ins they wait for
-// their turn instead of filling the memory.
+// Passwords hashes passwords with argon2id, two at a time. In a flood of sign-ins, others wait
+// instead of filling the memory.
 type Passwords struct {
 	cost  HashCost
 	turns chan struct{}
 
-	// nobody is the hash of a password that nobody knows. A password for a name that no
-	// user has is matched with it, to take as long as any other.
+	// nobody is the hash of an unknown password. Passwords for unknown names are matched with it,
+	// so that they take as long as others.
 	nobody string
 }
 
-// NewPasswords returns Passwords of that cost. The zero HashCost means what OWASP asks for; tests
+// NewPasswords returns Passwords of that cost. The zero HashCost means the minimum of OWASP; tests
 // use less.
 func NewPasswords(cost HashCost) *Passwords {
 	if cost == (HashCost{}) {
@@ -56,7 +56,7 @@ func (p *Passwords) Hash(ctx context.Context, password string) (stored string, e
 	return stored, err
 }
 
-// Match reports whether stored is the stored form of password. If stored is empty, as there is
+// Match reports whether stored is the stored form of password. If stored is empty, because there is
 // no such user, it returns false after the same time.
 func (p *Passwords) Match(ctx context.Context, stored, password string) (ok bool, err error) {
 	known := stored != ""
@@ -67,7 +67,7 @@ func (p *Passwords) Match(ctx context.Context, stored, password string) (ok bool
 	return ok, err
 }
 
-// turn does work once it is its turn, unless ctx ends first.
+// turn runs work when a slot is free, unless ctx ends first.
 func (p *Passwords) turn(ctx context.Context, work func()) error {
 	select {
 	case p.turns <- struct{}{}:
@@ -79,8 +79,8 @@ func (p *Passwords) turn(ctx context.Context, work func()) error {
 	return nil
 }
 
-// sum returns the hash of password with a new salt, and with all that is needed to
-// check another password against it: $argon2id$v=19$m=19456,t=2,p=1$SALT$SUM.
+// sum returns the hash of password with a new salt, and the parameters needed to check another
+// password against it: $argon2id$v=19$m=19456,t=2,p=1$SALT$SUM.
 func (h HashCost) sum(password string) string {
 	salt := kv.RandomBytes(saltSize)
 	sum := argon2.IDKey([]byte(password), salt, h.Passes, h.Memory, h.Threads, sumSize)

@@ -35,7 +35,7 @@ func TestPasswords_MatchWhatWasHashed(t *testing.T) {
 		{stored[:len(stored)-4], "two bars in the snow", false},
 		{"$2a$10$", "two bars in the snow", false},
 	} {
-		// What was hashed at another cost is matched at that.
+		// A hash of another cost is matched at that cost.
 		if got, err := dearer.Match(t.Context(), test.stored, test.password); got != test.want || err != nil {
 			t.Errorf("%q and %q: want %v, got %v, %v", test.stored, test.password, test.want, got, err)
 		}

@@ -10,14 +10,13 @@ import (
 	"time"
 )
 
-// Server returns a server of handler, for visitors on the slowest lines. Slower ones are cut
-// off: a request has 5 seconds for its header and 15 in all, and an answer has 30. A handler
-// whose answer goes on longer, such as a stream, sets its own deadline with an
-// http.ResponseController.
+// Server returns a server for handler that serves visitors on very slow lines, but cuts off slower
+// ones: a request has 5 seconds for its header and 15 in total, and a response has 30. A handler
+// with longer responses, such as a stream, sets its own deadline with an http.ResponseController.
 //
-// Of connections on which no request is being answered, as none has been sent whole, at most 128
-// stay open. When there are more, the one that has been still for longest is closed. So those who
-// open many and send nothing use up neither memory nor file descriptors.
+// At most 128 connections stay open without a request being answered, including those that have not
+// sent a whole request. Beyond that, the one idle for longest is closed. So clients that open many
+// connections and send nothing exhaust neither memory nor file descriptors.
 func Server(handler http.Handler) *http.Server {
 	s := &stills{all: list.New(), of: make(map[net.Conn]*list.Element)}
 	return &http.Server{
@@ -31,19 +30,19 @@ func Server(handler http.Handler) *http.Server {
 	}
 }
 
-// maxStill is how many connections may be still at once.
+// maxStill is the number of connections that may be idle.
 const maxStill = 128
 
-// stills are the connections on which no request is being answered.
+// stills are the connections without a request being answered.
 type stills struct {
 	mu  sync.Mutex
-	all *list.List // of net.Conn, the one that has been still for longest first
+	all *list.List // of net.Conn, the one idle for longest first
 	of  map[net.Conn]*list.Element
 }
 
 type connKey struct{}
 
-// watched has the connection of a request not be still once its body has been read.
+// watched removes the connection of a request from s once the request's body has been read.
 func (s *stills) watched(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c, ok := r.Context().Value(connKey{}).(net.Conn); ok {
@@ -57,7 +56,7 @@ func (s *stills) watched(handler http.Handler) http.Handler {
 	})
 }
 
-// A body calls ended once it has been read to its end.
+// body calls ended once it has been read to its end.
 type body struct {
 	io.ReadCloser
 	ended func()
@@ -71,7 +70,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// state notes the state of a connection. One that has begun to send a request is still
+// state handles the state of a connection. A connection that has begun to send a request stays idle
 // until it has sent all of it.
 func (s *stills) state(c net.Conn, state http.ConnState) {
 	switch state {
@@ -84,11 +83,11 @@ func (s *stills) state(c net.Conn, state http.ConnState) {
 	}
 }
 
-// add adds c, and returns the connection that has to go, or nil.
+// add adds c, and returns the connection to close, or nil.
 func (s *stills) add(c net.Conn) (longest net.Conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e, ok := s.of[c]; ok { // Nobody has read its body.
+	if e, ok := s.of[c]; ok { // nobody has read its body
 		s.all.Remove(e)
 	}
 	s.of[c] = s.all.PushBack(c)

@@ -14,7 +14,7 @@ import (
 	"github.com/ringtree/ringtree/guard"
 )
 
-// counted is a listener that knows how many of its connections are open.
+// counted is a listener that counts its open connections.
 type counted struct {
 	net.Listener
 	mu             sync.Mutex
@@ -49,7 +49,7 @@ func (l *counted) add(accepted, open int) {
 	l.changed.Broadcast()
 }
 
-// await waits until n connections were accepted, and at most most are open.
+// await waits until n connections were accepted and at most most are open.
 func (l *counted) await(n, most int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -69,8 +69,8 @@ func (c *countedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// 300 connections that hold still, without a request, with a part of its header or its body, or
-// after one, leave 128 open at most, and others are answered. What is being answered is not cut off.
+// Of 300 connections that send nothing, or stop in the header, in the body or after a request, at
+// most 128 stay open, and others are answered. A request that is being answered is not cut off.
 func TestServer_ConnectionsThatHoldStill_LeaveRoomForVisitors(t *testing.T) {
 	asked, answer := make(chan bool), make(chan bool)
 	server := guard.Server(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -81,7 +81,7 @@ func TestServer_ConnectionsThatHoldStill_LeaveRoomForVisitors(t *testing.T) {
 		io.Copy(io.Discard, r.Body)
 		io.WriteString(w, "hello")
 	}))
-	server.ReadHeaderTimeout, server.ReadTimeout = time.Hour, time.Hour // The time that they have is not what helps here.
+	server.ReadHeaderTimeout, server.ReadTimeout = time.Hour, time.Hour // The timeouts are not what helps here.
 	l := listen(t)
 	go server.Serve(l)
 	t.Cleanup(func() { server.Close() })
@@ -98,7 +98,7 @@ func TestServer_ConnectionsThatHoldStill_LeaveRoomForVisitors(t *testing.T) {
 		t.Cleanup(func() { c.Close() })
 		io.WriteString(c, []string{"", "GET / HTTP/1.1\r\nHost: a\r\n", "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nbody", "GET / HTTP/1.1\r\nHost: a\r\n\r\n"}[i%4])
 	}
-	l.await(301, 1+128+100) // Those that are answered have not been still yet, perhaps.
+	l.await(301, 1+128+100) // Those being answered may not have been idle yet.
 	for i := range 20 {
 		if got := get(t, url); got != "hello" {
 			t.Errorf("visitor %d: got %q", i, got)
@@ -111,7 +111,7 @@ func TestServer_ConnectionsThatHoldStill_LeaveRoomForVisitors(t *testing.T) {
 	}
 }
 
-// get returns the answer to a visitor with a connection of their own.
+// get returns the answer to a visitor with a connection of its own.
 func get(t *testing.T, url string) string {
 	transport := &http.Transport{DisableKeepAlives: true}
 	resp, err := (&http.Client{Transport: transport}).Get(url)
@@ -126,7 +126,7 @@ func get(t *testing.T, url string) string {
 	return string(body)
 }
 
-// Someone who sends a header or a body byte by byte does not keep a connection.
+// A client that sends a header or a body byte by byte does not keep its connection.
 func TestServer_CutsOffWhoIsTooSlow(t *testing.T) {
 	for what, sent := range map[string]string{
 		"header": "POST / HTTP/1.1\r\nHost: a\r\n",

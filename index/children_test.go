@@ -24,7 +24,7 @@ import (
 
 var ctx = context.Background()
 
-// topic has posts, which are deleted with it.
+// topic has posts, which its deletion deletes.
 type topic struct{ ID string }
 
 type post struct{ ID, Topic string }
@@ -52,7 +52,7 @@ func openForum(s kv.Store, opts ...kvmodel.Option) *forum {
 	return f
 }
 
-// ends closes the forum at the end of the test, whatever is left undone.
+// ends closes the forum at the end of the test, even with work left.
 func (f *forum) ends(t *testing.T) *forum {
 	t.Cleanup(func() { _ = f.db.Close(context.Background()) })
 	return f
@@ -81,7 +81,7 @@ func (f *forum) fill(t testing.TB, topicID string, n int) {
 	must(t, f.posts.CreateMulti(ctx, posts))
 }
 
-// left returns how many posts there are.
+// left returns the number of posts.
 func (f *forum) left(t testing.TB) (n int) {
 	t.Helper()
 	for _, err := range f.posts.All(ctx) {
@@ -96,10 +96,10 @@ func TestRecords_Delete_TakesTheChildrenAlongAfterTheReply(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := openForum(s).ends(t)
 			f.fill(t, "first", 1)
-			must(t, f.topics.Delete(ctx, "first")) // It begins the journal.
+			must(t, f.topics.Delete(ctx, "first")) // This opens the journal.
 			f.fill(t, "gone", 350)
 			f.fill(t, "kept", 7)
-			must(t, f.posts.Put(ctx, &post{"gone0", "kept"})) // It has moved.
+			must(t, f.posts.Put(ctx, &post{"gone0", "kept"})) // This post has moved.
 			before := time.Now()
 			ctx, meter := kvmodel.Metered(ctx)
 			must(t, f.topics.Delete(ctx, "gone"))
@@ -149,7 +149,7 @@ func TestRecords_Delete_AProcessWithoutTheChildrenSaysSoAndLeavesThemToAnother(t
 	}
 }
 
-// meddled is a store that asks before it does a trip.
+// meddled is a store that calls ask before each trip.
 type meddled struct {
 	still
 	ask func(ops []kv.Op) error
@@ -214,7 +214,7 @@ func TestRecords_Delete_ARecordThatHasMovedAwayStays(t *testing.T) {
 	f.fill(t, "kept", 0)
 	f.fill(t, "gone", 3)
 	must(t, f.db.Flush(ctx))
-	away.Store(true) // What leaves the list cannot be taken out of it.
+	away.Store(true) // From now on no entry can be removed from the list.
 	must(t, f.posts.Put(ctx, &post{"gone0", "kept"}))
 	other := openForum(mem).ends(t)
 	must(t, other.topics.Delete(ctx, "gone"))
@@ -251,12 +251,12 @@ func TestRecords_Purge_WaitsForTheChildren(t *testing.T) {
 	}
 }
 
-// A forumDiary says when posts were made, by the clock of the simulation.
+// A forumDiary records the times of posts, by the clock of the simulation.
 type forumDiary struct {
 	mu    sync.Mutex
 	began map[string]time.Time // the last Create of each post
-	acked map[string]bool      // posts that were created for sure
-	tried map[string]bool      // topics that someone wanted to delete
+	acked map[string]bool      // posts whose Create was acknowledged
+	tried map[string]bool      // topics that a process tried to delete
 }
 
 func (d *forumDiary) note(f func()) {
@@ -320,8 +320,8 @@ func TestSweep_Children_NoneIsLeftOfADeletedRecordAndNoneElseGoes(t *testing.T) 
 	})
 }
 
-// checkForum asserts that no post is left that was begun before its topic was deleted, and
-// that none is gone whose topic never was.
+// checkForum asserts that no post begun before the deletion of its topic is left, and that no
+// acknowledged post is gone whose topic no one tried to delete.
 func checkForum(t testing.TB, f *forum, d *forumDiary) {
 	defer func() { must(t, f.db.Close(ctx)) }()
 	for id, began := range d.began {
@@ -336,8 +336,8 @@ func checkForum(t testing.TB, f *forum, d *forumDiary) {
 	}
 }
 
-// deleted returns when a topic was deleted, as its tombstone says; the zero time if it was
-// not, or is there again.
+// deleted returns the time of a topic's deletion, by its tombstone. It is zero if the topic was not
+// deleted, or exists again.
 func (f *forum) deleted(t testing.TB, id string) time.Time {
 	t.Helper()
 	r, err := kv.One(ctx, f.db.Store(), kv.OpGet("r:Topic:"+id))

@@ -16,12 +16,12 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// claim is what stands under the key of a value.
+// claim is the item under the key of a value.
 type claim struct {
 	owner   string // id text; "" if there is no claim
-	base    uint64 // the owner's rev when it claimed
+	base    uint64 // the owner's rev when it claimed the value
 	version kv.Version
-	broken  bool // nothing but its version can be read
+	broken  bool // unreadable except for its version
 }
 
 var claimKey = kv.NewClass("u", 3) // model, index, value text
@@ -43,7 +43,7 @@ func (u *unique) claimUnder(ctx context.Context, s kv.Store, key string) (claim,
 	return claimIn(key, r)
 }
 
-// claimIn returns the claim under key, as a get has answered.
+// claimIn returns the claim under key, given the answer to its get.
 func claimIn(key string, r kv.Result) (claim, error) {
 	if r.Err != nil {
 		return claim{}, nil
@@ -61,7 +61,7 @@ func (c claim) encode() []byte {
 	return frame.Whole(append(b, c.owner...))
 }
 
-// decode puts value into c, and reports whether encode has made it.
+// decode decodes value into c, and reports whether it is valid.
 func (c *claim) decode(value []byte) bool {
 	payload, err := frame.Open(value)
 	base, n := binary.Uvarint(payload)
@@ -72,12 +72,11 @@ func (c *claim) decode(value []byte) bool {
 	return true
 }
 
-// takeTries bounds how many times a change tries to claim a value that others
-// keep claiming and releasing.
+// takeTries limits the attempts to claim a value that others keep claiming and releasing.
 const takeTries = 8
 
-// take claims place for the record of m, or returns a TakenError if another
-// record holds it. The steps are those of protocol UNIQUE: U2 and U3.
+// take claims place for the record of m, or returns a TakenError if another record holds it. The
+// steps are U2 and U3 of protocol UNIQUE.
 func (u *unique) take(ctx context.Context, s kv.Store, m *plug.Move, place string) error {
 	mine := claim{owner: m.ID, base: m.Base}
 	for range takeTries {
@@ -85,7 +84,7 @@ func (u *unique) take(ctx context.Context, s kv.Store, m *plug.Move, place strin
 		if err == nil {
 			return nil
 		}
-		// After an unclear add the claim may be there; then it is mine.
+		// After an unclear add the claim may exist; it is then this change's own.
 		if !errors.Is(err, kv.ErrExists) && !errors.Is(err, kv.ErrUnclear) {
 			return err
 		}
@@ -97,12 +96,12 @@ func (u *unique) take(ctx context.Context, s kv.Store, m *plug.Move, place strin
 	return kv.ErrConflict
 }
 
-// takeOver is U3: it reads the claim that stands at place and replaces it if it
-// may. done is false if the claim has changed in between.
+// takeOver is U3: it reads the claim at place and replaces it if allowed. done is false if the
+// claim has changed in between.
 func (u *unique) takeOver(ctx context.Context, s kv.Store, m *plug.Move, place string) (done bool, err error) {
 	c, err := u.claim(ctx, s, place)
 	if wire.IsCorrupt(err) && slices.Contains(m.Was, place) {
-		// The record holds the value, so the claim was its own.
+		// The record holds the value, so the damaged claim was its own.
 		return u.replace(ctx, s, m, place, c)
 	}
 	if err != nil || c.owner == "" {
@@ -110,8 +109,7 @@ func (u *unique) takeOver(ctx context.Context, s kv.Store, m *plug.Move, place s
 	}
 	if c.owner == m.ID {
 		if c.base > m.Base {
-			// A later change of the same record has claimed it, so the record has
-			// moved on.
+			// A later change of the same record has claimed it, so the record has changed.
 			return false, kv.ErrConflict
 		}
 		return u.replace(ctx, s, m, place, c)
@@ -122,9 +120,8 @@ func (u *unique) takeOver(ctx context.Context, s kv.Store, m *plug.Move, place s
 	return u.replace(ctx, s, m, place, c)
 }
 
-// isFree reports whether the claim c of another record is dead. It kills a pending
-// claim with a fence, which makes the claim's change fail. A live claim is a
-// TakenError.
+// isFree reports whether the claim c of another record is dead. It kills a pending claim with a
+// fence, which makes that change fail. For a live claim it returns a TakenError.
 func (u *unique) isFree(ctx context.Context, s kv.Store, c claim, place string) (bool, error) {
 	recs, err := u.host.See(ctx, s, c.owner)
 	if err != nil {
@@ -155,7 +152,7 @@ func (u *unique) taken(place, owner string) error {
 	}
 }
 
-// replace swaps c for m's claim.
+// replace replaces c by m's claim.
 func (u *unique) replace(ctx context.Context, s kv.Store, m *plug.Move, place string, c claim) (bool, error) {
 	mine := claim{owner: m.ID, base: m.Base}
 	_, err := kv.One(ctx, s, kv.OpSwap(u.key(place), c.version, mine.encode()).For(claimTTL(m.Stands)))
@@ -165,9 +162,8 @@ func (u *unique) replace(ctx context.Context, s kv.Store, m *plug.Move, place st
 	return err == nil, err
 }
 
-// settleAll makes the claims at places of the record with this id agree with the record:
-// they stand as long as the record if that holds the value, and are removed if they are
-// dead.
+// settleAll makes the claims at places agree with the record with this id: a claim lasts for the
+// lifetime of the record if that holds the value, and is removed if it is dead.
 func (u *unique) settleAll(ctx context.Context, s kv.Store, id string, places []string) error {
 	for try := 0; len(places) > 0; try++ {
 		if try == takeTries {
@@ -189,7 +185,7 @@ func (u *unique) settleAll(ctx context.Context, s kv.Store, id string, places []
 	return nil
 }
 
-// marked returns those of places that are marked.
+// marked returns the places with a true mark.
 func marked(places []string, marks []bool) (some []string) {
 	for i, place := range places {
 		if marks[i] {
@@ -199,7 +195,7 @@ func marked(places []string, marks []bool) (some []string) {
 	return some
 }
 
-// claims reads the claims at places, and the record with this id beside them.
+// claims reads the claims at places together with the record with this id.
 func (u *unique) claims(ctx context.Context, s kv.Store, id string, places []string) (claims []claim, rec *plug.Seen, errs []error) {
 	claims, rec = make([]claim, len(places)), new(plug.Seen)
 	var works []func(kv.Store) error
@@ -235,45 +231,45 @@ func (u *unique) conform(ctx context.Context, s kv.Store, c claim, rec *plug.See
 	if !ok {
 		return false, nil
 	}
-	// What has made a claim of a record that may have moved on has to look again, too.
+	// After claiming for a record that may have changed, look again as well.
 	if _, err = kv.One(ctx, s, op); kv.Raced(err) || err == nil && c.owner == "" {
 		return true, nil
 	}
 	return false, err
 }
 
-// settling returns the op that makes c, which stands at place, agree with rec, and
-// whether it needs one.
+// settling returns the op that makes c, the claim at place, agree with rec, and whether one is
+// needed.
 func (u *unique) settling(c claim, rec *plug.Seen, place string, holds bool) (kv.Op, bool) {
 	mine := claim{owner: rec.ID, base: rec.Rev}
 	switch {
 	case c.broken && !holds:
-		// It may be another record's, which a rebuild will find.
+		// It may belong to another record; a rebuild will find out.
 		return kv.Op{}, false
 	case c.broken:
 		return kv.OpSwap(u.key(place), c.version, mine.encode()).For(u.lasts(rec)), true
 	case c.owner == "" && holds:
 		return kv.OpAdd(u.key(place), mine.encode()).For(u.lasts(rec)), true
 	case c.owner != rec.ID || c.base >= rec.Rev:
-		// The two were read side by side, so the claim may be newer than the record:
-		// with a base from the record's rev on it is not known to be dead, and a change
-		// that may yet commit has made it stand for long enough.
+		// Both were read in the same trip, so the claim may be newer than the record. A claim with
+		// a base of at least the record's rev is not known to be dead, and a change that may still
+		// commit has given it a sufficient lifetime.
 		return kv.Op{}, false
 	case holds:
-		// With the record's rev, no change that has read an older one replaces it.
+		// With the record's rev, no change that has read an older one can replace it.
 		return kv.OpSwap(u.key(place), c.version, mine.encode()).For(u.lasts(rec)), true
 	default:
 		return kv.OpDrop(u.key(place), c.version), true
 	}
 }
 
-// lasts returns how long the claims of rec stand.
+// lasts returns the lifetime of the claims of rec.
 func (u *unique) lasts(rec *plug.Seen) time.Duration {
 	return claimTTL(rec.Envelope.TTL(u.host.DB().Now(), 0))
 }
 
-// claimTTL returns how long the claim of a record that may live for ttl stands:
-// longer than the record, which must not lose its claim while it lives.
+// claimTTL returns the lifetime of the claim of a record that may live for ttl: longer than the
+// record, which must not lose its claim.
 func claimTTL(ttl time.Duration) time.Duration {
 	if ttl == 0 {
 		return 0

@@ -8,7 +8,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// number is what a [Counter] and a [DerivedCount] read.
+// number is the common part of [Counter] and [DerivedCount].
 type number[K comparable] struct {
 	db     plug.DB
 	name   string
@@ -37,37 +37,35 @@ func (n *number[K]) failure(id K, err error) error {
 	return fmt.Errorf("%s of %q: %w", n.name, n.ids.Text(id), err)
 }
 
-// Counter is a number of each record that is kept beside the record, since it
-// changes too often to be in it. Loading the record fills it in, writing the
-// record leaves it alone, and deleting the record removes it. Boards that rank by
-// it follow.
+// Counter is a number for each record, stored separately because it changes too often to be part of
+// the record. Loading the record fills it in, writing the record leaves it alone, and deleting the
+// record removes it. Boards that rank by it follow.
 type Counter[K comparable] struct {
 	number[K]
 	tally *kvmodel.Tally
 }
 
-// NewCounter returns the counter that the schema of records has under this name.
+// NewCounter returns the counter of this name in the schema of records.
 func NewCounter[T any, K comparable](records *kvmodel.Records[T, K], name string) *Counter[K] {
 	db := records.DB()
 	tally := db.Tally(records.ModelName(), name)
 	return &Counter[K]{number[K]{db.Named(records.ModelName(), name), records.ModelName() + "." + name, records.IDs(), tally}, tally}
 }
 
-// Hit adds 1 and returns the sum. One trip, two the first time, plus those of
-// boards that follow before the reply. After an ErrUnclear it may or may not have
-// counted.
+// Hit adds 1 and returns the sum. One trip, two the first time, plus the trips of boards that
+// follow before the reply. After an ErrUnclear the hit may or may not have counted.
 //
-// It does not look whether there is such a record: that would be a second trip. Of an id that
-// has none it returns no error, and leaves a counter, with which a record begins that is
-// created with this id later. So hit after a Get that has found the record.
+// Hit does not check that the record exists, which would take a second trip. For a missing record
+// it returns no error and leaves a counter, from which a record created later with this id starts.
+// So call Hit after a Get that has found the record.
 func (c *Counter[K]) Hit(ctx context.Context, id K) (int64, error) {
 	ctx, end := c.db.Begin(ctx, "Hit")
 	defer end()
 	return c.Add(ctx, id, 1)
 }
 
-// Add adds d, which may be negative, and returns the sum, which is at least 0. It
-// does not check that there is such a record.
+// Add adds d, which may be negative, and returns the sum, which is at least 0. It does not check
+// that the record exists.
 func (c *Counter[K]) Add(ctx context.Context, id K, d int64) (int64, error) {
 	ctx, end := c.db.Begin(ctx, "Add")
 	defer end()
@@ -75,23 +73,20 @@ func (c *Counter[K]) Add(ctx context.Context, id K, d int64) (int64, error) {
 	return n, c.failure(id, err)
 }
 
-// Set makes n the number, of one that is damaged, too. What is counted at the same time is
-// lost, and counts of a period stay as they are. Two trips, plus those of boards that
-// follow before the reply.
+// Set sets the number to n, even if it is damaged. Concurrent hits are lost, and counts per period
+// do not change. Two trips, plus the trips of boards that follow before the reply.
 func (c *Counter[K]) Set(ctx context.Context, id K, n int64) error {
 	ctx, end := c.db.Begin(ctx, "Set")
 	defer end()
 	return c.failure(id, c.tally.Set(ctx, c.ids.Text(id), n))
 }
 
-// DerivedCount is how many members a list of other records has, shown in the record
-// whose id is the value of the list. Loading the record fills it in. It belongs to
-// the list: there may be a number where there is no record. Boards that rank by it
-// follow.
+// DerivedCount is the number of members in a list of other records, shown in the record whose id is
+// the list's value. Loading the record fills it in. It belongs to the list: there may be a number
+// without a record. Boards that rank by it follow.
 type DerivedCount[K comparable] struct{ number[K] }
 
-// NewDerivedCount returns the derived count that the schema of records has under
-// this name.
+// NewDerivedCount returns the derived count of this name in the schema of records.
 func NewDerivedCount[T any, K comparable](records *kvmodel.Records[T, K], name string) *DerivedCount[K] {
 	db := records.DB()
 	derived := db.Derived(records.ModelName(), name)

@@ -35,9 +35,8 @@ type figure struct {
 	at  int                         // of the parts of a note, if of is not nil
 }
 
-// Counted makes a counter of another model follow the lists: the derived count of
-// the record whose id is the value of the list. Nothing counts a record down that
-// expires, so such records must not be counted.
+// Counted makes a counter of another model follow the lists: the derived count of the record whose
+// id is the list's value. Expiring records are not counted down, so they must not be counted.
 func Counted(model, counter string) ListOption {
 	return following(figure{def: " counted in " + model + "." + counter}, func(db *kvmodel.DB, _, _ string) *kvmodel.Derived {
 		return db.Derived(model, counter)
@@ -64,9 +63,9 @@ func Summed[T any](model, counter, name string, of func(*T) int64) ListOption {
 	return following(f, func(db *kvmodel.DB, _, _ string) *kvmodel.Derived { return db.Sum(model, counter) })
 }
 
-// ForValues counts the lists as Counted does, in a count of their own, for ranking.NewValues.
-// The definition of the lists stays as it is: it is that of the values that says whether the
-// numbers are right.
+// ForValues counts the lists like Counted, in a count of their own, for ranking.NewValues. The
+// definition of the lists does not change, since the definition of the values determines whether
+// the numbers are right.
 func ForValues() ListOption {
 	return following(figure{}, func(db *kvmodel.DB, model, list string) *kvmodel.Derived {
 		return db.Derived(model, plug.ValuesName(list))
@@ -172,7 +171,7 @@ func (l counted) Members(ctx context.Context, s kv.Store, place string) (m kvmod
 	return m, err
 }
 
-// Mend asks the records about what no fold has asked about.
+// Mend checks the entries that no fold has checked against the records.
 func (l counted) Mend(ctx context.Context, s kv.Store, place string) (mended bool, err error) {
 	err = l.logs.Open(ctx, s, place, func(entries []memberlog.Entry) error {
 		some, err := l.mend(ctx, s, place, entries)
@@ -194,7 +193,7 @@ func (l *lists) isAtomic() bool { return isAtomic(l.host) }
 
 func isAtomic(h plug.Host) bool { return kv.PowersOf(h.Store()).Atomic != nil }
 
-// countsBeside reports whether m is a change that is counted beside its commit.
+// countsBeside reports whether m is a change that is counted in the trip of its commit.
 func (l *lists) countsBeside(m *plug.Move) bool {
 	return l.Counts() && m.Added != nil && !l.isAtomic()
 }
@@ -223,7 +222,7 @@ func (l *lists) addPlace(sum *plug.Added, place string, times int64) {
 	}
 }
 
-// add adds more to the numbers, and notes in added what it did.
+// add adds more to the numbers, and records the results in added.
 func (l *lists) add(ctx context.Context, s kv.Store, added *plug.Added, more []plug.Share) {
 	if len(more) > 0 && added.Began.IsZero() {
 		added.Began = l.host.DB().Now()
@@ -241,8 +240,8 @@ func (l *lists) add(ctx context.Context, s kv.Store, added *plug.Added, more []p
 	}
 }
 
-// count adds the shares of moves in a transaction, which has all their entries by now. It counts
-// the list of an absent number.
+// count adds the shares of moves in a transaction that already has all their entries. It counts the
+// list of a missing number.
 func (l *lists) count(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	type key struct {
 		place  string
@@ -251,7 +250,7 @@ func (l *lists) count(ctx context.Context, s kv.Store, moves []*plug.Move) error
 	total := make(map[key]int64)
 	for _, m := range moves {
 		if m.Added == nil {
-			continue // It is of a rebuild.
+			continue // it belongs to a rebuild
 		}
 		for _, share := range l.shares(m) {
 			total[key{share.Place, share.Number}] += share.By
@@ -274,7 +273,7 @@ func (l *lists) count(ctx context.Context, s kv.Store, moves []*plug.Move) error
 	return nil
 }
 
-// tell tells the followers of the numbers what m has added.
+// tell reports the additions of m to the followers of the numbers.
 func (l *lists) tell(ctx context.Context, s kv.Store, m *plug.Move) {
 	_ = kv.Each(ctx, s, m.Added.Shares, func(s kv.Store, _ int, share plug.Share) error {
 		if share.By != 0 {
@@ -284,7 +283,7 @@ func (l *lists) tell(ctx context.Context, s kv.Store, m *plug.Move) {
 	})
 }
 
-// followed makes the followers of the numbers take in all changes of moves.
+// followed makes the followers of the numbers catch up with all changes of moves.
 func (l *lists) followed(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	var places []string
 	for _, m := range moves {
@@ -319,7 +318,7 @@ func (l *lists) changed(m *plug.Move) []plug.Share {
 	return m.Added.Shares
 }
 
-// Undo takes back what a change has added that did not commit.
+// Undo takes back the additions of a change that did not commit.
 func (l *lists) Undo(ctx context.Context, s kv.Store, added *plug.Added, places []string, doubt bool) error {
 	places = plug.Bares(places)
 	back := added.Shares
@@ -337,7 +336,7 @@ func (l *lists) Undo(ctx context.Context, s kv.Store, added *plug.Added, places 
 	return cmp.Or(l.eachFollowed(ctx, s, places), l.putInDoubt(added))
 }
 
-// settleMove settles what m has added. What has taken long is in doubt, too.
+// settleMove settles the additions of m. Slow additions are in doubt, too.
 func (l *lists) settleMove(m *plug.Move) error {
 	if m.Added == nil || l.isAtomic() {
 		return nil
@@ -368,14 +367,14 @@ func (l *lists) putInDoubt(added *plug.Added) error {
 	return nil
 }
 
-// tooLate reports whether what began then, if ever, may no longer change a list, or rely on what
-// it has added to a number, without a doubt. A recount that was under way may have read the list
-// before the one and written the number after the other.
+// tooLate reports whether it is too late, for work that began at began, to change a list or to rely
+// on an addition without putting the number in doubt: a concurrent recount may have read the list
+// before the former and written the number after the latter. A zero began is never too late.
 func (l *lists) tooLate(began time.Time) bool {
 	return !began.IsZero() && l.host.DB().Now().Sub(began) > times.Change
 }
 
-// firstRounds is how often a rebuild tries to count where nothing may be read before.
+// firstRounds is how often a rebuild tries to count if nothing can be read before.
 const firstRounds = 20
 
 // recount counts the lists at places, which are in order, again. It waits until their

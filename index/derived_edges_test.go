@@ -18,7 +18,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// tag is what books are counted in: a record with a derived count.
+// tag is a record with a derived count of books.
 type tag struct {
 	Name  string
 	Books int64 `json:"-"`
@@ -35,7 +35,7 @@ func newTags(db *kvmodel.DB) *kvmodel.Records[tag, string] {
 	})
 }
 
-// shelf is books and their tags, in one process.
+// shelf is the books and their tags, in one process.
 type shelf struct {
 	*books
 	tags *kvmodel.Records[tag, string]
@@ -46,8 +46,7 @@ func openShelf(t testing.TB, s kv.Store) shelf {
 	return shelf{newBooks(db), newTags(db)}
 }
 
-// meddling is a store on which, before the next commit of a record, someone else
-// does something.
+// meddling is a store that calls a hook before the next commit of a record.
 type meddling struct {
 	kv.Store
 	before proof.Hook
@@ -64,8 +63,8 @@ func (m *meddling) Do(ctx context.Context, ops []kv.Op) error {
 
 var errGaveUp = errors.New("gave up")
 
-// tagTwice gives book a the tag kv, in a change that loses its first try, and does what
-// second does in the next.
+// tagTwice gives book a the tag kv, in a change that loses its first try, and calls second in the
+// next.
 func (f shelf) tagTwice(t *testing.T, ctx context.Context, second func(*book) error) {
 	t.Helper()
 	tries := 0
@@ -137,7 +136,7 @@ func newVotes(db *kvmodel.DB) *kvmodel.Records[vote, string] {
 	return r
 }
 
-// A change that has lost against one to the same value has nothing left to move.
+// A change that lost against one to the same value has nothing left to move.
 func TestDerivedCount_WhatATryAddedIsTakenBackByOneThatMovesNothing(t *testing.T) {
 	for name, doubt := range map[string]bool{"counted": false, "in doubt": true} {
 		t.Run(name, func(t *testing.T) {
@@ -150,7 +149,7 @@ func TestDerivedCount_WhatATryAddedIsTakenBackByOneThatMovesNothing(t *testing.T
 				m.before.Set(func() {
 					must(t, others.Create(ctx, &vote{ID: "a", Page: "go"}))
 					if doubt {
-						mem.Evict("c:Tag:Books:go") // What this try adds finds nothing.
+						mem.Evict("c:Tag:Books:go") // The addition of this try finds no number.
 					}
 				})
 				must(t, votes.Put(ctx, &vote{ID: "a", Page: "go", N: 1}))
@@ -172,8 +171,8 @@ func TestDerivedCount_WhatATryAddedIsTakenBackByOneThatMovesNothing(t *testing.T
 	}
 }
 
-// The change that lost has added its share to a number that the record is counted in by
-// then. Nothing is left to move, and its share has to go all the same.
+// The lost try has added its share to a number that the record now counts in. The change has
+// nothing left to move, and must still take the share back.
 func TestDerivedCount_WhatALostTryAddedIsTakenBackWhereTheRecordIsByThen(t *testing.T) {
 	ctx, mem := t.Context(), memkv.New(memkv.Options{})
 	m := &meddling{Store: still{mem}}
@@ -192,8 +191,8 @@ func TestDerivedCount_WhatALostTryAddedIsTakenBackWhereTheRecordIsByThen(t *test
 	must(t, other.db.Close(ctx))
 }
 
-// tearing is a store that carries out what a trip adds to numbers, and only then, after
-// something else, the rest, once the trip is one that writes a record.
+// tearing is a store that tears a trip with the write of a record in two: it carries out the
+// additions to numbers, then calls between, and then carries out the rest.
 type tearing struct {
 	kv.Store
 	between proof.Hook
@@ -271,7 +270,7 @@ func TestDerivedCount_OneThatIsLostIsInDoubtAndCountedFromTheList(t *testing.T) 
 		time.Sleep(2 * time.Minute)
 		wantCount(t, ctx, mem, 4)
 
-		// Another process has not seen the number and finds it gone.
+		// Another process has not seen the number, and finds it missing.
 		mem.Evict("c:Tag:Books:go")
 		other := openShelf(t, still{mem})
 		must(t, other.Create(ctx, &book{ID: "y", Tags: []string{"go"}}))

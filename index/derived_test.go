@@ -15,8 +15,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// mumbling is a store that does not carry out the first addition to a counter and
-// answers it as unclear.
+// mumbling is a store that does not carry out the first addition to a counter, and answers it as
+// unclear.
 type mumbling struct {
 	kv.Store
 	mu   sync.Mutex
@@ -123,7 +123,7 @@ func TestDerivedCount_RebuildCountsAgainBeforeItReturns(t *testing.T) {
 	}
 }
 
-// What has to be counted waits. What has not is read before that, and waits for nothing.
+// An index that must be counted waits. One that need not be is read before that, without waiting.
 func TestRebuild_HoldsNoIndexBackForTheCountOfAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, mem := t.Context(), memkv.New(memkv.Options{})

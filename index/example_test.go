@@ -60,7 +60,7 @@ func ExampleList() {
 	// Output: 2 true
 }
 
-// A view of a page is one trip, and writes no record.
+// Counting a view of a page takes one trip, and writes no record.
 func ExampleCounter() {
 	ctx := context.Background()
 	db, m := wiki.InMemory()
@@ -75,7 +75,7 @@ func ExampleCounter() {
 	// Output: 1
 }
 
-// How many likes a page has follows the likes.
+// The number of likes of a page follows the likes.
 func ExampleDerivedCount() {
 	ctx := context.Background()
 	db, m := wiki.InMemory()
@@ -102,7 +102,7 @@ func ExampleTotal() {
 	// Output: 2 pages
 }
 
-// Tickets have numbers without a gap, and the last page shows the newest, in order.
+// Tickets have numbers without gaps, and the last page shows the newest, in order.
 func ExampleSequence() {
 	ctx := context.Background()
 	db, m := wiki.InMemory()
@@ -121,7 +121,7 @@ func ExampleSequence() {
 	// 3 a scratch
 }
 
-// Workers share the numbers among them, and each goes through its span.
+// Workers divide the numbers among them, and each goes through its span.
 func ExampleSpan() {
 	ctx := context.Background()
 	db, m := wiki.InMemory()

@@ -7,17 +7,17 @@ import (
 	"github.com/ringtree/ringtree/internal/plug"
 )
 
-// Limits returns the limits for the upkeep of the lists. A test may change them
-// before using the lists.
+// Limits returns the limits for the upkeep of the lists. A test may change them before it uses the
+// lists.
 func (l *Lists[T, K, V]) Limits() *memberlog.Limits { return &l.all.logs.Limits }
 
-// Divide has every segment replaced by two when it is read next.
+// Divide makes the next read of each segment replace it with two.
 func (l *Lists[T, K, V]) Divide() { l.all.logs.Hot++ }
 
-// Host returns what the lists see of their model.
+// Host returns the model as the lists see it.
 func (l *Lists[T, K, V]) Host() plug.Host { return l.all.host }
 
-// Host returns what the index sees of its model.
+// Host returns the model as the index sees it.
 func (u *Unique[T, V]) Host() plug.Host { return u.all.host }
 
 // Limits returns the limits for the upkeep of the lists behind the number.

@@ -14,21 +14,20 @@ import (
 var _ plug.Fitter = listWindow{}
 
 const (
-	// fittedMembers is how many members of a list show how fast they come, and fittedRun how
-	// many of these in a row.
+	// fittedMembers is the number of members of a list read to measure how fast they arrive, and
+	// fittedRun how many consecutive ones.
 	fittedMembers = 100
 	fittedRun     = 10
 
-	// oneSegment is how many members a second one segment takes with ease.
+	// oneSegment is the number of members per second that one segment easily handles.
 	oneSegment = 10
 )
 
-// largeHead is how large a head is that comes near its limit, which is that of a value. Tests
-// make it smaller.
+// largeHead is the size of a head close to the limit for a value. Tests make it smaller.
 var largeHead = kv.MaxValue / 2
 
-// Fit judges a list that comes near its limit, and a hot= that no rate of writes needs, by the
-// largest list of some records.
+// Fit checks the largest list of some records: whether it is close to its limit, and whether its
+// write rate justifies hot=.
 func (l listWindow) Fit(ctx context.Context, s kv.Store, some []plug.Standing, _ time.Duration) (unfit []string, err error) {
 	if l.total != nil || len(some) == 0 {
 		return nil, nil
@@ -62,7 +61,7 @@ func (l listWindow) Fit(ctx context.Context, s kv.Store, some []plug.Standing, _
 	for i := range w.Members {
 		revs = append(revs, w.Members[i].Rev)
 	}
-	// Those that were read are any of its members, so the others came as these did.
+	// The members read are a random part, so the others arrived at the same rate.
 	part := float64(max(all[most].Members, len(revs))) / float64(max(len(revs), 1))
 	if rate := part * fastest(revs); rate < oneSegment {
 		unfit = append(unfit, fmt.Sprintf("hot=%d is for hundreds of writers, and the largest list that was looked at has got %.2g members a second at most; without hot= a page reads fewer keys", 1<<l.logs.Hot, rate))
@@ -70,7 +69,7 @@ func (l listWindow) Fit(ctx context.Context, s kv.Store, some []plug.Standing, _
 	return unfit, nil
 }
 
-// nearLimit says that the head of a list comes near its limit, if it does.
+// nearLimit returns a warning if the head of a list is close to its limit.
 func nearLimit(e memberlog.Extent) []string {
 	if e.Head <= largeHead {
 		return nil
@@ -78,8 +77,8 @@ func nearLimit(e memberlog.Extent) []string {
 	return []string{fmt.Sprintf("a list of about %d members has a head of %d KB, and %d KB is the most; list=Group with a second field divides it", e.Members, e.Head>>10, kv.MaxValue>>10)}
 }
 
-// fastest returns how many came in a second when most did, by their revs, which begin as
-// milliseconds; 0 if they are too few to tell.
+// fastest returns the highest number of arrivals per second, by their revs, which begin as
+// milliseconds; 0 if there are too few to tell.
 func fastest(revs []uint64) (rate float64) {
 	slices.Sort(revs)
 	for i := fittedRun - 1; i < len(revs); i++ {

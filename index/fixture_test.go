@@ -22,7 +22,7 @@ func open(t testing.TB, s kv.Store) *kvmodel.DB {
 	return db
 }
 
-// closing closes db at the end of the test. Nothing may be left undone.
+// closing closes db at the end of the test, and fails if work is left.
 func closing(t testing.TB, db *kvmodel.DB) *kvmodel.DB {
 	t.Helper()
 	t.Cleanup(func() {

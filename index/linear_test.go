@@ -29,10 +29,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/rediskv"
 )
 
-// A history is what concurrent clients of several processes asked and what they
-// were answered. There must be an order of all of it, one call after another, that
-// explains every answer. The lists have tiny segments, which are constantly folded,
-// split and joined.
+// A history is the calls of concurrent clients of several processes, and the answers. Some order of
+// all calls, one after another, must explain every answer. The lists have tiny segments, which are
+// constantly folded, split and joined.
 
 const (
 	historyProcesses = 3
@@ -92,11 +91,11 @@ type answer struct {
 	unclear bool // it may have been done at any later time, or never
 }
 
-// ask is a client's next call. It returns the questions of the call, one for each
-// thing they are about, with their answers.
+// ask is the next call of a client. It returns the questions of the call, one for each thing, with
+// their answers.
 type ask func(ctx context.Context, rng *rand.Rand) (map[question]answer, error)
 
-// history has the clients ask and returns all that they asked and were told.
+// history runs the clients, and returns all their calls and answers.
 func history(t testing.TB, seed uint64, clients []ask) []porcupine.Operation {
 	t.Helper()
 	var mu sync.Mutex
@@ -178,8 +177,8 @@ func tell(all []porcupine.Operation) string {
 // tinyLimits are limits at which a few members take several segments.
 var tinyLimits = memberlog.Limits{Split: 110, Merge: 60, Slack: 30, Look: 60, Grace: 24 * time.Hour}
 
-// eachHistory makes histories with clients of several processes, which open starts,
-// and asserts that m explains them.
+// eachHistory records histories of clients in several processes, started by open, and asserts that
+// m explains them.
 func eachHistory(t *testing.T, s kv.Store, m porcupine.Model, open func(db *kvmodel.DB) func(seed uint64) ask) {
 	var processes []func(seed uint64) ask
 	for range historyProcesses {
@@ -209,10 +208,9 @@ func eachHistory(t *testing.T, s kv.Store, m porcupine.Model, open func(db *kvmo
 	}
 }
 
-// withoutGaps leaves out answers that missed a record about to arrive. On a store
-// that cannot refuse an append after a seal, a change that meets a seal enters its
-// record while it commits and not before, so until it replies the record may be in
-// neither list.
+// withoutGaps leaves out answers that missed a record in motion. On a store that cannot refuse an
+// append after a seal, a change that meets a seal enters its record during the commit and not
+// before it. Until the change replies, the record may be in neither list.
 func withoutGaps(all []porcupine.Operation) []porcupine.Operation {
 	return slices.DeleteFunc(slices.Clone(all), func(o porcupine.Operation) bool {
 		missed, is := strings.CutPrefix(o.Input.(question).what, "in ")
@@ -254,7 +252,7 @@ func TestLinear_NoOrderExplainsAListThatForgets(t *testing.T) {
 	t.Error("20 histories of lists that forget were explained")
 }
 
-// unsure reports whether a write that ended in err may be carried out.
+// unsure reports whether a write that ended in err may take effect.
 func unsure(err error) bool {
 	return errors.Is(err, kv.ErrUnclear) || errors.Is(err, kv.ErrConflict)
 }
@@ -266,7 +264,7 @@ func orUnclear(err error) error {
 	return err
 }
 
-// tagged explains the answers about the lists that one record is in.
+// tagged explains the answers about the lists of one record.
 var tagged = model("", func(state, what, told string) (string, bool) {
 	verb, tag, _ := strings.Cut(what, " ")
 	switch {
@@ -305,7 +303,7 @@ func (b *books) askTags(seed uint64) ask {
 				return nil
 			})
 			if errors.Is(err, kv.ErrConflict) {
-				return nil, nil // It gave up before it changed anything.
+				return nil, nil // It gave up before any change.
 			}
 			return map[question]answer{{"move " + tag, id}: {"", unsure(err)}}, orUnclear(err)
 		case 2:

@@ -11,8 +11,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// List is the records that hold one value, in an order that never changes but
-// means nothing.
+// List is the records that hold one value, in an arbitrary order that never changes.
 type List[T any, K comparable] struct {
 	list list
 	ids  kvmodel.KeyOf[K]
@@ -25,12 +24,11 @@ type list struct {
 	members
 }
 
-// Count returns how many records are in the list. It reads the whole list,
-// though not the records, so use it for short lists or seldom; a counter with
-// count=Model.Field has the number at no cost. Changes of this process that have
-// returned are counted; one that is under way may be counted already. So may one
-// that a crash has stopped halfway, until it is repaired or, where the keys are on
-// several servers, a page has come across it.
+// Count returns the number of records in the list. It reads the whole list, though not the records,
+// so use it for short lists or rarely; a counter with count=Model.Field has the number at no cost.
+// Completed changes of this process are counted; a change in progress may be counted already. So
+// may a change interrupted by a crash, until it is repaired or, if the keys are on several servers,
+// a page has read it.
 func (l *List[T, K]) Count(ctx context.Context) (int, error) { return l.list.count(ctx) }
 
 func (l *list) count(ctx context.Context) (int, error) {
@@ -44,9 +42,9 @@ func (l *list) count(ctx context.Context) (int, error) {
 	return l.members.count(ctx)
 }
 
-// Size returns about how many records are in the list, by counting a part of
-// it: exactly up to a few thousand, and within a few percent above. It counts
-// what Count does. One trip, two the first time.
+// Size returns the approximate number of records in the list, by counting a part of it: exact up to
+// a few thousand, and within a few percent above. It counts the same records as Count. One trip,
+// two the first time.
 func (l *List[T, K]) Size(ctx context.Context) (int, error) { return l.list.size(ctx) }
 
 func (l *list) size(ctx context.Context) (int, error) {
@@ -60,8 +58,7 @@ func (l *list) size(ctx context.Context) (int, error) {
 	return l.members.size(ctx)
 }
 
-// Contains reports whether the record with id is in the list. It reads the
-// record. One trip.
+// Contains reports whether the record with id is in the list. It reads the record. One trip.
 func (l *List[T, K]) Contains(ctx context.Context, id K) (bool, error) {
 	return l.list.contains(ctx, l.ids.Text(id))
 }
@@ -76,13 +73,12 @@ func (l *list) contains(ctx context.Context, id string) (bool, error) {
 	return recs[0].Holds(l.place), nil
 }
 
-// Page returns up to n records of the list, from the position that cursor stands
-// for, "" for the beginning, with the cursors of the pages around it. It leaves out records
-// that a keep rejects, and reads on until it has n others; when it has looked at ten times n
-// entries, the page is short and has a Next. n is from 1 to 1000.
+// Page returns up to n records of the list from the position of cursor, "" for the beginning, with
+// the cursors of the adjacent pages. It skips records that a keep rejects, and reads on until it
+// has n others. After ten times n entries it returns a short page with a Next. n is from 1 to 1000.
 //
-// The first page takes one trip if it is as this process has read it last. Otherwise a page
-// takes two trips, three the first time, and a few more where records are left out. Errors are
+// The first page takes one trip if it has not changed since this process last read it. Otherwise a
+// page takes two trips, three the first time, and a few more if records are skipped. Errors are
 // ErrBadCursor and ErrNeedsRebuild.
 func (l *List[T, K]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
 	found, next, prev, err := l.list.page(ctx, cursor, n, plug.Keeps(keep))
@@ -114,9 +110,9 @@ func (l *list) page(ctx context.Context, cursor string, n int, keep func(plug.Re
 	return p.items, next, prev, nil
 }
 
-// Numbered returns a page of n records by its number, from 1, and how many pages and records
-// there are. It reads the whole list, as Count does, and the records of the page in one trip
-// more. A page may have a few records less, where some have just left the list.
+// Numbered returns a page of n records by its number, from 1, and the number of pages and records.
+// It reads the whole list, as Count does, and the records of the page in one more trip. A page may
+// lack a few records that have just left the list.
 func (l *List[T, K]) Numbered(ctx context.Context, page, n int) (kvmodel.Numbered[T], error) {
 	found, total, err := l.list.numbered(ctx, page, n)
 	if err != nil {
@@ -149,9 +145,8 @@ func (l *list) numbered(ctx context.Context, page, n int) (items []plug.Record, 
 	return items, total, l.failure(err)
 }
 
-// IDs returns the ids of the records in the list, each once. It does not read the
-// records, so some ids may be of records that have just left the list. It ends
-// after an error.
+// IDs returns the ids of the records in the list, each once. It does not read the records, so a few
+// may have just left the list. It ends after an error.
 func (l *List[T, K]) IDs(ctx context.Context) iter.Seq2[K, error] {
 	return func(yield func(K, error) bool) {
 		ctx, end := l.list.host.Begin(ctx, "IDs")
@@ -165,11 +160,11 @@ func (l *List[T, K]) IDs(ctx context.Context) iter.Seq2[K, error] {
 	}
 }
 
-// loadAtOnce is how many records All reads in one trip.
+// loadAtOnce is the number of records All reads in one trip.
 const loadAtOnce = 100
 
-// All returns the records in the list, each once, 100 a trip. Records that enter
-// or leave while it runs may or may not be among them. It ends after an error.
+// All returns the records in the list, each once, 100 per trip. Records that enter or leave
+// meanwhile may or may not be included. It ends after an error.
 func (l *List[T, K]) All(ctx context.Context) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		l.list.all(ctx, func(v plug.Record, err error) bool { return yield(plug.As[T](v), err) })

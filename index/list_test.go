@@ -162,8 +162,7 @@ func TestLists_ARecordIsInTheListsOfItsValuesAndInNoOthers(t *testing.T) {
 	})
 }
 
-// pages returns the ids of all pages from the beginning, and the ids of all pages
-// back from the end.
+// pages returns the ids of all pages from the beginning, and of all pages back from the end.
 func pages(t testing.TB, ctx context.Context, l *index.List[book, string], n int) (onward, back [][]string) {
 	t.Helper()
 	var last kvmodel.Listing[book]
@@ -189,7 +188,7 @@ func TestList_Page_ShowsEveryRecordOnceInBothDirections(t *testing.T) {
 		want := createBooks(t, ctx, b, 300)
 		l := b.ByAuthor.Of("knuth")
 		for range l.All(ctx) {
-			break // It may be left early.
+			break // A reader may stop early.
 		}
 		var got []string
 		for v, err := range l.All(ctx) {
@@ -213,7 +212,7 @@ func TestList_Page_ShowsEveryRecordOnceInBothDirections(t *testing.T) {
 			}
 			slices.Reverse(back)
 			if len(back) == len(onward) {
-				// Counted from the end, the first page is the short one.
+				// From the end, the first page is the short one.
 				onward, back = [][]string{slices.Concat(onward...)}, [][]string{slices.Concat(back...)}
 			}
 			if diff := cmp.Diff(onward, back); diff != "" {
@@ -223,7 +222,7 @@ func TestList_Page_ShowsEveryRecordOnceInBothDirections(t *testing.T) {
 	})
 }
 
-// createBooks makes n books of one author and returns their ids, sorted.
+// createBooks creates n books of one author and returns their ids, sorted.
 func createBooks(t testing.TB, ctx context.Context, b *books, n int) (ids []string) {
 	t.Helper()
 	var all []*book
@@ -294,7 +293,7 @@ func TestList_Page_RefusesACursorThatIsNotItsOwn(t *testing.T) {
 			t.Errorf("a page of %d: got %v, want ErrInvalid", n, err)
 		}
 	}
-	// Whatever a valid cursor says, it is only a position.
+	// A valid cursor is only a position.
 	forged := kvmodel.Cursor(`Book.ByAuthor "knuth"`, []byte("<zzz"))
 	if _, err := b.ByAuthor.Of("knuth").Page(ctx, forged, 10); err != nil {
 		t.Errorf("a cursor to an id that is not there: %v", err)
@@ -333,7 +332,7 @@ func TestLists_ARecordThatIsMadeAgainAfterItsEndIsListedWhateverTheClocksSay(t *
 				id := fmt.Sprint(clock.Now().Unix())
 				gone := clock.Now().Add(11 * time.Minute)
 				must(t, pair[0].Create(ctx, &book{ID: id, Author: id, Gone: gone}))
-				// Until its clock says that the record has ended, a process refuses another.
+				// A process refuses another record until its clock says that the first has ended.
 				err := kv.ErrExists
 				for tries := 0; tries < 40 && errors.Is(err, kv.ErrExists); tries++ {
 					clock.Advance(time.Minute)
@@ -402,13 +401,13 @@ func (r *refusing) Do(ctx context.Context, ops []kv.Op) error {
 	return kv.Unanswered(ops)
 }
 
-// removal reports whether op takes something out of a list.
+// removal reports whether op removes an entry from a list.
 func removal(op *kv.Op) bool {
 	const out = 3
 	return entry(op) && op.Value[0] == out
 }
 
-// entry reports whether op adds something to a list.
+// entry reports whether op appends an entry to a list.
 func entry(op *kv.Op) bool { return op.Kind == kv.Append && ofList(op) }
 
 func ofList(op *kv.Op) bool { return strings.HasPrefix(op.Key, "l:") }
@@ -436,7 +435,7 @@ func TestList_SizeAndCount_FollowTheChangesOfTheirProcessAtOnce(t *testing.T) {
 			}
 			wantIDs(t, ctx, knuth, "c", "d")
 
-			// What this process or another enters again counts again.
+			// An entry that this process or another adds again counts again.
 			must(t, b.Create(ctx, &book{ID: "a", Author: "knuth"}))
 			wantIDs(t, ctx, knuth, "a", "c", "d")
 			other := newBooks(closing(t, open(t, shared{s})))
@@ -455,8 +454,8 @@ func TestList_SizeAndCount_FollowTheChangesOfTheirProcessAtOnce(t *testing.T) {
 	}
 }
 
-// Another process has sealed the segment and died, so the entry that was appended after the
-// seal is lost, and the writer cannot find that out before it replies.
+// Another process sealed the segment and died, so the entry appended after the seal is lost. The
+// writer cannot find that out before it replies.
 func TestList_SizeAndCount_HaveAnEntryThatMayNotStand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, mem := t.Context(), memkv.New(memkv.Options{})
@@ -498,8 +497,8 @@ func TestList_SizeAndCount_HaveAnEntryThatMayNotStand(t *testing.T) {
 	})
 }
 
-// A change that lost a race may have entered the record with an end of its own, at
-// the rev at which the other change has committed.
+// A change that lost a race may have entered the record with an end of its own, at the rev of the
+// winner's commit.
 func TestList_ALostRaceLeavesNoEndOfItsOwn(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -540,8 +539,8 @@ func TestList_ALostRaceLeavesNoEndOfItsOwn(t *testing.T) {
 	}
 }
 
-// The process of the change stops between its journal line and its commit, and no one
-// repairs it before its end has passed.
+// The process of the change stops between its journal line and its commit, and the end passes
+// before a repair.
 func TestList_AChangeThatStopsBeforeItsCommitEndsNoEntry(t *testing.T) {
 	for name, as := range map[string]func(kv.Store) kv.Store{
 		"server": func(s kv.Store) kv.Store { return server{s} },
@@ -574,7 +573,7 @@ func TestList_AChangeThatStopsBeforeItsCommitEndsNoEntry(t *testing.T) {
 	}
 }
 
-// Nothing can be written to the list once the end has changed.
+// After the change of the end, the list cannot be written to.
 func TestList_AProcessSeesTheEndsThatItHasChangedAtOnce(t *testing.T) {
 	for _, c := range []struct {
 		was, is time.Duration

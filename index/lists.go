@@ -17,14 +17,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Lists is an index from a value to all the records that hold it: one [List] for
-// each value. It keeps true that a live record is in the lists of its values at
-// every moment, and that a reader gets no record that does not hold the value.
+// Lists is an index from a value to all records that hold it: one [List] for each value. A live
+// record is in the lists of its values at every moment, and readers never get a record that does
+// not hold the value.
 //
-// A change appends the record to the lists of its new values before it commits
-// and takes it out of the lists of its old values after that, so any number of
-// writers can work without a conflict. A reader loads the records anyway, and
-// drops those that no longer hold the value.
+// A change appends the record to the lists of its new values before it commits, and removes it from
+// the lists of its old values afterwards, so any number of writers can work without conflicts.
+// Readers load the records anyway, and skip those that no longer hold the value.
 type Lists[T any, K comparable, V any] struct {
 	spec kvmodel.IndexSpec[T, V]
 	ids  kvmodel.KeyOf[K]
@@ -35,7 +34,7 @@ type Lists[T any, K comparable, V any] struct {
 type lists struct {
 	index, def string
 	places     func(plug.Record) []string
-	limit      func(plug.Record) error // nil: there is none
+	limit      func(plug.Record) error // nil: none
 	host       plug.Host
 	logs       *memberlog.Logs
 
@@ -47,7 +46,7 @@ type lists struct {
 
 var listKey = kv.NewClass("l", 3) // model, index, value text
 
-// A ListOption changes how lists are kept.
+// ListOption configures lists.
 type ListOption func(*listOptions)
 
 type listOptions struct {
@@ -57,14 +56,14 @@ type listOptions struct {
 	total   []string // all places of a Total
 }
 
-// Hot makes each list of at least that many segments from the start, so that
-// concurrent writers to one list seldom meet. The number is rounded up to a power
-// of two, and a page reads that many keys.
+// Hot divides each list into at least that many segments from the start, so that concurrent writers
+// to one list rarely collide. The number is rounded up to a power of two, and a page reads that
+// many keys.
 func Hot(segments int) ListOption {
 	return func(o *listOptions) { o.hot = uint8(bits.Len(uint(max(segments, 1) - 1))) }
 }
 
-// NewLists returns the index that spec describes and plugs it into records.
+// NewLists returns the index described by spec and plugs it into records.
 func NewLists[T any, K comparable, V any](records *kvmodel.Records[T, K], spec kvmodel.IndexSpec[T, V], opts ...ListOption) *Lists[T, K, V] {
 	o := optionsOf(opts)
 	l := &lists{index: spec.Name, def: spec.Def, places: plug.Untyped(spec.Places), limit: plug.Untyped(spec.Limit), total: o.total}
@@ -104,7 +103,7 @@ func newLogs(db plug.DB, o listOptions) *memberlog.Logs {
 	return &memberlog.Logs{Hot: o.hot, Store: db.Store(), Now: db.Now, Soon: db.Soon, Limits: memberlog.DefaultLimits}
 }
 
-// Spec returns what the lists were made with.
+// Spec returns the IndexSpec of the lists.
 func (l *Lists[T, K, V]) Spec() kvmodel.IndexSpec[T, V] { return l.spec }
 
 // Derived returns a count of all records in the lists, nil if none follows them.
@@ -175,18 +174,18 @@ type underWay struct {
 	followed bool
 }
 
-// underWayOf returns what the steps of m before have left.
+// underWayOf returns the data from the earlier steps of m.
 func underWayOf(m *plug.Move) *underWay {
 	a, ok := m.Kept.(*underWay)
-	if !ok { // A deletion gains nothing.
+	if !ok { // a deletion gains nothing
 		a = new(underWay)
 		m.Kept = a
 	}
 	return a
 }
 
-// Prepare enters the record into the lists of its new values, and makes sure that
-// these have numbers if they are counted.
+// Prepare adds the record to the lists of its new values, and ensures that counted lists have
+// numbers.
 func (l *lists) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	gained := plug.Bares(m.Gained)
 	a := &underWay{entry: in(m.ID, m.Rev, m.Ends, m.Is), gained: gained, tickets: make([]memberlog.Ticket, len(gained))}
@@ -217,8 +216,8 @@ func (l *lists) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	})
 }
 
-// Beside makes sure that what Prepare appended counts, and adds the change's shares
-// to the numbers.
+// Beside ensures that the entries appended by Prepare count, and adds the change's shares to the
+// numbers.
 func (l *lists) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if !l.countsBeside(m) {
 		return l.stand(ctx, s, m)
@@ -236,9 +235,8 @@ func (l *lists) stand(ctx context.Context, s kv.Store, m *plug.Move) error {
 	})
 }
 
-// Committed makes the readers of this process see at once that the record is in the
-// lists that Repair has yet to enter it into, that it is no longer in those that After
-// will take it out of, when it ends in the others, and which numbers are in doubt.
+// Committed makes the change visible to readers of this process at once: additions, removals and
+// new expiries that are not written yet, and numbers in doubt.
 func (l *lists) Committed(m *plug.Move) {
 	a := underWayOf(m)
 	for i, place := range a.gained {
@@ -254,14 +252,13 @@ func (l *lists) Committed(m *plug.Move) {
 	}
 }
 
-// After takes the record out of the lists of the values it no longer holds, gives it
-// its new end where it stays, and settles what was counted.
+// After removes the record from the lists of its old values, sets its new expiry in the others, and
+// settles the counts.
 func (l *lists) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return l.AfterAll(ctx, s, []*plug.Move{m})
 }
 
-// AfterAll does what After does for each of moves, and has what was counted followed for all
-// of them together.
+// AfterAll does After for all moves, and updates the followers of the counts once for all of them.
 func (l *lists) AfterAll(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	if err := cmp.Or(kv.Each(ctx, s, moves, func(s kv.Store, _ int, m *plug.Move) error { return l.follow(ctx, s, m) })...); err != nil {
 		return err
@@ -281,7 +278,7 @@ func (l *lists) AfterAll(ctx context.Context, s kv.Store, moves []*plug.Move) er
 	return err
 }
 
-// follow makes the entries of m what they are to be, and makes known what was counted.
+// follow writes the remaining entries of m, and reports the counts.
 func (l *lists) follow(ctx context.Context, s kv.Store, m *plug.Move) error {
 	write := func(s kv.Store) error { return l.leave(ctx, s, m) }
 	if !l.countsBeside(m) {
@@ -295,8 +292,7 @@ func (l *lists) follow(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return kv.Together(ctx, s, works...)[0]
 }
 
-// leave takes the record of m out of the lists that it has left, and gives it its new end
-// where it stays.
+// leave removes the record of m from the lists it has left, and sets its new expiry in the others.
 func (l *lists) leave(ctx context.Context, s kv.Store, m *plug.Move) error {
 	places := l.moved(m)
 	return l.atEach(ctx, s, places, func(s kv.Store, i int) error {
@@ -344,8 +340,7 @@ func (l *lists) out(id string, rev uint64) memberlog.Entry {
 	return memberlog.Entry{ID: id, Rev: rev, At: max(l.host.DB().Now().Unix(), 1)}
 }
 
-// Repair enters rec into the lists at those of places whose values it holds, and
-// takes it out of the others.
+// Repair adds rec to the lists at places for the values it holds, and removes it from the others.
 func (l *lists) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places []string) error {
 	places = plug.Bares(places)
 	if rec.Rev == 0 { // Nothing was ever written, or it was lost.
@@ -430,12 +425,11 @@ func (l *lists) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]s
 	return wrong, nil
 }
 
-// checkedAtOnce is how many values, and how many records that hold one, a check looks up
-// side by side.
+// checkedAtOnce is the number of values, and of records per value, that a check looks up in one
+// trip.
 const checkedAtOnce = 100
 
-// eachLacking calls f with those of holders, which are some of recs, that the list at place does
-// not have.
+// eachLacking calls f with the holders, indexes into recs, that are missing in the list at place.
 func (l *lists) eachLacking(ctx context.Context, s kv.Store, place string, recs []*plug.Seen, holders []int, f func(i int)) error {
 	now := l.host.DB().Now()
 	for some := range slices.Chunk(holders, checkedAtOnce) {
@@ -459,10 +453,10 @@ func (l *lists) atEach(ctx context.Context, s kv.Store, places []string, step fu
 	})
 }
 
-// atEach runs step for each of n places, side by side, and returns the first
-// error, wrapped by failure.
+// atEach runs step for each of n places, side by side, and returns the first error, wrapped by
+// failure.
 func atEach(ctx context.Context, s kv.Store, n int, step func(kv.Store, int) error, failure func(int, error) error) error {
-	if n < 2 { // as it is for most records
+	if n < 2 { // as for most records
 		for i := range n {
 			if err := step(s, i); err != nil {
 				return failure(i, err)

@@ -10,7 +10,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// follow is an edge: what a user follows.
+// follow is an edge from a user to a topic.
 type follow struct {
 	User  uint64
 	Topic uint64
@@ -39,7 +39,7 @@ func newFollows(db *kvmodel.DB) *follows {
 	})}
 }
 
-// followed returns a list of a thousand members in one segment, which nobody has folded.
+// followed returns a list of a thousand members in one segment that was never folded.
 func followed(t testing.TB) *follows {
 	t.Helper()
 	db := closing(t, open(t, server{memkv.New(memkv.Options{})}))
@@ -97,8 +97,8 @@ func TestList_ReadingAThousandMembersTakesFewAllocationsAndBytes(t *testing.T) {
 	}
 }
 
-// leastPerRun returns the fewest allocations and bytes that a run of f takes: others may be
-// at work in some of them.
+// leastPerRun returns the fewest allocations and bytes of a run of f, since other goroutines may
+// allocate during some of them.
 func leastPerRun(runs int, f func()) (allocs, bytes float64) {
 	var before, after runtime.MemStats
 	fewest, least := uint64(math.MaxUint64), uint64(math.MaxUint64)

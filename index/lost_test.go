@@ -10,7 +10,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// keysUnder returns the keys of mem that begin with begin.
+// keysUnder returns the keys of mem with the prefix begin.
 func keysUnder(t *testing.T, mem *memkv.Store, begin string) (all []string) {
 	t.Helper()
 	must(t, kv.PowersOf(mem).Keys(t.Context(), begin, func(some []string) error {
@@ -20,8 +20,7 @@ func keysUnder(t *testing.T, mem *memkv.Store, begin string) (all []string) {
 	return all
 }
 
-// A server that is lost takes many segments of one list along. To some of them no record leads
-// that is left.
+// A lost server takes many segments of one list along. No remaining record leads to some of them.
 func TestLists_OneRebuildMakesUpForAllThatIsLost(t *testing.T) {
 	ctx := t.Context()
 	mem := memkv.New(memkv.Options{})
@@ -47,7 +46,7 @@ func TestLists_OneRebuildMakesUpForAllThatIsLost(t *testing.T) {
 	}
 }
 
-// No record leads a rebuild to a list whose records are lost, too.
+// No record leads a rebuild to a list whose records are lost too.
 func TestLists_OfNoRecordAreWholeAfterAmendAndARebuild(t *testing.T) {
 	ctx := t.Context()
 	mem := memkv.New(memkv.Options{})

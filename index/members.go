@@ -11,7 +11,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// members is what a [List] and a [Set] read: the list of ids at one place.
+// members is the list of ids at one place, which a [List] or a [Set] reads.
 type members struct {
 	logs  *memberlog.Logs
 	store kv.Store
@@ -32,7 +32,7 @@ func (m *members) size(ctx context.Context) (int, error) {
 // errStop ends an iteration that its user has left.
 var errStop = errors.New("stop")
 
-// eachID yields every id of m, and an error at the end if there is one.
+// eachID yields every id of m, and at the end the error, if any.
 func eachID[K any](ctx context.Context, m *members, ids *kvmodel.KeyOf[K], yield func(K, error) bool) {
 	err := m.eachText(ctx, func(text string) error {
 		id, err := ids.Parse(text)

@@ -12,7 +12,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// start is where a page begins and in which direction it goes.
+// start is the start of a page and its direction.
 type start struct {
 	at *memberlog.Position // nil: the beginning of the list
 	direction
@@ -27,9 +27,8 @@ func startOf(name, cursor string, n int) (start, error) {
 	return start{&at, d}, nil
 }
 
-// cursors returns the cursors of the pages after and before one that begins at f
-// and ends with last. first is its first item, and more reports whether there is
-// anything beyond last.
+// cursors returns the cursors of the pages after and before one that starts at f and ends with
+// last. first is its first item, and more reports whether anything follows last.
 func (f start) cursors(name string, first, last *memberlog.Position, more bool) (next, prev string) {
 	if last == nil {
 		// An empty page has nothing in its direction either.
@@ -48,19 +47,18 @@ func (f start) cursors(name string, first, last *memberlog.Position, more bool) 
 	return f.inOrder(ahead, behind)
 }
 
-// window reads at least n members from at on, in the direction of f and in that
-// order.
+// window reads at least n members from at, in the direction and order of f.
 func (f start) window(ctx context.Context, logs *memberlog.Logs, s kv.Store, place string, at *memberlog.Position, n int) (memberlog.Window, error) {
 	if f.direction == onward {
 		return logs.After(ctx, s, place, at, n)
 	}
 	w, err := logs.Before(ctx, s, place, *at, n)
-	w.Members = slices.Clone(w.Members) // Others may share them.
+	w.Members = slices.Clone(w.Members) // others may share them
 	slices.Reverse(w.Members)
 	return w, err
 }
 
-// position returns where m stands, nil if there is no m.
+// position returns the position of m, or nil if m is nil.
 func position(m *memberlog.Member) *memberlog.Position {
 	if m == nil {
 		return nil
@@ -69,7 +67,7 @@ func position(m *memberlog.Member) *memberlog.Position {
 	return &at
 }
 
-// page is a page of records that is being filled.
+// page is a page of records being filled.
 type page struct {
 	*list
 	ctx   context.Context
@@ -80,10 +78,10 @@ type page struct {
 
 	items   []plug.Record
 	first   *memberlog.Member // of the first item
-	last    *memberlog.Member // the last one that was looked at
-	looked  int               // how many those are
-	waiting memberlog.Window  // what was read but not looked at yet
-	met     bool              // a member without the value was met
+	last    *memberlog.Member // the last one checked
+	looked  int               // number of members checked
+	waiting memberlog.Window  // read but not checked yet
+	met     bool              // a member without the value was seen
 }
 
 func (p *page) fill() error {
@@ -109,8 +107,7 @@ func (p *page) fill() error {
 	return nil
 }
 
-// take loads the records of up to n of the next members and keeps those that belong on
-// the page.
+// take loads the records of up to n of the next members and keeps the ones for the page.
 func (p *page) take(n int) error {
 	batch := p.waiting.Members[:min(len(p.waiting.Members), n)]
 	ids := make([]string, len(batch))
@@ -150,14 +147,14 @@ func (p *page) look(m *memberlog.Member, rec *plug.Seen) {
 	p.items = append(p.items, rec.Value)
 }
 
-// pending is the number of reads, on average, in which a reader once makes a
-// change fail whose entry it has met before the commit. If the change's process
-// has died, the entry would otherwise stay until this process reads the list a
-// minute later, if it does; if not, the change should seldom be disturbed.
+// pending is the average number of reads until a reader makes a change fail after meeting its entry
+// before the commit. If the change's process has died, the entry would otherwise stay until this
+// process reads the list a minute later, if ever. If it is alive, its change should rarely be
+// disturbed.
 const pending = 8
 
-// passOver repairs the entry of a record that does not belong on the page: one of
-// each page, and those of changes that have long ended.
+// passOver repairs the entry of a record that does not belong on the page: one per page, and all
+// entries of changes that ended long ago.
 func (p *page) passOver(m *memberlog.Member, rec *plug.Seen) {
 	switch {
 	case m.Rev > rec.Rev && p.hasEnded(m, rec):
@@ -175,13 +172,13 @@ func (p *page) passOver(m *memberlog.Member, rec *plug.Seen) {
 	}
 }
 
-// hasEnded reports whether the change that has made m must have ended: the rev of a
-// record that is made is the time, or more.
+// hasEnded reports whether the change that wrote m must have ended: the rev of a created record is
+// at least the time.
 func (p *page) hasEnded(m *memberlog.Member, rec *plug.Seen) bool {
 	return !rec.Envelope.Live() && p.host.DB().Now().Sub(time.UnixMilli(int64(m.Rev))) > times.Overdue
 }
 
-// finish puts the items in order, and returns the cursors of the pages around them.
+// finish puts the items in order, and returns the cursors of the adjacent pages.
 func (p *page) finish() (next, prev string) {
 	more := p.last != nil && (len(p.waiting.Members) > 0 || !p.waiting.Ends)
 	next, prev = p.start.cursors(p.name, position(p.first), position(p.last), more)

@@ -6,10 +6,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Picture is the keys of a list as they are stored, to look at.
+// Picture is the keys of a list as stored, for display.
 type Picture struct {
 	Segments []Segment
-	Room     int    // about how many members a segment has room for; 0: not known
+	Room     int    // approximate number of members that fit in a segment; 0: unknown
 	Words    string // what was left out; "": nothing
 }
 
@@ -18,11 +18,11 @@ type Segment struct {
 	Key   string // the whole key in the store
 	Bytes int
 	Live  int // members
-	Stale int // other entries, which the next change of the segment's shape leaves out
+	Stale int // other entries, dropped by the next change of the segment's shape
 }
 
-// Picture returns the segments of the list, limit of them at most. It reads no records and
-// changes nothing. Two trips.
+// Picture returns at most limit segments of the list. It reads no records and changes nothing. Two
+// trips.
 func (l *List[T, K]) Picture(ctx context.Context, limit int) (Picture, error) {
 	return l.list.picture(ctx, limit)
 }

@@ -12,20 +12,19 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Sequence is the records of a model as a row that is numbered 1, 2, 3, ... without a
-// counter: the first to add the next number has it. There is no gap, and no number is
-// given twice. A deleted record leaves its number empty, and so does a change of a process that
-// was repaired as dead: if the process wakes, the change takes the next number.
+// Sequence is the records of a model numbered 1, 2, 3, ... without a counter: a number belongs to
+// the first change that adds it. There are no gaps, and no number is assigned twice. A deleted
+// record leaves its number empty. So does a change of a process that was repaired as dead: if the
+// process wakes, the change takes the next number.
 type Sequence[T any] struct {
 	db   plug.DB
 	name string
 	last func(ctx context.Context) (int64, error)
-	load func(ctx context.Context, first, last int64) ([]*T, error) // nil where there is none
+	load func(ctx context.Context, first, last int64) ([]*T, error) // nil for missing ones
 	add  func(ctx context.Context, v *T) (int64, error)
 }
 
-// SequenceOf returns the records of a model whose ids are given in order as a
-// sequence.
+// SequenceOf returns the records of a model with ids assigned in order as a sequence.
 func SequenceOf[T any, K comparable](records *kvmodel.Records[T, K]) *Sequence[T] {
 	load := func(ctx context.Context, first, last int64) ([]*T, error) {
 		var ids []K
@@ -50,8 +49,7 @@ func (s *Sequence[T]) failure(err error) error {
 	return fmt.Errorf("sequence %s: %w", s.name, err)
 }
 
-// Add stores v under the next number and returns the number. One trip while no one
-// else adds.
+// Add stores v under the next number and returns the number. One trip while nobody else adds.
 func (s *Sequence[T]) Add(ctx context.Context, v *T) (int64, error) {
 	ctx, end := s.db.Begin(ctx, "Add")
 	defer end()
@@ -59,10 +57,10 @@ func (s *Sequence[T]) Add(ctx context.Context, v *T) (int64, error) {
 	return n, s.failure(err)
 }
 
-// Count returns the last number, 0 if there is none: how many values were added, and how many
-// numbers a repair has left empty. It takes one trip where this process added the last value, and at most
-// 25 gets among a million values. If the store has lost some, Add and Count may return
-// ErrLost until [kvmodel.Records.AcceptLoss].
+// Count returns the last number, or 0 if nothing was added. It includes numbers left empty by a
+// repair. It takes one trip if this process added the last value, and at most 25 gets among a
+// million values. If the store has lost some, Add and Count may return ErrLost until
+// [kvmodel.Records.AcceptLoss].
 func (s *Sequence[T]) Count(ctx context.Context) (int64, error) {
 	ctx, end := s.db.Begin(ctx, "Count")
 	defer end()
@@ -93,9 +91,8 @@ type Numbered[T any] struct {
 	Value *T
 }
 
-// Range returns the values with the numbers from first to last, 100 a trip,
-// leaving out numbers that have none. It ends after an error. What is damaged is an error
-// at the end.
+// Range returns the values with the numbers from first to last, 100 per trip, skipping empty
+// numbers. It ends after an error, but reports damaged values only at the end.
 func (s *Sequence[T]) Range(ctx context.Context, first, last int64) iter.Seq2[Numbered[T], error] {
 	return func(yield func(Numbered[T], error) bool) {
 		ctx, end := s.db.Begin(ctx, "Range")
@@ -121,8 +118,8 @@ func (s *Sequence[T]) Range(ctx context.Context, first, last int64) iter.Seq2[Nu
 	}
 }
 
-// numbered returns the values of span, nil where there is none. With an ErrCorrupt it
-// returns the others.
+// numbered returns the values of span, nil for empty numbers. With an ErrCorrupt it returns the
+// undamaged ones.
 func (s *Sequence[T]) numbered(ctx context.Context, span Span) ([]Numbered[T], error) {
 	values, err := s.load(ctx, span.First, span.Last)
 	if err != nil && !wire.IsCorrupt(err) {
@@ -138,9 +135,9 @@ func (s *Sequence[T]) numbered(ctx context.Context, span Span) ([]Numbered[T], e
 // Span is the numbers from First to Last.
 type Span struct{ First, Last int64 }
 
-// Split divides the numbers in use into n spans of about the same length, fewer if
-// there are fewer numbers. Each of n workers takes the Range of one span; a worker
-// that was stopped resumes with a Range from where it was.
+// Split divides the numbers in use into n spans of about the same length, or fewer if there are
+// fewer numbers. Each of n workers takes the Range of one span; a stopped worker resumes with a
+// Range from its position.
 func (s *Sequence[T]) Split(ctx context.Context, n int) ([]Span, error) {
 	ctx, end := s.db.Begin(ctx, "Split")
 	defer end()

@@ -14,13 +14,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// numberLoss is what a store has lost of a row of numbers.
+// numberLoss is a loss of numbered records and of the hint.
 type numberLoss struct {
 	made    int64
 	lost    func(n int64) bool
-	hint    bool  // the key is lost that names a number
-	least   int64 // what the last number is at least, afterward
-	running bool  // the process has made the numbers
+	hint    bool  // the key that names a number is lost
+	least   int64 // the least possible last number, afterward
+	running bool  // the process that made the numbers still runs
 }
 
 func within(first, last int64) func(int64) bool {
@@ -55,7 +55,7 @@ func numberLosses() map[string]numberLoss {
 	return all
 }
 
-// A record with a number that is left is in every index again, wherever the gaps are.
+// Every index has each remaining record again, wherever the gaps are.
 func TestSequenceOf_Rebuild_FindsWhatIsLeftBehindGaps(t *testing.T) {
 	for name, loss := range numberLosses() {
 		t.Run(name, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestSequenceOf_Rebuild_FindsWhatIsLeftBehindGaps(t *testing.T) {
 	}
 }
 
-// befall takes the lost keys out of mem.
+// befall removes the lost keys from mem.
 func (l numberLoss) befall(mem *memkv.Store, hint, prefix string) {
 	for n := int64(1); n <= l.made; n++ {
 		if l.lost(n) {
@@ -106,7 +106,7 @@ func (l numberLoss) befall(mem *memkv.Store, hint, prefix string) {
 	}
 }
 
-// wantLast wants no number to be given again of which anything says that it was given.
+// wantLast asserts that no number can be given twice if any key still shows that it was given.
 func (l numberLoss) wantLast(t *testing.T, who string, last int64) {
 	t.Helper()
 	if last < l.least || last > l.made {
@@ -114,7 +114,7 @@ func (l numberLoss) wantLast(t *testing.T, who string, last int64) {
 	}
 }
 
-// wantLeft wants the tickets that are left in every index, and no other.
+// wantLeft asserts that every index has the remaining tickets and no others.
 func (ts *tickets) wantLeft(t *testing.T, ctx context.Context, who string, left []int64) {
 	t.Helper()
 	var ids, listed, inOrder []int64

@@ -21,7 +21,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// ticket is a record whose ids are given in order.
+// ticket is a record with a sequence of ids.
 type ticket struct {
 	ID    int64
 	Owner string
@@ -323,7 +323,7 @@ func TestSweep_NumbersHaveNoGapAndNoTwoOwners(t *testing.T) {
 				})
 			}
 			sim.Wait()
-			// Let what Close did not wait for end, too.
+			// Let the work that Close left end, too.
 			time.Sleep(2 * time.Minute)
 			sim.Quiet()
 			time.Sleep(time.Minute)
@@ -332,8 +332,8 @@ func TestSweep_NumbersHaveNoGapAndNoTwoOwners(t *testing.T) {
 	}
 }
 
-// checkNumbers asserts that the numbers in use have no gap, and that each
-// acknowledged number belongs to its owner.
+// checkNumbers asserts that the numbers in use have no gap, and that each acknowledged number
+// belongs to its owner.
 func checkNumbers(sim *kvtest.Sim, acked map[int64]string) {
 	t, ctx := sim.T(), context.Background()
 	ts := newTickets(openQuiet(sim.Still()))

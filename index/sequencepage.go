@@ -11,12 +11,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Page returns up to n values in the order of their numbers, from the position
-// that cursor stands for, "" for the beginning, with the cursors of the pages
-// around it. It leaves out values that a keep rejects, and reads on until it has n others; when
-// it has looked at ten times n, the page is short and has a Next. n is from 1 to 1000. One trip,
-// a few more where values are left out, and one more at the end. The error may be
-// an ErrBadCursor, or an ErrCorrupt with the page of all that is not damaged.
+// Page returns up to n values in the order of their numbers from the position of cursor, "" for the
+// beginning, with the cursors of the adjacent pages. It skips values that a keep rejects, and reads
+// on until it has n others. After ten times n it returns a short page with a Next. n is from 1 to
+// 1000. One trip, a few more if values are skipped, and one more at the end. The error may be an
+// ErrBadCursor, or an ErrCorrupt with a page of all undamaged values.
 func (s *Sequence[T]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
 	ctx, end := s.db.Begin(ctx, "Page")
 	defer end()
@@ -27,9 +26,8 @@ func (s *Sequence[T]) Page(ctx context.Context, cursor string, n int, keep ...fu
 	return s.page(ctx, from, n, keep)
 }
 
-// LastPage returns the last n values, in the order of their numbers as Page does, with
-// the cursor of the values before them. Like Page, it may be short where a keep leaves values
-// out: then it has a Prev.
+// LastPage returns the last n values, in the order of their numbers, with the cursor of the values
+// before them. Like Page it may return a short page with a Prev if a keep rejects values.
 func (s *Sequence[T]) LastPage(ctx context.Context, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
 	ctx, end := s.db.Begin(ctx, "LastPage")
 	defer end()
@@ -43,8 +41,8 @@ func (s *Sequence[T]) LastPage(ctx context.Context, n int, keep ...func(*T) bool
 	return s.page(ctx, numberStart{last + 1, back}, n, keep)
 }
 
-// numberStart is where a page of a sequence begins: before or after a number,
-// which is not on the page.
+// numberStart is the start of a page of a sequence: before or after a number, which is not on the
+// page.
 type numberStart struct {
 	n int64
 	direction
@@ -112,8 +110,8 @@ func (s *Sequence[T]) page(ctx context.Context, from numberStart, n int, keep []
 	return s.listing(from, found, at, ended), kv.Join(damaged...)
 }
 
-// ends reports whether nothing comes after the number at, to which values were
-// read. Where some of them are missing, it looks up the last number.
+// ends reports whether nothing follows the number at, the last of values. If some values are
+// missing, it looks up the last number.
 func (s *Sequence[T]) ends(ctx context.Context, d direction, at int64, values []Numbered[T]) (bool, error) {
 	if d == back {
 		return at <= 1, nil

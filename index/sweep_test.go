@@ -21,10 +21,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// In a sweep, processes move records between lists on a simulated store. One of
-// them is killed at some point, and the rest is repaired. Then every list must hold
-// exactly the records that hold its value. The lists are constantly folded, split
-// and joined.
+// In a sweep, processes move records between lists on a simulated store. One of them is killed at
+// some point, and the rest is repaired. Every list must then hold exactly the records with its
+// value. The lists are constantly folded, split and joined.
 
 var (
 	sweepIDs  = []string{"a", "b", "c", "d"}
@@ -75,11 +74,11 @@ func changeBooks(sim *kvtest.Sim, s kv.Store, rng *rand.Rand, n int) {
 	}
 	closing, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	// What it could not finish is left to repair.
+	// Its unfinished work is left to repair.
 	_ = b.db.Close(closing)
 }
 
-// readBooks asserts that every record on a page holds the value.
+// readBooks asserts that every record on a page has the value.
 func readBooks(ctx context.Context, sim *kvtest.Sim, b *books, tag string) {
 	p, err := b.ByTags.Of(tag).Page(ctx, "", 3)
 	if errors.Is(err, kvmodel.ErrCorrupt) {
@@ -92,8 +91,8 @@ func readBooks(ctx context.Context, sim *kvtest.Sim, b *books, tag string) {
 	}
 }
 
-// repairBooks is a process that starts when all others have ended, and stays for
-// longer than the grace period.
+// repairBooks is a process that starts after all others have ended, and stays for longer than the
+// grace period.
 func repairBooks(sim *kvtest.Sim) {
 	repairWith(sim, func(s kv.Store) *kvmodel.DB { return openSweep(s).db })
 }
@@ -115,16 +114,15 @@ func repairWith(sim *kvtest.Sim, open func(kv.Store) *kvmodel.DB) {
 	})
 }
 
-// still is a store that outlives its users and has no powers.
+// still is a store without powers that outlives its users.
 type still struct{ kv.Store }
 
 func (still) Powers() kv.Powers { return kv.Powers{} }
 func (still) Close() error      { return nil }
 
-// checkBooks asserts, once nothing is in flight, that the lists are what the records
-// say. With garbage, there may be entries that no record accounts for and no line
-// finds; no page shows them, and a rebuild takes them out of every list that has a
-// record.
+// checkBooks asserts, when no request is in flight, that the lists agree with the records. With
+// garbage, there may be entries without a record and without a line: no page shows them, and a
+// rebuild removes them from every list that has a record.
 func checkBooks(sim *kvtest.Sim, garbage, counted bool) {
 	checkLists(sim, garbage, counted)
 	ctx := context.Background()
@@ -134,8 +132,7 @@ func checkBooks(sim *kvtest.Sim, garbage, counted bool) {
 	must(sim.T(), b.db.Close(ctx))
 }
 
-// checkSizes asserts that Size and Count are exact, also those of empty lists if
-// empty is true.
+// checkSizes asserts that Size and Count are exact, with empty also those of empty lists.
 func checkSizes(t *testing.T, ctx context.Context, b *books, empty bool) {
 	t.Helper()
 	lists := map[*index.List[book, string]]int{b.ByAuthor.Of("knuth"): 0}
@@ -164,7 +161,7 @@ func checkSizes(t *testing.T, ctx context.Context, b *books, empty bool) {
 	}
 }
 
-// checkLists asserts what checkBooks does of the lists as they were repaired.
+// checkLists asserts the same as checkBooks, but before a rebuild.
 func checkLists(sim *kvtest.Sim, garbage, counted bool) {
 	t := sim.T()
 	ctx := context.Background()
@@ -203,7 +200,7 @@ func checkLists(sim *kvtest.Sim, garbage, counted bool) {
 	must(t, b.db.Close(ctx))
 }
 
-// zero is what is stored for a derived count of 0.
+// zero is the stored form of a derived count of 0.
 const zero = 1 << 40
 
 func counterOf(t testing.TB, ctx context.Context, s kv.Store, tag string) int64 {
@@ -235,8 +232,8 @@ func sweepBooks(t *testing.T, n int, powers kvtest.Powers) {
 	})
 }
 
-// faults spares what is [proof.Spared]. An addition
-// to a counter is often lost, late, or carried out without an answer.
+// faults spares the moments of [proof.Spared]. An addition to a counter is often lost, late, or
+// carried out without an answer.
 func faults(m kvtest.Moment) kvtest.Fault {
 	odds := [20]kvtest.Fault{0: kvtest.Mute, 7: kvtest.Lost, 13: kvtest.Unsent, 17: kvtest.Late}
 	switch {
@@ -264,9 +261,8 @@ func TestSweep_WhereTransactionsRunTwiceEveryListIsTheFunctionOfTheRecords(t *te
 	sweepBooks(t, 150, kvtest.OptimisticPowers)
 }
 
-// Each process has records of its own, so it knows which are in the list: Size and
-// Count must say so as soon as a change has returned nil, whatever happens to the
-// removals that follow.
+// Each process has records of its own, so it knows which are in the list. Size and Count must agree
+// as soon as a change returns nil, whatever happens to the removals that follow.
 func TestSweep_AProcessSeesItsOwnChangesInTheNumbersAtOnce(t *testing.T) {
 	for _, powers := range []kvtest.Powers{kvtest.NoPowers, kvtest.ServerPowers} {
 		world := kvtest.Hostile(powers)
@@ -277,7 +273,7 @@ func TestSweep_AProcessSeesItsOwnChangesInTheNumbersAtOnce(t *testing.T) {
 				sim.Go(name, func(s kv.Store) { countOwn(sim, s, rng, name) })
 			}
 			sim.Wait()
-			// What they do in the background ends.
+			// Their background work ends.
 			sim.Do("no one", func(kv.Store) { time.Sleep(5 * time.Minute) })
 		})
 	}
@@ -300,7 +296,7 @@ func countOwn(sim *kvtest.Sim, s kv.Store, rng *rand.Rand, author string) {
 			err = b.Delete(ctx, id)
 		}
 		if err != nil {
-			break // From here on it is not known what is in.
+			break // From here on the members are unknown.
 		}
 		in[id] = !in[id]
 		want := 0
@@ -320,8 +316,8 @@ func countOwn(sim *kvtest.Sim, s kv.Store, rng *rand.Rand, author string) {
 	_ = b.db.Close(closing)
 }
 
-// A store that is short of memory drops parts of lists. No reader may take the rest
-// for the whole list, and a rebuild makes the list whole.
+// A store short of memory drops parts of lists. No reader may take the rest for the whole list, and
+// a rebuild makes the list complete.
 func TestSweep_ALossIsReportedAndRebuilt(t *testing.T) {
 	world := kvtest.World{Powers: kvtest.NoPowers, Evict: 0.03, Evictable: func(key string) bool { return strings.HasPrefix(key, "l:") }}
 	for _, powers := range []kvtest.Powers{kvtest.NoPowers, kvtest.ServerPowers} {
@@ -336,7 +332,7 @@ func TestSweep_ALossIsReportedAndRebuilt(t *testing.T) {
 			sim.Wait()
 			ctx := context.Background()
 			b := openSweep(sim.Still())
-			// A rebuild comes to a list without records only if a reader has found its loss.
+			// A rebuild comes to a list without records only after a reader has found its loss.
 			lists := []*index.List[book, string]{b.ByAuthor.Of("knuth")}
 			for _, tag := range sweepTags {
 				lists = append(lists, b.ByTags.Of(tag))
@@ -353,15 +349,14 @@ func TestSweep_ALossIsReportedAndRebuilt(t *testing.T) {
 			if err := b.Rebuild(ctx); !errors.Is(err, kvmodel.ErrNeedsRebuild) {
 				must(sim.T(), err)
 			}
-			// A loss that this rebuild has found takes another one.
+			// A loss found by this rebuild needs another one.
 			must(sim.T(), b.Rebuild(ctx))
 			must(sim.T(), b.db.Close(ctx))
-			// If a removal was dropped, the member it removed may come back as an
-			// entry that no reader shows.
+			// If a removal was dropped, its member may come back as an entry that no reader shows.
 			checkBooks(sim, true, false)
 		})
 		t.Logf("%+v: %d lists were refused in %d runs", powers, refused, runs)
-		if refused == 0 && runs >= 80 { // A few runs may lose nothing that is read.
+		if refused == 0 && runs >= 80 { // A few runs may read nothing that was lost.
 			t.Error("no list was ever refused")
 		}
 	}

@@ -13,13 +13,12 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Total is how many records a model has. It keeps true what a derived count does: a
-// change that has returned is in the number exactly once, and what a crash or a missing
-// answer leaves in doubt is counted again.
+// Total is the number of a model's records. It is as exact as a derived count: a completed change
+// is counted exactly once, and numbers left in doubt by a crash or a missing answer are recounted.
 //
-// It is the derived counts of [Lists] that nobody reads: the records by their shards,
-// which hashes of their ids say. So writers seldom meet, and what is in doubt is counted
-// by reading one list of many.
+// It consists of derived counts of internal [Lists]: the records by shards, which are hashes of
+// their ids. So writers rarely collide, and a number in doubt is recounted by reading one list of
+// many.
 type Total[T any, K comparable] struct {
 	total total
 }
@@ -28,12 +27,12 @@ type Total[T any, K comparable] struct {
 type total struct {
 	lists *lists
 
-	bare atomic.Uint64 // a bit for each shard that had no number when Count looked last
+	bare atomic.Uint64 // a bit for each shard without a number at the last Count
 }
 
 const (
-	totalName = "count" // An index that a tag names begins with a capital letter.
-	shards    = 64      // a part of the stored format
+	totalName = "count" // an index named by a tag begins with a capital letter
+	shards    = 64      // part of the stored format
 )
 
 // shardTexts are the places of a total.
@@ -44,12 +43,12 @@ var shardTexts = func() (all []string) {
 	return all
 }()
 
-// shardOf returns the shard of an id. A list is divided by the first bits of the hash, so
-// these are the last.
+// shardOf returns the shard of an id: the last bits of the hash, since a list is divided by the
+// first.
 func shardOf(id string) uint8 { return uint8(memberlog.PositionOf(id).Hash % shards) }
 
-// NewTotal returns the number of the records and has it kept from now on. It panics if the
-// records can expire, since nothing would count them down.
+// NewTotal returns the number of the records and maintains it from now on. It panics if the records
+// can expire, since nothing would count them down.
 func NewTotal[T any, K comparable](records *kvmodel.Records[T, K]) *Total[T, K] {
 	ids := records.IDs()
 	l := NewLists(records, kvmodel.IndexSpec[T, uint8]{
@@ -59,15 +58,14 @@ func NewTotal[T any, K comparable](records *kvmodel.Records[T, K]) *Total[T, K] 
 	return &Total[T, K]{total{lists: l.all}}
 }
 
-// Count returns how many records the model has, whatever an if= says of its indexes. It
-// shows each change of this process that has returned, and those of others a moment later.
-// A change that is under way may be counted already. One trip, two while the model has so
-// few records that some shard never had one, the first time.
+// Count returns the number of the model's records, regardless of any if= of its indexes. It
+// includes completed changes of this process, and those of others a moment later. A change in
+// progress may be counted already. One trip, two the first time if the model has so few records
+// that some shard never had one.
 //
-// Where the store did not answer or a process died, the number may be off by that change
-// until it is counted again; see kvmodel.Stats.InDoubt. A number that the store has dropped
-// is read from the list behind it. Errors are ErrNeedsRebuild, where the model has records
-// that were written without a Total, and ErrCorrupt.
+// If the store did not answer or a process died, the number may be off by that change until it is
+// recounted; see kvmodel.Stats.InDoubt. A number dropped by the store is read from its list. Errors
+// are ErrNeedsRebuild, if the model has records written without a Total, and ErrCorrupt.
 func (t *Total[T, K]) Count(ctx context.Context) (int, error) { return t.total.records(ctx) }
 
 func (t *total) records(ctx context.Context) (int, error) {
@@ -85,8 +83,8 @@ func (t *total) records(ctx context.Context) (int, error) {
 	return n, nil
 }
 
-// count adds up the numbers. Beside them it looks for lists of the shards that had none the
-// last time.
+// count adds up the numbers. In the same trip it looks for lists of the shards that had no number
+// the last time.
 func (t *total) count(ctx context.Context, s kv.Store) (n int, err error) {
 	var numbers []int64
 	var listed, bare shardSet
@@ -113,7 +111,7 @@ func (t *total) count(ctx context.Context, s kv.Store) (n int, err error) {
 	return n + lost, err
 }
 
-// listed returns those of some that have a list.
+// listed returns the shards among some that have a list.
 func (t *total) listed(ctx context.Context, s kv.Store, some shardSet) (listed shardSet, err error) {
 	err = t.atEach(ctx, s, some, func(s kv.Store, shard int) error {
 		bare, err := t.lists.logs.IsBare(ctx, s, shardTexts[shard])
@@ -125,8 +123,8 @@ func (t *total) listed(ctx context.Context, s kv.Store, some shardSet) (listed s
 	return listed, err
 }
 
-// read returns how many members the lists of some have, whose numbers the store has
-// dropped, and has these counted again.
+// read returns the number of members in the lists of some, after the store has dropped their
+// numbers, and has the numbers recounted.
 func (t *total) read(ctx context.Context, s kv.Store, some shardSet) (n int, err error) {
 	err = t.atEach(ctx, s, some, func(s kv.Store, shard int) error {
 		if t.lists.host.DB().Writable() == nil {
@@ -145,7 +143,6 @@ func (t *total) atEach(ctx context.Context, s kv.Store, some shardSet, step func
 	return atEach(ctx, s, len(all), func(s kv.Store, i int) error { return step(s, all[i]) }, func(_ int, err error) error { return err })
 }
 
-// shardSet is a set of shards.
 type shardSet uint64
 
 func (s shardSet) all() (all []int) {

@@ -14,7 +14,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// totalIDs are ids of which several are in one shard.
+// totalIDs are ids, several of them in one shard.
 var totalIDs = func() (ids []string) {
 	shards := map[uint64]bool{}
 	for _, id := range leafIDs(someLeaves("", 1000)) {
@@ -36,15 +36,15 @@ func openTotal(s kv.Store) *leaves {
 	return l
 }
 
-// close closes the DB of l. What it could not finish is left to repair.
+// close closes the DB of l. Its unfinished work is left to repair.
 func (l *leaves) close() {
 	closing, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	_ = l.db.Close(closing)
 }
 
-// changeLeaves makes n random changes as one process, of all kinds that make or delete
-// records, and some that do neither.
+// changeLeaves makes n random changes as one process, of all kinds that create or delete records,
+// and some of other kinds.
 func changeLeaves(l *leaves, rng *rand.Rand, n int) {
 	for range n {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -67,8 +67,8 @@ func changeLeaves(l *leaves, rng *rand.Rand, n int) {
 	}
 }
 
-// checkTotal asserts, once nothing is in flight or in doubt, that the total is the number
-// of live records, before a rebuild and after it.
+// checkTotal asserts, when no request is in flight and nothing is in doubt, that the total is the
+// number of live records, before a rebuild and after it.
 func checkTotal(sim *kvtest.Sim) {
 	ctx, t := context.Background(), sim.T()
 	l := openTotal(sim.Still())
@@ -87,7 +87,7 @@ func checkTotal(sim *kvtest.Sim) {
 	must(t, l.db.Close(ctx))
 }
 
-// repairTotal is a process that starts when all others have ended.
+// repairTotal is a process that starts after all others have ended.
 func repairTotal(sim *kvtest.Sim) {
 	sim.Spare(proof.Fixer)
 	sim.Do(proof.Fixer, func(s kv.Store) {
@@ -105,8 +105,8 @@ func repairTotal(sim *kvtest.Sim) {
 	sim.Wait()
 }
 
-// sweepTotal has two processes make and delete records. One is killed before the next op
-// of each seed.
+// sweepTotal runs two processes that create and delete records. One is killed before an op chosen
+// by the seed.
 func sweepTotal(t *testing.T, n int, powers kvtest.Powers) {
 	world := kvtest.Hostile(powers)
 	world.Crash, world.Pause = 0, 0
@@ -141,7 +141,7 @@ func TestSweep_WhereAChangeIsOneTransactionATotalIsTheNumberOfRecords(t *testing
 	sweepTotal(t, 150, kvtest.OptimisticPowers)
 }
 
-// A store that is short of memory drops numbers.
+// A store short of memory drops numbers.
 func TestSweep_ATotalWhoseNumbersAreDroppedIsTheNumberOfRecords(t *testing.T) {
 	world := kvtest.World{Powers: kvtest.ServerPowers, Evict: 0.03, Evictable: func(key string) bool { return strings.HasPrefix(key, "c:") }}
 	proof.Sweep(t, 100, world, func(sim *kvtest.Sim) {
@@ -160,9 +160,9 @@ func TestSweep_ATotalWhoseNumbersAreDroppedIsTheNumberOfRecords(t *testing.T) {
 	})
 }
 
-// One process makes and deletes records, and another one changes them, so that changes
-// lose races. Whenever a change has returned nil and no answer was missing, the total must
-// have it; and when there is no doubt any more, whatever was missing.
+// One process creates and deletes records, and another changes them, so that changes lose races.
+// When a change has returned nil and no answer was missing, the total must have it. When there is
+// no doubt any more, it must have it whatever was missing.
 func TestSweep_ATotalShowsEachChangeOnceItHasReturned(t *testing.T) {
 	for _, powers := range []kvtest.Powers{kvtest.NoPowers, kvtest.ServerPowers} {
 		world := kvtest.Hostile(powers)
@@ -171,7 +171,7 @@ func TestSweep_ATotalShowsEachChangeOnceItHasReturned(t *testing.T) {
 			if m.Op.Kind == kv.Increment || m.Client == "q" {
 				return faults(m)
 			}
-			return kvtest.None // A change that fails ends the run, and so many reads seldom succeed.
+			return kvtest.None // A failed change ends the run, and the looks would be too few.
 		}
 		looked, runs := 0, 0
 		proof.Sweep(t, 100, world, func(sim *kvtest.Sim) {
@@ -188,7 +188,7 @@ func TestSweep_ATotalShowsEachChangeOnceItHasReturned(t *testing.T) {
 				l.close()
 			})
 			sim.Wait()
-			// What they do in the background ends.
+			// Their background work ends.
 			sim.Do("no one", func(kv.Store) { time.Sleep(5 * time.Minute) })
 		})
 		t.Logf("%+v: looked %d times in %d runs", powers, looked, runs)
@@ -198,8 +198,8 @@ func TestSweep_ATotalShowsEachChangeOnceItHasReturned(t *testing.T) {
 	}
 }
 
-// countAll makes and deletes records as the only process that does, and returns how often
-// it has looked at the total.
+// countAll creates and deletes records as the only process that does, and returns the number of its
+// looks at the total.
 func countAll(sim *kvtest.Sim, s kv.Store, rng *rand.Rand) (looked int) {
 	ctx, l, in := context.Background(), openTotal(s), map[string]bool{}
 	defer l.close()
@@ -230,7 +230,7 @@ func countAll(sim *kvtest.Sim, s kv.Store, rng *rand.Rand) (looked int) {
 			err = l.Create(ctx, &leaf{ID: id})
 		}
 		if err != nil {
-			return looked // From here on it is not known what is in.
+			return looked // From here on the members are unknown.
 		}
 		in[id] = !in[id]
 		look("after a change of " + id)

@@ -17,7 +17,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// leaf is a record of a model that is counted.
+// leaf is a record of a model with a total.
 type leaf struct {
 	ID   string
 	Tree string
@@ -35,8 +35,8 @@ type leaves struct {
 // newBareLeaves returns the leaves of a release that does not count them.
 func newBareLeaves(db *kvmodel.DB) *leaves { return newLeavesWithout(db, kvmodel.Gone{}) }
 
-// newLeavesWithout returns the leaves of a release that does not count them, and knows what is
-// gone.
+// newLeavesWithout returns the leaves of a release that does not count them, with gone in its
+// schema.
 func newLeavesWithout(db *kvmodel.DB, gone kvmodel.Gone) *leaves {
 	r := kvmodel.NewRecords(db, kvmodel.Schema[leaf, string]{
 		Name: "Leaf", Version: 1,
@@ -69,7 +69,7 @@ func (l *leaves) want(t testing.TB, ctx context.Context, want int) {
 	}
 }
 
-// some returns n leaves that are not stored yet.
+// someLeaves returns n leaves that are not stored.
 func someLeaves(prefix string, n int) (all []*leaf) {
 	for i := range n {
 		all = append(all, &leaf{ID: fmt.Sprint(prefix, i), Tree: "oak"})
@@ -84,7 +84,7 @@ func leafIDs(all []*leaf) (ids []string) {
 	return ids
 }
 
-// tripsOf returns the trips of f.
+// tripsOf returns the number of trips of f.
 func tripsOf(t testing.TB, ctx context.Context, f func(ctx context.Context) error) int {
 	t.Helper()
 	ctx, m := kv.Metered(ctx)
@@ -92,7 +92,7 @@ func tripsOf(t testing.TB, ctx context.Context, f func(ctx context.Context) erro
 	return m.Cost().Trips
 }
 
-// The hash that says which shard a record is counted in is a part of the stored format.
+// The hash that chooses the shard of a record is part of the stored format.
 func TestTotal_TheShardsAreThoseOfTheFormat(t *testing.T) {
 	ctx, mem := t.Context(), memkv.New(memkv.Options{})
 	l := newLeaves(closing(t, open(t, mem)))
@@ -146,7 +146,7 @@ func TestTotal_ANumberThatTheStoreHasDroppedIsReadFromItsList(t *testing.T) {
 	})
 }
 
-// Count has remembered that the shard has no number.
+// Count remembers that the shard has no number.
 func TestTotal_ANumberThatWasDroppedBeforeItWasReadIsReadFromItsList(t *testing.T) {
 	ctx, mem := t.Context(), memkv.New(memkv.Options{})
 	l := newLeaves(closing(t, open(t, still{mem})))
@@ -191,7 +191,7 @@ func TestTotal_RebuildCountsShardsThatHaveNoRecord(t *testing.T) {
 	})
 }
 
-// A total whose records were never counted would be far off.
+// The total of a model that was never counted would be far off.
 func TestTotal_CannotBeReadBeforeItsRecordsWereCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, mem := t.Context(), memkv.New(memkv.Options{})

@@ -27,7 +27,7 @@ func TestRecords_AnIndexChangeCostsOneAppend(t *testing.T) {
 			var appends proof.Record[int] // the bytes of each
 			s := kv.Trace(plain{memkv.New(memkv.Options{})}, func(_ context.Context, trip kv.Trip) {
 				for _, op := range trip.Ops {
-					// The verb's background work writes claims but no lines.
+					// The background work of the verb writes claims but no lines.
 					if op.Kind == kv.Append && op.Key[:5] == "line:" {
 						appends.Add(len(op.Value))
 					}
@@ -49,7 +49,7 @@ func TestRecords_AnIndexChangeCostsOneAppend(t *testing.T) {
 	}
 }
 
-// A process that dies during a trip has written its line, or nothing.
+// A process that dies during a trip has written its line or nothing.
 func TestRecords_TheLineIsTheFirstThingThatItsTripWrites(t *testing.T) {
 	for name, verb := range map[string]func(ctx context.Context, b *books) error{
 		"Create": func(ctx context.Context, b *books) error { return b.Create(ctx, &book{ID: "new", Author: "knuth"}) },

@@ -14,11 +14,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// The records are the truth about a list. A fold asks them about what it is to keep,
-// and a rebuild about all that the lists hold.
+// The records are the truth about a list. A fold checks the entries it keeps against them, and a
+// rebuild all entries of the lists.
 
-// confirm is [memberlog.Logs.Confirm]: what the records say of entries of the list
-// at place.
+// confirm implements [memberlog.Logs.Confirm] for the list at place.
 func (l *lists) confirm(ctx context.Context, s kv.Store, place string, entries []memberlog.Entry) ([]memberlog.Entry, error) {
 	recs, err := l.seeThoseOf(ctx, s, entries)
 	if err != nil {
@@ -27,7 +26,7 @@ func (l *lists) confirm(ctx context.Context, s kv.Store, place string, entries [
 	says := make([]memberlog.Entry, len(entries))
 	for i, rec := range recs {
 		switch {
-		case rec.Rev < entries[i].Rev: // The change may yet commit.
+		case rec.Rev < entries[i].Rev: // the change may still commit
 		case rec.Holds(place):
 			says[i] = entries[i]
 			says[i].Note = noteAt(rec.Places)
@@ -38,8 +37,8 @@ func (l *lists) confirm(ctx context.Context, s kv.Store, place string, entries [
 	return says, nil
 }
 
-// reconsider makes the change fail that has made e, if it has still not committed,
-// and takes e out of the list at place.
+// reconsider makes the change that wrote e fail if it has still not committed, and removes e from
+// the list at place.
 func (l *lists) reconsider(place string, e memberlog.Entry) {
 	l.host.DB().Soon(func(ctx context.Context) error {
 		says, err := l.confirm(ctx, l.host.Store(), place, []memberlog.Entry{e})
@@ -58,21 +57,21 @@ func (l *lists) seeThoseOf(ctx context.Context, s kv.Store, entries []memberlog.
 	return l.host.See(ctx, s, ids...)
 }
 
-// mendAtOnce is how many lists a rebuild reads side by side when it ends.
+// mendAtOnce is the number of lists a rebuild reads side by side at its end.
 const mendAtOnce = 16
 
 // Meet notes lists that a rebuild has come across.
 func (l *lists) Meet(places []string) { l.met.Note(plug.Bares(places)) }
 
-// Finish makes the lists that a rebuild has come across hold what their records say
-// and nothing else, and then has them counted. What has changed since a process before
-// this one has come to a list is of processes that keep the lists.
+// Finish makes the lists that a rebuild has come across agree with their records, and then recounts
+// them. Changes made after an earlier process handled a list come from processes that maintain the
+// lists.
 func (l *lists) Finish(ctx context.Context, s kv.Store, steps plug.Steps) error {
 	l.met.Note(l.total)
 	entered, from := l.met.Take(), steps.From()
 	var damaged atomic.Bool
 	for batch := range slices.Chunk(left(entered, from, mending), mendAtOnce) {
-		n := loadAtOnce // To find them takes as long.
+		n := loadAtOnce // finding them takes as long
 		err := l.atEach(ctx, s, batch, func(s kv.Store, i int) error {
 			some, err := l.mendAll(ctx, s, batch[i])
 			n += some
@@ -97,17 +96,16 @@ func (l *lists) Finish(ctx context.Context, s kv.Store, steps plug.Steps) error 
 	})
 }
 
-// isHurt reports whether err says that a part of a list is lost or damaged.
+// isHurt reports whether err means that a part of a list is lost or damaged.
 func isHurt(err error) bool { return wire.IsCorrupt(err) || errors.Is(err, kvmodel.ErrNeedsRebuild) }
 
-// What Finish notes is a byte and the last place up to which that is done.
+// The progress of Finish is a byte and the last finished place.
 const (
 	mending  = 1
-	counting = 2 // once all are mended
+	counting = 2 // after all are mended
 )
 
-// left returns those of places, which are in order, for which what is yet to be done if
-// from was noted.
+// left returns the places still to do in step what, given the progress from. places is sorted.
 func left(places []string, from []byte, what byte) []string {
 	switch {
 	case len(from) == 0 || from[0] < what || from[0] > counting:
@@ -122,8 +120,8 @@ func left(places []string, from []byte, what byte) []string {
 	return places[at:]
 }
 
-// mendAll mends the entries of the list at place that do not agree with their
-// records. It returns how many entries there are.
+// mendAll repairs the entries of the list at place that do not agree with their records. It returns
+// the number of entries.
 func (l *lists) mendAll(ctx context.Context, s kv.Store, place string) (n int, err error) {
 	err = l.logs.Entries(ctx, s, place, func(entries []memberlog.Entry) error {
 		n += len(entries)
@@ -133,8 +131,8 @@ func (l *lists) mendAll(ctx context.Context, s kv.Store, place string) (n int, e
 	return n, err
 }
 
-// mend mends those of entries that do not agree with their records, and reports
-// whether there are any.
+// mend repairs the entries that do not agree with their records, and reports whether there were
+// any.
 func (l *lists) mend(ctx context.Context, s kv.Store, place string, entries []memberlog.Entry) (mended bool, err error) {
 	for batch := range slices.Chunk(entries, loadAtOnce) {
 		some, err := l.mendSome(ctx, s, place, batch)
@@ -159,7 +157,7 @@ func (l *lists) mendSome(ctx context.Context, s kv.Store, place string, entries 
 		}
 		past := e.Rev
 		if holds {
-			past++ // An entry with the rev of e would not count.
+			past++ // an entry with the rev of e would not count
 		}
 		works = append(works, func(s kv.Store) error { return l.host.Mend(ctx, s, rec.ID, place, past) })
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// strange writes entries into the list of knuth's books, as a process does that dies
-// before it commits and before its journal line arrives.
+// strange writes entries into the list of knuth's books, as a process does that dies before its
+// commit and before its journal line arrives.
 func strange(t testing.TB, s kv.Store, entries ...memberlog.Entry) {
 	t.Helper()
 	strangeIn(t, s, "ByAuthor", "knuth", entries...)
@@ -37,7 +37,7 @@ func strangeIn(t testing.TB, s kv.Store, index, value string, entries ...memberl
 	}
 }
 
-// openAt opens books that go by clock.
+// openAt opens books with the given clock.
 func openAt(t testing.TB, s kv.Store, clock *proof.Clock) *books {
 	t.Helper()
 	db, err := kvmodel.Open(s, kvmodel.Clock(clock.Now))
@@ -45,7 +45,7 @@ func openAt(t testing.TB, s kv.Store, clock *proof.Clock) *books {
 	return newBooks(closing(t, db))
 }
 
-// foldKnuth has all of knuth's list folded.
+// foldKnuth folds all of knuth's list.
 func foldKnuth(t testing.TB, b *books) {
 	t.Helper()
 	ctx := t.Context()
@@ -87,7 +87,7 @@ func TestList_AnEntryThatIsStillPendingAMinuteAfterAFoldIsTakenOut(t *testing.T)
 		must(t, b.Create(ctx, &book{ID: "b", Author: "dijkstra"}))
 		must(t, b.db.Flush(ctx))
 		strange(t, s,
-			memberlog.Entry{ID: "ghost", Rev: farAhead, In: true}, // of a record that is not there
+			memberlog.Entry{ID: "ghost", Rev: farAhead, In: true}, // of a record that does not exist
 			memberlog.Entry{ID: "b", Rev: farAhead, In: true})
 		for range 3 {
 			foldKnuth(t, b)
@@ -191,7 +191,7 @@ func TestLists_Rebuild_TakesOutWhatNoRecordConfirms(t *testing.T) {
 	})
 }
 
-// An index whose definition has changed, and was changed back.
+// The definition of the index changed, and was changed back.
 func TestLists_Rebuild_EntersWhatAnEntryOfTheSameRevTookOut(t *testing.T) {
 	eachKind(t, func(t *testing.T, ctx context.Context, _ *memkv.Store, s kv.Store) {
 		b := newBooks(closing(t, open(t, shared{s})))

@@ -14,15 +14,15 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Unique is an index from a value to the one record that holds it. It keeps
-// true that no two records hold the same value, whatever crashes.
+// Unique is an index from a value to the one record that holds it. No two records ever hold the
+// same value, even after crashes.
 //
-// Under the key of each value stands a claim: the record that holds the value,
-// or is about to, with the rev that the record had. A claim is
+// The key of each value holds a claim: the record that holds the value, or is about to, with the
+// rev the record had. A claim is
 //
 //   - live while its owner's record holds the value,
-//   - pending while that record still has the claim's rev, since the change that
-//     made the claim may yet commit,
+//   - pending while that record still has the claim's rev, since the change that made the claim may
+//     still commit,
 //   - and dead otherwise. Then any other change may take it over.
 type Unique[T, V any] struct {
 	key kvmodel.KeyOf[V]
@@ -33,14 +33,14 @@ type Unique[T, V any] struct {
 type unique struct {
 	index, def string
 	fields     []string
-	parse      func(place string) (any, error) // the value
+	parse      func(place string) (any, error) // returns the value
 	places     func(plug.Record) []string
 	limit      func(plug.Record) error
 	host       plug.Host
 	remembered memory
 }
 
-// NewUnique returns the index that spec describes and plugs it into records.
+// NewUnique returns the index described by spec and plugs it into records.
 func NewUnique[T any, K comparable, V any](records *kvmodel.Records[T, K], spec kvmodel.IndexSpec[T, V]) *Unique[T, V] {
 	u := &unique{
 		index: spec.Name, def: spec.Def, fields: spec.Fields,
@@ -51,8 +51,8 @@ func NewUnique[T any, K comparable, V any](records *kvmodel.Records[T, K], spec 
 	return &Unique[T, V]{spec.Key, u}
 }
 
-// Find returns the record that holds v, or ErrNotFound. Two trips, or one where
-// this process knows which record held v last.
+// Find returns the record that holds v, or ErrNotFound. Two trips, or one if this process knows the
+// last holder of v.
 func (u *Unique[T, V]) Find(ctx context.Context, v V) (*T, error) {
 	ctx, end := u.all.host.Begin(ctx, "Find")
 	defer end()
@@ -66,8 +66,8 @@ func (u *Unique[T, V]) Find(ctx context.Context, v V) (*T, error) {
 	return found[0], nil
 }
 
-// FindMulti returns the records that hold vs, in the order of vs and nil where
-// there is none, in the trips of one Find.
+// FindMulti returns the records that hold vs, in order, nil for missing ones, in the trips of one
+// Find.
 func (u *Unique[T, V]) FindMulti(ctx context.Context, vs []V) ([]*T, error) {
 	finds, err := u.all.findAll(ctx, kv.Texts(vs, u.key.Text))
 	if err != nil {
@@ -111,7 +111,7 @@ type find struct {
 
 func (u *unique) find(ctx context.Context, s kv.Store, f *find) error {
 	if id, ok := u.remembered.get(f.place); ok {
-		// A record that holds the value is the answer, whatever the claim says.
+		// A record that holds the value is the answer, whatever its claim.
 		if done, err := u.look(ctx, kv.Near(s), f, id); done || err != nil {
 			return err
 		}
@@ -130,7 +130,7 @@ func (u *unique) find(ctx context.Context, s kv.Store, f *find) error {
 	return err
 }
 
-// look finds the record with this id if it holds the value of f.
+// look reads the record with this id and stores it in f if it holds the value of f.
 func (u *unique) look(ctx context.Context, s kv.Store, f *find, id string) (bool, error) {
 	recs, err := u.host.See(ctx, s, id)
 	if err != nil || !recs[0].Holds(f.place) {
@@ -149,7 +149,7 @@ func (u *unique) Def() string { return u.def }
 // Places returns the texts of rec's values.
 func (u *unique) Places(v plug.Record) []string { return u.places(v) }
 
-// Limit returns an error if rec has more values than it may have.
+// Limit returns an error if rec has too many values.
 func (u *unique) Limit(rec plug.Record) error { return u.limit(rec) }
 
 // Prepare claims the record's new values.
@@ -157,9 +157,9 @@ func (u *unique) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return u.atEach(ctx, s, m.Gained, func(s kv.Store, i int) error { return u.take(ctx, s, m, m.Gained[i]) })
 }
 
-// Beside looks again at what a build has claimed: the record may have let go of a value after
-// it was read, and before the claim was there to be released. The claims of a change need
-// nothing more until it has committed.
+// Beside checks the claims made by a build again: the record may have released a value after it was
+// read, and before the claim could be released. The claims of a change need nothing more until it
+// has committed.
 func (u *unique) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if m.Added != nil || isAtomic(u.host) {
 		return nil
@@ -167,8 +167,8 @@ func (u *unique) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return u.settleAll(ctx, s, m.ID, m.Gained)
 }
 
-// After releases the values that the record no longer holds. Its claims stand as long as
-// it lives now.
+// After releases the values that the record no longer holds, and gives its claims the lifetime of
+// the record.
 func (u *unique) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	places := slices.Concat(m.Renewed, m.Lost)
 	if m.Stands != m.TTL {
@@ -177,8 +177,8 @@ func (u *unique) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return u.settleAll(ctx, s, m.ID, places)
 }
 
-// Repair releases those of places that rec does not hold, and makes the claims of the
-// others stand as long as rec.
+// Repair releases the places that rec does not hold, and gives its other claims the lifetime of
+// rec.
 func (u *unique) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places []string) error {
 	return u.settleAll(ctx, s, rec.ID, places)
 }
@@ -220,7 +220,7 @@ func (u *unique) failure(place string, err error) error {
 	return fmt.Errorf("%s.%s %q: %w", u.host.Model(), u.index, place, err)
 }
 
-// memory remembers, for some values, which record held each last.
+// memory caches, for some values, the record that last held each.
 type memory struct {
 	mu  sync.Mutex
 	ids map[string]string
@@ -247,7 +247,7 @@ func (m *memory) put(place, id string) {
 			break
 		}
 	}
-	// Both may be parts of a record's text, which must not stay with them.
+	// Both may be parts of a record's text, which must not be kept alive.
 	m.ids[strings.Clone(place)] = strings.Clone(id)
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// voucher is a record that ends, with a unique value.
+// voucher is a record that expires, with a unique value.
 type voucher struct {
 	ID   string
 	Code string
@@ -44,8 +44,8 @@ func newVouchers(db *kvmodel.DB) *vouchers {
 	})}
 }
 
-// mute is a store that calls claimed when it has replaced a claim, and answers nothing
-// once it has been cut off.
+// mute is a store that calls claimed after it replaces a claim, and does not answer once it is cut
+// off.
 type mute struct {
 	kv.Store
 	claimed atomic.Pointer[func()]
@@ -89,8 +89,8 @@ func (t *muted) Do(ctx context.Context, ops []kv.Op) error {
 	return err
 }
 
-// eachEnding runs f with a process whose store can fall mute, and another process on
-// the same store, in a bubble with its own time.
+// eachEnding runs f with a process whose store can fall mute and another process on the same store,
+// in a bubble.
 func eachEnding(t *testing.T, f func(ctx context.Context, t *testing.T, s kv.Store, m *mute, a, b *vouchers)) {
 	for name, as := range map[string]func(kv.Store) kv.Store{
 		"atomic": func(s kv.Store) kv.Store { return s },
@@ -107,7 +107,7 @@ func ending(t *testing.T, s kv.Store, f func(ctx context.Context, t *testing.T, 
 	})
 }
 
-// wantHeld asserts that the record id is found by its value, which no other can take.
+// wantHeld asserts that the record id is found by its value, and that no other can take the value.
 func wantHeld(ctx context.Context, t *testing.T, v *vouchers, id, code string) {
 	t.Helper()
 	if got, err := v.ByCode.Find(ctx, code); err != nil || got.ID != id {
@@ -129,8 +129,8 @@ func hasClaim(ctx context.Context, t *testing.T, s kv.Store, code string) bool {
 	return err == nil
 }
 
-// The change has lost a race, so that it makes the claim again before its commit. Its process
-// stops right after that, and no one repairs it before its end has passed.
+// The change loses a race, so it makes the claim again before its commit. Its process stops right
+// after that, and the end passes before a repair.
 func TestUnique_AChangeThatStopsBeforeItsCommitDoesNotShortenAClaim(t *testing.T) {
 	for _, lives := range []time.Duration{0, 100 * time.Hour} {
 		ending(t, plain{memkv.New(memkv.Options{})}, func(ctx context.Context, t *testing.T, s kv.Store, m *mute, a, b *vouchers) {
@@ -144,7 +144,7 @@ func TestUnique_AChangeThatStopsBeforeItsCommitDoesNotShortenAClaim(t *testing.T
 			_, err := a.Update(ctx, "x", func(v *voucher) error {
 				if v.Gone = time.Now().Add(time.Minute); v.N == 0 {
 					_, err := b.Update(ctx, "x", func(v *voucher) error { v.N++; return nil })
-					return errors.Join(err, b.db.Close(ctx)) // It would repair.
+					return errors.Join(err, b.db.Close(ctx)) // Otherwise it would repair.
 				}
 				m.claimed.Store(&stop)
 				return nil
@@ -160,8 +160,8 @@ func TestUnique_AChangeThatStopsBeforeItsCommitDoesNotShortenAClaim(t *testing.T
 	}
 }
 
-// The change has read the record before another made it live longer, and writes its
-// claim after that.
+// The change reads the record before another one makes it live longer, and writes its claim after
+// that.
 func TestUnique_AChangeThatGivesUpLeavesTheClaimTheRecordsEnd(t *testing.T) {
 	eachEnding(t, func(ctx context.Context, t *testing.T, s kv.Store, _ *mute, a, b *vouchers) {
 		must(t, a.Create(ctx, &voucher{ID: "x", Code: "c", Gone: time.Now().Add(time.Hour)}))

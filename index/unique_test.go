@@ -81,7 +81,7 @@ func TestUnique_AValueOfAPrivateFieldIsMaskedInTheErrorThatItIsTaken(t *testing.
 	}
 }
 
-// plain hides what a store can do beyond the contract.
+// plain hides the powers of a store.
 type plain struct{ kv.Store }
 
 func (plain) Powers() kv.Powers { return kv.Powers{} }

@@ -18,15 +18,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// What package inspect sees of lists and unique values: see [plug.Window].
+// Windows of lists and unique values for package inspect: see [plug.Window].
 
-// listWindow is lists as package inspect sees them.
 type listWindow struct{ *lists }
 
-// Window returns the lists as package inspect sees them.
+// Window returns the lists for package inspect.
 func (l *lists) Window() plug.Window { return listWindow{l} }
 
-// Kind returns "total" for lists of which only the numbers are read.
+// Kind returns "total" for lists that are read only as numbers.
 func (l listWindow) Kind() string {
 	if l.total != nil {
 		return "total"
@@ -34,13 +33,13 @@ func (l listWindow) Kind() string {
 	return "list"
 }
 
-// Parted reports true: there is a list for each value.
+// Parted returns true: there is a list for each value.
 func (l listWindow) Parted() bool { return true }
 
 // Bases returns the key of the list at place.
 func (l listWindow) Bases(place string) []string { return []string{l.logs.Key(place)} }
 
-// Base finds a list by its first segment, which stays when others hold the list.
+// Base finds a list by its first segment, which remains when others hold the list.
 func (l listWindow) Base(key string) (base string, first bool) {
 	base, rest, ok := plug.BaseAt(key, listKey.Family(l.host.Model(), l.index).Key(""))
 	return base, ok && rest == "0"
@@ -115,16 +114,16 @@ func (l listWindow) auditCounts(ctx context.Context, s kv.Store, base, place str
 	return wrong, nil
 }
 
-// endsLate is how much later than its record an entry ends at most.
+// endsLate is the longest time by which an entry outlives its record.
 const endsLate = time.Second
 
-// isSettled reports whether the change that has made e can no longer commit.
+// isSettled reports whether the change that wrote e can no longer commit.
 func (l listWindow) isSettled(rec *plug.Seen, e *memberlog.Entry) bool {
 	return rec.Rev >= e.Rev || !rec.Envelope.Live() && time.UnixMilli(int64(e.Rev)).Before(l.host.DB().Now().Add(-times.Overdue))
 }
 
-// bare returns logs whose places are the keys of lists, and that leave upkeep to others. A
-// rebuild makes up for what they have lost.
+// bare returns logs that use the keys of lists as places, and leave upkeep to others. A rebuild
+// restores their losses.
 func (l listWindow) bare() *memberlog.Logs {
 	logs := newLogs(l.host.DB(), listOptions{})
 	logs.Key = func(base string) string { return base }
@@ -152,8 +151,8 @@ func (l listWindow) placeOf(base string) string {
 	return place
 }
 
-// Amend makes the list hold what its records say, and has it counted. What is lost or damaged
-// of it the next rebuild makes again.
+// Amend makes the list agree with its records, and recounts it. The next rebuild restores lost and
+// damaged parts.
 func (l listWindow) Amend(ctx context.Context, s kv.Store, base, place string) error {
 	place = plug.Bare(place)
 	if place == "" {
@@ -194,16 +193,15 @@ func (l listWindow) Show(key string, value []byte) ([]string, error) {
 	return memberlog.Show(key, value, l.host.DB().Now())
 }
 
-// uniqueWindow is unique values as package inspect sees them.
 type uniqueWindow struct{ *unique }
 
-// Window returns the unique values as package inspect sees them.
+// Window returns the unique values for package inspect.
 func (u *unique) Window() plug.Window { return uniqueWindow{u} }
 
 // Kind returns "unique".
 func (u uniqueWindow) Kind() string { return "unique" }
 
-// Parted reports true: a record stands at each value.
+// Parted returns true: each value has its own record.
 func (u uniqueWindow) Parted() bool { return true }
 
 // Bases returns the key of the claim at place.
@@ -215,8 +213,8 @@ func (u uniqueWindow) Base(key string) (base string, first bool) {
 	return base, ok
 }
 
-// Audit returns a claim whose owner does not hold the value. That of a record which has expired
-// goes by itself.
+// Audit reports a claim whose owner does not hold the value. The claim of an expired record expires
+// by itself.
 func (u uniqueWindow) Audit(ctx context.Context, s kv.Store, base, _ string) ([]plug.Wrong, error) {
 	c, err := u.claimUnder(ctx, s, base)
 	if wire.IsCorrupt(err) {
@@ -253,7 +251,7 @@ func (u uniqueWindow) isAmong(base string, places []string) bool {
 	return slices.ContainsFunc(places, func(place string) bool { return u.key(place) == base })
 }
 
-// Amend drops a claim that Audit finds, as it was read, once its change can no longer commit.
+// Amend drops a claim reported by Audit, by the version read, once its change can no longer commit.
 func (u uniqueWindow) Amend(ctx context.Context, s kv.Store, base, _ string) error {
 	c, err := u.claimUnder(ctx, s, base)
 	if err != nil && !wire.IsCorrupt(err) {

@@ -21,16 +21,16 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// lossy is a store on one server that loses what a test takes away. All processes
-// see the same edition.
+// lossy is a store on one server that loses the keys a test removes. All processes see the same
+// edition.
 type lossy struct {
 	kv.Store
-	sent atomic.Pointer[func(kv.Op)] // is shown each op before it is sent; nil: there is none
+	sent atomic.Pointer[func(kv.Op)] // called with each op before it is sent; nil: none
 
 	mu      sync.Mutex
 	edition uint64
 	lost    []error
-	back    []string // keys of which an older state was seen
+	back    []string // keys seen in an older state
 	watches []func([]string, error)
 }
 
@@ -49,10 +49,10 @@ func (l *lossy) Do(ctx context.Context, ops []kv.Op) error {
 	return l.Store.Do(ctx, ops)
 }
 
-// show has f shown each op before it is sent.
+// show makes the store call f with each op before it is sent.
 func (l *lossy) show(f func(kv.Op)) { l.sent.Store(&f) }
 
-// lose takes keys away, and is found to have done so.
+// lose removes keys, and reports the loss.
 func (l *lossy) lose(t *testing.T, keys ...string) {
 	t.Helper()
 	for _, key := range keys {
@@ -103,7 +103,7 @@ func (l *lossy) GoneBack(_ context.Context, key string) error {
 	return nil
 }
 
-// gone returns the keys of which an older state was seen.
+// gone returns the keys seen in an older state.
 func (l *lossy) gone() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -144,7 +144,7 @@ func TestDB_Accept_MakesEveryIndexNeedARebuildInAllProcesses(t *testing.T) {
 	})
 }
 
-// The process that accepts may not have all models, and may end at once.
+// The accepting process may lack some models, and may end immediately.
 func TestDB_Accept_HoldsForModelsThatTheProcessDoesNotHave(t *testing.T) {
 	for name, keys := range map[string][]string{
 		"built is left":  {"u:Note:ByText:one"},
@@ -180,7 +180,7 @@ func TestDB_Accept_DuringARebuildMakesItBeginAgain(t *testing.T) {
 		must(t, v.Create(t.Context(), &note{ID: "1", Text: "one"}))
 		s.show(func(op kv.Op) {
 			if op.Key == "rebuilt:Note" && op.Kind != kv.Get {
-				// The entries are made, and the index is about to be marked.
+				// The entries exist, and the index is about to be marked.
 				s.sent.Store(nil)
 				s.lose(t, "u:Note:ByText:one")
 				if _, err := s.Accept(t.Context()); err != nil {
@@ -193,8 +193,8 @@ func TestDB_Accept_DuringARebuildMakesItBeginAgain(t *testing.T) {
 	})
 }
 
-// Another process may have rebuilt everything before this one knows of the loss, and has
-// seen no line of it.
+// Another process may have rebuilt everything before this one knows of the loss, without seeing any
+// of its lines.
 func TestDB_Accept_LeavesWhatAProcessHadUnderWayToRepair(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, _ *memkv.Store) {
 		s := newLossy()
@@ -260,7 +260,7 @@ func TestDB_ALoss_IsLoggedAndCounted(t *testing.T) {
 	}
 }
 
-// A replica that lacks the last writes has taken over, or a snapshot was restored.
+// A replica without the last writes has taken over, or a snapshot was restored.
 func TestDB_AStoreThatHasGoneBack_IsSaidToHaveLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newLossy()
@@ -268,7 +268,7 @@ func TestDB_AStoreThatHasGoneBack_IsSaidToHaveLost(t *testing.T) {
 		var head atomic.Pointer[kv.Op]
 		s.show(func(op kv.Op) {
 			if strings.HasPrefix(op.Key, "out:") && op.Kind == kv.CompareAndSwap {
-				op.Value = slices.Clone(op.Value) // Its journal may use the bytes again.
+				op.Value = slices.Clone(op.Value) // Its journal may reuse the bytes.
 				head.Store(&op)
 			}
 		})
@@ -287,7 +287,7 @@ func TestDB_AStoreThatHasGoneBack_IsSaidToHaveLost(t *testing.T) {
 		if diff := cmp.Diff([]string{old.Key}, s.gone()); diff != "" {
 			t.Errorf("gone back (-want +got):\n%s", diff)
 		}
-		// It is said once, and what is written then has a journal of its own.
+		// It is reported once, and later writes go to a new journal.
 		must(t, v.Create(t.Context(), &note{ID: "4", Text: "four"}))
 		time.Sleep(2 * time.Second)
 		if len(s.gone()) != 1 || head.Load().Key == old.Key {

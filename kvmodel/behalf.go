@@ -8,8 +8,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// behalf is the DB as a model uses it, or one of its indexes: what fails in the
-// background is logged under their names, and trips are for them.
+// behalf is the DB on behalf of a model or one of its indexes: background errors are logged under
+// their names, and trips are attributed to them.
 type behalf struct {
 	*DB
 	model, index string // index is "" for the model itself
@@ -27,7 +27,8 @@ func (b behalf) Begin(ctx context.Context, verb string) (context.Context, func()
 	return b.begin(ctx, kv.Work{Model: b.model, Index: b.index, Verb: verb})
 }
 
-// upkeep returns f, whose trips are upkeep, with errors that name the model and the index.
+// upkeep returns f with its trips attributed to upkeep and its errors naming the model and the
+// index.
 func (b behalf) upkeep(f func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		ctx, end := b.Begin(ctx, "upkeep")

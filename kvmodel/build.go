@@ -15,29 +15,29 @@ import (
 )
 
 const (
-	// shortBuild is how many records a build has left at most that a reader of its indexes
-	// waits for, on a store that one process holds alone. Of a longer one it is told.
+	// shortBuild is the largest number of remaining records for which a reader waits for the build
+	// of its index, on a store held by one process. For a longer build it gets an error.
 	shortBuild = 1000
 
-	// buildPatience is how long a reader whose context has no deadline waits for a build
-	// that is short, or has not said yet that it is not.
+	// buildPatience is how long a reader without a deadline waits for a build that is short or
+	// whose length is not known yet.
 	buildPatience = 5 * time.Second
 
-	// joinEvery is how often a build looks whether that of another process has ended.
+	// joinEvery is how often a build checks whether the build of another process has ended.
 	joinEvery = 250 * time.Millisecond
 
-	// buildAgain is how long after a build in the background has failed the next begins.
+	// buildAgain is the pause after a failed background build.
 	buildAgain = 10 * time.Second
 )
 
-// builds are the builds of a model in this process, one at a time.
+// builds are a model's builds in this process, one at a time.
 type builds struct {
 	item *build.Item
 
 	mu    sync.Mutex // never held during a trip
-	now   *run       // nil if there is none
-	last  error      // of the last
-	ended time.Time  // when that was
+	now   *run       // nil if none is running
+	last  error      // of the last build
+	ended time.Time  // end of the last build
 }
 
 func newBuilds(db *DB, model string) *builds {
@@ -54,15 +54,14 @@ func (b *builds) begin(mine *run) (r *run, own bool) {
 	return b.now, b.now == mine
 }
 
-// current returns the build under way, nil if there is none, and when and how the last
-// one ended.
+// current returns the build under way, or nil, and the end and error of the last one.
 func (b *builds) current() (r *run, ended time.Time, last error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.now, b.ended, b.last
 }
 
-// end notes how r has ended.
+// end records the result of r.
 func (b *builds) end(r *run, err error, now time.Time) {
 	b.mu.Lock()
 	b.now, b.last, b.ended = nil, err, now
@@ -71,9 +70,8 @@ func (b *builds) end(r *run, err error, now time.Time) {
 	close(r.done)
 }
 
-// rebuild makes every index hold every record, and says so in the built item. Others may
-// write at the same time, as long as they keep the same indexes. If a build is under
-// way, rebuild waits for that.
+// rebuild enters every record into every index and marks the indexes as built. Processes with the
+// same indexes may write meanwhile. If a build is under way, rebuild waits for it.
 func (m *model) rebuild(ctx context.Context) error {
 	for {
 		r, own := m.builds.begin(newRun(m.name, nil))
@@ -85,14 +83,14 @@ func (m *model) rebuild(ctx context.Context) error {
 		case <-ctx.Done():
 			return m.failure("rebuild", fmt.Errorf("%w: %v, and %w", kv.ErrUnavailable, r.state(), kv.Ended(ctx)))
 		}
-		// Its caller may have given up, or it died with its connection.
+		// Its caller may have given up, or its connection may have failed.
 		if !kv.Failed(r.err) || ctx.Err() != nil || m.db.work.IsClosed() {
 			return r.err
 		}
 	}
 }
 
-// do carries out r, and ends with the DB.
+// do runs r. Closing the DB ends it.
 func (m *model) do(ctx context.Context, r *run) (err error) {
 	ctx, leave, err := m.db.life.enter(ctx)
 	if err == nil {
@@ -107,8 +105,8 @@ func (m *model) do(ctx context.Context, r *run) (err error) {
 	return err
 }
 
-// buildMissing builds the indexes that are missing in the background, unless that was
-// tried just now or records are in conflict.
+// buildMissing builds the missing indexes in the background, unless a build failed just now or
+// records are in conflict.
 func (m *model) buildMissing(missing []string) {
 	now, ended, last := m.builds.current()
 	var duplicates *DuplicatesError
@@ -120,13 +118,13 @@ func (m *model) buildMissing(missing []string) {
 		return
 	}
 	go func() {
-		// Those that wait are told.
+		// Waiting readers get the error.
 		_ = m.do(context.Background(), r)
 	}()
 }
 
-// build is a build, and others as long as processes without the index begin to write. If
-// another process builds, it waits for that.
+// build runs builds until no process without the index has begun to write meanwhile. While another
+// process builds, it waits.
 func (m *model) build(ctx context.Context, r *run) error {
 	joined := false
 	for stops := 0; ; {
@@ -151,8 +149,8 @@ func (m *model) build(ctx context.Context, r *run) error {
 	}
 }
 
-// awaitBuilt returns nil once index holds all records. It waits for a short build, until
-// ctx ends, or for buildPatience if it has no deadline.
+// awaitBuilt returns nil once index holds all records. It waits for a short build until ctx ends,
+// or for buildPatience if ctx has no deadline.
 func (m *model) awaitBuilt(ctx context.Context, index plug.Index) error {
 	if r, _, _ := m.builds.current(); r != nil {
 		ctx, cancel := kv.Patient(ctx, buildPatience)
@@ -172,7 +170,7 @@ func (m *model) awaitBuilt(ctx context.Context, index plug.Index) error {
 	return m.unbuilt(ctx, index)
 }
 
-// unbuilt returns an ErrNeedsRebuild that says how far index is.
+// unbuilt returns an ErrNeedsRebuild with the progress of index.
 func (m *model) unbuilt(ctx context.Context, index plug.Index) error {
 	how := "run db build, or call Rebuild of the data class, once all writers know the index"
 	switch r, _, last := m.builds.current(); {
@@ -188,7 +186,7 @@ func (m *model) unbuilt(ctx context.Context, index plug.Index) error {
 	return fmt.Errorf("%s.%s: %w: %s", m.name, index.Name(), ErrNeedsRebuild, how)
 }
 
-// life is how long a DB is open. Builds end with it, and it waits for them.
+// life is the time a DB is open. Closing it ends the builds and waits for them.
 type life struct {
 	ctx context.Context
 	end context.CancelCauseFunc
@@ -204,8 +202,8 @@ func newLife() *life {
 	return l
 }
 
-// enter returns ctx, which ends with l, and what is to be called at the end. The error
-// says that l has ended already.
+// enter returns a ctx that ends with l. The caller must call leave at the end. The error means that
+// l has already ended.
 func (l *life) enter(ctx context.Context) (_ context.Context, leave func(), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -222,7 +220,7 @@ func (l *life) enter(ctx context.Context) (_ context.Context, leave func(), err 
 	}, nil
 }
 
-// close ends l, and waits for those in it until ctx ends.
+// close ends l and waits, until ctx ends, for everyone who entered it.
 func (l *life) close(ctx context.Context) {
 	l.mu.Lock()
 	l.over = true

@@ -14,19 +14,19 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// keepRecords is after how many records a build writes down how far it is, or after
-// times.Beat. In a transaction it does so with the records themselves.
+// keepRecords is the number of records after which a build saves its progress, unless times.Beat
+// passes first. In a transaction, progress is saved with the records themselves.
 const keepRecords = 1000
 
-// beat shows that b lives until end is called. The context it returns ends if another
-// process has taken the build over.
+// beat renews the lease of b until end is called. The returned context ends if another process has
+// taken over the build.
 func (b *building) beat(ctx context.Context) (_ context.Context, end func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		if b.db.alone {
-			return // No one else has the store.
+			return // no other process has the store
 		}
 		for kv.Sleep(ctx, times.Beat) {
 			if err := b.lease.Beat(ctx); err != nil && !kv.Failed(err) {
@@ -40,23 +40,23 @@ func (b *building) beat(ctx context.Context) (_ context.Context, end func()) {
 	}
 }
 
-// keep writes down how far b is.
+// keep saves the progress of b.
 func (b *building) keep(ctx context.Context) error {
 	b.kept, b.keptDone, b.ownDone = b.db.now(), b.state.Done, 0
 	return b.lease.Keep(ctx, b.db.store, b.state)
 }
 
-// release lets others go on, whatever has ended b.
+// release lets others continue, however b ended.
 func (b *building) release(ctx context.Context, kept bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), buildPatience)
 	defer cancel()
 	if !kept && b.keep(ctx) != nil {
-		return // Others will notice that the beat has ended.
+		return // others will notice that the beat has stopped
 	}
 	_ = b.lease.Release(ctx)
 }
 
-// reach notes that b has come to to, and entered n ids more, whose losers are given.
+// reach records that n more ids were entered, up to to; losers must be entered again.
 func (b *building) reach(to enumeration.Reached, n int, left int64, losers []string) {
 	b.state.Reached = to
 	b.state.Done += int64(n)
@@ -65,8 +65,8 @@ func (b *building) reach(to enumeration.Reached, n int, left int64, losers []str
 	b.run.saw(b.state)
 }
 
-// enterRest enters every record that was not entered yet. What is added behind it meanwhile
-// is of a process that keeps the indexes.
+// enterRest enters the remaining records. Records added behind it meanwhile come from processes
+// that maintain the indexes.
 func (b *building) enterRest(ctx context.Context) error {
 	if b.state.Stage != build.Entering {
 		return nil
@@ -88,13 +88,13 @@ func (b *building) enterRest(ctx context.Context) error {
 		b.upkeep(all, live)
 	}
 	if b.unread == nil {
-		b.state.Stage = build.Entered // Otherwise the next build reads again what this one could not.
+		b.state.Stage = build.Entered // otherwise the next build reads the unreadable records again
 	}
 	return b.keep(ctx)
 }
 
-// enterBatch enters the records with ids, which is how b gets to to. In a transaction
-// that is one with what says so.
+// enterBatch enters the records with ids and advances b to to. On a store with transactions, both
+// happen in one.
 func (b *building) enterBatch(ctx context.Context, ids []string, to enumeration.Reached, left int64) (live int, err error) {
 	if b.db.atomic == nil {
 		var losers []string
@@ -129,8 +129,8 @@ func (b *building) enterBatch(ctx context.Context, ids []string, to enumeration.
 	return live, nil
 }
 
-// enterIDs enters the records with ids. It returns how many of them exist, and which are to
-// be entered once more, as they are damaged or hold unique values of others.
+// enterIDs enters the records with ids. It returns the number of existing records and the losers,
+// which must be entered again: they are damaged or hold unique values of other records.
 func (b *building) enterIDs(ctx context.Context, s kv.Store, ids []string) (live int, losers []string, err error) {
 	recs, err := b.see(ctx, s, ids)
 	if recs == nil {
@@ -159,9 +159,8 @@ func (b *building) enterIDs(ctx context.Context, s kv.Store, ids []string) (live
 	return living(recs), losers, err
 }
 
-// enterAll makes the entries of recs in every index but the builders. It returns the
-// unique values that others hold, and the ErrCorrupts of indexes, by the ids of the records
-// that they keep out.
+// enterAll enters recs into every index except b.builders. It returns the unique values held by
+// other records, and the ErrCorrupt errors of indexes by the ids of the records they keep out.
 func (b *building) enterAll(ctx context.Context, s kv.Store, recs []*plug.Seen) (duplicates []Duplicate, damaged map[string]error, err error) {
 	damaged = make(map[string]error)
 	taken := make([][]*TakenError, len(recs))
@@ -182,8 +181,8 @@ func (b *building) enterAll(ctx context.Context, s kv.Store, recs []*plug.Seen) 
 	return duplicates, damaged, nil
 }
 
-// enterLosers enters once more the records that were in conflict or damaged. It returns
-// those that still are in conflict, nil if none is.
+// enterLosers retries the records that were in conflict or damaged. It returns the remaining
+// conflicts, or nil.
 func (b *building) enterLosers(ctx context.Context) (*DuplicatesError, error) {
 	ids := slices.Compact(slices.Sorted(slices.Values(b.state.Losers)))
 	all := &DuplicatesError{Model: b.name, More: int(b.state.More)}
@@ -211,7 +210,7 @@ func (b *building) enterLosers(ctx context.Context) (*DuplicatesError, error) {
 	return all, nil
 }
 
-// meet lets the indexes that have something to do at the end know where rec is.
+// meet passes the places of rec to the indexes with a final step.
 func (b *building) meet(rec *plug.Seen) {
 	for _, index := range b.indexes {
 		if f, ok := index.(plug.Meeter); ok {
@@ -220,7 +219,7 @@ func (b *building) meet(rec *plug.Seen) {
 	}
 }
 
-// meetEarlier meets the records up to to, which a process before this one has entered.
+// meetEarlier meets the records up to to, entered by an earlier process.
 func (b *building) meetEarlier(ctx context.Context, to enumeration.Reached) error {
 	finishes := slices.ContainsFunc(b.indexes, func(i plug.Index) bool { _, ok := i.(plug.Meeter); return ok })
 	if to == (enumeration.Reached{}) || b.lease.Found.Stage == build.Finished || !finishes {
@@ -242,7 +241,7 @@ func (b *building) meetEarlier(ctx context.Context, to enumeration.Reached) erro
 		return nil
 	})
 	if errors.Is(err, errStop) || wire.IsCorrupt(err) {
-		return nil // What cannot be read was not entered either.
+		return nil // an unreadable record was not entered either
 	}
 	return err
 }

@@ -13,15 +13,15 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
 )
 
-// Build is how far the building of a model's indexes has come.
+// Build is the progress of building a model's indexes.
 type Build struct {
 	Model   string
-	Indexes []string // those that did not hold all records when it began; none: a Rebuild of all
-	Done    int      // records that were entered, by this process and those before it
-	Total   int      // about how many there are, 0 if that is not known yet
+	Indexes []string // the indexes that were incomplete at the start; none: a Rebuild of all
+	Done    int      // records entered, by this process and earlier ones
+	Total   int      // approximate number of records, 0 if not known yet
 }
 
-// String returns how far the build is, as an ErrNeedsRebuild says it.
+// String returns the progress in the words of an ErrNeedsRebuild.
 func (b Build) String() string {
 	if b.Total == 0 {
 		return "building"
@@ -29,12 +29,11 @@ func (b Build) String() string {
 	return fmt.Sprintf("building: %s of about %s records", thousands(b.Done), thousands(max(b.Done, b.Total)))
 }
 
-// OnBuild calls f whenever a build that this DB carries out has come further, some
-// 1,000 records at a time, and when it ends. Builds of several models may call it at
-// the same time.
+// OnBuild calls f as builds of this DB progress, about every 1,000 records, and when they end.
+// Builds of several models may call it concurrently.
 func OnBuild(f func(Build)) Option { return func(o *options) { o.onBuild = f } }
 
-// howFar says how far the build is whose item says st.
+// howFar describes the progress of a build in state st.
 func howFar(st build.State) string {
 	far := Build{Done: int(st.Done), Total: int(st.Total)}.String()
 	switch {
@@ -55,12 +54,12 @@ func thousands(n int) string {
 	return text
 }
 
-// run is a build that this process carries out.
+// run is a build in this process.
 type run struct {
-	long chan struct{} // closed when it is known that it is more than a short one
-	done chan struct{} // closed when it has ended, with err
+	long chan struct{} // closed once the build is known not to be short
+	done chan struct{} // closed at the end, after err is set
 	err  error
-	all  bool // it was asked for by Rebuild
+	all  bool // requested by Rebuild
 
 	mu  sync.Mutex // never held during a trip
 	now Build
@@ -70,7 +69,7 @@ func newRun(model string, missing []string) *run {
 	return &run{long: make(chan struct{}), done: make(chan struct{}), all: missing == nil, now: Build{Model: model, Indexes: names(missing)}}
 }
 
-// names returns the names of indexes that are given with their definitions.
+// names returns the names of indexes, given their definitions.
 func names(defs []string) []string {
 	var all []string
 	for _, def := range defs {
@@ -86,7 +85,7 @@ func (r *run) state() Build {
 	return r.now
 }
 
-// saw notes how far the build is.
+// saw records the progress of the build.
 func (r *run) saw(st build.State) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -101,18 +100,17 @@ func (r *run) saw(st build.State) {
 	}
 }
 
-// builds notes which indexes did not hold all records.
+// builds records the indexes that did not hold all records.
 func (r *run) builds(missing []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.now.Indexes = names(missing)
 }
 
-// logEvery is how often a build that goes on is logged.
+// logEvery is the interval at which a running build is logged.
 const logEvery = 10 * time.Second
 
-// report makes Stats have r, and logs how far it is until the returned func is called
-// with how it has ended.
+// report adds r to Stats and logs its progress until the returned func is called with its result.
 func (db *DB) report(ctx context.Context, r *run) (ended func(error)) {
 	db.mu.Lock()
 	db.runs[r] = true
@@ -139,7 +137,7 @@ func (db *DB) report(ctx context.Context, r *run) (ended func(error)) {
 		b := r.state()
 		db.onBuild(b)
 		if d, ok := errors.AsType[*DuplicatesError](err); ok && d.More == 0 && len(b.Indexes) > 0 {
-			b.Indexes = d.Indexes() // The others are built.
+			b.Indexes = d.Indexes() // the others are built
 		}
 		about := []any{"model", b.Model, "indexes", b.Indexes, "done", b.Done, "took", time.Since(began).Round(time.Millisecond)}
 		switch {
@@ -155,7 +153,6 @@ func (db *DB) report(ctx context.Context, r *run) (ended func(error)) {
 	}
 }
 
-// running returns the builds under way, by model.
 func (db *DB) running() (all []Build) {
 	db.mu.Lock()
 	defer db.mu.Unlock()

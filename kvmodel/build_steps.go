@@ -7,8 +7,8 @@ import (
 	"github.com/ringtree/ringtree/internal/times"
 )
 
-// steps is how far the index called name has come with its own part of a building. Indexes
-// that finish side by side do so in one goroutine.
+// steps is the progress of the index called name with its own part of a build. Indexes that finish
+// side by side do so in one goroutine.
 type steps struct {
 	*building
 	name string
@@ -16,8 +16,8 @@ type steps struct {
 
 func (s steps) From() []byte { return []byte(s.state.Own[s.name]) }
 
-// Reached writes down at once what an index reaches first, so that a process which is
-// killed soon after that has come further all the same.
+// Reached saves the first progress of an index immediately, so that even a process killed soon
+// after has made progress.
 func (s steps) Reached(ctx context.Context, to []byte, n int) error {
 	b := s.building
 	own := maps.Clone(b.state.Own)

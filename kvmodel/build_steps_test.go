@@ -17,7 +17,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// openCodes opens notes with lists of those that have a code, as opts say.
+// openCodes opens notes with lists of their codes, with opts.
 func openCodes(t *testing.T, s kv.Store, opts ...index.ListOption) (*kvmodel.DB, *notes, *index.Lists[note, string, string]) {
 	db := open(t, s)
 	r := kvmodel.NewRecords(db, noteSchema())
@@ -27,7 +27,7 @@ func openCodes(t *testing.T, s kv.Store, opts ...index.ListOption) (*kvmodel.DB,
 	}, opts...)
 }
 
-// A builder is a site that counts trips from the moment on when its process builds.
+// builder is a site that counts trips once its process builds.
 type builder struct {
 	*site
 	builds atomic.Bool
@@ -43,8 +43,8 @@ func (b *builder) Do(ctx context.Context, ops []kv.Op) error {
 	return b.site.Do(ctx, ops)
 }
 
-// A list is read once more when all records are entered, and may be counted. A process
-// that lives for little longer than it takes to read all records gets on with that.
+// Lists are read again when all records are entered, and may be counted. A process that lives
+// little longer than it takes to read all records still makes progress.
 func TestBuild_OfListsEndsHoweverOftenItsLastStepIsCutShort(t *testing.T) {
 	for name, test := range map[string]struct {
 		n     int
@@ -65,16 +65,15 @@ func TestBuild_OfListsEndsHoweverOftenItsLastStepIsCutShort(t *testing.T) {
 	}
 }
 
-// What a process reaches first counts, however little it is.
+// The first progress of a process counts, however small.
 func TestBuild_OfListsComesFurtherWithEachProcess(t *testing.T) {
 	if _, kills := buildLists(t, 300, 26, true, nil); kills < 5 || kills > 25 {
 		t.Errorf("%d were killed", kills)
 	}
 }
 
-// buildLists builds lists of n notes, of which an older release has moved some, by
-// processes that make so many trips each. It returns how many they have made in all, and
-// how many were killed.
+// buildLists builds lists of n notes, some of them moved by an older release, with processes that
+// make life trips each. It returns the total number of trips, and the number of killed processes.
 func buildLists(t *testing.T, n int, life int64, isFile bool, opts []index.ListOption) (trips, kills int64) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 		want := moveCodes(t, ctx, &site{Store: mem, isFile: isFile}, n, opts)
@@ -103,8 +102,8 @@ func buildLists(t *testing.T, n int, life int64, isFile bool, opts []index.ListO
 	return trips, kills
 }
 
-// moveCodes makes n notes with lists, and then lets a release without these give every
-// seventh the code of the next one. It returns how many notes each code has.
+// moveCodes creates n notes with lists, and then lets a release without these give every seventh
+// the code of the next one. It returns the number of notes with each code.
 func moveCodes(t *testing.T, ctx context.Context, s kv.Store, n int, opts []index.ListOption) map[string]int {
 	t.Helper()
 	db, r, _ := openCodes(t, s, opts...)

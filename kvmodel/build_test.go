@@ -21,14 +21,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// site is a store on which indexes are built: it counts the records that are entered in
-// ByCode, takes a while for each trip or transaction, and may stop answering.
+// site is a store on which indexes are built: it counts the records entered in ByCode, takes a
+// while for each trip or transaction, and may stop answering.
 type site struct {
 	kv.Store
 	takes   time.Duration
 	entered atomic.Int64
 	trips   atomic.Int64
-	dies    atomic.Int64 // with the trip of this number, if not 0
+	dies    atomic.Int64 // the number of the fatal trip, if not 0
 	isFile  bool
 }
 
@@ -64,7 +64,7 @@ func (s *site) Do(ctx context.Context, ops []kv.Op) error {
 	return counter{s.Store, s}.Do(ctx, ops)
 }
 
-// counter counts for its site what is entered in a store or a transaction.
+// counter counts, for its site, the entries made in a store or a transaction.
 type counter struct {
 	kv.Store
 	of *site
@@ -81,8 +81,8 @@ func (c counter) Do(ctx context.Context, ops []kv.Op) error {
 	return c.Store.Do(ctx, ops)
 }
 
-// eachSite runs f in a bubble with a store that has n notes and no index, for one process
-// and for many.
+// eachSite runs f in a bubble with a store that has n notes and no index, for one process and for
+// many.
 func eachSite(t *testing.T, n int, f func(t *testing.T, ctx context.Context, at func(dies int64) *site)) {
 	for _, kind := range []string{"atomic", "plain"} {
 		t.Run(kind, func(t *testing.T) {
@@ -99,7 +99,7 @@ func eachSite(t *testing.T, n int, f func(t *testing.T, ctx context.Context, at 
 	}
 }
 
-// fill makes n notes without an index.
+// fill creates n notes without an index.
 func fill(t *testing.T, ctx context.Context, s kv.Store, n int) {
 	t.Helper()
 	v := deploy(t, s)
@@ -119,11 +119,11 @@ func (v *release) findsAll(t *testing.T, n int) {
 	}
 }
 
-// abandon ends a process whose store does not answer any more.
+// abandon ends a process whose store no longer answers.
 func (v *release) abandon(ctx context.Context) { _ = v.db.Close(ctx) }
 
-// On a store held alone, a reader learns of a long build when its first records are
-// entered, and every later one from what it asks before it would wait.
+// On a store held alone, a reader learns of a long build when its first records are entered. Later
+// readers learn of it from their first request.
 func TestBuild_TellsReadersAtOnceThatItIsLong(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 		s := &site{Store: mem, isFile: true}
@@ -176,7 +176,7 @@ func TestBuild_WritesDoNotWait(t *testing.T) {
 		if took := time.Since(before); took > time.Second {
 			t.Errorf("two writes have taken %v", took)
 		}
-		// Without a deadline a reader waits for some seconds, and this is enough.
+		// Without a deadline a reader waits some seconds, which is enough.
 		v.finds(t, "Code", "other", "00499")
 		v.finds(t, "Code", "cnew", "new")
 		v.undeploy(t)
@@ -204,7 +204,7 @@ func TestBuild_BeginsByItselfOnAStoreThatIsHeldAlone(t *testing.T) {
 	})
 }
 
-// A build that fails is tried again, and says until then why it has failed.
+// A failed build is retried, and reports its error until then.
 func TestBuild_ThatFailsIsTriedAgain(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 		fill(t, ctx, &site{Store: mem, isFile: true}, 500)
@@ -233,7 +233,7 @@ func TestBuild_ReadersWithoutADeadlineWaitForSomeSeconds(t *testing.T) {
 		fill(t, ctx, s, 2000)
 		s.takes = 10 * time.Second
 		v := deploy(t, s, "Code")
-		_, _ = v.by["Code"].Find(ctx, "c1") // looks at the built item, which takes its time
+		_, _ = v.by["Code"].Find(ctx, "c1") // reads the built item, which takes time
 		before := time.Now()
 		v.needsRebuild(t, "Code")
 		if took := time.Since(before); took > 16*time.Second {
@@ -247,7 +247,7 @@ func TestBuild_ReadersWithoutADeadlineWaitForSomeSeconds(t *testing.T) {
 	})
 }
 
-// Processes are killed at one trip of a build after the other; the next one goes on.
+// Processes are killed at each trip of a build in turn; the next one continues.
 func TestBuild_GoesOnWhereOneThatWasKilledWas(t *testing.T) {
 	const n = 2500
 	eachSite(t, n, func(t *testing.T, ctx context.Context, at func(int64) *site) {
@@ -275,7 +275,7 @@ func TestBuild_GoesOnWhereOneThatWasKilledWas(t *testing.T) {
 				}
 				continue
 			}
-			// A batch, or what was not written down yet, is done over with each kill.
+			// Each kill repeats a batch, or the progress not saved yet.
 			again := int64(100)
 			if !s.isFile {
 				again = 1100
@@ -291,8 +291,8 @@ func TestBuild_GoesOnWhereOneThatWasKilledWas(t *testing.T) {
 	})
 }
 
-// Killed again and again after a time in which it gets a part of the way, a build ends,
-// and enters no more than a fifth of the records twice.
+// Repeatedly killed after some progress, a build ends, and enters at most a fifth of the records
+// twice.
 func TestBuild_EndsHoweverOftenItIsKilled(t *testing.T) {
 	const n = 12_000
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
@@ -304,7 +304,7 @@ func TestBuild_EndsHoweverOftenItIsKilled(t *testing.T) {
 			v := deploy(t, s, "Code")
 			_, err := v.by["Code"].Find(ctx, "c11999")
 			if errors.Is(err, kvmodel.ErrNeedsRebuild) {
-				err = v.Rebuild(ctx) // waits for the build under way
+				err = v.Rebuild(ctx) // waits for the build in progress
 			}
 			work += s.entered.Load()
 			if err == nil {
@@ -389,7 +389,7 @@ func TestBuild_OfTwoProcessesThatWantToOneBuilds(t *testing.T) {
 		wait.Wait()
 		limit := int64(3000)
 		if a.isFile {
-			limit = 3200 // Who comes later takes the first for dead, once.
+			limit = 3200 // a later process takes the first for dead, once
 		}
 		if sum := a.entered.Load() + b.entered.Load(); sum > limit {
 			t.Errorf("%d records were entered by one and %d by the other", a.entered.Load(), b.entered.Load())
@@ -417,7 +417,7 @@ func TestBuild_ARebuildJoinsTheBuildUnderWay(t *testing.T) {
 			t.Errorf("%d records were entered, want each once", n)
 		}
 		v.finds(t, "Code", "c1", "00001")
-		// Where nothing is missing, a rebuild enters all again.
+		// If nothing is missing, a rebuild enters everything again.
 		must(t, v.Rebuild(ctx))
 		if n := s.entered.Load(); n != 6000 {
 			t.Errorf("%d records were entered after another rebuild, want 6,000", n)
@@ -485,7 +485,7 @@ func TestBuild_ARecordInConflictKeepsBackOnlyThatIndex(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("records in conflict mismatch (-want +got):\n%s", diff)
 		}
-		// As long as they are, another rebuild enters all again, for what else may be lost.
+		// While they conflict, another rebuild enters everything again, in case more is lost.
 		before := s.entered.Load()
 		wantErr(t, v.Rebuild(ctx), kv.ErrExists)
 		if n := s.entered.Load() - before; n < 1200 {
@@ -499,7 +499,7 @@ func TestBuild_ARecordInConflictKeepsBackOnlyThatIndex(t *testing.T) {
 		if _, err := v.by["Code"].Find(ctx, "c1"); errors.Is(err, kv.ErrExists) {
 			t.Error("a Find says that something exists")
 		}
-		// What is mended is entered, and nothing else.
+		// Only the repaired records are entered.
 		for _, id := range got {
 			_, err := v.Update(ctx, id, func(n *note) error { n.Code = "own" + id; return nil })
 			must(t, err)
@@ -517,8 +517,8 @@ func TestBuild_ARecordInConflictKeepsBackOnlyThatIndex(t *testing.T) {
 	})
 }
 
-// The part of a list that a process before entered is finished as well: what no record
-// says leaves it, and it is counted.
+// The part of a list entered by an earlier process is finished as well: entries without a record
+// are removed, and it is counted.
 func TestBuild_FinishesWhatOthersHaveEntered(t *testing.T) {
 	for _, isFile := range []bool{true, false} {
 		for dies := int64(5); dies < 45; dies += 4 {
@@ -529,8 +529,8 @@ func TestBuild_FinishesWhatOthersHaveEntered(t *testing.T) {
 	}
 }
 
-// finishAfter builds a list that an older release has left wrong, after a process that
-// has died with a trip of its build.
+// finishAfter builds a list that an older release has left wrong, after a process that died with a
+// trip of its build.
 func finishAfter(t *testing.T, ctx context.Context, s *site, dies int64) {
 	lists := func(s kv.Store) (*kvmodel.DB, *notes, *index.Lists[note, string, string]) {
 		db := open(t, s)

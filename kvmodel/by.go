@@ -2,15 +2,14 @@ package kvmodel
 
 import "slices"
 
-// By says on which rings or boards a record stands, where an index has one for each
-// value: on that of one value of the record, or on those of several. It stands on none
-// for an empty value.
+// By selects the rings or boards of a record in an index with one for each value, by one value of
+// the record or by several. An empty value selects none.
 type By[T, V any] struct {
 	Key    KeyOf[V]
-	Value  func(*T) V   // nil: Values has them
-	Values func(*T) []V // each counts once
-	Field  string       // that has Values, for messages
-	Max    int          // how many values a record may have; 0: MaxValues
+	Value  func(*T) V   // nil: use Values
+	Values func(*T) []V // duplicates count once
+	Field  string       // the field of Values, for messages
+	Max    int          // maximum number of values of a record; 0: MaxValues
 }
 
 // Texts returns the texts of rec's values.
@@ -25,7 +24,7 @@ func (b By[T, V]) Texts(rec *T) []string {
 	return textsOf(b.Key, b.Values(rec))
 }
 
-// Limit returns a *TooManyValuesError if rec has more values than it may have.
+// Limit returns a *TooManyValuesError if rec has too many values.
 func (b By[T, V]) Limit(rec *T) error {
 	if b.Values == nil {
 		return nil
@@ -33,7 +32,7 @@ func (b By[T, V]) Limit(rec *T) error {
 	return limited(len(b.Values(rec)), b.Max, func() []string { return []string{b.Field} })
 }
 
-// Has reports whether text is that of a value of rec.
+// Has reports whether rec has a value with the given text.
 func (b By[T, V]) Has(rec *T, text string) bool {
 	is := func(v V) bool { return !b.Key.Empty(v) && b.Key.Text(v) == text }
 	if b.Values == nil {

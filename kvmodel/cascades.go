@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// cascades are the deletions of a DB whose children are still to be deleted.
+// cascades are the deletions of a DB with children left to delete.
 type cascades struct {
 	mu  sync.Mutex
 	all []cascade
@@ -15,10 +15,10 @@ type cascades struct {
 
 type cascade struct {
 	Cascade
-	tried time.Time // the last time
+	tried time.Time // time of the last attempt
 }
 
-// count notes that n more children were deleted.
+// count records n more deleted children.
 func (c *cascades) count(model, id string, n int, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -30,14 +30,14 @@ func (c *cascades) count(model, id string, n int, now time.Time) {
 	c.all[i].tried = now
 }
 
-// keep forgets those that were not tried since a time, unless isNamed.
+// keep forgets cascades not tried since the given time, unless isNamed.
 func (c *cascades) keep(since time.Time, isNamed func(model, id string) bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.all = slices.DeleteFunc(c.all, func(one cascade) bool { return one.tried.Before(since) && !isNamed(one.Model, one.ID) })
 }
 
-// end notes that all children are deleted.
+// end records that all children are deleted.
 func (c *cascades) end(model, id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -50,7 +50,7 @@ func (c *cascades) index(model, id string) int {
 	return slices.IndexFunc(c.all, func(one cascade) bool { return one.Model == model && one.ID == id })
 }
 
-// now returns those there are, by model and id.
+// now returns all cascades, sorted by model and id.
 func (c *cascades) now() (all []Cascade) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,44 +15,43 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// The children of a record are those that are in certain lists under its id. When it is
-// deleted they are, too: after the reply, some at a time, each as by Delete. The line of
-// the deletion stays open until then, so that another process goes on after a crash.
+// The children of a record are the records in certain lists under its id. Deleting it deletes them:
+// after the reply, in batches, each as by Delete. The journal line of the deletion stays open until
+// then, so that another process continues after a crash.
 //
-// A child whose change was under way when the record was deleted may come to a list after
-// it was read. So on a store without transactions, the lists are read once more when no
-// such change can commit any more.
+// A change under way during the deletion may add a child to a list that was already read. So on a
+// store without transactions, the lists are read again once no such change can still commit.
 
 const (
-	childrenAtOnce = 100              // that are deleted in the trips of one
-	childrenTime   = 10 * time.Second // after which others have their turn
+	childrenAtOnce = 100              // deleted in shared trips
+	childrenTime   = 10 * time.Second // time limit, after which other work gets its turn
 )
 
-// Cascade is a deletion whose children are still to be deleted.
+// Cascade is a deletion with children left to delete.
 type Cascade struct {
-	Model, ID string // of the record that was deleted; the text of its id
-	Deleted   int    // children, so far, by this process
+	Model, ID string // of the deleted record; ID is the text of its id
+	Deleted   int    // children deleted so far by this process
 }
 
-// errChildren: there are more children to be deleted.
+// errChildren: more children must be deleted.
 var errChildren = fmt.Errorf("%w: children are still to be deleted", work.ErrNotYet)
 
-// childrenMark is the mark in the tombstone of a record whose children go: when it was
-// deleted, in milliseconds since 1970. No index is called so. A tombstone that only keeps a
-// change from committing has none.
+// childrenMark is the mark in the tombstone of a record whose children are deleted with it. Its
+// value is the time of the deletion in milliseconds since 1970. No index has this name. A tombstone
+// that only keeps a change from committing has no such mark.
 const childrenMark = "children"
 
-// markChildren notes in env, the tombstone of rec, that the children of rec are to go.
+// markChildren marks env, the tombstone of rec, for the deletion of its children.
 func (c *change) markChildren(env *envelope.Envelope, rec *plug.Seen) {
 	if len(c.children) > 0 && (rec.Envelope.Live() || rec.Damaged()) {
 		env.SetMark(childrenMark, binary.AppendUvarint(nil, uint64(c.db.now().UnixMilli())))
 	}
 }
 
-// errStays: the record was made again, or its tombstone is gone. What belongs to it stays.
+// errStays: the record was created again, or its tombstone is gone. Its children stay.
 var errStays = errors.New("the record is not one that was deleted")
 
-// deleted returns when the record id was deleted, or errStays.
+// deleted returns the time when the record id was deleted, or errStays.
 func (m *model) deleted(ctx context.Context, id string) (at time.Time, err error) {
 	rec, err := m.readable(ctx, m.db.store, id)
 	if err != nil {
@@ -65,8 +64,8 @@ func (m *model) deleted(ctx context.Context, id string) (at time.Time, err error
 	return time.UnixMilli(int64(ms)), nil
 }
 
-// DeleteChildren deletes the children of the record id if it was deleted, unless it is made
-// again before they are gone. It returns an ErrNotYet if it has to be called again.
+// DeleteChildren deletes the children of the deleted record id, unless the record is created again
+// first. An ErrNotYet means that it must be called again.
 func (m *model) DeleteChildren(ctx context.Context, id string) error {
 	if len(m.children) == 0 {
 		return nil
@@ -86,7 +85,7 @@ func (m *model) DeleteChildren(ctx context.Context, id string) error {
 	return err
 }
 
-// deleteAll deletes the children of the record id, which was deleted at a time.
+// deleteAll deletes the children of the record id, which was deleted at the given time.
 func (m *model) deleteAll(ctx context.Context, id string, at time.Time) error {
 	o := orphans{
 		place:   id,
@@ -109,7 +108,7 @@ func (m *model) deleteAll(ctx context.Context, id string, at time.Time) error {
 	return err
 }
 
-// deleteIn deletes those of o that are in a list, MODEL.INDEX.
+// deleteIn deletes the orphans o in a list, MODEL.INDEX.
 func (m *model) deleteIn(ctx context.Context, list string, o orphans) error {
 	child, index, err := m.childrenIn(list, o.place)
 	if err != nil {
@@ -118,7 +117,7 @@ func (m *model) deleteIn(ctx context.Context, list string, o orphans) error {
 	return child.deleteOrphans(ctx, index, o)
 }
 
-// childrenIn returns the model and the index of a list of the children of the record id.
+// childrenIn returns the model and the index of a list that holds children of the record id.
 func (m *model) childrenIn(list, id string) (child dataClass, index string, err error) {
 	name, index, _ := strings.Cut(list, ".")
 	if child = m.db.DB.model(name); child == nil {
@@ -127,8 +126,8 @@ func (m *model) childrenIn(list, id string) (child dataClass, index string, err 
 	return child, index, err
 }
 
-// forgetChildren removes the id of the record that its children were under from their lists
-// and their tombstones.
+// forgetChildren removes the place of the record id from the lists and the tombstones of its
+// children.
 func (m *model) forgetChildren(ctx context.Context, id string) error {
 	for _, list := range m.children {
 		child, index, err := m.childrenIn(list, id)
@@ -142,14 +141,14 @@ func (m *model) forgetChildren(ctx context.Context, id string) error {
 	return nil
 }
 
-// orphans are the records in a list that are to be deleted.
+// orphans are records in a list that must be deleted.
 type orphans struct {
 	place   string
-	goOn    func(context.Context) error // says, once some are found, why they are not to be deleted
-	deleted func(n int)                 // is told how many were
+	goOn    func(context.Context) error // called when orphans are found; an error keeps them
+	deleted func(n int)                 // called with the number deleted
 }
 
-// forgetOrphans removes place from an index, and from the tombstones of those that were there.
+// forgetOrphans removes place from an index and from the tombstones of its former members.
 func (m *model) forgetOrphans(ctx context.Context, name, place string) error {
 	index, err := m.listing(name)
 	if err != nil {
@@ -162,7 +161,6 @@ func (m *model) forgetOrphans(ctx context.Context, name, place string) error {
 	})
 }
 
-// listing returns the list of that name.
 func (m *model) listing(name string) (plug.Listing, error) {
 	index, ok := m.index(name).(plug.Listing)
 	if !ok {
@@ -171,7 +169,7 @@ func (m *model) listing(name string) (plug.Listing, error) {
 	return index, nil
 }
 
-// deleteOrphans deletes the records of o in an index.
+// deleteOrphans deletes the orphans o in an index.
 func (m *model) deleteOrphans(ctx context.Context, name string, o orphans) error {
 	index, err := m.listing(name)
 	if err != nil {
@@ -190,8 +188,8 @@ func (m *model) deleteOrphans(ctx context.Context, name string, o orphans) error
 	return err
 }
 
-// deleteSome deletes those records of ids that are of o in an index. Then others have the
-// store for as long.
+// deleteSome deletes the records among ids that are still in o's place, then sleeps for the time
+// that took.
 func (m *model) deleteSome(ctx context.Context, index string, ids []string, o orphans) error {
 	if err := o.goOn(ctx); err != nil {
 		return err

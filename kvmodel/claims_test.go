@@ -17,11 +17,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// These are the races about a claim that the sweeps seldom come to.
+// Races about a claim that the sweeps rarely reach.
 
 const claimOfX = "u:Member:ByEmail:x"
 
-// hooked is a store that calls before with each op, before it is carried out.
+// hooked is a store that calls before with each op, before carrying it out.
 type hooked struct {
 	kv.Store
 	before func(kv.Op)
@@ -47,7 +47,7 @@ func atCommitOf(id string, f func()) func(kv.Op) {
 	}
 }
 
-// setEmail lets the record id hold email. That someone else holds it is no error.
+// setEmail sets the email of the record id. It is no error if another record holds it.
 func setEmail(t *testing.T, m *members, id, email string) {
 	t.Helper()
 	_, err := m.Upsert(context.Background(), id, func(v *member) error { v.Email = email; return nil })
@@ -57,7 +57,7 @@ func setEmail(t *testing.T, m *members, id, email string) {
 	}
 }
 
-// wantOneHolder asserts that one of a and b holds x, and that the claim is its.
+// wantOneHolder asserts that one of a and b holds x, and owns the claim.
 func wantOneHolder(t *testing.T, s kv.Store) {
 	t.Helper()
 	ctx := context.Background()
@@ -97,12 +97,12 @@ func TestClaim_ThatIsPendingShowsNothing(t *testing.T) {
 	closeAll(t, m)
 }
 
-// claimOf returns the claim of id at base as it is stored.
+// claimOf returns the stored claim of id at base.
 func claimOf(base uint64, id string) []byte {
 	return frame.Whole(append(binary.AppendUvarint(nil, base), id...))
 }
 
-// holderIn returns who has the claim that a get has answered.
+// holderIn returns the owner of the claim in the answer to a get.
 func holderIn(r kv.Result) string {
 	payload, err := frame.Open(r.Value)
 	if _, n := binary.Uvarint(payload); err == nil && n > 0 {
@@ -111,8 +111,7 @@ func holderIn(r kv.Result) string {
 	return ""
 }
 
-// oldClaim puts a claim of id on x into the store, as a change leaves it that had read
-// the record long ago and died.
+// oldClaim stores a claim of id on x, as left by a change that read the record long ago and died.
 func oldClaim(t *testing.T, s kv.Store, id string) {
 	t.Helper()
 	if _, err := kv.One(context.Background(), s, kv.OpAdd(claimOfX, claimOf(1, id))); err != nil {
@@ -133,8 +132,8 @@ func TestClaim_OfOnesOwnIsRefreshed(t *testing.T) {
 	wantOneHolder(t, mem)
 }
 
-// A change has read its record before another one of the same record has claimed x,
-// and claims it itself. A rival comes before either commits.
+// A change has read its record before another change of the same record has claimed x, and claims
+// it itself. A rival comes before either commits.
 func TestClaim_IsNotLoweredByAnOlderRead(t *testing.T) {
 	mem := memkv.New(memkv.Options{})
 	rival := openMembers(still{mem})
@@ -202,8 +201,8 @@ func TestRepair_AClaimThatArrivesAfterTheFirstPassIsReleasedByTheSecond(t *testi
 	})
 }
 
-// between is a store that reads the record before the claim when a release asks
-// for both, and lets something happen between the two.
+// between is a store that reads the record before the claim when a release requests both, with a
+// hook in between.
 type between struct {
 	kv.Store
 	happen proof.Hook

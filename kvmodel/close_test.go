@@ -11,7 +11,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// lateStore counts what it is asked for after it was closed.
+// lateStore counts the requests after it was closed.
 type lateStore struct {
 	kv.Store
 	closed atomic.Bool
@@ -42,7 +42,7 @@ func TestDB_Close_NothingIsAskedOfTheStoreAfterwards(t *testing.T) {
 		must(t, ms.Create(t.Context(), &member{ID: "1", Email: "a@example.com"}))
 		must(t, ms.db.Close(t.Context()))
 	}
-	time.Sleep(50 * time.Millisecond) // for goroutines that had not begun
+	time.Sleep(50 * time.Millisecond) // for goroutines that had not started
 	for i, s := range stores {
 		if late := s.late.Load(); late > 0 {
 			t.Fatalf("store %d: %d trips after Close", i, late)
@@ -50,7 +50,7 @@ func TestDB_Close_NothingIsAskedOfTheStoreAfterwards(t *testing.T) {
 	}
 }
 
-// What needs a line in the journal is refused, as a change of a record is.
+// Work that needs a journal line is refused, like a change of a record.
 func TestIntent_DoAfterCloseBeginsNothing(t *testing.T) {
 	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
 		db, calls := open(t, s), 0

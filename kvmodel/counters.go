@@ -11,13 +11,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Counters are numbers of a record that change too often to be in it: each has a
-// key of its own. Loading a record reads them in the same trip; writing it leaves
-// them alone. A plain counter belongs to the record and is dropped when that is
-// deleted. A derived count belongs to lists and stays.
+// Counters are numbers of a record that change too often to be part of it, so each has its own key.
+// Loading a record reads them in the same trip; writing it leaves them alone. A plain counter
+// belongs to the record and is deleted with it. A derived count belongs to lists and stays.
 
-// CounterOf is a counter of records of type T. Set puts its value into a record
-// that was loaded.
+// CounterOf is a counter of records of type T. Set stores its value in a loaded record.
 type CounterOf[T any] struct {
 	Name    string
 	Derived bool // it counts the members of lists: see [DB.Derived]
@@ -25,8 +23,8 @@ type CounterOf[T any] struct {
 	Set     func(*T, int64)
 }
 
-// Tally is one counter of a model: where its numbers are, and which indexes
-// follow it. [DB.Tally] returns it.
+// Tally is one counter of a model: the keys of its numbers and the indexes that follow it.
+// [DB.Tally] returns it.
 type Tally = tally.Tally
 
 // Derived is a count of the members of lists, or a sum over them, which is read like a counter
@@ -39,24 +37,22 @@ const NoNumber = tally.None
 // RecountRounds is how often a rebuild tries to count a [Derived] again.
 const RecountRounds = tally.RecountRounds
 
-// Members are those of a list at one moment.
+// Members are the members of a list at one moment.
 type Members = tally.Members
 
-// A Counter counts something of each record of a model, such as a [Tally] does.
+// Counter counts something for each record of a model, as a [Tally] does.
 type Counter = tally.Counter
 
-// A Follower is an index over a [Counter], such as a board of what is viewed
-// most.
+// Follower is an index over a [Counter], such as a board of the most viewed records.
 type Follower = tally.Follower
 
-// A SureFollower is an index that misses no number of a [Derived].
+// SureFollower is an index that misses no number of a [Derived].
 type SureFollower = tally.SureFollower
 
-// CounterKey returns the key of a model's counter for the record with that id
-// text.
+// CounterKey returns the key of a model's counter for the record with the id text id.
 func CounterKey(model, counter, id string) string { return tally.Key(model, counter, id) }
 
-// counter is a counter as its model knows it: either plain or derived.
+// counter is a counter of a model, either plain or derived.
 type counter struct {
 	Name    string
 	Set     func(plug.Record, int64)
@@ -90,8 +86,8 @@ func (c *counter) keys() kv.Family {
 
 func (c *counter) key(id string) string { return c.keys().Key(id) }
 
-// fillCounters puts into rec what gets of all keys but that of the record have answered. A
-// counter that is no number is 0, and the ErrCorrupt names it.
+// fillCounters sets the counters of rec from results, the answers to the gets of all keys but the
+// record's. A counter that is not a number becomes 0, and an ErrCorrupt names it.
 func (m *model) fillCounters(rec *plug.Seen, results []kv.Result) error {
 	rec.Counts = results
 	if rec.Value == nil {
@@ -101,7 +97,7 @@ func (m *model) fillCounters(rec *plug.Seen, results []kv.Result) error {
 	return rec.Err
 }
 
-// setCounters puts into v, which is the record id, what fillCounters puts into rec.
+// setCounters sets the counters of v, the record id, as fillCounters does.
 func (m *model) setCounters(id string, v plug.Record, results []kv.Result) error {
 	var damaged []error
 	for i := range m.counters {
@@ -119,7 +115,7 @@ func (m *model) setCounters(id string, v plug.Record, results []kv.Result) error
 	return joined(damaged)
 }
 
-// number returns the number that a get has answered.
+// number returns the number in the answer to a get.
 func (c *counter) number(r kv.Result) (int64, error) {
 	if c.derived != nil {
 		return c.derived.Number(0, r)
@@ -127,7 +123,7 @@ func (c *counter) number(r kv.Result) (int64, error) {
 	return c.plain.Number(0, r)
 }
 
-// decodeCounted is decodeOne for what gets of all keys of id have answered.
+// decodeCounted is decodeOne for the answers to the gets of all keys of id.
 func (m *model) decodeCounted(id string, results []kv.Result) (*plug.Seen, error) {
 	rec, err := m.decodeOne(id, results[0])
 	if err != nil {
@@ -136,12 +132,10 @@ func (m *model) decodeCounted(id string, results []kv.Result) (*plug.Seen, error
 	return rec, m.fillCounters(rec, results[1:])
 }
 
-// A plain counter is dropped only by a version that was read before some moment at
-// which the record was seen deleted or, by the change that deletes it, before that
-// has committed. Versions never come again, so a hit that the next record of that id
-// was answered for keeps its counter.
+// A plain counter is dropped only by a version read before the record was seen deleted or, in the
+// change that deletes it, before the change commits. Versions never repeat, so a hit counted for
+// the next record with that id keeps its counter.
 
-// hasPlain reports whether records have plain counters.
 func (m *model) hasPlain() bool {
 	for i := range m.counters {
 		if m.counters[i].plain != nil {
@@ -151,9 +145,8 @@ func (m *model) hasPlain() bool {
 	return false
 }
 
-// drops returns an op for each plain counter of id: it drops what known says, the
-// results of an earlier read that was before that moment, or reads the counter where
-// there was none.
+// drops returns an op for each plain counter of id. It drops the version in known, the results of
+// an earlier read, or reads the counter if known has none.
 func (m *model) drops(id string, known []kv.Result) []kv.Op {
 	var ops []kv.Op
 	for i := range m.counters {
@@ -169,7 +162,7 @@ func (m *model) drops(id string, known []kv.Result) []kv.Op {
 	return ops
 }
 
-// remaining returns the keys of the counters that the drops ops have left.
+// remaining returns the keys of the counters that still exist after the drops ops.
 func remaining(ops []kv.Op) (keys []string) {
 	for i := range ops {
 		if gone := errors.Is(ops[i].Result.Err, kv.ErrNotFound); !gone && (ops[i].Kind == kv.Get || ops[i].Result.Err != nil) {
@@ -179,8 +172,8 @@ func remaining(ops []kv.Op) (keys []string) {
 	return keys
 }
 
-// dropCounters removes the plain counters of the record id, which is deleted. known
-// is what was read of its counters before it was.
+// dropCounters removes the plain counters of the deleted record id. known holds its counters as
+// read before the deletion.
 func (m *model) dropCounters(ctx context.Context, s kv.Store, id string, known []kv.Result) error {
 	ops := m.drops(id, known)
 	if len(ops) == 0 {
@@ -192,8 +185,8 @@ func (m *model) dropCounters(ctx context.Context, s kv.Store, id string, known [
 	return m.dropGuarded(ctx, s, id, remaining(ops))
 }
 
-// dropGuarded removes the counters under keys unless the record id lives: each by
-// the version that it had before the record was read.
+// dropGuarded removes the counters under keys unless the record id exists: each by the version it
+// had before the record was read.
 func (m *model) dropGuarded(ctx context.Context, s kv.Store, id string, keys []string) error {
 	for range maxTries {
 		drops, err := dropsOf(ctx, s, keys)
@@ -214,7 +207,7 @@ func (m *model) dropGuarded(ctx context.Context, s kv.Store, id string, keys []s
 	return m.failure(id, kv.ErrConflict)
 }
 
-// dropsOf reads what stands under keys and returns ops that drop just that.
+// dropsOf reads keys and returns ops that drop the versions found.
 func dropsOf(ctx context.Context, s kv.Store, keys []string) (drops []kv.Op, err error) {
 	if len(keys) == 0 {
 		return nil, nil

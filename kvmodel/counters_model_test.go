@@ -7,25 +7,25 @@ import (
 	"github.com/ringtree/ringtree/internal/proof"
 )
 
-// The model of a plain counter of a record that is deleted and made again. Two
-// processes delete it, two make it, and visitors hit it. A deleter may die, and then
-// repair does its part; one drop may arrive late.
+// A model of a plain counter of a record that is deleted and created again. Two processes delete
+// it, two create it, and visitors hit it. A deleter may die, and then repair does its part; one
+// drop may arrive late.
 
-// dropping is one way to drop counters, with what may be wrong about it.
+// dropping is a way to drop counters, with its possible faults.
 type dropping struct {
-	readAfter    bool // the deleter drops what it reads after its commit
+	readAfter    bool // the deleter drops the value read after its commit
 	recordFirst  bool // the guard reads the record and then the counter
-	noCreator    bool // who makes the record again leaves the counter alone
-	oneTrip      bool // or drops what it has read beside the tombstone
-	blind        bool // or whatever is there
+	noCreator    bool // the creator leaves the counter alone
+	oneTrip      bool // or drops the value read together with the tombstone
+	blind        bool // or drops it unconditionally
 	creatorLater bool // or drops it after its commit
 }
 
-// owner deletes the record or makes it again.
+// owner deletes the record or creates it again.
 type owner struct {
 	pc                    uint8
-	rev                   uint8 // of the record as it was read, or written
-	v, v2                 uint8 // of the counter as it was read
+	rev                   uint8 // of the record, as read or written
+	v, v2                 uint8 // of the counter, as read
 	sawRecord, sawCounter bool  // in this trip
 	dead                  bool
 }
@@ -38,9 +38,9 @@ type counterState struct {
 	incarnation, rev uint8
 	version, next    uint8    // of the counter; 0: absent
 	in               [3]uint8 // hits in the counter, by incarnation
-	answered         [3]uint8 // hits that were answered
+	answered         [3]uint8 // answered hits
 	deleters, makers [2]owner
-	late             uint8 // the version in a drop under way
+	late             uint8 // the version in a drop in flight
 	lates, hits      uint8
 }
 
@@ -89,8 +89,8 @@ func (o *dropping) steps(s counterState, step func(counterState, string, ...any)
 	}
 }
 
-// try sends a drop that may be answered, or arrive late. left: it found another
-// version, or there is no answer.
+// try sends a drop that may be answered, or arrive late. left means that it found another version,
+// or has no answer.
 func (s counterState) try(step tell, who string, version uint8, then func(n *counterState, left bool)) {
 	n := s
 	there := n.version != 0
@@ -105,7 +105,7 @@ func (s counterState) try(step tell, who string, version uint8, then func(n *cou
 	}
 }
 
-// delete is what deleter i may do.
+// delete makes the possible steps of deleter i.
 func (o *dropping) delete(s counterState, i int, step tell) {
 	d, who := s.deleters[i], fmt.Sprint("deleter ", i)
 	n := s
@@ -169,7 +169,7 @@ func (o *dropping) delete(s counterState, i int, step tell) {
 	}
 }
 
-// make is what maker i may do.
+// make makes the possible steps of maker i.
 func (o *dropping) make(s counterState, i int, step tell) {
 	c, who := s.makers[i], fmt.Sprint("maker ", i)
 	n := s
@@ -241,7 +241,7 @@ func (o *dropping) look(s counterState, i int, who string, step tell) {
 		q.pc = 3
 	case o.oneTrip || o.blind || c.v == 0:
 		q.pc = 2
-	case c.pc == 1 && c.v2 != c.v: // What was read last is looked at once more.
+	case c.pc == 1 && c.v2 != c.v: // The last read is repeated.
 		q.v, q.v2 = c.v2, 0
 		if c.v2 == 0 {
 			q.pc = 2

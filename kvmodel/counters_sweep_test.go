@@ -15,21 +15,20 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// In the sweep of plain counters, processes delete one record and make it again,
-// while a visitor hits it. One of them is killed, and the others or a later one
-// repair. Before every op, while the record lives, its counter must have the hits
-// that were carried out since it was made, and no others.
+// In the sweep of plain counters, processes delete one record and create it again, while a visitor
+// hits it. One of them is killed, and the others or a later one repair. Before every op, while the
+// record lives, its counter must have exactly the hits carried out since it was created.
 
 // onlooker sees every op of a simulation before it is carried out.
 type onlooker struct {
 	sim  *kvtest.Sim
 	live bool
-	hits int64 // of the record that lives
-	made int   // how often a record was made
+	hits int64 // of the live record
+	made int   // creations of a record
 }
 
-// faults is a [kvtest.World]'s Fault. No hit is late, and none finds the record
-// deleted, since such a hit may count for the next one.
+// faults is a [kvtest.World]'s Fault. No hit is late, and none finds the record deleted, since such
+// a hit may count for the next one.
 func (o *onlooker) faults(m kvtest.Moment) kvtest.Fault {
 	o.look()
 	if m.Client == proof.Fixer || m.Op.Kind == kv.Get {
@@ -78,7 +77,7 @@ func (o *onlooker) lives() bool {
 	return env.Live()
 }
 
-// counter returns the number under the counter's key, and reports whether there is one.
+// counter returns the number under the counter's key, and whether it exists.
 func (o *onlooker) counter() (there bool, n int64) {
 	r, err := o.get("n:Viewed:Views:a")
 	if err != nil {
@@ -103,7 +102,7 @@ func newSweptViews(s kv.Store) *views {
 	return newViews(db, 8)
 }
 
-// comeAndGoViewed deletes the record and makes it again, as one process.
+// comeAndGoViewed deletes the record and creates it again, as one process.
 func comeAndGoViewed(s kv.Store, name string, rng *rand.Rand) {
 	v := newSweptViews(s)
 	history := kvmodel.NewHistory(v.Records)
@@ -131,7 +130,7 @@ func comeAndGoViewed(s kv.Store, name string, rng *rand.Rand) {
 	}
 	closing, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	// What it could not finish is left to repair.
+	// Unfinished work is left to repair.
 	_ = v.db.Close(closing)
 }
 

@@ -55,7 +55,7 @@ func (v *views) wantViews(t testing.TB, ctx context.Context, want int64) {
 	}
 }
 
-// touchesCounter reports whether one of ops is of a plain counter.
+// touchesCounter reports whether one of ops is on a plain counter.
 func touchesCounter(ops []kv.Op) bool {
 	for _, op := range ops {
 		if strings.HasPrefix(op.Key, "n:") {
@@ -65,8 +65,8 @@ func touchesCounter(ops []kv.Op) bool {
 	return false
 }
 
-// deletedLate is a record with old hits, deleted by a process whose drop of the
-// counter takes until later. Then restored is called as another process.
+// deletedLate creates a record with old hits, deleted by a process whose drop of the counter is
+// delayed. Then it calls again as another process.
 func deletedLate(t *testing.T, s kv.Store, again func(ctx context.Context, b *views)) {
 	ctx := t.Context()
 	slow := tamper(s, nil)
@@ -176,8 +176,8 @@ func TestCounter_ADeletionDropsItInOneTripAfterTheReply(t *testing.T) {
 	}
 }
 
-// A process that makes the record again reads the tombstone, and then, in the same
-// trip, the counter of a record that another has made in between.
+// A process that creates the record again reads the tombstone, and then, in the same trip, the
+// counter of a record created by another process in between.
 func TestCounter_HitsThatWereReadBesideAnOlderTombstoneAreNotDropped(t *testing.T) {
 	ctx, mem := t.Context(), memkv.New(memkv.Options{})
 	split := tamper(shared{plain(mem)}, nil)
@@ -223,9 +223,9 @@ func TestCounter_AFirstHitThatDiesHalfwayLeavesNoNumberOfNone(t *testing.T) {
 	}
 }
 
-// A hit that comes between the deletion's A0 and its commit makes it look for the
-// counter again: in the second trip of its A4, and the record in the third. After
-// each of these trips another process makes the record again.
+// A hit between the deletion's A0 and its commit makes it look for the counter again: in the second
+// trip of its A4, and the record in the third. After each of these trips another process creates
+// the record again.
 func TestCounter_HitsOfTheNextRecordSurviveASecondLookForTheCounter(t *testing.T) {
 	for after := 1; after <= 4; after++ {
 		ctx, mem := t.Context(), memkv.New(memkv.Options{})

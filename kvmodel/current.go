@@ -11,24 +11,23 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A process writes a model only while no other can take an index for whole that it does
+// A process writes a model only while no other process can mark an index as complete that it does
 // not know.
 //
-//	W1  it opens a journal under a new name, whose head names the indexes it keeps
-//	W2  it takes those it does not know out of the built item, and
+//	W1  it opens a journal under a new name, whose head names its indexes
+//	W2  it removes the indexes it does not know from the built item, and
 //	W3  waits until no reader uses them any more
 //
-// A build says so in the built item first, and then looks at the heads. So it finds the
-// process, or is found by it. A process that has slept is taken for dead, and so looks
-// at the built item once more, beside what it reads or prepares.
+// A build writes to the built item first and then reads the heads. So either the build finds the
+// process, or the process finds the build. A process that has slept counts as dead, so it checks
+// the built item again along with its reads or preparations.
 
-// goodFor is how long after such a look, or after the last tick without a gap, a change
-// may still be sent. times.Change of it is for the change itself.
+// goodFor is how long after such a check, or after the last tick without a gap, a change may still
+// be sent. It includes times.Change for the change itself.
 const goodFor = 2 * times.Change
 
-// writable returns nil when the model may be written by the journal it has now: W1 to W3.
-// On a store that one process holds alone, an index that was added since is built in the
-// background from then on.
+// writable returns nil when the model may be written with the current journal: W1 to W3. On a store
+// held by one process, it then builds newly added indexes in the background.
 func (m *model) writable(ctx context.Context) error {
 	if m.db.work.IsClosed() {
 		return kv.Unavailable(errDBClosed)
@@ -50,7 +49,7 @@ func (m *model) writable(ctx context.Context) error {
 	})
 }
 
-// isCurrent reports whether a change that begins now needs no look at the built item.
+// isCurrent reports whether a change that begins now can skip the check of the built item.
 func (m *model) isCurrent() bool {
 	if m.db.alone {
 		return true
@@ -61,8 +60,8 @@ func (m *model) isCurrent() bool {
 	return claimed && (recent(looked) || recent(ticked) && !looked.Before(since))
 }
 
-// lookAgain looks at the built item and the head of the journal, in a trip with others.
-// If the process has to claim the model once more, the change has lost.
+// lookAgain checks the built item and the journal's head in a shared trip. If the process must
+// claim the model again, the change has lost.
 func (m *model) lookAgain(ctx context.Context, s kv.Store) error {
 	process := m.db.journal.Process()
 	if process == "" {

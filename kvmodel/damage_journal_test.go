@@ -13,7 +13,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// spoil changes many bits of what key holds, from its byte at on.
+// spoil changes many bits of the value of key, from byte at.
 func spoil(t *testing.T, ctx context.Context, s kv.Store, key string, at, n int) {
 	t.Helper()
 	got, err := kv.One(ctx, s, kv.OpGet(key))
@@ -41,8 +41,8 @@ func TestDamage_AJournalCostsNoMoreThanItsLines(t *testing.T) {
 		spoil func(*testing.T, context.Context, kv.Store, string, int, int)
 		class string
 		at, n int
-		ids   []string // that All has at first
-		heads int      // that are left
+		ids   []string // returned by All at first
+		heads int      // remaining heads
 	}{
 		"a line":   {spoil, "line", 0, 8, []string{"a", "n0", "n2"}, 1},
 		"the head": {spoilBoth, "out", 3, 4, []string{"a", "n0", "n1", "n2"}, 1},
@@ -94,7 +94,7 @@ func TestDamage_AJournalCostsNoMoreThanItsLines(t *testing.T) {
 	}
 }
 
-// A process whose name is damaged in the list goes on in another journal, and is repaired when it
+// A process whose name is damaged in the list continues in another journal, and is repaired when it
 // dies.
 func TestDamage_AProcessWhoseNameIsLostGoesOnInAnotherJournal(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
@@ -113,7 +113,7 @@ func TestDamage_AProcessWhoseNameIsLostGoesOnInAnotherJournal(t *testing.T) {
 	})
 }
 
-// A process whose own head is damaged writes it again.
+// A process rewrites its own damaged head.
 func TestDamage_ALivingProcessMendsItsHead(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 		p, other := start(t, plain(mem)).ends(t), start(t, plain(mem)).ends(t)
@@ -134,7 +134,7 @@ func TestDamage_ALivingProcessMendsItsHead(t *testing.T) {
 	})
 }
 
-// idsOf returns the ids that All yields, sorted, and its errors.
+// idsOf returns the ids yielded by All, sorted, and its errors.
 func idsOf(ctx context.Context, r *notes) (ids []string, errs []error) {
 	for rec, err := range r.All(ctx) {
 		if rec != nil {
@@ -148,7 +148,7 @@ func idsOf(ctx context.Context, r *notes) (ids []string, errs []error) {
 	return ids, errs
 }
 
-// longest returns the one of keys that holds most.
+// longest returns the key with the longest value.
 func longest(t *testing.T, ctx context.Context, s kv.Store, keys []string) (key string) {
 	most := -1
 	for _, k := range keys {

@@ -12,7 +12,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// hurt is an index without entries, but that of the record id is damaged.
+// hurt is an index without entries, except that the one of the record id is damaged.
 type hurt struct{ id string }
 
 const hurtKey = "x:Note:Hurt"

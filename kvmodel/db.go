@@ -24,19 +24,19 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A DB is a store with what a process needs to write to it: a journal, by which
-// others finish what a crash leaves half done, and the work that is done after
-// replies. A process opens one per store.
+// A DB is a store together with everything a process needs to write to it: a journal, from which
+// others finish changes that a crash interrupts, and the work done after replies. A process opens
+// one per store.
 type DB struct {
 	store   kv.Store
-	marked  marked                                            // underneath store
-	atomic  func(context.Context, func(kv.Store) error) error // nil: the store has none
-	walk    walker                                            // nil: the ids of records are listed
-	losses  kv.Losses                                         // nil: likewise
-	disk    func() kv.Disk                                    // nil: likewise
+	marked  marked                                            // below store
+	atomic  func(context.Context, func(kv.Store) error) error // nil: not supported
+	walk    walker                                            // nil: record ids are listed
+	losses  kv.Losses                                         // nil: none
+	disk    func() kv.Disk                                    // nil: none
 	held    bool                                              // no other process has the store
-	alone   bool                                              // this one has, and may write it: it is as it has left it
-	ordered bool                                              // the ops of a trip take effect in their order
+	alone   bool                                              // this process holds and may write the store, which is as it left it
+	ordered bool                                              // the ops of a trip take effect in order
 	now     func() time.Time
 	log     *slog.Logger
 
@@ -55,17 +55,17 @@ type DB struct {
 	repairer *repair.Repairer
 	watch    *watch
 	recent   *recent.Reads
-	turns    *turns.Turns // of changes, by the key of a record
-	handling *turns.Turns // of handlers, likewise
+	turns    *turns.Turns // of changes, by record key
+	handling *turns.Turns // of handlers, by record key
 	cascades cascades     // under way
 
 	mu      sync.Mutex // never held during a trip
 	models  map[string]dataClass
-	gone    map[string]bool        // what lines of the journal may name and this release has left out
+	gone    map[string]bool        // names that journal lines may hold although this release removed them
 	tallies map[[2]string]*Tally   // by model and counter
-	derived map[[2]string]*Derived // likewise
+	derived map[[2]string]*Derived // by model and counter
 	classes []plug.Class           // of models
-	windows []plug.Window          // into what belongs to no model
+	windows []plug.Window          // on stored data without a model
 	intents []anyIntent
 	relaxed map[string]bool // models whose writes need not wait for the disk
 
@@ -74,39 +74,38 @@ type DB struct {
 	lostRaces atomic.Int64
 }
 
-// dataClass is what a DB knows of a data class, for any type of records.
+// dataClass is a data class as its DB uses it, for any type of records.
 type dataClass interface {
 	repair.Model
 	definitions() []string
 	archive(ctx context.Context, ids []string) error
 
-	// forgetDue cleans the tombstones whose time has come.
+	// forgetDue cleans the tombstones that are due.
 	forgetDue(ctx context.Context) error
 
-	// distrust makes every index one that does not hold all records.
+	// distrust marks every index as incomplete.
 	distrust(ctx context.Context) error
 
-	// beginBuild begins to build what is missing, on a store that one process holds alone.
+	// beginBuild starts building missing indexes, on a store held by one process.
 	beginBuild(ctx context.Context) error
 
-	// unbuiltIndexes returns those known not to hold all records, by the name of the
-	// model and their own. It makes no trip.
+	// unbuiltIndexes returns the indexes known to be incomplete, as Model.Index. It makes no trip.
 	unbuiltIndexes() []string
 
 	// deleteOrphans deletes records in a list.
 	deleteOrphans(ctx context.Context, index string, o orphans) error
 
-	// forgetOrphans removes what still says that there were records at place in a list.
+	// forgetOrphans removes the remaining traces of records at place in a list.
 	forgetOrphans(ctx context.Context, index, place string) error
 
 	// accept acknowledges the loss of the model's own items.
 	accept(ctx context.Context) error
 }
 
-// An Option changes how a DB behaves.
+// An Option configures a DB.
 type Option func(*options)
 
-// OpenOption makes an Option one of kvopen.Open.
+// OpenOption makes an Option usable in kvopen.Open.
 func (Option) OpenOption() {}
 
 type options struct {
@@ -124,21 +123,18 @@ type options struct {
 // Clock makes the DB read the time from now.
 func Clock(now func() time.Time) Option { return func(o *options) { o.now = now } }
 
-// Log makes the DB log to l what goes wrong after a reply. The default is
-// slog.Default.
+// Log sets the logger for errors after a reply. The default is slog.Default.
 func Log(l *slog.Logger) Option { return func(o *options) { o.log = l } }
 
 // Tenant puts all keys of the DB under a prefix of their own.
 func Tenant(name string) Option { return func(o *options) { o.tenant = name } }
 
-// Release names the release of the app, by which its journal and those who read it know the
-// process: see [Writer]. The default is the revision or the version that the program was built
-// of.
+// Release sets the name of the app's release, under which its journal and other processes know this
+// process: see [Writer]. The default is the revision or version the program was built from.
 func Release(name string) Option { return func(o *options) { o.release = name } }
 
-// Open returns a DB on s, which belongs to the DB from now on: Close closes it.
-// It asks nothing of the store yet. The error is an ErrBadKey if the tenant cannot
-// be one, and an ErrInvalid if the name of the release is too long.
+// Open returns a DB on s. The DB owns s: Close closes it. Open makes no request yet. It returns an
+// ErrBadKey if the tenant is not valid, and an ErrInvalid if the name of the release is too long.
 func Open(s kv.Store, opts ...Option) (*DB, error) {
 	o := options{now: time.Now, log: slog.Default(), release: release.Name(), onBuild: func(Build) {}}
 	for _, opt := range opts {
@@ -228,7 +224,7 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 	return db, nil
 }
 
-// logLoss logs that servers have lost their memory, or that this was accepted.
+// logLoss logs a loss of servers' memory, or its acceptance.
 func (db *DB) logLoss(servers []string, lost error) {
 	if lost != nil {
 		db.log.Error("ringtree: servers have lost their memory; nothing on them can be read or written until someone runs db recover, or the app calls DB.Accept", "servers", clipped(servers), "err", work.Clip(lost))
@@ -237,7 +233,7 @@ func (db *DB) logLoss(servers []string, lost error) {
 	db.log.Warn("ringtree: the loss of servers' memory was accepted; every model needs a Rebuild, as db recover does", "servers", clipped(servers))
 }
 
-// clipped returns the first of names, and how many more there are.
+// clipped returns the first few names and the number of the others.
 func clipped(names []string) []string {
 	const most = 8
 	if len(names) <= most {
@@ -246,18 +242,18 @@ func clipped(names []string) []string {
 	return append(names[:most:most], fmt.Sprint("and ", len(names)-most, " more"))
 }
 
-// Accept says that it is known which servers of the store have lost their memory, or
-// were added or removed: until then the store answers ErrLost for their keys. Accept
-// returns them, none if no operation has met a loss, and accepts it for all processes.
-// A DB that has asked for nothing yet looks first, so a program that only accepts
-// needs to do nothing else; it should have all models. All servers must answer.
+// Accept acknowledges that servers of the store have lost their memory, or were added or removed.
+// Until then the store returns ErrLost for their keys. Accept returns those servers, or none if no
+// operation has noticed a loss, and accepts the loss for all processes. A DB that has made no
+// request yet checks first, so a program that only accepts needs nothing else; it should have all
+// models. All servers must answer.
 //
-// Afterwards what was lost is absent, and every index of every model is
-// ErrNeedsRebuild: Rebuild makes those whose records are left. The records that are
-// gone, and what no record says, such as plain counters, do not come back.
+// Afterwards lost items count as absent, and every index of every model returns ErrNeedsRebuild.
+// Rebuild restores the indexes of the remaining records. Lost records, and data that no record
+// holds, such as plain counters, do not come back.
 //
-// If the marker of the store's format is damaged, Accept writes it again. So call it with
-// the newest release that has written the store.
+// If the marker of the store's format is damaged, Accept writes it again. So call it in the newest
+// release that has written the store.
 func (db *DB) Accept(ctx context.Context) (servers []string, err error) {
 	if err := db.Writable(); err != nil {
 		return nil, err
@@ -281,7 +277,7 @@ func (db *DB) Accept(ctx context.Context) (servers []string, err error) {
 	return servers, kv.Join(errs...)
 }
 
-// Store returns the store the DB works on, with the tenant's prefix.
+// Store returns the DB's store, with the tenant's prefix.
 func (db *DB) Store() kv.Store { return db.store }
 
 // Relaxed returns a context for writes that need not wait for the disk, such as counting a view.
@@ -293,42 +289,41 @@ func (db *DB) Store() kv.Store { return db.store }
 // The tag kv:"model,relaxed" makes all changes of a model's records and counters relaxed.
 func Relaxed(ctx context.Context) context.Context { return kv.Relaxed(ctx) }
 
-// Now returns the time by the DB's clock.
+// Now returns the time on the DB's clock.
 func (db *DB) Now() time.Time { return db.now() }
 
-// Stats is what a DB is doing, for a metrics page.
+// Stats is the state of a DB, for a metrics page.
 type Stats struct {
-	Background int // things being done after the reply, or waiting for their turn
-	Queued     int // of these, things that wait for another one to end
-	Room       int // how many may be queued; beyond that they are done before the reply, until its context ends, and upkeep is left out
-	Waiting    int // things that failed or had to wait, and will be tried again
-	Failed     int // how often one has failed
-	Lines      int // changes in the journal that are not known to be complete
-	Retries    int // how often a change lost a race and started over
+	Background int // tasks after replies, running or waiting for their turn
+	Queued     int // tasks among them that wait for another to end
+	Room       int // limit of Queued; tasks beyond it run before the reply, until its context ends, and upkeep is skipped
+	Waiting    int // tasks that failed or had to wait, and will be retried
+	Failed     int // failed attempts
+	Lines      int // changes in the journal not known to be complete
+	Retries    int // races lost by changes, which then started over
 	Lost       int // servers, or parts of a cluster, that have lost their memory: see Accept
-	InDoubt    int // derived counts that will be counted again, since an answer was missing or a process died
+	InDoubt    int // derived counts to be recounted because an answer was missing or a process died
 
-	Oldest  time.Duration // for how long the oldest of Lines has not been complete, to about a second
-	Away    []string      // the servers of the store that refuse or do not answer
-	Unbuilt []string      // the indexes known to be ErrNeedsRebuild, each as Model.Index
-	Builds  []Build       // that this DB carries out
+	Oldest  time.Duration // age of the oldest of Lines, to about a second
+	Away    []string      // servers of the store that refuse or do not answer
+	Unbuilt []string      // indexes known to return ErrNeedsRebuild, each as Model.Index
+	Builds  []Build       // builds of this DB
 
-	// Disk is what the store is doing if it is in a file of its own; nil: it is not.
+	// Disk is the state of a store in its own file; nil: it has none.
 	Disk *kv.Disk
 
-	// Cascades are deletions whose children this DB is still deleting.
+	// Cascades are the deletions whose children this DB is still deleting.
 	Cascades []Cascade
 
-	// Intents are those of which some have failed to end so far.
+	// Intents are the intents with failures so far.
 	Intents []IntentStats
 
-	// Failures is how often something has failed after a reply, by kind: "lost",
-	// "unclear" and "unavailable" as the store said, "corrupt", "conflict", "late" when
-	// its time was over, and "other".
+	// Failures counts the failures after replies, by kind: "lost", "unclear" and "unavailable" from
+	// the store, "corrupt", "conflict", "late" when time ran out, and "other".
 	Failures map[string]int
 }
 
-// Stats returns what the DB is doing now.
+// Stats returns the current state of the DB.
 func (db *DB) Stats() Stats {
 	background := db.work.Stats()
 	s := Stats{
@@ -348,7 +343,7 @@ func (db *DB) Stats() Stats {
 	return s
 }
 
-// unbuilt returns the indexes that are known not to hold all records.
+// unbuilt returns the indexes known to be incomplete.
 func (db *DB) unbuilt() (all []string) {
 	for _, m := range db.allModels() {
 		all = append(all, m.unbuiltIndexes()...)
@@ -363,10 +358,9 @@ func (db *DB) inDoubt() (n int) {
 	return n
 }
 
-// Close does what is still to be done until ctx ends, then closes the store.
-// What remains, because it failed or its time has not come yet, is left in the
-// journal for the next process to repair. Builds end at once; another process goes on
-// with them. A second Close does nothing.
+// Close finishes pending work until ctx ends, then closes the store. Work that failed or is not due
+// yet stays in the journal for the next process to repair. Builds stop immediately; another process
+// continues them. A second Close does nothing.
 func (db *DB) Close(ctx context.Context) error {
 	if !db.work.Close() {
 		return nil
@@ -386,24 +380,24 @@ func (db *DB) Close(ctx context.Context) error {
 
 var errDBClosed = errors.New("the DB is closed")
 
-// Later does f in the background, or at once, until ctx ends, if there is too much to do
-// already. Flush and Close wait for it. An error is logged and no more. A DB that is opened
-// with ReadOnly does none of this, nor what Soon, Surely and Latch are given.
+// Later runs f in the background, or immediately until ctx ends if too many tasks are queued. Flush
+// and Close wait for it. An error is only logged. A DB opened with ReadOnly runs none of the tasks
+// given to Later, Soon, Surely and Latch.
 func (db *DB) Later(ctx context.Context, f func(context.Context) error) {
 	if db.refusal == nil {
 		db.work.Later(ctx, f)
 	}
 }
 
-// Soon does f in the background and returns true, unless there is too much to do already or
-// the DB is closed. It is for upkeep that others can do as well.
+// Soon runs f in the background and returns true, unless too many tasks are queued or the DB is
+// closed. It is for upkeep that others can do as well.
 func (db *DB) Soon(f func(context.Context) error) bool {
 	return db.refusal == nil && db.work.Soon(f)
 }
 
-// Surely does f like Later. If f fails or returns ErrNotYet, it is called again every 15
-// seconds until it succeeds or the process ends. While 2,000 others have not succeeded, it is
-// called at once and not again, and Surely returns its error.
+// Surely runs f like Later. If f fails or returns ErrNotYet, it is repeated every 15 seconds until
+// it succeeds or the process ends. While 2,000 other tasks await a retry, f runs immediately and
+// only once, and Surely returns its error.
 func (db *DB) Surely(ctx context.Context, f func(context.Context) error) error {
 	if db.refusal != nil {
 		return nil
@@ -411,9 +405,9 @@ func (db *DB) Surely(ctx context.Context, f func(context.Context) error) error {
 	return db.work.Surely(ctx, f)
 }
 
-// Latch returns a latch for f, whose Set has f called in the background: once however often it
-// is set meanwhile, and again every 15 seconds until it succeeds. No Set is lost. Make one
-// latch for each thing that is to be repeated, at start-up.
+// Latch returns a latch for f. Set runs f in the background: once, however often it is set
+// meanwhile, and again every 15 seconds until f succeeds. No Set is lost. Create one latch per
+// repeated task, at start-up.
 func (db *DB) Latch(f func(context.Context) error) plug.Latch {
 	if db.refusal != nil {
 		return noLatch{}
@@ -421,41 +415,39 @@ func (db *DB) Latch(f func(context.Context) error) plug.Latch {
 	return db.work.Latch(f)
 }
 
-// noLatch is the latch of a DB that is opened with ReadOnly.
+// noLatch is the latch of a DB opened with ReadOnly.
 type noLatch struct{}
 
 func (noLatch) Set()   {}
 func (noLatch) Hurry() {}
 
-// AtFlush makes Flush and Close call f first, which writes what a process gathers
-// in memory. Call AtFlush at start-up.
+// AtFlush makes Flush and Close call f first, which writes data gathered in memory. Call AtFlush at
+// start-up.
 func (db *DB) AtFlush(f func(context.Context) error) { db.work.AtFlush(f) }
 
-// Flush writes what this process has gathered, and returns when all that was to
-// be done after replies is done. What has failed is tried once more. The error
-// says how much still fails and why, or that ctx ended first.
+// Flush writes the data this process has gathered and waits for all tasks after replies. Failed
+// tasks are tried once more. The error says how many still fail and why, or that ctx ended first.
 func (db *DB) Flush(ctx context.Context) error {
 	ctx, end := db.begin(ctx, kv.Work{Verb: "Flush"})
 	defer end()
 	return db.work.Flush(ctx)
 }
 
-// SideBySide runs works, each with a context of its own, and returns the first of their
-// errors, in their order. They run one at a time: in the goroutine of the caller until one asks
-// db for something that is not in memory, and from then on each in a coroutine. It returns when
-// all have ended. Works may set variables that the caller reads then, without a lock unless
-// they start goroutines. What they ask db for under their context is sent as by [kv.Together]:
-// the first request of each in one trip, the second of each in the next. So reads that do not
-// depend on each other cost the trips of the longest work.
+// SideBySide runs works, each with its own context, and returns the first error in their order.
+// Works run one at a time: in the caller's goroutine until one makes a request that memory cannot
+// answer, and from then on each in a coroutine. SideBySide returns when all have ended. Works may
+// set variables that the caller reads afterwards, without a lock unless they start goroutines.
+// Requests under their contexts are sent as by [kv.Together]: the first request of each work in one
+// trip, the second in the next. So independent reads cost only the trips of the longest work.
 //
-// A trip leaves when each work has asked for something or has ended, so a work
-// must not wait for another one: works read, or count. Once a work has failed, no further
-// trip leaves, so a page whose cursor is bad reads nothing. A work that changes
-// records may have to wait for another that changes the same record. A work must not ask db
-// while it has locked its thread. If a work panics, SideBySide does.
+// A trip leaves when each work has made a request or ended, so a work must not wait for another:
+// works read, or count. Once a work has failed, no further trip leaves, so a page with a bad cursor
+// reads nothing. A work that changes records may have to wait for another that changes the same
+// record. A work must not make requests while it has locked its thread. If a work panics, so does
+// SideBySide.
 //
-// On a store with [kv.Powers.Local], where a trip costs nothing, works run one after another
-// in the goroutine of the caller, until one fails.
+// On a store with [kv.Powers.Local], where trips cost nothing, works run one after another in the
+// caller's goroutine until one fails.
 func (db *DB) SideBySide(ctx context.Context, works ...func(context.Context) error) error {
 	ctx, cancel := db.Patient(ctx)
 	defer cancel()
@@ -464,7 +456,7 @@ func (db *DB) SideBySide(ctx context.Context, works ...func(context.Context) err
 	return sides.Run(ctx, trips, db.store, works...)
 }
 
-// Tally returns the counter of that name of a model, the same one at every call.
+// Tally returns the model's counter of that name, the same one in every call.
 func (db *DB) Tally(model, counter string) *Tally {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -475,8 +467,7 @@ func (db *DB) Tally(model, counter string) *Tally {
 	return db.tallies[of]
 }
 
-// Derived returns the derived count of that name of a model, the same one at every
-// call.
+// Derived returns the model's derived count of that name, the same one in every call.
 func (db *DB) Derived(model, counter string) *Derived {
 	return db.derive(model, counter, tally.NewDerived)
 }
@@ -504,15 +495,13 @@ func (db *DB) tallyBase() tally.Base {
 	}
 }
 
-// deriveds returns all derived counts.
 func (db *DB) deriveds() []*Derived {
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	return slices.Collect(maps.Values(db.derived))
 }
 
-// recountDoubtful goes on with counting what is in doubt, and reports whether nothing is any
-// more.
+// recountDoubtful recounts derived counts in doubt, and reports whether none is left.
 func (db *DB) recountDoubtful(ctx context.Context) (bool, error) {
 	var errs []error
 	for _, d := range db.deriveds() {
@@ -530,7 +519,6 @@ func (db *DB) register(name string, m dataClass) {
 	db.setModel(name, m)
 }
 
-// setModel makes m the data class of that name.
 func (db *DB) setModel(name string, m dataClass) {
 	db.mu.Lock()
 	db.models[name] = m
@@ -538,7 +526,7 @@ func (db *DB) setModel(name string, m dataClass) {
 	db.knowsMore()
 }
 
-// Plug makes w, into what belongs to no model, known to package inspect. It is for the index
+// Plug registers w, on stored data without a model, with package inspect. It is for the index
 // classes of this module, which call it once, at start-up.
 func (db *DB) Plug(w plug.Window) {
 	db.mu.Lock()
@@ -546,7 +534,7 @@ func (db *DB) Plug(w plug.Window) {
 	db.windows = append(db.windows, w)
 }
 
-// Windows returns what package inspect looks into: the models, and what belongs to none.
+// Windows returns the models and the other windows for package inspect.
 func (db *DB) Windows() (models []plug.Class, others []plug.Window) {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -555,7 +543,7 @@ func (db *DB) Windows() (models []plug.Class, others []plug.Window) {
 	return models, slices.Clone(db.windows)
 }
 
-// HasCounter reports whether a model has a counter or a derived count of that name.
+// HasCounter reports whether a model has a counter or derived count of that name.
 func (db *DB) HasCounter(model, counter string) bool {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -569,7 +557,7 @@ func (db *DB) model(name string) dataClass {
 	return db.models[name]
 }
 
-// allModels returns the data classes, by name.
+// allModels returns the data classes, sorted by name.
 func (db *DB) allModels() (all []dataClass) {
 	for _, name := range db.modelNames() {
 		all = append(all, db.model(name))
@@ -583,7 +571,7 @@ func (db *DB) modelNames() []string {
 	return slices.Sorted(maps.Keys(db.models))
 }
 
-// shapes returns the shape of every model, by name, and which have handlers.
+// shapes returns the shapes of all models, and the names of those with handlers.
 func (db *DB) shapes() []string {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -600,7 +588,7 @@ func (db *DB) shapes() []string {
 	return all
 }
 
-// archive puts new ids, by model, into their enumerations: see model.archive.
+// archive adds new ids, by model, to their enumerations: see model.archive.
 func (db *DB) archive(ctx context.Context, created map[string][]string) error {
 	for _, name := range slices.Sorted(maps.Keys(created)) {
 		if err := db.repairs(name).archive(ctx, created[name]); err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// log is a store that keeps the keys of each trip.
+// log is a store that records the keys of each trip.
 type log struct {
 	kv.Store
 	trips [][]string
@@ -42,15 +42,14 @@ func gets(ctx context.Context, keys ...string) func(kv.Store) error {
 	}
 }
 
-// openLog returns a DB, and the store below it that keeps the keys of each trip.
+// openLog returns a DB, and the store below it that records the keys of each trip.
 func openLog(t *testing.T) (*kvmodel.DB, *log) {
 	t.Helper()
 	s := &log{Store: memkv.New(memkv.Options{})}
 	return closing(t, open(t, s)), s
 }
 
-// asks returns a work that asks db for keys, which are not there, one after
-// another.
+// asks returns a work that reads missing keys from db, one after another.
 func asks(db *kvmodel.DB, keys ...string) func(context.Context) error {
 	return func(ctx context.Context) error { return gets(ctx, keys...)(db.Store()) }
 }
@@ -141,7 +140,7 @@ func TestSideBySide_ContextOfAWorkThatHasEndedGoesOnAlone(t *testing.T) {
 	}
 }
 
-// A work may ask from several goroutines of its own.
+// A work may make requests from several goroutines.
 func TestSideBySide_WorkWithGoroutinesOfItsOwnEnds(t *testing.T) {
 	db, _ := openLog(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -182,8 +181,7 @@ func TestSideBySide_PanicsInTheCallersGoroutine(t *testing.T) {
 	}
 }
 
-// openLocal returns a DB on a store that is local or not, of which the marker of the format is
-// known.
+// openLocal returns a DB on a local or remote store, with the format's marker already read.
 func openLocal(t *testing.T, local bool) (*kvmodel.DB, *memkv.Store) {
 	t.Helper()
 	s := memkv.New(memkv.Options{Local: local})

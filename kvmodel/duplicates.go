@@ -10,14 +10,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// DuplicatesError says which records hold unique values that others hold, so that an
-// index over them could not be built. It is an ErrExists, and wraps a TakenError for each.
-// The other indexes were built, unless More is not 0. Once the records are changed or deleted, Rebuild
-// looks at these alone.
+// DuplicatesError lists the records that hold unique values of other records, so that an index
+// could not be built. It is an ErrExists and wraps a TakenError for each. The other indexes were
+// built, unless More is not 0. Once the records are changed or deleted, call Rebuild, which checks
+// only these.
 type DuplicatesError struct {
 	Model   string
 	Records []Duplicate
-	More    int // others, of which a process has died that knew their ids
+	More    int // other records, whose ids were lost with a process
 }
 
 // Duplicate is a record that holds a unique value of another.
@@ -26,7 +26,7 @@ type Duplicate struct {
 	Taken *TakenError
 }
 
-// Error names the first of the records.
+// Error names the first few records.
 func (e *DuplicatesError) Error() string {
 	const shown = 10
 	var b strings.Builder
@@ -50,7 +50,7 @@ func (e *DuplicatesError) Indexes() []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// Is makes a DuplicatesError an ErrExists.
+// Is reports whether target is ErrExists.
 func (e *DuplicatesError) Is(target error) bool { return target == kv.ErrExists }
 
 func (e *DuplicatesError) Unwrap() []error {

@@ -12,29 +12,28 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A Walk says how Each goes through the records. The zero Walk goes from the first record to
-// the last, as fast as the store answers.
+// A Walk configures Each. The zero Walk visits all records as fast as the store answers.
 type Walk struct {
-	From   string       // how far an earlier Each has come, as its Report was told; "": it begins
-	Rate   int          // how many ids are read in a second at most; 0: any number
-	Report func(Walked) // is told after each batch how far Each has come; nil: no one is
+	From   string       // the To of an earlier Each, to continue from there; "": begin
+	Rate   int          // maximum number of ids read per second; 0: no limit
+	Report func(Walked) // called after each batch; may be nil
 }
 
-// Walked is how far Each has come.
+// Walked is the progress of Each.
 type Walked struct {
-	To   string // what Walk.From takes to go on from there
-	Done int64  // ids that were read in this call
-	Left int64  // about how many are left
+	To   string // pass it as Walk.From to continue from there
+	Done int64  // ids read in this call
+	Left int64  // approximate number of ids left
 }
 
-// Each calls f with every record once, 100 a trip, in no order, until f returns an error, which
-// Each then returns. It is for jobs that touch every record, at any number of records.
+// Each calls f once with every record, 100 per trip, in no order, until f returns an error, which
+// Each then returns. It is for jobs over any number of records.
 //
-// An Each that goes on from where another has come to misses no record that was there when
-// the first began and still is. What was given since the last Report is given again.
+// An Each that continues another misses no record that existed when the first began and still
+// exists. Records visited since the last Report are visited again.
 //
-// What is damaged or lost does not end Each: f gets the others first, and then the error is
-// an ErrCorrupt or an ErrLost, as that of All.
+// Damaged or lost records do not stop Each: f gets the others, then Each returns an ErrCorrupt or
+// ErrLost, as All does.
 func (r *Records[T, K]) Each(ctx context.Context, w Walk, f func(*T) error) error {
 	return r.m.walk(ctx, w, func(v plug.Record) error { return f(v.(*T)) })
 }
@@ -61,8 +60,8 @@ type each struct {
 	give    func(plug.Record) error
 	began   time.Time
 	done    int64
-	refused error   // what give has returned
-	damaged []error // of records, the first of them
+	refused error   // the error of give
+	damaged []error // the first errors of damaged records
 }
 
 func (e *each) run() error {
@@ -81,7 +80,7 @@ func (e *each) run() error {
 	})
 }
 
-// batch gives the records with ids. It waits first if those before came too fast.
+// batch passes the records with ids to give. It waits first if the rate is exceeded.
 func (e *each) batch(ids []string) error {
 	if e.Rate > 0 && !kv.Sleep(e.ctx, time.Until(e.began.Add(time.Duration(e.done)*time.Second/time.Duration(e.Rate)))) {
 		return kv.TooLate(e.ctx)
@@ -106,10 +105,10 @@ func (e *each) batch(ids []string) error {
 	return nil
 }
 
-// damagedNamed is how many damaged records the error of Each names at most.
+// damagedNamed limits the damaged records named in the error of Each.
 const damagedNamed = 100
 
-// from returns where the walk begins.
+// from returns the start of the walk.
 func (e *each) from() (at enumeration.Reached, err error) {
 	if e.From == "" {
 		return at, nil
@@ -125,7 +124,7 @@ func (e *each) from() (at enumeration.Reached, err error) {
 	return enumeration.Reached{Number: int64(number), Key: string(position[n:])}, nil
 }
 
-// name is what the cursors of the walk are of.
+// name is the name in the walk's cursors.
 func (e *each) name() string { return e.model.name + ".Each" }
 
 func (e *each) cursor(at enumeration.Reached) string {

@@ -16,7 +16,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// eachOf returns the ids that Each gives, sorted, each as often as it is given.
+// eachOf returns the ids passed by Each, sorted, including repetitions.
 func eachOf(t *testing.T, ctx context.Context, r *notes, w kvmodel.Walk) (ids []string) {
 	t.Helper()
 	must(t, r.Each(ctx, w, func(n *note) error { ids = append(ids, n.ID); return nil }))
@@ -24,7 +24,7 @@ func eachOf(t *testing.T, ctx context.Context, r *notes, w kvmodel.Walk) (ids []
 	return ids
 }
 
-// Some processes die, and the others all repair what each of them has left.
+// Some processes die, and all others repair each of their journals.
 func TestEach_GivesEveryRecordOnceHoweverManyHaveRepaired(t *testing.T) {
 	for name, kind := range kinds {
 		t.Run(name, func(t *testing.T) {
@@ -80,8 +80,8 @@ func TestEach_GivesEveryRecordOnceThoughItsLineStays(t *testing.T) {
 	})
 }
 
-// What has begun while ids were in lines goes on when they are in the list, and they are in lines
-// still.
+// A walk that began while ids were in lines continues when they are in the list, and still in
+// lines.
 func TestEach_ThatGoesOnGivesNothingTwiceThatWasReported(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 		dying := start(t, plain(mem)).ends(t)

@@ -12,11 +12,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 )
 
-// recordsAtOnce is how many records are read in one trip of an enumeration.
+// recordsAtOnce is the number of records read in one trip of an enumeration.
 const recordsAtOnce = 100
 
-// builtConfig returns what the built item needs of m. Its witness is what is not removed any
-// more once it is there, such as the first segment of the list of ids, or else any record.
+// builtConfig returns the configuration of m's built item. The witness is an item that is never
+// removed once it exists, such as the first segment of the list of ids, or otherwise any record.
 func (m *model) builtConfig() built.Config {
 	c := built.Config{Store: m.db.store, Now: m.db.now, Alone: m.db.alone, Model: m.name, Mine: m.definitions}
 	switch {
@@ -30,11 +30,11 @@ func (m *model) builtConfig() built.Config {
 	return c
 }
 
-// isListed reports whether the ids of m stand in its enumeration. Where ids are numbers, the
-// last one says which there are, and a store that names keys in order names those of records.
+// isListed reports whether the ids of m are stored in its enumeration. Numbered ids follow from the
+// last number, and a store that walks keys in order finds records by their keys.
 func (m *model) isListed() bool { return m.numbers == nil && m.db.walk == nil }
 
-// archive puts ids into the enumeration.
+// archive adds ids to the enumeration.
 func (m *model) archive(ctx context.Context, ids []string) error {
 	if !m.isListed() || len(ids) == 0 {
 		return nil
@@ -45,9 +45,9 @@ func (m *model) archive(ctx context.Context, ids []string) error {
 	return m.all.Put(ctx, m.db.store, ids)
 }
 
-// eachID calls f with the ids of all records there may be, in batches, each id
-// once. f returns how many of the records exist: if that is few, the others leave the
-// enumeration in the background. An ErrCorrupt comes when the others were given.
+// eachID calls f with the ids of all possible records, in batches, each id once. f returns how many
+// of the records exist: if few do, the other ids are removed from the enumeration in the
+// background. An ErrCorrupt comes after all other ids.
 func (m *model) eachID(ctx context.Context, f func(ids []string) (live int, err error)) error {
 	if m.numbers != nil {
 		last, err := m.numbers.Last(ctx, m.db.store)
@@ -71,9 +71,9 @@ func (m *model) eachID(ctx context.Context, f func(ids []string) (live int, err 
 	return err
 }
 
-// openIDs returns the ids that are in lines and perhaps nowhere else, and what is damaged of
-// these. A line is deleted only after its id is in the enumeration, so to read the lines first is
-// to miss none.
+// openIDs returns the ids in journal lines, which may be nowhere else, and an error for damaged
+// lines. A line is deleted only after its id is in the enumeration, so reading the lines first
+// misses none.
 func (m *model) openIDs(ctx context.Context) (ids []string, damaged, err error) {
 	ids, err = journal.CreatedIDs(ctx, m.db.store, m.name)
 	if wire.IsCorrupt(err) {
@@ -82,16 +82,16 @@ func (m *model) openIDs(ctx context.Context) (ids []string, damaged, err error) 
 	return ids, nil, err
 }
 
-// upkeep takes ids out of the enumeration in the background if few of those of a walk are live.
+// upkeep prunes the enumeration in the background if few of the ids of a walk are live.
 func (m *model) upkeep(all, live int) {
 	if m.isListed() && all > 0 && all >= 2*live {
 		m.db.Soon(func(ctx context.Context) error { return m.all.Prune(ctx, m.db.store, m.alive) })
 	}
 }
 
-// eachFrom calls f with the ids of all records that were there when a walk began which
-// has reached from, in batches, each id once, with how far that goes, and with a func that says about how
-// many are left. Where ids are numbers that includes those beyond the gaps of a loss.
+// eachFrom continues a walk at from. It calls f with the ids of all records that existed when the
+// walk began, in batches, each id once, with the position reached and a func that returns about how
+// many are left. Numbered ids include those beyond the gaps of a loss.
 func (m *model) eachFrom(ctx context.Context, from enumeration.Reached, f func(ids []string, to enumeration.Reached, left func() int64) error) error {
 	if m.numbers != nil {
 		last, err := m.numbers.Left(ctx, m.db.store)
@@ -125,7 +125,7 @@ func (m *model) eachFrom(ctx context.Context, from enumeration.Reached, f func(i
 	return wire.JoinCorrupt(damaged, err)
 }
 
-// alive reports which of the records with ids exist, or may, since they are damaged.
+// alive reports which of the records with ids exist or, being damaged, may exist.
 func (m *model) alive(ctx context.Context, ids []string) ([]bool, error) {
 	var alive []bool
 	for batch := range slices.Chunk(ids, recordsAtOnce) {
@@ -140,8 +140,7 @@ func (m *model) alive(ctx context.Context, ids []string) ([]bool, error) {
 	return alive, nil
 }
 
-// accept takes what the store has lost of the enumeration and of the built item for
-// lost.
+// accept acknowledges the loss of parts of the enumeration and of the built item.
 func (m *model) accept(ctx context.Context) error {
 	if err := m.acceptNumbers(ctx); err != nil {
 		return err
@@ -154,7 +153,7 @@ func (m *model) distrust(ctx context.Context) error {
 	return err
 }
 
-// living returns how many of recs exist, or may.
+// living returns how many of recs exist or, being damaged, may exist.
 func living(recs []*plug.Seen) (n int) {
 	for _, rec := range recs {
 		if rec.Value != nil || rec.Damaged() {
@@ -164,8 +163,7 @@ func living(recs []*plug.Seen) (n int) {
 	return n
 }
 
-// eachNumber calls f with the ids from first to last, in batches, with the last number of
-// the batch.
+// eachNumber calls f with the ids from first to last, in batches, with the last number of each.
 func eachNumber(first, last int64, f func(ids []string, to int64) error) error {
 	for ; first <= last; first += recordsAtOnce {
 		var ids []string

@@ -16,7 +16,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// seen returns the ids of what All returns, sorted, and its error.
+// seen returns the ids of the records from All, sorted, and its error.
 func seen(ctx context.Context, r *notes) (ids []string, err error) {
 	for v, e := range r.All(ctx) {
 		if e != nil {
@@ -29,7 +29,7 @@ func seen(ctx context.Context, r *notes) (ids []string, err error) {
 	return ids, err
 }
 
-// kindsOn runs f on a store with transactions and one without, with what is under them.
+// kindsOn runs f on a store with transactions and one without, and passes the memory store below.
 func kindsOn(t *testing.T, f func(t *testing.T, ctx context.Context, mem *memkv.Store, s kv.Store)) {
 	for _, kind := range []string{"atomic", "plain"} {
 		t.Run(kind, func(t *testing.T) {
@@ -45,7 +45,7 @@ func longList(t *testing.T, ctx context.Context, mem *memkv.Store, s kv.Store) (
 	v := deploy(t, s, "Code")
 	ids = createNotes(t, ctx, v.notes, 0, 2000)
 	v.undeploy(t)
-	for range 2 { // Who reads it splits it.
+	for range 2 { // readers split it
 		v := deploy(t, s, "Code")
 		allIDs(t, ctx, v.notes)
 		must(t, v.db.Flush(ctx))

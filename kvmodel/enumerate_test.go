@@ -26,7 +26,7 @@ func allIDs(t testing.TB, ctx context.Context, r *notes) []string {
 	return ids
 }
 
-// createNotes makes notes with the ids from first on and returns the ids.
+// createNotes creates n notes with ids from first, and returns the ids.
 func createNotes(t testing.TB, ctx context.Context, r *notes, first, n int) (ids []string) {
 	t.Helper()
 	var vs []*note
@@ -55,7 +55,7 @@ func TestAll_SeesEachRecordOnceWhereverItsIDStands(t *testing.T) {
 			t.Errorf("without records: %q", got)
 		}
 		want := createNotes(t, ctx, r, 0, 250)
-		// While the lines are open the ids stand in the journal.
+		// While the lines are open the ids are in the journal.
 		shown := func(when string) {
 			t.Helper()
 			if diff := cmp.Diff(want, allIDs(t, ctx, r)); diff != "" {
@@ -71,7 +71,7 @@ func TestAll_SeesEachRecordOnceWhereverItsIDStands(t *testing.T) {
 		db = closing(t, open(t, s))
 		r = kvmodel.NewRecords(db, noteSchema())
 		want = append(want, createNotes(t, ctx, r, 250, 50)...)
-		// An id that is used again stands there twice.
+		// A reused id is there twice.
 		must(t, r.Delete(ctx, want[7]))
 		must(t, r.Delete(ctx, want[8]))
 		must(t, r.Create(ctx, &note{ID: want[7], Text: "again"}))
@@ -119,7 +119,7 @@ func TestEnumeration_SplitsAsItGrows(t *testing.T) {
 		mem := memkv.New(memkv.Options{})
 		p, ok := s.(powers)
 		if !ok {
-			return // It has none.
+			return // it has none
 		}
 		s = powers{mem, p.with}
 		const n = 3000
@@ -133,13 +133,13 @@ func TestEnumeration_SplitsAsItGrows(t *testing.T) {
 		}
 		db := closing(t, open(t, s))
 		r := kvmodel.NewRecords(db, noteSchema())
-		for range 2 { // Those who read it keep it in shape.
+		for range 2 { // readers fold it
 			if got := len(allIDs(t, ctx, r)); got != n {
 				t.Errorf("%d records, want %d", got, n)
 			}
 			must(t, db.Flush(ctx))
 		}
-		// 15 bytes for each id, 24 KiB a segment at most.
+		// 15 bytes per id, at most 24 KiB per segment.
 		if got := keysWith(mem, "ids:"); got < 3 || got > 8 {
 			t.Errorf("%d ids are in %d keys, want some", n, got)
 		}

@@ -12,43 +12,41 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// What calls of data classes and index classes can return besides the errors of
-// a store.
+// Errors of data classes and index classes, in addition to the errors of a store.
 var (
-	// ErrInvalid: the record must not be stored, by its own Validate, whose error
-	// this wraps, or because a field of it cannot be.
+	// ErrInvalid: the record was refused by its own Validate, whose error this wraps, or one of its
+	// fields cannot be stored.
 	ErrInvalid = errors.New("invalid")
 
-	// ErrBadCursor: the cursor does not come from this listing.
+	// ErrBadCursor: the cursor comes from another listing.
 	ErrBadCursor = errors.New("bad cursor")
 
-	// ErrNeedsRebuild: the index cannot be read yet, because there are records
-	// that were written without it, or because a part of it was lost.
+	// ErrNeedsRebuild: the index cannot be read yet, because records were written without it or a
+	// part of it was lost.
 	ErrNeedsRebuild = plug.ErrNeedsRebuild
 
-	// ErrNotYet: something has to wait for its time, such as until a counter has
-	// not changed for long enough. It has not failed.
+	// ErrNotYet: the work must wait, for example until a counter has not changed for long enough.
+	// It is not a failure.
 	ErrNotYet = work.ErrNotYet
 
-	// ErrReadOnly: the DB was opened with ReadOnly, or its store cannot be written, so
-	// nothing was.
+	// ErrReadOnly: nothing was written, because the DB was opened with ReadOnly or its store cannot
+	// be written.
 	ErrReadOnly = kv.ErrReadOnly
 
-	// ErrUnknownFormat: a later release has given the store a format that this one does not
-	// know, or the marker that says which it has is damaged. So nothing is read or written.
-	// It is an ErrUnavailable, too.
+	// ErrUnknownFormat: a later release gave the store a format unknown to this one, or the marker
+	// of the format is damaged. So nothing is read or written. It is also an ErrUnavailable.
 	ErrUnknownFormat = errors.New("unknown format")
 
-	// ErrCorrupt: stored bytes are not what this module writes. The error wraps a
-	// *CorruptError that names their key. What is returned besides it is right, and
-	// complete but for what is stored under the keys that are named.
+	// ErrCorrupt: stored bytes were not written by this module. The error wraps a *CorruptError
+	// that names their keys. Results returned with it are right, and complete except for the named
+	// keys.
 	ErrCorrupt = codec.ErrCorrupt
 )
 
-// CorruptError says which stored items are not what this module writes.
+// CorruptError names the stored items that this module did not write.
 type CorruptError = wire.CorruptError
 
-// TakenError says which unique value another record holds. It is an ErrExists.
+// TakenError names a unique value that another record holds. It is an ErrExists.
 type TakenError struct {
 	Model  string
 	Index  string
@@ -56,7 +54,7 @@ type TakenError struct {
 	Value  string   // the value as text
 	ID     string   // the text of the id of the record that holds it
 
-	Private bool // the index is over a private field, whose value the text of the error masks
+	Private bool // the index is over a private field, so the error text masks the value
 }
 
 func (e *TakenError) Error() string {
@@ -67,11 +65,10 @@ func (e *TakenError) Error() string {
 	return e.Model + "." + e.Index + ": " + strings.Join(e.Fields, ", ") + " " + value + " is taken by " + kv.Quote(e.ID)
 }
 
-// Is makes a TakenError an ErrExists.
+// Is reports whether target is ErrExists.
 func (e *TakenError) Is(target error) bool { return target == kv.ErrExists }
 
-// ItemError is the error of one item in a call for many, with the item's
-// position.
+// ItemError is the error of one item in a call for several, with its position.
 type ItemError struct {
 	Index int
 	Err   error

@@ -23,7 +23,7 @@ func check(err error) {
 	}
 }
 
-// An app opens its database once, when it starts. Package kvopen does so by a URL.
+// An app opens its database once, at start-up. Package kvopen opens one by URL.
 func ExampleOpen() {
 	db, err := kvmodel.Open(memkv.New(memkv.Options{}))
 	check(err)
@@ -33,13 +33,13 @@ func ExampleOpen() {
 	// Output: Page
 }
 
-// Close does what is left to do after replies, as long as its context lasts.
+// Close finishes the pending work after replies, until its context ends.
 func ExampleDB() {
 	ctx := context.Background()
 	db, m := wiki.InMemory()
 	defer db.Close(ctx)
 
-	// Reads that do not need each other share their trips.
+	// Independent reads share their trips.
 	check(m.Users.Create(ctx, &wiki.User{ID: "ann", Name: "Ann"}))
 	check(m.Pages.Create(ctx, &wiki.Page{ID: "home", Slug: "home", Title: "Welcome"}))
 	var user *wiki.User
@@ -74,7 +74,7 @@ func ExampleRecords() {
 	// true
 }
 
-// A page can show what it has asked of the store, and a test can hold it to a number.
+// A page can show the cost of its requests, and a test can limit it.
 func ExampleMetered() {
 	ctx := context.Background()
 	db, m := wiki.InMemory()
@@ -88,7 +88,7 @@ func ExampleMetered() {
 	// Output: 1
 }
 
-// The authors of all pages of a listing are loaded in one trip, each once.
+// The authors of all pages in a listing are loaded in one trip, each once.
 func ExampleLoad() {
 	ctx := context.Background()
 	db, m := wiki.InMemory()
@@ -114,7 +114,7 @@ func ExampleLoadOptions() {
 	db, m := wiki.InMemory()
 	defer db.Close(ctx)
 
-	rows := func(yield func(*wiki.User, error) bool) { // of another database
+	rows := func(yield func(*wiki.User, error) bool) { // from another database
 		for i := range 2500 {
 			id := fmt.Sprint("u", i)
 			if !yield(&wiki.User{ID: id, Name: id}, nil) {
@@ -151,7 +151,7 @@ func ExampleNewID() {
 	// true
 }
 
-// The id of a form comes back from the visitor, who may have typed something else.
+// The id in a form comes back from the visitor, who may have changed it.
 func ExampleIsID() {
 	fmt.Println(kvmodel.IsID(kvmodel.NewID(time.Now())), kvmodel.IsID("../edit"))
 	// Output: true false
@@ -168,7 +168,7 @@ func ExampleHTTPStatus() {
 	// Output: 404 200
 }
 
-// Of many records that are made at once, each can fail for itself.
+// Of many records created together, each can fail on its own.
 func ExampleItems() {
 	ctx := context.Background()
 	db, m := wiki.InMemory()
@@ -197,7 +197,7 @@ func ExampleItemError() {
 	// Output: page 1 is refused: A page needs a title.
 }
 
-// A form shows who has the name already.
+// A form shows the owner of the taken name.
 func ExampleTakenError() {
 	ctx := context.Background()
 	db, m := wiki.InMemory()
@@ -211,7 +211,7 @@ func ExampleTakenError() {
 	// Output: [Name] Ann is taken by ann
 }
 
-// Validate collects what is wrong, for a form to show beside its fields.
+// Validate collects the problems of a record, for a form to show next to its fields.
 func ExampleProblems() {
 	validate := func(title string) error {
 		problems := kvmodel.Problems{}
@@ -225,7 +225,7 @@ func ExampleProblems() {
 	// Output: 422 A page needs a title.
 }
 
-// A unique value that is taken is a problem of its field, too.
+// A taken unique value is a problem of its field, too.
 func ExampleProblemsOf() {
 	ctx := context.Background()
 	db, m := wiki.InMemory()
@@ -252,7 +252,7 @@ func ExampleTooManyValuesError() {
 	// Output: [Tags] 100000 1000
 }
 
-// What shows a list works with any: a timeline, a ranking, a list of a value.
+// Code that shows a list works with any: a timeline, a ranking, a list of a value.
 func ExampleLister() {
 	ctx := context.Background()
 	db, m := wiki.InMemory()
@@ -269,7 +269,7 @@ func count[T any](ctx context.Context, list kvmodel.Lister[T]) int {
 	return len(l.Items)
 }
 
-// The cursors of a listing go into the links to the pages around it.
+// The cursors of a listing go into the links to the adjacent pages.
 func ExampleListing() {
 	ctx := context.Background()
 	db, m := wiki.InMemory()
@@ -321,7 +321,7 @@ func ExampleChange() {
 	})
 
 	check(m.Pages.Create(ctx, &wiki.Page{ID: "home", Slug: "home", Title: "Welcome"}))
-	check(db.Flush(ctx)) // Wait for what comes after the reply.
+	check(db.Flush(ctx)) // Wait for work after replies.
 	check(m.Pages.Delete(ctx, "home"))
 	check(db.Flush(ctx))
 	// Output:
@@ -364,17 +364,17 @@ func ExampleRevision() {
 	// 1 Blue
 }
 
-// A job that was stopped goes on where it was.
+// A stopped job continues from its last position.
 func ExampleWalk() {
 	ctx := context.Background()
 	db, m := wiki.InMemory()
 	defer db.Close(ctx)
 	check(m.Users.Create(ctx, &wiki.User{ID: "ann", Name: "Ann"}))
 
-	place := "" // An app keeps it somewhere.
+	place := "" // An app stores it somewhere.
 	err := m.Users.Each(ctx, kvmodel.Walk{
 		From:   place,
-		Rate:   500, // in a second, so that the app does not wait
+		Rate:   500, // per second, so that the app does not wait
 		Report: func(w kvmodel.Walked) { place = w.To },
 	}, func(u *wiki.User) error {
 		fmt.Println("a letter to", u.Name)
@@ -397,7 +397,7 @@ func ExampleStats() {
 	// Output: 0 0 []
 }
 
-// A report must not change what it reads.
+// A report must not change the data it reads.
 func ExampleReadOnly() {
 	ctx := context.Background()
 	db, m := wiki.InMemory(kvmodel.ReadOnly())
@@ -467,7 +467,7 @@ func ExampleHooks() {
 	// true
 }
 
-// Tools take all models of a package, without their types.
+// Tools accept all models of a package, without their types.
 func ExampleModel() {
 	ctx := context.Background()
 	db, m := wiki.InMemory()
@@ -478,8 +478,8 @@ func ExampleModel() {
 	// Output: Like Page Ticket User Visit
 }
 
-// A change of several records that does not stay half done: a process that dies in the middle
-// of it leaves the rest to another one.
+// A change of several records that always completes: if its process dies midway, another one
+// finishes it.
 func ExampleNewIntent() {
 	type rename struct{ ID, Name string }
 	ctx := context.Background()
@@ -503,7 +503,7 @@ func ExampleNewIntent() {
 	// Output: Anna
 }
 
-// What cannot be carried out is refused, and nothing is left to do.
+// An intent that cannot be carried out is refused, and nothing is left to do.
 func ExampleIntent() {
 	type move struct{ From, To string }
 	errSame := errors.New("from and to are the same")
@@ -522,7 +522,7 @@ func ExampleIntent() {
 	// Output: true false
 }
 
-// Underway are the intents that have begun and not ended, of all processes.
+// Underway returns the intents of all processes that have begun and not ended.
 func ExampleUnderway() {
 	ctx := context.Background()
 	db, _ := wiki.InMemory(kvmodel.Log(slog.New(slog.DiscardHandler)))
@@ -534,7 +534,7 @@ func ExampleUnderway() {
 		}
 		return nil
 	})
-	_ = mails.Do(ctx, struct{ To string }{"ann"}) // The rest goes on after the reply.
+	_ = mails.Do(ctx, struct{ To string }{"ann"}) // The rest continues after the reply.
 
 	all, err := db.Underway(ctx)
 	check(err)
@@ -546,7 +546,7 @@ func ExampleUnderway() {
 	// Output: mail ann true
 }
 
-// Builds of indexes say how far they are. The first release with a new index builds it.
+// Builds of indexes report their progress. The first release with a new index builds it.
 func ExampleOnBuild() {
 	ctx := context.Background()
 	db, m := wiki.InMemory(kvmodel.Log(slog.New(slog.DiscardHandler)), kvmodel.OnBuild(func(b kvmodel.Build) { fmt.Println(b.Model, b.Done, "of", b.Total) }))
@@ -557,7 +557,7 @@ func ExampleOnBuild() {
 	// Output: User 2 of 2
 }
 
-// A tool that builds an index over values that must be unique says which records are in the way.
+// A tool that builds an index over unique values reports the records in conflict.
 func ExampleDuplicatesError() {
 	report := func(err error) {
 		if duplicates, ok := errors.AsType[*kvmodel.DuplicatesError](err); ok {
@@ -572,7 +572,7 @@ func ExampleDuplicatesError() {
 	// Output: change User eve
 }
 
-// The key of a damaged item is what the commands that mend want to know.
+// The repair commands take the key of a damaged item.
 func ExampleCorruptError() {
 	ctx := context.Background()
 	store := memkv.New(memkv.Options{})
@@ -592,7 +592,7 @@ func ExampleCorruptError() {
 	// Output: [r:User:ann]
 }
 
-// A store on servers that are restarted now and then is asked once more.
+// Requests to a store on servers that are sometimes restarted are repeated.
 func ExampleRetries() {
 	ctx := context.Background()
 	store := kvtest.Faulty(memkv.New(memkv.Options{}), 1, kvtest.Unsent) // Its first op fails.
@@ -605,7 +605,7 @@ func ExampleRetries() {
 	// Output: true
 }
 
-// A store that several processes share knows which they are.
+// A store shared by several processes knows them.
 func ExampleWriter() {
 	ctx := context.Background()
 	db, err := kvmodel.Open(struct{ kvmodel.Store }{memkv.New(memkv.Options{})}, kvmodel.Release("2026-05-01"))
@@ -621,7 +621,7 @@ func ExampleWriter() {
 	// Output: true 2026-05-01
 }
 
-// Two apps share a store, as two tenants of one app do.
+// Two apps share a store, like two tenants of one app.
 func ExamplePrefix() {
 	ctx := context.Background()
 	mem := memkv.New(memkv.Options{})
@@ -640,7 +640,7 @@ func ExamplePrefix() {
 	// Output: shop:r:User:ann
 }
 
-// An app that uses a store beside its database counts what that costs, too.
+// An app that uses a store in addition to its database counts that cost, too.
 func ExampleCount() {
 	ctx, meter := kvmodel.Metered(context.Background())
 	store := kvmodel.Count(memkv.New(memkv.Options{}))
@@ -650,7 +650,7 @@ func ExampleCount() {
 	// Output: 1
 }
 
-// A hook of a few lines shows the trips of an app while it is written.
+// A short hook shows the trips of an app during development.
 func ExampleTrace() {
 	ctx := context.Background()
 	store := kvmodel.Trace(memkv.New(memkv.Options{}), func(_ context.Context, t kvmodel.Trip) {
@@ -678,7 +678,7 @@ func ExampleTrip() {
 	// Output: 1
 }
 
-// The cursors of a listing of your own are opaque, too, and belong to it alone.
+// The cursors of your own listing are opaque, too, and belong only to it.
 func ExampleCursor() {
 	cursor := kvmodel.Cursor("Search", []byte("20"))
 	position, err := kvmodel.ParseCursor("Search", cursor)
@@ -686,7 +686,7 @@ func ExampleCursor() {
 	// Output: 20 <nil>
 }
 
-// A listing of your own has pages by number as those of the module have.
+// Your own listing has numbered pages like those of the module.
 func ExampleNumberedOf() {
 	found := []*wiki.Page{{Title: "Rings"}, {Title: "Keys"}}
 	page := kvmodel.NumberedOf(found, 2, 10, 12)
@@ -694,7 +694,7 @@ func ExampleNumberedOf() {
 	// Output: page 2 of 2
 }
 
-// A search engine that the app asks is a listing like the others.
+// A search engine used by the app is a listing like the others.
 func ExampleCheckPage() {
 	search := func(n int) error {
 		if err := kvmodel.CheckPage("Search", n); err != nil {

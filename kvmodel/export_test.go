@@ -6,9 +6,9 @@ import (
 	"github.com/ringtree/ringtree/internal/envelope"
 )
 
-// What tests see of the inside.
+// Access for tests.
 
-// KeepDeletions has models that are made until t ends remember n deletions.
+// KeepDeletions makes models created until t ends remember n deletions.
 func KeepDeletions(t interface{ Cleanup(func()) }, n int) {
 	was := maxDeletions
 	maxDeletions = n
@@ -36,8 +36,7 @@ func EncodeLive(model int, rev uint64, body []byte) []byte {
 	return e.Encode(nil)
 }
 
-// Accept takes what the store has lost of the model's enumeration and of its built item
-// for lost.
+// Accept acknowledges the loss of parts of the model's enumeration and of its built item.
 func (r *Records[T, K]) Accept(ctx context.Context) error { return r.m.accept(ctx) }
 
 // TextsOf returns the texts of ids, as calls for many records make them.

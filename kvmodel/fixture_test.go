@@ -20,7 +20,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// note is a record with every field that the data class fills in.
+// note is a record with every field that the data class maintains.
 type note struct {
 	ID                        string
 	Text                      string
@@ -29,7 +29,7 @@ type note struct {
 	Created, Updated, Expires time.Time
 }
 
-// errBlank is what a note without text says of itself, once it is trimmed.
+// errBlank is the error of a note without text after trimming.
 var errBlank = errors.New("the text is blank")
 
 func (n *note) Validate() error {
@@ -40,7 +40,7 @@ func (n *note) Validate() error {
 	return nil
 }
 
-// Upgrade marks the text of a note that an older release wrote.
+// Upgrade marks the text of a note written by an older release.
 func (n *note) Upgrade(from int) error {
 	if n.Text == "poison" {
 		return errors.New("cannot be upgraded")
@@ -51,8 +51,7 @@ func (n *note) Upgrade(from int) error {
 
 type notes = kvmodel.Records[note, string]
 
-// keeping is a codec in JSON that keeps the fields of a record that T does not
-// know.
+// keeping is a JSON codec that keeps the fields of a record that T does not have.
 type keeping[T any] struct{}
 
 func (keeping[T]) Append(dst []byte, v *T) ([]byte, error) {
@@ -114,7 +113,7 @@ func simpleNotes() kvmodel.Schema[note, string] {
 	return s
 }
 
-// quiet is a DB option for tests that make things go wrong on purpose.
+// quiet is a DB option for tests that provoke errors.
 func quiet() kvmodel.Option { return kvmodel.Log(slog.New(slog.DiscardHandler)) }
 
 func open(t testing.TB, s kv.Store, opts ...kvmodel.Option) *kvmodel.DB {
@@ -135,7 +134,7 @@ func closing(t testing.TB, db *kvmodel.DB) *kvmodel.DB {
 	return db
 }
 
-// powers is a store with just the powers it names.
+// powers is a store with only the given powers.
 type powers struct {
 	kv.Store
 	with kv.Powers
@@ -143,10 +142,10 @@ type powers struct {
 
 func (p powers) Powers() kv.Powers { return p.with }
 
-// plain hides what a store can do beyond the contract.
+// plain hides the powers of a store.
 func plain(s kv.Store) kv.Store { return powers{s, kv.Powers{}} }
 
-// kinds are the kinds of store there are by what they can do.
+// kinds are the kinds of stores by their powers.
 var kinds = map[string]func(kv.Store) kv.Store{
 	"atomic":             func(s kv.Store) kv.Store { return s },
 	"optimistic":         kvtest.Twice,
@@ -163,13 +162,13 @@ func eachKind(t *testing.T, f func(t *testing.T, ctx context.Context, s kv.Store
 	}
 }
 
-// mortal is a store whose process can die: from then on it answers nothing,
-// as if the caller had gone before the answer came.
+// mortal is a store whose process can die: from then on it answers nothing, as if the caller had
+// gone before the answer came.
 type mortal struct {
 	kv.Store
 	dead  atomic.Bool
 	trips atomic.Int64
-	dies  atomic.Int64 // with the trip of this number, if not 0
+	dies  atomic.Int64 // the number of the fatal trip, if not 0
 }
 
 var errDead = fmt.Errorf("%w: the process is dead", kv.ErrUnavailable)
@@ -215,7 +214,7 @@ func (s shared) Close() error      { return nil }
 // answer answers a trip, which it may also pass on to next.
 type answer func(ctx context.Context, ops []kv.Op, next func([]kv.Op) error) error
 
-// tampering is a store whose trips a test can answer itself.
+// tampering is a store with trips that a test can answer itself.
 type tampering struct {
 	kv.Store
 	with atomic.Pointer[answer]
@@ -227,7 +226,7 @@ func tamper(s kv.Store, with answer) *tampering {
 	return f
 }
 
-// set lets with answer from now on; nil: the store itself.
+// set makes with answer from now on; nil: the store itself.
 func (f *tampering) set(with answer) { f.with.Store(&with) }
 
 func (f *tampering) Powers() kv.Powers { return kv.PowersOf(f.Store) }
@@ -240,7 +239,7 @@ func (f *tampering) Do(ctx context.Context, ops []kv.Op) error {
 	return next(ops)
 }
 
-// cost returns what f asked of the store.
+// cost returns the cost of f's requests to the store.
 func cost(t *testing.T, ctx context.Context, f func(ctx context.Context) error) kv.Cost {
 	t.Helper()
 	ctx, m := kv.Metered(ctx)

@@ -12,19 +12,19 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A tombstone names places so that what a deletion leaves half done can be cleaned.
-// An hour after A4, when no request can still be under way that has entered something
-// there, it is cleaned for the second time and written again without them.
+// A tombstone names the places of the deleted record, so that an unfinished deletion can be cleaned
+// up. An hour after A4, when no request that entered something there can still be running, the
+// places are cleaned a second time and the tombstone is rewritten without them.
 
-// forgottenAtOnce is how many are cleaned in one look.
+// forgottenAtOnce is the number of tombstones cleaned in one look.
 const forgottenAtOnce = 500
 
-// maxDeletions is how many tombstones a model remembers to clean later. The oldest of more are
-// cleaned at once. Tests have the models that they make remember fewer.
+// maxDeletions is the number of tombstones a model remembers to clean later. Beyond it the oldest
+// are cleaned immediately. Tests use a smaller number.
 var maxDeletions = 4096
 
-// deletions are the records that this process has seen deleted, and whose tombstones
-// are to be cleaned for the second time, the oldest first.
+// deletions are the records this process has seen deleted and whose tombstones need the second
+// cleaning, oldest first.
 type deletions struct {
 	most int // maxDeletions
 
@@ -37,7 +37,7 @@ type deletion struct {
 	seen time.Time
 }
 
-// note notes that id is deleted, and reports whether there are more than most.
+// note adds id, and reports whether there are now more than most.
 func (d *deletions) note(id string, now time.Time) (over bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -45,8 +45,7 @@ func (d *deletions) note(id string, now time.Time) (over bool) {
 	return len(d.all) > d.most
 }
 
-// due returns some of those that were seen before, or that are more than most, and forgets
-// them.
+// due removes and returns a batch of the deletions seen before the given time or in excess of most.
 func (d *deletions) due(before time.Time) (some []deletion) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -56,7 +55,7 @@ func (d *deletions) due(before time.Time) (some []deletion) {
 	return some
 }
 
-// noteDeleted has the tombstone of rec cleaned later, if there is something to clean.
+// noteDeleted schedules the second cleaning of the tombstone env, if there is anything to clean.
 func (m *model) noteDeleted(id string, env *envelope.Envelope) {
 	if env == nil || !env.Deleted || len(env.Lost) == 0 && !m.forgets {
 		return
@@ -66,7 +65,7 @@ func (m *model) noteDeleted(id string, env *envelope.Envelope) {
 	}
 }
 
-// forgetDue cleans the tombstones whose time has come. What fails is tried again.
+// forgetDue cleans the tombstones that are due. Failures are retried.
 func (m *model) forgetDue(ctx context.Context) error {
 	due := m.deletions.due(m.db.now().Add(-times.Forget))
 	errs := kv.Each(ctx, m.db.store, due, func(s kv.Store, _ int, d deletion) error { return m.forget(ctx, s, d.id) })
@@ -92,7 +91,7 @@ func (m *model) forget(ctx context.Context, s kv.Store, id string) error {
 	}
 	for _, t := range lost(rec) {
 		switch index := m.index(t.Index).(type) {
-		case nil: // A process that has it may have something to clean there.
+		case nil: // a process with this index may have something to clean there
 			env.Lost = append(env.Lost, t)
 		case plug.Forgetter:
 			works = append(works, func(s kv.Store) error { return index.Forget(ctx, s, id, rec.Rev, t.Places) })
@@ -103,7 +102,7 @@ func (m *model) forget(ctx context.Context, s kv.Store, id string) error {
 	}
 	_, err = kv.One(ctx, s, m.store(rec, &env))
 	if kv.Raced(err) {
-		return nil // It was made again, or another process was first.
+		return nil // created again, or another process was first
 	}
 	return m.failure(id, err)
 }

@@ -17,27 +17,27 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// knownFormat is the format of what this release stores. A store whose marker names a
-// greater one was written by a release that this one cannot follow. One without a marker
-// is new, or has lost it, and has format 1.
+// knownFormat is the store format of this release. A store whose marker names a greater one was
+// written by a later release and cannot be used. A store without a marker is new, or has lost it,
+// and has format 1.
 const knownFormat = 1
 
-// markerKey is the key of the marker: the format of all that a DB stores.
+// markerKey is the key of the marker, which holds the format of all stored items.
 var markerKey = kv.NewClass("format", 1).Key("ringtree")
 
-// markerGood is how long what the marker says may be used, on a store that other processes
-// write, too. A DB that has models reads it twice as often, in its looks for the dead.
+// markerGood is how long a read marker stays valid on a store that other processes write too. A DB
+// with models reads it twice as often, when it looks for dead processes.
 const markerGood = 2 * times.Look
 
-// markerOf returns the marker of a format. It stands there twice, since all that is stored rests
-// on it.
+// markerOf returns the marker of a format. The format is stored twice, since everything depends on
+// it.
 func markerOf(format int) []byte {
 	return frame.Twice(strconv.AppendInt(nil, int64(format), 10))
 }
 
-// checkMarker returns an ErrUnknownFormat unless the marker names a format that this release
-// knows; if it is damaged, an ErrCorrupt. What a later release puts behind the number and a
-// blank does not count.
+// checkMarker returns an ErrUnknownFormat if this release does not know the marker's format, and an
+// ErrCorrupt if the marker is damaged. Text after the number and a blank is ignored; later releases
+// may add it.
 func checkMarker(marker []byte) error {
 	text, damaged := frame.Either(marker)
 	if text == nil {
@@ -54,21 +54,21 @@ func checkMarker(marker []byte) error {
 	return nil
 }
 
-// marked is a store whose marker is read beside the first trip, and added beside the first
-// one that writes if it is absent. Only where the very first trip writes, another one reads
-// the marker before it.
+// marked is a store that reads its marker along with the first trip, and adds an absent marker
+// along with the first write. Only if the very first trip writes does it read the marker in a trip
+// before.
 type marked struct {
 	kv.Store
 	now    func() time.Time
-	seen   *atomic.Pointer[sight] // nil: the marker was not seen, or refuses the store
+	seen   *atomic.Pointer[sight] // nil: the marker was not read, or refuses the store
 	shared bool                   // other processes may write the store
 	powers *kv.Powers
 }
 
-// sight is how a marker was seen that does not refuse the store.
+// sight is a read of a marker that does not refuse the store.
 type sight struct {
 	absent  bool
-	damaged bool // one of the two
+	damaged bool // one of the two frames
 	at      time.Time
 }
 
@@ -81,11 +81,10 @@ func newMarked(s kv.Store, now func() time.Time) marked {
 	return m
 }
 
-// Powers returns those of the store underneath.
+// Powers returns the powers of the underlying store.
 func (m marked) Powers() kv.Powers { return *m.powers }
 
-// atomically returns the power Atomic. What a transaction has seen of the marker counts once
-// it is committed.
+// atomically wraps Atomic. The marker a transaction read or wrote counts once it has committed.
 func (m marked) atomically(outer func(context.Context, func(kv.Store) error) error) func(context.Context, func(kv.Store) error) error {
 	return func(ctx context.Context, f func(kv.Store) error) error {
 		if m.isDone() {
@@ -104,7 +103,7 @@ func (m marked) atomically(outer func(context.Context, func(kv.Store) error) err
 	}
 }
 
-// Do carries out ops, and beside them what is due of the marker.
+// Do carries out ops, along with any op due on the marker.
 func (m marked) Do(ctx context.Context, ops []kv.Op) error {
 	due := m.isDue(ctx)
 	if m.isDone() && !due {
@@ -126,7 +125,7 @@ func (m marked) Do(ctx context.Context, ops []kv.Op) error {
 	return m.Store.Do(ctx, ops)
 }
 
-// Memory returns that of the store underneath, once nothing is due of the marker.
+// Memory returns the Memory of the underlying store, once no op is due on the marker.
 func (m marked) Memory(ctx context.Context) (kv.Memory, string) {
 	if !m.isDone() {
 		return nil, ""
@@ -134,22 +133,22 @@ func (m marked) Memory(ctx context.Context) (kv.Memory, string) {
 	return kv.MemoryOf(ctx, m.Store)
 }
 
-// isDone reports whether nothing is due of the marker.
+// isDone reports whether no op is due on the marker.
 func (m marked) isDone() bool {
 	seen := m.seen.Load()
 	return m.isGood(seen) && !seen.absent
 }
 
-// isGood reports whether what was seen of the marker may be used.
+// isGood reports whether seen is still valid.
 func (m marked) isGood(seen *sight) bool {
 	return seen != nil && (!m.shared || m.now().Sub(seen.at) < markerGood)
 }
 
-// again is the key of what says in a context that a trip has to read the marker again.
+// again is the context key of readAgain.
 type again struct{}
 
-// readAgain returns a context whose first trip reads the marker, which others may have
-// written.
+// readAgain returns a context whose first trip reads the marker again, since others may have
+// written it.
 func (m marked) readAgain(ctx context.Context) context.Context {
 	if !m.shared {
 		return ctx
@@ -166,8 +165,8 @@ func (m marked) isDue(ctx context.Context) bool {
 	return ok && !done.Swap(true)
 }
 
-// beside carries out ops with own, which is of the marker. If that refuses the store, what
-// was read counts for nothing. What was written is written.
+// beside carries out ops together with own, the op on the marker. If the marker refuses the store,
+// reads fail. Writes have been carried out.
 func (m marked) beside(ctx context.Context, ops []kv.Op, own kv.Op) error {
 	all := append(slices.Clone(ops), own)
 	refusal := m.ask(ctx, all)
@@ -180,12 +179,12 @@ func (m marked) beside(ctx context.Context, ops []kv.Op, own kv.Op) error {
 	return kv.Unanswered(ops)
 }
 
-// ask carries out ops, the last of which is of the marker, and returns why that refuses the
-// store. If it was not answered, the next trip asks again. The refusal is no ErrCorrupt:
-// what was asked for is not damaged.
+// ask carries out ops, of which the last is on the marker, and returns the refusal of the marker,
+// or nil. If the marker was not answered, the next trip asks again. The refusal is not an
+// ErrCorrupt, because the requested items are not damaged.
 func (m marked) ask(ctx context.Context, ops []kv.Op) error {
 	at := m.now()
-	_ = m.Store.Do(ctx, ops) // The results say what its error says.
+	_ = m.Store.Do(ctx, ops) // the results contain its error
 	own := ops[len(ops)-1]
 	err := answered(own)
 	switch {
@@ -195,7 +194,7 @@ func (m marked) ask(ctx context.Context, ops []kv.Op) error {
 	case errors.Is(err, kv.ErrNotFound):
 		m.seen.Store(&sight{absent: true, at: at})
 	case errors.Is(err, kv.ErrExists):
-		m.seen.Store(&sight{}) // Someone has added it since. The next trip reads which.
+		m.seen.Store(&sight{}) // added by someone else; the next trip reads which
 	case errors.Is(err, ErrUnknownFormat):
 		m.seen.Store(nil)
 		return kv.Unavailable(fmt.Errorf("%w; see docs/formats.md", err))
@@ -206,7 +205,7 @@ func (m marked) ask(ctx context.Context, ops []kv.Op) error {
 	return nil
 }
 
-// answered returns the error of an op of the marker, or what is wrong with what it has read.
+// answered returns the error of an op on the marker, or the fault of the marker it read.
 func answered(own kv.Op) error {
 	if own.Result.Err == nil && own.Kind == kv.Get {
 		return checkMarker(own.Result.Value)
@@ -214,7 +213,7 @@ func answered(own kv.Op) error {
 	return own.Result.Err
 }
 
-// isDamaged reports whether the marker was damaged when it was last read.
+// isDamaged reports whether the marker was damaged when last read.
 func (m marked) isDamaged() bool {
 	seen := m.seen.Load()
 	return seen != nil && seen.damaged
@@ -235,8 +234,7 @@ func (m marked) damage(ctx context.Context) error {
 	return nil
 }
 
-// mend writes a marker that is damaged again. The caller has to know that no later release
-// has written the store.
+// mend rewrites a damaged marker. The caller must know that no later release has written the store.
 func (m marked) mend(ctx context.Context) error {
 	if m.damage(ctx) == nil {
 		return nil

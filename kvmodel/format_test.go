@@ -19,14 +19,14 @@ import (
 
 const marker = "format:ringtree"
 
-// mark makes the marker of s say text.
+// mark sets the marker of s to text.
 func mark(t *testing.T, s kv.Store, text string) {
 	t.Helper()
 	_, err := kv.One(t.Context(), s, kv.OpSet(marker, frame.Append(nil, []byte(text))))
 	must(t, err)
 }
 
-// marked returns what the marker of s says, "" if there is none.
+// marked returns the text of the marker of s, or "".
 func marked(t *testing.T, s kv.Store) string {
 	t.Helper()
 	r, err := kv.One(t.Context(), s, kv.OpGet(marker))
@@ -39,7 +39,7 @@ func marked(t *testing.T, s kv.Store) string {
 	return string(text)
 }
 
-// verbs are ways to read or write the first thing.
+// verbs are ways to read or write the first thing of a process.
 var verbs = map[string]func(context.Context, *process) error{
 	"Get":      func(ctx context.Context, p *process) error { _, err := p.Get(ctx, "a"); return err },
 	"GetMulti": func(ctx context.Context, p *process) error { _, err := p.GetMulti(ctx, []string{"a"}); return err },
@@ -72,7 +72,7 @@ var verbs = map[string]func(context.Context, *process) error{
 	},
 }
 
-// contents returns all that mem holds.
+// contents returns all keys and values of mem.
 func contents(t *testing.T, mem *memkv.Store) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -120,7 +120,7 @@ func TestFormat_AStoreWithoutAMarkerGetsOneWithTheFirstWrite(t *testing.T) {
 		s = shared{s}
 		older := start(t, s).ends(t)
 		must(t, older.Create(ctx, &note{ID: "a", Text: "x", Code: "c"}))
-		_, err := kv.One(ctx, s, kv.OpDelete(marker)) // It is lost.
+		_, err := kv.One(ctx, s, kv.OpDelete(marker)) // lost
 		must(t, err)
 		p := start(t, s).ends(t)
 		_, err = p.byCode.Find(ctx, "c")

@@ -13,16 +13,15 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A release may leave out an index, a counter, a history or a whole model of the one
-// before. What it kept is dropped when someone says so, by Rebuild or DropModel: until
-// then the release can be rolled back. An older release never drops what it does not
-// know, since only kvgen.lock of a newer one says that it is gone.
+// A release may remove an index, a counter, a history or a whole model. The data is dropped only on
+// request, by Rebuild or DropModel; until then the release can be rolled back. An older release
+// never drops data unknown to it, since only the kvgen.lock of a newer one lists it as gone.
 //
-// Whatever an index kept begins with one of a few keys, so the keys of the store are
-// looked through. Each item is removed as it was read.
+// The keys of an index begin with one of a few prefixes, so the store's keys are scanned. Each item
+// is removed by the version that was read.
 
-// Gone is what earlier releases kept for a model and this one does not, by stored names.
-// kvgen writes it from kvgen.lock.
+// Gone lists data of earlier releases that this one no longer keeps for a model, by stored names.
+// kvgen generates it from kvgen.lock.
 type Gone struct {
 	Indexes, Counters []string
 	History           bool
@@ -35,7 +34,7 @@ var (
 	modelItems     = []string{"ids", "built", "rebuild", "rebuilt", "build", "seq"}
 )
 
-// begins returns what the keys begin with under which g was kept for model.
+// begins returns the prefixes of the keys of g's data for model.
 func (g *Gone) begins(model string) (all []string) {
 	for _, name := range g.Indexes {
 		for _, class := range indexClasses {
@@ -56,7 +55,7 @@ func (g *Gone) begins(model string) (all []string) {
 	return all
 }
 
-// without takes what g names out of env, and reports whether there was any of it.
+// without removes everything named by g from env, and reports whether there was anything.
 func (g *Gone) without(env *envelope.Envelope) (change bool) {
 	names := g.Indexes
 	if g.History {
@@ -68,7 +67,7 @@ func (g *Gone) without(env *envelope.Envelope) (change bool) {
 	return env.DropLost(func(index, _ string) bool { return slices.Contains(g.Indexes, index) }) || change
 }
 
-// clean stores the envelopes under keys again that change changes.
+// clean applies change to the envelopes under keys and stores those that changed.
 func (m *model) clean(ctx context.Context, keys []string, change func(*envelope.Envelope) bool) error {
 	for some := range slices.Chunk(keys, recordsAtOnce) {
 		for tries := 0; len(some) > 0; tries++ {
@@ -84,8 +83,7 @@ func (m *model) clean(ctx context.Context, keys []string, change func(*envelope.
 	return nil
 }
 
-// cleanOnce is one try of clean. It returns the keys of the records that have changed
-// meanwhile.
+// cleanOnce is one attempt of clean. It returns the keys of the records that changed meanwhile.
 func (m *model) cleanOnce(ctx context.Context, keys []string, change func(*envelope.Envelope) bool) (changed []string, err error) {
 	results, err := kv.GetAll(ctx, m.db.store, keys...)
 	if err != nil {
@@ -98,7 +96,7 @@ func (m *model) cleanOnce(ctx context.Context, keys []string, change func(*envel
 		}
 		env, err := envelope.Decode(r.Value)
 		if err != nil || !change(env) {
-			continue // What is damaged is left as it is.
+			continue // damaged envelopes are left alone
 		}
 		m.db.recent.Drop(keys[i])
 		swaps = append(swaps, kv.OpSwap(keys[i], r.Version, env.Encode(nil)).For(m.stored(env)))
@@ -112,7 +110,7 @@ func (m *model) cleanOnce(ctx context.Context, keys []string, change func(*envel
 	return changed, err
 }
 
-// dropGone removes what is gone, once no process keeps it any more.
+// dropGone removes the data of m.gone, once no process keeps it any more.
 func (m *model) dropGone(ctx context.Context) error {
 	begins := m.gone.begins(m.name)
 	if len(begins) == 0 {
@@ -132,8 +130,7 @@ func (m *model) dropGone(ctx context.Context) error {
 	return m.failure("rebuild", m.db.drop(ctx, begins, isOfModel))
 }
 
-// keepsMore reports whether shape is of m, and of a release that keeps an index which m
-// does not have.
+// keepsMore reports whether shape is of this model in a release with an index that m does not have.
 func (m *model) keepsMore(shape string) bool {
 	hashes, ok := strings.CutPrefix(shape, m.name+"=")
 	if !ok {
@@ -148,12 +145,12 @@ func (m *model) keepsMore(shape string) bool {
 	return false
 }
 
-// DropModel removes all that is stored of a model, by its stored name, that no release
-// in use has any more: its records, and whatever its indexes, counters and history kept.
-// A program that has the model gets an ErrInvalid. DropModel waits up to a minute for
-// processes that have it to end, and then returns an ErrConflict. It reads all keys of
-// the store, and is an ErrInvalid where the store cannot list them. After any error, what
-// names the records of the model is still there: call DropModel again.
+// DropModel removes everything stored for a model that no release in use has any more: its records
+// and the data of its indexes, counters and history. name is its stored name. A program that has
+// the model gets an ErrInvalid. DropModel waits up to a minute for processes with the model to end,
+// then returns an ErrConflict. It reads all keys of the store, and returns an ErrInvalid if the
+// store cannot list them. After any error the names of the remaining records are still there: call
+// DropModel again.
 func (db *DB) DropModel(ctx context.Context, name string) error {
 	ctx, end := db.begin(ctx, kv.Work{Model: name, Verb: "DropModel"})
 	defer end()
@@ -176,7 +173,7 @@ func (db *DB) DropModel(ctx context.Context, name string) error {
 	if err := db.drop(ctx, begins, isOfModel); err != nil {
 		return fmt.Errorf("drop model %s: %w", kv.Quote(name), err)
 	}
-	// These go last: until then the model is there.
+	// These go last: until then the model exists.
 	var ops []kv.Op
 	for _, class := range modelItems {
 		ops = append(ops, kv.OpDelete(class+":"+kv.JoinText(name)))
@@ -187,8 +184,7 @@ func (db *DB) DropModel(ctx context.Context, name string) error {
 	return nil
 }
 
-// isOfModel reports whether key is of a model. A tree without records may have the name
-// of a model.
+// isOfModel reports whether key belongs to a model. A tree without records may have a model's name.
 func isOfModel(key string) bool {
 	parts := strings.SplitN(key, ":", 4)
 	if parts[0] != "rank" || len(parts) < 3 {
@@ -198,11 +194,11 @@ func isOfModel(key string) bool {
 	return !isEpoch && !slices.Contains([]string{"meta", "edge", "lease", "i"}, parts[2])
 }
 
-// awaitWithout returns when no other process lives one of whose shapes keeps accepts. An
-// ErrConflict names one that does not end.
+// awaitWithout returns when no other live process has a shape that keeps accepts. An ErrConflict
+// names a process that does not end.
 func (db *DB) awaitWithout(ctx context.Context, model string, keeps func(shape string) bool) error {
 	if db.alone {
-		return nil // No one else has the store.
+		return nil // no other process has the store
 	}
 	for range otherTries {
 		living, err := db.keeper(ctx, keeps)
@@ -216,7 +212,7 @@ func (db *DB) awaitWithout(ctx context.Context, model string, keeps func(shape s
 	return fmt.Errorf("%w: another process still keeps more of %s: end it first", kv.ErrConflict, model)
 }
 
-// keeper returns what another process is called that lives one of whose shapes keeps accepts, or "".
+// keeper returns the name of another live process with a shape that keeps accepts, or "".
 func (db *DB) keeper(ctx context.Context, keeps func(shape string) bool) (string, error) {
 	all, err := journal.Others(ctx, db.store, db.journal.IsOwn, nil)
 	if err != nil {
@@ -234,12 +230,12 @@ func (db *DB) keeper(ctx context.Context, keeps func(shape string) bool) (string
 	return "", nil
 }
 
-// dropPasses is how often the keys are looked through: a store may miss some that move,
-// and requests that were under way may arrive.
+// dropPasses is the number of scans over the keys: a scan may miss keys that move, and requests in
+// flight may still arrive.
 const dropPasses = 3
 
-// drop removes the items whose keys begin with one of begins and that is agrees to, until
-// there are none. If there are some after the last pass, the error is an ErrConflict.
+// drop removes the items whose keys begin with one of begins and satisfy is, until none is left. If
+// the last pass still finds some, the error is an ErrConflict.
 func (db *DB) drop(ctx context.Context, begins []string, is func(key string) bool) error {
 	var left []string
 	for range dropPasses {
@@ -262,8 +258,8 @@ func (db *DB) drop(ctx context.Context, begins []string, is func(key string) boo
 		kv.ErrConflict, dropPasses, len(left), kv.Quote(left[0]))
 }
 
-// eachKey calls f with the keys of the store that begin with begin. A store that cannot list
-// them is an ErrInvalid.
+// eachKey calls f with the store's keys that begin with begin. If the store cannot list keys, the
+// error is an ErrInvalid.
 func (db *DB) eachKey(ctx context.Context, begin string, f func(keys []string) error) error {
 	keys := kv.PowersOf(db.store).Keys
 	if keys == nil {
@@ -273,7 +269,7 @@ func (db *DB) eachKey(ctx context.Context, begin string, f func(keys []string) e
 	return keys(ctx, begin, f)
 }
 
-// dropKeys removes what is read under keys.
+// dropKeys removes the items under keys by the versions it reads.
 func (db *DB) dropKeys(ctx context.Context, keys []string) error {
 	for some := range slices.Chunk(keys, recordsAtOnce) {
 		results, err := kv.GetAll(ctx, db.store, some...)
@@ -294,7 +290,7 @@ func (db *DB) dropKeys(ctx context.Context, keys []string) error {
 	return nil
 }
 
-// noteGone lets repair finish lines of what is gone, by doing nothing.
+// noteGone lets repair finish the journal lines of name without doing anything.
 func (db *DB) noteGone(name string) {
 	db.mu.Lock()
 	db.gone[name] = true
@@ -302,7 +298,7 @@ func (db *DB) noteGone(name string) {
 	db.knowsMore()
 }
 
-// repairs returns what repairs lines under name, nil if this process knows nothing of it.
+// repairs returns the data class that repairs lines under name, or nil if this process has none.
 func (db *DB) repairs(name string) dataClass {
 	if m := db.model(name); m != nil {
 		return m

@@ -9,25 +9,24 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// History is the earlier bodies of the records of a model.
+// History is the earlier revisions of a model's records.
 type History[T any, K comparable] struct{ r *Records[T, K] }
 
-// NewHistory returns the history of r, whose schema says how much of it is kept.
+// NewHistory returns the history of r. The schema of r says how many revisions are kept.
 func NewHistory[T any, K comparable](r *Records[T, K]) *History[T, K] { return &History[T, K]{r} }
 
 func (h *History[T, K]) db() behalf { return h.r.m.db.of("History") }
 
-// Revision is one body of a record.
+// Revision is one version of a record's values.
 type Revision[T any] struct {
 	Rev  int64     // 1, 2, 3, ... for each record
-	At   time.Time // when it was written, by the writer's clock
-	Item *T        // nil: the record was deleted, or too large to be kept
+	At   time.Time // time of the write, on the writer's clock
+	Item *T        // nil: the record was deleted, or too large to keep
 }
 
-// Of returns the last n revisions of the record with id, newest first. The first
-// is the record as it is now, unless it was written before the model had a history.
-// A record that never existed has none. With an ErrCorrupt it returns those that can be
-// read, and come after what is damaged. One trip.
+// Of returns the last n revisions of the record with id, newest first. The first is the current
+// record, unless it was written before the model had a history. A record that never existed has
+// none. With an ErrCorrupt it returns the readable revisions newer than the damage. One trip.
 func (h *History[T, K]) Of(ctx context.Context, id K, n int) ([]Revision[T], error) {
 	ctx, end := h.db().Begin(ctx, "Of")
 	defer end()
@@ -54,9 +53,8 @@ func (h *History[T, K]) Of(ctx context.Context, id K, n int) ([]Revision[T], err
 	return revisions, m.failure(text, damaged)
 }
 
-// Restore makes the record with id what it was at revision rev, even if it is
-// deleted now, and returns it. That is a change like any other, with a revision of
-// its own. ErrNotFound if revision rev is not kept.
+// Restore sets the record with id, even if it is deleted, to revision rev and returns it. That is a
+// normal change, with a revision of its own. ErrNotFound if revision rev is not kept.
 func (h *History[T, K]) Restore(ctx context.Context, id K, rev int64) (*T, error) {
 	ctx, end := h.db().Begin(ctx, "Restore")
 	defer end()

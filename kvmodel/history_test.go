@@ -20,7 +20,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// article is a record whose earlier bodies are kept.
+// article is a record with a history.
 type article struct {
 	ID   string
 	Text string
@@ -49,7 +49,7 @@ func (as *articles) write(ctx context.Context, id, text string) error {
 	return err
 }
 
-// textsOf returns the revisions of a record as "number text", the newest first.
+// textsOf returns the last n revisions of a record as "number text", newest first.
 func textsOf(t testing.TB, ctx context.Context, as *articles, id string, n int) []string {
 	t.Helper()
 	revisions, err := as.History.Of(ctx, id, n)
@@ -138,7 +138,7 @@ func TestHistory_IsTrimmedByNumberAndBySize(t *testing.T) {
 	})
 }
 
-// storeOf returns the store in memory that s is a view of.
+// storeOf returns the store in memory under the view s.
 func storeOf(s kv.Store) kv.Store {
 	if p, ok := s.(powers); ok {
 		return p.Store
@@ -163,8 +163,8 @@ func TestHistory_CutBytesAreCorrupt(t *testing.T) {
 	}
 }
 
-// What never committed is no revision, and no revision is missing: each adds one
-// token to those of the one before.
+// Each revision adds one token to those of the revision before, so the test sees a missing revision
+// and one that never committed.
 func TestSweep_AHistoryHasJustWhatCommitted(t *testing.T) {
 	for _, p := range []kvtest.Powers{kvtest.NoPowers, kvtest.ServerPowers, kvtest.AllPowers, kvtest.OptimisticPowers} {
 		world := kvtest.Hostile(p)
@@ -175,7 +175,7 @@ func TestSweep_AHistoryHasJustWhatCommitted(t *testing.T) {
 				sim.Go(name, func(s kv.Store) { writeArticles(s, name, rng) })
 			}
 			sim.Wait()
-			time.Sleep(2 * time.Minute) // for what Close did not wait for
+			time.Sleep(2 * time.Minute) // for work that Close left
 			ctx := context.Background()
 			as := newArticles(open(sim.T(), sim.Still()), 4)
 			checkHistory(sim.T(), ctx, as)

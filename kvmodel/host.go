@@ -13,9 +13,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Plug calls build with what index needs of the model, and then adds index to the model, to
-// be kept in step from now on. It is for the index classes of this module, which call it once,
-// at start-up. It panics if the model has an index of that name.
+// Plug calls build with the model as the index sees it, then adds index to the model, which keeps
+// it up to date from then on. It is for the index classes of this module, which call it once, at
+// start-up. It panics if the model has an index of that name.
 func (r *Records[T, K]) Plug(index plug.Index, build func(plug.Host)) {
 	build(host{r.m, index, len(r.m.indexes()), r.m.db.of(index.Name())})
 	r.m.plug(index)
@@ -23,11 +23,11 @@ func (r *Records[T, K]) Plug(index plug.Index, build func(plug.Host)) {
 	plug.Plugged()
 }
 
-// host is the data class as an index plugged into it sees it.
+// host is the data class as seen by one of its indexes.
 type host struct {
 	m     *model
 	index plug.Index
-	at    int // of the index, among those of the model
+	at    int // position of the index in the model
 	db    plug.DB
 }
 
@@ -64,8 +64,8 @@ func (h host) SeeBare(ctx context.Context, s kv.Store, ids ...string) ([]*plug.S
 	return h.seeIn(ctx, s, h.m.keys[:1], ids, nil)
 }
 
-// placesOf returns the places of v, which gets of its keys have answered. A kept record keeps
-// them: they depend on it and its counters alone.
+// placesOf returns the places of v, given the results for its keys. A cached record keeps its
+// places, which depend only on it and its counters.
 func (h *host) placesOf(v plug.Record, results []kv.Result) []string {
 	k, ok := results[0].Decoded.(*keptRecord)
 	if !ok || h.at >= len(k.places) {
@@ -94,7 +94,7 @@ func (h host) seeIn(ctx context.Context, s kv.Store, families []kv.Family, ids [
 	return recs, err
 }
 
-// seeGood is seeIn where some of ids can be no record's. They come from damaged entries.
+// seeGood is seeIn for ids that may be invalid. Invalid ids come from damaged entries.
 func (h host) seeGood(ctx context.Context, s kv.Store, families []kv.Family, ids []string, placed *host) ([]*plug.Seen, error) {
 	recs := make([]*plug.Seen, len(ids))
 	var good []string

@@ -11,8 +11,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// counting is an index whose places are the record, which tests make a number, and how often
-// it was asked for them.
+// counting is an index whose places name the record, here a number, and the number of calls so far.
 type counting struct {
 	plug.Index
 	asked *int

@@ -16,25 +16,24 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Intent is a change of several records that does not stay half done: once it has begun, it
-// is carried out by this process or, if that dies, by another one.
+// Intent is a change of several records that always completes: once begun, it is carried out by
+// this process or, if that dies, by another.
 //
-// What it keeps true: as long as Do has not returned nil or a Refused error, the args are in
-// the journal, and the function is called until it returns nil, at least once, and perhaps
-// again after that. So each of its steps looks first whether it is done already. What was
-// refused is not carried out later.
+// Until Do returns nil or a Refused error, the args are in the journal and the function is called
+// until it returns nil: at least once, and perhaps again after that. So each step of the function
+// must first check whether it is already done. A refused intent is not carried out later.
 type Intent[A any] struct {
 	db   *DB
 	name string
 	run  func(context.Context, A) error
 
-	again plug.Latch // tries again what has failed in this process
+	again plug.Latch // retries the failed intents of this process
 
 	mu   sync.Mutex // never held during a call
 	open map[string]*underway
 }
 
-// underway is an intent that has failed to end so far.
+// underway is an intent that has failed so far.
 type underway struct {
 	began time.Time
 	line  *written // nil: it is in the journal of another process
@@ -42,24 +41,24 @@ type underway struct {
 }
 
 const (
-	// maxArgs is how many bytes the args of an intent may have.
+	// maxArgs is the maximum size of the args of an intent, in bytes.
 	maxArgs = 16 << 10
 
-	// maxOpen is how many intents of one name may have failed to end before no more begin.
+	// maxOpen is the number of failed intents of one name at which no more begin.
 	maxOpen = 100
 
-	// runTries is how often Do calls the function before it leaves that to the background.
+	// runTries is how often Do calls the function before leaving it to the background.
 	runTries = 3
 )
 
-// NewIntent returns the intent of that name. Its function gets the args of Do. Call NewIntent
-// once for each name, at start-up, in every process that is not opened with ReadOnly: what a
-// process that died has left is carried out by one that knows the name, and waits for it.
+// NewIntent returns the intent of that name. Its function gets the args of Do. Call NewIntent once
+// per name, at start-up, in every process not opened with ReadOnly: intents of a dead process wait
+// for a process that knows the name.
 //
-// The args are a struct with exported fields, stored as msgpack. A later release may add
-// fields, which are empty where an earlier one has begun, but give none another meaning. If
-// they have a method Validate() error, Do asks it first. If they have a method Turn() string,
-// a process does not carry out two with the same turn side by side. Two processes may.
+// The args are a struct with exported fields, stored as msgpack. A later release may add fields,
+// which are empty in intents begun by earlier ones, but must not change their meaning. If the args
+// have a method Validate() error, Do calls it first. If they have a method Turn() string, a process
+// does not run two intents with the same turn concurrently. Two processes may.
 func NewIntent[A any](db *DB, name string, run func(context.Context, A) error) *Intent[A] {
 	i := &Intent[A]{db: db, name: name, run: run, open: make(map[string]*underway)}
 	i.again = db.Latch(i.tryAgain)
@@ -70,38 +69,38 @@ func NewIntent[A any](db *DB, name string, run func(context.Context, A) error) *
 	return i
 }
 
-// intentLine is what the name of an intent has before it in the journal, where models stand.
+// intentLine precedes the name of an intent in the journal, in place of a model.
 const intentLine = "intent "
 
-// intents are the lines of an intent as repair sees them.
+// intents makes the lines of an intent visible to repair.
 type intents struct {
 	notes
 	resume func(ctx context.Context, text string) error
 }
 
-// Resume carries out what the line says.
+// Resume carries out the intent in the line.
 func (i intents) Resume(ctx context.Context, l journal.Line) (ended bool, err error) {
 	err = i.resume(ctx, l.ID)
 	return err == nil, err
 }
 
-// Refused returns an error that ends an intent, since it cannot be carried out. Return it
-// from the function only if nothing was changed. Do returns it; in the background it is logged.
+// Refused returns an error that ends an intent because it cannot be carried out. Return it from the
+// function only if nothing was changed. Do returns it; in the background it is logged.
 func Refused(err error) error { return &refusedError{err} }
 
 type refusedError struct{ error }
 
 func (e *refusedError) Unwrap() error { return e.error }
 
-// Do carries out the intent with args, and returns when the function has returned nil. That
-// takes a trip besides those of the function.
+// Do carries out the intent with args and returns when the function has returned nil. It costs one
+// trip besides those of the function.
 //
-// An ErrUnclear says that the function has failed so far, and why; or that it is not known
-// whether the args are in the journal. The function is called every 15 seconds from then on
-// until it returns nil: in the first case whatever happens to this process. In the second this
-// process writes the args once more, and calls it only when they are there for sure; if the
-// process dies before that, another one may do so, or it is never called. An error of args is
-// an ErrInvalid or ErrTooLarge; ErrUnavailable says that nothing was begun.
+// An ErrUnclear means either that the function has failed so far, for the reason given, or that it
+// is not known whether the args are in the journal. From then on the function is called every 15
+// seconds until it returns nil. In the first case that holds whatever happens to this process. In
+// the second, this process writes the args again and calls the function only once they are certain
+// to be stored; if it dies before that, another process may carry the intent out, or nobody does.
+// Invalid args are an ErrInvalid or ErrTooLarge. ErrUnavailable means that nothing was begun.
 func (i *Intent[A]) Do(ctx context.Context, args A) error {
 	ctx, end := i.db.begin(ctx, kv.Work{Model: i.name, Verb: "Do"})
 	defer end()
@@ -128,7 +127,7 @@ func (i *Intent[A]) Do(ctx context.Context, args A) error {
 		if open == nil {
 			return err
 		}
-		// Neither is a Refused error: it may be carried out.
+		// Not a Refused error: it may still be carried out.
 		if errors.Is(open, journal.ErrNone) {
 			return i.failure(fmt.Errorf("%w: it was refused (%v), but this process was taken for dead, and another one may have carried it out", ErrUnclear, err))
 		}
@@ -138,8 +137,8 @@ func (i *Intent[A]) Do(ctx context.Context, args A) error {
 	return i.failure(&notEnded{err})
 }
 
-// notEnded is the ErrUnclear of an intent that has begun, and why it has not ended. It is no
-// ErrUnavailable, even if the function has failed with one: that says that nothing was begun.
+// notEnded is the ErrUnclear of a begun intent, with the reason why it has not ended. It is never
+// an ErrUnavailable, even if the function failed with one: that would mean that nothing was begun.
 type notEnded struct{ why error }
 
 func (e *notEnded) Error() string {
@@ -152,7 +151,7 @@ func (e *notEnded) Is(target error) bool {
 
 func (e *notEnded) As(target any) bool { return errors.As(e.why, target) }
 
-// refuse ends what was refused, so that no process carries it out later.
+// refuse ends a refused intent, so that no process carries it out later.
 func (i *Intent[A]) refuse(ctx context.Context, line *written) error {
 	ctx, cancel := i.db.Patient(context.WithoutCancel(ctx))
 	defer cancel()
@@ -166,7 +165,7 @@ func isRefused(err error) bool {
 
 func (i *Intent[A]) failure(err error) error { return fmt.Errorf("intent %s: %w", i.name, err) }
 
-// encode returns the text of a line: the moment, a random name, and the args.
+// encode returns the text of a line: the time, a random name, and the args.
 func (i *Intent[A]) encode(args A) (string, error) {
 	if err := i.db.Writable(); err != nil {
 		return "", err
@@ -184,8 +183,8 @@ func (i *Intent[A]) encode(args A) (string, error) {
 	return encodeIntent(i.db.now(), body), nil
 }
 
-// begin writes the line, and takes the turn unless another process has it. Where it is unclear
-// whether the line was written, the intent may have begun, and is tried again.
+// begin writes the line, and takes the turn unless another process has it. If it is unclear whether
+// the line was written, the intent may have begun and is retried.
 func (i *Intent[A]) begin(ctx context.Context, text string, turn *turn) (line *written, err error) {
 	if n := i.countOpen(); n >= maxOpen {
 		return nil, fmt.Errorf("%w: %d have not ended yet, and none begins until some have", kv.ErrUnavailable, n)
@@ -205,10 +204,10 @@ func (i *Intent[A]) begin(ctx context.Context, text string, turn *turn) (line *w
 		line.done()
 		return nil, err
 	}
-	return line, nil // What has begun waits for its turn.
+	return line, nil // once begun, it waits for its turn
 }
 
-// tries calls the function a few times, once it has its turn.
+// tries calls the function up to runTries times, once it has its turn.
 func (i *Intent[A]) tries(ctx context.Context, args A, turn *turn) (err error) {
 	if err := turn.wait(ctx); err != nil {
 		return err
@@ -224,13 +223,12 @@ func (i *Intent[A]) tries(ctx context.Context, args A, turn *turn) (err error) {
 	return err
 }
 
-// call calls the function.
 func (i *Intent[A]) call(ctx context.Context, args A) error {
 	return work.Recover("the function", func() error { return i.run(ctx, args) })
 }
 
-// keep notes that what has begun has failed, and sees to it that it is tried again. Without
-// a line, that is in the journal of another process, and repair tries it again.
+// keep records the failure of a begun intent and schedules a retry. A nil line is in the journal of
+// another process, and repair retries it.
 func (i *Intent[A]) keep(text string, line *written, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -246,8 +244,7 @@ func (i *Intent[A]) keep(text string, line *written, err error) {
 	}
 }
 
-// tryAgain carries out once more what has failed in this process, and returns an error if some
-// of it fails again.
+// tryAgain retries the failed intents of this process. It returns an error if one fails again.
 func (i *Intent[A]) tryAgain(ctx context.Context) error {
 	var errs []error
 	for text, line := range i.own() {
@@ -261,7 +258,7 @@ func (i *Intent[A]) tryAgain(ctx context.Context) error {
 			err = i.refuse(ctx, line)
 		}
 		if errors.Is(err, journal.ErrNone) {
-			err = nil // It is another one's by now.
+			err = nil // another process has it now
 		}
 		if err != nil {
 			i.keep(text, line, err)
@@ -273,7 +270,7 @@ func (i *Intent[A]) tryAgain(ctx context.Context) error {
 	return kv.Join(errs...)
 }
 
-// own returns what this process has begun.
+// own returns the failed intents begun by this process.
 func (i *Intent[A]) own() map[string]*written {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -286,7 +283,6 @@ func (i *Intent[A]) own() map[string]*written {
 	return all
 }
 
-// countOpen returns how many have failed to end so far.
 func (i *Intent[A]) countOpen() int {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -299,7 +295,7 @@ func (i *Intent[A]) end(text string) {
 	delete(i.open, text)
 }
 
-// resume carries out what a dead process has left.
+// resume carries out an intent left by a dead process.
 func (i *Intent[A]) resume(ctx context.Context, text string) error {
 	err := i.carryOut(ctx, text)
 	if err != nil && !isRefused(err) {
@@ -310,8 +306,8 @@ func (i *Intent[A]) resume(ctx context.Context, text string) error {
 	return nil
 }
 
-// carryOut calls the function in the background for what text says. A Refused error, which is
-// logged, ends it.
+// carryOut calls the function in the background for the intent text. A Refused error is logged and
+// ends it.
 func (i *Intent[A]) carryOut(ctx context.Context, text string) error {
 	ctx, cancel := context.WithTimeout(ctx, times.Run)
 	defer cancel()
@@ -346,12 +342,12 @@ func (i *Intent[A]) carryOut(ctx context.Context, text string) error {
 	return err
 }
 
-// IntentStats is how the intents of one name are doing.
+// IntentStats is the state of the intents of one name.
 type IntentStats struct {
 	Name   string
-	Open   int           // how many have failed to end so far
-	Oldest time.Duration // since the oldest of these has begun
-	Err    error         // why that one has failed
+	Open   int           // intents that have failed so far
+	Oldest time.Duration // age of the oldest of them
+	Err    error         // its last error
 }
 
 func (i *Intent[A]) stats(now time.Time) IntentStats {

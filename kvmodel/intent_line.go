@@ -16,14 +16,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// encodeIntent returns the id in the line of an intent: when it has begun, a name that no other
-// has, and its args.
+// encodeIntent returns the id in the line of an intent: the time it began, a unique name, and its
+// args.
 func encodeIntent(began time.Time, args []byte) string {
 	b := binary.AppendUvarint(nil, uint64(max(began.UnixMilli(), 0)))
 	return string(append(wire.AppendText(b, kv.RandomName()), args...))
 }
 
-// decodeIntent returns what encodeIntent was given. The error is an ErrCorrupt.
+// decodeIntent reverses encodeIntent. The error is an ErrCorrupt.
 func decodeIntent(text string) (began time.Time, args []byte, err error) {
 	r := wire.Reader{Rest: []byte(text)}
 	began = time.UnixMilli(int64(r.Number("intent", math.MaxInt64)))
@@ -31,20 +31,20 @@ func decodeIntent(text string) (began time.Time, args []byte, err error) {
 	return began, r.Rest, r.Err
 }
 
-// Underway is an intent that some journal names.
+// Underway is an intent in some journal.
 type Underway struct {
-	Process string    // in whose journal it is
+	Process string    // the process whose journal it is in
 	Own     bool      // that is this process
 	Name    string    // of the intent
 	Known   bool      // this process can carry it out
-	Began   time.Time // by the clock of the process
+	Began   time.Time // on the clock of the process
 	Args    map[string]any
-	Err     error // why it has failed, as far as this process knows; or ErrCorrupt, if it cannot be read
+	Err     error // last error known to this process; or ErrCorrupt, if the intent cannot be read
 }
 
-// Underway returns the intents that journals name, the oldest first. One of this process has
-// failed so far. One of another process may have ended a moment ago, or even long ago, if
-// something that began beside it has not. It writes nothing.
+// Underway returns the intents in all journals, oldest first. An intent of this process has failed
+// so far. One of another process may already have ended, even long ago if another that began at the
+// same time has not. Underway writes nothing.
 func (db *DB) Underway(ctx context.Context) (all []Underway, err error) {
 	writers, err := db.Writers(ctx)
 	if err != nil {
@@ -57,7 +57,7 @@ func (db *DB) Underway(ctx context.Context) (all []Underway, err error) {
 	return all, nil
 }
 
-// intentsIn returns those that j names.
+// intentsIn returns the open intents in j.
 func (db *DB) intentsIn(j journal.Copy) (all []Underway) {
 	for _, l := range j.Lines {
 		if name, ok := strings.CutPrefix(l.Model, intentLine); ok {
@@ -69,7 +69,7 @@ func (db *DB) intentsIn(j journal.Copy) (all []Underway) {
 	return all
 }
 
-// underway returns what is known of an intent, and whether it may be open.
+// underway returns the state of an intent, and whether it may be open.
 func (db *DB) underway(process, name, text string) (u Underway, open bool) {
 	u = Underway{Process: process, Own: db.journal.IsOwn(process), Name: name}
 	var body []byte
@@ -101,7 +101,7 @@ type anyIntent interface {
 
 func (i *Intent[A]) called() string { return i.name }
 
-// failing reports whether what text says has failed so far, and why.
+// failing reports whether the intent text has failed so far, and its error.
 func (i *Intent[A]) failing(text string) (why error, open bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -117,9 +117,8 @@ func (db *DB) allIntents() []anyIntent {
 	return slices.Clone(db.intents)
 }
 
-// forgetEnded is called after a look at the journals of all other processes. It forgets the
-// intents and the cascades of dead processes that another process has ended: the journal lines
-// that are still open do not name them.
+// forgetEnded is called after reading the journals of all other processes. It forgets intents and
+// cascades of dead processes that are in no open line: another process has ended them.
 func (db *DB) forgetEnded(open []journal.Line) {
 	named := make(map[[2]string]bool)
 	for _, l := range open {
@@ -139,7 +138,7 @@ func (i *Intent[A]) keepNamed(isNamed func(model, id string) bool) {
 	maps.DeleteFunc(i.open, func(text string, u *underway) bool { return u.line == nil && !isNamed(intentLine+i.name, text) })
 }
 
-// intentStats returns how those intents are doing that have failed to end so far.
+// intentStats returns the stats of the intents that have failed so far.
 func (db *DB) intentStats() (all []IntentStats) {
 	for _, i := range db.allIntents() {
 		if s := i.stats(db.now()); s.Open > 0 {

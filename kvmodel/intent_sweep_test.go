@@ -16,11 +16,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// In the sweep of intents, two processes move amounts between accounts. Each account knows
-// which moves it has seen, so a step can tell whether it is done. One process is killed at any
-// of its steps, and the other or a later one carries on. In the end each move that has
-// begun has changed both accounts, once, and no two from one account were carried out side by
-// side.
+// In the sweep of intents, two processes move amounts between accounts. Each account lists the
+// moves it has seen, so a step can tell whether it is done. One process is killed at any of its
+// steps, and the other or a later one goes on. In the end each move that began has changed both
+// accounts exactly once, and no two moves from one account ran at the same time.
 
 type account struct {
 	ID      string
@@ -33,17 +32,17 @@ type transfer struct {
 	Amount       int64
 }
 
-// Turn lets the transfers from one account be carried out one after the other.
+// Turn makes the transfers from one account run one after the other.
 func (t *transfer) Turn() string { return t.From }
 
-// booth notes which turns are under way, in all processes.
+// booth records the turns under way in all processes.
 type booth struct {
 	mu   sync.Mutex
 	open map[string]time.Time
-	both int // how often one has begun beside another
+	both int // turns that began during another
 }
 
-// almostTurn is nearly as long as a process has its turn.
+// almostTurn is a little less than the length of a turn.
 const almostTurn = 50 * time.Second
 
 func (c *booth) begin(turn string) (end func()) {
@@ -103,7 +102,7 @@ func (b *bank) book(ctx context.Context, id, move string, amount int64) error {
 	return err
 }
 
-// transfers is what a process was told of its moves.
+// transfers are the moves of a process: those reported as done, and all it began.
 type transfers struct{ sure, open []transfer }
 
 // moveAround makes moves as one process.
@@ -147,8 +146,8 @@ func TestSweep_AnIntentThatHasBegunIsCarriedOutWhole(t *testing.T) {
 	}
 }
 
-// checkTransfers asserts that each move has changed both of its accounts or, unless the process
-// was told that it is done, neither, and that the balances are those of the moves.
+// checkTransfers asserts that each move changed both accounts or neither, that it changed them if
+// the process was told so, and that the balances agree with the moves.
 func checkTransfers(sim *kvtest.Sim, all map[string]*transfers) {
 	t := sim.T()
 	accounts := map[string]*account{}

@@ -63,7 +63,7 @@ func TestIntent_ArgsThatCannotBeCarriedOutBeginNothing(t *testing.T) {
 	}
 }
 
-// One that fails is called again until it ends, and says until then that it has not.
+// A failing intent is called again until it ends, and Do reports it as unclear until then.
 func TestIntent_AFailureIsTriedAgainUntilItEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
@@ -105,7 +105,7 @@ func TestIntent_AFailureIsTriedAgainUntilItEnds(t *testing.T) {
 	})
 }
 
-// A refusal stands, even if the process dies, or the change would be possible later.
+// A refusal stands, even if the process dies or the change becomes possible later.
 func TestIntent_WhatWasRefusedIsNotCarriedOutLater(t *testing.T) {
 	for name, end := range map[string]func(t *testing.T, m *mortal, db *kvmodel.DB){
 		"killed at once":          func(_ *testing.T, m *mortal, _ *kvmodel.DB) { m.kill() },
@@ -166,7 +166,8 @@ func TestIntent_ARefusalThatCannotBeWrittenDownIsNone(t *testing.T) {
 	_ = db.Close(t.Context())
 }
 
-// Beside one that does not end, the line of another that has ended stays, too: it says so.
+// The line of an intent that ended stays while another in the journal has not, and marks it as
+// ended.
 func TestIntent_WhatHasEndedLongAgoIsNotCarriedOutAgain(t *testing.T) {
 	for name, end := range map[string]func(ctx context.Context, m *mortal, db *kvmodel.DB){
 		"killed": func(_ context.Context, m *mortal, _ *kvmodel.DB) { time.Sleep(time.Minute); m.kill() },
@@ -208,7 +209,7 @@ func TestIntent_WhatHasEndedLongAgoIsNotCarriedOutAgain(t *testing.T) {
 	}
 }
 
-// A function that panics has failed, like any other.
+// A function that panics has failed.
 func TestIntent_APanicIsAFailure(t *testing.T) {
 	db := open(t, memkv.New(memkv.Options{}))
 	calls := 0
@@ -241,7 +242,7 @@ func TestIntent_TooManyThatFailLetNoMoreBegin(t *testing.T) {
 	})
 }
 
-// Two with the same turn wait for each other; others do not.
+// Two intents with the same turn wait for each other, others do not.
 func TestIntent_TwoWithOneTurnAreNotCarriedOutSideBySide(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := closing(t, open(t, memkv.New(memkv.Options{})))
@@ -306,8 +307,8 @@ func TestIntent_AfterAnUnclearBegin_TheFunctionIsCalledOnlyWhenTheArgsAreInTheJo
 	})
 }
 
-// What a process that died has begun is carried out by one that knows the name; until there is
-// one, it waits, and can be seen.
+// An intent of a dead process runs in a process that knows its name. Until there is one, it waits
+// and is listed.
 func TestIntent_WaitsForAProcessThatKnowsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
@@ -349,8 +350,8 @@ func TestIntent_WaitsForAProcessThatKnowsIt(t *testing.T) {
 	})
 }
 
-// Two processes try what a third has left, and one of them ends it. The other one counts none
-// of it from its next look on.
+// Two processes try the intents of a dead third, and one of them ends them. The other counts none
+// of them from its next look on.
 func TestIntent_WhatAnotherProcessHasEndedIsNotOpenHere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
@@ -402,8 +403,8 @@ func TestIntent_WhatAnotherProcessHasEndedIsNotOpenHere(t *testing.T) {
 	})
 }
 
-// One that fails keeps neither others of the dead process from ending, nor is any that has ended
-// carried out again in the meantime.
+// A failing intent does not keep others of the dead process from ending, and none that ended runs
+// again in the meantime.
 func TestIntent_OneThatFailsHoldsUpNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
@@ -447,7 +448,7 @@ func TestIntent_OneThatFailsHoldsUpNoOther(t *testing.T) {
 	})
 }
 
-// Fields that an earlier release did not have are empty, and those of a later one are passed over.
+// Fields that an earlier release did not have are empty, and those of a later one are ignored.
 func TestIntent_ArgsOfAnotherReleaseAreRead(t *testing.T) {
 	type wider struct {
 		From, To, Why string

@@ -12,15 +12,15 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// turn is the right to carry out intents of one name that have the same turn. In a process
-// one waits for the other. Among processes it is an item in the store, which goes after the
-// call, or by itself after times.Turn. So a call that takes longer may have another one beside it.
+// turn is the right to carry out intents of one name with the same turn. Within a process, one
+// waits for the other. Between processes it is an item in the store, removed after the call or
+// expired after times.Turn, so a call that takes longer may overlap with another.
 type turn struct {
 	db    *DB
-	key   string // empty: any may run side by side
-	token []byte // tells this process from others
+	key   string // empty: no turns, any may run concurrently
+	token []byte // identifies this holder
 	mine  bool
-	leave func() // for others in this process
+	leave func() // releases the turn within this process
 }
 
 var turnClass = kv.NewClass("turn", 2)
@@ -31,14 +31,14 @@ func (i *Intent[A]) turn(ctx context.Context, args A) (*turn, error) {
 	if !ok {
 		return &turn{mine: true}, nil
 	}
-	// What the turn is called may be about a person, and a key is not.
+	// A turn's name may contain personal data, which must not be in a key.
 	sum := sha256.Sum256([]byte(t.Turn()))
 	key := turnClass.Key(i.name, hex.EncodeToString(sum[:16]))
 	leave, err := i.db.handling.Take(ctx, key)
 	return &turn{i.db, key, kv.RandomBytes(16), false, leave}, err
 }
 
-// try takes the turn among processes, unless another one has it.
+// try takes the turn between processes, unless another holds it.
 func (t *turn) try(ctx context.Context, s kv.Store) error {
 	if t.mine {
 		return nil
@@ -60,7 +60,7 @@ func (t *turn) try(ctx context.Context, s kv.Store) error {
 	return err
 }
 
-// wait tries until this process has the turn.
+// wait retries until this process has the turn.
 func (t *turn) wait(ctx context.Context) error {
 	for !t.mine {
 		if !kv.Sleep(ctx, kv.Jitter(turnPause)) {
@@ -73,10 +73,10 @@ func (t *turn) wait(ctx context.Context) error {
 	return nil
 }
 
-// turnPause is about how long a process waits before it tries again.
+// turnPause is the approximate pause between attempts.
 const turnPause = 200 * time.Millisecond
 
-// end gives the turn back, to other processes first.
+// end releases the turn, to other processes first.
 func (t *turn) end(ctx context.Context) {
 	if t.key == "" {
 		return

@@ -19,8 +19,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// process is one process of an app: a DB on a store it shares with others, and
-// a class of notes with an index.
+// process is one process of an app: a DB on a store shared with others, and a class of notes with
+// an index.
 type process struct {
 	*notes
 	db     *kvmodel.DB
@@ -40,18 +40,18 @@ func start(t *testing.T, s kv.Store, opts ...kvmodel.Option) *process {
 	return p
 }
 
-// ends stops p's goroutines at the end of the test, dead or not.
+// ends stops the goroutines of p at the end of the test, dead or not.
 func (p *process) ends(t *testing.T) *process {
 	t.Cleanup(func() { _ = p.db.Close(context.Background()) })
 	return p
 }
 
-// inTime runs f with a clock that moves when nothing else does.
+// inTime runs f with a fake clock.
 func inTime(t *testing.T, f func(t *testing.T, ctx context.Context, mem *memkv.Store)) {
 	synctest.Test(t, func(t *testing.T) { f(t, t.Context(), memkv.New(memkv.Options{})) })
 }
 
-// keys returns the keys of mem in the families given, sorted.
+// keys returns the keys of mem in the given families, sorted.
 func keys(mem *memkv.Store, families ...string) []string {
 	var all []string
 	for _, key := range mem.Keys() {
@@ -64,10 +64,10 @@ func keys(mem *memkv.Store, families ...string) []string {
 	return all
 }
 
-// journals are the families of keys that journals consist of.
+// journals are the families of keys of journals.
 var journals = []string{"procs", "out", "line", "fixed"}
 
-// wait lets time pass until all is still.
+// wait lets d pass, and then waits until all goroutines are idle.
 func wait(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -183,7 +183,7 @@ func TestJournal_AProcessThatDiesIsRepairedAfter30SecondsAndRemovedAfterTheGrace
 		must(t, p.Create(ctx, &note{ID: "a", Text: "x", Code: "old"}))
 		must(t, p.db.Flush(ctx))
 		synctest.Wait() // Its first look for the dead takes trips too.
-		// It dies with the commit of a change that has moved a value.
+		// It dies with the commit of a change of an indexed value.
 		_, err := p.Get(ctx, "a")
 		must(t, err)
 		p.life.dies.Store(p.life.trips.Load() + 3)
@@ -201,7 +201,7 @@ func TestJournal_AProcessThatDiesIsRepairedAfter30SecondsAndRemovedAfterTheGrace
 		if got := keys(mem, "out"); len(got) != 2 {
 			t.Errorf("heads %q, want both until the grace has passed", got)
 		}
-		// A claim that a paused client adds late is found by the second pass.
+		// The second pass finds a claim that a paused client adds late.
 		_, err = kv.One(ctx, mem, kv.OpSet("u:Note:ByCode:old", claimOf(1, "a")))
 		must(t, err)
 		wait(time.Hour + 4*time.Minute)
@@ -245,7 +245,7 @@ func TestJournal_AProcessThatWakesAfterItWasRemovedWritesUnderANewName(t *testin
 					want = append(want, id)
 					wait(1100 * time.Millisecond)
 				}
-				// It dies again, this time for good, and must be found.
+				// It dies again, this time for good, and repair must find it.
 				must(t, sleeper.Create(ctx, &note{ID: "unarchived", Text: "x"}))
 				want = append(want, "unarchived")
 				sleeper.life.kill()
@@ -268,8 +268,8 @@ func TestJournal_AProcessThatWakesAfterItWasRemovedWritesUnderANewName(t *testin
 	}
 }
 
-// A process that stalls while it writes, and not while it idles, has a tick to
-// make when it goes on; it must notice that its journal was removed.
+// A process that stalls during a write, unlike one that stalls when idle, ticks as soon as it goes
+// on. It must notice that its journal was removed.
 func TestJournal_AProcessThatTicksOnAfterItWasRemovedIsNotLost(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 		stalled := start(t, plain(mem)).ends(t)
@@ -344,7 +344,7 @@ func TestJournal_OneThatCannotBeRepairedDoesNotHoldUpTheOthers(t *testing.T) {
 		for _, p := range dead {
 			p.life.kill()
 		}
-		// The second one's record is corrupt.
+		// The record of the second one is corrupt.
 		_, err := kv.One(ctx, mem, kv.OpSet("r:Note:n1", []byte("corrupt")))
 		must(t, err)
 		living := start(t, plain(mem)).ends(t)
@@ -421,7 +421,7 @@ func TestRepair_Of2000LinesTakes5TripsPer100(t *testing.T) {
 	ctx := t.Context()
 	mem := memkv.New(memkv.Options{})
 	clock := proof.NewClock(time.Now())
-	// Its segments stay, since it cannot roll over.
+	// Its segments stay, because it cannot roll over.
 	p := start(t, tamper(plain(mem), func(_ context.Context, ops []kv.Op, next func([]kv.Op) error) error {
 		if ops[0].Kind == kv.Get && strings.HasPrefix(ops[0].Key, "out:") {
 			return kv.Fail(ops, kv.ErrUnavailable)

@@ -12,36 +12,36 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// MaxID is the length limit of the text of a record's id, in bytes. A ranking keeps
-// several ids under one key, so this is what any index can take. The text is escaped: each
-// byte but ASCII letters, digits and . _ ~ - takes three. So an id may have 2,048 letters of
-// English, or 227 Japanese characters, or 682 bytes of any kind.
+// MaxID is the maximum length of the text of a record's id, in bytes. A ranking keeps several ids
+// under one key, so this limit holds for every index. The text is escaped: each byte except ASCII
+// letters, digits and . _ ~ - takes three. So an id may have 2,048 English letters, 227 Japanese
+// characters, or 682 arbitrary bytes.
 const MaxID = plug.MaxID
 
-// KeyOf turns ids and indexed values of type K into text and back. A text has
-// a fixed number of escaped parts, joined by colons.
+// KeyOf converts ids and indexed values of type K to text and back. A text has a fixed number of
+// escaped parts, joined by colons.
 type KeyOf[K any] struct {
 	Text  func(K) string
 	Parse func(string) (K, error)
 
-	// Empty reports whether a value counts as none: an empty string, or a key
-	// with an empty part. Numbers and bools are never empty.
+	// Empty reports whether a value counts as missing: an empty string, or a key with an empty
+	// part. Numbers and bools are never empty.
 	Empty func(K) bool
 
-	// Compare orders keys: strings by their bytes, numbers by their size, false before
-	// true, and structs by their first parts that differ.
+	// Compare orders keys: strings by bytes, numbers by size, false before true, and structs by the
+	// first parts that differ.
 	Compare func(a, b K) int
 
-	// New returns an id that no other record has; nil if the app gives the ids.
+	// New returns a unique new id; nil if the app assigns ids.
 	New func() K
 
-	// Number returns the id of a number; nil if ids are not numbers.
+	// Number returns the id for a number; nil if ids are not numbers.
 	Number func(int64) K
 
 	// add appends what Text returns; nil: Text alone makes it.
 	add func(dst []byte, k K) []byte
 
-	parts int // of which a text is joined; 0: one
+	parts int // number of parts of a text; 0: one
 }
 
 // texts returns the texts of ids, which share memory.
@@ -64,8 +64,7 @@ func (k KeyOf[K]) texts(ids []K) []string {
 	return texts
 }
 
-// StringKey is the KeyOf of strings. New ids are 26 random characters that sort
-// by the time they were made.
+// StringKey is the KeyOf of strings. New ids are 26 random characters that sort by creation time.
 func StringKey[K ~string]() KeyOf[K] {
 	return KeyOf[K]{
 		Text:    func(k K) string { return kv.JoinText(string(k)) },
@@ -129,14 +128,14 @@ func compareBools[K ~bool](a, b K) int {
 	return -1
 }
 
-// isShortest reports whether s, which is a number, is written as Format would.
+// isShortest reports whether the number s is in the form that Format writes.
 func isShortest(s string) bool {
 	digits := strings.TrimPrefix(s, "-")
 	return s == "0" || digits != "" && digits[0] >= '1'
 }
 
-// valueKey is a KeyOf without an empty value. Each value has one text: parse also
-// reports whether K can hold the value and text would write it in the same way.
+// valueKey returns a KeyOf without an empty value. Each value has one text: parse also reports
+// whether K can hold the value and s is its canonical text.
 func valueKey[K any](text func(K) string, parse func(string) (K, bool, error), compare func(a, b K) int) KeyOf[K] {
 	return KeyOf[K]{
 		Text:    text,
@@ -152,8 +151,7 @@ func valueKey[K any](text func(K) string, parse func(string) (K, bool, error), c
 	}
 }
 
-// Key2 is the KeyOf of a struct of two fields, which split and join take apart
-// and put together.
+// Key2 is the KeyOf of a struct of two fields, which split takes apart and join puts together.
 func Key2[K, A, B any](a KeyOf[A], b KeyOf[B], split func(K) (A, B), join func(A, B) K) KeyOf[K] {
 	return keyOfParts(2, a, b, split, join)
 }
@@ -181,7 +179,7 @@ func Key4[K, A, B, C, D any](a KeyOf[A], b KeyOf[B], c KeyOf[C], d KeyOf[D], spl
 		})
 }
 
-// pair is all fields of a key but those before it.
+// pair holds the second and later fields of a key.
 type pair[A, B any] struct {
 	first  A
 	second B
@@ -191,7 +189,7 @@ func newPair[A, B any](a A, b B) pair[A, B] { return pair[A, B]{a, b} }
 
 func (p pair[A, B]) split() (A, B) { return p.first, p.second }
 
-// keyOfParts is the KeyOf of n parts: one of a, and all others of b.
+// keyOfParts is the KeyOf of n parts: the first from a, the others from b.
 func keyOfParts[K, A, B any](n int, a KeyOf[A], b KeyOf[B], split func(K) (A, B), join func(A, B) K) KeyOf[K] {
 	key := KeyOf[K]{
 		parts: n,

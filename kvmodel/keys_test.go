@@ -16,7 +16,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// there checks that keys become want as texts and come back as they were.
+// there checks that each key of want has its text, and that the text parses to the key.
 func there[K comparable](t *testing.T, key kvmodel.KeyOf[K], want map[K]string) {
 	t.Helper()
 	for k, text := range want {
@@ -35,7 +35,7 @@ func there[K comparable](t *testing.T, key kvmodel.KeyOf[K], want map[K]string) 
 	}
 }
 
-// nowhere checks that no text is taken for one of key's.
+// nowhere checks that key parses none of the texts.
 func nowhere[K comparable](t *testing.T, key kvmodel.KeyOf[K], texts ...string) {
 	t.Helper()
 	for _, text := range texts {
@@ -85,7 +85,7 @@ func TestKeyOf_BoolsBecomeTextAndComeBack(t *testing.T) {
 	nowhere(t, kvmodel.BoolKey[flag](), "", "yes")
 }
 
-// inOrder checks that each of keys comes after those before it.
+// inOrder checks that key compares keys in the given order.
 func inOrder[K comparable](t *testing.T, key kvmodel.KeyOf[K], keys ...K) {
 	t.Helper()
 	for i, a := range keys {

@@ -12,19 +12,18 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Where the store names keys in order, those of the records say which records there are. So
-// a new record is written under its own key and under no other, and a walk along the keys
-// sees it with its commit.
+// On a store that walks keys in order, the keys of the records tell which records exist. So a new
+// record is written under its own key only, and a walk sees it as soon as it is committed.
 
 // walker is the power [kv.Powers.Walk].
 type walker = func(ctx context.Context, begin, after string, f func(keys []string) error) error
 
-// idMark is the mark in the envelope of a record whose key is hashed: its id.
+// idMark is the mark, in the envelope of a record with a hashed key, that holds its id.
 const idMark = "#id"
 
-// walkKeys calls f with the ids of the records behind from, in batches, with how far that goes,
-// and with a func that counts how many are left. Once the rest was given, an ErrCorrupt names
-// the keys of records that cannot say their ids; no walk that goes on passes them by.
+// walkKeys calls f with the ids of the records after from, in batches, with the position reached
+// and a func that counts the rest. At the end an ErrCorrupt names the keys of records whose ids
+// cannot be read; a walk that continues does not skip them.
 func (m *model) walkKeys(ctx context.Context, from enumeration.Reached, f func(ids []string, to enumeration.Reached, left func() int64) error) error {
 	rest, counted := int64(0), false
 	var damaged error
@@ -57,7 +56,7 @@ func (m *model) walkKeys(ctx context.Context, from enumeration.Reached, f func(i
 	return damaged
 }
 
-// countKeys returns how many keys of records there are after a key, as far as the store says.
+// countKeys returns the number of record keys after the given key, as far as the store can tell.
 func (m *model) countKeys(ctx context.Context, after string) (n int64) {
 	_ = m.db.walk(ctx, m.keys[0].Begin(), after, func(keys []string) error {
 		n += int64(len(keys))
@@ -66,7 +65,7 @@ func (m *model) countKeys(ctx context.Context, after string) (n int64) {
 	return n
 }
 
-// isWritten reports whether there is a record, or the tombstone of one.
+// isWritten reports whether there is a record or a tombstone.
 func (m *model) isWritten(ctx context.Context) (bool, error) {
 	err := m.walkKeys(ctx, enumeration.Reached{}, func(ids []string, _ enumeration.Reached, _ func() int64) error {
 		if len(ids) > 0 {
@@ -80,8 +79,8 @@ func (m *model) isWritten(ctx context.Context) (bool, error) {
 	return false, err
 }
 
-// idsOf returns the ids of the records under keys. An ErrCorrupt names keys that are hashed and
-// whose records do not say their ids.
+// idsOf returns the ids of the records under keys. An ErrCorrupt names hashed keys whose records do
+// not contain their ids.
 func (m *model) idsOf(ctx context.Context, keys []string) (ids []string, damaged, err error) {
 	var hashed []string
 	for _, key := range keys {
@@ -106,14 +105,14 @@ func (m *model) idsOf(ctx context.Context, keys []string) (ids []string, damaged
 			damaged = wire.JoinCorrupt(damaged, wire.Corrupt(key, err))
 		case err != nil:
 			return nil, nil, err
-		case m.key(id) == key: // Long names of models begin alike.
+		case m.key(id) == key: // Keys of models with long names begin alike.
 			ids = append(ids, id)
 		}
 	}
 	return ids, damaged, nil
 }
 
-// idIn returns the id of a record whose key is hashed, as a get of it has answered.
+// idIn returns the id of a record with a hashed key, given the answer to its get.
 func idIn(r kv.Result) (string, error) {
 	if r.Err != nil {
 		return "", r.Err

@@ -26,7 +26,8 @@ import (
 // longID returns an id whose record has a hashed key.
 func longID(i int) string { return fmt.Sprint("long ", strings.Repeat("x", 150), i%7, " ", i) }
 
-// roll is a model on one store, and what Each has given so far of a walk that is interrupted.
+// roll is a model on one store, and the records that an interrupted walk with Each has given so
+// far.
 type roll struct {
 	*notes
 	s     kv.Store
@@ -35,13 +36,13 @@ type roll struct {
 	given map[string]int // since the walk began
 }
 
-// open opens the model, as a process that begins.
+// open opens the model, as a new process does.
 func (r *roll) open(t *testing.T) {
 	r.db = open(t, r.s)
 	r.notes = kvmodel.NewRecords(r.db, simpleNotes())
 }
 
-// step gives some more of the walk. It ends it, and reports true, if few are left.
+// step continues the walk. It ends it, and reports true, if at most few records are left.
 func (r *roll) step(t *testing.T, ctx context.Context, few int) (ended bool) {
 	t.Helper()
 	stop, n, since := errors.New("stop"), 0, []string{}
@@ -66,8 +67,8 @@ func (r *roll) step(t *testing.T, ctx context.Context, few int) (ended bool) {
 	return err == nil
 }
 
-// A store that names keys in order and one that does not give the same records, whatever was
-// done to them.
+// A store that lists keys in order and one that does not give the same records, whatever the
+// history.
 func TestModels_AWalkAlongKeysGivesWhatTheListOfIDsGives(t *testing.T) {
 	for seed := range proof.Rounds(t, 3, 2000) {
 		ctx, rng := t.Context(), rand.New(rand.NewPCG(seed, 0))
@@ -219,7 +220,7 @@ func TestWalk_WhatIsDeletedOrHasEndedIsNotGiven(t *testing.T) {
 	}
 }
 
-// Of names as long as these only the beginning stands in a key.
+// Only the beginning of such a long name is in a key.
 func TestWalk_ModelsWhoseLongNamesBeginAlikeAreApart(t *testing.T) {
 	ctx := t.Context()
 	db := closing(t, open(t, memkv.New(memkv.Options{})))
@@ -272,7 +273,7 @@ func TestWalk_ARecordThatCannotSayItsIDIsNamedAndNotPassedBy(t *testing.T) {
 	v.undeploy(t)
 }
 
-// Without Walk the ids have to be listed, which is no part of a transaction.
+// Without Walk the ids must be listed, which no transaction can do.
 func TestOpen_TransactionsWithoutAWalkAreNotUsed(t *testing.T) {
 	ctx, mem := t.Context(), memkv.New(memkv.Options{})
 	s := powers{mem, kv.Powers{Atomic: func(context.Context, func(kv.Store) error) error {

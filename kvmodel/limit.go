@@ -9,13 +9,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// MaxValues is how many values a record may have in one index, unless max= says otherwise.
+// MaxValues is the default limit of a record's values in one index; max= changes it.
 const MaxValues = 1000
 
-// TooManyValuesError says that a record has more values than an index takes. It is an
+// TooManyValuesError means that a record has more values than an index accepts. It is an
 // ErrTooLarge.
 type TooManyValuesError struct {
-	Fields []string // that have the values, or the method that returns them
+	Fields []string // fields of the values, or their method
 	Number int
 	Limit  int
 }
@@ -24,10 +24,10 @@ func (e *TooManyValuesError) Error() string {
 	return fmt.Sprintf("%s has %d values; an index takes at most %d", strings.Join(e.Fields, ", "), e.Number, e.Limit)
 }
 
-// Is makes a TooManyValuesError an ErrTooLarge.
+// Is reports whether target is ErrTooLarge.
 func (e *TooManyValuesError) Is(target error) bool { return target == kv.ErrTooLarge }
 
-// limits returns a *TooManyValuesError if v has more values than an index takes.
+// limits returns a *TooManyValuesError if v has more values than an index accepts.
 func (m *model) limits(v plug.Record) error {
 	for _, index := range m.indexes() {
 		if l, ok := index.(plug.Limited); ok {
@@ -39,8 +39,8 @@ func (m *model) limits(v plug.Record) error {
 	return nil
 }
 
-// limited returns a *TooManyValuesError of fields if the number of values exceeds a limit, which
-// is MaxValues if limit is 0.
+// limited returns a *TooManyValuesError for fields if number exceeds limit, or MaxValues if limit
+// is 0.
 func limited(number, limit int, fields func() []string) error {
 	if limit = cmp.Or(limit, MaxValues); number > limit {
 		return &TooManyValuesError{Fields: fields(), Number: number, Limit: limit}

@@ -25,8 +25,8 @@ func words(n int) string {
 	return b.String()
 }
 
-// wordIndexes plug an index over the words of notes into them. Each has a limit, 0 for that of
-// the library, a condition, and a key that tells of its calls.
+// wordIndexes add an index over the words of notes to a model. Each takes a limit (0 for the
+// default), a condition, and a key that records its calls.
 var wordIndexes = map[string]func(all *notes, limit int, holds func(*note) bool, key kvmodel.KeyOf[string]){
 	"list": func(all *notes, limit int, holds func(*note) bool, key kvmodel.KeyOf[string]) {
 		index.NewLists(all, wordSpec(limit, holds, key))
@@ -44,7 +44,7 @@ var wordIndexes = map[string]func(all *notes, limit int, holds func(*note) bool,
 	},
 }
 
-// wordNotes are notes for one of wordIndexes: what is ranked does not expire.
+// wordNotes is the schema of notes for one of wordIndexes: ranked records do not expire.
 func wordNotes(index string) kvmodel.Schema[note, string] {
 	s := noteSchema()
 	if index == "ranking" {
@@ -96,8 +96,8 @@ func TestIndex_MoreValuesThanItTakes_AreRefusedBeforeTheyAreLookedAt(t *testing.
 	}
 }
 
-// What was stored while the limit was higher can be read, touched and deleted, and saved with
-// fewer values.
+// Records stored under a higher limit can be read, touched and deleted, and saved with fewer
+// values.
 func TestIndex_ALowerLimit_LeavesWhatIsThere(t *testing.T) {
 	for name, plug := range wordIndexes {
 		t.Run(name, func(t *testing.T) {

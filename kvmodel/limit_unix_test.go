@@ -12,7 +12,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// used returns the processor time that this process has used.
+// used returns the processor time of this process.
 func used(t *testing.T) time.Duration {
 	t.Helper()
 	var all syscall.Rusage
@@ -20,13 +20,13 @@ func used(t *testing.T) time.Duration {
 	return time.Duration(all.Utime.Nano() + all.Stime.Nano())
 }
 
-// Ten times as many values take about ten times as long. When each was compared with all others,
-// it was a hundred times.
+// Ten times as many values take about ten times as long. Comparing each with all others took a
+// hundred times as long.
 func TestIndex_ManyValuesCostTheirNumberAndNotItsSquare(t *testing.T) {
 	for name, plug := range wordIndexes {
 		all := kvmodel.NewRecords(open(t, memkv.New(memkv.Options{})), wordNotes(name))
 		plug(all, 0, func(*note) bool { return true }, kvmodel.StringKey[string]())
-		// Many records, since the clock of processor time may be coarse.
+		// Many records, because the clock of processor time may be coarse.
 		const values = 10_000
 		took := map[int]time.Duration{}
 		for _, n := range []int{100, 1000} {

@@ -9,24 +9,24 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// OnTrip makes the DB call hook with each trip that ends, as Hooks.Trip is called, until stop
-// is. It is for a look while the app runs: where no one listens, a trip costs nothing more. A
-// trip that ends as stop is called may still be told.
+// OnTrip calls hook for each trip that ends, like Hooks.Trip, until stop is called. It is for
+// watching a running app: without listeners a trip costs nothing extra. A trip that ends during the
+// call of stop may still be reported.
 func (db *DB) OnTrip(hook func(ctx context.Context, t Trip)) (stop func()) {
 	return db.trips.add(hook)
 }
 
-// listeners is a store that tells of its trips while someone listens.
+// listeners is a store that reports its trips while anyone listens.
 type listeners struct {
-	kv.Store           // tells no one
-	telling  kv.Store  // tells all
-	powers   kv.Powers // with a choice between the two
+	kv.Store           // without reports
+	telling  kv.Store  // with reports
+	powers   kv.Powers // that choose between the two
 
 	mu  sync.Mutex // held while all is replaced
 	all atomic.Pointer[[]*listener]
 }
 
-// listener is one of them: funcs cannot be compared.
+// listener holds a hook, since funcs cannot be compared.
 type listener struct {
 	hook func(context.Context, Trip)
 }
@@ -56,7 +56,7 @@ func (l *listeners) Do(ctx context.Context, ops []kv.Op) error {
 	return l.telling.Do(ctx, ops)
 }
 
-// Memory returns that of the store underneath, while no one listens.
+// Memory returns the Memory of the underlying store, while nobody listens.
 func (l *listeners) Memory(ctx context.Context) (kv.Memory, string) {
 	if l.all.Load() != nil {
 		return nil, ""
@@ -82,7 +82,7 @@ func (l *listeners) add(hook func(context.Context, Trip)) (stop func()) {
 	}
 }
 
-// change replaces all by what to makes of a copy.
+// change replaces all with the result of to on a copy.
 func (l *listeners) change(to func([]*listener) []*listener) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -13,27 +13,26 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Listing is one page of records with the cursors of the pages around it. An
-// empty cursor means that there is nothing in that direction. Without an error, Items is
-// not nil, so an empty page is "Items":[] in JSON.
+// Listing is one page of records with the cursors of the adjacent pages. An empty cursor means that
+// there is nothing in that direction. Without an error, Items is not nil, so an empty page is
+// "Items":[] in JSON.
 type Listing[T any] struct {
 	Items      []*T
 	Next, Prev string
 }
 
-// Lister is what rings, lists, boards and spans have in common. An empty cursor
-// means the beginning. Records for which keep returns false are left out: Page reads on
-// until it has n others or the listing ends, and stops when it has looked at ten times n, so
-// a short page, even an empty one, may have a Next. Only an empty Next is the end. A filter
-// that keeps few records is the work of an index.
+// Lister is the common interface of rings, lists, boards and spans. An empty cursor means the
+// beginning. Page skips records for which keep returns false: it reads on until it has n others or
+// the listing ends, and stops after ten times n records. So a short page, even an empty one, may
+// have a Next. Only an empty Next is the end. To keep only few of the records, use an index.
 type Lister[T any] interface {
 	Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (Listing[T], error)
 }
 
-// MaxPage is how many items a page has at most.
+// MaxPage is the maximum number of items on a page.
 const MaxPage = 1000
 
-// CheckPage returns an ErrInvalid unless a page of a listing may have n items.
+// CheckPage returns an ErrInvalid unless n is a valid number of items for a page.
 func CheckPage(listing string, n int) error {
 	if n < 1 || n > MaxPage {
 		return fmt.Errorf("%s: %w: a page of %d; it has 1 to %d items", listing, ErrInvalid, n, MaxPage)
@@ -41,20 +40,20 @@ func CheckPage(listing string, n int) error {
 	return nil
 }
 
-// Numbered is a page by its number: "page 7 of 53". There are Total items on all Pages.
+// Numbered is a page by number: "page 7 of 53". All Pages together have Total items.
 type Numbered[T any] struct {
 	Items       []*T
 	Page, Pages int // from 1
 	Total       int
 }
 
-// NumberedOf returns page with these items, where a page has n of total. Behind the last
-// page there are none.
+// NumberedOf returns a page with the given items, n to a page out of total. Pages after the last
+// are empty.
 func NumberedOf[T any](items []*T, page, n, total int) Numbered[T] {
 	return Numbered[T]{Items: items, Page: page, Pages: (total + n - 1) / n, Total: total}
 }
 
-// CheckNumber is CheckPage for a page by its number.
+// CheckNumber is CheckPage for a page by number.
 func CheckNumber(listing string, page, n int) error {
 	if page < 1 {
 		return fmt.Errorf("%s: %w: page %d; the first is page 1", listing, ErrInvalid, page)
@@ -64,8 +63,7 @@ func CheckNumber(listing string, page, n int) error {
 
 const cursorFormat = 1
 
-// Cursor returns an opaque text, fit for a URL, for a position in a listing such
-// as "Page.Newest".
+// Cursor returns an opaque text, safe in a URL, for a position in a listing such as "Page.Newest".
 func Cursor(listing string, position []byte) string {
 	sum := cursorSum(listing, position)
 	b := make([]byte, 0, 1+len(sum)+len(position))
@@ -73,12 +71,11 @@ func Cursor(listing string, position []byte) string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// ParseCursor returns the position a cursor stands for, or ErrBadCursor if Cursor
-// did not make it for this listing. It detects accidents, not forgery: a position
-// must be harmless, even if it is made up.
+// ParseCursor returns the position of a cursor, or ErrBadCursor if Cursor did not create it for
+// this listing. It detects accidents, not forgery: any position must be harmless.
 func ParseCursor(listing, cursor string) ([]byte, error) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(cursor)
-	// The decoder passes over line breaks, which no cursor has.
+	// The decoder skips line breaks, which no cursor has.
 	if err != nil || strings.ContainsAny(cursor, "\r\n") || len(b) < 1+cursorSumBytes || b[0] != cursorFormat {
 		return nil, badCursor(listing, cursor, "no page has made it")
 	}
@@ -89,8 +86,8 @@ func ParseCursor(listing, cursor string) ([]byte, error) {
 	return position, nil
 }
 
-// badCursor names the index that listing is of: what follows says which part of it, in signs
-// that are for cursors alone.
+// badCursor names only the index in the error: the rest of listing, in characters reserved for
+// cursors, is the part of it.
 func badCursor(listing, cursor, why string) error {
 	index := strings.IndexFunc(listing, func(r rune) bool {
 		return r != '.' && r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r)

@@ -11,27 +11,27 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// LoadOptions say how [Records.Load] goes about it.
+// LoadOptions configure [Records.Load].
 type LoadOptions struct {
-	PerSecond int         // how many records a second it stores at most; 0: as many as it can
-	Progress  func(n int) // if not nil, it is called with the number of records done, after each batch
+	PerSecond int         // maximum number of records stored per second; 0: no limit
+	Progress  func(n int) // if not nil, called after each batch with the number of records done
 
-	// Failed is called for each record that was not stored, with its place in the sequence;
-	// nil: Load ends after the batch.
+	// Failed is called for each record that was not stored, with its position in the sequence; nil:
+	// Load ends after the batch.
 	Failed func(i int, err error)
 }
 
-// loadedAtOnce is how many records Load holds in memory.
+// loadedAtOnce is the number of records Load holds in memory.
 const loadedAtOnce = 1000
 
-// Load stores new records that all yields, of any number, in batches of up to 1,000, as
-// CreateMulti does. It returns how many it has gone through, and ends with the batch in which a
-// record fails, all yields an error or ctx ends. The error joins an *ItemError for each record
-// that failed, with its place in all.
+// Load stores new records from all, any number of them, in batches of up to 1,000, as CreateMulti
+// does. It returns the number of records done. It ends after the current batch if a record fails,
+// all yields an error or ctx ends. The error joins an *ItemError for each failed record, with its
+// position in all.
 //
-// A record that is stored already, with the same values, counts as done, so that Load can be
-// called again with the same records after it has ended early. Records need ids for that. Where
-// ids are given in order, go on behind the n records that Load has returned.
+// A record already stored with the same values counts as done, so after an early end Load can be
+// called again with the same records. That requires ids. If ids are assigned in order, continue
+// after the n records that Load returned.
 func (r *Records[T, K]) Load(ctx context.Context, all iter.Seq2[*T, error], o LoadOptions) (n int, err error) {
 	l := &loading[T, K]{Records: r, options: o, began: time.Now()}
 	batch := make([]*T, 0, loadedAtOnce)
@@ -52,7 +52,7 @@ func (r *Records[T, K]) Load(ctx context.Context, all iter.Seq2[*T, error], o Lo
 	return l.done, err
 }
 
-// loading is a Load under way.
+// loading is a Load in progress.
 type loading[T any, K comparable] struct {
 	*Records[T, K]
 	options LoadOptions
@@ -60,7 +60,6 @@ type loading[T any, K comparable] struct {
 	done    int
 }
 
-// store stores the next batch.
 func (l *loading[T, K]) store(ctx context.Context, batch []*T) error {
 	if err := kv.Ended(ctx); err != nil {
 		return err
@@ -88,7 +87,7 @@ func (l *loading[T, K]) store(ctx context.Context, batch []*T) error {
 	return l.wait(ctx)
 }
 
-// wait keeps the pace.
+// wait limits the rate.
 func (l *loading[T, K]) wait(ctx context.Context) error {
 	if l.options.PerSecond <= 0 {
 		return nil
@@ -100,8 +99,8 @@ func (l *loading[T, K]) wait(ctx context.Context) error {
 	return nil
 }
 
-// missing returns those of batch that are not stored with the same values, and where in batch
-// they are.
+// missing returns the records of batch that are not stored with the same values, and their
+// positions.
 func (l *loading[T, K]) missing(ctx context.Context, batch []*T) (fresh []*T, of []int, err error) {
 	stored, err := Load(ctx, l.Records, batch, l.schema.ID)
 	if stored == nil && err != nil {
@@ -115,7 +114,7 @@ func (l *loading[T, K]) missing(ctx context.Context, batch []*T) (fresh []*T, of
 	return fresh, of, nil
 }
 
-// same reports whether v and stored are equal but for the fields that the data class fills in.
+// same reports whether v and stored are equal except for the fields that the data class sets.
 func (l *loading[T, K]) same(v, stored *T) bool {
 	w := *v
 	is, has := l.m.schema(&w), l.m.schema(stored)

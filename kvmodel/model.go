@@ -20,55 +20,53 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// maxTries is how often a step is tried that others can disturb.
+// maxTries limits the attempts at a step that others can disturb.
 const maxTries = 8
 
 var recordKey = kv.NewClass("r", 2) // model, id text
 
-// model is a data class without its types: it reads and writes records by the texts of their
-// ids.
+// model is a data class without its types: it reads and writes records by the text of their ids.
 type model struct {
 	db       behalf
 	name     string
 	version  int
 	codec    bodies
-	decoder  kv.Decoder                           // of records; nil: they cannot be kept
-	empty    func() plug.Record                   // an empty record
-	idOf     func(plug.Record) string             // its text
-	parses   func(id string) error                // nil if that is the text of an id
+	decoder  kv.Decoder                           // of records; nil: they cannot be cached
+	empty    func() plug.Record                   // returns an empty record
+	idOf     func(plug.Record) string             // the text of its id
+	parses   func(id string) error                // nil error if id is the text of an id
 	withID   func(id string) (plug.Record, error) // an empty record with that id
-	schema   func(plug.Record) fields             // the record's own fields that the write path fills in
-	private  []string                             // fields whose values are not shown
+	schema   func(plug.Record) fields             // the fields of a record that the write path sets
+	private  []string                             // fields with values that must not be shown
 	plugged  atomic.Pointer[plugged]
 	counters []counter
-	isEdge   bool        // its ids have several parts
-	keys     []kv.Family // under which a record is stored and its counters are
+	isEdge   bool        // ids have several parts
+	keys     []kv.Family // of a record and of its counters
 	history  int
-	forgets  bool     // a deletion takes the history along
-	children []string // lists of records that go with a record: see children.go
+	forgets  bool     // a deletion also removes the history
+	children []string // lists of records deleted with a record: see children.go
 	gone     Gone
 	ends     bool // records may expire
 	all      *enumeration.Enumeration
-	numbers  *numbering.Row // of a model whose ids are given in order; else nil
+	numbers  *numbering.Row // if ids are assigned in order; else nil
 	handlers handlers.Handlers
 	built    *built.Item
 	builds   *builds
 
-	uncleaned uncleaned // by the records' ids
+	uncleaned uncleaned // by record id
 	deletions deletions
 
 	forgetting plug.Latch // cleans the tombstones that are due
 }
 
-// plugged are the indexes of a model. They never change: a model that gets one more index has
-// other ones. So what takes several steps sees the same indexes in all of them.
+// plugged is the indexes of a model. It is immutable: adding an index replaces it, so an operation
+// of several steps sees the same indexes throughout.
 type plugged struct {
 	indexes []plug.Index
-	streaks []*streak // of the indexes, by their numbers
+	streaks []*streak // by index position
 }
 
-// fields points at the fields of one record that the write path fills in; nil
-// where the model has none.
+// fields points to the fields of a record that the write path sets; nil if the model has none.
 type fields struct {
 	revision                  *int64
 	created, updated, expires *time.Time
@@ -85,7 +83,6 @@ func (m *model) plug(index plug.Index) {
 	m.plugged.Store(&plugged{append(slices.Clip(p.indexes), index), append(slices.Clip(p.streaks), new(streak))})
 }
 
-// indexes returns the indexes that m has by now.
 func (m *model) indexes() []plug.Index { return m.plugged.Load().indexes }
 
 func (m *model) index(name string) plug.Index {
@@ -97,7 +94,7 @@ func (m *model) index(name string) plug.Index {
 	return nil
 }
 
-// definitions returns the indexes of m by name and definition, sorted.
+// definitions returns m's indexes as name and definition, sorted.
 func (m *model) definitions() []string {
 	var defs []string
 	for _, index := range m.indexes() {
@@ -124,8 +121,8 @@ func definition(index plug.Index) string { return index.Name() + "=" + index.Def
 
 func (m *model) key(id string) string { return m.keys[0].Key(id) }
 
-// failure returns err with the record it concerns, unless it says so already. A
-// TakenError says everything itself.
+// failure returns err with the record it concerns, unless it already names it. A TakenError needs
+// no addition.
 func (m *model) failure(id string, err error) error {
 	if err == nil {
 		return nil
@@ -155,12 +152,11 @@ func (e *recordError) Error() string { return e.what + ": " + e.err.Error() }
 
 func (e *recordError) Unwrap() error { return e.err }
 
-// handlerWait is how long a call of the handlers waits for one of the same record.
+// handlerWait is how long a handler call waits for another of the same record.
 const handlerWait = 5 * time.Second
 
-// Changed calls the handlers for a change of id, also if one of them fails, but not while
-// they are called for another change of it. If the change is a day old, errors are logged
-// and no more.
+// Changed calls all handlers for a change of id, even if one fails, but never concurrently for two
+// changes of a record. Once the change is a day old, errors are only logged.
 func (m *model) Changed(ctx context.Context, age time.Duration, id string, created bool) error {
 	if !m.handlers.Any() {
 		return nil
@@ -183,5 +179,5 @@ func (m *model) Changed(ctx context.Context, age time.Duration, id string, creat
 	return err
 }
 
-// Resume does nothing: a change of a record is no intent.
+// Resume does nothing: a change of a record is not an intent.
 func (m *model) Resume(context.Context, journal.Line) (bool, error) { return false, nil }

@@ -15,17 +15,17 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// upgrader is a model that brings records of older versions up to date.
+// upgrader is a record type that upgrades records of older versions.
 type upgrader interface{ Upgrade(from int) error }
 
-// see reads records in one trip. Each id has its Seen. The error is not nil if
-// some could not be asked for, or with an ErrCorrupt if some are damaged: then each id
-// has its Seen all the same.
+// see reads records in one trip and returns a Seen for each id. If some could not be read, it
+// returns nil and the error. If some are damaged, the error is an ErrCorrupt and each id still has
+// its Seen.
 func (m *model) see(ctx context.Context, s kv.Store, ids []string) ([]*plug.Seen, error) {
 	return m.seeIn(ctx, s, m.keys, ids)
 }
 
-// seeIn is see of families, which are all, or the first alone: then without counters.
+// seeIn is see for families, which are all families or only the first: then without counters.
 func (m *model) seeIn(ctx context.Context, s kv.Store, families []kv.Family, ids []string) ([]*plug.Seen, error) {
 	results, err := kv.GetEach(ctx, s, m.decoder, families, ids)
 	if err != nil {
@@ -34,8 +34,8 @@ func (m *model) seeIn(ctx context.Context, s kv.Store, families []kv.Family, ids
 	return m.seen(ids, results, nil)
 }
 
-// seeAs is seeIn for an index, which sees no Counts. It fills in the places in the index of
-// placed, unless that is nil.
+// seeAs is seeIn for an index, without Counts. It sets the places in the index of placed unless
+// that is nil.
 func (m *model) seeAs(ctx context.Context, s kv.Store, families []kv.Family, ids []string, placed *host) (recs []*plug.Seen, err error) {
 	err = kv.UseEach(ctx, s, m.decoder, families, ids, func(results []kv.Result) (err error) {
 		recs, err = m.seen(ids, results, placed)
@@ -47,8 +47,8 @@ func (m *model) seeAs(ctx context.Context, s kv.Store, families []kv.Family, ids
 	return recs, err
 }
 
-// seen returns what gets of the same families of each of ids have answered, with the places in
-// the index of placed, unless that is nil.
+// seen decodes the results of gets of the same families for each of ids. It sets the places in the
+// index of placed unless that is nil.
 func (m *model) seen(ids []string, results []kv.Result, placed *host) ([]*plug.Seen, error) {
 	recs, seen := make([]*plug.Seen, len(ids)), make([]plug.Seen, len(ids))
 	n := len(results) / max(len(ids), 1)
@@ -65,7 +65,7 @@ func (m *model) seen(ids []string, results []kv.Result, placed *host) ([]*plug.S
 	return recs, err
 }
 
-// values is see for who wants nothing but the records, nil where there is none.
+// values is see for callers that need only the records. It returns nil for a missing record.
 func (m *model) values(ctx context.Context, s kv.Store, ids []string) ([]plug.Record, error) {
 	var values []plug.Record
 	err := kv.UseEach(ctx, s, m.decoder, m.keys, ids, func(results []kv.Result) error {
@@ -78,8 +78,8 @@ func (m *model) values(ctx context.Context, s kv.Store, ids []string) ([]plug.Re
 	return values, err
 }
 
-// decodeEach calls f with what gets of the same families of each of ids have answered. f must
-// not keep the Seen. With an error that is no ErrCorrupt the answers mean nothing.
+// decodeEach calls f with the decoded results of each of ids, read from the same families. f must
+// not retain the Seen. After an error other than ErrCorrupt the results are void.
 func (m *model) decodeEach(ids []string, results []kv.Result, f func(i int, rec *plug.Seen)) error {
 	var room recordRoom
 	var damaged []error
@@ -99,8 +99,7 @@ func (m *model) decodeEach(ids []string, results []kv.Result, f func(i int, rec 
 	return joined(damaged)
 }
 
-// decodeIn makes rec, which is empty, what gets of some of id's keys have answered, that of
-// the record first.
+// decodeIn decodes the results of gets of some keys of id, the record first, into the empty rec.
 func (m *model) decodeIn(room *recordRoom, rec *plug.Seen, id string, results []kv.Result) error {
 	err := m.decode(room, rec, id, results[0])
 	if err == nil && len(results) > 1 {
@@ -109,11 +108,11 @@ func (m *model) decodeIn(room *recordRoom, rec *plug.Seen, id string, results []
 	return err
 }
 
-// recordRoom is room for the records of a page, so that they take fewer pieces of memory.
+// recordRoom allocates the records of a page together.
 type recordRoom struct {
 	envelopes []envelope.Envelope
 	copies    any // of kept records, as bodies want it
-	wanted    int // how many records may be to come
+	wanted    int // how many records may still be needed
 }
 
 func (r *recordRoom) envelope() *envelope.Envelope {
@@ -125,7 +124,7 @@ func (r *recordRoom) envelope() *envelope.Envelope {
 	return next
 }
 
-// joined returns the one error of errs as it is, and more of them as one.
+// joined returns a single error unchanged and joins several.
 func joined(errs []error) error {
 	if len(errs) == 1 {
 		return errs[0]
@@ -141,8 +140,8 @@ func (m *model) seeOne(ctx context.Context, s kv.Store, id string) (*plug.Seen, 
 	return recs[0], err
 }
 
-// shown returns the store for reading records that a user asks for. Of those whose ids are
-// several, such as votes, most are asked for to learn that there is none.
+// shown returns the store for reads on behalf of users. Most reads of records with several ids,
+// such as votes, find nothing.
 func (m *model) shown() kv.Store {
 	if m.isEdge {
 		return kv.Sparse(m.db.store)
@@ -150,7 +149,7 @@ func (m *model) shown() kv.Store {
 	return kv.Near(m.db.store)
 }
 
-// look reads a record for a user, and keeps it for an update that may follow.
+// look reads a record for a user and remembers it for a following update.
 func (m *model) look(ctx context.Context, id string) (*plug.Seen, error) {
 	results, err := kv.GetEach(ctx, m.shown(), m.decoder, m.keys, []string{id})
 	if err != nil {
@@ -162,8 +161,8 @@ func (m *model) look(ctx context.Context, id string) (*plug.Seen, error) {
 	return m.decodeCounted(id, results)
 }
 
-// decode makes rec, which is empty, what a get of id's record has answered. One that is
-// damaged has nothing but its version, and a rev above all that it may have had.
+// decode decodes the result of a get of id's record into the empty rec. A damaged record has only
+// its version, and a rev above any it may have had.
 func (m *model) decode(room *recordRoom, rec *plug.Seen, id string, r kv.Result) error {
 	rec.ID = id
 	switch {
@@ -197,20 +196,20 @@ func (m *model) decode(room *recordRoom, rec *plug.Seen, id string, r kv.Result)
 	return m.failure(id, err)
 }
 
-// keptRecord is a record that a store keeps in memory.
+// keptRecord is a record in a store's cache.
 type keptRecord struct {
 	envelope envelope.Envelope
-	value    plug.Record                  // nil: it is deleted
-	places   []atomic.Pointer[keptPlaces] // in the indexes that have asked, by their numbers
+	value    plug.Record                  // nil: deleted
+	places   []atomic.Pointer[keptPlaces] // in the indexes that have asked, by position
 }
 
-// keptPlaces are the places of a record with such counters in one index. They never change.
+// keptPlaces are the places of a record with the given counters in one index. They are immutable.
 type keptPlaces struct {
 	counters []kv.Version
 	texts    []string
 }
 
-// keptPlacesBytes is about the size of these.
+// keptPlacesBytes is their approximate size.
 const keptPlacesBytes = 160
 
 // decodeKept is the Decoder of records.
@@ -229,7 +228,7 @@ func (m *model) decodeKept(value []byte) (any, int, error) {
 	return k, size + codec.Size(v, shared) + len(k.places)*keptPlacesBytes, nil
 }
 
-// copyKept makes rec, which is empty, a copy of what is kept.
+// copyKept copies the cached record into the empty rec.
 func (m *model) copyKept(room *recordRoom, rec *plug.Seen, version kv.Version, k *keptRecord) {
 	rec.Rev, rec.Version, rec.Envelope = k.envelope.Rev, version, &k.envelope
 	if k.value != nil {
@@ -240,8 +239,8 @@ func (m *model) copyKept(room *recordRoom, rec *plug.Seen, version kv.Version, k
 	}
 }
 
-// decodeOne returns the record id as a get has answered. With an error that is no
-// ErrCorrupt there is none.
+// decodeOne returns the record id, given the answer to its get. After an error other than
+// ErrCorrupt it returns nil.
 func (m *model) decodeOne(id string, r kv.Result) (*plug.Seen, error) {
 	rec := new(plug.Seen)
 	err := m.decode(new(recordRoom), rec, id, r)
@@ -251,7 +250,7 @@ func (m *model) decodeOne(id string, r kv.Result) (*plug.Seen, error) {
 	return rec, err
 }
 
-// end makes rec, which has expired, what it would be if it had been deleted.
+// end turns the expired rec into a deleted record.
 func (m *model) end(rec *plug.Seen) {
 	env := &envelope.Envelope{Model: rec.Envelope.Model, Rev: rec.Rev, Deleted: true, Tries: rec.Envelope.Tries}
 	for _, index := range m.indexes() {
@@ -262,23 +261,22 @@ func (m *model) end(rec *plug.Seen) {
 	rec.Envelope, rec.Value, rec.Ended = env, nil, true
 }
 
-// revAbove returns a rev above all that a record may have had that is damaged or lost.
+// revAbove returns a rev above any that a damaged or lost record may have had.
 func (m *model) revAbove() uint64 { return uint64(m.db.now().Add(times.Ahead).UnixMilli()) }
 
-// damage makes rec a damaged record, of which err says that it cannot be read, and returns
-// an ErrCorrupt.
+// damage turns rec into a damaged record because of err, and returns an ErrCorrupt.
 func (m *model) damage(rec *plug.Seen, r kv.Result, err error) error {
 	*rec = plug.Seen{ID: rec.ID, Rev: m.revAbove(), Version: r.Version}
 	rec.Err = m.failure(rec.ID, wire.Corrupt(m.key(rec.ID), err))
 	return rec.Err
 }
 
-// sharedBytes is the size of the largest record whose texts are parts of what the store
-// has answered. A text that is kept keeps no more than that in memory.
+// sharedBytes is the size of the largest record whose texts refer to the store's answer. Keeping
+// one of its texts keeps no more than that in memory.
 const sharedBytes = 4 << 10
 
-// decodeBody returns the record in a body that the given version of the model has
-// written. If shared, the record may keep parts of body.
+// decodeBody decodes a body written by the given version of the model. If shared, the record may
+// refer to parts of body.
 func (m *model) decodeBody(version int, body []byte, shared bool) (plug.Record, error) {
 	v := m.empty()
 	unmarshal := m.codec.Unmarshal
@@ -301,7 +299,7 @@ func (m *model) decodeBody(version int, body []byte, shared bool) (plug.Record, 
 	return v, nil
 }
 
-// as fills in what index sees of rec.
+// as sets the places and the mark of rec for index.
 func (m *model) as(rec *plug.Seen, index plug.Index) {
 	rec.Places, rec.Mark = nil, rec.Envelope.Mark(index.Name())
 	if rec.Value != nil {

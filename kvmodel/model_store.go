@@ -12,8 +12,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// encodeBody returns v's body. What old, which may be nil, holds and the struct does
-// not know is kept.
+// encodeBody returns the body of v. Fields of old that the struct does not have are kept. old may
+// be nil.
 func (m *model) encodeBody(old *envelope.Envelope, v plug.Record) ([]byte, error) {
 	body, err := m.codec.Append(nil, v)
 	if err != nil || !old.Live() {
@@ -26,9 +26,9 @@ func (m *model) encodeBody(old *envelope.Envelope, v plug.Record) ([]byte, error
 	return m.codec.Merge(old.Body, body)
 }
 
-// ttl returns how long env's record is to live. The tombstones of numbered records
-// stay, since the next number is found by them, and so do those of records with a
-// history, since the history is found by them, unless it goes with the record.
+// ttl returns the lifetime of env's record. Tombstones of numbered records never expire, because
+// the next number is found through them. Neither do tombstones of records with a history, which is
+// found through them, unless the history is deleted with the record.
 func (m *model) ttl(env *envelope.Envelope) time.Duration {
 	tombstone := times.Tombstone
 	if m.numbers != nil || m.history > 0 && !m.forgets {
@@ -37,7 +37,7 @@ func (m *model) ttl(env *envelope.Envelope) time.Duration {
 	return env.TTL(m.db.now(), tombstone)
 }
 
-// stored returns how long env's item is to live.
+// stored returns the lifetime of env's item.
 func (m *model) stored(env *envelope.Envelope) time.Duration {
 	ttl := m.ttl(env)
 	if env.Ends().IsZero() {
@@ -46,20 +46,19 @@ func (m *model) stored(env *envelope.Envelope) time.Duration {
 	return min(ttl+times.Ended, kv.MaxTTL)
 }
 
-// store returns the op that puts env in the place of rec.
+// store returns the op that replaces rec by env.
 func (m *model) store(rec *plug.Seen, env *envelope.Envelope) kv.Op {
 	key := m.key(rec.ID)
 	if kv.IsHashed(key) && env.Mark(idMark) == nil {
-		env.Marks = slices.Clip(env.Marks) // Others may read them.
+		env.Marks = slices.Clip(env.Marks) // others may be reading them
 		env.SetMark(idMark, []byte(rec.ID))
 	}
 	return kv.OpReplace(key, rec.Version, env.Encode(nil)).For(m.stored(env))
 }
 
-// fence raises rec's rev past every rev up to past, changing nothing else, so
-// that no change prepared for one of them can commit. An absent record becomes a
-// deleted one. The error is an ErrConflict if the record has changed since it was
-// read.
+// fence raises the rev of rec past every rev up to past and changes nothing else, so that no change
+// prepared for one of them can commit. An absent record becomes a deleted one. The error is an
+// ErrConflict if the record has changed since it was read.
 func (m *model) fence(ctx context.Context, s kv.Store, rec *plug.Seen, past uint64) error {
 	env := envelope.Envelope{Deleted: true, Model: m.version}
 	if rec.Envelope != nil {

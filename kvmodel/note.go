@@ -11,15 +11,15 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// notes are lines about changes that an index makes by itself, not as part of a
-// change of a record. To repair, they look like those of a model.
+// notes are journal lines about changes that an index makes on its own, apart from a change of a
+// record. To repair they look like lines of a model.
 type notes struct {
 	finish func(ctx context.Context, s kv.Store, texts []string) error
 }
 
 var _ dataClass = notes{}
 
-// isNote reports whether m is no model.
+// isNote reports whether m is not a model.
 func isNote(m dataClass) bool {
 	switch m.(type) {
 	case notes, intents:
@@ -28,23 +28,22 @@ func isNote(m dataClass) bool {
 	return false
 }
 
-// noteOf reports whether name is that of the notes of a board of a model, and of which.
+// noteOf returns the model if name names the notes of one of its boards.
 func noteOf(name string) (model string, is bool) {
 	rest, is := strings.CutPrefix(name, "rank:")
 	model, _, _ = strings.Cut(rest, ":")
 	return model, is
 }
 
-// Finishes makes repair call finish with the texts of each note under name that a
-// dead process has left. It is for the index classes of this module, which call it
-// once, at start-up.
+// Finishes makes repair call finish with the texts of each note under name that a dead process
+// left. It is for the index classes of this module, which call it once, at start-up.
 func (db *DB) Finishes(name string, finish func(ctx context.Context, s kv.Store, texts []string) error) {
 	db.setModel(name, notes{finish})
 }
 
-// Note writes texts to the journal, for another process to finish what this one is
-// about to do. After done, which is never nil, nothing is left to finish. Without texts
-// it only makes sure that there is a journal.
+// Note writes texts to the journal, so that another process can finish what this one is about to
+// do. The caller calls done, which is never nil, when nothing is left to finish. Without texts,
+// Note only makes sure that there is a journal.
 func (db *DB) Note(ctx context.Context, s kv.Store, name string, texts []string) (done func(), err error) {
 	if len(texts) == 0 {
 		return func() {}, db.journal.Ready(ctx)
@@ -53,15 +52,15 @@ func (db *DB) Note(ctx context.Context, s kv.Store, name string, texts []string)
 	return w.done, err
 }
 
-// written is a line of this process, which may be in several segments.
+// written is a line of this process, perhaps in several segments.
 type written struct {
 	journal  *journal.Journal
 	line     journal.Line
 	segments []*journal.Segment
-	unclear  bool // whether it is in one of them
+	unclear  bool // unknown whether it is in one of them
 }
 
-// secure writes the line once more if it is unclear whether it was written.
+// secure writes the line again if it is unclear whether it was written.
 func (w *written) secure(ctx context.Context, db *DB) error {
 	if !w.unclear {
 		return nil
@@ -72,8 +71,8 @@ func (w *written) secure(ctx context.Context, db *DB) error {
 	return err
 }
 
-// writeLine writes l to the journal. Its writer owes what it returns, which is never nil, one
-// call of done, ended or end.
+// writeLine writes l to the journal. The caller must call done, ended or end once on the result,
+// which is never nil.
 func (db *DB) writeLine(ctx context.Context, s kv.Store, l journal.Line) (*written, error) {
 	w := &written{journal: db.journal, line: l}
 	for range maxTries {
@@ -91,22 +90,22 @@ func (db *DB) writeLine(ctx context.Context, s kv.Store, l journal.Line) (*writt
 	return w, journal.ErrNone
 }
 
-// done says that the line is complete: nothing of it is left to do.
+// done marks the line as complete: nothing is left to do for it.
 func (w *written) done() {
 	for _, seg := range w.segments {
 		w.journal.Done(seg)
 	}
 }
 
-// ended is done for what might be done twice, but should not.
+// ended is done for work that should not be repeated, though it may be.
 func (w *written) ended() {
 	for _, seg := range w.segments {
 		w.journal.Ended(seg, w.line)
 	}
 }
 
-// end is done for what must not be done again: it is written down. After an error call it once
-// more, unless it is an ErrNone: another process may have done it.
+// end is done for work that must not be repeated: it writes the end to the journal. After an error
+// call it again, unless it is an ErrNone: another process may have done the work.
 func (w *written) end(ctx context.Context) error {
 	var gone error
 	for len(w.segments) > 0 {
@@ -121,7 +120,7 @@ func (w *written) end(ctx context.Context) error {
 	return gone
 }
 
-// RepairLine finishes what l is about.
+// RepairLine finishes the change noted in l.
 func (n notes) RepairLine(ctx context.Context, s kv.Store, l journal.Line) error {
 	for _, t := range l.Touched {
 		if err := n.finish(ctx, s, t.Places); err != nil {
@@ -131,19 +130,19 @@ func (n notes) RepairLine(ctx context.Context, s kv.Store, l journal.Line) error
 	return nil
 }
 
-// Lacked returns none: notes are of no index.
+// Lacked returns nil: notes belong to no index.
 func (notes) Lacked(context.Context) ([]string, error) { return nil, nil }
 
-// Handles is false: nobody handles notes.
+// Handles returns false: notes have no handlers.
 func (notes) Handles() bool { return false }
 
 // Changed does nothing.
 func (notes) Changed(context.Context, time.Duration, string, bool) error { return nil }
 
-// Resume does nothing: a note says what an index has begun, which RepairLine finishes.
+// Resume does nothing: RepairLine finishes notes.
 func (notes) Resume(context.Context, journal.Line) (bool, error) { return false, nil }
 
-// DeleteChildren does nothing: a note has none.
+// DeleteChildren does nothing: a note has no children.
 func (notes) DeleteChildren(context.Context, string) error { return nil }
 
 // deleteOrphans does nothing: notes are in no list.
@@ -157,10 +156,10 @@ func (notes) beginBuild(context.Context) error        { return nil }
 func (notes) distrust(context.Context) error          { return nil }
 func (notes) forgetDue(context.Context) error         { return nil }
 
-// accept does nothing: a note that is lost cannot be made again.
+// accept does nothing: a lost note cannot be restored.
 func (notes) accept(context.Context) error { return nil }
 
-// definitions returns none: nothing is built of notes.
+// definitions returns nil: nothing is built from notes.
 func (notes) definitions() []string { return nil }
 
 func (notes) unbuiltIndexes() []string { return nil }

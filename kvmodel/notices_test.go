@@ -6,8 +6,8 @@ import (
 	"github.com/ringtree/ringtree/internal/proof"
 )
 
-// The write path rests on claims that are added and dropped, on lines that are kept before
-// what they are for, and on records that are swapped.
+// The write path relies on claims that are added and dropped, on lines written before the changes
+// they announce, and on records that are swapped.
 func TestFaults_OfAStoreAreNoticed(t *testing.T) {
 	proof.Notices(t, "TestSweep_AfterACrashAnywhereEveryIndexIsTheFunctionOfTheRecords", "lost append line:", "lost cdel u:")
 	proof.Notices(t, "TestSweep_ATransactionIsWholeOrNothing", "torn")

@@ -13,14 +13,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// The ids of some models are consecutive numbers. The record's own key gives the
-// next one: it belongs to the first change that adds it. So there is no counter, the
-// last number says how many records there were at most, and no enumeration is needed.
-// Tombstones stay forever.
+// The ids of some models are consecutive numbers. The next number belongs to the first change that
+// adds the record's own key. So there is no counter, the last number bounds the number of records,
+// and no enumeration is needed. Tombstones never expire.
 
-// Last returns the last number that was given to a record; 0 if there was none. It counts all
-// records, including those deleted since, and numbers that a repair has left empty. One trip if
-// this process made the last. ErrBadOp if ids are not given in order.
+// Last returns the last number given to a record, or 0 if there is none. It counts deleted records,
+// and numbers that a repair left empty. One trip if this process created the last. ErrBadOp if ids
+// are not assigned in order.
 func (r *Records[T, K]) Last(ctx context.Context) (int64, error) { return r.m.last(ctx) }
 
 func (m *model) last(ctx context.Context) (int64, error) {
@@ -35,10 +34,9 @@ func (m *model) last(ctx context.Context) (int64, error) {
 	return n, m.failure("the last number", err)
 }
 
-// AcceptLoss makes the numbers that are still stored count as all that were ever
-// given. It is for a store that has lost some of them, for which Last and Create may
-// return an ErrLost. DB.Accept does so for all models. ErrBadOp if ids are not given in
-// order.
+// AcceptLoss makes the numbers still stored count as all that were ever assigned. It is for a store
+// that has lost some, for which Last and Create may return an ErrLost. DB.Accept does so for all
+// models. ErrBadOp if ids are not assigned in order.
 func (r *Records[T, K]) AcceptLoss(ctx context.Context) error { return r.m.acceptLoss(ctx) }
 
 func (m *model) acceptLoss(ctx context.Context) error {
@@ -53,8 +51,8 @@ func (m *model) acceptLoss(ctx context.Context) error {
 	return m.acceptNumbers(ctx)
 }
 
-// acceptNumbers takes the numbers that the store has lost for lost. The last one that was
-// given is kept by a tombstone if need be; a build fills the gaps before it.
+// acceptNumbers acknowledges the loss of numbers. A tombstone keeps the last assigned number if
+// need be; a build fills the gaps before it.
 func (m *model) acceptNumbers(ctx context.Context) error {
 	if m.numbers == nil {
 		return nil
@@ -64,21 +62,21 @@ func (m *model) acceptNumbers(ctx context.Context) error {
 	return m.failure("the last number", err)
 }
 
-// fillGaps puts tombstones in the places of those of recs, whose ids are numbers, that are
-// gone: each was given, so the store has lost it. Their revs are above those of the entries
-// that are left of it.
+// fillGaps creates tombstones for the missing records among recs, whose ids are numbers: each
+// number was assigned, so the store has lost the record. Their revs exceed those in any remaining
+// entries.
 func (m *model) fillGaps(ctx context.Context, s kv.Store, recs []*plug.Seen) error {
 	gone := slices.DeleteFunc(slices.Clone(recs), func(rec *plug.Seen) bool { return rec.Version != 0 })
 	return work.FirstError(kv.Each(ctx, s, gone, func(s kv.Store, _ int, rec *plug.Seen) error {
 		err := m.fence(ctx, s, rec, m.revAbove())
 		if errors.Is(err, kv.ErrConflict) {
-			return nil // It is there now.
+			return nil // it exists now
 		}
 		return err
 	})...)
 }
 
-// numbered is a new record whose id is to be the next number, which set makes its id.
+// numbered is a new record whose id will be the next number. set sets its id.
 type numbered struct {
 	value plug.Record
 	set   func(n int64)
@@ -88,8 +86,8 @@ func (r *Records[T, K]) numbered(v *T) numbered {
 	return numbered{v, func(n int64) { r.schema.SetID(v, r.schema.Key.Number(n)) }}
 }
 
-// createNext stores v under the next number. The calls of one process take turns, since side by
-// side all but one would lose the race.
+// createNext stores v under the next number. Calls in one process take turns, since all but one
+// would lose a concurrent race.
 func (m *model) createNext(ctx context.Context, s kv.Store, v numbered) error {
 	leave, err := m.db.turns.Take(ctx, m.numbers.Hint)
 	if err != nil {
@@ -99,7 +97,7 @@ func (m *model) createNext(ctx context.Context, s kv.Store, v numbered) error {
 	return m.createInTurn(ctx, s, v)
 }
 
-// createInTurn is createNext for the caller whose turn it is.
+// createInTurn is createNext for the caller that has the turn.
 func (m *model) createInTurn(ctx context.Context, s kv.Store, v numbered) error {
 	n, err := m.lastKnown(ctx, s)
 	if err != nil {
@@ -111,13 +109,13 @@ func (m *model) createInTurn(ctx context.Context, s kv.Store, v numbered) error 
 	return err
 }
 
-// gave notes that the number n, which is the last, was given to a record.
+// gave records that the last number n was assigned.
 func (m *model) gave(n int64) {
 	m.numbers.Known(n)
 	m.hintSometimes(n)
 }
 
-// severalNext stores n records, which v returns, under the next numbers, on a store with
+// severalNext stores the n records returned by v under the next numbers, on a store with
 // transactions.
 func (m *model) severalNext(ctx context.Context, n int, v func(i int) numbered) []error {
 	errs := make([]error, n)
@@ -136,23 +134,23 @@ func (m *model) severalNext(ctx context.Context, n int, v func(i int) numbered) 
 	return errs
 }
 
-// createRun stores the records of batch under consecutive numbers, and puts into errs why some
-// are not stored. If one keeps a transaction from its end, it and all behind it are stored
-// one by one, since no number may be left out.
+// createRun stores the records of batch under consecutive numbers and sets errs for those not
+// stored. If one makes a transaction fail, it and all after it are stored one by one, since no
+// number may be skipped.
 func (m *model) createRun(ctx context.Context, batch []int, v func(i int) numbered, errs []error) error {
 	last, err := m.lastKnown(ctx, m.db.store)
 	if err != nil {
 		return err
 	}
 	var planned rest
-	var of []int // the numbers in batch
+	var of []int // of holds the positions in batch
 	for _, i := range batch {
 		var next int64
 		if next, errs[i] = m.createBehind(ctx, m.db.store, v(i), last, &planned); errs[i] == nil {
 			last, of = next, append(of, i)
 		}
 	}
-	stored := last - int64(len(of)) // the last number that is
+	stored := last - int64(len(of)) // the last stored number
 	for all := range chunksOf(planned.all) {
 		failed := false
 		if err = m.commitAtomic(ctx, all, func(errs []error) { failed = errs != nil }); err != nil && !failed {
@@ -176,7 +174,7 @@ func (m *model) createRun(ctx context.Context, batch []int, v func(i int) number
 	return nil
 }
 
-// lastKnown returns the last number as far as this process knows.
+// lastKnown returns the last number known to this process, or reads it.
 func (m *model) lastKnown(ctx context.Context, s kv.Store) (int64, error) {
 	if n := m.numbers.LastKnown(); n != 0 {
 		return n, nil
@@ -184,7 +182,7 @@ func (m *model) lastKnown(ctx context.Context, s kv.Store) (int64, error) {
 	return m.numbers.Last(ctx, s)
 }
 
-// createBehind stores v under the number after last, or a later one, which it returns.
+// createBehind stores v under the number after last, or a later one, and returns that number.
 func (m *model) createBehind(ctx context.Context, s kv.Store, v numbered, last int64, rest *rest) (n int64, err error) {
 	if m.idOf(v.value) != "0" {
 		return last, fmt.Errorf("%s: %w: its ids are given in order, so a new record has none", m.name, ErrInvalid)
@@ -211,7 +209,7 @@ func (m *model) createBehind(ctx context.Context, s kv.Store, v numbered, last i
 	return n, err
 }
 
-// hintSometimes shows other processes the number n, which exists.
+// hintSometimes publishes the existing number n to other processes.
 func (m *model) hintSometimes(n int64) {
 	if op, due := m.numbers.Remind(n); due {
 		m.db.Soon(func(ctx context.Context) error {

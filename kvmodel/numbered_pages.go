@@ -12,10 +12,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Before returns the records whose ids are below id, highest first, or all records
-// if id is 0. It is the archive of a model whose ids are given in order: it needs no
-// index, and a page is read in one trip. If ids are not given in order, its pages
-// return ErrBadOp.
+// Before returns the records with ids below id, highest first, or all records if id is 0. It is the
+// archive of a model whose ids are assigned in order: it needs no index, and reads a page in one
+// trip. If ids are not assigned in order, its pages return ErrBadOp.
 func (r *Records[T, K]) Before(id K) Lister[T] {
 	n, err := strconv.ParseInt(r.schema.Key.Text(id), 10, 64)
 	if r.m.numbers == nil || err != nil || n < 0 {
@@ -24,22 +23,21 @@ func (r *Records[T, K]) Before(id K) Lister[T] {
 	return downwardOf[T]{&downward{m: r.m, name: fmt.Sprintf("%s.Before %d", r.m.name, n), top: n - 1, wrong: err}}
 }
 
-// downward is a listing of records by their numbers, the highest first.
+// downward is a listing of records by number, highest first.
 type downward struct {
 	m     *model
 	name  string // for its cursors
-	top   int64  // the highest number it goes up to; -1: the last there is
-	wrong error  // why it has no pages
+	top   int64  // the highest number; -1: the last record
+	wrong error  // the error of its pages
 }
 
 // downwardOf is a downward of records of type T.
 type downwardOf[T any] struct{ d *downward }
 
-// Page returns n records from the position that cursor stands for. It leaves out records that
-// are deleted or that a keep rejects, and reads on until it has n others; when it has looked at
-// ten times n numbers, the page is short and has a Next. It takes one trip, a few more where
-// records are left out, and one more if this process does not know the last number yet. With
-// an ErrCorrupt it returns the records that are not damaged.
+// Page returns n records from the position of cursor. It skips records that are deleted or that a
+// keep rejects, and reads on until it has n others. After ten times n numbers it returns a short
+// page with a Next. It takes one trip, a few more if records are skipped, and one more if this
+// process does not know the last number yet. With an ErrCorrupt it returns the undamaged records.
 func (d downwardOf[T]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (Listing[T], error) {
 	found, next, prev, err := d.d.page(ctx, cursor, n, plug.Keeps(keep))
 	return Listing[T]{Items: plug.AllAs[T](found), Next: next, Prev: prev}, err
@@ -76,7 +74,7 @@ func (d *downward) from(ctx context.Context, w numberWalk, n int, keep func(plug
 		return nil, "", "", err
 	}
 	if w.step > 0 && w.ended() && len(found) < n {
-		// Fewer than a page are above: then it is the first page.
+		// Less than a page is above: return the first page.
 		return d.from(ctx, numberWalk{at: w.top, step: -1, top: w.top}, n, keep)
 	}
 	next, prev = d.cursor(w), d.cursor(numberWalk{at: start - w.step, step: -w.step, top: w.top})
@@ -87,7 +85,7 @@ func (d *downward) from(ctx context.Context, w numberWalk, n int, keep func(plug
 	return found, next, prev, err
 }
 
-// last returns the highest number to be listed.
+// last returns the highest number of the listing.
 func (d *downward) last(ctx context.Context) (int64, error) {
 	if d.top >= 0 {
 		return d.top, nil
@@ -96,8 +94,8 @@ func (d *downward) last(ctx context.Context) (int64, error) {
 	return n, d.m.failure("the last number", err)
 }
 
-// walk returns the next n records, and moves w past all it has looked at. The ErrCorrupt
-// is of those among these that are damaged.
+// walk returns the next n records and moves w past all it has read. The ErrCorrupt covers the
+// damaged ones among these.
 func (d *downward) walk(ctx context.Context, w *numberWalk, n int, keep func(plug.Record) bool) (found []plug.Record, err error) {
 	var damaged []error
 	for looked, ask := 0, n; ask > 0 && !w.ended(); ask = plug.Ask(n, len(found), looked) {
@@ -123,8 +121,7 @@ func (d *downward) walk(ctx context.Context, w *numberWalk, n int, keep func(plu
 	return found, joined(damaged)
 }
 
-// A numberWalk is a way through numbers: the next one to look at, up or down
-// from there, and the highest.
+// numberWalk is a position in the numbers: the next one to read, the direction, and the highest.
 type numberWalk struct{ at, step, top int64 }
 
 func (w numberWalk) ended() bool { return w.at < 1 || w.at > w.top }
@@ -138,7 +135,7 @@ func (w numberWalk) ahead(n int) []string {
 	return ids
 }
 
-// cursor returns where w goes on, empty if it has ended.
+// cursor returns the cursor of w, empty if w has ended.
 func (d *downward) cursor(w numberWalk) string {
 	if w.ended() {
 		return ""
@@ -146,7 +143,7 @@ func (d *downward) cursor(w numberWalk) string {
 	return Cursor(d.name, binary.AppendUvarint([]byte{byte('=' + w.step)}, uint64(w.at)))
 }
 
-// resume returns the way that cursor stands for: '<' leads down and '>' up.
+// resume returns the walk of cursor: '<' leads down and '>' up.
 func (d *downward) resume(cursor string, top int64) (numberWalk, error) {
 	b, err := ParseCursor(d.name, cursor)
 	if err != nil {

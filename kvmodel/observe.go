@@ -8,29 +8,29 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Hooks are called with what a DB does, to log, trace and measure it. They should be
-// quick. One that is nil is not called.
+// Hooks observe a DB for logging, tracing and metrics. They should be quick. A nil hook is not
+// called.
 type Hooks struct {
-	// Verb is called when a verb begins, or a work in the background, and the func that
-	// it returns when that ends. Trips for it are made under the context that it returns.
-	// A verb that another one calls is a part of that one.
+	// Verb is called when a verb or a background task begins, and the returned func when it ends.
+	// Its trips are made under the returned context. A verb called by another is part of that one.
 	Verb func(ctx context.Context, w Work) (context.Context, func())
 
-	// Trip is called when a trip has ended, as by [Trace]. Its For says which verb has
-	// asked; trips of [DB.SideBySide] are for several, but on a store with [kv.Powers.Local].
+	// Trip is called when a trip has ended, like the hook of [Trace]. Its For names the verb that
+	// made it. A trip of [DB.SideBySide] serves several verbs, except on a store with
+	// [kv.Powers.Local].
 	Trip func(ctx context.Context, trip Trip)
 }
 
 // Observe makes the DB call h. It may be given several times.
 func Observe(h Hooks) Option { return func(o *options) { o.hooks = append(o.hooks, h) } }
 
-// Retries makes the DB repeat what the store did not carry out, as [kv.Retry] does: up to
-// tries times in all, with a pause that doubles.
+// Retries makes the DB repeat ops that the store did not carry out, as [kv.Retry] does: up to tries
+// attempts, with a doubling pause.
 func Retries(tries int, pause time.Duration) Option {
 	return func(o *options) { o.tries, o.pause = tries, pause }
 }
 
-// wrapped returns s with what the options want to be told of each trip.
+// wrapped returns s with the options' hooks for trips.
 func (o *options) wrapped(s kv.Store) kv.Store {
 	for _, h := range o.hooks {
 		if h.Trip != nil {
@@ -44,10 +44,10 @@ func (o *options) wrapped(s kv.Store) kv.Store {
 	return s
 }
 
-// nothing ends a verb that no one observes.
+// nothing ends a verb that nobody observes.
 func nothing() {}
 
-// begin returns the context for the trips that are for w, and what ends w.
+// begin returns the context for the trips of w, and the func that ends w.
 func (db *DB) begin(ctx context.Context, w kv.Work) (context.Context, func()) {
 	if len(db.hooks) == 0 || kv.WorkOf(ctx) != (kv.Work{}) {
 		return ctx, nothing
@@ -55,7 +55,7 @@ func (db *DB) begin(ctx context.Context, w kv.Work) (context.Context, func()) {
 	return db.beginAnew(ctx, w)
 }
 
-// beginAnew is begin for what is no part of anything else, whatever ctx says.
+// beginAnew is begin for a verb that is never part of another.
 func (db *DB) beginAnew(ctx context.Context, w kv.Work) (context.Context, func()) {
 	if len(db.hooks) == 0 {
 		return ctx, nothing
@@ -76,15 +76,14 @@ func (db *DB) beginAnew(ctx context.Context, w kv.Work) (context.Context, func()
 	}
 }
 
-// Begin says that the program begins something of its own, such as a page: trips under the
-// context that it returns, and the verbs that make them, are a part of it. The func is to be
-// called when that ends. Names should be few.
+// Begin marks the start of an app's own operation, such as a page: verbs and trips under the
+// returned context belong to it. Call the func at the end. Names should be few.
 func (db *DB) Begin(ctx context.Context, name string) (context.Context, func()) {
 	return db.begin(ctx, kv.Work{Verb: name})
 }
 
-// Named returns the DB as the index of that name of a model sees it, such as a counter; if
-// model is "", as one that belongs to no model. It is for the index classes of this module.
+// Named returns the DB on behalf of the index, such as a counter, of the given name in a model, or
+// of one without a model if model is "". It is for the index classes of this module.
 func (db *DB) Named(model, index string) plug.DB {
 	db.mu.Lock()
 	defer db.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// told is what hooks were told, in order.
+// told records the calls of hooks, in order.
 type told struct {
 	mu   sync.Mutex
 	what []string
@@ -102,7 +102,7 @@ func TestObserve_SeveralHooksAreAllCalled(t *testing.T) {
 	}
 }
 
-// briefly is a store that refuses so many trips.
+// briefly is a store that refuses its first trips.
 type briefly struct {
 	kv.Store
 	left int

@@ -6,25 +6,24 @@ import (
 	"github.com/ringtree/ringtree/internal/plug"
 )
 
-// Change says which record has changed.
+// Change names a changed record.
 type Change[T any, K comparable] struct {
 	ID      K
 	Created bool // by this change, as far as is known
-	Record  *T   // as it is now, which may be newer; nil: deleted
+	Record  *T   // current, perhaps newer than the change; nil: deleted
 }
 
-// OnChange calls f after every change of a record, once the change has been
-// replied to: at least once, even after a crash, but perhaps more than once and
-// with a record that has changed again. So f should look before it acts.
+// OnChange calls f after the reply to every change of a record: at least once, even after a crash,
+// but perhaps more than once, and with a record that has changed again. So f should check before it
+// acts.
 //
-// It is not called for two changes of one record at a time by one process.
+// A process does not call it concurrently for two changes of the same record.
 //
-// If f returns an error or panics, it is tried three times, and then again every 15
-// seconds for a day; after a crash, by the process that repairs. The same holds if
-// f takes longer than ten seconds. While very many calls hang, no more are made.
-// Call OnChange at start-up, before the first write, in every process that has the
-// model. What a process that died has not called is left to one that has called
-// OnChange, for a day.
+// If f returns an error, panics, or takes longer than ten seconds, it is tried three times, then
+// every 15 seconds for a day; after a crash, by the process that repairs. While very many calls
+// hang, no more are made. Call OnChange at start-up, before the first write, in every process with
+// the model. Calls that a dead process still owed are made by a process that has called OnChange,
+// for a day.
 func (r *Records[T, K]) OnChange(f func(context.Context, Change[T, K]) error) {
 	r.m.handlers.Add(func(ctx context.Context, id string, created bool) error {
 		key, err := r.schema.Key.Parse(id)

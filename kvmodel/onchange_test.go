@@ -20,7 +20,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// heard is what a handler was told.
+// heard records the calls of a handler.
 type heard struct {
 	mu   sync.Mutex
 	what []string
@@ -223,7 +223,7 @@ func TestOnChange_IsToldAfterACrash(t *testing.T) {
 			inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 				p := start(t, with(mem))
 				p.OnChange(func(context.Context, kvmodel.Change[note, string]) error {
-					p.life.kill() // It dies before it has told anybody.
+					p.life.kill() // It dies before it calls the handler.
 					return errDead
 				})
 				must(t, p.Create(ctx, &note{ID: "a", Text: "1"}))
@@ -268,7 +268,7 @@ func TestOnChange_ADeletionWhoseLineCouldNotBeWrittenIsToldAllTheSame(t *testing
 		_, err := p.Get(ctx, "a")
 		must(t, err)
 		s.set(lineless)
-		must(t, p.Delete(ctx, "a")) // of a copy at hand: the line goes beside the commit
+		must(t, p.Delete(ctx, "a")) // of a copy at hand: the line goes with the commit
 		s.set(nil)
 		must(t, p.db.Flush(ctx))
 		if diff := cmp.Diff([]string{"a: 1, created", "a: deleted"}, h.all()); diff != "" {

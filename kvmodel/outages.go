@@ -12,7 +12,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// outages are the servers of the store that are away.
+// outages are the servers of the store that do not answer.
 type outages struct {
 	log *slog.Logger
 
@@ -20,7 +20,7 @@ type outages struct {
 	away map[string]bool
 }
 
-// hear logs the beginning and the end of an outage.
+// hear logs the start and the end of an outage.
 func (o *outages) hear(out kv.Outage) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -34,16 +34,15 @@ func (o *outages) hear(out kv.Outage) {
 	o.log.Warn("ringtree: waiting for a server of the store", "server", out.Server, "what", work.Clip(out.Why))
 }
 
-// servers returns the addresses of the servers that are away, sorted.
+// servers returns the addresses of the silent servers, sorted.
 func (o *outages) servers() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return slices.Sorted(maps.Keys(o.away))
 }
 
-// Patient returns ctx for one call of several trips: if it has no deadline, it ends
-// after the store's patience, so the trips do not wait that long each. The caller
-// must call the func when the call ends.
+// Patient returns a ctx for one call of several trips. Without a deadline of its own it ends after
+// the store's patience, which the trips share. The caller must call the func when the call ends.
 func (db *DB) Patient(ctx context.Context) (context.Context, context.CancelFunc) {
 	return kv.Patient(ctx, db.patience)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// outage is what fails as long as it lasts.
+// outage fails until it is over.
 type outage struct{ over atomic.Bool }
 
 func (o *outage) err() error {
@@ -23,7 +23,7 @@ func (o *outage) err() error {
 	return errOfMine
 }
 
-// overload gives db so many works that fail that it takes no more of them.
+// overload adds failing work to db until db refuses more.
 func overload(ctx context.Context, db *kvmodel.DB, away *outage) {
 	for db.Surely(ctx, func(context.Context) error { return away.err() }) == nil {
 	}
@@ -49,8 +49,8 @@ func TestIntent_IsTriedAgainHoweverMuchElseHasFailed(t *testing.T) {
 	})
 }
 
-// What is left to do for changes beyond what a process remembers is left to repair, by their
-// lines, which is told by Flush.
+// Work for changes beyond the limit of a process is left to repair, which finds it by the lines.
+// Flush reports it.
 func TestOnChange_IsCalledForAllChangesOfAnOutage(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 		p := start(t, plain(mem)).ends(t)
@@ -64,7 +64,7 @@ func TestOnChange_IsCalledForAllChangesOfAnOutage(t *testing.T) {
 			return nil
 		})
 		must(t, p.Create(ctx, &note{ID: "first", Text: "x"}))
-		wait(10 * time.Minute) // The journal is not new any more.
+		wait(10 * time.Minute) // The journal is no longer new.
 		overload(ctx, p.db, away)
 		const n = 10
 		for i := range n {
@@ -84,7 +84,7 @@ func TestOnChange_IsCalledForAllChangesOfAnOutage(t *testing.T) {
 	})
 }
 
-// An outage in which more and more is given up leaves a few journals to repair, not many.
+// A long outage leaves a few journals to repair, not many.
 func TestJournal_AnOutageLeavesFewJournals(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 		p := start(t, plain(mem)).ends(t)
@@ -106,8 +106,8 @@ func TestJournal_AnOutageLeavesFewJournals(t *testing.T) {
 	})
 }
 
-// More deletions than a process remembers for an hour are cleaned at once, also if the queue
-// is full just then.
+// Deletions beyond the number that a process remembers for an hour are cleaned at once, even with a
+// full queue.
 func TestForget_NoDeletionIsForgottenWhereTheQueueIsFull(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 		const kept, n = 4, 10

@@ -18,10 +18,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// frail is an index without entries that panics when it gets the record "b".
+// frail is an index without entries that panics on the record "b".
 type frail struct {
 	*hurt
-	step string // in which it panics
+	step string // the step that panics
 
 	mu       sync.Mutex
 	mended   bool
@@ -49,7 +49,7 @@ func (f *frail) panicAt(step, id string) {
 	}
 }
 
-// set returns the records that were repaired so far, and whether f panics from now on.
+// set returns the records repaired so far, and sets whether f panics from now on.
 func (f *frail) set(mended bool) (repaired []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -20,9 +20,8 @@ import (
 
 const patience = 5 * time.Second
 
-// away is a store on a server that may take requests and answer none, or take long
-// for each answer. Like the stores on real servers it ends a trip whose context has no
-// deadline after its patience.
+// away is a store on a server that may accept requests and never answer, or answer late. Like the
+// stores on real servers, it ends a trip without a deadline after its patience.
 type away struct {
 	kv.Store
 	hangs atomic.Bool
@@ -147,7 +146,7 @@ func TestPatience_ACallKeepsADeadlineOfItsOwn(t *testing.T) {
 	}
 }
 
-// logTo keeps what is logged, without the time.
+// logTo keeps the log, without times.
 func logTo(log *proof.Log) kvmodel.Option {
 	return kvmodel.Log(slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{
 		ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {

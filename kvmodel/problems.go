@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Problems says what is wrong with a record, by the names of fields in lower case, as a
-// form has them. Validate may return it. It is an ErrInvalid.
+// Problems describes invalid fields of a record, by their names in lower case, as in a form.
+// Validate may return it. It is an ErrInvalid.
 type Problems map[string]string
 
 func (p Problems) Error() string {
@@ -20,10 +20,10 @@ func (p Problems) Error() string {
 	return strings.Join(all, "; ")
 }
 
-// Is makes Problems an ErrInvalid.
+// Is reports whether target is ErrInvalid.
 func (p Problems) Is(target error) bool { return target == ErrInvalid }
 
-// Add notes a problem with a field, unless the text is empty or there is one already.
+// Add records a problem with a field, unless the text is empty or the field already has one.
 func (p Problems) Add(field, problem string) {
 	if field = strings.ToLower(field); problem != "" && p[field] == "" {
 		p[field] = problem
@@ -38,9 +38,8 @@ func (p Problems) Err() error {
 	return p
 }
 
-// ProblemsOf returns what err says about fields: the Problems that Validate has returned,
-// that a unique value is taken, and that there are too many values. There are none if err is
-// about something else.
+// ProblemsOf returns the problems with fields in err: the Problems from Validate, unique values
+// that are taken, and too many values. It is empty for other errors.
 func ProblemsOf(err error) Problems {
 	all := Problems{}
 	if p, ok := errors.AsType[Problems](err); ok {

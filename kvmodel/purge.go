@@ -15,21 +15,21 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Purge deletes the record with id, if there is one, and removes at once what a deletion
-// leaves for a while or for good: the tombstone, the history, all counters, and the id
-// wherever an index, a journal or the enumeration still names it. It is no error if nothing is
-// there. After any error, call Purge again: it goes on where it was.
+// Purge deletes the record with id, if it exists, and immediately removes everything a deletion
+// leaves behind: the tombstone, the history, all counters, and the id in indexes, journals and the
+// enumeration. It is not an error if there is nothing. After any error, call Purge again: it
+// continues.
 //
-// The error is an ErrNotYet as long as work that was begun before may write the id again:
+// The error is an ErrNotYet while earlier work may still write the id:
 //
-//   - Records that belong to it by list,with= are deleted first, which takes 15 seconds on a
-//     store without transactions, and are not purged.
-//   - A change of the record, in any process, is not complete. That takes a few seconds, and up
-//     to an hour if its process has died.
+//   - Records that belong to it by list,with= are deleted first, but not purged. That takes 15
+//     seconds on a store without transactions.
+//   - A change of the record, in any process, is not complete. That takes a few seconds, and up to
+//     an hour if its process has died.
 //
-// Purge finds what the record, its history and its tombstone lead to. It does not find places
-// that the record has left before that, records that refer to it, events, and backups. On a
-// server it reads the ids of the whole model, so it is not for every deletion.
+// Purge follows the record, its history and its tombstone. It does not find places that the record
+// left earlier, references from other records, events, or backups. On a server it reads the ids of
+// the whole model, so do not use it for every deletion.
 func (r *Records[T, K]) Purge(ctx context.Context, id K) error {
 	return r.m.purge(ctx, r.schema.Key.Text(id), r.schema.Key.Empty(id))
 }
@@ -45,7 +45,7 @@ func (m *model) purge(ctx context.Context, id string, empty bool) error {
 	if err := m.delete(ctx, id, false); err != nil && !errors.Is(err, kv.ErrNotFound) {
 		return err
 	}
-	// The tombstone, which says that they go, is about to be removed.
+	// The tombstone, which orders their deletion, is about to be removed.
 	if err := m.DeleteChildren(ctx, id); err != nil {
 		return m.failure(id, err)
 	}
@@ -58,8 +58,8 @@ func (m *model) purge(ctx context.Context, id string, empty bool) error {
 	})
 }
 
-// awaitChanges returns nil when no change of the record id, or of its children, is under way
-// that may still write its id.
+// awaitChanges returns nil when no change in progress, of the record id or its children, may still
+// write the id.
 func (m *model) awaitChanges(ctx context.Context, id string) error {
 	if err := m.db.Flush(ctx); err != nil {
 		return err
@@ -71,8 +71,8 @@ func (m *model) awaitChanges(ctx context.Context, id string) error {
 	return err
 }
 
-// concerns reports whether l is of a change of the record id, or of one of its children, or a
-// note of a board that may follow it.
+// concerns reports whether l is a change of the record id or one of its children, or a note of a
+// board that may follow it.
 func (m *model) concerns(l journal.Line, id string) bool {
 	switch model, isNote := noteOf(l.Model); {
 	case isNote:
@@ -85,15 +85,15 @@ func (m *model) concerns(l journal.Line, id string) bool {
 	})
 }
 
-// hasText reports whether one of notes has id in it, as an index writes a text.
+// hasText reports whether one of notes contains id in the encoding that indexes use.
 func hasText(notes []string, id string) bool {
 	text := string(wire.AppendText(nil, id))
 	return slices.ContainsFunc(notes, func(note string) bool { return strings.Contains(note, text) })
 }
 
-// purge is a Purge under way. The record is deleted. If another process makes it again,
-// the purge ends with an ErrConflict and takes nothing of what belongs to the new record:
-// it removes what it has read before a fence, and only as it was then.
+// purge is a Purge in progress. The record is deleted. If another process creates it again, the
+// purge ends with an ErrConflict and removes nothing of the new record: it removes only items it
+// read before a fence, by the versions read.
 type purge struct {
 	*model
 	ctx context.Context
@@ -102,7 +102,7 @@ type purge struct {
 	rev uint64 // of the tombstone
 }
 
-// run removes the tombstone last, so that it leads another purge to what is left.
+// run removes the tombstone last, so that another purge can find the rest through it.
 func (p *purge) run() error {
 	places, err := p.places()
 	if err != nil {
@@ -136,8 +136,8 @@ func (p *purge) run() error {
 	return p.dropTombstone()
 }
 
-// places returns where indexes may name the record: the places of its tombstone and of
-// its earlier bodies.
+// places returns the places where indexes may name the record, from its tombstone and its earlier
+// revisions.
 func (p *purge) places() ([]envelope.Touched, error) {
 	rec, log, _, err := p.readHistory(p.ctx, p.s, p.id)
 	if err != nil {
@@ -162,7 +162,7 @@ func (p *purge) places() ([]envelope.Touched, error) {
 	return slices.DeleteFunc(all, func(t envelope.Touched) bool { return p.index(t.Index) == nil }), nil
 }
 
-// fence makes every change fail that has seen the tombstone as it was.
+// fence makes every change fail that has read the tombstone's previous state.
 func (p *purge) fence() error {
 	rec, err := p.seeOne(p.ctx, p.s, p.id)
 	if err != nil || rec.Envelope == nil {
@@ -176,7 +176,7 @@ func (p *purge) fence() error {
 	return err
 }
 
-// clear removes what index still keeps of the record at places.
+// clear removes the traces of the record at places from index.
 func (p *purge) clear(index plug.Index, places []string) error {
 	if f, ok := index.(plug.Forgetter); ok {
 		if err := f.Forget(p.ctx, p.s, p.id, p.rev, places); err != nil {
@@ -189,8 +189,8 @@ func (p *purge) clear(index plug.Index, places []string) error {
 	return nil
 }
 
-// dropNumbers removes the derived counts of the record that are 0. Of the others there are
-// records that refer to it. The plain counters went with the record.
+// dropNumbers removes the derived counts of the record that are 0. Others count records that refer
+// to it. The plain counters were removed with the record.
 func (p *purge) dropNumbers() error {
 	var works []func(kv.Store) error
 	for i := range p.counters {
@@ -201,8 +201,8 @@ func (p *purge) dropNumbers() error {
 	return work.FirstError(kv.Together(p.ctx, p.s, works...)...)
 }
 
-// dropTombstone removes what is left under the record's key. The number of a record whose
-// ids are given in order stays taken, by a tombstone that says nothing.
+// dropTombstone removes the item under the record's key. If ids are assigned in order, an empty
+// tombstone keeps the number taken.
 func (p *purge) dropTombstone() error {
 	rec, err := p.seeOne(p.ctx, p.s, p.id)
 	if err != nil || rec.Envelope == nil || rec.Envelope.Live() {

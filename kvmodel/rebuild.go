@@ -40,13 +40,13 @@ func (m *model) indexReady(ctx context.Context, index plug.Index) error {
 	return m.unbuilt(ctx, index)
 }
 
-// missing returns the indexes that do not hold all records. On a store that one
-// process holds alone they are being built then.
+// missing returns the indexes that do not hold all records. On a store held by one process, they
+// are then being built.
 func (m *model) missing(ctx context.Context) ([]string, error) {
 	there, err := m.built.Read(ctx)
 	if err != nil || !there.Exists {
-		// Nothing was ever written where the item is absent. That is not
-		// remembered, since the first write may come at any time.
+		// Without the item, nothing was ever written. That is not remembered, since the first write
+		// may come at any time.
 		return nil, err
 	}
 	if there.Damaged != nil && !m.db.alone {
@@ -66,7 +66,7 @@ func (m *model) missing(ctx context.Context) ([]string, error) {
 	return missing, nil
 }
 
-// beginBuild begins to build what is missing, on a store that one process holds alone.
+// beginBuild starts building missing indexes, on a store held by one process.
 func (m *model) beginBuild(ctx context.Context) error {
 	if missing, read, _ := m.built.Known(); !m.db.alone || read && len(missing) == 0 {
 		return nil
@@ -75,29 +75,29 @@ func (m *model) beginBuild(ctx context.Context) error {
 	return err
 }
 
-// A building makes indexes hold every record. It is a try of a build.
+// building is one attempt of a build, which enters every record into the indexes.
 type building struct {
 	*model
 	indexes  []plug.Index // of the model when the build began
 	run      *run
 	lease    *build.Lease
-	state    build.State     // what the build has come to
-	kept     time.Time       // when that was last written down, with
-	keptDone int64           // so many ids
-	ownDone  int             // records of the indexes' own parts that came after that
-	noted    map[string]bool // the indexes that this process has written down a part of
+	state    build.State     // progress of the build
+	kept     time.Time       // when the progress was last saved, with
+	keptDone int64           // this many ids
+	ownDone  int             // records of the indexes' own steps since then
+	noted    map[string]bool // indexes whose own progress this process has saved
 	tokens   built.Building
-	named    time.Time               // when the built item was known to name them
-	past     uint64                  // the edition of the store that all processes know
-	builders map[string]plug.Builder // the indexes, by name, that build themselves
-	fencing  bool                    // requests may be under way of a process that lacks an index
-	damaged  map[string]error        // records that could not be entered, by their ids
+	named    time.Time               // when the built item was known to name the indexes
+	past     uint64                  // the store's edition that all processes know
+	builders map[string]plug.Builder // incomplete indexes, by name, that build themselves
+	fencing  bool                    // a process without an index may have requests in flight
+	damaged  map[string]error        // errors of records that could not be entered, by id
 	unread   error                   // an ErrCorrupt: there may be records that nothing else names
 }
 
-// buildOnce is one try of build. From B2 on, a process that lacks an index takes it out
-// before it writes, so only those that have written before are to be looked for. With
-// joined, it is done if another process has done it.
+// buildOnce is one attempt of build. From B2 on, a process without an index takes it out of the
+// built item before it writes, so only earlier writers must be found. With joined, buildOnce
+// returns if another process has finished the build.
 func (m *model) buildOnce(ctx context.Context, r *run, joined bool) error {
 	b := &building{model: m, indexes: m.indexes(), run: r, kept: m.db.now(), noted: map[string]bool{}}
 	var err error
@@ -128,14 +128,14 @@ func (m *model) buildOnce(ctx context.Context, r *run, joined bool) error {
 		err = b.startOver(beating)
 	}
 	if r.all && errors.As(err, &duplicates) && b.lease.Found.Stage == build.Finished {
-		// To look at the losers alone has not helped, and something else may be lost.
+		// Retrying the losers alone did not help, and more may be lost.
 		err = b.startOver(beating)
 	}
 	if end(); errors.Is(context.Cause(beating), build.ErrTaken) {
 		return build.ErrTaken
 	}
 	if err == nil || work.Waits(err) {
-		// All is built. If the item stays, the next build takes it for one that is dead.
+		// All is built. If the item remains, the next build takes this one for dead.
 		_ = b.lease.End(ctx)
 		if err := b.leftOut(); err != nil {
 			return fmt.Errorf("rebuild %s: %w", m.name, err)
@@ -149,7 +149,7 @@ func (m *model) buildOnce(ctx context.Context, r *run, joined bool) error {
 	return fmt.Errorf("rebuild %s: %w", m.name, err)
 }
 
-// startOver builds from the first record on.
+// startOver builds from the first record.
 func (b *building) startOver(ctx context.Context) error {
 	number, err := b.built.Begin(ctx)
 	if err != nil {
@@ -163,18 +163,17 @@ func (b *building) startOver(ctx context.Context) error {
 	return b.steps(ctx)
 }
 
-// isWhole reports whether b has entered all records, and did not go on with what another
-// process had entered.
+// isWhole reports whether b entered all records itself, rather than continuing another process's
+// build.
 func (b *building) isWhole() bool {
 	found := b.lease.Found
 	return found.Stage == build.Entering && found.Reached == (enumeration.Reached{})
 }
 
-// errLostSince says that an index has found a loss only when records were entered. A
-// build that begins after that mends it.
+// errLostSince: an index noticed a loss only while records were entered. A build that begins after
+// that restores it.
 var errLostSince = errors.New("a part of an index is lost")
 
-// errBuilt says that another process has built all.
 var errBuilt = errors.New("another process has built it")
 
 // missing returns the indexes that did not hold all records when b began.
@@ -187,7 +186,7 @@ func (b *building) missing() (missing []string) {
 	return missing
 }
 
-// steps are what is left of the build.
+// steps runs the remaining steps of the build.
 func (b *building) steps(ctx context.Context) error {
 	b.builders = b.findBuilders()
 	if err := b.awaitOthers(ctx); err != nil {
@@ -201,7 +200,7 @@ func (b *building) steps(ctx context.Context) error {
 		return err
 	}
 	if len(b.missing()) > 0 && b.leftOut() != nil {
-		return b.leftOut() // An index that never had them must not pass for whole.
+		return b.leftOut() // an index that never had these records must not count as complete
 	}
 	if err := b.buildAll(ctx); err != nil {
 		return err
@@ -220,14 +219,14 @@ func (b *building) steps(ctx context.Context) error {
 		return wait
 	}
 	if duplicates != nil {
-		// The next build looks at the losers alone, wherever they belong.
+		// The next build retries only the losers, in all indexes.
 		b.state.Stage, b.state.Own = build.Finished, nil
 		return cmp.Or(b.keep(ctx), error(duplicates))
 	}
 	return wait
 }
 
-// without returns the indexes that duplicates do not concern, as far as that is known.
+// without returns the indexes that duplicates do not affect, as far as is known.
 func (b *building) without(duplicates *DuplicatesError) []string {
 	switch {
 	case duplicates == nil:
@@ -239,8 +238,7 @@ func (b *building) without(duplicates *DuplicatesError) []string {
 	return slices.DeleteFunc(b.definitions(), func(def string) bool { return slices.Contains(bad, names([]string{def})[0]) })
 }
 
-// findBuilders returns the indexes, by name, that do not hold all records and build
-// themselves.
+// findBuilders returns the incomplete indexes that build themselves, by name.
 func (b *building) findBuilders() map[string]plug.Builder {
 	builders := map[string]plug.Builder{}
 	for _, index := range b.indexes {
@@ -251,9 +249,9 @@ func (b *building) findBuilders() map[string]plug.Builder {
 	return builders
 }
 
-// finishIndexes does what indexes have left to do when every record is entered. Some of
-// them wait, so they do it side by side, and each of fit is marked as soon as it has nothing
-// left to do and can be read.
+// finishIndexes runs the final steps of the indexes, after every record is entered. Some steps
+// wait, so they run side by side, and each index of fit is marked as soon as it is done and
+// readable.
 func (b *building) finishIndexes(ctx context.Context, fit []string) error {
 	var entered []string
 	var works []func(kv.Store) error
@@ -280,7 +278,7 @@ func (b *building) finishIndexes(ctx context.Context, fit []string) error {
 	return work.FirstError(kv.Together(ctx, b.db.store, works...)...)
 }
 
-// mark marks indexes as whole. They are not built again, whatever becomes of the rest.
+// mark marks indexes as complete. They are not built again, even if the rest fails.
 func (b *building) mark(ctx context.Context, defs ...string) error {
 	err := b.built.Mark(ctx, b.tokens, defs...)
 	if err != nil {
@@ -307,9 +305,9 @@ func (b *building) buildAll(ctx context.Context) error {
 	return nil
 }
 
-// enter makes the entries of rec in every index but the builders. If the record changes
-// at the same time it starts over, since the change may not have touched what is to be
-// entered. It returns the unique values of rec that others hold.
+// enter enters rec into every index except b.builders. If the record changes meanwhile, enter
+// starts over, since that change may have missed the new entries. It returns the unique values of
+// rec held by other records.
 func (b *building) enter(ctx context.Context, s kv.Store, rec *plug.Seen) ([]*TakenError, error) {
 	for range maxTries {
 		taken, err := b.enterOnce(ctx, s, rec)
@@ -323,8 +321,7 @@ func (b *building) enter(ctx context.Context, s kv.Store, rec *plug.Seen) ([]*Ta
 	return nil, b.failure(rec.ID, kv.ErrConflict)
 }
 
-// whole returns those of recs that are not damaged, and keeps the errors of the others
-// for the end.
+// whole returns the undamaged records of recs and saves the errors of the others.
 func (b *building) whole(recs []*plug.Seen) (whole []*plug.Seen) {
 	for _, rec := range recs {
 		if !rec.Damaged() {
@@ -336,7 +333,7 @@ func (b *building) whole(recs []*plug.Seen) (whole []*plug.Seen) {
 	return whole
 }
 
-// leaveOut keeps err, which is why the record id is not in all indexes, for the end.
+// leaveOut saves err, the reason why the record id is missing in some index.
 func (b *building) leaveOut(id string, err error) {
 	if b.damaged == nil {
 		b.damaged = make(map[string]error)
@@ -344,8 +341,8 @@ func (b *building) leaveOut(id string, err error) {
 	b.damaged[id] = err
 }
 
-// leftOut returns an ErrCorrupt that names the records which could not be entered, and what
-// else may have named some, nil if there was none of these.
+// leftOut returns an ErrCorrupt that names the records that could not be entered and the damaged
+// items that may have named others, or nil.
 func (b *building) leftOut() error {
 	var errs []error
 	if b.unread != nil {
@@ -360,16 +357,15 @@ func (b *building) leftOut() error {
 	return nil
 }
 
-// enterOnce is one try of enter.
 func (b *building) enterOnce(ctx context.Context, s kv.Store, rec *plug.Seen) ([]*TakenError, error) {
 	m := b.model
 	if rec.Value == nil {
-		// It may not have left all its places.
+		// It may still be in some of its places.
 		return nil, m.repair(ctx, s, rec.ID, 0, nil, false)
 	}
 	moves := make([]*plug.Move, len(b.indexes))
 	var taken []*TakenError
-	var damaged []error // of indexes, which keeps the record out of no other
+	var damaged []error // of indexes; the record is still entered into the others
 	var prepare, beside []func(kv.Store) error
 	for i, index := range b.indexes {
 		places := index.Places(rec.Value)
@@ -382,7 +378,7 @@ func (b *building) enterOnce(ctx context.Context, s kv.Store, rec *plug.Seen) ([
 			Gained: places, Was: places, Is: places, Mark: rec.Envelope.Mark(index.Name()), Began: m.db.now(),
 		}
 		if mv.Mark != nil {
-			// It has been entered. What is missing of it is made again.
+			// It was entered before. Repair restores missing parts.
 			seen := *rec
 			m.as(&seen, index)
 			prepare = append(prepare, func(s kv.Store) error {
@@ -421,7 +417,7 @@ func (b *building) enterOnce(ctx context.Context, s kv.Store, rec *plug.Seen) ([
 	return taken, work.FirstError(err, joined(damaged))
 }
 
-// unlessCorrupt returns err, or nil if that is an ErrCorrupt, which it adds to all.
+// unlessCorrupt adds err to all and returns nil if it is an ErrCorrupt. Otherwise it returns err.
 func unlessCorrupt(all *[]error, err error) error {
 	if wire.IsCorrupt(err) {
 		*all = append(*all, err)
@@ -430,8 +426,8 @@ func unlessCorrupt(all *[]error, err error) error {
 	return err
 }
 
-// keepMarks stores in rec what the indexes of moves want to keep in it. Where a process
-// that lacks an index may still have a change under way, that fences the record.
+// keepMarks stores the marks of moves in rec. If a process without an index may still have a change
+// in flight, this also fences the record.
 func (b *building) keepMarks(ctx context.Context, s kv.Store, rec *plug.Seen, moves []*plug.Move) error {
 	env := *rec.Envelope
 	env.Marks = slices.Clone(env.Marks)

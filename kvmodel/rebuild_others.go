@@ -11,16 +11,16 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// otherTries is how often, once a second, a rebuild looks whether processes that lack
-// an index have ended.
+// otherTries is how often a rebuild checks, once a second, whether processes without an index have
+// ended.
 const otherTries = 60
 
-// awaitOthers returns when no process that lives writes the model without one of its
-// indexes. An ErrNeedsRebuild names one that does not end. What the dead have left is
-// repaired, and b is fencing then: requests of theirs may still be under way.
+// awaitOthers returns when no live process writes the model without one of its indexes. An
+// ErrNeedsRebuild names a process that does not end. Lines of dead processes are repaired. b is
+// then fencing, because their requests may still be in flight.
 func (b *building) awaitOthers(ctx context.Context) error {
 	if b.db.alone {
-		return nil // No one else has the store.
+		return nil // no other process has the store
 	}
 	if err := b.awaitPast(ctx); err != nil {
 		return err
@@ -45,16 +45,15 @@ func (b *building) awaitOthers(ctx context.Context) error {
 	if b.fencing = len(dead) > 0; !b.fencing {
 		return nil
 	}
-	// One that has looked at the built item just before then may have sent a change.
+	// A process that checked the built item just before may have sent a change.
 	if wait := goodFor - b.db.now().Sub(b.named); wait > 0 && !kv.Sleep(ctx, wait) {
 		return kv.TooLate(ctx)
 	}
 	return b.repairAll(ctx, dead)
 }
 
-// awaitPast returns when all processes that run know of the last loss that was accepted.
-// The list of journals may have been lost: until then, lines of theirs may be in none
-// that it names.
+// awaitPast returns when all running processes know of the last accepted loss. The list of journals
+// may have been lost: until then, processes may write to journals that it does not name.
 func (b *building) awaitPast(ctx context.Context) error {
 	number, _ := kv.EditionOf(b.db.losses)
 	if number <= 1 || number == b.past || !b.isWhole() || len(b.missing()) == 0 {
@@ -67,15 +66,15 @@ func (b *building) awaitPast(ctx context.Context) error {
 	return nil
 }
 
-// others returns what a process is called that lives and lacks an index of the model, or "",
-// and the names of those that do and are dead.
+// others returns the name of a live process without an index of the model, or "", and the names of
+// the dead ones.
 func (b *building) others(ctx context.Context) (living string, dead []string, err error) {
 	all, err := journal.Others(ctx, b.db.store, b.db.journal.IsOwn, nil)
 	if err != nil {
 		return "", nil, err
 	}
 	for _, other := range all {
-		// Of one whose head is damaged it is not known what it lacks.
+		// With a damaged head, the missing indexes are unknown.
 		tick, shapes, damaged := other.Head()
 		lacks := damaged != nil || slices.ContainsFunc(shapes, func(shape string) bool { return b.lacks(shape) })
 		switch {
@@ -89,8 +88,8 @@ func (b *building) others(ctx context.Context) (living string, dead []string, er
 	return living, dead, nil
 }
 
-// repairAll repairs the lines of the model in the journals of processes. After that a
-// record that one of them was about to make is fenced.
+// repairAll repairs the lines of the model in the journals of processes. It fences the records that
+// they were about to create.
 func (b *building) repairAll(ctx context.Context, processes []string) error {
 	for _, process := range processes {
 		j, err := journal.Read(ctx, b.db.store, process)

@@ -19,7 +19,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// release is a release of an app whose notes have the unique indexes it names.
+// release is a release of an app whose notes have the named unique indexes.
 type release struct {
 	*notes
 	db *kvmodel.DB
@@ -54,7 +54,7 @@ func (v *release) undeploy(t *testing.T) {
 	must(t, v.db.Close(t.Context()))
 }
 
-// finds fails unless index name finds the note whose field has value.
+// finds fails unless the index name finds the note by value.
 func (v *release) finds(t *testing.T, name, value, id string) {
 	t.Helper()
 	got, err := v.by[name].Find(t.Context(), value)
@@ -117,7 +117,7 @@ func TestRebuild_BesideWritersHoldsEveryRecord(t *testing.T) {
 	b.undeploy(t)
 }
 
-// moving is a store on which a record is changed just before its claim is made.
+// moving is a store that changes a record just before its claim is added.
 type moving struct {
 	kv.Store
 	claim  string
@@ -164,8 +164,7 @@ func TestBuild_ARecordThatMovesWhileItIsEnteredLeavesNothingBehind(t *testing.T)
 	app.undeploy(t)
 }
 
-// manyInTime runs f on a store that many processes may use, without transactions and with them,
-// under a fake clock.
+// manyInTime runs f on a shared store, without transactions and with them, under a fake clock.
 func manyInTime(t *testing.T, f func(t *testing.T, ctx context.Context, s kv.Store)) {
 	for _, name := range []string{"plain", "atomic"} {
 		t.Run(name, func(t *testing.T) {

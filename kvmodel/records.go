@@ -16,8 +16,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Records is a data class: the records of type T in a database, by their ids of
-// type K. kvgen embeds it in a type that also holds the model's indexes.
+// Records is a data class: the records of type T in a database, by ids of type K. kvgen embeds it
+// in a type that also holds the model's indexes.
 //
 // Errors name the model and the id and wrap one of the package's sentinels.
 type Records[T any, K comparable] struct {
@@ -25,18 +25,17 @@ type Records[T any, K comparable] struct {
 	schema Schema[T, K]
 }
 
-// Model is a data class without its types, for tools that work on any set of
-// models.
+// Model is a data class without its types, for tools that work on any set of models.
 type Model interface {
 	ModelName() string
 	Rebuild(ctx context.Context) error
 }
 
-// numbersHint is the class of the keys that name a number known to exist.
+// numbersHint is the class of the keys that hold a number known to exist.
 var numbersHint = kv.NewClass("seq", 1) // model
 
-// NewRecords returns the data class of schema in db. Call it once, at start-up: it
-// panics if db has a model of that name already.
+// NewRecords returns the data class of schema in db. Call it once, at start-up: it panics if db
+// already has a model of that name.
 func NewRecords[T any, K comparable](db *DB, schema Schema[T, K]) *Records[T, K] {
 	r := &Records[T, K]{schema: schema}
 	r.m = &model{
@@ -65,7 +64,7 @@ func NewRecords[T any, K comparable](db *DB, schema Schema[T, K]) *Records[T, K]
 	return r
 }
 
-// join makes m one of db's models. It panics if that cannot be.
+// join adds m to the models of db. It panics if the schema is not valid.
 func (m *model) join(db *DB, sequential, integers bool) {
 	m.plugged.Store(new(plugged))
 	m.all = enumeration.New(m.name, db.store, db.now, db.Soon)
@@ -130,7 +129,7 @@ func at[T, F any](field func(*T) *F, v *T) *F {
 	return field(v)
 }
 
-// IDs returns what turns the ids of the records into texts and back.
+// IDs returns the KeyOf of the ids.
 func (r *Records[T, K]) IDs() KeyOf[K] { return r.schema.Key }
 
 // ModelName returns the name of the model.
@@ -144,8 +143,8 @@ func (r *Records[T, K]) ID(v *T) K { return r.schema.ID(v) }
 
 func (r *Records[T, K]) text(v *T) string { return r.schema.Key.Text(r.schema.ID(v)) }
 
-// Get returns the record with id, or ErrNotFound. If just some of its counters are
-// damaged, it returns the record, in which these are 0, and an ErrCorrupt. One trip.
+// Get returns the record with id, or ErrNotFound. If only some of its counters are damaged, it
+// returns the record with those set to 0, and an ErrCorrupt. One trip.
 func (r *Records[T, K]) Get(ctx context.Context, id K) (*T, error) {
 	ctx, end := r.m.db.Begin(ctx, "Get")
 	defer end()
@@ -160,9 +159,9 @@ func (r *Records[T, K]) Get(ctx context.Context, id K) (*T, error) {
 	return plug.As[T](rec.Value), r.m.failure(text, err)
 }
 
-// GetMulti returns the records with ids, in that order, nil where there is none.
-// It returns an error if the store could not be asked for one of them, and with an
-// ErrCorrupt those that are not damaged. One trip.
+// GetMulti returns the records with ids, in order, nil for missing ones. If the store could not be
+// asked for one, it returns only an error. With an ErrCorrupt it returns the undamaged records. One
+// trip.
 func (r *Records[T, K]) GetMulti(ctx context.Context, ids []K) ([]*T, error) {
 	ctx, end := r.m.db.Begin(ctx, "GetMulti")
 	defer end()
@@ -180,21 +179,21 @@ func (r *Records[T, K]) GetMulti(ctx context.Context, ids []K) ([]*T, error) {
 	return values, err
 }
 
-// All returns every record once, in no order, 100 a trip. Records made or deleted at the same
-// time may be among them or not. In a file and in memory it goes along the keys of the records.
-// On a server it reads a list of ids, and keeps a part of that in memory.
+// All returns every record once, in no order, 100 per trip. Records created or deleted meanwhile
+// may or may not be included. In a file and in memory it walks the keys of the records. On a server
+// it reads a list of ids, and keeps a part of it in memory.
 //
-// A damaged record is an ErrCorrupt, and the others follow. If just some of its counters
-// are damaged, it comes with the error. Otherwise All ends after an error. If the store has
-// lost a part of the list, or that is damaged, it returns the others first, and then an
-// ErrLost or ErrCorrupt that names it.
+// A damaged record yields an ErrCorrupt, and the others follow. If only some of its counters are
+// damaged, the record comes with the error. All ends after any other error. If a part of the list
+// is lost or damaged, All yields the other records first, then an ErrLost or ErrCorrupt that names
+// the part.
 func (r *Records[T, K]) All(ctx context.Context) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		r.m.each(ctx, func(v plug.Record, err error) bool { return yield(plug.As[T](v), err) })
 	}
 }
 
-// each yields every record: see Records.All.
+// each implements Records.All.
 func (m *model) each(ctx context.Context, yield func(plug.Record, error) bool) {
 	ctx, end := m.db.Begin(ctx, "All")
 	defer end()
@@ -222,11 +221,11 @@ var errStop = errors.New("stop")
 
 const few = 32
 
-// Load fetches the records that from refers to, each once, in one trip. The map
-// has no entry for a reference to nothing, nor with an ErrCorrupt for a damaged record.
+// Load fetches the records that from refers to, each once, in one trip. The map has no entry for a
+// missing record nor, with an ErrCorrupt, for a damaged one.
 func Load[F, T any, K comparable](ctx context.Context, r *Records[T, K], from []F, ref func(F) K) (map[K]*T, error) {
 	ids := make([]K, 0, len(from))
-	asked := make(map[K]bool) // but for the first few, which a look at them finds sooner
+	asked := make(map[K]bool) // without the first few, which are searched linearly
 	for _, f := range from {
 		id := ref(f)
 		if r.schema.Key.Empty(id) || asked[id] || slices.Contains(ids[:min(len(ids), few)], id) {
@@ -255,23 +254,23 @@ func Load[F, T any, K comparable](ctx context.Context, r *Records[T, K], from []
 	return found, err
 }
 
-// Rebuild makes every index hold every record. It is for an index that was added to
-// a model that has records. All processes that write the model must already run a
-// release that knows the index; Rebuild waits up to a minute for others to end.
+// Rebuild enters every record into every index. It is for an index added to a model with records.
+// All processes that write the model must already run a release with the index; Rebuild waits up to
+// a minute for others to end.
 //
-// A build that another process or a call before it has not finished is finished, from
-// where it was. If one is under way, Rebuild waits for that and does no more. So it does
-// if the store is held by one process alone, where a new index is built by itself.
+// Rebuild continues an unfinished build of another process or an earlier call. If a build is
+// running, Rebuild only waits for it. That is also the case on a store held by one process, which
+// builds a new index by itself.
 //
-// A *DuplicatesError lists the records with unique values that others hold: an index over
-// these cannot be read yet, but the others can. After an ErrNotYet the indexes are whole,
-// but something had to wait for too long and takes another Rebuild; before that, a new
-// number of the records cannot be read. An ErrCorrupt names damaged records, which may be
-// missing in the indexes. All others are in them, but an index that was added since stays as
-// it is until the damaged ones are deleted.
+// A *DuplicatesError lists the records with unique values held by others: an index over these
+// cannot be read yet, but the others can. After an ErrNotYet the indexes are complete, but one of
+// their steps had to wait too long and needs another Rebuild; before that, a new number of the
+// records cannot be read. An ErrCorrupt names damaged records, which may be missing in the indexes.
+// All other records are entered, but a newly added index stays unreadable until the damaged records
+// are deleted.
 //
-// Rebuild then drops what the schema says is Gone. It waits up to a minute for processes
-// of a release that still keeps such an index to end, and then returns an ErrConflict.
+// Finally Rebuild drops the data listed in the schema's Gone. It waits up to a minute for processes
+// with such an index to end, then returns an ErrConflict.
 func (r *Records[T, K]) Rebuild(ctx context.Context) error { return r.m.rebuildAll(ctx) }
 
 func (m *model) rebuildAll(ctx context.Context) error {

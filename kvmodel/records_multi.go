@@ -11,17 +11,16 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Calls for many records take the trips of one for each 500. Every record is changed or
-// fails on its own: the error joins an *ItemError for each that failed, which Items goes
-// through.
+// Calls for many records share trips, 500 records at a time. Every record is changed or fails on
+// its own: the error joins an *ItemError for each failed one. Items iterates over these.
 
 const (
-	changedAtOnce = 500 // records that are changed in the trips of one
-	batchesAtOnce = 2   // so that one is prepared while the store works at the other
+	changedAtOnce = 500 // records changed in shared trips
+	batchesAtOnce = 2   // so that one is prepared while the store works on the other
 )
 
-// CreateMulti is Create for many records, in no particular order. Numbers are given in their
-// order.
+// CreateMulti is Create for many records, in no particular order. Numbers are assigned in the order
+// of vs.
 func (r *Records[T, K]) CreateMulti(ctx context.Context, vs []*T) error {
 	ctx, end := r.m.db.Begin(ctx, "CreateMulti")
 	defer end()
@@ -54,7 +53,7 @@ func (r *Records[T, K]) PutMulti(ctx context.Context, vs []*T) error {
 		if without[i] != nil {
 			return without[i]
 		}
-		*vs[i] = given[i] // An earlier try may have changed it.
+		*vs[i] = given[i] // an earlier try may have changed it
 		return r.put(ctx, s, r.text(vs[i]), vs[i], rest)
 	})
 	for i, err := range errs {
@@ -65,8 +64,8 @@ func (r *Records[T, K]) PutMulti(ctx context.Context, vs []*T) error {
 	return itemErrors(errs)
 }
 
-// UpdateMulti is Update of many records with one f, in no particular order, and returns what
-// they have become, nil where that failed. Several calls of f may run at once.
+// UpdateMulti is Update for many records with one f, in no particular order. It returns the updated
+// records, nil for failures. f may be called concurrently.
 func (r *Records[T, K]) UpdateMulti(ctx context.Context, ids []K, f func(*T) error) ([]*T, error) {
 	ctx, end := r.m.db.Begin(ctx, "UpdateMulti")
 	defer end()
@@ -85,7 +84,7 @@ func (r *Records[T, K]) UpdateMulti(ctx context.Context, ids []K, f func(*T) err
 	return vs, itemErrors(errs)
 }
 
-// DeleteMulti is Delete of many records, in no particular order.
+// DeleteMulti is Delete for many records, in no particular order.
 func (r *Records[T, K]) DeleteMulti(ctx context.Context, ids []K) error {
 	ctx, end := r.m.db.Begin(ctx, "DeleteMulti")
 	defer end()
@@ -98,12 +97,12 @@ func (r *Records[T, K]) DeleteMulti(ctx context.Context, ids []K) error {
 	}))
 }
 
-// Items returns the index and the error of each item that failed in a call for many.
+// Items returns the index and the error of each failed item in a call for many.
 func Items(err error) iter.Seq2[int, error] {
 	return func(yield func(int, error) bool) { eachItem(err, yield) }
 }
 
-// eachItem yields the ItemErrors that err wraps, and reports whether to go on.
+// eachItem yields the ItemErrors in err, and reports whether to continue.
 func eachItem(err error, yield func(int, error) bool) bool {
 	switch e := err.(type) {
 	case *ItemError:
@@ -116,7 +115,7 @@ func eachItem(err error, yield func(int, error) bool) bool {
 	return true
 }
 
-// itemErrors joins errs, of which each is that of one item.
+// itemErrors joins errs, one for each item, as ItemErrors.
 func itemErrors(errs []error) error {
 	var all []error
 	for i, err := range errs {
@@ -127,8 +126,8 @@ func itemErrors(errs []error) error {
 	return kv.Join(all...)
 }
 
-// several changes n records by work, each in its turn, if id returns the texts of their
-// ids. An id may come more than once.
+// several changes n records with work, each in its turn, if id returns the texts of their ids. Ids
+// may repeat.
 func (m *model) several(ctx context.Context, n int, id func(i int) string, work makes) []error {
 	if m.db.atomic != nil {
 		return m.severalTogether(ctx, n, id, work)
@@ -147,7 +146,7 @@ func (m *model) several(ctx context.Context, n int, id func(i int) string, work 
 	return errs
 }
 
-// batchesOf yields 0 to n-1 in batches of at most size, in which no id comes twice.
+// batchesOf yields 0 to n-1 in batches of at most size, without repeated ids within a batch.
 func batchesOf(n int, id func(i int) string, size func() int) iter.Seq[[]int] {
 	return func(yield func([]int) bool) {
 		var again []int
@@ -174,9 +173,8 @@ func batchesOf(n int, id func(i int) string, size func() int) iter.Seq[[]int] {
 	}
 }
 
-// inTurns runs f, which returns an error for each of batch, while no other change of these
-// records runs in this process. All who take several turns take them in the same order, so
-// none of two waits for the other.
+// inTurns runs f, which returns an error for each of batch, while no other change of these records
+// runs in this process. All callers take turns in the same order, so two never wait for each other.
 func (m *model) inTurns(ctx context.Context, batch []int, id func(i int) string, f func() []error) []error {
 	if id == nil {
 		return f()
@@ -193,8 +191,8 @@ func (m *model) inTurns(ctx context.Context, batch []int, id func(i int) string,
 	return f()
 }
 
-// sideBySide calls work for 0 to n-1, at most so many at a time. If one panics, sideBySide
-// does, once the others have ended: its caller may recover.
+// sideBySide calls work for 0 to n-1, at most most at a time. If one panics, sideBySide panics once
+// the others have ended, since its caller may recover.
 func sideBySide(most, n int, work func(i int)) {
 	var next atomic.Int64
 	var wait sync.WaitGroup

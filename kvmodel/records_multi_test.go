@@ -28,7 +28,7 @@ func numberedNotes(n int) (vs []*note, ids []string) {
 	return vs, ids
 }
 
-// wantFailed asserts which items failed in a call for many, and how.
+// wantFailed asserts which items of a batch failed, and how.
 func wantFailed(t *testing.T, err error, want map[int]error) {
 	t.Helper()
 	got := map[int]error{}
@@ -72,18 +72,18 @@ func TestRecords_Multi_EachRecordIsChangedOrFailsOnItsOwn(t *testing.T) {
 
 		vs[4].Version, vs[5].Text, vs[6].Text = 9, "", "new"
 		for _, v := range []*note{vs[6], vs[7]} {
-			v.Version = 2 // It was made and changed.
+			v.Version = 2 // It was created and updated.
 		}
 		wantFailed(t, r.PutMulti(ctx, []*note{vs[4], vs[5], vs[6], vs[7], {Text: "fresh"}}), map[int]error{0: kv.ErrConflict, 1: kv.ErrConflict})
 		if v, err := r.Get(ctx, "n0006"); err != nil || v.Text != "new" {
 			t.Errorf("PutMulti made it %+v, %v", v, err)
 		}
 
-		// The last batch has a record that was never made, one that the first has too, and no id.
+		// The last batch has an unknown record, one of the first batch, and an empty id.
 		there := n - 100
 		failed = r.DeleteMulti(ctx, append(ids[10:there+1:there+1], "n0010", ""))
 		never, first, again, empty := there-10, 0, there-9, there-8
-		deleted := again // Of two, whichever comes second finds nothing.
+		deleted := again // Of two deletions of a record, the second finds nothing.
 		for i := range kvmodel.Items(failed) {
 			if i == first {
 				deleted = first
@@ -179,7 +179,7 @@ func TestRecords_Multi_ShareTransactionsUpToAThousandRecordsOrFourMegabytes(t *t
 	})
 }
 
-// Two calls that name the same records in another order must not wait for each other.
+// Two calls with the same records in another order must not wait for each other.
 func TestRecords_Multi_CallsForTheSameRecordsTakeTheirTurns(t *testing.T) {
 	eachNotes(t, simpleNotes(), func(t *testing.T, ctx context.Context, r *notes, _ kv.Store) {
 		vs, ids := numberedNotes(40)
@@ -218,7 +218,7 @@ func TestRecords_Multi_APanicReachesItsCaller(t *testing.T) {
 			t.Error("it returned")
 		}()
 		_, err := v.UpdateMulti(ctx, []string{"a", "b"}, func(n *note) error { n.Text = "found"; return nil })
-		must(t, err) // No turn was kept.
+		must(t, err) // No turn was left.
 	})
 }
 

@@ -259,8 +259,8 @@ func TestRecords_Put_OfAModelWithVersionNeedsTheVersion(t *testing.T) {
 	})
 }
 
-// A Put that fails leaves the version of the value as it was, else a second
-// Put of it would overwrite what the first one lost to.
+// A failed Put leaves the version of the value unchanged. Otherwise a second Put of it would
+// overwrite the change that the first one lost to.
 func TestRecords_Put_ThatFailsLeavesTheVersionAsItWas(t *testing.T) {
 	eachKind(t, func(t *testing.T, ctx context.Context, s kv.Store) {
 		rival := kvmodel.NewRecords(closing(t, open(t, shared{s})), noteSchema())
@@ -283,8 +283,7 @@ func TestRecords_Put_ThatFailsLeavesTheVersionAsItWas(t *testing.T) {
 	})
 }
 
-// betweenReadAndWrite runs f before each trip or transaction that may commit a
-// record.
+// betweenReadAndWrite runs f before each trip or transaction that may commit a record.
 func betweenReadAndWrite(s kv.Store, f func()) kv.Store {
 	commits := func(ops []kv.Op) bool {
 		return slices.ContainsFunc(ops, func(op kv.Op) bool {
@@ -713,7 +712,7 @@ func TestRecords_Upgrade_RunsOnTheRecordsOfOlderVersionsOnly(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), `Note "a": upgrade from version 2: cannot be upgraded`) {
 			t.Errorf("got %v, want what Upgrade said", err)
 		}
-		// Once rewritten it is of this version.
+		// A rewrite gives it this version.
 		rewrite(t, ctx, s, "a", `{"ID":"a","Text":"x"}`, 2)
 		for _, want := range []string{"x (from 2)1", "x (from 2)12"} {
 			got, err := r.Update(ctx, "a", func(n *note) error { n.Text += want[len(want)-1:]; return nil })
@@ -776,7 +775,7 @@ func TestRecords_CorruptBytesAreNamed(t *testing.T) {
 				t.Errorf("%s: what is stored has changed: %v\n%s", name, err, diff)
 			}
 		}
-		// The corrupt bytes are all that was wrong.
+		// Nothing but the corrupt bytes was wrong.
 		must(t, r.Delete(ctx, "a"))
 		_, err := r.Get(ctx, "a")
 		wantErr(t, err, kvmodel.ErrNotFound)

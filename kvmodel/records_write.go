@@ -10,12 +10,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Create stores v as a new record. If v has no id and ids are texts, it gets a new
-// one. If ids are given in order, v must have none and gets the next number.
-// ErrExists if there is a record with that id; a *TakenError if another record
-// holds one of v's unique values; ErrInvalid, also of an error of v's method Validate, if
-// it has one, which is asked first and may change v. v's id and the fields that the data
-// class fills in are set when Create returns.
+// Create stores v as a new record. If v has no id and ids are texts, it gets a new one. If ids are
+// assigned in order, v must have none and gets the next number. ErrExists if a record with that id
+// exists; a *TakenError if another record holds one of v's unique values; ErrInvalid if v is not
+// valid. If v has a method Validate, Create calls it first; it may change v, and its error is an
+// ErrInvalid. Create sets v's id and the fields maintained by the data class.
 func (r *Records[T, K]) Create(ctx context.Context, v *T) error {
 	ctx, end := r.m.db.Begin(ctx, "Create")
 	defer end()
@@ -32,7 +31,7 @@ func (r *Records[T, K]) create(ctx context.Context, s kv.Store, v *T, rest *rest
 	if err != nil {
 		return err
 	}
-	// A transaction is better not begun for a record that is there.
+	// Do not begin a transaction for a record that exists.
 	reads := given && rest != nil && r.m.db.atomic != nil
 	_, err = r.m.change(ctx, s, edit{
 		id:    r.text(v),
@@ -63,10 +62,10 @@ func (r *Records[T, K]) giveID(v *T) (given bool, err error) {
 	return false, nil
 }
 
-// Put stores v, making the record or replacing it. If the model has a version
-// field, v's must be that of the record, or 0 if there is none; otherwise the error
-// is an ErrConflict. A damaged record is an ErrCorrupt and stays as it is until it is
-// deleted. The other errors are those of Create.
+// Put stores v, creating or replacing the record. If the model has a version field, v must have the
+// version of the record, or 0 if there is none; otherwise the error is an ErrConflict. A damaged
+// record is an ErrCorrupt and stays unchanged until it is deleted. The other errors are the same as
+// for Create.
 func (r *Records[T, K]) Put(ctx context.Context, v *T) error {
 	ctx, end := r.m.db.Begin(ctx, "Put")
 	defer end()
@@ -88,8 +87,7 @@ func (r *Records[T, K]) put(ctx context.Context, s kv.Store, id string, v *T, re
 		return v, nil
 	}})
 	if err != nil {
-		// With the new version in v, a second Put would overwrite the
-		// change that this one lost to.
+		// With the new version in v, a second Put would overwrite the change that this one lost to.
 		*v = given
 	}
 	return err
@@ -102,24 +100,23 @@ func (r *Records[T, K]) revision(v *T) int64 {
 	return value(at(r.schema.Revision, v))
 }
 
-// Update changes the record with id by f and returns what it has become. f may be
-// called again with a newer record when others change it at the same time, so it
-// should do nothing else. Above all it must not change the same record by a verb: that
-// waits for this change, until ctx ends or for a minute. If f returns an error, Update
-// writes nothing and returns that error unchanged. If f changes nothing, nothing is
-// written. ErrNotFound if there is no record. f must not change the id.
+// Update changes the record with id by f and returns the result. f may be called again with a newer
+// record when others change it concurrently, so it should do nothing else. In particular f must not
+// change the same record by another verb, which would wait for this change until ctx ends, or for a
+// minute. If f returns an error, Update writes nothing and returns that error unchanged. If f
+// changes nothing, nothing is written. ErrNotFound if there is no record. f must not change the id.
 func (r *Records[T, K]) Update(ctx context.Context, id K, f func(*T) error) (*T, error) {
 	return r.edit(ctx, "Update", id, r.alter(id, f, false))
 }
 
-// Upsert is Update, but if there is no record, f gets an empty one with its id, and
-// the record is made.
+// Upsert is Update, but if there is no record, f gets an empty one with its id and Upsert creates
+// it.
 func (r *Records[T, K]) Upsert(ctx context.Context, id K, f func(*T) error) (*T, error) {
 	return r.edit(ctx, "Upsert", id, r.alter(id, f, true))
 }
 
-// alter returns the edit of the record with id by f. Where there is none, f gets a new one
-// if orNew says so.
+// alter returns the edit that changes the record with id by f. If there is none and orNew is set, f
+// gets a new one.
 func (r *Records[T, K]) alter(id K, f func(*T) error, orNew bool) edit {
 	return edit{id: r.schema.Key.Text(id), apply: func(old plug.Record) (plug.Record, error) {
 		v := plug.As[T](old)
@@ -155,12 +152,12 @@ func (m *model) edit(ctx context.Context, verb string, empty bool, e edit) (v pl
 	return v, err
 }
 
-// emptyID is the error of a record without an id.
+// emptyID returns the error for a record without an id.
 func (m *model) emptyID() error {
 	return fmt.Errorf("%s: %w: the id or a part of it is empty", m.name, ErrInvalid)
 }
 
-// editAt carries out e on s. It is the record's turn.
+// editAt carries out e on s. The caller holds the record's turn.
 func (m *model) editAt(ctx context.Context, s kv.Store, e edit) (plug.Record, error) {
 	v, err := m.change(ctx, s, e)
 	var own *ownError
@@ -173,7 +170,7 @@ func (m *model) editAt(ctx context.Context, s kv.Store, e edit) (plug.Record, er
 	return v, nil
 }
 
-// call calls f on v, which must keep its id.
+// call calls f on v and checks that the id is unchanged.
 func (r *Records[T, K]) call(f func(*T) error, v *T, id K) error {
 	if err := f(v); err != nil {
 		return &ownError{err}
@@ -184,13 +181,12 @@ func (r *Records[T, K]) call(f func(*T) error, v *T, id K) error {
 	return nil
 }
 
-// ownError is an error of the caller's func, to be returned unchanged. A change does
-// not look at what it wraps.
+// ownError wraps an error of the caller's func, which is returned unchanged. A change does not
+// inspect the wrapped error.
 type ownError struct{ error }
 
-// Touch makes the record with id live until the given time, or returns ErrNotFound. That
-// is a change for OnChange, but not for the fields that the data class fills in: the version
-// and the time of the last change stay as they are. ErrInvalid if the time is past or too
+// Touch sets the expiry of the record with id to until, or returns ErrNotFound. OnChange is called,
+// but the version and the time of the last change stay the same. ErrInvalid if until is past or too
 // far ahead; ErrBadOp if the records of the model do not expire.
 func (r *Records[T, K]) Touch(ctx context.Context, id K, until time.Time) error {
 	return r.m.touch(ctx, r.schema.Key.Text(id), r.schema.Key.Empty(id), until)
@@ -225,11 +221,11 @@ func (m *model) touch(ctx context.Context, id string, empty bool, until time.Tim
 	})
 }
 
-// Delete removes the record with id and its index entries, or returns ErrNotFound.
-// The id can then be used again. Of a damaged record, whose values are not known, it
-// leaves the entries to the readers that meet them and the claims to Rebuild.
+// Delete removes the record with id and its index entries, or returns ErrNotFound. The id can then
+// be used again. The values of a damaged record are unknown: readers remove its entries as they
+// find them, and Rebuild its claims.
 //
-// What belongs to the record, by list,with= in its model, is deleted after the reply.
+// Records that belong to it, by list,with= in its model, are deleted after the reply.
 func (r *Records[T, K]) Delete(ctx context.Context, id K) error {
 	return r.m.delete(ctx, r.schema.Key.Text(id), r.schema.Key.Empty(id))
 }
@@ -245,7 +241,7 @@ func (m *model) delete(ctx context.Context, id string, empty bool) error {
 	return m.inTurn(ctx, id, func(id string) error { return m.remove(ctx, m.db.store, id, nil, nil) })
 }
 
-// remove deletes the record id, if only, unless it is nil, says so.
+// remove deletes the record id if only is nil or returns true.
 func (m *model) remove(ctx context.Context, s kv.Store, id string, only func(*plug.Seen) bool, rest *rest) error {
 	_, err := m.change(ctx, s, edit{id: id, removes: true, only: only, rest: rest, apply: func(plug.Record) (plug.Record, error) { return nil, nil }})
 	return err

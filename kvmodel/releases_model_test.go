@@ -7,22 +7,22 @@ import (
 	"github.com/ringtree/ringtree/internal/proof"
 )
 
-// The model of two releases side by side: an old one that lacks an index, and writes; a
-// builder of the index; and a reader that remembers whether it is whole. There is one
-// record, and the index has one entry. The old one may fall asleep anywhere.
+// The model of two releases side by side: an old one that lacks an index, and writes; a builder of
+// the index; and a reader that caches whether the index is complete. There is one record, and the
+// index has one entry. The old one may stall anywhere.
 
-// side are the ways to get it wrong.
+// side selects the mistakes of a wrong protocol.
 type side struct {
-	claimFirst  bool // built is looked at before the journal has a head
-	blindMark   bool // the mark does not look at the token
-	headsFirst  bool // heads are read before there is a token
+	claimFirst  bool // the built item is read before the journal has a head
+	blindMark   bool // the mark ignores the token
+	headsFirst  bool // the heads are read before there is a token
 	noFence     bool // records are not fenced
-	noPause     bool // the build does not wait for who has looked before
-	noLook      bool // who has slept does not look again
-	noWait      bool // the old one does not wait after it has taken an index out
+	noPause     bool // the build does not wait for writers that looked earlier
+	noLook      bool // a writer that stalled does not look again
+	noWait      bool // the old one does not wait after it removes an index from the built item
 	readForever bool // the reader looks once
 
-	begunWhole bool // the index is whole at first
+	begunWhole bool // the index is complete at first
 }
 
 // sideState is a state of the model.
@@ -30,10 +30,10 @@ type sideState struct {
 	whole, token bool  // the built item
 	bver         uint8 // its version
 	head         bool  // of the old one's journal
-	dead         bool  // it has not ticked for 30 seconds
+	dead         bool  // no tick for 30 seconds
 	rver         uint8 // of the record
 	rval, ival   uint8 // in the record, and in the index
-	cached       bool  // the reader takes the index for whole
+	cached       bool  // the reader takes the index for complete
 	old          oldState
 	build        buildState
 	sleeps       uint8
@@ -42,7 +42,7 @@ type sideState struct {
 type oldState struct {
 	pc, base, bver, left uint8
 	late, waits          bool
-	before               bool // it has looked before it ticked again: that is good for 20 seconds
+	before               bool // it looked before it ticked again, which is good for 20 seconds
 }
 
 type buildState struct {
@@ -87,7 +87,7 @@ func (o *side) steps(s sideState, step sideStep) {
 	}
 }
 
-// write is what the old one may do.
+// write is a step of the old one.
 func (o *side) write(s sideState, step sideStep) {
 	n, q := s, s.old
 	switch q.pc {
@@ -138,7 +138,7 @@ func (o *side) write(s sideState, step sideStep) {
 	}
 }
 
-// build is what the builder may do.
+// build is a step of the builder.
 func (o *side) build(s sideState, step sideStep) {
 	n, b := s, s.build
 	switch b.pc {
@@ -162,7 +162,7 @@ func (o *side) build(s sideState, step sideStep) {
 		}
 		step(n, "the builder reads the heads")
 	case bPause:
-		// A process that is awake has sent by then what it began before, and looks again.
+		// By now a process that did not stall has sent what it began earlier, and looks again.
 		if !o.noPause && s.old.pc == oldWrites && !s.old.late {
 			return
 		}

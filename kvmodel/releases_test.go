@@ -12,7 +12,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// findsOrSays fails if the index says that no note has value.
+// findsOrSays fails if the index reports that no note has value.
 func (v *release) findsOrSays(t *testing.T, name, value, id string) {
 	t.Helper()
 	got, err := v.by[name].Find(t.Context(), value)
@@ -40,7 +40,7 @@ func TestReleases_WhatAnOldOneHasUnderWayAsItFallsAsleepIsFenced(t *testing.T) {
 			return do(ops)
 		}))
 		must(t, old.Create(ctx, &note{ID: "a", Text: "x", Code: "ca"}))
-		time.Sleep(time.Minute) // No line is left of it, whose repair would fence the record.
+		time.Sleep(time.Minute) // Then no line of it is left, whose repair would fence the record.
 		done := make(chan error)
 		go func() {
 			_, err := old.Update(ctx, "a", func(n *note) error { n.Code = "changed"; return nil })

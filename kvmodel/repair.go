@@ -12,10 +12,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// repair makes what the indexes hold of the record id, at the places touched,
-// agree with the record. First, every change prepared for a rev up to past is made
-// to fail, unless it has committed. With doubt, what counts the record may be wrong,
-// too.
+// repair makes the entries of the record id, at the places touched, agree with the record. First it
+// makes every uncommitted change prepared for a rev up to past fail. With doubt, counts of the
+// record may be wrong, too.
 func (m *model) repair(ctx context.Context, s kv.Store, id string, past uint64, touched []envelope.Touched, doubt bool) error {
 	if past > 0 && (m.ends || slices.ContainsFunc(m.indexes(), hasNotes)) {
 		// Two changes for one rev may have entered the record at one place with
@@ -31,12 +30,12 @@ func (m *model) repair(ctx context.Context, s kv.Store, id string, past uint64, 
 		touched = envelope.Merge(touched, t)
 	}
 	if doubt {
-		// A deletion may have counted the record out of where it still is.
+		// A deletion may have uncounted the record where it still is.
 		touched = m.mergePlaces(touched, rec)
 	}
 	var works []func(kv.Store) error
 	for _, t := range touched {
-		// Of one that the model does not have, see Knows.
+		// For an index that the model does not have, see Knows.
 		if index := m.index(t.Index); index != nil {
 			seen := *rec
 			m.as(&seen, index)
@@ -57,7 +56,7 @@ func (m *model) repair(ctx context.Context, s kv.Store, id string, past uint64, 
 	return m.failure(id, work.FirstError(kv.Together(ctx, s, works...)...))
 }
 
-// readable is seeOne, but damaged counters are no error.
+// readable is seeOne, but ignores damaged counters.
 func (m *model) readable(ctx context.Context, s kv.Store, id string) (*plug.Seen, error) {
 	rec, err := m.seeOne(ctx, s, id)
 	if rec != nil && rec.Value != nil {
@@ -66,7 +65,7 @@ func (m *model) readable(ctx context.Context, s kv.Store, id string) (*plug.Seen
 	return rec, err
 }
 
-// fenced returns the record id, whose rev is at least past.
+// fenced returns the record id with its rev raised to at least past.
 func (m *model) fenced(ctx context.Context, s kv.Store, id string, past uint64) (*plug.Seen, error) {
 	for range maxTries {
 		rec, err := m.readable(ctx, s, id)
@@ -81,7 +80,7 @@ func (m *model) fenced(ctx context.Context, s kv.Store, id string, past uint64) 
 	return nil, m.failure(id, kv.ErrConflict)
 }
 
-// RepairLine finishes the change of l.
+// RepairLine finishes the change in l.
 func (m *model) RepairLine(ctx context.Context, s kv.Store, l journal.Line) error {
 	past := l.Rev
 	if past == journal.FenceAlways {
@@ -94,13 +93,13 @@ func (m *model) RepairLine(ctx context.Context, s kv.Store, l journal.Line) erro
 	return m.repair(ctx, s, l.ID, past, l.Touched, true)
 }
 
-// Lacked returns the names of the indexes that the built item names and m does not have.
+// Lacked returns the names of the indexes in the built item that m does not have.
 func (m *model) Lacked(ctx context.Context) ([]string, error) { return m.built.Lacked(ctx) }
 
-// Handles reports whether there is someone to call for a change.
+// Handles reports whether any handler is registered.
 func (m *model) Handles() bool { return m.handlers.Any() }
 
-// mergePlaces adds the places of rec to all, in the indexes that count.
+// mergePlaces adds the places of rec in counting indexes to all.
 func (m *model) mergePlaces(all []envelope.Touched, rec *plug.Seen) []envelope.Touched {
 	for _, index := range m.indexes() {
 		if rec.Value != nil && counts(index) {

@@ -6,10 +6,10 @@ import (
 	"github.com/ringtree/ringtree/internal/wire"
 )
 
-// Schema describes a model, the struct T with ids of type K, to its data class.
-// kvgen writes it from the struct's tags.
+// Schema describes a model, the struct T with ids of type K, to its data class. kvgen generates it
+// from the struct's tags.
 type Schema[T any, K comparable] struct {
-	Name    string // of the model, part of its stored keys
+	Name    string // of the model, part of stored keys
 	Version int    // of the model, for Upgrade
 
 	ID    func(*T) K
@@ -17,68 +17,66 @@ type Schema[T any, K comparable] struct {
 	Key   KeyOf[K]
 	Codec Codec[T]
 
-	// Private are the fields, by their stored names, whose values package inspect shows as
-	// *** unless asked for them.
+	// Private are fields, by stored name, whose values package inspect shows as *** unless asked to
+	// show them.
 	Private []string
 
-	// Sequential: ids are the numbers 1, 2, 3, ..., given by Create in that order
-	// without a counter. The number of a deleted record is not used again.
+	// Sequential: Create assigns the ids 1, 2, 3, ... in order, without a counter. The number of a
+	// deleted record is not reused.
 	Sequential bool
 
-	// History is how many bodies of a record are kept; 0: only the newest. With a
-	// history, a deleted record keeps its tombstone forever, unless Forget says that a
-	// deletion takes the history along.
+	// History is the number of revisions kept of a record; 0: only the newest. With a history, the
+	// tombstone of a deleted record never expires, unless Forget makes a deletion remove the
+	// history.
 	History int
 	Forget  bool
 
 	// Relaxed: changes of the records and their counters are made under a Relaxed context.
 	Relaxed bool
 
-	// Children are lists, each MODEL.INDEX, of records that are deleted with the record
-	// whose id they are under.
+	// Children are lists, each MODEL.INDEX, of records that are deleted together with the record
+	// whose id the list is under.
 	Children []string
 
-	// Gone is what earlier releases kept and this one does not. Rebuild drops it.
+	// Gone lists data of earlier releases that this one no longer keeps. Rebuild drops it.
 	Gone Gone
 
-	// Counters are filled in when a record is loaded. They are not part of what is
-	// stored under its key.
+	// Counters are set when a record is loaded. They are not stored under its key.
 	Counters []CounterOf[T]
 
-	// Fields that the data class fills in; nil where the model has none. A new record keeps
-	// a Created that was set.
+	// Fields that the data class maintains; nil if the model has none. A new record keeps a preset
+	// Created.
 	Revision func(*T) *int64     // kv:"version"
 	Created  func(*T) *time.Time // kv:"created"
 	Updated  func(*T) *time.Time // kv:"updated"
 	Expires  func(*T) *time.Time // kv:"expires"
 }
 
-// Codec turns a T into bytes and back. The *codec.Model that kvgen writes is
-// one.
+// Codec encodes and decodes a T. kvgen generates one, a *codec.Model.
 type Codec[T any] interface {
 	// Append appends the encoded v to dst.
 	Append(dst []byte, v *T) ([]byte, error)
 
-	// Unmarshal fills v from data, of which it keeps nothing. It reports whether
-	// data has fields that v does not.
+	// Unmarshal decodes data into v and retains none of it. It reports whether data has fields that
+	// v does not have.
 	Unmarshal(data []byte, v *T) (unknown bool, err error)
 
-	// Merge returns next with the fields of prev that T does not know.
+	// Merge returns next with the fields of prev that T does not have.
 	Merge(prev, next []byte) ([]byte, error)
 }
 
 // IndexSpec describes an index over values of type V.
 type IndexSpec[T, V any] struct {
-	Name   string   // BySlug: unique in the model, part of the index's stored keys
-	Def    string   // the definition; when it changes, the index must be rebuilt
-	Fields []string // what it is over, for messages
-	Max    int      // how many values a record may have; 0: MaxValues
+	Name   string   // BySlug: unique in the model, part of stored keys
+	Def    string   // when the definition changes, the index must be rebuilt
+	Fields []string // the indexed fields, for messages
+	Max    int      // maximum number of values of a record; 0: MaxValues
 	Key    KeyOf[V]
 	Values func(*T) []V
-	If     func(*T) bool // which records the index holds; nil: all
+	If     func(*T) bool // selects the records in the index; nil: all
 }
 
-// Places returns the texts of rec's values, each once, without empty ones.
+// Places returns the texts of rec's values, without duplicates and empty ones.
 func (s *IndexSpec[T, V]) Places(rec *T) []string {
 	if s.If != nil && !s.If(rec) {
 		return nil
@@ -86,7 +84,7 @@ func (s *IndexSpec[T, V]) Places(rec *T) []string {
 	return textsOf(s.Key, s.Values(rec))
 }
 
-// Limit returns a *TooManyValuesError if rec has more values than it may have.
+// Limit returns a *TooManyValuesError if rec has too many values.
 func (s *IndexSpec[T, V]) Limit(rec *T) error {
 	if s.If != nil && !s.If(rec) {
 		return nil
@@ -94,7 +92,7 @@ func (s *IndexSpec[T, V]) Limit(rec *T) error {
 	return limited(len(s.Values(rec)), s.Max, func() []string { return s.Fields })
 }
 
-// textsOf returns the texts of values, each once, without empty ones.
+// textsOf returns the texts of values, without duplicates and empty ones.
 func textsOf[V any](key KeyOf[V], values []V) []string {
 	var texts []string
 	var known wire.TextSet

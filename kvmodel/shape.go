@@ -12,11 +12,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// hashLen is how many characters stand for a definition in a shape.
+// hashLen is the length of a definition's hash in a shape.
 const hashLen = 16
 
-// shapeOf returns what the head of a journal says of a model: its name, and a hash of
-// each of its indexes.
+// shapeOf returns the shape of a model for the head of a journal: its name, and a hash of each
+// index.
 func shapeOf(model string, defs []string) string {
 	b := []byte(model + "=")
 	for _, def := range defs {
@@ -30,7 +30,7 @@ func hashOfDef(def string) string {
 	return hex.EncodeToString(sum[:hashLen/2])
 }
 
-// lacks reports whether shape is of m, and of a release that does not keep all indexes.
+// lacks reports whether shape is of this model in a release without one of m's indexes.
 func (m *model) lacks(shape string) bool {
 	hashes, ok := strings.CutPrefix(shape, m.name+"=")
 	if !ok {
@@ -48,8 +48,8 @@ func (m *model) lacks(shape string) bool {
 	return false
 }
 
-// linesLost makes all indexes of models, or of all where that is nil, need a Rebuild: what
-// the damaged lines of process were about may be left half done.
+// linesLost marks all indexes of models, or of all models if nil, as needing a Rebuild: the changes
+// in the damaged lines of process may be unfinished.
 func (db *DB) linesLost(ctx context.Context, process string, models []string, damaged error) error {
 	db.failures.Note(slog.LevelError, "lines of the journal of a process that died are damaged, so indexes need a Rebuild", fmt.Errorf("process %s: %w", process, damaged))
 	var errs []error

@@ -127,7 +127,7 @@ func TestStats_CountFailuresByKind(t *testing.T) {
 	})
 }
 
-// What fails is logged at once, and from then on once a second.
+// A failure is logged at once, and then once a second.
 func TestLog_WhatFailsAfterRepliesIsALineASecond(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 		var log proof.Log

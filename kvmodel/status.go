@@ -7,9 +7,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// statuses are the HTTP statuses of errors, the gravest error first: what the store did
-// not do before what it answered. They are numbers, since not every program that uses
-// this package serves pages.
+// statuses are the HTTP statuses of errors, most severe first: failures of the store before its
+// answers. They are numbers, so that programs without pages need not import net/http.
 var statuses = []struct {
 	err    error
 	status int
@@ -31,9 +30,9 @@ var statuses = []struct {
 	{kv.ErrNotFound, 404},
 }
 
-// HTTPStatus returns the HTTP status with which to answer a request that has failed with
-// err: 200 for nil, 422 for what was [Refused], unless the reason has a status of its own, and
-// 500 for an error that is none of this module's. Of joined errors the gravest counts.
+// HTTPStatus returns the HTTP status for a request that failed with err: 200 for nil, 422 for a
+// [Refused] error unless its reason has a status of its own, and 500 for errors from outside this
+// module. The most severe of joined errors counts.
 func HTTPStatus(err error) int {
 	if err == nil {
 		return 200

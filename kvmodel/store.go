@@ -7,41 +7,40 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// What an app needs of package kv every day, so that one import is enough. Each
-// is the same thing under both names.
+// The parts of package kv an app needs every day, so that one import is enough. Each is the same
+// under both names.
 
-// Store is where the data is kept: what a backend opens and [Open] takes.
+// Store holds the data: backends open it, and [Open] takes it.
 type Store = kv.Store
 
-// Cost is what some work asked of a store.
+// Cost is the load that some work put on a store.
 type Cost = kv.Cost
 
-// Trip is one request to the store, for a hook of [Trace] to look at.
+// Trip is one request to the store, for a hook of [Trace].
 type Trip = kv.Trip
 
-// Work says which verb of which model or index asks for something.
+// Work names the verb of a model or index that makes a request.
 type Work = kv.Work
 
-// Errors that an app compares with errors.Is; package kv says exactly when each
-// is returned.
+// Errors to compare with errors.Is; package kv documents exactly when each is returned.
 var (
-	ErrNotFound    = kv.ErrNotFound    // there is no such record, and the store said so
+	ErrNotFound    = kv.ErrNotFound    // the record does not exist; the store said so
 	ErrExists      = kv.ErrExists      // the id or the unique value is taken
-	ErrConflict    = kv.ErrConflict    // someone else has changed it
+	ErrConflict    = kv.ErrConflict    // changed by someone else
 	ErrTooLarge    = kv.ErrTooLarge    // too large to be stored
 	ErrUnavailable = kv.ErrUnavailable // the store could not be asked; nothing was done
-	ErrUnclear     = kv.ErrUnclear     // the store did not answer; it may or may not be done
+	ErrUnclear     = kv.ErrUnclear     // the store did not answer; the write may or may not be done
 	ErrLost        = kv.ErrLost        // the store has lost its data
 )
 
-// Metered returns a context that counts what is asked of the stores under it.
+// Metered returns a context that counts the requests to stores made under it.
 func Metered(ctx context.Context) (context.Context, *kv.Meter) { return kv.Metered(ctx) }
 
-// Count returns a store that adds up, in the meter of each context, what is
-// asked of s. A store that was opened by [Open] does so already.
+// Count returns a store that adds up the requests to s in the meter of each context. A DB returned
+// by [Open] already does so.
 func Count(s Store) Store { return kv.Count(s) }
 
-// Trace returns a store that shows each trip to hook after it has ended.
+// Trace returns a store that shows each finished trip to hook.
 func Trace(s Store, hook func(context.Context, Trip)) Store { return kv.Trace(s, hook) }
 
 // Prefix returns a store whose keys all live under tenant in s.
@@ -50,5 +49,5 @@ func Prefix(s Store, tenant string) (Store, error) { return kv.Prefix(s, tenant)
 // NewID returns a random id of 26 characters that sorts by the time now.
 func NewID(now time.Time) string { return kv.NewID(now) }
 
-// IsID reports whether text is an id as [NewID] returns them.
+// IsID reports whether text has the form of an id from [NewID].
 func IsID(text string) bool { return kv.IsID(text) }

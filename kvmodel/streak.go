@@ -2,11 +2,11 @@ package kvmodel
 
 import "sync/atomic"
 
-// streak counts how many changes in a row have moved records of an index.
+// streak counts how many consecutive changes have moved records of an index.
 type streak struct{ n atomic.Int32 }
 
-// longStreak is how many changes in a row have to move records of an index before
-// the next is expected to. What is prepared for a change that does not is wasted.
+// longStreak is the number of consecutive changes that move records of an index after which the
+// next is expected to. Preparations for a change that does not are wasted.
 const longStreak = 3
 
 func (s *streak) isLong() bool { return s.n.Load() >= longStreak }

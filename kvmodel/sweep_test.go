@@ -21,19 +21,18 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// The sweep lets two processes change the same few records at the same time on
-// a simulated store, where requests fail, time out and arrive late, and kills
-// one of them somewhere. Then a third repairs, and every index must be the
-// function of the records, with nothing that was acknowledged lost or done
-// twice.
+// In the sweep, two processes change the same few records at the same time on a simulated store.
+// Requests fail, time out and arrive late, and one process is killed somewhere. Then a third
+// repairs. Every index must then be the function of the records, with no acknowledged change lost
+// or made twice.
 
-// member is a record with an index of each kind that the write path knows: a
-// unique value, claimed before the commit, and lists of appended entries.
+// member is a record with an index of each kind known to the write path: a unique value, claimed
+// before the commit, and lists of appended entries.
 type member struct {
 	ID    string
 	Email string
 	Tags  []string
-	Done  []string // a token for each change, to see which were carried out
+	Done  []string // a token for each change, to see which were made
 }
 
 type members struct {
@@ -63,9 +62,8 @@ func openMembers(s kv.Store) *members {
 
 func membersDB(s kv.Store) *kvmodel.DB { return openMembers(s).db }
 
-// logged is an index of lists in their plainest form: a log of "+id@rev" and
-// "-id@rev" per tag. The entry with the highest rev counts, and of two with the
-// same rev the removal.
+// logged is an index of lists in their plainest form: a log of "+id@rev" and "-id@rev" per tag. The
+// entry with the highest rev counts, and at the same rev the removal.
 type logged struct{}
 
 func (logged) Name() string { return "ByTags" }
@@ -121,7 +119,7 @@ func appendOrAdd(ctx context.Context, s kv.Store, key string, data []byte) error
 	return kv.ErrUnclear
 }
 
-// listed returns who a log says is in it.
+// listed returns the ids in the list of a log.
 func listed(log string) map[string]bool {
 	revs, in := map[string]uint64{}, map[string]bool{}
 	for line := range strings.Lines(log) {
@@ -135,12 +133,12 @@ func listed(log string) map[string]bool {
 	return in
 }
 
-// outcome is what a writer knows of its changes.
+// outcome is the knowledge of a writer about its changes.
 type outcome struct {
-	acked   [][2]string     // ids and tokens of changes that were acknowledged
-	refused []string        // tokens of changes that were refused, so they must not be there
+	acked   [][2]string     // ids and tokens of acknowledged changes
+	refused []string        // tokens of refused changes, which must not be there
 	deleted map[string]bool // ids that may have been deleted
-	wrong   []string        // what no reader may see
+	wrong   []string        // wrong results of reads
 }
 
 var (
@@ -179,7 +177,7 @@ func changeThings(s kv.Store, name string, rng *rand.Rand, n int, out *outcome) 
 	}
 	closing, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	// What it could not finish is left to the repair.
+	// Its unfinished work is left to repair.
 	_ = m.db.Close(closing)
 }
 
@@ -196,8 +194,8 @@ func (o *outcome) note(id, token string, err error) {
 
 func pick(rng *rand.Rand, from []string) string { return from[rng.IntN(len(from))] }
 
-// repairAll is a process that comes when all others have ended, opens a DB, and stays
-// for longer than the grace.
+// repairAll is a process that opens a DB after all others have ended, and stays for longer than the
+// grace.
 func repairAll(sim *kvtest.Sim, open func(kv.Store) *kvmodel.DB) {
 	sim.Spare(proof.Fixer)
 	sim.Do(proof.Fixer, func(s kv.Store) {
@@ -214,11 +212,11 @@ func repairAll(sim *kvtest.Sim, open func(kv.Store) *kvmodel.DB) {
 	})
 }
 
-// checkAll asserts the invariants when nothing is in flight.
+// checkAll asserts the invariants when no request is in flight.
 //
-// On a store that does not carry out a trip in its order, a trip that is cut may
-// leave a claim or an entry without the line that would find it. It is garbage
-// and not an error: no reader shows it and it blocks no value.
+// On a store that does not keep the order of a trip, a cut trip may leave a claim or an entry
+// without the line that would find it. That is garbage and not an error: no reader shows it and it
+// blocks no value.
 func checkAll(sim *kvtest.Sim, garbage bool, outs ...*outcome) {
 	t := sim.T()
 	ctx := context.Background()
@@ -257,8 +255,8 @@ func allMembers(ctx context.Context, t *testing.T, m *members) map[string]*membe
 	return live
 }
 
-// checkTokens asserts that each change was carried out at most once, and as it
-// was replied. Tokens go with a deleted record, so then there is less to say.
+// checkTokens asserts that each change was made at most once, and as its reply says. A deletion
+// takes the tokens of the record with it, so then it checks less.
 func checkTokens(t *testing.T, done map[string]int, outs []*outcome) {
 	deleted := map[string]bool{}
 	for _, out := range outs {
@@ -288,7 +286,7 @@ func checkTokens(t *testing.T, done map[string]int, outs []*outcome) {
 	}
 }
 
-// checkJournals asserts that nothing is left of any.
+// checkJournals asserts that no journal is left.
 func checkJournals(t *testing.T, sim *kvtest.Sim) {
 	for _, key := range keys(sim.Store(), "line") {
 		// A process that dies while it opens its journal may leave an empty one.
@@ -298,7 +296,7 @@ func checkJournals(t *testing.T, sim *kvtest.Sim) {
 	}
 }
 
-// checkKeys asserts that claims and lists say what the records say.
+// checkKeys asserts that claims and lists agree with the records.
 func checkKeys(t *testing.T, sim *kvtest.Sim, live map[string]*member, garbage bool) {
 	claimed := map[string]string{}
 	for _, key := range slices.Sorted(slices.Values(sim.Store().Keys())) {
@@ -330,7 +328,7 @@ func checkKeys(t *testing.T, sim *kvtest.Sim, live map[string]*member, garbage b
 	}
 }
 
-// checkFree asserts that values which no record holds can be taken.
+// checkFree asserts that values without a record can be taken.
 func checkFree(t *testing.T, m *members, live map[string]*member) {
 	for _, email := range sweepEmails {
 		held := false
@@ -345,7 +343,7 @@ func checkFree(t *testing.T, m *members, live map[string]*member) {
 	}
 }
 
-// still is a store that outlives its users and has no powers.
+// still is a store without powers that outlives its users.
 type still struct{ kv.Store }
 
 func (still) Powers() kv.Powers { return kv.Powers{} }
@@ -385,8 +383,8 @@ func TestSweep_ATransactionThatRunsTwiceIsWholeOrNothing(t *testing.T) {
 	sweep(t, 300, kvtest.OptimisticPowers)
 }
 
-// Several changes of one record that leave a value and take it again, while a
-// rival is after it, are what makes a claim older or newer than its record.
+// Changes of one record that leave a value and take it again, while a rival tries to take it, make
+// a claim older or newer than its record.
 func TestSweep_ARecordThatComesAndGoesKeepsItsClaim(t *testing.T) {
 	comesAndGoes(t, kvtest.ServerPowers)
 }
@@ -433,16 +431,16 @@ func comeAndGo(s kv.Store, name, id string, rng *rand.Rand, out *outcome) {
 	_ = m.db.Close(ctx)
 }
 
-// find asserts that whatever is found by a value holds it.
+// find asserts that a record found by a value has it.
 func (o *outcome) find(ctx context.Context, m *members, email string) {
 	if v, err := m.byEmail.Find(ctx, email); err == nil && v.Email != email {
 		o.wrong = append(o.wrong, fmt.Sprintf("found by %s the record %s, which holds %q", email, v.ID, v.Email))
 	}
 }
 
-// faults spares what is [proof.Spared]. And only the record itself is written late: a
-// claim of a process that lives on, landing after its release, would stay, dead and
-// harmless, until the value is asked for.
+// faults spares the moments of [proof.Spared]. Only the record itself is written late: a late claim
+// of a live process would land after its release and stay, stale and harmless, until someone asks
+// for the value.
 func faults(m kvtest.Moment) kvtest.Fault {
 	switch {
 	case proof.Spared(m):
@@ -457,7 +455,7 @@ func faults(m kvtest.Moment) kvtest.Fault {
 	return kvtest.None
 }
 
-// asJSON is a codec that a reader of a trace can read.
+// asJSON is a codec for readable traces.
 type asJSON[T any] struct{}
 
 func (asJSON[T]) Append(dst []byte, v *T) ([]byte, error) {

@@ -18,9 +18,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// In the sweep of ends, two processes touch, edit and delete the same few leases while time
-// passes, and one of them is killed. The other, or a later one, repairs. All the while a
-// lease that lives must have its claim, and be in its list and on its timeline.
+// In the sweep of ends, two processes touch, edit and delete the same few leases while time passes,
+// and one of them is killed. The other, or a later one, repairs. All the while a live lease must
+// have its claim, and be in its list and on its timeline.
 
 func openLeases(s kv.Store, opts ...kvmodel.Option) *leases {
 	db, err := kvmodel.Open(s, append(opts, kvmodel.Log(slog.New(slog.DiscardHandler)))...)
@@ -39,7 +39,7 @@ func changeLeases(s kv.Store, rng *rand.Rand) {
 		id, code, owner := pick(rng, sweepIDs), pick(rng, sweepEmails), pick(rng, []string{"ann", "bob"})
 		until := time.Now().Add(leaseTimes[rng.IntN(len(leaseTimes))])
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-		// Whether it succeeds is seen by the onlooker.
+		// The watchman sees whether it succeeds.
 		switch rng.IntN(9) {
 		case 0, 1:
 			_ = l.Create(ctx, &lease{ID: id, Code: code, Owner: owner, Rank: rng.Int64N(3), Text: "text", Until: until})
@@ -62,26 +62,26 @@ func changeLeases(s kv.Store, rng *rand.Rand) {
 	}
 	closing, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	// What it could not finish is left to repair.
+	// Its unfinished work is left to repair.
 	_ = l.db.Close(closing)
 }
 
-// leaseTimes are how long leases are to live.
+// leaseTimes are lifetimes of leases.
 var leaseTimes = []time.Duration{30 * time.Second, 130 * time.Second, 4 * time.Minute, time.Hour, 100 * time.Hour}
 
-// watchman sees to it that no index misses a lease that lives.
+// watchman checks that every index has all live leases.
 type watchman struct {
 	sim  *kvtest.Sim
 	l    *leases
 	at   time.Time // of the last look
-	seen int       // how many leases were looked at
+	seen int       // leases checked
 
-	// shown are the leases that live and were on the timeline. Before its change has
-	// returned, a new one may live and not be there yet.
+	// shown are the live leases that were on the timeline. A new one may be missing there until its
+	// change returns.
 	shown map[string]bool
 }
 
-// faults is a [kvtest.World]'s Fault. Looks become fewer once only the repair is there.
+// faults is a Fault of a [kvtest.World]. Later looks are less frequent.
 func (w *watchman) faults(m kvtest.Moment) kvtest.Fault {
 	if time.Since(w.at) >= max(time.Second, time.Since(bubbleBegins)/60) || strings.HasPrefix(m.Op.Key, "r:Lease:") {
 		w.look()
@@ -172,7 +172,7 @@ func TestSweep_ALeaseThatLivesIsInItsListsAndHasItsClaimAtEveryMoment(t *testing
 	}
 }
 
-// checkLeases asserts, once all is repaired, that the indexes show what lives and no more.
+// checkLeases asserts, after all repairs, that the indexes show the live leases and no others.
 func checkLeases(sim *kvtest.Sim, w *watchman) {
 	t, ctx, l := sim.T(), context.Background(), openLeases(sim.Still())
 	var ids []string

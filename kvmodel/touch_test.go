@@ -21,7 +21,7 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// lease is a record that ends, with an index of every class that takes one.
+// lease is a record that expires, with an index of every class that allows it.
 type lease struct {
 	ID, Owner, Code, Text string
 	Rank, Version         int64
@@ -73,7 +73,7 @@ func (l *leases) hit(t testing.TB, ctx context.Context, id string) {
 	must(t, err)
 }
 
-// shown returns the ids that each index shows of ann's leases.
+// shown returns the ids of ann's leases in each index.
 func (l *leases) shown(ctx context.Context) map[string]string {
 	all := map[string]string{}
 	page := func(name string, from kvmodel.Lister[lease]) {
@@ -106,16 +106,15 @@ func (l *leases) wantShown(t testing.TB, ctx context.Context, ids ...string) {
 	}
 }
 
-// bubbleBegins is when the time of a test begins that has its own.
+// bubbleBegins is the start of the clock in a bubble.
 var bubbleBegins = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// newLease returns a lease of ann's that lives for d.
+// newLease returns a lease of ann that lives for d.
 func newLease(id string, d time.Duration) *lease {
 	return &lease{ID: id, Owner: "ann", Code: id, Text: "text of " + id, Rank: 7, Until: time.Now().Add(d)}
 }
 
-// eachLeases runs f with leases on an empty store of each kind, in a bubble with its own
-// time.
+// eachLeases runs f with leases on an empty store of each kind, in a bubble.
 func eachLeases(t *testing.T, f func(t *testing.T, ctx context.Context, s kv.Store, l *leases)) {
 	for name, as := range kinds {
 		t.Run(name, func(t *testing.T) {
@@ -142,7 +141,7 @@ func TestTouch_TheRecordLivesUntilThenAndIsNoNewVersion(t *testing.T) {
 		if diff := cmp.Diff(was, got); diff != "" {
 			t.Errorf("mismatch (-want +got)\n%s", diff)
 		}
-		// A Put of what was read before is not refused, and has the end of then.
+		// A Put of a value read earlier is not refused, and brings back the end of that value.
 		must(t, l.Put(ctx, got))
 		time.Sleep(3*time.Hour - time.Millisecond)
 		if _, err := l.Get(ctx, "a"); err != nil {
@@ -251,7 +250,7 @@ func TestTouch_Trips(t *testing.T) {
 				must(t, l.Create(ctx, newLease("a", hour)))
 				must(t, l.Create(ctx, newLease("b", hour)))
 				time.Sleep(c.at)
-				must(t, l.Touch(ctx, "b", time.Now().Add(hour))) // It looks whether all is as it was.
+				must(t, l.Touch(ctx, "b", time.Now().Add(hour))) // It checks that nothing has changed.
 				must(t, l.db.Flush(ctx))
 				if c.read {
 					_, err := l.Get(ctx, "a")
@@ -277,7 +276,7 @@ func TestTouch_IsAChangeToHandlers(t *testing.T) {
 		must(t, l.db.Flush(ctx))
 		until := bubbleBegins.Add(2 * time.Hour)
 		must(t, l.Touch(ctx, "a", until))
-		must(t, l.Touch(ctx, "a", until)) // That changes nothing.
+		must(t, l.Touch(ctx, "a", until)) // This changes nothing.
 		must(t, l.db.Flush(ctx))
 		if diff := cmp.Diff([]time.Time{bubbleBegins.Add(time.Hour), until}, heard); diff != "" {
 			t.Errorf("heard (-want +got)\n%s", diff)
@@ -285,7 +284,7 @@ func TestTouch_IsAChangeToHandlers(t *testing.T) {
 	})
 }
 
-// The process dies as soon as the record is written, and with it all that follows.
+// The process dies right after the write of the record.
 func TestTouch_ACrashAfterTheCommitIsMadeUpForBeforeTheOldEnd(t *testing.T) {
 	for name, as := range kinds {
 		moments := []time.Duration{57*time.Minute + 59*time.Second, 58 * time.Minute, 59*time.Minute + 59*time.Second}
@@ -296,13 +295,13 @@ func TestTouch_ACrashAfterTheCommitIsMadeUpForBeforeTheOldEnd(t *testing.T) {
 					life, doom := doomed(s)
 					touching := newLeases(open(t, life))
 					t.Cleanup(func() { _ = touching.db.Close(context.Background()) })
-					// Its clock is ahead, so that it takes entries for ended early.
+					// The clock of other is ahead, so it takes entries for ended early.
 					ahead := kvmodel.Clock(func() time.Time { return time.Now().Add(time.Minute) })
 					other := newLeases(closing(t, open(t, shared{s}, ahead)))
 					must(t, touching.Create(ctx, newLease("a", time.Hour)))
 					touching.hit(t, ctx, "a")
 					must(t, touching.db.Flush(ctx))
-					if at < 59*time.Minute { // Until then the record has not ended for the other.
+					if at < 59*time.Minute { // Until then the record has not ended by the clock of other.
 						other.wantShown(t, ctx, "a")
 					}
 					time.Sleep(at)
@@ -320,7 +319,7 @@ func TestTouch_ACrashAfterTheCommitIsMadeUpForBeforeTheOldEnd(t *testing.T) {
 	}
 }
 
-// missing asserts that nothing is missing of what is stored.
+// missing asserts that no index lacks the lease.
 func missing(t *testing.T, ctx context.Context, l *leases) {
 	t.Helper()
 	for name, got := range l.shown(ctx) {
@@ -330,15 +329,15 @@ func missing(t *testing.T, ctx context.Context, l *leases) {
 	}
 }
 
-// writesLease reports whether a trip writes the record of a lease that is there.
+// writesLease reports whether a trip writes the record of an existing lease.
 func writesLease(ops []kv.Op) bool {
 	return slices.ContainsFunc(ops, func(op kv.Op) bool {
 		return op.Kind == kv.CompareAndSwap && strings.HasPrefix(op.Key, "r:Lease:")
 	})
 }
 
-// doomed returns a store, and a function from whose call on its process is dead once it has
-// written the record of a lease.
+// doomed returns a store and a function that arms it: the process dies after its next write of a
+// record of a lease.
 func doomed(s kv.Store) (life *mortal, doom func()) {
 	var armed atomic.Bool
 	life = new(mortal)
@@ -382,8 +381,7 @@ func TestTouch_AndAnUpdateAtTheSameTimeBothHappen(t *testing.T) {
 	})
 }
 
-// What the first touch does after its reply comes only when the second one has done its
-// own.
+// The work after the reply of the first touch comes after that of the second.
 func TestTouch_WhatFollowsAnEarlierOneLateTakesNothingBack(t *testing.T) {
 	for _, late := range []time.Duration{time.Second, time.Minute} {
 		eachLeases(t, func(t *testing.T, ctx context.Context, s kv.Store, a *leases) {
@@ -404,7 +402,7 @@ func TestTouch_WhatFollowsAnEarlierOneLateTakesNothingBack(t *testing.T) {
 	}
 }
 
-// holding is a store that holds up trips after the write of a record, once it is armed.
+// holding is a store that, once armed, delays all trips after the write of a record.
 type holding struct {
 	kv.Store
 	hold      chan struct{}
@@ -425,8 +423,8 @@ func (h *holding) Do(ctx context.Context, ops []kv.Op) error {
 	return err
 }
 
-// The store is away from the commit until long after the old end, when nothing is left
-// of what had ended.
+// The store is away from the commit until long after the old end, when nothing of the ended lease
+// is left.
 func TestTouch_WhatFollowsAfterTheOldEndIsMadeAnew(t *testing.T) {
 	eachLeases(t, func(t *testing.T, ctx context.Context, s kv.Store, other *leases) {
 		if kv.PowersOf(s).Atomic != nil {
@@ -436,7 +434,7 @@ func TestTouch_WhatFollowsAfterTheOldEndIsMadeAnew(t *testing.T) {
 		l := newLeases(closing(t, open(t, life)))
 		must(t, l.Create(ctx, newLease("a", time.Hour)))
 		l.hit(t, ctx, "a")
-		must(t, other.db.Close(ctx)) // It would repair.
+		must(t, other.db.Close(ctx)) // Otherwise it would repair.
 		time.Sleep(57 * time.Minute)
 		doom()
 		must(t, l.Touch(ctx, "a", bubbleBegins.Add(5*time.Hour)))
@@ -452,7 +450,7 @@ func TestTouch_WhatFollowsAfterTheOldEndIsMadeAnew(t *testing.T) {
 	})
 }
 
-// No line is answered, nor the first two commits, and nothing of that is carried out.
+// No line is answered, nor the first two commits, and none of them is carried out.
 func TestTouch_WithoutALineTheRecordIsNotWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, s := t.Context(), powers{memkv.New(memkv.Options{}), kv.Powers{Unless: true, Ordered: true}}

@@ -8,14 +8,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// troubleEvery is how often the log says that the trouble with a file goes on.
+// troubleEvery is the interval at which persistent trouble with a file is logged.
 const troubleEvery = 10 * time.Minute
 
-// trouble is what the log was told of a store in a file: that it cannot be written or
-// shipped, say.
+// trouble is the state of the log about a store's file, which cannot be written or shipped, for
+// example.
 type trouble struct{ began, said time.Time }
 
-// tell logs what disk says is wrong, now and then as long as it is, and when it is over.
+// tell logs the trouble of disk, repeats it while it lasts, and logs its end.
 func (t *trouble) tell(log *slog.Logger, now time.Time, disk kv.Disk) {
 	switch {
 	case disk.Trouble == nil && !t.began.IsZero():

@@ -15,7 +15,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// troubled is a store in a file with which something may be wrong.
+// troubled is a store in a file that may be damaged.
 type troubled struct {
 	kv.Store
 	trouble *atomic.Pointer[error]

@@ -16,15 +16,15 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// eachStumble calls f, in time that it makes pass, for each trip whose answer may be lost
-// before the store is away.
+// eachStumble calls f, under a fake clock, for each trip whose answer may be lost before the store
+// goes away.
 func eachStumble(t *testing.T, f func(t *testing.T, ctx context.Context, s *proof.Stumble)) {
 	proof.EachStumble(t, func() kv.Store { return memkv.New(memkv.Options{}) }, func(t *testing.T, s *proof.Stumble) {
 		synctest.Test(t, func(t *testing.T) { f(t, t.Context(), s) })
 	})
 }
 
-// The process dies, and another one carries out whatever has begun.
+// The process dies, and another one runs the intents that began.
 func TestIntent_AnUnclearBegin_IsNeverReportedAsNotBegun(t *testing.T) {
 	eachStumble(t, func(t *testing.T, ctx context.Context, s *proof.Stumble) {
 		db := open(t, s)
@@ -56,7 +56,7 @@ func TestIntent_AnUnclearBegin_IsNeverReportedAsNotBegun(t *testing.T) {
 	})
 }
 
-// Where the process lives on, it carries out itself what may have begun.
+// A live process runs its unclear intents itself.
 func TestIntent_AnUnclearBegin_IsCarriedOutByItsProcess(t *testing.T) {
 	eachStumble(t, func(t *testing.T, ctx context.Context, s *proof.Stumble) {
 		db := open(t, s)
@@ -82,7 +82,7 @@ func TestIntent_AnUnclearBegin_IsCarriedOutByItsProcess(t *testing.T) {
 	})
 }
 
-// A change that says that nothing was done has changed nothing, and never will.
+// A change reported as not made was not made, and never will be.
 func TestRecords_AnUnclearChange_IsNeverReportedAsNotMade(t *testing.T) {
 	verbs := map[string]func(ctx context.Context, p *process) error{
 		"Create": func(ctx context.Context, p *process) error {

@@ -52,7 +52,7 @@ func (u untyped) Defs() (all []string) {
 	return all
 }
 
-// shown returns the indexes that have windows, as all of this module have.
+// shown returns the indexes with windows, as all of this module have.
 func (u untyped) shown() (all []plug.Index) {
 	for _, index := range u.indexes() {
 		if _, ok := index.(plug.Shown); ok {
@@ -68,7 +68,7 @@ func (u untyped) HistoryKey(id string) string { return revisions.Key(u.name, id)
 
 func (u untyped) CounterKey(counter, id string) string { return CounterKey(u.name, counter, id) }
 
-// State reads the head, the built item and, where indexes are being built, how far.
+// State reads the head, the built item and, if indexes are being built, the progress.
 func (u untyped) State(ctx context.Context) (st plug.State, err error) {
 	is, err := u.built.Status(ctx)
 	if err != nil && !wire.IsCorrupt(err) {
@@ -104,7 +104,7 @@ func (u untyped) State(ctx context.Context) (st plug.State, err error) {
 // errEnough ends a walk.
 var errEnough = errors.New("enough")
 
-// about returns about how many ids there are. Where they are listed it reads the first.
+// about returns the approximate number of ids. If they are listed, it reads the first.
 func (u untyped) about(ctx context.Context) (n int64, err error) {
 	err = u.eachFrom(ctx, enumeration.Reached{}, func(ids []string, _ enumeration.Reached, left func() int64) error {
 		rest := left()
@@ -114,7 +114,7 @@ func (u untyped) about(ctx context.Context) (n int64, err error) {
 		return nil
 	})
 	if errors.Is(err, errEnough) || wire.IsCorrupt(err) || errors.Is(err, kv.ErrLost) {
-		err = nil // A check says what is wrong with them.
+		err = nil // a check reports the damage
 	}
 	return n, err
 }
@@ -131,7 +131,7 @@ func (u untyped) See(ctx context.Context, s kv.Store, ids []string) ([]plug.Sigh
 	return sights, nil
 }
 
-// gets returns what gets of the keys of families answer for ids.
+// gets returns the results of gets of ids in families.
 func (u untyped) gets(ctx context.Context, s kv.Store, families []kv.Family, ids []string) ([]kv.Result, error) {
 	for _, id := range ids {
 		if err := kv.CheckKey(u.key(id)); err != nil {
@@ -141,7 +141,7 @@ func (u untyped) gets(ctx context.Context, s kv.Store, families []kv.Family, ids
 	return kv.GetEach(ctx, s, nil, families, ids)
 }
 
-// sight returns the record id, as gets of its key and of those of its counters have answered.
+// sight returns the record id, given the results for its key and its counters.
 func (u untyped) sight(id string, results []kv.Result) plug.Sight {
 	s := plug.Sight{ID: id, Places: make([][]string, len(u.shown()))}
 	if results[0].Err == nil {
@@ -151,7 +151,7 @@ func (u untyped) sight(id string, results []kv.Result) plug.Sight {
 	return s
 }
 
-// count puts into s what gets of the counters have answered.
+// count sets the counters of s from the results of their gets.
 func (u untyped) count(s *plug.Sight, results []kv.Result) {
 	for i := range u.counters {
 		c := &u.counters[i]
@@ -311,8 +311,8 @@ func (u untyped) Check(ctx context.Context, s kv.Store, ids []string) ([]plug.Si
 	return sights, work.FirstError(kv.Together(ctx, s, works...)...)
 }
 
-// checked adds rec, which is the one at of all, to the checks of its indexes, and returns what
-// is known of it so far. Neither keeps what was read of it in memory.
+// checked adds rec, at position at, to the checks of its indexes, and returns its Sight so far.
+// Neither keeps the values of the record in memory.
 func (u untyped) checked(rec *plug.Seen, at int, checks []check) plug.Sight {
 	s := plug.Sight{ID: rec.ID, Err: rec.Err}
 	if rec.Err != nil {
@@ -335,16 +335,16 @@ func (u untyped) checked(rec *plug.Seen, at int, checks []check) plug.Sight {
 	return s
 }
 
-// check is that of some records in one index.
+// check is the check of some records in one index.
 type check struct {
 	index  plug.Index
 	recs   []*plug.Seen
-	at     []int // where each is among the sights
+	at     []int // positions of recs in sights
 	sights []plug.Sight
 }
 
-// run checks the records from one on, up to another. Where something is damaged, it checks
-// them in halves, to find those that this concerns.
+// run checks the records from to to-1. If something is damaged, it checks halves to find the
+// affected records.
 func (c *check) run(ctx context.Context, s kv.Store, from, to int) error {
 	if from == to {
 		return nil
@@ -372,8 +372,8 @@ func (c *check) wrong(i int, kind, text string) {
 	s.Wrong = append(s.Wrong, plug.Wrong{Kind: kind, Index: c.index.Name(), ID: s.ID, Text: text})
 }
 
-// Mend raises the rev of the record, since an entry that says that it is out may have the
-// one it has.
+// Mend raises the rev of the record, since an entry that marks it as removed may have the current
+// one.
 func (u untyped) Mend(ctx context.Context, id string) error {
 	if err := u.db.Writable(); err != nil {
 		return err
@@ -461,7 +461,8 @@ func (u untyped) Resave(ctx context.Context, ids []string, dry bool) (n int, err
 	return n, nil
 }
 
-// rewrite writes the record id as this version does. What it means stays, so its places do.
+// rewrite stores the record id in the current version. Its values, and so its places, stay the
+// same.
 func (u untyped) rewrite(ctx context.Context, id string) error {
 	return kv.Change(u.key(id), func() error {
 		rec, err := u.readable(ctx, u.db.store, id)

@@ -11,20 +11,19 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// settleTime is how long after the last model was registered a DB that is alone
-// looks for the first time.
+// settleTime is the delay of the first look after the last model was registered, in a DB that holds
+// the store alone.
 const settleTime = 100 * time.Millisecond
 
-// watch is when a DB looks for processes that died. It does from the first model
-// on, whether it writes or not. Of the processes that began together, each looks at
-// a moment of its own.
+// watch schedules the looks for dead processes, which begin with the first model, whether the DB
+// writes or not. Processes started together look at different moments.
 type watch struct {
 	once  sync.Once
 	timer *time.Timer // for the next look
-	alone bool        // the dead are known at once, so the first look comes soon
+	alone bool        // dead processes are known immediately, so the first look comes soon
 	known atomic.Int64
 
-	trouble trouble // for one look at a time
+	trouble trouble // used by one look at a time
 }
 
 func newWatch(alone bool) *watch {
@@ -35,12 +34,11 @@ func newWatch(alone bool) *watch {
 	return &watch{timer: time.NewTimer(first), alone: alone}
 }
 
-// knownNow returns how many models, indexes and handlers the DB was told of.
+// knownNow returns the number of models, indexes and handlers registered.
 func (w *watch) knownNow() int { return int(w.known.Load()) }
 
-// knowsMore notes that the DB was told of another model, index or handler. The first
-// makes the looks begin. A DB that is alone looks again soon, since there may be more
-// that it can repair now.
+// knowsMore records another model, index or handler. The first starts the looks. A DB that holds
+// the store alone looks again soon, since it may now be able to repair more.
 func (db *DB) knowsMore() {
 	db.watch.known.Add(1)
 	if db.refusal != nil {
@@ -52,7 +50,7 @@ func (db *DB) knowsMore() {
 	}
 }
 
-// look is what a DB does by itself every 15 seconds.
+// look is the periodic work of a DB, every 15 seconds.
 func (db *DB) look(ctx context.Context) error {
 	ctx, end := db.begin(ctx, kv.Work{Verb: "repair"})
 	defer end()
@@ -68,14 +66,13 @@ func (db *DB) look(ctx context.Context) error {
 	return kv.Join(errs...)
 }
 
-// Repair looks once for what processes that died have left half done, and
-// finishes it. Every DB that has models does so by itself every 15 seconds. A
-// process counts as dead when this DB has seen no sign of it for 30 seconds, so the
-// first call of a new DB only looks. On a store that one process holds alone, what
-// the first call finds is dead. It also counts again what is in doubt, and takes out of
-// tombstones where the records were that this DB has deleted an hour ago. What has to
-// wait for its time is left to a later call. If the marker of the store's format is
-// damaged, the error is an ErrCorrupt that names it.
+// Repair looks once for unfinished changes of dead processes, and finishes them. Every DB with
+// models does so every 15 seconds. A process counts as dead when this DB has seen no sign of it for
+// 30 seconds, so the first call in a new DB finds none. On a store held by one process, all
+// processes found by the first call are dead. Repair also recounts counts in doubt, and removes the
+// places from the tombstones of records that this DB deleted an hour ago. Work that must wait is
+// left to a later call. If the marker of the store's format is damaged, the error is an ErrCorrupt
+// that names it.
 func (db *DB) Repair(ctx context.Context) error {
 	if err := db.Writable(); err != nil {
 		return err

@@ -19,8 +19,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// dieMoving makes a record that moves to the value new, in a process that dies with
-// the commit of that change. The claim on old is left.
+// dieMoving creates a record and changes its value to new, in a process that dies with the commit
+// of the change. The claim on old is left.
 func dieMoving(t *testing.T, ctx context.Context, mem *memkv.Store) {
 	t.Helper()
 	p := start(t, plain(mem)).ends(t)
@@ -38,7 +38,7 @@ func dieMoving(t *testing.T, ctx context.Context, mem *memkv.Store) {
 	}
 }
 
-// secondsUntil returns how many seconds pass until done, which must be at most limit.
+// secondsUntil returns the number of seconds until done, at most limit.
 func secondsUntil(t *testing.T, limit int, each func(), done func() bool) int {
 	t.Helper()
 	for second := range limit + 1 {
@@ -73,14 +73,14 @@ func TestRepair_AProcessThatWritesOtherModelsMendsWithin45Seconds(t *testing.T) 
 	}
 }
 
-// aloneOn is a store that one process holds alone.
+// aloneOn is a store held by one process alone.
 func aloneOn(mem *memkv.Store) kv.Store {
 	p := mem.Powers()
 	p.Alone = true
 	return powers{mem, p}
 }
 
-// dieUnheard makes a change in a process that dies before it has called the handler.
+// dieUnheard makes a change in a process that dies before it calls the handler.
 func dieUnheard(t *testing.T, ctx context.Context, s kv.Store) {
 	t.Helper()
 	p := start(t, s).ends(t)
@@ -126,8 +126,8 @@ func TestRepair_OnAStoreHeldAloneWhatIsRegisteredLaterIsRepairedThen(t *testing.
 	})
 }
 
-// A process that began after the first look is not taken for one that had died by
-// then: a test or a tool may open a store twice.
+// A process that began after the first look is not taken for one that died earlier: a test or a
+// tool may open a store twice.
 func TestRepair_OnAStoreHeldAloneOnlyTheFirstLookFindsTheDead(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 		first := start(t, aloneOn(mem)).ends(t)
@@ -169,7 +169,7 @@ func TestRepair_ALookIsOneTripWithAGetForEachProcess(t *testing.T) {
 			}
 			wait(time.Second)
 		}
-		between(2, 3, 5, 5, 5) // and once the heads of those that are new
+		between(2, 3, 5, 5, 5) // and once the heads of new processes
 		_ = reader
 	})
 }
@@ -202,7 +202,7 @@ func TestRepair_ALineOfAnIndexThatIsNotReadIsRepairedByAnyone(t *testing.T) {
 		older := open(t, plain(mem))
 		t.Cleanup(func() { _ = older.Close(ctx) })
 		without := kvmodel.NewRecords(older, noteSchema())
-		// As it writes the model, no one may read the index any more.
+		// Since it writes the model, no one may read the index any more.
 		must(t, without.Create(ctx, &note{ID: "b", Text: "x"}))
 		must(t, older.Flush(ctx))
 		wait(65 * time.Minute)
@@ -222,7 +222,7 @@ func TestRepair_ChangesAreLeftToAProcessThatHandlesThemForADay(t *testing.T) {
 				dieUnheard(t, ctx, kind(mem))
 				var later atomic.Int64
 				clock := kvmodel.Clock(func() time.Time { return time.Now().Add(time.Duration(later.Load())) })
-				start(t, kind(mem), clock).ends(t) // a tool that handles nothing
+				start(t, kind(mem), clock).ends(t) // a tool without handlers
 				wait(time.Minute)
 				later.Add(int64(23 * time.Hour))
 				wait(time.Minute)
@@ -253,8 +253,7 @@ func TestRepair_ChangesAreLeftToAProcessThatHandlesThemForADay(t *testing.T) {
 	}
 }
 
-// A look that comes while this process opens its journal must not take that for one
-// that was there before.
+// A look during the opening of the journal must not take it for an older one.
 func TestRepair_OnAStoreHeldAloneAJournalThatIsBeingOpenedIsNotRepaired(t *testing.T) {
 	inTime(t, func(t *testing.T, ctx context.Context, mem *memkv.Store) {
 		var listed atomic.Int64

@@ -12,59 +12,56 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A change goes through these steps; the letters are those of
-// docs/internals/write-path.md, and every trip between two of them is a place where the
-// process may die.
+// A change goes through these steps, lettered as in docs/internals/write-path.md. The process may
+// die at every trip between two of them.
 //
-//	A0 read    the record as it is
+//	A0 read    the current record
 //	A1 prepare one trip: the journal line and the new entries of every index
-//	A2 commit  one trip: the record; what it says is the truth from here on
+//	A2 commit  one trip: the record, which is the truth from here on
 //	           reply
-//	A4 after   the old entries of every index go
+//	A4 after   remove the old entries of every index
 //	A5 done    the line counts as complete
 //
-// Each step is a file: write_read, write_plan, write_prepare, write_commit.
-// write_change runs them, write_rest does the last two for many new records together,
-// write_cleanup removes what a change that did not commit
-// has prepared, and write_atomic does all of it on a store with transactions.
+// Each step is a file: write_read, write_plan, write_prepare, write_commit. write_change runs them,
+// write_rest does the last two for many new records together, write_cleanup removes the
+// preparations of a change that did not commit, and write_atomic does everything on a store with
+// transactions.
 
-// edit is a change to be made to one record.
+// edit is a requested change of one record.
 type edit struct {
 	id string
 
-	// fresh: the id is new or was given for a new record, so A0 is left out
-	// and the record is taken for absent. peek: it is then read beside A1.
+	// fresh: the id is new or was given for a new record, so A0 is skipped and the record is taken
+	// for absent. peek: the record is then read along with A1.
 	fresh, peek bool
 
-	// made: the id was made for the new record.
+	// made: the id was generated for the new record.
 	made bool
 
-	// removes: the edit is a deletion, so A1 has no entries to make, and the
-	// line may be written earlier, beside A0, or later, beside A2.
+	// removes: the edit is a deletion. A1 has no entries to make, and the line may be written
+	// earlier, with A0, or later, with A2.
 	removes bool
 
-	// touches: the edit changes nothing but the record's end, which counts neither as a
-	// version nor as an update.
+	// touches: the edit changes only the record's expiry, which does not count as a version or an
+	// update.
 	touches bool
 
 	// rest collects the changes of one call for many records: with transactions the planned ones,
-	// which commit together, without them the committed ones. nil: the change is made alone.
+	// which commit together, otherwise the committed ones. nil: the change is made alone.
 	rest *rest
 
-	// only, if not nil, reports whether the record as it was read is to be changed.
+	// only, if not nil, reports whether to change the record as read.
 	only func(rec *plug.Seen) bool
 
-	// next returns another id for a new record whose id has turned out to be
-	// taken; nil if the id is given.
+	// next returns another id for a new record whose id is already taken; nil if the id is given.
 	next func(ctx context.Context) (id string, err error)
 
-	// apply returns what the record is to become: nil to delete it, old itself
-	// where nothing changes. It may be called again with a newer old, which is
-	// nil if the record is absent.
+	// apply returns the new record: nil to delete it, old itself if nothing changes. It may be
+	// called again with a newer old, which is nil if the record is absent.
 	apply func(old plug.Record) (plug.Record, error)
 }
 
-// change is an edit under way.
+// change is an edit in progress.
 type change struct {
 	*model
 	indexes []plug.Index // of the model when the change began
@@ -74,47 +71,46 @@ type change struct {
 	s     kv.Store
 	nonce uint64
 
-	lines   []*journal.Segment // of the journal lines written for it
-	touched []envelope.Touched // the places some try has prepared
-	added   []plug.Added       // by index: what all tries have added beside their commits
-	dead    *plug.Seen         // the record as it was last seen deleted, with its counters
-	maxRev  uint64             // of all tries: what removes their entries must have a higher rev
-	sent    bool               // some commit was sent
-	unclear bool               // some commit was sent and not answered
-	unnoted bool               // the line beside the commit may not be there
-	creates bool               // and that was one of a new record
+	lines   []*journal.Segment // segments of its journal lines
+	touched []envelope.Touched // places prepared by any try
+	added   []plug.Added       // by index: entries added with the commits of all tries
+	dead    *plug.Seen         // the record when last seen deleted, with its counters
+	maxRev  uint64             // of all tries: removing their entries requires a higher rev
+	sent    bool               // a commit was sent
+	unclear bool               // a commit was sent and not answered
+	unnoted bool               // the line written with the commit may be missing
+	creates bool               // that was the commit of a new record
 	early   early              // of this try
-	late    bool               // the process has to look at the built item in this try
-	began   time.Time          // of this try
-	since   time.Time          // of the first
+	late    bool               // this try must check the built item
+	began   time.Time          // start of this try
+	since   time.Time          // start of the first
 	called  bool               // the handlers were called for this change
 }
 
-// plan is what one try is to do.
+// plan is the plan of one try.
 type plan struct {
 	rec     *plug.Seen  // as read
-	value   plug.Record // what it becomes; nil: deleted
+	value   plug.Record // the new value; nil: deleted
 	env     *envelope.Envelope
-	moves   []*plug.Move // by index; nil where nothing moves
+	moves   []*plug.Move // by index; nil if nothing moves
 	touched []envelope.Touched
 	created bool
-	number  int64 // of the revision, on a model with a history
+	number  int64 // of the revision, with a history
 
-	unsettled bool      // something beside the commit has failed
-	removals  []removal // of A4, that are not done yet; nil: none were begun
+	unsettled bool      // something written with the commit has failed
+	removals  []removal // pending removals of A4; nil: none begun
 }
 
-// early is what a change has prepared beside A0.
+// early holds the preparations a change made along with A0.
 type early struct {
-	marks map[int][]byte // by number of the index
+	marks map[int][]byte // by index position
 	line  bool           // its journal line is written
 }
 
-// errLost says that the record has changed since the change read it.
+// errLost: the record has changed since the change read it.
 var errLost = fmt.Errorf("lost a race: %w", kv.ErrConflict)
 
-// lostIfRaced returns errLost for an answer that says that the record or a claim
-// has changed.
+// lostIfRaced returns errLost if err means that the record or a claim has changed.
 func lostIfRaced(err error) error {
 	var taken *TakenError
 	if errors.As(err, &taken) || !kv.Raced(err) {
@@ -123,7 +119,7 @@ func lostIfRaced(err error) error {
 	return errLost
 }
 
-// each returns, for every index that p moves, the work of step.
+// each returns step as a work for every index that p moves.
 func (c *change) each(p *plan, step func(plug.Index, context.Context, kv.Store, *plug.Move) error) []func(kv.Store) error {
 	var works []func(kv.Store) error
 	for i, index := range c.indexes {
@@ -134,19 +130,17 @@ func (c *change) each(p *plan, step func(plug.Index, context.Context, kv.Store, 
 	return works
 }
 
-// needsLine reports whether others must be able to find the change of p if it is
-// left half done.
+// needsLine reports whether others must be able to find the change of p if it stays unfinished.
 func (c *change) needsLine(p *plan) bool {
 	return len(p.touched) > 0 || c.handlers.Any() || p.value == nil && (c.hasPlain() || c.forgets || len(c.children) > 0) || p.created && c.isListed()
 }
 
-// lineOf returns the journal line of p.
 func (c *change) lineOf(p *plan) journal.Line {
 	return journal.Line{Model: c.name, ID: c.id, Rev: p.env.Rev, Created: p.created, Touched: p.touched}
 }
 
-// note writes a journal line of the change. If the journal is gone it opens
-// another, except inside a transaction, which then starts over.
+// note writes a journal line of the change. If the journal is gone it opens another, except inside
+// a transaction, which then starts over.
 func (c *change) note(s kv.Store, l journal.Line) error {
 	for range maxTries {
 		seg, err := c.db.journal.Append(c.ctx, s, l)
@@ -166,8 +160,8 @@ func (c *change) note(s kv.Store, l journal.Line) error {
 	return errLost
 }
 
-// surely does f after the reply until it succeeds. If there is no room for it in memory, it
-// is left to repair, by the line of the change.
+// surely runs f after the reply until it succeeds. If memory has no room for it, repair finishes
+// the work through the line of the change.
 func (c *change) surely(ctx context.Context, f func(context.Context) error) {
 	if err := c.db.Surely(ctx, f); err != nil {
 		c.db.journal.GiveUp()

@@ -11,9 +11,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// commitAtomic is A1 to A4 of all in one transaction. Changes that fail have prepared
-// nothing, so there is nothing to clean up. If some keep the transaction from its end, it calls
-// fail with an error for each of them and nil for each other one.
+// commitAtomic is A1 to A4 of all changes in one transaction. Failed changes leave no preparations
+// to clean up. If some changes prevent the commit, it calls fail with an error for each of them and
+// nil for the others.
 func (m *model) commitAtomic(ctx context.Context, all []left, fail func([]error)) error {
 	if slices.ContainsFunc(all, func(l left) bool { return l.c.leavesLine(l.p) }) {
 		if err := m.db.journal.Ready(ctx); err != nil {
@@ -21,14 +21,14 @@ func (m *model) commitAtomic(ctx context.Context, all []left, fail func([]error)
 		}
 	}
 	if !m.db.alone {
-		m.db.journal.Live() // A build that waits for this process should know that it lives.
+		m.db.journal.Live() // a build that waits for this process must see that it lives
 	}
 	for _, l := range all {
 		l.c.sent = true
 	}
 	err := m.db.atomic(ctx, func(s kv.Store) error {
 		for _, l := range all {
-			l.c.complete() // Nothing is left of the line of an earlier run.
+			l.c.complete() // the line of an earlier run is gone
 		}
 		errs := m.allSteps(ctx, s, all)
 		if err := work.FirstError(errs...); err != nil {
@@ -50,13 +50,13 @@ func (m *model) commitAtomic(ctx context.Context, all []left, fail func([]error)
 	return err
 }
 
-// leavesLine reports whether there is something to do after the reply to p.
+// leavesLine reports whether p needs work after the reply.
 func (c *change) leavesLine(p *plan) bool {
 	return c.handlers.Any() || p.value == nil && len(c.children) > 0
 }
 
-// doTheRest calls the handlers after the reply and deletes children, if there is a line
-// that remembers to. The line counts as complete then.
+// doTheRest calls the handlers and deletes children after the reply, if there is a line for that.
+// Then the line counts as complete.
 func (c *change) doTheRest(p *plan) {
 	if len(c.lines) == 0 {
 		return
@@ -72,8 +72,8 @@ func (c *change) doTheRest(p *plan) {
 	})
 }
 
-// allSteps carries out all on s, where no one else changes anything at the same time. It
-// returns an error for each, and stops at a step in which some have failed.
+// allSteps carries out all on s, where nobody else makes changes meanwhile. It returns an error for
+// each, and stops after the first step with a failure.
 func (m *model) allSteps(ctx context.Context, s kv.Store, all []left) []error {
 	errs := make([]error, len(all))
 	for _, step := range stepsOfAll {
@@ -85,12 +85,12 @@ func (m *model) allSteps(ctx context.Context, s kv.Store, all []left) []error {
 	return errs
 }
 
-// stepsOfAll are those of a transaction. Each notes in errs which of all have failed.
+// stepsOfAll are the steps of a transaction. Each sets errs for the changes that failed.
 var stepsOfAll = []func(m *model, ctx context.Context, s kv.Store, all []left, errs []error){
 	eachDoes((*change).begin), (*model).prepareAll, eachDoes((*change).put), eachDoes((*change).besides), (*model).afterAll, eachDoes((*change).end),
 }
 
-// eachDoes is the step in which each change does f.
+// eachDoes returns a step that calls f for each change.
 func eachDoes(f func(c *change, s kv.Store, p *plan) error) func(*model, context.Context, kv.Store, []left, []error) {
 	return func(_ *model, _ context.Context, s kv.Store, all []left, errs []error) {
 		for i, l := range all {
@@ -99,10 +99,10 @@ func eachDoes(f func(c *change, s kv.Store, p *plan) error) func(*model, context
 	}
 }
 
-// begin makes sure that p can be carried out on s.
+// begin checks that p can be carried out on s.
 func (c *change) begin(s kv.Store, p *plan) error {
 	if !c.db.alone && c.db.now().Sub(c.began) > times.Change {
-		return errLost // The process has slept before the transaction.
+		return errLost // the process slept before the transaction
 	}
 	if c.late {
 		if err := c.lookAgain(c.ctx, s); err != nil {
@@ -116,7 +116,7 @@ func (c *change) begin(s kv.Store, p *plan) error {
 	return c.beaten(found)
 }
 
-// prepareAll has the indexes prepare all.
+// prepareAll prepares all in every index.
 func (m *model) prepareAll(ctx context.Context, s kv.Store, all []left, errs []error) {
 	for i, index := range all[0].c.indexes {
 		if bulk, ok := index.(plug.Bulk); ok && allNew(all) {
@@ -134,12 +134,12 @@ func (m *model) prepareAll(ctx context.Context, s kv.Store, all []left, errs []e
 	}
 }
 
-// allNew reports whether all are many changes, and each makes a record.
+// allNew reports whether all is several changes that each create a record.
 func allNew(all []left) bool {
 	return len(all) > 1 && !slices.ContainsFunc(all, func(l left) bool { return l.p.rec.Rev != 0 })
 }
 
-// put is A2, the record and its history, on s.
+// put is A2 on s, for the record and its history.
 func (c *change) put(s kv.Store, p *plan) error {
 	if c.history > 0 && (p.value != nil || !c.forgets) {
 		if err := c.keepRevision(s, p); err != nil {
@@ -151,13 +151,13 @@ func (c *change) put(s kv.Store, p *plan) error {
 	return lostIfRaced(err)
 }
 
-// besides has the indexes do what goes with the commit.
+// besides calls Beside of the indexes.
 func (c *change) besides(s kv.Store, p *plan) error {
 	return work.FirstError(kv.Together(c.ctx, s, c.each(p, plug.Index.Beside)...)...)
 }
 
-// end removes from s what a deleted record leaves besides entries, and notes p if something is
-// left to do after the reply.
+// end removes the counters and history of a deleted record from s, and writes the line of p if it
+// needs work after the reply.
 func (c *change) end(s kv.Store, p *plan) error {
 	if _, err := remove(c.ctx, s, c.losses(p)); err != nil {
 		return err

@@ -11,10 +11,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// maxLost is how many races a change may lose before it is an ErrConflict.
+// maxLost is the number of lost races after which a change is an ErrConflict.
 const maxLost = 16
 
-// change carries out e and returns what the record has become.
+// change carries out e and returns the new record.
 func (m *model) change(ctx context.Context, s kv.Store, e edit) (plug.Record, error) {
 	if len(e.id) > MaxID {
 		return nil, m.failure(e.id, plug.TooLong("an id", e.id, MaxID))
@@ -28,7 +28,7 @@ func (m *model) change(ctx context.Context, s kv.Store, e edit) (plug.Record, er
 	return v, nil
 }
 
-// errUnchanged says that the record is what the edit wants already.
+// errUnchanged: the record is already as the edit wants it.
 var errUnchanged = errors.New("unchanged")
 
 // run makes the change, and cleans up if it did not commit.
@@ -46,8 +46,8 @@ func (c *change) run() (plug.Record, error) {
 	return v, err
 }
 
-// unsent returns the failure of a change whose commit was not sent: what was prepared is
-// unclear, but not the change.
+// unsent returns the error of a change whose commit was not sent: the preparations are unclear, but
+// not the change.
 func (c *change) unsent(err error) error {
 	if ended := kv.Ended(c.ctx); ended != nil {
 		return fmt.Errorf("%w: %v", kv.Unavailable(ended), err)
@@ -55,7 +55,7 @@ func (c *change) unsent(err error) error {
 	return fmt.Errorf("%w: %v", kv.ErrUnavailable, err)
 }
 
-// tryUntilDecided tries again as long as the change loses races.
+// tryUntilDecided retries while the change loses races.
 func (c *change) tryUntilDecided() (plug.Record, error) {
 	for tries := 1; ; tries++ {
 		v, err := c.try(tries == 1)
@@ -75,8 +75,8 @@ func (c *change) tryUntilDecided() (plug.Record, error) {
 	}
 }
 
-// maxLost returns how many races the change may lose. Changes that want the next
-// number all want the same one.
+// maxLost returns the number of races the change may lose. Changes that need the next number all
+// compete for the same one.
 func (c *change) maxLost() int {
 	if c.next != nil {
 		return 16 * maxLost
@@ -84,7 +84,7 @@ func (c *change) maxLost() int {
 	return maxLost
 }
 
-// moveOn goes on with another id, and cleans up what was prepared for this one.
+// moveOn cleans up the preparations for the current id and takes another one.
 func (c *change) moveOn() error {
 	old := *c
 	old.cleanUp()
@@ -105,11 +105,11 @@ func (c *change) try(first bool) (plug.Record, error) {
 		return nil, err
 	}
 	if c.next != nil && rec.Version != 0 {
-		return nil, errLost // Another record has the number.
+		return nil, errLost // another record has the number
 	}
 	p, err := c.plan(rec)
 	if known && (err != nil || p == nil) {
-		// What ends the change without a commit must not rest on an old copy.
+		// A result without a commit must not depend on an outdated copy.
 		if rec, err = c.now(c.s); err != nil {
 			return nil, err
 		}

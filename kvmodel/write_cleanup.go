@@ -10,8 +10,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// cleanUp removes, after the reply, what a change that did not commit has
-// prepared. An unclear commit is decided by that as well.
+// cleanUp removes, after the reply, the preparations of a change that did not commit. That also
+// decides an unclear commit.
 func (c *change) cleanUp() {
 	if len(c.lines)+len(c.touched) == 0 {
 		return
@@ -25,7 +25,7 @@ func (c *change) cleanUp() {
 				return err
 			}
 			c.uncleaned.forget(c.id)
-			// What was prepared may have been counted if it was there for long.
+			// Preparations may have been counted if they existed for long.
 			repaired, doubt = true, c.unclear || c.db.now().Sub(c.since) > times.Change/2
 		}
 		if err := c.undo(ctx, doubt); err != nil {
@@ -42,8 +42,8 @@ func (c *change) cleanUp() {
 	})
 }
 
-// undo takes back what the change has counted beside its commits. With doubt, one
-// of these may have been carried out.
+// undo takes back everything the change counted with its commits. With doubt, one of these commits
+// may have been carried out.
 func (c *change) undo(ctx context.Context, doubt bool) error {
 	var works []func(kv.Store) error
 	for i, index := range c.indexes {
@@ -57,22 +57,22 @@ func (c *change) undo(ctx context.Context, doubt bool) error {
 	return work.FirstError(kv.Together(ctx, c.db.store, works...)...)
 }
 
-// uncleaned is up to which revs changes of this process have prepared entries that
-// did not commit, and may still be there. The next change of the record takes a
-// higher rev, so that its entries outdo them. A record may be forgotten: its next
-// change is then as that of another process, which does not know of them.
+// uncleaned holds, by record, the highest rev of uncommitted entries of this process that may still
+// exist. The next change of the record takes a higher rev, so that its entries replace them. A
+// record may be forgotten: its next change is then like one of another process, which does not know
+// of them.
 type uncleaned struct {
 	mu   sync.Mutex // never held during a trip
 	revs map[string]*uncleanedRev
 }
 
-// maxUncleaned is how many records are remembered.
+// maxUncleaned limits the remembered records.
 const maxUncleaned = 1 << 13
 
-// uncleanedRev is the highest rev of one record.
+// uncleanedRev is the highest such rev of one record.
 type uncleanedRev struct {
 	rev     uint64
-	changes int // that are not cleaned up yet
+	changes int // changes not cleaned up yet
 }
 
 func (u *uncleaned) note(id string, rev uint64) {
@@ -89,7 +89,7 @@ func (u *uncleaned) note(id string, rev uint64) {
 	r.rev, r.changes = max(r.rev, rev), r.changes+1
 }
 
-// makeRoom forgets a record if there are too many. The caller holds the lock.
+// makeRoom forgets records if there are too many. The caller holds mu.
 func (u *uncleaned) makeRoom() {
 	for id := range u.revs {
 		if len(u.revs) < maxUncleaned {
@@ -99,7 +99,7 @@ func (u *uncleaned) makeRoom() {
 	}
 }
 
-// forget notes that what one change has prepared is cleaned up.
+// forget records that one change of id is cleaned up.
 func (u *uncleaned) forget(id string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -110,7 +110,7 @@ func (u *uncleaned) forget(id string) {
 	delete(u.revs, id)
 }
 
-// past returns the highest rev of what is not cleaned up of the record id.
+// past returns the highest rev of entries of the record id that are not cleaned up.
 func (u *uncleaned) past(id string) uint64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()

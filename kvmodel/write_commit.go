@@ -10,13 +10,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// commit is A2 and what follows.
+// commit is A2 and the following steps.
 func (c *change) commit(p *plan) error {
 	c.setMarks(p)
 	c.unnoted = false
 	var works []func(kv.Store) error
 	if c.notesBeside(p) {
-		// It is the first op of its trip, so no crash leaves the record without it.
+		// It is the first op of its trip, so no crash leaves the record without its line.
 		works = append(works, func(s kv.Store) error {
 			err := c.note(s, c.lineOf(p))
 			c.unnoted = err != nil
@@ -27,7 +27,7 @@ func (c *change) commit(p *plan) error {
 	works = append(works, func(s kv.Store) error { return c.write(s, p) })
 	works = append(works, c.each(p, plug.Index.Beside)...)
 	if c.removes && c.history > 0 && !c.forgets {
-		// A deletion has nothing to keep, so it does not wait for this.
+		// A deletion keeps no body, so it does not wait for this.
 		works = append(works, func(s kv.Store) error { _ = c.keepRevision(s, p); return nil })
 	}
 	errs := kv.Together(c.ctx, c.s, works...)
@@ -36,8 +36,8 @@ func (c *change) commit(p *plan) error {
 	}
 	c.db.recent.Drop(c.key(c.id))
 	c.committed(p)
-	// A deletion's line, beside the commit, may have failed; what is to be done
-	// is the same.
+	// The line of a deletion, sent with the commit, may have failed; the remaining work is the
+	// same.
 	if len(c.lines) > 0 || c.needsLine(p) {
 		since, settled := c.db.now(), work.FirstError(errs...) == nil
 		if c.rest != nil && settled && !c.removes && !c.handlers.Any() {
@@ -50,9 +50,9 @@ func (c *change) commit(p *plan) error {
 	return nil
 }
 
-// notesBeside reports whether the line of p goes out with its commit: that of a deletion
-// that has none yet, or none that says where it has counted; and where A1 has nothing
-// else to do, if the store keeps the order of the two.
+// notesBeside reports whether the line of p is sent with its commit. That is so for a deletion
+// without a line, or without one that names its counted places, and, if the store keeps the order
+// of the two, when A1 has nothing else to do.
 func (c *change) notesBeside(p *plan) bool {
 	switch {
 	case !c.needsLine(p):
@@ -63,7 +63,7 @@ func (c *change) notesBeside(p *plan) bool {
 	return c.db.ordered && !p.created && c.history == 0 && !p.enters()
 }
 
-// committed has the indexes that p moves take note of it.
+// committed reports the commit of p to the indexes it moves.
 func (c *change) committed(p *plan) {
 	for i, index := range c.indexes {
 		if committer, ok := index.(plug.Committer); ok && p.moves[i] != nil {
@@ -72,9 +72,8 @@ func (c *change) committed(p *plan) {
 	}
 }
 
-// movesCounted reports whether p moves the record in an index that counts beside the
-// commit. The line of a deletion, which was written before the record was read, does
-// not say where.
+// movesCounted reports whether p moves the record in an index that counts with the commit. The line
+// of a deletion, written before the record was read, does not name the place.
 func (c *change) movesCounted(p *plan) bool {
 	for i, index := range c.indexes {
 		if p.moves[i] != nil && counts(index) {
@@ -84,7 +83,7 @@ func (c *change) movesCounted(p *plan) bool {
 	return false
 }
 
-// setMarks puts into the envelope what the indexes want to keep in it.
+// setMarks stores the marks of the indexes in the envelope.
 func (c *change) setMarks(p *plan) {
 	if p.value == nil {
 		return
@@ -96,9 +95,9 @@ func (c *change) setMarks(p *plan) {
 	}
 }
 
-// write stores the record: the one step that makes the change true. If it is
-// unclear whether that was done, it looks, and sends the same again while nothing
-// else has changed the record, and the line of the change is there or goes before it.
+// write stores the record, the one step that commits the change. If the outcome is unclear, it
+// reads the record, and repeats the op while nothing else has changed the record and the line of
+// the change exists or precedes it.
 func (c *change) write(s kv.Store, p *plan) error {
 	op := c.store(p.rec, p.env)
 	c.sent = true
@@ -110,7 +109,7 @@ func (c *change) write(s kv.Store, p *plan) error {
 		case errors.Is(err, kv.ErrUnclear):
 			err = c.settle(s, p)
 		case c.unclear && err != nil:
-			// This one was not sent, but an earlier one may have been.
+			// This attempt was not sent, but an earlier one may have been carried out.
 			err = kv.Unclear(err)
 		}
 		if !errors.Is(err, errAgain) {
@@ -125,8 +124,8 @@ func (c *change) write(s kv.Store, p *plan) error {
 
 var errAgain = errors.New("again")
 
-// whose finds out whether a commit was refused because an earlier send of it,
-// thought lost, had been carried out.
+// whose checks whether a commit was refused because an earlier, unanswered attempt had been carried
+// out.
 func (c *change) whose(s kv.Store, p *plan) error {
 	if !c.unclear {
 		return errLost
@@ -134,9 +133,9 @@ func (c *change) whose(s kv.Store, p *plan) error {
 	return c.settle(s, p)
 }
 
-// settle finds out what became of an unclear commit: nil, it was carried out;
-// errAgain, it is undecided and the same may be sent again; errLost, it was not
-// carried out and never will be; ErrUnclear, no one can know.
+// settle determines the outcome of an unclear commit. nil: it was carried out; errAgain: it is
+// undecided and may be repeated; errLost: it was not carried out and never will be; ErrUnclear:
+// nobody can know.
 func (c *change) settle(s kv.Store, p *plan) error {
 	c.unclear, c.creates = true, p.created
 	now, err := c.now(s)
@@ -156,14 +155,14 @@ func (c *change) settle(s kv.Store, p *plan) error {
 	}
 }
 
-// after is A4 and A5. It is called until it returns nil, and does nothing twice: what it has
+// after is A4 and A5. It is called until it returns nil, and repeats nothing: entries it has
 // removed may have been purged since, and must not be entered again.
 func (c *change) after(ctx context.Context, p *plan, since time.Time) error {
 	wait := c.removeRest(ctx, p, since)
 	if wait != nil && !work.Waits(wait) {
 		return wait
 	}
-	// The handlers do not wait for what has to wait.
+	// The handlers do not wait for removals that must wait.
 	wait = work.FirstError(c.follow(ctx, since, p.created), wait)
 	if wait == nil {
 		c.complete()
@@ -172,8 +171,8 @@ func (c *change) after(ctx context.Context, p *plan, since time.Time) error {
 	return wait
 }
 
-// follow does what comes last after the change, which was made at since: it calls the
-// handlers, once, and deletes children.
+// follow does the last steps after the change, made at since: it calls the handlers, once, and
+// deletes children.
 func (c *change) follow(ctx context.Context, since time.Time, created bool) error {
 	if !c.called {
 		if err := c.Changed(ctx, c.db.now().Sub(since), c.id, created); err != nil {
@@ -187,8 +186,8 @@ func (c *change) follow(ctx context.Context, since time.Time, created bool) erro
 	return c.DeleteChildren(ctx, c.id)
 }
 
-// removeRest does the removals of p that are not done yet. If something beside the commit
-// failed, or they are overdue, the entries of the change are repaired first.
+// removeRest does the pending removals of p. If something written with the commit failed, or the
+// removals are overdue, it repairs the entries of the change first.
 func (c *change) removeRest(ctx context.Context, p *plan, since time.Time) (err error) {
 	if p.removals == nil {
 		p.removals = c.removals(p)
@@ -206,7 +205,7 @@ func (c *change) removeRest(ctx context.Context, p *plan, since time.Time) (err 
 // removal is a part of A4.
 type removal func(context.Context, kv.Store) error
 
-// removals returns the parts of A4, an empty slice if there are none.
+// removals returns the parts of A4. The result is not nil.
 func (c *change) removals(p *plan) []removal {
 	all := []removal{}
 	for i, index := range c.indexes {
@@ -219,7 +218,7 @@ func (c *change) removals(p *plan) []removal {
 	return append(all, c.losses(p)...)
 }
 
-// losses returns the parts of A4 that remove what a deleted record leaves besides entries.
+// losses returns the parts of A4 that remove the counters and history of a deleted record.
 func (c *change) losses(p *plan) (all []removal) {
 	if p.value != nil {
 		return nil
@@ -231,7 +230,7 @@ func (c *change) losses(p *plan) (all []removal) {
 	return all
 }
 
-// remove carries out all. It returns those that are not done, and why.
+// remove carries out all. It returns the removals that failed, and the first error.
 func remove(ctx context.Context, s kv.Store, all []removal) (left []removal, err error) {
 	errs := kv.Each(ctx, s, all, func(s kv.Store, _ int, r removal) error { return r(ctx, s) })
 	left = []removal{}

@@ -10,22 +10,20 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Some indexes can do what A1 asks of them before the record has been read
-// (plug.Early), so that a change which reads first saves the trip of A1:
+// Some indexes can do their part of A1 before the record has been read (plug.Early). A change that
+// reads first then saves the trip of A1:
 //
-//  1. The plan of each change notes which of these indexes it moved.
-//  2. After a few changes in a row that moved an index, the next one is expected
-//     to. Beside A0 it then prepares that index and writes its journal line, which
-//     cannot name the rev or the places yet.
-//  3. If the plan moves only indexes that were prepared, A1 is left out. Otherwise
-//     A1 prepares the others, and what was prepared for an index that does not move
-//     is wasted.
+//  1. The plan of each change records which of these indexes it moved.
+//  2. After a few consecutive changes that moved an index, the next one is expected to. Along with
+//     A0 it prepares that index and writes its journal line, which cannot name the rev or the
+//     places yet.
+//  3. If the plan moves only prepared indexes, A1 is skipped. Otherwise A1 prepares the others.
+//     Preparations for an index that does not move are wasted.
 
-// unknownPlace is written to a journal line for a place that is not known yet.
+// unknownPlace stands in a journal line for a place that is not known yet.
 const unknownPlace = "?"
 
-// expected returns the numbers of the indexes that the change is expected to
-// move.
+// expected returns the positions of the indexes that the change is expected to move.
 func (c *change) expected() []int {
 	if c.removes || c.touches || c.db.atomic != nil {
 		return nil
@@ -39,9 +37,8 @@ func (c *change) expected() []int {
 	return all
 }
 
-// prepareEarly returns the works that go beside A0: they prepare the expected
-// indexes and write the journal line, whose rev makes repair fence the record in
-// any case.
+// prepareEarly returns the works to run along with A0: they prepare the expected indexes and write
+// the journal line. The rev of the line makes repair always fence the record.
 func (c *change) prepareEarly(expected []int) []func(kv.Store) error {
 	l := journal.Line{Model: c.name, ID: c.id, Rev: journal.FenceAlways}
 	c.early.marks = make(map[int][]byte)
@@ -61,8 +58,8 @@ func (c *change) prepareEarly(expected []int) []func(kv.Store) error {
 	return works
 }
 
-// useEarly gives the moves of p what was prepared for them, and reports whether
-// A1 has nothing left to prepare.
+// useEarly hands the early preparations to the moves of p, and reports whether A1 has nothing left
+// to prepare.
 func (c *change) useEarly(p *plan) (prepared bool) {
 	prepared = c.early.line && !p.created
 	for i, mv := range p.moves {
@@ -76,7 +73,7 @@ func (c *change) useEarly(p *plan) (prepared bool) {
 	return prepared
 }
 
-// noteStreaks notes which indexes p moves, for the next change to expect.
+// noteStreaks records which indexes p moves, for the expectations of the next change.
 func (c *change) noteStreaks(p *plan) {
 	if c.removes || c.touches || !p.rec.Envelope.Live() {
 		return

@@ -8,12 +8,11 @@ import (
 	"github.com/ringtree/ringtree/internal/times"
 )
 
-// A record that gets another end has entries with the old one where it stays. They
-// stand until then, so they may get the new one after the commit, if that is soon
-// enough. Otherwise A1 makes them again.
+// When the expiry of a record changes, its entries at unchanged places have the old one. They exist
+// until then, so they may get the new expiry after the commit, if that is soon enough. Otherwise A1
+// makes them again.
 
-// planEnds says in the moves of p when the entries of places where the record stays get its
-// new end.
+// planEnds decides, in the moves of p, when the entries at unchanged places get the new expiry.
 func (c *change) planEnds(p *plan) {
 	if p.value == nil {
 		return
@@ -25,27 +24,27 @@ func (c *change) planEnds(p *plan) {
 		switch tried := c.ends && placesOf(c.touched, c.indexes[i].Name()) != nil; {
 		case moved && later && !tried:
 			mv.Renewed = stays
-		case moved || tried: // An earlier try may have given them another end.
+		case moved || tried: // An earlier try may have given them another expiry.
 			mv.Gained, mv.Had = mv.Is, stays
 		}
 	}
 }
 
-// endsCanWait reports whether the entries of the record of p stand for long enough to get
-// its new end after the commit: they may well stand longer than the record.
+// endsCanWait reports whether the existing entries of p's record last long enough to get the new
+// expiry after the commit. They may outlive the record.
 func (c *change) endsCanWait(p *plan) bool {
 	was, ends := p.rec.Envelope.Ends(), p.env.Ends()
 	sooner := was.IsZero() || !ends.IsZero() && ends.Before(was)
 	return sooner || was.Sub(c.db.now()) > times.Renewed
 }
 
-// enters reports whether p has new entries for A1 to make.
+// enters reports whether A1 has new entries to make for p.
 func (p *plan) enters() bool {
 	return slices.ContainsFunc(p.moves, func(mv *plug.Move) bool { return mv != nil && len(mv.Gained) > 0 })
 }
 
-// isOverdue reports whether entries that were to get a new end after the commit of p, which
-// was so long ago, may have come to their old one.
+// isOverdue reports whether entries due a new expiry after the commit of p, which was age ago, may
+// have reached the old one.
 func (p *plan) isOverdue(age time.Duration) bool {
 	return age > times.Change && slices.ContainsFunc(p.moves, func(mv *plug.Move) bool { return mv != nil && len(mv.Renewed) > 0 })
 }

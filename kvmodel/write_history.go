@@ -11,13 +11,12 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// historyMark is the mark in the envelope that holds the number of the revision,
-// so numbers have no gap and the newest says how many there were. No index has
-// such a name.
+// historyMark is the mark in the envelope that holds the number of the revision, so that numbers
+// have no gap and the newest gives their count. No index has this name.
 const historyMark = "#"
 
-// readHistory reads a record and its log in one trip. With an ErrCorrupt it returns what of
-// the log can be read, unless the record is nil or damaged.
+// readHistory reads a record and its log in one trip. With an ErrCorrupt it returns the readable
+// part of the log, unless the record is nil or damaged.
 func (m *model) readHistory(ctx context.Context, s kv.Store, id string) (*plug.Seen, revisions.Log, kv.Version, error) {
 	key := revisions.Key(m.name, id)
 	results, err := kv.GetAll(ctx, s, m.key(id), key)
@@ -32,8 +31,7 @@ func (m *model) readHistory(ctx context.Context, s kv.Store, id string) (*plug.S
 	return rec, log, results[1].Version, wire.Corrupt(key, err)
 }
 
-// trimHistory leaves out the revisions that are too many, and those that are damaged. If someone appends at
-// the same time it does nothing.
+// trimHistory removes surplus and damaged revisions. If someone appends meanwhile, it does nothing.
 func (m *model) trimHistory(ctx context.Context, s kv.Store, id string) error {
 	rec, log, version, err := m.readHistory(ctx, s, id)
 	if version == 0 {
@@ -50,8 +48,8 @@ func (m *model) trimHistory(ctx context.Context, s kv.Store, id string) error {
 	return err
 }
 
-// dropHistory removes the history of the record id up to its deletion. What was appended
-// for a record that is about to be made again stays.
+// dropHistory removes the history of the record id up to its deletion. Revisions appended for a
+// record that is about to be created again stay.
 func (m *model) dropHistory(ctx context.Context, s kv.Store, id string) error {
 	for range maxTries {
 		rec, log, version, err := m.readHistory(ctx, s, id)
@@ -69,14 +67,14 @@ func (m *model) dropHistory(ctx context.Context, s kv.Store, id string) error {
 	return m.failure(id, kv.ErrConflict)
 }
 
-// numberRevision gives p the number of its revision, which the record keeps.
+// numberRevision sets the number of p's revision, which is stored in the record.
 func (c *change) numberRevision(p *plan) {
 	n, _ := binary.Uvarint(p.rec.Envelope.Mark(historyMark))
 	p.number = int64(n) + 1
 	p.env.SetMark(historyMark, binary.AppendUvarint(nil, uint64(p.number)))
 }
 
-// keepRevision appends what p makes of the record to its history.
+// keepRevision appends the new state of the record to its history.
 func (c *change) keepRevision(s kv.Store, p *plan) error {
 	e := revisions.Entry{
 		Of: envelope.Try{Rev: p.env.Rev, Nonce: c.nonce}, Number: p.number, At: c.db.now(),
@@ -93,8 +91,8 @@ func (c *change) keepRevision(s kv.Store, p *plan) error {
 	return revisions.Append(c.ctx, s, revisions.Key(c.name, c.id), data, func() error { return c.trimHistory(c.ctx, s, c.id) })
 }
 
-// trimSometimes has the history trimmed now and then, more often if size bytes
-// fill it faster.
+// trimSometimes trims the history occasionally, more often if size bytes per revision fill it
+// faster.
 func (c *change) trimSometimes(size int) {
 	every := max(1, min(c.history/4, revisions.MaxBytes/4/size))
 	if kv.Random()%uint64(every) != 0 {

@@ -12,11 +12,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// validator is a model that says whether a record may be stored.
+// validator is a record type that checks whether a record may be stored.
 type validator interface{ Validate() error }
 
-// snapshot is what a change needs to know of the record as it was, taken before
-// the edit changes the value in place.
+// snapshot is the part of the old record that a change needs, taken before the edit changes the
+// value in place.
 type snapshot struct {
 	live     bool
 	body     []byte
@@ -41,8 +41,8 @@ func (c *change) snapshot(v plug.Record) (b snapshot, err error) {
 	return b, err
 }
 
-// plan returns what is to be done to bring rec to what the edit wants, or nil
-// if it is there already.
+// plan returns the plan that turns rec into the record that the edit wants, or nil if nothing
+// changes.
 func (c *change) plan(rec *plug.Seen) (*plan, error) {
 	if c.only != nil && !c.only(rec) {
 		return nil, errUnchanged
@@ -82,8 +82,8 @@ func (c *change) plan(rec *plug.Seen) (*plan, error) {
 	return p, nil
 }
 
-// fillIn sets the fields of v that the write path fills in, and its counters, which no
-// edit changes. It reports whether v is what rec was.
+// fillIn sets the fields of v that the write path maintains, and its counters, which no edit
+// changes. It reports whether v is the same as before.
 func (c *change) fillIn(rec *plug.Seen, was snapshot, v plug.Record) (same bool, err error) {
 	f := c.schema(v)
 	now := c.db.now().UTC()
@@ -91,7 +91,7 @@ func (c *change) fillIn(rec *plug.Seen, was snapshot, v plug.Record) (same bool,
 		if was.created = value(f.created); was.created.IsZero() {
 			was.created = now
 		}
-		was.revision = int64(rec.Rev) // No version comes twice, so that one of before is told.
+		was.revision = int64(rec.Rev) // no version repeats, so that an old one is recognized
 	}
 	set(f.revision, was.revision)
 	set(f.created, was.created)
@@ -134,12 +134,12 @@ func value[V any](p *V) (v V) {
 	return v
 }
 
-// nextEnvelope returns what is to be stored in the place of rec.
+// nextEnvelope returns the envelope that replaces the one in rec.
 func (c *change) nextEnvelope(rec *plug.Seen, v plug.Record) (*envelope.Envelope, error) {
 	env := &envelope.Envelope{Model: c.version, Rev: max(rec.Rev, c.maxRev, c.uncleaned.past(c.id)) + 1, Deleted: v == nil}
 	if !rec.Envelope.Live() && v != nil {
-		// A record that is made again after its tombstone has expired must have a
-		// higher rev than anything that was ever stored for its id.
+		// A record created again after its tombstone has expired needs a higher rev than anything
+		// ever stored for its id.
 		env.Rev = max(env.Rev, uint64(c.db.now().UnixMilli()))
 	}
 	if env.Rev > envelope.MaxRev {
@@ -152,7 +152,7 @@ func (c *change) nextEnvelope(rec *plug.Seen, v plug.Record) (*envelope.Envelope
 	}
 	if rec.Envelope.Live() {
 		env.Marks = slices.Clone(rec.Envelope.Marks)
-		// An older release that rewrites a record of a newer one keeps its version.
+		// an older release that rewrites a newer record keeps its version
 		env.Model = max(c.version, rec.Envelope.Model)
 	}
 	if at := c.schema(v).expires; at != nil && !at.IsZero() {
@@ -176,7 +176,7 @@ func (m *model) checkExpiry(at time.Time) error {
 	return nil
 }
 
-// planMoves fills in what the change means to each index.
+// planMoves sets the move of the change in each index.
 func (c *change) planMoves(p *plan, old snapshot) {
 	p.moves = make([]*plug.Move, len(c.indexes))
 	if c.added == nil {
@@ -201,11 +201,11 @@ func (c *change) planMoves(p *plan, old snapshot) {
 	c.planTouched(p)
 }
 
-// planTouched fills in which places p touches, and forgets the moves that touch none.
+// planTouched sets the places that p touches, and drops the moves that touch none.
 func (c *change) planTouched(p *plan) {
 	for i, mv := range p.moves {
 		t := envelope.Touched{Index: c.indexes[i].Name(), Places: slices.Concat(mv.Gained, mv.Renewed, mv.Lost)}
-		// What an earlier try has added is taken back, even if the record is there by now.
+		// Additions of an earlier try are taken back, even if the record is there now.
 		t.Places = append(t.Places, plug.Without(mv.Added.Places(), t.Places)...)
 		if len(t.Places) == 0 {
 			p.moves[i] = nil
@@ -218,8 +218,8 @@ func (c *change) planTouched(p *plan) {
 	}
 }
 
-// stands returns how long the record of p may live, which lives for ttl if p commits:
-// until the later of its two ends.
+// stands returns how long the record of p may live: until the later of its old and its new expiry.
+// ttl is its lifetime if p commits.
 func (c *change) stands(p *plan, ttl time.Duration) time.Duration {
 	if !p.rec.Envelope.Live() || ttl == 0 {
 		return ttl

@@ -44,8 +44,7 @@ func (c *change) prepare(p *plan) error {
 	return mostTelling(errs)
 }
 
-// announce returns the work that writes the journal line of p, if it needs one
-// and none is written yet.
+// announce returns the work that writes the journal line of p, if it needs one and has none yet.
 func (c *change) announce(p *plan, written bool) ([]func(kv.Store) error, error) {
 	if !c.needsLine(p) {
 		return nil, nil
@@ -60,8 +59,8 @@ func (c *change) announce(p *plan, written bool) ([]func(kv.Store) error, error)
 	return []func(kv.Store) error{func(s kv.Store) error { return c.note(s, c.lineOf(p)) }}, nil
 }
 
-// mostTelling returns what the errors of A1 mean to the change: a value that is
-// taken counts more than a lost race.
+// mostTelling returns the error of A1 for the change: a taken value takes precedence over a lost
+// race.
 func mostTelling(errs []error) error {
 	var lost error
 	for _, err := range errs {
@@ -74,8 +73,8 @@ func mostTelling(errs []error) error {
 	return lost
 }
 
-// peekAt reads the record beside A1, for a Create with an id that may be in use,
-// and its counters.
+// peekAt reads the record along with A1, for a Create with an id that may be in use, and its
+// counters.
 func (c *change) peekAt(s kv.Store, p *plan) ([]kv.Result, error) {
 	if !c.peek || p.rec.Version != 0 {
 		return nil, nil
@@ -87,11 +86,11 @@ func (c *change) peekAt(s kv.Store, p *plan) ([]kv.Result, error) {
 	return kv.GetEach(c.ctx, s, nil, families, []string{c.id})
 }
 
-// isThere reports whether peekAt has found something.
+// isThere reports whether peekAt found an item.
 func isThere(found []kv.Result) bool { return len(found) > 0 && found[0].Err == nil }
 
-// beaten returns the error of a Create whose id turns out to be in use: found is
-// what is stored there. A Create that can take another id has only lost a race.
+// beaten returns the error of a Create whose id is in use, given the stored results. A Create that
+// can take another id has only lost a race.
 func (c *change) beaten(found []kv.Result) error {
 	if c.next != nil {
 		return errLost
@@ -111,7 +110,7 @@ func (c *change) beaten(found []kv.Result) error {
 	return kv.ErrExists
 }
 
-// remember keeps what p prepares, to be cleaned up if the change does not commit.
+// remember records the preparations of p, to be cleaned up if the change does not commit.
 func (c *change) remember(p *plan) {
 	c.maxRev = max(c.maxRev, p.env.Rev)
 	for _, t := range p.touched {
@@ -119,12 +118,11 @@ func (c *change) remember(p *plan) {
 	}
 }
 
-// A record that is made again must not show the counters of the one before it, so
-// they are gone before A2. They are dropped in A1 by what was read of them in a trip
-// before the one that has shown the tombstone last.
+// A record that is created again must not show the counters of the earlier one, so they are dropped
+// before A2: in A1, by the versions read in a trip before the tombstone was last read.
 
-// countsOfDead returns what was read of the counters before the tombstone that p
-// replaces was read again, and looks once more if need be.
+// countsOfDead returns the counters as read before the last read of the tombstone that p replaces.
+// It reads again if need be.
 func (c *change) countsOfDead(p *plan) (known []kv.Result, err error) {
 	rec := p.rec
 	for range maxTries {
@@ -145,8 +143,7 @@ func (c *change) countsOfDead(p *plan) (known []kv.Result, err error) {
 	return nil, errLost
 }
 
-// dropOld drops the counters that are known and looks for the others. There must be
-// none left.
+// dropOld drops the known counters and checks that there are no others.
 func (c *change) dropOld(s kv.Store, known []kv.Result) error {
 	ops := c.drops(c.id, known)
 	if err := s.Do(c.ctx, ops); err != nil && !errors.Is(err, kv.ErrUnclear) {
@@ -158,7 +155,7 @@ func (c *change) dropOld(s kv.Store, known []kv.Result) error {
 	return nil
 }
 
-// anyCounted reports whether there is a plain counter among results.
+// anyCounted reports whether results contain a plain counter.
 func (m *model) anyCounted(results []kv.Result) bool {
 	for i := range m.counters {
 		if m.counters[i].plain != nil && results[i].Err == nil {
@@ -168,7 +165,7 @@ func (m *model) anyCounted(results []kv.Result) bool {
 	return false
 }
 
-// sameCounts reports whether the plain counters are the same in a and b.
+// sameCounts reports whether the plain counters in a and b are equal.
 func (m *model) sameCounts(a, b []kv.Result) bool {
 	for i := range m.counters {
 		if m.counters[i].plain != nil && a[i].Version != b[i].Version {

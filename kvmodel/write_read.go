@@ -7,8 +7,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// read is A0. It makes no trip for a new record, nor for one that this process
-// knows: then known is true, and rec may be old.
+// read is A0. It makes no trip for a new record, nor for one this process knows: then known is true
+// and rec may be outdated.
 func (c *change) read(first bool) (rec *plug.Seen, known bool, err error) {
 	c.early = early{}
 	if first && c.fresh {
@@ -31,8 +31,8 @@ func (c *change) read(first bool) (rec *plug.Seen, known bool, err error) {
 	return rec, false, work.FirstError(kv.Together(c.ctx, c.s, append(works, beside...)...)...)
 }
 
-// known returns the record as it is kept near, or as this process has read it a moment ago;
-// nil: it is neither, or cannot be read.
+// known returns the record from the cache, or as this process read it a moment ago. It is nil if
+// there is neither, or if it cannot be read.
 func (c *change) known() *plug.Seen {
 	results, ok := kv.RecallEach(c.ctx, c.shown(), c.decoder, c.keys, []string{c.id})
 	if !ok {
@@ -48,8 +48,8 @@ func (c *change) known() *plug.Seen {
 	return rec
 }
 
-// now returns the record as a change needs it. Damaged counters do not concern one, and a
-// deletion takes away what cannot be read.
+// now reads the record for a change. Damaged counters do not matter to it, and a deletion also
+// removes unreadable records.
 func (c *change) now(s kv.Store) (*plug.Seen, error) {
 	rec, err := c.seeOne(c.ctx, s, c.id)
 	if rec != nil && (rec.Value != nil || c.removes) {
@@ -58,9 +58,8 @@ func (c *change) now(s kv.Store) (*plug.Seen, error) {
 	return rec, err
 }
 
-// besideRead returns what goes out in the trip of A0: the line of a deletion,
-// which cannot name the places yet (the tombstone will), or what other changes
-// prepare early.
+// besideRead returns the works sent along with A0: the line of a deletion, which cannot name the
+// places yet (the tombstone will), or the early preparations of other changes.
 func (c *change) besideRead() (works []func(kv.Store) error, err error) {
 	if c.removes && c.db.atomic == nil && c.leavesTraces() {
 		works = append(works, func(s kv.Store) error {
@@ -76,8 +75,7 @@ func (c *change) besideRead() (works []func(kv.Store) error, err error) {
 	return works, err
 }
 
-// leavesTraces reports whether a record of the model is known anywhere but under
-// its own key.
+// leavesTraces reports whether records of the model leave traces outside their own key.
 func (c *change) leavesTraces() bool {
 	return len(c.indexes) > 0 || c.hasPlain() || c.forgets || len(c.children) > 0 || c.handlers.Any()
 }

@@ -22,8 +22,8 @@ type left struct {
 
 func (r *rest) add(c *change, p *plan) { r.all = append(r.all, left{c, p}) }
 
-// finish carries out A4 and A5 of r in the background. A change that fails there, has to wait or
-// is overdue goes on alone.
+// finish carries out A4 and A5 of r in the background. A change that fails there, must wait or is
+// overdue continues alone.
 func (m *model) finish(ctx context.Context, r *rest) {
 	if len(r.all) == 0 {
 		return
@@ -44,7 +44,7 @@ func (m *model) finish(ctx context.Context, r *rest) {
 	}))
 }
 
-// afterAll is A4 of all. It notes in errs which of them have failed.
+// afterAll is A4 of all. It sets errs for the changes that failed.
 func (m *model) afterAll(ctx context.Context, s kv.Store, all []left, errs []error) {
 	kv.Each(ctx, s, all[0].c.indexes, func(s kv.Store, i int, index plug.Index) error {
 		together, ok := index.(plug.Together)
@@ -62,8 +62,8 @@ func (m *model) afterAll(ctx context.Context, s kv.Store, all []left, errs []err
 	})
 }
 
-// afterOne is A4 of a move in an index; nil: there is none. It returns the first error, which
-// may have been err.
+// afterOne is A4 of a move in an index, which may be nil. It returns the first error: err, if not
+// nil.
 func (m *model) afterOne(ctx context.Context, s kv.Store, index plug.Index, mv *plug.Move, err error) error {
 	if mv == nil {
 		return err
@@ -71,7 +71,7 @@ func (m *model) afterOne(ctx context.Context, s kv.Store, index plug.Index, mv *
 	return work.FirstError(err, work.About(m.name, index.Name(), index.After(ctx, s, mv)))
 }
 
-// movesOf returns the moves of all in the index with number i.
+// movesOf returns the moves of all in the index at position i.
 func movesOf(all []left, i int) (moves []*plug.Move) {
 	for _, l := range all {
 		if mv := l.p.moves[i]; mv != nil {

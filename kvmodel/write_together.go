@@ -9,19 +9,19 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// On a store with transactions, changes of many records share one. A transaction ends with
-// a few megabytes, and with as many records as it seems to take some milliseconds for, so that
-// other writers need not wait for long.
+// On a store with transactions, changes of many records share one. A transaction is limited to a
+// few megabytes, and to about as many records as it can write in some milliseconds, so that other
+// writers need not wait for long.
 
 const (
-	mostTogether  = 1000                  // records in a transaction
+	mostTogether  = 1000                  // maximum number of records in a transaction
 	firstTogether = 100                   // records in the first transaction of a call
 	bytesTogether = 4 << 20               // of the bodies in a transaction
-	timeTogether  = 50 * time.Millisecond // what a transaction should take at most
+	timeTogether  = 50 * time.Millisecond // time limit of a transaction
 )
 
-// paced yields 0 to n-1 in batches, as batchesOf does, and chooses their size by how long
-// the caller takes for each, by the clock of the DB.
+// paced yields 0 to n-1 in batches, as batchesOf does. It adapts their size to the time the caller
+// takes for each, by the DB's clock.
 func (m *model) paced(n int, id func(i int) string) iter.Seq[[]int] {
 	return func(yield func([]int) bool) {
 		size := firstTogether
@@ -39,10 +39,10 @@ func (m *model) paced(n int, id func(i int) string) iter.Seq[[]int] {
 	}
 }
 
-// errAlone says that a change was not made with others, and is to be made alone.
+// errAlone: a change was not made with others, and must be made alone.
 var errAlone = errors.New("to be made alone")
 
-// makes makes change i of many, at once or, with a rest, with others of that.
+// makes makes change i of many: immediately or, with a rest, together with others in it.
 type makes func(ctx context.Context, s kv.Store, i int, rest *rest) error
 
 // severalTogether is several on a store with transactions.
@@ -56,15 +56,14 @@ func (m *model) severalTogether(ctx context.Context, n int, id func(i int) strin
 	return errs
 }
 
-// commitTogether makes the changes of works with the numbers of batch in one transaction, or
-// in several if they are large. A work that gets a rest plans its change, and adds it there or
-// fails. Changes that keep a transaction from its end are made alone after it, by works without
-// a rest.
+// commitTogether makes the changes of batch in one transaction, or in several if they are large. A
+// work with a rest plans its change and adds it there, or fails. Changes that prevent a commit are
+// made alone afterwards, by works without a rest.
 func (m *model) commitTogether(ctx context.Context, batch []int, work makes) []error {
 	planned := make([]rest, len(batch))
 	errs := kv.Each(ctx, m.db.store, batch, func(s kv.Store, k, i int) error { return work(ctx, s, i, &planned[k]) })
 	var all []left
-	var of []int // where in batch they are
+	var of []int // positions of all in batch
 	for k := range planned {
 		if errs[k] == nil && len(planned[k].all) > 0 {
 			all, of = append(all, planned[k].all...), append(of, k)
@@ -81,7 +80,7 @@ func (m *model) commitTogether(ctx context.Context, batch []int, work makes) []e
 	return errs
 }
 
-// chunksOf yields all in parts, each of which one transaction takes.
+// chunksOf yields all in chunks for one transaction each.
 func chunksOf(all []left) iter.Seq[[]left] {
 	return func(yield func([]left) bool) {
 		begin, bytes := 0, 0
@@ -99,8 +98,8 @@ func chunksOf(all []left) iter.Seq[[]left] {
 	}
 }
 
-// commitSome makes all changes that can be made in one transaction, and returns an error for
-// each of them, errAlone if another transaction may make it.
+// commitSome makes as many of all as possible in one transaction. It returns an error for each,
+// errAlone if another transaction may make it.
 func (m *model) commitSome(ctx context.Context, all []left) []error {
 	errs := make([]error, len(all))
 	todo := m.alike(all, errs)
@@ -132,8 +131,8 @@ func (m *model) commitSome(ctx context.Context, all []left) []error {
 	return errs
 }
 
-// alike returns which of all a transaction can make together: those of one plan of indexes,
-// each of another record. The others are to be made alone.
+// alike returns the changes of all that one transaction can make together: those with the same
+// indexes, each of another record. It sets errAlone for the others.
 func (m *model) alike(all []left, errs []error) []int {
 	var todo []int
 	known := make(map[string]bool)

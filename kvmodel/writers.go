@@ -12,53 +12,51 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 )
 
-// Origin is what a process says of itself in its journal: where it runs, of which release it
-// is, and since when it runs.
+// Origin identifies a process in its journal: host, process id, release, and start time.
 type Origin = journal.Origin
 
-// releaseBytes is how long the name of a release can be.
+// releaseBytes is the maximum length of the name of a release.
 const releaseBytes = 64
 
-// originOf returns what this process, which is of that release, says of itself.
+// originOf returns the Origin of this process, which runs the given release.
 func originOf(release string, now time.Time) (Origin, error) {
 	if len(release) > releaseBytes {
 		return Origin{}, fmt.Errorf("%w: the name of the release has %d bytes, and can have %d", ErrInvalid, len(release), releaseBytes)
 	}
-	host, _ := os.Hostname() // Without a name, the process id says something still.
+	host, _ := os.Hostname() // without a name the process id still helps
 	return Origin{Host: host, PID: os.Getpid(), Release: release, Since: now.Truncate(time.Second)}, nil
 }
 
-// Writer is a process that has a journal in the store: it writes, or died before it was
-// done.
+// Writer is a process with a journal in the store: it writes, or died before it was done.
 type Writer struct {
-	Process string     // its name, made when it began to write
-	Origin  Origin     // what it says of itself; zero: it is of a release that says nothing, or its head is damaged
-	Own     bool       // it is this process
-	Dead    bool       // it has ended: this one has the store alone, or has seen nothing be done about Lines for half a minute
+	Process string     // random name, chosen when it began to write
+	Origin  Origin     // zero: its release records none, or its head is damaged
+	Own     bool       // this process
+	Dead    bool       // it has ended: this process has the store alone, or has seen no progress on Lines for half a minute
 	Tick    uint64     // rises every few seconds while it lives
-	Lines   int        // changes that are not known to be complete
-	Last    time.Time  // when the newest of these was made, by its clock; zero: they do not say
-	Intents []Underway // among these
-	Handles []string   // models whose changes it has handlers for
+	Lines   int        // changes not known to be complete
+	Last    time.Time  // time of the newest of these, on its clock; zero: unknown
+	Intents []Underway // the intents among these
+	Handles []string   // models with handlers for changes
 	Other   []string   // models that this process has with other indexes
 
-	// Repaired is when another process has finished Lines, after this one had died. The
-	// journal stays for an hour then. Zero: no one has, or not all of them.
+	// Repaired is the time when another process finished Lines after this one died. The journal
+	// then stays for an hour. Zero: not all are finished.
 	Repaired time.Time
 
-	// Damaged is an ErrCorrupt if some of its journal cannot be read.
+	// Damaged is an ErrCorrupt if a part of its journal cannot be read.
 	Damaged error
 }
 
-// Called returns what people call the process: web-1 pid 4121 (release a3f19c2, since 3 h), or
-// its name if it says nothing else.
+// Called returns the process in readable form: web-1 pid 4121 (release a3f19c2, since 3 h), or its
+// name if its Origin is unknown.
 func (w *Writer) Called(now time.Time) string { return w.Origin.Called(w.Process, now) }
 
-// called is that of a process whose head was read.
+// called returns the readable form of a process whose head was read.
 func (db *DB) called(o journal.Other) string { return o.Origin().Called(o.Process, db.now()) }
 
-// Writers returns the processes that have a journal, by name. A process that holds its store
-// alone has none. It writes nothing.
+// Writers returns the processes with a journal, by name. A process that holds its store alone has
+// none. Writers writes nothing.
 func (db *DB) Writers(ctx context.Context) (all []Writer, err error) {
 	others, err := journal.Others(ctx, db.store, func(string) bool { return false }, nil)
 	if err != nil {
@@ -75,7 +73,7 @@ func (db *DB) Writers(ctx context.Context) (all []Writer, err error) {
 			return nil, err
 		}
 		w.Lines, w.Last, w.Damaged = len(j.Lines), newest(j.Lines), wire.JoinCorrupt(w.Damaged, j.Damaged)
-		// One that has nothing to do gives no sign, but may live.
+		// an idle process gives no sign, but may live
 		w.Dead = !w.Own && (db.held || w.Lines > 0 && db.repairer.IsDead(o.Process, w.Tick))
 		if when, covered, err := journal.Repaired(ctx, db.store, o.Process); err != nil {
 			return nil, err
@@ -91,10 +89,10 @@ func (db *DB) Writers(ctx context.Context) (all []Writer, err error) {
 	return all, nil
 }
 
-// newest returns when the newest of the changes was made that lines are of.
+// newest returns the time of the newest change in lines.
 func newest(lines []journal.Line) (last time.Time) {
 	for _, l := range lines {
-		at := time.Time{} // a deletion does not say
+		at := time.Time{} // a deletion has no time
 		if strings.HasPrefix(l.Model, intentLine) {
 			at, _, _ = decodeIntent(l.ID)
 		} else if l.Rev != journal.FenceAlways {
@@ -107,8 +105,8 @@ func newest(lines []journal.Line) (last time.Time) {
 	return last
 }
 
-// told returns what the shapes of a journal say: the models with handlers, and those that
-// this DB has with other indexes.
+// told returns, from the shapes of a journal, the models with handlers and the models that this DB
+// has with other indexes.
 func (db *DB) told(shapes []string) (handles, other []string) {
 	mine := db.shapes()
 	for _, shape := range shapes {

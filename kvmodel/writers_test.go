@@ -13,7 +13,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// onlyWriter returns what reader says of the only other process.
+// onlyWriter returns the only other process, as reader sees it.
 func onlyWriter(t *testing.T, ctx context.Context, reader *process) kvmodel.Writer {
 	t.Helper()
 	all, err := reader.db.Writers(ctx)
@@ -47,7 +47,7 @@ func TestRebuild_NamesTheProcessThatItWaitsForByWhereItRuns(t *testing.T) {
 		s := shared{plain(mem)}
 		old := deploy(t, s)
 		stop := make(chan struct{})
-		// A change that is not complete keeps the journal alive.
+		// An incomplete change keeps the journal alive.
 		old.OnChange(func(context.Context, kvmodel.Change[note, string]) error { <-stop; return nil })
 		must(t, old.Create(ctx, &note{ID: "a", Text: "x"}))
 		time.Sleep(3 * time.Second)

@@ -1,3 +1,3 @@
-// Package ahead lets a look at a listing ask for its records in the trip in which it asks
-// where they are, by what the last look has led to.
+// Package ahead lets a read of a listing fetch its records in the first trip, based on the records
+// that the last read led to.
 package ahead

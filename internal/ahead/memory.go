@@ -5,31 +5,31 @@ import (
 	"sync"
 )
 
-// Memory remembers, for the listings of one index, which keys the last look has read once
-// it knew what is on the page. It is a hint: what is read by it is checked like anything
-// else. Its zero value is ready to use.
+// Memory remembers, for the listings of one index, the keys each look fetched once it knew the
+// page. They are hints: prefetched values are checked like any others. The zero value is ready to
+// use.
 type Memory struct {
 	mu         sync.Mutex // never held during a trip
 	young, old map[Look][]string
-	size       int // of young: its keys and looks
+	size       int // keys and looks in young
 }
 
-// Look is what was looked at: so many records of a listing.
+// Look identifies a read: n records of a listing.
 type Look struct {
 	Listing string
 	N       int
 }
 
 const (
-	// remembered is how many looks and keys are remembered, and then as many again of
-	// those that were looked at before.
+	// remembered is the number of recent looks and keys remembered. As many older ones are
+	// remembered as well.
 	remembered = 1 << 15
 
-	// mostOfLook is how many keys of one look are.
+	// mostOfLook is the maximum number of keys for one look.
 	mostOfLook = 512
 )
 
-// recall returns the keys that remember was given last, none if that was long ago.
+// recall returns the keys last remembered for l, none if that was long ago.
 func (m *Memory) recall(l Look) []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -42,7 +42,7 @@ func (m *Memory) recall(l Look) []string {
 	return keys
 }
 
-// remember notes the keys that a look has read. It keeps keys.
+// remember stores the keys that a look has read. It retains keys.
 func (m *Memory) remember(l Look, keys []string) {
 	keys = keys[:min(len(keys), mostOfLook)]
 	m.mu.Lock()
@@ -52,7 +52,7 @@ func (m *Memory) remember(l Look, keys []string) {
 	}
 }
 
-// put puts keys into the young memory. The caller holds the lock.
+// put stores keys in the young memory. The caller holds mu.
 func (m *Memory) put(l Look, keys []string) {
 	was, ok := m.young[l]
 	if !ok {

@@ -8,10 +8,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Store is the store of one look, for one goroutine. With its first trip it also reads what
-// the last such look has read by [Then], and so may save the trips for that.
+// Store is the store of one look, for one goroutine. Its first trip also reads the keys that the
+// last such look read by [Then], and so may save later trips.
 //
-// So the reads of Then may be part of the first trip: in no order with its other reads, and
+// Reads by Then may therefore happen in the first trip: in any order with its other reads, and
 // before the result that led to them.
 type Store struct {
 	kv.Store
@@ -19,15 +19,15 @@ type Store struct {
 	look   Look
 	begun  bool // the first trip is made
 
-	keys    []string // that are read with the first trip
+	keys    []string // read with the first trip
 	results []kv.Result
-	taken   int      // how many of results were asked for
-	at      int      // in keys, behind the last that was asked for
-	asked   []string // by Then
+	taken   int      // how many of results were used
+	at      int      // position in keys after the last key requested
+	asked   []string // requested by Then
 }
 
-// Store returns s for a look l. On a store with [kv.Powers.Local] nothing is read ahead but for
-// a [kv.Meter], which counts the trips that others would take.
+// Store returns s for a look l. On a store with [kv.Powers.Local] it reads ahead only under a
+// [kv.Meter], which counts the trips that other stores would take.
 func (m *Memory) Store(ctx context.Context, s kv.Store, l Look) *Store {
 	if kv.PowersOf(s).Local && !kv.IsMetered(ctx) {
 		return &Store{Store: s}
@@ -35,13 +35,12 @@ func (m *Memory) Store(ctx context.Context, s kv.Store, l Look) *Store {
 	return &Store{Store: s, memory: m, look: l, keys: m.recall(l)}
 }
 
-// Powers returns those of the store underneath.
+// Powers returns the powers of the underlying store.
 func (s *Store) Powers() kv.Powers { return kv.PowersOf(s.Store) }
 
-// Memory returns that of the store underneath. With what it answers nothing is read ahead.
+// Memory returns the Memory of the underlying store. Its answers cause no reading ahead.
 func (s *Store) Memory(ctx context.Context) (kv.Memory, string) { return kv.MemoryOf(ctx, s.Store) }
 
-// Do carries out ops.
 func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
 	if s.begun || len(s.keys) == 0 || len(ops) == 0 {
 		s.begun = true
@@ -51,8 +50,8 @@ func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
 	return s.first(ctx, ops)
 }
 
-// Then returns the store for what a look on s reads once it knows that it is on the page. If
-// s is a [Store], a get of what its first trip has read is answered by that, once.
+// Then returns the store for the reads a look on s makes once it knows the page. If s is a [Store],
+// a key that its first trip has read is answered from that, once.
 func Then(s kv.Store) kv.Store {
 	one, ok := s.(*Store)
 	switch {
@@ -66,7 +65,6 @@ func Then(s kv.Store) kv.Store {
 
 type then struct{ *Store }
 
-// Do carries out ops.
 func (t then) Do(ctx context.Context, ops []kv.Op) error {
 	for i := range ops {
 		if ops[i].Kind != kv.Get {
@@ -76,20 +74,21 @@ func (t then) Do(ctx context.Context, ops []kv.Op) error {
 	return t.rest(ctx, ops)
 }
 
-// trips holds slices of ops to use again.
+// trips holds reusable slices of ops.
 var trips = sync.Pool{New: func() any { return new([]kv.Op) }}
 
-// first carries out ops and the gets of the keys. An error of a get is no error of ops.
+// first carries out ops together with gets of the keys. An error of such a get is not an error of
+// ops.
 func (s *Store) first(ctx context.Context, ops []kv.Op) error {
 	space := trips.Get().(*[]kv.Op)
 	defer trips.Put(space)
 	all := append((*space)[:0], ops...)
 	for _, key := range s.keys {
 		op := kv.OpGet(key)
-		op.Near = true // What a look reads is shown.
+		op.Near = true // a look reads values to be displayed
 		all = append(all, op)
 	}
-	_ = s.Store.Do(ctx, all) // Each op has its own result.
+	_ = s.Store.Do(ctx, all) // each op has its own result
 	for i := range ops {
 		ops[i].Result = all[i].Result
 	}
@@ -102,7 +101,7 @@ func (s *Store) first(ctx context.Context, ops []kv.Op) error {
 	return kv.Unanswered(ops)
 }
 
-// rest answers the gets ops by what the first trip has read, and asks for what it has not.
+// rest answers the gets ops from the first trip, and requests the others.
 func (s *Store) rest(ctx context.Context, ops []kv.Op) error {
 	s.note(ops)
 	var missing []kv.Op
@@ -116,14 +115,14 @@ func (s *Store) rest(ctx context.Context, ops []kv.Op) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	_ = s.Store.Do(ctx, missing) // Each op has its own result.
+	_ = s.Store.Do(ctx, missing) // each op has its own result
 	for i, position := range positions {
 		ops[position].Result = missing[i].Result
 	}
 	return kv.Unanswered(ops)
 }
 
-// note notes the keys of ops.
+// note records the keys of ops.
 func (s *Store) note(ops []kv.Op) {
 	if s.asked == nil && slices.EqualFunc(ops, s.keys, func(op kv.Op, key string) bool { return op.Key == key }) {
 		s.asked = slices.Clip(s.keys)
@@ -135,8 +134,8 @@ func (s *Store) note(ops []kv.Op) {
 	}
 }
 
-// take returns what the first trip has read under key, once. Keys are mostly asked for in
-// the order in which they were before.
+// take returns the first trip's result for key, once. Keys are mostly requested in the same order
+// as before.
 func (s *Store) take(key string) (kv.Result, bool) {
 	for n := range s.results {
 		i := (s.at + n) % len(s.keys)
@@ -153,11 +152,10 @@ func (s *Store) take(key string) (kv.Result, bool) {
 	return kv.Result{}, false
 }
 
-// Foresaw reports whether the look rests on something that was read before it was known
-// that it is to be read.
+// Foresaw reports whether the look used a value that was read before the need for it was known.
 func (s *Store) Foresaw() bool { return s.taken > 0 }
 
-// Remember notes, at the end of the look, what the next is likely to read.
+// Remember stores, at the end of the look, the keys that the next is likely to read.
 func (s *Store) Remember() {
 	if s.begun && s.memory != nil {
 		s.memory.remember(s.look, s.asked)

@@ -1,5 +1,4 @@
-// Package bloom is a Bloom filter of keys, in which a key takes one line of the processor's
-// cache.
+// Package bloom is a Bloom filter of keys that uses a single cache line per key.
 package bloom
 
 import (
@@ -7,13 +6,13 @@ import (
 	"sync/atomic"
 )
 
-// Filter says of most keys that were never added that they were not. Several goroutines may use
-// it. A nil Filter holds everything.
+// Filter recognizes most keys that were never added. It is safe for concurrent use. A nil Filter
+// contains everything.
 type Filter struct {
 	seed  maphash.Seed
 	lines []line
-	room  int64        // for keys
-	keys  atomic.Int64 // about as many as were added
+	room  int64        // capacity in keys
+	keys  atomic.Int64 // approximate number of keys added
 }
 
 type line [8]atomic.Uint64
@@ -21,15 +20,15 @@ type line [8]atomic.Uint64
 const (
 	bitsOfKey = 6
 	lineBits  = 512
-	keyBits   = 12 // for each key that there is room for
+	keyBits   = 12 // bits per key of capacity
 )
 
-// New returns a filter with room for so many keys.
+// New returns a filter for room keys.
 func New(room int) *Filter {
 	return &Filter{seed: maphash.MakeSeed(), lines: make([]line, room*keyBits/lineBits+1), room: int64(room)}
 }
 
-// Room returns for how many keys a filter of so many bytes has room.
+// Room returns the capacity in keys of a filter of the given size in bytes.
 func Room(bytes int) int { return bytes * 8 / keyBits }
 
 // Add adds a key.
@@ -39,7 +38,7 @@ func (f *Filter) Add(key []byte) {
 	}
 }
 
-// AddText is Add for a text.
+// AddText is Add for a string.
 func (f *Filter) AddText(key string) {
 	if f != nil {
 		f.add(maphash.String(f.seed, key))
@@ -70,8 +69,7 @@ func (f *Filter) Lacks(key string) bool {
 	return lacks
 }
 
-// each calls do with the words and bits that stand for a key with the hash h until do returns
-// false.
+// each calls do with the words and bits for a key with the hash h until do returns false.
 func (f *Filter) each(h uint64, do func(word *atomic.Uint64, bit uint64) bool) {
 	line := &f.lines[(h>>32)*uint64(len(f.lines))>>32]
 	for range bitsOfKey {
@@ -82,6 +80,5 @@ func (f *Filter) each(h uint64, do func(word *atomic.Uint64, bit uint64) bool) {
 	}
 }
 
-// IsFull reports whether more keys were added than there is room for, so that it says of fewer
-// and fewer that they were not.
+// IsFull reports whether more keys were added than fit, so that Lacks recognizes fewer and fewer.
 func (f *Filter) IsFull() bool { return f != nil && f.keys.Load() > f.room }

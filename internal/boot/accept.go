@@ -10,11 +10,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Accept says that an operator knows what this process has found lost so far: from
-// now on what those servers do not have is absent. If nothing was asked of the store
-// yet, Accept looks first. It returns the names of the servers, or how the servers
-// of the store have changed. All servers must answer; the error is an ErrUnavailable
-// that names one that does not.
+// Accept acknowledges all losses that this process has found so far: from now on, items missing on
+// those servers count as absent. If the store was not used yet, Accept looks first. It returns the
+// names of the servers, or how the servers of the store have changed. All servers must answer; the
+// error is an ErrUnavailable that names one that does not.
 func (m *Memory) Accept(ctx context.Context) (servers []string, err error) {
 	err = m.inTurn(ctx, func() error {
 		if servers = m.lostNames(); len(servers) == 0 {
@@ -35,7 +34,7 @@ func (m *Memory) Accept(ctx context.Context) (servers []string, err error) {
 	return servers, err
 }
 
-// inTurn calls f when no one else passes, once something is known of the store.
+// inTurn calls f while nobody else makes a pass, once the store is known.
 func (m *Memory) inTurn(ctx context.Context, f func() error) error {
 	if m.table() == (Table{}) {
 		if err := m.Look(ctx); err != nil {
@@ -49,13 +48,13 @@ func (m *Memory) inTurn(ctx context.Context, f func() error) error {
 	return f()
 }
 
-// Renew says that an operator takes the store as this process finds it for the one that is
-// meant: processes that knew another one there, and so say that it is lost, take it for
-// theirs. Nothing may be lost as far as this process knows; and all servers must answer.
+// Renew declares that the store as this process finds it is the intended one: processes that knew
+// another store there, and therefore report a loss, adopt it. This process must know of no loss,
+// and all servers must answer.
 //
-// No server knows the edition of the store that was there, so the new one is named by the
-// time. It only has to be later than what those processes know; where a clock has gone
-// back, they go on saying ErrLost.
+// No server knows the edition of the former store, so the new one is named by the time. It only has
+// to be later than the edition those processes know; if a clock has gone back, they continue to
+// return ErrLost.
 func (m *Memory) Renew(ctx context.Context) error {
 	return m.inTurn(ctx, func() error {
 		if len(m.lostNames()) > 0 {
@@ -86,8 +85,7 @@ func (m *Memory) Renew(ctx context.Context) error {
 	})
 }
 
-// lostNames returns the servers that have lost their memory, as far as this process
-// knows.
+// lostNames returns the servers known to this process to have lost their memory.
 func (m *Memory) lostNames() (names []string) {
 	for _, s := range m.servers {
 		if s.state.Load().lost != nil {
@@ -97,8 +95,8 @@ func (m *Memory) lostNames() (names []string) {
 	return names
 }
 
-// accept is one try of Accept. It returns how the servers have changed, and whether
-// nothing is lost any more.
+// accept is one attempt of Accept. It returns how the servers have changed, and whether nothing is
+// lost any more.
 func (m *Memory) accept(ctx context.Context) (moved []string, done bool, err error) {
 	seen, err := m.still(ctx)
 	if seen == nil || err != nil {
@@ -119,14 +117,13 @@ func (m *Memory) accept(ctx context.Context) (moved []string, done bool, err err
 	return v.moved, false, m.replace(ctx, v, seen, v.table.Edition+1)
 }
 
-// learn makes this process know the store by the table that counts there.
+// learn makes this process adopt the valid table of the store.
 func (m *Memory) learn(ctx context.Context) error {
 	m.forget()
 	return m.pass(ctx, Table{})
 }
 
-// replace proposes a table of that edition, and makes it the one that counts if nothing has
-// come in between.
+// replace proposes a table of that edition, and makes it the valid one if nothing has intervened.
 func (m *Memory) replace(ctx context.Context, v verdict, seen []Seen, edition uint64) error {
 	next := newTable(edition, m.number(), m.named())
 	if err := m.put(ctx, v.propose(seen, next)); err != nil {
@@ -135,7 +132,7 @@ func (m *Memory) replace(ctx context.Context, v verdict, seen []Seen, edition ui
 	return m.putThrough(ctx, next)
 }
 
-// putThrough makes next the table that counts, if every server has that proposal.
+// putThrough makes next the valid table, if every server has that proposal.
 func (m *Memory) putThrough(ctx context.Context, next Table) error {
 	ops := confirmation(m.get(ctx), next, m.number)
 	if len(ops) == 0 {
@@ -156,8 +153,8 @@ func confirmation(seen []Seen, next Table, number func() uint64) []kv.Op {
 	return v.putThrough(seen, number)
 }
 
-// still returns what two passes in a row have shown, or nil if something has changed
-// between them.
+// still returns the result of two equal passes in a row, or nil if something has changed between
+// them.
 func (m *Memory) still(ctx context.Context) ([]Seen, error) {
 	last, seen := m.get(ctx), m.get(ctx)
 	for _, s := range seen {
@@ -171,8 +168,8 @@ func (m *Memory) still(ctx context.Context) ([]Seen, error) {
 	return seen, nil
 }
 
-// stale returns an error if a server that was added holds what it held when it was
-// once removed, which Accept would bring back.
+// stale returns an error if an added server still holds its data from before it was removed, which
+// Accept would bring back.
 func stale(v verdict, seen []Seen) error {
 	for _, s := range seen {
 		was := slices.Contains(strings.Split(v.table.Names, ","), s.Name)
@@ -183,7 +180,7 @@ func stale(v verdict, seen []Seen) error {
 	return nil
 }
 
-// forget makes this process know the store by whatever table is there.
+// forget makes this process adopt the store by whatever table it finds.
 func (m *Memory) forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

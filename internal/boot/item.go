@@ -9,41 +9,41 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Table is what the items of all servers of a store have in common, so that each
-// is a witness of the others. The zero Table is none.
+// Table is the common part of the items on all servers of a store, so that each is a witness of the
+// others. The zero Table is none.
 type Table struct {
-	Edition uint64 // one more for each Accept
+	Edition uint64 // incremented by each Accept
 	ID      uint64 // random
-	Names   string // of the servers, sorted, with commas between them
+	Names   string // of the servers, sorted, separated by commas
 }
 
 func newTable(edition, id uint64, names []string) Table {
 	return Table{edition, id, strings.Join(slices.Sorted(slices.Values(names)), ",")}
 }
 
-// Levels of an item. No op is let through before all items are at the last, and
-// each knows that all have been at the one before.
+// Levels of an item. No op is allowed before all items have the last level, and each shows that all
+// have had the one before.
 const (
-	added     = iota // it counts for nothing yet
+	added     = iota // it does not count yet
 	complete         // all servers have an item
 	confirmed        // all servers can know that
 )
 
-// Item is what the store keeps on each server under a key of its own.
+// Item is the item that the store keeps on each server under a reserved key.
 type Item struct {
 	Name   string // the server it was written for
-	Number uint64 // stands for the server's memory; 0: what was lost is not accepted yet
+	Number uint64 // identifies the server's memory; 0: its loss is not accepted yet
 	Level  int
 	Table  Table
-	Next   Table // the table that an Accept proposes
+	Next   Table // the table proposed by an Accept
 }
 
-// encode returns the item as it is stored: a line of words.
+// encode returns the item as stored: a line of words.
 func (it Item) encode() []byte {
 	return fmt.Appendf(nil, "%s %x %d %s %s", it.Name, it.Number, it.Level, it.Table, it.Next)
 }
 
-// String returns the table as an item holds it: three words.
+// String returns the table as part of an item: three words.
 func (t Table) String() string {
 	names := t.Names
 	if names == "" {
@@ -77,10 +77,10 @@ func decode(value []byte) (it Item, err error) {
 	return it, err
 }
 
-// Seen is what a get of a server's item has shown.
+// Seen is the result of a get of a server's item.
 type Seen struct {
 	Name    string
 	Item    Item
-	Version kv.Version // 0: there is none
+	Version kv.Version // 0: absent
 	Err     error      // the server did not answer, or its item cannot be read
 }

@@ -9,19 +9,19 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// verdict is what the items of all servers say together.
+// verdict is the combined conclusion from the items of all servers.
 type verdict struct {
-	table Table // the one that counts; the zero Table: the store has not started
+	table Table // the valid one; the zero Table: the store has not started
 	moved []string
 	lost  []string // why each server has lost its memory, "" if it has not
 }
 
-// judge returns what seen says, for a process that has known the store by a table,
-// or not yet. The URL names the servers names; nil: it does not name them all.
+// judge returns the verdict on seen. known is the table by which the process knows the store, if
+// any. names are the servers in the URL; nil: it does not name them all.
 func judge(names []string, seen []Seen, known Table) verdict {
 	v := verdict{table: newest(seen), lost: make([]string, len(seen))}
 	if v.table == (Table{}) {
-		// The process itself is the only witness left.
+		// This process is the only remaining witness.
 		v.table = known
 	}
 	if v.table == (Table{}) {
@@ -41,7 +41,7 @@ func judge(names []string, seen []Seen, known Table) verdict {
 	return v
 }
 
-// newest returns the table of the latest edition in an item that counts.
+// newest returns the table of the latest edition among the items that count.
 func newest(seen []Seen) (t Table) {
 	for _, s := range seen {
 		if s.Version != 0 && s.Item.Level >= complete && s.Item.Table.Edition > t.Edition {
@@ -51,7 +51,7 @@ func newest(seen []Seen) (t Table) {
 	return t
 }
 
-// why says why a server has lost its memory, or returns "".
+// why returns the reason why a server has lost its memory, or "".
 func (v *verdict) why(s Seen, used, several bool) string {
 	it := s.Item
 	switch {
@@ -60,7 +60,7 @@ func (v *verdict) why(s Seen, used, several bool) string {
 	case several && it.Name != s.Name:
 		return "what it holds belongs to " + it.Name
 	case it.Next == v.table:
-		return "" // An Accept is half put through.
+		return "" // an Accept is partly put through
 	case it.Number == 0:
 		return "it has come back with old data, or an Accept was cut short"
 	case it.Table != v.table:
@@ -71,8 +71,8 @@ func (v *verdict) why(s Seen, used, several bool) string {
 	return ""
 }
 
-// moves says how names differ from the servers of t. One server alone may have
-// another name, since no key moves.
+// moves describes how names differ from the servers of t. A single server may have another name,
+// since no key moves.
 func moves(names []string, t Table) (all []string) {
 	had := strings.Split(t.Names, ",")
 	if len(had) == 1 && len(names) < 2 {
@@ -91,30 +91,30 @@ func moves(names []string, t Table) (all []string) {
 	return all
 }
 
-// lossless reports whether no server that has answered has lost anything.
+// lossless reports whether no server that answered has lost anything.
 func (v *verdict) lossless() bool {
 	return len(v.moved) == 0 && !slices.ContainsFunc(v.lost, func(why string) bool { return why != "" })
 }
 
-// settled reports whether the store is in use and nothing is left to be done.
+// settled reports whether the store is in use and nothing is left to do.
 func (v *verdict) settled(seen []Seen) bool {
 	return v.table != (Table{}) && v.lossless() && !slices.ContainsFunc(seen, func(s Seen) bool {
 		return s.Err == nil && (s.Item.Level != confirmed || s.Item.Table != v.table)
 	})
 }
 
-// outcome is what a pass comes to.
+// outcome is the outcome of a pass.
 type outcome uint8
 
 const (
 	again  outcome = iota // look once more
-	good                  // ops may be sent to who has answered
+	good                  // ops may be sent to the servers that answered
 	lossy                 // some server has lost its memory
-	writes                // something is to be written first
+	writes                // something must be written first
 )
 
-// step returns what a process does when a pass has shown seen and the one before it
-// last. Only what has stood still from one pass to the next was there at one moment.
+// step decides what to do after a pass that has shown seen, and the one before it last. Only a
+// state that two consecutive passes show existed at one moment.
 func step(names []string, last, seen []Seen, known Table, number func() uint64) (v verdict, o outcome, ops []kv.Op, err error) {
 	v = judge(names, seen, known)
 	switch {
@@ -129,7 +129,7 @@ func step(names []string, last, seen []Seen, known Table, number func() uint64) 
 	return v, writes, ops, err
 }
 
-// same reports whether two passes have shown the same.
+// same reports whether two passes had the same result.
 func same(a, b []Seen) bool {
 	return slices.EqualFunc(a, b, func(a, b Seen) bool {
 		return a.Version == b.Version && a.Item == b.Item && (a.Err == nil) == (b.Err == nil)
@@ -138,8 +138,8 @@ func same(a, b []Seen) bool {
 
 var errFirst = errors.New("the first start of a store needs all its servers")
 
-// next returns the writes by which what seen shows, which is lossless, gets one step
-// further. The first is to be sent before the others.
+// next returns the writes that advance the lossless state seen by one step. The first must be sent
+// before the others.
 func (v *verdict) next(names []string, seen []Seen, number func() uint64) ([]kv.Op, error) {
 	if half := v.putThrough(seen, number); len(half) > 0 {
 		return half, nil
@@ -168,8 +168,8 @@ func (v *verdict) next(names []string, seen []Seen, number func() uint64) ([]kv.
 	return ops, nil
 }
 
-// begin returns the writes by which a store starts: every server gets an item, and
-// all get one table.
+// begin returns the writes that start a store: every server gets an item, and all get the same
+// table.
 func begin(names []string, seen []Seen, number func() uint64) (ops []kv.Op) {
 	t := Table{}
 	for _, s := range seen {
@@ -182,7 +182,7 @@ func begin(names []string, seen []Seen, number func() uint64) (ops []kv.Op) {
 	}
 	level := added
 	if len(seen) == 1 {
-		// It has no witness, and the process that adds it again has another number.
+		// It has no witness, and another process that adds it uses another number.
 		level = confirmed
 	}
 	for _, s := range seen {
@@ -193,7 +193,7 @@ func begin(names []string, seen []Seen, number func() uint64) (ops []kv.Op) {
 	return ops
 }
 
-// putThrough returns the writes that make the table that counts out of a proposal.
+// putThrough returns the writes that turn a proposal into the valid table.
 func (v *verdict) putThrough(seen []Seen, number func() uint64) (ops []kv.Op) {
 	for _, s := range seen {
 		if it := s.Item; s.Version != 0 && it.Next == v.table && it.Next.Edition > 0 {
@@ -207,9 +207,8 @@ func (v *verdict) putThrough(seen []Seen, number func() uint64) (ops []kv.Op) {
 	return ops
 }
 
-// propose returns the writes by which every server gets the proposal of a new table,
-// beside the table that counts until then. A server that has lost its memory has no
-// number until the new table counts.
+// propose returns the writes that give every server the proposal of a new table, in addition to the
+// valid one. A server that has lost its memory has no number until the new table is valid.
 func (v *verdict) propose(seen []Seen, next Table) (ops []kv.Op) {
 	for i, s := range seen {
 		it := s.Item
@@ -222,6 +221,5 @@ func (v *verdict) propose(seen []Seen, next Table) (ops []kv.Op) {
 	return ops
 }
 
-// write returns the op that puts it in the place of what was seen. Its key is the
-// server's name.
+// write returns the op that replaces the item seen. Its key is the server's name.
 func (s Seen) write(it Item) kv.Op { return kv.OpReplace(s.Name, s.Version, it.encode()) }

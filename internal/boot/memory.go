@@ -1,10 +1,9 @@
-// Package boot notices that a server has lost its memory, for stores on servers.
+// Package boot notices when a server has lost its memory, for stores on servers.
 //
-// On every server stands an item, and in all of them the same table, so that each is
-// a witness of all others: a process that starts after a loss knows it, too. A
-// process looks at a server's item before its first op on a new connection and from
-// time to time. The steps of the protocol are functions of what a pass over all items
-// has shown; [Memory] carries them out.
+// Every server has an item with the same table, so that each is a witness of all others: a process
+// that starts after a loss recognizes it, too. A process reads a server's item before its first op
+// on a new connection, and periodically. The steps of the protocol are functions of the result of a
+// pass over all items; [Memory] carries them out.
 package boot
 
 import (
@@ -21,46 +20,46 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// maxPasses is how many passes one call makes before it gives up.
+// maxPasses limits the passes of one call.
 const maxPasses = 64
 
-// Config says which servers a store has and how to reach their items.
+// Config describes the servers of a store and how to reach their items.
 type Config struct {
 	Names []string // of the servers
 
-	// Fixed: the names stand for parts of one store and are always the same.
+	// Fixed: the names stand for parts of one store and never change.
 	Fixed bool
 
-	// Do carries out ops, whose keys are names of servers: it means their items. It
-	// returns when each op has a result.
+	// Do carries out ops, whose keys are names of servers and stand for their items. It returns
+	// when each op has a result.
 	Do func(ctx context.Context, ops []kv.Op)
 
-	// Of returns the position in Names of the server that has key.
+	// Of returns the position in Names of the server that holds key.
 	Of func(key string) int
 
-	// Passed, if not nil, is called after the last Do of a row of them. Versions
-	// need to hold within such a row only.
+	// Passed, if not nil, is called after the last of a series of Do calls. Versions need to be
+	// valid only within such a series.
 	Passed func()
 }
 
-// Memory is what a process knows of the memory of a store's servers. Its methods may
-// be called by many goroutines at once.
+// Memory is a process's knowledge of the memory of a store's servers. Its methods are safe for
+// concurrent use.
 type Memory struct {
 	Config
 	servers []*Server
 	number  func() uint64
-	turn    chan struct{} // holds one token while a pass is made
-	passes  atomic.Int64  // how many have ended, other than with the context
-	failed  error         // why the last of them has failed; for who has the turn
+	turn    chan struct{} // holds one token during a pass
+	passes  atomic.Int64  // passes that ended, except with the context
+	failed  error         // error of the last of them; for the holder of the turn
 	doubts  atomic.Uint64
 
-	known atomic.Pointer[Table] // changed with mu held only
+	known atomic.Pointer[Table] // changed only with mu held
 
 	mu      sync.Mutex // never held during a trip
 	watches []func(servers []string, err error)
 }
 
-// New returns the memory of servers of which nothing is known yet. It sends nothing.
+// New returns the memory of servers not known yet. It sends nothing.
 func New(c Config) *Memory {
 	m := &Memory{Config: c, turn: make(chan struct{}, 1), number: func() uint64 { return kv.Random() | 1 }}
 	for _, name := range c.Names {
@@ -75,32 +74,31 @@ func New(c Config) *Memory {
 // Server returns server i.
 func (m *Memory) Server(i int) *Server { return m.servers[i] }
 
-// Server is what is known of one server.
+// Server is the knowledge about one server.
 type Server struct {
 	Name   string
 	memory *Memory
 	state  atomic.Pointer[state]
 }
 
-// state is what a look at a server's item has shown. It is never changed.
+// state is the result of reading a server's item. It is immutable.
 type state struct {
 	number uint64    // of its memory; 0: not known yet
 	lost   error     // an ErrLost, if it has lost its memory
-	due    time.Time // look again
-	doubt  uint64    // Doubts, when it was looked at
+	due    time.Time // time of the next look
+	doubt  uint64    // Doubts at the time of the look
 }
 
-// Doubt makes the next op on every server look at its item first. Call it when a
-// connection has broken or was made, where ops do not choose theirs.
+// Doubt makes the next op on every server read its item first. Call it when a connection was lost
+// or made, if ops do not choose theirs.
 func (m *Memory) Doubt() { m.doubts.Add(1) }
 
-// Doubts returns how often Doubt was called. What was answered while it grew may come
-// from a server that nobody has looked at.
+// Doubts returns how often Doubt was called. Answers received while it changed may come from a
+// server that was not checked.
 func (m *Memory) Doubts() uint64 { return m.doubts.Load() }
 
-// Known returns the number of the server's memory, and whether its item must be
-// looked at before the next op. The error is an ErrLost if it has lost its memory
-// and was looked at a moment ago.
+// Known returns the number of the server's memory, and whether its item must be read before the
+// next op. The error is an ErrLost if it has lost its memory and was read a moment ago.
 func (s *Server) Known() (number uint64, look bool, err error) {
 	st := s.state.Load()
 	if st.number == 0 && st.lost == nil || st.doubt != s.memory.Doubts() || !time.Now().Before(st.due) {
@@ -109,9 +107,8 @@ func (s *Server) Known() (number uint64, look bool, err error) {
 	return st.number, false, st.lost
 }
 
-// Saw takes the result of a get of the server's item that began after doubts. It
-// returns the number of its memory if that is as it was. Otherwise call Look and
-// look again.
+// Saw handles the result of a get of the server's item that began after doubts. It returns the
+// number of its memory if that is unchanged. Otherwise call Look and read again.
 func (s *Server) Saw(r kv.Result, doubts uint64) (number uint64, ok bool) {
 	seen := read(s.Name, r)
 	st, it := s.state.Load(), seen.Item
@@ -127,7 +124,7 @@ func (s *Server) Saw(r kv.Result, doubts uint64) (number uint64, ok bool) {
 	return it.Number, ok
 }
 
-// read returns what the result of a get of a server's item shows.
+// read decodes the result of a get of a server's item.
 func read(name string, r kv.Result) Seen {
 	seen := Seen{Name: name, Version: r.Version}
 	switch {
@@ -143,9 +140,9 @@ func read(name string, r kv.Result) Seen {
 	return seen
 }
 
-// Look looks at the items of all servers, finishes what others have left half done,
-// and takes note of who has lost his memory. It returns an ErrUnavailable if that
-// cannot be known now. If another call looks already, Look waits for that.
+// Look reads the items of all servers, finishes steps that others left unfinished, and records
+// losses. It returns an ErrUnavailable if the state cannot be determined now. If another call is in
+// progress, Look waits for that.
 func (m *Memory) Look(ctx context.Context) error {
 	before := m.passes.Load()
 	if err := m.begin(ctx); err != nil {
@@ -179,13 +176,11 @@ func (m *Memory) end() {
 	<-m.turn
 }
 
-// table returns the table by which this process knows the store.
 func (m *Memory) table() Table { return *m.known.Load() }
 
 var errBusy = errors.New("other processes change the items of its servers all the time")
 
-// pass goes on until nothing is left to be done or a loss is found, and takes note
-// of that.
+// pass continues until nothing is left to do or a loss is found, and records the result.
 func (m *Memory) pass(ctx context.Context, known Table) error {
 	var last []Seen
 	for range maxPasses {
@@ -213,7 +208,7 @@ func (m *Memory) pass(ctx context.Context, known Table) error {
 	return kv.Unavailable(errBusy)
 }
 
-// named returns the servers as the table names them.
+// named returns the servers as named in the table.
 func (m *Memory) named() []string {
 	if m.Fixed {
 		return nil
@@ -229,7 +224,7 @@ func silence(seen []Seen) error {
 	return seen[0].Err
 }
 
-// get looks at all items in one trip.
+// get reads all items in one trip.
 func (m *Memory) get(ctx context.Context) []Seen {
 	ops := make([]kv.Op, len(m.Names))
 	for i, name := range m.Names {
@@ -243,8 +238,8 @@ func (m *Memory) get(ctx context.Context) []Seen {
 	return seen
 }
 
-// put sends the first of ops and, if that was done, the others. It returns an error
-// only if there is no point in another pass.
+// put sends the first of ops and, if that succeeds, the others. It returns an error only if another
+// pass would be pointless.
 func (m *Memory) put(ctx context.Context, ops []kv.Op) error {
 	for _, part := range [][]kv.Op{ops[:1], ops[1:]} {
 		if len(part) == 0 {
@@ -268,7 +263,7 @@ func (m *Memory) put(ctx context.Context, ops []kv.Op) error {
 	return nil
 }
 
-// note stores the verdict of a pass, and tells the watchers.
+// note stores the verdict of a pass and calls the watchers.
 func (m *Memory) note(v verdict, seen []Seen, doubts uint64) {
 	m.mu.Lock()
 	known := m.table()
@@ -315,8 +310,8 @@ func (m *Memory) loss(v verdict, i int) error {
 	return nil
 }
 
-// GoneBack says that the server of key has come back with old data. Its item says so
-// from now on, until an Accept.
+// GoneBack marks the server of key as having come back with old data. Its item says so until an
+// Accept.
 func (m *Memory) GoneBack(ctx context.Context, key string) error {
 	if err := m.begin(ctx); err != nil {
 		return err
@@ -336,8 +331,7 @@ func (m *Memory) GoneBack(ctx context.Context, key string) error {
 	return m.pass(ctx, m.table())
 }
 
-// Lost returns an ErrLost for each server that has lost its memory, as far as this
-// process knows.
+// Lost returns an ErrLost for each server known to this process to have lost its memory.
 func (m *Memory) Lost() (all []error) {
 	for _, s := range m.servers {
 		if err := s.state.Load().lost; err != nil {
@@ -347,16 +341,14 @@ func (m *Memory) Lost() (all []error) {
 	return all
 }
 
-// Edition returns the edition of the table by which this process knows the store, and
-// a number that no other table has.
+// Edition returns the edition and the unique id of the table by which this process knows the store.
 func (m *Memory) Edition() (number, id uint64) {
 	t := m.known.Load()
 	return t.Edition, t.ID
 }
 
-// Watch makes f be called whenever servers are found to have lost their memory, with
-// an ErrLost, and when that was accepted, by whichever process, with nil. f must not
-// use the store.
+// Watch registers f, which is called with an ErrLost when servers are found to have lost their
+// memory, and with nil when any process has accepted that. f must not use the store.
 func (m *Memory) Watch(f func(servers []string, err error)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

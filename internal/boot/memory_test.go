@@ -17,8 +17,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// itemsOn returns the memory of servers a, b and c whose items are on s, and counts
-// its trips.
+// itemsOn returns the memory of servers a, b and c whose items are on s, and counts its trips.
 func itemsOn(s kv.Store) (m *Memory, trips *atomic.Int64) {
 	trips = new(atomic.Int64)
 	return New(Config{Names: []string{"a", "b", "c"}, Do: func(ctx context.Context, ops []kv.Op) {
@@ -119,8 +118,8 @@ func TestPass_FinishesAnAcceptThatWasCutShort(t *testing.T) {
 	}
 }
 
-// begun returns the memory of the one server of a store that was accepted so often, as a
-// process knows it that runs.
+// begun returns the memory of the one server of a store with the given number of accepted losses,
+// as a running process knows it.
 func begun(t *testing.T, s kv.Store, accepted uint64) *Memory {
 	t.Helper()
 	m := itemOn(s)

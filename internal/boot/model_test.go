@@ -9,14 +9,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// The model of two servers, one process that goes on and one that starts again all
-// the time, and an operator's Accept. Every get and every write is a step, any
-// process may stop anywhere, servers lose their memory, and one add may be late. What
-// a process makes of what it has read is the code itself.
+// The model of two servers, one process that runs on, one that restarts all the time, and an
+// operator's Accept. Every get and every write is a step, any process may stop anywhere, servers
+// lose their memory, and one add may be late. The decisions of a process are made by the real code.
 
 var modelNames = []string{"a", "b"}
 
-// modelItem is an item of a server, or the item as a process has seen it.
+// modelItem is an item of a server, or the item as a process read it.
 type modelItem struct {
 	item    Item
 	version uint8
@@ -37,7 +36,7 @@ type modelWrite struct {
 	item    Item
 }
 
-// modelProcess is a process that passes, or Accept.
+// modelProcess is a process in a pass, or Accept.
 type modelProcess struct {
 	pc         uint8
 	at         uint8
@@ -46,11 +45,11 @@ type modelProcess struct {
 	n          uint8
 	todo       [2]modelWrite
 	known      Table
-	next       Table   // Accept: what it proposes
-	lost       [2]bool // Accept: what it has read as lost
+	next       Table   // Accept: the proposed table
+	lost       [2]bool // Accept: the servers it read as lost
 }
 
-// Where a process is.
+// The steps of a process.
 const (
 	reads uint8 = iota
 	writing
@@ -69,25 +68,25 @@ type modelState struct {
 	used     bool    // data was stored
 	lost     [2]bool // with data in it, and not accepted
 	losses   uint8
-	hit      [2]bool // has ever lost its memory
-	gone     bool    // nothing is left that could know of a loss
+	hit      [2]bool // it lost its memory at least once
+	gone     bool    // nothing is left that could show a loss
 	late     modelItem
 	lateTo   uint8
 	lates    uint8
 }
 
-// bootModel says what may happen in the model.
+// bootModel selects the events of the model.
 type bootModel struct {
 	losses, lates uint8
 	accepts       bool
-	restarts      bool // a second process, which starts again all the time
+	restarts      bool // a second process, which restarts all the time
 
 	// What the protocol forbids:
-	blind bool // a write does not compare what is there with what was read
-	once  bool // one pass is taken for two that were the same
+	blind bool // a write does not compare the item with the one that was read
+	once  bool // one pass counts as two equal ones
 }
 
-// seenOf returns what was read, in the form of the code.
+// seenOf returns the items that were read, in the form of the code.
 func seenOf(items [2]modelItem) []Seen { return []Seen{items[0].seen(0), items[1].seen(1)} }
 
 func (s *modelState) number() uint64 {
@@ -95,7 +94,7 @@ func (s *modelState) number() uint64 {
 	return s.numbers
 }
 
-// write carries out w unless the server's item has changed.
+// write carries out w unless the item of the server has changed.
 func (m bootModel) write(s *modelState, w modelWrite) bool {
 	it := &s.servers[w.to]
 	changed := it.there != (w.version != 0) || it.there && kv.Version(it.version) != w.version
@@ -107,7 +106,7 @@ func (m bootModel) write(s *modelState, w modelWrite) bool {
 	return true
 }
 
-// plan makes ops what p writes next.
+// plan makes ops the next writes of p.
 func (p *modelProcess) plan(ops []kv.Op) {
 	p.n, p.at, p.todo = uint8(len(ops)), 0, [2]modelWrite{}
 	for i, op := range ops {
@@ -119,7 +118,7 @@ func (p *modelProcess) plan(ops []kv.Op) {
 	}
 }
 
-// restart lets p pass from the beginning.
+// restart makes p begin a pass anew.
 func (p *modelProcess) restart() { *p = modelProcess{known: p.known} }
 
 func (m bootModel) steps(s modelState, step func(modelState, string, ...any)) {
@@ -150,7 +149,7 @@ func (m bootModel) steps(s modelState, step func(modelState, string, ...any)) {
 	}
 }
 
-// passes is what process i does next.
+// passes is the next step of process i.
 func (m bootModel) passes(s modelState, i int, step func(modelState, string, ...any)) {
 	p, n := s.process[i], s
 	q := &n.process[i]
@@ -209,7 +208,7 @@ func step1(last, seen []Seen, known Table, number func() uint64) (verdict, outco
 	return step(modelNames, last, seen, known, number)
 }
 
-// acceptSteps is what Accept does next.
+// acceptSteps is the next step of Accept.
 func (m bootModel) acceptSteps(s modelState, step func(modelState, string, ...any)) {
 	p, n := s.accept, s
 	q := &n.accept
@@ -256,7 +255,7 @@ func (m bootModel) acceptSteps(s modelState, step func(modelState, string, ...an
 		w := p.todo[p.at]
 		done := m.write(&n, w)
 		if done && p.at == 0 {
-			// From now on the loss that was read is accepted.
+			// From now on the loss it read is accepted.
 			for x, it := range n.servers {
 				stands := it.there && (it.item.Next == p.next || it.item.Table == p.next)
 				n.lost[x] = n.lost[x] && !(p.lost[x] && stands)
@@ -269,7 +268,7 @@ func (m bootModel) acceptSteps(s modelState, step func(modelState, string, ...an
 	}
 }
 
-// propose is what Accept makes of two passes that were the same.
+// propose is the proposal of Accept after two equal passes.
 func (s *modelState) propose() {
 	seen := seenOf(s.accept.seen)
 	v := judge(modelNames, seen, Table{})

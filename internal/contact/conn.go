@@ -6,11 +6,11 @@ import (
 	"sync/atomic"
 )
 
-// conn is a connection that tells its server what goes over it.
+// conn is a connection that reports its traffic to its server.
 type conn struct {
 	net.Conn
 	server *server
-	waits  atomic.Bool // something was written after what was read last
+	waits  atomic.Bool // something was written after the last read
 	closed sync.Once
 	lost   atomic.Pointer[error] // why the server's silence has ended it
 }
@@ -25,7 +25,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	return n, c.reason("write", err)
 }
 
-// Read returns what the server says.
+// Read reads from the server.
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if n > 0 {
@@ -35,7 +35,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, c.reason("read", err)
 }
 
-// Close ends the connection.
+// Close closes the connection.
 func (c *conn) Close() error {
 	err := c.Conn.Close()
 	c.closed.Do(func() {
@@ -45,21 +45,21 @@ func (c *conn) Close() error {
 	return err
 }
 
-// rest notes that nothing is waited for on c.
+// rest records that nothing is awaited on c.
 func (c *conn) rest() {
 	if c.waits.Swap(false) {
 		c.server.waiting.Add(-1)
 	}
 }
 
-// lose ends the connection because its server is silent.
+// lose closes the connection because its server is silent.
 func (c *conn) lose(why error) {
 	c.lost.Store(&why)
-	// A connection that is given up has no more to say.
+	// Errors of an abandoned connection do not matter.
 	_ = c.Close()
 }
 
-// reason returns err, or why c has come to its end.
+// reason returns err, or the reason why c has ended.
 func (c *conn) reason(op string, err error) error {
 	why := c.lost.Load()
 	if err == nil || why == nil {

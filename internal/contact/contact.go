@@ -1,14 +1,12 @@
-// Package contact is what a store knows of its servers: whether they answer, and how they fare.
+// Package contact tracks the servers of a store: whether they answer, and their condition.
 //
-// A store makes its connections through [Servers], which looks at what goes over
-// them. A server is away when it cannot be connected to, or when it has been asked
-// and has said nothing for as long as the store's patience. Nothing waits for a
-// server that is away: its connections are closed, and a new one is refused at
-// once. In the background one try after another is made to reach it, until it
-// answers.
+// A store makes its connections through [Servers], which watches their traffic. A server is away if
+// it cannot be connected to, or if it was asked and has said nothing for the store's patience.
+// Nothing waits for a server that is away: its connections are closed, and new ones are refused
+// immediately. In the background, repeated attempts are made to reach it, until it answers.
 //
-// Where nothing listens at the address, a caller learns that sooner by a try of its
-// own than by waiting for the next one. Such tries are made one at a time, too.
+// If nothing listens at the address, a caller learns of a return sooner by an attempt of its own
+// than by waiting for the next one. Such attempts are made one at a time, too.
 package contact
 
 import (
@@ -34,22 +32,22 @@ type Servers struct {
 	dial     Dialer
 	open     context.Context // ends with Close
 	end      context.CancelFunc
-	tries    sync.WaitGroup // the goroutines that try to reach servers
+	tries    sync.WaitGroup // goroutines that try to reach servers
 
 	mu      sync.Mutex
 	servers map[string]*server
 	hears   []func(kv.Outage)
 }
 
-// New returns servers that dial connects to. They are away after a silence of
-// patience. hello is a request that a server answers in every state.
+// New returns servers that dial connects to. They are away after a silence of patience. hello is a
+// request that a server answers in any state.
 func New(patience time.Duration, hello string, dial Dialer) *Servers {
 	s := &Servers{patience: patience, hello: []byte(hello), dial: dial, servers: make(map[string]*server)}
 	s.open, s.end = context.WithCancel(context.Background())
 	return s
 }
 
-// Close ends the tries to reach servers that are away.
+// Close ends the attempts to reach servers that are away.
 func (s *Servers) Close() {
 	s.end()
 	s.mu.Lock()
@@ -61,8 +59,8 @@ func (s *Servers) Close() {
 	s.tries.Wait()
 }
 
-// Outages makes hear be called when an outage of a server begins and when it is
-// over. See [kv.Powers].
+// Outages registers hear, which is called when an outage of a server begins and when it ends. See
+// [kv.Powers].
 func (s *Servers) Outages(hear func(kv.Outage)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,8 +76,8 @@ func (s *Servers) tell(o kv.Outage) {
 	}
 }
 
-// Dial connects to the server at addr. Where that fails, or the server is away,
-// the error is a *net.OpError whose Op is "dial", and nothing was sent.
+// Dial connects to the server at addr. If that fails, or the server is away, the error is a
+// *net.OpError with the Op "dial", and nothing was sent.
 func (s *Servers) Dial(ctx context.Context, addr string) (net.Conn, error) {
 	conn, err := s.connect(ctx, addr)
 	if err == nil {
@@ -110,7 +108,7 @@ func (s *Servers) server(addr string) *server {
 	return srv
 }
 
-// address is a server's name as it is dialed.
+// address is a server's address as dialed.
 type address string
 
 func (a address) Network() string { return "tcp" }

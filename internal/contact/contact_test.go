@@ -25,7 +25,7 @@ const patience = 4 * time.Second
 type fake struct {
 	refuses, mute atomic.Bool
 	unreachable   atomic.Bool  // connecting takes forever
-	takes         atomic.Int64 // how long an answer takes
+	takes         atomic.Int64 // the time of an answer
 	dials         atomic.Int64
 	dialing, most atomic.Int64 // tries at once
 }
@@ -64,7 +64,7 @@ func (f *fake) serve(c net.Conn) {
 	}
 }
 
-// run runs test with the servers of f, and what was heard of outages.
+// run runs test with the servers of f, and with the outages that were reported.
 func run(t *testing.T, test func(t *testing.T, f *fake, s *Servers, heard func() []string)) {
 	synctest.Test(t, func(t *testing.T) {
 		f := new(fake)
@@ -86,13 +86,13 @@ func run(t *testing.T, test func(t *testing.T, f *fake, s *Servers, heard func()
 			return all
 		})
 		s.Close()
-		// Let the fake's connections end.
+		// Let the connections of the fake end.
 		f.mute.Store(false)
 		time.Sleep(time.Minute)
 	})
 }
 
-// ask makes a connection and a request.
+// ask opens a connection and sends a request.
 func ask(s *Servers) error {
 	c, err := s.Dial(context.Background(), "a:1")
 	if err != nil {
@@ -143,7 +143,7 @@ func TestDial_WhereNothingListensFailsAtOnceWithOneTryAtATime(t *testing.T) {
 		wantHeard(t, heard(), "a:1: dial: connect: connection refused")
 
 		f.refuses.Store(false)
-		time.Sleep(2 * time.Millisecond) // A try that is under way may still be refused.
+		time.Sleep(2 * time.Millisecond) // A try under way may still be refused.
 		if err := ask(s); err != nil {
 			t.Errorf("where something listens again, a call ended in %v", err)
 		}
@@ -237,7 +237,7 @@ func TestRead_AServerThatAnswersSlowlyIsNotAway(t *testing.T) {
 			if err := ask(s); err != nil {
 				t.Error(err)
 			}
-			// What is not asked is not silent.
+			// A server without requests is not silent.
 			time.Sleep(2 * patience)
 		}
 		for i, text := range heard() {
@@ -301,7 +301,7 @@ func TestReach_AServerThatNoOneAsksForIsLeftAlone(t *testing.T) {
 		if n := f.dials.Load() - dials; n > 0 {
 			t.Errorf("%d tries", n)
 		}
-		// The outage goes on, so it is not told again.
+		// The outage goes on, so it is not reported again.
 		_ = ask(s)
 		wantHeard(t, heard(), "a:1: dial: connect: connection refused")
 	})

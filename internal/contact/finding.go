@@ -7,12 +7,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// What all stores on servers find of them in the same words.
+// Findings in common wording for all stores on servers.
 
-// FindingTime bounds how long servers are asked for findings.
+// FindingTime limits how long servers are asked for findings.
 const FindingTime = 2 * time.Second
 
-// IsLocal reports whether addr, host:port, is of this machine, so that nobody is on the way.
+// IsLocal reports whether addr, host:port, is on this machine, so that nobody can listen in
+// between.
 func IsLocal(addr string) bool {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -22,11 +23,11 @@ func IsLocal(addr string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// maxSkew is by how much clocks may differ before that is a warning.
+// maxSkew is the clock difference above which Find returns a warning.
 const maxSkew = 2 * time.Second
 
-// FindClock says by how much the clock of the server at addr is ahead of that of this machine,
-// which is known to within some time.
+// FindClock reports how far the clock of the server at addr is ahead of this machine's clock. The
+// difference is known to within the given time.
 func FindClock(addr string, ahead, within time.Duration) kv.Finding {
 	off, is := ahead, "ahead of"
 	if ahead < 0 {
@@ -39,10 +40,11 @@ func FindClock(addr string, ahead, within time.Duration) kv.Finding {
 		addr, off.Round(time.Second), is)
 }
 
-// fullFrom is how much of its memory, of a hundred, a server may use before that is a warning.
+// fullFrom is the percentage of used memory at which a warning is given.
 const fullFrom = 80
 
-// FindMemory says how full the memory of the server at addr is. setting is what bounds it.
+// FindMemory reports how full the memory of the server at addr is. setting is the option that
+// limits it.
 func FindMemory(addr, setting string, used, limit int64) kv.Finding {
 	full := int(float64(used) / float64(limit) * 100)
 	if full < fullFrom {

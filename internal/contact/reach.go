@@ -8,17 +8,16 @@ import (
 )
 
 const (
-	// The pause between two tries grows from the first to the last.
+	// The pause between attempts grows from the first to the last.
 	firstPause = 20 * time.Millisecond
 	lastPause  = 500 * time.Millisecond
 
-	// forgetAfter is how long a server that no one asks for is tried. It may have
-	// been taken away for good.
+	// forgetAfter is how long attempts continue for a server that nobody asks for. It may have been
+	// removed for good.
 	forgetAfter = time.Minute
 )
 
-// reach tries to reach a server that is away, until it answers or is not away any
-// more.
+// reach tries to reach a server that is away, until it answers or is no longer away.
 func (s *server) reach() {
 	asks, asked := s.asks.Load(), time.Now()
 	for pause := firstPause; s.isAway() && kv.Sleep(s.all.open, pause); pause = min(2*pause, lastPause) {
@@ -43,7 +42,7 @@ func (s *server) isAway() bool {
 	return away != nil
 }
 
-// try connects and asks. It returns nil if the server answers.
+// try connects and sends hello. It returns nil if the server answers.
 func (s *server) try() error {
 	ctx, cancel := context.WithTimeout(s.all.open, s.all.patience)
 	defer cancel()
@@ -64,7 +63,7 @@ func (s *server) try() error {
 	return err
 }
 
-// back notes that the server answers.
+// back records that the server answers.
 func (s *server) back() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +71,7 @@ func (s *server) back() {
 	s.over()
 }
 
-// forget ends the tries. The next caller tries for itself.
+// forget ends the attempts. The next caller tries for itself.
 func (s *server) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

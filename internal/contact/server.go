@@ -13,40 +13,40 @@ import (
 )
 
 const (
-	// tellAfter is how long a silence is when others hear of it.
+	// tellAfter is the length of a silence that is reported as an outage.
 	tellAfter = time.Second
 
-	// looks is how many times in a row a server must be found silent to be away.
-	// A process that did not get to run has not looked.
+	// looks is how many consecutive times a server must be found silent to be away. A process that
+	// was not running has not looked.
 	looks = 8
 
-	// atOnce bounds what a caller waits for a server at which nothing listens.
+	// atOnce limits how long a caller waits for a server at which nothing listens.
 	atOnce = 50 * time.Millisecond
 )
 
-// server is one server and the connections to it.
+// server is one server and its connections.
 type server struct {
 	all   *Servers
 	addr  string
 	every time.Duration // between two looks
-	turn  chan struct{} // holds a token while a try is under way
+	turn  chan struct{} // holds a token while an attempt is in progress
 
-	asks    atomic.Uint64 // rises with each request
-	answers atomic.Uint64 // rises with each answer
-	waiting atomic.Int64  // connections and tries that wait for an answer
-	watched atomic.Bool   // look is called from time to time
+	asks    atomic.Uint64 // counts requests
+	answers atomic.Uint64 // counts answers
+	waiting atomic.Int64  // connections and attempts waiting for an answer
+	watched atomic.Bool   // look is called periodically
 
-	mu      sync.Mutex // never held while the server is waited for
+	mu      sync.Mutex // never held while waiting for the server
 	closed  bool
 	conns   map[*conn]bool
 	timer   *time.Timer // calls look
 	asked0  uint64      // asks and answers at the last look
 	heard0  uint64
-	silent  time.Duration // how long it was silent, by the looks
-	away    error         // why it is not waited for; nil: it is
-	refuses bool          // away, since nothing listens
+	silent  time.Duration // length of the silence, by the looks
+	away    error         // why nobody waits for it; nil: not away
+	refuses bool          // away, because nothing listens
 	trying  bool          // a goroutine tries to reach it
-	since   time.Time     // of the outage that others have heard of; zero: none
+	since   time.Time     // start of the reported outage; zero: none
 }
 
 func newServer(all *Servers, addr string) *server {
@@ -54,7 +54,7 @@ func newServer(all *Servers, addr string) *server {
 	return &server{all: all, addr: addr, every: every, turn: make(chan struct{}, 1), conns: make(map[*conn]bool)}
 }
 
-// connect returns a new connection, or why there is none.
+// connect returns a new connection, or an error if the server is away.
 func (s *server) connect(ctx context.Context) (net.Conn, error) {
 	away, refuses := s.state()
 	s.asked()
@@ -74,7 +74,7 @@ func (s *server) state() (away error, refuses bool) {
 	return s.away, s.refuses
 }
 
-// dialInTurn connects where nothing listened until now.
+// dialInTurn connects to a server at which nothing listened until now.
 func (s *server) dialInTurn(ctx context.Context) (net.Conn, error) {
 	limited, cancel := context.WithTimeout(ctx, atOnce)
 	defer cancel()
@@ -82,7 +82,7 @@ func (s *server) dialInTurn(ctx context.Context) (net.Conn, error) {
 	case s.turn <- struct{}{}:
 		defer func() { <-s.turn }()
 	case <-limited.Done():
-		// The try under way takes long, so no one waits for the next one.
+		// The attempt in progress is slow, so nobody waits for the next one.
 		s.setRefuses(ctx.Err() != nil)
 	}
 	away, refuses := s.state()
@@ -104,8 +104,7 @@ func (s *server) setRefuses(refuses bool) {
 	s.refuses = s.refuses && refuses
 }
 
-// dial connects under limited. If it fails although ctx has not ended, the server
-// is away.
+// dial connects under limited. If it fails although ctx has not ended, the server is away.
 func (s *server) dial(ctx, limited context.Context) (net.Conn, error) {
 	s.waiting.Add(1)
 	raw, err := s.all.dial(limited, s.addr)
@@ -119,7 +118,7 @@ func (s *server) dial(ctx, limited context.Context) (net.Conn, error) {
 	return s.keep(&conn{Conn: raw, server: s}), nil
 }
 
-// keep notes a new connection. Where nothing listened until now, something does.
+// keep registers a new connection. If nothing listened until now, something does.
 func (s *server) keep(c *conn) *conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,7 +135,7 @@ func (s *server) drop(c *conn) {
 	delete(s.conns, c)
 }
 
-// asked counts a request, and has the server looked at while it is asked.
+// asked counts a pending request and starts the timer that notices silence.
 func (s *server) asked() {
 	s.asks.Add(1)
 	if !s.watched.Load() {
@@ -154,7 +153,7 @@ func (s *server) watch() {
 	s.timer = time.AfterFunc(s.every, s.look)
 }
 
-// look notes whether the server has answered since the last look.
+// look checks whether the server has answered since the last look.
 func (s *server) look() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -174,14 +173,14 @@ func (s *server) look() {
 	}
 	s.asked0, s.heard0 = asks, answers
 	s.watched.Store(false)
-	// What is asked from here on starts the looks by itself.
+	// A request from here on starts the looks itself.
 	if !idle || s.asks.Load() != asks {
 		s.watched.Store(true)
 		s.timer.Reset(s.every)
 	}
 }
 
-// judge draws conclusions from a silence. The caller holds the lock.
+// judge acts on a silence. The caller holds mu.
 func (s *server) judge() {
 	switch {
 	case s.silent >= s.all.patience:
@@ -191,14 +190,14 @@ func (s *server) judge() {
 	}
 }
 
-// leave notes that the server is away.
+// leave marks the server as away.
 func (s *server) leave(why error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.depart(why, errors.Is(why, syscall.ECONNREFUSED))
 }
 
-// depart is leave for a caller that holds the lock.
+// depart is leave for a caller that holds mu.
 func (s *server) depart(why error, refuses bool) {
 	if s.closed {
 		return
@@ -207,7 +206,7 @@ func (s *server) depart(why error, refuses bool) {
 	s.begin(why)
 	if !refuses {
 		for c := range s.conns {
-			// To close one takes the lock.
+			// closing a connection takes mu
 			go c.lose(why)
 		}
 	}
@@ -217,7 +216,7 @@ func (s *server) depart(why error, refuses bool) {
 	}
 }
 
-// begin tells others of an outage, once. The caller holds the lock.
+// begin reports an outage, once. The caller holds mu.
 func (s *server) begin(why error) {
 	if s.since.IsZero() {
 		s.since = time.Now().Add(-s.silent)
@@ -225,8 +224,7 @@ func (s *server) begin(why error) {
 	}
 }
 
-// over tells others that the outage they have heard of is over. The caller holds
-// the lock.
+// over reports the end of a reported outage. The caller holds mu.
 func (s *server) over() {
 	if !s.since.IsZero() {
 		s.all.tell(kv.Outage{Server: s.addr, Since: s.since, Over: true})

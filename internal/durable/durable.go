@@ -1,5 +1,5 @@
-// Package durable gives files names that a crash of the machine does not take back: a file
-// that was synced is still lost if the entry of its directory is not on the disk.
+// Package durable makes the names of files survive a crash of the machine: even a synced file is
+// lost if its directory entry is not on the disk.
 package durable
 
 import (
@@ -10,8 +10,8 @@ import (
 // Rename renames a file, and returns when its new name is on the disk.
 func Rename(from, to string) error { return named(os.Rename, from, to) }
 
-// Link gives a file a second name, and returns when that is on the disk. It returns an
-// fs.ErrExist if there is a file of that name.
+// Link gives a file a second name, and returns when that is on the disk. It returns an fs.ErrExist
+// if the name is taken.
 func Link(from, to string) error { return named(os.Link, from, to) }
 
 func named(give func(from, to string) error, from, to string) error {

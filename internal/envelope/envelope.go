@@ -1,4 +1,4 @@
-// Package envelope is what is stored under a record's key around its body.
+// Package envelope encodes the item under a record's key: its body and the data of the write path.
 package envelope
 
 import (
@@ -14,33 +14,33 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/codec"
 )
 
-// Envelope is what is stored under a record's key: the body with what the
-// write path must know about it. A deleted record keeps its envelope for a while,
-// so that a change prepared on it fails to commit.
+// Envelope is the item under a record's key: the body, and the data that the write path needs about
+// it. A deleted record keeps its envelope for a while, so that changes prepared on it fail to
+// commit.
 type Envelope struct {
 	Model   int    // the model's version when the body was written
 	Rev     uint64 // raised by every change, never lowered
 	Deleted bool
-	Expires int64 // unix milliseconds; 0: never
-	Tries   []Try // the last changes, newest last; fences are not among them
+	Expires int64 // Unix milliseconds; 0: never
+	Tries   []Try // the last changes, newest last, without fences
 	Marks   []mark
 	Lost    []Touched // of a deleted record: places that may still name it
 	Body    []byte
 
-	room struct { // for what most records have
+	room struct { // inline space for most records
 		tries [keptTries]Try
 		marks [3]mark
 	}
 }
 
-// Try is one change of a record. After an unclear answer it shows whether a change
-// was carried out, even if others followed.
+// Try is one change of a record. After an unclear answer it shows whether a change was carried out,
+// even if others followed.
 type Try struct {
 	Rev   uint64
 	Nonce uint64
 }
 
-// mark is what one index keeps in the record.
+// mark is an index's data in the record.
 type mark struct{ index, value []byte }
 
 // Touched is the places of one index that a change concerns.
@@ -52,7 +52,7 @@ type Touched struct {
 const (
 	envelopeFormat = 0xe1
 	keptTries      = 4
-	MaxRev         = 1<<47 - 1 // rankings use one more bit of it
+	MaxRev         = 1<<47 - 1 // rankings use one more bit
 	MaxIndexes     = 256       // of one model
 )
 
@@ -61,11 +61,10 @@ const (
 	stateDeleted = 2
 )
 
-// Live reports whether users see the record of e, which is nil if the record is
-// absent.
+// Live reports whether the record of e is visible to users. e is nil if the record is absent.
 func (e *Envelope) Live() bool { return e != nil && !e.Deleted }
 
-// Ends returns when the record of e expires, the zero time if never.
+// Ends returns the expiry of e's record, or the zero time.
 func (e *Envelope) Ends() time.Time {
 	if !e.Live() || e.Expires == 0 {
 		return time.Time{}
@@ -81,14 +80,14 @@ func (e *Envelope) Revision() uint64 {
 	return e.Rev
 }
 
-// HasEnded reports whether the record of e has expired by now.
+// HasEnded reports whether the record of e has expired at now.
 func (e *Envelope) HasEnded(now time.Time) bool {
 	ends := e.Ends()
 	return !ends.IsZero() && !now.Before(ends)
 }
 
-// TTL returns how long e's record is to live from now on, 0 meaning forever. A
-// deleted one lives for tombstone. A record past its time gets the shortest TTL.
+// TTL returns the remaining lifetime of e's record, 0 meaning forever. A deleted record lives for
+// tombstone. A record past its expiry gets the shortest TTL.
 func (e *Envelope) TTL(now time.Time, tombstone time.Duration) time.Duration {
 	if e.Deleted {
 		return tombstone
@@ -99,8 +98,8 @@ func (e *Envelope) TTL(now time.Time, tombstone time.Duration) time.Duration {
 	return min(max(time.UnixMilli(e.Expires).Sub(now), time.Second), kv.MaxTTL)
 }
 
-// HasTry reports whether the change with nonce was carried out. sure is false if
-// e has seen too many changes since base to know.
+// HasTry reports whether the change with nonce was carried out. sure is false if e has seen too
+// many changes since base to know.
 func (e *Envelope) HasTry(nonce, base uint64) (did, sure bool) {
 	if e == nil {
 		return false, base == 0
@@ -113,7 +112,7 @@ func (e *Envelope) HasTry(nonce, base uint64) (did, sure bool) {
 	return false, len(e.Tries) < keptTries || e.Tries[0].Rev <= base
 }
 
-// Mark returns what index keeps in the record, nil if nothing.
+// Mark returns the data of index in the record, or nil.
 func (e *Envelope) Mark(index string) []byte {
 	if e == nil {
 		return nil
@@ -126,7 +125,7 @@ func (e *Envelope) Mark(index string) []byte {
 	return nil
 }
 
-// SetMark makes value what index keeps in the record.
+// SetMark sets the data of index in the record.
 func (e *Envelope) SetMark(index string, value []byte) {
 	for i := range e.Marks {
 		if string(e.Marks[i].index) == index {
@@ -137,7 +136,7 @@ func (e *Envelope) SetMark(index string, value []byte) {
 	e.Marks = append(e.Marks, mark{[]byte(index), value})
 }
 
-// DropMark removes what index keeps in the record, and reports whether there was anything.
+// DropMark removes the data of index from the record, and reports whether there was any.
 func (e *Envelope) DropMark(index string) bool {
 	before := len(e.Marks)
 	e.Marks = slices.DeleteFunc(e.Marks, func(m mark) bool { return string(m.index) == index })
@@ -158,7 +157,7 @@ func (e *Envelope) DropLost(is func(index, place string) bool) (dropped bool) {
 	return dropped
 }
 
-// AddTry returns old's tries followed by this change, the last few of them.
+// AddTry returns the last few of old's tries followed by this change.
 func AddTry(old *Envelope, rev, nonce uint64) []Try {
 	tries := make([]Try, 0, keptTries)
 	if old != nil {
@@ -167,7 +166,7 @@ func AddTry(old *Envelope, rev, nonce uint64) []Try {
 	return append(tries, Try{rev, nonce})
 }
 
-// most returns at least how many bytes e has when it is encoded, but for its lost places.
+// most returns an upper bound for the encoded size of e, without its lost places.
 func (e *Envelope) most() int {
 	most := 64 + len(e.Tries)*(binary.MaxVarintLen64+8) + len(e.Body)
 	for _, m := range e.Marks {
@@ -202,8 +201,8 @@ func (e *Envelope) Encode(dst []byte) []byte {
 	return frame.End(append(dst, e.Body...), begin)
 }
 
-// Decode returns the envelope in data, whose bytes it keeps. It checks every
-// number of things against the bytes that remain.
+// Decode returns the envelope in data, and retains data. It checks every count against the
+// remaining bytes.
 func Decode(data []byte) (*Envelope, error) {
 	e := new(Envelope)
 	if err := e.Decode(data); err != nil {
@@ -212,8 +211,7 @@ func Decode(data []byte) (*Envelope, error) {
 	return e, nil
 }
 
-// Decode makes e, which is empty, the envelope in data, as the function of that name does.
-// After an error e means nothing.
+// Decode decodes data into the empty e, like the function Decode. After an error e is invalid.
 func (e *Envelope) Decode(data []byte) error {
 	if len(data) > 0 && data[0] != envelopeFormat {
 		return fmt.Errorf("%w: record format %#02x, not %#02x", codec.ErrCorrupt, data[0], envelopeFormat)
@@ -283,7 +281,7 @@ func AppendTouched(dst []byte, all []Touched) []byte {
 	return dst
 }
 
-// ReadTouched takes what AppendTouched wrote off the front of r.
+// ReadTouched reads the output of AppendTouched from r.
 func ReadTouched(r *wire.Reader) []Touched {
 	n := r.Few("indexes", 3, MaxIndexes)
 	if n == 0 {

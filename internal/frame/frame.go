@@ -1,10 +1,10 @@
 // Package frame stores bytes with their checksum, in two formats.
 //
-// A value that is written whole is a payload and its CRC-32C, big-endian. A value to which is
-// appended is frames: the byte F5, the length of the payload, a varint, the payload, and the
-// CRC-32C of these. Whatever does not fit its checksum is damaged, and counts as lost: no bit of
-// it is mended. The frames behind a damaged one are read. A value on which much rests is two equal
-// frames, of which one is enough.
+// A value that is written whole is a payload and its big-endian CRC-32C. A value that is appended
+// to consists of frames: the byte F5, the length of the payload as a varint, the payload, and the
+// CRC-32C of all these. Bytes that do not match their checksum are damaged and count as lost; no
+// bit is repaired. Frames behind a damaged one are still read. An important value consists of two
+// equal frames, and either is enough.
 package frame
 
 import (
@@ -21,19 +21,19 @@ import (
 // Sum is the size of a checksum.
 const Sum = 4
 
-// mark begins a frame. No UTF-8 has it, so few other bytes are taken for the beginning of one.
+// mark begins a frame. It never occurs in UTF-8, so few other bytes are mistaken for it.
 const mark = 0xf5
 
-// Whole appends the checksum of data, which is all of a value, to it.
+// Whole appends to data, an entire value, its checksum.
 func Whole(data []byte) []byte { return End(data, 0) }
 
-// End is Whole for a value that begins at begin of dst.
+// End is Whole for a value that begins at begin in dst.
 func End(dst []byte, begin int) []byte {
 	return binary.BigEndian.AppendUint32(dst, wire.Sum(dst[begin:]))
 }
 
-// Open returns the payload of a value that Whole has made. If it is damaged, the error is an
-// ErrCorrupt, and the payload is as it was found.
+// Open returns the payload of a value made by Whole. If the value is damaged, the error is an
+// ErrCorrupt, and the payload is returned as found.
 func Open(value []byte) (payload []byte, err error) {
 	n := len(value) - Sum
 	if n < 0 {
@@ -54,9 +54,8 @@ func Append(dst, payload []byte) []byte {
 	return End(append(dst, payload...), begin)
 }
 
-// Next returns the payload of the first frame of data, and what follows the frame. If data
-// begins with something else, the error is an ErrCorrupt, and rest begins with the next frame, if
-// there is one.
+// Next returns the payload of the first frame in data, and the rest after the frame. If data begins
+// with something else, the error is an ErrCorrupt, and rest begins with the next frame, if any.
 func Next(data []byte) (payload, rest []byte, err error) {
 	if payload, size := first(data); size > 0 {
 		return payload, data[size:], nil
@@ -79,8 +78,8 @@ func isFrame(data []byte) bool {
 	return size > 0
 }
 
-// first returns the payload of the frame that data begins with, and the size of the frame; 0 if
-// it does not begin with one.
+// first returns the payload and the size of the frame at the beginning of data. The size is 0 if
+// there is none.
 func first(data []byte) (payload []byte, size int) {
 	if len(data) == 0 || data[0] != mark {
 		return nil, 0
@@ -100,8 +99,8 @@ func first(data []byte) (payload []byte, size int) {
 // Twice returns payload in two frames.
 func Twice(payload []byte) []byte { return Append(Append(nil, payload), payload) }
 
-// Either returns the payload of a value that Twice has made: nil if neither frame can be read. The
-// error is an ErrCorrupt if either cannot.
+// Either returns the payload of a value made by Twice, or nil if neither frame can be read. The
+// error is an ErrCorrupt if one of them cannot.
 func Either(value []byte) (payload []byte, damaged error) {
 	if len(value) == 0 {
 		return nil, fmt.Errorf("%w: it is empty", codec.ErrCorrupt)

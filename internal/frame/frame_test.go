@@ -48,7 +48,7 @@ func frames(payloads ...string) (data []byte) {
 	return data
 }
 
-// read returns the payloads in data, and how often what was read was damaged.
+// read returns the payloads in data, and the number of damaged frames.
 func read(data []byte) (payloads []string, damaged int) {
 	for len(data) > 0 {
 		payload, rest, err := frame.Next(data)

@@ -12,26 +12,26 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Cache holds what was read under some keys. What comes late from a read is kept only if
-// the key was not dropped since the read began: a Stamp from before the read tells.
+// Cache holds the results of reads. A result that arrives late is kept only if the key was not
+// dropped since the read began, according to a Stamp from before the read.
 type Cache struct {
 	seed   maphash.Seed
-	epoch  atomic.Uint64 // how often all was dropped
+	epoch  atomic.Uint64 // how often everything was dropped
 	shards [shards]shard
 }
 
 const shards = 64
 
 // shard is the keys with some hashes. A get takes no lock. When the shard is full, a hand goes
-// around the slots and drops what was not asked for since it last came by.
+// around the slots and drops those not used since its last visit.
 type shard struct {
 	table atomic.Pointer[table]
-	drops [1 << 8]uint32 // also keeps what changes away from what each get reads
+	drops [1 << 8]uint32 // also separates changing fields from those that each get reads
 
 	mu    sync.Mutex // to change anything
 	free  []int      // which slots of the table are
 	hand  int
-	size  int // bytes of all
+	size  int // total bytes
 	limit int // of size
 }
 
@@ -42,8 +42,8 @@ type table struct {
 	slots  []atomic.Pointer[slot]
 }
 
-// place says which slot has a hash. The first place where it may be is told by the hash, and the
-// next ones follow on it, up to one that is free.
+// place names the slot of a hash. The hash gives its first possible place, and the others follow,
+// up to a free one.
 type place struct{ atomic.Uint64 }
 
 const free = 0
@@ -51,13 +51,13 @@ const free = 0
 // tag is what a place holds for a slot, of which it tells most of the others.
 func tag(hash uint64, slot int) uint64 { return hash&^math.MaxUint32 | uint64(slot+1) }
 
-// slotIn returns which slot a place holds that is not free.
+// slotIn returns the number of the slot in a place that is not free.
 func slotIn(tag uint64) int { return int(tag&math.MaxUint32) - 1 }
 
-// slot is a key with what is kept under it. What a get looks at stands first, so that it takes
-// few lines of the processor's cache.
+// slot is a key with its item. The fields that a get reads come first, so that it touches few lines
+// of the processor's cache.
 type slot struct {
-	asked atomic.Bool // since the hand last came by
+	asked atomic.Bool // since the last visit of the hand
 	n     uint8       // bytes of short; 0: the key is long
 	short [54]byte
 	Item
@@ -79,29 +79,29 @@ func newSlot(key string, hash uint64, it *Item) *slot {
 	if len(key) <= len(at.short) {
 		at.n = uint8(copy(at.short[:], key))
 	} else {
-		at.long = strings.Clone(key) // The key may be a part of something larger.
+		at.long = strings.Clone(key) // The key may be a part of a larger string.
 	}
 	return at
 }
 
-// Item is what a get has answered: a value, or that there is none. It never changes.
+// Item is the result of a get: a value, or its absence. It is immutable.
 type Item struct {
 	Decoded any        // of Value; nil: no get had a Decoder
-	Version kv.Version // 0: there is none
-	Ends    int64      // when the item expires, in nanoseconds since 1970; 0: never, or the store tells
+	Version kv.Version // 0: absent
+	Ends    int64      // expiry in nanoseconds since 1970; 0: never, or the store decides
 	Value   []byte
-	Bytes   int // of Decoded, besides Value
+	Bytes   int // of Decoded, in addition to Value
 
-	Asked, Read int64 // when the read began and ended, for DropOthers and Keep; 0: it does not matter
+	Asked, Read int64 // start and end of the read, for DropOthers and Keep; 0: irrelevant
 }
 
-// slotBytes is about the size of a slot with its share of the table, but without a long key, its
+// slotBytes is the approximate size of a slot with its share of the table, without a long key, the
 // value and the decoded form.
 const slotBytes = int(unsafe.Sizeof(slot{})) + 6*8
 
 func (at *slot) size() int { return slotBytes + len(at.long) + len(at.Value) + at.Bytes }
 
-// Result returns it as the answer to a get.
+// Result returns it as the result of a get.
 func (it *Item) Result() kv.Result {
 	if it.Version == 0 {
 		return kv.Result{Err: kv.ErrNotFound}
@@ -109,10 +109,10 @@ func (it *Item) Result() kv.Result {
 	return kv.Result{Value: it.Value, Decoded: it.Decoded, Version: it.Version}
 }
 
-// HasEnded reports whether it has expired at a time.
+// HasEnded reports whether it has expired at now.
 func (it *Item) HasEnded(now int64) bool { return it.Ends != 0 && it.Ends <= now }
 
-// Decode decodes the value of it, which is new.
+// Decode decodes the value of the new item it.
 func (it *Item) Decode(d kv.Decoder) {
 	if d == nil || it.Version == 0 {
 		return
@@ -122,13 +122,13 @@ func (it *Item) Decode(d kv.Decoder) {
 	}
 }
 
-// Stamp stands for what had been dropped at some time.
+// Stamp identifies the drops made up to some time.
 type Stamp struct {
 	epoch uint64
 	drops uint32
 }
 
-// New returns a cache of so many bytes.
+// New returns a cache of the given size in bytes.
 func New(bytes int) *Cache {
 	c := &Cache{seed: maphash.MakeSeed()}
 	for i := range c.shards {
@@ -143,10 +143,10 @@ func (c *Cache) of(key string) (*shard, uint64) {
 	return &c.shards[hash%shards], hash / shards
 }
 
-// dropsOf returns which of the counters counts the drops of keys with a hash.
+// dropsOf returns the counter of drops for a hash.
 func (s *shard) dropsOf(hash uint64) *uint32 { return &s.drops[hash%uint64(len(s.drops))] }
 
-// Stamp returns what Keep takes to know whether key was dropped since.
+// Stamp returns the Stamp for a read of key that begins now; see Keep.
 func (c *Cache) Stamp(key string) Stamp {
 	s, hash := c.of(key)
 	s.mu.Lock()
@@ -154,7 +154,7 @@ func (c *Cache) Stamp(key string) Stamp {
 	return Stamp{c.epoch.Load(), *s.dropsOf(hash)}
 }
 
-// Get returns what is kept under key; nil: nothing.
+// Get returns the item of key, or nil.
 func (c *Cache) Get(key string) *Item {
 	s, hash := c.of(key)
 	at := s.find(key, hash)
@@ -167,7 +167,7 @@ func (c *Cache) Get(key string) *Item {
 	return &at.Item
 }
 
-// Decoded returns it, which Get has returned for key, with its decoded value, and keeps that.
+// Decoded returns it, from Get for key, with its decoded value, and caches that.
 func (c *Cache) Decoded(key string, it *Item, d kv.Decoder) *Item {
 	if d == nil || it.Decoded != nil || it.Version == 0 {
 		return it
@@ -183,8 +183,8 @@ func (c *Cache) Decoded(key string, it *Item, d kv.Decoder) *Item {
 	return &more
 }
 
-// Keep keeps what was read under key, unless that was dropped since before. Of two
-// different items that were read at the same time no one knows which is the newer.
+// Keep stores the result of a read of key, unless key was dropped since before. If two concurrent
+// reads differ, it keeps neither, because nobody knows which is newer.
 func (c *Cache) Keep(key string, it *Item, before Stamp) {
 	s, hash := c.of(key)
 	s.mu.Lock()
@@ -199,15 +199,15 @@ func (c *Cache) Keep(key string, it *Item, before Stamp) {
 	s.put(key, hash, it)
 }
 
-// KeepAnswer is Keep for the answer of the get op, which it decodes first, for op as well.
+// KeepAnswer is Keep for the result of the get op. It first decodes the value, for op as well.
 func (c *Cache) KeepAnswer(op *kv.Op, it *Item, before Stamp) {
 	it.Decode(op.Decode)
 	op.Result.Decoded = it.Decoded
 	c.Keep(op.Key, it, before)
 }
 
-// find returns the slot of key, nil if there is none, or its place changes at this moment. Where
-// the caller holds the lock, none does.
+// find returns the slot of key. It is nil if there is none, or if its place is changing, which it
+// is not while the caller holds the lock.
 func (s *shard) find(key string, hash uint64) *slot {
 	t := s.table.Load()
 	if t == nil {
@@ -227,12 +227,12 @@ func (s *shard) find(key string, hash uint64) *slot {
 	}
 }
 
-// home returns the first place of those with a hash, and next the one behind a place.
+// home returns the first possible place of a hash, and next the place after another.
 func (t *table) home(hash uint64) int { return int(hash) & (len(t.places) - 1) }
 
 func (t *table) next(i int) int { return (i + 1) & (len(t.places) - 1) }
 
-// put keeps it under key, and drops others if there is no room. The caller holds the lock.
+// put stores it under key, dropping others if there is no room. The caller holds mu.
 func (s *shard) put(key string, hash uint64, it *Item) {
 	s.remove(s.find(key, hash))
 	at := newSlot(key, hash, it)
@@ -269,7 +269,7 @@ func (s *shard) grow() {
 	s.table.Store(more)
 }
 
-// put puts a slot into the first of its places that is free.
+// put stores a slot in the first free one of its places.
 func (t *table) put(at *slot) {
 	t.slots[at.at].Store(at)
 	i := t.home(at.hash)
@@ -279,7 +279,7 @@ func (t *table) put(at *slot) {
 	t.places[i].Store(tag(at.hash, at.at))
 }
 
-// turn moves the hand on, which drops what it comes to unless that was asked for.
+// turn advances the hand, which drops the next slot unless it was used.
 func (s *shard) turn() {
 	slots := s.table.Load().slots
 	s.hand = (s.hand + 1) % len(slots)
@@ -288,7 +288,7 @@ func (s *shard) turn() {
 	}
 }
 
-// Drop removes the item of key, and keeps no read of it that is under way.
+// Drop removes the item of key, and prevents reads in progress from being kept.
 func (c *Cache) Drop(key string) {
 	s, hash := c.of(key)
 	s.mu.Lock()
@@ -296,7 +296,7 @@ func (c *Cache) Drop(key string) {
 	s.drop(s.find(key, hash), hash)
 }
 
-// DropOthers is Drop unless what is kept under key has the version.
+// DropOthers is Drop unless the item of key has the version.
 func (c *Cache) DropOthers(key string, version kv.Version) {
 	s, hash := c.of(key)
 	s.mu.Lock()
@@ -306,8 +306,8 @@ func (c *Cache) DropOthers(key string, version kv.Version) {
 	}
 }
 
-// drop removes a slot, unless it is nil, and keeps no read under way of keys with its hash. The
-// caller holds the lock.
+// drop removes a slot, which may be nil, and prevents reads in progress of keys with its hash from
+// being kept. The caller holds mu.
 func (s *shard) drop(at *slot, hash uint64) {
 	*s.dropsOf(hash)++
 	s.remove(at)
@@ -324,7 +324,7 @@ func (s *shard) remove(at *slot) {
 	s.size -= at.size()
 }
 
-// remove makes the place of a slot free, and moves those behind it nearer to where they belong.
+// remove frees the place of a slot, and moves those behind it nearer to their first places.
 func (t *table) remove(at *slot) {
 	gap := t.home(at.hash)
 	for t.places[gap].Load() != tag(at.hash, at.at) {
@@ -342,7 +342,7 @@ func (t *table) remove(at *slot) {
 	t.slots[at.at].Store(nil)
 }
 
-// Empty forgets everything.
+// Empty drops everything.
 func (c *Cache) Empty() {
 	c.epoch.Add(1)
 	for i := range c.shards {

@@ -8,11 +8,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Begin makes place's list, with a head that names its first segment. So a key of the list that
-// is gone is always noticed.
+// Begin creates place's list, with a head that names its first segment. So a missing key of the
+// list is always noticed.
 func (l *Logs) Begin(ctx context.Context, s kv.Store, place string) error {
 	ops := []kv.Op{kv.OpAdd(l.key(place, name{}), encodeSegment(nil)), kv.OpAdd(l.Key(place), noHead().encode())}
-	_ = s.Do(ctx, ops) // Each op has its own result.
+	_ = s.Do(ctx, ops) // each op has its own result
 	for i := range ops {
 		if err := ops[i].Err(); err != nil && !errors.Is(err, kv.ErrExists) {
 			return l.failure(place, err)
@@ -22,11 +22,12 @@ func (l *Logs) Begin(ctx context.Context, s kv.Store, place string) error {
 	return nil
 }
 
-// First returns the key of the first segment of place's list, which stays once it is there.
+// First returns the key of the first segment of place's list, which is never removed.
 func (l *Logs) First(place string) string { return l.key(place, name{}) }
 
-// Remake makes the head of place's list again if it is gone or damaged. A first segment that no
-// others have replaced is all of the list. Else the list begins anew, and has lost the others.
+// Remake recreates the head of place's list if it is missing or damaged. If no others have replaced
+// the first segment, that is the whole list. Otherwise the list starts empty, and the other
+// segments count as lost.
 func (l *Logs) Remake(ctx context.Context, s kv.Store, place string) error {
 	ops := []kv.Op{kv.OpGet(l.Key(place)), kv.OpGet(l.key(place, name{}))}
 	if err := s.Do(ctx, ops); err != nil {
@@ -50,9 +51,9 @@ func (l *Logs) Remake(ctx context.Context, s kv.Store, place string) error {
 	return nil
 }
 
-// Accept takes what is gone or damaged of place's list for lost, so that it is no error any more.
-// What can be read of segments that no head names is written again: those of a lost head, where
-// the store lists its keys, and damaged ones.
+// Accept acknowledges the loss of missing or damaged parts of place's list. It rewrites the
+// readable members of segments that no head names: of a lost head, if the store lists its keys, and
+// of damaged segments.
 func (l *Logs) Accept(ctx context.Context, s kv.Store, place string) error {
 	if err := l.Remake(ctx, s, place); err != nil {
 		return err
@@ -69,7 +70,7 @@ func (l *Logs) Accept(ctx context.Context, s kv.Store, place string) error {
 	return l.failure(place, err)
 }
 
-// adopt writes the members again of the segments of place's list that h does not name.
+// adopt rewrites the members of the segments of place's list that h does not name.
 func (l *Logs) adopt(ctx context.Context, s kv.Store, place string, h *head) error {
 	adopt := func(keys []string) error {
 		keys = slices.DeleteFunc(slices.Clone(keys), func(key string) bool {

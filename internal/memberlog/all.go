@@ -9,8 +9,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// WriteAll is Write for many entries, which it appends together where they belong to one segment:
-// as many trips as one Write.
+// WriteAll is Write for many entries. It appends the entries of a segment together, so it takes as
+// many trips as one Write.
 func (l *Logs) WriteAll(ctx context.Context, s kv.Store, place string, entries []Entry) error {
 	for i := range entries {
 		if err := entries[i].check(); err != nil {
@@ -24,7 +24,7 @@ func (l *Logs) WriteAll(ctx context.Context, s kv.Store, place string, entries [
 	return cmp.Or(kv.Each(ctx, s, rest, func(s kv.Store, _ int, e Entry) error { return l.Write(ctx, s, place, e) })...)
 }
 
-// appendAll returns the entries that do not stand before any seal for sure.
+// appendAll appends entries, and returns those not known to be before any seal.
 func (l *Logs) appendAll(ctx context.Context, s kv.Store, place string, entries []Entry) (rest []Entry, err error) {
 	h := l.heads.get(place)
 	if h == nil || l.isOld(h) {
@@ -47,7 +47,7 @@ func (l *Logs) appendAll(ctx context.Context, s kv.Store, place string, entries 
 		}
 		ops, to = append(ops, l.opAppend(s, l.key(place, h.parts[at].name), data)), append(to, at)
 	}
-	_ = s.Do(ctx, ops) // Each op has its own result.
+	_ = s.Do(ctx, ops) // each op has its own result
 	now := h
 	if !kv.PowersOf(s).Unless {
 		if now, err = l.readHead(ctx, s, place); err != nil {

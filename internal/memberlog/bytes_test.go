@@ -12,8 +12,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// readDamaged puts value under key and returns what a process that remembers nothing
-// reads of the list.
+// readDamaged stores value under key and reads the list as a new process does.
 func readDamaged(t testing.TB, s kv.Store, key string, value []byte) (ids []string, err error) {
 	t.Helper()
 	ctx := context.Background()
@@ -24,7 +23,7 @@ func readDamaged(t testing.TB, s kv.Store, key string, value []byte) (ids []stri
 	return ids, err
 }
 
-// valueOf returns what stands under key.
+// valueOf returns the value of key.
 func valueOf(t testing.TB, s kv.Store, key string) []byte {
 	t.Helper()
 	r, err := kv.One(context.Background(), s, kv.OpGet(key))
@@ -72,7 +71,7 @@ func TestLogs_ACutRecordOfTheTailIsCorrupt(t *testing.T) {
 	s := server{memkv.New(memkv.Options{})}
 	l, _ := prompt(s, small)
 	key := l.key(place, name{})
-	between := map[int]int{} // how many members stand before a cut
+	between := map[int]int{} // the number of members before a cut
 	for i, id := range []string{"ann", "bob", "cem"} {
 		must(t, l.Write(ctx, s, place, Entry{ID: id, Rev: 1 << 40, In: true}))
 		between[len(valueOf(t, s, key))] = i + 1
@@ -90,7 +89,7 @@ func TestLogs_ACutRecordOfTheTailIsCorrupt(t *testing.T) {
 	}
 }
 
-// Folding a corrupt segment would hide the damage.
+// A fold of a corrupt segment would hide the damage.
 func TestLogs_ACorruptSegmentIsNotFolded(t *testing.T) {
 	eachKind(t, func(t *testing.T, _ *memkv.Store, s kv.Store) {
 		ctx := t.Context()
@@ -109,8 +108,8 @@ func TestLogs_ACorruptSegmentIsNotFolded(t *testing.T) {
 	})
 }
 
-// FuzzParse claims that whatever a store holds, reading it returns an error or a
-// list with each member once, in order.
+// FuzzParse checks that a read of any stored bytes returns an error, or a list with each member
+// once and in order.
 func FuzzParse(f *testing.F) {
 	seg := encodeSegment(nil)
 	for i, id := range []string{"ann", "", "\xff"} {

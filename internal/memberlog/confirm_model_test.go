@@ -11,15 +11,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// In these worlds the list is one of records. A process enters ann's record into
-// the list, another takes it out, a third folds and asks the record, and a fourth
-// finishes what it takes for dead. A record that holds the value must be in the
-// list in every state.
+// In these worlds the list is one of records. A process enters ann's record into the list, another
+// removes it, a third folds and asks the record, and a fourth finishes the work of processes it
+// takes for dead. A record with the value must be in the list in every state.
 
 const annsRecord = "r:ann"
 
-// readAnn returns ann's record, which is as short as an entry: its rev and whether
-// it holds the value.
+// readAnn returns ann's record, which is as short as an entry: its rev, and whether it has the
+// value.
 func readAnn(ctx context.Context, s kv.Store) (record Entry, version kv.Version, err error) {
 	r, err := kv.One(ctx, s, kv.OpGet(annsRecord))
 	if err != nil {
@@ -78,7 +77,7 @@ var foldsAnn = modelClient{"keeper", func(l *Logs, w *truth) {
 	tends(0).work(l, w)
 }}
 
-// mendsAnn fences the record and appends what it says.
+// mendsAnn fences the record and appends its entry.
 var mendsAnn = modelClient{"mender", func(l *Logs, _ *truth) {
 	ctx := context.Background()
 	record, version, err := readAnn(ctx, l.Store)
@@ -139,8 +138,7 @@ func (m *modelWorld) annBounds() proof.Bounds {
 	return b
 }
 
-// annIsListed returns an error if ann's record holds the value and is not in the
-// list.
+// annIsListed returns an error if ann's record has the value and is not in the list.
 func annIsListed(s kv.Store, limits Limits, w *truth) error {
 	if len(w.wrong) > 0 {
 		return errors.New(w.wrong[0])

@@ -9,17 +9,15 @@ import (
 	"github.com/ringtree/ringtree/internal/plug"
 )
 
-// Entry says of one member that it is in a list or out of it. Of the entries of a
-// member the one with the highest Rev counts, and of those with the same Rev the
-// one that says it is out. So the order in which entries arrive does not matter,
-// and saying the same twice changes nothing.
+// Entry says that a member is in a list or out of it. Of a member's entries, the one with the
+// highest Rev counts; with equal Revs, the one that says out. So the order of entries does not
+// matter, and repeating one changes nothing.
 type Entry struct {
 	ID  string
 	Rev uint64
 
-	// At is a time in Unix seconds. For a member that is in, it is when the
-	// membership ends by itself, 0 for never; for one that is out, when that
-	// was said.
+	// At is in Unix seconds. For a member that is in, it is the expiry of the membership, 0 for
+	// never; for one that is out, the time of removal.
 	At int64
 
 	// Note is what the list keeps of a member that is in and never ends.
@@ -49,7 +47,7 @@ func (n Note) String() string {
 	return n.text.Value()
 }
 
-// counts reports whether e, of two entries of one member, is the one that counts.
+// counts reports whether e takes precedence over than, another entry of the same member.
 func (e *Entry) counts(than *Entry) bool {
 	if e.Rev != than.Rev {
 		return e.Rev > than.Rev
@@ -63,14 +61,14 @@ func (e *Entry) counts(than *Entry) bool {
 	return e.Note.String() > than.Note.String()
 }
 
-// Member reports whether e says that its member is in the list at now.
+// Member reports whether e's member is in the list at now.
 func (e *Entry) Member(now time.Time) bool { return e.member(now.Unix()) }
 
-// member reports whether e's member is in the list at the time now.
+// member reports whether e's member is in the list at now.
 func (e *Entry) member(now int64) bool { return e.In && (e.At == 0 || now < e.At) }
 
-// forgettable reports whether e is no longer needed: its member has been out for so
-// long that every entry that e might have to outdo has arrived.
+// forgettable reports whether e is no longer needed: its member has been out for so long that every
+// older entry has arrived.
 func (e *Entry) forgettable(now int64, grace time.Duration) bool {
 	return e.At != 0 && now-e.At > int64(grace/time.Second)
 }
@@ -82,8 +80,7 @@ func (e *Entry) check() error {
 	return nil
 }
 
-// Position is a position in a list, whose members are in the order of the hashes
-// of their ids.
+// Position is a position in a list. Members are in the order of the hashes of their ids.
 type Position struct {
 	Hash uint64
 	ID   string
@@ -92,7 +89,7 @@ type Position struct {
 // PositionOf returns the position of id.
 func PositionOf(id string) Position { return Position{hashOf(id), id} }
 
-// Compare says which of p and q comes first.
+// Compare compares p and q in list order.
 func (p Position) Compare(q Position) int {
 	if p.Hash != q.Hash {
 		return cmp.Compare(p.Hash, q.Hash)
@@ -100,20 +97,19 @@ func (p Position) Compare(q Position) int {
 	return strings.Compare(p.ID, q.ID)
 }
 
-// row is an entry with the hash that says where it stands.
+// row is an entry with its hash.
 type row struct {
 	Entry
 	hash uint64
 }
 
-// Position returns where the member of r stands.
+// Position returns the position of the member of r.
 func (r *row) Position() Position { return Position{r.hash, r.ID} }
 
 func (r *row) compare(s *row) int { return r.Position().Compare(s.Position()) }
 
-// hashOf spreads ids over the segments of a list. It is part of the stored format.
-// Ids that are made to collide share a segment that cannot be split, which harms
-// no other list.
+// hashOf spreads ids over the segments of a list. It is part of the stored format. Ids chosen to
+// collide share a segment that cannot be split, which harms no other list.
 func hashOf(id string) uint64 {
 	const k = 0x9e3779b97f4a7c15
 	h := uint64(len(id)) * k

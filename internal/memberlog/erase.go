@@ -10,31 +10,30 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Most lists have no head, and take no key at all once they have no members: what folds
-// such a list to nothing drops its only segment, at the version that was read. An append
-// that came first makes that fail, and one that comes later finds no segment and begins
-// the list again.
+// Most lists have no head, and take no key at all once they have no members: folding such a list to
+// nothing drops its only segment, by the version read. An earlier append makes that fail, and a
+// later one finds no segment and starts the list again.
 //
-// A first segment that is gone while a process replaces it is taken for lost. So a list
-// that is divided from the start keeps it. Of the others, one is replaced only when it is
-// large, and a large one does not lose its last member within that time.
+// If the first segment is missing while a process replaces it, it looks lost. So a list that is
+// divided from the start keeps it. In other lists the first segment is replaced only when it is
+// large, and then it does not lose its last member within that time.
 
-// Erase removes what place's list says of id up to rev, as if it had never been
-// written. Nothing that says so may still be on its way, unless Confirm finds it out.
-// It reports whether the list takes no key any more.
+// Erase removes everything place's list says about id up to rev, as if it had never been written.
+// No such entry may still be in flight, unless Confirm will find it. Erase reports whether the list
+// now takes no key.
 func (l *Logs) Erase(ctx context.Context, s kv.Store, place, id string, rev uint64) (gone bool, err error) {
 	gone, _, err = l.eraseAt(ctx, s, place, hashOf(id), every(func(r *row) bool { return r.ID == id && r.Rev <= rev }))
 	return gone, err
 }
 
-// EraseLeft is Erase for all that are no members of place's list any more.
+// EraseLeft is Erase for all former members of place's list.
 func (l *Logs) EraseLeft(ctx context.Context, s kv.Store, place string) (gone bool, err error) {
 	now := l.now()
 	return l.eraseAll(ctx, s, place, every(func(r *row) bool { return !r.member(now) }))
 }
 
-// EraseOne removes id from place's list. fence is called after each read of it and before it is
-// removed: it fails if id is to stay.
+// EraseOne removes id from place's list. It calls fence after each read and before the removal;
+// fence returns an error if id must stay.
 func (l *Logs) EraseOne(ctx context.Context, s kv.Store, place, id string, fence func() error) error {
 	is := func(r *row) bool { return r.ID == id }
 	_, _, err := l.eraseAt(ctx, s, place, hashOf(id), func(rows []row) (func(*row) bool, error) {
@@ -46,9 +45,8 @@ func (l *Logs) EraseOne(ctx context.Context, s kv.Store, place, id string, fence
 	return err
 }
 
-// Keep removes the members of place's list that keep is not true of. keep is called with those of
-// a segment after that was read. So one that comes back later, and is written again after that,
-// stays.
+// Keep removes the members of place's list that keep rejects. keep is called with the members of a
+// segment after the segment was read, so a member that is written again later stays.
 func (l *Logs) Keep(ctx context.Context, s kv.Store, place string, keep func(ids []string) ([]bool, error)) error {
 	_, err := l.eraseAll(ctx, s, place, func(rows []row) (func(*row) bool, error) {
 		ids := kv.Texts(rows, func(r row) string { return r.ID })
@@ -62,10 +60,10 @@ func (l *Logs) Keep(ctx context.Context, s kv.Store, place string, keep func(ids
 	return err
 }
 
-// judge returns which of the rows of a segment, that was just read, are to be erased.
+// judge returns a func that selects the rows to erase from a segment just read.
 type judge func(rows []row) (is func(*row) bool, err error)
 
-// every is the judge of rows that is accepts.
+// every returns a judge that selects the rows is accepts.
 func every(is func(*row) bool) judge { return func([]row) (func(*row) bool, error) { return is, nil } }
 
 // eraseAll is eraseAt for all segments.
@@ -78,8 +76,7 @@ func (l *Logs) eraseAll(ctx context.Context, s kv.Store, place string, judge jud
 	return gone, nil
 }
 
-// eraseAt removes rows from the segment for hash. It also returns the last
-// hash that belongs there.
+// eraseAt removes rows from the segment for hash. It also returns the last hash of that segment.
 func (l *Logs) eraseAt(ctx context.Context, s kv.Store, place string, hash uint64, judge judge) (gone bool, last uint64, err error) {
 	for range maxTries {
 		gone, last, err = l.erase(ctx, s, place, hash, judge)
@@ -108,7 +105,7 @@ func (l *Logs) erase(ctx context.Context, s kv.Store, place string, hash uint64,
 		return false, last, err
 	}
 	if absent(&get[0]) {
-		return !h.stored, last, nil // If it is lost, the next reader notices.
+		return !h.stored, last, nil // if it is lost, the next reader notices
 	}
 	g, err := l.decodeSegment(&get[0])
 	switch {
@@ -136,8 +133,8 @@ func (l *Logs) erase(ctx context.Context, s kv.Store, place string, hash uint64,
 	return l.ends(h, rows), last, err
 }
 
-// eraseRetired removes what follows the mark of a first segment that was retired, if first
-// has one that was read: writers that did not know of others have appended to it.
+// eraseRetired removes entries after the mark of a retired first segment, if first is a get of one:
+// writers that did not know of other segments have appended them.
 func eraseRetired(ctx context.Context, s kv.Store, first []kv.Op) error {
 	if len(first) == 0 || absent(&first[0]) || bytes.Equal(first[0].Result.Value, retired) {
 		return nil
@@ -149,8 +146,7 @@ func eraseRetired(ctx context.Context, s kv.Store, first []kv.Op) error {
 	return err
 }
 
-// without returns the rows of g that count, less those that is accepts, and whether there
-// are any of these.
+// without returns the valid rows of g that is rejects, and whether it accepts any.
 func without(g *segment, is func(*row) bool) (rows []row, there bool) {
 	for i := range g.rows {
 		there = there || is(&g.rows[i])
@@ -158,8 +154,7 @@ func without(g *segment, is func(*row) bool) (rows []row, there bool) {
 	return slices.DeleteFunc(g.settled(), func(r row) bool { return is(&r) }), there
 }
 
-// vanishes reports whether nothing is left of place's list, which has no head, once
-// rows are folded.
+// vanishes reports whether place's list, which has no head, is empty once rows are folded.
 func (l *Logs) vanishes(h *head, rows []row) bool {
 	for i := range rows {
 		if !rows[i].forgettable(l.now(), l.Limits.Grace) {
@@ -169,6 +164,5 @@ func (l *Logs) vanishes(h *head, rows []row) bool {
 	return l.ends(h, nil)
 }
 
-// ends reports whether a list with head h takes no key any more when it is folded to
-// rows.
+// ends reports whether a list with head h takes no key once it is folded to rows.
 func (l *Logs) ends(h *head, rows []row) bool { return len(rows) == 0 && !h.stored && l.Hot == 0 }

@@ -10,7 +10,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// comeAndGo writes that each of ids has come, and that it has gone.
+// comeAndGo writes an entry and a removal for each of ids.
 func comeAndGo(t *testing.T, l *Logs, s kv.Store, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
@@ -99,7 +99,7 @@ func TestErase_LeftTakesAListWithoutMembersAlong(t *testing.T) {
 	})
 }
 
-// A writer that does not know that the list is divided has appended behind the mark.
+// A writer that does not know of the split has appended behind the mark.
 func TestErase_TakesWhatStandsBehindARetiredSegment(t *testing.T) {
 	eachKind(t, func(t *testing.T, mem *memkv.Store, s kv.Store) {
 		ctx := t.Context()
@@ -119,7 +119,7 @@ func TestErase_TakesWhatStandsBehindARetiredSegment(t *testing.T) {
 	})
 }
 
-// An entry that is added between the reading of a list and the drop of its key stays.
+// An entry added between the read of a list and the drop of its key stays.
 func TestErase_AnEntryThatComesInBetweenStays(t *testing.T) {
 	eachKind(t, func(t *testing.T, _ *memkv.Store, s kv.Store) {
 		ctx := t.Context()

@@ -7,24 +7,21 @@ import (
 	"sync"
 )
 
-// expected is the entries of changes of this process that have committed, and that no
-// segment may have yet. Readers see them at once. They count by their revs as those in
-// a segment do.
+// expected is the entries of committed changes of this process that may not be in a segment yet.
+// Readers see them immediately. Their revs count as in a segment.
 type expected struct {
 	mu         sync.Mutex
 	young, old map[string]map[string]Entry // by place and id
-	weight     int                         // how many were put among the young
+	weight     int                         // number of entries put into young
 }
 
-// maxExpected bounds how many entries are young. One is forgotten early only after
-// as many others have come.
+// maxExpected limits the young entries. An entry is forgotten early only after as many others.
 const maxExpected = 1 << 14
 
-// Expect makes e count for readers of this process from now on, until Written says
-// that it is part of place's list.
+// Expect makes e count for readers of this process until Written is called for it.
 func (l *Logs) Expect(place string, e Entry) { l.expected.put(place, e) }
 
-// Written says that e, or what makes up for it, is part of place's list.
+// Written ends the effect of Expect: e, or its replacement, is part of place's list.
 func (l *Logs) Written(place string, e Entry) { l.expected.drop(place, e) }
 
 func (c *expected) put(place string, e Entry) {
@@ -43,7 +40,7 @@ func (c *expected) put(place string, e Entry) {
 	c.weight++
 }
 
-// drop forgets what is said of e's member up to e's rev.
+// drop forgets the entry of e's member if its rev is at most e's.
 func (c *expected) drop(place string, e Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -57,8 +54,8 @@ func (c *expected) drop(place string, e Entry) {
 	}
 }
 
-// of returns the entries of place. It is called before a segment is read: an entry
-// that is dropped during the read may not be in what was read.
+// of returns the entries of place. It must be called before a segment is read: an entry dropped
+// during the read may not be in the result.
 func (c *expected) of(place string) []row {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,11 +68,10 @@ func (c *expected) of(place string) []row {
 	return rows
 }
 
-// expect makes those of own count that p holds. The rows, which are in order, are those
-// of its segment.
+// expect merges the entries of own that belong in p into rows, the sorted rows of its segment.
 func (p *part) expect(rows, own []row) []row {
 	if len(own) > 0 {
-		rows = slices.Clone(rows) // Others may share them.
+		rows = slices.Clone(rows) // others may share them
 	}
 	for i := range own {
 		at, found := sort.Find(len(rows), func(at int) int { return own[i].compare(&rows[at]) })

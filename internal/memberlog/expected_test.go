@@ -9,8 +9,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// afterwards is a store that does something when a trip has been carried out,
-// before it is answered.
+// afterwards is a store that calls a function after a trip, before the answer.
 type afterwards struct {
 	kv.Store
 	do func()

@@ -6,13 +6,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Extent is how large a list is, as its head says.
+// Extent is the size of a list according to its head.
 type Extent struct {
-	Head    int // bytes; 0: there is none
-	Members int // when its segments were made
+	Head    int // in bytes; 0: there is none
+	Members int // when its segments were created
 }
 
-// Extents returns how large the lists at places are, in one trip.
+// Extents returns the sizes of the lists at places, in one trip.
 func (l *Logs) Extents(ctx context.Context, s kv.Store, places []string) ([]Extent, error) {
 	keys := make([]string, len(places))
 	for i, place := range places {

@@ -34,7 +34,7 @@ func eachKind(t *testing.T, f func(t *testing.T, mem *memkv.Store, s kv.Store)) 
 	}
 }
 
-// prompt returns logs that do their upkeep when wait is called.
+// prompt returns logs whose upkeep runs when wait is called.
 func prompt(s kv.Store, limits Limits) (l *Logs, wait func()) {
 	var todo []func(context.Context) error
 	l = &Logs{
@@ -103,7 +103,7 @@ func entryOf(ctx context.Context, l *Logs, s kv.Store, place, id string) (Entry,
 	return entries[0], nil
 }
 
-// accept takes what is left of a list for all of it, as if it was rebuilt.
+// accept takes the rest of a list for the whole, as after a rebuild.
 func (l *Logs) accept(ctx context.Context, s kv.Store, place string) error {
 	if err := l.discard(ctx, s, place); err != nil {
 		return err

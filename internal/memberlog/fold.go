@@ -10,16 +10,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// An entry is made before its record commits, and a process that dies in between
-// may leave one that no record confirms and no journal line names. So the entries of
-// a tail enter a base only once their records have confirmed them. Until then they
-// count, and stay in the tail.
+// An entry is written before its record commits. A process that dies in between may leave one that
+// no record confirms and no journal line names. So entries of a tail enter a base only once their
+// records have confirmed them. Until then they count, and stay in the tail.
 
-// certain is what the records say of entries, by entry.
+// certain maps entries to the ones their records confirm.
 type certain map[Entry]Entry
 
-// fold returns those of rows that a new segment needs. What is not certain stays
-// late.
+// fold returns the rows that a new segment needs. Uncertain rows stay late.
 func (l *Logs) fold(rows []row, sure certain) []row {
 	now := l.now()
 	var needed []row
@@ -38,17 +36,17 @@ func (l *Logs) fold(rows []row, sure certain) []row {
 	return needed
 }
 
-// open reports whether r is to be confirmed by its record. A removal is certain: it
-// is written after the commit.
+// open reports whether r needs confirmation by its record. A removal is certain: it is written
+// after the commit.
 func (l *Logs) open(r *row, now int64) bool {
 	return l.Confirm != nil && r.late && r.member(now)
 }
 
-// confirmAtOnce is how many records a fold reads in one trip.
+// confirmAtOnce is the number of records a fold reads in one trip.
 const confirmAtOnce = 100
 
-// examine returns what the records say of the members in the tail among rows. What
-// could not be asked is not certain.
+// examine asks the records about the members in the tail among rows. Entries it could not ask about
+// are not certain.
 func (l *Logs) examine(ctx context.Context, s kv.Store, place string, rows []row) certain {
 	var entries []Entry
 	for i := range rows {
@@ -73,12 +71,11 @@ func (l *Logs) examine(ctx context.Context, s kv.Store, place string, rows []row
 	return sure
 }
 
-// Pending says that the record of e's member was seen to be older than e. If it still
-// is a minute later, Overdue is called by the first read of the list.
+// Pending reports that the record of e's member was seen to be older than e. If it still is a
+// minute later, the first read of the list calls Overdue.
 func (l *Logs) Pending(place string, e Entry) { l.pending.note(place, e, l.Now()) }
 
-// pending remembers, for some entries, when this process first saw that their
-// records were older.
+// pending remembers, for some entries, when this process first saw that their records were older.
 type pending struct {
 	mu     sync.Mutex
 	places map[string][]sighting
@@ -90,7 +87,7 @@ type sighting struct {
 	since time.Time
 }
 
-// maxPending bounds how many entries are remembered.
+// maxPending limits the remembered entries.
 const maxPending = 1 << 12
 
 func (p *pending) note(place string, e Entry, now time.Time) {
@@ -100,14 +97,14 @@ func (p *pending) note(place string, e Entry, now time.Time) {
 		return
 	}
 	if p.places == nil || p.n == maxPending {
-		// What is forgotten is seen again by the next fold.
+		// forgotten entries are seen again by the next fold
 		p.places, p.n = make(map[string][]sighting), 0
 	}
 	p.places[place] = append(p.places[place], sighting{e, now})
 	p.n++
 }
 
-// overdue returns the entries of place that were seen long ago, and forgets them.
+// overdue removes and returns the entries of place first seen long ago.
 func (p *pending) overdue(place string, now time.Time) (entries []Entry) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -126,7 +123,7 @@ func (p *pending) overdue(place string, now time.Time) (entries []Entry) {
 	return entries
 }
 
-// reportOverdue calls Overdue with the entries of place's list that are overdue.
+// reportOverdue calls Overdue for the overdue entries of place's list.
 func (l *Logs) reportOverdue(place string) {
 	for _, e := range l.pending.overdue(place, l.Now()) {
 		l.Overdue(place, e)

@@ -11,40 +11,39 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// head names the segments of a list. Each segment holds the members whose hashes
-// begin with its prefix; together the prefixes cover all hashes. A list without a
-// head has one segment, the first.
+// head names the segments of a list. Each segment holds the members with hashes that begin with its
+// prefix; together the prefixes cover all hashes. A list without a head has one segment, the first.
 //
-// A head does not change once it is made, except for seen and looked.
+// A head is immutable except for seen and looked.
 type head struct {
 	stored  bool
-	version kv.Version // of the stored head, if it was just read
-	value   []byte     // of the stored head, nil if it was not read
+	version kv.Version // of the stored head, if just read
+	value   []byte     // of the stored head, nil if not read
 	parts   []part     // in the order of their prefixes
 
-	// lost is not 0 if the store has lost a segment of the list. Then it is the
-	// number of the first rebuild that makes up for the loss.
+	// lost is not 0 if the store has lost a segment of the list. It is then the number of the first
+	// rebuild that restores the segment.
 	lost uint64
 
-	// looked is when this process last asked whether the head is the stored one, in
-	// nanoseconds since 1970.
+	// looked is when this process last checked that the head is the stored one, in nanoseconds
+	// since 1970.
 	looked atomic.Int64
 
-	// seen is how many members each part had when this process last read it.
+	// seen is the number of members of each part when this process last read it.
 	seen []atomic.Int32
 }
 
-// part is one segment as a head names it.
+// part is a segment as named by a head.
 type part struct {
 	name    name
-	depth   uint8  // the number of bits of its prefix
+	depth   uint8  // number of bits of its prefix
 	from    uint64 // its first hash
 	rolling bool   // a process is about to replace it
-	members int    // when it was made
+	members int    // when it was created
 }
 
-// name identifies a segment of a list. It is random and never used twice; the zero
-// name is the first segment's.
+// name identifies a segment of a list. It is random and never reused; the zero name is the first
+// segment's.
 type name [16]byte
 
 const (
@@ -61,13 +60,13 @@ const (
 // noHead returns the head of a list that has none.
 func noHead() *head { return &head{parts: []part{{}}, seen: make([]atomic.Int32, 1)} }
 
-// saysSame reports whether h, which may be nil, was made from an answer like r.
-// Writers that verify what they append read the same head again and again.
+// saysSame reports whether h, which may be nil, was made from an answer like r. Writers that verify
+// their appends read the same head repeatedly.
 func (h *head) saysSame(r kv.Result) bool {
 	return h != nil && h.value != nil && h.version == r.Version && bytes.Equal(h.value, r.Value)
 }
 
-// namesSame reports whether h names the segments that other does.
+// namesSame reports whether h names the same segments as other.
 func (h *head) namesSame(other *head) bool {
 	return slices.EqualFunc(h.parts, other.parts, func(p, q part) bool { return p.name == q.name && p.depth == q.depth })
 }
@@ -75,10 +74,10 @@ func (h *head) namesSame(other *head) bool {
 // last returns the last hash of p.
 func (p *part) last() uint64 { return p.from + (^uint64(0) >> p.depth) }
 
-// share returns the fraction of all hashes that p holds.
+// share returns the fraction of all hashes that belong to p.
 func (p *part) share() float64 { return 1 / float64(uint64(1)<<p.depth) }
 
-// find returns the index of the part that holds hash.
+// find returns the index of the part for hash.
 func (h *head) find(hash uint64) int {
 	i, found := slices.BinarySearchFunc(h.parts, hash, func(p part, hash uint64) int { return cmp.Compare(p.from, hash) })
 	if !found {
@@ -87,14 +86,12 @@ func (h *head) find(hash uint64) int {
 	return i
 }
 
-// indexOf returns the index of the part that names the segment n, -1 if there is
-// none.
+// indexOf returns the index of the part that names the segment n, or -1.
 func (h *head) indexOf(n name) int {
 	return slices.IndexFunc(h.parts, func(p part) bool { return p.name == n })
 }
 
-// indexOfRun returns the index of the first of the parts that name the segments
-// ns, side by side, -1 if there are no such parts.
+// indexOfRun returns the index of the first of the adjacent parts that name the segments ns, or -1.
 func (h *head) indexOfRun(ns []name) int {
 	first := h.indexOf(ns[0])
 	if first < 0 || first+len(ns) > len(h.parts) {
@@ -108,7 +105,7 @@ func (h *head) indexOfRun(ns []name) int {
 	return first
 }
 
-// with returns h with count of its parts, from first on, replaced by parts.
+// with returns h with count parts, from first on, replaced by parts.
 func (h *head) with(first, count int, parts []part) *head {
 	next := &head{stored: h.stored, version: h.version, lost: h.lost}
 	next.parts = slices.Concat(h.parts[:first], parts, h.parts[first+count:])
@@ -119,7 +116,7 @@ func (h *head) with(first, count int, parts []part) *head {
 	return next
 }
 
-// split returns the parts into which the next bits of the hash divide p.
+// split returns the parts that divide p by the next bits of the hash.
 func (p *part) split(bits uint8) []part {
 	parts := make([]part, 1<<bits)
 	for i := range parts {
@@ -178,7 +175,7 @@ func parseHead(value []byte, version kv.Version) (*head, error) {
 	return h, nil
 }
 
-// IsHead reports whether value is a head that can be read.
+// IsHead reports whether value is a readable head.
 func IsHead(value []byte) bool {
 	_, err := parseHead(value, 0)
 	return err == nil
@@ -196,8 +193,7 @@ func (p *parser) part() (s part, ok bool) {
 	return s, ok && members <= maxMembers && s.depth <= maxDepth
 }
 
-// divide gives each part its first hash. It reports whether the parts cover all
-// hashes, each once.
+// divide sets the first hash of each part. It reports whether the parts cover every hash once.
 func (h *head) divide() bool {
 	var from uint64
 	for i := range h.parts {

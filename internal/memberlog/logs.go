@@ -1,30 +1,28 @@
-// Package memberlog keeps lists of members on a store that changes one key at a
-// time. Writers only append, so any number of them work without a conflict. A
-// process that reads or writes a list folds now and then what was appended.
+// Package memberlog keeps lists of members on a store that changes one key at a time. Writers only
+// append, so any number of them can work without conflicts. Processes that read or write a list
+// fold it from time to time.
 //
-// A list is a log of entries in one or more segments. A [Logs] holds one list
-// for each place. To fold a segment that others write to, a process
+// A list is a log of entries in one or more segments. A [Logs] holds one list for each place. To
+// fold a segment that others write to, a process
 //
-//   - puts a seal at its end, which nothing that counts can follow,
-//   - copies what stands before the seal to a new segment under a name that was
-//     never used, and
-//   - makes the head of the list name the new segment, by a single
-//     compare-and-swap.
+//   - appends a seal, after which no entry counts,
+//   - copies everything before the seal to a new segment with a new name, and
+//   - makes the head of the list name the new segment, by a single compare-and-swap.
 //
-// Everything before the swap can be ignored, and everything after it is cleaning.
-// Several processes may do any of it at once or leave it half done.
+// Everything before the swap can be ignored, and everything after it is cleanup. Several processes
+// may do any of it concurrently or leave it unfinished.
 //
-// What is kept true:
+// Invariants:
 //
-//  1. A segment that the head names and that has no seal is the one to write to.
-//  2. What stands before the first seal of a segment never changes.
-//  3. Only what was read from a sealed segment, or what a record says of that, is
-//     put under a new name.
-//  4. An acknowledged entry was in a segment at a moment when that had no seal.
+//  1. A segment that the head names and that has no seal accepts writes.
+//  2. Entries before the first seal of a segment never change.
+//  3. A new name holds only entries read from a sealed segment, or the records' confirmation of
+//     these.
+//  4. An acknowledged entry was in a segment at a time when that had no seal.
 //
-// By 4 the entry stands before the seal; by 2 and 3 every later segment has it
-// or a newer one; so nothing is lost. Of the entries of a member the one with
-// the highest rev counts, and folding keeps that one; so nothing comes back.
+// By 4 the entry is before the seal; by 2 and 3 every later segment has it or a newer one; so
+// nothing is lost. Of a member's entries the one with the highest rev counts, and folding keeps
+// that one; so nothing comes back.
 package memberlog
 
 import (
@@ -42,37 +40,33 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Logs is a list for each place. Set its fields before using it. It is then safe
-// for concurrent use.
+// Logs is a list for each place. Set its fields before use. It is then safe for concurrent use.
 type Logs struct {
-	// Key returns the key of a place's head. The keys of its segments begin with
-	// it.
+	// Key returns the key of a place's head, which is also the prefix of the keys of its segments.
 	Key func(place string) string
 
-	// Hot is how many times a list is divided from the start: it has at least
-	// 2^Hot segments.
+	// Hot is how many times a list is divided from the start: it has at least 2^Hot segments.
 	Hot uint8
 
-	// Headed says that each list was made by Begin. So one without a head has lost it.
+	// Headed means that each list was created by Begin, so one without a head has lost it.
 	Headed bool
 
-	// Store is where upkeep is done.
+	// Store is the store for upkeep.
 	Store kv.Store
 
 	Now func() time.Time
 
-	// Soon does upkeep in the background, or returns false and leaves it undone.
+	// Soon runs upkeep in the background, or returns false without running it.
 	Soon func(work func(context.Context) error) bool
 
-	// Rebuilds returns the numbers of the last rebuild that has begun and of the
-	// last that has ended. If it is nil, a loss can only be accepted.
+	// Rebuilds returns the numbers of the last rebuild to begin and the last to end. If it is nil,
+	// a loss can only be accepted.
 	Rebuilds func(ctx context.Context, s kv.Store) (begun, ended int64, err error)
 
-	// Confirm asks the records of the members of place's list about some entries. Of
-	// each it returns what counts: the entry, if the record confirms it at that rev
-	// or later; one that says that the member is out, if the record contradicts it;
-	// the zero Entry as long as the record is older, since the change that has made
-	// the entry may yet commit. If Confirm is nil, all entries are certain.
+	// Confirm asks the records of the members of place's list about entries. For each it returns
+	// the entry that counts: the same, if the record confirms it at that rev or later; one that
+	// says out, if the record contradicts it; the zero Entry while the record is older, since the
+	// change that wrote the entry may still commit. If Confirm is nil, all entries are certain.
 	Confirm func(ctx context.Context, s kv.Store, place string, entries []Entry) ([]Entry, error)
 
 	// Overdue is called with an entry whose record was older a minute ago.
@@ -84,27 +78,26 @@ type Logs struct {
 	tending   tending
 	expected  expected
 	pending   pending
-	replacing sync.Map // keys of the segments that writers of this process replace
+	replacing sync.Map // keys of the segments that writers of this process are replacing
 
 	// names replaces newName in tests without randomness.
 	names func() name
 }
 
-// Limits are the sizes, in bytes, that upkeep goes by.
+// Limits are the sizes, in bytes, that trigger upkeep.
 type Limits struct {
 	Split int // a folded segment larger than this is divided
-	Merge int // two neighbors smaller than this together are joined
-	Slack int // folding must save more than this to be worthwhile
-	Look  int // writers look at a segment once in so many bytes, on average
+	Merge int // two neighbors together smaller than this are joined
+	Slack int // folding must save more than this
+	Look  int // average number of bytes after which writers check a segment
 	Grace time.Duration
 }
 
-// DefaultLimits are for lists that are read by the page: two segments, with what
-// is appended to them before they are folded, take 64 KiB.
+// DefaultLimits are for lists read in pages: two segments, with the entries appended before they
+// are folded, take 64 KiB.
 var DefaultLimits = Limits{Split: 24 << 10, Merge: 8 << 10, Slack: 2 << 10, Look: 4 << 10, Grace: 24 * time.Hour}
 
-// maxTries bounds how many times a call starts over because others have changed
-// the list.
+// maxTries limits how often a call starts over because others have changed the list.
 const maxTries = 16
 
 // errAgain: others may have changed the list; look again.
@@ -136,7 +129,7 @@ func (l *Logs) failure(place string, err error) error {
 	return fmt.Errorf("list %q: %w", l.Key(place), err)
 }
 
-// decodeHead returns the head that a get of its key answered, and remembers it.
+// decodeHead returns the head in the answer to a get of its key, and remembers it.
 func (l *Logs) decodeHead(place string, r kv.Result) (*head, error) {
 	if errors.Is(r.Err, kv.ErrNotFound) && l.Headed {
 		l.heads.drop(place)
@@ -170,12 +163,11 @@ func (l *Logs) rememberHead(place string, h *head) {
 	l.heads.put(place, h)
 }
 
-// isOld reports whether h is not used without asking, beside what it leads to, whether it is
-// still the stored one. A segment that was replaced says so by itself, but those of a head that
-// was lost do not.
+// isOld reports whether h is so old that its use requires a check that it is still the stored one.
+// A replaced segment shows that itself, but segments of a lost head do not.
 func (l *Logs) isOld(h *head) bool { return l.Now().UnixNano()-h.looked.Load() > int64(times.Head) }
 
-// Forget makes the next use of place's list ask for its head.
+// Forget makes the next use of place's list read its head.
 func (l *Logs) Forget(place string) { l.heads.drop(place) }
 
 func (l *Logs) readHead(ctx context.Context, s kv.Store, place string) (*head, error) {
@@ -186,7 +178,7 @@ func (l *Logs) readHead(ctx context.Context, s kv.Store, place string) (*head, e
 	return l.decodeHead(place, r)
 }
 
-// putHead stores h in place of the head it was made from, unless that has changed.
+// putHead replaces the head that h was made from, unless it has changed.
 func (l *Logs) putHead(ctx context.Context, s kv.Store, place string, h *head) error {
 	_, err := kv.One(ctx, s, kv.OpReplace(l.Key(place), h.version, h.encode()))
 	return err
@@ -194,11 +186,11 @@ func (l *Logs) putHead(ctx context.Context, s kv.Store, place string, h *head) e
 
 func unclear(err error) bool { return errors.Is(err, kv.ErrUnclear) }
 
-// unsettled reports whether err leaves a write to be looked into: someone else was
+// unsettled reports whether err leaves the outcome of a write to be checked: another writer was
 // first, or it is unclear.
 func unsettled(err error) bool { return kv.Raced(err) || unclear(err) }
 
-// decodeSegment returns the segment that a get of its key answered, which others may share.
+// decodeSegment returns the segment in the answer to a get of its key. It may be shared.
 func (l *Logs) decodeSegment(op *kv.Op) (*segment, error) {
 	if kept, ok := op.Result.Decoded.(*segment); ok {
 		return kept, nil
@@ -207,7 +199,7 @@ func (l *Logs) decodeSegment(op *kv.Op) (*segment, error) {
 	return &g, wire.Corrupt(op.Key, err)
 }
 
-// decodeKept is the Decoder of segments. It returns them settled, so that no one changes them.
+// decodeKept is the Decoder of segments. It returns them settled, so that nobody changes them.
 func decodeKept(value []byte) (any, int, error) {
 	g, err := parseSegment(value)
 	if err != nil {
@@ -217,8 +209,8 @@ func decodeKept(value []byte) (any, int, error) {
 	return &g, len(value) + cap(g.rows)*int(unsafe.Sizeof(row{})), nil
 }
 
-// isGone reports whether op, a get of a segment that the head names, has read nothing
-// that can be used: it is absent, retired or damaged.
+// isGone reports whether op, a get of a segment that the head names, found no usable segment: it is
+// absent, retired or damaged.
 func isGone(op *kv.Op) bool {
 	if absent(op) {
 		return true
@@ -227,18 +219,17 @@ func isGone(op *kv.Op) bool {
 	return err != nil || g.retired
 }
 
-// absent reports whether the store said that op's key is absent.
+// absent reports whether the store answered that op's key is absent.
 func absent(op *kv.Op) bool { return errors.Is(op.Result.Err, kv.ErrNotFound) }
 
-// heads remembers the heads of some lists. An outdated head costs trips, never an
-// entry.
+// heads caches the heads of some lists. An outdated head costs trips, never an entry.
 type heads struct {
 	mu         sync.Mutex
 	young, old map[string]*head
-	weight     int // how many segments the young heads name
+	weight     int // number of segments in the young heads
 }
 
-// maxWeight bounds how many segments the young heads name.
+// maxWeight limits weight.
 const maxWeight = 1 << 13
 
 func (c *heads) get(place string) *head {
@@ -271,7 +262,7 @@ func (c *heads) keep(place string, h *head) {
 	if c.young == nil || c.weight >= maxWeight {
 		c.young, c.old, c.weight = make(map[string]*head), c.young, 0
 	}
-	// The place may be a part of a record's text, which must not stay with it.
+	// The place may be a part of a record's text, which must not be kept alive.
 	c.young[strings.Clone(place)] = h
 	c.weight += len(h.parts)
 }

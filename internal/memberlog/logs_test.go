@@ -35,7 +35,7 @@ func TestLogs_AListGrowsIntoSegmentsAndShrinksAgain(t *testing.T) {
 		if n := segments(t, l); n < 16 || n > 64 {
 			t.Errorf("1000 members of 18 bytes are in %d segments of 1 KiB", n)
 		}
-		// The list, the head and the retired first segment are all there is.
+		// Nothing but the list, the head and the retired first segment is there.
 		if got := mem.Len(); got != segments(t, l)+2 {
 			t.Errorf("%d keys for %d segments", got, segments(t, l))
 		}
@@ -127,8 +127,7 @@ func TestLogs_AHotListIsDividedFromTheFirstMember(t *testing.T) {
 	})
 }
 
-// Lists that were not tended, since there was too much else to do, do not stand in the way of
-// others.
+// Lists without upkeep, for lack of time, do not hold up others.
 func TestLogs_ListsAreTendedAfterAnOverload(t *testing.T) {
 	l, wait := prompt(memkv.New(memkv.Options{}), tiny)
 	soon := l.Soon
@@ -191,7 +190,7 @@ func TestLogs_Find_ReadsASegmentOnceForAllThatBelongThere(t *testing.T) {
 	}
 }
 
-// seed makes a list of n members at once, like one that has grown by splitting.
+// seed makes a list of n members at once, like one that grew by splits.
 func seed(t testing.TB, s kv.Store, n int) (place string) {
 	t.Helper()
 	place = fmt.Sprint("seeded-", n)
@@ -236,7 +235,7 @@ func TestLogs_Size_IsExactForSmallListsAndWithinFivePercentOfLargeOnes(t *testin
 		if n == 0 || n > 20_000 {
 			continue
 		}
-		// Members that came after the segments were made are estimated.
+		// Members added after the segments were made are estimated.
 		for i := range n {
 			must(t, l.Write(t.Context(), s, place, Entry{ID: fmt.Sprint("more", i), Rev: 1, In: true}))
 		}
@@ -307,8 +306,7 @@ func reversed[T any](s []T) []T {
 	return s
 }
 
-// checkWindow asserts that w is a beginning of all, with at least n members or
-// all there are.
+// checkWindow asserts that w is a beginning of all, with at least n members or all of them.
 func checkWindow(t testing.TB, all []string, w Window, n int) {
 	t.Helper()
 	var got []string
@@ -342,10 +340,10 @@ func TestLogs_AnyBytesCanBeAMember(t *testing.T) {
 func TestLogs_AFullSegmentIsReplacedByTheWriterThatMeetsIt(t *testing.T) {
 	eachKind(t, func(t *testing.T, _ *memkv.Store, s kv.Store) {
 		ctx := t.Context()
-		// The list is never tended, so it fills up.
+		// The list gets no upkeep, so it fills up.
 		l, _ := prompt(s, DefaultLimits)
 		id := func(i int) string { return fmt.Sprintf("%s%04d", strings.Repeat("x", plug.MaxID-4), i) }
-		const n = 600 // of 2 KiB each: more than a value holds
+		const n = 600 // of 2 KiB each: more than fit in a value
 		for i := range n {
 			must(t, l.Write(ctx, s, place, Entry{ID: id(i), Rev: 1, In: true}))
 		}
@@ -372,11 +370,10 @@ func TestLogs_ASegmentFullToTheLastByteIsStillSealed(t *testing.T) {
 	})
 }
 
-// fullSegment returns a segment that fills a value to its last byte, with n
-// members.
+// fullSegment returns a segment that fills a value to its last byte, with n members.
 func fullSegment(t testing.TB) (value []byte, n int) {
 	t.Helper()
-	const frame = 6 // what a record takes beside an id of some hundred bytes
+	const frame = 6 // the bytes of a record besides an id of some hundred bytes
 	value = encodeSegment(nil)
 	for rest := kv.MaxValue - len(value); rest > 0; rest = kv.MaxValue - len(value) {
 		if rest > plug.MaxID {
@@ -399,7 +396,7 @@ func TestLogs_ARetiredFirstSegmentDoesNotGrowForever(t *testing.T) {
 	l, wait := prompt(s, small)
 	fill(t, l, wait, 300)
 	for range 60 {
-		// A process that remembers nothing appends to it, to no effect.
+		// A new process appends to it, without effect.
 		stranger, _ := prompt(s, small)
 		must(t, stranger.Write(ctx, s, place, Entry{ID: "a", Rev: 1, In: true}))
 	}
@@ -454,8 +451,8 @@ func TestLogs_LostKeysAreReportedAndNeverLookLikeAShorterList(t *testing.T) {
 	}
 }
 
-// Most lists have no head, so only a process that has just seen the first segment
-// can tell a lost list from an empty one.
+// Most lists have no head, so only a process that has just read the first segment can tell a lost
+// list from an empty one.
 func TestLogs_AFirstSegmentLostWhileItIsReplacedIsReported(t *testing.T) {
 	eachKind(t, func(t *testing.T, mem *memkv.Store, s kv.Store) {
 		ctx := t.Context()
@@ -513,7 +510,7 @@ func TestLogs_AHeadThatIsLostIsMissedByThoseWhoRememberIt(t *testing.T) {
 	})
 }
 
-// fresh returns the logs of a process that remembers nothing and tends nothing.
+// fresh returns the logs of a new process without upkeep.
 func fresh(s kv.Store) *Logs {
 	l, _ := prompt(s, small)
 	return l
@@ -600,8 +597,8 @@ func (o *onlooker) Do(ctx context.Context, ops []kv.Op) error {
 	return o.Store.Do(ctx, ops)
 }
 
-// A transaction that tends a list knows the new segments before anything outside of
-// it can see them, even in the same process.
+// A transaction with upkeep knows the new segments before anything outside it can see them, even in
+// the same process.
 func TestLogs_AnUncommittedSegmentIsNotTakenForLost(t *testing.T) {
 	bolt, err := boltkv.Open(filepath.Join(t.TempDir(), "lists.db"), boltkv.Options{})
 	must(t, err)
@@ -620,7 +617,7 @@ func TestLogs_AnUncommittedSegmentIsNotTakenForLost(t *testing.T) {
 	}
 }
 
-// A reader makes up for the one lost segment that it meets.
+// A reader repairs the one lost segment that it meets.
 func TestLogs_Discard_MakesUpForAllThatIsLostAtOnce(t *testing.T) {
 	eachKind(t, func(t *testing.T, mem *memkv.Store, s kv.Store) {
 		ctx := t.Context()
@@ -675,7 +672,7 @@ func (b *beaten) Do(ctx context.Context, ops []kv.Op) error {
 	return b.Store.Do(ctx, ops)
 }
 
-// A loss that stays undated counts as one that the rebuild after it has not made up for.
+// A loss without a date counts as one that the rebuild after it has not repaired.
 func TestLogs_Discard_DatesALossThoughOthersChangeTheHead(t *testing.T) {
 	ctx, mem := t.Context(), memkv.New(memkv.Options{})
 	last := int64(0) // rebuild

@@ -11,15 +11,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A store that is short of memory may drop a segment, or the head of a list whose
-// first segment is marked as retired. That must not look like an empty list. The
-// process that finds the loss puts an empty segment in place of the lost one, so
-// that writers can go on, and notes in the head that something is missing. Readers
-// refuse the list until a rebuild that begins after that has ended.
+// A store that is short of memory may drop a segment, or the head of a list with a retired first
+// segment. That must not look like an empty list. The process that finds the loss puts an empty
+// segment in place of the lost one, so that writers can continue, and records the loss in the head.
+// Readers refuse the list until a rebuild that begins afterwards has ended.
 
-// Discard makes up for all that is lost of place's list, and makes what is damaged count as
-// lost: the head, and segments that it names. A reader makes up for one lost segment and no
-// more, and says what is damaged. A rebuild that begins after that mends the list.
+// Discard replaces all lost parts of place's list, and treats damaged ones as lost: the head, and
+// segments it names. A reader replaces only a single lost segment, and reports damage. A rebuild
+// that begins afterwards restores the list.
 func (l *Logs) Discard(ctx context.Context, s kv.Store, place string) error {
 	return l.failure(place, l.discard(ctx, s, place))
 }
@@ -28,7 +27,7 @@ func (l *Logs) discard(ctx context.Context, s kv.Store, place string) error {
 	if err := l.discardHead(ctx, s, place); err != nil {
 		return err
 	}
-	for range maxTries { // Others may change the head at the same time.
+	for range maxTries { // others may change the head concurrently
 		gone, err := l.gone(ctx, s, place)
 		if err != nil || len(gone) == 0 {
 			return err
@@ -42,7 +41,7 @@ func (l *Logs) discard(ctx context.Context, s kv.Store, place string) error {
 	return kv.ErrConflict
 }
 
-// gone returns the segments that the head names and that are lost or damaged.
+// gone returns the lost or damaged segments that the head names.
 func (l *Logs) gone(ctx context.Context, s kv.Store, place string) (gone []name, err error) {
 	h, err := l.readHead(ctx, s, place)
 	if err != nil {
@@ -65,7 +64,7 @@ func (l *Logs) gone(ctx context.Context, s kv.Store, place string) (gone []name,
 	return gone, nil
 }
 
-// discardHead puts a head that names one empty segment in place of a damaged one.
+// discardHead replaces a damaged head by one that names an empty segment.
 func (l *Logs) discardHead(ctx context.Context, s kv.Store, place string) error {
 	r, err := kv.One(ctx, s, kv.OpGet(l.Key(place)))
 	if err != nil {
@@ -86,10 +85,9 @@ func (l *Logs) discardHead(ctx context.Context, s kv.Store, place string) error 
 	return l.dateLoss(ctx, s, place)
 }
 
-// heal makes up for the loss of the segment n, if it is lost: absent, retired or damaged,
-// while the head names it. An earlier look proves nothing, since n may have been
-// replaced since then, or its name may have been known before others could see it.
-// The caller looks again afterward.
+// heal replaces the segment n if it is lost: absent, retired or damaged, while the head names it.
+// An earlier look proves nothing, since n may have been replaced since, or its name may have been
+// known before others could see it. The caller looks again afterwards.
 func (l *Logs) heal(ctx context.Context, s kv.Store, place string, n name) error {
 	h, err := l.readHead(ctx, s, place)
 	if err != nil {
@@ -110,7 +108,7 @@ func (l *Logs) heal(ctx context.Context, s kv.Store, place string, n name) error
 	p.name, p.rolling, p.members = l.newName(), false, 0
 	_, err = kv.One(ctx, s, kv.OpAdd(l.key(place, p.name), encodeSegment(nil)))
 	if unclear(err) {
-		return nil // The caller looks again.
+		return nil // the caller looks again
 	}
 	if err != nil {
 		return err
@@ -124,8 +122,7 @@ func (l *Logs) heal(ctx context.Context, s kv.Store, place string, n name) error
 	return l.dateLoss(ctx, s, place)
 }
 
-// dateLoss notes in the head which rebuild makes up for a loss that was just
-// found: the next one to begin.
+// dateLoss records in the head the rebuild that restores a loss just found: the next one to begin.
 func (l *Logs) dateLoss(ctx context.Context, s kv.Store, place string) error {
 	if l.Rebuilds == nil {
 		return nil
@@ -134,13 +131,12 @@ func (l *Logs) dateLoss(ctx context.Context, s kv.Store, place string) error {
 	if err != nil {
 		return err
 	}
-	// If it fails, the next reader does it.
+	// If this fails, the next reader does it.
 	_ = l.setLost(ctx, s, place, lossUndated, uint64(begun)+1)
 	return nil
 }
 
-// whole returns nil if the list with head h has lost nothing, and ErrNeedsRebuild
-// if it has.
+// whole returns nil if the list with head h has lost nothing, and ErrNeedsRebuild otherwise.
 func (l *Logs) whole(ctx context.Context, s kv.Store, place string, h *head) error {
 	if h.lost == 0 {
 		return nil
@@ -158,14 +154,14 @@ func (l *Logs) whole(ctx context.Context, s kv.Store, place string, h *head) err
 	if uint64(ended) < h.lost {
 		return errLost
 	}
-	// If it fails, the next reader does it.
+	// If this fails, the next reader does it.
 	_ = l.setLost(ctx, s, place, h.lost, 0)
 	return nil
 }
 
 var errLost = fmt.Errorf("%w: the store has lost or damaged a part of the list", plug.ErrNeedsRebuild)
 
-// setLost changes lost in the head from was to is, unless it is something else by now.
+// setLost changes lost in the head from was to is, unless it has changed.
 func (l *Logs) setLost(ctx context.Context, s kv.Store, place string, was, is uint64) error {
 	defer l.heads.drop(place)
 	return kv.Change(l.Key(place), func() error {

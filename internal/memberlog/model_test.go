@@ -14,10 +14,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// The models are small worlds of two or three processes on one list. The test tries
-// every order of their operations, with every crash and with writes that are carried
-// out late. In every state, everything that was acknowledged or seen by a reader
-// must be there, and each member once.
+// The models are small worlds of two or three processes on one list. The test tries every order of
+// their operations, with every crash and with late writes. In every state, everything that was
+// acknowledged or seen by a reader must be there, and each member once.
 
 // modelWorld is one world.
 type modelWorld struct {
@@ -29,13 +28,13 @@ type modelWorld struct {
 	clients []modelClient
 }
 
-// modelClient is a process. It notes in w what it was told.
+// modelClient is a process. It records in w the answers it gets.
 type modelClient struct {
 	name string
 	work func(l *Logs, w *truth)
 }
 
-// modelMembers are the members that the worlds are about.
+// modelMembers are the members in the worlds.
 var modelMembers = []string{"ann", "bob"}
 
 func modelLogs(s kv.Store, limits Limits, process string) *Logs {
@@ -91,8 +90,7 @@ func reads(id string, times int) modelClient {
 	}}
 }
 
-// rolls is a process that replaces count neighboring segments, from the one at an
-// index of the head.
+// rolls is a process that replaces count neighboring segments, from an index of the head on.
 func rolls(at, count int) modelClient {
 	return modelClient{"roller", func(l *Logs, w *truth) {
 		ctx := context.Background()
@@ -124,7 +122,7 @@ func tends(at int) modelClient {
 	}}
 }
 
-// explore visits every state of the world and returns how many there are.
+// explore visits every state of the world and returns their number.
 func (m *modelWorld) explore(t *testing.T) int {
 	return proof.Explore(t, m.bounds, func(x *proof.Exploration) {
 		w := newTruth()
@@ -132,7 +130,7 @@ func (m *modelWorld) explore(t *testing.T) int {
 			must(t, m.begin(modelLogs(x.Store(), m.limits, "before")))
 		}
 		for _, id := range modelMembers {
-			// Anything that the processes are going to write may be read.
+			// A read may return any entry that the processes are going to write.
 			w.said[id] = map[uint64]bool{0: false, 1: false, 2: false, 3: false}
 			if e, err := entryOf(context.Background(), modelLogs(x.Store(), m.limits, ""), x.Store(), place, id); err == nil && e.Rev > 0 {
 				w.acknowledged(e)
@@ -146,7 +144,7 @@ func (m *modelWorld) explore(t *testing.T) int {
 	})
 }
 
-// holds returns what is wrong with a state, nil if nothing is.
+// holds returns an error if a state is wrong.
 func (m *modelWorld) holds(s kv.Store, w *truth) error {
 	if len(w.wrong) > 0 {
 		return errors.New(w.wrong[0])
@@ -173,8 +171,7 @@ func (m *modelWorld) holds(s kv.Store, w *truth) error {
 	return nil
 }
 
-// roomy are limits at which no list is divided; at narrow, a list of two members
-// is.
+// roomy are limits at which no list is split. At narrow, a list of two members is.
 var (
 	roomy  = Limits{Split: 1 << 10, Merge: 1, Slack: 1 << 10, Look: 1 << 60, Grace: time.Hour}
 	narrow = Limits{Split: 8, Merge: 1, Slack: 1, Look: 1 << 60, Grace: time.Hour}
@@ -254,8 +251,8 @@ func divideNarrow(l *Logs) error {
 	return divided(l)
 }
 
-// boundsWith returns how much of m to go through on a store with powers. It returns
-// false if m would take too long.
+// boundsWith returns the part of m to explore on a store with powers, and false if m would take too
+// long.
 func (m *modelWorld) boundsWith(powers kvtest.Powers) (proof.Bounds, bool) {
 	b, verify, many := m.bounds, !powers.Unless, len(m.clients) > 2
 	b.Powers, b.States = powers, 3_000_000

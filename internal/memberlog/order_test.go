@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Hashes that begin with the same bits, and members that stand more than once, are in
-// order like any others.
+// Hashes that begin with the same bits, and members with several entries, are in order like any
+// others.
 func TestRearrange_TheOrderIsByPositionAndThenByArrival(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 0))

@@ -9,7 +9,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Picture returns the segments of the list at place, most of them at most.
+// Picture returns at most most segments of the list at place.
 func (l *Logs) Picture(ctx context.Context, s kv.Store, place string, most int) (plug.Picture, error) {
 	h, err := l.readHead(ctx, s, place)
 	if err != nil {
@@ -32,7 +32,7 @@ func (l *Logs) Picture(ctx context.Context, s kv.Store, place string, most int) 
 	rows, bytes := 0, 0
 	for i, r := range results {
 		if r.Err != nil {
-			continue // It is gone by now, or was never needed.
+			continue // removed in the meantime, or never needed
 		}
 		g, err := parseSegment(r.Value)
 		if err != nil {
@@ -47,7 +47,7 @@ func (l *Logs) Picture(ctx context.Context, s kv.Store, place string, most int) 
 	return p, nil
 }
 
-// part returns g, which has that key, with the members that its last entries leave.
+// part returns g, stored under key, with the members according to its last entries.
 func (l *Logs) part(place, key string, g *segment) plug.Part {
 	members := make(map[string]bool)
 	for _, r := range g.rows {

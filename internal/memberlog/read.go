@@ -14,12 +14,12 @@ import (
 type found struct {
 	part
 	index int   // in the head
-	rows  []row // one for each member, in order, including those that are out; others may share them
+	rows  []row // one per member, sorted, including members that are out; may be shared
 }
 
-// load reads the segments of place's list that want chooses by their indexes in
-// the head, and returns them in that order. One trip if the head is remembered, two
-// if not, and one more each time others have replaced a segment in between.
+// load reads the segments of place's list that want chooses by their indexes in the head, and
+// returns them in that order. One trip if the head is remembered, two if not, and one more each
+// time others have replaced a segment in between.
 func (l *Logs) load(ctx context.Context, s kv.Store, place string, want func(*head) []int) (*head, []found, error) {
 	h, conflict := l.heads.get(place), kv.ErrConflict
 	for try := range maxTries {
@@ -36,15 +36,14 @@ func (l *Logs) load(ctx context.Context, s kv.Store, place string, want func(*he
 			return h, all, l.failure(place, l.whole(ctx, kv.Past(s), place, h))
 		}
 		if h == nil {
-			conflict = errLost // There may be more that is lost than tries.
+			conflict = errLost // more may be lost than there are tries
 		}
 	}
 	return nil, nil, l.failure(place, conflict)
 }
 
-// loadBy reads the segments that h names; a nil h is not known yet. If h turns out
-// to be outdated, it returns no segments and the head to try next, nil if it has made up for
-// a loss.
+// loadBy reads the segments that h names; a nil h is not known yet. If h turns out to be outdated,
+// it returns no segments and the head to try next, nil after replacing a lost segment.
 func (l *Logs) loadBy(ctx context.Context, s kv.Store, place string, h *head, want func(*head) []int) (*head, []found, error) {
 	known, own := h, l.expected.of(place)
 	if h == nil {
@@ -87,13 +86,13 @@ func (l *Logs) loadBy(ctx context.Context, s kv.Store, place string, h *head, wa
 	return now, all, err
 }
 
-// maxRetired is how long a retired first segment may grow. Writers that do not know
-// yet that there are other segments append to it.
+// maxRetired is the size to which a retired first segment may grow. Writers that do not know of
+// other segments append to it.
 const maxRetired = 1 << 10
 
-// retireAgain marks the first segment, which get has read, as retired if h does
-// not name it. The process that replaced it may have died before marking it, and it
-// must not come back to life if the head is lost.
+// retireAgain marks the first segment, which get has read, as retired if h does not name it. The
+// process that replaced it may have died before marking it, and it must not be used again if the
+// head is lost.
 func (l *Logs) retireAgain(h *head, get *kv.Op) {
 	value := get.Result.Value
 	if h.indexOf(name{}) >= 0 || absent(get) || isRetired(value) && len(value) <= maxRetired {
@@ -106,8 +105,7 @@ func (l *Logs) retireAgain(h *head, get *kv.Op) {
 	})
 }
 
-// check returns the segments that the gets ops have read, if all of them still
-// belong to the list.
+// check returns the segments that the gets ops have read, if all of them still belong to the list.
 func (l *Logs) check(ctx context.Context, s kv.Store, place string, h *head, chosen []int, ops []kv.Op) (*head, []found, error) {
 	all := make([]found, len(chosen))
 	var doubtful []int
@@ -147,14 +145,14 @@ func (l *Logs) recheck(ctx context.Context, s kv.Store, place string, h *head, a
 		}
 		if absent(&ops[i]) && !h.stored {
 			if now.stored {
-				return now, nil, nil // The list has just begun.
+				return now, nil, nil // the list has just begun
 			}
-			continue // The list is empty.
+			continue // the list is empty
 		}
 		if absent(&ops[i]) || isRetired(ops[i].Result.Value) {
 			return nil, nil, l.heal(ctx, s, place, n)
 		}
-		// The head has named the segment ever since the seal was seen.
+		// The head has named the segment since the seal was seen.
 		l.tendSoon(place, n)
 	}
 	return h, all, nil
@@ -162,8 +160,7 @@ func (l *Logs) recheck(ctx context.Context, s kv.Store, place string, h *head, a
 
 func isRetired(value []byte) bool { return len(value) > 0 && value[0] == retiredFormat }
 
-// notice remembers how many members a segment has, and has it tended if it needs
-// that.
+// notice records the number of members of a segment, and starts any upkeep it needs.
 func (l *Logs) notice(place string, h *head, at int, g *segment, rows []row) {
 	h.seen[at].Store(int32(count(rows, l.now())))
 	l.reportOverdue(place)
@@ -172,28 +169,27 @@ func (l *Logs) notice(place string, h *head, at int, g *segment, rows []row) {
 	}
 }
 
-// between returns those of rows, which are in order, with hashes from from to
-// last.
+// between returns the sorted rows with hashes from from to last.
 func between(rows []row, from, last uint64) []row {
 	begin := sort.Search(len(rows), func(i int) bool { return rows[i].hash >= from })
 	end := sort.Search(len(rows), func(i int) bool { return rows[i].hash > last })
 	return rows[begin:end]
 }
 
-// Member is a member of a list, with the entry that says so.
+// Member is a member of a list, with its entry.
 type Member = row
 
-// Window is a stretch of a list, in order.
+// Window is a contiguous part of a list, in order.
 type Window struct {
 	Members []Member
-	Ends    bool // nothing follows in the direction that was asked for
+	Ends    bool // nothing follows in the requested direction
 }
 
-// After returns at least n members that stand after from, or all there are. One
-// trip if the head is remembered, two if not, and sometimes one more.
+// After returns at least n members after from, or all there are. One trip if the head is
+// remembered, two if not, and sometimes one more.
 func (l *Logs) After(ctx context.Context, s kv.Store, place string, from *Position, n int) (Window, error) {
 	var w Window
-	at := Position{} // the rest stands here or after
+	at := Position{} // the remaining members are here or later
 	for {
 		first := at.Hash
 		if from != nil {
@@ -218,8 +214,8 @@ func (l *Logs) After(ctx context.Context, s kv.Store, place string, from *Positi
 	}
 }
 
-// Before returns, in order, at least n members that stand right before to, or all
-// there are. It costs what After does.
+// Before returns, in order, at least n members right before to, or all there are. It costs the same
+// as After.
 func (l *Logs) Before(ctx context.Context, s kv.Store, place string, to Position, n int) (Window, error) {
 	var w Window
 	last := to.Hash
@@ -241,10 +237,10 @@ func (l *Logs) Before(ctx context.Context, s kv.Store, place string, to Position
 	}
 }
 
-// take adds the members among rows whose positions suit. If they are the first and one
-// stretch of rows, that is not copied.
+// take adds the members among rows with positions accepted by suits. If they are the first and
+// adjacent in rows, it does not copy them.
 func (w *Window) take(now int64, rows []row, suits func(Position) bool) {
-	first, end := 0, 0 // the stretch
+	first, end := 0, 0 // the adjacent members
 	for i := range rows {
 		if r := &rows[i]; !r.member(now) || !suits(r.Position()) {
 			continue
@@ -265,11 +261,11 @@ func (w *Window) take(now int64, rows []row, suits func(Position) bool) {
 	}
 }
 
-// readAtOnce bounds how many segments one trip reads.
+// readAtOnce is the number of segments read in one trip.
 const readAtOnce = 32
 
-// enough returns the indexes of parts that probably hold n members beyond hash: the
-// part at first, and more in steps of step.
+// enough returns the indexes of parts that probably hold n members beyond hash: the part at first,
+// and more in steps of step.
 func (h *head) enough(first, step int, hash uint64, n int) []int {
 	p := &h.parts[first]
 	width := float64(^uint64(0)>>p.depth) + 1
@@ -290,8 +286,8 @@ func (h *head) enough(first, step int, hash uint64, n int) []int {
 	return chosen
 }
 
-// Find returns the entries of ids that count, the zero Entry where there is none. One trip
-// if the head is remembered; it reads a segment once for all ids that belong there.
+// Find returns the entries of ids that count, the zero Entry for missing ones. One trip if the head
+// is remembered; it reads each segment once.
 func (l *Logs) Find(ctx context.Context, s kv.Store, place string, ids ...string) ([]Entry, error) {
 	hashes := make([]uint64, len(ids))
 	for i, id := range ids {
@@ -321,16 +317,15 @@ func (l *Logs) Find(ctx context.Context, s kv.Store, place string, ids ...string
 	return entries, nil
 }
 
-// An estimate of a list's size reads about sampled members, in fewestOf to mostOf
-// segments.
+// An estimate of a list's size reads about sampled members, in fewestOf to mostOf segments.
 const (
 	sampled  = 4096
 	fewestOf = 4
 	mostOf   = 64
 )
 
-// sample returns the indexes of parts that are spread evenly over h and probably
-// hold as many members as an estimate needs.
+// sample returns the indexes of parts spread evenly over h that probably hold enough members for an
+// estimate.
 func (h *head) sample() []int {
 	members := 0
 	for i := range h.seen {
@@ -345,9 +340,9 @@ func (h *head) sample() []int {
 	return chosen
 }
 
-// Size returns about how many members there are: the members of some segments,
-// divided by the segments' share of all hashes. It is exact if it reads all
-// segments. One trip if the head is remembered, two if not.
+// Size returns an estimate of the number of members: the members of some segments, divided by the
+// segments' share of all hashes. It is exact if it reads all segments. One trip if the head is
+// remembered, two if not.
 func (l *Logs) Size(ctx context.Context, s kv.Store, place string) (int, error) {
 	_, all, err := l.load(ctx, s, place, (*head).sample)
 	if err != nil {
@@ -361,16 +356,15 @@ func (l *Logs) Size(ctx context.Context, s kv.Store, place string) (int, error) 
 	return int(math.Round(float64(members) / share)), nil
 }
 
-// Count returns how many members there are. It reads the whole list, readAtOnce
-// segments a trip.
+// Count returns the number of members. It reads the whole list, readAtOnce segments per trip.
 func (l *Logs) Count(ctx context.Context, s kv.Store, place string) (int, error) {
 	n := 0
 	err := l.each(ctx, s, place, func(rows []row) bool { n += count(rows, l.now()); return true })
 	return n, err
 }
 
-// IsBare reports whether nothing is stored of place's list, since it has no members or all
-// of it is lost. One trip.
+// IsBare reports whether nothing is stored of place's list: it has no members, or all of it is
+// lost. One trip.
 func (l *Logs) IsBare(ctx context.Context, s kv.Store, place string) (bool, error) {
 	found, err := kv.GetAll(ctx, s, l.Key(place), l.key(place, name{}))
 	for _, r := range found {
@@ -390,8 +384,8 @@ func count(rows []row, now int64) (n int) {
 	return n
 }
 
-// Entries calls f with the entries that count, one segment's at a time, until f
-// fails. Those that say that a member is out are among them.
+// Entries calls f with the entries that count, one segment at a time, until f fails. They include
+// members that are out.
 func (l *Logs) Entries(ctx context.Context, s kv.Store, place string, f func([]Entry) error) error {
 	var own error
 	err := l.each(ctx, s, place, func(rows []row) bool {
@@ -405,8 +399,7 @@ func (l *Logs) Entries(ctx context.Context, s kv.Store, place string, f func([]E
 	return cmp.Or(own, err)
 }
 
-// Open calls f with the entries that Confirm has yet to be asked about, one
-// segment's at a time, until f fails.
+// Open calls f with the entries not confirmed yet, one segment at a time, until f fails.
 func (l *Logs) Open(ctx context.Context, s kv.Store, place string, f func([]Entry) error) error {
 	var own error
 	err := l.each(ctx, s, place, func(rows []row) bool {

@@ -12,10 +12,10 @@ func (l *Logs) roll(ctx context.Context, s kv.Store, place string, names ...name
 	return l.rollWith(ctx, s, place, nil, names...)
 }
 
-// rollWith replaces the named segments, which are neighbors in place's list, by as
-// many as their members need. Any number of processes may do so at once, and any of
-// them may die at any point. It returns nil when the segments are replaced, by this
-// process or another. sure is what the records say of the entries in their tails.
+// rollWith replaces the named segments, which are neighbors in place's list, by as many as their
+// members need. Any number of processes may do so concurrently, and any may die at any point. It
+// returns nil when the segments are replaced, by this process or another. sure holds the records'
+// confirmations of entries in their tails.
 func (l *Logs) rollWith(ctx context.Context, s kv.Store, place string, sure certain, names ...name) error {
 	r := &roll{Logs: l, ctx: ctx, s: s, place: place, names: names, sure: sure}
 	for range maxTries {
@@ -26,7 +26,7 @@ func (l *Logs) rollWith(ctx context.Context, s kv.Store, place string, sure cert
 	return kv.ErrConflict
 }
 
-// roll is a replacement under way. The labels are those of docs/internals/lists.md.
+// roll is a replacement in progress. The labels are those in docs/internals/lists.md.
 type roll struct {
 	*Logs
 	ctx   context.Context
@@ -35,13 +35,13 @@ type roll struct {
 	names []name
 	sure  certain
 
-	head  *head // as it was last read; from first on it has names
+	head  *head // as last read; names are at first and after
 	first int
-	rows  []row  // what the segments hold
+	rows  []row  // the entries of the segments
 	parts []part // the new segments
 }
 
-// errReplaced: the segments have been replaced already.
+// errReplaced: the segments have already been replaced.
 var errReplaced = errors.New("replaced")
 
 func (r *roll) once() error {
@@ -57,7 +57,7 @@ func (r *roll) once() error {
 	return r.retire()
 }
 
-// find reads the head and finds the segments in it.
+// find reads the head and locates the segments in it.
 func (r *roll) find() (err error) {
 	if r.head, err = r.readHead(r.ctx, r.s, r.place); err != nil {
 		return err
@@ -68,9 +68,9 @@ func (r *roll) find() (err error) {
 	return nil
 }
 
-// announce is C0. On a store that cannot refuse an append after a seal, it also
-// marks the segments in the head, so that a writer that verifies its append by the
-// head alone learns that there may be a seal.
+// announce is C0. On a store that cannot refuse an append after a seal, it also marks the segments
+// in the head, so that a writer that verifies its append by the head alone learns that there may be
+// a seal.
 func (r *roll) announce() error {
 	if err := r.find(); err != nil || kv.PowersOf(r.s).Unless {
 		return err
@@ -111,7 +111,7 @@ func (r *roll) seal() error {
 	return nil
 }
 
-// read is C2: it takes what stands before the seals.
+// read is C2: it reads the entries before the seals.
 func (r *roll) read() error {
 	ops := make([]kv.Op, len(r.names))
 	for i, n := range r.names {
@@ -139,7 +139,7 @@ func (r *roll) read() error {
 	return nil
 }
 
-// missing handles a segment n that is not there.
+// missing handles a missing segment n.
 func (r *roll) missing(n name) error {
 	if err := r.heal(r.ctx, r.s, r.place, n); err != nil {
 		return err
@@ -147,7 +147,7 @@ func (r *roll) missing(n name) error {
 	return errReplaced
 }
 
-// sealFull seals a segment that is too full for a seal to be appended.
+// sealFull seals a segment that is too full to append a seal.
 func (r *roll) sealFull(op *kv.Op, g *segment) error {
 	value := append(encodeSegment(r.fold(g.settled(), r.sure)), seal...)
 	_, err := kv.One(r.ctx, r.s, kv.OpSwap(op.Key, op.Result.Version, value))
@@ -168,8 +168,8 @@ func (r *roll) copy() error {
 		var again []int
 		ops := make([]kv.Op, len(rest))
 		for i, at := range rest {
-			// The add of a name may still be carried out if it was unclear, so the
-			// name is not used again.
+			// After an unclear answer the add of a name may still be carried out, so the name is
+			// not reused.
 			r.parts[at].name = r.newName()
 			ops[i] = kv.OpAdd(r.key(r.place, r.parts[at].name), encodeSegment(r.rowsOf(at)))
 		}
@@ -190,7 +190,7 @@ func (r *roll) copy() error {
 	return kv.ErrUnclear
 }
 
-// divide determines which parts the rows need.
+// divide determines the parts that the rows need.
 func (r *roll) divide() {
 	whole := r.head.parts[r.first]
 	if len(r.names) == 2 {
@@ -220,10 +220,10 @@ func (r *roll) rowsOf(i int) []row {
 	return between(r.rows, p.from, p.last())
 }
 
-// publish is C4 and C5: the one step that others see. If it is refused, the head
-// says whether the segments still have to be replaced.
+// publish is C4 and C5: the only step that others see. If it is refused, the head tells whether the
+// segments still have to be replaced.
 func (r *roll) publish() error {
-	inFlight := false // a request that may still be carried out
+	inFlight := false // a request may still be carried out
 	for range maxTries {
 		next := r.head.with(r.first, len(r.names), r.parts)
 		err := r.putHead(r.ctx, r.s, r.place, next)
@@ -263,8 +263,8 @@ func (r *roll) published() bool {
 	return false
 }
 
-// discard removes the new segments, which the head has never named or no longer
-// names. What it fails to remove is garbage.
+// discard removes the new segments, which the head has never named or no longer names. Leftovers
+// are garbage.
 func (r *roll) discard() {
 	ops := make([]kv.Op, len(r.parts))
 	for i, p := range r.parts {
@@ -273,8 +273,8 @@ func (r *roll) discard() {
 	_ = r.s.Do(r.ctx, ops)
 }
 
-// retire is C6. The first segment has a name that every process knows, so it stays
-// forever, marked. What retire fails to remove is garbage.
+// retire is C6. Every process knows the name of the first segment, so that stays forever, marked as
+// retired. Other leftovers are garbage.
 func (r *roll) retire() error {
 	ops := make([]kv.Op, len(r.names))
 	for i, n := range r.names {

@@ -13,11 +13,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// The value of a segment is a head of nine bytes, the base and the tail. The base
-// is what the segment was made with, each member once, in the order of positions;
-// the head has its length and checksum. The tail is what was appended since, and
-// what the segment was made with before it was confirmed (see [Logs.Confirm]), each
-// record with a checksum of its own. Nothing after a seal counts.
+// The value of a segment is a head of nine bytes, the base and the tail. The base is the initial
+// content, each member once, in order of position; the head has its length and checksum. The tail
+// is everything appended since, and initial entries that were not confirmed (see [Logs.Confirm]),
+// each record with its own checksum. Nothing after a seal counts.
 const (
 	segmentFormat = 0xe3
 	retiredFormat = 0xe5 // of the first segment, once others have replaced it
@@ -59,7 +58,7 @@ func appendBare(dst []byte, e *Entry) []byte {
 	return dst
 }
 
-// appendRecord appends e as it stands in a tail.
+// appendRecord appends e in the form of the tail.
 func appendRecord(dst []byte, e *Entry) []byte {
 	begin := len(dst)
 	dst = appendBare(dst, e)
@@ -67,8 +66,7 @@ func appendRecord(dst []byte, e *Entry) []byte {
 	return append(dst, byte(sum&0x7f), byte(sum>>7&0x7f))
 }
 
-// encodeSegment returns a segment of rows, which are in order. Those that are late
-// stand in its tail.
+// encodeSegment returns a segment of the sorted rows. Late rows go into its tail.
 func encodeSegment(rows []row) []byte {
 	size := segmentHead
 	for i := range rows {
@@ -91,7 +89,7 @@ func encodeSegment(rows []row) []byte {
 	return b
 }
 
-// baseSize returns how many bytes the base of rows takes.
+// baseSize returns the size of the base of rows in bytes.
 func baseSize(rows []row) int {
 	size := 0
 	for i := range rows {
@@ -108,13 +106,13 @@ func baseSize(rows []row) int {
 	return size
 }
 
-// numberSize returns how many bytes a varint takes.
+// numberSize returns the size of a varint in bytes.
 func numberSize(n uint64) int { return (bits.Len64(n|1) + 6) / 7 }
 
 // segment is a parsed segment.
 type segment struct {
-	rows    []row // of the base, in order, and then of the tail, up to the first seal
-	folded  int   // how many rows the base has
+	rows    []row // of the base, sorted, and then of the tail, up to the first seal
+	folded  int   // number of rows in the base
 	size    int   // of the value, in bytes
 	sealed  bool
 	retired bool
@@ -146,7 +144,7 @@ func parseSegment(value []byte) (segment, error) {
 	return g, p.tail(&g)
 }
 
-// guess returns about how many records there are up to end, or some more, by the first.
+// guess estimates the number of records up to end from the size of the first, rounding up.
 func (p parser) guess(end int) int {
 	if p.at == end {
 		return 0
@@ -161,12 +159,12 @@ func corrupt(at int, what string) error {
 	return fmt.Errorf("%w: %s, at byte %d", codec.ErrCorrupt, what, at)
 }
 
-// parser reads records from a segment's value. Unlike wire.Reader it refuses a
-// number that is not as short as it can be, and cuts ids out of one text, so that
-// reading a segment takes few allocations.
+// parser reads records from a segment's value. Unlike wire.Reader it rejects numbers that are not
+// in their shortest form, and cuts ids out of one string, so that reading a segment takes few
+// allocations.
 type parser struct {
 	data    []byte
-	text    string // data as a text, of which the ids are parts
+	text    string // data as a string, which ids share
 	at, end int
 }
 
@@ -190,7 +188,7 @@ func (p *parser) tail(g *segment) error {
 	for p.at < p.end {
 		begin := p.at
 		if p.data[begin] == sealByte {
-			// What follows the first seal does not count, whatever it is.
+			// Nothing after the first seal counts.
 			g.sealed = true
 			return nil
 		}
@@ -205,8 +203,8 @@ func (p *parser) tail(g *segment) error {
 	return nil
 }
 
-// readable returns what can be read of a damaged segment, for those who ask the records whether it is
-// true: a row for each member, in order.
+// readable returns the readable rows of a damaged segment, one per member, sorted. The caller must
+// check them against the records.
 func readable(value []byte) []row {
 	var g segment
 	p := parser{data: value, text: string(value), at: segmentHead, end: len(value)}
@@ -228,13 +226,12 @@ func readable(value []byte) []row {
 	return g.settled()
 }
 
-// isID reports whether text may be that of an id: it has just the bytes that one has.
+// isID reports whether text may be the text of an id: it has only valid bytes.
 func isID(text string) bool {
 	return text != "" && kv.Plain(strings.NewReplacer(":", "", "%", "").Replace(text))
 }
 
-// summed reports whether the two bytes at p are the checksum of the bytes from begin
-// to there.
+// summed reports whether the two bytes at p are the checksum of the bytes from begin to there.
 func (p *parser) summed(begin int) bool {
 	sum := wire.Sum(p.data[begin:p.at])
 	return p.data[p.at] == byte(sum&0x7f) && p.data[p.at+1] == byte(sum>>7&0x7f)
@@ -289,7 +286,7 @@ func (p *parser) number() (n uint64, ok bool) {
 	return 0, false
 }
 
-// settled returns, for each member, the row that counts, in order. g has no others then.
+// settled returns the row that counts for each member, sorted. Afterwards g has no other rows.
 func (g *segment) settled() []row {
 	if g.folded == len(g.rows) {
 		return g.rows
@@ -307,16 +304,15 @@ func (g *segment) settled() []row {
 	return rows
 }
 
-// A rank is the first bits of a row's hash and then the index of the row. It is small, so
-// that ranks are sorted fast.
+// rank is the first bits of a row's hash followed by the index of the row. It is small, so ranks
+// sort fast.
 type rank uint64
 
-const indexBits = 18 // a value has fewer rows than 2^18
+const indexBits = 18 // a value has fewer than 2^18 rows
 
 func (r rank) index() int { return int(r & (1<<indexBits - 1)) }
 
-// order returns the ranks of rows in their order. Rows of one member stay in the order in
-// which they stand.
+// order returns the ranks of rows, sorted. Rows of the same member keep their order.
 func order(rows []row) []rank {
 	ranks := make([]rank, len(rows))
 	for i := range rows {
@@ -336,7 +332,7 @@ func order(rows []row) []rank {
 	return ranks
 }
 
-// rearrange puts rows into the order of ranks, which it uses up: each row moves once.
+// rearrange puts rows into the order of ranks, moving each row once. It overwrites ranks.
 func rearrange(rows []row, ranks []rank) {
 	for i := range ranks {
 		first, to := rows[i], i

@@ -7,7 +7,7 @@ import (
 	"github.com/ringtree/ringtree/internal/wire"
 )
 
-// shownAtMost is how many records of a segment Show has lines for.
+// shownAtMost is the number of records of a segment that Show lists.
 const shownAtMost = 100
 
 // Members returns the ids that value, a head or a segment, names, in or out, as far as it can be

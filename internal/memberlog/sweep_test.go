@@ -16,15 +16,15 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// In a sweep, writers, readers and keepers, which fold, work on one list of a
-// simulated store, where requests are late, lost or carried out without an answer.
-// Some of the processes are killed, at any point. Every read must see what was
-// acknowledged before it began, and nothing may come back.
+// In a sweep, writers, readers and keepers, which fold, work on one list of a simulated store.
+// Requests are late, lost or carried out without an answer, and some processes are killed at any
+// point. Every read must see all entries acknowledged before it began, and no removed member may
+// come back.
 
 // truth holds the values that a read may return after the acknowledged writes and earlier reads.
 type truth struct {
 	mu     sync.Mutex
-	rev    map[string]uint64          // the last one given out, by member
+	rev    map[string]uint64          // the last one used, by member
 	said   map[string]map[uint64]bool // whether it is in, by member and rev; out wins
 	floors map[string]Entry
 	wrong  []string
@@ -44,7 +44,7 @@ func (w *truth) next(id string, in bool) Entry {
 	return w.say(Entry{ID: id, Rev: w.rev[id], In: in, At: whenOut(in)})
 }
 
-// withdraw returns an entry that takes e back at its own rev.
+// withdraw returns an entry that takes e back at the same rev.
 func (w *truth) withdraw(e Entry) Entry {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -68,7 +68,7 @@ func (w *truth) say(e Entry) Entry {
 	return e
 }
 
-// acknowledged notes that from now on no read may return less than e.
+// acknowledged records that from now on no read may return less than e.
 func (w *truth) acknowledged(e Entry) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -81,8 +81,7 @@ func (w *truth) raise(e Entry) {
 	}
 }
 
-// outdoes reports whether e counts and not f. The test must not ask the code for
-// that.
+// outdoes reports whether e counts and f does not. The test must not ask the code for that.
 func outdoes(e, f Entry) bool { return e.Rev > f.Rev || e.Rev == f.Rev && !e.In && f.In }
 
 func (w *truth) floor(id string) Entry {
@@ -91,7 +90,7 @@ func (w *truth) floor(id string) Entry {
 	return w.floors[id]
 }
 
-// read notes the result of a read before which floor was certain.
+// read records the result of a read. Before the read, floor was certain.
 func (w *truth) read(who string, got, floor Entry) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -128,7 +127,7 @@ func openLogs(s kv.Store, limits Limits) (l *Logs, wait func()) {
 	return l, upkeep.Wait
 }
 
-// open returns the logs of a process of the sweep.
+// open returns the logs of a process in the sweep.
 func (w *truth) open(s kv.Store, limits Limits) (*Logs, func()) {
 	l, wait := openLogs(s, limits)
 	if w.confirms {
@@ -139,7 +138,7 @@ func (w *truth) open(s kv.Store, limits Limits) (*Logs, func()) {
 
 // confirm answers for entries as records with the certain states would.
 func (w *truth) confirm(ctx context.Context, s kv.Store, place string, entries []Entry) ([]Entry, error) {
-	// A process that has died learns nothing.
+	// A dead process gets no answer.
 	if _, err := kv.One(ctx, s, kv.OpGet("records")); err != nil && !errors.Is(err, kv.ErrNotFound) {
 		return nil, err
 	}
@@ -203,7 +202,7 @@ func readSome(s kv.Store, rng *rand.Rand, limits Limits, w *truth, name string, 
 	}
 }
 
-// tendSome is a process that only does upkeep, whether it is needed or not.
+// tendSome is a process that does only upkeep, needed or not.
 func tendSome(s kv.Store, rng *rand.Rand, limits Limits, w *truth, n int) {
 	l, wait := w.open(s, limits)
 	defer wait()
@@ -212,7 +211,7 @@ func tendSome(s kv.Store, rng *rand.Rand, limits Limits, w *truth, n int) {
 		if err != nil {
 			continue
 		}
-		// A process tends only a segment that it has seen.
+		// A process tends only a segment that it has read.
 		if _, err := kv.One(context.Background(), s, kv.OpGet(l.key(place, h.parts[0].name))); err != nil {
 			continue
 		}
@@ -232,8 +231,8 @@ func tendSome(s kv.Store, rng *rand.Rand, limits Limits, w *truth, n int) {
 	}
 }
 
-// checkList asserts, once nothing is in flight, that the list is what was
-// acknowledged or written later, with each member once.
+// checkList asserts, when no request is in flight, that the list has the acknowledged or later
+// entries, and each member once.
 func checkList(sim *kvtest.Sim, limits Limits, w *truth) {
 	t := sim.T()
 	for _, wrong := range w.wrong {
@@ -263,7 +262,7 @@ func checkList(sim *kvtest.Sim, limits Limits, w *truth) {
 	}
 }
 
-// quietStore is a store that outlives its users and has no powers.
+// quietStore is a store without powers that outlives its users.
 type quietStore struct{ kv.Store }
 
 func (quietStore) Powers() kv.Powers { return kv.Powers{} }

@@ -9,32 +9,31 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Upkeep is done by readers that find a segment in need of it, and by writers, which
-// now and then look at the segment they have just written to, often enough that it
-// grows by only a few KiB between two looks. It runs in the background, and any of
-// it may be left undone.
+// Upkeep is done by readers that find a segment in need of it, and by writers, which sometimes look
+// at the segment they have just written to, often enough that it grows by only a few KiB between
+// two looks. It runs in the background, and may be left undone.
 
-// lookSometimes looks, by chance, at a segment to which bytes were appended.
+// lookSometimes looks, at random, at a segment after bytes were appended.
 func (l *Logs) lookSometimes(place string, n name, bytes int) {
 	if bytes >= l.Limits.Look || kv.Random()%uint64(l.Limits.Look/max(bytes, 1)) == 0 {
 		l.tendSoon(place, n)
 	}
 }
 
-// tending is the segments that a process has yet to tend. It tends those of one
-// list one after another, since each may have to change the head.
+// tending is the segments that a process must tend. It tends those of one list sequentially, since
+// each may have to change the head.
 type tending struct {
 	mu     sync.Mutex
 	places map[string]*wanted
 }
 
-// wanted is the segments of one list that are to be tended.
+// wanted is the segments of one list that need tending.
 type wanted struct {
 	names []name
 	busy  bool // a goroutine is tending them
 }
 
-// What exceeds these numbers is left until it is met again.
+// Segments and lists beyond these limits wait until they are seen again.
 const (
 	maxWanted = 256  // segments of a list
 	maxLists  = 4096 // lists
@@ -60,7 +59,7 @@ func (t *tending) want(place string, n name) {
 	}
 }
 
-// leave forgets what is wanted of place's list, unless a goroutine is at it.
+// leave forgets the wanted segments of place's list, unless a goroutine is tending them.
 func (t *tending) leave(place string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -69,8 +68,8 @@ func (t *tending) leave(place string) {
 	}
 }
 
-// begin reports whether the caller is to tend place's list: it has something to do,
-// and no one else is tending it.
+// begin reports whether the caller should tend place's list: there is work, and nobody else is
+// doing it.
 func (t *tending) begin(place string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -82,8 +81,8 @@ func (t *tending) begin(place string) bool {
 	return true
 }
 
-// next returns the segment to tend next in place's list. If there is none, or the
-// caller has had enough, tending the list ends.
+// next returns the next segment to tend in place's list. If there is none, or enough is set,
+// tending the list ends.
 func (t *tending) next(place string, enough bool) (n name, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -103,8 +102,7 @@ func (l *Logs) tendSoon(place string, n name) {
 	}
 }
 
-// tendWanted tends the segments wanted of place's list, unless another goroutine is
-// at it.
+// tendWanted tends the wanted segments of place's list, unless another goroutine is doing so.
 func (l *Logs) tendWanted(ctx context.Context, place string) error {
 	if !l.tending.begin(place) {
 		return nil
@@ -119,7 +117,7 @@ func (l *Logs) tendWanted(ctx context.Context, place string) error {
 	}
 }
 
-// tend does the upkeep that the segment n of place's list needs.
+// tend does the upkeep of the segment n of place's list.
 func (l *Logs) tend(ctx context.Context, place string, n name) error {
 	if atomic := kv.PowersOf(l.Store).Atomic; atomic != nil {
 		return atomic(ctx, func(s kv.Store) error { return l.tendOn(ctx, s, place, n) })
@@ -127,14 +125,13 @@ func (l *Logs) tend(ctx context.Context, place string, n name) error {
 	return l.tendOn(ctx, l.Store, place, n)
 }
 
-// maxFolds bounds how many times folding a segment in place is tried.
+// maxFolds limits the attempts to fold a segment in place.
 const maxFolds = 3
 
 func (l *Logs) tendOn(ctx context.Context, s kv.Store, place string, n name) error {
 	var sure certain
 	if l.Confirm != nil {
-		// The segment is read again afterward: the longer a segment takes to fold,
-		// the more others append to it.
+		// The segment is read again afterwards: the longer folding takes, the more others append.
 		u, err := l.look(ctx, s, place, n)
 		if err != nil || u.do == nothing {
 			return err
@@ -160,17 +157,17 @@ func (l *Logs) tendOn(ctx context.Context, s kv.Store, place string, n name) err
 	}
 }
 
-// upkept is a segment that was read to be tended.
+// upkept is a segment read for tending.
 type upkept struct {
 	get     kv.Op
 	head    *head
 	at      int // its index in head
 	segment *segment
-	rows    []row // what it folds to
+	rows    []row // its folded rows
 	do      action
 }
 
-// look reads the segment n of place's list and returns what it needs.
+// look reads the segment n of place's list and determines the upkeep it needs.
 func (l *Logs) look(ctx context.Context, s kv.Store, place string, n name) (u upkept, err error) {
 	ops := []kv.Op{kv.OpGet(l.key(place, n)), kv.OpGet(l.Key(place))}
 	if err = s.Do(ctx, ops); err != nil {
@@ -192,8 +189,8 @@ func (l *Logs) look(ctx context.Context, s kv.Store, place string, n name) (u up
 	return u, nil
 }
 
-// foldInPlace swaps the segment of a list with head h that get has read for rows, unless
-// something was appended since. If that ends the list, the segment goes.
+// foldInPlace replaces the segment that get has read, of a list with head h, by rows, unless
+// something was appended since. If the list becomes empty, the segment is removed.
 func (l *Logs) foldInPlace(ctx context.Context, s kv.Store, h *head, get *kv.Op, rows []row) error {
 	op := kv.OpSwap(get.Key, get.Result.Version, encodeSegment(rows))
 	if l.ends(h, rows) {
@@ -203,7 +200,7 @@ func (l *Logs) foldInPlace(ctx context.Context, s kv.Store, h *head, get *kv.Op,
 	return err
 }
 
-// action is what a segment needs.
+// action is the upkeep of a segment.
 type action int
 
 const (
@@ -213,8 +210,7 @@ const (
 	join
 )
 
-// upkeep returns what the segment g needs, which h names at the index at. rows is
-// what g folds to.
+// upkeep returns the upkeep needed by the segment g, at the index at of h, which folds to rows.
 func (l *Logs) upkeep(h *head, at int, g *segment, rows []row) action {
 	p := &h.parts[at]
 	folded := baseSize(rows)
@@ -231,8 +227,8 @@ func (l *Logs) upkeep(h *head, at int, g *segment, rows []row) action {
 	return nothing
 }
 
-// saves reports whether it is worthwhile to fold g, which then has a base of folded
-// bytes, less the entries that are no longer needed.
+// saves reports whether folding g is worthwhile. The folded base has folded bytes, including
+// entries that are no longer needed.
 func (l *Logs) saves(g *segment, rows []row, folded int) bool {
 	now := l.now()
 	for i := range rows {
@@ -243,13 +239,12 @@ func (l *Logs) saves(g *segment, rows []row, folded int) bool {
 	return g.size-segmentHead-folded > max(min(folded/2, l.Limits.Split/4), l.Limits.Slack)
 }
 
-// overgrown reports whether g is more than twice the size of what it folds to.
+// overgrown reports whether g is more than twice its folded size.
 func (l *Logs) overgrown(g *segment, rows []row) bool {
 	return g.size > 2*baseSize(rows)+l.Limits.Slack
 }
 
-// neighbor returns the index of the part with which the one at at could be joined,
-// -1 if there is none.
+// neighbor returns the index of the part that could be joined with the part at at, or -1.
 func (l *Logs) neighbor(h *head, at int) int {
 	p := &h.parts[at]
 	if p.depth == 0 || p.depth <= l.Hot {
@@ -265,14 +260,12 @@ func (l *Logs) neighbor(h *head, at int) int {
 	return other
 }
 
-// guess returns about how many bytes the part at other has, if its ids are as long
-// as those of a part with members in size bytes.
+// guess estimates the size of the part at other from the average size of members in size bytes.
 func (l *Logs) guess(h *head, other, size, members int) int {
 	return int(h.seen[other].Load()) * size / max(members, 1)
 }
 
-// join replaces the part at the index at and its neighbor by one, if both are still
-// small.
+// join replaces the part at the index at and its neighbor by one, if both are still small.
 func (l *Logs) join(ctx context.Context, s kv.Store, place string, h *head, at int, sure certain) error {
 	first := min(at, l.neighbor(h, at))
 	names := []name{h.parts[first].name, h.parts[first+1].name}

@@ -12,23 +12,23 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Stretch is the part of a list that one segment holds, in order.
+// Stretch is the part of a list in one segment, in order.
 type Stretch struct {
 	Members []Member
-	Last    uint64 // the last hash that belongs here
-	Left    int    // about how many members follow
+	Last    uint64 // the last hash of the segment
+	Left    int    // approximate number of members that follow
 
-	// Missed is an ErrLost if the segment is gone, or an ErrCorrupt if it is damaged. Members
-	// are those that can be read.
+	// Missed is an ErrLost if the segment is missing, or an ErrCorrupt if it is damaged. Members
+	// has the readable ones.
 	Missed error
 }
 
-// Walk calls f with the members of place's list that stand after from, one segment's at a time.
-// head is what a get of the head has answered. Walk misses no member that was acknowledged before that,
-// and gives each one once, whatever others do to the list meanwhile.
+// Walk calls f with the members of place's list after from, one segment at a time. head is the
+// answer to a get of the head. Walk returns every member acknowledged before that get, each once,
+// whatever changes others make meanwhile.
 //
-// Unlike other readers it repairs nothing. Once the rest was given, the error is the first Missed,
-// or that of the head, or an ErrLost if the loss of a segment was not accepted yet.
+// Unlike other readers it repairs nothing. At the end it returns the first Missed, or the error of
+// the head, or an ErrLost if the loss of a segment was not accepted yet.
 func (l *Logs) Walk(ctx context.Context, s kv.Store, place string, head kv.Result, from Position, f func(Stretch) error) error {
 	w := &walk{Logs: l, ctx: ctx, s: s, place: place, f: f, at: from.Hash, from: from}
 	if err := w.use(head); err != nil {
@@ -48,12 +48,12 @@ func (l *Logs) Walk(ctx context.Context, s kv.Store, place string, head kv.Resul
 	return w.missed
 }
 
-// ErrNoHead says that the head of a list that must have one is gone. It is an ErrLost.
+// ErrNoHead means that the head of a list that must have one is missing. It is an ErrLost.
 var ErrNoHead = fmt.Errorf("%w: the head of the list is gone", kv.ErrLost)
 
 var errPartLost = fmt.Errorf("%w: a part of the list", kv.ErrLost)
 
-// walk is a Walk under way.
+// walk is a Walk in progress.
 type walk struct {
 	*Logs
 	ctx    context.Context
@@ -61,13 +61,13 @@ type walk struct {
 	place  string
 	f      func(Stretch) error
 	from   Position
-	at     uint64 // the first hash of the segments to read next
+	at     uint64 // first hash of the segments to read next
 	ended  bool
 	head   *head
 	missed error
 }
 
-// use takes the head from a get of it. Without one, the first segment may hold members.
+// use decodes the answer to a get of the head. Without a head, the first segment may hold members.
 func (w *walk) use(got kv.Result) (err error) {
 	w.head, err = w.decodeHead(w.place, got)
 	switch {
@@ -81,7 +81,7 @@ func (w *walk) use(got kv.Result) (err error) {
 	return nil
 }
 
-// some gives the segments that one trip reads.
+// some passes on the segments read in one trip.
 func (w *walk) some() error {
 	first := w.head.find(w.at)
 	parts := w.head.parts[first:min(first+readAtOnce, len(w.head.parts))]
@@ -130,8 +130,8 @@ func (w *walk) goneError(op *kv.Op, p *part) error {
 	return fmt.Errorf("%w: %s, a segment of a list, is gone%s", kv.ErrLost, op.Key, about)
 }
 
-// stretch returns what the get op has read of the part at the index at, or that it is gone: absent
-// or retired.
+// stretch returns the result of the get op for the part at the index at. gone means that it is
+// absent or retired.
 func (w *walk) stretch(at int, op *kv.Op) (st Stretch, gone bool) {
 	p := &w.head.parts[at]
 	st.Last = p.last()
@@ -153,7 +153,7 @@ func (w *walk) stretch(at int, op *kv.Op) (st Stretch, gone bool) {
 		w.notice(w.place, w.head, at, &g, rows)
 	}
 	now := w.now()
-	// A segment that has taken the place of several may begin with members that were given.
+	// A segment that has replaced several may begin with members that were already passed on.
 	st.Members = slices.DeleteFunc(between(rows, w.at, p.last()), func(r row) bool {
 		return !r.member(now) || w.from.Compare(r.Position()) >= 0
 	})

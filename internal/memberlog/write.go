@@ -9,23 +9,23 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Ticket says where an entry was appended. On a store that cannot refuse an append
-// after a seal, the ticket must be settled before the entry is acknowledged.
+// Ticket is the location of an appended entry. On a store that cannot refuse an append after a
+// seal, it must be settled before the entry is acknowledged.
 type Ticket struct {
 	name    name
 	settled bool
 	began   bool
 }
 
-// Settled reports whether the entry stands before any seal.
+// Settled reports whether the entry is before any seal.
 func (t Ticket) Settled() bool { return t.settled }
 
-// Began reports whether the entry has begun its list: there was nothing before.
+// Began reports whether the entry started its list: there was none before.
 func (t Ticket) Began() bool { return t.began }
 
-// Write makes e part of place's list: once it returns nil, e is not lost. One trip
-// if the store refuses to append after a seal and the list's head is remembered, and
-// one more for each of these that is not so.
+// Write adds e to place's list: once it returns nil, e is not lost. One trip if the store refuses
+// to append after a seal and the list's head is remembered, and one more for each of these
+// conditions that is not met.
 func (l *Logs) Write(ctx context.Context, s kv.Store, place string, e Entry) error {
 	t, err := l.Append(ctx, s, place, e)
 	if err != nil {
@@ -44,8 +44,8 @@ func (l *Logs) Append(ctx context.Context, s kv.Store, place string, e Entry) (T
 	return t, l.failure(place, err)
 }
 
-// Settle is the second half of Write: it makes sure that what was appended stands
-// before any seal, or appends it again.
+// Settle is the second half of Write: it ensures that the appended entry is before any seal, or
+// appends it again.
 func (l *Logs) Settle(ctx context.Context, s kv.Store, place string, e Entry, t *Ticket) error {
 	if t.settled {
 		return nil
@@ -65,7 +65,7 @@ func (l *Logs) Settle(ctx context.Context, s kv.Store, place string, e Entry, t 
 	return l.failure(place, kv.ErrConflict)
 }
 
-// write is one entry on its way into a list.
+// write is one entry being written to a list.
 type write struct {
 	*Logs
 	ctx   context.Context
@@ -81,8 +81,8 @@ type write struct {
 
 func (w *write) unless() bool { return kv.PowersOf(w.s).Unless }
 
-// opAppend returns the op that appends data to a segment. Where the store can, it refuses that
-// after a seal.
+// opAppend returns the op that appends data to a segment. If the store can, it refuses that after a
+// seal.
 func (l *Logs) opAppend(s kv.Store, key string, data []byte) kv.Op {
 	op := kv.OpAppend(key, data)
 	if kv.PowersOf(s).Unless {
@@ -91,10 +91,10 @@ func (l *Logs) opAppend(s kv.Store, key string, data []byte) kv.Op {
 	return op
 }
 
-// target returns the segment to append to, as far as is known.
+// target returns the segment to append to, according to head.
 func (w *write) target() *part { return &w.head.parts[w.head.find(w.hash)] }
 
-// append is W0 and W1, until the store has taken the entry somewhere.
+// append is W0 and W1, until the store has accepted the entry in some segment.
 func (w *write) append() (Ticket, error) {
 	if w.head == nil {
 		w.head = w.heads.get(w.place)
@@ -108,9 +108,9 @@ func (w *write) append() (Ticket, error) {
 	return Ticket{}, kv.ErrConflict
 }
 
-// try appends the entry to the segment that seems to be the right one. If the head
-// is not known, it supposes that there is none, as for most lists, and reads it in
-// the same trip. So it does with one that it has known for a while.
+// try appends the entry to the segment that seems right. If the head is not known, try assumes that
+// there is none, as in most lists, and reads it in the same trip. It also reads a head that has
+// been cached for a while.
 func (w *write) try() (Ticket, error) {
 	n, asks := name{}, true
 	if w.head != nil {
@@ -133,7 +133,7 @@ func (w *write) try() (Ticket, error) {
 	return w.appended(n, ops[0].Err())
 }
 
-// learn takes the head from the answer to a get of it.
+// learn decodes the answer to a get of the head.
 func (w *write) learn(r kv.Result) (err error) {
 	w.head, err = w.decodeHead(w.place, r)
 	w.read = err == nil
@@ -147,8 +147,8 @@ func (w *write) ask() (err error) {
 	return w.pastDamage(err)
 }
 
-// pastDamage returns err, or errAgain once a damaged head, which no writer could get past,
-// counts as lost. Where no rebuild can make up for that, it stays as it is.
+// pastDamage returns err, or errAgain after marking a damaged head as lost, since no writer could
+// get past it. If no rebuild can restore it, it is left unchanged.
 func (w *write) pastDamage(err error) error {
 	if !wire.IsCorrupt(err) || w.Rebuilds == nil {
 		return err
@@ -156,14 +156,14 @@ func (w *write) pastDamage(err error) error {
 	return w.again(w.discardHead(w.ctx, w.s, w.place))
 }
 
-// appended acts on the answer to an append to n.
+// appended handles the answer to an append to n.
 func (w *write) appended(n name, err error) (Ticket, error) {
 	switch {
 	case err == nil:
 		w.lookSometimes(w.place, n, len(w.data))
 		return Ticket{n, w.unless(), false}, nil
 	case errors.Is(err, kv.ErrUnclear):
-		// An entry that stands there twice is harmless.
+		// A duplicate entry is harmless.
 		return Ticket{}, errAgain
 	case errors.Is(err, kv.ErrSealed):
 		return Ticket{}, w.follow(n)
@@ -173,13 +173,12 @@ func (w *write) appended(n name, err error) (Ticket, error) {
 	return Ticket{}, err
 }
 
-// patience is how many times a writer checks, a little later each time, whether a
-// sealed segment has been replaced, before it replaces the segment itself. The
-// process that sealed it takes less than that if it is alive.
+// patience is how many times a writer checks, with growing pauses, whether a sealed segment has
+// been replaced, before it replaces the segment itself. If it is alive, the process that sealed it
+// takes less.
 const patience = 6
 
-// follow returns errAgain when the head names another segment than n, which is
-// sealed.
+// follow returns errAgain when the head names another segment than n, which is sealed.
 func (w *write) follow(n name) error {
 	for try := range patience {
 		if !kv.Pause(w.ctx, w.s, 250*time.Microsecond<<try) {
@@ -195,8 +194,8 @@ func (w *write) follow(n name) error {
 	return w.replace(n)
 }
 
-// replace rolls the segment n and has the head read again. Of the writers of a
-// process that want to do so at once, the others wait a little for the first.
+// replace rolls the segment n and makes the head be read again. If several writers of a process
+// want to, the others wait a little for the first.
 func (w *write) replace(n name) error {
 	key := w.key(w.place, n)
 	if _, busy := w.replacing.LoadOrStore(key, true); busy {
@@ -207,8 +206,8 @@ func (w *write) replace(n name) error {
 	return w.again(w.roll(w.ctx, w.s, w.place, n))
 }
 
-// begin handles an append that was not stored, since the segment n is absent or
-// full. An absent segment is the first of a new list, or was replaced or lost.
+// begin handles an append that was not stored because the segment n is absent or full. An absent
+// segment is the first of a new list, or was replaced or lost.
 func (w *write) begin(n name) (Ticket, error) {
 	if n == (name{}) && w.read && !w.head.stored {
 		return w.beginList()
@@ -241,7 +240,7 @@ func (w *write) again(err error) error {
 	return errAgain
 }
 
-// beginList makes the first segment of a list that has none.
+// beginList creates the first segment of a list that has none.
 func (w *write) beginList() (Ticket, error) {
 	w.read = false
 	e := w.e
@@ -261,9 +260,8 @@ func (w *write) beginList() (Ticket, error) {
 	return Ticket{}, err
 }
 
-// stands is W2: it reports whether what was appended to n stands before any seal.
-// If the head still names n and no process is about to replace it, there is no
-// seal.
+// stands is W2: it reports whether the entry appended to n is before any seal. If the head still
+// names n and no process is about to replace it, there is no seal.
 func (w *write) stands(n name) (bool, error) {
 	if err := w.ask(); err != nil {
 		if errors.Is(err, errAgain) {

@@ -9,18 +9,18 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A store that has lost a part of a row leaves gaps in it, and Last may end at any of them.
+// If a store has lost a part of a row, the row has gaps, and Last may end at any of them.
 
 const (
-	reach    = 64 // how many numbers in a row are looked for above one
+	reach    = 64 // number of consecutive numbers looked for above one
 	nearest  = 2 * reach
 	farthest = 1 << 20
-	farReach = 8 // how many further up, at nearest, twice nearest, ... and farthest
+	farReach = 8 // number of consecutive numbers looked for at nearest, twice nearest, ... and farthest
 )
 
-// Left returns the largest number that is left beyond the gaps, 0 if there is none. Above
-// each number it comes to it looks for the next 64, and for eight each from 128, 256, ...
-// up to 2^20 numbers further on, all in one trip. Where none of these is there, it ends.
+// Left returns the largest remaining number beyond the gaps, 0 if there is none. Above each number
+// it finds, it looks for the next 64, and for eight each from 128, 256, ... up to 2^20 numbers
+// further on, all in one trip. It ends when none of these exists.
 func (r *Row) Left(ctx context.Context, s kv.Store) (int64, error) {
 	last, err := r.Last(ctx, s)
 	if err != nil {
@@ -29,7 +29,7 @@ func (r *Row) Left(ctx context.Context, s kv.Store) (int64, error) {
 	return r.leftAbove(ctx, s, last)
 }
 
-// leftAbove is Left from the number last on.
+// leftAbove is Left, starting at the number last.
 func (r *Row) leftAbove(ctx context.Context, s kv.Store, last int64) (int64, error) {
 	for {
 		above, err := r.above(ctx, s, last)
@@ -44,8 +44,7 @@ func (r *Row) leftAbove(ctx context.Context, s kv.Store, last int64) (int64, err
 	}
 }
 
-// above returns the largest number that is there of those which Left looks for above n, 0
-// if none is.
+// above returns the largest existing number that Left looks for above n, 0 if there is none.
 func (r *Row) above(ctx context.Context, s kv.Store, n int64) (int64, error) {
 	numbers := consecutive(n+1, reach)
 	for far := int64(nearest); far <= farthest; far *= 2 {
@@ -75,10 +74,10 @@ func consecutive(first int64, n int) []int64 {
 	return all
 }
 
-// Accept takes the numbers that are gone for lost. It returns the last one that was given,
-// as far as what is left says so: what Left finds, or what the hint's key or this process
-// names if something is left at most 64 before it, or as far after it as Left looks. If
-// that one is gone, Accept adds it with the value nothing, so that no lost number is given
+// Accept acknowledges the loss of missing numbers. It returns the last assigned number, as far as
+// the remaining ones show it: the number found by Left, or the one under the hint's key or known to
+// this process, if a number exists at most 64 before it, or as far after it as Left looks. If that
+// number is missing, Accept adds it with the value nothing, so that no lost number is assigned
 // again.
 func (r *Row) Accept(ctx context.Context, s kv.Store, nothing []byte) (int64, error) {
 	named, err := r.keptHint(ctx, s)
@@ -97,7 +96,7 @@ func (r *Row) Accept(ctx context.Context, s kv.Store, nothing []byte) (int64, er
 		return 0, err
 	}
 	ops := []kv.Op{kv.OpAdd(r.Key(last), nothing), kv.OpSet(r.Hint, strconv.AppendInt(nil, last, 10))}
-	_ = s.Do(ctx, ops) // The result of each op says whether it succeeded.
+	_ = s.Do(ctx, ops) // each op has its own result
 	for i := range ops {
 		if err := ops[i].Err(); err != nil && !errors.Is(err, kv.ErrExists) {
 			return 0, err
@@ -107,9 +106,8 @@ func (r *Row) Accept(ctx context.Context, s kv.Store, nothing []byte) (int64, er
 	return last, nil
 }
 
-// near returns the last number that was given where last was found and named is said to
-// exist. What says so may be damaged, so it counts if something is left shortly before it or
-// after it.
+// near returns the last assigned number, given that last was found and named is said to exist. The
+// source of named may be damaged, so it counts only if a number exists shortly before or after it.
 func (r *Row) near(ctx context.Context, s kv.Store, last, named int64) (int64, error) {
 	for _, below := range []int64{named, max(named-reach, last)} {
 		found, err := r.above(ctx, s, below)

@@ -12,21 +12,20 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Row is a row of items under the keys 1, 2, 3, ... without a counter: the next
-// item is made by adding the key after the last, or, where that is taken, the key
-// after it. There is no gap, because n+1 is tried only after n was seen.
+// Row is a row of items under the keys 1, 2, 3, ... without a counter: the next item is created by
+// adding the key after the last or, if that is taken, the key after it. There are no gaps, because
+// n+1 is tried only after n was seen.
 type Row struct {
 	// Key returns the key of number n.
 	Key func(n int64) string
 
-	// Hint is the key of a number that is known to exist, for processes that
-	// know of none.
+	// Hint is the key that holds a number known to exist, for processes that know none.
 	Hint string
 
 	hint atomic.Int64 // a number known to exist
 }
 
-// Known notes that n exists, which shortens the next search.
+// Known records that n exists, which shortens the next search.
 func (r *Row) Known(n int64) {
 	for {
 		old := r.hint.Load()
@@ -36,14 +35,14 @@ func (r *Row) Known(n int64) {
 	}
 }
 
-// LastKnown returns the largest number this process knows of, 0 if it knows none.
+// LastKnown returns the largest number known to this process, or 0.
 func (r *Row) LastKnown() int64 { return r.hint.Load() }
 
-// Last returns the largest number in use, 0 if there is none. It looks up from
-// what it knows in growing steps, and then between the last found and the first
-// missing. If what it knew is gone, because a store lost it or Known was called
-// too early, it begins at the first. But if the number under the hint's key is
-// gone, the store has lost a part of the row, and the error is an ErrLost.
+// Last returns the largest number in use, 0 if there is none. It searches upward from the known
+// number in growing steps, and then between the last found and the first missing. If the known
+// number is missing, because a store lost it or Known was called too early, it starts at the first.
+// But if the number under the hint's key is missing, the store has lost a part of the row, and the
+// error is an ErrLost.
 func (r *Row) Last(ctx context.Context, s kv.Store) (int64, error) {
 	hint, kept := r.hint.Load(), false
 	if hint == 0 {
@@ -76,8 +75,8 @@ func (r *Row) Last(ctx context.Context, s kv.Store) (int64, error) {
 	}
 }
 
-// keptHint returns the number under the hint's key, 0 if there is none, or it is damaged:
-// it only shortens the search.
+// keptHint returns the number under the hint's key. It returns 0 if there is none or it is damaged,
+// since it only shortens the search.
 func (r *Row) keptHint(ctx context.Context, s kv.Store) (int64, error) {
 	got, err := kv.One(ctx, s, kv.OpGet(r.Hint))
 	if errors.Is(err, kv.ErrNotFound) {
@@ -93,8 +92,7 @@ func (r *Row) keptHint(ctx context.Context, s kv.Store) (int64, error) {
 	return n, nil
 }
 
-// steps returns the numbers above low to look for in one trip, in search of one
-// that is missing.
+// steps returns the numbers above low to look for in one trip, in search of a missing one.
 func (r *Row) steps(low int64, round int) []int64 {
 	if round == 0 {
 		return []int64{low + 1}
@@ -102,8 +100,8 @@ func (r *Row) steps(low int64, round int) []int64 {
 	return []int64{low + 1<<(20*round-10), low + 1<<(20*round)}
 }
 
-// between returns the last number in use, which is at least low and less than
-// high, in a search that began at begin.
+// between returns the last number in use, which is at least low and less than high, in a search
+// that started at begin.
 func (r *Row) between(ctx context.Context, s kv.Store, begin, low, high int64) (int64, error) {
 	for high-low > 1 {
 		found, missing, err := r.probe(ctx, s, []int64{r.cut(begin, low, high)})
@@ -122,16 +120,15 @@ func (r *Row) between(ctx context.Context, s kv.Store, begin, low, high int64) (
 // cut returns the number between low and high to look for.
 func (r *Row) cut(begin, low, high int64) int64 {
 	if high-begin <= 1<<10 {
-		// Most often it is not far from where the search began.
+		// usually it is not far from the start of the search
 		near := int64(math.Sqrt(float64(max(low-begin, 1)) * float64(high-begin)))
 		return min(max(begin+near, low+1), high-1)
 	}
 	return low + (high-low)/2
 }
 
-// probe looks for numbers, which rise, in one trip. It returns the last before
-// the first that is missing, and the first that is missing, each 0 if there is
-// none.
+// probe looks for increasing numbers in one trip. It returns the last before the first missing one,
+// and the first missing one, each 0 if there is none.
 func (r *Row) probe(ctx context.Context, s kv.Store, numbers []int64) (found, missing int64, err error) {
 	keys := make([]string, len(numbers))
 	for i, n := range numbers {
@@ -150,12 +147,12 @@ func (r *Row) probe(ctx context.Context, s kv.Store, numbers []int64) (found, mi
 	return found, 0, nil
 }
 
-// hintEvery is how many numbers the hint's key may be behind, if all goes well.
+// hintEvery is the usual maximum distance of the number under the hint's key from the last number.
 const hintEvery = 16
 
-// Remind returns the op that stores n, which exists, under the hint's key. It is
-// due for one number in hintEvery. To store it for nothing, or slowly over a
-// larger one, only makes a search longer.
+// Remind returns the op that stores the existing n under the hint's key. It is due for one number
+// in hintEvery. A redundant op, or a late one that overwrites a larger number, only makes a search
+// longer.
 func (r *Row) Remind(n int64) (op kv.Op, due bool) {
 	return kv.OpSet(r.Hint, strconv.AppendInt(nil, n, 10)), n%hintEvery == 0
 }

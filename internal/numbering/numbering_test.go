@@ -24,7 +24,7 @@ func fill(t *testing.T, s kv.Store, n int) {
 	must(t, s.Do(context.Background(), ops))
 }
 
-// row is a store in which the numbers up to last exist, and nothing else.
+// row is a store with the numbers up to last, and nothing else.
 type row struct{ last int64 }
 
 func (r row) Do(_ context.Context, ops []kv.Op) error {

@@ -1,5 +1,5 @@
-// Package optest is what tests of stores say about an operation: how a failure
-// shows it, and which error of the contract it ended in.
+// Package optest helps tests of stores: it shows operations in failures, and checks the errors they
+// ended in.
 package optest
 
 import (
@@ -10,17 +10,17 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Shown is how many bytes of a value are shown.
+// Shown is the number of bytes shown of a value.
 const Shown = 48
 
-// Sentinels are the errors of the contract: an op that fails ends in one of them.
+// Sentinels are the errors of the contract: a failed op ends in one of them.
 var Sentinels = []error{
 	kv.ErrNotFound, kv.ErrExists, kv.ErrConflict, kv.ErrNotStored, kv.ErrSealed,
 	kv.ErrNotNumber, kv.ErrBadKey, kv.ErrTooLarge, kv.ErrBadOp, kv.ErrUnavailable,
 	kv.ErrUnclear, kv.ErrLost,
 }
 
-// EndsIn reports whether err is want and no other sentinel as well.
+// EndsIn reports whether err is want and no other sentinel.
 func EndsIn(err, want error) bool {
 	if err == nil || want == nil {
 		return err == nil && want == nil
@@ -28,7 +28,7 @@ func EndsIn(err, want error) bool {
 	return !slices.ContainsFunc(Sentinels, func(s error) bool { return errors.Is(err, s) != (s == want) })
 }
 
-// Show returns op, without its result, as a failure shows it.
+// Show returns op, without its result, for a failure message.
 func Show(op kv.Op) string { return ShowCut(op, len(op.Value)) }
 
 // ShowCut is Show for an op whose value had size bytes before it was cut.
@@ -52,7 +52,7 @@ func ShowCut(op kv.Op, size int) string {
 	return text
 }
 
-// ShowAnswer returns what op was answered.
+// ShowAnswer returns the result of op for a failure message.
 func ShowAnswer(op kv.Op) string {
 	switch r := op.Result; {
 	case r.Err != nil:
@@ -66,7 +66,7 @@ func ShowAnswer(op kv.Op) string {
 	}
 }
 
-// ShowItem returns what a Get has found.
+// ShowItem returns the result of a Get for a failure message.
 func ShowItem(r kv.Result) string {
 	if r.Err != nil {
 		return fmt.Sprintf("(%v)", r.Err)
@@ -74,8 +74,7 @@ func ShowItem(r kv.Result) string {
 	return fmt.Sprintf("%s (version %d)", ShowValue(r.Value, len(r.Value)), r.Version)
 }
 
-// ShowValue returns the beginning of a value that had size bytes before it was
-// cut.
+// ShowValue returns the beginning of a value that had size bytes before it was cut.
 func ShowValue(value []byte, size int) string {
 	if size <= Shown {
 		return fmt.Sprintf("%q", value)

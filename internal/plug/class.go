@@ -17,123 +17,121 @@ func IsOver(def string, fields []string) bool {
 	return slices.ContainsFunc(fields, func(field string) bool { return slices.Contains(words, field) })
 }
 
-// A Class is a data class without its types, as package inspect sees it. Up to Check nothing
-// is written.
+// Class is a data class without its types, for package inspect. The methods up to Check write
+// nothing.
 type Class interface {
 	Name() string
 	Version() int       // of the model
-	Private() []string  // stored names of the fields whose values are not shown
-	IsNumbered() bool   // ids are given in order
+	Private() []string  // stored names of fields with values that must not be shown
+	IsNumbered() bool   // ids are assigned in order
 	IsListed() bool     // ids are listed, apart from the records
-	KeepsHistory() bool // bodies of the records before
+	KeepsHistory() bool // earlier revisions are kept
 	Counters() []string // plain ones
-	Children() []string // lists, each MODEL.INDEX, of records that are deleted with one
+	Children() []string // lists, each MODEL.INDEX, of records deleted with a record
 	Windows() []Window  // one for each index
-	Defs() []string     // the definitions of these indexes
+	Defs() []string     // definitions of these indexes
 
-	// CheckID returns an error that says why id cannot be the text of an id; nil: it can.
+	// CheckID returns nil if id can be the text of an id, and the reason otherwise.
 	CheckID(id string) error
 
 	Key(id string) string
 	HistoryKey(id string) string
 	CounterKey(counter, id string) string
 
-	// State says how much there is of the model, and which indexes hold all of it.
+	// State returns the size of the model, and the state of its indexes.
 	State(ctx context.Context) (State, error)
 
-	// See reads records. One that is damaged has an Err.
+	// See reads records. A damaged record has an Err.
 	See(ctx context.Context, s kv.Store, ids []string) ([]Sight, error)
 
-	// Decode returns the record that value is, which stands under the key of id. An id of ""
-	// is found in the record, if that can be read.
+	// Decode decodes value, the record stored under the key of id. If id is "", it is taken from
+	// the record, if readable.
 	Decode(id string, value []byte) Sight
 
-	// Earlier returns the bodies in value, the history of a record. What is damaged it leaves out.
+	// Earlier returns the bodies in value, the history of a record, without the damaged ones.
 	Earlier(value []byte) [][]byte
 
-	// Body returns what a record that lives says, as this version of the model writes it: its
-	// fields in their order. Of nil it is that of an empty record.
+	// Body returns the body of a live record in the current version of the model, with fields in
+	// order. A nil record is an empty one.
 	Body(s *Sight) ([]byte, error)
 
-	// Fixed returns the body of an empty record in which all is set that an edit does not change:
-	// the id, and the fields that the data class fills in.
+	// Fixed returns the body of an empty record with the parts that an edit cannot change: the id,
+	// and the fields that the data class sets.
 	Fixed(id string) ([]byte, error)
 
-	// Edit makes the record id, which has that rev, what f makes of its body, as an update of the
-	// app does. If it has another rev by then, the error is an ErrConflict.
+	// Edit replaces the body of the record id with the result of f, as an update of the app does.
+	// If the record no longer has the given rev, the error is an ErrConflict.
 	Edit(ctx context.Context, id string, rev uint64, f func(body []byte) ([]byte, error)) error
 
-	// Stands returns for how long value, a record, is to be stored from now on, 0 for ever. It is
-	// less than 0 if that is over.
+	// Stands returns the remaining lifetime of value, a record: 0 if it never expires, negative if
+	// it has expired.
 	Stands(value []byte) (time.Duration, error)
 
-	// IDs calls f with the ids of all records there may be, some at a time, with what a
-	// later call takes to go on behind them. An id may come twice. Once the rest was given,
-	// the error names ids that are lost or damaged.
+	// IDs calls f with the ids of all possible records, in batches, each with the from of a later
+	// call that continues there. An id may come twice. At the end, the error names lost or damaged
+	// ids.
 	IDs(ctx context.Context, from string, f func(ids []string, to string) error) error
 
-	// Check returns what is wrong with records in the indexes, and where they belong; no more
-	// of their envelopes than their revs, and when they end.
+	// Check returns the faults of records in the indexes, and the places of the records. Their
+	// envelopes have only the revs and the expiries.
 	Check(ctx context.Context, s kv.Store, ids []string) ([]Sight, error)
 
-	// Mend makes what indexes hold of the record id agree with it.
+	// Mend makes the entries of the record id agree with it.
 	Mend(ctx context.Context, id string) error
 
-	// Settle takes the record id out of places, by Windows, where it stood before its item was
-	// replaced, and where it no longer belongs.
+	// Settle removes the record id from places, by Windows, where it was before its item was
+	// replaced and no longer belongs.
 	Settle(ctx context.Context, id string, places [][]string) error
 
-	// Enlist makes the ids of the model name those of records that they do not, if they are
-	// listed.
+	// Enlist adds ids to the list of the model's ids, if it has one, unless they are already there.
 	Enlist(ctx context.Context, ids []string) error
 
-	// Prepare makes the model one whose indexes hold not all records, but for those that
-	// whole says.
+	// Prepare marks the indexes of the model as incomplete, except those that whole accepts.
 	Prepare(ctx context.Context, whole func(index string) bool) error
 
-	// Accept says that what is lost of the ids is known to be.
+	// Accept acknowledges the loss of ids.
 	Accept(ctx context.Context) error
 
 	// Purge erases the record id: see Records.Purge.
 	Purge(ctx context.Context, id string) error
 
-	// Resave writes those of the records ids again that an earlier version of the model has
-	// written, and returns how many these are. With dry it only tries that they can be.
+	// Resave rewrites those of the records ids that have an older model version, and returns their
+	// number. With dry it only checks that they can be read.
 	Resave(ctx context.Context, ids []string, dry bool) (n int, err error)
 
 	// Orphans deletes the children of the record id, which is gone.
 	Orphans(ctx context.Context, id string) error
 
-	// Build makes the indexes hold all records; with again, also those that do already.
+	// Build builds the incomplete indexes; with again, all of them.
 	Build(ctx context.Context, again bool) error
 }
 
-// State is what a store says of a model as a whole.
+// State is the state of a model as a whole.
 type State struct {
 	Exists  bool
-	IDs     int64 // that its list or its keys name, about, or the last number: more than there are records
+	IDs     int64 // approximate number of ids listed, or the last number: more than there are records
 	Indexes []IndexState
-	Built   error // why it is not known which indexes are built; nil: it is
+	Built   error // why the built indexes are unknown; nil: they are known
 }
 
-// IndexState is how an index is.
+// IndexState is the state of an index.
 type IndexState struct {
 	Name  string
 	State string // "built", "building", "not built", or "unknown" if this program has no such index
-	Far   string // how far it is, if it is being built
+	Far   string // progress, while building
 }
 
 // Sight is a record without its type.
 type Sight struct {
 	ID       string
-	Envelope *envelope.Envelope // nil if it is absent or damaged
+	Envelope *envelope.Envelope // nil if absent or damaged
 	Bytes    int                // of the stored item
 	Ended    bool               // it has expired
 	Counts   []int64            // by Class.Counters
-	Places   [][]string         // where it belongs, by Class.Windows
+	Places   [][]string         // by Class.Windows
 	Err      error              // an ErrCorrupt, if it is damaged
 	Wrong    []Wrong            // if it was checked
 }
 
-// Live reports whether a user sees the record.
+// Live reports whether the record is visible to users.
 func (s *Sight) Live() bool { return s.Envelope.Live() && !s.Ended && s.Err == nil }

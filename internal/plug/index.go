@@ -1,4 +1,4 @@
-// Package plug is what an index class and the data class know of each other.
+// Package plug is the interface between index classes and the data class.
 package plug
 
 import (
@@ -12,71 +12,68 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Index is what an index class implements to be kept in step with the records
-// of a model. A record belongs in places, such as the values of a field: each a
-// text that the index has chosen. The write path calls the methods below, in
-// this order, for every index whose places a change touches; what they ask of
-// their store at the same time goes out as one trip.
+// Index is implemented by index classes. The write path keeps it up to date with the records of a
+// model. A record belongs in places, such as the values of a field: each a text chosen by the
+// index. For every index with places touched by a change, the write path calls the methods below,
+// in this order. Concurrent requests to their store share one trip.
 //
-// Every method may be called again for the same change, by another process, at any
-// later time: that is how a crash is repaired.
+// Every method may be called again for the same change, by another process, at any later time: that
+// is how a crash is repaired.
 type Index interface {
 	// Name is unique among the model's indexes and part of stored keys.
 	Name() string
 
-	// Def is the index's definition. An index whose Def differs from the
-	// stored one has to be rebuilt.
+	// Def is the index's definition. If it differs from the stored one, the index must be rebuilt.
 	Def() string
 
-	// Places returns the places rec belongs in. It is a pure function of rec.
+	// Places returns the places of rec. It is a pure function of rec.
 	Places(rec Record) []string
 
-	// Prepare makes entries at m.Gained, before the record commits. Until then no
-	// reader may trust them. An error ends the change; ErrConflict means that
-	// m.Base is old and the change starts over.
+	// Prepare adds entries at m.Gained before the record commits. Until then no reader may trust
+	// them. An error ends the change; ErrConflict means that m.Base is outdated and the change
+	// starts over.
 	Prepare(ctx context.Context, s kv.Store, m *Move) error
 
-	// Beside runs next to the record's commit, in the same trip. If it fails, the
-	// entries are repaired after the reply.
+	// Beside runs in the trip that commits the record. If it fails, the entries are repaired after
+	// the reply.
 	Beside(ctx context.Context, s kv.Store, m *Move) error
 
-	// After removes what stands at m.Lost, and makes what stands at m.Renewed end when
-	// the record does, once that has committed. It is called for every change that moves
-	// the record, even if there is nothing of that: an index that follows something
-	// other than the record does so here. Nor need anything be gained, where an earlier
-	// try of the change has added to a number.
+	// After runs once the record has committed. It removes the entries at m.Lost, and gives the
+	// entries at m.Renewed the expiry of the record. It is called for every change that moves the
+	// record, even without such entries, so an index that follows something else can update itself
+	// here. If an earlier try of the change has added to a number, m may also gain nothing.
 	After(ctx context.Context, s kv.Store, m *Move) error
 
-	// Repair makes the entries at places agree with rec, read just now: it
-	// adds missing entries and removes those that rec does not have.
+	// Repair makes the entries at places agree with rec, read just now: it adds missing entries and
+	// removes those that rec does not have.
 	Repair(ctx context.Context, s kv.Store, rec *Seen, places []string) error
 
-	// Check returns, for each of recs, a sentence for each thing that is wrong with its
-	// entries; nil: nothing is. What is damaged, as an error says, may concern only some.
-	// Of recs it gets the ids, the revs, the ends, the places and the marks.
+	// Check returns, for each of recs, one sentence per fault of its entries; nil: none. An error
+	// about damage may concern only some of recs. recs have only ids, revs, expiries, places and
+	// marks.
 	Check(ctx context.Context, s kv.Store, recs []*Seen) (wrong [][]string, err error)
 }
 
-// Move is what one change of a record means to one index.
+// Move is the effect of one change of a record on one index.
 type Move struct {
-	ID      string        // the text of the record's id
-	Base    uint64        // the record's rev before, 0 if it was absent
+	ID      string        // text of the record's id
+	Base    uint64        // the record's rev before, 0 if absent
 	Rev     uint64        // its rev if the change commits
-	TTL     time.Duration // how long the record lives, 0: forever
-	Ends    time.Time     // when it expires; zero: never
-	Stands  time.Duration // how long it may live, whether or not the change commits, 0: forever
-	Gained  []string      // places it will be in that need an entry
-	Had     []string      // of Gained, those it was in before: only its expiry has changed
-	Renewed []string      // places it stays in, whose entries get its new expiry from After
-	Lost    []string      // places it will no longer be in
-	Was     []string      // all places it is in by the record at Base
-	Is      []string      // all places it is in if the change commits
-	Mark    []byte        // what the index keeps in the record; Prepare may change it
-	Kept    any           // what one step leaves for the next
-	Added   *Added        // what all tries of the change have added beside their commits; nil in a rebuild
-	Early   []byte        // what the index's Early has returned for this change
+	TTL     time.Duration // lifetime of the record, 0: forever
+	Ends    time.Time     // its expiry; zero: never
+	Stands  time.Duration // its longest possible lifetime, whether or not the change commits, 0: forever
+	Gained  []string      // new places, which need an entry
+	Had     []string      // places in Gained that it was already in: only the expiry has changed
+	Renewed []string      // unchanged places whose entries get the new expiry from After
+	Lost    []string      // places it leaves
+	Was     []string      // all its places as of Base
+	Is      []string      // all its places if the change commits
+	Mark    []byte        // the index's data in the record; Prepare may change it
+	Kept    any           // passed from one step to the next
+	Added   *Added        // additions by all tries of the change with their commits; nil in a rebuild
+	Early   []byte        // the result of Early for this change
 	Began   time.Time     // when the change read the record
-	New     bool          // the id was made for the record, so no one has known it before
+	New     bool          // the id was generated for the record, so nobody has known it before
 }
 
 // Without returns the places that are not among others.
@@ -91,113 +88,106 @@ func Without(places, others []string) []string {
 	return rest
 }
 
-// ValuesName returns the name of the index that holds the values of a list, and of the count
-// of a list that is counted for its values alone.
+// ValuesName returns the name of the index that holds the values of a list, or of the count of a
+// list that is counted only for its values.
 func ValuesName(list string) string { return list + ".Values" }
 
-// Limited is an Index that takes so many values of a record.
+// Limited is an Index that limits the values of a record.
 type Limited interface {
-	// Limit returns an error that is an ErrTooLarge if rec has more. It is called before
-	// Places.
+	// Limit returns an ErrTooLarge if rec has too many. It is called before Places.
 	Limit(rec Record) error
 }
 
-// Early is an Index that can do what Prepare asks of the store before the
-// record has been read, and so save the trip of Prepare. It is called when the
-// last few changes of the model have all moved records of the index. What it
-// returns may go unused.
+// Early is an Index that can do its part of Prepare before the record has been read, and so save
+// that trip. It is called after several consecutive changes of the model that moved records of the
+// index. The result may go unused.
 type Early interface {
-	// Early returns what will be Move.Early, if the change of the record id
-	// turns out to move it. Prepare should then ask for nothing.
+	// Early returns the Move.Early for the change of the record id, if it turns out to move the
+	// record. Prepare should then make no request.
 	Early(ctx context.Context, s kv.Store, id string) ([]byte, error)
 }
 
-// Together is an Index that can do for many new records at once what After does for each.
+// Together is an Index that can run After for many new records at once.
 type Together interface {
-	// AfterAll does what After does for each of moves. After an error After is called for
-	// each of them.
+	// AfterAll runs After for all moves. If it fails, After is called for each.
 	AfterAll(ctx context.Context, s kv.Store, moves []*Move) error
 }
 
 // Bulk is an Index that can prepare many new records at once, in one transaction.
 type Bulk interface {
-	// PrepareAll does what Prepare does for each of moves, all of records that were absent. An
-	// error ends the transaction.
+	// PrepareAll runs Prepare for all moves, all of absent records. An error ends the transaction.
 	PrepareAll(ctx context.Context, s kv.Store, moves []*Move) error
 }
 
-// Committer is an Index that takes note of a change of this process before the
-// reply, so that its readers see what After has yet to write.
+// Committer is an Index that records a change of this process before the reply, so that its readers
+// see entries not yet written by After.
 type Committer interface {
-	// Committed is called once m has committed, before After. It asks nothing of
-	// the store. On one with Atomic it is not called, since After is part of the
-	// commit.
+	// Committed is called once m has committed, before After. It makes no request to the store. On
+	// stores with Atomic it is not called, since After is part of the commit.
 	Committed(m *Move)
 }
 
-// Listing is an Index that can tell which records are at a place.
+// Listing is an Index that can list the records at a place.
 type Listing interface {
-	// Each calls f with the ids of the records at place, some of which may have left it,
-	// until f returns an error.
+	// Each calls f with the ids of the records at place, until f returns an error. Some may have
+	// left it.
 	Each(ctx context.Context, s kv.Store, place string, f func(id string) error) error
 
-	// Vacate removes what still names records that have left place. Before that it calls f
-	// with their ids, some at a time.
+	// Vacate removes the traces of records that have left place. It first calls f with their ids,
+	// in batches.
 	Vacate(ctx context.Context, s kv.Store, place string, f func(ids []string) error) error
 }
 
-// Builder is an Index whose entries have an order, so that records cannot be
-// entered one by one when it is added to a model that has some.
+// Builder is an Index with ordered entries, so that existing records cannot be entered one by one
+// when it is added to a model.
 type Builder interface {
-	// Build makes the entries of every record, of which some may have entries
-	// already. Others may write at the same time, as long as they keep the index. What
-	// an earlier process has noted in steps is of the same build.
+	// Build enters every record, some of which may have entries already. Processes that maintain
+	// the index may write meanwhile. steps may hold progress of an earlier process in the same
+	// build.
 	Build(ctx context.Context, steps Steps) error
 }
 
-// Steps is how far an index has come with its own part of a build. What it notes is for
-// the next process if this one dies.
+// Steps stores the progress of an index with its own part of a build, for the next process if this
+// one dies.
 type Steps interface {
-	// From returns what was noted last, nil if there is nothing to go on from.
+	// From returns the last progress, or nil to start from the beginning.
 	From() []byte
 
-	// Reached notes to, which must be true already, after n more records. It is written
-	// down at once if it is the first of this process or n is Many, and otherwise now
-	// and then.
+	// Reached records the progress to, which must already be true, after n more records. It is
+	// saved immediately if it is the first of this process or n is Many, and otherwise from time to
+	// time.
 	Reached(ctx context.Context, to []byte, n int) error
 }
 
-// Many stands for so many records that a process that dies must not have to do them again.
+// Many stands for so much work that another process must not have to repeat it.
 const Many = 1 << 30
 
-// Forgetter is an Index that keeps something of a record after Repair has taken the
-// record out of all places, such as its id among those that have left a list.
+// Forgetter is an Index that keeps data about a record after Repair has removed it from all places,
+// for example its id in the list of former members.
 type Forgetter interface {
-	// Forget removes what still names the record id at places. The record is deleted at
-	// rev, and Repair has taken it out of them.
+	// Forget removes the remaining traces of the record id at places. The record was deleted at
+	// rev, and Repair has removed it from them.
 	Forget(ctx context.Context, s kv.Store, id string, rev uint64, places []string) error
 }
 
-// Purger is an Index that leaves something of a record behind until it is lapped or
-// expires.
+// Purger is an Index that leaves data about a record behind until it is overwritten or expires.
 type Purger interface {
-	// Purge removes all that the index has of the record id at places, which is deleted
-	// and which Repair has taken out of them. fence makes every change fail that has seen
-	// the record before, and says if it was made again. What Purge reads before it calls
-	// fence is of no record that is there afterward.
+	// Purge removes all traces of the record id at places. The record is deleted, and Repair has
+	// removed it from them. fence makes every change fail that has read the earlier record, and
+	// returns an error if it was created again. Anything Purge reads before calling fence does not
+	// belong to a later record.
 	Purge(ctx context.Context, s kv.Store, id string, places []string, fence func() error) error
 }
 
-// Counting is an Index that adds to numbers beside the commit of a change, which may
-// then turn out not to be carried out.
+// Counting is an Index that adds to numbers in the trip of a commit, which may turn out not to be
+// carried out.
 type Counting interface {
 	// Counts reports whether the index does that.
 	Counts() bool
 
-	// Undo takes back what a change has added that did not commit. If that is in
-	// doubt, it has the numbers at places, which are all that the change has touched,
-	// counted again. An ErrNotYet says that this has not been done yet. Undo may be
-	// called again for the same change.
+	// Undo takes back the additions of a change that did not commit. With doubt, it has the numbers
+	// at places, all those the change has touched, recounted. An ErrNotYet means that this is not
+	// done yet. Undo may be called again for the same change.
 	Undo(ctx context.Context, s kv.Store, added *Added, places []string, doubt bool) error
 }
 
@@ -223,7 +213,7 @@ type Share struct {
 	By, Sum int64
 }
 
-// Places returns where a has something to take back, or to have counted again.
+// Places returns the places with additions to take back or numbers to recount.
 func (a *Added) Places() []string {
 	places := slices.Clone(a.Doubt)
 	for _, s := range a.Shares {
@@ -245,44 +235,43 @@ func (a *Added) Note(s Share) {
 	a.Shares = append(a.Shares, s)
 }
 
-// Meeter is a Finisher that has to know which records there are.
+// Meeter is a Finisher that must know the existing records.
 type Meeter interface {
-	// Meet notes that a rebuild has come across a record at places.
+	// Meet is called when a rebuild has read a record at places.
 	Meet(places []string)
 }
 
-// Finisher is an Index that has more to do after a rebuild has entered every
-// record.
+// Finisher is an Index with more work after a rebuild has entered every record.
 type Finisher interface {
-	// Finish does it, beside the other indexes. It may take a while, but not forever:
-	// if it would, it returns an ErrNotYet, and the index counts as built all the same,
-	// unless that is an ErrUnfit too.
+	// Finish does the work, side by side with other indexes. It may take a while, but must end:
+	// otherwise it returns an ErrNotYet, and the index still counts as built, unless the error is
+	// also an ErrUnfit.
 	Finish(ctx context.Context, s kv.Store, steps Steps) error
 }
 
-// ErrUnfit says that an index holds all records and is of no use yet.
+// ErrUnfit means that an index is complete but cannot be used yet.
 var ErrUnfit = errors.New("it cannot be read yet")
 
 // Seen is a record as an index sees it.
 type Seen struct {
-	ID     string   // the text of its id
-	Rev    uint64   // 0 if it is absent
-	Value  Record   // nil if it is absent or deleted
-	Ended  bool     // it has expired, and its Envelope is that of a deleted one
-	Places []string // where it belongs in the index that asked
-	Mark   []byte   // what that index keeps in it
-	Doubt  bool     // to Repair: a process has died that may have changed it, and stopped anywhere
+	ID     string   // text of its id
+	Rev    uint64   // 0 if absent
+	Value  Record   // nil if absent or deleted
+	Ended  bool     // it has expired, and its Envelope is that of a deleted record
+	Places []string // its places in the index that asked
+	Mark   []byte   // that index's data in it
+	Doubt  bool     // for Repair: a process that may have changed it died at an unknown point
 
 	Version  kv.Version         // of the stored record
-	Envelope *envelope.Envelope // nil if it is absent
-	Counts   []kv.Result        // what gets of its counters have answered, for the model alone
+	Envelope *envelope.Envelope // nil if absent
+	Counts   []kv.Result        // results of gets of its counters, for the model alone
 
-	// Err is an ErrCorrupt if the record is damaged: it may exist, though Value is nil.
-	// With a Value, only some of its counters are damaged; they are 0 in it.
+	// Err is an ErrCorrupt if the record is damaged: it may exist although Value is nil. If Value
+	// is not nil, only some of its counters are damaged; they are 0 in it.
 	Err error
 }
 
-// Damaged reports whether it is not known what the record says.
+// Damaged reports whether the contents of the record are unknown.
 func (r *Seen) Damaged() bool { return r.Err != nil && r.Value == nil }
 
 // Holds reports whether the record belongs at place, which has no note.
@@ -291,7 +280,7 @@ func (r *Seen) Holds(place string) bool {
 	return holds
 }
 
-// Holders returns, by place, which of recs belong there.
+// Holders returns, by place, the positions of the records in recs that belong there.
 func Holders(recs []*Seen) map[string][]int {
 	holders := make(map[string][]int)
 	for i, rec := range recs {
@@ -302,97 +291,90 @@ func Holders(recs []*Seen) map[string][]int {
 	return holders
 }
 
-// Expires returns when the record expires, the zero time if never.
+// Expires returns the expiry of the record, or the zero time.
 func (r *Seen) Expires() time.Time { return r.Envelope.Ends() }
 
-// Model is a data class that an index can be plugged into.
+// Model is a data class that accepts indexes.
 type Model interface {
 	ModelName() string
 
-	// Plug calls build with what the index needs of the model, and then adds the index to the
-	// model. Build must leave nothing to be done: a repair in the background may use the index
-	// from the moment it is added.
+	// Plug calls build with the model as seen by the index, then adds the index to the model. build
+	// must leave nothing undone: a background repair may use the index as soon as it is added.
 	Plug(index Index, build func(Host))
 }
 
-// Plugged is called each time an index was added to a model. Tests have a repair run then.
+// Plugged is called whenever an index was added to a model. Tests use it to run a repair.
 var Plugged = func() {}
 
-// Host is the data class that an index is plugged into, as the index sees it.
+// Host is the data class of an index, as the index sees it.
 type Host interface {
 	// Model returns the model's name.
 	Model() string
 
-	// Private returns the fields whose values are not shown.
+	// Private returns the fields with values that must not be shown.
 	Private() []string
 
 	// DB returns the database of the model.
 	DB() DB
 
-	// Begin says that a verb of the index begins: what is asked under the context that it
-	// returns is for that verb. The func is to be called when the verb ends.
+	// Begin marks the start of a verb of the index: requests under the returned context are
+	// attributed to it. The caller calls the func when the verb ends.
 	Begin(ctx context.Context, verb string) (context.Context, func())
 
 	// Ends reports whether records of the model can expire.
 	Ends() bool
 
-	// Store returns the store for reading outside a change.
+	// Store returns the store for reads outside a change.
 	Store() kv.Store
 
-	// Ready returns nil if the index may be read: an ErrNeedsRebuild if the
-	// model has records that were written without it.
+	// Ready returns nil if the index may be read, and an ErrNeedsRebuild if the model has records
+	// written without it.
 	Ready(ctx context.Context) error
 
-	// Built reports whether the index is known to hold all records. It makes no
-	// trip.
+	// Built reports whether the index is known to be complete. It makes no trip.
 	Built() bool
 
-	// See reads the records with these id texts in one trip. With an ErrCorrupt it returns
-	// all of them, and their Err says which are damaged.
+	// See reads the records with these id texts in one trip. With an ErrCorrupt it returns all of
+	// them, and damaged ones have an Err.
 	See(ctx context.Context, s kv.Store, ids ...string) ([]*Seen, error)
 
-	// SeeMarks is See without the Places, which take time.
+	// SeeMarks is See without the Places, which take time to compute.
 	SeeMarks(ctx context.Context, s kv.Store, ids ...string) ([]*Seen, error)
 
-	// SeeBare is SeeMarks without the counters, which have keys of their own.
+	// SeeBare is SeeMarks without the counters, which have their own keys.
 	SeeBare(ctx context.Context, s kv.Store, ids ...string) ([]*Seen, error)
 
-	// Each calls f with all records there may be, in batches. It misses none that
-	// was there before the call and is there after it, but for those that are damaged: the
-	// ErrCorrupt that it returns at the end names these.
+	// Each calls f with all records, in batches. It misses no undamaged record that exists before
+	// and after the call. The ErrCorrupt it returns at the end names the damaged ones.
 	Each(ctx context.Context, f func([]*Seen) error) error
 
-	// Keep stores mark in rec as what the index keeps in it, and changes nothing
-	// else. It returns an error that is kv.Raced if the record has changed since it
-	// was seen.
+	// Keep stores mark in rec as the index's data, and changes nothing else. The error satisfies
+	// kv.Raced if the record has changed since it was read.
 	Keep(ctx context.Context, s kv.Store, rec *Seen, mark []byte) error
 
-	// Fence makes every change fail that was prepared on rec as it was seen. It
-	// returns ErrConflict if the record has changed since, and then nothing was
-	// fenced.
+	// Fence makes every change fail that was prepared on rec as read. It returns ErrConflict, and
+	// fences nothing, if the record has changed since.
 	Fence(ctx context.Context, s kv.Store, rec *Seen) error
 
-	// Meet repairs in the background what a reader found at place: an entry that
-	// does not agree with the record id. First, every change prepared for a rev up
-	// to past is made to fail, unless it has committed.
+	// Meet repairs in the background an entry at place that does not agree with the record id.
+	// First it makes every uncommitted change prepared for a rev up to past fail.
 	Meet(id, place string, past uint64)
 
-	// Mend does what Meet does, on s, and returns when it is done.
+	// Mend is Meet on s, and returns when it is done.
 	Mend(ctx context.Context, s kv.Store, id, place string, past uint64) error
 
-	// Rebuilds returns the numbers of the last rebuild of the data class that
-	// has begun and of the last that has ended, 0 if there was none. What was
-	// lost before a rebuild began is there again when it has ended.
+	// Rebuilds returns the numbers of the data class's last rebuild to begin and last to end, 0 if
+	// none. Everything lost before a rebuild began is restored when it has ended.
 	Rebuilds(ctx context.Context, s kv.Store) (begun, ended int64, err error)
 }
 
-// Latch has one work done in the background, and again until it succeeds.
+// Latch runs one work in the background, again and again until it succeeds.
 type Latch interface {
-	// Set has the work done; if it is being done already, once more after that. Where it
-	// has failed before, it is done with the next try, a few seconds later.
+	// Set runs the work, or runs it once more if it is already running. If it has failed before, it
+	// runs at the next retry, some seconds later.
 	Set()
 
-	// Hurry is Set, but does not wait for the next try.
+	// Hurry is Set, but does not wait for the next retry.
 	Hurry()
 }
 
@@ -401,31 +383,31 @@ type DB interface {
 	Store() kv.Store
 	Now() time.Time
 
-	// Begin is that of Host, for a verb of what belongs to no model.
+	// Begin is like that of Host, for a verb without a model.
 	Begin(ctx context.Context, verb string) (context.Context, func())
 
-	// Patient returns ctx for a call of several trips. If it has no deadline, it
-	// ends after the store's patience.
+	// Patient returns a ctx for a call of several trips. Without a deadline of its own it ends
+	// after the store's patience.
 	Patient(ctx context.Context) (context.Context, context.CancelFunc)
 
-	// Writable returns nil, or why nothing may be written.
+	// Writable returns nil, or the reason why nothing may be written.
 	Writable() error
 
-	// Later does work in the background, or at once, until ctx ends, if there is too much to
-	// do already; Flush waits for it.
+	// Later runs work in the background, or immediately until ctx ends if too much is queued; Flush
+	// waits for it.
 	Later(ctx context.Context, work func(context.Context) error)
 
-	// Soon is Later for upkeep that others can do as well. It returns false if there is
-	// too much to do already or the database is closed: then the work is not done.
+	// Soon is Later for upkeep that others can do as well. It returns false, without running work,
+	// if too much is queued or the database is closed.
 	Soon(work func(context.Context) error) bool
 
-	// Latch returns what has work done in the background, and again until it succeeds or
-	// the process ends. Whatever is to be repeated has one.
+	// Latch returns a latch for work, which runs in the background until it succeeds or the process
+	// ends. Every repeated work has one.
 	Latch(work func(context.Context) error) Latch
 
-	// Note writes texts to the journal before a change that an index makes by
-	// itself. If the process dies before it calls done, another one calls the
-	// function that Finishes was given for name.
+	// Note writes texts to the journal before a change that an index makes on its own. If the
+	// process dies before it calls done, another one calls the function that Finishes was given for
+	// name.
 	Note(ctx context.Context, s kv.Store, name string, texts []string) (done func(), err error)
 	Finishes(name string, finish func(ctx context.Context, s kv.Store, texts []string) error)
 

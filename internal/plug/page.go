@@ -1,10 +1,9 @@
 package plug
 
-// Ask returns how many entries a page of n items looks at next, which has found so many among
-// those that it has looked at; 0 ends the page. At first these are n, and then twice as many as
-// the page takes at its rate so far, plus a few, so that one more trip is enough. Each trip
-// after that looks at three times as many as those between it and the first. A page looks at
-// 10 n entries at most, and at 4 n in one trip.
+// Ask returns how many entries a page of n items reads next, after found hits among looked entries;
+// 0 ends the page. The first trip reads n. The second reads twice as many as the hit rate so far
+// requires, plus a few, so that it is usually the last. Each later trip reads three times as many
+// as were read since the first. A page reads at most 10 n entries, and 4 n in one trip.
 func Ask(n, found, looked int) int {
 	missing := n - found
 	if looked == 0 || missing == 0 {

@@ -6,8 +6,8 @@ import (
 	"github.com/ringtree/ringtree/internal/plug"
 )
 
-// asked fills a page of n from entries of which every one-in-th is kept, and returns how many it
-// has found and looked at, and in how many trips.
+// asked fills a page of n from entries, of which it keeps every one-in-th. It returns the number of
+// entries found and looked at, and the number of trips.
 func asked(n, in int) (found, looked, trips int) {
 	for ask := plug.Ask(n, 0, 0); ask > 0; ask = plug.Ask(n, found, looked) {
 		for range ask {

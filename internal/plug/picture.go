@@ -6,31 +6,31 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Drawn is a Window of which there are pictures.
+// Drawn is a Window with pictures.
 type Drawn interface {
-	// Picture returns how what stands at a value, "" where there is only one, lies in the
-	// store. It reads about most keys. What would take more is left out, or not looked into.
+	// Picture returns the layout in the store of the data at a value, which is "" if there is only
+	// one. It reads about most keys. Anything beyond that is omitted.
 	Picture(ctx context.Context, s kv.Store, value string, most int) (Picture, error)
 }
 
-// Picture is how something lies in the store: as rings, one for each shard, as a tree, or as
-// the segments of a list.
+// Picture is the layout of data in the store: rings, one per shard, or a tree, or the segments of a
+// list.
 type Picture struct {
 	Rings []Ring
 	Root  *Node
-	Room  int // entries in a leaf, or about that many in a part
+	Room  int // entries in a leaf, or approximately in a part
 	Parts []Part
 	Words string // what was left out; "": nothing
 }
 
 // Ring is a ring of segments.
 type Ring struct {
-	Head     int64 // the last number that was given
-	Newest   int   // the segment that has it
+	Head     int64 // the last number assigned
+	Newest   int   // the segment that holds Head
 	Segments []Segment
 }
 
-// Segment is a key of a ring. Slots are as package timeline numbers what one may hold.
+// Segment is a key of a ring. Slots are numbered as in package timeline.
 type Segment struct {
 	Name  string
 	Slots []uint8
@@ -41,7 +41,7 @@ type Node struct {
 	Name   string
 	Count  int
 	Closed bool
-	Below  []Node // the highest first
+	Below  []Node // highest first
 }
 
 // Part is a segment of a list.

@@ -7,13 +7,13 @@ import (
 	"sync"
 )
 
-// Places is a set of places, such as those that a rebuild has met.
+// Places is a set of places, such as those met in a rebuild.
 type Places struct {
 	mu  sync.Mutex // never held during a trip
 	all map[string]bool
 }
 
-// Note adds some.
+// Note adds some to the set.
 func (p *Places) Note(some []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -25,7 +25,7 @@ func (p *Places) Note(some []string) {
 	}
 }
 
-// Take returns the places, in order, and forgets them.
+// Take removes all places and returns them, sorted.
 func (p *Places) Take() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

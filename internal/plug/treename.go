@@ -5,24 +5,23 @@ import (
 	"encoding/base32"
 )
 
-// A tree's name is short, so that the key of its deepest node is within the limit of a
-// store.
+// A tree's name is short, so that the key of its deepest node is within the limit of a store.
 const (
-	longName = 32 // bytes of a tree's name, at most
-	keptName = 12 // bytes of a longer one, before its hash
+	longName = 32 // maximum length of a tree's name
+	keptName = 12 // bytes of a longer name kept before its hash
 )
 
 var nameHash = base32.HexEncoding.WithPadding(base32.NoPadding)
 
-// boardForms are what the name of a board says of the form of its tree: what is stored in
-// one is not found in another.
+// boardForms are the suffixes of a board's name for the form of its tree. Data stored in one form
+// is not found in another.
 var boardForms = []string{"", ".newer", ".older", ".dense", WordsForm}
 
-// WordsForm is the form of a tree of words. Their order follows, as a part of the name.
+// WordsForm is the form of a tree of words. Their order follows as a part of the name.
 const WordsForm = ".words"
 
-// BoardNames returns what may be the name of a board in those of its trees, such as that
-// which an earlier release of the app had.
+// BoardNames returns all possible names of a board, including those of trees from earlier releases
+// of the app.
 func BoardNames(board string) (all []string) {
 	for _, form := range boardForms {
 		all = append(all, board+form)
@@ -30,8 +29,8 @@ func BoardNames(board string) (all []string) {
 	return all
 }
 
-// TreeName returns how the keys of a ranking's tree name it: by name, or by the beginning
-// and a hash of a long one.
+// TreeName returns the name of a ranking's tree in keys: the name itself, or the beginning and a
+// hash of a long one.
 func TreeName(name string) string {
 	if len(name) <= longName {
 		return name

@@ -10,101 +10,97 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A Window is how package inspect looks into an index, or into what stands alone, such as
-// sets. What belongs together, such as the segments of one list, has keys that begin with
-// one text, its base. All but Amend write nothing.
+// Window is how package inspect reads an index, or standalone data such as sets. Keys that belong
+// together, such as the segments of one list, begin with a common text, their base. All methods
+// except Amend write nothing.
 type Window interface {
-	// Name is the index's name, or that of what stands alone.
+	// Name is the name of the index or of the standalone data.
 	Name() string
 
-	// Kind says what it is: "unique", "list", "timeline".
+	// Kind is its kind: "unique", "list", "timeline".
 	Kind() string
 
-	// Bases returns the bases of what a record stands in at place: on a board that is
-	// kept by period, one for each.
+	// Bases returns the bases for place: on a board kept by period, one for each period.
 	Bases(place string) []string
 
-	// Base returns the base of key, and whether key is the one of its base by which an
-	// audit finds it; "" if the key is not of the window, or too long a name is hashed in
-	// it to tell.
+	// Base returns the base of key, and whether key is the first of its base, by which an audit
+	// finds it. It returns "" if key is not in the window, or a hash in it hides too long a name.
 	Base(key string) (base string, first bool)
 
-	// Audit returns what is wrong at base, and that does not show in a record. place is one
-	// of those whose base that is, "" if none is known. It matters only where a hash in the
-	// base does not tell.
+	// Audit returns faults at base that do not show in a record. place is a place with that base,
+	// or "" if unknown. It matters only if base contains a hash.
 	Audit(ctx context.Context, s kv.Store, base, place string) ([]Wrong, error)
 
-	// Amend puts right what Audit finds at base. A part that is lost or damaged it leaves
-	// to a rebuild.
+	// Amend repairs the faults that Audit finds at base. It leaves lost and damaged parts to a
+	// rebuild.
 	Amend(ctx context.Context, s kv.Store, base, place string) error
 
-	// Page returns the first n of what stands at a value, "" where there is only one.
+	// Page returns the first n rows at a value, which is "" if there is only one.
 	Page(ctx context.Context, s kv.Store, value string, n int) ([]Row, error)
 
-	// Said returns all ids and values that value, which stands under key, names, and the msgpack
-	// bodies in it. What is damaged it leaves out.
+	// Said returns all ids and values named in value, stored under key, and the msgpack bodies in
+	// it, without damaged parts.
 	Said(key string, value []byte) (texts []string, bodies [][]byte)
 
-	// Show says what value, which stands under key, means, a line for each part.
+	// Show describes value, stored under key, with one line for each part.
 	Show(key string, value []byte) ([]string, error)
 }
 
-// Shown is an Index that package inspect looks into.
+// Shown is an Index with a Window.
 type Shown interface {
 	Window() Window
 }
 
-// A Parted is a Window that may have one list, ring or board for each value.
+// Parted is a Window that may have one list, ring or board for each value.
 type Parted interface {
-	// Parted reports whether it has. Then nothing stands at "", unless that is a value.
+	// Parted reports whether it has. Then nothing is stored at "", unless that is a value.
 	Parted() bool
 }
 
-// An Ender is a Window of which some keys end.
+// Ender is a Window with keys that expire.
 type Ender interface {
-	// Ends returns when the item under key, which is of the window, ends by itself; the zero
-	// time if it does not.
+	// Ends returns the expiry of the item under key, which is in the window, or the zero time.
 	Ends(key string) time.Time
 }
 
-// A Fitter is a Window that reports which options of its tag do not suit what is stored.
+// Fitter is a Window that reports tag options that do not fit the stored data.
 type Fitter interface {
-	// Fit returns what does not suit it: what was seen, and what to change. It goes by where some
-	// records stand, and by how old their model is, and reads no more than a few hundred keys.
+	// Fit returns such options, each with the observation and the change to make. It judges by the
+	// places of some records and the age of their model, and reads at most a few hundred keys.
 	Fit(ctx context.Context, s kv.Store, some []Standing, age time.Duration) ([]string, error)
 }
 
-// Standing is where a record stands in an index.
+// Standing is the place of a record in an index.
 type Standing struct{ ID, Place string }
 
-// Wrong is one thing that is not as it should be.
+// Wrong is one fault.
 type Wrong struct {
-	Kind  string // one of those below
-	Index string // that it was found in, "" if none
-	ID    string // of the record that it concerns, "" if none
+	Kind  string // one of the kinds below
+	Index string // the index it was found in, "" if none
+	ID    string // the record it concerns, "" if none
 	Text  string // a sentence
 }
 
-// What can be wrong.
+// Kinds of faults.
 const (
-	MissingEntry  = "missing entry"   // a record is not where it belongs
-	StrayEntry    = "stray entry"     // something counts that no record confirms
-	WrongCount    = "wrong count"     // a number does not agree with what it counts
-	Orphan        = "orphan"          // a child of a record that was deleted
-	DamagedItem   = "damaged item"    // what cannot be read, and can be made again
-	DamagedRecord = "damaged record"  // a record that cannot be read
-	Unlisted      = "unlisted record" // a record that the ids of its model do not name
-	LostIDs       = "lost ids"        // a part of the ids of a model
+	MissingEntry  = "missing entry"   // a record is missing at its place
+	StrayEntry    = "stray entry"     // a counted entry that no record confirms
+	WrongCount    = "wrong count"     // a number that disagrees with what it counts
+	Orphan        = "orphan"          // a child of a deleted record
+	DamagedItem   = "damaged item"    // an unreadable item that can be restored
+	DamagedRecord = "damaged record"  // an unreadable record
+	Unlisted      = "unlisted record" // a record missing in the ids of its model
+	LostIDs       = "lost ids"        // a lost part of a model's ids
 	NotBuilt      = "not built"       // an index that does not hold all records
 
-	// Pending is a stray entry of a change that may be under way. It is one if the same is
-	// there times.Settled later.
+	// Pending is a stray entry of a change that may be in progress. If it is still there
+	// times.Settled later, it is a stray entry.
 	Pending = "pending"
 )
 
-// Damage returns what err says if it is that what was read is damaged or lost. A reader that
-// would have put something else in its place, and may not, has met an ErrReadOnly.
-// needsRebuild is ErrNeedsRebuild.
+// Damage returns the text of err if it means that an item is damaged or lost. A read-only reader
+// that would have replaced such an item gets an ErrReadOnly instead. needsRebuild is
+// ErrNeedsRebuild.
 func Damage(err, needsRebuild error) (text string, is bool) {
 	switch {
 	case errors.Is(err, kv.ErrReadOnly):
@@ -116,15 +112,15 @@ func Damage(err, needsRebuild error) (text string, is bool) {
 	return "", false
 }
 
-// Row is a line of a page as package inspect shows it.
+// Row is a line of a page in package inspect.
 type Row struct {
 	ID   string // text of the record's id, or a member
-	Note string // its stamp, its score, or its text
-	Data []byte // the msgpack of what is no record, such as an event
+	Note string // its stamp, score, or text
+	Data []byte // msgpack of data that is not a record, such as an event
 }
 
-// BaseAt returns the base of key, which begins with begin and goes on behind its base with a
-// "#", and what follows that. A long key has "#h" and a hash in its base.
+// BaseAt splits key, which must begin with begin, into its base and the rest after a "#". The base
+// of a long key contains "#h" and a hash.
 func BaseAt(key, begin string) (base, rest string, ok bool) {
 	const hashed, hash = "#h", 52
 	if !strings.HasPrefix(key, begin) {

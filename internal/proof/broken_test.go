@@ -12,7 +12,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// wrapper turns a good store into another one.
+// wrapper wraps a good store.
 type wrapper = func(kv.Store) kv.Store
 
 // brokenStore is a kind of store that breaks one rule.
@@ -31,7 +31,7 @@ func brokenNamed(name string) brokenStore {
 	return brokenStores[i]
 }
 
-// brokenStores are what the suite, Metamorphic and Linearizable must notice.
+// brokenStores must be noticed by the suite, Metamorphic and Linearizable.
 var brokenStores = []brokenStore{
 	{"Add overwrites", before(func(op *kv.Op) {
 		if op.Kind == kv.Add {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Clock is a clock that stands still unless a test advances it.
+// Clock is a clock that moves only when a test advances it.
 type Clock struct{ now atomic.Pointer[time.Time] }
 
 // NewClock returns a clock that shows the time at.
@@ -15,10 +15,10 @@ func NewClock(at time.Time) *Clock {
 	return c
 }
 
-// Now returns the time that the clock shows.
+// Now returns the time of the clock.
 func (c *Clock) Now() time.Time { return *c.now.Load() }
 
-// Advance makes the clock show the time d later.
+// Advance advances the clock by d.
 func (c *Clock) Advance(d time.Duration) {
 	for was := c.now.Load(); ; was = c.now.Load() {
 		if next := was.Add(d); c.now.CompareAndSwap(was, &next) {

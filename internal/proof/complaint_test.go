@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// complaintOf returns what test complains about, or "" if it passes.
+// complaintOf returns the complaint of test, or "" if it passes.
 func complaintOf(t testing.TB, test func(testing.TB)) string {
 	r := &recorder{TB: t}
 	done := make(chan struct{})
@@ -25,7 +25,7 @@ func complaintOf(t testing.TB, test func(testing.TB)) string {
 	return r.text.String()
 }
 
-// recorder is a testing.TB that only notes its failure.
+// recorder is a testing.TB that only records its failure.
 type recorder struct {
 	testing.TB
 	cleanups []func()

@@ -18,37 +18,36 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// Bounds limit what Explore goes through.
+// Bounds limit the runs of Explore.
 type Bounds struct {
 	Powers  kvtest.Powers // Atomic is ignored
-	Crashes int           // how many clients may crash, anywhere
-	Unclear int           // how many writes may be unclear: carried out at any later time, or never
-	States  int           // more than so many states are a failure of the test
+	Crashes int           // number of clients that may crash, anywhere
+	Unclear int           // number of writes that may be unclear: carried out at any later time, or never
+	States  int           // more states are a failure of the test
 }
 
 // Exploration is one run of the clients, in one of all possible orders.
 type Exploration struct {
 	bounds  Bounds
 	store   items
-	shared  kv.Store // store, as the clients see it: perhaps with a fault
+	shared  kv.Store // store as the clients see it, perhaps with a fault
 	clients []*explorer
 	checks  []func(kv.Store) error
 	views   []func() string
 	trace   []string
 
-	crashes, unclear int     // how many are still allowed
+	crashes, unclear int     // still allowed
 	flying           []kv.Op // unclear, and not carried out yet
 }
 
-// Explore checks every state that the clients started by world can reach within
-// bounds, in every order of their operations, with every crash and every unclear
-// answer. A [kvtest.Sim] makes some runs of a large world; Explore makes all runs
-// of a very small one. The clients run production code. Each operation is a step
-// of its own, even in a trip with others. Explore returns the number of states.
-// To prove a part, it takes orders by chance until the time is up.
+// Explore checks every state that the clients started by world can reach within bounds, in every
+// order of their operations, with every crash and every unclear answer. A [kvtest.Sim] makes some
+// runs of a large world; Explore makes all runs of a very small one. The clients run production
+// code. Each operation is a separate step, even in a trip with others. Explore returns the number
+// of states. To prove a part, it takes random orders until the time is up.
 //
-// It calls world for every run. What world and the clients do must depend only on
-// the store's answers, so any randomness has to be taken out of the code.
+// It calls world for every run. The behavior of world and the clients must depend only on the
+// store's answers, so the code must not use randomness.
 func Explore(t *testing.T, bounds Bounds, world func(*Exploration)) (states int) {
 	t.Helper()
 	states, err := explore(t, bounds, world)
@@ -66,7 +65,7 @@ func explore(t *testing.T, bounds Bounds, world func(*Exploration)) (states int,
 	if part {
 		defer time.AfterFunc(limit, func() { late.Store(true) }).Stop()
 	}
-	// In a bubble, waiting for time to pass takes no time.
+	// In a bubble, waiting takes no time.
 	synctest.Test(t, func(*testing.T) {
 		for open := [][]choice{nil}; len(open) > 0 && err == nil && !late.Load(); {
 			last := len(open) - 1
@@ -93,11 +92,10 @@ func explore(t *testing.T, bounds Bounds, world func(*Exploration)) (states int,
 	return len(seen), err
 }
 
-// Store returns the store, for what must be there before the clients start.
+// Store returns the store, for items that must exist before the clients start.
 func (x *Exploration) Store() kv.Store { return &x.store }
 
-// Go starts a client. Each operation of f waits for its turn, and f may never
-// get past one.
+// Go starts a client. Each operation of f waits for its turn, and f may never get past one.
 func (x *Exploration) Go(name string, f func(kv.Store)) {
 	c := &explorer{x: x, name: name, asks: make(chan *kv.Op), told: make(chan fate)}
 	x.clients = append(x.clients, c)
@@ -110,18 +108,17 @@ func (x *Exploration) Go(name string, f func(kv.Store)) {
 	}
 }
 
-// Always checks every state with f, which may change the store it is given: it is
-// a copy.
+// Always checks every state with f. The store passed to f is a copy, which f may change.
 func (x *Exploration) Always(f func(kv.Store) error) { x.checks = append(x.checks, f) }
 
-// Sees adds f's text to what distinguishes states. It is for what the clients have
-// done that shows neither in the store nor in the answers they got.
+// Sees adds f's text to the identity of states. It is for effects of the clients that show neither
+// in the store nor in the answers they got.
 func (x *Exploration) Sees(f func() string) { x.views = append(x.views, f) }
 
-// choice is what happens next: the fate of a client's next operation, or the
-// arrival of an unclear one.
+// choice is the next event: the fate of a client's next operation, or the arrival of an unclear
+// one.
 type choice struct {
-	of   int // the index of the client or, for landed, of the flying operation
+	of   int // index of the client or, for landed, of the flying operation
 	fate fate
 }
 
@@ -131,11 +128,11 @@ const (
 	carriedOut fate = iota
 	unclear         // not carried out yet, ErrUnclear
 	crashed         // the client ends, and its operation is not carried out
-	landed          // what was unclear is carried out
+	landed          // an unclear operation is carried out
 )
 
-// run follows path, and then goes on while it finds states that are not in seen.
-// It returns the paths that branch off.
+// run follows path, and continues while it finds states that are not in seen. It returns the paths
+// that branch off.
 func (x *Exploration) run(path []choice, seen map[[16]byte]bool) (more [][]choice, err error) {
 	defer x.end()
 	for _, c := range x.clients {
@@ -168,7 +165,7 @@ func (x *Exploration) run(path []choice, seen map[[16]byte]bool) (more [][]choic
 	}
 }
 
-// choices returns what can happen next.
+// choices returns the possible next events.
 func (x *Exploration) choices() (all []choice) {
 	for i, c := range x.clients {
 		if c.next == nil {
@@ -188,7 +185,7 @@ func (x *Exploration) choices() (all []choice) {
 	return all
 }
 
-// do carries out a choice, and lets its client go on to the next operation.
+// do carries out a choice, and lets its client continue to the next operation.
 func (x *Exploration) do(what choice) {
 	if what.fate == landed {
 		op := x.flying[what.of]
@@ -220,7 +217,7 @@ func (x *Exploration) do(what choice) {
 
 func (x *Exploration) carryOut(op kv.Op) kv.Result {
 	ops := []kv.Op{op}
-	// The result says all that the error does.
+	// The result contains the error.
 	_ = x.shared.Do(context.Background(), ops)
 	return ops[0].Result
 }
@@ -229,7 +226,7 @@ func (x *Exploration) tell(format string, args ...any) {
 	x.trace = append(x.trace, fmt.Sprintf(format, args...))
 }
 
-// state returns a hash that is different for different states.
+// state returns a hash of the state.
 func (x *Exploration) state() (sum [16]byte) {
 	h := sha256.New()
 	for _, key := range slices.Sorted(maps.Keys(x.store.at)) {
@@ -250,7 +247,7 @@ func (x *Exploration) state() (sum [16]byte) {
 	return sum
 }
 
-// end ends the clients where they are.
+// end ends the clients at their current operations.
 func (x *Exploration) end() {
 	for _, c := range x.clients {
 		for c.next != nil {
@@ -267,8 +264,8 @@ type explorer struct {
 	start  func()
 	asks   chan *kv.Op // closed when the client has ended
 	told   chan fate
-	next   *kv.Op   // what it waits for; nil if it has ended
-	memory [32]byte // a hash of its answers, which determine all it does
+	next   *kv.Op   // the operation it waits for; nil if it has ended
+	memory [32]byte // a hash of its answers, which determine its behavior
 }
 
 // remember adds an answer to the client's memory.
@@ -280,7 +277,7 @@ func (c *explorer) remember(f fate, r kv.Result) {
 	h.Sum(c.memory[:0])
 }
 
-// Do carries out ops one after another, each when its turn comes.
+// Do carries out ops one after another, each in its turn.
 func (c *explorer) Do(_ context.Context, ops []kv.Op) error {
 	kv.Check(ops, c.Powers())
 	for i := range ops {

@@ -2,7 +2,7 @@ package proof
 
 import "github.com/ringtree/ringtree/kvmodel/kv"
 
-// TryExplore is Explore that returns what is wrong, and TryNotices Notices of one fault.
+// TryExplore is Explore, but returns the error, and TryNotices is Notices for one fault.
 var (
 	TryExplore = explore
 	TryNotices = notices

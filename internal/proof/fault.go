@@ -11,23 +11,22 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// faultName is the environment variable that holds the fault of the store in [Sweep] and
-// [Explore].
+// faultName is the environment variable for the fault of the store in [Sweep] and [Explore].
 const faultName = "RINGTREE_FAULT"
 
-// Notices asserts that the test called name, which uses [Sweep] or [Explore], fails on a store
-// that breaks a promise of [kv.Store], as the promises of a protocol rest on those: it runs the
-// test once with each of the faults, in a process of its own. This finds tests that cannot fail.
-// As the first seed that fails is the last one, it may take as many as there are.
+// Notices asserts that the test called name, which uses [Sweep] or [Explore], fails on a store that
+// breaks a promise of [kv.Store], since protocols depend on those promises: it runs the test once
+// with each of the faults, in a separate process. This finds tests that cannot fail. The test ends
+// with the first failing seed, so it may use many seeds.
 //
 // A fault is one of
 //
-//   - "blind KIND PREFIX": an op of this kind on a key that begins with PREFIX does not look at
-//     what is there: an add or a cas is a set, a cdel is a delete, an append ignores Unless;
+//   - "blind KIND PREFIX": an op of this kind on a key that begins with PREFIX ignores the present
+//     item: an add or a cas is a set, a cdel is a delete, an append ignores Unless;
 //   - "lost KIND PREFIX": the first of these, and every third one after it, is answered and not
 //     kept;
 //   - "cut": the ops of a trip take effect in any order;
-//   - "torn": of the writes of every third transaction only the first is kept.
+//   - "torn": of every third transaction only the first write is kept.
 func Notices(t *testing.T, name string, faults ...string) {
 	t.Helper()
 	for _, fault := range faults {
@@ -57,7 +56,7 @@ func notices(name, fault string) error {
 	return nil
 }
 
-// plainly returns env without what chooses other seeds or another world.
+// plainly returns env without variables that choose other seeds or another world.
 func plainly(env []string) (plain []string) {
 	for _, v := range env {
 		if !strings.HasPrefix(v, "RINGTREE_") {
@@ -67,8 +66,7 @@ func plainly(env []string) (plain []string) {
 	return plain
 }
 
-// broken returns what puts the fault that the environment names around a store, nil if there
-// is none.
+// broken returns a func that adds the fault in the environment to a store, or nil if there is none.
 func broken() func(kv.Store) kv.Store {
 	words := strings.Fields(os.Getenv(faultName))
 	if len(words) == 0 {
@@ -84,7 +82,7 @@ func broken() func(kv.Store) kv.Store {
 type faulty struct {
 	kv.Store
 	fault, kind, prefix string
-	seen                *int // ops, or transactions, that the fault can hit
+	seen                *int // ops, or transactions, that the fault can affect
 }
 
 func (f *faulty) Powers() kv.Powers {
@@ -131,14 +129,14 @@ func (f *faulty) carryOut(ctx context.Context, op kv.Op) kv.Result {
 	return r
 }
 
-// isThird counts what the fault can hit, and reports whether it is the first or every third
-// one after it.
+// isThird counts events that the fault can affect, and reports whether this is the first or every
+// third one after it.
 func (f *faulty) isThird() bool {
 	*f.seen++
 	return *f.seen%3 == 1
 }
 
-// blind returns the kind that does the same whatever is there.
+// blind returns the kind that does the same unconditionally.
 func blind(kind kv.Kind) kv.Kind {
 	switch kind {
 	case kv.Add, kv.CompareAndSwap:
@@ -149,7 +147,7 @@ func blind(kind kv.Kind) kv.Kind {
 	return kind
 }
 
-// forget carries out op and puts back what was there.
+// forget carries out op and restores the previous item.
 func (f *faulty) forget(ctx context.Context, op kv.Op) kv.Result {
 	old, absent := kv.One(ctx, f.Store, kv.OpGet(op.Key))
 	r, err := kv.One(ctx, f.Store, op)

@@ -27,14 +27,14 @@ func TestNotices_ATestThatPassesOrIsNotThereIsAnError(t *testing.T) {
 	}
 }
 
-// Each fault is of the key k, and the other keys are as they should be.
+// Each fault is of the key k, and the other keys are right.
 func TestFaults_BreakOnePromiseOfTheKeysTheyName(t *testing.T) {
 	ctx, sealed := t.Context(), kv.OpAppend("", []byte("+"))
 	sealed.Unless = []byte("old")
 	for fault, c := range map[string]struct {
 		op    kv.Op
 		right error  // the answer to op on an item that is old
-		want  string // what k is afterwards, with the answer nil; "" if it is gone
+		want  string // the value of k afterwards, with the answer nil; "" if it is gone
 	}{
 		"blind add k":    {kv.OpAdd("", []byte("new")), kv.ErrExists, "new"},
 		"blind cas k":    {kv.OpSwap("", 1<<60, []byte("new")), kv.ErrConflict, "new"},

@@ -8,15 +8,15 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// item is what a key holds: a model of the contract for one key, without TTLs.
+// item is the value of a key: a model of the contract for one key, without TTLs.
 type item struct {
 	value   string
 	version kv.Version
 	present bool
 }
 
-// after returns the answer to op and the item it leaves, which has no version yet,
-// or nil if op changes nothing.
+// after returns the answer to op and the resulting item, which has no version yet, or nil if op
+// changes nothing.
 func (t item) after(op kv.Op) (r kv.Result, next *item) {
 	refuse := func(err error) (kv.Result, *item) { return kv.Result{Err: err}, nil }
 	stored := &item{value: string(op.Value), present: true}
@@ -67,8 +67,8 @@ func (t item) increment(delta int64) (kv.Result, *item) {
 	return kv.Result{Number: n}, &item{value: strconv.FormatInt(n, 10), present: true}
 }
 
-// items is a store. The version of an item is how often it was written, so equal
-// states are equal however they were reached.
+// items is a store. The version of an item is the number of its writes, so equal states are equal
+// however they were reached.
 type items struct{ at map[string]item }
 
 func (s *items) Close() error      { return nil }
@@ -84,7 +84,7 @@ func (s *items) Do(_ context.Context, ops []kv.Op) error {
 	return kv.Unanswered(ops)
 }
 
-// carryOut does what op says and returns the answer.
+// carryOut carries out op and returns the answer.
 func (s *items) carryOut(op kv.Op) kv.Result {
 	old := s.at[op.Key]
 	r, next := old.after(op)

@@ -19,11 +19,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Linearizable lets several clients carry out random ops on a few keys of s at
-// once, each that many, and fails unless some order of all of them, one after
-// another, explains every answer. It deletes the keys first. An op that ended
-// unclear may have been done at any later time or never. No key sees both Appends
-// and Increments, because engines differ there.
+// Linearizable makes several clients, with the given number of ops each, carry out random ops on a
+// few keys of s at the same time. It fails unless some order of all ops, one after another,
+// explains every answer. It deletes the keys first. An op that ended unclear may take effect at any
+// later time or never. No key sees both Appends and Increments, because engines differ there.
 func Linearizable(t testing.TB, s kv.Store, clients, ops int, seed uint64) {
 	t.Helper()
 	if err := s.Do(context.Background(), []kv.Op{kv.OpDelete(keyOf(0)), kv.OpDelete(keyOf(1)), kv.OpDelete(keyOf(2))}); err != nil {
@@ -56,7 +55,7 @@ func Linearizable(t testing.TB, s kv.Store, clients, ops int, seed uint64) {
 	}
 }
 
-// historian is a client that records its ops, their times and the answers.
+// historian is a client that records its ops, their times and their answers.
 type historian struct {
 	store    kv.Store
 	id       int
@@ -135,8 +134,8 @@ func byKey(history []porcupine.Operation) [][]porcupine.Operation {
 	return list
 }
 
-// itemModel is one key of a store, as far as its answers show: the version of an
-// item is unknown until a Get answers it, and no client can know it before.
+// itemModel is one key of a store, as its answers show it: the version of an item is unknown until
+// a Get answers it, and no client can know it before.
 var itemModel = porcupine.Model{
 	Init: func() any { return item{} },
 	Step: func(state, input, output any) (bool, any) {
@@ -149,8 +148,8 @@ var itemModel = porcupine.Model{
 	},
 }
 
-// explain returns what op on an item in state s must answer, and the state after
-// it. If s has no version yet, a Get takes it from got.
+// explain returns the right answer of op on an item in state s, and the state after it. If s has no
+// version yet, a Get takes it from got.
 func explain(s item, op kv.Op, got kv.Result) (kv.Result, item) {
 	if op.Kind == kv.Get && s.present && s.version == 0 {
 		s.version = got.Version

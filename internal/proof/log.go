@@ -5,27 +5,27 @@ import (
 	"sync"
 )
 
-// Log keeps what was logged. A test may read it while others log.
+// Log records log output. A test may read it while others write.
 type Log struct {
 	mu   sync.Mutex
 	text strings.Builder
 }
 
-// Write adds to what was logged.
+// Write appends p to the output.
 func (l *Log) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.Write(p)
 }
 
-// String returns what was logged so far.
+// String returns the output so far.
 func (l *Log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
 }
 
-// Lines returns the lines that were logged so far.
+// Lines returns the lines of the output so far.
 func (l *Log) Lines() []string {
 	text := strings.TrimSpace(l.String())
 	if text == "" {

@@ -17,23 +17,22 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Named is a store with the name that a mismatch shows.
+// Named is a store with its name for mismatches.
 type Named struct {
 	Name  string
 	Store kv.Store
 
-	// Loose: the engine has its own limits for Append and Increment. If one
-	// store is loose, none is brought near the limits of the contract, and no
-	// key sees both Appends and Increments.
+	// Loose: the engine has its own limits for Append and Increment. If one store is loose, none is
+	// brought near the limits of the contract, and no key sees both Appends and Increments.
 	Loose bool
 }
 
-// Metamorphic carries out the same n random ops on each of the stores, which must
-// be empty, and fails unless all give the same answers as the first. It prints the
-// seed and the fewest ops it could find for which the answers still differ.
+// Metamorphic carries out the same n random ops on each of the stores, which must be empty, and
+// fails unless all give the same answers as the first. It prints the seed and the fewest ops it
+// could find for which the answers still differ.
 //
-// The numbers of versions may differ, but whether two are equal may not: a version
-// that came twice on one store must come twice on all of them.
+// The numbers of versions may differ, but not whether two are equal: a version that came twice on
+// one store must come twice on all of them.
 func Metamorphic(t testing.TB, seed uint64, n int, stores ...Named) {
 	t.Helper()
 	g := &generator{
@@ -54,36 +53,35 @@ func all(stores []Named, are func(Named) bool) bool {
 	return !slices.ContainsFunc(stores, func(s Named) bool { return !are(s) })
 }
 
-// symbolic is one trip: ops on different keys, whose versions are not known yet.
+// symbolic is one trip: ops on different keys, with versions not known yet.
 type symbolic []symbolicOp
 
-// symbolicOp is an op whose version is the answer of an earlier Get.
+// symbolicOp is an op that takes its version from an earlier Get.
 type symbolicOp struct {
 	kv.Op
-	get int // for a Get: its number, from 1
-	of  int // for a compare: the number of the Get its version comes from; 0: made up
+	get int // of a Get: its number, from 1
+	of  int // of a compare: the number of the Get its version comes from; 0: invented
 }
 
 const madeUp = ^kv.Version(0)
 
 var randomKeys = []string{"a", "b", "c", "d", "e"}
 
-// lastCounter is the last of the keys that see Increments, if no key may see both
-// Increments and Appends.
+// lastCounter is the last of the keys that see Increments, if no key may see both Increments and
+// Appends.
 const lastCounter = "b"
 
-// generator makes random ops that often collide: few keys, few values, and
-// versions that are often current.
+// generator makes random ops that often collide: few keys, few values, and versions that are often
+// current.
 type generator struct {
 	rng    *rand.Rand
-	unless bool // ops with Unless too
-	exact  bool // values and numbers up to their limits
+	unless bool // includes ops with Unless
+	exact  bool // uses values and numbers up to their limits
 	gets   int
-	last   map[string][]int // the numbers of each key's Gets
+	last   map[string][]int // numbers of each key's Gets
 }
 
-// trips returns about n ops in trips of one to five, and a last trip that reads
-// every key.
+// trips returns about n ops in trips of one to five, and a last trip that reads every key.
 func (g *generator) trips(n int) []symbolic {
 	var trips []symbolic
 	for made := 0; made < n; {
@@ -140,10 +138,10 @@ func (g *generator) read(key string) symbolicOp {
 	return symbolicOp{Op: kv.OpGet(key), get: g.gets}
 }
 
-// big is a value of n bytes.
+// big returns a value of n bytes.
 func big(n int) []byte { return bytes.Repeat([]byte("x"), n) }
 
-// seen returns the number of a Get of key, mostly the last one.
+// seen returns the number of a Get of key, usually the last.
 func (g *generator) seen(key string) int {
 	gets := g.last[key]
 	switch {
@@ -157,7 +155,7 @@ func (g *generator) seen(key string) int {
 
 func (g *generator) value() []byte {
 	values := []string{"", "0", "7", "10", "10", "10", "100", "007", "x", "9 ", "a\r\nb", "END\r\n", "\x00\xff", "seal"}
-	// One in fifteen is nearly as large as it can be.
+	// One in fifteen is close to the limit.
 	if g.exact && g.rng.IntN(15) == 0 {
 		return [][]byte{big(kv.MaxValue - g.rng.IntN(6)), strconv.AppendInt(nil, kv.MaxNumber, 10)}[g.rng.IntN(2)]
 	}
@@ -196,13 +194,13 @@ func (g *generator) nonsense(key string) kv.Op {
 type player struct {
 	store    kv.Store
 	versions map[int]kv.Version        // of each Get
-	names    map[string]map[uint64]int // of each key: its versions, numbered as they came
-	failed   bool                      // the store has not answered an op
+	names    map[string]map[uint64]int // versions of each key, numbered in order of appearance
+	failed   bool                      // the store has left an op unanswered
 }
 
-// compare plays trips on each store, from empty keys, and returns how the first difference
-// came about, or "". It plays them again, a few times, where a store has not answered: a
-// server on a busy machine may not, now and then.
+// compare plays trips on each store, from empty keys, and returns the story up to the first
+// difference, or "". If a store has not answered, it plays them again, up to a few times, since a
+// server on a busy machine may not always answer.
 func compare(stores []Named, trips []symbolic) (story string) {
 	for range 5 {
 		var failed bool
@@ -213,7 +211,7 @@ func compare(stores []Named, trips []symbolic) (story string) {
 	return story
 }
 
-// playAll is one play of compare. It reports whether a store has not answered.
+// playAll is one play of compare. It reports whether a store has left an op unanswered.
 func playAll(stores []Named, trips []symbolic) (_ string, failed bool) {
 	players := make([]*player, len(stores))
 	for i, s := range stores {
@@ -256,7 +254,7 @@ func tell(story *strings.Builder, stores []Named, trip symbolic, answers [][]str
 	return differ
 }
 
-// wipe deletes what an earlier play left.
+// wipe deletes the items of an earlier play.
 func (p *player) wipe() {
 	var ops []kv.Op
 	for _, key := range randomKeys {
@@ -271,7 +269,7 @@ func (p *player) play(trip symbolic) []string {
 	ops := make([]kv.Op, len(trip))
 	for i, op := range trip {
 		ops[i] = op.Op
-		// An op that is refused because it has no version keeps none.
+		// An op refused for lack of a version keeps none.
 		if op.of > 0 {
 			ops[i].Version = madeUp
 			if version, ok := p.versions[op.of]; ok {
@@ -313,8 +311,7 @@ func (p *player) answer(sym symbolicOp, op *kv.Op) string {
 	return "ok"
 }
 
-// nameOf numbers the versions of key as they come, which is the same on every
-// store.
+// nameOf numbers the versions of key in order of appearance, which is the same on every store.
 func (p *player) nameOf(key string, version kv.Version) int {
 	names := p.names[key]
 	if names == nil {
@@ -327,8 +324,7 @@ func (p *player) nameOf(key string, version kv.Version) int {
 	return names[uint64(version)]
 }
 
-// shrink leaves out trips, from halves down to single ones, and then ops, as long
-// as the rest still fails.
+// shrink removes trips, from halves down to single ones, and then ops, while the rest still fails.
 func shrink(trips []symbolic, fails func([]symbolic) bool) []symbolic {
 	for size := len(trips) / 2; size > 0; size /= 2 {
 		for at := 0; at+size <= len(trips); {

@@ -55,8 +55,8 @@ func TestMetamorphic_KeepsAwayFromTheLimitsOfALooseStore(t *testing.T) {
 	}
 }
 
-// differences are stores that break a rule, by their names among the broken
-// ones, and how many ops at most are enough to show it; 0: it does not show.
+// differences are stores that break a rule, by their names among the broken ones, with the number
+// of ops that suffice to show it, or 0 if it does not show.
 var differences = map[string]int{
 	"Add overwrites":                                        2,
 	"CompareAndSwap compares nothing":                       3,
@@ -104,7 +104,7 @@ func TestMetamorphic_ShowsADifferenceInFewOps(t *testing.T) {
 	}
 }
 
-// mismatch returns the first difference that some seeds show.
+// mismatch returns the first difference found by some seeds.
 func mismatch(t *testing.T, wrap wrapper) string {
 	for seed := range uint64(10) {
 		story := complaintOf(t, func(t testing.TB) { proof.Metamorphic(t, seed, 500, twins(wrap)...) })
@@ -159,7 +159,7 @@ func TestLinearizable_FailsForAStoreThatIsNot(t *testing.T) {
 	}
 }
 
-// nonlinear returns the complaint about a store that some seeds bring up.
+// nonlinear returns the complaint of some seeds about a store.
 func nonlinear(t *testing.T, wrap wrapper) string {
 	for seed := range uint64(50) {
 		story := complaintOf(t, func(t testing.TB) { proof.Linearizable(t, wrap(memkv.New(memkv.Options{})), 8, 50, seed) })

@@ -12,25 +12,24 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// Prove is the environment variable that says how much to prove:
+// Prove is the environment variable for the extent of the tests:
 //
-//   - unset: what go test does in a few minutes;
+//   - unset: as much as go test does in a few minutes;
 //   - all: everything, as make prove does;
-//   - a duration such as 20s: a part of everything, chosen by chance, which takes
-//     each test about that long.
+//   - a duration such as 20s: a random part of everything, which takes each test about that long.
 const Prove = "RINGTREE_PROVE"
 
-// ProveBy is the environment variable that decides what is chosen by chance, such as a
-// commit: the same text chooses the same. Unset, each run chooses something else.
+// ProveBy is the environment variable that seeds random choices, such as a commit: the same text
+// makes the same choices. Unset, each run makes different ones.
 const ProveBy = "RINGTREE_PROVE_BY"
 
-// Long reports whether there is time for more than go test does by itself.
+// Long reports whether there is time for more than a plain go test.
 func Long() bool { return os.Getenv(Prove) != "" }
 
-// All reports whether everything is to be proved.
+// All reports whether to test everything.
 func All() bool { return os.Getenv(Prove) == "all" }
 
-// Size returns few, or many if there is time for more than go test does by itself.
+// Size returns few, or many if there is time for more than a plain go test.
 func Size[N int | int64 | uint64](few, many N) N {
 	if Long() {
 		return many
@@ -38,8 +37,8 @@ func Size[N int | int64 | uint64](few, many N) N {
 	return few
 }
 
-// budget returns how long a test may take to prove a part. It returns false if it
-// is to prove all, or just the short cut.
+// budget returns the time limit of a test that proves a part. It returns false if the test should
+// do everything, or only the short version.
 func budget(t testing.TB) (time.Duration, bool) {
 	t.Helper()
 	if !Long() || All() {
@@ -53,7 +52,7 @@ func budget(t testing.TB) (time.Duration, bool) {
 	return limit, true
 }
 
-// chance returns what chooses a part for t.
+// chance returns the random source for t.
 func chance(t testing.TB) *rand.Rand {
 	text, fixed := os.LookupEnv(ProveBy)
 	if !fixed {
@@ -62,9 +61,8 @@ func chance(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewChaCha8(sha256.Sum256([]byte(text + " " + t.Name()))))
 }
 
-// Part yields what a test goes through: few, or all if everything is proved. To
-// prove a part, it yields those of all in an order by chance until the time is up, and at
-// least one.
+// Part yields the cases of a test: few, or all when everything is tested. To test a part, it yields
+// those of all in random order until the time is up, and at least one.
 func Part[T any](t testing.TB, few, all []T) iter.Seq[T] {
 	t.Helper()
 	limit, part := budget(t)
@@ -84,8 +82,8 @@ func Part[T any](t testing.TB, few, all []T) iter.Seq[T] {
 	}
 }
 
-// Rounds yields the numbers of rounds, from 1: few, or all if everything is proved. To prove
-// a part, it yields numbers from one by chance on until the time is up, and at least one.
+// Rounds yields the numbers of rounds, from 1: few, or all when everything is tested. To test a
+// part, it yields numbers from a random one until the time is up, and at least one.
 func Rounds(t testing.TB, few, all uint64) iter.Seq[uint64] {
 	t.Helper()
 	limit, part := budget(t)
@@ -105,16 +103,16 @@ func Rounds(t testing.TB, few, all uint64) iter.Seq[uint64] {
 	}
 }
 
-// longer is how many times as many seeds make prove gives a sweep.
+// longer is the factor by which make prove increases the seeds of a sweep.
 const longer = 20
 
-// share says how many of a sweep's seeds the short cut takes: one in so many.
+// share is the fraction of a sweep's seeds in the short version: one in share.
 const share = 20
 
-// Sweep is [kvtest.SimulateMany] with n seeds, which should take a few seconds. The short
-// cut takes the first twentieth of them; all should notice faults of the store, see [Notices]. If
-// everything is proved, there are 20 times as many. To prove a part, it takes other seeds, from
-// one by chance on, until the time is up.
+// Sweep is [kvtest.SimulateMany] with n seeds, which should take a few seconds. The short version
+// takes the first twentieth of them; all n should notice faults of the store, see [Notices]. When
+// everything is tested, there are 20 times as many. To test a part, Sweep uses other seeds, from a
+// random one, until the time is up.
 func Sweep(t *testing.T, n int, world kvtest.World, test func(*kvtest.Sim)) {
 	t.Helper()
 	limit, part := budget(t)

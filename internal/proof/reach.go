@@ -6,29 +6,29 @@ import (
 	"strings"
 )
 
-// Model is a protocol as a graph of states, each a value that says everything. A
-// crash is a step where another process has to act on it. Elsewhere a process that
-// takes no more steps has crashed, since every state is checked.
+// Model is a protocol as a graph of complete states. A crash is a step only if another process must
+// react to it. Otherwise a process that takes no more steps has crashed, since every state is
+// checked.
 type Model[S comparable] struct {
 	Begin S
 
-	// Steps calls step with every state that s can become, and what leads there.
+	// Steps calls step with every possible next state of s, and a description of the step.
 	Steps func(s S, step func(to S, format string, args ...any))
 
-	// Wrong says what is wrong with s, "" if nothing is.
+	// Wrong returns the fault of s, or "".
 	Wrong func(s S) string
 
 	Most int // more states than this are an error
 }
 
-// Reach goes through all states that m can reach, breadth first, and returns how many
-// there are. If something is wrong with one, the error is the shortest way there.
+// Reach visits all states that m can reach, breadth first, and returns their number. If one is
+// wrong, the error is the shortest path to it.
 //
-// [Explore] checks code, and Reach a description of it: it reaches much further.
+// [Explore] checks code, and Reach a description of it, which reaches much further.
 func Reach[S comparable](m Model[S]) (states int, err error) {
 	seed := maphash.MakeSeed()
-	// States are told apart by a hash, and how each was reached is kept without it, so
-	// that millions fit into memory.
+	// States are identified by a hash, and only the path to each is stored, so that millions fit
+	// into memory.
 	seen := map[uint64]struct{}{maphash.Comparable(seed, m.Begin): {}}
 	from, by := []int32{-1}, []uint16{0}
 	open := []S{m.Begin}
@@ -55,7 +55,7 @@ func Reach[S comparable](m Model[S]) (states int, err error) {
 	return len(from), err
 }
 
-// way returns how state number at was reached.
+// way returns the path to state number at.
 func (m Model[S]) way(from []int32, by []uint16, at int) string {
 	var choices []uint16
 	for ; from[at] >= 0; at = int(from[at]) {

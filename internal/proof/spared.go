@@ -7,12 +7,12 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// Fixer is the process that comes in a sweep when all others have ended, and repairs.
+// Fixer is the process in a sweep that starts when all others have ended, and repairs.
 const Fixer = "fixer"
 
-// Spared reports whether a fault at m shows nothing in a sweep of changes: it keeps the
-// Fixer from a whole pass, or keeps a change from its first write, since a model cannot
-// be opened. To open a model has sweeps of its own.
+// Spared reports whether a fault at m would show nothing in a sweep of changes: it would prevent a
+// whole pass of the Fixer, or the first write of a change because the model cannot be opened.
+// Opening a model has its own sweeps.
 func Spared(m kvtest.Moment) bool {
 	switch kind, _, _ := strings.Cut(m.Op.Key, ":"); kind {
 	case "built", "procs":

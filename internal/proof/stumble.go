@@ -10,15 +10,15 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Stumble is a store that does not answer one trip, though it carries that out, at once or
-// later, and cannot be reached from then on. It has no powers.
+// Stumble is a store that leaves one trip unanswered, though it carries it out, immediately or
+// later, and cannot be reached afterwards. It has no powers.
 type Stumble struct {
 	store kv.Store
-	trip  int  // that is not answered, counted from Begin
-	late  bool // it is carried out by Rise
+	trip  int  // the unanswered trip, counted from Begin
+	late  bool // the trip is carried out by Rise
 
-	// Refused, if not nil, is called when a trip is refused, such as to end the context of
-	// the caller.
+	// Refused, if not nil, is called when a trip is refused, for example to end the context of the
+	// caller.
 	Refused func()
 
 	mu      sync.Mutex
@@ -29,8 +29,8 @@ type Stumble struct {
 	pending []kv.Op
 }
 
-// EachStumble calls f with a Stumble on a store of open for each trip that f makes after Begin,
-// until it makes no more.
+// EachStumble calls f with a Stumble on a new store for each trip that f makes after Begin, until
+// it makes no more.
 func EachStumble(t *testing.T, open func() kv.Store, f func(t *testing.T, s *Stumble)) {
 	for _, late := range []bool{false, true} {
 		for trip := 1; ; trip++ {
@@ -43,14 +43,14 @@ func EachStumble(t *testing.T, open func() kv.Store, f func(t *testing.T, s *Stu
 	}
 }
 
-// Begin begins to count trips.
+// Begin starts counting trips.
 func (s *Stumble) Begin() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.counts = true
 }
 
-// Rise makes the store answer again, and carries out what is still pending.
+// Rise makes the store answer again, and carries out the pending writes.
 func (s *Stumble) Rise() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -61,14 +61,14 @@ func (s *Stumble) Rise() error {
 	return s.store.Do(context.Background(), s.pending)
 }
 
-// Lost returns the keys of the writes that were not answered.
+// Lost returns the keys of the unanswered writes.
 func (s *Stumble) Lost() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.lost
 }
 
-// Below returns the store beneath, as another process sees it.
+// Below returns the underlying store, as another process sees it.
 func (s *Stumble) Below() kv.Store { return s.store }
 
 func (s *Stumble) Powers() kv.Powers { return kv.Powers{} }
@@ -100,7 +100,7 @@ func (s *Stumble) Do(ctx context.Context, ops []kv.Op) error {
 func (s *Stumble) lose(ctx context.Context, ops []kv.Op) error {
 	for i := range ops {
 		if ops[i].Result.Err != nil {
-			continue // It was refused.
+			continue // already refused
 		}
 		failure := kv.ErrUnavailable
 		if ops[i].Kind.Writes() {
@@ -119,8 +119,7 @@ func (s *Stumble) lose(ctx context.Context, ops []kv.Op) error {
 	return kv.Unanswered(ops)
 }
 
-// Denies reports whether err says that nothing was done: it is neither nil nor only an
-// ErrUnclear.
+// Denies reports whether err means that nothing was done: it is neither nil nor only an ErrUnclear.
 func Denies(err error) bool {
 	return err != nil && (!errors.Is(err, kv.ErrUnclear) || errors.Is(err, kv.ErrUnavailable))
 }

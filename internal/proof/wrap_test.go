@@ -13,7 +13,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// twisted is a store whose Do is another one.
+// twisted is a store with another Do.
 type twisted struct {
 	kv.Store
 	do func(ctx context.Context, s kv.Store, ops []kv.Op) error
@@ -38,7 +38,7 @@ func before(change func(op *kv.Op)) wrapper {
 	})
 }
 
-// after changes each op's result.
+// after changes the result of each op.
 func after(change func(op *kv.Op)) wrapper {
 	return trip(func(ctx context.Context, s kv.Store, ops []kv.Op) error {
 		_ = s.Do(ctx, ops)
@@ -99,8 +99,8 @@ func shareResults(s kv.Store) kv.Store {
 	})(s)
 }
 
-// keepInputs answers a Get with the very bytes that were given to Set, even if the
-// caller has changed them.
+// keepInputs answers a Get with the bytes given to Set themselves, even if the caller has changed
+// them.
 func keepInputs(s kv.Store) kv.Store {
 	var mu sync.Mutex
 	given := make(map[string][]byte)

@@ -1,4 +1,4 @@
-// Package release says which release of itself a program is.
+// Package release determines the release of the running program.
 package release
 
 import (
@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Name names the release that this program was built of: the first characters of the revision,
-// or else the version of its module; "" if the build says neither. What was changed since the
-// revision shows as "+dirty".
+// Name returns the release of this program: the first characters of the revision it was built from,
+// or else the version of its module, or "" if the build records neither. Uncommitted changes show
+// as "+dirty".
 func Name() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -17,7 +17,7 @@ func Name() string {
 	return nameIn(info)
 }
 
-// revisionChars is how many characters of a revision are shown.
+// revisionChars is the number of characters shown of a revision.
 const revisionChars = 7
 
 func nameIn(info *debug.BuildInfo) string {

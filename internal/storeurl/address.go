@@ -1,5 +1,5 @@
-// Package storeurl takes apart what the URLs of stores have in common: where servers are,
-// and options. Its errors say what is wrong and what would be right, and show no password.
+// Package storeurl parses the common parts of store URLs: addresses and options. Its errors name
+// the fault and the valid form, and show no password.
 package storeurl
 
 import (
@@ -11,22 +11,22 @@ import (
 	"strings"
 )
 
-// Address says where servers are and who logs in there.
+// Address is the location of servers, and the credentials.
 type Address struct {
 	User, Password string
-	Hosts          []string // each HOST:PORT, no two alike
-	Path           string   // what follows the hosts, without the slash
+	Hosts          []string // each HOST:PORT, without duplicates
+	Path           string   // the part after the hosts, without the slash
 }
 
-// ParseAddress splits //USER:PASSWORD@HOST:PORT,HOST:PORT/PATH. The default host
-// is this machine, and the default port is port. Its errors do not show the password.
+// ParseAddress splits //USER:PASSWORD@HOST:PORT,HOST:PORT/PATH. The default host is this machine,
+// and the default port is port. Errors do not show the password.
 func ParseAddress(rest, port string) (Address, error) {
 	rest, ok := strings.CutPrefix(rest, "//")
 	if !ok {
 		return Address{}, errors.New("two slashes must follow the colon")
 	}
 	var a Address
-	// A password may contain a slash: only what follows the last @ is an address.
+	// A password may contain a slash: only the part after the last @ is an address.
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
 		if err := a.logIn(rest[:at]); err != nil {
 			return Address{}, err
@@ -57,7 +57,7 @@ func (a *Address) logIn(text string) error {
 	a.User, errUser = url.PathUnescape(user)
 	a.Password, errPassword = url.PathUnescape(password)
 	if errUser != nil || errPassword != nil {
-		// Those errors show a part of the password.
+		// the original errors show a part of the password
 		return errors.New("user name or password: write % as %25")
 	}
 	return nil

@@ -10,20 +10,19 @@ import (
 	"time"
 )
 
-// Options are the options of one URL. The caller asks for each by name, once;
-// then Check knows all valid names and what was wrong.
+// Options are the options of one URL. The caller asks for each by name, once; then Check knows all
+// valid names and the first error.
 type Options struct {
 	given url.Values
 	known []string // names
-	forms []string // the same as name=form
-	err   error    // about the first bad value
+	forms []string // as name=form
+	err   error    // about the first invalid value
 }
 
-// New returns the options that were given, for one use.
+// New returns the given options, for one use.
 func New(given url.Values) *Options { return &Options{given: given} }
 
-// Check returns what is wrong with the options, if anything: an unknown one, one
-// given twice, or a bad value.
+// Check returns an error for an unknown option, one given twice, or an invalid value.
 func (o *Options) Check() error {
 	for _, name := range slices.Sorted(maps.Keys(o.given)) {
 		if !slices.Contains(o.known, name) {
@@ -50,7 +49,7 @@ func (o *Options) Text(name, form string) (string, bool) {
 	return o.given.Get(name), o.given.Has(name)
 }
 
-// Bad notes that the value of an option should have been of that form.
+// Bad records that the value of an option is not of the given form.
 func (o *Options) Bad(name, value, form string) {
 	if o.err == nil {
 		o.err = fmt.Errorf("option %s=%s: it must be %s", name, value, form)
@@ -86,8 +85,7 @@ func (o *Options) Duration(name string) time.Duration {
 	return d
 }
 
-// Choice returns the index in names of an option's value, or 0 if it is not
-// given.
+// Choice returns the index in names of an option's value, or 0 if it is not given.
 func (o *Options) Choice(name string, names ...string) int {
 	form := strings.Join(names, "|")
 	text, ok := o.Text(name, form)
@@ -102,8 +100,8 @@ func (o *Options) Choice(name string, names ...string) int {
 	return i
 }
 
-// Suggest returns ": did you mean NAME?" if text may be a misspelling of one of
-// names, otherwise "".
+// Suggest returns ": did you mean NAME?" if text may be a misspelling of one of names, otherwise
+// "".
 func Suggest(text string, names []string) string {
 	best, least := "", 3
 	for _, name := range names {
@@ -117,8 +115,7 @@ func Suggest(text string, names []string) string {
 	return fmt.Sprintf(": did you mean %s?", best)
 }
 
-// distance returns how many bytes must be added, removed or replaced to turn a
-// into b.
+// distance returns the number of bytes to add, remove or replace to turn a into b.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -24,7 +24,7 @@ const (
 	atLast   spot = "last"
 )
 
-// of returns value with the bit changed. An empty value has none.
+// of returns value with the bit flipped. An empty value has none.
 func (f flip) of(value []byte) []byte {
 	value = slices.Clone(value)
 	if len(value) > 0 {
@@ -35,11 +35,11 @@ func (f flip) of(value []byte) []byte {
 
 func (f flip) String() string { return fmt.Sprintf("bit %02x of the %s byte", f.bit, f.at) }
 
-// toDigit makes another digit of the last one of a number, and toLetter makes a letter of
-// its first digit.
+// toDigit replaces the last digit of a number with another, and toLetter its first digit with a
+// letter.
 var toDigit, toLetter = flip{atLast, 0x01}, flip{atFirst, 0x40}
 
-// flips are tried one after another with the keys of a class.
+// flips are applied one after another to the keys of a class.
 func flips(value []byte) [tries]*flip {
 	if _, err := kv.ParseNumber(value); err == nil {
 		return [tries]*flip{&toDigit, &toLetter, &toLetter}

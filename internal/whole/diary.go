@@ -11,7 +11,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// Diary is what the writers of some processes know of their changes, in order.
+// Diary records the changes of some processes' writers, as the writers know them, in order.
 type Diary struct {
 	mu      sync.Mutex
 	now     int
@@ -22,12 +22,12 @@ type Diary struct {
 // Entry is one call of a writer. It took from Begin to End, by the diary's count.
 type Entry struct {
 	Who, What, About string
-	Token            string // what the writer calls it
+	Token            string // the writer's name for it
 	Begin, End       int    // End is 0 if it never ended
 	Err              error
 }
 
-// done reports whether the call was carried out for sure.
+// done reports whether the call was certainly carried out.
 func (e *Entry) done() bool { return e.End > 0 && e.Err == nil }
 
 // maybe reports whether the call may have been carried out, or may still be.
@@ -39,7 +39,7 @@ func (e *Entry) String() string {
 	return fmt.Sprintf("%4d-%-4d %s %s %s: %v", e.Begin, e.End, e.Who, e.What, e.About, e.Err)
 }
 
-// do calls f and notes what became of it.
+// do calls f and records its result.
 func (d *Diary) do(who, what, about, token string, f func() error) error {
 	e := &Entry{Who: who, What: what, About: about, Token: token, Begin: d.tick()}
 	d.mu.Lock()
@@ -60,14 +60,14 @@ func (d *Diary) tick() int {
 	return d.now
 }
 
-// blame notes something that no reader may see.
+// blame records something that no reader may see.
 func (d *Diary) blame(who, format string, args ...any) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.wrong = append(d.wrong, fmt.Sprintf(format, args...)+fmt.Sprintf(" (%s at %d)", who, d.now))
 }
 
-// Calls returns how many calls there were.
+// Calls returns the number of calls.
 func (d *Diary) Calls() int { return len(d.entries) }
 
 // of returns the calls of one kind about something, in the order of their beginnings.
@@ -81,7 +81,7 @@ func (d *Diary) of(what, about string) []*Entry {
 	return found
 }
 
-// Story returns the calls that have to do with what a line of Judge names.
+// Story returns the calls related to a line of Judge.
 func (d *Diary) Story(line string) []string {
 	words := strings.FieldsFunc(line, func(c rune) bool { return strings.ContainsRune(` :;,"{}[]()`, c) })
 	about := func(e *Entry) bool {

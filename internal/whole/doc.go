@@ -1,7 +1,6 @@
-// Package whole holds models that use every index class at once, and an oracle that
-// says what their indexes should show.
+// Package whole holds models that use every index class at once, and an oracle for the answers of
+// their indexes.
 //
-// Stores are kept in testdata as they are to be read for good; the tests open
-// them with the code as it is now. Package before has the models as an earlier
-// release of an app had them.
+// Stores are kept in testdata as they must be readable forever; the tests open them with the
+// current code. Package before has the models of an earlier release of an app.
 package whole

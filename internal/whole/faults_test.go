@@ -18,15 +18,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// Four processes change everything on a simulated store, and one kind of fault strikes
-// them again and again. When they have ended and what they have left is repaired, every
-// index, count, rank and Len must be the function of the records, or say that something
-// is lost.
+// Four processes change everything on a simulated store, and one kind of fault strikes them again
+// and again. After they end and their work is repaired, every index, count, rank and Len must be
+// the function of the records, or report a loss.
 
 // fault is a kind of mishap.
 type fault struct {
 	name   string
-	times  int // how often it strikes, at most
+	times  int // the greatest number of strikes
 	pause  time.Duration
 	strike func(*trial, kvtest.Moment) kvtest.Fault
 }
@@ -41,8 +40,7 @@ func each(f kvtest.Fault) func(*trial, kvtest.Moment) kvtest.Fault {
 	return func(*trial, kvtest.Moment) kvtest.Fault { return f }
 }
 
-// wrongClock returns a fault that makes a clock wrong, and right again when it strikes
-// the next time.
+// wrongClock returns a fault that makes a clock wrong, and right again at the next strike.
 func wrongClock(ahead time.Duration) func(*trial, kvtest.Moment) kvtest.Fault {
 	return func(r *trial, m kvtest.Moment) kvtest.Fault {
 		v := r.victims[m.Client]
@@ -94,11 +92,11 @@ type trial struct {
 	rng *rand.Rand
 
 	count   int          // ops of all processes
-	at      map[int]bool // those that the fault strikes
+	at      map[int]bool // the ops that the fault strikes
 	struck  int
 	dead    bool               // a process is
 	until   time.Time          // when the store works again
-	outage  kvtest.Fault       // what strikes all ops before that
+	outage  kvtest.Fault       // the fault of all ops before that
 	victims map[string]*victim // by the names of the processes
 	plain   bool               // the store is as memcached
 }
@@ -137,7 +135,7 @@ func (r *trial) decide(m kvtest.Moment) kvtest.Fault {
 	return r.outage
 }
 
-// trialAt is which trial to make.
+// trialAt selects a trial.
 type trialAt struct {
 	world, fault int
 	seed         uint64
@@ -147,10 +145,10 @@ func (at trialAt) String() string {
 	return fmt.Sprintf("%s, %s, seed %d", worlds[at.world].name, faults[at.fault].name, at.seed)
 }
 
-// usualOps is about how many ops the processes of a trial make while they change things.
+// usualOps is the approximate number of ops in a trial while the processes change things.
 var usualOps = []int{9000, 6000, 450}
 
-// try makes a trial and returns what Judge says.
+// try makes a trial and returns the answer of Judge.
 func (at trialAt) try(t *testing.T) (struck int, wrong []string, tale string) {
 	powers := worlds[at.world].powers
 	r := &trial{
@@ -205,8 +203,7 @@ func (r *trial) within(v *victim, limited bool) func(context.Context) (context.C
 	}
 }
 
-// saysLoss reports whether an answer in a line of Judge is an error that names what is
-// wrong.
+// saysLoss reports whether an answer in a line of Judge is an error that names the loss.
 func saysLoss(line string) bool {
 	for _, err := range []error{kvmodel.ErrNeedsRebuild, kv.ErrLost, kvmodel.ErrCorrupt} {
 		if strings.Contains(line, err.Error()) {
@@ -216,8 +213,8 @@ func saysLoss(line string) bool {
 	return strings.Contains(line, fmt.Sprintf("got %q", whole.NeedsRebuild))
 }
 
-// faultLimits are the cells in which something may be missing, with no error, and why.
-// docs/reliability-matrices.md tells them.
+// faultLimits are the cells in which something may be missing without an error, and the reasons.
+// docs/reliability-matrices.md lists them.
 var faultLimits = map[[2]string]string{
 	{"board of a period", "clock -10 min and back"}: "a record that is made again by a process whose clock shows the day before is missing from today's board until its counter changes",
 }
@@ -226,7 +223,7 @@ var faultLimits = map[[2]string]string{
 // the counter changes again. Before anyone looks, it does: see repair.
 var followsCounts = []string{"board over a counter", "board over a derived count", "board over a method", "board of a period"}
 
-// faultSeeds is how many trials there are of each fault in each world.
+// faultSeeds is the number of trials of each fault in each world.
 const faultSeeds = 40
 
 func TestMatrix_OfFaults_EverythingIsAsTheRecordsSayOrSaysSo(t *testing.T) {
@@ -259,7 +256,7 @@ func TestMatrix_OfFaults_EverythingIsAsTheRecordsSayOrSaysSo(t *testing.T) {
 	publish(t, "faults", found.sheet(), "\n"+strikes+".\n")
 }
 
-// faultMatrix is what was found of each class under each fault, by world.
+// faultMatrix is the finding for each class under each fault, by world.
 type faultMatrix map[trialAt]map[string]*verdict
 
 // add adds the lines of Judge after a trial.

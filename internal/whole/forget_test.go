@@ -19,25 +19,23 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// person is in every id and value of the one to be forgotten, and nowhere else.
+// person is in every id and value of the person to forget, and nowhere else.
 const person = "jane"
 
-// chosenBy are the keys of the boards and rings of a value. They stay when these are
-// empty, and name the value.
+// chosenBy are the keys of the boards and rings of a value. They stay when these are empty, and
+// name the value.
 var chosenBy = []string{
 	"rank:Work:TopPriceByAuthor:", "t:Work:NewestByAuthor:",
 	"rank:Parent:TopPriceByAuthor:", "t:Parent:NewestByAuthor:",
 }
 
-// isChosenBy reports whether all that is said is that there was a board or a ring of a
-// value.
+// isChosenBy reports whether an item shows only that there was a board or a ring of a value.
 func isChosenBy(key string, value []byte) bool {
 	return slices.ContainsFunc(chosenBy, func(begin string) bool { return strings.HasPrefix(key, begin) }) &&
 		!strings.Contains(string(value), person)
 }
 
-// tracesOf returns the items of s that have the person in their keys or values, other
-// than those.
+// tracesOf returns the items of s with the person in their keys or values, other than those.
 func tracesOf(t *testing.T, s kv.Store) (found []string) {
 	t.Helper()
 	must(t, kv.PowersOf(s).Keys(ctx, "", func(keys []string) error {
@@ -54,7 +52,7 @@ func tracesOf(t *testing.T, s kv.Store) (found []string) {
 	return slices.Compact(found)
 }
 
-// liveOn makes works, one of which is the person's, and changes that.
+// liveOn creates works, one of them the person's, and changes it.
 func liveOn(t *testing.T, l *whole.Library) {
 	t.Helper()
 	for _, id := range []string{"a", person, "b"} {
@@ -91,7 +89,7 @@ func eachKind(t *testing.T, f func(t *testing.T, s *memkv.Store, l *whole.Librar
 	}
 }
 
-// A record of a model whose ids say nothing of the person.
+// A record of a model with ids that do not name the person.
 func TestDelete_LeavesNoValueAfterTheSecondCleaning(t *testing.T) {
 	eachKind(t, func(t *testing.T, s *memkv.Store, l *whole.Library) {
 		o := &whole.Offer{ID: "7", Code: person, Kind: person, Until: time.Now().Add(48 * time.Hour)}
@@ -167,8 +165,7 @@ func (h *hooked) Do(ctx context.Context, ops []kv.Op) error {
 	return h.Store.Do(ctx, ops)
 }
 
-// during calls Purge, and hook before its trip number at. It reports whether there was
-// such a trip.
+// during calls Purge, and hook before its trip number at. It reports whether Purge made that trip.
 func during(t *testing.T, at int64, s *memkv.Store, hook func(h *hooked)) bool {
 	t.Helper()
 	h := &hooked{Store: still{s, kv.Powers{Unless: true, Ordered: true}}}
@@ -213,7 +210,7 @@ func TestSweep_ASecondPurgeFinishesWhatACrashHasLeft(t *testing.T) {
 		more := during(t, at, s, func(h *hooked) { h.dead.Store(true) })
 		l, err := whole.Open(kinds[1].opened(s))
 		must(t, err)
-		time.Sleep(2 * time.Hour) // By then the journal of the dead process is gone.
+		time.Sleep(2 * time.Hour) // By then the journal of the dead process is removed.
 		must(t, l.Works.Purge(ctx, person))
 		must(t, l.Likes.Purge(ctx, whole.LikeID{User: "u", Work: person}))
 		must(t, l.Works.Purge(ctx, person))
@@ -278,8 +275,7 @@ func linesOf(t *testing.T, s kv.Store) []string {
 	return slices.DeleteFunc(tracesOf(t, s), func(trace string) bool { return !strings.HasPrefix(trace, "line:") })
 }
 
-// A line that names a value is written before the change, and so it is there while the
-// change is under way.
+// A line that names a value is written before the change, so it is there during the change.
 func TestJournal_LinesGoSoonAfterADeletion(t *testing.T) {
 	for _, k := range kinds {
 		t.Run(k.name, func(t *testing.T) {

@@ -24,12 +24,12 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// A later release has left something out of a model.
+// A later release has removed something from a model.
 
-// thing is something that a model keeps beside its records.
+// thing is something that a model keeps besides its records.
 type thing struct{ model, kind, name string }
 
-// thingsOf returns what the lock file says that a model keeps.
+// thingsOf returns the things of a model by the lock file.
 func thingsOf(t *testing.T, model string) (all []thing) {
 	t.Helper()
 	text, err := os.ReadFile("kvgen.lock")
@@ -107,7 +107,7 @@ func split(t *testing.T, s *memkv.Store, of func(key string, value []byte) bool)
 	return keys
 }
 
-// lives are lived once for all tests.
+// lives are made once for all tests.
 var lives onceByKind
 
 // lived returns the items of a store on which there is a person who was there, and one who
@@ -139,8 +139,8 @@ func onALived(t *testing.T, k kind, f func(t *testing.T, s *memkv.Store, db *kvm
 	})
 }
 
-// leavesNothing wants nothing left of something after remove, and everything else, which may
-// be of a later release.
+// leavesNothing asserts that remove leaves nothing of a thing, and everything else, which may be of
+// a later release.
 func leavesNothing(t *testing.T, k kind, of func(string, []byte) bool, remove func(*kvmodel.DB) error) {
 	onALived(t, k, func(t *testing.T, s *memkv.Store, db *kvmodel.DB) {
 		before := split(t, s, of)
@@ -178,7 +178,7 @@ func TestDropModel_LeavesNothingOfIt(t *testing.T) {
 	}
 }
 
-// The tombstone of a model with a history stays for good, and that of one without a day.
+// The tombstone of a model with a history stays for good, and that of one without for a day.
 func TestGone_TombstonesGoWithTheHistory(t *testing.T) {
 	onALived(t, kinds[1], func(t *testing.T, s *memkv.Store, db *kvmodel.DB) {
 		must(t, whole.NewBare(db, "Work", kvmodel.Gone{History: true}).Rebuild(ctx))
@@ -215,8 +215,8 @@ func TestGone_RebuildAwaitsProcessesThatStillKeepIt(t *testing.T) {
 	})
 }
 
-// writtenOn is a kind of store on which someone writes a record of Offer whenever its keys
-// are listed.
+// writtenOn is a kind of store on which someone writes a record of Offer at each listing of its
+// keys.
 var writtenOn = kind{"redis", func(s kv.Store) kv.Powers {
 	p := kinds[1].powers(s)
 	keys := p.Keys
@@ -249,7 +249,7 @@ func TestDropModel_WhatIsLeftIsAnErrorAndKeepsItsNames(t *testing.T) {
 	}
 }
 
-// What a release has left out is not in the way of a Rebuild.
+// A removed thing does not prevent a Rebuild.
 func TestGone_RebuildOnAStoreThatCannotListItsKeysSaysWhatStays(t *testing.T) {
 	var log strings.Builder
 	onALived(t, lossWorlds[0], func(t *testing.T, _ *memkv.Store, db *kvmodel.DB) {

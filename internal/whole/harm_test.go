@@ -15,9 +15,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// harm befalls items of a store, under a process that has used them or before one starts.
-// Then a course is played. After each of its stages, each answer of a library must be that
-// of the same course without the harm, or an error that says what is wrong.
+// harm damages or loses items of a store, under a running process or before one starts. Then a
+// course is played. After each of its stages, each answer of a library must be that of the same
+// course without the harm, or an error that reports it.
 type harm struct {
 	kind
 	class   string // of the items
@@ -60,13 +60,13 @@ func (h harm) befall(t *testing.T, mem *memkv.Store) {
 	}
 }
 
-// isSaid reports whether an answer says what is wrong.
+// isSaid reports whether an answer reports the harm.
 func (h harm) isSaid(answer string) bool {
 	return answer == whole.NeedsRebuild && h.says != nil ||
 		slices.ContainsFunc(h.says, func(err error) bool { return strings.Contains(answer, err.Error()) })
 }
 
-// stage is a step of a course, after which everything is looked at.
+// stage is a step of a course, followed by a look at everything.
 type stage struct {
 	name     string
 	take     func(*play)
@@ -89,25 +89,25 @@ var usualCourse = []stage{
 	{"rebuilt", (*play).rebuild, true},
 }
 
-// play is a course that is under way.
+// play is a course under way.
 type play struct {
 	harm
 	t    *testing.T
 	mem  *memkv.Store
 	all  []*whole.Library // the processes that look; the first is there from the beginning
-	omit map[string]bool  // the changes that it does not make
+	omit map[string]bool  // the changes it leaves out
 	seen
 }
 
-// seen is what a play has shown.
+// seen is the result of a play.
 type seen struct {
-	shown   [][]whole.Shown // at each stage, to each process
+	shown   [][]whole.Shown // the answers at each stage, by process
 	refused map[string]bool // the changes that were, with an error that says what is wrong
-	said    error           // by what rebuilds
-	errs    []string        // that do not say what is wrong
+	said    error           // by rebuilds
+	errs    []string        // errors that do not report the harm
 }
 
-// play plays the course of h in a store with items, but for the changes in omit.
+// play plays the course of h in a store with items, without the changes in omit.
 func (h harm) play(t *testing.T, items map[string][]byte, omit map[string]bool) seen {
 	p := &play{harm: h, omit: omit, seen: seen{refused: map[string]bool{}}}
 	synctest.Test(t, func(t *testing.T) {
@@ -137,8 +137,8 @@ func (p *play) enter() *whole.Library {
 	return l
 }
 
-// look asks all processes everything, and one that starts then. All leaves out records that
-// cannot be read, so they are asked for by their ids, too.
+// look asks all processes everything, and then one that starts now. All leaves out unreadable
+// records, so look asks for them by id too.
 func (p *play) look(newcomer bool) {
 	var shown []whole.Shown
 	ask := func(l *whole.Library) {
@@ -155,7 +155,7 @@ func (p *play) look(newcomer bool) {
 	p.shown = append(p.shown, shown)
 }
 
-// note reports whether err says what is wrong, and notes one that does not.
+// note reports whether err reports the harm, and records an error that does not.
 func (p *play) note(what string, err error) bool {
 	if err == nil {
 		return false
@@ -167,7 +167,7 @@ func (p *play) note(what string, err error) bool {
 	return false
 }
 
-// write changes everything, half of it by another process, where there may be one.
+// write changes everything, half of it by another process where there may be one.
 func (p *play) write() {
 	l := p.all[0]
 	other := l
@@ -193,7 +193,7 @@ func (p *play) rest() {
 	}
 }
 
-// rebuild has the first process rebuild everything.
+// rebuild makes the first process rebuild everything.
 func (p *play) rebuild() {
 	if err := mend(p.all[0]); p.note("rebuild", err) {
 		p.said = err
@@ -209,7 +209,7 @@ func mends(l *whole.Library) (all []func() error) {
 	return all
 }
 
-// mend rebuilds a furnished library and takes the rest for whole.
+// mend rebuilds a furnished library and accepts the remaining loss.
 func mend(l *whole.Library) error {
 	var errs []error
 	for _, f := range mends(l) {
@@ -228,15 +228,15 @@ type limit struct {
 	wide        bool     // all indexes of a model rest on the item
 }
 
-// verdict is what was found of some answers: those that are wrong with no error, whether
-// they may be, and how many of all say what is wrong.
+// verdict is a count of answers: those wrong without an error, whether they may be, and the share
+// that report the harm.
 type verdict struct {
 	wrong       []string
 	limited     bool
 	says, asked int
 }
 
-// word is the finding that a table shows.
+// word is the finding as a table shows it.
 func (v verdict) word() string {
 	switch {
 	case len(v.wrong) > 0 && v.limited:
@@ -319,7 +319,7 @@ func (h harm) try(t *testing.T, items map[string][]byte, wants wanted, limit lim
 	return worst, end
 }
 
-// isAbout reports whether the limit is one of the answer that wrong shows.
+// isAbout reports whether the limit is about the answer in wrong.
 func (l limit) isAbout(wrong string) bool {
 	return len(l.only) == 0 || slices.ContainsFunc(l.only, func(question string) bool { return strings.Contains(wrong, question) })
 }

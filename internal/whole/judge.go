@@ -10,10 +10,10 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// Judge returns what is wrong with the library when all writers have ended and what
-// the dead have left is repaired: answers of indexes that differ from the records,
-// records and answers that differ from the diary, and answers that no reader should
-// have got. Each line begins with the question.
+// Judge returns the faults of the library once all writers have ended and everything left by dead
+// ones is repaired: answers of indexes that differ from the records, records and answers that
+// differ from the diary, and answers that no reader should have got. Each line begins with the
+// question.
 func (l *Library) Judge(ctx context.Context, d *Diary) ([]string, error) {
 	shown := l.Look(ctx)
 	should, err := l.Should(ctx)
@@ -31,8 +31,8 @@ func (l *Library) Judge(ctx context.Context, d *Diary) ([]string, error) {
 	return append(wrong, last...), nil
 }
 
-// judgeTimelines wants each live record that belongs to a timeline there once, as
-// long as the timeline has not forgotten any, and newer titles above older ones.
+// judgeTimelines requires each live record that belongs to a timeline there once, unless the
+// timeline has forgotten any, and newer titles above older ones.
 func (l *Library) judgeTimelines(ctx context.Context, d *Diary, shown Shown) (wrong []string) {
 	works, err := live(ctx, l.Works.Records, WorkIDs)
 	if err != nil {
@@ -65,18 +65,17 @@ func (l *Library) judgeTimelines(ctx context.Context, d *Diary, shown Shown) (wr
 	return append(wrong, d.judgeOrder(works, strings.Fields(shown["Work Newest"]))...)
 }
 
-// hasForgotten reports whether a ring of this size may have forgotten its first entries: each of
-// its shards does when so many numbers were handed out, also those of changes that did not commit.
+// hasForgotten reports whether a ring of this size may have forgotten its first entries. Each shard
+// does after that many numbers, including those of changes that did not commit.
 func hasForgotten(ctx context.Context, ring *timeline.Ring[Work], size int64) bool {
 	pictures, err := ring.Pictures(ctx, 0)
 	return err != nil || slices.ContainsFunc(pictures, func(p timeline.Picture) bool { return p.Head > size })
 }
 
-// judgeOrder wants a title that was written after another one was acknowledged
-// above it.
+// judgeOrder requires a title written after another was acknowledged to be above it.
 func (d *Diary) judgeOrder(works []*Work, order []string) (wrong []string) {
-	calls := map[string]*Entry{} // that wrote a title, by the title
-	moved := map[string]bool{}   // ids whose titles may be older than their entries
+	calls := map[string]*Entry{} // that wrote a title, by title
+	moved := map[string]bool{}   // ids with titles that may be older than their entries
 	for _, e := range d.entries {
 		if e.What == "make" || e.What == "edit" {
 			calls[e.Token] = e
@@ -100,8 +99,8 @@ func (d *Diary) judgeOrder(works []*Work, order []string) (wrong []string) {
 	return wrong
 }
 
-// judgeViews wants every view that a work was answered for since it was last made,
-// and none of before it was last deleted.
+// judgeViews requires every acknowledged view of a work since it was last created, and none from
+// before it was last deleted.
 func (d *Diary) judgeViews(shown Shown) (wrong []string) {
 	for _, id := range WorkIDs {
 		got, ok := viewsIn(shown["Work "+id])
@@ -125,7 +124,7 @@ func (d *Diary) judgeViews(shown Shown) (wrong []string) {
 	return wrong
 }
 
-// viewsIn returns the views of a work that is shown as JSON, if it is there.
+// viewsIn returns the views of a work shown as JSON, if present.
 func viewsIn(text string) (int64, bool) {
 	_, rest, ok := strings.Cut(text, `"Views":`)
 	digits, _, _ := strings.Cut(rest, ",")
@@ -133,8 +132,7 @@ func viewsIn(text string) (int64, bool) {
 	return n, ok && err == nil
 }
 
-// lastMade returns the call that made a work for the last time, nil if the diary
-// does not say.
+// lastMade returns the call that last created a work, or nil if the diary does not show it.
 func (d *Diary) lastMade(id string) *Entry {
 	var made *Entry
 	for _, e := range d.of("make", id) {
@@ -153,8 +151,8 @@ func (d *Diary) lastMade(id string) *Entry {
 	return made
 }
 
-// lastGone returns when the last call began that may have deleted a work; 0 if it was
-// never deleted.
+// lastGone returns the beginning of the last call that may have deleted a work; 0 if it was never
+// deleted.
 func (d *Diary) lastGone(id string) int {
 	gone := 0
 	for _, e := range d.of("delete", id) {
@@ -165,13 +163,13 @@ func (d *Diary) lastGone(id string) int {
 	return gone
 }
 
-// judgeTickets wants each number that was given of one ticket, which is there unless it was
-// torn, and no more tickets than calls for one. There may be more numbers: a repair leaves that of
-// a process empty that counts as dead.
+// judgeTickets requires each assigned number to belong to one ticket, which exists unless it was
+// torn, and at most as many tickets as calls. There may be more numbers: a repair leaves the number
+// of a process taken for dead empty.
 func (d *Diary) judgeTickets(shown Shown) (wrong []string) {
 	last, err := strconv.Atoi(shown["Ticket Count"])
 	there := strings.Fields(shown["Ticket All"])
-	there = slices.DeleteFunc(there, func(word string) bool { _, err := strconv.Atoi(word); return err != nil }) // of an error
+	there = slices.DeleteFunc(there, func(word string) bool { _, err := strconv.Atoi(word); return err != nil }) // in an error
 	asked, tickets, given := 0, len(there), map[string]bool{}
 	for _, e := range d.entries {
 		n, isNumber := strconv.Atoi(e.About)
@@ -195,7 +193,7 @@ func (d *Diary) judgeTickets(shown Shown) (wrong []string) {
 			wrong = append(wrong, fmt.Sprintf("Ticket All: number %d was given, and is not there", n))
 		}
 	}
-	if tickets > asked && len(d.entries) > 0 { // An empty diary does not know who has asked.
+	if tickets > asked && len(d.entries) > 0 { // an empty diary has no calls
 		wrong = append(wrong, fmt.Sprintf("Ticket Count: %d tickets of %d calls", tickets, asked))
 	}
 	return wrong

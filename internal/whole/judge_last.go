@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// judgeLast wants what was acknowledged last: records as the last call left
-// them, the newest revision as the record, and the events that were pushed last.
+// judgeLast requires the last acknowledged state: records as the last call left them, the newest
+// revision equal to the record, and the events pushed last.
 func (l *Library) judgeLast(ctx context.Context, d *Diary, shown Shown) ([]string, error) {
 	works, err := live(ctx, l.Works.Records, WorkIDs)
 	if err != nil {
@@ -28,8 +28,8 @@ func (l *Library) judgeLast(ctx context.Context, d *Diary, shown Shown) ([]strin
 	return append(wrong, l.judgeEvents(ctx, d)...), nil
 }
 
-// lastOf returns the call about something that was acknowledged and had the others, of
-// the kinds given, all behind it. It returns nil if there is none.
+// lastOf returns the acknowledged call about something that began after all others of the given
+// kinds had ended, or nil.
 func (d *Diary) lastOf(about string, kinds ...string) *Entry {
 	var last *Entry
 	end := 0 // of the others
@@ -38,7 +38,7 @@ func (d *Diary) lastOf(about string, kinds ...string) *Entry {
 			continue
 		}
 		if e.End == 0 {
-			return nil // It may take effect at any time.
+			return nil // it may take effect at any time
 		}
 		if last == nil || e.End > last.End {
 			last, end = e, max(end, endOf(last))
@@ -59,7 +59,7 @@ func endOf(e *Entry) int {
 	return e.End
 }
 
-// judgeWorks wants a work with the mark of the last change, or none after a deletion.
+// judgeWorks requires a work with the mark of the last change, or none after a deletion.
 func (d *Diary) judgeWorks(works []*Work) (wrong []string) {
 	for _, id := range WorkIDs {
 		e := d.lastOf(id, "make", "edit", "waver", "restore", "delete")
@@ -79,7 +79,7 @@ func (d *Diary) judgeWorks(works []*Work) (wrong []string) {
 	return wrong
 }
 
-// judgeLikes wants a like that was made last, and none that was deleted.
+// judgeLikes requires likes created last, and no deleted ones.
 func (d *Diary) judgeLikes(likes []string) (wrong []string) {
 	for _, user := range Users {
 		for _, work := range WorkIDs {
@@ -93,7 +93,7 @@ func (d *Diary) judgeLikes(likes []string) (wrong []string) {
 	return wrong
 }
 
-// judgeHistory wants the newest revision of a live work to be the work.
+// judgeHistory requires the newest revision of a live work to equal the work.
 func judgeHistory(works []*Work, shown Shown) (wrong []string) {
 	for _, w := range works {
 		question := "Work History " + w.ID
@@ -105,9 +105,9 @@ func judgeHistory(works []*Work, shown Shown) (wrong []string) {
 	return wrong
 }
 
-// judgeEvents wants of each writer's own events those that it pushed last, once and newest
-// first. One whose push was not acknowledged may have taken the place of another. In a
-// ring, where an increment without an answer leaves a number unused, so may any number.
+// judgeEvents requires each writer's last pushed events, once and newest first. One with an
+// unacknowledged push may have replaced another. In a ring, where an unanswered increment leaves a
+// number unused, so may any number.
 func (l *Library) judgeEvents(ctx context.Context, d *Diary) (wrong []string) {
 	pushed := map[string][]*Entry{}
 	for _, e := range d.entries {
@@ -145,5 +145,5 @@ func (l *Library) judgeEvents(ctx context.Context, d *Diary) (wrong []string) {
 	return wrong
 }
 
-// leastKept is how many events of an owner every type of event keeps.
+// leastKept is the number of events of an owner that every type of event keeps.
 const leastKept = 4

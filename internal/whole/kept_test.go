@@ -48,7 +48,7 @@ func TestKept_StoresAreReadAndWritten(t *testing.T) {
 	}
 }
 
-// kept is the file beside a store: when it was written, a browser's cookie, and the answers of
+// kept is the file beside a store: the time of writing, the cookie of a browser, and the answers of
 // the library.
 type kept struct {
 	Written time.Time
@@ -56,7 +56,7 @@ type kept struct {
 	Shown   whole.Shown
 }
 
-// writeKept writes a store of kind k, and what it should show, into dir.
+// writeKept writes a store of kind k, and the answers it should give, into dir.
 func writeKept(t *testing.T, k kind, dir string) {
 	must(t, os.MkdirAll(dir, 0o755))
 	synctest.Test(t, func(t *testing.T) {
@@ -80,8 +80,8 @@ func writeKept(t *testing.T, k kind, dir string) {
 	})
 }
 
-// readKept opens the store of that name, wants it to show what it showed when it was kept,
-// changes records of each class, and wants it to show what these say.
+// readKept opens the store of that name, asserts that it gives the kept answers, changes records of
+// each class, and asserts that it gives their answers.
 func readKept(t *testing.T, k kind, name string) {
 	synctest.Test(t, func(t *testing.T) {
 		var was kept
@@ -104,7 +104,7 @@ func readKept(t *testing.T, k kind, name string) {
 	})
 }
 
-// compare asserts that s shows what is wanted, and that this is what its records say.
+// compare asserts that s gives the wanted answers, and that its records imply them.
 func compare(t *testing.T, k kind, s kv.Store, when string, want whole.Shown) {
 	t.Helper()
 	got, should := look(t, k, s)
@@ -116,7 +116,7 @@ func compare(t *testing.T, k kind, s kv.Store, when string, want whole.Shown) {
 	}
 }
 
-// fill makes and changes records of each class. For memcached, some processes were killed.
+// fill creates and changes records of each class. For memcached, it kills some processes.
 func fill(t *testing.T, k kind, s kv.Store) {
 	for n := range 3 {
 		process(t, k, s, func(l *whole.Library) { steps(l, n, 200) })
@@ -141,7 +141,7 @@ func fill(t *testing.T, k kind, s kv.Store) {
 	}
 }
 
-// steps makes n random calls of the writer of that number.
+// steps makes n random calls as the writer of that number.
 func steps(l *whole.Library, writer, n int) {
 	w := whole.NewWriter(l, writer, rand.New(rand.NewPCG(uint64(writer), 7)), new(whole.Diary))
 	for range n {
@@ -149,8 +149,7 @@ func steps(l *whole.Library, writer, n int) {
 	}
 }
 
-// process opens the library in s as a process that nothing goes wrong with, and
-// closes it after work.
+// process opens the library in s as a process without mishaps, and closes it after work.
 func process(t *testing.T, k kind, s kv.Store, work func(*whole.Library)) {
 	t.Helper()
 	l, err := whole.Open(k.opened(s))
@@ -158,12 +157,12 @@ func process(t *testing.T, k kind, s kv.Store, work func(*whole.Library)) {
 	defer l.DB.Close(ctx) // if work fails
 	work(l)
 	must(t, l.DB.Flush(ctx))
-	time.Sleep(time.Minute) // Numbers that are counted again need a while.
+	time.Sleep(time.Minute) // Recounts of numbers need a while.
 	must(t, l.DB.Close(ctx))
 }
 
-// look repairs the changes of dead processes, and returns the answers of the library and those
-// that follow from its records. An index that asks for a rebuild gets one.
+// look repairs the changes of dead processes, and returns the answers of the library and the
+// answers implied by its records. It rebuilds an index that needs it.
 func look(t *testing.T, k kind, s kv.Store) (shown, should whole.Shown) {
 	t.Helper()
 	process(t, k, s, func(l *whole.Library) {

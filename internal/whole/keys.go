@@ -10,8 +10,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// JudgeKeys returns which models do not give each live record under keys, which are all of the
-// store, once: in All and in Each.
+// JudgeKeys returns the models that do not return each live record under keys, all keys of the
+// store, exactly once in All and in Each.
 func (l *Library) JudgeKeys(ctx context.Context, keys []string) []string {
 	return slices.Concat(
 		judgeKeys(ctx, "Work", l.Works.Records, keys),

@@ -15,11 +15,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// writing is what a child says once it has begun to write.
+// writing is the output of a child once it has begun to write.
 const writing = "writing"
 
-// WriteUntilKilled is what a child process does: it opens the library of a tenant in
-// s, says so, and makes random changes. It returns only after an error.
+// WriteUntilKilled is the main function of a child process: it opens the library of a tenant in s,
+// reports that it writes, and makes random changes. It returns only after an error.
 func WriteUntilKilled(ctx context.Context, s kv.Store, tenant string, seed uint64, say io.Writer) error {
 	l, err := Open(s, kvmodel.Tenant(tenant))
 	if err != nil {
@@ -37,8 +37,8 @@ func WriteUntilKilled(ctx context.Context, s kv.Store, tenant string, seed uint6
 	return ctx.Err()
 }
 
-// Kill starts child, whose standard output is that of WriteUntilKilled, and kills it
-// when it has been writing for life.
+// Kill starts child, whose standard output is written by WriteUntilKilled, and kills it after it
+// has been writing for life.
 func Kill(child *exec.Cmd, life time.Duration) error {
 	var said strings.Builder
 	child.Stderr = &said
@@ -59,18 +59,17 @@ func Kill(child *exec.Cmd, life time.Duration) error {
 	return nil
 }
 
-// Healed is what has become of a library whose process was killed.
+// Healed is the state of a library after its process was killed.
 type Healed struct {
 	Took  time.Duration // until it was right
-	Wrong []string      // what is still wrong after too long
+	Wrong []string      // remaining faults when time ran out
 }
 
-// lookAgain is how long Heal waits before it looks again.
+// lookAgain is the pause of Heal between looks.
 const lookAgain = 3 * time.Second
 
-// Heal opens the library of a tenant in s as the next process, and returns how long
-// it takes until everything it shows is what its records say. It gives up after
-// limit.
+// Heal opens the library of a tenant in s as the next process, and returns how long it takes until
+// all answers agree with the records. It gives up after limit.
 func Heal(ctx context.Context, s kv.Store, tenant string, limit time.Duration) (h Healed, err error) {
 	began := time.Now()
 	l, err := Open(s, kvmodel.Tenant(tenant))

@@ -14,8 +14,7 @@ type Library struct {
 	DB *kvmodel.DB
 }
 
-// Open returns the library in s. What goes wrong after a reply is not logged, since
-// the library is there to have much go wrong.
+// Open returns the library in s. Errors after a reply are not logged, since tests provoke many.
 func Open(s kv.Store, opts ...kvmodel.Option) (*Library, error) {
 	db, err := kvmodel.Open(s, append([]kvmodel.Option{kvmodel.Log(slog.New(slog.DiscardHandler))}, opts...)...)
 	if err != nil {
@@ -27,14 +26,14 @@ func Open(s kv.Store, opts ...kvmodel.Option) (*Library, error) {
 // In returns the library in a DB.
 func In(db *kvmodel.DB) *Library { return &Library{Models: New(db), DB: db} }
 
-// Touch changes every counter of every work, so that boards which follow them
-// follow. What was counted of a work today stays when it is deleted and made again.
+// Touch changes every counter of every work, so that boards catch up with them. Counts of a work's
+// views today remain when it is deleted and created again.
 func (l *Library) Touch(ctx context.Context, d *Diary) {
 	w := NewWriter(l, 0, nil, d)
 	w.name, w.own = "touch", ""
 	r, err := l.read(ctx)
 	if err != nil {
-		return // Whatever asks next says so.
+		return // the next reader reports it
 	}
 	for _, v := range r.works {
 		if v.Views+r.today[v.ID] > 0 {
@@ -45,8 +44,8 @@ func (l *Library) Touch(ctx context.Context, d *Diary) {
 	}
 }
 
-// NewBare returns the model of that name in db as a release has it that keeps nothing
-// beside the records, and knows what is gone.
+// NewBare returns the model of that name in db, as in a release that keeps nothing but the records
+// and knows what is gone.
 func NewBare(db *kvmodel.DB, model string, gone kvmodel.Gone) kvmodel.Model {
 	text := kvmodel.StringKey[string]()
 	switch model {

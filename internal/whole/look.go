@@ -14,7 +14,7 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// Look asks the library everything it can be asked.
+// Look asks the library every possible question.
 func (l *Library) Look(ctx context.Context) Shown {
 	s := Shown{}
 	l.lookAtRecords(ctx, s)
@@ -38,8 +38,8 @@ func ticketID(t *Ticket) string {
 	return fmt.Sprint(t.ID)
 }
 
-// lookAtRecords shows every record as JSON. The likes of a work are shown apart, as
-// they are not a part of its record, and of the times that are filled in the day.
+// lookAtRecords shows every record as JSON. The likes of a work are shown separately, since they
+// are not part of its record. Maintained times are reduced to the day.
 func (l *Library) lookAtRecords(ctx context.Context, s Shown) {
 	records(ctx, s, "Work", l.Works.Records, workID, func(w *Work, err error) {
 		s.say("Work Likes "+w.ID, err, w.Likes)
@@ -74,7 +74,7 @@ func records[T any, K comparable](ctx context.Context, s Shown, name string, r *
 	}
 }
 
-// LookByID asks for every record by its id. [Library.Look] shows those that All yields.
+// LookByID reads every record by its id. [Library.Look] shows the records that All yields.
 func (l *Library) LookByID(ctx context.Context, s Shown) {
 	byID(ctx, s, "Work", l.Works.Records, append(WorkIDs, "later"), workID)
 	byID(ctx, s, "Offer", l.Offers.Records, Numbered("f", 151), offerID)
@@ -99,7 +99,7 @@ func byID[T any, K comparable](ctx context.Context, s Shown, name string, r *kvm
 	}
 }
 
-// lookByValue shows what is found by value.
+// lookByValue shows the results of lookups by value.
 func (l *Library) lookByValue(ctx context.Context, s Shown) {
 	for w, err := range l.Works.All(ctx) {
 		if w == nil {
@@ -156,7 +156,7 @@ func (l *Library) lookAtLists(ctx context.Context, s Shown) {
 	}
 }
 
-// found shows the record that has a unique value.
+// found shows the record with a unique value.
 func found[T any](ctx context.Context, s Shown, name string, u *index.Unique[T, string], value string, id func(*T) string) {
 	if value == "" {
 		return
@@ -191,7 +191,7 @@ func (l *Library) lookAtBoards(ctx context.Context, s Shown) {
 	boardBy(ctx, s, "Work Archive", w.Archive, workID, time.Time.UnixMilli)
 	board(ctx, s, "Work TopViews", w.TopViews, workID)
 	board(ctx, s, "Work TopLikes", w.TopLikes, workID)
-	// A work that is not liked any more may be there with 0 likes.
+	// A work without likes may be there with 0 likes.
 	s["Work TopLikes liked"] = atZero.ReplaceAllString(s["Work TopLikes At"], "")
 	board(ctx, s, "Work Front", w.Front, workID)
 	board(ctx, s, "Work TopViewsPerDay", w.TopViewsPerDay, workID)
@@ -220,13 +220,13 @@ func (l *Library) lookAtBoards(ctx context.Context, s Shown) {
 
 var atZero = regexp.MustCompile(` ?\d+: [^;]* at 0;$`)
 
-// inTitles returns which of Titles a title is.
+// inTitles returns the index of a title in Titles.
 func inTitles(title string) int { return slices.Index(Titles, title) }
 
-// prefixes are the beginnings of titles that are asked for, by letters alone.
+// prefixes are prefixes of titles to look up, by letters alone.
 var prefixes = []string{"RAIN", "rê"}
 
-// bounds are the parts of boards by price that are counted.
+// bounds are parts of boards by price to count.
 var bounds = [][2]int64{{-100, 5}, {5, 20}, {20, 1000}}
 
 // lookAtTimelines shows every timeline, newest first.

@@ -31,12 +31,12 @@ var losses = matrix{
 	first:  []string{"l head running", "rank counter root leaf fresh", "rank field meta running", "u fresh"},
 }
 
-// spared are the classes of records and of what they alone say, and those that have tests
-// of their own.
+// spared are the classes of records and of items that nothing else implies, and those with tests of
+// their own.
 var spared = []string{"r", "n", "h", "ids", "built", "rebuild", "rebuilt", "procs", "out", "line", "fixed", "build", "seq", "qh", "session", "sessions", "generation", "limit", "rescued", "recovery", "turn"}
 
-// lossLimits are those of the classes of which nothing else in the store says that a key was
-// there. docs/stores.md tells them.
+// lossLimits are the limits of classes for which nothing else in the store shows that a key
+// existed. docs/stores.md lists them.
 var lossLimits = map[string]limit{
 	"u":                   {until: rebuilt}, // Find does not find the record
 	"l first segment":     {until: rebuilt}, // a list of one segment looks empty
@@ -53,8 +53,8 @@ var lossLimits = map[string]limit{
 
 func TestMatrix_OfLosses_EveryAnswerIsRightOrSaysSo(t *testing.T) { losses.goThrough(t) }
 
-// lostClass returns the class of what is stored under key: that of the key, and in a
-// ranking or a list which part of it.
+// lostClass returns the class of the item under key: that of the key, and in a ranking or a list
+// the part of it.
 func lostClass(key string, value []byte) string {
 	class, rest, _ := strings.Cut(key, ":")
 	_, part, _ := strings.Cut(key, "#")
@@ -121,7 +121,7 @@ func TestLosses_TakeAKeyOfEveryClass(t *testing.T) {
 	}
 }
 
-// firstOf returns what hits the first key of each of some classes.
+// firstOf returns a test for the first key of each of some classes.
 func firstOf(items map[string][]byte, classes ...string) func(string) bool {
 	keys := losses.classes(items)
 	return func(key string) bool {
@@ -141,8 +141,8 @@ func TestLosses_ARebuildNeedsNoOneToNoticeBefore(t *testing.T) {
 	}.try(t, items, wanted{}, limit{})
 }
 
-// What a board over a counter keeps of a record follows from the counter. So a page that
-// meets the entry shows the record, and has what is lost made again.
+// The items of a board over a counter about a record follow from the counter. So a page that meets
+// the entry shows the record, and has the loss repaired.
 func TestLosses_APageShowsAMemberWhoseOwnRecordIsLost(t *testing.T) {
 	items := lossWorlds[0].furnished(t)
 	harm{
@@ -178,7 +178,7 @@ func TestRebuild_MakesTheRootOfATreeAgain(t *testing.T) {
 	}
 }
 
-// wantAsRecordsSay wants of l every answer that its records say.
+// wantAsRecordsSay asserts that l gives every answer that its records imply.
 func wantAsRecordsSay(t *testing.T, l *whole.Library) {
 	t.Helper()
 	should, err := l.Should(ctx)
@@ -188,7 +188,7 @@ func wantAsRecordsSay(t *testing.T, l *whole.Library) {
 	}
 }
 
-// halved is what a store knows of its two servers, of which one has lost its memory.
+// halved is the rest of a store after one of its two servers has lost its memory.
 type halved struct {
 	kv.Losses
 	edition uint64
@@ -202,8 +202,8 @@ func (h *halved) Accept(context.Context) ([]string, error) {
 	return []string{"two"}, nil
 }
 
-// Once the loss is accepted and the models are rebuilt, every index has what is left, and no
-// ticket is hidden behind the numbers of lost ones.
+// After the loss is accepted and the models are rebuilt, every index has the remaining records, and
+// no ticket is hidden behind the numbers of lost ones.
 func TestMatrix_OfLosses_HalfOfAllKeysLost_RebuildFindsWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	items := lossWorlds[0].furnished(t)

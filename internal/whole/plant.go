@@ -11,29 +11,29 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Plant is a kind of fault that nothing but a check finds, and how to plant one of it.
+// Plant is a kind of fault that only a check finds, with a func to plant it.
 type Plant struct {
 	Name string
-	Kind string // as which it is found
-	Lost bool   // a repair can only name it
+	Kind string // the kind reported
+	Lost bool   // a repair can only report it
 
 	plant func(p *planting) error
 }
 
-// Planted is a fault that was planted.
+// Planted is a planted fault.
 type Planted struct {
-	ID   string // of the work that it concerns, if it shows in a record
-	Base string // what the keys that it concerns begin with
+	ID   string // the affected work, if the fault shows in a record
+	Base string // prefix of the affected keys
 }
 
-// Has reports whether a fault, which shows in the record id or what stands under key, follows
-// from this one.
+// Has reports whether a fault that shows in the record id, or in the item under key, follows from
+// this one.
 func (p Planted) Has(id, key string) bool {
 	return p.ID != "" && p.ID == id || p.Base != "" && strings.HasPrefix(key, p.Base)
 }
 
-// In plants a fault of the kind in the work id, which is in s, or in what stands at its values.
-// There is another work by the same author. No other fault may be planted in these works.
+// In plants a fault of the kind in the work id in s, or in the items at its values. other is
+// another work by the same author. No other fault may be planted in these works.
 func (k *Plant) In(ctx context.Context, l *Library, s kv.Store, id, other string) (Planted, error) {
 	w, err := l.Works.Get(ctx, id)
 	if err != nil {
@@ -47,7 +47,7 @@ func (k *Plant) In(ctx context.Context, l *Library, s kv.Store, id, other string
 	return p.Planted, err
 }
 
-// planting is a Plant under way.
+// planting is a Plant in progress.
 type planting struct {
 	Planted
 	ctx   context.Context
@@ -71,10 +71,10 @@ func (p *planting) get(key string) []byte {
 	return r.Value
 }
 
-// copy puts under to what stands under from.
+// copy copies the value of from to to.
 func (p *planting) copy(to, from string) error { return p.do(kv.OpSet(to, p.get(from))) }
 
-// damage changes a bit of what stands under key.
+// damage flips a bit of the value of key.
 func (p *planting) damage(key string) error {
 	value := bytes.Clone(p.get(key))
 	if len(value) > 0 {
@@ -83,8 +83,8 @@ func (p *planting) damage(key string) error {
 	return p.do(kv.OpSet(key, value))
 }
 
-// keys returns the keys that begin so and end so, in order. It is an error if there are none,
-// and then it returns an empty one.
+// keys returns the keys with the given prefix and suffix, sorted. If there are none, it records an
+// error and returns an empty key.
 func (p *planting) keys(begin, end string) (all []string) {
 	err := kv.PowersOf(p.s).Keys(p.ctx, begin, func(keys []string) error {
 		for _, key := range keys {
@@ -107,14 +107,14 @@ func (p *planting) keys(begin, end string) (all []string) {
 	return all
 }
 
-// leaf is the root of the board of the work's author. Of writers that begin a tree at the same
-// time each makes one, and all but one stay empty.
+// leaf is the root of the board of the work's author. If several writers begin a tree concurrently,
+// each creates one, and all but one stay empty.
 func (p *planting) leaf() string {
 	size := func(key string) int { return len(p.get(key)) }
 	return slices.MaxFunc(p.keys(p.at(p.board())+":", ":key0"), func(a, b string) int { return cmp.Compare(size(a), size(b)) })
 }
 
-// at notes the base of the fault, and returns it.
+// at records the base of the fault, and returns it.
 func (p *planting) at(base string) string {
 	p.Base = base
 	return base
@@ -127,7 +127,7 @@ func (p *planting) list() string   { return "l:Work:ByAuthor:" + p.w.Author }
 func (p *planting) ring() string   { return "t:Work:NewestByAuthor:" + p.w.Author }
 func (p *planting) board() string  { return "rank:Work:TopPriceByAuthor:" + p.w.Author }
 
-// segment is that of the ring of the work's author that has entries.
+// segment returns the segment with entries in the ring of the work's author.
 func (p *planting) segment() string { return p.keys(p.ring()+"#s0", "")[0] }
 
 // Plants are kinds of faults in the items of works.
@@ -187,7 +187,7 @@ var Plants = []Plant{
 	}},
 }
 
-// likes notes the list that is counted, and returns the key of its count.
+// likes records the counted list, and returns the key of its count.
 func (p *planting) likes() string {
 	p.at("l:Like:ByWork:" + p.w.ID)
 	return "c:Work:Likes:" + p.w.ID

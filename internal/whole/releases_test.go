@@ -23,9 +23,8 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// The table of docs/releases.md says what two releases may do side by side. Each of its
-// rows is a change, and each cell what a release answers: what the records say, or
-// ErrNeedsRebuild until a Rebuild.
+// The table of docs/releases.md shows what two releases may do side by side. Each of its rows is a
+// change, and each cell an answer of a release: the right one, or ErrNeedsRebuild until a Rebuild.
 
 // A paper is the record of all these releases.
 type paper struct {
@@ -36,7 +35,7 @@ type paper struct {
 	Version               int64     `json:",omitzero"`
 	Views                 int64     `json:"-"`
 
-	stays bool // a release without ends has changed it last
+	stays bool // a release without ends made the last change
 }
 
 type papers = kvmodel.Records[paper, string]
@@ -88,29 +87,29 @@ type app struct {
 	lacks    string // a field that its papers do not have
 	version  int
 	history  int
-	counts   bool // its papers have a counter, which it hits
-	hourly   bool // and which it counts by the hour
-	expires  bool // some of its papers end
+	counts   bool // its papers have a hit counter
+	hourly   bool // and the counter has hours
+	expires  bool // some of its papers expire
 	versions bool // its papers count their changes
 	shows    []sight
 }
 
-// A sight makes an index, and returns what it shows and what it should.
+// A sight makes an index, and returns the answers it gives and those it should give.
 type sight func(*papers) asked
 
 type asked struct {
 	show func(context.Context) ([]string, error)
 	want func(*ledger) []string
-	made func(context.Context, paper) error // is called for each paper; nil: nothing is to be done
+	made func(context.Context, paper) error // called for each paper, or nil
 }
 
-// ledger is what papers there are.
+// ledger records the papers.
 type ledger struct {
 	all    map[string]paper
-	made   int                 // how many there were
+	made   int                 // the number created so far
 	moved  []string            // their ids, by the last change of Text, the newest first
 	hours  map[string]int64    // hits of releases that count them by the hour
-	bodies map[string][]string // the codes of a paper, the newest first; "" for one that was not kept
+	bodies map[string][]string // the codes of a paper, newest first; "" for one that was not kept
 }
 
 func newLedger() *ledger {
@@ -127,7 +126,7 @@ func (tr *ledger) ids(keep func(paper) bool) (ids []string) {
 	return ids
 }
 
-// A running is a release that runs.
+// A running is a running release.
 type running struct {
 	*testing.T
 	app
@@ -136,7 +135,7 @@ type running struct {
 	papers *papers
 	views  *index.Counter[string] // nil: it has none
 	looks  []asked
-	needs  bool // one of its answers was ErrNeedsRebuild
+	needs  bool // it answered ErrNeedsRebuild at least once
 }
 
 func (a app) run(t *testing.T, m *memkv.Store, tr *ledger) *running {
@@ -183,7 +182,7 @@ func (r *running) must(err error) {
 	}
 }
 
-// writes makes n papers, changes as many, one every half second, and deletes some.
+// writes creates n papers, changes as many, one every half second, and deletes some.
 func (r *running) writes(n int) {
 	r.Helper()
 	ctx := r.Context()
@@ -217,7 +216,7 @@ func (r *running) writes(n int) {
 	time.Sleep(2 * time.Second)
 }
 
-// hit lets a paper be viewed.
+// hit counts a view of a paper.
 func (r *running) hit(id string) {
 	r.Helper()
 	p, ok := r.find(id)
@@ -242,8 +241,8 @@ func (tr *ledger) find(id string) (paper, bool) {
 	return p, ok
 }
 
-// keepBody notes that r has written p. What a release without a history writes is in none,
-// and the next body hides those before it.
+// keepBody records that r wrote p. The history lacks the writes of a release without one, and the
+// next body hides those before it.
 func (r *running) keepBody(p paper) {
 	kept := r.bodies[p.ID]
 	if r.history == 0 {
@@ -253,7 +252,7 @@ func (r *running) keepBody(p paper) {
 	r.bodies[p.ID] = append([]string{p.Code}, kept...)
 }
 
-// past returns the bodies of the paper with id that are shown, the newest first.
+// past returns the visible earlier bodies of the paper with id, newest first.
 func (tr *ledger) past(id string) (bodies []string) {
 	for _, body := range tr.bodies[id] {
 		if body == "" && len(bodies) > 0 {
@@ -297,7 +296,7 @@ func (r *running) change(id string) {
 	r.moved = slices.Insert(slices.DeleteFunc(r.moved, func(other string) bool { return other == id }), 0, id)
 }
 
-// look asks for all that the release shows. It fails if an answer is wrong.
+// look asks for everything that the release shows. It fails if an answer is wrong.
 func (r *running) look(when string) {
 	r.Helper()
 	r.find("")
@@ -316,8 +315,8 @@ func (r *running) look(when string) {
 	}
 }
 
-// verdict returns what the table says of the answers since the last verdict. If it is not
-// that they were right, a Rebuild makes them so.
+// verdict returns the cell of the table for the answers since the last verdict. If they were not
+// all right, a Rebuild makes them so.
 func (r *running) verdict(rebuild bool) string {
 	r.Helper()
 	if !r.needs {
@@ -466,7 +465,7 @@ var rows = map[string]row{
 	"`shards=`":                           {shows(made), shows(newest("timeline ID shards 3", timeline.Spec[paper]{Value: byID, Shards: 3}))},
 }
 
-// firstRows are those that go test tries: the cells of each index that comes and goes.
+// firstRows are the rows that go test tries: the cells of each index that comes and goes.
 var firstRows = []string{
 	"a field removed", "`version=` raised", "`unique` added", "`list` removed", "`timeline` added", "`ranking` removed",
 	"a `list` becomes a `timeline`", "a shorter `ring=`", "`ring=` below a power of two", "events with another `keep=`", "a model removed", "`expires` added",

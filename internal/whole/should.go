@@ -14,8 +14,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Should returns what the library's records say that its indexes should answer. It
-// asks for each record by its id, and not through any index.
+// Should returns the correct answers of the library's indexes, according to its records. It reads
+// each record by its id, and not through any index.
 func (l *Library) Should(ctx context.Context) (Shown, error) {
 	r, err := l.read(ctx)
 	if err != nil {
@@ -47,8 +47,8 @@ type truth struct {
 	today   map[string]int64 // views, by work
 }
 
-// read reads all records by their ids. Offers and bids with ids of other words are taken
-// from the enumeration.
+// read reads all records by their ids. Offers and bids with unknown ids are taken from the
+// enumeration.
 func (l *Library) read(ctx context.Context) (truth, error) {
 	var r truth
 	var errs [9]error
@@ -92,7 +92,7 @@ func (l *Library) read(ctx context.Context) (truth, error) {
 	return r, errors.Join(errs[:]...)
 }
 
-// allOf returns the records with ids, and those with others that the enumeration has.
+// allOf returns the records with ids, and others in the enumeration.
 func allOf[T any](ctx context.Context, r *kvmodel.Records[T, string], ids []string) ([]*T, error) {
 	ids = slices.Clone(ids)
 	for v, err := range r.All(ctx) {
@@ -103,7 +103,7 @@ func allOf[T any](ctx context.Context, r *kvmodel.Records[T, string], ids []stri
 	return live(ctx, r, ids)
 }
 
-// live returns the records with ids that are there.
+// live returns the existing records with ids.
 func live[T any, K comparable](ctx context.Context, r *kvmodel.Records[T, K], ids []K) ([]*T, error) {
 	all, err := r.GetMulti(ctx, ids)
 	return slices.DeleteFunc(all, func(v *T) bool { return v == nil }), err
@@ -120,7 +120,7 @@ func (r *truth) saysIDs(s Shown) {
 
 func all[T any](*T) bool { return true }
 
-// those returns the ids of the records that are meant, sorted.
+// those returns the ids of the records for which meant returns true, sorted.
 func those[T any](records []*T, id func(*T) string, meant func(*T) bool) string {
 	var ids []string
 	for _, v := range records {
@@ -260,7 +260,7 @@ func (r *truth) saysPieces(s Shown) {
 	}
 }
 
-// dense numbers what a board shows without gaps.
+// dense numbers the ranks in a board's answer without gaps.
 func dense(at string) string {
 	rank := 0
 	return ranks.ReplaceAllStringFunc(at, func(string) string { rank++; return fmt.Sprint(rank, ":") })
@@ -268,7 +268,7 @@ func dense(at string) string {
 
 var ranks = regexp.MustCompile(`\d+:`)
 
-// likesOf returns how many likes of a work there are.
+// likesOf returns the number of likes of a work.
 func (r *truth) likesOf(work string) int64 {
 	return int64(number(r.likes, func(v *Like) bool { return v.Work == work }))
 }
@@ -282,8 +282,7 @@ func number[T any](records []*T, meant func(*T) bool) (n int) {
 	return n
 }
 
-// saysBoard says what a board over records holds: those for which score returns
-// true.
+// saysBoard sets the answers of a board over records: those for which score returns true.
 func saysBoard[T any, S cmp.Ordered](s Shown, name string, records []*T, id func(*T) string, score func(*T) (S, bool), low, shared bool) {
 	type member struct {
 		id    string

@@ -16,14 +16,14 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// Shown is what a library answers: a text for each question.
+// Shown is the answers of a library: a text for each question.
 type Shown map[string]string
 
-// NeedsRebuild is the answer of an index that says so.
+// NeedsRebuild is the answer of an index with an ErrNeedsRebuild.
 const NeedsRebuild = "needs a rebuild"
 
-// say answers a question with values, or with the error. Where something stored is damaged,
-// it shows both.
+// say answers a question with values, or with the error. If something stored is damaged, it shows
+// both.
 func (s Shown) say(question string, err error, values ...any) {
 	switch {
 	case errors.Is(err, kvmodel.ErrNeedsRebuild):
@@ -37,7 +37,7 @@ func (s Shown) say(question string, err error, values ...any) {
 	}
 }
 
-// sayAll answers a question with what seq yields.
+// sayAll answers a question with the values of seq.
 func sayAll[V any](s Shown, question string, seq iter.Seq2[V, error], text func(V) string, sorted bool) {
 	var texts []string
 	var errs []error
@@ -46,7 +46,7 @@ func sayAll[V any](s Shown, question string, seq iter.Seq2[V, error], text func(
 			errs = append(errs, err)
 		}
 		if err != nil && !errors.Is(err, kvmodel.ErrCorrupt) {
-			break // Only damage lets a sequence go on.
+			break // only damage lets a sequence continue
 		}
 		if err != nil {
 			continue
@@ -59,8 +59,8 @@ func sayAll[V any](s Shown, question string, seq iter.Seq2[V, error], text func(
 	s.say(question, errors.Join(errs...), strings.Join(texts, " "))
 }
 
-// Differences returns the questions that want and got answer differently, in
-// order. Questions that want does not ask do not count.
+// Differences returns the questions that want and got answer differently, sorted. Questions missing
+// in want do not count.
 func (s Shown) Differences(got Shown) []string {
 	var lines []string
 	for question, want := range s {
@@ -83,8 +83,8 @@ func list[T any, K comparable](ctx context.Context, s Shown, name string, l *ind
 	sayAll(s, name+" Page", pages(ctx, l, 3), id, true)
 }
 
-// values shows the values of a list. Those that equally many records have are in the order
-// of the values, since their order on a page is by chance.
+// values shows the values of a list. Those with equal counts are sorted by value, since their order
+// on a page is random.
 func values(ctx context.Context, s Shown, name string, v *ranking.Values[string], words []string) {
 	text := func(item *ranking.Value[string]) string { return fmt.Sprint(item.Value, "=", item.Count) }
 	sayAll(s, name+" Page", pages(ctx, v, 2), text, true)
@@ -106,7 +106,7 @@ func values(ctx context.Context, s Shown, name string, v *ranking.Values[string]
 	}
 }
 
-// pages yields all items of a listing, n a page.
+// pages yields all items of a listing, n per page.
 func pages[T any](ctx context.Context, l kvmodel.Lister[T], n int) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		for cursor := ""; ; {
@@ -126,16 +126,16 @@ func pages[T any](ctx context.Context, l kvmodel.Lister[T], n int) iter.Seq2[*T,
 	}
 }
 
-// atOnce is how many places At is asked for at a time, so that pages have seams.
+// atOnce is the number of places per call of At, so that the answer spans several.
 const atOnce = 7
 
-// board shows a board. Records with one score are in the order of their ids, since
-// their order on the board is by chance.
+// board shows a board. Records with equal scores are sorted by id, since their order on the board
+// is random.
 func board[T any, K comparable, S cmp.Ordered](ctx context.Context, s Shown, name string, b *ranking.Board[T, K, S], id func(*T) K) {
 	boardBy(ctx, s, name, b, id, func(score S) S { return score })
 }
 
-// boardBy shows a board whose scores are compared by.
+// boardBy shows a board with scores compared through by.
 func boardBy[T any, K comparable, S any, C cmp.Ordered](ctx context.Context, s Shown, name string, b *ranking.Board[T, K, S], id func(*T) K, by func(S) C) {
 	n, err := b.Len(ctx)
 	s.say(name+" Len", err, n)
@@ -186,7 +186,7 @@ func groups[V any, C comparable](values []V, key func(V) C) [][]V {
 	return all
 }
 
-// SaysLoss reports whether an answer says that something is lost, or cannot be asked.
+// SaysLoss reports whether an answer reports a loss, or that the store cannot be asked.
 func SaysLoss(answer string) bool {
 	return answer == NeedsRebuild || slices.ContainsFunc([]error{kvmodel.ErrNeedsRebuild, kv.ErrLost, kv.ErrUnavailable, kv.ErrUnclear}, func(err error) bool {
 		return strings.Contains(answer, err.Error())

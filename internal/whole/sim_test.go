@@ -21,25 +21,25 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// A run is some processes that change everything at the same time on a simulated
-// store, where some die and some requests go astray. When all have ended, the dead
-// are repaired, and everything the library answers must be what its records say.
+// In a run, some processes change everything at the same time on a simulated store, where some die
+// and some requests go astray. After all have ended, the dead are repaired, and every answer of the
+// library must be the one that its records imply.
 
 const (
 	runProcesses = 4
-	runCalls     = 300 // of all processes
+	runCalls     = 300 // by all processes
 )
 
 // limits make a run smaller.
 type limits struct {
-	calls  int // of each process
+	calls  int // by each process
 	faults int
 }
 
-// outcome is what a run has found.
+// outcome is the result of a run.
 type outcome struct {
-	wrong []string // none is as it should be
-	tale  string   // what to print if something is wrong
+	wrong []string // wrong answers
+	tale  string   // printed if an answer is wrong
 	tally map[string]int
 }
 
@@ -52,16 +52,15 @@ var worlds = []struct {
 	{"embedded", kvtest.AllPowers},
 }
 
-// mishap is something that goes wrong in a run.
+// mishap is an event that goes wrong in a run.
 type mishap struct {
 	what  string
-	at    int // which op of all processes
+	at    int // the number of an op of all processes
 	fault kvtest.Fault
-	who   string // who dies
+	who   string // the process that dies
 }
 
-// mishaps returns what goes wrong in the run of a seed: a process dies, and some
-// requests go astray.
+// mishaps returns the mishaps in the run of a seed: a process dies, and some requests go astray.
 func mishaps(rng *rand.Rand, powers kvtest.Powers) []mishap {
 	kinds := []mishap{
 		{what: "late", fault: kvtest.Late}, {what: "lost", fault: kvtest.Lost},
@@ -81,13 +80,13 @@ func mishaps(rng *rand.Rand, powers kvtest.Powers) []mishap {
 	return all
 }
 
-// mayGo reports whether the library promises to do without the item under key.
+// mayGo reports whether the library promises to work without the item under key.
 func mayGo(key string) bool {
 	return strings.HasPrefix(key, "qh:") || strings.HasPrefix(key, "seq:") || strings.HasSuffix(key, ":edge")
 }
 
-// run makes the run of a seed, and returns what it has found. Transactions run twice in every
-// second run that has them.
+// run makes the run of a seed, and returns its outcome. Every second run with transactions runs
+// them twice.
 func run(t *testing.T, seed uint64, lim limits) (out outcome) {
 	powers := worlds[seed%uint64(len(worlds))].powers
 	powers.Again = powers.Atomic && seed%2 == 0
@@ -176,7 +175,7 @@ type worker struct {
 	within func(context.Context) (context.Context, context.CancelFunc)
 }
 
-// work makes the changes, and reports whether the process could end as it should.
+// work makes the changes, and reports whether the process could end properly.
 func (k worker) work(store kv.Store) bool {
 	clock := cmp.Or(k.clock, new(kvtest.Clock))
 	l, err := whole.Open(store, kvmodel.Clock(clock.Now))
@@ -197,12 +196,12 @@ func (k worker) work(store kv.Store) bool {
 	return l.DB.Close(closing) == nil
 }
 
-// repair is a process that comes when all others have ended, and stays until
-// everything is repaired. Where keys are on several servers, a dead process may have
-// left an entry and no line. Then Size and Count may be too high until a page comes
-// across it and, if its change might have been under way, another read a minute later
-// (docs/lists.md); so there it pages through the lists, twice. A board by a counter may lack what a dead process has
-// counted last, until the counter changes the next time: so they change.
+// repair is a process that starts after all others have ended, and stays until everything is
+// repaired. With keys on several servers, a dead process may have left an entry and no line. Size
+// and Count may then be too high until a page finds the entry and, if its change may have been
+// under way, another read a minute later (docs/lists.md). So repair pages through the lists twice.
+// A board over a counter may lack the last counts of a dead process until the next change of the
+// counter, so repair changes them.
 func repair(store kv.Store, d *whole.Diary, touch bool) {
 	l, err := whole.Open(store)
 	if err != nil {
@@ -231,8 +230,8 @@ func repair(store kv.Store, d *whole.Diary, touch bool) {
 	_ = l.DB.Close(ctx)
 }
 
-// storyOf returns what has to do with the first thing that is wrong: the calls about
-// it, and what became of the keys.
+// storyOf returns the story of the first wrong answer: the calls about it, and the history of its
+// keys.
 func storyOf(d *whole.Diary, wrong []string) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s\n", strings.Join(wrong[:min(len(wrong), 20)], "\n"))
@@ -241,7 +240,7 @@ func storyOf(d *whole.Diary, wrong []string) string {
 	return text.String()
 }
 
-// smallest returns what a smaller run of seed finds, if it finds anything.
+// smallest returns the outcome of a smaller run of seed, if that is wrong too.
 func smallest(t *testing.T, seed uint64, found outcome, lim limits) (outcome, limits) {
 	for _, smaller := range []func(limits) limits{
 		func(l limits) limits { l.faults = 0; return l },
@@ -268,8 +267,8 @@ func class(line string) string {
 	return strings.Join(words[:min(len(words), 2)], " ")
 }
 
-// runSeeds yields the seeds of as many runs as RINGTREE_SEEDS says, from RINGTREE_SEED on, or as
-// RINGTREE_PROVE says.
+// runSeeds yields the seeds of the runs: RINGTREE_SEEDS of them from RINGTREE_SEED on, or as many
+// as RINGTREE_PROVE asks for.
 func runSeeds(t *testing.T) iter.Seq[uint64] {
 	first, alone := setting(t, "RINGTREE_SEED", 1)
 	n, several := setting(t, "RINGTREE_SEEDS", 1)
@@ -282,8 +281,8 @@ func runSeeds(t *testing.T) iter.Seq[uint64] {
 	}
 }
 
-// TestLong_EverythingIsAsTheRecordsSay goes on after a run that failed, and prints how often
-// what was wrong.
+// TestLong_EverythingIsAsTheRecordsSay goes on after a failed run, and prints the number of
+// failures of each kind.
 func TestLong_EverythingIsAsTheRecordsSay(t *testing.T) {
 	full := limits{calls: runCalls / runProcesses, faults: 9}
 	tally, classes := map[string]int{}, map[string]int{}
@@ -322,7 +321,7 @@ func list(counts map[string]int) string {
 	return strings.Join(all, ", ")
 }
 
-// setting returns the number that a variable of the environment says, and whether it is set.
+// setting returns the number in an environment variable, and whether it is set.
 func setting(t *testing.T, name string, otherwise uint64) (uint64, bool) {
 	text, set := os.LookupEnv(name)
 	if !set {

@@ -13,7 +13,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// counting is a store that counts what is done under keys that begin with begin.
+// counting is a store that counts the ops under keys with the prefix begin.
 type counting struct {
 	kv.Store
 	begin string

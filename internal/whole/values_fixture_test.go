@@ -35,7 +35,7 @@ type posts struct {
 	}
 }
 
-// postsAs says how a process keeps posts.
+// postsAs are the options of a model of posts.
 type postsAs struct {
 	history   int
 	unvalued  bool // it does not keep the values
@@ -85,7 +85,7 @@ func (inJSON[T]) Unmarshal(data []byte, v *T) (bool, error) { return false, json
 
 func (inJSON[T]) Merge(_, next []byte) ([]byte, error) { return next, nil }
 
-// serverKinds are the kinds of store that values are kept in.
+// serverKinds are the kinds of store that can hold values.
 var serverKinds = map[string]func(kv.Store) kv.Store{
 	"embedded":     func(s kv.Store) kv.Store { return still{s, kv.PowersOf(s)} },
 	"as Redis":     func(s kv.Store) kv.Store { return still{s, kv.Powers{Unless: true, Ordered: true}} },
@@ -107,13 +107,13 @@ func closePosts(t *testing.T, p *posts) {
 	must(t, p.db.Close(ctx))
 }
 
-// postTagged makes a post with these tags.
+// postTagged creates a post with tags.
 func postTagged(t *testing.T, p *posts, id string, tags ...string) {
 	t.Helper()
 	must(t, p.Create(ctx, &post{ID: id, Tags: tags}))
 }
 
-// tag gives a post other tags.
+// tag replaces the tags of a post.
 func (p *posts) tag(ctx context.Context, id string, tags ...string) error {
 	_, err := p.Update(ctx, id, func(v *post) error { v.Tags = tags; return nil })
 	return err
@@ -122,7 +122,7 @@ func (p *posts) tag(ctx context.Context, id string, tags ...string) error {
 // used are values with their counts.
 type used map[string]int64
 
-// countsOf returns what the values of p are by its records.
+// countsOf returns the values of p with their counts, by its records.
 func countsOf(t *testing.T, p *posts) used {
 	t.Helper()
 	live := map[string][]string{}
@@ -135,7 +135,7 @@ func countsOf(t *testing.T, p *posts) used {
 	return countsIn(live)
 }
 
-// countsIn returns what the values are of posts, given by their ids with their tags.
+// countsIn returns the values of posts with their counts. The posts map ids to tags.
 func countsIn(posts map[string][]string) used {
 	counts := used{}
 	for _, tags := range posts {
@@ -146,7 +146,7 @@ func countsIn(posts map[string][]string) used {
 	return counts
 }
 
-// byUse returns all values that pages of n show, and their counts, which must not rise.
+// byUse returns all values on pages of n with their counts, which must not rise.
 func byUse(t *testing.T, p *posts, n int) used {
 	t.Helper()
 	shown, last := used{}, int64(1<<62)
@@ -160,7 +160,7 @@ func byUse(t *testing.T, p *posts, n int) used {
 	return shown
 }
 
-// inOrder returns all values that pages of n of Words show, which must be in order.
+// inOrder returns all values on pages of n of Words, which must be in order.
 func inOrder(t *testing.T, p *posts, n int) used {
 	t.Helper()
 	shown, last := used{}, ""
@@ -197,8 +197,7 @@ func pagesOf(page valuePage, n int) func(yield func(*ranking.Value[string], erro
 	}
 }
 
-// checkValues asserts that the values of p are what its records say, however they are
-// asked for.
+// checkValues asserts that the values of p agree with its records, by every way to read them.
 func checkValues(t *testing.T, p *posts) {
 	t.Helper()
 	wantValues(t, p, countsOf(t, p))

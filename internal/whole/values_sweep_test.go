@@ -15,9 +15,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// In the sweep, two processes give the same few posts other tags on a simulated store, and
-// one of them is killed somewhere. Then a third repairs, and the values must be those of the
-// records, with their counts.
+// In the sweep, two processes change the tags of the same few posts on a simulated store, and one
+// of them is killed somewhere. Then a third repairs, and the values must be those of the records,
+// with their counts.
 
 var sweepTags = []string{"go", "kv", "sea", "tex"}
 
@@ -38,8 +38,7 @@ func sweepValues(t *testing.T, n int, powers kvtest.Powers, as postsAs) {
 		if powers.Ordered {
 			wantSweptValues(sim.T(), p, true)
 		}
-		// A trip that is cut anywhere may leave a count without the line that would have it
-		// counted again.
+		// A cut trip may leave a count without the line that would start its recount.
 		must(sim.T(), p.Rebuild(ctx))
 		wantSweptValues(sim.T(), p, powers.Ordered)
 		closePosts(sim.T(), p)
@@ -56,7 +55,7 @@ func changePosts(sim *kvtest.Sim, s kv.Store, rng *rand.Rand, as postsAs) {
 			tags = append(tags, sweepTags[rng.IntN(len(sweepTags))])
 		}
 		limited, cancel := context.WithTimeout(ctx, 10*time.Second)
-		// Whether it succeeds is checked at the end.
+		// The end of the run checks whether it succeeded.
 		switch rng.IntN(5) {
 		case 0:
 			_ = p.Delete(limited, id)
@@ -88,8 +87,8 @@ func checkShownValues(ctx context.Context, sim *kvtest.Sim, p *posts) {
 	}
 }
 
-// repairPosts is a process that starts when all others have ended, and stays for longer
-// than the grace time.
+// repairPosts is a process that starts after all others have ended, and stays for longer than the
+// grace.
 func repairPosts(sim *kvtest.Sim, as postsAs) {
 	sim.Spare(proof.Fixer)
 	sim.Do(proof.Fixer, func(s kv.Store) {
@@ -106,8 +105,8 @@ func repairPosts(sim *kvtest.Sim, as postsAs) {
 	})
 }
 
-// wantSweptValues asserts that the values are those of the records; of values that nobody
-// holds only if all is true.
+// wantSweptValues asserts that the values are those of the records. With all, it also checks values
+// without records.
 func wantSweptValues(t *testing.T, p *posts, all bool) {
 	t.Helper()
 	if all {
@@ -122,8 +121,8 @@ func wantSweptValues(t *testing.T, p *posts, all bool) {
 	}
 }
 
-// valueFaults spares what is [proof.Spared]. What belongs to the count and the values is
-// often lost, late, or carried out without an answer.
+// valueFaults spares the moments of [proof.Spared]. Ops on counts and values are often lost, late,
+// or carried out without an answer.
 func valueFaults(m kvtest.Moment) kvtest.Fault {
 	odds := [20]kvtest.Fault{0: kvtest.Mute, 7: kvtest.Lost, 13: kvtest.Unsent, 17: kvtest.Late}
 	switch {
@@ -135,8 +134,8 @@ func valueFaults(m kvtest.Moment) kvtest.Fault {
 	return kvtest.ByRate
 }
 
-// In the contest, processes give posts of their own one tag and take it back, so that each
-// follows numbers that the others change. Nothing goes wrong, and nobody repairs.
+// In the contest, processes give posts of their own one tag and remove it, so that each follows
+// numbers that the others change. There are no faults and no repairs.
 func contestOfValues(t *testing.T, n int, powers kvtest.Powers) {
 	proof.Sweep(t, n, kvtest.World{Powers: powers, Slow: 0.05}, func(sim *kvtest.Sim) {
 		finished := true

@@ -2,7 +2,7 @@ package whole
 
 import "fmt"
 
-// The values that records of the library have, but for those that are free.
+// The values of the library's records, except free ones.
 var (
 	Authors = []string{"ann", "bob", "cy"}
 	Tags    = []string{"blue", "green", "red"}
@@ -20,7 +20,7 @@ var (
 	PollIDs  = Numbered("q", 2)
 )
 
-// Shelves is how many shelves a room has, from 0.
+// Shelves is the number of shelves in a room, from 0.
 const Shelves = 2
 
 // Numbered returns n ids that begin with name.

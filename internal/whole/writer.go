@@ -12,9 +12,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// Writer is a process that makes random changes of every class. Most works belong
-// to all writers. One is a writer's own: nobody else makes it, deletes it, counts
-// its views or likes it, so the writer knows what to read after its writes.
+// Writer is a process that makes random changes of every class. Most works are shared by all
+// writers. One is a writer's own: nobody else creates it, deletes it, counts its views or likes it,
+// so the writer knows what to read after its writes.
 type Writer struct {
 	name  string
 	l     *Library
@@ -22,19 +22,19 @@ type Writer struct {
 	diary *Diary
 	calls int
 
-	own      string // the id of its own work
+	own      string // id of its own work
 	likes    map[string]bool
-	unclear  bool // an edge of its own work may be there or not
+	unclear  bool // an edge of its own work may or may not exist
 	latePush bool // an event of its own may still arrive
 
 	// Within limits a call. If it is nil, a call may take 10 seconds.
 	Within func(context.Context) (context.Context, context.CancelFunc)
 }
 
-// ownWorks is how many of WorkIDs, the last ones, are writers' own.
+// ownWorks is the number of WorkIDs, the last ones, that are writers' own.
 const ownWorks = 4
 
-// NewWriter returns writer number n, which notes in d what it does.
+// NewWriter returns writer number n, which records its calls in d.
 func NewWriter(l *Library, n int, rng *rand.Rand, d *Diary) *Writer {
 	return &Writer{
 		name: fmt.Sprint("p", n), l: l, rng: rng, diary: d,
@@ -42,7 +42,7 @@ func NewWriter(l *Library, n int, rng *rand.Rand, d *Diary) *Writer {
 	}
 }
 
-// callTime is how long a call of a writer may take.
+// callTime is the time limit of a writer's call.
 const callTime = 10 * time.Second
 
 // Step makes one random call.
@@ -65,7 +65,7 @@ func (w *Writer) Step(ctx context.Context) {
 	}
 }
 
-// choices are what a writer does, and how often of 100 times.
+// choices are a writer's calls, with their frequency in percent.
 var choices = []struct {
 	odds int
 	call func(*Writer, context.Context)
@@ -131,7 +131,7 @@ func (w *Writer) makeWork(ctx context.Context) {
 	}
 }
 
-// makeWorks makes two works together.
+// makeWorks creates two works together.
 func (w *Writer) makeWorks(ctx context.Context) {
 	shared := WorkIDs[:len(WorkIDs)-ownWorks]
 	i := w.rng.IntN(len(shared) - 1)
@@ -148,7 +148,7 @@ func (w *Writer) makeWorks(ctx context.Context) {
 	})
 }
 
-// ofItem returns what err, of CreateMulti, says of an item; nil if that was made.
+// ofItem returns the error of an item in err, from CreateMulti; nil if the item was created.
 func ofItem(err error, index int) error {
 	all, _ := err.(interface{ Unwrap() []error })
 	if all == nil {
@@ -199,7 +199,7 @@ func (w *Writer) marked(marks []string) []string {
 
 var errWavered = errors.New("it has decided otherwise")
 
-// wavering is a change that decides otherwise after a lost race.
+// wavering makes a change that decides differently after a lost race.
 func (w *Writer) wavering(ctx context.Context) {
 	id, price, then := w.work(), pick(w, []int64{100, -100}), w.rng.IntN(3)
 	_ = w.note("waver", id, func() error {
@@ -258,8 +258,8 @@ func (w *Writer) unlike(ctx context.Context) {
 	w.liked(ctx, v, err, false)
 }
 
-// liked keeps what the writer knows of the likes of its own work, and asserts that
-// it reads what it has written.
+// liked updates the writer's knowledge of the likes of its own work, and asserts that it reads its
+// own writes.
 func (w *Writer) liked(ctx context.Context, v *Like, err error, is bool) {
 	if v.Work != w.own {
 		return
@@ -277,8 +277,7 @@ func (w *Writer) liked(ctx context.Context, v *Like, err error, is bool) {
 	}
 }
 
-// readLikes asserts that all numbers of the likes of the writer's own work are
-// those that it has written.
+// readLikes asserts that all numbers of likes of the writer's own work match its writes.
 func (w *Writer) readLikes(ctx context.Context) {
 	list := w.l.Likes.ByWork.Of(w.own)
 	if n, err := list.Size(ctx); err == nil && n != len(w.likes) {
@@ -287,8 +286,8 @@ func (w *Writer) readLikes(ctx context.Context) {
 	if n, err := list.Count(ctx); err == nil && n != len(w.likes) {
 		w.diary.blame(w.name, "Count of the likes of %s: want %d, got %d", w.own, len(w.likes), n)
 	}
-	// Where the answer to an addition was missing, Likes is in doubt until it has been
-	// counted again, and Stats says so (docs/lists.md). Size and Count are not.
+	// If the answer to an addition was missing, Likes is in doubt until it has been recounted, and
+	// Stats reports that (docs/lists.md). Size and Count are not affected.
 	doubts := w.l.DB.Stats().InDoubt
 	v, err := w.l.Works.Get(ctx, w.own)
 	doubts += w.l.DB.Stats().InDoubt
@@ -307,8 +306,8 @@ func (w *Writer) offer(ctx context.Context) {
 	_ = w.note("bid", b.ID, func() error { return w.l.Bids.Put(ctx, b) })
 }
 
-// until returns when an offer is to end. Some do while the writers work, and some while a
-// dead one is repaired.
+// until returns an expiry for an offer. Some expire while the writers work, and some while a dead
+// one is repaired.
 func (w *Writer) until() time.Time {
 	return w.l.DB.Now().Add(pick(w, []time.Duration{20 * time.Second, time.Hour, 100 * time.Hour}))
 }
@@ -362,7 +361,7 @@ func (w *Writer) ticket(ctx context.Context) {
 	}
 }
 
-// push adds an event of an owner that only this writer knows.
+// push adds an event with an owner known only to this writer.
 func (w *Writer) push(ctx context.Context) {
 	owner, text := w.name, w.token()
 	err := w.note("push", owner, func() error {
@@ -386,7 +385,7 @@ func (w *Writer) push(ctx context.Context) {
 	}
 }
 
-// read asserts that listings show only what belongs there, once.
+// read asserts that listings show only records that belong there, once.
 func (w *Writer) read(ctx context.Context) {
 	author, tag := pick(w, Authors), pick(w, Tags)
 	seen := map[string]bool{}

@@ -9,11 +9,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/codec"
 )
 
-// CorruptError says which stored items are not what this module writes. It is an
-// ErrCorrupt.
+// CorruptError names stored items that this module did not write. It is an ErrCorrupt.
 type CorruptError struct {
-	Keys []string // of the items, as the DB's store has them
-	Err  error    // what is wrong
+	Keys []string // of the items in the DB's store
+	Err  error    // the fault
 }
 
 func (e *CorruptError) Error() string {
@@ -22,11 +21,10 @@ func (e *CorruptError) Error() string {
 
 func (e *CorruptError) Unwrap() error { return e.Err }
 
-// Is makes a CorruptError an ErrCorrupt.
+// Is reports whether target is ErrCorrupt.
 func (e *CorruptError) Is(target error) bool { return target == codec.ErrCorrupt }
 
-// Corrupt returns err, which says what is wrong with the item under key, as a
-// CorruptError; nil if err is nil.
+// Corrupt returns err, the fault of the item under key, as a CorruptError; nil if err is nil.
 func Corrupt(key string, err error) error {
 	if err == nil {
 		return nil
@@ -34,10 +32,10 @@ func Corrupt(key string, err error) error {
 	return &CorruptError{Keys: []string{key}, Err: err}
 }
 
-// IsCorrupt reports whether err says that an item is not what this module writes.
+// IsCorrupt reports whether err is an ErrCorrupt.
 func IsCorrupt(err error) bool { return errors.Is(err, codec.ErrCorrupt) }
 
-// JoinCorrupt returns what a and b say of damaged items, each nil or of Corrupt, as one.
+// JoinCorrupt joins two errors about damaged items, each nil or from Corrupt.
 func JoinCorrupt(a, b error) error {
 	x, _ := errors.AsType[*CorruptError](a)
 	y, _ := errors.AsType[*CorruptError](b)

@@ -4,7 +4,7 @@ import "hash/crc32"
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Sum returns the CRC-32C of parts, one after another. Any bit that flips changes it.
+// Sum returns the CRC-32C of the concatenated parts. Any flipped bit changes it.
 func Sum(parts ...[]byte) uint32 {
 	var sum uint32
 	for _, part := range parts {

@@ -2,13 +2,13 @@ package wire
 
 import "slices"
 
-// A TextSet is a set of texts. The zero TextSet is empty.
+// TextSet is a set of texts. The zero TextSet is empty.
 type TextSet struct {
 	few  []string
-	many map[string]struct{} // instead of few, if there are more than fewTexts
+	many map[string]struct{} // replaces few if there are more than fewTexts
 }
 
-// fewTexts is how many texts are as fast to look through as to look up in a map.
+// fewTexts is the number of texts up to which a scan is as fast as a map.
 const fewTexts = 16
 
 // SetOf returns the set of texts.
@@ -33,7 +33,7 @@ func (s *TextSet) Has(text string) bool {
 	return has
 }
 
-// Add adds text, and reports whether it was not in the set.
+// Add adds text, and reports whether it was new.
 func (s *TextSet) Add(text string) bool {
 	if s.Has(text) {
 		return false

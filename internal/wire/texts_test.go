@@ -23,7 +23,7 @@ func TestTextSet_HasWhatWasAdded(t *testing.T) {
 	}
 }
 
-// A set does not write into the texts that it was made of.
+// A set does not write into the texts it was made from.
 func TestSetOf_LeavesTheTextsAlone(t *testing.T) {
 	texts := []string{"a", "b"}
 	set := SetOf(texts[:1])

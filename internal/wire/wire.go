@@ -1,4 +1,4 @@
-// Package wire writes and reads the numbers and texts of stored bytes.
+// Package wire encodes and decodes the numbers and texts of stored items.
 package wire
 
 import (
@@ -8,13 +8,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/codec"
 )
 
-// AppendText appends s, with its length before it, to dst.
+// AppendText appends s, preceded by its length, to dst.
 func AppendText[S ~string | ~[]byte](dst []byte, s S) []byte {
 	dst = binary.AppendUvarint(dst, uint64(len(s)))
 	return append(dst, s...)
 }
 
-// AppendTexts appends all texts, each with its length before it, to dst.
+// AppendTexts appends all texts, each preceded by its length, to dst.
 func AppendTexts(dst []byte, texts []string) []byte {
 	for _, text := range texts {
 		dst = AppendText(dst, text)
@@ -22,8 +22,7 @@ func AppendTexts(dst []byte, texts []string) []byte {
 	return dst
 }
 
-// ReadTexts returns the texts that AppendTexts has put into data. what names one
-// of them in an error.
+// ReadTexts decodes the output of AppendTexts.
 func ReadTexts(data []byte, what string) ([]string, error) {
 	var texts []string
 	r := Reader{Rest: data}
@@ -33,16 +32,16 @@ func ReadTexts(data []byte, what string) ([]string, error) {
 	return texts, r.Err
 }
 
-const maxCount = 1<<48 - 1 // of things that follow
+const maxCount = 1<<48 - 1 // of items that follow
 
-// Reader takes numbers and texts off the front of stored bytes. After the first
-// thing that does not fit, Err is set and it returns zeros.
+// Reader reads numbers and texts from the front of stored bytes. After the first error Err is set
+// and it returns zeros.
 type Reader struct {
 	Rest []byte
 	Err  error
 }
 
-// Fail sets Err, unless it is set: what names the thing that does not fit.
+// Fail sets Err unless it is already set.
 func (r *Reader) Fail(what string) {
 	if r.Err == nil {
 		r.Err = fmt.Errorf("%w: bad %s with %d bytes left", codec.ErrCorrupt, what, len(r.Rest))
@@ -61,7 +60,7 @@ func (r *Reader) Byte() byte {
 	return b
 }
 
-// Uint64 returns a number of eight bytes.
+// Uint64 returns an eight-byte number.
 func (r *Reader) Uint64() uint64 {
 	if len(r.Rest) < 8 {
 		r.Fail("end")
@@ -72,7 +71,7 @@ func (r *Reader) Uint64() uint64 {
 	return n
 }
 
-// Number returns a varint that is at most limit.
+// Number returns a varint of at most limit.
 func (r *Reader) Number(what string, limit uint64) uint64 {
 	n, size := binary.Uvarint(r.Rest)
 	if size <= 0 || n > limit {
@@ -83,8 +82,7 @@ func (r *Reader) Number(what string, limit uint64) uint64 {
 	return n
 }
 
-// Count returns a number of things that follow and take at least size bytes
-// each.
+// Count returns the number of items that follow, each of at least size bytes.
 func (r *Reader) Count(what string, size int) int {
 	n := r.Number(what, maxCount)
 	if n > uint64(len(r.Rest)/size) {
@@ -94,7 +92,7 @@ func (r *Reader) Count(what string, size int) int {
 	return int(n)
 }
 
-// Few is Count for things of which there are at most limit.
+// Few is Count for at most limit items.
 func (r *Reader) Few(what string, size, limit int) int {
 	n := r.Count(what, size)
 	if n > limit {
@@ -104,7 +102,7 @@ func (r *Reader) Few(what string, size, limit int) int {
 	return n
 }
 
-// Bytes returns a text as the part of the input that it is, and no room behind it.
+// Bytes returns a text as a slice of the input, without spare capacity.
 func (r *Reader) Bytes(what string) []byte {
 	n := r.Count(what, 1)
 	if r.Err != nil {
@@ -115,7 +113,7 @@ func (r *Reader) Bytes(what string) []byte {
 	return b
 }
 
-// Text returns a text with its length before it.
+// Text returns a text preceded by its length.
 func (r *Reader) Text(what string) string { return string(r.Bytes(what)) }
 
 // Name returns a text that is not empty.

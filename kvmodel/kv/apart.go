@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Apart is for code that runs works one after another on a store with [Powers.Local]. Each
-// call of next returns the context of the next work. When the caller calls end, a [Meter] of
-// ctx counts the trips that the works would have shared by [Together], if none had paused.
+// Apart is for code that runs works one after another on a store with [Powers.Local]. Each call of
+// next returns the context for the next work. The caller calls end when all are done: a [Meter] of
+// ctx then counts the trips the works would have shared under [Together] had none paused.
 func Apart(ctx context.Context) (next func() context.Context, end func()) {
 	m, ok := ctx.Value(meterKey{}).(*Meter)
 	if !ok {
@@ -17,12 +17,12 @@ func Apart(ctx context.Context) (next func() context.Context, end func()) {
 	return func() context.Context { return a.next().under(ctx) }, a.count
 }
 
-// apart is works each of which has its trips for itself, under the Meter of their caller. It
-// may be nil: then nothing is counted.
+// apart meters works that each make their own trips, under the Meter of their caller. A nil apart
+// counts nothing.
 type apart struct {
 	outer  *Meter
-	nested bool // the caller is one of such works itself, and uses their store
-	depth  int  // of the trips before they began, but for transactions
+	nested bool // the caller is itself such a work and uses its store
+	depth  int  // of the trips before the works began, without transactions
 	meters []*Meter
 }
 
@@ -34,7 +34,6 @@ func newApart(outer *Meter, nested bool) *apart {
 	return &apart{outer: outer, nested: nested, depth: depth - whole}
 }
 
-// next returns the Meter of the next work.
 func (a *apart) next() *Meter {
 	if a == nil {
 		return nil
@@ -44,7 +43,7 @@ func (a *apart) next() *Meter {
 	return m
 }
 
-// count counts the trips that the works would have shared.
+// count counts the trips the works would have shared.
 func (a *apart) count() {
 	if a == nil {
 		return
@@ -68,11 +67,10 @@ func (a *apart) count() {
 // step is a trip of one work.
 type step struct {
 	ops   []Op
-	flown []bool // as of a ride
+	flown []bool // the flown of its ride
 }
 
-// board takes the next step from each script into a ride. It returns false if there are no
-// more.
+// board takes the next step of each script into a ride. It returns false if none is left.
 func board(rides []ride, scripts [][]step) (more bool) {
 	for i, script := range scripts {
 		rides[i].ops = nil
@@ -84,10 +82,10 @@ func board(rides []ride, scripts [][]step) (more bool) {
 	return more
 }
 
-// A Meter of one work notes what the work does.
+// The Meter of a single work records its trips as steps.
 
-// end returns what the work has done, but for transactions. What comes later is counted at
-// once.
+// end returns the recorded steps; transactions are not among them. Later trips are counted
+// immediately.
 func (m *Meter) end() []step {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -95,7 +93,7 @@ func (m *Meter) end() []step {
 	return m.script
 }
 
-// note notes st, and returns false if the work has ended.
+// note records st. It returns false if the work has ended.
 func (m *Meter) note(st step) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -105,7 +103,7 @@ func (m *Meter) note(st step) bool {
 	return !m.ended
 }
 
-// share counts the flight of c. If nested, the work could have shared it with others.
+// share counts the flight of c. nested means that the work could have shared it with others.
 func (m *Meter) share(depth int, c *cargo, nested bool) {
 	if m.outer == nil {
 		m.add(depth, c.flight)
@@ -120,18 +118,18 @@ func (m *Meter) share(depth int, c *cargo, nested bool) {
 	}
 }
 
-// noteTrip notes a trip of the work.
+// noteTrip records a trip of the work.
 func (m *Meter) noteTrip(ops []Op) bool {
 	ops = slices.Clone(ops)
 	for i := range ops {
 		if ops[i].Kind == Append {
-			ops[i].Value = slices.Clone(ops[i].Value) // What is joined is read, when the caller may have changed it.
+			ops[i].Value = slices.Clone(ops[i].Value) // Appends are joined later, when the caller may have changed the value.
 		}
 	}
 	return m.note(step{ops: ops})
 }
 
-// addWhole counts a transaction, which shares its trip with nothing.
+// addWhole counts a transaction, which never shares its trip.
 func (m *Meter) addWhole(depth int, ops []Op) {
 	m = m.outermost()
 	m.add(depth, ops)
@@ -147,8 +145,7 @@ func (m *Meter) outermost() *Meter {
 	return m
 }
 
-// deepest returns the Depth so far of what m counts into, and how many transactions there
-// were.
+// deepest returns the Depth so far and the number of transactions of m's outermost Meter.
 func (m *Meter) deepest() (depth, whole int) {
 	m = m.outermost()
 	m.mu.Lock()
@@ -162,7 +159,7 @@ func (m *Meter) next() int {
 	return depth + 1
 }
 
-// under returns ctx with m, unless that has the Meter of a work within m's.
+// under returns ctx with m, unless ctx already carries the Meter of a work nested within m's.
 func (m *Meter) under(ctx context.Context) context.Context {
 	if m == nil {
 		return ctx
@@ -173,7 +170,7 @@ func (m *Meter) under(ctx context.Context) context.Context {
 	return context.WithValue(ctx, meterKey{}, m)
 }
 
-// meterOf returns the Meter under which a store with powers is used; nil: there is none.
+// meterOf returns the Meter in effect for a store with powers, or nil.
 func meterOf(ctx context.Context, powers Powers) *Meter {
 	m, _ := ctx.Value(meterKey{}).(*Meter)
 	if of := powers.meter; of != nil && (m == nil || of.level > m.level) {

@@ -18,17 +18,17 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// task is what a work does: one thing after another.
+// task is the steps of a work.
 type task []func(r *run, s kv.Store, name string)
 
-// run is a task on a store, and what it sees.
+// run is the run of a task on a store, with its results.
 type run struct {
 	ctx   context.Context
 	store kv.Store // underneath
 	saw   map[string]string
 }
 
-// newTask returns a task by chance, whose works have works of their own up to some depth.
+// newTask returns a random task, with nested works up to depth.
 func newTask(rng *rand.Rand, depth int, pauses bool) (t task) {
 	for range rng.IntN(5) {
 		switch n := rng.IntN(10); {
@@ -48,7 +48,7 @@ func newTask(rng *rand.Rand, depth int, pauses bool) (t task) {
 }
 
 func together(rng *rand.Rand, depth int, pauses bool) func(*run, kv.Store, string) {
-	// A wrapper does not tell that its store is one of a work, so a pause there is a sleep.
+	// A wrapper hides that its store belongs to a work, so a pause there is a sleep.
 	wrapped := rng.IntN(4) == 0
 	tasks := make([]task, 1+rng.IntN(5))
 	for i := range tasks {
@@ -79,8 +79,8 @@ func atOnce(r *run, _ kv.Store, name string) {
 	r.saw[name+" at once"] += fmt.Sprint(err)
 }
 
-// trip asks for several things: keys of its own that it writes, some that are only read, a
-// counter and a log that others write, too.
+// trip makes several requests: it writes its own keys, reads shared ones, and changes a counter and
+// a log that others change, too.
 func trip(rng *rand.Rand) func(*run, kv.Store, string) {
 	var ops []kv.Op
 	for range 1 + rng.IntN(rng.IntN(3)+1) {
@@ -120,14 +120,14 @@ func (r *run) do(s kv.Store, t task, name string) {
 	}
 }
 
-// whole is what came of a task.
+// whole is the result of a task.
 type whole struct {
 	Saw   map[string]string
 	Cost  kv.Cost
 	Items map[string]string
 }
 
-// carry carries out t on a store that is local or not.
+// carry runs the task what on a local or remote store.
 func carry(t *testing.T, what task, local bool) whole {
 	mem := memkv.New(memkv.Options{Local: local})
 	set := []kv.Op{kv.OpSet("counter", []byte("0")), kv.OpSet("log", nil)}
@@ -148,8 +148,8 @@ func carry(t *testing.T, what task, local bool) whole {
 	return w
 }
 
-// Works that go one after another have the same answers as those that share trips. The Meter
-// counts the same, if none pauses.
+// Sequential works get the same answers as works that share trips. The Meter counts the same, if
+// none pauses.
 func TestSweep_TogetherOnALocalStoreCountsTheTripsThatWouldBeShared(t *testing.T) {
 	for seed := range proof.Rounds(t, 300, 20000) {
 		synctest.Test(t, func(t *testing.T) {
@@ -265,7 +265,7 @@ func TestTogether_OnALocalStoreAWorkThatPanicsIsCounted(t *testing.T) {
 	)
 }
 
-// Each reader of a key gets a value of its own.
+// Each reader of a key gets its own value.
 func TestTogether_OnALocalStoreNoValueIsShared(t *testing.T) {
 	ctx := t.Context()
 	s := memkv.New(memkv.Options{Local: true})
@@ -290,7 +290,7 @@ func TestTogether_OnALocalStoreNoValueIsShared(t *testing.T) {
 	}
 }
 
-// What a work has started and not awaited is counted when it comes.
+// Requests that a work has started and not awaited are counted when they arrive.
 func TestApart_WhatOutlivesItsWorkIsCounted(t *testing.T) {
 	ctx, meter := kv.Metered(t.Context())
 	s := kv.Count(memkv.New(memkv.Options{Local: true}))

@@ -7,18 +7,18 @@ import (
 	"slices"
 )
 
-// Engine opens the stores whose URLs begin with one of its schemes. A program hands the
-// engines that it links to package kvopen; a backend on servers has one.
+// Engine opens the stores whose URLs begin with one of its schemes. A program passes the engines it
+// links to package kvopen. Each backend that uses servers has one.
 type Engine []Scheme
 
 // Scheme is one kind of store that a URL can name.
 type Scheme struct {
-	Name string // what the URL begins with, without the colon
-	Form string // what its URLs look like, for error messages
+	Name string // the start of the URL, without the colon
+	Form string // the form of its URLs, for error messages
 
-	// Open opens the store whose URL has rest between the colon and a question mark, and
-	// options after it. Errors say what is wrong with these, or why the store could not
-	// be opened, and show no password.
+	// Open opens a store. rest is the part of the URL between the colon and the question mark,
+	// options are the part after it. Errors name the bad part, or the reason why the store could
+	// not be opened, and show no password.
 	Open func(ctx context.Context, rest string, options url.Values) (Store, error)
 }
 

@@ -2,22 +2,22 @@ package kv
 
 import "fmt"
 
-// Finding is something that was looked at in how a store is set up.
+// Finding is one result of checking a store's configuration.
 type Finding struct {
 	Is   Verdict
-	Text string // what it is, and if that hurts, what to do about it
+	Text string // the setting and, if it hurts, the remedy
 }
 
-// Verdict is how good a Finding is.
+// Verdict rates a Finding.
 type Verdict string
 
 const (
 	Fine    Verdict = "ok"
 	Hurts   Verdict = "warning"
-	Unknown Verdict = "unknown" // it could not be looked at
+	Unknown Verdict = "unknown" // it could not be checked
 )
 
-// Find returns a Finding.
+// Find returns a Finding with the formatted text.
 func Find(is Verdict, format string, args ...any) Finding {
 	return Finding{is, fmt.Sprintf(format, args...)}
 }

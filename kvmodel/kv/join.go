@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// toldErrors is how many errors the text of joined ones holds.
+// toldErrors is the number of errors that the text of a joined error shows.
 const toldErrors = 3
 
-// Failure returns which failure err is: ErrLost, ErrUnclear or ErrUnavailable. It
-// returns nil for an answer, and for what is no error of a store.
+// Failure returns the kind of failure that err is: ErrLost, ErrUnclear or ErrUnavailable. It
+// returns nil for an answer and for errors that do not come from a store.
 func Failure(err error) error {
 	for _, failure := range []error{ErrLost, ErrUnclear, ErrUnavailable} {
 		if errors.Is(err, failure) {
@@ -21,9 +21,9 @@ func Failure(err error) error {
 	return nil
 }
 
-// Join returns errs as one, or nil if each of them is nil. It wraps all of them, as
-// errors.Join does. Its text is one line however many there are: it has the first of
-// each kind of failure, and says how many more have failed the same way.
+// Join returns errs as one error, or nil if all of them are nil. It wraps all of them, as
+// errors.Join does. Its text is a single line: the first error of each kind of failure, and how
+// many more failed the same way.
 func Join(errs ...error) error {
 	errs = slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil })
 	if len(errs) == 0 {
@@ -54,14 +54,14 @@ func (j *joined) Error() string {
 	return text.String()
 }
 
-// kind is errors that fail the same way.
+// kind is a set of errors that failed the same way.
 type kind struct {
 	first   error
-	failure error // nil: it is no failure, so it is alone
+	failure error // nil: not a failure of a store, so it is alone
 	more    int
 }
 
-// alike returns errs by kind, in the order of their first.
+// alike groups errs by kind, ordered by the first error of each.
 func alike(errs []error) (kinds []kind) {
 	for _, err := range errs {
 		failure := Failure(err)

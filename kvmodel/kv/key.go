@@ -10,23 +10,21 @@ import (
 	"unsafe"
 )
 
-// A key is "class:part:part...". Parts are escaped, so different parts never
-// give the same key. A key that would be long is cut and ends in a hash of the
-// whole.
+// A key is "class:part:part...". Parts are escaped, so different parts never produce the same key.
+// A long key is cut and ends in a hash of the whole.
 const (
-	longKey    = 160 // a longer text is hashed
-	keptOfLong = 90  // bytes of it that stay readable
+	longKey    = 160 // longer keys are hashed
+	keptOfLong = 90  // leading bytes that stay readable
 	hashMark   = "#h"
 
-	// MaxSuffix is how many bytes a class may add to a key it has from Key.
+	// MaxSuffix is the number of bytes a class may add to a key from Key.
 	MaxSuffix = 48
 
-	// MaxTenant is the length limit of the prefix Prefix puts before a key.
+	// MaxTenant is the maximum length of the tenant in Prefix.
 	MaxTenant = 40
 )
 
-// Class is a family of keys with the same number of parts, such as the claims
-// of unique values.
+// Class is a family of keys with the same number of parts, such as the claims of unique values.
 type Class struct {
 	name  string
 	parts int
@@ -35,8 +33,7 @@ type Class struct {
 // NewClass returns the class of keys name:part:...:part with that many parts.
 func NewClass(name string, parts int) Class { return Class{name, parts} }
 
-// Key returns the key of parts, escaped and joined. It panics if their number
-// is not that of the class.
+// Key returns the key of parts, escaped and joined. It panics unless the class has that many parts.
 func (c Class) Key(parts ...string) string {
 	if len(parts) != c.parts {
 		panic(fmt.Sprintf("kv: key class %s has %d parts, not %d", c.name, c.parts, len(parts)))
@@ -44,15 +41,15 @@ func (c Class) Key(parts ...string) string {
 	return shorten(c.name + ":" + JoinText(parts...))
 }
 
-// KeyOfText is Key with the last part given as a text from JoinText, which is
-// not escaped again and counts as one part however many it joins.
+// KeyOfText is like Key, but takes the last part as a text from JoinText. The text is not escaped
+// again and counts as one part however many it joins.
 func (c Class) KeyOfText(before []string, text string) string { return c.Family(before...).Key(text) }
 
-// Family is the keys of a class with the same parts but for the last, such as those of
-// one model's records.
+// Family is the keys of a class that differ only in their last part, such as the records of one
+// model.
 type Family struct{ prefix string }
 
-// Family returns the family of the keys that begin with before: all parts but one.
+// Family returns the family of keys that begin with before, which is all parts but the last.
 func (c Class) Family(before ...string) Family {
 	if len(before)+1 != c.parts {
 		panic(fmt.Sprintf("kv: key class %s has %d parts, not %d", c.name, c.parts, len(before)+1))
@@ -63,17 +60,17 @@ func (c Class) Family(before ...string) Family {
 	return Family{c.name + ":" + JoinText(before...) + ":"}
 }
 
-// And returns the family of those keys of f whose last part begins with text, from JoinText.
+// And returns the subfamily of keys whose last part begins with text, from JoinText.
 func (f Family) And(text string) Family { return Family{f.prefix + text} }
 
-// Key returns the key whose last part is text, from JoinText. It is not escaped again and
+// Key returns the key with text, from JoinText, as its last part. The text is not escaped again and
 // counts as one part however many it joins.
 func (f Family) Key(text string) string { return shorten(f.prefix + text) }
 
-// Begin returns how every key of f begins, also one that is hashed.
+// Begin returns the common prefix of all keys of f, hashed ones included.
 func (f Family) Begin() string { return f.prefix[:min(len(f.prefix), keptOfLong)] }
 
-// Text returns the last part of key, as a text, or "" if key is hashed or not of f.
+// Text returns the last part of key as a text. It returns "" if key is hashed or not in f.
 func (f Family) Text(key string) string {
 	text, ok := strings.CutPrefix(key, f.prefix)
 	if !ok || IsHashed(key) {
@@ -85,9 +82,9 @@ func (f Family) Text(key string) string {
 // IsHashed reports whether key is long and ends in a hash.
 func IsHashed(key string) bool { return strings.Contains(key, hashMark) }
 
-// eachKey calls f with the keys of families for each of texts, behind a prefix: those of the
-// first text, in the order of the families, and then those of the next. They share memory: room,
-// if that is large enough, or what is returned.
+// eachKey calls f with the keys of each text in every family, behind prefix: all families for the
+// first text, then all for the next. The keys share memory: room if it is large enough, otherwise
+// the returned slice.
 func eachKey(room []byte, prefix string, families []Family, texts []string, f func(key string)) []byte {
 	size := len(texts) * len(families) * len(prefix)
 	for _, family := range families {
@@ -111,11 +108,11 @@ func eachKey(room []byte, prefix string, families []Family, texts []string, f fu
 	return all
 }
 
-// textOf returns text as a string, which means nothing once text is changed.
+// textOf returns text as a string without a copy. The string is invalid once text changes.
 func textOf(text []byte) string { return unsafe.String(unsafe.SliceData(text), len(text)) }
 
-// JoinText returns parts escaped and joined by colons: the text of an id. A
-// text is never escaped again.
+// JoinText returns parts escaped and joined by colons: the text of an id. A text is never escaped
+// again.
 func JoinText(parts ...string) string {
 	if !slices.ContainsFunc(parts, func(part string) bool { return !Plain(part) }) {
 		return strings.Join(parts, ":")
@@ -155,7 +152,7 @@ func Texts[V any](values []V, text func(V) string) []string {
 	return texts
 }
 
-// SplitText returns the parts JoinText joined, n of them.
+// SplitText returns the n parts of a text from JoinText.
 func SplitText(text string, n int) ([]string, error) {
 	parts, err := TextParts(text, n)
 	if err != nil {
@@ -180,9 +177,8 @@ func TextParts(text string, n int) ([]string, error) {
 	return parts, nil
 }
 
-// CheckKey returns an ErrBadKey that says what is wrong with key, or nil. Good
-// bytes are the printable ASCII bytes except the space and braces, which would
-// choose the node of a Redis Cluster.
+// CheckKey returns an ErrBadKey that names the fault of key, or nil. Valid bytes are printable
+// ASCII except the space and braces, which would choose the node of a Redis Cluster.
 func CheckKey(key string) error {
 	if key == "" {
 		return fmt.Errorf("%w: it is empty", ErrBadKey)
@@ -229,7 +225,7 @@ func unescape(part string) (string, error) {
 	return b.String(), nil
 }
 
-// Plain reports whether nothing in part is escaped or needs to be.
+// Plain reports whether part is free of escapes and needs none.
 func Plain(part string) bool {
 	for i := range len(part) {
 		if !plain(part[i]) {
@@ -254,7 +250,7 @@ func shorten(key string) string {
 	return key[:keptOfLong] + hashMark + nameEncoding.EncodeToString(sum[:])
 }
 
-// Quote returns key as an error message shows it: one line, not too long.
+// Quote returns key for an error message: one line, cut if it is too long.
 func Quote(key string) string {
 	if len(key) > MaxKey {
 		key = key[:MaxKey] + "..."

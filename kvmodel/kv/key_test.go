@@ -109,7 +109,7 @@ func TestFamily_SaysTheTextOfEachKeyThatIsNotHashed(t *testing.T) {
 }
 
 func TestClass_Key_StaysAsItIs(t *testing.T) {
-	// These are stored: a change of them loses data.
+	// These keys are stored: changing one loses data.
 	if got, want := kv.NewClass("page", 1).Key(strings.Repeat("é", 60)),
 		"page:%C3%A9%C3%A9%C3%A9%C3%A9%C3%A9%C3%A9%C3%A9%C3%A9%C3%A9%C3%A9%C3%A9%C3%A9%C3%A9%C3%A9%#h3G1G6PUBIK1SFKRQLNLV5DU16LJH0G9BBSE1OB9CL58HB7MVJ3PG"; got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
@@ -211,7 +211,7 @@ func FuzzSplitText(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		n := strings.Count(text, ":") + 1
 		parts, err := kv.SplitText(text, n)
-		// A text that is taken is the only one for its parts.
+		// An accepted text is the only one for its parts.
 		if err == nil && kv.JoinText(parts...) != text {
 			t.Errorf("%q was read as %q, which is written %q", text, parts, kv.JoinText(parts...))
 		}

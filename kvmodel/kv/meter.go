@@ -6,39 +6,39 @@ import (
 	"sync"
 )
 
-// Cost is what some work asked of a store.
+// Cost is the load that some work put on a store.
 type Cost struct {
 	Trips int // calls of Do
-	Depth int // the longest chain of trips that followed each other
+	Depth int // the longest chain of sequential trips
 	Ops   int // operations in them
 	Keys  int // different keys in each trip, added up
-	Read  int // bytes of values that came back
-	Wrote int // bytes of values that were sent
+	Read  int // bytes of values received
+	Wrote int // bytes of values sent
 }
 
-// String returns the cost as a page footer or a log line shows it.
+// String returns the cost for a page footer or a log line.
 func (c Cost) String() string {
 	return fmt.Sprintf("%d trips (%d deep), %d ops, %d keys, %d B read, %d B written",
 		c.Trips, c.Depth, c.Ops, c.Keys, c.Read, c.Wrote)
 }
 
-// Meter adds up what stores wrapped by [Count] are asked for under one context. What
-// they answer from memory costs nothing. It is safe for use by many goroutines at once.
+// Meter adds up the requests to stores wrapped by [Count] under one context. Reads answered from
+// memory cost nothing. It is safe for concurrent use.
 type Meter struct {
 	mu   sync.Mutex
 	cost Cost
 
-	// Of one work of several, each of which has its trips for itself: see apart.
-	outer  *Meter // where they are counted when all works have ended; nil: it is none
-	level  int    // how many works it is within
+	// For one of several works that make their own trips; see apart.
+	outer  *Meter // the Meter that counts the trips when all works have ended; nil: none
+	level  int    // the number of enclosing works
 	script []step
 	ended  bool
 
 	whole int // transactions
 }
 
-// Cost returns what has been asked for so far. A trip counts when it ends, and one that works
-// of [Together] would have shared when all of them have.
+// Cost returns the cost so far. A trip counts when it ends. A trip that works of [Together] would
+// have shared counts when all of them have ended.
 func (m *Meter) Cost() Cost {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -47,8 +47,8 @@ func (m *Meter) Cost() Cost {
 
 type meterKey struct{}
 
-// Metered returns a context under which stores wrapped by Count count into
-// the returned Meter. Under a context without a Meter they count nothing.
+// Metered returns a context with a new Meter. Stores wrapped by Count count into it. Without a
+// Meter in the context they count nothing.
 func Metered(ctx context.Context) (context.Context, *Meter) {
 	m := new(Meter)
 	return context.WithValue(ctx, meterKey{}, m), m
@@ -57,8 +57,7 @@ func Metered(ctx context.Context) (context.Context, *Meter) {
 // IsMetered reports whether ctx has a Meter.
 func IsMetered(ctx context.Context) bool { return ctx.Value(meterKey{}) != nil }
 
-// Count returns a store that adds up, in the Meter of each context, what is
-// asked of s.
+// Count returns a store that adds up the requests to s in the Meter of each context.
 func Count(s Store) Store { return &counted{s, countedPowers(PowersOf(s))} }
 
 type counted struct {
@@ -68,7 +67,7 @@ type counted struct {
 
 func (c *counted) Powers() Powers { return c.powers }
 
-// countedPowers returns p with what happens inside Atomic counted as one trip.
+// countedPowers returns p, counting everything inside Atomic as one trip.
 func countedPowers(p Powers) Powers {
 	atomic := p.Atomic
 	if atomic == nil {
@@ -91,13 +90,13 @@ func countedPowers(p Powers) Powers {
 	return p
 }
 
-// gathering is a store that keeps the ops of all its calls.
+// gathering is a store that records the ops of all its calls.
 type gathering struct {
 	Store
 	ops []Op
 }
 
-// asked returns the ops of all calls, none if g is nil.
+// asked returns the recorded ops. g may be nil.
 func (g *gathering) asked() []Op {
 	if g == nil {
 		return nil
@@ -124,7 +123,7 @@ func (c *counted) Do(ctx context.Context, ops []Op) error {
 	return err
 }
 
-// add counts a trip that began when depth-1 trips in a row had ended.
+// add counts a trip that began after depth-1 sequential trips.
 func (m *Meter) add(depth int, ops []Op) {
 	if m.outer != nil {
 		if !m.noteTrip(ops) {

@@ -2,17 +2,16 @@ package kv
 
 import "context"
 
-// Near returns s for reading what is shown and nothing else: a Get on it may be answered
-// from memory, by a store that keeps what it has read (see package nearkv). It may show
-// what was current a moment ago, so no change may rest on it unless the store compares its
-// version, and its Value must not be changed, since others may get the same. A store that
-// keeps nothing is returned as it is.
+// Near returns s for reads that are only displayed: a store with a cache (see package nearkv) may
+// answer a Get from memory. The answer may be slightly outdated, so no change may depend on it
+// unless the store compares its version. Its Value may be shared with other readers and must not be
+// changed. A store without a cache is returned unchanged.
 func Near(s Store) Store {
 	return shown(s, false)
 }
 
-// Sparse is Near for reading what is mostly absent: what another process has stored under a key
-// a flight ago may be missing yet, so that nothing has to be asked to know that nothing is there.
+// Sparse is Near for keys that are mostly absent. It may miss a value that another process stored a
+// trip's time ago, so it can answer "absent" without a request.
 func Sparse(s Store) Store {
 	return shown(s, true)
 }
@@ -24,7 +23,7 @@ func shown(s Store, sparse bool) Store {
 	return near{s, sparse}
 }
 
-// Past returns s without Near.
+// Past undoes Near.
 func Past(s Store) Store {
 	if n, ok := s.(near); ok {
 		return n.Store
@@ -32,13 +31,13 @@ func Past(s Store) Store {
 	return s
 }
 
-// Decoder decodes a value, and returns about how many bytes the result takes besides the
-// value, of which it may keep parts. A store with a cache keeps the result there, shared by
-// all readers of the key: nobody may change it. After an error nothing is kept. A Decoder
-// must not use the store.
+// Decoder decodes a value. bytes is the approximate size of the result beyond value itself; the
+// result may refer to parts of value. A store with a cache keeps the result and shares it with all
+// readers of the key, so nobody may change it. Nothing is kept after an error. A Decoder must not
+// use the store.
 type Decoder func(value []byte) (v any, bytes int, err error)
 
-// Of returns the decoded value of r, which nobody may change.
+// Of returns the decoded value of r. It must not be changed.
 func (d Decoder) Of(r Result) (any, error) {
 	if r.Decoded != nil {
 		return r.Decoded, nil
@@ -62,7 +61,7 @@ func (n near) Do(ctx context.Context, ops []Op) error {
 	return n.Store.Do(ctx, ops)
 }
 
-// AllNear reports whether ops are gets that were all answered from memory.
+// AllNear reports whether all ops are gets answered from memory.
 func AllNear(ops []Op) bool {
 	for i := range ops {
 		if !ops[i].Result.Near {

@@ -14,20 +14,20 @@ import (
 // OpGet returns an op that reads key.
 func OpGet(key string) Op { return Op{Kind: Get, Key: key} }
 
-// OpSet returns an op that stores value under key, whatever was there.
+// OpSet returns an op that stores value under key unconditionally.
 func OpSet(key string, value []byte) Op { return Op{Kind: Set, Key: key, Value: value} }
 
 // OpAdd returns an op that stores value under key if the key is absent.
 func OpAdd(key string, value []byte) Op { return Op{Kind: Add, Key: key, Value: value} }
 
-// OpSwap returns an op that stores value under key if the item still has version.
+// OpSwap returns an op that stores value under key if the item still has the given version.
 func OpSwap(key string, version Version, value []byte) Op {
 	return Op{Kind: CompareAndSwap, Key: key, Version: version, Value: value}
 }
 
-// OpReplace returns an op that stores value under key if nothing has changed
-// since a get answered version: a swap, or an add where the key was absent and
-// version is 0. [Raced] reports whether something had.
+// OpReplace returns an op that stores value under key if it has not changed since a get returned
+// version: a swap, or an add if the key was absent and version is 0. [Raced] reports whether it had
+// changed.
 func OpReplace(key string, version Version, value []byte) Op {
 	if version == 0 {
 		return OpAdd(key, value)
@@ -38,15 +38,15 @@ func OpReplace(key string, version Version, value []byte) Op {
 // OpDelete returns an op that removes key.
 func OpDelete(key string) Op { return Op{Kind: Delete, Key: key} }
 
-// OpDrop returns an op that removes key if the item still has version.
+// OpDrop returns an op that removes key if the item still has the given version.
 func OpDrop(key string, version Version) Op {
 	return Op{Kind: CompareAndDelete, Key: key, Version: version}
 }
 
-// OpAppend returns an op that adds value to the end of what key holds.
+// OpAppend returns an op that appends value to the value of key.
 func OpAppend(key string, value []byte) Op { return Op{Kind: Append, Key: key, Value: value} }
 
-// OpIncrement returns an op that adds delta to the number key holds.
+// OpIncrement returns an op that adds delta to the number under key.
 func OpIncrement(key string, delta int64) Op { return Op{Kind: Increment, Key: key, Delta: delta} }
 
 // For returns the op with a TTL.
@@ -60,17 +60,17 @@ func (op *Op) Err() error {
 	return &OpError{Kind: op.Kind, Key: op.Key, Err: op.Result.Err}
 }
 
-// Failed reports whether err says that a store could not be asked or did not
-// answer. Never take that for an answer such as "absent".
+// Failed reports whether err means that a store could not be reached or did not answer. Never take
+// that for an answer such as "absent".
 func Failed(err error) bool { return Failure(err) != nil }
 
-// Unavailable returns an ErrUnavailable that wraps cause: the reason why
-// something was not even tried.
+// Unavailable returns an ErrUnavailable that wraps cause, the reason why an operation was not even
+// tried.
 func Unavailable(cause error) error { return fmt.Errorf("%w: %w", ErrUnavailable, cause) }
 
-// Unclear returns an ErrUnclear with the text of err, with which a write has ended that was
-// sent before without an answer; nil: it was carried out. It is nothing else that err is: an
-// ErrUnavailable, for one, would say that nothing was done.
+// Unclear returns an ErrUnclear with the text of err, the result of repeating a write that got no
+// answer before. It returns nil if err is nil. The result does not wrap err: an ErrUnavailable, for
+// one, would say that nothing was done.
 func Unclear(err error) error {
 	if err == nil || errors.Is(err, ErrUnclear) {
 		return err
@@ -78,15 +78,15 @@ func Unclear(err error) error {
 	return fmt.Errorf("%w: %v", ErrUnclear, err)
 }
 
-// Raced reports whether err is the answer that someone else was first: the key
-// is not as it was read, or is there and should not be.
+// Raced reports whether err means that another writer was first: the key has changed since it was
+// read, or exists although it should not.
 func Raced(err error) bool {
 	return errors.Is(err, ErrConflict) || errors.Is(err, ErrExists) || errors.Is(err, ErrNotFound)
 }
 
-// Change calls write, which reads key and writes it if it is still as it was read, until
-// no one else was first and the answer is clear. After 16 times the error is an
-// ErrConflict. Once an answer was unclear, Change returns nil or an ErrUnclear.
+// Change repeats write, which reads key and writes it if it has not changed since, until no other
+// writer was first and the outcome is clear. After 16 attempts it returns an ErrConflict. Once an
+// outcome was unclear, it returns nil or an ErrUnclear.
 func Change(key string, write func() error) error {
 	err, unclear := error(nil), false
 	for range 16 {
@@ -105,8 +105,8 @@ func Change(key string, write func() error) error {
 	return err
 }
 
-// Unanswered returns the error Do owes for ops: the first one that is not an
-// answer, with how many more have failed the same way; or nil. Backends call it last.
+// Unanswered returns the error that Do owes for ops: the first failure, with the number of others
+// that failed the same way, or nil. Backends call it last.
 func Unanswered(ops []Op) error {
 	for i := range ops {
 		err := ops[i].Result.Err
@@ -120,7 +120,6 @@ func Unanswered(ops []Op) error {
 	return nil
 }
 
-// count returns how many of ops have ended in failure.
 func count(ops []Op, failure error) (n int) {
 	for i := range ops {
 		if Failure(ops[i].Result.Err) == failure {
@@ -130,9 +129,8 @@ func count(ops []Op, failure error) (n int) {
 	return n
 }
 
-// Check clears the results of ops, refuses each op that breaks the contract's
-// limits, and returns how many may be sent: those without an error. Backends
-// call it first.
+// Check clears the results of ops, refuses those that break the contract's limits, and returns the
+// number of ops without an error, which may be sent. Backends call it first.
 func Check(ops []Op, powers Powers) int {
 	good := 0
 	for i := range ops {
@@ -144,8 +142,8 @@ func Check(ops []Op, powers Powers) int {
 	return good
 }
 
-// Fail puts err into every op of ops that has no error yet, and returns what
-// Do owes. It is for a trip that failed as a whole.
+// Fail sets err on every op that has no error yet and returns the error that Do owes. It is for a
+// trip that failed as a whole.
 func Fail(ops []Op, err error) error {
 	for i := range ops {
 		if ops[i].Result.Err == nil {
@@ -183,29 +181,29 @@ func (op *Op) check(powers Powers) error {
 	return nil
 }
 
-// One carries out a single op and returns its result. The error names the op
-// and wraps its sentinel.
+// One carries out a single op and returns its result. The error names the op and wraps its
+// sentinel.
 func One(ctx context.Context, s Store, op Op) (Result, error) {
 	room := getRooms.Get().(*getRoom)
 	defer room.leave()
 	room.ops = append(room.ops, op)
-	// The op's own result says more than Do's error does.
+	// The op's own result is more precise than the error of Do.
 	_ = s.Do(ctx, room.ops)
 	return room.ops[0].Result, room.ops[0].Err()
 }
 
-// GetAll reads keys in one trip. The results are in the order of keys; an
-// absent one has ErrNotFound. The error is not nil if the store could not be
-// asked for some key; that key must then not be taken for absent.
+// GetAll reads keys in one trip. The results are in the order of keys; an absent key has
+// ErrNotFound. The error is not nil if the store could not be asked for some key. Do not take such
+// a key for absent.
 func GetAll(ctx context.Context, s Store, keys ...string) ([]Result, error) {
 	return GetDecoded(ctx, s, nil, keys...)
 }
 
-// GetDecoded is GetAll with a Decoder of the values; nil: there is none.
+// GetDecoded is GetAll with a Decoder for the values, which may be nil.
 func GetDecoded(ctx context.Context, s Store, d Decoder, keys ...string) ([]Result, error) {
 	g := newGetting(ctx, s)
 	if slices.Contains(keys, "") {
-		g.memory, g.prefix = nil, "" // It must stay a bad key.
+		g.memory, g.prefix = nil, "" // an empty key must stay a bad key
 	}
 	for _, key := range keys {
 		if g.memory != nil {
@@ -220,9 +218,9 @@ func GetDecoded(ctx context.Context, s Store, d Decoder, keys ...string) ([]Resu
 	return results, g.do(results)
 }
 
-// GetEach is GetAll for the keys of families for each of texts, each from [JoinText]: the
-// results of the first text, in the order of the families, and then those of the next. The
-// Decoder is of the values of the first family; nil: there is none.
+// GetEach is GetAll for the keys of each text in every family; texts come from [JoinText]. The
+// results hold all families of the first text, then all of the next. d, which may be nil, decodes
+// the values of the first family.
 func GetEach(ctx context.Context, s Store, d Decoder, families []Family, texts []string) ([]Result, error) {
 	g := gettingEach(ctx, s, d, families, texts)
 	defer g.leave()
@@ -230,7 +228,7 @@ func GetEach(ctx context.Context, s Store, d Decoder, families []Family, texts [
 	return results, g.do(results)
 }
 
-// RecallEach is GetEach if all of that is in memory. ok reports whether it is; s is not asked.
+// RecallEach is GetEach from memory, without a trip. ok reports whether all results are there.
 func RecallEach(ctx context.Context, s Store, d Decoder, families []Family, texts []string) (results []Result, ok bool) {
 	g := gettingEach(ctx, s, d, families, texts)
 	defer g.leave()
@@ -241,8 +239,8 @@ func RecallEach(ctx context.Context, s Store, d Decoder, families []Family, text
 	return results, g.memory.Recall(g.gets, results)
 }
 
-// UseEach calls use with what GetEach would return. use must not keep the results, but may
-// keep what they hold.
+// UseEach calls use with the results GetEach would return. use must not retain the slice, but may
+// retain the values in it.
 func UseEach(ctx context.Context, s Store, d Decoder, families []Family, texts []string, use func([]Result) error) error {
 	g := gettingEach(ctx, s, d, families, texts)
 	defer g.leave()
@@ -255,7 +253,7 @@ func UseEach(ctx context.Context, s Store, d Decoder, families []Family, texts [
 
 func gettingEach(ctx context.Context, s Store, d Decoder, families []Family, texts []string) getting {
 	g := newGetting(ctx, s)
-	room := new([]byte) // What goes to a store has text of its own.
+	room := new([]byte) // a store gets keys with memory of their own
 	if g.memory != nil {
 		room = &g.text
 	}
@@ -269,27 +267,27 @@ func gettingEach(ctx context.Context, s Store, d Decoder, families []Family, tex
 	return g
 }
 
-// getting is gets of one trip, which may not have to be made.
+// getting is the gets of one trip. The trip is skipped if a Memory answers them.
 type getting struct {
 	*getRoom
 	ctx    context.Context
 	store  Store
-	memory Memory // nil: there is none
-	prefix string // before each key
-	sparse bool   // the gets are
+	memory Memory // nil: none
+	prefix string // of each key
+	sparse bool   // for the gets
 }
 
-// getRoom is room to use again, since it is most of what GetAll and One would allocate.
+// getRoom is reusable memory, which would be most of the allocations of GetAll and One.
 type getRoom struct {
 	ops     []Op
 	gets    []NearGet
 	results []Result
-	text    []byte // of the keys of gets from a Memory, which does not keep them
+	text    []byte // of the keys of gets from a Memory, which does not retain them
 }
 
 var getRooms = sync.Pool{New: func() any { return new(getRoom) }}
 
-// leave gives the room back. It must not keep values alive.
+// leave returns r to the pool, emptied so that it keeps no values alive.
 func (r *getRoom) leave() {
 	clear(r.ops)
 	clear(r.gets)
@@ -307,7 +305,7 @@ func newGetting(ctx context.Context, s Store) getting {
 	return g
 }
 
-// do makes results those of the gets.
+// do stores the results of the gets in results.
 func (g *getting) do(results []Result) error {
 	if g.memory != nil && g.memory.Recall(g.gets, results) {
 		return nil
@@ -326,9 +324,9 @@ func (g *getting) do(results []Result) error {
 	return err
 }
 
-// AppendSurely adds value to the end of what key holds, and again where it is
-// unclear whether that was done: value may then be there twice. Once an answer was unclear,
-// AppendSurely returns nil or an ErrUnclear.
+// AppendSurely appends value to the value of key and repeats the append while its outcome is
+// unclear, so value may be there twice. Once an outcome was unclear, it returns nil or an
+// ErrUnclear.
 func AppendSurely(ctx context.Context, s Store, key string, value []byte) error {
 	_, err := One(ctx, s, OpAppend(key, value))
 	for try := 1; try < 3 && errors.Is(err, ErrUnclear); try++ {
@@ -338,9 +336,8 @@ func AppendSurely(ctx context.Context, s Store, key string, value []byte) error 
 	return err
 }
 
-// Next adds delta to the number under key and returns the sum; where
-// the key is absent it starts from first. It costs one trip, and three the first
-// time.
+// Next adds delta to the number under key and returns the sum. If the key is absent, it starts from
+// first. It costs one trip, the first time three.
 func Next(ctx context.Context, s Store, key string, first, delta int64) (int64, error) {
 	for {
 		r, err := One(ctx, s, OpIncrement(key, delta))
@@ -354,10 +351,9 @@ func Next(ctx context.Context, s Store, key string, first, delta int64) (int64, 
 	}
 }
 
-// Adjust adds delta to the number under key, which does not go below 0, and returns the
-// sum. Where the key is absent it adds what delta comes to from 0 on, for ttl (0: for
-// good), and never a number that nothing was added to. It costs one trip, and two the
-// first time.
+// Adjust adds delta to the number under key, which never goes below 0, and returns the sum. If the
+// key is absent, it stores max(0, delta) for ttl (0: forever). It costs one trip, the first time
+// two.
 func Adjust(ctx context.Context, s Store, key string, delta int64, ttl time.Duration) (int64, error) {
 	for {
 		r, err := One(ctx, s, OpIncrement(key, delta))
@@ -372,8 +368,8 @@ func Adjust(ctx context.Context, s Store, key string, delta int64, ttl time.Dura
 	}
 }
 
-// ParseNumber returns the number an item holds for Increment: decimal digits,
-// at most MaxNumber. Otherwise the error is an ErrNotNumber.
+// ParseNumber returns the number in the value of an Increment: decimal digits, at most MaxNumber.
+// Otherwise it returns an ErrNotNumber.
 func ParseNumber(value []byte) (int64, error) {
 	n := int64(0)
 	for _, c := range value {

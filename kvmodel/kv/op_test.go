@@ -17,18 +17,18 @@ import (
 
 var ctx = context.Background()
 
-// errDown is how an op fails that was not carried out.
+// errDown is the error of an op that was not carried out.
 var errDown = fmt.Errorf("backend: %w: connection refused", kv.ErrUnavailable)
 
-// errMute is how a write fails that got no answer.
+// errMute is the error of a write that got no answer.
 var errMute = fmt.Errorf("backend: %w: time-out", kv.ErrUnclear)
 
-// rig is a store in memory whose trips a test can look at and interfere with.
+// rig is a memory store whose trips a test can inspect and disturb.
 type rig struct {
 	*memkv.Store
-	trips  [][]kv.Op                // as they came
-	before func(trip int)           // runs before each, numbered from 1
-	fail   func(trip, op int) error // an error instead of carrying the op out
+	trips  [][]kv.Op                // in order
+	before func(trip int)           // runs before each trip, numbered from 1
+	fail   func(trip, op int) error // returns an error to fail the op
 }
 
 func newRig() *rig { return &rig{Store: memkv.New(memkv.Options{})} }
@@ -59,7 +59,7 @@ func (r *rig) put(key, value string) {
 	_, _ = kv.One(ctx, r.Store, kv.OpSet(key, []byte(value)))
 }
 
-// holds wants key to have that value.
+// holds asserts that key has that value.
 func (r *rig) holds(t *testing.T, key, want string) {
 	t.Helper()
 	got, err := kv.One(ctx, r.Store, kv.OpGet(key))
@@ -300,8 +300,8 @@ func TestFailed_TellsFailuresFromAnswers(t *testing.T) {
 	}
 }
 
-// Once a try was unclear, the write may have been carried out or still be, whatever the next
-// try says.
+// Once an attempt was unclear, the write may be carried out at any time, whatever the next attempt
+// returns.
 func TestRepeated_OnceATryWasUnclearTheAnswerIsNilOrErrUnclear(t *testing.T) {
 	writes := map[string]func(s kv.Store) error{
 		"AppendSurely": func(s kv.Store) error { return kv.AppendSurely(ctx, s, "a", []byte("x")) },

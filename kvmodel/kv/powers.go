@@ -6,176 +6,162 @@ import (
 	"time"
 )
 
-// Powers is what a store can do beyond the contract. All of it is optional:
-// code that uses a power also has a way without.
+// Powers lists the abilities of a store beyond the contract. All are optional: code that uses one
+// also works without it.
 type Powers struct {
-	// Unless: Append honours Op.Unless, testing and appending at once.
+	// Unless: Append supports Op.Unless, testing and appending atomically.
 	Unless bool
 
-	// Ordered: the ops of one Do take effect in their order, and if it fails
-	// in the middle, what took effect is a beginning of them.
+	// Ordered: the ops of one Do take effect in order. If Do fails midway, the ops that took effect
+	// are the first ones.
 	Ordered bool
 
-	// Inside: this is the store of a transaction, whose ops cost no trip.
+	// Inside: the store belongs to a transaction, so its ops cost no trip.
 	Inside bool
 
-	// Near: a Get with Op.Near may be answered by what this process has read before;
-	// see [Near].
+	// Near: a Get with Op.Near may be answered from this process's cache; see [Near].
 	Near bool
 
 	// Changes, if not nil, names the keys that this process has read and others have changed.
 	Changes Changes
 
-	// Alone: from when it was opened until it is closed, one process holds the store
-	// and no other can use it. What a process left there that held it before, no one
-	// is at work on any more.
+	// Alone: one process holds the store from open to close, and no other can use it. So nobody is
+	// still working on anything an earlier process left behind.
 	Alone bool
 
-	// Local: the store is in this process, so a trip costs nothing, and nothing is done to
-	// save one.
+	// Local: the store is in this process, so trips cost nothing and need not be saved.
 	Local bool
 
 	// ReadOnly, if not nil, is the error of every write.
 	ReadOnly error
 
-	// Atomic, if not nil, runs f with a store whose ops take effect together
-	// when f returns nil and not at all when it returns an error, which Atomic
-	// then returns as it is. No other op comes between them. The store
-	// is f's own: f must not keep it, and must not use the outer one. What f
-	// has written it also reads. If Atomic itself cannot commit, nothing was
-	// carried out, and the error is ErrUnavailable. If ctx ends or the store
-	// fails while it commits, the error is ErrUnclear, for all of f's writes.
-	// Atomic may run f several times: the last run is the one that counts.
-	// A DB uses it on a store that has Walk, too.
+	// Atomic, if not nil, runs f with a store whose ops take effect together when f returns nil,
+	// and not at all when it returns an error, which Atomic then returns unchanged. No other op
+	// comes between them. The store is only for f, which must not keep it and must not use the
+	// outer one. f reads its own writes. If Atomic itself cannot commit, nothing was carried out
+	// and the error is ErrUnavailable. If ctx ends or the store fails during the commit, the error
+	// is ErrUnclear for all writes of f. Atomic may run f several times; only the last run counts.
+	// A DB uses Atomic only on a store that also has Walk.
 	Atomic func(ctx context.Context, f func(Store) error) error
 
-	// Keys, if not nil, calls f with the keys that begin with begin, some at a time and
-	// in no order, until f returns an error, which Keys then returns as it is. It misses
-	// none of an item that stays as it is meanwhile, may name one twice, and may name
-	// one whose item is gone. It reads the whole store, so it is for maintenance. If the
-	// store cannot be asked, the error is ErrUnavailable.
+	// Keys, if not nil, calls f with the keys that begin with begin, in batches and in no order,
+	// until f returns an error, which Keys then returns unchanged. It names every key whose item
+	// exists unchanged throughout. It may name a key twice, or a key whose item is gone. It reads
+	// the whole store, so it is for maintenance. If the store cannot be asked, the error is
+	// ErrUnavailable.
 	Keys func(ctx context.Context, begin string, f func(keys []string) error) error
 
-	// Walk, if not nil, is Keys in the order of the keys' bytes, each once, and from the first
-	// key after after on. It reads what it names and no more, so a DB finds the records by
-	// their keys, and keeps no list of their ids.
+	// Walk, if not nil, is Keys in byte order, each key once, beginning with the first key after
+	// after. It reads only the keys it names, so a DB finds records by their keys and stores no
+	// list of ids.
 	Walk func(ctx context.Context, begin, after string, f func(keys []string) error) error
 
-	// Patience is how long a call of several trips whose context has no deadline
-	// should take at most; see [Patient]. 0: the store waits for no server.
+	// Patience is the time limit of a call of several trips whose context has no deadline; see
+	// [Patient]. 0: the store waits for no server.
 	Patience time.Duration
 
-	// Outages, if not nil, makes hear be called when a server begins to be waited
-	// for and when it answers again. hear must be quick, and must not use the store.
+	// Outages, if not nil, registers hear, which is called when a server stops answering and when
+	// it answers again. hear must be quick and must not use the store.
 	Outages func(hear func(Outage))
 
-	// Disk, if not nil, says what a store in a file of its own is doing.
+	// Disk, if not nil, returns the state of a store in its own file.
 	Disk func() Disk
 
-	// Backup, if not nil, writes all there is to w, of every tenant, while reads and
-	// writes go on.
+	// Backup, if not nil, writes the whole store to w, all tenants included, while reads and writes
+	// go on.
 	Backup func(ctx context.Context, w io.Writer) error
 
-	// Findings, if not nil, looks at how the servers of the store are set up, or the disk
-	// that it is on, and says what will hurt one day.
+	// Findings, if not nil, checks the configuration of the store's servers or disk for risks.
 	Findings func(ctx context.Context) []Finding
 
-	// Prefix is what begins every key beneath a store of [Prefix]; "": nothing does.
+	// Prefix is the prefix of every key below a store of [Prefix]; "": none.
 	Prefix string
 
-	// Losses, if not nil, is what the store knows of servers that have lost
-	// their memory.
+	// Losses, if not nil, reports servers that have lost their memory.
 	Losses Losses
 
-	meter *Meter // of a work of Together that has its trips for itself
+	meter *Meter // of a work of Together that makes its own trips
 }
 
-// Disk is what a store in a file of its own is doing, for a metrics page.
+// Disk is the state of a store in its own file, for a metrics page.
 type Disk struct {
 	Commits    uint64        // since the store was opened
-	Committing time.Duration // how long they took, all together; with it the disk, if the store waits for that
-	Lost       uint64        // commits that a crash of the machine had taken before it was opened
-	Unmoved    int64         // bytes that are committed, and not yet where they are to stay
-	Damaged    uint64        // items that were found damaged or missing when the file was last looked through
-	Behind     time.Duration // how far the folder that it is shipped to is behind
-	Trouble    error         // what has failed and is tried again: the last commit, or work in the background; nil: nothing
+	Committing time.Duration // total time of the commits, including the disk if the store waits for it
+	Lost       uint64        // commits lost in a crash of the machine before the store was opened
+	Unmoved    int64         // bytes committed but not yet moved to their final place
+	Damaged    uint64        // items found damaged or missing when the file was last checked
+	Behind     time.Duration // lag of the folder the store is shipped to
+	Trouble    error         // the last failure still being retried, of a commit or in the background; nil: none
 }
 
-// Outage is a time in which a server of a store refuses, or is asked and says
-// nothing. It begins with the first refusal, or after a second of silence, and is
-// over with the next answer.
+// Outage is a time during which a server refuses requests or does not answer them. It begins with
+// the first refusal, or after a second of silence, and ends with the next answer.
 type Outage struct {
 	Server string // its address
 	Since  time.Time
-	Why    error // nil if it is over
+	Why    error // nil at the end of the outage
 	Over   bool
 }
 
-// Losses is how a store on servers says which have lost their memory, and how it
-// learns that the loss is known. Until then the ops on their keys are ErrLost.
+// Losses is how a store on servers reports lost memory, and how it learns that a loss is accepted.
+// Until then ops on the affected keys return ErrLost.
 type Losses interface {
-	// Lost returns an ErrLost for each server that has lost its memory, as far as
-	// this process has noticed.
+	// Lost returns an ErrLost for each server that lost its memory, as far as this process has
+	// noticed.
 	Lost() []error
 
-	// Accept says, for all processes, that the losses that this process has
-	// noticed are known: what those servers do not have is absent from now on. A
-	// store that was not asked for anything yet looks first. Accept returns the
-	// servers, or how they have changed. It needs an answer of every server.
+	// Accept accepts, for all processes, the losses this process has noticed: from now on, missing
+	// items on those servers count as absent. A store that was never used checks its servers first.
+	// Accept returns the servers, or how they have changed. Every server must answer.
 	Accept(ctx context.Context) ([]string, error)
 
-	// Renew says, for all processes, that the store is meant to be what it is now,
-	// though it came back without what it held and this process knows of no loss: those
-	// that knew it before, and say ErrLost, take it for theirs. It is an Accept of what
-	// only they know, and needs an answer of every server.
+	// Renew declares, for all processes, that the store's current contents are intended, even
+	// though it came back without its data and this process knows of no loss. Processes that knew
+	// the old store and return ErrLost then adopt it. Every server must answer.
 	Renew(ctx context.Context) error
 
-	// Edition returns a number that each Accept and Renew raises, from 1 on, and an id that no
-	// other edition of any store has. Both are 0 before the first op. What is known
-	// of the store in one edition means nothing in another.
+	// Edition returns a number, from 1, that each Accept and Renew raises, and an id that no other
+	// edition of any store has. Both are 0 before the first op. Knowledge about the store in one
+	// edition is void in another.
 	Edition() (number, id uint64)
 
-	// Look looks at the servers now. Otherwise that comes from time to time, and on a
-	// new connection.
+	// Look checks the servers now. Otherwise they are checked periodically and on new connections.
 	Look(ctx context.Context) error
 
-	// GoneBack says that the store has shown an older state of key than it had
-	// acknowledged: its server has come back with old data. For all processes that
-	// is a loss like any other.
+	// GoneBack reports that the store showed an older state of key than it had acknowledged: its
+	// server came back with old data. All processes then treat that as a loss like any other.
 	GoneBack(ctx context.Context, key string) error
 
-	// Watch makes f be called with an ErrLost when servers are found to have lost
-	// their memory, and with nil when that was accepted. f must not use the store.
+	// Watch registers f, which is called with an ErrLost when servers are found to have lost their
+	// memory, and with nil when that loss is accepted. f must not use the store.
 	Watch(f func(servers []string, err error))
 }
 
-// Changes is how a store tells a process what has changed since the process read it.
+// Changes tells a process about changes to keys since it read them.
 type Changes interface {
-	// Tell makes f be called with keys that someone has changed, and with nil if any may
-	// have changed. What a Get has read before f is called with its key may be outdated;
-	// what it reads after that is not. f must be quick, and must not use the store.
+	// Tell registers f, which is called with keys that someone has changed, or with nil if any key
+	// may have changed. A Get before the call of f may be outdated; a Get after it is not. f must
+	// be quick and must not use the store.
 	Tell(f func(keys []string))
 
-	// Current reports whether all changes were told up to a moment ago.
+	// Current reports whether, up to a moment ago, no change was missed.
 	Current() bool
 
-	// Announce makes f be called with each key that any process writes, a flight after that, and
-	// with nil when it may have missed some. It returns false if the store cannot do so. f must
-	// be quick, and must not use the store.
+	// Announce registers f, which is called with each key that any process writes, a trip's time
+	// later, or with nil when some may have been missed. It returns false if the store cannot do
+	// so. f must be quick and must not use the store.
 	Announce(f func(keys []string)) bool
 
-	// Announcing reports whether all such keys were announced up to a moment ago.
+	// Announcing reports whether, up to a moment ago, no such key was missed.
 	Announcing() bool
 }
 
-// Powerer is a [Store] that can do more than the contract asks, or a wrapper
-// around one.
+// Powerer is a [Store] with abilities beyond the contract, or a wrapper around one.
 type Powerer interface {
 	Powers() Powers
 }
 
-// PowersOf returns what s can do beyond the contract: nothing, unless it is a
-// [Powerer].
+// PowersOf returns the powers of s. They are zero unless s is a [Powerer].
 func PowersOf(s Store) Powers {
 	if p, ok := s.(Powerer); ok {
 		return p.Powers()
@@ -183,8 +169,7 @@ func PowersOf(s Store) Powers {
 	return Powers{}
 }
 
-// through returns the powers with Atomic's store wrapped as well, for a
-// wrapper to hand on what the store beneath it can do.
+// through returns the powers with the store of Atomic wrapped as well, for use by a wrapper.
 func (p Powers) through(wrap func(Store) Store) Powers {
 	if atomic := p.Atomic; atomic != nil {
 		p.Atomic = func(ctx context.Context, f func(Store) error) error {
@@ -194,7 +179,7 @@ func (p Powers) through(wrap func(Store) Store) Powers {
 	return p
 }
 
-// EditionOf returns the Edition of l. A store without Losses is always in its first.
+// EditionOf returns the Edition of l. A store without Losses stays in its first.
 func EditionOf(l Losses) (number, id uint64) {
 	if l == nil {
 		return 1, 0

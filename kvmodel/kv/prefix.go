@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// Prefix returns a store whose keys all live under tenant in s, apart from
-// those of every other tenant. Take the tenant from the session or the
-// configuration, never from the request. It returns an ErrBadKey if the
-// escaped tenant is empty or longer than MaxTenant.
+// Prefix returns a store whose keys all live under tenant in s, apart from those of other tenants.
+// Take the tenant from the session or the configuration, never from the request. The error is an
+// ErrBadKey if the escaped tenant is empty or longer than MaxTenant.
 func Prefix(s Store, tenant string) (Store, error) {
 	text := JoinText(tenant)
 	if text == "" || len(text) > MaxTenant {
@@ -43,7 +42,7 @@ func newPrefixed(s Store, prefix string) *prefixed {
 	return &prefixed{s, prefix, powers}
 }
 
-// without returns a func that calls f with keys without their prefix.
+// without returns a func that strips prefix from keys and calls f.
 func without(prefix string, f func([]string) error) func([]string) error {
 	return func(keys []string) error {
 		own := make([]string, len(keys))
@@ -65,16 +64,16 @@ func (l prefixedLosses) GoneBack(ctx context.Context, key string) error {
 	return l.Losses.GoneBack(ctx, l.prefix+key)
 }
 
-// Do carries out ops, whose keys are long as long as that takes.
+// Do prefixes the keys of ops for the duration of the call.
 func (p *prefixed) Do(ctx context.Context, ops []Op) error {
-	var keys strings.Builder // They share its memory.
+	var keys strings.Builder // the keys share its memory
 	size := 0
 	for i := range ops {
 		size += len(p.prefix) + len(ops[i].Key)
 	}
 	keys.Grow(size)
 	for i := range ops {
-		// An empty key must stay a bad one.
+		// An empty key must stay a bad key.
 		if op := &ops[i]; op.Key != "" {
 			begin := keys.Len()
 			keys.WriteString(p.prefix)

@@ -4,5 +4,4 @@ package kv
 
 import "iter"
 
-// pull is iter.Pull.
 func pull(seq iter.Seq[struct{}]) (next func() (struct{}, bool), stop func()) { return iter.Pull(seq) }

@@ -7,8 +7,8 @@ import (
 	"runtime"
 )
 
-// pull is iter.Pull with a goroutine. Under the race detector a coroutine keeps its memory
-// after it has ended, tens of kilobytes: the runtime does not tell the detector of its end.
+// pull is iter.Pull on a goroutine. Under the race detector an ended coroutine keeps tens of
+// kilobytes, because the runtime does not tell the detector of its end.
 func pull(seq iter.Seq[struct{}]) (next func() (struct{}, bool), stop func()) {
 	p := &pulling{seq: seq, goOn: make(chan bool), yields: make(chan bool)}
 	return p.next, p.stop
@@ -17,11 +17,11 @@ func pull(seq iter.Seq[struct{}]) (next func() (struct{}, bool), stop func()) {
 // pulling is a seq that runs in a goroutine until it yields.
 type pulling struct {
 	seq          iter.Seq[struct{}]
-	goOn         chan bool // false: the yield returns false
+	goOn         chan bool // false: yield returns false
 	yields       chan bool // false: seq has ended
 	begun, ended bool
-	panicked     any  // what seq has panicked with
-	exited       bool // seq has called runtime.Goexit
+	panicked     any  // the panic value of seq
+	exited       bool // seq called runtime.Goexit
 }
 
 func (p *pulling) next() (struct{}, bool) {
@@ -45,7 +45,8 @@ func (p *pulling) stop() {
 	p.ended = true
 }
 
-// wait waits until seq yields, and reports whether it does. It ends as seq does.
+// wait waits until seq yields and reports whether it did. A panic or Goexit of seq is repeated
+// here.
 func (p *pulling) wait() bool {
 	if <-p.yields {
 		return true

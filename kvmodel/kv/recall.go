@@ -2,29 +2,29 @@ package kv
 
 import "context"
 
-// Memory answers gets with Near at once.
+// Memory answers gets with Near immediately.
 type Memory interface {
-	// Recall makes results the answers of a trip of gets, of one time, or returns false if
-	// the store has to be read for one of them. It keeps nothing of gets, not even a key.
+	// Recall fills results with answers to gets as of a single moment. It returns false if one of
+	// them needs the store. It keeps nothing of gets, not even a key.
 	Recall(gets []NearGet, results []Result) bool
 }
 
-// NearGet is a Get with Near and, unless it is nil, with Decode.
+// NearGet is a Get with Near and an optional Decode.
 type NearGet struct {
 	Key    string
 	Decode Decoder
-	Sparse bool // as in an Op
+	Sparse bool // as in Op
 }
 
-// Recaller is a store that may have a Memory, or a wrapper with nothing to do for a get that
-// one answers. [GetAll] and its like ask the Memory first.
+// Recaller is a store that may have a Memory, or a wrapper that need not see gets a Memory answers.
+// [GetAll] and similar functions ask the Memory first.
 type Recaller interface {
-	// Memory returns the Memory for gets under ctx, in which prefix begins each key; nil:
-	// each get is a trip.
+	// Memory returns the Memory for gets under ctx and the prefix of its keys. nil: each get is a
+	// trip.
 	Memory(ctx context.Context) (m Memory, prefix string)
 }
 
-// MemoryOf returns the Memory of s, which is nil unless s is a [Recaller].
+// MemoryOf returns the Memory of s, or nil if s is not a [Recaller].
 func MemoryOf(ctx context.Context, s Store) (m Memory, prefix string) {
 	if r, ok := s.(Recaller); ok {
 		return r.Memory(ctx)
@@ -32,10 +32,10 @@ func MemoryOf(ctx context.Context, s Store) (m Memory, prefix string) {
 	return nil, ""
 }
 
-// Memory returns that of the store underneath. No other store has gets with Near.
+// Memory returns the Memory of the underlying store. No other store has gets with Near.
 func (n near) Memory(ctx context.Context) (Memory, string) { return MemoryOf(ctx, n.Store) }
 
-// Memory returns that of the store underneath, for keys of the tenant.
+// Memory returns the Memory of the underlying store, for keys of the tenant.
 func (p *prefixed) Memory(ctx context.Context) (Memory, string) {
 	m, prefix := MemoryOf(ctx, p.Store)
 	if m != nil {
@@ -44,7 +44,7 @@ func (p *prefixed) Memory(ctx context.Context) (Memory, string) {
 	return m, prefix
 }
 
-// Memory returns that of the store underneath, unless ctx has a Meter.
+// Memory returns the Memory of the underlying store, unless ctx has a Meter.
 func (c *counted) Memory(ctx context.Context) (Memory, string) {
 	if IsMetered(ctx) {
 		return nil, ""
@@ -52,13 +52,13 @@ func (c *counted) Memory(ctx context.Context) (Memory, string) {
 	return MemoryOf(ctx, c.Store)
 }
 
-// Memory returns that of the store underneath.
+// Memory returns the Memory of the underlying store.
 func (r readOnly) Memory(ctx context.Context) (Memory, string) { return MemoryOf(ctx, r.Store) }
 
-// Memory returns that of the store underneath.
+// Memory returns the Memory of the underlying store.
 func (r *retried) Memory(ctx context.Context) (Memory, string) { return MemoryOf(ctx, r.Store) }
 
-// Memory returns that of the store underneath: what it answers needs no trip to share.
+// Memory returns the Memory of the underlying store: its answers need no shared trip.
 func (p *part) Memory(ctx context.Context) (Memory, string) {
 	if p.powers.Local {
 		ctx = p.meter.under(ctx)

@@ -6,11 +6,10 @@ import (
 	"time"
 )
 
-// Retry returns a store that repeats ops that were not carried out
-// (ErrUnavailable), and so every Get that failed, up to tries times in all, with a
-// jittered pause that starts at pause and doubles. A write
-// that is unclear is never repeated: a second one could hide the first.
-// It gives up when the context has no time left for the next pause.
+// Retry returns a store that repeats ops that were not carried out (ErrUnavailable), and so every
+// failed Get. It makes up to tries attempts, with a jittered pause that starts at pause and
+// doubles. An unclear write is never repeated: the second could hide the first. Retry gives up when
+// the context has no time left for the next pause.
 func Retry(s Store, tries int, pause time.Duration) Store { return &retried{s, tries, pause} }
 
 type retried struct {
@@ -19,7 +18,7 @@ type retried struct {
 	pause time.Duration
 }
 
-// Powers leaves Atomic as it is: inside it nothing may be repeated.
+// Powers leaves Atomic unchanged: nothing inside it may be repeated.
 func (r *retried) Powers() Powers { return PowersOf(r.Store) }
 
 func (r *retried) Do(ctx context.Context, ops []Op) error {
@@ -30,7 +29,7 @@ func (r *retried) Do(ctx context.Context, ops []Op) error {
 		if len(again) == 0 || !Sleep(ctx, pause/2+Jitter(pause/2)) {
 			return err
 		}
-		// The results say what its error says.
+		// The results contain its error.
 		_ = r.Store.Do(ctx, again)
 		for i, position := range positions {
 			ops[position].Result = again[i].Result
@@ -41,8 +40,7 @@ func (r *retried) Do(ctx context.Context, ops []Op) error {
 	return err
 }
 
-// repeatable returns copies of the ops that were not carried out, and their
-// positions in ops.
+// repeatable returns copies of the ops that were not carried out, and their positions in ops.
 func repeatable(ops []Op) (again []Op, positions []int) {
 	for i, op := range ops {
 		if errors.Is(op.Result.Err, ErrUnavailable) {

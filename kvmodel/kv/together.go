@@ -7,22 +7,20 @@ import (
 	"time"
 )
 
-// Together runs works side by side, each on a store of its own, and sends what
-// they ask for at the same time as one trip: the first Do of each in the first
-// trip, the second of each in the next, and so on. So code that is written as
-// one step after another costs as many trips as its longest part.
+// Together runs works side by side, each on its own store, and sends their concurrent requests as
+// one trip: the first Do of each work in the first trip, the second of each in the next, and so on.
+// Code written as sequential steps then costs only as many trips as its longest work.
 //
-// Works run one at a time, in the order of works, and so do their ops stand in the trip.
-// They run in the goroutine of the caller until one asks the store for something or pauses,
-// and from then on in coroutines. A key that several of them read in one trip is read once,
-// so they must not change its value, and what several append to a key, or add to the number
-// there, each by [One], is one op. A work must use its store from nowhere else, must not keep
-// it, and must not wait for another work; to wait for time to pass it calls [Pause]. Together
-// returns what the works returned, in their order.
+// Works run one at a time, in order, and their ops are in the same order in the trip. They run in
+// the caller's goroutine until one makes a request or pauses, and from then on in coroutines. A key
+// that several works read in one trip is read once, so they must not change its value. Appends to
+// one key, or increments of it, are sent as one op if each work makes them by [One]. A work must
+// use its store from nowhere else, must not keep it, and must not wait for another work; to let
+// time pass it calls [Pause]. Together returns the errors of the works, in order.
 //
-// Where there are no trips to be saved, works run one after another, from the first to the
-// last: in a transaction, and on a store with [Powers.Local]. There each has trips of its
-// own, and a [Meter] counts those that they would have shared if none had paused.
+// Where there are no trips to save, works run one after another, from the first to the last: in a
+// transaction, and on a store with [Powers.Local]. There each makes its own trips, and a [Meter]
+// counts the trips they would have shared had none paused.
 func Together(ctx context.Context, s Store, works ...func(Store) error) []error {
 	errs := make([]error, len(works))
 	powers := PowersOf(s)
@@ -41,8 +39,8 @@ func Together(ctx context.Context, s Store, works ...func(Store) error) []error 
 	return errs
 }
 
-// Each does work for values side by side, as [Together] does, and returns an
-// error for each, in their order.
+// Each runs work for all values side by side, as [Together] does, and returns an error for each, in
+// order.
 func Each[V any](ctx context.Context, s Store, values []V, work func(s Store, i int, v V) error) []error {
 	works := make([]func(Store) error, len(values))
 	for i, v := range values {
@@ -51,10 +49,9 @@ func Each[V any](ctx context.Context, s Store, values []V, work func(s Store, i 
 	return Together(ctx, s, works...)
 }
 
-// Pause is Sleep for code that may be a work of [Together], which works on s. The
-// works that pause for a short time do so together, and the others with them, once what
-// they ask for was sent: so many that pause take no longer than one, and their next trip
-// is one. While a work pauses for longer, the others go on.
+// Pause is Sleep for code that may be a work of [Together] using s. Works that pause briefly do so
+// together, and the other works wait with them once their ops were sent: many pauses take no longer
+// than the longest, and the next trip is shared. While a work pauses for longer, the others go on.
 func Pause(ctx context.Context, s Store, d time.Duration) bool {
 	p, ok := s.(*part)
 	if !ok {
@@ -67,12 +64,12 @@ func Pause(ctx context.Context, s Store, d time.Duration) bool {
 	return p.wait(nil) && p.woke && ctx.Err() == nil
 }
 
-// shortPause is the longest pause for which the others wait.
+// shortPause is the longest pause for which the other works wait.
 const shortPause = 50 * time.Millisecond
 
-// convoy is works that travel together. They begin one after another in the goroutine of the
-// caller, and those behind the first that has to wait in runners. On a local store only a pause
-// is waited for, since each work has trips of its own.
+// convoy is works that share trips. Works begin one after another in the caller's goroutine, and
+// those behind the first that has to wait begin in runners. On a local store works make their own
+// trips, so they wait only in a pause.
 type convoy struct {
 	ctx     context.Context
 	store   Store
@@ -83,12 +80,12 @@ type convoy struct {
 	alone   ride   // of all parts there, always empty
 	begun   int    // how many works have begun: the first ones
 	runners []*runner
-	apart   *apart // on a local store, under a Meter
+	apart   *apart // on a local store under a Meter
 	*cargo
 }
 
 func newConvoy(ctx context.Context, s Store, powers Powers, works []func(Store) error) *convoy {
-	// A transaction inside a shared trip would not be one.
+	// A transaction inside a shared trip would not be atomic.
 	powers.Atomic = nil
 	c := &convoy{ctx: ctx, store: s, powers: powers, works: works, parts: make([]part, len(works)), cargo: cargos.Get().(*cargo)}
 	if powers.Local {
@@ -116,8 +113,8 @@ func (c *convoy) run() {
 	c.recycle()
 }
 
-// next runs the next work until it ends, in a runner unless that is nil. It returns false if
-// there is none.
+// next runs the next work to its end, in the runner in unless that is nil. It returns false if
+// there is no work left.
 func (c *convoy) next(in *runner) bool {
 	if c.begun == len(c.works) {
 		return false
@@ -130,16 +127,16 @@ func (c *convoy) next(in *runner) bool {
 	return true
 }
 
-// cargo is what a trip carries.
+// cargo is the ops of one trip.
 type cargo struct {
 	flight []Op
-	joins  []bool // which ops of flight may be one with others like it
+	joins  []bool // which ops of flight may be joined with others like them
 
-	places map[target]int // where in flight, if its ops are many, is the last of those that joins like it
-	placed int            // how many of flight are in places
+	places map[target]int // index in flight of the last joinable op by target, once there are many
+	placed int            // how many ops of flight are in places
 }
 
-// cargos are kept for reuse, if they are not large.
+// cargos holds cargos for reuse, unless they are large.
 var cargos = sync.Pool{New: func() any { return new(cargo) }}
 
 const maxCargo = 1 << 10
@@ -158,15 +155,14 @@ func (c *cargo) recycle() {
 	}
 }
 
-// target is what ops that may be one have in common.
+// target is the kind and key that joinable ops have in common.
 type target struct {
 	kind Kind
 	key  string
 }
 
-// travel makes a trip for what parts wait for, or pauses if they want that, and lets those
-// that have what they wait for run on, but for one in the goroutine of the caller. It returns
-// false if none waits for anything.
+// travel makes one trip for all waiting parts, or pauses if they want that, and resumes those that
+// were answered, except the one in the caller's goroutine. It returns false if no part is waiting.
 func (c *convoy) travel() bool {
 	c.load(c.rides)
 	end, pauses := c.rest()
@@ -177,7 +173,7 @@ func (c *convoy) travel() bool {
 		if outer, ok := c.store.(*part); ok {
 			outer.flown = c.joins
 		}
-		// Each op's result says what became of it.
+		// Each op's result has its error.
 		_ = c.store.Do(c.ctx, c.flight)
 	}
 	pause := time.Until(end)
@@ -196,9 +192,8 @@ func (c *convoy) travel() bool {
 	return true
 }
 
-// rest returns until when all pause after the trip: as long as a part wants that pauses
-// for a short time or, if there is no trip, as the first one that pauses for longer.
-// pauses says that parts pause.
+// rest returns the end of the pause after the trip: the longest of the short pauses or, if there is
+// no trip, the first of the longer ones. pauses reports whether any part pauses.
 func (c *convoy) rest() (end time.Time, pauses bool) {
 	var first time.Time
 	for i := range c.parts {
@@ -221,7 +216,7 @@ func (c *convoy) rest() (end time.Time, pauses bool) {
 	return end, pauses
 }
 
-// load makes the flight of a trip, and notes in rides where their ops are in it.
+// load fills the flight of a trip and records the positions of the ops in rides.
 func (c *cargo) load(rides []ride) {
 	c.empty()
 	ops := 0
@@ -242,7 +237,7 @@ func (c *cargo) load(rides []ride) {
 			if position < 0 || !c.joins[position] || !c.flight[position].join(op) {
 				position = len(c.flight)
 				c.flight, c.joins = append(c.flight, *op), append(c.joins, joins)
-				// What joins it must not be written where the caller's value is.
+				// A join must not write into the caller's memory.
 				c.flight[position].Value = slices.Clip(op.Value)
 			}
 			r.positions = append(r.positions, position)
@@ -253,8 +248,8 @@ func (c *cargo) load(rides []ride) {
 	}
 }
 
-// joins reports whether the kth of r's ops may be one with others like it. Where a work
-// asks for several things at once, their order counts.
+// joins reports whether the kth op of r may be joined with others like it. If a work sends several
+// ops at once, their order counts.
 func (r *ride) joins(k int) bool {
 	op := &r.ops[k]
 	switch {
@@ -270,10 +265,10 @@ func (r *ride) joins(k int) bool {
 	return false
 }
 
-// maxJoined bounds what is appended as one.
+// maxJoined limits the bytes of a joined append.
 const maxJoined = 16 << 10
 
-// join makes other, of the same kind and key, a part of op, if it can be.
+// join merges other, of the same kind and key, into op if possible.
 func (op *Op) join(other *Op) bool {
 	switch op.Kind {
 	case Get:
@@ -289,10 +284,10 @@ func (op *Op) join(other *Op) bool {
 	return true
 }
 
-// few is how many ops of a trip are looked through for one to join.
+// few is the number of ops in a trip that are searched without a map.
 const few = 16
 
-// like returns where in the flight is an op of the same kind and key, -1 if there is none.
+// like returns the index in flight of the last op with the kind and key of op, or -1.
 func (c *cargo) like(op *Op) int {
 	if len(c.flight) <= few {
 		for i := len(c.flight) - 1; i >= 0; i-- {
@@ -314,7 +309,7 @@ func (c *cargo) like(op *Op) int {
 	return -1
 }
 
-// deliver hands the results to the rides that asked.
+// deliver copies the results to the rides.
 func (c *cargo) deliver(rides []ride) {
 	for i := range rides {
 		r := &rides[i]
@@ -322,7 +317,7 @@ func (c *cargo) deliver(rides []ride) {
 		for j, position := range r.positions {
 			result := c.flight[position].Result
 			if r.ops[j].Kind == Increment {
-				result.Number -= c.flight[position].Delta - sums[0] // What others have added after it.
+				result.Number -= c.flight[position].Delta - sums[0] // without the amounts others added after it
 				sums = sums[1:]
 			}
 			r.ops[j].Result = result
@@ -330,23 +325,23 @@ func (c *cargo) deliver(rides []ride) {
 	}
 }
 
-// ride is what a work waits for in a trip.
+// ride is the ops of a work in one trip.
 type ride struct {
 	ops       []Op    // waiting to be sent
-	flown     []bool  // of the flight that ops are: which may be one with others like them; nil if they are the work's own
-	positions []int   // where they are in the trip
-	sums      []int64 // of its increments: what was to be added up to each
+	flown     []bool  // the joins of the flight that ops are, if they come from a nested Together; nil if they are the work's own
+	positions []int   // of ops in the trip
+	sums      []int64 // for each increment, the joined delta up to it
 }
 
-// part is one work of Together: in the goroutine of the caller, or in a runner. It stops
-// when it has ops to send or pauses, and has ended when there is neither.
+// part is one work of Together, in the caller's goroutine or in a runner. It stops when it has ops
+// to send or pauses, and has ended when there is neither.
 type part struct {
 	*convoy
 	*ride
 	runner *runner   // nil in the goroutine of the caller
-	until  time.Time // when its pause ends; zero: it does not pause
+	until  time.Time // end of its pause; zero: none
 	woke   bool      // the last pause was not cut short
-	meter  *Meter    // of its trips, where these are its own
+	meter  *Meter    // of its own trips, on a local store
 	err    error
 }
 
@@ -371,8 +366,7 @@ func (c *convoy) start() {
 	}
 }
 
-// stop ends the works that have not ended, which is so after a panic, and counts what all
-// have asked for.
+// stop ends the works still running, as after a panic, and counts the trips of all.
 func (c *convoy) stop() {
 	c.begun = len(c.works)
 	for _, r := range c.runners {
@@ -384,8 +378,8 @@ func (c *convoy) stop() {
 // goOn lets the work run until it has ops to send, pauses or ends.
 func (p *part) goOn() { p.runner.next() }
 
-// wait lets the others run until ops are carried out, and the pause that the work wants is
-// over. It returns false if that will never be.
+// wait lets the other works run until ops are carried out and the work's pause is over. It returns
+// false if that will never happen.
 func (p *part) wait(ops []Op) bool {
 	p.ops = ops
 	if p.runner != nil {
@@ -400,7 +394,7 @@ func (p *part) wait(ops []Op) bool {
 	return true
 }
 
-// Do hands ops to the shared trip. On a local store they are carried out at once.
+// Do hands ops to the shared trip. On a local store it carries them out immediately.
 func (p *part) Do(ctx context.Context, ops []Op) error {
 	if len(ops) == 0 {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// log is a store that keeps the keys of each trip.
+// log is a store that records the keys of each trip.
 type log struct {
 	kv.Store
 	trips [][]string
@@ -162,7 +162,7 @@ func TestTogether_WhatSeveralAddToAKeyIsAddedAsOne(t *testing.T) {
 	before := meter.Cost()
 	numbers := make([]int64, 40)
 	errs := kv.Each(ctx, s, numbers, func(s kv.Store, i int, _ int64) error {
-		// Works have works of their own.
+		// Works have nested works.
 		return errors.Join(kv.Together(ctx, s,
 			func(s kv.Store) error {
 				r, err := kv.One(ctx, s, kv.OpIncrement("n", int64(1+i%2)))

@@ -5,20 +5,18 @@ import (
 	"time"
 )
 
-// Trip is one finished call of Do, or a transaction with all that was done in it, for a
-// Trace hook to look at.
+// Trip is one finished call of Do, or one transaction with all its ops, for a Trace hook.
 type Trip struct {
-	Ops   []Op // with their results; values are secrets of the app: do not log them
-	For   Work // who has asked, if the DB was told to say so
+	Ops   []Op // with results; do not log the values, which are the app's secrets
+	For   Work // the caller, if the DB was configured to record it
 	Start time.Time
-	Took  time.Duration // a transaction's with its commit
-	Err   error         // not nil if the store failed: a refusal such as ErrNotFound is an answer
+	Took  time.Duration // of a transaction, including its commit
+	Err   error         // not nil if the store failed; an answer such as ErrNotFound is no failure
 }
 
-// Trace returns a store that shows each trip to hook after it has ended. Gets that were
-// all answered from memory are no trip. The hook runs in the caller's goroutine, must not
-// keep or change Ops, and should be quick. A logger, a span or a metric is a hook of a few
-// lines.
+// Trace returns a store that shows each finished trip to hook. Gets that were all answered from
+// memory are not a trip. The hook runs in the caller's goroutine, must not retain or change Ops,
+// and should be quick. A logger, span or metric is a hook of a few lines.
 func Trace(s Store, hook func(context.Context, Trip)) Store {
 	t := &traced{Store: s, powers: PowersOf(s), hook: hook}
 	if atomic := t.powers.Atomic; atomic != nil {

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Work says who asks for something: a verb of a model or of an index, or what is done in
-// the background. All of it are names in the program, so there are few.
+// Work names the origin of a trip: a verb of a model or of an index, or a background task. All
+// names come from the program, so there are few.
 type Work struct {
-	Model string // such as Post; "" for a database, and for an index that belongs to no model
+	Model string // such as Post; "" for a database, and for an index without a model
 	Index string // such as ByTags, or the name of a counter; "" for the model itself
 	Verb  string // such as Page; repair, upkeep, journal or build in the background
 }
@@ -26,7 +26,7 @@ func (w Work) String() string {
 
 type workKey struct{}
 
-// working is a context with a Work, as one piece of memory.
+// working is a context with a Work in a single allocation.
 type working struct {
 	context.Context
 	work Work
@@ -39,10 +39,10 @@ func (w *working) Value(key any) any {
 	return w.Context.Value(key)
 }
 
-// For returns a context under which trips are for w; see [Trip].
+// For returns a context whose trips are attributed to w; see [Trip].
 func For(ctx context.Context, w Work) context.Context { return &working{ctx, w} }
 
-// WorkOf returns what trips under ctx are for; it is empty if no one has said.
+// WorkOf returns the Work of ctx, empty if none is set.
 func WorkOf(ctx context.Context) Work {
 	if w, ok := ctx.Value(workKey{}).(*Work); ok {
 		return *w

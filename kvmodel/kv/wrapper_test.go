@@ -47,7 +47,7 @@ func TestCount_MetersAreApart(t *testing.T) {
 	}
 }
 
-// slowStore takes its time for each trip.
+// slowStore is a store with slow trips.
 type slowStore struct {
 	kv.Store
 	took time.Duration
@@ -161,7 +161,7 @@ func TestTrace_ShowsATransactionAsOneTripWithItsCommit(t *testing.T) {
 	})
 }
 
-// slowToCommit is a store whose transactions take a second to commit.
+// slowToCommit is a store with transactions that take a second to commit.
 type slowToCommit struct{ kv.Store }
 
 func (s slowToCommit) Powers() kv.Powers {

@@ -1,5 +1,5 @@
-// Package browser drives the installed Chromium in tests: it does what a visitor of a site does,
-// and looks for what hinders visitors with a keyboard, a screen reader, poor sight or a phone. All
+// Package browser drives the installed Chromium in tests: it acts like a visitor of a site, and
+// looks for obstacles for visitors with a keyboard, a screen reader, poor sight or a phone. All
 // tests of a process share one browser.
 package browser
 
@@ -18,11 +18,11 @@ import (
 // program is the browser's name on the PATH.
 const program = "chromium"
 
-// patience is how long one step in the browser may take. It is long because a
-// busy machine is no fault of the page.
+// patience is the time limit of one step in the browser. It is long because a busy machine is not
+// the page's fault.
 const patience = 2 * time.Minute
 
-// flags make Chromium the same on every machine and silent on the network.
+// flags make Chromium behave the same on every machine and keep it off the network.
 var flags = map[string]any{
 	"disable-gpu": true, "disable-quic": true, "disable-component-update": true, "disable-domain-reliability": true,
 	"disable-features": "Translate,MediaRouter,OptimizationHints", "lang": "en-US",
@@ -30,8 +30,7 @@ var flags = map[string]any{
 	"host-resolver-rules": "MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE localhost",
 }
 
-// launch starts a browser, or opens a tab if parent has a browser, until end is
-// called.
+// launch starts a browser, or opens a tab if parent has a browser. It lasts until end is called.
 func launch(parent context.Context, options ...chromedp.ContextOption) (ctx context.Context, end func(), err error) {
 	ctx, stop := chromedp.NewContext(parent, options...)
 	// The context itself must not have a deadline: it lasts as long as the tab.
@@ -44,15 +43,15 @@ func launch(parent context.Context, options ...chromedp.ContextOption) (ctx cont
 	return ctx, func() {
 		bounded, cancel := context.WithTimeout(ctx, patience)
 		defer cancel()
-		// A browser that is only stopped leaves files behind; one that does not
-		// end when it is asked to is stopped all the same.
+		// A browser that is only stopped leaves files behind. One that does not end when asked is
+		// stopped anyway.
 		_ = chromedp.Cancel(bounded)
 		stop()
 	}, nil
 }
 
-// common is the browser of this process, in which each tab of a new visitor has a browser
-// context of its own. The first test that needs it starts it.
+// common is the browser of this process. Each tab of a new visitor has its own browser context. The
+// first test that needs the browser starts it.
 var common struct {
 	start sync.Once
 	ctx   context.Context

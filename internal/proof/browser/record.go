@@ -13,16 +13,16 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// record is what Chromium reports about a tab.
+// record holds Chromium's reports about a tab.
 type record struct {
 	mu       sync.Mutex
 	shown    string            // URL of the current document
-	asked    map[string]string // the URL of each request, by its id
+	asked    map[string]string // URL of each request, by its id
 	problems []string
 }
 
-// hear records an event. It must not wait for the browser, which sends nothing more
-// until hear returns.
+// hear records an event. It must not wait for the browser, which sends nothing more until hear
+// returns.
 func (p *Tab) hear(event any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -54,7 +54,7 @@ func (p *Tab) hear(event any) {
 	case *runtime.EventConsoleAPICalled:
 		p.hearConsole(string(e.Type), e.Args)
 	case *log.EventEntryAdded:
-		// Failed requests have events of their own.
+		// Failed requests have their own events.
 		if e.Entry.Source != log.EntrySourceNetwork {
 			p.hearConsole(string(e.Entry.Level), e.Entry.Args, e.Entry.Text, e.Entry.URL)
 		}
@@ -88,7 +88,7 @@ func (p *Tab) Where() string {
 	return p.shown
 }
 
-// report fails the test with the problems that no step noticed.
+// report fails the test with the problems that no step has noticed.
 func (p *Tab) report() {
 	p.t.Helper()
 	p.mu.Lock()

@@ -31,13 +31,13 @@ var (
 	audits string
 )
 
-// Tab is a page in the browser, as a visitor of one site sees it. Tests find links,
-// buttons and fields by the names that screen readers read out, or by the beginning of
-// such a name. So a test that passes also proves that the names exist.
+// Tab is a page in the browser, as a visitor of one site sees it. Tests find links, buttons and
+// fields by the names that screen readers announce, or by the beginning of such a name. So a
+// passing test also proves that the names exist.
 //
-// Each exported method is a step. If it takes longer than patience, it fails the test
-// and reports what it waited for. At the end, the test also fails for each console
-// error, failed script, dialog, refused file and request to another host.
+// Each exported method is a step. If it takes longer than patience, it fails the test and reports
+// the condition it waited for. At the end, the test also fails for each console error, failed
+// script, dialog, refused file and request to another host.
 type Tab struct {
 	t      testing.TB
 	ctx    context.Context
@@ -46,7 +46,7 @@ type Tab struct {
 	record
 }
 
-// Open opens an empty tab for a new visitor of a site, who has no cookies.
+// Open opens an empty tab for a new visitor of a site, without cookies.
 func Open(t testing.TB, site string) *Tab {
 	t.Helper()
 	return open(t, start(t), site, chromedp.WithNewBrowserContext())
@@ -91,7 +91,7 @@ func (p *Tab) do(what string, steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// command is a command of the DevTools protocol without a result.
+// command returns a DevTools protocol command without a result.
 func command[P, R any](c cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		_, err := cdp.Call(ctx, t, c, params)
@@ -99,8 +99,8 @@ func command[P, R any](c cdp.Command[P, R], params P) chromedp.Action[chromedp.V
 	})
 }
 
-// Eval stores the value of an expression in into, unless into is nil. It works even if
-// the page's own scripts are off.
+// Eval stores the value of an expression in into, unless into is nil. It works even if the page's
+// own scripts are off.
 func (p *Tab) Eval(expression string, into any) {
 	p.t.Helper()
 	if err := p.eval(expression, into); err != nil {
@@ -123,8 +123,8 @@ func (p *Tab) eval(expression string, into any) error {
 	return json.Unmarshal(value, into)
 }
 
-// await returns once eval is without an error, and fails the test with the last
-// one if that takes too long.
+// await retries eval until it succeeds, and fails the test with the last error if that takes too
+// long.
 func (p *Tab) await(what, expression string, into any) {
 	p.t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
@@ -138,21 +138,21 @@ func (p *Tab) await(what, expression string, into any) {
 	}
 }
 
-// named is a call of a function of names.js.
+// named returns a call of a function in names.js.
 func named(function string, args ...string) string {
-	// Strings have no value that cannot be written.
+	// strings can always be encoded
 	list, _ := json.Marshal(args)
 	return fmt.Sprintf("%s.%s(...%s)", names, function, list)
 }
 
-// Wait returns when the expression is true; what says in words what it is.
+// Wait returns when the expression is true. what describes it in errors.
 func (p *Tab) Wait(what, expression string) {
 	p.t.Helper()
 	p.await("wait for "+what, fmt.Sprintf("%s.holds(%s, %q)", names, expression, expression), nil)
 }
 
-// Text waits for an element that matches a selector, and returns the text that it shows,
-// with single spaces.
+// Text waits for an element that matches a selector, and returns its visible text with single
+// spaces.
 func (p *Tab) Text(selector string) (text string) {
 	p.t.Helper()
 	p.await("text of "+selector, named("textIn", selector), &text)
@@ -213,7 +213,7 @@ func (p *Tab) Reload() {
 	p.load("reload", chromedp.Reload())
 }
 
-// Back does what the browser's Back button does.
+// Back acts like the browser's Back button.
 func (p *Tab) Back() {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
@@ -225,8 +225,8 @@ func (p *Tab) Back() {
 	p.Wait("the page to be complete", "document.readyState === 'complete'")
 }
 
-// click waits until nothing covers the link, button or field with the name, and returns
-// a click on its center.
+// click waits until nothing covers the link, button or field with the name, and returns a click on
+// its center.
 func (p *Tab) click(kind, name string) chromedp.Action[chromedp.Void] {
 	p.t.Helper()
 	var at struct{ X, Y float64 }
@@ -234,15 +234,14 @@ func (p *Tab) click(kind, name string) chromedp.Action[chromedp.Void] {
 	return chromedp.MouseClickXY(at.X, at.Y)
 }
 
-// Follow clicks the link or button with the name, and waits until the page it leads to
-// has loaded.
+// Follow clicks the link or button with the name, and waits until the target page has loaded.
 func (p *Tab) Follow(name string) {
 	p.t.Helper()
 	p.load(fmt.Sprintf("follow %q", name), p.click("control", name))
 }
 
-// Submit clicks the button with the name, which sends a form, and waits until the
-// resulting page has loaded.
+// Submit clicks the button with the name, which sends a form, and waits until the resulting page
+// has loaded.
 func (p *Tab) Submit(name string) {
 	p.t.Helper()
 	p.load(fmt.Sprintf("submit %q", name), p.click("button", name))
@@ -258,7 +257,7 @@ func (p *Tab) Fill(label, text string) {
 	p.do("fill", p.click("field", label), chromedp.Evaluate[chromedp.Void]("document.activeElement.select()"), write)
 }
 
-// Enter presses Enter, and waits until the page it leads to has loaded.
+// Enter presses Enter, and waits until the target page has loaded.
 func (p *Tab) Enter() {
 	p.t.Helper()
 	p.load("enter", chromedp.KeyEvent(kb.Enter))
@@ -280,7 +279,7 @@ func (p *Tab) SetViewport(width int64) {
 	p.do("viewport", chromedp.EmulateViewport(width, 900, options...))
 }
 
-// SetColors makes the visitor prefer "light" or "dark".
+// SetColors sets the visitor's preference to "light" or "dark".
 func (p *Tab) SetColors(scheme string) {
 	p.t.Helper()
 	p.do("colors", command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
@@ -307,9 +306,8 @@ func (p *Tab) Screenshot() []byte {
 	return picture
 }
 
-// Audit returns a sentence for each obstacle that the page, in its current width and
-// colors, has for visitors with a keyboard, a screen reader, poor sight or a narrow
-// screen.
+// Audit returns a sentence for each obstacle that the page, in its current width and colors, has
+// for visitors with a keyboard, a screen reader, poor sight or a narrow screen.
 func (p *Tab) Audit() (complaints []string) {
 	p.t.Helper()
 	p.Eval("("+audits+")("+names+")", &complaints)

@@ -1,10 +1,8 @@
-// Package crash shows whether a store loses what it has acknowledged when its
-// process is killed.
+// Package crash tests whether a store loses acknowledged writes when its process is killed.
 //
-// A program that uses it starts itself again as a child. The child opens the
-// store and calls [Write], which writes until it is killed and reports each
-// acknowledged write. The parent calls [Kill], which kills one child after
-// another and checks what each left.
+// A program that uses it starts itself again as a child. The child opens the store and calls
+// [Write], which writes until it is killed and reports each acknowledged write. The parent calls
+// [Kill], which kills one child after another and checks the remaining data.
 package crash
 
 import (
@@ -29,24 +27,24 @@ const (
 	maxLife = 250 * time.Millisecond
 )
 
-// Report is what Kill found.
+// Report is the result of Kill.
 type Report struct {
 	Kills int
-	Acked int      // writes that were acknowledged
-	Lost  []string // acknowledged, but missing
-	Torn  []string // incomplete, or changed, or never written
+	Acked int      // acknowledged writes
+	Lost  []string // acknowledged but missing
+	Torn  []string // incomplete, changed, or never written
 
-	Steps []Step // the writes that were acknowledged, each writer's in order
+	Steps []Step // the acknowledged writes, in order for each writer
 }
 
-// Step is a write that was acknowledged.
+// Step is an acknowledged write.
 type Step struct {
 	Writer, N    int
-	Begun, Ended time.Time // by the child's clock
+	Begun, Ended time.Time // on the child's clock
 }
 
-// Err returns an error if anything was lost or torn, or if no write was
-// acknowledged, since that shows nothing.
+// Err returns an error if anything was lost or torn, or if no write was acknowledged, since that
+// proves nothing.
 func (r Report) Err() error {
 	switch {
 	case len(r.Lost)+len(r.Torn) > 0:
@@ -58,8 +56,8 @@ func (r Report) Err() error {
 	return nil
 }
 
-// Write writes to s with several writers, and reports each write to acks once s
-// has acknowledged it. It returns only when every writer has met an error.
+// Write writes to s with several writers, and reports each write to acks once s has acknowledged
+// it. It returns only when every writer has failed.
 func Write(s kv.Store, acks io.Writer) error {
 	var running sync.WaitGroup
 	var errs [writers]error
@@ -88,8 +86,8 @@ func writeSteps(s kv.Store, w int, acks io.Writer) error {
 	}
 }
 
-// step is write number n of writer w: a value and, for every other writer, its
-// twin in the same Atomic, if the store has that power.
+// step is write number n of writer w: a value and, for every other writer, a copy in the same
+// Atomic, if the store has that power.
 func step(ctx context.Context, s kv.Store, w, n int) error {
 	if atomic := kv.PowersOf(s).Atomic; atomic != nil && twins(w) {
 		return atomic(ctx, func(s kv.Store) error {
@@ -108,8 +106,7 @@ func twins(w int) bool { return w%2 == 0 }
 
 func key(class string, w, n int) string { return fmt.Sprintf("crash:%s:%d:%d", class, w, n%slots) }
 
-// payload returns the value of a step. Its length and every part of it depend on
-// the step.
+// payload returns the value of a step. Its length and all its bytes depend on the step.
 func payload(w, n int) []byte {
 	value := binary.BigEndian.AppendUint64(nil, uint64(n))
 	random := rand.NewPCG(uint64(w), uint64(n))
@@ -119,11 +116,11 @@ func payload(w, n int) []byte {
 	return value
 }
 
-// Kill starts that many children, one after another, and kills each at a random
-// moment: every other one once it has written, however long its start takes, and the
-// others perhaps while they start. Then it opens the store and compares it with what was acknowledged.
-// child returns the command of a program that calls Write with its standard
-// output; open opens the store once the child is dead.
+// Kill starts the given number of children, one after another, and kills each at a random moment:
+// every other one after its first write, however long its start takes, and the others perhaps
+// during the start. Then it opens the store and compares it with the acknowledged writes. child
+// returns the command of a program that calls Write with its standard output; open opens the store
+// once the child is dead.
 func Kill(times int, seed uint64, child func() *exec.Cmd, open func() (kv.Store, error)) (Report, error) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	var report Report
@@ -146,8 +143,8 @@ func Kill(times int, seed uint64, child func() *exec.Cmd, open func() (kv.Store,
 	return report, nil
 }
 
-// killOne lets cmd run for life, kills it, and returns the writes that it acknowledged.
-// If writes, its life begins with the first of them.
+// killOne lets cmd run for life, kills it, and returns its acknowledged writes. If writes is set,
+// life begins with the first of them.
 func killOne(cmd *exec.Cmd, life time.Duration, writes bool) ([]Step, error) {
 	var said bytes.Buffer
 	cmd.Stderr = &said
@@ -165,7 +162,7 @@ func killOne(cmd *exec.Cmd, life time.Duration, writes bool) ([]Step, error) {
 	}
 	killer := time.AfterFunc(life, func() { _ = cmd.Process.Kill() })
 	steps := readAcks(acks)
-	// The child should have been killed; it is an error if it ended before.
+	// The child should have been killed; it is an error if it ended earlier.
 	if err := cmd.Wait(); killer.Stop() || ended != nil {
 		return nil, fmt.Errorf("the child ended by itself: %w: %.500s", err, said.Bytes())
 	}
@@ -186,8 +183,8 @@ func readAcks(from io.Reader) (steps []Step) {
 	return steps
 }
 
-// CheckMoment returns an error if s, restored as of a moment, is not what the store of r held
-// then: every write that had been acknowledged, and none that began later.
+// CheckMoment returns an error if s, restored as of a moment, does not match the store of r at that
+// moment: every write acknowledged by then, and none that began later.
 func (r *Report) CheckMoment(ctx context.Context, s kv.Store, at time.Time) error {
 	var least, limit [writers]int
 	for _, step := range r.Steps {
@@ -216,8 +213,8 @@ func (r *Report) CheckMoment(ctx context.Context, s kv.Store, at time.Time) erro
 	return nil
 }
 
-// look compares the store with what was acknowledged. The write that a writer had
-// under way may be there; if it is, it counts as acknowledged from now on.
+// look compares the store with the acknowledged writes. The unacknowledged write of each writer may
+// be there; if it is, it counts as acknowledged from now on.
 func (r *Report) look(open func() (kv.Store, error), acked *[writers]int) error {
 	s, err := open()
 	if err != nil {
@@ -252,12 +249,12 @@ func (r *Report) compare(w int, found found, acked int, twins bool) {
 	}
 }
 
-// latest returns the last step up to n that wrote slot, or 0. Steps begin at 1.
+// latest returns the last step up to n that wrote slot, or 0. Steps start at 1.
 func latest(slot, n int) int {
 	return max(n-((n-slot)%slots+slots)%slots, 0)
 }
 
-// found is what a writer's slots hold; nil for an empty one.
+// found holds the values of a writer's slots; nil for an empty one.
 type found struct{ items, twins [][]byte }
 
 func read(ctx context.Context, s kv.Store, w int) (f found, err error) {

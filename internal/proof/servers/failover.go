@@ -10,23 +10,23 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Outage is what callers saw when a master died.
+// Outage is the outage that callers saw when a master died.
 type Outage struct {
-	Back        time.Duration // from the kill until all slots took a write again
-	Calls       int           // made from before the kill until then
-	Unavailable int           // of these, ended in ErrUnavailable
-	Unclear     int           // of these, ended in ErrUnclear
-	Other       int           // of these, ended in any other error
-	Late        int           // of these, ended more than a second past their deadline
+	Back        time.Duration // from the kill until all slots accepted a write again
+	Calls       int           // calls from before the kill until then
+	Unavailable int           // calls that ended in ErrUnavailable
+	Unclear     int           // calls that ended in ErrUnclear
+	Other       int           // calls that ended in any other error
+	Late        int           // calls that ended more than a second past their deadline
 	Latest      time.Duration // the longest time a call took past its deadline
 }
 
-// callTime is how long each call of the load may take.
+// callTime is the time limit of each call of the load.
 const callTime = time.Second
 
-// KillMaster ends the first master with kill -9 while 16 clients of store work
-// on keys of all slots, and returns what they saw. It fails if the cluster does
-// not take writes again within limit.
+// KillMaster ends the first master with kill -9 while 16 clients of store work on keys of all
+// slots, and returns the outage they saw. It fails if the cluster does not accept writes again
+// within limit.
 func (c *Cluster) KillMaster(store kv.Store, limit time.Duration) (Outage, error) {
 	masters := c.Masters()
 	if len(masters) == 0 {
@@ -63,7 +63,7 @@ func awaitWrites(store kv.Store, limit time.Duration) error {
 	return fmt.Errorf("no service within %v after a master died: %w", limit, err)
 }
 
-// busy calls f as each of 16 clients, with n from 0 on, until end is called.
+// busy calls f as each of 16 clients, with n from 0, until end is called.
 func busy(f func(client, n int)) (end func()) {
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
@@ -89,7 +89,7 @@ type load struct {
 	outage Outage
 }
 
-// call writes and reads a key, and counts how that ended.
+// call writes and reads a key, and counts the result.
 func (l *load) call(key string) {
 	ctx, cancel := context.WithTimeout(context.Background(), callTime)
 	defer cancel()

@@ -10,19 +10,18 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Failover is what became of the writes that were under way when a master died.
+// Failover is the fate of the writes in progress when a master died.
 type Failover struct {
-	Back    time.Duration // from the kill until all slots took a write again
-	Stored  int           // writes that were acknowledged
-	Unclear int           // writes that were not, and may have been carried out
-	Said    int           // acknowledged ones whose keys are ErrLost
-	Lost    int           // acknowledged ones that are gone
+	Back    time.Duration // from the kill until all slots accepted a write again
+	Stored  int           // acknowledged writes
+	Unclear int           // unacknowledged writes that may have been carried out
+	Said    int           // acknowledged writes with keys that are ErrLost
+	Lost    int           // acknowledged writes that are gone
 }
 
-// LoseMaster ends the first master with kill -9 while 16 clients of store write, each
-// under keys of its own that begin with name. It returns when the cluster has taken
-// writes of plain, a store that waits for no replica, for half a second more, and the
-// killed node has come back as a replica.
+// LoseMaster ends the first master with kill -9 while 16 clients of store write, each under its own
+// keys beginning with name. It returns when the cluster has accepted writes of plain, a store that
+// waits for no replica, for another half second, and the killed node has come back as a replica.
 func (c *Cluster) LoseMaster(store, plain kv.Store, name string, limit time.Duration) (Failover, error) {
 	masters := c.Masters()
 	if len(masters) == 0 {
@@ -49,12 +48,12 @@ func (c *Cluster) LoseMaster(store, plain kv.Store, name string, limit time.Dura
 	return w.found, err
 }
 
-// writes are what clients write while a master dies.
+// writes are the writes of clients while a master dies.
 type writes struct {
 	store kv.Store
 
 	mu    sync.Mutex
-	keys  []string // of those acknowledged
+	keys  []string // of acknowledged writes
 	found Failover
 }
 
@@ -73,7 +72,7 @@ func (w *writes) write(key string) {
 	}
 }
 
-// look reads everything that was acknowledged.
+// look reads all acknowledged writes.
 func (w *writes) look() error {
 	const atOnce = 500
 	for from := 0; from < len(w.keys); from += atOnce {
@@ -94,7 +93,7 @@ func (w *writes) look() error {
 			}
 			drops = append(drops, kv.OpDelete(keys[i]))
 		}
-		// They only take up memory.
+		// they only take up memory
 		_ = w.store.Do(context.Background(), drops)
 	}
 	return nil

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Memcached starts a memcached of 64 MB that listens on a free port of the
-// loopback address and nowhere else. It refuses writes when it is full (-M), as indexes need
-// it. Later args override earlier ones, so "-m", "2" makes it small.
+// Memcached starts a memcached of 64 MB that listens only on a free port of the loopback address.
+// It refuses writes when it is full (-M), as indexes require. Later args override earlier ones, so
+// "-m", "2" makes it small.
 func Memcached(args ...string) (*Process, error) {
 	return MemcachedThatEvicts(append([]string{"-M"}, args...)...)
 }

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Redis starts a redis-server that keeps its data in memory only. More args
-// are options as on its command line, such as "--maxmemory", "10mb".
+// Redis starts a redis-server that keeps its data in memory only. More args are command-line
+// options, such as "--maxmemory", "10mb".
 func Redis(args ...string) (*Process, error) {
 	ports, err := freePorts(1)
 	if err != nil {
@@ -22,8 +22,8 @@ func Redis(args ...string) (*Process, error) {
 	return startRedis(ports[0], args...)
 }
 
-// RedisTLS starts a redis-server that speaks nothing but TLS, with these files in PEM. A
-// client must show a certificate of the authority ca, unless more args say otherwise.
+// RedisTLS starts a redis-server that accepts only TLS, with these PEM files. A client must show a
+// certificate of the authority ca, unless more args say otherwise.
 func RedisTLS(cert, key, ca string, args ...string) (*Process, error) {
 	ports, err := freePorts(1)
 	if err != nil {
@@ -41,7 +41,7 @@ func startRedis(port string, args ...string) (*Process, error) {
 	return started(p)
 }
 
-// newRedis returns a redis-server that is yet to be started, in a folder of its own.
+// newRedis returns a redis-server with a folder of its own that is not started yet.
 func newRedis(port string, args ...string) (*Process, error) {
 	dir, err := os.MkdirTemp("", "ringtree-redis-")
 	if err != nil {
@@ -76,12 +76,11 @@ const (
 	clusterNodes   = 2 * clusterMasters
 )
 
-// slots is how many slots the keys of a Redis Cluster are in.
+// slots is the number of slots in a Redis Cluster.
 const slots = 16384
 
-// RedisCluster starts a Redis Cluster and returns when all its nodes agree
-// and every master has its replica. A master that dies is replaced after two
-// to four seconds.
+// RedisCluster starts a Redis Cluster and returns when all its nodes agree and every master has its
+// replica. A master that dies is replaced after two to four seconds.
 func RedisCluster() (*Cluster, error) {
 	ports, err := freePorts(2 * clusterNodes)
 	if err != nil {
@@ -103,8 +102,8 @@ func RedisCluster() (*Cluster, error) {
 	return c, nil
 }
 
-// startNode starts a node of a cluster that uses ports. It need not meet the others, because
-// its file names them, as it would if they had met before.
+// startNode starts a node of a cluster that uses ports. It need not meet the others, because its
+// file names them as if they had met before.
 func startNode(i int, ports []string) (*Process, error) {
 	node, err := newRedis(ports[i],
 		"--cluster-enabled", "yes", "--cluster-port", ports[clusterNodes+i],
@@ -119,8 +118,8 @@ func startNode(i int, ports []string) (*Process, error) {
 	return started(node)
 }
 
-// nodesOf returns the file of node self of a cluster that uses ports. The first three nodes
-// share the slots, the others replicate them.
+// nodesOf returns the file of node self of a cluster that uses ports. The first three nodes share
+// the slots, the others replicate them.
 func nodesOf(self int, ports []string) string {
 	id := func(i int) string { return fmt.Sprintf("%040x", i+1) }
 	var file strings.Builder
@@ -140,8 +139,8 @@ func nodesOf(self int, ports []string) string {
 	return file.String()
 }
 
-// ready requires more than cluster_state:ok, which new nodes report while all six
-// are still masters: the node must see three replicas, and be attached.
+// ready requires more than cluster_state:ok, which new nodes report while all six are still
+// masters: the node must see three replicas, and be attached.
 func ready(node *Process) (bool, error) {
 	info, err := ask(node, "CLUSTER", "INFO")
 	if err != nil {
@@ -181,7 +180,7 @@ func (c *Cluster) await(as func(*Process) (bool, error)) error {
 	return nil
 }
 
-// Addrs returns the addresses of all nodes, including those that were killed.
+// Addrs returns the addresses of all nodes, including killed ones.
 func (c *Cluster) Addrs() []string {
 	var addrs []string
 	for _, node := range c.nodes {
@@ -190,8 +189,7 @@ func (c *Cluster) Addrs() []string {
 	return addrs
 }
 
-// Masters returns the numbers of the nodes that answer and are masters now, in the
-// order of Addrs.
+// Masters returns the numbers of the nodes that answer and are masters now, in the order of Addrs.
 func (c *Cluster) Masters() []int {
 	var masters []int
 	for i, node := range c.nodes {
@@ -206,7 +204,7 @@ func (c *Cluster) Masters() []int {
 // Node returns the node with that number.
 func (c *Cluster) Node(i int) *Process { return c.nodes[i] }
 
-// Kill ends a node as a crash would. Node(i).Start brings it back.
+// Kill ends a node like a crash. Node(i).Start brings it back.
 func (c *Cluster) Kill(i int) { c.nodes[i].Kill() }
 
 // Stop ends all nodes and removes their files.
@@ -227,7 +225,7 @@ func ask(p *Process, command ...string) (string, error) {
 	return strings.TrimSuffix(string(out), "\n"), nil
 }
 
-// order sends the server a command that it must answer with OK.
+// order sends the server a command that must return OK.
 func order(p *Process, command ...string) error {
 	answer, err := ask(p, command...)
 	if err == nil && answer != "OK" {

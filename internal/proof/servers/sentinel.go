@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Group is a Redis master with a replica, and three sentinels that make the replica the
-// master when most of them do not reach the master for a second.
+// Group is a Redis master with a replica, and three sentinels that promote the replica when most of
+// them have not reached the master for a second.
 type Group struct {
 	Name      string // of the master
 	Master    *Process
@@ -19,8 +19,8 @@ type Group struct {
 	Sentinels []*Process
 }
 
-// RedisGroup starts a group and returns when all know each other. More args are options of
-// the master and the replica.
+// RedisGroup starts a group and returns when all know each other. More args are options of the
+// master and the replica.
 func RedisGroup(args ...string) (*Group, error) {
 	ports, err := freePorts(5)
 	if err != nil {
@@ -52,7 +52,7 @@ func (g *Group) start(ports, args []string) (err error) {
 	return g.await()
 }
 
-// startSentinel starts a sentinel of the master of that name and port.
+// startSentinel starts a sentinel of the master with that name and port.
 func startSentinel(port, name, master string) (*Process, error) {
 	dir, err := os.MkdirTemp("", "ringtree-sentinel-")
 	if err != nil {
@@ -94,7 +94,7 @@ func (g *Group) Addrs() (addrs []string) {
 	return addrs
 }
 
-// Failover asks a sentinel to make the replica the master.
+// Failover asks a sentinel to promote the replica.
 func (g *Group) Failover() error { return order(g.Sentinels[0], "SENTINEL", "FAILOVER", g.Name) }
 
 // Stop ends all servers and removes their files.

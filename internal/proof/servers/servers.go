@@ -1,9 +1,8 @@
-// Package servers starts the real servers that tests and benchmarks run against,
-// on free ports of the loopback address, and stops them.
+// Package servers starts the real servers that tests and benchmarks run against, on free ports of
+// the loopback address, and stops them.
 //
-// A test that needs one calls [Need] first. If the program is not installed, the
-// test is skipped; with RINGTREE_SERVERS=required in the environment, as
-// `make test` sets it, the test fails.
+// A test that needs one calls [Need] first. If the program is not installed, the test is skipped;
+// with RINGTREE_SERVERS=required in the environment, as `make test` sets it, the test fails.
 package servers
 
 import (
@@ -18,8 +17,8 @@ import (
 	"time"
 )
 
-// Need ends the test unless program is installed. The test is skipped, or fails if
-// servers are required.
+// Need ends the test unless program is installed. The test is skipped, or fails if servers are
+// required.
 func Need(t testing.TB, program string) {
 	t.Helper()
 	if _, err := exec.LookPath(program); err == nil {
@@ -37,16 +36,15 @@ type Process struct {
 
 	program string
 	args    []string
-	dir     string // for its files, if it has any: made by Start, removed by Stop
+	dir     string // for its files, if any: created by Start, removed by Stop
 
 	mu     sync.Mutex
 	cmd    *exec.Cmd
 	exited chan struct{} // closed when cmd has ended
-	output *bytes.Buffer // what cmd printed; valid once exited is closed
+	output *bytes.Buffer // output of cmd; valid once exited is closed
 }
 
-// start runs program, which must listen on addr, and returns when it accepts
-// connections there.
+// start runs program, which must listen on addr, and returns when it accepts connections there.
 func start(program, addr string, args ...string) (*Process, error) {
 	p := &Process{Addr: addr, program: program, args: args}
 	if err := p.Start(); err != nil {
@@ -72,7 +70,7 @@ func (p *Process) Start() error {
 	}
 	p.exited = make(chan struct{})
 	go func(cmd *exec.Cmd, exited chan struct{}) {
-		// The exit status of a killed server says nothing.
+		// The exit status of a killed server means nothing.
 		_ = cmd.Wait()
 		close(exited)
 	}(p.cmd, p.exited)
@@ -101,7 +99,7 @@ func (p *Process) Pid() int {
 	return p.cmd.Process.Pid
 }
 
-// Kill ends the server as a crash would, and waits for it. Its files stay.
+// Kill ends the server like a crash, and waits for it. Its files stay.
 func (p *Process) Kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -113,9 +111,9 @@ func (p *Process) kill() {
 	<-p.exited
 }
 
-// Stop ends the server, waits for it and removes its files. It may be called on a server
-// that has ended. It asks for no orderly end, which takes memcached a second, and a master of
-// Redis as long as a replica is behind.
+// Stop ends the server, waits for it and removes its files. It may be called on a server that has
+// ended. It does not ask for an orderly shutdown, which takes memcached a second, and a Redis
+// master as long as a replica is behind.
 func (p *Process) Stop() {
 	p.Kill()
 	if p.dir != "" {

@@ -1,5 +1,5 @@
-// Package build keeps how far the building of a model's indexes has come, so that a
-// process that dies is followed by one that goes on, and only one builds at a time.
+// Package build stores the progress of a model's index build, so that another process can continue
+// it after a crash, and only one process builds at a time.
 package build
 
 import (
@@ -14,11 +14,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// buildKey is there while indexes of the model are being built, and while records are
-// in conflict so that some could not be.
+// buildKey exists while indexes of the model are being built, and while conflicting records keep
+// some from being built.
 var buildKey = kv.NewClass("build", 1) // model
 
-// ErrTaken says that another process has taken the build over.
+// ErrTaken means that another process has taken over the build.
 var ErrTaken = errors.New("another process has taken the build over")
 
 // Busy is the error of a claim while another process builds.
@@ -26,34 +26,34 @@ type Busy struct{ State }
 
 func (b *Busy) Error() string { return "process " + b.owner + " is building" }
 
-// Item is the build item of a model, as one process sees it.
+// Item is the build item of a model, as seen by one process.
 type Item struct {
 	Store kv.Store
 	Now   func() time.Time
 	Model string
-	Owner string // names the process, and no other
+	Owner string // unique name of the process
 
-	// Alone: no other process has the store, so what the first claim finds belongs to
-	// one that is dead.
+	// Alone: no other process has the store, so the build found by the first claim belongs to a
+	// dead process.
 	Alone bool
 
 	mu     sync.Mutex // never held during a trip
 	looked bool       // there was a claim
-	owner  string     // as seen, with this beat, since then
+	owner  string     // last seen owner and beat, and the time when they changed
 	beat   uint64
 	since  time.Time
 }
 
 func (i *Item) key() string { return buildKey.Key(i.Model) }
 
-// Read returns what the item says, and whether there is one.
+// Read returns the state in the item, and whether the item exists.
 func (i *Item) Read(ctx context.Context) (st State, exists bool, err error) {
 	st, version, err := i.read(ctx, i.Store)
 	return st, version != 0, err
 }
 
-// read returns what the item says and its version, 0 if there is none. What cannot be
-// read says nothing.
+// read returns the state in the item and its version, 0 if it does not exist. A damaged item has
+// the zero State.
 func (i *Item) read(ctx context.Context, s kv.Store) (st State, version kv.Version, err error) {
 	got, err := kv.One(ctx, s, kv.OpGet(i.key()))
 	if errors.Is(err, kv.ErrNotFound) {
@@ -65,10 +65,10 @@ func (i *Item) read(ctx context.Context, s kv.Store) (st State, version kv.Versi
 	return decode(got.Value), got.Version, nil
 }
 
-// Claim makes this process the owner of the build of the indexes which the built item
-// names with tokens, "" for those that hold all records. A build of the same tokens
-// goes on where it was; any other begins under a number that begin returns, which is told
-// whether there was one. The error is a *Busy while another process builds.
+// Claim makes this process the owner of the build. tokens are those of the built item for the
+// indexes, "" for complete ones. A build of the same tokens is continued. Any other starts under
+// the number that begin returns; after reports whether an item existed. The error is a *Busy while
+// another process builds.
 func (i *Item) Claim(ctx context.Context, tokens []string, begin func(ctx context.Context, after bool) (int64, error)) (l *Lease, err error) {
 	tokens = slices.DeleteFunc(slices.Sorted(slices.Values(tokens)), func(token string) bool { return token == "" })
 	err = kv.Change(i.key(), func() error {
@@ -96,7 +96,7 @@ func (i *Item) Claim(ctx context.Context, tokens []string, begin func(ctx contex
 	return l, nil
 }
 
-// mayTake reports whether the build of st has no other owner that lives.
+// mayTake reports whether the build of st has no other live owner.
 func (i *Item) mayTake(st State) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -112,15 +112,15 @@ func (i *Item) mayTake(st State) bool {
 	return now.Sub(i.since) >= times.Silent
 }
 
-// Lease is a build that this process owns, for as long as no one takes it over.
+// Lease is a build owned by this process until another takes it over.
 type Lease struct {
 	item *Item
 
-	// Found is what the build had come to when it was claimed.
+	// Found is the state of the build when it was claimed.
 	Found State
 }
 
-// Keep writes down how far the build has come, or returns ErrTaken.
+// Keep saves the state of the build, or returns ErrTaken.
 func (l *Lease) Keep(ctx context.Context, s kv.Store, st State) error {
 	return l.write(ctx, s, func(now *State) {
 		st.owner, st.beat = now.owner, now.beat
@@ -128,12 +128,12 @@ func (l *Lease) Keep(ctx context.Context, s kv.Store, st State) error {
 	})
 }
 
-// Beat shows that the owner lives, or returns ErrTaken.
+// Beat shows that the owner is alive, or returns ErrTaken.
 func (l *Lease) Beat(ctx context.Context) error {
 	return l.write(ctx, l.item.Store, func(*State) {})
 }
 
-// Release lets others go on with the build at once.
+// Release lets others continue the build immediately.
 func (l *Lease) Release(ctx context.Context) error {
 	return l.write(ctx, l.item.Store, func(now *State) { now.owner = "" })
 }
@@ -151,7 +151,7 @@ func (l *Lease) write(ctx context.Context, s kv.Store, edit func(now *State)) er
 	})
 }
 
-// read returns what the item says, or ErrTaken.
+// read returns the state in the item, or ErrTaken.
 func (l *Lease) read(ctx context.Context, s kv.Store) (State, kv.Version, error) {
 	now, version, err := l.item.read(ctx, s)
 	if err == nil && now.owner != l.item.Owner {
@@ -160,12 +160,12 @@ func (l *Lease) read(ctx context.Context, s kv.Store) (State, kv.Version, error)
 	return now, version, err
 }
 
-// End removes the item: all is built.
+// End removes the item after everything is built.
 func (l *Lease) End(ctx context.Context) error {
 	return kv.Change(l.item.key(), func() error {
 		_, version, err := l.read(ctx, l.item.Store)
 		if errors.Is(err, ErrTaken) {
-			return nil // Or it is gone already.
+			return nil // or already removed
 		}
 		if err != nil {
 			return err

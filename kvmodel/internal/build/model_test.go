@@ -13,16 +13,16 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// In the model of a build, processes build one index by the real leases, in every order of
-// their operations. What is built has a token, under which each of a few records is
-// entered; "built" says which, and that it is whole. No clock goes: a process that sees one
-// beat twice takes the owner for dead, which may be dead, or asleep, or just slow. In every
-// state another process tries to end the build on its own, so no one has to die in a step.
+// In the model of a build, processes build one index under the real leases, in every order of their
+// operations. A build has a token, and enters each of a few records under it; "built" names the
+// token of a complete index. There is no clock: a process that reads the same beat twice takes the
+// owner for dead, while it may be dead, asleep or slow. In every state another process tries to
+// finish the build on its own, so no process has to die within a step.
 
 const builtKey = "built"
 
 type (
-	// world is what there is besides the store.
+	// world is the state besides the store.
 	world struct {
 		records int64
 		kept    map[string]int64 // how far builds have come, by token, as their owners know

@@ -10,50 +10,50 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
 )
 
-// State is how far a build has come.
+// State is the progress of a build.
 type State struct {
-	Tokens  []string // with which the built item names the indexes that are built; sorted
+	Tokens  []string // of the built item, for the indexes being built; sorted
 	Number  int64    // of the rebuild
 	Stage   Stage
 	Reached enumeration.Reached
-	Done    int64 // ids that were entered, some perhaps twice
-	Total   int64 // about how many there are; 0 if that is not known
+	Done    int64 // ids entered, some perhaps twice
+	Total   int64 // approximate number of ids; 0: unknown
 
-	// Losers are the ids of records that hold a unique value of others. More is how many
-	// there were that found no room in the item.
+	// Losers are the ids of records that hold a unique value of others. More counts the ids that
+	// did not fit in the item.
 	Losers []string
 	More   int64
 
-	// Own is how far indexes have come with parts of the build that are their own, by
-	// name: texts that only they understand.
+	// Own is the progress of indexes with their own steps, by name. Only the index understands its
+	// text.
 	Own map[string]string
 
-	owner string // the process that builds; "" if none does
-	beat  uint64 // counts what the owner writes
+	owner string // the building process; "" if none
+	beat  uint64 // counts the owner's writes
 }
 
-// Stage is what a build has behind it.
+// Stage is the finished part of a build.
 type Stage byte
 
 const (
 	Entering Stage = iota
-	Entered        // all ids were gone through
-	Finished       // all indexes are whole but those that the losers are in conflict about
+	Entered        // all ids were read
+	Finished       // all indexes are complete except those with conflicts about the losers
 )
 
 const (
-	maxLosers = 256 << 10 // bytes of ids of losers that an item holds
+	maxLosers = 256 << 10 // limit for the ids of losers in an item, in bytes
 	maxNumber = 1 << 62
 
-	// hasOwn is added to the stage of an item with texts of indexes. A release that does
-	// not know them then takes the item for broken, and begins the build over.
+	// hasOwn is added to the stage of an item with texts of indexes. An older release then takes
+	// the item for damaged and starts over.
 	hasOwn = 1 << 2
 )
 
-// IsOwned reports whether a process says that it builds.
+// IsOwned reports whether a process claims to be building.
 func (st State) IsOwned() bool { return st.owner != "" }
 
-// fits reports whether the build of st is also one of tokens.
+// fits reports whether the build of st covers tokens.
 func (st State) fits(tokens []string) bool {
 	if len(tokens) == 0 || st.Stage == Finished && st.More > 0 {
 		return false
@@ -82,8 +82,7 @@ func (st State) encode() []byte {
 	return frame.Whole(wire.AppendTexts(b, losers))
 }
 
-// room returns those of the losers that the item has room for, and how many there are
-// besides.
+// room returns the losers that fit in the item, and the number of the others.
 func (st State) room() (losers []string, more int64) {
 	size := 0
 	for i, id := range st.Losers {
@@ -94,7 +93,7 @@ func (st State) room() (losers []string, more int64) {
 	return st.Losers, st.More
 }
 
-// decode returns what an item says. The zero State is what one says that is broken.
+// decode returns the state in an item, or the zero State if it is damaged.
 func decode(data []byte) (st State) {
 	data, damaged := frame.Open(data)
 	if damaged != nil {

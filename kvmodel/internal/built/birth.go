@@ -11,41 +11,41 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A model begins before its first write. The built item is added, which names all indexes and says
-// that the model begins. Where ids are listed, the list is made next, and then the item says that the
-// model has begun. So the item is the witness of the head of the list, which is never there without it.
+// A model begins before its first write. First the built item is added: it names all indexes and
+// says that the model begins. Where ids are listed, the list is created next, and then the item
+// says that the model has begun. So the item is the witness of the list's head, which never exists
+// without it.
 
-// view is what the built item of a model and the head of its ids say, as they were read in one
-// trip.
+// view is the state of a model's built item and of the head of its ids, read in one trip.
 type view struct {
 	Look
-	listed  bool       // the list of ids is there, or the model has none
-	unread  bool       // its head is damaged
-	head    kv.Result  // of a get of that
+	listed  bool       // the list of ids exists, or the model has none
+	unread  bool       // the head of the list is damaged
+	head    kv.Result  // answer to a get of the head
 	version kv.Version // of the built item; 0 if there is none
-	of      string     // the edition that the built item names
-	damaged error      // an ErrCorrupt: nothing else is known of the built item
+	of      string     // the edition named in the built item
+	damaged error      // an ErrCorrupt: the built item could not be read
 	torn    bool       // one of its two copies is damaged
-	begins  bool       // the built item says that the model has not begun yet
-	indexes []state    // none of them holds all records, in an item of another edition
-	written bool       // something is there that is written only once there is a built item
+	begins  bool       // per the built item, the model has not begun yet
+	indexes []state    // all of them incomplete if the item is of another edition
+	written bool       // there is an item that is written only after the built item
 }
 
-// Look is what was found in the item.
+// Look is the state found in the item.
 type Look struct {
-	Whole  []string // the indexes that hold all records
+	Whole  []string // the complete indexes
 	Exists bool     // the model may have been written
 
-	// Damaged is an ErrCorrupt if the item cannot be read. Until it is written again, it
-	// names no index.
+	// Damaged is an ErrCorrupt if the item cannot be read. Until it is rewritten, it names no
+	// index.
 	Damaged error
 
 	asked   time.Time
 	edition Edition // of the store
 }
 
-// isPast reports whether the built item is of another edition of the store, or was lost
-// in one: a loss was accepted since.
+// isPast reports whether the built item belongs to another edition of the store, or was lost in
+// one: a loss has been accepted since.
 func (v view) isPast() bool { return v.of != v.edition.text() }
 
 // isNew reports whether nothing was written to the model yet.
@@ -58,10 +58,10 @@ func (v view) isWhole() bool {
 	return v.version != 0 && v.damaged == nil && !v.isPast() && !v.begins && v.listed && !v.unread
 }
 
-// awaitsBegun reports whether the last step is left.
+// awaitsBegun reports whether only the last step is missing.
 func (v view) awaitsBegun() bool { return v.begins && v.listed && !v.unread && !v.isPast() }
 
-// lost returns an ErrLost if v cannot be without a loss that the next write does not make up for.
+// lost returns an ErrLost if v implies a loss that the next write does not repair.
 func (v view) lost(model string) error {
 	switch {
 	case v.isPast(), v.isNew(), v.listed:
@@ -76,11 +76,11 @@ func saysNothing(model string) error {
 	return fmt.Errorf("%w: %s has been written, and what says so is gone", kv.ErrLost, model)
 }
 
-// look reads the built item and the head. The error is an ErrLost if one of them was
-// lost and that cannot be mended.
+// look reads the built item and the head. The error is an ErrLost if one of them is lost and cannot
+// be restored.
 //
-// The two need not be read at one moment, and a model may begin between them. So what
-// looks like a loss is one only if it does so twice.
+// The two may be read at different moments, and a model may begin between them. So an apparent loss
+// counts only if a second read confirms it.
 func (b *Item) look(ctx context.Context, s kv.Store) (view, error) {
 	v, err := b.peek(ctx, s)
 	if err == nil && v.version == 0 && v.isNew() && b.Written != nil {
@@ -98,8 +98,8 @@ func (b *Item) look(ctx context.Context, s kv.Store) (view, error) {
 	return v, err
 }
 
-// isWritten reports whether Written has found records. That there was none is believed for a
-// while, so that readers of a model without records do not ask all the time.
+// isWritten reports whether Written has found records. A negative answer is cached for a while, so
+// that readers of an empty model do not ask each time.
 func (b *Item) isWritten(ctx context.Context) (written bool, err error) {
 	b.mu.Lock()
 	blank := b.Now().Sub(b.blank) < times.Head
@@ -116,7 +116,7 @@ func (b *Item) isWritten(ctx context.Context) (written bool, err error) {
 	return written, err
 }
 
-// peek reads the built item, its witness and, where ids are listed, the head.
+// peek reads the built item, its witness and, if ids are listed, the head.
 func (b *Item) peek(ctx context.Context, s kv.Store) (v view, err error) {
 	v.asked = b.Now()
 	keys := []string{builtKey.Key(b.Model)}
@@ -140,7 +140,7 @@ func (b *Item) peek(ctx context.Context, s kv.Store) (v view, err error) {
 		v.listed = v.listed && (!v.begins || got[1].Err == nil)
 	}
 	if v.of != "" && v.isPast() && b.losses != nil {
-		// It may be this process that does not know the newest edition yet.
+		// This process may not know the newest edition yet.
 		if err := b.losses.Look(ctx); err != nil {
 			return v, err
 		}
@@ -150,7 +150,7 @@ func (b *Item) peek(ctx context.Context, s kv.Store) (v view, err error) {
 	return v, nil
 }
 
-// decode puts into v what a get of the built item has answered.
+// decode stores the answer to a get of the built item in v.
 func (b *Item) decode(got kv.Result, v *view) {
 	v.edition = b.Edition()
 	if got.Err == nil {
@@ -167,14 +167,13 @@ func (b *Item) decode(got kv.Result, v *view) {
 	}
 }
 
-// put writes the built item in the place of the one that v shows.
+// put replaces the built item shown in v.
 func (b *Item) put(ctx context.Context, s kv.Store, v view, begins bool, indexes []state) error {
 	_, err := kv.One(ctx, s, kv.OpReplace(builtKey.Key(b.Model), v.version, encode(begins, v.edition, indexes)))
 	return err
 }
 
-// begin returns the view of a model that may be written. If there was none yet, it has
-// begun.
+// begin returns the view of a model that may be written, after taking any missing steps.
 func (b *Item) begin(ctx context.Context) (v view, err error) {
 	v, err = b.look(ctx, b.Store)
 	for range maxTries {
@@ -211,25 +210,25 @@ func (b *Item) step(ctx context.Context, s kv.Store, v view) error {
 	case v.awaitsBegun(), v.torn && v.isWhole():
 		return b.put(ctx, s, v, false, v.indexes)
 	default:
-		// The built item was lost or is damaged.
+		// The built item is lost or damaged.
 		return b.put(ctx, s, v, false, nil)
 	}
 }
 
-// Read returns what the item says.
+// Read returns the state in the item.
 func (b *Item) Read(ctx context.Context) (Look, error) {
 	v, err := b.look(ctx, b.Store)
 	return v.Look, err
 }
 
-// Head returns what a get of the head of the list of ids has answered, whether a loss was accepted
-// since the model was written, and whether there may be records.
+// Head returns the answer to a get of the list's head, whether a loss was accepted since the model
+// was written, and whether there may be records.
 func (b *Item) Head(ctx context.Context) (head kv.Result, isAccepted, exists bool, err error) {
 	v, err := b.look(ctx, b.Store)
 	return v.head, v.isPast(), v.Exists, err
 }
 
-// Begun returns when there is a list of ids, in a model that has been written.
+// Begun returns when a written model has its list of ids.
 func (b *Item) Begun(ctx context.Context) error {
 	b.mu.Lock()
 	b.current()
@@ -254,8 +253,8 @@ func (b *Item) Begun(ctx context.Context) error {
 	return err
 }
 
-// Accept takes what the model has lost for lost. If that was the head or the built
-// item, no index counts as holding all records any more.
+// Accept acknowledges the loss of the head or the built item. If either is lost, no index counts as
+// complete any more.
 func (b *Item) Accept(ctx context.Context) error {
 	return kv.Change(builtKey.Key(b.Model), func() error {
 		v, err := b.peek(ctx, b.Store)
@@ -275,7 +274,7 @@ func (b *Item) Accept(ctx context.Context) error {
 	})
 }
 
-// acceptLoss makes the head again if it is gone, and a built item which names no index.
+// acceptLoss recreates a missing head, and writes a built item that names no index.
 func (b *Item) acceptLoss(ctx context.Context, s kv.Store, v view) error {
 	if b.All != nil {
 		if err := b.All.Accept(ctx, s); err != nil {

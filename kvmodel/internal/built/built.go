@@ -1,4 +1,4 @@
-// Package built knows which indexes of a model hold all of its records.
+// Package built tracks which indexes of a model are complete, that is, hold all of its records.
 package built
 
 import (
@@ -21,78 +21,75 @@ import (
 )
 
 var (
-	// builtKey names the indexes of a model that hold all of its records. It is
-	// added before the model's first write with all indexes there are. So an index
-	// missing from it has to be rebuilt. Once the loss of a server's memory was accepted,
-	// it names the edition of the store, too, and one that names another edition counts
-	// as if it named no index.
+	// builtKey names the complete indexes of a model. It is added before the model's first write,
+	// with all indexes, so an index missing from it must be rebuilt. Once the loss of a server's
+	// memory was accepted, it also names the edition of the store. An item of another edition
+	// counts as if it named no index.
 	builtKey = kv.NewClass("built", 1) // model
 
-	// Rebuilds are numbered. One that begins after something was lost has it in
-	// place again when it ends.
+	// Rebuilds are numbered. One that begins after a loss has restored the lost part when it ends.
 	begunKey = kv.NewClass("rebuild", 1) // model; the last to begin
 	endedKey = kv.NewClass("rebuilt", 1) // model; the last to end
 )
 
-// maxTries is how many steps of a beginning are taken that others can disturb.
+// maxTries limits the steps of a model's beginning that others can disturb.
 const maxTries = 8
 
-// Config is what the built item of a model needs of it.
+// Config configures the built item of a model.
 type Config struct {
 	Store kv.Store
 	Now   func() time.Time
 	Alone bool // no other process has the store
 	Model string
-	All   *enumeration.Enumeration // nil: the ids are not listed
+	All   *enumeration.Enumeration // nil: ids are not listed
 
-	// Witness is the key of something that is never removed once the model has been
-	// written; "": there is none.
+	// Witness is the key of an item that is never removed once the model has been written; "":
+	// none.
 	Witness string
 
-	// Written reports whether there are records, where they are the witness; nil: Witness is.
+	// Written reports whether there are records, if they are the witness; nil: Witness is.
 	Written func(context.Context) (bool, error)
 
 	// Mine returns the indexes of the model, each with its definition, sorted.
 	Mine func() []string
 }
 
-// Item is the built item of a model and what this process knows of it. An index
-// is named with its definition.
+// Item is the built item of a model and this process's knowledge about it. Indexes are named with
+// their definitions.
 type Item struct {
 	Config
-	losses kv.Losses     // nil: the store knows of none
-	turn   chan struct{} // holds one token while no one claims the item
+	losses kv.Losses     // nil: not supported by the store
+	turn   chan struct{} // holds one token while nobody claims the item
 
 	mu      sync.Mutex // never held during a trip
-	edition Edition    // of the store, in which the following holds
-	read    time.Time  // when the item was asked for, which exists; missing is what it does not name
-	missing []string   // indexes that do not hold all records
+	edition Edition    // edition of the store for the following fields
+	read    time.Time  // when the item, which exists, was requested and lacked missing
+	missing []string   // incomplete indexes
 	due     time.Time  // when it was last read in the background
 	begun   bool       // the model has begun
-	blank   time.Time  // when it had no records
-	claimed string     // the journal under which the item names none but this model's indexes
-	looked  time.Time  // when that was last seen
-	ripe    time.Time  // when no reader uses an index any more that was taken out
+	blank   time.Time  // when the model had no records
+	claimed string     // the journal under which the item names only this model's indexes
+	looked  time.Time  // when that was last confirmed
+	ripe    time.Time  // when no reader uses the removed indexes any more
 }
 
-// Alone is the journal of a process that holds its store alone, and needs none.
+// Alone stands for the journal of a process that holds its store alone, and needs none.
 const Alone = "alone"
 
-// New returns the item of a model, of which nothing is known.
+// New returns the item of a model, with nothing known yet.
 func New(c Config) *Item {
 	return &Item{Config: c, losses: kv.PowersOf(c.Store).Losses, turn: make(chan struct{}, 1)}
 }
 
-// current forgets what was known in another edition of the store. The caller holds the
-// lock.
+// current discards knowledge of other editions of the store. The caller holds mu.
 func (b *Item) current() {
 	if now := b.Edition(); b.edition != now {
 		b.edition, b.read, b.missing, b.due, b.begun, b.claimed = now, time.Time{}, nil, time.Time{}, false, ""
 	}
 }
 
-// Known returns the indexes that do not hold all records, whether that was ever known,
-// and whether it may still be used.
+// Known returns the incomplete indexes, whether they were ever read, and whether that is fresh
+// enough to use.
 func (b *Item) Known() (missing []string, read, fresh bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -101,8 +98,8 @@ func (b *Item) Known() (missing []string, read, fresh bool) {
 	return b.missing, read, read && (b.Alone || b.Now().Sub(b.read) < times.Head)
 }
 
-// IsDue reports whether what is known should be read again in the background, so that
-// no reader has to wait for it.
+// IsDue reports whether the item should be read again in the background, so that no reader waits
+// for it.
 func (b *Item) IsDue() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -115,7 +112,7 @@ func (b *Item) IsDue() bool {
 	return true
 }
 
-// Saw remembers that the item, as l shows it, does not name missing.
+// Saw records that the item, as of l, lacks missing.
 func (b *Item) Saw(l Look, missing []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -125,8 +122,8 @@ func (b *Item) Saw(l Look, missing []string) {
 	}
 }
 
-// Looked returns when the item was last seen to name no index but this model's, and
-// whether that was since the process has had the journal of that name.
+// Looked returns when the item was last seen to name only this model's indexes, and whether it was
+// claimed under the given journal.
 func (b *Item) Looked(journal string) (when time.Time, claimed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -134,11 +131,10 @@ func (b *Item) Looked(journal string) (when time.Time, claimed bool) {
 	return b.looked, b.claimed != "" && b.claimed == journal
 }
 
-// Claim makes the item fit for a process that writes the model and has that journal: the
-// model has begun, and the item names no index that the process does not keep in step.
-// If it has, Claim returns when no reader uses that index any more. build is called
-// with the indexes that do not hold all records, if there are any. Once that has
-// succeeded, Claim does nothing more for this journal.
+// Claim prepares the item for a process that writes the model under that journal: the model has
+// begun, and the item names only indexes that the process maintains. If it has to remove others,
+// Claim returns when no reader uses them any more. It calls build with the incomplete indexes, if
+// any. After a success, Claim does nothing more for the same journal.
 func (b *Item) Claim(ctx context.Context, journal string, build func(missing []string)) error {
 	if _, claimed := b.Looked(journal); claimed {
 		return nil
@@ -164,7 +160,7 @@ func (b *Item) Claim(ctx context.Context, journal string, build func(missing []s
 	return nil
 }
 
-// claims notes that the item, as l shows it, is fit for the process with that journal.
+// claims records that the item, as of l, is claimed under that journal.
 func (b *Item) claims(journal string, l Look) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -173,9 +169,9 @@ func (b *Item) claims(journal string, l Look) {
 	}
 }
 
-// claim takes the indexes other than this model's out of the item, and returns those of
-// it that do not hold all records. An index is first said to leave, so that every
-// process which lacks it waits until no reader uses it any more.
+// claim removes foreign indexes from the item and returns this model's incomplete indexes. An index
+// is first marked as leaving, so that every process without it waits until no reader uses it any
+// more.
 func (b *Item) claim(ctx context.Context) (missing []string, l Look, err error) {
 	var foreign []state
 	err = b.write(ctx, func(v view) (indexes []state, change bool) {
@@ -205,11 +201,11 @@ func (b *Item) claim(ctx context.Context) (missing []string, l Look, err error) 
 	})
 }
 
-// ripen waits until no reader uses an index that was seen to leave. What is left of the
-// wait when ctx ends is for the next call.
+// ripen waits until no reader uses an index seen to be leaving. If ctx ends first, the next call
+// waits for the rest.
 func (b *Item) ripen(ctx context.Context) error {
 	if b.Alone {
-		return nil // All readers are in this process.
+		return nil // all readers are in this process
 	}
 	if b.ripe.IsZero() {
 		b.ripe = b.Now().Add(times.Leaves)
@@ -221,9 +217,9 @@ func (b *Item) ripen(ctx context.Context) error {
 	return nil
 }
 
-// Check looks whether the item still names no index but this model's, in a trip with
-// others. If it does not, the next Claim takes it out. own is the key of something else
-// to be read, whose answer it returns.
+// Check reads the item, in a trip with others, to see whether it still names only this model's
+// indexes. If not, the next Claim removes the others. own is another key to read; Check returns its
+// answer.
 func (b *Item) Check(ctx context.Context, s kv.Store, own string) (kv.Result, error) {
 	asked := b.Now()
 	got, err := kv.GetAll(ctx, s, own, builtKey.Key(b.Model))
@@ -242,7 +238,7 @@ func (b *Item) Check(ctx context.Context, s kv.Store, own string) (kv.Result, er
 	return got[0], nil
 }
 
-// lacked returns the names of those of indexes that are not of this model.
+// lacked returns the names of the indexes that are not in this model.
 func (b *Item) lacked(indexes []state) (names []string) {
 	for _, s := range indexes {
 		if name, _, _ := strings.Cut(s.def, "="); !slices.Contains(b.Mine(), s.def) && s.token != leaving {
@@ -252,24 +248,21 @@ func (b *Item) lacked(indexes []state) (names []string) {
 	return names
 }
 
-// Lacked returns the names of the indexes that the item names and that are not of this
-// model.
+// Lacked returns the names of the indexes in the item that are not in this model.
 func (b *Item) Lacked(ctx context.Context) ([]string, error) {
 	v, err := b.look(ctx, b.Store)
 	return b.lacked(v.indexes), err
 }
 
-// Building is a build of indexes, by the token under which the item names each; "" if
-// it holds all records already.
+// Building is a build of indexes: the token of each in the item, "" if it is already complete.
 type Building map[string]string
 
-// ErrStopped says that a build has come to nothing, since a process that does not know
-// the index has begun to write, or a loss was accepted.
+// ErrStopped means that a build had no effect, because a process without the index has begun to
+// write, or a loss was accepted.
 var ErrStopped = errors.New("a process without the index has begun to write, or a loss was accepted")
 
-// Build lets the item say that the indexes which do not hold all records are being
-// built. From then on a process that does not know them takes them out before it
-// writes. A build that is under way has its token already.
+// Build marks the incomplete indexes in the item as being built. From then on a process without
+// them removes them before it writes. A build in progress keeps its tokens.
 func (b *Item) Build(ctx context.Context) (Building, error) {
 	building := Building{}
 	err := b.write(ctx, func(v view) (indexes []state, change bool) {
@@ -288,8 +281,8 @@ func (b *Item) Build(ctx context.Context) (Building, error) {
 	return building, err
 }
 
-// Mark makes the item say that defs hold all records, or returns ErrStopped if it does
-// not name one of them as it did when the build began. No token outlives an edition.
+// Mark marks defs as complete. It returns ErrStopped if the item no longer names one of them as it
+// did when the build began. Tokens end with their edition.
 func (b *Item) Mark(ctx context.Context, building Building, defs ...string) error {
 	stopped := false
 	var seen view
@@ -316,7 +309,7 @@ func (b *Item) Mark(ctx context.Context, building Building, defs ...string) erro
 	return err
 }
 
-// Distrust makes all indexes leave, and returns them.
+// Distrust marks all indexes as leaving and returns those that were not.
 func (b *Item) Distrust(ctx context.Context) (doubted []string, err error) {
 	if l, err := b.Read(ctx); err != nil || !l.Exists {
 		return nil, err
@@ -340,8 +333,7 @@ func (b *Item) Distrust(ctx context.Context) (doubted []string, err error) {
 	return doubted, err
 }
 
-// write stores what edit makes of the indexes that the item names, if that is a
-// change.
+// write stores the indexes that edit returns, if it reports a change.
 func (b *Item) write(ctx context.Context, edit func(v view) (indexes []state, change bool)) error {
 	return kv.Change(builtKey.Key(b.Model), func() error {
 		v, err := b.begin(ctx)
@@ -356,15 +348,15 @@ func (b *Item) write(ctx context.Context, edit func(v view) (indexes []state, ch
 	})
 }
 
-// Begin returns the number of a rebuild that begins now. The first is that of the
-// second: where the last number is lost, the next one is above it all the same.
+// Begin returns the number of a rebuild that begins now. The first number is the current Unix time,
+// so that numbers increase even if the last one is lost.
 func (b *Item) Begin(ctx context.Context) (n int64, err error) {
 	key := begunKey.Key(b.Model)
 	err = kv.Change(key, func() error {
 		if n, err = kv.Next(ctx, b.Store, key, b.Now().Unix(), 1); !errors.Is(err, kv.ErrNotNumber) {
 			return err
 		}
-		// It is damaged: this begins where it begins after a loss.
+		// Damaged: start over as after a loss.
 		r, err := kv.One(ctx, b.Store, kv.OpGet(key))
 		if _, bad := kv.ParseNumber(r.Value); err == nil && bad != nil {
 			_, err = kv.One(ctx, b.Store, kv.OpDrop(key, r.Version))
@@ -374,7 +366,7 @@ func (b *Item) Begin(ctx context.Context) (n int64, err error) {
 	return n, err
 }
 
-// End notes that the rebuild of that number has ended.
+// End records the end of the rebuild with that number.
 func (b *Item) End(ctx context.Context, number int64) error {
 	key := endedKey.Key(b.Model)
 	return kv.Change(key, func() error {
@@ -390,9 +382,9 @@ func (b *Item) End(ctx context.Context, number int64) error {
 	})
 }
 
-// Rebuilds returns the numbers of the last rebuild that has begun and of the last
-// that has ended, 0 if there was none. If the first is damaged, nothing can be said to have
-// been lost before a rebuild: that is an ErrCorrupt. If the last one is, none has ended.
+// Rebuilds returns the numbers of the last rebuild to begin and the last to end, 0 if none. If the
+// first is damaged, nothing can be known to be lost before a rebuild: that is an ErrCorrupt. If the
+// second is damaged, none has ended.
 func (b *Item) Rebuilds(ctx context.Context, s kv.Store) (begun, ended int64, err error) {
 	results, err := kv.GetAll(ctx, s, begunKey.Key(b.Model), endedKey.Key(b.Model))
 	if err != nil {

@@ -6,17 +6,17 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Edition is an edition of the store. The loss of a server's memory that was accepted
-// ends one: what was known in it means nothing in the next.
+// Edition is an edition of the store. Accepting the loss of a server's memory ends one: knowledge
+// from it is void in the next.
 type Edition struct{ number, id uint64 }
 
-// Edition returns the edition of the store, as this process knows it.
+// Edition returns the edition of the store known to this process.
 func (b *Item) Edition() (e Edition) {
 	e.number, e.id = kv.EditionOf(b.losses)
 	return e
 }
 
-// text is how the item names the edition: "" is the first.
+// text returns the name of the edition in the item, "" for the first.
 func (e Edition) text() string {
 	if e.number <= 1 {
 		return ""

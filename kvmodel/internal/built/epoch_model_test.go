@@ -10,21 +10,22 @@ import (
 	"github.com/ringtree/ringtree/internal/proof"
 )
 
-// The model of an epoch. An index has lost a key and is rebuilt under key names with a fresh
-// epoch, while writers change one record. The states are gone through one by one, with every order
-// of steps and with every length of sleep before each of them: a step is one operation of the
-// store, and what a process decides, it decides before that, by what it knows then.
+// The model of an epoch. An index has lost a key and is rebuilt under key names with a fresh epoch,
+// while writers change one record. The test visits every state, with every order of steps and every
+// length of sleep before each of them. A step is one operation of the store. A process decides
+// before the step, by its knowledge then.
 //
-// Wanted in every state: the epoch that the built item calls whole has the entry of the record's
-// value, unless the store has dropped it.
+// In every state, the epoch that the built item names as complete must have the entry of the
+// record's value, unless the store has dropped it.
 //
 // A unit of the clock is 10 seconds, and steps take no time by themselves. A change begins less
-// than a unit after a look at the built item, and commits within one after that (times.Change). So
-// what it sends is out before two have passed, unless it sleeps (goodFor). A process whose journal
-// has not ticked for three counts as dead (times.Dead). One that ticks without a gap of more than
-// two (times.Gap) does not look before each change: it finds a fresh epoch by a look in the background.
+// than a unit after a look at the built item, and commits within one unit after that
+// (times.Change). So its writes are out before two units have passed, unless the process sleeps
+// (goodFor). A process whose journal has not ticked for three units counts as dead (times.Dead).
+// One that ticks without a gap of more than two (times.Gap) does not look before each change: it
+// finds a fresh epoch by a look in the background.
 
-// A mistake is a part of the protocol that is left out.
+// A mistake is an omitted part of the protocol.
 type mistake string
 
 const (
@@ -38,10 +39,10 @@ const (
 	noFence      mistake = "a build enters records without fencing them"
 )
 
-// What a value can be, beside the values of writers.
+// The value of a record that does not exist, besides the values of writers.
 const absent = 0
 
-// How far an index is, by the built item.
+// The states of an index in the built item.
 const (
 	isWhole = iota
 	isLeaving
@@ -49,17 +50,17 @@ const (
 )
 
 type (
-	// eWriter is a process that writes. It has a journal, which names an epoch.
+	// eWriter is a process that writes. Its journal names an epoch.
 	eWriter struct {
 		at      uint8 // the next step
-		changes uint8 // that are left
-		journal uint8 // one more than the epoch that its journal names; 0: it has none
-		epoch   uint8 // as it plans
+		changes uint8 // changes left
+		journal uint8 // one more than the epoch in its journal, or 0 without a journal
+		epoch   uint8 // the epoch of its plan
 		looked  int8
 		claimed bool // it has looked since it has that journal
 		began   int8
-		ticked  int8  // its journal
-		since   int8  // when ticks have come without a gap
+		ticked  int8  // the last tick of its journal
+		since   int8  // the first of the ticks without a gap
 		rev     uint8 // of the record as it was read
 		had     uint8 // its value then
 		lined   bool  // a line names the record
@@ -68,7 +69,7 @@ type (
 	// eBuilder is a process that builds.
 	eBuilder struct {
 		at      uint8
-		from    uint8 // the epoch before
+		from    uint8 // the previous epoch
 		fresh   uint8
 		named   int8
 		fencing bool
@@ -79,23 +80,23 @@ type (
 	// eState is a state of the world.
 	eState struct {
 		now     int8
-		epoch   uint8 // that the built item names
+		epoch   uint8 // the epoch in the built item
 		is      uint8
 		rev     uint8 // of the record
 		value   uint8
 		entries [3]uint8 // by epoch, a bit for each value
 		dropped [3]bool  // by epoch: the store has dropped an entry
-		drops   uint8    // that are left
+		drops   uint8    // drops left
 		writers [2]eWriter
 		build   eBuilder
-		builds  uint8 // that are left
+		builds  uint8 // builds left
 	}
 
-	// eModel is a world and what is wrong with it.
+	// eModel is a world and its mistake.
 	eModel struct {
 		left    mistake
 		create  bool // the record is new
-		lacks   int  // how many writers are of a release without the index
+		lacks   int  // the number of writers of a release without the index
 		writers int
 		changes uint8
 		builds  uint8
@@ -139,7 +140,7 @@ func (m eModel) first() eState {
 	return s
 }
 
-// wrong returns what must not be.
+// wrong returns a violation of the invariant, or "".
 func (m eModel) wrong(s eState) string {
 	if s.is == isWhole && s.value != absent && !s.dropped[s.epoch] && s.entries[s.epoch]&(1<<s.value) == 0 {
 		return fmt.Sprintf("epoch %d is whole and has no entry of %d, the record's value", s.epoch, s.value)
@@ -147,7 +148,7 @@ func (m eModel) wrong(s eState) string {
 	return ""
 }
 
-// next returns the states that can follow s, and what leads to each.
+// next returns the states that can follow s, each with its step.
 func (m eModel) next(s eState, to func(eState, string)) {
 	if s.now < m.end {
 		n := s
@@ -355,7 +356,7 @@ func (m eModel) builder(s eState, to func(eState, string)) {
 	}
 }
 
-// explore goes through all states, and returns how many there are, and the way to one that is wrong.
+// explore visits all states, and returns their number and the way to a wrong one.
 func (m eModel) explore() (states int, way []string) {
 	type step struct {
 		from eState
@@ -384,7 +385,7 @@ func (m eModel) explore() (states int, way []string) {
 	return len(seen), nil
 }
 
-// epochModels are the worlds. Each mistake shows in one of those that are not vast.
+// epochModels are the worlds. Each mistake shows in a world that is not vast.
 var epochModels = []struct {
 	name string
 	vast bool

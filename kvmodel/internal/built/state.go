@@ -8,14 +8,13 @@ import (
 	"github.com/ringtree/ringtree/internal/wire"
 )
 
-// state is what the built item says of an index, which it names with its definition.
+// state is the state of an index in the built item, named with its definition.
 type state struct {
 	def   string
-	token string // of who builds it; "" if it holds all records
+	token string // of its build; "" if it is complete
 }
 
-// leaving is the token of an index that does not hold all records any more, and that
-// readers may still use.
+// leaving is the token of an index that is no longer complete but may still be in use by readers.
 const leaving = "leaving"
 
 const (
@@ -62,7 +61,7 @@ func encode(begins bool, in Edition, indexes []state) []byte {
 	return frame.Twice(wire.AppendTexts(nil, texts))
 }
 
-// decode puts into v what a built item says, and of which edition.
+// decode stores the state in a built item, and its edition, in v.
 func (v *view) decode(data []byte) error {
 	v.begins, v.of, v.indexes = false, "", nil
 	data, torn := frame.Either(data)
@@ -97,7 +96,7 @@ func (v *view) decode(data []byte) error {
 	return r.Err
 }
 
-// allWhole returns the states of indexes that hold all records.
+// allWhole returns the states of complete indexes.
 func allWhole(defs []string) []state {
 	var indexes []state
 	for _, def := range defs {
@@ -106,7 +105,7 @@ func allWhole(defs []string) []state {
 	return indexes
 }
 
-// wholeOf returns those of indexes that hold all records.
+// wholeOf returns the complete ones of indexes.
 func wholeOf(indexes []state) []string {
 	var defs []string
 	for _, s := range indexes {
@@ -117,7 +116,7 @@ func wholeOf(indexes []state) []string {
 	return defs
 }
 
-// at returns the index of def in indexes, -1 if it is not there.
+// at returns the position of def in indexes, or -1.
 func at(indexes []state, def string) int {
 	return slices.IndexFunc(indexes, func(s state) bool { return s.def == def })
 }

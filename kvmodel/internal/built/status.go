@@ -2,15 +2,14 @@ package built
 
 import "context"
 
-// Status is what the item says of each index, by its definition.
+// Status is the state of the indexes, by definition.
 type Status struct {
 	Exists   bool     // the model may have been written
-	Whole    []string // hold all records
-	Building []string // are being built, or were
+	Whole    []string // complete
+	Building []string // being built, or interrupted
 }
 
-// Status reads what the item says. It writes nothing. An item that is damaged is an
-// ErrCorrupt.
+// Status returns the state in the item. It writes nothing. A damaged item is an ErrCorrupt.
 func (b *Item) Status(ctx context.Context) (Status, error) {
 	v, err := b.look(ctx, b.Store)
 	if err != nil {

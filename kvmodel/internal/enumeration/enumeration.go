@@ -1,10 +1,10 @@
 // Package enumeration lists the ids of a model's records, on a store that does not list its keys in
 // order.
 //
-// They are a list of package memberlog, which splits as it grows. An id is added when its line leaves
-// the journal, by as many processes as repair that: it stands in the list once all the same. The ids
-// of records that are gone leave when a walk finds many of them. The head of the list is there from
-// the model's beginning on, so a key of it that is gone is noticed. See docs/internals/write-path.md.
+// The ids are a list of package memberlog, which splits as it grows. An id is added when its line
+// leaves the journal, by every process that repairs the line, and is listed once. When a walk finds
+// many ids of deleted records, they are removed. The head of the list exists from the model's
+// beginning, so a missing key is noticed. See docs/internals/write-path.md.
 package enumeration
 
 import (
@@ -24,17 +24,17 @@ var headKey = kv.NewClass("ids", 1) // model
 
 const (
 	idsAtOnce = 256 // added in one trip
-	batchSize = 100 // ids given to the func of Each
+	batchSize = 100 // ids per call of the func of Each
 )
 
-// Enumeration is the ids of a model. Those of deleted records may be among them: only the record says
+// Enumeration is the ids of a model. It may include deleted records: only the record itself tells
 // whether it exists.
 type Enumeration struct {
 	model string
 	logs  *memberlog.Logs
 }
 
-// New returns the enumeration of model, which soon keeps in shape.
+// New returns the enumeration of model. It runs its upkeep with soon.
 func New(model string, s kv.Store, now func() time.Time, soon func(func(context.Context) error) bool) *Enumeration {
 	key := headKey.Key(model)
 	return &Enumeration{model, &memberlog.Logs{
@@ -42,34 +42,34 @@ func New(model string, s kv.Store, now func() time.Time, soon func(func(context.
 	}}
 }
 
-const place = "" // There is one list.
+const place = "" // the only list
 
-// Begin makes the list of a model that begins.
+// Begin creates the list of a new model.
 func (e *Enumeration) Begin(ctx context.Context, s kv.Store) error {
 	return e.logs.Begin(ctx, s, place)
 }
 
-// HeadKey returns the key of the head, and FirstKey another one that is there once the model has
+// HeadKey returns the key of the head, and FirstKey another key that exists once the model has
 // begun.
 func (e *Enumeration) HeadKey() string  { return headKey.Key(e.model) }
 func (e *Enumeration) FirstKey() string { return e.logs.First(place) }
 
-// IsThere reports whether there is a head, as a get of it has answered, and whether it is damaged.
+// IsThere reports whether there is a head, given the answer to its get, and whether it is damaged.
 func (e *Enumeration) IsThere(got kv.Result) (there, damaged bool) {
 	return got.Err == nil, got.Err == nil && !memberlog.IsHead(got.Value)
 }
 
-// Remake makes a damaged head again.
+// Remake recreates a damaged head.
 func (e *Enumeration) Remake(ctx context.Context, s kv.Store) error {
 	return e.logs.Remake(ctx, s, place)
 }
 
-// Put adds ids. A damaged head is made again first.
+// Put adds ids. It first recreates a damaged head.
 func (e *Enumeration) Put(ctx context.Context, s kv.Store, ids []string) error {
 	for some := range slices.Chunk(ids, idsAtOnce) {
 		entries := make([]memberlog.Entry, len(some))
 		for i, id := range some {
-			entries[i] = memberlog.Entry{ID: id, Rev: 1, In: true} // Which rev it has makes no difference.
+			entries[i] = memberlog.Entry{ID: id, Rev: 1, In: true} // the rev does not matter
 		}
 		err := e.logs.WriteAll(ctx, s, place, entries)
 		if wire.IsCorrupt(err) {
@@ -84,27 +84,27 @@ func (e *Enumeration) Put(ctx context.Context, s kv.Store, ids []string) error {
 	return nil
 }
 
-// Remove takes id out. fence is called after each read of it: it fails if there is such a record.
+// Remove removes id. It calls fence after each read of the id; fence fails if the record exists.
 func (e *Enumeration) Remove(ctx context.Context, s kv.Store, id string, fence func() error) error {
 	err := e.logs.EraseOne(ctx, s, place, id, fence)
 	if errors.Is(err, memberlog.ErrNoHead) {
-		return nil // Nothing was written, or a walk says that it is lost.
+		return nil // nothing was written, or a walk reports the loss
 	}
 	return err
 }
 
-// Prune takes out the ids of records that do not exist, as alive says.
+// Prune removes the ids of records that alive reports as gone.
 func (e *Enumeration) Prune(ctx context.Context, s kv.Store, alive func(ctx context.Context, ids []string) ([]bool, error)) error {
 	return e.logs.Keep(ctx, s, place, func(ids []string) ([]bool, error) { return alive(ctx, ids) })
 }
 
-// Accept takes what is gone for lost, so that it is no error any more.
+// Accept acknowledges the loss of missing parts, which are no longer an error.
 func (e *Enumeration) Accept(ctx context.Context, s kv.Store) error {
 	return e.logs.Accept(ctx, s, place)
 }
 
-// Reached is how far a walk has come: in the list to Key, the hash of an id and the id; in a walk along
-// the keys of the records to the one of that Key; where ids are numbers, to Number.
+// Reached is the position of a walk. In the list, Key is the hash of an id and the id. In a walk
+// along the keys of records, Key is a key. For numbered ids it is Number.
 type Reached struct {
 	Number int64
 	Key    string
@@ -115,10 +115,10 @@ func (r Reached) IsBehind(to Reached) bool { return r.Number > to.Number || r.Ke
 
 const hashDigits = 16
 
-// reached returns how far a walk has come that has given all up to p.
+// reached returns the position of a walk that has passed p.
 func reached(p memberlog.Position) Reached { return Reached{Key: fmt.Sprintf("%016x", p.Hash) + p.ID} }
 
-// position returns where a walk goes on from r.
+// position returns where a walk continues from r.
 func (r Reached) position() (p memberlog.Position, err error) {
 	if len(r.Key) < hashDigits {
 		return p, nil
@@ -128,13 +128,14 @@ func (r Reached) position() (p memberlog.Position, err error) {
 	return p, err
 }
 
-// Each calls f with the ids behind from, each once, in batches, with how far that goes, and with about
-// how many are left. head is what a get of the head has answered after lines were read, ids that may not
-// be in the list yet. A walk that goes on from what f was called with misses no id that was there when
-// the first began.
+// Each calls f with the ids after from, each once, in batches, with the position reached and the
+// approximate number left. head is the answer to a get of the head, made after lines were read;
+// these are ids that may not be in the list yet. A walk that continues from a position passed to f
+// misses no id that existed when the first walk began.
 //
-// After the remaining ids, an ErrLost names the lost parts, or an ErrCorrupt the damaged ones. No later walk
-// that goes on from there passes it by. isAccepted says that the loss of the head is known.
+// After the remaining ids, Each returns an ErrLost that names the lost parts, or an ErrCorrupt that
+// names the damaged ones. A walk that continues from there reports them again. isAccepted means
+// that the loss of the head is known.
 func (e *Enumeration) Each(ctx context.Context, s kv.Store, head kv.Result, isAccepted bool, from Reached, lines []string, f func(ids []string, to Reached, left int64) error) error {
 	at, err := from.position()
 	if err != nil {
@@ -154,13 +155,13 @@ func (e *Enumeration) Each(ctx context.Context, s kv.Store, head kv.Result, isAc
 // walk is a call of Each.
 type walk struct {
 	f       func(ids []string, to Reached, left int64) error
-	open    []memberlog.Position // ids in lines, in order, that were not given yet
+	open    []memberlog.Position // ids in lines not passed to f yet, in order
 	to      Reached
-	missed  bool // something before was gone or damaged
+	missed  bool // an earlier part was missing or damaged
 	refused error
 }
 
-// after returns the positions of ids that stand after at, in order and each once.
+// after returns the positions of ids after at, in order and without duplicates.
 func after(at memberlog.Position, ids []string) (all []memberlog.Position) {
 	for _, id := range ids {
 		if p := memberlog.PositionOf(id); at.Compare(p) < 0 {
@@ -171,7 +172,7 @@ func after(at memberlog.Position, ids []string) (all []memberlog.Position) {
 	return slices.Compact(all)
 }
 
-// take gives what is in st and, between that, in lines.
+// take passes on the members of st, merged with the ids in lines.
 func (w *walk) take(st memberlog.Stretch) error {
 	w.missed = w.missed || st.Missed != nil
 	var all []memberlog.Position
@@ -197,7 +198,7 @@ func (w *walk) take(st memberlog.Stretch) error {
 	return nil
 }
 
-// before appends to all the positions in lines, up to the first that is not before.
+// before appends the positions in lines to all, up to the first for which is returns false.
 func (w *walk) before(all []memberlog.Position, is func(memberlog.Position) bool) []memberlog.Position {
 	for len(w.open) > 0 && is(w.open[0]) {
 		all, w.open = append(all, w.open[0]), w.open[1:]

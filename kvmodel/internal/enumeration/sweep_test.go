@@ -18,13 +18,12 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvtest"
 )
 
-// In the sweep, two processes make and delete records, whose ids they write down in
-// lines first, two take out the ids of the dead, and one walks. Requests fail and come late, processes die
-// and sleep, and in some runs one key of the enumeration is lost. Every walk must have
-// every record that was there all the time, or say ErrLost; and say it only if
-// something is lost.
+// In the sweep, two processes create and delete records and first write their ids down in lines,
+// two remove the ids of the dead, and one walks. Requests fail and come late, processes die and
+// sleep, and in some runs one key of the enumeration is lost. Every walk must return every record
+// that was there all the time, or ErrLost, and ErrLost only after a loss.
 
-// town is what the processes of a run share, besides the store.
+// town is the state shared by the processes of a run, besides the store.
 type town struct {
 	mu    sync.Mutex
 	since map[string]int // when a record was made; none while it may not exist
@@ -52,7 +51,7 @@ func (w *town) now() map[string]int {
 	return maps.Clone(w.since)
 }
 
-// says notes an error of a process.
+// says records an error of a process.
 func (w *town) says(who string, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -61,7 +60,7 @@ func (w *town) says(who string, err error) {
 	}
 }
 
-// small returns an enumeration whose segments split at a few ids.
+// small returns an enumeration with segments that split at a few ids.
 func small(s kv.Store) *Enumeration {
 	soon := func(work func(context.Context) error) bool {
 		_ = work(context.Background())
@@ -72,11 +71,11 @@ func small(s kv.Store) *Enumeration {
 	return e
 }
 
-const idsEach = 14 // made by a writer
+const idsEach = 14 // by a writer
 
 func lineKey(name string, n int) string { return fmt.Sprintf("line:%s:%d", name, n) }
 
-// surely carries out an op that may be carried out twice. It reports whether it was.
+// surely carries out an op that is safe to repeat. It reports whether the op succeeded.
 func surely(s kv.Store, op kv.Op) bool {
 	for range 5 {
 		if _, err := kv.One(context.Background(), s, op); err == nil || errors.Is(err, kv.ErrNotFound) {
@@ -86,7 +85,7 @@ func surely(s kv.Store, op kv.Op) bool {
 	return false
 }
 
-// write makes and deletes records.
+// write creates and deletes records.
 func (w *town) write(s kv.Store, name string, rng *rand.Rand) {
 	e := small(s)
 	var mine []string
@@ -97,7 +96,7 @@ func (w *town) write(s kv.Store, name string, rng *rand.Rand) {
 			w.ends(old)
 			surely(s, kv.OpDelete("rec:"+old))
 			if rng.IntN(3) == 0 {
-				id = old // It is made again.
+				id = old // It is created again.
 			}
 		}
 		if !surely(s, kv.OpSet(lineKey(name, i), []byte(id))) {
@@ -112,7 +111,7 @@ func (w *town) write(s kv.Store, name string, rng *rand.Rand) {
 	}
 }
 
-// archive lets a line go once its id is in.
+// archive drops a line once its id is in.
 func (w *town) archive(s kv.Store, e *Enumeration, name string, n int, id string) {
 	err := e.Put(context.Background(), s, []string{id})
 	if w.says(name, err); err == nil {
@@ -135,7 +134,7 @@ func lines(s kv.Store) (ids []string, err error) {
 	return ids, err
 }
 
-// walk asserts that a walk has every record that is there all the time.
+// walk asserts that a walk returns every record that is there all the time.
 func (w *town) walk(s kv.Store, e *Enumeration) {
 	ctx := context.Background()
 	before := w.now()
@@ -210,7 +209,7 @@ func sweep(t *testing.T, n int, powers kvtest.Powers) {
 		if strings.HasPrefix(m.Op.Key, "ids:") {
 			return kvtest.ByRate
 		}
-		return kvtest.None // What is late of a record or a line is not under test.
+		return kvtest.None // Late writes of records and lines are not under test.
 	}
 	proof.Sweep(t, n, world, func(sim *kvtest.Sim) {
 		w := &town{since: map[string]int{}}
@@ -247,8 +246,7 @@ func sweep(t *testing.T, n int, powers kvtest.Powers) {
 	})
 }
 
-// settle is what happens when all others have ended: their lines are repaired, and the
-// enumeration is pruned.
+// settle runs after all others have ended. It repairs their lines and prunes the enumeration.
 func (w *town) settle(s kv.Store) {
 	e := small(s)
 	for _, name := range []string{"p", "q"} {

@@ -1,4 +1,4 @@
-// Package handlers calls what an app wants to be called after a change.
+// Package handlers calls an app's handlers after a change.
 package handlers
 
 import (
@@ -16,18 +16,17 @@ import (
 const (
 	tries    = 3
 	callTime = 10 * time.Second
-	maxCalls = 2 * work.AtOnce // of a model's handlers, hanging ones included
+	maxCalls = 2 * work.AtOnce // of a model's handlers, including hanging ones
 )
 
-// Handler is called with the id text of a record that has changed, and whether
-// the change created it.
+// Handler is called with the id text of a changed record, and whether the change created it.
 type Handler = func(ctx context.Context, id string, created bool) error
 
-// Handlers are those of one model.
+// Handlers are the handlers of one model.
 type Handlers struct {
 	mu    sync.Mutex // never held during a call
 	list  []Handler
-	calls atomic.Int64 // under way
+	calls atomic.Int64 // in progress
 }
 
 // Add adds h.
@@ -46,8 +45,7 @@ func (hs *Handlers) all() []Handler {
 	return hs.list
 }
 
-// Call calls all handlers for a change of id, even if one of them fails. Each is
-// tried three times.
+// Call calls all handlers for a change of id, even if one fails. Each is tried three times.
 func (hs *Handlers) Call(ctx context.Context, id string, created bool) error {
 	var errs []error
 	for _, handler := range hs.all() {
@@ -70,12 +68,10 @@ func (hs *Handlers) call(ctx context.Context, f func(context.Context) error) err
 	return err
 }
 
-// errHangs says that a handler has not returned in time, or that so many have not
-// that no more are called.
+// errHangs: a handler has not returned in time, or so many have not that no more are called.
 var errHangs = errors.New("a handler hangs")
 
-// bounded runs f for at most callTime. An f that ignores its context is left
-// running.
+// bounded runs f for at most callTime. An f that ignores its context is left running.
 func (hs *Handlers) bounded(ctx context.Context, f func(context.Context) error) error {
 	if hs.calls.Add(1) > maxCalls {
 		hs.calls.Add(-1)

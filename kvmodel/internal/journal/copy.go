@@ -15,28 +15,28 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Copy is the journal of any process, as it was read.
+// Copy is the journal of any process, as read from the store.
 type Copy struct {
 	Process string
-	Tick    uint64 // as Other.Head has it
-	Lines   []Line // without those of notes that have ended
-	Bytes   int    // of the lines, but for those that end notes
+	Tick    uint64 // see Other.Head
+	Lines   []Line // without ended notes
+	Bytes   int    // size of the lines, except those that end notes
 
-	// Damaged is an ErrCorrupt with the keys of what cannot be read, nil if all can. Lines
-	// are the others then.
+	// Damaged is an ErrCorrupt with the keys of the unreadable parts, or nil. Lines has the
+	// readable lines.
 	Damaged error
 
 	head     head
 	headless bool       // the head is damaged
 	version  kv.Version // of the head; 0 if there is none
-	segments []kv.Op    // gets, with their results; a segment that is gone has none
+	segments []kv.Op    // gets with their results; a missing segment has none
 }
 
-// segmentsAtOnce is how many segments are read in one trip.
+// segmentsAtOnce is the number of segments read in one trip.
 const segmentsAtOnce = 100
 
-// Read returns the journal of process. One without a head is empty; it is damaged if the name of
-// the process is. If the head is damaged, the segments it appears to name are used.
+// Read returns the journal of process. A journal without a head is empty, and damaged if the name
+// of the process is. If the head is damaged, the segments it appears to name are used.
 func Read(ctx context.Context, s kv.Store, process string) (Copy, error) {
 	c := Copy{Process: process}
 	r, err := kv.One(ctx, s, kv.OpGet(headKey.Key(process)))
@@ -56,8 +56,7 @@ func Read(ctx context.Context, s kv.Store, process string) (Copy, error) {
 }
 
 func (c *Copy) readSegments(ctx context.Context, s kv.Store) error {
-	// A process that died while it opened a segment may have one that its head
-	// does not name yet.
+	// A process that died while it opened a segment may have one that its head does not name yet.
 	for n := c.head.lowest; n <= c.head.highest+2; n++ {
 		c.segments = append(c.segments, kv.OpGet(segmentKey.Key(c.Process, strconv.FormatInt(n, 10))))
 	}
@@ -81,11 +80,11 @@ func (c *Copy) readSegments(ctx context.Context, s kv.Store) error {
 	return nil
 }
 
-// End writes that notes have ended, so that none is carried out again, whatever becomes of
-// the rest of the journal.
+// End writes that notes have ended, so that none is carried out again, whatever happens to the rest
+// of the journal.
 func (c *Copy) End(ctx context.Context, s kv.Store, notes []Line) error {
 	var ops []kv.Op
-	var of []*kv.Op // the segments
+	var of []*kv.Op // of holds the segments
 	for i := range c.segments {
 		seg := &c.segments[i]
 		lines, _ := decodeLines(seg.Result.Value)
@@ -108,7 +107,7 @@ func (c *Copy) End(ctx context.Context, s kv.Store, notes []Line) error {
 	}
 	now, err := kv.GetAll(ctx, s, kv.Texts(of, func(seg *kv.Op) string { return seg.Key })...)
 	for i, r := range now {
-		// Otherwise the process has written something else, and lives.
+		// Otherwise the process has written something else, and is alive.
 		if bytes.Equal(r.Value, slices.Concat(of[i].Result.Value, ops[i].Value)) {
 			of[i].Result = r
 		}
@@ -116,8 +115,8 @@ func (c *Copy) End(ctx context.Context, s kv.Store, notes []Line) error {
 	return err
 }
 
-// CreatedIDs returns the ids of model that some journal names as new. With an ErrCorrupt,
-// they may be some of them.
+// CreatedIDs returns the ids that journals name as new in model. With an ErrCorrupt, some may be
+// missing.
 func CreatedIDs(ctx context.Context, s kv.Store, model string) (ids []string, err error) {
 	var damaged error
 	err = eachCopy(ctx, s, func(c Copy) {
@@ -150,7 +149,7 @@ func eachCopy(ctx context.Context, s kv.Store, f func(Copy)) error {
 	return nil
 }
 
-// Models returns the models that the process has written, nil if that is not known.
+// Models returns the models that the process has written, or nil if unknown.
 func (c *Copy) Models() (models []string) {
 	for _, shape := range c.head.shapes {
 		if name, _, ok := strings.Cut(shape, "="); ok && !c.headless {
@@ -160,8 +159,8 @@ func (c *Copy) Models() (models []string) {
 	return models
 }
 
-// Clear takes what is damaged out of the journal of a dead process, unless it has changed
-// since it was read.
+// Clear removes the damaged parts from the journal of a dead process, unless it has changed since
+// it was read.
 func (c *Copy) Clear(ctx context.Context, s kv.Store) error {
 	if c.version == 0 {
 		return listProcess(ctx, s, c.Process, false)
@@ -195,10 +194,9 @@ func (c *Copy) close(ctx context.Context, s kv.Store) error {
 	return err
 }
 
-// Remove removes the journal of a dead process, unless it has changed since it
-// was read: then it stays until its process has been still again. The head is
-// marked as closed first, so that the process makes no segment that no one would
-// find.
+// Remove removes the journal of a dead process, unless it has changed since it was read: then it
+// stays until its process has been silent again. The head is first marked as closed, so that the
+// process creates no segment that nobody would find.
 func (c *Copy) Remove(ctx context.Context, s kv.Store) error {
 	if c.version != 0 {
 		if err := c.close(ctx, s); err != nil {
@@ -217,7 +215,7 @@ func (c *Copy) Remove(ctx context.Context, s kv.Store) error {
 	return removeNames(ctx, s, c.Process)
 }
 
-// unlessChanged returns nil for an err that says that a journal has changed.
+// unlessChanged returns nil if err means that a journal has changed.
 func unlessChanged(err error) error {
 	if kv.Raced(err) {
 		return nil
@@ -225,8 +223,7 @@ func unlessChanged(err error) error {
 	return err
 }
 
-// removeNames removes what names the journal of process, whose segments are
-// gone.
+// removeNames removes the names of the journal of process after its segments.
 func removeNames(ctx context.Context, s kv.Store, process string) error {
 	if err := listProcess(ctx, s, process, false); err != nil {
 		return err
@@ -234,11 +231,11 @@ func removeNames(ctx context.Context, s kv.Store, process string) error {
 	return s.Do(ctx, []kv.Op{kv.OpDelete(headKey.Key(process)), kv.OpDelete(repairedKey.Key(process))})
 }
 
-// repairedKey says what the first repair of a dead process's journal covered.
+// repairedKey records the extent of the first repair of a dead process's journal.
 var repairedKey = kv.NewClass("fixed", 1) // process
 
-// Repaired returns when the journal of process was first repaired, and how many
-// bytes it had; the zero time if it was not, or if what says so is damaged.
+// Repaired returns when the journal of process was first repaired, and its size in bytes. The time
+// is zero if it was not repaired, or the record of that is damaged.
 func Repaired(ctx context.Context, s kv.Store, process string) (when time.Time, covered int, err error) {
 	r, err := kv.One(ctx, s, kv.OpGet(repairedKey.Key(process)))
 	if errors.Is(err, kv.ErrNotFound) {
@@ -257,7 +254,7 @@ func Repaired(ctx context.Context, s kv.Store, process string) (when time.Time, 
 	return when, covered, nil
 }
 
-// MarkRepaired notes that the journal c was repaired now.
+// MarkRepaired records that the journal c was repaired now.
 func (c *Copy) MarkRepaired(ctx context.Context, s kv.Store, now time.Time) error {
 	b := binary.AppendUvarint(nil, uint64(now.UnixMilli()))
 	b = binary.AppendUvarint(b, uint64(c.Bytes))

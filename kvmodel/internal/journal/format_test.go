@@ -84,7 +84,7 @@ func TestFormat_WhatIsStoredReadsAsItAlwaysDid(t *testing.T) {
 
 var deletedForm, noteForm = Line{Model: "Page", ID: "p1"}, Line{Model: "views", Touched: []envelope.Touched{{Index: "views", Places: []string{"a", "b"}}}}
 
-// segment returns the lines as they stand in one.
+// segment returns the bytes of a segment with the lines.
 func segment(lines ...Line) (data []byte) {
 	for _, l := range lines {
 		data = l.encode(data)
@@ -174,7 +174,7 @@ func FuzzLine(f *testing.F) {
 		if err != nil && !errors.Is(err, codec.ErrCorrupt) {
 			t.Errorf("got %v, want ErrCorrupt", err)
 		}
-		// A line that follows itself is read once, but not after a damaged one.
+		// A line that repeats the line before it is read once, but not after a damaged one.
 		lines = slices.CompactFunc(lines, func(a, b Line) bool { return cmp.Equal(a, b, unexported) })
 		var b []byte
 		for _, l := range lines {

@@ -13,13 +13,13 @@ import (
 
 var headKey = kv.NewClass("out", 1) // process
 
-// ErrNone says that there is no segment to write to: the journal was never
-// opened, or another process took this one for dead and removed its journal.
+// ErrNone means that there is no segment to write to. The journal was never opened, or another
+// process took this one for dead and removed its journal.
 var ErrNone = errors.New("no journal")
 
-// head is what the head of a journal says: the segments from lowest to highest
-// may exist, the tick changes while the process lives, and the shapes are those
-// of its models, with what Handling returns for some.
+// head is the head of a journal: the segments from lowest to highest may exist, the tick changes
+// while the process is alive, and shapes has the shapes of its models, and a text from Handling for
+// models with handlers.
 type head struct {
 	lowest, highest int64
 	tick            uint64
@@ -27,15 +27,14 @@ type head struct {
 	origin          Origin
 }
 
-// Handling returns what stands among the shapes if the process calls handlers for
-// the changes of model.
+// Handling returns the text among the shapes of a process that calls handlers for changes of model.
 func Handling(model string) string { return "handles " + model }
 
 // Handles reports whether the process of c had handlers for model.
 func (c *Copy) Handles(model string) bool { return slices.Contains(c.head.shapes, Handling(model)) }
 
-// maxSegments is how many segments a journal can have: more than one a second
-// for as long as a change may stay incomplete.
+// maxSegments limits the segments of a journal: more than one a second for the time a change may
+// stay incomplete.
 const maxSegments = 200_000
 
 // closedTick marks the head of a journal that is being removed.
@@ -97,13 +96,12 @@ func decodeHead(data []byte) (head, error) {
 	return h, r.Err
 }
 
-// errGoneBack says that a head is older than one that was acknowledged.
+// errGoneBack: a head is older than an acknowledged one.
 var errGoneBack = errors.New("the store shows an older head of the journal than it had")
 
-// write stores h in the place of the head of process, whose last tick was that. It
-// returns ErrNone if the journal was removed or is being removed: no one would find a
-// segment that is made after that. A head that is damaged is made again: no one but its
-// process writes it.
+// write replaces the head of process, whose last tick was last, with h. It returns ErrNone if the
+// journal was removed or is being removed: nobody would find a segment created afterwards. A
+// damaged head is replaced too, since only its process writes it.
 func (h head) write(ctx context.Context, s kv.Store, process string, last uint64) error {
 	key := headKey.Key(process)
 	r, err := kv.One(ctx, s, kv.OpGet(key))

@@ -1,12 +1,11 @@
-// Package journal is what each process writes down before it makes a change, so
-// that another process can finish the change after a crash.
+// Package journal is the log that each process writes before its changes, so that another process
+// can finish them after a crash.
 //
-// A journal is a row of segments of lines. A [Line] is written before the change
-// it describes commits. When the change is complete nothing is written: the
-// process counts, and removes a segment when all its lines are complete. No one
-// reads a segment while its process lives, except to list ids; another process
-// repairs what a dead one has left. The head of a journal names its segments and
-// shows that its process lives.
+// A journal is a sequence of segments of lines. A [Line] is written before the change it describes
+// commits. When the change is complete nothing is written: the process counts, and removes a
+// segment when all its lines are complete. While its process is alive, a segment is read only to
+// list ids. Another process repairs the lines of a dead one. The head of a journal names its
+// segments and shows that its process is alive.
 package journal
 
 import (
@@ -20,56 +19,56 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// segmentBytes is the size from which a segment is followed by a new one.
+// segmentBytes is the size at which a new segment is begun.
 const segmentBytes = 32 << 10
 
-// Config is what a journal needs of its database.
+// Config is the environment of a journal.
 type Config struct {
 	Store  kv.Store
 	Now    func() time.Time
 	Closed <-chan struct{}
 
-	// Begin says that a tick begins.
+	// Begin marks the start of a tick.
 	Begin func(ctx context.Context) (context.Context, func())
 
-	// Failed is called when a tick has failed, which is tried again.
+	// Failed is called when a tick has failed. It will be retried.
 	Failed func(error)
 
-	// Origin is what the process says of itself.
+	// Origin identifies the process.
 	Origin Origin
 
-	// Shapes returns the shape of every model of the process.
+	// Shapes returns the shapes of all models of the process.
 	Shapes func() []string
 
-	// Archive puts new ids, by model, into their enumerations.
+	// Archive adds new ids, by model, to their enumerations.
 	Archive func(ctx context.Context, created map[string][]string) error
 }
 
 // Journal writes the lines of this process.
 type Journal struct {
 	Config
-	losses  kv.Losses     // what the store knows of them, or nil
-	opening chan struct{} // holds one token while no one opens the journal
+	losses  kv.Losses     // nil: not supported by the store
+	opening chan struct{} // holds one token while nobody opens the journal
 
 	mu       sync.Mutex // never held during a trip
 	process  string     // "" until opened
-	begun    string     // process, or the name that is about to be
-	edition  uint64     // of the store, when the process was listed
+	begun    string     // process, or the next name while a journal is being opened
+	edition  uint64     // edition of the store when the process was listed
 	opened   time.Time  // when the process began to write to it
-	givenUp  bool       // the work for some line will not be tried again
+	givenUp  bool       // the work for some line will not be retried
 	left     bool       // by Leave: no more lines are written
-	segments []*Segment // those that exist, oldest first; the last is written to
-	spare    *Segment   // one that exists, but that no head names yet
-	number   int64      // the last one of a segment that was tried
+	segments []*Segment // existing segments, oldest first; the last is written to
+	spare    *Segment   // a segment that exists but is in no head yet
+	number   int64      // the last segment number tried
 	tick     uint64
-	ticked   time.Time // when the last tick that was answered was sent
+	ticked   time.Time // when the last answered tick was sent
 	since    time.Time // since when ticks have come without a gap
 
-	headOf       string // the process whose head has acknowledged a tick, and which
+	headOf       string // the process whose head acknowledged a tick, and that tick
 	acknowledged uint64
 
-	ticking chan struct{} // closed when the loop that ticks has ended; nil while none runs
-	now     chan struct{} // makes the next tick come at once
+	ticking chan struct{} // closed when the tick loop has ended; nil while none runs
+	now     chan struct{} // triggers the next tick immediately
 }
 
 // New returns a journal that is not open yet.
@@ -79,7 +78,7 @@ func New(c Config) *Journal {
 	return j
 }
 
-// Process returns the name under which this process writes, "" if it has no journal.
+// Process returns the name under which this process writes, or "" if it has no journal.
 func (j *Journal) Process() string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -93,8 +92,8 @@ func (j *Journal) IsOwn(process string) bool {
 	return process == j.begun
 }
 
-// Ready returns when the journal is open for lines. It costs trips the first
-// time only. After Leave it returns an ErrUnavailable.
+// Ready returns when the journal is open for lines. It costs trips only the first time. After Leave
+// it returns an ErrUnavailable.
 func (j *Journal) Ready(ctx context.Context) error {
 	if j.isLeft() {
 		return kv.Unavailable(errLeft)
@@ -119,16 +118,15 @@ func (j *Journal) Ready(ctx context.Context) error {
 
 var errLeft = errors.New("the journal is closed")
 
-// isLeft reports whether no more lines are written.
 func (j *Journal) isLeft() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.left
 }
 
-// leavePast leaves a journal that was opened before the store lost a server's memory. A
-// rebuild since may have seen none of its lines. So others get to know of it again and
-// repair it, as they repair that of a dead process, and the next line goes to another.
+// leavePast leaves a journal that was opened before the store lost a server's memory. A rebuild
+// since then may not have seen its lines. So the journal is listed again, for others to repair like
+// that of a dead process, and the next line goes to a new one.
 func (j *Journal) leavePast(ctx context.Context) error {
 	if j.isListed() {
 		return nil
@@ -136,8 +134,8 @@ func (j *Journal) leavePast(ctx context.Context) error {
 	return j.Abandon(ctx, j.Process())
 }
 
-// Abandon leaves the journal of process, unless this process has another one by now, though its
-// name is not in the list of processes.
+// Abandon leaves the journal of process, which is missing in the list of processes, unless this
+// process already has another one.
 func (j *Journal) Abandon(ctx context.Context, process string) error {
 	last := j.last()
 	if last == nil || last.process != process {
@@ -158,8 +156,8 @@ func (j *Journal) Abandon(ctx context.Context, process string) error {
 	return nil
 }
 
-// isListed reports whether the journal is open and others know of it, which they may
-// have lost with a server's memory.
+// isListed reports whether the journal is open and listed for others in the current edition; the
+// list may have been lost with a server's memory.
 func (j *Journal) isListed() bool {
 	_, edition := kv.EditionOf(j.losses)
 	j.mu.Lock()
@@ -167,7 +165,7 @@ func (j *Journal) isListed() bool {
 	return j.process != "" && j.edition == edition
 }
 
-// list makes others know of the journal of process, beside p.
+// list adds the journal of process to the list p.
 func (j *Journal) list(ctx context.Context, p processes, process string) error {
 	err := p.change(ctx, j.Store, process, true)
 	_, edition := kv.EditionOf(j.losses)
@@ -179,8 +177,8 @@ func (j *Journal) list(ctx context.Context, p processes, process string) error {
 	return err
 }
 
-// open starts a journal under a name that was never used before. It reads before it
-// writes: the first trip of a process shows whether it may use the store.
+// open starts a journal under a new name. It reads before it writes: the first trip of a process
+// shows whether it may use the store.
 func (j *Journal) open(ctx context.Context) error {
 	p, err := readProcesses(ctx, j.Store)
 	if err != nil {
@@ -208,16 +206,16 @@ func (j *Journal) open(ctx context.Context) error {
 	return nil
 }
 
-// begin notes the name under which a journal is about to be opened.
+// begin records the name of the journal about to be opened.
 func (j *Journal) begin(process string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.begun = process
 }
 
-// Append writes l through s, which other works may share. It returns the segment
-// that holds l, or may hold it after an error other than ErrNone; the caller owes
-// that segment one Done. After ErrNone, make the journal Ready again.
+// Append writes l through s, which may be shared with other works. It returns the segment that
+// holds l, or may hold it after an error other than ErrNone; the caller owes that segment one Done.
+// After ErrNone, make the journal Ready again.
 func (j *Journal) Append(ctx context.Context, s kv.Store, l Line) (*Segment, error) {
 	data := l.encode(nil)
 	seg := j.enter(l, len(data))
@@ -234,8 +232,8 @@ func (j *Journal) Append(ctx context.Context, s kv.Store, l Line) (*Segment, err
 	return nil, ErrNone
 }
 
-// enter returns the segment to write the next line to, which counts as one of
-// its open lines from now on, or nil if the journal is not open.
+// enter returns the segment for the next line and counts the line as open, or returns nil if the
+// journal is not open.
 func (j *Journal) enter(l Line, size int) *Segment {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -257,22 +255,22 @@ func (j *Journal) enter(l Line, size int) *Segment {
 	return seg
 }
 
-// GiveUp says that what is left to do for some line will not be tried again by this process.
+// GiveUp records that this process will not retry the remaining work of some line.
 func (j *Journal) GiveUp() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.givenUp = true
 }
 
-// Done says that the change of one line in seg is complete.
+// Done marks the change of one line in seg as complete.
 func (j *Journal) Done(seg *Segment) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	seg.open--
 }
 
-// Ended is Done for a note. Where other lines of seg stay open, it is written down that the
-// note is not to be carried out again.
+// Ended is Done for a note. If other lines of seg stay open, the end of the note is written later,
+// so that it is not carried out again.
 func (j *Journal) Ended(seg *Segment, note Line) {
 	note.Rev = endedRev
 	j.mu.Lock()
@@ -281,9 +279,9 @@ func (j *Journal) Ended(seg *Segment, note Line) {
 	seg.over = note.encode(seg.over)
 }
 
-// End writes down that a note in seg is not to be carried out again, and is Done for it. So it
-// is with an ErrNone, which says that another process has taken this one for dead, and may
-// have carried it out.
+// End writes that a note in seg must not be carried out again, and is Done for it. An ErrNone means
+// that another process took this one for dead, and may have carried the note out; the note is Done
+// then, too.
 func (j *Journal) End(ctx context.Context, seg *Segment, note Line) error {
 	note.Rev = endedRev
 	err := kv.AppendSurely(ctx, j.Store, seg.key(), note.encode(nil))
@@ -297,8 +295,7 @@ func (j *Journal) End(ctx context.Context, seg *Segment, note Line) error {
 	return err
 }
 
-// writeOver writes down which notes have ended in segments that have had open lines for some
-// time.
+// writeOver writes the ends of notes in segments that have had open lines for at least some time.
 func (j *Journal) writeOver(ctx context.Context, some time.Duration) error {
 	for _, seg := range j.segmentsOver(some) {
 		over := j.takeOver(seg)
@@ -338,7 +335,7 @@ func (j *Journal) forget(process string) {
 	}
 }
 
-// OpenLines returns how many lines are not complete.
+// OpenLines returns the number of incomplete lines.
 func (j *Journal) OpenLines() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -349,8 +346,8 @@ func (j *Journal) OpenLines() int {
 	return n
 }
 
-// Oldest returns for how long the oldest line has not been complete, 0 if there is none.
-// It may be one that was written a second before it.
+// Oldest returns the age of the oldest incomplete line, 0 if there is none. It may count from a
+// line written up to a second earlier.
 func (j *Journal) Oldest() (age time.Duration) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -362,7 +359,7 @@ func (j *Journal) Oldest() (age time.Duration) {
 	return age
 }
 
-// complete returns the ended segments whose lines are all complete.
+// complete returns the ended segments without open lines.
 func (j *Journal) complete() []*Segment {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -375,7 +372,7 @@ func (j *Journal) complete() []*Segment {
 	return all
 }
 
-// removeComplete removes the complete segments, and returns how many there were.
+// removeComplete removes the complete segments and returns their number.
 func (j *Journal) removeComplete(ctx context.Context) (int, error) {
 	complete := j.complete()
 	for _, seg := range complete {
@@ -386,13 +383,12 @@ func (j *Journal) removeComplete(ctx context.Context) (int, error) {
 	return len(complete), nil
 }
 
-// remove deletes a complete segment, once the ids created in it are in the
-// enumeration.
+// remove deletes a complete segment, once the ids created in it are in the enumeration.
 func (j *Journal) remove(ctx context.Context, seg *Segment) error {
 	if err := j.Archive(ctx, seg.created); err != nil {
 		return err
 	}
-	seg.created = nil // They are not put there twice if the segment is not deleted now.
+	seg.created = nil // not added twice if the deletion fails
 	if _, err := kv.One(ctx, j.Store, kv.OpDelete(seg.key())); err != nil && !errors.Is(err, kv.ErrNotFound) {
 		return err
 	}
@@ -402,9 +398,8 @@ func (j *Journal) remove(ctx context.Context, seg *Segment) error {
 	return nil
 }
 
-// Close removes the journal: nothing more will be written. If a change is not
-// complete, all is left for repair, and the error says so, unless waits says that
-// a change only waits for its time.
+// Close removes the journal: nothing more will be written. If a change is incomplete, everything is
+// left for repair and Close returns an error, unless waits says that a change is merely waiting.
 func (j *Journal) Close(ctx context.Context, waits bool) error {
 	process := j.Process()
 	if err := j.Leave(ctx); err != nil || process == "" {
@@ -418,8 +413,8 @@ func (j *Journal) Close(ctx context.Context, waits bool) error {
 	return removeNames(ctx, j.Store, process)
 }
 
-// Leave leaves the journal as it is: nothing more will be written but which notes have ended.
-// Segments without open lines go.
+// Leave ends the journal: nothing more will be written except ends of notes. Segments without open
+// lines are removed.
 func (j *Journal) Leave(ctx context.Context) error {
 	if err := j.awaitTicking(ctx); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// Changes whose work was given up stay incomplete for as long as the process lives.
+// Changes with abandoned work stay incomplete while the process lives.
 func TestJournal_LeavesOneWithVeryManyIncompleteSegmentsToRepair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, s, closed := t.Context(), memkv.New(memkv.Options{}), make(chan struct{})

@@ -11,25 +11,24 @@ import (
 	"github.com/ringtree/ringtree/internal/wire"
 )
 
-// Line is what the journal says of one change before it commits: enough for
-// another process to finish it.
+// Line describes one change before it commits, so that another process can finish it.
 type Line struct {
 	Model   string
 	ID      string // text
-	Rev     uint64 // the change's; repair fences the record up to it, or always
-	Created bool   // the id may be new and then belongs in the enumeration
+	Rev     uint64 // of the change; repair fences the record up to it, or always
+	Created bool   // the id may be new and missing in the enumeration
 	Touched []envelope.Touched
 }
 
-// FenceAlways is the Rev in the line of a change that did not know its own, such
-// as a deletion, which writes its line while it reads the record.
+// FenceAlways is the Rev in the line of a change that did not know its own, such as a deletion,
+// which writes its line while it reads the record.
 const FenceAlways = 0
 
-// endedRev is the Rev of a line that ends a note: the one with its model and id is not to be
+// endedRev is the Rev of a line that ends the note with the same model and id, which must not be
 // carried out again.
 const endedRev = envelope.MaxRev
 
-// withoutEnded returns lines without the notes that have ended, and the lines that say so.
+// withoutEnded returns lines without ended notes and the lines that end them.
 func withoutEnded(lines []Line) []Line {
 	type note struct{ model, id string }
 	ended := make(map[note]bool)
@@ -44,8 +43,8 @@ func withoutEnded(lines []Line) []Line {
 	return slices.DeleteFunc(lines, func(l Line) bool { return ended[note{l.Model, l.ID}] })
 }
 
-// Merge returns lines that were read, but one for those about the same record, or two if
-// some fence it always: side by side, their repairs would only be in each other's way.
+// Merge merges lines about the same record into one, or two if some always fence it, since
+// concurrent repairs would disturb each other.
 func Merge(lines []Line) []Line {
 	type about struct {
 		model, id string
@@ -84,8 +83,8 @@ func (l *Line) encode(dst []byte) []byte {
 	return frame.Append(dst, envelope.AppendTouched(append(body, created), l.Touched))
 }
 
-// decodeLines returns the lines of a segment. One that was appended once more, since an answer
-// was unclear, is read once. With an ErrCorrupt it returns the lines that can be read.
+// decodeLines returns the lines of a segment. A line appended twice because of an unclear answer is
+// returned once. With an ErrCorrupt it returns the readable lines.
 func decodeLines(data []byte) (lines []Line, damaged error) {
 	var before []byte
 	for len(data) > 0 {
@@ -105,7 +104,7 @@ func decodeLines(data []byte) (lines []Line, damaged error) {
 	return lines, damaged
 }
 
-// decodeLine returns the line in the payload of a frame.
+// decodeLine decodes the payload of a frame.
 func decodeLine(body []byte) (l Line, err error) {
 	r := wire.Reader{Rest: body}
 	l.Model, l.ID, l.Rev = r.Text("model"), r.Text("id"), r.Number("rev", envelope.MaxRev)

@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// Origin is what a process says of itself in the head of its journal.
+// Origin identifies a process in the head of its journal.
 type Origin struct {
 	Host    string
 	PID     int
-	Release string    // of the program; "": it does not know
+	Release string    // of the program; "": unknown
 	Since   time.Time // when it opened the database
 }
 
 // IsZero reports whether nothing is known.
 func (o Origin) IsZero() bool { return o == Origin{} }
 
-// Called returns what people call the process, whose name in the store that is:
-// web-1 pid 4121 (release a3f19c2, since 3 h). It is the name if nothing else is known.
+// Called returns the process in readable form: web-1 pid 4121 (release a3f19c2, since 3 h). If o is
+// zero, it returns process, its name in the store.
 func (o Origin) Called(process string, now time.Time) string {
 	if o.IsZero() {
 		return process
@@ -32,7 +32,7 @@ func (o Origin) Called(process string, now time.Time) string {
 	return strings.TrimSpace(fmt.Sprintf("%s pid %d (%ssince %s)", o.Host, o.PID, release, age(now.Sub(o.Since))))
 }
 
-// age returns d in the largest unit that there is one of.
+// age returns d in the largest unit that fits.
 func age(d time.Duration) string {
 	const day = 24 * time.Hour
 	for _, unit := range []struct {
@@ -46,18 +46,18 @@ func age(d time.Duration) string {
 	return fmt.Sprint(max(0, int(d/time.Second)), " s")
 }
 
-// runs begins the text among the shapes that is an Origin. No shape of a model begins so, since
-// a model's name has no blank.
+// runs is the prefix of the text of an Origin among the shapes. No shape has it, since a model's
+// name has no blank.
 const runs = "runs "
 
-// text returns o as it stands among the shapes, without a = as shapes of models have one.
+// text returns o as a text among the shapes. Unlike the shape of a model it contains no =.
 func (o Origin) text() string {
 	return runs + strings.Join([]string{
 		url.QueryEscape(o.Host), strconv.Itoa(o.PID), strconv.FormatInt(o.Since.Unix(), 10), url.QueryEscape(o.Release),
 	}, " ")
 }
 
-// readOrigin returns the Origin that text is, and whether it is one.
+// readOrigin returns the Origin in text, and whether it is one.
 func readOrigin(text string) (o Origin, ok bool) {
 	rest, ok := strings.CutPrefix(text, runs)
 	parts := strings.Split(rest, " ")

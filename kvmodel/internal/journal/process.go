@@ -13,7 +13,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// processList is the one key that names every process with a journal.
+// processList is the key of the list of all processes with a journal.
 const processList = "procs"
 
 // Other is another process with a journal, as its head shows it.
@@ -22,9 +22,8 @@ type Other struct {
 	head    kv.Result
 }
 
-// Others returns the processes with a journal that are not own. It takes one trip,
-// in which it reads the list and the heads of known, and a second one if the list
-// has others.
+// Others returns the processes with a journal that are not own. It takes one trip to read the list
+// and the heads of known, and a second one if the list has others.
 func Others(ctx context.Context, s kv.Store, own func(process string) bool, known []string) ([]Other, error) {
 	results, err := kv.GetAll(ctx, s, append(kv.Texts(known, HeadKey), processList)...)
 	if err != nil {
@@ -45,9 +44,9 @@ func Others(ctx context.Context, s kv.Store, own func(process string) bool, know
 	return others, nil
 }
 
-// Head returns the tick and the shapes of the process, none if its head is gone. One that
-// is being removed has the tick 0, and so has one that is damaged, or whose name is, which is an
-// ErrCorrupt.
+// Head returns the tick and the shapes of the process, none if its head is missing. The tick is 0
+// if the head is being removed. If the head, or the name of the process, is damaged, the tick is 0
+// and the error is an ErrCorrupt.
 func (o Other) Head() (tick uint64, shapes []string, err error) {
 	if o.head.Err != nil {
 		return 0, nil, checkName(o.Process)
@@ -59,7 +58,7 @@ func (o Other) Head() (tick uint64, shapes []string, err error) {
 	return h.sign(), h.shapes, nil
 }
 
-// Origin returns what the process says of itself, as far as that can be read.
+// Origin returns the Origin of the process, zero if it cannot be read.
 func (o Other) Origin() Origin {
 	if o.head.Err != nil {
 		return Origin{}
@@ -71,13 +70,12 @@ func (o Other) Origin() Origin {
 	return h.origin
 }
 
-// processes is the list of processes as it was read.
+// processes is the list of processes as read.
 type processes struct {
 	all     []string
 	version kv.Version // 0 if there is none
 }
 
-// readProcesses reads the list of processes.
 func readProcesses(ctx context.Context, s kv.Store) (processes, error) {
 	r, err := kv.One(ctx, s, kv.OpGet(processList))
 	if errors.Is(err, kv.ErrNotFound) {
@@ -89,8 +87,8 @@ func readProcesses(ctx context.Context, s kv.Store) (processes, error) {
 	return processes{decodeProcesses(r.Value), r.Version}, nil
 }
 
-// change puts process into the list or takes it out. If the list has changed since it was
-// read, it is read again.
+// change adds process to the list or removes it. If the list has changed since it was read, it is
+// read again.
 func (p processes) change(ctx context.Context, s kv.Store, process string, in bool) error {
 	for slices.Contains(p.all, process) != in {
 		all := slices.DeleteFunc(slices.Clone(p.all), func(name string) bool { return name == process })
@@ -108,7 +106,7 @@ func (p processes) change(ctx context.Context, s kv.Store, process string, in bo
 	return nil
 }
 
-// listProcess puts process into the list of processes or takes it out.
+// listProcess adds process to the list of processes or removes it.
 func listProcess(ctx context.Context, s kv.Store, process string, in bool) error {
 	p, err := readProcesses(ctx, s)
 	if err != nil {

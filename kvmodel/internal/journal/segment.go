@@ -14,11 +14,11 @@ type Segment struct {
 	process string
 	number  int64
 	size    int
-	open    int                 // lines whose change is not complete
-	since   time.Time           // when the first of these was written, or one before it
+	open    int                 // lines of incomplete changes
+	since   time.Time           // when the first of these, or a line before it, was written
 	created map[string][]string // ids for the enumeration, by model
 	ended   bool                // no more lines are begun in it
-	over    []byte              // lines that end notes in it, and are not written yet
+	over    []byte              // unwritten lines that end notes in it
 }
 
 func newSegment(process string, number int64) *Segment {

@@ -10,17 +10,15 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Shed looks after shedFirst, and then each time after twice as long, until that is over
-// shedLast.
+// Shed checks after shedFirst, then with doubling pauses up to shedLast.
 const (
 	shedFirst = 10 * time.Millisecond
 	shedLast  = time.Second
 )
 
-// Shed waits a few seconds until no journal has a line that is accepts. It returns a process
-// whose journal still has one, "" if there is none. A line of this process goes when its
-// change, and those beside it in its segment, are complete; one of a process that has died
-// when its journal is removed.
+// Shed waits a few seconds until no journal has a line accepted by is. It returns a process with
+// such a line in its journal, or "". A line of this process goes when all changes in its segment
+// are complete. A line of a dead process goes when its journal is removed.
 func (j *Journal) Shed(ctx context.Context, is func(Line) bool) (process string, err error) {
 	last := j.last()
 	for pause := shedFirst; ; pause *= 2 {
@@ -37,15 +35,15 @@ func (j *Journal) Shed(ctx context.Context, is func(Line) bool) (process string,
 	}
 }
 
-// holds reports whether seg, which may be nil, has lines and is there.
+// holds reports whether seg, which may be nil, still exists with lines.
 func (j *Journal) holds(seg *Segment) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return seg != nil && (seg.size > 0 && slices.Contains(j.segments, seg) || len(j.segments) > 1 && j.segments[0].number < seg.number)
 }
 
-// holder returns a process whose journal has a line that is accepts, "" if there is none. It
-// is an ErrCorrupt if that cannot be told, since a line is damaged.
+// holder returns a process with a line in its journal accepted by is, or "". If a damaged line
+// leaves that unknown, the error is an ErrCorrupt.
 func holder(ctx context.Context, s kv.Store, is func(Line) bool) (process string, err error) {
 	var damaged error
 	err = eachCopy(ctx, s, func(c Copy) {

@@ -10,21 +10,21 @@ import (
 )
 
 const (
-	idleTicks = 5 // after so many with nothing to do, the ticking stops
+	idleTicks = 5 // idle ticks after which the ticking stops
 	tickTime  = 30 * time.Second
 
-	// overAfter is from when on a segment with open lines is taken to stay.
+	// overAfter is the age at which a segment with open lines is expected to stay.
 	overAfter = 5 * time.Second
 
-	// keptSegments is how many segments a process keeps before it leaves its journal.
+	// keptSegments is the number of segments after which a process leaves its journal.
 	keptSegments = 4096
 
-	// keptFor is for how long a process keeps a journal of which it has given up lines. So an
-	// outage leaves only a few journals for repair.
+	// keptFor is how long a process keeps a journal with lines it has given up, so that an outage
+	// leaves only a few journals for repair.
 	keptFor = 5 * time.Minute
 )
 
-// tickNow makes the next tick come at once.
+// tickNow triggers the next tick immediately.
 func (j *Journal) tickNow() {
 	select {
 	case j.now <- struct{}{}:
@@ -32,7 +32,7 @@ func (j *Journal) tickNow() {
 	}
 }
 
-// Live makes the journal show for a while that its process lives, as every line does.
+// Live makes the journal show for a while that its process is alive, as every line does.
 func (j *Journal) Live() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -41,7 +41,7 @@ func (j *Journal) Live() {
 	}
 }
 
-// startTicking starts the loop, unless it runs. The caller holds the lock.
+// startTicking starts the loop unless it runs. The caller holds mu.
 func (j *Journal) startTicking() {
 	if j.ticking == nil {
 		j.ticking = make(chan struct{})
@@ -49,7 +49,7 @@ func (j *Journal) startTicking() {
 	}
 }
 
-// loop ticks while there is something to do.
+// loop ticks while there is work.
 func (j *Journal) loop() {
 	ticker := time.NewTicker(times.Tick)
 	defer ticker.Stop()
@@ -94,7 +94,7 @@ func (j *Journal) stopTicking() {
 	j.ticking = nil
 }
 
-// awaitTicking returns when the ticking has ended, or ctx ends.
+// awaitTicking returns when the ticking or ctx has ended.
 func (j *Journal) awaitTicking(ctx context.Context) error {
 	j.mu.Lock()
 	ticking := j.ticking
@@ -110,9 +110,8 @@ func (j *Journal) awaitTicking(ctx context.Context) error {
 	}
 }
 
-// doTick rolls over to the next segment if the last one has lines, shows that the
-// process lives, and removes the segments that are complete. It reports whether
-// there was anything to do.
+// doTick rolls over to the next segment if the last one has lines, shows that the process is alive,
+// and removes complete segments. It reports whether there was work.
 func (j *Journal) doTick(ctx context.Context) (busy bool, err error) {
 	if err := j.leavePast(ctx); err != nil {
 		return true, err
@@ -135,8 +134,8 @@ func (j *Journal) doTick(ctx context.Context) (busy bool, err error) {
 	return removed > 0 || j.OpenLines() > 0, err
 }
 
-// isForOthers reports whether the journal is left for repair, as that of a dead process is:
-// this one has given up lines, or remembers too many segments with lines that are not complete.
+// isForOthers reports whether to leave the journal for repair, like that of a dead process: this
+// one has given up lines, or remembers too many segments with open lines.
 func (j *Journal) isForOthers() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -152,9 +151,9 @@ func (j *Journal) last() *Segment {
 	return j.segments[len(j.segments)-1]
 }
 
-// rollOver makes the segment after last if last has lines, and writes the head, which
-// shows that this process lives. A segment is written to only once the head names it: if
-// another process has closed the head, no one would find it.
+// rollOver creates the segment after last if last has lines, and writes the head, which shows that
+// this process is alive. A segment is written to only once the head names it: if another process
+// has closed the head, nobody would find the segment.
 func (j *Journal) rollOver(ctx context.Context, last *Segment) error {
 	next, err := j.next(ctx, last)
 	if err != nil {
@@ -192,8 +191,8 @@ func (j *Journal) rollOver(ctx context.Context, last *Segment) error {
 	return nil
 }
 
-// goneBack says that the store shows an old head of process, whose segments may be old,
-// too: they are left for repair, and the next line goes to another journal.
+// goneBack handles an old head of process in the store. Its segments may be old as well, so they
+// are left for repair, and the next line goes to a new journal.
 func (j *Journal) goneBack(ctx context.Context, process string, err error) error {
 	if j.losses != nil {
 		if failed := j.losses.GoneBack(ctx, headKey.Key(process)); failed != nil {
@@ -204,7 +203,7 @@ func (j *Journal) goneBack(ctx context.Context, process string, err error) error
 	return err
 }
 
-// lastTick returns the last tick of process that was acknowledged, 0 if there was none.
+// lastTick returns the last acknowledged tick of process, or 0.
 func (j *Journal) lastTick(process string) uint64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -214,7 +213,7 @@ func (j *Journal) lastTick(process string) uint64 {
 	return j.acknowledged
 }
 
-// discard deletes a segment that no head names.
+// discard deletes a segment that is in no head.
 func (j *Journal) discard(ctx context.Context, seg *Segment) error {
 	_, err := kv.One(ctx, j.Store, kv.OpDelete(seg.key()))
 	if errors.Is(err, kv.ErrNotFound) {
@@ -223,8 +222,7 @@ func (j *Journal) discard(ctx context.Context, seg *Segment) error {
 	return err
 }
 
-// next returns the segment to write to after this tick, which is last itself if that is
-// empty.
+// next returns the segment to write to after this tick: last itself if it is empty.
 func (j *Journal) next(ctx context.Context, last *Segment) (*Segment, error) {
 	next, exists := j.following(last)
 	if exists {
@@ -239,8 +237,8 @@ func (j *Journal) next(ctx context.Context, last *Segment) (*Segment, error) {
 	return next, nil
 }
 
-// following returns the segment after last, and whether it exists. A number is tried
-// once: after an unclear answer it may be added when the journal has been removed.
+// following returns the segment after last, and whether it exists. A number is tried only once:
+// after an unclear answer it may be added when the journal has already been removed.
 func (j *Journal) following(last *Segment) (next *Segment, exists bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -254,7 +252,7 @@ func (j *Journal) following(last *Segment) (next *Segment, exists bool) {
 	return newSegment(last.process, j.number), false
 }
 
-// headTo returns what the head is to say when next is the last segment.
+// headTo returns the head with next as the last segment.
 func (j *Journal) headTo(next *Segment) head {
 	shapes := j.Shapes()
 	j.mu.Lock()
@@ -267,8 +265,8 @@ func (j *Journal) headTo(next *Segment) head {
 	return head{lowest, next.number, j.tick, shapes, j.Origin}
 }
 
-// Alive returns when the last tick was sent, and since when ticks have come without a
-// gap in which others may have taken this process for dead.
+// Alive returns when the last tick was sent, and since when ticks have come without a gap in which
+// others may have taken this process for dead.
 func (j *Journal) Alive() (ticked, since time.Time) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -278,10 +276,10 @@ func (j *Journal) Alive() (ticked, since time.Time) {
 // HeadKey returns the key of the head of process.
 func HeadKey(process string) string { return headKey.Key(process) }
 
-// Seen notes what a get of the head of process, which is this one, has answered. It
-// returns ErrNone if another process has taken this one for dead. A head that has gone back
-// or is damaged is left for the next tick, which every line brings and which reads it again:
-// by now this process may have written a later one than got has seen.
+// Seen handles the answer to a get of the head of process, which is this one. It returns ErrNone if
+// another process has taken this one for dead. A head that is old or damaged is left to the next
+// tick, which every line triggers and which reads it again: this process may have written a later
+// one since.
 func (j *Journal) Seen(process string, got kv.Result) error {
 	if got.Err != nil && !errors.Is(got.Err, kv.ErrNotFound) {
 		return got.Err

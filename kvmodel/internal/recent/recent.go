@@ -1,4 +1,4 @@
-// Package recent keeps what was read a moment ago.
+// Package recent caches reads for a moment.
 package recent
 
 import (
@@ -8,10 +8,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Reads keeps the records that were read a moment ago, with their versions, so
-// that an Update that follows a Get saves the trip of reading again. That is safe
-// because the commit compares the version: an old copy costs a trip, never a
-// change.
+// Reads caches recently read records with their versions, so that an Update after a Get need not
+// read again. That is safe because the commit compares the version: an outdated copy costs a trip,
+// never a change.
 type Reads [512]atomic.Pointer[read]
 
 type read struct {
@@ -22,7 +21,7 @@ type read struct {
 
 const (
 	keptFor   = time.Second
-	keptBytes = 16 << 10 // larger records are not kept
+	keptBytes = 16 << 10 // larger records are not cached
 )
 
 func (r *Reads) slot(key string) *atomic.Pointer[read] {
@@ -33,14 +32,14 @@ func (r *Reads) slot(key string) *atomic.Pointer[read] {
 	return &r[hash%uint32(len(r))]
 }
 
-// Keep remembers what was read under key.
+// Keep caches the results for key.
 func (r *Reads) Keep(key string, results []kv.Result, now time.Time) {
 	if first := results[0]; first.Err == nil && len(first.Value) <= keptBytes {
 		r.slot(key).Store(&read{key, results, now})
 	}
 }
 
-// Take returns what was read under key a moment ago, and forgets it.
+// Take removes and returns the recent results for key.
 func (r *Reads) Take(key string, now time.Time) ([]kv.Result, bool) {
 	slot := r.slot(key)
 	kept := slot.Load()
@@ -50,7 +49,7 @@ func (r *Reads) Take(key string, now time.Time) ([]kv.Result, bool) {
 	return kept.results, true
 }
 
-// Drop forgets what was read under key.
+// Drop removes the results for key.
 func (r *Reads) Drop(key string) {
 	slot := r.slot(key)
 	if kept := slot.Load(); kept != nil && kept.key == key {

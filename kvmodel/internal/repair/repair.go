@@ -1,4 +1,4 @@
-// Package repair finishes what processes that died have left half done.
+// Package repair finishes changes that dead processes left unfinished.
 package repair
 
 import (
@@ -14,51 +14,51 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-const linesAtOnce = 100 // worked on side by side
+const linesAtOnce = 100 // repaired side by side
 
-// Config is what a repair needs of its database.
+// Config is the environment of a Repairer.
 type Config struct {
 	Store kv.Store
 	Now   func() time.Time
-	IsOwn func(process string) bool // it is a name of this process
+	IsOwn func(process string) bool // whether this is a name of this process
 
-	// Process returns the name under which this process writes, "" if it has no journal.
+	// Process returns the name under which this process writes, or "" if it has no journal.
 	// Unlisted is called with it when the list of processes lacks it.
 	Process  func() string
 	Unlisted func(ctx context.Context, process string) error
 
-	// Alone: no other process can use the store. The processes that the first look
-	// finds are dead, and no request of theirs is under way.
+	// Alone: no other process can use the store. All processes found by the first look are dead,
+	// without requests in flight.
 	Alone bool
 
-	// Model returns the model of that name, nil if the process has none. Known grows
-	// with the models, their indexes and their handlers.
+	// Model returns the model of that name, or nil. Known grows with the models, their indexes and
+	// their handlers.
 	Model func(name string) Model
 	Known func() int
 
-	// Archive puts new ids, by model, into their enumerations.
+	// Archive adds new ids, by model, to their enumerations.
 	Archive func(ctx context.Context, created map[string][]string) error
 
-	// Lost is called when lines of a dead process are damaged that were of changes of
-	// models, or of any where models is nil.
+	// Lost is called when damaged lines of a dead process concerned models, or any model if models
+	// is nil.
 	Lost func(ctx context.Context, process string, models []string, damaged error) error
 
-	// Settle goes on with what lines have put in doubt, and reports whether nothing
-	// is any more.
+	// Settle continues to recount the counts that lines put in doubt, and reports whether none is
+	// left.
 	Settle func(ctx context.Context) (bool, error)
 
-	// Looked is called after each look that has read all journals, with the lines of dead
-	// processes that were not finished before the look.
+	// Looked is called after each look that has read all journals, with the lines of dead processes
+	// that were unfinished before the look.
 	Looked func(open []journal.Line)
 }
 
-// Model is what a repair asks of a model.
+// Model is a model as Repairer uses it.
 type Model interface {
-	// RepairLine finishes the change of l.
+	// RepairLine finishes the change in l.
 	RepairLine(ctx context.Context, s kv.Store, l journal.Line) error
 
-	// Lacked returns the names of the indexes of the model that others keep and this
-	// process does not know.
+	// Lacked returns the names of the model's indexes that others maintain and this process does
+	// not know.
 	Lacked(ctx context.Context) ([]string, error)
 
 	// Handles reports whether the model has handlers.
@@ -67,8 +67,7 @@ type Model interface {
 	// Changed calls the handlers of the model for a change of id of that age.
 	Changed(ctx context.Context, age time.Duration, id string, created bool) error
 
-	// Resume carries out what l says was begun, if that is an intent, and reports whether
-	// it is one that has ended.
+	// Resume carries out the intent in l, if it is one, and reports whether it has ended.
 	Resume(ctx context.Context, l journal.Line) (ended bool, err error)
 
 	// DeleteChildren deletes the children of the record id if it was deleted.
@@ -81,17 +80,16 @@ type Repairer struct {
 	signs signs
 }
 
-// New returns a repairer that has seen no process yet.
+// New returns a Repairer that has seen no process yet.
 func New(c Config) *Repairer {
 	return &Repairer{Config: c, signs: signs{now: c.Now, orphans: c.Alone, last: make(map[string]*sign)}}
 }
 
-// IsDead reports whether the tick of process, which is seen now, has not risen for
-// long.
+// IsDead records the tick of process, and reports whether it has not risen for long.
 func (r *Repairer) IsDead(process string, tick uint64) bool { return r.signs.isDead(process, tick) }
 
-// Repair looks once at the journals of all other processes, and repairs those of
-// the dead. What has to wait for its time is left to a later call.
+// Repair looks once at the journals of all other processes, and repairs those of dead ones. Work
+// that must wait is left to a later call.
 func (r *Repairer) Repair(ctx context.Context) error {
 	mine := r.Process()
 	listed := mine == ""
@@ -111,7 +109,7 @@ func (r *Repairer) Repair(ctx context.Context) error {
 	r.signs.keep(others)
 	defer r.signs.endFirst()
 	l := &look{whole: true}
-	// One that cannot be repaired must not hold up the others.
+	// A journal that cannot be repaired must not hold up the others.
 	var errs []error
 	for _, other := range others {
 		if err := r.repairIfDead(ctx, other, l); err != nil {
@@ -124,14 +122,14 @@ func (r *Repairer) Repair(ctx context.Context) error {
 	return kv.Join(errs...)
 }
 
-// look is what one look at the journals of all other processes has found.
+// look is the result of one look at the journals of all other processes.
 type look struct {
-	open  []journal.Line // of dead processes, not finished before the look
+	open  []journal.Line // lines of dead processes, unfinished before the look
 	whole bool           // all journals were read
 }
 
 func (r *Repairer) repairIfDead(ctx context.Context, other journal.Other, l *look) error {
-	// One whose head is damaged writes it again if it lives.
+	// A live process rewrites its damaged head.
 	if tick, _, _ := other.Head(); !r.signs.isDead(other.Process, tick) {
 		return nil
 	}
@@ -143,11 +141,10 @@ func (r *Repairer) repairIfDead(ctx context.Context, other journal.Other, l *loo
 	return r.repairJournal(ctx, j, l)
 }
 
-// repairJournal repairs what the lines of a dead process's journal name. After
-// the grace it does so once more, since a claim may have been added late, and
-// removes the journal once nothing of that is left to do: a Purge waits for the lines. That of
-// an orphan needs no grace. What this process does not know is left to another one, and then
-// so is the journal.
+// repairJournal repairs the changes in the lines of a dead process's journal. After a grace period
+// it does so again, since a claim may have been added late. It removes the journal once nothing is
+// left to do, because a Purge waits for the lines. The journal of an orphan needs no grace period.
+// Lines this process does not know are left to another, and then so is the journal.
 func (r *Repairer) repairJournal(ctx context.Context, j journal.Copy, l *look) error {
 	when, covered, err := journal.Repaired(ctx, r.Store, j.Process)
 	if err != nil {
@@ -197,11 +194,11 @@ func (r *Repairer) firstPass(ctx context.Context, j journal.Copy) error {
 	return j.MarkRepaired(ctx, r.Store, r.Now())
 }
 
-// giveUp takes the lines that are damaged out of j, whose others are repaired.
+// giveUp removes the damaged lines from j after the others are repaired.
 func (r *Repairer) giveUp(ctx context.Context, j journal.Copy) error {
 	models := j.Models()
 	if slices.ContainsFunc(models, func(name string) bool { return r.Model(name) == nil }) {
-		return nil // It is left to a process that has them.
+		return nil // left to a process that has them
 	}
 	if err := r.Lost(ctx, j.Process, models, j.Damaged); err != nil {
 		return err
@@ -220,8 +217,7 @@ func (r *Repairer) secondPass(ctx context.Context, j journal.Copy) (done bool, e
 	return r.Settle(ctx)
 }
 
-// once does step for the lines of j, unless it has succeeded for all of them
-// already.
+// once runs step for the lines of j, unless it has already succeeded for all of them.
 func (r *Repairer) once(ctx context.Context, j journal.Copy, what part, all extent, step func(context.Context, journal.Copy) error) error {
 	if r.signs.covered(j, what) == all {
 		return nil
@@ -233,8 +229,8 @@ func (r *Repairer) once(ctx context.Context, j journal.Copy, what part, all exte
 	return nil
 }
 
-// knows reports whether this process can repair all lines of j: it has their models, and
-// the indexes they touch, unless no one keeps these any more.
+// knows reports whether this process can repair all lines of j: it has their models, and all
+// indexes they touch that anyone still maintains.
 func (r *Repairer) knows(ctx context.Context, j journal.Copy) (bool, error) {
 	lacked := make(map[string][]string)
 	for _, l := range j.Lines {
@@ -257,16 +253,16 @@ func (r *Repairer) knows(ctx context.Context, j journal.Copy) (bool, error) {
 	return true, nil
 }
 
-// touchesAny reports whether l may be of a change in one of the indexes with names. The
-// line of a deletion does not say in which.
+// touchesAny reports whether l may touch one of the indexes with names. The line of a deletion does
+// not name its indexes.
 func touchesAny(l journal.Line, names []string) bool {
 	return len(names) > 0 && (!l.Created && len(l.Touched) == 0 || slices.ContainsFunc(l.Touched, func(t envelope.Touched) bool {
 		return slices.Contains(names, t.Index)
 	}))
 }
 
-// isHeard reports whether the handlers that the process of j had are called for its
-// lines: this process has some as well, or the changes are too old by now.
+// isHeard reports whether the handlers that the process of j had are called for its lines: this
+// process has some as well, or the changes are too old.
 func (r *Repairer) isHeard(j journal.Copy) bool {
 	return r.signs.deadFor(j.Process) >= times.Handlers ||
 		!slices.ContainsFunc(j.Lines, func(l journal.Line) bool {
@@ -275,8 +271,8 @@ func (r *Repairer) isHeard(j journal.Copy) bool {
 		})
 }
 
-// repairLines works on what the lines of j are about whose models this process has, many
-// side by side. One that cannot be repaired does not keep the others from it.
+// repairLines repairs the lines of j in models that this process has, many side by side. A line
+// that fails does not stop the others.
 func (r *Repairer) repairLines(ctx context.Context, j journal.Copy) error {
 	var errs []error
 	for batch := range slices.Chunk(journal.Merge(j.Lines), linesAtOnce) {
@@ -291,7 +287,7 @@ func (r *Repairer) repairLines(ctx context.Context, j journal.Copy) error {
 	return work.FirstError(errs...)
 }
 
-// guard calls step for l. If step panics, l is a line that has failed, and the app goes on.
+// guard calls step for l. A panic in step becomes the error of that line.
 func guard(l journal.Line, step func() error) error {
 	return work.About(l.Model, "", work.Recover("the repair of "+l.Model+" "+kv.Quote(l.ID), step))
 }
@@ -307,8 +303,8 @@ func (r *Repairer) deleteChildren(ctx context.Context, j journal.Copy) error {
 	return work.FirstError(errs...)
 }
 
-// resume carries out the intents in j, and writes down which have ended. One that fails does
-// not keep others from it.
+// resume carries out the intents in j, and records those that have ended. One that fails does not
+// stop the others.
 func (r *Repairer) resume(ctx context.Context, j journal.Copy) error {
 	var errs []error
 	var ended []journal.Line
@@ -328,9 +324,8 @@ func (r *Repairer) resume(ctx context.Context, j journal.Copy) error {
 	return work.FirstError(append(errs, j.End(ctx, r.Store, ended))...)
 }
 
-// settleLines does what a change does last: it calls the handlers, which the dead
-// process may not have done, and puts the ids that were created into the
-// enumeration.
+// settleLines does the last steps of a change: it calls the handlers, which the dead process may
+// not have done, and adds the created ids to the enumeration.
 func (r *Repairer) settleLines(ctx context.Context, j journal.Copy) error {
 	created := make(map[string][]string)
 	for _, l := range j.Lines {

@@ -10,19 +10,19 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 )
 
-// part is one of the things that the passes over a journal do.
+// part is one of the steps of the passes over a journal.
 type part int
 
 const (
 	mended      part = iota // the entries of its lines are repaired
-	told                    // their handlers are called and their ids archived
-	followed                // the children of what they have deleted are deleted
-	resumed                 // the intents among them are carried out
+	told                    // handlers are called and ids archived
+	followed                // the children of deleted records are deleted
+	resumed                 // its intents are carried out
 	mendedAgain             // the entries are repaired in the second pass
 	parts
 )
 
-// extent says for how much of a journal a part is done, and by what was known then.
+// extent is how much of a journal a part covers, and the value of Known at that time.
 type extent struct {
 	bytes int // of the journal
 	known int // see Config
@@ -33,28 +33,25 @@ type signs struct {
 	now func() time.Time
 
 	mu      sync.Mutex // never held during a trip
-	orphans bool       // what is seen for the first time now is an orphan
+	orphans bool       // a process seen for the first time now is an orphan
 	last    map[string]*sign
 }
 
-// sign is the last sign of life of a process, and how much of its journal has
-// been repaired since.
+// sign is the last sign of life of a process, with the extent of later repairs of its journal.
 type sign struct {
-	tick    uint64    // as it was seen last
-	highest uint64    // that was seen
+	tick    uint64    // last seen
+	highest uint64    // highest seen
 	seen    time.Time // when it rose
 	orphan  bool      // it was dead when this process began to use the store alone
 	covered [parts]extent
 }
 
-// isDead notes that a process's tick was seen, and reports whether it has not risen for
-// long.
+// isDead records the tick of a process, and reports whether it has not risen for long.
 //
-// A process counts up under a name of its own, so whatever it writes is higher than all
-// before. A lower tick was not written: the store has gone back, or shows now one state of
-// its head and now another. That is no sign of life, or the dead would live as long as it
-// goes on; nor of death, since a process that lives writes a higher one next, or goes on
-// under another name.
+// A process counts up under a name of its own, so each tick it writes is higher than all before. A
+// lower tick was not written: the store has gone back, or returns different states of the head.
+// That is no sign of life, or dead processes would live while it goes on. Nor is it a sign of
+// death, since a live process next writes a higher tick or takes another name.
 func (s *signs) isDead(process string, tick uint64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,20 +61,20 @@ func (s *signs) isDead(process string, tick uint64) bool {
 		return s.last[process].orphan
 	}
 	if tick != last.tick {
-		// What was repaired may have gone back as well.
+		// Repairs may have been undone as well.
 		last.tick, last.covered = tick, [parts]extent{}
 	}
 	return last.orphan || s.now().Sub(last.seen) >= times.Dead
 }
 
-// endFirst notes that the first look has ended.
+// endFirst records the end of the first look.
 func (s *signs) endFirst() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.orphans = false
 }
 
-// isOrphan reports whether the process of j is one, and has not changed since.
+// isOrphan reports whether the process of j is an orphan and has not changed since.
 func (s *signs) isOrphan(j journal.Copy) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,14 +82,14 @@ func (s *signs) isOrphan(j journal.Copy) bool {
 	return last != nil && last.tick == j.Tick && last.orphan
 }
 
-// known returns the processes that were seen, in order.
+// known returns the processes seen, sorted.
 func (s *signs) known() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Sorted(maps.Keys(s.last))
 }
 
-// deadFor returns for how long nothing has been seen of process.
+// deadFor returns the time since the last sign of process.
 func (s *signs) deadFor(process string) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +99,7 @@ func (s *signs) deadFor(process string) time.Duration {
 	return 0
 }
 
-// keep forgets the processes other than others.
+// keep forgets all processes except others.
 func (s *signs) keep(others []journal.Other) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,8 +108,7 @@ func (s *signs) keep(others []journal.Other) {
 	})
 }
 
-// covered returns for how much of j this part is done, since the process was last
-// seen to live.
+// covered returns how much of j this part has covered since the last sign of its process.
 func (s *signs) covered(j journal.Copy, what part) extent {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,7 +118,7 @@ func (s *signs) covered(j journal.Copy, what part) extent {
 	return extent{}
 }
 
-// cover notes that this part is done for all of j.
+// cover records that this part is done for all of j.
 func (s *signs) cover(j journal.Copy, what part, all extent) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

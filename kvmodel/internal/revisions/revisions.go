@@ -1,9 +1,8 @@
-// Package revisions keeps the earlier bodies of a record.
+// Package revisions stores the earlier bodies of a record.
 //
-// They are a log under a key beside the record. An entry is appended before its
-// change commits, with the rev and nonce of that change and of the one before it.
-// An entry whose change never committed is then not in the chain that begins at
-// the record, and readers do not see it.
+// They are a log under a separate key. An entry is appended before its change commits, with the rev
+// and nonce of that change and of the previous one. The entry of a change that never committed is
+// therefore not in the chain that starts at the record, and readers do not see it.
 package revisions
 
 import (
@@ -22,19 +21,19 @@ import (
 
 var logKey = kv.NewClass("h", 2) // model, id text
 
-// MaxBytes is how much of a log is kept, however many entries that is, and the
-// size up to which a body is kept at all.
+// MaxBytes limits the size of a log, regardless of the number of entries, and the size of a body
+// that is kept.
 const MaxBytes = 256 << 10
 
-// maxTries is how often an entry is appended when others write the log as well.
+// maxTries limits the attempts to append an entry while others write the log as well.
 const maxTries = 8
 
 // Key returns the key of the log of the record with that id text.
 func Key(model, id string) string { return logKey.KeyOfText([]string{model}, id) }
 
-// Entry is one body with what puts it in its place.
+// Entry is one body with its position in the chain.
 type Entry struct {
-	Of, Prev envelope.Try // the change, if it committed, and the one before; Rev 0: none
+	Of, Prev envelope.Try // the change, and the one before it; Rev 0: none
 	Number   int64
 	At       time.Time
 	Model    int
@@ -62,11 +61,10 @@ func (e *Entry) body() []byte {
 	return append(b, e.Body...)
 }
 
-// Log is the entries in the order in which they were appended.
+// Log is the entries in append order.
 type Log []Entry
 
-// Decode returns the log in data. With an ErrCorrupt it returns the entries that can be
-// read.
+// Decode returns the log in data. With an ErrCorrupt it returns the readable entries.
 func Decode(data []byte) (log Log, damaged error) {
 	for len(data) > 0 {
 		body, rest, err := frame.Next(data)
@@ -82,7 +80,7 @@ func Decode(data []byte) (log Log, damaged error) {
 	return log, damaged
 }
 
-// decodeEntry returns the entry in the payload of a frame.
+// decodeEntry decodes the payload of a frame.
 func decodeEntry(body []byte) (e Entry, err error) {
 	in := wire.Reader{Rest: body}
 	e = Entry{Of: readTry(&in), Prev: readTry(&in)}
@@ -98,13 +96,13 @@ func readTry(r *wire.Reader) envelope.Try {
 	return envelope.Try{Rev: r.Number("rev", envelope.MaxRev), Nonce: r.Uint64()}
 }
 
-// Chain returns the entries that committed, newest first. env is the record's
-// envelope, which names the last changes.
+// Chain returns the committed entries, newest first. env is the record's envelope, which names the
+// last changes.
 func (log Log) Chain(env *envelope.Envelope) []Entry {
 	if env == nil {
 		return nil
 	}
-	// A change that was tried again has the same nonce, but another rev.
+	// Attempts of a change have the same nonce but different revs.
 	entries := make(map[envelope.Try]Entry, len(log))
 	for _, e := range log {
 		entries[e.Of] = e
@@ -117,8 +115,7 @@ func (log Log) Chain(env *envelope.Envelope) []Entry {
 			chain = append(chain, e)
 			e, ok = entries[e.Prev]
 		}
-		// The entry of a deletion may be missing, since a deletion does not wait
-		// for it.
+		// The entry of a deletion may be missing, since a deletion does not wait for it.
 		if len(chain) > 0 {
 			break
 		}
@@ -126,8 +123,8 @@ func (log Log) Chain(env *envelope.Envelope) []Entry {
 	return chain
 }
 
-// Trim returns the encoded log with its newest n revisions and what may still
-// become one, and whether that leaves anything out. env is the record's envelope.
+// Trim returns the encoded log with its newest n revisions and the entries that may still commit,
+// and whether anything was dropped. env is the record's envelope.
 func (log Log) Trim(env *envelope.Envelope, n int) (data []byte, shorter bool) {
 	stays := make(map[envelope.Try]bool)
 	size := 0
@@ -138,7 +135,7 @@ func (log Log) Trim(env *envelope.Envelope, n int) (data []byte, shorter bool) {
 		stays[e.Of] = true
 	}
 	for _, e := range log {
-		// A change of a higher rev than the record's may yet commit.
+		// A change with a higher rev than the record may still commit.
 		if stays[e.Of] || e.Of.Rev > env.Revision() {
 			data = e.Encode(data)
 		} else {
@@ -148,7 +145,7 @@ func (log Log) Trim(env *envelope.Envelope, n int) (data []byte, shorter bool) {
 	return data, shorter
 }
 
-// After returns the encoded entries of changes of a higher rev.
+// After returns the encoded entries of changes with a rev higher than rev.
 func (log Log) After(rev uint64) (data []byte) {
 	for _, e := range log {
 		if e.Of.Rev > rev {
@@ -158,15 +155,14 @@ func (log Log) After(rev uint64) (data []byte) {
 	return data
 }
 
-// Append appends data, an encoded entry, to the log under key. trim is called
-// when the log is full.
+// Append appends data, an encoded entry, to the log under key. It calls trim when the log is full.
 func Append(ctx context.Context, s kv.Store, key string, data []byte, trim func() error) error {
 	for range maxTries {
 		err := kv.AppendSurely(ctx, s, key, data)
 		if !errors.Is(err, kv.ErrNotStored) {
 			return err
 		}
-		// It is absent or full.
+		// The log is absent or full.
 		_, err = kv.One(ctx, s, kv.OpAdd(key, data))
 		if errors.Is(err, kv.ErrExists) {
 			err = trim()

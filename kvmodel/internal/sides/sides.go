@@ -1,4 +1,4 @@
-// Package sides runs works side by side and sends what they ask for together.
+// Package sides runs works side by side and combines their requests.
 package sides
 
 import (
@@ -11,10 +11,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Run runs works, each with a context of its own, and returns the first of their errors, in
-// their order. They run as by [kv.Together]: what they ask a [Store] on s for under their
-// contexts is sent together, under the context trips. Once a work has failed, no further trip
-// leaves, and the others fail too. If a work panics, Run does.
+// Run runs works, each with its own context, and returns the first error in their order. Works run
+// as by [kv.Together]: their requests to a [Store] on s under their contexts are sent together,
+// under the context trips. Once a work has failed, no further trip leaves, and the others fail too.
+// If a work panics, so does Run.
 //
 // On a store with [kv.Powers.Local] all works run one after another, until one fails.
 func Run(ctx, trips context.Context, s kv.Store, works ...func(context.Context) error) error {
@@ -55,16 +55,16 @@ func outcome(sides []side, errs []error) (failed error) {
 	return failed
 }
 
-// errStopped is what works get once another one has failed.
+// errStopped is the error of works after another one has failed.
 var errStopped = fmt.Errorf("another work beside it has failed: %w", context.Canceled)
 
-// stopping is a store until it is stopped.
+// stopping is a store that can be stopped.
 type stopping struct {
 	kv.Store
 	stopped *atomic.Bool
 }
 
-// Powers returns those of the store underneath.
+// Powers returns the powers of the underlying store.
 func (s stopping) Powers() kv.Powers { return kv.PowersOf(s.Store) }
 
 // Do carries out ops, unless s is stopped.
@@ -107,7 +107,7 @@ func (s *side) end() {
 	s.over = true
 }
 
-// do carries out ops together with what the other works ask for, unless the work is over.
+// do carries out ops together with the requests of the other works, unless the work is over.
 func (s *side) do(ops []kv.Op) (over bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,8 +117,8 @@ func (s *side) do(ops []kv.Op) (over bool, err error) {
 	return false, s.trip.Do(s.trips, ops)
 }
 
-// On returns s for works of [Run], which send together what they ask it for under their
-// contexts. Where they have no trips to share, that is s itself.
+// On returns s for works of [Run], combining the requests made under their contexts. If there are
+// no trips to share, it returns s itself.
 func On(s kv.Store) kv.Store {
 	if kv.PowersOf(s).Local {
 		return s
@@ -126,17 +126,16 @@ func On(s kv.Store) kv.Store {
 	return Store{s}
 }
 
-// Store sends what it is asked for under the context of a work of [Run] together
-// with what the other works ask for.
+// Store combines requests made under the context of a work of [Run] with those of the other works.
 type Store struct{ kv.Store }
 
-// Powers returns those of the store underneath.
+// Powers returns the powers of the underlying store.
 func (s Store) Powers() kv.Powers { return kv.PowersOf(s.Store) }
 
-// Memory returns that of the store underneath: what it answers needs no trip to share.
+// Memory returns the Memory of the underlying store: its answers need no shared trip.
 func (s Store) Memory(ctx context.Context) (kv.Memory, string) { return kv.MemoryOf(ctx, s.Store) }
 
-// Do carries out ops, with those of the other works where there are any. What outlives its work
+// Do carries out ops, together with those of other works, if any. A request that outlives its work
 // is sent alone.
 func (s Store) Do(ctx context.Context, ops []kv.Op) error {
 	if of, ok := ctx.Value(sideKey{}).(*side); ok {

@@ -16,23 +16,23 @@ import (
 // it is deleted. A change of a list adds its share in the trip of its commit, and
 // takes it back if it does not commit.
 //
-// Where an answer is missing, or a number or a process was lost, the number is in
-// doubt: it is counted again from the list. See [Derived.Doubt].
+// If an answer is missing, or a number or a process is lost, the number is in doubt: it is
+// recounted from the list. See [Derived.Doubt].
 type Derived struct {
 	numbers
 	lists atomic.Pointer[Lists]
-	sure  atomic.Pointer[SureFollower] // nil: there is none
+	sure  atomic.Pointer[SureFollower] // nil: none
 	seen  seen
 	doubts
 }
 
 // Lists are what a derived number sums up.
 type Lists interface {
-	// Members returns what the list of id holds.
+	// Members returns the members of the list of id.
 	Members(ctx context.Context, s kv.Store, id string) (Members, error)
 
-	// Mend takes out of the list of id what no record confirms, and reports whether
-	// there was anything. Nothing in the list may be of a change under way.
+	// Mend removes entries from the list of id that no record confirms, and reports whether there
+	// were any. No change of the list may be in flight.
 	Mend(ctx context.Context, s kv.Store, id string) (mended bool, err error)
 }
 
@@ -56,7 +56,7 @@ const (
 	sumZero   = kv.MaxNumber / 2
 )
 
-// NewDerived returns the derived count of that name of a model.
+// NewDerived returns the derived count of that name in a model.
 func NewDerived(base Base, model, counter string) *Derived {
 	return &Derived{numbers: numbers{base: base, model: model, counter: counter, keys: derivedKey.Family(model, counter), zero: countZero}}
 }
@@ -81,8 +81,8 @@ func (d *Derived) Over(l Lists) {
 // FollowSurely makes f follow all numbers. Call it at start-up, at most once.
 func (d *Derived) FollowSurely(f SureFollower) { d.sure.Store(&f) }
 
-// Followed returns nil once the SureFollower, if there is one, agrees with the numbers of
-// ids. A change that has added to one calls it as a step of the write path on its store.
+// Followed returns nil once the SureFollower, if any, agrees with the numbers of ids. A change that
+// has added to one calls it as a step of the write path on its store.
 func (d *Derived) Followed(ctx context.Context, s kv.Store, ids []string) error {
 	sure := d.sure.Load()
 	if sure == nil || len(ids) == 0 {
@@ -91,7 +91,7 @@ func (d *Derived) Followed(ctx context.Context, s kv.Store, ids []string) error 
 	return (*sure).Follow(ctx, s, ids)
 }
 
-// Name returns what the count is called in messages and definitions.
+// Name returns the name of the count in messages and definitions.
 func (d *Derived) Name() string { return d.model + "." + d.counter }
 
 // Counts returns the numbers of these records, None where there is none.
@@ -131,8 +131,8 @@ func (d *Derived) countEach(ctx context.Context, s kv.Store, ids []string) (coun
 	return counts, errs, nil
 }
 
-// Begin makes the number of id 0 unless there is one. It reports whether it has, or
-// may have. One trip, none if this process has seen the number.
+// Begin creates the number 0 for id unless there is one. It reports whether it did, or may have.
+// One trip, none if this process has seen the number.
 func (d *Derived) Begin(ctx context.Context, s kv.Store, id string) bool {
 	if d.seen.has(id) {
 		return false
@@ -144,8 +144,8 @@ func (d *Derived) Begin(ctx context.Context, s kv.Store, id string) bool {
 	return !errors.Is(err, kv.ErrExists)
 }
 
-// End removes the number of id if it is 0. A change that is about to add to it then finds
-// none, and has it counted.
+// End removes the number of id if it is 0. A change about to add to it then finds none, and has it
+// recounted.
 func (d *Derived) End(ctx context.Context, s kv.Store, id string) error {
 	r, err := kv.One(ctx, s, kv.OpGet(d.Key(id)))
 	if err == nil && string(r.Value) == string(d.stored(0)) {
@@ -158,8 +158,8 @@ func (d *Derived) End(ctx context.Context, s kv.Store, id string) error {
 	return err
 }
 
-// Add adds delta to the number of id and returns the sum. After an error, even an
-// ErrNotFound, the number is in doubt. Followers are not called. One trip.
+// Add adds delta to the number of id and returns the sum. After an error, even an ErrNotFound, the
+// number is in doubt. Followers are not called. One trip.
 func (d *Derived) Add(ctx context.Context, s kv.Store, id string, delta int64) (int64, error) {
 	r, err := kv.One(ctx, s, kv.OpIncrement(d.Key(id), delta))
 	if err != nil {
@@ -190,8 +190,8 @@ func (d *Derived) Count(ctx context.Context, s kv.Store, id string) (int64, erro
 	return m.N, err
 }
 
-// seen are ids whose numbers this process has seen, as far as it remembers. That is
-// only a hint: a store may drop a number at any time.
+// seen remembers some ids with a number seen by this process. That is only a hint: a store may drop
+// a number at any time.
 type seen [1024]atomic.Uint64
 
 var seed = maphash.MakeSeed()

@@ -14,7 +14,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A number in doubt is counted again in a round:
+// A number in doubt is recounted in a round:
 //
 //  1. times.Settled after the doubt arose, the number is read, and then its list.
 //  2. times.Settled later the list is read again.
@@ -22,35 +22,35 @@ import (
 //     changed, it becomes what they add up to. Otherwise the next round begins. The number
 //     is settled once what follows it surely has followed.
 //
-// What was under way at 1 has ended at 2. So what has added to the number before it
-// was read, but is not in the list for good, or the reverse, shows in the list; and
-// what adds to the number after that makes the write fail. A member that no record
-// confirms at 3 is of a process that died, and is taken out.
+// Changes in flight at 1 have ended at 2. So a change that added to the number before it was read,
+// but is not in the list for good, or the reverse, shows in the list. A change that adds to the
+// number afterwards makes the write fail. A member that no record confirms at 3 comes from a dead
+// process and is removed.
 
-// errNotQuiet: a number will be counted again, but not yet.
+// errNotQuiet: a number will be recounted, but not yet.
 var errNotQuiet = fmt.Errorf("%w: a list is counted again once nothing has changed for %v", work.ErrNotYet, times.Settled)
 
 // doubts are the numbers in doubt.
 type doubts struct {
 	mu   sync.Mutex // never held during a trip
 	open map[string]*doubt
-	done map[string]time.Time // when the last round that was successful began
+	done map[string]time.Time // start of the last successful round
 }
 
-// doubt is that of one number.
+// doubt is the doubt about one number.
 type doubt struct {
-	since time.Time // when the last of its reasons arose
+	since time.Time // when its latest reason arose
 
-	// The round under way; began is zero if there is none.
+	// The round in progress; began is zero if there is none.
 	began   time.Time
 	version kv.Version // of the number, 0 if it was absent
 	members Members
 }
 
-// begun reports whether a round is under way that counts.
+// begun reports whether a valid round is in progress.
 func (d doubt) begun() bool { return !d.began.Before(d.since.Add(times.Settled)) }
 
-// due returns when the next step of a round can be made: its beginning or its end.
+// due returns when the next step of a round, its beginning or its end, can be taken.
 func (d doubt) due() time.Time {
 	if d.begun() {
 		return d.began.Add(times.Settled)
@@ -58,9 +58,8 @@ func (d doubt) due() time.Time {
 	return d.since.Add(times.Settled)
 }
 
-// Doubt puts the number of id in doubt: what is wrong with it arose at since or
-// before. On a store with transactions that takes no waiting: the next Settle
-// counts.
+// Doubt puts the number of id in doubt, for a reason that arose at since or before. On a store with
+// transactions that involves no waiting: the next Settle counts.
 func (d *doubts) Doubt(id string, since time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -75,14 +74,14 @@ func (d *doubts) Doubt(id string, since time.Time) {
 	}
 }
 
-// Suspect is Doubt for a reader, who may see at any time what is in doubt already.
+// Suspect is Doubt for a reader, which may see a number that is already in doubt.
 func (d *doubts) Suspect(id string, now time.Time) {
 	if _, ok := d.get(id); !ok {
 		d.Doubt(id, now)
 	}
 }
 
-// InDoubt returns how many numbers are in doubt.
+// InDoubt returns the number of numbers in doubt.
 func (d *doubts) InDoubt() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -99,14 +98,14 @@ func (d *doubts) Settled(id string, since time.Time) error {
 	return nil
 }
 
-// ids returns the ids in doubt, in order.
+// ids returns the ids in doubt, sorted.
 func (d *doubts) ids() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Sorted(maps.Keys(d.open))
 }
 
-// get returns the doubt about id, if there is one.
+// get returns the doubt about id, if any.
 func (d *doubts) get(id string) (doubt, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -116,7 +115,7 @@ func (d *doubts) get(id string) (doubt, bool) {
 	return doubt{}, false
 }
 
-// due returns when the next step can be made for all of ids that are in doubt.
+// due returns when the next step can be taken for all of ids in doubt.
 func (d *doubts) due(ids []string) (due time.Time) {
 	for _, id := range ids {
 		if about, ok := d.get(id); ok && about.due().After(due) {
@@ -126,7 +125,7 @@ func (d *doubts) due(ids []string) (due time.Time) {
 	return due
 }
 
-// note notes the round of a doubt.
+// note records the round of a doubt.
 func (d *doubts) note(id string, round doubt) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -135,8 +134,8 @@ func (d *doubts) note(id string, round doubt) {
 	}
 }
 
-// recounted notes that the round that began then was successful. A doubt that has
-// arisen since needs another one. What was settled long ago is forgotten.
+// recounted records that the round begun at began was successful. A doubt that arose later needs
+// another round. Old entries are forgotten.
 func (d *doubts) recounted(id string, began time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -155,14 +154,14 @@ func (d *doubts) recounted(id string, began time.Time) {
 // settledAtOnce is how many numbers are counted side by side.
 const settledAtOnce = 100
 
-// RecountRounds is how often a rebuild tries to count.
+// RecountRounds is the number of times a rebuild tries to count.
 const RecountRounds = 5
 
-// Recount counts ids again and waits for that, beside what else works on s: it tries rounds
-// times, each time as soon as something can have come of it. It begins at once: there is no
-// doubt about what was under way. It returns how many are left, with an ErrNotYet, because
-// they have not been quiet for long enough. reached is called now and then with an id: it and
-// all before it are counted.
+// Recount recounts ids and waits for the result, side by side with other work on s. It tries rounds
+// times, each as soon as it can succeed. The first begins immediately: changes in flight are not in
+// doubt. If numbers have not been quiet for long enough, it returns how many are left, and an
+// ErrNotYet. It calls reached from time to time with an id when this and all earlier ids are
+// counted.
 func (d *Derived) Recount(ctx context.Context, s kv.Store, ids []string, rounds int, reached func(id string) error) (left int, err error) {
 	since := d.base.Now().Add(-times.Settled)
 	for round := range rounds {
@@ -192,8 +191,8 @@ func (d *Derived) Recount(ctx context.Context, s kv.Store, ids []string, rounds 
 	return len(ids), errNotQuiet
 }
 
-// atOnce is how many numbers are counted before the next look at what is reached. In a
-// transaction each is counted by itself.
+// atOnce is how many numbers are counted between calls of reached. With transactions each is
+// counted by itself.
 func (d *Derived) atOnce() int {
 	if d.base.Atomic != nil {
 		return settledAtOnce / 10
@@ -201,15 +200,13 @@ func (d *Derived) atOnce() int {
 	return settledAtOnce
 }
 
-// doubtAll puts ids in doubt.
 func (d *Derived) doubtAll(ids []string, since time.Time) {
 	for _, id := range ids {
 		d.Doubt(id, since)
 	}
 }
 
-// Settle goes on with counting what is in doubt. What has to wait is left to a later
-// call.
+// Settle continues recounting the numbers in doubt. Steps that must wait are left to a later call.
 func (d *Derived) Settle(ctx context.Context) error {
 	var errs []error
 	now := d.base.Now()
@@ -219,11 +216,11 @@ func (d *Derived) Settle(ctx context.Context) error {
 	return work.FirstError(errs...)
 }
 
-// counted is a number that a round has written down.
+// counted is a number written by a round.
 type counted struct {
 	id    string
 	n     int64
-	began time.Time // when the round began
+	began time.Time // start of the round
 }
 
 func (d *Derived) settleSome(ctx context.Context, s kv.Store, ids []string, now time.Time) error {
@@ -235,8 +232,7 @@ func (d *Derived) settleSome(ctx context.Context, s kv.Store, ids []string, now 
 	return work.FirstError(append(errs, d.settleCounted(ctx, s, ends))...)
 }
 
-// settleCounted settles the doubts about those of ends that are not nil, once what follows
-// surely has followed.
+// settleCounted settles the doubts about the non-nil ends, once the SureFollower has followed.
 func (d *Derived) settleCounted(ctx context.Context, s kv.Store, ends []*counted) error {
 	ends = slices.DeleteFunc(ends, func(c *counted) bool { return c == nil })
 	if err := d.Followed(ctx, s, kv.Texts(ends, func(c *counted) string { return c.id })); err != nil {
@@ -249,7 +245,7 @@ func (d *Derived) settleCounted(ctx context.Context, s kv.Store, ends []*counted
 	return nil
 }
 
-// settleOne goes on with the round of id, and returns what it has come to when it ends.
+// settleOne continues the round of id, and returns the result when it ends.
 func (d *Derived) settleOne(ctx context.Context, s kv.Store, id string, now time.Time) (*counted, error) {
 	if d.base.Atomic != nil {
 		return nil, d.settleNow(ctx, id, now)
@@ -264,7 +260,7 @@ func (d *Derived) settleOne(ctx context.Context, s kv.Store, id string, now time
 	return d.endRound(ctx, s, id, now, about)
 }
 
-// beginRound is 1.
+// beginRound is step 1.
 func (d *Derived) beginRound(ctx context.Context, s kv.Store, id string, now time.Time) error {
 	r, err := kv.One(ctx, s, kv.OpGet(d.Key(id)))
 	if err != nil && !errors.Is(err, kv.ErrNotFound) {
@@ -277,7 +273,7 @@ func (d *Derived) beginRound(ctx context.Context, s kv.Store, id string, now tim
 	return err
 }
 
-// endRound is 2 and 3.
+// endRound is steps 2 and 3.
 func (d *Derived) endRound(ctx context.Context, s kv.Store, id string, now time.Time, round doubt) (*counted, error) {
 	members, err := (*d.lists.Load()).Members(ctx, s, id)
 	if err != nil {
@@ -313,7 +309,7 @@ func (d *Derived) settleNow(ctx context.Context, id string, now time.Time) error
 		return d.Followed(ctx, s, []string{id})
 	})
 	if err == nil {
-		// Nothing was under way, so whatever has arisen until now is settled.
+		// No change was in flight, so every doubt until now is settled.
 		d.recounted(id, now.Add(times.Settled))
 		d.tellSoon(ctx, id, 0, n)
 	}

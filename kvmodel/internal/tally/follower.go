@@ -1,4 +1,4 @@
-// Package tally counts something of each record of a model, outside of the record.
+// Package tally counts things for each record of a model, outside the record.
 package tally
 
 import (
@@ -7,8 +7,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A Counter counts something of each record of a model, outside of the record, as
-// a [Follower] sees it.
+// Counter counts something for each record of a model, outside the record, as a [Follower] sees it.
 type Counter interface {
 	// Counts returns the numbers of these records, given by the texts of their
 	// ids, in one trip; [None] where there is none.
@@ -18,12 +17,11 @@ type Counter interface {
 	Follow(f Follower)
 }
 
-// A Follower is an index over a counter, such as a board of what is viewed most.
-// The counter calls it for every change, in the process that makes it. It may be an
-// [OnlyFollower].
+// Follower is an index over a counter, such as a board of the most viewed records. The counter
+// calls it for every change, in the process that makes it. It may be an [OnlyFollower].
 type Follower interface {
-	// Counting runs next to the change of id's counter by delta, in the same
-	// trip: for counts of the follower's own, such as those of a day.
+	// Counting runs in the trip that changes the counter of id by delta. It is for the follower's
+	// own counts, such as daily ones.
 	Counting(ctx context.Context, s kv.Store, id string, delta int64) error
 
 	// Counted is called after the change with the number the counter has now, [None]
@@ -32,17 +30,17 @@ type Follower interface {
 	Counted(ctx context.Context, id string, delta, count int64) error
 }
 
-// OnlyFollower is a Follower that may have no counts of its own. A change then costs
-// nothing but the counter's increment.
+// OnlyFollower is a Follower that may have no counts of its own. A change then costs only the
+// counter's increment.
 type OnlyFollower interface {
-	// OnlyFollows reports whether Counting has nothing to do, now and later.
+	// OnlyFollows reports whether Counting never has anything to do.
 	OnlyFollows() bool
 }
 
-// A SureFollower is an index that misses no number of a [Derived]. It follows before the
-// change of a number counts as complete, and again if that has failed.
+// SureFollower is an index that misses no number of a [Derived]. It follows before the change of a
+// number counts as complete, and again if that has failed.
 type SureFollower interface {
-	// Follow makes the index agree with the numbers of these records, given by the texts of
-	// their ids. s is the store of a step of the write path, or a transaction.
+	// Follow makes the index agree with the numbers of these records, given by the texts of their
+	// ids. s is the store of a step of the write path, or a transaction.
 	Follow(ctx context.Context, s kv.Store, ids []string) error
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// numbers are those of one counter of a model as a process knows them: where they
-// are, and which indexes follow them.
+// numbers are the numbers of one counter of a model as a process uses them: their keys, and the
+// indexes that follow them.
 type numbers struct {
 	base           Base
 	model, counter string
@@ -26,23 +26,23 @@ type numbers struct {
 
 	mu        sync.Mutex // never held during a trip
 	followers []Follower
-	counters  []Follower // those that have counts of their own
+	counters  []Follower // the followers with counts of their own
 }
 
-// Base is the database that a counter belongs to.
+// Base is the database of a counter.
 type Base struct {
 	Store  kv.Store
-	Atomic func(context.Context, func(kv.Store) error) error // nil: the store has none
+	Atomic func(context.Context, func(kv.Store) error) error // nil: not supported by the store
 	Now    func() time.Time
 	Work   *work.Queue
 
-	// Begin says that work in the background begins for a counter of a model.
+	// Begin marks the start of background work for a counter of a model.
 	Begin func(ctx context.Context, model, counter string) (context.Context, func())
 
 	Failures *work.Failures
 }
 
-// Key returns the key of the number of the record with that id text.
+// Key returns the key of the number for the record with that id text.
 func (n *numbers) Key(id string) string { return n.keys.Key(id) }
 
 // Keys returns the family of the keys of the numbers.
@@ -73,8 +73,7 @@ func (n *numbers) shown(stored int64) int64 {
 	return max(0, stored-n.zero)
 }
 
-// failure returns err, which the number of id has led to, so that it says where a number
-// is none.
+// failure returns err, the error of the number of id. For an invalid number it names the key.
 func (n *numbers) failure(id string, err error) error {
 	if errors.Is(err, kv.ErrNotNumber) {
 		return wire.Corrupt(n.Key(id), err)
@@ -98,8 +97,7 @@ func (n *numbers) following() []Follower {
 	return slices.Clip(n.followers)
 }
 
-// counting returns the works by which followers count a change of id's number by
-// delta.
+// counting returns the works with which followers count a change of id's number by delta.
 func (n *numbers) counting(ctx context.Context, id string, delta int64) (works []func(kv.Store) error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -151,13 +149,13 @@ func (n *numbers) tellSoon(ctx context.Context, id string, delta, count int64) {
 	afterwards := func(ctx context.Context) error {
 		ctx, end := n.base.Begin(ctx, n.model, n.counter)
 		defer end()
-		// Transactions come one after another.
+		// Transactions run one after another.
 		if err := n.base.Atomic(ctx, func(kv.Store) error { return nil }); err != nil {
 			return err
 		}
 		return tell(ctx)
 	}
-	// Later might do it at once, inside the transaction that it has to wait for.
+	// Later might run it immediately, inside the transaction that it has to wait for.
 	n.base.Work.Soon(func(ctx context.Context) error {
 		if err := afterwards(ctx); err != nil {
 			return n.base.Work.Surely(ctx, afterwards)

@@ -1,4 +1,4 @@
-// Package turns lets what concerns the same key happen one after another.
+// Package turns serializes work on the same key.
 package turns
 
 import (
@@ -10,9 +10,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Turns gives the turn on each key to one goroutine at a time. The changes of one
-// record that this process makes wait for their turn, since side by side all but
-// one would lose the race.
+// Turns gives the turn on each key to one goroutine at a time. A process's changes of one record
+// take turns, since all but one would lose a concurrent race.
 type Turns struct {
 	mu   sync.Mutex
 	keys map[string]*turn
@@ -20,17 +19,17 @@ type Turns struct {
 
 type turn struct {
 	users int
-	free  chan struct{} // holds one token while no one has the turn
+	free  chan struct{} // holds one token while nobody has the turn
 }
 
-// New returns turns that no one has.
+// New returns a Turns with all turns free.
 func New() *Turns { return &Turns{keys: make(map[string]*turn)} }
 
-// patience is how long Take waits if its context lets it wait for ever: one that waits for
-// itself would.
+// patience limits Take when its context does not: a caller that waits for itself would wait
+// forever.
 const patience = time.Minute
 
-// Take waits for the turn on key. The returned func gives it back.
+// Take waits for the turn on key. The returned func releases it.
 func (t *Turns) Take(ctx context.Context, key string) (leave func(), err error) {
 	mine := t.join(key)
 	leave = func() {

@@ -13,32 +13,32 @@ import (
 )
 
 const (
-	// tellEvery is how often a line is logged while things fail.
+	// tellEvery is the minimum interval between log lines.
 	tellEvery = time.Second
 
-	// maxText is how much of an error a line has.
+	// maxText is the maximum length of an error in a log line.
 	maxText = 400
 )
 
-// Failures counts what fails after replies, and logs it: at most one line a second. A line
-// is about failures that are alike, and counts them; those that wait longest come first.
+// Failures counts and logs failures after replies: at most one line a second. Each line covers
+// similar failures, with their count. The oldest failures come first.
 type Failures struct {
 	log *slog.Logger
 
 	mu     sync.Mutex
 	counts map[string]int  // by kind, since the process began
-	untold map[alike]*told // since the last line about them
-	order  []alike         // the keys of untold, from the first to have failed on
-	timer  *time.Timer     // for the next line; nil: the last one is long ago
+	untold map[alike]*told // failures since their last line
+	order  []alike         // keys of untold, oldest first
+	timer  *time.Timer     // for the next line; nil: the last line was long ago
 }
 
-// alike is what the failures have in common that are counted together.
+// alike is the common key of failures counted together.
 type alike struct {
 	level                    slog.Level
 	what, model, index, kind string
 }
 
-// told is how often something has failed, and how at first.
+// told is the number of similar failures, and the first of them.
 type told struct {
 	times int
 	first error
@@ -49,8 +49,7 @@ func NewFailures(log *slog.Logger) *Failures {
 	return &Failures{log: log, counts: make(map[string]int), untold: make(map[alike]*told)}
 }
 
-// Note counts a failure of what, and logs it now or within a second. Below Warn it is
-// only logged.
+// Note counts a failure and logs it within a second. Below Warn it is only logged.
 func (f *Failures) Note(level slog.Level, what string, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -73,15 +72,15 @@ func (f *Failures) Note(level slog.Level, what string, err error) {
 	}
 }
 
-// Counts returns how often something has failed, by kind: lost, unclear, unavailable,
-// corrupt, conflict, late, or other.
+// Counts returns the number of failures by kind: lost, unclear, unavailable, corrupt, conflict,
+// late, or other.
 func (f *Failures) Counts() map[string]int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return maps.Clone(f.counts)
 }
 
-// Flush logs now what was not logged yet.
+// Flush logs all pending lines.
 func (f *Failures) Flush() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -101,8 +100,7 @@ func (f *Failures) again() {
 	f.tell()
 }
 
-// tell logs a line if something has failed, and sees to the next. The caller holds the
-// lock.
+// tell logs a pending line and schedules the next. The caller holds mu.
 func (f *Failures) tell() {
 	f.timer = nil
 	if len(f.order) > 0 {
@@ -111,7 +109,7 @@ func (f *Failures) tell() {
 	}
 }
 
-// tellNext logs what has waited longest. The caller holds the lock.
+// tellNext logs the failures that have waited longest. The caller holds mu.
 func (f *Failures) tellNext() {
 	key := f.order[0]
 	t := f.untold[key]
@@ -127,7 +125,7 @@ func (f *Failures) tellNext() {
 	f.log.Log(context.Background(), key.level, "ringtree: "+key.what, args...)
 }
 
-// Clip returns the beginning of err's text, as a log line has it.
+// Clip returns the beginning of err's text, for a log line.
 func Clip(err error) string {
 	text := err.Error()
 	if len(text) <= maxText {
@@ -154,8 +152,7 @@ func kindOf(err error) string {
 	return "other"
 }
 
-// about is an error with the model and the index that it concerns. Its text is that of
-// the error.
+// about is an error with its model and index. They do not show in its text.
 type about struct {
 	model, index string
 	error
@@ -163,8 +160,8 @@ type about struct {
 
 func (e *about) Unwrap() error { return e.error }
 
-// About returns err, which concerns an index of a model, or the model where index is "",
-// so that logs say so. Where err says so already, it is left as it is.
+// About returns err with its index of a model, or only the model if index is "", for logs. If err
+// already has them, it is returned unchanged.
 func About(model, index string, err error) error {
 	if err == nil || subject(err).index != "" || index == "" && subject(err).model != "" {
 		return err
@@ -172,7 +169,7 @@ func About(model, index string, err error) error {
 	return &about{model, index, err}
 }
 
-// subject returns what err is about.
+// subject returns the model and the index of err.
 func subject(err error) about {
 	if e := (*about)(nil); errors.As(err, &e) {
 		return *e

@@ -8,38 +8,37 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Latch has one work done in the background, and again until it succeeds. Whoever wants
-// something repeated sets one: it is scheduled once however often it is set, there is always
-// room for it, and it is never forgotten.
+// Latch runs one work in the background, again and again until it succeeds. It is scheduled once
+// however often it is set, there is always room for it, and it is never forgotten.
 type Latch struct {
 	queue *Queue
 	work  Work
 	once  bool // for a work of Surely
 
-	// What follows is guarded by the lock of the queue.
+	// The following fields are guarded by the queue's mu.
 	state state
-	why   error // of the last failure, where the latch is waiting
+	why   error // the last error, while waiting
 }
 
-// state is what becomes of a latch next.
+// state is the next step of a latch.
 type state int
 
 const (
 	unset     state = iota // nothing
-	scheduled              // the work is done
-	running                // the work ends
-	again                  // the work ends, and is done again: the latch was set since it began
-	waiting                // the work has failed, and is done again when Every or Flush tries
+	scheduled              // the work will run
+	running                // the work is running
+	again                  // the work is running, and runs again: the latch was set since it began
+	waiting                // the work failed, and runs when Every or Flush retries
 )
 
 // Latch returns a latch for work.
 func (q *Queue) Latch(work Work) *Latch { return &Latch{queue: q, work: work} }
 
-// Set has the work done; if it is being done already, once more after that. Where it has failed
-// before, it is done when Every or Flush tries again.
+// Set runs the work, or runs it once more if it is already running. If it has failed before, it
+// runs when Every or Flush retries.
 func (l *Latch) Set() { l.set(false) }
 
-// Hurry is Set, but does not wait for the next try where the work has failed before.
+// Hurry is Set, but does not wait for the next retry of a failed work.
 func (l *Latch) Hurry() { l.set(true) }
 
 func (l *Latch) set(hurry bool) {
@@ -57,8 +56,7 @@ func (l *Latch) set(hurry bool) {
 	}
 }
 
-// schedule has the work done by a worker or, if the queue is closed, by Flush. The caller
-// holds the lock.
+// schedule lets a worker run the work or, if the queue is closed, Flush. The caller holds mu.
 func (l *Latch) schedule() {
 	if q := l.queue; q.IsClosed() && q.flushing == 0 {
 		l.wait(ErrNotYet)
@@ -68,13 +66,12 @@ func (l *Latch) schedule() {
 	l.queue.push(l.run)
 }
 
-// wait leaves the work to the next try, for the reason why. The caller holds the lock.
+// wait leaves the work to the next retry. The caller holds mu.
 func (l *Latch) wait(why error) {
 	l.state, l.why = waiting, why
 	l.queue.waiting = append(l.queue.waiting, l)
 }
 
-// run does the work.
 func (l *Latch) run(ctx context.Context) error {
 	l.begin()
 	err := l.work(ctx)
@@ -88,7 +85,7 @@ func (l *Latch) begin() {
 	l.state = running
 }
 
-// end notes how the work has ended.
+// end records the result of the work.
 func (l *Latch) end(err error) {
 	q := l.queue
 	q.mu.Lock()
@@ -106,9 +103,9 @@ func (l *Latch) end(err error) {
 	}
 }
 
-// Surely does work like Later. If the work fails or returns ErrNotYet, it is done again
-// whenever Every or Flush tries, until it succeeds. If there are so many such works that it is
-// done at once and not again, Surely returns its error.
+// Surely runs work like Later. If it fails or returns ErrNotYet, it is repeated whenever Every or
+// Flush retries, until it succeeds. If too many such works are pending, it runs immediately and
+// only once, and Surely returns its error.
 func (q *Queue) Surely(ctx context.Context, work Work) error {
 	if !q.takeSure() {
 		return q.giveUp(q.doNow(ctx, work))
@@ -139,7 +136,7 @@ func (q *Queue) giveUp(err error) error {
 	return err
 }
 
-// tryAgain has the works done that wait for it, and returns how many these are.
+// tryAgain schedules all waiting works and returns their number.
 func (q *Queue) tryAgain() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -152,7 +149,7 @@ func (q *Queue) tryAgain() int {
 	return len(all)
 }
 
-// failing returns an error if works that wait have failed, or if works were given up.
+// failing returns an error if waiting works have failed, or if works were given up.
 func (q *Queue) failing() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -18,7 +18,7 @@ func newQueue() *work.Queue {
 	return work.NewQueue(work.NewFailures(slog.New(slog.DiscardHandler)))
 }
 
-// fill gives q works until it has no room for another one. They end when free is closed.
+// fill adds works to q until it is full. They end when free is closed.
 func fill(q *work.Queue, free <-chan struct{}) {
 	for q.Soon(func(context.Context) error { <-free; return nil }) {
 	}
@@ -60,7 +60,7 @@ func TestQueue_SoonSaysWhetherItHasTakenTheWork(t *testing.T) {
 	})
 }
 
-// A full queue has room for each latch, and does its work once however often it was set.
+// A full queue has room for each latch, and runs it once, however often it was set.
 func TestLatch_IsNotLostWhereTheQueueIsFull(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q, free, calls := newQueue(), make(chan struct{}), 0
@@ -85,7 +85,7 @@ func TestLatch_IsNotLostWhereTheQueueIsFull(t *testing.T) {
 	})
 }
 
-// What is set while its work is being done may have come too late for it.
+// A Set during the run of its work may have come too late for that run.
 func TestLatch_IsDoneAgainIfItWasSetMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q, calls, free := newQueue(), 0, make(chan struct{})
@@ -138,7 +138,7 @@ func TestLatch_HurryDoesNotWaitForTheNextTry(t *testing.T) {
 	})
 }
 
-// Flush returns the errors, and also runs the works that a closed queue has got.
+// Flush returns the errors, and also runs the works of a closed queue.
 func TestLatch_IsDoneByTheFlushOfAClosedQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q, calls := newQueue(), 0
@@ -158,7 +158,7 @@ func TestLatch_IsDoneByTheFlushOfAClosedQueue(t *testing.T) {
 	})
 }
 
-// A latch that a work sets during the Flush of a closed queue is part of the Flush.
+// A latch set by a work during the Flush of a closed queue is part of the Flush.
 func TestLatch_OfAWorkThatIsFlushed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q, calls := newQueue(), 0
@@ -172,7 +172,7 @@ func TestLatch_OfAWorkThatIsFlushed(t *testing.T) {
 	})
 }
 
-// No work that was taken is dropped, however many fail at once.
+// No accepted work is dropped, however many fail at once.
 func TestQueue_SurelyDoesAllThatItHasTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var away atomic.Bool
@@ -213,7 +213,7 @@ func TestQueue_SurelyDoesAllThatItHasTaken(t *testing.T) {
 	})
 }
 
-// What is done before the reply, since the queue is full, ends when the request does.
+// Work done before the reply, because the queue is full, ends with the request.
 func TestQueue_WhatIsDoneAtOnceEndsWithItsCaller(t *testing.T) {
 	for name, do := range map[string]func(ctx context.Context, q *work.Queue, w work.Work){
 		"Later":  func(ctx context.Context, q *work.Queue, w work.Work) { q.Later(ctx, w) },

@@ -2,7 +2,7 @@ package work
 
 import "fmt"
 
-// Recover returns what f returns, or an error if f panics: what has panicked.
+// Recover returns the result of f, or an error if f panics. what names f in the error.
 func Recover(what string, f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

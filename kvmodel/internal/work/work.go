@@ -1,5 +1,4 @@
-// Package work does in the background what does not have to be done before a
-// reply.
+// Package work does in the background everything that need not be done before a reply.
 package work
 
 import (
@@ -14,15 +13,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// ErrNotYet says that something has to wait for its time. It has not failed.
+// ErrNotYet means that the work must wait. It has not failed.
 var ErrNotYet = errors.New("not yet")
 
-// Waits reports whether err says that something has to wait, which is no
-// failure.
+// Waits reports whether err means that work must wait, which is not a failure.
 func Waits(err error) bool { return errors.Is(err, ErrNotYet) }
 
-// FirstError returns the first of errs that is a failure, or else the first that
-// says that something has to wait.
+// FirstError returns the first failure among errs, or otherwise the first error that means waiting.
 func FirstError(errs ...error) error {
 	var wait error
 	for _, err := range errs {
@@ -37,63 +34,62 @@ func FirstError(errs ...error) error {
 	return wait
 }
 
-// Work is something to be done.
+// Work is a task.
 type Work = func(context.Context) error
 
 const (
-	// AtOnce is how many works are done at the same time.
+	// AtOnce is the number of works that run concurrently.
 	AtOnce = 64
 
-	maxQueue = 1000             // works that wait for one of these to end
-	maxLarge = 2                // works that stand for many, of all these
-	maxSure  = 2000             // works of Surely that were taken and have not succeeded yet
+	maxQueue = 1000             // works waiting for a free worker
+	maxLarge = 2                // large works, running or queued
+	maxSure  = 2000             // unfinished works of Surely
 	workTime = 30 * time.Second // for each
 )
 
-// Queue does works after replies, in workers that end when there is nothing
-// left to do. A work that it has taken is done: none is dropped.
+// Queue runs works after replies, in workers that end when nothing is left to do. It never drops a
+// work it has accepted.
 type Queue struct {
 	failures *Failures
 	closed   chan struct{}
 
 	mu       sync.Mutex    // never held during a trip
-	busy     int           // works being done or queued
-	workers  int           // goroutines that do them
-	queue    []Work        // for the next worker that is free
-	large    int           // works that stand for many, being done or queued
-	sure     int           // works of Surely that have not succeeded yet
-	waiting  []*Latch      // to be tried again
-	idle     chan struct{} // closed when busy has become 0; nil while no one waits
+	busy     int           // works running or queued
+	workers  int           // running worker goroutines
+	queue    []Work        // for the next free worker
+	large    int           // large works running or queued
+	sure     int           // unfinished works of Surely
+	waiting  []*Latch      // to be retried
+	idle     chan struct{} // closed when busy becomes 0; nil while nobody waits
 	flushes  []Work        // see AtFlush
-	flushing int           // calls of Flush under way
-	failed   int           // how often a work has failed
-	givenUp  int           // works that have failed since the last Flush and are not tried again
-	why      error         // of the last of these
+	flushing int           // calls of Flush in progress
+	failed   int           // failures of works
+	givenUp  int           // works that failed since the last Flush and are not retried
+	why      error         // error of the last of these
 }
 
-// NewQueue returns a queue with nothing to do, which notes in failures what fails.
+// NewQueue returns an empty queue that reports failures to failures.
 func NewQueue(failures *Failures) *Queue {
 	return &Queue{failures: failures, closed: make(chan struct{})}
 }
 
-// Stats is what a queue is doing.
+// Stats is the state of a queue.
 type Stats struct {
-	Busy    int // works being done or queued
-	Queued  int // of these, works that wait for another one to end
-	Room    int // how many may be queued
-	Waiting int // works that will be tried again
-	Failed  int // how often one has failed
+	Busy    int // works running or queued
+	Queued  int // works among them that wait for a worker
+	Room    int // limit of Queued
+	Waiting int // works to be retried
+	Failed  int // failures of works
 }
 
-// Stats returns what the queue is doing now.
+// Stats returns the current state of the queue.
 func (q *Queue) Stats() Stats {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return Stats{q.busy, len(q.queue), maxQueue, len(q.waiting), q.failed}
 }
 
-// Close ends Every and Soon. It reports whether the queue was open until now.
-// Flush does what is left.
+// Close ends Every and Soon. It reports whether the queue was open. Flush runs the remaining works.
 func (q *Queue) Close() bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -104,7 +100,7 @@ func (q *Queue) Close() bool {
 	return true
 }
 
-// Closed returns a channel that is closed by Close.
+// Closed returns a channel that Close closes.
 func (q *Queue) Closed() <-chan struct{} { return q.closed }
 
 // IsClosed reports whether Close was called.
@@ -117,16 +113,16 @@ func (q *Queue) IsClosed() bool {
 	}
 }
 
-// Later does work in the background. If there is too much to do already it does it at
-// once, until ctx ends. Flush waits for it. An error is logged and no more.
+// Later runs work in the background or, if too many works are queued, immediately until ctx ends.
+// Flush waits for it. An error is only logged.
 func (q *Queue) Later(ctx context.Context, work Work) {
 	if !q.enqueue(work) {
 		_ = q.doNow(ctx, work)
 	}
 }
 
-// Large is Later for work that stands for many and keeps them in memory: only a few such
-// works are done in the background, and any other at once.
+// Large is Later for a work that stands for many and keeps them in memory: only a few of these run
+// in the background, others immediately.
 func (q *Queue) Large(ctx context.Context, work Work) {
 	if !q.takeLarge() {
 		_ = q.doNow(ctx, work)
@@ -154,8 +150,8 @@ func (q *Queue) endLarge() {
 	q.large--
 }
 
-// Soon does work in the background and returns true, unless there is too much to do
-// already or the queue is closed. It is for upkeep that others can do as well.
+// Soon runs work in the background and returns true, unless too many works are queued or the queue
+// is closed. It is for upkeep that others can do as well.
 func (q *Queue) Soon(work Work) bool {
 	return !q.IsClosed() && q.enqueue(func(ctx context.Context) error {
 		if err := work(ctx); err != nil {
@@ -172,8 +168,8 @@ func (q *Queue) AtFlush(f Work) {
 	q.flushes = append(q.flushes, f)
 }
 
-// Every does work, and tries again the works that wait for it, when timer fires, and every
-// interval from then on, until the queue is closed.
+// Every runs work and retries waiting works when timer fires, and at every interval from then on,
+// until the queue is closed.
 func (q *Queue) Every(timer *time.Timer, interval time.Duration, work Work) {
 	defer timer.Stop()
 	for {
@@ -202,8 +198,7 @@ func (q *Queue) begin() bool {
 	return true
 }
 
-// enqueue hands work to a worker, now or when one is free. It reports whether
-// there was room.
+// enqueue hands work to a worker, now or when one is free. It reports whether there was room.
 func (q *Queue) enqueue(work Work) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -214,7 +209,7 @@ func (q *Queue) enqueue(work Work) bool {
 	return true
 }
 
-// push is enqueue for work that has its room. The caller holds the lock.
+// push is enqueue for work that has its room. The caller holds mu.
 func (q *Queue) push(work Work) {
 	q.busy++
 	if q.workers == AtOnce {
@@ -225,7 +220,7 @@ func (q *Queue) push(work Work) {
 	go q.drain(work)
 }
 
-// drain does work, then what is queued.
+// drain runs work, then queued works.
 func (q *Queue) drain(work Work) {
 	for work != nil {
 		_ = q.do(context.Background(), work)
@@ -233,7 +228,7 @@ func (q *Queue) drain(work Work) {
 	}
 }
 
-// next returns what a worker is to do next; nil ends it.
+// next returns the next work of a worker; nil ends the worker.
 func (q *Queue) next() Work {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -246,7 +241,7 @@ func (q *Queue) next() Work {
 	return work
 }
 
-// doNow does work in the goroutine of the caller, until ctx ends.
+// doNow runs work in the caller's goroutine, until ctx ends.
 func (q *Queue) doNow(ctx context.Context, work Work) error {
 	q.mu.Lock()
 	q.busy++
@@ -254,12 +249,12 @@ func (q *Queue) doNow(ctx context.Context, work Work) error {
 	return q.do(bare{ctx}, work)
 }
 
-// bare is a context without values: what is done after a reply is not part of the request.
+// bare is a context without values: work after a reply is not part of the request.
 type bare struct{ context.Context }
 
 func (bare) Value(any) any { return nil }
 
-// do does work, which counts as busy until then, and returns its error.
+// do runs work, which counts as busy until it ends, and returns its error.
 func (q *Queue) do(ctx context.Context, work Work) error {
 	ctx, cancel := context.WithTimeout(ctx, workTime)
 	defer cancel()
@@ -280,9 +275,8 @@ func (q *Queue) do(ctx context.Context, work Work) error {
 	return err
 }
 
-// Flush calls the functions of AtFlush and returns when all works are done. What
-// has failed is tried once more. The error says how much still fails and why, or
-// that ctx ended first.
+// Flush calls the functions of AtFlush and returns when all works are done. Failed works are
+// retried once. The error says how many still fail and why, or that ctx ended first.
 func (q *Queue) Flush(ctx context.Context) error {
 	q.flush(1)
 	defer q.flush(-1)
@@ -290,7 +284,7 @@ func (q *Queue) Flush(ctx context.Context) error {
 	if err := q.awaitIdle(ctx); err != nil {
 		return kv.Join(flushed, err)
 	}
-	// What was still being done may have left more to flush.
+	// Works still running may have left more to flush.
 	last := q.callFlushes(ctx)
 	return kv.Join(q.finish(ctx), flushed, last)
 }
@@ -338,8 +332,7 @@ func (q *Queue) awaitIdle(ctx context.Context) error {
 	}
 }
 
-// whenIdle returns a channel that is closed when nothing is being done, or nil
-// if that is so now.
+// whenIdle returns a channel that is closed when no work is running, or nil if that is already so.
 func (q *Queue) whenIdle() <-chan struct{} {
 	q.mu.Lock()
 	defer q.mu.Unlock()
