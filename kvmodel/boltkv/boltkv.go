@@ -1,7 +1,10 @@
 // Package boltkv is the embedded store: one file, no server. It is the default for everything built
 // on kvmodel.
 //
-// [Open] returns a [Store]. Read-only trips run in parallel, each on one snapshot of the store. Writing trips share commits: those that arrive while a commit runs make up the next one, and a lone writer never waits. By default a write is on disk before it is answered; [Durability] names the weaker choices. [Compact] rewrites a file without its unused space.
+// [Open] returns a [Store]. Read-only trips run in parallel, each on one snapshot of the store.
+// Writing trips share commits: those that arrive while a commit runs make up the next one, and a
+// lone writer never waits. By default a write is on disk before it is answered; [Durability] names
+// the weaker choices. [Compact] rewrites a file without its unused space.
 //
 // A commit is appended to a log beside the file, and stays in memory until it is moved, with many
 // others, to the bbolt tree in the file. A closed store has no log.

@@ -16,7 +16,7 @@ import (
 // checksums and an end, so damage is always detected. None is ever replaced:
 //
 //	owner                identifies the store and its file; written first
-//	piece-FIRST          commits from number FIRST on; its end has the last number, and the time when these were all
+//	piece-FIRST          commits from FIRST on; its end has the last number, and the time
 //	snapshot-LAST-TIME   a backup begun at TIME, after commit number LAST
 //
 // A piece continues where the one before it ends, or after the commits of a snapshot.

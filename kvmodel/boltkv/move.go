@@ -98,8 +98,8 @@ func (s *Store) tried() {
 	s.attempt = make(chan struct{})
 }
 
-// moveTable moves t, whose log is log, to the tree, and calls then to update the state there. It syncs
-// the log first: a crash must not remove commits from the log that the tree has.
+// moveTable moves t, whose log is log, to the tree, and calls then to update the state there. It
+// syncs the log first: a crash must not remove commits from the log that the tree has.
 func (s *Store) moveTable(t *table, log *commitlog.Log, then func(*state)) error {
 	if s.opts.Durability != Synced {
 		if fail := s.sync(log, t.seq); fail != nil {
