@@ -20,13 +20,13 @@ func (b *builder) useCounter(m member, c tag.Clause) {
 	})
 }
 
-// useCount makes m a field whose lists a counter follows.
+// useCount makes a counter follow the lists of the field m.
 func (b *builder) useCount(m member, c tag.Clause) {
 	b.needStored(m, c)
 	b.counts = append(b.counts, pendingCount{b.model, m.Name, c.Value, m.at(c)})
 }
 
-// resolveCount finds the list that c stands beside and the counter that follows it.
+// resolveCount finds the list of c and the counter that follows it.
 func resolveCount(r *problem.Reporter, p *model.Package, c pendingCount) {
 	i := slices.IndexFunc(c.model.Indexes, func(x *model.Index) bool { return x.Word == "list" && len(x.Parts) == 1 && x.Parts[0].Name == c.field })
 	if i < 0 {
@@ -49,8 +49,7 @@ func resolveCount(r *problem.Reporter, p *model.Package, c pendingCount) {
 	}
 }
 
-// findCounter returns the counter called name, Model.Field, nil if there is none, and
-// the names of all counters.
+// findCounter returns the counter called name, Model.Field, or nil, and the names of all counters.
 func findCounter(p *model.Package, name string) (found *model.Counter, names []string) {
 	for _, m := range p.Models {
 		for _, c := range m.Counters {
@@ -63,10 +62,10 @@ func findCounter(p *model.Package, name string) (found *model.Counter, names []s
 	return found, names
 }
 
-// batchByDefault is the batch of counters whose tag says none.
+// batchByDefault is the default batch of counters.
 const batchByDefault = "window"
 
-// finishCounters settles when rankings follow the counters.
+// finishCounters sets the batches of the counters.
 func (b *builder) finishCounters() {
 	for _, c := range b.model.Counters {
 		if c.Batch != "" && len(c.Followers()) == 0 {
