@@ -139,7 +139,7 @@ func comparableType(t types.Type) string {
 // anyType accepts all types.
 func anyType(types.Type) string { return "" }
 
-// What other words stand on.
+// The types accepted by other words.
 var (
 	scoreType   = want("a ranking is by a number, a string or a time.Time", hasOrder)
 	integerType = want("a counter is an integer", func(t types.Type) bool { return stored.IsBasic(t, types.IsInteger) })
@@ -147,7 +147,7 @@ var (
 	timeType    = want("want time.Time", stored.IsTime)
 )
 
-// want returns what complains, with message, about a type for which fits does not hold.
+// want returns a function that returns message for types rejected by fits.
 func want(message string, fits func(types.Type) bool) func(types.Type) string {
 	return func(t types.Type) string {
 		if fits(t) {
