@@ -26,6 +26,7 @@ func (s *Slow) Powers() kv.Powers {
 	return p
 }
 
+// Do waits and then makes the trip.
 func (s *Slow) Do(ctx context.Context, ops []kv.Op) error {
 	time.Sleep(time.Duration(s.wait.Load()))
 	return s.Store.Do(ctx, ops)

@@ -86,6 +86,7 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
+// Store is a kv.Store on memcached servers.
 type Store struct {
 	opts     Options
 	servers  []*server
