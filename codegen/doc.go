@@ -1,19 +1,17 @@
-// Package codegen writes the data classes of tagged structs; the command kvgen
-// runs it, and its manual says what users need to know.
+// Package codegen generates the data classes of tagged structs; the command kvgen runs it, and its
+// manual is the user documentation.
 //
-// A run goes through four steps, each a package that knows only those before it:
+// A run has four steps, each a package that knows only the earlier ones:
 //
-//   - load finds the packages, reads them without what kvgen wrote, parses the
-//     tags and type-checks what a model can depend on;
-//   - resolve makes models of tagged structs: their ids, indexes and names;
-//   - check refuses models that contradict themselves, and changes that would
-//     leave stored data behind;
+//   - load finds the packages, reads them without the output of kvgen, parses the tags and
+//     type-checks everything a model can depend on;
+//   - resolve builds models from tagged structs: their ids, indexes and names;
+//   - check rejects contradictory models, and changes that would orphan stored data;
 //   - emit prints the models and decides nothing.
 //
-// Each step has one entry for a word. In package tag it is how the word is
-// written, where it may stand and which types it fits; in resolve, what it makes
-// of a model; in emit, how an index is printed.
+// Each step has one entry for each word of the tags. In package tag it is the word's syntax, its
+// places and its types; in resolve, its effect on a model; in emit, the printed form of an index.
 //
-// The other packages serve the steps: model is what resolve hands on, stored knows
-// how Go types are stored, output knows the files that kvgen writes.
+// The other packages serve the steps: model is the output of resolve, stored knows the stored forms
+// of Go types, output knows the files that kvgen writes.
 package codegen

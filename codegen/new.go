@@ -22,20 +22,20 @@ const (
 	templ    = "github.com/a-h/templ"
 )
 
-// A New is a site to begin.
+// A New is a site to create.
 type New struct {
-	Dir     string // that is made, or is empty
+	Dir     string // created, or empty
 	Module  string // "": the name of the directory
-	Replace string // the clone of ringtree to use; "": the release that runs, or the clone that it runs in
+	Replace string // the clone of ringtree to use; "": the running release, or the clone it runs in
 }
 
-// Write writes the site. What it says after an error can be repeated by hand.
+// Write writes the site. The commands in its errors can be repeated by hand.
 func (n New) Write() error {
 	if n.Dir == "" {
 		return errors.New("kvgen new needs the directory of the site")
 	}
-	// Seen from a directory that was reached by a link, .. means one thing to the system
-	// and another to shells: that of shells is meant.
+	// In a directory reached by a link, .. differs between the system and shells; use the shells'
+	// meaning.
 	dir, err := filepath.Abs(n.Dir)
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (n New) Write() error {
 	return nil
 }
 
-// site looks at what n says of a site in the directory dir.
+// site returns the site that n describes, in the directory dir.
 func (n New) site(dir string) (site.Site, error) {
 	err := n.empty(dir)
 	if err != nil {
@@ -88,7 +88,7 @@ func (n New) site(dir string) (site.Site, error) {
 	return s, err
 }
 
-// empty returns an error if there is something in dir.
+// empty returns an error if dir contains anything.
 func (n New) empty(dir string) error {
 	all, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -100,7 +100,7 @@ func (n New) empty(dir string) error {
 	return err
 }
 
-// versions returns the version of ringtree that this is, and that of templ which it knows.
+// versions returns the version of ringtree that is running, and its version of templ.
 func versions() (own, templs string) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -117,8 +117,8 @@ func versions() (own, templs string) {
 	return own, templs
 }
 
-// replaced returns the directory of ringtree that a site in dir has to use, as that sees it;
-// "" means the release called version.
+// replaced returns the directory of ringtree for a site in dir, relative to it; "" means the
+// release called version.
 func (n New) replaced(dir, version string) (string, error) {
 	clone := n.Replace
 	if clone == "" {
@@ -143,7 +143,7 @@ func (n New) replaced(dir, version string) (string, error) {
 	return filepath.ToSlash(clone), nil
 }
 
-// cloneAround returns the clone of ringtree that the working directory is in, "" if it is in none.
+// cloneAround returns the clone of ringtree around the working directory, or "".
 func cloneAround() string {
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Path}} {{.Dir}}").Output()
 	if path, dir, ok := strings.Cut(strings.TrimSpace(string(out)), " "); err == nil && ok && path == ringtree {

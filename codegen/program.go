@@ -13,8 +13,8 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/output"
 )
 
-// Program writes main.go into the directory dir: a program that looks into databases with
-// the models of the package. It is an error if the file is there already.
+// Program writes main.go into the directory dir: a program that inspects databases with the models
+// of the package. The file must not exist yet.
 func (run Run) Program(dir string) error {
 	_, packages, err := run.load()
 	if err != nil {
@@ -35,8 +35,8 @@ func (run Run) Program(dir string) error {
 	return output.Create(filepath.Join(dir, "main.go"), text)
 }
 
-// placeOf returns what a program in dir over the models of p is called, and how the go
-// command finds it from the top of the module.
+// placeOf returns the name of a program in dir for the models of p, and its argument for the go
+// command at the root of the module.
 func placeOf(p *model.Package, dir string) (name, target string, err error) {
 	if p.Name == "main" {
 		return "", "", errors.New("the models are in a package main, which no other program can import: move them to a package of their own")

@@ -17,13 +17,13 @@ import (
 
 // A Run is one run of kvgen over some packages.
 type Run struct {
-	Dir      string   // in which it runs; "": the working directory
-	Patterns []string // of packages, as the go command takes them; none: the one in the working directory
-	Accept   bool     // write what the lock file would refuse
+	Dir      string   // working directory; "": that of the process
+	Patterns []string // of packages, as for the go command; none: the one in the working directory
+	Accept   bool     // write even if the lock file refuses
 }
 
-// Generate brings the generated files and the lock file of the packages up to
-// date. If there is anything to complain about, it writes nothing.
+// Generate updates the generated files and the lock file of the packages. If there is any problem,
+// it writes nothing.
 func (run Run) Generate() error {
 	changes, err := run.changes()
 	if err != nil {
@@ -41,8 +41,8 @@ func (run Run) Check() (lines string, err error) {
 	return lines, err
 }
 
-// Plan returns the access plan of the packages: what their models hold and
-// what each way to it costs in trips.
+// Plan returns the access plan of the packages: the content of their models, and the cost in trips
+// of each way to access it.
 func (run Run) Plan() (string, error) {
 	_, packages, err := run.load()
 	if err != nil {
@@ -85,7 +85,7 @@ func (run Run) load() (*problem.Reporter, []*model.Package, error) {
 	return r, packages, r.Err()
 }
 
-// changes returns what has to be done to the files of the packages.
+// changes returns the necessary changes to the files of the packages.
 func (run Run) changes() ([]output.Change, error) {
 	r, packages, err := run.load()
 	if err != nil {

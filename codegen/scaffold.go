@@ -10,11 +10,11 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/site"
 )
 
-// Access is the decision who may change the records of a model, and which fields.
+// Access decides which users may change the records of a model, and which fields.
 type Access = site.Access
 
-// Scaffold writes the pages of the model called name into the site that is in the directory
-// of the run. It returns the written files, and a report of what the pages let users do.
+// Scaffold writes the pages of the model called name into the site in the run's directory. It
+// returns the written files, and a report of the users' rights on the pages.
 func (run Run) Scaffold(name string, a Access) (paths []string, report string, err error) {
 	_, packages, err := run.load()
 	if err != nil {

@@ -9,30 +9,30 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// Account has a balance, and the last transfers that have changed it.
+// Account has a balance, and the last transfers that changed it.
 type Account struct {
 	ID      string `kv:"id"`
 	Balance int64
 	Seen    []string // the ids of transfers, the newest last
 }
 
-// Transfer is what an intent needs to know to move an amount.
+// Transfer is an intent to move an amount.
 type Transfer struct {
 	ID, From, To string
 	Amount       int64
 }
 
-// Turn lets a process carry out the transfers from one account one after another.
+// Turn makes a process carry out the transfers from one account one after another.
 func (t *Transfer) Turn() string { return t.From }
 
-// seenLimit is how many transfers an account remembers. A transfer that is tried again must
-// still be among them.
+// seenLimit is the number of transfers that an account remembers. A retried transfer must still be
+// among them.
 const seenLimit = 1000
 
 var errPoor = errors.New("the balance is too low")
 
-// NewTransfers returns the intent that moves an amount from one account to another. It relies
-// on accounts that are closed, but never deleted.
+// NewTransfers returns the intent that moves an amount from one account to another. It requires
+// that accounts are closed, but never deleted.
 func NewTransfers(db *kvmodel.DB, accounts *Accounts) *kvmodel.Intent[Transfer] {
 	return kvmodel.NewIntent(db, "transfer", func(ctx context.Context, t Transfer) error {
 		_, err := accounts.Get(ctx, t.To)
@@ -69,7 +69,7 @@ func (a *Account) book(transfer string, amount int64) {
 	a.Seen = a.Seen[max(0, len(a.Seen)-seenLimit):]
 }
 
-// Author is someone who is known by a name.
+// Author is a person with a public name.
 type Author struct {
 	ID    string    `kv:"id"`
 	Name  string    `kv:"unique"`
@@ -82,14 +82,14 @@ type Badge struct {
 	Name string
 }
 
-// Rename is what an intent needs to know to give an author another name.
+// Rename is an intent to rename an author.
 type Rename struct {
 	Author, Name string
 	At           time.Time
 }
 
-// NewRenames returns the intent that changes the name of an author in both places. A rename
-// that is late does not undo one that came after it.
+// NewRenames returns the intent that changes the name of an author in both places. A late rename
+// does not undo a newer one.
 func NewRenames(db *kvmodel.DB, authors *Authors, badges *Badges) *kvmodel.Intent[Rename] {
 	return kvmodel.NewIntent(db, "rename", func(ctx context.Context, r Rename) error {
 		_, err := authors.Update(ctx, r.Author, func(a *Author) error {
@@ -99,13 +99,13 @@ func NewRenames(db *kvmodel.DB, authors *Authors, badges *Badges) *kvmodel.Inten
 			return nil
 		})
 		if errors.Is(err, kvmodel.ErrExists) || errors.Is(err, kvmodel.ErrNotFound) {
-			return kvmodel.Refused(err) // Someone else has the name, or there is no author. Nothing was changed yet.
+			return kvmodel.Refused(err) // The name is taken, or the author does not exist. Nothing was changed yet.
 		}
 		if err != nil {
 			return err
 		}
 		_, err = badges.Upsert(ctx, r.Author, func(b *Badge) error {
-			author, err := authors.Get(ctx, r.Author) // as it is by now
+			author, err := authors.Get(ctx, r.Author) // as of now
 			if err == nil {
 				b.Name = author.Name
 			}

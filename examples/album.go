@@ -1,8 +1,8 @@
 package examples
 
-// Album is a music album. It is in the list of its artist, in that of each of its
-// tags, to which hundreds write at once, and in that of its shelf in its shop. It
-// has counters and a history, and it is known how many there are.
+// Album is a music album. It is in the list of its artist, in the lists of its tags, which hundreds
+// write to at once, and in the list of its shelf in its shop. It has counters, a history and a
+// total count.
 type Album struct {
 	_      struct{} `kv:"model,count,history=20"`
 	ID     string   `kv:"id"`
@@ -12,7 +12,7 @@ type Album struct {
 	Shelf  int      `kv:"list=ShopShelf"`
 	Title  string
 	Plays  int64 `kv:"counter"`
-	Hearts int64 `kv:"counter"` // how many Hearts there are for it
+	Hearts int64 `kv:"counter"` // the number of its Hearts
 }
 
 // Heart is one user's love of one album. Both sides can list them.

@@ -2,8 +2,8 @@ package examples
 
 import "time"
 
-// Memo is a note that can be put into the trash, and taken out again. The newest are in a
-// ring; older ones are in the archive.
+// Memo is a note that can be moved to the trash and back. The newest are in a ring; older ones are
+// in the archive.
 type Memo struct {
 	_       struct{} `kv:"model,if=Live"`
 	ID      string   `kv:"id"`

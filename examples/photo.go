@@ -8,7 +8,7 @@ import (
 // Photo is a photo that people look at.
 type Photo struct {
 	ID       string    `kv:"id"`
-	Category string    // that of TopViewsByCategoryPerDay
+	Category string    // for TopViewsByCategoryPerDay
 	Views    int64     `kv:"counter; ranking; ranking,by=Category,per=day,keep=30"`
 	Taken    time.Time `kv:"ranking,name=Archive"`
 	GoLive   time.Time `kv:"ranking,name=Schedule,order=low,if=Waiting"`
@@ -18,8 +18,8 @@ type Photo struct {
 // Waiting reports whether the photo is to be shown at GoLive and has not been yet.
 func (p *Photo) Waiting() bool { return !p.Shown }
 
-// Hot is the score of the front page: a day counts as much as twice the views. It
-// does not change as time goes by.
+// Hot is the score of the front page: one day is worth a doubling of the views. It does not change
+// over time.
 //
 //kv:ranking,name=Front
 func (p *Photo) Hot() float64 {

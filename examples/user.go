@@ -11,19 +11,19 @@ type User struct {
 	ID     string `kv:"id"`
 	Name   string `kv:"unique"`
 	Mail   string
-	Latest time.Time // when the user made a page last
+	Latest time.Time // when the user last made a page
 }
 
-// Address is the user's mail address without differences that mean nothing, so
-// that no one signs up with it twice.
+// Address is the user's mail address without insignificant differences, so that it cannot be
+// registered twice.
 //
 //kv:unique,name=ByMail
 func (u *User) Address() string { return strings.ToLower(strings.TrimSpace(u.Mail)) }
 
-// ErrNoName is what Validate returns for a User without a name.
+// ErrNoName is the error of Validate for a User without a name.
 var ErrNoName = errors.New("a user needs a name")
 
-// Validate says why a User may not be stored.
+// Validate returns an error if the User must not be stored.
 func (u *User) Validate() error {
 	if u.Name == "" {
 		return ErrNoName
@@ -31,7 +31,7 @@ func (u *User) Validate() error {
 	return nil
 }
 
-// Session is a user's log-in, which ends by itself.
+// Session is a user's log-in. It expires.
 type Session struct {
 	Token  string    `kv:"id"`
 	User   string    `kv:"list"` // the id

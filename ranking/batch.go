@@ -21,24 +21,21 @@ import (
 type Batch int
 
 const (
-	// Windowed: what a process counts is gathered for up to a second, or 4,096
-	// records, and then written together. A crash loses nothing: the record's
-	// next change brings what the board missed.
+	// Windowed: a process gathers changes for up to a second, or 4,096 records, and writes them
+	// together. A crash loses nothing: the record's next change brings the board up to date.
 	Windowed Batch = iota
 
-	// Sampled: one change in I is followed, chosen at random. I is the number of
-	// levels of a binary tree with as many leaves as there are members, 23 for ten
-	// million, or a 64th of the count if that is more. Nothing is kept in memory;
-	// a board lags by I changes of the record on average.
+	// Sampled: one change in I is followed, chosen at random. I is the number of levels of a binary
+	// tree with a leaf per member, 23 for ten million, or a 64th of the count if that is more.
+	// Nothing is kept in memory; on average a board lags by I changes of the record.
 	Sampled
 
 	// Every: each change is followed before the reply.
 	Every
 )
 
-// interval returns I for a board of n members: one change in I of a member is
-// followed. A member with a large count needs fewer, since large differences
-// decide its rank.
+// interval returns I for a board of n members: one change in I of a member is followed. Large
+// counts need fewer, since large differences decide their rank.
 func interval(n int, count int64) int64 {
 	return max(int64(bits.Len(uint(max(n, 2)-1))), max(count, -count)/64)
 }
@@ -46,7 +43,7 @@ func interval(n int, count int64) int64 {
 // chosen returns true once in i times.
 func chosen(i int64) bool { return kv.Random()%uint64(i) == 0 }
 
-// change says that something was counted of a member in a period.
+// change is a counter change of a member in a period.
 type change struct {
 	id string
 	at time.Time // when the period began; zero without periods
@@ -58,19 +55,19 @@ const (
 	smallBatch  = 1024
 )
 
-// windowMost is how many changes can wait while the store does not answer. Tests
-// make it small for the windows that are made then.
+// windowMost is the number of changes that can wait while the store does not answer. Tests lower it
+// for new windows.
 var windowMost = 4 * windowLimit
 
-// window gathers the changes of a process, so that many of one member become
-// one. It writes them when the oldest is a second old or there are many.
+// window gathers the changes of a process and merges those of one member. It writes them when the
+// oldest is a second old or there are many.
 type window struct {
 	db      plug.DB
-	due     plug.Latch // has what is gathered written
+	due     plug.Latch // flushes the window
 	reports *reporter
-	size    func() int // about how many members there are on the boards of the window
+	size    func() int // the approximate number of members on its boards
 
-	// apply makes changes, those in one node together, and returns an error for each.
+	// apply makes changes, one write per node, and returns an error for each.
 	apply func(context.Context, kv.Store, []change, *keytree.Due) []error
 
 	turn chan struct{} // taken by the flush that writes
@@ -88,8 +85,8 @@ func newWindow(db plug.DB, reports *reporter) *window {
 	return w
 }
 
-// add gathers c, and starts a write if many changes have been gathered. It
-// returns false, and does not gather c, if too many are already waiting.
+// add gathers c, and starts a write if many changes are waiting. It returns false and drops c if
+// too many are.
 func (w *window) add(c change) bool {
 	w.mu.Lock()
 	before := len(w.gathered)
@@ -105,7 +102,7 @@ func (w *window) add(c change) bool {
 	return room
 }
 
-// keep gathers changes again, however many are waiting.
+// keep gathers changes again, without a limit.
 func (w *window) keep(changes ...change) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -114,7 +111,7 @@ func (w *window) keep(changes ...change) {
 	}
 }
 
-// put gathers c; the caller has the lock. The first of what is gathered sets the timer.
+// put gathers c. The first change sets the timer. The caller holds mu.
 func (w *window) put(c change) {
 	if w.gathered == nil {
 		w.gathered = make(map[change]bool)
@@ -150,12 +147,12 @@ func (w *window) flush(ctx context.Context) error {
 	return all.err()
 }
 
-// firstBatch returns how many changes to begin with: about as many as the nodes that
-// there are can take in.
+// firstBatch returns the size of the first batch: about as many changes as the existing nodes can
+// take.
 func (w *window) firstBatch() int { return min(max(smallBatch, 2*w.size()), windowLimit) }
 
-// write writes changes side by side, and reports once for all of them. What fails
-// is gathered again.
+// write writes changes in parallel, and reports once for all of them. Failed changes are gathered
+// again.
 func (w *window) write(ctx context.Context, changes []change) *failures {
 	errs := make([]error, len(changes))
 	err := w.reports.making(ctx, func(s kv.Store, due *keytree.Due) { copy(errs, w.apply(ctx, s, changes, due)) })
@@ -175,7 +172,7 @@ func (w *window) writeLater(ctx context.Context, c change) {
 	w.db.Later(ctx, func(ctx context.Context) error { return w.write(ctx, []change{c}).err() })
 }
 
-// take returns what was gathered, ordered by id and period.
+// take returns the gathered changes, ordered by id and period.
 func (w *window) take() []change {
 	w.mu.Lock()
 	changes := slices.Collect(maps.Keys(w.gathered))
@@ -197,14 +194,13 @@ func (w *window) wrote(changes int) {
 	w.writing -= changes
 }
 
-// failures sums up what became of many changes, in few words: a log has a line for
-// all of them.
+// failures sums up the errors of many changes for a single log line.
 type failures struct {
 	n, of int
-	first []error // of those that failed
+	first []error // the first errors, up to toldFailures
 }
 
-// toldFailures is how many failures are told one by one.
+// toldFailures is the number of errors quoted in full.
 const toldFailures = 3
 
 func (f *failures) note(err error) {

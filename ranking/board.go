@@ -9,8 +9,8 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// Board ranks the records of type T, with ids of type K, by scores of type S. It
-// holds each record once, at the score the record has; its pages show no other.
+// Board ranks the records of type T, with ids of type K, by scores of type S. Each record appears
+// once, at its current score.
 type Board[T any, K comparable, S any] struct {
 	part part
 	of   ScoreOf[S]
@@ -25,7 +25,7 @@ type Place[T, S any] struct {
 	Item  *T
 }
 
-// NewBoard returns the board spec describes and plugs it into records.
+// NewBoard returns the board described by spec and plugs it into records.
 func NewBoard[T any, K comparable, S any](records *kvmodel.Records[T, K], spec Spec[T, S]) *Board[T, K, S] {
 	c := newCore(spec, func(*T) []string { return []string{""} })
 	plugIn(records, c, spec)
@@ -36,17 +36,16 @@ func boardOf[T any, K comparable, S any](records *kvmodel.Records[T, K], c *core
 	return &Board[T, K, S]{part{core: c, up: spec.Low}, spec.Of, spec.Score, records.IDs()}
 }
 
-// Page returns up to n records from the position of cursor, the first ones for an
-// empty cursor. It leaves out records that a keep rejects, and reads on until it has n others;
-// when it has looked at ten times n entries, the page is short and has a Next. Two trips, and
-// a few more where records are left out; the first page takes one if the records on it are
-// those that this process has seen there last.
+// Page returns up to n records from the position of cursor, or the first ones for an empty cursor.
+// It skips records that a keep function rejects and reads on; after ten times n entries it returns
+// a short page with a Next. It takes two trips, and a few more if records are skipped. The first
+// page takes one if it still has the records this process saw there last.
 func (b *Board[T, K, S]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
 	return pageOf(ctx, &b.part, cursor, n, keep)
 }
 
-// IDs returns what Page does, as ids alone and unchecked: they may include what a
-// running change or a crash has left behind. One trip.
+// IDs is like Page, but returns only ids and does not check them: they may include leftovers of a
+// running change or a crash. One trip.
 func (b *Board[T, K, S]) IDs(ctx context.Context, cursor string, n int) (ids []K, next string, err error) {
 	ctx, end := b.part.host.Begin(ctx, "IDs")
 	defer end()
@@ -64,14 +63,14 @@ func (b *Board[T, K, S]) IDs(ctx context.Context, cursor string, n int) (ids []K
 	return ids, next, nil
 }
 
-// Table is one page of a board with what to write next to it: "3rd of 3,456".
+// Table is one page of a board with the data for captions such as "3rd of 3,456".
 type Table[T, S any] struct {
 	Places     []Place[T, S]
 	Len        int // of the board
 	Next, Prev string
 }
 
-// Table returns what Page does, with the ranks of the records, in as many trips.
+// Table is like Page, with the ranks of the records, in the same number of trips.
 func (b *Board[T, K, S]) Table(ctx context.Context, cursor string, n int) (Table[T, S], error) {
 	l, next, prev, err := b.part.table(ctx, cursor, n)
 	return Table[T, S]{b.places(l.Part), l.Total, next, prev}, err
@@ -85,15 +84,15 @@ func (p part) table(ctx context.Context, cursor string, n int) (l keytree.Listin
 	return p.members(ctx, cursor, n, w)
 }
 
-// Standing is where one record stands: "12th of 3,456, ahead of 99%".
+// Standing is the position of a record: "12th of 3,456, ahead of 99%".
 type Standing[S any] struct {
 	Rank, Len  int
 	Percentile float64
 	Score      S
 }
 
-// Standing returns where the record with id stands; ErrNotFound if it is not on
-// the board. Two trips.
+// Standing returns the position of the record with id, or ErrNotFound if it is not on the board.
+// Two trips.
 func (b *Board[T, K, S]) Standing(ctx context.Context, id K) (Standing[S], error) {
 	st, err := b.part.standing(ctx, "Standing", b.key.Text(id))
 	if err != nil {
@@ -102,7 +101,6 @@ func (b *Board[T, K, S]) Standing(ctx context.Context, id K) (Standing[S], error
 	return Standing[S]{st.Rank, st.Total, percentile(st), b.score(st.Member)}, nil
 }
 
-// standing returns where the record id stands, for a verb.
 func (p part) standing(ctx context.Context, verb, id string) (st keytree.Standing, err error) {
 	ctx, end := p.host.Begin(ctx, verb)
 	defer end()
@@ -117,16 +115,16 @@ func percentile(st keytree.Standing) float64 {
 	return 100 * float64(max(0, st.Total-st.Before-1)) / float64(max(1, st.Total))
 }
 
-// Rank returns the rank of the record with id, from 1; ErrNotFound if it is not
-// on the board. Two trips.
+// Rank returns the rank of the record with id, from 1, or ErrNotFound if it is not on the board.
+// Two trips.
 func (b *Board[T, K, S]) Rank(ctx context.Context, id K) (int, error) {
 	st, err := b.part.standing(ctx, "Rank", b.key.Text(id))
 	return st.Rank, err
 }
 
-// Percentile returns the percentage of the board's records that rank behind the
-// one with id: 0 for the last one, close to 100 for the first of many.
-// ErrNotFound as for Rank. Two trips.
+// Percentile returns the percentage of the board's records ranked below the one with id: 0 for the
+// last, close to 100 for the first of many. It returns ErrNotFound if the record is not on the
+// board. Two trips.
 func (b *Board[T, K, S]) Percentile(ctx context.Context, id K) (float64, error) {
 	st, err := b.part.standing(ctx, "Percentile", b.key.Text(id))
 	if err != nil {
@@ -135,10 +133,10 @@ func (b *Board[T, K, S]) Percentile(ctx context.Context, id K) (float64, error) 
 	return percentile(st), nil
 }
 
-// At returns n records, 1 to 1000, from the given rank on; the first rank is 1. It goes on by position,
-// also where records share ranks: from rank 3 on is from the third record on. Two trips; one
-// if the records are those that this process has seen there last, and as many as the tree is
-// deep in a part that it has not seen.
+// At returns n records, 1 to 1000, starting at the given rank, from 1. It counts positions even if
+// records share ranks: rank 3 means the third record. It takes two trips, one if it finds the
+// records this process saw there last, and one per level in a part of the tree that the process has
+// not read.
 func (b *Board[T, K, S]) At(ctx context.Context, rank, n int) ([]Place[T, S], error) {
 	found, err := b.part.from(ctx, rank, n)
 	return b.places(found), err
@@ -154,8 +152,8 @@ func (p part) from(ctx context.Context, rank, n int) (found keytree.Part, err er
 	return r.at(ctx, rank, n, p.want(nil))
 }
 
-// Numbered returns a page of n records by its number, from 1, and how many pages and
-// records there are, in the trips of At. A page counts as At does.
+// Numbered returns a page of n records by its number, from 1, and the total number of pages and
+// records, in the trips of At. It counts positions, as At does.
 func (b *Board[T, K, S]) Numbered(ctx context.Context, page, n int) (kvmodel.Numbered[T], error) {
 	found, total, err := b.part.numbered(ctx, page, n)
 	if err != nil {
@@ -174,9 +172,9 @@ func (p part) numbered(ctx context.Context, page, n int) (found keytree.Part, to
 	return r.numbered(ctx, page, n, p.want(nil))
 }
 
-// RankOf returns the rank that a record with this score has, or would have: one more than
-// there are records with a better score, or with Dense, better scores. Where records with
-// equal scores have ranks of their own, it is that of the first of them. One trip.
+// RankOf returns the rank that a record with this score has or would have: one more than the number
+// of records with a better score or, with Dense, of better scores. If records with equal scores
+// have ranks of their own, it is the first of these. One trip.
 func (b *Board[T, K, S]) RankOf(ctx context.Context, score S) (int, error) {
 	at, err := b.of.to(score)
 	if err != nil {
@@ -195,8 +193,8 @@ func (p part) rankOf(ctx context.Context, at keytree.Score) (int, error) {
 	return r.rankOf(ctx, at)
 }
 
-// Around returns the record with id, up to n before it and up to n after it. n is from 1 to
-// 1000. ErrNotFound as for Rank. Three trips.
+// Around returns the record with id, up to n records before it and up to n after it. n is from 1 to
+// 1000. It returns ErrNotFound if the record is not on the board. Three trips.
 func (b *Board[T, K, S]) Around(ctx context.Context, id K, n int) ([]Place[T, S], error) {
 	found, err := b.part.around(ctx, b.key.Text(id), n)
 	return b.places(found), err
@@ -221,13 +219,13 @@ func (b *Board[T, K, S]) places(found keytree.Part) []Place[T, S] {
 	return places
 }
 
-// Len returns how many records the board holds, as exactly as Rank. One trip.
+// Len returns the number of records on the board, as exactly as Rank. One trip.
 func (b *Board[T, K, S]) Len(ctx context.Context) (int, error) {
 	return b.part.counted(ctx, "Len")
 }
 
-// Between returns the part of the board with low <= score < high. Of texts only the letters
-// are compared, and not their case and accents; an empty high is no bound.
+// Between returns the part of the board with low <= score < high. Texts are compared by their
+// letters alone, ignoring case and accents; an empty high means no upper bound.
 func (b *Board[T, K, S]) Between(low, high S) *Span[T] {
 	span := &Span[T]{part: b.part}
 	between, err := b.of.between(low, high)
@@ -235,14 +233,13 @@ func (b *Board[T, K, S]) Between(low, high S) *Span[T] {
 	return span
 }
 
-// Ascending returns the board read from its lowest score.
+// Ascending returns the board, read from its lowest score.
 func (b *Board[T, K, S]) Ascending() *Span[T] {
 	return (&Span[T]{part: b.part}).Ascending()
 }
 
-// On returns the board of the period that holds t. A board without periods
-// returns itself. The board of a period that is no longer kept, or has not begun,
-// is empty.
+// On returns the board of the period that contains t. A board without periods returns itself. The
+// board of a dropped or future period is empty.
 func (b *Board[T, K, S]) On(t time.Time) *Board[T, K, S] {
 	on := *b
 	on.part.at = t

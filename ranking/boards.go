@@ -7,15 +7,15 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// Boards is one Board for each value of type V that a record can have. A record may have
-// several, and stands on the board of each.
+// Boards is one Board for each value of type V. A record with several values is on the board of
+// each.
 type Boards[T any, K comparable, S, V any] struct {
 	board *Board[T, K, S]
 	by    kvmodel.KeyOf[V]
 }
 
-// NewBoards returns the boards spec describes, one for each value of by, and
-// plugs them into records.
+// NewBoards returns the boards described by spec, one for each value of by, and plugs them into
+// records.
 func NewBoards[T any, K comparable, S, V any](records *kvmodel.Records[T, K], spec Spec[T, S], by kvmodel.By[T, V]) *Boards[T, K, S, V] {
 	c := newCore(spec, by.Texts)
 	c.many = true
@@ -36,7 +36,7 @@ func (b *Boards[T, K, S, V]) Of(v V) *Board[T, K, S] {
 	return &of
 }
 
-// On returns the boards of the period that holds t: see Board.On.
+// On returns the boards of the period that contains t: see Board.On.
 func (b *Boards[T, K, S, V]) On(t time.Time) *Boards[T, K, S, V] {
 	return &Boards[T, K, S, V]{b.board.On(t), b.by}
 }

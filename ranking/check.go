@@ -8,8 +8,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Verify reads the whole board and reports what is wrong with it. Of the records
-// with ids it also reports which are missing. The board may change while it runs.
+// Verify reads the whole board and reports problems, including records of ids that are missing. The
+// board may change while it runs.
 func (b *Board[T, K, S]) Verify(ctx context.Context, ids ...K) (Report, error) {
 	return b.part.verify(ctx, b.texts(ids))
 }
@@ -22,10 +22,9 @@ func (p part) verify(ctx context.Context, ids []string) (Report, error) {
 
 func (b *Board[T, K, S]) texts(ids []K) []string { return kv.Texts(ids, b.key.Text) }
 
-// Mend reports what Verify does and repairs it: it removes entries that are no
-// longer needed, adds those of the records with ids that are missing, writes damaged
-// records of members again, and makes counts exact. A board by a counter also catches up with the counts of the
-// records with ids. A change in progress may have to begin again.
+// Mend reports like Verify and repairs: it removes unneeded entries, adds missing entries of ids,
+// rewrites damaged member records, and makes counts exact. A board by a counter also catches up
+// with the counts of ids. A concurrent change may have to start over.
 func (b *Board[T, K, S]) Mend(ctx context.Context, ids ...K) (Report, error) {
 	return b.part.mend(ctx, b.texts(ids))
 }
@@ -50,22 +49,20 @@ func (p part) mend(ctx context.Context, ids []string) (Report, error) {
 	return *cmp.Or(first, new(Report)), err
 }
 
-// Refresh makes the board's counts, and so its ranks, exact, unless the board
-// changes while it runs. It reads every node.
+// Refresh makes the board's counts, and so its ranks, exact, unless the board changes while it
+// runs. It reads every node.
 func (b *Board[T, K, S]) Refresh(ctx context.Context) error {
 	ctx, end := b.part.host.Begin(ctx, "Refresh")
 	defer end()
 	return b.part.reader().refresh(ctx)
 }
 
-// Rebuild copies the board into new nodes, none of them empty or lost, and adds
-// those of the records with ids that are missing. The board can be read and
-// written while it runs. Rebuild takes 45 seconds longer than the copying. It returns
-// ErrConflict if another process is rebuilding the board.
+// Rebuild copies the board into new nodes, without empty or lost ones, and adds missing entries of
+// ids. The board can be read and written while it runs. It takes 45 seconds longer than the
+// copying. It returns ErrConflict if another process is rebuilding the board.
 //
-// A board whose scores only rise leaves empty nodes behind, about a byte for each
-// change. Rebuild it when Verify counts more than a quarter as many leaves as
-// members.
+// A board whose scores only rise leaves empty nodes behind, about a byte for each change. Rebuild
+// it when Verify counts more than a quarter as many leaves as members.
 func (b *Board[T, K, S]) Rebuild(ctx context.Context, ids ...K) error {
 	ctx, end := b.part.host.Begin(ctx, "Rebuild")
 	defer end()
@@ -74,8 +71,7 @@ func (b *Board[T, K, S]) Rebuild(ctx context.Context, ids ...K) error {
 	})
 }
 
-// Stats returns what this process knows of the board and of those of other
-// values and periods.
+// Stats returns this process's statistics about the board, including its other values and periods.
 func (b *Board[T, K, S]) Stats() Stats { return b.part.reader().stats() }
 
 var _ kvmodel.Lister[struct{}] = (*Board[struct{}, string, int64])(nil)

@@ -15,39 +15,39 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// core is what boards by a field and boards by a counter have in common, without
-// the types of ids, scores and values.
+// core is the common part of boards by a field and boards by a counter, without the types of ids,
+// scores and values.
 type core struct {
 	*shelf
 	host    plug.Host
 	reports *reporter
 	losses  losses
-	ahead   ahead.Memory // of first pages and those by number
+	ahead   ahead.Memory // of first pages and numbered pages
 
 	name, def string
-	base      string // what treeName returns
+	base      string // see treeName
 	code      keytree.Code
-	many      bool                    // there is a board for each value
-	tooMany   func(plug.Record) error // values; nil: there is one board
+	many      bool                    // one board for each value
+	tooMany   func(plug.Record) error // checks the number of values; nil: a single board
 
-	// where returns the values on whose boards a record belongs, and its place there but for
-	// these.
+	// where returns the values whose boards the record belongs on, and its place, equal on all of
+	// them but for by.
 	where  func(plug.Record) (by []string, p place)
 	ranks  keytree.Ranks
 	form   string                   // of the trees
-	order  string                   // in which words stand; "" on a board without
+	order  string                   // the word order; "" except on boards of texts
 	text   func(plug.Record) string // of a record, on a board of texts
 	scored bool                     // the score is the record's own
 	per    Period
 	keep   int
 	limit  int // leafLimit
 
-	// own reports whether members have records of their own, because the model's
-	// records do not hold the score.
+	// own reports whether members have records of their own, because the model's records do not
+	// hold the score.
 	own bool
 
-	// catchUp brings members of the board of a value up to date with their
-	// counter, in case the board missed a change; nil without a counter.
+	// catchUp moves members of a value's board to their current counts, in case the board missed a
+	// change. It is nil without a counter.
 	catchUp func(ctx context.Context, by string, at time.Time, ids []string) error
 }
 
@@ -93,7 +93,7 @@ func (c *core) Name() string { return c.name }
 // Def returns the board's definition.
 func (c *core) Def() string { return c.def }
 
-// Places returns the places where rec belongs: one on each of its boards.
+// Places returns the places of rec, one on each of its boards.
 func (c *core) Places(rec plug.Record) []string {
 	places, p := c.where(rec)
 	for i := range places {
@@ -103,7 +103,7 @@ func (c *core) Places(rec plug.Record) []string {
 	return places
 }
 
-// Limit returns an error if rec has more values than it may have.
+// Limit returns an error if rec has too many values.
 func (c *core) Limit(rec plug.Record) error {
 	if c.tooMany == nil {
 		return nil
@@ -114,10 +114,10 @@ func (c *core) Limit(rec plug.Record) error {
 // tree is a tree with the records of its members.
 type tree struct {
 	*keytree.Tree
-	own *keytree.Own // nil: the model's own records are its members'
+	own *keytree.Own // nil if the model's records hold the scores
 }
 
-// tree returns the tree of a value in the period that holds at.
+// tree returns the tree of a value in the period that contains at.
 func (c *core) tree(by string, at time.Time) tree {
 	var room [128]byte
 	name := append(room[:0], c.base...)
@@ -148,7 +148,7 @@ func (c *core) tree(by string, at time.Time) tree {
 	return tree{t, own}
 }
 
-// treeName returns the name of a tree but for its value and its period.
+// treeName returns the name of a tree without its value and period.
 func (c *core) treeName() string {
 	parts := []string{c.host.Model(), c.name + c.form}
 	if c.order != "" {
@@ -160,11 +160,11 @@ func (c *core) treeName() string {
 // now returns the tree of a value in the current period.
 func (c *core) now(by string) tree { return c.tree(by, c.host.DB().Now()) }
 
-// leafLimit is how many entries a leaf holds; 0 is the tree's own limit. Tests
-// make it small for the boards that are made then.
+// leafLimit is the number of entries in a leaf; 0 means the default of the tree. Tests lower it for
+// new boards.
 var leafLimit = 0
 
-// soon does upkeep that other processes can do as well.
+// soon runs upkeep that other processes can do as well.
 func (c *core) soon(work func(context.Context, kv.Store) error) {
 	c.host.DB().Soon(func(ctx context.Context) error { return work(ctx, c.host.Store()) })
 }
@@ -182,16 +182,15 @@ func (c *core) reportDue(ctx context.Context, s kv.Store, due *keytree.Due, err 
 	return cmp.Or(err, report(ctx, due))
 }
 
-// atomic reports whether a change of a record and its entries are one transaction.
+// atomic reports whether the store changes a record and its entries in one transaction.
 func (c *core) atomic() bool { return kv.PowersOf(c.host.Store()).Atomic != nil }
 
-// stateOf returns the state of a member in the board of by, given its record.
+// stateOf returns the state of a member on the board of by, given its record.
 func stateOf(by string, rec *plug.Seen) keytree.State {
 	return stateIn(by, rec.Places, rec.Rev)
 }
 
-// stateIn returns the state of a member in the board of by, given the places of its
-// record at rev.
+// stateIn is like stateOf, given the places of the record at rev.
 func stateIn(by string, places []string, rev uint64) keytree.State {
 	for _, text := range places {
 		if p, err := parsePlace(text); err == nil && p.wrong == "" && p.by == by {
@@ -201,7 +200,7 @@ func stateIn(by string, places []string, rev uint64) keytree.State {
 	return keytree.State{Ver: rev}
 }
 
-// title is what errors about the board begin with.
+// title is the prefix of errors about the board.
 func (c *core) title() string { return c.host.Model() + "." + c.name }
 
 func (c *core) failure(err error) error {
@@ -211,7 +210,7 @@ func (c *core) failure(err error) error {
 	return named(c.title(), err)
 }
 
-// eachPlace does step for places side by side.
+// eachPlace runs step for places in parallel.
 func (c *core) eachPlace(ctx context.Context, s kv.Store, places []string, step func(kv.Store, place) error) error {
 	return c.failure(kv.Join(kv.Each(ctx, s, places, func(s kv.Store, _ int, text string) error {
 		p, err := parsePlace(text)
@@ -222,27 +221,27 @@ func (c *core) eachPlace(ctx context.Context, s kv.Store, places []string, step 
 	})...))
 }
 
-// perBoard does step for boards side by side, each with what all has for it.
+// perBoard runs step for the boards in all, in parallel.
 func perBoard[V any](ctx context.Context, s kv.Store, all map[string]V, step func(s kv.Store, by string, v V) error) error {
 	return kv.Join(kv.Each(ctx, s, slices.Sorted(maps.Keys(all)), func(s kv.Store, _ int, by string) error {
 		return step(s, by, all[by])
 	})...)
 }
 
-// fieldTruth is the truth of one tree in the model's records.
+// fieldTruth is the truth of one tree: the model's records.
 type fieldTruth struct {
 	c  *core
 	by string
 }
 
-// States reads the records of ids. With an ErrCorrupt it says which are damaged.
+// States reads the records of ids. An ErrCorrupt names the damaged ones.
 func (ft fieldTruth) States(ctx context.Context, s kv.Store, ids []string) ([]keytree.State, error) {
 	recs, err := ft.c.host.See(ctx, s, ids...)
 	if err != nil && !wire.IsCorrupt(err) {
 		return nil, err
 	}
 	if !slices.ContainsFunc(recs, (*plug.Seen).Damaged) {
-		err = nil // Where only counters are damaged, the score is known all the same.
+		err = nil // With only counters damaged, the score is still known.
 	}
 	states := make([]keytree.State, len(recs))
 	for i, rec := range recs {

@@ -15,18 +15,15 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// counted is a board by a counter, or by a method of records that have one. Its
-// members have records of their own, which hold their scores. It brings them up to
-// date with the counter when a batch is written, and when the write path has
-// changed which records are on the board.
+// counted is a board by a counter, or by a method of records with a counter. Its members have
+// records of their own that hold their scores. It updates these when a batch of counter changes is
+// written, and when the write path adds records to the board or removes them.
 //
-// Following always works the same way: read the member's record, then the counter
-// and the model's record, then move the member there. The counter is read after
-// the member's record, and that record must not have changed when it is written. If the
-// member is there already, a follower of a change writes the record all the same, as
-// a fence: another process may have looked before the change and be about to write what
-// it has seen. So the last one to follow has seen the last count, in whatever order they
-// come.
+// Following always works the same way: read the member's record, then the counter and the model's
+// record, then move the member. The counter is read after the member's record, and the write fails
+// if that record changed meanwhile. If the member is already in place, following a change still
+// writes the record, as a fence against another process that read the counter before the change and
+// is about to write. So the last follower always has the last count.
 type counted struct {
 	*core
 	counter kvmodel.Counter
@@ -54,7 +51,7 @@ func (f *counted) begin() {
 	f.host.DB().Finishes(f.noteName(), f.finish)
 }
 
-// finish finishes what a dead process has noted.
+// finish completes changes noted by a dead process.
 func (f *counted) finish(ctx context.Context, s kv.Store, texts []string) error {
 	return f.failure(finishNotes(ctx, s, f.reports, texts, func(n note) tree {
 		if f.per != Forever && !f.per.add(n.at, f.keep).After(f.host.DB().Now()) {
@@ -64,8 +61,7 @@ func (f *counted) finish(ctx context.Context, s kv.Store, texts []string) error 
 	}))
 }
 
-// Prepare rejects a record that cannot be on the board. The board follows once the
-// record has committed.
+// Prepare rejects a record that cannot be on the board. The board follows after the commit.
 func (f *counted) Prepare(_ context.Context, _ kv.Store, m *plug.Move) error {
 	for _, text := range m.Gained {
 		p, err := parsePlace(text)
@@ -79,8 +75,8 @@ func (f *counted) Prepare(_ context.Context, _ kv.Store, m *plug.Move) error {
 	return nil
 }
 
-// Beside follows if a rebuild is entering the record, which does not change it. A member
-// that stays where it is gets its entry, should that be missing.
+// Beside follows if a rebuild is entering the record, which leaves the record unchanged. If the
+// member does not move, Beside adds its entry should that be missing.
 func (f *counted) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if !rebuilds(m) {
 		return nil
@@ -95,11 +91,11 @@ func (f *counted) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	})
 }
 
-// After follows on the boards that the record has left and on those it has come to, in all
-// periods that are kept. One that it has left may not have it yet.
+// After follows on the boards that the record left or joined, in all kept periods. A board that the
+// record left may not have entered it yet.
 func (f *counted) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if m.New && !f.scored {
-		return nil // Nobody has counted it, so it is on no board.
+		return nil // Not counted yet, so it is on no board.
 	}
 	fence := keytree.FenceThere
 	if len(m.Lost) > 0 {
@@ -107,15 +103,14 @@ func (f *counted) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	}
 	times := f.kept()
 	if m.Base == 0 {
-		times = times[:1] // Nothing was counted of what has never been there.
+		times = times[:1] // A new record has no counts in earlier periods.
 	}
 	return f.followAt(ctx, s, slices.Concat(m.Lost, m.Gained), m.ID, times, fence)
 }
 
-// AfterAll follows together for those that have come to one board, if they have left none
-// and were never there before.
+// AfterAll follows new records of one board together, if they left no board.
 func (f *counted) AfterAll(ctx context.Context, s kv.Store, moves []*plug.Move) error {
-	come := make(map[string][]string) // ids, by board
+	come := make(map[string][]string) // ids by board
 	var others []*plug.Move
 	for _, m := range moves {
 		if m.Base != 0 || len(m.Lost) > 0 || m.New && !f.scored {
@@ -158,15 +153,14 @@ func (f *counted) followAt(ctx context.Context, s kv.Store, places []string, id 
 	})
 }
 
-// eachBoard does step for the boards of places in the periods that hold times, side by
-// side.
+// eachBoard runs step for the boards of places in the periods of times, in parallel.
 func (f *counted) eachBoard(ctx context.Context, s kv.Store, places []string, times []time.Time, step func(s kv.Store, by string, at time.Time) error) error {
 	return f.eachPlace(ctx, s, f.boards(places), func(s kv.Store, p place) error {
 		return kv.Join(kv.Each(ctx, s, times, func(s kv.Store, _ int, at time.Time) error { return step(s, p.by, at) })...)
 	})
 }
 
-// boards returns one of places for each board among them.
+// boards returns one place for each board in places.
 func (f *counted) boards(places []string) []string {
 	seen := make(map[string]bool)
 	return slices.DeleteFunc(slices.Clone(places), func(text string) bool {
@@ -177,8 +171,8 @@ func (f *counted) boards(places []string) []string {
 	})
 }
 
-// followThere follows for ids on the board of by, in the period that holds at. It looks
-// without a change, so another that looked before may have seen the same.
+// followThere follows ids on the board of by in the period that contains at. No change precedes it,
+// so it needs no fence.
 func (f *counted) followThere(ctx context.Context, by string, at time.Time, ids []string) error {
 	for some := range slices.Chunk(ids, followAtOnce) {
 		var errs []error
@@ -190,14 +184,14 @@ func (f *counted) followThere(ctx context.Context, by string, at time.Time, ids 
 	return nil
 }
 
-// followAtOnce is how many members are followed side by side.
+// followAtOnce is the number of members followed in parallel.
 const followAtOnce = 500
 
-// follow moves the members ids of the board of by to where they belong, and returns
-// an error for each.
+// follow moves the members ids on the board of by to their current counts, and returns an error for
+// each.
 func (f *counted) follow(ctx context.Context, s kv.Store, by string, at time.Time, ids []string, fence keytree.Fence, due *keytree.Due) []error {
 	if f.atomic() {
-		fence = keytree.NoFence // Nobody looks during a transaction.
+		fence = keytree.NoFence // A transaction excludes other readers.
 	}
 	settings := make([]keytree.Setting, len(ids))
 	for i, id := range ids {
@@ -207,8 +201,8 @@ func (f *counted) follow(ctx context.Context, s kv.Store, by string, at time.Tim
 	return t.SetAll(ctx, s, t.own, settings, f.toCounts(by, at, ids), due)
 }
 
-// toCounts is the changes that move the members ids of the board of by to where they
-// belong. It looks at each by itself if it cannot look at all together.
+// toCounts returns the changes that move the members ids on the board of by to their current
+// counts. If reading them together fails, it reads one at a time.
 func (f *counted) toCounts(by string, at time.Time, ids []string) keytree.Changes {
 	each := keytree.OneByOne(func(i int) keytree.Change { return f.toCount(by, at, ids[i]) })
 	return func(ctx context.Context, s kv.Store, settings []int, old []keytree.State) ([]keytree.State, []error) {
@@ -222,8 +216,7 @@ func (f *counted) toCounts(by string, at time.Time, ids []string) keytree.Change
 	}
 }
 
-// toCount is the change that moves the member id of the board of by to where it
-// belongs.
+// toCount returns the change that moves the member id on the board of by to its current count.
 func (f *counted) toCount(by string, at time.Time, id string) keytree.Change {
 	return func(ctx context.Context, s kv.Store, old keytree.State) (keytree.State, error) {
 		to, err := f.look(ctx, s, by, at, []string{id})
@@ -239,8 +232,8 @@ func (f *counted) toCount(by string, at time.Time, id string) keytree.Change {
 	}
 }
 
-// look reads the records ids, and their counts if these are the scores, and returns where
-// they belong on the board of by.
+// look reads the records ids, and their counts if these are the scores, and returns their states on
+// the board of by.
 func (f *counted) look(ctx context.Context, s kv.Store, by string, at time.Time, ids []string) ([]keytree.State, error) {
 	var recs []*plug.Seen
 	var counts []int64
@@ -293,9 +286,8 @@ func (c *core) inPeriod(ctx context.Context, s kv.Store, ids []string, at time.T
 	return counts, nil
 }
 
-// mendCount makes the damaged count of id, in the period that holds at, what the member's
-// record says in old: what the board has followed last. If that is nothing, it begins
-// over.
+// mendCount resets the damaged count of id, in the period that contains at, to the score in old,
+// the last one the board followed. If there is none, counting starts over.
 func (f *counted) mendCount(ctx context.Context, s kv.Store, id string, at time.Time, old keytree.State) error {
 	key := f.periodKey(id, at)
 	r, err := kv.One(ctx, s, kv.OpGet(key))
@@ -303,7 +295,7 @@ func (f *counted) mendCount(ctx context.Context, s kv.Store, id string, at time.
 		return unlessGone(err)
 	}
 	if _, err := kv.ParseNumber(r.Value); err == nil {
-		return nil // Another process has mended it.
+		return nil // Another process repaired it.
 	}
 	op := kv.OpDrop(key, r.Version)
 	if now := f.host.DB().Now(); old.In {
@@ -322,7 +314,7 @@ func unlessGone(err error) error {
 	return err
 }
 
-// lasts returns for how long after now the counts of the period that holds at are kept.
+// lasts returns the time after now for which the counts of the period that contains at are kept.
 func (f *counted) lasts(at, now time.Time) time.Duration {
 	return min(max(f.per.add(at, f.keep).Sub(now), time.Second), kv.MaxTTL)
 }
@@ -334,7 +326,7 @@ func (c *core) periodKey(id string, at time.Time) string {
 	return countKey.KeyOfText([]string{c.host.Model(), c.name, c.per.name(at)}, id)
 }
 
-// OnlyFollows reports whether the board has no counts of its own, as it has by periods.
+// OnlyFollows reports whether the board has no counts of its own; boards with periods do.
 func (f *counted) OnlyFollows() bool { return f.per == Forever }
 
 // Counting counts in the current period.
@@ -347,7 +339,7 @@ func (f *counted) Counting(ctx context.Context, s kv.Store, id string, delta int
 	return f.failure(err)
 }
 
-// Counted follows the counter now, later, or at random not at all.
+// Counted follows the counter now, later, or by chance not at all.
 func (f *counted) Counted(ctx context.Context, id string, _, count int64) error {
 	changed := change{id: id, at: f.per.begin(f.window.db.Now())}
 	switch f.batch {
@@ -358,13 +350,13 @@ func (f *counted) Counted(ctx context.Context, id string, _, count int64) error 
 			f.window.writeLater(ctx, changed)
 		}
 	default:
-		// If there is no room, the record's next change brings this one.
+		// If the window is full, the record's next change makes up for this one.
 		_ = f.window.add(changed)
 	}
 	return nil
 }
 
-// size returns about how many members the board has, as far as this process knows.
+// size returns the approximate number of members, as far as this process knows.
 func (f *counted) size() int {
 	if f.many {
 		return manyMembers
@@ -372,10 +364,10 @@ func (f *counted) size() int {
 	return f.now("").Size()
 }
 
-// manyMembers stands in for the size if there is a board for each value.
+// manyMembers is the assumed size if each value has a board.
 const manyMembers = 1 << 16
 
-// apply finds the boards on which the records of changes belong, and follows there.
+// apply finds the boards of the changed records, and follows there.
 func (f *counted) apply(ctx context.Context, s kv.Store, changes []change, due *keytree.Due) []error {
 	boards, errs := f.boardsOf(ctx, s, changes)
 	var keys []boardKey
@@ -417,7 +409,7 @@ func (c *core) time(at time.Time) time.Time {
 	return at
 }
 
-// boardsOf returns the values on whose boards the record of each of changes belongs.
+// boardsOf returns, for each change, the values of its record's boards.
 func (f *counted) boardsOf(ctx context.Context, s kv.Store, changes []change) ([][]string, []error) {
 	boards, errs := make([][]string, len(changes)), make([]error, len(changes))
 	if !f.many {
@@ -433,7 +425,7 @@ func (f *counted) boardsOf(ctx context.Context, s kv.Store, changes []change) ([
 		}
 		return boards, errs
 	}
-	// Those that can be read are not to wait for the others.
+	// Read one by one, so that a failure delays no other.
 	return boards, kv.Each(ctx, s, changes, func(s kv.Store, i int, c change) error {
 		recs, err := f.host.See(ctx, s, c.id)
 		if err == nil {

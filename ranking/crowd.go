@@ -7,23 +7,23 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A crowd follows members for many callers. What is asked for while it follows is followed
-// together after that, each member once, for all who wait for it.
+// A crowd follows members for many callers. Requests that arrive while it follows are merged into
+// the next round, which follows each member once.
 type crowd struct {
 	// do follows ids, and returns an error for each.
 	do func(ctx context.Context, ids []string) []error
 
-	turn chan struct{} // taken by the caller that follows
+	turn chan struct{} // held by the following caller
 
 	mu   sync.Mutex // never held during a trip
-	next *round     // that callers join; nil if none has since the last began
+	next *round     // the round to join; nil if none has joined since the last began
 }
 
-// round is what is followed together.
+// round is a set of members to follow together.
 type round struct {
 	ids  []string
-	at   map[string]int // where in ids and errs
-	errs []error        // once it is done
+	at   map[string]int // positions in ids and errs
+	errs []error        // set when done is closed
 	done chan struct{}
 }
 
@@ -31,7 +31,8 @@ func newCrowd(do func(ctx context.Context, ids []string) []error) *crowd {
 	return &crowd{do: do, turn: make(chan struct{}, 1)}
 }
 
-// follow returns once ids were followed after it was called, and the first of their errors.
+// follow returns after a round that began after the call has followed ids, with the first of their
+// errors.
 func (c *crowd) follow(ctx context.Context, ids []string) error {
 	r := c.join(ids)
 	select {
@@ -66,7 +67,7 @@ func (c *crowd) join(ids []string) *round {
 	return c.next
 }
 
-// run follows what is in r, unless another caller has. The caller has the turn.
+// run follows the ids of r, unless another caller already did. The caller has the turn.
 func (c *crowd) run(ctx context.Context, r *round) {
 	c.mu.Lock()
 	begins := c.next == r

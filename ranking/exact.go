@@ -11,9 +11,9 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// exact is a board by a field. The records hold the scores, and the write path
-// keeps the board in step with them: a record on the board has its entry at every
-// moment. The entry counts once it is tidied, after the commit.
+// exact is a board by a field. The records hold the scores, and the write path keeps the board in
+// step: a record on the board has its entry at every moment. An entry counts once it is tidied,
+// after the commit.
 type exact struct{ *core }
 
 var (
@@ -22,8 +22,7 @@ var (
 	_ plug.Bulk     = exact{}
 )
 
-// Prepare adds the entry that the record will have. In a transaction it counts at
-// once.
+// Prepare adds the entry of the new record. In a transaction it counts at once.
 func (x exact) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if x.atomic() && !rebuilds(m) {
 		return x.PrepareAll(ctx, s, []*plug.Move{m})
@@ -41,7 +40,7 @@ func (x exact) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	})
 }
 
-// PrepareAll adds the entries that records will have, those of one board together.
+// PrepareAll adds the entries of new records, one board at a time.
 func (x exact) PrepareAll(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	all := make(map[string][]keytree.Insertion) // by board
 	for _, m := range moves {
@@ -59,10 +58,10 @@ func (x exact) PrepareAll(ctx context.Context, s kv.Store, moves []*plug.Move) e
 	}))
 }
 
-// rebuilds reports whether m only enters a record as it is.
+// rebuilds reports whether m only enters an unchanged record.
 func rebuilds(m *plug.Move) bool { return m.Rev == m.Base }
 
-// Beside makes count what a rebuild has entered, if the record still says so.
+// Beside makes the entry of a rebuild count, if the record still confirms it.
 func (x exact) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if !rebuilds(m) {
 		return nil
@@ -86,13 +85,13 @@ func (x exact) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return err
 }
 
-// After tidies at the places that the record has left or come to, and at those that an
-// earlier try has touched. What a transaction has put in is tidy.
+// After tidies the places that the record left or joined, including those of an earlier try. In a
+// transaction, new entries need no tidying.
 func (x exact) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return x.AfterAll(ctx, s, []*plug.Move{m})
 }
 
-// touched returns the places where After tidies.
+// touched returns the places for After to tidy.
 func (x exact) touched(m *plug.Move) []string {
 	if x.atomic() {
 		return m.Lost
@@ -100,7 +99,7 @@ func (x exact) touched(m *plug.Move) []string {
 	return slices.Concat(m.Lost, m.Gained)
 }
 
-// AfterAll tidies what belongs to one board together.
+// AfterAll tidies the places of one board together.
 func (x exact) AfterAll(ctx context.Context, s kv.Store, moves []*plug.Move) error {
 	all := make(map[string][]keytree.Tidying) // by board
 	for _, m := range moves {
@@ -120,8 +119,7 @@ func (x exact) AfterAll(ctx context.Context, s kv.Store, moves []*plug.Move) err
 	}))
 }
 
-// Repair tidies at places, adds the entry that rec should have there, and makes the
-// counts there exact.
+// Repair tidies places, adds the entry of rec if it is missing, and makes the counts there exact.
 func (x exact) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places []string) error {
 	return x.eachPlace(ctx, s, places, func(s kv.Store, p place) error {
 		if p.wrong != "" {
@@ -132,7 +130,7 @@ func (x exact) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places []
 	})
 }
 
-// Check reports those of recs that have no entry.
+// Check reports the records of recs without an entry.
 func (x exact) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]string, error) {
 	all := make(map[string]*checked)
 	for i, rec := range recs {
@@ -162,9 +160,9 @@ func (x exact) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]st
 	return wrong, x.failure(err)
 }
 
-// checked are the records that are checked on one board.
+// checked are the records to check on one board.
 type checked struct {
-	at     []int // among all
+	at     []int // indexes into all records
 	ids    []string
 	places []place
 	states []keytree.State

@@ -12,15 +12,15 @@ import (
 var _ plug.Fitter = boardWindow{}
 
 const (
-	// fittedMembers is to how many members the way is looked at.
+	// fittedMembers is the number of members Fit samples.
 	fittedMembers = 8
 
-	// longWay is how many nodes a way has that is long: one of a million members with different
-	// scores has 8.
+	// longWay is the number of nodes on a long path: with a million members and distinct scores, a
+	// path has 8.
 	longWay = 16
 )
 
-// Fit judges ties that make a tree deep, by the ways to some members of one board.
+// Fit warns about ties that make a tree deep, judging by the paths to some members of one board.
 func (c boardWindow) Fit(ctx context.Context, s kv.Store, some []plug.Standing, _ time.Duration) ([]string, error) {
 	if c.text != nil || c.code != c.code.WithTies() || len(some) == 0 {
 		return nil, nil
@@ -41,7 +41,7 @@ func (c boardWindow) Fit(ctx context.Context, s kv.Store, some []plug.Standing, 
 	}
 	way := 0
 	for _, leaf := range p.Leaves {
-		way = max(way, 1+(len(leaf)-len(p.Root.Name))/2) // A level has two characters.
+		way = max(way, 1+(len(leaf)-len(p.Root.Name))/2) // A level takes two characters.
 	}
 	if way < longWay {
 		return nil, nil

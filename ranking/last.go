@@ -13,15 +13,13 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// Last returns the n records with the highest totals over the last periods, up to
-// the current one: on a board per day, Last(ctx, 7, 20) is the top twenty of the
-// last seven days.
+// Last returns the n records with the highest totals over the last periods, including the current
+// one: on a board per day, Last(ctx, 7, 20) is the top twenty of the last seven days.
 //
-// The totals are exact. To choose the records, Last reads the first 2n of each
-// period, in two trips. Where a record that is further down in every period could
-// still have a higher total than the last of places, Last reads the first 8n, and
-// then 32n, in two trips each. If such a record is possible even then, off is how much
-// higher its total may be. Otherwise off is 0, and places are right.
+// The totals are exact. To choose the records, Last reads the first 2n of each period, in two
+// trips. If a record further down could still beat the last of places, it reads the first 8n, and
+// then 32n, in two trips each. If one still could, off is the largest possible lead of its total.
+// Otherwise off is 0, and places are right.
 //
 // Last returns ErrInvalid if the board does not count by periods.
 func (b *Board[T, K, S]) Last(ctx context.Context, periods, n int) (places []Place[T, S], off S, err error) {
@@ -32,8 +30,7 @@ func (b *Board[T, K, S]) Last(ctx context.Context, periods, n int) (places []Pla
 	return b.places(keytree.Part{Members: first}), b.of.from(keytree.FromInt(by)), nil
 }
 
-// last returns the n members with the highest totals, and how much higher that of another may
-// be.
+// last returns the n members with the highest totals, and by how much another member may beat them.
 func (p part) last(ctx context.Context, periods, n int) (first []keytree.Member, off int64, err error) {
 	ctx, end := p.host.Begin(ctx, "Last")
 	defer end()
@@ -55,34 +52,33 @@ func (p part) last(ctx context.Context, periods, n int) (first []keytree.Member,
 	return t.first(), t.off(), nil
 }
 
-// totals finds the members with the n highest totals over several periods. It reads
-// each period from its top. A member that it has not met has, in each period, at most
-// the last score that was read there.
+// totals finds the n members with the highest totals over several periods. It reads each period
+// from its top. In each period, a member not read so far scores at most the last score read.
 type totals struct {
 	part
 	n       int
 	periods []*summand
-	met     []*contender // in the order in which they were met
+	met     []*contender // in the order they were read
 	byID    map[string]*contender
 }
 
-// summand is a period, as far as it was read.
+// summand is a period, read down to some depth.
 type summand struct {
 	at   time.Time
-	read int    // how many of its members
-	next []byte // the position after them
-	last int64  // the last score; 0 after the last member of the period
+	read int    // number of members read
+	next []byte // the position after the last one read
+	last int64  // the last score read; 0 at the end of the period
 }
 
-// contender is a member that was met in some period.
+// contender is a member read in some period.
 type contender struct {
 	id    string
-	seen  map[*summand]int64 // its scores
-	sum   int64              // of these
-	known bool               // total and value are
+	seen  map[*summand]int64 // scores read so far
+	sum   int64              // the sum of seen
+	known bool               // total and value are set
 	total int64
 	tie   uint64
-	value any // nil: its record is not on the board
+	value any // nil: the record is not on the board
 }
 
 func newTotals(p part, periods, n int) *totals {
@@ -97,8 +93,7 @@ func newTotals(p part, periods, n int) *totals {
 	return t
 }
 
-// look reads each period down to depth, and then as many contenders as may be among
-// the first.
+// look reads each period down to depth, and then the totals of possible winners.
 func (t *totals) look(ctx context.Context, depth int) error {
 	errs := kv.Each(ctx, t.host.Store(), t.periods, func(s kv.Store, _ int, in *summand) error { return t.read(ctx, s, in, depth) })
 	if err := kv.Join(errs...); err != nil {
@@ -127,7 +122,7 @@ func (t *totals) read(ctx context.Context, s kv.Store, in *summand, depth int) e
 	return nil
 }
 
-// meet returns the contender with the id text.
+// meet returns the contender with the given id.
 func (t *totals) meet(id string, tie uint64) *contender {
 	c, there := t.byID[id]
 	if !there {
@@ -138,7 +133,7 @@ func (t *totals) meet(id string, tie uint64) *contender {
 	return c
 }
 
-// add notes that c was met in the period, as the last one.
+// add sets the score of c in the period to the last one read.
 func (c *contender) add(in *summand) {
 	if _, there := c.seen[in]; !there {
 		c.seen[in] = in.last
@@ -146,7 +141,7 @@ func (c *contender) add(in *summand) {
 	}
 }
 
-// limit returns the highest total that c can have, of which only seen is known.
+// limit returns the highest possible total of c, given the scores seen.
 func (t *totals) limit(c *contender) int64 {
 	sum := int64(0)
 	for _, in := range t.periods {
@@ -159,8 +154,7 @@ func (t *totals) limit(c *contender) int64 {
 	return sum
 }
 
-// doubtful returns up to n contenders that may be among the first and whose totals
-// are not known, those of which most was seen first.
+// doubtful returns up to n possible winners with unknown totals, highest partial sum first.
 func (t *totals) doubtful(n int) []*contender {
 	least := t.least()
 	var some []*contender
@@ -173,7 +167,7 @@ func (t *totals) doubtful(n int) []*contender {
 	return some[:min(n, len(some))]
 }
 
-// know reads the records and the totals of some. One trip.
+// know reads the records and totals of some. One trip.
 func (t *totals) know(ctx context.Context, some []*contender) error {
 	if len(some) == 0 {
 		return nil
@@ -202,7 +196,7 @@ func (t *totals) know(ctx context.Context, some []*contender) error {
 	return nil
 }
 
-// first returns the first n of those that are known to be on the board.
+// first returns the top n contenders known to be on the board.
 func (t *totals) first() []keytree.Member {
 	var members []keytree.Member
 	for _, c := range t.met {
@@ -214,7 +208,7 @@ func (t *totals) first() []keytree.Member {
 	return members[:min(t.n, len(members))]
 }
 
-// least returns the total of the last of the first n; 0 if there are fewer.
+// least returns the lowest total of first, or 0 if it has fewer than n.
 func (t *totals) least() int64 {
 	first := t.first()
 	if len(first) < t.n || t.n == 0 {
@@ -223,13 +217,12 @@ func (t *totals) least() int64 {
 	return first[t.n-1].Score.Int()
 }
 
-// off returns how much higher than that of the last of the first n the total of a
-// member may be that is not among them.
+// off returns by how much a member outside of first may beat the lowest total in it.
 func (t *totals) off() int64 {
 	if t.n == 0 {
 		return 0
 	}
-	highest := t.limit(new(contender)) // One that was not met.
+	highest := t.limit(new(contender)) // the limit of a member not read in any period
 	for _, c := range t.met {
 		if !c.known {
 			highest = max(highest, t.limit(c))
@@ -238,7 +231,7 @@ func (t *totals) off() int64 {
 	return max(0, highest-t.least())
 }
 
-// addUpTo returns a+b, or the limit that the sum exceeds.
+// addUpTo returns a+b, saturated at the limits of int64.
 func addUpTo(a, b int64) int64 {
 	switch {
 	case b > 0 && a > math.MaxInt64-b:

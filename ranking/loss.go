@@ -12,10 +12,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A tree that has lost a part is rebuilt from all records, whether a rebuild of the
-// board or one of the data class has come across it.
+// A tree that lost a node is rebuilt from all records, whether a rebuild of the board or of the
+// data class finds it.
 
-// losses are the trees that a rebuild of the data class has found to have lost a part.
+// losses are the damaged trees that a rebuild of the data class found.
 type losses struct {
 	mu sync.Mutex
 	of map[boardKey]bool
@@ -30,7 +30,7 @@ func (l *losses) note(key boardKey) {
 	l.of[key] = true
 }
 
-// take returns the trees and forgets them.
+// take returns the trees and clears the set.
 func (l *losses) take() []boardKey {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -39,7 +39,7 @@ func (l *losses) take() []boardKey {
 	return all
 }
 
-// noteLoss notes the tree of a value in the period that holds at if it has lost a part.
+// noteLoss notes the tree of a value in the period that contains at, if the tree lost a node.
 func (c *core) noteLoss(by string, at time.Time) {
 	if c.tree(by, at).Lost() {
 		c.losses.note(boardKey{by, c.per.begin(at)})
@@ -93,8 +93,7 @@ func (c *core) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
 	})...))
 }
 
-// allOf returns, by value, the id texts of all records that belong on the boards of
-// trees.
+// allOf returns, by value, the ids of all records on the boards of trees.
 func (c *core) allOf(ctx context.Context, trees []boardKey) (map[string][]string, error) {
 	ids := make(map[string][]string)
 	for _, key := range trees {

@@ -15,22 +15,21 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// noteName is the name under which a board that follows counters writes to the
-// journal. No model has such a name.
+// noteName is the journal name of a board that follows counters. No model has such a name.
 func noteName(board ...string) string { return "rank:" + kv.JoinText(board...) }
 
-// noteName is the name of the notes of c.
+// noteName returns the journal name of c.
 func (c *core) noteName() string { return noteName(c.host.Model(), c.name+c.form) }
 
-// note is what a text in the journal says of changes in one tree.
+// note is a journal text about changes in one tree.
 type note struct {
 	by     string
-	at     time.Time // in the period of the tree; zero without periods
+	at     time.Time // a time in the tree's period; zero without periods
 	claims []keytree.Claim
 }
 
-// noter returns what writes notes about the tree of by in the period that holds at;
-// nil where a transaction makes all of a change, or none of it.
+// noter returns a function that notes changes in the tree of by in the period that contains at. It
+// returns nil on a store with transactions, which need no notes.
 func noter(db plug.DB, name, by string, at time.Time) func(context.Context, kv.Store, []keytree.Claim) (func(), error) {
 	if kv.PowersOf(db.Store()).Atomic != nil {
 		return nil
@@ -70,7 +69,6 @@ func (n note) encode() string {
 	return string(b)
 }
 
-// hasTies reports whether one of the scores has a tie.
 func (n note) hasTies() bool {
 	return slices.ContainsFunc(n.claims, func(c keytree.Claim) bool {
 		return slices.ContainsFunc(c.Scores, func(s keytree.Score) bool { return s.Tie() != 0 })
@@ -105,11 +103,11 @@ func decodeNote(text string) (n note, err error) {
 	return n, nil
 }
 
-// finishAtOnce is how many members are finished side by side.
+// finishAtOnce is the number of members finished in parallel.
 const finishAtOnce = 100
 
-// finishNotes finishes what texts say. find returns the tree of a note, without an
-// Own if it has ended.
+// finishNotes completes the changes in texts. find returns the tree of a note, without an Own if
+// its period has ended.
 func finishNotes(ctx context.Context, s kv.Store, reports *reporter, texts []string, find func(note) tree) error {
 	var errs []error
 	due := new(keytree.Due)

@@ -10,17 +10,16 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// part is a part of a board: one of its trees, between two scores, in one
-// direction.
+// part is a part of a board: one of its trees, between two scores, in one direction.
 type part struct {
 	*core
 	by      string
-	at      time.Time // in the period to read
+	at      time.Time // a time in the period to read
 	between keytree.Between
-	up      bool // the lowest score comes first
+	up      bool // lowest score first
 }
 
-// when returns a time in the period to read: the current one if none was chosen.
+// when returns a time in the period to read, the current one by default.
 func (p part) when() time.Time {
 	if p.at.IsZero() {
 		return p.host.DB().Now()
@@ -28,7 +27,7 @@ func (p part) when() time.Time {
 	return p.at
 }
 
-// gone reports whether the period to read is no longer kept or has not begun.
+// gone reports whether the period to read was dropped or is in the future.
 func (p part) gone() bool {
 	if p.per == Forever {
 		return false
@@ -37,7 +36,7 @@ func (p part) gone() bool {
 	return !p.per.add(p.when(), p.keep).After(now) || p.per.begin(p.when()).After(now)
 }
 
-// reader returns what reads the part.
+// reader returns a reader of the part.
 func (p part) reader() *reader { return p.readerOf(p.tree(p.by, p.when()).Tree) }
 
 func (p part) readerOf(tree *keytree.Tree) *reader {
@@ -47,7 +46,7 @@ func (p part) readerOf(tree *keytree.Tree) *reader {
 	}
 }
 
-// open returns what reads the part, once the board is ready to be read.
+// open returns a reader of the part, once the board is ready.
 func (p part) open(ctx context.Context) (*reader, error) {
 	if err := p.host.Ready(ctx); err != nil {
 		return nil, err
@@ -58,7 +57,7 @@ func (p part) open(ctx context.Context) (*reader, error) {
 	return p.reader(), nil
 }
 
-// listing is what a cursor of this part must belong to.
+// listing is the name that cursors of this part carry.
 func (p part) listing() string {
 	name := p.title()
 	if p.many {
@@ -70,7 +69,7 @@ func (p part) listing() string {
 	return name + "@" + p.per.name(p.when())
 }
 
-// want asks for the records that keep accepts, all if it is nil.
+// want selects the records that keep accepts, all if it is nil.
 func (p part) want(keep func(plug.Record) bool) keytree.Want {
 	w := keytree.Want{Met: p.met}
 	if p.own {
@@ -81,8 +80,8 @@ func (p part) want(keep func(plug.Record) bool) keytree.Want {
 	return w
 }
 
-// records reads the model's records for a board whose members have records of
-// their own: a member counts only while its model's record belongs to the board.
+// records reads the model's records for a board whose members have records of their own. A member
+// counts only while its model's record belongs on the board.
 func (p part) records(ctx context.Context, s kv.Store, ids []string) ([]any, error) {
 	recs, err := p.host.See(ctx, s, ids...)
 	if err != nil {
@@ -97,7 +96,7 @@ func (p part) records(ctx context.Context, s kv.Store, ids []string) ([]any, err
 	return values, nil
 }
 
-// met removes, in the background, an entry that a query found to be stale.
+// met removes a stale entry found by a query, in the background.
 func (p part) met(d keytree.Doubt) {
 	if p.own {
 		p.host.DB().Soon(func(ctx context.Context) error { return p.clearOwn(ctx, []keytree.Doubt{d}) })
@@ -108,12 +107,12 @@ func (p part) met(d keytree.Doubt) {
 
 func (p part) placeOf(d keytree.Doubt) string { return place{by: p.by, score: d.Score}.String() }
 
-// restore makes the own record of a member again, in the background, as its counter says.
+// restore rewrites the own record of a member from its counter, in the background.
 func (p part) restore(id string) {
 	p.host.DB().Soon(func(ctx context.Context) error { return p.catchUp(ctx, p.by, p.when(), []string{id}) })
 }
 
-// clear removes those of the entries that their records do not confirm.
+// clear removes the entries that their records do not confirm.
 func (p part) clear(ctx context.Context, doubtful []keytree.Doubt) error {
 	if p.own {
 		return p.clearOwn(ctx, doubtful)
@@ -123,15 +122,15 @@ func (p part) clear(ctx context.Context, doubtful []keytree.Doubt) error {
 	})...)
 }
 
-// clearOwn is clear for members with records of their own. If the model's record
-// no longer belongs to the board, the member is removed too.
+// clearOwn is clear for members with records of their own. It also removes a member if the model's
+// record no longer belongs on the board.
 func (p part) clearOwn(ctx context.Context, doubtful []keytree.Doubt) error {
 	s, tree, due := p.host.Store(), p.tree(p.by, p.when()), new(keytree.Due)
 	defer p.reports.add(due)
 	for _, d := range doubtful {
 		var err error
 		if d.Again != nil {
-			err = p.catchUp(ctx, p.by, p.when(), []string{d.ID}) // The counter knows better than the entry.
+			err = p.catchUp(ctx, p.by, p.when(), []string{d.ID}) // The counter is more recent than the entry.
 		}
 		if err == nil {
 			err = tree.Set(ctx, s, tree.own, d.ID, p.stay(d.ID), due)
@@ -146,8 +145,7 @@ func (p part) clearOwn(ctx context.Context, doubtful []keytree.Doubt) error {
 	return nil
 }
 
-// stay is the change that removes a member if the model's record no longer
-// belongs to the board.
+// stay returns a change that removes a member if the model's record no longer belongs on the board.
 func (p part) stay(id string) keytree.Change {
 	return func(ctx context.Context, s kv.Store, old keytree.State) (keytree.State, error) {
 		values, err := p.records(ctx, s, []string{id})
@@ -192,7 +190,7 @@ func (p part) members(ctx context.Context, cursor string, n int, w keytree.Want)
 	return r.page(ctx, cursor, n, w)
 }
 
-// counted returns how many records p holds, for a verb.
+// counted returns the number of records in p. verb names the operation.
 func (p part) counted(ctx context.Context, verb string) (int, error) {
 	ctx, end := p.host.Begin(ctx, verb)
 	defer end()

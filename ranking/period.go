@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Period is a stretch of the calendar, in UTC.
+// Period is a calendar period, in UTC.
 type Period int
 
 // The periods; a week begins on Monday.
@@ -17,10 +17,10 @@ const (
 	Month
 )
 
-// keptByDefault is the current period and the one before.
+// keptByDefault is two: the current period and the previous one.
 const keptByDefault = 2
 
-// begin returns the start of the period that holds t.
+// begin returns the start of the period that contains t.
 func (p Period) begin(t time.Time) time.Time {
 	t = t.UTC()
 	switch p {
@@ -37,7 +37,7 @@ func (p Period) begin(t time.Time) time.Time {
 	return time.Time{}
 }
 
-// add returns the start of the period n after the one that holds t.
+// add returns the start of the period n after the one that contains t.
 func (p Period) add(t time.Time, n int) time.Time {
 	switch begin := p.begin(t); p {
 	case Hour:
@@ -53,7 +53,7 @@ func (p Period) add(t time.Time, n int) time.Time {
 	}
 }
 
-// name returns the name of the period that holds t, "" for Forever.
+// name returns the name of the period that contains t, "" for Forever.
 func (p Period) name(t time.Time) string {
 	begin := p.begin(t)
 	switch p {

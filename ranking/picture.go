@@ -6,29 +6,29 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// Picture is the top of a board's tree as it is stored.
+// Picture is the top of a board's stored tree.
 type Picture struct {
-	Root   Node     // without a Key if the board has never held anything
-	Room   int      // how many entries a leaf has room for
-	Leaves []string // the Name of each given record's leaf; "" if it is not on the board
+	Root   Node     // without a Key if the board was never written
+	Room   int      // capacity of a leaf, in entries
+	Leaves []string // the leaf Name of each given record; "" if it is not on the board
 }
 
-// Node is a node of a tree. One that was read is a router if it has nodes Below,
-// otherwise a leaf.
+// Node is a node of a tree. A node that was read is a router if Below is not empty, otherwise a
+// leaf.
 type Node struct {
-	Name   string // key0 and two digits for each level below the root: 1 is higher, 0 lower; of words see docs/internals/keys.md
-	Key    string // the key of the node in the store
-	Read   bool   // false: this is what the router above says of it
-	State  uint64 // another one after each change of the node itself; 0 if it was not read
-	Count  int    // records in it or below it
-	Bytes  int    // in the store, if it was read
-	Closed bool   // it is empty, and readers skip it
-	Below  []Node // four, the highest scores first
+	Name   string // key0 and two digits for each level below the root: 1 is higher, 0 lower; for words see docs/internals/keys.md
+	Key    string // its key in the store
+	Read   bool   // false: the values come from the router above
+	State  uint64 // changes with each write of the node itself; 0 if it was not read
+	Count  int    // records in or below it
+	Bytes  int    // size in the store, if it was read
+	Closed bool   // empty, and skipped by readers
+	Below  []Node // four nodes, highest scores first
 }
 
-// Picture returns the top of the board's tree: the nodes on the ways to the
-// records with ids, then others level by level, up to limit nodes and at most
-// 1,024. Three trips, and one more for each level that this process has not seen.
+// Picture returns the top of the board's tree: the nodes on the paths to the records with ids, then
+// others level by level, up to limit nodes and at most 1,024. Three trips, and one more for each
+// level this process has not read.
 func (b *Board[T, K, S]) Picture(ctx context.Context, limit int, ids ...K) (Picture, error) {
 	return b.part.draw(ctx, limit, b.texts(ids))
 }

@@ -10,22 +10,22 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// place says where a record belongs: on which value's board and at which score.
-// The write path knows it as a text.
+// place is a record's position: the value of its board and the score. The write path stores it as a
+// text.
 type place struct {
-	by    string        // the value's text; "" if there is only one board
-	score keytree.Score // 0 for a board by a counter, whose members have records of their own
-	wrong string        // why the record cannot be on the board; "" if it can
+	by    string        // the value's text; "" with a single board
+	score keytree.Score // 0 on a board by a counter, whose members have records of their own
+	wrong string        // the reason why the record cannot be on the board, if any
 }
 
-// No value's text contains the signs between the parts of a place.
+// The signs separate the parts of a place. No value's text contains them.
 const (
 	scoreSign = "@"
 	wrongSign = "!"
-	wordSign  = "=" // no reason why a record cannot be on a board begins with it
+	wordSign  = "=" // begins no reason in place.wrong
 )
 
-// wordText is how a place says a word.
+// wordText encodes the word of a place.
 var wordText = base64.RawURLEncoding
 
 // String returns p as a text: by@score, by!wrong, with a tie by!@score@tie, or by!=word.
@@ -75,7 +75,7 @@ func badPlace(text string) error {
 	return fmt.Errorf("%w: place %q of a ranking", kvmodel.ErrCorrupt, text)
 }
 
-// err returns why a record cannot be there.
+// err returns the reason why a record cannot be there, or nil.
 func (p place) err() error {
 	if p.wrong == "" {
 		return nil

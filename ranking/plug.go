@@ -5,7 +5,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// plugIn makes c one of the indexes of records.
+// plugIn makes c an index of records.
 func plugIn[T any, K comparable, S any](records *kvmodel.Records[T, K], c *core, spec Spec[T, S]) {
 	if spec.Of.isText() && (spec.Counter != nil || spec.Score == nil) {
 		panic("ranking: " + spec.Name + " cannot be of texts: no counter says them")
@@ -13,7 +13,7 @@ func plugIn[T any, K comparable, S any](records *kvmodel.Records[T, K], c *core,
 	c.join(records, spec.Counter, spec.Also, spec.Batch)
 }
 
-// join plugs c into the records. It follows counter and also, unless counter is nil.
+// join plugs c into records. If counter is not nil, c follows it and also.
 func (c *core) join(records plug.Model, counter kvmodel.Counter, also []kvmodel.Counter, batch Batch) {
 	if counter == nil {
 		records.Plug(exact{c}, c.open)
@@ -29,8 +29,8 @@ func (c *core) join(records plug.Model, counter kvmodel.Counter, also []kvmodel.
 	})
 }
 
-// open gives c what it needs of its model, whose records must not expire: nothing would take
-// them off the board when they end.
+// open connects c to its model. It panics if the model's records expire, since nothing would take
+// expired records off the board.
 func (c *core) open(host plug.Host) {
 	if host.Ends() {
 		panic("ranking: " + host.Model() + "." + c.name + " cannot rank records that expire: delete them when they end, or rank records of a model that does not expire")

@@ -9,8 +9,8 @@ import (
 
 var _ plug.Purger = (*counted)(nil)
 
-// Purge removes the member's own records on the boards of places, and what was counted of
-// the record in the periods that are kept.
+// Purge removes the member's own records on the boards of places, and its counts in the kept
+// periods.
 func (f *counted) Purge(ctx context.Context, s kv.Store, id string, places []string, fence func() error) error {
 	var keys []string
 	if !f.many {
@@ -31,7 +31,7 @@ func (f *counted) Purge(ctx context.Context, s kv.Store, id string, places []str
 	return f.failure(dropKeys(ctx, s, keys, fence))
 }
 
-// dropKeys removes what is read under keys before fence is called.
+// dropKeys reads keys, calls fence, and removes the values it read.
 func dropKeys(ctx context.Context, s kv.Store, keys []string, fence func() error) error {
 	results, err := kv.GetAll(ctx, s, keys...)
 	if err != nil {

@@ -15,14 +15,14 @@ import (
 
 // reader reads one tree in one direction, for a Board or Values.
 type reader struct {
-	tree    *keytree.Tree // nil: there is nothing to read
+	tree    *keytree.Tree // nil: nothing to read
 	db      plug.DB
-	name    string // what errors begin with
-	listing string // what a cursor must belong to
+	name    string // prefix of errors
+	listing string // the name that cursors carry
 	between keytree.Between
-	down    bool // the highest score comes first
+	down    bool // highest score first
 	ranks   keytree.Ranks
-	ahead   *ahead.Memory // of first pages and those by number; nil: of none
+	ahead   *ahead.Memory // of first pages and numbered pages; nil: none
 }
 
 // page returns up to n members from the position of cursor, and the cursors of
@@ -51,8 +51,9 @@ func (r *reader) page(ctx context.Context, cursor string, n int, w keytree.Want)
 	return l, r.cursor(l.Next), r.cursor(l.Prev), r.failure(err)
 }
 
-// look returns the store for a look at n members that have so many before them: it reads the
-// records that the last such look has led to beside the nodes. done ends the look.
+// look returns the store for reading n members after the first before ones. While it reads the
+// nodes, the store prefetches the records of the last such look. The caller must call done at the
+// end.
 func (r *reader) look(ctx context.Context, s kv.Store, before, n int) (_ kv.Store, done func()) {
 	if r.ahead == nil {
 		return s, func() {}
@@ -72,7 +73,7 @@ func (r *reader) cursor(at []byte) string {
 	return kvmodel.Cursor(r.listing, at)
 }
 
-// standing returns where the member with the id text stands.
+// standing returns the position of the member with the given id.
 func (r *reader) standing(ctx context.Context, id string) (st keytree.Standing, err error) {
 	if r.tree == nil {
 		return st, r.about(id, kv.ErrNotFound)
@@ -83,7 +84,7 @@ func (r *reader) standing(ctx context.Context, id string) (st keytree.Standing, 
 	return st, r.about(id, err)
 }
 
-// at returns n members from rank on.
+// at returns n members starting at rank.
 func (r *reader) at(ctx context.Context, rank, n int, w keytree.Want) (keytree.Part, error) {
 	if rank < 1 {
 		return keytree.Part{}, r.failure(fmt.Errorf("%w: rank %d", kvmodel.ErrInvalid, rank))
@@ -99,7 +100,7 @@ func (r *reader) at(ctx context.Context, rank, n int, w keytree.Want) (keytree.P
 	return part, r.failure(err)
 }
 
-// around returns the member with the id text and up to n on either side of it.
+// around returns the member with the given id and up to n on either side of it.
 func (r *reader) around(ctx context.Context, id string, n int, w keytree.Want) (keytree.Part, error) {
 	if err := kvmodel.CheckPage(r.name, n); err != nil {
 		return keytree.Part{}, err
@@ -113,7 +114,7 @@ func (r *reader) around(ctx context.Context, id string, n int, w keytree.Want) (
 	return part, r.about(id, err)
 }
 
-// numbered returns a page of n members by its number, and how many members there are.
+// numbered returns a page of n members by its number, and the total number of members.
 func (r *reader) numbered(ctx context.Context, page, n int, w keytree.Want) (part keytree.Part, total int, err error) {
 	if err := kvmodel.CheckNumber(r.name, page, n); err != nil || r.tree == nil {
 		return part, 0, err
@@ -191,7 +192,7 @@ func (r *reader) stats() Stats {
 
 func (r *reader) failure(err error) error { return named(r.name, err) }
 
-// about says in err which member it is about.
+// about adds the id and the name of the board to err.
 func (r *reader) about(id string, err error) error {
 	if err == nil {
 		return nil

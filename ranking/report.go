@@ -2,20 +2,20 @@ package ranking
 
 import "github.com/ringtree/ringtree/ranking/internal/keytree"
 
-// Report is what Verify found on a board.
+// Report is the result of Verify.
 type Report struct {
-	Members int // records that are where they belong
-	Stale   int // entries that are no longer needed
-	Pending int // entries of changes that did not happen, or not yet
-	Drift   int // by how much counts are off, in total
-	Lost    int // nodes that the store has lost
+	Members int // records in their right place
+	Stale   int // unneeded entries
+	Pending int // entries of running or failed changes
+	Drift   int // total error of counts
+	Lost    int // nodes lost by the store
 
 	Leaves, Routers, Depth int
-	Way                    int // nodes on the way to each entry, in total
-	Bytes                  int // of all nodes
+	Way                    int // total number of nodes on the paths to all entries
+	Bytes                  int // size of all nodes
 
-	Missing []string // the texts of the given ids that should be there and are not
-	Damaged []string // the texts of the ids whose own records on the board cannot be read
+	Missing []string // texts of the given ids that should be on the board and are not
+	Damaged []string // texts of the ids with unreadable member records
 	Wrong   []string // a sentence for each broken invariant
 }
 
@@ -27,7 +27,7 @@ func reportOf(r keytree.Report) Report {
 	}
 }
 
-// Stats is what a process knows of its boards.
+// Stats is a process's statistics about its boards.
 type Stats struct {
 	Routers int // nodes remembered
 	Bytes   int // of memory they take, about

@@ -11,18 +11,17 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// reporter makes the reports of nodes after the reply, one batch after another.
-// What arrives while one is written goes into the next, in which all reports to
-// one node are one write.
+// reporter sends the reports of nodes after the reply, one batch after another. Reports that arrive
+// during a write go into the next batch, which writes each node once.
 type reporter struct {
 	db    plug.DB
-	latch plug.Latch // has what is due made in the background
+	latch plug.Latch // sends due reports in the background
 
 	mu      sync.Mutex // never held during a trip
 	due     *keytree.Due
-	added   int           // how often something was added
-	made    int           // how much of that is made
-	writing chan struct{} // closed when the batch under way ends; nil: there is none
+	added   int           // number of additions
+	made    int           // number of additions written
+	writing chan struct{} // closed when the running batch ends; nil: none is running
 }
 
 func newReporter(db plug.DB) *reporter {
@@ -31,7 +30,7 @@ func newReporter(db plug.DB) *reporter {
 	return r
 }
 
-// add makes the reports of due soon.
+// add sends the reports of due soon.
 func (r *reporter) add(due *keytree.Due) {
 	if !due.None() {
 		r.put(due)
@@ -39,17 +38,17 @@ func (r *reporter) add(due *keytree.Due) {
 	}
 }
 
-// now makes the reports of due. Those that fail are made soon.
+// now sends the reports of due. Failed ones are retried in the background.
 func (r *reporter) now(ctx context.Context, due *keytree.Due) error {
 	return r.surely(ctx, r.put(due))
 }
 
-// nodeTime is how long together waits for each node on a long way. So not every change is
-// written to all of them: a process writes four of them in a millisecond at most.
+// nodeTime is the time that together waits for each node on a long path. It limits the writes to
+// such paths to four nodes per millisecond and process.
 const nodeTime = time.Millisecond / 4
 
-// together is now for reports that nobody waits for. If due has a long way, it waits, and those
-// that come until then are made with it.
+// together is now for reports that no caller waits for. If due has a long path, it waits first, so
+// that more reports join the batch.
 func (r *reporter) together(ctx context.Context, due *keytree.Due) error {
 	wanted := r.put(due)
 	if way := due.Way(); way >= longWay {
@@ -67,8 +66,8 @@ func (r *reporter) surely(ctx context.Context, wanted int) error {
 	return err
 }
 
-// making runs make, which adds to due what is left to do. On a store with
-// transactions all of it is one: it is done completely or not at all.
+// making runs make, which adds its reports to due. On a store with transactions, make and the
+// reports are one transaction.
 func (r *reporter) making(ctx context.Context, make func(s kv.Store, due *keytree.Due)) error {
 	atomic := kv.PowersOf(r.db.Store()).Atomic
 	if atomic == nil {
@@ -84,7 +83,7 @@ func (r *reporter) making(ctx context.Context, make func(s kv.Store, due *keytre
 	})
 }
 
-// put adds due, and returns how often something was added so far.
+// put adds due, and returns the number of additions so far.
 func (r *reporter) put(due *keytree.Due) (added int) {
 	if due.None() {
 		return r.count()
@@ -99,7 +98,7 @@ func (r *reporter) put(due *keytree.Due) (added int) {
 	return r.added
 }
 
-// count returns how often something was added so far.
+// count returns the number of additions so far.
 func (r *reporter) count() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -129,8 +128,8 @@ func (r *reporter) flush(ctx context.Context, wanted int) error {
 	}
 }
 
-// begin begins a batch with what is due, unless all that is wanted is made, or a
-// batch is under way that must be waited for.
+// begin begins a batch with the due reports, unless all wanted ones are written, or a batch is
+// running: then wait is its channel.
 func (r *reporter) begin(wanted int) (due *keytree.Due, adds int, wait chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -145,7 +144,7 @@ func (r *reporter) begin(wanted int) (due *keytree.Due, adds int, wait chan stru
 	return due, r.added, nil
 }
 
-// end ends a batch. What has failed is due again.
+// end ends a batch. After a failure its reports are due again.
 func (r *reporter) end(due *keytree.Due, adds int, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

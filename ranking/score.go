@@ -9,19 +9,19 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// ScoreOf turns scores of type S into what a tree orders, and back.
+// ScoreOf converts scores of type S to the scores of a tree, and back.
 type ScoreOf[S any] struct {
 	code keytree.Code
 	to   func(S) (keytree.Score, error)
 	from func(keytree.Score) S
 
-	// none reports whether a score means none, so that the record is not on the
-	// board: the zero time does. It is nil for numbers, since none of them does.
+	// none reports whether a score keeps its record off the board, as the zero time does. It is nil
+	// for numbers.
 	none func(S) bool
 
-	// Of texts alone, which no score can be turned back into:
+	// For texts alone, which cannot be restored from a score:
 	order  string                  // the name of the collation
-	prefix func(S) keytree.Between // what begins with the letters of a text
+	prefix func(S) keytree.Between // the range of texts that begin with these letters
 }
 
 // isText reports whether scores are texts.
@@ -62,9 +62,8 @@ func Uint[S ~uint | ~uint64]() ScoreOf[S] {
 	}
 }
 
-// Float is the ScoreOf of floating-point numbers. It accepts infinities and
-// rejects NaN. For scores with a fixed number of decimals, such as prices, Decimal
-// makes the smaller tree.
+// Float is the ScoreOf of floating-point numbers. It accepts infinities and rejects NaN. For scores
+// with a fixed number of decimals, such as prices, Decimal makes a smaller tree.
 func Float[S ~float32 | ~float64]() ScoreOf[S] {
 	return ScoreOf[S]{
 		code: keytree.Float,
@@ -79,8 +78,8 @@ func Float[S ~float32 | ~float64]() ScoreOf[S] {
 	}
 }
 
-// Decimal is the ScoreOf of floating-point numbers rounded to places decimals, 0
-// to 18. It rejects NaN, infinities and what does not fit into 64 bits.
+// Decimal is the ScoreOf of floating-point numbers rounded to places decimals, 0 to 18. It rejects
+// NaN, infinities and values beyond 64 bits.
 func Decimal[S ~float32 | ~float64](places int) ScoreOf[S] {
 	factor := math.Pow10(places)
 	return ScoreOf[S]{

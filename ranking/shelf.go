@@ -6,19 +6,19 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// Limits on what a process remembers of one set of boards.
+// Cache limits for one set of boards.
 const (
 	keptTrees   = 4096
 	keptRouters = 1 << 17
 )
 
-// shelf keeps the trees of a set of boards. They share one memory of their nodes.
+// shelf caches the trees of a set of boards, which share one cache of nodes.
 type shelf struct {
 	local *keytree.Local
 
 	mu    sync.Mutex
 	trees map[string]*keytree.Tree
-	names []string // in the order they came
+	names []string // oldest first
 }
 
 func newShelf() *shelf {

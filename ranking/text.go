@@ -7,19 +7,18 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// Collation puts texts in order, as people who speak a language expect it. Package collation
-// has those of Unicode.
+// Collation is the order of texts in a language. Package collation has the Unicode collations.
 type Collation interface {
-	// Name tells the order from all others. It is a part of the definition of a board, which
-	// has to be rebuilt where it changes.
+	// Name identifies the order. It is part of a board's definition: if it changes, the board must
+	// be rebuilt.
 	Name() string
 
-	// Word returns bytes in whose order texts stand, at most 64 and at least one. None are the
-	// beginning of those of another text, unless both are the same.
+	// Word returns 1 to 64 bytes that sort like text. No word is a prefix of another, except of an
+	// equal one.
 	Word(text string) string
 
-	// Prefix returns what the words of all texts that begin with the letters of text are
-	// between: from low on and below high, which is empty if no bound is.
+	// Prefix returns the range low <= word < high of all texts that begin with the letters of text.
+	// An empty high means no upper bound.
 	Prefix(text string) (low, high string)
 }
 
@@ -41,9 +40,9 @@ func Text[S ~string](in Collation) ScoreOf[S] {
 	}
 }
 
-// Prefix returns the part of a board of texts with those that begin with the letters of text,
-// whatever their case and their accents. All do with the empty text. The part of a board of
-// anything else is ErrInvalid.
+// Prefix returns the texts on the board that begin with the letters of text, ignoring case and
+// accents. The empty text selects all. On a board of other scores, reading the span returns
+// ErrInvalid.
 func (b *Board[T, K, S]) Prefix(text S) *Span[T] {
 	span := &Span[T]{part: b.part}
 	if !b.of.isText() {
@@ -54,7 +53,8 @@ func (b *Board[T, K, S]) Prefix(text S) *Span[T] {
 	return span
 }
 
-// score returns the score of a member. That of a text is in the record alone.
+// score returns the score of a member. Texts come from the record, since a tree holds only their
+// words.
 func (b *Board[T, K, S]) score(m keytree.Member) (score S) {
 	if !b.of.isText() {
 		return b.of.from(m.Score)

@@ -6,20 +6,18 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// Ties says how records with equal scores stand: in which order, and at which ranks.
+// Ties is the order and the ranks of records with equal scores.
 type Ties int
 
-// Without Ties, and with Shared and Dense, records with equal scores stand in a fixed order
-// that means nothing.
+// With NoTies, Shared and Dense, records with equal scores are in an arbitrary fixed order.
 const (
-	NoTies Ties = iota // each has a rank of its own: 1, 2, 3, 4
-	Shared             // they share a rank, and the next has as many more: 1, 2, 2, 4
-	Dense              // they share a rank, and the next has one more: 1, 2, 2, 3
-	Newest             // the one made last comes first, with ranks as of NoTies
-	Oldest             // the one made first comes first, with ranks as of NoTies
+	NoTies Ties = iota // different ranks: 1, 2, 3, 4
+	Shared             // a shared rank, with a gap after it: 1, 2, 2, 4
+	Dense              // a shared rank, without a gap: 1, 2, 2, 3
+	Newest             // newest first, with ranks as in NoTies
+	Oldest             // oldest first, with ranks as in NoTies
 )
 
-// ranks returns how records are numbered.
 func (t Ties) ranks() keytree.Ranks {
 	switch t {
 	case Shared:
@@ -30,14 +28,14 @@ func (t Ties) ranks() keytree.Ranks {
 	return keytree.Single
 }
 
-// byTime reports whether records with equal scores stand by when they were made.
+// byTime reports whether creation times break ties.
 func (t Ties) byTime() bool { return t == Newest || t == Oldest }
 
-// newerAbove reports whether of two records with one score the one made later stands above
-// the other in the tree, which a board with the lowest score first reads from below.
+// newerAbove reports whether the newer of two equal scores is higher in the tree. A board with the
+// lowest score first reads the tree from below.
 func (t Ties) newerAbove(low bool) bool { return (t == Newest) != low }
 
-// tie returns what decides between equal scores for a record made at that time.
+// tie returns the tiebreaker of a record created at made.
 func (t Ties) tie(made time.Time, low bool) uint64 {
 	tie := keytree.TieAt(made)
 	if !t.newerAbove(low) {
@@ -46,8 +44,8 @@ func (t Ties) tie(made time.Time, low bool) uint64 {
 	return tie
 }
 
-// form returns what the name of a tree says of its form: with another one it has other
-// nodes. A release from before there were forms does not look there.
+// form returns the suffix of tree names for these ties, since their nodes differ. Releases that
+// predate forms do not read such trees.
 func (t Ties) form(low bool) string {
 	switch {
 	case t == Dense:

@@ -11,18 +11,17 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// Values are the values that the records of a list have, each with how many records hold
-// it: the tags of a blog.
+// Values are the distinct values in a list with their numbers of records: the tags of a blog.
 //
-// Every count is read when it is shown. The order of a page, and which values are on it,
-// follow a change after its reply, and are right once it is complete. What a crash leaves
-// half done is repaired as in every index.
+// Counts are read when they are shown. The order of a page and its choice of values follow a change
+// after its reply, and are right once the change is complete. Leftovers of a crash are repaired as
+// in every index.
 type Values[V any] struct {
 	tree *valueTree
 	key  kvmodel.KeyOf[V]
 }
 
-// Value is a value and how many records hold it.
+// Value is a value and the number of records that have it.
 type Value[V any] struct {
 	Value V
 	Count int64
@@ -30,21 +29,20 @@ type Value[V any] struct {
 
 var _ kvmodel.Lister[Value[string]] = (*Values[string])(nil)
 
-// NewValues returns the values of the lists that spec describes, whose members are counted
-// by count, and plugs them into records. The lists are plugged in already. Records that
-// expire must not have such values, since nothing counts them down.
+// NewValues returns the values of the lists described by spec, counted by count, and plugs them
+// into records. The lists must already be plugged in. Records that expire must not have such
+// values, since nothing counts them down.
 func NewValues[T any, K comparable, V any](records *kvmodel.Records[T, K], spec kvmodel.IndexSpec[T, V], count *kvmodel.Derived) *Values[V] {
 	t := &valueTree{count: count}
 	plugValues(records, t, spec.Name, spec.Def, plug.Untyped(spec.Places))
 	return &Values[V]{t, spec.Key}
 }
 
-// Page returns up to n values from the position of cursor, those that most records hold
-// first. Values that equally many hold have an order of their own. It leaves out values that
-// a keep rejects, and reads on until it has n others; when it has looked at ten times n, the
-// page is short and has a Next. n is from 1 to 1000. Two trips, and a few more where values are
-// left out; the first page takes one if the values on it are those that this process has seen
-// there last.
+// Page returns up to n values from the position of cursor, the most frequent first. Equally
+// frequent values are in a fixed order. It skips values that a keep function rejects and reads on;
+// after ten times n values it returns a short page with a Next. n is from 1 to 1000. It takes two
+// trips, and a few more if values are skipped. The first page takes one if it still has the values
+// this process saw there last.
 func (v *Values[V]) Page(ctx context.Context, cursor string, n int, keep ...func(*Value[V]) bool) (kvmodel.Listing[Value[V]], error) {
 	ctx, end := v.tree.db.Begin(ctx, "Page")
 	defer end()
@@ -53,12 +51,12 @@ func (v *Values[V]) Page(ctx context.Context, cursor string, n int, keep ...func
 	}
 	l, next, prev, err := v.tree.reader().page(ctx, cursor, n, v.want(keep))
 	out := kvmodel.Listing[Value[V]]{Items: itemsOf[Value[V]](l.Members), Next: next, Prev: prev}
-	// A count that has changed since the order was read is shown as it is.
+	// Counts may have changed since the order was read.
 	slices.SortStableFunc(out.Items, func(a, b *Value[V]) int { return cmp.Compare(b.Count, a.Count) })
 	return out, err
 }
 
-// want asks for the values that every function of keep accepts, each with its count.
+// want selects the values that all functions of keep accept, with their counts.
 func (v *Values[V]) want(keep []func(*Value[V]) bool) keytree.Want {
 	return keytree.Want{
 		Met: v.tree.met, Gone: v.tree.restore,
@@ -90,7 +88,7 @@ func (v *Values[V]) want(keep []func(*Value[V]) bool) keytree.Want {
 	}
 }
 
-// Has reports whether any record holds value. One trip.
+// Has reports whether any record has value. One trip.
 func (v *Values[V]) Has(ctx context.Context, value V) (bool, error) {
 	ctx, end := v.tree.db.Begin(ctx, "Has")
 	defer end()
@@ -98,7 +96,7 @@ func (v *Values[V]) Has(ctx context.Context, value V) (bool, error) {
 	return n > 0, err
 }
 
-// Count returns how many records hold value. One trip.
+// Count returns the number of records that have value. One trip.
 func (v *Values[V]) Count(ctx context.Context, value V) (int64, error) {
 	ctx, end := v.tree.db.Begin(ctx, "Count")
 	defer end()
@@ -113,8 +111,8 @@ func (v *Values[V]) Count(ctx context.Context, value V) (int64, error) {
 	return counts[0], nil
 }
 
-// Len returns how many values there are: exactly up to 8,192, while nothing changes, and a
-// few more or less above. One trip.
+// Len returns the number of values: exact up to 8,192 while nothing changes, approximate above. One
+// trip.
 func (v *Values[V]) Len(ctx context.Context) (int, error) {
 	ctx, end := v.tree.db.Begin(ctx, "Len")
 	defer end()

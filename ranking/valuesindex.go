@@ -12,14 +12,14 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// valuesIndex is values as the records of a model see them: an index of its own, so that
-// values can be built while the list is read, and a process that does not keep them is
-// known. The list, which counts the changes, has the values follow.
+// valuesIndex is the index of values. Being an index of its own, it can be built while the list is
+// read, and processes that do not keep it are recognized. The list counts the changes and notifies
+// the values.
 type valuesIndex struct {
 	*valueTree
 	name, def string
 	places    func(plug.Record) []string
-	met       plug.Places // by a rebuild that has not ended
+	met       plug.Places // values seen by a running rebuild
 }
 
 var (
@@ -29,7 +29,7 @@ var (
 	_ plug.Purger   = (*valuesIndex)(nil)
 )
 
-// plugValues makes v an index of records beside the list of that name.
+// plugValues makes v an index of records, next to the named list.
 func plugValues(records plug.Model, v *valueTree, list, def string, places func(plug.Record) []string) {
 	x := &valuesIndex{
 		valueTree: v, name: plug.ValuesName(list), places: places,
@@ -44,13 +44,13 @@ func plugValues(records plug.Model, v *valueTree, list, def string, places func(
 // Name returns the name of the index.
 func (x *valuesIndex) Name() string { return x.name }
 
-// Def returns the definition, with what counts the list.
+// Def returns the definition, including the counter of the list.
 func (x *valuesIndex) Def() string { return x.def }
 
 // Places returns the places of rec in the list.
 func (x *valuesIndex) Places(rec plug.Record) []string { return x.places(rec) }
 
-// Prepare refuses a new value that is too long.
+// Prepare rejects new values that are too long.
 func (x *valuesIndex) Prepare(_ context.Context, _ kv.Store, m *plug.Move) error {
 	for _, id := range m.Gained {
 		if !fits(id) && !rebuilds(m) {
@@ -60,14 +60,14 @@ func (x *valuesIndex) Prepare(_ context.Context, _ kv.Store, m *plug.Move) error
 	return nil
 }
 
-// Beside does nothing: the list counts beside the commit.
+// Beside does nothing: the list counts with the commit.
 func (x *valuesIndex) Beside(context.Context, kv.Store, *plug.Move) error { return nil }
 
-// After does nothing: the list has the values follow.
+// After does nothing: the list notifies the values.
 func (x *valuesIndex) After(context.Context, kv.Store, *plug.Move) error { return nil }
 
-// Repair follows where a process has died that may have counted. If it has not counted right,
-// the list has its numbers counted again, and then followed.
+// Repair follows if a dead process may have counted. If its counts are wrong, the list recounts
+// them, and the values follow again.
 func (x *valuesIndex) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places []string) error {
 	if !rec.Doubt || x.atomic() != nil {
 		return nil
@@ -75,7 +75,7 @@ func (x *valuesIndex) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, pl
 	return x.Follow(ctx, s, places)
 }
 
-// Check reports the values of recs that are not among the values.
+// Check reports values of recs that are missing from the tree.
 func (x *valuesIndex) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]string, error) {
 	holders := plug.Holders(recs)
 	wrong := make([][]string, len(recs))
@@ -100,7 +100,7 @@ func (x *valuesIndex) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) 
 	return wrong, nil
 }
 
-// Purge removes the own records of values that nobody holds any more.
+// Purge removes the own records of values that no record has any more.
 func (x *valuesIndex) Purge(ctx context.Context, s kv.Store, _ string, places []string, fence func() error) error {
 	drops, err := x.tree.own.Drops(ctx, s, fitting(places))
 	if err == nil && len(drops) > 0 {
@@ -112,12 +112,12 @@ func (x *valuesIndex) Purge(ctx context.Context, s kv.Store, _ string, places []
 	return x.failure(err)
 }
 
-// Meet notes values that a rebuild has come across.
+// Meet notes values that a rebuild has read.
 func (x *valuesIndex) Meet(places []string) { x.met.Note(places) }
 
-// Finish makes the tree hold the values that a rebuild has come across, while the list has
-// them counted again and followed. A value in the tree that was not come across is counted
-// again here: a process that does not count may have removed its last record.
+// Finish enters the values that a rebuild has read, while the list recounts them. It also recounts
+// the other values in the tree here: a process without this index may have removed the last record
+// of one.
 func (x *valuesIndex) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
 	met := fitting(x.met.Take())
 	for some := range slices.Chunk(met, followAtOnce) {
@@ -138,8 +138,7 @@ func (x *valuesIndex) Finish(ctx context.Context, s kv.Store, _ plug.Steps) erro
 	return x.failure(err)
 }
 
-// recountOthers counts again the values in the tree that are not among met, which are in
-// order.
+// recountOthers recounts the values in the tree that are not in met. met is sorted.
 func (x *valuesIndex) recountOthers(ctx context.Context, s kv.Store, met []string) error {
 	var others []string
 	err := x.tree.Each(ctx, s, func(ids []string) error {
@@ -160,7 +159,7 @@ func (x *valuesIndex) recountOthers(ctx context.Context, s kv.Store, met []strin
 	return err
 }
 
-// fitting returns those of ids that can be members.
+// fitting returns the ids that can be members.
 func fitting(ids []string) []string {
 	return slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !fits(id) })
 }

@@ -6,8 +6,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Verify reads the tree of the values and reports what is wrong with it: see Board. Of these
-// values it also reports which should be there and are missing.
+// Verify reads the tree of the values and reports problems: see Board. It also reports given values
+// that are missing.
 func (v *Values[V]) Verify(ctx context.Context, values ...V) (Report, error) {
 	ctx, end := v.tree.db.Begin(ctx, "Verify")
 	defer end()
@@ -16,8 +16,7 @@ func (v *Values[V]) Verify(ctx context.Context, values ...V) (Report, error) {
 
 func (v *Values[V]) texts(values []V) []string { return kv.Texts(values, v.key.Text) }
 
-// Mend reports what Verify does and repairs it: see Board. These values catch up with their
-// counts.
+// Mend reports like Verify and repairs: see Board. The given values catch up with their counts.
 func (v *Values[V]) Mend(ctx context.Context, values ...V) (Report, error) {
 	if err := v.tree.db.Writable(); err != nil {
 		return Report{}, v.tree.failure(err)
@@ -37,13 +36,13 @@ func (v *Values[V]) Refresh(ctx context.Context) error {
 	return v.tree.reader().refresh(ctx)
 }
 
-// Rebuild copies the tree of the values into new nodes, none of them empty: see Board. If the
-// store has lost a part of it, take the Rebuild of the records.
+// Rebuild copies the tree of the values into new nodes, without empty ones: see Board. If the store
+// lost a part of the tree, use the Rebuild of the records instead.
 func (v *Values[V]) Rebuild(ctx context.Context) error {
 	ctx, end := v.tree.db.Begin(ctx, "Rebuild")
 	defer end()
 	return v.tree.reader().rebuild(ctx, nil, 0)
 }
 
-// Stats returns what this process knows of the tree of the values.
+// Stats returns this process's statistics about the tree of the values.
 func (v *Values[V]) Stats() Stats { return v.tree.reader().stats() }

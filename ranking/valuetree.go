@@ -12,12 +12,12 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// valueTree is the values of a list without their type: a tree whose members are the texts
-// of the values, at the number of records that hold them. A value is in while that is not 0.
+// valueTree is an untyped tree of the values of a list, scored by their numbers of records. A value
+// is in the tree while its number is not 0.
 //
-// It follows the numbers as a board does, see [counted]: the process that has changed one reads the
-// member's own record, then the number, and moves the member there, or fences its record
-// if it is there already.
+// It follows the numbers as a board does, see [counted]: a process that changed a number reads the
+// member's own record, then the number, and moves the member, or fences its record if it is already
+// in place.
 type valueTree struct {
 	count   *kvmodel.Derived
 	db      plug.DB
@@ -31,7 +31,7 @@ type valueTree struct {
 
 var _ kvmodel.SureFollower = (*valueTree)(nil)
 
-// begin opens the tree of the values, which are the index name of model.
+// begin opens the tree of the values, index name of model.
 func (v *valueTree) begin(db plug.DB, model, name string, ready func(context.Context) error) {
 	v.db, v.ready, v.title = db, ready, model+"."+name
 	v.tree = treeOfValues(db, model, name)
@@ -42,8 +42,8 @@ func (v *valueTree) begin(db plug.DB, model, name string, ready func(context.Con
 	})
 }
 
-// treeOfValues returns the tree of the index name of model, whose members have no records but
-// their own. Changes of it are noted in the journal of db.
+// treeOfValues returns the tree of the index name of model, whose members have only their own
+// records. Its changes are noted in the journal of db.
 func treeOfValues(db plug.DB, model, name string) tree {
 	text := kv.JoinText(model, name)
 	own := keytree.NewOwn(text, db.Now, time.Time{})
@@ -63,12 +63,12 @@ func (v *valueTree) atomic() func(context.Context, func(kv.Store) error) error {
 
 func (v *valueTree) failure(err error) error { return named(v.title, err) }
 
-// fits reports whether a value can be a member. One that is longer than a leaf takes is
-// refused; but a list may have had some before.
+// fits reports whether a value is short enough to be a member. Longer ones are rejected, but a list
+// may already have some.
 func fits(id string) bool { return len(id) <= keytree.MaxID }
 
-// Follow moves the members ids to their numbers. In a transaction it does so on s. Elsewhere
-// many callers with one value at the same time share the work.
+// Follow moves the members ids to their numbers. In a transaction it uses s. Otherwise concurrent
+// callers with one value share the work.
 func (v *valueTree) Follow(ctx context.Context, s kv.Store, ids []string) error {
 	if v.atomic() == nil {
 		return v.failure(v.crowd.follow(ctx, ids))
@@ -92,7 +92,7 @@ func (v *valueTree) followNow(ctx context.Context, ids []string) []error {
 	return errs
 }
 
-// report makes the reports of due, on s if that is a transaction.
+// report sends the reports of due, on s if that is a transaction.
 func (v *valueTree) report(ctx context.Context, s kv.Store, due *keytree.Due) error {
 	if v.atomic() != nil {
 		return due.Report(ctx, s)
@@ -100,7 +100,7 @@ func (v *valueTree) report(ctx context.Context, s kv.Store, due *keytree.Due) er
 	return v.reports.now(ctx, due)
 }
 
-// enter moves the members ids to their numbers, and adds entries that are missing.
+// enter moves the members ids to their numbers, and adds missing entries.
 func (v *valueTree) enter(ctx context.Context, ids []string) error {
 	work := func(s kv.Store) error {
 		due := new(keytree.Due)
@@ -116,8 +116,7 @@ func (v *valueTree) enter(ctx context.Context, ids []string) error {
 	return work(v.db.Store())
 }
 
-// followThere follows ids where no change did, so that another who looked before may have
-// seen the same.
+// followThere follows ids without a preceding change, so it needs no fence.
 func (v *valueTree) followThere(ctx context.Context, ids []string) error {
 	var errs []error
 	err := v.reports.making(ctx, func(s kv.Store, due *keytree.Due) { errs = v.follow(ctx, s, ids, keytree.NoFence, due) })
@@ -142,8 +141,8 @@ func (v *valueTree) follow(ctx context.Context, s kv.Store, ids []string, fence 
 	return errs
 }
 
-// toNumbers is the changes that move members to their numbers. One whose number is not
-// known stays where it is until that is counted again.
+// toNumbers returns the changes that move members to their numbers. A member with an unknown number
+// stays in place until that is recounted.
 func (v *valueTree) toNumbers(all []keytree.Setting) keytree.Changes {
 	return func(ctx context.Context, s kv.Store, settings []int, old []keytree.State) ([]keytree.State, []error) {
 		ids := kv.Texts(settings, func(i int) string { return all[i].ID })
@@ -164,21 +163,20 @@ func (v *valueTree) toNumbers(all []keytree.Setting) keytree.Changes {
 	}
 }
 
-// recount has the number of id counted again: it is missing, or damaged.
+// recount requests a recount of id, whose number is missing or damaged.
 func (v *valueTree) recount(id string) {
 	if v.db.Writable() == nil {
 		v.count.Suspect(id, v.db.Now())
 	}
 }
 
-// lastKnown returns what stands for the number of id where that is not known: the score at
-// which the member is.
+// lastKnown requests a recount of id and returns its score in the tree as a substitute.
 func (v *valueTree) lastKnown(id string, at keytree.Score) int64 {
 	v.recount(id)
 	return at.Int()
 }
 
-// known returns the numbers of ids, which are 0 of values that nobody holds. One trip.
+// known returns the numbers of ids, 0 for unused values. One trip.
 func (v *valueTree) known(ctx context.Context, s kv.Store, ids []string) (counts []int64, err error) {
 	var states []keytree.State
 	err = cmp.Or(kv.Together(ctx, s,
@@ -201,18 +199,17 @@ func (v *valueTree) reader() *reader {
 	return &reader{tree: v.tree.Tree, db: v.db, name: v.title, listing: v.title, down: true, ahead: &v.ahead}
 }
 
-// met removes, in the background, an entry that a page has found to be stale.
+// met removes a stale entry found by a page, in the background.
 func (v *valueTree) met(d keytree.Doubt) {
 	v.db.Soon(func(ctx context.Context) error { return v.clear(ctx, []keytree.Doubt{d}) })
 }
 
-// restore makes the own record of a member again, in the background.
+// restore rewrites the own record of a member, in the background.
 func (v *valueTree) restore(id string) {
 	v.db.Soon(func(ctx context.Context) error { return v.followThere(ctx, []string{id}) })
 }
 
-// clear removes those of the entries that their records do not confirm, once these have
-// followed the numbers.
+// clear follows the members of entries, and removes the entries that their records do not confirm.
 func (v *valueTree) clear(ctx context.Context, doubtful []keytree.Doubt) error {
 	due := new(keytree.Due)
 	defer v.reports.add(due)

@@ -14,13 +14,13 @@ import (
 	"github.com/ringtree/ringtree/ranking/internal/keytree"
 )
 
-// What package inspect sees of boards and of the values of lists: see [plug.Window]. A base is
-// that of a tree.
+// The views that package inspect has of boards and of values: see [plug.Window]. A base is the base
+// of a tree.
 
-// boardWindow is the boards of an index as package inspect sees them.
+// boardWindow is the view that package inspect has of boards.
 type boardWindow struct{ *core }
 
-// Window returns the boards as package inspect sees them.
+// Window returns the view for package inspect.
 func (c *core) Window() plug.Window { return boardWindow{c} }
 
 // Kind returns "board".
@@ -29,7 +29,7 @@ func (c boardWindow) Kind() string { return "board" }
 // Parted reports whether each value has a board.
 func (c boardWindow) Parted() bool { return c.many }
 
-// Bases returns the trees of a place, in all periods that are kept.
+// Bases returns the trees of a place, in all kept periods.
 func (c boardWindow) Bases(text string) (bases []string) {
 	p, err := parsePlace(text)
 	if err != nil {
@@ -41,7 +41,7 @@ func (c boardWindow) Bases(text string) (bases []string) {
 	return bases
 }
 
-// kept returns a time in each period that is kept, the current one first.
+// kept returns a time in each kept period, the current one first.
 func (c *core) kept() []time.Time {
 	now := c.host.DB().Now()
 	times := []time.Time{now}
@@ -56,8 +56,8 @@ func (c boardWindow) Base(key string) (base string, first bool) {
 	return treeBase(key, c.treeName(), c.many || c.per != Forever, c.code)
 }
 
-// treeBase returns the base of a key of the tree called name, or with more, of a tree whose
-// name goes on behind that. Its scores have that code.
+// treeBase returns the base of key if it belongs to a tree called name or, with more, to a tree
+// with that prefix. code is the code of its scores.
 func treeBase(key, name string, more bool, code keytree.Code) (base string, first bool) {
 	tree := "rank:" + plug.TreeName(name)
 	begin := tree + ":"
@@ -82,7 +82,7 @@ func treeBase(key, name string, more bool, code keytree.Code) (base string, firs
 	return "", false
 }
 
-// isTreeEnd reports whether rest is what follows the name of a tree in a key.
+// isTreeEnd reports whether rest can follow the name of a tree in a key.
 func isTreeEnd(rest string, code keytree.Code) bool {
 	epoch, node, ok := strings.Cut(rest[1:], ":key0")
 	_, err := strconv.ParseUint(epoch, 10, 64)
@@ -90,7 +90,7 @@ func isTreeEnd(rest string, code keytree.Code) bool {
 		rest == ":edge" || rest == ":lease" || strings.HasPrefix(rest, ":i:")
 }
 
-// at returns the board whose tree has that base. place is one on it, "" if none is known.
+// at returns the board with the given tree base. place is a place on it, or "" if none is known.
 func (c boardWindow) at(base, place string) (part, bool) {
 	begin := "rank:" + c.treeName()
 	by := ""
@@ -114,7 +114,7 @@ func (c boardWindow) at(base, place string) (part, bool) {
 func (c boardWindow) Audit(ctx context.Context, s kv.Store, base, place string) ([]plug.Wrong, error) {
 	p, ok := c.at(base, place)
 	if !ok {
-		return nil, nil // It is of a period that is not kept, or of a value that no record has.
+		return nil, nil // The period was dropped, or no record has the value.
 	}
 	wrong, err := auditTree(ctx, s, p.tree(p.by, p.when()))
 	if err != nil || !c.own {
@@ -127,8 +127,7 @@ func (c boardWindow) Audit(ctx context.Context, s kv.Store, base, place string) 
 	return wrong, err
 }
 
-// restoreMembers makes the records of members again that have entries and lack those, or
-// whose records are damaged.
+// restoreMembers rewrites the missing and damaged records of members that have entries.
 func (p part) restoreMembers(ctx context.Context, s kv.Store) error {
 	if !p.own {
 		return nil
@@ -140,8 +139,7 @@ func (p part) restoreMembers(ctx context.Context, s kv.Store) error {
 	return p.failure(err)
 }
 
-// strays returns the members with records of their own whose records do not belong on the
-// board.
+// strays returns the members with own records but no model record on the board.
 func (p part) strays(ctx context.Context, s kv.Store) (strays []string, err error) {
 	t := p.tree(p.by, p.when())
 	ids, err := membersOf(ctx, s, t)
@@ -165,8 +163,8 @@ func (p part) strays(ctx context.Context, s kv.Store) (strays []string, err erro
 
 const membersAtOnce = 100
 
-// membersOf returns the members of t that have records of their own, as far as the keys of
-// these tell: one that is hashed does not, nor does a store that cannot list its keys.
+// membersOf returns the members of t that have records of their own, read from the keys. It cannot
+// tell members with hashed keys, or any if the store cannot list keys.
 func membersOf(ctx context.Context, s kv.Store, t tree) (ids []string, err error) {
 	keys := kv.PowersOf(s).Keys
 	if t.own == nil || keys == nil {
@@ -185,7 +183,7 @@ func membersOf(ctx context.Context, s kv.Store, t tree) (ids []string, err error
 	return slices.Compact(ids), err
 }
 
-// auditTree returns what is wrong with a tree.
+// auditTree returns the problems of a tree.
 func auditTree(ctx context.Context, s kv.Store, t tree) (wrong []plug.Wrong, err error) {
 	ids, err := membersOf(ctx, s, t)
 	if err != nil {
@@ -219,7 +217,7 @@ func auditTree(ctx context.Context, s kv.Store, t tree) (wrong []plug.Wrong, err
 	return wrong, nil
 }
 
-// Amend mends the tree. One that has lost a part is filled from all records.
+// Amend mends the tree. If the tree lost a node, it is filled from all records.
 func (c boardWindow) Amend(ctx context.Context, s kv.Store, base, place string) error {
 	p, ok := c.at(base, place)
 	if !ok {
@@ -246,7 +244,8 @@ func (c boardWindow) Amend(ctx context.Context, s kv.Store, base, place string) 
 	return c.failure(c.catchUp(ctx, p.by, p.when(), strays))
 }
 
-// Page returns the first members of the board of value now, by number unverified.
+// Page returns the first members of the current board of value, unverified if the scores are
+// numbers.
 func (c boardWindow) Page(ctx context.Context, s kv.Store, value string, n int) ([]plug.Row, error) {
 	p := part{core: c.core, by: value}
 	t := p.tree(value, p.when()).Tree
@@ -256,8 +255,7 @@ func (c boardWindow) Page(ctx context.Context, s kv.Store, value string, n int) 
 	return topOf(ctx, s, t, n)
 }
 
-// texts returns the first n members of a tree of words, with the texts that their records
-// have.
+// texts returns the first n members of a tree of words, with the texts in their records.
 func (c boardWindow) texts(ctx context.Context, s kv.Store, t *keytree.Tree, n int) (rows []plug.Row, err error) {
 	l, err := t.Page(ctx, s, keytree.Between{}, false, nil, n, keytree.Want{})
 	for _, m := range l.Members {
@@ -268,7 +266,7 @@ func (c boardWindow) texts(ctx context.Context, s kv.Store, t *keytree.Tree, n i
 	return rows, err
 }
 
-// Picture draws the top of the tree of the board of value now.
+// Picture draws the top of the current tree of value.
 func (c boardWindow) Picture(ctx context.Context, s kv.Store, value string, most int) (plug.Picture, error) {
 	p := part{core: c.core, by: value}
 	return pictureOf(ctx, s, p.tree(value, p.when()).Tree, most)
@@ -321,8 +319,7 @@ func (c boardWindow) Show(key string, value []byte) ([]string, error) {
 	return keytree.Show(key, value)
 }
 
-// Ends returns when what was counted in a period ends. Of one that is kept no longer, that is
-// now.
+// Ends returns the time when the counts of a period expire: now, if the period was dropped.
 func (c boardWindow) Ends(key string) time.Time {
 	if c.per == Forever {
 		return time.Time{}
@@ -335,10 +332,10 @@ func (c boardWindow) Ends(key string) time.Time {
 	return c.host.DB().Now()
 }
 
-// valuesWindow is the values of a list as package inspect sees them.
+// valuesWindow is the view that package inspect has of values.
 type valuesWindow struct{ *valuesIndex }
 
-// Window returns the values as package inspect sees them.
+// Window returns the view for package inspect.
 func (x *valuesIndex) Window() plug.Window { return valuesWindow{x} }
 
 // Kind returns "values".
@@ -373,7 +370,7 @@ func (x valuesWindow) Amend(ctx context.Context, s kv.Store, _, _ string) error 
 	return err
 }
 
-// Page returns the values that most records hold.
+// Page returns the most frequent values.
 func (x valuesWindow) Page(ctx context.Context, s kv.Store, _ string, n int) ([]plug.Row, error) {
 	return topOf(ctx, s, x.tree.Tree, n)
 }

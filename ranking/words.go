@@ -11,11 +11,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Words returns what Page does, in the order of the values: texts by their bytes, numbers by
-// their size. No index has that order. So each page reads which values there are, in a trip
-// for some 4,000 of them, and sorts them in memory; then it reads the counts, in one trip, and
-// a few more where values are left out. A value whose count falls while the page is read may be
-// left out.
+// Words is like Page, in the order of the values: texts by their bytes, numbers by their size. No
+// index has that order, so each page reads all values, in a trip for some 4,000 of them, and sorts
+// them in memory; then it reads the counts, in one trip, and a few more if values are skipped. If
+// the last record of a value goes while the page is read, the value may be left out.
 func (v *Values[V]) Words(ctx context.Context, cursor string, n int, keep ...func(*Value[V]) bool) (kvmodel.Listing[Value[V]], error) {
 	var none kvmodel.Listing[Value[V]]
 	p := &wordPage[V]{Values: v, n: n, keep: keep}
@@ -36,8 +35,8 @@ func (v *Values[V]) Words(ctx context.Context, cursor string, n int, keep ...fun
 	return p.listing(ctx)
 }
 
-// All returns the values, each once, in the order that Words has, and ends after an error.
-// It reads which values there are first, and then the counts of a thousand in each trip.
+// All returns each value once, in the order of Words, and ends after an error. It reads all values
+// first, and then the counts of a thousand in each trip.
 func (v *Values[V]) All(ctx context.Context) iter.Seq2[*Value[V], error] {
 	return func(yield func(*Value[V], error) bool) {
 		ctx, end := v.tree.db.Begin(ctx, "All")
@@ -80,7 +79,7 @@ func (v *Values[V]) words(ctx context.Context) (words []V, err error) {
 	return words, v.tree.failure(err)
 }
 
-// counted returns those of words that have a count. One trip.
+// counted returns the words that have a count. One trip.
 func (v *Values[V]) counted(ctx context.Context, words []V) (items []*Value[V], err error) {
 	if len(words) == 0 {
 		return nil, nil
@@ -103,8 +102,8 @@ type wordPage[V any] struct {
 	n    int
 	keep []func(*Value[V]) bool
 
-	from *V   // where the page begins; nil: at the beginning
-	back bool // it has the values before that
+	from *V   // the position; nil: the beginning
+	back bool // return the values before from
 
 	all []V // in order
 }
@@ -116,7 +115,7 @@ const (
 
 func (p *wordPage[V]) name() string { return p.tree.title + " words" }
 
-// start begins the page at the value that cursor stands for.
+// start sets the position to the value in cursor.
 func (p *wordPage[V]) start(cursor string) error {
 	b, err := kvmodel.ParseCursor(p.name(), cursor)
 	if err != nil {
@@ -163,8 +162,8 @@ func (p *wordPage[V]) listing(ctx context.Context) (l kvmodel.Listing[Value[V]],
 	return l, nil
 }
 
-// take adds items, those of some that have a count, until the page is full, and returns how far
-// that is from where some begins.
+// take adds the kept items to the page until it is full, and returns the number of words it
+// consumed. items are the words with a count.
 func (p *wordPage[V]) take(l *kvmodel.Listing[Value[V]], some []V, items []*Value[V]) (moved int) {
 	for _, word := range some {
 		if len(l.Items) == p.n {
@@ -183,7 +182,7 @@ func (p *wordPage[V]) take(l *kvmodel.Listing[Value[V]], some []V, items []*Valu
 	return moved
 }
 
-// ahead returns the next n values from end on, in the direction of the page and in that order.
+// ahead returns the next n values from end on, in the direction of the page.
 func (p *wordPage[V]) ahead(end, n int) []V {
 	if !p.back {
 		return p.all[end:min(len(p.all), end+n)]
@@ -193,7 +192,7 @@ func (p *wordPage[V]) ahead(end, n int) []V {
 	return some
 }
 
-// begin returns how many values are before the position where the page begins.
+// begin returns the number of values before the page.
 func (p *wordPage[V]) begin() int {
 	if p.from == nil {
 		return 0

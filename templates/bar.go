@@ -6,16 +6,15 @@ import (
 	"math"
 )
 
-// A bar shows how full something is, as a whole or in parts. A shut bar is a
-// dashed outline.
+// A bar shows the fill level of something, as a whole or in parts. A shut bar is a dashed outline.
 type bar struct {
 	x, y, width float64 // y is the middle
 	parts       []part
 	now, shut   bool
 }
 
-// A part is filled with what is there and, at half height, with what no longer
-// counts. Both are shares of the part.
+// A part is filled with live entries and, at half height, with stale ones. Both are shares of the
+// part.
 type part struct{ full, half float64 }
 
 func (b bar) Render(ctx context.Context, w io.Writer) error { return bars(b).Render(ctx, w) }

@@ -6,20 +6,19 @@ import (
 	"unicode/utf8"
 )
 
-// Changes is what makes one version of a text of another.
+// Changes lists the differences between two versions of a text.
 type Changes []Change
 
-// Change is a run of words that stays, if Before and After are the same, or that
-// replaces another.
+// Change is a run of words that is unchanged, if Before and After are equal, or replaced.
 type Change struct{ Before, After string }
 
-// A run is a number of words that both versions have, or only one of them.
+// A run is a number of words in both versions, or in only one of them.
 type run struct {
 	text      string
 	gone, new bool
 }
 
-// runs returns the words of both versions: those that went before those that came.
+// runs returns the words of both versions, removed words before added ones.
 func (c Changes) runs() []run {
 	var all []run
 	for _, change := range c {
@@ -33,7 +32,7 @@ func (c Changes) runs() []run {
 	return slices.DeleteFunc(all, func(r run) bool { return r.text == "" })
 }
 
-// Changed returns what makes after of before, by the pieces of Compare.
+// Changed returns the changes from before to after, from the pieces of Compare.
 func Changed(before, after string) Changes {
 	a, b := Compare(before, after)
 	var all Changes
@@ -58,7 +57,7 @@ func cutDiffering(all []Piece) (text string, rest []Piece) {
 	return "", all
 }
 
-// cutCommon cuts what both begin with, which both have.
+// cutCommon cuts the common beginning of both.
 func cutCommon(a, b []Piece) (text string, restA, restB []Piece) {
 	n := min(len(a[0].Text), len(b[0].Text))
 	return a[0].Text[:n], cutText(a, n), cutText(b, n)
@@ -71,11 +70,11 @@ func cutText(all []Piece, n int) []Piece {
 	return append([]Piece{{Text: all[0].Text[n:]}}, all[1:]...)
 }
 
-// besideChange is how many characters Excerpt leaves of what stays, on each side.
+// besideChange is the number of unchanged characters that Excerpt keeps on each side.
 const besideChange = 40
 
-// Excerpt returns the changes with a few words around each, in about limit
-// characters. An ellipsis takes the place of what is left out.
+// Excerpt returns the changes with a few words around each, in about limit characters. An ellipsis
+// marks omissions.
 func (c Changes) Excerpt(limit int) Changes {
 	var all Changes
 	for i, change := range c {
@@ -93,8 +92,8 @@ func (c Changes) Excerpt(limit int) Changes {
 	return all
 }
 
-// middleLeftOut returns the beginning of text if a change is before it, and its end
-// if one is behind it.
+// middleLeftOut returns the beginning of text if a change precedes it, and its end if one follows
+// it.
 func middleLeftOut(text string, behind, before bool) string {
 	runes := []rune(text)
 	start, end := 0, len(runes)

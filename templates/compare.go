@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// A word includes the blanks around it, so the words joined are the text.
+// A word includes the blanks around it, so the joined words are the text.
 var wordOf = regexp.MustCompile(`\s*\S+\s*|\s+`)
 
-// compareCells bounds the cost of a comparison: the words of one text times those
-// of the other, between what they have in common at both ends.
+// compareCells bounds the cost of a comparison: the product of the numbers of words, without the
+// common beginning and end.
 const compareCells = 1 << 20
 
 // Compare returns two versions of a text in pieces: runs of words that both have,
@@ -25,8 +25,7 @@ func Compare(theirs, mine string) (inTheirs, inMine []Piece) {
 	return pieces(a, start, differA), pieces(b, start, differB)
 }
 
-// ValuesOf returns the values of fields as one text, for Compare. It leaves out those that
-// visitors do not see.
+// ValuesOf returns the values of fields as one text, for Compare. It leaves out hidden fields.
 func ValuesOf(fields []Field) string {
 	var b strings.Builder
 	for _, f := range fields {
@@ -71,8 +70,7 @@ func pieces(words []string, start int, differ []bool) []Piece {
 	return all
 }
 
-// alike returns how many of the numbers from 0 satisfy same before one does not,
-// at most n and at most m.
+// alike returns the number of leading numbers, from 0, that satisfy same, at most n and at most m.
 func alike(n, m int, same func(int) bool) int {
 	for i := range min(n, m) {
 		if !same(i) {
@@ -82,9 +80,8 @@ func alike(n, m int, same func(int) bool) int {
 	return min(n, m)
 }
 
-// A lengths holds the length of the longest common subsequence of what is left of
-// two texts, by the number of words left in each. It is nil if the texts are too
-// long to compare.
+// A lengths holds the length of the longest common subsequence of the remaining texts, by the
+// number of words remaining in each. It is nil if the texts are too long to compare.
 type lengths [][]int32
 
 func longest(a, b []string) lengths {
@@ -107,7 +104,7 @@ func longest(a, b []string) lengths {
 	return table
 }
 
-// same reports whether what is left of both texts begins with the same word.
+// same reports whether both remaining texts begin with the same word.
 func (l lengths) same(a, b []string) bool {
 	return l != nil && len(a) > 0 && len(b) > 0 && a[0] == b[0]
 }

@@ -13,14 +13,14 @@ import (
 	"unicode/utf8"
 )
 
-// Fill sets the variables of fields to the values in sent, and the fields show these from then
-// on. A variable keeps its value if its field was not sent or its value is refused. Fill returns
-// the problems by the names of fields, for Explain.
+// Fill sets the variables of fields to the values in sent, and the fields show these from then on.
+// A variable keeps its value if its field was not sent or its value is rejected. Fill returns the
+// problems by the names of fields, for Explain.
 func (f Form) Fill(sent url.Values) (problems map[string]string) {
 	problems = map[string]string{}
 	for i := range f.Fields {
 		field, problem := &f.Fields[i], ""
-		// The last value counts: that of a checkbox follows a hidden one.
+		// The last value counts: a checkbox follows a hidden field.
 		if all := sent[field.Name]; len(all) > 0 && field.Of != nil {
 			problem = field.fill(unixLines(all[len(all)-1]))
 		}
@@ -53,7 +53,7 @@ func (f *Field) fill(typed string) (problem string) {
 	return set(typed)
 }
 
-// refused returns the problem with a text that no field takes. A limit of 0 is none.
+// refused returns the problem with a text that no field accepts. A limit of 0 means none.
 func refused(typed string, limit int) (problem string) {
 	switch n := utf8.RuneCountInString(typed); {
 	case limit > 0 && n > limit:
@@ -94,8 +94,8 @@ func Again(sent url.Values) Form {
 	return f
 }
 
-// Digest returns a short text that is equal for forms that show the same values. In a hidden
-// field it tells the app which values a visitor has seen.
+// Digest returns a short text that is equal for forms with the same values. In a hidden field it
+// tells the app which values a visitor saw.
 func (f Form) Digest() string {
 	sum := sha256.New()
 	for _, field := range f.Fields {

@@ -9,11 +9,11 @@ import (
 )
 
 // An Input connects a field of a form to a variable, which Form.Fill sets. Line, Text, Words,
-// Check, Number, Decimal, Time and Key return one. The field shows the value that the variable
-// had when the Input was made.
+// Check, Number, Decimal, Time and Key return one. The field shows the value of the variable when
+// the Input was made.
 //
-// If a browser sends back that value, the variable stays as it is, even if the field cannot show
-// all of it, such as the seconds of a time.
+// If a browser sends back that value, the variable is unchanged, even if the field cannot show all
+// of it, such as the seconds of a time.
 type Input struct {
 	kind  string // of the input element; "" is text
 	value string // as the field shows it
@@ -29,7 +29,7 @@ type Input struct {
 const (
 	maxLine  = 1_000
 	maxText  = 50_000
-	maxWords = 1_000 // how many
+	maxWords = 1_000 // number of words
 )
 
 // Line is the Input of a text of one line. Blanks around it are left out.
@@ -111,7 +111,7 @@ func Decimal[T ~float32 | ~float64](to *T) *Input {
 	})
 }
 
-// minute is how browsers write a time.
+// minute is the format of a time in browsers.
 const minute = "2006-01-02T15:04"
 
 // Time is the Input of a time in UTC, to the minute. Nothing is the zero time.
@@ -130,7 +130,7 @@ func TimeValue(at time.Time) string {
 	return at.UTC().Format(minute)
 }
 
-// numeric returns the Input of a variable that parse reads. Nothing is its zero value.
+// numeric returns the Input of a variable parsed by parse. Nothing is its zero value.
 func numeric[T any](kind, value, what string, to *T, parse func(string) (T, bool)) *Input {
 	return &Input{kind: kind, value: value, set: func(typed string) string {
 		var v T
@@ -153,8 +153,8 @@ func quoted(text string) string {
 	return text
 }
 
-// Key is the Input of a record's id. Once there is one, the field is hidden and the id stays. It
-// is neither . nor .., since browsers resolve these in an address.
+// Key is the Input of a record's id. Once it is set, the field is hidden and the id stays. It
+// cannot be . or .., since browsers resolve these in an address.
 func Key[T ~string](to *T) *Input {
 	in := Line(to)
 	if in.value != "" {

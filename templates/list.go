@@ -9,7 +9,7 @@ import (
 // ListPicture draws the segments of a list, one below the other. It has at most 16
 // rows; the last one stands for all further segments.
 type ListPicture struct {
-	Title    string // for those who do not see the picture
+	Title    string // for screen readers
 	Segments []ListSegment
 	Room     int64  // members a segment has room for
 	Words    string // below the picture
@@ -21,7 +21,7 @@ type ListSegment struct {
 	Live   int64 // members
 	Stale  int64 // entries removed or repeated since the segment was rolled
 	Sealed bool  // replaced by others, and no longer read
-	Asked  bool  // the one that was asked about
+	Asked  bool  // the requested one
 }
 
 // Render writes the picture with its key.

@@ -10,11 +10,11 @@ import (
 // RingPicture draws a ring: its segments clockwise from the top, each with its
 // slots.
 type RingPicture struct {
-	Title    string // for those who do not see the picture
+	Title    string // for screen readers
 	Segments []Segment
 	Newest   int    // the segment being written; the head follows its last slot that is not Unwritten
 	Counter  int64  // in the middle
-	Counts   string // what the counter counts: "numbers used, room for 256"
+	Counts   string // the caption of the counter: "numbers used, room for 256"
 	Lit      []int  // slots that have just changed, counted over all segments
 	Words    string // below the picture
 }
@@ -25,16 +25,16 @@ type Segment struct {
 	Slots []Slot
 }
 
-// Slot is what one slot of a ring holds.
+// Slot is the state of one slot of a ring.
 type Slot uint8
 
-// What a slot may hold.
+// The states of a slot.
 const (
 	Unwritten Slot = iota // not reached yet
 	Filled
-	Stale     // refers to something that is no longer there
+	Stale     // refers to something that no longer exists
 	Missing   // never written, although its number was used
-	Unchecked // Filled or Stale: nobody has looked
+	Unchecked // Filled or Stale: not checked
 )
 
 // Render writes the picture with its key.
@@ -222,8 +222,8 @@ func (d *ringDrawing) direction(i int, s Segment, j int) float64 {
 	return float64(i)*d.turn + d.gap/2 + (float64(j)+.5)*(d.turn-d.gap)/float64(strokes)
 }
 
-// stroke draws slots: a stroke as high as their filled share. If none is filled,
-// it draws half a stroke if one is stale, or a dot if one is missing.
+// stroke draws slots: a stroke as high as their filled share. If none is filled, it draws half a
+// stroke if one is stale, or a dot if one is missing.
 func (d *ringDrawing) stroke(direction float64, slots []Slot, now bool) {
 	filled := float64(countOf(Filled, slots)) / float64(len(slots))
 	switch {

@@ -8,7 +8,7 @@ import (
 
 // StepsPicture draws keys in the steps in which they are read or written, from the top.
 type StepsPicture struct {
-	Title string // for those who do not see the picture
+	Title string // for screen readers
 	Steps []Step
 	Words string // below the picture
 }
@@ -17,15 +17,15 @@ type StepsPicture struct {
 type Step struct {
 	Name string
 	Note string // below the name
-	Now  bool   // it is the one that counts
+	Now  bool   // highlighted
 	Keys []StepKey
 }
 
-// StepKey is what a step does with a key.
+// StepKey is the use of a key in a step.
 type StepKey struct {
 	Op    string // "append"
 	Key   string
-	Holds string // what is read or written there
+	Holds string // the value read or written
 }
 
 // Render writes the picture with its words.

@@ -19,8 +19,8 @@ type Picture interface {
 	key() []entry
 }
 
-// WriteSVG writes a picture as an SVG file that stands alone, for a text: its style and its key
-// are in it, its words are not. It is light or dark as its reader's system is.
+// WriteSVG writes a picture as a self-contained SVG file, for use in a text: it includes the style
+// and the key, without the words. It is light or dark like the reader's system.
 func WriteSVG(ctx context.Context, w io.Writer, p Picture) error {
 	var page bytes.Buffer
 	if err := p.Render(ctx, &page); err != nil {
@@ -44,7 +44,7 @@ func WriteSVG(ctx context.Context, w io.Writer, p Picture) error {
 
 var firstSVG = regexp.MustCompile(`(?s)<svg (class="\w+" viewBox="0 0 ([\d.]+) ([\d.]+)") role="img">(.*?)</svg>`)
 
-// The measures of what is around the drawing, in the drawing's units.
+// The measures of the space around the drawing, in the drawing's units.
 const (
 	aloneMargin = 20.0
 	keyLine     = 26.0
@@ -103,8 +103,8 @@ func (a aloneDrawing) frame() string {
 
 var colorToken = regexp.MustCompile(`(?m)^\t(--[\w-]+): (?:light-dark\((#\w+), (#\w+)\)|([^;]+));`)
 
-// aloneStyle returns the part of the stylesheet that pictures need. What shows an SVG file may
-// not know light-dark.
+// aloneStyle returns the part of the stylesheet that pictures need. Viewers of SVG files may not
+// support light-dark.
 func aloneStyle() string {
 	var light, dark strings.Builder
 	for _, t := range colorToken.FindAllStringSubmatch(string(style), -1) {

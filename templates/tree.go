@@ -8,16 +8,15 @@ import (
 	"slices"
 )
 
-// TreePicture draws the tree of a ranking, with the root on the left and the
-// highest entries at the top. It draws at most 16 rows and folds what does not
-// fit, the path to one leaf last.
+// TreePicture draws the tree of a ranking, with the root on the left and the highest entries at the
+// top. It draws at most 16 rows and folds the rest, the path to one leaf last.
 type TreePicture struct {
-	Title string // for those who do not see the picture
+	Title string // for screen readers
 	Root  Node
 	Room  int64    // entries a leaf has room for
 	Way   string   // the name of the leaf to show the path to; empty means none
 	Lit   []string // names of nodes that have just changed
-	Goal  string   // what the key calls the path: "path to one page"
+	Goal  string   // the caption of the path: "path to one page"
 	Words string   // below the picture
 }
 
@@ -102,8 +101,8 @@ func (t TreePicture) grow() *branch {
 	return root
 }
 
-// branch returns n as a row. If n begins a chain of routers with one open child
-// each, the row is the last of the chain.
+// branch returns n as a row. If n begins a chain of routers with one open child each, the row is
+// the last of the chain.
 func (t TreePicture) branch(n Node, depth int) *branch {
 	first := n.Name
 	for {
@@ -129,7 +128,7 @@ func onlyRouter(n Node) (Node, bool) {
 	return open[0], true
 }
 
-// all returns b and what is drawn below it, each router before its branches.
+// all returns b and its descendants in the drawing, each router before its branches.
 func (b *branch) all() []*branch {
 	all := []*branch{b}
 	for _, child := range b.branches {

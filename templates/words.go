@@ -33,7 +33,7 @@ func LinksTo(before, path string, texts ...string) []Link {
 	return all
 }
 
-// Figure is a number as people read it and what it counts: "1,234" and "views".
+// Figure is a formatted number and its unit: "1,234" and "views".
 type Figure struct{ Value, Unit string }
 
 // Counted returns n with the singular or the plural: "1 view", "1,234 views".
@@ -70,7 +70,7 @@ func Span(from, to, of int64) string {
 	return span
 }
 
-// Moment is a time, and how it reads: "2 min" or "yesterday".
+// Moment is a time, and its wording: "2 min" or "yesterday".
 type Moment struct {
 	Words string
 	At    time.Time // zero if only the words are known

@@ -8,20 +8,18 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// appended is one key for each owner, or several that take turns if events have a
-// TTL. The order of the entries is that in which they were appended, and entries too
-// old to count stay until some process trims the key.
+// appended is one key for each owner, or several in rotation if events have a TTL. Entries are in
+// the order of their appends, and outdated ones stay until some process trims the key.
 type appended struct{ common }
 
-// trimOdds: one push in so many trims its key.
+// trimOdds: one push in trimOdds trims its key.
 const trimOdds = 64
 
-// slack is how many entries more than needed a reader leaves alone.
+// slack is the number of surplus entries that a reader tolerates.
 const slack = 16
 
-// keys returns the keys that can hold events that count, newest first: that of the
-// next turn, which a process whose clock is ahead may use, that of the current turn,
-// and that of the one before.
+// keys returns the keys that can hold current events, newest first: the key of the next turn, for
+// processes with a fast clock, of the current turn, and of the previous one.
 func (a *appended) keys(owner string) []string {
 	if a.ttl == 0 {
 		return []string{a.key(owner)}
@@ -30,8 +28,8 @@ func (a *appended) keys(owner string) []string {
 	return []string{a.keyOf(owner, now+1), a.keyOf(owner, now), a.keyOf(owner, now-1)}
 }
 
-// key returns the key for new events. With a TTL, a key takes events for the length
-// of one TTL and lives for two, so it never expires before its events do.
+// key returns the key for new events. With a TTL, a key takes events for one TTL and lives for two,
+// so it never expires before its events do.
 func (a *appended) key(owner string) string {
 	if a.ttl == 0 {
 		return a.base(owner) + "#a"
@@ -75,8 +73,8 @@ func (a *appended) latest(ctx context.Context, s kv.Store, owner string, _ int) 
 	return all, damageOf(damaged)
 }
 
-// trim drops the entries that no longer count. Any process may do so at any time:
-// the swap fails if an entry has come since the key was read.
+// trim drops outdated entries. Any process may do so at any time: the swap fails if an entry was
+// appended since the key was read.
 func (a *appended) trim(ctx context.Context, s kv.Store, key string) error {
 	entries, version, err := readKey(ctx, s, key)
 	if err != nil {

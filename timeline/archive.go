@@ -13,36 +13,33 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// WithArchive returns a listing that begins as ring and goes on in an archive where
-// the ring ends. The archive is a listing of all records, the highest mark first, such as a
-// ranking by time, or Records.Before of a model whose ids are given in order.
+// WithArchive returns a listing that begins with ring and continues in an archive at the end of the
+// ring. The archive is a listing of all records, the highest mark first, such as a ranking by time,
+// or Records.Before of a model with ascending ids.
 //
-// mark returns where a record stands in the archive. archive returns the archive below a
-// mark, without what has that mark itself. From its top it is the archive below a time that
-// is far ahead, or below the zero M if that is a number or a text. The archive may begin with
-// records that the ring has shown, or hold records that never belonged in the ring; these are
-// left out.
+// mark returns the position of a record in the archive. archive returns the archive below a mark,
+// exclusive. From its top it is the archive below a time far in the future or, for numbers and
+// texts, below the zero M. The archive may begin with records already shown from the ring, or
+// contain records that never belonged in the ring; these are skipped.
 //
 //	all := timeline.WithArchive(m.Stories.Newest,
 //		func(s *Story) time.Time { return s.Made },
 //		func(t time.Time) kvmodel.Lister[Story] { return m.Stories.Archive.Between(time.Time{}, t) })
 //
-// What it keeps true: the records of the ring come first, and after them those that
-// the ring has forgotten; no record is in both. The page on which the ring ends is
-// filled up from the archive.
+// The records of the ring come first, then the records that left the ring at its end; no record is
+// in both parts. The page where the ring ends is filled up from the archive.
 //
-// A record that leaves the ring and comes back is at the top of the ring, and keeps its mark.
-// So the archive begins at the highest mark of the last hundred records of the ring, and at
-// its top if the ring, or one that is merged into it, has not so many. If the mark is a time,
-// the times at which they were put there count as well. This is where it may lack records: if
-// a hundred at the end of the ring all have lower marks than a record that was forgotten
-// before. With times, that takes clocks that differ, or marks later than the change that has
-// put the record into the ring. With numbers and texts, it takes a hundred that came back one
-// after another, or as many that were created at the same time.
+// A record that is removed from the ring and added again moves to the top of the ring, and keeps
+// its mark. So the archive begins at the highest mark of the last hundred records of the ring, or
+// at its top if the ring, or one of the merged rings, has fewer. If the mark is a time, the times
+// at which they were put there count as well. Records may be missing only here: if the last hundred
+// records of the ring all have lower marks than a record that left it earlier. With times, this
+// requires clocks that differ, or marks later than the change that put the record into the ring.
+// With numbers and texts, it requires a hundred consecutive records that were added again, or were
+// created at the same time.
 //
-// Where the archive begins it reads up to a hundred records of the ring once more, in up to
-// ten trips. Any other page of the archive costs one trip more than a page of the listing that
-// archive returns.
+// Where the archive begins, it rereads up to a hundred records of the ring, in up to ten trips. Any
+// other page of the archive costs one trip more than a page of the listing returned by archive.
 func WithArchive[T any, M Mark](ring *Ring[T], mark func(*T) M, archive func(M) kvmodel.Lister[T]) kvmodel.Lister[T] {
 	return &archived[T, M]{ring.ring, mark, archive}
 }
@@ -54,13 +51,13 @@ type archived[T any, M Mark] struct {
 	archive func(M) kvmodel.Lister[T]
 }
 
-// A stop is what a cursor of an archived ring stands for: a position in the ring, or
-// a position in the archive of what is below that one.
+// A stop is the content of a cursor of an archived ring: a position in the ring or, below it, in
+// the archive.
 type stop[M Mark] struct {
 	position
 	part  part
 	inner string // the archive's own cursor
-	below M      // what the archive begins below
+	below M      // the mark the archive begins below
 }
 
 type part byte
@@ -71,9 +68,9 @@ const (
 	goingBack part = 'b' // in the archive, toward the ring
 )
 
-// Page returns n records, newest first, from the position that cursor stands for. It leaves
-// out records that a keep rejects, and reads on as the ring and the archive do: the page may be
-// short and have a Next.
+// Page returns n records, newest first, from the position of cursor. It skips records that a keep
+// function rejects and reads on, with the limits of the ring and the archive: the page may be short
+// and have a Next.
 func (a *archived[T, M]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
 	ctx, end := a.ring.core.host.Begin(ctx, "Page")
 	defer end()
@@ -121,8 +118,7 @@ func (a *archived[T, M]) young(ctx context.Context, at stop[M], n int, keep []fu
 	return l, cmp.Or(err, f.damage)
 }
 
-// old returns a page of the archive, filled up where records of the ring were left
-// out.
+// old returns a page of the archive, filled up after skipping records of the ring.
 func (a *archived[T, M]) old(ctx context.Context, at stop[M], n int, keep []func(*T) bool) (kvmodel.Listing[T], error) {
 	l := kvmodel.Listing[T]{Items: []*T{}}
 	size := n
@@ -131,7 +127,7 @@ func (a *archived[T, M]) old(ctx context.Context, at stop[M], n int, keep []func
 		if at.below, err = a.beginning(ctx, at.cuts); err != nil {
 			return l, err
 		}
-		size += a.ring.atSeam() // It may begin with these.
+		size += a.ring.atSeam() // The archive may begin with these.
 	}
 	for batch := 0; batch < maxBatches && len(l.Items) < n; batch++ {
 		items, inner, err := a.read(ctx, at, n-len(l.Items), size, keep)
@@ -151,8 +147,7 @@ func (a *archived[T, M]) old(ctx context.Context, at stop[M], n int, keep []func
 	return l, nil
 }
 
-// back returns the page of the archive before one that was shown. It is short where
-// the ring ends.
+// back returns the page of the archive before the current one. It is short at the end of the ring.
 func (a *archived[T, M]) back(ctx context.Context, at stop[M], n int, keep []func(*T) bool) (kvmodel.Listing[T], error) {
 	l := kvmodel.Listing[T]{Items: []*T{}}
 	size := n
@@ -175,8 +170,8 @@ func (a *archived[T, M]) back(ctx context.Context, at stop[M], n int, keep []fun
 	return l, nil
 }
 
-// joined returns items followed by below, each once. A listing may repeat some items,
-// since it begins a short page at its top.
+// joined returns items and then below, without repetitions. A listing may repeat some items, since
+// a short page starts again at its top.
 func (a *archived[T, M]) joined(items, below []*T) []*T {
 	for _, rec := range below {
 		again := func(other *T) bool { return a.ring.core.idText(other) == a.ring.core.idText(rec) }
@@ -187,8 +182,8 @@ func (a *archived[T, M]) joined(items, below []*T) []*T {
 	return items
 }
 
-// before returns the stop before a page of the archive whose own cursor to it is
-// inner. At the archive's beginning that is the end of the ring.
+// before returns the stop before a page of the archive; inner is the archive's cursor to that. At
+// the beginning of the archive, that is the end of the ring.
 func (at stop[M]) before(inner string) stop[M] {
 	if at.part, at.inner = goingBack, inner; inner == "" {
 		at.part, at.up = inRing, true
@@ -196,23 +191,23 @@ func (at stop[M]) before(inner string) stop[M] {
 	return at
 }
 
-// read returns as items up to n records of a page of the archive that the ring has forgotten.
-// The page has size records, or as many fewer as have n of these.
+// read reads a page of the archive and returns as items up to n records that are no longer in the
+// ring. The page has size records, or fewer if it would have more than n items.
 func (a *archived[T, M]) read(ctx context.Context, at stop[M], n, size int, keep []func(*T) bool) (items []*T, inner kvmodel.Listing[T], err error) {
 	for size = min(size, kvmodel.MaxPage); ; {
 		items, inner, err = a.forgotten(ctx, at, size, keep)
 		if err != nil || len(items) <= n {
 			return items, inner, err
 		}
-		// No cursor leads into the middle of a page.
+		// A cursor cannot point into a page, so read a shorter one.
 		if size = 1 + slices.Index(inner.Items, items[n-1]); at.part == goingBack {
 			size = len(inner.Items) - slices.Index(inner.Items, items[len(items)-n])
 		}
 	}
 }
 
-// forgotten returns a page of the archive of size records and, as items, those of them that
-// the ring has forgotten.
+// forgotten returns a page of the archive of size records and, as items, those no longer in the
+// ring.
 func (a *archived[T, M]) forgotten(ctx context.Context, at stop[M], size int, keep []func(*T) bool) (items []*T, inner kvmodel.Listing[T], err error) {
 	if inner, err = a.archive(at.below).Page(ctx, at.inner, size, keep...); err != nil || len(inner.Items) == 0 {
 		return nil, inner, err
@@ -230,14 +225,14 @@ func (a *archived[T, M]) forgotten(ctx context.Context, at stop[M], size int, ke
 	return items, inner, nil
 }
 
-// seam is how many records at the end of a ring say where its archive begins.
+// seam is the number of records at the end of a ring that decide where its archive begins.
 const seam = 100
 
-// atSeam returns how many records say where the archive of r begins, at most.
+// atSeam returns the maximum number of records that decide where the archive of r begins.
 func (r *ring) atSeam() int { return int(min(seam, r.lanes[0].shape.shown*int64(len(r.lanes)))) }
 
-// beginning returns what the archive of what is below the cuts begins below. The records just
-// above the cut of each lane say it.
+// beginning returns the mark that the archive begins below, from the records just above the cut of
+// each lane.
 func (a *archived[T, M]) beginning(ctx context.Context, cuts []cut) (below M, err error) {
 	each := (seam + len(cuts) - 1) / len(cuts)
 	pages, err := a.ring.justAbove(ctx, cuts, each)
@@ -265,8 +260,8 @@ type above struct {
 	put   int64 // when the last of them was put there, in Unix milliseconds
 }
 
-// justAbove returns n records above the cut of each lane, or as many as there are. In a lane
-// that has forgotten what is above the cut, they are the last it has.
+// justAbove returns up to n records above the cut of each lane. In a lane that no longer has the
+// records above the cut, they are its last ones.
 func (r *ring) justAbove(ctx context.Context, cuts []cut, n int) ([]above, error) {
 	if err := r.ready(ctx); err != nil {
 		return nil, err
@@ -286,8 +281,7 @@ func (r *ring) justAbove(ctx context.Context, cuts []cut, n int) ([]above, error
 	return found, r.core.failure(cmp.Or(errs...))
 }
 
-// hasBelow reports whether rec belongs in the ring and stands below the cuts, wherever it
-// stands.
+// hasBelow reports whether rec belongs in the ring and is below the cuts in all its lanes.
 func (r *ring) hasBelow(cuts []cut, rec *plug.Seen) bool {
 	below := false
 	for i, own := range r.lanes {
@@ -302,11 +296,11 @@ func (r *ring) hasBelow(cuts []cut, rec *plug.Seen) bool {
 
 func (a *archived[T, M]) name() string { return a.ring.name + " and on" }
 
-// cursor encodes at as a position in the ring whose mark is what the archive needs:
-// the part, the archive's cursor as a text, and the mark in JSON.
+// cursor encodes at as a position in the ring, with a mark for the archive: the part, the archive's
+// cursor as a text, and the mark in JSON.
 func (a *archived[T, M]) cursor(at stop[M]) string {
 	rest := wire.AppendText([]byte{byte(at.part)}, at.inner)
-	// A mark is a number, a text or a time, which JSON can encode.
+	// A mark is a number, a text or a time, so JSON can encode it.
 	mark, _ := json.Marshal(at.below)
 	at.position.mark = append(rest, mark...)
 	return kvmodel.Cursor(a.name(), at.position.encode())

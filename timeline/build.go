@@ -13,43 +13,41 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A build enters the records of a model in a timeline that was added to it, in the
-// order of the field:
+// A build enters the records of a model in a newly added timeline, in the order of the field:
 //
-//  1. It chooses an era and begins it in the lane of each record. What changes from now
-//     on is numbered above the dawn.
-//  2. It reads all records and sorts them by lane and field, as many as it keeps in
-//     memory. It numbers them below the dawn, in each lane from the newest to the
-//     oldest. If there are more, it does so again.
+//  1. It chooses an era and begins it in the lane of each record. Later changes get numbers above
+//     the dawn.
+//  2. It reads all records and sorts them by lane and field, as many as it keeps in memory. It
+//     numbers them below the dawn, in each lane from the newest to the oldest. If there are more,
+//     it repeats this step.
 //
-// A change that took its number before the era and committed too late to be sorted is
-// moved to the dawn by its own process, or by the one that repairs its line.
+// A change that took its number before the era and committed too late to be sorted is moved to the
+// dawn by its own process, or by the process that repairs its journal line.
 //
-// A build that was interrupted goes on in the same era, after the last record that was
-// noted. That is right however much time has passed. Up to that one, all have a number of
-// the era: a build's, or one above the dawn if they have changed since, and those that are
-// gone leave a gap. Below its number there are only numbers of records that come after it,
-// and all these are numbered again in their order: no two keep the same one. A change that
-// straddles the beginning of the era moves to the dawn whenever it commits. So does a
-// record that has come to stand before the last one without a change of the timeline. And
-// a lane that had no record when the era began has an order of its own.
+// An interrupted build continues in the same era, after the last record noted. That is right
+// however much time has passed. Up to that record, all have a number of the era: from a build, or
+// above the dawn if they changed since; deleted ones leave a gap. All numbers below belong to later
+// records, which are numbered again in their order, so no two keep the same one. A change that
+// straddles the beginning of the era moves to the dawn whenever it commits. So does a record that
+// has moved before the last one without a change in the timeline. And a lane that had no record
+// when the era began has an order of its own.
 type build struct {
 	*core
 	reached
 	steps plug.Steps
 	lane  *lane      // of last
-	late  []standing // before last, not numbered
+	late  []standing // before last, not yet numbered
 }
 
-// reached is how far a build has come.
+// reached is the progress of a build.
 type reached struct {
-	dawn  int64     // of its era; 0: none was chosen
-	begun bool      // the era, in the lanes of all records that were there
-	last  *standing // that was numbered
-	next  int64     // the number that was given to it
+	dawn  int64     // of its era; 0: not chosen
+	begun bool      // the era has begun in the lanes of all records
+	last  *standing // the last record numbered
+	next  int64     // its number
 }
 
-// encode returns r as the build notes it.
+// encode returns r in the form noted by a build.
 func (r reached) encode() []byte {
 	b := binary.AppendUvarint(nil, uint64(r.dawn))
 	if !r.begun {
@@ -63,7 +61,7 @@ func (r reached) encode() []byte {
 	return binary.AppendUvarint(b, uint64(r.last.shard))
 }
 
-// decodeReached returns what a build has noted: nothing if that is broken.
+// decodeReached returns the noted progress of a build, or none if it is broken.
 func decodeReached(b []byte) reached {
 	from := wire.Reader{Rest: b}
 	r := reached{dawn: int64(from.Number("dawn", lastStamp))}
@@ -83,12 +81,11 @@ func decodeReached(b []byte) reached {
 
 var _ plug.Builder = (*core)(nil)
 
-// enteredAtOnce is how many records a build enters in one trip.
+// enteredAtOnce is the number of records entered in one trip.
 const enteredAtOnce = 100
 
-// Build makes the timeline hold every record. It reads all records once, and once more
-// for every sortedAtOnce of them, and writes each once. Of the entries it makes only
-// those that the rings show.
+// Build adds all records to the timeline. It reads all records once, and once more for every
+// sortedAtOnce of them, and writes each once. It adds only the entries that the rings show.
 func (c *core) Build(ctx context.Context, steps plug.Steps) error {
 	b := &build{core: c, steps: steps, reached: decodeReached(steps.From())}
 	if b.last != nil {
@@ -104,8 +101,8 @@ func (c *core) Build(ctx context.Context, steps plug.Steps) error {
 	return c.failure(err)
 }
 
-// choose chooses the era: one above those that the lanes are in. It is noted before any
-// lane is in it, so that no other process chooses another one for this build.
+// choose chooses an era above those of the lanes. It notes the choice before any lane enters the
+// era, so that no other process chooses another era for this build.
 func (b *build) choose(ctx context.Context) error {
 	if b.dawn != 0 {
 		return nil
@@ -125,7 +122,7 @@ func (b *build) choose(ctx context.Context) error {
 	return b.steps.Reached(ctx, b.encode(), plug.Many)
 }
 
-// beginAll begins the era.
+// beginAll begins the era in all lanes.
 func (b *build) beginAll(ctx context.Context) error {
 	if b.begun {
 		return nil
@@ -143,7 +140,7 @@ func (b *build) begin(ctx context.Context, recs []*plug.Seen) error {
 	return b.eachStanding(ctx, recs, func(s kv.Store, st standing) error { return b.laneOf(st).begin(ctx, s, era(b.dawn)) })
 }
 
-// eachStanding does step for all standings of recs, side by side.
+// eachStanding runs step for all standings of recs, in parallel.
 func (b *build) eachStanding(ctx context.Context, recs []*plug.Seen, step func(kv.Store, standing) error) error {
 	var all []standing
 	for _, rec := range recs {
@@ -155,7 +152,7 @@ func (b *build) eachStanding(ctx context.Context, recs []*plug.Seen, step func(k
 // laneOf returns the lane of st.
 func (c *core) laneOf(st standing) *lane { return c.shard(st.owner, st.shard) }
 
-// enterSome enters the next records in order. more reports that there may be others.
+// enterSome enters the next records in order. more reports whether others may follow.
 func (b *build) enterSome(ctx context.Context) (more bool, err error) {
 	b.late = nil
 	some, err := b.foremost(ctx, b.wants)
@@ -178,11 +175,11 @@ func (b *build) enterSome(ctx context.Context) (more bool, err error) {
 	if len(some) < b.sorted {
 		return false, nil
 	}
-	// The next sort reads all records again.
+	// The next sort rereads all records.
 	return true, b.steps.Reached(ctx, b.encode(), plug.Many)
 }
 
-// wants reports whether b is to number the record at st after the last one.
+// wants reports whether b must number the record at st after the last one.
 func (b *build) wants(st standing) bool {
 	switch {
 	case st.stamp > b.dawn:
@@ -195,7 +192,7 @@ func (b *build) wants(st standing) bool {
 	return false
 }
 
-// moveUpAll moves the old ones of some to the dawn.
+// moveUpAll moves the old records of some to the dawn.
 func (b *build) moveUpAll(ctx context.Context, some []standing) error {
 	seen, old, err := b.see(ctx, some)
 	if err != nil {
@@ -211,7 +208,7 @@ func (b *build) moveUpAll(ctx context.Context, some []standing) error {
 	})...)
 }
 
-// see reads the records of some, and reports which of these are old.
+// see reads the records of some, and reports which are old.
 func (b *build) see(ctx context.Context, some []standing) (seen []*plug.Seen, old []bool, err error) {
 	seen, err = b.host.See(ctx, b.db.Store(), kv.Texts(some, func(st standing) string { return st.id })...)
 	if err == nil {
@@ -220,8 +217,8 @@ func (b *build) see(ctx context.Context, some []standing) (seen []*plug.Seen, ol
 	return seen, old, err
 }
 
-// byRecord returns the indexes of those of some that are chosen, those of each record
-// together: they are kept in one item.
+// byRecord groups the indexes of the chosen standings by record, since the marks of a record are
+// kept in one item.
 func byRecord(some []standing, chosen []bool) (groups [][]int) {
 	at := make(map[string]int)
 	for i, st := range some {
@@ -238,9 +235,9 @@ func byRecord(some []standing, chosen []bool) (groups [][]int) {
 	return groups
 }
 
-// old reports which of some are in a lane that has old records, as their records say, which
-// were just seen. Where no record was when the era began, all have come by a change, and
-// have their numbers. To begin the era there would hide them.
+// old reports which of some are in a lane with old records, given their records in seen. A lane
+// without records when the era began has only changed ones, with numbers of their own; beginning
+// the era there would hide them.
 func (b *build) old(ctx context.Context, some []standing, seen []*plug.Seen) ([]bool, error) {
 	old := make([]bool, len(some))
 	errs := kv.Each(ctx, b.db.Store(), some, func(s kv.Store, i int, st standing) error {
@@ -262,7 +259,7 @@ func (b *build) old(ctx context.Context, some []standing, seen []*plug.Seen) ([]
 	return old, cmp.Or(errs...)
 }
 
-// A numbered record is one with the entry that a build gives it.
+// A numberedRecord is a record with its entry from a build.
 type numberedRecord struct {
 	standing
 	lane *lane
@@ -302,8 +299,7 @@ func (b *build) number(some []standing) []numberedRecord {
 	return all
 }
 
-// publish returns the work that adds the entries of all that their rings show, one
-// append to each segment.
+// publish returns the work that adds the entries the rings show, one append per segment.
 func (b *build) publish(ctx context.Context, all []numberedRecord) (works []func(kv.Store) error) {
 	for len(all) > 0 {
 		l, g := all[0].lane, all[0].lane.shape
@@ -323,9 +319,8 @@ func (b *build) publish(ctx context.Context, all []numberedRecord) (works []func
 	return works
 }
 
-// keep stores those numbers of all in the record that the indexes of say. The record was
-// just seen. Where it has moved somewhere else by now, it keeps its own. If it only would
-// stand somewhere else, it has not moved.
+// keep stores the numbers of all[i], for i in of, in the record just read. If the record has moved
+// meanwhile, it keeps its own number. Just belonging elsewhere does not count as having moved.
 func (b *build) keep(ctx context.Context, s kv.Store, rec *plug.Seen, all []numberedRecord, of []int) error {
 	return b.keepWhile(ctx, s, rec, func(rec *plug.Seen) (kept []byte, changed bool) {
 		kept = rec.Mark
@@ -341,7 +336,7 @@ func (b *build) keep(ctx context.Context, s kv.Store, rec *plug.Seen, all []numb
 	})
 }
 
-// keepWhile stores in rec what change returns for it, until there is nothing to change.
+// keepWhile stores the result of change in rec, and repeats that until nothing changes.
 func (c *core) keepWhile(ctx context.Context, s kv.Store, rec *plug.Seen, change func(*plug.Seen) (kept []byte, changed bool)) error {
 	for range pushTries {
 		kept, changed := change(rec)
@@ -361,8 +356,8 @@ func (c *core) keepWhile(ctx context.Context, s kv.Store, rec *plug.Seen, change
 	return fmt.Errorf("%s: %w: no number kept after %d tries", rec.ID, kv.ErrConflict, pushTries)
 }
 
-// moveUp moves rec to a dawn of a lane if its number there is of an earlier era. If a build
-// is still to sort the record, it does so all the same.
+// moveUp moves rec to a dawn of a lane if its number there is of an earlier era. A build that has
+// yet to sort the record still does so.
 func (c *core) moveUp(ctx context.Context, s kv.Store, rec *plug.Seen, in laneName, dawn int64) error {
 	st, ok := c.standingIn(rec, in)
 	if !ok || era(st.stamp) >= era(dawn) {

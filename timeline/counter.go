@@ -9,14 +9,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// errAgain: someone else was first, or it is unclear; look again.
+// errAgain: lost a race, or the result is unclear; read again.
 var errAgain = errors.New("again")
 
-// pushTries bounds how many times a push tries each step.
+// pushTries bounds the tries of each step of a push.
 const pushTries = 8
 
-// take returns a number that no one else has, above all numbers acknowledged before
-// the call. This is P1.
+// take returns a unique number, above all numbers acknowledged before the call. This is P1.
 func (l *lane) take(ctx context.Context, s kv.Store) (int64, error) {
 	for range pushTries {
 		n, err := l.takeOnce(ctx, s)
@@ -34,7 +33,7 @@ func (l *lane) takeOnce(ctx context.Context, s kv.Store) (int64, error) {
 	}
 	g := l.shape
 	if !l.atomic && (n <= known || g.block(n) <= g.block(l.top())-g.blocks) {
-		// The counter has gone back, or the ring has passed this number by now.
+		// The counter went back, or the ring has already passed this number.
 		if err := l.raise(ctx, s, max(known, l.top())); err != nil {
 			return 0, err
 		}
@@ -44,14 +43,14 @@ func (l *lane) takeOnce(ctx context.Context, s kv.Store) (int64, error) {
 	return n, nil
 }
 
-// ask increments the counter. known is the highest number that this process knew
-// before; at its first use of the lane, the process reads it from the segments.
+// ask increments the counter. known is the highest number that this process knew before; at its
+// first use of the lane, the process reads that from the segments.
 func (l *lane) ask(ctx context.Context, s kv.Store) (known, n int64, err error) {
 	known, first := l.meet()
 	switch {
 	case l.atomic:
-		// In a transaction counter and segments never disagree, and what was
-		// known may have been rolled back.
+		// In a transaction counter and segments always agree, and known numbers may have been
+		// rolled back.
 		known, first = 0, false
 		n, err = l.increment(ctx, s)
 	case !first:
@@ -73,13 +72,11 @@ func (l *lane) ask(ctx context.Context, s kv.Store) (known, n int64, err error) 
 	return known, n, err
 }
 
-// wholeRing bounds the segments of a lane that a process reads as a whole at its
-// first use of the lane.
+// wholeRing is the maximum number of segments that a process reads at its first use of a lane.
 const wholeRing = 32
 
-// join returns the highest stamp in the lane, as far as it can be seen at a fair
-// price. Of a large ring it reads only the segment after the counter's, which holds
-// newer entries if the counter has gone back.
+// join returns the highest stamp in the lane, as far as it is cheap to read. Of a large ring it
+// reads only the segment after the counter's, which holds newer entries if the counter went back.
 func (l *lane) join(ctx context.Context, s kv.Store) (top int64, err error) {
 	g := l.shape
 	if g.blocks <= wholeRing {
@@ -93,7 +90,7 @@ func (l *lane) join(ctx context.Context, s kv.Store) (top int64, err error) {
 	return l.scanSome(ctx, s, i, i+1)
 }
 
-// errNoCounter: the counter is absent, or is not a number to go on from.
+// errNoCounter: the counter is absent, or not a usable number.
 var errNoCounter = errors.New("no counter")
 
 // increment is the incr of P1.
@@ -105,10 +102,9 @@ func (l *lane) increment(ctx context.Context, s kv.Store) (int64, error) {
 	return r.Number, err
 }
 
-// recover creates the counter again and returns its value, which is the caller's own
-// number. top is the highest stamp known. The segments are read after the counter was
-// found absent: what was read before may lack what was pushed until it was lost. This
-// is RECOVER.
+// recover recreates the counter and returns its value, which is the caller's own number. top is the
+// highest known stamp. It reads the segments after it found the counter absent: an earlier read may
+// lack entries pushed before the loss. This is RECOVER.
 func (l *lane) recover(ctx context.Context, s kv.Store, top int64) (int64, error) {
 	var count, high int64
 	var version kv.Version
@@ -136,8 +132,8 @@ func (l *lane) recover(ctx context.Context, s kv.Store, top int64) (int64, error
 	return n, l.confirm(ctx, s, n)
 }
 
-// confirm checks, once the counter is created, whether others have created and lost
-// one in between: then n is too low.
+// confirm checks, after the counter is created, whether others created and lost one in between:
+// then n is too low.
 func (l *lane) confirm(ctx context.Context, s kv.Store, n int64) error {
 	top, err := l.scan(ctx, s)
 	if err != nil || top < n {
@@ -150,13 +146,12 @@ func (l *lane) confirm(ctx context.Context, s kv.Store, n int64) error {
 	return errAgain
 }
 
-// absent and poisoned stand for a counter without a usable number.
+// absent and poisoned represent a counter without a usable number.
 const (
 	absent   = -1
 	poisoned = -2
 )
 
-// readCounter reads the counter.
 func (l *lane) readCounter(ctx context.Context, s kv.Store) (int64, kv.Version, error) {
 	r, err := kv.One(ctx, s, kv.OpGet(l.counterKey()))
 	if err != nil && !errors.Is(err, kv.ErrNotFound) {
@@ -165,7 +160,7 @@ func (l *lane) readCounter(ctx context.Context, s kv.Store) (int64, kv.Version, 
 	return numberIn(r), r.Version, nil
 }
 
-// numberIn returns the number in a counter that was read.
+// numberIn returns the number in a counter, or absent or poisoned.
 func numberIn(r kv.Result) int64 {
 	if r.Err != nil {
 		return absent
@@ -186,7 +181,7 @@ func (l *lane) setCounter(ctx context.Context, s kv.Store, version kv.Version, n
 	return err
 }
 
-// unlessRaced returns nil if err is the answer that someone else was first.
+// unlessRaced returns nil if err says that the write lost a race, otherwise err.
 func unlessRaced(err error) error {
 	if kv.Raced(err) {
 		return nil

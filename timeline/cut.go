@@ -9,8 +9,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// A cut is a position between two entries of a lane. Above it are the entries with a
-// higher stamp, and those with its stamp and a body that is not lower.
+// A cut is a position between two entries of a lane. Above it are the entries with a higher stamp,
+// and those with an equal stamp and an equal or higher body.
 type cut struct {
 	stamp int64
 	body  string
@@ -32,8 +32,8 @@ func (c cut) last() int64 {
 	return c.stamp
 }
 
-// A position is what a cursor stands for: a cut in each lane, and which way to go
-// from there. The mark of a Head follows it.
+// A position is the content of a cursor: a cut in each lane, and a direction. In a Head, a mark
+// follows.
 type position struct {
 	up   bool
 	cuts []cut
@@ -57,8 +57,7 @@ func (p position) encode() []byte {
 	return append(b, p.mark...)
 }
 
-// parsePosition returns the position that a cursor of the listing called name stands
-// for. It has a cut for each of n lanes.
+// parsePosition parses a cursor of the listing called name, with cuts in n lanes.
 func parsePosition(name, cursor string, n int) (position, error) {
 	b, err := kvmodel.ParseCursor(name, cursor)
 	if err != nil {
@@ -78,7 +77,7 @@ func parsePosition(name, cursor string, n int) (position, error) {
 	return p, nil
 }
 
-// otherForm is the error of a cursor of the listing called name that no page of it has made.
+// otherForm is the error for a cursor that does not belong to the listing called name.
 func otherForm(name string) error {
 	index, _, _ := strings.Cut(name, " ")
 	return fmt.Errorf("%s: %w: a position of another form", index, kvmodel.ErrBadCursor)

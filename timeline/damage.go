@@ -9,8 +9,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// Every append to a key ends with a sum of what it has appended, so what has changed since
-// is noticed and the rest goes on. What no sum covers is damaged.
+// Every append to a key ends with a checksum of the appended bytes, so damage is noticed and the
+// rest stays readable. Bytes without a matching sum are damaged.
 
 // damageOf returns an ErrCorrupt that names keys, nil if there are none.
 func damageOf(keys []string) error {
@@ -26,14 +26,13 @@ func isDamaged(entries []entry) bool {
 	return slices.ContainsFunc(entries, func(e entry) bool { return e.lost() })
 }
 
-// withoutLost returns entries without what stands for some that could not be read.
+// withoutLost returns entries without the placeholders of unreadable ones.
 func withoutLost(entries []entry) []entry {
 	return slices.DeleteFunc(slices.Clone(entries), func(e entry) bool { return e.lost() })
 }
 
-// decodeEntries returns the entries in data, of which they are parts, without those
-// whose stamp is never handed out. One that is lost stands in place of all that could not
-// be read there.
+// decodeEntries returns the entries in data, which share its memory, without those with impossible
+// stamps. A single lost entry replaces each unreadable stretch.
 func decodeEntries(data []byte) []entry {
 	d := decoder{data: data}
 	for d.at < len(data) {
@@ -59,9 +58,9 @@ type decoder struct {
 	at      int // the next byte to read
 	entries []entry
 
-	sure   int   // up to here all is settled
-	kept   int   // how many of entries that is
-	starts []int // where the others begin
+	sure   int   // everything before is verified or lost
+	kept   int   // number of entries before sure
+	starts []int // offsets of the other entries
 }
 
 // add adds e, which ends at next.
@@ -76,7 +75,7 @@ func (d *decoder) add(e entry, next int) {
 	d.at = next
 }
 
-// check settles what stands before the sum e, which ends at next.
+// check verifies the entries before the sum e, which ends at next.
 func (d *decoder) check(e entry, next int) {
 	from := d.at - int(min(e.at, int64(len(d.data)+1)))
 	first, fits := slices.BinarySearch(d.starts, from)
@@ -108,9 +107,9 @@ func (d *decoder) loseTo(end int) {
 	}
 }
 
-// sumAt returns the sum that may stand at at.
+// sumAt returns the sum at offset at, if there can be one.
 func sumAt(data []byte, at int) (entry, bool) {
-	const last = 1 + 8 // the last byte of the stamp
+	const last = 1 + 8 // offset of the last byte of the stamp
 	if at+last >= len(data) || data[at+last] != sumStamp>>56 || data[at+last-1] != 0x80 {
 		return entry{}, false
 	}
@@ -118,10 +117,10 @@ func sumAt(data []byte, at int) (entry, bool) {
 	return e, err == nil && isSum(e.stamp) && e.at > 0 && e.at <= int64(at)
 }
 
-// keep makes sure of all entries that were read.
+// keep marks all entries read so far as verified.
 func (d *decoder) keep() { d.sure, d.kept, d.starts = d.at, len(d.entries), d.starts[:0] }
 
-// lose puts an entry that is lost in place of all that is not settled.
+// lose replaces all unverified entries with a lost one.
 func (d *decoder) lose() {
 	d.entries = d.entries[:d.kept]
 	if d.kept == 0 || !d.entries[d.kept-1].lost() {
@@ -130,7 +129,7 @@ func (d *decoder) lose() {
 	d.keep()
 }
 
-// skip goes on behind damage: where the next bytes begin that a sum covers.
+// skip goes on after damage, at the start of the next bytes covered by a sum.
 func (d *decoder) skip() {
 	for at := d.sure + 1; at < len(d.data); at++ {
 		e, ok := sumAt(d.data, at)

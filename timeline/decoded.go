@@ -10,28 +10,28 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// decoded is what a process has made of the segments it has read lately: pages of one
-// ring read the same ones again and again.
+// decoded caches the segments a process decoded lately, since pages of one ring read the same
+// segments again and again.
 type decoded struct {
 	mu sync.Mutex
 	of map[string]decodedKey
 }
 
-// decodedKey is a value and the entries in it. Neither is ever changed.
+// decodedKey is a value and its entries. Neither ever changes.
 type decodedKey struct {
 	value   []byte
 	entries []entry
 	strange bool
 }
 
-// What decoded holds at most: so many keys, none of them with a larger value.
+// Limits of decoded: the number of keys, and the size of a value.
 const (
 	maxDecoded      = 128
 	maxDecodedBytes = 16 << 10
 )
 
-// entries is decodeKey without those that do not belong under key; strange reports that
-// there are some. The caller must not change them.
+// entries is decodeKey without entries that do not belong under key; strange reports whether it
+// dropped any. The caller must not change them.
 func (d *decoded) entries(key string, r kv.Result, belongs func(entry) bool) (all []entry, strange bool, err error) {
 	isStrange := func(e entry) bool { return !e.lost() && !belongs(e) }
 	if kept, ok := r.Decoded.([]entry); ok {

@@ -13,33 +13,31 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// An entry is one thing in a timeline. Its length stands before it, so that entries
-// can be appended to each other. Entries with the same stamp and body are one entry,
-// however often it is stored.
+// An entry is one item of a timeline. It is stored after its length, so that entries can be
+// appended to each other. Entries with equal stamp and body are one entry, however often stored.
 type entry struct {
 	stamp int64  // its number in the ring
-	at    int64  // when it was made, in Unix milliseconds
+	at    int64  // creation time, in Unix milliseconds
 	body  []byte // the text of a record's id, or an event
 }
 
-// lost reports whether e, the zero entry, only stands for some that could not be read.
+// lost reports whether e, the zero entry, replaces unreadable ones.
 func (e entry) lost() bool { return e.stamp == 0 }
 
-// lastStamp is the highest number that is handed out. A counter above it was
-// tampered with.
+// lastStamp is the highest number handed out. A counter above it was tampered with.
 const lastStamp = kv.MaxNumber - 1<<32
 
-// Entries above lastStamp say something about those before them.
+// Stamps above lastStamp mark entries about the ones before them.
 const (
-	// sumStamp and a checksum are the stamp of a sum: that of the bytes before it, as many
-	// as its time says.
+	// sumStamp plus a checksum is the stamp of a sum; its time is the number of preceding bytes it
+	// covers.
 	sumStamp = 1 << 62
 
-	// lostStamp stands where entries could not be read.
+	// lostStamp replaces unreadable entries.
 	lostStamp = sumStamp | 1<<33
 )
 
-// isSum reports whether stamp is that of a sum, or of what is lost.
+// isSum reports whether stamp belongs to a sum or to a lost entry.
 func isSum(stamp int64) bool { return stamp == lostStamp || stamp>>32 == sumStamp>>32 }
 
 // seal appends the sum of data to it.
@@ -76,7 +74,7 @@ func encodeAll(entries []entry) []byte {
 	return seal(data)
 }
 
-// decodeEntry returns the first entry in data and what follows it.
+// decodeEntry returns the first entry in data and the remaining bytes.
 func decodeEntry(data []byte) (e entry, rest []byte, err error) {
 	all := wire.Reader{Rest: data}
 	size := all.Count("length", 1)
@@ -90,7 +88,7 @@ func decodeEntry(data []byte) (e entry, rest []byte, err error) {
 	return e, all.Rest[size:], one.Err
 }
 
-// decodeKey returns the entries that a get of key answered.
+// decodeKey returns the entries in the result of a get of key.
 func decodeKey(_ string, r kv.Result) ([]entry, error) {
 	if errors.Is(r.Err, kv.ErrNotFound) {
 		return nil, nil

@@ -8,25 +8,25 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// The numbers of a lane are divided into eras. A lane begins in the first, and stays
-// in it unless a timeline is added to a model with records. Then a build begins another
-// era, in the middle of its numbers:
+// The numbers of a lane are divided into eras. A lane begins in the first, and stays in it unless a
+// timeline is added to a model with records. Then a build begins another era, in the middle of its
+// numbers:
 //
-//	below the dawn  the records that were there, in the order of their field
-//	the dawn        those whose change was under way during the build
-//	above the dawn  what has changed since, by the lane's counter
+//	below the dawn  the existing records, in the order of their field
+//	the dawn        records changed while the build ran
+//	above the dawn  later changes, by the lane's counter
 //
-// So records can be entered from the newest to the oldest, without knowing how many
-// there are, while others write.
+// So records can be entered from the newest to the oldest, without knowing their number, while
+// others write.
 const eraBits = 44
 
 // era returns the number of n's era.
 func era(n int64) int64 { return n >> eraBits }
 
-// dawn returns the number in the middle of an era. No writer is ever given it.
+// dawn returns the number in the middle of an era. It is never given to a writer.
 func dawn(era int64) int64 { return era<<eraBits | 1<<(eraBits-1) }
 
-// begin takes the lane to the dawn of the nth era, unless it is there already.
+// begin moves the lane to the dawn of the nth era, unless it is already there.
 func (l *lane) begin(ctx context.Context, s kv.Store, n int64) error {
 	if dawn(n) > lastStamp {
 		return fmt.Errorf("%s: %w: era %d", l.counterKey(), kv.ErrNotNumber, n)
@@ -37,7 +37,7 @@ func (l *lane) begin(ctx context.Context, s kv.Store, n int64) error {
 			return err
 		}
 		if count < 0 {
-			// A lost counter may have been further. A writer recovers it then.
+			// A lost counter may have been higher. Then a writer recovers it.
 			if top, err := l.scan(ctx, s); err != nil || top >= dawn(n) {
 				return err
 			}
@@ -52,7 +52,7 @@ func (l *lane) begin(ctx context.Context, s kv.Store, n int64) error {
 	return fmt.Errorf("%s: %w: no era after %d tries", l.counterKey(), kv.ErrConflict, pushTries)
 }
 
-// era returns the era that the lane is in.
+// era returns the current era of the lane.
 func (l *lane) era(ctx context.Context, s kv.Store) (int64, error) {
 	count, _, err := l.readCounter(ctx, s)
 	return era(max(count, l.top(), 0)), err

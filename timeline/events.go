@@ -13,34 +13,33 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// DefaultKeep is how many events an owner has if the spec does not say.
+// DefaultKeep is the number of events kept for an owner by default.
 const DefaultKeep = 100
 
 // MaxEvent is the size limit of an encoded event, in bytes.
 const MaxEvent = 8 << 10
 
-// EventsSpec describes events of type T that belong to owners of type V. kvgen writes
-// it from a tag.
+// EventsSpec describes events of type T that belong to owners of type V. kvgen writes it from a
+// tag.
 type EventsSpec[T, V any] struct {
 	Name  string // Visit: part of the keys
 	Key   kvmodel.KeyOf[V]
 	By    func(*T) V // the owner
 	Codec kvmodel.Codec[T]
 
-	// Once, if not nil, returns what an event is about. Of events about the same,
-	// only the newest counts. It usually calls Text.
+	// Once, if not nil, returns the subject of an event. Only the newest event about a subject
+	// counts. It usually calls Text.
 	Once func(*T) string
 
-	Keep   int // how many an owner has; 0: DefaultKeep
+	Keep   int // number of events kept for an owner; 0: DefaultKeep
 	Layout Layout
-	TTL    time.Duration // after which an event is gone; 0: never
+	TTL    time.Duration // time after which an event is gone; 0: never
 }
 
-// Events keeps the last events of each owner: footprints, a feed, notifications.
-// Events have no id and do not change. An owner's events take constant space.
+// Events keeps the last events of each owner: footprints, a feed, notifications. Events have no id
+// and do not change. An owner's events take constant space.
 //
-// What it keeps true: once Push has returned, an event is among Latest until Keep
-// others about something else have come.
+// Once Push has returned, an event is in Latest until Keep events about other subjects follow.
 type Events[T, V any] struct {
 	spec   EventsSpec[T, V]
 	db     plug.DB
@@ -49,7 +48,7 @@ type Events[T, V any] struct {
 
 var eventKey = kv.NewClass("e", 2) // model, owner text
 
-// NewEvents returns the events that spec describes.
+// NewEvents returns the events described by spec.
 func NewEvents[T, V any](db *kvmodel.DB, spec EventsSpec[T, V]) *Events[T, V] {
 	if spec.Keep < 0 || spec.TTL < 0 || spec.TTL > kv.MaxTTL/2 {
 		panic(fmt.Sprintf("timeline: events of %s: keep %d for %v", spec.Name, spec.Keep, spec.TTL))
@@ -61,7 +60,7 @@ func NewEvents[T, V any](db *kvmodel.DB, spec EventsSpec[T, V]) *Events[T, V] {
 	return e
 }
 
-// layoutAt returns what stores the events of owners under keys that begin as base says.
+// layoutAt returns the layout that stores the events of owners under keys prefixed by base.
 func (e *Events[T, V]) layoutAt(base func(owner string) string) layout {
 	shared := common{db: e.db, base: base, keep: e.spec.Keep, ttl: e.spec.TTL, what: e.what}
 	switch e.spec.Layout {
@@ -82,13 +81,13 @@ func (e *Events[T, V]) ModelName() string { return e.spec.Name }
 // Rebuild does nothing, since events are stored nowhere else.
 func (e *Events[T, V]) Rebuild(context.Context) error { return e.failure(e.db.Writable()) }
 
-// pushedAtOnce is how many owners' events go out in one trip.
+// pushedAtOnce is the number of owners whose events go out in one trip.
 const pushedAtOnce = 500
 
-// Push adds each event to those of its owner. Events of up to 500 owners go out in
-// the trips of one: one trip, and one more for an owner's first event. The events of
-// an owner stay in their order. Each owner stands alone: the error joins an
-// *ItemError for every event that was not added or may not have been.
+// Push adds each event to its owner's. Events of up to 500 owners share the trips of one: one trip,
+// and one more for an owner's first event. The events of an owner keep their order. Owners are
+// independent: the error joins an *ItemError for every event that was not added or may not have
+// been.
 func (e *Events[T, V]) Push(ctx context.Context, events ...T) error {
 	ctx, end := e.db.Begin(ctx, "Push")
 	defer end()
@@ -106,11 +105,11 @@ func (e *Events[T, V]) Push(ctx context.Context, events ...T) error {
 type batch struct {
 	owner   string
 	entries []entry
-	indexes []int // in the call
+	indexes []int // among the arguments of Push
 }
 
-// sort returns events by owner, in the order in which the owners first occur, and an
-// error for each event that cannot be stored.
+// sort groups events by owner, in the order of the owners' first events, and returns an error for
+// each event that cannot be stored.
 func (e *Events[T, V]) sort(events []T) (batches []*batch, errs []error) {
 	byOwner := make(map[string]*batch)
 	now := e.db.Now().UnixMilli()
@@ -136,8 +135,7 @@ func (e *Events[T, V]) sort(events []T) (batches []*batch, errs []error) {
 	return batches, errs
 }
 
-// encode returns ev as an entry. The stamp only distinguishes equal events of the
-// same millisecond.
+// encode returns ev as an entry. The stamp only distinguishes equal events of one millisecond.
 func (e *Events[T, V]) encode(ev *T, now int64) (entry, error) {
 	body, err := e.spec.Codec.Append(nil, ev)
 	if err == nil && len(body) > MaxEvent {
@@ -166,9 +164,8 @@ func (e *Events[T, V]) pushBatch(ctx context.Context, batches []*batch) (errs []
 	return errs
 }
 
-// Latest returns the last n events of owner, newest first, or fewer if there are
-// fewer. If some of them are damaged, it returns the others and an ErrCorrupt, until
-// Keep others have come or Clear is called. One trip.
+// Latest returns up to n last events of owner, newest first. If some are damaged, it returns the
+// others and an ErrCorrupt, until Keep newer ones replace them or Clear is called. One trip.
 func (e *Events[T, V]) Latest(ctx context.Context, owner V, n int) ([]T, error) {
 	ctx, end := e.db.Begin(ctx, "Latest")
 	defer end()
@@ -188,8 +185,8 @@ func (e *Events[T, V]) Latest(ctx context.Context, owner V, n int) ([]T, error) 
 	return events, damage
 }
 
-// Unread returns how many of owner's events came after a time, such as when the owner
-// last looked. It returns at most Keep; then there may have been more. One trip.
+// Unread returns the number of owner's events after a time, such as the owner's last visit. The
+// result is at most Keep; then there may be more. One trip.
 func (e *Events[T, V]) Unread(ctx context.Context, owner V, since time.Time) (int, error) {
 	ctx, end := e.db.Begin(ctx, "Unread")
 	defer end()
@@ -206,7 +203,7 @@ func (e *Events[T, V]) Unread(ctx context.Context, owner V, since time.Time) (in
 	return unread, damage
 }
 
-// entries returns the last n entries of owner that count, newest first.
+// entries returns the last n current entries of owner, newest first.
 func (e *Events[T, V]) entries(ctx context.Context, owner V, n int) ([]entry, error) {
 	all, damage := e.layout.latest(ctx, e.db.Store(), e.spec.Key.Text(owner), n)
 	if damage != nil && !wire.IsCorrupt(damage) {
@@ -230,8 +227,7 @@ func (e *Events[T, V]) Clear(ctx context.Context, owner V) error {
 	return e.failure(e.layout.clear(ctx, e.db.Store(), e.spec.Key.Text(owner)))
 }
 
-// what returns what an entry is about, which is the entry itself if the spec does
-// not say.
+// what returns the subject of an entry, by default the entry itself.
 func (e *Events[T, V]) what(en entry) string {
 	if e.spec.Once == nil {
 		return string(en.encode(nil))
@@ -243,7 +239,7 @@ func (e *Events[T, V]) what(en entry) string {
 	return e.spec.Once(&ev)
 }
 
-// failure returns err, if there is one, with the name of the events.
+// failure adds the name of the events to err. It returns nil for nil.
 func (e *Events[T, V]) failure(err error) error {
 	if err == nil {
 		return nil
@@ -251,8 +247,7 @@ func (e *Events[T, V]) failure(err error) error {
 	return fmt.Errorf("%s: %w", e.spec.Name, err)
 }
 
-// distinct returns the first n of entries that are about different things. The
-// entries are newest first.
+// distinct returns the first n of entries with different subjects. The entries are newest first.
 func distinct(entries []entry, n int, what func(entry) string) []entry {
 	seen := make(map[string]bool)
 	var kept []entry

@@ -9,28 +9,27 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// maxBatches bounds the trips for records that a page may take. It takes more than
-// one if entries are stale or keep leaves out many records.
+// maxBatches bounds the trips for records of a page. It needs more than one if entries are stale or
+// keep rejects many records.
 const maxBatches = 5
 
-// filling is a page that is being filled with records.
+// filling is a page being filled with records.
 type filling struct {
 	core   *core
 	merge  *merge
 	keep   func(plug.Record) bool // nil: all
 	deep   bool                   // the page is not the newest
-	bare   bool                   // nobody looks at the counters of the records
+	bare   bool                   // the counters of the records are not needed
 	loaded map[string]*plug.Seen  // by id
-	passed int                    // how many entries it has looked at
-	put    int64                  // when the last of the records it has found was put there, in Unix milliseconds
+	passed int                    // number of entries examined
+	put    int64                  // when the last record found was put there, in Unix milliseconds
 }
 
 func newFilling(c *core, m *merge) *filling {
 	return &filling{core: c, merge: m}
 }
 
-// fill returns the next n records. It moves the cuts past all entries it has looked
-// at.
+// fill returns the next n records. It moves the cuts past all entries it has examined.
 func (f *filling) fill(ctx context.Context, n int) (found []plug.Record, err error) {
 	known := func(id string) bool { return f.loaded[id] != nil }
 	for batch := 0; batch < maxBatches && len(found) < n; batch++ {
@@ -50,19 +49,17 @@ func (f *filling) fill(ctx context.Context, n int) (found []plug.Record, err err
 	if f.keep == nil && len(found) > 0 {
 		f.merge.noteStale(10 * f.passed / len(found))
 	}
-	// Entries after the page that are known to be stale are no reason for another
-	// page.
+	// Stale entries at the end alone must not cause another page.
 	if items, _, _ := f.merge.upcoming(0, known); len(found) == n {
 		f.passStale(items)
 	}
 	return found, nil
 }
 
-// ask returns how many records to look at to find those that are missing. At first
-// these are just the missing ones, and then twice as many as the page takes at its
-// rate so far, plus a few, so that one more trip is enough. Far from the newest
-// entries nothing shows that a record has a newer entry, so there the first guess
-// goes by the last pages.
+// ask returns the number of records to read in order to find the missing ones. At first it is just
+// that number; later it is twice the number needed at the page's rate so far, plus a few, so that
+// one more trip is enough. Far from the newest entries, a stale entry is not recognized by a newer
+// one of its record, so there the first guess uses the rate of recent pages.
 func (f *filling) ask(missing, found int) int {
 	ask := missing
 	if len(f.loaded) > 0 {
@@ -73,11 +70,10 @@ func (f *filling) ask(missing, found int) int {
 	return min(ask, missing+maxAsked)
 }
 
-// maxAsked bounds how many records a page looks at in one trip.
+// maxAsked bounds the records that a page reads in one trip.
 const maxAsked = 80
 
-// load reads, in one trip, the records of items that are not known. An id that was purged
-// has none.
+// load reads the unknown records of items, in one trip. A purged id has no record.
 func (f *filling) load(ctx context.Context, items []item) error {
 	if f.loaded == nil {
 		f.loaded = make(map[string]*plug.Seen, len(items))
@@ -110,8 +106,8 @@ func (f *filling) load(ctx context.Context, items []item) error {
 	return err
 }
 
-// pick appends records that stand where items do to found until there are n, and moves
-// the cuts past the items it has looked at.
+// pick appends the records with current items to found, up to n, and moves the cuts past the items
+// it has examined.
 func (f *filling) pick(found []plug.Record, items []item, n int) []plug.Record {
 	found = slices.Grow(found, min(len(items), n-len(found)))
 	for _, it := range items {
@@ -128,7 +124,7 @@ func (f *filling) pick(found []plug.Record, items []item, n int) []plug.Record {
 	return found
 }
 
-// passStale moves the cuts past the stale items at the beginning.
+// passStale moves the cuts past leading stale items.
 func (f *filling) passStale(items []item) {
 	for _, it := range items {
 		if f.stands(it) {
@@ -138,16 +134,15 @@ func (f *filling) passStale(items []item) {
 	}
 }
 
-// stands reports whether its record, which was loaded, stands where it does: it is not
-// stale.
+// stands reports whether it is current: its record, which was loaded, has its stamp.
 func (f *filling) stands(it item) bool {
 	rec := f.loaded[it.what]
 	m := f.core.markOf(rec.Mark, it.reader.owner)
 	return m.stamp == it.stamp && f.core.belongs(rec, it.reader.laneName) && (!f.core.several || f.isFirst(it, m.at, rec))
 }
 
-// isFirst reports whether it, made at a time, is where the page shows rec, though several
-// of its rings may: where the last change has put it, of those that have not forgotten it.
+// isFirst reports whether the page shows rec at it, made at a time, if several of its rings contain
+// rec: it must be the place of the last change, among rings that still have the record.
 func (f *filling) isFirst(it item, at int64, rec *plug.Seen) bool {
 	passed := false
 	for _, r := range f.merge.readers {

@@ -15,23 +15,23 @@ import (
 var _ plug.Fitter = ringWindow{}
 
 const (
-	// shortest is how far back a ring should go.
+	// shortest is the minimum time that a ring should reach back.
 	shortest = time.Hour
 
-	// month is how long a ring has to fill up.
+	// month is the time a ring has to fill up.
 	month = 30 * 24 * time.Hour
 
-	// fittedLanes is how many shards of an owner are looked at, and fittedEntries how many
-	// entries of each show how fast they come.
+	// fittedLanes is the number of shards of an owner to sample, and fittedEntries the number of
+	// entries in each to measure their rate.
 	fittedLanes   = 4
 	fittedEntries = 64
 
-	// oneRing is how many entries a second one ring takes with ease.
+	// oneRing is the number of entries per second that one ring takes with ease.
 	oneRing = 100
 )
 
-// Fit judges a ring that forgets within the hour, one that is hardly used, and shards that no
-// rate of writes needs, by the busiest of some owners.
+// Fit warns about a ring that reaches back less than an hour, one that is hardly used, and shards
+// that the rate of writes does not need, judging by the busiest of some owners.
 func (c ringWindow) Fit(ctx context.Context, s kv.Store, some []plug.Standing, age time.Duration) (unfit []string, err error) {
 	lanes, err := c.busiest(ctx, s, some)
 	if err != nil {
@@ -76,7 +76,7 @@ func (c ringWindow) unfitShards(seen []glimpse) []string {
 	return []string{fmt.Sprintf("its %d shards get %.2g entries a second, which one takes with ease; with shards=1 and a build a page reads fewer keys", c.shards, rate)}
 }
 
-// busiest returns the lanes of that owner among some who has been given the most numbers.
+// busiest returns the lanes of the owner in some with the most numbers handed out.
 func (c ringWindow) busiest(ctx context.Context, s kv.Store, some []plug.Standing) (lanes []*lane, err error) {
 	most := int64(0)
 	met := make(map[string]bool)
@@ -107,7 +107,7 @@ func (c ringWindow) busiest(ctx context.Context, s kv.Store, some []plug.Standin
 	return lanes, nil
 }
 
-// begun returns the number that the lane of n has begun with.
+// begun returns the first number of the era of n.
 func begun(n int64) int64 {
 	if d := dawn(era(n)); n >= d {
 		return d
@@ -115,19 +115,18 @@ func begun(n int64) int64 {
 	return 0
 }
 
-// glimpse is what a few segments of a lane say of all.
+// glimpse is an estimate of a lane from a few segments.
 type glimpse struct {
-	oldest time.Time // the time of the oldest entry, if all numbers are in use
-	full   bool      // they are
+	oldest time.Time // time of the oldest entry, if all numbers are in use
+	full   bool      // all numbers are in use
 	used   bool      // a hundredth of them is
-	rate   float64   // how many of the newest came in a second; 0: they are too few to tell
+	rate   float64   // newest entries per second; 0: too few to tell
 }
 
-// usedPart is the part of a ring that is used of one that is not too large.
+// usedPart: a ring with less than 1/usedPart in use is too large.
 const usedPart = 100
 
-// glimpse reads the newest segments of l, those at the end of its ring, and one on the way
-// there.
+// glimpse reads the newest segments of l, the ones at the end of its ring, and one in between.
 func (l *lane) glimpse(ctx context.Context, s kv.Store) (seen glimpse, err error) {
 	top, _, err := l.readCounter(ctx, s)
 	if err != nil || top < 1 {

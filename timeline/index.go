@@ -19,9 +19,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// core is what the rings of an index share, and the index as the write path sees
-// it. A record has a place for each of its owners: the owner and, after a #, a hash of the
-// value whose change moves the record.
+// core is the common part of an index's rings, and the index as the write path sees it. A record
+// has a place for each of its owners: the owner and, after a #, a hash of the value whose change
+// moves the record.
 type core struct {
 	spec    spec
 	owners  owners
@@ -31,13 +31,13 @@ type core struct {
 	host    plug.Host
 	idText  func(plug.Record) string
 	keys    kv.Family // of the rings
-	sorted  int       // how many standings a build keeps in memory
+	sorted  int       // number of standings a build keeps in memory
 	*process
 	ahead ahead.Memory // of the newest pages
 
-	met     ownerSet    // that a rebuild has come across
-	settled atomic.Bool // some number was taken when the timeline held all records
-	unbuilt atomic.Bool // some number was taken when it may not have
+	met     ownerSet    // owners seen by a rebuild
+	settled atomic.Bool // a number was taken when the timeline held all records
+	unbuilt atomic.Bool // a number was taken when it may not have
 }
 
 var (
@@ -46,14 +46,14 @@ var (
 	_ plug.Finisher = (*core)(nil)
 )
 
-// owners says who owns a record.
+// owners returns the owners of a record.
 type owners interface {
 	Texts(rec plug.Record) []string
 	Limit(rec plug.Record) error
 	Has(rec plug.Record, text string) bool
 }
 
-// everyone owns the records of a timeline that all of them share.
+// everyone owns the records of a shared timeline.
 type everyone struct{}
 
 func (everyone) Texts(plug.Record) []string   { return []string{""} }
@@ -62,7 +62,7 @@ func (everyone) Has(plug.Record, string) bool { return true }
 
 var ringKey = kv.NewClass("t", 3) // model, index, owner text
 
-// newCore returns the core of an index. It panics if spec is impossible.
+// newCore returns the core of an index. It panics if spec is invalid.
 func newCore(spec spec, by owners) *core {
 	c := &core{spec: spec, owners: by, shape: spec.Shape.shape(), shards: max(spec.Shards, 1), sorted: sortedAtOnce}
 	if c.shards > MaxLanes {
@@ -113,8 +113,8 @@ func (c *core) placed(owner string, i int) lane {
 	return l
 }
 
-// lane returns the lane of the record with this id in the rings of owner. It is
-// always the same shard, so that the record's entries compare.
+// lane returns the lane of the record with this id in the rings of owner. A record always has the
+// same shard, so that its entries compare.
 func (c *core) lane(owner, id string) *lane { return c.shard(owner, c.shardOf(id)) }
 
 func (c *core) shardOf(id string) int {
@@ -129,11 +129,11 @@ func (c *core) shardOf(id string) int {
 // Name returns the index's name.
 func (c *core) Name() string { return c.spec.Name }
 
-// Def returns the index's definition. The shape is a part of it: in another one, entries are
-// stored elsewhere.
+// Def returns the index's definition. It includes the shape, since another shape stores entries
+// elsewhere.
 func (c *core) Def() string { return c.spec.Def + " " + c.shape.def() }
 
-// Places returns the places that rec belongs in: one for each owner.
+// Places returns the places of rec, one for each owner.
 func (c *core) Places(rec plug.Record) []string {
 	if c.spec.If != nil && !c.spec.If(rec) || !c.holds(rec) {
 		return nil
@@ -148,7 +148,7 @@ func (c *core) Places(rec plug.Record) []string {
 	return places
 }
 
-// Limit returns an error if rec has more owners than it may have.
+// Limit returns an error if rec has too many owners.
 func (c *core) Limit(rec plug.Record) error {
 	if c.spec.If != nil && !c.spec.If(rec) {
 		return nil
@@ -156,8 +156,7 @@ func (c *core) Limit(rec plug.Record) error {
 	return c.owners.Limit(rec)
 }
 
-// belongs reports whether rec belongs in the lane. It says what Places do, in the time that
-// a page has for each record.
+// belongs reports whether rec belongs in the lane. It is a faster form of Places, for pages.
 func (c *core) belongs(rec *plug.Seen, in laneName) bool {
 	v := rec.Value
 	if v == nil || c.spec.If != nil && !c.spec.If(v) || !c.holds(v) {
@@ -183,7 +182,7 @@ func ownerOf(place string) string {
 	return owner
 }
 
-// Prepare takes the numbers that become the record's stamps.
+// Prepare takes the numbers for the record's stamps.
 func (c *core) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	places := entered(m)
 	switch {
@@ -200,7 +199,7 @@ func (c *core) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return c.prepareAll(ctx, s, m, places)
 }
 
-// prepareAll is Prepare for a record that may have several owners.
+// prepareAll is Prepare for a record with possibly several owners.
 func (c *core) prepareAll(ctx context.Context, s kv.Store, m *plug.Move, places []string) error {
 	marks := make([]mark, len(places))
 	errs := kv.Each(ctx, s, places, func(s kv.Store, i int, place string) (err error) {
@@ -228,8 +227,8 @@ func (c *core) number(ctx context.Context, s kv.Store, owner, id string) (mark, 
 	return mark{n, c.db.Now().UnixMilli()}, c.failure(err)
 }
 
-// noteBuilt notes, before the first number is taken, whether the timeline may still be
-// built. In a transaction no build can come between a number and its commit.
+// noteBuilt notes, before the first number is taken, whether the timeline may still be built. In a
+// transaction no build can come between a number and its commit.
 func (c *core) noteBuilt(ctx context.Context) {
 	if c.atomic || c.settled.Load() || c.unbuilt.Load() {
 		return
@@ -249,17 +248,16 @@ func entered(m *plug.Move) []string {
 	return plug.Without(m.Gained, m.Had)
 }
 
-// Beside adds the entries. A reader that finds one before the record has its stamp does
-// not show it.
+// Beside adds the entries. A reader does not show one before the record has its stamp.
 func (c *core) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	places, marks := entered(m), c.marksIn(m.Mark)
-	if len(places) == 1 { // as it is for most records
+	if len(places) == 1 { // the usual case
 		return c.enterAt(ctx, s, m.ID, places[0], marks)
 	}
 	return kv.Join(kv.Each(ctx, s, places, func(s kv.Store, _ int, place string) error { return c.enterAt(ctx, s, m.ID, place, marks) })...)
 }
 
-// enterAt adds the entry of the record id, which has these marks, at place.
+// enterAt adds the entry of the record id at place. marks are the record's.
 func (c *core) enterAt(ctx context.Context, s kv.Store, id, place string, marks marks) error {
 	owner := ownerOf(place)
 	return c.enter(ctx, s, id, owner, marks.of(owner))
@@ -274,9 +272,8 @@ func (c *core) enter(ctx context.Context, s kv.Store, id, owner string, m mark) 
 	return nil
 }
 
-// After moves the record up where a build has missed the change. Otherwise it does
-// nothing: an old entry stays until its ring has come around, and readers pass over it
-// since the record has another stamp.
+// After moves the record up if a build missed the change. Otherwise it does nothing: an old entry
+// stays until its ring has come around, and readers skip it since the record has another stamp.
 func (c *core) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if c.atomic {
 		return nil
@@ -291,8 +288,7 @@ func (c *core) After(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return nil
 }
 
-// catchUp moves the record id up in l if a build has missed the change that gave it the
-// number n there.
+// catchUp moves the record id up in l if a build missed the change that gave it the number n there.
 func (c *core) catchUp(ctx context.Context, s kv.Store, id string, l *lane, n int64) error {
 	if !c.unbuilt.Load() && era(l.top()) == era(n) {
 		return nil
@@ -308,8 +304,8 @@ func (c *core) catchUp(ctx context.Context, s kv.Store, id string, l *lane, n in
 	return c.failure(c.moveUp(ctx, s, recs[0], l.laneName, dawn(now)))
 }
 
-// Repair adds those of rec's entries that are missing. Where a build may have missed the
-// change of a process that has died, it moves the record up.
+// Repair adds missing entries of rec. If a build may have missed the change of a dead process,
+// Repair moves the record up.
 func (c *core) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, _ []string) error {
 	if len(rec.Places) == 0 {
 		return nil
@@ -340,13 +336,12 @@ func (c *core) repair(ctx context.Context, s kv.Store, rec *plug.Seen, l *lane, 
 	return c.enter(ctx, s, rec.ID, l.owner, m)
 }
 
-// ownerSet is a set of owners.
 type ownerSet struct {
 	mu  sync.Mutex
 	all map[string]bool
 }
 
-// Meet notes owners whose rings a rebuild has come across.
+// Meet notes owners whose rings a rebuild has read.
 func (c *core) Meet(places []string) {
 	c.met.mu.Lock()
 	defer c.met.mu.Unlock()
@@ -358,7 +353,7 @@ func (c *core) Meet(places []string) {
 	}
 }
 
-// take returns the owners and forgets them.
+// take returns the owners and clears the set.
 func (o *ownerSet) take() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -367,11 +362,11 @@ func (o *ownerSet) take() []string {
 	return all
 }
 
-// ringsAtOnce is how many owners' rings a check, or a rebuild when it ends, reads side by side.
+// ringsAtOnce is the number of owners' rings that a check or the end of a rebuild reads in
+// parallel.
 const ringsAtOnce = 16
 
-// Finish takes what cannot be read out of the rings. The entries that the records should
-// have are there again by now.
+// Finish removes unreadable bytes from the rings. The records have their entries again by now.
 func (c *core) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
 	for some := range slices.Chunk(c.met.take(), ringsAtOnce) {
 		var lanes []*lane
@@ -386,7 +381,7 @@ func (c *core) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
 	return nil
 }
 
-// Check reports those of recs that are not where they belong.
+// Check reports the records of recs without an entry where they belong.
 func (c *core) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]string, error) {
 	wrong, all := make([][]string, len(recs)), make(map[laneName]*checked)
 	for i, rec := range recs {
@@ -422,13 +417,13 @@ func (c *core) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]st
 // checked are the records that a check looks for in one lane.
 type checked struct {
 	*lane
-	at   []int // among all
+	at   []int // indexes into all records
 	recs []stamped
 }
 
 func (c *checked) add(at int, rec stamped) { c.at, c.recs = append(c.at, at), append(c.recs, rec) }
 
-// each calls missing for each that has no entry.
+// each calls missing for each record without an entry.
 func (c *checked) each(ctx context.Context, s kv.Store, missing func(at int, e stamped)) error {
 	for from := 0; from < len(c.recs); from += atOnce {
 		some := c.recs[from:min(from+atOnce, len(c.recs))]
@@ -445,7 +440,7 @@ func (c *checked) each(ctx context.Context, s kv.Store, missing func(at int, e s
 	return nil
 }
 
-// of returns what says in a message whose ring it is; nothing where all share one.
+// of returns " of owner" for messages, or "" for a shared ring.
 func of(owner string) string {
 	if owner == "" {
 		return ""
@@ -453,7 +448,7 @@ func of(owner string) string {
 	return " of " + owner
 }
 
-// failure returns err, if there is one, with the name of the timeline.
+// failure adds the name of the timeline to err. It returns nil for nil.
 func (c *core) failure(err error) error {
 	if err == nil {
 		return nil
@@ -461,13 +456,12 @@ func (c *core) failure(err error) error {
 	return fmt.Errorf("%s.%s: %w", c.host.Model(), c.spec.Name, err)
 }
 
-// unowned is the index of a timeline that all records share. In which ring a change
-// moves a record is known before the record is.
+// unowned is the index of a shared timeline. The ring of a change is known before the record is.
 type unowned struct{ *core }
 
 var _ plug.Early = unowned{}
 
-// Early takes the number that Prepare would take.
+// Early takes the number for Prepare.
 func (u unowned) Early(ctx context.Context, s kv.Store, id string) ([]byte, error) {
 	m, err := u.number(ctx, s, "", id)
 	return m.encode(), err

@@ -11,8 +11,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A lane is a counter and the segments for entries with its numbers: the ring of one
-// owner, or one of its shards.
+// A lane is a counter and the segments for entries with its numbers: the ring of one owner, or one
+// of its shards.
 type lane struct {
 	*process
 	*knowledge
@@ -21,7 +21,7 @@ type lane struct {
 	shape shape
 }
 
-// newLane returns the lane whose keys begin with base.
+// newLane returns the lane with keys prefixed by base.
 func newLane(p *process, base string, shape shape) *lane {
 	l := makeLane(p, base, shape)
 	return &l
@@ -51,10 +51,10 @@ func (l *lane) writeKey(to *strings.Builder, segment int64) {
 	to.Write(strconv.AppendInt(room[:0], segment, 10))
 }
 
-// segmentPart stands between the base of a lane and the number of a segment.
+// segmentPart separates the base of a lane from the number of a segment.
 const segmentPart = "#s"
 
-// keyBytes is room for a key.
+// keyBytes returns the maximum length of a key.
 func (l *lane) keyBytes() int { return len(l.base) + len(segmentPart) + 6 }
 
 // keysOf returns the keys of segments, and behind them that of the counter if it is wanted.
@@ -77,7 +77,7 @@ func (l *lane) keysOf(segments []int64, counter bool) []string {
 	return keys
 }
 
-// keys returns the keys of the segments from first on, up to end.
+// keys returns the keys of the segments from first up to end, exclusive.
 func (l *lane) keys(first, end int64) (keys []string) {
 	for i := first; i < end; i++ {
 		keys = append(keys, l.key(i))
@@ -85,18 +85,18 @@ func (l *lane) keys(first, end int64) (keys []string) {
 	return keys
 }
 
-// segment is what was read of a key.
+// segment is a segment as it was read.
 type segment struct {
 	number  int64
 	key     string
 	version kv.Version // 0 if the key is absent
-	bytes   int        // of the value
+	bytes   int        // size of the value
 	entries []entry
-	strange bool // it has others, which do not belong there: of a ring of another shape
+	strange bool // the value also has entries of a ring of another shape
 }
 
-// decode returns the segment i, which a get of key answered, without entries that do
-// not belong there. The caller must not change them.
+// decode returns the segment i from the result of a get of key, without entries that do not belong
+// there. The caller must not change them.
 func (l *lane) decode(i int64, key string, r kv.Result) (segment, error) {
 	entries, strange, err := l.decoded.entries(key, r, func(e entry) bool { return l.shape.segment(l.shape.block(e.stamp)) == i })
 	if err != nil {
@@ -105,7 +105,7 @@ func (l *lane) decode(i int64, key string, r kv.Result) (segment, error) {
 	return segment{i, key, r.Version, len(r.Value), entries, strange}, nil
 }
 
-// atOnce bounds how many keys of a lane one trip reads.
+// atOnce bounds the keys of a lane read in one trip.
 const atOnce = 128
 
 // scan returns the highest stamp in all segments of the lane.
@@ -120,7 +120,6 @@ func (l *lane) scan(ctx context.Context, s kv.Store) (top int64, err error) {
 	return top, nil
 }
 
-// scanSome is scan for some segments.
 func (l *lane) scanSome(ctx context.Context, s kv.Store, first, end int64) (top int64, err error) {
 	keys := l.keys(first, end)
 	results, err := kv.GetAll(ctx, s, keys...)
@@ -137,7 +136,7 @@ func (l *lane) scanSome(ctx context.Context, s kv.Store, first, end int64) (top 
 	return top, nil
 }
 
-// mend takes what cannot be read out of all segments of the lane.
+// mend removes unreadable bytes from all segments of the lane.
 func (l *lane) mend(ctx context.Context, s kv.Store) error {
 	for first := int64(0); first < l.shape.blocks; first += atOnce {
 		if err := l.mendSome(ctx, s, first, min(first+atOnce, l.shape.blocks)); err != nil {
@@ -176,20 +175,19 @@ func (l *lane) mendSome(ctx context.Context, s kv.Store, first, end int64) error
 	return nil
 }
 
-// holds reports whether the entry with stamp n and this id is in the lane, or was
-// lapped. count is the counter's number, at least 0.
+// holds reports whether the entry with stamp n and this id is in the lane, or was lapped. count is
+// the counter's number, at least 0.
 func (l *lane) holds(ctx context.Context, s kv.Store, n int64, id string) (there bool, count int64, err error) {
 	all, count, err := l.holdAll(ctx, s, []stamped{{n, id}})
 	return err == nil && all[0], count, err
 }
 
-// stamped is the id of a record and its stamp.
 type stamped struct {
 	n  int64
 	id string
 }
 
-// holdAll is holds for each of all, and reads a segment once for those that belong there.
+// holdAll is holds for each of all. It reads each segment once.
 func (l *lane) holdAll(ctx context.Context, s kv.Store, all []stamped) (there []bool, count int64, err error) {
 	keys, at := []string{l.counterKey()}, make(map[int64]int)
 	for _, e := range all {

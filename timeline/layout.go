@@ -9,51 +9,50 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Layout is how the events of one owner are stored.
+// Layout is the storage format of one owner's events.
 type Layout uint8
 
 const (
-	// Appended is one key that events are appended to; the last of them count. A
-	// push is one trip.
+	// Appended is one key that events are appended to; the last of them count. A push is one trip.
 	Appended Layout = iota
 
-	// Numbered is a ring of numbered keys, one for each event. A push is two
-	// trips. Keep counts the numbers that pushes take. A failed push may leave one
-	// unused, and so may a process's first push to an owner while others push.
+	// Numbered is a ring of numbered keys, one for each event. A push is two trips. Keep counts the
+	// numbers taken by pushes. A failed push may leave one unused, and so may a process's first
+	// push to an owner under concurrent pushes.
 	Numbered
 
-	// Packed is one key with the last events only. A push is two trips and may
-	// have to be retried, but reading takes the fewest bytes.
+	// Packed is one key with only the last events. A push is two trips and may be retried, but a
+	// read transfers the fewest bytes.
 	Packed
 )
 
 // layout stores the entries of owners.
 type layout interface {
-	// push adds entries, the oldest first.
+	// push adds entries, oldest first.
 	push(ctx context.Context, s kv.Store, owner string, entries []entry) error
 
-	// latest returns the newest entries, newest first. They are about n different
-	// things or more, or all there are.
+	// latest returns the newest entries, newest first, with at least n different subjects, or all
+	// entries.
 	latest(ctx context.Context, s kv.Store, owner string, n int) ([]entry, error)
 
-	// clear removes all entries that are there now.
+	// clear removes all current entries.
 	clear(ctx context.Context, s kv.Store, owner string) error
 
-	// tidy does, after the reply, the upkeep that pushes for owners owe.
+	// tidy does the upkeep due after pushes for owners. It runs after the reply.
 	tidy(owners []string)
 }
 
-// common is what all layouts have.
+// common is the common part of all layouts.
 type common struct {
 	db   plug.DB
-	base func(owner string) string // what the keys of an owner begin with
+	base func(owner string) string // returns the prefix of an owner's keys
 	keep int
 	ttl  time.Duration
 	what func(entry) string
 }
 
-// cut returns the entries that count, oldest first: the last keep different ones,
-// each where it came last.
+// cut returns the current entries, oldest first: the last keep different ones, each at its last
+// occurrence.
 func (c *common) cut(entries []entry) []entry {
 	slices.Reverse(entries)
 	kept := distinct(entries, c.keep, c.what)

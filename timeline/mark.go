@@ -12,8 +12,8 @@ import (
 	"github.com/ringtree/ringtree/internal/wire"
 )
 
-// A mark is what a timeline keeps in a record: the stamp of its entry and when the
-// entry was made. An entry counts only while the record has its stamp.
+// A mark is a timeline's data in a record: the stamp and creation time of its entry. An entry
+// counts only while the record has its stamp.
 type mark struct {
 	stamp int64 // 0: none
 	at    int64
@@ -24,7 +24,7 @@ func (m mark) encode() []byte {
 	return binary.AppendUvarint(b, uint64(max(m.at, 0)))
 }
 
-// decodeMark returns the mark in b, an empty mark if there is none.
+// decodeMark returns the mark in b, or an empty mark.
 func decodeMark(b []byte) mark {
 	stamp, n := binary.Uvarint(b)
 	if n <= 0 || stamp > lastStamp {
@@ -34,10 +34,9 @@ func decodeMark(b []byte) mark {
 	return mark{int64(stamp), int64(at)}
 }
 
-// A record that may have several owners keeps a mark for each of them, behind the text of
-// the owner.
+// A record with possibly several owners keeps a mark for each, after the owner's text.
 
-// markOf returns the mark that kept, from a record, has for an owner.
+// markOf returns an owner's mark in kept, the data in a record.
 func (c *core) markOf(kept []byte, owner string) mark {
 	if !c.several {
 		return decodeMark(kept)
@@ -50,7 +49,7 @@ func (c *core) markOf(kept []byte, owner string) mark {
 	return mark{}
 }
 
-// withMark returns what is to be kept in a record instead of kept, so that an owner has m.
+// withMark returns kept with m as the mark of owner.
 func (c *core) withMark(kept []byte, owner string, m mark) []byte {
 	if !c.several {
 		return m.encode()
@@ -63,10 +62,10 @@ func appendMark(dst []byte, owner string, m mark) []byte {
 	return append(wire.AppendText(dst, owner), m.encode()...)
 }
 
-// marks are the marks of a record for each owner.
+// marks are the marks of a record, by owner.
 type marks struct {
 	one []byte          // the only one
-	all map[string]mark // nil: one is that of every owner
+	all map[string]mark // nil: one applies to every owner
 }
 
 // marksIn returns the marks in kept.
@@ -92,7 +91,7 @@ func (m marks) of(owner string) mark {
 	return m.all[owner]
 }
 
-// without returns kept without the marks of some owners.
+// without returns kept without the marks of owners that are gone.
 func (c *core) without(kept []byte, gone func(owner string) bool) (rest []byte) {
 	for r := (wire.Reader{Rest: kept}); len(r.Rest) > 0 && r.Err == nil; {
 		begin := r.Rest
@@ -104,7 +103,7 @@ func (c *core) without(kept []byte, gone func(owner string) bool) (rest []byte) 
 	return rest
 }
 
-// readMark reads an owner and its mark, an empty one from what is no mark.
+// readMark reads an owner and its mark. It returns an empty mark if they are invalid.
 func readMark(r *wire.Reader) (owner string, m mark) {
 	owner = r.Text("owner")
 	m = mark{int64(r.Number("stamp", lastStamp)), int64(r.Number("time", math.MaxInt64))}
@@ -114,10 +113,9 @@ func readMark(r *wire.Reader) (owner string, m mark) {
 	return owner, m
 }
 
-// Text returns a text for a Spec's Value. Two values have the same text only if they
-// are equal. The text is empty for what counts as no value: an empty string or slice
-// and the zero time. v is a string, a number, a bool, a time, a slice or array of
-// these, or a struct of them.
+// Text returns a text for a Spec's Value. Only equal values have the same text. The text is empty
+// for values that count as none: an empty string or slice and the zero time. v is a string, a
+// number, a bool, a time, a slice or array of these, or a struct of them.
 func Text(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -140,7 +138,7 @@ func Text(v any) string {
 
 var digestText = base32.HexEncoding.WithPadding(base32.NoPadding)
 
-// digest returns a short text that stands for value in a place.
+// digest returns a short text that represents value in a place.
 func digest(value string) string {
 	sum := sha256.Sum256([]byte(value))
 	return digestText.EncodeToString(sum[:10])

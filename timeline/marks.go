@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Mark is what says where a record stands in an archive: a time, a number or a text.
+// Mark is the position of a record in an archive: a time, a number or a text.
 type Mark interface {
 	~int | ~int8 | ~int16 | ~int32 | ~int64 | ~uint | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~string | time.Time
 }
@@ -14,7 +14,7 @@ type Mark interface {
 // farAhead is after all times of an archive.
 var farAhead = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// top returns what an archive is below that begins at its top.
+// top returns the mark above a whole archive.
 func top[M Mark]() (m M) {
 	if t, ok := any(&m).(*time.Time); ok {
 		*t = farAhead
@@ -37,8 +37,8 @@ func compareMarks[M Mark](a, b M) int {
 	}
 }
 
-// after returns the lowest mark above m: the next millisecond, number or text. Above the
-// highest number is the top.
+// after returns the lowest mark above m: the next millisecond, number or text. Above the highest
+// number is the top.
 func after[M Mark](m M) M {
 	if t, ok := any(&m).(*time.Time); ok {
 		*t = t.Truncate(time.Millisecond).Add(time.Millisecond)

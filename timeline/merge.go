@@ -8,28 +8,26 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A merge goes through several lanes as if they were one. Stamps of different lanes
-// do not compare, so of the lanes' next entries the one with the later time comes
-// first, or the one with the earlier time on the way up. Within a lane the order is
-// that of the stamps, whatever the times are.
+// A merge reads several lanes as one. Stamps of different lanes do not compare, so of the lanes'
+// next entries the latest comes first, or the earliest on the way up. Within a lane the order is
+// that of the stamps, whatever the times.
 type merge struct {
 	store   kv.Store
 	readers []*reader
-	trips   int // that may still be made for segments
+	trips   int // remaining trips for segments
 
-	// what returns what an entry is about; nil: its body says that. Of two entries about
-	// the same, one is enough.
+	// what returns the subject of an entry; nil: its body. One entry per subject is enough.
 	what   func(entry) string
-	texts  strings.Builder // of the bodies of entries
-	n      int             // how many entries are wanted
-	queues []queue         // used again by each look
+	texts  strings.Builder // bodies of entries
+	n      int             // number of entries wanted
+	queues []queue         // reused by each look
 }
 
-// segmentTrips bounds how many trips one call makes for segments.
+// segmentTrips bounds the trips for segments in one call.
 const segmentTrips = 7
 
-// newMerge returns a merge of lanes that first reads n entries, and some more since
-// entries may be stale. from is nil or has a cut for each lane.
+// newMerge returns a merge of lanes that first reads n entries, plus some since entries may be
+// stale. from is nil or has a cut for each lane.
 func newMerge(s kv.Store, lanes []*lane, up bool, from []cut, n int) *merge {
 	m := &merge{store: s, trips: segmentTrips, n: n, readers: make([]*reader, len(lanes))}
 	readers := make([]reader, len(lanes))
@@ -44,16 +42,16 @@ func newMerge(s kv.Store, lanes []*lane, up bool, from []cut, n int) *merge {
 	return m
 }
 
-// show makes m read what is shown and nothing else.
+// show declares that results are only displayed, so reads may come from memory.
 func (m *merge) show() {
 	for _, r := range m.readers {
 		r.shown = true
 	}
 }
 
-// aheadFor returns how many stamps before the newest block to read for n entries of
-// so many lanes. Where a block is one entry or a few, it is not many more than n; else
-// a block costs little more than an entry.
+// aheadFor returns the number of stamps to read before the newest block for n entries of that many
+// lanes. With one or a few entries per block, it is not much more than n; otherwise a block costs
+// little more than an entry.
 func (l *lane) aheadFor(n, lanes int64) int64 {
 	if l.sparing {
 		return n - 1
@@ -61,10 +59,10 @@ func (l *lane) aheadFor(n, lanes int64) int64 {
 	return max(4*n/lanes, min(defaultSegment, max(n+few, l.shape.width)))
 }
 
-// few is how many entries are likely to be stale where it is not known.
+// few is the assumed number of stale entries if it is unknown.
 const few = 4
 
-// damage returns an ErrCorrupt that names what was read and could not be understood.
+// damage returns an ErrCorrupt that names the unreadable keys, or nil.
 func (m *merge) damage() error {
 	var keys []string
 	for _, r := range m.readers {
@@ -77,7 +75,7 @@ func (m *merge) damage() error {
 	return damageOf(keys)
 }
 
-// text returns the body of e: the text of an id. All share memory.
+// text returns the body of e, the text of an id. All texts share memory.
 func (m *merge) text(e entry) string {
 	if m.texts.Cap() == 0 {
 		m.texts.Grow(m.n * (len(e.body) + 1))
@@ -87,7 +85,7 @@ func (m *merge) text(e entry) string {
 	return m.texts.String()[begin:]
 }
 
-// about returns what e is about.
+// about returns the subject of e.
 func (m *merge) about(e entry) string {
 	if m.what != nil {
 		return m.what(e)
@@ -99,7 +97,7 @@ func (m *merge) open(ctx context.Context) error {
 	return m.each(ctx, m.readers, (*reader).open)
 }
 
-// each runs step for all readers, side by side.
+// each runs step for all readers, in parallel.
 func (m *merge) each(ctx context.Context, readers []*reader, step func(*reader, context.Context, kv.Store) error) error {
 	m.trips--
 	if len(readers) == 1 {
@@ -108,15 +106,15 @@ func (m *merge) each(ctx context.Context, readers []*reader, step func(*reader, 
 	return cmp.Or(kv.Each(ctx, m.store, readers, func(s kv.Store, _ int, r *reader) error { return step(r, ctx, s) })...)
 }
 
-// An item is an entry with what it is about and the reader that it is from.
+// An item is an entry with its subject and its reader.
 type item struct {
 	entry
 	what   string
 	reader *reader
 }
 
-// gather returns the next items in order, about n things that are not known, or
-// fewer if the lanes end. It moves no cut.
+// gather returns the next items in order, with about n unknown subjects, or fewer if the lanes end.
+// It moves no cut.
 func (m *merge) gather(ctx context.Context, n int, known func(what string) bool) ([]item, error) {
 	for {
 		items, short, enough := m.upcoming(n, known)
@@ -129,8 +127,7 @@ func (m *merge) gather(ctx context.Context, n int, known func(what string) bool)
 	}
 }
 
-// upcoming is gather without reading anything. short is the readers that must read
-// on before there can be more.
+// upcoming is gather without reading. short are the readers that must read on to supply more.
 func (m *merge) upcoming(n int, known func(string) bool) (items []item, short []*reader, enough bool) {
 	m.queues = append(m.queues[:0], make([]queue, len(m.readers))...)
 	queues := m.queues
@@ -163,7 +160,7 @@ func (m *merge) upcoming(n int, known func(string) bool) (items []item, short []
 	return items, short, len(fresh) == n
 }
 
-// queue is the entries that a lane still has to show.
+// queue holds the remaining entries of a lane.
 type queue struct {
 	entries []*entry
 	ended   bool
@@ -180,9 +177,9 @@ func (m *merge) next(queues []queue) int {
 	return best
 }
 
-// precedes reports whether a, of a later lane than b, comes before b. Of two entries
-// made in the same millisecond, the one of the earlier lane stands above, so that
-// the way up shows what the way down does.
+// precedes reports whether a, of a later lane than b, comes before b. Of two entries made in the
+// same millisecond, the one of the earlier lane is above, so that both directions show the same
+// order.
 func (m *merge) precedes(a, b *entry) bool {
 	if m.readers[0].up {
 		return a.at <= b.at
@@ -190,8 +187,8 @@ func (m *merge) precedes(a, b *entry) bool {
 	return a.at > b.at
 }
 
-// above returns the items above a cut in each lane, lane by lane, newest first. If
-// there are more than the trips allow, it returns the newest of them.
+// above returns the items above a cut in each lane, lane by lane, newest first. If the trips do not
+// suffice, it returns the newest ones.
 func (m *merge) above(ctx context.Context, cuts []cut) ([]item, error) {
 	for {
 		var found []item
@@ -216,12 +213,12 @@ func (m *merge) above(ctx context.Context, cuts []cut) ([]item, error) {
 	}
 }
 
-// stale returns how many entries recent pages have passed for every ten records.
+// stale returns the number of entries that recent pages passed per ten records.
 func (m *merge) stale() int { return int(m.readers[0].stale.Load()) }
 
-// noteStale notes how many entries a page has passed for every ten records.
+// noteStale notes the number of entries that a page passed per ten records.
 func (m *merge) noteStale(n int) {
-	// One lucky page does not make the next one optimistic.
+	// A page with few stale entries lowers the estimate only slowly.
 	m.readers[0].stale.Store(max(int64(n), m.readers[0].stale.Load()*9/10))
 }
 
@@ -237,7 +234,7 @@ func (m *merge) newest() []cut {
 	return cuts
 }
 
-// ended reports whether nothing is left on the way.
+// ended reports whether no entries remain.
 func (m *merge) ended() bool {
 	for _, r := range m.readers {
 		if entries, ended := r.visible(); len(entries) > 0 || !ended {
@@ -247,14 +244,13 @@ func (m *merge) ended() bool {
 	return true
 }
 
-// skip moves the cut of each lane that shows nothing to where it was read to.
+// skip moves the cut of each lane without visible entries to the end of its reading.
 func (m *merge) skip() {
 	for _, r := range m.readers {
 		r.skip()
 	}
 }
 
-// cuts returns the cut of each lane.
 func (m *merge) cuts() []cut {
 	all := make([]cut, len(m.readers))
 	for i, r := range m.readers {

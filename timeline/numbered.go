@@ -22,7 +22,7 @@ func (r *numbered) push(ctx context.Context, s kv.Store, owner string, entries [
 	for i, e := range entries {
 		err := pushOne(ctx, s, l, e)
 		if err != nil && i > 0 {
-			return kv.Unclear(err) // Some are there.
+			return kv.Unclear(err) // Some are stored.
 		}
 		if err != nil {
 			return err
@@ -44,7 +44,7 @@ func pushOne(ctx context.Context, s kv.Store, l *lane, e entry) (err error) {
 
 func (r *numbered) latest(ctx context.Context, s kv.Store, owner string, n int) ([]entry, error) {
 	l := r.lane(owner)
-	// Where events repeat, it takes more of them.
+	// With repeated subjects, more entries are needed.
 	m := newMerge(s, []*lane{l}, false, nil, max(n, n*int(l.stale.Load())/10))
 	m.what = r.what
 	if err := m.open(ctx); err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// packed is one key for each owner, with the entries that count, oldest first.
+// packed is one key for each owner, with the current entries, oldest first.
 type packed struct{ common }
 
 func (p *packed) key(owner string) string { return p.base(owner) + "#p" }
@@ -25,7 +25,7 @@ func (p *packed) push(ctx context.Context, s kv.Store, owner string, entries []e
 	})
 }
 
-// contains reports whether an earlier try, whose answer was lost, has stored entries.
+// contains reports whether an earlier try with a lost answer has stored entries.
 func contains(there, entries []entry) bool {
 	last := entries[len(entries)-1]
 	return slices.ContainsFunc(there, func(e entry) bool { return e.compare(&last) == 0 && e.at == last.at })

@@ -8,20 +8,20 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Picture is the keys of a ring as they are stored, to look at.
+// Picture is a view of the stored keys of a ring.
 type Picture struct {
 	Head     int64     // the highest number handed out; 0: none
-	Newest   int       // which of Segments the head is in
-	Segments []Segment // in the order in which they are used; the first follows the last
+	Newest   int       // index in Segments of the head
+	Segments []Segment // in the order of use; the first follows the last
 }
 
-// Segment is one key of a ring. Each of its slots holds the entry of one number. An
-// entry that is still where an earlier Shape has put it counts as if it were here.
+// Segment is one key of a ring. Each of its slots holds the entry of one number. Entries still in
+// the key of an earlier Shape are shown here too.
 type Segment struct {
 	Key     string // the whole key in the store
-	Bytes   int    // 0: the store has no such key
-	Entries int    // as stored, including those that the ring has lapped
-	First   int64  // the number that the first slot was last used for, or will be first
+	Bytes   int    // 0: the store does not have the key
+	Entries int    // as stored, including lapped ones
+	First   int64  // the number of the first slot's last or first use
 	Slots   []Slot
 }
 
@@ -31,20 +31,19 @@ type Slot uint8
 // The states of a slot. Package templates numbers its own in the same way.
 const (
 	Free      Slot = iota // not reached yet, or its entry was lapped
-	Filled                // a record stands here
+	Filled                // the place of a record
 	Stale                 // an entry whose record has a newer entry or is gone
 	Missing               // no entry, or none yet, though its number was handed out or skipped
 	Unchecked             // an entry whose record was not read: Filled or Stale
 )
 
-// recordsAtOnce is how many entries' records a picture reads in one trip.
+// recordsAtOnce is the number of records that a picture reads in one trip.
 const recordsAtOnce = 512
 
-// Pictures returns a picture of each ring that this one is made of: just one, or one
-// for each shard of each owner. It reads all segments and the records of the newest
-// entries, limit of them at most, and changes nothing. It takes one trip for 128 segments
-// of each ring, and one for 512 entries: three for all of a ring of 1,024 slots, and one
-// more the first time.
+// Pictures returns a picture of each ring behind this one: a single ring, or one for each shard of
+// each owner. It reads all segments and the records of the newest entries, at most limit, and
+// changes nothing. It takes one trip for 128 segments of each ring, and one for 512 entries: three
+// for all of a ring of 1,024 slots, and one more the first time.
 func (r *Ring[T]) Pictures(ctx context.Context, limit int) ([]Picture, error) {
 	return r.ring.draw(ctx, limit)
 }
@@ -60,7 +59,7 @@ func (r *ring) draw(ctx context.Context, limit int) ([]Picture, error) {
 }
 
 // pictures returns pictures of the lanes. It compares about most entries with their records, the
-// newest of each lane; skipped says that there were others.
+// newest of each lane; skipped reports whether there were others.
 func (r *ring) pictures(ctx context.Context, s kv.Store, most int) (pictures []Picture, skipped bool, err error) {
 	readers, err := r.whole(ctx, s)
 	if err != nil {
@@ -68,7 +67,7 @@ func (r *ring) pictures(ctx context.Context, s kv.Store, most int) (pictures []P
 	}
 	f := newFilling(r.core, &merge{store: s})
 	f.bare = true
-	lowest := make(map[*reader]int64) // the stamps from which on entries are compared
+	lowest := make(map[*reader]int64) // the lowest stamp to compare
 	var compared []item
 	for _, v := range readers {
 		items := shown(v)
@@ -98,7 +97,7 @@ func (r *ring) pictures(ctx context.Context, s kv.Store, most int) (pictures []P
 	return pictures, skipped, nil
 }
 
-// whole returns readers of the lanes that have read everything.
+// whole returns readers that have read their whole lanes.
 func (r *ring) whole(ctx context.Context, s kv.Store) ([]*reader, error) {
 	readers := make([]*reader, len(r.lanes))
 	errs := kv.Each(ctx, s, r.lanes, func(s kv.Store, i int, l *lane) error {
@@ -108,7 +107,7 @@ func (r *ring) whole(ctx context.Context, s kv.Store) ([]*reader, error) {
 	return readers, kv.Join(errs...)
 }
 
-// readWhole reads all segments, regardless of what the process knew.
+// readWhole reads all segments, ignoring known numbers.
 func (r *reader) readWhole(ctx context.Context, s kv.Store) error {
 	counter := true
 	for refs := r.rest(); len(refs) > 0; refs = r.rest() {
@@ -121,7 +120,7 @@ func (r *reader) readWhole(ctx context.Context, s kv.Store) error {
 	return nil
 }
 
-// shown returns all items that r shows.
+// shown returns all visible items of r.
 func shown(r *reader) []item {
 	entries, _ := r.visible()
 	items := make([]item, len(entries))
@@ -131,7 +130,7 @@ func shown(r *reader) []item {
 	return items
 }
 
-// picture returns the picture of what was read.
+// picture returns the picture of the lane as it was read.
 func (r *reader) picture(state func(item) Slot) Picture {
 	g := r.shape
 	p := Picture{Head: r.top, Newest: int(g.segment(g.block(r.top)))}

@@ -8,12 +8,12 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// process is what a process has for the lanes of one index: the database, and what
-// it knows of each lane.
+// process holds a process's data about the lanes of one index: the database, and the knowledge of
+// each lane.
 type process struct {
 	db      plug.DB
 	atomic  bool // a change is one transaction, so its numbers may be rolled back
-	sparing bool // entries are large, so readers read no more of them than they must
+	sparing bool // entries are large, so readers read only as many as they must
 
 	mu         sync.Mutex // never held during a trip
 	young, old map[string]*knowledge
@@ -21,7 +21,7 @@ type process struct {
 	decoded decoded
 }
 
-// remembered is how many lanes a process remembers at least.
+// remembered is the minimum number of lanes that a process remembers.
 const remembered = 1 << 13
 
 func newProcess(db plug.DB) *process {
@@ -31,7 +31,7 @@ func newProcess(db plug.DB) *process {
 	}
 }
 
-// recall returns what is known of the lane whose keys begin with base.
+// recall returns the knowledge of the lane with the prefix base.
 func (p *process) recall(base string) *knowledge {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -49,17 +49,16 @@ func (p *process) recall(base string) *knowledge {
 	return k
 }
 
-// knowledge is what a process knows of a lane, above all the highest number, which is
-// never lowered. It is a hint for readers, and shows writers that a counter has gone
-// back.
+// knowledge is a process's knowledge of a lane, mainly the highest number, which is never lowered.
+// It is a hint for readers, and shows writers that a counter went back.
 type knowledge struct {
 	highest atomic.Int64
 	met     atomic.Bool
-	stale   atomic.Int64 // how many entries recent pages have passed for every ten records
-	trimmed atomic.Int64 // the first stamp of the last block whose segment has no older blocks
+	stale   atomic.Int64 // number of entries that recent pages passed per ten records
+	trimmed atomic.Int64 // first stamp of the last block whose segment has no older blocks
 }
 
-// top returns the highest number known, 0 if there is none.
+// top returns the highest known number, or 0.
 func (k *knowledge) top() int64 { return k.highest.Load() }
 
 // learn notes that n was handed out.
@@ -72,8 +71,8 @@ func (k *knowledge) learn(n int64) {
 	}
 }
 
-// meet returns the highest number known. first reports that this process has not met
-// the lane before, so the caller should read what is in it.
+// meet returns the highest known number. first reports whether this is the process's first use of
+// the lane: then the caller should read its entries.
 func (k *knowledge) meet() (top int64, first bool) {
 	first = !k.met.Load() && k.met.CompareAndSwap(false, true)
 	return k.top(), first

@@ -9,8 +9,8 @@ import (
 
 var _ plug.Purger = (*core)(nil)
 
-// Purge takes the id out of the entries of the record, in the rings of all owners among
-// places. The entries stay, without an id, until they are lapped: no record has that.
+// Purge removes the id from the entries of the record, in the rings of all owners in places. The
+// entries stay, without an id, until they are lapped: no record has an empty id.
 func (c *core) Purge(ctx context.Context, s kv.Store, id string, places []string, fence func() error) error {
 	done := make(map[string]bool)
 	for _, place := range places {
@@ -26,13 +26,13 @@ func (c *core) Purge(ctx context.Context, s kv.Store, id string, places []string
 	return nil
 }
 
-// Purge looks in the one ring there is, whatever is known of the record.
+// Purge searches the single ring, whether or not the record is known to be in it.
 func (u unowned) Purge(ctx context.Context, s kv.Store, id string, _ []string, fence func() error) error {
 	return u.core.Purge(ctx, s, id, []string{""}, fence)
 }
 
-// purge takes id out of all entries of the lane, and of the segments that the ring has left
-// behind if it was longer once.
+// purge removes id from all entries of the lane, including leftover segments of a formerly longer
+// ring.
 func (l *lane) purge(ctx context.Context, s kv.Store, id string, fence func() error) error {
 	for first, end := int64(0), l.shape.blocks; first < end; first += atOnce {
 		found, err := purgeKeys(ctx, s, l.keys(first, first+atOnce), id, fence)
@@ -46,11 +46,11 @@ func (l *lane) purge(ctx context.Context, s kv.Store, id string, fence func() er
 	return nil
 }
 
-// purgeTries is how often a segment is read that others write to.
+// purgeTries bounds the reads of a segment under concurrent writes.
 const purgeTries = 8
 
-// purgeKeys takes id out of the entries under keys. The last key that is there is the one
-// before found.
+// purgeKeys removes id from the entries under keys. found is the number of keys up to the last one
+// that exists.
 func purgeKeys(ctx context.Context, s kv.Store, keys []string, id string, fence func() error) (found int, err error) {
 	for range purgeTries {
 		swaps, last, err := withoutID(ctx, s, keys, id)
@@ -74,8 +74,8 @@ func purgeKeys(ctx context.Context, s kv.Store, keys []string, id string, fence 
 	return found, kv.ErrConflict
 }
 
-// withoutID returns ops that take id out of the entries under keys, as they are now. The
-// last key that is there is the one before found.
+// withoutID returns ops that remove id from the entries under keys, as they are now. found is the
+// number of keys up to the last one that exists.
 func withoutID(ctx context.Context, s kv.Store, keys []string, id string) (swaps []kv.Op, found int, err error) {
 	if len(keys) == 0 {
 		return nil, 0, nil

@@ -9,8 +9,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// publish puts e into its segment. Once it returns nil, every read that begins finds
-// e. This is P2.
+// publish puts e into its segment. After it returns nil, every new read finds e. This is P2.
 func (l *lane) publish(ctx context.Context, s kv.Store, e entry) error {
 	g := l.shape
 	i := g.segment(g.block(e.stamp))
@@ -18,7 +17,7 @@ func (l *lane) publish(ctx context.Context, s kv.Store, e entry) error {
 	return a.put(ctx, s, func() error { return l.trim(ctx, s, i, e.stamp) })
 }
 
-// An addition is entries to append to a key.
+// An addition is a set of entries to append to a key.
 type addition struct {
 	key   string
 	data  []byte
@@ -26,8 +25,8 @@ type addition struct {
 	opens bool          // the key is likely to be absent
 }
 
-// put carries out a. If the key is full it calls trim, up to twice, to make room. Once an
-// answer was unclear, put returns nil or an ErrUnclear.
+// put carries out a. If the key is full it calls trim, up to twice, to make room. After an unclear
+// answer, put returns nil or an ErrUnclear.
 func (a addition) put(ctx context.Context, s kv.Store, trim func() error) (err error) {
 	trims, unclear := 0, false
 	one := func(op kv.Op) error {
@@ -50,7 +49,7 @@ func (a addition) put(ctx context.Context, s kv.Store, trim func() error) (err e
 				return err
 			}
 		}
-		// The key is absent or full, and an add tells which.
+		// The key is absent or full; an add tells which.
 		err := one(kv.OpAdd(a.key, a.data).For(a.ttl))
 		switch {
 		case errors.Is(err, kv.ErrExists) && tries > 0:
@@ -67,8 +66,7 @@ func (a addition) put(ctx context.Context, s kv.Store, trim func() error) (err e
 	return fmt.Errorf("%s: %w: not added after %d tries", a.key, kv.ErrUnclear, pushTries)
 }
 
-// again reports whether to send an op that ended in err again. An entry that is
-// stored twice is one entry.
+// again reports whether to resend an op that returned err. An entry stored twice is one entry.
 func again(ctx context.Context, err error) bool {
 	return ctx.Err() == nil && (errors.Is(err, kv.ErrUnclear) || errors.Is(err, kv.ErrUnavailable))
 }

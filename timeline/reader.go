@@ -9,26 +9,26 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A reader is what one call has read of a lane, and its way through the lane: down
-// from a cut to older entries, or up to newer ones. What it shows has no hole: an
-// entry that was acknowledged before the call began, and lies between the cut and
-// an entry that is shown, is shown as well or was lapped.
+// A reader holds the segments of a lane read by one call, and its way through the lane: down from a
+// cut to older entries, or up to newer ones. It shows no hole: an entry that was acknowledged
+// before the call began, and lies between the cut and a visible entry, is visible as well or was
+// lapped.
 type reader struct {
 	*lane
 	up    bool
-	shown bool  // what is read is shown, and nothing rests on it
+	shown bool  // results are only displayed, so reads may come from memory
 	from  *cut  // nil: the newest end
-	at    cut   // what from points to once the reader has moved
-	step  int64 // how many blocks to read next
+	at    cut   // the target of from, once the reader has moved
+	step  int64 // number of blocks to read next
 
 	counter int64 // the counter's number, or absent or poisoned
-	top     int64 // the highest stamp known or seen
+	top     int64 // the highest stamp known or read
 	read    []segment
-	ordered []*entry // of all segments read that may be shown, each once, in the order of the way
+	ordered []*entry // the distinct showable entries of all segments read, in the order of the way
 }
 
-// newReader returns a reader of l that first reads the newest block and, before it,
-// those that hold ahead stamps.
+// newReader returns a reader of l that first reads the newest block and, before it, the blocks of
+// ahead stamps.
 func (l *lane) newReader(up bool, from *cut, ahead int64) *reader {
 	r := new(reader)
 	r.begin(l, up, from, ahead)
@@ -51,14 +51,13 @@ func (r *reader) has(segment int64) *segment {
 	return nil
 }
 
-// plan makes open read the newest block and those before it that hold ahead stamps.
+// plan makes open read the newest block and, before it, the blocks of ahead stamps.
 func (r *reader) plan(ahead int64) {
 	width := r.shape.width
 	r.step = 1 + (ahead+width-1)/width
 }
 
-// open reads the counter and what is nearest to the cut. This is R1 and, the first
-// time, JOIN.
+// open reads the counter and the segments nearest to the cut. This is R1 and, the first time, JOIN.
 func (r *reader) open(ctx context.Context, s kv.Store) error {
 	if r.sparing {
 		return r.openSparingly(ctx, s)
@@ -85,9 +84,9 @@ func (r *reader) open(ctx context.Context, s kv.Store) error {
 	return r.settle(ctx, s)
 }
 
-// openSparingly is open for large entries. It reads what was asked for and one segment
-// more: the next, where a number may have been used since. If the process does not know
-// where the ring is, the counter comes first.
+// openSparingly is open for large entries. It reads the planned segments and the next one, which
+// may have been used since. If the process does not know the head of the ring, it reads the counter
+// first.
 func (r *reader) openSparingly(ctx context.Context, s kv.Store) error {
 	r.top = r.knowledge.top()
 	if r.top == 0 {
@@ -115,7 +114,7 @@ func (r *reader) near() []int64 {
 	return refs
 }
 
-// settle ends open, when the first segments are read.
+// settle ends open, after the first segments are read.
 func (r *reader) settle(ctx context.Context, s kv.Store) error {
 	if err := r.search(ctx, s); err != nil {
 		return err
@@ -130,8 +129,8 @@ func (r *reader) settle(ctx context.Context, s kv.Store) error {
 
 func (r *reader) moveTo(c cut) { r.at, r.from = c, &r.at }
 
-// search reads the ring if there is no counter to say which block is the newest. A
-// ring whose first segments are absent was never written to.
+// search reads the ring if there is no counter to locate the newest block. A ring without its first
+// segments was never written.
 func (r *reader) search(ctx context.Context, s kv.Store) error {
 	for first := true; r.counter < 0 && (first || r.top > 0); first = false {
 		refs := r.rest()
@@ -148,7 +147,7 @@ func (r *reader) search(ctx context.Context, s kv.Store) error {
 	return nil
 }
 
-// probed is how many segments of large entries show that a ring was never written to.
+// probed is the number of segments to read before a ring of large entries counts as never written.
 const probed = 3
 
 // more reads further: 2 blocks, then 4, 8 and so on. This is R3.
@@ -166,7 +165,7 @@ func (r *reader) whole() []int64 {
 	return r.rest()
 }
 
-// rest returns segments that were not read yet, as many as fit into a trip.
+// rest returns unread segments, as many as fit into a trip.
 func (r *reader) rest() []int64 {
 	var refs []int64
 	for i := int64(0); i < r.shape.blocks && len(refs) < atOnce; i++ {
@@ -192,8 +191,7 @@ func (r *reader) ahead(n int64) []int64 {
 // oldest returns the first stamp to show.
 func (r *reader) oldest() int64 { return r.shape.first(r.top) }
 
-// way returns the blocks to go through: the first, the last, and the step from one to the
-// next.
+// way returns the blocks to go through: the first, the last, and the step from one to the next.
 func (r *reader) way() (first, last, step int64) {
 	g := r.shape
 	low, high := g.block(r.oldest()), g.block(r.top)
@@ -206,7 +204,7 @@ func (r *reader) way() (first, last, step int64) {
 	return high, low, -1
 }
 
-// fetch reads segments, and the counter if it is wanted, in one trip.
+// fetch reads segments and, if wanted, the counter, in one trip.
 func (r *reader) fetch(ctx context.Context, s kv.Store, refs []int64, counter bool) error {
 	keys := r.keysOf(refs, counter)
 	if r.shown {
@@ -232,7 +230,7 @@ func (r *reader) fetch(ctx context.Context, s kv.Store, refs []int64, counter bo
 	return nil
 }
 
-// order puts what may be shown of all that was read into the order of the way.
+// order sorts the showable entries of all segments read in the order of the way.
 func (r *reader) order() {
 	n := 0
 	for _, seg := range r.read {
@@ -248,7 +246,7 @@ func (r *reader) order() {
 			}
 		}
 		if !r.up {
-			slices.Reverse(r.ordered[begin:]) // So that little is left to sort.
+			slices.Reverse(r.ordered[begin:]) // To leave little to sort.
 		}
 	}
 	slices.SortFunc(r.ordered, func(a, b *entry) int {
@@ -260,8 +258,8 @@ func (r *reader) order() {
 	r.ordered = slices.CompactFunc(r.ordered, func(a, b *entry) bool { return a.compare(b) == 0 })
 }
 
-// mend does, after the reply, what readers do for writers: it raises a counter that
-// has gone back, and trims segments that are overdue.
+// mend does upkeep for writers, after the reply: it raises a counter that went back, and trims
+// overdue segments.
 func (r *reader) mend() {
 	if top := r.top; r.counter >= 0 && r.counter < top {
 		r.db.Soon(func(ctx context.Context) error { return r.raise(ctx, r.db.Store(), top) })
@@ -283,8 +281,8 @@ func (r *reader) mend() {
 	}
 }
 
-// reach returns the stamp down to which, or up to which, the way was read without a
-// gap. ended reports that there is nothing beyond. This is R2.
+// reach returns the stamp up to which the way was read without a gap. ended reports whether nothing
+// is beyond. This is R2.
 func (r *reader) reach() (stamp int64, ended bool) {
 	b, end, step := r.way()
 	for ; (end-b)*step >= 0; b += step {
@@ -302,8 +300,8 @@ func (r *reader) reach() (stamp int64, ended bool) {
 	return 0, true
 }
 
-// visible returns the entries that may be shown, in the order of the way. ended
-// reports that there are none beyond them.
+// visible returns the showable entries, in the order of the way. ended reports whether there are
+// none beyond them.
 func (r *reader) visible() (entries []*entry, ended bool) {
 	reach, ended := r.reach()
 	first := r.find(func(e *entry) bool { return r.from.isOver(*e) != r.up })
@@ -311,22 +309,21 @@ func (r *reader) visible() (entries []*entry, ended bool) {
 	return r.ordered[first:max(first, end)], ended
 }
 
-// find returns how many entries stand before those of which behind is true: all from one
-// on, in the order of the way.
+// find returns the number of entries before the first for which behind is true.
 func (r *reader) find(behind func(*entry) bool) int {
 	return sort.Search(len(r.ordered), func(i int) bool { return behind(r.ordered[i]) })
 }
 
-// pass moves the cut past it, which is a record's.
+// pass moves the cut past it, an item of a record.
 func (r *reader) pass(it item) {
 	if r.up {
 		r.moveTo(over(it.entry))
 		return
 	}
-	r.moveTo(cut{it.stamp, it.what}) // That is just below it.
+	r.moveTo(cut{it.stamp, it.what}) // the cut just below it
 }
 
-// skip moves the cut to where the reader has read to, if it shows nothing.
+// skip moves the cut to the end of the reading, if there are no visible entries.
 func (r *reader) skip() {
 	if entries, ended := r.visible(); len(entries) > 0 || ended {
 		return

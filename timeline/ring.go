@@ -17,22 +17,21 @@ import (
 // Spec describes a timeline of records of type T. kvgen writes it from a tag.
 type Spec[T any] struct {
 	Name string // Newest: unique in the model, part of the timeline's keys
-	Def  string // the definition, but for the Shape; when it changes, the timeline must be rebuilt
+	Def  string // the definition, without the Shape; the timeline must be rebuilt when it changes
 
-	// Value returns a text whose change moves a record to the newest end; it
-	// usually calls Text. A record whose text is empty is not in the timeline. If Value is
-	// nil, a record stands where it was when it came to its owner.
+	// Value returns a text; a change of it moves the record to the newest end. It usually calls
+	// Text. A record with an empty text is not in the timeline. If Value is nil, a record stays
+	// where it was when it came to its owner.
 	Value func(*T) string
-	Holds func(*T) bool // reports whether that text is not empty; nil: Value is asked
-	If    func(*T) bool // which records the timeline holds; nil: all
+	Holds func(*T) bool // reports whether that text is not empty; nil: call Value
+	If    func(*T) bool // selects the records in the timeline; nil: all
 
-	// Order returns the field if its values are in the order in which Rebuild is to enter
-	// records: a time, an integer or a text. If Order is nil, that is the order in which
-	// the records were made.
+	// Order returns the field, if its values are the order in which Rebuild must enter records: a
+	// time, an integer or a text. If Order is nil, that is the order of creation.
 	Order func(*T) any
 
 	Shape  Shape
-	Shards int // how many rings share the records, for many concurrent writers; 0: 1
+	Shards int // number of rings that share the records, for many concurrent writers; 0: 1
 }
 
 // spec is a Spec without its type.
@@ -56,35 +55,34 @@ func (s *Spec[T]) untyped() spec {
 	}
 }
 
-// MaxLanes is how many rings one listing can merge: owners times shards.
+// MaxLanes is the maximum number of rings merged in one listing: owners times shards.
 const MaxLanes = 64
 
-// NewRing returns the timeline that spec describes and plugs it into records.
+// NewRing returns the timeline described by spec and plugs it into records.
 func NewRing[T any, K comparable](records *kvmodel.Records[T, K], spec Spec[T]) *Ring[T] {
 	c := newCore(spec.untyped(), everyone{})
 	c.join(records, unowned{c}, idTextOf(records))
 	return &Ring[T]{c.ring("")}
 }
 
-// Ring is a timeline of records, newest first: the newest Size of its numbers. A
-// record stands once, where the last write that changed its value has put it. One that has
-// left, since it did not belong in the ring for a while, and comes back is put at the top.
+// Ring is a timeline of records, newest first: the newest Size of its numbers. A record appears
+// once, where the last write that changed its value put it. A record that is removed for a while
+// and then added again goes to the top.
 //
-// What it keeps true:
+// It guarantees:
 //
-//   - A change that has returned is in the timeline until Size newer ones have come,
-//     whatever crashes.
+//   - A change that has returned stays in the timeline until Size newer ones follow, whatever
+//     crashes.
 //   - A page has no hole.
-//   - A record is shown only if it is live and belongs to the owner, and only where
-//     its newest entry is.
+//   - A record is shown only if it is live and belongs to the owner, and only at its newest entry.
 type Ring[T any] struct{ ring *ring }
 
 // ring is a Ring without its type.
 type ring struct {
 	core  *core
-	name  string // of the listing, for its cursors
+	name  string // name of the listing, for its cursors
 	lanes []*lane
-	err   error // why it cannot be read, if it cannot
+	err   error // the reason it cannot be read, if any
 }
 
 var _ kvmodel.Lister[struct{}] = (*Ring[struct{}])(nil)
@@ -98,30 +96,29 @@ func (c *core) ring(owners ...string) *ring {
 	return r
 }
 
-// isEmpty reports whether r is the timeline of nobody.
+// isEmpty reports whether r has no owners.
 func (r *ring) isEmpty() bool { return len(r.lanes) == 0 }
 
 func (r *ring) title() string { return r.core.host.Model() + "." + r.core.spec.Name }
 
-// Page returns n records from the cursor on, newest first, or from the newest if the
-// cursor is empty. It leaves out records that a keep rejects, and reads on until it has n
-// others; after five trips for records, or seven for segments, the page is short and has a
-// Next. The newest page takes one trip where nothing is new since the process
-// has read it last, and otherwise two. Any other page takes two, the first in a process
-// three, and one that leaves records out one or more besides.
+// Page returns n records from cursor on, newest first, or from the newest if the cursor is empty.
+// It skips records that a keep function rejects and reads on; after five trips for records, or
+// seven for segments, it returns a short page with a Next. The newest page takes one trip if
+// nothing was added since the process last read it, and otherwise two. Any other page takes two,
+// the first in a process three, and a page that skips records at least one more.
 //
-// If a part of the ring is damaged, Page returns what it has read and an ErrCorrupt. A
-// Rebuild mends that.
+// If a part of the ring is damaged, Page returns the readable records and an ErrCorrupt. A Rebuild
+// repairs that.
 //
-// Next leads to older records and is empty at the end of the ring; it never leads to
-// what the ring has forgotten. Prev leads to newer records and is empty on the newest
-// page. Neither moves when other records are written.
+// Next leads to older records and is empty at the end of the ring; it never leads to records that
+// were lapped. Prev leads to newer records and is empty on the newest page. Neither moves when
+// other records are written.
 func (r *Ring[T]) Page(ctx context.Context, cursor string, n int, keep ...func(*T) bool) (kvmodel.Listing[T], error) {
 	p, err := r.ring.pageAt(ctx, cursor, n, plug.Keeps(keep))
 	return kvmodel.Listing[T]{Items: plug.AllAs[T](p.items), Next: r.ring.cursor(p.next), Prev: r.ring.cursor(p.prev)}, err
 }
 
-// pageAt returns the n records from the cursor on.
+// pageAt returns the page of n records from the cursor on.
 func (r *ring) pageAt(ctx context.Context, cursor string, n int, keep func(plug.Record) bool) (page, error) {
 	ctx, end := r.core.host.Begin(ctx, "Page")
 	defer end()
@@ -147,12 +144,12 @@ func (r *ring) pageAt(ctx context.Context, cursor string, n int, keep func(plug.
 // A page is a page of a ring, and the positions around it.
 type page struct {
 	items      []plug.Record
-	next, prev *position // nil: there is nothing that way
-	bottom     []cut     // below the page
-	damage     error     // what the page may lack, if something cannot be read
+	next, prev *position // nil: no more records in this direction
+	bottom     []cut     // cuts below the page
+	damage     error     // the error if some entries were unreadable
 }
 
-// page returns the n records from p on.
+// page returns the page of n records from p on.
 func (r *ring) page(ctx context.Context, p position, n int, keep func(plug.Record) bool) (page, error) {
 	if err := r.ready(ctx); err != nil {
 		return page{}, err
@@ -192,7 +189,7 @@ func (r *ring) page(ctx context.Context, p position, n int, keep func(plug.Recor
 	case !p.up:
 		return page{items, on, back, end, r.core.failure(m.damage())}, nil
 	case on == nil && len(items) < n:
-		// Less than a page is newer, so this is the newest page.
+		// Fewer than n records are newer, so this is the newest page.
 		return r.page(ctx, position{}, n, keep)
 	}
 	slices.Reverse(items)
@@ -216,8 +213,8 @@ func (r *ring) open(ctx context.Context, up bool, from []cut, n int) (*merge, er
 	return m, r.core.failure(m.open(ctx))
 }
 
-// openAhead is open from the newest end, where each reader reads as many stamps before
-// the newest block as ahead returns.
+// openAhead is open from the newest end, where each reader reads ahead(i, reader) stamps before the
+// newest block.
 func (r *ring) openAhead(ctx context.Context, ahead func(int, *reader) int64) (*merge, error) {
 	if err := r.ready(ctx); err != nil {
 		return nil, err
@@ -229,9 +226,9 @@ func (r *ring) openAhead(ctx context.Context, ahead func(int, *reader) int64) (*
 	return m, r.core.failure(m.open(ctx))
 }
 
-// All returns the records from the newest to the end of the ring, 100 in a trip or
-// two. A record that is written while it runs may come twice or not at all. It ends
-// after an error. What is damaged is an error at the end.
+// All returns the records from the newest to the end of the ring, 100 in a trip or two. A record
+// written meanwhile may come twice or not at all. All ends after an error. Damage is reported at
+// the end.
 func (r *Ring[T]) All(ctx context.Context) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		r.ring.all(ctx, func(v plug.Record, err error) bool { return yield(plug.As[T](v), err) })
@@ -263,7 +260,7 @@ func (r *ring) all(ctx context.Context, yield func(plug.Record, error) bool) {
 	}
 }
 
-// cursor returns the cursor of p, an empty one if p is nil.
+// cursor returns the cursor of p, or "" if p is nil.
 func (r *ring) cursor(p *position) string {
 	if p == nil {
 		return ""

@@ -6,30 +6,30 @@ import (
 	"math/bits"
 )
 
-// DefaultSize is the Size of a ring whose Shape does not say.
+// DefaultSize is the default Size of a Shape.
 const DefaultSize = 1024
 
-// defaultSegment is how many stamps share a key if there are enough of them.
+// defaultSegment is the number of stamps per key in a ring of sufficient size.
 const defaultSegment = 64
 
-// Shape is the geometry of a ring: how many numbers it shows, and how many of them
-// share a key. The zero Shape is 1024 by 64. A ring keeps the next power of two of
-// numbers, so that its Size can change up to that without a rebuild.
+// Shape is the geometry of a ring: the number of entries it shows, and the number of them per key.
+// The zero Shape is 1024 by 64. A ring stores the next power of two of numbers, so that its Size
+// can change up to that without a rebuild.
 type Shape struct {
 	Size    int // slots: the ring shows the newest Size numbers
-	Segment int // slots of a key; 1: a key for each entry
+	Segment int // slots per key; 1: a key for each entry
 }
 
-// shape is a Shape with its keys counted. The number n belongs to block n / width,
-// and block b is kept in segment b mod blocks. There is one segment more than size
-// needs, so that the ring is whole while a new block is being filled.
+// shape is a Shape with its keys counted. The number n belongs to block n / width, and block b is
+// kept in segment b mod blocks. There is one segment more than size needs, so that the ring is
+// whole while a new block is being filled.
 type shape struct {
 	shown               int64 // at most size
 	size, width, blocks int64
 }
 
-// shape returns s with the defaults filled in. It panics if s is impossible, which is
-// a mistake in the program.
+// shape returns s with the defaults filled in. It panics if s is invalid, which is a programming
+// error.
 func (s Shape) shape() shape {
 	if s.Size < 0 || s.Segment < 0 {
 		panic(fmt.Sprintf("timeline: a ring of %d slots by %d", s.Size, s.Segment))
@@ -40,7 +40,7 @@ func (s Shape) shape() shape {
 	return shape{shown, size, width, (size+width-1)/width + 1}
 }
 
-// def is the part of an index's definition that says where entries are stored.
+// def returns the part of an index's definition that locates its entries.
 func (g shape) def() string { return fmt.Sprintf("ring %dx%d", g.size, g.width) }
 
 func (g shape) block(n int64) int64 { return n / g.width }
@@ -48,15 +48,15 @@ func (g shape) block(n int64) int64 { return n / g.width }
 // segment returns the number of the segment that keeps block b.
 func (g shape) segment(b int64) int64 { return b % g.blocks }
 
-// oldest returns the first number that the ring still keeps when top is the newest.
-// The numbers below have been lapped.
+// oldest returns the first number that the ring still keeps when top is the newest. Lower numbers
+// have been lapped.
 func (g shape) oldest(top int64) int64 { return lastOf(g.size, top) }
 
 // first returns the first number that the ring still shows when top is the newest.
 func (g shape) first(top int64) int64 { return lastOf(g.shown, top) }
 
-// lastOf returns the first of the newest n numbers when top is the last. A dawn takes no
-// room, since mostly no record stands there.
+// lastOf returns the first of the newest n numbers when top is the last. A dawn does not count,
+// since it usually has no record.
 func lastOf(n, top int64) int64 {
 	first := top - n + 1
 	if d := dawn(era(top)); first <= d && d <= top {
@@ -65,9 +65,9 @@ func lastOf(n, top int64) int64 {
 	return max(1, first)
 }
 
-// next returns the number to go on from if all that is known is that m was handed
-// out. It is some blocks further, above what others may hold and have not written
-// yet, and at the beginning of a block, so that the block of m stays whole.
+// next returns the number to continue with, given that m was handed out. It skips some blocks,
+// above numbers that others may hold and have not written yet, and begins a block, so that the
+// block of m stays whole.
 func (g shape) next(m int64) int64 {
 	skip := min(2, (g.blocks-1)/4)
 	return (g.block(m) + 1 + skip) * g.width

@@ -7,10 +7,9 @@ import (
 	"slices"
 )
 
-// Head returns a text that changes whenever there is a new entry among the newest. It
-// can be an ETag for the newest page, if the page shows nothing that changes without
-// moving a record. It is also a cursor: Page returns what is newer than the head, and
-// Since counts it. One trip.
+// Head returns a text that changes with each new entry among the newest. It can be an ETag for the
+// newest page, if all visible changes on the page move a record. It is also a cursor: Page returns
+// records newer than the head, and Since counts them. One trip.
 func (r *Ring[T]) Head(ctx context.Context) (string, error) { return r.ring.head(ctx) }
 
 func (r *ring) head(ctx context.Context) (string, error) {
@@ -41,10 +40,10 @@ func (r *ring) head(ctx context.Context) (string, error) {
 	return r.cursor(&position{up: true, cuts: m.newest(), mark: sum.Sum(nil)[:8]}), nil
 }
 
-// Since returns how many records stand above a cursor of this ring, such as the Head
-// when a visitor last looked. It looks at the newest 512 entries, in up to seven trips;
-// if those do not reach the cursor, there are more than it returns. One trip if there
-// are none, and otherwise one more for the records.
+// Since returns the number of records above a cursor of this ring, such as the Head at a visitor's
+// last visit. It reads the newest 512 entries, in up to seven trips; if these do not reach the
+// cursor, the result is too low. One trip if there are none, and otherwise one more for the
+// records.
 func (r *Ring[T]) Since(ctx context.Context, cursor string) (int, error) {
 	return r.ring.since(ctx, cursor)
 }
@@ -62,7 +61,7 @@ func (r *ring) since(ctx context.Context, cursor string) (int, error) {
 	ctx, cancel := r.core.db.Patient(ctx)
 	defer cancel()
 	m, err := r.openAhead(ctx, func(i int, known *reader) int64 {
-		// Below the cursor there is nothing to count.
+		// There is nothing to count below the cursor.
 		return min(max(known.knowledge.top()-p.cuts[i].stamp, 0), max(4*defaultSegment/int64(len(r.lanes)), defaultSegment))
 	})
 	if err != nil {
@@ -87,10 +86,9 @@ func (r *ring) since(ctx context.Context, cursor string) (int, error) {
 	return n, r.core.failure(m.damage())
 }
 
-// InUse returns the lowest and the highest stamp that the ring shows, 0 if it is
-// empty: how long the ring is, and how much has ever passed through it. The entries
-// may be stale. Of several owners or shards, they are the stamps of the oldest and
-// the newest entry. Two trips.
+// InUse returns the lowest and the highest stamp that the ring shows, or 0 if it is empty: a
+// measure of its length, and of all entries ever added. The entries may be stale. With several
+// owners or shards, they are the stamps of the oldest and the newest entry. Two trips.
 func (r *Ring[T]) InUse(ctx context.Context) (first, last int64, err error) { return r.ring.inUse(ctx) }
 
 func (r *ring) inUse(ctx context.Context) (first, last int64, err error) {

@@ -11,16 +11,16 @@ import (
 	"github.com/ringtree/ringtree/internal/plug"
 )
 
-// A standing is where a record belongs when a timeline is built.
+// A standing is a record's position in a build.
 type standing struct {
 	laneName
-	order string // a text that sorts as the field does
-	at    int64  // when its entry counts as made, in Unix milliseconds
+	order string // a text that sorts like the field
+	at    int64  // assumed creation time of its entry, in Unix milliseconds
 	id    string
 	stamp int64 // of the record; 0: none
 }
 
-// A laneName says which lane of a timeline.
+// A laneName identifies a lane of a timeline.
 type laneName struct {
 	owner string
 	shard int
@@ -35,13 +35,13 @@ func (s standing) compare(other standing) int {
 	return cmp.Or(s.laneName.compare(other.laneName), cmp.Compare(other.order, s.order), cmp.Compare(other.id, s.id))
 }
 
-// isAt reports whether s is where other is, whatever their stamps.
+// isAt reports whether s and other are equal, ignoring their stamps.
 func (s standing) isAt(other standing) bool {
 	s.stamp = other.stamp
 	return s == other
 }
 
-// standings returns where rec belongs.
+// standings returns the standings of rec.
 func (c *core) standings(rec *plug.Seen) (all []standing) {
 	if rec.Value == nil {
 		return nil
@@ -52,7 +52,7 @@ func (c *core) standings(rec *plug.Seen) (all []standing) {
 	return all
 }
 
-// standingIn returns where rec belongs in a lane. ok reports that it belongs there.
+// standingIn returns the standing of rec in a lane. ok reports whether rec belongs there.
 func (c *core) standingIn(rec *plug.Seen, in laneName) (st standing, ok bool) {
 	for _, st := range c.standings(rec) {
 		if st.laneName == in {
@@ -62,11 +62,11 @@ func (c *core) standingIn(rec *plug.Seen, in laneName) (st standing, ok bool) {
 	return st, false
 }
 
-// standing returns where rec belongs in the ring of one of its owners.
+// standing returns the standing of rec in the ring of one of its owners.
 func (c *core) standing(rec *plug.Seen, owner string) (st standing) {
 	st = standing{laneName: laneName{owner, c.shardOf(rec.ID)}, id: rec.ID}
-	// The rev of a record begins with the time when it was made. What has an entry
-	// stays at the time of that.
+	// The rev of a record begins with its creation time. A record with an entry keeps the time of
+	// that.
 	st.at = int64(rec.Rev)
 	if m := c.markOf(rec.Mark, owner); m.stamp != 0 {
 		st.stamp, st.at = m.stamp, m.at
@@ -83,7 +83,7 @@ func (c *core) standing(rec *plug.Seen, owner string) (st standing) {
 	return st
 }
 
-// orderOf returns a text for v, a time, an integer or a string, that sorts as v does.
+// orderOf returns a text for v, a time, an integer or a string, that sorts like v.
 func orderOf(v any) string {
 	if t, ok := v.(time.Time); ok {
 		return sortable(uint64(t.Unix())^1<<63) + sortable(uint64(t.Nanosecond()))
@@ -99,12 +99,11 @@ func orderOf(v any) string {
 
 func sortable(n uint64) string { return string(binary.BigEndian.AppendUint64(nil, n)) }
 
-// sortedAtOnce is how many standings are in memory at a time; twice as many while
-// they are chosen.
+// sortedAtOnce is the number of standings kept in memory; twice as many while they are chosen.
 const sortedAtOnce = 1 << 17
 
-// foremost returns the standings of records that wants chooses, in their order: all
-// of them, or the first, as many as are kept in memory.
+// foremost returns the standings that wants selects, in their order, or as many of the first as fit
+// in memory.
 func (c *core) foremost(ctx context.Context, wants func(standing) bool) (some []standing, err error) {
 	cut := func() {
 		slices.SortFunc(some, standing.compare)

@@ -6,16 +6,16 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// tidy does what the push of n owes. The first push of a block trims its segment. If
-// that may have lost against other pushes, the push half a block later trims the
-// segment before, which is quiet by then. In a transaction this is a part of it, and
-// otherwise it follows the reply. This is P3.
+// tidy does the upkeep due after the push of n. The first push of a block trims its segment. In
+// case that lost against other pushes, the push half a block later trims the segment before, which
+// is quiet by that time. In a transaction tidy is part of it, and otherwise it follows the reply.
+// This is P3.
 func (l *lane) tidy(ctx context.Context, s kv.Store, n int64) {
 	i, due := l.due(n)
 	switch {
 	case !due:
 	case l.atomic:
-		// A segment that is not trimmed now is trimmed on the next lap.
+		// If this trim fails, the segment is trimmed on the next lap.
 		_ = l.trim(ctx, s, i, n)
 	default:
 		l.db.Soon(func(ctx context.Context) error { return l.trim(ctx, l.db.Store(), i, n) })
@@ -40,9 +40,9 @@ func (l *lane) due(n int64) (segment int64, due bool) {
 	return 0, false
 }
 
-// trim cuts off what was lapped in segment i. Any process may do so at any time. own
-// is a number that the caller knows was handed out. A higher one in the segment is
-// compared with the counter, which may have gone back. This is T1 and T2.
+// trim removes lapped entries from segment i. Any process may do so at any time. own is a number
+// known to have been handed out. A higher one in the segment is compared with the counter, which
+// may have gone back. This is T1 and T2.
 func (l *lane) trim(ctx context.Context, s kv.Store, i, own int64) error {
 	key := l.key(i)
 	results, err := kv.GetAll(ctx, s, key, l.counterKey())
@@ -59,15 +59,15 @@ func (l *lane) trim(ctx context.Context, s kv.Store, i, own int64) error {
 	return l.cut(ctx, s, seg)
 }
 
-// cut is T2, on a segment that was read: the first entry of the newest block and all
-// that follow it stay. Entries of a ring of another shape do not.
+// cut is T2, on a segment that was read: it keeps the first entry of the newest block and all that
+// follow it, and drops entries of a ring of another shape.
 func (l *lane) cut(ctx context.Context, s kv.Store, seg segment) error {
 	newest := l.shape.block(highest(seg.entries))
 	from := 0
 	for from < len(seg.entries) && l.shape.block(seg.entries[from].stamp) != newest {
 		from++
 	}
-	// What cannot be read right before may be of the newest block, too.
+	// Unreadable entries right before may be of the newest block, too.
 	for from > 0 && seg.entries[from-1].lost() {
 		from--
 	}

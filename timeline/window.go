@@ -14,13 +14,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// What package inspect sees of timelines and events: see [plug.Window]. A base is that of
-// all rings of one owner.
+// The views that package inspect has of timelines and events: see [plug.Window]. A base is common
+// to all rings of one owner.
 
-// ringWindow is the rings of an index as package inspect sees them.
+// ringWindow is the view that package inspect has of an index's rings.
 type ringWindow struct{ *core }
 
-// Window returns the rings as package inspect sees them.
+// Window returns the view for package inspect.
 func (c *core) Window() plug.Window { return ringWindow{c} }
 
 // Kind returns "timeline".
@@ -32,7 +32,7 @@ func (c ringWindow) Parted() bool {
 	return !one
 }
 
-// Bases returns what the keys of the rings of a place begin with.
+// Bases returns the key prefix of the rings of a place.
 func (c ringWindow) Bases(place string) []string {
 	return []string{c.keys.Key(ownerOf(place))}
 }
@@ -54,8 +54,7 @@ func (c ringWindow) lanesAt(base string) (all []*lane) {
 	return all
 }
 
-// Audit returns the segments that are damaged. An entry that its record does not confirm is
-// none of what is wrong, since readers pass over it.
+// Audit returns the damaged segments. Stale entries are no problem, since readers skip them.
 func (c ringWindow) Audit(ctx context.Context, s kv.Store, base, _ string) (wrong []plug.Wrong, err error) {
 	for _, l := range c.lanesAt(base) {
 		damaged, err := l.damaged(ctx, s)
@@ -69,8 +68,7 @@ func (c ringWindow) Audit(ctx context.Context, s kv.Store, base, _ string) (wron
 	return wrong, nil
 }
 
-// damaged returns the keys of the segments that are damaged, and that of a counter that is
-// no number.
+// damaged returns the keys of damaged segments, and the counter's if that is not a number.
 func (l *lane) damaged(ctx context.Context, s kv.Store) (damaged []string, err error) {
 	keys := []string{l.counterKey()}
 	for i := range l.shape.blocks {
@@ -95,8 +93,8 @@ func (l *lane) damaged(ctx context.Context, s kv.Store) (damaged []string, err e
 	return damaged, nil
 }
 
-// Amend takes what cannot be read out of the rings. The records whose entries these were have
-// to be mended after that.
+// Amend removes unreadable bytes from the rings. The records of these entries must be mended
+// afterwards.
 func (c ringWindow) Amend(ctx context.Context, s kv.Store, base, _ string) error {
 	for _, l := range c.lanesAt(base) {
 		if err := cmp.Or(l.mend(ctx, s), l.dropBadCounter(ctx, s)); err != nil {
@@ -106,8 +104,7 @@ func (c ringWindow) Amend(ctx context.Context, s kv.Store, base, _ string) error
 	return nil
 }
 
-// dropBadCounter drops a counter that is no number. The next writer makes it again: see
-// RECOVER.
+// dropBadCounter deletes a counter that is not a number. The next writer recreates it: see RECOVER.
 func (l *lane) dropBadCounter(ctx context.Context, s kv.Store) error {
 	r, err := kv.One(ctx, s, kv.OpGet(l.counterKey()))
 	switch {
@@ -167,7 +164,7 @@ func (c ringWindow) Picture(ctx context.Context, s kv.Store, value string, most 
 	return p, nil
 }
 
-// plain returns p in the words of plug.
+// plain converts p to the type of plug.
 func (p Picture) plain() plug.Ring {
 	ring := plug.Ring{Head: p.Head, Newest: p.Newest}
 	for _, s := range p.Segments {
@@ -182,7 +179,7 @@ func (p Picture) plain() plug.Ring {
 
 func at(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.DateTime) }
 
-// Show says what a counter or a segment holds.
+// Show describes a counter or a segment.
 func (c ringWindow) Show(key string, value []byte) ([]string, error) {
 	if strings.HasSuffix(key, "#n") {
 		return []string{"the last stamp that was given: " + string(value)}, nil
@@ -228,7 +225,7 @@ func showEntries(key string, value []byte, body func(entry) string) ([]string, e
 	return lines, nil
 }
 
-// eventsWindow is the events of a type as package inspect sees them.
+// eventsWindow is the view that package inspect has of a type of events.
 type eventsWindow[T, V any] struct{ *Events[T, V] }
 
 func (w eventsWindow[T, V]) Name() string { return w.spec.Name }
@@ -246,7 +243,7 @@ func (w eventsWindow[T, V]) Base(key string) (base string, first bool) {
 	return base, ok && (rest == "n" || strings.HasPrefix(rest, "a") || rest == "p")
 }
 
-// Audit returns what cannot be read: no record says what should be there.
+// Audit returns unreadable events. Missing ones cannot be detected, since no record mentions them.
 func (w eventsWindow[T, V]) Audit(ctx context.Context, s kv.Store, base, _ string) ([]plug.Wrong, error) {
 	_, err := w.layoutAt(func(base string) string { return base }).latest(ctx, s, base, w.spec.Keep)
 	if wire.IsCorrupt(err) {
@@ -255,7 +252,7 @@ func (w eventsWindow[T, V]) Audit(ctx context.Context, s kv.Store, base, _ strin
 	return nil, err
 }
 
-// Amend does nothing: what is damaged goes as others come.
+// Amend does nothing: newer events replace damaged ones.
 func (w eventsWindow[T, V]) Amend(context.Context, kv.Store, string, string) error { return nil }
 
 // Page returns the last events of an owner.
@@ -270,7 +267,7 @@ func (w eventsWindow[T, V]) Page(ctx context.Context, s kv.Store, value string, 
 	return rows, err
 }
 
-// Ends returns when a turn of events with a TTL ends: see appended.
+// Ends returns the expiry of a key of events with a TTL: see appended.
 func (w eventsWindow[T, V]) Ends(key string) time.Time {
 	if w.spec.TTL == 0 {
 		return time.Time{}

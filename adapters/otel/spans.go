@@ -1,5 +1,5 @@
-// Package kvotel shows to OpenTelemetry what a database does: a span for each verb, and in
-// it one for each trip.
+// Package kvotel traces a database with OpenTelemetry: a span for each verb, and in it one for each
+// trip.
 //
 //	db, err := kvopen.Open(ctx, url, kvotel.Spans(otel.GetTracerProvider()))
 package kvotel
@@ -15,10 +15,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Spans makes a database begin spans. That of a verb is named Model.Index.Verb, as
-// kvmodel.Work is, and stands in the span of the verb's context; work in the background has
-// no span around it. That of a trip says how many ops it had, and why the store has failed
-// if it did; then that of the verb says so, too. No span has keys or values.
+// Spans makes a database create spans. The span of a verb is named Model.Index.Verb, like
+// kvmodel.Work, and is a child of the span in the verb's context; background work has no parent
+// span. The span of a trip has its number of ops and any error of the store; an error is set on the
+// verb's span, too. No span has keys or values.
 func Spans(provider trace.TracerProvider) kvmodel.Option {
 	t := tracer{provider.Tracer("github.com/ringtree/ringtree")}
 	return kvmodel.Observe(kvmodel.Hooks{Verb: t.verb, Trip: t.trip})
@@ -42,7 +42,7 @@ func (t tracer) trip(ctx context.Context, trip kvmodel.Trip) {
 	_, span := t.Start(ctx, "trip", trace.WithTimestamp(trip.Start), trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
 		attribute.Int("ringtree.reads", reads), attribute.Int("ringtree.writes", len(trip.Ops)-reads)))
 	if trip.Err != nil {
-		span.SetStatus(codes.Error, kv.Failure(trip.Err).Error()) // The error itself may name a key.
+		span.SetStatus(codes.Error, kv.Failure(trip.Err).Error()) // The error itself may contain a key.
 		if around := trace.SpanFromContext(ctx); trip.For.Verb != "" {
 			around.SetStatus(codes.Error, "a trip has failed")
 		}

@@ -1,11 +1,11 @@
-// Package kvprometheus shows to Prometheus what a database does:
+// Package kvprometheus exports the metrics of a database to Prometheus:
 //
 //	metrics := kvprometheus.New()
 //	db, err := kvopen.Open(ctx, url, metrics.Option())
 //	metrics.Watch(db)
 //	prometheus.MustRegister(metrics)
 //
-// docs/observation.md says which of it to watch.
+// docs/observation.md lists the metrics to watch.
 package kvprometheus
 
 import (
@@ -18,8 +18,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// Metrics is a prometheus.Collector of a database: how long its trips take and how many
-// fail, by the verb that has asked, and what its Stats say.
+// Metrics is a prometheus.Collector of a database: the durations and failures of its trips, by
+// verb, and its Stats.
 type Metrics struct {
 	trips  *prometheus.HistogramVec
 	failed *prometheus.CounterVec
@@ -28,7 +28,7 @@ type Metrics struct {
 
 var verb = []string{"model", "index", "verb"}
 
-// New returns the metrics of a database that is to be opened with their Option.
+// New returns the metrics of a database that is opened with their Option.
 func New() *Metrics {
 	return &Metrics{
 		trips: prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -41,7 +41,7 @@ func New() *Metrics {
 	}
 }
 
-// Option makes a database tell its trips.
+// Option makes a database report its trips.
 func (m *Metrics) Option() kvmodel.Option {
 	return kvmodel.Observe(kvmodel.Hooks{Trip: m.trip})
 }
@@ -132,7 +132,7 @@ var numbers = []number{
 	total("races_lost_total", "Changes that have started over.", func(s kvmodel.Stats) float64 { return float64(s.Retries) }),
 }
 
-// ofDisk are those of a store in a file.
+// ofDisk are the numbers of a store in a file.
 var ofDisk = []number{
 	total("disk_commits_total", "Commits.", func(s kvmodel.Stats) float64 { return float64(s.Disk.Commits) }),
 	total("disk_commit_seconds_total", "How long they took.", func(s kvmodel.Stats) float64 { return s.Disk.Committing.Seconds() }),

@@ -15,18 +15,18 @@ import (
 	"github.com/ringtree/ringtree/bench/compare/site"
 )
 
-// Each peer lives in a process of its own, so that none pays for the heap of another.
-// The process gets tasks on its standard input and answers with samples.
+// Each peer has its own process, so that none is affected by the heap of another. The process reads
+// tasks from its standard input and writes samples.
 
-// childVariable holds the job of a process that is one peer.
+// childVariable is the environment variable with the job of a peer's process.
 const childVariable = "RINGTREE_COMPARE_PEER"
 
-// job is the peer to be, and its data.
+// job selects the peer, and its data.
 type job struct {
 	Peer       string
 	Place      place.Place
 	Size       int
-	Work, Site bool // which data it loads
+	Work, Site bool // data sets to load
 }
 
 // task is one measurement.
@@ -34,7 +34,7 @@ type task struct {
 	Workload string
 	Clients  int
 	Lasts    time.Duration
-	Writes   int // percent of the pages of an app
+	Writes   int // percentage of writes among the pages of an app
 }
 
 // child is the process of a peer.
@@ -165,7 +165,7 @@ func (s *subject) close() (err error) {
 	return err
 }
 
-// flush returns when all that was written is in every answer.
+// flush returns when all writes are visible in every answer.
 func (s *subject) flush(ctx context.Context) (err error) {
 	if s.work != nil {
 		err = s.work.Flush(ctx)
@@ -176,7 +176,7 @@ func (s *subject) flush(ctx context.Context) (err error) {
 	return err
 }
 
-// warmUp is the part of a measurement, as a divisor, for which the work is done before it.
+// warmUp: the warm-up takes 1/warmUp of the measurement's time.
 const warmUp = 4
 
 // carryOut measures a task after a warm-up.

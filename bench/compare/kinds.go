@@ -10,7 +10,7 @@ import (
 	"github.com/ringtree/ringtree/bench/compare/site"
 )
 
-// kind is a peer as both packages have it, or one of them.
+// kind is a peer of one or both packages.
 type kind struct {
 	name, server, durable string
 	work                  *place.Kind[peers.Peer]
@@ -53,7 +53,7 @@ func (k kind) can(w workload) bool {
 	return k.work != nil
 }
 
-// files returns the names of the files that a workload is about.
+// files returns the names of the files used by a workload.
 func (k kind) files(w workload, at place.Place) []string {
 	if w.onSite {
 		return place.Files(*k.site, at)

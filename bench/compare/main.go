@@ -1,16 +1,16 @@
-// Command compare measures the pages of an app on ringtree and on what a program could use
-// instead of it, and single operations below that, and prints what each has taken.
+// Command compare measures the pages of an app, and single operations, on ringtree and on its
+// alternatives, and prints the costs.
 //
 //	go run -tags mattn ./compare [-workloads W] [-peers P] [-clients C] [-n N] [-o FILE] [-page FOLDER]
 //	go run ./compare -from FILE -page FOLDER
 //
-// Such as these, of pages alone, of which half write:
+// For example, only pages, half of them writes:
 //
 //	go run -tags mattn ./compare -workloads pages -writes 50 -peers ringtree-file-periodic,sqlite
 //
-// It starts the servers that it needs and stops them. Each peer is a process of its own
-// with data of its own. In each round of a workload the peers take turns; what is told
-// is the median of the rounds, with the least and the greatest.
+// It starts the servers it needs and stops them. Each peer has its own process and data. In each
+// round of a workload the peers take turns; the results are the median of the rounds, the minimum
+// and the maximum.
 package main
 
 import (
@@ -46,7 +46,7 @@ func main() {
 	}
 }
 
-// run does what args say.
+// run carries out the command line.
 func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("compare", flag.ContinueOnError)
 	flags.SetOutput(out)
@@ -99,7 +99,7 @@ func namesOf[T any](all []T, name func(T) string) []string {
 	return names
 }
 
-// choose puts those of all that are named in list into chosen, or all of them if it is empty.
+// choose sets chosen to the elements of all named in list, or to all of them if it is empty.
 func choose[T any](chosen *[]T, all []T, list string, name func(T) string) error {
 	if list == "" {
 		*chosen = slices.Clone(all)
@@ -115,7 +115,7 @@ func choose[T any](chosen *[]T, all []T, list string, name func(T) string) error
 	return nil
 }
 
-// numbers puts the numbers of a flag's list, from least to most, into all.
+// numbers sets all to the numbers in a flag's list, from least to most.
 func numbers(all *[]int, flag, list string, least, most int) error {
 	for text := range strings.SplitSeq(list, ",") {
 		n, err := strconv.Atoi(text)
@@ -127,7 +127,7 @@ func numbers(all *[]int, flag, list string, least, most int) error {
 	return nil
 }
 
-// check names all that is missing or would be unfair.
+// check reports missing prerequisites and unfair settings.
 func (p *plan) check() error {
 	p.able()
 	if p.rounds < 1 || p.lasts <= 0 || p.writes < 0 || p.writes > 100 {

@@ -12,30 +12,30 @@ import (
 	"github.com/ringtree/ringtree/bench/compare/place"
 )
 
-// sample is what one measurement of a workload on a peer has found.
+// sample is the result of one measurement of a workload on a peer.
 type sample struct {
 	P50, P99  float64 // microseconds
-	Ops       float64 // a second
-	Slow      float64 // percent of the clients' time that was in ops of more than 5 ms
-	CPU       float64 // microseconds for each op, in the process of the peer
-	ServerCPU float64 // and in that of its server
-	Allocs    float64 // for each op, in the process of the peer
+	Ops       float64 // per second
+	Slow      float64 // percent of the clients' time in ops of more than 5 ms
+	CPU       float64 // microseconds per op, in the process of the peer
+	ServerCPU float64 // and in its server
+	Allocs    float64 // per op, in the process of the peer
 	Bytes     float64 // allocated
-	Written   float64 // bytes for each op, of a peer without a server
+	Written   float64 // bytes per op, of a peer without a server
 
-	Kinds map[string]latency // where ops are of several kinds
+	Kinds map[string]latency // if there are several kinds of ops
 
 	Failed int    // ops
-	Error  string // of the first of them, or why nothing was measured
+	Error  string // the first error of an op, or of the measurement
 }
 
-// latency is how long ops of one kind took.
+// latency is the latency of ops of one kind.
 type latency struct{ P50, P99 float64 } // microseconds
 
-// slowly is from when on an op counts as slow.
+// slowly is the duration from which an op counts as slow.
 const slowly = 5 * time.Millisecond
 
-// client is what one client has found.
+// client is the result of one client.
 type client struct {
 	all    histogram
 	kinds  map[string]*histogram
@@ -44,7 +44,7 @@ type client struct {
 	first  error
 }
 
-// work has the client call do until end, or once if it starts later.
+// work makes the client call do until end, at least once.
 func (c *client) work(ctx context.Context, do op, end time.Time) {
 	r := rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
 	for now, again := time.Now(), true; again; again = now.Before(end) {
@@ -69,7 +69,7 @@ func (c *client) work(ctx context.Context, do op, end time.Time) {
 	}
 }
 
-// spent is what has been used up to a moment.
+// spent is the resource usage up to a moment.
 type spent struct {
 	at          time.Time
 	memory      runtime.MemStats
@@ -84,7 +84,7 @@ func (s *subject) spent() (now spent) {
 	return now
 }
 
-// measure has clients call do for a while.
+// measure makes clients call do for a while.
 func (s *subject) measure(ctx context.Context, do op, clients int, lasts time.Duration) sample {
 	found := make([]client, clients)
 	runtime.GC()
@@ -96,7 +96,7 @@ func (s *subject) measure(ctx context.Context, do op, clients int, lasts time.Du
 		running.Go(func() { found[i].work(ctx, do, end) })
 	}
 	running.Wait()
-	// What a peer does after its replies belongs to the work.
+	// Work of a peer after its replies counts.
 	flushed := s.flush(ctx)
 	after := s.spent()
 
@@ -177,7 +177,7 @@ func (h *histogram) merge(other *histogram) {
 	}
 }
 
-// quantile returns the duration that the part q of all stay below, in microseconds.
+// quantile returns the q-quantile of the durations, in microseconds.
 func (h *histogram) quantile(q float64) float64 {
 	want := int(q*float64(h.count)) + 1
 	for i, n := range h.buckets {

@@ -19,10 +19,10 @@ func (v visitor) anyone(r *rand.Rand) int { return r.IntN(v.data.Users) }
 
 func (v visitor) article(r *rand.Rand) string { return site.Slug(v.data.Popular(r)) }
 
-// view is a kind of page, and how often it is asked for.
+// view is a kind of page, and its frequency.
 type view struct {
 	name  string
-	share int // of those that read, or of those that write
+	share int // among reads, or among writes
 	ask   func(v visitor, ctx context.Context, r *rand.Rand) error
 }
 
@@ -74,7 +74,7 @@ var texts = func() (all [64]string) {
 	return all
 }()
 
-// mix asks for pages of all kinds, of which so many percent write.
+// mix requests pages of all kinds, with the given percentage of writes.
 func mix(_ context.Context, s *subject, writes int) (op, error) {
 	v := visitor{s.site, s.data}
 	return func(ctx context.Context, r *rand.Rand) (string, error) {
@@ -87,7 +87,7 @@ func mix(_ context.Context, s *subject, writes int) (op, error) {
 	}, nil
 }
 
-// chosen returns one of all, by their shares.
+// chosen returns one of all, weighted by their shares.
 func chosen(r *rand.Rand, all []view) view {
 	sum := 0
 	for _, v := range all {

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// proxy stands before a server and holds each of its replies for a while, as a network
-// would that takes as long to cross and back. What a client sends meanwhile is on its way, so
-// requests of one pipeline wait together and those that need each other's replies in turn.
+// proxy is in front of a server and delays each of its replies, like a network with that round-trip
+// time. Requests sent meanwhile are in flight, so pipelined requests wait together, and dependent
+// requests one after another.
 type proxy struct {
 	listener net.Listener
 	server   string
@@ -53,13 +53,13 @@ func (p *proxy) serve() {
 	}
 }
 
-// late is a reply that may not be seen before its time.
+// late is a reply that must not be delivered before its time.
 type late struct {
 	data []byte
 	due  time.Time
 }
 
-// hold passes on what server says, each part after the delay.
+// hold forwards the server's output, each part after the delay.
 func (p *proxy) hold(client io.Writer, server io.Reader) {
 	parts, written := make(chan late, 1024), make(chan struct{})
 	defer func() { close(parts); <-written }()
@@ -82,11 +82,10 @@ func (p *proxy) hold(client io.Writer, server io.Reader) {
 	}
 }
 
-// sleepUntil is exact to a tenth of a millisecond, which time.Sleep is not where nothing
-// else runs.
+// sleepUntil is exact to a tenth of a millisecond, unlike time.Sleep on an otherwise idle machine.
 func sleepUntil(due time.Time) {
 	for left := time.Until(due); left > 0; left = time.Until(due) {
 		span := syscall.NsecToTimespec(int64(left))
-		_ = syscall.Nanosleep(&span, nil) // If a signal ends it early, it goes on.
+		_ = syscall.Nanosleep(&span, nil) // If a signal interrupts it, the loop continues.
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/ringtree/ringtree/bench/compare/place"
 )
 
-// head is what docs/benchmarks.md says besides its numbers.
+// head is the text of docs/benchmarks.md without its numbers.
 //
 //go:embed head.txt
 var head string
@@ -74,13 +74,13 @@ func writeWork(text *strings.Builder) {
 	}
 }
 
-// operations are the workloads in the order of the page, and writes those that write.
+// operations are the workloads in the order of the page, and writes the writing ones among them.
 var (
 	operations = []string{"W1", "W2", "W2deep", "W3", "W4", "W5", "W6", "W7r", "W7w", "W8r", "W8w", "W9"}
 	writes     = []string{"W3", "W4", "W7w", "W8w", "W9"}
 )
 
-// sizeOf returns the size that most results are of.
+// sizeOf returns the most frequent size in results.
 func sizeOf(results []result) (most int) {
 	n := map[int]int{}
 	for _, r := range results {
@@ -98,7 +98,7 @@ type table struct {
 	rtt     float64
 }
 
-// usualWrites is how many percent of the pages write, in what is told.
+// usualWrites is the percentage of writes in the reported pages.
 const usualWrites = 10
 
 // find returns a result, nil if it was not measured.
@@ -113,7 +113,7 @@ func (t table) find(peer, workload string, clients int) *result {
 	return &t.results[i]
 }
 
-// writeSplit adds a section with a table for each thing that a crash may take.
+// writeSplit adds a section with a table for each kind of loss in a crash.
 func (t table) writeSplit(text *strings.Builder, title, what string, rows func(of []kind) string) {
 	var parts strings.Builder
 	for _, durable := range place.Losses {
@@ -186,7 +186,7 @@ func cell(r *result, value func(*result) float64) string {
 	return short(value(r))
 }
 
-// kindCell returns the median of pages of one kind, "-" if none was asked for.
+// kindCell returns the median of pages of one kind, "-" if there were none.
 func kindCell(r *result, kind string) string {
 	if r == nil || r.Kinds[kind].P50 == 0 {
 		return "-"
@@ -205,13 +205,13 @@ func cpuCell(r *result) string {
 // awayBy is the RTT of a server in another place.
 const awayBy = 500 * time.Microsecond
 
-// growing are the workloads that are told for several sizes, of growers.
+// growing are the workloads reported for several sizes, of growers.
 var (
 	growing = []string{"W2", "W6"}
 	growers = []string{"gorm-sqlite", "pgx", "ringtree-file-periodic", "ringtree-redis"}
 )
 
-// writeGrowth adds what becomes of p50 when there are more pages, if that was measured.
+// writeGrowth adds p50 for larger data sets, if that was measured.
 func writeGrowth(text *strings.Builder, results []result) {
 	sizes := map[int]bool{}
 	for _, r := range results {
@@ -249,13 +249,13 @@ const (
 	readmeEnd   = "<!-- end of pages -->"
 )
 
-// readmePeers are those that the README has.
+// readmePeers are the peers in the README.
 var readmePeers = []string{
 	"gorm-postgres", "pgx", "sqlite-full", "ringtree-file",
 	"gorm-sqlite", "pgx-async", "sqlite", "ringtree-file-periodic", "ringtree-redis", "ringtree-memcached",
 }
 
-// readmeTable returns the table of the README with what is said of it, "" without results.
+// readmeTable returns the table of the README with its caption, "" without results.
 func readmeTable(results []result) string {
 	t := table{results, sizeOf(results), 0}
 	var rows strings.Builder

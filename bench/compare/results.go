@@ -25,7 +25,7 @@ type line struct {
 	Result  *result  `json:"result,omitempty"`
 }
 
-// machine is where and with what a run was made.
+// machine describes the environment of a run.
 type machine struct {
 	Date     string            `json:"date"`
 	CPU      string            `json:"cpu"`
@@ -62,7 +62,7 @@ type result struct {
 	Error     string             `json:"error,omitempty"`
 }
 
-// spread is the median of several rounds, the least and the greatest.
+// spread is the median of several rounds, the minimum and the maximum.
 type spread struct {
 	Median float64 `json:"median"`
 	Min    float64 `json:"min"`
@@ -139,7 +139,7 @@ var modules = []string{
 	"github.com/redis/rueidis", "go.etcd.io/bbolt", "github.com/bradfitz/gomemcache",
 }
 
-// load returns how busy the machine has been in the last minute.
+// load returns the load average of the last minute.
 func load() string {
 	text, _ := os.ReadFile("/proc/loadavg")
 	one, _, _ := strings.Cut(string(text), " ")

@@ -16,7 +16,7 @@ import (
 	"github.com/ringtree/ringtree/bench/compare/place"
 )
 
-// plan is what a run measures.
+// plan is the plan of a run.
 type plan struct {
 	kinds     []kind
 	workloads []workload
@@ -25,12 +25,12 @@ type plan struct {
 	rounds    int
 	lasts     time.Duration // one measurement
 	rtt       time.Duration
-	writes    int // percent of the pages of an app
+	writes    int // percentage of writes among the pages of an app
 
 	progress io.Writer
 }
 
-// able leaves out the peers that can do none of the workloads, and with an RTT those without a
+// able leaves out the peers that support none of the workloads, and with an RTT those without a
 // server.
 func (p *plan) able() {
 	p.kinds = slices.DeleteFunc(slices.Clone(p.kinds), func(k kind) bool {
@@ -94,13 +94,13 @@ func (p plan) run(ctx context.Context, size int, report func(result) error) erro
 	return ctx.Err()
 }
 
-// inCache is how much of a peer's files is in the page cache.
+// inCache is the part of a peer's files in the page cache.
 type inCache struct{ cached, size int64 }
 
 func (c inCache) percent() float64 { return 100 * float64(c.cached) / float64(max(c.size, 1)) }
 
-// readFiles reads the files of each peer before a workload, since a page that nobody has
-// mapped may have left the page cache. It prints how much of them is there.
+// readFiles reads the files of each peer before a workload, since unmapped pages may have left the
+// page cache. It prints how much of them is in the cache.
 func (p plan) readFiles(children []*child, w workload, at place.Place) (map[string]inCache, error) {
 	files := map[string]inCache{}
 	var told []string
@@ -121,7 +121,7 @@ func (p plan) readFiles(children []*child, w workload, at place.Place) (map[stri
 	return files, nil
 }
 
-// longest returns how long the measurements take.
+// longest returns the total time of the measurements.
 func (p plan) longest() (all time.Duration) {
 	for _, w := range p.workloads {
 		able := 0
@@ -161,8 +161,8 @@ func (p plan) measure(ctx context.Context, children []*child, t task) ([]result,
 	return all, nil
 }
 
-// startServers starts the servers that the peers need, and puts a proxy before each if
-// there is an RTT.
+// startServers starts the servers that the peers need, with a proxy in front of each if there is an
+// RTT.
 func (p plan) startServers(at *place.Place) (stop func(), proxies []*proxy, err error) {
 	var stops []func()
 	stop = func() {
@@ -206,8 +206,8 @@ func (p plan) servers() []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// startPeers starts the peers, those of ringtree beside the others, and returns those that
-// could be.
+// startPeers starts the peers, and returns them. A peer of another project that fails to start is
+// skipped.
 func (p plan) startPeers(ctx context.Context, at place.Place, size int) ([]*child, error) {
 	j := job{Place: at, Size: size}
 	for _, w := range p.workloads {
@@ -281,7 +281,7 @@ func record(ctx context.Context, plans []plan, file string) (err error) {
 	return nil
 }
 
-// String returns the line of a result for people who wait.
+// String returns the line of a result for the terminal.
 func (r result) String() string {
 	text := fmt.Sprintf("%-6s %-22s %2d clients: %8.0f/s (%.0f to %.0f), p50 %.0f us, p99 %.0f, %.1f%% of the time above 5 ms, CPU %.0f us + %.0f, %.0f allocs",
 		r.Workload, r.Peer, r.Clients, r.Ops.Median, r.Ops.Min, r.Ops.Max, r.P50.Median, r.P99.Median, r.Slow, r.CPU.Median, r.ServerCPU, r.Allocs)

@@ -23,8 +23,7 @@ type subject struct {
 	server int // the process of its server, 0 if it has none
 }
 
-// op is one operation of a workload. It returns which kind of operation that was, if there are
-// several.
+// op is one operation of a workload. It returns the kind of operation, if there are several.
 type op func(ctx context.Context, r *rand.Rand) (kind string, err error)
 
 // workload is one kind of operation, or a mix of some.
@@ -32,9 +31,9 @@ type workload struct {
 	name   string
 	title  string
 	onSite bool
-	longer time.Duration // how many times as long it is measured
+	longer time.Duration // factor of the measurement's time
 
-	// prepare returns the operation on s, where so many percent of what could be a write are one.
+	// prepare returns the operation on s, with the given percentage of writes if they are optional.
 	prepare func(ctx context.Context, s *subject, writes int) (op, error)
 }
 
@@ -43,8 +42,7 @@ const (
 	depth = 10000 // of W2deep
 )
 
-// workloads are in the order in which they are measured: those that write come last,
-// since peers that are faster write more.
+// workloads are in the order of measurement: writes come last, since faster peers write more.
 var workloads = []workload{
 	alone("W1", "a page by id", get),
 	alone("W2", "newest 20 pages", newest(0)),
@@ -81,7 +79,7 @@ func get(_ context.Context, p peers.Peer, n int) (call, error) {
 
 func anyPage(r *rand.Rand, n int) int64 { return 1 + r.Int64N(int64(n)) }
 
-// full returns an error unless there are as many rows as there should be.
+// full returns an error unless rows has the wanted length.
 func full[T any](rows []T, want int, err error) error {
 	if err == nil && len(rows) != want {
 		err = fmt.Errorf("got %d rows, want %d", len(rows), want)
@@ -135,10 +133,10 @@ func followers(_ context.Context, p peers.Peer, n int) (call, error) {
 	}, nil
 }
 
-// hit counts views of pages of which few are viewed often.
+// hit counts views of pages, few of which are viewed often.
 func hit(_ context.Context, p peers.Peer, n int) (call, error) {
 	return func(ctx context.Context, r *rand.Rand) error {
-		// About as a Zipf distribution: the logarithm of a page's place is uniform.
+		// About a Zipf distribution: the logarithm of a page's place is uniform.
 		place := int64(math.Pow(float64(n), r.Float64())) - 1
 		return p.View(ctx, 1+place*15485863%int64(n))
 	}, nil

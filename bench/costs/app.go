@@ -10,7 +10,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// AppRow is what an endpoint of an app costs on a store of each kind.
+// AppRow is the cost of an endpoint of an app on a store of each kind.
 type AppRow struct {
 	tour.Call
 	Costs [3]tour.Cost
@@ -42,10 +42,10 @@ func MeasureApp(ctx context.Context) (rows []AppRow, err error) {
 	return rows, nil
 }
 
-// leave ends what db does in the background. Some of that would have to wait for its time,
-// which does not come, since the clock stands still.
+// leave ends the background work of db. Some of that would wait for a time that never comes, since
+// the clock stands still.
 func leave(ctx context.Context, db *kvmodel.DB) {
 	ctx, cancel := context.WithCancel(ctx)
 	cancel()
-	_ = db.Close(ctx) // Its store is of no use any more.
+	_ = db.Close(ctx) // Its store is no longer used.
 }

@@ -91,7 +91,7 @@ func fillListed(w *world) error {
 	return w.Listeds.CreateMulti(w.ctx, many(200, func(i int) *Listed { return listed(id(i+1), "ann") }))
 }
 
-// through goes through all there is.
+// through reads all of a sequence.
 func through[T any](all iter.Seq2[T, error]) error {
 	for _, err := range all {
 		if err != nil {
@@ -158,7 +158,7 @@ var lists = section{
 	}, {
 		name: "Page of 20 further on",
 		do: func(ctx context.Context, w *world) error {
-			// Its cursor is that of the page before, which is read in a context of its own.
+			// Its cursor is from the previous page, read in a context of its own.
 			first, err := w.Listeds.ByOwner.Of("ann").Page(w.ctx, "", 20)
 			if err != nil {
 				return err

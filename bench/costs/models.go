@@ -4,7 +4,7 @@ import "time"
 
 //go:generate go tool kvgen
 
-// Each model has one clause, so that its rows say what that clause costs. A record is about a
+// Each model has one clause, so that its rows show the cost of that clause. A record is about a
 // KiB.
 
 // Plain has no index.
@@ -69,7 +69,7 @@ type Lent struct {
 	Text  string
 }
 
-// Valued is in a list for each of its tags, of which the values are counted.
+// Valued is in a list for each of its tags, with counted values.
 type Valued struct {
 	ID   string   `kv:"id"`
 	Tags []string `kv:"list,values"`
@@ -82,14 +82,14 @@ type Vote struct {
 	Page string `kv:"id"`
 }
 
-// Photo is what Likes are counted of.
+// Photo has a count of its Likes.
 type Photo struct {
 	ID    string `kv:"id"`
 	Text  string
 	Likes int64 `kv:"counter"`
 }
 
-// Like is an edge with a list on both sides, of which one is counted.
+// Like is an edge with a list on both sides, one of them counted.
 type Like struct {
 	User  string `kv:"id; list"`
 	Photo string `kv:"id; list; count=Photo.Likes"`
@@ -197,7 +197,7 @@ type Article struct {
 	Text string
 }
 
-// Tied is on two boards with equal scores: one by who came last, one of ranks without gaps.
+// Tied is on two boards with equal scores: one with the latest first, one with ranks without gaps.
 type Tied struct {
 	ID    string    `kv:"id"`
 	Made  time.Time `kv:"created"`
@@ -233,13 +233,13 @@ type Daily struct {
 	Views int64 `kv:"counter; ranking,per=day,keep=10"`
 }
 
-// Folder takes its Files along.
+// Folder deletes its Files along with itself.
 type Folder struct {
 	ID   string `kv:"id"`
 	Text string
 }
 
-// File goes with its Folder.
+// File is deleted with its Folder.
 type File struct {
 	ID     string `kv:"id"`
 	Folder string `kv:"list,with=Folder"`

@@ -44,7 +44,7 @@ func page(tables []Table, app []AppRow) []byte {
 	return b.Bytes()
 }
 
-// about returns n to two digits.
+// about returns n rounded to two digits.
 func about(n int) int {
 	unit := 1
 	for n/unit >= 100 {

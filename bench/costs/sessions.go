@@ -16,7 +16,7 @@ import (
 type browser struct {
 	store   *kvsession.Store
 	cookies []*http.Cookie
-	session *sessions.Session // that of the request
+	session *sessions.Session // of the request
 }
 
 func newBrowser(s kvmodel.Store) (*browser, error) {
@@ -39,7 +39,7 @@ func (b *browser) get(ctx context.Context) (err error) {
 	return err
 }
 
-// answers has b answer its request by f, and keeps the cookies.
+// answers makes b answer its request by f, and keeps the cookies.
 func (b *browser) answers(ctx context.Context, f func(*http.Request, http.ResponseWriter) error) error {
 	w := httptest.NewRecorder()
 	err := f(b.request(ctx), w)
@@ -57,7 +57,7 @@ func (b *browser) signIn(ctx context.Context) error {
 	return b.answers(ctx, func(r *http.Request, w http.ResponseWriter) error { return b.store.SignIn(r, w, b.session, "ann") })
 }
 
-// signInIf signs in as after a password was checked.
+// signInIf signs in as if after checking a password.
 func (b *browser) signInIf(ctx context.Context) error {
 	g, err := b.store.Generation(ctx, "ann")
 	if err != nil {
@@ -66,7 +66,7 @@ func (b *browser) signInIf(ctx context.Context) error {
 	return b.answers(ctx, func(r *http.Request, w http.ResponseWriter) error { return b.store.SignInIf(r, w, b.session, g) })
 }
 
-// begun has the browser begin a request.
+// begun makes the browser begin a request.
 func begun(w *world) error { return w.browser.get(w.ctx) }
 
 var withSessions = section{

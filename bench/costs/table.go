@@ -14,41 +14,41 @@ import (
 // A section is some rows that are measured one after another in a world of their own.
 type section struct {
 	title string
-	text  string // what the rows have in common
+	text  string // the common text of the rows
 	fill  func(*world) error
 	warm  func(*world) error // reads the definitions of its boards
 	rows  []row
 }
 
-// A row is a call that is measured.
+// A row is a measured call.
 type row struct {
 	name   string
-	before func(*world) error // makes ready for it
-	wait   time.Duration      // what passes then; 0: seconds
+	before func(*world) error // prepares the call
+	wait   time.Duration      // time that passes before the call; 0: seconds
 	do     func(context.Context, *world) error
 	want   error
 }
 
-// definitionsLast is longer than a process goes by the definition of a board.
+// definitionsLast is longer than a process caches the definition of a board.
 const definitionsLast = 6 * time.Second
 
-// atOnce is how long a row waits that wants the record to be at hand.
+// atOnce is the wait of a row that needs the record in memory.
 const atOnce = time.Millisecond
 
-// Table is what the rows of a section cost before the reply.
+// Table is the cost of a section's rows before the reply.
 type Table struct {
 	Title string
 	Text  string
 	Rows  []Row
 }
 
-// Row is what a call costs on a store of each kind.
+// Row is the cost of a call on a store of each kind.
 type Row struct {
 	Name  string
-	Costs [3]kvmodel.Cost // on kinds
+	Costs [3]kvmodel.Cost // by kinds
 }
 
-// Measure measures all there is.
+// Measure measures all sections.
 func Measure(ctx context.Context) ([]Table, error) {
 	var tables []Table
 	for _, s := range sections {
@@ -89,7 +89,7 @@ func (s section) measure(ctx context.Context) (Table, error) {
 	return t, nil
 }
 
-// cost returns what a row costs once all is quiet.
+// cost returns the cost of a row after background work has ended.
 func (w *world) cost(r row) (kvmodel.Cost, error) {
 	if err := w.db.Repair(w.ctx); err != nil { // as it does by itself every 15 seconds
 		return kvmodel.Cost{}, err

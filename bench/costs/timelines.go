@@ -23,7 +23,7 @@ func post(w *world, author string) *Post {
 	return &Post{ID: w.id(), Author: author, Made: w.clock.Now(), Text: text}
 }
 
-// authors is how many have posts.
+// authors is the number of authors with posts.
 const authors = 64
 
 func author(i int) string { return fmt.Sprint("author", i) }
@@ -236,7 +236,7 @@ var events = section{
 	}},
 }
 
-// each returns n of what f makes.
+// each returns n results of f.
 func each[T any](n int, f func(i int) T) []T {
 	all := make([]T, n)
 	for i := range all {

@@ -27,7 +27,7 @@ type kind struct {
 	powers func(kv.Powers) kv.Powers
 }
 
-// kinds are the stores that are simulated, in memory: each can do what one of its kind can.
+// kinds are the simulated stores, in memory, each with the powers of its kind.
 var kinds = []kind{
 	{"file", func(all kv.Powers) kv.Powers { return all }},
 	{"Redis", func(all kv.Powers) kv.Powers { return kv.Powers{Unless: true, Ordered: true, Keys: all.Keys} }},
@@ -39,22 +39,21 @@ func (k kind) of(mem *memkv.Store) kvmodel.Store {
 	return stores.With{Outliving: stores.Outliving{Store: mem}, Has: k.powers(mem.Powers())}
 }
 
-// clock stands still until time passes, also while thousands of records are made.
+// clock stands still until time passes, even while thousands of records are made.
 type clock struct{ ms atomic.Int64 }
 
 func (c *clock) Now() time.Time { return time.UnixMilli(1_800_000_000_000 + c.ms.Load()) }
 
 func (c *clock) pass(d time.Duration) { c.ms.Add(d.Milliseconds()) }
 
-// world is what the rows of a section are measured in: a store of one kind, and the records
-// in it.
+// world is the environment of a section's rows: a store of one kind, and the records in it.
 type world struct {
 	*Models
 	ctx   context.Context
 	store kvmodel.Store
 	clock *clock
 	db    *kvmodel.DB
-	n     int // how many ids were given
+	n     int // number of ids assigned
 
 	browser *browser
 }
@@ -65,7 +64,7 @@ func newWorld(ctx context.Context, on kind) (*world, error) {
 	return w, w.open()
 }
 
-// open makes w a process that knows nothing of the store yet.
+// open makes w a process that has not used the store yet.
 func (w *world) open() (err error) {
 	w.db, err = kvmodel.Open(w.store, kvmodel.Clock(w.clock.Now), kvmodel.Log(slog.New(slog.DiscardHandler)))
 	if err != nil {
@@ -75,7 +74,7 @@ func (w *world) open() (err error) {
 	return nil
 }
 
-// restart makes w another process, after the one it was has ended.
+// restart ends the process w, and makes it another one.
 func (w *world) restart() error {
 	if err := w.db.Close(w.ctx); err != nil {
 		return err
@@ -83,7 +82,7 @@ func (w *world) restart() error {
 	return w.open()
 }
 
-// id returns an id that nothing has, as long as those that are given by itself.
+// id returns an unused id, as long as generated ones.
 func (w *world) id() string {
 	w.n++
 	return id(w.n)
@@ -91,7 +90,7 @@ func (w *world) id() string {
 
 func id(n int) string { return fmt.Sprintf("id%024d", n) }
 
-// ids returns the first n ids that were given.
+// ids returns the first n ids assigned.
 func ids(n int) []string {
 	all := make([]string, n)
 	for i := range all {
@@ -100,7 +99,7 @@ func ids(n int) []string {
 	return all
 }
 
-// many returns n of what f makes.
+// many returns n results of f.
 func many[T any](n int, f func(i int) *T) []*T {
 	all := make([]*T, n)
 	for i := range all {

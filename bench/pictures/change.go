@@ -17,17 +17,17 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// mortal is the store of a process that can be killed, and the trips that it has made.
+// mortal is the store of a process that can be killed. It records the trips.
 type mortal struct {
 	kv.Store
 	mu    sync.Mutex
 	trips [][]kv.Op
-	last  int // it dies after so many trips; 0: it lives
+	last  int // the number of trips after which it dies; 0: it lives
 }
 
 func (m *mortal) Powers() kv.Powers { return kv.PowersOf(m.Store) }
 
-// Close leaves the store to the others.
+// Close does nothing: the store is shared.
 func (m *mortal) Close() error { return nil }
 
 var errKilled = kv.Unavailable(errors.New("the process was killed"))
@@ -43,7 +43,7 @@ func (m *mortal) Do(ctx context.Context, ops []kv.Op) error {
 	return err
 }
 
-// begin makes w a process whose trips are noted, which has written before.
+// begin makes w a process with recorded trips that has written before.
 func (w *world) begin() (*mortal, error) {
 	m := &mortal{Store: w.server()}
 	if err := w.open(m); err != nil {
@@ -55,13 +55,13 @@ func (w *world) begin() (*mortal, error) {
 	return m, err
 }
 
-// change is what is drawn: a page gets another address.
+// change is the change in the picture: a page gets another address.
 func (w *world) change() error {
 	_, err := w.Pages.Update(w.ctx, "p1", func(p *examples.Page) error { p.Slug = "welcome"; return nil })
 	return err
 }
 
-// steps says what the trips of the change are.
+// steps describes the trips of the change.
 var steps = []struct{ name, note string }{
 	{"A0: read the record", ""},
 	{"A1: a line in the journal, and the new entries", "Nobody sees these: an entry counts when its record says so."},
@@ -76,7 +76,7 @@ var process = regexp.MustCompile(`^(line|out):[^:]+`)
 func write(w *world) (templates.Picture, error) {
 	m, err := w.begin()
 	if err == nil {
-		w.clock.Pass(2 * time.Second) // It does not have the record at hand any more.
+		w.clock.Pass(2 * time.Second) // It no longer has the record in memory.
 		err = errors.Join(w.change(), w.db.Flush(w.ctx))
 	}
 	if err != nil {
@@ -97,7 +97,7 @@ func write(w *world) (templates.Picture, error) {
 	return p, nil
 }
 
-// holds says what an op of the change is about.
+// holds describes an op of the change.
 func holds(op kv.Op) string {
 	switch op.Key[:2] {
 	case "li":
@@ -110,7 +110,7 @@ func holds(op kv.Op) string {
 	return ""
 }
 
-// crash kills the process after each trip of the change, and asks what others see at once and
+// crash kills the process after each trip of the change, and shows the view of others at once and
 // after their repair.
 func crash(w *world) (templates.Picture, error) {
 	p := templates.StepsPicture{Title: "How a change ends whose process is killed"}
@@ -148,7 +148,7 @@ func (w *world) killed(last int) (templates.Step, error) {
 	}
 	ended, cancel := context.WithTimeout(w.ctx, 10*time.Millisecond)
 	defer cancel()
-	_ = w.db.Flush(ended) // what it can still do
+	_ = w.db.Flush(ended) // the work it can still do
 
 	if err := w.open(w.server()); err != nil { // another process
 		return step, err
@@ -157,7 +157,7 @@ func (w *world) killed(last int) (templates.Step, error) {
 	if err != nil {
 		return step, err
 	}
-	// It counts as dead once nothing was seen of it for half a minute.
+	// It counts as dead after half a minute without a sign of life.
 	err = w.db.Repair(w.ctx)
 	for range 3 {
 		w.clock.Pass(20 * time.Second)
@@ -175,8 +175,8 @@ func (w *world) killed(last int) (templates.Step, error) {
 	return step, nil
 }
 
-// seen says which keys there are of addresses, and under which of these the page is found. To find
-// it comes second: a claim that is met and not true goes soon after that.
+// seen lists the existing keys of addresses, and the ones that lead to the page. It looks up the
+// page second: a claim found to be stale is removed soon after.
 func (w *world) seen(when string) (templates.StepKey, error) {
 	var claims []string
 	for _, key := range w.mem.Keys() {

@@ -16,14 +16,13 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// most is how many members the largest trees of the picture have.
+// most is the number of members in the largest trees of the picture.
 const most = 1 << 14
 
-// way is how many keys the longest way to one of so many members has.
+// way is the number of keys on the longest path in a tree of that many members.
 type way struct{ members, keys int }
 
-// depth draws how deep the tree of package posttree is, at its worst and as usual, and that of a
-// board.
+// depth draws the depth of the tree of package posttree, at its worst and as usual, and of a board.
 func depth(ctx context.Context) ([]byte, error) {
 	shuffle := rand.New(rand.NewPCG(1, 2)).Perm(most)
 	ascending, ends, err := postWays(ctx, inOrder)
@@ -38,8 +37,8 @@ func depth(ctx context.Context) ([]byte, error) {
 
 func inOrder(i int) int64 { return int64(i) }
 
-// postWays inserts members with these scores into the post's tree. It returns the longest way at
-// each power of two, and whether the tree ended early: then the last way is the one at its end.
+// postWays inserts members with these scores into the post's tree. It returns the longest path at
+// each power of two, and whether the tree ended early: then the last path is the one at its end.
 func postWays(ctx context.Context, score func(int) int64) (ways []way, ends bool, err error) {
 	tree := posttree.New(memkv.New(memkv.Options{}))
 	longest := 0
@@ -111,8 +110,8 @@ type line struct {
 	ends         bool // with a cross: the tree cannot grow any further
 }
 
-// The picture's measures: where its axes begin, and how far apart two powers of
-// two lie on each.
+// The picture's measures: the origin of its axes, and the distance between two powers of two on
+// each.
 const (
 	left, bottom = 70, 380
 	stepX, stepY = 34, 42
@@ -123,7 +122,7 @@ const (
 func x(members int) float64 { return left + stepX*math.Log2(float64(members)) }
 func y(keys int) float64    { return bottom - stepY*math.Log2(float64(keys)) }
 
-// drawWays returns the picture of lines, both of whose axes are logarithmic.
+// drawWays returns the picture of lines, with two logarithmic axes.
 func drawWays(lines ...line) string {
 	var b strings.Builder
 	b.WriteString(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 790 440" font-family="sans-serif" font-size="13" role="img" aria-labelledby="title">

@@ -1,6 +1,6 @@
-// Package pictures draws how a store holds each class of index, and how a change and a crash go,
-// for docs/choosing.md, docs/internals/write-path.md and docs/ranking.md. What it draws are the keys of a store in memory,
-// which the models of package examples have filled.
+// Package pictures draws the stored form of each class of index, and the course of a change and of
+// a crash, for docs/choosing.md, docs/internals/write-path.md and docs/ranking.md. It draws the
+// keys of a store in memory, filled by the models of package examples.
 package pictures
 
 import (
@@ -91,7 +91,7 @@ func (w *world) open(s kv.Store) (err error) {
 	return err
 }
 
-// holds returns what a key holds, in a few words.
+// holds describes the value of a key, in a few words.
 func (w *world) holds(key string) (string, error) {
 	item, err := inspect.New(w.db).Key(w.ctx, key)
 	if err != nil || len(item.Lines) == 0 {
@@ -131,7 +131,7 @@ func ring(w *world) (templates.Picture, error) {
 	return p, nil
 }
 
-// inSegment finds how many members a segment of a list has.
+// inSegment finds the number of members in a segment of a list.
 var inSegment = regexp.MustCompile(`^segment of a list: (\d+) records`)
 
 func list(w *world) (templates.Picture, error) {
@@ -168,7 +168,7 @@ func list(w *world) (templates.Picture, error) {
 	return p, nil
 }
 
-// maxSegment is about how many members of eight bytes a segment has before it is divided.
+// maxSegment is the approximate number of eight-byte members in a segment before it is divided.
 const maxSegment = 1500
 
 func tree(w *world) (templates.Picture, error) {

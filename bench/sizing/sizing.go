@@ -1,6 +1,5 @@
-// Package sizing measures how many keys and bytes a record and each index of it take, and
-// writes the tables of docs/sizing.md. The models are those of package costs, each of which has
-// one clause.
+// Package sizing measures the keys and bytes taken by a record and each of its indexes, and writes
+// the tables of docs/sizing.md. The models are those of package costs, with one clause each.
 package sizing
 
 import (
@@ -19,22 +18,22 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// Records is how many records are measured.
+// Records is the number of records measured.
 const Records = 2000
 
-// Size is what a store holds for each record besides its body.
+// Size is the storage of a record besides its body.
 type Size struct {
 	Keys, Bytes float64 // of keys and of values
 }
 
-// A row is a clause, and what makes records with it.
+// A row is a clause, and a function that creates records with it.
 type row struct {
 	clause string
-	values string // what they are like
+	values string // describes the records
 	fill   func(*world) error
 }
 
-// A world is a database in memory, with what its records' bodies take.
+// A world is a database in memory, with the total size of its records' bodies.
 type world struct {
 	*costs.Models
 	ctx    context.Context
@@ -42,13 +41,13 @@ type world struct {
 	bodies int // bytes
 }
 
-// id returns an id as long as those that are given by themselves.
+// id returns an id as long as generated ones.
 func id(i int) string { return fmt.Sprintf("id%024d", i*7919%1_000_000) }
 
-// owner returns the owner of record i, of whom each has so many.
+// owner returns the owner of record i; each owner has that many.
 func owner(i, each int) string { return fmt.Sprintf("owner%06d", i/each) }
 
-// fill creates records and adds up what their bodies take.
+// fill creates records and adds up the sizes of their bodies.
 func fill[T any](w *world, create func(context.Context, []*T) error, one func(i int) *T) error {
 	for from := 0; from < Records; from += 500 {
 		var some []*T
@@ -146,7 +145,7 @@ var rows = []row{
 
 func tag(i int) string { return fmt.Sprintf("tag%02d", i%100) }
 
-// hit counts something of each record.
+// hit adds to a counter of each record.
 func (w *world) hit(err error, add func(context.Context, string, int64) (int64, error)) error {
 	for i := 0; i < Records && err == nil; i++ {
 		_, err = add(w.ctx, id(i), int64(1+i%500))
@@ -154,10 +153,10 @@ func (w *world) hit(err error, add func(context.Context, string, int64) (int64, 
 	return err
 }
 
-// processOnly are the classes of keys that there are for a process or a model and not for records.
+// processOnly are the classes of keys that belong to a process or a model and not to records.
 var processOnly = []string{"out:", "line:", "procs", "fixed:", "built:", "build:", "rebuild", "format:", "ids:", "seq:"}
 
-// measure returns what a row takes, record and all, without bodies.
+// measure returns the storage of a row, including the record, without bodies.
 func measure(ctx context.Context, r row) (Size, error) {
 	clock := new(tour.Clock)
 	mem := memkv.New(memkv.Options{Now: clock.Now})
@@ -197,10 +196,10 @@ func isOfProcess(key string) bool {
 	return false
 }
 
-// alone are rows that are records of their own; all others are besides a record.
+// alone are rows that are records of their own; all others are in addition to a record.
 var alone = map[string]bool{"a record": true, "`id` on two fields": true, "`id,seq`": true, "`events`": true, "`list` on both sides and `count=`": true}
 
-// example is what the article of the worked example has, by the clauses of the rows.
+// example lists the clauses of the article in the worked example.
 var example = []string{
 	"a record", "`unique`", "`list`, of 20", "`list,values` on a slice", "`timeline`", "`ranking`", "`counter; ranking`",
 }
@@ -210,7 +209,7 @@ const (
 	exampleRecords = 1_000_000 // articles
 )
 
-// Tables measures all rows and returns the tables of docs/sizing.md, with what is between them.
+// Tables measures all rows and returns the tables of docs/sizing.md, with the text between them.
 func Tables(ctx context.Context) (string, error) {
 	sizes := map[string]Size{}
 	text := "| | of | keys | bytes |\n|---|---|--:|--:|\n"

@@ -237,8 +237,8 @@ func scaffold(args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// choose carries out the flags and returns the text to print. The directory program is
-// empty if no program is to be written.
+// choose carries out the flags and returns the text to print. program is the directory for a
+// program, or empty.
 func choose(r codegen.Run, check, plan bool, program string) (text string, err error) {
 	switch {
 	case check && plan, program != "" && (check || plan):

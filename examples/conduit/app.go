@@ -6,8 +6,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// App is what the API can do. Its methods take the id of the user who asks, viewer, which is ""
-// if nobody has signed in. What is missing or not allowed is an [*Error].
+// App implements the API. Its methods take the id of the requesting user, viewer, which is "" for
+// anonymous requests. The error for something missing or forbidden is an [*Error].
 type App struct {
 	db *kvmodel.DB
 	m  *Models
@@ -15,9 +15,9 @@ type App struct {
 	passes int // of a password's hash
 }
 
-// Options changes an App. The zero value is right.
+// Options configures an App. The zero value is right.
 type Options struct {
-	Passes int // how often a password is hashed; 0: 600,000 times
+	Passes int // number of times a password is hashed; 0: 600,000
 }
 
 // NewApp returns the App with the records in db.
@@ -29,28 +29,28 @@ func NewApp(db *kvmodel.DB, opts Options) *App {
 	return a
 }
 
-// Models returns the records of the app, for those who fill or inspect them.
+// Models returns the records of the app, to fill or inspect them.
 func (a *App) Models() *Models { return a.m }
 
-// Error says what a request asked for and did not get, and why.
+// Error is the reason for a rejected request, with its subject.
 type Error struct {
 	About string // article, comment, profile, credentials or token
 	Err   error
 }
 
-// Why a request is refused, besides an ErrNotFound.
+// The reasons for rejecting a request, besides an ErrNotFound.
 var (
-	ErrForbidden   = errors.New("forbidden") // it belongs to someone else
+	ErrForbidden   = errors.New("forbidden") // it belongs to another user
 	ErrWrong       = errors.New("invalid")   // the password, or the token
 	ErrNotSignedIn = errors.New("is missing")
 )
 
 func (e *Error) Error() string { return e.About + ": " + e.Err.Error() }
 
-// Unwrap returns why.
+// Unwrap returns the reason.
 func (e *Error) Unwrap() error { return e.Err }
 
-// about says in err what it is about. No error stays none.
+// about adds the subject to err. It returns nil for nil.
 func about(what string, err error) error {
 	if err == nil {
 		return nil

@@ -12,19 +12,19 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// NewArticle is what an author has typed.
+// NewArticle is an author's input for a new article.
 type NewArticle struct {
 	Title, Description, Body string
 	TagList                  []string
 }
 
-// ArticleChange is what is to be changed of an article: what is not nil.
+// ArticleChange is a change of an article: fields that are not nil are set.
 type ArticleChange struct {
 	Title, Description, Body *string
 	TagList                  *[]string
 }
 
-// Validate says which fields are blank.
+// Validate reports blank fields.
 func (x *Article) Validate() error {
 	p := kvmodel.Problems{}
 	notBlank(p, "title", x.Title)
@@ -33,10 +33,10 @@ func (x *Article) Validate() error {
 	return p.Err()
 }
 
-// Filter says which articles are wanted: those with one of these, or all.
+// Filter selects articles by one of its fields, or all.
 type Filter struct{ Tag, Author, Favorited string }
 
-// Part is which of these are shown: up to Limit, behind the first Offset. Neither is negative.
+// Part is the range of a list to show: up to Limit, after the first Offset. Neither is negative.
 type Part struct{ Limit, Offset int }
 
 // of returns part of all.
@@ -44,7 +44,7 @@ func (p Part) of(all []byline) []byline {
 	return all[min(p.Offset, len(all)):min(p.Offset+p.Limit, len(all))]
 }
 
-// List is GET /api/articles: articles, newest first. Behind the last there are none.
+// List is GET /api/articles: articles, newest first. Beyond the last there are none.
 func (a *App) List(ctx context.Context, viewer string, f Filter, part Part) (*ArticlePage, error) {
 	switch {
 	case f.Tag != "":
@@ -65,7 +65,7 @@ func (a *App) List(ctx context.Context, viewer string, f Filter, part Part) (*Ar
 	return a.listed(ctx, viewer, a.m.Articles.TopMade, part)
 }
 
-// noneUnless returns an empty page where err says that there is no such user.
+// noneUnless returns an empty page if err means that the user does not exist.
 func noneUnless(err error) (*ArticlePage, error) {
 	if errors.Is(err, kvmodel.ErrNotFound) {
 		return seen{}.page(nil, 0), nil
@@ -79,7 +79,7 @@ func (a *App) listed(ctx context.Context, viewer string, board *ranking.Board[Ar
 	var total int
 	err := a.db.SideBySide(ctx,
 		func(ctx context.Context) (err error) {
-			if part.Limit > 0 { // A client may want the number alone.
+			if part.Limit > 0 { // A client may request only the count.
 				places, err = board.At(ctx, 1+part.Offset, part.Limit)
 			}
 			return err
@@ -174,7 +174,7 @@ func (c ArticleChange) apply(x *Article) error {
 	return nil
 }
 
-// DeleteArticle is DELETE /api/articles/{slug}. The comments and favorites go along.
+// DeleteArticle is DELETE /api/articles/{slug}. It also deletes the comments and favorites.
 func (a *App) DeleteArticle(ctx context.Context, viewer, slug string) error {
 	x, err := a.own(ctx, viewer, slug)
 	if err != nil {
@@ -183,8 +183,7 @@ func (a *App) DeleteArticle(ctx context.Context, viewer, slug string) error {
 	return a.m.Articles.Delete(ctx, x.ID)
 }
 
-// atSlug calls save with the slug of title, and if that is taken, with one like it that is
-// not.
+// atSlug calls save with the slug of title and, if that is taken, with a similar free one.
 func (a *App) atSlug(title string, save func(slug string) error) error {
 	slug := slugOf(title)
 	err := save(slug)
@@ -194,10 +193,10 @@ func (a *App) atSlug(title string, save func(slug string) error) error {
 	return err
 }
 
-// tagsShown is how many tags Tags returns at most.
+// tagsShown is the maximum number of tags in Tags.
 const tagsShown = 20
 
-// Tags returns the tags that most articles have, those first.
+// Tags returns the most frequent tags, most frequent first.
 func (a *App) Tags(ctx context.Context) ([]string, error) {
 	page, err := a.m.Articles.ByTags.Values.Page(ctx, "", tagsShown)
 	tags := []string{}

@@ -8,7 +8,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// Validate says which fields are blank.
+// Validate reports blank fields.
 func (c *Comment) Validate() error {
 	p := kvmodel.Problems{}
 	notBlank(p, "body", c.Body)

@@ -9,8 +9,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// favorited returns a part of what user likes, as viewer sees it, newest first. It reads the
-// ids of all that user likes, in one trip, and the records of the part in another.
+// favorited returns a part of the articles that user likes, as viewer sees it, newest first. It
+// reads the ids of all of them in one trip, and the records of the part in another.
 func (a *App) favorited(ctx context.Context, viewer, user string, part Part) (*ArticlePage, error) {
 	var all []byline
 	for id, err := range a.m.Favorites.ByUser.Of(user).IDs(ctx) {
@@ -19,7 +19,7 @@ func (a *App) favorited(ctx context.Context, viewer, user string, part Part) (*A
 		}
 		all = append(all, byline{id.Article, id.Author})
 	}
-	// The ids of articles sort by when these were made.
+	// Ids of articles sort by creation time.
 	slices.SortFunc(all, func(a, b byline) int { return strings.Compare(b.article, a.article) })
 	shown := part.of(all)
 
@@ -47,7 +47,7 @@ func (a *App) favorited(ctx context.Context, viewer, user string, part Part) (*A
 	return s.page(inOrder, len(all)), nil
 }
 
-// Favorite is POST /api/articles/{slug}/favorite. Who likes it already does so once.
+// Favorite is POST /api/articles/{slug}/favorite. Repeating it has no effect.
 func (a *App) Favorite(ctx context.Context, viewer, slug string) (*ArticleView, error) {
 	return a.like(ctx, viewer, slug, true, func(ctx context.Context, id FavoriteID) (int64, error) {
 		err := a.m.Favorites.Create(ctx, &Favorite{User: id.User, Article: id.Article, Author: id.Author})
@@ -69,8 +69,8 @@ func (a *App) Unfavorite(ctx context.Context, viewer, slug string) (*ArticleView
 	})
 }
 
-// like changes whether viewer likes the article at slug, and returns how that looks. change
-// returns by how much it has changed the number of favorites; it is made beside the reads.
+// like changes whether viewer likes the article at slug, and returns the new view. change returns
+// the change in the number of favorites; it runs in parallel with the reads.
 func (a *App) like(ctx context.Context, viewer, slug string, likes bool, change func(context.Context, FavoriteID) (int64, error)) (*ArticleView, error) {
 	x, err := a.article(ctx, slug)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// Handler returns what serves the API of a.
+// Handler returns the handler of the API of a.
 func Handler(a *App, tokens Tokens) http.Handler {
 	s := server{a, tokens, http.NewServeMux()}
 	s.users()
@@ -26,13 +26,13 @@ type server struct {
 	mux    *http.ServeMux
 }
 
-// A request is one by viewer, "" if nobody has signed in.
+// A request is a request by viewer, "" if anonymous.
 type request struct {
 	*http.Request
 	viewer string
 }
 
-// A handler returns what to answer.
+// A handler returns the value to reply with.
 type handler func(request) (any, error)
 
 func (s server) users() {
@@ -108,8 +108,8 @@ func (s server) comments() {
 
 func (r request) slug() string { return r.PathValue("slug") }
 
-// part returns which part of a list is asked for: 20 articles, or as many as the request
-// says, at most 100.
+// part returns the requested range of a list: 20 articles, or the number in the request, at most
+// 100.
 func (r request) part() Part {
 	number := func(name string, otherwise, most int) int {
 		if n, err := strconv.Atoi(r.FormValue(name)); err == nil && n >= 0 {
@@ -128,7 +128,7 @@ func (s server) signedIn(u *Account, err error) (*Account, error) {
 	return u, err
 }
 
-// with returns a handler that gets what the request has under name.
+// with returns a handler that receives the request's value under name.
 func with[T any](name string, h func(request, T) (any, error)) handler {
 	return func(r request) (any, error) {
 		var body map[string]*T
@@ -141,8 +141,8 @@ func with[T any](name string, h func(request, T) (any, error)) handler {
 
 var errNotThat = errors.New("is not what the API expects")
 
-// anyone serves pattern to everyone. If all is well it answers with status and, under name,
-// what h returns.
+// anyone serves pattern to everyone. On success it replies with status and, under name, the result
+// of h.
 func (s server) anyone(pattern string, status int, name string, h handler) {
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		viewer, err := s.viewer(r)
@@ -160,7 +160,7 @@ func (s server) anyone(pattern string, status int, name string, h handler) {
 	})
 }
 
-// member is anyone for those who have signed in.
+// member is anyone for signed-in users.
 func (s server) member(pattern string, status int, name string, h handler) {
 	s.anyone(pattern, status, name, func(r request) (any, error) {
 		if r.viewer == "" {
@@ -170,7 +170,7 @@ func (s server) member(pattern string, status int, name string, h handler) {
 	})
 }
 
-// viewer returns the id of the user who has signed in.
+// viewer returns the id of the signed-in user.
 func (s server) viewer(r *http.Request) (string, error) {
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Token ")
 	if !ok {
@@ -195,7 +195,7 @@ func reply(w http.ResponseWriter, status int, name string, value any) {
 	}
 }
 
-// failure returns the status of err, and what is wrong, by what it is about.
+// failure returns the status of err, and its messages by subject.
 func failure(err error) (int, map[string][]string) {
 	status, errs := kvmodel.HTTPStatus(err), map[string][]string{}
 	for field, problem := range kvmodel.ProblemsOf(err) {
@@ -216,7 +216,7 @@ func failure(err error) (int, map[string][]string) {
 	return status, errs
 }
 
-// answer returns the status of e and what to say.
+// answer returns the status and the message of e.
 func (e *Error) answer() (int, string) {
 	switch {
 	case errors.Is(e, ErrWrong), errors.Is(e, ErrNotSignedIn):

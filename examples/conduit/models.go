@@ -14,14 +14,14 @@ type User struct {
 	Image    string
 }
 
-// Follow says that Reader wants to see what Author writes.
+// Follow means that Reader follows Author.
 type Follow struct {
 	Reader string `kv:"id; list"`
 	Author string `kv:"id"`
 }
 
-// Article is an article. Those of all, of an author and with a tag have pages by number; the
-// newest of several authors are a feed.
+// Article is an article. Lists of all articles, of an author and with a tag have numbered pages;
+// the newest of several authors are a feed.
 type Article struct {
 	ID          string `kv:"id"`
 	Slug        string `kv:"unique"`
@@ -32,18 +32,18 @@ type Article struct {
 	Tags        []string  `kv:"list,values"`
 	Made        time.Time `kv:"created; ranking; ranking,by=Author; ranking,by=Tags; timeline,by=Author"`
 	Edited      time.Time `kv:"updated"`
-	Favorites   int64     `kv:"counter"` // how many there are of it
+	Favorites   int64     `kv:"counter"` // the number of its Favorites
 }
 
-// Favorite says that User likes Article. Author is the article's, who never changes: so a
-// page of favorites knows whom to load before it has read the articles.
+// Favorite means that User likes Article. Author is the article's, which never changes: so a page
+// of favorites can load the authors before it has read the articles.
 type Favorite struct {
 	User    string `kv:"id; list"`
 	Article string `kv:"id; list,with=Article; count=Article.Favorites"`
 	Author  string `kv:"id"`
 }
 
-// Comment is a comment on an article. It goes with the article.
+// Comment is a comment on an article. It is deleted with the article.
 type Comment struct {
 	ID      int64  `kv:"id,seq"`
 	Article string `kv:"list,with=Article"`

@@ -7,14 +7,14 @@ import (
 	"crypto/subtle"
 )
 
-// Hash is what is kept of a password.
+// Hash is the stored form of a password.
 type Hash struct {
 	Passes int
 	Salt   []byte
 	Key    []byte
 }
 
-// hashOf returns the hash of password, an empty one of an empty password.
+// hashOf returns the hash of password, an empty one for an empty password.
 func hashOf(password string, passes int) (Hash, error) {
 	if password == "" {
 		return Hash{}, nil
@@ -26,7 +26,7 @@ func hashOf(password string, passes int) (Hash, error) {
 	return h, err
 }
 
-// matches reports whether h is of password.
+// matches reports whether password has the hash h.
 func (h Hash) matches(password string) (bool, error) {
 	if len(h.Key) == 0 {
 		return false, nil

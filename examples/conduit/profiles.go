@@ -27,7 +27,7 @@ func (a *App) user(ctx context.Context, username string) (*User, error) {
 	return u, about("profile", err)
 }
 
-// Follow is POST /api/profiles/{username}/follow. Who follows already goes on.
+// Follow is POST /api/profiles/{username}/follow. Following twice has no effect.
 func (a *App) Follow(ctx context.Context, viewer, username string) (*Profile, error) {
 	u, err := a.user(ctx, username)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Tokens gives out tokens, which say who has signed in and until when, and are signed.
+// Tokens issues signed tokens with a user and an expiry.
 type Tokens struct {
 	Key []byte        // 32 random bytes, the same in all processes
 	For time.Duration // 0: 30 days
@@ -23,7 +23,7 @@ func (t Tokens) of(user string, now time.Time) string {
 	return t.signed(fmt.Sprint(user, ".", until.Unix()))
 }
 
-// user returns whose token it is, or ErrWrong if its time is over or it is none.
+// user returns the user of token, or ErrWrong if it is invalid or expired.
 func (t Tokens) user(token string, now time.Time) (string, error) {
 	claim := token[:max(0, strings.LastIndexByte(token, '.'))]
 	user, until, _ := strings.Cut(claim, ".")

@@ -7,13 +7,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// NewUser is what someone who signs up has typed.
+// NewUser is the input of a sign-up.
 type NewUser struct{ Username, Email, Password string }
 
-// UserChange is what is to be changed of a user: what is not nil.
+// UserChange is a change of a user: fields that are not nil are set.
 type UserChange struct{ Username, Email, Password, Bio, Image *string }
 
-// Validate says which fields are blank.
+// Validate reports blank fields.
 func (u *User) Validate() error {
 	p := kvmodel.Problems{}
 	notBlank(p, "username", u.Username)

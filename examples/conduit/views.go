@@ -39,7 +39,7 @@ type ArticleView struct {
 	Author         Profile   `json:"author"`
 }
 
-// ArticlePage is some articles, and how many there are of their kind.
+// ArticlePage is a page of articles, with their total number.
 type ArticlePage struct {
 	Articles      []ArticleView `json:"articles"`
 	ArticlesCount int           `json:"articlesCount"`
@@ -85,13 +85,13 @@ func orEmpty(texts []string) []string {
 // A byline is an article and its author, by their ids.
 type byline struct{ article, author string }
 
-// seen is what a viewer's page needs besides the articles.
+// seen is the additional data for a viewer's page of articles.
 type seen struct {
-	profiles  map[string]Profile // by the ids of users
-	favorites map[string]bool    // by the ids of articles
+	profiles  map[string]Profile // by user id
+	favorites map[string]bool    // by article id
 }
 
-// see loads what viewer's page needs of bylines, each record once, in one trip.
+// see loads the additional data for bylines, each record once, in one trip.
 func (a *App) see(ctx context.Context, viewer string, of []byline) (seen, error) {
 	var favorites map[FavoriteID]*Favorite
 	s := seen{favorites: map[string]bool{}}

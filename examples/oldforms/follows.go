@@ -9,26 +9,26 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Follows says who follows which topic, in two lists for each: "+" of those who began to
-// follow it, and "-" of those who stopped. Both only grow, by appends that need no look and
-// disturb no one. Who stands in "+" more often than in "-" follows.
+// Follows holds the followers of topics, in two lists for each: "+" of users who followed it, and
+// "-" of users who unfollowed it. Both only grow, by appends that need no read and conflict with
+// nothing. A user follows if they are in "+" more often than in "-".
 //
-// Names must not hold a comma, and no one may stop who has not begun. Between the two writes
-// of Compact those who have stopped come back for a moment, or for good if the process dies
-// there. An index.List numbers its entries instead, so that it can be folded in one write.
+// Names must not contain a comma, and only followers may unfollow. Between the two writes of
+// Compact, users who unfollowed reappear for a moment, or for good if the process dies there. An
+// index.List numbers its entries instead, so that it can be folded in one write.
 type Follows struct{ Store kv.Store }
 
-// Follow appends user to those who began.
+// Follow appends user to the followers.
 func (f Follows) Follow(ctx context.Context, topic, user string) error {
 	return f.grow(ctx, "+"+topic, user)
 }
 
-// Unfollow appends user to those who stopped.
+// Unfollow appends user to the former followers.
 func (f Follows) Unfollow(ctx context.Context, topic, user string) error {
 	return f.grow(ctx, "-"+topic, user)
 }
 
-// grow appends a name to the list under key, which the first one begins.
+// grow appends a name to the list under key, or creates the list.
 func (f Follows) grow(ctx context.Context, key, name string) error {
 	name += ","
 	for {
@@ -39,11 +39,11 @@ func (f Follows) grow(ctx context.Context, key, name string) error {
 		if !errors.Is(err, kv.ErrExists) {
 			return err
 		}
-		// Someone else has begun it.
+		// Another writer has just created it.
 	}
 }
 
-// Followers returns who follows the topic, in the order of their names. One trip.
+// Followers returns the followers of the topic, in the order of their names. One trip.
 func (f Follows) Followers(ctx context.Context, topic string) ([]string, error) {
 	began, stopped, err := f.read(ctx, topic)
 	if err != nil {
@@ -78,9 +78,9 @@ func difference(began, stopped []byte) (names []string) {
 	return names
 }
 
-// Compact takes those who have stopped out of both lists: it reads them, and writes each back
-// if it has not changed since. It reports whether both have been written; if not, others
-// wrote at the same time, and it can be called again.
+// Compact removes former followers from both lists: it reads them, and writes each back if it has
+// not changed since. It reports whether it wrote both; if not, others wrote at the same time, and
+// it can be called again.
 func (f Follows) Compact(ctx context.Context, topic string) (bool, error) {
 	began, stopped, err := f.read(ctx, topic)
 	if err != nil || stopped.Err != nil || began.Err != nil {
@@ -90,7 +90,7 @@ func (f Follows) Compact(ctx context.Context, topic string) (bool, error) {
 	if follow != "" {
 		follow += ","
 	}
-	// First those who have stopped: if others have written, nobody is lost.
+	// First the former followers: if others have written, nothing is lost.
 	_, err = kv.One(ctx, f.Store, kv.OpDrop("-"+topic, stopped.Version))
 	if err == nil {
 		_, err = kv.One(ctx, f.Store, kv.OpSwap("+"+topic, began.Version, []byte(follow)))

@@ -10,14 +10,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Ledger is a row of revisions, numbered 1, 2, 3 and so on. Each says how many members there
-// are, so the newest tells it without counting: one more than before it after an addition,
-// one less after a removal. Nobody keeps the number of the last one. A writer looks for it,
-// and adds the next; if another was quicker, it reads that and counts again.
+// Ledger is a row of revisions, numbered 1, 2, 3 and so on. Each contains the number of members, so
+// the newest gives it without counting: one more than before after an addition, one less after a
+// removal. The number of the last revision is not stored. A writer searches for it, and adds the
+// next; if another writer was faster, it reads that revision and tries again.
 //
-// Whoever writes has to read the last revision first, and only one of several succeeds. A
-// counter with count= on an edge counts without that, and an index.Sequence finds the end
-// of a row in fewer steps.
+// Every writer must read the last revision first, and only one of several concurrent writers
+// succeeds. A counter with count= on an edge counts without that, and an index.Sequence finds the
+// end of a row in fewer steps.
 type Ledger struct {
 	Store kv.Store
 	Name  string
@@ -26,13 +26,13 @@ type Ledger struct {
 // Revision is one change.
 type Revision struct {
 	Number int
-	Count  int // of members, once it is made
+	Count  int // number of members after the change
 	Says   string
 }
 
 func (l Ledger) key(n int) string { return l.Name + ":" + strconv.Itoa(n) }
 
-// read returns the revision number n; one without a number if there is none.
+// read returns the revision number n; its Number is 0 if there is none.
 func (l Ledger) read(ctx context.Context, n int) (r Revision, err error) {
 	found, err := kv.One(ctx, l.Store, kv.OpGet(l.key(n)))
 	if n == 0 || errors.Is(err, kv.ErrNotFound) {
@@ -47,8 +47,8 @@ func (l Ledger) read(ctx context.Context, n int) (r Revision, err error) {
 	return r, err
 }
 
-// Last returns the newest revision. It doubles the number until there is none, and then
-// halves the distance: twice as many reads as the number has bits.
+// Last returns the newest revision. It doubles the number until there is none, and then halves the
+// distance: twice as many reads as the number has bits.
 func (l Ledger) Last(ctx context.Context) (last Revision, err error) {
 	next := 1
 	for step := 1; ; step *= 2 {

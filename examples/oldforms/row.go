@@ -9,13 +9,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Row is what came last: entries under consecutive keys, and two numbers that say which are
-// in use. A writer raises the higher one, which gives it a slot that is its own, and then
-// fills it; nobody waits. Until it has, or if it dies before, the slot is empty, and readers
-// pass over it.
+// Row holds the latest entries: entries under consecutive keys, and two numbers for the range in
+// use. A writer increments the higher one, which gives it a slot of its own, and then fills the
+// slot; no writer waits. Until then, or if the writer dies before, the slot is empty, and readers
+// skip it.
 //
-// The keys grow without end where nobody forgets the oldest, and each entry is a key to be
-// read. A timeline uses a ring of keys again, and puts many entries into each.
+// The keys grow without end unless the oldest are forgotten, and each entry is a key to be read. A
+// timeline reuses a ring of keys, and puts many entries into each.
 type Row struct {
 	Store kv.Store
 	Name  string
@@ -52,7 +52,7 @@ func (r Row) InUse(ctx context.Context) (lowest, highest int64, err error) {
 	return lowest + 1, highest, nil
 }
 
-// Newest returns up to n entries, the newest first. Two trips.
+// Newest returns up to n entries, newest first. Two trips.
 func (r Row) Newest(ctx context.Context, n int64) (entries []string, err error) {
 	lowest, highest, err := r.InUse(ctx)
 	if err != nil {

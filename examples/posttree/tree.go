@@ -1,16 +1,15 @@
-// Package posttree is the ranking tree that package ranking comes from, in its
-// simplest form, to learn from and not to use: a binary tree in a key-value store
-// whose nodes are named by their positions. The root is key0; a node with a lower
-// score has its parent's name and a 0, one with a higher score a 1. A search only
-// needs to know whether a key exists.
+// Package posttree is the original form of package ranking's tree, simplified, to learn from and
+// not to use: a binary tree in a key-value store with nodes named by their positions. The root is
+// key0; a node with a lower score has its parent's name and a 0, one with a higher score a 1. A
+// search only needs to know whether a key exists.
 //
-// The tree needs no pointers, no lock and no balancing, and each node is one key that
-// is added once. But the order of the inserts decides how long the way to a member
-// is. Scores that only rise, as times and counts do, make a chain; and since a name
-// is as long as its way, the chain ends where a store takes no longer keys.
+// The tree needs no pointers, no lock and no balancing, and each node is one key that is added
+// once. But the order of the inserts determines the length of the path to a member. Scores that
+// only rise, as times and counts do, make a chain; and since a name is as long as its path, the
+// chain ends at the maximum key length of the store.
 //
-// Package ranking keeps the idea that a name is a position, and takes the bits of the
-// name from the score itself: see docs/ranking.md, which draws both.
+// Package ranking keeps the idea that a name is a position, and takes the bits of the name from the
+// score itself: see docs/ranking.md, which draws both.
 package posttree
 
 import (
@@ -24,14 +23,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Root is the name of the root's key, and what all names begin with.
+// Root is the name of the root's key, and the prefix of all names.
 const Root = "key0"
 
 // Tree is a tree in a store of its own. Every node below name+"0" has a lower score
 // than the node called name, and every node below name+"1" an equal or higher one.
 type Tree struct{ store kvmodel.Store }
 
-// Member is what a node holds.
+// Member is the content of a node.
 type Member struct {
 	Score int64
 	ID    string
@@ -40,8 +39,8 @@ type Member struct {
 // New returns the tree in s.
 func New(s kvmodel.Store) *Tree { return &Tree{s} }
 
-// Insert adds m and returns the name of its node. It takes two trips, and one for
-// each node above. It returns ErrBadKey if the way is longer than a key may be.
+// Insert adds m and returns the name of its node. It takes two trips, and one for each node above.
+// It returns ErrBadKey if the path is longer than a key may be.
 func (t *Tree) Insert(ctx context.Context, m Member) (name string, err error) {
 	for name = Root; ; {
 		at, err := t.node(ctx, name)
@@ -60,8 +59,7 @@ func (t *Tree) Insert(ctx context.Context, m Member) (name string, err error) {
 	}
 }
 
-// side returns what to add to the name of a node with the score at to get closer to
-// score.
+// side returns the suffix that leads from a node with the score at toward score.
 func side(score, at int64) string {
 	if score < at {
 		return "0"
@@ -78,14 +76,14 @@ func (t *Tree) node(ctx context.Context, name string) (Member, error) {
 	return parse(r.Value)
 }
 
-// Top returns the n members with the highest scores, the highest first, one trip
-// for each node that it passes.
+// Top returns the n members with the highest scores, highest first, one trip for each node that it
+// passes.
 func (t *Tree) Top(ctx context.Context, n int) ([]Member, error) {
 	var top []Member
 	return top, t.descend(ctx, Root, n, &top)
 }
 
-// descend appends the members at and below name, the highest first, up to n in all.
+// descend appends the members at and below name, highest first, up to n in all.
 func (t *Tree) descend(ctx context.Context, name string, n int, top *[]Member) error {
 	if len(*top) >= n {
 		return nil

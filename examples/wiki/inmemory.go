@@ -9,7 +9,7 @@ import (
 func InMemory(opts ...kvmodel.Option) (*kvmodel.DB, *Models) {
 	db, err := kvmodel.Open(memkv.New(memkv.Options{Local: true}), opts...)
 	if err != nil {
-		panic(err) // an option is wrong
+		panic(err) // an invalid option
 	}
 	return db, New(db)
 }

@@ -1,16 +1,16 @@
 package boltkv
 
 const (
-	aheadMost   = 1 << 30   // bytes of a file that are read ahead: as much as a small machine has room for
-	aheadAtOnce = 128 << 10 // in one read
+	aheadMost   = 1 << 30   // maximum number of bytes to read ahead: the memory of a small machine
+	aheadAtOnce = 128 << 10 // per read
 )
 
-// readAhead reads the file from its beginning on until the store closes, so that the system
-// has it in memory. Gets ask for its pages in no order, and one that waits for the disk takes
-// some fifty times as long.
+// readAhead reads the file sequentially until the store closes, so that the operating system caches
+// it. Gets read pages in random order, and a get that waits for the disk takes some fifty times as
+// long.
 //
-// It reads by the descriptor that bbolt has locked: where locks belong to the process, closing
-// another one would end the lock.
+// It uses bbolt's locked descriptor: on systems where locks belong to the process, closing another
+// descriptor would release the lock.
 func (s *Store) readAhead() {
 	room := make([]byte, aheadAtOnce)
 	for at := 0; at < aheadMost; at += len(room) {
@@ -20,7 +20,7 @@ func (s *Store) readAhead() {
 		default:
 		}
 		if _, err := s.file.ReadAt(room, int64(at)); err != nil {
-			return // It is the end, or a get will tell of it.
+			return // The end of the file, or an error that a get will report.
 		}
 	}
 }

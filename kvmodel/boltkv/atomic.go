@@ -7,9 +7,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// atomic runs f on the items during its turn and takes back what f wrote if f fails.
-// Even f's own error waits for the commit, because f has seen what others did in the
-// same batch.
+// atomic runs f on the items during its turn and undoes its writes if f fails. Even f's own error
+// waits for the commit, because f has read writes of others in the same batch.
 func (s *Store) atomic(ctx context.Context, f func(kv.Store) error) error {
 	var err error
 	fail := s.write(ctx, func(in *live) *failure {
@@ -28,14 +27,14 @@ func (s *Store) atomic(ctx context.Context, f func(kv.Store) error) error {
 	case fail == nil:
 		return err
 	case err != nil:
-		// However the commit ended, it held no write of f.
+		// The commit held no write of f, whatever its result.
 		return unavailable(fail.cause)
 	default:
 		return fail
 	}
 }
 
-// view is the store of the function that makes an atomic change.
+// view is the store passed to the function of an atomic change.
 type view struct {
 	live *live
 	done bool

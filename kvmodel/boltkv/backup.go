@@ -11,26 +11,24 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
 )
 
-// A backup is the items of the tree, read a few at a time while commits go on, and then
-// all commits that the tree lacked at the beginning, or that came meanwhile. An item is
-// the whole value of its key, and a commit has the final values of its keys. So both parts
-// together are the store after the last commit, even if the first has some items of a commit.
+// A backup is the items of the tree, read a few at a time while commits continue, and then all
+// commits that the tree lacked at the beginning or that were made meanwhile. An item is the whole
+// value of its key, and a commit has the final values of its keys. So both parts together are the
+// store after the last commit, even if the first contains only some items of a commit.
 
-// Snapshot says what a backup holds.
+// Snapshot describes a backup.
 type Snapshot struct {
-	Taken   time.Time // The store is what it was then.
-	Items   uint64    // read from the file while the backup was made
-	Commits uint64    // made meanwhile, or a little earlier
+	Taken   time.Time // the backup is the store at this time
+	Items   uint64    // read from the file
+	Commits uint64    // made during the backup, or a little earlier
 	Damaged uint64    // items that were damaged already, and still are
 }
 
-// Backup writes what the store holds at a moment, by which nearly all is written. Reads and
-// writes go on. RestoreBackup makes a store of it, and VerifyBackup
-// reports whether it is whole.
+// Backup writes the state of the store at a moment near its end. Reads and writes continue.
+// RestoreBackup creates a store from it, and VerifyBackup reports whether it is complete.
 //
-// Backup keeps what is written meanwhile in logs on the disk, up to 1 GB: if there is more,
-// it returns an error. Items that are damaged stay so; where a page of the file cannot be
-// read Backup returns an error.
+// Backup retains the logs of concurrent writes on the disk, up to 1 GB: beyond that it returns an
+// error. Damaged items stay damaged; for an unreadable page of the file Backup returns an error.
 func (s *Store) Backup(ctx context.Context, w io.Writer) error {
 	h := s.hold(ctx)
 	defer h.release()
@@ -40,7 +38,7 @@ func (s *Store) Backup(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
-// backup writes a backup, which must end before h does.
+// backup writes a backup. It must end before h does.
 func (h *hold) backup(w io.Writer) error {
 	to, err := commitlog.NewWriter(w, commitlog.Header{Store: h.id})
 	if err == nil {
@@ -49,13 +47,12 @@ func (h *hold) backup(w io.Writer) error {
 	if err == nil {
 		err = h.writeCommits(to)
 	}
-	if err != nil && h.ctx.Err() != nil { // The logs may have been closed under it.
+	if err != nil && h.ctx.Err() != nil { // The logs may have been closed during the backup.
 		err = context.Cause(h.ctx)
 	}
 	return err
 }
 
-// writeItems writes the items of the tree.
 func (h *hold) writeItems(to *commitlog.Writer) error {
 	for from := []byte{}; from != nil; {
 		if err := errors.Join(h.ctx.Err(), h.refused()); err != nil {
@@ -75,7 +72,7 @@ func (h *hold) writeItems(to *commitlog.Writer) error {
 	return nil
 }
 
-// refused returns why nothing can be asked of the store; nil if it can.
+// refused returns the reason why the store rejects all ops, or nil.
 func (s *Store) refused() error {
 	if fail := s.failed.Load(); fail != nil {
 		return fail

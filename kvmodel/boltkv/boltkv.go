@@ -1,27 +1,24 @@
-// Package boltkv is the embedded store: one file, no server. It is the
-// default for everything built on kvmodel.
+// Package boltkv is the embedded store: one file, no server. It is the default for everything built
+// on kvmodel.
 //
-// [Open] returns a [Store]. Trips that only read run side by side, each on one
-// snapshot of the store. Trips that write share commits: those that arrive while
-// a commit runs make up the next one, and a lone writer never waits. By default
-// a write is on disk before it is answered; [Durability] names the weaker
-// choices. [Compact] rewrites a file without its unused space.
+// [Open] returns a [Store]. Read-only trips run in parallel, each on one snapshot of the store.
+// Writing trips share commits: those that arrive while a commit runs make up the next one, and a
+// lone writer never waits. By default a write is on disk before it is answered; [Durability] names
+// the weaker choices. [Compact] rewrites a file without its unused space.
 //
-// A commit is appended to a log beside the file, and stays in memory until it is
-// moved, with many others, to the tree in the file, which is one of bbolt. A store
-// that is closed has no log.
+// A commit is appended to a log beside the file, and stays in memory until it is moved, with many
+// others, to the bbolt tree in the file. A closed store has no log.
 //
 // Caveats:
 //
 //   - One process uses a file at a time; a second one gets [ErrInUse].
 //   - A file never shrinks by itself, but its free space is reused.
-//   - The file of a store that is open, or was not closed, is nothing without its logs.
-//   - Each item has a sum. One that is damaged is an ErrCorrupt with its key, and the
-//     others are served. All are read when the file is opened, and then once a day, a
-//     megabyte a second, so that [Stats] tells of damage before someone reads it.
-//   - A store stops after a commit that may or may not be on disk: the writes of that
-//     commit are unclear, and every later op is unavailable until the file is opened
-//     again.
+//   - Until the store is closed, its file is useless without its logs.
+//   - Each item has a checksum. A damaged item is an ErrCorrupt with its key; others are not
+//     affected. All items are read when the file is opened, and then once a day, a megabyte a
+//     second, so that [Stats] reports damage before a reader does.
+//   - A store stops after a commit that may or may not be on disk: the writes of that commit are
+//     unclear, and every later op is unavailable until the file is reopened.
 package boltkv
 
 import (
@@ -44,7 +41,7 @@ import (
 )
 
 var (
-	// ErrInUse: the file is already open, in another process or in this one.
+	// ErrInUse: the file is already open, in this process or another one.
 	ErrInUse = errors.New("it is open in another process")
 
 	// ErrDamaged: the file is not a store of this package, or is no longer
@@ -52,13 +49,13 @@ var (
 	ErrDamaged = errors.New("not a ringtree store, or a damaged one")
 )
 
-// Options change how a Store behaves. The zero value is the safe choice.
+// Options configure a Store. The zero value is the safe choice.
 type Options struct {
-	// Durability says which writes a crash can undo.
+	// Durability selects the writes that a crash can undo.
 	Durability Durability
 
-	// Cache is the size, in bytes, of a cache of values and their decoded forms, for gets
-	// with [kv.Near]. 0 means 64 MB, and a negative size no cache.
+	// Cache is the size, in bytes, of a cache of values and their decoded forms, for gets with
+	// [kv.Near]. 0 means 64 MB; a negative size disables the cache.
 	Cache int
 
 	// Now is the clock for TTLs. It must be safe for concurrent use; nil means
@@ -66,8 +63,8 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Store is a kv.Store in a file. The file and its logs hold every write the store has
-// answered, each of them whole.
+// Store is a kv.Store in a file. The file and its logs contain every answered write, each of them
+// whole.
 type Store struct {
 	db     *bolt.DB
 	file   io.ReaderAt // of db
@@ -81,50 +78,50 @@ type Store struct {
 	back    chan struct{}  // the writer hands the batch back
 	closing chan struct{}  // closed by Close
 	stopped chan struct{}  // closed when the committer has ended
-	beside  sync.WaitGroup // what else ends when closing is closed
+	beside  sync.WaitGroup // goroutines that end after closing is closed
 	close   func() error   // runs once
-	last    func()         // if not nil, runs when the file has no log any more, and is still locked
+	last    func()         // if not nil, runs when the logs are removed and the file is still locked
 
-	failed  atomic.Pointer[failure] // if not nil, why every op is refused
-	halted  chan struct{}           // closed when it failed before it was closed
-	writers atomic.Int32            // who wait for a turn or a commit
-	version uint64                  // the last one given; the holder of the batch owns it
+	failed  atomic.Pointer[failure] // if not nil, the reason why every op is rejected
+	halted  chan struct{}           // closed by a failure before Close
+	writers atomic.Int32            // number of writers waiting for a turn or a commit
+	version uint64                  // the last one assigned; owned by the holder of the batch
 
-	// The committer's.
+	// Owned by the committer.
 	log      *commitlog.Log    // of filling
 	changes  map[string][]byte // of the batch
-	body     []byte            // room for a record
+	body     []byte            // buffer for a record
 	lastTime int64             // of a record
-	used     time.Time         // when the last commit was made
-	durable  atomic.Uint64     // the last record known to be on the disk
+	used     time.Time         // time of the last commit
+	durable  atomic.Uint64     // the last record known to be on disk
 
-	cache *kept.Cache // of what readers see; nil: nothing is kept
+	cache *kept.Cache // cache of values; nil: none
 
-	mu      sync.RWMutex // for what readers see; never held while the disk is asked
-	filling *table       // what the commits of log have done
-	moving  *table       // what is being moved to the tree; nil if nothing is
+	mu      sync.RWMutex // guards the fields that readers use; never held during disk access
+	filling *table       // changes of the commits in log
+	moving  *table       // table being moved to the tree; nil: none
 	ended   *commitlog.Log
 	attempt chan struct{}    // closed when the mover has tried, or waits for a commit
-	seen    int64            // up to this byte readers see what log has
-	holds   []*hold          // of those who read the logs
-	kept    []*commitlog.Log // what they may not have read yet, before ended
-	holding sync.Mutex       // held while a hold begins, or a log may not be given up; taken before mu
+	seen    int64            // readers see the commits in log up to this byte
+	holds   []*hold          // of readers of the logs
+	kept    []*commitlog.Log // logs before ended, kept for holds
+	holding sync.Mutex       // held while a hold begins, or while no log may be closed; taken before mu
 
-	// The mover's.
+	// Owned by the mover.
 	scrub  scrub
-	filter atomic.Pointer[bloom.Filter] // of the keys of the tree; nil: there is none
+	filter atomic.Pointer[bloom.Filter] // of the keys in the tree; nil: none
 
-	carrying   atomic.Bool // the mover waits for a commit, which must not wait for it
+	carrying   atomic.Bool // the mover waits for a commit, which must not wait for the mover
 	woken      chan struct{}
 	moverEnded chan struct{}
-	fills      bool                     // pages of the tree are to be full, since items come in order
-	commitTree func(*bolt.Tx) error     // tests make it fail
-	beginRead  func() (*bolt.Tx, error) // tests make it wait
+	fills      bool                     // fill the pages of the tree, since items come in order
+	commitTree func(*bolt.Tx) error     // replaced in tests
+	beginRead  func() (*bolt.Tx, error) // replaced in tests
 
-	shipping chan struct{} // is full while Ship runs, and when the store is closed
+	shipping chan struct{} // full while Ship runs, and after the store is closed
 
-	telling sync.Mutex // for stats; taken last
-	stats   Stats      // but for Unmoved
+	telling sync.Mutex // guards stats; taken last
+	stats   Stats      // without Unmoved
 }
 
 var (
@@ -132,28 +129,27 @@ var (
 	_ kv.Recaller = (*Store)(nil)
 )
 
-// Stats is what a Store has done since it was opened.
+// Stats counts the work of a Store since it was opened.
 type Stats struct {
 	Commits uint64 // records appended to the log
-	Trips   uint64 // calls of Atomic, and of Do with writes, that got their turn
+	Trips   uint64 // calls of Atomic, and writing calls of Do, that got a turn
 	Ops     uint64 // operations in them
 	Swept   uint64 // expired items removed
-	Carried uint64 // items that stay in the log, since a page of the file is damaged
-	Lost    uint64 // commits that a crash of the machine had taken when the store was opened
+	Carried uint64 // items that stay in the log because a page of the file is damaged
+	Lost    uint64 // commits lost in a crash of the machine before the store was opened
 
-	Committing time.Duration // how long the commits took, until they were synced if they were to be
+	Committing time.Duration // total time of the commits, including syncs
 
-	Slowed  time.Duration // how long writers were held up since the log filled too fast
-	Unmoved int64         // bytes that are in the log and in memory, and not in the tree yet
-	Trouble error         // why they cannot be moved there; nil: nothing is wrong
-	Refused error         // why the last commit was refused, as for want of room; nil: it was made
+	Slowed  time.Duration // total time that writers were slowed because the log filled too fast
+	Unmoved int64         // bytes in the log and in memory that are not yet in the tree
+	Trouble error         // the error of moving them; nil: none
+	Refused error         // the error of the last commit, such as a full disk; nil: it succeeded
 
-	Scrub    Scrub    // what was last found in the file
-	Shipping Shipping // what Ship has done
+	Scrub    Scrub    // the last check of the file
+	Shipping Shipping // the state of Ship
 }
 
-// Do carries out ops: on one snapshot if they only read, otherwise in order and
-// in one commit.
+// Do carries out ops: on one snapshot if they are all reads, otherwise in order and in one commit.
 func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
 	if kv.Check(ops, kv.Powers{Unless: true}) == 0 {
 		return nil
@@ -173,7 +169,7 @@ func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
 // Close waits for a running commit, syncs the file and closes it.
 func (s *Store) Close() error { return s.close() }
 
-// Powers returns all the powers there are.
+// Powers returns the powers of the store: all that kv defines.
 func (s *Store) Powers() kv.Powers {
 	return kv.Powers{Unless: true, Ordered: true, Alone: true, Local: true, Near: s.cache != nil, Atomic: s.atomic, Keys: s.keys, Walk: s.walk, Disk: s.onDisk, Backup: s.Backup, Findings: s.findings}
 }
@@ -193,7 +189,7 @@ func (s *Store) Stats() Stats {
 	return st
 }
 
-// tell changes what Stats says.
+// tell updates the stats.
 func (s *Store) tell(f func(*Stats)) {
 	s.telling.Lock()
 	defer s.telling.Unlock()
@@ -241,7 +237,7 @@ func (s *Store) read(ctx context.Context, ops []kv.Op) *failure {
 
 func (s *Store) now() int64 { return s.opts.Now().UnixNano() }
 
-// view runs f on the tree. The failure is an ErrCorrupt if f has met a damaged page.
+// view runs f on the tree. The failure is an ErrCorrupt if f read a damaged page.
 func (s *Store) view(f func(*tree)) *failure {
 	var broken error
 	fail := s.try(func() error {
@@ -256,10 +252,9 @@ func (s *Store) view(f func(*tree)) *failure {
 	return fail
 }
 
-// guard runs f, which touches the file. Where the file is damaged, bbolt or the
-// memory map panics; guard turns the panic into the store's failure. The store
-// stops then, and with it the batch under way, because bbolt may still hold its
-// locks.
+// guard runs f, which accesses the file. If the file is damaged, bbolt or the memory map panics;
+// guard turns the panic into the store's failure. The store and the current batch then stop,
+// because bbolt may still hold its locks.
 func (s *Store) guard(f func()) (fail *failure) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -302,13 +297,13 @@ func (s *Store) closer() func() error {
 		}
 		select {
 		case <-s.moverEnded:
-		case <-s.halted: // The mover may wait for a lock that bbolt panicked with.
+		case <-s.halted: // The mover may wait for a lock that bbolt held during a panic.
 		}
 		stopped := s.failed.Load()
 		if stopped == nil {
 			return s.end()
 		}
-		if failed == nil { // No op has told of it.
+		if failed == nil { // No op has reported it.
 			defer func() { err = errors.Join(err, stopped) }()
 		}
 		// If bbolt panicked with a lock held, this never ends.
@@ -326,8 +321,8 @@ func (s *Store) closer() func() error {
 	})
 }
 
-// end moves what the logs hold to the tree, and then ends them and closes the file, which is
-// locked until the logs have gone.
+// end moves the commits in the logs to the tree, removes the logs and closes the file, which stays
+// locked until the logs are removed.
 func (s *Store) end() error {
 	err := s.empty()
 	s.failed.CompareAndSwap(nil, errClosed)
@@ -335,7 +330,7 @@ func (s *Store) end() error {
 		err = fmt.Errorf("its log keeps what is not in it yet: %w", err)
 	}
 	err = errors.Join(err, s.closeLogs())
-	if err == nil { // Not every system removes an open file.
+	if err == nil { // Not every system can remove an open file.
 		err = s.removeLogs()
 	}
 	if err == nil && s.last != nil {
@@ -347,7 +342,7 @@ func (s *Store) end() error {
 	return nil
 }
 
-// empty moves all tables to the tree, which says then that there is no log.
+// empty moves all tables to the tree, and notes there that there is no log.
 func (s *Store) empty() error {
 	if s.moving != nil {
 		if err := s.moveTable(s.moving, s.ended, func(st *state) { st.epoch = s.log.Epoch }); err != nil {
@@ -357,10 +352,8 @@ func (s *Store) empty() error {
 	return s.moveTable(s.filling, s.log, func(st *state) { st.open = false })
 }
 
-// closeFiles closes the file and the logs.
 func (s *Store) closeFiles() error { return errors.Join(s.closeLogs(), s.db.Close()) }
 
-// closeLogs closes the logs.
 func (s *Store) closeLogs() error {
 	s.mu.Lock()
 	logs := append(s.kept, s.ended, s.log)

@@ -13,14 +13,14 @@ import (
 
 const (
 	maxTurns = 1000     // that share a commit
-	maxBytes = 16 << 20 // of a commit; beyond it no one gets a turn
+	maxBytes = 16 << 20 // of a commit; beyond it no writer gets a turn
 
-	keptRoom = 1 << 20 // for a record, kept for the next
+	keptRoom = 1 << 20 // buffer for a record, kept for the next
 )
 
-// batch is a commit on its way. Each writer gets it for a turn, on the writer's own
-// goroutine, so no goroutine ever touches another caller's data. Writers answer their
-// callers when done is closed.
+// batch is a commit in progress. Each writer gets it for a turn, on the writer's own goroutine, so
+// no goroutine ever touches another caller's data. Writers answer their callers when done is
+// closed.
 type batch struct {
 	turns   int
 	in      *live // nil before the first turn
@@ -30,11 +30,10 @@ type batch struct {
 	fail *failure // valid once done is closed
 }
 
-// write waits for a turn, runs change in it, and returns when the changes are
-// committed. If change fails, or writes more than a commit has room for, write returns the
-// failure at once, and nothing of it is committed. If ctx ends before the turn, change does
-// not run; if it ends between the turn and the commit, the commit goes on without the
-// caller.
+// write waits for a turn, runs change in it, and returns when the changes are committed. If change
+// fails, or writes more than a commit can hold, write returns the failure at once, and commits none
+// of its changes. If ctx ends before the turn, change does not run; if it ends between the turn and
+// the commit, the commit continues without the caller.
 func (s *Store) write(ctx context.Context, change func(*live) *failure) *failure {
 	if fail := s.failed.Load(); fail != nil {
 		return fail
@@ -61,7 +60,7 @@ func (s *Store) write(ctx context.Context, change func(*live) *failure) *failure
 func (s *Store) takeTurn(ctx context.Context, change func(*live) *failure) (*batch, *failure) {
 	select {
 	case b := <-s.turn:
-		// The turn ends even if change panics.
+		// End the turn even if change panics.
 		defer func() { s.back <- struct{}{} }()
 		if err := ctx.Err(); err != nil {
 			return nil, unavailable(err)
@@ -83,8 +82,7 @@ func (s *Store) takeTurn(ctx context.Context, change func(*live) *failure) (*bat
 	}
 }
 
-// commitBatches is the committer: it offers a batch to the writers, commits it,
-// and offers the next.
+// commitBatches is the committer: it offers a batch to the writers, commits it, and repeats that.
 func (s *Store) commitBatches() {
 	defer close(s.stopped)
 	tick := time.NewTicker(s.limits.tick)
@@ -109,11 +107,11 @@ func (s *Store) commitBatches() {
 	}
 }
 
-// gather gives a turn to every writer who is waiting for one.
+// gather gives a turn to every waiting writer.
 func (s *Store) gather(b *batch) {
 	for b.turns < maxTurns && (b.in == nil || b.in.bytes < maxBytes) {
-		// Let the writers that the last commit woke come back now; otherwise
-		// they would need a commit of their own. If no one is there, go on.
+		// Let the writers woken by the last commit come back now; otherwise they would need a
+		// commit of their own. If there is none, go on.
 		runtime.Gosched()
 		select {
 		case s.turn <- b:
@@ -124,7 +122,7 @@ func (s *Store) gather(b *batch) {
 	}
 }
 
-// finish commits what b holds.
+// finish commits the changes in b.
 func (s *Store) finish(b *batch) *failure {
 	if b.in == nil {
 		return s.failed.Load()
@@ -176,7 +174,7 @@ func (s *Store) commit(changes map[string][]byte, synced bool) *failure {
 	return nil
 }
 
-// appended returns what an append that ended with err means.
+// appended converts err, the result of an append, to a failure.
 func (s *Store) appended(err error) *failure {
 	if err == nil {
 		return nil
@@ -190,8 +188,8 @@ func (s *Store) appended(err error) *failure {
 	return unclear(err)
 }
 
-// sync makes sure that the records of log up to last are on the disk. If that fails, no
-// one knows which are, and the store stops.
+// sync makes sure that the records of log up to last are on disk. If it fails, the state on disk is
+// unknown, and the store stops.
 func (s *Store) sync(log *commitlog.Log, last uint64) *failure {
 	if err := log.Sync(); err != nil {
 		err = fmt.Errorf("sync %s: %w", s.logPath(log.Epoch), err)
@@ -204,7 +202,7 @@ func (s *Store) sync(log *commitlog.Log, last uint64) *failure {
 	return nil
 }
 
-// tick does what may be due now and then.
+// tick does periodic work.
 func (s *Store) tick() {
 	if s.failed.Load() != nil {
 		return
@@ -216,8 +214,8 @@ func (s *Store) tick() {
 	s.wake()
 }
 
-// syncPeriodically makes sure, again and again until the store closes, that all commits that
-// readers see are on the disk. No writer waits for that.
+// syncPeriodically keeps syncing all commits visible to readers until the store closes. No writer
+// waits for it.
 func (s *Store) syncPeriodically() {
 	tick := time.NewTicker(s.limits.tick)
 	defer tick.Stop()
@@ -233,9 +231,9 @@ func (s *Store) syncPeriodically() {
 	}
 }
 
-// syncSeen makes sure that all commits that readers see are on the disk, the older first.
+// syncSeen makes sure that all commits visible to readers are on disk, older ones first.
 func (s *Store) syncSeen() *failure {
-	s.holding.Lock() // Nobody closes a log now.
+	s.holding.Lock() // Keeps the logs open.
 	defer s.holding.Unlock()
 	s.mu.RLock()
 	log, last, ended := s.log, s.filling.seq, s.ended

@@ -10,22 +10,19 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Compaction is what Compact did: bytes of the file before and after.
+// Compaction is the result of Compact: bytes of the file before and after.
 type Compaction struct{ Before, After int64 }
 
-// compactTx is how many bytes a transaction of the copy holds. It bounds the
-// memory that Compact takes.
+// compactTx is the number of bytes per transaction of the copy. It bounds the memory of Compact.
 const compactTx = 1 << 20
 
-// Compact rewrites the store at path without its unused space: it writes a copy
-// to path.compact and then renames that to path. A crash leaves either the old
-// file or the new one, and perhaps path.compact, which the next Compact
-// overwrites. Versions that callers hold stay valid.
+// Compact rewrites the store at path without its unused space: it writes a copy to path.compact and
+// then renames that to path. A crash leaves either the old file or the new one, and perhaps
+// path.compact, which the next Compact overwrites. Versions held by callers stay valid.
 //
-// If a process has the store open, Compact returns ErrInUse. A process that
-// opens the store while Compact runs gets ErrInUse, or the new file. Compact
-// needs as much free disk space as the file takes, at most. Other errors are
-// those of Open. After any error the file at path is as it was.
+// If a process has the store open, Compact returns ErrInUse. A process that opens the store while
+// Compact runs gets ErrInUse, or the new file. Compact needs at most as much free disk space as the
+// file takes. Other errors are those of Open. After any error the file at path is unchanged.
 func Compact(path string) (Compaction, error) {
 	done, err := compact(path)
 	if err != nil {
@@ -35,7 +32,7 @@ func Compact(path string) (Compaction, error) {
 }
 
 func compact(path string) (done Compaction, err error) {
-	// A link stays a link: the file it points to is replaced.
+	// A link stays a link: its target is replaced.
 	path, err = filepath.EvalSymlinks(path)
 	if err != nil {
 		return done, err
@@ -49,7 +46,7 @@ func compact(path string) (done Compaction, err error) {
 	return done, cmp.Or(err, closed)
 }
 
-// compacted writes the copy, in place of the file, which has no log any more and is locked.
+// compacted replaces the file with a copy. The file is locked and has no log.
 func (s *Store) compacted() (done Compaction, err error) {
 	before, err := os.Stat(s.path)
 	if err != nil {

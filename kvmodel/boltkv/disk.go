@@ -7,18 +7,18 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
 )
 
-// disk is where the logs are. Tests have one that forgets what was not synced.
+// disk is the file system of the logs. Tests use one that forgets unsynced data.
 type disk interface {
-	// open opens the file at path, and makes it if there is none and it may.
+	// open opens the file at path, and creates it if makes is set and it does not exist.
 	open(path string, makes bool) (commitlog.File, error)
 	remove(path string) error
 
-	// syncDir returns when the names that files were made with are on the disk.
-	// The file of one that was removed may come back all the same.
+	// syncDir returns when the names of created files are on disk. A removed file may reappear
+	// after a crash.
 	syncDir(dir string) error
 }
 
-// osDisk is that of the operating system.
+// osDisk is the disk of the operating system.
 type osDisk struct{}
 
 func (osDisk) open(path string, makes bool) (commitlog.File, error) {
@@ -37,7 +37,6 @@ func (osDisk) remove(path string) error { return os.Remove(path) }
 
 func (osDisk) syncDir(dir string) error { return durable.SyncDir(dir) }
 
-// logFile is a file of the operating system.
 type logFile struct{ *os.File }
 
 func (f logFile) Sync() error { return syncData(f.File) }

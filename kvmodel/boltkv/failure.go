@@ -6,9 +6,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// failure is why a trip has no answers.
+// failure is the error of a whole trip.
 type failure struct {
-	sentinel error // kv.ErrUnavailable, kv.ErrUnclear or kv.ErrTooLarge; of a listing, codec.ErrCorrupt
+	sentinel error // kv.ErrUnavailable, kv.ErrUnclear or kv.ErrTooLarge; for a listing, codec.ErrCorrupt
 	cause    error
 }
 
@@ -24,9 +24,8 @@ func unclear(cause error) *failure { return &failure{kv.ErrUnclear, cause} }
 
 var errClosed = unavailable(errors.New("the store is closed"))
 
-// fill makes f the result of all ops that were not refused. It discards the
-// answers they got in the failed transaction, since an answer may depend on
-// another caller's write that failed with it.
+// fill makes f the result of all ops that were not rejected. It discards their results from the
+// failed transaction, since these may depend on another caller's write that failed with it.
 func (f *failure) fill(ops []kv.Op) {
 	for i := range ops {
 		switch op := &ops[i]; {

@@ -2,11 +2,10 @@ package boltkv
 
 import "github.com/ringtree/ringtree/internal/bloom"
 
-// newFilter returns a filter for a tree of so many keys, with room for more; nil if it would
-// take too many bytes. It knows of most keys that the tree lacks that it lacks them. A scrub,
-// which meets all keys of the tree, fills it, and the mover adds what it brings there, so only
-// the mover's goroutine adds. What is removed leaves its bits behind, until the filter is full
-// and another one is made.
+// newFilter returns a filter for a tree of that many keys, with room for more, or nil if it would
+// take too many bytes. The filter recognizes most keys that the tree lacks. A scrub fills it, as it
+// reads all keys of the tree, and the mover adds the keys it moves, so only the mover's goroutine
+// adds. Removed keys leave their bits behind, until the filter is full and replaced.
 func (l *limits) newFilter(keys uint64) *bloom.Filter {
 	room := keys + keys/2 + l.spare
 	if room > uint64(bloom.Room(int(l.filter))) {
@@ -15,7 +14,7 @@ func (l *limits) newFilter(keys uint64) *bloom.Filter {
 	return bloom.New(int(room))
 }
 
-// addTable adds the keys of t that hold something to f, which may be nil.
+// addTable adds the keys with items in t to f, which may be nil.
 func addTable(f *bloom.Filter, t *table) {
 	if f == nil {
 		return

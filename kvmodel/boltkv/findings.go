@@ -10,17 +10,18 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// room is what a file system says of itself.
+// room describes a file system.
 type room struct {
-	free uint64 // bytes that this user may still take
-	kind string // of file system, if that is not fit for the file
-	why  string // it is not
+	free uint64 // bytes available to this user
+	kind string // name of an unsuitable file system
+	why  string // reason why it is unsuitable
 }
 
-// leastFree is how many bytes should be free beside what the file takes: for the logs, twice.
+// leastFree is the number of bytes that should be free beside the size of the file: twice the size
+// of the logs.
 const leastFree = 256 << 20
 
-// findings is the power of that name.
+// findings is the power Findings.
 func (s *Store) findings(context.Context) (all []kv.Finding) {
 	folder := filepath.Dir(s.path)
 	r, err := roomIn(folder)
@@ -33,7 +34,7 @@ func (s *Store) findings(context.Context) (all []kv.Finding) {
 	return append(all, s.opts.Durability.judge(), s.judgeShipping())
 }
 
-// judge says whether a file of that size is well in folder.
+// judge reports whether folder suits a file of that size.
 func (r room) judge(folder string, size uint64) (all []kv.Finding) {
 	if r.kind != "" {
 		all = append(all, kv.Find(kv.Hurts, "%s is on %s: %s; put the file on a local disk", folder, r.kind, r.why))
@@ -48,7 +49,7 @@ func (r room) judge(folder string, size uint64) (all []kv.Finding) {
 
 func megabytes(n uint64) string { return fmt.Sprint(n/1e6, " MB") }
 
-// judge says what a crash of the machine takes.
+// judge describes the effect of a crash of the machine.
 func (d Durability) judge() kv.Finding {
 	if d == Synced {
 		return kv.Find(kv.Fine, "each write is on the disk before it is answered (durability=synced)")

@@ -13,42 +13,42 @@ import (
 	"github.com/ringtree/ringtree/internal/durable"
 )
 
-// Folder is what Ship ships a store to: a directory, or a bucket of an object store. The
-// names of its objects are of small letters, digits, dots and hyphens.
+// Folder is a destination of Ship: a directory, or a bucket of an object store. Object names
+// consist of small letters, digits, dots and hyphens.
 type Folder interface {
-	// PutNew makes an object of what from yields. If there is one of that name already, it
-	// stays as it is, and the error is an fs.ErrExist; of several that try at once, one
-	// succeeds. After another error there is no object, or a whole one.
+	// PutNew creates an object with the content of from. If the name exists already, the object is
+	// unchanged, and the error is an fs.ErrExist; of several concurrent calls, one succeeds. After
+	// another error there is no object, or a whole one.
 	PutNew(ctx context.Context, name string, from io.Reader) error
 
-	// Get returns what an object holds, or an fs.ErrNotExist.
+	// Get returns the content of an object, or an fs.ErrNotExist.
 	Get(ctx context.Context, name string) (io.ReadCloser, error)
 
-	// List returns the names that begin with begin, in order.
+	// List returns the names with the prefix begin, in order.
 	List(ctx context.Context, begin string) ([]string, error)
 
-	// Delete deletes an object, if there is one.
+	// Delete deletes an object, if it exists.
 	Delete(ctx context.Context, name string) error
 
-	// String returns what tells the folder from others.
+	// String returns a text that identifies the folder.
 	String() string
 }
 
-// Dir returns the folder that is the directory at path, which need not be there yet.
+// Dir returns the directory at path as a Folder. It need not exist yet.
 func Dir(path string) Folder { return dir(path) }
 
 type dir string
 
 func (d dir) path(name string) string { return filepath.Join(string(d), name) }
 
-// temporary is what the names of files begin with that are being written. What a crash has
-// left of one goes a day later.
+// temporary is the name prefix of files being written. Leftovers of a crash are deleted a day
+// later.
 const (
 	temporary    = ".writing-"
 	temporaryFor = 24 * time.Hour
 )
 
-// PutNew uses a link, which unlike a rename replaces nothing.
+// PutNew uses a link: unlike a rename it never replaces a file.
 func (d dir) PutNew(_ context.Context, name string, from io.Reader) error {
 	if err := makeDir(string(d)); err != nil {
 		return err

@@ -12,17 +12,17 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
 )
 
-// history is the history of a store in a folder. Its objects are streams of a commitlog, so
-// each has sums and an end, and is whole or named as damaged. None is ever replaced:
+// history is the history of a store in a folder. Its objects are streams of a commitlog, with
+// checksums and an end, so damage is always detected. None is ever replaced:
 //
-//	owner                which store ships there, from which file; it comes first
-//	piece-FIRST          commits from number FIRST on; its end says up to which, and when these were all
-//	snapshot-LAST-TIME   a backup that was begun at TIME, behind commit number LAST
+//	owner                identifies the store and its file; written first
+//	piece-FIRST          commits from FIRST on; its end has the last number, and the time
+//	snapshot-LAST-TIME   a backup begun at TIME, after commit number LAST
 //
-// A piece goes on where the one before it ends, or behind the commits of a snapshot.
+// A piece continues where the one before it ends, or after the commits of a snapshot.
 type history struct {
 	Folder
-	store [16]byte // identifies the store; unknown until an object was read
+	store [16]byte // id of the store; unknown until an object is read
 }
 
 const (
@@ -45,7 +45,7 @@ func (h *history) pieces(ctx context.Context) (all []uint64, err error) {
 	return all, err
 }
 
-// put makes an object with a number, which ends with the last of the records.
+// put creates an object with a number from records; the last one is the End.
 func (h *history) put(ctx context.Context, name string, number uint64, records ...commitlog.Record) error {
 	var buf bytes.Buffer
 	w, err := commitlog.NewWriter(&buf, commitlog.Header{Store: h.store, First: number})
@@ -58,7 +58,7 @@ func (h *history) put(ctx context.Context, name string, number uint64, records .
 	return h.PutNew(ctx, name, bytes.NewReader(buf.Bytes()))
 }
 
-// each calls f for each record of an object with a number, but for its end, which it returns.
+// each calls f for each record of an object with a number, and returns its End.
 func (h *history) each(ctx context.Context, name string, number uint64, f func(commitlog.Record) error) (end commitlog.Record, err error) {
 	object, err := h.Get(ctx, name)
 	if err != nil {
@@ -84,15 +84,15 @@ func (h *history) each(ctx context.Context, name string, number uint64, f func(c
 
 // snapshot is a backup in a folder.
 type snapshot struct {
-	from  uint64    // It has all commits up to this one, and those made until it ended.
-	begun time.Time // when this was the last one
+	from  uint64    // it has all commits up to this one, and those made until it ended
+	begun time.Time // time when from was the last commit
 }
 
 func (sn snapshot) name() string {
 	return fmt.Sprintf("%s%020d-%020d", snapshotBegin, sn.from, sn.begun.UnixNano())
 }
 
-// snapshots returns all snapshots, the oldest first.
+// snapshots returns all snapshots, oldest first.
 func (h *history) snapshots(ctx context.Context) (all []snapshot, err error) {
 	names, err := h.List(ctx, snapshotBegin)
 	for _, name := range names {
@@ -116,8 +116,8 @@ const (
 	snapshotsFor = 30 * 24 * time.Hour
 )
 
-// thin deletes the commits before the newest snapshot that is at least a week old, and
-// snapshots of more than thirty days. The newest snapshot stays.
+// thin deletes the commits before the newest snapshot that is at least a week old, and snapshots of
+// more than thirty days. It keeps the newest snapshot.
 func (h *history) thin(ctx context.Context, now time.Time) error {
 	snapshots, err := h.snapshots(ctx)
 	if err != nil {
@@ -127,7 +127,7 @@ func (h *history) thin(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	from := uint64(0) // Commits behind it are kept.
+	from := uint64(0) // commits after it are kept
 	var names []string
 	for i, sn := range snapshots {
 		age := now.Sub(sn.begun)

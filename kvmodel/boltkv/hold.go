@@ -11,17 +11,17 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
 )
 
-// hold keeps the logs for someone who reads them.
+// hold keeps the logs for a reader.
 type hold struct {
 	*Store
-	from commitlog.Mark // what stands before it, the reader does not need
+	from commitlog.Mark // the reader has finished everything before
 
-	ctx context.Context // ends when the hold does: too much was kept for it, or it was released
+	ctx context.Context // ends with the hold: it was released, or retained too many logs
 	end context.CancelCauseFunc
 }
 
-// hold begins a hold of the commits that the tree lacks or got last, and of all that come. Its
-// reader has until ctx ends, and the caller releases it.
+// hold begins a hold of the commits that are not yet in the tree, or were moved last, and of all
+// later ones. Its reader must finish before ctx ends, and the caller must release it.
 func (s *Store) hold(ctx context.Context) *hold {
 	ctx, end := context.WithCancelCause(ctx)
 	s.holding.Lock()
@@ -36,7 +36,7 @@ func (s *Store) hold(ctx context.Context) *hold {
 	return h
 }
 
-// logs returns the logs that h holds, the oldest first. Its caller holds mu.
+// logs returns the logs held by h, oldest first. The caller holds mu.
 func (h *hold) logs() (all []*commitlog.Log) {
 	for _, log := range append(h.kept[:len(h.kept):len(h.kept)], h.ended, h.log) {
 		if log != nil && log.Epoch >= h.from.Epoch {
@@ -54,11 +54,10 @@ func (h *hold) release() {
 	h.end(nil)
 }
 
-// pass says that what stands before at is not needed any more.
+// pass says that the reader has finished everything before at.
 func (h *hold) pass(at commitlog.Mark) { h.letGo(func() { h.from = at }) }
 
-// letGo closes the kept logs that no one reads any more after a change. Their files have no
-// name.
+// letGo makes a change and closes the kept logs without readers. Their files have no name.
 func (s *Store) letGo(change func()) {
 	s.mu.Lock()
 	change()
@@ -78,14 +77,14 @@ func (s *Store) letGo(change func()) {
 	}
 }
 
-// commit is one that stands in a log.
+// commit is a commit in a log.
 type commit struct {
 	commitlog.Record
-	end commitlog.Mark // the place behind it
+	end commitlog.Mark // the position after it
 }
 
-// commits returns all commits behind h.from that readers of the store can see, and the moment
-// when these are all. They are on the disk: what others have of a store, it must not lose.
+// commits returns all commits after h.from that are visible to readers of the store, and the moment
+// when these are all. It syncs them first: the store must not lose commits that others have.
 func (h *hold) commits() (all iter.Seq2[commit, error], now point, err error) {
 	logs, now, err := h.readers()
 	if err != nil {
@@ -109,8 +108,8 @@ func (h *hold) commits() (all iter.Seq2[commit, error], now point, err error) {
 	}, now, nil
 }
 
-// readers returns readers of these commits. It returns an error if logs that have some of them
-// may be gone, since h has ended.
+// readers returns readers of these commits, or an error if h has ended, since their logs may be
+// gone.
 func (h *hold) readers() (all []*commitlog.Reader, now point, err error) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
@@ -124,8 +123,8 @@ func (h *hold) readers() (all []*commitlog.Reader, now point, err error) {
 	return all, h.filling.present(), context.Cause(h.ctx)
 }
 
-// retire gives up the log whose table was moved last. The next log gets its file, unless
-// someone holds it; then the file has no name any more.
+// retire releases the log of the table moved last. The next log reuses its file, unless a hold
+// needs it; then the file loses its name.
 func (s *Store) retire() error {
 	s.mu.RLock()
 	log, held := s.ended, len(s.holds) > 0
@@ -146,7 +145,7 @@ func (s *Store) retire() error {
 	return nil
 }
 
-// loseHolds ends the holds for which more is kept than may be.
+// loseHolds ends the holds that retain too many logs.
 func (s *Store) loseHolds() {
 	s.holds = slices.DeleteFunc(s.holds, func(h *hold) bool {
 		var bytes int64

@@ -10,15 +10,15 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// item is what a key holds. In the log, in the tables and in the tree it is a mark, 8
-// bytes of version, 8 bytes of expiry, a sum of 4 bytes and the value; numbers are
-// big-endian. The sum is of the key and of all the rest.
+// item is the value of a key. Its encoding, in the log, the tables and the tree, is a mark, 8 bytes
+// of version, 8 bytes of expiry, a checksum of 4 bytes and the value; numbers are big-endian. The
+// checksum covers the key and everything else.
 type item struct {
 	value   []byte
 	version kv.Version
 	expires int64 // nanoseconds since 1970; 0 means never
 
-	damaged error // not nil: nothing else is known but the version, which is made up
+	damaged error // not nil: the other fields are unknown, and version is made up
 }
 
 const (
@@ -28,7 +28,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// encode returns the item as key holds it.
+// encode returns the encoding of the item under key.
 func (it *item) encode(key string) []byte {
 	buf := make([]byte, itemHeader, itemHeader+len(it.value))
 	buf[0] = itemMark
@@ -39,14 +39,14 @@ func (it *item) encode(key string) []byte {
 	return buf
 }
 
-// sumOf returns the sum of an item that key holds.
+// sumOf returns the checksum of an encoded item under key.
 func sumOf[K string | []byte](key K, buf []byte) uint32 {
 	sum := crc32.Update(0, castagnoli, []byte(key))
 	sum = crc32.Update(sum, castagnoli, buf[:17])
 	return crc32.Update(sum, castagnoli, buf[itemHeader:])
 }
 
-// decode returns the item in buf, which key holds. The value shares buf's memory.
+// decode returns the item in buf, stored under key. The value shares buf's memory.
 func decode(key, buf []byte) item {
 	if len(buf) < itemHeader || buf[0] != itemMark || binary.BigEndian.Uint32(buf[17:]) != sumOf(key, buf) {
 		return damagedItem(key, buf, "its sum does not fit")
@@ -58,18 +58,16 @@ func decode(key, buf []byte) item {
 	}
 }
 
-// damagedItem returns what stands for an item of which buf is left. Its version is made
-// up, so that whoever has read it can put another in its place.
+// damagedItem returns a placeholder for a damaged item with the remains buf. Its version is made
+// up, so that a reader can replace it.
 func damagedItem(key, buf []byte, what string) item {
 	version := kv.Version(1<<63 | uint64(crc32.Checksum(buf, castagnoli)))
 	return item{version: version, damaged: wire.Corrupt(string(key), fmt.Errorf("%w: %s", codec.ErrCorrupt, what))}
 }
 
-// hasExpired reports whether the item is none any more.
 func (it *item) hasExpired(now int64) bool { return it.expires != 0 && it.expires <= now }
 
-// expiryKey returns the key under which the index of expiries lists an item:
-// 8 bytes of expiry and the item's key.
+// expiryKey returns the key in the index of expiries: 8 bytes of expiry and the item's key.
 func expiryKey(expires int64, key []byte) []byte {
 	buf := make([]byte, 0, 8+len(key))
 	buf = binary.BigEndian.AppendUint64(buf, uint64(expires))

@@ -10,22 +10,22 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// keysAtOnce is how many keys are listed in one transaction.
+// keysAtOnce is the number of keys listed in one transaction.
 const keysAtOnce = 1000
 
-// keys is the power of that name. Expired items are among them until they are swept. Where a
-// page is damaged it goes on behind that, and ends with an ErrCorrupt.
+// keys is the power Keys. It lists expired items until they are swept. It continues after a damaged
+// page, and then ends with an ErrCorrupt.
 func (s *Store) keys(ctx context.Context, begin string, f func([]string) error) error {
 	return s.walk(ctx, begin, "", f)
 }
 
-// walk is the power of that name.
+// walk is the power Walk.
 func (s *Store) walk(ctx context.Context, begin, after string, f func([]string) error) error {
 	there, gone := s.inTables(begin)
 	from := []byte(max(begin, after+"\x00"))
 	skipped, _ := slices.BinarySearch(there, string(from))
 	there = there[skipped:]
-	var damaged *failure // of a page that was left out
+	var damaged *failure // of a skipped page
 	for from != nil {
 		found, next, fail := s.keysFrom(ctx, from, []byte(begin))
 		switch {
@@ -55,9 +55,9 @@ func (s *Store) walk(ctx context.Context, begin, after string, f func([]string) 
 	return nil
 }
 
-// behind returns a key behind from, whose page is damaged, from which on the tree can be read
-// again; nil if there is none. It finds one byte after the other. Where damaged pages lie close
-// to each other it may be behind several.
+// behind returns a key after from, whose page is damaged, where the tree is readable again, or nil
+// if there is none. It finds one byte after the other. If damaged pages are close to each other it
+// may skip several.
 func (s *Store) behind(from []byte) (key []byte) {
 	canRead := func(at []byte) bool {
 		return bytes.Compare(at, from) >= 0 && s.view(func(t *tree) { t.items.Cursor().Seek(at) }) == nil
@@ -78,13 +78,13 @@ func (s *Store) behind(from []byte) (key []byte) {
 	return nil
 }
 
-// inTables returns the keys of the tables that begin with begin and hold items, in order, and
-// those that hold none, whatever stands in the tree.
+// inTables returns the keys in the tables with the prefix begin, in order, and the deleted ones,
+// which hide keys in the tree.
 func (s *Store) inTables(begin string) (there []string, gone map[string]bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	held := make(map[string]bool)
-	for _, t := range []*table{s.moving, s.filling} { // The newer last.
+	for _, t := range []*table{s.moving, s.filling} { // newer last
 		if t == nil {
 			continue
 		}
@@ -106,16 +106,15 @@ func (s *Store) inTables(begin string) (there []string, gone map[string]bool) {
 	return there, gone
 }
 
-// merge returns the keys of a and b, both in order, in order and once.
+// merge returns the distinct keys of a and b, in order.
 func merge(a, b []string) []string {
 	all := append(a, b...)
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// keysFrom returns the first keys of the tree from from on that begin with begin, and
-// where to go on; nil at the end. The failure is an ErrCorrupt if it came to a damaged page
-// there.
+// keysFrom returns the first keys of the tree from from on with the prefix begin, and the key to
+// continue at, nil at the end. The failure is an ErrCorrupt for a damaged page.
 func (s *Store) keysFrom(ctx context.Context, from, begin []byte) (found []string, next []byte, fail *failure) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, unavailable(err)

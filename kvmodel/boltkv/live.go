@@ -8,22 +8,21 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// base is what a batch sees besides its own changes: what the commits have done that the
-// tree may lack, and the tree. It is the same however long the batch takes, though what is
-// in moving comes to the tree meanwhile.
+// base is the store below a batch: the commits that the tree may lack, and the tree. It stays the
+// same for the whole batch, even while the tree receives the items in moving.
 type base struct {
 	*Store
 	filling, moving *table
 }
 
-// look returns what can be seen now.
+// look returns the current base.
 func (s *Store) look() base {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return base{s, s.filling, s.moving}
 }
 
-// get returns what key holds, also if it has expired.
+// get returns the item of key, even if it has expired.
 func (b *base) get(key string) (item, bool) {
 	for _, t := range []*table{b.filling, b.moving} {
 		if buf, ok := t.get(key); ok {
@@ -36,8 +35,8 @@ func (b *base) get(key string) (item, bool) {
 	return b.fromTree(key)
 }
 
-// fromTree returns what the tree has under key. No transaction stays open: the mover waits
-// for them when the file grows, and who has a turn may read the store besides.
+// fromTree returns the item of key in the tree. It leaves no transaction open: the mover waits for
+// open ones when the file grows, and the holder of a turn may also read the store itself.
 func (s *Store) fromTree(key string) (it item, ok bool) {
 	tx, err := s.beginRead()
 	if err != nil {
@@ -49,7 +48,7 @@ func (s *Store) fromTree(key string) (it item, ok bool) {
 	return it, ok
 }
 
-// held returns the item that a table holds under key.
+// held returns the item in a table under key.
 func held(key string, buf []byte) (item, bool) {
 	if buf == nil {
 		return item{}, false
@@ -57,27 +56,27 @@ func held(key string, buf []byte) (item, bool) {
 	return decode([]byte(key), buf), true
 }
 
-// live is the items as they will be when the batch under way is committed.
+// live is the state of the items after the current batch is committed.
 type live struct {
 	base
 	changes map[string][]byte // as in a table
-	bytes   int               // that changes take in a record, at most
+	bytes   int               // maximum size of changes in a record
 
-	// Of the turn under way.
-	undo   []undone // takes its changes back, the last first
-	before int      // bytes when it began
-	most   int      // bytes that it has written at once
+	// Of the current turn.
+	undo   []undone // undoes its changes, last one first
+	before int      // bytes at its beginning
+	most   int      // the most bytes it has written at one time
 }
 
-// undone is what changes held of a key before it was changed.
+// undone is the entry of a key in changes before a change.
 type undone struct {
 	key  string
 	buf  []byte
 	held bool // changes had the key
 }
 
-// turn runs change. What that writes is taken back unless it succeeds and a commit has room
-// for it, and when it panics.
+// turn runs change. It undoes the writes of change if it fails or panics, or a commit cannot hold
+// them.
 func (l *live) turn(change func(*live) *failure) (fail *failure) {
 	l.undo, l.before, l.most = l.undo[:0], l.bytes, 0
 	kept := false
@@ -93,7 +92,7 @@ func (l *live) turn(change func(*live) *failure) (fail *failure) {
 	return fail
 }
 
-// takeBack takes back what the turn under way has written.
+// takeBack undoes the writes of the current turn.
 func (l *live) takeBack() {
 	for _, u := range slices.Backward(l.undo) {
 		if u.held {
@@ -105,8 +104,7 @@ func (l *live) takeBack() {
 	l.undo, l.bytes, l.most = l.undo[:0], l.before, 0
 }
 
-// tooLarge returns an ErrTooLarge if the turn under way writes more than a commit has room
-// for.
+// tooLarge returns an ErrTooLarge if the current turn writes more than a commit can hold.
 func (l *live) tooLarge() *failure {
 	if l.most > l.limits.trip {
 		return &failure{kv.ErrTooLarge, fmt.Errorf("the trip writes %d bytes, at most %d", l.most, l.limits.trip)}
@@ -114,7 +112,7 @@ func (l *live) tooLarge() *failure {
 	return nil
 }
 
-// run carries out ops, as a part of the turn under way.
+// run carries out ops within the current turn.
 func (l *live) run(ops []kv.Op) *failure {
 	l.tell(func(st *Stats) { st.Ops += uint64(len(ops)) })
 	fail := l.guard(func() { run(ops, l) })
@@ -124,8 +122,8 @@ func (l *live) run(ops []kv.Op) *failure {
 	return fail
 }
 
-// get returns what key holds unless it has expired. The value may only be read, and only
-// until the next call.
+// get returns the item of key unless it has expired. The value is read-only, and valid until the
+// next call.
 func (l *live) get(key string) (item, bool) {
 	it, ok := item{}, false
 	if buf, changed := l.changes[key]; changed {
@@ -139,7 +137,7 @@ func (l *live) get(key string) (item, bool) {
 	return it, ok
 }
 
-// put makes key hold it, with a new version.
+// put stores it under key, with a new version.
 func (l *live) put(key string, it item) {
 	l.version++
 	it.version = kv.Version(l.version)
@@ -148,8 +146,8 @@ func (l *live) put(key string, it item) {
 
 func (l *live) drop(key string) { l.set(key, nil) }
 
-// set makes key hold the encoded item buf; nil: none. A turn that is too large to be
-// committed is only counted from then on, so that it takes no more memory.
+// set stores the encoded item buf under key; nil deletes it. After a turn becomes too large to be
+// committed, set only counts its bytes, to bound the memory.
 func (l *live) set(key string, buf []byte) {
 	old, held := l.changes[key]
 	l.bytes += changeSize(key, buf)

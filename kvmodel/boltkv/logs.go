@@ -8,14 +8,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
 )
 
-// A store that is open has two files for logs beside its own: while what one holds is
-// moved to the tree, the other is appended to. A store that was closed has none.
+// An open store has two log files: while the commits of one are moved to the tree, the other is
+// appended to. A closed store has none.
 
 // logPath returns the path of the log of an epoch.
 func (s *Store) logPath(epoch uint64) string { return fmt.Sprintf("%s.log%d", s.path, epoch%2) }
 
-// beginLog begins a log. Its name is on the disk then, and so are those that other logs got
-// before.
+// beginLog begins a log and syncs its name, along with those of earlier logs.
 func (s *Store) beginLog(h commitlog.Header) (*commitlog.Log, error) {
 	file, err := s.disk.open(s.logPath(h.Epoch), true)
 	if err != nil {
@@ -31,8 +30,8 @@ func (s *Store) beginLog(h commitlog.Header) (*commitlog.Log, error) {
 	return log, nil
 }
 
-// openLog opens the log in the file at path. If there is none, or its beginning did not end,
-// the log is nil.
+// openLog opens the log in the file at path. The log is nil if there is no file, or the log was not
+// completely begun.
 func (s *Store) openLog(path string) (*commitlog.Log, error) {
 	file, err := s.disk.open(path, false)
 	if isMissing(err) {
@@ -53,7 +52,7 @@ func (s *Store) openLog(path string) (*commitlog.Log, error) {
 	return log, nil
 }
 
-// damaged returns err as an ErrDamaged of this package if it is one of a log.
+// damaged wraps a commitlog.ErrDamaged in this package's ErrDamaged.
 func damaged(err error) error {
 	if errors.Is(err, commitlog.ErrDamaged) {
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
@@ -61,7 +60,7 @@ func damaged(err error) error {
 	return err
 }
 
-// removeLogs removes the files of the logs, which hold nothing that the tree lacks.
+// removeLogs removes the log files. Their commits must be in the tree.
 func (s *Store) removeLogs() error {
 	var err error
 	for epoch := range uint64(2) {
@@ -72,8 +71,7 @@ func (s *Store) removeLogs() error {
 	return err
 }
 
-// recover reads the logs back, after a store that was not closed, and begins one if there
-// is none.
+// recover reads the logs of a store that was not closed, and begins one if there is none.
 func (s *Store) recover(st state) error {
 	logs := make(map[uint64]*commitlog.Log)
 	defer func() {
@@ -99,7 +97,7 @@ func (s *Store) recover(st state) error {
 		return s.beginFirstLog(st)
 	}
 	err := s.replay(st, logs[st.epoch], logs[st.epoch+1])
-	// The log before is not needed, but what it has may not be shipped yet.
+	// The previous log is not needed here, but its commits may not be shipped yet.
 	if before := logs[st.epoch-1]; err == nil && before != nil && s.ended == nil {
 		_, _, damaged := before.Replay(func(commitlog.Record) error { return nil })
 		if damaged == nil && before.Next() == s.log.First {
@@ -109,8 +107,8 @@ func (s *Store) recover(st state) error {
 	return err
 }
 
-// discard removes logs of a store that was closed. What they hold is in the tree, unless
-// the file is not the one that was closed last.
+// discard removes the logs of a closed store. Their commits are in the tree, unless the file is not
+// the one that was closed last.
 func (s *Store) discard(st state, logs map[uint64]*commitlog.Log) error {
 	for epoch, log := range logs {
 		n := 0
@@ -122,14 +120,14 @@ func (s *Store) discard(st state, logs map[uint64]*commitlog.Log) error {
 		if n > 0 {
 			return fmt.Errorf("%w: it was closed, and yet its log %s has %d commits that it lacks; is the file older than its log?", ErrDamaged, s.logPath(epoch), n)
 		}
-		if err := log.Close(); err != nil { // Not every system removes an open file.
+		if err := log.Close(); err != nil { // Not every system can remove an open file.
 			return err
 		}
 	}
 	return s.removeLogs()
 }
 
-// beginFirstLog begins a log for a file that has none, and notes it in the file.
+// beginFirstLog begins a log for a file without one, and notes it in the file.
 func (s *Store) beginFirstLog(st state) (err error) {
 	s.log, err = s.beginLog(commitlog.Header{Store: s.id, Epoch: st.epoch + 1, First: st.seq + 1})
 	if err != nil {
@@ -141,8 +139,8 @@ func (s *Store) beginFirstLog(st state) (err error) {
 	})
 }
 
-// replay reads what the tree lacks from log, and from next if log has ended. Either is
-// nil if there is none.
+// replay reads the commits that the tree lacks from log, and from next if log has ended. Either may
+// be nil.
 func (s *Store) replay(st state, log, next *commitlog.Log) error {
 	switch {
 	case log == nil:
@@ -168,7 +166,7 @@ func (s *Store) replay(st state, log, next *commitlog.Log) error {
 	return err
 }
 
-// readLog reads the commits of log into the table that is being filled, and syncs them.
+// readLog reads the commits of log into the filling table, and syncs them.
 func (s *Store) readLog(log *commitlog.Log) (ended bool, err error) {
 	ended, dropped, err := log.Replay(func(r commitlog.Record) error {
 		s.version, s.lastTime = max(s.version, r.Version), max(s.lastTime, r.Time)
@@ -185,10 +183,10 @@ func (s *Store) readLog(log *commitlog.Log) (ended bool, err error) {
 	return ended, nil
 }
 
-// drop empties next, which was begun when log was about to end. What it holds came behind
-// commits of log that a crash of the machine has taken, so it goes with them, unless it
-// says that log was on the disk. A file that was only removed could come back with another
-// crash, and seem to go on where new commits of log end.
+// drop empties next, which was begun at the end of log. Its commits follow commits of log that were
+// lost in a crash of the machine, so they are dropped too, unless next says that log was on disk.
+// Removing the file would not be enough: it could reappear after another crash, and seem to
+// continue log.
 func (s *Store) drop(log, next *commitlog.Log) error {
 	if next == nil {
 		return nil
@@ -204,7 +202,7 @@ func (s *Store) drop(log, next *commitlog.Log) error {
 	return errors.Join(next.Empty(), next.Close())
 }
 
-// about returns err, which is about the log at path.
+// about adds the path of a log to err. It returns nil for nil.
 func about(path string, err error) error {
 	if err == nil {
 		return nil

@@ -16,20 +16,21 @@ import (
 )
 
 const (
-	movedAtOnce = 1000    // items in a transaction of the tree, at most
-	movedBytes  = 1 << 20 // and bytes
+	movedAtOnce = 1000    // maximum number of items in a transaction of the tree
+	movedBytes  = 1 << 20 // maximum number of bytes
 
-	sweptAtOnce = 1000 // expired items that a transaction removes at most
+	sweptAtOnce = 1000 // maximum number of expired items removed in a transaction
 	moveAgain   = time.Second
 )
 
-// moveTables brings the tables to the tree, one after another, until the store closes.
+// moveTables is the mover: it moves the tables to the tree, one after another, until the store
+// closes.
 func (s *Store) moveTables() {
 	defer close(s.moverEnded)
 	for {
 		select {
 		case <-s.woken:
-		case <-s.stopped: // The committer has ended: what is left, close moves.
+		case <-s.stopped: // The committer has ended; Close moves the rest.
 			return
 		}
 		if s.failed.Load() != nil {
@@ -49,7 +50,7 @@ func (s *Store) moveTables() {
 	}
 }
 
-// wake lets the mover look whether there is anything to do.
+// wake makes the mover check for work.
 func (s *Store) wake() {
 	select {
 	case s.woken <- struct{}{}:
@@ -57,8 +58,8 @@ func (s *Store) wake() {
 	}
 }
 
-// moved returns a channel that is closed when the table that is being moved is in the tree,
-// or could not be brought there; nil if none is being moved.
+// moved returns a channel that is closed when the moving table is in the tree, or the move failed,
+// or nil if no table is moving.
 func (s *Store) moved() <-chan struct{} {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -68,8 +69,7 @@ func (s *Store) moved() <-chan struct{} {
 	return s.attempt
 }
 
-// moveNow moves the table that waits for it to the tree, if there is one, and removes
-// expired items.
+// moveNow moves the waiting table to the tree, if any, and removes expired items.
 func (s *Store) moveNow() error {
 	s.mu.RLock()
 	t, log := s.moving, s.ended
@@ -90,7 +90,7 @@ func (s *Store) moveNow() error {
 	return err
 }
 
-// tried wakes the goroutines that wait for a try of the mover.
+// tried wakes the goroutines that wait for the mover's next try.
 func (s *Store) tried() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,8 +98,8 @@ func (s *Store) tried() {
 	s.attempt = make(chan struct{})
 }
 
-// moveTable moves t, whose log is log, to the tree, and notes there what then is true. The
-// log is synced first: what the tree has, a crash must not take back from the log.
+// moveTable moves t, whose log is log, to the tree, and calls then to update the state there. It
+// syncs the log first: a crash must not remove commits from the log that the tree has.
 func (s *Store) moveTable(t *table, log *commitlog.Log, then func(*state)) error {
 	if s.opts.Durability != Synced {
 		if fail := s.sync(log, t.seq); fail != nil {
@@ -125,14 +125,15 @@ func (s *Store) moveTable(t *table, log *commitlog.Log, then func(*state)) error
 		tr.sweep(sweptAtOnce)
 		applied(tr)
 	})
-	if isBroken(err) { // What is swept may be on a damaged page.
+	if isBroken(err) { // A page with expired items may be damaged.
 		err = s.update(applied)
 	}
 	return err
 }
 
 // moveItems moves the items of t to the tree, in the order of their keys, a few at a time. It
-// returns those of a transaction that met a damaged page, and what is wrong with that.
+// returns the items of transactions that failed at a damaged page in left, with the reason in
+// broken.
 func (s *Store) moveItems(t *table) (left map[string][]byte, broken, err error) {
 	left = make(map[string][]byte)
 	for keys := slices.Sorted(maps.Keys(t.items)); len(keys) > 0; {
@@ -160,8 +161,8 @@ func (s *Store) moveItems(t *table) (left map[string][]byte, broken, err error) 
 	return left, broken, nil
 }
 
-// carry commits items that could not be moved once more, so that the next log has them, too. It
-// leaves out those whose keys have been written since.
+// carry commits unmovable items again, so that the next log has them too. It skips keys that have
+// been written since.
 func (s *Store) carry(left map[string][]byte, broken error) error {
 	s.tell(func(st *Stats) { st.Carried = uint64(len(left)) })
 	if len(left) == 0 {
@@ -184,8 +185,8 @@ func (s *Store) carry(left map[string][]byte, broken error) error {
 	return nil
 }
 
-// sweepTree removes expired items from the tree, if there are any. One whose page is
-// damaged stays there, expired, and is no longer listed.
+// sweepTree removes expired items from the tree. An item on a damaged page stays there, expired,
+// and is no longer listed.
 func (s *Store) sweepTree() error {
 	due := false
 	if fail := s.view(func(t *tree) { due = t.due() != nil }); fail != nil || !due {
@@ -203,11 +204,11 @@ func (s *Store) sweepTree() error {
 	})
 }
 
-// isBroken reports whether err says that a page of the file is damaged.
+// isBroken reports whether err is about a damaged page of the file.
 func isBroken(err error) bool { return errors.Is(err, errPage) }
 
-// update changes the tree by f, in one synced transaction. If f meets a damaged page,
-// nothing is changed, and the error is an errPage.
+// update changes the tree by f, in one synced transaction. If f reads a damaged page, update
+// changes nothing and returns an errPage.
 func (s *Store) update(f func(*tree)) (err error) {
 	fail := s.guard(func() { err = s.updateTree(f) })
 	if fail != nil {
@@ -222,7 +223,7 @@ func (s *Store) updateTree(f func(*tree)) error {
 		return err
 	}
 	defer func() {
-		// After a commit, or the rollback of one that failed, this does nothing.
+		// After a commit, or the rollback of a failed one, this does nothing.
 		_ = tx.Rollback()
 	}()
 	id, t := tx.ID(), (*tree)(nil)
@@ -235,19 +236,18 @@ func (s *Store) updateTree(f func(*tree)) error {
 	if err = cmp.Or(broken, err); err != nil {
 		return s.afterFailed(id, err)
 	}
-	if t.passed != 0 { // Only the mover, whose the scrub is, changes items.
+	if t.passed != 0 { // Only the mover changes items, and it owns scrub.
 		s.scrub.seen += uint64(t.passed)
 	}
 	s.tell(func(st *Stats) { st.Swept += uint64(t.swept) })
 	return nil
 }
 
-// afterFailed returns the outcome of a transaction whose commit failed. bbolt
-// writes the data, syncs it, writes the header that makes the data valid, and
-// syncs that. If the header does not show the transaction, it was not carried
-// out. If it does, only the last sync failed, and no one knows what is on disk.
-// Another commit could then overwrite data that the header on disk still refers
-// to, so the store stops.
+// afterFailed returns the outcome of a transaction whose commit failed. bbolt writes the data,
+// syncs it, writes the header that makes the data valid, and syncs that. If the header does not
+// show the transaction, it was not carried out. If it does, only the last sync failed, and the
+// state on disk is unknown. Another commit could then overwrite data that the header on disk still
+// refers to, so the store stops.
 func (s *Store) afterFailed(id int, cause error) error {
 	cause = fmt.Errorf("commit %s: %w", s.path, cause)
 	shows := true

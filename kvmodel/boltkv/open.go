@@ -16,7 +16,7 @@ import (
 	"github.com/ringtree/ringtree/internal/durable"
 )
 
-// The file holds three buckets. A file without these belongs to another program.
+// The file holds three buckets. A file without them belongs to another program.
 var (
 	metaBucket   = []byte("ringtree")
 	itemsBucket  = []byte("items")
@@ -30,19 +30,18 @@ var (
 	formatMark = []byte("3")
 )
 
-// lockWait is how long Open waits for another process to close the file, as
-// happens when a program is restarted.
+// lockWait is how long Open waits for another process to close the file, for restarts.
 const lockWait = 700 * time.Millisecond
 
-// smallest is the size of bbolt's two headers, which every file has.
+// smallest is the minimum size of a file: bbolt's two headers.
 const smallest = 2 * 4096
 
-// Open opens the store in the file at path. If there is no file, it creates the
-// file, and its directory if need be, accessible to this user only.
+// Open opens the store in the file at path. If there is no file, it creates the file, and its
+// directory if necessary, accessible only to this user.
 //
-// It returns ErrInUse within a second if another process has the file open,
-// ErrDamaged if the file is not a store, and the system's error if the file or
-// its directory cannot be used, all wrapped with the path.
+// It returns ErrInUse within a second if another process has the file open, ErrDamaged if the file
+// is not a store, and the system's error if the file or its directory cannot be used, all wrapped
+// with the path.
 func Open(path string, opts Options) (*Store, error) {
 	s, err := openWith(path, opts, nil)
 	if err != nil {
@@ -51,8 +50,7 @@ func Open(path string, opts Options) (*Store, error) {
 	return s, nil
 }
 
-// openWith opens the store after a test, if there is one, has changed what is not an
-// option.
+// openWith opens the store after change, used by tests, has adjusted it. change may be nil.
 func openWith(path string, opts Options, change func(*Store)) (*Store, error) {
 	if opts.Now == nil {
 		opts.Now = time.Now
@@ -107,7 +105,7 @@ func newStore(db *bolt.DB, path string, opts Options) *Store {
 	return s
 }
 
-// openFile opens the file, or creates it, and locks it. The file belongs to the DB.
+// openFile opens or creates the file, and locks it. The DB closes the file.
 func openFile(path string) (*bolt.DB, *os.File, error) {
 	if path == "" {
 		return nil, nil, errors.New("the path is empty")
@@ -123,15 +121,15 @@ func openFile(path string) (*bolt.DB, *os.File, error) {
 		if err != nil || same {
 			return db, file, err
 		}
-		// A compacted file replaced this one while we waited for its lock.
+		// A compacted file replaced this one while openLocked waited for the lock.
 		if err := db.Close(); err != nil {
 			return nil, nil, err
 		}
 	}
 }
 
-// checkWhole returns an ErrDamaged if what is at path is not a regular file, on
-// which opening could block, or is a truncated one, on which bbolt would fault.
+// checkWhole returns an ErrDamaged if the file at path is not regular, so that opening it could
+// block, or is truncated, so that bbolt would fault.
 func checkWhole(path string) error {
 	info, err := os.Stat(path)
 	if isMissing(err) {
@@ -162,10 +160,9 @@ func checkWhole(path string) error {
 	return errors.Join(err, db.Close())
 }
 
-// openLocked opens and locks the file, and reports whether it is then still the
-// one at path.
+// openLocked opens and locks the file, and reports whether path still refers to it.
 func openLocked(path string) (db *bolt.DB, file *os.File, same bool, err error) {
-	// In a damaged file, bbolt may find something other than its freelist.
+	// In a damaged file, bbolt may misread its freelist and panic.
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if p := recover(); p != nil {
@@ -175,13 +172,13 @@ func openLocked(path string) (db *bolt.DB, file *os.File, same bool, err error) 
 	var opened fs.FileInfo
 	db, err = bolt.Open(path, 0o600, &bolt.Options{
 		Timeout: lockWait,
-		// The map finds free space in constant time, however much there is.
+		// The map finds free space in constant time, whatever its amount.
 		FreelistType: bolt.FreelistMapType,
 		// Statistics would cost every reader a lock.
 		NoStatistics: true,
-		// The freelist stays synced: without it, opening would read the whole
-		// file. The memory map starts small: a large one would make a new file
-		// large, and reads are too short to keep it from growing.
+		// The freelist stays synced: without it, opening would read the whole file. The memory map
+		// starts small: a large one would make a new file large, and reads are too short to keep it
+		// from growing.
 		OpenFile: func(name string, flag int, mode os.FileMode) (f *os.File, err error) {
 			if f, err = os.OpenFile(name, flag, mode); err == nil {
 				file = f
@@ -197,7 +194,7 @@ func openLocked(path string) (db *bolt.DB, file *os.File, same bool, err error) 
 	return db, file, err == nil && os.SameFile(opened, there), nil
 }
 
-// prepare checks that the file is ours, or formats it if it is new, and reads its logs.
+// prepare checks the format of the file, or formats a new one, and reads its logs.
 func (s *Store) prepare() error {
 	st, err := s.readState()
 	if err != nil {
@@ -208,13 +205,13 @@ func (s *Store) prepare() error {
 		return err
 	}
 	s.seen = s.log.Bytes()
-	// A crash of the machine may have undone unsynced writes. Versions start from
-	// the current time, so those of the lost writes are not given again.
+	// A crash of the machine may have lost unsynced writes. Versions start from the current time,
+	// so that the lost ones are not assigned again.
 	s.version = max(s.version, uint64(time.Now().UnixNano()))
 	return nil
 }
 
-// readState returns the state of the file. A new one it formats.
+// readState returns the state of the file. It formats a new file.
 func (s *Store) readState() (st state, err error) {
 	fail := s.try(func() error {
 		fresh := false
@@ -241,7 +238,7 @@ func (s *Store) readState() (st state, err error) {
 	return st, nil
 }
 
-// alone returns an error if there is a log beside a file that is new.
+// alone returns an error if there is a log beside a new file.
 func (s *Store) alone() error {
 	for epoch := range uint64(2) {
 		if _, err := os.Lstat(s.logPath(epoch)); err == nil {
@@ -251,7 +248,7 @@ func (s *Store) alone() error {
 	return nil
 }
 
-// isOurs returns an ErrDamaged if a file is not one of this format.
+// isOurs returns an ErrDamaged if the file does not have this format.
 func isOurs(tx *bolt.Tx) error {
 	meta, items := tx.Bucket(metaBucket), tx.Bucket(itemsBucket)
 	if meta == nil || items == nil || tx.Bucket(expiryBucket) == nil {
@@ -263,7 +260,7 @@ func isOurs(tx *bolt.Tx) error {
 	return nil
 }
 
-// format makes a new file ours. After a crash halfway the file is still new.
+// format formats a new file. After a crash halfway the file is still new.
 func (s *Store) format() (st state, err error) {
 	err = s.db.Update(func(tx *bolt.Tx) error {
 		for _, name := range [][]byte{itemsBucket, expiryBucket, metaBucket} {
@@ -296,8 +293,8 @@ func makeDir(dir string) error {
 	return durable.SyncDir(parent)
 }
 
-// plainer returns err, about the file at path, in this package's words if it is
-// bbolt's, and without the path, which the caller adds.
+// plainer translates bbolt's errors about the file at path to this package's, and removes the path,
+// which the caller adds.
 func plainer(path string, err error) error {
 	var onPath *fs.PathError
 	switch {

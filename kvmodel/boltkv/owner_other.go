@@ -4,5 +4,5 @@ package boltkv
 
 import "io/fs"
 
-// keepOwner does nothing where files have no Unix owner.
+// keepOwner does nothing on systems without Unix owners.
 func keepOwner(string, fs.FileInfo) error { return nil }

@@ -8,7 +8,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// defaultCache is Options.Cache if that is 0.
+// defaultCache is the default of Options.Cache.
 const defaultCache = 64 << 20
 
 func newCache(bytes int) *kept.Cache {
@@ -21,8 +21,8 @@ func newCache(bytes int) *kept.Cache {
 	return kept.New(bytes)
 }
 
-// forget drops the keys that a commit has changed from the cache. The caller holds mu, so a
-// reader that sees the commit never finds an older value there.
+// forget drops the keys changed by a commit from the cache. The caller holds mu, so a reader that
+// sees the commit never finds an older value there.
 func (s *Store) forget(changes map[string][]byte) {
 	if s.cache == nil {
 		return
@@ -32,7 +32,7 @@ func (s *Store) forget(changes map[string][]byte) {
 	}
 }
 
-// Memory returns the store, if it answers anything under ctx.
+// Memory returns the store, if it can answer under ctx.
 func (s *Store) Memory(ctx context.Context) (kv.Memory, string) {
 	if s.cache == nil || s.failed.Load() != nil || ctx.Err() != nil {
 		return nil, ""
@@ -41,8 +41,8 @@ func (s *Store) Memory(ctx context.Context) (kv.Memory, string) {
 	return s, ""
 }
 
-// Recall answers gets from the cache, and says that nothing stands under keys that neither the
-// tables nor the tree have. No commit is seen between two of them.
+// Recall answers gets from the cache, and with ErrNotFound for keys that are certainly absent. No
+// commit becomes visible between two of them.
 func (s *Store) Recall(gets []kv.NearGet, results []kv.Result) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -62,34 +62,33 @@ func (s *Store) Recall(gets []kv.NearGet, results []kv.Result) bool {
 	return true
 }
 
-// lacks reports whether key, which may be no good one, certainly holds nothing. The caller
-// holds mu.
+// lacks reports whether key is valid and certainly absent. The caller holds mu.
 func (s *Store) lacks(key string) bool {
 	return s.filter.Load().Lacks(key) && !s.filling.has(key) && !s.moving.has(key) && kv.CheckKey(key) == nil
 }
 
-// giveWay lets the committer run. Reads never wait for anything, so many readers would keep it
-// from the processor for as long as the scheduler lets each of them run.
+// giveWay lets the committer run. Reads never wait, so many readers would keep it from the
+// processor for as long as the scheduler lets each of them run.
 func (s *Store) giveWay() {
 	if s.writers.Load() > 0 {
 		runtime.Gosched()
 	}
 }
 
-// reading is a trip that only reads. All of it sees the store at one time.
+// reading is a read-only trip. It sees the store at a single moment.
 type reading struct {
 	*Store
 	ops     []kv.Op
-	missing []answer // that neither the cache nor the tables have
-	filling *table   // at that time
-	fresh   []answer // that the cache did not have, and may keep
+	missing []answer // in neither the cache nor the tables
+	filling *table   // at that moment
+	fresh   []answer // not in the cache; may be cached
 }
 
-// answer is what a get has found.
+// answer is the result of a get.
 type answer struct {
 	op    int
-	stamp kept.Stamp // of that time
-	ends  int64      // as in an item
+	stamp kept.Stamp // of that moment
+	ends  int64      // expiry, as in an item
 	kept  *kept.Item // nil: it was not in the cache
 }
 
@@ -105,7 +104,7 @@ func (r *reading) do() error {
 	}
 }
 
-// readMemory reads what the cache and the tables have.
+// readMemory reads from the cache and the tables.
 func (r *reading) readMemory() {
 	r.missing, r.fresh = r.missing[:0], r.fresh[:0]
 	r.mu.RLock()
@@ -136,10 +135,10 @@ func (r *reading) readMemory() {
 	}
 }
 
-// keeps reports whether what op reads may be kept.
+// keeps reports whether the result of op may be cached.
 func (r *reading) keeps(op *kv.Op) bool { return op.Near && r.cache != nil }
 
-// recall answers an op from the cache, if that has its key.
+// recall answers an op from the cache, if it is there.
 func (r *reading) recall(i int) bool {
 	if r.cache == nil {
 		return false
@@ -162,11 +161,10 @@ func (r *reading) recall(i int) bool {
 	return true
 }
 
-// readTree reads what is missing. It is not done if another table is being filled by now:
-// then the tree may have commits that came after the tables were read.
+// readTree reads the missing keys. It returns false if another table is filling by now: then the
+// tree may have commits that are newer than the tables it read.
 func (r *reading) readTree() (done bool, err error) {
-	// Nobody holds mu here. While the file grows, which waits for all transactions that
-	// read it, this waits, too.
+	// mu is not held here. While the file grows, which waits for all readers, this waits, too.
 	tx, err := r.beginRead()
 	if err != nil {
 		return false, err
@@ -181,7 +179,7 @@ func (r *reading) readTree() (done bool, err error) {
 	return done, tx.Rollback()
 }
 
-// see makes it, which is there if ok, the answer a.
+// see makes it the result of a. ok is false if there is no item.
 func (r *reading) see(a answer, it item, ok bool) {
 	op := &r.ops[a.op]
 	op.Result = read(it, ok && !it.hasExpired(r.now()))
@@ -191,8 +189,7 @@ func (r *reading) see(a answer, it item, ok bool) {
 	}
 }
 
-// keep keeps what is fresh, decoded. Decoders run when no lock is held and no transaction is
-// open.
+// keep caches the fresh results, decoded. Decoders run with no lock held and no transaction open.
 func (r *reading) keep() {
 	for _, a := range r.fresh {
 		op := &r.ops[a.op]

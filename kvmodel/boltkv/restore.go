@@ -14,7 +14,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
 )
 
-// VerifyBackup reads what Backup has written, and returns an ErrDamaged if it is not whole.
+// VerifyBackup reads the output of Backup, and returns an ErrDamaged if it is incomplete.
 func VerifyBackup(ctx context.Context, r io.Reader) (Snapshot, error) {
 	found, err := readBackup(ctx, r, func(commitlog.Record) error { return nil })
 	if err != nil {
@@ -23,8 +23,8 @@ func VerifyBackup(ctx context.Context, r io.Reader) (Snapshot, error) {
 	return found, nil
 }
 
-// RestoreBackup makes a store at path of what Backup has written. There must be none yet.
-// After an error there is none.
+// RestoreBackup creates a store at path from the output of Backup. There must not be one yet. After
+// an error there is none.
 func RestoreBackup(ctx context.Context, r io.Reader, path string) (Snapshot, error) {
 	var found Snapshot
 	err := build(path, func(b *builder) (err error) {
@@ -37,7 +37,7 @@ func RestoreBackup(ctx context.Context, r io.Reader, path string) (Snapshot, err
 	return found, nil
 }
 
-// build makes a closed store at path that fill has filled.
+// build creates a closed store at path with the content added by fill.
 func build(path string, fill func(*builder) error) error {
 	if path == "" {
 		return errors.New("the path is empty")
@@ -50,8 +50,8 @@ func build(path string, fill func(*builder) error) error {
 	return makeFile(path, path+".making", func(path string) error { return buildAt(path, fill) })
 }
 
-// makeFile has a file made at the path making, and then puts it at path. After an error there
-// is at path what there was.
+// makeFile lets fill create a file at the path making, and then renames it to path. After an error
+// path is unchanged.
 func makeFile(path, making string, fill func(path string) error) error {
 	if err := os.Remove(making); err != nil && !isMissing(err) {
 		return err
@@ -84,13 +84,13 @@ func buildAt(path string, fill func(*builder) error) (err error) {
 	return db.Sync()
 }
 
-// builder builds the tree of a store that nobody else uses.
+// builder builds the tree of a store that is not in use.
 type builder struct {
 	*Store
 	*table
 }
 
-// add makes the changes of r. Items come in the order of their keys, so their pages can be full.
+// add applies the changes of r. Items come in the order of their keys, so their pages can be full.
 func (b *builder) add(r commitlog.Record) error {
 	if r.Items != b.fills {
 		if err := b.flush(); err != nil {
@@ -108,7 +108,7 @@ func (b *builder) add(r commitlog.Record) error {
 	return b.flush()
 }
 
-// flush moves what was gathered to the tree.
+// flush moves the gathered changes to the tree.
 func (b *builder) flush() error {
 	_, broken, err := b.moveItems(b.table)
 	clear(b.items)
@@ -116,16 +116,16 @@ func (b *builder) flush() error {
 	return cmp.Or(err, broken)
 }
 
-// end moves what is left to the tree, and notes up to where all is there.
+// end moves the rest to the tree, and notes the moment it represents.
 func (b *builder) end() error {
 	if err := b.flush(); err != nil {
 		return err
 	}
-	b.seq = 0 // The new store begins to count again.
+	b.seq = 0 // The new store numbers its commits anew.
 	return b.update(func(tr *tree) { tr.setState(func(st *state) { st.point = b.point }) })
 }
 
-// readBackup calls f for each record of the backup that from yields, and with its end.
+// readBackup calls f for each record of a backup, and with its End.
 func readBackup(ctx context.Context, from io.Reader, f func(commitlog.Record) error) (found Snapshot, err error) {
 	r, err := commitlog.NewReader(from)
 	if err != nil {
@@ -144,7 +144,7 @@ func readBackup(ctx context.Context, from io.Reader, f func(commitlog.Record) er
 	return found, f(end)
 }
 
-// count counts r, its items, and those that are damaged.
+// count counts r, its items, and damaged ones.
 func (found *Snapshot) count(r commitlog.Record) error {
 	if !r.Items {
 		found.Commits++

@@ -8,37 +8,37 @@ import (
 	"github.com/ringtree/ringtree/internal/bloom"
 )
 
-// Scrub is what was found when all items of the file were last read: without a rest after the
-// store was opened, and then once a day, slowly.
+// Scrub is the result of the last complete read of the file: at full speed after the store was
+// opened, and then once a day, slowly.
 type Scrub struct {
-	Ended   time.Time // zero if it has not ended since the store was opened
+	Ended   time.Time // zero if none has ended since the store was opened
 	Items   uint64
-	Damaged uint64 // items that are not what was written; a get of one is an ErrCorrupt
-	Missing uint64 // items that vanished with what led to them; a get of one may say that it is absent
-	Err     error  // not nil: the scrub came to a page that it cannot read, and what is behind it was not looked at
+	Damaged uint64 // items with a wrong checksum; a get of one is an ErrCorrupt
+	Missing uint64 // items lost with the pages that led to them; a get of one may be an ErrNotFound
+	Err     error  // not nil: a page was unreadable, and the rest was not checked
 }
 
-// OK reports whether nothing was wrong.
+// OK reports whether the scrub found no damage.
 func (s Scrub) OK() bool { return s.Damaged == 0 && s.Missing == 0 && s.Err == nil }
 
-// scrub is one on its way through the tree. In between transactions of the mover it reads
-// some items; what these transactions change where it has passed they add to seen. So at the
-// end it has seen as many items as the tree says, or some are missing.
+// scrub is a scrub in progress. It reads some items between transactions of the mover; these add to
+// seen the items they change in the part already read. So at the end seen equals the number of
+// items in the tree's state, or some are missing.
 type scrub struct {
 	began time.Time
-	at    []byte // the key of the next item; nil: none is on its way
-	seen  uint64 // items that are where it has passed
+	at    []byte // the key of the next item; nil: not running
+	seen  uint64 // items in the part already read
 	found Scrub
 
-	filter *bloom.Filter // is filled, to be asked if all is well at the end; nil: none is
+	filter *bloom.Filter // being filled, for use if the scrub finds no damage; nil: none
 }
 
 const scrubbedBytes = 1 << 20 // of items, each tick
 
-// hasPassed reports whether the item of key was seen.
+// hasPassed reports whether key is in the part already read.
 func (sc *scrub) hasPassed(key []byte) bool { return sc.at != nil && bytes.Compare(key, sc.at) < 0 }
 
-// scrubSome reads the next items, and begins when it is time to.
+// scrubSome reads the next items, and begins a scrub if one is due.
 func (s *Store) scrubSome() error {
 	sc := &s.scrub
 	if sc.at == nil {
@@ -66,7 +66,7 @@ func (s *Store) scrubSome() error {
 		if err != nil {
 			return err
 		}
-		// More than there were is as wrong: items of another time are back.
+		// Too many are an error as well: items of another time are back.
 		sc.found.Missing += max(st.items, sc.seen) - min(st.items, sc.seen)
 	}
 	found := sc.found
@@ -80,26 +80,26 @@ func (s *Store) scrubSome() error {
 	return nil
 }
 
-// isScrubDue reports whether a scrub is to begin: the first, that of a new day, or one to
-// replace a filter that is worn.
+// isScrubDue reports whether to begin a scrub: the first, a daily one, or one to replace a full
+// filter.
 func (s *Store) isScrubDue() bool {
 	began := s.scrub.began
 	return began.IsZero() || time.Since(began) >= s.limits.day || s.filter.Load().IsFull()
 }
 
-// isFilterWanted reports whether the scrub on its way is not to rest, since it fills a filter
-// and there is no good one.
+// isFilterWanted reports whether the running scrub must not pause, since it fills a filter and
+// there is no good one.
 func (s *Store) isFilterWanted() bool {
 	now := s.filter.Load()
 	return s.scrub.filter != nil && (now == nil || now.IsFull()) && s.failed.Load() == nil
 }
 
-// readFrom reads items from where sc is on, and returns where to go on; nil at the end. Each
-// is looked for as a get would: where a page that leads to others is damaged, not all that
-// stand in a row are found.
+// readFrom reads items from sc.at on, and returns the key to continue at, nil at the end. It looks
+// up each item like a get: if an inner page is damaged, a cursor would find items that a get does
+// not.
 func (t *tree) readFrom(sc *scrub) (next []byte) {
 	if sc.found.Damaged > 0 {
-		sc.filter = nil // Other keys than those met here may hold something.
+		sc.filter = nil // Keys not read here may have items.
 	}
 	return t.eachFrom(sc.at, scrubbedBytes, func(key, _ []byte) {
 		sc.seen++
@@ -114,7 +114,7 @@ func (t *tree) readFrom(sc *scrub) (next []byte) {
 	})
 }
 
-// stateNow returns what the tree says of itself.
+// stateNow returns the state in the tree.
 func (s *Store) stateNow() (st state, err error) {
 	fail := s.view(func(t *tree) { st, err = stateOf(t.tx) })
 	if fail != nil {

@@ -14,38 +14,38 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
 )
 
-// ErrFolder says that the folder does not fit the store.
+// ErrFolder means that the folder does not fit the store.
 var ErrFolder = errors.New("the folder does not fit this store")
 
-// Shipping says what Ship has done.
+// Shipping is the state of Ship.
 type Shipping struct {
 	Known    bool      // Ship has reached the folder, and it fits
-	Shipped  time.Time // everything that was committed by then is in the folder
-	Snapshot time.Time // when the newest snapshot was begun
+	Shipped  time.Time // all commits up to this time are in the folder
+	Snapshot time.Time // start of the newest snapshot
 
-	Trouble error // why the last try to ship failed; nil: it did not
-	Spoiled error // why the last try to take a snapshot, or to delete old ones, failed
+	Trouble error // the error of the last try to ship; nil: it succeeded
+	Spoiled error // the error of the last try to take a snapshot, or to delete old ones
 }
 
 const (
-	callTime   = 30 * time.Second // that a call of the folder may take
-	closeTime  = 5 * time.Second  // that Close waits for the rest to be shipped
-	pieceBytes = 8 << 20          // with which a piece takes no more commits
+	callTime   = 30 * time.Second // limit of a call of the folder
+	closeTime  = 5 * time.Second  // how long Close waits for the last commits to be shipped
+	pieceBytes = 8 << 20          // size from which a piece takes no more commits
 )
 
-// Ship ships the store to a folder, until the store is closed or ctx ends: twice a second
-// the new commits, if there are any, and once a day a snapshot. Restore makes a store of it
-// as it was at any moment of the last seven days, or as it was when one of the snapshots of
-// the last thirty days was taken.
+// Ship ships the store to a folder, until the store is closed or ctx ends: new commits twice a
+// second, and a snapshot once a day. Restore can create a store from it as of any moment of the
+// last seven days, or as of any snapshot of the last thirty days.
 //
-// While the folder is away Ship tries again, and says so in Stats; the store keeps up to
-// 1 GB of logs for it. Beyond that the oldest go, and a new snapshot makes up for them. Close
-// waits up to five seconds for the rest. Commits that were not shipped when the process ended
-// are shipped later if the logs still have them; otherwise a new snapshot makes up for them.
+// While the folder is unavailable Ship retries, and Stats reports the error; the store retains up
+// to 1 GB of logs for it. Beyond that it deletes the oldest, and a new snapshot replaces them.
+// Close waits up to five seconds for the last commits. Commits that were not shipped when the
+// process ended are shipped later if the logs still have them; otherwise a new snapshot replaces
+// them.
 //
-// It returns ErrFolder if another store, or a copy of this one, ships to the folder, or if
-// that has a later state of this one, and nil if the store was closed. A folder is for one
-// store, and a store has one folder at a time.
+// It returns ErrFolder if another store, or a copy of this one, ships to the folder, or if the
+// folder has a later state of this one, and nil if the store was closed. A folder is for one store,
+// and a store has one folder at a time.
 func (s *Store) Ship(ctx context.Context, to Folder) error {
 	if err := s.ship(ctx, to); err != nil {
 		return fmt.Errorf("boltkv: ship %s: %w", s.path, err)
@@ -69,16 +69,17 @@ func (s *Store) ship(ctx context.Context, to Folder) error {
 type shipper struct {
 	*hold // of the commits that are not in the folder
 	to    *history
-	last  uint64 // up to this commit all are in the folder
+	last  uint64 // the last commit in the folder
 
-	newest snapshot   // in the folder; the zero one: there is none
-	need   uint64     // a snapshot that has all before this commit is wanted
-	taking chan taken // says what became of the snapshot that is being taken; nil: none is
-	rest   time.Time  // until when none is begun
+	newest snapshot   // in the folder; zero: none
+	need   uint64     // a snapshot with all commits before this one is needed
+	taking chan taken // receives the result of the running snapshot; nil: none
+	rest   time.Time  // time before which no snapshot is begun
 	done   Shipping
 }
 
-// run ships until the store is closed, ctx ends, or there is no use. At last it ships the rest.
+// run ships until the store is closed, ctx ends, or shipping has become pointless. At the end it
+// ships the last commits.
 func (sh *shipper) run(ctx context.Context) error {
 	snapshots, stop := context.WithCancel(ctx)
 	defer func() {
@@ -111,7 +112,7 @@ func (sh *shipper) run(ctx context.Context) error {
 	}
 }
 
-// step does what is due at each tick, for so long at most.
+// step does the due work of a tick, within limit.
 func (sh *shipper) step(ctx context.Context, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -124,15 +125,15 @@ func (sh *shipper) step(ctx context.Context, limit time.Duration) error {
 	return err
 }
 
-// tellDone has Stats say what is done.
+// tellDone updates the stats.
 func (sh *shipper) tellDone() {
 	sh.done.Snapshot = sh.newest.begun
 	sh.tell(func(st *Stats) { st.Shipping = sh.done })
 }
 
-// shipAll ships all commits that can be seen.
+// shipAll ships all visible commits.
 func (sh *shipper) shipAll(ctx context.Context) error {
-	if sh.ctx.Err() != nil { // Too many logs were kept for it.
+	if sh.ctx.Err() != nil { // It retained too many logs.
 		sh.hold = sh.Store.hold(context.Background())
 	}
 	for {
@@ -148,8 +149,8 @@ func (sh *shipper) shipAll(ctx context.Context) error {
 	}
 }
 
-// shipTo ships commits up to the last that was seen, and reports whether there are more. If
-// there are none, it asks nothing of a folder that it knows.
+// shipTo ships commits up to seen, and reports whether there are more. If there are none, it makes
+// no call to a known folder.
 func (sh *shipper) shipTo(ctx context.Context, seen point) (more bool, err error) {
 	if sh.done.Known && sh.last == seen.seq {
 		return false, nil
@@ -165,8 +166,8 @@ func (sh *shipper) shipTo(ctx context.Context, seen point) (more bool, err error
 	return sh.shipPiece(ctx)
 }
 
-// own makes sure that the folder is there, and is the store's. One that is empty it takes, but
-// for one where the store has shipped before.
+// own makes sure that the folder exists and belongs to the store. It claims an empty folder, unless
+// the store has shipped to it before.
 func (sh *shipper) own(ctx context.Context) error {
 	folder := crc64.Checksum([]byte(sh.to.String()), folderSums)
 	st, err := sh.stateNow()
@@ -189,7 +190,7 @@ func (sh *shipper) own(ctx context.Context) error {
 	return err
 }
 
-// join finds out what is in the folder.
+// join reads the state of the folder.
 func (sh *shipper) join(ctx context.Context) error {
 	snapshots, err := sh.to.snapshots(ctx)
 	if err == nil {
@@ -205,8 +206,8 @@ func (sh *shipper) join(ctx context.Context) error {
 	return nil
 }
 
-// findLast finds the last commit that is in the folder. If the last piece is damaged, the
-// next snapshot makes up for it.
+// findLast finds the last commit in the folder. If the last piece is damaged, the next snapshot
+// replaces it.
 func (sh *shipper) findLast(ctx context.Context) error {
 	pieces, err := sh.to.pieces(ctx)
 	if err != nil || len(pieces) == 0 {
@@ -230,8 +231,8 @@ func (sh *shipper) findLast(ctx context.Context) error {
 	return sh.compare(there)
 }
 
-// compare returns an error if the logs have another commit of the number of the one that is in
-// the folder. They may have none, and that may have no time, as it is damaged.
+// compare returns an error if the logs have another commit with the number of there, the last one
+// in the folder. The logs may not have that number, and there has no time if it is damaged.
 func (sh *shipper) compare(there commitlog.Record) error {
 	all, _, err := sh.commits()
 	if err != nil {
@@ -252,8 +253,7 @@ func (sh *shipper) compare(there commitlog.Record) error {
 
 func moment(at int64) string { return time.Unix(0, at).UTC().Format("2006-01-02 15:04:05.000000000") }
 
-// shipPiece ships a piece of the commits since the last one, if there are any, and reports
-// whether there are more.
+// shipPiece ships one piece of the remaining commits, if any, and reports whether there are more.
 func (sh *shipper) shipPiece(ctx context.Context) (more bool, err error) {
 	if err := sh.bridge(); err != nil {
 		return false, err
@@ -265,7 +265,7 @@ func (sh *shipper) shipPiece(ctx context.Context) (more bool, err error) {
 	first := sh.last + 1
 	end := commitlog.Record{Seq: sh.last + uint64(len(p.commits)), Time: p.now, End: true}
 	err = sh.to.put(ctx, pieceName(first), first, append(p.commits, end)...)
-	if errors.Is(err, fs.ErrExist) { // It is ours, if the folder did not answer the last time.
+	if errors.Is(err, fs.ErrExist) { // It is ours, if the folder's last answer was lost.
 		sh.done.Known = false
 	}
 	if err != nil {
@@ -276,8 +276,8 @@ func (sh *shipper) shipPiece(ctx context.Context) (more bool, err error) {
 	return p.more, nil
 }
 
-// bridge makes sure that pieces go on where the last one ends, or behind the commits of a
-// snapshot, where the logs lack commits in between.
+// bridge handles a gap: if the logs lack the commits after the last piece, the next piece follows
+// the commits of a snapshot, or waits until one is taken.
 func (sh *shipper) bridge() error {
 	sh.mu.RLock()
 	first, last := sh.logs()[0].First, sh.last
@@ -293,12 +293,12 @@ func (sh *shipper) bridge() error {
 	return fmt.Errorf("its logs have no commits before %d any more, and the folder only those up to %d: the next snapshot makes up for them", first, last)
 }
 
-// piece is some commits on their way to the folder.
+// piece is a number of commits to be shipped.
 type piece struct {
 	commits []commitlog.Record
-	end     commitlog.Mark // the place behind the last
+	end     commitlog.Mark // the position after the last one
 	more    bool           // there are more
-	now     int64          // when these were all there were
+	now     int64          // time when these were all
 }
 
 // gather returns the commits since the last piece, as many as a piece takes.
@@ -325,7 +325,7 @@ func (sh *shipper) gather() (p piece, err error) {
 	return p, nil
 }
 
-// lastSeen returns the present moment.
+// lastSeen returns the current moment.
 func (s *Store) lastSeen() point {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -334,7 +334,7 @@ func (s *Store) lastSeen() point {
 
 var folderSums = crc64.MakeTable(crc64.ECMA)
 
-// who says which file this is, for readers of a folder.
+// who identifies this file for readers of a folder.
 func who(path string) string {
 	if full, err := filepath.Abs(path); err == nil {
 		path = full

@@ -10,21 +10,21 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
 )
 
-// Restored says what Restore has made.
+// Restored is the result of Restore.
 type Restored struct {
-	Snapshot time.Time // of when the snapshot is that was read
+	Snapshot time.Time // time of the snapshot used
 	Commits  uint64    // made since
 
-	// Known is up to when all commits are in the new store. It is before the moment that
-	// was asked for if no more was shipped by then, as when no more was committed.
+	// Known is the time up to which the new store has all commits. It is before the requested
+	// moment if no more was shipped by then, such as when no more was committed.
 	Known time.Time
 }
 
-// Restore makes a store at path of what Ship has shipped to the folder, as it was at a
-// moment; the zero moment is the last there is. There must be nothing at path, and after an
-// error there is nothing. The folder stays as it is, and cannot be used for the new store.
+// Restore creates a store at path from a folder filled by Ship, as of a moment; the zero moment is
+// the latest. There must be nothing at path, and after an error there is nothing. The folder is not
+// changed, and cannot be used for the new store.
 //
-// A piece that is missing, and one that is damaged, is an ErrDamaged that names it.
+// A missing or damaged piece is an ErrDamaged that names it.
 func Restore(ctx context.Context, from Folder, until time.Time, path string) (Restored, error) {
 	r := &restoring{from: &history{Folder: from}, until: until}
 	all, err := r.from.snapshots(ctx)
@@ -50,10 +50,10 @@ func Restore(ctx context.Context, from Folder, until time.Time, path string) (Re
 	return r.done, nil
 }
 
-// errUntil: the commit was made later than what is asked for.
+// errUntil: the commit is later than the requested moment.
 var errUntil = errors.New("no snapshot of the folder was whole by then")
 
-// restoring is a store on its way from a folder.
+// restoring is a store being restored from a folder.
 type restoring struct {
 	*builder
 	from  *history
@@ -61,7 +61,7 @@ type restoring struct {
 	done  Restored
 }
 
-// isLater reports whether a moment is later than what is asked for.
+// isLater reports whether at is later than the requested moment.
 func (r *restoring) isLater(at time.Time) bool { return !r.until.IsZero() && at.After(r.until) }
 
 // fill fills b with a snapshot and the commits since.
@@ -79,7 +79,7 @@ func (r *restoring) fill(ctx context.Context, b *builder, sn snapshot) error {
 	return nil
 }
 
-// readSnapshot reads a snapshot, which must have ended by the moment that is asked for.
+// readSnapshot reads a snapshot, which must have ended by the requested moment.
 func (r *restoring) readSnapshot(ctx context.Context, name string) error {
 	end, err := r.from.each(ctx, name, 0, r.add)
 	if err == nil {
@@ -93,7 +93,7 @@ func (r *restoring) readSnapshot(ctx context.Context, name string) error {
 	return err
 }
 
-// readPieces reads the commits since the snapshot, up to the moment that was asked for.
+// readPieces reads the commits since the snapshot, up to the requested moment.
 func (r *restoring) readPieces(ctx context.Context) error {
 	pieces, err := r.from.pieces(ctx)
 	if err != nil {

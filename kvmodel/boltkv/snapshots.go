@@ -10,17 +10,17 @@ import (
 
 const (
 	snapshotEach  = 24 * time.Hour
-	snapshotAgain = time.Minute // until one that has failed is tried again
+	snapshotAgain = time.Minute // until a failed one is retried
 )
 
-// taken says what became of a snapshot.
+// taken is the result of a snapshot.
 type taken struct {
-	snapshot       // the zero one: it is not in the folder
-	err      error // why it is not, or why old ones could not be deleted
+	snapshot       // zero: it is not in the folder
+	err      error // of the snapshot, or of deleting old ones
 }
 
-// beginSnapshot has a snapshot taken if one is due: there is none, or the pieces do not go on
-// where the last one ends, or the last is a day old, and commits were shipped since.
+// beginSnapshot begins a snapshot if one is due: there is none, the pieces have a gap, or the last
+// is a day old and commits were shipped since.
 func (sh *shipper) beginSnapshot(ctx context.Context) {
 	now := time.Now()
 	isOld := now.Sub(sh.newest.begun).Abs() > snapshotEach && sh.newest.from < sh.last
@@ -41,7 +41,7 @@ func (sh *shipper) beginSnapshot(ctx context.Context) {
 	}()
 }
 
-// took notes what became of the snapshot.
+// took handles the result of a snapshot.
 func (sh *shipper) took(got taken) {
 	sh.taking, sh.done.Spoiled = nil, got.err
 	if got.err != nil {
@@ -53,8 +53,8 @@ func (sh *shipper) took(got taken) {
 	sh.tellDone()
 }
 
-// takeSnapshot takes a snapshot. It gives up when that takes too long, or too many logs are
-// kept for it; then they are kept no longer, even if the folder does not return.
+// takeSnapshot takes a snapshot. It gives up if that takes too long or retains too many logs; then
+// it releases the logs even if the folder does not return.
 func (s *Store) takeSnapshot(ctx context.Context, to *history, name string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.limits.snapshot, fmt.Errorf("it takes longer than %v", s.limits.snapshot))
 	defer cancel()
@@ -63,13 +63,13 @@ func (s *Store) takeSnapshot(ctx context.Context, to *history, name string) erro
 	var writing sync.WaitGroup
 	defer writing.Wait()
 	data, w := io.Pipe()
-	defer data.Close() // If the folder did not read all, nobody will.
+	defer data.Close() // If the folder has not read everything, it never will.
 	writing.Go(func() { _ = w.CloseWithError(h.backup(w)) })
 	put := make(chan error, 1)
 	go func() { put <- to.PutNew(h.ctx, name, data) }()
 	select {
 	case err := <-put:
-		if err == nil || h.ctx.Err() == nil { // Otherwise the folder says only that it was to stop.
+		if err == nil || h.ctx.Err() == nil { // Otherwise the folder reports only that it was stopped.
 			return err
 		}
 	case <-h.ctx.Done():

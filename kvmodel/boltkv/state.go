@@ -10,20 +10,20 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
 )
 
-// state is what the tree knows of itself and of the logs.
+// state is the data in the tree about itself and the logs.
 type state struct {
-	open  bool   // there is a log, which may hold commits that the tree lacks
-	epoch uint64 // of that log, or of the last there was
-	point        // up to which all commits are in the tree
-	items uint64 // in the tree
-	ships uint64 // stands for the folder that the store ships to; 0: none
+	open  bool   // there is a log, with commits that the tree may lack
+	epoch uint64 // of that log, or of the last one
+	point        // the tree has all commits up to here
+	items uint64 // number of items in the tree
+	ships uint64 // identifies the folder that the store ships to; 0: none
 }
 
 // point is a moment in the history of a store, just after a record of its logs.
 type point struct {
 	seq     uint64 // the number of the record
-	time    int64  // when it was made
-	version uint64 // the last version given by then
+	time    int64  // time of the record
+	version uint64 // the last version assigned so far
 }
 
 // after returns the moment after r.

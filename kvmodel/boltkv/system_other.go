@@ -7,10 +7,10 @@ import (
 	"os"
 )
 
-// syncData syncs what f holds.
+// syncData syncs f.
 func syncData(f *os.File) error { return f.Sync() }
 
-// roomIn would ask the file system that folder is in.
+// roomIn is not implemented on this system.
 func roomIn(string) (room, error) {
 	return room{}, errors.New("it is looked at on Linux alone")
 }

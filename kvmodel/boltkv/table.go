@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// table is what the commits of a log have done: for each key the item that it holds
-// since, or that it holds none.
+// table holds the changes of a log's commits: for each key its last item, or its deletion.
 type table struct {
-	items map[string][]byte // encoded; nil: the key was dropped
+	items map[string][]byte // encoded; nil: the key was deleted
 	bytes int               // of keys and items
 
 	point // after the last commit
@@ -17,7 +16,7 @@ type table struct {
 
 func newTable() *table { return &table{items: make(map[string][]byte)} }
 
-// entrySize is about what an entry of a table takes besides its bytes.
+// entrySize is the approximate size of a table entry, without its bytes.
 const entrySize = 64
 
 func (t *table) set(key string, buf []byte) {
@@ -30,8 +29,8 @@ func (t *table) set(key string, buf []byte) {
 	t.bytes += len(buf)
 }
 
-// get returns the item that key holds, nil if it was dropped; not ok if the table does
-// not say. A nil table says nothing.
+// get returns the item of key, nil if it was deleted. ok is false if the table does not have the
+// key. A nil table is empty.
 func (t *table) get(key string) (buf []byte, ok bool) {
 	if t == nil {
 		return nil, false
@@ -40,7 +39,7 @@ func (t *table) get(key string) (buf []byte, ok bool) {
 	return buf, ok
 }
 
-// has reports whether the table says what key holds.
+// has reports whether the table has an item or a deletion for key.
 func (t *table) has(key string) bool {
 	_, ok := t.get(key)
 	return ok
@@ -54,16 +53,16 @@ func (t *table) add(changes map[string][]byte, p point) {
 	t.point = p
 }
 
-// present returns the present moment, at which t has the last commit that can be seen. The
-// caller holds mu. If the clock was put back, it is that of the commit.
+// present returns the current moment, after the last visible commit, which is in t. If the clock
+// was set back, its time is that of the commit. The caller holds mu.
 func (t *table) present() point {
 	p := t.point
 	p.time = max(p.time, time.Now().UnixNano())
 	return p
 }
 
-// encodeChanges appends changes to buf as the log keeps them: for each key its length,
-// one more than the length of its item or 0 for none, and both.
+// encodeChanges appends changes to buf in the format of the log: for each key its length, one more
+// than the length of its item or 0 for none, and both.
 func encodeChanges(buf []byte, changes map[string][]byte) []byte {
 	for key, it := range changes {
 		buf = encodeChange(buf, key, it)
@@ -71,7 +70,7 @@ func encodeChanges(buf []byte, changes map[string][]byte) []byte {
 	return buf
 }
 
-// changeSize returns how many bytes encodeChange appends, at most.
+// changeSize returns the maximum number of bytes appended by encodeChange.
 func changeSize(key string, it []byte) int { return 2*binary.MaxVarintLen32 + len(key) + len(it) }
 
 func encodeChange[K string | []byte](buf []byte, key K, it []byte) []byte {

@@ -9,14 +9,14 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// tree is the file's tree within a transaction. It keeps the index of expiries and the
-// number of items in step with the items.
+// tree is the file's tree within a transaction. It keeps the index of expiries and the number of
+// items up to date.
 type tree struct {
 	*Store
 	tx     *bolt.Tx
 	items  *bolt.Bucket
-	added  int64 // items that the transaction has added, less those it has removed
-	passed int64 // of these, where the scrub has passed
+	added  int64 // items added by the transaction, minus items removed
+	passed int64 // the same, in the part the scrub has read
 	swept  int   // expired items removed
 }
 
@@ -28,8 +28,7 @@ func (s *Store) tree(tx *bolt.Tx) *tree {
 	return t
 }
 
-// get returns the item that key holds, nil if it holds none, or a damaged one where the
-// tree cannot tell.
+// get returns the item of key. It returns a damaged item if the tree is unreadable there.
 func (t *tree) get(key []byte) (it item, ok bool) {
 	if broken := onPage(func() { it, ok = t.find(key) }); broken != nil {
 		return damagedItem(key, nil, broken.Error()), true
@@ -45,8 +44,8 @@ func (t *tree) find(key []byte) (item, bool) {
 	return decode(key, buf), true
 }
 
-// eachFrom calls f for items from from on, of about so many bytes, in order. It returns where
-// to go on; nil at the end.
+// eachFrom calls f for items from from on, in order, about most bytes of them. It returns the key
+// to continue at, nil at the end.
 func (t *tree) eachFrom(from []byte, most int, f func(key, buf []byte)) (next []byte) {
 	c, size := t.items.Cursor(), 0
 	for key, buf := c.Seek(from); key != nil; key, buf = c.Next() {
@@ -61,8 +60,8 @@ func (t *tree) eachFrom(from []byte, most int, f func(key, buf []byte)) (next []
 
 var errPage = errors.New("a page is damaged")
 
-// onPage runs f, which reads or changes pages of the file. Where a page is damaged, bbolt
-// or the memory map panics; onPage returns that as an error.
+// onPage runs f, which reads or changes pages of the file. If a page is damaged, bbolt or the
+// memory map panics; onPage returns that as an error.
 func onPage(f func()) (broken error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -74,7 +73,7 @@ func onPage(f func()) (broken error) {
 	return nil
 }
 
-// set makes key hold the encoded item buf, or nothing if that is nil or has expired.
+// set stores the encoded item buf under key, or deletes it if buf is nil or expired.
 func (t *tree) set(key, buf []byte) {
 	t.unlist(key)
 	var it item
@@ -92,7 +91,7 @@ func (t *tree) set(key, buf []byte) {
 	}
 }
 
-// unlist takes note that the item of key is about to go.
+// unlist updates the index and the counts before the item of key is removed.
 func (t *tree) unlist(key []byte) {
 	it, ok := t.find(key)
 	if !ok {
@@ -104,7 +103,7 @@ func (t *tree) unlist(key []byte) {
 	}
 }
 
-// count counts items that key has more than before.
+// count adjusts the counts of items by a change of key.
 func (t *tree) count(key []byte, by int64) {
 	t.added += by
 	if t.scrub.hasPassed(key) {
@@ -153,8 +152,8 @@ func (t *tree) due() []byte {
 	return entry
 }
 
-// must panics if err is not nil. bbolt returns such an error only if a bucket
-// is not as this package made it, which is damage.
+// must panics if err is not nil. bbolt returns such an error only if a bucket is not as this
+// package creates it, which is damage.
 func must(err error) {
 	if err != nil {
 		panic(err)

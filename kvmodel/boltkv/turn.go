@@ -8,23 +8,23 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/boltkv/internal/commitlog"
 )
 
-// limits bound how much the tables hold. Tests make them small.
+// limits bound the tables and the timing. Tests lower them.
 type limits struct {
-	turn int           // the load after which another table begins to be filled
-	full int           // the load with which a table takes no more
-	idle time.Duration // without a commit, after which what there is is moved to the tree
-	tick time.Duration // how often the store looks whether anything is due
-	day  time.Duration // from the beginning of a scrub to that of the next
+	turn int           // load from which the next table is begun
+	full int           // load with which a table is full
+	idle time.Duration // time without a commit after which the table is moved to the tree
+	tick time.Duration // interval of periodic work
+	day  time.Duration // from the start of a scrub to the start of the next
 
-	trip   int // bytes that a trip or an atomic change writes at most
+	trip   int // maximum number of bytes written by a trip or an atomic change
 	copied int // bytes of items in a record of a backup
 
-	filter uint64 // bytes of a filter at most: a store of more keys has none
-	spare  uint64 // keys that a filter has room for, besides half as many as there are
+	filter uint64 // maximum number of bytes of a filter; a store with more keys has none
+	spare  uint64 // keys a filter has room for, besides half as many as the tree has
 
-	ship     time.Duration // how often Ship looks for new commits
-	snapshot time.Duration // how long it takes to ship a snapshot, at most
-	kept     int64         // bytes of logs that the store needs no more and keeps for a reader
+	ship     time.Duration // interval at which Ship looks for new commits
+	snapshot time.Duration // maximum time to ship a snapshot
+	kept     int64         // maximum number of bytes of logs retained for a reader
 }
 
 var defaultLimits = limits{
@@ -33,13 +33,13 @@ var defaultLimits = limits{
 	ship: 500 * time.Millisecond, snapshot: 6 * time.Hour, kept: 1 << 30,
 }
 
-// load is how many bytes the table that is being filled takes, or half those of its log:
-// where a few keys are written over and over, only the log grows.
+// load returns the size of the filling table or, if larger, half the size of its log: if a few keys
+// are written over and over, only the log grows.
 func (s *Store) load() int { return max(s.filling.bytes, int(s.log.Bytes()/2)) }
 
-// turnLog begins the next log and the next table, and has what the last ones hold moved
-// to the tree. As long as that is under way for the ones before, or the log is being synced
-// and the table not full, nothing is done. If the next log cannot be begun, the last go on.
+// turnLog begins the next log and table, and starts moving the last ones to the tree. It does
+// nothing while a move is in progress, or while the log is being synced and the table is not full.
+// If the next log cannot be begun, the last ones stay in use.
 func (s *Store) turnLog() error {
 	if s.moved() != nil {
 		return nil
@@ -73,7 +73,7 @@ func (s *Store) turnLog() error {
 	return nil
 }
 
-// beginNext begins the log behind the one there is, in the file of the one before.
+// beginNext begins the next log, in the file of the previous one.
 func (s *Store) beginNext() (*commitlog.Log, error) {
 	if err := s.retire(); err != nil {
 		return nil, err
@@ -81,13 +81,11 @@ func (s *Store) beginNext() (*commitlog.Log, error) {
 	return s.beginLog(commitlog.Header{Store: s.id, Epoch: s.log.Epoch + 1, First: s.log.Next()})
 }
 
-// slowest is how long a commit waits at most while a table is moved and the other is
-// nearly full.
+// slowest is the maximum delay of a commit while a table is moved and the other is nearly full.
 const slowest = 20 * time.Millisecond
 
-// brake lets the committer wait if tables are filled faster than they are moved: the
-// longer the fuller the one is that is being filled. It returns false if the store
-// closes meanwhile.
+// brake delays the committer if tables fill faster than they are moved: the fuller the filling
+// table, the longer. It returns false if the store closes meanwhile.
 func (s *Store) brake() bool {
 	over := s.load() - s.limits.turn
 	moved := s.moved()
@@ -111,7 +109,8 @@ func (s *Store) brake() bool {
 	return true
 }
 
-// full returns why nothing can be committed: the table is full, and cannot be moved.
+// full returns the reason why no commit is possible if the table is full and cannot be moved,
+// otherwise nil.
 func (s *Store) full() *failure {
 	if s.load() < s.limits.full || s.carrying.Load() {
 		return nil
@@ -127,6 +126,5 @@ func (s *Store) full() *failure {
 	return unavailable(fmt.Errorf("%s is full, and cannot be moved to %s: %w", s.logPath(s.log.Epoch), s.path, err))
 }
 
-// note remembers why a table could not be moved, or the next log not be begun; nil: it
-// could.
+// note sets the error of moving tables or beginning a log in the stats; nil clears it.
 func (s *Store) note(err error) { s.tell(func(st *Stats) { st.Trouble = err }) }

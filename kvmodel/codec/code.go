@@ -42,7 +42,7 @@ const (
 
 const extTime = 0xff // extension type -1, a timestamp
 
-// kind is what a value is, whatever its width.
+// kind is the kind of a value, whatever its width.
 type kind uint8
 
 const (
@@ -63,10 +63,9 @@ func (k kind) String() string {
 		"a string", "bytes", "an array", "a map", "an extension"}[k]
 }
 
-// shape is what follows a first byte: a count in width bytes (or the count in the
-// first byte itself), payload bytes that are always there, and then what is
-// counted: the bytes of a string, of bytes or of an extension, the values of an
-// array, or the pairs of a map.
+// shape is the layout after a first byte: a count in width bytes (or the count in the first byte
+// itself), a fixed number of payload bytes, and then the counted part: the bytes of a string, of
+// bytes or of an extension, the values of an array, or the pairs of a map.
 type shape struct {
 	kind    kind
 	width   uint8

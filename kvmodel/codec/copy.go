@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Functions that give a plain copy of a value its own of what it shares with the first. Each
-// takes the function that does so for its elements; nil: they share nothing.
+// These functions make a shallow copy of a value independent of the original. Each takes a function
+// that does so for its elements; nil means that elements share nothing.
 
 // CopyPointer makes *v point at a copy.
 func CopyPointer[P ~*T, T any](v *P, own func(*T)) {
@@ -20,13 +20,13 @@ func CopyPointer[P ~*T, T any](v *P, own func(*T)) {
 	*v = &next
 }
 
-// CopySlice makes *v a slice of its own.
+// CopySlice makes *v an independent slice.
 func CopySlice[S ~[]T, T any](v *S, own func(*T)) {
 	*v = slices.Clone(*v)
 	CopyArray(*v, own)
 }
 
-// CopyArray gives the elements of v their own of what they share.
+// CopyArray makes the elements of v independent.
 func CopyArray[T any](v []T, own func(*T)) {
 	if own == nil {
 		return
@@ -36,7 +36,7 @@ func CopyArray[T any](v []T, own func(*T)) {
 	}
 }
 
-// CopyMap makes *v a map of its own.
+// CopyMap makes *v an independent map.
 func CopyMap[M ~map[K]T, K comparable, T any](v *M, own func(*T)) {
 	*v = maps.Clone(*v)
 	if own == nil {

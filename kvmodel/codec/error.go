@@ -18,18 +18,18 @@ var (
 	ErrNotStorable = errors.New("value cannot be stored")
 )
 
-// Error says what is wrong with stored bytes and where. It wraps ErrCorrupt
-// and, if a type's own decoder failed, that decoder's error.
+// Error describes an error in stored bytes. It wraps ErrCorrupt and, if a type's own decoder
+// failed, that decoder's error.
 type Error struct {
 	Offset int    // of the value's first byte
-	Reason string // what was wanted and what was found
+	Reason string // the expected and the actual content
 	Cause  error  // from a type that decodes itself, otherwise nil
 
 	steps []string // the path to the field, innermost first
 }
 
-// Path returns the field that the bytes belong to, such as "Author.Emails[3]". It
-// is empty if the record as a whole is wrong.
+// Path returns the field that the bytes belong to, such as "Author.Emails[3]". It is empty if the
+// record as a whole is wrong.
 func (e *Error) Path() string {
 	var path strings.Builder
 	for _, step := range slices.Backward(e.steps) {

@@ -5,13 +5,12 @@ import (
 	"unsafe"
 )
 
-// MaxDepth is how deep slices, maps and pointers may be nested in a stored value.
-// It bounds the stack whatever the bytes say, and makes writing a value that
-// contains itself fail.
+// MaxDepth is the maximum nesting of slices, maps and pointers in a stored value. It bounds the
+// stack for any input, and makes writing a value that contains itself fail.
 const MaxDepth = 256
 
-// maxNesting is how deep stored arrays and maps may be nested where no type
-// limits them. Structs are maps too, so it is well over MaxDepth.
+// maxNesting is the maximum nesting of stored arrays and maps where no type limits it. Structs are
+// maps too, so it is well over MaxDepth.
 const maxNesting = 16 * MaxDepth
 
 const (
@@ -19,8 +18,8 @@ const (
 	memoryFloor  = 64 << 10 // always allowed, however short the input
 )
 
-// memoryLimit returns how many bytes of slices, maps and pointers a value of size
-// stored bytes may take.
+// memoryLimit returns the maximum memory, in bytes, of slices, maps and pointers in a value of size
+// stored bytes.
 func memoryLimit(size int) int64 {
 	return max(memoryFloor, memoryFactor*int64(size))
 }
@@ -37,9 +36,8 @@ func sliceSize[T any](n int) int64 {
 	return int64(n) * int64(unsafe.Sizeof(v))
 }
 
-// mapSize returns the bytes of a map with n entries. The number of its slots is a
-// power of two, at most seven eighths of them are in use, and each has a control
-// byte.
+// mapSize returns the bytes of a map with n entries. The number of its slots is a power of two, at
+// most seven eighths of them are in use, and each has a control byte.
 func mapSize[K comparable, V any](n int) int64 {
 	if n == 0 {
 		return 0

@@ -1,9 +1,9 @@
 package codec
 
-// Merge returns next with the fields of prev that T does not know added, byte for
-// byte, after the other fields of their struct. Use it to rewrite a record whose
-// reading reported unknown fields, so that a program older than the record loses
-// nothing of it. A struct that is nil in next gets no fields.
+// Merge returns next with the fields of prev that are unknown to T added, byte for byte, after the
+// other fields of their struct. Use it to rewrite a record whose reading reported unknown fields,
+// so that a program older than the record preserves them. A struct that is nil in next gets no
+// fields.
 //
 // The error wraps ErrCorrupt.
 func (m *Model[T]) Merge(prev, next []byte) ([]byte, error) {
@@ -25,8 +25,8 @@ type pair struct {
 	name, value, raw []byte
 }
 
-// value writes the struct next with the fields of prev that fields does not know.
-// If prev and next are not both structs, it writes next as it is.
+// value writes the struct next with the fields of prev that are not in fields. If prev and next are
+// not both structs, it writes next unchanged.
 func (m *merger) value(prev, next []byte, fields Fields) {
 	if !isStruct(prev) || !isStruct(next) {
 		m.w.buf = append(m.w.buf, next...)
@@ -43,7 +43,7 @@ func (m *merger) value(prev, next []byte, fields Fields) {
 	}
 }
 
-// field writes the field next, whose value was prev.
+// field writes the field next, whose old value is prev.
 func (m *merger) field(prev []byte, next pair, fields Fields) {
 	if prev == nil {
 		m.w.buf = append(m.w.buf, next.raw...)
@@ -54,8 +54,7 @@ func (m *merger) field(prev []byte, next pair, fields Fields) {
 	m.value(prev, next.value, nested)
 }
 
-// split returns the pairs that fields does not know, and the values of those it
-// knows as structs.
+// split returns the pairs that are not in fields, and the values of known structs.
 func split(pairs []pair, fields Fields) (unknown []pair, structs map[string][]byte) {
 	structs = make(map[string][]byte)
 	for _, p := range pairs {

@@ -6,13 +6,13 @@ import (
 	"unsafe"
 )
 
-// Model is the codec of a struct type, made of the functions that kvgen wrote for
-// the type. It is safe for concurrent use.
+// Model is the codec of a struct type, consisting of functions that kvgen wrote for the type. It is
+// safe for concurrent use.
 type Model[T any] struct {
 	Write  func(*Writer, *T) // writes all of a value
-	Read   func(*Reader, *T) // reads what Write wrote, over a value
+	Read   func(*Reader, *T) // reads the output of Write into a value
 	Fields Fields            // the names Read knows
-	Copy   func(*T)          // gives a plain copy its own of what it shares; nil: nobody can
+	Copy   func(*T)          // makes a shallow copy independent; nil: not available
 }
 
 // Fields reports whether a struct has a field stored as name. If the field is
@@ -45,20 +45,19 @@ func (m *Model[T]) Marshal(v *T) ([]byte, error) {
 	return append(make([]byte, 0, len(w.buf)), w.buf...), nil
 }
 
-// Unmarshal reads data, one stored value and nothing after it, into v. Fields
-// that data lacks stay as they are. It reports unknown if data has fields that T
-// does not know, or that a struct does not know which T reaches by fields and
-// pointers alone: rewriting the record without Merge would lose them. It ignores
-// unknown fields of structs in slices, arrays and maps: such elements have no
-// name by which Merge could find them again after a change.
+// Unmarshal reads data, one stored value and nothing after it, into v. Fields missing from data are
+// left unchanged. unknown reports whether data has fields that are not in T, or not in a struct
+// that T reaches by fields and pointers alone: rewriting the record without Merge would lose them.
+// It ignores unknown fields of structs in slices, arrays and maps: such elements have no name by
+// which Merge could find them again after a change.
 //
 // The error wraps ErrCorrupt and is an *Error; v is then partly filled.
 func (m *Model[T]) Unmarshal(data []byte, v *T) (unknown bool, err error) {
 	return m.unmarshal(data, v, window{})
 }
 
-// UnmarshalShared is Unmarshal, but the texts of v are parts of data: no one may change
-// data from then on.
+// UnmarshalShared is Unmarshal, except that the texts of v share memory with data, which must not
+// change from then on.
 func (m *Model[T]) UnmarshalShared(data []byte, v *T) (unknown bool, err error) {
 	return m.unmarshal(data, v, window{text: unsafe.String(unsafe.SliceData(data), len(data))})
 }
@@ -72,7 +71,7 @@ func (m *Model[T]) CopyTo(to, v *T) {
 	m.Copy(to)
 }
 
-// unmarshal reads data, of which w is a part, into v.
+// unmarshal reads data, a part of w, into v.
 func (m *Model[T]) unmarshal(data []byte, v *T, w window) (unknown bool, err error) {
 	r := readers.Get().(*Reader)
 	defer r.release()
@@ -120,7 +119,7 @@ func (w *Writer) release() {
 	writers.Put(w)
 }
 
-// release drops all that the reader refers to and returns it to the pool.
+// release drops the reader's references and returns it to the pool.
 func (r *Reader) release() {
 	r.raw.Reset(nil)
 	*r = Reader{decoder: r.decoder}

@@ -22,10 +22,9 @@ func (m *Model[T]) Encode(e *msgpack.Encoder, v *T) error {
 	return err
 }
 
-// Decode reads one value from d into v. It is the DecodeMsgpack of a generated
-// type. If the input ends before the value, the error is io.EOF. Other errors of
-// the underlying reader are returned as they are; those about the bytes wrap
-// ErrCorrupt.
+// Decode reads one value from d into v. It is the DecodeMsgpack of a generated type. If the input
+// ends before the value, the error is io.EOF. Other errors of the underlying reader are returned
+// unchanged; errors about the bytes wrap ErrCorrupt.
 func (m *Model[T]) Decode(d *msgpack.Decoder, v *T) error {
 	s := stream{from: d}
 	s.value(0)
@@ -36,8 +35,8 @@ func (m *Model[T]) Decode(d *msgpack.Decoder, v *T) error {
 	return err
 }
 
-// stream gathers the bytes of one value from a decoder. It allocates at most
-// about twice the bytes that have arrived, whatever lengths they claim.
+// stream collects the bytes of one value from a decoder. It allocates at most about twice the bytes
+// received, whatever lengths they claim.
 type stream struct {
 	from *msgpack.Decoder
 	data []byte
@@ -46,7 +45,7 @@ type stream struct {
 
 const minStep = 512
 
-// value gathers a value at the given depth.
+// value collects a value at the given depth.
 func (s *stream) value(depth int) {
 	at := len(s.data)
 	head := s.take(1)
@@ -78,8 +77,8 @@ func (s *stream) values(n, depth int) {
 	}
 }
 
-// take gathers n bytes and returns them. It reads them in steps that at most
-// double what has arrived.
+// take collects n bytes and returns them. It reads them in steps that at most double the bytes
+// received.
 func (s *stream) take(n int) []byte {
 	start := len(s.data)
 	for left := n; left > 0 && s.err == nil; {
@@ -94,7 +93,7 @@ func (s *stream) take(n int) []byte {
 	return s.data[start:]
 }
 
-// read reads into the gathered bytes from offset at on.
+// read fills the collected bytes from offset at on.
 func (s *stream) read(at int) {
 	err := s.from.ReadFull(s.data[at:])
 	switch {

@@ -8,9 +8,9 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 )
 
-// A type that marshals itself determines its stored form: its own msgpack is
-// stored as it is, binary as bytes, text as a string. Its bytes are checked to be
-// one value before they are stored, and again before the type reads them.
+// A type that marshals itself determines its stored form: its own msgpack is stored unchanged,
+// binary as bytes, text as a string. Its bytes are checked to be one value before they are stored,
+// and again before the type reads them.
 
 var errNotOneValue = errors.New("its own encoder did not write exactly one msgpack value")
 
@@ -137,7 +137,7 @@ func ReadText[T any, P interface {
 	}
 }
 
-// own completes what a value's own encoder wrote from start on, with error err.
+// own checks the output of a value's own encoder, from start on, and its error err.
 func (w *Writer) own(start int, err error) {
 	if err != nil {
 		w.fail(err)

@@ -11,14 +11,14 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 )
 
-// Reader reads one value from stored bytes. The first failure stays; after it
-// there are no more bytes to read.
+// Reader reads one value from stored bytes. It keeps its first failure; after that there are no
+// more bytes to read.
 type Reader struct {
 	account
 	data     []byte
 	at       int
 	limit    int64
-	elements int  // how many slices and maps contain the value being read
+	elements int  // number of slices and maps around the value being read
 	unknown  bool // an unknown field was skipped outside slices and maps
 	window   window
 	err      *Error
@@ -26,8 +26,8 @@ type Reader struct {
 	raw      bytes.Reader
 }
 
-// ReadStruct reads the fields of *v by field, which reads the field called name
-// or returns false if there is none.
+// ReadStruct reads the fields of *v by calling field, which reads the field called name or returns
+// false if there is none.
 func ReadStruct[T any](r *Reader, v *T, field func(r *Reader, v *T, name []byte) bool) {
 	n := r.open(kindMap)
 	if n < 0 {
@@ -154,7 +154,7 @@ func ReadTime(r *Reader, v *time.Time) {
 	*v = time.Unix(int64(seconds), int64(nanos)).UTC()
 }
 
-// ReadPointer reads what *v points to by read, into a new T; nil stays nil.
+// ReadPointer reads the target of *v by read, into a new T; nil stays nil.
 func ReadPointer[P ~*T, T any](r *Reader, v *P, read func(*Reader, *T)) {
 	*v = nil
 	if r.skipNil() || !r.enter(sliceSize[T](1)) {
@@ -249,9 +249,8 @@ func (r *Reader) skipNil() bool {
 	return false
 }
 
-// open reads the beginning of a value of kind k and returns its count of bytes,
-// values or pairs, which the remaining bytes can hold. It returns -1 for nil, and
-// after a failure.
+// open reads the head of a value of kind k and returns its count of bytes, values or pairs, which
+// the remaining bytes can hold. It returns -1 for nil, and after a failure.
 func (r *Reader) open(k kind) int {
 	at, c := r.code()
 	s := shapeOf(c)
@@ -264,7 +263,7 @@ func (r *Reader) open(k kind) int {
 	return -1
 }
 
-// count returns the count that belongs to s, the shape of the value at at.
+// count returns the count of the value at at, whose shape is s.
 func (r *Reader) count(at int, s shape) int {
 	n := int64(s.count)
 	for _, b := range r.take(int(s.width)) {
@@ -371,8 +370,7 @@ func (r *Reader) float() (n float64, exact bool) {
 	return n, n < 1<<63 && int64(n) == i
 }
 
-// openTime reads the beginning of a timestamp and returns its length, or -1 for
-// nil.
+// openTime reads the head of a timestamp and returns its length, or -1 for nil.
 func (r *Reader) openTime() int {
 	at, c := r.code()
 	s := shapeOf(c)
@@ -445,7 +443,7 @@ func (r *Reader) fail(at int, reason string) {
 	r.at = len(r.data)
 }
 
-// unexpected fails because the value at at is not what was wanted.
+// unexpected fails because the value at at is not the wanted one.
 func (r *Reader) unexpected(at int, want string) {
 	if r.err == nil {
 		r.fail(at, fmt.Sprintf("want %s, found %v", want, shapeOf(r.data[at]).kind))

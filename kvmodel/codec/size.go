@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Size returns about how many bytes a value takes that v points to. If shared, its texts are
-// parts of something else.
+// Size returns the approximate size in bytes of the value that v points to. If shared, its texts
+// belong to other memory and do not count.
 func Size(v any, shared bool) int {
 	at := reflect.ValueOf(v).Elem()
 	return int(at.Type().Size()) + behind(at, shared)
 }
 
-// behind returns the bytes of what v points to.
+// behind returns the size of the data that v refers to.
 func behind(v reflect.Value, shared bool) (size int) {
 	switch v.Kind() {
 	case reflect.String:
@@ -43,10 +43,10 @@ func behind(v reflect.Value, shared bool) (size int) {
 	return size
 }
 
-// mapBytes is about the size of a map with nothing in it.
+// mapBytes is the approximate size of an empty map.
 const mapBytes = 64
 
-// behindEach returns the bytes of what the elements of v point to.
+// behindEach returns the size of the data that the elements of v refer to.
 func behindEach(v reflect.Value, shared bool) (size int) {
 	switch v.Type().Elem().Kind() {
 	case reflect.String, reflect.Pointer, reflect.Slice, reflect.Array, reflect.Struct, reflect.Map:

@@ -1,8 +1,7 @@
 package codec
 
-// window is a part of the input as a string. Strings are cut from it, so those that lie
-// close together share an allocation, and a string that is kept keeps no more than that
-// in memory.
+// window is a part of the input as a string. Strings are cut from it, so neighboring ones share an
+// allocation, and a string keeps no more than the window in memory.
 type window struct {
 	from int
 	text string

@@ -12,8 +12,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 )
 
-// Writer holds the bytes of one value while they are written. The first failure
-// stays; what is written after it is discarded.
+// Writer collects the bytes of one value. It keeps its first failure; later output is discarded.
 type Writer struct {
 	account
 	buf     []byte
@@ -105,7 +104,7 @@ func WriteTime(w *Writer, v *time.Time) {
 	}
 }
 
-// WritePointer writes what *v points to by write; nil stays nil.
+// WritePointer writes the target of *v by write; nil stays nil.
 func WritePointer[P ~*T, T any](w *Writer, v *P, write func(*Writer, *T)) {
 	if *v == nil {
 		w.nil()

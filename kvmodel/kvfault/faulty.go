@@ -51,7 +51,7 @@ type faulty struct {
 	fault Fault
 
 	mu   sync.Mutex
-	left int // ops until the one with the fault
+	left int // ops until the faulty one
 }
 
 func (f *faulty) Powers() kv.Powers {
@@ -74,7 +74,7 @@ func (f *faulty) Do(ctx context.Context, ops []kv.Op) error {
 	return kv.Unanswered(ops)
 }
 
-// place counts ops and returns the index of the one with the fault, or -1.
+// place counts ops and returns the index of the faulty one, or -1.
 func (f *faulty) place(ops []kv.Op) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -92,7 +92,7 @@ func (f *faulty) place(ops []kv.Op) int {
 // others carries out all ops but ops[at], in one trip.
 func (f *faulty) others(ctx context.Context, ops []kv.Op, at int) {
 	rest := append(append([]kv.Op{}, ops[:at]...), ops[at+1:]...)
-	// The results say all that the error does.
+	// Each op has its own error.
 	_ = f.Store.Do(ctx, rest)
 	for i := range rest {
 		place := i

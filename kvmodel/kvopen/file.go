@@ -8,21 +8,21 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/boltkv"
 )
 
-// What is done with the files of bolt stores besides opening them, for programs that name
-// their store by its URL alone. Package boltkv says the rest of each.
+// Operations on the files of bolt stores, for programs that name their store only by its URL. See
+// package boltkv for details.
 
-// VerifyBackup reads a backup of a bolt store, and returns an error if it is not whole.
+// VerifyBackup reads a backup of a bolt store, and returns an error if it is incomplete.
 func VerifyBackup(ctx context.Context, r io.Reader) (boltkv.Snapshot, error) {
 	return boltkv.VerifyBackup(ctx, r)
 }
 
-// RestoreBackup makes a file at path of a backup. There must be none yet.
+// RestoreBackup creates a file at path from a backup. There must not be one yet.
 func RestoreBackup(ctx context.Context, r io.Reader, path string) (boltkv.Snapshot, error) {
 	return boltkv.RestoreBackup(ctx, r, path)
 }
 
-// RestoreShipped makes a file at path of what was shipped to the directory dir, as it was at
-// the moment until; zero is the last there is.
+// RestoreShipped creates a file at path from the directory dir, filled by shipping, as of the
+// moment until; zero is the latest.
 func RestoreShipped(ctx context.Context, dir string, until time.Time, path string) (boltkv.Restored, error) {
 	return boltkv.Restore(ctx, boltkv.Dir(dir), until, path)
 }

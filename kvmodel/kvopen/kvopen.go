@@ -1,11 +1,11 @@
-// Package kvopen opens a database, or a bare store, from the store's URL, so
-// that an app can choose its store by configuration.
+// Package kvopen opens a database, or a bare store, from the store's URL, so that an app can choose
+// its store by configuration.
 //
 //	mem:                                   in memory, lost with the process
 //	bolt:PATH                              embedded, one file
 //
-// These two it opens by itself. Stores on servers need an engine, an option beside the
-// others, so that a program links only what it may be run on:
+// These two are built in. Stores on servers need an engine, passed like an option, so that a
+// program links only the clients it may use:
 //
 //	db, err := kvopen.Open(ctx, url, rediskv.Engine)
 //
@@ -15,18 +15,17 @@
 //	rediskv.Engine
 //	redis://USER:PASSWORD@HOST:PORT/DB     one Redis or Valkey server
 //	redis-cluster://HOST:PORT,HOST:PORT    some nodes of a cluster
-//	redis-sentinel://HOST:PORT/MASTER      the server that sentinels name the master
+//	redis-sentinel://HOST:PORT/MASTER      the master, according to the sentinels
 //	rediss://, rediss-cluster://, rediss-sentinel://   the same with TLS
 //
 // Package kvopen/all has all engines as one.
 //
-// A missing port means the usual one, and no hosts at all mean this machine.
-// Options follow a question mark, as in bolt:app.db?durability=periodic or
-// rediss://HOST?durable=1&ca=ca.pem; docs/stores.md leads to lists of them. In a user name or a
-// password, write the bytes % @ ? as in any URL: %25 %40 %3F, and in an option also
-// & + ; as %26 %2B %3B.
+// A missing port means the default one, and no hosts at all mean this machine. Options follow a
+// question mark, as in bolt:app.db?durability=periodic or rediss://HOST?durable=1&ca=ca.pem;
+// docs/stores.md links to their lists. In a user name or a password, write the bytes % @ ? as in
+// any URL: %25 %40 %3F, and in an option also & + ; as %26 %2B %3B.
 //
-// To configure what a URL cannot express, use a backend's own constructor.
+// For settings that a URL cannot express, use a backend's own constructor.
 package kvopen
 
 import (
@@ -44,8 +43,8 @@ import (
 // An Option is a [kv.Engine] or a [kvmodel.Option].
 type Option interface{ OpenOption() }
 
-// Open returns the database in the store that url names. Closing the database
-// closes the store. Errors are those of Store and of kvmodel.Open.
+// Open returns the database in the store at url. Closing the database closes the store. Errors are
+// those of Store and of kvmodel.Open.
 func Open(ctx context.Context, url string, opts ...Option) (*kvmodel.DB, error) {
 	var engines []kv.Engine
 	var rest []kvmodel.Option
@@ -70,9 +69,9 @@ func Open(ctx context.Context, url string, opts ...Option) (*kvmodel.DB, error) 
 	return db, nil
 }
 
-// Store opens the store that url names, with one of the engines if it is on servers. An
-// error says what is wrong with the URL, which engine is missing, or why the store could
-// not be opened, and never shows a password.
+// Store opens the store at url, with one of the engines if it is on servers. The error describes
+// the mistake in the URL, the missing engine, or the failure of the store, and never contains a
+// password.
 func Store(ctx context.Context, url string, engines ...kv.Engine) (kv.Store, error) {
 	scheme, rest, options, err := parse(url, engines)
 	if err != nil {
@@ -85,7 +84,7 @@ func Store(ctx context.Context, url string, engines ...kv.Engine) (kv.Store, err
 	return store, nil
 }
 
-// own is what every program can open.
+// own are the schemes available in every program.
 var own = kv.Engine{
 	{Name: "mem", Form: "mem:", Open: openMem},
 	{Name: "bolt", Form: "bolt:PATH", Open: openBolt},

@@ -1,22 +1,20 @@
-// Package kvsession keeps the sessions of github.com/gorilla/sessions in any
-// kv.Store.
+// Package kvsession keeps the sessions of github.com/gorilla/sessions in any kv.Store.
 //
-// A [Store] is a sessions.Store, so Get, Save and flashes work as they do with
-// any other. It adds what that interface lacks: [Store.SignIn], [Store.SignInIf] and
-// [Store.Regenerate] give a session a new cookie; [Store.List], [Store.Revoke]
-// and [Store.RevokeAll] show a user's sessions and end them.
+// A [Store] is a sessions.Store, so Get, Save and flashes work as with any other. It adds features
+// that the interface lacks: [Store.SignIn], [Store.SignInIf] and [Store.Regenerate] give a session
+// a new cookie; [Store.List], [Store.Revoke] and [Store.RevokeAll] show a user's sessions and end
+// them.
 //
 // # Cookie
 //
-// The cookie holds a secret of 256 random bits, signed with the first of
-// [Options.Keys]. The secret alone cannot be guessed. The signature has two
-// purposes: made-up cookies cost no trip, and someone who can write to the store
-// but does not have the key cannot plant a session there. A cookie is Secure,
-// HttpOnly and SameSite=Lax unless the options say otherwise.
+// The cookie holds a secret of 256 random bits, signed with the first of [Options.Keys]. The secret
+// alone cannot be guessed. The signature has two purposes: made-up cookies cost no trip, and an
+// attacker who can write to the store but does not have the key cannot plant a session there. A
+// cookie is Secure, HttpOnly and SameSite=Lax unless the options say otherwise.
 //
-// The store knows a session by its id, the hash of the secret. The id is what
-// sessions.Session.ID holds and what errors and traces may show: it does not
-// reveal the secret. No error shows a value of a session.
+// The store identifies a session by its id, the hash of the secret. The id is in
+// sessions.Session.ID and may appear in errors and traces: it does not reveal the secret. No error
+// contains a value of a session.
 //
 // # Values
 //
@@ -25,30 +23,27 @@
 //	bool  int  int64  uint64  float64  string  []byte  time.Time
 //	[]string  []any  map[string]any
 //
-// where the elements of the last two are of these types again. A value comes
-// back with the type it had, a time in UTC. For any other type Save returns an
-// error that names the key and the type: marshal such a value into bytes. All
-// values of a session, with what the session needs for itself, may have up to
-// kv.MaxValue bytes. Every request reads them all: keep ids in a session, not
-// records.
+// where the elements of the last two are of these types again. A value keeps its type, and a time
+// comes back in UTC. For any other type Save returns an error that names the key and the type:
+// marshal such a value into bytes. All values of a session, with some internal data, may have up to
+// kv.MaxValue bytes. Every request reads them all: keep ids in a session, not records.
 //
-// # Two requests at once
+// # Concurrent requests
 //
-// Save stores what this request has changed, key by key, and keeps everything
-// else that others have saved since: changes to different keys are all kept. Of
-// two changes to one key the last one saved wins, even if the value is a
-// collection such as the list of flashes. After Save, Values includes what others
-// have saved.
+// Save stores the changes of this request, key by key, and keeps all other changes that were saved
+// meanwhile: changes to different keys are all kept. Of two changes to one key the last one saved
+// wins, even if the value is a collection such as the list of flashes. After Save, Values includes
+// the changes of others.
 //
-// An ended session stays ended: a late Save returns ErrEnded and touches neither
-// the store nor the cookie.
+// An ended session stays ended: a late Save returns ErrEnded and touches neither the store nor the
+// cookie.
 //
-// # A password changes during a sign-in
+// # A password change during a sign-in
 //
-// The sign-in may have read the password that was. So it reads the user's [Generation]
-// first, then checks the password, and calls [Store.SignInIf]. The change is stored
-// first, and RevokeAll called after it. Whatever comes in between, nobody who was checked
-// against the old password is signed in when RevokeAll has returned:
+// The sign-in may have read the old password. So it reads the user's [Generation] first, then
+// checks the password, and calls [Store.SignInIf]. The change of the password is stored first, and
+// RevokeAll called after it. However the steps interleave, no session that was checked against the
+// old password is signed in after RevokeAll has returned:
 //
 //	g, err := sessions.Generation(ctx, user)  // 1.
 //	...                                       // 2. read the password, and check it
@@ -56,24 +51,22 @@
 //
 // # Outages
 //
-// A store that could not be asked has not said "no session". Get returns the
-// error with an empty session that cannot be saved, so the cookie outlives the
-// outage. A cookie that is unknown, expired, altered or signed with a removed key
-// is not an error: there is no session.
+// An unavailable store is not the same as "no session". Get returns the error with an empty session
+// that cannot be saved, so the cookie outlives the outage. A cookie that is unknown, expired,
+// altered or signed with a removed key is not an error: there is no session.
 //
 // # Expiry
 //
-// A session ends when it was not used for [Options.Idle], and in any case after
-// [Options.Lifetime]. To use a session is to Save it, so call Save in each
-// request, for instance in a middleware. An unchanged session is written, and its
-// cookie sent again, only once a tenth of the idle time has passed since the last
-// write, so it may end that much early. Options.MaxAge of a session, in seconds,
-// is its own idle time and is stored with it. 0 means a cookie that ends with the
-// browser; a negative MaxAge ends the session.
+// A session ends when it is unused for [Options.Idle], and in any case after [Options.Lifetime].
+// Only Save counts as use, so call Save in each request, for instance in a middleware. An unchanged
+// session is written, and its cookie sent again, only once a tenth of the idle time has passed
+// since the last write, so it may end that much early. Options.MaxAge of a session, in seconds, is
+// its own idle time and is stored with it. 0 means a cookie that ends with the browser; a negative
+// MaxAge ends the session.
 //
 // # Trips
 //
-//	Get                          1, 0 without a cookie of ours
+//	Get                          1, 0 without a valid cookie
 //	Save, unchanged              0, 1 once in a tenth of the idle time
 //	Save, changed                1, and 2 for each time that others were faster;
 //	                             1 more after another write in the same request

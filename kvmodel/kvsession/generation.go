@@ -9,23 +9,22 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// ErrRevoked says that a RevokeAll of the user's sessions came between Generation and
-// SignInIf. Nobody was signed in.
+// ErrRevoked means that RevokeAll was called for the user between Generation and SignInIf. The
+// session was not signed in.
 var ErrRevoked = errors.New("kvsession: all sessions of the user were ended during the sign-in")
 
-// Generation is which generation of a user's sessions is the current one. Each RevokeAll
-// begins the next.
+// Generation identifies a generation of a user's sessions. Each RevokeAll begins the next.
 type Generation struct {
 	user string
-	mark []byte // random; none if no RevokeAll is recent
+	mark []byte // random; nil if no RevokeAll is recent
 	read time.Time
 }
 
 var generationKey = kv.NewClass("generation", 1)
 
-// Generation returns the current generation of user's sessions, for SignInIf. Read it
-// before what the user is checked against, such as the hash of the password: then no one
-// who passes the check with what was true before a RevokeAll stays signed in after it.
+// Generation returns the current generation of user's sessions, for SignInIf. Read it before the
+// data that the user is checked against, such as the hash of the password: then a sign-in that was
+// checked against data from before a RevokeAll does not survive it.
 func (s *Store) Generation(ctx context.Context, user string) (Generation, error) {
 	g := Generation{user: user, read: time.Now().Round(0)}
 	result, err := kv.One(ctx, s.store, kv.OpGet(generationKey.Key(user)))
@@ -42,7 +41,7 @@ func (s *Store) current(ctx context.Context, g Generation) error {
 	if err != nil {
 		return err
 	}
-	// A mark that has come since is there for longer than this.
+	// A mark is kept for longer than this, so a newer one would still be there.
 	if !bytes.Equal(now.mark, g.mark) || now.read.Sub(g.read) > grace/2 {
 		return ErrRevoked
 	}
@@ -52,7 +51,7 @@ func (s *Store) current(ctx context.Context, g Generation) error {
 // nextGeneration begins the next generation of user's sessions.
 func (s *Store) nextGeneration(ctx context.Context, user string) error {
 	for turn := new(turn); ; {
-		// A mark is written once. One that arrives late is not taken for an earlier one.
+		// Each mark is written once, so a late write is never mistaken for an earlier mark.
 		_, err := kv.One(ctx, s.store, kv.OpSet(generationKey.Key(user), kv.RandomBytes(16)).For(grace))
 		if err == nil || !turn.again(ctx, err) {
 			return named(err)

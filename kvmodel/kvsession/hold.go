@@ -8,18 +8,17 @@ import (
 	"github.com/gorilla/sessions"
 )
 
-// hold is what the store knows about a session that a request holds. The zero
-// hold belongs to a session of which nothing is stored.
+// hold is the store's data about a session in use by a request. The zero hold belongs to a session
+// that is not stored.
 type hold struct {
-	stored         // what Values was made from
+	stored         // the state that Values was made from
 	secret  []byte // in the cookie
 	current bool   // the cookie is signed with the first key
-	err     error  // why it must not be saved
+	err     error  // the reason why it must not be saved
 }
 
-// holds keeps the hold of each session as long as the session is in use. A
-// sessions.Session has no room for it: Values belongs to the app, which may clear
-// it.
+// holds keeps the hold of each session while the session is in use. A sessions.Session has no room
+// for it: Values belongs to the app, which may clear it.
 type holds struct {
 	mu sync.Mutex
 	of map[weak.Pointer[sessions.Session]]*hold

@@ -13,9 +13,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// KeyIn returns the key of Options.Keys that a file has, as 64 hex digits. If there is no
-// such file, it makes one with a random key that only the user of the process may read. Of
-// several processes that do so at the same time, one makes it and all return the same key.
+// KeyIn returns a key for Options.Keys from a file, as 64 hex digits. If the file does not exist,
+// KeyIn creates it with a random key, readable only by the user of the process. If several
+// processes do so at the same time, one creates it and all return the same key.
 func KeyIn(file string) ([]byte, error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -31,10 +31,10 @@ func KeyIn(file string) ([]byte, error) {
 	return key, nil
 }
 
-// makeKey makes the file and returns what it has, unless another process has made it first.
-// It is linked when it is whole, so that nobody reads a part.
+// makeKey creates the file and returns its content, which another process may have created first.
+// The file is linked when it is complete, so that no process reads a part.
 func makeKey(file string) ([]byte, error) {
-	made, err := os.CreateTemp(filepath.Dir(file), "key") // with the mode 0600
+	made, err := os.CreateTemp(filepath.Dir(file), "key") // with mode 0600
 	if err != nil {
 		return nil, err
 	}

@@ -12,20 +12,18 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Options says how sessions are kept. Only Keys is required.
+// Options configures a Store. Only Keys is required.
 type Options struct {
-	// Keys sign the cookies; each has at least 32 random bytes. The first one
-	// signs, and all are accepted. To change the key, put a new one in front and
-	// remove the old one after Lifetime has passed. The next Save signs a cookie
-	// again that has an old signature.
+	// Keys sign the cookies; each has at least 32 random bytes. The first one signs, and all are
+	// accepted. To change the key, put a new one in front and remove the old one after Lifetime has
+	// passed. The next Save replaces the signature of an old key.
 	Keys [][]byte
 
-	// Idle is how long an unused session lives. 0 means 14 days, or Lifetime if
-	// that is shorter.
+	// Idle is how long an unused session lives. 0 means 14 days, or Lifetime if that is shorter.
 	Idle time.Duration
 
-	// Lifetime is how long a session lives even if it is used, from its beginning
-	// or its last SignIn. 0 means 90 days.
+	// Lifetime is the maximum life of a session in use, from its beginning or its last SignIn. 0
+	// means 90 days.
 	Lifetime time.Duration
 
 	Path     string        // of the cookie; empty means /
@@ -35,12 +33,12 @@ type Options struct {
 	// Insecure lets browsers send the cookie without TLS, for development.
 	Insecure bool
 
-	// PerUser is how many signed-in sessions a user may keep. When there are
-	// twice as many, the oldest end until PerUser are left. 0 means 50.
+	// PerUser is the number of signed-in sessions kept for a user. When there are twice as many,
+	// the oldest are ended until PerUser remain. 0 means 50.
 	PerUser int
 
-	// Label, if not nil, returns what List shows for a session that a request
-	// signs in, such as the browser's name. It is cut to MaxLabel bytes.
+	// Label, if not nil, returns a description for List of a session being signed in, such as the
+	// browser's name. It is cut to MaxLabel bytes.
 	Label func(*http.Request) string
 }
 

@@ -9,23 +9,22 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// record is the stored form of a session. Its key is added once, when the session
-// begins, and changed only by compare-and-swap, so nothing brings it back once it
-// is gone.
+// record is the stored form of a session. Its key is added once, when the session begins, and
+// changed only by compare-and-swap, so nothing restores it after it is deleted.
 type record struct {
-	User    string    // who is signed in; the same for the whole life of a key
-	Label   string    // what List shows
-	Created time.Time // or signed in
-	Used    time.Time // when it was last written
-	Ends    time.Time // even if it is used
+	User    string    // the signed-in user; constant for the life of a key
+	Label   string    // description for List
+	Created time.Time // time of creation or sign-in
+	Used    time.Time // time of the last write
+	Ends    time.Time // expiry, even if in use
 	MaxAge  int       // seconds; 0 means that the cookie ends with the browser
-	Next    string    // the id of the session that replaced it; empty while it is live
+	Next    string    // id of the session that replaced it; empty while it is live
 	Values  entries
 }
 
 var sessionKey = kv.NewClass("session", 1)
 
-// decodeRecord returns the record in data. The error wraps codec.ErrCorrupt and shows nothing of
+// decodeRecord returns the record in data. The error wraps codec.ErrCorrupt and contains nothing of
 // data.
 func decodeRecord(data []byte) (record, error) {
 	var rec record
@@ -50,7 +49,7 @@ func (rec *record) encode() ([]byte, error) {
 	return frame.Whole(data), nil
 }
 
-// idle returns how long the session lives if it is not used.
+// idle returns the idle time of the session.
 func (rec *record) idle(o *Options) time.Duration {
 	if rec.MaxAge == 0 {
 		return o.Idle
@@ -58,8 +57,8 @@ func (rec *record) idle(o *Options) time.Duration {
 	return seconds(min(rec.MaxAge, int(o.Lifetime/time.Second)))
 }
 
-// left returns how long the session still lives if it is not used. The result is
-// not positive if the session has ended.
+// left returns the remaining life of the session if it is not used. The result is not positive if
+// the session has ended.
 func (rec *record) left(o *Options, now time.Time) time.Duration {
 	return min(rec.idle(o), rec.Ends.Sub(now))
 }

@@ -15,41 +15,38 @@ import (
 
 // A session gets a new cookie in three steps. The first two are one trip:
 //
-//  1. add its successor under a fresh id that no one knows yet,
-//  2. and put that into the user's list;
-//  3. mark the old session as replaced, if it is still as it was read.
+//  1. add its successor under a fresh id that is not known to anyone yet,
+//  2. and add that to the user's list;
+//  3. mark the old session as replaced, if it is unchanged.
 //
-// Only then is the cookie sent. A crash before step 3 leaves the old session as
-// it was, and a successor that no one can use. If the old session is ended before
-// step 3, that step fails; a request that comes later finds the successor in the
-// list.
+// Only then is the cookie sent. A crash before step 3 leaves the old session unchanged, and a
+// successor that cannot be used. If the old session ends before step 3, that step fails; a later
+// request finds the successor in the list.
 //
-// SignInIf reads the user's generation once more before step 3. A RevokeAll begins
-// the next generation before it reads the list. So it either comes before that look,
-// which sees it, or finds the session in the list.
+// SignInIf rereads the user's generation before step 3. A RevokeAll begins the next generation
+// before it reads the list. So either SignInIf sees the new generation, or RevokeAll finds the
+// session in the list.
 
-// SignIn gives the session a new cookie and binds it to user, under whom List and
-// RevokeAll find it. The old cookie, which an attacker may have planted, is
-// worthless from then on. Values stay, unless another user was signed in: then
-// only those stay that this request has set.
+// SignIn gives the session a new cookie and binds it to user, for List and RevokeAll. The old
+// cookie, which an attacker may have planted, becomes worthless. Values stay, unless another user
+// was signed in: then only the values set by this request stay.
 //
-// SignIn is for a user who is new or was asked for nothing that can change. After a
-// password was checked, use SignInIf.
+// SignIn is for a user who is new or was not checked against anything that can change. After
+// checking a password, use SignInIf.
 //
-// The errors are those of Save. After an error the session and its cookie are as
-// before. Only after kv.ErrUnclear may the old session turn out to have ended.
+// The errors are those of Save. After an error the session and its cookie are unchanged. Only after
+// kv.ErrUnclear may the old session have ended.
 func (s *Store) SignIn(r *http.Request, w http.ResponseWriter, session *sessions.Session, user string) error {
 	return s.signIn(r, w, session, user, always)
 }
 
-// SignInIf is SignIn of the user of g, unless a RevokeAll of theirs has begun since g was
+// SignInIf is SignIn for the user of g, unless a RevokeAll for that user has begun since g was
 // read: then it returns ErrRevoked. It also does so half an hour after g was read.
 func (s *Store) SignInIf(r *http.Request, w http.ResponseWriter, session *sessions.Session, g Generation) error {
 	return s.signIn(r, w, session, g.user, func(ctx context.Context) error { return s.current(ctx, g) })
 }
 
-// signIn signs user in if may, which is called when a RevokeAll can find the session, returns
-// nil.
+// signIn signs user in if may returns nil. It calls may after RevokeAll can find the session.
 func (s *Store) signIn(r *http.Request, w http.ResponseWriter, session *sessions.Session, user string, may condition) error {
 	if user == "" {
 		return errors.New("kvsession: sign in: the user is empty")
@@ -64,21 +61,20 @@ func (s *Store) signIn(r *http.Request, w http.ResponseWriter, session *sessions
 	}, may)
 }
 
-// Regenerate gives the session a new cookie, and changes nothing else. Call it
-// when the session's rights change. The errors are those of SignIn.
+// Regenerate gives the session a new cookie, and changes nothing else. Call it when the session's
+// rights change. The errors are those of SignIn.
 func (s *Store) Regenerate(r *http.Request, w http.ResponseWriter, session *sessions.Session) error {
 	return s.renew(r, w, session, func(old record) record { return old }, always)
 }
 
-// A condition is why a session must not replace the one before it, or nil.
+// A condition returns the reason why a session must not replace the one before it, or nil.
 type condition func(context.Context) error
 
 func always(context.Context) error { return nil }
 
-// SignOut ends the session, empties it and drops the cookie. The session may be
-// used again, as a new one. If the store cannot be asked, the session and the
-// cookie stay, and the error says why: the visitor is still signed in, unless it is
-// kv.ErrUnclear.
+// SignOut ends the session, empties it and drops the cookie. The session may be used again, as a
+// new one. If the store is unavailable, the session and the cookie stay, and SignOut returns the
+// error: the visitor is still signed in, unless it is kv.ErrUnclear.
 func (s *Store) SignOut(r *http.Request, w http.ResponseWriter, session *sessions.Session) error {
 	held := s.holds.get(session)
 	s.complete(session)
@@ -101,14 +97,14 @@ func (s *Store) end(ctx context.Context, id string) error {
 		if err == nil || errors.Is(err, kv.ErrNotFound) {
 			return nil
 		}
-		// The key is never used again, so repeating the delete does no harm.
+		// The key is never used again, so repeating the delete is harmless.
 		if !turn.again(ctx, err) {
 			return fmt.Errorf("kvsession: %w", turn.doubt(err))
 		}
 	}
 }
 
-// begin returns the record of a session that begins now.
+// begin returns the record of a new session.
 func (s *Store) begin() record {
 	t := now()
 	return record{Created: t, Ends: t.Add(s.options.Lifetime)}
@@ -122,8 +118,7 @@ func (s *Store) label(r *http.Request) string {
 	return strings.ToValidUTF8(text[:min(len(text), MaxLabel)], "")
 }
 
-// renew replaces the session with what become makes of it, under a new cookie, if may
-// allows it.
+// renew replaces the session with the result of become, under a new cookie, if may allows it.
 func (s *Store) renew(r *http.Request, w http.ResponseWriter, session *sessions.Session, become func(old record) record, may condition) error {
 	held := s.holds.get(session)
 	s.complete(session)
@@ -150,8 +145,8 @@ func (s *Store) renew(r *http.Request, w http.ResponseWriter, session *sessions.
 	return s.send(w, session, held)
 }
 
-// replace adds what become makes of old under a fresh id, retires old if may allows it, and
-// returns the new session. If old was saved in between, replace starts over.
+// replace adds the result of become under a fresh id, retires old if may allows it, and returns the
+// new session. If old was saved meanwhile, replace starts over.
 func (s *Store) replace(ctx context.Context, old stored, become func(record) record, fresh func() hash, may condition) (stored, error) {
 	for turn := new(turn); ; {
 		var err error
@@ -177,8 +172,8 @@ func (s *Store) replace(ctx context.Context, old stored, become func(record) rec
 	}
 }
 
-// known returns old with its version, and reads it again if the version is not
-// known. If nothing is stored, it returns a session that begins now.
+// known returns old with its version, rereading it if the version is not known. If nothing is
+// stored, it returns a new session.
 func (s *Store) known(ctx context.Context, old stored) (stored, error) {
 	switch {
 	case old.id == "":
@@ -190,7 +185,7 @@ func (s *Store) known(ctx context.Context, old stored) (stored, error) {
 	return old, nil
 }
 
-// add stores a session under a fresh id and puts it into its user's list.
+// add stores a session under a fresh id and adds it to its user's list.
 func (s *Store) add(ctx context.Context, id hash, rec record) error {
 	data, err := rec.encode()
 	if err != nil {
@@ -201,7 +196,7 @@ func (s *Store) add(ctx context.Context, id hash, rec record) error {
 	if rec.User != "" {
 		ops = append(ops, enlist(rec.User, seat{id, began})...)
 	}
-	// The results of the ops say more than the error.
+	// Each op has its own error.
 	_ = s.store.Do(ctx, ops)
 	if err = ops[0].Err(); err == nil && rec.User != "" {
 		err = s.enlisted(ctx, rec.User, ops[1:])
@@ -218,15 +213,15 @@ func (s *Store) add(ctx context.Context, id hash, rec record) error {
 
 // drop removes a session whose cookie was never sent.
 func (s *Store) drop(ctx context.Context, id hash) {
-	// If it stays, no one can use it, and it expires.
+	// If this fails, the session cannot be used, and it expires.
 	_, _ = kv.One(ctx, s.store, kv.OpDelete(sessionKey.Key(id.String())))
 }
 
-// retire marks old as replaced by the session called next. The error is ErrEnded
-// if old has ended in another way, kv.ErrConflict if it was saved.
+// retire marks old as replaced by the session called next. The error is ErrEnded if old has ended
+// in another way, kv.ErrConflict if it was saved.
 //
-// The mark stays as long as a request can be under way: a RevokeAll that finds it
-// looks again, for what replaced old.
+// The mark outlives any running request: a RevokeAll that finds it looks again for the replacement
+// of old.
 func (s *Store) retire(ctx context.Context, old stored, next string) error {
 	if old.id == "" {
 		return nil

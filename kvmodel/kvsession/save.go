@@ -12,15 +12,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Save stores what has changed in the session and sends its cookie if need be.
-// Call it before the response is written. Save does not store a new session
-// without values. If Options.MaxAge is negative, it is SignOut.
+// Save stores the changes of the session and, if necessary, sends its cookie. Call it before the
+// response is written. Save does not store a new session without values. If Options.MaxAge is
+// negative, it is SignOut.
 //
-// The error is ErrEnded if the session has ended; that of New if it could not be
-// read; a codec.ErrNotStorable or kv.ErrTooLarge if Values cannot be stored;
-// kv.ErrConflict if others were faster time after time; or the store's. Unless it
-// is kv.ErrUnclear, nothing was stored. Values stay as they are, and Save may be
-// called again.
+// The error is ErrEnded if the session has ended; the error of New if it could not be read; a
+// codec.ErrNotStorable or kv.ErrTooLarge if Values cannot be stored; kv.ErrConflict if it kept
+// losing to concurrent changes; or the store's. Unless it is kv.ErrUnclear, nothing was stored.
+// Values are unchanged, and Save may be called again.
 func (s *Store) Save(r *http.Request, w http.ResponseWriter, session *sessions.Session) error {
 	held := s.holds.get(session)
 	s.complete(session)
@@ -41,7 +40,7 @@ func (s *Store) Save(r *http.Request, w http.ResponseWriter, session *sessions.S
 	return s.send(w, session, held)
 }
 
-// complete gives a session that New did not make what it lacks.
+// complete sets missing fields of a session that New did not make.
 func (s *Store) complete(session *sessions.Session) {
 	if session.Options == nil {
 		session.Options = s.options.cookie()
@@ -64,7 +63,7 @@ func (s *Store) send(w http.ResponseWriter, session *sessions.Session, held *hol
 	return s.writeCookie(w, session, held.secret, held.record.left(&s.options, now()))
 }
 
-// update stores the changes made in the session, and reports whether it wrote.
+// update stores the changes of the session, and reports whether it wrote.
 func (s *Store) update(ctx context.Context, session *sessions.Session, held *hold) (wrote bool, err error) {
 	e, err := editOf(session, held)
 	if err != nil {
@@ -103,14 +102,14 @@ func (s *Store) update(ctx context.Context, session *sessions.Session, held *hol
 	return wrote, show(session, there)
 }
 
-// edit is what a request wants to change in the stored session.
+// edit is a request's change of the stored session.
 type edit struct {
 	changes
 	maxAge int
 	aged   bool // maxAge is new
 }
 
-// editOf returns what the app has changed since the session was read.
+// editOf returns the app's changes since the session was read.
 func editOf(session *sessions.Session, held *hold) (edit, error) {
 	values, err := encodeValues(session.Values)
 	return edit{
@@ -135,8 +134,7 @@ func (rec *record) same(other *record) bool {
 	return rec.MaxAge == other.MaxAge && rec.Values.equal(other.Values)
 }
 
-// turn decides whether to try again after others were faster, or after an unclear
-// answer.
+// turn decides whether to retry after a lost race or an unclear answer.
 type turn struct{ conflicts, unclear int }
 
 const (
@@ -144,7 +142,7 @@ const (
 	maxUnclear   = 3
 )
 
-// again reports whether err is worth another try. If so, it first waits a little.
+// again reports whether to retry after err. If so, it first pauses.
 func (t *turn) again(ctx context.Context, err error) bool {
 	switch {
 	case errors.Is(err, kv.ErrConflict):
@@ -160,8 +158,7 @@ func (t *turn) again(ctx context.Context, err error) bool {
 	return kv.Sleep(ctx, kv.Jitter(time.Millisecond<<min(t.conflicts+t.unclear, 5)))
 }
 
-// doubt returns err, as an ErrUnclear if an earlier try may have been carried out
-// or still may be.
+// doubt returns err, as an ErrUnclear if an earlier try may have been carried out or still may be.
 func (t *turn) doubt(err error) error {
 	if t.unclear == 0 || errors.Is(err, ErrEnded) {
 		return err

@@ -15,13 +15,12 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// ErrEnded says that, since it was read, the session was signed out, was revoked,
-// got a new cookie or expired. Nothing was stored.
+// ErrEnded means that, since it was read, the session was signed out, was revoked, got a new cookie
+// or expired. Nothing was stored.
 var ErrEnded = errors.New("the session has ended")
 
-// Store keeps sessions in a kv.Store. Its only own state is about the sessions
-// that requests hold at the moment. A Store is safe for use by many goroutines at
-// once; a session is not.
+// Store keeps sessions in a kv.Store. Its only state of its own is about sessions in use. A Store
+// is safe for concurrent use; a session is not.
 type Store struct {
 	store   kv.Store
 	options Options
@@ -31,8 +30,7 @@ type Store struct {
 
 var _ sessions.Store = (*Store)(nil)
 
-// New returns a Store that keeps sessions in store. The error says which option
-// is wrong.
+// New returns a Store that keeps sessions in store. The error names the invalid option.
 func New(store kv.Store, o Options) (*Store, error) {
 	o = o.withDefaults()
 	if err := o.check(); err != nil {
@@ -44,23 +42,22 @@ func New(store kv.Store, o Options) (*Store, error) {
 	}, nil
 }
 
-// patient returns ctx for a call of several trips. If it has no deadline, it ends
-// after the store's patience.
+// patient returns ctx for a call of several trips. If it has no deadline, it ends after the store's
+// patience.
 func (s *Store) patient(ctx context.Context) (context.Context, context.CancelFunc) {
 	return kv.Patient(ctx, kv.PowersOf(s.store).Patience)
 }
 
-// Get returns the request's session called name, the same one each time. The
-// errors are those of Store.New.
+// Get returns the request's session called name, the same one each time. The errors are those of
+// Store.New.
 func (s *Store) Get(r *http.Request, name string) (*sessions.Session, error) {
 	return sessions.GetRegistry(r).Get(s, name)
 }
 
-// New reads the request's session called name from the store. The session is
-// never nil: without a cookie of ours, or if the session has ended, it is empty
-// and IsNew. If the store could not be asked or holds corrupt data, the session
-// is empty too, cannot be saved or signed in, and the error says why. Even then
-// SignOut ends it.
+// New reads the request's session called name from the store. The session is never nil: without a
+// valid cookie, or if the session has ended, it is empty and IsNew. If the store is unavailable or
+// holds corrupt data, New returns the error, with an empty session that cannot be saved or signed
+// in. Even then SignOut ends it.
 func (s *Store) New(r *http.Request, name string) (*sessions.Session, error) {
 	session := sessions.NewSession(s, name)
 	session.Options = s.options.cookie()
@@ -86,22 +83,22 @@ func (s *Store) New(r *http.Request, name string) (*sessions.Session, error) {
 	return session, nil
 }
 
-// overlap is how long after a session was replaced there may be requests with its
-// old cookie. They must not replace the new cookie.
+// overlap is how long after a session was replaced requests with its old cookie may arrive. They
+// must not replace the new cookie.
 const overlap = time.Minute
 
-// User returns who is signed in, or "".
+// User returns the signed-in user, or "".
 func (s *Store) User(session *sessions.Session) string { return s.holds.get(session).record.User }
 
 // stored is a session as it was read.
 type stored struct {
-	id      string // empty: nothing is stored
+	id      string // empty: not stored
 	record  record
 	version kv.Version // 0 if not known
 }
 
-// read returns the session called id. The error is ErrEnded if the session is
-// absent, replaced or expired.
+// read returns the session called id. The error is ErrEnded if the session is absent, replaced or
+// expired.
 func (s *Store) read(ctx context.Context, id string) (stored, error) {
 	found := stored{id: id}
 	result, err := kv.One(ctx, s.store, kv.OpGet(sessionKey.Key(id)))
@@ -121,8 +118,7 @@ func (s *Store) read(ctx context.Context, id string) (stored, error) {
 	return found, nil
 }
 
-// swap replaces old with next, if old is still what is stored. The error is
-// ErrEnded if nothing is stored.
+// swap replaces old with next, if old is unchanged. The error is ErrEnded if nothing is stored.
 func (s *Store) swap(ctx context.Context, old stored, next record, ttl time.Duration) error {
 	if ttl <= 0 {
 		return ErrEnded
@@ -138,7 +134,7 @@ func (s *Store) swap(ctx context.Context, old stored, next record, ttl time.Dura
 	return named(err)
 }
 
-// named returns err with the package's name, or nil.
+// named adds the package's name to err. It returns nil for nil.
 func named(err error) error {
 	if err == nil {
 		return nil
@@ -146,7 +142,7 @@ func named(err error) error {
 	return fmt.Errorf("kvsession: %w", err)
 }
 
-// show makes the session what is stored.
+// show sets the session to the stored state.
 func show(session *sessions.Session, found stored) error {
 	values, err := found.record.Values.decode()
 	if err != nil {

@@ -10,12 +10,12 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/codec"
 )
 
-// entries are the values of a session by key, each in its stored form: a struct
-// with one field named after the value's type, or with no field for nil.
+// entries are the values of a session by key, each in its stored form: a struct with one field
+// named after the value's type, or with no field for nil.
 type entries map[string][]byte
 
-// encodeValues returns values in their stored form. The error wraps
-// codec.ErrNotStorable and names the key and the type.
+// encodeValues returns values in their stored form. The error wraps codec.ErrNotStorable and names
+// the key and the type.
 func encodeValues(values map[any]any) (entries, error) {
 	e := make(entries, len(values))
 	for key, value := range values {
@@ -47,8 +47,7 @@ func (e entries) decode() (map[any]any, error) {
 
 func (e entries) equal(other entries) bool { return maps.EqualFunc(e, other, bytes.Equal) }
 
-// changes are what a request did to entries: the new form by key, or nil if the
-// value was deleted.
+// changes are a request's changes of entries: the new form by key, or nil if the value was deleted.
 type changes map[string][]byte
 
 // changesOf returns the changes that turn base into now.
@@ -153,8 +152,7 @@ func decodeValue(data []byte) (value any, err error) {
 	return value, nil
 }
 
-// corrupt returns the codec's err without its text, which can contain stored
-// data.
+// corrupt returns the codec's err without its text, which can contain stored data.
 func corrupt(err error) error {
 	offset := 0
 	if e, ok := errors.AsType[*codec.Error](err); ok {
@@ -163,8 +161,8 @@ func corrupt(err error) error {
 	return fmt.Errorf("kvsession: %w: a stored session, at offset %d", codec.ErrCorrupt, offset)
 }
 
-// decoder reads one value. It is strange if a struct in the value has more than
-// one field, or one of an unknown name.
+// decoder reads one value. strange is set if a struct in the value has more than one field, or one
+// with an unknown name.
 type decoder struct{ strange bool }
 
 func (d *decoder) value(r *codec.Reader, v *any) {

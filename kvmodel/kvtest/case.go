@@ -15,8 +15,7 @@ type Case struct {
 	run   func(*fixture)
 }
 
-// need is what a case requires of the store under test. Run leaves out the cases
-// whose needs the store does not meet.
+// need is a requirement of a case on the store under test. Run skips cases with unmet needs.
 type need uint16
 
 const (

@@ -134,8 +134,8 @@ func (f *fixture) countsExactly(clients ...kv.Store) {
 	f.oneToN(slices.Concat(sums...), goroutines*rounds)
 }
 
-// oneWins carries out op(i) in goroutine i, all at once, wants one to succeed
-// and the others to end in lost, and returns the winner.
+// oneWins carries out op(i) in goroutine i, all at once, expects one to succeed and the others to
+// fail with lost, and returns the winner.
 func (f *fixture) oneWins(lost error, op func(i int) kv.Op) int {
 	f.Helper()
 	ops := make([]kv.Op, goroutines)
@@ -164,7 +164,7 @@ func (f *fixture) addBySwap(key string) error {
 	}
 }
 
-// dropOrSwap lets half of the goroutines swap and the others drop one version.
+// dropOrSwap lets half of the goroutines swap and the others delete one version.
 func (f *fixture) dropOrSwap() {
 	f.Helper()
 	version := f.put("k", "old")
@@ -197,8 +197,8 @@ func (f *fixture) appendsAll(clients ...kv.Store) {
 	f.allPieces("k", rounds)
 }
 
-// allPieces wants key to hold the pieces 0 to n-1 of each goroutine once, each
-// goroutine's in order.
+// allPieces expects key to hold the pieces 0 to n-1 of each goroutine once, each goroutine's in
+// order.
 func (f *fixture) allPieces(key string, n int) {
 	f.Helper()
 	var next [goroutines]int
@@ -237,8 +237,8 @@ func (f *fixture) appendAndSwap() {
 	f.allPieces("k", 10)
 }
 
-// sealAmongAppends lets one goroutine seal a value that others append to. What
-// was answered as stored, and only that, stands before the seal.
+// sealAmongAppends lets one goroutine seal a value while others append to it. Exactly the appends
+// that succeeded must precede the seal.
 func (f *fixture) sealAmongAppends() {
 	f.Helper()
 	f.ok(kv.OpSet("k", nil))
@@ -261,7 +261,7 @@ func (f *fixture) sealAmongAppends() {
 	f.holds("k", strings.Repeat("x", int(stored.Load()))+"SEAL")
 }
 
-// wholeValues sets one key to values that are each of one byte, repeated.
+// wholeValues sets one key to values of a repeated byte, a different one each.
 func (f *fixture) wholeValues() {
 	f.Helper()
 	value := func(i int) []byte { return bytes.Repeat([]byte{byte('a' + i)}, 1000*(i+1)) }
@@ -278,8 +278,7 @@ func (f *fixture) wholeValues() {
 	})
 }
 
-// oneValuePerVersion changes a key in many ways while others note what they
-// read.
+// oneValuePerVersion changes a key in many ways while others record their reads.
 func (f *fixture) oneValuePerVersion() {
 	f.Helper()
 	f.ok(kv.OpSet("k", []byte("0")))
@@ -302,7 +301,7 @@ func (f *fixture) oneValuePerVersion() {
 	})
 }
 
-// ownKeys writes twenty keys that only goroutine i has, and reads them back.
+// ownKeys writes twenty keys private to goroutine i, and reads them back.
 func (f *fixture) ownKeys(i, round int) error {
 	var sets, gets []kv.Op
 	for n := range 20 {

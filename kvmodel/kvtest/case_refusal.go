@@ -80,8 +80,7 @@ func refusalCases() []Case {
 		}})
 }
 
-// badOp is a case in which op makes no sense. If it compares, it has the version
-// that would otherwise let it through.
+// badOp is a case of an invalid op. If it compares, it has the matching version.
 func badOp(name, rule string, op kv.Op) Case {
 	return Case{"bad-op/" + name, rule, 0, func(f *fixture) {
 		f.ok(kv.OpSet("k", []byte("7")))
@@ -92,7 +91,7 @@ func badOp(name, rule string, op kv.Op) Case {
 	}}
 }
 
-// keyCases check the keys that every store accepts, and those that none does.
+// keyCases check keys that every store accepts, and keys that none does.
 func keyCases() []Case {
 	cases := []Case{
 		{"key/case-sensitive", "keys that differ in case are different", 0, func(f *fixture) { f.differ("key", "Key", "KEY") }},
@@ -135,7 +134,7 @@ func keyCases() []Case {
 	return cases
 }
 
-// printable returns all bytes that are good in a key.
+// printable returns all bytes allowed in a key.
 func printable() string {
 	var b strings.Builder
 	for c := byte('!'); c < 0x7f; c++ {
@@ -146,7 +145,7 @@ func printable() string {
 	return b.String()
 }
 
-// differ wants keys to be good and to be keys of different items.
+// differ expects keys to be valid and distinct.
 func (f *fixture) differ(keys ...string) {
 	f.Helper()
 	for i, key := range keys {
@@ -158,8 +157,7 @@ func (f *fixture) differ(keys ...string) {
 	}
 }
 
-// badKey wants ops of every kind on key to be refused, and the store to work
-// afterwards.
+// badKey expects ops of every kind on key to be rejected, and the store to work afterwards.
 func (f *fixture) badKey(key string) {
 	f.Helper()
 	version := f.put("good", "v")
@@ -193,7 +191,7 @@ func valueCases() []Case {
 	return cases
 }
 
-// keeps wants value to come back from each kind of op that stores.
+// keeps expects value to come back from each kind of op that stores.
 func (f *fixture) keeps(value string) {
 	f.Helper()
 	half := len(value) / 2

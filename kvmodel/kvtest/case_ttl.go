@@ -139,7 +139,7 @@ var ttlCases = []Case{
 	}},
 }
 
-// stays wants key k, which has a short TTL, to outlive it after change.
+// stays expects key k, which has a short TTL, to outlive it after change.
 func (f *fixture) stays(change func()) {
 	f.Helper()
 	f.ok(kv.OpSet("k", []byte("v")).For(shortly))
@@ -148,19 +148,18 @@ func (f *fixture) stays(change func()) {
 	f.answer(kv.OpGet("k"), nil)
 }
 
-// expired leaves key k expired, and returns the version it had.
+// expired lets key k expire, and returns its last version.
 func (f *fixture) expired() kv.Version {
 	f.Helper()
-	// Nothing reads k while the time passes, so a store that expires lazily still
-	// has it.
+	// Nothing reads k meanwhile, so a store that expires lazily still has it.
 	f.ok(kv.OpSet("k", []byte("7")).For(shortly))
 	version := f.version("k")
 	f.pass(shortly + slack + 100*time.Millisecond)
 	return version
 }
 
-// longLived wants an item with that TTL to be there, now and, where the clock
-// can be moved, until the end.
+// longLived expects an item with that TTL to exist, now and, if the clock can be moved, until the
+// end.
 func (f *fixture) longLived(ttl time.Duration) {
 	f.Helper()
 	f.ok(kv.OpSet("set", []byte("1")).For(ttl), kv.OpAdd("add", []byte("2")).For(ttl), kv.OpSet("swap", nil))

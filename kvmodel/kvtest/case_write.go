@@ -253,8 +253,7 @@ var versionCases = []Case{
 	}},
 }
 
-// changes is a case in which change makes the version of key k, which holds 7,
-// stale.
+// changes is a case in which change makes the version of key k, which holds 7, stale.
 func changes(name, rule string, change func(*fixture)) Case {
 	return Case{"version/" + name, rule, 0, func(f *fixture) {
 		stale := f.put("k", "7")

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// Clock is the clock of a process, which may be wrong. The zero Clock is right. A
-// database reads it if it is opened with kvmodel.Clock(c.Now).
+// Clock is the clock of a process, which may be wrong. The zero Clock is right. Open a database
+// with kvmodel.Clock(c.Now) to use it.
 type Clock struct{ ahead atomic.Int64 }
 
-// Now returns the time that the clock shows.
+// Now returns the time shown by the clock.
 func (c *Clock) Now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
 
-// Set makes the clock show the time d ahead, or behind if d is negative.
+// Set sets the clock ahead by d, or back if d is negative.
 func (c *Clock) Set(d time.Duration) { c.ahead.Store(int64(d)) }

@@ -15,8 +15,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// fixture is the test of one case: its store, and the methods cases are written
-// with.
+// fixture is the test of one case: its store, and the methods used by cases.
 type fixture struct {
 	testing.TB
 	maker Maker
@@ -38,7 +37,7 @@ func (f *fixture) open() kv.Store {
 	return s
 }
 
-// survives wants a crash to leave all that s holds, if it is still open.
+// survives expects all items of s to survive a crash, if s is still open.
 func (f *fixture) survives(s kv.Store) {
 	f.Helper()
 	ctx := context.Background()
@@ -78,8 +77,8 @@ func (f *fixture) reopen() {
 	f.store = f.open()
 }
 
-// do carries out ops in one trip and returns them with their results. It fails
-// unless the store answered each of them.
+// do carries out ops in one trip and returns them with their results. It fails unless the store
+// answered each of them.
 func (f *fixture) do(ops ...kv.Op) []kv.Op {
 	f.Helper()
 	if err := f.try(f.ctx, f.store, ops); err != nil {
@@ -88,8 +87,8 @@ func (f *fixture) do(ops ...kv.Op) []kv.Op {
 	return ops
 }
 
-// try carries out ops on s and checks what holds for any Do: its error agrees
-// with the results, and it changes nothing in ops but the results.
+// try carries out ops on s and checks the rules of any Do: its error agrees with the results, and
+// it changes nothing in ops but the results.
 func (f *fixture) try(ctx context.Context, s kv.Store, ops []kv.Op) error {
 	f.Helper()
 	before := make([]kv.Op, len(ops))
@@ -124,8 +123,8 @@ func sameOp(a, b kv.Op) bool {
 		a.TTL == b.TTL && bytes.Equal(a.Unless, b.Unless) && a.Delta == b.Delta
 }
 
-// answer carries out op, wants it to end in the sentinel want, or to succeed if
-// want is nil, and returns the result.
+// answer carries out op, expects the sentinel want, or success if want is nil, and returns the
+// result.
 func (f *fixture) answer(op kv.Op, want error) kv.Result {
 	f.Helper()
 	r := f.do(op)[0].Result
@@ -135,7 +134,7 @@ func (f *fixture) answer(op kv.Op, want error) kv.Result {
 	return r
 }
 
-// ended wants op, which has been carried out, to have ended in want.
+// ended expects op, which has been carried out, to have ended in want.
 func (f *fixture) ended(op kv.Op, want error) {
 	f.Helper()
 	if !optest.EndsIn(op.Result.Err, want) {
@@ -143,8 +142,8 @@ func (f *fixture) ended(op kv.Op, want error) {
 	}
 }
 
-// everyKind returns an op of every kind on key k, whose version is v. Only the
-// Add has another key, new.
+// everyKind returns an op of every kind on key k, whose version is v. Only the Add has another key,
+// new.
 func everyKind(v kv.Version) []kv.Op {
 	return []kv.Op{
 		kv.OpGet("k"), kv.OpSet("k", nil), kv.OpAdd("new", nil), kv.OpSwap("k", v, nil), kv.OpDelete("k"),
@@ -152,7 +151,7 @@ func everyKind(v kv.Version) []kv.Op {
 	}
 }
 
-// ok carries out ops one after another and wants each to succeed.
+// ok carries out ops one after another and expects each to succeed.
 func (f *fixture) ok(ops ...kv.Op) {
 	f.Helper()
 	for _, op := range ops {
@@ -160,8 +159,8 @@ func (f *fixture) ok(ops ...kv.Op) {
 	}
 }
 
-// refused carries out op, wants it to end in want, and wants it to leave the
-// value and the version of its key unchanged.
+// refused carries out op, expects the error want, and expects the value and the version of its key
+// to be unchanged.
 func (f *fixture) refused(op kv.Op, want error) {
 	f.Helper()
 	before := f.do(kv.OpGet(op.Key))[0].Result
@@ -176,7 +175,7 @@ func sameItem(a, b kv.Result) bool {
 	return (a.Err == nil) == (b.Err == nil) && a.Version == b.Version && bytes.Equal(a.Value, b.Value)
 }
 
-// holds wants key to have that value.
+// holds expects key to have that value.
 func (f *fixture) holds(key, want string) {
 	f.Helper()
 	r := f.answer(kv.OpGet(key), nil)
@@ -188,26 +187,26 @@ func (f *fixture) holds(key, want string) {
 	}
 }
 
-// absent wants key to be absent.
+// absent expects key to be absent.
 func (f *fixture) absent(key string) {
 	f.Helper()
 	f.answer(kv.OpGet(key), kv.ErrNotFound)
 }
 
-// version returns the version that a Get of key answers.
+// version returns the current version of key.
 func (f *fixture) version(key string) kv.Version {
 	f.Helper()
 	return f.answer(kv.OpGet(key), nil).Version
 }
 
-// put sets key to value and returns the version that the item then has.
+// put sets key to value and returns its new version.
 func (f *fixture) put(key, value string) kv.Version {
 	f.Helper()
 	f.ok(kv.OpSet(key, []byte(value)))
 	return f.version(key)
 }
 
-// number carries out an increment and wants that sum.
+// number carries out an increment and expects that sum.
 func (f *fixture) number(op kv.Op, want int64) {
 	f.Helper()
 	if got := f.answer(op, nil).Number; got != want {
@@ -215,8 +214,8 @@ func (f *fixture) number(op kv.Op, want int64) {
 	}
 }
 
-// together runs n goroutines at once, each of which calls work so many times. It
-// fails with the first error of each.
+// together runs n goroutines at once, each of which calls work times times. It fails with the first
+// error of each.
 func (f *fixture) together(n, times int, work func(i, round int) error) {
 	f.Helper()
 	var wg sync.WaitGroup
@@ -261,7 +260,7 @@ func (f *fixture) canceled() context.Context {
 	return ctx
 }
 
-// wantResults compares the results of ops, but for versions, with wants.
+// wantResults compares the results of ops, except for versions, with wants.
 func (f *fixture) wantResults(ops []kv.Op, wants []kv.Result) {
 	f.Helper()
 	for i, want := range wants {
@@ -272,7 +271,7 @@ func (f *fixture) wantResults(ops []kv.Op, wants []kv.Result) {
 	}
 }
 
-// atomic runs work atomically and wants Atomic to return want itself.
+// atomic runs work atomically and expects Atomic to return want itself.
 func (f *fixture) atomic(want error, work func(kv.Store) error) {
 	f.Helper()
 	if err := kv.PowersOf(f.store).Atomic(f.ctx, work); err != want {
@@ -280,7 +279,7 @@ func (f *fixture) atomic(want error, work func(kv.Store) error) {
 	}
 }
 
-// big is a value of n bytes.
+// big returns a value of n bytes.
 func big(n int) []byte { return bytes.Repeat([]byte("x"), n) }
 
 // numberOf reads a number for a goroutine, which must not end the test.
@@ -292,7 +291,7 @@ func (f *fixture) numberOf(s kv.Store, key string) (int64, error) {
 	return kv.ParseNumber(r.Value)
 }
 
-// slack is how long after its TTL an item may stay, by the contract.
+// slack is how long an item may outlive its TTL, by the contract.
 const slack = 2 * time.Second
 
 // shortly is the TTL of items that expire while the suite waits.

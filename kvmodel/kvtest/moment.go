@@ -7,7 +7,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// moment is what the clocks that TTLs go by told at one time.
+// moment is a reading of the clocks used for TTLs.
 type moment []time.Time
 
 func (f *fixture) now() moment {
@@ -18,8 +18,7 @@ func (f *fixture) now() moment {
 	return f.maker.Clocks(f)
 }
 
-// since returns how much time has passed since m at least, by the slowest of the clocks
-// and by the fastest.
+// since returns the minimum time passed since m, by the slowest of the clocks and by the fastest.
 func (f *fixture) since(m moment) (slowest, fastest time.Duration) {
 	f.Helper()
 	var unsure time.Duration
@@ -52,8 +51,8 @@ func (f *fixture) pass(d time.Duration) {
 
 const pollEvery = 20 * time.Millisecond
 
-// expires runs write, which gives key that TTL. It wants the item to be there
-// until the TTL has passed, and to be gone once the slack has passed too.
+// expires runs write, which gives key that TTL. It expects the item to exist until the TTL has
+// passed, and to be gone after the slack.
 func (f *fixture) expires(key string, ttl time.Duration, write func()) {
 	f.Helper()
 	if f.maker.Advance == nil {
@@ -67,7 +66,7 @@ func (f *fixture) expires(key string, ttl time.Duration, write func()) {
 	f.absent(key)
 }
 
-// expiresInRealTime is expires with clocks that nobody can move.
+// expiresInRealTime is expires for clocks that cannot be moved.
 func (f *fixture) expiresInRealTime(key string, ttl time.Duration, write func()) {
 	f.Helper()
 	began := f.now()

@@ -16,49 +16,45 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 )
 
-// Sim is a store with simulated clients. While a client works, the others stand
-// still. Whenever all of them wait for the store or for time to pass, a scheduler
-// lets one thing happen, chosen by the seed. The clients run production code, with
-// its goroutines, tickers and deadlines; time is that of testing/synctest and
-// costs nothing.
+// Sim is a store with simulated clients. Only one client runs at a time. Whenever all of them wait
+// for the store or for time to pass, a scheduler lets one event happen, chosen by the seed. The
+// clients run production code, with its goroutines, tickers and deadlines; time is that of
+// testing/synctest and costs nothing.
 //
 // A seed always gives the same run if the code under test keeps three rules:
 //
 //   - it holds no mutex across a call of Do (that would hang, not fail);
-//   - its randomness comes from crypto/rand, which is seeded here, and not from
-//     math/rand, the order of a map or a select with two ready cases;
-//   - what its goroutines do at the same moment does not depend on which of
-//     them is first.
+//   - its randomness comes from crypto/rand, which is seeded here, and not from math/rand, the
+//     order of a map or a select with two ready cases;
+//   - the actions of its goroutines at one moment do not depend on their order.
 //
-// Call its methods only from the test's own goroutine. The stores it returns may
-// be used from any.
+// Call its methods only from the test's own goroutine. The stores it returns may be used from any.
 type Sim struct {
 	t     *testing.T
 	seed  uint64
 	world World
 	rng   *rand.Rand
 	mem   *memkv.Store
-	store kv.Store // mem, or what World.Broken makes of it
+	store kv.Store // mem, or the result of World.Broken
 	began time.Time
 
 	procs   []*process
 	flights []*flight
 	step    int
 
-	crashes int // those by chance
+	crashes int // by chance
 	stirred chan struct{}
 
 	mu           sync.Mutex // guards the fields below, which clients change
 	arrivals     []*request
-	expired      []*request // whose contexts have ended
-	running      int        // functions started by Go
-	transactions int        // functions of Atomic that run
+	expired      []*request // with contexts that have ended
+	running      int        // number of functions started by Go
+	transactions int        // number of running functions of Atomic
 	trace        trace
 }
 
-// Simulate runs test in a simulation that seed decides. If it fails, it prints the
-// seed and the end of the trace. Processes that still run when test returns are
-// crashed, and must then end.
+// Simulate runs test in a simulation with the given seed. If it fails, it prints the seed and the
+// end of the trace. Processes that still run when test returns are crashed, and must then end.
 //
 // It cannot be used in parallel tests, because it seeds crypto/rand.
 func Simulate(t *testing.T, seed uint64, world World, test func(*Sim)) {
@@ -84,9 +80,9 @@ func Simulate(t *testing.T, seed uint64, world World, test func(*Sim)) {
 	})
 }
 
-// SimulateMany runs test under n seeds, and stops at the first that fails. In the
-// environment, RINGTREE_SEED=7 runs that seed alone, RINGTREE_SEEDS=1000 runs that
-// many, and RINGTREE_NEAR=1 makes the world one with Near.
+// SimulateMany runs test under n seeds, and stops at the first failure. In the environment,
+// RINGTREE_SEED=7 runs that seed alone, RINGTREE_SEEDS=1000 runs that many, and RINGTREE_NEAR=1
+// sets Near in the world.
 func SimulateMany(t *testing.T, n int, world World, test func(*Sim)) {
 	t.Helper()
 	first, n := seeds(t, n)
@@ -128,12 +124,12 @@ func (s *Sim) Rand() *rand.Rand { return s.rng }
 // Step returns the number of steps so far.
 func (s *Sim) Step() int { return s.step }
 
-// Store returns the underlying store, without faults and scheduling. Use it for
-// checks at quiet points, and for damage that World does not offer.
+// Store returns the underlying store, without faults and scheduling. Use it for checks at quiet
+// points, and for damage that World does not offer.
 func (s *Sim) Store() *memkv.Store { return s.mem }
 
-// Still returns the underlying store for a client of the same kind as the others: it has no
-// power, but Walk if theirs have Atomic. Close does nothing.
+// Still returns the underlying store as a client of the same kind as the others: it has no power,
+// except for Walk if the others have Atomic. Close does nothing.
 func (s *Sim) Still() kv.Store {
 	if s.world.Powers.Atomic {
 		return still{s.mem, kv.Powers{Walk: s.mem.Powers().Walk}}
@@ -149,15 +145,15 @@ type still struct {
 func (s still) Powers() kv.Powers { return s.powers }
 func (s still) Close() error      { return nil }
 
-// Trace returns what has happened so far, one line for each event.
+// Trace returns the events so far, one line each.
 func (s *Sim) Trace() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.trace.lines()
 }
 
-// Go starts f as a part of the process called name, with that process's client.
-// All parts of a process crash together. Go returns when f first waits.
+// Go starts f as a part of the process called name, with that process's client. All parts of a
+// process crash together. Go returns when f first waits.
 func (s *Sim) Go(name string, f func(kv.Store)) {
 	p := s.process(name)
 	s.mu.Lock()
@@ -192,22 +188,20 @@ func (s *Sim) Do(name string, f func(kv.Store)) {
 // Client returns the client of the process called name.
 func (s *Sim) Client(name string) kv.Store { return s.process(name).client() }
 
-// Wait lets steps happen until every function started by Go has returned and
-// nothing is in flight.
+// Wait runs steps until every function started by Go has returned and nothing is in flight.
 func (s *Sim) Wait() {
 	s.until(func() bool { return s.unfinished() == 0 && s.quiet() })
 	s.tellAll()
 }
 
-// Quiet lets steps happen until no op is pending and nothing is in flight, not
-// even ops that timed out. Clients may still be waiting for time to pass.
+// Quiet runs steps until no op is pending and nothing is in flight, not even ops that timed out.
+// Clients may still be waiting for time to pass.
 func (s *Sim) Quiet() {
 	s.until(s.quiet)
 	s.tellAll()
 }
 
-// Run lets steps happen until d has passed in the simulation, or all clients have
-// returned.
+// Run runs steps until d has passed in the simulation, or all clients have returned.
 func (s *Sim) Run(d time.Duration) {
 	end := time.Now().Add(d)
 	timer := time.AfterFunc(d, s.stir)
@@ -215,7 +209,7 @@ func (s *Sim) Run(d time.Duration) {
 	s.until(func() bool { return !time.Now().Before(end) || s.unfinished() == 0 && s.quiet() })
 }
 
-// Steps lets up to n steps happen, fewer if all clients have returned.
+// Steps runs up to n steps, fewer if all clients have returned.
 func (s *Sim) Steps(n int) {
 	end := s.step + n
 	s.until(func() bool { return s.step >= end || s.unfinished() == 0 && s.quiet() })
@@ -235,8 +229,8 @@ func (s *Sim) inTransaction() bool {
 	return s.transactions > 0
 }
 
-// Crash ends the process called name: it sends nothing more, what it has in flight
-// may or may not be carried out, and its calls return ErrCrashed.
+// Crash ends the process called name: it sends nothing more, its ops in flight may or may not be
+// carried out, and its calls return ErrCrashed.
 func (s *Sim) Crash(name string) { s.crash(s.process(name), "by the test") }
 
 // CrashAt crashes the process called name before the given step.
@@ -257,16 +251,15 @@ func (s *Sim) Spare(name string) { s.process(name).spared = true }
 // Crashed reports whether the process called name has crashed.
 func (s *Sim) Crashed(name string) bool { return s.process(name).crashed() }
 
-// Label returns a function for the code that runs as the process called name. It
-// calls the function with a label at each point where CrashAtLabel may crash it.
+// Label returns a function for the code that runs as the process called name. The code calls it
+// with a label at each point where CrashAtLabel may crash it.
 func (s *Sim) Label(name string) func(label string) { return s.process(name).label }
 
 // Labels returns how often the process called name has reached each label.
 func (s *Sim) Labels(name string) map[string]int { return s.process(name).labelCounts() }
 
-// Sleep stops the process called name for d, as SIGSTOP does: an op that it has not sent
-// yet is carried out when it wakes, and what is answered before it sees only then. Its
-// deadlines pass all the same.
+// Sleep stops the process called name for d, like SIGSTOP: an op that it has not sent yet is
+// carried out when it wakes, and it sees answers only then. Its deadlines pass all the same.
 func (s *Sim) Sleep(name string, d time.Duration) {
 	p := s.process(name)
 	for _, f := range s.flights {
@@ -279,7 +272,7 @@ func (s *Sim) Sleep(name string, d time.Duration) {
 	time.AfterFunc(d, s.stir)
 }
 
-// Evict drops items without a trace, as a server short of memory does.
+// Evict drops items without a trace, like a server that is short of memory.
 func (s *Sim) Evict(keys ...string) {
 	s.mem.Evict(keys...)
 	for _, key := range keys {
@@ -288,8 +281,8 @@ func (s *Sim) Evict(keys ...string) {
 	s.note("", fmt.Sprintf("evicted %q", keys))
 }
 
-// SetBack lowers the number under key to n, as if a server had lost its last
-// writes. It does nothing if there is no number, or none above n.
+// SetBack lowers the number under key to n, as if a server had lost its last writes. It does
+// nothing if there is no number, or none above n.
 func (s *Sim) SetBack(key string, n int64) {
 	ops := []kv.Op{kv.OpGet(key)}
 	s.direct(ops)

@@ -39,7 +39,7 @@ func (p *process) atomic(ctx context.Context, f func(kv.Store) error) error {
 	return err
 }
 
-// turn returns when it is p's turn to take a step of its own, which ends with transactionEnded.
+// turn returns when p may take a step of its own. The step must end with transactionEnded.
 func (p *process) turn(ctx context.Context) (*request, error) {
 	if err := p.gone(ctx); err != nil {
 		return nil, err
@@ -49,10 +49,10 @@ func (p *process) turn(ctx context.Context) (*request, error) {
 	return r, r.err
 }
 
-// walkedAtOnce is how many keys a step of a walk names.
+// walkedAtOnce is the number of keys that a step of a walk lists.
 const walkedAtOnce = 3
 
-// walk names a few keys in each step.
+// walk lists a few keys in each step.
 func (p *process) walk(ctx context.Context, begin, after string, f func([]string) error) error {
 	for {
 		r, err := p.turn(ctx)
@@ -77,7 +77,7 @@ func (p *process) walk(ctx context.Context, begin, after string, f func([]string
 	}
 }
 
-// inside is the store that a function of Atomic works on.
+// inside is the store passed to a function of Atomic.
 type inside struct {
 	*process
 	mem    kv.Store

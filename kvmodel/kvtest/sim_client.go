@@ -12,9 +12,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// ErrCrashed is what the calls of a crashed process return, together with
-// ErrUnavailable. A real process would see no answer at all, so a test must not
-// take it for one.
+// ErrCrashed is returned by the calls of a crashed process, along with ErrUnavailable. A real
+// process would see no answer at all, so a test must not take it for one.
 var ErrCrashed = errors.New("the process has crashed")
 
 var (
@@ -32,10 +31,10 @@ type process struct {
 	name   string
 	number int
 
-	// Used by the scheduler alone:
+	// Used only by the scheduler:
 	near      *near   // of a world with Near
-	speed     float64 // how often its flights are chosen
-	nth       int     // ops carried out
+	speed     float64 // weight in the choice of flights
+	nth       int     // number of ops carried out
 	crashStep int
 	spared    bool
 
@@ -46,27 +45,27 @@ type process struct {
 	crashLabel string
 	crashNth   int
 	hopeless   int       // calls since the crash
-	wakes      time.Time // until when it sleeps
-	sleepers   int       // calls that wait for that
+	wakes      time.Time // end of its sleep
+	sleepers   int       // number of calls waiting for that
 }
 
 var _ kv.Store = (*process)(nil)
 
-// request is one call of Do, or of Atomic, that waits for its answers.
+// request is one call of Do or Atomic that waits for its answers.
 type request struct {
 	from *process
 	ctx  context.Context
 	ops  []kv.Op
-	left int           // ops without an answer
-	slow time.Duration // how long the client takes to see the answers
+	left int           // number of ops without an answer
+	slow time.Duration // delay before the client sees the answers
 	done chan struct{} // closed when left is 0
 
-	// Of Atomic, which does not run if err says why:
+	// For Atomic; it does not run if err is set:
 	atomic    bool
 	full      bool // it is not committed if it stores a value
 	err       error
-	commitErr error // why it is not committed
-	afterErr  error // what it returns though it is committed
+	commitErr error // the reason why it is not committed
+	afterErr  error // returned although it is committed
 }
 
 func (p *process) Do(ctx context.Context, ops []kv.Op) error {
@@ -94,7 +93,7 @@ func (p *process) Close() error {
 	return nil
 }
 
-// Powers returns those that the world has given the store.
+// Powers returns the powers that the world gives the store.
 func (p *process) Powers() kv.Powers {
 	given := p.sim.world.Powers
 	powers := kv.Powers{Unless: given.Unless, Ordered: given.Ordered, Near: p.sim.world.keeps()}
@@ -110,7 +109,7 @@ func (p *process) Powers() kv.Powers {
 	return powers
 }
 
-// gone returns why nothing can be sent, or nil.
+// gone returns the reason why nothing can be sent, or nil.
 func (p *process) gone(ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -189,7 +188,7 @@ func (s *Sim) hand(to *[]*request, r *request) {
 	s.stir()
 }
 
-// stir wakes a scheduler that waits for a client to do something.
+// stir wakes a scheduler that waits for a client.
 func (s *Sim) stir() {
 	select {
 	case s.stirred <- struct{}{}:

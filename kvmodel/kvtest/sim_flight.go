@@ -8,18 +8,18 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// flight is a queue of ops, of which a step can carry out the next: a single op,
-// or one Atomic, or, if the store is ordered, the remaining ops of one Do.
+// flight is a queue of ops. A step carries out the next: a single op, or one Atomic, or, if the
+// store is ordered, the remaining ops of one Do.
 type flight struct {
 	req    *request // nil: no caller waits for the answers
 	from   *process
 	ops    []kv.Op // those of req; copies if req is nil
-	places []int   // indexes in ops of those to be carried out, the next one first
+	places []int   // indexes in ops of the remaining ones, the next one first
 	late   bool
 	sent   bool // before its process fell asleep
 }
 
-// held reports whether the client has yet to send f, and sleeps.
+// held reports whether the client is asleep and has not sent f.
 func (f *flight) held() bool { return f.req != nil && !f.sent && f.from.asleep() }
 
 func (f *flight) speed() float64 {
@@ -29,7 +29,7 @@ func (f *flight) speed() float64 {
 	return f.from.speed
 }
 
-// flightsOf returns what can be carried out of r.
+// flightsOf returns the flights of r.
 func (s *Sim) flightsOf(r *request) []*flight {
 	if r.atomic {
 		return []*flight{{req: r, from: r.from}}
@@ -61,8 +61,8 @@ func (s *Sim) of(r *request) []*flight {
 	return found
 }
 
-// advance carries out the next op of f, or lets it fail. If an op of an ordered
-// flight fails, the later ones fail in the same way.
+// advance carries out the next op of f, or lets it fail. If an op of an ordered flight fails, the
+// later ones fail in the same way.
 func (s *Sim) advance(f *flight) {
 	switch fault := s.fault(f); {
 	case f.req != nil && f.req.atomic:
@@ -86,7 +86,7 @@ func (s *Sim) advance(f *flight) {
 	}
 }
 
-// fault decides what happens to the next op of f.
+// fault decides the fault of the next op of f.
 func (s *Sim) fault(f *flight) Fault {
 	if f.req == nil {
 		return None
@@ -128,7 +128,7 @@ func (s *Sim) carryOut(f *flight) {
 func (s *Sim) apply(f *flight, how string) kv.Result {
 	op := f.ops[f.places[0]]
 	ops := []kv.Op{op}
-	// The results say all that the error does.
+	// Each op has its own error.
 	_ = s.store.Do(context.Background(), ops)
 	if op.Kind.Writes() {
 		s.changed(op.Key)
@@ -137,13 +137,13 @@ func (s *Sim) apply(f *flight, how string) kv.Result {
 	return ops[0].Result
 }
 
-// direct carries out ops on the store, which is not broken here.
+// direct carries out ops on the store, bypassing World.Broken.
 func (s *Sim) direct(ops []kv.Op) {
 	_ = s.mem.Do(context.Background(), ops)
 }
 
-// land carries out the next op of a flight whose caller has gone. The connection
-// may break after each op.
+// land carries out the next op of a flight whose caller has gone. The connection may break after
+// each op.
 func (s *Sim) land(f *flight) {
 	s.apply(f, "late: ")
 	f.places = f.places[1:]
@@ -152,8 +152,8 @@ func (s *Sim) land(f *flight) {
 	}
 }
 
-// linger leaves a copy of the rest of f in flight, if it writes anything: reads
-// would leave no trace.
+// linger leaves a copy of the rest of f in flight, if it writes anything: reads would leave no
+// trace.
 func (s *Sim) linger(f *flight) {
 	if f.req.atomic || !slices.ContainsFunc(f.places, func(i int) bool { return f.ops[i].Kind.Writes() }) {
 		return
@@ -181,7 +181,7 @@ func (s *Sim) end(f *flight, get, write error) {
 	}
 }
 
-// answer gives the op at place its result. The last result lets Do return.
+// answer sets the result of the op at place. After the last result Do returns.
 func (s *Sim) answer(r *request, place int, result kv.Result) {
 	r.ops[place].Result = result
 	if r.left--; r.left > 0 {
@@ -196,8 +196,8 @@ func (s *Sim) answer(r *request, place int, result kv.Result) {
 	close(r.done)
 }
 
-// begin lets an Atomic run. It has ended when all clients stand still again,
-// unless its function waits for time to pass.
+// begin lets an Atomic run. It has ended when all clients stand still again, unless its function
+// waits for time to pass.
 func (s *Sim) begin(f *flight, fault Fault) {
 	s.remove(f)
 	switch {

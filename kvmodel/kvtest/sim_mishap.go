@@ -15,8 +15,7 @@ func (s *Sim) crash(p *process, why string) {
 	}
 }
 
-// bury ends the requests of a crashed process. What it has in flight may or may
-// not be carried out.
+// bury ends the requests of a crashed process. Its ops in flight may or may not be carried out.
 func (s *Sim) bury(p *process) {
 	var lost []*request
 	for _, f := range slices.Clone(s.flights) {
@@ -73,8 +72,8 @@ func (s *Sim) setOneBack() {
 	}
 }
 
-// someKey returns a random key for which want returns true. If want is nil, it
-// returns any key if all is true, and none otherwise.
+// someKey returns a random key for which want returns true. If want is nil, it returns any key if
+// all is true, and none otherwise.
 func (s *Sim) someKey(want func(string) bool, all bool) (string, bool) {
 	keys := slices.DeleteFunc(s.mem.Keys(), func(key string) bool {
 		return want == nil && !all || want != nil && !want(key)

@@ -7,12 +7,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/nearkv"
 )
 
-// nearBytes is how much the near cache of a simulated process holds. It is little, so that
-// items have to go.
+// nearBytes is the size of the near cache of a simulated process, small enough to evict items.
 const nearBytes = 1 << 20
 
-// near is what a process of a world with Near is told of changes: late, but before it sees
-// an answer of the store that may be newer, and so as Redis tells it.
+// near reports changes to a process of a world with Near: late, but before it sees an answer of the
+// store that may be newer, as Redis does.
 type near struct {
 	store *nearkv.Store
 
@@ -21,7 +20,7 @@ type near struct {
 	untold []string
 }
 
-// nearTo returns a store that keeps what p has read.
+// nearTo returns a store that caches the reads of p.
 func nearTo(p *process) kv.Store {
 	p.near = new(near)
 	s, err := nearkv.New(p, nearkv.Options{Bytes: nearBytes})
@@ -32,7 +31,7 @@ func nearTo(p *process) kv.Store {
 	return s
 }
 
-// client returns the store as the code of p sees it.
+// client returns the store for the code of p.
 func (p *process) client() kv.Store {
 	switch {
 	case !p.sim.world.Near:
@@ -43,23 +42,23 @@ func (p *process) client() kv.Store {
 	return p.near.store
 }
 
-// Tell makes f be called with keys that have changed.
+// Tell registers f to be called with changed keys.
 func (n *near) Tell(f func(keys []string)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.tells = append(n.tells, f)
 }
 
-// Current reports true: what is not told yet has changed a moment ago.
+// Current reports true: changes not yet reported are recent.
 func (n *near) Current() bool { return true }
 
-// Announce returns false: nothing is announced.
+// Announce returns false: keys are not announced.
 func (n *near) Announce(func(keys []string)) bool { return false }
 
 // Announcing returns false.
 func (n *near) Announcing() bool { return false }
 
-// tell tells what was not told yet.
+// tell reports the pending changes.
 func (n *near) tell() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -72,7 +71,7 @@ func (n *near) tell() {
 	n.untold = nil
 }
 
-// changed notes that the item under key has changed. Some processes are told at once.
+// changed records a change of key. Some processes are notified at once.
 func (s *Sim) changed(key string) {
 	if !s.world.Near {
 		return
@@ -90,7 +89,7 @@ func (s *Sim) changed(key string) {
 	}
 }
 
-// tellAll tells all processes what has changed.
+// tellAll notifies all processes.
 func (s *Sim) tellAll() {
 	for _, p := range s.procs {
 		if p.near != nil {

@@ -15,11 +15,10 @@ import (
 const (
 	lateSpeed  = 0.2            // of a flight whose caller has gone
 	redrawOdds = 0.05           // per step, that clients change their speeds
-	patience   = 48 * time.Hour // without a step, until a client counts as stuck
+	patience   = 48 * time.Hour // time without a step after which a client counts as stuck
 )
 
-// until lets steps happen until done returns true. done is called while all
-// clients stand still.
+// until runs steps until done returns true. It calls done while all clients stand still.
 func (s *Sim) until(done func() bool) {
 	s.t.Helper()
 	for {
@@ -62,7 +61,7 @@ func (s *Sim) gather() {
 	}
 }
 
-// idle lets time pass until a client does something.
+// idle lets time pass until a client acts.
 func (s *Sim) idle() {
 	s.t.Helper()
 	stuck := time.NewTimer(patience)
@@ -100,7 +99,7 @@ func (s *Sim) stop() {
 	}
 }
 
-// stepOnce lets one thing happen.
+// stepOnce runs one step.
 func (s *Sim) stepOnce() {
 	s.step++
 	for _, p := range s.procs {
@@ -133,14 +132,13 @@ func (s *Sim) stepOnce() {
 
 func (s *Sim) chance(p float64) bool { return p > 0 && s.rng.Float64() < p }
 
-// someTime returns 1 ms to about a minute, each order of magnitude equally often.
-// Two are hardly ever the same, so each wait ends at a moment of its own.
+// someTime returns 1 ms to about a minute, each order of magnitude equally often. Results are
+// almost never equal, so each wait ends at a moment of its own.
 func (s *Sim) someTime() time.Duration {
 	return time.Millisecond<<s.rng.IntN(17) + time.Duration(s.rng.IntN(1e6))
 }
 
-// choose returns one of the flights that are not held; those of fast clients come more
-// often.
+// choose returns one of the flights that are not held, preferring fast clients.
 func (s *Sim) choose() *flight {
 	sum := 0.0
 	var last *flight
@@ -162,8 +160,8 @@ func (s *Sim) choose() *flight {
 	return last // There are none, or the sum was too large by a rounding error.
 }
 
-// expire answers r, whose context has ended: each flight was not sent yet, or is
-// lost, or is still on its way.
+// expire answers r, whose context has ended: each flight was not sent yet, is lost, or stays in
+// flight.
 func (s *Sim) expire(r *request) {
 	reason := r.ctx.Err()
 	unavailable := fmt.Errorf("sim: %w: %w", kv.ErrUnavailable, reason)
@@ -187,8 +185,8 @@ func (s *Sim) expire(r *request) {
 	}
 }
 
-// sortRequests sorts requests that were made at the same moment, so that their
-// order does not depend on which goroutine was first.
+// sortRequests sorts requests made at the same moment, so that their order does not depend on the
+// scheduling of goroutines.
 func sortRequests(rs []*request) {
 	if len(rs) < 2 {
 		return

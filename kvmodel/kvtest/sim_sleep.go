@@ -2,7 +2,6 @@ package kvtest
 
 import "time"
 
-// sleep makes the process sleep for d.
 func (p *process) sleep(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -15,8 +14,8 @@ func (p *process) asleep() bool {
 	return !p.dead && time.Now().Before(p.wakes)
 }
 
-// rest returns when the process is awake. Calls return one after another, also those of
-// processes that wake at the same moment, since they may draw from crypto/rand.
+// rest returns when the process is awake. Calls return one after another, even those of processes
+// that wake at the same moment, since they may draw from crypto/rand.
 func (p *process) rest() {
 	for p.asleep() {
 		p.mu.Lock()

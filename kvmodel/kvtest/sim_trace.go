@@ -9,22 +9,22 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// trace is what has happened in a simulation.
+// trace is the list of events in a simulation.
 type trace []event
 
 // event is formatted only on demand, because most traces are never read.
 type event struct {
 	step int
 	at   time.Duration // since the beginning
-	who  string        // the client; empty if no client did it
+	who  string        // the client; empty without a client
 	text string
-	op   kv.Op // its value cut short
-	size int   // bytes its value had
+	op   kv.Op // with its value cut short
+	size int   // original size of its value
 }
 
 func (s *Sim) note(who, text string) { s.record(event{who: who, text: text}) }
 
-// noteOp notes op with its result.
+// noteOp records op with its result.
 func (s *Sim) noteOp(who string, op *kv.Op, how string) {
 	e := event{who: who, text: how, op: *op, size: len(op.Value)}
 	e.op.Value, e.op.Result.Value = short(op.Value), short(op.Result.Value)

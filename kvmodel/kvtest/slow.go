@@ -8,9 +8,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Slow is a store with latency, as if it were in the next rack. Trips that are
-// sent at the same time then overlap, so the time a caller takes tells how many
-// it made in sequence. Until Wait is called there is no latency.
+// Slow is a store with latency, as if it were in the next rack. Concurrent trips overlap, so the
+// elapsed time of a caller shows how many trips it made in sequence. There is no latency until Wait
+// is called.
 type Slow struct {
 	kv.Store
 	wait atomic.Int64
@@ -19,7 +19,7 @@ type Slow struct {
 // Wait delays every later trip by d.
 func (s *Slow) Wait(d time.Duration) { s.wait.Store(int64(d)) }
 
-// Powers returns the powers of the slow store, whose trips cost something.
+// Powers returns the powers of the slow store, without Local.
 func (s *Slow) Powers() kv.Powers {
 	p := kv.PowersOf(s.Store)
 	p.Local = false

@@ -18,8 +18,8 @@ func Cases() []Case {
 	)
 }
 
-// Run checks that the stores of m keep the contract. Each case is a subtest with
-// its own store. It logs how many cases ran.
+// Run checks that the stores of m keep the contract. Each case is a subtest with its own store. It
+// logs the number of cases.
 func Run(t *testing.T, m Maker) {
 	if open := m.Open; m.Shown {
 		m.Open = func(t testing.TB, name string) kv.Store { return shown{t, open(t, name)} }

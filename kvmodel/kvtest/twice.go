@@ -8,7 +8,7 @@ import (
 )
 
 // Twice returns s with an Atomic that runs each function twice, as a store with optimistic
-// transactions may: others may write between the two runs, and nothing of the first remains.
+// transactions may: others may write between the two runs, and the first leaves no trace.
 func Twice(s kv.Store) kv.Store {
 	powers := kv.PowersOf(s)
 	powers.Atomic = twice(powers.Atomic)
@@ -28,7 +28,7 @@ var errAgain = errors.New("kvtest: the transaction runs again")
 // transact is the power Atomic.
 type transact = func(context.Context, func(kv.Store) error) error
 
-// twice returns atomic, but every function runs twice.
+// twice returns an atomic that runs every function twice.
 func twice(atomic transact) transact {
 	return func(ctx context.Context, f func(kv.Store) error) error {
 		err := atomic(ctx, func(s kv.Store) error {

@@ -15,29 +15,28 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// What is sent before any answer is read. The answers to so many writes fit into the
-// buffers of a connection, so a server is never kept from reading by answers that
-// nobody reads yet. Gets are sent last.
+// Limits of a batch sent before any answer is read. The answers to that many writes fit into the
+// buffers of a connection, so unread answers never keep a server from reading. Gets are sent last.
 const (
 	maxWrites = 500
-	maxBytes  = 64 << 10 // or one write that is larger
+	maxBytes  = 64 << 10 // or one larger write
 )
 
-// largest is how long an item can be with any setting of a server.
+// largest is the maximum size of an item with any server settings.
 const largest = 1 << 30
 
 var (
-	// errTurn: the set finds its key absent, or present, and needs the other command.
+	// errTurn: the set found its key absent, or present, and needs the other command.
 	errTurn = errors.New("not settled")
 
-	// errPast: the increment has led past kv.MaxNumber.
+	// errPast: the increment went past kv.MaxNumber.
 	errPast = errors.New("past the largest number")
 
 	errOutOfStep = errors.New("not an answer to what was asked")
 )
 
-// batch carries out writes and gets: it sends them all and then reads the answers,
-// which come in the same order. What writes holds afterwards means nothing.
+// batch carries out writes and gets: it sends all of them and then reads the answers, which come in
+// the same order. It overwrites the slice writes.
 func (l *link) batch(writes, gets []*kv.Op) {
 	writes = slices.DeleteFunc(writes, l.alone)
 	for set := "replace"; len(writes)+len(gets) > 0; set = otherSet(set) {
@@ -46,8 +45,7 @@ func (l *link) batch(writes, gets []*kv.Op) {
 	}
 }
 
-// otherSet returns the command that sets a key where the given one does not: see
-// link.set.
+// otherSet returns the command that sets a key if the given one does not: see link.set.
 func otherSet(set string) string {
 	if set == "replace" {
 		return "add"
@@ -55,7 +53,7 @@ func otherSet(set string) string {
 	return "replace"
 }
 
-// alone reports whether op takes more than a command, and then carries it out.
+// alone carries out op and returns true if op takes more than one command.
 func (l *link) alone(op *kv.Op) bool {
 	if op.Kind != kv.Append || !looksPadded(op.Value) || l.conn == nil {
 		return false
@@ -64,8 +62,7 @@ func (l *link) alone(op *kv.Op) bool {
 	return true
 }
 
-// settled reports whether op has its result. It takes back an increment that has led
-// too far.
+// settled reports whether op has its result. It undoes an increment that went too far.
 func (l *link) settled(op *kv.Op) bool {
 	switch op.Result.Err {
 	case errTurn:
@@ -89,8 +86,7 @@ func (l *link) pass(set string, writes, gets []*kv.Op) {
 	}
 }
 
-// compose puts as many of writes as may go out at once into l.out, and returns their
-// number.
+// compose encodes as many of writes as may be sent at once into l.out, and returns their number.
 func (l *link) compose(set string, writes []*kv.Op) (n int) {
 	l.out, l.ends = l.out[:0], l.ends[:0]
 	for n < min(len(writes), maxWrites) && len(l.out) < maxBytes {
@@ -101,9 +97,8 @@ func (l *link) compose(set string, writes []*kv.Op) (n int) {
 	return n
 }
 
-// exchange sends what compose has made of writes, and gets, and takes the answers. If
-// the connection does not get through all of them, exchange closes it; ops for which
-// there is none any more are refused.
+// exchange sends the composed writes, and gets, and reads the answers. If the connection fails
+// midway, exchange closes it and refuses the remaining ops.
 func (l *link) exchange(writes, gets []*kv.Op) {
 	if l.conn == nil {
 		l.server.refuse(l.ctx, writes, errStuck)
@@ -135,7 +130,7 @@ func (l *link) exchange(writes, gets []*kv.Op) {
 	}
 }
 
-// send sends l.out and gets, and returns how many bytes went out.
+// send sends l.out and gets, and returns the number of bytes sent.
 func (l *link) send(gets []*kv.Op) (written int, err error) {
 	out := l.out
 	if len(gets) > 0 {
@@ -155,8 +150,8 @@ func (l *link) send(gets []*kv.Op) (written int, err error) {
 	return l.conn.Write(out)
 }
 
-// receive takes the answers to writes and gets, and returns how many writes have one.
-// It returns an error if no more can be taken from the connection.
+// receive reads the answers to writes and gets, and returns the number of answered writes. It
+// returns an error if the connection can no longer be used.
 func (l *link) receive(writes, gets []*kv.Op) (answered int, err error) {
 	in := l.conn.reader()
 	for ; answered < len(writes); answered++ {
@@ -183,14 +178,14 @@ func (l *link) receive(writes, gets []*kv.Op) (answered int, err error) {
 	return answered, err
 }
 
-// readLine returns the next line without its end. It is good until the next read.
+// readLine returns the next line without its end. It is valid until the next read.
 func readLine(in *bufio.Reader) ([]byte, error) {
 	line, err := in.ReadSlice('\n')
 	return bytes.TrimRight(line, "\r\n"), err
 }
 
-// parse returns what an answer to a write means, as the library's error, and an error
-// if it is none.
+// parse returns the answer in line, as the library's error, and an error if it is not an answer to
+// a write.
 func parse(line []byte) (answer, err error) {
 	switch string(line) {
 	case "STORED", "DELETED":
@@ -218,9 +213,9 @@ var (
 
 func outOfStep(line []byte) error { return fmt.Errorf("%w: %.80q", errOutOfStep, line) }
 
-// rejected reports whether line says that the server did not understand op. Then it
-// may take the value for further commands. A server that understands a command and
-// cannot carry it out passes over the value.
+// rejected reports whether line says that the server did not understand op. Then it may read the
+// value as further commands. A server that understands a command and cannot carry it out skips the
+// value.
 func rejected(op *kv.Op, line []byte) bool {
 	return bytes.HasPrefix(line, clientError) && op.Kind != kv.Increment && op.Kind != kv.Delete
 }
@@ -240,7 +235,7 @@ func (l *link) result(op *kv.Op, line []byte, answer error) kv.Result {
 	return kv.Result{Number: int64(number)}
 }
 
-// receiveItems takes the answer to gets: the items that are there, in the same order.
+// receiveItems reads the answer to gets: the existing items, in the same order.
 func (l *link) receiveItems(in *bufio.Reader, gets []*kv.Op) error {
 	for next := gets; ; next = next[1:] {
 		line, err := readLine(in)
@@ -273,7 +268,7 @@ func (l *link) receiveItems(in *bufio.Reader, gets []*kv.Op) error {
 
 // header is the line before an item's value.
 type header struct {
-	key   []byte // good until the next read
+	key   []byte // valid until the next read
 	flags uint32
 	size  int
 	casID uint64
@@ -297,8 +292,7 @@ func parseHeader(line []byte) (h header, ok bool) {
 	return h, ok && h.size <= largest
 }
 
-// command appends the command for op, which is no get, to out. A set is the command
-// given.
+// command appends the command for op, which is not a get, to out. A set is the command given.
 func (l *link) command(out []byte, set string, op *kv.Op) []byte {
 	switch op.Kind {
 	case kv.Delete:
@@ -331,8 +325,8 @@ func (l *link) command(out []byte, set string, op *kv.Op) []byte {
 	return append(out, "\r\n"...)
 }
 
-// reader returns what batches read the connection by. Between requests it holds
-// nothing, so the library reads on the same connection.
+// reader returns the reader of batches. Its buffer is empty between requests, so the library can
+// read from the same connection.
 func (w *wire) reader() *bufio.Reader {
 	if w.in == nil {
 		w.in = bufio.NewReaderSize(replies{w}, 16<<10)
@@ -340,7 +334,7 @@ func (w *wire) reader() *bufio.Reader {
 	return w.in
 }
 
-// replies is a wire on which each read may take the whole timeout.
+// replies is a wire with the full timeout for each read.
 type replies struct{ *wire }
 
 func (r replies) Read(b []byte) (int, error) {
@@ -350,7 +344,7 @@ func (r replies) Read(b []byte) (int, error) {
 	return r.wire.Read(b)
 }
 
-// extend gives the server the whole timeout from now on.
+// extend restarts the timeout.
 func (w *wire) extend() error {
 	return w.SetDeadline(time.Now().Add(w.link.server.opts.Timeout))
 }

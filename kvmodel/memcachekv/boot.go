@@ -10,12 +10,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// bootKey holds a server's boot item. The contract allows no key with braces, so no
-// caller can touch it. Releases that knew each server alone had a number under
-// another key.
+// bootKey holds a server's boot item. The contract allows no key with braces, so no caller can
+// touch it. Old releases, which tracked each server separately, had a number under another key.
 const bootKey = "ringtree{b}"
 
-// newMemory makes a store of servers know whether they still have their memory.
+// newMemory returns the check of whether servers still have their memory.
 func newMemory(servers []*server) *boot.Memory {
 	var names []string
 	for _, s := range servers {
@@ -37,7 +36,7 @@ func newMemory(servers []*server) *boot.Memory {
 	return m
 }
 
-// doItems carries out ops on the boot items of the servers that their keys name.
+// doItems carries out ops on the boot items of the servers named by their keys.
 func doItems(ctx context.Context, servers []*server, ops []kv.Op) {
 	var wg sync.WaitGroup
 	for i := range ops {
@@ -48,8 +47,8 @@ func doItems(ctx context.Context, servers []*server, ops []kv.Op) {
 	wg.Wait()
 }
 
-// doItem carries out op on the server's boot item. All such ops of a pass use one
-// link, since versions hold on one connection alone.
+// doItem carries out op on the server's boot item. All such ops of a pass use one link, since
+// versions are valid only on one connection.
 func (s *server) doItem(ctx context.Context, op *kv.Op) {
 	if s.witness == nil {
 		l, err := s.take(ctx)
@@ -62,7 +61,7 @@ func (s *server) doItem(ctx context.Context, op *kv.Op) {
 	op.Result = s.witness.doItem(*op)
 }
 
-// dismiss releases the link that a pass has used.
+// dismiss releases the link of a pass.
 func (s *server) dismiss() {
 	if s.witness != nil {
 		s.release(s.witness)
@@ -87,9 +86,9 @@ func (l *link) doItem(op kv.Op) kv.Result {
 	return r
 }
 
-// meet reports whether l is connected to a server that still has its memory. If not,
-// and without an error, the items of all servers must be looked at. The error is a
-// kv.ErrLost if the server has lost its memory.
+// meet reports whether l is connected to a server that still has its memory. If it returns false
+// without an error, the items of all servers must be checked. The error is a kv.ErrLost if the
+// server has lost its memory.
 func (l *link) meet() (bool, error) {
 	s := l.server
 	if s.isClosed() {

@@ -14,14 +14,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// findings is the power of that name.
+// findings is the power Findings.
 func (s *Store) findings(ctx context.Context) []kv.Finding {
 	ctx, cancel := context.WithTimeout(ctx, contact.FindingTime)
 	defer cancel()
 	return slices.Concat(askEach(s, func(srv *server) []kv.Finding { return srv.findings(ctx) })...)
 }
 
-// askEach asks all servers at the same time, and returns their answers in the order of the servers.
+// askEach asks all servers concurrently, and returns their answers in the order of the servers.
 func askEach[T any](s *Store, ask func(*server) T) []T {
 	answers := make([]T, len(s.servers))
 	var wait sync.WaitGroup
@@ -40,10 +40,10 @@ func (s *server) findings(ctx context.Context) []kv.Finding {
 	return t.judge(s.addr)
 }
 
-// told is what a server says of itself.
+// told is a server's description of itself.
 type told struct {
 	settings, stats map[string]string
-	asked           time.Time // when it was asked for stats
+	asked           time.Time // when the stats were requested
 	took            time.Duration
 }
 
@@ -61,7 +61,7 @@ func (s *server) told(ctx context.Context) (t told, err error) {
 	return t, err
 }
 
-// talk lets ask use a connection of its own, until ctx ends.
+// talk calls ask with a new connection, until ctx ends.
 func (s *server) talk(ctx context.Context, ask func(conn io.Writer, in *bufio.Reader) error) error {
 	if s.isClosed() {
 		return errClosed
@@ -75,8 +75,8 @@ func (s *server) talk(ctx context.Context, ask func(conn io.Writer, in *bufio.Re
 	return ask(conn, bufio.NewReader(conn))
 }
 
-// askStats sends a command and returns the statistics that the answer has: none if the server,
-// or a proxy, does not know the command.
+// askStats sends a command and returns the statistics in the answer: none if the server, or a
+// proxy, does not know the command.
 func askStats(conn io.Writer, in *bufio.Reader, command string) (map[string]string, error) {
 	if _, err := io.WriteString(conn, command+"\r\n"); err != nil {
 		return nil, err
@@ -96,7 +96,7 @@ func askStats(conn io.Writer, in *bufio.Reader, command string) (map[string]stri
 	}
 }
 
-// smallestItem is the item limit that holds any value that the contract allows.
+// smallestItem is the item limit that fits any value the contract allows.
 const smallestItem = 1 << 20
 
 // judge returns the findings about the server at addr.
@@ -129,7 +129,7 @@ func (t *told) judge(addr string) (all []kv.Finding) {
 		all = append(all, contact.FindMemory(addr, "-m", used, limit))
 	}
 	if seconds, known := number(t.stats, "time"); known {
-		half := time.Second / 2 // It says whole seconds.
+		half := time.Second / 2 // It reports whole seconds.
 		ahead := time.Unix(seconds, 0).Add(half).Sub(t.asked.Add(t.took / 2))
 		all = append(all, contact.FindClock(addr, ahead, t.took/2+half))
 	}

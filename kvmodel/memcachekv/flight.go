@@ -8,7 +8,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// flight is what one trip asks of one server.
+// flight is the part of a trip for one server.
 type flight struct {
 	server *server
 	gets   []*kv.Op
@@ -34,7 +34,7 @@ func (s *Store) flights(ops []kv.Op) []*flight {
 	return all
 }
 
-// add adds op. At most that many ops are still to come, including op.
+// add adds op. most is the number of remaining ops, including op.
 func (f *flight) add(op *kv.Op, most int) {
 	list := &f.writes
 	if op.Kind == kv.Get {
@@ -46,8 +46,8 @@ func (f *flight) add(op *kv.Op, most int) {
 	*list = append(*list, op)
 }
 
-// fly carries out flights and returns when all their ops have results. The first
-// runs on the caller's goroutine.
+// fly carries out flights and returns when all their ops have results. The first runs on the
+// caller's goroutine.
 func fly(ctx context.Context, flights []*flight) {
 	var wg sync.WaitGroup
 	for _, f := range flights[1:] {

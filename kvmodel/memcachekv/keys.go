@@ -15,28 +15,28 @@ import (
 )
 
 const (
-	// keysAtOnce is how many keys are handed on at once.
+	// keysAtOnce is the number of keys passed on at once.
 	keysAtOnce = 1000
 
-	// dumpTries is how often a server is asked whose crawler is at work.
+	// dumpTries bounds the requests to a server with a busy crawler.
 	dumpTries = 20
 
-	// dumpPause is how long to wait in between.
+	// dumpPause is the pause between two tries.
 	dumpPause = 100 * time.Millisecond
 )
 
 var (
-	// errCrawling: the server looks through its items for someone else.
+	// errCrawling: the crawler is busy with another request.
 	errCrawling = errors.New("its crawler is busy")
 
-	// errNotListed: the server does not know such a dump.
+	// errNotListed: the server does not know this kind of dump.
 	errNotListed = errors.New("it does not list its keys")
 )
 
-// keys is the power of that name. Each server lists its items with a command that its
-// LRU crawler carries out, so it needs memcached 1.5 with that crawler on, as it is by
-// default. An early one only goes through its lists and not through its table of all items. It
-// misses an item that moves from one list to another during that, as reading it can make it.
+// keys is the power Keys. Each server lists its items with a command of its LRU crawler, so it
+// requires memcached 1.5 with the crawler on, which is the default. An early one scans only its
+// lists and not its table of all items. It misses an item that moves between lists meanwhile, which
+// a read can cause.
 func (s *Store) keys(ctx context.Context, begin string, f func([]string) error) error {
 	for _, srv := range s.servers {
 		found, err := srv.keys(ctx, begin)
@@ -72,8 +72,8 @@ func (s *server) keys(ctx context.Context, begin string) (found []string, err er
 	return found, nil
 }
 
-// dump asks for the keys once, on a connection of its own: by the table of all items, "hash",
-// or by the lists of all classes, "all".
+// dump asks for the keys once, on a connection of its own: by the table of all items, "hash", or by
+// the lists of all classes, "all".
 func (s *server) dump(ctx context.Context, all, begin string) (found []string, err error) {
 	if s.isClosed() {
 		return nil, errClosed
@@ -114,7 +114,7 @@ func (s *server) dumped(conn net.Conn, in *bufio.Reader) (string, error) {
 	return strings.TrimRight(line, "\r\n"), err
 }
 
-// keyIn returns the key that a line of a dump names.
+// keyIn returns the key in a line of a dump.
 func keyIn(line string) (string, error) {
 	if strings.HasPrefix(line, "BUSY") {
 		return "", errCrawling

@@ -13,25 +13,23 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// link is one connection to a server, with its own library client, used by one
-// goroutine at a time. It adds what the library lacks: requests end with their
-// context, and a failure says whether the server can have received the request.
-// Nothing goes on after a request has ended.
+// link is one connection to a server, with its own library client, used by one goroutine at a time.
+// It adds two features to the library: requests end with their context, and a failure says whether
+// the server can have received the request. Nothing continues after a request has ended.
 type link struct {
 	server *server
 	client *memcache.Client
 	conn   *wire // nil if not connected
 
-	number uint64 // of the memory of the server it is connected to
-	broken bool   // the connection has broken since the link was taken
+	number uint64 // identifies the memory of the connected server
+	broken bool   // the connection broke since the link was taken
 
-	// ctx is the context of the requests under way: the library has no way to
-	// pass it to the connection.
+	// ctx is the context of the current requests: the library cannot pass it to the connection.
 	ctx   context.Context
 	limit time.Time // when the library or ctx gives up
 	asked bool      // the last request was written in full
 
-	// What a batch sends, and where each of its writes ends there.
+	// The bytes of a batch, and the end of each of its writes.
 	out  []byte
 	ends []int
 }
@@ -44,14 +42,13 @@ func newLink(s *server) *link {
 	return l
 }
 
-// close closes the connection, if there is one.
 func (l *link) close() {
-	// Nothing is under way, so the error does not matter.
+	// Nothing is in progress, so the error does not matter.
 	_ = l.client.Close()
 }
 
-// dial connects under the context of the request. The library's own context has
-// only a timeout, the same as here.
+// dial connects under the context of the request. The library's own context has only a timeout,
+// which is the same here.
 func (l *link) dial(_ context.Context, _, addr string) (net.Conn, error) {
 	l.asked = false
 	conn, err := l.server.connect(l.ctx, addr)
@@ -59,18 +56,17 @@ func (l *link) dial(_ context.Context, _, addr string) (net.Conn, error) {
 		return nil, err
 	}
 	l.conn = &wire{Conn: conn, link: l}
-	// No version that was read before holds on this connection, until meet says so.
+	// Versions read before are invalid on this connection, until meet confirms them.
 	l.number = kv.Random()
 	return l.conn, nil
 }
 
-// glance is how often a waiting request checks whether its context was canceled.
-// Polling is much cheaper than a notification, for the many requests that never
-// wait that long.
+// glance is the interval at which a waiting request checks its context. Polling is much cheaper
+// than a notification, since most requests never wait that long.
 const glance = 10 * time.Millisecond
 
-// wire is a link's connection as the library sees it. The deadline of the
-// connection beneath is the next glance.
+// wire is a link's connection, as used by the library. The deadline of the underlying connection is
+// the next glance.
 type wire struct {
 	net.Conn
 	link *link
@@ -91,8 +87,8 @@ func (w *wire) Write(p []byte) (int, error) {
 	}
 }
 
-// Read waits for the answer. The library calls it only when the whole request
-// was written, and a server ignores an incomplete request.
+// Read waits for the answer. The library calls it only after the whole request was written, and a
+// server ignores an incomplete request.
 func (w *wire) Read(p []byte) (int, error) {
 	w.link.asked = true
 	for {
@@ -103,23 +99,22 @@ func (w *wire) Read(p []byte) (int, error) {
 	}
 }
 
-// SetDeadline sets the library's deadline, which is its timeout from now, or the
-// context's deadline if that is earlier.
+// SetDeadline sets the library's deadline, its timeout from now, or the context's deadline if that
+// is earlier.
 func (w *wire) SetDeadline(t time.Time) error {
 	now := t.Add(-w.link.server.opts.Timeout)
 	if end, ok := w.link.ctx.Deadline(); ok && end.Before(t) {
 		t = end
 	}
 	w.link.limit = t
-	// The library calls this for each item it reads; mostly there is nothing to
-	// do.
+	// The library calls this for each item it reads; usually there is nothing to do.
 	if w.next.Sub(now) > glance/2 && w.next.Before(t) {
 		return nil
 	}
 	return w.sleep(now)
 }
 
-// sleep lets the connection wait until the next glance or the limit.
+// sleep sets the connection's deadline to the next glance or the limit.
 func (w *wire) sleep(now time.Time) error {
 	w.next = now.Add(glance)
 	if w.link.limit.Before(w.next) {
@@ -128,8 +123,7 @@ func (w *wire) sleep(now time.Time) error {
 	return w.Conn.SetDeadline(w.next)
 }
 
-// waits reports whether to go on waiting after err, because err is only the end
-// of a glance.
+// waits reports whether to keep waiting after err, because err is only the end of a glance.
 func (w *wire) waits(err error) bool {
 	now := time.Now()
 	return errors.Is(err, os.ErrDeadlineExceeded) && w.link.ctx.Err() == nil && now.Before(w.link.limit) && w.sleep(now) == nil
@@ -141,13 +135,13 @@ func (w *wire) Close() error {
 	return w.Conn.Close()
 }
 
-// address is a server's name as the library dials it.
+// address is a server's name in the form the library dials.
 type address string
 
 func (a address) Network() string { return "tcp" }
 func (a address) String() string  { return string(a) }
 
-// only is the selector of a link's client, which knows one server.
+// only is the selector of a link's client, with a single server.
 type only struct{ net.Addr }
 
 func (o only) PickServer(string) (net.Addr, error)   { return o.Addr, nil }

@@ -1,52 +1,46 @@
-// Package memcachekv is a store on one or more memcached servers. It is
-// VOLATILE: its items live in the servers' memory and are gone when a server
-// restarts. A full server evicts items one by one, unless it runs with -M: then
-// it refuses new data instead, which is what indexes need.
+// Package memcachekv is a store on one or more memcached servers. It is VOLATILE: its items live in
+// the servers' memory and are gone when a server restarts. A full server evicts items one by one,
+// unless it runs with -M: then it rejects new data instead, as indexes require.
 //
-// Each key lives on one server, chosen by rendezvous hashing of the servers'
-// names as they are written, in any order: a new server takes over its share of
-// the keys and leaves all others where they are. A server that is down is not
-// skipped: its keys are unavailable until it is back. Operations on a server that
-// is away fail at once, while the store tries in the background to reach it.
+// Each key lives on one server, chosen by rendezvous hashing of the servers' names as they are
+// written, in any order: a new server takes over its share of the keys, and all others stay in
+// place. A server that is down is not skipped: its keys are unavailable until it is back.
+// Operations on an unavailable server fail at once, while the store keeps trying to reach it in the
+// background.
 //
 // # A server that has lost its memory
 //
-// Every server holds a boot item, and in each of them stands which servers the store
-// has: so each is a witness of the others. The store looks at a server's item before
-// the first operation on a new connection, and every 15 seconds. If it is gone, or
-// not the one that belongs there, the server has lost its memory, and every operation
-// on it ends in kv.ErrLost, also in a process that starts after the loss, until
-// someone calls Accept ([kv.Losses]). A restart breaks all connections, so no
-// operation reaches a restarted server before the loss is noticed; a flush, and the
-// eviction of the item, are noticed within 15 seconds. The first operation ever on a
-// store needs all its servers.
+// Every server holds a boot item with the list of the store's servers, so each is a witness of the
+// others. The store checks a server's item before the first operation on a new connection, and
+// every 15 seconds. If it is missing or wrong, the server has lost its memory, and every operation
+// on it returns kv.ErrLost, even in a process that starts after the loss, until someone calls
+// Accept ([kv.Losses]). A restart breaks all connections, so no operation reaches a restarted
+// server before the loss is noticed; a flush, and the eviction of the item, are noticed within 15
+// seconds. The first operation ever on a store needs all its servers.
 //
-// The loss of all servers at once, or of the only one, leaves no witness but the
-// processes that have known them: one that starts later takes the servers for new.
-// Reach the servers directly: a proxy would hide their restarts.
+// After the loss of all servers at once, or of the only one, the only witnesses are the running
+// processes: a later one takes the servers for new. Connect to the servers directly: a proxy would
+// hide their restarts.
 //
-// A server added to the list or removed from it moves keys away from where they are.
-// That is an ErrLost for all keys, until someone calls Accept.
+// A server added to the list or removed from it changes the location of keys. That is an ErrLost
+// for all keys, until someone calls Accept.
 //
-// # What differs from the specification
+// # Differences from the specification
 //
-//   - Append fails at the server's item limit (-I, 1 MiB by default), which
-//     lies a little above kv.MaxValue. A limit below MaxValue makes larger
-//     values kv.ErrTooLarge.
-//   - Append does not mix well with numbers, which are stored the way memcached
-//     increments them. If anything was appended to a number that has lost a
-//     digit, Increment overwrites it. If something that begins with white space
-//     or a zero byte was appended to any number, Increment overwrites it too.
-//     Digits appended to an empty value do not make a number. Appending a blank
-//     to a number removes its TTL, and an Append that begins with a blank costs
-//     an extra get.
-//   - An Increment past kv.MaxNumber is undone: the number stays, but not its
-//     version, and others may see the sum in between.
-//   - An item that expires after January 2038 is kept forever, since the library
-//     cannot express such a date. A TTL over 30 days is sent as a date, so it
-//     depends on the clocks of both machines.
-//   - Set costs a second exchange with the server if the key is absent: the
-//     command that would need only one removes the old value when it fails.
+//   - Append fails at the server's item limit (-I, 1 MiB by default), which is slightly more than
+//     kv.MaxValue. A limit below MaxValue makes larger values kv.ErrTooLarge.
+//   - Append does not mix well with numbers, which are stored the way memcached increments them. If
+//     anything was appended to a number that has lost a digit, Increment overwrites it. If text
+//     with leading white space or a zero byte was appended to any number, Increment overwrites it
+//     too. Digits appended to an empty value do not make a number. Appending a blank to a number
+//     removes its TTL, and an Append that begins with a blank costs an extra get.
+//   - An Increment past kv.MaxNumber is undone: the number stays, but not its version, and others
+//     may see the sum in between.
+//   - An item that expires after January 2038 is kept forever, since the library cannot express
+//     such a date. A TTL over 30 days is sent as a date, so it depends on the clocks of both
+//     machines.
+//   - Set costs a second exchange with the server if the key is absent: the command that needs only
+//     one removes the old value when it fails.
 package memcachekv
 
 import (
@@ -63,17 +57,15 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Options change how a Store reaches its servers. The zero value is good for
-// servers in the same network.
+// Options configure a Store. The zero value suits servers in the same network.
 type Options struct {
-	// Timeout is how long an operation waits for each step, if its context
-	// allows that long: for a free connection, for a new one, for the server to
-	// say something. A server that is asked and says nothing for as long counts as
-	// away. 0 means one second.
+	// Timeout bounds each step of an operation, within its context's deadline: waiting for a free
+	// connection, for a new one, for the server's next answer. A server that is silent for that
+	// long counts as unavailable. 0 means one second.
 	Timeout time.Duration
 
-	// Conns is how many connections to each server may be in use at once, and
-	// how many are kept. Further requests wait for one. 0 means 64.
+	// Conns is the maximum number of connections to each server, in use or idle. Further requests
+	// wait for one. 0 means 64.
 	Conns int
 
 	// PipelineWrites has the store send and read only those trips itself that have several
@@ -104,10 +96,9 @@ type Store struct {
 
 var _ kv.Store = (*Store)(nil)
 
-// OpenVolatile returns a store on servers, each written as host:port. Give every
-// process the same names, in any order. OpenVolatile sends nothing: if a server
-// is down, the first operation on it fails. It returns an error only if servers
-// or opts make no sense.
+// OpenVolatile returns a store on servers, each written as host:port. Give every process the same
+// names, in any order. OpenVolatile sends nothing: if a server is down, the first operation on it
+// fails. It returns an error only for invalid arguments.
 func OpenVolatile(servers []string, opts Options) (*Store, error) {
 	opts, err := opts.withDefaults()
 	if err != nil {
@@ -144,8 +135,8 @@ func (s *Store) Powers() kv.Powers {
 	return kv.Powers{Keys: s.keys, Patience: 5 * s.opts.Timeout, Outages: s.contacts.Outages, Losses: s.memory, Findings: s.findings}
 }
 
-// Do sends all ops for a server together, on one connection, and to all servers at
-// the same time. What is for one server alone runs on the caller's goroutine.
+// Do sends all ops for a server together, on one connection, and to all servers concurrently. A
+// trip to a single server runs on the caller's goroutine.
 func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
 	if kv.Check(ops, s.Powers()) == 0 {
 		return nil
@@ -158,8 +149,7 @@ func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
 	return kv.Unanswered(ops)
 }
 
-// Close closes the connections: idle ones now, the others when their operation
-// ends.
+// Close closes the connections: idle ones now, the others when their operation ends.
 func (s *Store) Close() error {
 	for _, srv := range s.servers {
 		srv.close()

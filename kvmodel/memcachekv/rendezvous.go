@@ -1,10 +1,9 @@
 package memcachekv
 
-// pick returns the server with the highest score for key. A server's score
-// depends only on its name and the key, so a new server takes its share of the
-// keys from all others and nothing else moves.
+// pick returns the server with the highest score for key. A server's score depends only on its name
+// and the key, so a new server takes its share of the keys from all others and nothing else moves.
 //
-// The scores decide where data lives: changing them loses it.
+// The scores determine the location of data: changing them loses it.
 func pick(servers []*server, key string) *server {
 	if len(servers) == 1 {
 		return servers[0]
@@ -28,8 +27,7 @@ func fnv1a(text string) uint64 {
 	return hash
 }
 
-// scatter spreads n over all 64 bits. It is the last step of SplitMix64, and
-// different arguments give different results.
+// scatter spreads n over all 64 bits. It is the last step of SplitMix64, and injective.
 func scatter(n uint64) uint64 {
 	n = (n ^ n>>30) * 0xbf58476d1ce4e5b9
 	n = (n ^ n>>27) * 0x94d049bb133111eb

@@ -34,8 +34,7 @@ func (l *link) get(key string) kv.Result {
 	return l.found(item)
 }
 
-// getAll carries out ops, which are gets. A key that the server did not get
-// around to is a failure, never an absence.
+// getAll carries out ops, which are gets. A key without an answer is a failure, never an absence.
 func (l *link) getAll(ops []*kv.Op) {
 	keys := make([]string, len(ops))
 	for i, op := range ops {
@@ -56,7 +55,7 @@ func (l *link) getAll(ops []*kv.Op) {
 		}
 	}
 	if found > len(items) {
-		// Gets of the same key share its bytes so far, and each caller owns its own.
+		// The library shares the bytes of equal keys, and each caller owns its own.
 		for _, op := range ops {
 			op.Result.Value = bytes.Clone(op.Result.Value)
 		}
@@ -67,16 +66,15 @@ func (l *link) found(item *memcache.Item) kv.Result {
 	return kv.Result{Value: decode(item.Value, item.Flags), Version: l.version(item.CasID)}
 }
 
-// version returns the version for the server's number of an item's state. A
-// server numbers states from 1 whenever it starts; the number of its memory makes
-// sure that no version from before a restart matches one from after it.
+// version returns the version for the server's number of an item's state. A server numbers states
+// from 1 after each start; the number of its memory makes sure that versions from before and after
+// a restart never match.
 func (l *link) version(casID uint64) kv.Version { return kv.Version(casID ^ l.number) }
 
 // casID is the inverse of version.
 func (l *link) casID(v kv.Version) uint64 { return uint64(v) ^ l.number }
 
-// write carries out op, which is no Get and no Increment, and returns the
-// library's error.
+// write carries out op, which is not a Get or Increment, and returns the library's error.
 func (l *link) write(op *kv.Op) error {
 	switch op.Kind {
 	case kv.Set:
@@ -92,7 +90,7 @@ func (l *link) write(op *kv.Op) error {
 	}
 }
 
-// item returns what op stores, in the library's form.
+// item returns the item to store, in the library's form.
 func (l *link) item(op *kv.Op) *memcache.Item {
 	switch op.Kind {
 	case kv.Append:
@@ -111,8 +109,8 @@ func (l *link) item(op *kv.Op) *memcache.Item {
 	}
 }
 
-// set stores item. It avoids memcached's set command, which removes the old value
-// if the server has no room for the new one.
+// set stores item. It avoids memcached's set command, which removes the old value if the server has
+// no room for the new one.
 func (l *link) set(item *memcache.Item) error {
 	for {
 		if err := l.client.Replace(item); !errors.Is(err, memcache.ErrNotStored) {
@@ -131,8 +129,8 @@ func (l *link) append(op *kv.Op) error {
 	return l.client.Append(l.item(op))
 }
 
-// appendBlanks appends what would look like padding after a number. If key holds
-// a number, it stores the whole value again, with a guard.
+// appendBlanks appends text that would look like padding after a number. If key holds a number, it
+// rewrites the whole value, with a guard.
 func (l *link) appendBlanks(op *kv.Op) error {
 	for {
 		item, err := l.client.Get(op.Key)
@@ -165,8 +163,8 @@ func (l *link) increment(op *kv.Op) kv.Result {
 	return l.takeBack(op)
 }
 
-// takeBack undoes an increment past kv.MaxNumber, a limit that the server does not
-// have, and returns its result.
+// takeBack undoes an increment past kv.MaxNumber, a limit that the server does not have, and
+// returns its result.
 func (l *link) takeBack(op *kv.Op) kv.Result {
 	err := errStuck
 	if l.conn != nil {
@@ -185,7 +183,7 @@ func (l *link) addDelta(key string, delta int64) (uint64, error) {
 	return l.client.Increment(key, uint64(delta))
 }
 
-// answer returns what the library's err means for an op of the given kind.
+// answer converts the library's err for an op of the given kind.
 func (l *link) answer(kind kv.Kind, err error) error {
 	switch {
 	case err == nil:
@@ -208,14 +206,14 @@ func (l *link) answer(kind kv.Kind, err error) error {
 	return l.failure(kind, err)
 }
 
-// failure returns err, which is not an answer, in the terms of the contract.
+// failure converts err, which is not an answer, to an error of the contract.
 func (l *link) failure(kind kv.Kind, err error) error {
 	l.noteBreak(err)
 	return l.unanswered(kind, l.asked && !refused(err), err)
 }
 
-// unanswered returns err in the terms of the contract: a write that the server can
-// have received, but did not answer, is unclear.
+// unanswered converts err to an error of the contract: a write that the server may have received,
+// but did not answer, is unclear.
 func (l *link) unanswered(kind kv.Kind, asked bool, err error) error {
 	if kind.Writes() && asked {
 		return l.server.failure(l.ctx, kv.ErrUnclear, err)
@@ -223,9 +221,9 @@ func (l *link) unanswered(kind kv.Kind, asked bool, err error) error {
 	return l.server.failure(l.ctx, kv.ErrUnavailable, err)
 }
 
-// noteBreak notes that err says that the connection has ended, other than by the end
-// of the context, and then closes the idle connections to the same server: if the
-// server has restarted, they are broken too.
+// noteBreak handles an err that means the connection has ended, other than by the end of the
+// context: it closes the idle connections to the same server, since they are broken too if the
+// server has restarted.
 func (l *link) noteBreak(err error) {
 	if broken(err) && l.ctx.Err() == nil {
 		l.broken = true
@@ -233,23 +231,22 @@ func (l *link) noteBreak(err error) {
 	}
 }
 
-// broken reports whether err comes from a connection that was refused, or that
-// ended before the answer.
+// broken reports whether err means that a connection was refused, or ended before the answer.
 func broken(err error) bool {
 	_, network := errors.AsType[*net.OpError](err)
 	return !timedOut(err) && (network || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF))
 }
 
-// timedOut reports whether err says that the server did not answer in time, or
-// that others are waiting for it on every connection.
+// timedOut reports whether the server did not answer in time, or all connections are busy waiting
+// for it.
 func timedOut(err error) bool {
 	late, ok := errors.AsType[net.Error](err)
 	_, never := errors.AsType[*memcache.ConnectTimeoutError](err)
 	return ok && late.Timeout() || never || errors.Is(err, errBusy)
 }
 
-// refused reports whether err is the server's refusal to do it. The library has
-// no error for that, but the text of its error contains the server's.
+// refused reports whether err is the server's refusal to do it. The library has no error for that,
+// but the text of its error contains the server's.
 func refused(err error) bool {
 	text := err.Error()
 	return errors.Is(err, memcache.ErrNotStored) || strings.Contains(text, "SERVER_ERROR") ||

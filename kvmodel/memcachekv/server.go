@@ -13,19 +13,18 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// server is one memcached and the links to it. It never has more than
-// Options.Conns links in use, and it sends no request to a memcached that was not
-// seen to have its memory.
+// server is one memcached and the links to it. It never has more than Options.Conns links in use,
+// and sends no request to a memcached before checking that it still has its memory.
 type server struct {
 	addr    string
-	seed    uint64 // for its scores of keys
+	seed    uint64 // of its scores
 	opts    Options
 	connect contact.Dialer
-	slots   chan struct{} // holds one token for each link in use
+	slots   chan struct{} // one token per link in use
 
 	memory  *boot.Memory
 	boot    *boot.Server
-	witness *link // of the pass under way
+	witness *link // of the current pass
 
 	mu     sync.Mutex
 	idle   []*link // the most recently used link is last
@@ -43,7 +42,6 @@ var (
 	errStuck    = errors.New("not sent, because the server did not answer other requests of the same trip")
 )
 
-// do carries out op.
 func (s *server) do(ctx context.Context, op *kv.Op) {
 	if !s.opts.PipelineWrites {
 		ops := []*kv.Op{op}
@@ -70,8 +68,8 @@ func (s *server) getAll(ctx context.Context, ops []*kv.Op) {
 	}
 }
 
-// batch carries out writes and gets, which go out together. If an old connection
-// breaks, the gets are sent once more.
+// batch carries out writes and gets, which are sent together. If an old connection breaks, the gets
+// are sent once more.
 func (s *server) batch(ctx context.Context, writes, gets []*kv.Op) {
 	err := s.use(ctx, len(gets) > 0, func(l *link) {
 		l.batch(writes, gets)
@@ -84,8 +82,8 @@ func (s *server) batch(ctx context.Context, writes, gets []*kv.Op) {
 	}
 }
 
-// use calls f with a link. If the connection breaks and f only reads, use calls it
-// once more with another: an old connection may have been broken.
+// use calls f with a link. If the connection breaks and f only reads, use calls it once more with
+// another: an old connection may have been broken.
 func (s *server) use(ctx context.Context, reads bool, f func(*link)) error {
 	for again := reads; ; again = false {
 		l, err := s.link(ctx)
@@ -108,12 +106,11 @@ func (s *server) refuse(ctx context.Context, ops []*kv.Op, err error) {
 	}
 }
 
-// maxLooks is how often an op looks at its server before it gives up, because
-// others change the servers' boot items all the time.
+// maxLooks bounds the checks of a server by one op, in case the boot items keep changing.
 const maxLooks = 8
 
-// link returns a link that is connected to a server with its memory, for requests
-// under ctx. The caller must release it.
+// link returns a link that is connected to a server with its memory, for requests under ctx. The
+// caller must release it.
 func (s *server) link(ctx context.Context) (*link, error) {
 	for range maxLooks {
 		l, err := s.take(ctx)
@@ -170,8 +167,7 @@ func (s *server) wait(ctx context.Context) error {
 	}
 }
 
-// pop returns the most recently used link, which is the least likely to be stale,
-// or nil.
+// pop returns the most recently used link, which is the least likely to be stale, or nil.
 func (s *server) pop() *link {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,7 +180,7 @@ func (s *server) pop() *link {
 	return l
 }
 
-// release takes l back.
+// release returns l to the server.
 func (s *server) release(l *link) {
 	l.ctx = nil
 	if !s.push(l) {
@@ -226,11 +222,11 @@ func (s *server) close() {
 	s.hangUp()
 }
 
-// lost returns an ErrLost as this room says it.
+// lost wraps an ErrLost in this package's form.
 func lost(err error) error { return fmt.Errorf("memcachekv: %w", err) }
 
-// failure returns err in the terms of the contract: with a sentinel, the server,
-// and why ctx has ended if it has.
+// failure converts err to an error of the contract: with a sentinel, the server, and the reason why
+// ctx has ended, if it has.
 func (s *server) failure(ctx context.Context, sentinel, err error) error {
 	if end := kv.Ended(ctx); end != nil && !errors.Is(err, end) {
 		return fmt.Errorf("memcachekv: %s: %w: %w: %w", s.addr, sentinel, end, err)

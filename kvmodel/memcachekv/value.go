@@ -13,13 +13,13 @@ import (
 // guarded is the flag of an item with an extra byte before its value.
 const guarded = 1
 
-// blanks are the bytes after which memcached takes digits for a whole number.
+// blanks are the bytes that end a number for memcached.
 const blanks = " \t\n\v\f\r\x00"
 
-// encode returns value as the server stores it, with its flags. A value that
-// memcached would increment though the contract does not call it a number, such
-// as "9 " or "+5", gets a guard before it, so that incrementing fails. The empty
-// value gets one too, since an append could turn it into such a value.
+// encode returns value as the server stores it, with its flags. A value that memcached would
+// increment although it is not a number in the contract, such as "9 " or "+5", gets a guard before
+// it, so that incrementing fails. So does the empty value, since an append could turn it into such
+// a value.
 func encode(value []byte) ([]byte, uint32) {
 	if !numeric(value) {
 		return value, 0
@@ -30,8 +30,7 @@ func encode(value []byte) ([]byte, uint32) {
 	return append([]byte{'v'}, value...), guarded
 }
 
-// numeric reports whether memcached would increment value, or could after an
-// append.
+// numeric reports whether memcached would increment value, or could after an append.
 func numeric(value []byte) bool {
 	rest := bytes.TrimLeft(value, blanks)
 	rest = bytes.TrimLeft(rest, "+-")
@@ -39,8 +38,8 @@ func numeric(value []byte) bool {
 	return len(rest) == 0 || strings.IndexByte(blanks, rest[0]) >= 0
 }
 
-// decode returns the value of an item. A number that has lost digits by a
-// decrement has blanks in their place, which are not part of the value.
+// decode returns the value of an item. A number that has lost digits by a decrement is padded with
+// blanks, which are not part of the value.
 func decode(stored []byte, flags uint32) []byte {
 	if flags == guarded && len(stored) > 0 {
 		return stored[1:]
@@ -52,8 +51,8 @@ func decode(stored []byte, flags uint32) []byte {
 	return slices.Concat(stored[:n], bytes.TrimLeft(stored[n:], " "))
 }
 
-// looksPadded reports whether text, put after digits, would look like a number
-// that has lost some.
+// looksPadded reports whether text, appended to digits, would look like a number that has lost
+// some.
 func looksPadded(text []byte) bool {
 	n := digits(text)
 	return n < len(text) && text[n] == ' '
@@ -62,7 +61,7 @@ func looksPadded(text []byte) bool {
 // isDigits reports whether text consists of digits only, or is empty.
 func isDigits(text []byte) bool { return digits(text) == len(text) }
 
-// digits returns how many digits text begins with.
+// digits returns the number of leading digits in text.
 func digits(text []byte) int {
 	n := 0
 	for n < len(text) && '0' <= text[n] && text[n] <= '9' {
@@ -71,13 +70,11 @@ func digits(text []byte) int {
 	return n
 }
 
-// longest is the longest duration in seconds: memcached takes a larger number for
-// a date.
+// longest is the longest duration in seconds: memcached takes a larger number for a date.
 const longest = 30 * 24 * 60 * 60
 
-// expiry returns the expiration that memcached needs to keep an item until ttl
-// has passed; 0 means never. Its clock ticks once a second, so expiry adds a
-// second in order not to be early.
+// expiry returns the expiration that makes memcached keep an item for at least ttl; 0 means never.
+// Its clock ticks once a second, so expiry adds a second.
 func expiry(ttl time.Duration, now time.Time) int32 {
 	if ttl == 0 {
 		return 0

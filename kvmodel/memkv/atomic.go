@@ -8,8 +8,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// atomic runs f on a view of the items and, if f succeeds, commits what f
-// wrote. It holds the lock throughout.
+// atomic runs f on a view of the items and, if f succeeds, commits its writes. It holds the lock
+// throughout.
 func (s *Store) atomic(ctx context.Context, f func(kv.Store) error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -27,11 +27,11 @@ func (s *Store) atomic(ctx context.Context, f func(kv.Store) error) error {
 	return v.commit()
 }
 
-// view is a space that keeps changes apart from the live items until it
-// commits them. It is also the store of the function that makes them.
+// view is a space that keeps changes apart from the live items until it commits them. It is also
+// the store passed to the transaction's function.
 type view struct {
 	live
-	changed map[string]*item // nil: dropped
+	changed map[string]*item // nil: deleted
 	order   []string         // of the first change of each key
 	done    bool
 }
@@ -84,13 +84,12 @@ func (v *view) note(key string, it *item) {
 	v.changed[key] = it
 }
 
-// commit makes the changes live. A strict store without room for all of them
-// takes none.
+// commit makes the changes live. A strict store without room for all of them takes none.
 func (v *view) commit() error {
 	if v.opts.Strict && v.opts.MaxItems > 0 && v.growth() > v.opts.MaxItems-len(v.items) {
 		return errFull
 	}
-	// Drops come first, to make room for what is put.
+	// Deletions come first, to make room.
 	for key, it := range v.changed {
 		if it == nil {
 			v.live.drop(key)

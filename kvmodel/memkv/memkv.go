@@ -1,8 +1,8 @@
-// Package memkv is a store in memory. It is the specification: what it does is
-// what the contract means, and every other store is held to it.
+// Package memkv is a store in memory. It is the specification: its behavior defines the contract,
+// and every other store is tested against it.
 //
-// Its options can make it behave like a memcached that is short of memory, to
-// test what eviction does.
+// Its options can make it behave like a memcached that is short of memory, to test the effects of
+// eviction.
 package memkv
 
 import (
@@ -19,20 +19,19 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Options change how a Store behaves. The zero value keeps everything.
+// Options configure a Store. The zero value keeps everything.
 type Options struct {
 	// Now is the clock for TTLs; nil means time.Now.
 	Now func() time.Time
 
-	// MaxItems, if not 0, is the most items the store holds. A further one
-	// replaces the least recently used item, or is refused as unavailable if
-	// Strict is set.
+	// MaxItems, if not 0, is the maximum number of items. A further one replaces the least recently
+	// used item or, with Strict, is rejected as unavailable.
 	MaxItems int
 	Strict   bool
 
-	// Local makes the store one of a single DB, as one in a file is: that has the power Alone,
-	// and works of kv.Together run one after another. Without it several DBs may share the
-	// store, and works share trips, as on a server.
+	// Local makes the store private to a single DB, like one in a file: it has the power Alone, and
+	// works of kv.Together run one after another. Without it several DBs may share the store, and
+	// works share trips, as on a server.
 	Local bool
 
 	// Cache is the size, in bytes, of a cache of values and their decoded forms, for gets
@@ -47,7 +46,7 @@ type Store struct {
 
 	mu     sync.Mutex
 	items  map[string]*item
-	cache  *kept.Cache // nil: nothing is kept
+	cache  *kept.Cache // nil: no cache
 	clock  uint64      // counts versions and uses
 	closed bool
 }
@@ -91,7 +90,7 @@ func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
 	return kv.Unanswered(ops)
 }
 
-// forget drops from the cache what is about to change.
+// forget drops an item about to change from the cache.
 func (s *Store) forget(key string) {
 	if s.cache != nil {
 		s.cache.Drop(key)
@@ -106,25 +105,24 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// Powers returns all the powers there are.
+// Powers returns the powers of the store: all that kv defines.
 func (s *Store) Powers() kv.Powers { return s.powers }
 
-// Len returns the number of items. An expired item counts until an op meets it.
+// Len returns the number of items. An expired item counts until an op finds it.
 func (s *Store) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.items)
 }
 
-// Keys returns the keys of all items, in order. An expired item counts until an op meets it.
+// Keys returns the keys of all items, in order. An expired item counts until an op finds it.
 func (s *Store) Keys() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.named("", "")
 }
 
-// named returns the keys that begin with begin and come after after, in order. The caller holds
-// the lock.
+// named returns the keys that begin with begin and follow after, in order. The caller holds mu.
 func (s *Store) named(begin, after string) (keys []string) {
 	for key := range s.items {
 		if strings.HasPrefix(key, begin) && key > after {
@@ -135,12 +133,12 @@ func (s *Store) named(begin, after string) (keys []string) {
 	return keys
 }
 
-// keys is the power of that name.
+// keys is the power Keys.
 func (s *Store) keys(ctx context.Context, begin string, f func([]string) error) error {
 	return s.walk(ctx, begin, "", f)
 }
 
-// walk is the power of that name.
+// walk is the power Walk.
 func (s *Store) walk(ctx context.Context, begin, after string, f func([]string) error) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("memkv: %w: %w", kv.ErrUnavailable, err)
@@ -157,7 +155,7 @@ func (s *Store) walk(ctx context.Context, begin, after string, f func([]string) 
 	return f(found)
 }
 
-// Evict drops items without a trace, as a server short of memory does.
+// Evict drops items without a trace, like a server that is short of memory.
 func (s *Store) Evict(keys ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,12 +170,12 @@ var (
 	errFull   = fmt.Errorf("memkv: %w: the store is full", kv.ErrUnavailable)
 )
 
-// space is what ops run on: the live items, or a transaction's view of them.
+// space is the data that ops run on: the live items, or a transaction's view of them.
 type space interface {
 	get(key string) *item          // nil if absent or expired
-	put(key string, it item) error // gives it a new version
+	put(key string, it item) error // assigns a new version
 	drop(key string)
-	recall(op *kv.Op) (r kv.Result, ok bool) // answers a get with Near, if the space keeps what was read
+	recall(op *kv.Op) (r kv.Result, ok bool) // answers a get with Near, if the space has a cache
 	now() time.Time
 }
 
@@ -268,8 +266,7 @@ func appendTo(op *kv.Op, it *item, sp space) error {
 	if len(op.Unless) > 0 && bytes.HasSuffix(it.value, op.Unless) {
 		return kv.ErrSealed
 	}
-	// Growing in place is safe: readers hold copies, and a transaction's view
-	// clips the capacity.
+	// Growing in place is safe: readers hold copies, and a transaction's view clips the capacity.
 	return sp.put(op.Key, item{value: append(it.value, op.Value...), expires: it.expires})
 }
 

@@ -10,39 +10,38 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// absent knows most absent keys of the store: it has a filter of the keys that exist. The store lists
-// these once and announces new ones. This process adds the keys that it writes or reads itself, and
-// so never misses an item that it has seen.
+// absent knows most absent keys of the store: it has a filter of the existing keys. The store lists
+// these once and announces new ones. This process adds the keys it writes or reads itself, so it
+// never misses an item that it has seen.
 type absent struct {
 	powers kv.Powers
 	room   int
-	filter atomic.Pointer[filter] // nil: nothing is known
+	filter atomic.Pointer[filter] // nil: not available
 	again  chan struct{}          // holds a token if another filter is wanted
 	ctx    context.Context
 	end    context.CancelFunc
 }
 
-// filter is of all keys once it is whole.
+// filter is a filter of all keys, complete once whole is set.
 type filter struct {
 	*bloom.Filter
 	whole atomic.Bool
 }
 
 const (
-	// share is the part of what a Store may keep that the filter takes.
+	// share: the filter takes 1/share of a Store's memory.
 	share = 16
 
-	// againAfter is how long the next filter is waited for if the store does not announce its
-	// keys at the moment, and againLater if it cannot list them, or has more than there is room
-	// for.
+	// againAfter is the pause before the next filter if the store is not announcing its keys at the
+	// moment, and againLater if it cannot list them, or has too many.
 	againAfter = time.Second
 	againLater = 10 * time.Minute
 )
 
-// errFull ends the listing of more keys than a filter has room for.
+// errFull: the store has more keys than the filter has room for.
 var errFull = errors.New("nearkv: more keys than the filter has room for")
 
-// newAbsent returns what is absent from a store; nil if that does not announce its keys.
+// newAbsent returns the filter of a store, or nil if the store does not announce its keys.
 func newAbsent(powers kv.Powers, bytes int) *absent {
 	if powers.Changes == nil || powers.Keys == nil {
 		return nil
@@ -58,7 +57,6 @@ func newAbsent(powers kv.Powers, bytes int) *absent {
 	return a
 }
 
-// close ends the work in the background.
 func (a *absent) close() {
 	if a != nil {
 		a.end()
@@ -66,7 +64,7 @@ func (a *absent) close() {
 	}
 }
 
-// has reports whether nothing certainly stands under key.
+// has reports whether key is certainly absent.
 func (a *absent) has(key string) bool {
 	if a == nil {
 		return false
@@ -75,7 +73,7 @@ func (a *absent) has(key string) bool {
 	return f != nil && f.whole.Load() && f.Lacks(key) && kv.CheckKey(key) == nil && a.powers.Changes.Announcing()
 }
 
-// lose forgets key, under which something stands, or may soon.
+// lose adds a key that exists, or may soon.
 func (a *absent) lose(key string) {
 	if a == nil {
 		return
@@ -85,7 +83,7 @@ func (a *absent) lose(key string) {
 	}
 }
 
-// announced takes in keys that were written; nil: any.
+// announced adds written keys; nil means any.
 func (a *absent) announced(keys []string) {
 	f := a.filter.Load()
 	if keys == nil || f != nil && f.IsFull() {
@@ -100,7 +98,7 @@ func (a *absent) announced(keys []string) {
 	}
 }
 
-// want has another filter made.
+// want requests another filter.
 func (a *absent) want() {
 	select {
 	case a.again <- struct{}{}:
@@ -108,7 +106,7 @@ func (a *absent) want() {
 	}
 }
 
-// fill makes filters when they are wanted, one at a time.
+// fill builds filters on request, one at a time.
 func (a *absent) fill() {
 	for {
 		select {
@@ -126,13 +124,13 @@ func (a *absent) fill() {
 	}
 }
 
-// wantIn has another filter made after a pause.
+// wantIn requests another filter after a pause.
 func (a *absent) wantIn(pause time.Duration) {
 	kv.Sleep(a.ctx, pause)
 	a.want()
 }
 
-// make makes a filter. What is written meanwhile is announced, or the filter is dropped.
+// make builds a filter. Concurrent writes are announced, or the filter is dropped.
 func (a *absent) make() error {
 	f := &filter{Filter: bloom.New(a.room)}
 	a.filter.Store(f)
@@ -144,7 +142,7 @@ func (a *absent) make() error {
 	return nil
 }
 
-// list adds the keys that there are to f.
+// list adds the existing keys to f.
 func (a *absent) list(f *filter) error {
 	if !a.powers.Changes.Announcing() {
 		return kv.ErrUnavailable

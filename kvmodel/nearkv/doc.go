@@ -1,14 +1,14 @@
-// Package nearkv keeps what a process has read of a store, so that pages which are looked
-// at all the time take no trip.
+// Package nearkv caches items that a process has read from a store, so that frequently viewed pages
+// take no trip.
 //
 // It answers only gets that ask for it ([kv.Op].Near), as the reading methods of data
 // classes and indexes do, and the first try of a change, which the store refuses if the record
 // is no longer so. Such a get may show what was current a flight ago, never anything older than
 // this process has already seen or written.
 //
-// Of a store that announces its keys it knows which are absent, for gets that allow that, too
-// ([kv.Op].Sparse): what another process stored a flight ago may be missing there.
+// If the store announces its keys, nearkv also knows absent ones, for gets that allow it
+// ([kv.Op].Sparse): an item that another process stored a flight ago may be missing there.
 //
-// On Redis the server tells what has changed. A store that does not is asked again when
-// an answer is older than Options.Age, and until then may show what others have changed.
+// A Redis server reports changes. With a store that does not, an answer is valid for Options.Age,
+// and may miss changes of other processes until then.
 package nearkv

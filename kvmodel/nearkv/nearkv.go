@@ -12,34 +12,33 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Options say how much a [Store] keeps, and for how long.
+// Options configure the size and age of a [Store]'s cache.
 type Options struct {
-	// Bytes bounds what is kept: keys, values, and about 128 bytes for each.
+	// Bytes bounds the cache: keys, values, and about 128 bytes for each.
 	Bytes int
 
-	// Age is how old an answer may be. 0: as old as it is right, on a store that tells
-	// what has changed ([kv.Powers].Changes). A store that does not needs an age.
+	// Age is the maximum age of an answer. 0 means no limit, for a store that reports changes
+	// ([kv.Powers].Changes). Other stores require an age.
 	Age time.Duration
 }
 
-// minBytes is the least that is worth keeping.
+// minBytes is the smallest useful cache.
 const minBytes = 1 << 20
 
-// Store is a kv.Store that keeps what it has read of another.
+// Store is a kv.Store that caches items of another one.
 type Store struct {
 	kv.Store
 	powers kv.Powers
 	cache  *kept.Cache
-	absent *absent // nil: nothing is known of what is absent
+	absent *absent // nil: absent keys are not known
 	age    time.Duration
 	began  time.Time
 	closed atomic.Bool
 
-	changes atomic.Uint64 // how often something was dropped that has changed
+	changes atomic.Uint64 // number of invalidations
 }
 
-// New returns a store that keeps what it has read of s. It takes over s: closing the one
-// closes the other.
+// New returns a store that caches items of s. It owns s: closing it closes s.
 func New(s kv.Store, opts Options) (*Store, error) {
 	powers := kv.PowersOf(s)
 	switch {
@@ -67,10 +66,10 @@ func New(s kv.Store, opts Options) (*Store, error) {
 	return n, nil
 }
 
-// Powers returns what the store underneath can do, and Near.
+// Powers returns the powers of the underlying store, and Near.
 func (n *Store) Powers() kv.Powers { return n.powers }
 
-// Close closes the store underneath and forgets what is kept.
+// Close closes the underlying store and empties the cache.
 func (n *Store) Close() error {
 	n.closed.Store(true)
 	n.absent.close()
@@ -78,7 +77,7 @@ func (n *Store) Close() error {
 	return n.Store.Close()
 }
 
-// told drops what has changed.
+// told drops changed keys; nil means all.
 func (n *Store) told(keys []string) {
 	n.changes.Add(1)
 	if keys == nil {
@@ -90,7 +89,7 @@ func (n *Store) told(keys []string) {
 	}
 }
 
-// Memory returns the store, if it answers anything under ctx.
+// Memory returns the store, if it can answer under ctx.
 func (n *Store) Memory(ctx context.Context) (kv.Memory, string) {
 	if !n.answers(ctx) {
 		return nil, ""
@@ -103,12 +102,12 @@ func (n *Store) answers(ctx context.Context) bool {
 	return ctx.Err() == nil && n.isCurrent()
 }
 
-// isCurrent reports whether what is kept was told of all changes.
+// isCurrent reports whether the cache has received all changes.
 func (n *Store) isCurrent() bool {
 	return !n.closed.Load() && (n.powers.Changes == nil || n.powers.Changes.Current())
 }
 
-// Recall answers gets by what is kept of one time, if that is known for all of them.
+// Recall answers gets from memory, as of one moment, if it has answers to all of them.
 func (n *Store) Recall(gets []kv.NearGet, results []kv.Result) bool {
 	changes := n.changes.Load()
 	for i, get := range gets {
@@ -120,8 +119,8 @@ func (n *Store) Recall(gets []kv.NearGet, results []kv.Result) bool {
 	return n.changes.Load() == changes
 }
 
-// answer returns the answer to a get from memory, and the item that it rests on: nil if the key
-// is known to be absent.
+// answer returns the answer to a get from memory, and the item it is based on: nil if the key is
+// known to be absent.
 func (n *Store) answer(get kv.NearGet) (r kv.Result, it *kept.Item, ok bool) {
 	if it = n.known(get.Key); it == nil {
 		return kv.Result{Near: true, Err: kv.ErrNotFound}, nil, get.Sparse && n.absent.has(get.Key)
@@ -131,7 +130,7 @@ func (n *Store) answer(get kv.NearGet) (r kv.Result, it *kept.Item, ok bool) {
 	return r, it, true
 }
 
-// known returns what is kept under key, unless it is too old.
+// known returns the cached item of key, unless it is too old.
 func (n *Store) known(key string) *kept.Item {
 	it := n.cache.Get(key)
 	if it == nil || n.age > 0 && n.clock()-it.Asked > int64(n.age) {
@@ -140,8 +139,8 @@ func (n *Store) known(key string) *kept.Item {
 	return it
 }
 
-// Do answers gets from memory where it can, and carries out the other ops in one trip. If a value
-// in memory has changed by then, it asks for all keys, so that keys which are read together show
+// Do answers gets from memory if possible, and carries out the other ops in one trip. If a value in
+// memory has changed by the end of the trip, it requests all keys, so that keys read together show
 // one moment.
 func (n *Store) Do(ctx context.Context, ops []kv.Op) error {
 	if !n.answers(ctx) || !areNear(ops) {
@@ -161,18 +160,18 @@ func (n *Store) Do(ctx context.Context, ops []kv.Op) error {
 	return n.ask(ctx, ops)
 }
 
-// areNear reports whether ops are gets that may be answered from memory.
+// areNear reports whether ops are all gets that may be answered from memory.
 func areNear(ops []kv.Op) bool {
 	for i := range ops {
 		if op := &ops[i]; !op.Near || op.Kind != kv.Get || op.TTL != 0 || len(op.Unless) > 0 {
-			return false // Some are no gets, or bad ones.
+			return false // Some are not gets, or are invalid.
 		}
 	}
 	return true
 }
 
-// recall answers ops by what is kept, and returns which it could not answer, and for each of the
-// others what it was answered by.
+// recall answers ops from the cache. It returns the indexes of the others, and the item behind each
+// answer.
 func (n *Store) recall(ops []kv.Op) (missing []int, items []*kept.Item) {
 	items = make([]*kept.Item, len(ops))
 	for i := range ops {
@@ -187,7 +186,7 @@ func (n *Store) recall(ops []kv.Op) (missing []int, items []*kept.Item) {
 	return missing, items
 }
 
-// askFor asks for those of ops that are missing.
+// askFor requests the missing ops.
 func (n *Store) askFor(ctx context.Context, ops []kv.Op, missing []int) error {
 	some := make([]kv.Op, len(missing))
 	for k, i := range missing {
@@ -200,8 +199,8 @@ func (n *Store) askFor(ctx context.Context, ops []kv.Op, missing []int) error {
 	return err
 }
 
-// stand reports whether the items are still in memory. A server names all earlier changes before
-// it answers, so behind an answer the items that stand were current at the time of that answer.
+// stand reports whether the items are still in memory. A server reports all earlier changes before
+// it answers, so items still there after an answer were current at the time of that answer.
 func (n *Store) stand(ops []kv.Op, items []*kept.Item) bool {
 	for i, it := range items {
 		if it == nil {
@@ -217,7 +216,7 @@ func (n *Store) stand(ops []kv.Op, items []*kept.Item) bool {
 // clock returns the time since the store was made.
 func (n *Store) clock() int64 { return int64(time.Since(n.began)) }
 
-// ask has the store underneath carry out ops, and keeps what may be asked for again.
+// ask carries out ops on the underlying store, and caches results of near gets.
 func (n *Store) ask(ctx context.Context, ops []kv.Op) error {
 	began := n.clock()
 	var stamps []kept.Stamp
@@ -254,18 +253,17 @@ func (n *Store) ask(ctx context.Context, ops []kv.Op) error {
 	return err
 }
 
-// answered reports whether r says what is stored under a key: a value, or that there is
-// none.
+// answered reports whether r shows the state of a key: a value, or absence.
 func answered(r kv.Result) bool { return r.Err == nil || errors.Is(r.Err, kv.ErrNotFound) }
 
-// atomic drops what a transaction has written when it has ended.
+// atomic drops the keys written by a transaction when it has ended.
 func (n *Store) atomic(ctx context.Context, atomic func(context.Context, func(kv.Store) error) error, f func(kv.Store) error) error {
 	written := []string{}
 	defer func() { n.told(written) }()
 	return atomic(ctx, func(s kv.Store) error { return f(&writing{s, n.absent, &written}) })
 }
 
-// writing is the store of a transaction. It notes the keys that are written.
+// writing is the store of a transaction. It records the written keys.
 type writing struct {
 	kv.Store
 	absent *absent

@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// A user may be allowed some commands only, and a server may have renamed some. Which
-// ones the store needs and does not get is found out at opening: a server looks at that
-// when it queues the command of a transaction, and this one is never carried out.
+// A user may be limited to some commands, and a server may have renamed some. Open finds the needed
+// commands that are unavailable: a server checks a command when it is queued in a transaction, and
+// that transaction is never executed.
 
-// checkCommands returns an error that names the commands the store needs and the server
-// refuses. A user who may not write at all is taken for one who only reads.
+// checkCommands returns an error that names the needed commands that the server refuses. A user
+// without write permission counts as read-only.
 func (s *Store) checkCommands(ctx context.Context) error {
 	addrs, err := s.addresses(ctx)
 	for _, addr := range addrs {
@@ -43,7 +43,7 @@ func (s *Store) checkCommandsOf(ctx context.Context, addr string) error {
 	case isBroken(err):
 		return err
 	}
-	return nil // Nothing can be asked. On a cluster the store does without it.
+	return nil // The server cannot tell. On a cluster the store does not need it.
 }
 
 // checkQueued is checkCommandsOf in a transaction, which it ends.
@@ -75,7 +75,7 @@ func (s *Store) needed() [][]string {
 		{"DEL", bootKey},
 		{"EVALSHA", s.script.sha, "1", bootKey},
 		{"EVAL", "return 0", "1", bootKey},
-		// These the script calls.
+		// Called by the script.
 		{"EXISTS", bootKey},
 		{"STRLEN", bootKey},
 		{"GETRANGE", bootKey, "0", "0"},
@@ -88,7 +88,7 @@ func (s *Store) needed() [][]string {
 	return all
 }
 
-// refusing returns why the store cannot do with a server that refuses these commands.
+// refusing returns the reason why a server that refuses these commands is unusable.
 func refusing(refused []string, why error) error {
 	if len(refused) == 0 {
 		return nil
@@ -100,18 +100,18 @@ func refusing(refused []string, why error) error {
 	return fmt.Errorf("the server refuses %s, which the store needs: %w%s", strings.Join(refused, ", "), why, hint)
 }
 
-// isBroken reports whether err is no answer of the server.
+// isBroken reports whether err is not an answer of the server.
 func isBroken(err error) bool {
 	no := refusal("")
 	return err != nil && !errors.As(err, &no)
 }
 
-// isRefused reports whether the server has refused a command for good: it does not know it,
-// or the user may not send it.
+// isRefused reports whether the server will always refuse the command: it does not know it, or the
+// user may not send it.
 func isRefused(err error) bool {
 	no := refusal("")
 	_ = errors.As(err, &no)
-	// What is said to EXEC stands behind EXECABORT.
+	// The reason of a failed EXEC follows EXECABORT.
 	return slices.ContainsFunc([]string{"NOPERM", "unknown command", "not allowed"}, func(why string) bool {
 		return strings.Contains(string(no), why)
 	})

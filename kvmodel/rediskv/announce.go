@@ -8,8 +8,8 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// announcements are the keys that anyone writes, as a server tells them on a connection of
-// their own, in no order with what it answers on the other one.
+// announcements are the keys written by any client, as pushed by a server on a separate connection.
+// Their order relative to answers on the main connection is undefined.
 type announcements struct {
 	option rueidis.ClientOption
 	client rueidis.Client // nil: there was no connection yet
@@ -44,7 +44,7 @@ func (c *changes) Announce(f func(keys []string)) bool {
 	return true
 }
 
-// Announcing reports whether all keys were announced that were written up to a moment ago.
+// Announcing reports whether all keys written up to a moment ago were announced.
 func (c *changes) Announcing() bool {
 	a := c.announced.Load()
 	return a != nil && a.ticked.Load() == a.breaks.Load()+1 && c.Current()
@@ -69,7 +69,6 @@ func (a *announcements) tick() {
 	a.ticked.Store(breaks + 1)
 }
 
-// close closes the connection.
 func (a *announcements) close() {
 	if a.client != nil {
 		a.client.Close()

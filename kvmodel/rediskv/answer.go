@@ -9,7 +9,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// outcomes maps the numbers that ops.lua answers with to errors.
+// outcomes maps the result numbers of ops.lua to errors.
 var outcomes = [...]error{
 	nil,
 	kv.ErrNotFound,
@@ -70,8 +70,8 @@ func (s *Store) answerBlock(req request, msg rueidis.RedisMessage) {
 	}
 }
 
-// answerScript reads the script's answers. If the server refused an op, the ops
-// after it were not carried out.
+// answerScript reads the script's answers. If the server refused an op, it did not carry out the
+// ops after it.
 func (s *Store) answerScript(req request, msg rueidis.RedisMessage) {
 	answers, err := msg.ToArray()
 	if err != nil || len(answers) > len(req.ops) {
@@ -87,8 +87,7 @@ func (s *Store) answerScript(req request, msg rueidis.RedisMessage) {
 	}
 }
 
-// stop fails the first of ops, which the server refused with err, and the ops
-// after it.
+// stop fails the first of ops, refused by the server with err, and the ops after it.
 func (s *Store) stop(ops []*kv.Op, err error) {
 	again := false
 	if reply, ok := rueidis.IsRedisErr(err); ok {

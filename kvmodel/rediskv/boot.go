@@ -12,13 +12,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// bootKey holds the boot item of a single server. The contract allows no key with
-// braces, so no caller can touch it.
+// bootKey holds the boot item of a single server. The contract allows no key with braces, so no
+// caller can touch it.
 const bootKey = "ringtree{b}"
 
-// newMemory makes the store know whether its servers still have their memory. On a
-// single server there is one boot item; on a cluster they are spread over the slots,
-// and each stands for the master that has its slot.
+// newMemory makes the store check whether its servers still have their memory. On a single server
+// there is one boot item; on a cluster the items are spread over the slots, and each represents the
+// master of its slot.
 func (s *Store) newMemory() *boot.Memory {
 	keys, names := []string{bootKey}, s.targets()
 	if s.cluster {
@@ -43,7 +43,7 @@ func (s *Store) newMemory() *boot.Memory {
 	})
 }
 
-// doItems carries out ops on the boot items of the servers that their keys name.
+// doItems carries out ops on boot items. key maps an op's server name to the item's key.
 func (s *Store) doItems(ctx context.Context, ops []kv.Op, key func(name string) string) {
 	items := slices.Clone(ops)
 	pending := make([]*kv.Op, len(items))
@@ -57,11 +57,10 @@ func (s *Store) doItems(ctx context.Context, ops []kv.Op, key func(name string) 
 	}
 }
 
-// dial connects to a server. When a connection is made or breaks, their boot items
-// must be looked at again: the client chooses the connection of a request itself, and
-// makes a new one where it is broken.
+// dial connects to a server. After a connection is made or breaks, the boot items must be checked
+// again: the client chooses the connection of a request itself, and replaces broken ones.
 func (s *Store) dial(ctx context.Context, addr string, _ *net.Dialer, _ *tls.Config) (net.Conn, error) {
-	// The connection is for all, and not only for the call that finds none.
+	// The connection is shared, so it must outlive the call that made it.
 	conn, err := s.servers.Dial(context.WithoutCancel(ctx), addr)
 	if err != nil {
 		return nil, err
@@ -76,7 +75,7 @@ func (s *Store) doubt() {
 	}
 }
 
-// watched is a connection whose end is noticed.
+// watched is a connection that reports its end.
 type watched struct {
 	net.Conn
 	store *Store
@@ -103,7 +102,7 @@ func (w *watched) Close() error {
 	return w.Conn.Close()
 }
 
-// flyMet sends pending once, to servers that have their memory.
+// flyMet sends pending once, to servers that still have their memory.
 func (s *Store) flyMet(ctx context.Context, pending []*kv.Op) {
 	m := s.memory.Load()
 	doubts := m.Doubts()
@@ -112,14 +111,13 @@ func (s *Store) flyMet(ctx context.Context, pending []*kv.Op) {
 	}
 	s.fly(ctx, pending)
 	if m.Doubts() != doubts {
-		// The answers may come from a server that was not looked at.
+		// The answers may come from a server that was not checked.
 		s.meet(ctx, slices.DeleteFunc(slices.Clone(pending), func(op *kv.Op) bool { return kv.Failed(op.Result.Err) }), false)
 	}
 }
 
-// meet looks at the servers of pending where that is due, and returns the ops on those
-// that have their memory. The other ops fail: unsent says that they have not been sent
-// yet.
+// meet checks the servers of pending if that is due, and returns the ops on servers that still have
+// their memory. It fails the other ops. unsent means that they have not been sent yet.
 func (s *Store) meet(ctx context.Context, pending []*kv.Op, unsent bool) []*kv.Op {
 	var unknown map[int]error
 	if due := s.due(pending); due != 0 {
@@ -145,14 +143,14 @@ func (s *Store) meet(ctx context.Context, pending []*kv.Op, unsent bool) []*kv.O
 	return met
 }
 
-// passes reports whether the next look may succeed where one has failed with err. A
-// server that cannot be connected to is not waited for.
+// passes reports whether another check may succeed after err. It does not wait for a server that
+// refuses connections.
 func passes(err error) bool {
 	f, failed := errors.AsType[*failure](err)
 	return !failed || f.again
 }
 
-// serversOf calls f with the servers that op may go to.
+// serversOf calls f with the possible servers of op.
 func (s *Store) serversOf(op *kv.Op, f func(i int, server *boot.Server)) {
 	m := s.memory.Load()
 	if !s.cluster {
@@ -164,7 +162,7 @@ func (s *Store) serversOf(op *kv.Op, f func(i int, server *boot.Server)) {
 	f(after, m.Server(after))
 }
 
-// due returns the set of the servers of ops whose items must be looked at.
+// due returns the set of servers of ops to check.
 func (s *Store) due(ops []*kv.Op) (set uint64) {
 	for _, op := range ops {
 		s.serversOf(op, func(i int, server *boot.Server) {
@@ -190,7 +188,7 @@ func (s *Store) anyLost(ops []*kv.Op) bool {
 	})
 }
 
-// standing returns why op must not be sent, or nil, and whether that is a loss.
+// standing returns the reason why op must not be sent, or nil, and whether that is a loss.
 func (s *Store) standing(op *kv.Op, unknown map[int]error) (why error, lost bool) {
 	s.serversOf(op, func(i int, server *boot.Server) {
 		_, _, err := server.Known()
@@ -204,14 +202,12 @@ func (s *Store) standing(op *kv.Op, unknown map[int]error) (why error, lost bool
 	return why, lost
 }
 
-// maxLooks is how often an op looks at a server before it gives up, because others
-// change its boot item all the time.
+// maxLooks bounds the checks of a server by one op, in case its boot item keeps changing.
 const maxLooks = 8
 
 var errRestless = errors.New("its boot item changes all the time")
 
-// look looks at the servers in set, and returns why those that have not answered are
-// not known.
+// look checks the servers in set, and returns the errors of those that did not answer.
 func (s *Store) look(ctx context.Context, set uint64) map[int]error {
 	m := s.memory.Load()
 	unknown := map[int]error{}
@@ -235,7 +231,7 @@ func (s *Store) look(ctx context.Context, set uint64) map[int]error {
 	return s.allUnknown(set, unknown, errRestless)
 }
 
-// lookOnce looks at the servers in set once, and returns those that call for a pass.
+// lookOnce checks the servers in set once, and returns the ones that need another pass.
 func (s *Store) lookOnce(ctx context.Context, set uint64, unknown map[int]error) (rest uint64) {
 	m := s.memory.Load()
 	var ops []kv.Op
@@ -267,7 +263,7 @@ func (s *Store) allUnknown(set uint64, unknown map[int]error, err error) map[int
 	return unknown
 }
 
-// lossError returns an ErrLost as this room says it.
+// lossError wraps an ErrLost in this package's form.
 func (s *Store) lossError(err error) error {
 	if s.cluster {
 		return fmt.Errorf("redis %s: %w", s.where, err)

@@ -10,29 +10,29 @@ import (
 )
 
 const (
-	// tickEvery is how often the servers are asked whether they have told all changes.
+	// tickEvery is the interval of checks that the servers have reported all changes.
 	tickEvery = 250 * time.Millisecond
 
-	// tickLasts is for how long an answer to that counts.
+	// tickLasts is how long such a check is valid.
 	tickLasts = time.Second
 )
 
-// changes tells what the servers say has changed. They say so on the connection on which
-// they answer gets, after what was read before the change and before what is read after
-// it. So once a later request is answered there, all earlier changes were told. When the
-// connection breaks, any key may have changed.
+// changes reports the changes pushed by the servers. A server sends them on the connection of its
+// answers to gets, after reads from before the change and before reads from after it. So once a
+// later request is answered there, all earlier changes were reported. When the connection breaks,
+// any key may have changed.
 type changes struct {
 	store *Store
 
 	mu    sync.Mutex
 	tells []func(keys []string)
 
-	ticked atomic.Int64 // when the last tick began that all servers have answered
+	ticked atomic.Int64 // start of the last tick that all servers answered
 
-	announced atomic.Pointer[announcements] // nil: nobody has asked for them
+	announced atomic.Pointer[announcements] // nil: not requested
 }
 
-// Tell makes f be called with what has changed.
+// Tell registers f to be called with changed keys.
 func (c *changes) Tell(f func(keys []string)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -47,14 +47,14 @@ func (c *changes) tell(keys []string) {
 	}
 }
 
-// Current reports whether all servers have answered a moment ago.
+// Current reports whether all servers answered recently.
 func (c *changes) Current() bool { return time.Now().UnixNano()-c.ticked.Load() < int64(tickLasts) }
 
-// hear is called by the client when a server says that keys have changed, and with nil
-// when a connection has broken or all keys of a server are gone.
+// hear is called by the client when a server reports changed keys, and with nil when a connection
+// has broken or a server's keys are all gone.
 func (c *changes) hear(messages []rueidis.RedisMessage) { c.tell(keysIn(messages)) }
 
-// keysIn returns the keys that messages name, nil for any.
+// keysIn returns the keys in messages, nil for any.
 func keysIn(messages []rueidis.RedisMessage) []string {
 	if messages == nil {
 		return nil
@@ -70,8 +70,8 @@ func keysIn(messages []rueidis.RedisMessage) []string {
 	return keys
 }
 
-// tick looks at the servers' boot items. If one does not answer or its item is not as it
-// was, any key may have changed.
+// tick checks the servers' boot items. If one does not answer or its item has changed, any key may
+// have changed.
 func (c *changes) tick() {
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(context.Background(), tickLasts)

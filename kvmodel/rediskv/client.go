@@ -10,7 +10,7 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// connect returns a client that has reached a server.
+// connect returns a client connected to a server.
 func (s *Store) connect(ctx context.Context) (rueidis.Client, error) {
 	client, err := s.newClient(ctx)
 	if err == nil && s.opts.Track && client.Mode() == rueidis.ClientModeStandalone {
@@ -24,8 +24,7 @@ func (s *Store) connect(ctx context.Context) (rueidis.Client, error) {
 	return client, err
 }
 
-// newClient returns a client that has reached a server, or an error if there is
-// none or ctx ends first.
+// newClient returns a connected client, or an error if no server is reachable or ctx ends first.
 func (s *Store) newClient(ctx context.Context) (rueidis.Client, error) {
 	type connected struct {
 		client rueidis.Client
@@ -72,20 +71,20 @@ func (s *Store) clientOption() rueidis.ClientOption {
 		SelectDB:    opts.DB,
 		TLSConfig:   opts.TLS,
 		DialCtxFn:   s.dial,
-		// What is known of the servers ends a silence first.
+		// The contacts detect a silent server earlier.
 		Dialer:           net.Dialer{Timeout: 2 * opts.Patience},
 		ConnWriteTimeout: 2 * opts.Patience,
 		DisableCache:     true,
 		// One connection to a server batches more commands per write than several.
 		PipelineMultiplex: -1,
-		// Store.Do retries, since only it knows what must not be repeated.
+		// Store.Do retries, since only it knows which ops are safe to repeat.
 		DisableRetry:  true,
 		ClusterOption: rueidis.ClusterOption{MaxMovedRedirections: 8},
 
 		ForceSingleClient: s.sentinels != nil,
 	}
 	if s.changes != nil {
-		// Not what the client can keep by itself, but what the server says.
+		// Not for the client's own cache, but for the server's messages.
 		option.DisableCache, option.ClientTrackingOptions = false, []string{}
 		if s.picks {
 			option.ClientTrackingOptions = []string{"OPTIN"}
@@ -95,8 +94,7 @@ func (s *Store) clientOption() rueidis.ClientOption {
 	return option
 }
 
-// targets returns the addresses that the client connects to. Which server has the name of
-// a master is found out where it is dialed.
+// targets returns the addresses for the client. The name of a master is resolved by dial.
 func (s *Store) targets() []string {
 	if s.sentinels != nil {
 		return []string{s.sentinels.name}

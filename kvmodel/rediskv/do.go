@@ -14,8 +14,8 @@ const (
 	lastPause  = 500 * time.Millisecond
 )
 
-// Do carries out ops in one flight of commands, and while the server says that it
-// cannot serve them yet repeats what may be repeated.
+// Do carries out ops in one flight of commands. While the server says that it cannot serve them
+// yet, Do retries ops that are safe to repeat.
 func (s *Store) Do(ctx context.Context, ops []kv.Op) error {
 	good := kv.Check(ops, s.Powers())
 	if good == 0 {
@@ -62,7 +62,7 @@ func (s *Store) carryOut(ctx context.Context, pending []*kv.Op) {
 	}
 }
 
-// endOf returns when a call that has failed stops trying.
+// endOf returns the time when a failed call stops retrying.
 func (s *Store) endOf(ctx context.Context) time.Time {
 	if end, ok := ctx.Deadline(); ok {
 		return end
@@ -70,7 +70,7 @@ func (s *Store) endOf(ctx context.Context) time.Time {
 	return time.Now().Add(s.opts.Patience)
 }
 
-// over returns why nothing can be sent any more, or nil.
+// over returns the reason why nothing can be sent any more, or nil.
 func (s *Store) over(ctx context.Context) error {
 	if s.closed.Load() {
 		return errClosed
@@ -78,8 +78,7 @@ func (s *Store) over(ctx context.Context) error {
 	return kv.Ended(ctx)
 }
 
-// giveUp fails ops that were not carried out, with err and their earlier failure,
-// if any.
+// giveUp fails ops that were not carried out, with err and their earlier failure, if any.
 func (s *Store) giveUp(ops []*kv.Op, err error) {
 	for _, op := range ops {
 		cause := err
@@ -90,16 +89,15 @@ func (s *Store) giveUp(ops []*kv.Op, err error) {
 	}
 }
 
-// fly sends pending once. If the server does not have the script, it did not
-// carry out a request; fly sends that again with the script's text.
+// fly sends pending once. If the server does not have the script, it carried out nothing, and fly
+// sends the request again with the script's text.
 func (s *Store) fly(ctx context.Context, pending []*kv.Op) {
 	if unknown := s.flyOnce(ctx, pending, s.script.sha); unknown != nil {
 		s.flyOnce(ctx, unknown, "")
 	}
 }
 
-// flyOnce sends pending and returns the ops whose script the server does not know
-// by sha.
+// flyOnce sends pending and returns the ops whose script the server does not know by sha.
 func (s *Store) flyOnce(ctx context.Context, pending []*kv.Op, sha string) []*kv.Op {
 	f := s.newFlight(pending, sha)
 	if err := f.send(ctx); err != nil {

@@ -26,11 +26,11 @@ var Engine = kv.Engine{
 	{Name: "rediss-sentinel", Form: "rediss-sentinel://USER:PASSWORD@HOST:PORT,HOST:PORT/MASTER/DB", Open: opener(someSentinels, true)},
 }
 
-// kind is what the hosts of a URL are.
+// kind is the kind of hosts in a URL.
 type kind struct {
-	port string // the usual one
+	port string // the default port
 
-	// place says in opts what path, which follows the hosts, names there.
+	// place sets the options for path, the part of the URL after the hosts.
 	place func(opts *Options, path string) error
 }
 
@@ -70,7 +70,7 @@ func number(text string) (int, error) {
 	return n, nil
 }
 
-// opener returns what opens URLs whose hosts are of a kind, with TLS if secure.
+// opener returns a function that opens URLs with hosts of a kind, with TLS if secure.
 func opener(k kind, secure bool) func(context.Context, string, url.Values) (kv.Store, error) {
 	return func(ctx context.Context, rest string, options url.Values) (kv.Store, error) {
 		opts, near, err := k.options(rest, secure, options)
@@ -85,7 +85,7 @@ func opener(k kind, secure bool) func(context.Context, string, url.Values) (kv.S
 	}
 }
 
-// options returns what a URL says.
+// options parses a URL.
 func (k kind) options(rest string, secure bool, options url.Values) (opts Options, near nearkv.Options, err error) {
 	given := storeurl.New(options)
 	opts = Options{
@@ -121,7 +121,7 @@ func (k kind) options(rest string, secure bool, options url.Values) (opts Option
 	return opts, near, k.place(&opts, a.Path)
 }
 
-// files are what a URL says about certificates.
+// files are the certificate options of a URL.
 type files struct{ ca, cert, key, name string }
 
 func filesOf(given *storeurl.Options) (f files) {
@@ -132,7 +132,7 @@ func filesOf(given *storeurl.Options) (f files) {
 	return f
 }
 
-// config returns how TLS is spoken, nil if it is not.
+// config returns the TLS configuration, or nil without TLS.
 func (f files) config(on bool) (*tls.Config, error) {
 	if !on {
 		if f != (files{}) {

@@ -24,7 +24,7 @@ type failure struct {
 	where    string
 	sentinel error
 	cause    error
-	again    bool // the op was not carried out and may be sent again at once
+	again    bool // the op was not carried out and may be retried at once
 }
 
 func (f *failure) Error() string {
@@ -37,14 +37,14 @@ func (s *Store) failed(sentinel, cause error) error {
 	return &failure{where: s.where, sentinel: sentinel, cause: cause}
 }
 
-// fail gives all ops of a request the error that came instead of a reply.
+// fail fails all ops of a request after an error instead of a reply.
 func (s *Store) fail(req request, err error) {
 	reply, replied := rueidis.IsRedisErr(err)
 	switch {
 	case replied && !(req.script && brokeOff(reply)):
 		s.refuse(req.ops, err, passing(reply))
 	case !replied && notSent(err):
-		// A server that cannot be connected to is not waited for.
+		// A refused connection is not retried.
 		s.refuse(req.ops, err, errors.Is(err, rueidis.ErrNoSlot))
 	case !req.writes:
 		s.refuse(req.ops, err, true)
@@ -53,8 +53,8 @@ func (s *Store) fail(req request, err error) {
 	}
 }
 
-// refuse fails ops that were not carried out. Of another op that could not be carried out it
-// says why, and not that twice.
+// refuse fails ops that were not carried out. If err is the failure of another op, its cause is
+// reported, without repeating the prefix.
 func (s *Store) refuse(ops []*kv.Op, err error, again bool) {
 	if other, failed := err.(*failure); failed && other.sentinel == kv.ErrUnavailable {
 		err = other.cause
@@ -64,9 +64,9 @@ func (s *Store) refuse(ops []*kv.Op, err error, again bool) {
 	}
 }
 
-// lose fails ops that were sent and not answered. Gets among writes are not
-// repeated: in an ordered trip they would read what came after them. If the reason is that
-// another op has failed, such as a look at a boot item, its sentinel is not theirs.
+// lose fails ops that were sent and not answered. Gets among writes are not repeated: in an ordered
+// trip they would see writes that come after them. If the cause is the failure of another op, such
+// as a check of a boot item, that op's sentinel is dropped.
 func (s *Store) lose(ops []*kv.Op, err error) {
 	if other, failed := errors.AsType[*failure](err); failed {
 		err = other.cause
@@ -80,8 +80,8 @@ func (s *Store) lose(ops []*kv.Op, err error) {
 	}
 }
 
-// passing reports whether the server refused for a reason that a failover or a
-// restart ends, and not for one that lasts, such as full memory.
+// passing reports whether the reason for a refusal will pass with a failover or a restart, unlike
+// full memory.
 func passing(reply *rueidis.RedisError) bool {
 	code, _, _ := strings.Cut(reply.Error(), " ")
 	switch code {
@@ -91,13 +91,13 @@ func passing(reply *rueidis.RedisError) bool {
 	return false
 }
 
-// brokeOff reports whether a script failed while it ran, so some of its ops may
-// have been carried out. Every other error comes before a command runs.
+// brokeOff reports whether a script failed while it ran, so that some of its ops may have been
+// carried out. All other errors occur before a command runs.
 func brokeOff(reply *rueidis.RedisError) bool {
 	return strings.Contains(reply.Error(), "script") && !passing(reply)
 }
 
-// notSent reports whether err says that there was no connection to send on.
+// notSent reports whether err means that there was no connection to send on.
 func notSent(err error) bool {
 	var op *net.OpError
 	return errors.As(err, &op) && op.Op == "dial" || errors.Is(err, rueidis.ErrNoSlot)

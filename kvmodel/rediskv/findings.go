@@ -11,7 +11,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// findings is the power of that name.
+// findings is the power Findings.
 func (s *Store) findings(ctx context.Context) (all []kv.Finding) {
 	ctx, cancel := context.WithTimeout(ctx, contact.FindingTime)
 	defer cancel()
@@ -29,10 +29,10 @@ func (s *Store) findings(ctx context.Context) (all []kv.Finding) {
 	return all
 }
 
-// examined are the settings that judge goes by.
+// examined are the settings that judge uses.
 var examined = []string{"appendonly", "save", "appendfsync", "maxmemory-policy", "maxmemory"}
 
-// lookAtAll asks for all that judge goes by.
+// lookAtAll asks for everything that judge uses.
 func (f *seen) lookAtAll(ctx context.Context, t *talk) error {
 	if err := f.lookAtDurability(ctx, t); err != nil {
 		return err
@@ -52,7 +52,7 @@ func (f *seen) lookAtAll(ctx context.Context, t *talk) error {
 	text, _ := answer.(string)
 	_, text, _ = strings.Cut(text, "used_memory:")
 	text, _, _ = strings.Cut(text, "\r")
-	f.used, _ = strconv.ParseInt(text, 10, 64) // 0 if it does not say.
+	f.used, _ = strconv.ParseInt(text, 10, 64) // 0 if unknown
 	return f.lookAtClock(ctx, t)
 }
 
@@ -63,7 +63,7 @@ func (f *seen) lookAtClock(ctx context.Context, t *talk) error {
 	return err
 }
 
-// readClock reads an answer to TIME, which was asked at began and took so long.
+// readClock reads an answer to TIME. The request was sent at began and took took.
 func (f *seen) readClock(answer any, began time.Time, took time.Duration) {
 	list, _ := answer.([]any)
 	if len(list) != 2 {
@@ -77,7 +77,7 @@ func (f *seen) readClock(answer any, began time.Time, took time.Duration) {
 	}
 }
 
-// judge returns what the server does with its data, and what hurts.
+// judge returns findings about the server's durability, memory, replicas and clock.
 func (s *Store) judge(f *seen) (all []kv.Finding) {
 	find := func(is kv.Verdict, format string, args ...any) {
 		all = append(all, kv.Find(is, f.addr+": "+format, args...))
@@ -100,7 +100,7 @@ func (s *Store) judge(f *seen) (all []kv.Finding) {
 	return all
 }
 
-// unsaid returns what the server does not say of itself.
+// unsaid returns the commands whose answers are missing.
 func (f *seen) unsaid() (all []string) {
 	for _, name := range examined {
 		if _, known := f.values[name]; !known {
@@ -119,10 +119,10 @@ func (f *seen) unsaid() (all []string) {
 	return all
 }
 
-// finder notes a finding.
+// finder adds a finding.
 type finder func(is kv.Verdict, format string, args ...any)
 
-// judgeDisk says what is left after a crash.
+// judgeDisk reports the effect of a crash.
 func (f *seen) judgeDisk(find finder) {
 	appends, known := f.values["appendonly"]
 	saves, says := f.values["save"]
@@ -145,7 +145,7 @@ func (f *seen) judgeDisk(find finder) {
 	}
 }
 
-// judgeMemory says what it does when its memory is full.
+// judgeMemory reports the effect of full memory.
 func (f *seen) judgeMemory(find finder) {
 	policy := f.values["maxmemory-policy"]
 	limit, limited := f.values["maxmemory"]
@@ -163,7 +163,7 @@ func (f *seen) judgeMemory(find finder) {
 	}
 }
 
-// judgeReplicas says what a failover loses.
+// judgeReplicas reports the effect of a failover.
 func (s *Store) judgeReplicas(f *seen, find finder) {
 	switch {
 	case f.replicas < 0 || !f.isMaster:

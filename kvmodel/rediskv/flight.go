@@ -12,24 +12,23 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// On a single server a trip that writes is cut into flights of at most this size.
-// That keeps a run of the script short, and far below the server's limit for a
-// request.
+// On a single server a writing trip is split into flights of at most this size. That keeps a run of
+// the script short, and far below the server's limit for a request.
 const (
 	maxFlightOps   = 1000
 	maxFlightBytes = 8 << 20
 )
 
-// request is what carries out some ops: one command, or a block of them.
+// request carries out some ops: one command, or a block of them.
 type request struct {
 	ops    []*kv.Op
 	cmd    rueidis.Completed
-	block  []rueidis.Completed // if not nil, instead of cmd: some of which the last has the reply
+	block  []rueidis.Completed // if not nil, replaces cmd; the last command has the reply
 	script bool                // the reply is the script's
 	writes bool
 }
 
-// flightLen returns how many of the first ops go in one flight.
+// flightLen returns the number of leading ops that fit into one flight.
 func (s *Store) flightLen(ops []*kv.Op) int {
 	if s.cluster || !writes(ops) {
 		return len(ops)
@@ -44,21 +43,21 @@ func (s *Store) flightLen(ops []*kv.Op) int {
 	return len(ops)
 }
 
-// flight is a batch of requests that are sent at once.
+// flight is a batch of requests sent together.
 type flight struct {
 	store   *Store
 	reqs    []request
-	replies []rueidis.RedisResult // to each request; valid once it was sent
-	done    chan struct{}         // gets a token when a sender has sent it
-	ctx     endless               // what the client sees of the caller's context
+	replies []rueidis.RedisResult // to each request; valid after sending
+	done    chan struct{}         // receives a token when a sender is done
+	ctx     endless               // the caller's context without its deadline
 
 	// A flight of one request, the most common, is one allocation.
 	oneReq   [1]request
 	oneReply [1]rueidis.RedisResult
 }
 
-// newFlight returns the flight that carries out ops. It names the script by sha,
-// or sends its text if sha is empty.
+// newFlight returns the flight that carries out ops. It names the script by sha, or sends its text
+// if sha is empty.
 func (s *Store) newFlight(ops []*kv.Op, sha string) *flight {
 	f := s.emptyFlight()
 	if !s.cluster || len(ops) == 1 {
@@ -72,7 +71,7 @@ func (s *Store) newFlight(ops []*kv.Op, sha string) *flight {
 	return f
 }
 
-// emptyFlight returns a recycled flight, or a new one if there is none.
+// emptyFlight returns a recycled flight, or a new one.
 func (s *Store) emptyFlight() *flight {
 	if f, ok := s.flights.Get().(*flight); ok {
 		return f
@@ -80,14 +79,13 @@ func (s *Store) emptyFlight() *flight {
 	return &flight{store: s, done: make(chan struct{}, 1)}
 }
 
-// recycle keeps a flight that has landed for reuse. An abandoned flight still
-// belongs to its sender.
+// recycle keeps a landed flight for reuse. An abandoned flight still belongs to its sender.
 func (f *flight) recycle() {
 	*f = flight{store: f.store, done: f.done}
 	f.store.flights.Put(f)
 }
 
-// request returns what carries out ops in their order, or a beginning of them.
+// request returns the request that carries out ops in their order, or the first of them.
 func (s *Store) request(ops []*kv.Op, sha string) request {
 	req := request{ops: ops, writes: writes(ops)}
 	b := s.client.B()
@@ -115,8 +113,8 @@ func get(b rueidis.Builder, ops []*kv.Op) rueidis.Completed {
 	return b.Mget().Key(keysOf(ops)...).Build()
 }
 
-// blind reports whether op writes without a look at what the key holds. Redis has
-// commands for such ops, and no value makes them fail.
+// blind reports whether op ignores the current value of its key. Redis has commands for such ops,
+// and no value makes them fail.
 func blind(op *kv.Op) bool { return op.Kind == kv.Set || op.Kind == kv.Add || op.Kind == kv.Delete }
 
 // command returns Redis's own command for op, which is a get or blind.
@@ -133,8 +131,8 @@ func command(b rueidis.Builder, op *kv.Op) rueidis.Completed {
 	}
 }
 
-// block returns the commands that carry out blind ops together or, if the server refuses
-// one of them, not at all. That costs the server half of what the script does, or less.
+// block returns commands that carry out blind ops together or, if the server refuses one of them,
+// not at all. That costs the server at most half as much as the script.
 func block(b rueidis.Builder, ops []*kv.Op) []rueidis.Completed {
 	cmds := make([]rueidis.Completed, 0, len(ops)+2)
 	cmds = append(cmds, b.Multi().Build())
@@ -156,8 +154,8 @@ func keysOf(ops []*kv.Op) []string {
 	return keys
 }
 
-// ttl returns the op's TTL in milliseconds, rounded up, preceded by before. It
-// returns nil if the op has none.
+// ttl returns the op's TTL in milliseconds, rounded up, preceded by before. It returns nil if the
+// op has none.
 func ttl(op *kv.Op, before ...string) []string {
 	if op.TTL == 0 {
 		return nil
@@ -166,12 +164,12 @@ func ttl(op *kv.Op, before ...string) []string {
 	return append(before, strconv.FormatInt(int64(ms), 10))
 }
 
-// send sends the requests and returns when all are answered. If ctx ends first,
-// send returns its error, and the flight must not be used again.
+// send sends the requests and returns when all are answered. If ctx ends first, send returns its
+// error, and the flight must not be used again.
 //
-// The client ignores ctx while it connects, and it would close a connection that
-// others use too where ctx has a deadline. So it sees ctx only on a connection that is
-// there, and no deadline; otherwise a sender waits for it.
+// The client ignores ctx while it connects, and if ctx has a deadline it would close a connection
+// shared with others. So it gets ctx only on an existing connection, without the deadline;
+// otherwise a sender waits for it.
 func (f *flight) send(ctx context.Context) error {
 	if ctx.Done() == nil {
 		f.sendAll(context.Background())
@@ -199,8 +197,8 @@ type endless struct{ context.Context }
 
 func (*endless) Deadline() (end time.Time, ok bool) { return end, false }
 
-// connected reports whether the server has answered on the connection that is there:
-// none was made or has broken since then.
+// connected reports whether the server has answered on the current connection: none was made or
+// broke since.
 func (s *Store) connected() bool { return s.answered.Load() == s.memory.Load().Doubts()+1 }
 
 func (f *flight) sendAll(ctx context.Context) {
@@ -219,8 +217,8 @@ func (f *flight) sendAll(ctx context.Context) {
 	}
 }
 
-// send sends a request and returns the reply: to a block the last one, or why the server
-// has not come to it.
+// send sends a request and returns the reply: for a block that of its last command, or the error
+// that kept the server from it.
 func (req request) send(ctx context.Context, client rueidis.Client) rueidis.RedisResult {
 	if req.block == nil {
 		return client.Do(ctx, req.cmd)
@@ -238,8 +236,7 @@ func (req request) send(ctx context.Context, client rueidis.Client) rueidis.Redi
 	return last
 }
 
-// sendForOthers is sendAll for callers that may leave. It notes that a single server
-// has answered.
+// sendForOthers is sendAll for callers that may leave. It notes an answer of a single server.
 func (f *flight) sendForOthers() {
 	m := f.store.memory.Load()
 	doubts := m.Doubts()
@@ -265,8 +262,7 @@ func (f *flight) sendConfirmed() {
 	wg.Wait()
 }
 
-// land stores the replies in the ops. It returns the ops whose script the server
-// does not know.
+// land stores the replies in the ops. It returns the ops whose script the server does not know.
 func (f *flight) land() []*kv.Op {
 	var unknown []*kv.Op
 	for i, req := range f.reqs {
@@ -286,9 +282,9 @@ func (f *flight) abandon(err error) {
 	}
 }
 
-// confirm sends a command and waits for the replicas. It uses a connection of its
-// own, since WAIT covers what its connection wrote, on the node where it wrote.
-// If too few replicas confirm, it returns errUnconfirmed instead of the reply.
+// confirm sends a command and waits for the replicas. It uses a dedicated connection, since WAIT
+// covers the writes of its connection, on the node that received them. If too few replicas confirm,
+// it returns errUnconfirmed instead of the reply.
 func (s *Store) confirm(cmd rueidis.Completed) rueidis.RedisResult {
 	ctx, cancel := context.WithTimeout(context.Background(), s.opts.Patience+s.opts.WaitTimeout)
 	defer cancel()

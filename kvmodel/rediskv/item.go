@@ -8,10 +8,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// An item's string in Redis is a head and the value. The head is a format byte,
-// which no text begins with, and the version. Every write draws a random version
-// of 64 bits, so two versions of a key are equal as rarely as two random numbers
-// of that size are.
+// An item's string in Redis is a head and the value. The head is a format byte, which begins no
+// text, and the version. Every write draws a random version of 64 bits, so two versions of a key
+// collide as rarely as two such random numbers.
 const (
 	format  = 0xF5
 	headLen = 9
@@ -34,8 +33,7 @@ func newText(value []byte) string {
 	return b.String()
 }
 
-// parseItem returns the value and version in text. The value shares text's
-// memory.
+// parseItem returns the value and version in text. The value shares text's memory.
 func parseItem(text []byte) (kv.Result, error) {
 	if len(text) < headLen || text[0] != format {
 		return kv.Result{}, errForeign

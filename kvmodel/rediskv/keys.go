@@ -10,13 +10,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// keysAtOnce is about how many keys a server looks at for one SCAN.
+// keysAtOnce is the approximate number of keys that a server examines per SCAN.
 const keysAtOnce = 1000
 
-// literal escapes what SCAN would take for a pattern.
+// literal escapes the pattern characters of SCAN.
 var literal = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`, "^", `\^`)
 
-// keys is the power of that name. On a cluster it asks one master after another.
+// keys is the power Keys. On a cluster it asks one master after another.
 func (s *Store) keys(ctx context.Context, begin string, f func([]string) error) error {
 	if !s.cluster {
 		return s.keysOf(ctx, s.client, begin, f)

@@ -15,7 +15,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// line connects to servers, with TLS if the options say so.
+// line connects to servers, with TLS if it is configured.
 type line struct {
 	opts  Options
 	plain *net.Dialer
@@ -33,7 +33,7 @@ func (l line) dial(ctx context.Context, addr string) (net.Conn, error) {
 	return l.secure(ctx, conn, addr)
 }
 
-// talkTo connects to a server and logs in there.
+// talkTo connects to a server and logs in.
 func (l line) talkTo(ctx context.Context, addr, user, password string) (*talk, error) {
 	conn, err := l.dial(ctx, addr)
 	if err != nil {
@@ -47,8 +47,8 @@ func (l line) talkTo(ctx context.Context, addr, user, password string) (*talk, e
 	return t, nil
 }
 
-// secure makes conn, which leads to addr, a connection with TLS. A server that speaks
-// none may wait for the end of what it takes for a command: it is asked without.
+// secure starts TLS on raw, a connection to addr. A server without TLS may wait for the rest of a
+// command, so after a while secure also tries to talk to it without TLS.
 func (l line) secure(ctx context.Context, raw net.Conn, addr string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.opts.Patience)
 	defer cancel()
@@ -68,7 +68,7 @@ func (l line) secure(ctx context.Context, raw net.Conn, addr string) (net.Conn, 
 	return conn, nil
 }
 
-// configFor returns how TLS is spoken with addr, whose certificate must be for its name.
+// configFor returns the TLS configuration for addr, with its host as the server name.
 func (l line) configFor(addr string) *tls.Config {
 	config := l.opts.TLS.Clone()
 	if config.ServerName == "" {
@@ -77,12 +77,12 @@ func (l line) configFor(addr string) *tls.Config {
 	return config
 }
 
-// askAfter is how long a server may be silent before it is asked otherwise, with TLS or
-// without.
+// askAfter is how long a server may be silent before it is tried the other way, with or without
+// TLS.
 const askAfter = 200 * time.Millisecond
 
-// answersPlainly returns a channel that is closed if the server at addr answers without
-// TLS, before ctx ends.
+// answersPlainly returns a channel that is closed if the server at addr answers without TLS before
+// ctx ends.
 func (l line) answersPlainly(ctx context.Context, addr string) <-chan struct{} {
 	answers := make(chan struct{})
 	go func() {
@@ -102,7 +102,8 @@ func (l line) answersPlainly(ctx context.Context, addr string) <-chan struct{} {
 	return answers
 }
 
-// speaksTLS reports whether the server at addr does, whatever certificates it has or wants.
+// speaksTLS reports whether the server at addr speaks TLS, whatever certificates it has or
+// requires.
 func (l line) speaksTLS(ctx context.Context, addr string) bool {
 	raw, err := l.plain.DialContext(ctx, "tcp", addr)
 	if err != nil {
@@ -113,11 +114,11 @@ func (l line) speaksTLS(ctx context.Context, addr string) bool {
 	return err == nil || isAlert(err)
 }
 
-// isAlert reports whether err is what a server has said by TLS.
+// isAlert reports whether err is a TLS alert from the server.
 func isAlert(err error) bool { return strings.Contains(err.Error(), "remote error: tls:") }
 
-// mistaken returns an error if a server is connected to without TLS and speaks it, or
-// wants another certificate.
+// mistaken returns an error if a server speaks TLS and the store does not, or if it rejects the
+// store's certificate.
 func (l line) mistaken(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -133,9 +134,8 @@ func (l line) mistaken(ctx context.Context) error {
 	return nil
 }
 
-// turnedAway returns what the server at addr says against this program's certificate. It
-// may say so after the handshake, and who has sent a command by then does not come to hear
-// it.
+// turnedAway returns the error of the server at addr about this program's certificate. The server
+// may send it after the handshake, when a client that has already sent a command would miss it.
 func (l line) turnedAway(ctx context.Context, addr string) error {
 	conn, err := l.dial(ctx, addr)
 	if err != nil {
@@ -150,7 +150,7 @@ func (l line) turnedAway(ctx context.Context, addr string) error {
 	return nil
 }
 
-// explain returns err, with which TLS has failed, with what can be done.
+// explain adds advice to err, the error of a TLS handshake.
 func (l line) explain(addr string, err error) error {
 	var header tls.RecordHeaderError
 	var unknown x509.UnknownAuthorityError

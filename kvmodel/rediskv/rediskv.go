@@ -1,53 +1,46 @@
 // Package rediskv is a store on Redis or Valkey, a single server or a cluster.
 //
-// Each item is one Redis string: a format byte, the item's version of eight
-// random bytes, and the value. One script does what Redis has no command for:
-// compares, guarded appends and increments. So every op is atomic on its key.
-// Redis 6.0 or later is needed, for SET KEEPTTL.
+// Each item is one Redis string: a format byte, the item's version of eight random bytes, and the
+// value. A script implements the ops that Redis has no command for: compares, guarded appends and
+// increments. So every op is atomic on its key. Redis 6.0 or later is required, for SET KEEPTTL.
 //
-// A trip is one flight of pipelined commands, even across the nodes of a
-// cluster. On a single server the ops of a trip that writes take effect in order
-// ([kv.Powers].Ordered): if all of them set, add or delete it is a MULTI block, and
-// otherwise one run of the script. A trip of more than a thousand ops or eight MiB is
-// several flights, each sent after the previous one was answered.
+// A trip is one flight of pipelined commands, even across the nodes of a cluster. On a single
+// server the ops of a writing trip take effect in order ([kv.Powers].Ordered): if all of them set,
+// add or delete, it is a MULTI block, and otherwise one run of the script. A trip of more than a
+// thousand ops or eight MiB is several flights, each sent after the previous one was answered.
 //
-// While a server says that it fails over or loads its data, a call keeps trying
-// what may be repeated: gets, and ops that were certainly not carried out. A
-// write that was sent and not answered is never sent again. That includes the
-// first write on an idle connection whose server has died within the last
-// second.
+// While a server says that it fails over or loads its data, a call keeps retrying ops that are safe
+// to repeat: gets, and ops that were certainly not carried out. A write that was sent and not
+// answered is never sent again. That includes the first write on an idle connection whose server
+// has died within the last second.
 //
-// Where nothing listens, a call fails at once. A server that is asked and says
-// nothing for as long as [Options].Patience has its connections closed, and from
-// then on calls fail at once, too. In the background the store tries to reach it,
-// one try after another, and calls work again when it answers.
+// If the server refuses connections, a call fails at once. If a server does not answer for
+// [Options].Patience, the store closes its connections, and calls fail at once, too. The store
+// keeps trying to reach it in the background, and calls work again when it answers.
 //
 // # Sentinels
 //
-// With [Options].Sentinel each connection is made to the server that most sentinels name
-// the master, and that says so itself. When they name another one, the connections to the
-// old one are closed before one to the new one is used, and its boot item is looked at
-// like that of a server that was restarted.
+// With [Options].Sentinel each connection goes to the server that most sentinels name as the
+// master, and that confirms it. When they name another one, the store closes the connections to the
+// old master before it uses one to the new, and checks its boot item like that of a restarted
+// server.
 //
 // # Caveats
 //
-// Replication is asynchronous: a failover, or the restart of a server that does
-// not write every command to disk, loses acknowledged writes, and nothing here
-// notices as long as some of the data is left. [Options].Durable refuses to open where
-// that can happen.
+// Replication is asynchronous: a failover, or the restart of a server that does not write every
+// command to disk, loses acknowledged writes, and nothing here notices while some of the data
+// remains. [Options].Durable refuses to open such servers.
 //
-// A server that has lost all it held, by FLUSHDB, a restart without its data, or a
-// failover to an empty replica, is noticed: on a server one item, and on a cluster 64,
-// evenly spread over the slots, say so. They are looked at on each new connection and
-// every 15 seconds. From then on every op on that server's keys is kv.ErrLost, until
-// someone calls Accept ([kv.Losses]). On a cluster a process that starts after the
-// loss knows it, too; on a single server it takes the server for a new one. A master
-// with fewer than 256 slots in a row may have no such item.
+// A server that has lost everything, by FLUSHDB, a restart without its data, or a failover to an
+// empty replica, is noticed by its boot items: one on a server, and 64 on a cluster, evenly spread
+// over the slots. The store checks them on each new connection and every 15 seconds. After a loss
+// every op on that server's keys is kv.ErrLost, until someone calls Accept ([kv.Losses]). On a
+// cluster a process that starts after the loss notices it, too; on a single server it takes the
+// server for a new one. A master with fewer than 256 slots in a row may have no such item.
 //
-// A key that holds something other than an item is ErrUnavailable for all ops
-// but Set and Delete, which replace and remove it, and Add, which is ErrExists.
-// In a trip of several gets to a single server, a key that holds no Redis string
-// at all (a list, a hash) reads as absent, since that is what MGET says.
+// A key with a value that is not an item is ErrUnavailable for all ops but Set and Delete, which
+// replace and remove it, and Add, which is ErrExists. In a trip of several gets to a single server,
+// a key that is not a Redis string (a list, a hash) reads as absent, as in the reply of MGET.
 package rediskv
 
 import (
@@ -69,50 +62,48 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Options say which server a Store uses, and how. Only Addrs is required.
+// Options configure a Store and its servers. Only Addrs is required.
 type Options struct {
-	// Addrs holds the server's address, host:port, or the addresses of some nodes
-	// of one cluster. One address is enough to find the others. With Sentinel they are
-	// those of the sentinels.
+	// Addrs holds the server's address, host:port, or the addresses of some nodes of one cluster.
+	// One address is enough to find the others. With Sentinel they are the addresses of the
+	// sentinels.
 	Addrs    []string
-	Sentinel *Sentinel // nil: there are none
+	Sentinel *Sentinel // nil: no sentinels
 
 	Username, Password string
 	DB                 int         // on a single server
 	TLS                *tls.Config // nil means no TLS
 
-	// Patience is how long a server may be silent before it counts as away, and
-	// how long a call whose context has no deadline keeps trying while the server
-	// says that it cannot serve it yet. 0 means 5 s.
+	// Patience is how long a server may be silent before it counts as unavailable, and how long a
+	// call whose context has no deadline keeps retrying while the server says that it cannot serve
+	// it yet. 0 means 5 s.
 	Patience time.Duration
 
-	// WaitReplicas, if not 0, is the number of replicas that must confirm what
-	// a trip writes within WaitTimeout (0 means 1 s); otherwise its writes are
-	// ErrUnclear. Such a trip takes connections of its own, in a cluster one for
-	// each write. It makes the loss of an acknowledged write in a failover rarer,
-	// not impossible: the replica that takes over may be one that did not
-	// confirm, and a replica that confirmed may restart empty.
+	// WaitReplicas, if not 0, is the number of replicas that must confirm a trip's writes within
+	// WaitTimeout (0 means 1 s); otherwise its writes are ErrUnclear. Such a trip takes extra
+	// connections, in a cluster one for each write. It makes the loss of an acknowledged write in a
+	// failover rarer, not impossible: the replica that takes over may be one that did not confirm,
+	// and a replica that confirmed may restart empty.
 	WaitReplicas int
 	WaitTimeout  time.Duration
 
-	// Durable makes Open fail unless every server writes each command to disk before it
-	// answers, and drops nothing when it is full; an error says what to set. Where masters
-	// have replicas, WaitReplicas is at least 1. On a cluster and with Sentinel, where a
-	// replica is to take over, each master must have one. What a server does not say of
-	// itself is logged.
+	// Durable makes Open fail unless every server writes each command to disk before it answers,
+	// and evicts nothing when it is full; an error names the settings to change. If masters have
+	// replicas, WaitReplicas is at least 1. On a cluster and with Sentinel, each master must have a
+	// replica, to take over. Unknown settings are logged.
 	Durable bool
 
-	// Volatile lets Open accept servers that drop items when their memory is full, for data
-	// that may be lost at any time. Otherwise Open refuses them, since indexes do not stand
-	// the loss of single keys.
+	// Volatile lets Open accept servers that evict items when their memory is full, for data that
+	// may be lost at any time. Otherwise Open rejects them, since indexes do not survive the loss
+	// of single keys.
 	Volatile bool
 
-	// Log gets warnings about servers that may lose data; nil means slog.Default.
+	// Log receives warnings about servers that may lose data; nil means slog.Default.
 	Log *slog.Logger
 
-	// Track has the servers tell what has changed of what this process has read, for
-	// [github.com/ringtree/ringtree/kvmodel/nearkv]. For that a single server remembers
-	// which keys the process has read near, and each of a cluster which it has read at all.
+	// Track makes the servers report changes of items this process has read, for
+	// [github.com/ringtree/ringtree/kvmodel/nearkv]. For that a single server remembers the keys of
+	// the process's near reads, and each server of a cluster those of all its reads.
 	Track bool
 }
 
@@ -125,25 +116,25 @@ type Store struct {
 	servers *contact.Servers
 	cluster bool
 
-	sentinels *sentinels // nil: there are none
+	sentinels *sentinels // nil: none
 	script    script
 	senders   senders
 	changes   *changes                    // nil without Track
-	picks     bool                        // with Track: the server tells of what is asked for after CLIENT CACHING YES
+	picks     bool                        // with Track: the server tracks only reads after CLIENT CACHING YES
 	flights   sync.Pool                   // of *flight, for reuse
 	memory    atomic.Pointer[boot.Memory] // nil before Open has connected
 	closed    atomic.Bool
 
-	// answered is one more than how often the memory had been doubted when a single
-	// server last answered a sender.
+	// answered is one more than the memory's number of doubts when a single server last answered a
+	// sender.
 	answered atomic.Uint64
 }
 
 var _ kv.Store = (*Store)(nil)
 
-// Open connects to the server or cluster and finds out which it is. It returns an
-// ErrUnavailable if no address answers as Redis does, and an error that says what to do
-// about servers that refuse commands it needs, or are not as Durable asks for.
+// Open connects to the server or cluster and detects its kind. It returns an ErrUnavailable if no
+// address answers as Redis does, and an error with advice about servers that refuse needed
+// commands, or do not meet Durable.
 func Open(ctx context.Context, opts Options) (*Store, error) {
 	if err := opts.check(); err != nil {
 		return nil, fmt.Errorf("rediskv: %w", err)
@@ -178,8 +169,8 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	return s, nil
 }
 
-// strange returns err, with what it probably means if what has answered is no Redis. The
-// client has no error of its own for that.
+// strange adds a hint to err if the server is probably not Redis. The client has no error of its
+// own for that.
 func strange(err error) error {
 	if strings.Contains(err.Error(), "unknown message type") {
 		return fmt.Errorf("that is no Redis server: %w", err)
@@ -209,7 +200,7 @@ func newStore(opts Options) *Store {
 	return s
 }
 
-// checkServers returns what stands in the way of using the servers.
+// checkServers returns an error if the servers are unsuitable.
 func (s *Store) checkServers(ctx context.Context) error {
 	ctx, cancel := kv.Patient(ctx, s.opts.Patience)
 	defer cancel()
@@ -241,7 +232,7 @@ func (o Options) check() error {
 	return nil
 }
 
-// Close closes the connections. Calls under way may fail.
+// Close closes the connections. Running calls may fail.
 func (s *Store) Close() error {
 	if !s.closed.Swap(true) {
 		s.client.Close()

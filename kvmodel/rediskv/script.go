@@ -15,14 +15,13 @@ import (
 //go:embed ops.lua
 var opsLua string
 
-// script is what the server runs for ops that Redis has no command for.
+// script implements the ops that Redis has no command for.
 type script struct {
 	text string
 	sha  string
 }
 
-// billion splits a number into two parts for the script, whose own numbers are
-// doubles.
+// billion splits a number into two parts for the script, whose own numbers are doubles.
 const billion = 1_000_000_000
 
 func newScript() script {

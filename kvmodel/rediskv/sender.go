@@ -1,14 +1,14 @@
 package rediskv
 
-// maxIdle is how many idle senders are kept.
+// maxIdle is the maximum number of idle senders.
 const maxIdle = 64
 
-// senders are goroutines that send flights for callers who may leave before the
-// reply, where the client cannot do that itself. When done, a sender waits for the next
-// flight: starting a goroutine for each call would cost as much as the rest of the call.
+// senders are goroutines that send flights for callers who may leave before the reply, in cases
+// that the client does not handle. A sender is reused: starting a goroutine for each call would
+// cost as much as the rest of the call.
 type senders struct {
 	next chan *flight  // to an idle sender
-	idle chan struct{} // holds a token for each idle sender
+	idle chan struct{} // one token per idle sender
 	quit chan struct{} // closed to end idle senders
 }
 
@@ -16,8 +16,7 @@ func newSenders() senders {
 	return senders{make(chan *flight), make(chan struct{}, maxIdle), make(chan struct{})}
 }
 
-// send hands f to an idle sender or a new one, which signals f.done when f is
-// sent.
+// send hands f to an idle sender or a new one, which signals f.done when f is sent.
 func (s senders) send(f *flight) {
 	select {
 	case s.next <- f:

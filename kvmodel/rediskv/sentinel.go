@@ -15,16 +15,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Sentinel says which servers the sentinels at [Options].Addrs are to be asked for, and who
-// logs in at them.
+// Sentinel configures the use of sentinels at [Options].Addrs.
 type Sentinel struct {
-	Master             string // the name of the master, as the sentinels have it
-	Username, Password string // at the sentinels; Options has those at the servers
+	Master             string // the name of the master
+	Username, Password string // at the sentinels; Options has those for the servers
 }
 
-// sentinels lead to the server that is the master of a group. What they keep true: all
-// connections lead to one server, the last one that most sentinels have named, and it has
-// said itself that it is a master.
+// sentinels find the master of a group. Invariant: all connections lead to one server, the last one
+// named by most sentinels, and it has confirmed that it is a master.
 type sentinels struct {
 	line  line
 	name  string
@@ -35,7 +33,6 @@ type sentinels struct {
 	held   map[*held]bool
 }
 
-// held is a connection to the master.
 type held struct {
 	net.Conn
 	by *sentinels
@@ -48,16 +45,15 @@ func (h *held) Close() error {
 	return h.Conn.Close()
 }
 
-// askEvery is how often sentinels are asked although nothing seems wrong: a master that
-// was replaced breaks its connections only if it can be reached.
-// Tests have the stores that they open then ask more often.
+// askEvery is the interval of routine queries: a replaced master breaks its connections only if it
+// can be reached. Tests shorten it for new stores.
 var askEvery = 5 * time.Second
 
 func newSentinels(l line) *sentinels {
 	return &sentinels{line: l, name: l.opts.Sentinel.Master, held: make(map[*held]bool), every: askEvery}
 }
 
-// dial connects to the server that is the master now.
+// dial connects to the current master.
 func (s *sentinels) dial(ctx context.Context, _ string) (net.Conn, error) {
 	ctx, cancel := kv.Patient(ctx, s.line.opts.Patience)
 	defer cancel()
@@ -77,8 +73,8 @@ func (s *sentinels) dial(ctx context.Context, _ string) (net.Conn, error) {
 	return s.hold(conn, addr)
 }
 
-// turnTo makes addr the address of the master. If it was another one, the connections to
-// that one are closed.
+// turnTo sets the address of the master. If it changes, turnTo closes the connections to the old
+// master.
 func (s *sentinels) turnTo(addr string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,7 +91,7 @@ func (s *sentinels) turnTo(addr string) {
 	clear(s.held)
 }
 
-// cutOff closes conn, without a word to the other side, which might take long.
+// cutOff closes conn without a TLS goodbye, which might block.
 func cutOff(conn net.Conn) {
 	if secured, ok := conn.(*tls.Conn); ok {
 		conn = secured.NetConn()
@@ -116,7 +112,7 @@ func (s *sentinels) hold(conn net.Conn, addr string) (net.Conn, error) {
 	return h, nil
 }
 
-// isMaster returns nil if the server at the other end of conn says that it is a master.
+// isMaster returns nil if the server at the other end of conn confirms that it is a master.
 func (s *sentinels) isMaster(ctx context.Context, conn net.Conn) error {
 	t := newTalk(conn)
 	if err := t.logIn(ctx, s.line.opts.Username, s.line.opts.Password); err != nil {
@@ -132,15 +128,15 @@ func (s *sentinels) isMaster(ctx context.Context, conn net.Conn) error {
 	return conn.SetDeadline(time.Time{})
 }
 
-// named is what a sentinel says: which server is the master, since which epoch.
+// named is a sentinel's answer: the master, and its epoch.
 type named struct {
 	addr  string
 	epoch int64
 	err   error
 }
 
-// ask asks the sentinels which server is the master, until most of them have answered: fewer
-// may be cut off with a master that was replaced. Of what they say the latest epoch counts.
+// ask asks the sentinels for the master, until most of them have answered: a minority may be cut
+// off with a replaced master. The answer with the latest epoch counts.
 func (s *sentinels) ask(ctx context.Context) (string, error) {
 	all := s.line.opts.Addrs
 	ctx, cancel := context.WithCancel(ctx)
@@ -169,7 +165,6 @@ func (s *sentinels) ask(ctx context.Context) (string, error) {
 	return best.addr, nil
 }
 
-// askOne asks the sentinel at addr.
 func (s *sentinels) askOne(ctx context.Context, addr string) named {
 	answer, err := s.askSentinel(ctx, addr, "MASTER")
 	if err != nil {
@@ -194,8 +189,8 @@ func (s *sentinels) askSentinel(ctx context.Context, addr, command string) (any,
 	return t.ask(ctx, "SENTINEL", command, s.name)
 }
 
-// servers returns the addresses of the master and of its replicas that are not down, as the
-// first sentinel that answers has them.
+// servers returns the addresses of the master and of its replicas that are not down, according to
+// the first sentinel that answers.
 func (s *sentinels) servers(ctx context.Context) ([]string, error) {
 	master, err := s.ask(ctx)
 	if err != nil {
@@ -220,7 +215,7 @@ func (s *sentinels) servers(ctx context.Context) ([]string, error) {
 	return nil, errors.Join(errs...)
 }
 
-// watch asks the sentinels from time to time, until quit is closed.
+// watch asks the sentinels periodically, until quit is closed.
 func (s *sentinels) watch(quit <-chan struct{}) {
 	ticker := time.NewTicker(s.every)
 	defer ticker.Stop()

@@ -12,32 +12,32 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// policyName is the setting that says what a server does when its memory is full.
+// policyName is the setting for full memory.
 const policyName = "maxmemory-policy"
 
-// wanted are the settings of a server that keeps what it has acknowledged, and what it does
-// with any other.
+// wanted are the settings of a server that keeps acknowledged writes, and the effect of other
+// values.
 var wanted = []struct{ name, value, otherwise string }{
 	{policyName, "noeviction", "it drops items that are in use when its memory is full"},
 	{"appendonly", "yes", "a restart loses what it holds"},
 	{"appendfsync", "always", "a crash of its machine loses the last writes"},
 }
 
-// seen is what a server says of itself.
+// seen is a server's description of itself.
 type seen struct {
 	addr     string
-	values   map[string]string // of the settings that were asked for
-	unasked  []string          // commands that it refuses, so that what they would say is not known
+	values   map[string]string // settings, by name
+	unasked  []string          // refused commands, whose answers are unknown
 	isMaster bool
-	replicas int // that are connected; -1: not known
+	replicas int // connected ones; -1: unknown
 
-	// What only Findings asks for.
+	// Used only by Findings.
 	used  int64         // bytes of memory
-	clock time.Duration // by how much that of the server is ahead of that of this machine
-	trip  time.Duration // how long it took to say so; 0: it did not
+	clock time.Duration // the server's clock minus this machine's
+	trip  time.Duration // duration of that request; 0: none
 }
 
-// lookAtServer has look ask the server at addr.
+// lookAtServer runs look on the server at addr.
 func (s *Store) lookAtServer(ctx context.Context, addr string, look looker) (found seen, err error) {
 	found = seen{addr: addr, values: make(map[string]string), isMaster: true, replicas: -1}
 	t, err := s.line.talkTo(ctx, addr, s.opts.Username, s.opts.Password)
@@ -48,7 +48,7 @@ func (s *Store) lookAtServer(ctx context.Context, addr string, look looker) (fou
 	return found, look(&found, ctx, t)
 }
 
-// looker asks a server for something.
+// looker queries a server.
 type looker func(f *seen, ctx context.Context, t *talk) error
 
 // lookAtDurability asks for the settings in wanted, and for replicas.
@@ -77,7 +77,7 @@ func (f *seen) lookAtSetting(ctx context.Context, t *talk, name string) error {
 	return err
 }
 
-// lookAtPolicy asks INFO for the policy of eviction if the server refuses CONFIG.
+// lookAtPolicy asks INFO for the eviction policy if the server refuses CONFIG.
 func (f *seen) lookAtPolicy(ctx context.Context, t *talk) error {
 	if f.values[policyName] != "" {
 		return nil
@@ -92,7 +92,7 @@ func (f *seen) lookAtPolicy(ctx context.Context, t *talk) error {
 	return err
 }
 
-// ask asks what the server may refuse to say.
+// ask sends a command that the server may refuse.
 func (f *seen) ask(ctx context.Context, t *talk, command ...string) (any, error) {
 	answer, err := t.ask(ctx, command...)
 	if no := refusal(""); errors.As(err, &no) {
@@ -102,8 +102,8 @@ func (f *seen) ask(ctx context.Context, t *talk, command ...string) (any, error)
 	return answer, err
 }
 
-// addresses returns those of the servers that hold the data or may come to: all nodes of a
-// cluster, or the master and the replicas that sentinels know.
+// addresses returns the addresses of all servers that hold the data or may take over: all nodes of
+// a cluster, or the master and replicas known to the sentinels.
 func (s *Store) addresses(ctx context.Context) ([]string, error) {
 	switch {
 	case s.sentinels != nil:
@@ -119,7 +119,7 @@ func (s *Store) addresses(ctx context.Context) ([]string, error) {
 	return s.opts.Addrs, nil
 }
 
-// lookAtServers has look ask all servers. Each has an error.
+// lookAtServers runs look on all servers. Each has an error.
 func (s *Store) lookAtServers(ctx context.Context, look looker) (all []seen, errs []error) {
 	addrs, err := s.addresses(ctx)
 	if err != nil {
@@ -138,8 +138,8 @@ func (s *Store) lookAtServers(ctx context.Context, look looker) (all []seen, err
 	return all, errs
 }
 
-// makeDurable makes trips wait for a replica where there are any. The error says which
-// server would lose what it has acknowledged, and why.
+// makeDurable makes trips wait for a replica if there are any. The error names each server that
+// would lose acknowledged writes, and the reason.
 func (s *Store) makeDurable(ctx context.Context) error {
 	all, looked := s.lookAtServers(ctx, (*seen).lookAtDurability)
 	if err := kv.Join(looked...); err != nil {
@@ -164,7 +164,7 @@ func (s *Store) makeDurable(ctx context.Context) error {
 	return nil
 }
 
-// faults returns an error for each setting with which the server would lose data.
+// faults returns an error for each setting that would lose data.
 func (f *seen) faults() (errs []error) {
 	for _, w := range wanted {
 		if value, known := f.values[w.name]; known && value != w.value {
@@ -174,8 +174,8 @@ func (f *seen) faults() (errs []error) {
 	return errs
 }
 
-// waitFor makes trips wait for a replica, if the master has one. Where a replica is to take
-// over when it fails, it must have one.
+// waitFor makes trips wait for a replica, if the master has one. In a setup with failover, it must
+// have one.
 func (s *Store) waitFor(master seen) error {
 	takesOver := s.cluster || s.sentinels != nil
 	switch {
@@ -193,12 +193,11 @@ func (s *Store) waitFor(master seen) error {
 	return nil
 }
 
-// settingsTime bounds how long opening waits for servers that do not say how they are set up.
+// settingsTime bounds the wait for servers that do not report their settings.
 const settingsTime = time.Second
 
-// checkSettings returns an error that names the servers which drop single items, unless
-// Volatile accepts them. It logs other risks to acknowledged data, and the servers that do not
-// say whether they drop items.
+// checkSettings returns an error that names the servers that evict items, unless Volatile accepts
+// them. It logs other risks to acknowledged data, and servers with unknown eviction settings.
 func (s *Store) checkSettings(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, settingsTime)
 	defer cancel()

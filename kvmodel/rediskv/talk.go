@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// talk is a connection on which one command after another is sent and answered, for what
-// is to be known of a server before the client uses it.
+// talk is a connection for one command at a time, used to query a server before the client uses it.
 type talk struct {
 	conn net.Conn
 	in   *bufio.Reader
@@ -21,13 +20,13 @@ type talk struct {
 
 func newTalk(conn net.Conn) *talk { return &talk{conn, bufio.NewReader(conn)} }
 
-// refusal is what a server answers to a command that it does not carry out.
+// refusal is a server's error reply to a command.
 type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
-// ask sends a command and returns what the server answers: a string, an int64, nil, or a
-// []any of these. The error may be a refusal.
+// ask sends a command and returns the answer: a string, an int64, nil, or a list of these as []any.
+// The error may be a refusal.
 func (t *talk) ask(ctx context.Context, command ...string) (answer any, err error) {
 	end, _ := ctx.Deadline()
 	if err := t.conn.SetDeadline(end); err != nil {
@@ -45,10 +44,9 @@ func (t *talk) ask(ctx context.Context, command ...string) (answer any, err erro
 	return t.read()
 }
 
-// maxTalk bounds what a server can make a talk read.
+// maxTalk bounds the size of an answer.
 const maxTalk = 1 << 20
 
-// read reads an answer.
 func (t *talk) read() (any, error) {
 	line, err := t.in.ReadSlice('\n')
 	if err != nil {
@@ -83,7 +81,7 @@ func (t *talk) readText(n int) (any, error) {
 	return string(text[:n]), err
 }
 
-// readList reads the answers in a list. A refusal in it is no refusal of the command.
+// readList reads the answers in a list. A refusal in it does not refuse the command.
 func (t *talk) readList(n int) (any, error) {
 	var list []any
 	for range n {

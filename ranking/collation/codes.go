@@ -10,9 +10,8 @@ import (
 	"golang.org/x/text/language"
 )
 
-// code is how weights from low on are written: bits first, of which there are n, and then in
-// rest bits how far the weight is above low. Codes keep the order of weights, and none is the
-// beginning of another.
+// code is the encoding of weights from low on: n bits of prefix, then the distance from low in rest
+// bits. Codes sort like weights, and none is a prefix of another.
 type code struct {
 	low  int
 	bits int
@@ -20,17 +19,16 @@ type code struct {
 	rest int
 }
 
-// end is what stands after the last weight of a level. It is below all of these.
+// end marks the end of a level. It is below all weights.
 const end = 0
 
-// class is a range of weights that are about as frequent as each other.
+// class is a range of weights of similar frequency.
 type class struct{ low, high, often int }
 
-// mostWeight is the greatest weight of a letter.
 const mostWeight = 1<<23 - 1
 
-// frequent are the letters that have a code of their own, by how often they occur among some
-// thousand letters of titles, and ranges of letters by how often these do.
+// frequent lists the letters with codes of their own, by their frequency in some thousand letters
+// of titles, and ranges of letters by that of the range.
 var frequent = []struct {
 	often       int
 	first, last string // "": as first
@@ -48,8 +46,8 @@ var frequent = []struct {
 	{120, "あ", "ん"}, {120, "一", "龥"},
 }
 
-// letterCodes are those of letters. Where they are is looked up, once, in the order of no
-// language: that of another one has most of them at the same place.
+// letterCodes are the codes of letters. Their weights are looked up once, in the root order; most
+// letters have the same weight in other languages.
 var letterCodes = sync.OnceValue(func() []code {
 	root, classes := collate.New(language.Und), []class{{end, end, 100}}
 	weight := func(letter string) int {
@@ -59,7 +57,7 @@ var letterCodes = sync.OnceValue(func() []code {
 	for _, f := range frequent {
 		classes = append(classes, class{weight(f.first), weight(cmp.Or(f.last, f.first)), f.often})
 	}
-	// Chinese and Japanese have the frequent characters in an order of their own.
+	// Chinese and Japanese sort frequent characters in an order of their own.
 	return codesOf(append(classes, class{0x160000, 0x16ffff, 120}), mostWeight)
 })
 
@@ -67,12 +65,12 @@ var accentCodes = sync.OnceValue(func() []code {
 	return codesOf([]class{{end, end, 10}, {plainAccent, plainAccent, 90}, {plainAccent + 1, 0x7f, 20}}, 1<<16-1)
 })
 
-// caseCodes are those of the third level: small, capital, Hiragana, Katakana.
+// caseCodes are the codes of the third level: small, capital, Hiragana, Katakana.
 var caseCodes = sync.OnceValue(func() []code {
 	return codesOf([]class{{end, end, 10}, {plainCase, plainCase, 80}, {0x08, 0x08, 25}, {0x0e, 0x0e, 10}, {0x11, 0x11, 10}}, 1<<8-1)
 })
 
-// codesOf returns codes for all weights from end to most. Those between the classes are rare.
+// codesOf returns codes for all weights from end to most. Weights outside of classes are rare.
 func codesOf(classes []class, most int) []code {
 	slices.SortFunc(classes, func(a, b class) int { return a.low - b.low })
 	var all []class
@@ -89,8 +87,8 @@ func codesOf(classes []class, most int) []code {
 	return divide(nil, all, 0, 0)
 }
 
-// divide appends the codes of classes, all of which begin with n bits. It divides them where
-// both halves are about as frequent as each other, and so on within each half.
+// divide appends the codes of classes, which share a prefix of n bits. It splits them into halves
+// of similar frequency, recursively.
 func divide(codes []code, classes []class, begin, n int) []code {
 	if len(classes) == 1 {
 		c := classes[0]

@@ -1,12 +1,12 @@
-// Package collation puts texts in the order of a language, for boards of words: see
-// ranking.Text. The orders are those of golang.org/x/text/collate, whose tables are large. So a
-// program links them only if one of its boards is by a text.
+// Package collation sorts texts in the order of a language, for boards of words: see ranking.Text.
+// The orders are those of golang.org/x/text/collate. Its tables are large, but a program links them
+// only if it has a board of texts.
 //
-// The word of a text is its collation key, made shorter. A key has levels: first the weights of
-// the letters, then those of accents, then those of case. A weight takes 16 bits or more. Here
-// a frequent one gets a short code, by a table that keeps the order: about five bits for a
-// letter of the Latin alphabet. A level at which nothing is special takes two bits. The word
-// ends after 64 bytes, which is about a hundred Latin letters.
+// The word of a text is its collation key, compressed. A key has levels: first the weights of
+// letters, then of accents, then of case. A weight takes 16 bits or more in a key; here frequent
+// weights get short codes, from a table that keeps the order: about five bits for a letter of the
+// Latin alphabet. A plain level takes two bits. The word ends after 64 bytes, about a hundred Latin
+// letters.
 package collation
 
 import (
@@ -17,24 +17,23 @@ import (
 	"golang.org/x/text/language"
 )
 
-// version is raised when words of a text change although the tables of the collation do not.
+// version is incremented when words change with the same collation tables.
 const version = 1
 
-// Collation is the order of a language. It may be used by several goroutines at once.
+// Collation is the order of a language. It is safe for concurrent use.
 type Collation struct {
 	name string
 	pool sync.Pool // of *collator
 }
 
-// collator is what makes one key at a time.
+// collator makes one key at a time.
 type collator struct {
 	*collate.Collator
 	buffer collate.Buffer
 }
 
-// Of returns the order of the language that a BCP 47 tag names, such as "sv" or
-// "de-u-co-phonebk"; "" is that of no language in particular. It panics if there is no such
-// tag.
+// Of returns the order of a BCP 47 locale, such as "sv" or "de-u-co-phonebk"; "" is the root order.
+// It panics if the locale is invalid.
 func Of(locale string) *Collation {
 	tag, err := language.Parse(locale)
 	if err != nil && locale != "" {
@@ -53,7 +52,7 @@ func Of(locale string) *Collation {
 // Name returns the locale, and the versions of the tables and of the words.
 func (c *Collation) Name() string { return c.name }
 
-// mostRead is how many bytes of a text are looked at: more than there are in a word.
+// mostRead is the number of bytes of a text that are read, more than a word can encode.
 const mostRead = 4096
 
 // key calls f with the levels of the collation key of text.
@@ -67,7 +66,7 @@ func (c *Collation) key(text string, f func(levels)) {
 	f(levelsOf(by.KeyFromString(&by.buffer, text)))
 }
 
-// Word returns bytes in whose order texts stand: see ranking.Collation.
+// Word returns 1 to 64 bytes that sort like text: see ranking.Collation.
 func (c *Collation) Word(text string) (word string) {
 	c.key(text, func(l levels) {
 		var w writer
@@ -82,8 +81,8 @@ func (c *Collation) Word(text string) (word string) {
 	return word
 }
 
-// Prefix returns what the words of all texts with the letters of text, and more, are between:
-// see ranking.Collation.
+// Prefix returns the range of the words of all texts that begin with the letters of text: see
+// ranking.Collation.
 func (c *Collation) Prefix(text string) (low, high string) {
 	c.key(text, func(l levels) {
 		var w writer

@@ -3,15 +3,15 @@ package collation
 // levels are the weights of a collation key.
 type levels struct{ letters, accents, cases []int }
 
-// Weights of what is not special.
+// Weights without a distinction.
 const (
 	plainAccent = 0x20 // no accent
 	plainCase   = 0x02 // a small letter
 )
 
-// levelsOf reads a key as package collate makes it: weights of letters, of two bytes or, if
-// the first bit is set, of three; two zeros; weights of accents, of two bytes; two zeros;
-// bytes, of which there may be more levels.
+// levelsOf parses a key of package collate: weights of letters, two bytes each, or three if the
+// first bit is set; two zeros; weights of accents, two bytes each; two zeros; then bytes of further
+// levels.
 func levelsOf(key []byte) (l levels) {
 	l.letters, key = weights(key)
 	l.accents, key = weights(key)
@@ -21,7 +21,7 @@ func levelsOf(key []byte) (l levels) {
 	return l
 }
 
-// weights returns the weights before the next two zeros, and what follows these.
+// weights returns the weights before the next two zeros, and the rest of key.
 func weights(key []byte) (all []int, rest []byte) {
 	for len(key) >= 2 {
 		w, size := int(key[0])<<8|int(key[1]), 2

@@ -2,11 +2,11 @@ package collation
 
 import "slices"
 
-// maxBits is how many bits of a word there are at most.
+// maxBits is the maximum length of a word in bits.
 const maxBits = 512
 
-// writer writes the bits of a word, the highest of each byte first. What comes after maxBits is
-// left out: of words that were cut none is the beginning of another.
+// writer writes the bits of a word, highest bit of each byte first. It drops bits beyond maxBits:
+// two truncated words are still never a prefix of each other.
 type writer struct {
 	bytes []byte
 	n     int // bits
@@ -34,8 +34,8 @@ func (w *writer) weight(codes []code, weight int) {
 	w.bits(weight-c.low, c.rest)
 }
 
-// level writes a level of which n weights are expected, all of them plain. So are they mostly,
-// and whether they are above that, or below, is said first.
+// level writes a level of n expected weights, usually all plain. It first writes whether the level
+// is equal to that, above or below.
 func (w *writer) level(codes []code, weights []int, plain, n int) {
 	switch order := slices.Compare(weights, slices.Repeat([]int{plain}, n)); order {
 	case 0:
@@ -52,7 +52,7 @@ func (w *writer) level(codes []code, weights []int, plain, n int) {
 	w.weight(codes, end)
 }
 
-// next returns the first word after all that begin with what was written, "" if none is.
+// next returns the first word after all words with the written prefix, or "" if there is none.
 func (w *writer) next() string {
 	next := slices.Clone(w.bytes)
 	for at := w.n - 1; at >= 0; at-- {

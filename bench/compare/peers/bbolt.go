@@ -25,7 +25,7 @@ var (
 	bktFollowers = []byte("follows") // topic, user
 )
 
-// bboltPeer is the engine of ringtree's embedded store, by hand.
+// bboltPeer uses the engine of ringtree's embedded store directly.
 type bboltPeer struct{ db *bbolt.DB }
 
 func openBbolt(_ context.Context, at place.Place) (Peer, error) {
@@ -94,7 +94,7 @@ func (b bboltPeer) Load(_ context.Context, n int) error {
 
 func (b bboltPeer) Close() error { return b.db.Close() }
 
-// put stores p, and moves it from where old has it in the orders.
+// put stores p, and moves it in the orders from the position of old.
 func put(tx *bbolt.Tx, old, p *Page) error {
 	data, err := msgpack.Marshal(p)
 	if err != nil {
@@ -145,7 +145,7 @@ func (b bboltPeer) Get(_ context.Context, id int64) (row Row, err error) {
 	return row, err
 }
 
-// last returns the pages at the end of an order, from a key down, or from the highest.
+// last returns the pages at the end of an order, downward from a key or from the highest.
 func (b bboltPeer) last(order, below []byte, limit int) (all []Row, err error) {
 	err = b.db.View(func(tx *bbolt.Tx) error {
 		c := tx.Bucket(order).Cursor()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// What every data set has besides its pages.
+// The contents of every data set besides its pages.
 const (
 	Owners     = 1000 // with Kept visits each
 	Topic      = 1    // the topic that users follow
@@ -16,8 +16,8 @@ const (
 
 var words = strings.Fields("data layer ring key value store record page newest ranking popular list topic follow visit batch tree packed tomb stone round trip slot shard cache 東京 検索 人気")
 
-// MakePage returns page i of a data set of n, which are numbered from 1. No two have
-// the same UpdatedAt or Views, whose orders have nothing to do with the numbers.
+// MakePage returns page i of a data set of n, numbered from 1. All UpdatedAt and Views are
+// distinct, in orders unrelated to the numbers.
 func MakePage(i int64, n int) Page {
 	byViews := spread(i, n, 104729)
 	return Page{
@@ -34,7 +34,7 @@ func MakePage(i int64, n int) Page {
 
 func word(i int64) string { return words[i%int64(len(words))] }
 
-// spread puts the numbers 1..n into another order, from 0; prime must not divide n.
+// spread permutes the numbers 1..n, to numbers from 0; prime must not divide n.
 func spread(i int64, n int, prime int64) int64 { return i * prime % int64(n) }
 
 // MakeBody returns a text of about a KiB.
@@ -47,8 +47,7 @@ func MakeBody(seed uint64) string {
 	return b.String()
 }
 
-// eachPage calls f with the pages of a data set, those changed last at the end, as
-// they would have come.
+// eachPage calls f with the pages of a data set in the order of their changes.
 func eachPage(n int, f func(Page) error) error {
 	order := make([]int64, n)
 	for i := int64(1); i <= int64(n); i++ {

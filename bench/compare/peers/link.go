@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A link to what is older than a moment is its microseconds since 1970.
+// A link to pages older than a moment is its microseconds since 1970.
 
 func momentLink(t time.Time) string { return strconv.FormatInt(t.UnixMicro(), 10) }
 

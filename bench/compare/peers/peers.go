@@ -1,6 +1,6 @@
-// Package peers does single operations, W1 to W9, on everything that a program could use
-// instead of ringtree, and on ringtree: each peer in a file of its own, written as its
-// documentation says, with prepared statements and the indexes that the work needs.
+// Package peers implements single operations, W1 to W9, on ringtree and its alternatives: each peer
+// in a file of its own, written as its documentation advises, with prepared statements and the
+// necessary indexes.
 package peers
 
 import (
@@ -26,22 +26,21 @@ type Page struct {
 // Page returns p.
 func (p *Page) Page() *Page { return p }
 
-// Row is a page in the form in which a peer gives it to its users. So none of them
-// pays for the forms of the others.
+// Row is a page in the native form of a peer, so that none of them pays for conversions.
 type Row interface{ Page() *Page }
 
-// Visit is a footprint: Visitor was at someone's at the time At.
+// Visit is a footprint: Visitor was at someone's page at the time At.
 type Visit struct{ Visitor, At int64 } // in microseconds since 1970
 
-// Peer does the work of the workloads. Its methods may be called at the same time.
+// Peer carries out the workloads. It must be safe for concurrent use.
 type Peer interface {
-	// Load makes the pages, visits and followers of a data set of n pages. The peer is empty.
+	// Load creates the pages, visits and followers of a data set of n pages. The peer is empty.
 	Load(ctx context.Context, n int) error
 	Close() error
 
 	Get(ctx context.Context, id int64) (Row, error)
 	Newest(ctx context.Context, at string, limit int) ([]Row, error) // by UpdatedAt, from "" or a link on
-	Link(ctx context.Context, offset int) (at string, err error)     // to the pages behind the newest offset ones, found once
+	Link(ctx context.Context, offset int) (at string, err error)     // to the pages after the newest offset ones, found once
 	Top(ctx context.Context, limit int) ([]Row, error)               // by Views
 	Rank(ctx context.Context, id int64) (int, error)                 // by Views, 1 is the top
 	Update(ctx context.Context, id int64, body string) error         // and UpdatedAt becomes now
@@ -50,18 +49,18 @@ type Peer interface {
 
 	Visit(ctx context.Context, owner int64, v Visit) error                  // keeps each visitor once, the last 30
 	Visits(ctx context.Context, owner int64, limit int) ([]Visit, error)    // newest first
-	Follow(ctx context.Context, topic, user int64) error                    // nothing if it does already
-	Unfollow(ctx context.Context, topic, user int64) error                  // nothing if it does not
+	Follow(ctx context.Context, topic, user int64) error                    // no effect if it exists
+	Unfollow(ctx context.Context, topic, user int64) error                  // no effect if it does not exist
 	Followers(ctx context.Context, topic int64, limit int) ([]int64, error) // in any order
 
-	// Flush returns when all that was written is in every answer.
+	// Flush returns when all writes are visible in every answer.
 	Flush(ctx context.Context) error
 }
 
-// ErrTaken says that another page has the slug.
+// ErrTaken means that another page has the slug.
 var ErrTaken = errors.New("the slug is taken")
 
-// Kept is how many visits of an owner are kept.
+// Kept is the number of visits kept for an owner.
 const Kept = 30
 
 // All are the peers, ringtree's stores last.

@@ -18,7 +18,7 @@ func openGormPostgres(ctx context.Context, at place.Place) (Peer, error) {
 	return &gormPeer{db: db, load: loadGormPostgres}, err
 }
 
-// loadGormPostgres fills GORM's tables by COPY, which is quicker than GORM.
+// loadGormPostgres fills GORM's tables by COPY, which is faster than GORM.
 func loadGormPostgres(ctx context.Context, db *gorm.DB, n int) error {
 	return place.OnConn(ctx, db, func(conn *pgx.Conn) error {
 		return copyAll(ctx, conn, n, func(tags []string) (any, error) {
@@ -28,7 +28,7 @@ func loadGormPostgres(ctx context.Context, db *gorm.DB, n int) error {
 	})
 }
 
-// copyAll fills the tables of a data set; tags is how they store a page's.
+// copyAll fills the tables of a data set; tags converts a page's tags to their stored form.
 func copyAll(ctx context.Context, conn *pgx.Conn, n int, tags func([]string) (any, error)) error {
 	err := eachBatch(n, 5000, func(ps []Page) error {
 		_, err := conn.CopyFrom(ctx, pgx.Identifier{"pages"}, strings.Fields(pageColumns), pgx.CopyFromSlice(len(ps), func(i int) ([]any, error) {
@@ -67,7 +67,7 @@ func copyAll(ctx context.Context, conn *pgx.Conn, n int, tags func([]string) (an
 
 const pageColumns = "id slug title body author tags updated_at views"
 
-// pgxPeer is SQL by hand. pgx prepares each statement once for a connection.
+// pgxPeer uses handwritten SQL. pgx prepares each statement once for a connection.
 type pgxPeer struct{ pool *pgxpool.Pool }
 
 func openPgx(ctx context.Context, at place.Place) (Peer, error) {
@@ -107,7 +107,7 @@ func (p *pgxPeer) Get(ctx context.Context, id int64) (Row, error) {
 }
 
 func (p *pgxPeer) list(ctx context.Context, sql string, args ...any) ([]Row, error) {
-	// An error of Query is CollectRows', too.
+	// CollectRows returns the error of Query, too.
 	found, _ := p.pool.Query(ctx, selectPages+sql, args...)
 	return pgx.CollectRows(found, func(row pgx.CollectableRow) (Row, error) { return scanPage(row) })
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/ringtree/ringtree/bench/compare/place"
 )
 
-// rueidisPeer is Redis by hand: a page is a value, and each order a sorted set. The
-// views are the scores of one of them, so a page is complete with its score. Nothing
-// guards a page against two changes at once, or a crash between two commands.
+// rueidisPeer uses Redis directly: a page is a value, and each order a sorted set. The views are
+// the scores of one of them, so a page is complete with its score. Nothing protects a page against
+// two concurrent changes, or a crash between two commands.
 type rueidisPeer struct{ rueidis.Client }
 
 func openRueidis(_ context.Context, at place.Place) (Peer, error) {
@@ -42,7 +42,7 @@ func (r rueidisPeer) all(ctx context.Context, commands ...rueidis.Completed) err
 	return nil
 }
 
-// set returns the commands that store p and its place in the order of updates.
+// set returns the commands that store p and its position in the order of updates.
 func (r rueidisPeer) set(p *Page) ([]rueidis.Completed, error) {
 	data, err := msgpack.Marshal(p)
 	id := number(p.ID)

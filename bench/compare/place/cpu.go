@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// OwnCPU returns the processor time that this process has used.
+// OwnCPU returns the processor time used by this process.
 func OwnCPU() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
@@ -18,11 +18,10 @@ func OwnCPU() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// tick is the unit in which Linux tells the time of another process.
+// tick is Linux's unit for the processor time of other processes.
 const tick = 10 * time.Millisecond
 
-// CPU returns the processor time that the process pid, and those that it has begun, have
-// used; 0 where that cannot be found out.
+// CPU returns the processor time used by the process pid and its children, 0 if unknown.
 func CPU(pid int) (used time.Duration) {
 	if pid == 0 {
 		return 0
@@ -42,7 +41,7 @@ func CPU(pid int) (used time.Duration) {
 		}
 		last := 13 // user and system
 		if of == pid {
-			last = 15 // and those of its children that have ended
+			last = 15 // plus those of its ended children
 		}
 		for _, field := range fields[11:last] {
 			n, _ := strconv.Atoi(field)
@@ -52,8 +51,7 @@ func CPU(pid int) (used time.Duration) {
 	return used
 }
 
-// Written returns how many bytes this process has written, to files or elsewhere; 0 where
-// that cannot be found out.
+// Written returns the number of bytes written by this process, to files or elsewhere, 0 if unknown.
 func Written() int64 {
 	text, _ := os.ReadFile("/proc/self/io")
 	for line := range strings.Lines(string(text)) {

@@ -42,7 +42,7 @@ func openGorm(dialect gorm.Dialector) (*gorm.DB, error) {
 	return gorm.Open(dialect, &gorm.Config{Logger: logger.Discard, TranslateError: true})
 }
 
-// OnConn calls f with a connection of GORM on PostgreSQL, as for COPY, which GORM does not have.
+// OnConn calls f with a connection of GORM on PostgreSQL, for COPY, which GORM does not support.
 func OnConn(ctx context.Context, db *gorm.DB, f func(*pgx.Conn) error) error {
 	pool, err := db.DB()
 	if err != nil {

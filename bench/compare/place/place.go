@@ -1,5 +1,5 @@
-// Package place is where the peers of a comparison keep their data: a folder, and servers
-// that it starts and looks at.
+// Package place provides storage for the peers of a comparison: a folder, and servers that it
+// starts and observes.
 package place
 
 import (
@@ -8,42 +8,42 @@ import (
 	"strings"
 )
 
-// Place is where the peers of a run keep their data.
+// Place is the storage for the peers of a run.
 type Place struct {
 	Dir                        string // for files
-	Postgres, Redis, Memcached string // HOST:PORT of servers that hold nothing yet
-	PostgresDir                string // what PostgreSQL keeps
+	Postgres, Redis, Memcached string // HOST:PORT of empty servers
+	PostgresDir                string // PostgreSQL's data
 	Pids                       map[string]int
 }
 
-// Fill puts the folder and the addresses of p into url, for %s, %redis and %memcached.
+// Fill inserts the folder and the addresses of p into url, for %s, %redis and %memcached.
 func (p Place) Fill(url string) string {
 	return strings.NewReplacer("%s", p.Dir, "%redis", p.Redis, "%memcached", p.Memcached).Replace(url)
 }
 
-// Clients is how many clients there are at most.
+// Clients is the maximum number of clients.
 const Clients = 32
 
-// Kind is a peer that does some work as a T.
+// Kind is a peer with the interface T.
 type Kind[T any] struct {
 	Name    string
-	Server  string // the program of the server it stands on; "" is none
-	Durable string // what a crash of the machine or the server takes
-	File    string // how the names of its files begin, in the folder of a place
+	Server  string // the program of its server; "" means none
+	Durable string // the loss in a crash of the machine or the server
+	File    string // prefix of its file names, in the folder of a place
 	Open    func(context.Context, Place) (T, error)
 }
 
-// What a crash of the machine or the server takes from a peer.
+// The losses of a peer in a crash of the machine or the server.
 const (
 	Nothing    = "nothing"
 	LastWrites = "the last writes"
 	Everything = "everything"
 )
 
-// Losses are these, the least first.
+// Losses are the kinds of losses, least first.
 var Losses = []string{Nothing, LastWrites, Everything}
 
-// Files returns the names of the files in which a kind keeps its data.
+// Files returns the names of the data files of a kind.
 func Files[T any](k Kind[T], at Place) []string {
 	switch {
 	case k.File != "":

@@ -14,7 +14,7 @@ func (p Place) dsn(database string) (string, error) {
 	return "host=" + host + " port=" + port + " user=" + postgresUser + " sslmode=disable dbname=" + database, err
 }
 
-// NewDatabase makes an empty database, and returns its connection string.
+// NewDatabase creates an empty database, and returns its connection string.
 func (p Place) NewDatabase(ctx context.Context, name string) (string, error) {
 	admin, err := p.dsn("postgres")
 	if err != nil {
@@ -31,8 +31,8 @@ func (p Place) NewDatabase(ctx context.Context, name string) (string, error) {
 	return p.dsn(name)
 }
 
-// NewPool opens an empty database, with a connection for each client. With the synchronousCommit
-// off, a crash takes the last writes.
+// NewPool opens an empty database, with a connection for each client. With synchronousCommit off, a
+// crash loses the last writes.
 func (p Place) NewPool(ctx context.Context, name, synchronousCommit string) (*pgxpool.Pool, error) {
 	dsn, err := p.NewDatabase(ctx, name)
 	if err != nil {

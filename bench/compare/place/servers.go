@@ -20,15 +20,14 @@ import (
 	"github.com/ringtree/ringtree/internal/proof/servers"
 )
 
-// The servers, by the programs that must be there.
+// The servers, by their required programs.
 const (
 	Postgres  = "postgres"
 	Redis     = "redis-server"
 	Memcached = "memcached"
 )
 
-// Missing returns an error that says how to install a server, if it is not there; "" needs
-// none.
+// Missing returns an error with installation advice for a missing server; "" requires none.
 func Missing(server string) error {
 	if server == "" {
 		return nil
@@ -39,7 +38,7 @@ func Missing(server string) error {
 	return nil
 }
 
-// Program returns the path of a program. Of PostgreSQL's, Debian puts few on the PATH.
+// Program returns the path of a program. Debian puts few of PostgreSQL's on the PATH.
 func Program(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	if err == nil {
@@ -52,8 +51,8 @@ func Program(name string) (string, error) {
 	return found[len(found)-1], nil
 }
 
-// Start starts a server on the loopback address and puts its address into at. stop ends
-// it and removes its data.
+// Start starts a server on the loopback address and sets its address in at. stop ends it and
+// removes its data.
 func Start(server string, at *Place) (stop func(), err error) {
 	if at.Pids == nil {
 		at.Pids = map[string]int{}
@@ -86,8 +85,8 @@ func (p *Place) started(server string, addr *string) func(*servers.Process, erro
 
 const postgresUser = "compare"
 
-// startPostgres starts PostgreSQL with its data in a new folder. It is durable, and set up
-// as its documentation advises: a quarter of the memory for its buffers.
+// startPostgres starts PostgreSQL with its data in a new folder. It is durable, and configured as
+// its documentation advises: a quarter of the memory for its buffers.
 func startPostgres(at *Place) (stop func(), err error) {
 	who, err := ordinaryUser()
 	if err != nil {
@@ -152,11 +151,11 @@ func (p *Place) servePostgres(who *syscall.SysProcAttr, dir string) (stop func()
 	}
 	exited := make(chan struct{})
 	go func() {
-		_ = cmd.Wait() // It was asked to end, or await says that it did not listen.
+		_ = cmd.Wait() // It was stopped, or await reports that it did not listen.
 		close(exited)
 	}()
 	stop = func() {
-		_ = cmd.Process.Signal(os.Interrupt) // which ends its connections, and is not kill -9
+		_ = cmd.Process.Signal(os.Interrupt) // closes its connections, unlike kill -9
 		<-exited
 	}
 	p.Postgres, p.PostgresDir, p.Pids[Postgres] = net.JoinHostPort("127.0.0.1", port), dir, cmd.Process.Pid
@@ -167,7 +166,7 @@ func (p *Place) servePostgres(who *syscall.SysProcAttr, dir string) (stop func()
 	return stop, nil
 }
 
-// awaitPostgres returns when the server takes connections.
+// awaitPostgres returns when the server accepts connections.
 func (p *Place) awaitPostgres(exited <-chan struct{}) error {
 	dsn, err := p.dsn("postgres")
 	if err != nil {
@@ -187,7 +186,7 @@ func (p *Place) awaitPostgres(exited <-chan struct{}) error {
 	return errors.New("it took no connection within a minute")
 }
 
-// ordinaryUser returns how to start a program that refuses root: nil if this process
+// ordinaryUser returns the attributes for starting a program that refuses root: nil if this process
 // is not root's.
 func ordinaryUser() (*syscall.SysProcAttr, error) {
 	if os.Getuid() != 0 {
@@ -214,7 +213,7 @@ func freePort() (string, error) {
 	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port), nil
 }
 
-// Memory returns how many bytes the machine has, or a GB if that cannot be found out.
+// Memory returns the memory of the machine in bytes, or a GB if that is unknown.
 func Memory() int {
 	text, _ := os.ReadFile("/proc/meminfo")
 	for line := range strings.Lines(string(text)) {

@@ -19,7 +19,7 @@ type Database struct {
 	options []kvmodel.Option
 }
 
-// OpenDatabase opens the database in the store at url, in which [Place.Fill] puts the place.
+// OpenDatabase opens the database in the store at url, with values filled in by [Place.Fill].
 func (p Place) OpenDatabase(ctx context.Context, url string, options ...kvmodel.Option) (*Database, error) {
 	d := &Database{url: p.Fill(url), options: options}
 	return d, d.open(ctx, d.url)
@@ -33,9 +33,9 @@ func (d *Database) open(ctx context.Context, url string) error {
 	return err
 }
 
-// Load has load fill the database. A file does not wait for the disk meanwhile, and is closed
-// at the end; where another file was filled in the same way, it is copied. opened is called
-// whenever the database is opened.
+// Load fills the database by calling load. A file is not synced meanwhile, and closed at the end;
+// if another file was filled in the same way, it is copied instead. Load calls opened whenever it
+// opens the database.
 func (d *Database) Load(ctx context.Context, opened func(), load func() error) error {
 	file, isFile := strings.CutPrefix(d.url, "bolt:")
 	if !isFile {
@@ -46,7 +46,7 @@ func (d *Database) Load(ctx context.Context, opened func(), load func() error) e
 	if err := d.Close(ctx); err != nil {
 		return err
 	}
-	filled := strings.TrimSuffix(file, ".db") // without what sets it apart from others
+	filled := strings.TrimSuffix(file, ".db") // without the part that distinguishes it
 	filled = filled[:strings.LastIndexByte(filled, '-')] + ".filled"
 	if _, err := os.Stat(filled); errors.Is(err, os.ErrNotExist) {
 		if err := d.open(ctx, "bolt:"+filled+"?durability=unsynced"); err != nil {

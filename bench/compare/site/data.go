@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Data is what a site holds before it is visited. Users and articles are numbered from 0,
-// articles in the order in which they were written.
+// Data is the initial content of a site. Users and articles are numbered from 0, articles in the
+// order of writing.
 type Data struct {
 	Users     int
 	Articles  []Article
@@ -23,10 +23,10 @@ type Article struct {
 	Tags   [3]int
 }
 
-// Tags is how many tags there are.
+// Tags is the number of tags.
 const Tags = 50
 
-// New returns the data of a site of about n records. It is the same each time.
+// New returns the data of a site of about n records. It is deterministic.
 func New(n int) *Data {
 	d := &Data{Users: n / 50}
 	rng := rand.New(rand.NewPCG(uint64(n), 1))
@@ -57,16 +57,16 @@ func pairs(n int, next func() [2]int) (all [][2]int) {
 	return all
 }
 
-// popular returns one of 0..n-1, the first of them the most often: the first hundredth comes
-// up one time in twenty.
+// popular returns one of 0..n-1, preferring low numbers: the first hundredth comes up one time in
+// twenty.
 func popular(rng *rand.Rand, n int) int { return int(float64(n) * math.Pow(rng.Float64(), 1.5)) }
 
-// Popular returns an article, the newest ones the most often.
+// Popular returns an article, preferring new ones.
 func (d *Data) Popular(rng *rand.Rand) int {
 	return len(d.Articles) - 1 - popular(rng, len(d.Articles))
 }
 
-// What the records are like.
+// The content of records.
 
 // Username returns the name of a user.
 func Username(user int) string { return fmt.Sprint("user", user) }
@@ -102,6 +102,6 @@ func Body(seed int) string {
 	return string(text)
 }
 
-// made returns when an article, a comment, or another thing that was loaded as number n was
-// made, where a peer can be told.
+// made returns the creation time of the article, comment, or other thing loaded as number n, for
+// peers that accept one.
 func made(n int) time.Time { return time.Unix(1_700_000_000+int64(n), 0).UTC() }

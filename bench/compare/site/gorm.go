@@ -15,7 +15,7 @@ import (
 	"github.com/ringtree/ringtree/examples/conduit"
 )
 
-// The rows of the tables, as GORM's guides write them.
+// The rows of the tables, in the style of GORM's guides.
 type (
 	gormUser struct {
 		ID                          int64
@@ -58,7 +58,7 @@ func (gormTag) TableName() string      { return "article_tags" }
 func (gormFavorite) TableName() string { return "favorites" }
 func (gormComment) TableName() string  { return "comments" }
 
-// gormSite is the app in GORM, with its defaults, on the tables that SQL by hand has.
+// gormSite is the app in GORM, with its defaults, on the tables of the handwritten SQL.
 type gormSite struct {
 	db   *gorm.DB
 	fill func(ctx context.Context, db *gorm.DB, schema string, tables []table) error
@@ -98,7 +98,7 @@ func (g gormSite) Close() error {
 
 func (g gormSite) Flush(context.Context) error { return nil }
 
-// page returns the newest articles that scope leaves, as viewer sees them.
+// page returns the newest articles selected by scope, as viewer sees them.
 func (g gormSite) page(ctx context.Context, viewer int, scope func(*gorm.DB) *gorm.DB) (*conduit.ArticlePage, error) {
 	db := g.db.WithContext(ctx)
 	var total int64
@@ -142,7 +142,7 @@ func (g gormSite) views(ctx context.Context, viewer int, found []gormArticle) ([
 	return views, nil
 }
 
-// follows returns which of authors viewer follows.
+// follows returns the authors that viewer follows.
 func (g gormSite) follows(ctx context.Context, viewer int, authors []int64) (map[int64]bool, error) {
 	var found []gormFollow
 	err := g.db.WithContext(ctx).Where("reader = ? AND author IN ?", of(viewer), authors).Find(&found).Error

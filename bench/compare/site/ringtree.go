@@ -11,7 +11,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// ringtree is the app as it is, on any store.
+// ringtree is the unmodified app, on any store.
 type ringtree struct {
 	*place.Database
 	app *conduit.App
@@ -34,10 +34,10 @@ func (r *ringtree) Load(ctx context.Context, d *Data) error {
 func userID(user int) string       { return fmt.Sprintf("u%025d", user) }
 func articleID(article int) string { return fmt.Sprintf("a%025d", article) }
 
-// many is how many records are made at once.
+// many is the number of records created at once.
 const many = 500
 
-// load makes the articles one after another, as they would have come.
+// load creates the articles one after another, in their natural order.
 func (r *ringtree) load(ctx context.Context, d *Data) error {
 	m := r.app.Models()
 	var users []*conduit.User
@@ -83,8 +83,8 @@ func (r *ringtree) load(ctx context.Context, d *Data) error {
 	return r.Flush(ctx)
 }
 
-// nextMillisecond waits for it. No two articles come into timelines at the same time, or either
-// might stand first.
+// nextMillisecond waits for the next millisecond. Articles of one millisecond would be in no
+// particular order in timelines.
 func nextMillisecond() {
 	for now := time.Now().UnixMilli(); time.Now().UnixMilli() == now; time.Sleep(50 * time.Microsecond) {
 	}

@@ -1,6 +1,5 @@
-// Package site has the pages of an app, [conduit], on everything that an app could keep its
-// data in: each peer in a file of its own, written as its documentation says. All of them
-// show the same.
+// Package site has the pages of an app, [conduit], on ringtree and its alternatives: each peer in a
+// file of its own, written as its documentation advises. All of them show the same.
 package site
 
 import (
@@ -21,17 +20,16 @@ type Author struct {
 	Articles *conduit.ArticlePage // the newest
 }
 
-// Shown is how many articles a list shows.
+// Shown is the number of articles in a list.
 const Shown = 20
 
-// Site is an app on a peer. Its methods may be called at the same time; a viewer is the number
-// of a user.
+// Site is an app on a peer. It must be safe for concurrent use; a viewer is the number of a user.
 type Site interface {
-	// Load makes what d has. The site is empty.
+	// Load stores d. The site is empty.
 	Load(ctx context.Context, d *Data) error
 	Close() error
 
-	Feed(ctx context.Context, viewer int) (*conduit.ArticlePage, error) // of those whom viewer follows
+	Feed(ctx context.Context, viewer int) (*conduit.ArticlePage, error) // by the authors that viewer follows
 	Article(ctx context.Context, viewer int, slug string) (*Reading, error)
 	Profile(ctx context.Context, viewer int, username string) (*Author, error)
 	Tag(ctx context.Context, viewer int, tag string) (*conduit.ArticlePage, error)
@@ -40,6 +38,6 @@ type Site interface {
 	Comment(ctx context.Context, viewer int, slug, body string) (*conduit.CommentView, error)
 	Publish(ctx context.Context, viewer int, n conduit.NewArticle) (*conduit.ArticleView, error)
 
-	// Flush returns when all that was written is in every answer.
+	// Flush returns when all writes are visible in every answer.
 	Flush(ctx context.Context) error
 }

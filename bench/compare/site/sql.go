@@ -12,7 +12,7 @@ import (
 	"github.com/ringtree/ringtree/examples/conduit"
 )
 
-// A database runs SQL by hand. Parameters are $1, $2, ...
+// A database runs handwritten SQL. Parameters are $1, $2, ...
 type database interface {
 	// read runs queries, in one flight where there is a network.
 	read(ctx context.Context, queries ...query) error
@@ -29,7 +29,7 @@ type execer interface {
 	exec(ctx context.Context, sql string, args ...any) (affected int64, err error)
 }
 
-// query is a statement and what is done with each row of its answer.
+// query is a statement and a function for each row of its answer.
 type query struct {
 	sql  string
 	args []any
@@ -43,14 +43,14 @@ type table struct {
 	rows    iter.Seq[[]any]
 }
 
-// errTaken says that a unique value is taken.
+// errTaken means that a unique value is taken.
 var errTaken = errors.New("taken")
 
-// sqlSite is the app in SQL that is written by hand, with an index for each of its pages, and
-// the favorites of an article and its tags in columns beside their tables.
+// sqlSite is the app in handwritten SQL, with an index for each of its pages, and the favorites and
+// tags of an article in columns beside their tables.
 type sqlSite struct{ database }
 
-// schema has SERIAL where a database gives the next number.
+// schema has SERIAL for automatic numbers.
 const schema = `
 CREATE TABLE users (id SERIAL, username text NOT NULL UNIQUE, email text NOT NULL UNIQUE, bio text NOT NULL, image text NOT NULL);
 CREATE TABLE follows (reader bigint, author bigint, PRIMARY KEY (reader, author));
@@ -131,7 +131,7 @@ const (
 	articleTables = ` FROM articles a JOIN users u ON u.id = a.author `
 )
 
-// profile is where a row's profile goes.
+// profile scans the profile in a row.
 type profile struct{ bio, image string }
 
 func (p *profile) into(to *conduit.Profile) []any {
@@ -147,7 +147,7 @@ func (p *profile) fill(to *conduit.Profile) {
 	}
 }
 
-// scanArticle returns an article without its body; more are the columns after the others.
+// scanArticle returns an article without its body; more are the remaining columns.
 func scanArticle(scan func(...any) error, more ...any) (v conduit.ArticleView, err error) {
 	var tags string
 	var made, edited int64
@@ -160,8 +160,8 @@ func scanArticle(scan func(...any) error, more ...any) (v conduit.ArticleView, e
 	return v, err
 }
 
-// list returns what reads the newest articles for which where holds, of $2, and how many
-// there are, by another query of $1.
+// list returns a query for the newest articles that satisfy where, with parameter $2, and another
+// one for their number, with $1.
 func list(page *conduit.ArticlePage, viewer int, where, count string, of2 any) []query {
 	page.Articles = make([]conduit.ArticleView, 0, Shown)
 	return []query{
@@ -179,7 +179,7 @@ func (s sqlSite) Feed(ctx context.Context, viewer int) (*conduit.ArticlePage, er
 	err := s.read(ctx, list(&page, viewer,
 		"WHERE a.author IN (SELECT author FROM follows WHERE reader = $2) ORDER BY a.id DESC",
 		"SELECT count(*) FROM articles WHERE author IN (SELECT author FROM follows WHERE reader = $1)", of(viewer))...)
-	page.ArticlesCount = min(page.ArticlesCount, 1000) // as far as the app's feed goes back
+	page.ArticlesCount = min(page.ArticlesCount, 1000) // the length of the app's feed
 	return &page, err
 }
 
@@ -206,7 +206,7 @@ func (s sqlSite) Profile(ctx context.Context, viewer int, username string) (*Aut
 	return page, err
 }
 
-// oneArticle returns what reads an article.
+// oneArticle returns a query for an article.
 func oneArticle(to *conduit.ArticleView, viewer int, slug string) query {
 	return query{articleColumns + ", a.body" + articleTables + "WHERE a.slug = $2", []any{of(viewer), slug}, func(scan func(...any) error) (err error) {
 		var body string

@@ -35,7 +35,7 @@ func openSQLite(name, synchronous string) func(context.Context, place.Place) (Si
 
 func (d *sqliteDatabase) close() error { return d.db.Close() }
 
-// numbered returns a statement with the parameters as SQLite numbers them.
+// numbered returns a statement with the parameters in SQLite's syntax.
 func numbered(statement string) string { return strings.ReplaceAll(statement, "$", "?") }
 
 func (d *sqliteDatabase) prepare(ctx context.Context, statement string) (*sql.Stmt, error) {
@@ -56,7 +56,7 @@ func (d *sqliteDatabase) read(ctx context.Context, queries ...query) error {
 	return d.each(ctx, queries, func(s *sql.Stmt) *sql.Stmt { return s })
 }
 
-// each runs queries as in says.
+// each runs queries on in.
 func (d *sqliteDatabase) each(ctx context.Context, queries []query, in func(*sql.Stmt) *sql.Stmt) error {
 	for _, q := range queries {
 		s, err := d.prepare(ctx, q.sql)
@@ -136,7 +136,7 @@ func (d *sqliteDatabase) load(ctx context.Context, schema string, tables ...tabl
 	return insertAll(ctx, d.db, schema, tables)
 }
 
-// keysAlone finds the end of a table that has nothing but its key.
+// keysAlone finds the end of a table with only a key.
 var keysAlone = regexp.MustCompile(`(PRIMARY KEY \(\w+, \w+\)\));`)
 
 // insertAll fills tables in one transaction. A table that is all key is its own index.

@@ -1,5 +1,5 @@
-// Package after has what package before asks of a database by SQL, asked of ringtree. The
-// table in docs/from-sql.md shows both.
+// Package after makes the queries of package before on ringtree instead of SQL. The table in
+// docs/from-sql.md shows both.
 package after
 
 import (
@@ -9,7 +9,7 @@ import (
 
 //go:generate go tool kvgen
 
-// User is a person who writes. One who was removed is kept, and is in no index.
+// User is an author. A removed user is kept, and is in no index.
 type User struct {
 	_       struct{} `kv:"model,if=Live"`
 	ID      string   `kv:"id"`
@@ -20,7 +20,7 @@ type User struct {
 // Live reports whether the user was not removed.
 func (u *User) Live() bool { return u.Removed.IsZero() }
 
-// Post is what a user has written.
+// Post is a post of a user.
 type Post struct {
 	_       struct{} `kv:"model,count"`
 	ID      string   `kv:"id"`
@@ -40,14 +40,14 @@ type Post struct {
 //kv:list
 func (p *Post) Words() []string { return strings.Fields(strings.ToLower(p.Title)) }
 
-// Comment goes with its Post.
+// Comment is deleted with its Post.
 type Comment struct {
 	ID   string `kv:"id"`
 	Post string `kv:"list,with=Post"`
 	Text string
 }
 
-// Like says that User likes Post. It goes with the Post.
+// Like means that User likes Post. It is deleted with the Post.
 type Like struct {
 	User string `kv:"id; list"`
 	Post string `kv:"id; list,with=Post; count=Post.Likes"`

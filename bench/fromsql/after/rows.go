@@ -9,7 +9,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// What the questions are about.
+// The subjects of the queries.
 const (
 	id, slug, ann, tag, title = "p07", "slug07", "ann", "go", "On trees"
 	pages                     = 3
@@ -20,8 +20,8 @@ var (
 	from, to = begun.Add(10 * time.Minute), begun.Add(20 * time.Minute)
 )
 
-// Reads and Writes are what the tables show, by the first cells of their rows. Each returns what
-// it has found or done, as package before does.
+// Reads and Writes are the code in the tables, by the first cells of their rows. Each returns its
+// result, in the form of package before.
 var Reads = map[string]func(ctx context.Context, m *Models) (any, error){
 	"SELECT … WHERE id = ?": func(ctx context.Context, m *Models) (any, error) {
 		post, err := m.Posts.Get(ctx, id)
@@ -137,7 +137,7 @@ var Reads = map[string]func(ctx context.Context, m *Models) (any, error){
 	},
 }
 
-// Writes change something: see Reads.
+// Writes are the changes: see Reads.
 var Writes = map[string]func(ctx context.Context, m *Models) (any, error){
 	"INSERT": func(ctx context.Context, m *Models) (any, error) {
 		post := Post{ID: "new", Slug: "new", Title: title, Author: ann, Made: begun, Tags: []string{tag}}
@@ -199,7 +199,7 @@ var Writes = map[string]func(ctx context.Context, m *Models) (any, error){
 	},
 }
 
-// unmetered returns a context for what a row needs from an earlier request.
+// unmetered returns a context for data that a row needs from an earlier request.
 func unmetered(ctx context.Context) context.Context {
 	ctx, _ = kvmodel.Metered(ctx)
 	return ctx
@@ -212,7 +212,7 @@ func slugs(posts []*Post) (all []string) {
 	return all
 }
 
-// Fill makes what package before has in its tables.
+// Fill creates the records of package before's tables.
 func Fill(ctx context.Context, m *Models) error {
 	err := m.Users.CreateMulti(ctx, []*User{{ID: ann, Name: "Ann"}, {ID: "bob", Name: "Bob"}})
 	for i := range 20 * pages {
@@ -223,7 +223,7 @@ func Fill(ctx context.Context, m *Models) error {
 		m.Comments.Create(ctx, &Comment{ID: "c1", Post: id, Text: "Fine."}))
 }
 
-// add makes post i.
+// add creates post i.
 func add(ctx context.Context, m *Models, i int) error {
 	p := &Post{
 		ID: fmt.Sprintf("p%02d", i), Slug: fmt.Sprintf("slug%02d", i), Title: "On rings", Author: ann, Status: "public",
@@ -242,5 +242,5 @@ func add(ctx context.Context, m *Models, i int) error {
 	return err
 }
 
-// Another makes one more post, so that listings have something new.
+// Another creates one more post, so that listings change.
 func Another(ctx context.Context, m *Models) error { return add(ctx, m, 20*pages) }

@@ -1,5 +1,5 @@
-// Package before asks a database by SQL, by way of GORM. The table in docs/from-sql.md shows
-// it beside package after.
+// Package before queries a database by SQL, using GORM. The table in docs/from-sql.md shows it
+// beside package after.
 package before
 
 import (
@@ -8,14 +8,14 @@ import (
 	"gorm.io/gorm"
 )
 
-// User is a person who writes.
+// User is an author.
 type User struct {
 	ID        string `gorm:"primaryKey"`
 	Name      string `gorm:"uniqueIndex"`
 	DeletedAt gorm.DeletedAt
 }
 
-// Post is what a user has written.
+// Post is a post of a user.
 type Post struct {
 	ID       string `gorm:"primaryKey"`
 	Slug     string `gorm:"uniqueIndex"`
@@ -31,7 +31,7 @@ type Post struct {
 	Likes    []Like    `gorm:"constraint:OnDelete:CASCADE"`
 }
 
-// PostTag says that a post has a tag.
+// PostTag means that a post has a tag.
 type PostTag struct {
 	PostID string `gorm:"primaryKey"`
 	Tag    string `gorm:"primaryKey;index"`
@@ -44,7 +44,7 @@ type Comment struct {
 	Text   string
 }
 
-// Like says that a user likes a post.
+// Like means that a user likes a post.
 type Like struct {
 	UserID string `gorm:"primaryKey"`
 	PostID string `gorm:"primaryKey;index"`

@@ -9,7 +9,7 @@ import (
 	"gorm.io/gorm/clause"
 )
 
-// What the questions are about.
+// The subjects of the queries.
 const (
 	id, slug, ann, tag, title = "p07", "slug07", "ann", "go", "On trees"
 	pages                     = 3
@@ -20,8 +20,8 @@ var (
 	from, to = begun.Add(10 * time.Minute), begun.Add(20 * time.Minute)
 )
 
-// Rows are what the table shows, by the first cells of its rows. Each returns what it has found
-// or done, as package after does.
+// Rows is the code in the table, by the first cells of its rows. Each returns its result, in the
+// form of package after.
 var Rows = map[string]func(db *gorm.DB) (any, error){
 	"SELECT … WHERE id = ?": func(db *gorm.DB) (any, error) {
 		var post Post
@@ -199,7 +199,7 @@ func slugs(posts []Post) (all []string) {
 	return all
 }
 
-// Fill makes the tables, and fills them with what package after has.
+// Fill creates the tables, with the data of package after.
 func Fill(db *gorm.DB) error {
 	if err := db.AutoMigrate(&User{}, &Post{}, &PostTag{}, &Comment{}, &Like{}); err != nil {
 		return err

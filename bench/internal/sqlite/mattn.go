@@ -7,7 +7,7 @@ import (
 	"gorm.io/gorm"
 )
 
-// SQLite is the one in C here, which GORM's guide uses.
+// Here SQLite is the C library used in GORM's guide.
 const (
 	InC    = true
 	Name   = "SQLite in C"
@@ -15,10 +15,10 @@ const (
 	Driver = "sqlite3"
 )
 
-// Gorm returns GORM's dialect of the file that a DSN names.
+// Gorm returns GORM's dialect for the file in a DSN.
 func Gorm(dsn string) gorm.Dialector { return sqlite.Open(dsn) }
 
-// DSN returns the name by which Driver opens file.
+// DSN returns Driver's name for file.
 func DSN(file, synchronous string) string {
 	return "file:" + file + "?_txlock=immediate&_busy_timeout=10000&_journal_mode=WAL&_fk=1&_cache_size=-65536&_synchronous=" + synchronous
 }

@@ -1,4 +1,4 @@
-// Package sqlite is the SQLite that ringtree is compared with: the tag mattn chooses the
-// one in C. A file is set up as SQLite's documentation advises for many readers and
-// writers: in WAL mode, with writers that take the lock when they begin, and wait for it.
+// Package sqlite is the SQLite that ringtree is compared with: the tag mattn selects the C library.
+// A file is configured as SQLite's documentation advises for many readers and writers: in WAL mode,
+// with writers that take the lock when they begin, and wait for it.
 package sqlite

@@ -1,4 +1,4 @@
-// Package stores has stores that stand for others.
+// Package stores has wrappers of stores.
 package stores
 
 import (
@@ -9,7 +9,7 @@ import (
 // Outliving is a store that its users do not close.
 type Outliving struct{ kvmodel.Store }
 
-// Powers returns those of the store.
+// Powers returns the powers of the store.
 func (o Outliving) Powers() kv.Powers { return kv.PowersOf(o.Store) }
 
 // Close does nothing.
@@ -21,5 +21,5 @@ type With struct {
 	Has kv.Powers
 }
 
-// Powers returns those that it is said to have.
+// Powers returns Has.
 func (w With) Powers() kv.Powers { return w.Has }

@@ -6,14 +6,14 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/model"
 )
 
-// The kinds of what a model once had, as the lock file names them.
+// The kinds of a model's former features, as named in the lock file.
 const (
 	goneIndex   = "index"
 	goneCounter = "counter"
 	goneHistory = "history"
 )
 
-// recallGone gives the models of p what they once had, by old, and do not have any more.
+// recallGone notes on the models of p the features that they had in old and no longer have.
 func recallGone(p *model.Package, old *lock) {
 	for _, m := range p.Models {
 		was := old.model(m.Stored)
@@ -28,7 +28,7 @@ func recallGone(p *model.Package, old *lock) {
 	}
 }
 
-// asGone returns items of a kind as the lock file names them once they are gone.
+// asGone returns items of a kind in the lock file's form for former features.
 func asGone(kind string, items []lockedItem) (gone []lockedItem) {
 	for _, it := range items {
 		gone = append(gone, lockedItem{name: kind, form: it.name})
@@ -36,7 +36,7 @@ func asGone(kind string, items []lockedItem) (gone []lockedItem) {
 	return gone
 }
 
-// noteGone notes that m once had what kind and name say, unless it has it now.
+// noteGone notes a former feature of m, by kind and name, unless m has it again.
 func noteGone(m *model.Model, kind, name string) {
 	isTotal := m.Total && name == model.TotalName
 	switch kind {
@@ -55,7 +55,7 @@ func noteGone(m *model.Model, kind, name string) {
 	}
 }
 
-// with returns names with name, unless it is there or not wanted.
+// with returns names with name added, unless it is there or unwanted.
 func with(names []string, name string, unwanted bool) []string {
 	if unwanted || slices.Contains(names, name) {
 		return names

@@ -21,42 +21,42 @@ const lockComment = `# What this package stores, as of the last run of kvgen. Ke
 # control: kvgen refuses a change that would leave stored data behind.
 `
 
-// A lock says what the models of a package store, with a line for each thing whose
-// loss would orphan data. The lines are sorted to make changes readable diffs.
+// A lock describes the stored data of a package's models, with a line for each thing whose loss
+// would orphan data. The lines are sorted, for readable diffs.
 type lock struct {
 	path   string
 	models []*lockedModel // sorted by name
 }
 
-// A lockedModel is what one model stores.
+// A lockedModel is the stored data of one model.
 type lockedModel struct {
 	name     string
-	source   *model.Model // nil in a lock that was read
+	source   *model.Model // nil in a lock read from a file
 	version  int
 	id       []lockedItem // in the order of the key
 	fields   []lockedItem // sorted by name
 	indexes  []lockedItem // sorted by name
-	events   []lockedItem // by the name of an option: what the keys of events are made with
+	events   []lockedItem // by the name of an option: the options that determine the keys of events
 	counters []lockedItem // sorted by name
-	history  []lockedItem // how many bodies are kept, as "keep"
-	gone     []lockedItem // what it once had and may still be stored: the kind and the name of each
+	history  []lockedItem // the number of kept bodies, as "keep"
+	gone     []lockedItem // former features that may still be stored: kind and name of each
 	line     int
 }
 
-// A lockedItem is one thing that a model stores: its stored name and its form.
+// A lockedItem is one stored thing of a model: its stored name and its form.
 type lockedItem struct {
 	name, form string
-	line       int       // of a lock that was read
+	line       int       // in a lock read from a file
 	pos        token.Pos // of an index in the source
-	alias      bool      // of a field in the source: it is an older name
+	alias      bool      // for a field in the source: an older name
 }
 
-// index returns where in items the one called name is, or -1.
+// index returns the index in items of the one called name, or -1.
 func index(items []lockedItem, name string) int {
 	return slices.IndexFunc(items, func(it lockedItem) bool { return it.name == name })
 }
 
-// find returns the item of items called name, and whether there is one.
+// find returns the item called name, and whether there is one.
 func find(items []lockedItem, name string) (lockedItem, bool) {
 	if i := index(items, name); i >= 0 {
 		return items[i], true
@@ -64,7 +64,7 @@ func find(items []lockedItem, name string) (lockedItem, bool) {
 	return lockedItem{}, false
 }
 
-// model returns what the model called name stores, nil if l has none.
+// model returns the model called name, or nil.
 func (l *lock) model(name string) *lockedModel {
 	i := slices.IndexFunc(l.models, func(m *lockedModel) bool { return m.name == name })
 	if i < 0 {
@@ -73,7 +73,7 @@ func (l *lock) model(name string) *lockedModel {
 	return l.models[i]
 }
 
-// text returns l as its file holds it.
+// text returns l in the form of its file.
 func (l *lock) text() []byte {
 	b := bytes.NewBufferString(lockComment)
 	for _, m := range l.models {
@@ -87,7 +87,7 @@ func (l *lock) text() []byte {
 	return b.Bytes()
 }
 
-// A lockedKind is the items of a model that one word introduces.
+// A lockedKind is the items of a model introduced by one word.
 type lockedKind struct {
 	word  string
 	items *[]lockedItem
@@ -97,8 +97,8 @@ func (m *lockedModel) kinds() []lockedKind {
 	return []lockedKind{{"id", &m.id}, {"field", &m.fields}, {"index", &m.indexes}, {"events", &m.events}, {"counter", &m.counters}, {"history", &m.history}, {"gone", &m.gone}}
 }
 
-// readLock returns the lock file of the directory dir. If there is none, or one that
-// it cannot read and reports, it returns an empty lock.
+// readLock reads the lock file of the directory dir. If there is none, or reading fails, which it
+// reports, it returns an empty lock.
 func readLock(r *problem.Reporter, dir string) *lock {
 	path := filepath.Join(dir, output.LockName)
 	text, err := os.ReadFile(path)
@@ -116,7 +116,7 @@ func readLock(r *problem.Reporter, dir string) *lock {
 	return l
 }
 
-// parseLine adds what line number n says to l.
+// parseLine adds line number n to l.
 func (l *lock) parseLine(line string, n int) error {
 	word, rest, _ := strings.Cut(line, " ")
 	switch {
@@ -133,7 +133,7 @@ func (l *lock) parseLine(line string, n int) error {
 	return nil
 }
 
-// parseItem adds what line number n says to m.
+// parseItem adds line number n to m.
 func (m *lockedModel) parseItem(word, rest string, n int) (err error) {
 	if word == "version" {
 		if m.version, err = strconv.Atoi(rest); err != nil {

@@ -14,10 +14,10 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 )
 
-// lockOf returns what p stores as its source says now.
+// lockOf returns the lock of p, according to its source.
 func lockOf(p *model.Package) *lock {
 	l := &lock{path: filepath.Join(p.Dir, output.LockName)}
-	// What cannot be stored is reported when the codecs are written.
+	// Problems with types are reported when the codecs are written.
 	f := &stored.Forms{Reporter: &problem.Reporter{Fset: token.NewFileSet()}, Pkg: p.Types, Writes: p.Has}
 	for _, m := range p.Models {
 		l.models = append(l.models, lockedOf(m, f))
@@ -26,7 +26,7 @@ func lockOf(p *model.Package) *lock {
 	return l
 }
 
-// lockedOf returns what m stores, its fields in the form that f gives them.
+// lockedOf returns the stored data of m. f determines the forms of its fields.
 func lockedOf(m *model.Model, f *stored.Forms) *lockedModel {
 	w := &fieldWalk{Forms: f, open: map[types.Type]bool{m.Type: true}}
 	w.walk(m.Type, "")
@@ -90,16 +90,15 @@ func formOf(x *model.Index) string {
 	return form
 }
 
-// A fieldWalk collects the fields that records of a struct hold, and those of the
-// structs in it, under their stored names.
+// A fieldWalk collects the fields of a struct, and of the structs in it, under their stored names.
 type fieldWalk struct {
 	*stored.Forms
 	found []lockedItem
-	open  map[types.Type]bool // the types it is in, so that a recursive one ends
+	open  map[types.Type]bool // types on the path, so that recursion ends
 }
 
-// walk collects the fields of the struct t, whose names begin with prefix. A field
-// that is also read under older names is listed under each.
+// walk collects the fields of the struct t, with the prefix of their names. A field with older
+// names is listed under each.
 func (w *fieldWalk) walk(t types.Type, prefix string) {
 	for _, f := range w.Fields(t, t.Underlying().(*types.Struct), "", token.NoPos) {
 		for i, name := range f.Names {
@@ -109,8 +108,8 @@ func (w *fieldWalk) walk(t types.Type, prefix string) {
 	}
 }
 
-// form returns how values of type t are stored: types of one form read each
-// other's values. The fields of a struct are collected under name.
+// form returns the stored form of type t: types of one form can read each other's values. The
+// fields of a struct are collected under name.
 func (w *fieldWalk) form(t types.Type, name string) string {
 	switch {
 	case stored.IsTime(t) || w.IsTimeLike(t):

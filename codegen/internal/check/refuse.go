@@ -12,19 +12,18 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/problem"
 )
 
-// A comparison looks for stored data that nothing would read anymore if now replaced
-// old.
+// A comparison looks for stored data that would become unreadable if now replaced old.
 type comparison struct {
 	*problem.Reporter
 	old, now *lock
 }
 
-// Lock returns the lock file of what p stores. Unless accept is set, it compares
-// that with the current lock file: it reports changes that would orphan stored data. In
-// either case the models of p get to know what they once had.
+// Lock returns the lock file of p. Unless accept is set, it compares that with the current lock
+// file, and reports changes that would orphan stored data. In either case it notes former features
+// on the models of p.
 func Lock(r *problem.Reporter, p *model.Package, accept bool) output.File {
 	if accept {
-		// A lock file that cannot be read is written again.
+		// Replace an unreadable lock file.
 		recallGone(p, readLock(&problem.Reporter{Fset: r.Fset, Dir: r.Dir}, p.Dir))
 		now := lockOf(p)
 		return output.File{Path: now.path, Text: now.text()}
@@ -36,8 +35,8 @@ func Lock(r *problem.Reporter, p *model.Package, accept bool) output.File {
 	return output.File{Path: now.path, Text: now.text()}
 }
 
-// refuse reports the changes from old to now that would orphan stored data,
-// each with its remedy. Additions are fine.
+// refuse reports the changes from old to now that would orphan stored data, each with its remedy.
+// Additions are fine.
 func (c comparison) refuse() {
 	for _, was := range c.old.models {
 		is := c.now.model(was.name)
@@ -55,7 +54,7 @@ func (c comparison) refuse() {
 	}
 }
 
-// gone reports, at a line of the lock file, what is no longer there.
+// gone reports a removal, at a line of the lock file.
 func (c comparison) gone(line int, format string, args ...any) {
 	c.Line(c.old.path, line, format, args...)
 }
@@ -68,8 +67,8 @@ func (c comparison) modelGone(was *lockedModel) {
 	c.gone(was.line, "no model is stored as %s anymore, and its records would be left behind: %s; if they are not needed, run kvgen -accept, and call DropModel of the DB with that name", was.name, remedy)
 }
 
-// heir returns the new model that shares the most fields with was, nil if none
-// shares more than half of them.
+// heir returns the new model that shares the most fields with was, nil if none shares more than
+// half of them.
 func (c comparison) heir(was *lockedModel) *lockedModel {
 	var best *lockedModel
 	most := max(1, len(was.fields)/2)
@@ -96,7 +95,7 @@ func (c comparison) version(was, is *lockedModel) {
 	}
 }
 
-// id reports that the id makes other keys: the records would stay under the old ones.
+// id reports an id that makes other keys: the records would stay under the old ones.
 func (c comparison) id(was, is *lockedModel) {
 	sameForm := func(a, b lockedItem) bool { return a.form == b.form }
 	if !slices.EqualFunc(was.id, is.id, sameForm) || isOther(was.id, is) {
@@ -105,9 +104,8 @@ func (c comparison) id(was, is *lockedModel) {
 	}
 }
 
-// isOther reports whether a part of the id was is another field in is: one that was another
-// part, or one that stands beside the field that it was. A field that was renamed is the
-// same.
+// isOther reports whether a part of the id was is another field in is: either a former other part,
+// or one that exists beside the former field. A renamed field is the same.
 func isOther(was []lockedItem, is *lockedModel) bool {
 	for i, part := range was {
 		if is.id[i].name == part.name {
@@ -128,8 +126,7 @@ func describeID(id []lockedItem) string {
 	return "(" + strings.Join(parts, ", ") + ")"
 }
 
-// fields reports stored fields that nothing reads anymore, or that are read as
-// something else.
+// fields reports stored fields that are no longer read, or are read in another form.
 func (c comparison) fields(was, is *lockedModel) {
 	for _, f := range was.fields {
 		now, ok := find(is.fields, f.name)
@@ -142,7 +139,7 @@ func (c comparison) fields(was, is *lockedModel) {
 	}
 }
 
-// renamed returns what to do if the field gone has another name now.
+// renamed returns the remedy if the field gone was renamed.
 func (c comparison) renamed(gone lockedItem, was, is *lockedModel) string {
 	var fresh []string
 	for _, f := range is.fields {
@@ -160,11 +157,10 @@ func (c comparison) renamed(gone lockedItem, was, is *lockedModel) string {
 	return fmt.Sprintf("if %s, put `msgpack:%q` on that", heir, path.Base(slashed(gone.name)))
 }
 
-// slashed returns the path of a stored field with slashes for its dots.
+// slashed returns the path of a stored field with slashes instead of dots.
 func slashed(name string) string { return strings.ReplaceAll(name, ".", "/") }
 
-// indexes reports entries that nothing reads anymore, or that are read as something
-// else.
+// indexes reports entries that are no longer read, or are read in another form.
 func (c comparison) indexes(was, is *lockedModel) {
 	for _, x := range was.indexes {
 		now, ok := find(is.indexes, x.name)
@@ -187,7 +183,7 @@ func (c comparison) indexes(was, is *lockedModel) {
 	}
 }
 
-// events reports events that nothing reads anymore.
+// events reports events that are no longer read.
 func (c comparison) events(was, is *lockedModel) {
 	for _, x := range was.events {
 		if now, ok := find(is.events, x.name); ok && now.form != x.form {
@@ -197,14 +193,14 @@ func (c comparison) events(was, is *lockedModel) {
 	}
 }
 
-// counters reports counters that nothing reads anymore.
+// counters reports counters that are no longer read.
 func (c comparison) counters(was, is *lockedModel) {
 	for _, x := range was.counters {
 		_, ok := find(is.counters, x.name)
 		_, kept := find(is.indexes, x.name)
 		list, values := model.ValuesOf(x.name)
 		switch {
-		case ok || values && !kept: // Of values that are not kept, it is said already.
+		case ok || values && !kept: // Dropped values have been reported already.
 		case values:
 			c.gone(x.line, "the values of %s.%s are counted by count= now, and the numbers they had would be left behind: run kvgen -accept, and Rebuild drops them",
 				is.source.Name, list)
@@ -215,7 +211,7 @@ func (c comparison) counters(was, is *lockedModel) {
 	}
 }
 
-// history reports earlier bodies of records that nothing reads anymore.
+// history reports earlier bodies of records that are no longer read.
 func (c comparison) history(was, is *lockedModel) {
 	if len(was.history) > 0 && len(is.history) == 0 {
 		c.gone(was.history[0].line, "%s has no history anymore, and the earlier bodies of its records would be left behind: say history=%s again; if they are not needed, run kvgen -accept, and Rebuild drops them",
@@ -223,8 +219,8 @@ func (c comparison) history(was, is *lockedModel) {
 	}
 }
 
-// entries returns what the entries of an index of this form are, without its
-// condition: a rebuild settles that.
+// entries returns the form of an index's entries without its condition, since a rebuild handles
+// that.
 func entries(form string) string {
 	text, _, _ := strings.Cut(form, " if ")
 	return text

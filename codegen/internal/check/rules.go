@@ -1,5 +1,5 @@
-// Package check is the third step: it refuses models that contradict themselves,
-// and changes that would leave stored data behind.
+// Package check is the third step: it rejects contradictory models, and changes that would orphan
+// stored data.
 package check
 
 import (
@@ -12,15 +12,14 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 )
 
-// rules is the check of one model as a whole.
+// rules checks one model as a whole.
 type rules struct {
 	*problem.Reporter
 	source *load.Source
 	model  *model.Model
 }
 
-// Models reports what is wrong with the models of p, each taken as a whole.
-// They are declared in s.
+// Models reports problems of the models of p, declared in s, each taken as a whole.
 func Models(r *problem.Reporter, s *load.Source, p *model.Package) {
 	for _, m := range p.Models {
 		c := rules{r, s, m}
@@ -33,8 +32,8 @@ func Models(r *problem.Reporter, s *load.Source, p *model.Package) {
 	}
 }
 
-// recordMethods are the names that a generated type has from kvmodel.Records,
-// which an index of that name would hide.
+// recordMethods are the methods that a generated type inherits from kvmodel.Records; an index of
+// that name would hide one.
 var recordMethods = []string{
 	"Records", "ModelName", "Rebuild", "History", "DB", "ID", "IDs", "Last", "Load", "Before", "AcceptLoss", "Purge",
 	"Get", "GetMulti", "All", "Each", "Create", "CreateMulti", "Put", "PutMulti",
@@ -44,14 +43,14 @@ var recordMethods = []string{
 // hookShapes are the methods that the library looks for on a model.
 var hookShapes = []struct {
 	stored.MethodShape
-	form string // as a message shows it
+	form string // for messages
 }{
 	{stored.MethodShape{Name: "Upgrade", Params: "int", Results: "error"}, "func(from int) error"},
 	{stored.MethodShape{Name: "Validate", Results: "error"}, "func() error"},
 }
 
-// hooks reports methods that have the name of a hook but not its form, so that
-// the library would not call them.
+// hooks reports methods with the name of a hook but another signature, which the library would not
+// call.
 func (c rules) hooks() {
 	methods := types.NewMethodSet(types.NewPointer(c.model.Type))
 	for _, hook := range hookShapes {
@@ -62,7 +61,7 @@ func (c rules) hooks() {
 	}
 }
 
-// kept reports what cannot go together with how records are kept.
+// kept reports incompatible storage options.
 func (c rules) kept() {
 	m := c.model
 	if m.Sequential && len(m.ID) == 1 && m.IDType != nil && !strings.HasSuffix(stored.KeyKind(m.IDType), "int") {
@@ -79,7 +78,7 @@ func (c rules) kept() {
 	}
 }
 
-// counted reports lists, models and rankings that nothing would count down.
+// counted reports lists, models and rankings of expiring records, which nothing would count down.
 func (c rules) counted() {
 	if c.model.Total && c.model.Expires != "" {
 		c.At(c.model.TotalAt, "count: records of %s end by themselves, and nothing counts them down: leave count out; Size and Count of a list know when its members end",
@@ -103,7 +102,7 @@ func (c rules) counted() {
 	}
 }
 
-// tied reports rankings by the time at which a record was made, where none says it.
+// tied reports rankings that break ties by creation time, in a model without that.
 func (c rules) tied() {
 	for _, x := range c.model.Indexes {
 		if x.Ranking != nil && x.Ranking.ByTime() && c.model.Created == "" {
@@ -143,7 +142,7 @@ func (c rules) names() {
 	}
 }
 
-// total takes the names that a model with count has, or reports who has them already.
+// total claims the names used by a model with count, or reports a clash.
 func (c rules) total(taken map[string]string) {
 	if !c.model.Total {
 		return
@@ -156,8 +155,8 @@ func (c rules) total(taken map[string]string) {
 	}
 }
 
-// codec reports handwritten methods that kvgen would write again, or that nothing
-// would call beside those that it writes.
+// codec reports handwritten methods that kvgen generates, or that would never be called beside its
+// output.
 func (c rules) codec() {
 	own := c.source.Methods(c.model.Type.Obj().Name())
 	for _, name := range []string{"EncodeMsgpack", "DecodeMsgpack", "MarshalMsgpack", "UnmarshalMsgpack"} {

@@ -110,7 +110,7 @@ func (w *printer) made(m *model.Model, all []handle) {
 	w.printf("}\n")
 }
 
-// identity writes how to read and set the id of a record, and how to make it a key.
+// identity writes functions that get and set the id of a record, and make it a key.
 func (w *printer) identity(m *model.Model) {
 	v, typ, id := variable(m), m.Type.Obj().Name(), w.names.typeString(m.IDType)
 	get, set := v+"."+m.ID[0].Name, "id"
@@ -123,7 +123,7 @@ func (w *printer) identity(m *model.Model) {
 	w.printf("Key: %s,\n", keyExpr(m.IDType, w.names))
 }
 
-// times writes where to find the fields that the library fills in.
+// times writes functions for the fields that the library fills in.
 func (w *printer) times(m *model.Model) {
 	v := variable(m)
 	for _, f := range []struct{ schema, name string }{
@@ -140,9 +140,9 @@ func (w *printer) times(m *model.Model) {
 	}
 }
 
-// guard writes the lines that stop compiling when the struct, its tags or its
-// methods change: struct types are assignable only if their tags are the same. The
-// compiler names the types of these, which say what to do.
+// guard writes lines that stop compiling when the struct, its tags or its methods change: struct
+// types are assignable only if their tags are the same. The compiler then prints the names of the
+// types, which say how to fix it.
 func (w *printer) guard(m *model.Model) {
 	typ := m.Type.Obj().Name()
 	w.printf("// These lines stop compiling when %s changes: run go generate again.\n", typ)

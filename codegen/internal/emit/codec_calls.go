@@ -8,8 +8,8 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 )
 
-// call returns the statement that writes or reads (verb) the value of type t at
-// pointer through stream.
+// call returns the statement that writes or reads (verb) the value of type t at pointer through
+// stream.
 func (s *codecSet) call(verb string, t types.Type, stream, pointer string, in stored.Place) string {
 	t = types.Unalias(t)
 	if s.IsTimeLike(t) {
@@ -47,8 +47,8 @@ func (s *codecSet) call(verb string, t types.Type, stream, pointer string, in st
 	return ""
 }
 
-// function returns the function that writes or reads values of type t, for a
-// slice, map or pointer of them.
+// function returns the function that writes or reads values of type t, for use in a slice, map or
+// pointer.
 func (s *codecSet) function(verb string, t types.Type, in stored.Place) string {
 	t = types.Unalias(t)
 	if !s.IsTimeLike(t) && !s.ownNil(verb, t) {
@@ -63,9 +63,8 @@ func (s *codecSet) function(verb string, t types.Type, in stored.Place) string {
 	return fmt.Sprintf("func(%s *%s.%s, v *%s) { %s }", letter, s.runtime(), stream, s.typeName(t, in.Pos), s.call(verb, t, letter, "v", in))
 }
 
-// direct returns the name of the function for t, or "" for a slice, array, map or
-// pointer without a name, which needs other functions. It complains about what has
-// no stored form.
+// direct returns the name of the function for t, or "" for an unnamed slice, array, map or pointer,
+// which needs other functions. It reports types without a stored form.
 func (s *codecSet) direct(verb string, t types.Type, in stored.Place) string {
 	codec := s.runtime() + "." + verb
 	if stored.IsTime(t) {
@@ -91,7 +90,7 @@ func (s *codecSet) direct(verb string, t types.Type, in stored.Place) string {
 	return codec
 }
 
-// basic returns the kind of function that t, a type made of b, needs.
+// basic returns the kind of function for t, a type with the underlying type b.
 func (s *codecSet) basic(b *types.Basic, t types.Type, in stored.Place) string {
 	switch info := b.Info(); {
 	case b.Kind() == types.Invalid:
@@ -112,8 +111,8 @@ func (s *codecSet) basic(b *types.Basic, t types.Type, in stored.Place) string {
 	return ""
 }
 
-// check complains about what would not be read as it was written: a nil inside a
-// pointer, and map keys that have no order.
+// check reports types that would not be read as they were written: a nil inside a pointer, and map
+// keys without an order.
 func (s *codecSet) check(u, t types.Type, in stored.Place) {
 	switch u := u.(type) {
 	case *types.Pointer:
@@ -137,12 +136,12 @@ func storesNil(t types.Type) bool {
 	return false
 }
 
-// ownNil reports whether writing a t has to distinguish nil from its own form.
+// ownNil reports whether writing a t must distinguish nil from its own form.
 func (s *codecSet) ownNil(verb string, t types.Type) bool {
 	return verb == "Write" && storesNil(t) && s.OwnForm(t) != ""
 }
 
-// refuse complains that t cannot be stored.
+// refuse reports that t cannot be stored.
 func (s *codecSet) refuse(t types.Type, in stored.Place) {
 	hint := "give it EncodeMsgpack and DecodeMsgpack, or "
 	switch t.Underlying().(type) {

@@ -8,19 +8,19 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 )
 
-// The database may keep a record in memory and give each caller a copy. The copy of a struct
-// shares what its slices, maps and pointers hold; functions made of these get their own.
+// The database may keep a record in memory and give each caller a copy. A shallow copy of a struct
+// shares the data behind its slices, maps and pointers; the functions written here copy that, too.
 
-// copying is how a copy of a type is made from a plain one.
+// copying is the way to copy values of a type.
 type copying int
 
 const (
-	plainly copying = iota // it is one already
-	deeply                 // what it shares is copied
-	never                  // nobody but the type itself knows how
+	plainly copying = iota // a shallow copy is enough
+	deeply                 // shared data must be copied
+	never                  // only the type itself could do it
 )
 
-// copyingOf returns how a copy of a t is made. Types under way are in within.
+// copyingOf returns the way to copy a t. within holds the types on the path.
 func (s *codecSet) copyingOf(t types.Type, within ...types.Type) copying {
 	t = types.Unalias(t)
 	for _, outer := range within {
@@ -65,7 +65,7 @@ func (s *codecSet) copyingOf(t types.Type, within ...types.Type) copying {
 	return never
 }
 
-// copyModel returns what the codec of model has for copies, if there is a way to make them.
+// copyModel returns the codec's field for copies of model, if there is a way to make them.
 func (s *codecSet) copyModel(model *types.Named) string {
 	switch s.copyingOf(model) {
 	case plainly:
@@ -76,7 +76,7 @@ func (s *codecSet) copyModel(model *types.Named) string {
 	return ""
 }
 
-// copyOf returns what follows copy in the name of the function for t, and has it written.
+// copyOf returns the name of the function for t without the prefix copy, and schedules it.
 func (s *codecSet) copyOf(t types.Type, in stored.Place) string {
 	base := s.helper(t, in.Name)
 	s.need(codecPart{t, base, in.Pos, copyPart})
@@ -98,7 +98,7 @@ func (s *codecSet) writeCopy(t types.Type, base string, in stored.Place) {
 	s.printf("}\n\n")
 }
 
-// copyCall returns the statement that gives the value of type t at pointer its own.
+// copyCall returns the statement that makes the value of type t at pointer independent.
 func (s *codecSet) copyCall(t types.Type, pointer string, in stored.Place) string {
 	t = types.Unalias(t)
 	if name := s.copyNamed(t, in); name != "" {
@@ -118,8 +118,8 @@ func (s *codecSet) copyCall(t types.Type, pointer string, in stored.Place) strin
 	return ""
 }
 
-// copyNamed returns the name of the function for t, or "" for a slice, array, map or pointer
-// without a name.
+// copyNamed returns the name of the function for t, or "" for an unnamed slice, array, map or
+// pointer.
 func (s *codecSet) copyNamed(t types.Type, in stored.Place) string {
 	_, named := t.(*types.Named)
 	if _, is := t.Underlying().(*types.Struct); is || named {
@@ -128,7 +128,7 @@ func (s *codecSet) copyNamed(t types.Type, in stored.Place) string {
 	return ""
 }
 
-// copyFunction returns the function that gives values of type t their own, or nil.
+// copyFunction returns the function that makes values of type t independent, or nil.
 func (s *codecSet) copyFunction(t types.Type, in stored.Place) string {
 	t = types.Unalias(t)
 	if s.copyingOf(t) == plainly {

@@ -12,19 +12,18 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 )
 
-// codecSet writes the codecs of one package: those of its models and, once each,
-// those of all other types they reach. The same types in the same order give the
-// same bytes.
+// codecSet writes the codecs of one package: those of its models and, once each, of all other types
+// they reach. The output is deterministic: it depends only on the types and their order.
 type codecSet struct {
 	*stored.Forms
 	names   map[string]string // helper names by type
 	imports *imports
-	parts   []codecPart // what is named, in the order in which it is written
-	done    int         // how many of parts are written
+	parts   []codecPart // named parts, in the order of writing
+	done    int         // number of parts written
 	out     bytes.Buffer
 }
 
-// A codecPart is what a codec has for the type typ, under names made of base.
+// A codecPart is a part of the codec for the type typ, with names based on base.
 type codecPart struct {
 	typ  types.Type
 	base string
@@ -37,8 +36,8 @@ type part int
 
 const (
 	streamPart part = iota // the functions that write and read it
-	fieldsPart             // the one that knows its fields
-	copyPart               // the one that gives a copy its own
+	fieldsPart             // the function that knows its fields
+	copyPart               // the function that makes a copy independent
 )
 
 // newCodecSet returns a set for files that import through names.
@@ -46,23 +45,22 @@ func newCodecSet(f *stored.Forms, names *imports) *codecSet {
 	return &codecSet{Forms: f, names: map[string]string{}, imports: names}
 }
 
-// codecOf returns what follows write and read in the names of the functions for t,
-// and has them written. place names a type that has no name.
+// codecOf returns the name of the functions for t without the prefixes write and read, and
+// schedules them. place names a type without a name.
 func (s *codecSet) codecOf(t types.Type, place string, pos token.Pos) string {
 	base := s.helper(t, place)
 	s.need(codecPart{t, base, pos, streamPart})
 	return base
 }
 
-// fieldsOf returns the name of the function that knows the fields of the struct t,
-// and has it written.
+// fieldsOf returns the name of the function for the fields of the struct t, and schedules it.
 func (s *codecSet) fieldsOf(t types.Type, place string, pos token.Pos) string {
 	base := s.helper(t, place)
 	s.need(codecPart{t, base, pos, fieldsPart})
 	return english.Uncapital(base) + "Fields"
 }
 
-// need has part written, once.
+// need schedules part, once.
 func (s *codecSet) need(part codecPart) {
 	same := func(p codecPart) bool { return p.base == part.base && p.what == part.what }
 	if !slices.ContainsFunc(s.parts, same) {
@@ -70,13 +68,13 @@ func (s *codecSet) need(part codecPart) {
 	}
 }
 
-// codecName returns the name of the variable that holds the codec of model.
+// codecName returns the name of the variable with the codec of model.
 func (s *codecSet) codecName(model *types.Named) string {
 	return english.Uncapital(s.helper(model, "")) + "Codec"
 }
 
-// helper returns the name that the functions for t end with. It has a number at
-// its end if otherwise an identifier made of it would be in use.
+// helper returns the base name of the functions for t. It appends a number if an identifier made of
+// it would be in use.
 func (s *codecSet) helper(t types.Type, place string) string {
 	key := types.TypeString(t, nil)
 	if name := s.names[key]; name != "" {
@@ -99,14 +97,14 @@ func (s *codecSet) helper(t types.Type, place string) string {
 	return name
 }
 
-// identifiers returns what may be made of the helper name.
+// identifiers returns all identifiers made of the helper name.
 func identifiers(name string) []string {
 	lower := english.Uncapital(name)
 	return []string{"write" + name, "read" + name, "read" + name + "Field", "copy" + name, lower + "Fields", lower + "Codec"}
 }
 
-// mangled returns a name for t as part of an identifier: Page, GeoPoint,
-// BoxInt, PairStringSliceInt.
+// mangled returns a name for t as part of an identifier: Page, GeoPoint, BoxInt,
+// PairStringSliceInt.
 func mangled(t types.Type, home *types.Package) string {
 	switch t := types.Unalias(t).(type) {
 	case *types.Basic:
@@ -132,14 +130,14 @@ func mangled(t types.Type, home *types.Package) string {
 	return "Value"
 }
 
-// typeName returns t as the package writes it, and imports what it needs. It
-// complains if the package cannot name a part of t.
+// typeName returns t as written in the package, with the necessary imports. It reports a t that the
+// package cannot name.
 func (s *codecSet) typeName(t types.Type, pos token.Pos) string {
 	s.checkNameable(t, pos)
 	return s.imports.typeString(t)
 }
 
-// checkNameable complains about what the package cannot name in t.
+// checkNameable reports the parts of t that the package cannot name.
 func (s *codecSet) checkNameable(t types.Type, pos token.Pos) {
 	switch t := types.Unalias(t).(type) {
 	case *types.Map:
@@ -163,8 +161,7 @@ func (s *codecSet) isNameable(obj *types.TypeName) bool {
 	return obj.Pkg() == nil || obj.Pkg() == s.Pkg || obj.Exported() && importable(obj.Pkg().Path(), s.Pkg.Path())
 }
 
-// importable reports whether the package at path may be imported from the one
-// at home, as far as internal directories go.
+// importable reports whether the rules for internal directories let home import path.
 func importable(path, home string) bool {
 	whole := "/" + path + "/"
 	i := strings.LastIndex(whole, "/internal/")

@@ -21,7 +21,7 @@ func receiverName(typ string) string {
 	return first
 }
 
-// composite returns the literal of the key type typ made of the parts of v.
+// composite returns the literal of the key type typ with the parts of v.
 func composite(typ string, parts []model.Part, v string) string {
 	return typ + "{" + each(parts, func(p model.Part) string { return p.Name + ": " + p.Expr(v) }) + "}"
 }
@@ -40,8 +40,8 @@ func each[T any](items []T, text func(T) string) string {
 	return strings.Join(texts, ", ")
 }
 
-// condition returns how a spec says, after before, which records x holds, "" if it
-// holds all.
+// condition returns the spec's field for the condition of x, after before, or "" if x holds all
+// records.
 func condition(x *model.Index, before string) string {
 	c, typ, v := x.Condition(), x.Model.Type.Obj().Name(), variable(x.Model)
 	switch {

@@ -1,5 +1,5 @@
-// Package emit is the last step: it prints models and decides nothing. What cannot
-// be stored comes up here, while codecs are written.
+// Package emit is the last step: it prints models and decides nothing. Types that cannot be stored
+// are found here, while codecs are written.
 package emit
 
 import (
@@ -17,9 +17,8 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 )
 
-// Files returns what the generated files of p should hold: kv.go, and one
-// beside each file with models, sorted by path. It reports to r what cannot be
-// stored.
+// Files returns the generated files of p: kv.go, and one beside each file with models, sorted by
+// path. It reports types that cannot be stored to r.
 func Files(r *problem.Reporter, p *model.Package) []output.File {
 	if len(p.Models) == 0 {
 		return nil
@@ -103,7 +102,7 @@ type printer struct {
 
 func (w *printer) printf(format string, args ...any) { fmt.Fprintf(w, format, args...) }
 
-// file returns what was printed as a whole file of the package pkg, formatted.
+// file returns the printed text as a formatted file of the package pkg.
 func (w *printer) file(path, pkg string) output.File {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s\n\npackage %s\n\n%s\n", output.Header, pkg, w.names.decl())

@@ -7,17 +7,17 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/model"
 )
 
-// A handle is a field of a model's collection: its name, its type, the expression
-// that makes it from r, the records, what it holds, and the trips of using it.
+// A handle is a field of a model's collection: its name, its type, the expression that makes it
+// from r, the records, a description, and the trips of using it.
 type handle struct {
 	name, typ, make, line, read string
 
-	// parts, if there are any, are the fields of the struct that the handle is. The first
-	// is embedded. They are made in their order, in c, the collection.
+	// parts, if any, are the fields of a handle that is a struct. The first is embedded. They are
+	// made in their order, in c, the collection.
 	parts []handle
 }
 
-// handles returns what the collection of m has in addition to the records.
+// handles returns the fields of the collection of m beside the records.
 func handles(m *model.Model, n *imports) []handle {
 	var all []handle
 	args := n.typeString(m.Type) + ", " + n.typeString(m.IDType)
@@ -88,7 +88,7 @@ func tally(c *model.Counter) string {
 	return fmt.Sprintf("db.%s(%q, %q)", of, c.Model.Stored, c.Stored)
 }
 
-// counterLine returns what c is, for the comment beside it.
+// counterLine describes c, for the comment beside it.
 func counterLine(c *model.Counter) string {
 	text := "outside of the record, filled in when that is loaded"
 	if c.List != nil {
@@ -107,8 +107,8 @@ func counterLine(c *model.Counter) string {
 	return text
 }
 
-// counterTrips returns the trips of using c. The first count of a record takes one more. A
-// ranking that follows before the reply takes six, and one more to find out whose it is.
+// counterTrips returns the trips of using c. The first count of a record takes one more. A ranking
+// that follows before the reply takes six, and one more to find out its owner.
 func counterTrips(c *model.Counter) string {
 	if c.List != nil {
 		return "Get 1"

@@ -13,32 +13,30 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/problem"
 )
 
-// module is the import path under which generated code finds the library.
+// module is the import path of the library.
 const module = "github.com/ringtree/ringtree/"
 
-// imports name the packages that the generated files of one package import. Each
-// has one name in all these files, which nothing else in the package has.
+// imports assigns names to the packages imported by the generated files of one package. Each has
+// one name in all these files, unique in the package.
 type imports struct {
 	own    *types.Package
 	taken  map[string]bool   // the names in use
 	names  map[string]string // by path
 	plain  map[string]string // the packages' own names, by path
-	needed map[string]bool   // the paths that the file being written needs
+	needed map[string]bool   // the paths needed by the current file
 	locals []string          // the names of variables
-	hidden []types.Object    // types of the package that a variable hides
+	hidden []types.Object    // types of the package hidden by a variable
 }
 
-// newImports returns imports for the package own, in which the names of taken are in
-// use.
+// newImports returns imports for the package own, with the names of taken in use.
 func newImports(own *types.Package, taken map[string]bool) *imports {
 	return &imports{own: own, taken: maps.Clone(taken), names: map[string]string{}, plain: map[string]string{}, needed: map[string]bool{}}
 }
 
-// runtime imports the library's package in the directory dir and returns what to call it.
+// runtime imports the library's package in the directory dir and returns its name.
 func (im *imports) runtime(dir string) string { return im.add(module+dir, path.Base(dir)) }
 
-// add imports the package at importPath, which calls itself name, and returns
-// what to call it.
+// add imports the package at importPath, whose own name is name, and returns its name in the file.
 func (im *imports) add(importPath, name string) string {
 	im.needed[importPath] = true
 	if known, ok := im.names[importPath]; ok {
@@ -54,7 +52,7 @@ func (im *imports) add(importPath, name string) string {
 	return chosen
 }
 
-// spelled returns t as the file has to write it at its top.
+// spelled returns t as written at the top level of the file.
 func (im *imports) spelled(t types.Type) string {
 	return types.TypeString(t, func(p *types.Package) string {
 		if p.Path() == im.own.Path() {
@@ -64,7 +62,7 @@ func (im *imports) spelled(t types.Type) string {
 	})
 }
 
-// typeString returns t as the file has to write it where variables may hide it.
+// typeString returns t as written inside functions, where variables may hide it.
 func (im *imports) typeString(t types.Type) string {
 	text := im.spelled(t)
 	for _, name := range im.locals {
@@ -76,7 +74,7 @@ func (im *imports) typeString(t types.Type) string {
 	return text
 }
 
-// mentions reports whether the type that text describes is made of the one called name.
+// mentions reports whether the type in text contains the one called name.
 func mentions(text, name string) bool {
 	return slices.Contains(strings.FieldsFunc(text, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) && c != '_' && c != '.' }), name)
 }
@@ -88,8 +86,8 @@ func (im *imports) reportHidden(r *problem.Reporter) {
 	}
 }
 
-// decl returns the import declaration of the file being written, the standard
-// library first, and begins a new file.
+// decl returns the import declaration of the current file, the standard library first, and begins a
+// new file.
 func (im *imports) decl() string {
 	defer clear(im.needed)
 	var std, others []string

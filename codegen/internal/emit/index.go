@@ -37,7 +37,7 @@ func listsLine(x *model.Index) string {
 	return text
 }
 
-// withValues returns the handle of the list x and of its values. lists is that of the list
+// withValues returns the handle of the list x and of its values. lists is the handle of the list
 // alone.
 func withValues(x *model.Index, lists handle, n *imports) handle {
 	name := lists.name
@@ -50,7 +50,7 @@ func withValues(x *model.Index, lists handle, n *imports) handle {
 	}}}
 }
 
-// valuesLine returns what the values of x are, for the comment beside them.
+// valuesLine describes the values of x, for the comment beside them.
 func valuesLine(x *model.Index) string {
 	each := "each " + english.List(labels(x.Parts))
 	if x.Many {
@@ -63,7 +63,7 @@ func valuesLine(x *model.Index) string {
 	return line
 }
 
-// phrase returns what finds a record in x: "a Slug", "a value among Tags".
+// phrase describes the key of x: "a Slug", "a value among Tags".
 func phrase(x *model.Index) string {
 	what := english.List(labels(x.Parts))
 	if x.Many {
@@ -81,8 +81,8 @@ func labels(parts []model.Part) []string {
 	return names
 }
 
-// generic returns the type of an index: the library's type name of the package
-// pkg for the model's records, the types between, and the index's values.
+// generic returns the type of an index: the library's type name of the package pkg for the model's
+// records, the types between, and the index's values.
 func generic(x *model.Index, names *imports, pkg, name string, between ...types.Type) string {
 	args := names.typeString(x.Model.Type)
 	for _, t := range append(between, x.Value) {
@@ -91,8 +91,8 @@ func generic(x *model.Index, names *imports, pkg, name string, between ...types.
 	return fmt.Sprintf("*%s.%s[%s]", names.runtime(pkg), name, args)
 }
 
-// listOptions returns the optional arguments of lists: how many segments they start
-// with, and what counts them.
+// listOptions returns the optional arguments of lists: their initial number of segments, and their
+// counter.
 func listOptions(x *model.Index, names *imports) string {
 	options := ""
 	if x.Hot > 0 {
@@ -148,7 +148,7 @@ func indexSpec(x *model.Index, names *imports) string {
 	return b.String() + condition(x, " ") + "\n}"
 }
 
-// maxExpr returns the field of a literal that says how many values a record may have in x.
+// maxExpr returns the field of a literal for the maximum number of values of a record in x.
 func maxExpr(x *model.Index) string {
 	if x.Max == 0 {
 		return ""
@@ -156,7 +156,7 @@ func maxExpr(x *model.Index) string {
 	return fmt.Sprintf(" Max: %d,", x.Max)
 }
 
-// fields returns the names of the fields that the values of x are of.
+// fields returns the names of the fields behind the values of x.
 func fields(x *model.Index) string {
 	if x.Field != "" {
 		return strconv.Quote(x.Field)

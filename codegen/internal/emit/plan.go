@@ -31,7 +31,7 @@ func doc(m *model.Model) []string {
 	return append(lines, "Trips: "+trips(m)+".")
 }
 
-// totalLine says what Count of m returns.
+// totalLine describes the result of Count.
 func totalLine(m *model.Model) string {
 	text := "how many " + m.Collection + " there are"
 	if m.If != nil && len(m.Indexes) > 0 {
@@ -40,7 +40,7 @@ func totalLine(m *model.Model) string {
 	return text
 }
 
-// children says what a deletion in m takes along.
+// children describes the records deleted along with one of m.
 func children(m *model.Model) string {
 	var all []string
 	for _, x := range m.Children {
@@ -49,7 +49,7 @@ func children(m *model.Model) string {
 	return english.List(all) + " are deleted, too"
 }
 
-// trips returns what the verbs of m cost before the reply.
+// trips returns the cost of the verbs of m before the reply.
 func trips(m *model.Model) string {
 	create, update, listing, again := 2, map[int]bool{2: true}, "", ""
 	switch {
@@ -58,7 +58,7 @@ func trips(m *model.Model) string {
 	case m.Sequential && len(m.Indexes) == 0:
 		create = 1
 	}
-	deepest := 0 // of what indexes do before the record commits
+	deepest := 0 // trips of indexes before the record commits
 	for _, x := range m.Indexes {
 		e := emissions[x.Word]
 		trips, _ := e.entering(x)
@@ -74,7 +74,7 @@ func trips(m *model.Model) string {
 	return fmt.Sprintf("Get 1, Create %d%s, Update %s%s, Delete 2%s%s", create, again, oneOf(update), touchTrips(m), firstTrips(m, create, deepest), listing)
 }
 
-// touchTrips returns what Touch costs, "" if no record ends.
+// touchTrips returns the cost of Touch, or "" if records do not expire.
 func touchTrips(m *model.Model) string {
 	switch {
 	case m.Expires == "":
@@ -98,9 +98,9 @@ func oneOf(numbers map[int]bool) string {
 	}
 }
 
-// firstTrips returns what Create and Update cost where the record is the first in a list, a
-// timeline or a ranking of one value, if that is more. Elsewhere Create costs create, and what
-// indexes do before the record commits deepest.
+// firstTrips returns the cost of Create and Update if the record is the first in a list, a timeline
+// or a ranking of one value, if that is more. Otherwise Create costs create, including deepest, the
+// trips of indexes before the commit.
 func firstTrips(m *model.Model, create, deepest int) string {
 	var words []string
 	most := 0
@@ -120,8 +120,8 @@ func firstTrips(m *model.Model, create, deepest int) string {
 	return fmt.Sprintf("; with a new %s Create %s%d, Update %[2]s%[4]d", english.Or(words), upTo, max(create, 1+most), 2+most)
 }
 
-// Plan returns the access plan of the package: what each model holds, and what
-// each way to it costs in trips.
+// Plan returns the access plan of the package: the content of each model, and the cost in trips of
+// each way to access it.
 func Plan(p *model.Package) string {
 	var b strings.Builder
 	for _, m := range p.Models {

@@ -59,7 +59,7 @@ func rankingSpec(x *model.Index, n *imports) string {
 	return b.String() + "\n}"
 }
 
-// follows returns the lines that say which counters the ranking x follows.
+// follows returns the lines for the counters that the ranking x follows.
 func follows(x *model.Index, n *imports) string {
 	counters := x.Followed()
 	if len(counters) == 0 {
@@ -72,7 +72,7 @@ func follows(x *model.Index, n *imports) string {
 	return text + fmt.Sprintf("\nAlso: []%s.Counter{%s},", n.runtime("kvmodel"), each(counters[1:], tally))
 }
 
-// scoreOrder returns the expression of how the library orders the scores of x.
+// scoreOrder returns the expression for the order of the scores of x.
 func scoreOrder(x *model.Index, n *imports) string {
 	ranking := n.runtime("ranking")
 	switch kind := x.Ranking.Kind; {
@@ -87,8 +87,8 @@ func scoreOrder(x *model.Index, n *imports) string {
 	}
 }
 
-// rankingEntering returns no more than an entry in the journal takes if x follows a counter:
-// its entries come after the reply.
+// rankingEntering returns just the trip of a journal entry if x follows a counter, since its own
+// entries are written after the reply.
 func rankingEntering(x *model.Index) (trips, first int) {
 	switch {
 	case len(x.Followed()) > 0:
@@ -123,7 +123,7 @@ func rankingLine(x *model.Index) string {
 	return text
 }
 
-// tiesLine says in the comment on a ranking how equal scores stand.
+// tiesLine describes the order of equal scores, for the comment on a ranking.
 var tiesLine = map[string]string{
 	"newest": ", of equal ones the newest first",
 	"oldest": ", of equal ones the oldest first",
@@ -145,7 +145,7 @@ func order(r *model.Ranking) string {
 	return words[0]
 }
 
-// language says in the order of which language texts stand.
+// language describes the language of the order of texts.
 func language(r *model.Ranking) string {
 	if r.Locale == "" {
 		return ""

@@ -41,15 +41,14 @@ func makeTimeline(x *model.Index, n *imports) string {
 	return fmt.Sprintf("%s.NewRing(r, %s)", timeline, b.String())
 }
 
-// standsByOwner reports whether the timeline x stands on the slice that has its owners: then
-// a change of one of these moves the record in no ring of the others.
+// standsByOwner reports whether the timeline x is on the slice that has its owners: then a change
+// of one owner does not move the record in the rings of the others.
 func standsByOwner(x *model.Index) bool {
 	by := x.Ring.By
 	return by != nil && by.Many && by.Parts[0].Name == x.Parts[0].Name
 }
 
-// holdsExpr returns the expression that is true if p of v is a value, as timeline.Text sees
-// it.
+// holdsExpr returns an expression that is true if p of v is a value for timeline.Text.
 func holdsExpr(p model.Part, v string) string {
 	switch u := p.Type.Underlying().(type) {
 	case *types.Basic:
@@ -65,9 +64,8 @@ func holdsExpr(p model.Part, v string) string {
 	return "true"
 }
 
-// orderExpr returns the field of v by which old records enter the timeline x: its own
-// if that is a time or a number that was given in order, or else the one that says when
-// the record was made. It is "" if there is none.
+// orderExpr returns the field of v that orders old records in a build of timeline x: its own field
+// if that is a time or an ascending number, otherwise the creation time, or "" if there is none.
 func orderExpr(x *model.Index, v string) string {
 	m, part := x.Model, x.Parts[0]
 	isID := len(m.ID) == 1 && m.ID[0].Name == part.Name
@@ -104,7 +102,7 @@ func timelineLine(x *model.Index) string {
 	return fmt.Sprintf("%s; newest %d%s", what, x.Ring.Shape.Size, keptLine(x))
 }
 
-// keptLine says up to which size the ring of x can grow without a rebuild.
+// keptLine describes the size to which the ring of x can grow without a rebuild.
 func keptLine(x *model.Index) string {
 	if kept := x.Ring.Shape.Stored(); kept > x.Ring.Shape.Size {
 		return fmt.Sprintf(" (it keeps %d)", kept)
@@ -112,10 +110,10 @@ func keptLine(x *model.Index) string {
 	return ""
 }
 
-// eventLayouts says what the library calls a layout.
+// eventLayouts maps layouts to their names in the library.
 var eventLayouts = map[string]string{"append": "Appended", "ring": "Numbered", "packed": "Packed"}
 
-// eventsLine returns what the events are, for the comment and the plan.
+// eventsLine describes the events, for the comment and the plan.
 func eventsLine(m *model.Model) string {
 	e := m.Events
 	text := fmt.Sprintf("the last %d %s of each %s", e.Keep, m.Collection, e.By.Label())
@@ -128,13 +126,13 @@ func eventsLine(m *model.Model) string {
 	return text
 }
 
-// eventsTrips returns what the verbs cost.
+// eventsTrips returns the cost of the verbs.
 func eventsTrips(e *model.Events) string {
 	push := map[string]string{"append": "1 or 2", "packed": "2", "ring": "2 to 5"}[e.Layout]
 	return fmt.Sprintf("Push %s for any 500 owners, Latest 1, Unread 1, Clear 1", push)
 }
 
-// events writes the type that holds the events m, and the function that makes it.
+// events writes the type that holds the events m, and its constructor.
 func (w *printer) events(m *model.Model) {
 	timeline, kvmodel := w.names.runtime("timeline"), w.names.runtime("kvmodel")
 	e, typ, v, owner := m.Events, m.Type.Obj().Name(), variable(m), w.names.typeString(m.Events.By.Type)

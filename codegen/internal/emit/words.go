@@ -2,25 +2,24 @@ package emit
 
 import "github.com/ringtree/ringtree/codegen/internal/model"
 
-// An emission is how the indexes of a word are written. It prints and decides
-// nothing.
+// An emission is the printed form of a word's indexes. It decides nothing.
 type emission struct {
 	typ  func(*model.Index, *imports) string // the type of its handle
 	make func(*model.Index, *imports) string // the expression that makes it from r, the records
-	line func(*model.Index) string           // what it holds, for the comment
+	line func(*model.Index) string           // its description, for the comment
 	read string                              // the trips of reading it, for the plan
 
 	listing bool // it has pages of records
 
-	// entering returns the trips that entries take before the record commits, and those
-	// of the first entry of a list, a timeline or a ranking of one value.
+	// entering returns the trips of entries before the record commits, and those of the first entry
+	// of a list, a timeline or a ranking of one value.
 	entering func(*model.Index) (trips, first int)
 }
 
-// alike is the entering of an index whose first entry takes the trips of any other.
+// alike is the entering of an index whose first entry costs no more than others.
 func alike(*model.Index) (trips, first int) { return 1, 1 }
 
-// emissions say, by the word that asks for an index, how the index is written.
+// emissions are the printed forms of indexes, by word.
 var emissions = map[string]emission{
 	"unique": {
 		typ: uniqueType, make: makeUnique, line: uniqueLine,

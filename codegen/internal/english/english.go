@@ -22,8 +22,8 @@ func join(words []string, link string) string {
 	return strings.Join(words[:last], ", ") + link + words[last]
 }
 
-// Known returns the part of a message that lists the known words and, if one of
-// them is close to wrong, asks whether it was meant.
+// Known returns the part of a message that lists the known words and, if one of them is close to
+// wrong, asks whether it was meant.
 func Known(wrong string, words []string) string {
 	if len(words) == 0 {
 		return "there are none"
@@ -38,8 +38,8 @@ func Known(wrong string, words []string) string {
 	return text
 }
 
-// Nearest returns the word closest to wrong, or "" if none is close enough for
-// wrong to be a typing error.
+// Nearest returns the word closest to wrong, or "" if none is close enough for wrong to be a typing
+// error.
 func Nearest(wrong string, words []string) string {
 	best, least := "", max(1, len(wrong)/3)+1
 	for _, w := range words {
@@ -50,8 +50,8 @@ func Nearest(wrong string, words []string) string {
 	return best
 }
 
-// distance returns how many letters must be changed, added, dropped or swapped
-// with the next one to turn a into b.
+// distance returns the number of letters to change, add, drop or swap with the next one to turn a
+// into b.
 func distance(a, b string) int {
 	var last, row []int
 	next := make([]int, len(b)+1)

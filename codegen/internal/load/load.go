@@ -1,6 +1,5 @@
-// Package load is the first step: it finds the packages with models, reads them
-// without what kvgen wrote, parses and names what carries tags, and type-checks
-// what a model can depend on.
+// Package load is the first step: it finds the packages with models, reads them without the output
+// of kvgen, parses tags and assigns names, and type-checks everything a model can depend on.
 package load
 
 import (
@@ -21,8 +20,8 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// Sources returns the packages of patterns that hold models or files that kvgen
-// wrote, sorted by import path, parsed and type-checked.
+// Sources returns the packages of patterns that have models or generated files, sorted by import
+// path, parsed and type-checked.
 func Sources(r *problem.Reporter, patterns []string) ([]*Source, error) {
 	listed, err := packages.Load(&packages.Config{
 		Mode: packages.NeedName | packages.NeedFiles | packages.NeedModule,
@@ -81,15 +80,15 @@ func read(r *problem.Reporter, p *packages.Package) *Source {
 	}
 	for _, path := range tests {
 		file, err := parser.ParseFile(r.Fset, path, nil, parser.SkipObjectResolution)
-		if err == nil && file.Name.Name == s.Name { // One with a fault is for go vet to report.
+		if err == nil && file.Name.Name == s.Name { // go vet reports files with faults.
 			s.tests = append(s.tests, file)
 		}
 	}
 	return s
 }
 
-// collect returns the texts of the handwritten files of s, nil if nothing in its
-// directory concerns kvgen.
+// collect returns the texts of the handwritten files of s, nil if nothing in its directory concerns
+// kvgen.
 func (s *Source) collect(r *problem.Reporter, paths []string) map[string][]byte {
 	s.generated = len(output.In(s.Dir)) > 0
 	s.aside = slices.DeleteFunc(s.aside, func(path string) bool {

@@ -11,16 +11,15 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/tag"
 )
 
-// predeclared are the names of Go that generated code uses, besides those of types that
-// fields have. A package that declares one gives it another meaning.
+// predeclared are the predeclared names of Go that generated code uses, apart from the types of
+// fields. A package that declares one changes its meaning.
 var predeclared = []string{"any", "bool", "byte", "error", "false", "int64", "len", "nil", "string", "true"}
 
-// A nameTable says of each name at the top of a package what has it, as a message
-// goes on after "but".
+// A nameTable maps each top-level name of a package to its owner, as a message continues after
+// "but".
 type nameTable map[string]string
 
-// nameDrafts gives the drafts of s and their key types their names and reports
-// names that are taken.
+// nameDrafts names the drafts of s and their key types, and reports names that are taken.
 func (s *Source) nameDrafts(r *problem.Reporter) {
 	t := nameTable{}
 	for name, pos := range s.Declared() {
@@ -46,7 +45,7 @@ func (s *Source) nameDrafts(r *problem.Reporter) {
 	s.distinctModels(r)
 }
 
-// claim takes name for what kvgen writes, and complains if it is taken.
+// claim takes name for generated code, and reports a clash.
 func (t nameTable) claim(r *problem.Reporter, pos token.Pos, name, purpose, remedy string) {
 	if owner, taken := t[name]; taken {
 		r.At(pos, "kvgen writes %s for %s, but %s: %s", name, purpose, owner, remedy)
@@ -55,7 +54,7 @@ func (t nameTable) claim(r *problem.Reporter, pos token.Pos, name, purpose, reme
 	t[name] = "also for " + purpose
 }
 
-// ownNames returns what d is called, by its struct and its model or events clause.
+// ownNames returns the names of d, from its struct and its model or events clause.
 func (d *Draft) ownNames(r *problem.Reporter) names {
 	var c tag.Clause
 	for _, word := range []string{"events", "model"} {
@@ -97,8 +96,8 @@ func (d *Draft) nameID(r *problem.Reporter, t nameTable) {
 	d.keys = append(d.keys, &KeyDecl{name, group{}, "the id of " + english.Article(d.Names.Model), parts})
 }
 
-// nameGroups names the key types of the groups of d as the groups, with the model
-// before it if that is taken.
+// nameGroups names the key types of the groups of d like the groups, with the model's name as a
+// prefix if that is taken.
 func (d *Draft) nameGroups(r *problem.Reporter, t nameTable) {
 	var groups []group
 	members := map[group][]*Tagged{}
@@ -128,7 +127,7 @@ func (d *Draft) nameGroups(r *problem.Reporter, t nameTable) {
 	}
 }
 
-// distinctModels reports models that share a name or are stored under one.
+// distinctModels reports models that share a name or a stored name.
 func (s *Source) distinctModels(r *problem.Reporter) {
 	named, stored := map[string]*Draft{}, map[string]*Draft{}
 	for _, d := range s.Drafts {

@@ -14,8 +14,7 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/tag"
 )
 
-// scan finds the drafts of s and reports every tag that stands where kvgen does
-// not look.
+// scan finds the drafts of s and reports every misplaced tag.
 func (s *Source) scan(r *problem.Reporter) {
 	for _, path := range s.aside {
 		s.scanAside(r, path)
@@ -77,7 +76,7 @@ func (s *Source) scanStructs(r *problem.Reporter, f *sourceFile) {
 	})
 }
 
-// notModel returns why the struct that spec declares cannot be a model, "" if it can.
+// notModel returns the reason why the struct declared by spec cannot be a model, "" if it can.
 func notModel(spec *ast.TypeSpec) string {
 	switch {
 	case spec == nil:
@@ -90,7 +89,7 @@ func notModel(spec *ast.TypeSpec) string {
 	return ""
 }
 
-// structTags returns what in st carries a kv tag, in source order.
+// structTags returns the tagged fields of st, in source order.
 func structTags(r *problem.Reporter, st *ast.StructType) []*Tagged {
 	var found []*Tagged
 	for _, field := range st.Fields.List {
@@ -108,7 +107,7 @@ func structTags(r *problem.Reporter, st *ast.StructType) []*Tagged {
 	return found
 }
 
-// fieldTagged returns the field called name with what its tag says.
+// fieldTagged returns the field called name with its parsed tag.
 func fieldTagged(r *problem.Reporter, field *ast.Field, name string, text tag.Text) *Tagged {
 	t := &Tagged{Name: name, Site: tag.OnField, Pos: field.Pos(), typ: field.Type, Text: text}
 	if name == "_" {
@@ -129,8 +128,7 @@ func (t *Tagged) parse(r *problem.Reporter) {
 	t.Text.Report(r, faults...)
 }
 
-// fieldNames returns the names that field declares. An embedded field has the name
-// of its type.
+// fieldNames returns the names declared by field. An embedded field has the name of its type.
 func fieldNames(field *ast.Field) []string {
 	if len(field.Names) == 0 {
 		return []string{embeddedName(field.Type)}
@@ -142,8 +140,8 @@ func fieldNames(field *ast.Field) []string {
 	return names
 }
 
-// scanMethods adds the tagged methods in f to their models, and reports //kv:
-// comments that stand on no method.
+// scanMethods adds the tagged methods in f to their models, and reports //kv: comments outside of
+// methods.
 func (s *Source) scanMethods(r *problem.Reporter, f *sourceFile) {
 	docs := map[*ast.CommentGroup]bool{}
 	for _, decl := range f.Syntax.Decls {
@@ -185,7 +183,7 @@ func (s *Source) addMethod(r *problem.Reporter, fn *ast.FuncDecl, text tag.Text)
 	s.Drafts[i].Tags = append(s.Drafts[i].Tags, t)
 }
 
-// constraintOf returns what limits f to some builds, "" if nothing does.
+// constraintOf returns the constraint that limits f to some builds, or "".
 func constraintOf(f *sourceFile) string {
 	for _, group := range f.Syntax.Comments {
 		if group.Pos() > f.Syntax.Package {

@@ -10,24 +10,24 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/tag"
 )
 
-// A Source is the handwritten part of a package. It leaves out what kvgen wrote,
-// which may be missing, stale or broken.
+// A Source is the handwritten part of a package. It excludes generated code, which may be missing,
+// stale or broken.
 type Source struct {
 	Name, Path, Dir string
-	Module          string // the directory of the module it is part of
+	Module          string // the directory of its module
 	goVersion       string
-	Files           []*sourceFile // of the build, sorted by name
-	tests           []*ast.File   // of the package, whose names generated code must not take either
-	aside           []string      // left out of the build: tests and other systems' files
-	generated       bool          // kvgen has written files in Dir
+	Files           []*sourceFile // in the build, sorted by name
+	tests           []*ast.File   // of the package; generated code must not take their names either
+	aside           []string      // excluded from the build: tests and other systems' files
+	generated       bool          // Dir has generated files
 
 	Drafts []*Draft
 	Types  *types.Package
-	Faults []types.Error     // what the type checker says of the package
-	Absent map[string]string // why packages could not be loaded, by path
+	Faults []types.Error     // errors of the type checker
+	Absent map[string]string // errors of packages that could not be loaded, by path
 }
 
-// Named returns the type called name of the package, nil if it has none.
+// Named returns the package's type called name, or nil.
 func (s *Source) Named(name string) *types.Named {
 	obj := s.Types.Scope().Lookup(name)
 	if obj == nil {
@@ -37,7 +37,7 @@ func (s *Source) Named(name string) *types.Named {
 	return named
 }
 
-// Declared returns the names that s declares at the top of the package, tests included.
+// Declared returns the top-level names declared by s, including tests.
 func (s *Source) Declared() map[string]token.Pos {
 	found := map[string]token.Pos{}
 	files := slices.Clone(s.tests)
@@ -75,7 +75,7 @@ func declaredBy(decl ast.Decl) []*ast.Ident {
 	return nil
 }
 
-// Methods returns the methods that s declares on the type called name.
+// Methods returns the methods declared by s on the type called name.
 func (s *Source) Methods(name string) map[string]token.Pos {
 	found := map[string]token.Pos{}
 	for _, f := range s.Files {
@@ -88,7 +88,7 @@ func (s *Source) Methods(name string) map[string]token.Pos {
 	return found
 }
 
-// receiver returns the name of the type that fn is a method of, "" of a function.
+// receiver returns the type name of the method fn, or "" for a function.
 func receiver(fn *ast.FuncDecl) string {
 	if fn.Recv == nil || len(fn.Recv.List) == 0 {
 		return ""
@@ -112,7 +112,7 @@ func embeddedName(typ ast.Expr) string {
 	return "_"
 }
 
-// ImportPath returns the path that spec imports.
+// ImportPath returns the path imported by spec.
 func ImportPath(spec *ast.ImportSpec) string { return strings.Trim(spec.Path.Value, "`\"") }
 
 // typeSpecs returns the types declared at the top of f.
@@ -132,7 +132,7 @@ func typeSpecs(f *ast.File) []*ast.TypeSpec {
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// A Draft is a model as its source says it, before types are known.
+// A Draft is a model as in its source, before types are known.
 type Draft struct {
 	Name  string // of the struct
 	File  *sourceFile
@@ -148,14 +148,14 @@ type sourceFile struct {
 	Syntax *ast.File
 }
 
-// names are what one model is called.
+// names are the names of one model.
 type names struct {
 	Model      string // in texts: Page
-	Stored     string // in keys: Page, or what was= says
+	Stored     string // in keys: Page, or the value of was=
 	Collection string // the generated type: Pages
 }
 
-// A Tagged is a field or a method that carries a kv tag.
+// A Tagged is a field or a method with a kv tag.
 type Tagged struct {
 	Name    string
 	Site    tag.Site
@@ -163,26 +163,26 @@ type Tagged struct {
 	typ     ast.Expr // of the field, or of the method's result
 	Text    tag.Text
 	Clauses []tag.Clause
-	faulty  bool // the text has more than the clauses
+	faulty  bool // the text has invalid clauses, too
 }
 
-// makesModel reports whether t makes its struct a model. A lone - or private does not:
-// they may stand in any struct that is part of a record.
+// makesModel reports whether t makes its struct a model. A lone - or private does not: these are
+// allowed in any struct within a record.
 func (t *Tagged) makesModel() bool {
 	text := strings.TrimSpace(t.Text.Text)
 	return text != "-" && text != "private"
 }
 
-// A KeyDecl is a key type that kvgen writes: the id of a model whose id has
-// several fields, or the value of a group.
+// A KeyDecl is a generated key type: the id of a model whose id has several fields, or the value of
+// a group.
 type KeyDecl struct {
 	Name  string
-	group group  // the zero one for an id
+	group group  // zero for an id
 	About string // its doc comment
 	Parts []*Tagged
 }
 
-// A group is fields that make one index together: the word and name they share.
+// A group is the fields that form one index together: their common word and name.
 type group struct{ word, name string }
 
 // clause returns the clause of t with the word, and whether there is one.
@@ -209,7 +209,7 @@ func (d *Draft) Faulty() bool {
 	return slices.ContainsFunc(d.Tags, func(t *Tagged) bool { return t.faulty })
 }
 
-// groupOf returns the group that c names, the zero one if it names none.
+// groupOf returns the group named by c, zero if it names none.
 func groupOf(c tag.Clause) group {
 	switch c.Word {
 	case "unique", "list", "group":
@@ -239,7 +239,7 @@ func (d *Draft) Groups() (names []string) {
 	return names
 }
 
-// KeyOf returns the key type of the group that c names, or of the id if c names none.
+// KeyOf returns the key type of the group named by c, or of the id if c names none.
 func (d *Draft) KeyOf(c tag.Clause) *KeyDecl {
 	g := groupOf(c)
 	i := slices.IndexFunc(d.keys, func(k *KeyDecl) bool { return k.group == g })

@@ -14,12 +14,12 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// A checker type-checks packages with models and imports what they need for that.
+// A checker type-checks packages with models and imports their dependencies.
 type checker struct {
 	fset    *token.FileSet
 	sources map[string]*Source // by import path
 	others  map[string]*types.Package
-	absent  map[string]string // why a package could not be loaded
+	absent  map[string]string // the error of a package that could not be loaded
 }
 
 // check type-checks the packages, each after those it imports.
@@ -34,8 +34,7 @@ func (c *checker) check(found []*Source) error {
 	return nil
 }
 
-// importOthers loads the other packages that found import, from the compiler's
-// export data.
+// importOthers loads the other packages imported by found, from the compiler's export data.
 func (c *checker) importOthers(found []*Source) error {
 	wanted := map[string]bool{}
 	for _, s := range found {
@@ -83,9 +82,9 @@ func (c *checker) Import(path string) (*types.Package, error) {
 	return nil, errors.New(cmp.Or(c.absent[path], "it cannot be loaded"))
 }
 
-// typecheck gives s its types. It looks only at what a model can depend on: types,
-// constants, the signatures of methods, and the key types that kvgen will write.
-// Errors elsewhere in the package do not matter.
+// typecheck sets the types of s. It checks only the declarations that a model can depend on: types,
+// constants, the signatures of methods, and the coming key types. Errors elsewhere in the package
+// do not matter.
 func (c *checker) typecheck(s *Source) {
 	if s.Types != nil {
 		return
@@ -104,12 +103,12 @@ func (c *checker) typecheck(s *Source) {
 		},
 	}
 	checker := types.NewChecker(&config, c.fset, s.Types, nil)
-	_ = checker.Files(s.trimmed()) // The faults that matter are in s.Faults.
+	_ = checker.Files(s.trimmed()) // Relevant faults are in s.Faults.
 	s.promiseCodecs()
 }
 
-// trimmed returns the files of s reduced to what a model can depend on. A file in which
-// that names nothing of another package imports none.
+// trimmed returns the files of s reduced to the declarations that a model can depend on. A file
+// without references to other packages imports none.
 func (s *Source) trimmed() []*ast.File {
 	var files []*ast.File
 	for _, f := range s.Files {
@@ -128,8 +127,7 @@ func (s *Source) trimmed() []*ast.File {
 	return files
 }
 
-// selects reports whether decl may name something of another package, apart from the
-// bodies of functions.
+// selects reports whether decl may refer to another package, apart from the bodies of functions.
 func selects(decl ast.Decl) (found bool) {
 	ast.Inspect(decl, func(node ast.Node) bool {
 		switch n := node.(type) {
@@ -180,15 +178,15 @@ func (d *Draft) keyDecls() []ast.Decl {
 	return decls
 }
 
-// codecMethods are the methods that kvgen writes for every model, with the
-// types of their parameters in package msgpack.
+// codecMethods are the methods generated for every model, with the types of their parameters in
+// package msgpack.
 var codecMethods = []struct{ name, param string }{
 	{"EncodeMsgpack", "Encoder"},
 	{"DecodeMsgpack", "Decoder"},
 }
 
-// promiseCodecs gives the models of s the methods that kvgen will write, so that
-// other packages see them the same whether s has been generated or not.
+// promiseCodecs declares the coming methods of the models of s, so that other packages see the same
+// types before and after generation.
 func (s *Source) promiseCodecs() {
 	msgpack := types.NewPackage(stored.MsgpackPath, "msgpack")
 	for _, d := range s.Drafts {

@@ -1,5 +1,5 @@
-// Package model describes data classes: resolve makes them of tagged structs, check tests
-// them, and emit prints them.
+// Package model describes data classes: resolve builds them from tagged structs, check tests them,
+// and emit prints them.
 package model
 
 import (
@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// A Package is a Go package with models, ready to be written.
+// A Package is a Go package with models, ready for output.
 type Package struct {
 	Name, Path, Dir string
-	Module          string // the directory of the module it is part of
+	Module          string // the directory of its module
 	Types           *types.Package
 	Declared        []string // its handwritten top-level names
 	Models          []*Model // sorted by name
@@ -26,20 +26,20 @@ func (p *Package) Has(t *types.TypeName) bool {
 	return slices.ContainsFunc(p.Models, func(m *Model) bool { return m.Type.Obj() == t })
 }
 
-// A Model is a tagged struct: what its records are and which indexes are kept over them.
+// A Model is a tagged struct: its records and their indexes.
 type Model struct {
 	Name       string // Page
-	Stored     string // the name in keys: Page, or what was= says
+	Stored     string // the name in keys: Page, or the value of was=
 	Collection string // the generated type: Pages
 	Version    int
 	Type       *types.Named
-	File       string // that declares the struct
+	File       string // the file that declares the struct
 	ID         []Part // one, or several for an edge
 	IDType     types.Type
 	If         *Condition // of the indexes without their own
 	Indexes    []*Index   // in source order
-	Keys       []Key      // the key types to write
-	Events     *Events    // of a model without an id; nil of one with an id
+	Keys       []Key      // key types to generate
+	Events     *Events    // for a model without an id; nil otherwise
 
 	Sequential bool // ids are numbers that are given in order
 	Total      bool // how many records there are is kept
@@ -48,43 +48,42 @@ type Model struct {
 	Relaxed    bool // a change need not wait for the disk
 	Counters   []*Counter
 	Children   []*Index // lists of records that are deleted with one of the model
-	Gone       Gone     // what it once had, as kvgen.lock says
+	Gone       Gone     // former features, according to kvgen.lock
 
-	Private []string // the stored names, older ones too, of the fields that tools mask
+	Private []string // the stored names, including older ones, of masked fields
 
-	// The fields that the library fills in, "" where there is none.
+	// The fields filled in by the library, or "".
 	VersionField, Created, Updated, Expires string
 
 	Pos     token.Pos
 	TotalAt token.Pos
-	Methods map[string]types.Type // what each method returns that generated code calls
+	Methods map[string]types.Type // the result types of methods that generated code calls
 }
 
-// TotalName is the stored name of what keeps the number of records. No index that a tag
-// names is called so.
+// TotalName is the stored name of the counter of records. It cannot be the name of an index.
 const TotalName = "count"
 
-// Gone is what a model once had and may still be stored, by stored names, sorted.
+// Gone lists former features of a model that may still be stored, by stored names, sorted.
 type Gone struct {
 	Indexes, Counters []string
 	History           bool
 }
 
-// A Key is a key type that kvgen writes.
+// A Key is a generated key type.
 type Key struct {
 	Name, About string
 	Parts       []Part
 }
 
-// A Part is a field or a method that a key is made of.
+// A Part is a field or a method in a key.
 type Part struct {
 	Name   string
-	Stored string // the name of the field in stored records; of a method, Name()
+	Stored string // the field's name in stored records; for a method, Name()
 	Type   types.Type
 	Method bool
 }
 
-// Expr returns how the part of the record v is read.
+// Expr returns the expression for the part in the record v.
 func (p Part) Expr(v string) string {
 	if p.Method {
 		return v + "." + p.Name + "()"
@@ -95,7 +94,7 @@ func (p Part) Expr(v string) string {
 // Label returns the name of the part for a reader.
 func (p Part) Label() string { return strings.TrimPrefix(p.Expr(""), ".") }
 
-// A Condition is the bool field or method that says which records an index holds.
+// A Condition is the bool field or method that selects the records of an index.
 type Condition struct {
 	Name   string
 	Method bool
@@ -108,15 +107,15 @@ func (c *Condition) Expr(v string) string { return Part{Name: c.Name, Method: c.
 type Index struct {
 	Model  *Model
 	Word   string // of the tag: unique
-	Group  string // of the fields that share it, "" of a single one
+	Group  string // the fields' common group, "" for a single field
 	Name   string // BySlug
-	Stored string // the name in keys: BySlug, or what was= says
-	Def    string // what its entries are; when it changes, they have to be rebuilt
-	Parts  []Part // what its value is made of
+	Stored string // the name in keys: BySlug, or the value of was=
+	Def    string // definition of its entries; they must be rebuilt when it changes
+	Parts  []Part // the parts of its value
 	Value  types.Type
 	Many   bool       // a record has a slice of values
-	Max    int        // how many values a record may have; 0: the library decides
-	If     *Condition // which records it holds; nil: the model's condition
+	Max    int        // maximum number of values of a record; 0: the library decides
+	If     *Condition // selects its records; nil: the model's condition
 
 	Field   string    // that a form shows a taken value with; "": its own
 	Hot     int       // how many segments a list starts with at least; 0: the library decides
@@ -129,12 +128,12 @@ type Index struct {
 	Pos token.Pos
 }
 
-// ValuesStored returns the name in keys of the values of the list x, and of what counts them
-// if no counter does.
+// ValuesStored returns the name in keys of the values of the list x, and of their counter if x has
+// no other.
 func (x *Index) ValuesStored() string { return x.Stored + valuesSuffix }
 
-// ValuesOf returns the name in keys of the list whose values are stored under name, and
-// whether name is that of values.
+// ValuesOf returns the stored name of the list with the values called name, and whether name is one
+// of values.
 func ValuesOf(name string) (list string, ok bool) { return strings.CutSuffix(name, valuesSuffix) }
 
 const valuesSuffix = ".Values"
@@ -184,7 +183,7 @@ func (x *Index) Several() bool {
 	return x.Many
 }
 
-// Condition returns which records x holds, nil if it holds all.
+// Condition returns the condition of x, or nil if it holds all records.
 func (x *Index) Condition() *Condition {
 	return cmp.Or(x.If, x.Model.If)
 }
@@ -207,36 +206,36 @@ func (x *Index) Followed() []*Counter {
 	return found
 }
 
-// A By says whose rings or boards an index has: those of each value of a field, a method
-// or a group of fields.
+// A By describes the owners of an index's rings or boards: the values of a field, a method or a
+// group of fields.
 type By struct {
-	Group string // of the fields, "" of a single one
+	Group string // of the fields, "" for a single one
 	Parts []Part
 	Value types.Type
 	Many  bool // a record has a slice of values
 }
 
-// Name returns what the values are called.
+// Name returns the name of the values.
 func (b *By) Name() string { return cmp.Or(b.Group, b.Parts[0].Name) }
 
-// A Ring is what only a timeline has: its owner and its shape.
+// A Ring has the options of a timeline: its owner and its shape.
 type Ring struct {
-	By     *By // nil: there is one for all records
+	By     *By // nil: one for all records
 	Shape  RingShape
 	Shards int
 }
 
-// A RingShape is how many places a ring shows and how many of them share a key.
+// A RingShape is the number of places in a ring, and the number of them per key.
 type RingShape struct{ Size, Segment int }
 
-// Stored returns how many places the ring has: the next power of two.
+// Stored returns the number of places stored: the next power of two.
 func (s RingShape) Stored() int { return 1 << bits.Len(uint(s.Size-1)) }
 
-// A Ranking is what only a ranking has: its owner, its periods and its order.
+// A Ranking has the options of a ranking: its owner, its periods and its order.
 type Ranking struct {
-	By     *By    // nil: there is one for all records
-	Per    string // hour, day, week or month; "": it is kept forever
-	Keep   int    // periods
+	By     *By    // nil: one for all records
+	Per    string // hour, day, week or month; "": no periods
+	Keep   int    // number of periods
 	Low    bool
 	Ties   string   // newest, oldest, shared or dense; "": records with equal scores stand in no order
 	Kind   string   // of its stored scores: int, uint, float, decimal N, time, words, words LOCALE
@@ -246,10 +245,10 @@ type Ranking struct {
 	Of     []string // the fields of the counters that a method reads; nil: any
 }
 
-// ByTime reports whether records with equal scores stand by when they were made.
+// ByTime reports whether creation times break ties.
 func (r *Ranking) ByTime() bool { return r.Ties == "newest" || r.Ties == "oldest" }
 
-// IsText reports whether r is by a text; a nil one is not.
+// IsText reports whether r ranks texts; a nil r does not.
 func (r *Ranking) IsText() bool { return r != nil && strings.HasPrefix(r.Kind, textKind) }
 
 const textKind = "words"
@@ -262,7 +261,7 @@ type Counter struct {
 	Model  *Model
 	Name   string // of its handle
 	Stored string // the name in keys
-	Field  string // that shows it in a record
+	Field  string // shows it in a record
 	Type   types.Type
 	Batch  string // when rankings follow it
 	List   *Index // that it follows; nil: it is plain
@@ -282,10 +281,10 @@ func (c *Counter) Followers() []*Index {
 	return found
 }
 
-// Events is what a model without an id is: values kept in the rings of their owners.
+// Events are the options of a model without an id: values kept in the rings of their owners.
 type Events struct {
 	By     Part
-	Once   *Part // nil: every one counts
+	Once   *Part // nil: every event counts
 	Keep   int
 	Layout string
 	TTL    time.Duration

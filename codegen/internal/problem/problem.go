@@ -1,4 +1,4 @@
-// Package problem collects what is wrong with what kvgen was given.
+// Package problem collects problems in the input of kvgen.
 package problem
 
 import (
@@ -11,22 +11,21 @@ import (
 	"strings"
 )
 
-// A problem is one complaint about what kvgen was given.
+// A problem is one complaint about the input.
 type problem struct {
-	place   token.Position // the file alone where a line would say nothing
+	place   token.Position // only the file if a line would not help
 	message string
 }
 
-// A Reporter collects problems, with their places as seen from Dir, the working
-// directory.
+// A Reporter collects problems, with their places relative to Dir, the working directory.
 type Reporter struct {
 	Fset     *token.FileSet
 	Dir      string
 	problems []problem
 }
 
-// Err returns the problems, one a line in the order of their places, nil if there
-// are none. A line is file:line:col: message.
+// Err returns the problems, one per line in the order of their places, nil if there are none. A
+// line is file:line:col: message.
 func (r *Reporter) Err() error {
 	if len(r.problems) == 0 {
 		return nil
@@ -68,7 +67,7 @@ func (r *Reporter) Report(place token.Position, format string, args ...any) {
 	r.problems = append(r.problems, problem{place, fmt.Sprintf(format, args...)})
 }
 
-// Place returns pos as seen from the working directory.
+// Place returns pos relative to the working directory.
 func (r *Reporter) Place(pos token.Pos) token.Position {
 	p := r.Fset.Position(pos)
 	p.Filename = Shorten(r.Dir, p.Filename)

@@ -11,7 +11,7 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/tag"
 )
 
-// A member is a field or method under a tag, with its type.
+// A member is a tagged field or method, with its type.
 type member struct {
 	model.Part
 	tagged *load.Tagged
@@ -20,7 +20,7 @@ type member struct {
 // at returns the place of the clause c of m.
 func (m member) at(c tag.Clause) token.Pos { return m.tagged.Text.Pos(c.Offset) }
 
-// A builder makes one model.
+// A builder builds one model.
 type builder struct {
 	*problem.Reporter
 	source  *load.Source
@@ -42,17 +42,17 @@ type pendingNumber struct {
 	field, target string
 }
 
-// A meaning is what a word makes of a model: use for most words, the other fields
-// for the words that make indexes.
+// A meaning is the effect of a word on a model: use for most words, the other fields for the words
+// that make indexes.
 type meaning struct {
 	use func(b *builder, m member, c tag.Clause)
 
-	settle func(b *builder, x *model.Index, c tag.Clause) // what x has of its own; nil: nothing
+	settle func(b *builder, x *model.Index, c tag.Clause) // sets the options specific to x; nil: none
 	name   func(x *model.Index) string                    // the default name
-	def    func(x *model.Index) string                    // what the entries are, without the condition
+	def    func(x *model.Index) string                    // the definition of the entries, without the condition
 }
 
-// member returns the field or method under t, or false if it has been reported.
+// member returns the field or method tagged by t, or false after reporting a problem.
 func (b *builder) member(t *load.Tagged) (member, bool) {
 	if t.Site == tag.OnModel {
 		return member{model.Part{Name: "_", Type: types.NewStruct(nil, nil)}, t}, true
@@ -78,8 +78,7 @@ func (b *builder) part(f *types.Var) model.Part {
 	return model.Part{Name: f.Name(), Stored: stored.NameOf(f, b.tags[f]), Type: f.Type()}
 }
 
-// option returns the stored field that the option name of c refers to, nil if
-// the option is not given.
+// option returns the stored field named by an option of c, nil if the option is not given.
 func (b *builder) option(c tag.Clause, name string) *model.Part {
 	f := b.field(c.Get(name))
 	if f == nil {
@@ -89,7 +88,7 @@ func (b *builder) option(c tag.Clause, name string) *model.Part {
 	return &part
 }
 
-// needStored complains if c stands on a field that is not stored.
+// needStored reports c on a field that is not stored.
 func (b *builder) needStored(m member, c tag.Clause) {
 	if !m.Method && b.field(m.Name) == nil {
 		b.At(m.at(c), "%s cannot stand on %s, which is not stored", c.Word, m.Name)
@@ -109,8 +108,8 @@ func (b *builder) says(name, word string) bool {
 	return false
 }
 
-// condition returns the stored bool field or the method called name, nil if
-// there is none. The guard will hold the method.
+// condition returns the stored bool field or the method called name, or nil. It adds the method to
+// the guard.
 func (b *builder) condition(name string) *model.Condition {
 	obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(b.model.Type), true, b.source.Types, name)
 	switch o := obj.(type) {
@@ -127,7 +126,7 @@ func (b *builder) condition(name string) *model.Condition {
 	return nil
 }
 
-// conditions returns the names that if= may refer to.
+// conditions returns the possible values of if=.
 func (b *builder) conditions() []string {
 	var names []string
 	for _, f := range b.stored {

@@ -10,15 +10,15 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/tag"
 )
 
-// useGroup makes m a part of the key that c names, which by= can refer to. The key type is
-// written at its first member.
+// useGroup makes m a part of the key named by c, for by=. The key type is added at its first
+// member.
 func (b *builder) useGroup(m member, c tag.Clause) {
 	b.needStored(m, c)
 	b.join(&model.Index{Model: b.model, Word: c.Word, Pos: m.at(c)}, m, c)
 }
 
-// byOf returns what the option by of c refers to, nil if the option is not given: a field, a
-// group of fields, or a method.
+// byOf returns the value of the option by of c, nil if the option is not given: a field, a group of
+// fields, or a method.
 func (b *builder) byOf(c tag.Clause) *model.By {
 	name := c.Get("by")
 	if key := b.draft.Group(name); key != nil && b.field(name) == nil {
@@ -37,12 +37,12 @@ func (b *builder) byOf(c tag.Clause) *model.By {
 		by.Value, by.Many = s.Elem(), true
 	}
 	if part.Method {
-		b.model.Methods[name] = part.Type // The guard will hold it.
+		b.model.Methods[name] = part.Type // Add it to the guard.
 	}
 	return by
 }
 
-// byPart returns the stored field or the method called name, nil if there is none.
+// byPart returns the stored field or the method called name, or nil.
 func (b *builder) byPart(name string) *model.Part {
 	if f := b.field(name); f != nil {
 		part := b.part(f)
@@ -54,8 +54,7 @@ func (b *builder) byPart(name string) *model.Part {
 	return nil
 }
 
-// namesBy reports whether o names what by= can refer to, of a type that misfit does not
-// complain about.
+// namesBy reports whether o is valid for by=, with a type accepted by misfit.
 func (b *builder) namesBy(o tag.Option, misfit func(types.Type) string, at token.Pos) bool {
 	part := b.byPart(o.Value)
 	switch {
@@ -72,8 +71,8 @@ func (b *builder) namesBy(o tag.Option, misfit func(types.Type) string, at token
 	return true
 }
 
-// keyMethod returns what the method called name returns, nil if there is no method that
-// takes nothing and returns one value.
+// keyMethod returns the result type of the method called name, nil if there is no method without
+// parameters and with one result.
 func (b *builder) keyMethod(name string) types.Type {
 	obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(b.model.Type), true, b.source.Types, name)
 	f, ok := obj.(*types.Func)
@@ -83,9 +82,8 @@ func (b *builder) keyMethod(name string) types.Type {
 	return f.Signature().Results().At(0).Type()
 }
 
-// byNames returns the names that by= may refer to, but for methods, of which a type may
-// have many.
+// byNames returns the possible values of by=, without methods, of which a type may have many.
 func (b *builder) byNames() []string { return append(b.fieldNames(), b.draft.Groups()...) }
 
-// byDef says whose the entries of an index are.
+// byDef describes the owners of an index's entries.
 func byDef(by *model.By) string { return " by " + valuesDef(by.Parts, by.Value, by.Many) }

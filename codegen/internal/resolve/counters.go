@@ -59,8 +59,7 @@ func resolveNumber(r *problem.Reporter, p *model.Package, n pendingNumber) {
 	}
 }
 
-// findCounter returns the counter called name, Model.Field, nil if there is none, and
-// the names of all counters.
+// findCounter returns the counter called name, Model.Field, or nil, and the names of all counters.
 func findCounter(p *model.Package, name string) (found *model.Counter, names []string) {
 	for _, m := range p.Models {
 		for _, c := range m.Counters {
@@ -73,10 +72,10 @@ func findCounter(p *model.Package, name string) (found *model.Counter, names []s
 	return found, names
 }
 
-// batchByDefault is the batch of counters whose tag says none.
+// batchByDefault is the default batch of counters.
 const batchByDefault = "window"
 
-// finishCounters settles when rankings follow the counters.
+// finishCounters sets the batches of the counters.
 func (b *builder) finishCounters() {
 	for _, c := range b.model.Counters {
 		if c.Batch != "" && len(c.Followers()) == 0 {

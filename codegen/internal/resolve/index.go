@@ -13,7 +13,7 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/tag"
 )
 
-// useIndex adds the index that c on m asks for. A group is added at its first member.
+// useIndex adds the index for c on m. A group is added at its first member.
 func (b *builder) useIndex(m member, c tag.Clause, meaning meaning) {
 	if c.Word != "ranking" || !b.countsOn(m.Name) {
 		b.needStored(m, c)
@@ -37,8 +37,8 @@ func (b *builder) useIndex(m member, c tag.Clause, meaning meaning) {
 	b.model.Indexes = append(b.model.Indexes, x)
 }
 
-// join makes x the index of the group that c names and reports whether to add it:
-// m is the first member of a sound group.
+// join makes x the index of the group named by c and reports whether to add it: m is the first
+// member of a valid group.
 func (b *builder) join(x *model.Index, m member, c tag.Clause) bool {
 	key := b.draft.KeyOf(c)
 	if x.Many || stored.KeyStruct(m.Type) != nil {
@@ -79,15 +79,14 @@ func (b *builder) parts(key *load.KeyDecl) []model.Part {
 	return parts
 }
 
-// settleUnique settles which field a value is of, where x stands on a method.
+// settleUnique sets the field of a value, if x is on a method.
 func (b *builder) settleUnique(x *model.Index, c tag.Clause) {
 	if x.Field = c.Get("field"); x.Field != "" && !x.Parts[0].Method {
 		b.At(x.Pos, "field=%s: unique stands on the field %s already; field= is for a method", x.Field, x.Parts[0].Name)
 	}
 }
 
-// settleList settles how many segments a list starts with, whether it has its values, and
-// whose deletion takes its records along.
+// settleList sets the options of a list: its initial segments, its values, and its parent.
 func (b *builder) settleList(x *model.Index, c tag.Clause) {
 	x.Hot, x.Values = c.Number("hot", 0), c.Has("values")
 	if name := c.Get("with"); name != "" {
@@ -100,10 +99,10 @@ func bySubject(x *model.Index) string {
 	return "By" + cmp.Or(x.Group, english.Capital(x.Parts[0].Name))
 }
 
-// partsDef says that the entries of x are the values of its parts.
+// partsDef defines the entries of x as the values of its parts.
 func partsDef(x *model.Index) string { return x.Word + " " + valuesDef(x.Parts, x.Value, x.Many) }
 
-// valuesDef returns which values parts are made into.
+// valuesDef defines the values made of parts.
 func valuesDef(parts []model.Part, value types.Type, many bool) string {
 	names := make([]string, len(parts))
 	for i, p := range parts {
@@ -116,13 +115,13 @@ func valuesDef(parts []model.Part, value types.Type, many bool) string {
 	return text
 }
 
-// The size and the segment of a ring that does not say its own.
+// The default size and segment of a ring.
 const (
 	ringSize    = 1024
 	ringSegment = 64
 )
 
-// settleTimeline settles the owner and the shape of the timeline x.
+// settleTimeline sets the owner and the shape of the timeline x.
 func (b *builder) settleTimeline(x *model.Index, c tag.Clause) {
 	shape := model.RingShape{Size: c.Number("ring", ringSize)}
 	shape.Segment = c.Number("segment", min(ringSegment, max(1, shape.Stored()/8)))

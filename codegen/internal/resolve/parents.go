@@ -10,13 +10,13 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 )
 
-// A pendingParent is the option with= of a list. Its model is looked up once all are known.
+// A pendingParent is the option with= of a list. Its model is looked up after all are known.
 type pendingParent struct {
 	list *model.Index
 	name string
 }
 
-// resolveParent makes the records of the list go with those of the model that c names.
+// resolveParent makes deletions in the model named by c delete the records of the list.
 func resolveParent(r *problem.Reporter, p *model.Package, c pendingParent) {
 	list, names := c.list, []string(nil)
 	for _, m := range p.Models {
@@ -52,7 +52,7 @@ func partNames(x *model.Index) (names []string) {
 	return names
 }
 
-// refuseLoops reports models whose deletion would come back to themselves.
+// refuseLoops reports models with a cycle of deletions.
 func refuseLoops(r *problem.Reporter, p *model.Package) {
 	for _, m := range p.Models {
 		if loop := loopFrom(m, nil); loop != nil {
@@ -63,8 +63,7 @@ func refuseLoops(r *problem.Reporter, p *model.Package) {
 	}
 }
 
-// loopFrom returns the lists by which a deletion in m comes back to a model of way or m, nil
-// if it does not.
+// loopFrom returns the lists of a cycle of deletions from m to a model in way or m, or nil.
 func loopFrom(m *model.Model, way []*model.Index) []*model.Index {
 	if i := slices.IndexFunc(way, func(x *model.Index) bool { return x.Parent == m }); i >= 0 {
 		return way[i:]
@@ -77,7 +76,7 @@ func loopFrom(m *model.Model, way []*model.Index) []*model.Index {
 	return nil
 }
 
-// steps says what each of lists takes along.
+// steps describes the deletions caused by each of lists.
 func steps(lists []*model.Index) (all []string) {
 	for _, x := range lists {
 		all = append(all, english.Article(x.Parent.Name)+" takes "+x.Model.Collection+" along")

@@ -9,7 +9,7 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/tag"
 )
 
-// usePrivate complains if m is no value that a record holds for itself.
+// usePrivate reports an m that is not a plain value in the record.
 func (b *builder) usePrivate(m member, c tag.Clause) {
 	switch {
 	case b.says(m.Name, "id"):
@@ -21,10 +21,10 @@ func (b *builder) usePrivate(m member, c tag.Clause) {
 	}
 }
 
-// settlePrivate finds the private fields of the models of p. It goes by types and not by
-// clauses, since the word counts in the structs within a record too.
+// settlePrivate finds the private fields of the models of p. It examines types and not clauses,
+// since the word applies in structs within a record too.
 func settlePrivate(p *model.Package) {
-	// What cannot be stored is reported when the codecs are written.
+	// Problems with types are reported when the codecs are written.
 	f := &stored.Forms{Reporter: &problem.Reporter{Fset: token.NewFileSet()}, Pkg: p.Types, Writes: p.Has}
 	for _, m := range p.Models {
 		m.Private = f.Private(m.Type)

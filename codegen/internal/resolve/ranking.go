@@ -10,15 +10,14 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/tag"
 )
 
-// periodsStored is how many periods a ranking can keep: stores keep what ends by
-// itself for five years.
+// periodsStored is the maximum number of periods of a ranking: the maximum TTL of stores is five
+// years.
 var periodsStored = map[string]int{"hour": 5*365*24 - 1, "day": 5*365 - 1, "week": 5*365/7 - 1, "month": 5*12 - 2}
 
-// periodsKept is how many periods are kept where the tag does not say: the
-// current one and the one before.
+// periodsKept is the default number of kept periods: the current one and the previous one.
 const periodsKept = 2
 
-// settleRanking settles the owner, the periods and the order of the ranking x.
+// settleRanking sets the owner, the periods and the order of the ranking x.
 func (b *builder) settleRanking(x *model.Index, c tag.Clause) {
 	r := &model.Ranking{
 		By: b.byOf(c), Low: c.Get("order") == "low", Ties: c.Get("ties"), Scale: c.Number("scale", -1), Locale: c.Get("locale"),
@@ -67,7 +66,7 @@ func (b *builder) settleText(x *model.Index, c tag.Clause) {
 	}
 }
 
-// settlePeriod settles the period of the ranking x.
+// settlePeriod sets the period of the ranking x.
 func (b *builder) settlePeriod(x *model.Index, c tag.Clause) {
 	r, per := x.Ranking, c.Get("per")
 	switch most := periodsStored[per]; {
@@ -86,9 +85,8 @@ func (b *builder) settlePeriod(x *model.Index, c tag.Clause) {
 	}
 }
 
-// scoreKind returns the kind of the stored scores of r, which are of type t: a
-// change of it needs a rebuild. Unsigned integers of up to 32 bits are stored as
-// signed ones.
+// scoreKind returns the kind of the stored scores of r, from type t: changing it requires a
+// rebuild. Unsigned integers of up to 32 bits are stored as signed ones.
 func scoreKind(r *model.Ranking, t types.Type) string {
 	if stored.IsTime(t) {
 		return "time"
@@ -108,7 +106,7 @@ func scoreKind(r *model.Ranking, t types.Type) string {
 	return "int"
 }
 
-// rankingName returns TopViews or, where the top means nothing, TitleAZ.
+// rankingName returns TopViews or, if there is no top, TitleAZ.
 func rankingName(x *model.Index) string {
 	subject := english.Capital(x.Parts[0].Name)
 	name := "Top" + subject
@@ -127,8 +125,8 @@ func rankingName(x *model.Index) string {
 	return name
 }
 
-// rankingDef leaves out in which order the scores are read, whether equal ones share a rank
-// and how many periods are kept: a change of these needs no rebuild.
+// rankingDef leaves out the reading order of scores, the sharing of ranks and the number of kept
+// periods: changing these requires no rebuild.
 func rankingDef(x *model.Index) string {
 	text := fmt.Sprintf("ranking %s %s", x.Parts[0].Stored, x.Ranking.Kind)
 	if len(x.Followed()) > 0 {
@@ -143,8 +141,8 @@ func rankingDef(x *model.Index) string {
 	return text + tiesDef(x.Ranking)
 }
 
-// tiesDef says what the entries of r have for ties=: the same for the newest of the highest
-// first and the oldest of the lowest, of which each is the other one read backward.
+// tiesDef describes the stored ties of r: the same for the newest of the highest first and the
+// oldest of the lowest, since these are the same entries read in opposite directions.
 func tiesDef(r *model.Ranking) string {
 	switch {
 	case r.Ties == "dense":

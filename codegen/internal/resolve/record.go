@@ -9,7 +9,7 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/tag"
 )
 
-// useModel takes over the options of the model clause.
+// useModel applies the options of the model clause.
 func (b *builder) useModel(m member, c tag.Clause) {
 	if b.draft.TagOf("model") != m.tagged {
 		b.At(m.at(c), "%s has two model clauses; merge them", b.model.Name)
@@ -23,7 +23,7 @@ func (b *builder) useModel(m member, c tag.Clause) {
 	b.model.If = b.condition(c.Get("if"))
 }
 
-// useID takes the field m as the id, or as a part of it.
+// useID makes the field m the id, or a part of it.
 func (b *builder) useID(m member, c tag.Clause) {
 	b.needStored(m, c)
 	b.model.ID = append(b.model.ID, m.Part)
@@ -33,8 +33,8 @@ func (b *builder) useID(m member, c tag.Clause) {
 	}
 }
 
-// fill returns the use of a word whose field the library fills in: its name goes
-// to place.
+// fill returns the use of a word for a field filled in by the library: it stores the field's name
+// in place.
 func fill(place func(*model.Model) *string) func(b *builder, m member, c tag.Clause) {
 	return func(b *builder, m member, c tag.Clause) {
 		b.needStored(m, c)
@@ -46,20 +46,19 @@ func fill(place func(*model.Model) *string) func(b *builder, m member, c tag.Cla
 	}
 }
 
-// useSkip complains if another clause stands beside the -, which leaves m out of
-// what is stored.
+// useSkip reports other clauses beside the -, which excludes m from the record.
 func (b *builder) useSkip(m member, c tag.Clause) {
 	if len(m.tagged.Clauses) > 1 {
 		b.At(m.at(c), "- leaves %s out of what is stored, so no other clause can stand beside it", m.Name)
 	}
 }
 
-// finishID settles the type of the id.
+// finishID sets the type of the id.
 func (b *builder) finishID() {
 	m := b.model
 	switch n := len(m.ID); {
 	case n == 0 && (b.draft.TagOf("id") != nil || b.draft.TagOf("events") != nil || b.draft.Faulty()):
-		return // Events have no id; the others have a fault that has been reported.
+		return // Events have no id; for others a problem has been reported.
 	case n == 0:
 		b.At(m.Pos, "%s has no id: put `kv:\"id\"` on a field, or on several; tags of embedded structs do not count", m.Name)
 	case n == 1:
@@ -75,7 +74,7 @@ func (b *builder) finishID() {
 	}
 }
 
-// eventsKept is how many events an owner has where the tag does not say.
+// eventsKept is the default number of events of an owner.
 const eventsKept = 100
 
 // useEvents makes the model one of events.

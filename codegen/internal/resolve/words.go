@@ -2,7 +2,7 @@ package resolve
 
 import "github.com/ringtree/ringtree/codegen/internal/model"
 
-// meanings are what the words of the grammar make of a model.
+// meanings are the effects of the grammar's words on a model.
 var meanings = map[string]meaning{
 	"id":       {use: (*builder).useID},
 	"unique":   {name: bySubject, def: partsDef, settle: (*builder).settleUnique},

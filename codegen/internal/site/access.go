@@ -8,15 +8,15 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/english"
 )
 
-// Access is the decision who may change the records of a model, and which fields.
+// Access decides which users may change the records of a model, and which fields.
 type Access struct {
-	Owner    string   // the field with the name of the only user allowed; "": Author or Owner
-	Anyone   bool     // every user is
-	ReadOnly bool     // nobody is
-	Fields   []string // of forms; nil: all possible ones
+	Owner    string   // the field with the name of the only permitted user; "": Author or Owner
+	Anyone   bool     // every user may
+	ReadOnly bool     // no user may
+	Fields   []string // fields of forms; nil: all possible ones
 }
 
-// owners are the usual names of the field that has the owner of a record.
+// owners are the usual names of the field with the owner of a record.
 var owners = []string{"Author", "Owner"}
 
 // access applies a to the model.
@@ -44,7 +44,7 @@ func (s *pages) access(a Access) error {
 	return nil
 }
 
-// texts returns the fields that could have the name of a user.
+// texts returns the fields that could hold a user name.
 func (s *pages) texts() []string {
 	var all []string
 	for f := range s.each() {
@@ -55,9 +55,9 @@ func (s *pages) texts() []string {
 	return all
 }
 
-// signsIn returns the field with the password, if the model is that of accounts.
+// signsIn returns the field with the password, if the model holds accounts.
 func (s *pages) signsIn() string {
-	names := slices.Clone(s.model.Private) // Those of embedded structs are among them.
+	names := slices.Clone(s.model.Private) // including those of embedded structs
 	for f := range s.each() {
 		names = append(names, f.Name())
 	}
@@ -68,7 +68,7 @@ func (s *pages) signsIn() string {
 	return names[at]
 }
 
-// report describes what the pages let users do.
+// report describes the users' rights on the pages.
 func (s *pages) report() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }

@@ -34,7 +34,7 @@ func (s *pages) findPrivate() {
 	}
 }
 
-// fields chooses the fields of forms and those that pages show.
+// fields chooses the fields of forms and pages.
 func (s *pages) fields() error {
 	for f := range s.each() {
 		s.field(f)
@@ -55,7 +55,7 @@ func (s *pages) fields() error {
 	return nil
 }
 
-// field decides about the field f of the model.
+// field handles the field f of the model.
 func (s *pages) field(f *types.Var) {
 	name, value, kind := f.Name(), s.Var+"."+f.Name(), kindOf(f.Type())
 	shown := field{Form: strings.ToLower(name), Label: english.Capital(snake(name, ' '))}
@@ -132,7 +132,7 @@ func (s *pages) ask(shown field, name, value string, t types.Type) {
 	}
 }
 
-// A kind is what forms make of a type.
+// A kind is the category of a type in forms.
 type kind int
 
 const (

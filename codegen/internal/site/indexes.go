@@ -12,15 +12,15 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/model"
 )
 
-// A route is an address that an index answers.
+// A route is an address served from an index.
 type route struct {
 	Route, Title, Tab, Expr string
 
-	Number string // the type of the number in the address; "" if it has none
-	part   part   // which records it has
+	Number string // the type of the number in the address, or ""
+	part   part   // the part of the records it shows
 }
 
-// A part is which records an index has. The first that there is makes the page of a model.
+// A part is a selection of records. The first available one becomes the page of a model.
 type part int
 
 const (
@@ -29,10 +29,10 @@ const (
 	someOf // such as those seen this week
 )
 
-// linked are the links of a record to a listing of what has the same value.
+// linked are the links of a record to a listing of records with the same value.
 type linked struct{ Before, Route, Values string }
 
-// indexes looks at the indexes of m: which pages there are.
+// indexes chooses the pages for the indexes of m.
 func (s *pages) indexes() error {
 	var overall, valued []route
 	for _, x := range s.model.Indexes {
@@ -70,7 +70,7 @@ func (s *pages) indexes() error {
 }
 
 // public reports whether pages of x reveal no private field. In a model with private fields, a
-// method may return one, unless the field of its problems is not private.
+// method may return one, unless the field for its problems is not private.
 func (s *pages) public(x *model.Index) bool {
 	parts := x.Parts
 	by := byOf(x)
@@ -97,10 +97,10 @@ func (s *pages) trashList(x *model.Index, by *model.By) {
 	}
 }
 
-// way returns the address of what x answers.
+// way returns the address of the pages of x.
 func (s *pages) way(x *model.Index) string { return "/" + s.Records + "/" + snake(x.Name, '-') }
 
-// label returns what pages call x: "Top views", "Title A–Z".
+// label returns the name of x on pages: "Top views", "Title A–Z".
 func label(x *model.Index) string {
 	words := strings.Fields(snake(x.Name, ' '))
 	for i, word := range words {
@@ -111,7 +111,7 @@ func label(x *model.Index) string {
 	return english.Capital(strings.Join(words, " "))
 }
 
-// wholeOf returns the address of the records that x has.
+// wholeOf returns the route for the whole of x.
 func (s *pages) wholeOf(x *model.Index) route {
 	tab := label(x)
 	r := route{Route: s.way(x), Title: strconv.Quote(english.Capital(s.Words) + ": " + tab), Tab: tab, Expr: x.Name, part: allOf}
@@ -124,7 +124,7 @@ func (s *pages) wholeOf(x *model.Index) route {
 	return r
 }
 
-// byOf returns what the value of x is made of that a listing is of; nil if there is one listing.
+// byOf returns the value of x that selects a listing, or nil if there is only one listing.
 func byOf(x *model.Index) *model.By {
 	switch {
 	case x.Ring != nil:
@@ -135,8 +135,8 @@ func byOf(x *model.Index) *model.By {
 	return &model.By{Group: x.Group, Parts: x.Parts, Value: x.Value, Many: x.Many}
 }
 
-// valuedOf returns the address of the records that x has with a value. There is none if the
-// value is neither a text nor a number.
+// valuedOf returns the route for records with a value in x. There is none if the value is neither a
+// text nor a number.
 func (s *pages) valuedOf(x *model.Index, by *model.By) (r route, ok bool) {
 	if len(by.Parts) != 1 {
 		return route{}, false

@@ -12,7 +12,7 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/output"
 )
 
-// The lines of site.go above which a model has a line of its own.
+// Markers in site.go; the line of a new model goes above each.
 const (
 	pagesMark   = "// kvgen scaffold adds pages above this line."
 	entriesMark = "// kvgen scaffold adds entries above this line."

@@ -13,33 +13,33 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/output"
 )
 
-// pages says what is special about the pages of a model. Expressions are those of a record in
-// the variable Var.
+// pages holds the data for the pages of a model. Expressions are about a record in the variable
+// Var.
 type pages struct {
 	Package, Path    string // of the models
 	Type, Collection string
-	One              string // what names begin with: recipeBook
+	One              string // prefix of names: recipeBook
 	Var              string
 	Word, Words, A   string // recipe book, recipe books, a recipe book
-	Record, Records  string // the beginnings of paths: recipe-book, recipe-books
+	Record, Records  string // prefixes of paths: recipe-book, recipe-books
 
 	ID, IDType, IDText string // its field, the type of that, and its text
-	NewID              string // of the id that a form has; "" if people choose ids, or they are numbers
-	IDField            string // of a form, for an id that people choose
+	NewID              string // for the id in a form; "" if people choose ids, or they are numbers
+	IDField            string // in a form, for an id that people choose
 	TitleExpr          string
-	When               string // the field by which a list shows its age
+	When               string // the field for the age in lists
 
 	Forms                  bool   // whether there are forms
-	Author                 string // the field with the name of the user who made a record
+	Author                 string // the field with the name of the author
 	AuthorText, AuthorUser string
 	AuthorShown, Owned     bool // whether pages show it, and whether only that user may change the record
 
 	Trash, TrashList string
 	Hits             string // the counter of its views
 	Listings, Finds  []route
-	Left             []string // the indexes that no page shows
-	Fields           []field  // that forms ask for
-	Facts            []fact   // that pages show
+	Left             []string // the indexes without a page
+	Fields           []field  // of forms
+	Facts            []fact   // on pages
 	Areas            []string
 	Links            []linked
 
@@ -47,7 +47,7 @@ type pages struct {
 	private []string // the names of its private fields
 	chosen  []string // the fields of forms; nil: all known ones
 	known   []string // the possible fields of forms
-	hidden  []string // fields that forms leave out, with the reason
+	hidden  []string // fields left out of forms, with the reason
 }
 
 // A field is part of forms, and a fact of pages.
@@ -56,7 +56,7 @@ type (
 	fact  struct{ Label, Text string }
 )
 
-// Pages returns the files with the pages of m, a model of p, and a report of what they allow.
+// Pages returns the files with the pages of m, a model of p, and a report of the users' rights.
 func Pages(p *model.Package, m *model.Model, a Access) ([]output.File, string, error) {
 	s, err := pagesOf(p, m, a)
 	if err != nil {
@@ -77,7 +77,7 @@ func Pages(p *model.Package, m *model.Model, a Access) ([]output.File, string, e
 	return all, s.report(), nil
 }
 
-// head returns the package clause and the imports that body needs.
+// head returns the package clause and the imports needed by body.
 func (s *pages) head(body string) []byte {
 	b := []byte("package web\n\nimport (\n")
 	for i, group := range [][]string{
@@ -104,7 +104,7 @@ func (s *pages) head(body string) []byte {
 	return append(b, ")\n\n"...)
 }
 
-// pagesOf looks at m for what its pages need.
+// pagesOf collects the data for the pages of m.
 func pagesOf(p *model.Package, m *model.Model, a Access) (*pages, error) {
 	switch {
 	case m.Events != nil:
@@ -129,7 +129,7 @@ func pagesOf(p *model.Package, m *model.Model, a Access) (*pages, error) {
 	return s, nil
 }
 
-// records returns the beginning of the paths to several records of m.
+// records returns the path prefix for lists of m.
 func records(m *model.Model) string {
 	if m.Collection == m.Name {
 		return "all-" + snake(m.Collection, '-')
@@ -137,7 +137,7 @@ func records(m *model.Model) string {
 	return snake(m.Collection, '-')
 }
 
-// id looks at the id of the model.
+// id sets the data about the id of the model.
 func (s *pages) id() error {
 	value := s.Var + "." + s.ID
 	s.IDType = s.name(s.model.IDType)
@@ -157,7 +157,7 @@ func (s *pages) id() error {
 	return nil
 }
 
-// name returns t as the site's code writes it.
+// name returns t as written in the site's code.
 func (s *pages) name(t types.Type) string {
 	return types.TypeString(t, func(p *types.Package) string {
 		if p.Path() == s.Path {
@@ -191,7 +191,7 @@ func digits(t types.Type, expr string) string {
 	return "strconv.FormatInt(" + as("int64", t, expr) + ", 10)"
 }
 
-// variable returns a name for a record of the model called name that means nothing else.
+// variable returns an unambiguous name for a record of the model called name.
 func variable(name string) string {
 	short := strings.ToLower(name[:1])
 	if slices.Contains(taken, short) {

@@ -1,5 +1,5 @@
-// Package site writes the beginnings of a site over data classes: what kvgen new and kvgen
-// scaffold make. The files are their owner's from then on.
+// Package site writes the initial files of a site: the output of kvgen new and kvgen scaffold. The
+// files belong to the user from then on.
 package site
 
 import (
@@ -21,16 +21,16 @@ import (
 //go:embed files
 var files embed.FS
 
-// A Site says what is new about a new site.
+// A Site describes a new site.
 type Site struct {
 	Name    string // of its directory
 	Module  string
 	Version string // of ringtree
 	Templ   string // the version of templ
-	Replace string // the directory that ringtree is read from; "": where the go command finds it
+	Replace string // the directory of ringtree; "": found by the go command
 }
 
-// Files returns the files of the site by their paths, without those of its models' pages.
+// Files returns the files of the site by their paths, without the pages of its models.
 func (s Site) Files() ([]output.File, error) {
 	var all []output.File
 	err := fs.WalkDir(files, "files/site", func(name string, d fs.DirEntry, err error) error {
@@ -48,7 +48,7 @@ func (s Site) Files() ([]output.File, error) {
 	return all, err
 }
 
-// named returns the path in a site of a file here.
+// named returns the path in a site of an embedded file.
 func named(name string) string {
 	name = strings.TrimSuffix(strings.TrimPrefix(name, "files/site/"), ".tmpl")
 	if name == "gitignore" || name == "gitattributes" {
@@ -57,7 +57,7 @@ func named(name string) string {
 	return filepath.FromSlash(name)
 }
 
-// fill returns what a file here says with data.
+// fill executes an embedded template with data.
 func fill(name string, data any) ([]byte, error) {
 	t, err := template.New(path.Base(name)).Delims("<<", ">>").ParseFS(files, name)
 	if err != nil {
@@ -68,7 +68,7 @@ func fill(name string, data any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// finish returns the file with text in its final form, and what is generated from it.
+// finish returns the file with text in its final form, and any file generated from it.
 func finish(name string, text []byte) ([]output.File, error) {
 	switch path.Ext(name) {
 	case ".go":
@@ -80,7 +80,7 @@ func finish(name string, text []byte) ([]output.File, error) {
 	return []output.File{{Path: name, Text: text}}, nil
 }
 
-// finishTempl returns a templ file as templ formats it, and the Go file that templ makes of it.
+// finishTempl returns a templ file as formatted by templ, and the Go file generated from it.
 func finishTempl(name string, text []byte) ([]output.File, error) {
 	parsed, err := parser.ParseString(string(text))
 	if err != nil {
@@ -90,7 +90,7 @@ func finishTempl(name string, text []byte) ([]output.File, error) {
 	if err := parsed.Write(&formatted); err != nil {
 		return nil, in(name, err)
 	}
-	// Places in the Go file are those in the formatted text.
+	// Places in the Go file refer to the formatted text.
 	if parsed, err = parser.ParseString(formatted.String()); err != nil {
 		return nil, in(name, err)
 	}
@@ -104,7 +104,7 @@ func finishTempl(name string, text []byte) ([]output.File, error) {
 	}, in(name, err)
 }
 
-// in returns err with the file that it is about.
+// in adds the name of the file to err. It returns nil for nil.
 func in(name string, err error) error {
 	if err == nil {
 		return nil

@@ -13,23 +13,23 @@ import (
 // A Field is a field of a struct, or of a struct embedded in it, that is part of
 // the stored value.
 type Field struct {
-	Names []string // the stored name, then older ones, which are read as well
+	Names []string // the stored name, then older ones that are also read
 	Path  string   // from the struct: "Title", "Base.Created"
 	Type  types.Type
 	Place Place
 
-	private bool // the word stands on it, or on what embeds it
+	private bool // the word is on it, or on its embedding field
 }
 
-// Place is where a type is reached: a name for it if it has none, and the
-// nearest field of the user's own package, for messages.
+// Place is where a type is used: a name for it if it has none, and the nearest field of the user's
+// own package, for messages.
 type Place struct {
 	Name string
 	Pos  token.Pos
 }
 
-// Fields returns what is stored of the struct st that is the type t. It complains
-// if two fields have one name, or if nothing of t would be stored.
+// Fields returns the stored fields of the struct st, the type t. It reports two fields with one
+// name, and a t without any stored data.
 func (s *Forms) Fields(t types.Type, st *types.Struct, base string, pos token.Pos) []Field {
 	c := fieldCollector{Forms: s, root: t, base: base, seen: make(map[string]bool)}
 	c.collect(st, "", pos, false)
@@ -39,12 +39,12 @@ func (s *Forms) Fields(t types.Type, st *types.Struct, base string, pos token.Po
 	return c.fields
 }
 
-// refuseEmpty complains about t, of which nothing would be stored.
+// refuseEmpty reports t, of which nothing would be stored.
 func (s *Forms) refuseEmpty(t types.Type, pos token.Pos) {
 	s.At(pos, "%s has no exported fields and no marshaling of its own: nothing of it would be stored", Describe(t, s.Pkg))
 }
 
-// hidesData reports whether st has fields at all, none of them exported.
+// hidesData reports whether st has fields, none of them exported.
 func hidesData(st *types.Struct) bool {
 	hides := false
 	for f := range st.Fields() {
@@ -65,8 +65,8 @@ type fieldCollector struct {
 	fields []Field
 }
 
-// collect adds the fields of st, which is reached by path from the root. If private is
-// set, all of them are, by the word on what embeds st.
+// collect adds the fields of st, reached by path from the root. If private is set, all of them are
+// private, because the embedding field is.
 func (c *fieldCollector) collect(st *types.Struct, path string, pos token.Pos, private bool) {
 	for i := range st.NumFields() {
 		f, tag := st.Field(i), st.Tag(i)
@@ -87,8 +87,8 @@ func (c *fieldCollector) collect(st *types.Struct, path string, pos token.Pos, p
 	}
 }
 
-// inlined reports whether f, an embedded field, is a struct whose fields are
-// stored as those of the root, and adds them.
+// inlined reports whether f, an embedded field, is a struct whose fields are stored like the
+// root's, and adds them.
 func (c *fieldCollector) inlined(f *types.Var, path string, pos token.Pos, private bool) bool {
 	st, ok := f.Type().Underlying().(*types.Struct)
 	if !ok {
@@ -110,7 +110,7 @@ func (c *fieldCollector) inlined(f *types.Var, path string, pos token.Pos, priva
 	return true
 }
 
-// add adds the field f, which is reached by path from the root.
+// add adds the field f, reached by path from the root.
 func (c *fieldCollector) add(f *types.Var, tag msgpackTag, path string, pos token.Pos, private bool) {
 	field := Field{
 		Names: append([]string{cmp.Or(tag.name, f.Name())}, tag.aliases...),
@@ -149,8 +149,8 @@ func (c *fieldCollector) selects(path string, f *types.Var) bool {
 	return found == f
 }
 
-// msgpackTag is a msgpack struct tag: "name,option,option:value". Zero values
-// are always stored, so omitempty says nothing.
+// msgpackTag is a msgpack struct tag: "name,option,option:value". Zero values are always stored, so
+// omitempty has no effect.
 type msgpackTag struct {
 	name     string
 	aliases  []string // alias:older
@@ -159,7 +159,7 @@ type msgpackTag struct {
 	asArray  bool
 }
 
-// parseMsgpackTag returns what the struct tag says to msgpack.
+// parseMsgpackTag returns the msgpack part of a struct tag.
 func parseMsgpackTag(tag string) msgpackTag {
 	name, options, _ := strings.Cut(reflect.StructTag(tag).Get("msgpack"), ",")
 	parsed := msgpackTag{name: name}
@@ -179,18 +179,18 @@ func parseMsgpackTag(tag string) msgpackTag {
 	return parsed
 }
 
-// Belongs reports whether a field with the tag is part of the record: stored in
-// it or, as a counter, beside it.
+// Belongs reports whether a field with the tag is part of the record: stored in it or, as a
+// counter, beside it.
 func Belongs(f *types.Var, tag string) bool {
 	return (f.Exported() || f.Embedded()) && f.Name() != "_" && parseMsgpackTag(tag).name != "-" && !Says(tag, "-")
 }
 
-// NameOf returns the name under which a field with the tag is stored.
+// NameOf returns the stored name of a field with the tag.
 func NameOf(f *types.Var, tag string) string {
 	return cmp.Or(parseMsgpackTag(tag).name, f.Name())
 }
 
-// InRecord reports whether a field with the tag is part of what is stored as the record.
+// InRecord reports whether a field with the tag is stored in the record itself.
 func InRecord(f *types.Var, tag string) bool { return Belongs(f, tag) && !Says(tag, "counter") }
 
 // Says reports whether a clause of the struct tag has the word.

@@ -1,5 +1,5 @@
-// Package stored knows how Go types are stored: as keys, as values, and as the
-// fields of records.
+// Package stored defines the stored form of Go types: as keys, as values, and as the fields of
+// records.
 package stored
 
 import (
@@ -12,20 +12,19 @@ import (
 // MsgpackPath is the import path of the msgpack library.
 const MsgpackPath = "github.com/vmihailenco/msgpack/v5"
 
-// Forms knows how the types that one package reaches are stored, and reports
-// what cannot be stored at the nearest field of that package.
+// Forms determines the stored form of the types reached by one package, and reports types that
+// cannot be stored at the nearest field of that package.
 type Forms struct {
 	*problem.Reporter
 	Pkg *types.Package
 
-	// Writes reports whether kvgen writes the codec of a type: its msgpack methods
-	// are not its own then.
+	// Writes reports whether kvgen writes the codec of a type: then its msgpack methods are not its
+	// own.
 	Writes func(*types.TypeName) bool
 }
 
-// OwnForm returns how a type marshals itself, as the runtime calls it, or "". Both
-// directions must be methods of the type itself: those of something it embeds
-// know only their own part.
+// OwnForm returns the runtime's name for the way a type marshals itself, or "". Both directions
+// must be methods of the type itself: an embedded field's methods would handle only that part.
 func (s *Forms) OwnForm(t types.Type) string {
 	named, ok := types.Unalias(t).(*types.Named)
 	if !ok || IsTime(named) || s.Writes(named.Obj()) || types.IsInterface(named) {
@@ -39,7 +38,7 @@ func (s *Forms) OwnForm(t types.Type) string {
 	return ""
 }
 
-// ownForms are asked in the order of msgpack v5.
+// ownForms are tried in the order of msgpack v5.
 var ownForms = []struct {
 	name        string
 	write, read MethodShape
@@ -60,7 +59,7 @@ func hasMethod(t *types.Named, want MethodShape) bool {
 	return ok && len(index) == 1 && want.Fits(method)
 }
 
-// Fits reports whether method takes and returns what the shape says.
+// Fits reports whether method has the shape's signature.
 func (m MethodShape) Fits(method *types.Func) bool {
 	sig := method.Signature()
 	return typesOf(sig.Params()) == m.Params && typesOf(sig.Results()) == m.Results
@@ -74,7 +73,7 @@ func typesOf(tuple *types.Tuple) string {
 	return strings.Join(list, " ")
 }
 
-// IsBasic reports whether t is made of a basic type that has one of the properties info.
+// IsBasic reports whether t has a basic underlying type with one of the properties info.
 func IsBasic(t types.Type, info types.BasicInfo) bool {
 	b, ok := t.Underlying().(*types.Basic)
 	return ok && b.Info()&info != 0
@@ -98,8 +97,8 @@ func (s *Forms) IsTimeLike(t types.Type) bool {
 	return false
 }
 
-// StructIn returns the struct type that t is or points to and that is stored
-// field by field, or nil.
+// StructIn returns the struct type that t is or points to and that is stored field by field, or
+// nil.
 func (s *Forms) StructIn(t types.Type) types.Type {
 	t = types.Unalias(t)
 	if p, ok := t.Underlying().(*types.Pointer); ok && s.OwnForm(t) == "" {
@@ -112,7 +111,7 @@ func (s *Forms) StructIn(t types.Type) types.Type {
 	return t
 }
 
-// Describe returns t as a message in the package home calls it.
+// Describe returns t as written in the package home, for messages.
 func Describe(t types.Type, home *types.Package) string {
 	return types.TypeString(t, func(pkg *types.Package) string {
 		if pkg == home {

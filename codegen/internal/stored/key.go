@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// MaxParts is the largest number of fields a key is made of.
+// MaxParts is the maximum number of fields in a key.
 const MaxParts = 4
 
 // ScalarKey returns the kvmodel function that makes keys of values of type t, false
@@ -30,8 +30,8 @@ func ScalarKey(t types.Type) (string, bool) {
 	return "", false
 }
 
-// KeyStruct returns the fields of t if it is a key of several parts: a named
-// struct of two to four exported scalar keys, as kvgen writes them.
+// KeyStruct returns the fields of t if it is a key of several parts: a named struct of two to four
+// exported scalar keys, like the generated ones.
 func KeyStruct(t types.Type) *types.Struct {
 	named, ok := types.Unalias(t).(*types.Named)
 	if !ok {
@@ -49,8 +49,8 @@ func KeyStruct(t types.Type) *types.Struct {
 	return s
 }
 
-// KeyKind returns the kind of key that values of type t make, as the lock file
-// writes it: a change of it moves every stored key.
+// KeyKind returns the kind of keys made of type t, as in the lock file: changing it moves every
+// stored key.
 func KeyKind(t types.Type) string {
 	if s, ok := t.Underlying().(*types.Slice); ok {
 		t = s.Elem()

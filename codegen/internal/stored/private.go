@@ -5,8 +5,8 @@ import (
 	"go/types"
 )
 
-// Private returns the stored names, the older ones too, of those fields of the record t
-// that are private as a whole or have something private within them.
+// Private returns the stored names, including older ones, of the fields of the record t that are
+// private as a whole or have private fields within them.
 func (s *Forms) Private(t types.Type) []string {
 	var names []string
 	for _, f := range s.Fields(t, t.Underlying().(*types.Struct), "", token.NoPos) {
@@ -17,7 +17,7 @@ func (s *Forms) Private(t types.Type) []string {
 	return names
 }
 
-// holdsPrivate reports whether the word private stands on a field within t.
+// holdsPrivate reports whether any field within t has the word private.
 func holdsPrivate(t types.Type, seen map[types.Type]bool) bool {
 	if seen[t] {
 		return false

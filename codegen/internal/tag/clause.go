@@ -18,7 +18,7 @@ import (
 // Offsets count bytes from the start of the tag's text.
 type Clause struct {
 	Word    string
-	Value   string // what stands after the word's "=", "" if nothing does
+	Value   string // the text after the word's "=", or ""
 	Options []Option
 	Offset  int
 
@@ -28,7 +28,7 @@ type Clause struct {
 // An Option is one option of a clause: a flag, or a name with a value.
 type Option struct {
 	Name   string
-	Value  string // "" of a flag
+	Value  string // "" for a flag
 	Offset int
 }
 
@@ -64,8 +64,7 @@ func (c Clause) Number(name string, otherwise int) int {
 	return n
 }
 
-// Parse returns the clauses of the text of a kv tag that stands on site, and the
-// faults of those that it leaves out.
+// Parse returns the clauses of the text of a kv tag on site, and the faults of those it leaves out.
 func Parse(text string, site Site) (clauses []Clause, faults []*Fault) {
 	offset := 0
 	for part := range strings.SplitSeq(text, ";") {
@@ -83,7 +82,7 @@ func Parse(text string, site Site) (clauses []Clause, faults []*Fault) {
 	return clauses, faults
 }
 
-// Misfit returns why c cannot stand on a t, "" if it can.
+// Misfit returns the reason why c cannot be on a t, "" if it can.
 func (c Clause) Misfit(t types.Type) string {
 	if c.word.fits == nil {
 		return ""
@@ -91,7 +90,7 @@ func (c Clause) Misfit(t types.Type) string {
 	return c.word.fits(t)
 }
 
-// Reference returns what the value of the option o of c names.
+// Reference returns the kind of name that the option o of c takes.
 func (c Clause) Reference(o Option) Reference {
 	takes, _ := c.word.option(o.Name)
 	return takes.refers
@@ -118,7 +117,7 @@ func parseClause(text string, offset int, site Site) (Clause, *Fault) {
 	return c, nil
 }
 
-// parseOption returns the options of c, which stands on site, with the one that text says.
+// parseOption returns the options of c, a clause on site, with the option in text added.
 func parseOption(c Clause, text string, offset int, site Site) ([]Option, *Fault) {
 	name, value, valued, at := parseWord(text, offset)
 	if last := len(c.Options) - 1; last >= 0 && token.IsExported(name) && !valued {
@@ -146,14 +145,14 @@ func parseOption(c Clause, text string, offset int, site Site) ([]Option, *Fault
 	return append(c.Options, Option{name, value, at}), nil
 }
 
-// parseWord splits "word = value" and returns the offset at which the word stands.
+// parseWord splits "word = value" and returns the offset of the word.
 func parseWord(text string, offset int) (name, value string, valued bool, at int) {
 	at = offset + len(text) - len(strings.TrimLeft(text, " \t"))
 	name, value, valued = strings.Cut(text, "=")
 	return strings.TrimSpace(name), strings.TrimSpace(value), valued, at
 }
 
-// findWord returns the entry of the table for name if the word may stand on site.
+// findWord returns the entry of the table for name if the word is allowed on site.
 func findWord(name string, at int, site Site) (*word, *Fault) {
 	i := slices.IndexFunc(words, func(w *word) bool { return w.name == name })
 	switch {

@@ -16,14 +16,14 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/stored"
 )
 
-// An operand is what may stand after an "=".
+// An operand is the text allowed after an "=".
 type operand struct {
-	form     string // as messages show it; "": no value may stand there
+	form     string // for messages; "": no value allowed
 	optional bool
-	wrong    func(string) string // complains about a value; nil takes all
+	wrong    func(string) string // returns a complaint about a value; nil accepts all
 }
 
-// fault returns what is wrong with the value after name, "" if nothing is.
+// fault returns the complaint about the value after name, or "".
 func (o operand) fault(name, value string, valued bool) string {
 	switch {
 	case !valued && (o.form == "" || o.optional):
@@ -62,7 +62,7 @@ func oneOf(values ...string) operand {
 	}}
 }
 
-// duration complains about a text that is not a duration of at least a second.
+// duration rejects texts that are not a duration of at least a second.
 func duration(s string) string {
 	if d, err := time.ParseDuration(s); err != nil || d < time.Second {
 		return "want a duration of at least a second, like 24h or 30m"
@@ -70,7 +70,7 @@ func duration(s string) string {
 	return ""
 }
 
-// goName complains about a text that cannot be an exported name of Go.
+// goName rejects texts that are not an exported name of Go.
 func goName(s string) string {
 	if token.IsKeyword(s) {
 		return "it is a keyword of Go; take another name"
@@ -81,7 +81,7 @@ func goName(s string) string {
 	return ""
 }
 
-// modelField complains about a text that is not Model.Field.
+// modelField rejects texts that are not Model.Field.
 func modelField(s string) string {
 	model, field, ok := strings.Cut(s, ".")
 	if !ok || goName(model) != "" || goName(field) != "" {
@@ -90,7 +90,7 @@ func modelField(s string) string {
 	return ""
 }
 
-// locale complains about a text that names no language.
+// locale rejects texts that are not a language.
 func locale(s string) string {
 	tag, err := language.Parse(s)
 	if err != nil {
@@ -106,7 +106,7 @@ func locale(s string) string {
 	return ""
 }
 
-// keyType complains about a type that cannot be a key.
+// keyType rejects types that cannot be a key.
 func keyType(t types.Type) string {
 	if _, ok := stored.ScalarKey(t); ok || stored.KeyStruct(t) != nil {
 		return ""
@@ -114,7 +114,7 @@ func keyType(t types.Type) string {
 	return "a key is a string, an integer, a bool, a named type of these, or a struct of two to four of these such as kvgen writes"
 }
 
-// keysType complains about a type that is neither a key nor a slice of keys.
+// keysType rejects types that are neither a key nor a slice of keys.
 func keysType(t types.Type) string {
 	if s, ok := t.Underlying().(*types.Slice); ok {
 		t = s.Elem()
@@ -122,7 +122,7 @@ func keysType(t types.Type) string {
 	return keyType(t)
 }
 
-// comparableType complains about a type whose values timeline.Text cannot tell apart.
+// comparableType rejects types whose values timeline.Text cannot distinguish.
 func comparableType(t types.Type) string {
 	if stored.IsTime(t) || stored.IsBasic(t, types.IsFloat) || keyType(t) == "" {
 		return ""
@@ -136,10 +136,10 @@ func comparableType(t types.Type) string {
 	return "want what can be compared by its text: a string, a number, a bool, a time.Time, a key, or a slice of these"
 }
 
-// anyType complains about no type.
+// anyType accepts all types.
 func anyType(types.Type) string { return "" }
 
-// What other words stand on.
+// The types accepted by other words.
 var (
 	scoreType   = want("a ranking is by a number, a string or a time.Time", hasOrder)
 	integerType = want("a counter is an integer", func(t types.Type) bool { return stored.IsBasic(t, types.IsInteger) })
@@ -148,7 +148,7 @@ var (
 	timeType    = want("want time.Time", stored.IsTime)
 )
 
-// want returns what complains, with message, about a type for which fits does not hold.
+// want returns a function that returns message for types rejected by fits.
 func want(message string, fits func(types.Type) bool) func(types.Type) string {
 	return func(t types.Type) string {
 		if fits(t) {

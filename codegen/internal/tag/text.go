@@ -9,10 +9,10 @@ import (
 	"github.com/ringtree/ringtree/codegen/internal/problem"
 )
 
-// A Text is the text of a kv tag, with the place of each of its bytes.
+// A Text is the text of a kv tag, with the position of each of its bytes.
 type Text struct {
 	Text  string
-	start token.Pos // of the literal or comment it was found in
+	start token.Pos // of the literal or comment with the text
 	at    []int     // offset of each byte of Text, and of its end, from start; nil: Text begins there
 }
 
@@ -38,9 +38,9 @@ func (t Text) Report(r *problem.Reporter, faults ...*Fault) {
 	}
 }
 
-// OfField returns the text of the kv tag in the struct tag lit, and whether there is
-// one. A struct tag that mentions kv and is malformed is a fault of the text of
-// lit, which is returned then: reflect would ignore the tag without a word.
+// OfField returns the text of the kv tag in the struct tag lit, and whether there is one. For a
+// malformed struct tag that mentions kv, it returns a fault and the text of lit: reflect would
+// silently ignore the tag.
 func OfField(lit *ast.BasicLit) (tag Text, ok bool, fault *Fault) {
 	if lit == nil {
 		return Text{}, false, nil
@@ -70,7 +70,7 @@ func skipBlanks(text string, i int) int {
 	return len(text) - len(strings.TrimLeft(text[i:], " "))
 }
 
-// nextPair returns the key and the quoted value that text starts with.
+// nextPair returns the leading key and quoted value of text.
 func nextPair(text string) (key, quoted string, ok bool) {
 	colon := strings.IndexByte(text, ':')
 	if colon <= 0 || strings.ContainsAny(text[:colon], " \"\t") {
@@ -83,7 +83,7 @@ func nextPair(text string) (key, quoted string, ok bool) {
 	return text[:colon], quoted, true
 }
 
-// within returns the text in the quoted value that stands at offset i of t.
+// within returns the text in the quoted value at offset i of t.
 func (t Text) within(i int, quoted string) Text {
 	inner, offsets := unquote(quoted)
 	at := make([]int, len(offsets))
@@ -132,8 +132,8 @@ func OfMethod(doc *ast.CommentGroup) []Text {
 	return tags
 }
 
-// InProse returns the comment of doc that reads "// kv:word", which to Go is prose,
-// nil if there is none.
+// InProse returns a comment of doc in the form "// kv:word", which Go does not treat as a
+// directive, or nil.
 func InProse(doc *ast.CommentGroup) *ast.Comment {
 	for _, c := range doc.List {
 		text := strings.TrimPrefix(c.Text, "//")

@@ -29,19 +29,18 @@ func (s Site) String() string {
 	return strings.Join(places, " or ")
 }
 
-// A word is one word of the grammar: how it is written, where it may stand and
-// what its options are.
+// A word is one word of the grammar: its syntax, its places and its options.
 type word struct {
 	name    string
 	on      Site
-	value   operand  // what stands after "="
-	options []option // what stands after ","
+	value   operand  // after "="
+	options []option // after ","
 
 	// many means that the word may stand on one field several times, each time
 	// for another index or number.
 	many bool
 
-	// fits complains about a type that the word cannot stand on; nil fits all.
+	// fits returns a complaint about an unsuitable type; nil accepts all.
 	fits func(types.Type) string
 }
 
@@ -53,14 +52,14 @@ type option struct {
 	list   bool // more values may follow, after commas
 }
 
-// A Reference is what the value of an option names; the zero one names nothing.
+// A Reference is the kind of name that an option takes; zero if its value is not a name.
 type Reference struct {
-	Field     func(types.Type) string // a field, of a type that this does not complain about
+	Field     func(types.Type) string // a field; the function returns a complaint about an unsuitable type
 	Condition bool                    // a bool field or method
-	By        func(types.Type) string // a field, a group of fields or a method, likewise
+	By        func(types.Type) string // a field, a group of fields or a method, with the same check
 }
 
-// Options that several words have.
+// Options shared by several words.
 var (
 	nameOption   = option{name: "name", value: operand{form: "Name", wrong: goName}}
 	wasOption    = option{name: "was", value: operand{form: "Name", wrong: goName}}
@@ -70,8 +69,8 @@ var (
 	ifOption     = option{name: "if", value: operand{form: "Method"}, refers: Reference{Condition: true}}
 )
 
-// words is the grammar. What a word makes of a model is in the table of package
-// resolve; how an index is written is in the table of package emit.
+// words is the grammar. The effect of a word on a model is in the table of package resolve; the
+// printed form of an index is in the table of package emit.
 var words = []*word{
 	{name: "id", on: OnField, fits: keyType, options: []option{{name: "seq"}}},
 	{
@@ -160,7 +159,7 @@ var words = []*word{
 	},
 }
 
-// indexOptions returns own and the options that every index has.
+// indexOptions returns own and the options of every index.
 func indexOptions(own ...option) []option {
 	return append(own, maxOption, nameOption, wasOption, ifOption)
 }
@@ -184,7 +183,7 @@ func (w *word) knownOptions(wrong string) string {
 	return english.Known(wrong, names)
 }
 
-// wordsOn returns the words that may stand on site, in the order of the grammar.
+// wordsOn returns the words allowed on site, in the order of the grammar.
 func wordsOn(site Site) []string {
 	var names []string
 	for _, w := range words {

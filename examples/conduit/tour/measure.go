@@ -9,8 +9,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Clock stands still, but for a millisecond each time it is read, so that nothing is made at
-// the same time as another thing. It is a clock for kvmodel.Clock.
+// Clock advances only by a millisecond each time it is read, so that no two things have the same
+// time. It is a clock for kvmodel.Clock.
 type Clock struct{ ms atomic.Int64 }
 
 // Now returns the time, of a day in 2027.
@@ -19,14 +19,14 @@ func (c *Clock) Now() time.Time { return time.UnixMilli(1_800_000_000_000 + c.ms
 // Pass lets time pass.
 func (c *Clock) Pass(d time.Duration) { c.ms.Add(d.Milliseconds()) }
 
-// Cost is what a call costs before its reply, in a process that has made it before: seconds
-// ago, with something new since, or a minute ago.
+// Cost is the cost of a call before its reply, in a process that has made it before: seconds ago,
+// with something new since, or a minute ago.
 type Cost struct {
 	Again, New, Later kvmodel.Cost
-	Commits           int // of the first of these, on a store with transactions
+	Commits           int // for Again, on a store with transactions
 }
 
-// Measure makes call a few times, by the database that its app is in.
+// Measure makes call a few times. db is the app's database.
 func Measure(ctx context.Context, call Call, db *kvmodel.DB, clock *Clock) (c Cost, err error) {
 	ctx, commits := context.WithValue(ctx, commitsKey{}, new(atomic.Int64)), 0
 	once := func(news bool, wait time.Duration) (cost kvmodel.Cost) {
@@ -55,12 +55,11 @@ func Measure(ctx context.Context, call Call, db *kvmodel.DB, clock *Clock) (c Co
 	return c, err
 }
 
-// Pause is longer than a process keeps a record for an update that may follow, and less
-// than it keeps what it knows of a board.
+// Pause is longer than a process keeps a record for a subsequent update, and shorter than it caches
+// the state of a board.
 const Pause = 2 * time.Second
 
-// Wait lets time pass in which db, as it does by itself every 15 seconds, looks at other
-// processes.
+// Wait lets time pass. db meanwhile checks other processes, as it does by itself every 15 seconds.
 func Wait(ctx context.Context, db *kvmodel.DB, pass func(time.Duration), wait time.Duration) error {
 	pass(wait)
 	if wait < 15*time.Second {
@@ -81,7 +80,7 @@ func commitsOf(ctx context.Context) int {
 // Committing is a store whose transactions Measure counts.
 type Committing struct{ kvmodel.Store }
 
-// Powers returns those of the store underneath.
+// Powers returns the powers of the underlying store.
 func (c Committing) Powers() kv.Powers {
 	powers := kv.PowersOf(c.Store)
 	if begin := powers.Atomic; begin != nil {

@@ -1,4 +1,4 @@
-// Package tour calls the endpoints of the example, for those who count what they cost.
+// Package tour calls the endpoints of the example, to measure their cost.
 package tour
 
 import (
@@ -9,17 +9,17 @@ import (
 	"github.com/ringtree/ringtree/examples/conduit"
 )
 
-// Call is a call of an endpoint, which can be made again and again, one at a time.
+// Call is a call of an endpoint. It can be repeated, one at a time.
 type Call struct {
 	Endpoint string // as the API writes it
-	With     string // what is special about the call
+	With     string // the special condition of the call
 
-	// Most is how many trips the call may take on a server, in a process that has made it
-	// seconds ago, and New how many with something new since; 0 means Most.
+	// Most is the maximum number of trips of the call on a server, in a process that has made it
+	// seconds ago, and New the maximum with something new since; 0 means Most.
 	Most, New int
 
-	// Reads: the call changes nothing, and Before changes what it will return. Otherwise
-	// Before makes ready for the next call. Nil: there is nothing to do before.
+	// Reads: the call changes nothing, and Before changes its result. Otherwise Before prepares the
+	// next call. Before may be nil.
 	Reads  bool
 	Before func(context.Context) error
 
@@ -35,21 +35,21 @@ func Calls(ctx context.Context, app *conduit.App) ([]Call, error) {
 	return s.calls(), nil
 }
 
-// site is an app with some members, of whom bob follows all.
+// site is an app with some members; bob follows all of them.
 type site struct {
 	app *conduit.App
 	ids map[string]string // of the members, by their names
-	n   int               // how many texts were made up
+	n   int               // number of generated texts
 
-	first *conduit.ArticleView // one by ann, which bob likes
+	first *conduit.ArticleView // by ann; bob likes it
 	other *conduit.ArticleView // another
-	note  *conduit.CommentView // one by bob on the first
+	note  *conduit.CommentView // by bob on the first
 	guest *conduit.Account
 }
 
 var members = []string{"ann", "bob", "cid", "dot", "eve", "fay", "gus", "hal"}
 
-// each is how many articles each of them has written.
+// each is the number of articles by each member.
 const each = 20
 
 func (s *site) fill(ctx context.Context) error {
@@ -100,8 +100,8 @@ func (s *site) article(tags ...string) conduit.NewArticle {
 	return conduit.NewArticle{Title: s.fresh("Rings"), Description: "What they are for", Body: "A ring keeps the newest.", TagList: tags}
 }
 
-// publish makes s.other, by that member. It has tags that others have, and the process has
-// found it before.
+// publish sets s.other to a new article by that member. Its tags are in use by others, and the
+// process has read it before.
 func (s *site) publish(ctx context.Context, name string) (err error) {
 	if s.other, err = s.app.CreateArticle(ctx, s.ids[name], s.article("go", "store")); err != nil {
 		return err
@@ -109,7 +109,7 @@ func (s *site) publish(ctx context.Context, name string) (err error) {
 	return last(s.app.Article(ctx, "", s.other.Slug))
 }
 
-// arrive makes s.guest, whom the process has found before.
+// arrive sets s.guest to a new user whom the process has read before.
 func (s *site) arrive(ctx context.Context) (err error) {
 	if s.guest, err = s.app.Register(ctx, person(s.fresh("guest"))); err != nil {
 		return err

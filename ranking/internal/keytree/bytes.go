@@ -10,8 +10,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// Every value begins with magic and its kind, and ends with a checksum of all
-// that comes before.
+// Every value begins with magic and its kind, and ends with a checksum of the rest.
 const magic = "K1"
 
 // sumIn returns the checksum in a stored value, 0 if it has none.
@@ -22,8 +21,8 @@ func sumIn(value []byte) uint32 {
 	return binary.BigEndian.Uint32(value[len(value)-frame.Sum:])
 }
 
-// unseal returns the kind of a stored value and what follows it. It returns
-// ErrCorrupt for a value that is incomplete or has another format.
+// unseal returns the kind and the body of a stored value, or ErrCorrupt if it is incomplete or has
+// another format.
 func unseal(value []byte) (kind byte, body reader, err error) {
 	payload, damaged := frame.Open(value)
 	switch {
@@ -55,7 +54,7 @@ func (r *reader) uint48() uint64 {
 	return binary.BigEndian.Uint64(b[:])
 }
 
-// tally reads what tally.append has written.
+// tally reads a tally written by tally.append.
 func (r *reader) tally(scores bool) tally {
 	t := tally{members: int(r.number())}
 	if scores {
@@ -64,7 +63,7 @@ func (r *reader) tally(scores bool) tally {
 	return t
 }
 
-// append appends t, with its scores or without.
+// append appends t, with or without its scores.
 func (t tally) append(dst []byte, scores bool) []byte {
 	dst = binary.AppendUvarint(dst, uint64(t.members))
 	if scores {
@@ -75,7 +74,7 @@ func (t tally) append(dst []byte, scores bool) []byte {
 
 func (r *reader) number() uint64 { return r.Number("number", math.MaxUint64) }
 
-// end returns ErrCorrupt unless everything fit and nothing is left.
+// end returns ErrCorrupt after a failed read or with bytes remaining.
 func (r *reader) end(what string) error {
 	if r.Err != nil || len(r.Rest) > 0 {
 		return fmt.Errorf("%w: %s of a ranking", kvmodel.ErrCorrupt, what)

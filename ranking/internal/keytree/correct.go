@@ -11,18 +11,18 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A report that was never made, or may not have been, leaves a count wrong until the
-// next one. In a small tree, whose counts are exact, the way to the node is looked
-// at instead: each slot there must have the count of the node below it.
+// After a lost report, or one that may be lost, a count stays wrong until the next report. In a
+// small tree, whose counts are exact, correct therefore reads the path to the node and sets each
+// slot to the count of the node below it.
 
-// correctTries bounds how often the ways are read, if others write there.
+// correctTries bounds the reads of the paths under concurrent writes.
 const correctTries = 8
 
-// correctedAtOnce is how many ways are looked at together.
+// correctedAtOnce is the number of paths corrected together.
 const correctedAtOnce = 64
 
-// correct makes exact the counts on the ways to the nodes called names, but for those of a
-// large tree, where a count is never exact for long. ErrConflict: others are changing them.
+// correct makes the counts on the paths to the named nodes exact. It skips a large tree, whose
+// counts are never exact for long. ErrConflict: others keep changing the paths.
 func (p *nodes) correct(ctx context.Context, s kv.Store, names []string) error {
 	for some := range slices.Chunk(names, correctedAtOnce) {
 		if err := p.correctSome(ctx, s, some); err != nil {
@@ -46,7 +46,7 @@ func (p *nodes) correctSome(ctx context.Context, s kv.Store, names []string) err
 			return err
 		}
 		if try == 0 {
-			continue // It looks once more at what it has written.
+			continue // Read once more to check the writes.
 		}
 		if err := pause(ctx, s, try); err != nil {
 			return err
@@ -55,10 +55,9 @@ func (p *nodes) correctSome(ctx context.Context, s kv.Store, names []string) err
 	return fmt.Errorf("%w: the counts of a ranking are changing", kv.ErrConflict)
 }
 
-// correctOnce reads the routers called ways with all nodes below them, and writes
-// those that say something else than the nodes below. It reports whether there were
-// none. Those in fence it writes in any case, until it has: a write of theirs may still
-// be under way, of a count that has changed since.
+// correctOnce reads the routers in ways with their children, and rewrites those with wrong counts.
+// It reports whether all were right. Routers in fence are written in any case, once: an earlier
+// write of an outdated count may still be on its way.
 func (p *nodes) correctOnce(ctx context.Context, s kv.Store, ways, fence map[string]bool) (exact bool, err error) {
 	read, err := p.readAround(ctx, s, ways)
 	if err != nil || read[""].router == nil {
@@ -66,7 +65,7 @@ func (p *nodes) correctOnce(ctx context.Context, s kv.Store, ways, fence map[str
 	}
 	large := read[""].router.members() > p.small
 	var wrong []*update
-	// From the lowest up, so that a router counts what those below it will say.
+	// Bottom up, so that a router gets the corrected totals of its children.
 	for _, name := range slices.SortedFunc(maps.Keys(ways), func(a, b string) int { return cmp.Compare(len(b), len(a)) }) {
 		nd := read[name]
 		if nd.router == nil {
@@ -90,8 +89,7 @@ func (p *nodes) correctOnce(ctx context.Context, s kv.Store, ways, fence map[str
 	return len(wrong) == 0, kv.Join(slices.DeleteFunc(errs, func(err error) bool { return err == nil || again(err) })...)
 }
 
-// readAround reads the nodes called names and those below them, and finishes those
-// of them that are being split.
+// readAround reads the named nodes and their children, and finishes running splits among them.
 func (p *nodes) readAround(ctx context.Context, s kv.Store, around map[string]bool) (map[string]node, error) {
 	names := slices.Sorted(maps.Keys(around))
 	names = uniq(append(names, p.namesBelow(names)...))
@@ -109,8 +107,8 @@ func (p *nodes) readAround(ctx context.Context, s kv.Store, around map[string]bo
 	return read, nil
 }
 
-// corrected returns r, which is called name, with the counts of the nodes below it, or r
-// itself if it has these.
+// corrected returns the router r, called name, with the counts of its children, or r itself if they
+// are right.
 func (p *nodes) corrected(name string, r *router, below func(i int) node) *router {
 	next := *r
 	for i := range next.slots {
@@ -122,7 +120,7 @@ func (p *nodes) corrected(name string, r *router, below func(i int) node) *route
 		case nd.router != nil:
 			now.tally = p.total(childName(name, i), nd.router)
 		default:
-			continue // It is lost. Nobody knows what was below it.
+			continue // It is lost, and its count unknown.
 		}
 		if now.tally != at.tally || now.closed != at.closed {
 			*at = at.after(now)
@@ -135,9 +133,8 @@ func (p *nodes) corrected(name string, r *router, below func(i int) node) *route
 	return &next
 }
 
-// after returns the slot s once now was read of its node. One that knows of a later
-// state stays as it is. One that was opened for an insert that has not come yet
-// stays open.
+// after returns the slot s after reading its node in state now. A slot with a later sequence number
+// keeps it; a slot just opened for a coming insert stays open.
 func (s slot) after(now slot) slot {
 	switch {
 	case now.seq > s.seq:

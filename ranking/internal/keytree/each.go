@@ -7,12 +7,12 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// eachAtOnce is about how many entries Each reads at once: those of some 50 leaves.
+// eachAtOnce is the approximate number of entries Each reads at once: some 50 leaves.
 const eachAtOnce = 32 * entryLimit
 
-// Each calls f with the ids of all members that have an entry, from the lowest score up,
-// some thousands at a time, until f returns an error. A member may come twice, and one that
-// comes may not be in. One whose score falls while Each runs may not come.
+// Each calls f with the ids of all members that have an entry, from the lowest score up, some
+// thousands at a time, until f returns an error. A member may be passed twice, or without being in
+// the ranking. Each may miss a member whose score falls while it runs.
 func (t *Tree) Each(ctx context.Context, s kv.Store, f func(ids []string) error) error {
 	return t.query(ctx, s, func(r *reading) error {
 		for st, all := (Between{}).stretch(false), false; !all; {

@@ -11,18 +11,18 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// edge names the highest and the lowest leaf that held an entry. It is a hint for
-// a process that knows nothing of the tree yet. An outdated one only costs a few
-// trips. It also bears witness that the tree is there, with a copy of the definition.
+// edge names the highest and the lowest leaf with an entry, as a hint for processes that have not
+// read the tree. An outdated hint costs only a few trips. The edge also proves that the tree
+// exists, and holds a copy of its definition.
 type edge struct {
 	epoch   uint64
 	highest string
 	lowest  string
-	copy    *meta     // of the tree, in case that is lost; nil: none is known
-	noted   time.Time // in this process
+	copy    *meta     // of the definition, in case that is lost; nil: unknown
+	noted   time.Time // by this process
 }
 
-// edgeEvery is how often a process stores an edge that has moved.
+// edgeEvery is the minimum time between two writes of a moved edge by one process.
 const edgeEvery = time.Minute
 
 func (t *Tree) edgeKey() string { return t.name + ":edge" }
@@ -34,7 +34,7 @@ func (e *edge) encode() []byte {
 	return frame.Whole(appendFlag(binary.AppendUvarint(b, uint64(e.copy.limit)), e.copy.lost))
 }
 
-// readEdge reads the hint and keeps it, if there is one.
+// readEdge reads the edge and keeps it, if it exists.
 func (t *Tree) readEdge(ctx context.Context, s kv.Store) error {
 	r, err := kv.One(ctx, s, kv.OpGet(t.edgeKey()))
 	if err != nil {
@@ -68,7 +68,7 @@ func (t *Tree) putEdge(ctx context.Context, s kv.Store, e edge, m *meta) error {
 	return err
 }
 
-// isName reports whether name can be the name of a node.
+// isName reports whether name is valid for a node.
 func (t *Tree) isName(name string) bool {
 	return strings.Trim(name, "01") == "" && len(name)%perLevel == 0 && len(name) <= t.Code.maxBits()
 }
@@ -85,15 +85,16 @@ func (t *Tree) keepEdge(e edge) {
 	t.edge = e
 }
 
-// unseen reports whether this process knows nothing of the tree yet, or may be wrong.
+// unseen reports whether this process has not read the tree, or may have read it in a transaction
+// that was undone.
 func (t *Tree) unseen() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.Atomic || t.last == nil && t.edge.epoch == 0
 }
 
-// outermost returns the name of the first leaf that holds an entry, from the
-// highest or the lowest; "" if that was not read.
+// outermost returns the name of the first leaf with an entry, from the highest or the lowest; "" if
+// that leaf was not read.
 func (r *reading) outermost(down bool) (found string) {
 	r.leaves(r.known, Between{}.stretch(down), func(name string, l *leaf) bool {
 		if l != nil && len(l.entries) > 0 {
@@ -104,7 +105,7 @@ func (r *reading) outermost(down bool) (found string) {
 	return found
 }
 
-// noteEdge stores where r found the tree's edge, if the hint is wrong.
+// noteEdge stores the edge that r found, if the hint is wrong.
 func (t *Tree) noteEdge(r *reading, down bool) {
 	name := r.outermost(down)
 	e := t.knownEdge()
@@ -122,12 +123,12 @@ func (t *Tree) noteEdge(r *reading, down bool) {
 	if m == nil || m.epoch != r.epoch {
 		return
 	}
-	// What is stored is kept once it is: it may be left undone.
+	// putEdge keeps the rest once it is stored, since Later may drop the work.
 	e.noted = t.Now()
 	t.keepEdge(e)
 	*at = name
 	t.Later(func(ctx context.Context, s kv.Store) error { return t.putEdge(ctx, s, e, m) })
 }
 
-// path returns the names of a node and of all nodes above it, from the root down.
+// path returns the names of the nodes from the root down to name.
 func path(name string) []string { return way(name, "", len(name)/perLevel+1) }

@@ -11,17 +11,16 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// patience is how often an edit looks at a node that another edit is writing, and
-// sees no change, before it writes by itself.
+// patience is how often an edit rereads an unchanged node that another edit is writing, before it
+// writes by itself.
 const patience = 8
 
-// maxTries bounds how often one edit tries to write a node that others change.
+// maxTries bounds the tries of one edit to write a node that others change.
 const maxTries = 64
 
-// edit carries out edits, those of one leaf in one write, possibly with other edits
-// of this process. at, if not nil, are their leaves as they were just read. An edit
-// that fails says why in its err; the others are carried out all the same. edit adds
-// to due what must be reported upward.
+// edit carries out edits, one write per leaf, possibly together with other edits of this process.
+// at, if not nil, holds the leaves, freshly read. An edit that fails sets its err and does not
+// affect the others. edit adds the reports that follow to due.
 func (p *nodes) edit(ctx context.Context, s kv.Store, edits []*edit, at []*spot, due *reports) {
 	if len(edits) == 0 {
 		return
@@ -34,13 +33,13 @@ func (p *nodes) edit(ctx context.Context, s kv.Store, edits []*edit, at []*spot,
 	p.editEach(ctx, s, groups(edits, at), 0, due)
 }
 
-// editOne carries out e, as edit does.
+// editOne is edit for a single edit.
 func (p *nodes) editOne(ctx context.Context, s kv.Store, e *edit, due *reports) error {
 	p.edit(ctx, s, []*edit{e}, nil, due)
 	return e.err
 }
 
-// failure returns why the first of edits that failed did.
+// failure returns the first error of edits.
 func failure(edits []*edit) error {
 	i := slices.IndexFunc(edits, func(e *edit) bool { return e.err != nil })
 	if i < 0 {
@@ -49,7 +48,7 @@ func failure(edits []*edit) error {
 	return edits[i].err
 }
 
-// editEach carries out the edits of groups side by side, after so many tries.
+// editEach carries out the edits of groups in parallel. try is the number of tries so far.
 func (p *nodes) editEach(ctx context.Context, s kv.Store, groups []group, try int, due *reports) {
 	kv.Each(ctx, s, groups, func(s kv.Store, _ int, g group) error {
 		p.editAt(ctx, s, g.edits, g.at, try, due)
@@ -57,8 +56,7 @@ func (p *nodes) editEach(ctx context.Context, s kv.Store, groups []group, try in
 	})
 }
 
-// editAt carries out edits, all of which belong in the leaf at, as it was just read,
-// or anywhere if that is nil.
+// editAt carries out edits. at is their common leaf, freshly read, or nil if it is not known.
 func (p *nodes) editAt(ctx context.Context, s kv.Store, edits []*edit, at *spot, try int, due *reports) {
 	var err error
 	for waits := 0; len(edits) > 0 && try < maxTries; edits = p.local.undone(edits) {
@@ -104,10 +102,10 @@ func (p *nodes) editAt(ctx context.Context, s kv.Store, edits []*edit, at *spot,
 	p.fail(edits, cmp.Or(err, fmt.Errorf("%w: %d tries lost against others", kv.ErrConflict, maxTries)))
 }
 
-// tooLate reports whether another operation may not write e any more.
+// tooLate reports whether e is too old to be written by another operation.
 func (p *nodes) tooLate(e *edit) bool { return p.tooLong(e.began) }
 
-// fail notes that those of edits that are left have failed with err.
+// fail sets err on every edit that was not written.
 func (p *nodes) fail(edits []*edit, err error) {
 	for _, e := range p.local.undone(edits) {
 		e.err = err
@@ -120,8 +118,8 @@ type group struct {
 	edits []*edit
 }
 
-// spread finds the leaves of edits. While it reads, the edits wait where they belong
-// as far as is known.
+// spread finds the leaves of edits. Meanwhile the edits wait in the queues of their expected
+// leaves.
 func (p *nodes) spread(ctx context.Context, s kv.Store, edits []*edit) ([]group, error) {
 	for name, some := range grouped(edits, func(i int) string {
 		expected, _ := p.guess(edits[i].bits)
@@ -136,7 +134,7 @@ func (p *nodes) spread(ctx context.Context, s kv.Store, edits []*edit) ([]group,
 	return groups(edits, spots), nil
 }
 
-// groups returns edits by their leaves, which are spots, in the order of the leaves.
+// groups groups edits by leaf, in the order of the leaves. spots are the leaves of edits.
 func groups(edits []*edit, spots []*spot) []group {
 	at := make(map[string]*spot)
 	for _, sp := range spots {
@@ -150,7 +148,7 @@ func groups(edits []*edit, spots []*spot) []group {
 	return all
 }
 
-// grouped returns edits by the name that belongs to each.
+// grouped groups edits by the name returned for each.
 func grouped(edits []*edit, name func(i int) string) map[string][]*edit {
 	by := make(map[string][]*edit)
 	for i, e := range edits {
@@ -159,7 +157,7 @@ func grouped(edits []*edit, name func(i int) string) map[string][]*edit {
 	return by
 }
 
-// lookAgain returns the node called name as it is now. It may no longer be a leaf.
+// lookAgain rereads the node called name. It may no longer be a leaf.
 func (p *nodes) lookAgain(ctx context.Context, s kv.Store, name string) (*spot, error) {
 	got, err := p.get(ctx, s, name)
 	if err != nil {
@@ -168,12 +166,12 @@ func (p *nodes) lookAgain(ctx context.Context, s kv.Store, name string) (*spot, 
 	return &spot{name, got[0]}, nil
 }
 
-// errRoom: the node was split or is being split, so there is room below it.
+// errRoom: the node was split or is being split, which makes room below it.
 var errRoom = errors.New("room was made")
 
-// apply writes the leaf at with the first of edits, and as many others as there is
-// room for; in a leaf that is split there is room for many. It returns errAgain if
-// the node has changed, and errRoom if it was split without the edits.
+// apply writes the leaf at with the first of edits, and as many others as fit; a leaf about to be
+// split takes many. It returns errAgain if the node has changed, and errRoom if it was split
+// without the edits.
 func (p *nodes) apply(ctx context.Context, s kv.Store, at *spot, ln *queue, edits []*edit, due *reports) (err error) {
 	var took []*edit
 	defer func() {
@@ -197,11 +195,11 @@ func (p *nodes) apply(ctx context.Context, s kv.Store, at *spot, ln *queue, edit
 	return err
 }
 
-// take applies those of edits to the leaf l after which it fits. It returns the
-// result, and the edits it applied.
+// take applies edits to the leaf l as long as the result fits. It returns the result and the
+// applied edits.
 func (p *nodes) take(l *leaf, edits []*edit, fits func(*leaf) bool) (next *leaf, took []*edit, err error) {
 	next = l
-	var spare, used []entry // used is where the entries of next are, unless next is l
+	var spare, used []entry // used holds the entries of next, unless next is l
 	for _, e := range edits {
 		if spare == nil {
 			spare = make([]entry, 0, len(l.entries)+len(edits))
@@ -222,10 +220,9 @@ func (p *nodes) take(l *leaf, edits []*edit, fits func(*leaf) bool) (next *leaf,
 	return next, took, nil
 }
 
-// takeWithRoom removes entries from the leaf at that their records have outlived. If
-// there is room for all edits then, and will be for a while, it writes the leaf.
-// Otherwise it splits the leaf, with as many of edits as a node may hold that is
-// being split. It returns the edits it applied.
+// takeWithRoom removes stale entries from the leaf at. If that leaves enough room for now and for a
+// while, it writes the leaf with all edits. Otherwise it splits the leaf, with as many edits as a
+// splitting node may hold. It returns the applied edits.
 func (p *nodes) takeWithRoom(ctx context.Context, s kv.Store, at *spot, edits []*edit, due *reports) ([]*edit, error) {
 	kept, err := p.purged(ctx, s, at.leaf)
 	if err != nil {
@@ -251,14 +248,14 @@ func (p *nodes) takeWithRoom(ctx context.Context, s kv.Store, at *spot, edits []
 // splits reports whether the node called name can be split.
 func (p *nodes) splits(name string) bool { return len(name) < p.code.maxBits() }
 
-// replace writes next, which has other entries or is about to be split, over the
-// leaf at. It returns what it wrote.
+// replace writes next over the leaf at. next has other entries or is about to be split. replace
+// returns the leaf as written.
 func (p *nodes) replace(ctx context.Context, s kv.Store, at *spot, next *leaf, due *reports) (*leaf, error) {
 	l := *next
 	l.seq = at.leaf.seq + 1
 	live := p.live(&l)
 	if l.splitting {
-		// Divided, the entries of a member may count in several leaves.
+		// After the split, entries of one member may count in several leaves.
 		r, _ := p.below(at.name, &l)
 		live = p.total(at.name, r)
 	}
@@ -287,9 +284,9 @@ func (p *nodes) replace(ctx context.Context, s kv.Store, at *spot, next *leaf, d
 	return &l, nil
 }
 
-// purged returns l with the entries of members that have several in it tidied, or l
-// itself if nothing changes. A split would put them into different children, where
-// a stale one would count until someone meets it.
+// purged tidies the entries of members with several entries in l, and returns the result, or l
+// itself if nothing changes. A split would spread such entries over different children, where a
+// stale one would count until a query finds it.
 func (p *nodes) purged(ctx context.Context, s kv.Store, l *leaf) (*leaf, error) {
 	ids := l.repeated()
 	if len(ids) == 0 {

@@ -7,28 +7,27 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// spot is a leaf with its name, as it was found.
+// spot is a leaf with its name, as it was read.
 type spot struct {
 	name string
-	node // its leaf is not nil
+	node // leaf is not nil
 }
 
-// levelsAhead is how many levels a process that knows nothing of the tree reads at once.
+// levelsAhead is the number of levels read at once by a process that has not read the tree.
 const levelsAhead = 15
 
-// aheadOfMany is how many it reads at once that looks for many leaves.
+// aheadOfMany is levelsAhead for a search for many leaves.
 const aheadOfMany = 4
 
-// guess returns the name of the first node on the way of bits that is not known to
-// be a router, and reports whether anything is known at all.
+// guess returns the first node on the path of bits that is not known to be a router, and reports
+// whether any node is known.
 func (p *nodes) guess(bits string) (name string, known bool) {
 	n, known := p.local.follow(p.code, p.root, bits)
 	return bits[:n], known
 }
 
-// find returns the leaves in which edits belong, in their order. It takes one trip
-// if the ways are known, or if nothing is. Otherwise it reads more nodes at once with
-// each trip, in case many on the way were split.
+// find returns the leaves of edits, in their order. It takes one trip if the paths are known, or
+// nothing is. Otherwise it reads more nodes with each trip, in case many on the path were split.
 func (p *nodes) find(ctx context.Context, s kv.Store, edits []*edit) ([]*spot, error) {
 	all := make([]search, len(edits))
 	ways := make([]*search, len(edits))
@@ -60,12 +59,12 @@ func (p *nodes) find(ctx context.Context, s kv.Store, edits []*edit) ([]*spot, e
 	return spots, nil
 }
 
-// search is the way to one leaf, as far as it has been looked for.
+// search is the search for one leaf.
 type search struct {
 	bits    string
-	name    string // of the first node not known to be a router
-	width   int    // how many nodes to read
-	missing int    // how often a node was
+	name    string // the first node not known to be a router
+	width   int    // number of nodes to read
+	missing int    // how often a node was missing
 	at      *spot  // nil: not found yet
 }
 
@@ -76,15 +75,14 @@ func (p *nodes) search(bits string, n int) search {
 	if w.name, known = p.guess(w.bits); !known {
 		w.width = levelsAhead
 		if n > 1 {
-			// The ways of many to a leaf are as many nodes at the deeper levels.
+			// On deeper levels, the paths to many leaves share few nodes.
 			w.width = aheadOfMany
 		}
 	}
 	return w
 }
 
-// unread returns the names of the nodes to read for those of ways that have not
-// arrived.
+// unread returns the nodes to read for the unfinished ways.
 func unread(ways []*search) []string {
 	var names []string
 	seen := make(map[string]bool)
@@ -102,8 +100,8 @@ func unread(ways []*search) []string {
 	return names
 }
 
-// follow goes as far on each of ways as the nodes met lead, and does what must be
-// done there before any way leads on.
+// follow advances each way through the nodes in met, and does the work that stops one: a split to
+// finish, or a node to remake.
 func (p *nodes) follow(ctx context.Context, s kv.Store, ways []*search, met map[string]*spot) error {
 	helped := make(map[string]bool)
 	for _, w := range ways {
@@ -117,8 +115,8 @@ func (p *nodes) follow(ctx context.Context, s kv.Store, ways []*search, met map[
 		var err error
 		switch first := !helped[found.name]; {
 		case found.leaf == nil:
-			// A child can be missing because it was read before it was made, or
-			// because its router was made in a transaction that was rolled back.
+			// A child can be missing because it was read before it was made, or because the
+			// transaction that made its router was rolled back.
 			if w.missing++; w.missing > 1 && first {
 				helped[found.name] = true
 				err = p.loss(ctx, s, found.name)
@@ -136,9 +134,8 @@ func (p *nodes) follow(ctx context.Context, s kv.Store, ways []*search, met map[
 	return nil
 }
 
-// follow goes on through the routers met. It returns where it stops unless that is
-// the leaf: a leaf that is being split, or a node that is missing; nil if nothing
-// stops it.
+// follow advances through the routers in met. It returns the obstacle, a splitting leaf or a
+// missing node, or nil if it reached the leaf or ran out of nodes.
 func (w *search) follow(met map[string]*spot) *spot {
 	for _, name := range way(w.bits, w.name, w.width) {
 		at := met[name]
@@ -157,7 +154,7 @@ func (w *search) follow(met map[string]*spot) *spot {
 	return nil
 }
 
-// way returns the names of width nodes on the way of bits, from name down.
+// way returns the names of width nodes on the path of bits, from name down.
 func way(bits, name string, width int) []string {
 	names := []string{name}
 	for n := len(name) + perLevel; n <= len(bits) && len(names) < width; n += perLevel {

@@ -10,18 +10,17 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// MaxID is the maximum length of a member's id text: a leaf must hold several.
+// MaxID is the maximum length of an id text, small enough for a leaf to hold several.
 const MaxID = kvmodel.MaxID
 
-// Insert adds the entry of a member whose record will put it in state to, before the
-// record is written. It is pending: it does not count until Tidy
-// has seen that the record was written.
+// Insert adds the entry of a member before the record that puts it in state to is written. The
+// entry is pending: it does not count until Tidy sees the written record.
 func (t *Tree) Insert(ctx context.Context, s kv.Store, id string, to State) (*Due, error) {
 	return t.insert(ctx, s, nil, Insertion{id, to})
 }
 
-// InsertNow is Insert of many members in one transaction with the writes of their records: the
-// entries count, and older ones in their leaves go.
+// InsertNow is Insert for many members in one transaction with the writes of their records: the
+// entries count at once, and replace older ones in their leaves.
 func (t *Tree) InsertNow(ctx context.Context, s kv.Store, all ...Insertion) (*Due, error) {
 	known := make(knownStates)
 	for i := range all {
@@ -30,13 +29,13 @@ func (t *Tree) InsertNow(ctx context.Context, s kv.Store, all ...Insertion) (*Du
 	return t.insert(ctx, s, known, all...)
 }
 
-// Insertion is a member ID whose record will put it in state To.
+// Insertion is a member ID and the state To that its record is about to give it.
 type Insertion struct {
 	ID string
 	To State
 }
 
-// knownStates is what the records of a transaction will say of members when it ends.
+// knownStates are the states of members at the end of a transaction.
 type knownStates map[string]*State
 
 func (t *Tree) insert(ctx context.Context, s kv.Store, known knownStates, all ...Insertion) (*Due, error) {
@@ -63,31 +62,28 @@ func (ep *epochs) insert(ctx context.Context, s kv.Store, due *Due, known knownS
 	})
 }
 
-// putting returns the edit that adds the pending entry of a member that will be in
-// state to.
+// putting returns an edit that adds the pending entry of a member in state to.
 func (p *nodes) putting(id string, to State) *edit {
 	e := p.editing(to.Score, id)
 	e.put = &entry{to.Score, to.Ver, id, true}
 	return e
 }
 
-// tidying returns the edit that tidies, where score belongs, by the state of a
-// record.
+// tidying returns an edit that tidies at score by the state of a record.
 func (p *nodes) tidying(id string, score Score, now State) *edit {
 	e := p.editing(score, id)
 	e.known = &now
 	return e
 }
 
-// editing returns an edit where score belongs, which changes nothing yet.
+// editing returns an edit at score that does not change anything yet.
 func (p *nodes) editing(score Score, id string) *edit {
 	at := p.point(score, id)
 	return &edit{point: at, bits: p.bits(at), id: id, began: p.began}
 }
 
-// Tidy removes, from the leaf where score belongs, the entries that the member's
-// record has outlived, and makes count the one that the record confirms. now is the
-// state of the record, as it is or was.
+// Tidy removes the member's stale entries from the leaf of score, and makes the confirmed one
+// count. now is the state of the record, current or older.
 func (t *Tree) Tidy(ctx context.Context, s kv.Store, id string, score Score, now State) (*Due, error) {
 	due := new(Due)
 	err := t.begin(ctx, s, func(ep *epochs) error { return ep.tidy(ctx, s, due, id, score, now) })
@@ -123,24 +119,22 @@ func (ep *epochs) tidyAll(ctx context.Context, s kv.Store, due *Due, all []Tidyi
 	})
 }
 
-// Tidying is what Tidy is to do: ID is a member, Score where to tidy, Now the state of its
-// record.
+// Tidying is the input of Tidy: a member ID, the Score to tidy at, and the state Now of its record.
 type Tidying struct {
 	ID    string
 	Score Score
 	Now   State
 }
 
-// TidyAll is Tidy for many, those of one leaf in one write.
+// TidyAll is Tidy for many, one write per leaf.
 func (t *Tree) TidyAll(ctx context.Context, s kv.Store, all []Tidying) (*Due, error) {
 	due := new(Due)
 	return due, t.begin(ctx, s, func(ep *epochs) error { return ep.tidyAll(ctx, s, due, all) })
 }
 
-// Repair is Tidy after a crash. If the member belongs at score by its record, whose
-// state was now, and has no entry there at all, Repair adds it. The counts on the way
-// are corrected with the reports, also if the leaf needs no change: the dead may have
-// changed it and not reported that.
+// Repair is Tidy after a crash. If the member's record, read in state now, puts it at score and it
+// has no entry there, Repair adds one. The reports correct the counts on the path even if the leaf
+// needs no change: a dead process may have changed it without a report.
 func (t *Tree) Repair(ctx context.Context, s kv.Store, id string, score Score, now State) (*Due, error) {
 	due := new(Due)
 	return due, t.repair(ctx, s, id, score, now, due)
@@ -165,10 +159,9 @@ func (p *nodes) repair(ctx context.Context, s kv.Store, id string, score Score, 
 	return err
 }
 
-// restore adds the entries of those of the members ids that have none where they belong
-// by their records, and tidies there. What it adds is pending, and it reads the records
-// again before it tidies: a record may have left the score since it was read, and its
-// change may have tidied before the entry came.
+// restore adds the missing entries of the members ids, and tidies there. It adds them pending and
+// rereads the records before it tidies: a record may have left the score since the first read, and
+// its change may have tidied before the entry was added.
 func (p *nodes) restore(ctx context.Context, s kv.Store, ids []string, due *reports) error {
 	began := p.now()
 	states, err := p.truth.States(ctx, s, ids)
@@ -202,20 +195,20 @@ func (p *nodes) restore(ctx context.Context, s kv.Store, ids []string, due *repo
 	return failure(edits)
 }
 
-// each does work in every epoch that is written, side by side.
+// each runs work in all epochs being written, in parallel.
 func (ep *epochs) each(ctx context.Context, s kv.Store, due *Due, work func(kv.Store, *nodes, *reports) error) error {
 	return each(ctx, s, ep.write, func(s kv.Store, _ int, p *nodes) error { return work(s, p, due.to(p)) })
 }
 
-// Due holds what is left to do after changes: mostly what leaves must report upward.
-// The changes do not wait for it.
+// Due holds the remaining work of changes, mostly the reports of leaves. The changes do not wait
+// for it.
 type Due struct {
 	of    []dueIn
-	works []work   // to do before the reports
-	done  []func() // to call after them
+	works []work   // run before the reports
+	done  []func() // called after the reports
 }
 
-// work does what it can, and adds to the Due what follows from it.
+// work runs one step and adds the reports that follow to the Due.
 type work func(context.Context, kv.Store, *Due) error
 
 type dueIn struct {
@@ -230,7 +223,7 @@ func (d *Due) to(p *nodes) *reports {
 			return in.reports
 		}
 	}
-	// A report does no harm, however late it is made.
+	// A report is harmless however late.
 	unhurried := *p
 	unhurried.began = time.Time{}
 	d.of = append(d.of, dueIn{&unhurried, new(reports)})
@@ -242,7 +235,7 @@ func (d *Due) None() bool {
 	return len(d.works)+len(d.done) == 0 && !slices.ContainsFunc(d.of, func(in dueIn) bool { return !in.reports.none() })
 }
 
-// Way returns how many nodes there are above the lowest that has something to report.
+// Way returns the length of the path above the lowest node with a report.
 func (d *Due) Way() (nodes int) {
 	for _, in := range d.of {
 		nodes = max(nodes, in.reports.way())
@@ -250,7 +243,7 @@ func (d *Due) Way() (nodes int) {
 	return nodes
 }
 
-// Merge adds what other has to report.
+// Merge adds the work of other.
 func (d *Due) Merge(other *Due) {
 	for _, in := range other.of {
 		d.to(in.p).merge(in.reports)
@@ -258,7 +251,7 @@ func (d *Due) Merge(other *Due) {
 	d.works, d.done = append(d.works, other.works...), append(d.done, other.done...)
 }
 
-// Report does what is due. After an error it can be called again.
+// Report runs the due work. After an error it can be called again.
 func (d *Due) Report(ctx context.Context, s kv.Store) error {
 	for len(d.works) > 0 {
 		if err := d.works[0](ctx, s, d); err != nil {

@@ -9,18 +9,17 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// edit is a change of one member's entries in the leaf where point belongs: it adds
-// one entry, or tidies, or both.
+// edit changes one member's entries in the leaf of point: it adds an entry, or tidies, or both.
 type edit struct {
 	point point
 	bits  string // of point
 	id    string
 
-	put   *entry // what to add, if not nil
-	known *State // of the record, to tidy with, if not nil
-	err   error  // why it was not carried out, once its owner has ended
+	put   *entry // the entry to add, or nil
+	known *State // the state of the record to tidy by, or nil
+	err   error  // the error, valid once its owner is done
 
-	// restores: put is added only if the member has no entry at that score.
+	// restores: add put only if the member has no entry at that score.
 	restores bool
 
 	// absent: an edit that tidies where the record is in has met no entry.
@@ -33,17 +32,17 @@ type edit struct {
 	began time.Time
 
 	// Guarded by the mutex of the queues:
-	queue *queue // where it waits
-	seen  int    // the queue's writes when the node was read
-	done  bool   // some write included it
+	queue *queue // the queue it waits in
+	seen  int    // the queue's writes at the last read of the node
+	done  bool   // written
 }
 
 func idsOf(entries []entry) []string {
 	return kv.Texts(entries, func(e entry) string { return e.id })
 }
 
-// with returns l after e, or l itself if nothing changes. What it returns may have its
-// entries in room, which must not be where those of l are.
+// with applies e to l and returns the result, or l itself if nothing changes. The result may use
+// room for its entries; it must not overlap with those of l.
 func (l *leaf) with(o *order, e *edit, room []entry) *leaf {
 	if e.put != nil && !(e.restores && l.has(e.put.score, e.id)) {
 		l = l.added(o, e.point, *e.put, room)
@@ -60,10 +59,9 @@ func (l *leaf) has(s Score, id string) bool {
 	return slices.ContainsFunc(l.entries, func(e entry) bool { return e.score == s && e.id == id })
 }
 
-// added returns l with put, whose position is at, or l itself if the member has an
-// entry with that score and version already. It leaves entries that are there as
-// they are: one that counts must not get a version at which it might not be true. What
-// it returns may have its entries in room.
+// added returns l with put at position at, or l itself if the member already has an entry with that
+// score and version. It does not change existing entries: one that counts must not get a version at
+// which it might not be true. The result may use room for its entries.
 func (l *leaf) added(o *order, at point, put entry, room []entry) *leaf {
 	i := l.search(o, at)
 	for ; i < len(l.entries) && l.entries[i].sharesPosition(put) && l.entries[i].ver <= put.ver; i++ {
@@ -80,20 +78,18 @@ func (l *leaf) added(o *order, at point, put entry, room []entry) *leaf {
 
 func (e entry) sharesPosition(other entry) bool { return e.score == other.score && e.id == other.id }
 
-// tidied returns l with those entries of the member id that its record, once in
-// state now, allows, or l itself if nothing changes. Entries with a greater version
-// stay as they are. Of the others, the newest with the record's score stays, and
-// counts from here on; the rest goes.
+// tidied removes the entries of the member id that its record, once in state now, rules out, and
+// returns the result, or l itself if nothing changes. Entries with a greater version stay. Of the
+// others, the newest with the record's score stays, and counts from now on; the rest goes.
 //
-// This is right at any later time: what has been true of a version stays true, and says
-// nothing of a later one. What tidied returns may have its entries in room, where those of l
-// may be as well.
+// This is right at any later time: a statement about one version stays true, and says nothing about
+// later ones. The result may use room for its entries, which may overlap with those of l.
 func (l *leaf) tidied(id string, now State, room []entry) *leaf {
 	outdone := func(e entry) bool { return e.id == id && e.ver <= now.Ver }
 	confirmed, changed := -1, false
 	for i, e := range l.entries {
 		if e.id == id && now.settles(e) {
-			confirmed = i // Entries at one position are ordered by version.
+			confirmed = i // The last one is the newest: entries at one position are ordered by version.
 		}
 	}
 	for i, e := range l.entries {
@@ -119,7 +115,7 @@ func (l *leaf) tidied(id string, now State, room []entry) *leaf {
 	return &next
 }
 
-// search returns how many entries are below p.
+// search returns the number of entries below p.
 func (l *leaf) search(o *order, p point) int {
 	return sort.Search(len(l.entries), func(i int) bool {
 		e := l.entries[i]
@@ -133,8 +129,8 @@ func (l *leaf) search(o *order, p point) int {
 // full reports whether l should be split, if its name allows it.
 func (l *leaf) full(limit int) bool { return len(l.entries) > limit || l.bytes() > softBytes }
 
-// counted returns the entries of l that count, in order: of each member the newest
-// that is not pending.
+// counted returns the entries of l that count, in order: the newest of each member that is not
+// pending.
 func (l *leaf) counted() []entry {
 	entries := l.entries
 	if l.settled {
@@ -146,8 +142,7 @@ func (l *leaf) counted() []entry {
 	return newest(entries)
 }
 
-// newest returns entries without those of which there is a newer one of the same
-// member.
+// newest returns only the newest entry of each member.
 func newest(entries []entry) []entry {
 	if !repeat(entries) {
 		return entries
@@ -167,9 +162,9 @@ func newest(entries []entry) []entry {
 	return kept
 }
 
-// repeat reports whether a member has several entries, which is rare and asked at each
-// look at a leaf. It keeps their indexes in a table by the hash of the id, which is on the
-// stack for all but the largest leaves.
+// repeat reports whether a member has several entries. That is rare, and checked at each read of a
+// leaf, so repeat keeps the indexes in a table by the hash of the id, on the stack for all but the
+// largest leaves.
 func repeat(entries []entry) bool {
 	var room [512]int32
 	table := room[:]
@@ -190,7 +185,7 @@ func repeat(entries []entry) bool {
 
 var hashes = maphash.MakeSeed()
 
-// repeated returns the ids of the members that have several entries in l.
+// repeated returns the ids of members with several entries in l.
 func (l *leaf) repeated() []string {
 	if !repeat(l.entries) {
 		return nil

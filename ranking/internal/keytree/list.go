@@ -10,19 +10,17 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Listing is one page of members. Next and Prev are positions to go on from, nil
-// if there is nothing there. Part knows the ranks of its members, and Total is how many
-// there are, only if Want.Placed asks for it.
+// Listing is one page of members. Next and Prev are the positions of the pages after and before it,
+// nil at the ends. Total and the ranks of Part are set only with Want.Placed.
 type Listing struct {
 	Part
 	Total      int
 	Next, Prev []byte
 }
 
-// Page returns up to n members of b, from the highest down or from the lowest up,
-// starting at a position that a listing gave; nil is the beginning. A position
-// from Prev gives the members before it, in the same order. ErrBadCursor: at is
-// not a position.
+// Page returns up to n members of b, from the highest down or from the lowest up, starting at a
+// position from a listing; nil is the beginning. A position from Prev returns the members before
+// it, in the same order. ErrBadCursor: at is not a position.
 func (t *Tree) Page(ctx context.Context, s kv.Store, b Between, down bool, at []byte, n int, w Want) (Listing, error) {
 	from, back, err := decodePosition(at)
 	if err != nil || b.empty() || n <= 0 {
@@ -52,8 +50,8 @@ func (t *Tree) Page(ctx context.Context, s kv.Store, b Between, down bool, at []
 	return out, err
 }
 
-// rank counts the members before l, and all members. The nodes it needs were read
-// with those of the members.
+// rank counts all members and those before l. The nodes it needs were read with those of the
+// members.
 func (r *reading) rank(ctx context.Context, s kv.Store, l *Listing, down bool) error {
 	if len(l.Members) == 0 {
 		var all tally
@@ -69,8 +67,7 @@ func (r *reading) rank(ctx context.Context, s kv.Store, l *Listing, down bool) e
 	return r.run(ctx, s, &l.Part, down)
 }
 
-// aim says where a query begins, for the first trip of a process that knows
-// nothing of the tree.
+// aim sets the start of a query, for the first trip of a process that has not read the tree.
 func (r *reading) aim(from point, hint edge, atEdge bool) {
 	switch {
 	case !atEdge:
@@ -83,7 +80,7 @@ func (r *reading) aim(from point, hint edge, atEdge bool) {
 	}
 }
 
-// listing returns the page of what was found from a point on.
+// listing returns the page of members found from a point on.
 func (r *reading) listing(f finding, from point, hasStart, back bool) Listing {
 	l := Listing{Part: Part{Members: f.members}}
 	if f.more {
@@ -108,8 +105,7 @@ const (
 	wordFlag             // it ends with a word
 )
 
-// encodePosition encodes a point for a cursor, and whether to go back from it. Only that of
-// a member with a tie says one.
+// encodePosition encodes a point for a cursor, and its direction. It omits a zero tie.
 func encodePosition(p point, back bool) []byte {
 	b := append(appendFlag(nil, back), byte(p.side+1))
 	if p.score.word != "" {

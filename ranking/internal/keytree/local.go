@@ -6,8 +6,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Local is what a process remembers of any number of trees between its calls:
-// which nodes are routers, and which edits wait for a node.
+// Local is a process's memory of any number of trees: the known routers, and the edits waiting for
+// each node.
 type Local struct {
 	limit int
 
@@ -16,27 +16,26 @@ type Local struct {
 	bytes   int
 	lost    int // how often a tree had lost a node
 	queues  map[string]*queue
-	leaves  map[string]seenLeaf // the last that were read; leaves do not change
+	leaves  map[string]seenLeaf // recently read leaves; a version of a leaf never changes
 }
 
-// seenLeaf is a leaf and the checksum of what it was decoded from: a server that has lost
-// its memory may give a version to something else.
+// seenLeaf is a decoded leaf and the checksum of its value: after losing its memory, a server may
+// reuse a version.
 type seenLeaf struct {
 	node
 	sum uint32
 }
 
-// maxLeaves is how many decoded leaves are remembered at most.
+// maxLeaves is the maximum number of decoded leaves kept.
 const maxLeaves = 512
 
-// NewLocal returns a Local that remembers at most limit routers.
+// NewLocal returns a Local that keeps at most limit routers.
 func NewLocal(limit int) *Local {
 	return &Local{limit: limit, routers: make(map[string]*router), queues: make(map[string]*queue)}
 }
 
-// router returns the router under key as it was last seen, nil if it was not a
-// router, and whether it was seen at all. A router stays a router; its counts may
-// be old.
+// router returns the last seen router under key, or nil if the node was not a router, and reports
+// whether it was seen. A router stays a router; its counts may be old.
 func (l *Local) router(key string) (r *router, seen bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -44,8 +43,8 @@ func (l *Local) router(key string) (r *router, seen bool) {
 	return r, seen
 }
 
-// follow returns how many of bits, which are of that code, lead through known routers from
-// the root with that key, and reports whether anything is known at all.
+// follow returns the number of bits that lead through known routers from root, a key, and reports
+// whether any node is known. c is the code of bits.
 func (l *Local) follow(c Code, root, bits string) (n int, known bool) {
 	var room [longestKey]byte
 	key := append(room[:0], root...)
@@ -60,11 +59,10 @@ func (l *Local) follow(c Code, root, bits string) (n int, known bool) {
 	}
 }
 
-// longestKey is room for the key of a node.
+// longestKey is the size of a buffer for a node's key.
 const longestKey = 256
 
-// remember keeps r, nil for a node that is not a router yet, unless a later state
-// of the node is known.
+// remember keeps r, or nil for a node that is not a router yet, unless a later state is known.
 func (l *Local) remember(key string, r *router) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -79,7 +77,7 @@ func (l *Local) remember(key string, r *router) {
 	l.routers[key] = r
 }
 
-// forget drops what is known of the nodes under keys.
+// forget drops the nodes under keys.
 func (l *Local) forget(keys []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -101,12 +99,10 @@ func (l *Local) makeRoom() {
 	}
 }
 
-// routerBytes is about what a router takes in memory, besides its key: itself, and
-// its entry in the map.
+// routerBytes is the approximate memory of a router and its map entry, without the key.
 const routerBytes = 128 + 40
 
-// leaf returns what was decoded from a version of the node under key, a leaf, with that
-// checksum.
+// leaf returns the decoded leaf of a version and checksum of the node under key, if it is known.
 func (l *Local) leaf(key string, version kv.Version, sum uint32) (p node, known bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -114,7 +110,7 @@ func (l *Local) leaf(key string, version kv.Version, sum uint32) (p node, known 
 	return seen.node, seen.leaf != nil && seen.version == version && seen.sum == sum
 }
 
-// rememberLeaf keeps p, a leaf that was decoded from what has that checksum.
+// rememberLeaf keeps p, decoded from a value with that checksum.
 func (l *Local) rememberLeaf(key string, p node, sum uint32) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -138,8 +134,7 @@ func (l *Local) Lost() int {
 	return l.lost
 }
 
-// Routers returns how many routers are remembered, and about how many bytes of
-// memory they take.
+// Routers returns the number of cached routers and their approximate memory in bytes.
 func (l *Local) Routers() (n, bytes int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A store that is short of memory drops keys. A tree of which something is missing must
-// not look like a smaller one.
+// A store that is short of memory drops keys. A tree with missing nodes must not look like a
+// smaller tree.
 //
 // A node is made before the router above it, and never deleted while the tree uses it. So the
 // first call that needs one that is missing notices that. A query refuses. A writer distrusts
@@ -24,7 +24,7 @@ import (
 // A process uses a definition for seconds. So first the root of the epoch before is sealed: each
 // query needs it, and finds that it is missing.
 //
-// The definition itself is put back from the edge, which has a copy.
+// A lost definition is restored from the copy in the edge.
 
 // lossError says that a node is missing.
 type lossError struct {
@@ -38,13 +38,12 @@ func (e *lossError) Error() string {
 
 func (e *lossError) Unwrap() error { return kvmodel.ErrNeedsRebuild }
 
-// errLost says that no query of t is answered before a rebuild.
+// errLost is the error of queries on t until a rebuild.
 func (t *Tree) errLost(what string) error {
 	return fmt.Errorf("%w: the store has lost or damaged %s of the ranking %s", kvmodel.ErrNeedsRebuild, what, t.name)
 }
 
-// Lost reports whether this process knows that a part of the tree was lost, and not yet
-// that it is there again.
+// Lost reports whether this process knows of a loss in the tree, and not of a rebuild since.
 func (t *Tree) Lost() bool {
 	m := t.latest()
 	return m != nil && m.lost
@@ -139,7 +138,7 @@ func (t *Tree) putBack(ctx context.Context, s kv.Store, broken kv.Version) (*met
 		}
 		m.lost = true
 	}
-	// Where it may not be written, or someone else was first, a read will show.
+	// If the write fails or another process was first, the read below shows it.
 	_, _ = kv.One(ctx, s, kv.OpReplace(t.metaKey(), broken, m.encode()).For(t.nodes(m, m.epoch).ttl()))
 	r, _ := kv.One(ctx, s, kv.OpGet(t.metaKey()))
 	there, err := decodeMeta(r)
@@ -149,7 +148,7 @@ func (t *Tree) putBack(ctx context.Context, s kv.Store, broken kv.Version) (*met
 	return there, err
 }
 
-// missing reports whether a tree without a definition is known to have had one.
+// missing reports whether the tree is known to have had a definition, given that it has none now.
 func (t *Tree) missing() bool {
 	t.mu.Lock()
 	there := t.last != nil || t.edge.epoch != 0
@@ -157,12 +156,12 @@ func (t *Tree) missing() bool {
 	return there && !t.ended()
 }
 
-// ended reports whether the tree ends so soon that what is missing may have ended.
+// ended reports whether the tree expires so soon that its missing nodes may have expired.
 func (t *Tree) ended() bool {
 	return !t.Expires.IsZero() && t.Expires.Sub(t.Now()) < time.Minute
 }
 
-// witness stores a copy of m in the edge, in the background, unless it is there.
+// witness stores a copy of m in the edge, in the background, if it is not there yet.
 func (t *Tree) witness(m *meta) {
 	if m == nil || t.Later == nil || t.ended() {
 		return
@@ -172,7 +171,7 @@ func (t *Tree) witness(m *meta) {
 		return
 	}
 	t.Later(func(ctx context.Context, s kv.Store) error {
-		e := t.knownEdge() // It may have been noted by now.
+		e := t.knownEdge() // It may have changed since.
 		if e.epoch != m.epoch {
 			e = edge{noted: e.noted}
 		}

@@ -15,19 +15,19 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// phase says which epochs of a tree are written.
+// phase is the set of epochs that writers use.
 type phase byte
 
 const (
 	idle    phase = iota // one epoch
 	copying              // readers use epoch; writers also write other, which is being filled
-	drained              // readers use epoch; writers still write other, which some readers may still use
+	drained              // readers use epoch; writers still write other, which some readers may use
 )
 
-// meta is the definition of a tree. Without it there is no tree.
+// meta is the definition of a tree. A tree exists if it has one.
 type meta struct {
 	order
-	limit int // entries of a leaf
+	limit int // entries per leaf
 	epoch uint64
 	phase phase
 	other uint64   // the other epoch that is written, unless idle
@@ -105,8 +105,8 @@ func keepMeta(value []byte) (any, int, error) {
 	return m, int(unsafe.Sizeof(*m)), err
 }
 
-// readMeta returns the tree's definition, nil if there is none. A process that does not
-// know the tree reads the edge beside it. One that the store has lost is put back.
+// readMeta returns the tree's definition, or nil if there is none. A process that does not know the
+// tree reads the edge in the same trip. A lost definition is restored.
 func (t *Tree) readMeta(ctx context.Context, s kv.Store) (*meta, error) {
 	asked := t.Now()
 	var r kv.Result
@@ -134,10 +134,9 @@ func (t *Tree) readMeta(ctx context.Context, s kv.Store) (*meta, error) {
 	return m, nil
 }
 
-// create makes the tree and returns its definition, or that of another process
-// that made it at the same time. It adds the root first. The first epoch is the
-// current time, so that the tree does not take over nodes of an earlier tree whose
-// definition was lost.
+// create makes the tree and returns its definition, or that of another process that made it at the
+// same time. It adds the root first. The first epoch is the current time, so that the tree does not
+// adopt nodes of an earlier tree whose definition was lost.
 func (t *Tree) create(ctx context.Context, s kv.Store) (*meta, error) {
 	asked := t.Now()
 	m, err := t.begun(ctx, s)
@@ -169,7 +168,7 @@ func (t *Tree) create(ctx context.Context, s kv.Store) (*meta, error) {
 	}
 }
 
-// begun returns the definition of a tree that begins, once its root is there.
+// begun adds the root of a new tree and returns its definition.
 func (t *Tree) begun(ctx context.Context, s kv.Store) (*meta, error) {
 	m := &meta{order: order{code: t.Code}, limit: cmp.Or(t.Limit, entryLimit), epoch: uint64(t.Now().UnixMilli())}
 	copy(m.salt[:], kv.RandomBytes(len(m.salt)))

@@ -15,7 +15,7 @@ const (
 	splittingKind = 'S'
 	routerKind    = 'R'
 
-	denseRouterKind = 'D' // a router that counts scores, too
+	denseRouterKind = 'D' // a router that counts scores too
 
 	metaKind   = 'M'
 	edgeKind   = 'E'
@@ -26,41 +26,40 @@ const (
 
 // Limits of a leaf.
 const (
-	entryLimit = 128       // entries, unless the tree says otherwise
-	softBytes  = 16 << 10  // a leaf with more is split
-	hardBytes  = 512 << 10 // a leaf that cannot be split holds no more
+	entryLimit = 128       // entries, by default
+	softBytes  = 16 << 10  // a larger leaf is split
+	hardBytes  = 512 << 10 // maximum of a leaf that cannot be split
 
-	frozenBytes = 48 << 10 // nothing is added to a leaf that is split past this
+	frozenBytes = 48 << 10 // maximum of a splitting leaf
 )
 
-// entry is one member in a leaf: a score that it has, had or is about to have, and
-// the version of its record that gives it that score. It says the same whichever
-// process has put it in.
+// entry is one member in a leaf: a past, current or coming score, and the version of the record
+// with that score. It is the same whichever process adds it.
 type entry struct {
 	score   Score
 	ver     uint64 // less than pendingBit
 	id      string
-	pending bool // nobody has seen yet that the record says so; it does not count
+	pending bool // not yet confirmed by the record; it does not count
 }
 
 // pendingBit is set in the stored version of a pending entry.
 const pendingBit = 1 << 47
 
-// leaf is a node that holds entries, in order.
+// leaf is a node with entries, in order.
 type leaf struct {
 	splitting bool // frozen, until its entries are in nodes below
 	closed    bool // empty, and the way to it may be closed too
 	seq       uint64
-	pushed    tally // what was last reported upward: of members with a counted entry
+	pushed    tally // last reported upward: the counted members
 	entries   []entry
 	settled   bool // certainly, all entries count
 }
 
-// slot is what a router knows of one child.
+// slot is a router's state of one child.
 type slot struct {
 	tally
 	seq    uint64 // of the child when it had this tally
-	closed bool   // there is nothing below
+	closed bool   // nothing is below
 }
 
 // router is a node that leads to four children.
@@ -71,7 +70,7 @@ type router struct {
 	slots  [4]slot
 }
 
-// members returns how many members r counts.
+// members returns the total number of members below r.
 func (r *router) members() int {
 	n := 0
 	for _, s := range r.slots {
@@ -94,10 +93,10 @@ type node struct {
 	leaf    *leaf
 	router  *router
 	version kv.Version // 0: the key is absent
-	size    int        // in the store, in bytes
+	size    int        // stored size in bytes
 }
 
-// missing reports whether nothing can be read of the node: it is absent or damaged.
+// missing reports whether the node is absent or damaged.
 func (p node) missing() bool { return p.leaf == nil && p.router == nil }
 
 // closed reports whether the node is empty and stays so until it is opened.
@@ -176,7 +175,7 @@ func (e entry) stored() uint64 {
 	return e.ver
 }
 
-// bytes returns about how many bytes l has when encoded.
+// bytes returns the approximate encoded size of l.
 func (l *leaf) bytes() int {
 	n := 32
 	for _, e := range l.entries {

@@ -12,15 +12,15 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// nodes are the nodes of one epoch of a tree, as one operation uses them.
+// nodes are the nodes of one epoch of a tree, in one operation.
 type nodes struct {
 	order
 	epoch  uint64
-	name   string // of the tree and the epoch: the beginning of every key
+	name   string // of the tree and the epoch: the prefix of every key
 	root   string // the key of the root
-	limit  int    // entries of a leaf
-	small  int    // members of a tree whose counts are exact
-	dense  bool   // routers count scores, too
+	limit  int    // entries per leaf
+	small  int    // size up to which counts are exact
+	dense  bool   // routers count scores too
 	expire time.Time
 	local  *Local
 	truth  Truth
@@ -30,19 +30,19 @@ type nodes struct {
 	began time.Time // of the operation; zero: it may take any time
 }
 
-// errAgain: the node has changed, so the operation must begin again.
+// errAgain: the node has changed, so the operation must be retried.
 var errAgain = fmt.Errorf("%w: a node of a ranking has changed", kv.ErrConflict)
 
-// errUnsure: nobody knows whether the node was written. It is an errAgain.
+// errUnsure: the write may or may not have succeeded. It is an errAgain.
 var errUnsure = fmt.Errorf("%w, or not", errAgain)
 
-// errLate: the operation has taken so long that it must not write, since the tree
-// may have moved to a new epoch without it.
+// errLate: the operation has taken so long that it must not write, since the tree may have moved to
+// a new epoch meanwhile.
 var errLate = fmt.Errorf("%w: the operation has taken too long", kv.ErrConflict)
 
 func (p *nodes) key(name string) string { return p.keyBehind("", name) }
 
-// keyBehind is key behind a prefix.
+// keyBehind is key with a prefix.
 func (p *nodes) keyBehind(prefix, name string) string {
 	if p.code != Words {
 		return prefix + p.root + name
@@ -51,18 +51,17 @@ func (p *nodes) keyBehind(prefix, name string) string {
 	return string(p.code.appendName(append(append(room[:0], prefix...), p.root...), name))
 }
 
-// rootName is the last part of the key of the root. Those of other nodes go on with their
-// names.
+// rootName is the last part of the root's key. Keys of other nodes append their names.
 const rootName = "key0"
 
-// keyName returns the last part of the key of the node called name.
+// keyName returns the last part of the node's key.
 func (p *nodes) keyName(name string) string { return rootName + p.key(name)[len(p.root):] }
 
 func (p *nodes) keys(names []string) []string { return kv.Texts(names, p.key) }
 
 func (p *nodes) ttl() time.Duration { return until(p.expire, p.now()) }
 
-// until returns the TTL of what ends at end; 0 if that is zero, for what never ends.
+// until returns the TTL for an expiry at end; 0 if end is zero, for no expiry.
 func until(end, now time.Time) time.Duration {
 	if end.IsZero() {
 		return 0
@@ -82,7 +81,7 @@ func (p *nodes) get(ctx context.Context, s kv.Store, names ...string) ([]node, e
 		if got[i], err = p.nodeOf(names[i], keys[i], r); err != nil {
 			return nil, err
 		}
-		// That the root is a leaf is worth remembering: the tree is small.
+		// A root that is a leaf is remembered too: the tree is small.
 		if got[i].router != nil || names[i] == "" {
 			p.local.remember(keys[i], got[i].router)
 		}
@@ -90,8 +89,7 @@ func (p *nodes) get(ctx context.Context, s kv.Store, names ...string) ([]node, e
 	return got, nil
 }
 
-// nodeOf returns the node called name from the answer to a get of its key. One with the longest
-// name is never split.
+// nodeOf decodes the node called name. One with the longest name is never a router.
 func (p *nodes) nodeOf(name, key string, r kv.Result) (node, error) {
 	got, err := p.decode(key, r)
 	if len(name) >= p.code.maxBits() {
@@ -100,8 +98,7 @@ func (p *nodes) nodeOf(name, key string, r kv.Result) (node, error) {
 	return got, err
 }
 
-// decode is decodeNode of what a get of key has answered. Many that work at one leaf read
-// it in one trip.
+// decode is decodeNode with a cache, since concurrent operations often read the same leaf.
 func (p *nodes) decode(key string, r kv.Result) (node, error) {
 	if kept, ok := r.Decoded.(*node); ok {
 		shared := *kept
@@ -137,14 +134,14 @@ func decodeKept(value []byte) (any, int, error) {
 	return &p, size, nil
 }
 
-// read reads keys, from memory if p is shown and all are there.
+// read reads keys, from memory if p.shown is set and all are there.
 func (p *nodes) read(ctx context.Context, s kv.Store, keys []string) ([]kv.Result, error) {
 	if !p.shown {
 		return kv.GetAll(ctx, s, keys...)
 	}
 	results, err := kv.GetDecoded(ctx, kv.Near(s), decodeKept, keys...)
 	if slices.ContainsFunc(results, func(r kv.Result) bool { return r.Near && r.Err != nil }) {
-		// A node that is not there may be lost. That is not said by what was there.
+		// An absent node may be lost; memory cannot tell.
 		return kv.GetAll(ctx, s, keys...)
 	}
 	return results, err
@@ -155,8 +152,8 @@ func (p *nodes) put(name string, old node, value []byte) kv.Op {
 	return kv.OpReplace(p.key(name), old.version, value).For(p.ttl())
 }
 
-// write replaces old with value. It returns errAgain if the node is no longer old,
-// and errUnsure if it is unclear whether it was replaced, which a read will show.
+// write replaces old with value. It returns errAgain if the node is no longer old, and errUnsure if
+// the result is unclear; a read shows it.
 func (p *nodes) write(ctx context.Context, s kv.Store, name string, old node, value []byte) error {
 	if p.late() {
 		return errLate
@@ -165,17 +162,16 @@ func (p *nodes) write(ctx context.Context, s kv.Store, name string, old node, va
 	return lost(ctx, err)
 }
 
-// late reports whether the operation must not write.
+// late reports whether the operation must not write any more.
 func (p *nodes) late() bool { return p.tooLong(p.began) }
 
-// tooLong reports whether what began at that time, if not zero, must not be written any
-// more.
+// tooLong reports whether an operation that began then, if not zero, must not write any more.
 func (p *nodes) tooLong(began time.Time) bool {
 	return !began.IsZero() && p.now().Sub(began) > times.Change
 }
 
-// lost returns errAgain if a write was refused because the item has changed,
-// errUnsure if it is unclear whether it was carried out, otherwise err.
+// lost returns errAgain if a write was rejected because the item has changed, errUnsure if the
+// result is unclear, otherwise err.
 func lost(ctx context.Context, err error) error {
 	switch {
 	case kv.Raced(err):
@@ -186,8 +182,7 @@ func lost(ctx context.Context, err error) error {
 	return err
 }
 
-// unlessAbsent returns nil if err is the answer that there is no such key, otherwise
-// err.
+// unlessAbsent returns nil if err says that the key does not exist, otherwise err.
 func unlessAbsent(err error) error {
 	if errors.Is(err, kv.ErrNotFound) {
 		return nil
@@ -195,11 +190,10 @@ func unlessAbsent(err error) error {
 	return err
 }
 
-// again reports whether what ended in err must begin again.
+// again reports whether err asks for a retry.
 func again(err error) bool { return errors.Is(err, errAgain) }
 
-// unlessAgain returns nil if err says that the operation must begin again, otherwise
-// err.
+// unlessAgain returns nil if err asks for a retry, otherwise err.
 func unlessAgain(err error) error {
 	if again(err) {
 		return nil
@@ -207,13 +201,13 @@ func unlessAgain(err error) error {
 	return err
 }
 
-// pause waits for a random time, longer with each try, or until ctx ends.
+// pause sleeps for a random time, longer with each try, or until ctx ends.
 func pause(ctx context.Context, s kv.Store, try int) error {
 	return sleep(ctx, s, kv.Jitter(time.Millisecond<<min(try, 5)))
 }
 
-// sleep waits for d, together with what works on s side by side. It returns
-// ErrUnavailable if ctx does not last that long.
+// sleep sleeps for d, in step with parallel work on s. It returns ErrUnavailable if ctx ends before
+// that.
 func sleep(ctx context.Context, s kv.Store, d time.Duration) error {
 	if !kv.Pause(ctx, s, d) {
 		return kv.TooLate(ctx)

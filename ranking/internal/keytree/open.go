@@ -6,11 +6,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// open opens the way to the closed leaf at, before an entry is added to it.
-// Afterwards no slot on the way is closed, and no report under way can close one,
-// because the sequence numbers of the slots are past it. It goes from the root
-// down. If anything changes on the way, the operation begins again, and the leaf
-// itself is written last, over what was read before.
+// open opens the path to the closed leaf at, before an entry is added to it. Afterwards no slot on
+// the path is closed, and no report in flight can close one, because the slots have later sequence
+// numbers. It works from the root down and writes the leaf last. If a node on the path changes, the
+// operation is retried.
 func (p *nodes) open(ctx context.Context, s kv.Store, at *spot) error {
 	names := path(at.name)
 	way, err := p.get(ctx, s, names[:len(names)-1]...)
@@ -45,9 +44,8 @@ func (p *nodes) open(ctx context.Context, s kv.Store, at *spot) error {
 	return nil
 }
 
-// opened returns r, open, with the slot of the child below open if the child is
-// closed; r itself if nothing changes. errAgain: the child has changed since it was
-// read.
+// opened returns an open copy of r, with the child's slot open if the child is closed, or r itself
+// if nothing changes. errAgain: the child has changed since it was read.
 func (r *router) opened(i int, below node) (*router, error) {
 	next := *r
 	next.closed = false

@@ -7,31 +7,31 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Picture is the top of a tree as it is stored.
+// Picture is the top of a stored tree.
 type Picture struct {
-	Root   *PictureNode // nil: there is no tree yet
-	Limit  int          // how many entries a leaf has room for
-	Leaves []string     // the name of each given member's leaf; "" if it is not in
+	Root   *PictureNode // nil: no tree
+	Limit  int          // capacity of a leaf, in entries
+	Leaves []string     // the leaf name of each given member; "" if it is not in the tree
 }
 
-// PictureNode is a node and those below it.
+// PictureNode is a node and the nodes below it.
 type PictureNode struct {
 	Name   string // the last part of its key
 	Key    string
-	Read   bool   // false: only the router above it was read, and says the rest
-	State  uint64 // another one after each change; 0: not read
+	Read   bool   // false: the values come from the router above
+	State  uint64 // differs after each change; 0: not read
 	Count  int
 	Bytes  int // 0: not read
 	Closed bool
-	Below  []*PictureNode // of a router, the highest first
+	Below  []*PictureNode // of a router, highest first
 }
 
 // picturedMost bounds a picture.
 const picturedMost = 1024
 
-// Picture reads the nodes on the ways to the members ids, then others level by
-// level, the highest first, up to limit in all. It takes one trip for each level
-// that the process has not seen yet, and one for the others.
+// Picture reads the nodes on the paths to the members ids, then others level by level, highest
+// first, up to limit in all. It takes one trip, and one more for each level the process has not
+// read.
 func (t *Tree) Picture(ctx context.Context, s kv.Store, limit int, ids []string) (Picture, error) {
 	var out Picture
 	var states []State
@@ -56,7 +56,7 @@ func (t *Tree) Picture(ctx context.Context, s kv.Store, limit int, ids []string)
 	return out, err
 }
 
-// to is a walk to the leaf where bits belong.
+// to is a walk to the leaf of bits.
 func (r *reading) to(bits string, leaf *string) func(look) bool {
 	return func(look look) bool {
 		for name := ""; ; name = childName(name, child(name, bits)) {
@@ -91,8 +91,8 @@ func (r *reading) readTop(ctx context.Context, s kv.Store, limit int) error {
 	return nil
 }
 
-// likely returns the nodes of level, and those that the process remembers below
-// them, up to about most. So a tree that it has seen is read in one trip.
+// likely returns the nodes of level and the remembered ones below, up to about most. So a known
+// tree is read in one trip.
 func (r *reading) likely(level []string, most int) []string {
 	all := slices.Clone(level)
 	for i := 0; i < len(all) && len(all) < most; i++ {
@@ -103,8 +103,7 @@ func (r *reading) likely(level []string, most int) []string {
 	return all
 }
 
-// below returns the nodes below those of one level that were read, without those
-// that hold nothing.
+// below returns the children of level's routers, without empty ones.
 func (r *reading) below(level []string) []string {
 	var next []string
 	for _, name := range level {
@@ -115,8 +114,7 @@ func (r *reading) below(level []string) []string {
 	return next
 }
 
-// openBelow returns the names of the open children of the router called name, the
-// highest first.
+// openBelow returns the names of the open children of the router called name, highest first.
 func openBelow(name string, r *router) (children []string) {
 	for i := 3; i >= 0; i-- {
 		if !r.slots[i].closed {
@@ -126,8 +124,7 @@ func openBelow(name string, r *router) (children []string) {
 	return children
 }
 
-// draw returns the picture of the node called name; at is its slot in the router
-// above.
+// draw returns the picture of the node called name; at is its slot in the router above.
 func (r *reading) draw(name string, at slot) *PictureNode {
 	nd, read := r.seen.get(name)
 	n := &PictureNode{Name: r.keyName(name), Key: r.key(name), Read: read, State: uint64(nd.version), Count: at.members, Bytes: nd.size, Closed: at.closed}

@@ -11,17 +11,16 @@ import (
 const (
 	hashBytes = 16
 
-	// perLevel is how many bits each level of the tree adds to a node's name.
+	// perLevel is the number of bits that each level adds to a node's name.
 	perLevel = 2
 
-	// maxBits is the length of the longest names of nodes, and maxWordBits that of nodes with
+	// maxBits is the maximum length of a node's name, and maxWordBits the maximum in trees of
 	// words. A node with such a name is never split.
 	maxBits     = 150
 	maxWordBits = 8*MaxWord + 88
 )
 
-// maxBits returns the length of the longest names of nodes. Behind the longest code it has
-// bits of the hash.
+// maxBits returns the maximum length of a node's name: the longest code and bits of the hash.
 func (c Code) maxBits() int {
 	if c == Words {
 		return maxWordBits
@@ -29,8 +28,7 @@ func (c Code) maxBits() int {
 	return maxBits
 }
 
-// point is a position in the order of all possible members: that of a member, or
-// just below or above it.
+// point is a position in the order of all possible members: at a member, or just below or above it.
 type point struct {
 	score Score
 	hash  [hashBytes]byte
@@ -68,15 +66,15 @@ func (p point) compare(q point) int {
 	return cmp.Or(p.score.Compare(q.score), bytes.Compare(p.hash[:], q.hash[:]), cmp.Compare(p.side, q.side))
 }
 
-// order turns members into points and points into bits. It is the part of a tree's
-// definition that its nodes depend on.
+// order maps members to points and points to bits. It is the part of a tree's definition that its
+// nodes depend on.
 type order struct {
 	code Code
 	salt [16]byte
 }
 
-// point returns the position of a member. The hash separates members with one score
-// and spreads them over nodes; the salt makes it unpredictable.
+// point returns the position of a member. The hash separates members with equal scores and spreads
+// them over nodes; the salt makes it unpredictable.
 func (o *order) point(s Score, id string) point {
 	p := point{score: s}
 	var room [128]byte
@@ -88,7 +86,7 @@ func (o *order) point(s Score, id string) point {
 // at returns the position of m.
 func (o *order) at(m Member) point { return o.point(m.Score, m.ID) }
 
-// bits returns the bits of p, as many as the longest name has.
+// bits returns the bits of p, padded to the maximum length of a name.
 func (o *order) bits(p point) string {
 	var room [8*MaxWord + 8*hashBytes]byte
 	b := o.code.append(room[:0], p.score)
@@ -101,8 +99,7 @@ func (o *order) bits(p point) string {
 	return string(b[:o.code.maxBits()])
 }
 
-// child returns which child of the node called name these bits lead to: 0 to 3,
-// from the lowest.
+// child returns the child of the node called name that bits lead to: 0 to 3, from the lowest.
 func child(name, bits string) int {
 	return int(bits[len(name)]-'0')<<1 | int(bits[len(name)+1]-'0')
 }
@@ -110,8 +107,8 @@ func child(name, bits string) int {
 // childName returns the name of child i of the node called name.
 func childName(name string, i int) string { return name + "00011011"[2*i:2*i+perLevel] }
 
-// appendName appends the name of a node as its key has it: its bits or, since words have so
-// many, a hexadecimal digit for each two levels and one of ghij for a level that is left.
+// appendName appends a node's name in the form used in keys: its bits or, for the long names of
+// words, a hexadecimal digit per two levels and one of ghij for an odd level.
 func (c Code) appendName(dst []byte, name string) []byte {
 	if c != Words {
 		return append(dst, name...)
@@ -125,7 +122,7 @@ func (c Code) appendName(dst []byte, name string) []byte {
 	return dst
 }
 
-// IsName reports whether text can be the name of a node as its key has it.
+// IsName reports whether text can be a node's name in a key.
 func (c Code) IsName(text string) bool {
 	if c != Words {
 		return strings.Trim(text, "01") == ""
@@ -133,6 +130,5 @@ func (c Code) IsName(text string) bool {
 	return strings.Trim(strings.TrimRight(text, "ghij"), "0123456789abcdef") == ""
 }
 
-// parent returns the name of the node above the one called name, which is not the
-// root.
+// parent returns the name of the parent of the node called name, which is not the root.
 func parent(name string) string { return name[:len(name)-perLevel] }

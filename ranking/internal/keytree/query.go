@@ -9,56 +9,54 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Member is a member of a ranking as a query found it.
+// Member is a member of a ranking, as returned by a query.
 type Member struct {
 	ID    string
 	Score Score
-	Value any // what Truth read of it; nil if it was not asked
+	Value any // read by Truth; nil if it was not read
 }
 
-// Want says what a query should do.
+// Want are the options of a query.
 type Want struct {
-	// Unverified takes entries as they are. That saves a trip, and may show what a
-	// running or crashed change has left behind.
+	// Unverified trusts entries without reading their records. That saves a trip, and may show
+	// leftovers of a running or crashed change.
 	Unverified bool
 
-	// Placed asks how many members are before the page.
+	// Placed counts the members before the page.
 	Placed bool
 
 	// Keep, if not nil, reports whether to include a member.
 	Keep func(Member) bool
 
-	// Beside, if not nil, reads a value for each member in the trip that reads
-	// their records; nil leaves the member out.
+	// Beside, if not nil, reads a value for each member in the trip that reads their records; nil
+	// leaves the member out.
 	Beside func(ctx context.Context, s kv.Store, ids []string) ([]any, error)
 
-	// Met, if not nil, is called for an entry that should be tidied: the member's
-	// record has outlived it or confirms it while it is pending, it belongs to a
-	// stuck change, or Beside leaves it out. It must not use the store.
+	// Met, if not nil, is called for an entry to tidy: one that is stale, confirmed but still
+	// pending, part of a stuck change, or left out by Beside. It must not use the store.
 	Met func(Doubt)
 
-	// Gone, if not nil, is called for a member that Beside has a value for and whose
-	// record is lost. The query takes its entry as it is. It must not use the store.
+	// Gone, if not nil, is called for a member with a value from Beside and a lost record. The
+	// query trusts its entry. Gone must not use the store.
 	Gone func(id string)
 }
 
-// finding is what a query found from some point on.
+// finding is the result of a query from a point on.
 type finding struct {
 	members []Member
-	behind  point // everything up to here was looked at
-	more    bool  // there may be something behind it
+	behind  point // the last point examined
+	more    bool  // more members may follow
 }
 
-// list returns up to n members in st, in its direction, of those that Want keeps; fewer where
-// it has looked at as many entries as [plug.Ask] lets it.
+// list returns up to n members in st that Want keeps, in its direction; fewer after as many entries
+// as [plug.Ask] allows.
 //
-// Entries say which members may be there; their records say where they are. A
-// member that has moved is listed where its record says, if that is in the part
-// just read, and left out otherwise.
+// Entries suggest members; their records are the truth. A member that moved is listed at its new
+// position if that is in the part just read, and left out otherwise.
 func (t *Tree) list(ctx context.Context, s kv.Store, r *reading, st stretch, n int, w Want) (finding, error) {
 	r.trusting = w.Unverified
 	f := finding{behind: st.from, more: true}
-	var listed map[string]bool // by the parts before
+	var listed map[string]bool // in the parts before
 	for looked, ask := 0, n; ask > 0 && f.more; ask = plug.Ask(n, len(f.members), looked) {
 		if err := r.answer(ctx, s, r.reach(st, ask+1)); err != nil {
 			return f, err
@@ -97,8 +95,8 @@ func (t *Tree) list(ctx context.Context, s kv.Store, r *reading, st stretch, n i
 	return f, nil
 }
 
-// verify returns the members of entries, which are all entries of one part of the
-// order, where their records say.
+// verify returns the members of entries, all entries of one part of the order, at the positions in
+// their records.
 func (t *Tree) verify(ctx context.Context, s kv.Store, p *nodes, part stretch, entries []entry, w Want) ([]Member, error) {
 	if w.Unverified || len(entries) == 0 {
 		return p.members(entries), nil
@@ -138,7 +136,7 @@ func (t *Tree) verify(ctx context.Context, s kv.Store, p *nodes, part stretch, e
 	return members, nil
 }
 
-// sort sorts members from the lowest up or from the highest down.
+// sort sorts members, from the lowest up or from the highest down.
 func (p *nodes) sort(members []Member, up bool) {
 	slices.SortFunc(members, func(a, b Member) int {
 		if !up {
@@ -148,8 +146,8 @@ func (p *nodes) sort(members []Member, up bool) {
 	})
 }
 
-// counts reports whether id has an entry among entries that counts, and sets st to what
-// the record said when it last confirmed one.
+// counts reports whether id has an entry that counts, and sets st to the state confirmed by the
+// newest.
 func (p *nodes) counts(entries []entry, id string, st *State) bool {
 	for _, e := range entries {
 		if e.id == id && !e.pending && e.ver >= st.Ver {
@@ -159,7 +157,7 @@ func (p *nodes) counts(entries []entry, id string, st *State) bool {
 	return st.In
 }
 
-// states reads the records of ids, and in the same trip what w.Beside reads.
+// states reads the records of ids and, in the same trip, the values of w.Beside.
 func (t *Tree) states(ctx context.Context, s kv.Store, ids []string, w Want) (states []State, values []any, err error) {
 	works := []func(kv.Store) error{
 		func(s kv.Store) (err error) { states, err = t.Truth.States(ctx, kv.Near(s), ids); return err },
@@ -179,9 +177,9 @@ func (t *Tree) states(ctx context.Context, s kv.Store, ids []string, w Want) (st
 	return states, values, nil
 }
 
-// meet calls w.Met for the entries of id that should be tidied. One that only has to
-// be confirmed is likely to be by its process at this moment: one meeting in eight
-// is enough, unless an old entry of id is met as well.
+// meet calls w.Met for the entries of id that should be tidied. An entry that only awaits
+// confirmation is probably being confirmed right now by its own process, so one call in eight is
+// enough, unless id also has a stale entry.
 func (t *Tree) meet(entries []entry, id string, st State, shown bool, w Want) {
 	if w.Met == nil {
 		return
@@ -209,9 +207,8 @@ func (p *nodes) members(entries []entry) []Member {
 	return members
 }
 
-// query does work in the epoch that is read, and nothing if there is no tree. It returns
-// an ErrNeedsRebuild if work has needed a node that is lost, or the tree has lost
-// something before.
+// query runs work in the readable epoch; without a tree it does nothing. It returns ErrNeedsRebuild
+// if work needed a lost node, or an earlier loss is counted.
 func (t *Tree) query(ctx context.Context, s kv.Store, work func(*reading) error, beside ...func(kv.Store) error) error {
 	for try := 0; ; try++ {
 		done, err := t.try(ctx, s, try == 0, work, beside)
@@ -262,8 +259,8 @@ func (t *Tree) sound(ctx context.Context, s kv.Store, r *reading) (bool, error) 
 	return m != nil && m.epoch == r.epoch, err
 }
 
-// Between is a range of scores that includes Low and excludes High, whatever their ties.
-// Nil is no bound.
+// Between is a range of scores that includes Low and excludes High, whatever their ties. Nil means
+// no bound.
 type Between struct{ Low, High *Score }
 
 // stretch returns the part of the order in b, downward or upward.
@@ -281,7 +278,7 @@ func (b Between) stretch(down bool) stretch {
 	return stretch{low, high}
 }
 
-// empty reports whether nothing can be in b.
+// empty reports whether b cannot contain any score.
 func (b Between) empty() bool {
 	return b.Low != nil && b.High != nil && b.Low.WithTie(0).Compare(b.High.WithTie(0)) >= 0
 }

@@ -2,14 +2,14 @@ package keytree
 
 import "slices"
 
-// queue holds the edits of one node that wait in a process to go out as one write.
-// One by one, each would fail once for every other. A queue only saves work: an
-// edit that has waited long enough writes by itself, and the store decides.
+// queue holds the edits of one node that wait in a process to be written together. One by one, each
+// write would make the others fail once. A queue only saves work: after waiting long enough an edit
+// writes by itself, and the store decides.
 type queue struct {
-	key     string // of the node
+	key     string // key of the node
 	waiting []*edit
-	busy    bool // a write is under way
-	writes  int  // writes that have succeeded
+	busy    bool // a write is running
+	writes  int  // number of successful writes
 }
 
 // join adds edits to the queue of key.
@@ -63,17 +63,17 @@ func (l *Local) leave(edits []*edit) {
 	}
 }
 
-// close forgets an empty queue.
+// close removes a queue if it is empty and idle.
 func (l *Local) close(ln *queue) {
 	if len(ln.waiting) == 0 && !ln.busy && l.queues[ln.key] == ln {
 		delete(l.queues, ln.key)
 	}
 }
 
-// lead begins a write of the node in whose queue edits wait. It returns the edits
-// to write, the first of edits that is left before all others that are not late. It
-// returns none if none is left, if another write has ended since the owner of edits
-// read the node, or, while they are patient, if another write is under way.
+// lead begins a write of the node that edits wait for. It returns the edits to write: the first
+// unwritten one of edits, then all waiting ones that are not late. It returns none if all edits are
+// written, if another write has ended since the owner of edits read the node, or, with patient, if
+// another write is running.
 func (l *Local) lead(edits []*edit, patient bool, late func(*edit) bool) (*queue, []*edit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -90,7 +90,7 @@ func (l *Local) lead(edits []*edit, patient bool, late func(*edit) bool) (*queue
 	return ln, append([]*edit{first}, others...)
 }
 
-// wrote ends a write; written are the edits it has done.
+// wrote ends a write of the edits in written.
 func (l *Local) wrote(ln *queue, written []*edit) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -105,7 +105,7 @@ func (l *Local) wrote(ln *queue, written []*edit) {
 	l.close(ln)
 }
 
-// undone returns those of edits that no write has included.
+// undone returns the edits that are not yet written.
 func (l *Local) undone(edits []*edit) []*edit {
 	l.mu.Lock()
 	defer l.mu.Unlock()

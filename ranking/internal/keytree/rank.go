@@ -9,20 +9,18 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Ranks says how members are numbered.
+// Ranks is the numbering of members.
 type Ranks int
 
-// With Single each member has a rank of its own. With the others members with equal scores
-// share one: with Shared, the next has as many ranks more as they are, with Dense one more.
-// Dense needs a tree whose Config says so.
+// With Single each member has a rank of its own. With the others, members with equal scores share a
+// rank: Shared leaves a gap after them, Dense does not. Dense needs a tree with Config.Dense.
 const (
 	Single Ranks = iota // 1, 2, 3, 4
 	Shared              // 1, 2, 2, 4
 	Dense               // 1, 2, 2, 3
 )
 
-// before returns how many ranks come before those of members that have before before
-// them.
+// before returns the number of ranks above a member, given the tally before it.
 func (k Ranks) before(before tally) int {
 	if k == Dense {
 		return before.scores
@@ -30,19 +28,19 @@ func (k Ranks) before(before tally) int {
 	return before.members
 }
 
-// Standing says where a member is.
+// Standing is the position of a member.
 type Standing struct {
 	Member
 	Rank   int // from 1
-	Before int // members that have other ranks before it
+	Before int // members with better ranks
 	Total  int
 }
 
-// Standing returns where the member id is, counted from the highest or the lowest.
+// Standing returns the position of the member id, counted from the highest or the lowest.
 // ErrNotFound: the member is not in the ranking.
 //
-// It is as exact as the counts of routers: entirely in the outermost leaf, and
-// after Refresh until the next write.
+// It is as exact as the counts of routers: always in the outermost leaf, and everywhere after
+// Refresh until the next write.
 func (t *Tree) Standing(ctx context.Context, s kv.Store, id string, down bool, ranks Ranks) (Standing, error) {
 	var out Standing
 	var st State
@@ -65,8 +63,8 @@ func (t *Tree) Standing(ctx context.Context, s kv.Store, id string, down bool, r
 	return out, err
 }
 
-// RankOf returns the rank that a member with score s has or would have, and where each has
-// a rank of its own, the first of them. It is as exact as Standing.
+// RankOf returns the rank that a member with score s has or would have: the first of them if equal
+// scores have ranks of their own. It is as exact as Standing.
 func (t *Tree) RankOf(ctx context.Context, s kv.Store, score Score, down bool, ranks Ranks) (int, error) {
 	var before tally
 	err := t.query(ctx, s, func(r *reading) error {
@@ -93,14 +91,14 @@ func (t *Tree) state(ctx context.Context, s kv.Store, id string) (State, error) 
 	return states[0], states[0].Broken
 }
 
-// standing counts what is before q, and all there is.
+// standing counts all members, and those before q.
 func (r *reading) standing(ctx context.Context, s kv.Store, q point, down bool) (before, all tally, err error) {
 	r.aims = r.bits(q)
 	err = r.answer(ctx, s, both(r.beyond(q, down, &before), r.whole(&all)))
 	return before, all, err
 }
 
-// both is the walk that does all of walks.
+// both is a walk that does all of walks.
 func both(walks ...func(look) bool) func(look) bool {
 	return func(l look) bool {
 		all := true
@@ -114,13 +112,12 @@ func both(walks ...func(look) bool) func(look) bool {
 // Part is a run of neighboring members.
 type Part struct {
 	Members []Member
-	Before  int // members before the first of them
+	Before  int // members before the first
 
-	run tally // before all that have the score of the first, if these share a rank
+	run tally // before the first member's score, if equal scores share a rank
 }
 
-// Ranks returns the ranks of the members, from 1, which are those that the query was asked
-// for.
+// Ranks returns the ranks of the members, from 1. of must be the Ranks of the query.
 func (p Part) Ranks(of Ranks) []int {
 	ranks := make([]int, len(p.Members))
 	for i := range ranks {
@@ -138,11 +135,10 @@ func (p Part) Ranks(of Ranks) []int {
 	return ranks
 }
 
-// At returns n members, the first of which has before members before it.
+// At returns up to n members starting at offset before.
 //
-// While nobody writes, each member is in one of the parts that follow on each other.
-// Where counts are not exact, or a change waits to be tidied, a part may have a few
-// members more or fewer than n.
+// Without writers, consecutive parts contain each member exactly once. If counts are not exact, or
+// a change awaits tidying, a part may have a few more or fewer members than n.
 func (t *Tree) At(ctx context.Context, s kv.Store, before, n int, down bool, ranks Ranks, w Want) (Part, error) {
 	part := Part{Before: before}
 	if before < 0 || n <= 0 {
@@ -153,7 +149,7 @@ func (t *Tree) At(ctx context.Context, s kv.Store, before, n int, down bool, ran
 		var st stretch
 		walk := both(r.skip(before, n+1, down, &st.from), r.skip(before+n, 1, down, &st.to))
 		if before == 0 {
-			// Nothing is skipped, so that asks for none of the leaves.
+			// Nothing to skip, so this walk does not ask for leaves.
 			walk = both(walk, r.reach(stretch{end(!down), end(down)}, n))
 		}
 		err := r.answer(ctx, s, walk)
@@ -169,10 +165,10 @@ func (t *Tree) At(ctx context.Context, s kv.Store, before, n int, down bool, ran
 	return part, err
 }
 
-// all is more members than a part has.
+// all is more than the members of a part.
 const all = math.MaxInt32
 
-// run counts what is before the score of the first member of part.
+// run counts the members before the score of the first member of part.
 func (r *reading) run(ctx context.Context, s kv.Store, part *Part, down bool) error {
 	if len(part.Members) == 0 {
 		return nil
@@ -182,8 +178,8 @@ func (r *reading) run(ctx context.Context, s kv.Store, part *Part, down bool) er
 	return r.answer(ctx, s, r.beyond(q, down, &part.run))
 }
 
-// Around returns the member id with up to n members before it and n after it.
-// ErrNotFound: it is not in the ranking.
+// Around returns the member id with up to n members before it and n after it. ErrNotFound: it is
+// not in the ranking.
 func (t *Tree) Around(ctx context.Context, s kv.Store, id string, n int, down bool, ranks Ranks, w Want) (part Part, err error) {
 	var st State
 	err = t.query(ctx, s, func(r *reading) error {
@@ -212,20 +208,20 @@ func (t *Tree) Around(ctx context.Context, s kv.Store, id string, n int, down bo
 	return part, err
 }
 
-// bothSides returns up to n members before q, the nearest first, and the one at q
-// with up to n after it.
+// bothSides returns up to n members before q, nearest first, and the member at q with up to n after
+// it.
 func (t *Tree) bothSides(ctx context.Context, s kv.Store, r *reading, q point, n int, down bool, w Want) (front, behind []Member, err error) {
 	from := q.beside(down)
 	var sides [2]finding
 	err = each(ctx, s, []stretch{{from, end(!down)}, {from, end(down)}}, func(s kv.Store, i int, st stretch) (err error) {
-		// The second side begins with the one at q.
+		// The second side includes the member at q.
 		sides[i], err = t.list(ctx, s, r, st, n+i, w)
 		return err
 	})
 	return sides[0].members, sides[1].members, err
 }
 
-// Count returns how many members are in b. It is as exact as Standing.
+// Count returns the number of members in b. It is as exact as Standing.
 func (t *Tree) Count(ctx context.Context, s kv.Store, b Between) (int, error) {
 	if b.empty() {
 		return 0, nil

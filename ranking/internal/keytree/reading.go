@@ -9,10 +9,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// reading is what one query has read. Walks answer questions without reading: a
-// walk goes as far as the nodes are known, and reports which one it lacks. That
-// node is read, with those that are likely to be needed next, and the walk is
-// done again.
+// reading holds the nodes read by one query. Walks answer questions without reading: a walk stops
+// at an unknown node and reports it. The query reads that node and likely next ones, and repeats
+// the walk.
 type reading struct {
 	*nodes
 	seen  nodeSet
@@ -22,7 +21,7 @@ type reading struct {
 	hint  []string        // nodes to read first if nothing is known
 	aims  string          // the bits of the point that the query looks for, if any
 
-	memory // that answers walks at once
+	memory // answers walks without a trip
 
 	toLook look // is r.look
 
@@ -72,14 +71,14 @@ func (r *reading) begin() {
 	r.blind = !known
 }
 
-// nodeSet is nodes by their names. Mostly they are few, and no two have equally long names.
+// nodeSet is a set of nodes by name, usually few, with names of different lengths.
 type nodeSet struct {
 	room [1]namedNode
-	few  []namedNode // in room, as long as that is large enough
+	few  []namedNode // in room while it fits
 	many map[string]node
 }
 
-// fewNodes is how many nodes are looked through.
+// fewNodes is the number of nodes searched linearly.
 const fewNodes = 32
 
 type namedNode struct {
@@ -125,7 +124,7 @@ func (s *nodeSet) put(name string, p node) {
 
 func (s *nodeSet) len() int { return len(s.few) + len(s.many) }
 
-// childName is childName, without making the name again of a node in s.
+// childName is childName without an allocation if the node is in s.
 func (s *nodeSet) childName(name string, i int) string {
 	for k := range s.few {
 		if is := s.few[k].name; len(is) == len(name)+perLevel && child(name, is) == i && strings.HasPrefix(is, name) {
@@ -135,21 +134,21 @@ func (s *nodeSet) childName(name string, i int) string {
 	return childName(name, i)
 }
 
-// router returns the router called name, nil if that is none or not in s.
+// router returns the router called name, or nil if it is not a router or not in s.
 func (s *nodeSet) router(name string) *router {
 	p, _ := s.get(name)
 	return p.router
 }
 
-// look returns the node called name to a walk, or false if the walk must end there.
+// look returns the node called name to a walk, or false if the walk must stop there.
 type look func(name string) (node, bool)
 
-// known looks at what was read.
+// known is a look at the nodes read so far.
 func (r *reading) known(name string) (node, bool) { return r.seen.get(name) }
 
 // memory is the memory of a store, for queries.
 type memory struct {
-	store  kv.Memory // nil: there is none
+	store  kv.Memory // nil: none
 	prefix string
 
 	inMemory string // the key of the root, with the prefix
@@ -157,8 +156,7 @@ type memory struct {
 	told     [1]kv.Result
 }
 
-// recall returns the answer to a get of key, which begins with the prefix: one without a decoded
-// value if that is not in memory.
+// recall gets key from memory. key includes the prefix. Decoded is nil if it is not in memory.
 func (m *memory) recall(key string, d kv.Decoder) kv.Result {
 	m.asked[0] = kv.NearGet{Key: key, Decode: d}
 	if !m.store.Recall(m.asked[:], m.told[:]) {
@@ -167,7 +165,7 @@ func (m *memory) recall(key string, d kv.Decoder) kv.Result {
 	return m.told[0]
 }
 
-// look returns a node that was read, or one from memory.
+// look returns a node that was read, or is in memory.
 func (r *reading) look(name string) (node, bool) {
 	if p, ok := r.seen.get(name); ok || r.store == nil {
 		return p, ok
@@ -188,8 +186,8 @@ func (r *reading) look(name string) (node, bool) {
 	return p, true
 }
 
-// foresight also looks at the routers that the process remembers, and collects the
-// names of the nodes to read.
+// foresight is a look that also follows remembered routers, and collects the names of the nodes to
+// read.
 type foresight struct {
 	*reading
 	wanted []string
@@ -225,9 +223,8 @@ func (r *reading) read(ctx context.Context, s kv.Store, names []string) error {
 	return nil
 }
 
-// miss notes that the node called name is missing. A child can be read before it is
-// made and its router afterward; one that is missing twice is lost, and counts as
-// empty. A node below a leaf is not expected to be there.
+// miss handles a missing node. A child can be read before it is made and its router afterwards; one
+// that is missing twice is lost, and counts as empty. Nodes below a leaf are not expected to exist.
 func (r *reading) miss(name string) {
 	if name != "" && r.seen.router(parent(name)) == nil {
 		return
@@ -242,8 +239,7 @@ func (r *reading) miss(name string) {
 	r.gone[name] = true
 }
 
-// answer repeats walk, and reads what it lacks, until walk returns true: it had
-// every node that it needed.
+// answer repeats walk, reading the nodes it lacks, until walk returns true.
 func (r *reading) answer(ctx context.Context, s kv.Store, walk func(look) bool) error {
 	for !walk(r.toLook) {
 		if err := r.read(ctx, s, uniq(r.lacking(walk))); err != nil {
@@ -253,7 +249,7 @@ func (r *reading) answer(ctx context.Context, s kv.Store, walk func(look) bool) 
 	return nil
 }
 
-// answerAll is answer for walks side by side, each to the bits in aims.
+// answerAll is answer for parallel walks, each to the bits in aims.
 func (r *reading) answerAll(ctx context.Context, s kv.Store, walks []func(look) bool, aims []string) error {
 	for {
 		var names []string
@@ -273,8 +269,8 @@ func (r *reading) answerAll(ctx context.Context, s kv.Store, walks []func(look) 
 	}
 }
 
-// lacking returns the names of the nodes that walk lacks, and of those that it is likely
-// to need next; none if all that it lacked have come into memory since.
+// lacking returns the nodes that walk lacks, and likely next ones; none if they have come into
+// memory meanwhile.
 func (r *reading) lacking(walk func(look) bool) []string {
 	f := &foresight{reading: r}
 	if walk(f.look); len(f.wanted) == 0 {
@@ -283,9 +279,8 @@ func (r *reading) lacking(walk func(look) bool) []string {
 	return r.widen(f.wanted)
 }
 
-// widen adds to the wanted names those that are likely to be needed next. The last
-// name is the first of which nothing is known. If it is likely to be a router,
-// widen adds the nodes on the way to the aim, or the two levels below.
+// widen adds likely next nodes to names. The last name is the first unknown node. If it is likely a
+// router, widen adds the nodes on the path to the aim, or the two levels below.
 func (r *reading) widen(names []string) []string {
 	last := names[len(names)-1]
 	expected := r.expected(last)
@@ -308,7 +303,7 @@ func (r *reading) widen(names []string) []string {
 	return names
 }
 
-// namesBelow returns the names of the children of the nodes called names.
+// namesBelow returns the names of the children of the named nodes.
 func (p *nodes) namesBelow(names []string) []string {
 	var below []string
 	for _, name := range names {
@@ -319,8 +314,7 @@ func (p *nodes) namesBelow(names []string) []string {
 	return below
 }
 
-// levels returns how many levels a node with so many members below it is likely to
-// have.
+// levels returns the likely number of levels below a node with that many members.
 func (r *reading) levels(members int) int {
 	if r.blind {
 		return levelsAhead

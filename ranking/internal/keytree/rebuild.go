@@ -25,10 +25,10 @@ import (
 // added by its writer. A process that slept for longer looks, once its record is written, whether
 // the epochs of that time have the entry.
 
-// graceTime is how long an operation that does not know of a step can go on.
+// graceTime is how long an operation that has not seen a step can go on.
 const graceTime = times.Definition + times.Change
 
-// copiedAtOnce is about how many entries are copied side by side.
+// copiedAtOnce is the approximate number of entries copied in parallel.
 const copiedAtOnce = 4 * entryLimit
 
 func (t *Tree) leaseKey() string { return t.name + ":lease" }
@@ -132,8 +132,8 @@ func (t *Tree) endRebuild(ctx context.Context, l *lease, m *meta) error {
 	return t.nodes(m, old).delete(ctx, l, "", func([]entry) error { return nil })
 }
 
-// beginCopy returns the definition of the copying phase. A copy that an earlier
-// rebuild left unfinished is made again from its beginning.
+// beginCopy returns the definition of the copying phase. An unfinished copy of an earlier rebuild
+// is restarted.
 func (t *Tree) beginCopy(ctx context.Context, s kv.Store) (*meta, error) {
 	m, err := t.readMeta(ctx, s)
 	if m == nil || err != nil {
@@ -196,7 +196,7 @@ func (t *Tree) copyAll(ctx context.Context, l *lease, from, to *nodes) error {
 	}
 }
 
-// enter adds the members ids to p, where their records say.
+// enter adds the members ids to p, at the positions in their records.
 func (t *Tree) enter(ctx context.Context, l *lease, p *nodes, ids []string) error {
 	for batch := range slices.Chunk(ids, copiedAtOnce) {
 		if err := t.enterAll(ctx, l.s, p, batch); err != nil {
@@ -262,12 +262,12 @@ func (p *nodes) deleteBelow(ctx context.Context, l *lease, name string, last fun
 	return l.renew(ctx)
 }
 
-// lease is the right to rebuild a tree. It expires by itself.
+// lease is the right to rebuild a tree. It expires.
 type lease struct {
 	tree  *Tree
 	s     kv.Store
 	mine  []byte
-	since time.Time // when it was last renewed
+	since time.Time // time of the last renewal
 }
 
 func (l *lease) take(ctx context.Context) error {
@@ -280,7 +280,7 @@ func (l *lease) take(ctx context.Context) error {
 	return err
 }
 
-// renew extends the lease when that is due. ErrConflict: it has ended.
+// renew extends the lease if it is due. ErrConflict: the lease has expired.
 func (l *lease) renew(ctx context.Context) error {
 	if l.tree.Now().Sub(l.since) < times.Lease/4 {
 		return nil

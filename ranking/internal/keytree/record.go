@@ -12,21 +12,21 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Own is the Truth of a tree whose members have no other record that holds the
-// score: records that exist for the tree alone, one for each member.
+// Own is the Truth of a tree whose scores are in no other record: it keeps one record per member
+// for the tree alone.
 type Own struct {
 	keys    kv.Family
 	now     func() time.Time
 	expires time.Time
 
-	// Note, if not nil, writes down what changes are about to do, for another
-	// process to finish if this one dies before it calls done: see Tree.Finish. Without
-	// claims it only prepares for that.
+	// Note, if not nil, journals the changes about to be made, so that another process can finish
+	// them if this one dies before it calls done: see Tree.Finish. Without claims it only prepares
+	// for that.
 	Note func(ctx context.Context, s kv.Store, claims []Claim) (done func(), err error)
 }
 
-// Claim is what a change of a member is about to do: the version it gives to the
-// record, and the scores where it adds or removes entries.
+// Claim describes a change of a member: the coming version of the record, and the scores where
+// entries are added or removed.
 type Claim struct {
 	ID     string
 	Ver    uint64
@@ -41,7 +41,7 @@ func NewOwn(name string, now func() time.Time, expires time.Time) *Own {
 // Key returns the key of the record of the member id.
 func (o *Own) Key(id string) string { return o.keys.Key(id) }
 
-// States returns what the records of ids say.
+// States returns the states in the records of ids.
 func (o *Own) States(ctx context.Context, s kv.Store, ids []string) ([]State, error) {
 	results, err := kv.GetEach(ctx, s, nil, []kv.Family{o.keys}, ids)
 	if err != nil {
@@ -56,8 +56,7 @@ func (o *Own) States(ctx context.Context, s kv.Store, ids []string) ([]State, er
 	return states, nil
 }
 
-// Drops returns ops that remove the records of those of ids that are not in, as they are
-// now.
+// Drops returns ops that remove the current records of ids that are not in the ranking.
 func (o *Own) Drops(ctx context.Context, s kv.Store, ids []string) (drops []kv.Op, err error) {
 	results, err := kv.GetAll(ctx, s, kv.Texts(ids, o.Key)...)
 	if err != nil {
@@ -83,13 +82,14 @@ func (o *Own) read(ctx context.Context, s kv.Store, id string) (record, error) {
 	return recordIn(key, r)
 }
 
-// same reports whether st is other, but for the version. A damaged record is like no other.
+// same reports whether st and other are equal except for the version. A damaged record equals no
+// other.
 func (st State) same(other State) bool {
 	return st.Broken == nil && other.Broken == nil && st.In == other.In && (!st.In || st.Score == other.Score)
 }
 
-// next returns the state of the record after its member is brought to to. Its version is greater than the old one, and than all versions from before the
-// record was last absent.
+// next returns the record's next state, with to applied. Its version is greater than the old one,
+// and than all versions before the record was last absent.
 func (o *Own) next(old record, to State) State {
 	return State{In: to.In, Score: to.Score, Ver: max(old.Ver+1, uint64(o.now().UnixMilli()))}
 }
@@ -100,14 +100,14 @@ func (o *Own) write(ctx context.Context, s kv.Store, id string, old record, st S
 	return err
 }
 
-// put returns the op that puts st in the place of the version old under key.
+// put returns the op that replaces the version old under key with st.
 func (o *Own) put(key string, old kv.Version, st State) kv.Op {
 	return kv.OpReplace(key, old, encodeState(st)).For(o.ttl(st))
 }
 
-// fence raises the version of the record of id to past, if it is lower, and returns
-// its state. A change prepared for an older version cannot commit then. A damaged record
-// stays as it is, for nobody knows what it says: see again.
+// fence raises the version of the record of id to past, if it is lower, and returns its state. Then
+// a change prepared for an older version cannot commit. A damaged record stays as it is, since its
+// state is unknown: see again.
 func (o *Own) fence(ctx context.Context, s kv.Store, id string, past uint64) (st State, err error) {
 	err = kv.Change(o.Key(id), func() error {
 		r, err := o.read(ctx, s, id)
@@ -121,7 +121,7 @@ func (o *Own) fence(ctx context.Context, s kv.Store, id string, past uint64) (st
 	return st, err
 }
 
-// again writes the record of d again if it is damaged.
+// again rewrites the record of d if it is damaged.
 func (o *Own) again(ctx context.Context, s kv.Store, d Doubt) error {
 	return kv.Change(o.Key(d.ID), func() error {
 		r, err := o.read(ctx, s, d.ID)
@@ -134,9 +134,8 @@ func (o *Own) again(ctx context.Context, s kv.Store, d Doubt) error {
 	})
 }
 
-// Finish finishes changes that a process has left: it makes them fail if they have
-// not committed, tidies where they have touched the tree, and corrects the counts
-// there with the reports.
+// Finish completes the changes of a dead process: it makes uncommitted ones fail, tidies the
+// entries they touched, and corrects the counts there with the reports.
 func (t *Tree) Finish(ctx context.Context, s kv.Store, own *Own, claims []Claim, due *Due) error {
 	return each(ctx, s, claims, func(s kv.Store, _ int, c Claim) error {
 		now, err := own.fence(ctx, s, c.ID, c.Ver)
@@ -152,9 +151,8 @@ func (t *Tree) Finish(ctx context.Context, s kv.Store, own *Own, claims []Claim,
 	})
 }
 
-// Clear tidies where the entry of d is: the entry goes, unless its record confirms it
-// by now. Clear first writes a record again that is damaged, and makes any change fail that
-// was prepared for a version up to d.Past and has not committed.
+// Clear removes the entry of d, unless its record confirms it by now. It first rewrites a damaged
+// record, and makes uncommitted changes up to version d.Past fail.
 func (t *Tree) Clear(ctx context.Context, s kv.Store, own *Own, d Doubt, due *Due) error {
 	if d.Again != nil {
 		if err := own.again(ctx, s, d); err != nil {
@@ -179,7 +177,7 @@ func (o *Own) ttl(st State) time.Duration {
 
 // Flags of a record.
 const (
-	inFlag  = 1 << iota // the member is in
+	inFlag  = 1 << iota // the member is in the ranking
 	tieFlag             // its score has a tie
 )
 
@@ -200,13 +198,13 @@ func encodeState(st State) []byte {
 	return frame.Whole(b)
 }
 
-// recordIn returns the record that a get of key answered.
+// recordIn decodes the record in the result of a get of key.
 func recordIn(key string, r kv.Result) (record, error) {
 	st, err := stateIn(func() string { return key }, r)
 	return record{st, r.Version}, err
 }
 
-// stateIn returns the state in the record that a get of key answered.
+// stateIn decodes the state in the result of a get of key.
 func stateIn(key func() string, r kv.Result) (State, error) {
 	st, err := decodeState(r)
 	if wire.IsCorrupt(err) {

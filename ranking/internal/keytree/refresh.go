@@ -7,8 +7,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// sideBySide is how many members may be below a router whose nodes are read
-// side by side: about 64 leaves.
+// sideBySide is the maximum number of members below a router whose nodes are read in parallel:
+// about 64 leaves.
 const sideBySide = 64 * entryLimit / 2
 
 // Refresh makes the counts of all routers exact, unless the tree changes while it runs.
@@ -26,8 +26,8 @@ func (t *Tree) Refresh(ctx context.Context, s kv.Store) error {
 	return err
 }
 
-// refresh makes the counts below the node called name exact and returns the slot
-// that the node above should have for it.
+// refresh makes the counts below the node called name exact and returns its slot for the node
+// above.
 func (p *nodes) refresh(ctx context.Context, s kv.Store, name string) (slot, error) {
 	got, err := p.get(ctx, s, name)
 	if err != nil {
@@ -73,8 +73,7 @@ func (p *nodes) refreshBelow(ctx context.Context, s kv.Store, name string, r *ro
 	return below, err
 }
 
-// eachBelow does work for the slots of r, side by side if there are few members
-// below it.
+// eachBelow runs work for the slots of r, in parallel if few members are below it.
 func (r *router) eachBelow(ctx context.Context, s kv.Store, work func(s kv.Store, i int, at slot) error) error {
 	if r.members() <= sideBySide {
 		return each(ctx, s, r.slots[:], work)
@@ -87,7 +86,7 @@ func (r *router) eachBelow(ctx context.Context, s kv.Store, work func(s kv.Store
 	return nil
 }
 
-// refreshed returns r, which is called name, with the counts of the nodes below.
+// refreshed returns the router r, called name, with the counts of the nodes below.
 func (p *nodes) refreshed(name string, r *router, below [4]slot) *router {
 	next := *r
 	for i, now := range below {

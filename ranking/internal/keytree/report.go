@@ -10,22 +10,21 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// report says what the slot of a node should be in the router above it. Counts are
-// absolute and carry the node's sequence number, so a report that comes twice, late
-// or never does no lasting harm.
+// report is the new slot of a node in the router above it. Counts are absolute and carry the node's
+// sequence number, so a repeated, late or lost report does no lasting harm.
 type report struct {
 	name string // of the node
 	slot slot
 }
 
-// reports are the reports to make: the last of each node. unsure are nodes of which
-// some report may never have been due, or made: the ways to them are corrected.
+// reports are pending reports, the last one of each node. unsure are nodes with reports that may be
+// lost: the paths to them are corrected.
 type reports struct {
 	of     map[string]slot
 	unsure map[string]bool
 }
 
-// doubt makes the way to the node called name be corrected.
+// doubt requests a correction of the path to the node called name.
 func (r *reports) doubt(name string) {
 	if r.unsure == nil {
 		r.unsure = make(map[string]bool)
@@ -35,7 +34,7 @@ func (r *reports) doubt(name string) {
 
 func (r *reports) none() bool { return len(r.of)+len(r.unsure) == 0 }
 
-// way returns how many nodes there are above the lowest of those in r.
+// way returns the length of the path above the lowest node in r.
 func (r *reports) way() (nodes int) {
 	for name := range r.of {
 		nodes = max(nodes, len(name)/perLevel)
@@ -65,16 +64,14 @@ func (r *reports) merge(other *reports) {
 	}
 }
 
-// report makes the reports that are due, and those that follow further up, in
-// rounds of two trips: it reads all routers that are likely to change side by side,
-// and then writes them side by side.
+// report sends the due reports and those that follow further up, in rounds of two trips: it reads
+// all routers that are likely to change in parallel, then writes them in parallel.
 //
-// So a router may be written with the count of one below whose own write is then
-// refused. That count is wrong until the one below is written and reported again,
-// with a greater sequence number. That a router closes is reported only once it is
-// written, because it must be true.
+// So a router may be written with a child's count although the write of the child is then rejected.
+// That count is wrong until the child is written and reported again, with a greater sequence
+// number. A closed router is reported only after it is written, because that must be true.
 //
-// What cannot be reported is corrected. After an error, report can be called again.
+// Reports that fail are replaced by corrections. After an error, report can be called again.
 func (p *nodes) report(ctx context.Context, s kv.Store, due *reports) (err error) {
 	owed := make(map[string]bool)
 	for tries, refused := 0, false; err == nil && len(due.of)+len(owed) > 0 && tries < reportTries; {
@@ -100,9 +97,9 @@ func (p *nodes) report(ctx context.Context, s kv.Store, due *reports) (err error
 // reportTries bounds the tries of a report.
 const reportTries = 8
 
-// reportRound makes as many of the reports that are due as it can in two trips, and
-// adds those that follow. owed holds the routers whose reports were written above
-// but which were not written themselves. It reports whether a write was refused.
+// reportRound sends as many of the due reports as it can in two trips, and adds those that follow.
+// owed holds routers that were reported above without being written themselves. It reports whether
+// a write was rejected.
 func (p *nodes) reportRound(ctx context.Context, s kv.Store, due *reports, owed map[string]bool) (refused bool, err error) {
 	plan, err := p.readPlan(ctx, s, due, owed)
 	if err != nil {
@@ -137,7 +134,7 @@ func (p *nodes) reportRound(ctx context.Context, s kv.Store, due *reports, owed 
 	return len(lost) > 0, err
 }
 
-// owes adds to owed those of t's family that were lost after t was written.
+// owes adds to owed the children in t's family whose writes failed after t was written.
 func (t *update) owes(lost, owed map[string]bool) {
 	for _, of := range t.family {
 		if lost[of.name] {
@@ -146,7 +143,7 @@ func (t *update) owes(lost, owed map[string]bool) {
 	}
 }
 
-// readPlan reads the routers and returns the plan for what is due.
+// readPlan reads the routers and returns the plan for the due reports.
 func (p *nodes) readPlan(ctx context.Context, s kv.Store, due *reports, owed map[string]bool) ([]*update, error) {
 	names := kv.Texts(p.plan(due, owed, p.remembered), func(t *update) string { return t.name })
 	got, err := p.get(ctx, s, names...)
@@ -168,13 +165,13 @@ func (p *nodes) remembered(name string) (node, bool) {
 	return node{router: r}, seen
 }
 
-// update is the change of a router by the reports of nodes below it.
+// update changes a router by the reports of its children.
 type update struct {
 	name   string
-	family []report // of nodes below
-	known  bool     // the router is known; if not, the update waits
+	family []report // reports of children
+	known  bool     // the router is known; otherwise the update waits
 	old    node
-	next   *router // after the update; nil: it is not a router, or nothing changes
+	next   *router // after the update; nil: not a router, or no change
 	up     bool    // next must be reported to the router above
 }
 
@@ -193,8 +190,8 @@ func (t *update) write(ctx context.Context, s kv.Store, p *nodes) error {
 	return err
 }
 
-// plan returns the updates that follow from the reports due, from the lowest router
-// up. look returns a router, if it is known.
+// plan returns the updates that follow from the due reports, from the lowest router up. look
+// returns a router, if it is known.
 func (p *nodes) plan(due *reports, owed map[string]bool, look func(name string) (node, bool)) []*update {
 	families := due.families()
 	for name := range owed {
@@ -218,8 +215,7 @@ func (p *nodes) plan(due *reports, owed map[string]bool, look func(name string) 
 	return all
 }
 
-// compute works out what t makes of its router. If that is owed, it is written again
-// and reported to the one above.
+// compute sets t.next. An owed router is written again and reported to the one above.
 func (p *nodes) compute(t *update, owed bool) {
 	if t.old.router == nil {
 		return
@@ -232,7 +228,7 @@ func (p *nodes) compute(t *update, owed bool) {
 	t.up = t.name != "" && (p.push(t.name, t.old.router, next) || owed)
 }
 
-// families groups the reports by the name of the router they go to.
+// families groups the reports by the router they go to.
 func (r *reports) families() map[string][]report {
 	families := make(map[string][]report)
 	for name, slot := range r.of {
@@ -253,7 +249,7 @@ func lowestOf(families map[string][]report) []string {
 	return names[:end]
 }
 
-// drop forgets the reports of family, unless there are newer ones.
+// drop removes the reports of family, unless there are newer ones.
 func (r *reports) drop(family []report) {
 	for _, of := range family {
 		if r.of[of.name].seq <= of.slot.seq {
@@ -262,7 +258,7 @@ func (r *reports) drop(family []report) {
 	}
 }
 
-// with returns r with those slots of family that are newer than its own.
+// with returns r with the slots of family that are newer than its own.
 func (r *router) with(family []report) (next *router, changed bool) {
 	next = new(router)
 	*next = *r
@@ -289,11 +285,10 @@ func (p *nodes) push(name string, old, next *router) bool {
 	return false
 }
 
-// In a small tree, where a reader could count, every change of a count is reported,
-// so that ranks and lengths are right. In a larger one a report is due when a count
-// of a leaf has changed by leafDrift, or one of a router by routerDrift or a 128th of
-// it. Words lead to twice as many small routers on a way as numbers do, so with these
-// the first two are half as much again.
+// In a small tree, whose counts are exact, every change of a count is reported, so that ranks and
+// lengths are right. In a larger one a report is due when a leaf's count has changed by leafDrift,
+// or a router's by routerDrift or a 128th. A path in a tree of words has twice as many small
+// routers, so there the first two limits are half as much again.
 const (
 	smallTree   = 8192
 	leafDrift   = 4
@@ -311,8 +306,8 @@ func (p *nodes) drift(of int) int {
 	return of
 }
 
-// due returns what a node should report that has now, and whether to report it. pushed is
-// what it last reported, and allowed how far a count may be off.
+// due returns the tally to report for now, and whether a report is due. pushed is the last reported
+// tally, and allowed the permitted error of a count.
 func (p *nodes) due(pushed, now tally, allowed func(count int) int) (report tally, due bool) {
 	if p.size() <= p.small {
 		return now, now != pushed
@@ -325,11 +320,11 @@ func (p *nodes) due(pushed, now tally, allowed func(count int) int) (report tall
 	return tally{members, min(scores, members)}, true
 }
 
-// dueCount returns what to report of a count, and whether that is due.
+// dueCount returns the count to report, and whether it is due.
 //
-// A count usually keeps moving in one direction. So a report runs a part of the way
-// ahead, and of many nodes some are ahead and some behind. After a jump, with which
-// many nodes change at once, it does not, or all of them would be ahead.
+// A count usually keeps moving in one direction, so a report runs ahead of it: among many nodes,
+// some are then ahead and some behind. After a jump, when many nodes change at once, it does not,
+// or all of them would be ahead.
 func dueCount(pushed, now, allowed int) (report int, due bool) {
 	ahead := allowed / 2
 	if distance(now, pushed) >= 2*allowed {
@@ -344,8 +339,7 @@ func dueCount(pushed, now, allowed int) (report int, due bool) {
 	return now, false
 }
 
-// size returns how many members the tree had when this process last saw its root
-// as a router; 0 if it has not.
+// size returns the number of members when this process last read the root as a router, or 0.
 func (p *nodes) size() int {
 	if r, _ := p.local.router(p.key("")); r != nil {
 		return r.members()

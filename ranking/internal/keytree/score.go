@@ -8,12 +8,11 @@ import (
 	"time"
 )
 
-// Score is a score as the tree orders it: the greater is the higher, whatever it was
-// made from. It is a number, or a word. Of equal scores the one with the greater tie is the
-// higher. Most trees have no ties: theirs are 0.
+// Score is a score in the order of the tree, a number or a word: greater scores are higher. Between
+// equal scores, the greater tie is higher. Most trees have no ties: theirs are 0.
 type Score struct {
 	n, tie uint64
-	word   string // "" for a number, whose trees hold no words
+	word   string // "" for a number; a tree has only numbers or only words
 }
 
 const signBit = 1 << 63
@@ -21,17 +20,16 @@ const signBit = 1 << 63
 // FromInt returns the score of n.
 func FromInt(n int64) Score { return Score{n: uint64(n) ^ signBit} }
 
-// Int returns what FromInt made s from.
+// Int returns the integer given to FromInt.
 func (s Score) Int() int64 { return int64(s.n ^ signBit) }
 
 // FromUint returns the score of n.
 func FromUint(n uint64) Score { return Score{n: n} }
 
-// Uint returns what FromUint made s from.
+// Uint returns the integer given to FromUint.
 func (s Score) Uint() uint64 { return s.n }
 
-// FromFloat returns the score of f; -0 is 0. It returns false for NaN, which cannot
-// be ordered.
+// FromFloat returns the score of f; -0 is 0. It returns false for NaN, which cannot be ordered.
 func FromFloat(f float64) (Score, bool) {
 	b := math.Float64bits(f)
 	switch {
@@ -47,7 +45,7 @@ func FromFloat(f float64) (Score, bool) {
 	return Score{n: b}, true
 }
 
-// Float returns what FromFloat made s from.
+// Float returns the number given to FromFloat.
 func (s Score) Float() float64 {
 	if s.n&signBit != 0 {
 		return math.Float64frombits(s.n &^ signBit)
@@ -55,24 +53,24 @@ func (s Score) Float() float64 {
 	return math.Float64frombits(^s.n)
 }
 
-// FromWord returns the score of a word: bytes in whose order texts stand, so made that no word
-// is the beginning of another, and up to MaxWord long. It may also be a bound between words.
+// FromWord returns the score of a word: up to MaxWord bytes that sort like the text, with no word a
+// prefix of another. It may also be a bound between words.
 func FromWord(word string) Score { return Score{word: word} }
 
-// Word returns what FromWord made s from.
+// Word returns the word given to FromWord.
 func (s Score) Word() string { return s.word }
 
 // MaxWord is the maximum length of a word in bytes.
 const MaxWord = 64
 
-// tieBits is how many bits of a position say the tie.
+// tieBits is the number of bits for the tie in a position.
 const tieBits = 62
 
 // MaxTie is the greatest tie.
 const MaxTie = 1<<tieBits - 1
 
-// TieAt returns the tie of a time: its nanoseconds since 1970, as far as these are a tie.
-// What comes before 1970 has that of its beginning, and what comes after 2116 the greatest.
+// TieAt returns the tie of a time: its nanoseconds since 1970, clamped to the range of ties, which
+// ends in 2116.
 func TieAt(t time.Time) uint64 {
 	switch {
 	case t.Before(time.Unix(0, 0)):
@@ -89,22 +87,20 @@ func (s Score) WithTie(tie uint64) Score { return Score{s.n, tie, s.word} }
 // Tie returns the tie of s.
 func (s Score) Tie() uint64 { return s.tie }
 
-// Equals reports whether s and other are equal but for their ties.
+// Equals reports whether s and other are equal, ignoring ties.
 func (s Score) Equals(other Score) bool { return s.n == other.n && s.word == other.word }
 
-// Compare returns -1 if s is below other, 1 if it is above. It goes by their ties, too.
+// Compare returns -1 if s is below other, 0 if they are equal, 1 if it is above. Ties count.
 func (s Score) Compare(other Score) int {
 	return cmp.Or(cmp.Compare(s.n, other.n), cmp.Compare(s.word, other.word), cmp.Compare(s.tie, other.tie))
 }
 
-// Code says how scores become bits. Codes keep the order of scores, and none is the
-// beginning of another.
+// Code is an encoding of scores as bits. Codes sort like scores, and none is a prefix of another.
 type Code byte
 
-// Signed is for scores from FromInt, Unsigned for any numbers, Float for scores from
-// FromFloat. Small numbers have short codes, except with Float, whose codes all have
-// 64 bits. See WithTies for those of scores with ties. Words is for scores from FromWord,
-// whose codes are the bits of the words.
+// Signed is for scores from FromInt, Unsigned for any numbers, Float for scores from FromFloat.
+// Small numbers have short codes, except with Float, whose codes all have 64 bits. For scores with
+// ties see WithTies. Words is for scores from FromWord; its codes are the bits of the words.
 const (
 	Signed   Code = 'i'
 	Unsigned Code = 'u'
@@ -112,14 +108,13 @@ const (
 	Words    Code = 't'
 )
 
-// tiesBit makes a small letter a capital one.
+// tiesBit turns a small letter into a capital.
 const tiesBit = 'a' ^ 'A'
 
-// WithTies returns the code that c becomes if the bits of a score are followed by those of
-// its tie.
+// WithTies returns the variant of c that appends the bits of the tie.
 func (c Code) WithTies() Code { return c &^ tiesBit }
 
-// alone returns the code of a score without its tie.
+// alone returns the variant of c without the tie.
 func (c Code) alone() Code { return c | tiesBit }
 
 func (c Code) known() bool { return strings.ContainsRune("iufIUFt", rune(c)) }
@@ -145,7 +140,7 @@ func (c Code) append(dst []byte, s Score) []byte {
 	}
 }
 
-// appendWord appends the bits of a word. What has a number is above all words.
+// appendWord appends the bits of a word. A score with a number is above all words.
 func appendWord(dst []byte, s Score) []byte {
 	if s.n > 0 {
 		return append(dst, strings.Repeat("1", 8*MaxWord)...)
@@ -156,8 +151,8 @@ func appendWord(dst []byte, s Score) []byte {
 	return dst
 }
 
-// appendMagnitude appends v, which is not 0, as the position of its first bit and
-// the bits after it, all of them inverted for negative numbers.
+// appendMagnitude appends v, which is not 0, as the position of its first bit and the bits after
+// it, inverted for negative numbers.
 func appendMagnitude(dst []byte, v uint64, turned bool) []byte {
 	e := bits.Len64(v) - 1
 	begin := len(dst)
@@ -179,8 +174,8 @@ func appendBits(dst []byte, v uint64, n int) []byte {
 	return dst
 }
 
-// hasWhole reports whether bits begin with a whole score, with its tie or without. Then
-// nothing that has these bits has another score. Where a word ends is not known.
+// hasWhole reports whether bits contain a whole score, without or with its tie, so that all members
+// below have that score. The end of a word is never known.
 func (c Code) hasWhole(bits []byte) bool {
 	switch c = c.alone(); {
 	case len(bits) == 0 || c == Words:
@@ -200,6 +195,6 @@ func (c Code) hasWhole(bits []byte) bool {
 	return len(bits) >= magnitudeBegin+e
 }
 
-// magnitudeBegin is how many bits of a code come before those of a magnitude: one that
-// says its sign, or that there is a magnitude, and six that say how many there are.
+// magnitudeBegin is the number of bits before those of a magnitude: one for the sign or for being a
+// magnitude, and six for the number of bits.
 const magnitudeBegin = 7

@@ -11,22 +11,20 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Change returns the state that a member should be in, given the one it is in; its
-// version is of no account. What it reads for that is not older than the state. It may
-// be called more than once.
+// Change returns the new state of a member, given the old one; the version of the result is
+// ignored. A Change must read its data after old was read. It may be called more than once.
 type Change func(ctx context.Context, s kv.Store, old State) (to State, err error)
 
 const setTries = 16
 
-// Set changes the member id of a tree with records of its own, own, and adds to due
-// what must be reported.
+// Set changes the member id of a tree whose records are own, and adds the reports to due.
 //
-// It adds the new entry first, then writes the record, then tidies: only then does
-// the new entry count, and the old one goes. So a member that is in is never
-// missing, and what has not happened counts nowhere.
+// It adds the new entry first, then writes the record, then tidies: only then does the new entry
+// count, and the old one goes. So a member in the ranking is never missing, and an uncommitted
+// change counts nowhere.
 //
-// After an error other than ErrUnclear the member is as it was. Failing to tidy once
-// the record is written is not an error: it is added to due.
+// After an error other than ErrUnclear the member is unchanged. If tidying fails after the record
+// is written, that is no error: the rest is added to due.
 func (t *Tree) Set(ctx context.Context, s kv.Store, own *Own, id string, change Change, due *Due) error {
 	return t.SetAll(ctx, s, own, []Setting{{ID: id}}, OneByOne(func(int) Change { return change }), due)[0]
 }
@@ -37,11 +35,11 @@ type Setting struct {
 	Fence Fence
 }
 
-// Changes is a Change of several members: of those of the settings, which are in the
-// states old. It returns an error for each, or none at all.
+// Changes is a Change of several members: settings are their indexes, old their states. It returns
+// an error for each, or nil.
 type Changes func(ctx context.Context, s kv.Store, settings []int, old []State) (to []State, errs []error)
 
-// OneByOne returns the changes that change makes of each setting, side by side.
+// OneByOne returns Changes that run one change per setting, in parallel.
 func OneByOne(change func(setting int) Change) Changes {
 	return func(ctx context.Context, s kv.Store, settings []int, old []State) ([]State, []error) {
 		to := make([]State, len(settings))
@@ -53,20 +51,18 @@ func OneByOne(change func(setting int) Change) Changes {
 	}
 }
 
-// Fence says whether the record of a member that stays as it is gets a new version.
-// Then a change that has looked earlier, and is about to write what it has seen, looks
-// again.
+// Fence selects whether the record of an unchanged member gets a new version. Then concurrent
+// changes that read older data must read again.
 type Fence int
 
 const (
 	NoFence    Fence = iota
-	FenceThere       // if there is a record
-	FenceAll         // also if there is none
+	FenceThere       // if it has a record
+	FenceAll         // even without a record
 )
 
-// SetAll does what Set does for several members, side by side, and writes their
-// entries in one leaf together. It returns an error for each. One that fails does
-// not hold up the others, and what is done stays done.
+// SetAll is Set for several members, in parallel, with one write per leaf. It returns an error for
+// each. A failure does not affect the others.
 func (t *Tree) SetAll(ctx context.Context, s kv.Store, own *Own, settings []Setting, changes Changes, due *Due) []error {
 	all := make([]move, len(settings))
 	moves := make([]*move, len(settings))
@@ -92,7 +88,7 @@ func (t *Tree) SetAll(ctx context.Context, s kv.Store, own *Own, settings []Sett
 	return errs
 }
 
-// setSome makes moves, and returns why some are unfinished.
+// setSome makes moves, and returns the error of unfinished ones.
 func (t *Tree) setSome(ctx context.Context, s kv.Store, own *Own, moves []*move, changes Changes, due *Due) error {
 	read := func(s kv.Store) error { own.readAll(ctx, s, left(moves)); return nil }
 	return t.begin(ctx, s, func(ep *epochs) error {
@@ -103,10 +99,10 @@ func (t *Tree) setSome(ctx context.Context, s kv.Store, own *Own, moves []*move,
 	}, read)
 }
 
-// notedBytes bounds what is noted at once, since a journal's segment must hold it.
+// notedBytes bounds one journal note, since a journal's segment must hold it.
 const notedBytes = 256 << 10
 
-// fewNoted returns how many of moves can be noted at once, at least one.
+// fewNoted returns the number of moves that fit into one note, at least one.
 func fewNoted(moves []*move) int {
 	n, bytes := 0, 0
 	for n < len(moves) && (n == 0 || bytes+noteBytes(moves[n]) <= notedBytes) {
@@ -116,15 +112,15 @@ func fewNoted(moves []*move) int {
 	return n
 }
 
-// noteBytes returns about how long a note about m is.
+// noteBytes returns the approximate size of a note about m.
 func noteBytes(m *move) int { return len(m.id) + 24 }
 
-// left returns those of moves that are to be tried.
+// left returns the moves still to try.
 func left(moves []*move) []*move {
 	return slices.DeleteFunc(slices.Clone(moves), func(m *move) bool { return !m.unfinished() })
 }
 
-// began returns why the operation must begin again, if one of moves says so.
+// began returns an error in moves that requires the operation to begin again, if any.
 func began(moves []*move) error {
 	for _, m := range moves {
 		if !again(m.err) && m.unfinished() {
@@ -137,21 +133,21 @@ func began(moves []*move) error {
 // move brings a member from one state to another.
 type move struct {
 	own     *Own
-	setting int // its number
+	setting int // index of the setting
 	id      string
 	key     string // of the record
 	fence   Fence
 	old     record
-	stays   bool   // new is what the member is in
+	stays   bool   // new is the member's current state
 	new     State  // made for the record from
-	from    record // before new
-	err     error  // how the last try ended
+	from    record // the record before new
+	err     error  // result of the last try
 
-	touched []Score // where some try has added an entry, or an old one goes
-	past    uint64  // the greatest version of these tries
+	touched []Score // scores where a try added an entry or removes one
+	past    uint64  // the greatest version of the tries
 }
 
-// unfinished reports whether the move is to be tried, for the first time or again.
+// unfinished reports whether the move is still to be tried.
 func (m *move) unfinished() bool {
 	if m.err == nil || again(m.err) {
 		return m.err != nil
@@ -160,9 +156,8 @@ func (m *move) unfinished() bool {
 	return errors.Is(m.err, errLate) || errors.As(m.err, &loss)
 }
 
-// readAll reads the records of moves.
 func (o *Own) readAll(ctx context.Context, s kv.Store, moves []*move) {
-	// Each result says whether its record was read.
+	// Each result has its own error.
 	results, _ := kv.GetAll(ctx, s, kv.Texts(moves, func(m *move) string { return m.key })...)
 	for i, m := range moves {
 		old, err := recordIn(m.key, results[i])
@@ -172,10 +167,10 @@ func (o *Own) readAll(ctx context.Context, s kv.Store, moves []*move) {
 	}
 }
 
-// choose makes to the new state. It reports whether the record is to be written. A
-// state that was chosen for the record as it still is stays as it is, and so does its
-// entry. The version of a new one is greater than those of all earlier tries, so that
-// what they have left is tidied with it.
+// choose sets the new state to to, and reports whether the record must be written. If the record
+// has not changed since the last choice of the same state, that state and its entry are kept. The
+// version of a new state is greater than those of all earlier tries, so that it can tidy their
+// leftovers.
 func (m *move) choose(to State) bool {
 	m.stays = to.same(m.old.State)
 	if m.stays && !m.fences() {
@@ -194,19 +189,18 @@ func (m *move) choose(to State) bool {
 	return true
 }
 
-// fences reports whether the record is written although the member stays as it is.
+// fences reports whether the record of an unchanged member is written.
 func (m *move) fences() bool {
 	return m.fence == FenceAll || m.fence == FenceThere && m.old.version != 0
 }
 
-// touch notes where a member in state st has its entry.
+// touch notes the position of the entry of a member in state st.
 func (m *move) touch(st State) {
 	if st.In && !slices.Contains(m.touched, st.Score) {
 		m.touched = append(m.touched, st.Score)
 	}
 }
 
-// batch is several moves.
 type batch struct {
 	*epochs
 	tree    *Tree
@@ -215,7 +209,7 @@ type batch struct {
 	due     *Due
 }
 
-// tryAll tries moves until none is left.
+// tryAll tries moves until all are finished.
 func (b *batch) tryAll(ctx context.Context, s kv.Store, moves []*move, read func(kv.Store) error) error {
 	for try := range setTries {
 		if try > 0 {
@@ -232,7 +226,7 @@ func (b *batch) tryAll(ctx context.Context, s kv.Store, moves []*move, read func
 	return fmt.Errorf("%w: %d tries lost against others", kv.ErrConflict, setTries)
 }
 
-// try tries moves once. All of them take a step before any takes the next.
+// try tries moves once, one step for all of them at a time.
 func (b *batch) try(ctx context.Context, s kv.Store, moves []*move) {
 	moves = b.choose(ctx, s, moves)
 	b.prepare(ctx, s, moves)
@@ -240,7 +234,7 @@ func (b *batch) try(ctx context.Context, s kv.Store, moves []*move) {
 	b.tidyAll(ctx, s, moves, b.commit(ctx, s, moves))
 }
 
-// choose has moves choose, and returns those that change something.
+// choose calls choose for moves, and returns those that change something.
 func (b *batch) choose(ctx context.Context, s kv.Store, moves []*move) []*move {
 	settings, old := make([]int, len(moves)), make([]State, len(moves))
 	for i, m := range moves {
@@ -259,8 +253,8 @@ func (b *batch) choose(ctx context.Context, s kv.Store, moves []*move) []*move {
 	return changing
 }
 
-// prepare adds the new entries of moves, and writes down beside it what they do. The
-// entry of a member that stays as it is stays, too.
+// prepare adds the new entries of moves and, in the same trip, notes the moves. An unchanged member
+// keeps its entry.
 func (b *batch) prepare(ctx context.Context, s kv.Store, moves []*move) {
 	moves = slices.DeleteFunc(slices.Clone(moves), func(m *move) bool { return m.stays })
 	if len(moves) == 0 {
@@ -282,8 +276,8 @@ func (b *batch) prepare(ctx context.Context, s kv.Store, moves []*move) {
 	}
 }
 
-// unwritten returns err, with which the preparation of a move has ended. If that is unclear, the
-// move is not: no record was written.
+// unwritten converts an unclear error of a preparation: the move itself is clear, since no record
+// was written.
 func unwritten(err error) error {
 	if errors.Is(err, kv.ErrUnclear) {
 		return fmt.Errorf("%w: %v", kv.ErrUnavailable, err)
@@ -291,8 +285,7 @@ func unwritten(err error) error {
 	return err
 }
 
-// note writes down what moves are about to do. Until that is answered, no record may
-// be written.
+// note journals moves. No record may be written before it returns.
 func (b *batch) note(ctx context.Context, s kv.Store, moves []*move) error {
 	claims := make([]Claim, len(moves))
 	for i, m := range moves {
@@ -319,15 +312,15 @@ func (b *batch) insert(ctx context.Context, s kv.Store, moves []*move) {
 	})
 }
 
-// tidyPlan is how an epoch is to be tidied after moves.
+// tidyPlan lists the edits that tidy an epoch after moves.
 type tidyPlan struct {
 	edits []*edit
-	of    []*move // of which move each edit is
-	at    []*spot // where it is to be, as commit has read it; nil where that failed
+	of    []*move // the move of each edit
+	at    []*spot // its leaf, as read by commit; nil after an error
 }
 
-// commit writes the records of moves. In the same trip it reads, for each epoch, the
-// leaves that the moves have touched. It returns how these are to be tidied.
+// commit writes the records of moves. In the same trip it reads, for each epoch, the leaves that
+// the moves touched. It returns the plans to tidy them.
 func (b *batch) commit(ctx context.Context, s kv.Store, moves []*move) []*tidyPlan {
 	works := []func(kv.Store) error{func(s kv.Store) error { b.writeRecords(ctx, s, moves); return nil }}
 	all := make([]*tidyPlan, len(b.write))
@@ -358,7 +351,7 @@ func (b *batch) writeRecords(ctx context.Context, s kv.Store, moves []*move) {
 	for i, m := range moves {
 		ops[i] = m.write()
 	}
-	// Each op says whether its record was written.
+	// Each op has its own error.
 	_ = s.Do(ctx, ops)
 	var unclear []*move
 	for i, m := range moves {
@@ -377,8 +370,8 @@ func (b *batch) writeRecords(ctx context.Context, s kv.Store, moves []*move) {
 // write returns the op that replaces the old record with the new one.
 func (m *move) write() kv.Op { return m.own.put(m.key, m.old.version, m.new) }
 
-// settle finds out whether the record was written, and writes it again if it was not.
-// ErrUnclear: the record was either written and overwritten since, or not written.
+// settle finds out whether the record was written, and writes it again if not. ErrUnclear: the
+// record was overwritten since, or never written.
 func (m *move) settle(ctx context.Context, s kv.Store) error {
 	for range maxTries {
 		now, err := m.own.read(ctx, s, m.id)
@@ -399,8 +392,7 @@ func (m *move) settle(ctx context.Context, s kv.Store) error {
 	return kv.ErrUnclear
 }
 
-// tidyAll tidies, if it can, where those of moves have touched the tree that have
-// committed.
+// tidyAll tidies where committed moves touched the tree. Failed edits become due.
 func (b *batch) tidyAll(ctx context.Context, s kv.Store, moves []*move, all []*tidyPlan) {
 	_ = each(ctx, s, b.write, func(s kv.Store, epoch int, p *nodes) error {
 		t := all[epoch].committed()
@@ -419,7 +411,7 @@ func (b *batch) tidyAll(ctx context.Context, s kv.Store, moves []*move, all []*t
 	}
 }
 
-// committed returns what t is of moves that have committed.
+// committed returns the part of t for committed moves.
 func (t *tidyPlan) committed() (kept tidyPlan) {
 	for i, m := range t.of {
 		if m.err != nil {
@@ -433,15 +425,15 @@ func (t *tidyPlan) committed() (kept tidyPlan) {
 	return kept
 }
 
-// later is the work of e, which tidies and has failed.
+// later returns the retry of e, a failed tidying edit.
 func (b *batch) later(e *edit) work {
 	return func(ctx context.Context, s kv.Store, due *Due) error {
 		return b.tree.begin(ctx, s, func(ep *epochs) error { return ep.tidy(ctx, s, due, e.id, e.point.score, *e.known) })
 	}
 }
 
-// giveUp tidies what tries of moves have touched that have not committed, as far as is
-// known. They cannot do that afterward. What fails is added to what is due.
+// giveUp tidies where uncommitted moves touched the tree, and makes sure they can no longer commit.
+// Failures become due.
 func (b *batch) giveUp(ctx context.Context, s kv.Store, moves []*move) {
 	lost := slices.DeleteFunc(slices.Clone(moves), func(m *move) bool { return len(m.touched) == 0 })
 	errs := kv.Each(ctx, s, lost, func(s kv.Store, _ int, m *move) error {

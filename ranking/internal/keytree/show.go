@@ -8,10 +8,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// ExactUpTo is up to how many members the counts of a tree are kept exact.
+// ExactUpTo is the size of a tree up to which its counts are exact.
 const ExactUpTo = smallTree
 
-// Stray returns the ids of the entries that their records, which can be read, do not confirm.
+// Stray returns the ids of entries with readable records that do not confirm them.
 func (r *Report) Stray() (ids []string) {
 	for _, d := range r.doubtful {
 		if d.Again == nil {
@@ -21,13 +21,13 @@ func (r *Report) Stray() (ids []string) {
 	return ids
 }
 
-// MetaKey is the key of the definition, without which there is no tree.
+// MetaKey returns the key of the definition.
 func (t *Tree) MetaKey() string { return t.metaKey() }
 
-// Base is what the keys of the tree begin with.
+// Base returns the prefix of the tree's keys.
 func (t *Tree) Base() string { return t.name }
 
-// shownAtMost is how many entries of a leaf Show has lines for.
+// shownAtMost is the maximum number of entries of a leaf in Show.
 const shownAtMost = 100
 
 // Members returns the members that value names, which is under a key of a tree: those of a leaf.
@@ -77,7 +77,7 @@ func Show(key string, value []byte) ([]string, error) {
 	return nd.leaf.show(), nil
 }
 
-// show returns s as a text, as far as it is known without the code what it was made from.
+// show returns s as a text, as far as possible without its code.
 func (s Score) show() string {
 	if s.word != "" {
 		return fmt.Sprintf("%x", s.word)

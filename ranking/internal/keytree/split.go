@@ -21,10 +21,9 @@ func (p *nodes) split(ctx context.Context, s kv.Store, at *spot, kept *leaf, due
 	return nil
 }
 
-// finishSplit adds the nodes below a frozen leaf and then turns it into a router.
-// The result is a function of the frozen leaf, so all processes that do this do the
-// same, and none can undo it. The process that froze the leaf does not know its
-// version yet.
+// finishSplit adds the nodes below a frozen leaf and then turns it into a router. The result is a
+// function of the frozen leaf, so all processes do the same, and none can undo it. frozen.version
+// is 0 in the process that froze the leaf: it does not know the version yet.
 func (p *nodes) finishSplit(ctx context.Context, s kv.Store, name string, frozen node) error {
 	r, below := p.below(name, frozen.leaf)
 	works := []func(kv.Store) error{func(s kv.Store) error { return p.add(ctx, s, below) }}
@@ -55,7 +54,7 @@ func (p *nodes) finishSplit(ctx context.Context, s kv.Store, name string, frozen
 	return nil
 }
 
-// grown is a node below a frozen leaf: a leaf, or a router.
+// grown is a new node below a frozen leaf.
 type grown struct {
 	name   string
 	leaf   *leaf
@@ -75,7 +74,7 @@ func (p *nodes) add(ctx context.Context, s kv.Store, nodes []grown) error {
 	for i, n := range nodes {
 		ops[i] = p.put(n.name, node{}, n.encode())
 	}
-	// The result of each op says whether it succeeded.
+	// Each op has its own error.
 	_ = s.Do(ctx, ops)
 	for i := range ops {
 		switch err := ops[i].Err(); {
@@ -88,10 +87,9 @@ func (p *nodes) add(ctx context.Context, s kv.Store, nodes []grown) error {
 	return nil
 }
 
-// below returns the router that the frozen leaf called name becomes, and all nodes
-// below it: where four leaves would not have room for the entries, there are more
-// routers. The router continues the sequence numbers of the leaf, which the node
-// above knows.
+// below returns the router that replaces the frozen leaf called name, and all nodes below it, with
+// more routers if four leaves are too small for the entries. The router continues the sequence
+// numbers of the leaf, since the node above knows them.
 func (p *nodes) below(name string, frozen *leaf) (*router, []grown) {
 	r := &router{seq: frozen.seq + 1, pushed: frozen.pushed}
 	var all []grown
@@ -110,7 +108,7 @@ func (p *nodes) below(name string, frozen *leaf) (*router, []grown) {
 	return r, all
 }
 
-// children returns the four parts of the leaf called name.
+// children divides the leaf called name into four.
 func (p *nodes) children(name string, frozen *leaf) [4]*leaf {
 	var children [4]*leaf
 	for i := range children {

@@ -1,24 +1,24 @@
 package keytree
 
-// tally is how many members there are that count and, in a tree with dense ranks, how
-// many scores these have. In other trees scores is 0, and is not stored.
+// tally is the number of counted members and, in a tree with dense ranks, of their distinct scores.
+// In other trees scores is 0, and is not stored.
 type tally struct{ members, scores int }
 
 func (t tally) plus(other tally) tally {
 	return tally{t.members + other.members, t.scores + other.scores}
 }
 
-// off returns by how much t and other differ.
+// off returns the difference between t and other.
 func (t tally) off(other tally) int {
 	return distance(t.members, other.members) + distance(t.scores, other.scores)
 }
 
 func distance(a, b int) int { return max(a-b, b-a) }
 
-// live returns what counts in l.
+// live returns the tally of l.
 func (p *nodes) live(l *leaf) tally { return p.tally(l.counted()) }
 
-// tally returns what entries are, all of which count. They are in order.
+// tally returns the tally of entries, which all count and are in order.
 func (p *nodes) tally(entries []entry) tally {
 	t := tally{members: len(entries)}
 	if !p.dense {
@@ -32,12 +32,12 @@ func (p *nodes) tally(entries []entry) tally {
 	return t
 }
 
-// total returns what r, which is called name, says of all that is below it.
+// total returns the tally of the router r, called name.
 func (p *nodes) total(name string, r *router) tally {
 	return p.some(name, r, func(int) bool { return true })
 }
 
-// some returns what r, which is called name, says of those children that are wanted.
+// some returns the tally of the wanted children of the router r, called name.
 func (p *nodes) some(name string, r *router, wanted func(child int) bool) tally {
 	var parts [4]tally
 	for i, s := range r.slots {
@@ -48,9 +48,8 @@ func (p *nodes) some(name string, r *router, wanted func(child int) bool) tally 
 	return p.sum(name, parts)
 }
 
-// sum returns the sum of parts, which are below the four children of the node called
-// name. No score is in two of them, unless its bits end in the name or in its next bit:
-// then that is the only score there.
+// sum adds up the tallies of the four children of the node called name. A score is in two of them
+// only if its bits end in the name or in its next bit: then it is the only score there.
 func (p *nodes) sum(name string, parts [4]tally) (all tally) {
 	var room [maxBits + 1]byte
 	bits := append(room[:0], name...)

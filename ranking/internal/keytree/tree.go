@@ -13,7 +13,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Config says which tree to use and how.
+// Config configures a Tree.
 type Config struct {
 	// Name is a text from kv.JoinText, unique among the trees of a store.
 	Name string
@@ -22,39 +22,37 @@ type Config struct {
 	// Truth reads the records of the members.
 	Truth Truth
 
-	// Local is what the process remembers; trees may share one.
+	// Local is the process's memory; trees may share one.
 	Local *Local
 
 	Now     func() time.Time
-	Expires time.Time // when the tree and all that belongs to it end; zero: never
+	Expires time.Time // expiry of the tree and all its keys; zero: never
 
-	// Later does work after the reply; nil: that work is not done.
+	// Later runs work after the reply; nil: such work is skipped.
 	Later func(work func(context.Context, kv.Store) error)
 
-	// Atomic says that changes are transactions. What was seen in one may be undone, so
-	// that the tree was there is asked again each time, and a definition that one has
-	// written is read again by the next.
+	// Atomic: changes are transactions. They may be undone, so the tree's existence is checked each
+	// time, and a definition written in one transaction is reread in the next.
 	Atomic bool
 
-	// Dense says that the tree counts scores, for dense ranks. A tree that does has another
-	// name than one that does not.
+	// Dense: the tree counts distinct scores, for dense ranks. Such a tree needs a name of its own.
 	Dense bool
 
-	Limit int // entries of a leaf; 0 means 128
-	Small int // up to how many members counts are kept exact; 0 means 8,192
+	Limit int // entries per leaf; 0 means 128
+	Small int // size up to which counts are exact; 0 means 8,192
 }
 
-// Tree is a ranking as one process uses it.
+// Tree is a ranking in one process.
 type Tree struct {
 	Config
-	name string // the beginning of its keys
+	name string // prefix of its keys
 
 	mu    sync.Mutex // never held during a trip
-	meta  *meta      // as it was last read
-	read  time.Time  // when meta was asked for
-	last  *meta      // the last that was read, if any ever was
-	wrote time.Time  // when a transaction wrote the definition that may not have ended; zero: none
-	edge  edge       // as it was last read or written
+	meta  *meta      // as last read
+	read  time.Time  // time of that read's request
+	last  *meta      // the last definition ever read, or nil
+	wrote time.Time  // time of the last write in a transaction, which may still be undone; zero: none
+	edge  edge       // as last read or written
 
 	lastEpoch uint64 // that root was asked for
 	lastRoot  string // what it returned
@@ -65,24 +63,23 @@ type Tree struct {
 	rootOf         string // what rootIn is behind the prefix
 }
 
-// treeKey is the class of all keys of trees. What follows the name belongs to the
-// text of its one part. A node's key must not be hashed, because it is the node's
-// position.
+// treeKey is the class of all keys of trees. Everything after the name belongs to the text of its
+// one part. A node's key must not be hashed, because it is the node's position.
 var treeKey = kv.NewClass("rank", 1) // tree
 
-// New returns the tree of c.
+// New returns the tree configured by c.
 func New(c Config) *Tree {
 	return &Tree{Config: c, name: treeKey.KeyOfText(nil, plug.TreeName(c.Name))}
 }
 
-// nodes returns the nodes of an epoch of t, for an operation of any length.
+// nodes returns the nodes of an epoch, for an operation without a time limit.
 func (t *Tree) nodes(m *meta, epoch uint64) *nodes {
 	p := new(nodes)
 	t.open(p, m, epoch)
 	return p
 }
 
-// open makes p what nodes returns.
+// open sets p to the result of nodes.
 func (t *Tree) open(p *nodes, m *meta, epoch uint64) {
 	root := t.root(epoch)
 	*p = nodes{
@@ -126,7 +123,7 @@ func (t *Tree) known(s kv.Store) *meta {
 	return t.meta
 }
 
-// know keeps m, which was asked for at the time asked.
+// know keeps m, requested at the time asked.
 func (t *Tree) know(m *meta, asked time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -139,8 +136,8 @@ func (t *Tree) know(m *meta, asked time.Time) {
 	}
 }
 
-// mayBeUndone reports whether s is a transaction, and the definition that is known may be of one
-// that was undone. The caller holds the lock.
+// mayBeUndone reports whether s is a transaction and the known definition may come from one that
+// was undone. The caller holds mu.
 func (t *Tree) mayBeUndone(s kv.Store) bool {
 	return t.Atomic && t.Now().Sub(t.wrote) < times.Definition && kv.PowersOf(s).Inside
 }
@@ -155,29 +152,28 @@ func (t *Tree) writing(s kv.Store) {
 	}
 }
 
-// latest returns the definition as it was last read, nil if it never was.
+// latest returns the last definition read, or nil.
 func (t *Tree) latest() *meta {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return cmp.Or(t.meta, t.last)
 }
 
-// forget makes the next operation read the definition.
+// forget makes the next operation reread the definition.
 func (t *Tree) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.meta, t.read = nil, time.Time{}
 }
 
-// Leave forgets the tree's root, as the process forgets the tree.
+// Leave forgets the tree's root, when the process drops the tree.
 func (t *Tree) Leave() {
 	if m := t.latest(); m != nil {
 		t.Local.forget([]string{t.nodes(m, m.epoch).key("")})
 	}
 }
 
-// Size returns how many members the tree had when this process last saw its root
-// as a router; 0 if it has not.
+// Size returns the number of members when this process last read the root as a router, or 0.
 func (t *Tree) Size() int {
 	t.mu.Lock()
 	m := t.meta
@@ -188,15 +184,15 @@ func (t *Tree) Size() int {
 	return t.nodes(m, m.epoch).size()
 }
 
-// epochs are those that one operation reads and writes.
+// epochs are the epochs that one operation reads and writes.
 type epochs struct {
-	read  *nodes // nil: there is no such tree yet
+	read  *nodes // nil: no such tree yet
 	write []*nodes
 	lost  bool // a part of the tree is missing until a rebuild
 }
 
-// epochs begins an operation, and does what is beside in the trip that reads the
-// definition, if it has to be read. A writer makes the tree if there is none.
+// epochs begins an operation. If it must read the definition, it runs beside in the same trip. A
+// writer creates the tree if needed.
 func (t *Tree) epochs(ctx context.Context, s kv.Store, writes bool, beside ...func(kv.Store) error) (*epochs, error) {
 	began := t.Now()
 	m, err := t.definition(ctx, s, beside)
@@ -209,8 +205,8 @@ func (t *Tree) epochs(ctx context.Context, s kv.Store, writes bool, beside ...fu
 	return t.epochsOf(m, began), nil
 }
 
-// definition returns the definition, nil if there is none, and does what is beside in the
-// trip that reads it, if it has to be read.
+// definition returns the definition, or nil if there is none, and runs beside in the trip that
+// reads it, if any.
 func (t *Tree) definition(ctx context.Context, s kv.Store, beside []func(kv.Store) error) (*meta, error) {
 	if m := t.known(s); m != nil {
 		return m, together(ctx, s, beside...)
@@ -221,7 +217,7 @@ func (t *Tree) definition(ctx context.Context, s kv.Store, beside []func(kv.Stor
 	return m, err
 }
 
-// shownDefinition is definition for what is shown and nothing else.
+// shownDefinition is definition for displayed results: it may come from memory.
 func (t *Tree) shownDefinition(ctx context.Context, s kv.Store, shown *memory, beside []func(kv.Store) error) (*meta, error) {
 	if shown.store == nil {
 		return t.definition(ctx, s, beside)
@@ -259,7 +255,7 @@ func (t *Tree) epochsOf(m *meta, began time.Time) *epochs {
 	return ep
 }
 
-// together runs works side by side and returns the first error.
+// together runs works in parallel and returns the first error.
 func together(ctx context.Context, s kv.Store, works ...func(kv.Store) error) error {
 	if len(works) == 0 {
 		return nil
@@ -267,13 +263,12 @@ func together(ctx context.Context, s kv.Store, works ...func(kv.Store) error) er
 	return cmp.Or(kv.Together(ctx, s, works...)...)
 }
 
-// each does work for values side by side and returns the first error.
+// each runs work for values in parallel and returns the first error.
 func each[V any](ctx context.Context, s kv.Store, values []V, work func(s kv.Store, i int, v V) error) error {
 	return cmp.Or(kv.Each(ctx, s, values, work)...)
 }
 
-// beginTries bounds how often an operation begins again because the tree has moved
-// to another epoch.
+// beginTries bounds the retries of an operation because the tree moved to another epoch.
 const beginTries = 8
 
 // begin does work as a writer, and again if the epochs were out of date or one has lost a node.

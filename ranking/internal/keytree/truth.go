@@ -8,53 +8,52 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// State is the state of a member, as its record was read.
+// State is the state of a member, read from its record.
 type State struct {
 	In    bool  // the member is in the ranking
 	Score Score // if it is in
 	Ver   uint64
 	Apart bool // it is not in, but its record exists
 
-	// Broken is not nil if the record is there and damaged. Nothing else is known then,
-	// and what is stored next takes its place.
+	// Broken is not nil if the record exists and is damaged. Then the other fields are unknown, and
+	// the next write replaces it.
 	Broken error
 
-	// Value is what else the Truth has read of the member.
+	// Value is the value that Truth read along with the state.
 	Value any
 }
 
 // confirms reports whether e is the entry of a member in state st.
 func (st State) confirms(e entry) bool { return st.In && e.score == st.Score }
 
-// settles reports whether the record, in state st, has reached e's version and
-// confirms it: e counts.
+// settles reports whether e counts: the record, in state st, has reached e's version and confirms
+// it.
 func (st State) settles(e entry) bool { return e.ver <= st.Ver && st.confirms(e) }
 
-// outlived reports whether e, an entry of a member in state st, is stale: the record
-// has reached e's version and does not confirm it. Since versions only grow, it never
-// will, and any process may remove e at any later time. An entry with a greater
-// version may belong to a change that is about to commit.
+// outlived reports whether e, an entry of a member in state st, is stale: the record has reached
+// e's version and does not confirm it. Since versions only grow, it never will, and any process may
+// remove e at any later time. An entry with a greater version may belong to a change about to
+// commit.
 func (st State) outlived(e entry) bool { return e.ver <= st.Ver && !st.confirms(e) }
 
-// stuck reports whether e belongs to a change that has been about to commit for so
-// long that it never will. It can tell only for an absent record, because a record
-// begins with the time as its version.
+// stuck reports whether e belongs to a change that has been uncommitted for so long that it never
+// will commit. That is known only for an absent record, because a record begins with the time as
+// its version.
 //
-// If the record exists, an entry that was never confirmed, and that no journal
-// mentions, stays until the record has changed once more and a query meets the
-// entry, or until Mend.
+// If the record exists, an entry that was never confirmed, and is in no journal, stays until the
+// record has changed once more and a query reads the entry, or until Mend.
 func (st State) stuck(e entry, now time.Time) bool {
 	return !st.In && !st.Apart && e.ver < uint64(now.Add(-times.Late).UnixMilli())
 }
 
 // Truth reads the records of members.
 type Truth interface {
-	// States returns the states of ids, in their order, in one trip. A member
-	// without a record is not in, at version 0.
+	// States returns the states of ids, in their order, in one trip. A member without a record is
+	// not in, at version 0.
 	States(ctx context.Context, s kv.Store, ids []string) ([]State, error)
 }
 
-// beside returns a Truth that knows the states of k, and others from t.
+// beside returns a Truth with the states of k, and otherwise those of t.
 func (k knownStates) beside(t Truth) Truth {
 	if k == nil {
 		return t

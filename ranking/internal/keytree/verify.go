@@ -12,20 +12,20 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Report is what Verify found.
+// Report is the result of Verify.
 type Report struct {
-	Members int // entries that count, and that their records confirm
-	Stale   int // entries that their records have outlived
-	Pending int // entries of changes that did not happen, or are not complete
-	Drift   int // by how much slots are off, in total
-	Lost    int // nodes that are missing
+	Members int // counted entries, confirmed by their records
+	Stale   int // entries ruled out by their records
+	Pending int // entries of failed or unfinished changes
+	Drift   int // total error of slots
+	Lost    int // missing nodes
 
 	Leaves, Routers, Depth int
-	Way                    int // nodes on the way to each entry, in total
+	Way                    int // total number of nodes on the paths to all entries
 	Bytes                  int // of all nodes
 
-	Missing []string // those of the given members that have no entry and should
-	Damaged []string // those members whose own records cannot be read
+	Missing []string // given members that should have an entry and do not
+	Damaged []string // members with unreadable own records
 	Wrong   []string // a sentence for each broken invariant
 
 	doubtful []Doubt
@@ -33,10 +33,9 @@ type Report struct {
 	lost     []*lossError
 }
 
-// Doubt is an entry to be tidied, since its record does not confirm it, or confirms
-// it and it does not count. If Past is not 0, the version of the record must be
-// raised to it first. If Again is not nil, the record is damaged, and Again is what it
-// is to say.
+// Doubt is an entry to tidy: not confirmed by its record, or confirmed but not counting. If Past is
+// not 0, the version of the record must be raised to it first. If Again is not nil, the record is
+// damaged and must be rewritten as Again.
 type Doubt struct {
 	ID    string
 	Score Score
@@ -44,7 +43,6 @@ type Doubt struct {
 	Again *State
 }
 
-// add adds what other found.
 func (r *Report) add(other *Report) {
 	r.Members += other.Members
 	r.Stale += other.Stale
@@ -66,17 +64,16 @@ func (r *Report) wrong(name, format string, args ...any) {
 	r.Wrong = append(r.Wrong, fmt.Sprintf("node %q: ", name)+fmt.Sprintf(format, args...))
 }
 
-// Verify reads the whole tree and reports what is wrong with it, and which of the
-// members ids have no entry although their records say that they are in. It needs
-// ids because a store cannot list its keys. If the tree changes while it runs, counts
-// may be off and entries pending, but nothing is reported as wrong.
+// Verify reads the whole tree and reports its problems, and which of the members ids lack the entry
+// their records call for. It needs ids because a store cannot list its keys. If the tree changes
+// while it runs, counts may be off and entries pending, but nothing is reported as wrong.
 func (t *Tree) Verify(ctx context.Context, s kv.Store, ids []string) (Report, error) {
 	ep, err := t.epochs(ctx, s, false)
 	if err != nil {
 		return Report{}, err
 	}
 	if ep.read == nil {
-		// Nothing is there, so all that should be is missing.
+		// Nothing is stored, so all members are missing.
 		states, err := t.Truth.States(ctx, s, ids)
 		var r Report
 		for i, st := range states {
@@ -101,8 +98,8 @@ func (t *Tree) Verify(ctx context.Context, s kv.Store, ids []string) (Report, er
 	return *r, nil
 }
 
-// doubtDamaged adds a doubt for each member whose own record is damaged. The newest of its
-// entries that count has what the record said.
+// doubtDamaged adds a doubt for each member with a damaged record. Its newest counted entry has the
+// record's last state.
 func (r *Report) doubtDamaged() {
 	slices.SortFunc(r.damaged, func(a, b entry) int {
 		return cmp.Or(strings.Compare(a.id, b.id), cmp.Compare(a.ver, b.ver))
@@ -184,8 +181,7 @@ func (t *Tree) RestoreAll(ctx context.Context, s kv.Store, ids []string) error {
 // verifier checks the nodes of one epoch.
 type verifier struct{ *nodes }
 
-// node checks the node called name, whose slot in the router above is at, and all
-// nodes below it.
+// node checks the node called name, with slot at in the router above, and all nodes below it.
 func (v *verifier) node(ctx context.Context, s kv.Store, name string, at slot) (*Report, error) {
 	r := new(Report)
 	results, err := kv.GetAll(ctx, s, v.key(name))
@@ -243,7 +239,6 @@ func (v *verifier) router(ctx context.Context, s kv.Store, r *Report, name strin
 	return nil
 }
 
-// leaf checks a leaf.
 func (v *verifier) leaf(ctx context.Context, s kv.Store, r *Report, name string, at slot, l *leaf) error {
 	r.Leaves++
 	r.Way += len(l.entries) * (len(name)/perLevel + 1)
@@ -288,7 +283,7 @@ func (v *verifier) entries(ctx context.Context, s kv.Store, r *Report, l *leaf) 
 	for i, e := range l.entries {
 		switch st := states[i]; {
 		case st.Broken != nil && err != nil:
-			r.Members++ // It is the record of a model, which is checked as such.
+			r.Members++ // The record belongs to a model, which checks it.
 		case st.Broken != nil:
 			r.Members++
 			r.damaged = append(r.damaged, e)
@@ -310,8 +305,8 @@ func (v *verifier) entries(ctx context.Context, s kv.Store, r *Report, l *leaf) 
 
 const verifiedAtOnce = 100
 
-// given adds to r those of ids that are in by their records but have no entry, and those
-// whose records are damaged.
+// given adds to r the members ids that should have an entry and do not, and those with damaged
+// records.
 func (v *verifier) given(ctx context.Context, s kv.Store, r *Report, ids []string) error {
 	for batch := range slices.Chunk(ids, verifiedAtOnce) {
 		states, err := v.truth.States(ctx, s, batch)
@@ -334,8 +329,8 @@ func (v *verifier) given(ctx context.Context, s kv.Store, r *Report, ids []strin
 	return nil
 }
 
-// Has reports, for each of the members ids, whether it has the entry that it should have,
-// if any. Their records are in states.
+// Has reports, for each of the members ids, whether it has the entry that its record calls for, if
+// any. states are the states of the records.
 func (t *Tree) Has(ctx context.Context, s kv.Store, ids []string, states []State) ([]bool, error) {
 	ep, err := t.epochs(ctx, s, false)
 	if err != nil {
@@ -361,8 +356,7 @@ func (t *Tree) Has(ctx context.Context, s kv.Store, ids []string, states []State
 	return has, nil
 }
 
-// hold reports, for each of the members ids, whether it has the entry that it should have,
-// if any. It reads a node once for all of them.
+// hold is Has for one epoch. It reads each node once.
 func (v *verifier) hold(ctx context.Context, s kv.Store, ids []string, states []State) ([]bool, error) {
 	r := v.reading()
 	around := make([]stretch, len(ids))

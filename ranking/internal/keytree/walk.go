@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// stretch is the part of the order between two points, without these, in the
-// direction from the one to the other.
+// stretch is the part of the order between two points, exclusive, in the direction from from to to.
 type stretch struct{ from, to point }
 
 // up reports whether the stretch leads to higher scores.
@@ -20,8 +19,8 @@ func (st stretch) holds(q point) bool {
 	return st.to.compare(q) < 0 && q.compare(st.from) < 0
 }
 
-// holdsAll reports whether all members with score s lie in the stretch, and holdsNone
-// whether none does. Mostly one of them is true, and no member has to be hashed.
+// holdsAll reports whether all members with score s lie in the stretch, and holdsNone whether none
+// does. Usually one is true, and no member must be hashed.
 func (st stretch) holdsAll(s Score) bool {
 	from, to := s.Compare(st.from.score), s.Compare(st.to.score)
 	return from*to < 0
@@ -32,8 +31,8 @@ func (st stretch) holdsNone(s Score) bool {
 	return from*to > 0
 }
 
-// leaves visits the leaves that can hold entries in st, in its direction, until
-// visit returns false. It visits a node that look does not know with a nil leaf.
+// leaves visits the leaves that can hold entries in st, in its direction, until visit returns
+// false. The leaf is nil for a node unknown to look.
 func (r *reading) leaves(look look, st stretch, visit func(name string, l *leaf) bool) {
 	low, high := r.bits(st.from), r.bits(st.to)
 	if !st.up() {
@@ -42,7 +41,7 @@ func (r *reading) leaves(look look, st stretch, visit func(name string, l *leaf)
 	r.leavesIn(look, low, high, st.up(), visit)
 }
 
-// leavesIn is leaves from one sequence of bits to another, including both.
+// leavesIn is leaves between two sequences of bits, inclusive.
 func (r *reading) leavesIn(look look, low, high string, up bool, visit func(name string, l *leaf) bool) {
 	var walk func(name string) bool
 	walk = func(name string) bool {
@@ -94,9 +93,9 @@ func (r *reading) entries(st stretch, most int) (found []entry, all bool) {
 	return found, all
 }
 
-// within calls visit with the entries of l in st, in its direction, until visit returns
-// false, and reports whether it did not. Of two entries of one member, the newer may belong
-// to a change that never happened. A query that does not check records takes it nevertheless.
+// within calls visit with the entries of l in st, in its direction, until visit returns false, and
+// returns false then. A trusting query uses only the newest entry of each member, even if it
+// belongs to a change that never happened.
 func (r *reading) within(l *leaf, st stretch, visit func(*entry) bool) bool {
 	entries, up := l.entries, st.up()
 	if r.trusting && !l.settled {
@@ -116,7 +115,7 @@ func (r *reading) within(l *leaf, st stretch, visit func(*entry) bool) bool {
 	return true
 }
 
-// reach is a walk that needs n entries in st, or all there are.
+// reach is a walk that needs n entries in st, or all of them.
 func (r *reading) reach(st stretch, n int) func(look) bool {
 	return func(look look) bool {
 		met, complete := 0, true
@@ -133,12 +132,11 @@ func (r *reading) reach(st stretch, n int) func(look) bool {
 	}
 }
 
-// surely returns how many members there are at least below the node called name,
-// which was not read and is not empty.
+// surely returns the minimum number of members below the node called name, which is unread and not
+// empty.
 func (r *reading) surely(name string) int { return max(1, r.expected(name)-r.drift(leafDrift)) }
 
-// expected returns how many members there are below the node called name, as far as
-// is known.
+// expected returns the number of members below the node called name, as far as known.
 func (r *reading) expected(name string) int {
 	if name == "" {
 		return 0
@@ -153,15 +151,15 @@ func (r *reading) expected(name string) int {
 	return above.slots[child(parent(name), name)].members
 }
 
-// beyond is a walk that counts what is above q, or below it. It counts scores rightly
-// where q is before or after all members that have its score.
+// beyond is a walk that counts the members above q, or below it. Scores are counted exactly only if
+// q is not between members with equal scores.
 func (r *reading) beyond(q point, above bool, count *tally) func(look) bool {
 	bits, edge := r.bits(q), q == edgeOf(q.score, above)
 	return func(look look) bool {
 		*count = tally{}
 		for name := ""; ; {
 			if edge && r.code.hasWhole([]byte(name)) {
-				return true // All members below have the score of q, and none of them is beyond.
+				return true // All members below have q's score, so none is beyond.
 			}
 			nd, ok := look(name)
 			if !ok {
@@ -181,7 +179,7 @@ func (r *reading) beyond(q point, above bool, count *tally) func(look) bool {
 	}
 }
 
-// beyondIn returns what of l is above q, or below it.
+// beyondIn returns the tally of l above q, or below it.
 func (r *reading) beyondIn(l *leaf, q point, above bool) tally {
 	return r.tally(slices.DeleteFunc(slices.Clone(l.counted()), func(e entry) bool {
 		c := r.point(e.score, e.id).compare(q)
@@ -189,7 +187,7 @@ func (r *reading) beyondIn(l *leaf, q point, above bool) tally {
 	}))
 }
 
-// whole is a walk that counts all there is.
+// whole is a walk that counts all members.
 func (r *reading) whole(count *tally) func(look) bool {
 	return func(look look) bool {
 		nd, ok := look("")
@@ -205,13 +203,11 @@ func (r *reading) whole(count *tally) func(look) bool {
 	}
 }
 
-// skip is a walk that finds the point just before the member that has skipped
-// members before it, from the highest down or from the lowest up. It asks for as
-// many leaves as are likely to hold the next n members.
+// skip is a walk that finds the point after the first skipped members, from the highest down or
+// from the lowest up. It asks for as many leaves as are likely to hold the next n members.
 //
-// It goes by what routers say, also where a leaf turns out to hold more or fewer. So
-// the point depends on nothing but what is stored: where one page ends, the next one
-// begins.
+// It relies on the counts in routers, even if a leaf turns out to hold more or fewer. So the point
+// depends only on stored data: the next page begins where one ends.
 func (r *reading) skip(skipped, n int, down bool, at *point) func(look) bool {
 	return func(look look) bool {
 		left, complete := skipped, true
@@ -239,7 +235,7 @@ func (r *reading) skip(skipped, n int, down bool, at *point) func(look) bool {
 				} else if walk(r.seen.childName(name, i)) {
 					return true
 				} else {
-					left = 0 // There are fewer below than the slot says.
+					left = 0 // The slot's count was too high.
 				}
 			}
 			return false
@@ -249,8 +245,7 @@ func (r *reading) skip(skipped, n int, down bool, at *point) func(look) bool {
 	}
 }
 
-// askFrom looks at the leaves, from the node called name on, that are likely to hold
-// n members.
+// askFrom asks for the leaves, from the node called name on, that are likely to hold n members.
 func (r *reading) askFrom(look look, name string, n int, down bool) {
 	most := r.code.maxBits()
 	low, high := name+strings.Repeat("0", most-len(name)), strings.Repeat("1", most)
@@ -263,8 +258,7 @@ func (r *reading) askFrom(look look, name string, n int, down bool) {
 	})
 }
 
-// nth sets at to the point just before the member of l that has n others before it.
-// It reports whether there is one.
+// nth sets at to the point just before the member of l at offset n, and reports whether it exists.
 func (r *reading) nth(l *leaf, n int, down bool, at *point) bool {
 	entries := l.counted()
 	if n >= len(entries) {

@@ -1,4 +1,4 @@
-// Package model is the data of the comparison as a user of ringtree writes it.
+// Package model is the data of the comparison as written by a user of ringtree.
 package model
 
 import "time"
@@ -23,7 +23,7 @@ type Follow struct {
 	User  int64 `kv:"id"`
 }
 
-// Visit is a footprint: Visitor was at Owner's.
+// Visit is a footprint: Visitor was at Owner's page.
 type Visit struct {
 	_       struct{} `kv:"events,by=Owner,once=Visitor,keep=30"`
 	Owner   int64

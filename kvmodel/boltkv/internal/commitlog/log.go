@@ -1,10 +1,9 @@
-// Package commitlog is an append-only file of commits. A store appends each of its
-// commits to a log before it puts it where it belongs, and after a crash reads back what
-// it had not yet put there.
+// Package commitlog is an append-only file of commits. A store appends each commit to a log before
+// it stores it in its final place, and after a crash replays the commits that are not there yet.
 //
-// A log has a header and records. Each record carries a sum of its bytes, a number one
-// higher than the last, and the sum of the record before it, so that nothing that an
-// earlier use of the file has left behind is taken for one of them.
+// A log has a header and records. Each record has a checksum of its bytes, a number one higher than
+// the last, and the checksum of the record before it, so that leftovers of an earlier use of the
+// file are never taken for records.
 package commitlog
 
 import (
@@ -14,45 +13,45 @@ import (
 	"io"
 )
 
-// File is what a log is kept in.
+// File is the file of a log.
 type File interface {
 	io.ReaderAt
 	io.WriterAt
 	io.Closer
 
-	// Sync returns when all that was written is on the disk.
+	// Sync returns when all writes are on disk.
 	Sync() error
 
-	// Size returns how many bytes the file has.
+	// Size returns the size of the file in bytes.
 	Size() (int64, error)
 }
 
 var (
-	// ErrDamaged: the log is not one, or bytes of it are not what was written.
+	// ErrDamaged: the file is not a log, or some of its bytes have changed.
 	ErrDamaged = errors.New("damaged log")
 
-	// ErrEmpty: the file holds no log. A crash has ended its beginning, at most.
+	// ErrEmpty: the file holds no log, or one whose creation was cut short by a crash.
 	ErrEmpty = errors.New("no log")
 
-	// ErrStuck: a record was not written, but may be there all the same.
+	// ErrStuck: a record was not written completely, but may be in the file all the same.
 	ErrStuck = errors.New("a record may or may not have been written")
 )
 
-// Log is a log that is appended to. It is for one goroutine at a time, but Sync may run
-// beside everything else.
+// Log is an append-only log. It is for one goroutine at a time, except that Sync may run
+// concurrently.
 type Log struct {
 	Header
 	file File
-	salt uint32 // what the sums of this use of the file begin with
+	salt uint32 // seeds the checksums of this use of the file
 
-	next uint64 // the number of the next record
-	link uint32 // the sum of the last
-	at   int64  // where the next begins
-	size int64  // of the file; behind at there are zeros, or what an earlier use has left
+	next uint64 // number of the next record
+	link uint32 // checksum of the last record
+	at   int64  // offset of the next record
+	size int64  // of the file; from at on it holds zeros, or leftovers of an earlier use
 	buf  []byte
 }
 
-// Create begins a log in file, over whatever is there, and syncs it.
+// Create begins a log in file, overwriting any content, and syncs it.
 func Create(file File, h Header) (*Log, error) {
 	if _, err := file.WriteAt(h.encode(magic), 0); err != nil {
 		return nil, err
@@ -63,7 +62,7 @@ func Create(file File, h Header) (*Log, error) {
 	return Open(file)
 }
 
-// Open returns the log in file, as if it had no records. Replay finds those it has.
+// Open returns the log in file, without its records. Replay reads these.
 func Open(file File) (*Log, error) {
 	size, err := file.Size()
 	if err != nil {
@@ -87,14 +86,13 @@ func Open(file File) (*Log, error) {
 // Next returns the number of the next commit.
 func (l *Log) Next() uint64 { return l.next }
 
-// Bytes returns how many bytes the log's records take, with the header.
+// Bytes returns the size of the header and the records.
 func (l *Log) Bytes() int64 { return l.at }
 
-// Sync returns when all that was appended is on the disk. After an error no one knows
-// what is.
+// Sync returns when all appended records are on disk. After an error the state on disk is unknown.
 func (l *Log) Sync() error { return l.file.Sync() }
 
-// Empty makes the file one that holds no log, and syncs it.
+// Empty removes the log from the file, and syncs it.
 func (l *Log) Empty() error {
 	if _, err := l.file.WriteAt(make([]byte, headerSize), 0); err != nil {
 		return err
@@ -102,18 +100,17 @@ func (l *Log) Empty() error {
 	return l.file.Sync()
 }
 
-// Close closes the file.
 func (l *Log) Close() error { return l.file.Close() }
 
-// ahead is what the file grows by. A sync of bytes that the file has already is quicker
-// than that of a file that has grown.
+// ahead is the step by which the file grows. Syncing bytes that the file already has is faster than
+// syncing a larger file.
 const ahead = 64 << 10
 
-// keptRoom is how much room for a record is kept for the next.
+// keptRoom is the maximum size of a record buffer kept for the next record.
 const keptRoom = 1 << 20
 
-// Append writes r and gives it its number. If it returns an error other than ErrStuck, r
-// was not written and never will be.
+// Append writes r and assigns its number. If it returns an error other than ErrStuck, r was not
+// written and never will be.
 func (l *Log) Append(r *Record) error {
 	if err := r.fits(); err != nil {
 		return err
@@ -127,7 +124,7 @@ func (l *Log) Append(r *Record) error {
 		l.buf = append(l.buf, make([]byte, grown-l.at-length)...)
 	}
 	if _, err := l.file.WriteAt(l.buf, l.at); err != nil {
-		// A sum of zeros fits nothing.
+		// A checksum of zeros is never valid.
 		if _, again := l.file.WriteAt(make([]byte, 8), l.at); again != nil && l.isThere(l.buf[:length]) {
 			return fmt.Errorf("%w: %w; taking it back: %w", ErrStuck, err, again)
 		}
@@ -143,7 +140,7 @@ func (l *Log) Append(r *Record) error {
 	return nil
 }
 
-// isThere reports whether the file may hold all of record.
+// isThere reports whether the file may contain the whole record.
 func (l *Log) isThere(record []byte) bool {
 	read := make([]byte, len(record))
 	n, err := l.file.ReadAt(read, l.at)

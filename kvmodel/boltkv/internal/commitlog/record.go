@@ -8,24 +8,24 @@ import (
 
 // Record is one commit.
 type Record struct {
-	Seq     uint64 // its number; that of the next commit, if it is an End of a log
-	Time    int64  // when it was made, in nanoseconds since 1970; never less than the last's
-	Version uint64 // the last version that it or an earlier one has given
-	Durable uint64 // the number of the last record known to be on the disk when it was written
-	End     bool   // it is no commit, but says that the next log goes on, or a stream is whole
-	Items   bool   // it is no commit, but has items as they were somewhat earlier; in a stream
+	Seq     uint64 // its number; in an End of a log, that of the next commit
+	Time    int64  // its time, in nanoseconds since 1970; never less than the last one's
+	Version uint64 // the last version assigned so far
+	Durable uint64 // the last record known to be on disk when this one was written
+	End     bool   // not a commit: the log continues in the next one, or the stream is complete
+	Items   bool   // not a commit: items as of somewhat earlier, in a stream
 	Body    []byte
 
-	link uint32 // the sum of the record before
+	link uint32 // checksum of the record before
 }
 
-// In the file a record is its sum, its length, and what the sum is of besides, up to a
-// multiple of 8 bytes. Numbers are big-endian.
+// In the file a record is its checksum, its length, and the checksummed rest, padded to a multiple
+// of 8 bytes. Numbers are big-endian.
 const (
 	recordSize = 48 // without the body
 	maxRecord  = 1 << 30
 
-	// MaxBody is how many bytes a body has at most.
+	// MaxBody is the maximum number of bytes in a body.
 	MaxBody = maxRecord - recordSize
 )
 
@@ -37,7 +37,7 @@ func (r *Record) fits() error {
 	return nil
 }
 
-// What a record is, but for a commit.
+// Kinds of records other than commits.
 const (
 	isEnd   = 1
 	isItems = 2
@@ -69,8 +69,8 @@ func (r *Record) encode(buf []byte, salt uint32) []byte {
 
 func padding(length int) int { return -length & 7 }
 
-// decode returns the record that data begins with, its sum, and how many bytes it takes;
-// not ok if there is none whose sum fits. The body shares data's memory.
+// decode returns the first record in data, its checksum and its size. ok is false if there is no
+// record with a valid checksum. The body shares data's memory.
 func decode(data []byte, salt uint32) (r Record, sum uint32, size int64, ok bool) {
 	if len(data) < recordSize {
 		return r, 0, 0, false

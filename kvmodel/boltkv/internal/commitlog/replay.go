@@ -8,11 +8,11 @@ import (
 	"io"
 )
 
-// Replay calls f for each record of a log that was just opened, in order. Then the log
-// goes on behind the last. It reports whether that is an End, and how many records it
-// has dropped behind one that a crash has torn: none of them was on the disk for sure.
+// Replay calls f for each record of a newly opened log, in order. Afterwards the log continues
+// after the last one. Replay reports whether that is an End, and the number of records it dropped
+// after one torn by a crash: none of them was known to be on disk.
 //
-// If a record is damaged that was on the disk, Replay returns an ErrDamaged.
+// If a record known to be on disk is damaged, Replay returns an ErrDamaged.
 func (l *Log) Replay(f func(Record) error) (ended bool, dropped int, err error) {
 	data := make([]byte, l.size)
 	if n, err := l.file.ReadAt(data, 0); err != nil && !errors.Is(err, io.EOF) {
@@ -44,14 +44,14 @@ func (l *Log) Replay(f func(Record) error) (ended bool, dropped int, err error) 
 	return ended, dropped, l.clear(l.rest(data))
 }
 
-// rest returns what of data stands behind the last record.
+// rest returns the part of data after the last record.
 func (l *Log) rest(data []byte) []byte { return data[min(l.at, int64(len(data))):] }
 
-// behind returns how many whole records of this log tail holds, and the last that these
-// say is on the disk.
+// behind returns the number of whole records of this log in tail, and the last one known to be on
+// disk according to these.
 func (l *Log) behind(tail []byte) (n int, durable uint64) {
 	for at := 8; at+recordSize <= len(tail); at += 8 {
-		// Most of what stands there is no record: the number says so first.
+		// Most of tail is not records, and the number is the fastest check.
 		if seq := binary.BigEndian.Uint64(tail[at+8:]); seq <= l.next || seq-l.next > uint64(len(tail)) {
 			continue
 		}
@@ -62,8 +62,8 @@ func (l *Log) behind(tail []byte) (n int, durable uint64) {
 	return n, durable
 }
 
-// clear makes sure that tail, which is what stands behind the last record, holds no
-// record that could be taken for one of those to come.
+// clear makes sure that tail, the bytes after the last record, contains nothing that could be taken
+// for a later record.
 func (l *Log) clear(tail []byte) error {
 	changed := false
 	for at := 0; at < len(tail); at += ahead {

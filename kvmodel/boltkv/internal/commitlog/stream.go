@@ -9,11 +9,11 @@ import (
 	"io"
 )
 
-// streamMagic is what a stream begins with.
+// streamMagic is the beginning of a stream.
 const streamMagic = "ringtree data 1\n"
 
-// Writer writes records to a stream. Each has the sum of the one before it, as in a log,
-// and the last is an End, so that nothing can be missing unnoticed.
+// Writer writes records to a stream. As in a log, each has the checksum of the one before it, and
+// the last is an End, so that missing records are always detected.
 type Writer struct {
 	to         io.Writer
 	salt, link uint32
@@ -28,7 +28,6 @@ func NewWriter(to io.Writer, h Header) (*Writer, error) {
 	return &Writer{to: to, salt: salt, link: salt}, err
 }
 
-// Write writes r.
 func (w *Writer) Write(r Record) error {
 	if err := r.fits(); err != nil {
 		return err
@@ -64,16 +63,16 @@ func NewReader(from io.Reader) (*Reader, error) {
 	return r, err
 }
 
-// Mark is a place in a log, before a record or behind the last. One that has only an Epoch
-// is before the first record.
+// Mark is a position in a log, before a record or after the last. With only an Epoch, it is before
+// the first record.
 type Mark struct {
 	Epoch uint64 // of the log
 	at    int64
 	link  uint32
 }
 
-// Reader returns a reader of the records of l behind from up to byte until, where one
-// ends. If from is a place in another log, it begins with the first record.
+// Reader returns a reader of the records of l from from up to byte until, the end of a record. If
+// from is a position in another log, it starts at the first record.
 func (l *Log) Reader(from Mark, until int64) *Reader {
 	if from.Epoch != l.Epoch || from.at == 0 {
 		from = Mark{l.Epoch, blockSize, l.salt}
@@ -82,11 +81,11 @@ func (l *Log) Reader(from Mark, until int64) *Reader {
 	return &Reader{Header: l.Header, from: bufio.NewReaderSize(part, readAtOnce), salt: l.salt, link: from.link, at: from.at}
 }
 
-// Mark returns the place behind what Next has returned, of the log that r reads.
+// Mark returns the position after the record last returned by Next, in the log that r reads.
 func (r *Reader) Mark() Mark { return Mark{r.Epoch, r.at, r.link} }
 
-// Next returns the next record, whose body is the caller's. It returns io.EOF if there is
-// none, and an ErrDamaged if what comes is not what was written.
+// Next returns the next record; the caller owns its body. It returns io.EOF if there is none, and
+// an ErrDamaged if the bytes have changed.
 func (r *Reader) Next() (Record, error) {
 	var begin [8]byte
 	_, err := io.ReadFull(r.from, begin[:])
@@ -117,8 +116,8 @@ func (r *Reader) Next() (Record, error) {
 	return record, nil
 }
 
-// Each calls f for each record of a stream but its End, which it returns. A stream without one
-// is an ErrDamaged.
+// Each calls f for each record of a stream, and returns its End. A stream without an End is an
+// ErrDamaged.
 func (r *Reader) Each(f func(Record) error) (end Record, err error) {
 	for {
 		record, err := r.Next()
@@ -139,8 +138,8 @@ func (r *Reader) Each(f func(Record) error) (end Record, err error) {
 	}
 }
 
-// read returns begin and what comes next, together so many bytes. Whatever the length says,
-// it takes little more memory than there are bytes.
+// read returns begin and the next bytes, length in total. Even for a wrong length, it takes little
+// more memory than there are bytes.
 func (r *Reader) read(begin []byte, length int64) ([]byte, error) {
 	if length <= readAtOnce {
 		data := make([]byte, length)
@@ -153,12 +152,12 @@ func (r *Reader) read(begin []byte, length int64) ([]byte, error) {
 	return data.Bytes(), err
 }
 
-// damaged returns an ErrDamaged about what comes next.
+// damaged returns an ErrDamaged at the current offset.
 func (r *Reader) damaged(what string) error {
 	return fmt.Errorf("%w: at byte %d: %s", ErrDamaged, r.at, what)
 }
 
-// failed returns the error of a read of the next bytes, an ErrDamaged if these are cut off.
+// failed converts the error of a read of the next bytes: an ErrDamaged if they are cut off.
 func (r *Reader) failed(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return r.damaged("it is cut off")
