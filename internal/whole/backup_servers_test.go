@@ -55,8 +55,8 @@ func TestVerifyBackup_ARedisThatWasRestoredIsCheckedByOneCommand(t *testing.T) {
 	verify(0, "redis://"+restored+" is whole: ", ", the newest record of 2")
 	for _, damage := range []struct{ command, want string }{
 		{"DEL u:Work:BySlug:slug-w3", "is not whole, or that is not known: "},
-		{"DEL format:ringtree", "holds nothing of this app: it has no format:ringtree"},
-		{"FLUSHALL", "holds nothing of this app"},
+		{"DEL format:ringtree", "has no data of this app: there is no format:ringtree"},
+		{"FLUSHALL", "has no data of this app"},
 	} {
 		w.send("%s\r\n", damage.command)
 		w.line()

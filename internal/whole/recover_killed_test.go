@@ -2,11 +2,12 @@ package whole_test
 
 import (
 	"bufio"
+	"bytes"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ringtree/ringtree/inspect"
 	"github.com/ringtree/ringtree/internal/proof"
@@ -22,9 +23,20 @@ const recoverVariable = "RINGTREE_WHOLE_RECOVER"
 // recoverAsChild is what that child does. It returns the exit code.
 func recoverAsChild(url string) int {
 	return inspect.Run(ctx, inspect.Config{
-		Name: "db", Args: []string{"recover", "--yes"}, URL: url,
+		Name: "db", Args: []string{"recover", "--yes"}, URL: url, Stdout: pausing{},
 		Models: func(db *kvmodel.DB) []kvmodel.Model { return whole.In(db).All() },
 	})
+}
+
+// pausing writes lines to the standard output, and goes on once it has read a byte after each.
+type pausing struct{}
+
+func (pausing) Write(data []byte) (int, error) {
+	n, err := os.Stdout.Write(data)
+	if err == nil {
+		_, err = io.ReadFull(os.Stdin, make([]byte, bytes.Count(data, []byte("\n"))))
+	}
+	return n, err
 }
 
 // hurt loses what a recovery has to bring back: on servers the mark of one, so that it counts as
@@ -62,12 +74,16 @@ func (s *site) recoverUntil(lines int) (said []string, code int) {
 	child := exec.Command(os.Args[0])
 	child.Env = append(os.Environ(), recoverVariable+"="+s.url)
 	out, err := child.StdoutPipe()
+	must(s.t, err)
+	in, err := child.StdinPipe()
 	must(s.t, err, child.Start())
 	for scanner := bufio.NewScanner(out); scanner.Scan(); {
 		if said = append(said, scanner.Text()); len(said) == lines {
-			time.Sleep(20 * time.Millisecond << (lines % 5)) // in the middle of what follows
 			must(s.t, child.Process.Kill())
+			continue
 		}
+		_, err := in.Write([]byte{'\n'})
+		must(s.t, err)
 	}
 	_ = child.Wait()
 	return said, child.ProcessState.ExitCode()
