@@ -21,7 +21,7 @@ func (s *Site) Visit(ctx context.Context, who, owner string) error {
 	if who == "" || who == owner {
 		return nil
 	}
-	return s.Models.Visits.Push(ctx, Visit{Owner: owner, Guest: who, At: s.now()})
+	return s.Models.Visits.Push(kvmodel.Relaxed(ctx), Visit{Owner: owner, Guest: who, At: s.now()})
 }
 
 // Footprints returns the footprints on the profile of who, newest first: as many as Visit keeps,

@@ -57,6 +57,7 @@ func (s *Site) count(ctx context.Context, p *Page, who, from string) error {
 	if from == "" {
 		return nil
 	}
+	ctx = kvmodel.Relaxed(ctx) // A power cut may take a view.
 	err := s.Models.Views.Create(ctx, &View{Page: p.ID, Visitor: cmp.Or(who, from), Until: s.now().Add(viewTime)})
 	if err == nil {
 		p.Views, err = s.Models.Pages.Views.Hit(ctx, p.ID)
