@@ -173,22 +173,22 @@ var errRoom = errors.New("room was made")
 // split takes many. It returns errAgain if the node has changed, and errRoom if it was split
 // without the edits.
 func (p *nodes) apply(ctx context.Context, s kv.Store, at *spot, ln *queue, edits []*edit, due *reports) (err error) {
+	var next *leaf
 	var took []*edit
 	defer func() {
 		if err != nil {
 			took = nil
 		}
-		p.local.wrote(ln, took)
+		p.local.wrote(ln, took, next)
 	}()
 	if at.leaf == nil || at.leaf.splitting {
 		return errRoom
 	}
-	var next *leaf
 	next, took, err = p.take(at.leaf, edits, func(l *leaf) bool { return !l.full(p.limit) || !p.splits(at.name) })
 	switch {
 	case err != nil:
 	case len(took) < len(edits):
-		took, err = p.takeWithRoom(ctx, s, at, edits, due)
+		next, took, err = p.takeWithRoom(ctx, s, at, edits, due)
 	case next != at.leaf:
 		_, err = p.replace(ctx, s, at, next, due)
 	}
@@ -222,27 +222,27 @@ func (p *nodes) take(l *leaf, edits []*edit, fits func(*leaf) bool) (next *leaf,
 
 // takeWithRoom removes stale entries from the leaf at. If that leaves enough room for now and for a
 // while, it writes the leaf with all edits. Otherwise it splits the leaf, with as many edits as a
-// splitting node may hold. It returns the applied edits.
-func (p *nodes) takeWithRoom(ctx context.Context, s kv.Store, at *spot, edits []*edit, due *reports) ([]*edit, error) {
+// splitting node may hold. It returns the result and the applied edits.
+func (p *nodes) takeWithRoom(ctx context.Context, s kv.Store, at *spot, edits []*edit, due *reports) (next *leaf, took []*edit, err error) {
 	kept, err := p.purged(ctx, s, at.leaf)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(kept.entries) <= p.limit*3/4 && kept.bytes() <= softBytes*3/4 {
-		next, took, err := p.take(kept, edits, func(l *leaf) bool { return !l.full(p.limit) })
+		next, took, err = p.take(kept, edits, func(l *leaf) bool { return !l.full(p.limit) })
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if len(took) == len(edits) {
-			_, err := p.replace(ctx, s, at, next, due)
-			return took, err
+			_, err = p.replace(ctx, s, at, next, due)
+			return next, took, err
 		}
 	}
-	next, took, err := p.take(kept, edits, func(l *leaf) bool { return l.bytes() <= frozenBytes })
+	next, took, err = p.take(kept, edits, func(l *leaf) bool { return l.bytes() <= frozenBytes })
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return took, p.split(ctx, s, at, next, due)
+	return next, took, p.split(ctx, s, at, next, due)
 }
 
 // splits reports whether the node called name can be split.

@@ -22,9 +22,6 @@ type edit struct {
 	// restores: add put only if the member has no entry at that score.
 	restores bool
 
-	// absent: an edit that tidies where the record is in has met no entry.
-	absent bool
-
 	// began is when the operation began, or the read of the record that the edit
 	// relies on. Long after that, no other operation writes the edit along: the entry
 	// of a record that has changed since would come back, and its owner may no longer
@@ -35,6 +32,14 @@ type edit struct {
 	queue *queue // the queue it waits in
 	seen  int    // the queue's writes at the last read of the node
 	done  bool   // written
+
+	// absent: the written leaf has no entry, where the record tidied by is in.
+	absent bool
+}
+
+// misses reports whether l, a result of e, has no entry, where the record tidied by is in.
+func (e *edit) misses(l *leaf) bool {
+	return e.known != nil && e.known.In && e.known.Score == e.point.score && !l.has(e.point.score, e.id)
 }
 
 func idsOf(entries []entry) []string {
@@ -48,7 +53,6 @@ func (l *leaf) with(o *order, e *edit, room []entry) *leaf {
 		l = l.added(o, e.point, *e.put, room)
 	}
 	if e.known != nil {
-		e.absent = e.known.In && e.known.Score == e.point.score && !l.has(e.point.score, e.id)
 		l = l.tidied(e.id, *e.known, room)
 	}
 	return l

@@ -90,8 +90,8 @@ func (l *Local) lead(edits []*edit, patient bool, late func(*edit) bool) (*queue
 	return ln, append([]*edit{first}, others...)
 }
 
-// wrote ends a write of the edits in written.
-func (l *Local) wrote(ln *queue, written []*edit) {
+// wrote ends a write of the edits in written, whose result is next.
+func (l *Local) wrote(ln *queue, written []*edit, next *leaf) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	ln.busy = false
@@ -99,7 +99,9 @@ func (l *Local) wrote(ln *queue, written []*edit) {
 		ln.writes++
 	}
 	for _, w := range written {
-		w.done = true
+		if !w.done {
+			w.done, w.absent = true, w.misses(next)
+		}
 	}
 	l.leave(slices.DeleteFunc(slices.Clone(written), func(w *edit) bool { return w.queue != ln }))
 	l.close(ln)
