@@ -225,9 +225,9 @@ func isText(value []byte) bool {
 	return !slices.ContainsFunc(value, func(b byte) bool { return b < ' ' && b != '\n' || b > '~' })
 }
 
-// List returns the values of an index, MODEL.INDEX, that have keys, with their number and bytes,
-// the largest first and at most top. If the index has more than 100,000 values, some small ones may
-// be missing.
+// List returns the values of an index, MODEL.INDEX, that have keys, with the number and the bytes of
+// these keys, the largest first and at most top. If the index has more than 100,000 values, some
+// small ones may be missing.
 func (in *Inspector) List(ctx context.Context, index string, top int, p Pace) ([]Share, error) {
 	_, w, err := in.window(index)
 	if err != nil {
