@@ -148,8 +148,8 @@ func (c *checking) unasked(format string, args ...any) {
 	c.report.Unasked = append(c.report.Unasked, fmt.Sprintf(format, args...))
 }
 
-// doubt notes an apparent fault, to check again. Faults beyond the memory limit are reported at
-// once.
+// doubt notes an apparent fault, to check again. Beyond the memory limit it reports the fault
+// without another check.
 func (c *checking) doubt(f Fault) {
 	if len(c.doubts) < 10*faultsKept {
 		c.doubts = append(c.doubts, f)

@@ -115,7 +115,7 @@ func (c *call) isWhole(ctx context.Context, path, name string) error {
 	return c.damaged(found.Damaged)
 }
 
-// damaged reports n items of a backup that were already damaged in the store.
+// damaged reports n items that were damaged when the backup was made.
 func (c *call) damaged(n uint64) error {
 	if n == 0 {
 		return nil

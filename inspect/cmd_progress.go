@@ -67,7 +67,8 @@ func lineOf(s Step, done int64, took time.Duration) string {
 	return b.String()
 }
 
-// stopped returns err with the command to continue, if a resumable verb was stopped.
+// stopped returns err, and prints the command to continue. If ctx has ended, it returns errStopped
+// with the command to continue or to begin again.
 func (p *progress) stopped(ctx context.Context, err error) error {
 	p.Done()
 	if ctx.Err() == nil {
@@ -82,7 +83,7 @@ func (p *progress) stopped(ctx context.Context, err error) error {
 	return fmt.Errorf("%w; to begin again: %s", errStopped, p.again())
 }
 
-// to returns the position at which the verb can continue, "" for its beginning.
+// to returns the position at which the verb can continue, "" if only at its beginning.
 func (p *progress) to() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -44,8 +44,8 @@ func repair(ctx context.Context, c *call) error {
 const (
 	finishEvery = 2 * time.Second
 
-	// finishFor is the maximum wait for the changes of dead processes: for half a minute a dead
-	// process may pass for a live one, and its changes can be finished only then.
+	// finishFor is the maximum wait for the end of the changes of dead processes: for half a minute
+	// a dead process may pass for a live one, and others finish its changes only afterwards.
 	finishFor = 2 * time.Minute
 )
 
@@ -101,7 +101,7 @@ func (c *call) left(ctx context.Context, in *Inspector) ([]kvmodel.Writer, error
 	return slices.DeleteFunc(st.Writers, func(w kvmodel.Writer) bool { return w.Own || !w.Dead || !in.hasLeft(&w) }), err
 }
 
-// awaitsMore reports whether w has other unfinished work than intents that failed in this process.
+// awaitsMore reports whether w has unfinished work other than intents that failed in this process.
 // Those come last.
 func awaitsMore(w kvmodel.Writer) bool {
 	return !slices.ContainsFunc(w.Intents, func(u kvmodel.Underway) bool { return u.Known && u.Err != nil })

@@ -55,8 +55,8 @@ func (d *diagnosis) say(is kv.Verdict, format string, args ...any) {
 	d.found = append(d.found, kv.Find(is, format, args...))
 }
 
-// findings adds the findings about the setup of the store. An aspect without a finding gets no
-// green line.
+// findings adds the store's findings about its setup. A store that reports none is unknown, not
+// fine.
 func (d *diagnosis) findings(ctx context.Context) {
 	if d.store.Findings == nil {
 		d.say(kv.Unknown, "how the store is set up: it does not say")

@@ -14,9 +14,9 @@ import (
 
 // Export writes the data of the database to w: records with their revs, versions, ends, places in
 // timelines, counters and histories, data that belongs to no model, and sessions. Import and Diff
-// read it, with a store of any kind. Each record has its state at some moment of the export; others
-// may write meanwhile. Each record is written once: Export remembers a hash of 16 bytes for each,
-// which takes 40 MB of memory for a million.
+// read it, with a store of any kind. Others may write meanwhile: each record is exported as it was
+// at some moment of the export. Each record is written once: Export remembers a hash of 16 bytes
+// for each, which takes 40 MB of memory for a million.
 func (in *Inspector) Export(ctx context.Context, w io.Writer, p Pace) (Summary, error) {
 	if len(in.models) == 0 && len(in.alone) == 0 {
 		return Summary{}, errEmpty

@@ -53,8 +53,8 @@ func itemFacts(it *Item) face.Facts {
 	return facts
 }
 
-// itemParts show the decoded item and its bytes. If it may contain a private field, they show only
-// the lines of a record of a known model.
+// itemParts show the decoded item and its bytes. If the item may contain a private field, they show
+// only the decoded lines of a record of a known model.
 func (h *faceHandler) itemParts(it *Item) (parts []templPart) {
 	o := h.in.owner(it.Key)
 	open := o.isOpen()

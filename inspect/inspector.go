@@ -45,7 +45,7 @@ var (
 	// ErrUnknown means that there is no model, index or verb of that name.
 	ErrUnknown = errors.New("unknown")
 
-	// ErrNoKeys means that the store cannot list its keys, as a check of them requires.
+	// ErrNoKeys means that the store cannot list its keys, as the call requires.
 	ErrNoKeys = errors.New("the store cannot list its keys")
 
 	errReads = fmt.Errorf("%w: %w: this verb only reads", kv.ErrUnavailable, kvmodel.ErrReadOnly)

@@ -8,7 +8,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// faceHidden replaces text on a page that would show a private field.
+// faceHidden is shown on a page in place of data with a private field.
 const faceHidden = "Hidden, because it contains a private field. The command shows it with --private."
 
 // isHidden reports whether the index w of m is over a private field, so that its places, its keys

@@ -59,7 +59,7 @@ type Recovery struct {
 //	defer inspect.Recover(ctx, db, inspect.RecoverOptions{}).Stop()
 //
 // It notices that a server has lost its memory or that an index is not built. With Accept it
-// accepts the loss, logs it, and rescues the remaining data, as Rescue does; only one of several
+// accepts the loss, logs the lost data, and rescues the rest, as Rescue does; only one of several
 // processes rescues. Without Accept it logs the loss and waits until an operator has called the
 // verb recover. In both cases, it builds indexes that are not built.
 func Recover(ctx context.Context, db *kvmodel.DB, o RecoverOptions) *Recovery {
@@ -176,7 +176,7 @@ func (r *Recovery) step(ctx context.Context) error {
 // enter sets the health, and reports whether it has changed.
 func (r *Recovery) enter(h Health) bool { return Health(r.health.Swap(int32(h))) != h }
 
-// accept accepts the loss for all processes, and logs it.
+// accept accepts the loss for all processes, and logs the lost data.
 func (r *Recovery) accept(ctx context.Context, st Status) error {
 	servers, err := r.db.Accept(ctx)
 	if err != nil {

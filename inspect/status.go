@@ -56,7 +56,7 @@ type IndexStatus struct {
 }
 
 // Status returns the state of the database. It reads a sample of each model, so its cost does not
-// depend on the number of records. Lost servers are no error; Lost and Warnings report them.
+// depend on the number of records. Data loss on servers is no error; Lost and Warnings report it.
 func (in *Inspector) Status(ctx context.Context) (st Status, err error) {
 	for _, m := range in.models {
 		ms, err := in.modelStatus(ctx, m)
