@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Build makes the indexes of a model hold all records, as its Rebuild does; with again also
-// those that hold them already. progress is told how far it is; nil: no one is.
+// Build builds the indexes of a model that do not hold all records, as Rebuild does; with again,
+// all of them. It reports its progress to progress, which may be nil.
 func (in *Inspector) Build(ctx context.Context, name string, again bool, progress func(Step)) error {
 	m, err := in.model(name)
 	if err != nil {
@@ -21,8 +21,8 @@ func (in *Inspector) buildOne(ctx context.Context, m model, again bool, progress
 	return in.building([]model{m}, progress, func() error { return m.Build(ctx, again) })
 }
 
-// beside calls f with all of values at the same time, since a build of each may have to wait
-// for other processes, and returns the errors, in their order.
+// beside calls f with all values at the same time, since each build may have to wait for other
+// processes. It returns the errors in the order of values.
 func beside[V any](values []V, f func(V) error) []error {
 	errs := make([]error, len(values))
 	var ends sync.WaitGroup
@@ -33,10 +33,11 @@ func beside[V any](values []V, f func(V) error) []error {
 	return errs
 }
 
-// buildEvery is how often a build says how far it is.
+// buildEvery is the interval between the progress reports of a build.
 const buildEvery = 200 * time.Millisecond
 
-// building does what builds models. While that goes on, it tells progress how far they are.
+// building calls do, which builds models, and meanwhile reports the state of the builds to
+// progress.
 func (in *Inspector) building(models []model, progress func(Step), do func() error) error {
 	if progress == nil {
 		return do()

@@ -15,17 +15,17 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Fault is something that is not as it should be.
+// Fault is an inconsistency found in the database.
 type Fault struct {
 	Kind  string `json:"kind"` // one of Kinds
 	Model string `json:"model,omitempty"`
 	Index string `json:"index,omitempty"`
 	ID    string `json:"id,omitempty"`
-	Key   string `json:"key,omitempty"` // what the keys concerned begin with
+	Key   string `json:"key,omitempty"` // the prefix of the keys concerned
 	Text  string `json:"text"`          // a sentence
 
 	place   string // in the index
-	audited bool   // it does not show in a record
+	audited bool   // records do not show it
 }
 
 // Kinds are all kinds of faults.
@@ -34,36 +34,35 @@ var Kinds = []string{
 	plug.DamagedRecord, plug.Unlisted, plug.LostIDs, plug.NotBuilt,
 }
 
-// CheckOptions say what to check, and how fast.
+// CheckOptions select the scope and the speed of a check.
 type CheckOptions struct {
 	Pace
 	What  string      // MODEL or MODEL.INDEX; "": all
 	Quick bool        // one record in a hundred, and no keys
-	Found func(Fault) // is told each fault as it is sure; nil: no one is
+	Found func(Fault) // called with each confirmed fault; may be nil
 }
 
-// Report is what a check has found.
+// Report is the result of a check.
 type Report struct {
 	Faults  []Fault          // the first 10,000
-	Counts  map[string]int64 // all of them, by kind
-	Records int64            // that were looked at
+	Counts  map[string]int64 // all faults, by kind
+	Records int64            // checked records
 	Keys    int64
-	Newest  time.Time // about when the newest of these records was made; zero: there is none
-	Unasked []string  // questions that could not be asked, and why
-	Foreign int64     // keys that are not of this program's models
+	Newest  time.Time // about when the newest checked record was created; zero: no records
+	Unasked []string  // checks that could not be made, and why
+	Foreign int64     // keys that belong to none of this program's models
 	Took    time.Duration
 }
 
-// Well reports whether nothing is wrong and everything was asked.
+// Well reports whether the check was complete and found no faults.
 func (r *Report) Well() bool { return len(r.Counts) == 0 && len(r.Unasked) == 0 }
 
-// faultsKept is how many faults a report holds.
+// faultsKept is the maximum number of faults in a report.
 const faultsKept = 10_000
 
-// Check compares all records with all indexes, from both sides: the records that the ids of
-// their model lead to with what should be kept of them, and what stands under the keys of
-// the store with the records. It writes nothing, and others may write at the same time: what
-// looks wrong is looked at again at the end.
+// Check compares all records with all indexes, in both directions: the records listed in the ids of
+// their model with their index entries, and the keys of the store with the records. It writes
+// nothing. Others may write during the check: apparent faults are checked again at the end.
 func (in *Inspector) Check(ctx context.Context, o CheckOptions) (Report, error) {
 	c := &checking{in: in, o: o, began: time.Now(), listed: make(met), places: make(map[string]string), lacking: make(lacking)}
 	c.report.Counts = make(map[string]int64)
@@ -79,18 +78,18 @@ type checking struct {
 	began  time.Time
 	report Report
 
-	listed met               // what models name
-	places map[string]string // by base, where a hash in that does not tell
-	doubts []Fault           // to be looked at again
+	listed met               // ids listed by the models
+	places map[string]string // place by base, for hashed bases
+	doubts []Fault           // apparent faults, to check again
 
 	lacking lacking
 }
 
-// lacking are the indexes that are not built, each as Model.Index, with how many entries of
-// records are missing there. These are no faults of their own.
+// lacking counts the missing entries of each index that is not built, by Model.Index. These are not
+// faults of their own.
 type lacking map[string]int64
 
-// lacks reports whether w says no more than that an index of the model is not built.
+// lacks reports whether w only means that an index of the model is not built.
 func (l lacking) lacks(model string, w plug.Wrong) bool {
 	_, unbuilt := l[model+"."+w.Index]
 	return unbuilt && w.Kind == plug.MissingEntry
@@ -129,7 +128,7 @@ func (c *checking) run(ctx context.Context) error {
 	return c.again(ctx)
 }
 
-// chosen returns the models to check, and the index if it is only one.
+// chosen returns the models to check, and the index if only one is to be checked.
 func (c *checking) chosen() (models []model, index string, err error) {
 	if c.o.What == "" {
 		return c.in.models, "", nil
@@ -144,13 +143,13 @@ func (c *checking) chosen() (models []model, index string, err error) {
 	return []model{m}, index, err
 }
 
-// unasked notes that a question could not be asked.
+// unasked notes a check that could not be made.
 func (c *checking) unasked(format string, args ...any) {
 	c.report.Unasked = append(c.report.Unasked, fmt.Sprintf(format, args...))
 }
 
-// doubt notes a fault that is to be looked at again. One that is beyond what is kept in memory
-// is taken as it is.
+// doubt notes an apparent fault, to check again. Beyond the memory limit it reports the fault
+// without another check.
 func (c *checking) doubt(f Fault) {
 	if len(c.doubts) < 10*faultsKept {
 		c.doubts = append(c.doubts, f)
@@ -169,7 +168,7 @@ func (c *checking) sure(f Fault) {
 	}
 }
 
-// model checks the records of m from a point on.
+// model checks the records of m, beginning at from.
 func (c *checking) model(ctx context.Context, m model, index, from string) error {
 	total, err := c.built(ctx, m, index)
 	if err != nil {
@@ -182,8 +181,8 @@ func (c *checking) model(ctx context.Context, m model, index, from string) error
 	return b.look(ctx)
 }
 
-// batch is the records of a model that are checked together: of what many of them have in
-// common in an index, it is read and decoded once.
+// batch is a group of records of a model that are checked together. Index data shared by many of
+// them is read and decoded once.
 type batch struct {
 	*checking
 	model model
@@ -191,15 +190,15 @@ type batch struct {
 	pace  *pacer
 
 	ids    []string
-	met    int    // how many ids were gone through for these
-	to     string // how far
-	chunks int    // of ids, in all
+	met    int    // ids read for this batch
+	to     string // the position reached
+	chunks int    // chunks of ids, in total
 }
 
-// batchSize is how many records a batch has.
+// batchSize is the number of records in a batch.
 const batchSize = 5000
 
-// take adds the ids that were not met before; of a quick check, a hundredth of them.
+// take adds the new ones of ids; in a quick check, one in a hundred.
 func (b *batch) take(ctx context.Context, ids []string, to string) error {
 	fresh := ids
 	if !b.o.Quick {
@@ -232,7 +231,7 @@ func (b *batch) look(ctx context.Context) error {
 	return b.pace.did(ctx, met, b.model.Name()+" "+b.to)
 }
 
-// built notes the indexes of m that are not built, and returns about how many ids there are.
+// built notes the indexes of m that are not built, and returns the approximate number of ids.
 func (c *checking) built(ctx context.Context, m model, index string) (total int64, err error) {
 	st, err := m.State(ctx)
 	if err != nil {
@@ -252,7 +251,7 @@ func (c *checking) built(ctx context.Context, m model, index string) (total int6
 	return st.IDs, nil
 }
 
-// ids goes through the ids of m, and leaves the records alone.
+// ids reads the ids of m, without the records.
 func (c *checking) ids(ctx context.Context, m model) error {
 	if _, err := c.built(ctx, m, ""); err != nil {
 		return err
@@ -260,14 +259,14 @@ func (c *checking) ids(ctx context.Context, m model) error {
 	return c.state(m, m.IDs(ctx, "", func([]string, string) error { return ctx.Err() }))
 }
 
-// state makes an error that says what is wrong with the ids of m a fault.
+// state turns an error about the ids of m into a fault.
 func (c *checking) state(m model, err error) error {
 	if err == nil || ctxEnded(err) || !errors.Is(err, kvmodel.ErrCorrupt) && !errors.Is(err, kv.ErrLost) {
 		return err
 	}
 	kind := plug.LostIDs
 	if !m.IsListed() && errors.Is(err, kvmodel.ErrCorrupt) {
-		kind = plug.DamagedRecord // It cannot say its id.
+		kind = plug.DamagedRecord // Its id cannot be read.
 	}
 	c.doubt(Fault{Kind: kind, Model: m.Name(), Text: err.Error()})
 	return nil
@@ -303,7 +302,7 @@ func (c *checking) records(ctx context.Context, m model, index string, ids []str
 	return nil
 }
 
-// newest notes when a record was made.
+// newest notes the creation time of a record.
 func (c *checking) newest(s *plug.Sight) {
 	if !s.Live() {
 		return
@@ -313,11 +312,11 @@ func (c *checking) newest(s *plug.Sight) {
 	}
 }
 
-// madeAt returns about when a record was made: its first rev is that, in milliseconds, and each
-// change adds little to it.
+// madeAt returns the approximate creation time of a record: its first rev is that time in
+// milliseconds, and each change adds little to it.
 func madeAt(s *plug.Sight) time.Time { return time.UnixMilli(int64(s.Envelope.Rev)) }
 
-// faultOf returns w as a fault of m. With it comes a place of the record in that index.
+// faultOf returns w as a fault of m, with a place of the record in that index.
 func (c *checking) faultOf(m model, s *plug.Sight, w plug.Wrong) Fault {
 	f := Fault{Kind: w.Kind, Model: m.Name(), Index: w.Index, ID: w.ID, Text: w.Text}
 	for k, window := range m.windows {
@@ -331,7 +330,7 @@ func (c *checking) faultOf(m model, s *plug.Sight, w plug.Wrong) Fault {
 	return f
 }
 
-// note keeps a place whose bases are hashed.
+// note keeps a place with hashed bases.
 func (c *checking) note(w plug.Window, place string) {
 	for _, base := range w.Bases(place) {
 		if kv.IsHashed(base) {
@@ -340,7 +339,7 @@ func (c *checking) note(w plug.Window, place string) {
 	}
 }
 
-// allKeys goes through the keys of the store.
+// allKeys checks the keys of the store.
 func (c *checking) allKeys(ctx context.Context, index string) error {
 	switch {
 	case c.o.Quick:
@@ -369,7 +368,7 @@ func (c *checking) allKeys(ctx context.Context, index string) error {
 	return err
 }
 
-// someKeys checks what stands under keys.
+// someKeys checks the values of keys.
 func (c *checking) someKeys(ctx context.Context, index string, keys []string) error {
 	var audits []*audit
 	var records []string
@@ -395,7 +394,7 @@ func (c *checking) someKeys(ctx context.Context, index string, keys []string) er
 	return c.audits(ctx, audits)
 }
 
-// hashed finds whose key is that has a hash in its base, by the bases that places lead to.
+// hashed returns the owner of a key with a hash in its base, using the bases of the known places.
 func (c *checking) hashed(key string, o owner) (owner, string) {
 	base, ok := strings.CutSuffix(key, ":meta")
 	place, known := c.places[base]
@@ -413,7 +412,7 @@ func (c *checking) hashed(key string, o owner) (owner, string) {
 	return o, ""
 }
 
-// unlisted looks at those records among keys that the ids of their models do not name.
+// unlisted checks the records among keys that are missing from the ids of their models.
 func (c *checking) unlisted(ctx context.Context, keys []string) error {
 	var some []string
 	for _, key := range keys {
@@ -443,7 +442,7 @@ func (c *checking) unlisted(ctx context.Context, keys []string) error {
 	return nil
 }
 
-// unlistedFault is that of a record that the ids of m do not name.
+// unlistedFault returns the fault of a record missing from the ids of m.
 func unlistedFault(m *model, id, key string) Fault {
 	text := fmt.Sprintf("%s %s is there, and the ids of %s do not name it", m.Name(), id, m.Name())
 	return Fault{Kind: plug.Unlisted, Model: m.Name(), ID: id, Key: key, Text: text}
@@ -456,7 +455,7 @@ type audit struct {
 	wrong []plug.Wrong
 }
 
-// audits carries out all, side by side.
+// audits runs all audits concurrently.
 func (c *checking) audits(ctx context.Context, all []*audit) error {
 	errs := kv.Each(ctx, c.in.store, all, func(s kv.Store, _ int, a *audit) (err error) {
 		if a.wrong, err = a.window.Audit(ctx, s, a.base, a.place); err != nil {
@@ -485,7 +484,7 @@ func (a *audit) fault(w plug.Wrong) Fault {
 	return f
 }
 
-// orphans returns what is in the list of a though the record is gone that it belongs to.
+// orphans returns the entries in the list of a that belong to a deleted record.
 func (in *Inspector) orphans(ctx context.Context, s kv.Store, a *audit) ([]plug.Wrong, error) {
 	if a.model == nil || a.window.Kind() != "list" {
 		return nil, nil
@@ -510,11 +509,11 @@ func (in *Inspector) orphans(ctx context.Context, s kv.Store, a *audit) ([]plug.
 	return nil, nil
 }
 
-// settle is how long what looks wrong has to become right before it is looked at again. Tests
-// that use files and sockets, for which there is no other clock, wait less.
+// settle is the delay before an apparent fault is checked again. Tests with files and sockets,
+// which have no other clock, use a shorter one.
 var settle = time.Second
 
-// again looks at all doubts again.
+// again checks all doubts again.
 func (c *checking) again(ctx context.Context) error {
 	if len(c.doubts) == 0 {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// build builds what is not built.
+// build builds the indexes that are not built.
 func build(ctx context.Context, c *call) error {
 	if c.resave {
 		return resave(ctx, c)
@@ -54,7 +54,7 @@ func (c *call) modelArg() (string, error) {
 	return name, nil
 }
 
-// toBuild says what there is to build, and returns the models.
+// toBuild lists the pending builds, and returns the models.
 func (c *call) toBuild(st Status, only string) (names []string) {
 	for _, m := range st.Models {
 		if only != "" && m.Name != only {
@@ -81,7 +81,7 @@ func (c *call) toBuild(st Status, only string) (names []string) {
 	return names
 }
 
-// otherwise returns what the processes are called that write a model with other indexes.
+// otherwise returns the names of the processes that write a model with other indexes.
 func (c *call) otherwise(all []kvmodel.Writer, model string) (processes []string) {
 	for _, w := range all {
 		if hasOther(&w) && slices.Contains(w.Other, model) {
@@ -91,7 +91,7 @@ func (c *call) otherwise(all []kvmodel.Writer, model string) (processes []string
 	return processes
 }
 
-// buildModels builds the indexes of models side by side, since each may have to wait for
+// buildModels builds the indexes of models concurrently, since each build may have to wait for
 // other processes.
 func (c *call) buildModels(ctx context.Context, names []string) error {
 	p := c.progress()
@@ -112,7 +112,7 @@ func (c *call) buildModels(ctx context.Context, names []string) error {
 	return worst(all)
 }
 
-// worst returns those of errs that were not said yet, or else one that was.
+// worst returns the errors that were not printed yet, or else one that was.
 func worst(errs []error) error {
 	unsaid := slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil || errors.Is(err, errDiffers) })
 	if len(unsaid) > 0 {
@@ -121,7 +121,7 @@ func worst(errs []error) error {
 	return cmp.Or(errs...)
 }
 
-// built says how the build of a model has ended, and returns what the verb is to return.
+// built prints the result of a model's build, and returns the error for the verb.
 func (c *call) built(ctx context.Context, name string, err error) error {
 	c.Done()
 	var duplicates *kvmodel.DuplicatesError
@@ -145,7 +145,7 @@ func (c *call) built(ctx context.Context, name string, err error) error {
 	return fmt.Errorf("%s: %w", name, err)
 }
 
-// resave writes records of earlier versions again.
+// resave rewrites records of earlier versions.
 func resave(ctx context.Context, c *call) error {
 	if len(c.args) == 0 {
 		return fmt.Errorf("%w: --resave takes a MODEL", errCall)

@@ -17,13 +17,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvopen/all"
 )
 
-// storeVariable is the environment variable that names the store.
+// storeVariable is the environment variable with the URL of the store.
 const storeVariable = "RINGTREE_STORE"
 
-// reach is how long the store has for its first answer.
+// reach is the timeout for the first answer of the store.
 const reach = 2 * time.Second
 
-// closing is how long a DB has to end what it is doing.
+// closing is the timeout for closing a DB.
 const closing = 10 * time.Second
 
 // call is a call of the command.
@@ -32,35 +32,35 @@ type call struct {
 	*console.Console
 	options
 	verb  verb
-	path  string   // the verb as it is called
-	args  []string // behind the verb, without flags
-	given []string // flags, but for --resume
+	path  string   // the verb, as called
+	args  []string // after the verb, without flags
+	given []string // flags, except --resume
 
-	makes bool        // the store's file need not be there
+	makes bool        // the store's file may be missing
 	store kv.Store    // once it is open
-	db    *kvmodel.DB // the one open now
+	db    *kvmodel.DB // the one currently open
 
-	served *kvmodel.DB // that of this process, which stays open; nil: the verb opens its own
+	served *kvmodel.DB // the DB of this process, which stays open; nil: the verb opens its own
 }
 
-// errNotOpen says that a store cannot be opened though its URL is right.
+// errNotOpen means that a store cannot be opened although its URL is valid.
 var errNotOpen = errors.New("the store cannot be opened")
 
-// stays is a store that closing a DB leaves open, since the next one needs it.
+// stays is a store that stays open when a DB is closed, since the next DB needs it.
 type stays struct{ kv.Store }
 
 func (stays) Close() error        { return nil }
 func (s stays) Powers() kv.Powers { return kv.PowersOf(s.Store) }
 
-// reader opens the database and writes nothing to it.
+// reader opens the database for reading only.
 func (c *call) reader(ctx context.Context) (*Inspector, error) {
 	return c.open(ctx, kvmodel.ReadOnly(), quiet())
 }
 
-// quiet makes a DB log nothing, where a verb says the same.
+// quiet disables the log of a DB, for verbs that print the same information.
 func quiet() kvmodel.Option { return kvmodel.Log(slog.New(slog.DiscardHandler)) }
 
-// writer opens the database to write to it.
+// writer opens the database for writing.
 func (c *call) writer(ctx context.Context, opts ...kvmodel.Option) (*Inspector, error) {
 	return c.open(ctx, opts...)
 }
@@ -78,7 +78,7 @@ func (c *call) open(ctx context.Context, opts ...kvmodel.Option) (*Inspector, er
 	}
 	log := slog.New(slog.NewTextHandler(c.Errors(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	opts = append([]kvmodel.Option{kvmodel.Log(log)}, opts...)
-	if c.tenant != "" && !isRemote(c.store) { // An app has the keys of its tenant alone.
+	if c.tenant != "" && !isRemote(c.store) { // An app sees only the keys of its tenant.
 		opts = append(opts, kvmodel.Tenant(c.tenant))
 	}
 	db, err := kvmodel.Open(stays{c.store}, opts...)
@@ -134,7 +134,7 @@ func (c *call) url() string {
 	return ""
 }
 
-// openURL opens the store that url names. It makes no file unless that is meant.
+// openURL opens the store at url. It creates a file only if makes is set.
 func openURL(ctx context.Context, url string, makes bool) (kv.Store, error) {
 	path, inFile := boltPath(url)
 	if inFile && !makes && path != "" {
@@ -156,14 +156,14 @@ func openURL(ctx context.Context, url string, makes bool) (kv.Store, error) {
 	return nil, fmt.Errorf("%w: %w", errCall, err)
 }
 
-// boltPath returns the file that url names, if it names one.
+// boltPath returns the path of the file in url, if url names one.
 func boltPath(url string) (path string, ok bool) {
 	rest, ok := strings.CutPrefix(url, "bolt:")
 	path, _, _ = strings.Cut(rest, "?")
 	return path, ok
 }
 
-// shownURL returns url without what may be a password.
+// shownURL returns url without a possible password.
 func shownURL(url string) string {
 	url, _, _ = strings.Cut(url, "?")
 	scheme, rest, ok := strings.Cut(url, "://")
@@ -173,8 +173,8 @@ func shownURL(url string) string {
 	return scheme + "://" + rest[strings.LastIndex(rest, "@")+1:]
 }
 
-// ask makes a trip to s, so that a store that is away is noticed soon. That a server has lost
-// its memory is an answer here.
+// ask makes a trip to s, to notice an unreachable store soon. The report that a server has lost its
+// memory counts as an answer.
 func ask(ctx context.Context, s kv.Store) error {
 	ctx, cancel := context.WithTimeout(ctx, reach)
 	defer cancel()
@@ -185,7 +185,7 @@ func ask(ctx context.Context, s kv.Store) error {
 	return err
 }
 
-// close closes what is open.
+// close closes the database and the store.
 func (c *call) close(ctx context.Context) error {
 	err := c.closeDB(ctx)
 	if c.store != nil {
@@ -206,7 +206,7 @@ func (c *call) closeDB(ctx context.Context) error {
 	return err
 }
 
-// Tell says something to people, beside the objects if there are any.
+// Tell prints a message for people: to the errors if the output is for objects.
 func (c *call) Tell(format string, args ...any) {
 	if c.json() {
 		c.Note(format, args...)
@@ -215,7 +215,8 @@ func (c *call) Tell(format string, args ...any) {
 	c.Say(format, args...)
 }
 
-// confirm returns nil if the verb may write: --yes says so, or the person at the terminal.
+// confirm returns nil if the verb may write, by --yes or by the answer of the person at the
+// terminal.
 func (c *call) confirm(ctx context.Context, question string) error {
 	if refusal := kv.PowersOf(c.store).ReadOnly; refusal != nil {
 		return refusal
@@ -223,7 +224,7 @@ func (c *call) confirm(ctx context.Context, question string) error {
 	return c.agreed(ctx, question)
 }
 
-// agreed is confirm for another store than the one that is open.
+// agreed is confirm for another store than the open one.
 func (c *call) agreed(ctx context.Context, question string) error {
 	switch {
 	case c.dry:
@@ -239,7 +240,7 @@ func (c *call) agreed(ctx context.Context, question string) error {
 	return fmt.Errorf("%w: nothing was written", errRefused)
 }
 
-// command returns how the command is called with args.
+// command returns the command line of a call with args.
 func (c *call) command(args ...string) string {
 	words := []string{c.Name}
 	for _, arg := range args {
@@ -248,7 +249,7 @@ func (c *call) command(args ...string) string {
 	return strings.Join(words, " ")
 }
 
-// quoted returns arg as a shell takes it.
+// quoted returns arg, quoted for a shell.
 func quoted(arg string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,@%+"
 	if arg != "" && strings.Trim(arg, plain) == "" {
@@ -257,7 +258,7 @@ func quoted(arg string) string {
 	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 }
 
-// again returns how to call the verb once more, with more flags.
+// again returns the command line to repeat the verb with more flags.
 func (c *call) again(flags ...string) string {
 	return c.command(append(append(append([]string{c.verb.name()}, c.args...), c.given...), flags...)...)
 }

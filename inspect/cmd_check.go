@@ -11,7 +11,7 @@ import (
 	"github.com/ringtree/ringtree/inspect/internal/console"
 )
 
-// check looks whether records and indexes agree.
+// check compares records and indexes.
 func check(ctx context.Context, c *call) error {
 	if c.repair {
 		return repair(ctx, c)
@@ -40,7 +40,7 @@ func check(ctx context.Context, c *call) error {
 	return err
 }
 
-// checked carries out a check with progress.
+// checked runs a check with progress.
 func (c *call) checked(ctx context.Context, in *Inspector, found func(Fault)) (Report, error) {
 	if name, _, _ := strings.Cut(c.resume, " "); name != "" {
 		if _, err := in.model(name); err != nil {
@@ -57,7 +57,7 @@ func (c *call) checked(ctx context.Context, in *Inspector, found func(Fault)) (R
 	return r, err
 }
 
-// fine reports whether a check has found nothing, and has looked at all that it was to.
+// fine reports whether a check was complete and found no faults.
 func (c *call) fine(r Report) bool {
 	asked := len(r.Unasked) == 0 || c.quick || c.resume != ""
 	return len(r.Counts) == 0 && asked
@@ -72,12 +72,12 @@ func (c *call) fault(f Fault) error {
 	return nil
 }
 
-// head says what kind of fault f is, and where.
+// head returns the kind and the location of f.
 func (f *Fault) head() string {
 	return strings.TrimSpace(f.Kind + "   " + strings.Trim(f.Model+"."+f.Index, ".") + " " + f.ID)
 }
 
-// unasked says what could not be looked at.
+// unasked lists the checks that could not be made.
 func (c *call) unasked(r Report) {
 	for _, text := range r.Unasked {
 		c.Tell("not asked: %s", text)
@@ -101,7 +101,7 @@ func (c *call) reportText(r Report) {
 	}
 }
 
-// countsText returns how many faults there are of each kind.
+// countsText returns the number of faults of each kind.
 func countsText(counts map[string]int64) string {
 	var all []string
 	for _, kind := range slices.Sorted(maps.Keys(counts)) {

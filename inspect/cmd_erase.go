@@ -10,7 +10,7 @@ import (
 	"github.com/ringtree/ringtree/inspect/internal/console"
 )
 
-// sweep deletes what no model has any more.
+// sweep deletes data that belongs to no model any more.
 func sweep(ctx context.Context, c *call) error {
 	in, err := c.reader(ctx)
 	if err != nil {

@@ -18,10 +18,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
 )
 
-// backer is a power of a store: it writes what the store holds.
+// backer is a power of a store: it writes the content of the store.
 type backer func(ctx context.Context, w io.Writer) error
 
-// backup writes what the store holds to a file.
+// backup writes the content of the store to a file.
 func backup(ctx context.Context, c *call) error {
 	to := c.args[0]
 	if err := c.openStore(ctx); err != nil {
@@ -52,8 +52,8 @@ func absent(path string) error {
 	return nil
 }
 
-// writeWhole writes a file under another name first, so that under its own there is a whole one
-// or none. check, which may be nil, looks at it before it gets its name.
+// writeWhole writes a file atomically: it writes a temporary file, verifies it with check, which
+// may be nil, and renames it.
 func writeWhole(to string, write func(*os.File) error, check func(path string) error) error {
 	file, err := os.CreateTemp(filepath.Dir(to), filepath.Base(to)+".*.part")
 	if err != nil {
@@ -73,7 +73,7 @@ func writeWhole(to string, write func(*os.File) error, check func(path string) e
 	return durable.Rename(file.Name(), to)
 }
 
-// backupTo writes a backup, and reads it once more before it gets its name.
+// backupTo writes a backup, and verifies it before renaming it.
 func (c *call) backupTo(ctx context.Context, write backer, to string) error {
 	return writeWhole(to,
 		func(file *os.File) error { return write(ctx, c.counted(file)) },
@@ -96,7 +96,7 @@ func (w *counting) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// isWhole reads the backup at path, which will be called name, and says what it holds.
+// isWhole reads the backup at path, which will be called name, and prints its content.
 func (c *call) isWhole(ctx context.Context, path, name string) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -115,7 +115,7 @@ func (c *call) isWhole(ctx context.Context, path, name string) error {
 	return c.damaged(found.Damaged)
 }
 
-// damaged says that n items of a backup were damaged already.
+// damaged reports n items that were damaged when the backup was made.
 func (c *call) damaged(n uint64) error {
 	if n == 0 {
 		return nil
@@ -126,8 +126,8 @@ func (c *call) damaged(n uint64) error {
 
 func moment(at time.Time) string { return at.UTC().Format(time.RFC3339) }
 
-// verify looks whether a backup or an export is whole, or a store that was restored, or
-// whether a database is as an export.
+// verify checks that a backup, an export or a restored store is complete, or that a database equals
+// an export.
 func verify(ctx context.Context, c *call) error {
 	switch at := c.arg(0); {
 	case c.against != "":
@@ -152,7 +152,7 @@ func isFile(arg string) bool {
 	return err == nil || !strings.Contains(arg, ":")
 }
 
-// isExport reports whether the file at path begins as an export.
+// isExport reports whether the file at path begins like an export.
 func isExport(path string) bool {
 	file, err := os.Open(path)
 	if err != nil {
@@ -164,10 +164,10 @@ func isExport(path string) bool {
 	return err == nil && string(begin) == magic
 }
 
-// markerKey is the key of the item that says which format the others have.
+// markerKey is the key of the item with the format of the others.
 const markerKey = "format:ringtree"
 
-// verifyStore looks at all that a restored store holds.
+// verifyStore checks the whole content of a restored store.
 func (c *call) verifyStore(ctx context.Context) error {
 	c.storeURL = c.args[0]
 	in, err := c.reader(ctx)
@@ -195,7 +195,7 @@ func (c *call) verifyStore(ctx context.Context) error {
 	return c.verified(name, st.Warnings, r)
 }
 
-// verified says what was found in the store called name.
+// verified prints the result for the store called name.
 func (c *call) verified(name string, warnings []string, r Report) error {
 	for _, text := range warnings {
 		c.Say("warning: %s", text)
@@ -213,7 +213,7 @@ func (c *call) verified(name string, warnings []string, r Report) error {
 	return nil
 }
 
-// restore makes a store of a backup, or of what was shipped.
+// restore creates a store from a backup or from shipped logs.
 func restore(ctx context.Context, c *call) error {
 	from, to := c.args[0], filePath(c.args[1])
 	info, err := os.Stat(from)

@@ -79,10 +79,10 @@ func (c *call) indexes(ctx context.Context, in *Inspector, name string) error {
 	return nil
 }
 
-// topOf is how many values of an index are listed.
+// topOf is the number of listed values of an index.
 const topOf = 20
 
-// values lists the values of an index that take most.
+// values lists the largest values of an index.
 func (c *call) values(ctx context.Context, in *Inspector, name string) error {
 	p := c.progress()
 	all, err := in.List(ctx, name, topOf, Pace{Rate: c.rate, Progress: p.step})
@@ -92,7 +92,7 @@ func (c *call) values(ctx context.Context, in *Inspector, name string) error {
 	return c.sizeTable("value", all, func(s Share) string { return s.Part })
 }
 
-// shares shows how much of the store each part takes, of all or of one model.
+// shares shows the share of each part of the store, for all models or one.
 func (c *call) shares(ctx context.Context, in *Inspector, model string) error {
 	if model != "" {
 		if _, err := in.model(model); err != nil {
@@ -133,7 +133,7 @@ func (c *call) sizeTable(kind string, all []Share, name func(Share) string) erro
 	return nil
 }
 
-// shareObject is what takes a share of a store.
+// shareObject is a share of a store, as an object.
 type shareObject struct {
 	Model       string `json:"model"`
 	Part        string `json:"part"`
@@ -144,7 +144,7 @@ type shareObject struct {
 	Known       bool   `json:"known"`
 }
 
-// partName returns what a part of a model is called.
+// partName returns the name of a part of a model.
 func partName(model, part string) string {
 	if model == part {
 		return model

@@ -16,7 +16,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// export writes what the database knows to a file.
+// export writes the data of the database to a file.
 func export(ctx context.Context, c *call) error {
 	to := c.args[0]
 	in, err := c.reader(ctx)
@@ -60,7 +60,7 @@ func (c *call) exportTo(ctx context.Context, in *Inspector, to string) error {
 	return c.summary("exported", sum)
 }
 
-// summary says what was moved.
+// summary prints the numbers of moved items.
 func (c *call) summary(did string, sum Summary) error {
 	if c.json() {
 		return c.Object(did, sum)
@@ -72,7 +72,7 @@ func (c *call) summary(did string, sum Summary) error {
 	return nil
 }
 
-// opened opens a file that is to be read, or the input if that is "-".
+// opened opens a file for reading, or the input for "-".
 func (c *call) opened(path string) (io.ReadCloser, error) {
 	if path == "-" {
 		return io.NopCloser(c.Stdin), nil
@@ -84,7 +84,7 @@ func (c *call) opened(path string) (io.ReadCloser, error) {
 	return file, nil
 }
 
-// importAll puts an export into the database.
+// importAll imports an export into the database.
 func importAll(ctx context.Context, c *call) error {
 	if c.args[0] != "-" {
 		if err := c.sound(c.args[0]); err != nil {
@@ -112,7 +112,7 @@ func importAll(ctx context.Context, c *call) error {
 	return c.took(ctx, p, "imported", sum, err)
 }
 
-// announce says that the store called to will take what is in from.
+// announce prints that the content of from will be written to the store called to.
 func (c *call) announce(to, from string) {
 	text := "%s takes what is in %s; nothing else may write to it before that is done"
 	if c.mode == "replace" {
@@ -125,7 +125,7 @@ func (c *call) importOptions(p *progress) ImportOptions {
 	return ImportOptions{Pace: Pace{Rate: c.rate, Progress: p.step}, Merge: c.mode == "merge", Replace: c.mode == "replace"}
 }
 
-// took says how an import has ended.
+// took prints the result of an import.
 func (c *call) took(ctx context.Context, p *progress, did string, sum Summary, err error) error {
 	switch {
 	case errors.Is(err, ErrNotEmpty):
@@ -142,7 +142,7 @@ func (c *call) took(ctx context.Context, p *progress, did string, sum Summary, e
 	return c.summary(did, sum)
 }
 
-// sound reads a whole export before anything is written.
+// sound verifies a whole export before anything is written.
 func (c *call) sound(path string) error {
 	file, err := c.opened(path)
 	if err != nil {
@@ -165,7 +165,7 @@ func recordsText(sum Summary) string {
 	return cmp.Or(strings.Join(all, ", "), "no records")
 }
 
-// beside opens a second store, which --store does not name.
+// beside opens a second store, other than that of --store.
 func (c *call) beside(ctx context.Context, opts ...kvmodel.Option) (*call, *Inspector, error) {
 	other := *c
 	other.store, other.db, other.storeURL, other.makes = nil, nil, c.args[0], len(opts) == 0
@@ -174,7 +174,7 @@ func (c *call) beside(ctx context.Context, opts ...kvmodel.Option) (*call, *Insp
 	return &other, in, err
 }
 
-// copyAll puts what the database holds into another store, or compares the two.
+// copyAll copies the database to another store, or compares the two.
 func copyAll(ctx context.Context, c *call) (err error) {
 	if c.args[0] == c.url() && cmp.Or(c.toTenant, c.tenant) == c.tenant {
 		return fmt.Errorf("%w: both are %s", errCall, shownURL(c.url()))
@@ -206,7 +206,7 @@ func copyAll(ctx context.Context, c *call) (err error) {
 	return c.took(ctx, p, "copied", sum, err)
 }
 
-// compare compares the database with the export that --against names.
+// compare compares the database with the export given by --against.
 func (c *call) compare(ctx context.Context) error {
 	in, err := c.reader(ctx)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/ringtree/ringtree/inspect/internal/console"
 )
 
-// progress shows how far a long verb is, and keeps that.
+// progress shows the progress of a long verb, and remembers it.
 type progress struct {
 	*call
 	mu     sync.Mutex
@@ -28,7 +28,7 @@ func (p *progress) step(s Step) {
 	p.Progress(p.starts.line(s, time.Now()))
 }
 
-// starts say how each thing that a verb works on began.
+// starts holds the first step of each task of a verb.
 type starts map[string]start
 
 type start struct {
@@ -36,8 +36,8 @@ type start struct {
 	done int64
 }
 
-// line returns s as a line. Time counts from when something was done: a build may have to wait
-// before it goes on with what another has left.
+// line returns s as a line. The clock starts with the first finished item: a build may have to wait
+// before it continues the work of another.
 func (all starts) line(s Step, now time.Time) string {
 	what := s.Verb + " " + s.What
 	began, ok := all[what]
@@ -48,7 +48,7 @@ func (all starts) line(s Step, now time.Time) string {
 	return lineOf(s, s.Done-began.done, now.Sub(began.at))
 }
 
-// lineOf returns s as a line. So many were done in that time.
+// lineOf returns s as a line; done items took that long.
 func lineOf(s Step, done int64, took time.Duration) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s %s", s.Verb, s.What, console.Number(s.Done))
@@ -67,7 +67,8 @@ func lineOf(s Step, done int64, took time.Duration) string {
 	return b.String()
 }
 
-// stopped returns err as that of a verb that can go on, if it was stopped, and says how.
+// stopped returns err, and prints the command to continue. If ctx has ended, it returns errStopped
+// with the command to continue or to begin again.
 func (p *progress) stopped(ctx context.Context, err error) error {
 	p.Done()
 	if ctx.Err() == nil {
@@ -82,7 +83,7 @@ func (p *progress) stopped(ctx context.Context, err error) error {
 	return fmt.Errorf("%w; to begin again: %s", errStopped, p.again())
 }
 
-// to returns from where the verb can go on, "" if only from its beginning.
+// to returns the position at which the verb can continue, "" if only at its beginning.
 func (p *progress) to() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

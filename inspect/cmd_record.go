@@ -13,7 +13,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// get shows a record, or what a key holds.
+// get shows a record, or the value of a key.
 func get(ctx context.Context, c *call) error {
 	if (c.key != "") == (len(c.args) > 0) || len(c.args) == 1 {
 		return fmt.Errorf("%w: get takes MODEL ID, or --key KEY", errCall)
@@ -40,7 +40,7 @@ func get(ctx context.Context, c *call) error {
 	return err
 }
 
-// item shows what a key holds. Its bytes may have private fields in them.
+// item shows the value of a key. Its bytes may contain private fields.
 func (c *call) item(ctx context.Context, in *Inspector) error {
 	it, err := in.Key(ctx, c.key)
 	if err != nil {
@@ -78,7 +78,7 @@ func (c *call) itemText(it *Item) {
 	}
 }
 
-// faults returns what is wrong with the places of r.
+// faults returns the faults of r in its places.
 func (r *Record) faults() (all []string) {
 	for _, p := range r.Places {
 		all = append(all, p.Wrong...)
@@ -134,7 +134,7 @@ func (p *Place) rows() (rows [][]string) {
 	return rows
 }
 
-// What get writes as objects.
+// The objects written by get.
 type (
 	recordObject struct {
 		Model    string         `json:"model"`
@@ -203,7 +203,7 @@ func objectOfFields(fields []Field) map[string]any {
 	return all
 }
 
-// plainOf returns v, or what stands for it if JSON has no such value.
+// plainOf returns v, or a substitute if JSON has no such value.
 func plainOf(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -216,7 +216,7 @@ func plainOf(v any) any {
 		}
 	case nil, bool, int64, uint64, string, time.Time:
 	case float64:
-		if v-v != 0 { // It is no number, or infinite.
+		if v-v != 0 { // It is NaN or infinite.
 			return fmt.Sprint(v)
 		}
 	case []byte:
@@ -227,7 +227,7 @@ func plainOf(v any) any {
 	return v
 }
 
-// list shows what a visitor gets of an index.
+// list shows the first entries of an index.
 func list(ctx context.Context, c *call) error {
 	n := topOf
 	if text := c.arg(1); text != "" {
@@ -268,7 +268,7 @@ func costText(cost kvmodel.Cost) string {
 	return fmt.Sprintf("%s, %s, %s", console.Some(cost.Trips, "trip", "trips"), console.Some(cost.Keys, "key", "keys"), console.Size(cost.Read))
 }
 
-// What list writes as an object.
+// The objects written by list.
 type (
 	pageObject struct {
 		Index string      `json:"index"`

@@ -11,8 +11,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// recoverAll leads from a loss to a database that is well. A step that is done is not done
-// again: what tells is the store itself.
+// recoverAll repairs a database after a loss. It skips steps that are done, according to the store
+// itself.
 func recoverAll(ctx context.Context, c *call) error {
 	for _, step := range []func(context.Context, *call) error{acknowledge, rescue, repair} {
 		if err := step(ctx, c); err != nil {
@@ -22,7 +22,7 @@ func recoverAll(ctx context.Context, c *call) error {
 	return nil
 }
 
-// acknowledge says that it is known what is lost.
+// acknowledge acknowledges data loss and reopens the database.
 func acknowledge(ctx context.Context, c *call) error {
 	in, err := c.reader(ctx)
 	if err != nil {
@@ -54,15 +54,15 @@ func acknowledge(ctx context.Context, c *call) error {
 	return nil
 }
 
-// tellGone says what no build brings back.
+// tellGone lists the data that no build restores.
 func (c *call) tellGone(in *Inspector) {
 	if gone := in.Unbuildable(); len(gone) > 0 {
 		c.Tell("Lost for good, if it was on those servers: %s.", strings.Join(gone, ", "))
 	}
 }
 
-// acknowledgeEmpty is acknowledge of a store that has lost nothing as far as it says. An app
-// that runs may know better, where no server was left that could tell.
+// acknowledgeEmpty is acknowledge for a store that reports no loss. A running app may know better,
+// if no server was left to report it.
 func (c *call) acknowledgeEmpty(ctx context.Context, in *Inspector) error {
 	empty, err := c.isEmpty(ctx)
 	if err != nil {
@@ -96,8 +96,8 @@ func (c *call) acknowledgeEmpty(ctx context.Context, in *Inspector) error {
 }
 
 // isEmpty reports whether the store is on servers, and these hold nothing of any app or tenant.
-// Then an app that runs may know more of it than it says. If its keys cannot be listed, that is
-// not known.
+// Then a running app may know more than the store. If the store cannot list its keys, isEmpty
+// returns false.
 func (c *call) isEmpty(ctx context.Context) (bool, error) {
 	p := kv.PowersOf(c.store)
 	if p.Losses == nil || p.Keys == nil || p.Prefix != "" {
@@ -117,10 +117,10 @@ func (c *call) isEmpty(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// untold are the keys of a store in which nothing else is.
+// untold are the keys that an otherwise empty store may have.
 var untold = []string{kv.NewClass("format", 1).Key("ringtree"), rescuedKey}
 
-// lost returns what the servers have lost, or else what is lost of the ids of models.
+// lost returns the losses of the servers, or else the losses in the ids of models.
 func (c *call) lost(ctx context.Context, in *Inspector) (texts []string, err error) {
 	if losses := kv.PowersOf(c.store).Losses; losses != nil {
 		if err := losses.Look(ctx); err != nil && !errors.Is(err, kv.ErrLost) {
@@ -147,7 +147,7 @@ func (c *call) lost(ctx context.Context, in *Inspector) (texts []string, err err
 	return texts, nil
 }
 
-// rescue lists all records again that a loss has left, and builds all indexes.
+// rescue lists all remaining records again after a loss, and builds all indexes.
 func rescue(ctx context.Context, c *call) error {
 	in, err := c.reader(ctx)
 	if err != nil {
@@ -180,7 +180,7 @@ func rescue(ctx context.Context, c *call) error {
 	return nil
 }
 
-// torn returns the models that a loss has left incomplete.
+// torn returns the models left incomplete by a loss.
 func (c *call) torn(ctx context.Context, in *Inspector) (names []string, err error) {
 	awaits, err := in.awaitsRescue(ctx)
 	if err != nil {

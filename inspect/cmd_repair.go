@@ -13,7 +13,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// repair finishes what dead processes have left, checks, and mends what that finds.
+// repair finishes the changes of dead processes, checks, and repairs the faults.
 func repair(ctx context.Context, c *call) error {
 	if err := c.finish(ctx); err != nil {
 		return err
@@ -44,12 +44,12 @@ func repair(ctx context.Context, c *call) error {
 const (
 	finishEvery = 2 * time.Second
 
-	// finishFor is how long it is waited for what dead processes have left: for half a minute
-	// one may be taken for one that lives, and then there is what it has left.
+	// finishFor is the maximum wait for the end of the changes of dead processes: for half a minute
+	// a dead process may pass for a live one, and others finish its changes only afterwards.
 	finishFor = 2 * time.Minute
 )
 
-// finish has what dead processes have left finished, if no other has done that within a minute.
+// finish completes the changes of dead processes, unless another process does so within a minute.
 func (c *call) finish(ctx context.Context) error {
 	in, err := c.reader(ctx)
 	if err != nil {
@@ -91,7 +91,7 @@ func (c *call) finish(ctx context.Context) error {
 	}
 }
 
-// left returns the processes that are dead and have left something for long.
+// left returns the dead processes with changes left unfinished for long.
 func (c *call) left(ctx context.Context, in *Inspector) ([]kvmodel.Writer, error) {
 	all, err := c.db.Writers(ctx)
 	st := Status{Writers: all}
@@ -101,13 +101,13 @@ func (c *call) left(ctx context.Context, in *Inspector) ([]kvmodel.Writer, error
 	return slices.DeleteFunc(st.Writers, func(w kvmodel.Writer) bool { return w.Own || !w.Dead || !in.hasLeft(&w) }), err
 }
 
-// awaitsMore reports whether more is left of w than intents that have failed in this process.
+// awaitsMore reports whether w has unfinished work other than intents that failed in this process.
 // Those come last.
 func awaitsMore(w kvmodel.Writer) bool {
 	return !slices.ContainsFunc(w.Intents, func(u kvmodel.Underway) bool { return u.Known && u.Err != nil })
 }
 
-// unfinished says what is left.
+// unfinished prints the remaining unfinished changes.
 func (c *call) unfinished(left []kvmodel.Writer, failed error) error {
 	c.Done()
 	for _, w := range left {
@@ -127,8 +127,8 @@ func (c *call) unfinished(left []kvmodel.Writer, failed error) error {
 	return fmt.Errorf("%w: the remaining changes need a program with their models, indexes and handlers", errStopped)
 }
 
-// plan says what would be done about the faults of r. If there are none it says that, and
-// returns what the verb is to return.
+// plan prints the planned repairs for the faults of r, or that there are none. It returns the error
+// for the verb.
 func (c *call) plan(ctx context.Context, in *Inspector, r Report) error {
 	c.unasked(r)
 	if len(r.Faults) == 0 {
@@ -157,7 +157,7 @@ func total(counts map[string]int64) (n int64) {
 	return n
 }
 
-// mended shows what is done about a fault.
+// mended shows the repair of a fault.
 func (c *call) mended(kind string, m Mended) error {
 	if c.json() {
 		return c.Object(kind, mendedObject{m.Fault, m.Did, errorText(m.Err)})
@@ -179,7 +179,7 @@ type mendedObject struct {
 	Error string `json:"error,omitempty"`
 }
 
-// mend mends faults, and says what is left.
+// mend repairs faults, and prints the remaining ones.
 func (c *call) mend(ctx context.Context, in *Inspector, faults []Fault) error {
 	p := c.progress()
 	var failed error

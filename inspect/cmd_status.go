@@ -15,10 +15,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// watchEvery is how often a screen is shown again.
+// watchEvery is the refresh interval of a screen.
 const watchEvery = 2 * time.Second
 
-// status shows how the database is.
+// status shows the state of the database.
 func status(ctx context.Context, c *call) error {
 	in, err := c.reader(ctx)
 	if err != nil {
@@ -136,7 +136,7 @@ func (m *ModelStatus) row() []string {
 	return []string{m.Name, about(console.Number(m.IDs), m.IDs), about(console.Size(m.Bytes), m.Bytes), version, indexesText(m.Indexes)}
 }
 
-// about marks text as one that is about right, unless n is nothing.
+// about marks text as an approximate number, unless n is zero.
 func about(text string, n int64) string {
 	if n == 0 {
 		return text
@@ -144,7 +144,7 @@ func about(text string, n int64) string {
 	return "~" + text
 }
 
-// indexesText returns the names of all, and of those that are not built how far they are.
+// indexesText returns the names of all, with the progress of those not built.
 func indexesText(all []IndexStatus) string {
 	var names []string
 	for _, i := range all {
@@ -160,7 +160,7 @@ func indexesText(all []IndexStatus) string {
 	return strings.Join(names, "  ")
 }
 
-// writersShown is how many processes a status names.
+// writersShown is the maximum number of processes shown in a status.
 const writersShown = 10
 
 // writersText returns a line for each process.
@@ -193,10 +193,10 @@ func (c *call) writersText(st *Status) (lines []string) {
 	return []string{"none writes"}
 }
 
-// called returns what people call the process of w.
+// called returns the readable name of the process of w.
 func (c *call) called(w *kvmodel.Writer) string { return w.Called(c.db.Now()) }
 
-// intentsOf returns the intents that journals name, the oldest first.
+// intentsOf returns the intents in the journals, oldest first.
 func intentsOf(all []kvmodel.Writer) (intents []kvmodel.Underway) {
 	for i := range all {
 		intents = append(intents, all[i].Intents...)
@@ -205,7 +205,7 @@ func intentsOf(all []kvmodel.Writer) (intents []kvmodel.Underway) {
 	return intents
 }
 
-// intentText returns an intent as a line. Its private args are masked unless they are asked for.
+// intentText returns an intent as a line. Private args are masked unless asked for.
 func (c *call) intentText(u kvmodel.Underway) string {
 	text := fmt.Sprintf("%s, began %s ago", u.Name, console.Span(c.db.Now().Sub(u.Began)))
 	for _, name := range slices.Sorted(maps.Keys(u.Args)) {
@@ -218,7 +218,7 @@ func (c *call) intentText(u kvmodel.Underway) string {
 	return strings.TrimSuffix(text+": "+errorText(u.Err), ": ")
 }
 
-// What status and ls write as objects.
+// The objects written by status and ls.
 type (
 	statusObject struct {
 		Store     string         `json:"store"`
@@ -235,10 +235,10 @@ type (
 	}
 	modelObject struct {
 		Model   string        `json:"model"`
-		Records int64         `json:"records"` // about
-		Bytes   int64         `json:"bytes"`   // about
+		Records int64         `json:"records"` // approximate
+		Bytes   int64         `json:"bytes"`   // approximate
 		Version int           `json:"version"`
-		Older   int           `json:"older"` // of a hundred
+		Older   int           `json:"older"` // per hundred
 		Indexes []indexObject `json:"indexes"`
 		Error   string        `json:"error,omitempty"`
 	}
@@ -249,7 +249,7 @@ type (
 		Far   string `json:"far,omitempty"`
 	}
 	writerObject struct {
-		Process  string     `json:"process"` // its name
+		Process  string     `json:"process"` // the name
 		Host     string     `json:"host,omitempty"`
 		PID      int        `json:"pid,omitempty"`
 		Release  string     `json:"release,omitempty"`
@@ -321,7 +321,7 @@ func (m *ModelStatus) object() modelObject {
 	return o
 }
 
-// errorText returns what err says, "" if there is none.
+// errorText returns the message of err, or "".
 func errorText(err error) string {
 	if err == nil {
 		return ""

@@ -13,7 +13,7 @@ import (
 	"github.com/ringtree/ringtree/internal/durable"
 )
 
-// tables writes records as tables: a file for each model in a folder, or one for one model.
+// tables writes records as tables: a file for each model in a folder, or one file for one model.
 func (c *call) tables(ctx context.Context, in *Inspector, to string) error {
 	names, err := c.tableNames(in)
 	switch {
@@ -38,7 +38,7 @@ func (c *call) tables(ctx context.Context, in *Inspector, to string) error {
 	return c.tablesIn(ctx, in, names, to)
 }
 
-// tableNames returns the models that are to be written.
+// tableNames returns the models to write.
 func (c *call) tableNames(in *Inspector) (names []string, err error) {
 	if len(c.args) == 1 {
 		for _, m := range in.models {
@@ -80,7 +80,7 @@ func (c *call) tableTo(ctx context.Context, in *Inspector, name, to string) erro
 	return nil
 }
 
-// tablesIn writes a file for each model to a folder, which gets its name when all are whole.
+// tablesIn writes a file for each model to a folder, and renames the folder when all are complete.
 func (c *call) tablesIn(ctx context.Context, in *Inspector, names []string, to string) error {
 	part, err := os.MkdirTemp(filepath.Dir(to), filepath.Base(to)+".*.part")
 	if err != nil {

@@ -1,15 +1,12 @@
-// Package inspect sees, checks, mends, moves and erases what a database holds, whatever its
-// models are. It works on what their data classes say of themselves, so it needs no code of
-// the app's.
+// Package inspect reads, checks, repairs, moves and erases the content of a database, with any
+// models. It uses the descriptions in their data classes, so it needs no code of the app.
 //
 //	in := inspect.New(db)
 //	report, err := in.Check(ctx, inspect.CheckOptions{})
 //
-// [Main] is the same as a command, and [Handler] as pages that only read. An app that calls
-// [Serve] carries out what the command is told while it has the file of an embedded store
-// open, and one that calls [Recover] comes back by itself after a loss. docs/operations.md says
-// when to use what.
+// [Main] offers the same as a command, and [Handler] as read-only pages. An app that calls [Serve]
+// runs the command's verbs while it has the file of an embedded store open, and one that calls
+// [Recover] recovers from a loss by itself. docs/operations.md explains when to use each.
 //
-// What only reads writes nothing to the store, not even the upkeep that a page of the app
-// does on its way.
+// Read-only calls write nothing to the store, not even the upkeep done by a page of the app.
 package inspect

@@ -11,8 +11,8 @@ import (
 )
 
 // Doctor looks for risks: in the abilities of the store and the settings of its servers, in the
-// duration of a trip, in the warnings of [Inspector.Status], and in options of tags that do not
-// fit the data. It writes nothing, and reads a sample of each model.
+// duration of a trip, in the warnings of [Inspector.Status], and in options of tags that do not fit
+// the data. It writes nothing, and reads a sample of each model.
 func (in *Inspector) Doctor(ctx context.Context) ([]kv.Finding, error) {
 	st, err := in.Status(ctx)
 	if err != nil {
@@ -29,8 +29,8 @@ func (in *Inspector) Doctor(ctx context.Context) ([]kv.Finding, error) {
 	return append(found, more...), err
 }
 
-// diagnose is Doctor beside a status, of a store with powers, which are those of the database's
-// unless that was opened to read alone.
+// diagnose is Doctor with a given status. powers are those of the database's store, unless the
+// database was opened read-only.
 func (in *Inspector) diagnose(ctx context.Context, powers kv.Powers, st *Status) ([]kv.Finding, error) {
 	d := &diagnosis{in: in, store: powers}
 	d.powers()
@@ -44,7 +44,7 @@ func (in *Inspector) diagnose(ctx context.Context, powers kv.Powers, st *Status)
 	return d.found, d.fits(ctx)
 }
 
-// diagnosis is what Doctor has found so far.
+// diagnosis collects the findings of Doctor.
 type diagnosis struct {
 	in    *Inspector
 	store kv.Powers
@@ -55,7 +55,8 @@ func (d *diagnosis) say(is kv.Verdict, format string, args ...any) {
 	d.found = append(d.found, kv.Find(is, format, args...))
 }
 
-// findings says how the store is set up. What it does not say is no green line.
+// findings adds the store's findings about its setup. A store that reports none is unknown, not
+// fine.
 func (d *diagnosis) findings(ctx context.Context) {
 	if d.store.Findings == nil {
 		d.say(kv.Unknown, "how the store is set up: it does not say")
@@ -64,7 +65,7 @@ func (d *diagnosis) findings(ctx context.Context) {
 	d.found = append(d.found, d.store.Findings(ctx)...)
 }
 
-// powers says what the store can do.
+// powers adds the findings about the abilities of the store.
 func (d *diagnosis) powers() {
 	p := &d.store
 	if p.Keys == nil {
@@ -85,7 +86,7 @@ func (d *diagnosis) powers() {
 	}
 }
 
-// behindFor is by how much a copy may be behind before that is a warning.
+// behindFor is the maximum lag of a shipped copy without a warning.
 const behindFor = time.Minute
 
 func (d *diagnosis) disk(disk kv.Disk) {
@@ -100,7 +101,7 @@ func (d *diagnosis) disk(disk kv.Disk) {
 const (
 	tripsTimed = 5
 
-	// slowTrip is how long a trip takes with which pages become slow: they have a few.
+	// slowTrip is the duration of a trip at which pages become slow: they make a few.
 	slowTrip = 20 * time.Millisecond
 )
 
@@ -123,18 +124,17 @@ func (d *diagnosis) trips(ctx context.Context) error {
 }
 
 const (
-	// fitFrom is how old a model is that tags are judged by.
+	// fitFrom is the minimum age of a model for judging its tags.
 	fitFrom = 24 * time.Hour
 
-	// standings is at how many places an index is looked at.
+	// standings is the number of places read from an index.
 	standings = 16
 
-	// largeRecord is how large a record is that comes near its limit.
+	// largeRecord is a record size that comes near the limit.
 	largeRecord = kv.MaxValue / 2
 )
 
-// fits judges the options of tags by the first records of each model, and by what its indexes
-// hold of these.
+// fits judges the options of tags by the first records of each model, and by their index entries.
 func (d *diagnosis) fits(ctx context.Context) error {
 	var young []string
 	said := len(d.found)
@@ -166,7 +166,7 @@ func (d *diagnosis) fits(ctx context.Context) error {
 	return nil
 }
 
-// measure returns how old the first of some records is, and how large the largest.
+// measure returns the age of the oldest of some records, and the size of the largest.
 func (d *diagnosis) measure(sights []plug.Sight) (age time.Duration, largest int) {
 	for i := range sights {
 		if s := &sights[i]; s.Live() {
@@ -197,7 +197,7 @@ func (d *diagnosis) fit(ctx context.Context, m *model, k int, sights []plug.Sigh
 	return nil
 }
 
-// standingsAt returns where some records stand in the kth index, some places at most.
+// standingsAt returns some places of records in the kth index, up to a limit.
 func standingsAt(sights []plug.Sight, k int) (all []plug.Standing) {
 	met := make(map[string]bool)
 	for i := range sights {

@@ -15,8 +15,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// plainFields returns the fields of a record that can be edited as a line or some lines of text.
-// Its id, fields that the data class fills in, and private ones are none.
+// plainFields returns the fields of a record that can be edited as text: all but its id, private
+// fields, and those filled in by the data class.
 func plainFields(m model, s []Field, id string) (plain []Field, err error) {
 	var of [2][]Field
 	empty, err := m.Body(nil)
@@ -43,7 +43,7 @@ func plainFields(m model, s []Field, id string) (plain []Field, err error) {
 
 func (f Field) equals(other Field) bool { return f.Name == other.Name && f.Text() == other.Text() }
 
-// input returns the value of f as a person enters it, and whether it can be entered.
+// input returns the value of f in the form that a person enters, and whether it can be entered.
 func (f Field) input() (text string, ok bool) {
 	switch v := f.Value.(type) {
 	case string:
@@ -59,7 +59,7 @@ func (f Field) input() (text string, ok bool) {
 	return "", false
 }
 
-// parsed returns text as a value of the kind that f has.
+// parsed returns text as a value of the kind of f.
 func (f Field) parsed(text string) (v any, err error) {
 	kind := "a text"
 	switch f.Value.(type) {
@@ -89,8 +89,8 @@ func (f Field) parsed(text string) (v any, err error) {
 	return v, nil
 }
 
-// edit makes the fields of the record id, at that rev, say what texts do, and returns the names
-// of those that it has changed.
+// edit sets fields of the record id, at that rev, to texts, and returns the names of the changed
+// ones.
 func (in *Inspector) edit(ctx context.Context, m model, id string, rev uint64, texts map[string]string) (changed []string, err error) {
 	err = m.Edit(ctx, id, rev, func(body []byte) ([]byte, error) {
 		changed = nil
@@ -118,7 +118,7 @@ func (in *Inspector) edit(ctx context.Context, m model, id string, rev uint64, t
 	return changed, err
 }
 
-// withFields returns body, a msgpack map, with other values for some of its fields.
+// withFields returns body, a msgpack map, with new values for some of its fields.
 func withFields(body []byte, values map[string]any) ([]byte, error) {
 	var out bytes.Buffer
 	d, e := msgpack.NewDecoder(bytes.NewReader(body)), msgpack.NewEncoder(&out)

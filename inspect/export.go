@@ -12,10 +12,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Export writes to w what the database knows: records with their revs, versions, ends,
-// places in timelines, counters and histories, what stands alone, and sessions. Import and
-// Diff read it, on a store of any kind. Each record is as it was at some moment of the export;
-// others may write meanwhile. Each record is written once: Export remembers a hash of 16 bytes
+// Export writes the data of the database to w: records with their revs, versions, ends, places in
+// timelines, counters and histories, data that belongs to no model, and sessions. Import and Diff
+// read it, with a store of any kind. Others may write meanwhile: each record is exported as it was
+// at some moment of the export. Each record is written once: Export remembers a hash of 16 bytes
 // for each, which takes 40 MB of memory for a million.
 func (in *Inspector) Export(ctx context.Context, w io.Writer, p Pace) (Summary, error) {
 	if len(in.models) == 0 && len(in.alone) == 0 {
@@ -35,7 +35,7 @@ func (in *Inspector) Export(ctx context.Context, w io.Writer, p Pace) (Summary, 
 	return out.end()
 }
 
-// items calls f with all items, some at a time; of records with those that it wants.
+// items calls f with all items, in batches. want selects the records.
 func (in *Inspector) items(ctx context.Context, verb string, p Pace, want wanted, f func([]item) error) error {
 	for _, m := range in.models {
 		st, err := m.State(ctx)
@@ -49,19 +49,19 @@ func (in *Inspector) items(ctx context.Context, verb string, p Pace, want wanted
 	return in.others(ctx, p.begin(verb, "keys", 0), f)
 }
 
-// ImportOptions say how to import.
+// ImportOptions configure an import.
 type ImportOptions struct {
 	Pace
-	Merge   bool // the database may have records: of two the one with the higher rev stays, and of what has none that which is there
-	Replace bool // the database may have records: it is made to hold what is imported, and nothing else
+	Merge   bool // the database may have records: of two versions of a record the one with the higher rev stays; items without a rev that are already there stay
+	Replace bool // the database may have records: afterwards it holds exactly the imported data
 }
 
-// ErrNotEmpty says that a database to import into has records.
+// ErrNotEmpty means that a database to import into has records.
 var ErrNotEmpty = errors.New("the database is not empty")
 
-// Import puts what Export has written into the database, and has the indexes built. No one
-// else may write to it during the import. If it is cut short, the indexes need a Rebuild, and Import
-// with Merge or Replace goes on.
+// Import reads an export into the database, and builds the indexes. No one else may write to the
+// database during the import. If it is interrupted, the indexes need a Rebuild, and Import with
+// Merge or Replace continues it.
 func (in *Inspector) Import(ctx context.Context, r io.Reader, o ImportOptions) (Summary, error) {
 	from, err := newExportReader(r)
 	if err != nil {
@@ -76,7 +76,7 @@ func (in *Inspector) Import(ctx context.Context, r io.Reader, o ImportOptions) (
 	return in.take(ctx, names, o, pace, from.each)
 }
 
-// Copy puts what the database holds into another one, as Export and Import do.
+// Copy copies the database into another one, like Export and Import.
 func (in *Inspector) Copy(ctx context.Context, to *Inspector, o ImportOptions) (Summary, error) {
 	var names []string
 	for _, m := range in.models {
@@ -95,7 +95,7 @@ func (in *Inspector) Copy(ctx context.Context, to *Inspector, o ImportOptions) (
 	})
 }
 
-// take imports the items that each gives, of models of those names.
+// take imports the items passed by each, of the models called names.
 func (in *Inspector) take(ctx context.Context, names []string, o ImportOptions, p *pacer, each func(func([]item) error) (Summary, error)) (Summary, error) {
 	models, err := in.takers(ctx, names, o)
 	if err != nil {
@@ -124,7 +124,7 @@ func (in *Inspector) take(ctx context.Context, names []string, o ImportOptions, 
 	return sum, in.build(ctx, models, o.Progress)
 }
 
-// prepare makes the indexes of models say that they do not hold all records.
+// prepare marks the indexes of models as incomplete.
 func (in *Inspector) prepare(ctx context.Context, models []model) error {
 	for _, m := range models {
 		if err := m.Prepare(ctx, isRing(m)); err != nil {
@@ -134,7 +134,7 @@ func (in *Inspector) prepare(ctx context.Context, models []model) error {
 	return nil
 }
 
-// takers returns the models of those names, which are fit to take what is imported.
+// takers returns the models called names, if they can take an import.
 func (in *Inspector) takers(ctx context.Context, names []string, o ImportOptions) (models []model, err error) {
 	if err := in.db.Writable(); err != nil {
 		return nil, err
@@ -156,15 +156,15 @@ func (in *Inspector) takers(ctx context.Context, names []string, o ImportOptions
 	return models, nil
 }
 
-// isRing reports which indexes of m are made from what records say of their places there, not
-// built again.
+// isRing reports which indexes of m are made from the places in the records themselves, without a
+// build.
 func isRing(m model) func(index string) bool {
 	return func(index string) bool {
 		return slices.ContainsFunc(m.windows, func(w plug.Window) bool { return w.Name() == index && w.Kind() == "timeline" })
 	}
 }
 
-// enlist makes the ids of models name those of records.
+// enlist adds the ids of the records among items to their models.
 func (in *Inspector) enlist(ctx context.Context, items []item) error {
 	ids := make(map[string][]string)
 	for i := range items {
@@ -184,8 +184,7 @@ func (in *Inspector) enlist(ctx context.Context, items []item) error {
 	return nil
 }
 
-// putAll stores items. Those that are there already stay, unless they are records that merge
-// says have a lower rev.
+// putAll stores items. Existing ones stay, except, with merge, records with a lower rev.
 func (in *Inspector) putAll(ctx context.Context, items []item, merge bool) error {
 	var ops []kv.Op
 	var put []*item
@@ -220,7 +219,7 @@ func (in *Inspector) putAll(ctx context.Context, items []item, merge bool) error
 	return nil
 }
 
-// putOver stores it where something stands already.
+// putOver stores it over an existing value.
 func (in *Inspector) putOver(ctx context.Context, it *item, op kv.Op, merge bool) error {
 	return kv.Change(op.Key, func() error {
 		got, err := kv.One(ctx, in.db.Store(), kv.OpGet(op.Key))
@@ -233,7 +232,7 @@ func (in *Inspector) putOver(ctx context.Context, it *item, op kv.Op, merge bool
 		}
 		m, err := in.model(it.model)
 		if it.kind != record || err != nil || !merge {
-			return nil // What is there stays.
+			return nil // The existing value stays.
 		}
 		there, mine := m.Decode(it.id, got.Value), m.Decode(it.id, it.value)
 		if there.Err == nil && there.Envelope.Rev >= mine.Envelope.Rev {
@@ -244,8 +243,8 @@ func (in *Inspector) putOver(ctx context.Context, it *item, op kv.Op, merge bool
 	})
 }
 
-// build has the indexes of models built. The models are built side by side, since each may
-// have to wait until no other process can know it as it was.
+// build builds the indexes of models concurrently, since each build may have to wait until no
+// process can know the model's earlier state.
 func (in *Inspector) build(ctx context.Context, models []model, progress func(Step)) error {
 	if err := in.prepare(ctx, models); err != nil {
 		return err
@@ -255,7 +254,7 @@ func (in *Inspector) build(ctx context.Context, models []model, progress func(St
 	})
 }
 
-// Difference is something that two databases do not agree about.
+// Difference is a difference between two databases.
 type Difference struct {
 	What string `json:"what"` // the record, or the key
 	Says string `json:"says"` // "only here", "only there", "differs"
@@ -266,15 +265,15 @@ const (
 	onlyThere = "only there"
 )
 
-// Differences are what Diff has found.
+// Differences are the result of Diff.
 type Differences struct {
 	Same  int64 // records and other items
 	All   int64 // differences
 	First []Difference
-	Sum   string // of what is here
+	Sum   string // of this database
 }
 
-// differencesKept is how many differences Diff names.
+// differencesKept is the maximum number of differences returned by Diff.
 const differencesKept = 1000
 
 func (d *Differences) note(what, says string) {
@@ -284,8 +283,8 @@ func (d *Differences) note(what, says string) {
 	}
 }
 
-// Diff compares two databases, on any stores: records, counters, histories, and the indexes
-// without records; not the others, which Check compares with the records.
+// Diff compares two databases, on any stores: records, counters, histories, and the indexes without
+// records. Check compares the other indexes with the records.
 func (in *Inspector) Diff(ctx context.Context, with *Inspector, p Pace) (d Differences, err error) {
 	t := newTally()
 	err = in.items(ctx, "diff", p, nil, func(items []item) error {
@@ -332,8 +331,8 @@ func (in *Inspector) DiffFile(ctx context.Context, r io.Reader, p Pace) (d Diffe
 	})
 }
 
-// compare notes in d how items, which another database has, differ from what is here. both
-// says that what both have is to be compared, too.
+// compare adds to d the differences between items, from another database, and this database. With
+// both, it also compares items that exist in both.
 func (in *Inspector) compare(ctx context.Context, items []item, d *Differences, only string, both bool) error {
 	var keys []string
 	for i := range items {
@@ -361,8 +360,8 @@ func (in *Inspector) compare(ctx context.Context, items []item, d *Differences, 
 	return nil
 }
 
-// same reports whether value says of it what it says. Of records the marks of indexes do not
-// count, nor does the rev: a build changes both.
+// same reports whether value has the content of it. Marks of indexes and revs of records are
+// ignored, since a build changes both.
 func (in *Inspector) same(it *item, value []byte) bool {
 	if bytes.Equal(it.value, value) {
 		return true
@@ -376,13 +375,13 @@ func (in *Inspector) same(it *item, value []byte) bool {
 		a.Envelope.Model == b.Envelope.Model && bytes.Equal(a.Envelope.Body, b.Envelope.Body)
 }
 
-// keySet is the keys of items, by hashes.
+// keySet is a set of items' keys, as hashes.
 type keySet struct {
 	in     *Inspector
 	hashes map[sum128]bool
 }
 
-// add adds items, and returns those that were not there yet.
+// add adds items, and returns the new ones.
 func (k *keySet) add(items []item) (fresh []item, err error) {
 	for i := range items {
 		key, err := items[i].keyIn(k.in)
@@ -397,7 +396,7 @@ func (k *keySet) add(items []item) (fresh []item, err error) {
 	return fresh, nil
 }
 
-// others returns those of items that are not among them.
+// others returns the items that are not in k.
 func (k *keySet) others(items []item) (others []item, err error) {
 	for i := range items {
 		key, err := items[i].keyIn(k.in)
@@ -411,8 +410,8 @@ func (k *keySet) others(items []item) (others []item, err error) {
 	return others, nil
 }
 
-// VerifyExport reads a whole export and returns what it holds, or what is wrong with it and
-// where.
+// VerifyExport reads a whole export and returns its header and summary. An error names the fault
+// and its position.
 func VerifyExport(r io.Reader) (Header, Summary, error) {
 	from, err := newExportReader(r)
 	if err != nil {

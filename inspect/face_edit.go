@@ -14,10 +14,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// faceEditMost is how many bytes a form may have.
+// faceEditMost is the maximum size of a form in bytes.
 const faceEditMost = 4 << 20
 
-// editForm returns the form that edits r; false: it has no field that can be edited.
+// editForm returns the form that edits r, or false if no field can be edited.
 func (h *faceHandler) editForm(m model, r *Record, entered url.Values) (face.Form, bool) {
 	fields, err := plainFields(m, r.Fields, r.ID)
 	if !h.o.Editable || err != nil || len(fields) == 0 {
@@ -28,7 +28,7 @@ func (h *faceHandler) editForm(m model, r *Record, entered url.Values) (face.For
 		Hidden: []face.Input{{Name: "model", Value: r.Model}, {Name: "id", Value: r.ID}, {Name: "rev", Value: strconv.FormatUint(r.Rev, 10)}},
 	}
 	if entered != nil {
-		f.Hidden[2].Value = entered.Get("rev") // the one that was shown
+		f.Hidden[2].Value = entered.Get("rev") // the rev of the page
 	}
 	for _, field := range fields {
 		value, _ := field.input()
@@ -44,7 +44,7 @@ func (h *faceHandler) editForm(m model, r *Record, entered url.Values) (face.For
 	return f, true
 }
 
-// save carries out what an edit form says, and shows the record.
+// save saves a submitted form, and shows the record.
 func (h *faceHandler) save(w http.ResponseWriter, r *http.Request) {
 	if err := isOwnForm(r); err != nil {
 		h.show(w, r, func(*faceHandler, context.Context, url.Values) (face.Page, error) { return face.Page{}, err })
@@ -78,7 +78,7 @@ func (h *faceHandler) save(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// saved writes what form says, and logs that.
+// saved writes the values of form, and logs the edit.
 func (h *faceHandler) saved(ctx context.Context, form url.Values) error {
 	m, err := h.in.model(form.Get("model"))
 	if err != nil {
@@ -117,10 +117,10 @@ func enteredNotes(form url.Values) templPart {
 	return n
 }
 
-// errOtherSite says that a form was sent from a page of another site.
+// errOtherSite means that a form was sent from a page of another site.
 var errOtherSite = faceError{"The form does not come from this site, so nothing was written.", kvmodel.ErrReadOnly}
 
-// isOwnForm returns an error unless a page of this site has sent the form. A browser says so in
+// isOwnForm returns an error unless a page of this site has sent the form. Browsers report this in
 // one of two headers.
 func isOwnForm(r *http.Request) error {
 	if r.Header.Get("Sec-Fetch-Site") == "" && r.Header.Get("Origin") == "" || http.NewCrossOriginProtection().Check(r) != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// faceError is a failure in the words of a page, and what it is.
+// faceError is an error with a text for pages.
 type faceError struct {
 	text string
 	is   error
@@ -20,14 +20,14 @@ type faceError struct {
 func (e faceError) Error() string { return e.text }
 func (e faceError) Unwrap() error { return e.is }
 
-// errNowhere says that an address leads to no page.
+// errNowhere means that no page has this address.
 var errNowhere = faceError{"There is no page at this address.", kvmodel.ErrNotFound}
 
 func (h *faceHandler) nowhere(context.Context, url.Values) (face.Page, error) {
 	return face.Page{}, errNowhere
 }
 
-// faceStatus returns the status of the page that shows err.
+// faceStatus returns the HTTP status of the page that shows err.
 func faceStatus(err error) int {
 	switch {
 	case err == nil:
@@ -46,7 +46,7 @@ func faceStatus(err error) int {
 	return http.StatusInternalServerError
 }
 
-// Titles of failures, by their status.
+// Titles of failures, by status.
 var faceTitles = map[int]string{
 	http.StatusNotFound:            "Not found",
 	http.StatusBadRequest:          "Invalid request",
@@ -56,7 +56,7 @@ var faceTitles = map[int]string{
 	http.StatusInternalServerError: "The data cannot be read",
 }
 
-// failure returns p with what err says. Of a page without a title, all is about err.
+// failure returns p with the text of err. A page without a title is only about err.
 func (h *faceHandler) failure(p face.Page, err error) face.Page {
 	title := faceTitles[faceStatus(err)]
 	said := face.Text{Text: err.Error(), Wrong: true}

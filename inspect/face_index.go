@@ -12,7 +12,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// faceRows is how many rows a page of an index has unless it is told.
+// faceRows is the default number of rows on a page of an index.
 const faceRows = 20
 
 // indexPage shows the first entries of an index.
@@ -65,7 +65,7 @@ func (h *faceHandler) pageCommand(name, value, n string) string {
 	return h.command("list", name, n)
 }
 
-// rowTable shows the rows of a page. m is the model of its records, nil if they are none.
+// rowTable shows the rows of a page. m is the model of its records, or nil.
 func (h *faceHandler) rowTable(m *model, p Page, value string) templPart {
 	t := face.Table{Title: "Entries", Caption: "The first entries", Columns: face.Columns("#", "ID"), Empty: "There is no entry."}
 	hasNotes := slices.ContainsFunc(p.Rows, func(r Row) bool { return r.Note != "" })

@@ -12,10 +12,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// faceHex is how many bytes of a value a page shows.
+// faceHex is the maximum number of bytes of a value on a page.
 const faceHex = 4096
 
-// keyPage shows what a key holds.
+// keyPage shows the value of a key.
 func (h *faceHandler) keyPage(ctx context.Context, query url.Values) (face.Page, error) {
 	key := query.Get("key")
 	p := face.Page{Title: "Key", Lead: key, Command: h.command("get", "--key", key), Parts: []templPart{h.keyForm(key)}}
@@ -53,8 +53,8 @@ func itemFacts(it *Item) face.Facts {
 	return facts
 }
 
-// itemParts show what the item means and its bytes. Of what may hold a private field they
-// show only what a record says of itself.
+// itemParts show the decoded item and its bytes. If the item may contain a private field, they show
+// only the decoded lines of a record of a known model.
 func (h *faceHandler) itemParts(it *Item) (parts []templPart) {
 	o := h.in.owner(it.Key)
 	open := o.isOpen()

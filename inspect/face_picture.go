@@ -13,16 +13,16 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// faceKeys is about how many keys a page reads for its pictures.
+// faceKeys is the approximate number of keys read for the pictures of a page.
 const faceKeys = 300
 
-// facePictures is how many pictures a page has at most: a ring may have many shards.
+// facePictures is the maximum number of pictures on a page: a ring may have many shards.
 const facePictures = 4
 
-// Pictures draws how what an index, such as Page.Newest, has at a value lies in the store now. A
+// Pictures draws the current layout in the store of an index, such as Page.Newest, at a value. A
 // ring is a templates.RingPicture, a ranking a templates.TreePicture, and a list a
-// templates.ListPicture; there may be several of an index with shards. It reads about as many keys
-// as most says, and draws nothing of a private field. It returns ErrUnknown for an unknown index.
+// templates.ListPicture; an index with shards may have several. It reads about as many keys as
+// most, and draws nothing of a private field. It returns ErrUnknown for an unknown index.
 func (in *Inspector) Pictures(ctx context.Context, name, value string, most int) ([]templPart, error) {
 	m, w, err := in.window(name)
 	if err != nil {
@@ -36,8 +36,8 @@ func (in *Inspector) Pictures(ctx context.Context, name, value string, most int)
 	return drawn(p, name), err
 }
 
-// pictures returns the section that shows how what w has at value lies in the store, nil if
-// there is nothing to draw. Why a picture is missing is said there, and is no failure of the page.
+// pictures returns the section with the pictures of w at value, nil if there is nothing to draw.
+// The section explains a missing picture; this does not fail the page.
 func (h *faceHandler) pictures(ctx context.Context, w plug.Window, name, value string) templPart {
 	d, ok := w.(plug.Drawn)
 	if !ok {
@@ -58,7 +58,7 @@ func (h *faceHandler) pictures(ctx context.Context, w plug.Window, name, value s
 	return section
 }
 
-// drawn returns the pictures of p, of the index called name.
+// drawn returns the pictures of p, for the index called name.
 func drawn(p plug.Picture, name string) (all []templPart) {
 	for i, ring := range p.Rings[:min(facePictures, len(p.Rings))] {
 		all = append(all, ringPicture(ring, fmt.Sprintf("%s, ring %d of %d", name, i+1, len(p.Rings))))

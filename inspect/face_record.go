@@ -13,12 +13,12 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// recordPage shows a record, with each place that it has in an index.
+// recordPage shows a record, with all its places in indexes.
 func (h *faceHandler) recordPage(ctx context.Context, query url.Values) (face.Page, error) {
 	return h.recordAsEntered(ctx, query.Get("model"), textOfID(query.Get("id")), nil)
 }
 
-// recordAsEntered shows a record with a form that has the values entered, if there are some.
+// recordAsEntered shows a record, with the entered values in its form if there are any.
 func (h *faceHandler) recordAsEntered(ctx context.Context, name, id string, entered url.Values) (face.Page, error) {
 	m, err := h.in.model(name)
 	if err != nil {
@@ -53,7 +53,7 @@ func (h *faceHandler) recordAsEntered(ctx context.Context, name, id string, ente
 	return p, nil
 }
 
-// textOfID returns the text of an id that someone may have typed as it is.
+// textOfID returns the text of an id that may have been typed unescaped.
 func textOfID(id string) string {
 	if id == "" || strings.ContainsAny(id, "%:") {
 		return id
@@ -91,7 +91,7 @@ func fieldTable(r *Record) templPart {
 	return t
 }
 
-// placeTable shows where r stands in the indexes of its model.
+// placeTable shows the places of r in the indexes of its model.
 func (h *faceHandler) placeTable(m *model, r *Record) templPart {
 	t := face.Table{
 		Title: "Places", Caption: "The position of the record in each index, checked",
@@ -109,7 +109,7 @@ func (h *faceHandler) placeTable(m *model, r *Record) templPart {
 	return t
 }
 
-// value returns the value in a place, which may go on with a stamp or a score.
+// value returns the value in a place, without a stamp or a score after it.
 func (p *Place) value() string {
 	if i := strings.IndexAny(p.Value, "#@"); i >= 0 {
 		return p.Value[:i]
@@ -117,7 +117,7 @@ func (p *Place) value() string {
 	return p.Value
 }
 
-// keysOf returns the keys under which a place begins.
+// keysOf returns the keys at which a place begins.
 func (h *faceHandler) keysOf(m *model, p *Place) (cell face.Cell) {
 	for _, w := range m.windows {
 		if w.Name() != p.Index {
@@ -131,7 +131,7 @@ func (h *faceHandler) keysOf(m *model, p *Place) (cell face.Cell) {
 	return cell
 }
 
-// firstKey returns the key by which what has that base is found.
+// firstKey returns the first key of a base.
 func firstKey(w plug.Window, base string) string {
 	for _, more := range []string{"", "#0", "#n", "#0#n", ":meta"} {
 		if b, first := w.Base(base + more); first && b == base {

@@ -11,7 +11,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// statusPage shows how the database is.
+// statusPage shows the state of the database.
 func (h *faceHandler) statusPage(ctx context.Context, _ url.Values) (face.Page, error) {
 	p := face.Page{Title: faceHome, Command: h.command("status")}
 	st, err := h.in.Status(ctx)
@@ -56,7 +56,7 @@ func (h *faceHandler) models(all []ModelStatus) templPart {
 	return t
 }
 
-// versions returns which versions of the model its records have.
+// versions returns the model versions of the records.
 func (m *ModelStatus) versions() string {
 	if m.Older == 0 {
 		return fmt.Sprint(m.Version)
@@ -84,7 +84,7 @@ func (h *faceHandler) indexText(model string, i IndexStatus, text string) face.T
 	return shown
 }
 
-// state returns how the index is, in words.
+// state returns the state of the index, in words.
 func (i *IndexStatus) state() string {
 	if i.State == "unknown" {
 		return "unknown to this program"

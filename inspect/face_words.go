@@ -28,5 +28,5 @@ func faceTime(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04:05") + " UTC"
 }
 
-// faceText returns a cell of one text.
+// faceText returns a cell with one text.
 func faceText(text string) face.Cell { return face.Cell{{Text: text}} }

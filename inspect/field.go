@@ -10,9 +10,9 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 )
 
-// Field is a field of a record as it is stored.
+// Field is a field of a record, as stored.
 type Field struct {
-	Name  string // as it is stored
+	Name  string // the stored name
 	Value any    // nil, bool, int64, uint64, float64, string, []byte, time.Time, []any, map[string]any
 }
 
@@ -41,7 +41,7 @@ func fieldsOf(body []byte) ([]Field, error) {
 	return fields, nil
 }
 
-// Text returns the value as people read it.
+// Text returns the value as readable text.
 func (f Field) Text() string { return textOf(f.Value) }
 
 func textOf(v any) string {

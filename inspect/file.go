@@ -18,9 +18,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// An export is a row of blocks. Each is its kind, one byte; how many bytes follow, four,
-// big-endian; these; and the CRC-32C of all of it, four bytes. The first is the header and the
-// last the end, both JSON; those between are items, compressed by deflate.
+// An export is a sequence of blocks. Each has its kind, one byte; the length of its data, four
+// bytes, big-endian; the data; and the CRC-32C of all that, four bytes. The first block is the
+// header and the last the end, both JSON; the blocks between contain items, compressed by deflate.
 const (
 	magic        = "ringtree export\n"
 	exportFormat = 1
@@ -29,25 +29,25 @@ const (
 	itemsBlock  = 'I'
 	endBlock    = 'E'
 
-	blockBytes = 256 << 10 // of items, before they are compressed
-	mostBytes  = 64 << 20  // of a block, before and after
+	blockBytes = 256 << 10 // of items, before compression
+	mostBytes  = 64 << 20  // of a block, before and after compression
 )
 
-// ErrBadExport says that a file is no export, or not a whole one.
+// ErrBadExport means that a file is not an export, or not a whole one.
 var ErrBadExport = errors.New("not a whole export")
 
-// Header is how an export begins.
+// Header is the first block of an export.
 type Header struct {
 	Format int            `json:"format"`
 	Made   time.Time      `json:"made"`
 	Models map[string]int `json:"models"` // with their versions
 }
 
-// Summary is how an export ends, and what an import or a comparison has come to.
+// Summary is the last block of an export, and the result of an import or a comparison.
 type Summary struct {
 	Records map[string]int64 `json:"records"` // by model
 	Others  int64            `json:"others"`  // items that belong to no record
-	Sum     string           `json:"sum"`     // of all items, in whatever order
+	Sum     string           `json:"sum"`     // of all items, in any order
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -166,7 +166,7 @@ func (w *exportWriter) flush() error {
 	return w.block(itemsBlock, b.Bytes())
 }
 
-// end writes what is left, and the end.
+// end writes the remaining items and the last block.
 func (w *exportWriter) end() (Summary, error) {
 	if err := w.flush(); err != nil {
 		return Summary{}, err
@@ -181,7 +181,7 @@ func (w *exportWriter) end() (Summary, error) {
 // exportReader reads an export.
 type exportReader struct {
 	from   *bufio.Reader
-	at     int64 // in the file
+	at     int64 // position in the file
 	header Header
 }
 
@@ -211,7 +211,7 @@ func newExportReader(from io.Reader) (*exportReader, error) {
 	return r, nil
 }
 
-// unread returns err unless it says that there is nothing more to read.
+// unread returns err, or nil if err is an end of file.
 func unread(err error) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		return nil
@@ -247,8 +247,7 @@ func (r *exportReader) block() (kind byte, data []byte, err error) {
 	return head[0], rest[:n], nil
 }
 
-// each calls f with all items, a block at a time, and returns the end of the export, which
-// says what all items should be.
+// each calls f with all items, a block at a time, and returns the summary at the end of the export.
 func (r *exportReader) each(f func([]item) error) (Summary, error) {
 	t := newTally()
 	for {
@@ -288,7 +287,7 @@ func decodeItems(data []byte) (items []item, err error) {
 	return items, nil
 }
 
-// ended compares the end with what was read.
+// ended compares the last block with the items read.
 func (r *exportReader) ended(data []byte, t *tally) (Summary, error) {
 	var end Summary
 	if err := json.Unmarshal(data, &end); err != nil {

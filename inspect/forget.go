@@ -17,33 +17,33 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Trace is a place where something of a record remains.
+// Trace is a place with remaining data of a record.
 type Trace struct {
 	Key   string
 	Owner string // MODEL.PART
-	Field string // of that record or event, "" if it is in none
+	Field string // of that record or event, "" if outside of fields
 	What  string // "its id", "its ByEmail"
 }
 
 // Forgotten is the result of erasing a record.
 type Forgotten struct {
 	Model, ID string
-	Traces    []Trace  // the first 1,000 places where its id or one of its unique values remains
-	Keys      int64    // that were searched, with their values
-	Unasked   []string // questions that could not be asked, and why
+	Traces    []Trace  // the first 1,000 places with its id or one of its unique values
+	Keys      int64    // searched keys, with their values
+	Unasked   []string // searches that could not be made, and why
 
 	shown  []string // its unique values that are not private
-	hidden []string // the indexes of those that are
+	hidden []string // the indexes of its private unique values
 }
 
-// Forget erases a record, its history, its tombstone and its counters, and its id in all
-// indexes and in the ids of the model. Then it searches the keys and values of the whole store
-// for the id, the unique values and more values: in decoded fields of other records, in their
-// earlier versions, in entries of indexes, in events and sessions. It does not see pictures and
-// other binary data, parts of longer words, backups, exports and shipped logs.
+// Forget erases a record, its history, its tombstone and its counters, and its id in all indexes
+// and in the ids of the model. Then it searches the keys and values of the whole store for the id,
+// the unique values and more values: in decoded fields of other records, in their earlier versions,
+// in entries of indexes, in events and sessions. It does not see pictures and other binary data,
+// parts of longer words, backups, exports and shipped logs.
 //
-// It waits for changes of the record that are under way: see Records.Purge. Once a record is
-// erased, nothing knows its unique values: to search again, pass them as more.
+// It waits for pending changes of the record: see Records.Purge. After erasing, the unique values
+// of the record are unknown: to search again, pass them as more.
 func (in *Inspector) Forget(ctx context.Context, name, id string, p Pace, more ...string) (f Forgotten, err error) {
 	f = Forgotten{Model: name, ID: id}
 	m, err := in.model(name)
@@ -73,7 +73,7 @@ func (in *Inspector) Forget(ctx context.Context, name, id string, p Pace, more .
 	return f, err
 }
 
-// purge erases a record, once no change of it is under way.
+// purge erases a record, after its pending changes.
 func purge(ctx context.Context, m model, id string, p Pace) error {
 	pace := p.begin("forget", "seconds of waiting for changes under way", 0)
 	for {
@@ -84,8 +84,8 @@ func purge(ctx context.Context, m model, id string, p Pace) error {
 	}
 }
 
-// Traces returns where the id of a record, its unique values and more values are, without
-// changing anything.
+// Traces returns the places of a record's id, its unique values and more values, without changing
+// anything.
 func (in *Inspector) Traces(ctx context.Context, name, id string, p Pace, more ...string) ([]Trace, error) {
 	m, err := in.model(name)
 	if err != nil {
@@ -99,26 +99,25 @@ func (in *Inspector) Traces(ctx context.Context, name, id string, p Pace, more .
 	return all, err
 }
 
-// word is a text by which a record may be named.
+// word is a text that may name a record.
 type word struct {
 	what, text string
-	index      string // whose value it is, "" for an id
+	index      string // the unique index with this value, "" for an id
 	private    bool
 
-	// keys are the texts with which keys begin that hold a hash of it.
+	// keys are the prefixes of the keys that contain its hash.
 	keys []string
 }
 
-// isVerbatim reports whether a value that says w contains its bytes: it is neither a number nor
-// parts.
+// isVerbatim reports whether values with w contain its bytes: it is neither a number nor in parts.
 func (w *word) isVerbatim() bool {
 	_, err := strconv.ParseFloat(w.text, 64)
 	_, isBool := strconv.ParseBool(w.text)
 	return err != nil && isBool != nil && !strings.Contains(w.text, ":")
 }
 
-// namesOf returns the words for the id of a record, its unique values, and more. The unique
-// values of a deleted record are in its tombstone, for an hour.
+// namesOf returns the words for the id of a record, its unique values, and more. The unique values
+// of a deleted record are in its tombstone for an hour.
 func (in *Inspector) namesOf(ctx context.Context, m model, id string, more []string) (words []word, err error) {
 	words = in.wordsOf(word{what: "its id", text: id})
 	for _, text := range more {
@@ -148,7 +147,7 @@ func (in *Inspector) namesOf(ctx context.Context, m model, id string, more []str
 	return words, nil
 }
 
-// wordsOf returns w, whose text may be escaped, and w with the text that it stands for.
+// wordsOf returns w, and w with its text unescaped.
 func (in *Inspector) wordsOf(w word) []word {
 	for i := range in.models {
 		m := &in.models[i]
@@ -167,10 +166,10 @@ func (in *Inspector) wordsOf(w word) []word {
 	return []word{w}
 }
 
-// tracesKept is how many traces are named.
+// tracesKept is the maximum number of returned traces.
 const tracesKept = 1000
 
-// traces goes through all keys and values, and returns how many these are.
+// traces searches all keys and values, and returns their number.
 func (in *Inspector) traces(ctx context.Context, words []word, p Pace) (all []Trace, searched int64, err error) {
 	pace := p.begin("forget", "keys", 0)
 	err = in.eachKey(ctx, "", func(keys []string) error {
@@ -189,7 +188,7 @@ func (in *Inspector) traces(ctx context.Context, words []word, p Pace) (all []Tr
 	return all, searched, err
 }
 
-// tracesAt returns where an item names one of words: its key, or each of its fields.
+// tracesAt returns the places of words in an item: its key, or each of its fields.
 func (in *Inspector) tracesAt(key string, value []byte, words []word) (all []Trace) {
 	o := in.owner(key)
 	found := func(field string, w word) {
@@ -216,8 +215,7 @@ func (in *Inspector) tracesAt(key string, value []byte, words []word) (all []Tra
 	return all
 }
 
-// nameIn returns the parts of a key that name something: not its class, nor the number of a
-// segment.
+// nameIn returns the naming parts of a key, without its class and the number of a segment.
 func nameIn(key string) string {
 	_, name, _ := strings.Cut(key, ":")
 	if kv.IsHashed(key) {
@@ -227,8 +225,8 @@ func nameIn(key string) string {
 	return name
 }
 
-// nameless are the classes of keys whose values name no record: numbers, and what processes say
-// of themselves.
+// nameless are the classes of keys with values that name no record: numbers, and the data of
+// processes about themselves.
 var nameless = []string{
 	"n", "c", "per", "seq", "rebuild", "rebuilt", "limit", "built", "procs", "out", "fixed", "turn", "format", "rescued", "recovery", "generation",
 }
@@ -287,8 +285,8 @@ func names(text, word string) bool {
 	return err == nil && isIn(strings.Join(plain, ":"), word)
 }
 
-// isIn reports whether word is in text, and not as a part of a longer word: the id 7 is a part
-// of many other texts.
+// isIn reports whether word is in text, and not as a part of a longer word: the id 7 is a part of
+// many other texts.
 func isIn(text, word string) bool {
 	for from := 0; word != ""; {
 		at := strings.Index(text[from:], word)
@@ -305,8 +303,8 @@ func isIn(text, word string) bool {
 	return false
 }
 
-// textsIn returns the texts that value, whose format is not known here, such as a line of a
-// journal, may hold: itself if it is one, and else whatever has its length before it.
+// textsIn returns the possible texts in value, which has a format unknown here, such as a line of a
+// journal: value itself if it is a text, or else everything preceded by its length.
 func textsIn(value []byte) (texts []string) {
 	if isText(value) {
 		return []string{string(value)}
@@ -323,7 +321,7 @@ func textsIn(value []byte) (texts []string) {
 	return texts
 }
 
-// msgpackAt returns the text that data begins with as msgpack has it, nil if it does not.
+// msgpackAt returns the msgpack text at the beginning of data, or nil.
 func msgpackAt(data []byte) []byte {
 	size, head := 0, 1
 	switch c := data[0]; {

@@ -12,16 +12,16 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Record is a record with all that is kept of it.
+// Record is a record with all its data.
 type Record struct {
 	Model, ID, Key string
 
 	State   string // "live", "deleted", "expired", "absent", "damaged"
 	Rev     uint64
-	Version int // of the model, that has written it
+	Version int // of the model that wrote it
 	Bytes   int
 	Expires time.Time // zero: never
-	Err     error     // why it cannot be read
+	Err     error     // the reason it cannot be read
 
 	Fields   []Field
 	Counters []Field
@@ -29,17 +29,16 @@ type Record struct {
 	History  int // bytes of its history
 }
 
-// Place is where a record stands in an index.
+// Place is the place of a record in an index.
 type Place struct {
 	Index, Kind string
-	Value       string   // the place, as the index says it
-	Bases       []string // what the keys begin with, under which it stands
-	Wrong       []string // sentences; none: it is right
+	Value       string   // the place, in the words of the index
+	Bases       []string // the prefixes of its keys
+	Wrong       []string // sentences; none: no faults
 }
 
-// Get returns the record of a model with that id, with each place that it has in an index
-// and what is wrong there. Private fields are masked, and the places that show them, unless
-// open is set.
+// Get returns the record of a model with that id, with all its places in indexes and their faults.
+// Private fields and the places that show them are masked, unless open is set.
 func (in *Inspector) Get(ctx context.Context, name, id string, open bool) (Record, error) {
 	m, err := in.model(name)
 	if err != nil {
@@ -55,7 +54,7 @@ func (in *Inspector) Get(ctx context.Context, name, id string, open bool) (Recor
 	return r, err
 }
 
-// look returns a record with all that it says.
+// look returns a record with its own data.
 func (in *Inspector) look(ctx context.Context, m model, id string) (Record, error) {
 	sights, err := m.See(ctx, in.store, []string{id})
 	if err != nil {
@@ -100,7 +99,7 @@ func recordOf(m model, s *plug.Sight) Record {
 	return r
 }
 
-// place adds the places of the record to r, and what is wrong with them.
+// place adds the places of the record, with their faults, to r.
 func (in *Inspector) place(ctx context.Context, m model, s *plug.Sight, r *Record) error {
 	checked, err := m.Check(ctx, in.store, []string{s.ID})
 	if err != nil {
@@ -117,7 +116,7 @@ func (in *Inspector) place(ctx context.Context, m model, s *plug.Sight, r *Recor
 	return nil
 }
 
-// blame puts w beside the places that it may be about.
+// blame adds w to the places that it may concern.
 func (r *Record) blame(w plug.Wrong) {
 	for i := range r.Places {
 		if r.Places[i].Index == w.Index {
@@ -126,8 +125,8 @@ func (r *Record) blame(w plug.Wrong) {
 	}
 }
 
-// textOfValue returns the text of a value as people write it: parts that are separated by a
-// slash, or what is a text already.
+// textOfValue returns the readable text of a value: its parts, separated by slashes, or a value
+// that already is a text.
 func textOfValue(value string) string {
 	if strings.ContainsAny(value, "%:") {
 		return value
@@ -138,25 +137,25 @@ func textOfValue(value string) string {
 	return kv.JoinText(strings.Split(value, "/")...)
 }
 
-// errNoValue says that there is a list, ring or board for each value, and none was named.
+// errNoValue means that an index has a list, ring or board for each value, and none was given.
 var errNoValue = fmt.Errorf("%w: the value is missing", kvmodel.ErrInvalid)
 
 // Row is a line of a page.
 type Row struct {
 	ID     string  // of the record, or the member
-	Note   string  // its stamp, its score or its text
+	Note   string  // its stamp, score or text
 	Fields []Field // of an event
 }
 
-// Page is what a visitor gets of an index.
+// Page is the first page of an index.
 type Page struct {
 	Index, Kind string
 	Rows        []Row
 	Cost        kvmodel.Cost
 }
 
-// Page returns the first n of what an index has at a value, or what stands alone. What it says
-// of them is masked if the index is over a private field.
+// Page returns the first n entries of an index at a value, or of data that belongs to no model. The
+// entries' texts are masked if the index is over a private field.
 func (in *Inspector) Page(ctx context.Context, index, value string, n int) (Page, error) {
 	if err := kvmodel.CheckPage(index, n); err != nil {
 		return Page{}, err

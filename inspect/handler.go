@@ -16,34 +16,35 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// HandlerOptions say who may see the pages of a Handler, where they are, and if they can write.
+// HandlerOptions configure the guard, the address and the abilities of a Handler.
 type HandlerOptions struct {
-	// Guard returns an error for a request whose sender may not look. There must be one.
+	// Guard returns an error for a request from a sender without permission. It is required.
 	Guard func(*http.Request) error
 
-	// Base is what the paths of the pages begin with, such as "/inspect"; "": nothing.
+	// Base is the prefix of the pages' paths, such as "/inspect"; the default is none.
 	Base string
 
-	// Command is how the app's command is called that shows the same on a terminal; "": db.
+	// Command is the name of the app's command that shows the same on a terminal. The default is
+	// db.
 	Command string
 
-	// Editable adds a form to the page of a record, for those of its fields that are not private:
-	// texts, numbers, times, true or false. Saving makes an update as the app does, with its
-	// Validate, its unique values and its OnChange; if the record has changed since it was shown,
-	// nothing is written.
+	// Editable adds a form to the page of a record, for its fields that are not private: texts,
+	// numbers, times, true or false. Saving makes an update as the app does, with its Validate, its
+	// unique values and its OnChange. If the record has changed since it was shown, nothing is
+	// written.
 	Editable bool
 
-	// Log gets a line for each edit, with the names of the fields and the context of the request;
-	// nil: slog.Default().
+	// Log gets a line for each edit, with the names of the fields and the context of the request.
+	// The default is slog.Default.
 	Log *slog.Logger
 }
 
-// facePatience limits how long a page may take.
+// facePatience is the timeout of a page.
 const facePatience = 10 * time.Second
 
-// Handler returns pages that show the state of the database, its models, and what a record, an
-// index or a key holds. Private fields stay masked, and unless o.Editable is set, the pages write
-// nothing. A request that the guard refuses is answered with 403 and nothing else.
+// Handler returns pages that show the state of the database, its models, and the content of a
+// record, an index or a key. Private fields stay masked, and unless o.Editable is set, the pages
+// write nothing. A request refused by the guard gets status 403 and nothing else.
 func Handler(in *Inspector, o HandlerOptions) (http.Handler, error) {
 	if o.Guard == nil {
 		return nil, fmt.Errorf("%w: inspect.Handler without a Guard: everyone could read the database", kvmodel.ErrInvalid)
@@ -66,8 +67,8 @@ type faceHandler struct {
 	o  HandlerOptions
 }
 
-// A faceView makes the page that a request asks for. With an error, the page is what can be
-// shown all the same.
+// A faceView makes a requested page. With an error, it returns the part of the page that can be
+// shown.
 type faceView func(*faceHandler, context.Context, url.Values) (face.Page, error)
 
 // faceViews are the pages by their paths below the base.
@@ -107,8 +108,7 @@ func (h *faceHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.show(w, r, faceViews[where])
 }
 
-// protectFace sets the headers that keep a browser from doing more with an answer than
-// showing it, and from keeping it.
+// protectFace sets the headers that allow a browser only to show an answer, and not to keep it.
 func protectFace(header http.Header) {
 	header.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 	header.Set("X-Content-Type-Options", "nosniff")
@@ -118,7 +118,7 @@ func protectFace(header http.Header) {
 	header.Set("Cache-Control", "no-store")
 }
 
-// show answers with what view makes, nil if there is no such page.
+// show answers with the page of view, nil if there is no such page.
 func (h *faceHandler) show(w http.ResponseWriter, r *http.Request, view faceView) {
 	ctx, cancel := context.WithTimeout(r.Context(), facePatience)
 	defer cancel()
@@ -168,8 +168,8 @@ func (h *faceHandler) recordAt(model, id string) string {
 	return h.at("record", url.Values{"model": {model}, "id": {id}})
 }
 
-// indexAt returns the address of the page of what an index has at a value. A value that can
-// be taken for the text of one is escaped, so it is handed over as it is.
+// indexAt returns the address of the page of an index at a value. A value that could be mistaken
+// for the text of one is escaped, so it is passed unchanged.
 func (h *faceHandler) indexAt(index, value string) string {
 	query := url.Values{"index": {index}}
 	if value != "" {

@@ -14,14 +14,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Inspector looks into one database.
+// Inspector reads one database.
 type Inspector struct {
 	db    *kvmodel.DB
 	store kv.Store // refuses writes
 	keys  func(ctx context.Context, begin string, f func(keys []string) error) error
 
 	models []model
-	alone  []plug.Window // what belongs to no model
+	alone  []plug.Window // windows that belong to no model
 }
 
 // model is a data class with the windows of its indexes.
@@ -30,7 +30,7 @@ type model struct {
 	windows []plug.Window
 }
 
-// New returns an Inspector of db, which has all its models by now.
+// New returns an Inspector of db. All models must be registered in db before.
 func New(db *kvmodel.DB) *Inspector {
 	in := &Inspector{db: db, store: kv.ReadOnly(db.Store(), errReads), keys: kv.PowersOf(db.Store()).Keys}
 	classes, others := db.Windows()
@@ -42,10 +42,10 @@ func New(db *kvmodel.DB) *Inspector {
 }
 
 var (
-	// ErrUnknown says that there is no model, index or verb of that name.
+	// ErrUnknown means that there is no model, index or verb of that name.
 	ErrUnknown = errors.New("unknown")
 
-	// ErrNoKeys says that the store cannot list its keys, and so not answer a question.
+	// ErrNoKeys means that the store cannot list its keys, as the call requires.
 	ErrNoKeys = errors.New("the store cannot list its keys")
 
 	errReads = fmt.Errorf("%w: %w: this verb only reads", kv.ErrUnavailable, kvmodel.ErrReadOnly)
@@ -63,7 +63,7 @@ func (in *Inspector) model(name string) (model, error) {
 	return model{}, unknown("model", name, known)
 }
 
-// window returns what MODEL.INDEX names, or what stands alone under a name.
+// window returns the window called name: MODEL.INDEX, or one that belongs to no model.
 func (in *Inspector) window(name string) (of *model, w plug.Window, err error) {
 	var known []string
 	for i := range in.models {
@@ -85,7 +85,7 @@ func (in *Inspector) window(name string) (of *model, w plug.Window, err error) {
 	return nil, nil, unknown("index", name, known)
 }
 
-// unknown returns an error for a name that is none of known.
+// unknown returns an error for a name that is not in known.
 func unknown(what, name string, known []string) error {
 	if near := nearest(name, known); near != "" {
 		return fmt.Errorf("%w %s %q; did you mean %s?", ErrUnknown, what, name, near)
@@ -97,7 +97,7 @@ func unknown(what, name string, known []string) error {
 	return fmt.Errorf("%w %s %q; there are %s", ErrUnknown, what, name, strings.Join(known, ", "))
 }
 
-// nearest returns the one of known that name is probably meant to be, or "".
+// nearest returns the name in known that name is probably meant to be, or "".
 func nearest(name string, known []string) (near string) {
 	least := 1 + len(name)/3
 	for _, k := range known {
@@ -108,7 +108,7 @@ func nearest(name string, known []string) (near string) {
 	return near
 }
 
-// distance returns how many bytes have to be changed, added or taken to make a into b.
+// distance returns the edit distance of a and b, in bytes.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -128,24 +128,24 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// Step is how far a long call has come.
+// Step is the progress of a long call.
 type Step struct {
 	Verb  string // check, build
 	What  string // the model, or "keys"
 	Done  int64
-	Total int64  // about; 0: not known
-	Found int64  // what it has found so far
-	To    string // what its option From takes to go on from there; "" where it cannot
+	Total int64  // approximate; 0: unknown
+	Found int64  // found so far
+	To    string // the value of option From to continue there; "": it cannot
 }
 
-// Pace is how a long call goes.
+// Pace is the pace of a long call.
 type Pace struct {
-	Rate     int        // records or keys a second at most; 0: any number
-	Progress func(Step) // is told how far it is; nil: no one is
-	From     string     // how far an earlier call has come: its last Step.To; "": it begins
+	Rate     int        // maximum of records or keys a second; 0: unlimited
+	Progress func(Step) // called with each step; may be nil
+	From     string     // the last Step.To of an earlier call, to continue it; "": from the beginning
 }
 
-// most returns how many of n to do at once: no more than come in a second, or a trip.
+// most returns the size of a batch: n, or fewer at a low rate, but at least as many as in a trip.
 func (p Pace) most(n int) int {
 	if p.Rate > 0 {
 		n = min(n, p.Rate)
@@ -164,7 +164,7 @@ func (p Pace) begin(verb, what string, total int64) *pacer {
 	return &pacer{Pace: p, began: time.Now(), step: Step{Verb: verb, What: what, Total: total}}
 }
 
-// did says that n more are done, and waits if they came too fast.
+// did counts n more items, and waits if they came too fast.
 func (p *pacer) did(ctx context.Context, n int, to string) error {
 	p.step.Done += int64(n)
 	p.step.To = to
@@ -177,8 +177,8 @@ func (p *pacer) did(ctx context.Context, n int, to string) error {
 	return ctx.Err()
 }
 
-// A sum128 stands for a text where many are kept in memory. It has 128 bits: the chance that
-// any two of a billion texts have the same is less than 1 in 10^20.
+// A sum128 replaces a text where many are kept in memory. It has 128 bits: the chance that any two
+// of a billion texts have the same is less than 1 in 10^20.
 type sum128 [16]byte
 
 func hashOf(text string) sum128 {
@@ -186,5 +186,5 @@ func hashOf(text string) sum128 {
 	return sum128(sum[:len(sum128{})])
 }
 
-// at is how many records are looked at in the trips of one.
+// at is the number of records read together, in the trips of one.
 const at = 100

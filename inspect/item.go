@@ -12,30 +12,29 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// item is a piece of what a database knows and cannot make again from something else. That is
-// what is exported: indexes are built at the other end. Records say themselves where they
-// stand in timelines.
+// item is a piece of data that cannot be derived from other data. Exports contain items: indexes
+// are built at the destination. Records contain their places in timelines.
 type item struct {
 	kind  kind
 	model string // of a record
-	id    string // of a record, its text
+	id    string // of a record, as text
 	name  string // of a counter
-	key   string // of kept: as it is stored
-	ends  int64  // when it ends, in milliseconds since 1970; 0: never
+	key   string // for kept: the stored key
+	ends  int64  // end, in milliseconds since 1970; 0: never
 	value []byte
 }
 
-// kind is what an item is.
+// kind is the kind of an item.
 type kind byte
 
 const (
 	record  kind = 'r'
 	counter kind = 'n'
 	history kind = 'h'
-	kept    kind = 'k' // what its key says: of a set, a sequence, events, a session, a period
+	kept    kind = 'k' // data kept under its key: of a set, a sequence, events, a session, a period
 )
 
-// of says what the item is of, for messages.
+// of returns the owner of the item, for messages.
 func (it *item) of() string {
 	switch it.kind {
 	case kept:
@@ -46,7 +45,7 @@ func (it *item) of() string {
 	return strings.TrimSuffix(it.model+" "+it.id+" "+it.name, " ")
 }
 
-// keyIn returns the key under which the item stands.
+// keyIn returns the key of the item.
 func (it *item) keyIn(in *Inspector) (string, error) {
 	if it.kind == kept {
 		return it.key, nil
@@ -64,8 +63,8 @@ func (it *item) keyIn(in *Inspector) (string, error) {
 	return m.Key(it.id), nil
 }
 
-// records calls f with the records of m that it wants, each with its counters and its history,
-// some at a time.
+// records calls f with the records of m selected by want, each with its counters and its history,
+// in batches.
 func (in *Inspector) records(ctx context.Context, m model, p *pacer, want wanted, f func([]item) error) error {
 	return m.IDs(ctx, "", func(ids []string, _ string) error {
 		for some := range slices.Chunk(ids, at) {
@@ -87,10 +86,10 @@ func (in *Inspector) records(ctx context.Context, m model, p *pacer, want wanted
 	})
 }
 
-// wanted returns those of the records ids that are wanted; nil: all are.
+// wanted returns the wanted records among ids; nil: all.
 type wanted func(ctx context.Context, m model, ids []string) ([]string, error)
 
-// lacking wants what is not here: records, or something that belongs to them.
+// lacking selects the records that are missing here, in whole or in part.
 func (in *Inspector) lacking(ctx context.Context, m model, ids []string) (some []string, err error) {
 	asked, keys, err := in.asked(m, ids)
 	if err != nil {
@@ -105,7 +104,7 @@ func (in *Inspector) lacking(ctx context.Context, m model, ids []string) (some [
 	return slices.Compact(some), err
 }
 
-// asked returns the items that there may be of the records ids, and their keys.
+// asked returns the possible items of the records ids, and their keys.
 func (in *Inspector) asked(m model, ids []string) (asked []item, keys []string, err error) {
 	for _, id := range ids {
 		some := []item{{kind: record, model: m.Name(), id: id}}
@@ -126,8 +125,8 @@ func (in *Inspector) asked(m model, ids []string) (asked []item, keys []string, 
 	return asked, keys, nil
 }
 
-// itemsOf returns the items of the records ids. A record that is damaged is an error: it would
-// be missing from what claims to be all.
+// itemsOf returns the items of the records ids. A damaged record is an error, since the result must
+// be complete.
 func (in *Inspector) itemsOf(ctx context.Context, m model, ids []string) (items []item, err error) {
 	asked, keys, err := in.asked(m, ids)
 	if err != nil {
@@ -151,11 +150,11 @@ func (in *Inspector) itemsOf(ctx context.Context, m model, ids []string) (items 
 	return items, nil
 }
 
-// stays reports whether a record is to be exported: one that lives, or that is deleted and
-// has a history or a number.
+// stays reports whether a record is to be exported: a live one, or a deleted one with a history or
+// a number.
 func (in *Inspector) stays(m model, it *item, err error) (bool, error) {
 	if err != nil {
-		return false, nil // It is absent; what else a get may say, GetAll has said.
+		return false, nil // It is absent; other errors came from GetAll.
 	}
 	s := m.Decode(it.id, it.value)
 	if s.Err != nil {
@@ -168,7 +167,7 @@ func (in *Inspector) stays(m model, it *item, err error) (bool, error) {
 	return !s.Ended, nil
 }
 
-// others calls f with the items that belong to no record, some at a time.
+// others calls f with the items that belong to no record, in batches.
 func (in *Inspector) others(ctx context.Context, p *pacer, f func([]item) error) error {
 	return in.eachKey(ctx, "", func(keys []string) error {
 		var items []item
@@ -202,7 +201,7 @@ func (in *Inspector) others(ctx context.Context, p *pacer, f func([]item) error)
 	})
 }
 
-// isKept reports whether what stands under key is exported as it is, and when it ends.
+// isKept reports whether the value of key is exported unchanged, and when it ends.
 func (in *Inspector) isKept(key string) (ends int64, ok bool) {
 	o := in.owner(key)
 	w := o.window
@@ -228,7 +227,7 @@ func (in *Inspector) isKept(key string) (ends int64, ok bool) {
 	return 0, true
 }
 
-// endOfSession returns when a session ends, however it is used.
+// endOfSession returns the absolute end of a session, regardless of its use.
 func endOfSession(value []byte) int64 {
 	fields, _ := fieldsOf(value)
 	for _, f := range fields {
@@ -239,8 +238,7 @@ func endOfSession(value []byte) int64 {
 	return 0
 }
 
-// lives returns for how long an item is to be stored from now on, 0 for ever, or that it has
-// ended.
+// lives returns the remaining lifetime of an item, 0 for ever, and whether it has ended.
 func (it *item) lives(in *Inspector) (ttl time.Duration, ended bool, err error) {
 	if it.kind == record {
 		m, err := in.model(it.model)
@@ -257,5 +255,5 @@ func (it *item) lives(in *Inspector) (ttl time.Duration, ended bool, err error) 
 	return min(max(ttl, time.Second), kv.MaxTTL), ttl <= 0, nil
 }
 
-// errEmpty says that there is nothing to export.
+// errEmpty means that there is nothing to export.
 var errEmpty = errors.New("the database has no models")

@@ -10,21 +10,21 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// owner is whose a key is.
+// owner is the owner of a key.
 type owner struct {
-	class string // what the key begins with
-	model *model // nil: no model's, or of one that this program does not have
-	name  string // of the model, or of what stands alone
+	class string // the prefix of the key
+	model *model // nil: none, or one that this program does not have
+	name  string // of the model, or of data that belongs to no model
 	part  string // "record", "history", an index, a counter
 	known bool   // by this program
 
-	window plug.Window // of an index, or of what stands alone
+	window plug.Window // of an index, or of data that belongs to no model
 	base   string      // see plug.Window
 	first  bool
-	rest   string // of a key of records: what follows the model, the text of the id unless it is hashed
+	rest   string // for a key of records: the rest after the model, the text of the id unless hashed
 }
 
-// Classes of keys that belong to a model as a whole, and what they hold.
+// Classes of keys that belong to a model as a whole, and their content.
 var modelClasses = map[string]string{
 	"r": "records", "h": "history", "ids": "ids", "built": "state", "rebuild": "state",
 	"rebuilt": "state", "build": "state", "seq": "ids",
@@ -37,10 +37,11 @@ var otherClasses = map[string]string{
 	"format": "format", "rescued": "state",
 }
 
-// isWitness reports whether a server holds key so that its loss is noticed: see docs/internals/keys.md.
+// isWitness reports whether key is one that each server holds, so that its loss is noticed: see
+// docs/internals/keys.md.
 func isWitness(key string) bool { return strings.HasPrefix(key, "ringtree{") }
 
-// owner says whose key is.
+// owner returns the owner of key.
 func (in *Inspector) owner(key string) owner {
 	class, rest, _ := strings.Cut(key, ":")
 	o := owner{class: class}
@@ -103,7 +104,7 @@ func (in *Inspector) find(key string, o *owner) {
 	}
 }
 
-// eachKey calls f with all keys, some at a time.
+// eachKey calls f with all keys, in batches.
 func (in *Inspector) eachKey(ctx context.Context, begin string, f func(keys []string) error) error {
 	if in.keys == nil {
 		return ErrNoKeys
@@ -118,17 +119,17 @@ func (in *Inspector) eachKey(ctx context.Context, begin string, f func(keys []st
 	})
 }
 
-// Share is how much of a store something takes.
+// Share is the share of a store taken by a part of it.
 type Share struct {
-	Model, Part string // of a model, or what stands alone
+	Model, Part string // of a model, or the name of data that belongs to no model
 	Keys, Bytes int64  // bytes of keys and values
 	Biggest     string // key
 	BiggestSize int
 	Known       bool // by this program
 }
 
-// Sizes returns how much each part of the store takes, the largest first. It reads all of
-// it, at the pace that it is told.
+// Sizes returns the share of each part of the store, the largest first. It reads the whole store,
+// at pace p.
 func (in *Inspector) Sizes(ctx context.Context, p Pace) ([]Share, error) {
 	shares := make(map[[2]string]*Share)
 	pace := p.begin("sizes", "keys", 0)
@@ -139,7 +140,7 @@ func (in *Inspector) Sizes(ctx context.Context, p Pace) ([]Share, error) {
 		}
 		for i, key := range keys {
 			if results[i].Err != nil {
-				continue // It is gone.
+				continue // It was deleted.
 			}
 			o := in.owner(key)
 			name := [2]string{o.name, o.part}
@@ -165,7 +166,7 @@ func largest[K comparable](shares map[K]*Share) []Share {
 	return all
 }
 
-// sharesKept is how many values of an index List has in memory.
+// sharesKept is the maximum number of values of an index that List keeps in memory.
 const sharesKept = 100_000
 
 // trim drops the smaller half of shares if there are too many.
@@ -186,16 +187,16 @@ func (s *Share) add(key string, bytes int) {
 	}
 }
 
-// Item is what a key holds.
+// Item is the content of a key.
 type Item struct {
 	Key     string
 	Exists  bool
 	Owner   string // MODEL.PART
 	Known   bool   // by this program
 	Bytes   int
-	Lines   []string // what it means
+	Lines   []string // the decoded content
 	Damaged error
-	Value   []byte // as it is stored
+	Value   []byte // as stored
 }
 
 // Key returns the content of one key of any kind.
@@ -224,9 +225,9 @@ func isText(value []byte) bool {
 	return !slices.ContainsFunc(value, func(b byte) bool { return b < ' ' && b != '\n' || b > '~' })
 }
 
-// List returns the values of an index, MODEL.INDEX, that have keys, with how many and how
-// many bytes these have, the largest first and at most top. Of an index with more than 100,000
-// values, some of a small one may be missing.
+// List returns the values of an index, MODEL.INDEX, that have keys, with the number and the bytes of
+// these keys, the largest first and at most top. If the index has more than 100,000 values, some
+// small ones may be missing.
 func (in *Inspector) List(ctx context.Context, index string, top int, p Pace) ([]Share, error) {
 	_, w, err := in.window(index)
 	if err != nil {

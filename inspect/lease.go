@@ -11,11 +11,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// lease is the right to rescue a database, which one process has at a time: an item whose value
-// names the owner. It goes when the owner gives it back, or by itself after times.Lease.
+// lease is the right to rescue a database, held by one process at a time: an item with the owner as
+// its value. It ends when the owner gives it back, or after times.Lease.
 type lease struct {
 	store kv.Store
-	owner []byte // tells this process from others
+	owner []byte // identifies this process
 	log   *slog.Logger
 }
 
@@ -23,8 +23,8 @@ var leaseKey = kv.NewClass("recovery", 1).Key("lease")
 
 var errLeaseLost = errors.New("another process rescues the database")
 
-// hold does work with the lease, and nothing if another process has it. The context of work ends
-// if another process takes the lease meanwhile.
+// hold runs work with the lease, or does nothing if another process has it. The context of work
+// ends if another process takes the lease meanwhile.
 func (l lease) hold(ctx context.Context, work func(context.Context) error) error {
 	mine, err := l.take(ctx)
 	if err != nil || !mine {
@@ -80,7 +80,7 @@ func (l lease) keep(ctx context.Context, lost context.CancelCauseFunc) {
 	}
 }
 
-// give gives the lease back. If that fails, it ends by itself.
+// give gives the lease back. If that fails, it expires.
 func (l lease) give(ctx context.Context) {
 	version, mine, err := l.look(ctx)
 	if mine {

@@ -15,9 +15,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Main is the main function of a command that looks into an app's database. models makes the
-// app's models in a DB; `kvgen -cmd` writes a program that hands them over. Main ends the
-// process.
+// Main is the main function of a command that inspects an app's database. models creates the app's
+// models in a DB; `kvgen -cmd` writes a program that passes them. Main ends the process.
 func Main(models func(*kvmodel.DB) []kvmodel.Model) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // A second signal ends the process at once.
@@ -26,40 +25,38 @@ func Main(models func(*kvmodel.DB) []kvmodel.Model) {
 
 // Config is one call of the command.
 type Config struct {
-	Name   string   // of the command, for what it says of itself; "": that of the program
-	Args   []string // behind the name
+	Name   string   // of the command, in its messages; "": that of the program
+	Args   []string // after the name
 	Models func(*kvmodel.DB) []kvmodel.Model
 
-	// URL is the store that is opened where neither --store nor $RINGTREE_STORE names one.
+	// URL is the default store, without --store and $RINGTREE_STORE.
 	URL string
 
 	Stdin          io.Reader // nil: os.Stdin, and so on
 	Stdout, Stderr io.Writer
 
-	// Open opens the store that a URL names; nil: as kvopen does, with all engines.
+	// Open opens the store at a URL; nil: like kvopen, with all engines.
 	Open func(ctx context.Context, url string) (kv.Store, error)
 
-	atTerminal bool // for tests: Stdin and Stderr are one
+	atTerminal bool // for tests: Stdin and Stderr are a terminal
 }
 
-// What Run returns.
+// The exit codes returned by Run.
 const (
 	exitWell    = 0
-	exitDiffers = 1 // something is wrong, or not there
-	exitCall    = 2 // the call is wrong
-	exitStore   = 3 // the store cannot be reached
-	exitStopped = 4 // the verb was stopped, and can go on
+	exitDiffers = 1 // something is wrong or missing
+	exitCall    = 2 // wrong usage
+	exitStore   = 3 // the store is unreachable
+	exitStopped = 4 // the verb was stopped, and can be resumed
 	exitRefused = 5
 )
 
-// Run carries out the verb that the arguments name, and returns the exit code: 0 if all is
-// well, 1 if something is wrong or not there, 2 if the call is wrong, 3 if the store cannot be
-// reached, 4 if the verb was stopped and can go on, and 5 if it was refused. When ctx ends,
-// the verb is stopped.
+// Run runs the verb named by the arguments, and returns the exit code: 0 for success, 1 if
+// something is wrong or missing, 2 for wrong usage, 3 if the store is unreachable, 4 if the verb
+// was stopped and can be resumed, and 5 if it was refused. When ctx ends, Run stops the verb.
 //
-// If the store is a file that an app has open which calls [Serve], a verb that writes runs in
-// the app, as check does, which would make many trips; one that reads asks the app for what the
-// store holds.
+// If an app that calls [Serve] has the store's file open, the app runs the verbs that write, and
+// check, which would make many trips; the other verbs read the store through the app.
 func Run(ctx context.Context, config Config) int {
 	c := newCall(config)
 	if err := c.parse(ctx); err != nil || c.verb.run == nil {
@@ -89,16 +86,16 @@ func (c *call) carryOut(ctx context.Context) int {
 	return c.end(ctx, err)
 }
 
-// Errors of verbs, beside those of the store and of Inspector.
+// The errors of verbs; others come from the store and from Inspector.
 var (
 	errCall    = errors.New("wrong call")
-	errDiffers = errors.New("something is wrong") // which was said
+	errDiffers = errors.New("something is wrong") // already printed
 	errStopped = errors.New("stopped")
 	errRefused = errors.New("refused")
 	errIdle    = errors.New("dry run")
 )
 
-// end says why the verb has failed, and returns the exit code.
+// end prints the reason of a verb's failure, and returns the exit code.
 func (c *call) end(ctx context.Context, err error) int {
 	code := codeOf(ctx, err)
 	if err == nil || errors.Is(err, errDiffers) || errors.Is(err, errIdle) {
@@ -117,7 +114,7 @@ func (c *call) end(ctx context.Context, err error) int {
 	return code
 }
 
-// codeOf returns the exit code of a verb that has ended with err.
+// codeOf returns the exit code of a verb that ended with err.
 func codeOf(ctx context.Context, err error) int {
 	is := func(targets ...error) bool {
 		for _, target := range targets {

@@ -8,11 +8,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// faceHidden stands on a page where a private field would show.
+// faceHidden is shown on a page in place of data with a private field.
 const faceHidden = "Hidden, because it contains a private field. The command shows it with --private."
 
-// isHidden reports whether the index w of m is over a private field, so that its places,
-// its keys and what these hold would show it.
+// isHidden reports whether the index w of m is over a private field, so that its places, its keys
+// and their values would show it.
 func isHidden(m *model, w plug.Window) bool {
 	if m == nil {
 		return false
@@ -21,8 +21,8 @@ func isHidden(m *model, w plug.Window) bool {
 	return plug.IsOver(m.Defs()[i], m.Private())
 }
 
-// isOpen reports whether what stands under a key may be shown as it is: what of it this
-// program knows, and knows to hold no private field.
+// isOpen reports whether the value of a key may be shown unmasked: this program knows it, and it
+// has no private field.
 func (o *owner) isOpen() bool {
 	switch {
 	case o.window != nil:
@@ -35,8 +35,8 @@ func (o *owner) isOpen() bool {
 	return o.known && (o.part == "ids" || o.part == "state")
 }
 
-// privateTexts returns the texts of the private fields of a record, as places of an index
-// may hold them.
+// privateTexts returns the texts of the private fields of a record, in the form of places of an
+// index.
 func privateTexts(private []string, open []Field) (texts []string) {
 	for _, f := range open {
 		if text, ok := f.Value.(string); ok && text != "" && slices.Contains(private, f.Name) {

@@ -1,12 +1,13 @@
 package inspect
 
-// met are hashes of ids that a call has met, each with its model. A store can list a key more than
-// once.
+// met is the set of ids seen in a call, each hashed with its model. A store can list a key more
+// than once.
 type met map[sum128]struct{}
 
 func hashIn(m model, id string) sum128 { return hashOf(m.Name() + ":" + id) }
 
-// fresh returns those of ids that were not met before. Numbers are named once.
+// fresh adds ids, and returns the new ones. Numbered ids are never listed twice, so it returns all
+// of them.
 func (s met) fresh(m model, ids []string) (fresh []string) {
 	if m.IsNumbered() {
 		return ids

@@ -18,28 +18,28 @@ import (
 
 // RecoverOptions configure Recover. The zero RecoverOptions wait for an operator after a loss.
 type RecoverOptions struct {
-	// Accept accepts a loss without an operator. It is for stores that can lose
-	// anything at any time, such as memcached.
+	// Accept accepts a loss without an operator. It is for stores that can lose anything at any
+	// time, such as memcached.
 	Accept bool
 
-	// Log is where a loss and its repair are logged. The default is slog.Default.
+	// Log receives losses and their repair. The default is slog.Default.
 	Log *slog.Logger
 }
 
-// Health is how the data of an app is.
+// Health is the state of an app's data.
 type Health int32
 
 // The states of Health.
 const (
 	Well       Health = iota
 	Lost              // data is lost, and nobody has accepted that yet
-	Rebuilding        // some lists cannot be read until they are built again
+	Rebuilding        // some lists are unreadable until they are rebuilt
 )
 
 // String returns "ok", "lost" or "rebuilding".
 func (h Health) String() string { return [...]string{"ok", "lost", "rebuilding"}[h] }
 
-// A Recovery brings a database back after a loss. A nil Recovery watches nothing, and is Well.
+// A Recovery recovers a database after a loss. A nil Recovery watches nothing, and is Well.
 type Recovery struct {
 	db      *kvmodel.DB
 	in      *Inspector
@@ -49,19 +49,19 @@ type Recovery struct {
 
 	noticed chan struct{}
 	health  atomic.Int32
-	failed  string // the last error that was logged
+	failed  string // the last logged error
 	end     func()
 }
 
-// Recover brings db back after its store has lost data, in the background, until ctx ends or
-// Stop is called; call Stop before db is closed. db has all its models by now:
+// Recover recovers db after its store has lost data, in the background, until ctx ends or Stop is
+// called; call Stop before closing db. All models must be registered in db before:
 //
 //	defer inspect.Recover(ctx, db, inspect.RecoverOptions{}).Stop()
 //
 // It notices that a server has lost its memory or that an index is not built. With Accept it
-// accepts the loss, logs what is gone, and rescues what is left, as Rescue does; of several
-// processes, one rescues. Without Accept it logs the loss and waits until an operator has called
-// the verb recover. With either, it builds indexes that are not built.
+// accepts the loss, logs the lost data, and rescues the rest, as Rescue does; only one of several
+// processes rescues. Without Accept it logs the loss and waits until an operator has called the
+// verb recover. In both cases, it builds indexes that are not built.
 func Recover(ctx context.Context, db *kvmodel.DB, o RecoverOptions) *Recovery {
 	log := cmp.Or(o.Log, slog.Default())
 	ctx, cancel := context.WithCancel(ctx)
@@ -78,10 +78,10 @@ func Recover(ctx context.Context, db *kvmodel.DB, o RecoverOptions) *Recovery {
 	return r
 }
 
-// Stop ends what r does, and waits for it.
+// Stop stops r, and waits for its end.
 func (r *Recovery) Stop() { r.end() }
 
-// Health returns how the data is, as far as r knows.
+// Health returns the state of the data, as far as r knows.
 func (r *Recovery) Health() Health {
 	if r == nil {
 		return Well
@@ -89,8 +89,8 @@ func (r *Recovery) Health() Health {
 	return Health(r.health.Load())
 }
 
-// Notice makes r look at once if err, which a request got, is an ErrLost. Otherwise a loss that
-// only some requests see may stay unnoticed.
+// Notice makes r check the database at once if err, from a request, is an ErrLost. Otherwise a loss
+// seen by only some requests may stay unnoticed.
 func (r *Recovery) Notice(err error) {
 	if r == nil || !errors.Is(err, kvmodel.ErrLost) {
 		return
@@ -101,11 +101,11 @@ func (r *Recovery) Notice(err error) {
 	}
 }
 
-// recoverPause is how often a Recovery asks the database, and not the store, whether there is
-// something to do. While there is, it asks the store as often.
+// recoverPause is the interval between two checks of the database, which need no trip. While there
+// is something to do, r asks the store at the same interval.
 const recoverPause = time.Second
 
-// run looks once, and then whenever there may be something to do, until ctx ends.
+// run checks once, and then whenever there may be something to do, until ctx ends.
 func (r *Recovery) run(ctx context.Context) {
 	tick := time.NewTicker(recoverPause)
 	defer tick.Stop()
@@ -130,7 +130,7 @@ func (r *Recovery) isHurt() bool {
 	return stats.Lost > 0 || len(stats.Unbuilt) > 0
 }
 
-// note logs an error of step, once for as long as it stays the same.
+// note logs an error of step, unless it is the same as the last one.
 func (r *Recovery) note(ctx context.Context, err error) {
 	text := ""
 	if err != nil && ctx.Err() == nil {
@@ -142,7 +142,7 @@ func (r *Recovery) note(ctx context.Context, err error) {
 	r.failed = text
 }
 
-// step looks how the database is, and does what is next.
+// step checks the database, and takes the next step of its recovery.
 func (r *Recovery) step(ctx context.Context) error {
 	st, err := r.in.Status(ctx)
 	if err != nil {
@@ -173,10 +173,10 @@ func (r *Recovery) step(ctx context.Context) error {
 	return nil
 }
 
-// enter sets the health and reports whether it was another one.
+// enter sets the health, and reports whether it has changed.
 func (r *Recovery) enter(h Health) bool { return Health(r.health.Swap(int32(h))) != h }
 
-// accept accepts what is lost, for all processes, and logs what that is.
+// accept accepts the loss for all processes, and logs the lost data.
 func (r *Recovery) accept(ctx context.Context, st Status) error {
 	servers, err := r.db.Accept(ctx)
 	if err != nil {
@@ -190,25 +190,25 @@ func (r *Recovery) accept(ctx context.Context, st Status) error {
 	return r.rescue(ctx)
 }
 
-// rescue rescues what is left, unless another process does that.
+// rescue rescues the remaining data, unless another process does.
 func (r *Recovery) rescue(ctx context.Context) error {
 	return r.lease.hold(ctx, func(ctx context.Context) error {
 		err := r.in.Rescue(ctx, Pace{})
 		if errors.Is(err, ErrNoKeys) {
-			return nil // The next step builds what is not built.
+			return nil // The next step builds the indexes that are not built.
 		}
 		return err
 	})
 }
 
-// build builds indexes of models, side by side: on servers each build waits for writes in
-// flight. Of several processes one builds, and the others wait.
+// build builds indexes of models concurrently: on servers each build waits for writes in flight. Of
+// several processes one builds, and the others wait.
 func (r *Recovery) build(ctx context.Context, models []string) error {
 	r.log.Info("inspect: indexes are built", "of", models)
 	return errors.Join(beside(models, func(model string) error { return r.in.Build(ctx, model, false, nil) })...)
 }
 
-// unbuiltIn returns the models of which an index is not built, and whether one is being
+// unbuiltIn returns the models with an index that is not built, and whether an index is being
 // built.
 func unbuiltIn(st Status) (unbuilt []string, building bool) {
 	for _, m := range st.Models {
@@ -222,7 +222,7 @@ func unbuiltIn(st Status) (unbuilt []string, building bool) {
 	return unbuilt, building
 }
 
-// recordsIn returns about how many records each model has.
+// recordsIn returns the approximate number of records of each model.
 func recordsIn(st Status) string {
 	var all []string
 	for _, m := range st.Models {
@@ -231,5 +231,5 @@ func recordsIn(st Status) string {
 	return strings.Join(all, ", ")
 }
 
-// lossOf returns why st says that data is lost.
+// lossOf returns the loss reported in st.
 func lossOf(st Status) error { return cmp.Or(st.Lost, kv.ErrLost) }

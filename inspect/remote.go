@@ -13,8 +13,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// The command and an app that has the store's file open say this to each other for a verb that
-// reads: the app what its store is, and then, for each ask, what that store has told.
+// The messages between the command and an app that has the store's file open, for a verb that
+// reads: the app describes its store with has, and then answers each query with told.
 type (
 	has struct {
 		Prefix string `json:"prefix,omitempty"` // of the tenant
@@ -23,12 +23,12 @@ type (
 	}
 	query struct {
 		Get   []string `json:"get,omitempty"`
-		Walk  bool     `json:"walk,omitempty"` // in order; otherwise as Powers.Keys, if Get is empty
+		Walk  bool     `json:"walk,omitempty"` // in order; otherwise like Powers.Keys, if Get is empty
 		Begin string   `json:"begin,omitempty"`
 		After string   `json:"after,omitempty"`
 	}
 	told struct {
-		Items  []got    `json:"items,omitempty"` // of Get
+		Items  []got    `json:"items,omitempty"` // answers Get
 		Keys   []string `json:"keys,omitempty"`
 		End    bool     `json:"end,omitempty"` // there are no more keys
 		Failed *failure `json:"failed,omitempty"`
@@ -40,7 +40,7 @@ type (
 	}
 	failure struct {
 		Text string `json:"text"`
-		Of   []int  `json:"of"` // which of failures it is
+		Of   []int  `json:"of"` // the indexes of its errors in failures
 	}
 )
 
@@ -77,7 +77,7 @@ func (f *failure) Is(target error) bool {
 	return false
 }
 
-// tell answers what a verb that reads asks for, until the command says no more.
+// tell answers the queries of a verb that reads, until the command closes the connection.
 func (s *server) tell(ctx context.Context, conn *net.UnixConn, to *caller, hears *json.Decoder) {
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Now()) })()
 	store := s.db.Store()
@@ -111,14 +111,14 @@ func getFrom(ctx context.Context, s kv.Store, keys []string) (t told) {
 	return t
 }
 
-// remote is the store that an app has open, as a verb that reads sees it over the app's socket.
+// remote is the store of an app, read over the app's socket.
 type remote struct {
 	call *call
-	idle chan *app // connections that are free
+	idle chan *app // idle connections
 	has  has
 }
 
-// idleMost is how many connections a remote store keeps: as many as ask at a time.
+// idleMost is the maximum number of idle connections: as many as there are concurrent queries.
 const idleMost = 4
 
 var errRemote = fmt.Errorf("%w: %w: an app has the file open", kv.ErrUnavailable, kv.ErrReadOnly)
@@ -138,10 +138,10 @@ func (c *call) storeOf(ctx context.Context, a *app) (kv.Store, error) {
 	return kv.ReadOnly(r, errRemote), nil
 }
 
-// isRemote reports whether s is that of an app.
+// isRemote reports whether s is the store of an app.
 func isRemote(s kv.Store) bool { return errors.Is(kv.PowersOf(s).ReadOnly, errRemote) }
 
-// ofTenant returns an error if keys with a prefix are not those of the tenant.
+// ofTenant returns an error if keys with this prefix do not belong to the tenant.
 func ofTenant(prefix, tenant string) error {
 	wants := ""
 	if tenant != "" {
@@ -156,7 +156,7 @@ func ofTenant(prefix, tenant string) error {
 	return fmt.Errorf("%w: the app has the keys of the tenant %s alone; --tenant names one", errCall, strings.TrimSuffix(prefix, ":"))
 }
 
-// meet begins to ask a, and hears what its store is.
+// meet sends the first request to a, and returns the description of its store.
 func (c *call) meet(a *app) (h has, err error) {
 	if err = c.request(a, request{Reads: true}); err == nil {
 		err = a.says.Decode(&h)
@@ -164,7 +164,7 @@ func (c *call) meet(a *app) (h has, err error) {
 	return h, err
 }
 
-// Powers are those of a store that others write.
+// Powers are those of a store written by others.
 func (r *remote) Powers() (p kv.Powers) {
 	p.Prefix = r.has.Prefix
 	if r.has.Keys {
@@ -180,7 +180,7 @@ func (r *remote) Powers() (p kv.Powers) {
 	return p
 }
 
-// Close ends the connections.
+// Close closes the idle connections.
 func (r *remote) Close() (err error) {
 	for {
 		select {
@@ -192,7 +192,7 @@ func (r *remote) Close() (err error) {
 	}
 }
 
-// Do carries out gets.
+// Do runs ops, which must be gets.
 func (r *remote) Do(ctx context.Context, ops []kv.Op) error {
 	var a query
 	if kv.Check(ops, kv.Powers{}) == 0 {
@@ -221,9 +221,9 @@ func (r *remote) Do(ctx context.Context, ops []kv.Op) error {
 	return kv.Unanswered(ops)
 }
 
-// keys calls f with the keys that a asks for.
+// keys calls f with the keys selected by a.
 func (r *remote) keys(ctx context.Context, a query, f func(keys []string) error) error {
-	var own error // of f
+	var own error // the error of f
 	err := r.ask(ctx, a, func(says *json.Decoder) error {
 		for {
 			var t told
@@ -242,8 +242,7 @@ func (r *remote) keys(ctx context.Context, a query, f func(keys []string) error)
 	return own
 }
 
-// ask sends a to the app, and has hear read what is answered, on a connection that no one else
-// uses meanwhile.
+// ask sends a to the app, and calls hear to read the answer, on a connection of its own.
 func (r *remote) ask(ctx context.Context, a query, hear func(*json.Decoder) error) error {
 	to, err := r.free(ctx)
 	if err != nil {
@@ -266,7 +265,7 @@ func (r *remote) ask(ctx context.Context, a query, hear func(*json.Decoder) erro
 	return errors.Join(err, to.conn.Close())
 }
 
-// free returns a connection that is free, or a new one.
+// free returns an idle connection, or a new one.
 func (r *remote) free(ctx context.Context) (*app, error) {
 	select {
 	case a := <-r.idle:

@@ -14,30 +14,30 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// RepairOptions say what to repair.
+// RepairOptions configure a repair.
 type RepairOptions struct {
 	Pace
-	Dry  bool         // only say what would be done
-	Done func(Mended) // is told of each fault what was done; nil: no one is
+	Dry  bool         // only report the planned repairs
+	Done func(Mended) // called with the repair of each fault; may be nil
 }
 
-// Mended is what was done about a fault.
+// Mended is the repair of a fault.
 type Mended struct {
 	Fault
 	Did string // "enter the record again"
-	Err error  // why that has failed
+	Err error  // the reason of its failure
 }
 
-// Repaired is what a repair has come to.
+// Repaired is the result of a repair.
 type Repaired struct {
 	Mended int
-	Left   []Fault // that are still there
+	Left   []Fault // remaining faults
 }
 
-// errLost says that what is gone cannot be made again.
+// errLost means that lost data cannot be restored.
 var errLost = errors.New("it is lost: no other data contains it")
 
-// remedies says what is done about faults of each kind.
+// remedies describes the repair of each kind of fault.
 var remedies = map[string]string{
 	plug.MissingEntry:  "enter the record again",
 	plug.StrayEntry:    "take the entry out",
@@ -50,10 +50,9 @@ var remedies = map[string]string{
 	plug.NotBuilt:      "build",
 }
 
-// Repair mends faults that a check has found, each on its own, and then looks at them again.
-// What stays wrong has the indexes of its model built again. It can be called again at any
-// time, and does nothing where nothing is wrong. What is lost, such as a damaged record, it
-// only names.
+// Repair repairs faults found by a check, each on its own, and checks them again. If a fault
+// remains, Repair builds the indexes of its model. It can be repeated at any time, and does nothing
+// where nothing is wrong. Losses, such as a damaged record, are only reported.
 func (in *Inspector) Repair(ctx context.Context, faults []Fault, o RepairOptions) (Repaired, error) {
 	if err := in.db.Writable(); err != nil && !o.Dry {
 		return Repaired{}, err
@@ -73,7 +72,7 @@ func (in *Inspector) Repair(ctx context.Context, faults []Fault, o RepairOptions
 	return r.finish(ctx, some)
 }
 
-// mendInOrder mends each of faults, those first by which others are found.
+// mendInOrder repairs faults. It begins with the data that leads to other data.
 func (r *repairing) mendInOrder(ctx context.Context, faults []Fault) error {
 	slices.SortStableFunc(faults, func(a, b Fault) int { return cmp.Compare(order(a), order(b)) })
 	pace := r.o.Pace.begin("repair", "faults", int64(len(faults)))
@@ -90,8 +89,8 @@ func (r *repairing) mendInOrder(ctx context.Context, faults []Fault) error {
 	return nil
 }
 
-// order is the order in which faults are mended: ids first, by which all else is found, with
-// what is not built, and numbers last.
+// order is the order in which faults are repaired: lost ids first, since all else depends on them,
+// together with indexes that are not built; counts last.
 func order(f Fault) int {
 	switch f.Kind {
 	case plug.LostIDs, plug.NotBuilt:
@@ -108,13 +107,13 @@ type repairing struct {
 	o  RepairOptions
 
 	mu   sync.Mutex
-	done map[string]*deed // what other faults may be about, too
+	done map[string]*deed // finished and running tasks that several faults may need
 }
 
-// deed is what is done once.
+// deed is a task that runs only once.
 type deed struct {
 	ended chan struct{}
-	err   error // once it has ended
+	err   error // valid after the end
 }
 
 func (r *repairing) tell(f Fault, err error) {
@@ -123,8 +122,7 @@ func (r *repairing) tell(f Fault, err error) {
 	}
 }
 
-// once does what is called name, unless that was done already. If it is being done, once
-// waits for that.
+// once runs do once for each name. If it is running, once waits for its end.
 func (r *repairing) once(name string, do func() error) error {
 	r.mu.Lock()
 	d, is := r.done[name]
@@ -142,11 +140,11 @@ func (r *repairing) once(name string, do func() error) error {
 	return d.err
 }
 
-// mendedAtOnce is how many faults are mended side by side: most of the time of many is a
-// wait, as before a count is counted again.
+// mendedAtOnce is the number of concurrent repairs: many spend most of their time waiting, for
+// instance before a count is counted again.
 const mendedAtOnce = 100
 
-// mendAll mends faults of one order side by side, and tells of them in their order.
+// mendAll repairs faults of one order concurrently, and reports them in their order.
 func (r *repairing) mendAll(ctx context.Context, faults []Fault, pace *pacer) error {
 	var ends sync.WaitGroup
 	defer ends.Wait()
@@ -174,7 +172,7 @@ func (r *repairing) mendAll(ctx context.Context, faults []Fault, pace *pacer) er
 	return nil
 }
 
-// mend mends one fault.
+// mend repairs one fault.
 func (r *repairing) mend(ctx context.Context, f Fault) error {
 	var m model
 	if f.Model != "" {
@@ -206,14 +204,14 @@ func (r *repairing) mend(ctx context.Context, f Fault) error {
 	case plug.DamagedItem:
 		err := r.amend(ctx, f)
 		if f.Model != "" && (errors.Is(err, kvmodel.ErrNeedsRebuild) || errors.Is(err, kvmodel.ErrCorrupt)) {
-			err = nil // It is built once the rest is mended.
+			err = nil // It is built after the other repairs.
 		}
 		return err
 	}
 	return fmt.Errorf("%s: %w", strings.Trim(f.Model+" "+f.ID, " "), errLost)
 }
 
-// oneByOne returns a function that calls progress, which is not called side by side.
+// oneByOne returns a function that calls progress, one call at a time.
 func oneByOne(progress func(Step)) func(Step) {
 	if progress == nil {
 		return nil
@@ -226,7 +224,8 @@ func oneByOne(progress func(Step)) func(Step) {
 	}
 }
 
-// isBoard reports whether f is of a board, whose members may have records of their own.
+// isBoard reports whether f is a fault of a board, which may have members with records of their
+// own.
 func (r *repairing) isBoard(f Fault) bool {
 	a, err := r.in.auditOf(f)
 	return err == nil && a.window.Kind() == "board"
@@ -237,12 +236,12 @@ func (r *repairing) build(ctx context.Context, m model, again bool) error {
 	return r.once("build "+m.Name(), func() error { return r.in.buildOne(ctx, m, again, r.o.Progress) })
 }
 
-// buildAgain builds the indexes of m once more: to mend other faults can take a part of them out.
+// buildAgain builds the indexes of m again: the repair of other faults can remove a part of them.
 func (r *repairing) buildAgain(ctx context.Context, m model, again bool) error {
 	return r.in.buildOne(ctx, m, again, r.o.Progress)
 }
 
-// amend puts right what stands under the base of f.
+// amend repairs the data under the base of f.
 func (r *repairing) amend(ctx context.Context, f Fault) error {
 	if f.Index == "" || f.Key == "" {
 		return nil
@@ -256,7 +255,7 @@ func (r *repairing) amend(ctx context.Context, f Fault) error {
 	})
 }
 
-// orphan deletes the children of a record that is gone.
+// orphan deletes the children of a deleted record.
 func (r *repairing) orphan(ctx context.Context, f Fault) error {
 	list := f.Model + "." + f.Index
 	for _, parent := range r.in.models {
@@ -267,8 +266,9 @@ func (r *repairing) orphan(ctx context.Context, f Fault) error {
 	return fmt.Errorf("%w: no model has children in %s", kvmodel.ErrInvalid, list)
 }
 
-// finish has built what a part was lost of, and looks at faults again. What it finds, it mends
-// and has built again, and looks once more: what was damaged may have hidden other faults.
+// finish rebuilds indexes with lost parts, and checks faults again. It repairs the remaining ones,
+// rebuilds their indexes if necessary, and checks once more, because damage may have hidden other
+// faults.
 func (r *repairing) finish(ctx context.Context, faults []Fault) (Repaired, error) {
 	r.buildAll(ctx, faults, r.build, func(f Fault) bool { return f.Kind == plug.DamagedItem && !f.ofMember() })
 	left, err := r.in.still(ctx, faults)
@@ -296,17 +296,18 @@ func (r *repairing) finish(ctx context.Context, faults []Fault) (Repaired, error
 	return Repaired{Mended: max(0, len(faults)-len(left)), Left: left}, nil
 }
 
-// moreLooks is how often a repair goes on with what it finds behind what it has mended.
+// moreLooks is the number of further rounds for faults that other faults have hidden.
 const moreLooks = 2
 
-// ofMember reports whether f is damage of what an index keeps of one member, which is made
-// again by itself.
+// ofMember reports whether f is damage in the data of one member of an index, which is restored
+// without a build.
 func (f Fault) ofMember() bool { return f.audited && f.ID != "" }
 
-// isLost reports whether nothing can be done about f but by who knows what the record was.
+// isLost reports whether f cannot be repaired without knowledge of the lost record.
 func isLost(f Fault) bool { return f.Kind == plug.DamagedRecord }
 
-// buildAll builds the indexes of the models of those of faults. What cannot be built is left.
+// buildAll builds the indexes of the models with faults selected by those. It ignores failed
+// builds.
 func (r *repairing) buildAll(ctx context.Context, faults []Fault, build func(context.Context, model, bool) error, those func(Fault) bool) {
 	_ = beside(r.in.models, func(m model) error {
 		if slices.ContainsFunc(faults, func(f Fault) bool { return f.Model == m.Name() && those(f) }) {
@@ -316,8 +317,8 @@ func (r *repairing) buildAll(ctx context.Context, faults []Fault, build func(con
 	})
 }
 
-// relist accepts what is lost of the ids of m, has all records of m named that are there, and
-// all indexes built.
+// relist accepts the loss in the ids of m, lists all its existing records again, and builds all
+// indexes.
 func (r *repairing) relist(ctx context.Context, m model) error {
 	if r.in.keys == nil {
 		return fmt.Errorf("%s: %w; which records are left is not known: Accept, and Rebuild", m.Name(), ErrNoKeys)
@@ -333,7 +334,7 @@ func (r *repairing) relist(ctx context.Context, m model) error {
 	return r.build(ctx, m, true)
 }
 
-// relist makes the ids of m name all records of m that are there.
+// relist adds all existing records of m to its ids.
 func (in *Inspector) relist(ctx context.Context, m model, p Pace) error {
 	listed, err := in.listed(ctx, m)
 	if err != nil {
@@ -361,7 +362,7 @@ func (in *Inspector) relist(ctx context.Context, m model, p Pace) error {
 	})
 }
 
-// listed returns the ids that m names.
+// listed returns the ids listed by m.
 func (in *Inspector) listed(ctx context.Context, m model) (met, error) {
 	all := make(met)
 	err := m.IDs(ctx, "", func(ids []string, _ string) error {

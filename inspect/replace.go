@@ -8,16 +8,16 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// replacing is an import that makes a database hold what is imported, and nothing else.
+// replacing is an import after which a database holds exactly the imported data.
 type replacing struct {
 	in      *Inspector
 	models  []model
-	changed []model // those of which something was written
-	has     keySet  // what was imported
+	changed []model // models with written data
+	has     keySet  // the imported items
 }
 
-// replace makes the database hold the items that each gives. It writes only what differs, and
-// builds the indexes of models that have changed.
+// replace makes the database hold exactly the items passed by each. It writes only the differences,
+// and builds the indexes of changed models.
 func (in *Inspector) replace(ctx context.Context, models []model, p *pacer, each func(func([]item) error) (Summary, error)) (Summary, error) {
 	r := &replacing{in: in, models: models, has: keySet{in, make(map[sum128]bool)}}
 	sum, err := each(func(items []item) error {
@@ -47,8 +47,7 @@ func (in *Inspector) replace(ctx context.Context, models []model, p *pacer, each
 	return sum, r.build(ctx, p.Progress)
 }
 
-// build has the indexes built of models that have changed, and those that an earlier call has
-// left.
+// build builds the indexes of changed models, and those left unbuilt by an earlier call.
 func (r *replacing) build(ctx context.Context, progress func(Step)) error {
 	if err := r.in.build(ctx, r.changed, progress); err != nil {
 		return err
@@ -61,8 +60,7 @@ func (r *replacing) build(ctx context.Context, progress func(Step)) error {
 	return nil
 }
 
-// change makes the indexes of the model of it say that they do not hold all records, before
-// anything of it is written.
+// change marks the indexes of the item's model as incomplete, before the first write to it.
 func (r *replacing) change(ctx context.Context, it *item) (model, error) {
 	m, err := r.in.model(it.model)
 	if err != nil || slices.ContainsFunc(r.changed, func(c model) bool { return c.Name() == m.Name() }) {
@@ -72,7 +70,7 @@ func (r *replacing) change(ctx context.Context, it *item) (model, error) {
 	return m, r.in.prepare(ctx, []model{m})
 }
 
-// put stores those of items that are not there like this.
+// put stores the items that are missing or different.
 func (r *replacing) put(ctx context.Context, items []item) error {
 	var keys []string
 	for i := range items {
@@ -123,7 +121,7 @@ func (r *replacing) putOne(ctx context.Context, it *item, key string, there kv.R
 	return m.Settle(ctx, it.id, m.Decode(it.id, there.Value).Places)
 }
 
-// do carries op out. To delete what is not there is to have done it.
+// do runs op. Deleting a missing item is no error.
 func (r *replacing) do(ctx context.Context, op kv.Op) error {
 	_, err := kv.One(ctx, r.in.db.Store(), op)
 	if op.Kind == kv.Delete && errors.Is(err, kv.ErrNotFound) {

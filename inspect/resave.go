@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// ResaveOptions say how to write records again.
+// ResaveOptions configure Resave.
 type ResaveOptions struct {
 	Pace
 	Dry bool // only try it
 }
 
-// Resave writes all records of a model again that an earlier version of the model has
-// written, so that code which reads the earlier one can go. It returns how many these are.
-// Others may write meanwhile.
+// Resave rewrites all records of a model that were written by an earlier version of the model, so
+// that the code for reading that version can be removed. It returns their number. Others may write
+// meanwhile.
 func (in *Inspector) Resave(ctx context.Context, name string, o ResaveOptions) (n int64, err error) {
 	m, err := in.model(name)
 	if err != nil {

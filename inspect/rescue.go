@@ -10,9 +10,9 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Rescue makes what it can of a database that has lost a part: it accepts the loss, lists
-// the ids of all records that the keys of the store lead to, and builds all indexes. A check
-// names the remaining faults and losses.
+// Rescue rebuilds a database after a loss from the remaining data: it accepts the loss, lists the
+// ids of all records found by the keys of the store, and builds all indexes. A check reports the
+// remaining faults and losses.
 func (in *Inspector) Rescue(ctx context.Context, p Pace) error {
 	if in.keys == nil {
 		return ErrNoKeys
@@ -37,8 +37,8 @@ func (in *Inspector) Rescue(ctx context.Context, p Pace) error {
 	return in.noteRescue(ctx, edition)
 }
 
-// Unbuildable returns what no record says, so that no build brings it back: counters, and
-// what belongs to no model, each with its kind.
+// Unbuildable returns the data that is in no record, so that no build restores it: counters, and
+// data that belongs to no model, each with its kind.
 func (in *Inspector) Unbuildable() (all []string) {
 	for _, m := range in.models {
 		for _, counter := range m.Counters() {
@@ -51,11 +51,11 @@ func (in *Inspector) Unbuildable() (all []string) {
 	return all
 }
 
-// rescuedKey is the key of what says in which edition of the store a rescue was last carried
-// out. Each loss that is accepted begins another one.
+// rescuedKey is the key of the edition of the store in which the last rescue ran. Each accepted
+// loss begins a new edition.
 var rescuedKey = kv.NewClass("rescued", 1).Key("ringtree")
 
-// edition returns the edition of the store as it is noted, "" if it is the first.
+// edition returns the edition of the store in the form stored under rescuedKey, "" for the first.
 func (in *Inspector) edition() string {
 	number, id := kv.EditionOf(kv.PowersOf(in.db.Store()).Losses)
 	if number <= 1 {
@@ -64,7 +64,7 @@ func (in *Inspector) edition() string {
 	return fmt.Sprintf("%d.%x", number, id)
 }
 
-// noteRescue notes that all was rescued that a loss has left which began an edition.
+// noteRescue notes that the rescue after the loss that began an edition is complete.
 func (in *Inspector) noteRescue(ctx context.Context, edition string) error {
 	if edition == "" {
 		return nil
@@ -73,8 +73,8 @@ func (in *Inspector) noteRescue(ctx context.Context, edition string) error {
 	return err
 }
 
-// awaitsRescue reports whether a loss was accepted and no rescue has followed. Then records
-// may be left that nothing leads to: their ids were in what is lost.
+// awaitsRescue reports whether a loss was accepted without a following rescue. Then there may be
+// records missing from all lists, because their ids were lost.
 func (in *Inspector) awaitsRescue(ctx context.Context) (bool, error) {
 	edition := in.edition()
 	if edition == "" || in.keys == nil {

@@ -13,15 +13,15 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// said is a text in a stored item. A value that is no text is as it would be in a key.
+// said is a text in a stored item. Values other than texts have the form they have in keys.
 type said struct {
-	field string // of a record, "" if it is in none
+	field string // of a record, "" if outside of fields
 	text  string
 }
 
-// saidIn returns all that body, a msgpack map of fields, says: keys and values of any type and
-// depth. An array or a map is also one text, as an id that has its values as parts. With an
-// error it returns what it could read.
+// saidIn returns all texts in body, a msgpack map of fields: keys and values of any type and depth.
+// An array or a map is also one text, like an id with its values as parts. With an error, saidIn
+// returns the texts read so far.
 func saidIn(body []byte) ([]said, error) {
 	w := walker{d: msgpack.NewDecoder(bytes.NewReader(body))}
 	n, err := w.d.DecodeMapLen()
@@ -33,17 +33,17 @@ func saidIn(body []byte) ([]said, error) {
 	return w.all, err
 }
 
-// walker goes through the values of a body.
+// walker walks the values of a body.
 type walker struct {
 	d     *msgpack.Decoder
 	field string
 	all   []said
 }
 
-// deepest is how deep values may be nested, more than the codec reads.
+// deepest is the maximum depth of nested values, more than the codec reads.
 const deepest = 1000
 
-// value reads a value, and returns it as a text: "" if it is none that can be part of an id.
+// value reads a value, and returns it as a text, "" if it cannot be part of an id.
 func (w *walker) value(depth int) (text string, err error) {
 	if depth > deepest {
 		return "", errors.New("values are nested too deeply")
@@ -78,7 +78,7 @@ func (w *walker) value(depth int) (text string, err error) {
 	return text, err
 }
 
-// values reads the n values of an array, or of a map, whose keys and values alternate.
+// values reads the n values of an array, or the alternating keys and values of a map.
 func (w *walker) values(n, depth int, isMap bool, err error) error {
 	var parts []string
 	for i := 0; i < n && err == nil; i++ {
@@ -93,7 +93,7 @@ func (w *walker) values(n, depth int, isMap bool, err error) error {
 	return err
 }
 
-// extension reads a time, or what a type of the app has made.
+// extension reads a time, or the encoding of an app's own type.
 func (w *walker) extension() (string, error) {
 	raw, err := w.d.DecodeRaw()
 	var at time.Time

@@ -20,15 +20,15 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Serve lets the command work while the app has the file of an embedded store open. store is its
-// URL, bolt:PATH, or PATH. On a socket beside the file, PATH.sock, Serve runs verbs on db that
-// write or make many trips, and answers what the others ask of its store. Only the user whose
-// process this is can connect. db has all its models by now. For any other store, which the
-// command can open itself, Serve does nothing.
+// Serve runs the command's verbs while the app has the file of an embedded store open. store is its
+// URL, bolt:PATH, or PATH. Commands connect to a socket beside the file, PATH.sock: Serve runs
+// verbs on db that write or make many trips, and lets the others read its store. Only the user of
+// this process can connect. All models must be registered in db before. For any other store, which
+// the command can open itself, Serve does nothing.
 //
-// It serves until ctx ends or stop is called, which ends the calls under way and waits for
-// them; so call stop before db is closed. A socket that a dead process has left behind is
-// replaced. It is an error if another process serves there.
+// It serves until ctx ends or stop is called. stop ends the running calls and waits for them, so
+// call it before closing db. Serve replaces the socket of a dead process. It returns an error if
+// another process serves there.
 func Serve(ctx context.Context, db *kvmodel.DB, store string) (stop func() error, err error) {
 	path := filePath(store)
 	if path == store && isOther.MatchString(store) {
@@ -54,11 +54,11 @@ func Serve(ctx context.Context, db *kvmodel.DB, store string) (stop func() error
 	return end, nil
 }
 
-// isOther matches the URLs of stores that are no file.
+// isOther matches the URLs of stores other than files.
 var isOther = regexp.MustCompile("^[a-z][a-z0-9+-]*:")
 
-// vacant returns an error if something else is at the place of a socket than one that was left
-// behind.
+// vacant returns an error if there is something at the path of a socket, except the socket of a
+// dead process.
 func vacant(at string) error {
 	info, err := os.Lstat(at)
 	if errors.Is(err, os.ErrNotExist) {
@@ -80,7 +80,7 @@ func vacant(at string) error {
 	return err
 }
 
-// server is an app that carries out calls.
+// server is an app that runs calls.
 type server struct {
 	db       *kvmodel.DB
 	socket   string
@@ -89,8 +89,8 @@ type server struct {
 	calls    sync.WaitGroup
 }
 
-// listen makes the socket. It is made in a folder that no one else can enter, and gets its
-// mode before its place. To change the umask would be to change it for the whole app.
+// listen creates the socket. It does so in a folder closed to other users, and sets the mode before
+// moving it into place. Changing the umask would affect the whole app.
 func (s *server) listen() (err error) {
 	dir, err := os.MkdirTemp(filepath.Dir(s.socket), ".sock") // with mode 0700
 	if err != nil {
@@ -112,7 +112,7 @@ func (s *server) listen() (err error) {
 	return nil
 }
 
-// place puts the socket that was made inside a folder where it belongs.
+// place moves the new socket from inside a folder to its path.
 func (s *server) place(inside string) (err error) {
 	if err := os.Chmod(inside, 0o600); err != nil {
 		return err
@@ -123,7 +123,7 @@ func (s *server) place(inside string) (err error) {
 	return os.Rename(inside, s.socket)
 }
 
-// leave removes the socket, if it is still the one that was made, and takes no more calls.
+// leave accepts no more calls, and removes the socket unless another process has replaced it.
 func (s *server) leave() (err error) {
 	if info, failed := os.Lstat(s.socket); failed == nil && os.SameFile(info, s.made) {
 		err = os.Remove(s.socket)
@@ -131,8 +131,8 @@ func (s *server) leave() (err error) {
 	return errors.Join(err, s.listener.Close())
 }
 
-// breath is how long accept waits when a connection could not be taken, such as for want of
-// file descriptors.
+// breath is the pause of accept after a failed connection, for instance if file descriptors run
+// out.
 const breath = 100 * time.Millisecond
 
 func (s *server) accept(ctx context.Context) {
@@ -146,7 +146,7 @@ func (s *server) accept(ctx context.Context) {
 	}
 }
 
-// serve carries out the call of a connection.
+// serve runs the call of a connection.
 func (s *server) serve(ctx context.Context, conn *net.UnixConn) {
 	defer conn.Close()
 	_ = conn.SetReadDeadline(time.Now().Add(reach))
@@ -173,7 +173,7 @@ func (s *server) serve(ctx context.Context, conn *net.UnixConn) {
 	_ = caller.send(frame{Exit: &code})
 }
 
-// run runs the verb, and returns the exit code. A verb that panics does not end the app.
+// run runs the verb, and returns the exit code. A panic of a verb does not end the app.
 func (s *server) run(ctx context.Context, r request, from *caller) (code int) {
 	c := newCall(Config{Name: r.Name, Args: r.Args, Stdin: from, Stdout: toOutput{from}, Stderr: toErrors{from}})
 	c.Asks, c.Live, c.Clears = r.Terminal, r.Live, r.Clears
@@ -195,7 +195,7 @@ func (s *server) run(ctx context.Context, r request, from *caller) (code int) {
 	return c.carryOut(ctx)
 }
 
-// servable returns an error if the app cannot carry the call out.
+// servable returns an error if the app cannot run the call.
 func (c *call) servable() error {
 	if c.verb.run == nil || !c.verb.inApp {
 		return fmt.Errorf("%w: this needs no app", errCall)
@@ -203,13 +203,13 @@ func (c *call) servable() error {
 	return ofTenant(kv.PowersOf(c.served.Store()).Prefix, c.tenant)
 }
 
-// caller is the command whose call is carried out. It is the verb's input.
+// caller is the command behind a call. It is the verb's input.
 type caller struct {
 	mu   sync.Mutex
 	says *json.Encoder
 
-	inputs chan input // closed when no more comes
-	rest   []byte     // of the last one
+	inputs chan input // closed after the last input
+	rest   []byte     // unread bytes of the last input
 }
 
 // send sends f.
@@ -219,7 +219,7 @@ func (c *caller) send(f frame) error {
 	return c.says.Encode(f)
 }
 
-// hear takes input until the command says no more, and stops the verb then.
+// hear receives input until the command closes its side, and then stops the verb.
 func (c *caller) hear(ctx context.Context, stop func(), hears *json.Decoder) {
 	defer close(c.inputs)
 	defer stop()
@@ -236,7 +236,7 @@ func (c *caller) hear(ctx context.Context, stop func(), hears *json.Decoder) {
 	}
 }
 
-// Read asks the command for input.
+// Read requests input from the command.
 func (c *caller) Read(p []byte) (int, error) {
 	for len(c.rest) == 0 {
 		if err := c.send(frame{Read: len(p)}); err != nil {

@@ -17,53 +17,53 @@ import (
 	"github.com/ringtree/ringtree/internal/release"
 )
 
-// protocol is the version of what the command and the app say to each other: one call a
-// connection, in objects of JSON, one a line. The command sends a request. The app answers with
-// a frame that says its version, and with others up to the one that has the exit code. When
-// it asks for input, the command sends that. A command that was stopped says no more, and
-// hears how the verb ends.
+// protocol is the version of the protocol between the command and the app: one call for each
+// connection, with JSON objects, one a line. The command sends a request. The app answers with a
+// frame with its version, and more frames up to the one with the exit code. When it requests input,
+// the command sends that. A stopped command closes its side, and receives the rest until the verb
+// ends.
 //
 // A request of a verb that reads has no arguments: see remote.go.
 const protocol = 2
 
-// request is what the command wants done.
+// request is a request of the command.
 type request struct {
 	V       int      `json:"v"`
 	Release string   `json:"release"` // of the command
-	Name    string   `json:"name"`    // how the command is called
-	Store   string   `json:"store"`   // how it names the store
+	Name    string   `json:"name"`    // the name of the command
+	Store   string   `json:"store"`   // the command's name for the store
 	Args    []string `json:"args"`
-	Reads   bool     `json:"reads,omitempty"` // it asks for what the store holds
+	Reads   bool     `json:"reads,omitempty"` // the verb reads the store through the app
 
-	Terminal bool `json:"terminal"` // someone sits at the input
+	Terminal bool `json:"terminal"` // a person is at the input
 	Live     bool `json:"live"`     // the errors are a terminal
-	Clears   bool `json:"clears"`   // the output is one
+	Clears   bool `json:"clears"`   // the output is a terminal
 }
 
-// frame is what the app answers. It has one of these, but the first has V and Release.
+// frame is a message of the app. It has one of these fields, but the first has V and Release.
 type frame struct {
 	V       int    `json:"v,omitempty"`
 	Release string `json:"release,omitempty"`
 
 	Out  []byte `json:"out,omitempty"`  // for the output
 	Err  []byte `json:"err,omitempty"`  // for the errors
-	Read int    `json:"read,omitempty"` // the app asks for so many bytes of the input at most
+	Read int    `json:"read,omitempty"` // requests input, up to this number of bytes
 	Exit *int   `json:"exit,omitempty"` // the verb has ended
 }
 
-// input is what a frame has asked for.
+// input is the answer to a request for input.
 type input struct {
 	In  []byte `json:"in,omitempty"`
-	End bool   `json:"end,omitempty"` // there is no more
+	End bool   `json:"end,omitempty"` // end of the input
 }
 
 // socketOf returns the socket of the app that has the file at path open.
 func socketOf(path string) string { return path + ".sock" }
 
-// longest is how many bytes the path of a socket has at most.
+// longest is the maximum length of a socket's path.
 const longest = len(syscall.RawSockaddrUnix{}.Path) - 1
 
-// fits returns an error if no socket can be reached by path.
+// fits returns an error if path is unusable for a socket.
 func fits(path string) error {
 	if len(path) > longest {
 		return fmt.Errorf("%s is too long for the path of a socket: %d bytes, and %d can be", path, len(path), longest)
@@ -71,10 +71,10 @@ func fits(path string) error {
 	return nil
 }
 
-// app is an app that carries a call out.
+// app is an app that runs a call.
 type app struct {
 	socket  string
-	release string // that it says it is of
+	release string // the app's release, according to the app
 	conn    *net.UnixConn
 	says    *json.Decoder
 	hears   *json.Encoder
@@ -107,7 +107,7 @@ func (c *call) app(ctx context.Context) (*app, error) {
 	return &app{at, "", conn.(*net.UnixConn), json.NewDecoder(conn), json.NewEncoder(conn)}, nil
 }
 
-// through has a carry the call out, and returns the exit code.
+// through runs the call in a, and returns the exit code.
 func (c *call) through(ctx context.Context, a *app) int {
 	defer a.conn.Close()
 	args, err := c.argsElsewhere()
@@ -125,7 +125,7 @@ func (c *call) through(ctx context.Context, a *app) int {
 	return code
 }
 
-// request tells a what to do.
+// request sends r to a, and reads the first frame.
 func (c *call) request(a *app, r request) error {
 	if err := a.conn.SetDeadline(time.Now().Add(reach)); err != nil {
 		return err
@@ -145,7 +145,7 @@ func (c *call) request(a *app, r request) error {
 	return a.conn.SetDeadline(time.Time{})
 }
 
-// tellOf says that a does what is to be done.
+// tellOf prints that a runs the call.
 func (c *call) tellOf(a *app) {
 	c.Note("through the app, by %s", a.socket)
 	if own := release.Name(); own != "" && a.release != "" && a.release != own {
@@ -153,8 +153,7 @@ func (c *call) tellOf(a *app) {
 	}
 }
 
-// argsElsewhere returns the arguments of the call for a process that has another working
-// directory.
+// argsElsewhere returns the arguments of the call for a process with another working directory.
 func (c *call) argsElsewhere() (args []string, err error) {
 	args = append(append(args, c.verb.name()), c.given...)
 	if c.resume != "" {
@@ -172,8 +171,8 @@ func (c *call) argsElsewhere() (args []string, err error) {
 	return args, nil
 }
 
-// relay writes the output of a to out, gives it the input that it asks for, and returns the
-// exit code. When ctx ends, a is to stop, and has some time to say how to go on.
+// relay writes the output of a to out, sends it the requested input, and returns the exit code.
+// When ctx ends, it stops the verb, which gets some time to print how to continue.
 func (c *call) relay(ctx context.Context, a *app, out io.Writer) (code int, err error) {
 	defer context.AfterFunc(ctx, func() {
 		_ = a.conn.CloseWrite()
@@ -201,10 +200,10 @@ func (c *call) relay(ctx context.Context, a *app, out io.Writer) (code int, err 
 	}
 }
 
-// mostRead is how much of the input is sent at once.
+// mostRead is the maximum size of one input message.
 const mostRead = 64 << 10
 
-// give sends what is read from r, n bytes at most. If it cannot be sent, the call has ended.
+// give sends up to n bytes from r. If sending fails, the call has ended.
 func (a *app) give(r io.Reader, n int) {
 	data := make([]byte, min(n, mostRead))
 	n, err := r.Read(data)

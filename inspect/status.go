@@ -14,7 +14,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// summary is a record in one line.
+// summary returns r as one line.
 func (r *Record) summary() string {
 	text := fmt.Sprintf("%s %s: %s, rev %d, version %d, %d bytes", r.Model, r.ID, r.State, r.Rev, r.Version, r.Bytes)
 	if !r.Expires.IsZero() {
@@ -23,40 +23,40 @@ func (r *Record) summary() string {
 	return text
 }
 
-// Status is how a database is, at a glance.
+// Status is the state of a database, at a glance.
 type Status struct {
 	Models   []ModelStatus
-	Others   []string // what stands alone, each with its kind
+	Others   []string // data that belongs to no model, each with its kind
 	Writers  []kvmodel.Writer
-	Stats    kvmodel.Stats // of this process, and what the store says
-	Empty    bool          // nothing was ever written to a model, as far as the store says
-	Lost     error         // an ErrLost: what stands on some servers is not known; nil: nothing is lost
+	Stats    kvmodel.Stats // of this process, with the reports of the store
+	Empty    bool          // nothing was ever written to a model, as far as the store knows
+	Lost     error         // an ErrLost: the content of some servers is unknown; nil: nothing is lost
 	Warnings []string
-	Next     string // the verb to go on with; "" if all is well
+	Next     string // the verb to run next; "": all is well
 }
 
-// ModelStatus is how a model is.
+// ModelStatus is the state of a model.
 type ModelStatus struct {
 	Name    string
-	Written bool  // there may be, or may have been, records
-	IDs     int64 // about, those of deleted records among them
-	Bytes   int64 // about, of its records
+	Written bool  // records may exist, or may have existed
+	IDs     int64 // approximate, including deleted records
+	Bytes   int64 // of its records, approximate
 	Version int   // of this program
-	Older   int   // of a hundred records, how many an earlier version has written
-	Damaged int   // of as many, how many cannot be read
+	Older   int   // of a hundred records, the number written by an earlier version
+	Damaged int   // of the records read, at most a hundred: the unreadable ones
 	Indexes []IndexStatus
-	Err     error // why it is not known
+	Err     error // the reason the state is unknown
 }
 
-// IndexStatus is how an index is.
+// IndexStatus is the state of an index.
 type IndexStatus struct {
 	Name, Kind string
 	State      string // "built", "building", "not built", "unknown" to this program
-	Far        string // how far it is being built
+	Far        string // the progress of its build
 }
 
-// Status returns how the database is. It reads a sample of each model, so it takes as long
-// for many records as for few. What servers have lost is no error, but Lost and warnings.
+// Status returns the state of the database. It reads a sample of each model, so its cost does not
+// depend on the number of records. Data loss on servers is no error; Lost and Warnings report it.
 func (in *Inspector) Status(ctx context.Context) (st Status, err error) {
 	for _, m := range in.models {
 		ms, err := in.modelStatus(ctx, m)
@@ -85,16 +85,16 @@ func (in *Inspector) Status(ctx context.Context) (st Status, err error) {
 	return st, nil
 }
 
-// overdue is how old something is that should have ended long ago: what a process has left is
-// finished within 45 seconds, and an intent that fails is tried again every 15.
+// overdue is the age of work that should have ended long ago: the changes of a dead process are
+// finished within 45 seconds, and a failed intent is retried every 15.
 const overdue = time.Minute
 
-// looksFor is for how long Status looks again for a sign of processes that have left something.
-// One that has open changes gives one every second.
+// looksFor is the maximum time that Status waits for a sign of life of processes with unfinished
+// changes. A live one gives a sign every second.
 const looksFor = 4 * time.Second
 
-// leavers finds out which of st.Writers have left something for long, and says that they are
-// dead where they give no sign. It takes no time unless there is one that may be.
+// leavers marks the processes among st.Writers as dead that have changes unfinished for long and
+// give no sign of life. It returns at once if there are no such changes.
 func (in *Inspector) leavers(ctx context.Context, st *Status) error {
 	ticks := make(map[string]uint64)
 	for _, w := range st.Writers {
@@ -129,13 +129,13 @@ func (in *Inspector) leavers(ctx context.Context, st *Status) error {
 	return nil
 }
 
-// hasLeft reports whether changes of w are not complete though that takes no such time.
+// hasLeft reports whether w has incomplete changes that are overdue.
 func (in *Inspector) hasLeft(w *kvmodel.Writer) bool {
 	return w.Lines > 0 && w.Repaired.IsZero() && in.db.Now().Sub(w.Last) > overdue
 }
 
-// warnOfWriters warns of what processes have left, and of intents that do not end. It returns
-// the verb to go on with.
+// warnOfWriters warns of unfinished changes of processes, and of intents that do not end. It
+// returns the verb to run next.
 func (in *Inspector) warnOfWriters(st *Status) (next string) {
 	now := in.db.Now()
 	var late []kvmodel.Underway
@@ -163,7 +163,7 @@ func (in *Inspector) warnOfWriters(st *Status) (next string) {
 	return next
 }
 
-// lateIntents says of the oldest why it does not end.
+// lateIntents returns a text about late intents, with the error of the oldest.
 func lateIntents(all []kvmodel.Underway, now time.Time) string {
 	oldest := slices.MinFunc(all, func(a, b kvmodel.Underway) int { return a.Began.Compare(b.Began) })
 	text := fmt.Sprintf("%s not ended after a minute; the oldest is of %s, and began %s ago",
@@ -177,11 +177,11 @@ func lateIntents(all []kvmodel.Underway, now time.Time) string {
 // hasOther reports whether w is of a release with other indexes, and may write.
 func hasOther(w *kvmodel.Writer) bool { return len(w.Other) > 0 && !w.Dead && !isRepaired(w) }
 
-// isRepaired reports whether w is dead, and others have finished what it has left. A process
-// that has left nothing may be one that has nothing to do.
+// isRepaired reports whether w is dead, and others have finished its changes. A process without
+// changes may only be idle.
 func isRepaired(w *kvmodel.Writer) bool { return !w.Repaired.IsZero() }
 
-// lose notes err if it is an ErrLost, and returns any other.
+// lose notes err if it is an ErrLost, and returns any other error.
 func (st *Status) lose(err error) error {
 	if !errors.Is(err, kv.ErrLost) {
 		return err
@@ -224,7 +224,7 @@ func (in *Inspector) judge(st *Status, awaitsRescue bool) {
 	}
 }
 
-// verbFor returns the verb for what is called so: with its name if it is one thing alone.
+// verbFor returns the verb to call for the things called names, with the name if there is only one.
 func verbFor(verb string, names []string) string {
 	if len(names) > 1 {
 		return verb
@@ -236,7 +236,7 @@ func (st *Status) warn(format string, args ...any) {
 	st.Warnings = append(st.Warnings, fmt.Sprintf(format, args...))
 }
 
-// warnOfDamage reports whether a check of the model says more than what it warns of.
+// warnOfDamage warns of damage in a model, and reports whether a check can show more.
 func (st *Status) warnOfDamage(ms *ModelStatus) bool {
 	if ms.Err != nil {
 		st.warn("%s: %v", ms.Name, ms.Err)
@@ -247,7 +247,7 @@ func (st *Status) warnOfDamage(ms *ModelStatus) bool {
 	return ms.Err != nil || ms.Damaged > 0
 }
 
-// warnOfIndexes reports whether there is something to build.
+// warnOfIndexes warns of unbuilt indexes, and reports whether there is something to build.
 func (st *Status) warnOfIndexes(ms *ModelStatus) (unbuilt bool) {
 	for _, i := range ms.Indexes {
 		if i.State == "not built" || i.State == "building" {
@@ -258,7 +258,7 @@ func (st *Status) warnOfIndexes(ms *ModelStatus) (unbuilt bool) {
 	return unbuilt
 }
 
-// warnOfStore reports whether a check says more than what it warns of.
+// warnOfStore warns of faults of the store, and reports whether a check can show more.
 func (st *Status) warnOfStore() (damaged bool) {
 	if st.Stats.Lost > 0 {
 		st.warn("%s", console.Some(st.Stats.Lost, "server has lost its memory", "servers have lost their memory"))
@@ -279,7 +279,7 @@ func (st *Status) warnOfStore() (damaged bool) {
 	return false
 }
 
-// modelStatus returns how m is. With an ErrLost it returns what is known.
+// modelStatus returns the state of m. With an ErrLost it returns the known part.
 func (in *Inspector) modelStatus(ctx context.Context, m model) (ms ModelStatus, err error) {
 	ms = ModelStatus{Name: m.Name(), Version: m.Version()}
 	st, err := m.State(ctx)
@@ -306,7 +306,7 @@ func (in *Inspector) modelStatus(ctx context.Context, m model) (ms ModelStatus, 
 	return ms, nil
 }
 
-// sample looks at the first records of m, for how large they are and how old.
+// sample reads the first records of m, to estimate their size and the share of older versions.
 func (in *Inspector) sample(ctx context.Context, m model, ms *ModelStatus) error {
 	sights, err := in.first(ctx, m)
 	live, older, bytes := 0, 0, 0
@@ -328,7 +328,7 @@ func (in *Inspector) sample(ctx context.Context, m model, ms *ModelStatus) error
 	return err
 }
 
-// first reads the first records of m, a hundred at most.
+// first reads up to a hundred records of m.
 func (in *Inspector) first(ctx context.Context, m model) (sights []plug.Sight, err error) {
 	enough := errors.New("enough")
 	err = m.IDs(ctx, "", func(ids []string, _ string) error {

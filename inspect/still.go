@@ -10,7 +10,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// still returns those of faults that are still there, each once.
+// still returns the remaining faults of faults, each once.
 func (in *Inspector) still(ctx context.Context, faults []Fault) ([]Fault, error) {
 	v := &verifying{in: in, seen: make(map[Fault]bool), unbuilt: make(lacking)}
 	byRecord := make(map[string][]string) // ids by model
@@ -57,8 +57,8 @@ func (in *Inspector) still(ctx context.Context, faults []Fault) ([]Fault, error)
 	return v.all, nil
 }
 
-// lasting returns all without what is pending, unless the same was pending before: then its
-// change can no longer be under way.
+// lasting returns all without pending entries, except those that were pending before: their changes
+// can no longer be under way.
 func lasting(all, before []Fault) []Fault {
 	was := make(map[string]bool)
 	for _, f := range before {
@@ -77,13 +77,13 @@ func lasting(all, before []Fault) []Fault {
 	return lasting
 }
 
-// verifying is a second look at faults.
+// verifying is a second check of faults.
 type verifying struct {
 	in   *Inspector
 	all  []Fault
 	seen map[Fault]bool
 
-	unbuilt lacking // of which faults say that
+	unbuilt lacking // the indexes that faults report as not built
 }
 
 func (v *verifying) add(f Fault) {
@@ -142,7 +142,7 @@ func (v *verifying) bases(ctx context.Context, byBase map[string]Fault) error {
 	return nil
 }
 
-// auditOf returns the audit that has found f.
+// auditOf returns the audit that found f.
 func (in *Inspector) auditOf(f Fault) (*audit, error) {
 	name := strings.TrimPrefix(f.Model+"."+f.Index, ".")
 	m, w, err := in.window(name)
@@ -152,7 +152,7 @@ func (in *Inspector) auditOf(f Fault) (*audit, error) {
 	return &audit{owner: owner{model: m, window: w, base: f.Key}, place: f.place}, nil
 }
 
-// unlisted goes through the ids of a model again: some of ids may have come to them since.
+// unlisted checks ids against the ids of a model again, since some may have been added.
 func (v *verifying) unlisted(ctx context.Context, name string, ids []string) error {
 	m, err := v.in.model(name)
 	if err != nil {

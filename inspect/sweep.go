@@ -11,7 +11,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Leftover is what no model of this program has any more.
+// Leftover is data that belongs to no model of this program any more.
 type Leftover struct {
 	What   string // MODEL or MODEL.PART
 	Keys   int64
@@ -19,9 +19,9 @@ type Leftover struct {
 	Sample string // one of the keys
 }
 
-// Leftovers returns what this program has no use for: what belongs to a model, an index or a
-// counter that it does not have. A program with other models may have one, so it is for
-// people to say. Keys of a class that this module does not write are none of them.
+// Leftovers returns the data of models, indexes and counters that this program does not have. A
+// program with other models may use it, so a person must decide. Keys of classes that this module
+// does not write are left out.
 func (in *Inspector) Leftovers(ctx context.Context, p Pace) ([]Leftover, error) {
 	all := make(map[string]*Leftover)
 	pace := p.begin("sweep", "keys", 0)
@@ -53,8 +53,8 @@ func (in *Inspector) Leftovers(ctx context.Context, p Pace) ([]Leftover, error) 
 	return list, err
 }
 
-// leftover returns of what key is that this program does not have, "" if that is not certain:
-// a long name is hashed in the key of a ranking.
+// leftover returns the unknown model or part that owns key, "" if that is uncertain: a long name is
+// hashed in the key of a ranking.
 func (in *Inspector) leftover(key string) string {
 	o := in.owner(key)
 	if o.known || kv.IsHashed(key) {
@@ -74,8 +74,8 @@ func (in *Inspector) leftover(key string) string {
 	return ""
 }
 
-// Sweep deletes what Leftovers returns under these names, and returns how many keys that
-// were.
+// Sweep deletes the data that Leftovers returns under these names, and returns the number of
+// deleted keys.
 func (in *Inspector) Sweep(ctx context.Context, what []string, p Pace) (deleted int64, err error) {
 	if err := in.db.Writable(); err != nil {
 		return 0, err

@@ -15,19 +15,19 @@ import (
 	"github.com/ringtree/ringtree/inspect/internal/console"
 )
 
-// TableOptions say how a table is written.
+// TableOptions configure a table.
 type TableOptions struct {
 	Pace
-	CSV  bool // in the place of objects of JSON, one a line
+	CSV  bool // instead of JSON objects, one a line
 	Open bool // private fields, too
 }
 
-// Table writes the records of a model to w as a table, for people, spreadsheets and SQL: its
-// fields in the order in which the model stores them, and its plain counters. Times are as
-// RFC 3339 says, and empty if they are zero; bytes are in base64; in CSV lists and maps are
-// JSON. Private fields are masked, unless Open is set. It returns how many records it has
-// written, each once; it remembers sixteen bytes of each. Import reads no tables: they lack revs,
-// ends, histories and what belongs to no record.
+// Table writes the records of a model to w as a table, for people, spreadsheets and SQL: its fields
+// in their stored order, and its plain counters. Times follow RFC 3339, and are empty if they are
+// zero; bytes are in base64; in CSV lists and maps are JSON. Private fields are masked, unless Open
+// is set. It returns the number of written records. Each record is written once; Table remembers
+// sixteen bytes for each. Import reads no tables: they lack revs, ends, histories and data outside
+// of records.
 func (in *Inspector) Table(ctx context.Context, w io.Writer, name string, o TableOptions) (n int64, err error) {
 	m, err := in.model(name)
 	if err != nil {
@@ -56,7 +56,7 @@ func (in *Inspector) Table(ctx context.Context, w io.Writer, name string, o Tabl
 	return t.n, t.end()
 }
 
-// table is one that is being written.
+// table is a table being written.
 type table struct {
 	TableOptions
 	m       model
@@ -88,8 +88,8 @@ func newTable(m model, w io.Writer, o TableOptions) (*table, error) {
 	return t, nil
 }
 
-// add writes the records ids that live. One that is damaged is an error: it would be missing
-// from what claims to be all.
+// add writes the live records among ids. A damaged record is an error, since the table must be
+// complete.
 func (t *table) add(ctx context.Context, in *Inspector, ids []string) error {
 	sights, err := t.m.See(ctx, in.store, ids)
 	if err != nil {
@@ -173,7 +173,7 @@ func (t *table) cells(fields []Field) error {
 	return t.csv.Write(cells)
 }
 
-// end writes what is left.
+// end writes the buffered output.
 func (t *table) end() error {
 	if t.csv == nil {
 		return nil
@@ -182,7 +182,7 @@ func (t *table) end() error {
 	return t.csv.Error()
 }
 
-// cellOf returns v as a cell of a table: nothing for nil, text as it is, the rest as in JSON.
+// cellOf returns v as a cell of a table: nothing for nil, text unchanged, the rest as in JSON.
 func cellOf(v any) (string, error) {
 	switch v := plain(v).(type) {
 	case nil:
@@ -195,8 +195,8 @@ func cellOf(v any) (string, error) {
 	}
 }
 
-// plain returns v as JSON has it: with times in UTC, bytes in base64, numbers that are none as
-// text, and nil for a zero time.
+// plain returns v as a JSON value: times in UTC, bytes in base64, NaN and infinities as text, and
+// nil for a zero time.
 func plain(v any) any {
 	switch v := v.(type) {
 	case time.Time:

@@ -13,13 +13,13 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kvopen"
 )
 
-// verb is one of the command's.
+// verb is a verb of the command.
 type verb struct {
-	use   string // its name and its arguments, as help shows them
+	use   string // its name and its arguments, as shown by help
 	short string
 	long  string
 	calls string // examples, one a line, without the name of the command
-	flags string // their names, with blanks between them
+	flags string // the names of its flags, separated by blanks
 	args  cobra.PositionalArgs
 
 	quick bool // opening the store may not take long either
@@ -109,14 +109,14 @@ var verbs = map[string][]verb{
 	},
 }
 
-// renamed are the verbs of earlier versions, with what to call now.
+// renamed maps the verbs of earlier versions to their replacements.
 var renamed = map[string]string{
 	"ps": "status", "intents": "status", "doctor": "status --deep", "hot": "status", "sizes": "ls --sizes", "key": "get --key",
 	"find": "list", "page": "list", "repair": "check --repair", "drain": "check --repair", "resave": "build --resave",
 	"accept": "recover", "rescue": "recover", "diff": "copy --dry-run, or verify --against", "verify-backup": "verify", "verify-export": "verify",
 }
 
-// options are what flags say.
+// options are the values of flags.
 type options struct {
 	storeURL, tenant, toTenant, format, key, mode, against, resume string
 
@@ -176,7 +176,7 @@ func (o *options) flags() *pflag.FlagSet {
 	return f
 }
 
-// parse reads the arguments. If they ask for help, it is written, and there is no verb to run.
+// parse reads the arguments. If they ask for help, parse writes it, and there is no verb to run.
 func (c *call) parse(ctx context.Context) error {
 	cmd, err := c.root().ExecuteContextC(ctx)
 	if c.path = cmd.CommandPath(); cmd.Hidden {
@@ -188,7 +188,7 @@ func (c *call) parse(ctx context.Context) error {
 	return nil
 }
 
-// root returns the command with its verbs. To execute it is to note the verb.
+// root returns the command with its verbs. Executing it notes the verb.
 func (c *call) root() *cobra.Command {
 	root := &cobra.Command{
 		Use: c.Name, Annotations: map[string]string{cobra.CommandDisplayNameAnnotation: c.Name},
@@ -241,7 +241,7 @@ func (c *call) cobra(title string, v verb, flags *pflag.FlagSet) *cobra.Command 
 	return cmd
 }
 
-// note keeps a flag as it was given, for the line that says how to go on.
+// note keeps a flag as given, for the command line to continue.
 func (c *call) note(f *pflag.Flag) {
 	switch {
 	case f.Name == "resume":
@@ -252,7 +252,7 @@ func (c *call) note(f *pflag.Flag) {
 	}
 }
 
-// about says which store it is, and what exit codes mean.
+// about returns the help about the store, and the meaning of exit codes.
 func (c *call) about() string {
 	own := ""
 	if c.URL != "" {
@@ -265,7 +265,7 @@ Exit codes: 0 success, 1 a problem or a missing record, 2 wrong usage,
 3 store unreachable, 4 stopped and resumable, 5 refused.`
 }
 
-// complete returns what may be argument i of v.
+// complete returns the possible values of argument i of v.
 func (c *call) complete(ctx context.Context, v verb, i int) ([]string, cobra.ShellCompDirective) {
 	args := strings.Fields(v.use)[1:]
 	if i >= len(args) {
@@ -288,7 +288,7 @@ func (c *call) complete(ctx context.Context, v verb, i int) ([]string, cobra.She
 	return append(models, indexes...), cobra.ShellCompDirectiveNoFileComp
 }
 
-// named returns the names of the models and of their indexes. No store is needed for that.
+// named returns the names of the models and of their indexes. It needs no store.
 func (c *call) named(ctx context.Context) (models, indexes []string, err error) {
 	s, err := kvopen.Store(ctx, "mem:")
 	if err != nil {
@@ -313,7 +313,7 @@ func (c *call) named(ctx context.Context) (models, indexes []string, err error) 
 	return models, indexes, nil
 }
 
-// arg returns an argument, "" if there are not so many.
+// arg returns an argument, "" if there are fewer.
 func (c *call) arg(i int) string {
 	if i < len(c.args) {
 		return c.args[i]

@@ -1,5 +1,5 @@
-// Package console is what the command of package inspect talks through: text in columns,
-// objects for programs, one line of progress, and questions to whoever sits there.
+// Package console is the terminal of the command of package inspect: text in columns, objects for
+// programs, one line of progress, and questions to the person at the input.
 package console
 
 import (
@@ -14,10 +14,10 @@ import (
 	"unicode/utf8"
 )
 
-// Console is where a verb reads and writes. It may be used by several goroutines.
+// Console is the input and output of a verb. Several goroutines may use it.
 type Console struct {
-	Asks   bool // someone sits at the input
-	Live   bool // a line of the errors can be written again
+	Asks   bool // a person is at the input
+	Live   bool // a line of the errors can be overwritten
 	Clears bool // the output is a screen, which can be cleared
 
 	in *bufio.Reader
@@ -25,13 +25,13 @@ type Console struct {
 	mu     sync.Mutex
 	out    io.Writer
 	err    io.Writer
-	failed error // the first of the output
+	failed error // the first error of the output
 	shown  bool  // a line of progress is on the screen
 	began  time.Time
-	last   time.Time // when one was written, zero if none was
+	last   time.Time // when a line of progress was last written, or zero
 }
 
-// New returns a console over the three. What is a terminal it finds out.
+// New returns a console over the three. It finds out which are terminals.
 func New(in io.Reader, out, err io.Writer) *Console {
 	return &Console{Asks: IsTerminal(in), Live: IsTerminal(err), Clears: IsTerminal(out), in: bufio.NewReader(in), out: out, err: err, began: time.Now()}
 }
@@ -62,7 +62,7 @@ func (c *Console) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Failed returns why the output could not be written, nil if it could.
+// Failed returns the first error of writing to the output, or nil.
 func (c *Console) Failed() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,7 +75,7 @@ func (c *Console) Say(format string, args ...any) { fmt.Fprintf(c, format+"\n", 
 // Note writes a line to the errors.
 func (c *Console) Note(format string, args ...any) { fmt.Fprintf(c.Errors(), format+"\n", args...) }
 
-// Errors returns what writes to the errors.
+// Errors returns a writer to the errors.
 func (c *Console) Errors() io.Writer { return toErrors{c} }
 
 type toErrors struct{ *Console }
@@ -87,7 +87,7 @@ func (e toErrors) Write(p []byte) (int, error) {
 	return e.err.Write(p)
 }
 
-// Table writes rows, whose columns are aligned.
+// Table writes rows with aligned columns.
 func (c *Console) Table(rows [][]string) {
 	var widths []int
 	for _, row := range rows {
@@ -112,8 +112,8 @@ const (
 	lineEvery = 10 * time.Second
 )
 
-// Progress writes a line of progress to the errors: on a terminal in place of the one
-// before, elsewhere every ten seconds.
+// Progress writes a line of progress to the errors: on a terminal it replaces the last one,
+// elsewhere it writes one every ten seconds.
 func (c *Console) Progress(line string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -137,14 +137,14 @@ func (c *Console) Progress(line string) {
 	fmt.Fprintln(c.err, line)
 }
 
-// Done takes the line of progress off the screen.
+// Done removes the line of progress from the screen.
 func (c *Console) Done() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.clear()
 }
 
-// clear takes the line of progress off the screen. The caller holds the lock.
+// clear removes the line of progress from the screen. The caller holds the lock.
 func (c *Console) clear() {
 	if c.shown {
 		fmt.Fprint(c.err, "\r\x1b[K")
@@ -152,7 +152,7 @@ func (c *Console) clear() {
 	}
 }
 
-// Ask asks a question, and reports whether the answer is yes. It is not if ctx ends first.
+// Ask asks a question, and reports whether the answer is yes. If ctx ends first, it is no.
 func (c *Console) Ask(ctx context.Context, question string) bool {
 	fmt.Fprint(c.Errors(), question+" [y/N] ")
 	answer := make(chan string, 1)
@@ -173,7 +173,7 @@ func (c *Console) Ask(ctx context.Context, question string) bool {
 	}
 }
 
-// Again clears a terminal, for what is written again and again.
+// Again clears a terminal before the next refresh.
 func (c *Console) Again() {
 	if c.Clears {
 		fmt.Fprint(c, "\x1b[H\x1b[2J")

@@ -6,11 +6,10 @@ import (
 	"fmt"
 )
 
-// Version is that of the objects. It rises when a program that reads them would have to
-// change.
+// Version is the version of the objects. It increases with changes that programs must follow.
 const Version = 1
 
-// Object writes v, a struct, as an object in a line, with the version and with what it is.
+// Object writes v, a struct, as an object on one line, with the version and its kind.
 func (c *Console) Object(kind string, v any) error {
 	fields, err := JSON(v)
 	if err != nil {
@@ -25,7 +24,7 @@ func (c *Console) Object(kind string, v any) error {
 	return err
 }
 
-// JSON returns v as JSON, in which text stays as people read it.
+// JSON returns v as JSON, with readable text.
 func JSON(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

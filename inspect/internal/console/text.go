@@ -16,7 +16,7 @@ func Number[N ~int | ~int64](n N) string {
 	return text
 }
 
-// Size returns a number of bytes as people say it: 412 B, 31 MB.
+// Size returns a number of bytes as readable text: 412 B, 31 MB.
 func Size[N ~int | ~int64](n N) string {
 	if n < 1000 {
 		return fmt.Sprint(int64(n), " B")
@@ -34,7 +34,7 @@ func Size[N ~int | ~int64](n N) string {
 
 var units = []string{"kB", "MB", "GB", "TB", "PB"}
 
-// Span returns a duration as people say it: 0.4 s, 12 s, 3m20s, 2h5m.
+// Span returns a duration as readable text: 0.4 s, 12 s, 3m20s, 2h5m.
 func Span(d time.Duration) string {
 	switch {
 	case d < 10*time.Second:

@@ -14,8 +14,8 @@ type Page struct {
 	Title   string
 	Lead    string // one sentence below the title
 	Parts   []templ.Component
-	Command string   // what shows the same on a terminal
-	Cost    []string // what the page has cost: "3 trips"
+	Command string   // the command that shows the same on a terminal
+	Cost    []string // the cost of the page: "3 trips"
 }
 
 // Link is a text with an address.

@@ -12,7 +12,7 @@ import (
 	"io"
 )
 
-// Form is a section with a form that leads to another page.
+// Form is a section with a form for another page.
 type Form struct {
 	Title  string
 	Action string
@@ -29,14 +29,14 @@ func (f Form) method() string {
 	return "get"
 }
 
-// Input is a field of a form. Its name is its id, too, so it must be unique on the page.
+// Input is a field of a form. Its name is also its id, so it must be unique on the page.
 type Input struct {
 	Name, Label string
 	Hint        string
 	Value       string
 	Required    bool
 	Number      bool
-	Lines       int // more than 1: it takes lines of text
+	Lines       int // more than 1: a field for lines of text
 }
 
 func (i Input) attributes() templ.Attributes {

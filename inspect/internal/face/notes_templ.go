@@ -81,7 +81,7 @@ func notes(n Notes) templ.Component {
 	})
 }
 
-// Dump is a section with a text as it is.
+// Dump is a section with a preformatted text.
 type Dump struct{ Title, Note, Text string }
 
 // Render writes the section.

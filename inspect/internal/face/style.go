@@ -11,7 +11,7 @@ import (
 //go:embed face.css
 var own []byte
 
-// Style is the stylesheet, with that of pictures.
+// Style is the stylesheet, including the styles of pictures.
 var Style = append(own, templates.PictureStyle...)
 
 // StyleName is the name of the stylesheet's file. It changes with the stylesheet.

@@ -18,7 +18,7 @@ type Table struct {
 	Caption string
 	Columns []Column
 	Rows    [][]Cell
-	Empty   string // stands in place of the table if there are no rows
+	Empty   string // replaces the table if there are no rows
 }
 
 // Column is the head of a column.
@@ -27,14 +27,14 @@ type Column struct {
 	Number bool
 }
 
-// Cell is what stands in a row: texts, each on a line of its own.
+// Cell is a cell of a row: texts, each on its own line.
 type Cell []Text
 
 // Text is a text in a cell or among facts.
 type Text struct {
 	Text  string
-	Href  string // "": it leads nowhere
-	Code  bool   // it stands in the store like this
+	Href  string // "": no link
+	Code  bool   // it is a literal text of the store
 	Wrong bool   // it says that something is wrong
 }
 

@@ -5,10 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// longest is how many bytes of a text a page shows.
+// longest is the maximum number of bytes of a text on a page.
 const longest = 2000
 
-// shown returns what a page shows of text, which may be anything that a database holds.
+// shown returns the form of text on a page. text may be anything in a database.
 func shown(text string) string {
 	if len(text) <= longest {
 		return strings.ToValidUTF8(text, "\uFFFD")
