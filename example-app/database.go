@@ -25,7 +25,7 @@ import (
 func openStore(ctx context.Context, set settings) (kvmodel.Store, error) {
 	store, err := kvopen.Store(ctx, set.store, rediskv.Engine.With("near", "64MB"), memcachekv.Engine)
 	if err == nil && set.demo > 0 && set.kind() == "mem" {
-		store = kvfault.SingleKeys(store) // The demo can kill a writer, and shows what a server would.
+		store = kvfault.SingleKeys(store) // The demo can kill a writer, and shows the effect as on a server.
 	}
 	if err != nil || set.tenant == "" {
 		return store, err
@@ -37,8 +37,8 @@ func openStore(ctx context.Context, set settings) (kvmodel.Store, error) {
 	return part, nil
 }
 
-// furnish makes the demo pages that do not exist yet. It retries what the store did not carry out,
-// so a short outage does not end the demo.
+// furnish creates the missing demo pages. It retries failed writes, so a short outage does not end
+// the demo.
 func furnish(ctx context.Context, store kvmodel.Store, set settings, out io.Writer) error {
 	if set.demo == 0 {
 		return nil
@@ -49,7 +49,7 @@ func furnish(ctx context.Context, store kvmodel.Store, set settings, out io.Writ
 	return err
 }
 
-// admin returns the id of the member who may look into the database; "" is nobody.
+// admin returns the id of the member with access to the database pages; "" is nobody.
 func admin(ctx context.Context, app *ashiato.Site, handle string) (id string, err error) {
 	if handle == "" {
 		return "", nil
@@ -61,8 +61,7 @@ func admin(ctx context.Context, app *ashiato.Site, handle string) (id string, er
 	return m.ID, nil
 }
 
-// database looks into the database of the app, or does what else its operator asks for, and returns
-// the exit code.
+// database runs a database command of the operator, and returns the exit code.
 func database(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
 	return inspect.Run(ctx, inspect.Config{
 		Name: command, Args: args, URL: storeIn(defaultData),
@@ -71,8 +70,8 @@ func database(ctx context.Context, args []string, in io.Reader, out, errs io.Wri
 	})
 }
 
-// serveDatabase takes the verbs of database while the app runs, if its store is a file: no other
-// process can open that then. The app goes on without them if it cannot.
+// serveDatabase accepts database commands while the app runs, if its store is a file, which no
+// other process can open then. If it fails, the app goes on without them.
 func serveDatabase(ctx context.Context, db *kvmodel.DB, store string) (stop func()) {
 	rest, isFile := strings.CutPrefix(store, "bolt:")
 	if !isFile {

@@ -1,6 +1,6 @@
-// Command example-app serves the sample app, Ashiato: a small community that keeps its members and
-// their pages in nothing but a key-value store. This package only wires it up: package ashiato is
-// the domain, and package web is what visitors see.
+// Command example-app serves the sample app, Ashiato: a small community with its members and their
+// pages in a key-value store alone. This package only wires it up: package ashiato is the domain,
+// and package web serves the pages.
 package main
 
 import (
@@ -36,8 +36,7 @@ func main() {
 	}
 }
 
-// run serves until ctx ends. Then it finishes the requests under way and the work that they left
-// for after their replies.
+// run serves until ctx ends. Then it finishes the pending requests and their deferred work.
 func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	set, err := parse(args, out)
 	if err != nil {
@@ -84,7 +83,7 @@ func run(ctx context.Context, args []string, out io.Writer) (err error) {
 	return serve(ctx, listener, site)
 }
 
-// crowd has n visitors use the site until stop is called.
+// crowd starts n simulated visitors, until stop is called.
 func crowd(ctx context.Context, app *ashiato.Site, n int) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -106,8 +105,7 @@ func serve(ctx context.Context, listener net.Listener, site *web.Site) error {
 	return within(ctx, server.Shutdown)
 }
 
-// within ends something after ctx has ended. It waits for requests or for pending writes, each for
-// 5 seconds at most.
+// within calls end after ctx has ended. It waits at most 5 seconds for requests or pending writes.
 func within(ctx context.Context, end func(context.Context) error) error {
 	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()

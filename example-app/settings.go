@@ -21,11 +21,11 @@ const (
 	defaultData = "example-app/data"
 
 	// keyVariable is the environment variable for a session key. It is not a flag because everybody
-	// on the machine can read those.
+	// on the machine can read flags.
 	keyVariable = "ASHIATO_SESSION_KEY"
 )
 
-// What to do when the store has lost data.
+// The actions after the store has lost data.
 const (
 	accept = "accept"
 	refuse = "refuse"
@@ -36,7 +36,7 @@ type settings struct {
 	tenant            string // the prefix of all keys; empty for none
 	demo, crowd       int
 	secure            bool
-	admin             string // the handle of who may look into the database
+	admin             string // the handle of the member with access to the database pages
 	afterLoss         string // accept or refuse
 	key               []byte // signs sessions
 }
@@ -50,7 +50,7 @@ the environment variable ` + keyVariable + ` sets it, as 64 hex digits.
 Flags:
 `
 
-// parse reads the flags, and the key of sessions.
+// parse reads the flags, and the session key.
 func parse(args []string, out io.Writer) (set settings, err error) {
 	flags := flag.NewFlagSet("example-app", flag.ContinueOnError)
 	flags.SetOutput(out)
@@ -71,7 +71,7 @@ func parse(args []string, out io.Writer) (set settings, err error) {
 		return set, err
 	}
 	set.store = cmp.Or(set.store, storeIn(set.data))
-	if set.afterLoss == "" && set.kind() == "memcached" { // It can lose anything at any time.
+	if set.afterLoss == "" && set.kind() == "memcached" { // Memcached can lose anything at any time.
 		set.afterLoss = accept
 	}
 	set.afterLoss = cmp.Or(set.afterLoss, refuse)
@@ -94,7 +94,7 @@ func (s settings) kind() string {
 	return kind
 }
 
-// sessionKey returns the key that the environment has, or the one in the data directory.
+// sessionKey returns the key from the environment, or the one in the data directory.
 func sessionKey(data string) ([]byte, error) {
 	text := os.Getenv(keyVariable)
 	if text == "" {
@@ -110,7 +110,7 @@ func sessionKey(data string) ([]byte, error) {
 	return key, nil
 }
 
-// demoPassword returns the password of the demo members. Who knows it does not know the key.
+// demoPassword returns the password of the demo members. It does not reveal the key.
 func (s settings) demoPassword() string {
 	mac := hmac.New(sha256.New, s.key)
 	mac.Write([]byte("the password of the demo members"))

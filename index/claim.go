@@ -221,8 +221,8 @@ func (u *unique) claims(ctx context.Context, s kv.Store, id string, places []str
 	return claims, rec, errs
 }
 
-// conform makes c, which stands at place, agree with rec, which holds that value or not. If
-// raced, it has to look again.
+// conform makes c, the claim at place, agree with rec; holds reports whether rec holds that value.
+// If raced, it has to look again.
 func (u *unique) conform(ctx context.Context, s kv.Store, c claim, rec *plug.Seen, place string, holds bool) (raced bool, err error) {
 	if !holds {
 		u.remembered.drop(place)

@@ -18,21 +18,21 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// A derived count follows the number of records in the lists of an index, and a derived sum
-// what these records add up to. A change adds its share in the trip of its commit, so that it is
-// seen once the change is answered, and takes it back if it does not commit. On a store with
-// Atomic the share is part of the commit. Elsewhere an answer may be missing, or the process may
-// die, and then the number is in doubt: see [kvmodel.Derived].
+// A derived count follows the number of records in the lists of an index, and a derived sum follows
+// the sum of a number over these records. A change adds its share in the trip of its commit, so
+// that the share is visible once the change is answered, and takes it back if it does not commit.
+// On a store with Atomic the share is part of the commit. Elsewhere an answer may be missing, or
+// the process may die, and then the number is in doubt: see [kvmodel.Derived].
 //
-// What a record adds, if that is not always 1, is the note of its entries, so that a list says
-// what its numbers are. A change of it is a change of place.
+// A record's share, if it is not always 1, is the note of its entries, so the numbers can be
+// recounted from the lists. A change of the note is a change of place.
 
 // figure is a derived number of lists.
 type figure struct {
 	*kvmodel.Derived
-	def string                      // what the definition of the lists says of it
-	of  func(rec plug.Record) int64 // what a record adds; nil: 1
-	at  int                         // of the parts of a note, if of is not nil
+	def string                      // its part of the definition of the lists
+	of  func(rec plug.Record) int64 // the share of a record; nil: 1
+	at  int                         // its index among the parts of a note, if of is not nil
 }
 
 // Counted makes a counter of another model follow the lists: the derived count of the record whose
@@ -43,8 +43,8 @@ func Counted(model, counter string) ListOption {
 	})
 }
 
-// CountedIf is Counted for the records of which counts is true. The definition of the lists has
-// its name.
+// CountedIf is Counted for the records for which counts is true. name is part of the definition of
+// the lists.
 func CountedIf[T any](model, counter, name string, counts func(*T) bool) ListOption {
 	f := figure{def: fmt.Sprintf(" counted in %s.%s if %s", model, counter, name)}
 	f.of = func(rec plug.Record) int64 {
@@ -56,8 +56,8 @@ func CountedIf[T any](model, counter, name string, counts func(*T) bool) ListOpt
 	return following(f, func(db *kvmodel.DB, _, _ string) *kvmodel.Derived { return db.Derived(model, counter) })
 }
 
-// Summed is Counted for the sum of what of says of each record, up to MaxSummand. The definition
-// of the lists has its name.
+// Summed is Counted for a sum: each record adds the result of the function of, up to MaxSummand.
+// name is part of the definition of the lists.
 func Summed[T any](model, counter, name string, of func(*T) int64) ListOption {
 	f := figure{def: fmt.Sprintf(" summed in %s.%s of %s", model, counter, name), of: plug.Untyped(of)}
 	return following(f, func(db *kvmodel.DB, _, _ string) *kvmodel.Derived { return db.Sum(model, counter) })
@@ -72,7 +72,7 @@ func ForValues() ListOption {
 	})
 }
 
-// following adds f, whose number is found by derived.
+// following adds f, with the number from derived.
 func following(f figure, derived func(db *kvmodel.DB, model, list string) *kvmodel.Derived) ListOption {
 	return func(o *listOptions) {
 		if f.of != nil {
@@ -85,7 +85,7 @@ func following(f figure, derived func(db *kvmodel.DB, model, list string) *kvmod
 	}
 }
 
-// MaxSummand is the most that one record adds to a sum, or takes from it.
+// MaxSummand is the maximum that one record adds to a sum or subtracts from it.
 const MaxSummand = 1 << 40
 
 // check returns an error if rec adds too much.
@@ -99,7 +99,7 @@ func (f *figure) check(rec plug.Record) error {
 	return nil
 }
 
-// note returns what a record adds to the numbers, "" if that is 1 for each.
+// note returns the shares of rec in the numbers, "" if each is 1.
 func (l *lists) note(rec plug.Record) string {
 	var parts []string
 	for i := range l.figures {
@@ -112,7 +112,7 @@ func (l *lists) note(rec plug.Record) string {
 
 const noteComma = "," // between the parts of a note
 
-// noteAt returns the note that the entries of a record at places carry.
+// noteAt returns the note of a record's entries at places.
 func noteAt(places []string) memberlog.Note {
 	if len(places) == 0 {
 		return memberlog.Note{}
@@ -120,8 +120,8 @@ func noteAt(places []string) memberlog.Note {
 	return memberlog.NoteOf(plug.NoteOf(places[0]))
 }
 
-// share returns what an entry with note adds. One without a note was written before f was there,
-// and a rebuild replaces it.
+// share returns the share of an entry with note. An entry without one is older than f, and a
+// rebuild replaces it.
 func (f *figure) share(note string) int64 {
 	if f.of == nil {
 		return 1
@@ -139,8 +139,8 @@ func (l *lists) eachFigure(ctx context.Context, s kv.Store, step func(kv.Store, 
 	return atEach(ctx, s, len(l.figures), func(s kv.Store, i int) error { return step(s, &l.figures[i]) }, func(_ int, err error) error { return err })
 }
 
-// begin makes sure that the list at place has the numbers that an entry with note adds to. It
-// reports whether one was made.
+// begin ensures that the list at place has the numbers for an entry with note. It reports whether
+// one was created.
 func (l *lists) begin(ctx context.Context, s kv.Store, place, note string) (made bool) {
 	_ = l.eachFigure(ctx, s, func(s kv.Store, f *figure) error {
 		if f.share(note) != 0 && f.Begin(ctx, s, place) {
@@ -184,7 +184,7 @@ func (l counted) Mend(ctx context.Context, s kv.Store, place string) (mended boo
 // Counts reports whether derived numbers follow the lists.
 func (l *lists) Counts() bool { return len(l.figures) > 0 }
 
-// Notes reports whether one of the numbers is not the same for all records.
+// Notes reports whether one of the numbers has different shares for different records.
 func (l *lists) Notes() bool {
 	return slices.ContainsFunc(l.figures, func(f figure) bool { return f.of != nil })
 }
@@ -198,8 +198,8 @@ func (l *lists) countsBeside(m *plug.Move) bool {
 	return l.Counts() && m.Added != nil && !l.isAtomic()
 }
 
-// shares returns what is to be added for m: its share of each number, less what its
-// earlier tries have added.
+// shares returns the shares to add for m: its share of each number, less the additions of its
+// earlier tries.
 func (l *lists) shares(m *plug.Move) []plug.Share {
 	var sum plug.Added
 	for _, place := range plug.Without(m.Is, m.Was) {
@@ -215,7 +215,7 @@ func (l *lists) shares(m *plug.Move) []plug.Share {
 	return slices.DeleteFunc(sum.Shares, func(s plug.Share) bool { return s.By == 0 })
 }
 
-// addPlace adds to sum what a record at place adds to the numbers, so many times.
+// addPlace adds to sum the shares of a record at place, multiplied by times.
 func (l *lists) addPlace(sum *plug.Added, place string, times int64) {
 	for i := range l.figures {
 		sum.Note(plug.Share{Place: plug.Bare(place), Number: i, By: times * l.figures[i].share(plug.NoteOf(place))})
@@ -306,8 +306,8 @@ func (l *lists) eachFollowed(ctx context.Context, s kv.Store, places []string) e
 	return l.eachFigure(ctx, s, func(s kv.Store, f *figure) error { return f.Followed(ctx, s, places) })
 }
 
-// changed returns what m has changed of numbers, unless that was followed. A share of 0 was
-// more in between.
+// changed returns the changes of m to numbers, unless the followers have followed. It includes
+// shares of 0, which had other values in between.
 func (l *lists) changed(m *plug.Move) []plug.Share {
 	switch {
 	case m.Added == nil || underWayOf(m).followed:
@@ -347,8 +347,7 @@ func (l *lists) settleMove(m *plug.Move) error {
 	return l.putInDoubt(m.Added)
 }
 
-// putInDoubt puts in doubt what added says. It returns an ErrNotYet until that has been
-// counted again.
+// putInDoubt puts the numbers in added in doubt. It returns an ErrNotYet until they are recounted.
 func (l *lists) putInDoubt(added *plug.Added) error {
 	if len(added.Doubt) == 0 {
 		return nil
@@ -374,12 +373,13 @@ func (l *lists) tooLate(began time.Time) bool {
 	return !began.IsZero() && l.host.DB().Now().Sub(began) > times.Change
 }
 
-// firstRounds is how often a rebuild tries to count if nothing can be read before.
+// firstRounds is the number of times a rebuild tries to count while nothing can be read before the
+// count.
 const firstRounds = 20
 
-// recount counts the lists at places, which are in order, again. It waits until their
-// numbers have not changed for long enough. reached is called now and then with the last
-// place up to which all are counted, if there is one number for each.
+// recount recounts the lists at places, which are sorted. It waits until their numbers have not
+// changed for long enough. If there is one number for each list, it calls reached from time to time
+// with the last place up to which all are counted.
 func (l *lists) recount(ctx context.Context, s kv.Store, places []string, reached func(place string) error) error {
 	if len(l.figures) > 1 {
 		reached = func(string) error { return nil }

@@ -18,12 +18,12 @@ import (
 )
 
 // Lists is an index from a value to all records that hold it: one [List] for each value. A live
-// record is in the lists of its values at every moment, and readers never get a record that does
-// not hold the value.
+// record is in the lists of its values at every moment, and readers never get a record without the
+// value.
 //
 // A change appends the record to the lists of its new values before it commits, and removes it from
 // the lists of its old values afterwards, so any number of writers can work without conflicts.
-// Readers load the records anyway, and skip those that no longer hold the value.
+// Readers load the records anyway, and skip records that no longer hold the value.
 type Lists[T any, K comparable, V any] struct {
 	spec kvmodel.IndexSpec[T, V]
 	ids  kvmodel.KeyOf[K]
@@ -40,7 +40,7 @@ type lists struct {
 
 	ahead   ahead.Memory // of first pages
 	figures []figure     // the numbers that follow
-	total   []string     // all places of a Total, of which nothing but the numbers is read
+	total   []string     // all places of a Total, of which only the numbers are read
 	met     plug.Places  // by a rebuild that has not ended
 }
 
@@ -141,7 +141,7 @@ func (l *lists) Def() string {
 	return def
 }
 
-// Places returns the texts of rec's values, each with the note that its entry carries.
+// Places returns the texts of rec's values, each with the note of its entry.
 func (l *lists) Places(v plug.Record) []string {
 	places := l.places(v)
 	if note := l.note(v); note != "" {
@@ -150,7 +150,7 @@ func (l *lists) Places(v plug.Record) []string {
 	return places
 }
 
-// Limit returns an error if rec has more values than it may have, or adds too much to a number.
+// Limit returns an error if rec has too many values, or adds too much to a number.
 func (l *lists) Limit(rec plug.Record) error {
 	for _, f := range l.figures {
 		if err := f.check(rec); err != nil {
@@ -163,9 +163,9 @@ func (l *lists) Limit(rec plug.Record) error {
 	return l.limit(rec)
 }
 
-// underWay is what one step of a change leaves for the next: the entry, the places that were
-// gained, where it was put at each of them, and whether followers were told what was counted,
-// and have followed if they do so surely.
+// underWay carries data from one step of a change to the next: the entry, the places gained, the
+// ticket of the entry at each of them, and whether followers were told of the counts, and
+// SureFollowers have followed.
 type underWay struct {
 	entry    memberlog.Entry
 	gained   []string // without notes
@@ -300,8 +300,8 @@ func (l *lists) leave(ctx context.Context, s kv.Store, m *plug.Move) error {
 	})
 }
 
-// moved returns the lists whose entries of the record of m change once that has committed. Those
-// it has only another note in have got their entries before.
+// moved returns the lists whose entries of m's record change after the commit. Lists where only the
+// note changes already have their entries.
 func (l *lists) moved(m *plug.Move) []string {
 	places := slices.Concat(m.Lost, m.Renewed)
 	if !plug.HasNotes(places) {
@@ -310,7 +310,7 @@ func (l *lists) moved(m *plug.Move) []string {
 	return plug.Without(plug.Bares(places), plug.Bares(m.Gained))
 }
 
-// entryOf returns what the list at place is to hold of the record of m.
+// entryOf returns the entry for the record of m in the list at place.
 func (l *lists) entryOf(m *plug.Move, place string) memberlog.Entry {
 	if _, stays := plug.At(m.Is, place); stays {
 		return in(m.ID, m.Rev, m.Ends, m.Is)
@@ -318,7 +318,7 @@ func (l *lists) entryOf(m *plug.Move, place string) memberlog.Entry {
 	return l.out(m.ID, m.Rev)
 }
 
-// put makes e part of the list at place.
+// put writes e to the list at place.
 func (l *lists) put(ctx context.Context, s kv.Store, place string, e memberlog.Entry) error {
 	err := l.logs.Write(ctx, s, place, e)
 	if err == nil {
@@ -362,8 +362,8 @@ func (l *lists) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places [
 	return err
 }
 
-// Forget removes the id from the lists of the values that its record held. The last one
-// takes the keys of a list along, and its numbers.
+// Forget removes the id from the lists of the values that its record held. When the last id leaves
+// a list, its keys and numbers are removed, too.
 func (l *lists) Forget(ctx context.Context, s kv.Store, id string, rev uint64, places []string) error {
 	places = plug.Bares(places)
 	return l.atEach(ctx, s, places, func(s kv.Store, i int) error {
@@ -389,8 +389,8 @@ func (l *lists) Each(ctx context.Context, s kv.Store, place string, f func(id st
 	return m.failure(m.eachText(ctx, f))
 }
 
-// Vacate removes the ids of the records that have left the list at place, after it has called
-// f with them. If that is all, the keys of the list go, and its numbers.
+// Vacate removes the ids of the records that have left the list at place, after calling f with
+// them. If none remain, it removes the keys and the numbers of the list.
 func (l *lists) Vacate(ctx context.Context, s kv.Store, place string, f func(ids []string) error) error {
 	now := l.host.DB().Now()
 	err := l.logs.Entries(ctx, s, place, func(entries []memberlog.Entry) error {
@@ -408,7 +408,7 @@ func (l *lists) Vacate(ctx context.Context, s kv.Store, place string, f func(ids
 	return err
 }
 
-// Check reports the values of recs whose lists do not have them, or not as they are.
+// Check reports the values of recs whose lists lack them, or have different entries.
 func (l *lists) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]string, error) {
 	holders := plug.Holders(recs)
 	wrong := make([][]string, len(recs))

@@ -29,7 +29,7 @@ func (m *members) size(ctx context.Context) (int, error) {
 	return n, m.failure(err)
 }
 
-// errStop ends an iteration that its user has left.
+// errStop ends an iteration whose caller has stopped.
 var errStop = errors.New("stop")
 
 // eachID yields every id of m, and at the end the error, if any.

@@ -59,9 +59,9 @@ func NewTotal[T any, K comparable](records *kvmodel.Records[T, K]) *Total[T, K] 
 }
 
 // Count returns the number of the model's records, regardless of any if= of its indexes. It
-// includes completed changes of this process, and those of others a moment later. A change in
-// progress may be counted already. One trip, two the first time if the model has so few records
-// that some shard never had one.
+// includes completed changes of this process, and changes of other processes a moment later. A
+// change in progress may be counted already. One trip, two the first time if the model has so few
+// records that some shard never had one.
 //
 // If the store did not answer or a process died, the number may be off by that change until it is
 // recounted; see kvmodel.Stats.InDoubt. A number dropped by the store is read from its list. Errors

@@ -14,8 +14,8 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// The records are the truth about a list. A fold checks the entries it keeps against them, and a
-// rebuild all entries of the lists.
+// The records are the truth about a list. A fold checks its entries against them, and a rebuild
+// checks all entries of the lists.
 
 // confirm implements [memberlog.Logs.Confirm] for the list at place.
 func (l *lists) confirm(ctx context.Context, s kv.Store, place string, entries []memberlog.Entry) ([]memberlog.Entry, error) {
@@ -60,12 +60,11 @@ func (l *lists) seeThoseOf(ctx context.Context, s kv.Store, entries []memberlog.
 // mendAtOnce is the number of lists a rebuild reads side by side at its end.
 const mendAtOnce = 16
 
-// Meet notes lists that a rebuild has come across.
+// Meet notes lists found by a rebuild.
 func (l *lists) Meet(places []string) { l.met.Note(plug.Bares(places)) }
 
-// Finish makes the lists that a rebuild has come across agree with their records, and then recounts
-// them. Changes made after an earlier process handled a list come from processes that maintain the
-// lists.
+// Finish makes the lists found by a rebuild agree with their records, and then recounts them.
+// Changes made after an earlier process handled a list come from processes that maintain the lists.
 func (l *lists) Finish(ctx context.Context, s kv.Store, steps plug.Steps) error {
 	l.met.Note(l.total)
 	entered, from := l.met.Take(), steps.From()
@@ -105,7 +104,7 @@ const (
 	counting = 2 // after all are mended
 )
 
-// left returns the places still to do in step what, given the progress from. places is sorted.
+// left returns the remaining places of a step, given the progress from. places is sorted.
 func left(places []string, from []byte, what byte) []string {
 	switch {
 	case len(from) == 0 || from[0] < what || from[0] > counting:

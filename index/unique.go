@@ -17,8 +17,8 @@ import (
 // Unique is an index from a value to the one record that holds it. No two records ever hold the
 // same value, even after crashes.
 //
-// The key of each value holds a claim: the record that holds the value, or is about to, with the
-// rev the record had. A claim is
+// The key of each value holds a claim: the record that holds the value, or is about to, with its
+// rev at the time. A claim is
 //
 //   - live while its owner's record holds the value,
 //   - pending while that record still has the claim's rev, since the change that made the claim may
@@ -111,7 +111,7 @@ type find struct {
 
 func (u *unique) find(ctx context.Context, s kv.Store, f *find) error {
 	if id, ok := u.remembered.get(f.place); ok {
-		// A record that holds the value is the answer, whatever its claim.
+		// A record that holds the value is the answer, regardless of its claim.
 		if done, err := u.look(ctx, kv.Near(s), f, id); done || err != nil {
 			return err
 		}
@@ -158,8 +158,8 @@ func (u *unique) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 }
 
 // Beside checks the claims made by a build again: the record may have released a value after it was
-// read, and before the claim could be released. The claims of a change need nothing more until it
-// has committed.
+// read, and before the claim could be released. The claims of a change need no further work until
+// it has committed.
 func (u *unique) Beside(ctx context.Context, s kv.Store, m *plug.Move) error {
 	if m.Added != nil || isAtomic(u.host) {
 		return nil

@@ -45,8 +45,8 @@ func (l listWindow) Base(key string) (base string, first bool) {
 	return base, ok && rest == "0"
 }
 
-// Audit returns the members whose records do not hold the value, or not with that note, and the
-// numbers that are not what the records add up to.
+// Audit returns the members whose records do not hold the value, or hold it with another note, and
+// the numbers that differ from the sums over the records.
 func (l listWindow) Audit(ctx context.Context, s kv.Store, base, place string) (wrong []plug.Wrong, err error) {
 	live, soon := make([]int64, len(l.figures)), l.host.DB().Now().Add(endsLate)
 	err = l.bare().Entries(ctx, s, base, func(entries []memberlog.Entry) error {
@@ -83,8 +83,8 @@ func (l listWindow) Audit(ctx context.Context, s kv.Store, base, place string) (
 	return l.auditCounts(ctx, s, base, place, live, wrong)
 }
 
-// auditCounts adds to wrong what is wrong with the numbers of the list at place, whose records
-// add up to live.
+// auditCounts adds the wrong numbers of the list at place to wrong. live are the sums over its
+// records.
 func (l listWindow) auditCounts(ctx context.Context, s kv.Store, base, place string, live []int64, wrong []plug.Wrong) ([]plug.Wrong, error) {
 	if place == "" {
 		return wrong, nil // The value is hashed, and no record holds it.
@@ -188,7 +188,7 @@ func (l listWindow) Said(_ string, value []byte) (texts []string, bodies [][]byt
 	return memberlog.Members(value), nil
 }
 
-// Show says what a head or a segment holds.
+// Show describes a head or a segment.
 func (l listWindow) Show(key string, value []byte) ([]string, error) {
 	return memberlog.Show(key, value, l.host.DB().Now())
 }
@@ -301,7 +301,7 @@ func (u uniqueWindow) Said(_ string, value []byte) (texts []string, bodies [][]b
 	return []string{c.owner}, nil
 }
 
-// Show says whose the claim is.
+// Show names the owner of the claim.
 func (u uniqueWindow) Show(key string, value []byte) ([]string, error) {
 	var c claim
 	if !c.decode(value) {

@@ -1,6 +1,6 @@
 // Package apptest tests the sample app from outside: as visitors with and without scripts, as
-// members who reach for what belongs to others, and as attackers. It has only tests.
+// members who try to reach the data of others, and as attackers. It has only tests.
 //
-// Some tests need no browser and send HTTP requests to the app's handler. The tests of what
-// visitors see run in the installed Chromium.
+// Some tests need no browser and send HTTP requests to the app's handler. The tests of the visible
+// pages run in the installed Chromium.
 package apptest

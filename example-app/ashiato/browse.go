@@ -11,35 +11,35 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// pageSize is how many pages, comments and members a listing shows.
+// pageSize is the number of pages, comments or members in a listing.
 const pageSize = 20
 
 // Entry is a page in a listing, with its author.
 type Entry struct {
 	*Page
-	By *Member // nil if they are gone
+	By *Member // nil if they have left
 }
 
-// Listing is a part of a list of pages, with the cursors of the parts after and before it. A cursor
-// is empty if there is no such part.
+// Listing is a part of a list of pages, with the cursors of the next and the previous part. A
+// cursor is empty if there is no such part.
 type Listing struct {
 	Entries    []Entry
 	Next, Prev string
 }
 
-// Home is what the home page of the site shows. A list that has to be rebuilt first is left out,
-// and noted in Rebuilding.
+// Home is the content of the home page. A list that has to be rebuilt first is left out, and noted
+// in Rebuilding.
 type Home struct {
 	Newest     Listing
 	Week       []Placed // the top of this week's ranking
 	Rebuilding struct{ Newest, Week bool }
 
-	Pages, Members int // how many there are
+	Pages, Members int // their number
 }
 
 const homeRanked = 10
 
-// Home returns what the home page of the site shows.
+// Home returns the content of the home page.
 func (s *Site) Home(ctx context.Context) (*Home, error) {
 	home := &Home{}
 	var newest kvmodel.Listing[Page]
@@ -69,8 +69,8 @@ func (s *Site) Home(ctx context.Context) (*Home, error) {
 	return home, err
 }
 
-// orRebuilding returns err, or nil if that says that an index has to be rebuilt first, which it
-// notes: the part of a page that needs the index is left out then.
+// orRebuilding returns err, or nil if err means that an index has to be rebuilt first. It sets
+// noted then, and the page leaves out the part that needs the index.
 func orRebuilding(noted *bool, err error) error {
 	if errors.Is(err, kvmodel.ErrNeedsRebuild) {
 		*noted = true
@@ -79,11 +79,11 @@ func orRebuilding(noted *bool, err error) error {
 	return err
 }
 
-// unlessRebuilding returns err, or nil if it says that an index has to be rebuilt first.
+// unlessRebuilding returns err, or nil if err means that an index has to be rebuilt first.
 func unlessRebuilding(err error) error { return orRebuilding(new(bool), err) }
 
-// Newest returns the pages published last, from the cursor on. What the ring has forgotten is in
-// the archive. It returns ErrBadCursor.
+// Newest returns the latest published pages, from the cursor on. Pages that the ring no longer
+// holds come from the archive. It returns ErrBadCursor.
 func (s *Site) Newest(ctx context.Context, cursor string) (Listing, error) {
 	all := timeline.WithArchive(s.Models.Pages.Newest,
 		func(p *Page) time.Time { return p.Published },
@@ -106,7 +106,7 @@ func (s *Site) authors(ctx context.Context, pages []*Page) (map[string]*Member, 
 	return kvmodel.Load(ctx, s.Models.Members.Records, pages, func(p *Page) string { return p.Author })
 }
 
-// listingBy returns page with authors, which are by id.
+// listingBy returns page with its authors from the map, by id.
 func listingBy(page kvmodel.Listing[Page], authors map[string]*Member) Listing {
 	l := Listing{Next: page.Next, Prev: page.Prev}
 	for _, p := range page.Items {

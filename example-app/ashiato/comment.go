@@ -7,8 +7,8 @@ import (
 )
 
 // Comment adds a comment to the page with the given id. form is the id of the form, from NewID: a
-// form that is sent twice makes one comment. It returns Problems with "text", ErrNotFound,
-// ErrTrashed, or ErrSentBefore.
+// form sent twice creates one comment. It returns Problems with "text", ErrNotFound, ErrTrashed, or
+// ErrSentBefore.
 func (s *Site) Comment(ctx context.Context, who, page, form, text string) (*Comment, error) {
 	c := &Comment{ID: form, Page: page, Author: who, Text: lines(text), At: s.now()}
 	problems := kvmodel.ProblemsOf(c.Validate())

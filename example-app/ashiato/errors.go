@@ -9,10 +9,10 @@ import (
 
 var (
 	// ErrNoLogIn is returned when no member has this handle and this password. It does not say
-	// which of the two is wrong.
+	// which is wrong.
 	ErrNoLogIn = errors.New("the handle or the password is wrong")
 
-	// ErrNotYours is returned when a member changes what another one wrote.
+	// ErrNotYours is returned when a member changes the page of another.
 	ErrNotYours = errors.New("another member wrote this")
 
 	// ErrTrashed is returned when a page cannot be changed because it is in the trash.
@@ -26,11 +26,11 @@ var (
 	ErrSentBefore = errors.New("this form was sent before with other contents")
 )
 
-// EditConflict says that a page was saved after the draft of it was begun. It is an ErrConflict. It
-// holds both versions, so nothing is lost.
+// EditConflict means that a page was saved after the start of a draft of it. It is an ErrConflict.
+// It holds both versions, so nothing is lost.
 type EditConflict struct {
-	Saved *Page // as it is now
-	Yours Draft // what was sent
+	Saved *Page // the current version
+	Yours Draft // the draft sent
 }
 
 func (e *EditConflict) Error() string {
@@ -40,14 +40,14 @@ func (e *EditConflict) Error() string {
 // Is makes an EditConflict an ErrConflict.
 func (e *EditConflict) Is(target error) bool { return target == kvmodel.ErrConflict }
 
-// usedUp reports whether err says that a record with the same id exists, rather than one with the
+// usedUp reports whether err means that a record with the same id exists, rather than one with the
 // same unique value.
 func usedUp(err error) bool {
 	_, taken := errors.AsType[*kvmodel.TakenError](err)
 	return errors.Is(err, kvmodel.ErrExists) && !taken
 }
 
-// unlessThere returns err, or nil if it says that there is such a record already.
+// unlessThere returns err, or nil if err means that the record exists already.
 func unlessThere(err error) error {
 	if usedUp(err) {
 		return nil
@@ -55,7 +55,7 @@ func unlessThere(err error) error {
 	return err
 }
 
-// unlessGone returns err, or nil if it says that there is no such record.
+// unlessGone returns err, or nil if err means that the record does not exist.
 func unlessGone(err error) error {
 	if errors.Is(err, kvmodel.ErrNotFound) {
 		return nil

@@ -11,16 +11,16 @@ import (
 )
 
 // A home feed is written when a page is published, not gathered when it is read. Reading it takes
-// three trips, however many members and topics a reader follows; gathering it would take reading a
+// three trips, however many members and topics a reader follows; gathering would mean reading a
 // timeline for each of them. The price is one push for each follower, after the reply, with 500
 // pushes in a trip.
 
-// newFor is how long after its publication a page is news.
+// newFor is the time after its publication during which a page is news.
 const newFor = 24 * time.Hour
 
-// Feed returns the feed of who behind the page with the id after, or from its top on if that is "":
-// pages by the members and on the topics that who follows. It holds as many pages as FeedItem
-// keeps. Pages that came before an unfollow stay. Next is the id of the last page.
+// Feed returns the member's feed from the page after the one with the id after, or from its top if
+// after is "": pages by followed members and on followed topics. It holds as many pages as FeedItem
+// keeps. Pages from before an unfollow stay. Next is the id of the last page.
 func (s *Site) Feed(ctx context.Context, who, after string) (Listing, error) {
 	items, err := s.Models.FeedItems.Latest(ctx, who, math.MaxInt)
 	if err != nil {
@@ -45,11 +45,11 @@ func (s *Site) Feed(ctx context.Context, who, after string) (Listing, error) {
 	return s.listing(ctx, list)
 }
 
-// pushedAtOnce is how many feeds receive a page in one trip.
+// pushedAtOnce is the number of feeds that receive a page in one trip.
 const pushedAtOnce = 500
 
-// spread pushes a page that was just published to the feeds of its readers. It may be called again
-// for the same page: a feed holds a page once.
+// spread pushes a newly published page to the feeds of its readers. It may be called again for the
+// same page: a feed holds a page once.
 func (s *Site) spread(ctx context.Context, c kvmodel.Change[Page, string]) error {
 	p := c.Record
 	if p == nil || !p.Live() || p.Published.Before(s.now().Add(-newFor)) || !c.Created && p.Version > 1 {
@@ -71,7 +71,7 @@ func (s *Site) spread(ctx context.Context, c kvmodel.Change[Page, string]) error
 	return s.Models.FeedItems.Push(ctx, items...)
 }
 
-// readers yields the ids of the members who follow the author of p or one of its topics, some of
+// readers yields the ids of the members following the author of p or one of its topics, some of
 // them repeatedly.
 func (s *Site) readers(ctx context.Context, p *Page) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {

@@ -10,13 +10,13 @@ import (
 
 // Footprint is the latest visit of a guest to a profile.
 type Footprint struct {
-	Guest *Member // nil if they are gone
+	Guest *Member // nil if they have left
 	At    time.Time
-	New   bool // since the owner last looked
+	New   bool // since the owner's last look
 }
 
-// Visit leaves a footprint of who on the profile of owner. A profile has one of each guest, and
-// none of its owner or of "".
+// Visit leaves a footprint of the guest on the profile of owner. A profile has one footprint per
+// guest, and none for its owner or for "".
 func (s *Site) Visit(ctx context.Context, who, owner string) error {
 	if who == "" || who == owner {
 		return nil
@@ -24,8 +24,8 @@ func (s *Site) Visit(ctx context.Context, who, owner string) error {
 	return s.Models.Visits.Push(kvmodel.Relaxed(ctx), Visit{Owner: owner, Guest: who, At: s.now()})
 }
 
-// Footprints returns the footprints on the profile of who, newest first: as many as Visit keeps,
-// for as long as it keeps them.
+// Footprints returns the footprints on the member's profile, newest first. Visit determines their
+// number and how long they are kept.
 func (s *Site) Footprints(ctx context.Context, who string) ([]Footprint, error) {
 	var owner *Member
 	var visits []Visit
@@ -51,8 +51,8 @@ func (s *Site) Footprints(ctx context.Context, who string) ([]Footprint, error) 
 	return prints, nil
 }
 
-// Looked notes that who has seen their footprints up to the time at: these are no longer new. A
-// time before that of an earlier call changes nothing.
+// Looked marks the member's footprints up to the time at as seen. A time before an earlier call's
+// changes nothing.
 func (s *Site) Looked(ctx context.Context, who string, at time.Time) error {
 	_, err := s.Models.Members.Update(ctx, who, func(m *Member) error {
 		if at.After(m.Looked) {

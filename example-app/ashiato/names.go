@@ -9,14 +9,14 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// normal returns the form in which handles, topics and addresses are compared. It knows no
-// difference between upper and lower case, between wide and narrow letters, or between an accent
-// that is part of its letter and one that follows it. Characters that cannot be seen are left out.
+// normal returns the form in which handles, topics and addresses are compared. It ignores case, the
+// width of letters, and whether an accent is part of its letter or follows it. Invisible characters
+// are removed.
 func normal(name string) string {
 	return norm.NFKC.String(cases.Fold().String(norm.NFKC.String(without(name, ignorable))))
 }
 
-// without returns text without its characters that are so.
+// without returns text without the characters that are reports.
 func without(text string, are func(rune) bool) string {
 	return strings.Map(func(r rune) rune {
 		if are(r) {
@@ -26,12 +26,12 @@ func without(text string, are func(rune) bool) string {
 	}, text)
 }
 
-// ignorable reports whether a reader sees nothing of r.
+// ignorable reports whether r is invisible.
 func ignorable(r rune) bool {
 	return unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// visible reports whether a reader sees something of text.
+// visible reports whether text has a visible character.
 func visible(text string) bool { return strings.TrimSpace(without(text, ignorable)) != "" }
 
 // inWord reports whether r is part of a word, in any script.
@@ -40,8 +40,8 @@ func inWord(r rune) bool { return unicode.In(r, unicode.L, unicode.M, unicode.Nd
 // inName reports whether r may be in a topic or an address.
 func inName(r rune) bool { return inWord(r) || r == '-' }
 
-// topicsOf returns the topics that names are: each once, in their order. It looks at no more of
-// them once there are too many.
+// topicsOf returns the topics that names stand for, each once, in order. It stops when there are
+// too many.
 func topicsOf(names []string) (topics []string) {
 	for _, name := range names {
 		name = normal(name)
@@ -59,8 +59,8 @@ func SlugOf(title string) string {
 	return cut(strings.Join(words, "-"), MaxSlug)
 }
 
-// slugsFor returns the slugs that the page with a title and an id may get, the best first. The last
-// has a part of the id, which no other page has.
+// slugsFor returns the possible slugs of a page with this title and id, the best first. The last
+// contains a part of the id, so no other page has it.
 func slugsFor(title, id string) []string {
 	slug, own := SlugOf(title), id[max(0, len(id)-8):]
 	if slug == "" {
@@ -69,7 +69,7 @@ func slugsFor(title, id string) []string {
 	return []string{slug, cut(slug, MaxSlug-len(own)-1) + "-" + own}
 }
 
-// cut returns at most n characters of a slug.
+// cut returns at most the first n characters of a slug.
 func cut(slug string, n int) string {
 	if runes := []rune(slug); len(runes) > n {
 		return strings.TrimRight(string(runes[:n]), "-")

@@ -5,14 +5,14 @@ import (
 	"math"
 )
 
-// Visitor is what the frame of every page shows of its visitor.
+// Visitor is the data on its visitor in the frame of every page.
 type Visitor struct {
 	Member *Member
-	Unread int // footprints they have not seen, of those that Visit keeps
+	Unread int // unseen footprints, among the ones Visit keeps
 }
 
-// Visitor returns the logged-in visitor who. For "" it returns nil without asking the store. It
-// returns ErrNotFound if the member is gone.
+// Visitor returns the visitor with that member id. For "" it returns nil without a trip. It returns
+// ErrNotFound if the member has left.
 func (s *Site) Visitor(ctx context.Context, who string) (*Visitor, error) {
 	if who == "" {
 		return nil, nil
@@ -44,7 +44,7 @@ type Profile struct {
 	Pages    Listing
 }
 
-// Profile returns the profile of the member with that handle as who sees it, with the member's
+// Profile returns the profile of the member with that handle for the visitor, with the member's
 // pages from the cursor on. It leaves no footprint; Visit does. It returns ErrNotFound or
 // ErrBadCursor.
 func (s *Site) Profile(ctx context.Context, who, handle, cursor string) (*Profile, error) {

@@ -8,11 +8,11 @@ import (
 	"github.com/ringtree/ringtree/ranking"
 )
 
-// Order is what a ranking of the pages goes by: one of those below.
+// Order is the order of a ranking of the pages: one of the constants below.
 type Order string
 
-// The orders, as addresses name them. All but the last go by views. Days and weeks are in UTC, and
-// a week begins on Monday.
+// The orders, as in addresses. All but the last are by views. Days and weeks are in UTC, and a week
+// begins on Monday.
 const (
 	Today     Order = "today"
 	ThisWeek  Order = "week"
@@ -25,17 +25,17 @@ const (
 type Placed struct {
 	Entry
 	Rank  int
-	Score int64 // its views in that time, or its likes
+	Score int64 // views in that time, or likes
 }
 
-// Ranks is a part of a ranking, with the cursors of the parts after and before it.
+// Ranks is a part of a ranking, with the cursors of the next and the previous part.
 type Ranks struct {
 	Order      Order
 	Rows       []Placed
-	Of         int   // how many pages are ranked
+	Of         int   // number of ranked pages
 	First      int64 // the score of the first page
 	Next, Prev string
-	Near       []Placed // the page that was asked for, with up to two before it and two behind it
+	Near       []Placed // the requested page, with up to two before it and two after it
 }
 
 type (
@@ -61,7 +61,7 @@ func (s *Site) board(o Order) *viewBoard {
 }
 
 // Ranking returns the first pages of an order, from the cursor on, and the neighbors of the page
-// with the id near, unless that is empty or not ranked. It returns ErrNotFound for an unknown
+// with the id near, unless near is empty or not ranked. It returns ErrNotFound for an unknown
 // order, or ErrBadCursor.
 func (s *Site) Ranking(ctx context.Context, o Order, cursor, near string) (*Ranks, error) {
 	board := s.board(o)

@@ -8,35 +8,34 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// Reading is a page as a reader sees it.
+// Reading is a page as shown to one reader.
 type Reading struct {
 	Entry
 	Followed   bool // whether the reader follows the author
 	Liked      bool // whether the reader likes the page
-	Rank, Of   int  // by all views, from 1, among all that are ranked; 0 if it is not ranked yet
+	Rank, Of   int  // by all views, from 1, among the ranked pages; 0 if not ranked yet
 	Remarks    []Remark
 	Next, Prev string // the cursors of older and of newer comments
-	Rebuilding bool   // there are no Remarks, because their index has to be rebuilt first
+	Rebuilding bool   // no Remarks, because their index has to be rebuilt first
 }
 
 // Remark is a comment with its author.
 type Remark struct {
 	*Comment
-	By *Member // nil if they are gone
+	By *Member // nil if they have left
 }
 
-// viewTime is how long further views of a page by the same visitor are none.
+// viewTime is the time in which further views of a page by the same visitor do not count.
 const viewTime = time.Hour
 
-// Read returns the page with that slug as who sees it, with its comments from the cursor on. It
+// Read returns the page with that slug for the reader, with its comments from the cursor on. It
 // returns ErrNotFound or ErrBadCursor.
 func (s *Site) Read(ctx context.Context, who, slug, cursor string) (*Reading, error) {
 	return s.View(ctx, who, "", slug, cursor)
 }
 
 // View is Read, and counts a view of the page, unless the reader has viewed it within the last
-// hour. A guest, for whom who is "", is known by the address that they come from. Without one, no
-// view is counted.
+// hour. A guest ("") is identified by the address from. Without an address, no view is counted.
 func (s *Site) View(ctx context.Context, who, from, slug, cursor string) (*Reading, error) {
 	p, err := s.Models.Pages.BySlug.Find(ctx, normal(slug))
 	if err != nil {
@@ -52,12 +51,12 @@ func (s *Site) View(ctx context.Context, who, from, slug, cursor string) (*Readi
 	return r, err
 }
 
-// count counts a view of p by who, or by a guest who comes from an address.
+// count counts a view of p by a member, or by a guest at an address.
 func (s *Site) count(ctx context.Context, p *Page, who, from string) error {
 	if from == "" {
 		return nil
 	}
-	ctx = kvmodel.Relaxed(ctx) // A power cut may take a view.
+	ctx = kvmodel.Relaxed(ctx) // A power cut may lose a view.
 	err := s.Models.Views.Create(ctx, &View{Page: p.ID, Visitor: cmp.Or(who, from), Until: s.now().Add(viewTime)})
 	if err == nil {
 		p.Views, err = s.Models.Pages.Views.Hit(ctx, p.ID)
@@ -86,7 +85,7 @@ func (s *Site) discuss(ctx context.Context, r *Reading, cursor string) error {
 	return nil
 }
 
-// standing returns the rank of the page with id by all views, and how many pages are ranked. Both
+// standing returns the rank by all views of the page with id, and the number of ranked pages. Both
 // are 0 if the page is not ranked yet, or the ranking has to be rebuilt first.
 func (s *Site) standing(ctx context.Context, id string) (rank, of int, err error) {
 	standing, err := s.Models.Pages.TopViews.Standing(ctx, id)

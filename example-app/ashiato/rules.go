@@ -10,7 +10,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// The limits of what people type, in characters. The maximum of a password is in bytes.
+// The limits of input, in characters. The maximum of a password is in bytes.
 const (
 	MinHandle, MaxHandle     = 2, 20
 	MinPassword, MaxPassword = 10, 200
@@ -88,7 +88,7 @@ func (c *Comment) Validate() error {
 	return problems.Err()
 }
 
-// neededProblem returns problem if a reader of text sees nothing.
+// neededProblem returns problem if text has no visible character.
 func neededProblem(problem, text string) string {
 	if !visible(text) {
 		return problem
@@ -96,8 +96,8 @@ func neededProblem(problem, text string) string {
 	return ""
 }
 
-// textProblem says what is wrong with a text that may have limit characters, and no control
-// characters but the allowed ones.
+// textProblem describes the problem with a text, or returns "". A text may have limit characters,
+// and no control characters except the allowed ones.
 func textProblem(name, text string, limit int, allowed string) string {
 	switch n := utf8.RuneCountInString(text); {
 	case !utf8.ValidString(text):
@@ -110,7 +110,7 @@ func textProblem(name, text string, limit int, allowed string) string {
 	return ""
 }
 
-// formProblem says what is wrong with the id of a form, which must be empty or from NewID.
+// formProblem describes the problem with the id of a form, which must be empty or from NewID.
 func formProblem(id string) string {
 	if id == "" || kvmodel.IsID(id) {
 		return ""
@@ -118,5 +118,5 @@ func formProblem(id string) string {
 	return "This form does not come from this site."
 }
 
-// lines returns a text as it is stored, with \n between its lines. Browsers send \r\n.
+// lines returns a text in its stored form, with \n between its lines. Browsers send \r\n.
 func lines(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }

@@ -6,17 +6,16 @@ import (
 	"unicode"
 )
 
-// Found is a part of the pages whose titles begin with a query, from A to Z. It leaves out their
-// authors, which saves a trip.
+// Found is a part of the pages whose titles begin with a query, from A to Z. It has no authors,
+// which saves a trip.
 type Found struct {
 	Listing
-	Query string // without what nobody sees
-	Of    int    // how many pages there are
+	Query string // without invisible characters
+	Of    int    // number of pages found
 }
 
-// Search returns the pages with titles that begin with the letters of query, whatever their case
-// and accents, from A to Z, from the cursor on. All titles begin with the empty query. It returns
-// ErrBadCursor.
+// Search returns the pages whose titles begin with the letters of query, ignoring case and accents,
+// from A to Z, from the cursor on. The empty query matches all titles. It returns ErrBadCursor.
 func (s *Site) Search(ctx context.Context, query, cursor string) (*Found, error) {
 	found := &Found{Query: searched(query)}
 	titles := s.Models.Pages.TitleAZ.Prefix(found.Query)
@@ -31,7 +30,7 @@ func (s *Site) Search(ctx context.Context, query, cursor string) (*Found, error)
 	return found, err
 }
 
-// searched returns the part of a query that may be the beginning of a title.
+// searched returns the part of a query to match against the beginning of titles.
 func searched(query string) string {
 	text := without(strings.ToValidUTF8(query, ""), func(r rune) bool { return unicode.IsControl(r) || ignorable(r) })
 	runes := []rune(strings.TrimLeftFunc(text, unicode.IsSpace))

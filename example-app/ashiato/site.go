@@ -10,11 +10,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 )
 
-// Site is what people can do in one database. Its methods take the person who acts as the id of a
-// member, which must come from that member's session; "" is a visitor who is not logged in. A Site
-// is safe for concurrent use.
+// A Site performs the actions of people in one database. Its methods take the acting person as the
+// id of a member, which must come from that member's session; "" is a visitor without a login. A
+// Site is safe for concurrent use.
 //
-// Its errors are those of kvmodel and those in errors.go.
+// Its errors are the errors of kvmodel and of errors.go.
 type Site struct {
 	Models *Models
 
@@ -23,8 +23,7 @@ type Site struct {
 }
 
 // NewSite returns the Site in db. Call it once for a db, at start-up, before the first write. hash
-// is how much work it is to try a password: the zero one is what OWASP asks for, and tests use
-// less.
+// is the cost of a password check: the zero value follows OWASP, and tests use less.
 func NewSite(db *kvmodel.DB, hash guard.HashCost) *Site {
 	s := &Site{Models: New(db), db: db, passwords: guard.NewPasswords(hash)}
 	s.Models.Pages.OnChange(s.spread)
@@ -39,11 +38,11 @@ func (s *Site) Allow(ctx context.Context, tries ...guard.Try) error {
 // DB returns the database.
 func (s *Site) DB() *kvmodel.DB { return s.db }
 
-// NewID returns an id for a form. What the form makes is made once, however often the form is sent.
+// NewID returns an id for a form. A form creates one record, however often it is sent.
 func (s *Site) NewID() string { return kvmodel.NewID(s.db.Now()) }
 
 // once creates a record with the id of a form. If the form was sent before, it returns the record
-// that the form made then, or ErrSentBefore unless same reports that this one says the same.
+// created then, or ErrSentBefore unless same reports that the contents are equal.
 func once[T any](ctx context.Context, records *kvmodel.Records[T, string], id string, record *T, same func(there *T) bool) (*T, error) {
 	err := records.Create(ctx, record)
 	if err == nil {
@@ -59,8 +58,7 @@ func once[T any](ctx context.Context, records *kvmodel.Records[T, string], id st
 	return there, err
 }
 
-// exists reports whether there is a record with that id, of who. A guest, for whom who is "", has
-// none.
+// exists reports whether the member has a record with that id. A guest ("") has none.
 func exists[T any, K comparable](ctx context.Context, who string, records *kvmodel.Records[T, K], id K) (bool, error) {
 	if who == "" {
 		return false, nil
@@ -81,7 +79,7 @@ func ModelLine(field string) string {
 
 func (s *Site) now() time.Time { return s.db.Now().UTC() }
 
-// Health asks the store for something. It returns nil if the store answers, and
+// Health makes a request to the store. It returns nil if the store answers, and
 // kvmodel.ErrUnavailable if it does not.
 func (s *Site) Health(ctx context.Context) error {
 	_, err := s.Models.Members.Get(ctx, "nobody")

@@ -15,7 +15,7 @@ type TopicView struct {
 	Pages    Listing
 }
 
-// Topic returns the page of a topic as who sees it, with the pages on that topic from the cursor
+// Topic returns the page of a topic for the visitor, with the pages on that topic from the cursor
 // on, in no particular order. It returns ErrNotFound or ErrBadCursor.
 func (s *Site) Topic(ctx context.Context, who, name, cursor string) (*TopicView, error) {
 	v, name := &TopicView{}, normal(name)
@@ -35,8 +35,8 @@ func (s *Site) Topic(ctx context.Context, who, name, cursor string) (*TopicView,
 	return v, err
 }
 
-// Topics returns the ranking of the topics from the cursor on, those with the most pages first. It
-// returns ErrBadCursor.
+// Topics returns the ranking of the topics by number of pages, highest first, from the cursor on.
+// It returns ErrBadCursor.
 func (s *Site) Topics(ctx context.Context, cursor string) (ranking.Table[Topic, int64], error) {
 	return s.Models.Topics.TopPages.Table(ctx, cursor, pageSize)
 }
@@ -51,12 +51,12 @@ func (s *Site) FollowTopic(ctx context.Context, who, name string) error {
 	return unlessThere(s.Models.Interests.Create(ctx, &Interest{Member: who, Topic: t.Name}))
 }
 
-// UnfollowTopic makes who stop following a topic. It changes nothing if who does not follow it.
+// UnfollowTopic ends the following of a topic. Without a FollowTopic before, it changes nothing.
 func (s *Site) UnfollowTopic(ctx context.Context, who, name string) error {
 	return unlessGone(s.Models.Interests.Delete(ctx, InterestID{Member: who, Topic: normal(name)}))
 }
 
-// addTopics makes those of the topics that do not exist yet.
+// addTopics creates the missing topics.
 func (s *Site) addTopics(ctx context.Context, names []string) error {
 	there, err := s.Models.Topics.GetMulti(ctx, names)
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *Site) addTopics(ctx context.Context, names []string) error {
 		}
 	}
 	for _, err := range kvmodel.Items(s.Models.Topics.CreateMulti(ctx, missing)) {
-		if !errors.Is(err, kvmodel.ErrExists) { // Others may have made them first.
+		if !errors.Is(err, kvmodel.ErrExists) { // Others may have created them first.
 			return err
 		}
 	}

@@ -15,21 +15,21 @@ type Draft struct {
 	ID          string // of the form, from NewID; Edit ignores it
 	Title, Body string
 	Topics      []string
-	Version     int64 // of the page when the draft was begun; Write ignores it
+	Version     int64 // of the page at the start of the draft; Write ignores it
 }
 
-// fill makes p say what d says.
+// fill copies d into p.
 func (d Draft) fill(p *Page) {
 	p.Title, p.Body, p.Topics = d.Title, lines(d.Body), topicsOf(d.Topics)
 }
 
-// says reports whether p says the same as q.
+// says reports whether p and q have the same contents.
 func (p *Page) says(q *Page) bool {
 	return p.Title == q.Title && p.Body == q.Body && slices.Equal(p.Topics, q.Topics)
 }
 
-// Write makes a page. Its address is made of its title, and stays when that changes. A form that is
-// sent twice makes one page. It returns ErrSentBefore or Problems.
+// Write creates a page. Its slug comes from its title, and stays when the title changes. A form
+// sent twice creates one page. It returns ErrSentBefore or Problems.
 func (s *Site) Write(ctx context.Context, who string, d Draft) (*Page, error) {
 	p := &Page{ID: cmp.Or(d.ID, s.NewID()), Author: who, Published: s.now()}
 	d.fill(p)
@@ -46,7 +46,7 @@ func (s *Site) Write(ctx context.Context, who string, d Draft) (*Page, error) {
 	return s.withTopics(ctx, written, err)
 }
 
-// atFree calls try with the slugs that p may have, until one is not taken.
+// atFree calls try with the possible slugs of p, until one is not taken.
 func atFree(p *Page, try func(slug string) (*Page, error)) (done *Page, err error) {
 	for _, slug := range slugsFor(p.Title, p.ID) {
 		done, err = try(slug)
@@ -57,8 +57,8 @@ func atFree(p *Page, try func(slug string) (*Page, error)) (done *Page, err erro
 	return done, err
 }
 
-// withTopics returns p after it has made those of its topics that do not exist yet, unless err says
-// that p was not saved. If that fails, the form can be sent again.
+// withTopics creates the missing topics of p and returns p, unless err says that p was not saved.
+// After a failure, the form can be sent again.
 func (s *Site) withTopics(ctx context.Context, p *Page, err error) (*Page, error) {
 	if err == nil {
 		err = s.addTopics(ctx, p.Topics)
@@ -69,9 +69,9 @@ func (s *Site) withTopics(ctx context.Context, p *Page, err error) (*Page, error
 	return p, nil
 }
 
-// Edit makes the page say what d says and returns it. If the page says so already, as after a form
-// that is sent twice, it changes nothing. It returns Problems, ErrNotFound, ErrNotYours,
-// ErrTrashed, or an *EditConflict if the page was saved after d was begun.
+// Edit saves d in the page and returns the page. If nothing differs, as after a form sent twice, it
+// changes nothing. It returns Problems, ErrNotFound, ErrNotYours, ErrTrashed, or an *EditConflict
+// if the page was saved after the start of d.
 func (s *Site) Edit(ctx context.Context, who, id string, d Draft) (*Page, error) {
 	d.Body = lines(d.Body)
 	edited, err := s.change(ctx, who, id, func(p *Page) error {
@@ -92,9 +92,9 @@ func (s *Site) Edit(ctx context.Context, who, id string, d Draft) (*Page, error)
 	return s.withTopics(ctx, edited, err)
 }
 
-// Trash puts the page into the trash, if it is not there already. It returns ErrNotFound,
-// ErrNotYours, or an *EditConflict if the page was saved after version, so that only what its
-// author has seen goes.
+// Trash moves the page to the trash, if it is not there already. It returns ErrNotFound,
+// ErrNotYours, or an *EditConflict if the page was saved after version, so that authors never trash
+// changes they have not seen.
 func (s *Site) Trash(ctx context.Context, who, id string, version int64) (*Page, error) {
 	return s.change(ctx, who, id, func(p *Page) error {
 		if !p.Live() {
@@ -108,8 +108,8 @@ func (s *Site) Trash(ctx context.Context, who, id string, version int64) (*Page,
 	})
 }
 
-// Restore takes the page out of the trash, if it is there. If another page has taken its slug, it
-// gets one with a part of its id. It returns ErrNotFound or ErrNotYours.
+// Restore takes the page out of the trash, if it is there. If another page has taken its slug, the
+// new slug contains a part of its id. It returns ErrNotFound or ErrNotYours.
 func (s *Site) Restore(ctx context.Context, who, id string) (*Page, error) {
 	p, err := s.Own(ctx, who, id)
 	if err != nil {
@@ -125,14 +125,14 @@ func (s *Site) Restore(ctx context.Context, who, id string) (*Page, error) {
 	})
 }
 
-// Trashed returns the pages that who has put into the trash, the last first, from the cursor on. It
-// returns ErrBadCursor.
+// Trashed returns the member's pages in the trash, the latest first, from the cursor on. It returns
+// ErrBadCursor.
 func (s *Site) Trashed(ctx context.Context, who, cursor string) (Listing, error) {
 	page, err := s.Models.Pages.TrashByAuthor.Of(who).Page(ctx, cursor, pageSize)
 	return listingBy(page, nil), err
 }
 
-// change lets f change the page, if who wrote it.
+// change updates the page with f, if it is the member's.
 func (s *Site) change(ctx context.Context, who, id string, f func(*Page) error) (*Page, error) {
 	return s.Models.Pages.Update(ctx, id, func(p *Page) error {
 		if p.Author != who {
@@ -142,7 +142,7 @@ func (s *Site) change(ctx context.Context, who, id string, f func(*Page) error) 
 	})
 }
 
-// keptRevisions is how many revisions of a page there are at most.
+// keptRevisions is the maximum number of revisions of a page.
 const keptRevisions = 20
 
 // History returns the page and its revisions, newest first, to its author, even from the trash. It

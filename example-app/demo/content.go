@@ -15,10 +15,10 @@ import (
 //go:embed texts.json
 var textsFile []byte
 
-// texts are what the demo is made of.
+// texts are the building blocks of the demo.
 var texts = func() (t struct {
 	Handles, Abouts, Comments []string
-	Endings                   []string // make titles that would be there twice different
+	Endings                   []string // make duplicate titles different
 	Pages                     []struct {
 		Title, Body string
 		Topics      []string
@@ -31,15 +31,14 @@ var texts = func() (t struct {
 	return t
 }()
 
-// theme is what many pages are about. {thing} stands for one of its things.
+// theme is the subject of many pages. {thing} stands for one of its things.
 type theme struct {
 	Topic                           string
 	Also, Things, Titles, Sentences []string
 	Extra                           string // a block that some pages have between the others
 }
 
-// chanceOf returns the random numbers from which thing i of a kind is made. They are the same every
-// time.
+// chanceOf returns the random numbers for thing i of a kind, the same every time.
 func chanceOf(kind string, i int) *rand.Rand {
 	seed := fnv.New64a()
 	seed.Write([]byte(kind))
@@ -58,7 +57,7 @@ func some(r *rand.Rand, all []string, n int) (picked []string) {
 
 func memberID(i int) string { return fmt.Sprintf("demo-member-%d", i+1) }
 
-// pageID returns the id of page i, as a form would have it.
+// pageID returns the id of page i, in the form of a form's id.
 func pageID(i int) string { return fmt.Sprintf("%026d", i+1) }
 
 // page returns the author and the text of page i.
@@ -95,6 +94,6 @@ func body(r *rand.Rand, theme theme) string {
 	return strings.Join(blocks, "\n\n")
 }
 
-// views returns how many views page i gets on the day it is published. By Zipf's law: the tenth of
-// all pages has a tenth of the views of the first.
+// views returns the number of views of page i on its day of publication. It follows Zipf's law: the
+// page with the tenth most views has a tenth of the views of the first.
 func views(i int) int64 { return 1 + int64(2/(chanceOf("views", i).Float64()+.0004)) }

@@ -11,10 +11,10 @@ import (
 	"github.com/ringtree/ringtree/example-app/ashiato"
 )
 
-// pace is how often a visitor of a Crowd does something, on average.
+// pace is the average time between two actions of a visitor.
 const pace = 2 * time.Second
 
-// Crowd has n visitors use a filled site until ctx ends. They read, view, like and write.
+// Crowd simulates n visitors of a filled site until ctx ends. They read, view, like and write.
 func Crowd(ctx context.Context, site *ashiato.Site, n int) {
 	var all sync.WaitGroup
 	for range n {
@@ -23,7 +23,7 @@ func Crowd(ctx context.Context, site *ashiato.Site, n int) {
 	all.Wait()
 }
 
-// visit is what a visitor does until ctx ends.
+// visit simulates one visitor until ctx ends.
 func visit(ctx context.Context, site *ashiato.Site, r *rand.Rand) {
 	for {
 		select {
@@ -43,7 +43,7 @@ func visit(ctx context.Context, site *ashiato.Site, r *rand.Rand) {
 	}
 }
 
-// act has a guest view one of the newest pages, the newer the likelier, and a member like that
+// act makes a guest view one of the newest pages, the newer the likelier, and a member like that
 // page, comment on it, visit or follow its author, or follow its topic.
 func act(ctx context.Context, site *ashiato.Site, r *rand.Rand) error {
 	newest, err := site.Newest(ctx, "")

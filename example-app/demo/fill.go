@@ -1,5 +1,5 @@
-// Package demo fills a site with members, their pages and their activity, so that there is
-// something to look at, and has a crowd of visitors use it.
+// Package demo fills a site with members, their pages and their activity, and simulates a crowd of
+// visitors.
 package demo
 
 import (
@@ -15,23 +15,23 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Plan says what to make. The zero Plan makes nothing.
+// Plan is the amount of data to create. The zero Plan creates nothing.
 type Plan struct {
 	Pages    int
 	Password string         // of all members; if empty, nobody can log in as one of them
-	Hash     guard.HashCost // how much work it is to try Password
+	Hash     guard.HashCost // the cost of a check of Password
 }
 
 const (
 	days     = 14
-	lookedAt = 40  // how many pages of earlier days are still viewed
+	lookedAt = 40  // number of pages of earlier days that still get views
 	acts     = 100 // of members on a day
 )
 
-// Fill adds the missing pages of plan to the store, and returns how many it added, and what members
-// do on the two weeks up to now. It is always the same, except for the times. Pages that people
-// changed or put into the trash stay as they are. Fill may be stopped at any time; another call
-// goes on from there.
+// Fill adds the missing pages of plan to the store, and the members' activity in the two weeks up
+// to now. It returns the number of pages added. The data is always the same, except for the times.
+// Pages changed or trashed by people stay as they are. Fill may be stopped at any time; another
+// call continues from there.
 //
 // Fill goes through the two weeks with a clock of its own, so nothing else should use the store at
 // the same time. It leaves the store open.
@@ -47,7 +47,7 @@ func Fill(ctx context.Context, store kvmodel.Store, plan Plan) (made int, err er
 	defer func() { err = errors.Join(err, db.Close(context.WithoutCancel(ctx))) }()
 	site := ashiato.NewSite(db, plan.Hash)
 	if _, err := site.Models.Pages.Get(ctx, pageID(plan.Pages-1)); !errors.Is(err, kvmodel.ErrNotFound) {
-		return 0, err // It was made last.
+		return 0, err // It was created last.
 	}
 	behind.Store(int64(days * 24 * time.Hour))
 	if err := join(ctx, site, plan.Password); err != nil {
@@ -111,7 +111,7 @@ func write(ctx context.Context, site *ashiato.Site, i int) (isNew bool, err erro
 	return true, err
 }
 
-// live adds views to the pages from begin to end, and has members act as a crowd does.
+// live adds views to the pages from begin to end, and lets members act like a crowd.
 func live(ctx context.Context, site *ashiato.Site, day, begin, end int) error {
 	for i := begin; i < end; i++ {
 		if _, err := site.Models.Pages.Views.Add(ctx, pageID(i), views(i)); err != nil {

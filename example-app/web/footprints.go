@@ -28,7 +28,7 @@ func (s *Site) seen(v *visit, member string) error {
 	return v.redirect("/footprints", s.app.Looked(v.Context(), member, at))
 }
 
-// unreadOf returns how many of the footprints are new.
+// unreadOf returns the number of new footprints.
 func unreadOf(all []ashiato.Footprint) (unread int) {
 	for _, print := range all {
 		if print.New {

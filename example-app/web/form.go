@@ -11,8 +11,8 @@ import (
 // line returns a field without the spaces around it.
 func (v *visit) line(name string) string { return strings.TrimSpace(v.PostFormValue(name)) }
 
-// formID returns the id that the form was given for the record it creates. Because of it, a form
-// that is sent twice creates one record.
+// formID returns the form's id for the record it creates. With that id, a form sent twice creates
+// one record.
 func (v *visit) formID() (string, error) {
 	id := v.PostFormValue("id")
 	if !kvmodel.IsID(id) {
@@ -21,8 +21,7 @@ func (v *visit) formID() (string, error) {
 	return id, nil
 }
 
-// whole returns an error if the form lacks a field. What a form does not say must not be saved as
-// nothing.
+// whole returns an error if the form lacks a field. A missing field must not be saved as empty.
 func (v *visit) whole(fields ...string) error {
 	for _, field := range fields {
 		if !v.PostForm.Has(field) {
@@ -32,8 +31,8 @@ func (v *visit) whole(fields ...string) error {
 	return nil
 }
 
-// number returns the positive number in a field, such as the version of the page that the form
-// started from.
+// number returns the positive number in a field, such as the version of the page at the start of
+// the form.
 func (v *visit) number(name string) (int64, error) {
 	n, err := strconv.ParseInt(v.PostFormValue(name), 10, 64)
 	if err != nil || n < 1 {
@@ -44,8 +43,8 @@ func (v *visit) number(name string) (int64, error) {
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
 
-// refuse notes in a form why err refused it: a problem beside each wrong field, or a notice about
-// the form as a whole. The answer to the visit gets the status of err.
+// refuse explains err in a form: a problem beside each wrong field, or a notice above the form. The
+// visit's answer gets the status of err.
 func (v *visit) refuse(form *templates.Form, err error) {
 	if err == nil {
 		return

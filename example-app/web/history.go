@@ -6,7 +6,7 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// history shows the edits of the page whose id is in the path to its author.
+// history shows the edits of the page with the id in the path to its author.
 func (s *Site) history(v *visit, member string) error {
 	page, edits, err := s.app.History(v.Context(), member, v.PathValue("id"))
 	if err != nil {
@@ -15,8 +15,8 @@ func (s *Site) history(v *visit, member string) error {
 	return v.show(frame{Title: "History of " + page.Title}, historyPage(page, edits, s.now()))
 }
 
-// changeOf returns the markup of what the edit at i, of those that are newest first, changed in a
-// page, or words if that is not known.
+// changeOf returns the markup of the change made by edit i, or words if it is unknown. edits are
+// newest first.
 func changeOf(edits []kvmodel.Revision[ashiato.Page], i int) (templates.Changes, string) {
 	switch {
 	case edits[i].Item == nil:
@@ -42,7 +42,7 @@ func (s *Site) trashed(v *visit, member string) error {
 	return v.show(frame{Title: "Trash"}, trashPage(list, s.now()))
 }
 
-// trash moves the page whose id is in the path to the trash, unless the page has changed since the
+// trash moves the page with the id in the path to the trash, unless the page has changed since the
 // form was shown.
 func (s *Site) trash(v *visit, member string) error {
 	version, err := v.number("version")
@@ -53,7 +53,7 @@ func (s *Site) trash(v *visit, member string) error {
 	return v.redirect("/trash", err)
 }
 
-// restore takes the page whose id is in the path out of the trash.
+// restore takes the page with the id in the path out of the trash.
 func (s *Site) restore(v *visit, member string) error {
 	page, err := s.app.Restore(v.Context(), member, v.PathValue("id"))
 	if err != nil {

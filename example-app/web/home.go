@@ -8,7 +8,7 @@ import (
 	"github.com/ringtree/ringtree/example-app/ashiato"
 )
 
-// homeNow is what the home page shows of the store now.
+// homeNow is the current content of the home page.
 type homeNow struct {
 	*ashiato.Home
 	Ring, Tree drawing // of the newest pages and of the ranking; without pictures if they are hidden
@@ -27,10 +27,10 @@ func (s *Site) home(v *visit) error {
 	return v.show(frame{Here: "/", Script: "/live.js"}, homePage(now, trips, v.hides(), s.now()))
 }
 
-// keysAtHome is about how many keys are read for a drawing on the home page.
+// keysAtHome is the approximate number of keys read for a drawing on the home page.
 const keysAtHome = 30
 
-// readHome reads what the home page shows.
+// readHome reads the content of the home page.
 func (s *Site) readHome(ctx context.Context, drawings bool) (*homeNow, error) {
 	now := &homeNow{}
 	works := []func(ctx context.Context) error{func(ctx context.Context) (err error) { now.Home, err = s.app.Home(ctx); return err }}
@@ -48,7 +48,7 @@ func (s *Site) readHome(ctx context.Context, drawings bool) (*homeNow, error) {
 	return now, s.app.DB().SideBySide(ctx, works...)
 }
 
-// hiding is the cookie of visitors who have hidden the drawings of the home page.
+// hiding is the cookie of visitors without the drawings on the home page.
 const hiding = "drawings"
 
 // hides reports whether the visitor has hidden the drawings.

@@ -26,10 +26,11 @@ var (
 		{"Topic.TopPages", "Largest topics"}, {"Member.Newcomers", "Newest members"}, topicList}
 )
 
-// killed names what to draw after a writer was killed: where its page would be.
+// killed is the value of ?list= after a writer was killed: it draws the lists that would have its
+// page.
 const killed = "killed"
 
-// A drawing is how a list lies in the store now.
+// A drawing shows the current keys of a list in the store.
 type drawing struct {
 	list
 	Of         string // the topic
@@ -52,7 +53,7 @@ func (s *Site) hood(v *visit) error {
 	return v.show(frame{Title: "Under the hood", Here: "/hood", Script: "/live.js"}, page)
 }
 
-// kills limits how often one address may kill a writer.
+// kills limits the writers killed from one address.
 var kills = guard.Limit{What: "kills-from", Times: 20, Per: time.Hour}
 
 // kill kills a writer, in a demo.
@@ -67,7 +68,7 @@ func (s *Site) kill(v *visit) error {
 	return v.redirect(with("/hood", "list", killed, "of", topic), err)
 }
 
-// drawAll draws the list of an index, or the two that show most.
+// drawAll draws the list of an index, or by default two lists.
 func (s *Site) drawAll(ctx context.Context, index, of string) ([]drawing, error) {
 	shown := []list{newestList, weekList}
 	if index == killed {
@@ -90,7 +91,8 @@ func (s *Site) drawAll(ctx context.Context, index, of string) ([]drawing, error)
 	return all, nil
 }
 
-// draw draws a list, of a topic if it is that of topics. It reads about as many keys as it may.
+// draw draws a list, of a topic if it is the topics list. It reads about as many keys as allowed by
+// keys.
 func (s *Site) draw(ctx context.Context, l list, of string, keys int) (d drawing, err error) {
 	d.list = l
 	if l == topicList {
@@ -106,7 +108,7 @@ func (s *Site) draw(ctx context.Context, l list, of string, keys int) (d drawing
 	return d, err
 }
 
-// litSince returns the drawing with what has changed since the one before lit.
+// litSince returns the drawing with the changes since before highlighted.
 func (d drawing) litSince(before drawing) drawing {
 	lit := make([]templ.Component, len(d.Pictures))
 	for i, p := range d.Pictures {

@@ -11,20 +11,20 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// passwordHint says what passwords are refused.
+// passwordHint describes the accepted passwords.
 var passwordHint = "At least " + number(ashiato.MinPassword) + " characters. A phrase of several words works well."
 
-// newPassword is the field for a password that is not in use yet.
+// newPassword returns the field for a new password.
 func newPassword(label, hint string) templates.Field {
 	return templates.Field{Name: "password", Label: label, Type: "password", Required: true, Complete: "new-password", Hint: hint}
 }
 
-// joining limits how often one address may sign up.
+// joining limits the sign-ups from one address.
 var joining = guard.Limit{What: "sign-ups-from", Times: 100, Per: time.Hour}
 
 func (s *Site) signUpForm(v *visit) error { return s.askToSignUp(v, s.app.NewID(), nil) }
 
-// askToSignUp shows the form with what was typed, except the password, and why err refused it.
+// askToSignUp shows the form with the visitor's input, except the password, and explains err.
 func (s *Site) askToSignUp(v *visit, id string, err error) error {
 	form := templates.Form{
 		Action: "/signup",
@@ -71,7 +71,7 @@ func (s *Site) signUp(v *visit) error {
 
 func (s *Site) logInForm(v *visit) error { return s.askToLogIn(v, nil) }
 
-// askToLogIn shows the form with the handle that was typed, and why err refused it.
+// askToLogIn shows the form with the visitor's handle, and explains err.
 func (s *Site) askToLogIn(v *visit, err error) error {
 	form := templates.Form{
 		Action: "/login",
@@ -86,7 +86,7 @@ func (s *Site) askToLogIn(v *visit, err error) error {
 	return v.show(frame{Title: "Log in"}, logInPage(form, with("/signup", "next", v.next())))
 }
 
-// logIn logs a member in and redirects to the page they wanted.
+// logIn logs a member in and redirects to the requested page.
 func (s *Site) logIn(v *visit) error {
 	var sessions kvsession.Generation
 	begin := func(ctx context.Context, id string) (err error) {
@@ -101,8 +101,8 @@ func (s *Site) logIn(v *visit) error {
 }
 
 // begin logs a member in under a new cookie, and redirects to next. The old cookie becomes
-// worthless, because an attacker may have planted it. The session is one of sessions, which were
-// read before the password: if that has changed since, nobody is logged in.
+// worthless, because an attacker may have planted it. The session belongs to sessions, the
+// generation read before the password: if it has changed since, nobody is logged in.
 func (s *Site) begin(v *visit, sessions kvsession.Generation, next string) error {
 	session, err := v.session()
 	if err == nil {
@@ -111,7 +111,7 @@ func (s *Site) begin(v *visit, sessions kvsession.Generation, next string) error
 	return v.redirect(next, err)
 }
 
-// logOut ends the session. Without a session it does nothing.
+// logOut ends the session, if any.
 func (s *Site) logOut(v *visit) error {
 	// A damaged session ends as well, so the error does not matter here.
 	session, _ := v.session()
@@ -123,5 +123,5 @@ func (s *Site) logOut(v *visit) error {
 	return v.redirect("/", nil)
 }
 
-// next returns where a guest goes after logging in or signing up.
+// next returns the address for a guest after logging in or signing up.
 func (v *visit) next() string { return guard.Local(v.FormValue("next")) }

@@ -16,7 +16,7 @@ func (s *Site) feed(v *visit, member string) error {
 	return v.show(frame{Title: "Feed", Here: "/feed"}, feedPage(list, s.now()))
 }
 
-// search shows the pages whose titles begin with what the visitor has typed, or all.
+// search shows the pages whose titles begin with the visitor's input, or all pages.
 func (s *Site) search(v *visit) error {
 	found, err := s.app.Search(v.Context(), v.FormValue("q"), v.FormValue("at"))
 	if err != nil {

@@ -14,16 +14,16 @@ import (
 )
 
 const (
-	// pulse is how often a stream looks for something new.
+	// pulse is the time between two checks of a stream for changes.
 	pulse = 3 * time.Second
 
-	// streamLife is how long a stream lasts. Then the browser opens another one if it still shows
-	// the page.
+	// streamLife is the lifetime of a stream. After that the browser opens another if it still
+	// shows the page.
 	streamLife = 5 * time.Minute
 )
 
-// A source returns the parts of a page that show what is in the store now, with what has changed
-// since the last call lit.
+// A source returns the live parts of a page in their current state, and highlights the changes
+// since the last call.
 type source func(ctx context.Context) (templ.Component, error)
 
 // source returns the source of the parts of the home page or, with ?show=hood, of that page.
@@ -80,7 +80,7 @@ func (s *Site) live(w http.ResponseWriter, r *http.Request) {
 	stream(ctx, w, "retry: 10000\n"+event, tell)
 }
 
-// eventOf returns the event with what tell has to say.
+// eventOf returns the event with the current parts from tell.
 func eventOf(ctx context.Context, tell source) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -93,14 +93,14 @@ func eventOf(ctx context.Context, tell source) (string, error) {
 	return "data: " + strings.ReplaceAll(markup.String(), "\n", " ") + "\n\n", err
 }
 
-// stream writes an event, and another one whenever tell has something else to say. It ends when ctx
+// stream sends event, and another event whenever the parts from tell have changed. It ends when ctx
 // ends or the visitor leaves.
 func stream(ctx context.Context, w http.ResponseWriter, event string, tell source) {
 	control := http.NewResponseController(w)
 	tick := time.NewTicker(pulse)
 	defer tick.Stop()
 	for last := event; ; {
-		// The server's deadline suits pages, so a stream sets its own with each event.
+		// The server's deadline suits pages, so a stream sets its own for each event.
 		_ = control.SetWriteDeadline(time.Now().Add(3 * pulse))
 		fmt.Fprint(w, event)
 		if control.Flush() != nil {

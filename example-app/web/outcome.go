@@ -15,7 +15,7 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// Errors of a request that do not depend on what is stored.
+// Errors of a request, independent of the stored data.
 var (
 	errNoSuchPage = errors.New("page not found")
 	errOtherSite  = errors.New("the form was sent from another site")
@@ -23,15 +23,15 @@ var (
 	errBadForm    = errors.New("the form is incomplete")
 )
 
-// outcome is what a visitor reads after an error: what happened, and what to do next.
+// outcome is the message for a visitor after an error: the event, and the next step.
 type outcome struct {
 	err         error
-	status      int // 0: that of the data layer
+	status      int // 0: the status of the data layer
 	title, says string
 }
 
-// outcomes maps errors to what visitors read. The first match counts, so failures of the store come
-// before its answers.
+// outcomes maps errors to messages for visitors. The first match counts, so failures of the store
+// come before its answers.
 var outcomes = []outcome{
 	{kvmodel.ErrUnclear, 0, "The store did not confirm that this was saved", "Send it again. It will not be saved twice."},
 	{kvmodel.ErrLost, 0, "The store has lost its data", "Try again in a moment. If this stays, the people who run this site have to decide: example-app db recover says what is gone, and brings back what is left."},
@@ -76,8 +76,8 @@ func outcomeOf(err error) outcome {
 	return o
 }
 
-// report returns the outcome of err. It logs what the site is to blame for, and tells the browser
-// when to try again.
+// report returns the outcome of err. It logs errors caused by the site, and tells the browser when
+// to try again.
 func (v *visit) report(err error) outcome {
 	o := outcomeOf(err)
 	v.site.config.Recovery.Notice(err)

@@ -8,10 +8,10 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// page shows the page whose slug is in the path, and counts the view.
+// page shows the page with the slug in the path, and counts the view.
 func (s *Site) page(v *visit) error { return s.showPage(v, v.PathValue("slug"), nil) }
 
-// showPage shows a page and, if it was refused, the comment that was typed with the reason.
+// showPage shows a page and, if a comment was refused, its text with the reason.
 func (s *Site) showPage(v *visit, slug string, refused error) error {
 	member, err := v.member()
 	if err != nil {
@@ -43,11 +43,11 @@ func (s *Site) read(v *visit, member, slug string) (*ashiato.Reading, error) {
 	return s.app.View(v.Context(), member, from, slug, cursor)
 }
 
-// commenting is how often a member may comment.
+// commenting limits the comments of a member.
 var commenting = guard.Limit{What: "comments", Times: 60, Per: time.Hour}
 
-// comment adds a comment to the page whose id is in the path. If it is refused, the page shows what
-// was typed, and why.
+// comment adds a comment to the page with the id in the path. If it is refused, the page shows its
+// text and the reason.
 func (s *Site) comment(v *visit) error {
 	form, err := v.formID()
 	if err != nil {

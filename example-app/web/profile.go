@@ -1,6 +1,6 @@
 package web
 
-// profile shows the member whose handle is in the path, and leaves a footprint.
+// profile shows the member with the handle in the path, and leaves a footprint.
 func (s *Site) profile(v *visit) error {
 	member, err := v.member()
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// ranking shows part of a ranking: of this week, unless the query names another one. Beside it, it
-// shows the neighbors of the page that the query names, in the ranking of all time.
+// ranking shows part of a ranking: this week's, unless the query names another. If the query names
+// a page, its neighbors in the all-time ranking are shown too.
 func (s *Site) ranking(v *visit) error {
 	span, page := ashiato.ThisWeek, v.FormValue("page")
 	if page != "" {
@@ -26,8 +26,8 @@ func (s *Site) ranking(v *visit) error {
 type order struct {
 	order     ashiato.Order
 	tab       string
-	by        string // what it goes by
-	one, many string // what it counts
+	by        string // the basis of the ranking
+	one, many string // the unit of its scores
 }
 
 var orders = []order{
@@ -38,7 +38,7 @@ var orders = []order{
 	{ashiato.MostLiked, "Liked", "by likes", "like", "likes"},
 }
 
-// orderOf returns the words of an order. The domain has refused any that is not one.
+// orderOf returns the words of an order. The domain has refused unknown orders.
 func orderOf(o ashiato.Order) order {
 	return orders[slices.IndexFunc(orders, func(known order) bool { return known.order == o })]
 }

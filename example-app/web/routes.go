@@ -8,7 +8,7 @@ import (
 	"github.com/ringtree/ringtree/example-app/ashiato"
 )
 
-// route is one way into the site.
+// route is a method and a path of the site, with its handler.
 type route struct {
 	method, path string
 	handle       handler
@@ -67,8 +67,8 @@ var routes = []route{
 	{"POST", "/hood/kill", (*Site).kill}, // Kill a writer
 }
 
-// deed returns the handler of a button on the page at base and the value of the path called name,
-// which does something to what the page shows. It sends guests to log in first, and back to the
+// deed returns the handler of a button on the page at base and the path value called name. The
+// handler calls do for the thing on that page. It sends guests to log in first, and back to the
 // page.
 func deed(base, name string, do func(app *ashiato.Site, ctx context.Context, member, name string) error) handler {
 	return func(s *Site, v *visit) error {
@@ -84,7 +84,7 @@ func deed(base, name string, do func(app *ashiato.Site, ctx context.Context, mem
 	}
 }
 
-// Forms returns the paths that accept forms, for tests that try each of them.
+// Forms returns the paths that accept forms, for tests of each of them.
 func Forms() []string {
 	var paths []string
 	for _, r := range routes {

@@ -7,7 +7,7 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// rows returns pages as rows of a feed, with their authors if these are known.
+// rows returns pages as rows of a feed, with their authors if known.
 func rows(entries []ashiato.Entry, now time.Time) []templates.Row {
 	var all []templates.Row
 	for _, e := range entries {
@@ -24,8 +24,8 @@ func rows(entries []ashiato.Entry, now time.Time) []templates.Row {
 	return all
 }
 
-// ranked returns pages as rows of a ranking, whose bars are relative to the score of the first. For
-// a first of 0 there are no bars.
+// ranked returns pages as rows of a ranking, with bars relative to the score of the first. If that
+// is 0, there are no bars.
 func ranked(placed []ashiato.Placed, first int64, o order) []templates.Ranked {
 	var all []templates.Ranked
 	for _, p := range placed {
@@ -41,7 +41,7 @@ func ranked(placed []ashiato.Placed, first int64, o order) []templates.Ranked {
 	return all
 }
 
-// withSpan returns the pager of a ranking that has all rows of a page.
+// withSpan adds the range of the ranks in rows to p. of is the length of the ranking.
 func withSpan(p templates.Pager, rows []templates.Ranked, of int) templates.Pager {
 	if n := len(rows); n > 0 {
 		p.Words = templates.Span(rows[0].Rank, rows[n-1].Rank, int64(of))
@@ -49,7 +49,7 @@ func withSpan(p templates.Pager, rows []templates.Ranked, of int) templates.Page
 	return p
 }
 
-// fact returns a number with what it counts, as a link if href is not empty.
+// fact returns a number with its unit, as a link if href is not empty.
 func fact(n int64, one, many, href string) templates.Fact {
 	f := templates.Counted(n, one, many)
 	return templates.Fact{Figure: templates.Link{Text: f.Value, Href: href}, After: f.Unit}
@@ -59,13 +59,13 @@ func counted(n int64, one, many string) string {
 	return templates.Counted(n, one, many).Words()
 }
 
-// on returns a day as it reads in a sentence.
+// on returns a day in the form used in sentences.
 func on(t time.Time) string { return t.UTC().Format("January 2, 2006") }
 
-// moment returns a time as it reads in a sentence.
+// moment returns a time in the form used in sentences.
 func moment(t time.Time) string { return t.UTC().Format("January 2, 2006, 15:04 UTC") }
 
-// unlessRebuilding returns what a list says that is empty, or has to be rebuilt first.
+// unlessRebuilding returns empty, or a message that the list has to be rebuilt first.
 func unlessRebuilding(rebuilding bool, empty templates.Empty) templates.Empty {
 	if rebuilding {
 		return templates.Empty{Words: "This list is being rebuilt. Try again in a few minutes."}

@@ -12,8 +12,8 @@ func (s *Site) settings(v *visit, member string) error {
 	return s.showSettings(v, member, nil, nil)
 }
 
-// showSettings shows the settings, and why a form was refused: that of the profile, or that of the
-// password, which has the handle, too, for password managers.
+// showSettings shows the settings, and the reason if the form of the profile or of the password was
+// refused. The password form includes the handle, for password managers.
 func (s *Site) showSettings(v *visit, member string, badProfile, badPassword error) error {
 	me, err := s.app.Models.Members.Get(v.Context(), member)
 	if err != nil {
@@ -52,14 +52,14 @@ func (s *Site) describe(v *visit, member string) error {
 	return v.redirect("/settings?saved", nil)
 }
 
-// A passwordChange is what the intent of a change of the password has to know.
+// A passwordChange is the data of the intent that changes a password.
 type passwordChange struct {
 	ashiato.PasswordChange
-	Keep string // the session that does not end
+	Keep string // the session to keep
 }
 
-// setPassword changes the password, and ends all sessions but one. Anyone who knew the old password
-// is logged out.
+// setPassword changes the password, and ends all sessions but one. Anyone logged in with the old
+// password is logged out.
 func (s *Site) setPassword(ctx context.Context, c passwordChange) error {
 	if err := s.app.SetPassword(ctx, c.PasswordChange); err != nil {
 		return err
@@ -67,8 +67,8 @@ func (s *Site) setPassword(ctx context.Context, c passwordChange) error {
 	return s.sessions.RevokeAll(ctx, c.Member, c.Keep)
 }
 
-// changePassword gives this session a new cookie, and has the password changed. That is done to its
-// end although the visitor leaves, or this process ends.
+// changePassword gives this session a new cookie, and starts the intent to change the password. The
+// change completes even if the visitor leaves or this process ends.
 func (s *Site) changePassword(v *visit, member string) error {
 	change, err := s.app.NewPassword(v.Context(), member, v.PostFormValue("old"), v.PostFormValue("password"))
 	if err != nil {

@@ -1,14 +1,15 @@
-// Package web is what visitors see. routes.go lists every page and form. Each page has a file for
-// its handlers, methods of Site that ask package ashiato, and one for its markup, which shows what
-// they get with the components of package templates. To write one, read profile.go, which shows a
-// page, and then page.go, which takes a form. outcome.go maps errors to statuses and messages.
+// Package web serves the pages of the sample app. routes.go lists every page and form. Each page
+// has a file for its handlers, methods of Site that call package ashiato, and one for its markup,
+// which shows the result with the components of package templates. To write one, read profile.go,
+// which shows a page, and then page.go, which takes a form. outcome.go maps errors to statuses and
+// messages.
 //
-// # What a GET changes
+// # Changes by a GET
 //
 // A GET changes nothing, with two exceptions: viewing a page counts a view, and viewing a profile
 // leaves a footprint. Another site cannot cause either in a visitor's name. Only a document that
 // the visitor navigated to counts, not an image, a frame or a prefetch. And the cookie is
-// SameSite=Lax, so requests for what another site embeds do not carry it.
+// SameSite=Lax, so requests for resources embedded by another site do not carry it.
 package web
 
 import (
@@ -35,19 +36,19 @@ type Config struct {
 	Development bool     // pages show their cost, and cookies work without TLS; if false, a proxy in front must speak TLS
 	Kind        string   // of the store, shown under the hood: "bolt"
 	Tenant      string   // the owner of this part of the store, also shown there; the store already adds its prefix
-	Admin       string   // the id of the member who may look into the database; "" is nobody
-	Command     string   // that looks into it on a terminal
+	Admin       string   // the id of the member with access to the database pages; "" is nobody
+	Command     string   // opens the database on a terminal
 
-	// Kill has another process begin to write a page on a topic, and be killed. If it is nil, there
-	// is no button for that under the hood.
+	// Kill starts another process, which begins to write a page on a topic and is killed. If Kill
+	// is nil, there is no button for it under the hood.
 	Kill func(ctx context.Context) (topic string, err error)
 
-	// Recovery brings the data back after a loss. If it is nil, nobody does.
+	// Recovery restores the data after a loss. If it is nil, nobody does.
 	Recovery *inspect.Recovery
 }
 
-// cookie returns the name of the cookie. Behind TLS it begins with __Host-: a browser takes such a
-// cookie from this host alone, and over TLS.
+// cookie returns the name of the cookie. Behind TLS it begins with __Host-: a browser accepts such
+// a cookie from this host alone, and over TLS.
 func (c Config) cookie() string {
 	if c.Development {
 		return "ashiato"
@@ -66,24 +67,24 @@ type Site struct {
 	sessions  *kvsession.Store
 	passwords *kvmodel.Intent[passwordChange]
 	streams   guard.Room
-	open      context.Context // ends with the site, and then all streams do
+	open      context.Context // ends with the site, and with it all streams
 	end       context.CancelFunc
 	database  *inspect.Inspector
 	root      http.Handler
 }
 
 const (
-	// patience is how long a visitor waits for the store.
+	// patience is the time that a visitor waits for the store.
 	patience = 5 * time.Second
 
-	// maxForm is the largest form in bytes. It has room for the longest page, escaped.
+	// maxForm is the maximum size of a form in bytes. It has room for the longest page, escaped.
 	maxForm = 256 << 10
 )
 
 //go:embed mark.svg live.js
 var files embed.FS
 
-// New returns a site that shows app. An error reports what is wrong with c.
+// New returns a site for app. An error reports a problem with c.
 func New(app *ashiato.Site, c Config) (*Site, error) {
 	sessions, err := kvsession.New(app.DB().Store(), kvsession.Options{Keys: c.Keys, Insecure: c.Development})
 	if err != nil {
@@ -114,7 +115,7 @@ func (s *Site) Close() { s.end() }
 
 func (s *Site) now() time.Time { return s.app.DB().Now() }
 
-// mountInspect adds the pages that show the database to the member who may look into it.
+// mountInspect adds the database pages for the member with access.
 func (s *Site) mountInspect(mux *http.ServeMux) error {
 	pages, err := inspect.Handler(s.database, inspect.HandlerOptions{Guard: s.isAdmin, Base: "/inspect", Command: s.config.Command, Editable: true})
 	if err != nil {
@@ -125,7 +126,7 @@ func (s *Site) mountInspect(mux *http.ServeMux) error {
 	return nil
 }
 
-// isAdmin refuses requests of anyone but the member who may look into the database.
+// isAdmin refuses everyone without access to the database pages.
 func (s *Site) isAdmin(r *http.Request) error {
 	session, err := s.sessions.New(r, s.config.cookie())
 	if err == nil && (s.config.Admin == "" || s.sessions.User(session) != s.config.Admin) {
@@ -134,7 +135,7 @@ func (s *Site) isAdmin(r *http.Request) error {
 	return err
 }
 
-// guarded refuses forms from other sites, and limits the time that a request may take.
+// guarded refuses forms from other sites, and limits the duration of a request.
 func (s *Site) guarded(next http.Handler) http.Handler {
 	origin := http.NewCrossOriginProtection()
 	origin.SetDenyHandler(s.failing(errOtherSite))
@@ -151,8 +152,8 @@ func (s *Site) guarded(next http.Handler) http.Handler {
 	})
 }
 
-// A handler reads what it needs, and calls show or redirect of the visit. An error becomes a page
-// by the table in outcome.go.
+// A handler reads the data, and calls show or redirect of the visit. An error becomes a page by the
+// table in outcome.go.
 type handler func(*Site, *visit) error
 
 // serve answers requests with handle, after it has read the form.
@@ -174,8 +175,8 @@ func (s *Site) failing(err error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.visit(w, r).fail(err) })
 }
 
-// members returns a handler for members alone, which also gets the member's id. Guests log in first
-// and come back; their forms are refused.
+// members returns a handler for members only, which also receives the member's id. Guests log in
+// first and come back; their forms are refused.
 func members(handle func(s *Site, v *visit, member string) error) handler {
 	return func(s *Site, v *visit) error {
 		member, err := v.signedIn()
@@ -189,8 +190,8 @@ func members(handle func(s *Site, v *visit, member string) error) handler {
 	}
 }
 
-// health replies how the data is: "ok" and "rebuilding" with 200, since the site serves what it
-// can, and with 503 "lost" or that the store is not responding.
+// health reports the state of the data: "ok" or "rebuilding" with status 200, since the site still
+// serves most pages, "lost" or an unresponsive store with 503.
 func (s *Site) health(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")

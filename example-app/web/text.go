@@ -15,7 +15,7 @@ import (
 	"github.com/ringtree/ringtree/guard"
 )
 
-// markdown knows paragraphs, headings, quotes, lists, code, emphasis and links. Everything else,
+// markdown supports paragraphs, headings, quotes, lists, code, emphasis and links. Everything else,
 // such as tags, is text.
 var markdown = goldmark.New(goldmark.WithRendererOptions(html.WithHardWraps()), goldmark.WithParser(parser.NewParser(
 	parser.WithBlockParsers(
@@ -29,16 +29,15 @@ var markdown = goldmark.New(goldmark.WithRendererOptions(html.WithHardWraps()), 
 	parser.WithASTTransformers(util.Prioritized(tame{}, 1)),
 )))
 
-// written returns what a member wrote as markup.
+// written returns a member's text as markup.
 func written(words string) templ.Component {
 	var b strings.Builder
-	// A strings.Builder takes everything.
+	// A strings.Builder never fails.
 	_ = markdown.Convert([]byte(words), &b)
 	return templ.Raw(strings.ReplaceAll(b.String(), "<pre>", `<pre tabindex="0">`)) // The keyboard can scroll it.
 }
 
-// tame takes out links that are not safe, and images. Headings are below that of the page, and skip
-// no level.
+// tame removes unsafe links, and images. Headings are below the page's own, and skip no level.
 type tame struct{}
 
 func (tame) Transform(doc *ast.Document, _ text.Reader, _ parser.Context) {

@@ -8,7 +8,7 @@ func (s *Site) topics(v *visit) error {
 	return v.show(frame{Title: "Topics", Here: "/topics"}, topicsPage(table))
 }
 
-// topic shows the pages on a topic, and how many members follow it.
+// topic shows the pages on a topic, and its number of followers.
 func (s *Site) topic(v *visit) error {
 	member, err := v.member()
 	if err != nil {

@@ -22,8 +22,8 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// visit is one request and the person who makes it. The site looks that person up while the handler
-// reads what to show, so a handler waits only where it has to know.
+// visit is one request and its visitor. The site looks up the visitor while the handler loads the
+// data, so a handler waits only where it needs the result.
 type visit struct {
 	*http.Request
 	w       http.ResponseWriter
@@ -33,12 +33,12 @@ type visit struct {
 	begun   time.Time
 	meter   *kv.Meter
 	status  int    // of the answer; 0 is 200
-	who     string // the id of the member who was logged in when the visit began; see member
+	who     string // the id of the member logged in at the start of the visit; see member
 	session func() (*sessions.Session, error)
 	visitor func() (*ashiato.Visitor, error) // nil: a guest
 }
 
-// visit starts to look up who makes the request r.
+// visit starts to look up the visitor of the request r.
 func (s *Site) visit(w http.ResponseWriter, r *http.Request) *visit {
 	ctx, meter := kvmodel.Metered(r.Context())
 	v := &visit{Request: r.WithContext(ctx), w: w, site: s, id: rand.Text()[:8], nonce: rand.Text(), begun: time.Now(), meter: meter}
@@ -62,13 +62,13 @@ func (s *Site) visit(w http.ResponseWriter, r *http.Request) *visit {
 	return v
 }
 
-// member returns the id of the member who is logged in, or "".
+// member returns the id of the logged-in member, or "".
 func (v *visit) member() (string, error) {
 	_, err := v.session()
 	return v.who, err
 }
 
-// signedIn returns the id of the member who is logged in, or errSignedOut.
+// signedIn returns the id of the logged-in member, or errSignedOut.
 func (v *visit) signedIn() (string, error) {
 	member, err := v.member()
 	if err == nil && member == "" {
@@ -77,7 +77,7 @@ func (v *visit) signedIn() (string, error) {
 	return member, err
 }
 
-// allowed returns the id of the member who is logged in, as often as the limit allows.
+// allowed returns the id of the logged-in member, unless the limit is exceeded.
 func (v *visit) allowed(limit guard.Limit) (string, error) {
 	member, err := v.signedIn()
 	if err == nil {
@@ -86,7 +86,7 @@ func (v *visit) allowed(limit guard.Limit) (string, error) {
 	return member, err
 }
 
-// from returns where the request comes from, as limits count it.
+// from returns the origin of the request, in the form used by limits.
 func (v *visit) from() string { return guard.Address(v.Request, !v.site.config.Development) }
 
 // looks reports whether a person is viewing the page, rather than a browser that prefetches it or
@@ -97,8 +97,7 @@ func (v *visit) looks() bool {
 	return v.Method == http.MethodGet && (dest == "" || dest == "document") && !strings.Contains(ahead, "prefetch")
 }
 
-// keepAlive saves the session, which usually costs nothing. A session that has ended is not an
-// error.
+// keepAlive saves the session, which usually costs nothing. An ended session is not an error.
 func (v *visit) keepAlive() error {
 	session, err := v.session()
 	if err != nil || v.who == "" {
@@ -111,7 +110,7 @@ func (v *visit) keepAlive() error {
 }
 
 // show answers with a page: body in its frame. If it returns an error, it has written nothing. A
-// page about a failure of the store is shown even if its visitor is not known.
+// page about a failure of the store is shown even to an unknown visitor.
 func (v *visit) show(f frame, body templ.Component) error {
 	visitor, err := v.visitor()
 	if err == nil {
@@ -145,7 +144,7 @@ func (v *visit) write(f frame, visitor *ashiato.Visitor, body templ.Component) {
 	_, _ = v.w.Write(page.Bytes())
 }
 
-// redirect answers with another address of the site. If there is an error, it returns that instead.
+// redirect answers with another address of the site. If err is not nil, it returns err instead.
 func (v *visit) redirect(path string, err error) error {
 	if err == nil {
 		err = v.keepAlive()
@@ -158,8 +157,7 @@ func (v *visit) redirect(path string, err error) error {
 	return err
 }
 
-// cost returns, in development, what the visit has cost the store. It also sets a header that says
-// so.
+// cost returns, in development, the cost of the visit in the store. It also sends it as a header.
 func (v *visit) cost() *templates.Cost {
 	if !v.site.config.Development {
 		return nil

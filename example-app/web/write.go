@@ -13,7 +13,7 @@ import (
 	"github.com/ringtree/ringtree/templates"
 )
 
-// writing limits how often a member may save a page.
+// writing limits the page saves of a member.
 var writing = guard.Limit{What: "pages", Times: 60, Per: time.Hour}
 
 func (s *Site) writeForm(v *visit, _ string) error {
@@ -41,8 +41,8 @@ func (s *Site) write(v *visit) error {
 	return v.redirect(pagePath(page.Slug), nil)
 }
 
-// editForm shows the form for the page whose id is in the path, or with ?edit= for what the page
-// said after that edit.
+// editForm shows the form for the page with the id in the path, or, with ?edit=, for its text after
+// that edit.
 func (s *Site) editForm(v *visit, member string) error {
 	page, err := s.app.Own(v.Context(), member, v.PathValue("id"))
 	if err == nil && !page.Live() {
@@ -66,7 +66,7 @@ func (s *Site) editForm(v *visit, member string) error {
 	return v.showDraft(d, nil, nil)
 }
 
-// edit saves what was typed, unless the page has changed since the form was shown.
+// edit saves the member's input, unless the page has changed since the form was shown.
 func (s *Site) edit(v *visit) error {
 	version, err := v.number("version")
 	if err == nil {
@@ -88,7 +88,7 @@ func (s *Site) edit(v *visit) error {
 	return v.redirect(pagePath(page.Slug), nil)
 }
 
-// editing shows the form for an existing page with what was typed, and why err refused it. After a
+// editing shows the form for an existing page with the member's input, and explains err. After a
 // conflict it also shows the saved version. If the page is gone, the form creates a new one.
 func (s *Site) editing(v *visit, d ashiato.Draft, err error) error {
 	if conflict, ok := errors.AsType[*ashiato.EditConflict](err); ok {
@@ -127,13 +127,13 @@ func draftOf(p *ashiato.Page) ashiato.Draft {
 	return ashiato.Draft{ID: p.ID, Title: p.Title, Body: p.Body, Topics: p.Topics, Version: p.Version}
 }
 
-// draft returns what was typed into the form of a page.
+// draft returns the input in the form of a page.
 func (v *visit) draft() ashiato.Draft {
 	return ashiato.Draft{Title: v.line("title"), Body: v.PostFormValue("body"), Topics: topicsIn(v.line("topics"))}
 }
 
-// topicsIn returns the topics in a text that separates them by commas or spaces of any script,
-// perhaps with a # before each.
+// topicsIn splits text into topics, separated by commas or spaces of any script, perhaps with a #
+// before each.
 func topicsIn(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return unicode.Is(unicode.Zs, r) || strings.ContainsRune("\t#,，、،", r) })
 }
@@ -166,8 +166,8 @@ func draftForm(d ashiato.Draft) templates.Form {
 
 func valuesOf(d ashiato.Draft) string { return templates.ValuesOf(draftForm(d).Fields) }
 
-// showDraft shows the form for the page that d describes, and why err refused it. theirs, if it is
-// not nil, is above the form.
+// showDraft shows the form for the page in d, and explains err. theirs, if not nil, is above the
+// form.
 func (v *visit) showDraft(d ashiato.Draft, err error, theirs *templates.Notice) error {
 	form := draftForm(d)
 	v.refuse(&form, err)

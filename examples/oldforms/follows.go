@@ -9,12 +9,12 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Follows holds the followers of topics, in two lists for each: "+" of users who followed it, and
-// "-" of users who unfollowed it. Both only grow, by appends that need no read and conflict with
-// nothing. A user follows if they are in "+" more often than in "-".
+// Follows holds the followers of topics, in two lists for each topic: names in "+" have followed
+// it, and names in "-" have unfollowed it. Both only grow, by appends that need no read and never
+// conflict. A user follows if they are in "+" more often than in "-".
 //
 // Names must not contain a comma, and only followers may unfollow. Between the two writes of
-// Compact, users who unfollowed reappear for a moment, or for good if the process dies there. An
+// Compact, former followers reappear for a moment, or for good if the process dies there. An
 // index.List numbers its entries instead, so that it can be folded in one write.
 type Follows struct{ Store kv.Store }
 
@@ -43,7 +43,7 @@ func (f Follows) grow(ctx context.Context, key, name string) error {
 	}
 }
 
-// Followers returns the followers of the topic, in the order of their names. One trip.
+// Followers returns the followers of the topic, sorted by name. One trip.
 func (f Follows) Followers(ctx context.Context, topic string) ([]string, error) {
 	began, stopped, err := f.read(ctx, topic)
 	if err != nil {

@@ -12,12 +12,8 @@ import (
 
 // Ledger is a row of revisions, numbered 1, 2, 3 and so on. Each contains the number of members, so
 // the newest gives it without counting: one more than before after an addition, one less after a
-// removal. The number of the last revision is not stored. A writer searches for it, and adds the
-// next; if another writer was faster, it reads that revision and tries again.
-//
-// Every writer must read the last revision first, and only one of several concurrent writers
-// succeeds. A counter with count= on an edge counts without that, and an index.Sequence finds the
-// end of a row in fewer steps.
+// removal. The number of the last revision is not stored. A writer searches for the last revision,
+// and adds the next one; if another writer was faster, it reads that revision and tries again.
 type Ledger struct {
 	Store kv.Store
 	Name  string
@@ -47,8 +43,8 @@ func (l Ledger) read(ctx context.Context, n int) (r Revision, err error) {
 	return r, err
 }
 
-// Last returns the newest revision. It doubles the number until there is none, and then halves the
-// distance: twice as many reads as the number has bits.
+// Last returns the newest revision. It doubles the number until no revision has it, and then halves
+// the distance. That takes twice as many reads as the number has bits.
 func (l Ledger) Last(ctx context.Context) (last Revision, err error) {
 	next := 1
 	for step := 1; ; step *= 2 {

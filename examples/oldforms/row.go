@@ -10,9 +10,8 @@ import (
 )
 
 // Row holds the latest entries: entries under consecutive keys, and two numbers for the range in
-// use. A writer increments the higher one, which gives it a slot of its own, and then fills the
-// slot; no writer waits. Until then, or if the writer dies before, the slot is empty, and readers
-// skip it.
+// use. A writer increments the higher number, which reserves a slot, and then fills the slot; no
+// writer waits. Until then, or if the writer dies before, the slot is empty, and readers skip it.
 //
 // The keys grow without end unless the oldest are forgotten, and each entry is a key to be read. A
 // timeline reuses a ring of keys, and puts many entries into each.

@@ -1,5 +1,5 @@
-// Package kvfault has stores that fail on purpose, for tests and demonstrations: package kvtest
-// uses it for its own, and an app may show with it what a crash leaves.
+// Package kvfault has stores that fail on purpose, for tests and demonstrations. Package kvtest
+// builds on it, and an app can use it to show the effects of a crash.
 package kvfault
 
 import (
@@ -10,22 +10,22 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Fault is what happens to one op.
+// Fault is the fate of one op.
 type Fault uint8
 
-// The faults. Late is for a simulated world, as is ByRate.
+// The faults. Late and ByRate are for a simulated world.
 const (
-	ByRate Fault = iota // leave it to the probabilities
+	ByRate Fault = iota // decided by the probabilities
 	None                // carried out and answered
 	Unsent              // not carried out, ErrUnavailable
 	Lost                // not carried out, ErrUnclear
 	Mute                // carried out, ErrUnclear
 	Late                // ErrUnclear, and carried out once at some later step
-	Full                // a write that stores a value is not carried out, ErrUnavailable; all else is
+	Full                // a write that stores a value is not carried out, ErrUnavailable; everything else is
 )
 
-// Stops reports whether the fault keeps an op of that kind from being carried out
-// because there is no room.
+// Stops reports whether the fault keeps an op of that kind from being carried out, for lack of
+// room.
 func (f Fault) Stops(kind kv.Kind) bool {
 	return f == Full && kind.Writes() && kind != kv.Delete && kind != kv.CompareAndDelete
 }
@@ -37,10 +37,9 @@ var (
 	errUnclear = fmt.Errorf("kvfault: %w: no answer", kv.ErrUnclear)
 )
 
-// Faulty returns s with a fault of the given kind on the nth op sent to it,
-// counted from 1; the ops of one trip count in their order. All other ops work as
-// always, those in the same trip included. Late does what Mute does, and ByRate
-// and None are no fault. Ops inside Atomic are not counted, and the store does not
+// Faulty returns s with a fault of the given kind on the nth op sent to it, counted from 1; the ops
+// of one trip count in order. All other ops work as always, even in the same trip. Late acts like
+// Mute; ByRate and None are no fault. Ops inside Atomic are not counted, and the store does not
 // claim to be ordered.
 func Faulty(s kv.Store, n int, fault Fault) kv.Store {
 	return &faulty{Store: s, left: n, fault: fault}
@@ -89,7 +88,7 @@ func (f *faulty) place(ops []kv.Op) int {
 	return -1
 }
 
-// others carries out all ops but ops[at], in one trip.
+// others carries out all ops except ops[at], in one trip.
 func (f *faulty) others(ctx context.Context, ops []kv.Op, at int) {
 	rest := append(append([]kv.Op{}, ops[:at]...), ops[at+1:]...)
 	// Each op has its own error.

@@ -9,11 +9,11 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Killed returns s for a process that is killed while it sends the first op that before reports.
-// This op is not carried out, nor anything after it. Of the ops that it sends in one trip with it,
-// those before it are, and on a store that is not Ordered those behind it, too. A transaction with
-// such an op is undone. Others who use s see what such a process leaves. Closing the store leaves
-// s open.
+// Killed returns s for a process that is killed while it sends the first op for which before is
+// true. Neither this op nor any later one is carried out. The earlier ops of the same trip are
+// carried out, and on a store that is not Ordered the rest of the trip, too. A transaction with
+// such an op is undone. Other users of s see the state left by such a process. Closing the store
+// leaves s open.
 func Killed(s kv.Store, before func(op kv.Op) bool) kv.Store {
 	return &killed{Store: s, before: before, dead: new(atomic.Bool)}
 }
@@ -43,7 +43,7 @@ func (k *killed) Do(ctx context.Context, ops []kv.Op) error {
 	return kv.Fail(ops, errKilled)
 }
 
-// Powers returns what s can do, but for having it alone.
+// Powers returns the powers of s, except Alone, Near and Changes.
 func (k *killed) Powers() kv.Powers {
 	p := kv.PowersOf(k.Store)
 	p.Alone, p.Near, p.Changes = false, false, nil
@@ -63,8 +63,8 @@ func (k *killed) Powers() kv.Powers {
 
 func (k *killed) Close() error { return nil }
 
-// SingleKeys returns s without transactions: it changes one key at a time and in no order, as
-// several servers do, and several processes may use it.
+// SingleKeys returns s without transactions: like several servers, it changes one key at a time and
+// in no order, and several processes may use it.
 func SingleKeys(s kv.Store) kv.Store { return singleKeys{s} }
 
 type singleKeys struct{ kv.Store }

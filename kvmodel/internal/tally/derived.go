@@ -11,10 +11,10 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// Derived is a sum over the members of lists, one number for each list. Of a count each
-// member adds 1. It belongs to the lists and not to a record: it is there before the record is made and after
-// it is deleted. A change of a list adds its share in the trip of its commit, and
-// takes it back if it does not commit.
+// Derived is a sum over the members of lists, one number for each list. In a count each member adds
+// 1. The number belongs to the list and not to a record: it exists before the record is created and
+// after it is deleted. A change of a list adds its share in the trip of its commit, and takes it
+// back if it does not commit.
 //
 // If an answer is missing, or a number or a process is lost, the number is in doubt: it is
 // recounted from the list. See [Derived.Doubt].
@@ -26,7 +26,7 @@ type Derived struct {
 	doubts
 }
 
-// Lists are what a derived number sums up.
+// Lists are the lists summed up by a derived number.
 type Lists interface {
 	// Members returns the members of the list of id.
 	Members(ctx context.Context, s kv.Store, id string) (Members, error)
@@ -36,8 +36,8 @@ type Lists interface {
 	Mend(ctx context.Context, s kv.Store, id string) (mended bool, err error)
 }
 
-// Members are those of a list at one moment: what they add up to, and a sum that
-// differs if others are in the list, or one has changed or has left it and come back.
+// Members are the members of a list at one moment: their total, and a checksum that changes if
+// others are in the list, or one has changed or has left it and come back.
 type Members struct {
 	N   int64
 	Sum uint64
@@ -49,8 +49,8 @@ var (
 	_ Counter = (*Derived)(nil)
 )
 
-// What is stored for 0. A store's numbers end at 0, so a subtraction that overtakes the
-// addition it follows would be forgotten there.
+// The stored numbers for 0. A store's numbers end at 0, so a subtraction that overtakes its
+// addition would be forgotten there.
 const (
 	countZero = 1 << 40
 	sumZero   = kv.MaxNumber / 2
@@ -68,10 +68,10 @@ func NewSum(base Base, model, counter string) *Derived {
 	return d
 }
 
-// stored returns what is stored for n.
+// stored returns the stored form of n.
 func (d *Derived) stored(n int64) []byte { return strconv.AppendInt(nil, d.zero+n, 10) }
 
-// Over says which lists are counted. Call it at start-up, at most once.
+// Over sets the counted lists. Call it at start-up, at most once.
 func (d *Derived) Over(l Lists) {
 	if !d.lists.CompareAndSwap(nil, &l) {
 		panic("kvmodel: " + d.model + "." + d.counter + " follows other lists already")
@@ -82,7 +82,7 @@ func (d *Derived) Over(l Lists) {
 func (d *Derived) FollowSurely(f SureFollower) { d.sure.Store(&f) }
 
 // Followed returns nil once the SureFollower, if any, agrees with the numbers of ids. A change that
-// has added to one calls it as a step of the write path on its store.
+// has added to one of them calls it as a step of the write path on its store.
 func (d *Derived) Followed(ctx context.Context, s kv.Store, ids []string) error {
 	sure := d.sure.Load()
 	if sure == nil || len(ids) == 0 {
@@ -94,7 +94,7 @@ func (d *Derived) Followed(ctx context.Context, s kv.Store, ids []string) error 
 // Name returns the name of the count in messages and definitions.
 func (d *Derived) Name() string { return d.model + "." + d.counter }
 
-// Counts returns the numbers of these records, None where there is none.
+// Counts returns the numbers of these records, None for missing ones.
 func (d *Derived) Counts(ctx context.Context, s kv.Store, ids []string) ([]int64, error) {
 	counts, errs, err := d.countEach(ctx, s, ids)
 	for i := range errs {
@@ -105,8 +105,8 @@ func (d *Derived) Counts(ctx context.Context, s kv.Store, ids []string) ([]int64
 	return counts, err
 }
 
-// Known is Counts, but None also where the number is damaged. Both are as good as unknown to
-// who can ask for the number to be counted again.
+// Known is Counts, but returns None for damaged numbers, too. Callers that can have the number
+// recounted treat both as unknown.
 func (d *Derived) Known(ctx context.Context, s kv.Store, ids []string) ([]int64, error) {
 	counts, errs, err := d.countEach(ctx, s, ids)
 	for i := range errs {
@@ -117,8 +117,8 @@ func (d *Derived) Known(ctx context.Context, s kv.Store, ids []string) ([]int64,
 	return counts, err
 }
 
-// countEach returns the numbers of ids, None where there is none, and an ErrNotNumber for each
-// that is damaged.
+// countEach returns the numbers of ids, None for missing ones, and an ErrNotNumber for each damaged
+// one.
 func (d *Derived) countEach(ctx context.Context, s kv.Store, ids []string) (counts []int64, errs []error, err error) {
 	results, err := kv.GetAll(ctx, s, kv.Texts(ids, d.Key)...)
 	if err != nil {
@@ -169,9 +169,8 @@ func (d *Derived) Add(ctx context.Context, s kv.Store, id string, delta int64) (
 	return d.shown(r.Number), nil
 }
 
-// Tell calls the followers, as a step of the write path on its store: the number of
-// id changed by delta and is sum, None if that is not known. A delta of 0 is a
-// correction.
+// Tell calls the followers, as a step of the write path on its store: the number of id changed by
+// delta and is sum, None if unknown. A delta of 0 is a correction.
 func (d *Derived) Tell(ctx context.Context, s kv.Store, id string, delta, sum int64) {
 	if delta != 0 {
 		d.warn(id, kv.Together(ctx, s, d.counting(ctx, id, delta)...))
@@ -179,8 +178,7 @@ func (d *Derived) Tell(ctx context.Context, s kv.Store, id string, delta, sum in
 	d.tellSoon(ctx, id, delta, sum)
 }
 
-// Count counts id again in a transaction, where nothing else changes, and returns
-// the number.
+// Count recounts id in a transaction, where nothing else changes, and returns the number.
 func (d *Derived) Count(ctx context.Context, s kv.Store, id string) (int64, error) {
 	m, err := (*d.lists.Load()).Members(ctx, s, id)
 	if err != nil {

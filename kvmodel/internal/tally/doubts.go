@@ -18,9 +18,9 @@ import (
 //
 //  1. times.Settled after the doubt arose, the number is read, and then its list.
 //  2. times.Settled later the list is read again.
-//  3. If the members are the same, and records confirm them, and the number has not
-//     changed, it becomes what they add up to. Otherwise the next round begins. The number
-//     is settled once what follows it surely has followed.
+//  3. If the members are the same, records confirm them, and the number has not changed, the sum of
+//     the members becomes the number. Otherwise the next round begins. The number is settled once
+//     its SureFollower has followed.
 //
 // Changes in flight at 1 have ended at 2. So a change that added to the number before it was read,
 // but is not in the list for good, or the reverse, shows in the list. A change that adds to the
@@ -157,11 +157,11 @@ const settledAtOnce = 100
 // RecountRounds is the number of times a rebuild tries to count.
 const RecountRounds = 5
 
-// Recount recounts ids and waits for the result, side by side with other work on s. It tries rounds
-// times, each as soon as it can succeed. The first begins immediately: changes in flight are not in
-// doubt. If numbers have not been quiet for long enough, it returns how many are left, and an
-// ErrNotYet. It calls reached from time to time with an id when this and all earlier ids are
-// counted.
+// Recount recounts ids and waits for the result, in parallel with other work on s. It tries up to
+// rounds times, each as soon as it can succeed. The first begins immediately: changes in flight are
+// not in doubt. If numbers have not been quiet for long enough, it returns the number of remaining
+// ids, and an ErrNotYet. It calls reached from time to time with an id when this and all earlier
+// ids are counted.
 func (d *Derived) Recount(ctx context.Context, s kv.Store, ids []string, rounds int, reached func(id string) error) (left int, err error) {
 	since := d.base.Now().Add(-times.Settled)
 	for round := range rounds {
@@ -191,8 +191,8 @@ func (d *Derived) Recount(ctx context.Context, s kv.Store, ids []string, rounds 
 	return len(ids), errNotQuiet
 }
 
-// atOnce is how many numbers are counted between calls of reached. With transactions each is
-// counted by itself.
+// atOnce is the number of ids counted between calls of reached. With transactions each is counted
+// separately.
 func (d *Derived) atOnce() int {
 	if d.base.Atomic != nil {
 		return settledAtOnce / 10

@@ -9,8 +9,8 @@ import (
 
 // Counter counts something for each record of a model, outside the record, as a [Follower] sees it.
 type Counter interface {
-	// Counts returns the numbers of these records, given by the texts of their
-	// ids, in one trip; [None] where there is none.
+	// Counts returns the numbers of these records, given by the texts of their ids, in one trip;
+	// [None] for missing numbers.
 	Counts(ctx context.Context, s kv.Store, ids []string) ([]int64, error)
 
 	// Follow makes f follow the counter. Call it at start-up.
@@ -24,9 +24,9 @@ type Follower interface {
 	// own counts, such as daily ones.
 	Counting(ctx context.Context, s kv.Store, id string, delta int64) error
 
-	// Counted is called after the change with the number the counter has now, [None]
-	// if that is not known. It decides when the index follows, and makes a trip
-	// only where that has to happen before the reply.
+	// Counted is called after the change with the new number of the counter, [None] if unknown. It
+	// decides when the index follows, and makes a trip only where that has to happen before the
+	// reply.
 	Counted(ctx context.Context, id string, delta, count int64) error
 }
 

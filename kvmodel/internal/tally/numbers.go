@@ -15,14 +15,14 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// numbers are the numbers of one counter of a model as a process uses them: their keys, and the
-// indexes that follow them.
+// numbers are the numbers of one counter of a model in a process: their keys, and the indexes that
+// follow them.
 type numbers struct {
 	base           Base
 	model, counter string
 	keys           kv.Family
-	zero           int64 // what is stored for 0
-	signed         bool  // less than 0 is shown as it is
+	zero           int64 // stored for 0
+	signed         bool  // negative numbers are shown as they are
 
 	mu        sync.Mutex // never held during a trip
 	followers []Follower
@@ -48,11 +48,10 @@ func (n *numbers) Key(id string) string { return n.keys.Key(id) }
 // Keys returns the family of the keys of the numbers.
 func (n *numbers) Keys() kv.Family { return n.keys }
 
-// None stands for the number of what has none.
+// None stands for a missing number.
 const None = math.MinInt64
 
-// Number returns the number that a get of its key has answered, or absent if there is
-// none.
+// Number returns the number in the answer to a get of its key, or absent if there is none.
 func (n *numbers) Number(absent int64, r kv.Result) (int64, error) {
 	switch {
 	case r.Err == nil:
@@ -65,7 +64,7 @@ func (n *numbers) Number(absent int64, r kv.Result) (int64, error) {
 	return n.shown(stored), err
 }
 
-// shown returns the number for which stored is stored: at least 0, unless it is signed.
+// shown returns the number for the stored one: at least 0, unless the numbers are signed.
 func (n *numbers) shown(stored int64) int64 {
 	if n.signed {
 		return stored - n.zero
@@ -97,7 +96,7 @@ func (n *numbers) following() []Follower {
 	return slices.Clip(n.followers)
 }
 
-// counting returns the works with which followers count a change of id's number by delta.
+// counting returns the works of the followers that count a change of id's number by delta.
 func (n *numbers) counting(ctx context.Context, id string, delta int64) (works []func(kv.Store) error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -128,10 +127,9 @@ func (n *numbers) warn(id string, errs []error) {
 	}
 }
 
-// tellSoon calls the followers in the background: the number of id changed by
-// delta and is count, None if that is not known. A transaction under way has ended by
-// then. On a store with transactions, if there is too much to do already, followers
-// are not called, and follow with the next change.
+// tellSoon calls the followers in the background, after the end of any transaction under way: the
+// number of id changed by delta and is count, None if unknown. On a store with transactions, if
+// there is too much to do already, followers are not called, and follow with the next change.
 func (n *numbers) tellSoon(ctx context.Context, id string, delta, count int64) {
 	if len(n.following()) == 0 {
 		return

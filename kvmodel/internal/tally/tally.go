@@ -28,7 +28,7 @@ func New(base Base, model, counter string) *Tally {
 	return &Tally{numbers{base: base, model: model, counter: counter, keys: plainKey.Family(model, counter)}}
 }
 
-// Counts returns the numbers of these records, None where there is none.
+// Counts returns the numbers of these records, None for missing ones.
 func (t *Tally) Counts(ctx context.Context, s kv.Store, ids []string) ([]int64, error) {
 	results, err := kv.GetAll(ctx, s, kv.Texts(ids, t.Key)...)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package sample holds models of every kind of field, with the codecs that
-// codegen writes for them. codegen's tests keep sample_kv.go current. No tag here
-// makes a struct a model to kvgen, which would want to write the package itself.
+// Package sample holds models of every kind of field, with their generated codecs. codegen's tests
+// keep sample_kv.go current. No tag here makes a struct a model to kvgen, which would want to write
+// the package itself.
 package sample
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/codec/internal/sample/geo"
 )
 
-// Page is the record of ten fields, about 1 KiB, that the figures measure.
+// Page is a record of ten fields, about 1 KiB, for the measurements.
 type Page struct {
 	ID        string
 	Slug      string
@@ -208,7 +208,7 @@ func (p *Packed) UnmarshalMsgpack(b []byte) error {
 	return nil
 }
 
-// A Pantry is what is in a Kitchen, without what has its own way to be stored: it can be
+// A Pantry has the fields of a Kitchen, except the ones with their own stored form: it can be
 // copied.
 type Pantry struct {
 	Base

@@ -1,4 +1,4 @@
-// Package geo is another package whose structs the sample stores.
+// Package geo is another package with structs stored by the sample.
 package geo
 
 // Point has no codec of its own.
