@@ -31,7 +31,7 @@ func (w *watched) ReadAt(room []byte, at int64) (int, error) {
 func openWatched(t *testing.T, path string, w *watched) *Store {
 	t.Helper()
 	w.ended = make(chan struct{})
-	s, err := openWith(path, Options{}, func(s *Store) {
+	s, err := openWith(path, Options{Durability: Unsynced}, func(s *Store) {
 		if w.ReaderAt == nil {
 			w.ReaderAt = s.file
 		}
