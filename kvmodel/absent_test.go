@@ -23,7 +23,8 @@ func TestLoad_AllocatesNothingForEachRecordThatIsAbsent(t *testing.T) {
 			}
 		})
 	}
-	if few, many := allocs(5), allocs(30); many > few {
+	// Room for all of them may grow a time or two.
+	if few, many := allocs(5), allocs(30); many > few+2 {
 		t.Errorf("30 absent records take %v allocations, and 5 take %v", many, few)
 	}
 }
