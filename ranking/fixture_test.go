@@ -142,7 +142,7 @@ func (c *counter) Counts(ctx context.Context, s kv.Store, ids []string) ([]int64
 	results, err := kv.GetAll(ctx, s, keys...)
 	counts := make([]int64, len(ids))
 	for i, r := range results {
-		if counts[i] = -1; r.Err == nil {
+		if counts[i] = kvmodel.NoNumber; r.Err == nil {
 			counts[i], _ = strconv.ParseInt(string(r.Value), 10, 64)
 		}
 	}

@@ -220,9 +220,8 @@ func TestPlan_TripsAreThoseThatAreMeasured(t *testing.T) {
 			"new Create": {"Create of an edge that is counted"},
 		},
 		"Ballots": {
-			"Create": {"Create of an edge that is counted and summed"},
-			"Update": {"Update of what it adds"},
-			"Delete": {"Delete of an edge that is counted and summed"},
+			"Delete":     {"Delete of an edge that is counted and summed"},
+			"new Create": {"Create of an edge that is counted and summed"},
 		},
 		"Nameds": {
 			"Create": {"Create with a unique value"},
