@@ -32,6 +32,7 @@ func onNear(t *testing.T, test func(t *testing.T, r, others *notes, s *log)) {
 		_, err = both[0].Get(t.Context(), "absent")
 		wantErr(t, err, kv.ErrNotFound)
 		time.Sleep(2 * time.Second) // It was not read a moment ago.
+		synctest.Wait()             // The journal has noted that the process is idle.
 		s.trips = nil
 		test(t, both[0], both[1], s)
 	})
