@@ -67,7 +67,6 @@ type DB struct {
 	classes []plug.Class           // of models
 	windows []plug.Window          // on stored data without a model
 	intents []anyIntent
-	relaxed map[string]bool // models whose writes need not wait for the disk
 
 	runs map[*run]bool // builds under way
 
@@ -185,7 +184,6 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		turns:    turns.New(),
 		handling: turns.New(),
 		models:   make(map[string]dataClass),
-		relaxed:  make(map[string]bool),
 		gone:     make(map[string]bool),
 		tallies:  make(map[[2]string]*Tally),
 		derived:  make(map[[2]string]*Derived),

@@ -99,7 +99,6 @@ func (m *model) join(db *DB, sequential, integers bool) {
 	}
 	db.mu.Lock()
 	db.classes = append(db.classes, untyped{m})
-	db.relaxed[m.name] = m.db.relaxed
 	db.mu.Unlock()
 }
 

@@ -95,7 +95,7 @@ type Like struct {
 	Photo string `kv:"id; list; count=Photo.Likes"`
 }
 
-// Talk is what Ballots are added up in.
+// Talk has the counts and the sum of its Ballots.
 type Talk struct {
 	ID    string `kv:"id"`
 	Votes int64  `kv:"counter"`

@@ -79,8 +79,8 @@ func goEnv(t *testing.T) []string {
 	return all
 }
 
-// An app is what makes a directory a module: by itself, which is all that kvgen asks for and is
-// listed fast, or with the library in it.
+// An app is the files of a module: without the library, which is enough for kvgen and is listed
+// fast, or with it.
 type app struct {
 	root       string // of the library
 	alone, mod []byte // go.mod
@@ -90,7 +90,7 @@ type app struct {
 const library = "github.com/ringtree/ringtree"
 
 // newApp returns a module that finds the library in the directory root and
-// requires what the library does, so that nothing has to be looked up.
+// repeats its requirements, so that nothing has to be looked up.
 func newApp(root string) (app, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {

@@ -100,7 +100,7 @@ func TestPages_CostFewTripsAndAreSmall(t *testing.T) {
 	}
 }
 
-// twoTrips checks what the home page says of its lists.
+// twoTrips checks the trips that the home page states for its lists.
 func (c *community) twoTrips() {
 	c.t.Helper()
 	pages := c.app.Models.Pages

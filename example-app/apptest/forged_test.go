@@ -48,7 +48,7 @@ func (c *community) withCookie(value string) *visitor {
 	return v
 }
 
-// Ben can neither see nor change what belongs to ann.
+// Ben can neither see nor change ann's things.
 func TestMember_CannotTouchWhatBelongsToAnother(t *testing.T) {
 	c := newCommunity(t)
 	version := valueOf(c.ann.fields("/edit/"+c.page, "/edit/"+c.page), "version")

@@ -107,7 +107,7 @@ func takeAll(t *testing.T, folder string) {
 	}
 }
 
-// conflict opens what the second of two tabs sees.
+// conflict opens the page that the second of two tabs gets.
 func (s *site) conflict(w *walker) {
 	s.t.Helper()
 	w.write("A gate in the snow", "The gate was open in the morning, and there was one row of marks that led out of it.", "")

@@ -31,7 +31,7 @@ type Member struct {
 //kv:unique,name=ByHandle,field=Handle
 func (m *Member) Name() string { return normal(m.Handle) }
 
-// Look is what the handle has in common with those that look like it: nor can anybody be ann in
+// Look is the common form of the handle and of all that look like it: nor can anybody be ann in
 // Cyrillic letters.
 //
 //kv:unique,field=Handle
@@ -77,7 +77,7 @@ type Like struct {
 	Since  time.Time `kv:"created"`
 }
 
-// Comment is what a member said about a page.
+// Comment is a remark of a member on a page.
 type Comment struct {
 	ID     string `kv:"id"`
 	Page   string `kv:"list; count=Page.Comments"`
@@ -86,7 +86,7 @@ type Comment struct {
 	At     time.Time `kv:"timeline,by=Page"`
 }
 
-// Topic is a word for what pages are about. Members can follow it.
+// Topic is a word for the subject of pages. Members can follow it.
 type Topic struct {
 	Name      string `kv:"id"`
 	Since     time.Time

@@ -47,7 +47,7 @@ func pageLink(p *ashiato.Page) templates.Link {
 	return templates.Link{Text: p.Title, Href: pagePath(p.Slug)}
 }
 
-// linkTo returns a link to a member. A member who has left has no address.
+// linkTo returns a link to a member. A deleted member has no address.
 func linkTo(m *ashiato.Member) templates.Link {
 	if m == nil {
 		return templates.Link{Text: "former member"}

@@ -91,7 +91,7 @@ func eachOwner(f func(owner int64, vs []Visit) error) error {
 	return nil
 }
 
-// eachFollower calls f with the users who follow Topic.
+// eachFollower calls f with the followers of Topic.
 func eachFollower(f func(user int64) error) error {
 	for user := int64(2); user <= TopicUsers; user += 2 {
 		if err := f(user); err != nil {

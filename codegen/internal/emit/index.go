@@ -107,7 +107,7 @@ func listOptions(x *model.Index, names *imports) string {
 	return options
 }
 
-// numberLine says what the counter of n is.
+// numberLine describes the counter of n.
 func numberLine(n *model.Number) string {
 	target := n.Counter.Model.Name + "." + n.Counter.Field
 	switch {
