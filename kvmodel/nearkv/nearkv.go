@@ -139,11 +139,11 @@ func (n *Store) known(key string) *kept.Item {
 	return it
 }
 
-// Do answers gets from memory if possible, and carries out the other ops in one trip. If a value in
+// Do answers gets from memory if possible, and requests the other keys in one trip. If a value in
 // memory has changed by the end of the trip, it requests all keys, so that keys read together show
-// one moment.
+// one moment. Gets beside other ops are carried out with them.
 func (n *Store) Do(ctx context.Context, ops []kv.Op) error {
-	if !n.answers(ctx) || !areNear(ops) {
+	if !n.answers(ctx) || !areShown(ops) {
 		return n.ask(ctx, ops)
 	}
 	changes := n.changes.Load()
@@ -160,14 +160,16 @@ func (n *Store) Do(ctx context.Context, ops []kv.Op) error {
 	return n.ask(ctx, ops)
 }
 
-// areNear reports whether ops are all gets that may be answered from memory.
-func areNear(ops []kv.Op) bool {
+// areShown reports whether ops are all gets, some of which may be answered from memory.
+func areShown(ops []kv.Op) (near bool) {
 	for i := range ops {
-		if op := &ops[i]; !op.Near || op.Kind != kv.Get || op.TTL != 0 || len(op.Unless) > 0 {
+		op := &ops[i]
+		if op.Kind != kv.Get || op.TTL != 0 || len(op.Unless) > 0 {
 			return false // Some are not gets, or are invalid.
 		}
+		near = near || op.Near
 	}
-	return true
+	return near
 }
 
 // recall answers ops from the cache. It returns the indexes of the others, and the item behind each
@@ -176,12 +178,13 @@ func (n *Store) recall(ops []kv.Op) (missing []int, items []*kept.Item) {
 	items = make([]*kept.Item, len(ops))
 	for i := range ops {
 		op := &ops[i]
-		r, it, ok := n.answer(kv.NearGet{Key: op.Key, Decode: op.Decode, Sparse: op.Sparse})
-		if !ok {
-			missing = append(missing, i)
-			continue
+		if op.Near {
+			if r, it, ok := n.answer(kv.NearGet{Key: op.Key, Decode: op.Decode, Sparse: op.Sparse}); ok {
+				op.Result, items[i] = r, it
+				continue
+			}
 		}
-		op.Result, items[i] = r, it
+		missing = append(missing, i)
 	}
 	return missing, items
 }

@@ -197,6 +197,20 @@ func TestStore_ATripAsksForWhatIsNotKnown(t *testing.T) {
 	c.wantGet(t, "c", "1", 0)
 }
 
+func TestStore_ATripAsksForWhatMustNotComeFromMemoryAlone(t *testing.T) {
+	c := newClient(t, newHub(), nearkv.Options{})
+	for _, key := range []string{"a", "b"} {
+		c.set(t, key, "1")
+	}
+	c.wantGet(t, "a", "1", 1)
+	ops := []kv.Op{kv.OpGet("b"), kv.OpGet("a")}
+	ops[1].Near = true
+	err := c.Do(c.ctx, ops)
+	if err != nil || !ops[1].Result.Near || ops[0].Result.Near || string(ops[0].Result.Value) != "1" {
+		t.Errorf("b and a are %+v, %v; a was known", ops, err)
+	}
+}
+
 func TestStore_WhatWasReadBeforeAChangeIsNotKept(t *testing.T) {
 	for _, test := range []struct {
 		name   string
