@@ -44,13 +44,17 @@ func (p *prefixed) Memory(ctx context.Context) (Memory, string) {
 	return m, prefix
 }
 
-// Memory returns the Memory of the underlying store, unless ctx has a Meter.
+// Memory returns the Memory of the underlying store, unless a Meter in ctx counts its answers, since
+// the store is local.
 func (c *counted) Memory(ctx context.Context) (Memory, string) {
-	if IsMetered(ctx) {
+	if c.powers.Local && IsMetered(ctx) {
 		return nil, ""
 	}
 	return MemoryOf(ctx, c.Store)
 }
+
+// Memory returns the Memory of the underlying store: gets it answers are not a trip.
+func (t *traced) Memory(ctx context.Context) (Memory, string) { return MemoryOf(ctx, t.Store) }
 
 // Memory returns the Memory of the underlying store.
 func (r readOnly) Memory(ctx context.Context) (Memory, string) { return MemoryOf(ctx, r.Store) }
