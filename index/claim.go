@@ -22,6 +22,8 @@ type claim struct {
 	base    uint64 // the owner's rev when it claimed the value
 	version kv.Version
 	broken  bool // unreadable except for its version
+
+	recalled bool // there is none in memory, which may be old
 }
 
 var claimKey = kv.NewClass("u", 3) // model, index, value text
@@ -36,17 +38,17 @@ func (u *unique) claim(ctx context.Context, s kv.Store, place string) (claim, er
 }
 
 func (u *unique) claimUnder(ctx context.Context, s kv.Store, key string) (claim, error) {
-	r, err := kv.One(ctx, s, kv.OpGet(key))
-	if err != nil && !errors.Is(err, kv.ErrNotFound) {
+	results, err := kv.GetAll(ctx, s, key)
+	if err != nil {
 		return claim{}, err
 	}
-	return claimIn(key, r)
+	return claimIn(key, results[0])
 }
 
 // claimIn returns the claim under key, given the answer to its get.
 func claimIn(key string, r kv.Result) (claim, error) {
 	if r.Err != nil {
-		return claim{}, nil
+		return claim{recalled: r.Near}, nil
 	}
 	c := claim{version: r.Version}
 	if !c.decode(r.Value) {
