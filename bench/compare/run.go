@@ -132,6 +132,9 @@ func (p plan) longest() (all time.Duration) {
 		}
 		once := p.lasts * w.longer
 		all += time.Duration(able*len(p.clients)*p.rounds) * (once + once/warmUp)
+		if w.onSite {
+			all += time.Duration(able*visited) * once
+		}
 	}
 	return all
 }

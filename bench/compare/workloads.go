@@ -20,6 +20,8 @@ type subject struct {
 	site site.Site // nil unless it has the pages of an app
 	data *site.Data
 
+	visited bool // whether its site has been in use
+
 	server int // the process of its server, 0 if it has none
 }
 

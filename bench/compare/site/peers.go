@@ -15,6 +15,6 @@ var All = []place.Kind[Site]{
 	{Name: "ringtree-file-periodic", Durable: place.LastWrites, File: "site-periodic", Open: openRingtree("bolt:%s/site-periodic.db?durability=periodic")},
 	{Name: "ringtree-memory", Durable: place.Everything, Open: openRingtree("mem:")},
 	{Name: "ringtree-redis", Server: place.Redis, Durable: place.Everything, Open: openRingtree("redis://%redis/3")},
-	{Name: "ringtree-redis-near", Server: place.Redis, Durable: place.Everything, Open: openRingtree("redis://%redis/4?near=64MB")},
+	{Name: "ringtree-redis-near", Server: place.Redis, Durable: place.Everything, Open: openRingtree("redis://%redis/4?near=256MB")},
 	{Name: "ringtree-memcached", Server: place.Memcached, Durable: place.Everything, Open: openRingtree("memcached://%memcached")},
 }
