@@ -12,7 +12,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
-	"github.com/ringtree/ringtree/kvmodel/nearkv"
 )
 
 // told records the calls of hooks, in order.
@@ -130,24 +129,5 @@ func TestRetries_RepeatsAndShowsAndCountsEachTry(t *testing.T) {
 	db = openObserved(t, &briefly{memkv.New(memkv.Options{}), 1})
 	if err := get(t.Context(), db); !errors.Is(err, kvmodel.ErrUnavailable) {
 		t.Errorf("without Retries: want an ErrUnavailable, got %v", err)
-	}
-}
-
-func TestObserve_AnswersFromMemoryAreNoTrips(t *testing.T) {
-	near, err := nearkv.New(plain(memkv.New(memkv.Options{})), nearkv.Options{Bytes: 1 << 20, Age: time.Hour})
-	must(t, err)
-	trips := 0
-	hooks := kvmodel.Hooks{Trip: func(context.Context, kvmodel.Trip) { trips++ }}
-	r := kvmodel.NewRecords(closing(t, open(t, near, kvmodel.Observe(hooks))), simpleNotes())
-	must(t, r.Create(t.Context(), &note{ID: "a"}))
-	_, err = r.Get(t.Context(), "a")
-	must(t, err)
-	must(t, r.DB().Flush(t.Context()))
-	ctx, meter := kvmodel.Metered(t.Context())
-	before := trips
-	_, err = r.Get(ctx, "a")
-	must(t, err)
-	if trips != before || meter.Cost() != (kvmodel.Cost{}) {
-		t.Errorf("a record in memory took %d trips, and cost %v", trips-before, meter.Cost())
 	}
 }

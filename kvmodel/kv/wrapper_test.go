@@ -423,3 +423,29 @@ func TestWrappers_PassThePowersOn(t *testing.T) {
 		}
 	}
 }
+
+// knowing is a store whose memory answers all gets.
+type knowing struct {
+	kv.Store
+	local bool
+}
+
+func (k knowing) Powers() kv.Powers { return kv.Powers{Near: true, Local: k.local} }
+
+func (k knowing) Memory(context.Context) (kv.Memory, string) { return k, "" }
+
+func (knowing) Recall([]kv.NearGet, []kv.Result) bool { return true }
+
+func TestWrappers_LeaveMemoryInItsPlace(t *testing.T) {
+	metered, _ := kv.Metered(ctx)
+	for _, local := range []bool{false, true} {
+		s := kv.Count(kv.Trace(knowing{memkv.New(memkv.Options{}), local}, func(context.Context, kv.Trip) {}))
+		if m, _ := kv.MemoryOf(ctx, s); m == nil {
+			t.Error("a hook for trips took the memory away, whose answers are no trips")
+		}
+		// The meter of a local store counts what would be trips elsewhere.
+		if m, _ := kv.MemoryOf(metered, s); (m == nil) != local {
+			t.Errorf("under a meter there is memory %v, on a local store %v", m, local)
+		}
+	}
+}
