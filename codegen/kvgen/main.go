@@ -51,7 +51,9 @@
 // On a field:
 //
 //	id[,seq]             the key of the record; on two to four fields an edge, with a key type
-//	unique[=Group]       one record has a value; fields of one group are unique together
+//	unique[=Group][,for=D]
+//	                     one record has a value; fields of one group are unique together; for=:
+//	                     D after the created time of that record, another may take the value
 //	list[,hot=K][,values][,with=Model]
 //	                     the records that have a value; values: also which values there are, and
 //	                     how many records have each, not for records that expire; with=: they

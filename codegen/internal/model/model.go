@@ -117,13 +117,14 @@ type Index struct {
 	Max    int        // maximum number of values of a record; 0: the library decides
 	If     *Condition // selects its records; nil: the model's condition
 
-	Field   string    // that a form shows a taken value with; "": its own
-	Hot     int       // how many segments a list starts with at least; 0: the library decides
-	Parent  *Model    // whose deletion takes the records of a list along; nil: none does
-	Values  bool      // a list also has its values, with their counts
-	Numbers []*Number // that follow a list
-	Ring    *Ring     // of a timeline
-	Ranking *Ranking  // of a ranking
+	Field   string        // that a form shows a taken value with; "": its own
+	For     time.Duration // how long a unique value is held after the creation; 0: as long as the record has it
+	Hot     int           // how many segments a list starts with at least; 0: the library decides
+	Parent  *Model        // whose deletion takes the records of a list along; nil: none does
+	Values  bool          // a list also has its values, with their counts
+	Numbers []*Number     // that follow a list
+	Ring    *Ring         // of a timeline
+	Ranking *Ranking      // of a ranking
 
 	Pos token.Pos
 }
