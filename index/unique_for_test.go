@@ -318,3 +318,13 @@ func TestHeldFor_AClaimOutlivesTheLongestTTL(t *testing.T) {
 	s.clock.Advance(kv.MaxTTL + heldFor - time.Second)
 	s.holder("u", "a")
 }
+
+func TestHeldFor_TheTracesOfARecordIncludeItsValue(t *testing.T) {
+	s := newSite(t, memkv.New(memkv.Options{}))
+	s.create("a", "u")
+	traces, err := inspect.New(s.db).Traces(s.ctx, "Link", "a", inspect.Pace{})
+	must(t, err)
+	if !slices.ContainsFunc(traces, func(trace inspect.Trace) bool { return trace.What == "its ByURL" }) {
+		t.Errorf("%+v", traces)
+	}
+}
