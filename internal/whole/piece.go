@@ -9,7 +9,7 @@ type Piece struct {
 	ID    string    `kv:"id"`
 	Tags  []string  `kv:"list,values"`
 	Stars int64     `kv:"ranking,ties=dense; ranking,name=Latest,ties=newest"`
-	Motto string    `kv:"unique,for=20000h"`
+	Motto string    `kv:"unique,for=20000h" json:",omitempty"` // absent in stores kept before
 	Made  time.Time `kv:"created"`
 }
 

@@ -81,7 +81,7 @@ type goGenerateAgainForPiece = struct {
 	ID    string    `kv:"id"`
 	Tags  []string  `kv:"list,values"`
 	Stars int64     `kv:"ranking,ties=dense; ranking,name=Latest,ties=newest"`
-	Motto string    `kv:"unique,for=20000h"`
+	Motto string    `kv:"unique,for=20000h" json:",omitempty"`
 	Made  time.Time `kv:"created"`
 }
 
