@@ -300,7 +300,11 @@ func hasEnded(place string, now time.Time) bool {
 
 // untilOf returns the end of the time of place, and whether it has one.
 func untilOf(place string) (time.Time, bool) {
-	ms, err := strconv.ParseInt(plug.NoteOf(place), 10, 64)
+	note := plug.NoteOf(place)
+	if note == "" {
+		return time.Time{}, false
+	}
+	ms, err := strconv.ParseInt(note, 10, 64)
 	return time.UnixMilli(ms), err == nil
 }
 
