@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/frame"
@@ -29,7 +30,7 @@ type claim struct {
 var claimKey = kv.NewClass("u", 3) // model, index, value text
 
 func (u *unique) key(place string) string {
-	return claimKey.KeyOfText([]string{u.host.Model(), u.index}, place)
+	return claimKey.KeyOfText([]string{u.host.Model(), u.index}, plug.Bare(place))
 }
 
 // claim reads the claim at place.
@@ -80,9 +81,13 @@ const takeTries = 8
 // take claims place for the record of m, or returns a TakenError if another record holds it. The
 // steps are U2 and U3 of protocol UNIQUE.
 func (u *unique) take(ctx context.Context, s kv.Store, m *plug.Move, place string) error {
+	now := u.host.DB().Now()
+	if hasEnded(place, now) {
+		return nil
+	}
 	mine := claim{owner: m.ID, base: m.Base}
 	for range takeTries {
-		_, err := kv.One(ctx, s, kv.OpAdd(u.key(place), mine.encode()).For(claimTTL(m.Stands)))
+		_, err := kv.One(ctx, s, kv.OpAdd(u.key(place), mine.encode()).For(claimTTL(m.Stands, place, now)))
 		if err == nil {
 			return nil
 		}
@@ -130,7 +135,7 @@ func (u *unique) isFree(ctx context.Context, s kv.Store, c claim, place string) 
 		return false, err
 	}
 	owner := recs[0]
-	if owner.Holds(place) {
+	if u.holds(owner, place) {
 		return false, u.taken(place, owner.ID)
 	}
 	if owner.Rev != c.base {
@@ -144,6 +149,7 @@ func (u *unique) isFree(ctx context.Context, s kv.Store, c claim, place string) 
 }
 
 func (u *unique) taken(place, owner string) error {
+	place = plug.Bare(place)
 	value := place
 	if v, err := u.parse(place); err == nil {
 		value = fmt.Sprint(v)
@@ -157,7 +163,8 @@ func (u *unique) taken(place, owner string) error {
 // replace replaces c by m's claim.
 func (u *unique) replace(ctx context.Context, s kv.Store, m *plug.Move, place string, c claim) (bool, error) {
 	mine := claim{owner: m.ID, base: m.Base}
-	_, err := kv.One(ctx, s, kv.OpSwap(u.key(place), c.version, mine.encode()).For(claimTTL(m.Stands)))
+	ttl := claimTTL(m.Stands, place, u.host.DB().Now())
+	_, err := kv.One(ctx, s, kv.OpSwap(u.key(place), c.version, mine.encode()).For(ttl))
 	if kv.Raced(err) || errors.Is(err, kv.ErrUnclear) {
 		return false, nil
 	}
@@ -167,15 +174,16 @@ func (u *unique) replace(ctx context.Context, s kv.Store, m *plug.Move, place st
 // settleAll makes the claims at places agree with the record with this id: a claim lasts for the
 // lifetime of the record if that holds the value, and is removed if it is dead.
 func (u *unique) settleAll(ctx context.Context, s kv.Store, id string, places []string) error {
+	places = plug.Bares(places)
 	for try := 0; len(places) > 0; try++ {
 		if try == takeTries {
 			return u.failure(places[0], kv.ErrConflict)
 		}
 		claims, rec, errs := u.claims(ctx, s, id, places)
-		held, raced := wire.SetOf(rec.Places), make([]bool, len(places))
+		noted, raced := notedAt(rec.Places), make([]bool, len(places))
 		err := u.atEach(ctx, s, places, func(s kv.Store, i int) error {
 			if errs[i] == nil {
-				raced[i], errs[i] = u.conform(ctx, s, claims[i], rec, places[i], held.Has(places[i]))
+				raced[i], errs[i] = u.conform(ctx, s, claims[i], rec, places[i], noted[places[i]])
 			}
 			return errs[i]
 		})
@@ -223,13 +231,13 @@ func (u *unique) claims(ctx context.Context, s kv.Store, id string, places []str
 	return claims, rec, errs
 }
 
-// conform makes c, the claim at place, agree with rec; holds reports whether rec holds that value.
-// If raced, it has to look again.
-func (u *unique) conform(ctx context.Context, s kv.Store, c claim, rec *plug.Seen, place string, holds bool) (raced bool, err error) {
-	if !holds {
+// conform makes c, the claim at place, agree with rec; noted is that place of rec with its note, ""
+// if rec is not there. If raced, it has to look again.
+func (u *unique) conform(ctx context.Context, s kv.Store, c claim, rec *plug.Seen, place, noted string) (raced bool, err error) {
+	if noted == "" {
 		u.remembered.drop(place)
 	}
-	op, ok := u.settling(c, rec, place, holds)
+	op, ok := u.settling(c, rec, place, noted)
 	if !ok {
 		return false, nil
 	}
@@ -242,16 +250,22 @@ func (u *unique) conform(ctx context.Context, s kv.Store, c claim, rec *plug.See
 
 // settling returns the op that makes c, the claim at place, agree with rec, and whether one is
 // needed.
-func (u *unique) settling(c claim, rec *plug.Seen, place string, holds bool) (kv.Op, bool) {
-	mine := claim{owner: rec.ID, base: rec.Rev}
+func (u *unique) settling(c claim, rec *plug.Seen, place, noted string) (kv.Op, bool) {
+	now := u.host.DB().Now()
+	ended := noted != "" && hasEnded(noted, now)
+	holds := noted != "" && !ended
+	mine, ttl := claim{owner: rec.ID, base: rec.Rev}, claimTTL(rec.Envelope.TTL(now, 0), noted, now)
 	switch {
+	case ended && !c.broken && c.owner == rec.ID && c.base <= rec.Rev:
+		// A change of rec as read has this value already, so the claim is not its own.
+		return kv.OpDrop(u.key(place), c.version), true
 	case c.broken && !holds:
 		// It may belong to another record; a rebuild will find out.
 		return kv.Op{}, false
 	case c.broken:
-		return kv.OpSwap(u.key(place), c.version, mine.encode()).For(u.lasts(rec)), true
+		return kv.OpSwap(u.key(place), c.version, mine.encode()).For(ttl), true
 	case c.owner == "" && holds:
-		return kv.OpAdd(u.key(place), mine.encode()).For(u.lasts(rec)), true
+		return kv.OpAdd(u.key(place), mine.encode()).For(ttl), true
 	case c.owner != rec.ID || c.base >= rec.Rev:
 		// Both were read in the same trip, so the claim may be newer than the record. A claim with
 		// a base of at least the record's rev is not known to be dead, and a change that may still
@@ -259,20 +273,54 @@ func (u *unique) settling(c claim, rec *plug.Seen, place string, holds bool) (kv
 		return kv.Op{}, false
 	case holds:
 		// With the record's rev, no change that has read an older one can replace it.
-		return kv.OpSwap(u.key(place), c.version, mine.encode()).For(u.lasts(rec)), true
+		return kv.OpSwap(u.key(place), c.version, mine.encode()).For(ttl), true
 	default:
 		return kv.OpDrop(u.key(place), c.version), true
 	}
 }
 
-// lasts returns the lifetime of the claims of rec.
-func (u *unique) lasts(rec *plug.Seen) time.Duration {
-	return claimTTL(rec.Envelope.TTL(u.host.DB().Now(), 0))
+// notedAt returns places with their notes, by the places without.
+func notedAt(places []string) map[string]string {
+	noted := make(map[string]string, len(places))
+	for _, place := range places {
+		noted[plug.Bare(place)] = place
+	}
+	return noted
 }
 
-// claimTTL returns the lifetime of the claim of a record that may live for ttl: longer than the
-// record, which must not lose its claim.
-func claimTTL(ttl time.Duration) time.Duration {
+// holds reports whether rec holds the value at place.
+func (u *unique) holds(rec *plug.Seen, place string) bool {
+	noted, ok := plug.At(rec.Places, plug.Bare(place))
+	return ok && !hasEnded(noted, u.host.DB().Now())
+}
+
+// hasEnded reports whether the time of place has passed by now. Without a note it never does.
+func hasEnded(place string, now time.Time) bool {
+	until, ok := untilOf(place)
+	return ok && !now.Before(until)
+}
+
+// untilOf returns the end of the time of place, and whether it has one.
+func untilOf(place string) (time.Time, bool) {
+	note := plug.NoteOf(place)
+	if note == "" {
+		return time.Time{}, false
+	}
+	ms, err := strconv.ParseInt(note, 10, 64)
+	return time.UnixMilli(ms), err == nil
+}
+
+// claimTTL returns the lifetime of the claim at place of a record that may live for ttl. It is an
+// hour longer than the record holds the value, which must not lose its claim. 0: forever.
+func claimTTL(ttl time.Duration, place string, now time.Time) time.Duration {
+	if until, ok := untilOf(place); ok {
+		if left := until.Sub(now); ttl == 0 || left < ttl {
+			ttl = left
+		}
+		if ttl > kv.MaxTTL-time.Hour {
+			return 0
+		}
+	}
 	if ttl == 0 {
 		return 0
 	}

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
@@ -20,7 +22,7 @@ import (
 // The key of each value holds a claim: the record that holds the value, or is about to, with its
 // rev at the time. A claim is
 //
-//   - live while its owner's record holds the value,
+//   - live while its owner's record holds the value; with [HeldFor], until its time has passed,
 //   - pending while that record still has the claim's rev, since the change that made the claim may
 //     still commit,
 //   - and dead otherwise. Then any other change may take it over.
@@ -29,7 +31,7 @@ type Unique[T, V any] struct {
 	all *unique
 }
 
-// unique is a Unique without its types.
+// unique is a Unique without its types. With HeldFor, a place has a note: the end of its time.
 type unique struct {
 	index, def string
 	fields     []string
@@ -40,12 +42,34 @@ type unique struct {
 	remembered memory
 }
 
+// UniqueOption configures a Unique.
+type UniqueOption func(*unique)
+
+// HeldFor makes a record hold its values for d, counted from the result of since, which must not
+// change while the record exists. After that it neither holds nor claims a value, so another record
+// may take it. Times are by the clock of the process that asks.
+func HeldFor[T any](d time.Duration, since func(*T) time.Time) UniqueOption {
+	return func(u *unique) {
+		places := u.places
+		u.places = func(rec plug.Record) []string {
+			all, until := places(rec), strconv.FormatInt(since(rec.(*T)).Add(d).UnixMilli(), 10)
+			for i := range all {
+				all[i] = plug.Noted(all[i], until)
+			}
+			return all
+		}
+	}
+}
+
 // NewUnique returns the index described by spec and plugs it into records.
-func NewUnique[T any, K comparable, V any](records *kvmodel.Records[T, K], spec kvmodel.IndexSpec[T, V]) *Unique[T, V] {
+func NewUnique[T any, K comparable, V any](records *kvmodel.Records[T, K], spec kvmodel.IndexSpec[T, V], options ...UniqueOption) *Unique[T, V] {
 	u := &unique{
 		index: spec.Name, def: spec.Def, fields: spec.Fields,
 		parse:  func(place string) (any, error) { return spec.Key.Parse(place) },
 		places: plug.Untyped(spec.Places), limit: plug.Untyped(spec.Limit),
+	}
+	for _, option := range options {
+		option(u)
 	}
 	records.Plug(u, func(host plug.Host) { u.host = host })
 	return &Unique[T, V]{spec.Key, u}
@@ -145,7 +169,7 @@ func (u *unique) follow(ctx context.Context, s kv.Store, f *find) (done bool, er
 // look reads the record with this id and stores it in f if it holds the value of f.
 func (u *unique) look(ctx context.Context, s kv.Store, f *find, id string) (bool, error) {
 	recs, err := u.host.See(ctx, s, id)
-	if err != nil || !recs[0].Holds(f.place) {
+	if err != nil || !u.holds(recs[0], f.place) {
 		return false, err
 	}
 	f.value = recs[0].Value
@@ -164,7 +188,7 @@ func (u *unique) Places(v plug.Record) []string { return u.places(v) }
 // Limit returns an error if rec has too many values.
 func (u *unique) Limit(rec plug.Record) error { return u.limit(rec) }
 
-// Prepare claims the record's new values.
+// Prepare claims the record's new values, except those whose time has passed.
 func (u *unique) Prepare(ctx context.Context, s kv.Store, m *plug.Move) error {
 	return u.atEach(ctx, s, m.Gained, func(s kv.Store, i int) error { return u.take(ctx, s, m, m.Gained[i]) })
 }
@@ -199,7 +223,9 @@ func (u *unique) Repair(ctx context.Context, s kv.Store, rec *plug.Seen, places 
 func (u *unique) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]string, error) {
 	holders := plug.Holders(recs)
 	wrong := make([][]string, len(recs))
-	for places := range slices.Chunk(slices.Sorted(maps.Keys(holders)), checkedAtOnce) {
+	soon := u.host.DB().Now().Add(endsLate)
+	places := slices.DeleteFunc(slices.Sorted(maps.Keys(holders)), func(place string) bool { return hasEnded(place, soon) })
+	for places := range slices.Chunk(places, checkedAtOnce) {
 		keys := kv.Texts(places, u.key)
 		results, err := kv.GetAll(ctx, s, keys...)
 		if err != nil {
@@ -212,7 +238,7 @@ func (u *unique) Check(ctx context.Context, s kv.Store, recs []*plug.Seen) ([][]
 			}
 			for _, i := range holders[place] {
 				if id := recs[i].ID; c.owner != id {
-					wrong[i] = append(wrong[i], fmt.Sprintf("%s.%s: %s holds %q, but the claim is %q's", u.host.Model(), u.index, id, place, c.owner))
+					wrong[i] = append(wrong[i], fmt.Sprintf("%s.%s: %s holds %q, but the claim is %q's", u.host.Model(), u.index, id, plug.Bare(place), c.owner))
 				}
 			}
 		}
@@ -229,7 +255,7 @@ func (u *unique) failure(place string, err error) error {
 	if errors.As(err, &taken) {
 		return err
 	}
-	return fmt.Errorf("%s.%s %q: %w", u.host.Model(), u.index, place, err)
+	return fmt.Errorf("%s.%s %q: %w", u.host.Model(), u.index, plug.Bare(place), err)
 }
 
 // memory caches, for some values, the record that last held each.

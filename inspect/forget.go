@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ringtree/ringtree/internal/memberlog"
+	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -140,7 +141,7 @@ func (in *Inspector) namesOf(ctx context.Context, m model, id string, more []str
 				}
 			}
 		}
-		for _, place := range places {
+		for _, place := range plug.Bares(places) {
 			words = append(words, in.wordsOf(word{what: "its " + w.Name(), text: place, index: w.Name(), private: isHidden(&m, w)})...)
 		}
 	}

@@ -107,7 +107,7 @@ func (in *Inspector) place(ctx context.Context, m model, s *plug.Sight, r *Recor
 	}
 	for i, w := range m.windows {
 		for _, place := range s.Places[i] {
-			r.Places = append(r.Places, Place{Index: w.Name(), Kind: w.Kind(), Value: place, Bases: w.Bases(place)})
+			r.Places = append(r.Places, Place{Index: w.Name(), Kind: w.Kind(), Value: plug.Bare(place), Bases: w.Bases(place)})
 		}
 	}
 	for _, w := range checked[0].Wrong {

@@ -51,7 +51,9 @@
 // On a field:
 //
 //	id[,seq]             the key of the record; on two to four fields an edge, with a key type
-//	unique[=Group]       one record has a value; fields of one group are unique together
+//	unique[=Group][,for=D]
+//	                     one record has a value; fields of one group are unique together; for=:
+//	                     D after the created time of that record, another may take the value
 //	list[,hot=K][,values][,with=Model]
 //	                     the records that have a value; values: also which values there are, and
 //	                     how many records have each, not for records that expire; with=: they
@@ -112,14 +114,15 @@
 // # Flags
 //
 //	-check   write nothing; name each file that is stale, missing or left over, exit with 1 if any is
-//	-plan    write nothing; print the access plan with its trips to the store
+//	-plan    write nothing; print the access plan with its trips to the store, and the fields that
+//	         the method of a ranking reads, as far as its body shows them
 //	-cmd DIR write DIR/main.go alone, a program that looks into the database of these models
 //	-accept  take changes that the lock file refuses
 //	-h       print this manual
 //
 // Errors are printed as file:line:col: message, and a run with an error writes
 // nothing. Kvgen does not read its own output, which may be missing, stale or
-// broken, nor bodies of functions: the package need not compile. The exit code
+// broken, nor, but for -plan, bodies of functions: the package need not compile. The exit code
 // is 0 when all is well, 1 after an error, 2 after a wrong call.
 package main
 

@@ -26,7 +26,8 @@ var withoutExample = map[string]string{
 		kvmodel.IntKey kvmodel.Key2 kvmodel.Key3 kvmodel.Key4 kvmodel.KeyOf kvmodel.NewHistory
 		kvmodel.NewRecords kvmodel.Schema kvmodel.StringKey kvmodel.UintKey
 		index.Counted index.CountedIf index.Summed index.ForValues index.Hot index.ListOption index.NewCounter
-		index.NewDerivedCount index.NewLists index.NewTotal index.NewUnique index.SequenceOf
+		index.HeldFor index.NewDerivedCount index.NewLists index.NewTotal index.NewUnique index.SequenceOf
+		index.UniqueOption
 		timeline.EventsSpec timeline.Layout timeline.NewEvents timeline.NewRing timeline.NewRings
 		timeline.Shape timeline.Spec timeline.Text
 		ranking.Collation ranking.NewBoards ranking.NewValues ranking.Period ranking.Text ranking.Ties`,

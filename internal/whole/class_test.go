@@ -20,7 +20,7 @@ var indexClasses = []struct {
 	{"records", []string{"Work ", "Like ", "Offer ", "Bid ", "Ticket ", "Piece ", "Poll ", "Vote "}},
 	{"enumeration", []string{"Work All", "Like All", "Offer All", "Bid All", "Ticket All", "Piece All", "Poll All", "Vote All"}},
 	{"history", []string{"Work History"}},
-	{"unique", []string{"Work BySlug", "Offer ByCode", "found by"}},
+	{"unique", []string{"Work BySlug", "Offer ByCode", "Piece ByMotto", "found by"}},
 	{"list", []string{
 		"Work ByAuthor", "Work ByTags", "Work ByRoomShelf", "Like By", "Offer ByKind", "Ticket ByText", "Piece ByTags", "Vote By",
 		"the list of", "Size of the likes", "Count of the likes",

@@ -121,7 +121,7 @@ func live(t *testing.T, l *whole.Library, _ *memkv.Store) {
 	must(t, l.Works.Delete(ctx, "b"))
 	must(t, l.Offers.Create(ctx, &whole.Offer{ID: "7", Code: "c", Kind: "k", Until: time.Now().Add(480 * time.Hour)}))
 	must(t, l.Tickets.Create(ctx, &whole.Ticket{Text: "t"}))
-	must(t, l.Pieces.Create(ctx, &whole.Piece{ID: "p", Tags: []string{"red"}, Stars: 3}))
+	must(t, l.Pieces.Create(ctx, &whole.Piece{ID: "p", Tags: []string{"red"}, Stars: 3, Motto: "m"}))
 	must(t, l.Visits.Push(ctx, whole.Visit{Owner: "o", Guest: "g"}))
 	must(t, l.DB.Close(ctx))
 }

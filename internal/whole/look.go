@@ -3,6 +3,7 @@ package whole
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -149,6 +150,11 @@ func (l *Library) lookAtLists(ctx context.Context, s Shown) {
 	}
 	for _, tag := range Tags {
 		list(ctx, s, "Piece ByTags "+tag, l.Pieces.ByTags.Of(tag), pieceID)
+	}
+	for _, motto := range Mottos {
+		if _, err := l.Pieces.ByMotto.Find(ctx, motto); !errors.Is(err, kvmodel.ErrNotFound) {
+			found(ctx, s, "Piece ByMotto", l.Pieces.ByMotto, motto, pieceID)
+		}
 	}
 	values(ctx, s, "Piece ByTags Values", l.Pieces.ByTags.Values, Tags)
 	for _, text := range Texts {

@@ -9,8 +9,17 @@ type Piece struct {
 	ID    string    `kv:"id"`
 	Tags  []string  `kv:"list,values"`
 	Stars int64     `kv:"ranking,ties=dense; ranking,name=Latest,ties=newest"`
+	Motto string    `kv:"unique,for=20000h" json:",omitempty"` // absent in stores kept before
 	Made  time.Time `kv:"created"`
 }
+
+// holds reports whether the motto is the piece's own at that time.
+func (p *Piece) holds(at time.Time) bool {
+	return p.Motto != "" && at.Before(p.Made.Add(mottoHeld))
+}
+
+// mottoHeld is the time for which a motto is unique.
+const mottoHeld = 20000 * time.Hour
 
 // Title returns that of all pieces with as many stars.
 //

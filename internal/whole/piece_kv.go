@@ -26,6 +26,7 @@ type Pieces struct {
 	}
 	TopStars *ranking.Board[Piece, string, int64]  // by Stars, highest first, ties share a place and none is left out
 	Latest   *ranking.Board[Piece, string, int64]  // by Stars, highest first, of equal ones the newest first
+	ByMotto  *index.Unique[Piece, string]          // the one Piece with a Motto, until 20000h after Made
 	TitleAZ  *ranking.Board[Piece, string, string] // by Title(), from A to Z
 }
 
@@ -55,6 +56,10 @@ func NewPieces(db *kvmodel.DB) *Pieces {
 			Ties:  ranking.Newest,
 			Made:  func(p *Piece) time.Time { return p.Made },
 		}),
+		ByMotto: index.NewUnique(r, kvmodel.IndexSpec[Piece, string]{
+			Name: "ByMotto", Def: "unique Motto string for 20000h0m0s", Fields: []string{"Motto"}, Key: kvmodel.StringKey[string](),
+			Values: func(p *Piece) []string { return []string{p.Motto} },
+		}, index.HeldFor(20000*time.Hour, func(p *Piece) time.Time { return p.Made })),
 		TitleAZ: ranking.NewBoard(r, ranking.Spec[Piece, string]{
 			Name: "TitleAZ", Def: "ranking Title() words",
 			Of:    ranking.Text[string](collation.Of("")),
@@ -76,6 +81,7 @@ type goGenerateAgainForPiece = struct {
 	ID    string    `kv:"id"`
 	Tags  []string  `kv:"list,values"`
 	Stars int64     `kv:"ranking,ties=dense; ranking,name=Latest,ties=newest"`
+	Motto string    `kv:"unique,for=20000h" json:",omitempty"`
 	Made  time.Time `kv:"created"`
 }
 
@@ -94,10 +100,11 @@ func (p *Piece) DecodeMsgpack(dec *msgpack.Decoder) error { return pieceCodec.De
 var pieceCodec = codec.Model[Piece]{Write: writePiece, Read: readPiece, Fields: pieceFields, Copy: copyPiece}
 
 func writePiece(w *codec.Writer, v *Piece) {
-	w.Struct(4)
+	w.Struct(5)
 	codec.WriteString(w.Name("ID"), &v.ID)
 	codec.WriteSlice(w.Name("Tags"), &v.Tags, codec.WriteString)
 	codec.WriteInt(w.Name("Stars"), &v.Stars)
+	codec.WriteString(w.Name("Motto"), &v.Motto)
 	codec.WriteTime(w.Name("Made"), &v.Made)
 }
 
@@ -113,6 +120,8 @@ func readPieceField(r *codec.Reader, v *Piece, name []byte) bool {
 		codec.ReadSlice(r, &v.Tags, codec.ReadString)
 	case "Stars":
 		codec.ReadInt(r, &v.Stars)
+	case "Motto":
+		codec.ReadString(r, &v.Motto)
 	case "Made":
 		codec.ReadTime(r, &v.Made)
 	default:
@@ -123,7 +132,7 @@ func readPieceField(r *codec.Reader, v *Piece, name []byte) bool {
 
 func pieceFields(name []byte) (codec.Fields, bool) {
 	switch string(name) {
-	case "ID", "Tags", "Stars", "Made":
+	case "ID", "Tags", "Stars", "Motto", "Made":
 		return nil, true
 	}
 	return nil, false

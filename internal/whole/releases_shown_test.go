@@ -82,15 +82,21 @@ func idsOf(all []*paper) (ids []string) {
 	return ids
 }
 
-func unique(p *papers) asked { return uniqueOf("Code")(p) }
+func unique(p *papers) asked { return uniqueOf("Code", "")(p) }
+
+// held shows papers by their code, which is theirs for more time than there is.
+func held(p *papers) asked {
+	began := time.Now()
+	return uniqueOf("Code", " for 1000h", index.HeldFor(1000*time.Hour, func(*paper) time.Time { return began }))(p)
+}
 
 // uniqueOf shows papers by their code, which is a field of that name.
-func uniqueOf(field string) sight {
+func uniqueOf(field, def string, options ...index.UniqueOption) sight {
 	return func(p *papers) asked {
 		u := index.NewUnique(p, kvmodel.IndexSpec[paper, string]{
-			Name: "ByCode", Def: "unique Code string", Fields: []string{field}, Key: kvmodel.StringKey[string](),
+			Name: "ByCode", Def: "unique Code string" + def, Fields: []string{field}, Key: kvmodel.StringKey[string](),
 			Values: func(p *paper) []string { return []string{p.Code} },
-		})
+		}, options...)
 		return asked{
 			show: func(ctx context.Context) (ids []string, err error) {
 				for i := range 130 {
@@ -473,8 +479,21 @@ func shelves(p *papers) asked {
 
 // counted shows the red papers, by a list that a counter follows, and how many they are.
 func counted(p *papers) asked {
-	shelves := shelvesOf(p, kvmodel.CounterOf[shelf]{Name: "Papers", Derived: true, Set: func(v *shelf, n int64) { v.Papers = n }})
-	list := tagged("list Tags string each", false, index.Counted("Shelf", "Papers"))(p)
+	return numbered(p, kvmodel.CounterOf[shelf]{Derived: true}, index.Counted("Shelf", "Papers"), func(paper) int64 { return 1 })
+}
+
+// summed is counted with the sum of the scores of the red papers.
+func summed(p *papers) asked {
+	score := func(p *paper) int64 { return p.Score }
+	return numbered(p, kvmodel.CounterOf[shelf]{Derived: true, Sum: true}, index.Summed("Shelf", "Papers", "Score", score), func(p paper) int64 { return p.Score })
+}
+
+// numbered shows the red papers, by a list that a counter follows, and the counter, to which each adds
+// what share returns.
+func numbered(p *papers, counter kvmodel.CounterOf[shelf], follows index.ListOption, share func(paper) int64) asked {
+	counter.Name, counter.Set = "Papers", func(v *shelf, n int64) { v.Papers = n }
+	shelves := shelvesOf(p, counter)
+	list := tagged("list Tags string each", false, follows)(p)
 	return asked{
 		made: func(ctx context.Context, _ paper) error {
 			err := shelves.Create(ctx, &shelf{Tag: "red"})
@@ -492,8 +511,11 @@ func counted(p *papers) asked {
 			return append(ids, fmt.Sprint(v.Papers)), err
 		},
 		want: func(tr *ledger) []string {
-			ids := list.want(tr)
-			return append(ids, fmt.Sprint(len(ids)))
+			ids, n := list.want(tr), int64(0)
+			for _, id := range ids {
+				n += share(tr.all[id])
+			}
+			return append(ids, fmt.Sprint(n))
 		},
 	}
 }

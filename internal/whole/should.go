@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -45,6 +46,7 @@ type truth struct {
 	polls   []*Poll
 	votes   []*Vote
 	today   map[string]int64 // views, by work
+	now     time.Time
 }
 
 // read reads all records by their ids. Offers and bids with unknown ids are taken from the
@@ -78,7 +80,7 @@ func (l *Library) read(ctx context.Context) (truth, error) {
 		}
 	}
 	r.votes, errs[8] = live(ctx, l.Votes.Records, votes)
-	r.today = map[string]int64{}
+	r.now, r.today = l.DB.Now(), map[string]int64{}
 	today := l.DB.Now().UTC().Format("2006-01-02")
 	for _, w := range r.works {
 		got, err := kv.One(ctx, l.DB.Store(), kv.OpGet(kv.NewClass("per", 4).Key("Work", "TopViewsPerDay", today, w.ID)))
@@ -233,6 +235,12 @@ func (r *truth) saysPolls(s Shown) {
 // stand.
 func (r *truth) saysPieces(s Shown) {
 	s["Piece Count"] = fmt.Sprint(len(r.pieces))
+	for _, p := range r.pieces {
+		if p.holds(r.now) {
+			question := "Piece ByMotto " + p.Motto
+			s[question] = strings.TrimSpace(s[question] + " " + p.ID) // two are one too many
+		}
+	}
 	const name = "Piece ByTags Values"
 	for _, tag := range Tags {
 		saysList(s, "Piece ByTags "+tag, r.pieces, pieceID, func(p *Piece) bool { return slices.Contains(p.Tags, tag) })

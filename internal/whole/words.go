@@ -11,6 +11,7 @@ var (
 	Users   = []string{"u1", "u2", "u3", "u4"}
 	Owners  = []string{"o1", "o2"}
 	Texts   = []string{"no", "yes"}
+	Mottos  = []string{"m1", "m2"}
 	Titles  = []string{"", "moss", "rain", "Rainbow", "réd"} // in order
 
 	// WorkIDs, OfferIDs, PieceIDs and PollIDs are the ids of all works, offers, pieces and polls.

@@ -325,10 +325,21 @@ func (w *Writer) withdraw(ctx context.Context) {
 
 func (w *Writer) piece(ctx context.Context) {
 	id, tags, stars := pick(w, PieceIDs), w.tags(), w.rng.Int64N(5)
-	_ = w.note("piece", id, func() error {
-		_, err := w.l.Pieces.Upsert(ctx, id, func(p *Piece) error { p.Tags, p.Stars = tags, stars; return nil })
+	motto := append(Mottos, "")[stars%3]
+	put := func() error {
+		_, err := w.l.Pieces.Upsert(ctx, id, func(p *Piece) error {
+			if p.Made.IsZero() && len(tags) > 1 {
+				p.Made = w.l.DB.Now().Add(time.Duration(stars)*time.Second - mottoHeld)
+			}
+			p.Tags, p.Stars, p.Motto = tags, stars, motto
+			return nil
+		})
 		return err
-	})
+	}
+	if taken := (*kvmodel.TakenError)(nil); errors.As(w.note("piece", id, put), &taken) {
+		motto = ""
+		_ = w.note("piece", id, put)
+	}
 }
 
 func (w *Writer) smash(ctx context.Context) {

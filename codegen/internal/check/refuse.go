@@ -219,9 +219,10 @@ func (c comparison) history(was, is *lockedModel) {
 	}
 }
 
-// entries returns the form of an index's entries without its condition, since a rebuild handles
-// that.
+// entries returns the form of an index's entries without its condition and the time for which they
+// count, since a rebuild handles these.
 func entries(form string) string {
 	text, _, _ := strings.Cut(form, " if ")
+	text, _, _ = strings.Cut(text, " for ")
 	return text
 }

@@ -6,6 +6,7 @@ import (
 	"go/types"
 	"strings"
 
+	"github.com/ringtree/ringtree/codegen/internal/english"
 	"github.com/ringtree/ringtree/codegen/internal/load"
 	"github.com/ringtree/ringtree/codegen/internal/model"
 	"github.com/ringtree/ringtree/codegen/internal/problem"
@@ -24,6 +25,7 @@ func Models(r *problem.Reporter, s *load.Source, p *model.Package) {
 	for _, m := range p.Models {
 		c := rules{r, s, m}
 		c.kept()
+		c.held()
 		c.counted()
 		c.tied()
 		c.names()
@@ -75,6 +77,21 @@ func (c rules) kept() {
 	}
 	if m.History > 0 && m.Expires != "" {
 		c.At(m.Pos, "the records of %s cannot expire: their history is found by what stays of them", m.Name)
+	}
+}
+
+// held reports unique values for a time that nothing gives the beginning of, or that end with their
+// record.
+func (c rules) held() {
+	for _, x := range c.model.Indexes {
+		switch {
+		case x.For == 0:
+		case c.model.Expires != "":
+			c.At(x.Pos, "for=%s: records of %s end by themselves, and free their values then: leave for= out, or delete the records instead of letting them expire",
+				english.Duration(x.For), c.model.Name)
+		case c.model.Created == "":
+			c.At(x.Pos, "for=%s counts from the creation of a record, and %s does not have that time: add a field Created time.Time `kv:\"created\"`", english.Duration(x.For), c.model.Name)
+		}
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 type handle struct {
 	name, typ, make, line, read string
 
+	reads string // what the method of a ranking reads, for the plan
+
 	// parts, if any, are the fields of a handle that is a struct. The first is embedded. They are
 	// made in their order, in c, the collection.
 	parts []handle
@@ -47,7 +49,7 @@ func handles(m *model.Model, n *imports) []handle {
 		if x.If != nil {
 			line += "; if " + x.If.Name
 		}
-		h := handle{name: x.Name, typ: e.typ(x, n), make: e.make(x, n), line: line, read: e.read}
+		h := handle{name: x.Name, typ: e.typ(x, n), make: e.make(x, n), line: line, read: e.read, reads: readsLine(x)}
 		if x.Values {
 			h = withValues(x, h, n)
 		}

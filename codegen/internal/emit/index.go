@@ -5,6 +5,7 @@ import (
 	"go/types"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/ringtree/ringtree/codegen/internal/english"
 	"github.com/ringtree/ringtree/codegen/internal/model"
@@ -13,10 +14,38 @@ import (
 func uniqueType(x *model.Index, n *imports) string { return generic(x, n, "index", "Unique") }
 
 func makeUnique(x *model.Index, n *imports) string {
-	return n.runtime("index") + ".NewUnique(r, " + indexSpec(x, n) + ")"
+	return n.runtime("index") + ".NewUnique(r, " + indexSpec(x, n) + heldFor(x, n) + ")"
 }
 
-func uniqueLine(x *model.Index) string { return "the one " + x.Model.Name + " with " + phrase(x) }
+// heldFor returns the optional argument of x for the time for which a record holds its values.
+func heldFor(x *model.Index, n *imports) string {
+	if x.For == 0 {
+		return ""
+	}
+	v, t := variable(x.Model), n.add("time", "time")
+	return fmt.Sprintf(", %s.HeldFor(%s, func(%s *%s) %s.Time { return %[3]s.%[6]s })",
+		n.runtime("index"), durationExpr(x.For, t), v, x.Model.Type.Obj().Name(), t, x.Model.Created)
+}
+
+// durationExpr returns the expression for d in the largest unit that fits. t is the name of package
+// time.
+func durationExpr(d time.Duration, t string) string {
+	unit, name := time.Nanosecond, "Nanosecond"
+	for larger, its := range map[time.Duration]string{time.Second: "Second", time.Minute: "Minute", time.Hour: "Hour"} {
+		if d%larger == 0 && larger > unit {
+			unit, name = larger, its
+		}
+	}
+	return fmt.Sprintf("%d*%s.%s", d/unit, t, name)
+}
+
+func uniqueLine(x *model.Index) string {
+	line := "the one " + x.Model.Name + " with " + phrase(x)
+	if x.For > 0 {
+		line += fmt.Sprintf(", until %s after %s", english.Duration(x.For), x.Model.Created)
+	}
+	return line
+}
 
 func listsType(x *model.Index, n *imports) string {
 	return generic(x, n, "index", "Lists", x.Model.IDType)

@@ -142,7 +142,7 @@ func Plan(p *model.Package) string {
 		}
 		for _, h := range handles(m, newImports(p.Types, map[string]bool{})) {
 			if len(h.parts) == 0 {
-				fmt.Fprintf(w, "  %s\t%s\t%s\n", h.name, h.line, h.read)
+				fmt.Fprintf(w, "  %s\t%s\t%s\n", h.name, h.line+h.reads, h.read)
 			}
 			for i, part := range h.parts {
 				name := h.name

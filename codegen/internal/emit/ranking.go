@@ -123,6 +123,30 @@ func rankingLine(x *model.Index) string {
 	return text
 }
 
+// readsLine describes the fields that the method of the ranking x reads, if x may follow counters.
+// It is for the plan alone, since generated code does not depend on the bodies of functions.
+func readsLine(x *model.Index) string {
+	r := x.Ranking
+	if r == nil || r.IsText() || !x.Parts[0].Method || len(x.Model.Counters) == 0 {
+		return ""
+	}
+	if !r.Known {
+		return "; the fields it reads are unknown"
+	}
+	text := "; reads no field"
+	if len(r.Reads) > 0 {
+		text = "; reads " + english.List(r.Reads)
+	}
+	unread, unnamed := x.Unread()
+	if len(unread) > 0 {
+		text += "; need not follow " + english.List(unread) + ": see of="
+	}
+	if len(unnamed) > 0 {
+		text += "; does not follow " + english.List(unnamed) + ": see of="
+	}
+	return text
+}
+
 // tiesLine describes the order of equal scores, for the comment on a ranking.
 var tiesLine = map[string]string{
 	"newest": ", of equal ones the newest first",

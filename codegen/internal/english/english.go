@@ -4,6 +4,7 @@ package english
 import (
 	"fmt"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -101,4 +102,15 @@ func Uncapital(name string) string {
 		runes[i] = unicode.ToLower(r)
 	}
 	return string(runes)
+}
+
+// Duration returns d without the units that are 0 at its end: 720h.
+func Duration(d time.Duration) string {
+	text := d.String()
+	for _, none := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, none) {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
 }

@@ -117,13 +117,14 @@ type Index struct {
 	Max    int        // maximum number of values of a record; 0: the library decides
 	If     *Condition // selects its records; nil: the model's condition
 
-	Field   string    // that a form shows a taken value with; "": its own
-	Hot     int       // how many segments a list starts with at least; 0: the library decides
-	Parent  *Model    // whose deletion takes the records of a list along; nil: none does
-	Values  bool      // a list also has its values, with their counts
-	Numbers []*Number // that follow a list
-	Ring    *Ring     // of a timeline
-	Ranking *Ranking  // of a ranking
+	Field   string        // that a form shows a taken value with; "": its own
+	For     time.Duration // how long a unique value is held after the creation; 0: as long as the record has it
+	Hot     int           // how many segments a list starts with at least; 0: the library decides
+	Parent  *Model        // whose deletion takes the records of a list along; nil: none does
+	Values  bool          // a list also has its values, with their counts
+	Numbers []*Number     // that follow a list
+	Ring    *Ring         // of a timeline
+	Ranking *Ranking      // of a ranking
 
 	Pos token.Pos
 }
@@ -206,6 +207,24 @@ func (x *Index) Followed() []*Counter {
 	return found
 }
 
+// Unread returns the counters that the ranking x follows although its method is known not to read
+// them, and those that it reads and x does not follow.
+func (x *Index) Unread() (unread, unnamed []string) {
+	if !x.Ranking.Known {
+		return nil, nil
+	}
+	followed := x.Followed()
+	for _, c := range x.Model.Counters {
+		switch follows, reads := slices.Contains(followed, c), slices.Contains(x.Ranking.Reads, c.Field); {
+		case follows && !reads:
+			unread = append(unread, c.Field)
+		case reads && !follows:
+			unnamed = append(unnamed, c.Field)
+		}
+	}
+	return unread, unnamed
+}
+
 // A By describes the owners of an index's rings or boards: the values of a field, a method or a
 // group of fields.
 type By struct {
@@ -243,6 +262,8 @@ type Ranking struct {
 	Scale  int      // the decimals that count; -1: scores are as they are
 	Counts bool     // it ranks by a counter
 	Of     []string // the fields of the counters that a method reads; nil: any
+	Reads  []string // the fields that a method reads
+	Known  bool     // these are all
 }
 
 // ByTime reports whether creation times break ties.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/types"
 	"strings"
+	"time"
 
 	"github.com/ringtree/ringtree/codegen/internal/english"
 	"github.com/ringtree/ringtree/codegen/internal/load"
@@ -79,8 +80,9 @@ func (b *builder) parts(key *load.KeyDecl) []model.Part {
 	return parts
 }
 
-// settleUnique sets the field of a value, if x is on a method.
+// settleUnique sets the time for which a value is held, and its field if x is on a method.
 func (b *builder) settleUnique(x *model.Index, c tag.Clause) {
+	x.For, _ = time.ParseDuration(c.Get("for"))
 	if x.Field = c.Get("field"); x.Field != "" && !x.Parts[0].Method {
 		b.At(x.Pos, "field=%s: unique stands on the field %s already; field= is for a method", x.Field, x.Parts[0].Name)
 	}
@@ -97,6 +99,15 @@ func (b *builder) settleList(x *model.Index, c tag.Clause) {
 // bySubject names x after its field, method or group.
 func bySubject(x *model.Index) string {
 	return "By" + cmp.Or(x.Group, english.Capital(x.Parts[0].Name))
+}
+
+// uniqueDef defines the entries of x, and how long they count.
+func uniqueDef(x *model.Index) string {
+	text := partsDef(x)
+	if x.For > 0 {
+		text += " for " + x.For.String()
+	}
+	return text
 }
 
 // partsDef defines the entries of x as the values of its parts.

@@ -33,8 +33,19 @@ func (b *builder) settleRanking(x *model.Index, c tag.Clause) {
 	}
 }
 
-// settleReads settles which counters the method of the ranking x reads.
+// settleReads settles which counters the method of the ranking x reads: those of of=, and for the
+// plan the fields found in its body.
 func (b *builder) settleReads(x *model.Index, c tag.Clause) {
+	if x.Parts[0].Method {
+		names, sure := b.source.Reads(b.draft.Name, x.Parts[0].Name)
+		x.Ranking.Known = sure
+		for _, name := range names {
+			obj, _, _ := types.LookupFieldOrMethod(types.NewPointer(b.model.Type), true, b.source.Types, name)
+			if _, ok := obj.(*types.Var); ok {
+				x.Ranking.Reads = append(x.Ranking.Reads, name)
+			}
+		}
+	}
 	for _, name := range c.List("of") {
 		switch {
 		case !x.Parts[0].Method || x.Ranking.IsText():

@@ -5,7 +5,7 @@ import "github.com/ringtree/ringtree/codegen/internal/model"
 // meanings are the effects of the grammar's words on a model.
 var meanings = map[string]meaning{
 	"id":       {use: (*builder).useID},
-	"unique":   {name: bySubject, def: partsDef, settle: (*builder).settleUnique},
+	"unique":   {name: bySubject, def: uniqueDef, settle: (*builder).settleUnique},
 	"list":     {name: bySubject, def: partsDef, settle: (*builder).settleList},
 	"group":    {use: (*builder).useGroup},
 	"timeline": {name: timelineName, def: timelineDef, settle: (*builder).settleTimeline},

@@ -134,6 +134,9 @@ func parseOption(c Clause, text string, offset int, site Site) ([]Option, *Fault
 		if slices.Contains(wordsOn(site), name) {
 			return nil, &Fault{at, fmt.Sprintf("%s is not an option of %s but a word of its own, after a semicolon: %[2]s; %[1]s", name, c.Word)}
 		}
+		if owners := elsewhere(name, site); len(owners) == 1 {
+			return nil, &Fault{at, fmt.Sprintf("%s is not an option of %s but of %s", name, c.Word, owners[0])}
+		}
 		return nil, &Fault{at, fmt.Sprintf("unknown option %q of %s; %s", name, c.Word, c.word.knownOptions(name))}
 	}
 	if c.Has(name) {
@@ -159,6 +162,9 @@ func findWord(name string, at int, site Site) (*word, *Fault) {
 	case name == "":
 		return nil, &Fault{at, "an empty clause; " + english.Known("", wordsOn(site))}
 	case i < 0:
+		if owners := elsewhere(name, site); len(owners) == 1 {
+			return nil, &Fault{at, fmt.Sprintf("%s is not a word but an option of %s, after a comma", name, owners[0])}
+		}
 		return nil, &Fault{at, fmt.Sprintf("unknown word %q; %s", name, english.Known(name, wordsOn(site)))}
 	case words[i].on&site == 0:
 		return nil, &Fault{at, fmt.Sprintf("%s stands on %s, not on %s", name, words[i].on, site)}

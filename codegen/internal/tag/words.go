@@ -78,6 +78,7 @@ var words = []*word{
 		value: operand{form: "Group", optional: true, wrong: goName},
 		options: indexOptions(
 			option{name: "field", value: operand{form: "Field"}, refers: Reference{Field: anyType}},
+			option{name: "for", value: operand{form: "720h", wrong: duration}},
 		),
 	},
 	{
@@ -181,6 +182,17 @@ func (w *word) knownOptions(wrong string) string {
 		names[i] = o.name
 	}
 	return english.Known(wrong, names)
+}
+
+// elsewhere returns the words on site with an option called name.
+func elsewhere(name string, site Site) []string {
+	var names []string
+	for _, w := range words {
+		if _, ok := w.option(name); ok && w.on&site != 0 {
+			names = append(names, w.name)
+		}
+	}
+	return names
 }
 
 // wordsOn returns the words allowed on site, in the order of the grammar.

@@ -1,0 +1,90 @@
+package load
+
+import (
+	"go/ast"
+	"slices"
+)
+
+// Reads returns the names that the method of the type called name selects from its receiver, and
+// those of the type's other methods that it calls, in order. Names that are no fields are methods
+// of embedded fields. sure is false if the receiver is used in another way, such as passed to a
+// function, or a body is missing: then the method may read any field. Bodies need not compile.
+func (s *Source) Reads(name, method string) (names []string, sure bool) {
+	r := reading{bodies: s.methods(name)}
+	sure = r.method(method)
+	return r.names, sure
+}
+
+// methods returns the declarations of the methods on the type called name.
+func (s *Source) methods(name string) map[string]*ast.FuncDecl {
+	found := map[string]*ast.FuncDecl{}
+	for _, f := range s.Files {
+		for _, decl := range f.Syntax.Decls {
+			if fn, ok := decl.(*ast.FuncDecl); ok && receiver(fn) == name {
+				found[fn.Name.Name] = fn
+			}
+		}
+	}
+	return found
+}
+
+// reading collects the names that methods of a type select from their receivers.
+type reading struct {
+	bodies map[string]*ast.FuncDecl
+	names  []string
+	seen   []string // methods
+}
+
+// method adds the names of the method called name, and reports whether these are all.
+func (r *reading) method(name string) (sure bool) {
+	fn := r.bodies[name]
+	if fn == nil || fn.Body == nil {
+		return false
+	}
+	if slices.Contains(r.seen, name) {
+		return true
+	}
+	r.seen = append(r.seen, name)
+	if len(fn.Recv.List[0].Names) == 0 {
+		return true
+	}
+	return r.body(fn.Body, fn.Recv.List[0].Names[0].Name)
+}
+
+// body adds the names that body selects from the receiver, and reports whether these are all.
+func (r *reading) body(body ast.Node, receiver string) (sure bool) {
+	sure = true
+	ast.Inspect(body, func(node ast.Node) bool {
+		switch n := node.(type) {
+		case *ast.SelectorExpr:
+			if !isReceiver(n.X, receiver) {
+				sure = r.body(n.X, receiver) && sure // not its Sel, which may have the receiver's name
+				return false
+			}
+			if r.bodies[n.Sel.Name] != nil {
+				sure = r.method(n.Sel.Name) && sure
+			} else if !slices.Contains(r.names, n.Sel.Name) {
+				r.names = append(r.names, n.Sel.Name)
+			}
+			return false
+		case *ast.Ident:
+			// It is used as a whole, or another variable hides it.
+			sure = sure && n.Name != receiver
+		}
+		return true
+	})
+	return sure
+}
+
+// isReceiver reports whether x is the receiver, which may be dereferenced.
+func isReceiver(x ast.Expr, receiver string) bool {
+	switch x := x.(type) {
+	case *ast.ParenExpr:
+		return isReceiver(x.X, receiver)
+	case *ast.StarExpr:
+		return isReceiver(x.X, receiver)
+	case *ast.Ident:
+		return x.Name == receiver
+	}
+	return false
+}
