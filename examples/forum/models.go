@@ -35,7 +35,7 @@ type Story struct {
 //
 //kv:ranking,name=Front,of=Score
 func (s *Story) Heat() float64 {
-	return math.Copysign(math.Log10(max(math.Abs(float64(s.Score)), 1)), float64(s.Score)) + float64(s.Made.Unix())/45_000
+	return math.Copysign(math.Log10(max(math.Abs(float64(s.Score)), 1)), float64(s.Score)) + float64(s.Made.UnixMilli())/45_000_000
 }
 
 // Comment is an answer to a story or, if Parent is set, to another comment. One that is removed

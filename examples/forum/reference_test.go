@@ -92,7 +92,7 @@ func newest(a, b *forum.Story) int { return b.Made.Compare(a.Made) }
 // hottest orders stories by a formula of its own: a tenfold score outweighs 12.5 hours.
 func hottest(a, b *forum.Story) int {
 	heat := func(s *forum.Story) float64 {
-		heat := float64(s.Made.Unix()) / (12.5 * 3600)
+		heat := float64(s.Made.UnixMilli()) / (12.5 * 3600 * 1000)
 		if s.Score > 0 {
 			heat += math.Log10(float64(s.Score))
 		} else if s.Score < 0 {
