@@ -26,7 +26,8 @@ var (
 	ErrOwn       = errors.New("it is the voter's own")
 )
 
-// Page is any page of the site.
+// Page is any page of the site. One that leaves out many stories may be short, even empty, and still
+// have a Next.
 type Page struct {
 	User     *User         // on the page of a user
 	Stories  []StoryView   // one on the page of a story

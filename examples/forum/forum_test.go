@@ -3,6 +3,7 @@ package forum_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -88,6 +89,36 @@ func TestHide_LeavesAStoryOutOfTheListsOfOneReader(t *testing.T) {
 		same(t, "for bob, who mutes drinks", some, lists("bob"))
 		must(t, s.Mute(ctx, "bob", nil))
 		same(t, "for bob, who mutes nothing", all, lists("bob"))
+	})
+}
+
+func TestHide_PagesOfAReaderWhoHidesMuchAddUpToTheRest(t *testing.T) {
+	onEngines(t, func(s *site) {
+		ctx, t := s.t.Context(), s.t
+		s.join("ann", "bob")
+		var want []string
+		for i := range 400 {
+			story := s.submit("ann", fmt.Sprint("Story ", i))
+			if i < 20 || i >= 380 {
+				want = append([]string{story.Title}, want...)
+			} else {
+				must(t, s.Hide(ctx, "bob", story.ID, true))
+			}
+		}
+		s.flush()
+		for name, list := range map[string]func(ctx context.Context, name, cursor string) (*forum.Page, error){"front": s.Front, "newest": s.Newest} {
+			var got []string
+			pages := 0
+			for cursor := ""; pages == 0 || cursor != ""; pages++ {
+				p, err := list(ctx, "bob", cursor)
+				must(t, err)
+				got, cursor = append(got, titles(p)...), p.Next
+			}
+			same(t, name, want, got)
+			if pages > 4 {
+				t.Errorf("%s: %d pages for 40 stories of 400", name, pages)
+			}
+		}
 	})
 }
 
