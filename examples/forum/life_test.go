@@ -20,7 +20,7 @@ func TestForum_EveryPageIsThatOfAPlainReference(t *testing.T) {
 		l := newLife(s, 12)
 		for i := range 3000 {
 			l.change()
-			if i%1000 == 999 {
+			if i%1500 == 1499 {
 				l.compare()
 			}
 			if t.Failed() {
