@@ -58,7 +58,7 @@ func (r *ringtreeForum) Load(ctx context.Context, d *Threads) error {
 	return r.Database.Load(ctx, opened, func() error { return r.load(ctx, d) })
 }
 
-// load creates stories and comments one after another, in their natural order.
+// load creates everything in the order of writing, which timelines keep.
 func (r *ringtreeForum) load(ctx context.Context, d *Threads) error {
 	m := r.app.Models()
 	var users []*forum.User
@@ -72,20 +72,23 @@ func (r *ringtreeForum) load(ctx context.Context, d *Threads) error {
 	if err := inBatches(ctx, users, m.Users.CreateMulti); err != nil {
 		return err
 	}
+	var stories []*forum.Story
 	for i, p := range d.Stories {
-		err := m.Stories.Create(ctx, &forum.Story{ID: storyID(i), URL: link(i), Title: headline(i), Author: Username(p.Author), Tags: p.tags(), Made: submitted(i)})
-		if err != nil {
-			return err
-		}
+		stories = append(stories, &forum.Story{ID: storyID(i), URL: link(i), Title: headline(i), Author: Username(p.Author), Tags: p.tags(), Made: submitted(i)})
 	}
+	if err := inBatches(ctx, stories, m.Stories.CreateMulti); err != nil {
+		return err
+	}
+	var comments []*forum.Comment
 	for i, c := range d.Comments {
 		x := &forum.Comment{ID: commentID(i), Story: storyID(c.Story), Author: Username(c.Author), To: readerName(d.to(c)), Text: remark(i), Made: spoken(i)}
 		if c.Parent >= 0 {
 			x.Parent = commentID(c.Parent)
 		}
-		if err := m.Comments.Create(ctx, x); err != nil {
-			return err
-		}
+		comments = append(comments, x)
+	}
+	if err := inBatches(ctx, comments, m.Comments.CreateMulti); err != nil {
+		return err
 	}
 	var votes []*forum.Vote
 	for _, v := range d.Votes {
