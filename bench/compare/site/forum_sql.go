@@ -13,8 +13,9 @@ import (
 	"github.com/ringtree/ringtree/examples/forum"
 )
 
-// sqlForum is the forum in handwritten SQL, with an index for each of its pages, and the numbers of
-// stories, comments and users in columns, which each vote and comment changes.
+// sqlForum is the forum in handwritten SQL, with an index for each page of the site, even those that
+// are not asked for here, and the numbers of stories, comments and users in columns, which each vote
+// and comment changes.
 type sqlForum struct {
 	database
 	lock string // of the rows that are read to be changed
@@ -73,6 +74,8 @@ CREATE TABLE stories (id SERIAL, url text UNIQUE, title text NOT NULL, text text
 CREATE INDEX stories_by_author ON stories (author, id);
 CREATE INDEX stories_by_heat ON stories (heat);
 CREATE TABLE story_tags (story bigint, tag text, PRIMARY KEY (story, tag));
+CREATE INDEX story_tags_by_tag ON story_tags (tag, story);
+CREATE TABLE story_words (word text, story bigint, PRIMARY KEY (word, story));
 CREATE TABLE comments (id SERIAL, story bigint NOT NULL, parent bigint, author bigint NOT NULL, to_user bigint, text text NOT NULL, made bigint NOT NULL,
 	votes bigint NOT NULL, score bigint NOT NULL);
 CREATE INDEX comments_by_story ON comments (story);
@@ -84,6 +87,7 @@ CREATE TABLE comment_votes (user_id bigint, item bigint, value bigint NOT NULL, 
 CREATE INDEX comment_votes_by_item ON comment_votes (item);
 CREATE TABLE saves (user_id bigint, story bigint, made bigint NOT NULL, PRIMARY KEY (user_id, story));
 CREATE INDEX saves_by_story ON saves (story);
+CREATE INDEX saves_by_made ON saves (user_id, made);
 CREATE TABLE hides (user_id bigint, story bigint, PRIMARY KEY (user_id, story));
 CREATE INDEX hides_by_story ON hides (story);
 `
@@ -101,10 +105,13 @@ func rows(n int, row func(i int) []any) func(yield func([]any) bool) {
 
 func (s sqlForum) Load(ctx context.Context, d *Threads) error {
 	stories, comments, karma := d.count()
-	var tags [][]any
+	var tags, words [][]any
 	for i, p := range d.Stories {
 		for _, tag := range p.tags() {
 			tags = append(tags, []any{i + 1, tag})
+		}
+		for _, word := range wordsOf(headline(i)) {
+			words = append(words, []any{word, i + 1})
 		}
 	}
 	votes := func(onComments bool) func(int) []any {
@@ -135,6 +142,7 @@ func (s sqlForum) Load(ctx context.Context, d *Threads) error {
 			return []any{i + 1, link(i), headline(i), "", p.Author + 1, strings.Join(p.tags(), ","), submitted(i).UnixMicro(), n.comments, n.votes, n.score, heat(n.score, submitted(i))}
 		})},
 		table{"story_tags", []string{"story", "tag"}, slices.Values(tags)},
+		table{"story_words", []string{"word", "story"}, slices.Values(words)},
 		table{"comments", []string{"id", "story", "parent", "author", "to_user", "text", "made", "votes", "score"}, rows(len(d.Comments), func(i int) []any {
 			c, n := d.Comments[i], comments[i]
 			return []any{i + 1, c.Story + 1, orNull(c.Parent), c.Author + 1, orNull(d.to(c)), remark(i), spoken(i).UnixMicro(), n.votes, n.score}
@@ -146,6 +154,13 @@ func (s sqlForum) Load(ctx context.Context, d *Threads) error {
 		})},
 		table{"hides", []string{"user_id", "story"}, pairsOf(d.Hides)},
 	)
+}
+
+// wordsOf returns the words of a title, each once, for a search by prefix.
+func wordsOf(title string) []string {
+	words := strings.Fields(strings.ToLower(title))
+	slices.Sort(words)
+	return slices.Compact(words)
 }
 
 func (s sqlForum) Close() error                { return s.close() }
@@ -382,6 +397,11 @@ func (s sqlForum) Submit(ctx context.Context, reader int, n forum.NewStory) erro
 		for _, tag := range n.Tags {
 			if err == nil {
 				_, err = tx.exec(ctx, "INSERT INTO story_tags VALUES ($1, $2)", id, tag)
+			}
+		}
+		for _, word := range wordsOf(n.Title) {
+			if err == nil {
+				_, err = tx.exec(ctx, "INSERT INTO story_words VALUES ($1, $2)", word, id)
 			}
 		}
 		return err
