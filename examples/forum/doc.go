@@ -7,11 +7,10 @@
 // dies in between. When a story or a user is deleted, its votes go, and so does their part of every
 // score and of everybody's karma.
 //
+//   - forum.go has the pages, with what a reader did with the items on them, and the members.
 //   - stories.go has the lists of stories, submissions and the search.
 //   - comments.go has the page of a story, the newest comments and the replies to a reader.
 //   - votes.go has votes, and the stories that a reader saves or hides.
-//   - users.go has the members and their pages.
-//   - views.go defines the pages, and loads what the reader did with the items on them.
 //
 // The methods of [Forum] take the name of the signed-in reader, "" for a guest. Passwords and
 // sessions are the task of packages guard and kvsession.

@@ -134,7 +134,7 @@ func (f *Forum) Leave(ctx context.Context, name string) error { return f.m.Users
 // User is the page of a user, with the newest stories and comments.
 func (f *Forum) User(ctx context.Context, name, of string) (*Page, error) {
 	return f.page(ctx, name, func(ctx context.Context, p *Page) error {
-		return f.db.SideBySide(ctx,
+		err := f.db.SideBySide(ctx,
 			into(&p.User, func(ctx context.Context) (*User, error) { return f.m.Users.Get(ctx, of) }),
 			func(ctx context.Context) error {
 				return f.addStories(ctx, name, p, f.m.Stories.NewestByAuthor.Of(of), "")
@@ -143,6 +143,8 @@ func (f *Forum) User(ctx context.Context, name, of string) (*Page, error) {
 				return f.addComments(ctx, name, p, f.m.Comments.NewestByAuthor.Of(of), "")
 			},
 		)
+		p.Next = "" // It would be that of one of the lists.
+		return err
 	})
 }
 

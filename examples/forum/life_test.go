@@ -368,7 +368,6 @@ func (l *life) profile(name, of string) {
 	}
 	want.Comments = l.ref.remarks(name, func(c *forum.Comment) bool { return c.Author == of })
 	want.Stories, want.Comments = want.Stories[:min(len(want.Stories), forum.Shown)], want.Comments[:min(len(want.Comments), forum.Shown)]
-	got.Next = ""
 	same(l.t, fmt.Sprintf("the page of %s for %q", of, name), want, got)
 }
 
