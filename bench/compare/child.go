@@ -23,10 +23,10 @@ const childVariable = "RINGTREE_COMPARE_PEER"
 
 // job selects the peer, and its data.
 type job struct {
-	Peer       string
-	Place      place.Place
-	Size       int
-	Work, Site bool // data sets to load
+	Peer              string
+	Place             place.Place
+	Size              int
+	Work, Site, Forum bool // data sets to load
 }
 
 // task is one measurement.
@@ -152,6 +152,16 @@ func loaded(ctx context.Context, j job) (*subject, error) {
 			return nil, errors.Join(err, s.close())
 		}
 	}
+	if j.Forum && k.forum != nil {
+		p, err := k.forum.Open(ctx, j.Place)
+		if err != nil {
+			return nil, errors.Join(err, s.close())
+		}
+		s.forum, s.threads = p, site.NewThreads(j.Size)
+		if err := p.Load(ctx, s.threads); err != nil {
+			return nil, errors.Join(err, s.close())
+		}
+	}
 	return s, nil
 }
 
@@ -161,6 +171,9 @@ func (s *subject) close() (err error) {
 	}
 	if s.site != nil {
 		err = errors.Join(err, s.site.Close())
+	}
+	if s.forum != nil {
+		err = errors.Join(err, s.forum.Close())
 	}
 	return err
 }
@@ -172,6 +185,9 @@ func (s *subject) flush(ctx context.Context) (err error) {
 	}
 	if s.site != nil {
 		err = errors.Join(err, s.site.Flush(ctx))
+	}
+	if s.forum != nil {
+		err = errors.Join(err, s.forum.Flush(ctx))
 	}
 	return err
 }
@@ -194,8 +210,8 @@ func (s *subject) carryOut(ctx context.Context, t task) sample {
 	if err := errors.Join(err, err2); err != nil {
 		return sample{Error: err.Error()}
 	}
-	if w.onSite && !s.visited {
-		s.visited = true
+	if w.on != onPages && s.visited != w.name {
+		s.visited = w.name
 		if visit := s.measure(ctx, read, visitors, t.Lasts*visited); visit.Failed > 0 {
 			return visit
 		}

@@ -162,7 +162,7 @@ func everything() (all []result) {
 			Peer: k.name, Durable: k.durable, Workload: w.name, Size: size, Clients: clients, RTT: rtt, Rounds: 3,
 			P50: next(), P99: next(), Ops: next(), CPU: next(), ServerCPU: next().Median, Allocs: next().Median, Kinds: map[string]latency{},
 		}
-		if w.onSite {
+		if w.on == onSite {
 			r.Writes = usualWrites
 			for _, v := range append(slices.Clone(reading), writing...) {
 				r.Kinds[v.name] = latency{next().Median, next().Median}
@@ -177,7 +177,7 @@ func everything() (all []result) {
 			}
 			for _, clients := range []int{1, 16} {
 				add(k, w, 100_000, clients, 0)
-				if w.onSite && k.server != "" {
+				if w.on == onSite && k.server != "" {
 					add(k, w, 100_000, clients, 500)
 				}
 			}

@@ -10,11 +10,12 @@ import (
 	"github.com/ringtree/ringtree/bench/compare/site"
 )
 
-// kind is a peer of one or both packages.
+// kind is a peer of one or both packages, or with a forum.
 type kind struct {
 	name, server, durable string
 	work                  *place.Kind[peers.Peer]
 	site                  *place.Kind[site.Site]
+	forum                 *place.Kind[site.Forum]
 }
 
 // kinds are all peers, those of ringtree last.
@@ -29,6 +30,9 @@ var kinds = func() (all []kind) {
 	}
 	for i, k := range site.All {
 		of(k.Name, k.Server, k.Durable).site = &site.All[i]
+	}
+	for i, k := range site.Forums {
+		of(k.Name, k.Server, k.Durable).forum = &site.Forums[i]
 	}
 	for i, k := range peers.All {
 		of(k.Name, k.Server, k.Durable).work = &peers.All[i]
@@ -47,16 +51,22 @@ func (k kind) ours() int {
 
 // can reports whether a workload is for the peer.
 func (k kind) can(w workload) bool {
-	if w.onSite {
+	switch w.on {
+	case onSite:
 		return k.site != nil
+	case onForum:
+		return k.forum != nil
 	}
 	return k.work != nil
 }
 
 // files returns the names of the files used by a workload.
 func (k kind) files(w workload, at place.Place) []string {
-	if w.onSite {
+	switch w.on {
+	case onSite:
 		return place.Files(*k.site, at)
+	case onForum:
+		return place.Files(*k.forum, at)
 	}
 	return place.Files(*k.work, at)
 }

@@ -8,6 +8,10 @@
 //
 //	go run -tags mattn ./compare -workloads pages -writes 50 -peers ringtree-file-periodic,sqlite
 //
+// Or the pages of a link site, whose share of writes is fixed:
+//
+//	go run -tags mattn ./compare -workloads forum -peers sqlite,ringtree-file-periodic,ringtree-file-relaxed
+//
 // It starts the servers it needs and stops them. Each peer has its own process and data. In each
 // round of a workload the peers take turns; the results are the median of the rounds, the minimum
 // and the maximum.
@@ -57,7 +61,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	rounds := flags.Int("rounds", 3, "`ROUNDS` of each workload")
 	lasts := flags.Duration("time", 200*time.Millisecond, "how long a measurement `LASTS`; one of pages lasts five times as long")
 	rtt := flags.Duration("rtt", 0, "hold each reply of a server for this `TIME`; only peers with servers are measured then")
-	writes := flags.Int("writes", 10, "`PERCENT` of the pages that write")
+	writes := flags.Int("writes", 10, "`PERCENT` of the pages that write, but for the forum")
 	file := flags.String("o", "compare.jsonl", "write the results into this `FILE`, a line of JSON each")
 	from := flags.String("from", "", "measure nothing: take the results in this `FILE`")
 	dir := flags.String("page", "", "write benchmarks.md into this `FOLDER`, and the table of the README.md beside it; measure growth and pages with a network between, too")

@@ -82,7 +82,7 @@ func (p plan) run(ctx context.Context, size int, report func(result) error) erro
 			for _, r := range results {
 				r.Size, r.RTT = size, float64(p.rtt)/1e3
 				r.Files, r.Cached = files[r.Peer].size, files[r.Peer].percent()
-				if w.onSite {
+				if w.on == onSite {
 					r.Writes = p.writes
 				}
 				if err := report(r); err != nil {
@@ -132,7 +132,7 @@ func (p plan) longest() (all time.Duration) {
 		}
 		once := p.lasts * w.longer
 		all += time.Duration(able*len(p.clients)*p.rounds) * (once + once/warmUp)
-		if w.onSite {
+		if w.on != onPages {
 			all += time.Duration(able*visited) * once
 		}
 	}
@@ -214,7 +214,7 @@ func (p plan) servers() []string {
 func (p plan) startPeers(ctx context.Context, at place.Place, size int) ([]*child, error) {
 	j := job{Place: at, Size: size}
 	for _, w := range p.workloads {
-		j.Site, j.Work = j.Site || w.onSite, j.Work || !w.onSite
+		j.Work, j.Site, j.Forum = j.Work || w.on == onPages, j.Site || w.on == onSite, j.Forum || w.on == onForum
 	}
 	all := make([]*child, len(p.kinds))
 	var telling sync.Mutex
@@ -243,7 +243,7 @@ func (p plan) startPeers(ctx context.Context, at place.Place, size int) ([]*chil
 // away is the plan for pages with a network between.
 func (p plan) away() plan {
 	p.rtt = awayBy
-	p.workloads = slices.DeleteFunc(slices.Clone(p.workloads), func(w workload) bool { return !w.onSite })
+	p.workloads = slices.DeleteFunc(slices.Clone(p.workloads), func(w workload) bool { return w.on != onSite })
 	return p
 }
 

@@ -20,7 +20,10 @@ type subject struct {
 	site site.Site // nil unless it has the pages of an app
 	data *site.Data
 
-	visited bool // whether its site has been in use
+	forum   site.Forum // nil unless it has the pages of a link site
+	threads *site.Threads
+
+	visited string // the workload whose pages have been in use
 
 	server int // the process of its server, 0 if it has none
 }
@@ -28,11 +31,20 @@ type subject struct {
 // op is one operation of a workload. It returns the kind of operation, if there are several.
 type op func(ctx context.Context, r *rand.Rand) (kind string, err error)
 
+// dataSet is the data that a workload is for.
+type dataSet int
+
+const (
+	onPages dataSet = iota // of package peers
+	onSite                 // of conduit
+	onForum
+)
+
 // workload is one kind of operation, or a mix of some.
 type workload struct {
 	name   string
 	title  string
-	onSite bool
+	on     dataSet
 	longer time.Duration // factor of the measurement's time
 
 	// prepare returns the operation on s, with the given percentage of writes if they are optional.
@@ -58,7 +70,8 @@ var workloads = []workload{
 	alone("W7w", "record a visit, keep 30", visit),
 	alone("W8w", "follow or unfollow", follow),
 	alone("W9", "insert a page", insert),
-	{"pages", "the pages of an app", true, 5, mix},
+	{"pages", "the pages of an app", onSite, 5, mix},
+	{"forum", "the pages of a link site", onForum, 5, forumMix},
 }
 
 // A call is an operation of one kind.
@@ -66,7 +79,7 @@ type call func(ctx context.Context, r *rand.Rand) error
 
 // alone returns a workload of one kind of operation, on pages 1 to n.
 func alone(name, title string, prepare func(ctx context.Context, p peers.Peer, n int) (call, error)) workload {
-	return workload{name, title, false, 1, func(ctx context.Context, s *subject, _ int) (op, error) {
+	return workload{name, title, onPages, 1, func(ctx context.Context, s *subject, _ int) (op, error) {
 		do, err := prepare(ctx, s.work, s.pages)
 		return func(ctx context.Context, r *rand.Rand) (string, error) { return "", do(ctx, r) }, err
 	}}
