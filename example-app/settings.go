@@ -60,7 +60,7 @@ func parse(args []string, out io.Writer) (set settings, err error) {
 	}
 	flags.StringVar(&set.addr, "addr", "127.0.0.1:8080", "`HOST:PORT` to listen on; port 0 means any free one")
 	flags.StringVar(&set.data, "data", defaultData, "`DIR` for the session key, and for the store unless -store names another")
-	flags.StringVar(&set.store, "store", "", "`URL` of the store, as in docs/stores.md (default bolt:DIR/app.db)")
+	flags.StringVar(&set.store, "store", "", "`URL` of the store, as in docs/deploying.md (default bolt:DIR/app.db)")
 	flags.StringVar(&set.tenant, "tenant", "", "begin all keys with `NAME`, to share the store with others")
 	flags.BoolVar(&set.secure, "secure", false, "for use behind a TLS proxy: send cookies over https only and do not show what pages cost")
 	flags.StringVar(&set.admin, "admin", "", "let the member `HANDLE`, who has signed up, look into the database, at /inspect")

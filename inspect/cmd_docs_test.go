@@ -12,7 +12,7 @@ import (
 var command = regexp.MustCompile("(?m)(?:^    \\$ |^    |`)db ([a-z-][^`\n]*)")
 
 func TestDocs_EveryCommandIsOne(t *testing.T) {
-	for page, least := range map[string]int{"operations": 40, "tenants": 2} {
+	for page, least := range map[string]int{"operations": 40, "deploying": 2} {
 		t.Run(page, func(t *testing.T) { everyCommandIsOne(t, page, least) })
 	}
 }

@@ -197,10 +197,10 @@ func (m marked) ask(ctx context.Context, ops []kv.Op) error {
 		m.seen.Store(&sight{}) // added by someone else; the next trip reads which
 	case errors.Is(err, ErrUnknownFormat):
 		m.seen.Store(nil)
-		return kv.Unavailable(fmt.Errorf("%w; see docs/formats.md", err))
+		return kv.Unavailable(fmt.Errorf("%w; see docs/releases.md", err))
 	case wire.IsCorrupt(err):
 		m.seen.Store(nil)
-		return kv.Unavailable(fmt.Errorf("%w: %v: restore it, or call DB.Accept in the newest release that has written the store; see docs/formats.md", ErrUnknownFormat, err))
+		return kv.Unavailable(fmt.Errorf("%w: %v: restore it, or call DB.Accept in the newest release that has written the store; see docs/releases.md", ErrUnknownFormat, err))
 	}
 	return nil
 }

@@ -99,7 +99,7 @@ func TestFormat_AStoreOfALaterOneIsNeitherReadNorWritten(t *testing.T) {
 						err := do(ctx, p)
 						wantErr(t, err, kvmodel.ErrUnknownFormat)
 						wantErr(t, err, kvmodel.ErrUnavailable)
-						for _, says := range []string{"format 2", "knows 1", "run a release", "docs/formats.md"} {
+						for _, says := range []string{"format 2", "knows 1", "run a release", "docs/releases.md"} {
 							if !strings.Contains(fmt.Sprint(err), says) {
 								t.Errorf("%q does not say %q", err, says)
 							}

@@ -177,8 +177,8 @@ func TestDocs_LinksLeadSomewhere(t *testing.T) {
 		for _, match := range links.FindAllStringSubmatch(string(read(file)), -1) {
 			count++
 			target, err := url.Parse(match[1])
-			if err == nil && target.Host == "" && target.Path != "" {
-				_, err = os.Stat(path.Join(path.Dir(file), target.Path))
+			if err == nil && target.Host == "" {
+				err = leads(file, target)
 			}
 			if err != nil {
 				t.Errorf("%s: link to %s: %v", file, match[1], err)
@@ -189,6 +189,31 @@ func TestDocs_LinksLeadSomewhere(t *testing.T) {
 		t.Error("the docs have no links")
 	}
 }
+
+// leads returns an error if no file, or no heading of a text, stands where a link in file leads.
+func leads(file string, link *url.URL) error {
+	target := file
+	if link.Path != "" {
+		target = path.Join(path.Dir(file), link.Path)
+	}
+	if _, err := os.Stat(target); err != nil {
+		return err
+	}
+	if path.Ext(target) != ".md" || link.Fragment == "" {
+		return nil
+	}
+	for _, heading := range headings.FindAllStringSubmatch(string(read(target)), -1) {
+		if anchor := notInAnchors.ReplaceAllString(strings.ToLower(heading[1]), ""); strings.ReplaceAll(anchor, " ", "-") == link.Fragment {
+			return nil
+		}
+	}
+	return errors.New("no heading has this anchor")
+}
+
+var (
+	headings     = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	notInAnchors = regexp.MustCompile(`[^a-z0-9 _-]`)
+)
 
 // blocks returns the fenced blocks of all texts, in order.
 func blocks() []block {

@@ -20,7 +20,7 @@ import (
 
 func TestTutorial_RunsAsItIsWritten(t *testing.T) { follow(t, "docs/tutorial.md", 20) }
 
-func TestGrowing_RunsAsItIsWritten(t *testing.T) { follow(t, "docs/growing.md", 25) }
+func TestDeploying_RunsAsItIsWritten(t *testing.T) { follow(t, "docs/deploying.md", 12) }
 
 // follow follows a page as it is written: each file is made, each change made by hand, and each
 // command typed into one shell, but those that go on, which have a terminal of their own.

@@ -85,7 +85,7 @@ func damagedClass(key string, value []byte) string {
 }
 
 // damageLimits are the limits of classes whose items nothing else can tell. An item of some of
-// them may be missing, as docs/stores.md says.
+// them may be missing, as docs/memcached.md says.
 var damageLimits = map[string]limit{
 	"n Work Views":        {digit: true, unmended: true}, // Set mends it
 	"c Work Likes":        {digit: true},

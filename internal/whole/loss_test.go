@@ -36,7 +36,7 @@ var losses = matrix{
 var spared = []string{"r", "n", "h", "ids", "built", "rebuild", "rebuilt", "procs", "out", "line", "fixed", "build", "seq", "qh", "session", "sessions", "generation", "limit", "rescued", "recovery", "turn"}
 
 // lossLimits are the limits of classes for which nothing else in the store shows that a key
-// existed. docs/stores.md lists them.
+// existed. docs/memcached.md lists them.
 var lossLimits = map[string]limit{
 	"u":                   {until: rebuilt}, // Find does not find the record
 	"l first segment":     {until: rebuilt}, // a list of one segment looks empty

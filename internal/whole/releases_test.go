@@ -23,7 +23,7 @@ import (
 	"github.com/ringtree/ringtree/timeline"
 )
 
-// The table of docs/releases.md shows what two releases may do side by side. Each of its rows is a
+// The table of docs/releases.md shows what two releases may do side by side. Each change of its rows is a
 // change, and each cell an answer of a release: the right one, or ErrNeedsRebuild until a Rebuild.
 
 // A paper is the record of all these releases.
@@ -494,7 +494,7 @@ func TestMatrix_OfReleases_DoSideBySideWhatTheTableSays(t *testing.T) {
 	}
 }
 
-// tableOf returns the cells of the table in a text, by the first of each row.
+// tableOf returns the cells of the table in a text, by the changes in the first of each row.
 func tableOf(t *testing.T, file string) map[string][]string {
 	t.Helper()
 	data, err := os.ReadFile(file)
@@ -511,7 +511,9 @@ func tableOf(t *testing.T, file string) map[string][]string {
 		for i := range cells {
 			cells[i] = strings.TrimSpace(cells[i])
 		}
-		table[cells[1]] = cells[2:6]
+		for change := range strings.SplitSeq(cells[1], "; ") {
+			table[change] = cells[2:6]
+		}
 	}
 	return table
 }

@@ -3,6 +3,7 @@ package kvopen_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -59,13 +60,32 @@ func ExampleStore() {
 	ctx := context.Background()
 	store, err := kvopen.Store(ctx, "mem:")
 	check(err)
-	_, err = kv.One(ctx, store, kv.OpSet("motd", []byte("hello")))
+
+	// A trip carries any number of operations, each atomic on its own key.
+	check(store.Do(ctx, []kv.Op{
+		kv.OpSet("page:home", []byte("Welcome")),
+		kv.OpSet("views:home", []byte("41")),
+	}))
+
+	// An absent key is a result, and never confused with a store that is down.
+	pages, err := kv.GetAll(ctx, store, "page:home", "page:gone")
 	check(err)
-	got, err := kv.One(ctx, store, kv.OpGet("motd"))
-	check(err)
-	fmt.Println(string(got.Value))
+	fmt.Printf("%s; the other is absent: %v\n", pages[0].Value, errors.Is(pages[1].Err, kv.ErrNotFound))
+
+	// A compare-and-swap succeeds only if the version is still current.
+	for _, text := range []string{"Hello", "Hi"} {
+		_, err = kv.One(ctx, store, kv.OpSwap("page:home", pages[0].Version, []byte(text)))
+		fmt.Println(text, err)
+	}
+
+	views, err := kv.Next(ctx, store, "views:home", 0, 1)
+	fmt.Println(views, err)
 	check(store.Close())
-	// Output: hello
+	// Output:
+	// Welcome; the other is absent: true
+	// Hello <nil>
+	// Hi cas "page:home": changed by someone else
+	// 42 <nil>
 }
 
 // backedUp returns a backup of a file with one item.

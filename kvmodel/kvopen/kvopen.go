@@ -22,8 +22,8 @@
 //
 // A missing port means the default one, and no hosts at all mean this machine. Options follow a
 // question mark, as in bolt:app.db?durability=periodic or rediss://HOST?durable=1&ca=ca.pem;
-// docs/stores.md links to their lists. In a user name or a password, write the bytes % @ ? as in
-// any URL: %25 %40 %3F, and in an option also & + ; as %26 %2B %3B.
+// docs/file.md, redis.md and memcached.md list them. In a user name or a password, write the bytes
+// % @ ? as in any URL: %25 %40 %3F, and in an option also & + ; as %26 %2B %3B.
 //
 // For settings that a URL cannot express, use a backend's own constructor.
 package kvopen
