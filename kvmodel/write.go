@@ -78,7 +78,7 @@ type change struct {
 	maxRev  uint64             // of all tries: removing their entries requires a higher rev
 	sent    bool               // a commit was sent
 	unclear bool               // a commit was sent and not answered
-	unnoted bool               // the line written with the commit may be missing
+	unnoted bool               // the last line may be missing
 	creates bool               // that was the commit of a new record
 	early   early              // of this try
 	late    bool               // this try must check the built item
@@ -142,6 +142,12 @@ func (c *change) lineOf(p *plan) journal.Line {
 // note writes a journal line of the change. If the journal is gone it opens another, except inside
 // a transaction, which then starts over.
 func (c *change) note(s kv.Store, l journal.Line) error {
+	err := c.writeLine(s, l)
+	c.unnoted = err != nil
+	return err
+}
+
+func (c *change) writeLine(s kv.Store, l journal.Line) error {
 	for range maxTries {
 		seg, err := c.db.journal.Append(c.ctx, s, l)
 		if seg != nil {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/times"
+	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -22,6 +23,7 @@ func (c *change) cleanUp() {
 	c.surely(c.ctx, func(ctx context.Context) error {
 		if !repaired {
 			if err := c.repair(ctx, c.db.store, c.id, c.maxRev, c.touched, false); err != nil {
+				c.noteAgain(ctx)
 				return err
 			}
 			c.uncleaned.forget(c.id)
@@ -40,6 +42,17 @@ func (c *change) cleanUp() {
 		c.complete()
 		return nil
 	})
+}
+
+// noteAgain writes the line of a change that was prepared although its line failed: this process may
+// end before it can clean up.
+func (c *change) noteAgain(ctx context.Context) {
+	if !c.unnoted || len(c.touched) == 0 || len(c.lines) > maxTries {
+		return
+	}
+	c.ctx = ctx
+	// If it fails, it is tried again with the next clean-up.
+	_ = c.note(c.db.store, journal.Line{Model: c.name, ID: c.id, Rev: c.maxRev, Touched: c.touched})
 }
 
 // undo takes back everything the change counted with its commits. With doubt, one of these commits

@@ -17,11 +17,7 @@ func (c *change) commit(p *plan) error {
 	var works []func(kv.Store) error
 	if c.notesBeside(p) {
 		// It is the first op of its trip, so no crash leaves the record without its line.
-		works = append(works, func(s kv.Store) error {
-			err := c.note(s, c.lineOf(p))
-			c.unnoted = err != nil
-			return err
-		})
+		works = append(works, func(s kv.Store) error { return c.note(s, c.lineOf(p)) })
 	}
 	record := len(works)
 	works = append(works, func(s kv.Store) error { return c.write(s, p) })

@@ -3,13 +3,19 @@ package ranking_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/ringtree/ringtree/internal/proof"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
+	"github.com/ringtree/ringtree/kvmodel/kvtest"
 	"github.com/ringtree/ringtree/kvmodel/memkv"
 	"github.com/ringtree/ringtree/ranking"
 )
@@ -58,4 +64,123 @@ func TestBoard_BuiltWhileAWriterSleepsBeforeItsTransaction_HasTheRecordOrSaysSo(
 		must(t, newer.db.Close(ctx))
 		must(t, db.Close(ctx))
 	})
+}
+
+// A tree loses a node while processes write, one of them of a release without boards in every
+// second run. Each may fall asleep for minutes at any operation. Others rebuild the boards meanwhile.
+// All of that ends: tries leave so few entries that the trees stay small.
+func TestSweep_ABoardThatHasLostANodeHasWhatSleepersAcknowledgedOrSaysSo(t *testing.T) {
+	for name, powers := range map[string]kvtest.Powers{"plain": kvtest.NoPowers, "server": kvtest.ServerPowers, "transactions": kvtest.AllPowers} {
+		t.Run(name, func(t *testing.T) { sweepAsleep(t, 20, powers) })
+	}
+}
+
+func sweepAsleep(t *testing.T, seeds int, powers kvtest.Powers) {
+	ranking.SmallLeaves(t)
+	var sim *kvtest.Sim
+	var count int
+	var loses, sleeps map[int]bool
+	world := kvtest.World{Powers: powers, Pause: 0.001, MaxSteps: 40_000, Fault: func(m kvtest.Moment) kvtest.Fault {
+		if !strings.HasPrefix(m.Client, "p") {
+			return kvtest.None
+		}
+		count++
+		if nodes := nodesIn(sim.Store()); loses[count] && len(nodes) > 0 {
+			sim.Evict(nodes[sim.Rand().IntN(len(nodes))])
+		}
+		if sleeps[count] {
+			sim.Sleep(m.Client, time.Minute+time.Duration(sim.Rand().IntN(240))*time.Second)
+		}
+		return kvtest.None
+	}}
+	proof.Sweep(t, seeds, world, func(s *kvtest.Sim) {
+		sim, count, loses, sleeps = s, 0, map[int]bool{}, map[int]bool{}
+		for range 2 {
+			loses[1+s.Rand().IntN(300)] = true
+			for range 4 {
+				sleeps[1+s.Rand().IntN(500)] = true
+			}
+		}
+		open := openAny(s)
+		first := open(s.Still())
+		for i := range 12 {
+			must(t, first.Create(ctx, &article{ID: fmt.Sprint("a", i), Stock: int64(i), Price: float64(i), Category: "tea", Title: titles[i%len(titles)]}))
+		}
+		must(t, first.db.Close(ctx))
+		for p := range 3 {
+			rng := rand.New(rand.NewPCG(s.Seed(), uint64(p)))
+			s.Go(fmt.Sprint("p", p), func(store kv.Store) { writeAsleep(store, rng, p == 2 && s.Seed()%2 == 0, open) })
+		}
+		for b := range 2 {
+			s.Go(fmt.Sprint("builder", b), func(store kv.Store) { rebuildNow(open(store), s.Rand().IntN(60), b == 0) })
+		}
+		s.Wait()
+		repairAll(s, open)
+		last := open(s.Still())
+		all := records(s.T(), last)
+		if l, err := last.TopStock.Page(ctx, "", 50); err == nil && len(l.Items) != len(all) {
+			s.T().Errorf("the board shows %d of %d records", len(l.Items), len(all))
+		} else if err != nil && !errors.Is(err, kvmodel.ErrNeedsRebuild) {
+			s.T().Error(err)
+		}
+		for range 3 {
+			if last.Rebuild(ctx) == nil {
+				break
+			}
+		}
+		if got := allOf(s.T(), last.TopStock, 50); len(got) != len(all) {
+			s.T().Errorf("after a rebuild, the board shows %d of %d records", len(got), len(all))
+		}
+		must(s.T(), last.db.Close(ctx))
+	})
+}
+
+// nodesIn returns the keys of nodes in mem, but for boards of one value: a rebuild finds no node of
+// these to which no record leads.
+func nodesIn(mem *memkv.Store) []string {
+	return slices.DeleteFunc(slices.Sorted(slices.Values(mem.Keys())), func(key string) bool {
+		return !strings.Contains(key, ":key0") || strings.Contains(key, "TopStockBy") || strings.Contains(key, "#h")
+	})
+}
+
+// writeAsleep makes random changes as one process, of a release without boards if it is old.
+func writeAsleep(s kv.Store, rng *rand.Rand, old bool, open func(kv.Store) *articles) {
+	var all *kvmodel.Records[article, string]
+	var db *kvmodel.DB
+	if old {
+		all, db = openRecords(s)
+	} else {
+		a := open(s)
+		all, db = a.Records, a.db
+	}
+	for range 8 {
+		// Whether it succeeds is checked at the end.
+		inTenMinutes(func(ctx context.Context) error {
+			return all.Put(ctx, &article{ID: fmt.Sprint("a", rng.IntN(20)), Stock: rng.Int64N(60), Price: float64(rng.IntN(60)), Category: "tea", Title: titles[rng.IntN(len(titles))]})
+		})
+		time.Sleep(time.Duration(rng.IntN(8000)) * time.Millisecond)
+	}
+	inTenMinutes(db.Close)
+}
+
+// inTenMinutes does work that a process which sleeps goes on with, for so long.
+func inTenMinutes(work func(context.Context) error) {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
+	defer cancel()
+	_ = work(ctx)
+}
+
+// rebuildNow rebuilds all boards, or mends one of them, again and again.
+func rebuildNow(a *articles, wait int, all bool) {
+	for range 4 {
+		time.Sleep(time.Duration(wait) * time.Second)
+		inTenMinutes(func(ctx context.Context) error {
+			if all {
+				return a.Rebuild(ctx)
+			}
+			_, err := a.TopStock.Mend(ctx)
+			return err
+		})
+	}
+	inTenMinutes(a.db.Close)
 }

@@ -104,3 +104,53 @@ func TestBoard_WhoLooksBeforeACounterGoesBackDoesNotBringItsScoreBack(t *testing
 	}
 	lookedBefore(t, "Front", count(900), count(-900), func(m *talks) { m.shows(t, m.Front, "a", "b") })
 }
+
+// unlined refuses one journal line, and no read of a record after it is answered.
+type unlined struct {
+	kv.Store
+	armed, away atomic.Bool
+}
+
+func (*unlined) Powers() kv.Powers { return kv.Powers{} }
+func (*unlined) Close() error      { return nil }
+
+func (s *unlined) Do(ctx context.Context, ops []kv.Op) error {
+	for i := range ops {
+		line := strings.HasPrefix(ops[i].Key, "line:") && ops[i].Kind == kv.Append && s.armed.CompareAndSwap(true, false)
+		if line {
+			s.away.Store(true)
+		}
+		if line || s.away.Load() && strings.HasPrefix(ops[i].Key, "r:") {
+			ops[i].Result = kv.Result{Err: kv.ErrUnavailable}
+			continue
+		}
+		_ = s.Store.Do(ctx, ops[i:i+1])
+	}
+	return kv.Unanswered(ops)
+}
+
+func TestBoard_AnEntryWithoutALineIsFoundOnceItsProcessHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := plain{memkv.New(memkv.Options{})}
+		s := &unlined{Store: store}
+		p, q := openOne(s, ranking.NoTies), openOne(store, ranking.NoTies)
+		must(t, p.Create(ctx, &article{ID: "a", Stock: 3}))
+		s.armed.Store(true)
+		if _, err := p.Update(ctx, "a", func(v *article) error { v.Stock = 5; return nil }); !errors.Is(err, kv.ErrUnavailable) {
+			t.Fatal(err)
+		}
+		closing, cancel := context.WithTimeout(ctx, 2*time.Minute)
+		defer cancel()
+		if p.db.Close(closing) == nil {
+			t.Error("all is cleaned up")
+		}
+		for range 4 {
+			time.Sleep(time.Minute)
+			_ = q.db.Repair(ctx)
+		}
+		if report, err := q.TopStock.Verify(ctx); report.Pending > 0 || err != nil {
+			t.Errorf("%+v, %v", report, err)
+		}
+		must(t, q.db.Close(ctx))
+	})
+}

@@ -64,19 +64,41 @@ func (l *leaf) has(s Score, id string) bool {
 }
 
 // added returns l with put at position at, or l itself if the member already has an entry with that
-// score and version. It does not change existing entries: one that counts must not get a version at
-// which it might not be true. The result may use room for its entries.
+// score and version, or one that counts with a greater version: then put's change cannot commit any
+// more. It does not change entries that count: one must not get a version at which it might not be
+// true. The result may use room for its entries.
+//
+// A leaf keeps at most two pending entries at a position. They stand for all versions from the
+// lower to the greater, so the entries of many tries do not pile up where no split can separate
+// them.
 func (l *leaf) added(o *order, at point, put entry, room []entry) *leaf {
-	i := l.search(o, at)
-	for ; i < len(l.entries) && l.entries[i].sharesPosition(put) && l.entries[i].ver <= put.ver; i++ {
-		if l.entries[i].ver == put.ver {
+	begin := l.search(o, at)
+	end, low, high := begin, put.ver, put.ver
+	for ; end < len(l.entries) && l.entries[end].sharesPosition(put); end++ {
+		e := l.entries[end]
+		switch {
+		case e.ver == put.ver || !e.pending && e.ver > put.ver:
 			return l
+		case e.pending:
+			low, high = min(low, e.ver), max(high, e.ver)
 		}
+	}
+	if low < put.ver && put.ver < high {
+		return l
 	}
 	next := *l
 	next.settled = false
-	next.entries = slices.Grow(room[:0], len(l.entries)+1)
-	next.entries = append(append(append(next.entries, l.entries[:i]...), put), l.entries[i:]...)
+	next.entries = append(slices.Grow(room[:0], len(l.entries)+1), l.entries[:begin]...)
+	for _, e := range l.entries[begin:end] {
+		if !e.pending || e.ver == low || e.ver == high {
+			next.entries = append(next.entries, e)
+		}
+	}
+	i := begin
+	for i < len(next.entries) && next.entries[i].ver < put.ver {
+		i++
+	}
+	next.entries = append(slices.Insert(next.entries, i, put), l.entries[end:]...)
 	return &next
 }
 
@@ -84,7 +106,9 @@ func (e entry) sharesPosition(other entry) bool { return e.score == other.score 
 
 // tidied removes the entries of the member id that its record, once in state now, rules out, and
 // returns the result, or l itself if nothing changes. Entries with a greater version stay. Of the
-// others, the newest with the record's score stays, and counts from now on; the rest goes.
+// others, the newest with the record's score stays, and counts from now on, with the record's
+// version; the rest goes. If of two pending entries at a position only the lower one is ruled out,
+// the versions between stay possible: an entry with the next version takes its place.
 //
 // This is right at any later time: a statement about one version stays true, and says nothing about
 // later ones. The result may use room for its entries, which may overlap with those of l.
@@ -107,12 +131,23 @@ func (l *leaf) tidied(id string, now State, room []entry) *leaf {
 	next := *l
 	next.settled = false
 	next.entries = slices.Grow(room[:0], len(l.entries))
-	for i, e := range l.entries {
-		if outdone(e) {
+	var low *entry // takes the place of the last pending entry up to now.Ver
+	for i := range l.entries {
+		e := l.entries[i]
+		switch {
+		case outdone(e):
+			if e.pending {
+				low = &entry{e.score, now.Ver + 1, id, true}
+			}
 			if i != confirmed {
 				continue
 			}
-			e.pending = false
+			e.pending, e.ver = false, now.Ver
+		case low != nil && e.pending && e.sharesPosition(*low):
+			if low.ver < e.ver {
+				next.entries = append(slices.Clone(next.entries), *low) // In room it might overtake l.
+			}
+			low = nil
 		}
 		next.entries = append(next.entries, e)
 	}

@@ -53,7 +53,15 @@ func TestLeaf_AnEntryCountsOnceItsRecordWasSeen(t *testing.T) {
 		"the newest that the record confirms stays": {
 			[]entry{{FromUint(7), 1, "a", false}, {FromUint(7), 2, "a", true}, {FromUint(7), 4, "a", true}, {FromUint(8), 2, "a", true}, {FromUint(9), 2, "b", true}},
 			[]func(*nodes) *edit{tidying(State{In: true, Score: FromUint(7), Ver: 3})},
-			[]entry{{FromUint(7), 2, "a", false}, {FromUint(7), 4, "a", true}, {FromUint(9), 2, "b", true}},
+			[]entry{{FromUint(7), 3, "a", false}, {FromUint(7), 4, "a", true}, {FromUint(9), 2, "b", true}},
+		},
+		"of many that are pending, two stay": {
+			nil, []func(*nodes) *edit{putting(FromUint(7), 3), putting(FromUint(7), 1), putting(FromUint(7), 2), putting(FromUint(7), 9), putting(FromUint(7), 5)},
+			[]entry{{FromUint(7), 1, "a", true}, {FromUint(7), 9, "a", true}},
+		},
+		"where the lower one of two goes, the versions between stay possible": {
+			[]entry{{FromUint(7), 1, "a", true}, {FromUint(7), 9, "a", true}}, []func(*nodes) *edit{tidying(State{Ver: 4})},
+			[]entry{{FromUint(7), 5, "a", true}, {FromUint(7), 9, "a", true}},
 		},
 		"of a member that is out nothing stays": {
 			[]entry{{FromUint(7), 1, "a", false}, {FromUint(8), 2, "a", true}}, []func(*nodes) *edit{tidying(State{Ver: 2})}, []entry{},

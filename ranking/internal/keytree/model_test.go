@@ -179,17 +179,21 @@ func (o *protocol) put(l *modelLeaf, w leafWrite) (list []claim) {
 
 func (o *protocol) tidied(l *modelLeaf, w leafWrite) (list []claim) {
 	var kept claim
+	others := 0
 	for _, c := range l.claims {
 		switch {
 		case c == 0:
+			continue
 		case c.rev() > w.rev && !o.anyRev:
 			list = append(list, c)
+			continue
 		case c.score() == w.score && (kept == 0 || c.rev() > kept.rev()):
 			kept = c
 		}
+		others++
 	}
-	if kept != 0 && !o.neverConfirms {
-		kept |= 1
+	if kept != 0 && !o.neverConfirms && (others > 1 || !kept.counts()) {
+		kept = claimOf(kept.score(), w.rev, true)
 	}
 	return append(list, kept)
 }

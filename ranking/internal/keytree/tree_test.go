@@ -367,3 +367,19 @@ func TestTree_AnEdgeThatWasNotStoredIsStoredLater(t *testing.T) {
 		t.Errorf("the store has the edge %q, %v; want %q", other.knownEdge().highest, err, r.knownEdge().highest)
 	}
 }
+
+// No split separates the entries of one change, so many of them would make a leaf split down to the
+// greatest depth.
+func TestTree_ManyTriesOfAChange_DoNotSplitALeaf(t *testing.T) {
+	r := open(newMem())
+	r.set(t, "b", 1)
+	for ver := range uint64(50) {
+		_, err := r.Insert(ctx, r.s, "a", State{In: true, Score: FromInt(1), Ver: 1 + ver})
+		must(t, err)
+	}
+	if report := r.checkInvariants(t, "b"); report.Leaves != 1 || report.Pending != 2 {
+		t.Errorf("%d leaves, %d pending entries", report.Leaves, report.Pending)
+	}
+	r.set(t, "a", 1)
+	r.wantClean(t, 2, "a", "b")
+}
