@@ -13,14 +13,6 @@ import (
 // Every value begins with magic and its kind, and ends with a checksum of the rest.
 const magic = "K1"
 
-// sumIn returns the checksum in a stored value, 0 if it has none.
-func sumIn(value []byte) uint32 {
-	if len(value) < frame.Sum {
-		return 0
-	}
-	return binary.BigEndian.Uint32(value[len(value)-frame.Sum:])
-}
-
 // unseal returns the kind and the body of a stored value, or ErrCorrupt if it is incomplete or has
 // another format.
 func unseal(value []byte) (kind byte, body reader, err error) {

@@ -81,11 +81,10 @@ func (p *nodes) correctOnce(ctx context.Context, s kv.Store, ways, fence map[str
 		wrong = append(wrong, &update{name: name, old: nd, next: next})
 		read[name] = node{router: next}
 	}
-	errs := kv.Each(ctx, s, wrong, func(s kv.Store, _ int, t *update) error {
-		err := t.write(ctx, s, p)
-		fence[t.name] = errors.Is(err, errUnsure) || fence[t.name] && err != nil
-		return err
-	})
+	errs := p.update(ctx, s, wrong)
+	for i, t := range wrong {
+		fence[t.name] = errors.Is(errs[i], errUnsure) || fence[t.name] && errs[i] != nil
+	}
 	return len(wrong) == 0, kv.Join(slices.DeleteFunc(errs, func(err error) bool { return err == nil || again(err) })...)
 }
 

@@ -272,12 +272,14 @@ func (p *nodes) replace(ctx context.Context, s kv.Store, at *spot, next *leaf, d
 	if !l.closed {
 		l.pushed, reports = p.due(l.pushed, live, p.leafAllows)
 	}
-	if err := p.write(ctx, s, at.name, at.node, l.encode()); err != nil {
+	value := l.encode()
+	if err := p.write(ctx, s, at.name, at.node, value); err != nil {
 		if errors.Is(err, errUnsure) {
 			due.doubt(at.name)
 		}
 		return nil, err
 	}
+	p.local.rememberLeaf(p.key(at.name), &l, value)
 	if at.name != "" && reports {
 		due.add(report{at.name, slot{l.pushed, l.seq, l.closed}})
 	}

@@ -113,19 +113,18 @@ func (e entry) sharesPosition(other entry) bool { return e.score == other.score 
 // This is right at any later time: a statement about one version stays true, and says nothing about
 // later ones. The result may use room for its entries, which may overlap with those of l.
 func (l *leaf) tidied(id string, now State, room []entry) *leaf {
-	outdone := func(e entry) bool { return e.id == id && e.ver <= now.Ver }
-	confirmed, changed := -1, false
-	for i, e := range l.entries {
-		if e.id == id && now.settles(e) {
+	outdone := func(e *entry) bool { return e.ver <= now.Ver && e.id == id }
+	n, confirmed := 0, -1
+	for i := range l.entries {
+		e := &l.entries[i]
+		if !outdone(e) {
+			continue
+		}
+		if n++; now.confirms(*e) {
 			confirmed = i // The last one is the newest: entries at one position are ordered by version.
 		}
 	}
-	for i, e := range l.entries {
-		if outdone(e) {
-			changed = changed || i != confirmed || e.pending
-		}
-	}
-	if !changed {
+	if n == 0 || n == 1 && confirmed >= 0 && !l.entries[confirmed].pending {
 		return l
 	}
 	next := *l
@@ -135,7 +134,7 @@ func (l *leaf) tidied(id string, now State, room []entry) *leaf {
 	for i := range l.entries {
 		e := l.entries[i]
 		switch {
-		case outdone(e):
+		case outdone(&e):
 			if e.pending {
 				low = &entry{e.score, now.Ver + 1, id, true}
 			}

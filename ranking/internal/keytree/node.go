@@ -234,7 +234,7 @@ func (r *router) encode() []byte {
 	if dense {
 		kind = denseRouterKind
 	}
-	b := append([]byte(magic), kind, flags)
+	b := append(append(make([]byte, 0, 64), magic...), kind, flags)
 	b = binary.AppendUvarint(b, r.seq)
 	b = r.pushed.append(b, dense)
 	for _, s := range r.slots {

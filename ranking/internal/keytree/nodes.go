@@ -105,13 +105,14 @@ func (p *nodes) decode(key string, r kv.Result) (node, error) {
 		shared.version = r.Version
 		return shared, nil
 	}
-	sum := sumIn(r.Value)
-	if known, ok := p.local.leaf(key, r.Version, sum); ok && r.Err == nil {
-		return known, nil
+	if r.Err == nil {
+		if known := p.local.leaf(key, r.Value); known != nil {
+			return node{leaf: known, version: r.Version, size: len(r.Value)}, nil
+		}
 	}
 	got, err := decodeNode(r)
 	if got.leaf != nil {
-		p.local.rememberLeaf(key, got, sum)
+		p.local.rememberLeaf(key, got.leaf, r.Value)
 	}
 	return got, err
 }
@@ -160,6 +161,15 @@ func (p *nodes) write(ctx context.Context, s kv.Store, name string, old node, va
 	}
 	_, err := kv.One(ctx, s, p.put(name, old, value))
 	return lost(ctx, err)
+}
+
+// writeRouter is write for a router, and remembers it.
+func (p *nodes) writeRouter(ctx context.Context, s kv.Store, name string, old node, r *router) error {
+	err := p.write(ctx, s, name, old, r.encode())
+	if err == nil {
+		p.local.remember(p.key(name), r)
+	}
+	return err
 }
 
 // late reports whether the operation must not write any more.

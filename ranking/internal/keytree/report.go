@@ -1,7 +1,6 @@
 package keytree
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -105,7 +104,7 @@ func (p *nodes) reportRound(ctx context.Context, s kv.Store, due *reports, owed 
 	if err != nil {
 		return false, err
 	}
-	errs := kv.Each(ctx, s, plan, func(s kv.Store, _ int, t *update) error { return t.write(ctx, s, p) })
+	errs := p.update(ctx, s, plan)
 	lost := make(map[string]bool)
 	for i, e := range errs {
 		t := plan[i]
@@ -143,9 +142,37 @@ func (t *update) owes(lost, owed map[string]bool) {
 	}
 }
 
-// readPlan reads the routers and returns the plan for the due reports.
+// routers returns the routers above the nodes of r, and those of owed with the routers above.
+func (r *reports) routers(owed map[string]bool) []string {
+	var names []string
+	seen := make(map[string]bool)
+	add := func(name string) {
+		for !seen[name] {
+			seen[name] = true
+			if names = append(names, name); name != "" {
+				name = parent(name)
+			}
+		}
+	}
+	for name := range r.of {
+		add(parent(name))
+	}
+	for name := range owed {
+		add(name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// readPlan reads the routers that are likely to change, in a small tree all above, and returns the
+// plan for the due reports.
 func (p *nodes) readPlan(ctx context.Context, s kv.Store, due *reports, owed map[string]bool) ([]*update, error) {
-	names := kv.Texts(p.plan(due, owed, p.remembered), func(t *update) string { return t.name })
+	var names []string
+	if p.size() <= p.small {
+		names = due.routers(owed)
+	} else {
+		names = kv.Texts(p.plan(due, owed, p.remembered), func(t *update) string { return t.name })
+	}
 	got, err := p.get(ctx, s, names...)
 	if err != nil {
 		return nil, err
@@ -179,15 +206,31 @@ func (t *update) report() report {
 	return report{t.name, slot{t.next.pushed, t.next.seq, t.next.closed}}
 }
 
-func (t *update) write(ctx context.Context, s kv.Store, p *nodes) error {
-	if t.next == nil {
-		return nil
+// update writes the routers of plan in one trip and returns an error for each.
+func (p *nodes) update(ctx context.Context, s kv.Store, plan []*update) []error {
+	errs := make([]error, len(plan))
+	var ops []kv.Op
+	var changed []int
+	for i, t := range plan {
+		switch {
+		case t.next == nil:
+		case p.late():
+			errs[i] = errLate
+		default:
+			ops, changed = append(ops, p.put(t.name, t.old, t.next.encode())), append(changed, i)
+		}
 	}
-	err := p.write(ctx, s, t.name, t.old, t.next.encode())
-	if err == nil {
-		p.local.remember(p.key(t.name), t.next)
+	if len(ops) == 0 {
+		return errs
 	}
-	return err
+	// Each op has its own error.
+	_ = s.Do(ctx, ops)
+	for k, i := range changed {
+		if errs[i] = lost(ctx, ops[k].Err()); errs[i] == nil {
+			p.local.remember(ops[k].Key, plan[i].next)
+		}
+	}
+	return errs
 }
 
 // plan returns the updates that follow from the due reports, from the lowest router up. look
@@ -239,14 +282,18 @@ func (r *reports) families() map[string][]report {
 
 // lowestOf returns the names of the lowest routers, in order.
 func lowestOf(families map[string][]report) []string {
-	names := slices.SortedFunc(maps.Keys(families), func(a, b string) int {
-		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
-	})
-	end := slices.IndexFunc(names, func(name string) bool { return len(name) < len(names[0]) })
-	if end < 0 {
-		return names
+	deepest := 0
+	for name := range families {
+		deepest = max(deepest, len(name))
 	}
-	return names[:end]
+	var names []string
+	for name := range families {
+		if len(name) == deepest {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // drop removes the reports of family, unless there are newer ones.

@@ -42,10 +42,9 @@ func (p *nodes) finishSplit(ctx context.Context, s kv.Store, name string, frozen
 	if err := together(ctx, s, works...); err != nil {
 		return err
 	}
-	if err := p.write(ctx, s, name, frozen, r.encode()); err != nil {
+	if err := p.writeRouter(ctx, s, name, frozen, r); err != nil {
 		return err
 	}
-	p.local.remember(p.key(name), r)
 	for _, n := range below {
 		if n.router != nil {
 			p.local.remember(p.key(n.name), n.router)
