@@ -46,24 +46,6 @@ func (r *reader) uint48() uint64 {
 	return binary.BigEndian.Uint64(b[:])
 }
 
-// tally reads a tally written by tally.append.
-func (r *reader) tally(scores bool) tally {
-	t := tally{members: int(r.number())}
-	if scores {
-		t.scores = int(r.number())
-	}
-	return t
-}
-
-// append appends t, with or without its scores.
-func (t tally) append(dst []byte, scores bool) []byte {
-	dst = binary.AppendUvarint(dst, uint64(t.members))
-	if scores {
-		dst = binary.AppendUvarint(dst, uint64(t.scores))
-	}
-	return dst
-}
-
 func (r *reader) number() uint64 { return r.Number("number", math.MaxUint64) }
 
 // end returns ErrCorrupt after a failed read or with bytes remaining.

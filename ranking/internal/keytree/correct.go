@@ -11,6 +11,50 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
+// report is the new slot of a node in the router above it. Counts are absolute and carry the node's
+// sequence number, so a repeated, late or lost report does no lasting harm.
+type report struct {
+	name string // of the node
+	slot slot
+}
+
+// update changes a router by the reports of its children.
+type update struct {
+	name   string
+	family []report // reports of children
+	known  bool     // the router is known; otherwise the update waits
+	old    node
+	next   *router // after the update; nil: not a router, or no change
+	up     bool    // next must be reported to the router above
+}
+
+// update writes the routers of plan in one trip and returns an error for each.
+func (p *nodes) update(ctx context.Context, s kv.Store, plan []*update) []error {
+	errs := make([]error, len(plan))
+	var ops []kv.Op
+	var changed []int
+	for i, t := range plan {
+		switch {
+		case t.next == nil:
+		case p.late():
+			errs[i] = errLate
+		default:
+			ops, changed = append(ops, p.put(t.name, t.old, t.next.encode())), append(changed, i)
+		}
+	}
+	if len(ops) == 0 {
+		return errs
+	}
+	// Each op has its own error.
+	_ = s.Do(ctx, ops)
+	for k, i := range changed {
+		if errs[i] = lost(ctx, ops[k].Err()); errs[i] == nil {
+			p.local.remember(ops[k].Key, plan[i].next)
+		}
+	}
+	return errs
+}
+
 // After a lost report, or one that may be lost, a count stays wrong until the next report. In a
 // small tree, whose counts are exact, correct therefore reads the path to the node and sets each
 // slot to the count of the node below it.

@@ -35,9 +35,6 @@ type Insertion struct {
 	To State
 }
 
-// knownStates are the states of members at the end of a transaction.
-type knownStates map[string]*State
-
 func (t *Tree) insert(ctx context.Context, s kv.Store, known knownStates, all ...Insertion) (*Due, error) {
 	due := new(Due)
 	for _, in := range all {

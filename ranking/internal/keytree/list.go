@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -142,4 +143,44 @@ func decodePosition(b []byte) (p point, back bool, err error) {
 		return point{}, false, fmt.Errorf("%w: it does not belong to a ranking", kvmodel.ErrBadCursor)
 	}
 	return p, back, nil
+}
+
+// edgeEvery is the minimum time between two writes of a moved edge by one process.
+const edgeEvery = time.Minute
+
+// outermost returns the name of the first leaf with an entry, from the highest or the lowest; "" if
+// that leaf was not read.
+func (r *reading) outermost(down bool) (found string) {
+	r.leaves(r.known, Between{}.stretch(down), func(name string, l *leaf) bool {
+		if l != nil && len(l.entries) > 0 {
+			found = name
+		}
+		return l != nil && found == ""
+	})
+	return found
+}
+
+// noteEdge stores the edge that r found, if the hint is wrong.
+func (t *Tree) noteEdge(r *reading, down bool) {
+	name := r.outermost(down)
+	e := t.knownEdge()
+	if e.epoch != r.epoch {
+		e = edge{epoch: r.epoch}
+	}
+	at := &e.lowest
+	if down {
+		at = &e.highest
+	}
+	if name == *at || t.Later == nil || !e.noted.IsZero() && t.Now().Sub(e.noted) < edgeEvery {
+		return
+	}
+	m := t.latest()
+	if m == nil || m.epoch != r.epoch {
+		return
+	}
+	// putEdge keeps the rest once it is stored, since Later may drop the work.
+	e.noted = t.Now()
+	t.keepEdge(e)
+	*at = name
+	t.Later(func(ctx context.Context, s kv.Store) error { return t.putEdge(ctx, s, e, m) })
 }

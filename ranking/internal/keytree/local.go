@@ -9,12 +9,12 @@ import (
 // each node.
 type Local struct {
 	limit int
+	queues
 
 	mu      sync.Mutex // never held during a trip
 	routers map[string]*router
 	bytes   int
-	lost    int // how often a tree had lost a node
-	queues  map[string]*queue
+	lost    int                 // how often a tree had lost a node
 	leaves  map[string]seenLeaf // recently read or written leaves
 }
 
@@ -30,7 +30,7 @@ const maxLeaves = 512
 
 // NewLocal returns a Local that keeps at most limit routers.
 func NewLocal(limit int) *Local {
-	return &Local{limit: limit, routers: make(map[string]*router), queues: make(map[string]*queue)}
+	return &Local{limit: limit, routers: make(map[string]*router), queues: queues{of: make(map[string]*queue)}}
 }
 
 // router returns the last seen router under key, or nil if the node was not a router, and reports

@@ -1,6 +1,7 @@
 package keytree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -192,14 +193,6 @@ func lost(ctx context.Context, err error) error {
 	return err
 }
 
-// unlessAbsent returns nil if err says that the key does not exist, otherwise err.
-func unlessAbsent(err error) error {
-	if errors.Is(err, kv.ErrNotFound) {
-		return nil
-	}
-	return err
-}
-
 // again reports whether err asks for a retry.
 func again(err error) bool { return errors.Is(err, errAgain) }
 
@@ -223,4 +216,28 @@ func sleep(ctx context.Context, s kv.Store, d time.Duration) error {
 		return kv.TooLate(ctx)
 	}
 	return nil
+}
+
+// splits reports whether the node called name can be split.
+func (p *nodes) splits(name string) bool { return len(name) < p.code.maxBits() }
+
+// size returns the number of members when this process last read the root as a router, or 0.
+func (p *nodes) size() int {
+	if r, _ := p.local.router(p.key("")); r != nil {
+		return r.members()
+	}
+	return 0
+}
+
+// together runs works in parallel and returns the first error.
+func together(ctx context.Context, s kv.Store, works ...func(kv.Store) error) error {
+	if len(works) == 0 {
+		return nil
+	}
+	return cmp.Or(kv.Together(ctx, s, works...)...)
+}
+
+// each runs work for values in parallel and returns the first error.
+func each[V any](ctx context.Context, s kv.Store, values []V, work func(s kv.Store, i int, v V) error) error {
+	return cmp.Or(kv.Each(ctx, s, values, work)...)
 }

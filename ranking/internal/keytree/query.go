@@ -282,3 +282,50 @@ func (b Between) stretch(down bool) stretch {
 func (b Between) empty() bool {
 	return b.Low != nil && b.High != nil && b.Low.WithTie(0).Compare(b.High.WithTie(0)) >= 0
 }
+
+// at returns the position of m.
+func (o *order) at(m Member) point { return o.point(m.Score, m.ID) }
+
+// Doubt is an entry to tidy: not confirmed by its record, or confirmed but not counting. If Past is
+// not 0, the version of the record must be raised to it first. If Again is not nil, the record is
+// damaged and must be rewritten as Again.
+type Doubt struct {
+	ID    string
+	Score Score
+	Past  uint64
+	Again *State
+}
+
+// reading returns what a query of the epoch that is read goes by.
+func (t *Tree) reading(r *room, m *meta) *reading {
+	t.open(&r.of, m, m.epoch)
+	r.nodes = &r.of
+	if r.store != nil {
+		_, r.inMemory = t.keysIn(r.prefix, r.root)
+	}
+	r.begin()
+	return &r.reading
+}
+
+// shownDefinition is definition for displayed results: it may come from memory.
+func (t *Tree) shownDefinition(ctx context.Context, s kv.Store, shown *memory, beside []func(kv.Store) error) (*meta, error) {
+	if shown.store == nil {
+		return t.definition(ctx, s, beside)
+	}
+	if err := together(ctx, s, beside...); err != nil {
+		return nil, err
+	}
+	metaKey, _ := t.keysIn(shown.prefix, "")
+	found := shown.recall(metaKey, keepMeta)
+	if found.Decoded == nil {
+		results, err := kv.GetDecoded(ctx, kv.Near(s), keepMeta, t.metaKey())
+		if err != nil {
+			return nil, err
+		}
+		found = results[0]
+	}
+	if m, ok := found.Decoded.(*meta); ok && m.code == t.Code {
+		return m, nil
+	}
+	return t.definition(ctx, s, nil)
+}

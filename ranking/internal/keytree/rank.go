@@ -75,14 +75,6 @@ func (t *Tree) RankOf(ctx context.Context, s kv.Store, score Score, down bool, r
 	return ranks.before(before) + 1, err
 }
 
-// edgeOf returns the point just before all members with score s in a direction.
-func edgeOf(s Score, down bool) point {
-	if down {
-		return after(s)
-	}
-	return before(s)
-}
-
 func (t *Tree) state(ctx context.Context, s kv.Store, id string) (State, error) {
 	states, err := t.Truth.States(ctx, s, []string{id})
 	if err != nil {

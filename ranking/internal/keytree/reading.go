@@ -55,17 +55,6 @@ func (r *room) leave() {
 	rooms.Put(r)
 }
 
-// reading returns what a query of the epoch that is read goes by.
-func (t *Tree) reading(r *room, m *meta) *reading {
-	t.open(&r.of, m, m.epoch)
-	r.nodes = &r.of
-	if r.store != nil {
-		_, r.inMemory = t.keysIn(r.prefix, r.root)
-	}
-	r.begin()
-	return &r.reading
-}
-
 func (r *reading) begin() {
 	_, known := r.local.router(r.root)
 	r.blind = !known
@@ -339,4 +328,19 @@ func uniq(names []string) []string {
 		}
 	}
 	return once
+}
+
+// expected returns the number of members below the node called name, as far as known.
+func (r *reading) expected(name string) int {
+	if name == "" {
+		return 0
+	}
+	above := r.seen.router(parent(name))
+	if above == nil {
+		above, _ = r.local.router(r.key(parent(name)))
+	}
+	if above == nil {
+		return 0
+	}
+	return above.slots[child(parent(name), name)].members
 }

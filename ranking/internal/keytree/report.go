@@ -9,13 +9,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// report is the new slot of a node in the router above it. Counts are absolute and carry the node's
-// sequence number, so a repeated, late or lost report does no lasting harm.
-type report struct {
-	name string // of the node
-	slot slot
-}
-
 // reports are pending reports, the last one of each node. unsure are nodes with reports that may be
 // lost: the paths to them are corrected.
 type reports struct {
@@ -192,45 +185,8 @@ func (p *nodes) remembered(name string) (node, bool) {
 	return node{router: r}, seen
 }
 
-// update changes a router by the reports of its children.
-type update struct {
-	name   string
-	family []report // reports of children
-	known  bool     // the router is known; otherwise the update waits
-	old    node
-	next   *router // after the update; nil: not a router, or no change
-	up     bool    // next must be reported to the router above
-}
-
 func (t *update) report() report {
 	return report{t.name, slot{t.next.pushed, t.next.seq, t.next.closed}}
-}
-
-// update writes the routers of plan in one trip and returns an error for each.
-func (p *nodes) update(ctx context.Context, s kv.Store, plan []*update) []error {
-	errs := make([]error, len(plan))
-	var ops []kv.Op
-	var changed []int
-	for i, t := range plan {
-		switch {
-		case t.next == nil:
-		case p.late():
-			errs[i] = errLate
-		default:
-			ops, changed = append(ops, p.put(t.name, t.old, t.next.encode())), append(changed, i)
-		}
-	}
-	if len(ops) == 0 {
-		return errs
-	}
-	// Each op has its own error.
-	_ = s.Do(ctx, ops)
-	for k, i := range changed {
-		if errs[i] = lost(ctx, ops[k].Err()); errs[i] == nil {
-			p.local.remember(ops[k].Key, plan[i].next)
-		}
-	}
-	return errs
 }
 
 // plan returns the updates that follow from the due reports, from the lowest router up. look
@@ -332,12 +288,10 @@ func (p *nodes) push(name string, old, next *router) bool {
 	return false
 }
 
-// In a small tree, whose counts are exact, every change of a count is reported, so that ranks and
-// lengths are right. In a larger one a report is due when a leaf's count has changed by leafDrift,
-// or a router's by routerDrift or a 128th. A path in a tree of words has twice as many small
-// routers, so there the first two limits are half as much again.
+// In a tree larger than smallTree, a report is due when a leaf's count has changed by leafDrift, or a
+// router's by routerDrift or a 128th. A path in a tree of words has twice as many small routers, so
+// there the first two limits are half as much again.
 const (
-	smallTree   = 8192
 	leafDrift   = 4
 	routerDrift = 6
 )
@@ -384,12 +338,4 @@ func dueCount(pushed, now, allowed int) (report int, due bool) {
 		return max(1, now-ahead), true
 	}
 	return now, false
-}
-
-// size returns the number of members when this process last read the root as a router, or 0.
-func (p *nodes) size() int {
-	if r, _ := p.local.router(p.key("")); r != nil {
-		return r.members()
-	}
-	return 0
 }

@@ -7,20 +7,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// split turns the leaf at into a router with children, which get the entries of
-// kept. It freezes the leaf first, so that no entry is added that the children do
-// not get. So kept is in the tree once it is frozen; any process can do the rest.
-func (p *nodes) split(ctx context.Context, s kv.Store, at *spot, kept *leaf, due *reports) error {
-	whole := *kept
-	whole.splitting = true
-	frozen, err := p.replace(ctx, s, at, &whole, due)
-	if err != nil {
-		return err
-	}
-	_ = p.finishSplit(ctx, s, at.name, node{leaf: frozen})
-	return nil
-}
-
 // finishSplit adds the nodes below a frozen leaf and then turns it into a router. The result is a
 // function of the frozen leaf, so all processes do the same, and none can undo it. frozen.version
 // is 0 in the process that froze the leaf: it does not know the version yet.

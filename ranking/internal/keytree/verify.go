@@ -33,16 +33,6 @@ type Report struct {
 	lost     []*lossError
 }
 
-// Doubt is an entry to tidy: not confirmed by its record, or confirmed but not counting. If Past is
-// not 0, the version of the record must be raised to it first. If Again is not nil, the record is
-// damaged and must be rewritten as Again.
-type Doubt struct {
-	ID    string
-	Score Score
-	Past  uint64
-	Again *State
-}
-
 func (r *Report) add(other *Report) {
 	r.Members += other.Members
 	r.Stale += other.Stale

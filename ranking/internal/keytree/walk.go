@@ -136,21 +136,6 @@ func (r *reading) reach(st stretch, n int) func(look) bool {
 // empty.
 func (r *reading) surely(name string) int { return max(1, r.expected(name)-r.drift(leafDrift)) }
 
-// expected returns the number of members below the node called name, as far as known.
-func (r *reading) expected(name string) int {
-	if name == "" {
-		return 0
-	}
-	above := r.seen.router(parent(name))
-	if above == nil {
-		above, _ = r.local.router(r.key(parent(name)))
-	}
-	if above == nil {
-		return 0
-	}
-	return above.slots[child(parent(name), name)].members
-}
-
 // beyond is a walk that counts the members above q, or below it. Scores are counted exactly only if
 // q is not between members with equal scores.
 func (r *reading) beyond(q point, above bool, count *tally) func(look) bool {
