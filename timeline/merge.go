@@ -106,13 +106,6 @@ func (m *merge) each(ctx context.Context, readers []*reader, step func(*reader, 
 	return cmp.Or(kv.Each(ctx, m.store, readers, func(s kv.Store, _ int, r *reader) error { return step(r, ctx, s) })...)
 }
 
-// An item is an entry with its subject and its reader.
-type item struct {
-	entry
-	what   string
-	reader *reader
-}
-
 // gather returns the next items in order, with about n unknown subjects, or fewer if the lanes end.
 // It moves no cut.
 func (m *merge) gather(ctx context.Context, n int, known func(what string) bool) ([]item, error) {

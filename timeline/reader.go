@@ -335,3 +335,10 @@ func (r *reader) skip() {
 	}
 	r.moveTo(c)
 }
+
+// An item is an entry with its subject and its reader.
+type item struct {
+	entry
+	what   string
+	reader *reader
+}

@@ -34,16 +34,6 @@ type Spec[T any] struct {
 	Shards int // number of rings that share the records, for many concurrent writers; 0: 1
 }
 
-// spec is a Spec without its type.
-type spec struct {
-	Name, Def string
-	Value     func(plug.Record) string
-	Holds, If func(plug.Record) bool
-	Order     func(plug.Record) any
-	Shape     Shape
-	Shards    int
-}
-
 func (s *Spec[T]) untyped() spec {
 	return spec{
 		Name: s.Name, Def: s.Def,
@@ -54,9 +44,6 @@ func (s *Spec[T]) untyped() spec {
 		Shape: s.Shape, Shards: s.Shards,
 	}
 }
-
-// MaxLanes is the maximum number of rings merged in one listing: owners times shards.
-const MaxLanes = 64
 
 // NewRing returns the timeline described by spec and plugs it into records.
 func NewRing[T any, K comparable](records *kvmodel.Records[T, K], spec Spec[T]) *Ring[T] {
