@@ -28,12 +28,12 @@ type update struct {
 	up     bool    // next must be reported to the router above
 }
 
-// update writes the routers of plan in one trip and returns an error for each.
-func (p *nodes) update(ctx context.Context, s kv.Store, plan []*update) []error {
-	errs := make([]error, len(plan))
+// update writes the routers of updates in one trip and returns an error for each.
+func (p *nodes) update(ctx context.Context, s kv.Store, updates []*update) []error {
+	errs := make([]error, len(updates))
 	var ops []kv.Op
 	var changed []int
-	for i, t := range plan {
+	for i, t := range updates {
 		switch {
 		case t.next == nil:
 		case p.late():
@@ -48,8 +48,8 @@ func (p *nodes) update(ctx context.Context, s kv.Store, plan []*update) []error 
 	// Each op has its own error.
 	_ = s.Do(ctx, ops)
 	for k, i := range changed {
-		if errs[i] = lost(ctx, ops[k].Err()); errs[i] == nil {
-			p.local.remember(ops[k].Key, plan[i].next)
+		if errs[i] = refused(ctx, ops[k].Err()); errs[i] == nil {
+			p.local.remember(ops[k].Key, updates[i].next)
 		}
 	}
 	return errs

@@ -104,7 +104,7 @@ func (t *Tree) addRoot(ctx context.Context, s kv.Store, m *meta, epoch uint64) e
 func (t *Tree) writeMeta(ctx context.Context, s kv.Store, m, next *meta) error {
 	t.writing(s)
 	_, err := kv.One(ctx, s, kv.OpSwap(t.metaKey(), m.version, next.encode()).For(t.nodes(m, m.epoch).ttl()))
-	return lost(ctx, err)
+	return refused(ctx, err)
 }
 
 // putBack stores the definition again, if the tree was there: as the edge or this process

@@ -14,7 +14,7 @@
 // apply at any later time.
 //
 // Read leaf.go first, then edit.go and insert.go: the rule, a write of a leaf, a change. A file uses
-// only those after it: show, verify; set, record, rebuild, refresh; list, each, rank; insert; edit,
+// only those after it: show, verify; set, record, rebuild, refresh; list, rank; insert; edit,
 // open; query, walk; report, correct; epochs, loss, definition, tree, meta; reading, find, split;
 // tally, nodes; local, queue; leaf, truth; node, point, bytes, score.
 //

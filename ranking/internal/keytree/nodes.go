@@ -161,7 +161,7 @@ func (p *nodes) write(ctx context.Context, s kv.Store, name string, old node, va
 		return errLate
 	}
 	_, err := kv.One(ctx, s, p.put(name, old, value))
-	return lost(ctx, err)
+	return refused(ctx, err)
 }
 
 // writeRouter is write for a router, and remembers it.
@@ -181,9 +181,9 @@ func (p *nodes) tooLong(began time.Time) bool {
 	return !began.IsZero() && p.now().Sub(began) > times.Change
 }
 
-// lost returns errAgain if a write was rejected because the item has changed, errUnsure if the
+// refused returns errAgain if a write was rejected because the item has changed, errUnsure if the
 // result is unclear, otherwise err.
-func lost(ctx context.Context, err error) error {
+func refused(ctx context.Context, err error) error {
 	switch {
 	case kv.Raced(err):
 		return errAgain

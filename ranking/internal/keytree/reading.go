@@ -35,23 +35,23 @@ func (p *nodes) reading() *reading {
 	return r
 }
 
-// room is a reading with its nodes, in one piece of memory that is used again.
-type room struct {
+// readingRoom is a reading with its nodes, in one piece of memory that is used again.
+type readingRoom struct {
 	reading
 	of nodes
 }
 
 var rooms = sync.Pool{New: func() any {
-	r := new(room)
+	r := new(readingRoom)
 	r.toLook = r.look
 	return r
 }}
 
 // leave gives the room back. Nobody uses the reading any more.
-func (r *room) leave() {
+func (r *readingRoom) leave() {
 	few := r.seen.few
 	clear(few)
-	*r = room{reading: reading{toLook: r.toLook, seen: nodeSet{few: few[:0]}}}
+	*r = readingRoom{reading: reading{toLook: r.toLook, seen: nodeSet{few: few[:0]}}}
 	rooms.Put(r)
 }
 
@@ -111,7 +111,7 @@ func (s *nodeSet) put(name string, p node) {
 	}
 }
 
-func (s *nodeSet) len() int { return len(s.few) + len(s.many) }
+func (s *nodeSet) size() int { return len(s.few) + len(s.many) }
 
 // childName is childName without an allocation if the node is in s.
 func (s *nodeSet) childName(name string, i int) string {

@@ -135,8 +135,8 @@ func (t *update) owes(lost, owed map[string]bool) {
 	}
 }
 
-// routers returns the routers above the nodes of r, and those of owed with the routers above.
-func (r *reports) routers(owed map[string]bool) []string {
+// routersAbove returns the routers above the nodes of r, and those of owed with the routers above.
+func (r *reports) routersAbove(owed map[string]bool) []string {
 	var names []string
 	seen := make(map[string]bool)
 	add := func(name string) {
@@ -162,7 +162,7 @@ func (r *reports) routers(owed map[string]bool) []string {
 func (p *nodes) readPlan(ctx context.Context, s kv.Store, due *reports, owed map[string]bool) ([]*update, error) {
 	var names []string
 	if p.size() <= p.small {
-		names = due.routers(owed)
+		names = due.routersAbove(owed)
 	} else {
 		names = kv.Texts(p.plan(due, owed, p.remembered), func(t *update) string { return t.name })
 	}

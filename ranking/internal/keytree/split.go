@@ -78,7 +78,7 @@ func (p *nodes) add(ctx context.Context, s kv.Store, nodes []grown) error {
 func (p *nodes) below(name string, frozen *leaf) (*router, []grown) {
 	r := &router{seq: frozen.seq + 1, pushed: frozen.pushed}
 	var all []grown
-	for i, c := range p.children(name, frozen) {
+	for i, c := range p.divide(name, frozen) {
 		g := grown{name: childName(name, i), leaf: c}
 		if c.full(p.limit) && p.splits(g.name) {
 			var deeper []grown
@@ -93,8 +93,8 @@ func (p *nodes) below(name string, frozen *leaf) (*router, []grown) {
 	return r, all
 }
 
-// children divides the leaf called name into four.
-func (p *nodes) children(name string, frozen *leaf) [4]*leaf {
+// divide divides the leaf called name into four.
+func (p *nodes) divide(name string, frozen *leaf) [4]*leaf {
 	var children [4]*leaf
 	for i := range children {
 		children[i] = new(leaf)

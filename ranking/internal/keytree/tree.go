@@ -84,7 +84,7 @@ func (t *Tree) nodes(m *meta, epoch uint64) *nodes {
 
 // open sets p to the result of nodes.
 func (t *Tree) open(p *nodes, m *meta, epoch uint64) {
-	root := t.root(epoch)
+	root := t.rootKey(epoch)
 	*p = nodes{
 		order: m.order, epoch: epoch, name: root[:len(root)-len(":"+rootName)], root: root,
 		limit: m.limit, small: cmp.Or(t.Small, smallTree), expire: t.Expires,
@@ -92,8 +92,8 @@ func (t *Tree) open(p *nodes, m *meta, epoch uint64) {
 	}
 }
 
-// root returns the key of the root of an epoch.
-func (t *Tree) root(epoch uint64) string {
+// rootKey returns the key of the root of an epoch.
+func (t *Tree) rootKey(epoch uint64) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.lastRoot == "" || t.lastEpoch != epoch {
