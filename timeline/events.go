@@ -64,7 +64,7 @@ func NewEvents[T, V any](db *kvmodel.DB, spec EventsSpec[T, V]) *Events[T, V] {
 
 // layoutAt returns the layout that stores the events of owners under keys prefixed by base.
 func (e *Events[T, V]) layoutAt(base func(owner string) string) layout {
-	shared := common{db: e.db, base: base, keep: e.spec.Keep, ttl: e.spec.TTL, what: e.what}
+	shared := common{db: e.db, base: base, keep: e.spec.Keep, ttl: e.spec.TTL, what: e.subject}
 	switch e.spec.Layout {
 	case Numbered:
 		keep := int64(e.spec.Keep)
@@ -216,7 +216,7 @@ func (e *Events[T, V]) entries(ctx context.Context, owner V, n int) ([]entry, er
 		oldest := e.db.Now().Add(-e.spec.TTL).UnixMilli()
 		all = slices.DeleteFunc(all, func(en entry) bool { return en.at < oldest })
 	}
-	return distinct(all, n, e.what), e.failure(damage)
+	return distinct(all, n, e.subject), e.failure(damage)
 }
 
 // Clear removes all events of owner. One trip.
@@ -229,8 +229,8 @@ func (e *Events[T, V]) Clear(ctx context.Context, owner V) error {
 	return e.failure(e.layout.clear(ctx, e.db.Store(), e.spec.Key.Text(owner)))
 }
 
-// what returns the subject of an entry, by default the entry itself.
-func (e *Events[T, V]) what(en entry) string {
+// subject returns the subject of an entry, by default the entry itself.
+func (e *Events[T, V]) subject(en entry) string {
 	if e.spec.Once == nil {
 		return string(en.encode(nil))
 	}
@@ -286,8 +286,8 @@ func (w eventsWindow[T, V]) Page(ctx context.Context, s kv.Store, value string, 
 	if err != nil && !wire.IsCorrupt(err) {
 		return nil, err
 	}
-	for _, e := range distinct(withoutLost(entries), n, w.what) {
-		rows = append(rows, plug.Row{Note: at(e.at), Data: e.body})
+	for _, e := range distinct(withoutLost(entries), n, w.subject) {
+		rows = append(rows, plug.Row{Note: shownTime(e.at), Data: e.body})
 	}
 	return rows, err
 }

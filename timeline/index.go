@@ -45,8 +45,8 @@ func idTextOf[T any, K comparable](records *kvmodel.Records[T, K]) func(plug.Rec
 	return plug.Untyped(func(rec *T) string { return key.Text(records.ID(rec)) })
 }
 
-// lanes returns the lanes of one owner.
-func (c *core) lanes(owners ...string) []*lane {
+// lanesOf returns the lanes of one owner.
+func (c *core) lanesOf(owners ...string) []*lane {
 	n := len(owners) * c.shards
 	all, lanes := make([]*lane, n), make([]lane, n)
 	for i := range all {
@@ -301,7 +301,7 @@ func (c *core) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
 	for some := range slices.Chunk(c.met.take(), ringsAtOnce) {
 		var lanes []*lane
 		for _, owner := range some {
-			lanes = append(lanes, c.lanes(owner)...)
+			lanes = append(lanes, c.lanesOf(owner)...)
 		}
 		err := cmp.Or(kv.Each(ctx, s, lanes, func(s kv.Store, _ int, l *lane) error { return l.mend(ctx, s) })...)
 		if err != nil {

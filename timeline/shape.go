@@ -52,8 +52,8 @@ func (g shape) segment(b int64) int64 { return b % g.blocks }
 // have been lapped.
 func (g shape) oldest(top int64) int64 { return lastOf(g.size, top) }
 
-// first returns the first number that the ring still shows when top is the newest.
-func (g shape) first(top int64) int64 { return lastOf(g.shown, top) }
+// firstShown returns the first number that the ring still shows when top is the newest.
+func (g shape) firstShown(top int64) int64 { return lastOf(g.shown, top) }
 
 // lastOf returns the first of the newest n numbers when top is the last. A dawn does not count,
 // since it usually has no record.

@@ -130,7 +130,7 @@ func (c ringWindow) Page(ctx context.Context, s kv.Store, value string, n int) (
 	}
 	for _, rec := range recs {
 		m := c.markOf(rec.Mark, value)
-		rows = append(rows, plug.Row{ID: rec.ID, Note: fmt.Sprintf("stamp %d, %s", m.stamp, at(m.at))})
+		rows = append(rows, plug.Row{ID: rec.ID, Note: fmt.Sprintf("stamp %d, %s", m.stamp, shownTime(m.at))})
 	}
 	return rows, p.damage
 }
@@ -175,7 +175,7 @@ func (p Picture) plain() plug.Ring {
 	return ring
 }
 
-func at(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.DateTime) }
+func shownTime(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.DateTime) }
 
 // Show describes a counter or a segment.
 func (c ringWindow) Show(key string, value []byte) ([]string, error) {
@@ -215,7 +215,7 @@ func showEntries(key string, value []byte, body func(entry) string) ([]string, e
 			lines = append(lines, fmt.Sprintf("and %d more", len(entries)-i))
 			break
 		}
-		lines = append(lines, fmt.Sprintf("stamp %d, %s, %s", e.stamp, at(e.at), body(e)))
+		lines = append(lines, fmt.Sprintf("stamp %d, %s, %s", e.stamp, shownTime(e.at), body(e)))
 	}
 	if isDamaged(entries) {
 		return lines, damageOf([]string{key})
