@@ -55,7 +55,7 @@ func (c *core) lookForLoss(ctx context.Context, s kv.Store) error {
 	}
 	now := c.host.DB().Now()
 	tree := c.tree("", now)
-	err := tree.Each(ctx, s, func([]string) error { return nil })
+	err := tree.Scan(ctx, s, func([]string) error { return nil })
 	lost, failed := tree.Distrust(ctx, s, err)
 	if lost != 0 {
 		c.losses.note(boardKey{"", c.per.begin(now)})

@@ -141,7 +141,7 @@ func (x *valuesIndex) Finish(ctx context.Context, s kv.Store, _ plug.Steps) erro
 // recountOthers recounts the values in the tree that are not in met. met is sorted.
 func (x *valuesIndex) recountOthers(ctx context.Context, s kv.Store, met []string) error {
 	var others []string
-	err := x.tree.Each(ctx, s, func(ids []string) error {
+	err := x.tree.Scan(ctx, s, func(ids []string) error {
 		for _, id := range ids {
 			if _, found := slices.BinarySearch(met, id); !found {
 				others = append(others, id)

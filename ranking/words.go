@@ -64,7 +64,7 @@ func (v *Values[V]) words(ctx context.Context) (words []V, err error) {
 	if err := v.tree.ready(ctx); err != nil {
 		return nil, err
 	}
-	err = v.tree.tree.Each(ctx, kv.Near(v.tree.db.Store()), func(ids []string) error {
+	err = v.tree.tree.Scan(ctx, kv.Near(v.tree.db.Store()), func(ids []string) error {
 		for _, id := range ids {
 			word, err := v.key.Parse(id)
 			if err != nil {

@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/ringtree/ringtree/internal/plug"
@@ -148,9 +146,6 @@ func (b *build) eachStanding(ctx context.Context, recs []*plug.Seen, step func(k
 	}
 	return cmp.Or(kv.Each(ctx, b.db.Store(), all, func(s kv.Store, _ int, st standing) error { return step(s, st) })...)
 }
-
-// laneOf returns the lane of st.
-func (c *core) laneOf(st standing) *lane { return c.shard(st.owner, st.shard) }
 
 // enterSome enters the next records in order. more reports whether others may follow.
 func (b *build) enterSome(ctx context.Context) (more bool, err error) {
@@ -334,44 +329,4 @@ func (b *build) keep(ctx context.Context, s kv.Store, rec *plug.Seen, all []numb
 		}
 		return kept, changed
 	})
-}
-
-// keepWhile stores the result of change in rec, and repeats that until nothing changes.
-func (c *core) keepWhile(ctx context.Context, s kv.Store, rec *plug.Seen, change func(*plug.Seen) (kept []byte, changed bool)) error {
-	for range pushTries {
-		kept, changed := change(rec)
-		if !changed {
-			return nil
-		}
-		err := c.host.Keep(ctx, s, rec, kept)
-		if !kv.Raced(err) && !errors.Is(err, kv.ErrUnclear) {
-			return err
-		}
-		seen, err := c.host.See(ctx, s, rec.ID)
-		if err != nil {
-			return err
-		}
-		rec = seen[0]
-	}
-	return fmt.Errorf("%s: %w: no number kept after %d tries", rec.ID, kv.ErrConflict, pushTries)
-}
-
-// moveUp moves rec to a dawn of a lane if its number there is of an earlier era. A build that has
-// yet to sort the record still does so.
-func (c *core) moveUp(ctx context.Context, s kv.Store, rec *plug.Seen, in laneName, dawn int64) error {
-	st, ok := c.standingIn(rec, in)
-	if !ok || era(st.stamp) >= era(dawn) {
-		return nil
-	}
-	l, m := c.laneOf(st), mark{dawn, st.at}
-	errs := kv.Together(ctx, s,
-		func(s kv.Store) error { return l.publish(ctx, s, entry{m.stamp, m.at, []byte(rec.ID)}) },
-		func(s kv.Store) error {
-			return c.keepWhile(ctx, s, rec, func(rec *plug.Seen) ([]byte, bool) {
-				now, ok := c.standingIn(rec, in)
-				return c.withMark(rec.Mark, in.owner, m), ok && era(now.stamp) < era(dawn)
-			})
-		},
-	)
-	return cmp.Or(errs...)
 }

@@ -12,9 +12,6 @@ import (
 // errAgain: lost a race, or the result is unclear; read again.
 var errAgain = errors.New("again")
 
-// pushTries bounds the tries of each step of a push.
-const pushTries = 8
-
 // take returns a unique number, above all numbers acknowledged before the call. This is P1.
 func (l *lane) take(ctx context.Context, s kv.Store) (int64, error) {
 	for range pushTries {
@@ -146,30 +143,12 @@ func (l *lane) confirm(ctx context.Context, s kv.Store, n int64) error {
 	return errAgain
 }
 
-// absent and poisoned represent a counter without a usable number.
-const (
-	absent   = -1
-	poisoned = -2
-)
-
 func (l *lane) readCounter(ctx context.Context, s kv.Store) (int64, kv.Version, error) {
 	r, err := kv.One(ctx, s, kv.OpGet(l.counterKey()))
 	if err != nil && !errors.Is(err, kv.ErrNotFound) {
 		return 0, 0, err
 	}
 	return numberIn(r), r.Version, nil
-}
-
-// numberIn returns the number in a counter, or absent or poisoned.
-func numberIn(r kv.Result) int64 {
-	if r.Err != nil {
-		return absent
-	}
-	n, err := kv.ParseNumber(r.Value)
-	if err != nil || n > lastStamp {
-		return poisoned
-	}
-	return n
 }
 
 // setCounter sets the counter to n if it still has version, 0 if it was absent.

@@ -24,8 +24,8 @@ func (c cut) isOver(e entry) bool {
 	return e.stamp < c.stamp || e.stamp == c.stamp && string(e.body) < c.body
 }
 
-// last returns the highest stamp that can be below c.
-func (c cut) last() int64 {
+// lastNumber returns the highest stamp that can be below c.
+func (c cut) lastNumber() int64 {
 	if c.body == "" {
 		return c.stamp - 1
 	}

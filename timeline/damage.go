@@ -1,12 +1,15 @@
 package timeline
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Every append to a key ends with a checksum of the appended bytes, so damage is noticed and the
@@ -141,4 +144,25 @@ func (d *decoder) skip() {
 	}
 	d.at = len(d.data)
 	d.lose()
+}
+
+// decodeKey returns the entries in the result of a get of key.
+func decodeKey(_ string, r kv.Result) ([]entry, error) {
+	if errors.Is(r.Err, kv.ErrNotFound) {
+		return nil, nil
+	}
+	if r.Err != nil {
+		return nil, r.Err
+	}
+	return decodeEntries(r.Value), nil
+}
+
+// readKey returns the entries under key and its version, 0 if it is absent.
+func readKey(ctx context.Context, s kv.Store, key string) ([]entry, kv.Version, error) {
+	r, err := kv.One(ctx, s, kv.OpGet(key))
+	if err != nil && !errors.Is(err, kv.ErrNotFound) {
+		return nil, 0, err
+	}
+	entries, err := decodeKey(key, r)
+	return entries, r.Version, err
 }

@@ -3,9 +3,7 @@ package timeline
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/binary"
-	"errors"
 	"math"
 	"slices"
 
@@ -86,27 +84,6 @@ func decodeEntry(data []byte) (e entry, rest []byte, err error) {
 		one.Fail("entry")
 	}
 	return e, all.Rest[size:], one.Err
-}
-
-// decodeKey returns the entries in the result of a get of key.
-func decodeKey(_ string, r kv.Result) ([]entry, error) {
-	if errors.Is(r.Err, kv.ErrNotFound) {
-		return nil, nil
-	}
-	if r.Err != nil {
-		return nil, r.Err
-	}
-	return decodeEntries(r.Value), nil
-}
-
-// readKey returns the entries under key and its version, 0 if it is absent.
-func readKey(ctx context.Context, s kv.Store, key string) ([]entry, kv.Version, error) {
-	r, err := kv.One(ctx, s, kv.OpGet(key))
-	if err != nil && !errors.Is(err, kv.ErrNotFound) {
-		return nil, 0, err
-	}
-	entries, err := decodeKey(key, r)
-	return entries, r.Version, err
 }
 
 // compare orders entries of one ring from the oldest to the newest.

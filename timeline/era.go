@@ -8,24 +8,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// The numbers of a lane are divided into eras. A lane begins in the first, and stays in it unless a
-// timeline is added to a model with records. Then a build begins another era, in the middle of its
-// numbers:
-//
-//	below the dawn  the existing records, in the order of their field
-//	the dawn        records changed while the build ran
-//	above the dawn  later changes, by the lane's counter
-//
-// So records can be entered from the newest to the oldest, without knowing their number, while
-// others write.
-const eraBits = 44
-
-// era returns the number of n's era.
-func era(n int64) int64 { return n >> eraBits }
-
-// dawn returns the number in the middle of an era. It is never given to a writer.
-func dawn(era int64) int64 { return era<<eraBits | 1<<(eraBits-1) }
-
 // begin moves the lane to the dawn of the nth era, unless it is already there.
 func (l *lane) begin(ctx context.Context, s kv.Store, n int64) error {
 	if dawn(n) > lastStamp {

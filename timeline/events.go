@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
@@ -62,7 +64,7 @@ func NewEvents[T, V any](db *kvmodel.DB, spec EventsSpec[T, V]) *Events[T, V] {
 
 // layoutAt returns the layout that stores the events of owners under keys prefixed by base.
 func (e *Events[T, V]) layoutAt(base func(owner string) string) layout {
-	shared := common{db: e.db, base: base, keep: e.spec.Keep, ttl: e.spec.TTL, what: e.what}
+	shared := common{db: e.db, base: base, keep: e.spec.Keep, ttl: e.spec.TTL, what: e.subject}
 	switch e.spec.Layout {
 	case Numbered:
 		keep := int64(e.spec.Keep)
@@ -214,7 +216,7 @@ func (e *Events[T, V]) entries(ctx context.Context, owner V, n int) ([]entry, er
 		oldest := e.db.Now().Add(-e.spec.TTL).UnixMilli()
 		all = slices.DeleteFunc(all, func(en entry) bool { return en.at < oldest })
 	}
-	return distinct(all, n, e.what), e.failure(damage)
+	return distinct(all, n, e.subject), e.failure(damage)
 }
 
 // Clear removes all events of owner. One trip.
@@ -227,8 +229,8 @@ func (e *Events[T, V]) Clear(ctx context.Context, owner V) error {
 	return e.failure(e.layout.clear(ctx, e.db.Store(), e.spec.Key.Text(owner)))
 }
 
-// what returns the subject of an entry, by default the entry itself.
-func (e *Events[T, V]) what(en entry) string {
+// subject returns the subject of an entry, by default the entry itself.
+func (e *Events[T, V]) subject(en entry) string {
 	if e.spec.Once == nil {
 		return string(en.encode(nil))
 	}
@@ -247,18 +249,70 @@ func (e *Events[T, V]) failure(err error) error {
 	return fmt.Errorf("%s: %w", e.spec.Name, err)
 }
 
-// distinct returns the first n of entries with different subjects. The entries are newest first.
-func distinct(entries []entry, n int, what func(entry) string) []entry {
-	seen := make(map[string]bool)
-	var kept []entry
-	for _, en := range entries {
-		if len(kept) == n {
-			break
-		}
-		if w := what(en); !seen[w] {
-			seen[w] = true
-			kept = append(kept, en)
-		}
+// eventsWindow is the view that package inspect has of a type of events.
+type eventsWindow[T, V any] struct{ *Events[T, V] }
+
+func (w eventsWindow[T, V]) Name() string { return w.spec.Name }
+
+func (w eventsWindow[T, V]) Kind() string { return "events" }
+
+// Parted reports true: each owner has events.
+func (w eventsWindow[T, V]) Parted() bool { return true }
+
+func (w eventsWindow[T, V]) Bases(place string) []string {
+	return []string{eventKey.KeyOfText([]string{w.spec.Name}, place)}
+}
+
+func (w eventsWindow[T, V]) Base(key string) (base string, first bool) {
+	base, rest, ok := plug.BaseAt(key, eventKey.Family(w.spec.Name).Key(""))
+	return base, ok && (rest == "n" || strings.HasPrefix(rest, "a") || rest == "p")
+}
+
+// Audit returns unreadable events. Missing ones cannot be detected, since no record mentions them.
+func (w eventsWindow[T, V]) Audit(ctx context.Context, s kv.Store, base, _ string) ([]plug.Wrong, error) {
+	_, err := w.layoutAt(func(base string) string { return base }).latest(ctx, s, base, w.spec.Keep)
+	if wire.IsCorrupt(err) {
+		return []plug.Wrong{{Kind: plug.DamagedItem, Text: err.Error()}}, nil
 	}
-	return kept
+	return nil, err
+}
+
+// Amend does nothing: newer events replace damaged ones.
+func (w eventsWindow[T, V]) Amend(context.Context, kv.Store, string, string) error { return nil }
+
+// Page returns the last events of an owner.
+func (w eventsWindow[T, V]) Page(ctx context.Context, s kv.Store, value string, n int) (rows []plug.Row, err error) {
+	entries, err := w.layout.latest(ctx, s, value, n)
+	if err != nil && !wire.IsCorrupt(err) {
+		return nil, err
+	}
+	for _, e := range distinct(withoutLost(entries), n, w.subject) {
+		rows = append(rows, plug.Row{Note: shownTime(e.at), Data: e.body})
+	}
+	return rows, err
+}
+
+// Ends returns the expiry of a key of events with a TTL: see appended.
+func (w eventsWindow[T, V]) Ends(key string) time.Time {
+	if w.spec.TTL == 0 {
+		return time.Time{}
+	}
+	_, turn, _ := strings.Cut(key, "#a")
+	n, err := strconv.ParseInt(turn, 10, 64)
+	if err != nil {
+		return w.db.Now().Add(w.spec.TTL)
+	}
+	return time.Unix(0, (n+2)*int64(w.spec.TTL))
+}
+
+// Said returns the events.
+func (w eventsWindow[T, V]) Said(key string, value []byte) (texts []string, bodies [][]byte) {
+	return nil, bodiesOf(key, value)
+}
+
+func (w eventsWindow[T, V]) Show(key string, value []byte) ([]string, error) {
+	if strings.HasSuffix(key, "#n") {
+		return []string{"the last stamp that was given: " + string(value)}, nil
+	}
+	return showEntries(key, value, func(e entry) string { return fmt.Sprintf("%d bytes", len(e.body)) })
 }

@@ -86,7 +86,7 @@ func (c ringWindow) busiest(ctx context.Context, s kv.Store, some []plug.Standin
 			continue
 		}
 		met[owner] = true
-		of := c.lanes(owner)
+		of := c.lanesOf(owner)
 		keys := make([]string, len(of))
 		for i, l := range of {
 			keys[i] = l.counterKey()
@@ -133,7 +133,7 @@ func (l *lane) glimpse(ctx context.Context, s kv.Store) (seen glimpse, err error
 		return seen, err
 	}
 	g := l.shape
-	end, part := g.first(top), top-g.shown/usedPart
+	end, part := g.firstShown(top), top-g.shown/usedPart
 	blocks := []int64{g.block(end), g.block(end) + 1, g.block(max(part, 0))}
 	for b := g.block(max(top-fittedEntries, 0)); b <= g.block(top); b++ {
 		blocks = append(blocks, b)

@@ -3,64 +3,23 @@ package timeline
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
-	"hash/fnv"
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
-	"sync"
-	"sync/atomic"
 
-	"github.com/ringtree/ringtree/internal/ahead"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// core is the common part of an index's rings, and the index as the write path sees it. A record
-// has a place for each of its owners: the owner and, after a #, a hash of the value whose change
-// moves the record.
-type core struct {
-	spec    spec
-	owners  owners
-	several bool // a record may have several owners
-	shape   shape
-	shards  int
-	host    plug.Host
-	idText  func(plug.Record) string
-	keys    kv.Family // of the rings
-	sorted  int       // number of standings a build keeps in memory
-	*process
-	ahead ahead.Memory // of the newest pages
-
-	met     ownerSet    // owners seen by a rebuild
-	settled atomic.Bool // a number was taken when the timeline held all records
-	unbuilt atomic.Bool // a number was taken when it may not have
-}
-
 var (
 	_ plug.Index    = (*core)(nil)
 	_ plug.Meeter   = (*core)(nil)
 	_ plug.Finisher = (*core)(nil)
 )
-
-// owners returns the owners of a record.
-type owners interface {
-	Texts(rec plug.Record) []string
-	Limit(rec plug.Record) error
-	Has(rec plug.Record, text string) bool
-}
-
-// everyone owns the records of a shared timeline.
-type everyone struct{}
-
-func (everyone) Texts(plug.Record) []string   { return []string{""} }
-func (everyone) Limit(plug.Record) error      { return nil }
-func (everyone) Has(plug.Record, string) bool { return true }
-
-var ringKey = kv.NewClass("t", 3) // model, index, owner text
 
 // newCore returns the core of an index. It panics if spec is invalid.
 func newCore(spec spec, by owners) *core {
@@ -86,8 +45,8 @@ func idTextOf[T any, K comparable](records *kvmodel.Records[T, K]) func(plug.Rec
 	return plug.Untyped(func(rec *T) string { return key.Text(records.ID(rec)) })
 }
 
-// lanes returns the lanes of one owner.
-func (c *core) lanes(owners ...string) []*lane {
+// lanesOf returns the lanes of one owner.
+func (c *core) lanesOf(owners ...string) []*lane {
 	n := len(owners) * c.shards
 	all, lanes := make([]*lane, n), make([]lane, n)
 	for i := range all {
@@ -116,15 +75,6 @@ func (c *core) placed(owner string, i int) lane {
 // lane returns the lane of the record with this id in the rings of owner. A record always has the
 // same shard, so that its entries compare.
 func (c *core) lane(owner, id string) *lane { return c.shard(owner, c.shardOf(id)) }
-
-func (c *core) shardOf(id string) int {
-	if c.shards == 1 {
-		return 0
-	}
-	h := fnv.New32a()
-	h.Write([]byte(id))
-	return int(h.Sum32() % uint32(c.shards))
-}
 
 // Name returns the index's name.
 func (c *core) Name() string { return c.spec.Name }
@@ -174,12 +124,6 @@ func (c *core) holds(rec plug.Record) bool {
 		return c.spec.Value(rec) != ""
 	}
 	return true
-}
-
-// ownerOf returns the owner in place.
-func ownerOf(place string) string {
-	owner, _, _ := strings.Cut(place, "#")
-	return owner
 }
 
 // Prepare takes the numbers for the record's stamps.
@@ -336,11 +280,6 @@ func (c *core) repair(ctx context.Context, s kv.Store, rec *plug.Seen, l *lane, 
 	return c.enter(ctx, s, rec.ID, l.owner, m)
 }
 
-type ownerSet struct {
-	mu  sync.Mutex
-	all map[string]bool
-}
-
 // Meet notes owners whose rings a rebuild has read.
 func (c *core) Meet(places []string) {
 	c.met.mu.Lock()
@@ -353,15 +292,6 @@ func (c *core) Meet(places []string) {
 	}
 }
 
-// take returns the owners and clears the set.
-func (o *ownerSet) take() []string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	all := slices.Collect(maps.Keys(o.all))
-	o.all = nil
-	return all
-}
-
 // ringsAtOnce is the number of owners' rings that a check or the end of a rebuild reads in
 // parallel.
 const ringsAtOnce = 16
@@ -371,7 +301,7 @@ func (c *core) Finish(ctx context.Context, s kv.Store, _ plug.Steps) error {
 	for some := range slices.Chunk(c.met.take(), ringsAtOnce) {
 		var lanes []*lane
 		for _, owner := range some {
-			lanes = append(lanes, c.lanes(owner)...)
+			lanes = append(lanes, c.lanesOf(owner)...)
 		}
 		err := cmp.Or(kv.Each(ctx, s, lanes, func(s kv.Store, _ int, l *lane) error { return l.mend(ctx, s) })...)
 		if err != nil {
@@ -448,14 +378,6 @@ func of(owner string) string {
 	return " of " + owner
 }
 
-// failure adds the name of the timeline to err. It returns nil for nil.
-func (c *core) failure(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s.%s: %w", c.host.Model(), c.spec.Name, err)
-}
-
 // unowned is the index of a shared timeline. The ring of a change is known before the record is.
 type unowned struct{ *core }
 
@@ -466,3 +388,46 @@ func (u unowned) Early(ctx context.Context, s kv.Store, id string) ([]byte, erro
 	m, err := u.number(ctx, s, "", id)
 	return m.encode(), err
 }
+
+// keepWhile stores the result of change in rec, and repeats that until nothing changes.
+func (c *core) keepWhile(ctx context.Context, s kv.Store, rec *plug.Seen, change func(*plug.Seen) (kept []byte, changed bool)) error {
+	for range pushTries {
+		kept, changed := change(rec)
+		if !changed {
+			return nil
+		}
+		err := c.host.Keep(ctx, s, rec, kept)
+		if !kv.Raced(err) && !errors.Is(err, kv.ErrUnclear) {
+			return err
+		}
+		seen, err := c.host.See(ctx, s, rec.ID)
+		if err != nil {
+			return err
+		}
+		rec = seen[0]
+	}
+	return fmt.Errorf("%s: %w: no number kept after %d tries", rec.ID, kv.ErrConflict, pushTries)
+}
+
+// moveUp moves rec to a dawn of a lane if its number there is of an earlier era. A build that has
+// yet to sort the record still does so.
+func (c *core) moveUp(ctx context.Context, s kv.Store, rec *plug.Seen, in laneName, dawn int64) error {
+	st, ok := c.standingIn(rec, in)
+	if !ok || era(st.stamp) >= era(dawn) {
+		return nil
+	}
+	l, m := c.laneOf(st), mark{dawn, st.at}
+	errs := kv.Together(ctx, s,
+		func(s kv.Store) error { return l.publish(ctx, s, entry{m.stamp, m.at, []byte(rec.ID)}) },
+		func(s kv.Store) error {
+			return c.keepWhile(ctx, s, rec, func(rec *plug.Seen) ([]byte, bool) {
+				now, ok := c.standingIn(rec, in)
+				return c.withMark(rec.Mark, in.owner, m), ok && era(now.stamp) < era(dawn)
+			})
+		},
+	)
+	return cmp.Or(errs...)
+}
+
+// laneOf returns the lane of st.
+func (c *core) laneOf(st standing) *lane { return c.shard(st.owner, st.shard) }

@@ -216,3 +216,24 @@ func (l *lane) holdAll(ctx context.Context, s kv.Store, all []stamped) (there []
 	}
 	return there, count, nil
 }
+
+// pushTries bounds the tries of each step of a push.
+const pushTries = 8
+
+// numberIn returns the number in a counter, or absent or poisoned.
+func numberIn(r kv.Result) int64 {
+	if r.Err != nil {
+		return absent
+	}
+	n, err := kv.ParseNumber(r.Value)
+	if err != nil || n > lastStamp {
+		return poisoned
+	}
+	return n
+}
+
+// absent and poisoned represent a counter without a usable number.
+const (
+	absent   = -1
+	poisoned = -2
+)

@@ -67,3 +67,19 @@ func deleteAll(ctx context.Context, s kv.Store, keys []string) error {
 	}
 	return s.Do(ctx, ops)
 }
+
+// distinct returns the first n of entries with different subjects. The entries are newest first.
+func distinct(entries []entry, n int, what func(entry) string) []entry {
+	seen := make(map[string]bool)
+	var kept []entry
+	for _, en := range entries {
+		if len(kept) == n {
+			break
+		}
+		if w := what(en); !seen[w] {
+			seen[w] = true
+			kept = append(kept, en)
+		}
+	}
+	return kept
+}

@@ -75,8 +75,8 @@ func (m *merge) damage() error {
 	return damageOf(keys)
 }
 
-// text returns the body of e, the text of an id. All texts share memory.
-func (m *merge) text(e entry) string {
+// subjectText returns the body of e, the text of an id. All texts share memory.
+func (m *merge) subjectText(e entry) string {
 	if m.texts.Cap() == 0 {
 		m.texts.Grow(m.n * (len(e.body) + 1))
 	}
@@ -90,7 +90,7 @@ func (m *merge) about(e entry) string {
 	if m.what != nil {
 		return m.what(e)
 	}
-	return m.text(e)
+	return m.subjectText(e)
 }
 
 func (m *merge) open(ctx context.Context) error {
@@ -104,13 +104,6 @@ func (m *merge) each(ctx context.Context, readers []*reader, step func(*reader, 
 		return step(readers[0], ctx, m.store)
 	}
 	return cmp.Or(kv.Each(ctx, m.store, readers, func(s kv.Store, _ int, r *reader) error { return step(r, ctx, s) })...)
-}
-
-// An item is an entry with its subject and its reader.
-type item struct {
-	entry
-	what   string
-	reader *reader
 }
 
 // gather returns the next items in order, with about n unknown subjects, or fewer if the lanes end.
@@ -197,7 +190,7 @@ func (m *merge) above(ctx context.Context, cuts []cut) ([]item, error) {
 			entries, _ := r.visible()
 			for _, e := range entries {
 				if !cuts[i].isOver(*e) {
-					found = append(found, item{*e, m.text(*e), r})
+					found = append(found, item{*e, m.subjectText(*e), r})
 				}
 			}
 			if reach, ended := r.reach(); !ended && reach > cuts[i].stamp {

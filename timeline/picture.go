@@ -110,7 +110,7 @@ func (r *ring) whole(ctx context.Context, s kv.Store) ([]*reader, error) {
 // readWhole reads all segments, ignoring known numbers.
 func (r *reader) readWhole(ctx context.Context, s kv.Store) error {
 	counter := true
-	for refs := r.rest(); len(refs) > 0; refs = r.rest() {
+	for refs := r.remaining(); len(refs) > 0; refs = r.remaining() {
 		if err := r.fetch(ctx, s, refs, counter); err != nil {
 			return err
 		}

@@ -133,7 +133,7 @@ func (r *reader) moveTo(c cut) { r.at, r.from = c, &r.at }
 // segments was never written.
 func (r *reader) search(ctx context.Context, s kv.Store) error {
 	for first := true; r.counter < 0 && (first || r.top > 0); first = false {
-		refs := r.rest()
+		refs := r.remaining()
 		if len(refs) == 0 {
 			return nil
 		}
@@ -162,11 +162,11 @@ func (r *reader) whole() []int64 {
 	if r.shape.blocks > wholeRing {
 		return nil
 	}
-	return r.rest()
+	return r.remaining()
 }
 
-// rest returns unread segments, as many as fit into a trip.
-func (r *reader) rest() []int64 {
+// remaining returns unread segments, as many as fit into a trip.
+func (r *reader) remaining() []int64 {
 	var refs []int64
 	for i := int64(0); i < r.shape.blocks && len(refs) < atOnce; i++ {
 		if r.has(i) == nil {
@@ -189,7 +189,7 @@ func (r *reader) ahead(n int64) []int64 {
 }
 
 // oldest returns the first stamp to show.
-func (r *reader) oldest() int64 { return r.shape.first(r.top) }
+func (r *reader) oldest() int64 { return r.shape.firstShown(r.top) }
 
 // way returns the blocks to go through: the first, the last, and the step from one to the next.
 func (r *reader) way() (first, last, step int64) {
@@ -199,7 +199,7 @@ func (r *reader) way() (first, last, step int64) {
 	case r.up:
 		return max(low, g.block(r.from.stamp)), high, 1
 	case r.from != nil:
-		return min(high, g.block(r.from.last())), low, -1
+		return min(high, g.block(r.from.lastNumber())), low, -1
 	}
 	return high, low, -1
 }
@@ -334,4 +334,11 @@ func (r *reader) skip() {
 		c.stamp++
 	}
 	r.moveTo(c)
+}
+
+// An item is an entry with its subject and its reader.
+type item struct {
+	entry
+	what   string
+	reader *reader
 }

@@ -34,16 +34,6 @@ type Spec[T any] struct {
 	Shards int // number of rings that share the records, for many concurrent writers; 0: 1
 }
 
-// spec is a Spec without its type.
-type spec struct {
-	Name, Def string
-	Value     func(plug.Record) string
-	Holds, If func(plug.Record) bool
-	Order     func(plug.Record) any
-	Shape     Shape
-	Shards    int
-}
-
 func (s *Spec[T]) untyped() spec {
 	return spec{
 		Name: s.Name, Def: s.Def,
@@ -54,9 +44,6 @@ func (s *Spec[T]) untyped() spec {
 		Shape: s.Shape, Shards: s.Shards,
 	}
 }
-
-// MaxLanes is the maximum number of rings merged in one listing: owners times shards.
-const MaxLanes = 64
 
 // NewRing returns the timeline described by spec and plugs it into records.
 func NewRing[T any, K comparable](records *kvmodel.Records[T, K], spec Spec[T]) *Ring[T] {
@@ -89,7 +76,7 @@ var _ kvmodel.Lister[struct{}] = (*Ring[struct{}])(nil)
 
 // ring returns the timeline of owners.
 func (c *core) ring(owners ...string) *ring {
-	r := &ring{core: c, name: c.host.Model() + "." + c.spec.Name + " " + strings.Join(owners, " "), lanes: c.lanes(owners...)}
+	r := &ring{core: c, name: c.host.Model() + "." + c.spec.Name + " " + strings.Join(owners, " "), lanes: c.lanesOf(owners...)}
 	if n := len(r.lanes); n > MaxLanes {
 		r.err = c.failure(fmt.Errorf("%w: a listing of %d rings; it can merge %d", kvmodel.ErrInvalid, n, MaxLanes))
 	}
@@ -231,11 +218,11 @@ func (r *ring) openAhead(ctx context.Context, ahead func(int, *reader) int64) (*
 // the end.
 func (r *Ring[T]) All(ctx context.Context) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		r.ring.all(ctx, func(v plug.Record, err error) bool { return yield(plug.As[T](v), err) })
+		r.ring.eachRecord(ctx, func(v plug.Record, err error) bool { return yield(plug.As[T](v), err) })
 	}
 }
 
-func (r *ring) all(ctx context.Context, yield func(plug.Record, error) bool) {
+func (r *ring) eachRecord(ctx context.Context, yield func(plug.Record, error) bool) {
 	ctx, end := r.core.host.Begin(ctx, "All")
 	defer end()
 	var damage error

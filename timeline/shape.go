@@ -52,8 +52,8 @@ func (g shape) segment(b int64) int64 { return b % g.blocks }
 // have been lapped.
 func (g shape) oldest(top int64) int64 { return lastOf(g.size, top) }
 
-// first returns the first number that the ring still shows when top is the newest.
-func (g shape) first(top int64) int64 { return lastOf(g.shown, top) }
+// firstShown returns the first number that the ring still shows when top is the newest.
+func (g shape) firstShown(top int64) int64 { return lastOf(g.shown, top) }
 
 // lastOf returns the first of the newest n numbers when top is the last. A dawn does not count,
 // since it usually has no record.
@@ -77,3 +77,21 @@ func (g shape) next(m int64) int64 {
 func (g shape) isNew(n int64) bool {
 	return n == 1 || n%g.width == 0 && n < g.width*g.blocks
 }
+
+// The numbers of a lane are divided into eras. A lane begins in the first, and stays in it unless a
+// timeline is added to a model with records. Then a build begins another era, in the middle of its
+// numbers:
+//
+//	below the dawn  the existing records, in the order of their field
+//	the dawn        records changed while the build ran
+//	above the dawn  later changes, by the lane's counter
+//
+// So records can be entered from the newest to the oldest, without knowing their number, while
+// others write.
+const eraBits = 44
+
+// era returns the number of n's era.
+func era(n int64) int64 { return n >> eraBits }
+
+// dawn returns the number in the middle of an era. It is never given to a writer.
+func dawn(era int64) int64 { return era<<eraBits | 1<<(eraBits-1) }

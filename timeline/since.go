@@ -101,14 +101,14 @@ func (r *ring) inUse(ctx context.Context) (first, last int64, err error) {
 	for i := range oldest {
 		oldest[i].stamp = 1
 	}
-	if last, err = r.end(ctx, false, nil); err == nil {
-		first, err = r.end(ctx, true, oldest)
+	if last, err = r.endOf(ctx, false, nil); err == nil {
+		first, err = r.endOf(ctx, true, oldest)
 	}
 	return first, last, err
 }
 
-// end returns the first stamp on the way from the cuts, 0 if there is none.
-func (r *ring) end(ctx context.Context, up bool, from []cut) (int64, error) {
+// endOf returns the first stamp on the way from the cuts, 0 if there is none.
+func (r *ring) endOf(ctx context.Context, up bool, from []cut) (int64, error) {
 	m, err := r.open(ctx, up, from, 1)
 	if err != nil {
 		return 0, err

@@ -123,7 +123,7 @@ func (b *ledger) readPage(ctx context.Context, l *lane, s kv.Store, size int) {
 	}
 	lowest := int64(0)
 	if len(items) < size {
-		lowest = l.shape.first(m.readers[0].top)
+		lowest = l.shape.firstShown(m.readers[0].top)
 	} else {
 		lowest = items[len(items)-1].stamp
 	}

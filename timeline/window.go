@@ -5,12 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/ringtree/ringtree/internal/plug"
-	"github.com/ringtree/ringtree/internal/wire"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -132,7 +130,7 @@ func (c ringWindow) Page(ctx context.Context, s kv.Store, value string, n int) (
 	}
 	for _, rec := range recs {
 		m := c.markOf(rec.Mark, value)
-		rows = append(rows, plug.Row{ID: rec.ID, Note: fmt.Sprintf("stamp %d, %s", m.stamp, at(m.at))})
+		rows = append(rows, plug.Row{ID: rec.ID, Note: fmt.Sprintf("stamp %d, %s", m.stamp, shownTime(m.at))})
 	}
 	return rows, p.damage
 }
@@ -177,7 +175,7 @@ func (p Picture) plain() plug.Ring {
 	return ring
 }
 
-func at(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.DateTime) }
+func shownTime(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.DateTime) }
 
 // Show describes a counter or a segment.
 func (c ringWindow) Show(key string, value []byte) ([]string, error) {
@@ -217,77 +215,10 @@ func showEntries(key string, value []byte, body func(entry) string) ([]string, e
 			lines = append(lines, fmt.Sprintf("and %d more", len(entries)-i))
 			break
 		}
-		lines = append(lines, fmt.Sprintf("stamp %d, %s, %s", e.stamp, at(e.at), body(e)))
+		lines = append(lines, fmt.Sprintf("stamp %d, %s, %s", e.stamp, shownTime(e.at), body(e)))
 	}
 	if isDamaged(entries) {
 		return lines, damageOf([]string{key})
 	}
 	return lines, nil
-}
-
-// eventsWindow is the view that package inspect has of a type of events.
-type eventsWindow[T, V any] struct{ *Events[T, V] }
-
-func (w eventsWindow[T, V]) Name() string { return w.spec.Name }
-func (w eventsWindow[T, V]) Kind() string { return "events" }
-
-// Parted reports true: each owner has events.
-func (w eventsWindow[T, V]) Parted() bool { return true }
-
-func (w eventsWindow[T, V]) Bases(place string) []string {
-	return []string{eventKey.KeyOfText([]string{w.spec.Name}, place)}
-}
-
-func (w eventsWindow[T, V]) Base(key string) (base string, first bool) {
-	base, rest, ok := plug.BaseAt(key, eventKey.Family(w.spec.Name).Key(""))
-	return base, ok && (rest == "n" || strings.HasPrefix(rest, "a") || rest == "p")
-}
-
-// Audit returns unreadable events. Missing ones cannot be detected, since no record mentions them.
-func (w eventsWindow[T, V]) Audit(ctx context.Context, s kv.Store, base, _ string) ([]plug.Wrong, error) {
-	_, err := w.layoutAt(func(base string) string { return base }).latest(ctx, s, base, w.spec.Keep)
-	if wire.IsCorrupt(err) {
-		return []plug.Wrong{{Kind: plug.DamagedItem, Text: err.Error()}}, nil
-	}
-	return nil, err
-}
-
-// Amend does nothing: newer events replace damaged ones.
-func (w eventsWindow[T, V]) Amend(context.Context, kv.Store, string, string) error { return nil }
-
-// Page returns the last events of an owner.
-func (w eventsWindow[T, V]) Page(ctx context.Context, s kv.Store, value string, n int) (rows []plug.Row, err error) {
-	entries, err := w.layout.latest(ctx, s, value, n)
-	if err != nil && !wire.IsCorrupt(err) {
-		return nil, err
-	}
-	for _, e := range distinct(withoutLost(entries), n, w.what) {
-		rows = append(rows, plug.Row{Note: at(e.at), Data: e.body})
-	}
-	return rows, err
-}
-
-// Ends returns the expiry of a key of events with a TTL: see appended.
-func (w eventsWindow[T, V]) Ends(key string) time.Time {
-	if w.spec.TTL == 0 {
-		return time.Time{}
-	}
-	_, turn, _ := strings.Cut(key, "#a")
-	n, err := strconv.ParseInt(turn, 10, 64)
-	if err != nil {
-		return w.db.Now().Add(w.spec.TTL)
-	}
-	return time.Unix(0, (n+2)*int64(w.spec.TTL))
-}
-
-// Said returns the events.
-func (w eventsWindow[T, V]) Said(key string, value []byte) (texts []string, bodies [][]byte) {
-	return nil, bodiesOf(key, value)
-}
-
-func (w eventsWindow[T, V]) Show(key string, value []byte) ([]string, error) {
-	if strings.HasSuffix(key, "#n") {
-		return []string{"the last stamp that was given: " + string(value)}, nil
-	}
-	return showEntries(key, value, func(e entry) string { return fmt.Sprintf("%d bytes", len(e.body)) })
 }

@@ -13,14 +13,6 @@ import (
 // Every value begins with magic and its kind, and ends with a checksum of the rest.
 const magic = "K1"
 
-// sumIn returns the checksum in a stored value, 0 if it has none.
-func sumIn(value []byte) uint32 {
-	if len(value) < frame.Sum {
-		return 0
-	}
-	return binary.BigEndian.Uint32(value[len(value)-frame.Sum:])
-}
-
 // unseal returns the kind and the body of a stored value, or ErrCorrupt if it is incomplete or has
 // another format.
 func unseal(value []byte) (kind byte, body reader, err error) {
@@ -52,24 +44,6 @@ func (r *reader) uint48() uint64 {
 	var b [8]byte
 	r.take(b[2:])
 	return binary.BigEndian.Uint64(b[:])
-}
-
-// tally reads a tally written by tally.append.
-func (r *reader) tally(scores bool) tally {
-	t := tally{members: int(r.number())}
-	if scores {
-		t.scores = int(r.number())
-	}
-	return t
-}
-
-// append appends t, with or without its scores.
-func (t tally) append(dst []byte, scores bool) []byte {
-	dst = binary.AppendUvarint(dst, uint64(t.members))
-	if scores {
-		dst = binary.AppendUvarint(dst, uint64(t.scores))
-	}
-	return dst
 }
 
 func (r *reader) number() uint64 { return r.Number("number", math.MaxUint64) }

@@ -11,6 +11,50 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
+// report is the new slot of a node in the router above it. Counts are absolute and carry the node's
+// sequence number, so a repeated, late or lost report does no lasting harm.
+type report struct {
+	name string // of the node
+	slot slot
+}
+
+// update changes a router by the reports of its children.
+type update struct {
+	name   string
+	family []report // reports of children
+	known  bool     // the router is known; otherwise the update waits
+	old    node
+	next   *router // after the update; nil: not a router, or no change
+	up     bool    // next must be reported to the router above
+}
+
+// update writes the routers of updates in one trip and returns an error for each.
+func (p *nodes) update(ctx context.Context, s kv.Store, updates []*update) []error {
+	errs := make([]error, len(updates))
+	var ops []kv.Op
+	var changed []int
+	for i, t := range updates {
+		switch {
+		case t.next == nil:
+		case p.late():
+			errs[i] = errLate
+		default:
+			ops, changed = append(ops, p.put(t.name, t.old, t.next.encode())), append(changed, i)
+		}
+	}
+	if len(ops) == 0 {
+		return errs
+	}
+	// Each op has its own error.
+	_ = s.Do(ctx, ops)
+	for k, i := range changed {
+		if errs[i] = refused(ctx, ops[k].Err()); errs[i] == nil {
+			p.local.remember(ops[k].Key, updates[i].next)
+		}
+	}
+	return errs
+}
+
 // After a lost report, or one that may be lost, a count stays wrong until the next report. In a
 // small tree, whose counts are exact, correct therefore reads the path to the node and sets each
 // slot to the count of the node below it.
@@ -81,11 +125,10 @@ func (p *nodes) correctOnce(ctx context.Context, s kv.Store, ways, fence map[str
 		wrong = append(wrong, &update{name: name, old: nd, next: next})
 		read[name] = node{router: next}
 	}
-	errs := kv.Each(ctx, s, wrong, func(s kv.Store, _ int, t *update) error {
-		err := t.write(ctx, s, p)
-		fence[t.name] = errors.Is(err, errUnsure) || fence[t.name] && err != nil
-		return err
-	})
+	errs := p.update(ctx, s, wrong)
+	for i, t := range wrong {
+		fence[t.name] = errors.Is(errs[i], errUnsure) || fence[t.name] && errs[i] != nil
+	}
 	return len(wrong) == 0, kv.Join(slices.DeleteFunc(errs, func(err error) bool { return err == nil || again(err) })...)
 }
 

@@ -13,6 +13,11 @@
 // Afterwards the entry counts and the old one goes, by a rule (leaf.tidied) that any process may
 // apply at any later time.
 //
+// Read leaf.go first, then edit.go and insert.go: the rule, a write of a leaf, a change. A file uses
+// only those after it: show, verify; set, record, rebuild, refresh; list, rank; insert; edit,
+// open; query, walk; report, correct; epochs, loss, definition, tree, meta; reading, find, split;
+// tally, nodes; local, queue; leaf, truth; node, point, bytes, score.
+//
 // # Invariants
 //
 //   - I1: after a crash anywhere, a member of the ranking has its entry in the one leaf where it

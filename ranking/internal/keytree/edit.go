@@ -220,6 +220,18 @@ func (p *nodes) take(l *leaf, edits []*edit, fits func(*leaf) bool) (next *leaf,
 	return next, took, nil
 }
 
+// with applies e to l and returns the result, or l itself if nothing changes. The result may use
+// room for its entries; it must not overlap with those of l.
+func (l *leaf) with(o *order, e *edit, room []entry) *leaf {
+	if e.put != nil && !(e.restores && l.has(e.put.score, e.id)) {
+		l = l.added(o, e.point, *e.put, room)
+	}
+	if e.known != nil {
+		l = l.tidied(e.id, *e.known, room)
+	}
+	return l
+}
+
 // takeWithRoom removes stale entries from the leaf at. If that leaves enough room for now and for a
 // while, it writes the leaf with all edits. Otherwise it splits the leaf, with as many edits as a
 // splitting node may hold. It returns the result and the applied edits.
@@ -245,8 +257,19 @@ func (p *nodes) takeWithRoom(ctx context.Context, s kv.Store, at *spot, edits []
 	return next, took, p.split(ctx, s, at, next, due)
 }
 
-// splits reports whether the node called name can be split.
-func (p *nodes) splits(name string) bool { return len(name) < p.code.maxBits() }
+// split turns the leaf at into a router with children, which get the entries of
+// kept. It freezes the leaf first, so that no entry is added that the children do
+// not get. So kept is in the tree once it is frozen; any process can do the rest.
+func (p *nodes) split(ctx context.Context, s kv.Store, at *spot, kept *leaf, due *reports) error {
+	whole := *kept
+	whole.splitting = true
+	frozen, err := p.replace(ctx, s, at, &whole, due)
+	if err != nil {
+		return err
+	}
+	_ = p.finishSplit(ctx, s, at.name, node{leaf: frozen})
+	return nil
+}
 
 // replace writes next over the leaf at. next has other entries or is about to be split. replace
 // returns the leaf as written.
@@ -272,12 +295,14 @@ func (p *nodes) replace(ctx context.Context, s kv.Store, at *spot, next *leaf, d
 	if !l.closed {
 		l.pushed, reports = p.due(l.pushed, live, p.leafAllows)
 	}
-	if err := p.write(ctx, s, at.name, at.node, l.encode()); err != nil {
+	value := l.encode()
+	if err := p.write(ctx, s, at.name, at.node, value); err != nil {
 		if errors.Is(err, errUnsure) {
 			due.doubt(at.name)
 		}
 		return nil, err
 	}
+	p.local.rememberLeaf(p.key(at.name), &l, value)
 	if at.name != "" && reports {
 		due.add(report{at.name, slot{l.pushed, l.seq, l.closed}})
 	}

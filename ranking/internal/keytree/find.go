@@ -2,8 +2,10 @@ package keytree
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
+	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -163,6 +165,9 @@ func way(bits, name string, width int) []string {
 	return names
 }
 
+// path returns the names of the nodes from the root down to name.
+func path(name string) []string { return way(name, "", len(name)/perLevel+1) }
+
 // loss returns a lossError if the node called name is lost: the routers above lead there,
 // and it is missing. errAgain: they do not, or it is there.
 func (p *nodes) loss(ctx context.Context, s kv.Store, name string) error {
@@ -180,3 +185,15 @@ func (p *nodes) loss(ctx context.Context, s kv.Store, name string) error {
 	}
 	return &lossError{p.epoch, name, p.key(name)}
 }
+
+// lossError says that a node is missing.
+type lossError struct {
+	epoch     uint64
+	name, key string
+}
+
+func (e *lossError) Error() string {
+	return fmt.Sprintf("%v: the node %s of a ranking is lost or damaged", kvmodel.ErrNeedsRebuild, e.key)
+}
+
+func (e *lossError) Unwrap() error { return kvmodel.ErrNeedsRebuild }

@@ -35,9 +35,6 @@ type Insertion struct {
 	To State
 }
 
-// knownStates are the states of members at the end of a transaction.
-type knownStates map[string]*State
-
 func (t *Tree) insert(ctx context.Context, s kv.Store, known knownStates, all ...Insertion) (*Due, error) {
 	due := new(Due)
 	for _, in := range all {
@@ -204,12 +201,12 @@ func (ep *epochs) each(ctx context.Context, s kv.Store, due *Due, work func(kv.S
 // for it.
 type Due struct {
 	of    []dueIn
-	works []work   // run before the reports
-	done  []func() // called after the reports
+	works []dueWork // run before the reports
+	done  []func()  // called after the reports
 }
 
-// work runs one step and adds the reports that follow to the Due.
-type work func(context.Context, kv.Store, *Due) error
+// dueWork runs one step and adds the reports that follow to the Due.
+type dueWork func(context.Context, kv.Store, *Due) error
 
 type dueIn struct {
 	p       *nodes

@@ -4,58 +4,12 @@ import (
 	"hash/maphash"
 	"slices"
 	"sort"
-	"time"
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// edit changes one member's entries in the leaf of point: it adds an entry, or tidies, or both.
-type edit struct {
-	point point
-	bits  string // of point
-	id    string
-
-	put   *entry // the entry to add, or nil
-	known *State // the state of the record to tidy by, or nil
-	err   error  // the error, valid once its owner is done
-
-	// restores: add put only if the member has no entry at that score.
-	restores bool
-
-	// began is when the operation began, or the read of the record that the edit
-	// relies on. Long after that, no other operation writes the edit along: the entry
-	// of a record that has changed since would come back, and its owner may no longer
-	// be there to look at the record once more. Zero: it may take any time.
-	began time.Time
-
-	// Guarded by the mutex of the queues:
-	queue *queue // the queue it waits in
-	seen  int    // the queue's writes at the last read of the node
-	done  bool   // written
-
-	// absent: the written leaf has no entry, where the record tidied by is in.
-	absent bool
-}
-
-// misses reports whether l, a result of e, has no entry, where the record tidied by is in.
-func (e *edit) misses(l *leaf) bool {
-	return e.known != nil && e.known.In && e.known.Score == e.point.score && !l.has(e.point.score, e.id)
-}
-
 func idsOf(entries []entry) []string {
 	return kv.Texts(entries, func(e entry) string { return e.id })
-}
-
-// with applies e to l and returns the result, or l itself if nothing changes. The result may use
-// room for its entries; it must not overlap with those of l.
-func (l *leaf) with(o *order, e *edit, room []entry) *leaf {
-	if e.put != nil && !(e.restores && l.has(e.put.score, e.id)) {
-		l = l.added(o, e.point, *e.put, room)
-	}
-	if e.known != nil {
-		l = l.tidied(e.id, *e.known, room)
-	}
-	return l
 }
 
 // has reports whether the member id has an entry with score s in l.
@@ -113,19 +67,18 @@ func (e entry) sharesPosition(other entry) bool { return e.score == other.score 
 // This is right at any later time: a statement about one version stays true, and says nothing about
 // later ones. The result may use room for its entries, which may overlap with those of l.
 func (l *leaf) tidied(id string, now State, room []entry) *leaf {
-	outdone := func(e entry) bool { return e.id == id && e.ver <= now.Ver }
-	confirmed, changed := -1, false
-	for i, e := range l.entries {
-		if e.id == id && now.settles(e) {
+	outdone := func(e *entry) bool { return e.ver <= now.Ver && e.id == id }
+	n, confirmed := 0, -1
+	for i := range l.entries {
+		e := &l.entries[i]
+		if !outdone(e) {
+			continue
+		}
+		if n++; now.confirms(*e) {
 			confirmed = i // The last one is the newest: entries at one position are ordered by version.
 		}
 	}
-	for i, e := range l.entries {
-		if outdone(e) {
-			changed = changed || i != confirmed || e.pending
-		}
-	}
-	if !changed {
+	if n == 0 || n == 1 && confirmed >= 0 && !l.entries[confirmed].pending {
 		return l
 	}
 	next := *l
@@ -135,7 +88,7 @@ func (l *leaf) tidied(id string, now State, room []entry) *leaf {
 	for i := range l.entries {
 		e := l.entries[i]
 		switch {
-		case outdone(e):
+		case outdone(&e):
 			if e.pending {
 				low = &entry{e.score, now.Ver + 1, id, true}
 			}

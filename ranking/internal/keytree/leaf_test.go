@@ -217,7 +217,7 @@ func TestLeaf_ThoseOfEarlierReleasesCount(t *testing.T) {
 }
 
 // A server that has lost its memory may begin again with the versions it has given before.
-func TestLocal_ALeafIsKnownByItsVersionAndItsChecksum(t *testing.T) {
+func TestLocal_ALeafIsKnownByItsValue(t *testing.T) {
 	local := NewLocal(10)
 	p := &nodes{root: "rank:t:", local: local}
 	stored := func(id string, version kv.Version) kv.Result {

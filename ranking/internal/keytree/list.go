@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
+	"time"
 
 	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
@@ -39,7 +41,7 @@ func (t *Tree) Page(ctx context.Context, s kv.Store, b Between, down bool, at []
 			return err
 		}
 		if atEdge {
-			t.noteEdge(r, !st.up())
+			t.noteEdge(r, !st.ascends())
 		}
 		out = r.listing(found, st.from, at != nil, back)
 		if w.Placed {
@@ -55,11 +57,11 @@ func (t *Tree) Page(ctx context.Context, s kv.Store, b Between, down bool, at []
 func (r *reading) rank(ctx context.Context, s kv.Store, l *Listing, down bool) error {
 	if len(l.Members) == 0 {
 		var all tally
-		err := r.answer(ctx, s, r.whole(&all))
+		err := r.answer(ctx, s, r.wholeTree(&all))
 		l.Total = all.members
 		return err
 	}
-	before, all, err := r.standing(ctx, s, r.at(l.Members[0]), down)
+	before, all, err := r.standing(ctx, s, r.pointOf(l.Members[0]), down)
 	if err != nil {
 		return err
 	}
@@ -87,7 +89,7 @@ func (r *reading) listing(f finding, from point, hasStart, back bool) Listing {
 		l.Next = encodePosition(f.behind, back)
 	}
 	if len(f.members) > 0 {
-		from = r.at(f.members[0])
+		from = r.pointOf(f.members[0])
 	}
 	if hasStart {
 		l.Prev = encodePosition(from, !back)
@@ -142,4 +144,70 @@ func decodePosition(b []byte) (p point, back bool, err error) {
 		return point{}, false, fmt.Errorf("%w: it does not belong to a ranking", kvmodel.ErrBadCursor)
 	}
 	return p, back, nil
+}
+
+// edgeEvery is the minimum time between two writes of a moved edge by one process.
+const edgeEvery = time.Minute
+
+// outermost returns the name of the first leaf with an entry, from the highest or the lowest; "" if
+// that leaf was not read.
+func (r *reading) outermost(down bool) (found string) {
+	r.eachLeaf(r.known, Between{}.stretch(down), func(name string, l *leaf) bool {
+		if l != nil && len(l.entries) > 0 {
+			found = name
+		}
+		return l != nil && found == ""
+	})
+	return found
+}
+
+// noteEdge stores the edge that r found, if the hint is wrong.
+func (t *Tree) noteEdge(r *reading, down bool) {
+	name := r.outermost(down)
+	e := t.knownEdge()
+	if e.epoch != r.epoch {
+		e = edge{epoch: r.epoch}
+	}
+	at := &e.lowest
+	if down {
+		at = &e.highest
+	}
+	if name == *at || t.Later == nil || !e.noted.IsZero() && t.Now().Sub(e.noted) < edgeEvery {
+		return
+	}
+	m := t.latest()
+	if m == nil || m.epoch != r.epoch {
+		return
+	}
+	// putEdge keeps the rest once it is stored, since Later may drop the work.
+	e.noted = t.Now()
+	t.keepEdge(e)
+	*at = name
+	t.Later(func(ctx context.Context, s kv.Store) error { return t.putEdge(ctx, s, e, m) })
+}
+
+// scanAtOnce is the approximate number of entries Scan reads at once: some 50 leaves.
+const scanAtOnce = 32 * entryLimit
+
+// Scan calls f with the ids of all members that have an entry, from the lowest score up, some
+// thousands at a time, until f returns an error. A member may be passed twice, or without being in
+// the ranking. Scan may miss a member whose score falls while it runs.
+func (t *Tree) Scan(ctx context.Context, s kv.Store, f func(ids []string) error) error {
+	return t.query(ctx, s, func(r *reading) error {
+		for st, all := (Between{}).stretch(false), false; !all; {
+			if err := r.answer(ctx, s, r.reach(st, scanAtOnce)); err != nil {
+				return err
+			}
+			var entries []entry
+			if entries, all = r.entries(st, math.MaxInt); len(entries) == 0 {
+				return nil
+			}
+			if err := f(uniq(idsOf(entries))); err != nil {
+				return err
+			}
+			last := entries[len(entries)-1]
+			st.from = r.point(last.score, last.id).beside(true)
+		}
+		return nil
+	})
 }

@@ -1,29 +1,28 @@
 package keytree
 
 import (
+	"bytes"
 	"sync"
-
-	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
 // Local is a process's memory of any number of trees: the known routers, and the edits waiting for
 // each node.
 type Local struct {
 	limit int
+	queues
 
 	mu      sync.Mutex // never held during a trip
 	routers map[string]*router
 	bytes   int
-	lost    int // how often a tree had lost a node
-	queues  map[string]*queue
-	leaves  map[string]seenLeaf // recently read leaves; a version of a leaf never changes
+	lost    int                 // how often a tree had lost a node
+	leaves  map[string]seenLeaf // recently read or written leaves
 }
 
-// seenLeaf is a decoded leaf and the checksum of its value: after losing its memory, a server may
-// reuse a version.
+// seenLeaf is a decoded leaf and its value. A version would not identify it: after losing its
+// memory, a server may reuse a version, and a writer does not know that of its write.
 type seenLeaf struct {
-	node
-	sum uint32
+	*leaf
+	value []byte
 }
 
 // maxLeaves is the maximum number of decoded leaves kept.
@@ -31,7 +30,7 @@ const maxLeaves = 512
 
 // NewLocal returns a Local that keeps at most limit routers.
 func NewLocal(limit int) *Local {
-	return &Local{limit: limit, routers: make(map[string]*router), queues: make(map[string]*queue)}
+	return &Local{limit: limit, routers: make(map[string]*router), queues: queues{of: make(map[string]*queue)}}
 }
 
 // router returns the last seen router under key, or nil if the node was not a router, and reports
@@ -102,22 +101,25 @@ func (l *Local) makeRoom() {
 // routerBytes is the approximate memory of a router and its map entry, without the key.
 const routerBytes = 128 + 40
 
-// leaf returns the decoded leaf of a version and checksum of the node under key, if it is known.
-func (l *Local) leaf(key string, version kv.Version, sum uint32) (p node, known bool) {
+// leaf returns the leaf with that value under key, or nil if it is not known.
+func (l *Local) leaf(key string, value []byte) *leaf {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	seen := l.leaves[key]
-	return seen.node, seen.leaf != nil && seen.version == version && seen.sum == sum
+	l.mu.Unlock()
+	if !bytes.Equal(seen.value, value) {
+		return nil
+	}
+	return seen.leaf
 }
 
-// rememberLeaf keeps p, decoded from a value with that checksum.
-func (l *Local) rememberLeaf(key string, p node, sum uint32) {
+// rememberLeaf keeps p, whose value is value.
+func (l *Local) rememberLeaf(key string, p *leaf, value []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.leaves == nil || len(l.leaves) == maxLeaves {
 		l.leaves = make(map[string]seenLeaf)
 	}
-	l.leaves[key] = seenLeaf{p, sum}
+	l.leaves[key] = seenLeaf{p, value}
 }
 
 // lose counts a tree that has lost a node.

@@ -1,17 +1,13 @@
 package keytree
 
 import (
-	"cmp"
-	"context"
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"slices"
+	"time"
 	"unsafe"
 
 	"github.com/ringtree/ringtree/internal/frame"
 	"github.com/ringtree/ringtree/internal/wire"
-	"github.com/ringtree/ringtree/kvmodel"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -55,8 +51,6 @@ func (m *meta) writes(epoch uint64) bool {
 
 // metaName ends the key of a definition.
 const metaName = ":meta"
-
-func (t *Tree) metaKey() string { return t.name + metaName }
 
 func (m *meta) encode() []byte {
 	b := append([]byte(magic), metaKind, byte(m.code))
@@ -105,94 +99,20 @@ func keepMeta(value []byte) (any, int, error) {
 	return m, int(unsafe.Sizeof(*m)), err
 }
 
-// readMeta returns the tree's definition, or nil if there is none. A process that does not know the
-// tree reads the edge in the same trip. A lost definition is restored.
-func (t *Tree) readMeta(ctx context.Context, s kv.Store) (*meta, error) {
-	asked := t.Now()
-	var r kv.Result
-	works := []func(kv.Store) error{
-		func(s kv.Store) error { r, _ = kv.One(ctx, s, kv.OpGet(t.metaKey())); return nil },
-	}
-	if t.unseen() {
-		works = append(works, func(s kv.Store) error { return t.readEdge(ctx, s) })
-	}
-	if err := together(ctx, s, works...); err != nil {
-		return nil, err
-	}
-	m, err := decodeMeta(r)
-	if m == nil && (err == nil || wire.IsCorrupt(err)) {
-		m, err = t.putBack(ctx, s, r.Version)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if m != nil && m.code != t.Code {
-		return nil, fmt.Errorf("%w: the ranking %s orders scores of another kind", kvmodel.ErrNeedsRebuild, t.name)
-	}
-	t.know(m, asked)
-	t.witness(m)
-	return m, nil
+// edge names the highest and the lowest leaf with an entry, as a hint for processes that have not
+// read the tree. An outdated hint costs only a few trips. The edge also proves that the tree
+// exists, and holds a copy of its definition.
+type edge struct {
+	epoch   uint64
+	highest string
+	lowest  string
+	copy    *meta     // of the definition, in case that is lost; nil: unknown
+	noted   time.Time // by this process
 }
 
-// create makes the tree and returns its definition, or that of another process that made it at the
-// same time. It adds the root first. The first epoch is the current time, so that the tree does not
-// adopt nodes of an earlier tree whose definition was lost.
-func (t *Tree) create(ctx context.Context, s kv.Store) (*meta, error) {
-	asked := t.Now()
-	m, err := t.begun(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	if t.missing() {
-		m.lost = true
-	}
-	t.writing(s)
-	for {
-		_, err := kv.One(ctx, s, kv.OpAdd(t.metaKey(), m.encode()).For(t.nodes(m, m.epoch).ttl()))
-		if err == nil {
-			t.know(m, asked)
-		}
-		if err == nil && t.Atomic {
-			return m, t.putEdge(ctx, s, edge{}, m)
-		}
-		if err == nil {
-			t.witness(m)
-			return m, nil
-		}
-		if !errors.Is(err, kv.ErrExists) && !errors.Is(err, kv.ErrUnclear) || ctx.Err() != nil {
-			return nil, err
-		}
-		if there, err := t.readMeta(ctx, s); there != nil || err != nil {
-			return there, err
-		}
-	}
-}
-
-// begun adds the root of a new tree and returns its definition.
-func (t *Tree) begun(ctx context.Context, s kv.Store) (*meta, error) {
-	m := &meta{order: order{code: t.Code}, limit: cmp.Or(t.Limit, entryLimit), epoch: uint64(t.Now().UnixMilli())}
-	copy(m.salt[:], kv.RandomBytes(len(m.salt)))
-	return m, t.addRoot(ctx, s, m, m.epoch)
-}
-
-// addRoot adds the empty root of an epoch.
-func (t *Tree) addRoot(ctx context.Context, s kv.Store, m *meta, epoch uint64) error {
-	p := t.nodes(m, epoch)
-	for {
-		err := p.write(ctx, s, "", node{}, new(leaf).encode())
-		if err == nil || !again(err) {
-			return err
-		}
-		got, err := p.get(ctx, s, "")
-		if err != nil || got[0].version != 0 {
-			return err
-		}
-	}
-}
-
-// writeMeta replaces m with next. After errAgain, a read shows whether it did.
-func (t *Tree) writeMeta(ctx context.Context, s kv.Store, m, next *meta) error {
-	t.writing(s)
-	_, err := kv.One(ctx, s, kv.OpSwap(t.metaKey(), m.version, next.encode()).For(t.nodes(m, m.epoch).ttl()))
-	return lost(ctx, err)
+func (e *edge) encode() []byte {
+	b := binary.AppendUvarint(append([]byte(magic), edgeKind), e.epoch)
+	b = wire.AppendText(wire.AppendText(b, e.highest), e.lowest)
+	b = append(append(b, byte(e.copy.code)), e.copy.salt[:]...)
+	return frame.Whole(appendFlag(binary.AppendUvarint(b, uint64(e.copy.limit)), e.copy.lost))
 }

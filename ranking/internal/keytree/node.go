@@ -2,6 +2,7 @@ package keytree
 
 import (
 	"encoding/binary"
+	"errors"
 	"slices"
 
 	"github.com/ringtree/ringtree/internal/frame"
@@ -234,7 +235,7 @@ func (r *router) encode() []byte {
 	if dense {
 		kind = denseRouterKind
 	}
-	b := append([]byte(magic), kind, flags)
+	b := append(append(make([]byte, 0, 64), magic...), kind, flags)
 	b = binary.AppendUvarint(b, r.seq)
 	b = r.pushed.append(b, dense)
 	for _, s := range r.slots {
@@ -276,4 +277,45 @@ func decodeNode(r kv.Result) (node, error) {
 		return node{version: r.Version}, nil
 	}
 	return p, nil
+}
+
+// tally is the number of counted members and, in a tree with dense ranks, of their distinct scores.
+// In other trees scores is 0, and is not stored.
+type tally struct{ members, scores int }
+
+func (t tally) plus(other tally) tally {
+	return tally{t.members + other.members, t.scores + other.scores}
+}
+
+// off returns the difference between t and other.
+func (t tally) off(other tally) int {
+	return distance(t.members, other.members) + distance(t.scores, other.scores)
+}
+
+func distance(a, b int) int { return max(a-b, b-a) }
+
+// tally reads a tally written by tally.append.
+func (r *reader) tally(scores bool) tally {
+	t := tally{members: int(r.number())}
+	if scores {
+		t.scores = int(r.number())
+	}
+	return t
+}
+
+// append appends t, with or without its scores.
+func (t tally) append(dst []byte, scores bool) []byte {
+	dst = binary.AppendUvarint(dst, uint64(t.members))
+	if scores {
+		dst = binary.AppendUvarint(dst, uint64(t.scores))
+	}
+	return dst
+}
+
+// unlessAbsent returns nil if err says that the key does not exist, otherwise err.
+func unlessAbsent(err error) error {
+	if errors.Is(err, kv.ErrNotFound) {
+		return nil
+	}
+	return err
 }

@@ -1,6 +1,7 @@
 package keytree
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,13 +106,14 @@ func (p *nodes) decode(key string, r kv.Result) (node, error) {
 		shared.version = r.Version
 		return shared, nil
 	}
-	sum := sumIn(r.Value)
-	if known, ok := p.local.leaf(key, r.Version, sum); ok && r.Err == nil {
-		return known, nil
+	if r.Err == nil {
+		if known := p.local.leaf(key, r.Value); known != nil {
+			return node{leaf: known, version: r.Version, size: len(r.Value)}, nil
+		}
 	}
 	got, err := decodeNode(r)
 	if got.leaf != nil {
-		p.local.rememberLeaf(key, got, sum)
+		p.local.rememberLeaf(key, got.leaf, r.Value)
 	}
 	return got, err
 }
@@ -159,7 +161,16 @@ func (p *nodes) write(ctx context.Context, s kv.Store, name string, old node, va
 		return errLate
 	}
 	_, err := kv.One(ctx, s, p.put(name, old, value))
-	return lost(ctx, err)
+	return refused(ctx, err)
+}
+
+// writeRouter is write for a router, and remembers it.
+func (p *nodes) writeRouter(ctx context.Context, s kv.Store, name string, old node, r *router) error {
+	err := p.write(ctx, s, name, old, r.encode())
+	if err == nil {
+		p.local.remember(p.key(name), r)
+	}
+	return err
 }
 
 // late reports whether the operation must not write any more.
@@ -170,22 +181,14 @@ func (p *nodes) tooLong(began time.Time) bool {
 	return !began.IsZero() && p.now().Sub(began) > times.Change
 }
 
-// lost returns errAgain if a write was rejected because the item has changed, errUnsure if the
+// refused returns errAgain if a write was rejected because the item has changed, errUnsure if the
 // result is unclear, otherwise err.
-func lost(ctx context.Context, err error) error {
+func refused(ctx context.Context, err error) error {
 	switch {
 	case kv.Raced(err):
 		return errAgain
 	case errors.Is(err, kv.ErrUnclear) && ctx.Err() == nil:
 		return errUnsure
-	}
-	return err
-}
-
-// unlessAbsent returns nil if err says that the key does not exist, otherwise err.
-func unlessAbsent(err error) error {
-	if errors.Is(err, kv.ErrNotFound) {
-		return nil
 	}
 	return err
 }
@@ -213,4 +216,28 @@ func sleep(ctx context.Context, s kv.Store, d time.Duration) error {
 		return kv.TooLate(ctx)
 	}
 	return nil
+}
+
+// splits reports whether the node called name can be split.
+func (p *nodes) splits(name string) bool { return len(name) < p.code.maxBits() }
+
+// size returns the number of members when this process last read the root as a router, or 0.
+func (p *nodes) size() int {
+	if r, _ := p.local.router(p.key("")); r != nil {
+		return r.members()
+	}
+	return 0
+}
+
+// together runs works in parallel and returns the first error.
+func together(ctx context.Context, s kv.Store, works ...func(kv.Store) error) error {
+	if len(works) == 0 {
+		return nil
+	}
+	return cmp.Or(kv.Together(ctx, s, works...)...)
+}
+
+// each runs work for values in parallel and returns the first error.
+func each[V any](ctx context.Context, s kv.Store, values []V, work func(s kv.Store, i int, v V) error) error {
+	return cmp.Or(kv.Each(ctx, s, values, work)...)
 }

@@ -36,10 +36,9 @@ func (p *nodes) open(ctx context.Context, s kv.Store, at *spot) error {
 		if next == above.router {
 			continue
 		}
-		if err := p.write(ctx, s, names[i], above, next.encode()); err != nil {
+		if err := p.writeRouter(ctx, s, names[i], above, next); err != nil {
 			return err
 		}
-		p.local.remember(p.key(names[i]), next)
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ func (r *reading) readTop(ctx context.Context, s kv.Store, limit int) error {
 	for level := []string{""}; len(level) > 0; level = r.below(level) {
 		var unread []string
 		for _, name := range r.likely(level, limit) {
-			if _, seen := r.seen.get(name); !seen && r.seen.len()+len(unread) < max(1, limit) {
+			if _, seen := r.seen.get(name); !seen && r.seen.size()+len(unread) < max(1, limit) {
 				unread = append(unread, name)
 			}
 		}

@@ -83,9 +83,6 @@ func (o *order) point(s Score, id string) point {
 	return p
 }
 
-// at returns the position of m.
-func (o *order) at(m Member) point { return o.point(m.Score, m.ID) }
-
 // bits returns the bits of p, padded to the maximum length of a name.
 func (o *order) bits(p point) string {
 	var room [8*MaxWord + 8*hashBytes]byte
@@ -132,3 +129,11 @@ func (c Code) IsName(text string) bool {
 
 // parent returns the name of the parent of the node called name, which is not the root.
 func parent(name string) string { return name[:len(name)-perLevel] }
+
+// edgeOf returns the point just before all members with score s in a direction.
+func edgeOf(s Score, down bool) point {
+	if down {
+		return after(s)
+	}
+	return before(s)
+}

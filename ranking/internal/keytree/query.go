@@ -67,7 +67,7 @@ func (t *Tree) list(ctx context.Context, s kv.Store, r *reading, st stretch, n i
 		if f.more && len(entries) > 0 {
 			entries = entries[:min(ask, len(entries))]
 			last := entries[len(entries)-1]
-			part.to = r.point(last.score, last.id).beside(st.up())
+			part.to = r.point(last.score, last.id).beside(st.ascends())
 		}
 		members, err := t.verify(ctx, s, r.nodes, part, entries, w)
 		if err != nil {
@@ -76,7 +76,7 @@ func (t *Tree) list(ctx context.Context, s kv.Store, r *reading, st stretch, n i
 		f.members = slices.Grow(f.members, min(len(members), n-len(f.members)))
 		for _, m := range members {
 			if len(f.members) == n {
-				f.more, part.to = true, r.at(f.members[n-1]).beside(st.up())
+				f.more, part.to = true, r.pointOf(f.members[n-1]).beside(st.ascends())
 				break
 			}
 			if !listed[m.ID] && (w.Keep == nil || w.Keep(m)) {
@@ -105,7 +105,7 @@ func (t *Tree) verify(ctx context.Context, s kv.Store, p *nodes, part stretch, e
 	if repeat {
 		ids = uniq(ids)
 	}
-	states, values, err := t.states(ctx, ahead.Then(s), ids, w)
+	states, values, err := t.statesOf(ctx, ahead.Then(s), ids, w)
 	if err != nil {
 		return nil, err
 	}
@@ -131,18 +131,18 @@ func (t *Tree) verify(ctx context.Context, s kv.Store, p *nodes, part stretch, e
 		t.meet(own, id, *st, shown, w)
 	}
 	if moved {
-		p.sort(members, part.up())
+		p.sortMembers(members, part.ascends())
 	}
 	return members, nil
 }
 
-// sort sorts members, from the lowest up or from the highest down.
-func (p *nodes) sort(members []Member, up bool) {
+// sortMembers sorts members, from the lowest up or from the highest down.
+func (p *nodes) sortMembers(members []Member, up bool) {
 	slices.SortFunc(members, func(a, b Member) int {
 		if !up {
 			a, b = b, a
 		}
-		return p.at(a).compare(p.at(b))
+		return p.pointOf(a).compare(p.pointOf(b))
 	})
 }
 
@@ -157,8 +157,8 @@ func (p *nodes) counts(entries []entry, id string, st *State) bool {
 	return st.In
 }
 
-// states reads the records of ids and, in the same trip, the values of w.Beside.
-func (t *Tree) states(ctx context.Context, s kv.Store, ids []string, w Want) (states []State, values []any, err error) {
+// statesOf reads the records of ids and, in the same trip, the values of w.Beside.
+func (t *Tree) statesOf(ctx context.Context, s kv.Store, ids []string, w Want) (states []State, values []any, err error) {
 	works := []func(kv.Store) error{
 		func(s kv.Store) (err error) { states, err = t.Truth.States(ctx, kv.Near(s), ids); return err },
 	}
@@ -221,7 +221,7 @@ func (t *Tree) query(ctx context.Context, s kv.Store, work func(*reading) error,
 // try is a try of query. If it is not done, another one is needed. What the first one reads is
 // shown.
 func (t *Tree) try(ctx context.Context, s kv.Store, first bool, work func(*reading) error, beside []func(kv.Store) error) (done bool, err error) {
-	room := rooms.Get().(*room)
+	room := rooms.Get().(*readingRoom)
 	defer room.leave()
 	if first {
 		room.store, room.prefix = kv.MemoryOf(ctx, s)
@@ -281,4 +281,51 @@ func (b Between) stretch(down bool) stretch {
 // empty reports whether b cannot contain any score.
 func (b Between) empty() bool {
 	return b.Low != nil && b.High != nil && b.Low.WithTie(0).Compare(b.High.WithTie(0)) >= 0
+}
+
+// pointOf returns the position of m.
+func (o *order) pointOf(m Member) point { return o.point(m.Score, m.ID) }
+
+// Doubt is an entry to tidy: not confirmed by its record, or confirmed but not counting. If Past is
+// not 0, the version of the record must be raised to it first. If Again is not nil, the record is
+// damaged and must be rewritten as Again.
+type Doubt struct {
+	ID    string
+	Score Score
+	Past  uint64
+	Again *State
+}
+
+// reading returns what a query of the epoch that is read goes by.
+func (t *Tree) reading(r *readingRoom, m *meta) *reading {
+	t.open(&r.of, m, m.epoch)
+	r.nodes = &r.of
+	if r.store != nil {
+		_, r.inMemory = t.keysIn(r.prefix, r.root)
+	}
+	r.begin()
+	return &r.reading
+}
+
+// shownDefinition is definition for displayed results: it may come from memory.
+func (t *Tree) shownDefinition(ctx context.Context, s kv.Store, shown *memory, beside []func(kv.Store) error) (*meta, error) {
+	if shown.store == nil {
+		return t.definition(ctx, s, beside)
+	}
+	if err := together(ctx, s, beside...); err != nil {
+		return nil, err
+	}
+	metaKey, _ := t.keysIn(shown.prefix, "")
+	found := shown.recall(metaKey, keepMeta)
+	if found.Decoded == nil {
+		results, err := kv.GetDecoded(ctx, kv.Near(s), keepMeta, t.metaKey())
+		if err != nil {
+			return nil, err
+		}
+		found = results[0]
+	}
+	if m, ok := found.Decoded.(*meta); ok && m.code == t.Code {
+		return m, nil
+	}
+	return t.definition(ctx, s, nil)
 }

@@ -1,6 +1,43 @@
 package keytree
 
-import "slices"
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// edit changes one member's entries in the leaf of point: it adds an entry, or tidies, or both.
+type edit struct {
+	point point
+	bits  string // of point
+	id    string
+
+	put   *entry // the entry to add, or nil
+	known *State // the state of the record to tidy by, or nil
+	err   error  // the error, valid once its owner is done
+
+	// restores: add put only if the member has no entry at that score.
+	restores bool
+
+	// began is when the operation began, or the read of the record that the edit
+	// relies on. Long after that, no other operation writes the edit along: the entry
+	// of a record that has changed since would come back, and its owner may no longer
+	// be there to look at the record once more. Zero: it may take any time.
+	began time.Time
+
+	// Guarded by the mutex of the queues:
+	queue *queue // the queue it waits in
+	seen  int    // the queue's writes at the last read of the node
+	done  bool   // written
+
+	// absent: the written leaf has no entry, where the record tidied by is in.
+	absent bool
+}
+
+// misses reports whether l, a result of e, has no entry, where the record tidied by is in.
+func (e *edit) misses(l *leaf) bool {
+	return e.known != nil && e.known.In && e.known.Score == e.point.score && !l.has(e.point.score, e.id)
+}
 
 // queue holds the edits of one node that wait in a process to be written together. One by one, each
 // write would make the others fail once. A queue only saves work: after waiting long enough an edit
@@ -12,29 +49,35 @@ type queue struct {
 	writes  int  // number of successful writes
 }
 
+// queues are the queues of a process, by key.
+type queues struct {
+	mu sync.Mutex // never held during a trip
+	of map[string]*queue
+}
+
 // join adds edits to the queue of key.
-func (l *Local) join(key string, edits []*edit) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (q *queues) join(key string, edits []*edit) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	edits = slices.DeleteFunc(slices.Clone(edits), func(e *edit) bool { return e.queue != nil && e.queue.key == key })
-	l.leave(edits)
+	q.leave(edits)
 	for _, e := range edits {
 		if e.done {
 			continue
 		}
-		if l.queues[key] == nil {
-			l.queues[key] = &queue{key: key}
+		if q.of[key] == nil {
+			q.of[key] = &queue{key: key}
 		}
-		e.queue = l.queues[key]
+		e.queue = q.of[key]
 		e.queue.waiting = append(e.queue.waiting, e)
 		e.seen = e.queue.writes
 	}
 }
 
 // looks notes that the owner of edits is about to read their node.
-func (l *Local) looks(edits []*edit) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (q *queues) looks(edits []*edit) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	for _, e := range edits {
 		if e.queue != nil {
 			e.seen = e.queue.writes
@@ -43,13 +86,13 @@ func (l *Local) looks(edits []*edit) {
 }
 
 // quit removes edits from their queues.
-func (l *Local) quit(edits []*edit) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.leave(edits)
+func (q *queues) quit(edits []*edit) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.leave(edits)
 }
 
-func (l *Local) leave(edits []*edit) {
+func (q *queues) leave(edits []*edit) {
 	var left []*queue
 	for _, e := range edits {
 		if e.queue != nil && !slices.Contains(left, e.queue) {
@@ -59,14 +102,14 @@ func (l *Local) leave(edits []*edit) {
 	}
 	for _, ln := range left {
 		ln.waiting = slices.DeleteFunc(ln.waiting, func(w *edit) bool { return w.queue != ln })
-		l.close(ln)
+		q.close(ln)
 	}
 }
 
 // close removes a queue if it is empty and idle.
-func (l *Local) close(ln *queue) {
-	if len(ln.waiting) == 0 && !ln.busy && l.queues[ln.key] == ln {
-		delete(l.queues, ln.key)
+func (q *queues) close(ln *queue) {
+	if len(ln.waiting) == 0 && !ln.busy && q.of[ln.key] == ln {
+		delete(q.of, ln.key)
 	}
 }
 
@@ -74,9 +117,9 @@ func (l *Local) close(ln *queue) {
 // unwritten one of edits, then all waiting ones that are not late. It returns none if all edits are
 // written, if another write has ended since the owner of edits read the node, or, with patient, if
 // another write is running.
-func (l *Local) lead(edits []*edit, patient bool, late func(*edit) bool) (*queue, []*edit) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (q *queues) lead(edits []*edit, patient bool, late func(*edit) bool) (*queue, []*edit) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	i := slices.IndexFunc(edits, func(e *edit) bool { return !e.done })
 	if i < 0 {
 		return nil, nil
@@ -91,9 +134,9 @@ func (l *Local) lead(edits []*edit, patient bool, late func(*edit) bool) (*queue
 }
 
 // wrote ends a write of the edits in written, whose result is next.
-func (l *Local) wrote(ln *queue, written []*edit, next *leaf) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (q *queues) wrote(ln *queue, written []*edit, next *leaf) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	ln.busy = false
 	if len(written) > 0 {
 		ln.writes++
@@ -103,13 +146,13 @@ func (l *Local) wrote(ln *queue, written []*edit, next *leaf) {
 			w.done, w.absent = true, w.misses(next)
 		}
 	}
-	l.leave(slices.DeleteFunc(slices.Clone(written), func(w *edit) bool { return w.queue != ln }))
-	l.close(ln)
+	q.leave(slices.DeleteFunc(slices.Clone(written), func(w *edit) bool { return w.queue != ln }))
+	q.close(ln)
 }
 
 // undone returns the edits that are not yet written.
-func (l *Local) undone(edits []*edit) []*edit {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (q *queues) undone(edits []*edit) []*edit {
+	q.mu.Lock()
+	defer q.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(edits), func(e *edit) bool { return e.done })
 }

@@ -75,14 +75,6 @@ func (t *Tree) RankOf(ctx context.Context, s kv.Store, score Score, down bool, r
 	return ranks.before(before) + 1, err
 }
 
-// edgeOf returns the point just before all members with score s in a direction.
-func edgeOf(s Score, down bool) point {
-	if down {
-		return after(s)
-	}
-	return before(s)
-}
-
 func (t *Tree) state(ctx context.Context, s kv.Store, id string) (State, error) {
 	states, err := t.Truth.States(ctx, s, []string{id})
 	if err != nil {
@@ -94,7 +86,7 @@ func (t *Tree) state(ctx context.Context, s kv.Store, id string) (State, error) 
 // standing counts all members, and those before q.
 func (r *reading) standing(ctx context.Context, s kv.Store, q point, down bool) (before, all tally, err error) {
 	r.aims = r.bits(q)
-	err = r.answer(ctx, s, both(r.beyond(q, down, &before), r.whole(&all)))
+	err = r.answer(ctx, s, both(r.beyond(q, down, &before), r.wholeTree(&all)))
 	return before, all, err
 }
 
@@ -144,7 +136,7 @@ func (t *Tree) At(ctx context.Context, s kv.Store, before, n int, down bool, ran
 	if before < 0 || n <= 0 {
 		return part, nil
 	}
-	n = min(n, all)
+	n = min(n, unlimited)
 	err := t.query(ctx, s, func(r *reading) error {
 		var st stretch
 		walk := both(r.skip(before, n+1, down, &st.from), r.skip(before+n, 1, down, &st.to))
@@ -156,7 +148,7 @@ func (t *Tree) At(ctx context.Context, s kv.Store, before, n int, down bool, ran
 		if err != nil || st.from == st.to {
 			return err
 		}
-		found, err := t.list(ctx, s, r, st, all, w)
+		found, err := t.list(ctx, s, r, st, unlimited, w)
 		if part.Members = found.members; err == nil && ranks != Single {
 			err = r.run(ctx, s, &part, down)
 		}
@@ -165,8 +157,8 @@ func (t *Tree) At(ctx context.Context, s kv.Store, before, n int, down bool, ran
 	return part, err
 }
 
-// all is more than the members of a part.
-const all = math.MaxInt32
+// unlimited is more than the members of a part.
+const unlimited = math.MaxInt32
 
 // run counts the members before the score of the first member of part.
 func (r *reading) run(ctx context.Context, s kv.Store, part *Part, down bool) error {
@@ -229,7 +221,7 @@ func (t *Tree) Count(ctx context.Context, s kv.Store, b Between) (int, error) {
 	st := b.stretch(false)
 	var all, below, above tally
 	err := t.query(ctx, s, func(r *reading) error {
-		walk := r.whole(&all)
+		walk := r.wholeTree(&all)
 		if b.Low != nil {
 			walk, r.aims = both(walk, r.beyond(st.from, false, &below)), r.bits(st.from)
 		}

@@ -35,35 +35,24 @@ func (p *nodes) reading() *reading {
 	return r
 }
 
-// room is a reading with its nodes, in one piece of memory that is used again.
-type room struct {
+// readingRoom is a reading with its nodes, in one piece of memory that is used again.
+type readingRoom struct {
 	reading
 	of nodes
 }
 
 var rooms = sync.Pool{New: func() any {
-	r := new(room)
+	r := new(readingRoom)
 	r.toLook = r.look
 	return r
 }}
 
 // leave gives the room back. Nobody uses the reading any more.
-func (r *room) leave() {
+func (r *readingRoom) leave() {
 	few := r.seen.few
 	clear(few)
-	*r = room{reading: reading{toLook: r.toLook, seen: nodeSet{few: few[:0]}}}
+	*r = readingRoom{reading: reading{toLook: r.toLook, seen: nodeSet{few: few[:0]}}}
 	rooms.Put(r)
-}
-
-// reading returns what a query of the epoch that is read goes by.
-func (t *Tree) reading(r *room, m *meta) *reading {
-	t.open(&r.of, m, m.epoch)
-	r.nodes = &r.of
-	if r.store != nil {
-		_, r.inMemory = t.keysIn(r.prefix, r.root)
-	}
-	r.begin()
-	return &r.reading
 }
 
 func (r *reading) begin() {
@@ -122,7 +111,7 @@ func (s *nodeSet) put(name string, p node) {
 	}
 }
 
-func (s *nodeSet) len() int { return len(s.few) + len(s.many) }
+func (s *nodeSet) size() int { return len(s.few) + len(s.many) }
 
 // childName is childName without an allocation if the node is in s.
 func (s *nodeSet) childName(name string, i int) string {
@@ -339,4 +328,19 @@ func uniq(names []string) []string {
 		}
 	}
 	return once
+}
+
+// expected returns the number of members below the node called name, as far as known.
+func (r *reading) expected(name string) int {
+	if name == "" {
+		return 0
+	}
+	above := r.seen.router(parent(name))
+	if above == nil {
+		above, _ = r.local.router(r.key(parent(name)))
+	}
+	if above == nil {
+		return 0
+	}
+	return above.slots[child(parent(name), name)].members
 }

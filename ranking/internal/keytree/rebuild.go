@@ -53,7 +53,7 @@ func (t *Tree) Rebuild(ctx context.Context, s kv.Store, ids []string, lost uint6
 	if m.lost {
 		err = t.fill(ctx, l, m, ids)
 	} else {
-		err = t.copy(ctx, l, ids)
+		err = t.copyEpoch(ctx, l, ids)
 	}
 	if err != nil && !errors.As(err, new(*lossError)) {
 		return err
@@ -80,7 +80,7 @@ func (t *Tree) fill(ctx context.Context, l *lease, m *meta, ids []string) error 
 		return t.enter(ctx, l, p, others)
 	}
 	for _, old := range m.old {
-		if err := t.nodes(m, old).delete(ctx, l, "", last); err != nil {
+		if err := t.nodes(m, old).deleteFrom(ctx, l, "", last); err != nil {
 			return err
 		}
 	}
@@ -91,8 +91,8 @@ func (t *Tree) fill(ctx context.Context, l *lease, m *meta, ids []string) error 
 	return t.putEdge(ctx, l.s, edge{}, m)
 }
 
-// copy moves the tree to a new epoch.
-func (t *Tree) copy(ctx context.Context, l *lease, ids []string) error {
+// copyEpoch moves the tree to a new epoch.
+func (t *Tree) copyEpoch(ctx context.Context, l *lease, ids []string) error {
 	m, err := t.beginCopy(ctx, l.s)
 	if err != nil {
 		return err
@@ -129,7 +129,7 @@ func (t *Tree) endRebuild(ctx context.Context, l *lease, m *meta) error {
 	if err := l.wait(ctx, graceTime); err != nil {
 		return err
 	}
-	return t.nodes(m, old).delete(ctx, l, "", func([]entry) error { return nil })
+	return t.nodes(m, old).deleteFrom(ctx, l, "", func([]entry) error { return nil })
 }
 
 // beginCopy returns the definition of the copying phase. An unfinished copy of an earlier rebuild
@@ -218,10 +218,10 @@ func (t *Tree) enterAll(ctx context.Context, s kv.Store, p *nodes, ids []string)
 	return p.report(ctx, s, due)
 }
 
-// delete deletes the node called name and, before it, all nodes below, once last was called with
+// deleteFrom deletes the node called name and, before it, all nodes below, once last was called with
 // the entries of each leaf. There may be nodes below one that was lost: the tree ends only where
 // no child exists.
-func (p *nodes) delete(ctx context.Context, l *lease, name string, last func([]entry) error) error {
+func (p *nodes) deleteFrom(ctx context.Context, l *lease, name string, last func([]entry) error) error {
 	got, err := p.get(ctx, l.s, name)
 	if err != nil {
 		return err
@@ -255,7 +255,7 @@ func (p *nodes) deleteBelow(ctx context.Context, l *lease, name string, last fun
 		return nil
 	}
 	for _, child := range names {
-		if err := p.delete(ctx, l, child, last); err != nil {
+		if err := p.deleteFrom(ctx, l, child, last); err != nil {
 			return err
 		}
 	}

@@ -88,9 +88,9 @@ func (st State) same(other State) bool {
 	return st.Broken == nil && other.Broken == nil && st.In == other.In && (!st.In || st.Score == other.Score)
 }
 
-// next returns the record's next state, with to applied. Its version is greater than the old one,
+// nextState returns the record's next state, with to applied. Its version is greater than the old one,
 // and than all versions before the record was last absent.
-func (o *Own) next(old record, to State) State {
+func (o *Own) nextState(old record, to State) State {
 	return State{In: to.In, Score: to.Score, Ver: max(old.Ver+1, uint64(o.now().UnixMilli()))}
 }
 
@@ -128,7 +128,7 @@ func (o *Own) again(ctx context.Context, s kv.Store, d Doubt) error {
 		if err != nil || r.Broken == nil {
 			return err
 		}
-		st := o.next(r, *d.Again)
+		st := o.nextState(r, *d.Again)
 		st.Ver = max(st.Ver, d.Past)
 		return o.write(ctx, s, d.ID, r, st)
 	})

@@ -51,7 +51,7 @@ func (p *nodes) refresh(ctx context.Context, s kv.Store, name string) (slot, err
 		}
 		next.seq++
 		own.seq++
-		err := p.write(ctx, s, name, got[0], next.encode())
+		err := p.writeRouter(ctx, s, name, got[0], next)
 		if err == nil || !again(err) {
 			return own, err
 		}

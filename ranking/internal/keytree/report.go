@@ -1,7 +1,6 @@
 package keytree
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -9,13 +8,6 @@ import (
 
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
-
-// report is the new slot of a node in the router above it. Counts are absolute and carry the node's
-// sequence number, so a repeated, late or lost report does no lasting harm.
-type report struct {
-	name string // of the node
-	slot slot
-}
 
 // reports are pending reports, the last one of each node. unsure are nodes with reports that may be
 // lost: the paths to them are corrected.
@@ -105,7 +97,7 @@ func (p *nodes) reportRound(ctx context.Context, s kv.Store, due *reports, owed 
 	if err != nil {
 		return false, err
 	}
-	errs := kv.Each(ctx, s, plan, func(s kv.Store, _ int, t *update) error { return t.write(ctx, s, p) })
+	errs := p.update(ctx, s, plan)
 	lost := make(map[string]bool)
 	for i, e := range errs {
 		t := plan[i]
@@ -143,9 +135,37 @@ func (t *update) owes(lost, owed map[string]bool) {
 	}
 }
 
-// readPlan reads the routers and returns the plan for the due reports.
+// routersAbove returns the routers above the nodes of r, and those of owed with the routers above.
+func (r *reports) routersAbove(owed map[string]bool) []string {
+	var names []string
+	seen := make(map[string]bool)
+	add := func(name string) {
+		for !seen[name] {
+			seen[name] = true
+			if names = append(names, name); name != "" {
+				name = parent(name)
+			}
+		}
+	}
+	for name := range r.of {
+		add(parent(name))
+	}
+	for name := range owed {
+		add(name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// readPlan reads the routers that are likely to change, in a small tree all above, and returns the
+// plan for the due reports.
 func (p *nodes) readPlan(ctx context.Context, s kv.Store, due *reports, owed map[string]bool) ([]*update, error) {
-	names := kv.Texts(p.plan(due, owed, p.remembered), func(t *update) string { return t.name })
+	var names []string
+	if p.size() <= p.small {
+		names = due.routersAbove(owed)
+	} else {
+		names = kv.Texts(p.plan(due, owed, p.remembered), func(t *update) string { return t.name })
+	}
 	got, err := p.get(ctx, s, names...)
 	if err != nil {
 		return nil, err
@@ -165,29 +185,8 @@ func (p *nodes) remembered(name string) (node, bool) {
 	return node{router: r}, seen
 }
 
-// update changes a router by the reports of its children.
-type update struct {
-	name   string
-	family []report // reports of children
-	known  bool     // the router is known; otherwise the update waits
-	old    node
-	next   *router // after the update; nil: not a router, or no change
-	up     bool    // next must be reported to the router above
-}
-
 func (t *update) report() report {
 	return report{t.name, slot{t.next.pushed, t.next.seq, t.next.closed}}
-}
-
-func (t *update) write(ctx context.Context, s kv.Store, p *nodes) error {
-	if t.next == nil {
-		return nil
-	}
-	err := p.write(ctx, s, t.name, t.old, t.next.encode())
-	if err == nil {
-		p.local.remember(p.key(t.name), t.next)
-	}
-	return err
 }
 
 // plan returns the updates that follow from the due reports, from the lowest router up. look
@@ -239,14 +238,18 @@ func (r *reports) families() map[string][]report {
 
 // lowestOf returns the names of the lowest routers, in order.
 func lowestOf(families map[string][]report) []string {
-	names := slices.SortedFunc(maps.Keys(families), func(a, b string) int {
-		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
-	})
-	end := slices.IndexFunc(names, func(name string) bool { return len(name) < len(names[0]) })
-	if end < 0 {
-		return names
+	deepest := 0
+	for name := range families {
+		deepest = max(deepest, len(name))
 	}
-	return names[:end]
+	var names []string
+	for name := range families {
+		if len(name) == deepest {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // drop removes the reports of family, unless there are newer ones.
@@ -285,12 +288,10 @@ func (p *nodes) push(name string, old, next *router) bool {
 	return false
 }
 
-// In a small tree, whose counts are exact, every change of a count is reported, so that ranks and
-// lengths are right. In a larger one a report is due when a leaf's count has changed by leafDrift,
-// or a router's by routerDrift or a 128th. A path in a tree of words has twice as many small
-// routers, so there the first two limits are half as much again.
+// In a tree larger than smallTree, a report is due when a leaf's count has changed by leafDrift, or a
+// router's by routerDrift or a 128th. A path in a tree of words has twice as many small routers, so
+// there the first two limits are half as much again.
 const (
-	smallTree   = 8192
 	leafDrift   = 4
 	routerDrift = 6
 )
@@ -337,12 +338,4 @@ func dueCount(pushed, now, allowed int) (report int, due bool) {
 		return max(1, now-ahead), true
 	}
 	return now, false
-}
-
-// size returns the number of members when this process last read the root as a router, or 0.
-func (p *nodes) size() int {
-	if r, _ := p.local.router(p.key("")); r != nil {
-		return r.members()
-	}
-	return 0
 }

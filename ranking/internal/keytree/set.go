@@ -90,7 +90,7 @@ func (t *Tree) SetAll(ctx context.Context, s kv.Store, own *Own, settings []Sett
 
 // setSome makes moves, and returns the error of unfinished ones.
 func (t *Tree) setSome(ctx context.Context, s kv.Store, own *Own, moves []*move, changes Changes, due *Due) error {
-	read := func(s kv.Store) error { own.readAll(ctx, s, left(moves)); return nil }
+	read := func(s kv.Store) error { own.readAll(ctx, s, toTry(moves)); return nil }
 	return t.begin(ctx, s, func(ep *epochs) error {
 		b := &batch{ep, t, own, changes, due}
 		err := b.tryAll(ctx, s, moves, read)
@@ -115,13 +115,13 @@ func fewNoted(moves []*move) int {
 // noteBytes returns the approximate size of a note about m.
 func noteBytes(m *move) int { return len(m.id) + 24 }
 
-// left returns the moves still to try.
-func left(moves []*move) []*move {
+// toTry returns the moves still to try.
+func toTry(moves []*move) []*move {
 	return slices.DeleteFunc(slices.Clone(moves), func(m *move) bool { return !m.unfinished() })
 }
 
-// began returns an error in moves that requires the operation to begin again, if any.
-func began(moves []*move) error {
+// mustBegin returns an error in moves that requires the operation to begin again, if any.
+func mustBegin(moves []*move) error {
 	for _, m := range moves {
 		if !again(m.err) && m.unfinished() {
 			return m.err
@@ -179,7 +179,7 @@ func (m *move) choose(to State) bool {
 	if m.new.Ver > m.old.Ver && m.from == m.old && to.same(m.new) {
 		return true
 	}
-	m.new, m.from = m.own.next(m.old, to), m.old
+	m.new, m.from = m.own.nextState(m.old, to), m.old
 	m.new.Ver = max(m.new.Ver, m.past+1)
 	m.past = m.new.Ver
 	if !m.stays {
@@ -218,8 +218,8 @@ func (b *batch) tryAll(ctx context.Context, s kv.Store, moves []*move, read func
 			}
 			_ = read(s)
 		}
-		b.try(ctx, s, left(moves))
-		if err := began(moves); err != nil || len(left(moves)) == 0 {
+		b.try(ctx, s, toTry(moves))
+		if err := mustBegin(moves); err != nil || len(toTry(moves)) == 0 {
 			return err
 		}
 	}
@@ -426,7 +426,7 @@ func (t *tidyPlan) committed() (kept tidyPlan) {
 }
 
 // later returns the retry of e, a failed tidying edit.
-func (b *batch) later(e *edit) work {
+func (b *batch) later(e *edit) dueWork {
 	return func(ctx context.Context, s kv.Store, due *Due) error {
 		return b.tree.begin(ctx, s, func(ep *epochs) error { return ep.tidy(ctx, s, due, e.id, e.point.score, *e.known) })
 	}

@@ -7,20 +7,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
-// split turns the leaf at into a router with children, which get the entries of
-// kept. It freezes the leaf first, so that no entry is added that the children do
-// not get. So kept is in the tree once it is frozen; any process can do the rest.
-func (p *nodes) split(ctx context.Context, s kv.Store, at *spot, kept *leaf, due *reports) error {
-	whole := *kept
-	whole.splitting = true
-	frozen, err := p.replace(ctx, s, at, &whole, due)
-	if err != nil {
-		return err
-	}
-	_ = p.finishSplit(ctx, s, at.name, node{leaf: frozen})
-	return nil
-}
-
 // finishSplit adds the nodes below a frozen leaf and then turns it into a router. The result is a
 // function of the frozen leaf, so all processes do the same, and none can undo it. frozen.version
 // is 0 in the process that froze the leaf: it does not know the version yet.
@@ -42,10 +28,9 @@ func (p *nodes) finishSplit(ctx context.Context, s kv.Store, name string, frozen
 	if err := together(ctx, s, works...); err != nil {
 		return err
 	}
-	if err := p.write(ctx, s, name, frozen, r.encode()); err != nil {
+	if err := p.writeRouter(ctx, s, name, frozen, r); err != nil {
 		return err
 	}
-	p.local.remember(p.key(name), r)
 	for _, n := range below {
 		if n.router != nil {
 			p.local.remember(p.key(n.name), n.router)
@@ -93,7 +78,7 @@ func (p *nodes) add(ctx context.Context, s kv.Store, nodes []grown) error {
 func (p *nodes) below(name string, frozen *leaf) (*router, []grown) {
 	r := &router{seq: frozen.seq + 1, pushed: frozen.pushed}
 	var all []grown
-	for i, c := range p.children(name, frozen) {
+	for i, c := range p.divide(name, frozen) {
 		g := grown{name: childName(name, i), leaf: c}
 		if c.full(p.limit) && p.splits(g.name) {
 			var deeper []grown
@@ -108,8 +93,8 @@ func (p *nodes) below(name string, frozen *leaf) (*router, []grown) {
 	return r, all
 }
 
-// children divides the leaf called name into four.
-func (p *nodes) children(name string, frozen *leaf) [4]*leaf {
+// divide divides the leaf called name into four.
+func (p *nodes) divide(name string, frozen *leaf) [4]*leaf {
 	var children [4]*leaf
 	for i := range children {
 		children[i] = new(leaf)

@@ -1,20 +1,5 @@
 package keytree
 
-// tally is the number of counted members and, in a tree with dense ranks, of their distinct scores.
-// In other trees scores is 0, and is not stored.
-type tally struct{ members, scores int }
-
-func (t tally) plus(other tally) tally {
-	return tally{t.members + other.members, t.scores + other.scores}
-}
-
-// off returns the difference between t and other.
-func (t tally) off(other tally) int {
-	return distance(t.members, other.members) + distance(t.scores, other.scores)
-}
-
-func distance(a, b int) int { return max(a-b, b-a) }
-
 // live returns the tally of l.
 func (p *nodes) live(l *leaf) tally { return p.tally(l.counted()) }
 

@@ -3,7 +3,6 @@ package keytree
 import (
 	"cmp"
 	"context"
-	"errors"
 	"strconv"
 	"sync"
 	"time"
@@ -41,6 +40,10 @@ type Config struct {
 	Limit int // entries per leaf; 0 means 128
 	Small int // size up to which counts are exact; 0 means 8,192
 }
+
+// smallTree is the size, by default, up to which every change of a count is reported, so that ranks
+// and lengths are right.
+const smallTree = 8192
 
 // Tree is a ranking in one process.
 type Tree struct {
@@ -81,7 +84,7 @@ func (t *Tree) nodes(m *meta, epoch uint64) *nodes {
 
 // open sets p to the result of nodes.
 func (t *Tree) open(p *nodes, m *meta, epoch uint64) {
-	root := t.root(epoch)
+	root := t.rootKey(epoch)
 	*p = nodes{
 		order: m.order, epoch: epoch, name: root[:len(root)-len(":"+rootName)], root: root,
 		limit: m.limit, small: cmp.Or(t.Small, smallTree), expire: t.Expires,
@@ -89,8 +92,8 @@ func (t *Tree) open(p *nodes, m *meta, epoch uint64) {
 	}
 }
 
-// root returns the key of the root of an epoch.
-func (t *Tree) root(epoch uint64) string {
+// rootKey returns the key of the root of an epoch.
+func (t *Tree) rootKey(epoch uint64) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.lastRoot == "" || t.lastEpoch != epoch {
@@ -184,113 +187,22 @@ func (t *Tree) Size() int {
 	return t.nodes(m, m.epoch).size()
 }
 
-// epochs are the epochs that one operation reads and writes.
-type epochs struct {
-	read  *nodes // nil: no such tree yet
-	write []*nodes
-	lost  bool // a part of the tree is missing until a rebuild
+func (t *Tree) knownEdge() edge {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.edge
 }
 
-// epochs begins an operation. If it must read the definition, it runs beside in the same trip. A
-// writer creates the tree if needed.
-func (t *Tree) epochs(ctx context.Context, s kv.Store, writes bool, beside ...func(kv.Store) error) (*epochs, error) {
-	began := t.Now()
-	m, err := t.definition(ctx, s, beside)
-	if err == nil && m == nil && writes {
-		m, err = t.create(ctx, s)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return t.epochsOf(m, began), nil
+func (t *Tree) keepEdge(e edge) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.edge = e
 }
 
-// definition returns the definition, or nil if there is none, and runs beside in the trip that
-// reads it, if any.
-func (t *Tree) definition(ctx context.Context, s kv.Store, beside []func(kv.Store) error) (*meta, error) {
-	if m := t.known(s); m != nil {
-		return m, together(ctx, s, beside...)
-	}
-	var m *meta
-	works := append(beside[:len(beside):len(beside)], func(s kv.Store) (err error) { m, err = t.readMeta(ctx, s); return err })
-	err := together(ctx, s, works...)
-	return m, err
-}
-
-// shownDefinition is definition for displayed results: it may come from memory.
-func (t *Tree) shownDefinition(ctx context.Context, s kv.Store, shown *memory, beside []func(kv.Store) error) (*meta, error) {
-	if shown.store == nil {
-		return t.definition(ctx, s, beside)
-	}
-	if err := together(ctx, s, beside...); err != nil {
-		return nil, err
-	}
-	metaKey, _ := t.keysIn(shown.prefix, "")
-	found := shown.recall(metaKey, keepMeta)
-	if found.Decoded == nil {
-		results, err := kv.GetDecoded(ctx, kv.Near(s), keepMeta, t.metaKey())
-		if err != nil {
-			return nil, err
-		}
-		found = results[0]
-	}
-	if m, ok := found.Decoded.(*meta); ok && m.code == t.Code {
-		return m, nil
-	}
-	return t.definition(ctx, s, nil)
-}
-
-func (t *Tree) epochsOf(m *meta, began time.Time) *epochs {
-	if m == nil {
-		return &epochs{}
-	}
-	read := t.nodes(m, m.epoch)
-	read.began = began
-	ep := &epochs{read: read, write: []*nodes{read}, lost: m.lost}
-	if m.phase != idle {
-		other := t.nodes(m, m.other)
-		other.began = began
-		ep.write = append(ep.write, other)
-	}
-	return ep
-}
-
-// together runs works in parallel and returns the first error.
-func together(ctx context.Context, s kv.Store, works ...func(kv.Store) error) error {
-	if len(works) == 0 {
-		return nil
-	}
-	return cmp.Or(kv.Together(ctx, s, works...)...)
-}
-
-// each runs work for values in parallel and returns the first error.
-func each[V any](ctx context.Context, s kv.Store, values []V, work func(s kv.Store, i int, v V) error) error {
-	return cmp.Or(kv.Each(ctx, s, values, work)...)
-}
-
-// beginTries bounds the retries of an operation because the tree moved to another epoch.
-const beginTries = 8
-
-// begin does work as a writer, and again if the epochs were out of date or one has lost a node.
-func (t *Tree) begin(ctx context.Context, s kv.Store, work func(*epochs) error, beside ...func(kv.Store) error) error {
-	var err error
-	for range beginTries {
-		var ep *epochs
-		if ep, err = t.epochs(ctx, s, true, beside...); err != nil {
-			return err
-		}
-		var loss *lossError
-		switch err = work(ep); {
-		case errors.As(err, &loss):
-			t.forget()
-			if err := t.distrust(ctx, s, loss.epoch); err != nil && !again(err) {
-				return err
-			}
-		case errors.Is(err, errLate):
-			t.forget()
-		default:
-			return err
-		}
-	}
-	return err
+// unseen reports whether this process has not read the tree, or may have read it in a transaction
+// that was undone.
+func (t *Tree) unseen() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.Atomic || t.last == nil && t.edge.epoch == 0
 }

@@ -75,3 +75,6 @@ func (t knownTruth) States(ctx context.Context, s kv.Store, ids []string) ([]Sta
 	}
 	return states, err
 }
+
+// knownStates are the states of members at the end of a transaction.
+type knownStates map[string]*State

@@ -33,16 +33,6 @@ type Report struct {
 	lost     []*lossError
 }
 
-// Doubt is an entry to tidy: not confirmed by its record, or confirmed but not counting. If Past is
-// not 0, the version of the record must be raised to it first. If Again is not nil, the record is
-// damaged and must be rewritten as Again.
-type Doubt struct {
-	ID    string
-	Score Score
-	Past  uint64
-	Again *State
-}
-
 func (r *Report) add(other *Report) {
 	r.Members += other.Members
 	r.Stale += other.Stale
@@ -60,7 +50,7 @@ func (r *Report) add(other *Report) {
 	r.lost = append(r.lost, other.lost...)
 }
 
-func (r *Report) wrong(name, format string, args ...any) {
+func (r *Report) addWrong(name, format string, args ...any) {
 	r.Wrong = append(r.Wrong, fmt.Sprintf("node %q: ", name)+fmt.Sprintf(format, args...))
 }
 
@@ -193,14 +183,14 @@ func (v *verifier) node(ctx context.Context, s kv.Store, name string, at slot) (
 		return nil, err
 	}
 	if n := len(v.key(name)); n > kv.MaxKey-kv.MaxTenant-1 {
-		r.wrong(name, "its key has %d bytes", n)
+		r.addWrong(name, "its key has %d bytes", n)
 	}
 	if n := len(results[0].Value); n > 64<<10 {
-		r.wrong(name, "it has %d bytes", n)
+		r.addWrong(name, "it has %d bytes", n)
 	}
 	r.Bytes, r.Depth = len(results[0].Value), len(name)/perLevel
 	if name != "" && at.seq > nd.seq()+1 {
-		r.wrong(name, "its slot is at %d and it is at %d", at.seq, nd.seq())
+		r.addWrong(name, "its slot is at %d and it is at %d", at.seq, nd.seq())
 	}
 	switch {
 	case nd.leaf != nil:
@@ -220,7 +210,7 @@ func (v *verifier) router(ctx context.Context, s kv.Store, r *Report, name strin
 		r.Drift += at.off(v.total(name, nd))
 	}
 	if nd.closed && (!nd.empty() || name == "") {
-		r.wrong(name, "it is closed and not empty, or the root")
+		r.addWrong(name, "it is closed and not empty, or the root")
 	}
 	below := make([]*Report, len(nd.slots))
 	err := nd.eachBelow(ctx, s, func(s kv.Store, i int, child slot) (err error) {
@@ -232,7 +222,7 @@ func (v *verifier) router(ctx context.Context, s kv.Store, r *Report, name strin
 	}
 	for i, child := range nd.slots {
 		if n := below[i].Members + below[i].Pending + below[i].Stale; child.closed && n > 0 {
-			r.wrong(childName(name, i), "its slot is closed, and %d entries are below", n)
+			r.addWrong(childName(name, i), "its slot is closed, and %d entries are below", n)
 		}
 		r.add(below[i])
 	}
@@ -246,10 +236,10 @@ func (v *verifier) leaf(ctx context.Context, s kv.Store, r *Report, name string,
 		r.Drift += at.off(v.live(l))
 	}
 	if l.closed && len(l.entries) > 0 {
-		r.wrong(name, "it is closed and holds %d entries", len(l.entries))
+		r.addWrong(name, "it is closed and holds %d entries", len(l.entries))
 	}
 	if l.full(v.limit) && v.splits(name) && !l.splitting {
-		r.wrong(name, "it holds %d entries in %d bytes", len(l.entries), l.bytes())
+		r.addWrong(name, "it holds %d entries in %d bytes", len(l.entries), l.bytes())
 	}
 	v.inOrder(r, name, l)
 	return v.entries(ctx, s, r, l)
@@ -261,10 +251,10 @@ func (v *verifier) inOrder(r *Report, name string, l *leaf) {
 	for _, e := range l.entries {
 		q := v.point(e.score, e.id)
 		if order := q.compare(last); order < 0 || order == 0 && e.ver <= ver {
-			r.wrong(name, "the entry of %s is not in order", e.id)
+			r.addWrong(name, "the entry of %s is not in order", e.id)
 		}
 		if bits := v.bits(q); !strings.HasPrefix(bits, name) {
-			r.wrong(name, "the entry of %s belongs at %s", e.id, bits)
+			r.addWrong(name, "the entry of %s belongs at %s", e.id, bits)
 		}
 		last, ver = q, e.ver
 	}

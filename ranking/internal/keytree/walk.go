@@ -8,12 +8,12 @@ import (
 // stretch is the part of the order between two points, exclusive, in the direction from from to to.
 type stretch struct{ from, to point }
 
-// up reports whether the stretch leads to higher scores.
-func (st stretch) up() bool { return st.from.compare(st.to) < 0 }
+// ascends reports whether the stretch leads to higher scores.
+func (st stretch) ascends() bool { return st.from.compare(st.to) < 0 }
 
 // holds reports whether q lies in the stretch.
 func (st stretch) holds(q point) bool {
-	if st.up() {
+	if st.ascends() {
 		return st.from.compare(q) < 0 && q.compare(st.to) < 0
 	}
 	return st.to.compare(q) < 0 && q.compare(st.from) < 0
@@ -31,14 +31,14 @@ func (st stretch) holdsNone(s Score) bool {
 	return from*to > 0
 }
 
-// leaves visits the leaves that can hold entries in st, in its direction, until visit returns
+// eachLeaf visits the leaves that can hold entries in st, in its direction, until visit returns
 // false. The leaf is nil for a node unknown to look.
-func (r *reading) leaves(look look, st stretch, visit func(name string, l *leaf) bool) {
+func (r *reading) eachLeaf(look look, st stretch, visit func(name string, l *leaf) bool) {
 	low, high := r.bits(st.from), r.bits(st.to)
-	if !st.up() {
+	if !st.ascends() {
 		low, high = high, low
 	}
-	r.leavesIn(look, low, high, st.up(), visit)
+	r.leavesIn(look, low, high, st.ascends(), visit)
 }
 
 // leavesIn is leaves between two sequences of bits, inclusive.
@@ -76,7 +76,7 @@ const usualPage = 24
 // was not read, and reports whether these are all.
 func (r *reading) entries(st stretch, most int) (found []entry, all bool) {
 	all = true
-	r.leaves(r.known, st, func(_ string, l *leaf) bool {
+	r.eachLeaf(r.known, st, func(_ string, l *leaf) bool {
 		if l == nil {
 			all = false
 			return false
@@ -97,7 +97,7 @@ func (r *reading) entries(st stretch, most int) (found []entry, all bool) {
 // returns false then. A trusting query uses only the newest entry of each member, even if it
 // belongs to a change that never happened.
 func (r *reading) within(l *leaf, st stretch, visit func(*entry) bool) bool {
-	entries, up := l.entries, st.up()
+	entries, up := l.entries, st.ascends()
 	if r.trusting && !l.settled {
 		entries = newest(entries)
 	}
@@ -119,7 +119,7 @@ func (r *reading) within(l *leaf, st stretch, visit func(*entry) bool) bool {
 func (r *reading) reach(st stretch, n int) func(look) bool {
 	return func(look look) bool {
 		met, complete := 0, true
-		r.leaves(look, st, func(name string, l *leaf) bool {
+		r.eachLeaf(look, st, func(name string, l *leaf) bool {
 			if l == nil {
 				complete = false
 				met += r.surely(name)
@@ -135,21 +135,6 @@ func (r *reading) reach(st stretch, n int) func(look) bool {
 // surely returns the minimum number of members below the node called name, which is unread and not
 // empty.
 func (r *reading) surely(name string) int { return max(1, r.expected(name)-r.drift(leafDrift)) }
-
-// expected returns the number of members below the node called name, as far as known.
-func (r *reading) expected(name string) int {
-	if name == "" {
-		return 0
-	}
-	above := r.seen.router(parent(name))
-	if above == nil {
-		above, _ = r.local.router(r.key(parent(name)))
-	}
-	if above == nil {
-		return 0
-	}
-	return above.slots[child(parent(name), name)].members
-}
 
 // beyond is a walk that counts the members above q, or below it. Scores are counted exactly only if
 // q is not between members with equal scores.
@@ -187,8 +172,8 @@ func (r *reading) beyondIn(l *leaf, q point, above bool) tally {
 	}))
 }
 
-// whole is a walk that counts all members.
-func (r *reading) whole(count *tally) func(look) bool {
+// wholeTree is a walk that counts all members.
+func (r *reading) wholeTree(count *tally) func(look) bool {
 	return func(look look) bool {
 		nd, ok := look("")
 		switch {

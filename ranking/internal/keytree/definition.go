@@ -1,0 +1,217 @@
+package keytree
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ringtree/ringtree/internal/wire"
+	"github.com/ringtree/ringtree/kvmodel"
+	"github.com/ringtree/ringtree/kvmodel/kv"
+)
+
+func (t *Tree) metaKey() string { return t.name + metaName }
+
+// readMeta returns the tree's definition, or nil if there is none. A process that does not know the
+// tree reads the edge in the same trip. A lost definition is restored.
+func (t *Tree) readMeta(ctx context.Context, s kv.Store) (*meta, error) {
+	asked := t.Now()
+	var r kv.Result
+	works := []func(kv.Store) error{
+		func(s kv.Store) error { r, _ = kv.One(ctx, s, kv.OpGet(t.metaKey())); return nil },
+	}
+	if t.unseen() {
+		works = append(works, func(s kv.Store) error { return t.readEdge(ctx, s) })
+	}
+	if err := together(ctx, s, works...); err != nil {
+		return nil, err
+	}
+	m, err := decodeMeta(r)
+	if m == nil && (err == nil || wire.IsCorrupt(err)) {
+		m, err = t.putBack(ctx, s, r.Version)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if m != nil && m.code != t.Code {
+		return nil, fmt.Errorf("%w: the ranking %s orders scores of another kind", kvmodel.ErrNeedsRebuild, t.name)
+	}
+	t.know(m, asked)
+	t.witness(m)
+	return m, nil
+}
+
+// create makes the tree and returns its definition, or that of another process that made it at the
+// same time. It adds the root first. The first epoch is the current time, so that the tree does not
+// adopt nodes of an earlier tree whose definition was lost.
+func (t *Tree) create(ctx context.Context, s kv.Store) (*meta, error) {
+	asked := t.Now()
+	m, err := t.begun(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	if t.missing() {
+		m.lost = true
+	}
+	t.writing(s)
+	for {
+		_, err := kv.One(ctx, s, kv.OpAdd(t.metaKey(), m.encode()).For(t.nodes(m, m.epoch).ttl()))
+		if err == nil {
+			t.know(m, asked)
+		}
+		if err == nil && t.Atomic {
+			return m, t.putEdge(ctx, s, edge{}, m)
+		}
+		if err == nil {
+			t.witness(m)
+			return m, nil
+		}
+		if !errors.Is(err, kv.ErrExists) && !errors.Is(err, kv.ErrUnclear) || ctx.Err() != nil {
+			return nil, err
+		}
+		if there, err := t.readMeta(ctx, s); there != nil || err != nil {
+			return there, err
+		}
+	}
+}
+
+// begun adds the root of a new tree and returns its definition.
+func (t *Tree) begun(ctx context.Context, s kv.Store) (*meta, error) {
+	m := &meta{order: order{code: t.Code}, limit: cmp.Or(t.Limit, entryLimit), epoch: uint64(t.Now().UnixMilli())}
+	copy(m.salt[:], kv.RandomBytes(len(m.salt)))
+	return m, t.addRoot(ctx, s, m, m.epoch)
+}
+
+// addRoot adds the empty root of an epoch.
+func (t *Tree) addRoot(ctx context.Context, s kv.Store, m *meta, epoch uint64) error {
+	p := t.nodes(m, epoch)
+	for {
+		err := p.write(ctx, s, "", node{}, new(leaf).encode())
+		if err == nil || !again(err) {
+			return err
+		}
+		got, err := p.get(ctx, s, "")
+		if err != nil || got[0].version != 0 {
+			return err
+		}
+	}
+}
+
+// writeMeta replaces m with next. After errAgain, a read shows whether it did.
+func (t *Tree) writeMeta(ctx context.Context, s kv.Store, m, next *meta) error {
+	t.writing(s)
+	_, err := kv.One(ctx, s, kv.OpSwap(t.metaKey(), m.version, next.encode()).For(t.nodes(m, m.epoch).ttl()))
+	return refused(ctx, err)
+}
+
+// putBack stores the definition again, if the tree was there: as the edge or this process
+// has it, of the two the later. It returns nil if there was no tree, or nothing has a
+// copy. broken is the version of a definition that is damaged, 0 if there is none. In
+// place of that, if nothing has a copy, the tree begins over and has lost what it held.
+func (t *Tree) putBack(ctx context.Context, s kv.Store, broken kv.Version) (*meta, error) {
+	if broken == 0 && !t.missing() {
+		return nil, nil
+	}
+	if err := t.readEdge(ctx, s); err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	m := t.edge.copy
+	if t.last != nil && (m == nil || m.epoch < t.last.epoch || m.epoch == t.last.epoch && m.lost) {
+		m = t.last
+	}
+	t.mu.Unlock()
+	switch {
+	case m == nil && broken == 0:
+		return nil, nil
+	case m == nil:
+		var err error
+		if m, err = t.begun(ctx, s); err != nil {
+			return nil, fmt.Errorf("%w: %w", kvmodel.ErrNeedsRebuild, wire.Corrupt(t.metaKey(), err))
+		}
+		m.lost = true
+	}
+	// If the write fails or another process was first, the read below shows it.
+	_, _ = kv.One(ctx, s, kv.OpReplace(t.metaKey(), broken, m.encode()).For(t.nodes(m, m.epoch).ttl()))
+	r, _ := kv.One(ctx, s, kv.OpGet(t.metaKey()))
+	there, err := decodeMeta(r)
+	if there == nil && (err == nil || wire.IsCorrupt(err)) {
+		return m, nil
+	}
+	return there, err
+}
+
+// missing reports whether the tree is known to have had a definition, given that it has none now.
+func (t *Tree) missing() bool {
+	t.mu.Lock()
+	there := t.last != nil || t.edge.epoch != 0
+	t.mu.Unlock()
+	return there && !t.ended()
+}
+
+// ended reports whether the tree expires so soon that its missing nodes may have expired.
+func (t *Tree) ended() bool {
+	return !t.Expires.IsZero() && t.Expires.Sub(t.Now()) < time.Minute
+}
+
+// witness stores a copy of m in the edge, in the background, if it is not there yet.
+func (t *Tree) witness(m *meta) {
+	if m == nil || t.Later == nil || t.ended() {
+		return
+	}
+	e := t.knownEdge()
+	if e.copy != nil && e.epoch == m.epoch && e.copy.lost == m.lost {
+		return
+	}
+	t.Later(func(ctx context.Context, s kv.Store) error {
+		e := t.knownEdge() // It may have changed since.
+		if e.epoch != m.epoch {
+			e = edge{noted: e.noted}
+		}
+		return t.putEdge(ctx, s, e, m)
+	})
+}
+
+func (t *Tree) edgeKey() string { return t.name + ":edge" }
+
+// readEdge reads the edge and keeps it, if it exists.
+func (t *Tree) readEdge(ctx context.Context, s kv.Store) error {
+	r, err := kv.One(ctx, s, kv.OpGet(t.edgeKey()))
+	if err != nil {
+		if err = unlessAbsent(err); err == nil {
+			t.keepEdge(edge{noted: t.knownEdge().noted})
+		}
+		return err
+	}
+	kind, body, err := unseal(r.Value)
+	if err != nil || kind != edgeKind {
+		return nil
+	}
+	read := edge{epoch: body.number(), highest: body.Text("edge"), lowest: body.Text("edge"), noted: t.knownEdge().noted}
+	read.copy = &meta{order: order{code: Code(body.Byte())}, epoch: read.epoch}
+	body.take(read.copy.salt[:])
+	read.copy.limit, read.copy.lost = int(body.number()), body.number() > 0
+	if body.end("edge") == nil && t.isName(read.highest) && t.isName(read.lowest) {
+		t.keepEdge(read)
+	}
+	return nil
+}
+
+// putEdge stores e, with a copy of m.
+func (t *Tree) putEdge(ctx context.Context, s kv.Store, e edge, m *meta) error {
+	kept := meta{order: m.order, limit: m.limit, epoch: m.epoch, lost: m.lost}
+	e.epoch, e.copy = m.epoch, &kept
+	_, err := kv.One(ctx, s, kv.OpSet(t.edgeKey(), e.encode()).For(t.nodes(m, m.epoch).ttl()))
+	if err == nil {
+		t.keepEdge(e)
+	}
+	return err
+}
+
+// isName reports whether name is valid for a node.
+func (t *Tree) isName(name string) bool {
+	return strings.Trim(name, "01") == "" && len(name)%perLevel == 0 && len(name) <= t.Code.maxBits()
+}
