@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -311,12 +313,63 @@ func TestHeldFor_TheStoreDropsAClaim(t *testing.T) {
 	})
 }
 
+// timed is a store that keeps the TTL of the last claim.
+type timed struct {
+	listed
+	ttl atomic.Int64
+}
+
+func (s *timed) Do(ctx context.Context, ops []kv.Op) error {
+	for i := range ops {
+		if ops[i].Kind != kv.Get && strings.HasPrefix(ops[i].Key, "u:Link:") {
+			s.ttl.Store(int64(ops[i].TTL))
+		}
+	}
+	return s.listed.Do(ctx, ops)
+}
+
 // The store would drop the claim of a record made in the far future too early.
-func TestHeldFor_AClaimOutlivesTheLongestTTL(t *testing.T) {
-	s := newSite(t, listed{memkv.New(memkv.Options{})})
-	must(t, s.Create(s.ctx, &link{ID: "a", URL: "u", Made: s.clock.Now().Add(kv.MaxTTL)}))
-	s.clock.Advance(kv.MaxTTL + heldFor - time.Second)
-	s.holder("u", "a")
+func TestHeldFor_AClaimLastsAnHourLongerThanItsTimeOrForever(t *testing.T) {
+	store := &timed{listed: listed{memkv.New(memkv.Options{})}}
+	s := newSite(t, store)
+	for made, want := range map[time.Duration]time.Duration{
+		0: heldFor + time.Hour, -heldFor + time.Minute: time.Hour + time.Minute, kv.MaxTTL: 0,
+	} {
+		l := &link{URL: made.String(), Made: s.clock.Now().Add(made)}
+		must(t, s.Create(s.ctx, l))
+		if got := time.Duration(store.ttl.Load()); got < want-time.Millisecond || got > want {
+			t.Errorf("made %v from now: want %v, got %v", made, want, got)
+		}
+		must(t, s.Rebuild(s.ctx))
+		must(t, s.Delete(s.ctx, l.ID))
+		must(t, s.db.Flush(s.ctx))
+	}
+}
+
+func TestHeldFor_TheNextReaderDropsAClaimAndARebuildDoesNotMakeItAgain(t *testing.T) {
+	eachLinks(t, func(s *site) {
+		s.create("a", "u")
+		must(s.T, s.Rebuild(s.ctx)) // The claim is now of the rev that the record has.
+		s.drop("u")
+		must(s.T, s.Rebuild(s.ctx))
+		has := func() bool {
+			_, err := kv.One(s.ctx, s.store, kv.OpGet("u:Link:ByURL:u"))
+			return err == nil
+		}
+		if !has() {
+			s.Error("the claim is lost")
+		}
+		s.clock.Advance(heldFor)
+		s.holder("u", "")
+		must(s.T, s.db.Flush(s.ctx))
+		if has() {
+			s.Error("a reader leaves the claim")
+		}
+		must(s.T, s.Rebuild(s.ctx))
+		if has() {
+			s.Error("a rebuild has made the claim again")
+		}
+	})
 }
 
 func TestHeldFor_TheTracesOfARecordIncludeItsValue(t *testing.T) {
