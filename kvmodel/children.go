@@ -118,9 +118,9 @@ func (m *model) deleteIn(ctx context.Context, list string, o orphans) error {
 }
 
 // childrenIn returns the model and the index of a list that holds children of the record id.
-func (m *model) childrenIn(list, id string) (child dataClass, index string, err error) {
+func (m *model) childrenIn(list, id string) (child *model, index string, err error) {
 	name, index, _ := strings.Cut(list, ".")
-	if child = m.db.DB.model(name); child == nil {
+	if child, _ = m.db.owner(name).(*model); child == nil {
 		err = m.failure(id, fmt.Errorf("its children in %s stay, since this process does not have the model %s", list, name))
 	}
 	return child, index, err

@@ -59,46 +59,18 @@ type DB struct {
 	handling *turns.Turns // of handlers, by record key
 	cascades cascades     // under way
 
-	mu      sync.Mutex // never held during a trip
-	models  map[string]dataClass
-	gone    map[string]bool        // names that journal lines may hold although this release removed them
-	tallies map[[2]string]*Tally   // by model and counter
-	derived map[[2]string]*Derived // by model and counter
-	classes []plug.Class           // of models
-	windows []plug.Window          // on stored data without a model
+	mu      sync.Mutex              // never held during a trip
+	owners  map[string]repair.Owner // of journal lines, by name
+	gone    map[string]bool         // names that journal lines may hold although this release removed them
+	tallies map[[2]string]*Tally    // by model and counter
+	derived map[[2]string]*Derived  // by model and counter
+	models  []*model
+	windows []plug.Window // on stored data without a model
 	intents []anyIntent
 
 	runs map[*run]bool // builds under way
 
 	lostRaces atomic.Int64
-}
-
-// dataClass is a data class as its DB uses it, for any type of records.
-type dataClass interface {
-	repair.Model
-	definitions() []string
-	archive(ctx context.Context, ids []string) error
-
-	// forgetDue cleans the tombstones that are due.
-	forgetDue(ctx context.Context) error
-
-	// distrust marks every index as incomplete.
-	distrust(ctx context.Context) error
-
-	// beginBuild starts building missing indexes, on a store held by one process.
-	beginBuild(ctx context.Context) error
-
-	// unbuiltIndexes returns the indexes known to be incomplete, as Model.Index. It makes no trip.
-	unbuiltIndexes() []string
-
-	// deleteOrphans deletes records in a list.
-	deleteOrphans(ctx context.Context, index string, o orphans) error
-
-	// forgetOrphans removes the remaining traces of records at place in a list.
-	forgetOrphans(ctx context.Context, index, place string) error
-
-	// accept acknowledges the loss of the model's own items.
-	accept(ctx context.Context) error
 }
 
 // An Option configures a DB.
@@ -183,7 +155,7 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 		recent:   new(recent.Reads),
 		turns:    turns.New(),
 		handling: turns.New(),
-		models:   make(map[string]dataClass),
+		owners:   make(map[string]repair.Owner),
 		gone:     make(map[string]bool),
 		tallies:  make(map[[2]string]*Tally),
 		derived:  make(map[[2]string]*Derived),
@@ -210,7 +182,7 @@ func Open(s kv.Store, opts ...Option) (*DB, error) {
 	db.repairer = repair.New(repair.Config{
 		Store: db.store, Now: o.now, IsOwn: db.journal.IsOwn, Alone: powers.Alone,
 		Process: db.journal.Process, Unlisted: db.journal.Abandon,
-		Model: func(name string) repair.Model { return db.repairs(name) }, Known: db.watch.knownNow,
+		Owner: db.repairs, Known: db.watch.knownNow,
 		Archive: db.archive,
 		Lost:    db.linesLost,
 		Settle:  db.recountDoubtful,
@@ -508,18 +480,18 @@ func (db *DB) recountDoubtful(ctx context.Context) (bool, error) {
 	return db.inDoubt() == 0, kv.Join(errs...)
 }
 
-// register makes a data class known to repair.
-func (db *DB) register(name string, m dataClass) {
-	if db.model(name) != nil {
+// register makes the owner of the lines under a name known to repair.
+func (db *DB) register(name string, o repair.Owner) {
+	if db.owner(name) != nil {
 		panic("kvmodel: the DB has a model " + name + " already: open it once, or give one of the two another name " +
 			"with `kv:\"model,name=...\"` on a field _ struct{}")
 	}
-	db.setModel(name, m)
+	db.setOwner(name, o)
 }
 
-func (db *DB) setModel(name string, m dataClass) {
+func (db *DB) setOwner(name string, o repair.Owner) {
 	db.mu.Lock()
-	db.models[name] = m
+	db.owners[name] = o
 	db.mu.Unlock()
 	db.knowsMore()
 }
@@ -534,10 +506,11 @@ func (db *DB) Plug(w plug.Window) {
 
 // Windows returns the models and the other windows for package inspect.
 func (db *DB) Windows() (models []plug.Class, others []plug.Window) {
+	for _, m := range db.allModels() {
+		models = append(models, untyped{m})
+	}
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	models = slices.Clone(db.classes)
-	slices.SortFunc(models, func(a, b plug.Class) int { return strings.Compare(a.Name(), b.Name()) })
 	return models, slices.Clone(db.windows)
 }
 
@@ -549,37 +522,26 @@ func (db *DB) HasCounter(model, counter string) bool {
 	return db.tallies[of] != nil || db.derived[of] != nil
 }
 
-func (db *DB) model(name string) dataClass {
+func (db *DB) owner(name string) repair.Owner {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	return db.models[name]
+	return db.owners[name]
 }
 
-// allModels returns the data classes, sorted by name.
-func (db *DB) allModels() (all []dataClass) {
-	for _, name := range db.modelNames() {
-		all = append(all, db.model(name))
-	}
-	return all
-}
-
-func (db *DB) modelNames() []string {
+// allModels returns the models, sorted by name.
+func (db *DB) allModels() []*model {
 	db.mu.Lock()
 	defer db.mu.Unlock()
-	return slices.Sorted(maps.Keys(db.models))
+	return slices.SortedFunc(slices.Values(db.models), func(a, b *model) int { return strings.Compare(a.name, b.name) })
 }
 
 // shapes returns the shapes of all models, and the names of those with handlers.
 func (db *DB) shapes() []string {
-	db.mu.Lock()
-	defer db.mu.Unlock()
 	var all []string
-	for name, m := range db.models {
-		if !isNote(m) {
-			all = append(all, shapeOf(name, m.definitions()))
-		}
+	for _, m := range db.allModels() {
+		all = append(all, shapeOf(m.name, m.definitions()))
 		if m.Handles() {
-			all = append(all, journal.Handling(name))
+			all = append(all, journal.Handling(m.name))
 		}
 	}
 	slices.Sort(all)
@@ -589,8 +551,10 @@ func (db *DB) shapes() []string {
 // archive adds new ids, by model, to their enumerations: see model.archive.
 func (db *DB) archive(ctx context.Context, created map[string][]string) error {
 	for _, name := range slices.Sorted(maps.Keys(created)) {
-		if err := db.repairs(name).archive(ctx, created[name]); err != nil {
-			return err
+		if m, ok := db.repairs(name).(*model); ok {
+			if err := m.archive(ctx, created[name]); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

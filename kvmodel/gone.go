@@ -10,6 +10,7 @@ import (
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/internal/plug"
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
+	"github.com/ringtree/ringtree/kvmodel/internal/repair"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
 
@@ -157,7 +158,7 @@ func (db *DB) DropModel(ctx context.Context, name string) error {
 	if err := db.Writable(); err != nil {
 		return err
 	}
-	if m := db.model(name); name == "" || m != nil {
+	if o := db.owner(name); name == "" || o != nil {
 		return fmt.Errorf("drop model %s: %w: this program has it", kv.Quote(name), ErrInvalid)
 	}
 	db.noteGone(name)
@@ -298,10 +299,10 @@ func (db *DB) noteGone(name string) {
 	db.knowsMore()
 }
 
-// repairs returns the data class that repairs lines under name, or nil if this process has none.
-func (db *DB) repairs(name string) dataClass {
-	if m := db.model(name); m != nil {
-		return m
+// repairs returns the owner of lines under name, or nil if this process has none.
+func (db *DB) repairs(name string) repair.Owner {
+	if o := db.owner(name); o != nil {
+		return o
 	}
 	db.mu.Lock()
 	defer db.mu.Unlock()

@@ -62,7 +62,7 @@ const (
 func NewIntent[A any](db *DB, name string, run func(context.Context, A) error) *Intent[A] {
 	i := &Intent[A]{db: db, name: name, run: run, open: make(map[string]*underway)}
 	i.again = db.Latch(i.tryAgain)
-	db.register(intentLine+name, intents{notes{}, i.resume})
+	db.register(intentLine+name, intents{i.resume})
 	db.mu.Lock()
 	defer db.mu.Unlock()
 	db.intents = append(db.intents, i)
@@ -74,9 +74,11 @@ const intentLine = "intent "
 
 // intents makes the lines of an intent visible to repair.
 type intents struct {
-	notes
 	resume func(ctx context.Context, text string) error
 }
+
+// RepairLine does nothing: an intent is resumed.
+func (intents) RepairLine(context.Context, kv.Store, journal.Line) error { return nil }
 
 // Resume carries out the intent in the line.
 func (i intents) Resume(ctx context.Context, l journal.Line) (ended bool, err error) {

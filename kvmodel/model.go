@@ -15,7 +15,6 @@ import (
 	"github.com/ringtree/ringtree/kvmodel/internal/built"
 	"github.com/ringtree/ringtree/kvmodel/internal/enumeration"
 	"github.com/ringtree/ringtree/kvmodel/internal/handlers"
-	"github.com/ringtree/ringtree/kvmodel/internal/journal"
 	"github.com/ringtree/ringtree/kvmodel/internal/work"
 	"github.com/ringtree/ringtree/kvmodel/kv"
 )
@@ -178,6 +177,3 @@ func (m *model) Changed(ctx context.Context, age time.Duration, id string, creat
 	}
 	return err
 }
-
-// Resume does nothing: a change of a record is not an intent.
-func (m *model) Resume(context.Context, journal.Line) (bool, error) { return false, nil }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/ringtree/ringtree/internal/envelope"
 	"github.com/ringtree/ringtree/kvmodel/internal/journal"
@@ -17,17 +16,6 @@ type notes struct {
 	finish func(ctx context.Context, s kv.Store, texts []string) error
 }
 
-var _ dataClass = notes{}
-
-// isNote reports whether m is not a model.
-func isNote(m dataClass) bool {
-	switch m.(type) {
-	case notes, intents:
-		return true
-	}
-	return false
-}
-
 // noteOf returns the model if name names the notes of one of its boards.
 func noteOf(name string) (model string, is bool) {
 	rest, is := strings.CutPrefix(name, "rank:")
@@ -38,7 +26,7 @@ func noteOf(name string) (model string, is bool) {
 // Finishes makes repair call finish with the texts of each note under name that a dead process
 // left. It is for the index classes of this module, which call it once, at start-up.
 func (db *DB) Finishes(name string, finish func(ctx context.Context, s kv.Store, texts []string) error) {
-	db.setModel(name, notes{finish})
+	db.setOwner(name, notes{finish})
 }
 
 // Note writes texts to the journal, so that another process can finish what this one is about to
@@ -129,37 +117,3 @@ func (n notes) RepairLine(ctx context.Context, s kv.Store, l journal.Line) error
 	}
 	return nil
 }
-
-// Lacked returns nil: notes belong to no index.
-func (notes) Lacked(context.Context) ([]string, error) { return nil, nil }
-
-// Handles returns false: notes have no handlers.
-func (notes) Handles() bool { return false }
-
-// Changed does nothing.
-func (notes) Changed(context.Context, time.Duration, string, bool) error { return nil }
-
-// Resume does nothing: RepairLine finishes notes.
-func (notes) Resume(context.Context, journal.Line) (bool, error) { return false, nil }
-
-// DeleteChildren does nothing: a note has no children.
-func (notes) DeleteChildren(context.Context, string) error { return nil }
-
-// deleteOrphans does nothing: notes are in no list.
-func (notes) deleteOrphans(context.Context, string, orphans) error { return nil }
-
-// forgetOrphans does nothing: notes are in no list.
-func (notes) forgetOrphans(context.Context, string, string) error { return nil }
-
-func (notes) archive(context.Context, []string) error { return nil }
-func (notes) beginBuild(context.Context) error        { return nil }
-func (notes) distrust(context.Context) error          { return nil }
-func (notes) forgetDue(context.Context) error         { return nil }
-
-// accept does nothing: a lost note cannot be restored.
-func (notes) accept(context.Context) error { return nil }
-
-// definitions returns nil: nothing is built from notes.
-func (notes) definitions() []string { return nil }
-
-func (notes) unbuiltIndexes() []string { return nil }

@@ -85,7 +85,7 @@ func (db *DB) Begin(ctx context.Context, name string) (context.Context, func()) 
 // Named returns the DB on behalf of the index, such as a counter, of the given name in a model, or
 // of one without a model if model is "". It is for the index classes of this module.
 func (db *DB) Named(name, index string) plug.DB {
-	if m, ok := db.model(name).(*model); ok {
+	if m, ok := db.owner(name).(*model); ok {
 		return m.db.of(index)
 	}
 	return behalf{DB: db, model: name, index: index}

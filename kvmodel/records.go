@@ -98,7 +98,7 @@ func (m *model) join(db *DB, sequential, integers bool) {
 		}
 	}
 	db.mu.Lock()
-	db.classes = append(db.classes, untyped{m})
+	db.models = append(db.models, m)
 	db.mu.Unlock()
 }
 

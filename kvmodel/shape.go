@@ -53,9 +53,9 @@ func (m *model) lacks(shape string) bool {
 func (db *DB) linesLost(ctx context.Context, process string, models []string, damaged error) error {
 	db.failures.Note(slog.LevelError, "lines of the journal of a process that died are damaged, so indexes need a Rebuild", fmt.Errorf("process %s: %w", process, damaged))
 	var errs []error
-	for _, name := range db.modelNames() {
-		if models == nil || slices.Contains(models, name) {
-			errs = append(errs, db.model(name).distrust(ctx))
+	for _, m := range db.allModels() {
+		if models == nil || slices.Contains(models, m.name) {
+			errs = append(errs, m.distrust(ctx))
 		}
 	}
 	return kv.Join(errs...)

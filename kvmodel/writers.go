@@ -115,7 +115,7 @@ func (db *DB) told(shapes []string) (handles, other []string) {
 			continue
 		}
 		name, _, _ := strings.Cut(shape, "=")
-		if db.model(name) != nil && !slices.Contains(mine, shape) {
+		if db.owner(name) != nil && !slices.Contains(mine, shape) {
 			other = append(other, name)
 		}
 	}
